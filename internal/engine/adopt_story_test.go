@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 )
 
 // db is a fleet that selects machines which existed before hale, with the ladder that such a fleet has.
@@ -372,7 +373,7 @@ func TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld(t *testing.T) {
 		s.existing("db-main", "db-one")
 		s.adopts("db-main", "db-one")
 		began := time.Now()
-		s.inject(simulated.PersonShutsDown{Instance: "db-one"})
+		s.inject(simulated.Happens{Verb: world.IsShutDown, Instance: "db-one"})
 		s.inject(simulated.Crash{Instance: "db-main"})
 		s.pass(10 * time.Minute)
 		for _, c := range s.calls(fleet.OpStart, began) {

@@ -8,6 +8,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 )
 
 func TestAFleetIsBuiltAndCertified(t *testing.T) {
@@ -277,7 +278,7 @@ func TestS28AHealSurvivesARestart(t *testing.T) {
 func TestS42WhatTheProviderSaysIsRecovered(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(s *story) simulated.Fault{
-		"powered itself off": func(s *story) simulated.Fault { return simulated.GuestPowersOff{Instance: s.id(2)} },
+		"powered itself off": func(s *story) simulated.Fault { return simulated.Happens{Verb: world.ShutsDown, Instance: s.id(2)} },
 		"stopped by a person, policy heal": func(s *story) simulated.Fault {
 			return simulated.PersonPowersOff{Instance: s.id(2)}
 		},

@@ -8,6 +8,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 )
 
 // lost returns the instance whose order was lost.
@@ -122,7 +123,7 @@ func TestL8AnUndoThatIsNotAnsweredEnds(t *testing.T) {
 		s.grown()
 		old := s.replaced(2)
 		s.inject(simulated.Calls{Op: provider.OpGet, Instance: old, Effect: simulated.Fails})
-		s.inject(simulated.StaleLists{Age: time.Hour})
+		s.inject(simulated.Happens{Verb: world.ListsStale, Arg: "1h"})
 		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
 		s.await(10*time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) && s.machine(2).Repair == nil })
 		if m := s.machine(2); !s.healthy(2) || len(m.Kept) != 1 {

@@ -7,6 +7,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 )
 
 // What happens in ordeals, and what comes of it.
@@ -103,7 +104,7 @@ func nothingLeftBehind(s *story) bool {
 		s.machine(2).Repair == nil
 }
 
-func hostIsDisabled(s *story) { s.inject(simulated.HostDisabled{Host: "h2"}) }
+func hostIsDisabled(s *story) { s.inject(simulated.Happens{Verb: world.IsDisabled, Host: "h2"}) }
 
 func hasLeft(s *story) bool { return s.allHealthy() && s.machine(2).Current.Host == "h1" }
 

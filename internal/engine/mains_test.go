@@ -11,6 +11,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 )
 
 // mains are what can turn the hosts of a world off, and what can cut them from storage and network. They have a network of their own.
@@ -67,9 +68,9 @@ func (m *mains) Fence(ctx context.Context, host fleet.HostName, try int) (engine
 	case <-ctx.Done():
 		return engine.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
 	}
-	done, struck, f := engine.Fenced{Proof: fleet.ProofHostOff}, m.off, simulated.Fault(simulated.HostLosesPower{Host: host})
+	done, struck, f := engine.Fenced{Proof: fleet.ProofHostOff}, m.off, simulated.Fault(simulated.Happens{Verb: world.LosesPower, Host: host})
 	if try > m.means.Tries {
-		done.Proof, struck, f = fleet.ProofAccessCut, m.cut, simulated.AccessCut{Host: host}
+		done.Proof, struck, f = fleet.ProofAccessCut, m.cut, simulated.Happens{Verb: world.CutsAccess, Host: host}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 )
 
 // trap is a probe engine that panics on the owner's own goroutine, when it is told what to probe, as long as it is set.
@@ -57,7 +58,7 @@ func TestAnOwnerThatPanicsBeginsAnew(t *testing.T) {
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		trapped, bell := s.ambush()
 		trapped.set.Store(true)
-		s.inject(simulated.NewAddress{Instance: s.id(2)}) // the probes are to follow it
+		s.inject(simulated.Happens{Verb: world.Readdressed, Instance: s.id(2)}) // the probes are to follow it
 		s.pass(10 * time.Minute)
 		if n := trapped.caught.Load(); n < 20 {
 			t.Errorf("it panicked %d times in ten minutes: the owner does not try again", n)
@@ -188,7 +189,7 @@ func TestAnOwnerThatPanicsAtItsBeginningLetsGo(t *testing.T) {
 		trapped, _ := s.ambush()
 		trapped.deeper.Store(true)
 		trapped.set.Store(true)
-		s.inject(simulated.NewAddress{Instance: s.id(2)})
+		s.inject(simulated.Happens{Verb: world.Readdressed, Instance: s.id(2)})
 		s.pass(2 * time.Minute)
 		if n := trapped.caught.Load(); n < 10 {
 			t.Errorf("it panicked %d times in two minutes: the owner does not try again", n)

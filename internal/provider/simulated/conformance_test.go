@@ -12,6 +12,7 @@ import (
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 )
 
 // harness makes the trouble that the exam asks for in a world.
@@ -58,7 +59,7 @@ func (h *harness) Pause(t providertest.T, id fleet.InstanceID) {
 }
 
 func (h harness) Unrescue(t providertest.T, id fleet.InstanceID) {
-	h.inject(t, simulated.Unrescued{Instance: id})
+	h.inject(t, simulated.Happens{Verb: world.IsRepaired, Instance: id})
 }
 
 // Boot waits until the guest has booted, and counts its boots.

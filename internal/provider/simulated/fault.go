@@ -12,7 +12,7 @@ import (
 )
 
 // Fault is something that goes wrong: with a guest, with calls, or with the provider. What it is and what follows from
-// it is the world's, whose own words are world.World's methods; here are the names by which tests and people call it.
+// it is the world's: a row of its table (Happens), or a method of world.World's. The others are names for these.
 type Fault interface {
 	// strike makes it happen at once, and returns what ends it, if anything does.
 	strike(w *World) struck
@@ -47,20 +47,49 @@ func (w *World) onGuest(id fleet.InstanceID, strike func(vm *world.VM) (lift fun
 	return struck{lift: strike(vm)}
 }
 
-// once is a fault of one instance that does not last.
-func (w *World) once(id fleet.InstanceID, strike func(vm *world.VM)) struck {
-	return w.onGuest(id, func(vm *world.VM) func() {
-		strike(vm)
-		return nil
-	})
-}
-
 // onHost is a fault of one host.
 func (w *World) onHost(host fleet.HostName, strike func(world.Domain) (lift func())) struck {
 	if err := w.hostExists(host); err != nil {
 		return struck{err: err}
 	}
 	return struck{lift: strike(world.Domain{Kind: "host", Name: string(host)})}
+}
+
+// Happens is a row of the world's table. Of the instance, the host and the object it has what the verb asks for.
+type Happens struct {
+	Verb     world.Verb
+	Instance fleet.InstanceID
+	Host     fleet.HostName
+	Arg      string
+}
+
+func (f Happens) strike(w *World) struck {
+	row, known := world.RowOf(f.Verb)
+	if !known {
+		return struck{err: fault.New(fault.Invalid, "simulated.inject", string(f.Verb), nil)}
+	}
+	do := func(c world.Case) (lift func(), err error) {
+		c.Arg = f.Arg
+		return row.Do(w.truth, c)
+	}
+	switch row.Of {
+	case world.OfMachine, world.OfPerson:
+		vm, err := w.find(f.Instance)
+		if err != nil {
+			return struck{err: err}
+		}
+		lift, err := do(world.Case{VM: vm})
+		return struck{lift, err}
+	case world.OfDomain:
+		if err := w.hostExists(f.Host); err != nil {
+			return struck{err: err}
+		}
+		lift, err := do(world.Case{Domain: world.Domain{Kind: "host", Name: string(f.Host)}})
+		return struck{lift, err}
+	case world.OfProvider, world.OfTemplate:
+	}
+	lift, err := do(world.Case{})
+	return struck{lift, err}
 }
 
 // Of what is wrong with a guest.
@@ -122,11 +151,8 @@ func (f NextBuilds) strike(w *World) struck {
 // Crash ends the guest as a killed process does: off, StopCrash.
 type Crash struct{ Instance fleet.InstanceID }
 
-func (f Crash) strike(w *World) struck { return w.stop(f.Instance, world.StopCrash) }
-
-// stop turns the guest off behind the provider's back.
-func (w *World) stop(id fleet.InstanceID, by world.Stop) struck {
-	return w.once(id, func(vm *world.VM) { w.truth.Crash(vm, by) })
+func (f Crash) strike(w *World) struck {
+	return Happens{Verb: world.Crashes, Instance: f.Instance}.strike(w)
 }
 
 // Panic ends the guest's kernel. Remains says what the provider makes of it: PowerCrashed (the default) keeps the
@@ -137,41 +163,32 @@ type Panic struct {
 }
 
 func (f Panic) strike(w *World) struck {
-	return w.once(f.Instance, func(vm *world.VM) {
-		switch f.Remains {
-		case fleet.PowerRunning:
+	switch f.Remains {
+	case fleet.PowerOff:
+		return Crash{f.Instance}.strike(w)
+	case fleet.PowerRunning:
+		return w.onGuest(f.Instance, func(vm *world.VM) func() {
 			w.truth.Reset(vm)
-		case fleet.PowerOff:
-			w.truth.Crash(vm, world.StopCrash)
-		default:
-			w.truth.Panic(vm)
-		}
-	})
+			return nil
+		})
+	default:
+		return Happens{Verb: world.Panics, Instance: f.Instance}.strike(w)
+	}
 }
-
-// GuestPowersOff is a shutdown from within: off, StopGuest.
-type GuestPowersOff struct{ Instance fleet.InstanceID }
-
-func (f GuestPowersOff) strike(w *World) struck { return w.stop(f.Instance, world.StopGuest) }
 
 // PersonPowersOff is a stop that a person ordered at the provider: off, StopExternal.
 type PersonPowersOff struct{ Instance fleet.InstanceID }
 
 func (f PersonPowersOff) strike(w *World) struck {
-	return w.stop(f.Instance, world.StopExternal)
-}
-
-// PersonShutsDown is what virsh shutdown does: off, StopShutdown.
-type PersonShutsDown struct{ Instance fleet.InstanceID }
-
-func (f PersonShutsDown) strike(w *World) struck {
-	return w.stop(f.Instance, world.StopShutdown)
+	return Happens{Verb: world.IsStopped, Instance: f.Instance}.strike(w)
 }
 
 // PersonMends is a person's repair of a guest that was left to them: all that ailed it is gone, and it boots.
 type PersonMends struct{ Instance fleet.InstanceID }
 
-func (f PersonMends) strike(w *World) struck { return w.once(f.Instance, w.truth.PowerOn) }
+func (f PersonMends) strike(w *World) struck {
+	return Happens{Verb: world.IsStarted, Instance: f.Instance}.strike(w)
+}
 
 // Paused suspends the guest; when lifted it goes on, if it is still suspended.
 type Paused struct {
@@ -185,27 +202,12 @@ func (f Paused) strike(w *World) struck {
 	return w.onGuest(f.Instance, func(vm *world.VM) func() { return w.truth.Suspend(vm, world.Stop(f.By)) })
 }
 
-// Rescued is a person who has another system run in the guest's place.
-type Rescued struct{ Instance fleet.InstanceID }
-
-func (f Rescued) strike(w *World) struck {
-	return w.once(f.Instance, func(vm *world.VM) { w.truth.Rescue(vm) })
-}
-
-// Unrescued is a person who has mended the guest, and has it boot from its own disk again.
-type Unrescued struct{ Instance fleet.InstanceID }
-
-func (f Unrescued) strike(w *World) struck { return w.once(f.Instance, w.truth.Unrescue) }
-
 // Vanishes removes the guest with all that it had, as an undefine by somebody else does.
 type Vanishes struct{ Instance fleet.InstanceID }
 
-func (f Vanishes) strike(w *World) struck { return w.once(f.Instance, w.truth.Vanish) }
-
-// NewAddress gives the guest another address from the DHCP at once.
-type NewAddress struct{ Instance fleet.InstanceID }
-
-func (f NewAddress) strike(w *World) struck { return w.once(f.Instance, w.truth.Readdress) }
+func (f Vanishes) strike(w *World) struck {
+	return Happens{Verb: world.Vanishes, Instance: f.Instance}.strike(w)
+}
 
 // Calls makes provider calls go wrong. Empty selectors select all; the newest fault that selects a call hits it.
 type Calls struct {
@@ -291,21 +293,6 @@ func (f HostHangs) strike(w *World) struck {
 	})
 }
 
-// HostLosesPower lets all guests of the host die with it. When lifted, the host is back and its guests are off, and
-// nobody knows any more who or what stopped them.
-type HostLosesPower struct{ Host fleet.HostName }
-
-func (f HostLosesPower) strike(w *World) struck {
-	return w.onHost(f.Host, w.truth.PowerFailure)
-}
-
-// HostDisabled says that whoever runs the provider wants the host to be empty. Its guests run on.
-type HostDisabled struct{ Host fleet.HostName }
-
-func (f HostDisabled) strike(w *World) struck {
-	return w.onHost(f.Host, w.truth.Disable)
-}
-
 // CutOff parts the host's guests from everybody, their peers too: they run, and serve nobody.
 type CutOff struct{ Host fleet.HostName }
 
@@ -322,32 +309,11 @@ func (f OutOfSight) strike(w *World) struck {
 	return w.onHost(f.Host, func(d world.Domain) func() { return w.truth.Part(f.Client, d) })
 }
 
-// AccessCut parts the host's guests from all that they could write to, as a switched port or a storage system does
-// that is told to: they run, and neither write nor serve.
-type AccessCut struct{ Host fleet.HostName }
-
-func (f AccessCut) strike(w *World) struck { return w.onHost(f.Host, w.truth.CutAccess) }
-
 // OtherIdentity puts another, empty provider behind the host's address: it has another identity and knows no instance.
 // What it is told to build appears nowhere in this world.
 type OtherIdentity struct{ Host fleet.HostName }
 
 func (f OtherIdentity) strike(w *World) struck { return w.onHost(f.Host, w.truth.Supplant) }
-
-// StaleLists lets List answer with what was true some time ago, at most ten minutes.
-type StaleLists struct{ Age time.Duration }
-
-func (f StaleLists) strike(w *World) struck {
-	return struck{lift: w.truth.Upset(world.Trouble{Stale: f.Age})}
-}
-
-// EmptyLists lets List answer that there is nothing, completely and without error, as a proxy without its backend does.
-// Add Calls{Op: provider.OpGet, Effect: Fails, Kind: fault.NotFound} for one that lies throughout.
-type EmptyLists struct{}
-
-func (f EmptyLists) strike(w *World) struck {
-	return struck{lift: w.truth.Upset(world.Trouble{Empty: true})}
-}
 
 // Misreported lets the provider say something about an instance's power that is not so. Only the words are wrong:
 // changing calls meet the truth.

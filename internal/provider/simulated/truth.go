@@ -241,11 +241,6 @@ func (w *World) Attached(id fleet.InstanceID) map[string]uint64 {
 	return out
 }
 
-// DestroyDisks removes the machine's kept disks behind everybody's back.
-func (w *World) DestroyDisks(machine fleet.MachineName) {
-	w.do(func(t *world.World) { t.DestroyDisks(string(machine)) })
-}
-
 // Snapshot is a copy of an instance's disk, as it truly is: it belongs to no instance.
 type Snapshot struct {
 	fleet.SnapshotName

@@ -307,13 +307,6 @@ func (w *World) cutFrom(vantage string, vm *VM) bool {
 	return false
 }
 
-// Isolated reports whether the vantage reaches nothing at all.
-func (w *World) Isolated(vantage string) bool {
-	return slices.ContainsFunc(w.cuts, func(c *cut) bool {
-		return (c.vantage == vantage || c.vantage == "") && c.domain.Kind == "all"
-	})
-}
-
 // Cutoff keeps the client from the provider, everybody if it is empty, also one that connects anew meanwhile.
 func (w *World) Cutoff(client string) (lift func()) {
 	o := &cutoff{client}
