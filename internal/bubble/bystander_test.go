@@ -9,8 +9,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// bystander writes down what is done to machines as it happens, to be judged when what was recorded meanwhile is known, too. The
-// world is locked while it writes.
+// bystander writes down what is done to machines as it happens, to be judged when what was recorded meanwhile is
+// known, too. The world is locked while it writes.
 type bystander struct {
 	world.Deaf
 	t *world.World

@@ -47,9 +47,10 @@ func (j *judge) figures() map[string]float64 {
 	t := j.tally
 	out := map[string]float64{}
 	for name, n := range map[string]int{
-		"healthy_destroyed": t.HealthyDestroyed, "double_instances": t.DoubleInstances, "lost_repairs": t.lost, "unhealed": t.unhealed,
-		"laws_broken": len(j.broke), "repairs": t.repairs, "paged": t.paged, "brakes": t.brakes,
-		"held": t.held, "actions": t.Actions, "visits": t.visits, "disks_reattached": t.Reattached, "snapshots": t.Snapshots,
+		"healthy_destroyed": t.HealthyDestroyed, "double_instances": t.DoubleInstances, "lost_repairs": t.lost,
+		"unhealed": t.unhealed, "laws_broken": len(j.broke), "repairs": t.repairs, "paged": t.paged, "brakes": t.brakes,
+		"held": t.held, "actions": t.Actions, "visits": t.visits, "disks_reattached": t.Reattached,
+		"snapshots":   t.Snapshots,
 		"store_pages": j.r.storePages(),
 	} {
 		out[name] = float64(n)

@@ -15,8 +15,8 @@ import (
 	"hale/internal/tenure"
 )
 
-// judge watches a play from the side of the truth and of the store: it follows the journal in the store's own order, and lets
-// the judge of the truth, which is room A's too, know of what a bystander saw.
+// judge watches a play from the side of the truth and of the store: it follows the journal in the store's own order,
+// and lets the judge of the truth, which is room A's too, know of what a bystander saw.
 type judge struct {
 	r     *room
 	truth *law.Judge
@@ -79,7 +79,7 @@ func newJudge(r *room) *judge {
 		repairs: map[fleet.MachineName]string{},
 		outages: map[fleet.MachineName]*outage{}, adopted: map[fleet.InstanceID]time.Time{},
 	}
-	j.truth = law.New(j, &r.spec, r.o.Poll, &j.tally.Tally)
+	j.truth = law.New(j, law.Fleet{Spec: &r.spec, Poll: r.o.Poll, Most: r.o.Most()}, &j.tally.Tally)
 	return j
 }
 
@@ -145,7 +145,15 @@ func (j *judge) look() {
 		j.serving(n)
 	}
 	var crowds []*law.Crowd
-	j.r.truth(func(t *world.World) { crowds = law.Crowds(t) })
+	j.r.truth(func(t *world.World) {
+		crowds = law.Crowds(t)
+		for n := 1; n <= j.r.spec.Size; n++ {
+			name := string(j.r.spec.Name.Machine(n))
+			if vm := t.Current(name); vm != nil && vm.Power == world.Running {
+				j.truth.Holds(name, law.Disks(vm))
+			}
+		}
+	})
 	for _, c := range crowds {
 		j.truth.Stands(c)
 	}
@@ -269,7 +277,8 @@ func (j *judge) page(h hearing) {
 func (j *judge) visit(name fleet.MachineName) {
 	for n := 1; n <= j.r.spec.Size; n++ {
 		m, _ := j.r.machine(n)
-		if own := j.r.spec.Name.Machine(n); (name == "" || name == own) && m.Repair == nil && !j.truth.Personal(string(own)) {
+		own := j.r.spec.Name.Machine(n)
+		if (name == "" || name == own) && m.Repair == nil && !j.truth.Personal(string(own)) {
 			j.mend(n)
 		}
 	}
@@ -305,8 +314,10 @@ func (j *judge) serving(n int) {
 // covered reports whether a person was told of something that explains why the machine does not serve.
 func (j *judge) covered(n int) bool {
 	m, known := j.r.machine(n)
-	o := j.outages[j.r.spec.Name.Machine(n)]
-	return known && (m.Current.Candidate() || m.Incident != nil && m.Incident.Paged) || o != nil && o.paged || j.braked || j.silent || j.truth.Personal(string(j.r.spec.Name.Machine(n)))
+	name := j.r.spec.Name.Machine(n)
+	o := j.outages[name]
+	return known && (m.Current.Candidate() || m.Incident != nil && m.Incident.Paged) || o != nil && o.paged ||
+		j.braked || j.silent || j.truth.Personal(string(name))
 }
 
 // finish judges what can be judged only when all is over.
@@ -326,7 +337,8 @@ func (j *judge) tenure(d *law.Deed) {
 	if i < 0 {
 		i = len(j.terms)
 	}
-	if i == 0 || j.terms[i-1].server != d.Client && (i < 2 || !j.terms[i-1].from.Equal(sent) || j.terms[i-2].server != d.Client) {
+	if i == 0 || j.terms[i-1].server != d.Client &&
+		(i < 2 || !j.terms[i-1].from.Equal(sent) || j.terms[i-2].server != d.Client) {
 		j.broken("L7", machine, "%s by %s, which does not own the fleet", d.Op, d.Client)
 		return
 	}

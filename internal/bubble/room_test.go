@@ -95,7 +95,8 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		o.Hosts = append(o.Hosts, world.Host{}) // the single one of a world that names none
 	}
 	options := simulated.Options{
-		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: o.Spec.Checks, Ground: o.Hosts, Proven: law.Proven(&o.Spec),
+		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: o.Spec.Checks, Ground: o.Hosts,
+		Proven: law.Proven(&o.Spec),
 	}
 	if o.Boot != 0 {
 		options.Boot = (o.Boot + max(o.Boot, o.BootMost)) / 2
@@ -104,10 +105,13 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		options.Latency = (o.Latency + max(o.Latency, o.LatencyMost)) / 2
 	}
 	r := &room{
-		t: t, o: o, spec: o.Spec, wanted: o.Spec, world: simulated.NewWorld(options), backing: memory.New(memory.Options{}),
-		dice:  rand.New(rand.NewPCG(o.Seed, 0x62)),
-		lifts: map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9), looked: map[fleet.InstanceID]time.Duration{},
-		named: map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{}, swapped: map[fleet.MachineName]bool{},
+		t: t, o: o, spec: o.Spec, wanted: o.Spec, world: simulated.NewWorld(options),
+		backing: memory.New(memory.Options{}),
+		dice:    rand.New(rand.NewPCG(o.Seed, 0x62)),
+		lifts:   map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9),
+		looked: map[fleet.InstanceID]time.Duration{},
+		named:  map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{},
+		swapped: map[fleet.MachineName]bool{},
 		leaving: map[fleet.MachineName]bool{}, pasts: map[time.Duration]holding{},
 	}
 	r.judge = newJudge(r)

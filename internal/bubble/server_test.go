@@ -67,8 +67,11 @@ func (s *server) start(spec fleet.Spec) {
 	adapter := newWire(handle, r.world.Open(s.name+lateSuffix), s)
 	l.setup = func(spec fleet.Spec) engine.Setup {
 		return engine.Setup{
-			Sources: []engine.Source{{Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands(), Fencer: powers{r, s.name}}},
-			Fleets:  []engine.Fleet{{Spec: spec, Probes: probes}},
+			Sources: []engine.Source{{
+				Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands(),
+				Fencer: powers{r, s.name},
+			}},
+			Fleets: []engine.Fleet{{Spec: spec, Probes: probes}},
 		}
 	}
 	setup := l.setup(spec)

@@ -18,9 +18,11 @@ func (r *room) plantStrangers() {
 	for n := 1; n <= r.spec.Size; n++ {
 		name, sel := r.spec.Name.Machine(n), r.spec.Adopt.Select
 		r.truth(func(t *world.World) {
-			t.Plant(world.Status{ID: fmt.Sprintf("planted-%d", n), Name: sim.StrangerName(sel, n, r.spec.Size), Host: string(r.home(n)),
+			t.Plant(world.Status{
+				ID: fmt.Sprintf("planted-%d", n), Name: sim.StrangerName(sel, n, r.spec.Size), Host: string(r.home(n)),
 				Metadata: string(sel.Metadata), Tags: string(fleet.TagsOf(sel.Tags)),
-				Mark: world.Mark{Installation: "nobody", Machine: string(name), Generation: 1, Unmarked: true}})
+				Mark: world.Mark{Installation: "nobody", Machine: string(name), Generation: 1, Unmarked: true},
+			})
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"hale/internal/inbox"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
-	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 	"hale/internal/state/memory"
 )
@@ -26,7 +25,8 @@ type act func(r *room, e sim.Event) (lift func())
 // verbs says how each thing happens here: the world's happen there, as in room A.
 func verbs() map[sim.Verb]act {
 	all := map[sim.Verb]act{
-		sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack, sim.StartedTwice: startsTwice, sim.InstalledTwice: installsTwice,
+		sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack,
+		sim.StartedTwice: startsTwice, sim.InstalledTwice: installsTwice,
 		sim.IsFull:  fills,
 		sim.Resizes: resizes, sim.Retemplates: retemplates, sim.Confirms: confirms, sim.Mistypes: mistypes,
 		sim.Dies: onServer(dies), sim.DiesWriting: onServer(diesWriting), sim.ClockSteps: onServer(clockSteps),
@@ -36,8 +36,8 @@ func verbs() map[sim.Verb]act {
 		all[r.Verb] = befalls
 	}
 	for _, v := range []sim.Verb{
-		sim.Holds, sim.Releases, sim.Retries, sim.Heals, sim.Undoes, sim.Recovers, sim.Believes, sim.Brakes, sim.Unbrakes, sim.Scales,
-		sim.Deletes, sim.Vouches,
+		sim.Holds, sim.Releases, sim.Retries, sim.Heals, sim.Undoes, sim.Recovers, sim.Believes, sim.Brakes,
+		sim.Unbrakes, sim.Scales, sim.Deletes, sim.Vouches,
 	} {
 		all[v] = orders
 	}
@@ -51,33 +51,13 @@ func befalls(r *room, e sim.Event) func() {
 		hale = append(hale, s.name)
 	}
 	return r.world.Strike(func(t *world.World) func() {
-		r.judge.strikes(t, e)
+		r.judge.truth.Foresees(t, e.Subject, e.Verb, func(judge func()) { r.unjudged = append(r.unjudged, judge) })
 		lift, err := t.Play(e.Subject, e.Verb, e.Arg, hale...)
 		if err != nil {
 			r.t.Errorf("%s: %v", e, err)
 		}
 		return lift
 	})
-}
-
-// strikes has the judge know what is about to happen in the world.
-func (j *judge) strikes(t *world.World, e sim.Event) {
-	switch vm := t.Current(e.Subject); e.Verb {
-	case world.IsStopped, world.IsShutDown:
-		if vm != nil {
-			j.truth.Stopped(e.Subject, vm.ID, t.Now())
-		}
-	case world.GivesAccess:
-		d, err := world.ParseDomain(e.Subject)
-		j.r.must(err)
-		since := t.Now()
-		j.truth.Gives(t.Hosts(), d, since)
-		t.After(law.TellWithin, func() {
-			crowds := law.Crowds(t)
-			j.r.unjudged = append(j.r.unjudged, func() { j.truth.Gave(crowds, since) })
-		})
-	default:
-	}
 }
 
 // fills has the store take nothing.

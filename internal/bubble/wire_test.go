@@ -31,8 +31,8 @@ type wire struct {
 	server     *server
 }
 
-// carry sends a call. What changes no instance is sent as it is; what was true of an instance that is asked for, hale can have
-// known from then on.
+// carry sends a call. What changes no instance is sent as it is; what was true of an instance that is asked for, hale
+// can have known from then on.
 func (w wire) carry(ctx context.Context, c provider.Call, do func(context.Context, provider.Provider) error) error {
 	if c.Op == provider.OpGet {
 		r := w.server.room

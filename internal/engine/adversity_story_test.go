@@ -319,7 +319,8 @@ func TestAMigratedMachineIsFollowed(t *testing.T) {
 func TestAMigratedMachineThatNoListingHasIsNotGone(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]simulated.Fault{
-		"empty": simulated.Happens{Verb: world.ListsNothing}, "of the past": simulated.Happens{Verb: world.ListsStale, Arg: "9m"},
+		"empty":       simulated.Happens{Verb: world.ListsNothing},
+		"of the past": simulated.Happens{Verb: world.ListsStale, Arg: "9m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

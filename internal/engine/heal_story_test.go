@@ -278,7 +278,9 @@ func TestS28AHealSurvivesARestart(t *testing.T) {
 func TestS42WhatTheProviderSaysIsRecovered(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(s *story) simulated.Fault{
-		"powered itself off": func(s *story) simulated.Fault { return simulated.Happens{Verb: world.ShutsDown, Instance: s.id(2)} },
+		"powered itself off": func(s *story) simulated.Fault {
+			return simulated.Happens{Verb: world.ShutsDown, Instance: s.id(2)}
+		},
 		"stopped by a person, policy heal": func(s *story) simulated.Fault {
 			return simulated.PersonPowersOff{Instance: s.id(2)}
 		},

@@ -68,9 +68,9 @@ func (m *mains) Fence(ctx context.Context, host fleet.HostName, try int) (engine
 	case <-ctx.Done():
 		return engine.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
 	}
-	done, struck, f := engine.Fenced{Proof: fleet.ProofHostOff}, m.off, simulated.Fault(simulated.Happens{Verb: world.LosesPower, Host: host})
+	done, struck, verb := engine.Fenced{Proof: fleet.ProofHostOff}, m.off, world.LosesPower
 	if try > m.means.Tries {
-		done.Proof, struck, f = fleet.ProofAccessCut, m.cut, simulated.Happens{Verb: world.CutsAccess, Host: host}
+		done.Proof, struck, verb = fleet.ProofAccessCut, m.cut, world.CutsAccess
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,7 +79,7 @@ func (m *mains) Fence(ctx context.Context, host fleet.HostName, try int) (engine
 		return done, nil
 	}
 	struck[host] = true
-	lift, err := m.world.Inject(f)
+	lift, err := m.world.Inject(simulated.Happens{Verb: verb, Host: host})
 	if err != nil {
 		return engine.Fenced{}, fault.New(fault.Permanent, op, string(host), err)
 	}

@@ -239,8 +239,9 @@ func (p *placing) plan(t trace.Trace) {
 // Causes are the words that a trace may use for what happened to a machine, beside the verbs of scenario files.
 func Causes() map[string]sim.Verb {
 	return map[string]sim.Verb{
-		"crash": world.Crashes, "power": world.Crashes, "hang": world.Hangs, "disk": world.LosesDisk, "network": world.LosesNet, "panic": world.Panics,
-		"application": world.StopsApp, "slow": world.IsSlow, "shutdown": world.ShutsDown, "stopped": world.IsStopped, "paused": world.IsPaused,
+		"crash": world.Crashes, "power": world.Crashes, "hang": world.Hangs, "disk": world.LosesDisk,
+		"network": world.LosesNet, "panic": world.Panics, "application": world.StopsApp, "slow": world.IsSlow,
+		"shutdown": world.ShutsDown, "stopped": world.IsStopped, "paused": world.IsPaused,
 	}
 }
 
@@ -265,7 +266,8 @@ func verbOf(o trace.Outage) (verb sim.Verb, known bool) {
 	h := fnv.New32a()
 	h.Write([]byte(o.Node + o.Start.String())) // hash.Hash never fails to write
 	mixture := []sim.Verb{
-		world.Crashes, world.Crashes, world.Crashes, world.Crashes, world.Hangs, world.Hangs, world.Hangs, world.LosesDisk,
+		world.Crashes, world.Crashes, world.Crashes, world.Crashes, world.Hangs, world.Hangs, world.Hangs,
+		world.LosesDisk,
 	}
 	return mixture[int(h.Sum32()>>1)%len(mixture)], word == ""
 }

@@ -109,7 +109,8 @@ func TestWithoutACauseMachinesFailInOneOfThreeWaysAndEndOneDay(t *testing.T) {
 			t.Errorf("%s has no end", e)
 		}
 	}
-	if n[world.Crashes] < 150 || n[world.Crashes] > 250 || n[world.Hangs] < 100 || n[world.Hangs] > 200 || n[world.LosesDisk] < 20 || n[world.LosesDisk] > 80 {
+	if n[world.Crashes] < 150 || n[world.Crashes] > 250 || n[world.Hangs] < 100 || n[world.Hangs] > 200 ||
+		n[world.LosesDisk] < 20 || n[world.LosesDisk] > 80 {
 		t.Errorf("the mixture is %v", n)
 	}
 	if !out.OK() {

@@ -127,7 +127,9 @@ func TestTheSumOfTheFleetsIsTheWhole(t *testing.T) {
 func TestAFleetWithoutABrakeIsSparedPartitionsUnlessTheyAreAskedFor(t *testing.T) {
 	t.Parallel()
 	parted := func(out rehearsal.Outcome) bool {
-		return slices.ContainsFunc(out.Fleets[0].Faults, func(f rehearsal.Fault) bool { return strings.HasSuffix(f.Kind, string(world.IsOutOfSight)) })
+		return slices.ContainsFunc(out.Fleets[0].Faults, func(f rehearsal.Fault) bool {
+			return strings.HasSuffix(f.Kind, string(world.IsOutOfSight))
+		})
 	}
 	order := rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
 		Horizon: 20 * day, Weather: rehearsal.Usual()}
@@ -186,7 +188,8 @@ func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 	if times != out.Faults || outages != out.Outages || outages == 0 {
 		t.Errorf("%d faults of %d and %d outages of %d are in the table", times, out.Faults, outages, out.Outages)
 	}
-	if i := slices.IndexFunc(f.Faults, func(f rehearsal.Fault) bool { return f.Kind == string(world.Crashes) }); i < 0 || f.Faults[i].Healed == 0 {
+	crashes := func(f rehearsal.Fault) bool { return f.Kind == string(world.Crashes) }
+	if i := slices.IndexFunc(f.Faults, crashes); i < 0 || f.Faults[i].Healed == 0 {
 		t.Errorf("no crash was healed: %+v", f.Faults)
 	}
 	acts := 0

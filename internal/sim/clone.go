@@ -28,7 +28,8 @@ func (s *stage) secondHale(e Event, id, name string, holds *past) (func(), error
 		return nil, nil // a rival has no store; a third hale shows nothing that the second does not
 	}
 	d := &stage{
-		options: s.options, spec: s.spec, wanted: s.wanted, w: s.w, score: s.score, trace: s.trace, ways: s.ways, disks: s.disks, first: s,
+		options: s.options, spec: s.spec, wanted: s.wanted, w: s.w, score: s.score, trace: s.trace, ways: s.ways,
+		disks: s.disks, first: s,
 		installation: id,
 	}
 	d.store = newStore(len(s.store.beliefs))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
@@ -182,9 +181,10 @@ func befalls(kind world.Kind) act {
 	}
 }
 
-// strikes has the judge know what is about to happen in the world. What it returns is to be asked afterwards: it takes what
-// ends the event, and returns that with what the judge does then; nil: nothing.
+// strikes has the judge know what is about to happen in the world. What it returns is to be asked afterwards: it takes
+// what ends the event, and returns that with what the judge does then; nil: nothing.
 func (j *judge) strikes(e Event, kind world.Kind) func(lift func()) func() {
+	j.truth.Foresees(j.s.w, e.Subject, e.Verb, func(judge func()) { judge() })
 	switch kind {
 	case world.OfDomain, world.OfProvider:
 		return j.strikesMany(e)
@@ -206,11 +206,8 @@ func (j *judge) strikes(e Event, kind world.Kind) func(lift func()) func() {
 		}
 	case world.OfMachine:
 	}
-	switch vm := j.s.w.Current(e.Subject); {
-	case e.Verb == world.StaysOn:
-		return j.staysOn(e, vm)
-	case vm != nil && (e.Verb == world.IsStopped || e.Verb == world.IsShutDown):
-		j.truth.Stopped(vm.Mark.Machine, vm.ID, j.s.w.Now())
+	if e.Verb == world.StaysOn {
+		return j.staysOn(e)
 	}
 	return nil
 }
@@ -222,11 +219,6 @@ func (j *judge) strikesMany(e Event) func(lift func()) func() {
 		d = world.Domain{Kind: "all"} // the provider's
 	}
 	lower := j.shared(d)
-	if e.Verb == world.GivesAccess {
-		since := j.s.w.Now()
-		j.truth.Gives(j.s.w.Hosts(), d, since)
-		j.s.w.After(law.TellWithin, func() { j.truth.Gave(law.Crowds(j.s.w), since) })
-	}
 	return func(lift func()) func() {
 		return func() {
 			lift()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/sim/law"
+	"hale/internal/sim/world"
 )
 
 // inspectEvery is how often the judge looks at the whole fleet, besides at the end.
@@ -28,6 +29,9 @@ func (j *judge) inspect() {
 		m := &j.s.store.beliefs[i]
 		if m.Name == "" {
 			continue // never written
+		}
+		if vm := j.s.w.Current(string(m.Name)); vm != nil && vm.Power == world.Running {
+			j.truth.Holds(string(m.Name), law.Disks(vm))
 		}
 		j.truth.Believed(m)
 		afresh.tally(*m, 1)

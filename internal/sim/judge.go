@@ -83,16 +83,18 @@ type rung struct {
 
 func newJudge(s *stage) *judge {
 	j := &judge{
-		s: s, outages: make([]outage, s.options.most()), isShared: map[world.Domain]int{},
+		s: s, outages: make([]outage, s.options.Most()), isShared: map[world.Domain]int{},
 		ignored: map[string]string{},
-		steps:   map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
+		steps:   map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{},
+		seen:   map[lawCase]bool{},
 		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{},
 		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]string{},
 		mistyped: map[fleet.CheckName]bool{},
 		brakedAt: -1, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
 	}
-	j.truth = law.New(room{j}, &s.spec, s.options.Poll, &s.score.Tally)
-	j.truth.Naive = s.options.Rival != ""
+	j.truth = law.New(room{j}, law.Fleet{
+		Spec: &s.spec, Poll: s.options.Poll, Most: s.options.Most(), Naive: s.options.Rival != "",
+	}, &s.score.Tally)
 	return j
 }
 

@@ -157,7 +157,7 @@ func slights() []crime {
 			vm := o.w.Current("web-1")
 			vm.Power, vm.Stop = world.Off, world.StopExternal
 			if breaks {
-				o.judge.truth.Stopped("web-1", vm.ID, o.w.Now())
+				o.judge.truth.Foresees(o.w, "web-1", world.IsStopped, nil)
 			}
 			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
 		}},
@@ -173,7 +173,7 @@ func slights() []crime {
 					o.w.Step()
 				}
 			}
-			o.judge.truth.Stopped("web-1", vm.ID, o.w.Now())
+			o.judge.truth.Foresees(o.w, "web-1", world.IsStopped, nil)
 			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"L15", "a hold ends early, and not only by a copy's clock that is ahead", func(o court, breaks bool) {
@@ -315,7 +315,8 @@ func (o court) passes(d time.Duration) {
 
 // acts has a call on planted-1 take effect.
 func (o court) acts(op world.Op) {
-	o.judge.Acted(&world.Call{Op: op, ID: "planted-1", Effect: true, Certified: true, Mark: world.Mark{Machine: "web-1"}})
+	mark := world.Mark{Machine: "web-1"}
+	o.judge.Acted(&world.Call{Op: op, ID: "planted-1", Effect: true, Certified: true, Mark: mark})
 }
 
 // belongings are the laws of what stands still, of what was put aside, and of disks.
@@ -333,8 +334,8 @@ func belongings() []crime {
 	}
 	return []crime{
 		{"L10", "what suspended itself is reset, and not resumed", touch(world.StopGuest, world.Reboot, world.Resume)},
-		{"L10", "what a person repairs is started, and not rescued", touch(world.StopRescue, world.Start, world.Rescue)},
-		{"L10", "what cannot write to its disk is resumed, and nothing certified", touch(world.StopIOError, world.Resume, world.Certify)},
+		{"L10", "what a person repairs is started", touch(world.StopRescue, world.Start, world.Rescue)},
+		{"L10", "what cannot write to its disk is resumed", touch(world.StopIOError, world.Resume, world.Certify)},
 		{"L10", "what a person paused is resumed, and hale could know of it", func(o court, breaks bool) {
 			if !breaks {
 				o.reboots()
@@ -370,6 +371,18 @@ func belongings() []crime {
 			}
 			o.acts(world.Delete)
 		}},
+		{"L13", "a machine is built that the fleet was never asked to have", func(o court, breaks bool) {
+			name := map[bool]string{true: "web-4", false: "web-3"}[breaks]
+			o.judge.Acted(&world.Call{Op: world.Create, ID: "new", Effect: true, Mark: world.Mark{Machine: name}})
+		}},
+		{"disk", "a machine runs with another disk, and nobody gave it one just now", func(o court, breaks bool) {
+			o.spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}}
+			o.judge.truth.Equipped("web-1", map[string]uint64{"data": map[bool]uint64{true: 7, false: 1}[breaks]})
+			for n := 1; n <= 3; n++ {
+				o.w.Equip(o.w.Current(string(o.spec.Name.Machine(n))), []string{"data"})
+			}
+			o.judge.inspect()
+		}},
 		{"disk", "a machine is built without its disk", func(o court, breaks bool) {
 			o.spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}}
 			if !breaks {
@@ -387,7 +400,8 @@ func belongings() []crime {
 		}},
 		{"L1", "two can write since a host got its access back, and nobody was told", func(o court, breaks bool) {
 			o.w.CutAccess(world.Domain{Kind: "host", Name: "h1"})
-			o.w.Leave(world.Status{ID: "second", Host: "h2", Name: "web-1", Mark: world.Mark{Machine: "web-1", Generation: 2}})
+			mark := world.Mark{Machine: "web-1", Generation: 2}
+			o.w.Leave(world.Status{ID: "second", Host: "h2", Name: "web-1", Mark: mark})
 			o.w.PowerOn(o.w.VM("second"))
 			e := Event{Subject: "host h1", Verb: world.GivesAccess}
 			if _, err := o.ways[e.Verb].play(o.stage, e); err != nil {

@@ -225,7 +225,8 @@ func (j *judge) knowsOfTwo(machine string) bool {
 }
 
 // staysOn follows what becomes of an instance that a person moves while it runs, and whose definition stays behind.
-func (j *judge) staysOn(e Event, vm *world.VM) func(lift func()) func() {
+func (j *judge) staysOn(e Event) func(lift func()) func() {
+	vm := j.s.w.Current(e.Subject)
 	was := vm != nil && j.s.w.Contested(vm.ID)
 	return func(lift func()) func() {
 		switch {

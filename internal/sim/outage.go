@@ -109,7 +109,9 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
 		return false
 	}
-	if j.inTwo(vm) || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.truth.Personal(vm.Mark.Machine) || j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
+	if j.inTwo(vm) || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass ||
+		j.isNamed(vm.Mark.Machine, vm.ID) || j.truth.Personal(vm.Mark.Machine) ||
+		j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
 		return false
 	}
 	if vm.Power == world.Paused {

@@ -250,7 +250,8 @@ func (d *drawing) storm(at time.Duration) {
 func (d *drawing) hit(at time.Duration, machines int, spread time.Duration) {
 	for _, n := range d.random.Perm(d.spec.Size)[:machines] {
 		moment := at + time.Duration(d.random.Int64N(int64(spread)))
-		d.add(moment, string(d.spec.Name.Machine(n+1)), pick(d.random, world.Crashes, world.Crashes, world.Crashes, world.Hangs, world.StopsApp), "", 0)
+		verb := pick(d.random, world.Crashes, world.Crashes, world.Crashes, world.Hangs, world.StopsApp)
+		d.add(moment, string(d.spec.Name.Machine(n+1)), verb, "", 0)
 	}
 }
 
@@ -333,7 +334,8 @@ func (d *drawing) definition(at time.Duration) {
 	case 3:
 		host := pick(d.random, d.hosts...).Name
 		d.add(at, name, world.StaysOn, host, lasts)
-		d.add(at+d.lasting(time.Second, 10*time.Minute), "host "+pick(d.random, d.hosts...).Name, world.GoesDark, "", d.lasting(time.Minute, time.Hour))
+		d.add(at+d.lasting(time.Second, 10*time.Minute), "host "+pick(d.random, d.hosts...).Name, world.GoesDark, "",
+			d.lasting(time.Minute, time.Hour))
 		d.ail(later, name)
 	case 4:
 		d.add(at, person, world.Copies, name, lasts)

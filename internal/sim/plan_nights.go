@@ -44,7 +44,8 @@ func (d *drawing) night(k Kind, at time.Duration) {
 
 // several lets two or three hosts fail at once, or within five minutes, in the same way.
 func (d *drawing) several(at time.Duration) {
-	verb := pick(d.random, world.LosesPower, world.LosesPower, world.IsCutOff, world.IsOutOfSight, world.IsOutOfSight, world.GoesDark, world.IsParted)
+	verb := pick(d.random, world.LosesPower, world.LosesPower, world.IsCutOff, world.IsOutOfSight, world.IsOutOfSight,
+		world.GoesDark, world.IsParted)
 	spread := pick(d.random, time.Second, 5*time.Minute)
 	for _, i := range d.random.Perm(len(d.hosts))[:min(len(d.hosts), 2+d.random.IntN(2))] {
 		arg := ""

@@ -147,7 +147,8 @@ func (e Event) fits(o Options) error {
 		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.Spec.Size {
 			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1), o.Spec.Name.Machine(o.Spec.Size))
 		}
-		if e.Verb == world.FailsCheck && !slices.ContainsFunc(o.Spec.Checks, func(c fleet.Check) bool { return string(c.Name) == e.Arg }) {
+		named := func(c fleet.Check) bool { return string(c.Name) == e.Arg }
+		if e.Verb == world.FailsCheck && !slices.ContainsFunc(o.Spec.Checks, named) {
 			return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
 		}
 	case "server":
@@ -198,7 +199,7 @@ func newStage(o Options) (*stage, error) {
 	o.History.begin(o.Spec.Name)
 	s.judge = newJudge(s)
 	s.w.Watch = s.judge
-	s.store = newStore(o.most())
+	s.store = newStore(o.Most())
 	switch {
 	case o.Empty:
 	case o.Spec.Adopt.Selects():

@@ -21,8 +21,8 @@ func edits() map[Verb]way {
 	}
 }
 
-// most returns the largest size that the fleet is ever asked to have.
-func (o Options) most() int {
+// Most returns the largest size that the fleet is ever asked to have.
+func (o Options) Most() int {
 	most := o.Spec.Size
 	if o.Spec.Adopt.Selects() {
 		most += spareMachines

@@ -45,13 +45,15 @@ type Options struct {
 	Boot time.Duration
 	// AddressAfter is the time from power on until the provider knows the address. Default: half of Boot.
 	AddressAfter time.Duration
-	// Ports are those on which machines serve HTTP, beside those of Checks; all others refuse connections. Default, without Checks: 80.
+	// Ports are those on which machines serve HTTP, beside those of Checks; all others refuse connections. Default,
+	// without Checks: 80.
 	Ports []uint16
 	// Checks are what machines are asked. They answer as each check wants it, as long as they are well.
 	Checks []fleet.Check
 	// Latency is the time that each provider call takes, but those about the notes of hale's starts. Default: none.
 	Latency time.Duration
-	// Proven is how long a machine must have served before a call to it counts as sent to a healthy one. Default: at once.
+	// Proven is how long a machine must have served before a call to it counts as sent to a healthy one. Default: at
+	// once.
 	Proven time.Duration
 	// Seed decides whatever is left to chance, and tells this world's identity from another's.
 	Seed uint64
@@ -184,8 +186,8 @@ func (w *World) hostAt(address netip.Addr) (fleet.HostName, bool) {
 	return "", false
 }
 
-// Serve makes machines answer other checks, and further addresses beside them answer pings: those who watch may come to ask for
-// something else. They still listen where they did.
+// Serve makes machines answer other checks, and further addresses beside them answer pings: those who watch may come
+// to ask for something else. They still listen where they did.
 func (w *World) Serve(checks []fleet.Check, canaries []netip.Addr) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,7 +217,8 @@ func (w *World) Open(client string) *Provider {
 }
 
 // Plant adds a machine that runs, has long booted and was not ordered from this provider by hale: something to adopt,
-// or somebody else's. Host, ID, Name, Network, Metadata and Tags are taken from the instance, and its Mark, which may be zero.
+// or somebody else's. Host, ID, Name, Network, Metadata and Tags are taken from the instance, and its Mark, which may
+// be zero.
 func (w *World) Plant(i fleet.Instance) (err error) {
 	w.do(func(t *world.World) {
 		if err = w.vacant(i.ID, i.Host); err == nil && !t.Vacant(string(i.Host), i.Name) {

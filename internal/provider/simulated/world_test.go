@@ -173,9 +173,11 @@ func TestGuestFaults(t *testing.T) {
 		stop       fleet.Stop
 		ping, page string
 	}{
-		"crash":       {simulated.Crash{Instance: id}, fleet.PowerOff, fleet.StopCrash, "timeout", "timeout"},
-		"person":      {simulated.PersonPowersOff{Instance: id}, fleet.PowerOff, fleet.StopExternal, "timeout", "timeout"},
-		"guest":       {simulated.Happens{Verb: world.ShutsDown, Instance: id}, fleet.PowerOff, fleet.StopGuest, "timeout", "timeout"},
+		"crash":  {simulated.Crash{Instance: id}, fleet.PowerOff, fleet.StopCrash, "timeout", "timeout"},
+		"person": {simulated.PersonPowersOff{Instance: id}, fleet.PowerOff, fleet.StopExternal, "timeout", "timeout"},
+		"guest": {
+			simulated.Happens{Verb: world.ShutsDown, Instance: id}, fleet.PowerOff, fleet.StopGuest, "timeout", "timeout",
+		},
 		"panic":       {simulated.Panic{Instance: id}, fleet.PowerCrashed, fleet.StopCrash, "timeout", "timeout"},
 		"panic, off":  {simulated.Panic{Instance: id, Remains: fleet.PowerOff}, fleet.PowerOff, fleet.StopCrash, "timeout", "timeout"},
 		"panic, boot": {simulated.Panic{Instance: id, Remains: fleet.PowerRunning}, fleet.PowerRunning, "", "timeout", "timeout"},

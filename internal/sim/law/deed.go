@@ -41,7 +41,7 @@ func Saw(w *world.World, c *world.Call) *Deed {
 		d.halted, _ = vm.Halted()
 	}
 	if vm := w.Current(d.Machine); vm != nil && vm.ID == c.ID && vm.Power == world.Off {
-		switch vm.Stop { // by whom, its host forgets when it boots
+		switch vm.Stop { // who did it, its host forgets when it boots
 		case world.StopExternal, world.StopShutdown, world.StopUnknown:
 			d.current = true
 		default:

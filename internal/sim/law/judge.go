@@ -1,9 +1,9 @@
-// Package law judges what is done to the machines of a simulated world, and what becomes of them, by the truth alone. It is
-// the one judge of both rooms: of room A as it happens, of room B when what was seen can be told in order.
+// Package law judges what is done to the machines of a simulated world, and what becomes of them, by the truth alone.
+// It is the one judge of both rooms: of room A as it happens, of room B when what was seen can be told in order.
 //
-// It promises to share no code with the judgement that it judges, and to change nothing in the world. What only a room can
-// know it asks the room for (Room): what a person ordered, and what hale had seen. What hale believes, and what it writes
-// down, is for the rooms' own judges.
+// It promises to share no code with the judgement that it judges, and to change nothing in the world. What only a
+// room can know it asks the room for (Room): what a person ordered, and what hale had seen. What hale believes, and
+// what it writes down, is for the rooms' own judges.
 package law
 
 import (
@@ -37,14 +37,19 @@ type Room interface {
 	Excused(d *Deed) bool
 }
 
+// Fleet is what is judged.
+type Fleet struct {
+	Spec *fleet.Spec
+	Poll time.Duration // how often hale asks the provider for everything
+	Most int           // the largest size that it is ever asked to have
+	// Naive says that a rival looks after it, who promises only what is true of machines.
+	Naive bool
+}
+
 // Judge knows the truth of a play, as far as it was told.
 type Judge struct {
-	// Naive says that the one who is judged promises no more than what is true of machines: a rival.
-	Naive bool
-
+	Fleet
 	room  Room
-	spec  *fleet.Spec
-	poll  time.Duration
 	tally *Tally
 
 	personal map[string]bool          // stopped by a person, and not started again
@@ -61,13 +66,13 @@ type heldDisk struct{ machine, name string }
 
 // Tally counts what must never happen, and what nearly did.
 type Tally struct {
-	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to a machine that would have passed its checks
+	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to what would have passed its checks
 	CaughtRecovering int `json:"caught_recovering"` // sent to one that served again, for less time than its checks need
 	WindowActs       int `json:"window_acts"`       // sent late by a process that stood still after it read its lease
 	DoubleInstances  int `json:"double_instances"`
 	Actions          int `json:"actions"`          // changing calls that took effect
 	Snapshots        int `json:"snapshots"`        // copies of disks that were made
-	Reattached       int `json:"disks_reattached"` // kept disks that went on to the next instance, with all that is on them
+	Reattached       int `json:"disks_reattached"` // kept disks that went on to the next instance, and all on them
 }
 
 // Add adds another tally.
@@ -81,20 +86,43 @@ func (t *Tally) Add(o Tally) {
 	t.Reattached += o.Reattached
 }
 
-// New returns a judge of the fleet, who counts in the tally. poll is how often hale asks the provider for everything.
-func New(room Room, spec *fleet.Spec, poll time.Duration, t *Tally) *Judge {
+// New returns a judge of the fleet, who counts in the tally.
+func New(room Room, f Fleet, t *Tally) *Judge {
 	return &Judge{
-		room: room, spec: spec, poll: poll, tally: t, personal: map[string]bool{}, unread: map[string]bool{},
+		Fleet: f, room: room, tally: t, personal: map[string]bool{}, unread: map[string]bool{},
 		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
 	}
 }
 
-// Stopped notes that a person stops the machine's instance. A reset powers it off, too: until a listing has shown it
+// Foresees has the judge know of what is about to happen to the subject. What follows from it later is judged by way
+// of later.
+func (j *Judge) Foresees(w *world.World, subject string, v world.Verb, later func(judge func())) {
+	switch v {
+	case world.IsStopped, world.IsShutDown:
+		if vm := w.Current(subject); vm != nil {
+			j.stopped(vm.Mark.Machine, vm.ID, w.Now())
+		}
+	case world.GivesAccess:
+		since := w.Now()
+		for _, h := range w.Hosts() {
+			if d, err := world.ParseDomain(subject); err == nil && world.Has([]world.Host{h}, d) {
+				j.given[h.Name] = since
+			}
+		}
+		w.After(tellWithin, func() {
+			crowds := Crowds(w)
+			later(func() { j.gave(crowds, since) })
+		})
+	default:
+	}
+}
+
+// stopped notes that a person stops the machine's instance. A reset powers it off, too: until a listing has shown it
 // running since, a stop is taken for the reset's own, which did not bring it up again.
-func (j *Judge) Stopped(machine, id string, now time.Duration) {
+func (j *Judge) stopped(machine, id string, now time.Duration) {
 	at, reset := j.reset[id]
-	j.personal[machine], j.unread[machine] = true, reset && now-at < j.poll
+	j.personal[machine], j.unread[machine] = true, reset && now-at < j.Poll
 }
 
 // WantedOn notes that the machine is to run, whatever a person wanted before: it serves, or they said so.
@@ -121,7 +149,7 @@ func (j *Judge) Sent(d *Deed) {
 }
 
 // heals reports whether the policy takes what a person did for a failure.
-func (j *Judge) heals() bool { return j.spec.Repair.OnExternalStop == fleet.ExternalStopHeal }
+func (j *Judge) heals() bool { return j.Spec.Repair.OnExternalStop == fleet.ExternalStopHeal }
 
 // strangers checks what is done to an instance that existed before hale (L2): nothing before it was adopted, nothing is
 // written on it, and it is destroyed only where the policy says so.
@@ -134,14 +162,14 @@ func (j *Judge) strangers(d *Deed) {
 		j.broken("L2", d, "before it was adopted")
 	case d.Op == world.Certify:
 		j.broken("L2", d, "a mark on what hale did not build")
-	case destroys && !j.spec.Adopt.Replaceable:
+	case destroys && !j.Spec.Adopt.Replaceable:
 		j.broken("L2", d, "which existed before and is not replaceable")
 	}
 }
 
-// touches checks what is done to an instance that stands still with its memory intact, and did so when hale last looked: it
-// may go on where it was, if no person ordered the pause, or if the policy takes such an order for a failure, and never when a
-// write to its disk would fail again. Only an unfinished build may go.
+// touches checks what is done to an instance that stands still with its memory intact, and did so when hale last
+// looked: it may go on where it was, if no person ordered the pause, or if the policy takes such an order for a
+// failure, and never when a write to its disk would fail again. Only an unfinished build may go.
 func (j *Judge) touches(d *Deed) {
 	if !d.there || j.Naive || !d.Status.Mark.Certified || d.Status.Power != world.Paused || j.room.Named(d) ||
 		d.halted >= d.Looked {
@@ -169,6 +197,9 @@ func (j *Judge) Acted(d *Deed) Wrong {
 	j.tally.Actions++
 	switch d.Op {
 	case world.Create:
+		if n, ok := fleet.MachineName(d.Machine).Ordinal(); ok && n > j.Most {
+			j.broken("L13", d, "which the fleet was never asked to have")
+		}
 		j.WantedOn(d.Machine) // what a person stopped is gone
 		j.Equipped(d.Machine, d.disks)
 	case world.Restore:
@@ -198,7 +229,7 @@ type Wrong string
 // What can be wrong with an act.
 const (
 	WrongHealthy Wrong = "healthy" // it was sent to a machine that would have passed its checks
-	WrongWindow  Wrong = "window"  // so it was, by a process that stood still between the reading of its lease and the sending
+	WrongWindow  Wrong = "window"  // so it was, by a process that stood still after it read its lease
 	Recovering   Wrong = "recovering"
 )
 
@@ -222,7 +253,8 @@ func (j *Judge) wronged(d *Deed) Wrong {
 	return ""
 }
 
-// isOrdered reports whether a person's order has the call in it: a confirmed plan, or the old instance that is wanted back.
+// isOrdered reports whether a person's order has the call in it: a confirmed plan, or the old instance that is wanted
+// back.
 func (j *Judge) isOrdered(d *Deed) bool {
 	return (d.Op == world.PowerOff || d.Op == world.Delete) && j.room.Named(d) ||
 		d.Op == world.PowerOff && j.room.Swapped(d)
@@ -242,7 +274,7 @@ func (j *Judge) shelved(d *Deed) {
 		}
 	case d.Op == world.Delete:
 		delete(j.shelf, d.ID)
-		if lasted, whole := d.now-at, j.spec.Repair.KeepTime(); lasted < whole-j.room.Apart(d) {
+		if lasted, whole := d.now-at, j.Spec.Repair.KeepTime(); lasted < whole-j.room.Apart(d) {
 			j.broken("L15", d, fmt.Sprintf("which was to be kept for %s, after %s", whole, lasted))
 		}
 	default:
@@ -250,9 +282,15 @@ func (j *Judge) shelved(d *Deed) {
 	}
 }
 
-// Equipped checks that an instance has every disk that its machine is to keep, with what was ever written to it.
+// Equipped judges what disks an instance came to have, and counts those that went on to it.
 func (j *Judge) Equipped(machine string, disks map[string]uint64) {
-	for _, d := range j.spec.Template.Disks {
+	j.tally.Reattached += j.Holds(machine, disks)
+}
+
+// Holds checks that an instance has every disk that its machine is to keep, with what was ever written to it, and
+// returns how many of them were written to before.
+func (j *Judge) Holds(machine string, disks map[string]uint64) (known int) {
+	for _, d := range j.Spec.Template.Disks {
 		if !d.Attached() {
 			continue
 		}
@@ -265,9 +303,10 @@ func (j *Judge) Equipped(machine string, disks map[string]uint64) {
 		case j.contents[k] != content:
 			j.room.Broken("disk", machine, fmt.Sprintf("its disk %s is another one, without the data", d.Name))
 		default:
-			j.tally.Reattached++
+			known++
 		}
 	}
+	return known
 }
 
 // Crowded judges that the number of a machine's instances that run has changed (L1).
@@ -290,12 +329,13 @@ func (j *Judge) Stands(c *Crowd) {
 	}
 }
 
-// vouched reports whether all instances of the machine that can write, but one, are on hosts that a person said to be off: the
-// policy took the word, and it was wrong; or on hosts that a person gave their access back when the others were there already.
+// vouched reports whether all instances of the machine that can write, but one, are on hosts that a person said to be
+// off: the policy took the word, and it was wrong; or on hosts that a person gave their access back when the others
+// were there already.
 func (j *Judge) vouched(c *Crowd) bool {
 	others, excused := 0, 0
 	for _, w := range c.writers {
-		if j.spec.Repair.Fence.Word && j.room.SaidOff(w.host) || j.wasGiven(w, c.writers) {
+		if j.Spec.Repair.Fence.Word && j.room.SaidOff(w.host) || j.wasGiven(w, c.writers) {
 			excused++
 		} else {
 			others++
@@ -310,23 +350,14 @@ func (j *Judge) wasGiven(w writer, beside []writer) bool {
 	return given && !slices.ContainsFunc(beside, func(o writer) bool { return o.born > at })
 }
 
-// TellWithin is how long hale may take to tell a person that something which was left behind cut can write again.
-const TellWithin = time.Minute
-
-// Gives notes that a person gives hosts of the domain back what was cut. Gave is to be asked TellWithin later.
-func (j *Judge) Gives(hosts []world.Host, d world.Domain, now time.Duration) {
-	for _, h := range hosts {
-		if world.Has([]world.Host{h}, d) {
-			j.given[h.Name] = now
-		}
-	}
-}
+// tellWithin is how long hale may take to tell a person that something which was left behind cut can write again.
+const tellWithin = time.Minute
 
 // Told notes that a person was told that a second instance of the machine may write.
 func (j *Judge) Told(machine string, now time.Duration) { j.told[machine] = now }
 
-// Gave sees that hale told of whatever can write beside another since hosts got their access back (L1).
-func (j *Judge) Gave(crowds []*Crowd, since time.Duration) {
+// gave sees that hale told of whatever can write beside another since hosts got their access back (L1).
+func (j *Judge) gave(crowds []*Crowd, since time.Duration) {
 	for _, c := range crowds {
 		if told, ever := j.told[c.Machine]; c.N > 1 && j.vouched(c) && (!ever || told < since) {
 			j.room.Broken("L1", c.Machine, "two can write since a host got its access back, and no person was told")

@@ -8,7 +8,8 @@ import (
 
 // What the policy allows is worked out once more here, from the policy alone.
 
-// Proven is how long a machine must have served before it counts as healthy: the time in which its own checks call it up.
+// Proven is how long a machine must have served before it counts as healthy: the time in which its own checks call it
+// up.
 func Proven(spec *fleet.Spec) time.Duration {
 	var longest time.Duration
 	for _, c := range spec.Checks {

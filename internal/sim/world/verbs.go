@@ -17,7 +17,7 @@ const (
 	Crashes      Verb = "crashes"
 	ShutsDown    Verb = "shuts itself down"
 	IsStopped    Verb = "is stopped by a person"
-	IsShutDown   Verb = "is shut down by a person" // in order: the provider does not know by whom
+	IsShutDown   Verb = "is shut down by a person" // in order: the provider does not know who did it
 	IsStarted    Verb = "is started by a person"
 	IsPaused     Verb = "is paused"
 	IsRescued    Verb = "is rescued by a person"  // who has another system run in its place
@@ -37,7 +37,7 @@ const (
 	LosesConfig  Verb = "loses its configuration"
 	LosesProbes  Verb = "loses probes"
 	LosesDisk    Verb = "loses its disk"
-	LosesData    Verb = "loses its kept disks" // somebody deletes them
+	LosesData    Verb = "loses its kept disks" // a person deletes them
 	Moves        Verb = "moves to"
 	TakesAddr    Verb = "takes the address of" // of another machine, which keeps it
 	Readdressed  Verb = "gets another address"
@@ -45,7 +45,7 @@ const (
 	AgentAnswers Verb = "'s agent answers in any state" // as long as the machine is on
 	StaysOn      Verb = "'s definition stays on"        // a host that it left while it runs, or left some time ago
 	IsRestored   Verb = "is restored to"                // from a backup, beside itself
-	LeavesBuild  Verb = "leaves a dead build on"        // which nobody remembers
+	LeavesBuild  Verb = "leaves a dead build on"        // which hale has forgotten
 )
 
 // Copies is what a person does to a machine: the copy bears the mark of the original, too.
@@ -54,17 +54,17 @@ const Copies Verb = "copies"
 // What can happen to a domain of machines: a host, rack, room, zone, network, storage, or all.
 const (
 	LosesPower   Verb = "loses power"
-	IsCutOff     Verb = "is cut off" // nobody reaches its machines
+	IsCutOff     Verb = "is cut off" // its machines reach no one
 	IsOutOfSight Verb = "is out of sight of"
 	GoesDark     Verb = "goes dark"        // its hosts' control planes are silent
 	NoFence      Verb = "cannot be fenced" // its hosts' power controllers do not answer
 	MuteFence    Verb = "is fenced without an answer"
-	IsDisabled   Verb = "is disabled"          // whoever runs the provider wants its hosts to be empty
+	IsDisabled   Verb = "is disabled"          // the provider's people want its hosts to be empty
 	CutsAccess   Verb = "has its access cut"   // to storage and network, by hand
 	GivesAccess  Verb = "gets its access back" // behind the caller's back
-	IsParted     Verb = "is parted from hale"  // which sees neither their control planes nor their machines; all others do
-	TurnedOff    Verb = "is turned off"        // at their power controllers, by somebody else
-	NoCut        Verb = "cannot be cut"        // whoever cuts its hosts' access does not answer
+	IsParted     Verb = "is parted from hale"  // which sees neither control planes nor machines; all others do
+	TurnedOff    Verb = "is turned off"        // at their power controllers, and not by hale
+	NoCut        Verb = "cannot be cut"        // what cuts its hosts' access does not answer
 
 	ShutsGuests Verb = "shuts its machines down" // in order, as before a reboot
 )
@@ -136,7 +136,8 @@ type Case struct {
 
 // Rows is the table.
 func Rows() []Row {
-	return slices.Concat(of(OfMachine, machineRows()), of(OfDomain, domainRows()), of(OfProvider, providerRows()), []Row{
+	shared := slices.Concat(of(OfDomain, domainRows()), of(OfProvider, providerRows()))
+	return slices.Concat(of(OfMachine, machineRows()), shared, []Row{
 		{Verb: IsBad, Of: OfTemplate, Do: anyway(func(w *World, _ string) func() {
 			return w.SpoilBuilds(Builds{}, Ailment{Symptom: NoBoot, Cure: ByRecreate})
 		})},
@@ -167,8 +168,8 @@ func RowOf(v Verb) (Row, bool) {
 	return all[i], true
 }
 
-// Play makes the verb happen to the subject, as scenario files name it, and returns what ends it; nil: it had nothing that
-// it could happen to, or nothing ends it.
+// Play makes the verb happen to the subject, as scenario files name it, and returns what ends it; nil: it had nothing
+// that it could happen to, or nothing ends it.
 func (w *World) Play(subject string, v Verb, arg string, hale ...string) (lift func(), err error) {
 	r, known := RowOf(v)
 	if !known {
@@ -284,11 +285,15 @@ func providerRows() []Row {
 	return []Row{
 		{Verb: IsSilent, Do: anyway(func(w *World, _ string) func() { return w.Cutoff("") })},
 		{Verb: IsSilentTo, Takes: AClient, Must: true, Do: anyway((*World).Cutoff)},
-		{Verb: FailsCalls, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Fails: p, Reads: true} })},
+		{Verb: FailsCalls, Takes: AShare, Do: troubles(func(p float64) Trouble {
+			return Trouble{Fails: p, Reads: true}
+		})},
 		{Verb: LosesAnswers, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Lost: p} })},
 		{Verb: ActsTwice, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Twice: p} })},
 		{Verb: ActsLate, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Late: p} })},
-		{Verb: Throttles, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Fails: p, How: Throttled} })},
+		{Verb: Throttles, Takes: AShare, Do: troubles(func(p float64) Trouble {
+			return Trouble{Fails: p, How: Throttled}
+		})},
 		{Verb: OverQuota, Takes: AShare, Do: troubles(func(p float64) Trouble {
 			return Trouble{Fails: p, How: Quota, Op: Create}
 		})},
@@ -354,7 +359,7 @@ func stoppedByPerson(how Stop) doing {
 	})
 }
 
-// diskLost: it stands still and comes up no more, until it is built anew, or somebody puts another disk in.
+// diskLost: it stands still and never comes up, until it is built anew, or a person puts another disk in.
 func diskLost(w *World, vm *VM) func() {
 	bootable := w.Sicken(vm, Ailment{Symptom: NoBoot, Cure: ByRecreate})
 	awake := w.Sicken(vm, Ailment{Symptom: Hung})
@@ -402,7 +407,7 @@ func troubles(of func(p float64) Trouble) doing {
 	}
 }
 
-// refuses lets the provider do the operation for nobody.
+// refuses lets the provider carry out no such operation.
 func refuses(op Op, how End) doing {
 	return anyway(func(w *World, _ string) func() { return w.Upset(Trouble{Fails: 1, How: how, Op: op}) })
 }
@@ -423,8 +428,8 @@ func ParseDomain(text string) (Domain, error) {
 	}
 	kind, name, ok := strings.Cut(text, " ")
 	if !ok || !slices.Contains([]string{"host", "rack", "room", "zone", "network", "storage"}, kind) {
-		return Domain{}, fmt.Errorf("%q is no domain: write host, rack, room, zone, network or storage and its name, or all",
-			text)
+		return Domain{}, fmt.Errorf("%q is no domain: write host, rack, room, zone, network or storage and its name, "+
+			"or all", text)
 	}
 	return Domain{Kind: kind, Name: name}, nil
 }

@@ -1,6 +1,6 @@
-// Package world is a simulated installation in simulated time: hosts in racks, rooms and zones, virtual machines that boot,
-// fall ill and serve, a provider's API that is slow, lies, loses answers or does things twice, networks that part, power
-// that fails. It knows the truth about every machine and judges every call by it.
+// Package world is a simulated installation in simulated time: hosts in racks, rooms and zones, virtual machines that
+// boot, fall ill and serve, a provider's API that is slow, lies, loses answers or does things twice, networks that
+// part, power that fails. It knows the truth about every machine and judges every call by it.
 //
 // It promises: one goroutine, time that only World.Step moves, and the same course of events for the same seed and the
 // same calls. It imports nothing of hale, so that no mistake of the judgement can hide in its judge. What it calls
@@ -36,11 +36,13 @@ type Host struct {
 type Options struct {
 	Seed  uint64
 	Hosts []Host // default: one host with an empty name
-	// Boot is the time from power on until a machine serves, drawn evenly between Boot and BootMost. Default 20 s to 40 s.
+	// Boot is the time from power on until a machine serves, drawn evenly between Boot and BootMost. Default 20 s to
+	// 40 s.
 	Boot, BootMost time.Duration
 	// AddressAfter is the time from power on until the provider knows the address. Default: half of the boot.
 	AddressAfter time.Duration
-	// Latency is the time that a provider call takes, drawn evenly between Latency and LatencyMost. Default 50 ms to 500 ms.
+	// Latency is the time that a provider call takes, drawn evenly between Latency and LatencyMost. Default 50 ms to
+	// 500 ms.
 	Latency, LatencyMost time.Duration
 	// Swift says that provider calls take no time.
 	Swift bool
@@ -95,8 +97,8 @@ type Watcher interface {
 	Address(a netip.Addr)
 	// Guest is told when what the agent inside an instance would say may have changed.
 	Guest(id string)
-	// Host is told when a client, everybody if it is empty, has to look at a host anew, at all of them if that is empty: it
-	// answers again, or whether it is to be empty has changed.
+	// Host is told when a client, everybody if it is empty, has to look at a host anew, at all of them if that is
+	// empty: it answers again, or whether it is to be empty has changed.
 	Host(name, client string)
 }
 
@@ -163,7 +165,8 @@ func New(o Options) *World {
 	}
 	o = o.Complete()
 	w := &World{
-		Watch: Deaf{}, options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{}, vms: map[string]*VM{},
+		Watch: Deaf{}, options: o, random: rand.New(rand.NewPCG(o.Seed, 0x776f726c64)), hosts: map[string]*host{},
+		vms:    map[string]*VM{},
 		stayed: map[string][]*VM{}, names: map[place]*VM{}, leases: map[netip.Addr]*VM{},
 		sharers: map[netip.Addr][]*VM{},
 		last:    netip.MustParseAddr("10.0.0.0"), copies: map[string]int{},
