@@ -1,0 +1,13 @@
+package fate_test
+
+import (
+	"fmt"
+
+	"hale/internal/fate"
+)
+
+// Of 60 machines 4 fail, and all of them are among the 10 in one rack.
+func ExampleChance() {
+	fmt.Printf("%.4f\n", fate.Chance(60, 4, 10, 4))
+	// Output: 0.0004
+}
