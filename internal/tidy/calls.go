@@ -91,7 +91,8 @@ func ends(f File) bool {
 }
 
 func speaks(f File) bool {
-	return isMain(f) || f.dir() == "internal/cli" || strings.HasPrefix(f.Path, "demo/")
+	return isMain(f) || f.dir() == "internal/cli" || strings.HasPrefix(f.Path, "demo/") ||
+		strings.HasSuffix(f.Path, "/example_test.go") // go test compares what an example prints
 }
 
 // isOrigin tells where a context may begin: in main, in the app, in tests and in what supports them.
