@@ -151,7 +151,7 @@ func (r remote) meetsStrangers() {
 		{r.authority, r.host, 0o770, []string{"provider lab answers", "host ssh does not answer: ",
 			labtest.Guest + " may not use ", "add that user to the group libvirt there"}},
 		{authority, impostor, 0o777, []string{"provider lab does not answer", "shows another host key than " + r.known,
-			"either the host was installed anew, then replace the line, or somebody is in between"}},
+			"either the host was installed anew, then replace the line, or another machine answers in its place"}},
 	} {
 		mark := r.journal.mark()
 		r.trust(c.authority, c.host)

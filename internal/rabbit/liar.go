@@ -94,7 +94,7 @@ func Lies() []Lie {
 			}
 		}},
 		{"an end at once", connected, (*visit).leave},
-		{"answers that nobody asked for", bound, func(v *visit) {
+		{"answers to no request", bound, func(v *visit) {
 			for v.say(say(1, request{20, 20}, "\x00")) == nil {
 				continue
 			}

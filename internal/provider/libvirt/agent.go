@@ -16,8 +16,8 @@ import (
 )
 
 // The daemon waits for an agent in its own time: five seconds for the greeting alone, whatever it is told, and while it
-// waits, one of its few workers is taken. So there is at most one question per domain, and agentsAtOnce per host;
-// whoever asks meanwhile waits for its answer. A question is not cut short with its asker: cutting the connection would
+// waits, one of its few workers is taken. So there is at most one question per domain, and agentsAtOnce per host; a
+// second caller waits for the same answer. A question goes on when its caller gives up: cutting the connection would
 // not end it at the daemon.
 const (
 	agentsAtOnce = 8

@@ -164,7 +164,7 @@ func (w *walk) overList(t reflect.Type) error {
 	return nil
 }
 
-// overParam goes over a name and a value, whose type is in the message.
+// overParam goes over a name and a value. The message says the value's type.
 func (w *walk) overParam() error {
 	if err := w.over(reflect.TypeFor[string]()); err != nil {
 		return err

@@ -223,7 +223,7 @@ func (b build) claim(s *session) (golibvirt.Domain, error) {
 		return err
 	})
 	if isCode(err, golibvirt.ErrOperationFailed) {
-		// The code says nothing more, so look whether somebody else has the name or the id now.
+		// The code does not say why, so look whether another domain has the name or the id now.
 		if ferr := b.free(s); ferr != nil {
 			return dom, ferr
 		}
@@ -339,8 +339,8 @@ func (s *session) mustBeOff(dom golibvirt.Domain) error {
 	return nil
 }
 
-// undefine removes a domain that is off. Undefining one that runs would leave it running without a definition, so the
-// daemon is asked before and, because somebody may have started it in between, after.
+// undefine removes a domain that is off. Undefining one that runs would leave it running without a definition. So
+// undefine asks whether it is off before, and once more after, in case another client started it meanwhile.
 func (s *session) undefine(dom golibvirt.Domain) error {
 	if err := s.mustBeOff(dom); err != nil {
 		return err

@@ -39,13 +39,13 @@ func disks(o provider.Order) []disk {
 	return out
 }
 
-// keptName names a kept disk: by the machine, the disk and the installation, so that every instance of the machine
-// finds the same one, and nobody else's. It ends as nothing does that Delete removes: see removable.
+// keptName names a kept disk by the machine, the disk and the installation, so that every instance of the machine finds
+// the same file, and never another's. Delete removes no file with this ending: see removable.
 func keptName(m fleet.Mark, name string) string {
 	return fmt.Sprintf("%s.%s.%s%s", m.Machine, name, m.Installation, keptSuffix)
 }
 
-// findDisks checks that no disk is missing whose data the instance needs, and names the paths.
+// findDisks checks that each disk with data that the instance needs is there, and names the paths.
 func (b *build) findDisks(s *session, p *Provider, plan *blueprint) error {
 	for _, d := range disks(b.order) {
 		if d.Attached() {

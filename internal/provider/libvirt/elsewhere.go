@@ -27,7 +27,8 @@ const moment = time.Second
 type question func(s *session) (inTheWay, err error)
 
 // askOthers puts the question to all hosts but ref's, and returns the first thing that is in the way. A host that does
-// not answer may have it, and is fault.Transient, unless it is among ref.Excused. A single host asks nobody.
+// not answer may have it, and is fault.Transient, unless it is among ref.Excused. With a single host there is no
+// question to ask.
 func (p *Provider) askOthers(ctx context.Context, op string, ref provider.Ref, ask question) error {
 	others := slices.DeleteFunc(slices.Clone(p.hosts), func(h *host) bool { return h.name == ref.Host })
 	if len(others) == 0 {
@@ -166,8 +167,8 @@ func (b *build) claims() claim {
 	return claim{op: "libvirt.create", ref: b.order.Ref, name: b.order.Name}
 }
 
-// elsewhere refuses an order whose id or name is taken on another host, or for which a kept disk would be made empty
-// that lies there: its data would be missed.
+// elsewhere refuses an order if its id or name is taken on another host. It also refuses to make an empty kept disk
+// when that disk lies on another host: the instance would miss its data.
 func (p *Provider) elsewhere(ctx context.Context, b *build) error {
 	c := b.claims()
 	return p.askOthers(ctx, c.op, c.ref, func(s *session) (inTheWay, err error) {

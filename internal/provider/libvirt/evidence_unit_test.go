@@ -16,10 +16,10 @@ import (
 func TestWhereADomainsConsoleIsKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ devices, want string }{
-		"no serial port":               {"", ""},
-		"a terminal that nobody keeps": {`<serial type="pty"/>`, ""},
-		"a terminal with a log":        {`<serial type="pty"><log file="/c.log" append="on"/></serial>`, "/c.log"},
-		"a file":                       {`<serial type="file"><source path="/c.txt"/></serial>`, "/c.txt"},
+		"no serial port":           {"", ""},
+		"a terminal without a log": {`<serial type="pty"/>`, ""},
+		"a terminal with a log":    {`<serial type="pty"><log file="/c.log" append="on"/></serial>`, "/c.log"},
+		"a file":                   {`<serial type="file"><source path="/c.txt"/></serial>`, "/c.txt"},
 		"the second of two": {
 			`<serial type="pty"/><serial type="unix"><source mode="bind" path="/s"/><log file="/2.log"/></serial>`,
 			"/2.log",

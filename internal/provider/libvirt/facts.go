@@ -11,7 +11,7 @@ import (
 	"hale/internal/fleet"
 )
 
-// facts are what a listing needs of a domain's definition: they change only when somebody defines or undefines the
+// facts are what a listing needs of a domain's definition: they change only when a client defines or undefines the
 // domain.
 type facts struct {
 	mark    fleet.Mark

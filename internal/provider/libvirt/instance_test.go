@@ -506,8 +506,8 @@ func transientSaysSo(t *testing.T, b *bench) {
 	must(t, <-ended)
 }
 
-// olderMarkCounts: a mark that does not name its domain is hale's, and comes to name it; one that names another is
-// nobody's, in every call.
+// olderMarkCounts: a mark that does not name its domain is hale's, and comes to name it. A mark that names another
+// domain counts for nothing, in every call.
 func olderMarkCounts(t *testing.T, b *bench) {
 	p := b.handle(t)
 	o := b.order("older")

@@ -1,8 +1,8 @@
 // Package libvirt is the adapter to QEMU/KVM hosts that run libvirtd: one provider, any number of hosts.
 //
-// It promises what package provider's port demands, on real daemons: every call ends with its context even when the
-// daemon is frozen, a call whose fate is not known is fault.UnknownOutcome, an instance bears its mark from the moment
-// it exists, and no call acts on a domain whose mark, read in the same call, is not the one that the caller named.
+// It promises what package provider's port demands, on real daemons. Every call ends with its context even when the
+// daemon is frozen. A call with an unknown effect is fault.UnknownOutcome. An instance carries its mark from the moment
+// it exists. Each call reads the domain's mark, and acts only if it is the one that the caller named.
 //
 // It does not migrate, snapshot or resize, it does not watch guests from inside, and it makes no network and no base
 // image. How it does what it does, and which traps it steps around, is told in DESIGN.md.
@@ -53,15 +53,16 @@ type Options struct {
 	StateDir string
 	// Proof is for hosts that are reached by a network.
 	Proof Proof
-	// Installation, when set, is the only one whose orders and marks are accepted; others are fault.Conflict.
+	// Installation, when set, is the only installation with orders and marks that are accepted; others are
+	// fault.Conflict.
 	Installation fleet.Installation
-	// CallLimit ends calls whose context has no deadline of its own. Default: one minute.
+	// CallLimit ends calls without a deadline in their context. Default: one minute.
 	CallLimit time.Duration
 	// Keepalive is how often, and how patiently, a watch asks whether the daemon still answers. Default: 5 s.
 	Keepalive time.Duration
 	// Logger receives what no caller can be told. Default: none.
 	Logger *slog.Logger
-	// Panics is told of what panicked on a goroutine of the adapter's own; nil: nobody is.
+	// Panics is told of what panicked on a goroutine of the adapter's own. May be nil.
 	Panics defect.Witness
 }
 

@@ -202,8 +202,7 @@ func (b *bench) Deafen(t providertest.T, id fleet.InstanceID) {
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultDeaf))
 }
 
-// Stranger defines a domain as somebody does who knows nothing of hale, and starts it. It has nothing to boot from,
-// which does not keep it from running.
+// Stranger defines and starts a domain without any trace of hale. It runs, though it has nothing to boot from.
 func (b *bench) Stranger(t providertest.T, _ fleet.HostName, name string) provider.Ref {
 	t.Helper()
 	id := uuid.NewString()

@@ -6,8 +6,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// metadataSpace is the XML namespace of an instance's texts in a domain's metadata. They stand beside the mark: whoever
-// manages the host may write them, also on machines that hale did not build.
+// metadataSpace is the XML namespace of an instance's texts in a domain's metadata. They stand beside the mark: the
+// host's administrators may write them, also on machines that hale did not build.
 const (
 	metadataSpace  = "urn:hale:metadata:1"
 	metadataPrefix = "halemeta"

@@ -228,11 +228,12 @@ func TestWhatAMigrationLeftBehindIsLeftAlone(t *testing.T) {
 	destroyed(t, p, there)
 }
 
-// TestAHostThatHangsIsAskedForPartOfTheTime: whoever is refused hears so in time, and an excused host costs a moment.
+// TestAHostThatHangsIsAskedForPartOfTheTime: the caller hears of the refusal in time, and an excused host costs a
+// moment.
 func TestAHostThatHangsIsAskedForPartOfTheTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	silent, err := net.Listen("unix", filepath.Join(t.TempDir(), "s")) // nobody accepts
+	silent, err := net.Listen("unix", filepath.Join(t.TempDir(), "s")) // it accepts no connection
 	must(t, err)
 	defer silent.Close()
 	both := pair{h1: b, h2: b, shared: b.Info().Images}
@@ -258,7 +259,7 @@ func TestAHostThatHangsIsAskedForPartOfTheTime(t *testing.T) {
 	o.Excused = []fleet.HostName{"h2"}
 	must(t, within(patience, func(ctx context.Context) error { return p.Create(ctx, o) }))
 	o.Excused = nil
-	// It runs: nobody is asked.
+	// It runs, so the other host is not asked.
 	must(t, within(patience, func(ctx context.Context) error { return p.PowerOff(ctx, o.Ref) }))
 	awaitSeen(t, p, o.Ref, "off", func(i fleet.Instance) bool { return i.Power == fleet.PowerOff })
 	err = within(short, func(ctx context.Context) error { return p.Start(ctx, o.Ref) })

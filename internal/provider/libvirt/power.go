@@ -58,9 +58,8 @@ func resumable(reason golibvirt.DomainPausedReason) bool {
 	return false
 }
 
-// stopOf says who turned a domain off. After a restart, as after one of the host, the daemon does not know it any more.
-// Of a domain that shut down in order it says no more than that, be it that the guest wanted it or that virsh shutdown
-// asked.
+// stopOf says who turned a domain off. A daemon that was restarted no longer knows it. A clean shutdown has one reason
+// only, whether the guest began it or virsh shutdown asked for it.
 func stopOf(reason golibvirt.DomainShutoffReason) fleet.Stop {
 	switch reason {
 	case golibvirt.DomainShutoffShutdown:
@@ -197,7 +196,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 }
 
 // boot starts a domain that is off, unless it was put aside: an order that comes late must not let it run beside its
-// successor. One that somebody else started in between is success.
+// successor. A domain that another client started meanwhile is success.
 func (s *session) boot(dom golibvirt.Domain) error {
 	mark, err := s.readMark(dom)
 	switch {
@@ -329,7 +328,7 @@ func (s *session) marked(ref provider.Ref, only fleet.Installation) (golibvirt.D
 // one is a copy of.
 func (s *session) unmarked(ref provider.Ref, dom golibvirt.Domain) error {
 	if ref.Mark != (fleet.Mark{}) {
-		return s.conflict(errors.New("nobody adopts what is to bear a mark"))
+		return s.conflict(errors.New("an adopted instance must not carry a mark"))
 	}
 	text, err := s.DomainGetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{markSpace},
 		golibvirt.DomainAffectCurrent)
@@ -338,7 +337,7 @@ func (s *session) unmarked(ref provider.Ref, dom golibvirt.Domain) error {
 		if mark, damaged := decodeMark(text); damaged == nil && mark.Of(idOf(dom.UUID)) == (fleet.Mark{}) {
 			return nil
 		}
-		return s.conflict(errors.New("it was adopted, and bears a mark by now"))
+		return s.conflict(errors.New("it was adopted, and carries a mark now"))
 	case isCode(err, golibvirt.ErrNoDomainMetadata):
 		return nil
 	}

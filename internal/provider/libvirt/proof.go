@@ -36,7 +36,7 @@ type SSH struct {
 	KnownHosts string // as of known_hosts(5); empty: DefaultKnownHosts
 }
 
-// SASL is who hale is to a daemon. The zero value: nobody.
+// SASL is hale's user and password at a daemon. The zero value: none.
 type SASL struct {
 	User     string
 	Password secret.Secret
@@ -53,7 +53,7 @@ const (
 // distrust is why one end does not take the other for who it says it is, with the way out. It is fault.Unauthorised.
 type distrust struct {
 	text  string
-	cause error // nil: there is no more to say
+	cause error // nil: none
 }
 
 func (d *distrust) Error() string {

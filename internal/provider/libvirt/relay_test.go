@@ -27,7 +27,7 @@ type relay struct {
 type loss struct {
 	left int // orders that are answered before
 	lost chan struct{}
-	// order is the one whose answer is lost; zero: it was not sent yet.
+	// order is the order that loses its answer; zero: it was not sent yet.
 	order ticket
 }
 
@@ -121,7 +121,7 @@ func carry(to io.Writer, from io.Reader, pass func(header) bool) {
 	}
 }
 
-// asked notes the order whose answer is to be lost.
+// asked notes the order that is to lose its answer.
 func (r *relay) asked(conn net.Conn, h header) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

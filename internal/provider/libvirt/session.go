@@ -47,7 +47,7 @@ func newHost(o HostOptions, addr reach) *host {
 	return h
 }
 
-// address returns the host's own; invalid: nobody connected to it yet.
+// address returns the host's own address; invalid: hale has not connected to it yet.
 func (h *host) address() netip.Addr {
 	if a := h.own.Load(); a != nil {
 		return *a
@@ -181,8 +181,7 @@ func (h *host) close() {
 	}
 }
 
-// order sends a change whose refusal may leave doubt: what a daemon reports as an internal or system error can have
-// taken effect all the same.
+// order sends a change that may have taken effect even when the daemon refuses it with an internal or system error.
 func (s *session) order(change func() error) error { return s.send(change, false) }
 
 // write sends a change that is all or nothing: when the daemon reports an error, nothing was done.

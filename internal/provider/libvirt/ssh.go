@@ -57,8 +57,8 @@ func (s SSH) config(a address) (*ssh.ClientConfig, error) {
 	var locked *ssh.PassphraseMissingError
 	switch {
 	case errors.As(err, &locked):
-		return nil, distrustf(nil, "hale's SSH key %s has a passphrase, which nobody is there to type: make one "+
-			"without, for hale alone", s.Key)
+		return nil, distrustf(nil, "hale's SSH key %s has a passphrase, which hale cannot type: make a key "+
+			"without one, for hale alone", s.Key)
 	case err != nil:
 		return nil, distrustf(err, "%s is not a private SSH key", s.Key)
 	}
@@ -114,7 +114,7 @@ func (s SSH) explain(err error, host string) error {
 			"the host's own", host, file)
 	}
 	return distrustf(nil, "%s shows another host key than %s has, line %d: either the host was installed anew, then "+
-		"replace the line, or somebody is in between",
+		"replace the line, or another machine answers in its place",
 		host, wrong.Want[0].Filename, wrong.Want[0].Line)
 }
 
@@ -175,7 +175,7 @@ func helperCommand(a address, socket string) string {
 	return "command -v virt-ssh-helper >/dev/null && exec virt-ssh-helper " + quoted(string(a.uri)) + "; " + nc
 }
 
-// start starts a command on the host, whose standard input and output are the connection.
+// start starts a command on the host. Its standard input and output are the connection.
 func start(client *ssh.Client, command string) (io.ReadWriteCloser, error) {
 	session, err := client.NewSession()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 func startPrefix(of fleet.Installation) string { return fmt.Sprintf("hale-%s.start-", of) }
 
 // Starts implements provider.StartReader. Where the state folder is no active pool it makes none: nothing was built
-// there since the daemon began, and whoever notes a start makes it one, with all files that are there.
+// there since the daemon began, and NoteStart makes the pool, with all files that are there.
 func (p *Provider) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {
 	found := make([][]fleet.StartName, len(p.hosts))
 	errs := p.onEachHost(ctx, "libvirt.starts", func(s *session, i int) (err error) {

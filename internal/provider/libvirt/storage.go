@@ -38,7 +38,7 @@ func removable(name string, id fleet.InstanceID) bool {
 		strings.HasSuffix(part, "-"+string(id)+consoleSuffix)
 }
 
-// poolAt returns the active storage pool of the folder, whoever made it, or makes a transient one.
+// poolAt returns the active storage pool of the folder, or makes a transient one.
 func (s *session) poolAt(dir string) (golibvirt.StoragePool, error) {
 	pool, err := s.StoragePoolLookupByTargetPath(dir)
 	if err == nil {

@@ -44,11 +44,12 @@ func join(ctx context.Context, client net.Conn, socket string) {
 	up.Wait()
 }
 
-// TestAHostThatHangsLeavesTimeForTheOthersAnswers: whoever listed can still ask who answered, in the same time.
+// TestAHostThatHangsLeavesTimeForTheOthersAnswers: after a list, the caller has time left to ask the hosts that
+// answered.
 func TestAHostThatHangsLeavesTimeForTheOthersAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	silent, err := net.Listen("unix", filepath.Join(t.TempDir(), "s")) // nobody accepts
+	silent, err := net.Listen("unix", filepath.Join(t.TempDir(), "s")) // it accepts no connection
 	must(t, err)
 	defer silent.Close()
 	p, err := libvirt.New(libvirt.Options{StateDir: b.Info().Images, Hosts: []libvirt.HostOptions{

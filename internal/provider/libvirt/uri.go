@@ -15,15 +15,15 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
 
-// address is where a host's daemon listens, how one comes there, and what is asked of it.
+// address is where a host's daemon listens, how hale reaches it, and the driver that hale asks for.
 type address struct {
 	network string   // "unix" or "tcp"
-	targets []string // sockets of which the first that exists is used, or one host:port
+	targets []string // sockets, the first that exists is used; or one host:port
 	uri     golibvirt.ConnectURI
 	over    transport
 	name    string   // of the host, as its certificate has it; for overTLS
 	user    string   // on the host; for overSSH
-	sockets []string // on the host, of which the first that opens is used; for overSSH
+	sockets []string // on the host, the first that opens is used; for overSSH
 }
 
 // transport is what a TCP connection bears.
@@ -103,7 +103,7 @@ func (a address) local() bool { return a.network == "unix" }
 type reach struct {
 	address
 	proof Proof
-	met   func(netip.Addr) // is told the daemon's address; nil: nobody wants to know
+	met   func(netip.Addr) // is told the daemon's address; may be nil
 }
 
 // meet tells of the address that was connected to. The host of a daemon on this machine is this one.

@@ -27,7 +27,7 @@ var eventKinds = [...]golibvirt.DomainEventID{
 
 // Watch listens on all hosts until ctx ends, or Close. Each (re)connection is told as an event of the host without an
 // instance, after the subscription, so a List that follows misses nothing. It is told once more one keepalive later: a
-// daemon that has just started still takes hold of its domains, and tells nobody of those that it finds dead.
+// daemon that has just started still takes hold of its domains, and sends no event for those that it finds dead.
 func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) error {
 	var listening sync.WaitGroup
 	for _, h := range p.hosts {
@@ -170,8 +170,9 @@ func (s *subscription) next(tick <-chan time.Time) (*golibvirt.Domain, error) {
 	}
 }
 
-// close ends the streams. The client deadlocks when a stream is cancelled while its reader still delivers, and leaks
-// a stream that nobody reads to its end: so first the connection goes, then the streams, and all are read out.
+// close ends the streams. The client deadlocks when a stream is cancelled while its reader still delivers, and leaks a
+// stream that is not read to its end. So close first cuts the connection, then ends the streams, and reads them all
+// out.
 func (s *subscription) close() {
 	s.wire.cut(errRetired)
 	<-s.wire.down

@@ -18,8 +18,8 @@ import (
 // Bounds of a message, in bytes, its length word and header included.
 const (
 	minMessage = 28
-	// maxMessage is half of what the protocol allows. The longest honest answer is the leases of a network, of which
-	// the daemon lists 65,536, each below 200 bytes.
+	// maxMessage is half of what the protocol allows. The longest honest answer is the leases of a network: the daemon
+	// lists up to 65,536, each below 200 bytes.
 	maxMessage = 16 << 20
 	// maxEvent is ample for the names that an event bears.
 	maxEvent = 64 << 10
@@ -33,8 +33,8 @@ type header struct {
 }
 
 // wire is the connection beneath the RPC client. It can be cut at any time, which is the only way to end a call that a
-// frozen daemon does not answer. And it judges each message before the RPC client sees it, because that allocates
-// whatever a message says, and gives an answer to the call whose number it bears.
+// frozen daemon does not answer. And it judges each message before the RPC client sees it: the client allocates as much
+// as a message says, and gives an answer to the call that the message names.
 type wire struct {
 	net.Conn
 	in     *bufio.Reader
@@ -66,7 +66,7 @@ func (w *wire) cut(cause error) {
 	}
 	w.mu.Unlock()
 	if first {
-		_ = w.Conn.Close() // there is nothing to flush, and nobody to tell
+		_ = w.Conn.Close() // there is nothing to flush
 	}
 }
 
@@ -138,7 +138,7 @@ func (w *wire) expect(h header, size uint32) (described, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if asked, ok := w.asked[h.Serial]; !ok || asked != p || h.Type != typeReply {
-		return described{}, fmt.Errorf("the daemon sent a message that nobody asked for (program %#x, procedure %d)",
+		return described{}, fmt.Errorf("the daemon sent an unexpected message (program %#x, procedure %d)",
 			h.Program, h.Procedure)
 	}
 	delete(w.asked, h.Serial)

@@ -137,7 +137,7 @@ func TestAShortAnswerOfMuchIsRefused(t *testing.T) {
 			"unknown type 99"},
 		"a long error": {stats, statusError, words(1, 1, 1, math.MaxInt32),
 			errShort.Error()},
-		"the answer to another call": {xml, statusOK, nil, "nobody asked"},
+		"the answer to another call": {xml, statusOK, nil, "an unexpected message"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -475,7 +475,7 @@ func TestRealAnswersAreTaken(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := l.DomainLookupByName("nobody"); !isCode(err, golibvirt.ErrNoDomain) {
+	if _, err := l.DomainLookupByName("absent"); !isCode(err, golibvirt.ErrNoDomain) {
 		t.Errorf("a domain that is not there: %v", err)
 	}
 	checkRecorded(t, heard.bytes())

@@ -10,7 +10,7 @@ import (
 	"hale/internal/provider"
 )
 
-// stuck is a scene whose one server is off, and could not be deleted.
+// stuck is a scene with one server, which is off and could not be deleted.
 func stuck(t *testing.T, story func(s *scene, next provider.Order)) {
 	t.Helper()
 	play(t, 1, func(s *scene) {
@@ -62,8 +62,8 @@ func TestS50WhatCannotBeDeletedMakesRoom(t *testing.T) {
 	}
 }
 
-// TestS50WhatRunsAgainKeepsItsPort: somebody's else, of another machine, of a later generation, or running: name or
-// port is taken.
+// TestS50WhatRunsAgainKeepsItsPort: the name or port stays taken by a server that is foreign, another machine's, of a
+// later generation, or running.
 func TestS50WhatRunsAgainKeepsItsPort(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*twinServer){

@@ -192,7 +192,7 @@ func TestAnotherProjectInTheFileIsDoubtfulUntilItIsPutRight(t *testing.T) {
 	})
 }
 
-// A new password, or a file that somebody is writing just now, is nothing that hale stumbles over.
+// A new password does not change the identity, nor does a file that is only half written.
 func TestTheSameProjectByOtherCredentialsIsTheSame(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
@@ -252,8 +252,7 @@ func TestAllDeletedBetweenTwoFullListsAreGone(t *testing.T) {
 	})
 }
 
-// TestWhatIsOnlySetAsideIsOff: a server that the cloud keeps for a while after somebody deleted it is in no full list,
-// and is no reason to doubt the cloud.
+// TestWhatIsOnlySetAsideIsOff: a soft-deleted server is in no full list, and is no reason to doubt the cloud.
 func TestWhatIsOnlySetAsideIsOff(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
@@ -384,8 +383,8 @@ func TestWhoDoesNotWaitForASharedList(t *testing.T) {
 	})
 }
 
-// TestWhoStoppedItIsAskedOfManyAtOnce, and one of which Nova does not say is unknown, not the others; nor is it asked
-// again while Nova deletes it.
+// TestWhoStoppedItIsAskedOfManyAtOnce: where Nova does not answer for one server, only that one is unknown. While Nova
+// deletes it, hale does not ask again.
 func TestWhoStoppedItIsAskedOfManyAtOnce(t *testing.T) {
 	t.Parallel()
 	play(t, 9, func(s *scene) {

@@ -113,8 +113,8 @@ func (c *call) plan(order provider.Order) (wanted map[string]any, network string
 	return wanted, network, nil
 }
 
-// vacant refuses the order when its name or its id is taken. It is asked after the port was claimed, so that whoever
-// had it before is seen.
+// vacant refuses the order when its name or its id is taken. Create calls it after it claimed the port, so that it sees
+// a server that had the port before.
 func (c *call) vacant(order provider.Order) error {
 	same, err := c.named(order.Name)
 	if err != nil {
@@ -173,7 +173,8 @@ func (c *call) build(order provider.Order, wanted map[string]any, claimed port, 
 	return err
 }
 
-// Delete removes a server that is off, and its port unless that is the machine's. It returns when Nova has it no more.
+// Delete removes a server that is off, and its port unless that is the machine's. It returns when the server is gone
+// from Nova.
 func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.openMarked(ctx, "openstack.delete", ref)
 	if fault.Is(err, fault.NotFound) {

@@ -138,9 +138,8 @@ func TestALateCreateAndItsSuccessor(t *testing.T) {
 	}
 }
 
-// TestWhatNobodySeesHasItsPortStill: a server that the cloud only set aside when it was deleted is in no list, and can
-// come back.
-func TestWhatNobodySeesHasItsPortStill(t *testing.T) {
+// TestASoftDeletedServerKeepsItsPort: it is in no list, and can come back.
+func TestASoftDeletedServerKeepsItsPort(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
 		s.look(func() {
@@ -234,8 +233,8 @@ func TestRebuildIsTakenUp(t *testing.T) {
 	}
 }
 
-// TestWhatIsPoweredOnIsNotOff: Nova says SHUTOFF until it runs, and whoever has just started it must not take that for
-// a failure.
+// TestWhatIsPoweredOnIsNotOff: Nova says SHUTOFF until the server runs. hale, having just started it, must not take
+// that for a failure.
 func TestWhatIsPoweredOnIsNotOff(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
@@ -272,19 +271,19 @@ func TestStatusesAreTranslated(t *testing.T) {
 		power fleet.Power
 		stop  fleet.Stop
 	}{
-		"ACTIVE":                           {fleet.PowerRunning, fleet.StopUnknown},
-		"BUILD":                            {fleet.PowerUnknown, fleet.StopUnknown},
-		"ERROR":                            {fleet.PowerError, fleet.StopUnknown},
-		"PAUSED":                           {fleet.PowerPaused, fleet.StopExternal},
-		"SUSPENDED":                        {fleet.PowerPaused, fleet.StopExternal},
-		"RESCUE":                           {fleet.PowerPaused, fleet.StopRescue},
-		"SHELVED_OFFLOADED":                {fleet.PowerOff, fleet.StopExternal},
-		"HARD_REBOOT":                      {fleet.PowerRunning, fleet.StopUnknown},
-		"UNKNOWN":                          {fleet.PowerUnknown, fleet.StopUnknown},
-		"SHUTOFF":                          {fleet.PowerOff, fleet.StopExternal},
-		"REBUILD":                          {fleet.PowerUnknown, fleet.StopUnknown},
-		"SHUTOFF, and nobody ordered that": {fleet.PowerOff, fleet.StopCrash},
-		"PAUSED, and nobody ordered that":  {fleet.PowerPaused, fleet.StopUnknown},
+		"ACTIVE":                     {fleet.PowerRunning, fleet.StopUnknown},
+		"BUILD":                      {fleet.PowerUnknown, fleet.StopUnknown},
+		"ERROR":                      {fleet.PowerError, fleet.StopUnknown},
+		"PAUSED":                     {fleet.PowerPaused, fleet.StopExternal},
+		"SUSPENDED":                  {fleet.PowerPaused, fleet.StopExternal},
+		"RESCUE":                     {fleet.PowerPaused, fleet.StopRescue},
+		"SHELVED_OFFLOADED":          {fleet.PowerOff, fleet.StopExternal},
+		"HARD_REBOOT":                {fleet.PowerRunning, fleet.StopUnknown},
+		"UNKNOWN":                    {fleet.PowerUnknown, fleet.StopUnknown},
+		"SHUTOFF":                    {fleet.PowerOff, fleet.StopExternal},
+		"REBUILD":                    {fleet.PowerUnknown, fleet.StopUnknown},
+		"SHUTOFF, without a request": {fleet.PowerOff, fleet.StopCrash},
+		"PAUSED, without a request":  {fleet.PowerPaused, fleet.StopUnknown},
 	} {
 		play(t, 1, func(s *scene) {
 			s.look(func() {
@@ -292,7 +291,7 @@ func TestStatusesAreTranslated(t *testing.T) {
 					server.Updated = time.Now()
 					server.Status, _, _ = strings.Cut(status, ",")
 					server.record(cmp.Or(map[string]string{"PAUSED": "pause", "SHUTOFF": "stop"}[status], "create"),
-						"somebody")
+						"an operator")
 				}
 			})
 			if seen, err := s.p.Get(s.Context(), s.orders[0].Ref); err != nil || seen.Power != want.power ||
@@ -312,7 +311,7 @@ func TestWhatWasLetRunAgainStoppedByItself(t *testing.T) {
 				for _, server := range s.servers {
 					server.Status, server.Updated = "SHUTOFF", time.Now()
 					for _, ordered := range []string{"stop", action, "lock"} {
-						server.record(ordered, "somebody")
+						server.record(ordered, "an operator")
 					}
 				}
 			})
@@ -346,8 +345,8 @@ func TestABuildThatFailsIsOffAndGoes(t *testing.T) {
 	})
 }
 
-// TestEightOrdersAndOneMachine is the exam's question with the requests of all in every order that the scheduler finds,
-// many times: also when every change takes a while, and when a port is left of an order of which nothing came.
+// TestEightOrdersAndOneMachine asks the exam's question many times, with the requests in every order that the scheduler
+// finds. In some rounds each change takes a while, or a failed order left a port.
 func TestEightOrdersAndOneMachine(t *testing.T) {
 	t.Parallel()
 	for round := range 40 {

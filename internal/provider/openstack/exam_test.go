@@ -86,7 +86,7 @@ func (h harness) Pause(_ providertest.T, id fleet.InstanceID) {
 	nova := h.nova(id)
 	h.look(func() {
 		s := h.servers[nova]
-		s.record("pause", "somebody")
+		s.record("pause", "an operator")
 		s.later(0, "", func() { s.Status = "PAUSED" })
 	})
 }
@@ -104,7 +104,7 @@ func (h harness) Stranger(_ providertest.T, _ fleet.HostName, name string) provi
 	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 
-// CopyOf is a server with the metadata and tags of another one, as whoever restores a backup beside it makes.
+// CopyOf is a server with the metadata and tags of another one, as a backup makes that is restored beside it.
 func (h harness) CopyOf(t providertest.T, ref provider.Ref, name string) provider.Ref {
 	of, id := h.nova(ref.ID), ""
 	h.look(func() {
@@ -161,7 +161,7 @@ func TestExam(t *testing.T) {
 	t.Parallel()
 	for name, shape := range map[string]func(*twin){
 		"a network of its own":  func(*twin) {},
-		"somebody's network":    func(w *twin) { w.owner = false },
+		"another's network":     func(w *twin) { w.owner = false },
 		"pages of two, no wait": func(w *twin) { w.pageSize, w.boot = 2, 0 },
 	} {
 		for _, c := range providertest.Cases(harness{}) {

@@ -24,7 +24,7 @@ type answer struct {
 	Message string `json:"message"`
 }
 
-// readAnswer returns the service's own words; false: the body is somebody else's, such as a proxy's page.
+// readAnswer returns the service's own words; false: the body comes from elsewhere, such as a proxy's page.
 func readAnswer(body []byte) (answer, bool) {
 	var outer map[string]json.RawMessage
 	if json.Unmarshal(body, &outer) != nil || len(outer) != 1 {
@@ -39,8 +39,7 @@ func readAnswer(body []byte) (answer, bool) {
 	return answer{}, false
 }
 
-// failed translates what a request ended with. A call that changes something and whose fate is not known is
-// fault.UnknownOutcome.
+// failed translates what a request ended with. A change with an unknown effect is fault.UnknownOutcome.
 func (c *call) failed(how manner, err error) error {
 	known := (*fault.Error)(nil)
 	if errors.As(err, &known) {
@@ -60,8 +59,8 @@ func (c *call) failed(how manner, err error) error {
 	return c.fault(fault.Transient, err)
 }
 
-// taken reports whether Keystone says that it knows the credentials no more, as it does of an application credential
-// that was taken back, and of a token that one got: with the answer that elsewhere means that there is no such thing.
+// taken reports whether Keystone no longer knows the credentials: an application credential was deleted, or a token of
+// it was used. Keystone answers 404 then, which elsewhere means that there is no such thing.
 func taken(e gophercloud.ErrUnexpectedResponseCode) bool {
 	return e.Actual == http.StatusNotFound && strings.HasSuffix(pathOf(e.URL), "/auth/tokens")
 }

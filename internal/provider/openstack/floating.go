@@ -19,7 +19,7 @@ type floating struct {
 	Address  string `json:"floating_ip_address"`
 	Network  string `json:"floating_network_id"`
 	Port     string `json:"port_id"`     // that it is bound to; empty: none
-	Claim    string `json:"description"` // whose it is
+	Claim    string `json:"description"` // the machine that it belongs to
 	Revision int    `json:"revision_number"`
 }
 
@@ -126,7 +126,7 @@ func (c *call) bind(order provider.Order, f floating, p port) error {
 	case err != nil:
 		return err
 	case !free:
-		return c.conflictf("the machine's floating address %s is bound to port %s, which is somebody else's or in use",
+		return c.conflictf("the machine's floating address %s is bound to port %s, which is in use or not hale's",
 			f.Address, f.Port)
 	}
 	_, err = c.send(c.network, request{

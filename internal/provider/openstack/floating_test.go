@@ -231,8 +231,8 @@ func TestACloudWithoutRouters(t *testing.T) {
 	})
 }
 
-// TestAListThatHeedsNoQuestionNamesNobodysAddress: what is not the machine's by its own words is not released.
-func TestAListThatHeedsNoQuestionNamesNobodysAddress(t *testing.T) {
+// TestAddressesThatAFilterDidNotExcludeStay: an address whose description names another owner is not released.
+func TestAddressesThatAFilterDidNotExcludeStay(t *testing.T) {
 	t.Parallel()
 	playAddressed(t, func(a *addressed) {
 		a.build()

@@ -21,8 +21,7 @@ type made struct {
 
 func (m made) born() made { return m }
 
-// older compares two of a kind by when they were made, and where that is the same, by their ids: whoever looks finds
-// the same one first.
+// older compares two of a kind by when they were made, then by their ids: every process finds the same one first.
 func older[T interface{ born() made }](a, b T) int {
 	x, y := a.born(), b.born()
 	return cmp.Or(cmp.Compare(x.Created, y.Created), cmp.Compare(x.ID, y.ID))
@@ -58,7 +57,7 @@ type page[T any] struct {
 // writes for it.
 const mostRows = 10_000
 
-// rows are the elements of a list, each of which says something.
+// rows are the elements of a list. None is null or empty.
 type rows[T any] []T
 
 // UnmarshalJSON implements json.Unmarshaler.

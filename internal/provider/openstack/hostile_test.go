@@ -14,7 +14,7 @@ import (
 	"hale/internal/provider/openstack"
 )
 
-// liar is a cloud some of whose answers are lies, and the wire to everybody else, who must not be asked.
+// liar is a cloud with some false answers. It also counts requests to other hosts: hale must not send any.
 type liar struct {
 	*twin
 	strangers atomic.Int64
@@ -138,7 +138,7 @@ func TestALyingCloudGetsNothing(t *testing.T) {
 	}
 }
 
-// TestARedirectedOrderIsNoSuccess: nobody knows what became of it.
+// TestARedirectedOrderIsNoSuccess: its outcome is unknown.
 func TestARedirectedOrderIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {

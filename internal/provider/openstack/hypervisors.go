@@ -13,8 +13,8 @@ import (
 	"hale/internal/provider"
 )
 
-// hypervisor is a host as Nova sees it: by the heartbeats of its compute service. One whose service is down may run its
-// machines all the same.
+// hypervisor is a host as Nova sees it: by the heartbeats of its compute service. While the service is down, its
+// machines may still run.
 type hypervisor struct {
 	Name   string `json:"host"`
 	Zone   string `json:"zone"`
@@ -26,7 +26,7 @@ type hypervisor struct {
 
 // Nova's words of a server's hypervisor, in the server's own description.
 const (
-	hostDown    = "DOWN"    // somebody said so
+	hostDown    = "DOWN"    // an operator forced it down
 	hostUnheard = "UNKNOWN" // its heartbeats are missing
 	// hostDisabled is what one is called that is disabled, whether it sends heartbeats or not.
 	hostDisabled = "MAINTENANCE"
@@ -37,7 +37,7 @@ func (h hypervisor) trouble() error {
 	switch {
 	case h.Forced:
 		return fault.New(fault.Transient, "openstack.hypervisor", h.Name,
-			errors.New("somebody told nova that it is down"))
+			errors.New("an operator forced it down in nova"))
 	case h.State != "up":
 		return fault.New(fault.Transient, "openstack.hypervisor", h.Name,
 			errors.New("its compute service sends no heartbeats"))
@@ -69,8 +69,8 @@ func (c *call) hypervisors() (map[string]hypervisor, error) {
 	return all, nil
 }
 
-// answers says of each host how it answered. What is ordered, is ordered of the project, whose name is empty: Nova's
-// scheduler chooses the hypervisor.
+// answers says of each host how it answered. Orders go to the project, a host with an empty name: Nova's scheduler
+// chooses the hypervisor.
 func (p *Provider) answers(hosts map[string]hypervisor, at map[string]netip.Addr) []provider.HostAnswer {
 	out := []provider.HostAnswer{{}}
 	for name, h := range hosts {
@@ -85,7 +85,7 @@ func (p *Provider) answers(hosts map[string]hypervisor, at map[string]netip.Addr
 	return out
 }
 
-// heard refuses to tell of a server whose hypervisor does not answer Nova: what Nova has is what was once.
+// heard refuses a server on a hypervisor that does not answer Nova: Nova has only an old state of it.
 func (c *call) heard(s *server) error {
 	if !c.p.options.Hypervisors {
 		return nil

@@ -135,7 +135,7 @@ func TestL04HypervisorsHaveAddresses(t *testing.T) {
 	})
 }
 
-// TestOfASilentHypervisorNothingIsSaid: its servers are left out of the list, and Get says that nobody knows.
+// TestOfASilentHypervisorNothingIsSaid: the list leaves out its servers, and Get fails as transient.
 func TestOfASilentHypervisorNothingIsSaid(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(*twin) {})
@@ -144,7 +144,7 @@ func TestOfASilentHypervisorNothingIsSaid(t *testing.T) {
 		_, ref := running(t, p)
 		for what, change := range map[string]func(*twinHost){
 			"it sends no heartbeats":         func(h *twinHost) { h.silent = true },
-			"somebody said that it is down":  func(h *twinHost) { h.forced = true },
+			"an operator forced it down":     func(h *twinHost) { h.forced = true },
 			"it is disabled, and sends none": func(h *twinHost) { h.silent, h.disabled = true, true },
 		} {
 			w.look(func() { change(w.hosts["compute1"]) })
@@ -161,7 +161,8 @@ func TestOfASilentHypervisorNothingIsSaid(t *testing.T) {
 	})
 }
 
-// TestHypervisorsThatAreNotShown: credentials that may not see them are said so; without the wish for it, nobody asks.
+// TestHypervisorsThatAreNotShown: an error says that the credentials may not see them. Without the option hale does not
+// ask for them.
 func TestHypervisorsThatAreNotShown(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(*twin) {})
@@ -212,7 +213,7 @@ var moves = map[string]struct {
 		func(s *twinServer) int { return s.evacuated },
 		"evacuate",
 	},
-	"evacuated off one that somebody disabled": {
+	"evacuated off a disabled one": {
 		func(h *twinHost) { h.silent, h.disabled = true, true },
 		(*openstack.Provider).Evacuate,
 		func(s *twinServer) int { return s.evacuated },

@@ -53,8 +53,8 @@ func (c *call) keptDisks(order provider.Order) ([]keptDisk, error) {
 	return kept, nil
 }
 
-// choose picks the disk's volume, if there is one: that which a server had before, else the oldest. Of a late order
-// there may be another one, which nobody used. fault.Invalid: several may be the one.
+// choose picks the disk's volume, if there is one: the one that a server had before, else the oldest. A late order may
+// have made a further one, which no server used. fault.Invalid: several may be the disk.
 func (c *call) choose(k *keptDisk, found []volume) error {
 	used, unused := volumesFor(k.Name, found)
 	candidates := used
@@ -132,11 +132,11 @@ func (c *call) awaitVolume(k *keptDisk) error {
 			return c.fault(fault.Permanent, fmt.Errorf("cinder could not make volume %s for disk %s", k.ID, k.Name))
 		case strings.HasPrefix(s, volumeError):
 			return c.fault(fault.Invalid,
-				fmt.Errorf("volume %s, disk %s, is of status %s: somebody must look at it", k.ID, k.Name, s))
+				fmt.Errorf("volume %s, disk %s, has status %s: look at it in Cinder", k.ID, k.Name, s))
 		case len(k.Attachments) > 0:
 			return c.conflictf("volume %s, disk %s, is attached to server %s", k.ID, k.Name, k.Attachments[0].Server)
 		case s == "in-use", s == "reserved", s == "attaching":
-			return c.conflictf("volume %s, disk %s, is %s; whoever knows that no server has it, deletes that "+
+			return c.conflictf("volume %s, disk %s, is %s; if no server has it, delete that "+
 				"attachment in Cinder", k.ID, k.Name, s)
 		default:
 			return c.fault(fault.Transient, fmt.Errorf("volume %s, disk %s, is %s", k.ID, k.Name, s))
@@ -158,8 +158,8 @@ func (c *call) awaitVolume(k *keptDisk) error {
 	}
 }
 
-// settleVolumes writes on the volumes that a server was ordered with them, so that nobody takes another one for the
-// machine's.
+// settleVolumes writes on the volumes that a server was ordered with them, so that a later order takes these and no
+// others.
 func (c *call) settleVolumes(kept []keptDisk) {
 	for _, k := range kept {
 		if k.Metadata[keyUsed] != "" {
@@ -181,7 +181,7 @@ func (c *call) settleVolumes(kept []keptDisk) {
 	}
 }
 
-// dropFresh removes the volumes that the order made, of which no server came.
+// dropFresh removes the volumes that the order made, since it made no server.
 func (c *call) dropFresh(kept []keptDisk) {
 	for _, k := range kept {
 		if k.fresh {
@@ -197,7 +197,7 @@ func (c *call) sweepVolumes(order provider.Order) {
 		keyOrder:        string(order.ID),
 	})
 	if err != nil {
-		c.p.log.Warn("nobody knows whether an order left a volume; the machine's next instance takes it",
+		c.p.log.Warn("hale cannot see whether an order left a volume; the machine's next instance would take it",
 			"order", order.ID, "err", err)
 	}
 	for _, v := range left {

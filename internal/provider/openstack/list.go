@@ -19,19 +19,19 @@ import (
 	"hale/internal/provider"
 )
 
-// listing is what the adapter knows of all servers, so that between two full lists only changes are asked for. All of
-// it belongs to whoever asks, which one does at a time.
+// listing is what the adapter knows of all servers, so that between two full lists it asks for changes only. One call
+// at a time uses it.
 type listing struct {
 	servers map[string]*server // by Nova's id; nil: not known
 	full    time.Time          // when the last full list was asked for
 	since   time.Time          // by Nova's clock: what changed later is not in servers yet
-	who     string             // whose servers these are: a session's who
+	who     string             // the project and user of these servers: a session's who
 	// addresses are the hypervisors' own.
 	addresses addresses
 }
 
 const (
-	pageSize = 200 // of which each may have all the user data that Nova takes, see limits
+	pageSize = 200 // servers; each may have all the user data that Nova takes, see limits
 	// overlap is asked for again, since a change shows when it is committed, later than its time.
 	overlap = 30 * time.Second
 	// mostPages ends a list that does not end by itself.
@@ -50,7 +50,7 @@ func (p *Provider) Identity(ctx context.Context) (map[fleet.HostName]string, err
 	if err := c.renew(); err != nil {
 		return nil, err
 	}
-	project, err := p.whose.Ask(c, struct{}{}, c.askProject)
+	project, err := p.projects.Ask(c, struct{}{}, c.askProject)
 	if err != nil {
 		return nil, c.shared(err)
 	}
@@ -134,7 +134,7 @@ func (c *call) listNow() (provider.Listing, error) {
 func (c *call) refresh(l *listing) error {
 	if was := l.who; was != c.who() { // nothing of what was known counts
 		l.servers, l.who = nil, c.who()
-		if was != "" { // whoever asks must look at who this is before it believes anything
+		if was != "" { // the caller must check the identity before it believes a list
 			return c.elsewhere(was, l.who)
 		}
 	}
@@ -209,7 +209,7 @@ func (c *call) credible(l *listing, whole map[string]*server) error {
 	}
 	if 2*len(missing) > len(l.servers) {
 		return c.fault(fault.Transient,
-			fmt.Errorf("%w: %d of %d servers are in the list no more, and none of these was deleted",
+			fmt.Errorf("%w: %d of %d servers are missing from the list, and none of these was deleted",
 				provider.ErrDoubtful, len(missing), len(l.servers)))
 	}
 	return nil
@@ -306,9 +306,9 @@ func dateOf(h http.Header) time.Time {
 // asksAtOnce is how many servers Nova is asked about at the same time, within one listing.
 const asksAtOnce = 8
 
-// listed translates what is known. Of a server on a hypervisor that does not answer Nova goes on telling what it knew
-// last: it is left out. A server of which nobody can say now who stopped it is one whose state is not known; that says
-// nothing of the others.
+// listed translates what is known. It leaves out servers on a hypervisor that does not answer: Nova repeats what it
+// knew last. Where Nova does not say who stopped a server, that server's state is unknown, and the others' is not
+// affected.
 func (c *call) listed(l *listing, hosts map[string]hypervisor, at map[string]netip.Addr) provider.Listing {
 	var known []*server
 	for _, id := range slices.Sorted(maps.Keys(l.servers)) {
@@ -334,7 +334,7 @@ func (c *call) listed(l *listing, hosts map[string]hypervisor, at map[string]net
 			var err error
 			if i.Stop, err = c.stopOf(s, i.Power); err != nil {
 				i.Power = fleet.PowerUnknown
-				c.p.log.Debug("nobody knows who stopped a server", "server", s.ID, "err", err)
+				c.p.log.Debug("nova does not say who stopped a server", "server", s.ID, "err", err)
 			}
 		})
 	}

@@ -23,8 +23,8 @@ const (
 	keyBuilt        = "hale_built"
 	keyKept         = "hale_kept"
 	keyNetwork      = "hale_network" // the name of the network of the first interface
-	// keyServer is Nova's id of the server that was certified. Whoever copies a server copies its metadata, but Nova
-	// gives the copy another id.
+	// keyServer is Nova's id of the server that was certified. A copy of a server has the same metadata, but another id
+	// of Nova's.
 	keyServer = "hale_server"
 
 	keyKeepPort = "hale_keep_port" // the first interface outlives the server
@@ -72,8 +72,8 @@ func (s *server) mark() (fleet.Mark, error) {
 	}, nil
 }
 
-// marked reports whether there is anything of a mark, be it a damaged one. That of another server, of which this is a
-// copy, is nothing.
+// marked reports whether the server has a mark, or a part of one. The mark of another server that this one is a copy of
+// does not count.
 func (s *server) marked() bool {
 	_, ok := s.Metadata[keyInstallation]
 	of := s.Metadata[keyServer]

@@ -1,9 +1,8 @@
-// Package openstack is the adapter to OpenStack clouds: one provider is one project of one region.
-//
-// It promises what package provider's port demands, on clouds whose names are not unique and whose calls only begin
-// something: an instance bears its mark from the moment it exists, of two creates for one name one wins (see
-// DESIGN.md), a call whose fate is not known is fault.UnknownOutcome, no call acts on a server whose mark, read in the
-// same call, is not the one that the caller named, and "not found" is Nova's own word, not a proxy's.
+// Package openstack is the adapter to OpenStack clouds: one provider is one project of one region. It promises what
+// package provider's port demands, on clouds where names are not unique and calls only begin something. An instance
+// carries its mark from the moment it exists. Of two creates for one name one wins (see DESIGN.md). A call with an
+// unknown effect is fault.UnknownOutcome. Each call reads the server's mark, and acts only if it is the one that the
+// caller named. "Not found" is Nova's own word, not a proxy's.
 //
 // It does not choose hosts, which is Nova's scheduler's business: to hale a project is one host with an empty name. It
 // makes no network, no flavor, no volume but the machines' kept disks, and no image but copies of its servers' disks.
@@ -51,11 +50,11 @@ type Options struct {
 	// Hypervisors says that the credentials may see the cloud's hypervisors (an administrator's, usually): each is a
 	// host then, with the servers that are on it. Else the project is one host, and nothing is evacuated or migrated.
 	Hypervisors bool
-	// Places are where hypervisors stand, as far as somebody says; Nova knows their availability zones.
+	// Places are where hypervisors stand, as far as the configuration says; Nova knows their availability zones.
 	Places map[fleet.HostName]fleet.Place
 	// FullEvery is the time from one full list to the next; in between only changes are asked for. Default: one minute.
 	FullEvery time.Duration
-	// CallLimit ends calls whose context has no deadline of its own. Default: one minute.
+	// CallLimit ends calls without a deadline in their context. Default: one minute.
 	CallLimit time.Duration
 	// Events is how the cloud's message bus is listened to; nil: it is not. Its logger is the adapter's.
 	Events *notification.Options
@@ -63,7 +62,7 @@ type Options struct {
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Logger receives what no caller can be told. Default: none.
 	Logger *slog.Logger
-	// Panics is told of what panicked on a goroutine of the adapter's own; nil: nobody is.
+	// Panics is told of what panicked on a goroutine of the adapter's own. May be nil.
 	Panics defect.Witness
 }
 
@@ -79,7 +78,7 @@ type Provider struct {
 	log     *slog.Logger
 	closed  chan struct{} // closed by Close; every call ends with it
 	end     sync.Once
-	inits   chan struct{} // a token for whoever logs in
+	inits   chan struct{} // a token for the goroutine that logs in
 	traffic traffic
 
 	mu      sync.Mutex // guards what follows, and is never held during a call
@@ -90,7 +89,8 @@ type Provider struct {
 
 	list  listing
 	lists *provider.Together[struct{}, provider.Listing]
-	whose *provider.Together[struct{}, string]
+	// projects asks for the project's id.
+	projects *provider.Together[struct{}, string]
 
 	ears *notification.Listener // nil: there is nothing to hear
 }
@@ -117,7 +117,7 @@ func New(o Options) (*Provider, error) {
 	if p.ears, err = o.heard(); err != nil {
 		return nil, err
 	}
-	p.lists, p.whose = provider.NewTogether[struct{}, provider.Listing](1), provider.NewTogether[struct{}, string](1)
+	p.lists, p.projects = provider.NewTogether[struct{}, provider.Listing](1), provider.NewTogether[struct{}, string](1)
 	p.closed = make(chan struct{})
 	return p, nil
 }
@@ -134,7 +134,7 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// Has implements provider.Chooser: whoever does not see hypervisors moves nothing from one to another.
+// Has implements provider.Chooser: credentials that do not see hypervisors cannot move servers between them.
 func (p *Provider) Has(ability string) bool {
 	return p.options.Hypervisors || ability != "Evacuator" && ability != "Migrator"
 }

@@ -18,13 +18,13 @@ import (
 )
 
 // port is the first interface of a machine. It is made before the server, under a hardware address that follows from
-// the machine's name: Neutron gives an address out once in a network, and so it is the arbiter of which order may build
-// the machine. See DESIGN.md.
+// the machine's name: Neutron gives out an address once in a network. So Neutron decides which order may build the
+// machine. See DESIGN.md.
 type port struct {
 	made
 	Name     string `json:"name"`
 	Device   string `json:"device_id"`   // the server that it is bound to; empty: none
-	Claim    string `json:"description"` // whose order it is for
+	Claim    string `json:"description"` // the order that it is for
 	Revision int    `json:"revision_number"`
 	Updated  string `json:"updated_at"`
 	fresh    bool   // made for the order, so that it goes if nothing comes of it
@@ -35,8 +35,8 @@ const (
 	usedPrefix  = "hale instance " // Nova has taken the order: from now on the server itself is seen
 	free        = "hale, kept for the machine"
 
-	// supersedeAfter is the age, by Neutron's clock, of a claim that another order may take over. Whoever orders knows
-	// that nothing came of the order before, and what comes of it after that meets a port that is bound.
+	// supersedeAfter is the age, by Neutron's clock, of a claim that another order may take over. The engine orders
+	// again only when it saw no server of the earlier order. A server that this one makes later meets a bound port.
 	supersedeAfter = 20 * time.Second
 
 	// settle is how long the ports of other orders may take to be shown in a list, where there is no arbiter.
@@ -133,8 +133,8 @@ func (c *call) ports(query url.Values) ([]port, time.Time, error) {
 	return found.all, dateOf(found.header), nil
 }
 
-// takeOver claims a port that is there already: one that is kept for the machine, or whose order nothing came of; or it
-// makes one in place of that of a server which was given up.
+// takeOver claims a port that is there already: one that is kept for the machine, or that a failed order left. In place
+// of the port of a server that was given up it makes a new one.
 func (c *call) takeOver(order provider.Order, query url.Values, wanted map[string]any) (port, error) {
 	found, now, err := c.ports(query)
 	switch {
@@ -142,7 +142,7 @@ func (c *call) takeOver(order provider.Order, query url.Values, wanted map[strin
 		return port{}, err
 	case len(found) == 0:
 		return port{}, c.fault(fault.Transient,
-			errors.New("its port is there, or was, and is not ours to see: it may be somebody else's, or on its way out"))
+			errors.New("its port exists or existed, and is not shown to us: it may be another project's, or about to go"))
 	}
 	p := found[0]
 	if vacated, err := c.vacate(order, p); vacated || err != nil {
@@ -183,7 +183,7 @@ func (p port) unchanged() map[string]string {
 	return map[string]string{"If-Match": fmt.Sprintf("revision_number=%d", p.Revision)}
 }
 
-// inscribe writes on the port whose it is.
+// inscribe writes the port's owner into its description.
 func (c *call) inscribe(p port, words string, header map[string]string) error {
 	_, err := c.send(c.network, request{
 		method: http.MethodPut,
@@ -195,8 +195,8 @@ func (c *call) inscribe(p port, words string, header map[string]string) error {
 	return err
 }
 
-// claimByName is for networks of somebody else's, where nothing is unique: whoever's port is the oldest, after all had
-// the time to show, has the machine.
+// claimByName is for networks of another project, where no property of a port is unique. After a wait in which all
+// ports show, the order with the oldest port has the machine.
 func (c *call) claimByName(order provider.Order, network string, wanted map[string]any) (port, error) {
 	query := url.Values{"network_id": {network}, "name": {order.Name}}
 	found, now, err := c.ports(query)
@@ -245,8 +245,8 @@ func (c *call) wait(d time.Duration) error {
 	}
 }
 
-// relinquish undoes a claim of which nothing came. A port that was there before says again what it said, since it may
-// be another's.
+// relinquish undoes the claim of a failed order. A port that was there before gets its former description back, since
+// it may be another order's.
 func (c *call) relinquish(p port) {
 	if p.fresh {
 		c.release(p, "")
@@ -277,7 +277,7 @@ func (c *call) sweep(id fleet.InstanceID) {
 	for _, words := range []string{claimPrefix, usedPrefix} {
 		left, _, err := c.ports(url.Values{"description": {words + string(id)}})
 		if err != nil {
-			c.p.log.Warn("nobody knows whether an instance left a port", "instance", id, "err", err)
+			c.p.log.Warn("hale cannot see whether an instance left a port", "instance", id, "err", err)
 			return
 		}
 		for _, p := range left {

@@ -29,7 +29,7 @@ func (p *Provider) openMarked(ctx context.Context, op string, ref provider.Ref) 
 	return c, s, nil
 }
 
-// belongs refuses a server whose mark is not the one that ref names.
+// belongs refuses a server with another mark than ref names.
 func (c *call) belongs(ref provider.Ref, s *server) error {
 	if ref.Adopted {
 		return c.unmarked(ref, s)
@@ -47,9 +47,9 @@ func (c *call) belongs(ref provider.Ref, s *server) error {
 func (c *call) unmarked(ref provider.Ref, s *server) error {
 	switch {
 	case ref.Mark != (fleet.Mark{}):
-		return c.conflictf("nobody adopts what is to bear a mark")
+		return c.conflictf("an adopted instance must not carry a mark")
 	case s.marked():
-		return c.conflictf("it was adopted, and bears a mark by now")
+		return c.conflictf("it was adopted, and carries a mark now")
 	}
 	return nil
 }
@@ -182,8 +182,7 @@ func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 	return c.act(s, "reboot", map[string]string{"type": "HARD"})
 }
 
-// RebootSoft asks the guest. Nova waits for it for a while, two minutes where nobody says otherwise, and then resets it
-// after all.
+// RebootSoft asks the guest to reboot. Nova waits for the guest, two minutes by default, and then resets the server.
 func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.openIdle(ctx, "openstack.soft-reboot", ref)
 	if err != nil {
@@ -196,8 +195,8 @@ func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 	return c.act(s, "reboot", map[string]string{"type": "SOFT"})
 }
 
-// PowerOff stops the server. Nova lets the guest shut down for a while, one minute where nobody says otherwise, before
-// it cuts the power; PowerOff waits for that, so that nobody orders again in the meantime. fault.UnknownOutcome: it was
+// PowerOff stops the server. Nova gives the guest time to shut down, one minute by default, and then cuts the power.
+// PowerOff waits until the server is off, so that no second order follows meanwhile. fault.UnknownOutcome: it was
 // ordered, and is not off yet.
 func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.openIdle(ctx, "openstack.power-off", ref)

@@ -55,7 +55,7 @@ func TestARehearsalFindsWhatABuildWouldLack(t *testing.T) {
 		bad := s.order(1)
 		lost := uuid.NewString()
 		bad.Template.Image, bad.Template.Network = "no-such-image", lost
-		server.Flavor, server.KeyPair = "m1.vast", "nobodys"
+		server.Flavor, server.KeyPair = "m1.vast", "lost-key"
 		bad.Template.Server = &server
 		err := s.p.(provider.Rehearser).Rehearse(s.Context(), bad)
 		if !fault.Is(err, fault.Invalid) {
@@ -65,7 +65,7 @@ func TestARehearsalFindsWhatABuildWouldLack(t *testing.T) {
 			`there is no image "no-such-image"`,
 			`there is no network "` + lost + `"`,
 			`there is no flavor "m1.vast"`,
-			`there is no key pair "nobodys"`,
+			`there is no key pair "lost-key"`,
 		} {
 			if !strings.Contains(err.Error(), want) {
 				s.Errorf("%v does not say %s", err, want)

@@ -24,7 +24,7 @@ func (p *Provider) Rescue(ctx context.Context, ref provider.Ref) error {
 		return c.conflictf("its status is %s", s.Status)
 	}
 	if err := c.act(s, "rescue", map[string]any{}); err != nil {
-		// such as of one whose disk is a volume, on a hypervisor that does not rescue these
+		// such as a server with its disk on a volume, where the hypervisor cannot rescue these
 		if fault.Is(err, fault.Invalid) {
 			return c.fault(fault.Permanent, err)
 		}

@@ -9,8 +9,8 @@ import (
 	"hale/internal/provider"
 )
 
-// TestARescueHasHappenedWhenNovaSaysSo: one that Nova gives up is none, and of one that it took nobody knows while it
-// says nothing.
+// TestARescueHasHappenedWhenNovaSaysSo: a rescue that Nova gives up has failed. One that Nova took has an unknown
+// outcome while Nova is silent.
 func TestARescueHasHappenedWhenNovaSaysSo(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -19,12 +19,12 @@ func TestARescueHasHappenedWhenNovaSaysSo(t *testing.T) {
 		silent bool   // Nova answers no look after the order
 		kind   fault.Kind
 	}{
-		"it works":       {ends: "RESCUE"},
-		"it is given up": {ends: "ERROR", kind: fault.Permanent},
-		"it is left":     {ends: "ACTIVE", kind: fault.Permanent},
-		"nobody sees it": {ends: "RESCUE", silent: true, kind: fault.UnknownOutcome},
-		"it is refused":  {ends: "RESCUE", answer: http.StatusBadRequest, kind: fault.Permanent},
-		"it is too late": {ends: "RESCUE", answer: http.StatusConflict, kind: fault.Conflict},
+		"it works":          {ends: "RESCUE"},
+		"it is given up":    {ends: "ERROR", kind: fault.Permanent},
+		"it is left":        {ends: "ACTIVE", kind: fault.Permanent},
+		"its end is unseen": {ends: "RESCUE", silent: true, kind: fault.UnknownOutcome},
+		"it is refused":     {ends: "RESCUE", answer: http.StatusBadRequest, kind: fault.Permanent},
+		"it is too late":    {ends: "RESCUE", answer: http.StatusConflict, kind: fault.Conflict},
 	} {
 		play(t, 1, func(s *scene) {
 			s.look(func() { s.rescued = c.ends })

@@ -22,7 +22,7 @@ type server struct {
 	Addresses map[string][]address `json:"addresses"`
 	Image     imageRef             `json:"image"`
 	Flavor    struct {
-		Ephemeral int `json:"ephemeral"` // GiB of a disk that is nobody's image
+		Ephemeral int `json:"ephemeral"` // GiB of a disk that comes from no image
 	} `json:"flavor"`
 	Volumes []struct {
 		ID   string `json:"id"`

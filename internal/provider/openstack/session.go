@@ -246,7 +246,7 @@ func (s *session) find(ctx context.Context) error {
 	if s.image, err = cloud.NewImageV2(s.auth, s.where); err != nil {
 		return missing("image", err)
 	}
-	if s.project, err = s.whose(); err != nil {
+	if s.project, err = s.projectOfToken(); err != nil {
 		return err
 	}
 	spoken, err := utils.GetSupportedMicroversions(ctx, s.compute)
@@ -272,8 +272,8 @@ func missing(service string, err error) error {
 	return fault.New(fault.Unsupported, "openstack.catalogue", service, err)
 }
 
-// whose returns the id of the project that the token is for.
-func (s *session) whose() (string, error) {
+// projectOfToken returns the id of the project that the token is for.
+func (s *session) projectOfToken() (string, error) {
 	result, ok := s.auth.GetAuthResult().(tokens.CreateResult)
 	if !ok {
 		return "", fault.New(fault.Unauthorised, "openstack.project", "",

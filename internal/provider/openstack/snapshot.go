@@ -32,7 +32,7 @@ const (
 	keySnapshot = "hale_snapshot" // beside the keys of a mark
 
 	imageActive      = "active"
-	imageDeactivated = "deactivated" // it is whole, and an administrator lets nobody read it
+	imageDeactivated = "deactivated" // it is whole, and an administrator forbade to read it
 	imageKilled      = "killed"
 
 	// copyTask begins each of Nova's words for a server that is being copied.
@@ -85,12 +85,12 @@ func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.Sn
 	}
 }
 
-// whollyCopied refuses a server of which Nova would copy less than what goes with it.
+// whollyCopied refuses a server where Nova would leave out some of its disks.
 func (c *call) whollyCopied(s *server) error {
 	switch {
 	case s.Image == "":
 		return c.fault(fault.Unsupported,
-			errors.New("its disk is a volume, of which nova makes no image that outlives it"))
+			errors.New("its disk is a volume, and nova's image of a volume does not outlive it"))
 	case s.Flavor.Ephemeral > 0:
 		return c.fault(fault.Unsupported, errors.New("its flavor has an ephemeral disk, which nova does not copy"))
 	case s.losesVolumes():
@@ -153,13 +153,13 @@ func (c *call) clearCopies(found []image, now time.Time) (young bool, err error)
 	return young, nil
 }
 
-// leftBehind reports whether nobody is at work on an image that is not whole.
+// leftBehind reports whether an image that is not whole stays so: Nova does not work on it.
 func (c *call) leftBehind(i image, now time.Time) (bool, error) {
 	if i.Status == imageKilled {
 		return true, nil
 	}
 	if made, err := time.Parse(time.RFC3339, i.Created); err != nil || now.Sub(made) < orphanAfter {
-		return false, nil //nolint:nilerr // nobody knows how old it is
+		return false, nil //nolint:nilerr // its age is unknown
 	}
 	if i.Server == "" {
 		return true, nil
@@ -180,7 +180,7 @@ func (c *call) copyDisk(s *server, name fleet.SnapshotName) (fleet.Copy, error) 
 	case statusActive, statusOff, statusPaused, statusSuspended:
 	default:
 		return fleet.Copy{}, c.fault(fault.Unsupported,
-			fmt.Errorf("nova copies no server whose status is %s", s.Status))
+			fmt.Errorf("nova does not copy a server in status %s", s.Status))
 	}
 	mark, err := s.mark()
 	if err != nil {
@@ -203,8 +203,8 @@ func (c *call) copyDisk(s *server, name fleet.SnapshotName) (fleet.Copy, error) 
 	return fleet.Copy{}, err
 }
 
-// awaitCopy waits until the image that was ordered is whole. What Nova gave up is removed; Nova itself says to nobody
-// but administrators why.
+// awaitCopy waits until the image that was ordered is whole. It removes an image that Nova gave up. Nova tells only
+// administrators why it did.
 func (c *call) awaitCopy(s *server, name fleet.SnapshotName) (fleet.Copy, error) {
 	var ended bool
 	err := c.await(s.ID, func(now *server) bool {

@@ -61,7 +61,7 @@ func ofCopy(n fleet.SnapshotName, server string) map[string]string {
 	}
 }
 
-func TestACopySaysWhoseItIs(t *testing.T) {
+func TestACopyNamesItsMachine(t *testing.T) {
 	t.Parallel()
 	playCopy(t, func(c *copying) {
 		made := c.copy()
@@ -109,7 +109,8 @@ func TestWhatNovaDoesNotCopyWholeIsRefused(t *testing.T) {
 	}
 }
 
-// TestACopyUnderWayIsWaitedFor: whoever ordered it, and whatever the image's state is; none is made beside it.
+// TestACopyUnderWayIsWaitedFor: in whatever state its image is, and also when another process ordered it. No second
+// copy is made.
 func TestACopyUnderWayIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	playCopy(t, func(c *copying) {
@@ -137,7 +138,7 @@ func TestACopyUnderWayIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestWhatIsLeftOfACopyGoes: an image at which nobody is at work is removed, and the copy made anew.
+// TestWhatIsLeftOfACopyGoes: hale removes an unfinished image that Nova does not work on, and makes the copy anew.
 func TestWhatIsLeftOfACopyGoes(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"queued", "saving", "killed"} {
@@ -197,8 +198,8 @@ func TestARefusedCopyIsOfAKindOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestOnlyCopiesOfTheNameGo: neither an image of the same name that is somebody's, nor one that Nova let inherit what a
-// copy bore which its server was made from.
+// TestOnlyCopiesOfTheNameGo: a foreign image of the same name stays. So does an image that inherited a copy's
+// properties, since its server was made from that copy.
 func TestOnlyCopiesOfTheNameGo(t *testing.T) {
 	t.Parallel()
 	playCopy(t, func(c *copying) {

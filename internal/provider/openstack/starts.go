@@ -14,9 +14,9 @@ import (
 	"hale/internal/fleet"
 )
 
-// noteGroup is the security group whose tags are the notes of hale's starts: every project has one of this name, which
-// Neutron makes, and nobody can rename or remove. A tag is set and taken away by a request of its own, so that two that
-// are set at once are both there.
+// noteGroup is the security group that carries the notes of hale's starts as its tags. Neutron makes one of this name
+// in every project, and does not let it be renamed or removed. Each tag is set and removed by a request of its own, so
+// that two that are set at once are both there.
 const noteGroup = "default"
 
 // noteTag is what the tag of a start begins with: short, since a tag has 60 letters at most.

@@ -23,14 +23,14 @@ type stopSeen struct {
 // mostStops bounds what is remembered; it is found out again when it is needed.
 const mostStops = 10000
 
-// stoppable reports whether somebody may have stopped the server.
+// stoppable reports whether the server's state allows that it was stopped.
 func stoppable(s *server, power fleet.Power) bool {
 	return power == fleet.PowerOff || power == fleet.PowerPaused || s.Status == statusSoftDeleted
 }
 
-// stopOf says who turned the server off or paused it. Nova keeps a list of what was asked for, and by whom: an entry
-// "stop" without a user is Nova's own, after the machine had ended by itself. Whether its guest powered it off or its
-// process died, nobody knows.
+// stopOf says who turned the server off or paused it. Nova keeps a list of requests and their users: an entry "stop"
+// without a user is Nova's own, after the machine had ended by itself. Nova does not know whether the guest powered it
+// off or its process died.
 func (c *call) stopOf(s *server, power fleet.Power) (fleet.Stop, error) {
 	switch {
 	case s.Status == statusError && power == fleet.PowerOff:
@@ -94,7 +94,7 @@ func (c *call) askStop(s *server) (fleet.Stop, error) {
 			if s.Status == statusPaused {
 				return fleet.StopUnknown, nil
 			}
-			return fleet.StopCrash, nil // it was let run, and nobody ordered it off
+			return fleet.StopCrash, nil // it ran, and no request turned it off
 		}
 	}
 	return fleet.StopUnknown, nil

@@ -8,9 +8,9 @@ import (
 	"hale/internal/fault"
 )
 
-// What much at once costs a cloud: when forty servers fail together, each repair looks, orders and waits. Asked all of
-// it at the same time, an API of a few workers answers each so late that nobody waits for it any more, and what it did
-// was in vain. So requests wait here, where they cost nothing when their time is over.
+// Bounds for requests under way. When forty servers fail together, each repair looks, orders and waits. An API of a few
+// workers that gets all of it at once answers each after its caller's deadline, and its work is in vain. So requests
+// wait here, where they cost nothing when their time is over.
 const (
 	// requestsAtOnce bounds the requests under way in one lane.
 	requestsAtOnce = 8
@@ -22,10 +22,10 @@ const (
 	leaves = 4
 )
 
-// The lanes beside those of the services, each of which has its own: one that hangs keeps nobody from the others.
+// The lanes beside those of the services. Each service has its own, so that one that hangs does not block the others.
 const (
-	openLane    = "open"    // for what tells of everything; nobody waits there
-	consoleLane = "console" // for what Nova has to ask a hypervisor about, which may be dead
+	openLane    = "open"    // for lists of everything; without a limit
+	consoleLane = "console" // for what Nova asks a hypervisor, which may be dead
 )
 
 // traffic is the requests under way.

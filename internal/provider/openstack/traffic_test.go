@@ -18,8 +18,8 @@ func aboutOne(q *http.Request) bool {
 	return strings.Contains(q.URL.Path, "/servers/") && !strings.HasSuffix(q.URL.Path, "/detail")
 }
 
-// TestABusyCloudIsNotAskedForEverythingAtOnce: forty looks wait for each other, a list for none of them; and whoever
-// has no time left has not been a burden.
+// TestABusyCloudIsNotAskedForEverythingAtOnce: forty looks wait for each other, and a list for none of them. A look
+// that runs out of time while it waits sends nothing.
 func TestABusyCloudIsNotAskedForEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
@@ -54,8 +54,8 @@ func TestABusyCloudIsNotAskedForEverythingAtOnce(t *testing.T) {
 	})
 }
 
-// TestWhatHangsKeepsNobodyFromTheRest: consoles of a hypervisor that is dead, and a service that does not answer.
-func TestWhatHangsKeepsNobodyFromTheRest(t *testing.T) {
+// TestWhatHangsDoesNotBlockTheRest: consoles of a dead hypervisor, and a service that does not answer.
+func TestWhatHangsDoesNotBlockTheRest(t *testing.T) {
 	t.Parallel()
 	play(t, 1, func(s *scene) {
 		hanging := 0

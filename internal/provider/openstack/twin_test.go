@@ -129,7 +129,7 @@ func newTwin() *twin {
 	w.handle("GET /compute/v2.1/os-hypervisors/detail", w.listHostAddresses)
 	w.handle("GET /compute/v2.1/os-migrations", w.listMigrations)
 	w.handle("POST /identity/v3/auth/tokens", w.login)
-	w.handle("GET /identity/v3/auth/tokens", w.whose)
+	w.handle("GET /identity/v3/auth/tokens", w.aboutToken)
 	w.handle("GET /compute/v2.1/{$}", func(http.ResponseWriter, *http.Request) (int, any) {
 		return 200, map[string]any{"version": map[string]any{
 			"id":          "v2.1",
@@ -317,7 +317,7 @@ func (w *twin) login(rw http.ResponseWriter, q *http.Request) (int, any) {
 	}}
 }
 
-func (w *twin) whose(http.ResponseWriter, *http.Request) (int, any) {
+func (w *twin) aboutToken(http.ResponseWriter, *http.Request) (int, any) {
 	return 200, map[string]any{"token": map[string]any{"project": map[string]any{"id": w.project}}}
 }
 
@@ -578,7 +578,7 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			s.record("rebuild", "u")
 			s.Status = "REBUILD"
 			s.later(w.boot, "rebuild_spawning", func() {
-				s.Status = "ACTIVE" // for a moment, also of one that was off, whose guest does not come far
+				s.Status = "ACTIVE" // for a moment, also when it was off; the guest does not come far
 				s.boots = 0
 				if was == "ACTIVE" {
 					s.boots = 1

@@ -16,8 +16,8 @@ import (
 	"hale/internal/provider"
 )
 
-// volume is what Cinder tells of one, as far as hale reads it. Names are not unique in Cinder: whose disk it is stands
-// in its metadata.
+// volume is what hale reads of a volume of Cinder's. Names are not unique in Cinder: the metadata says to which machine
+// and disk a volume belongs.
 type volume struct {
 	made
 	Status      string            `json:"status"`
@@ -43,8 +43,7 @@ const (
 	volumeError     = "error" // and what begins with it
 )
 
-// storage returns the way to Cinder, which only they need whose templates have volumes. fault.Unsupported: the cloud
-// has none.
+// storage returns Cinder's client. Only templates with volumes need it. fault.Unsupported: the cloud has no Cinder.
 func (c *call) storage() (*gophercloud.ServiceClient, error) {
 	c.p.mu.Lock()
 	known := c.session.volumes
@@ -83,8 +82,8 @@ func (c *call) volumesOf(m fleet.Mark) ([]volume, error) {
 	return c.volumesWith(map[string]string{keyInstallation: string(m.Installation), keyMachine: string(m.Machine)})
 }
 
-// volumesWith lists the volumes whose metadata is so. A cloud may not let everybody filter by that, and lists others,
-// too, then.
+// volumesWith lists the volumes that have this metadata. Some clouds let only administrators filter by metadata, and
+// list other volumes, too.
 func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 	storage, err := c.storage()
 	if err != nil {

@@ -145,7 +145,7 @@ func TestEachLostAnswerOfACreateWithAVolume(t *testing.T) {
 					s.Fatalf("after %v there are %d servers", err, len(built))
 				}
 				if n == 2 && len(s.stored()) > 0 {
-					s.Errorf("the volume that nobody heard of is still there")
+					s.Errorf("the volume of the lost answer is still there")
 				}
 				s.next(order, len(built))
 				first := s.only()
@@ -194,9 +194,10 @@ func TestWhatIsLeftOfAnOrderIsTakenOver(t *testing.T) {
 	})
 }
 
-// TestALateVolumeIsNobodysData: an order that was taken for lost makes a volume after all. What a server had before is
-// the machine's disk, also where the other one seems older; and only what is hale's and was never used is removed.
-func TestALateVolumeIsNobodysData(t *testing.T) {
+// TestALateVolumeIsNotTheMachinesDisk: an order that was taken for lost makes a volume after all. The volume that a
+// server had before is the machine's disk, also where the other one seems older. hale removes only volumes of its own
+// that no server used.
+func TestALateVolumeIsNotTheMachinesDisk(t *testing.T) {
 	t.Parallel()
 	play(t, 0, func(s *scene) {
 		order := s.storing()
@@ -256,14 +257,14 @@ func TestOfTwoOrdersAtOnceOneVolumeStays(t *testing.T) {
 	}
 }
 
-// TestAFailedCreateLeavesNoVolume that it made itself, and every one that was there; also when nobody hears that it is
-// gone.
+// TestAFailedCreateLeavesNoVolume: it removes the volume that it made, also when the answer to the removal is lost, and
+// keeps one that was there.
 func TestAFailedCreateLeavesNoVolume(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ there, unheard bool }{
-		"it made it":                {},
-		"nobody hears that it goes": {unheard: true},
-		"it was there":              {there: true},
+		"it made it":         {},
+		"the answer is lost": {unheard: true},
+		"it was there":       {there: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -606,7 +607,7 @@ func TestNoCopyIsTakenForWhole(t *testing.T) {
 	}
 }
 
-// TestNoServerIsDeletedWhileItsVolumeCannotBeLetGo: Nova would leave it attached to a server that is no more.
+// TestNoServerIsDeletedWhileItsVolumeCannotBeLetGo: Nova would leave the volume attached to a server that is gone.
 func TestNoServerIsDeletedWhileItsVolumeCannotBeLetGo(t *testing.T) {
 	t.Parallel()
 	play(t, 0, func(s *scene) {
@@ -626,8 +627,8 @@ func TestNoServerIsDeletedWhileItsVolumeCannotBeLetGo(t *testing.T) {
 	})
 }
 
-// TestAServerGoesWhoseVolumeIsGone, or whose volumes are not ours to see.
-func TestAServerGoesWhoseVolumeIsGone(t *testing.T) {
+// TestAServerWithoutItsVolumeIsDeleted: the volume is gone, or belongs to another project.
+func TestAServerWithoutItsVolumeIsDeleted(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{403, 404} {
 		play(t, 0, func(s *scene) {

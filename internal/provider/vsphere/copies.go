@@ -18,9 +18,10 @@ import (
 )
 
 // A copy of an instance's disks is a template of its own, which vCenter clones of the instance, whether that runs or
-// not: a snapshot of vCenter's would go with its machine. It bears no mark, and is listed by nobody.
+// not: a snapshot of vCenter's would go with its machine. It carries no mark, and List leaves it out.
 
-// copyKey is the entry of a copy's extra configuration that says whose it is. Only what has it is ever removed.
+// copyKey is the entry of a copy's extra configuration that names its machine. hale removes only copies with this
+// entry.
 const copyKey = "hale.copy"
 
 // partly ends the name of a copy until it is whole: a clone may be seen before it is.
@@ -31,7 +32,7 @@ func copyOf(n fleet.SnapshotName) string {
 	return strings.Join([]string{string(n.Installation), string(n.Machine), string(n.ID)}, " ")
 }
 
-// copyName is a copy's name at vCenter, whose names are short.
+// copyName is a copy's name at vCenter, which limits the length of names.
 func copyName(n fleet.SnapshotName) string {
 	sum := sha256.Sum256([]byte(copyOf(n)))
 	return fmt.Sprintf("hale-copy-%.40s-%s", n.Machine, hex.EncodeToString(sum[:8]))

@@ -44,7 +44,7 @@ func TestAnAnswerLostAtAnyStepOfACopyLeavesOne(t *testing.T) {
 	}
 }
 
-// A copy is no instance: nobody lists it, its mark is nobody's, and the machine's kept disk is not in it.
+// A copy is no instance: List leaves it out, it has no mark, and the machine's kept disk is not in it.
 func TestACopyIsNoInstance(t *testing.T) {
 	t.Parallel()
 	b, p, o := built(t)
@@ -69,7 +69,7 @@ func TestACopyIsNoInstance(t *testing.T) {
 	}
 }
 
-// What somebody else called like a copy is left alone, whatever becomes of the order.
+// A foreign machine with a copy's name is left alone, and the order fails.
 func TestWhatIsCalledLikeACopyIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	b, p, o := built(t)
@@ -82,7 +82,7 @@ func TestWhatIsCalledLikeACopyIsLeftAlone(t *testing.T) {
 	refused(t, "a copy", err, fault.Conflict)
 	refused(t, "its removal", p.DropSnapshot(t.Context(), name), fault.Conflict)
 	if b.Machines()[made.Where] != 1 {
-		t.Error("somebody's machine is gone")
+		t.Error("the foreign machine is gone")
 	}
 	other := name
 	other.Installation = "i2"

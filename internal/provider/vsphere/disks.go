@@ -196,7 +196,7 @@ func (b *build) dropFresh(ctx context.Context) error {
 	return nil
 }
 
-// keptOn returns the disks of the machine that are kept: those in the folder for them, whoever attached them.
+// keptOn returns the kept disks of the machine: those in the folder for them.
 func keptOn(vm *mo.VirtualMachine) []*types.VirtualDisk {
 	return slices.DeleteFunc(disksOf(vm), func(d *types.VirtualDisk) bool {
 		return !strings.Contains(fileOf(d), "] "+shelfDir+"/")

@@ -109,8 +109,8 @@ func (c *call) history(ctx context.Context, vm *mo.VirtualMachine) fleet.Stop {
 	return stopOf(vm.Runtime, events)
 }
 
-// stopOf judges by the last events. A machine that an order stopped, or its guest, was shut down in order; one whose
-// process died was not, and no event says so.
+// stopOf judges by the last events. A machine that an order or its guest stopped was shut down in order. A machine was
+// not if its process died, and no event says so.
 func stopOf(now types.VirtualMachineRuntimeInfo, events []types.BaseEvent) fleet.Stop {
 	var last types.BaseEvent
 	asked := false // the guest was asked to shut down since the last start
@@ -141,8 +141,8 @@ func stopOf(now types.VirtualMachineRuntimeInfo, events []types.BaseEvent) fleet
 	return fleet.StopUnknown
 }
 
-// person reports whether somebody ordered it at vCenter: what a host does by itself has no user, or vCenter's own at
-// the host.
+// person reports whether a user ordered it at vCenter: what a host does by itself has no user, or vCenter's own at the
+// host.
 func person(e types.BaseEvent) bool {
 	user := e.GetEvent().UserName
 	return user != "" && !strings.EqualFold(user, "vpxuser")

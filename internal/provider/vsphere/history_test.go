@@ -22,7 +22,7 @@ func TestWhoStoppedIt(t *testing.T) {
 		want   fleet.Stop
 	}{
 		"nothing is known": {nil, nil, fleet.StopUnknown},
-		"somebody ordered it": {
+		"a user ordered it": {
 			[]types.BaseEvent{&types.VmPoweredOffEvent{VmEvent: by("ann", 2)}, on},
 			&clean,
 			fleet.StopExternal,
@@ -37,12 +37,12 @@ func TestWhoStoppedIt(t *testing.T) {
 			&clean,
 			fleet.StopGuest,
 		},
-		"the host's own user is nobody": {
+		"the host's own user does not count": {
 			[]types.BaseEvent{on, &types.VmPoweredOffEvent{VmEvent: by("vpxuser", 2)}},
 			&clean,
 			fleet.StopGuest,
 		},
-		"the guest, asked by somebody": {
+		"the guest, asked by a user": {
 			[]types.BaseEvent{
 				on,
 				&types.VmGuestShutdownEvent{VmEvent: by("ann", 2)},
@@ -66,12 +66,12 @@ func TestWhoStoppedIt(t *testing.T) {
 			&died,
 			fleet.StopCrash,
 		},
-		"started since, and nobody says what was": {
+		"started since, and no event says what was": {
 			[]types.BaseEvent{&types.VmPoweredOffEvent{VmEvent: by("ann", 0)}, on},
 			nil,
 			fleet.StopUnknown,
 		},
-		"somebody suspended it": {
+		"a user suspended it": {
 			[]types.BaseEvent{on, &types.VmSuspendedEvent{VmEvent: by("ann", 2)}},
 			nil,
 			fleet.StopExternal,

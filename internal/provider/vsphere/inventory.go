@@ -152,8 +152,8 @@ func sorted(objects []types.ObjectContent) (*inventory, error) {
 	return inv, nil
 }
 
-// readable leaves out that there are properties which the user may not read: such a machine is one of which little is
-// known, and no reason to know nothing of the others.
+// readable drops the refusals of properties that the user may not read. hale then knows little of such a machine, and
+// all of the others.
 func readable(object types.ObjectContent) types.ObjectContent {
 	object.MissingSet = slices.DeleteFunc(slices.Clone(object.MissingSet), func(m types.MissingProperty) bool {
 		_, ok := m.Fault.Fault.(*types.NoPermission)
@@ -246,7 +246,7 @@ func (p *Provider) place(inv *inventory, h mo.HostSystem) fleet.Place {
 	return place
 }
 
-// storeName is a datastore's name, whose path may lead through folders.
+// storeName is a datastore's name without the folders before it.
 func storeName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // management is what vSphere calls the network card by which a host is managed.

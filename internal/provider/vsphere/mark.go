@@ -43,7 +43,7 @@ func encodeMark(id fleet.InstanceID, m fleet.Mark, shelf []string) (types.BaseOp
 	return &types.OptionValue{Key: markKey, Value: string(text)}, err
 }
 
-// metaPrefix begins the entries that hold an instance's metadata. Whoever manages vCenter may write them, also on
+// metaPrefix begins the entries that hold an instance's metadata. vCenter's administrators may write them, also on
 // machines that hale did not build.
 const metaPrefix = "hale.meta."
 

@@ -44,9 +44,9 @@ func (c *call) marked(ctx context.Context, ref provider.Ref) (mo.VirtualMachine,
 	}
 	switch {
 	case ref.Mark != (fleet.Mark{}):
-		return vm, c.conflict(errors.New("nobody adopts what is to bear a mark"))
+		return vm, c.conflict(errors.New("an adopted instance must not carry a mark"))
 	case has.torn || has.mark != (fleet.Mark{}):
-		return vm, c.conflict(errors.New("it was adopted, and bears a mark by now"))
+		return vm, c.conflict(errors.New("it was adopted, and carries a mark now"))
 	}
 	return vm, nil
 }

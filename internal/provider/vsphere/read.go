@@ -229,7 +229,7 @@ func (c *call) readSigns(ctx context.Context, of []types.ObjectSpec,
 			return err
 		}
 		if vm.Config == nil || len(object.MissingSet) != len(objects[i].MissingSet) {
-			continue // gone meanwhile, or nobody's business
+			continue // gone meanwhile, or hidden from the user
 		}
 		s := decodeMark(idOf(&vm), vm.Config.ExtraConfig)
 		c.p.marks.put(vm.Self, vm.Config.ChangeVersion, s)

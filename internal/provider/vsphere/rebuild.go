@@ -24,9 +24,9 @@ const anewKey = "hale.anew"
 // anewFiles are the names of root disks that are made anew, by turns: what is made is never what the instance has.
 var anewFiles = [...]string{"hale-root-a.vmdk", "hale-root-b.vmdk"}
 
-// Rebuild implements provider.Rebuilder: the template's disk is copied beside the instance's, and changed for that in
-// one step, which rests on the look in which the mark was read. A copy that an earlier call began is taken up; of any
-// other one that is there nobody knows whether it is whole, and it is removed.
+// Rebuild implements provider.Rebuilder: the template's disk is copied beside the instance's. One step then swaps the
+// two, and fails if the machine changed since its mark was read. Rebuild takes up a copy that an earlier call began. It
+// removes any other copy, since it cannot know whether that is whole.
 func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 	return p.touch(ctx, "vsphere.rebuild", order.Ref, func(ctx context.Context, c *call, vm mo.VirtualMachine) error {
 		if err := c.restsHere(&vm, order.Ref); err != nil {
@@ -189,7 +189,7 @@ func notHeld(vm *mo.VirtualMachine, beside *types.VirtualDisk) []string {
 	return out
 }
 
-// discard removes a disk that nobody has, if it is there. One that vCenter is at is fault.Transient.
+// discard removes a disk that no machine has, if it is there. fault.Transient: vCenter still works on it.
 func (c *call) discard(ctx context.Context, file string) error {
 	_, err := c.order(ctx, func() (*object.Task, error) {
 		return object.NewVirtualDiskManager(c.conn.vc).DeleteVirtualDisk(ctx, file,

@@ -79,8 +79,7 @@ func TestWhatARebuildCopiedInVainGoesWithTheInstance(t *testing.T) {
 	}
 }
 
-// A disk is not changed for another one on an old look: what somebody did to the machine meanwhile stays, and so does
-// its disk.
+// A rebuild on an old look is refused: another client's change to the machine stays, and so does its disk.
 func TestARebuildDoesNotRestOnAnOldLook(t *testing.T) {
 	t.Parallel()
 	b, p, o := built(t)

@@ -49,8 +49,7 @@ func (c *call) remove(ctx context.Context, vm mo.VirtualMachine) error {
 	return err
 }
 
-// reconfigure changes the configuration that was read, and nothing that somebody changed since: then it is
-// fault.Transient, and nothing was done.
+// reconfigure changes the configuration as it was read. fault.Transient: it changed since, and nothing was done.
 func (c *call) reconfigure(ctx context.Context, vm *mo.VirtualMachine, spec types.VirtualMachineConfigSpec) error {
 	spec.ChangeVersion = vm.Config.ChangeVersion
 	_, err := c.order(ctx, func() (*object.Task, error) { return c.handle(vm.Self).Reconfigure(ctx, spec) })

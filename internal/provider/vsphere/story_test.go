@@ -145,7 +145,7 @@ func awaitThere(t *testing.T, p provider.Provider, ref provider.Ref) {
 	}
 }
 
-// A delete whose answer is lost, at any step, can be ordered again, and the machine's disk is there for the next
+// A delete that lost an answer, at any step, can be ordered again, and the machine's disk is there for the next
 // instance.
 func TestADeleteWithoutAnAnswerNeverTakesTheKeptDiskAlong(t *testing.T) {
 	t.Parallel()
@@ -189,8 +189,8 @@ func TestARefusedCreateIsUndone(t *testing.T) {
 	}
 }
 
-// A change that rests on an old look is refused, and nothing is written over what somebody else wrote.
-func TestWhatSomebodyChangedMeanwhileIsLookedAtAgain(t *testing.T) {
+// A change that rests on an old look is refused, and does not overwrite another client's change.
+func TestAChangeMeanwhileIsLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	b, p, o := built(t)
 	b.Before("ReconfigVM_Task", func() {
@@ -226,8 +226,8 @@ func TestAForgottenSessionIsRenewed(t *testing.T) {
 	}
 }
 
-// A certificate that nobody vouches for is not believed, and the password is in no error.
-func TestWhoeverIsNotVCenterGetsNoPassword(t *testing.T) {
+// hale refuses a certificate without a trusted issuer, and the password is in no error.
+func TestAnUntrustedServerGetsNoPassword(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	sum := sha256.Sum256(b.Certificate().Raw)
@@ -236,8 +236,8 @@ func TestWhoeverIsNotVCenterGetsNoPassword(t *testing.T) {
 		change func(o *vsphere.Options)
 		kind   fault.Kind
 	}{
-		"nobody vouches": {func(o *vsphere.Options) { o.Roots = nil }, fault.Transient},
-		"a thumbprint":   {func(o *vsphere.Options) { o.Roots, o.Thumbprint = nil, right }, ""},
+		"no trusted issuer": {func(o *vsphere.Options) { o.Roots = nil }, fault.Transient},
+		"a thumbprint":      {func(o *vsphere.Options) { o.Roots, o.Thumbprint = nil, right }, ""},
 		"another one": {
 			func(o *vsphere.Options) { o.Roots, o.Thumbprint = nil, "00"+right[2:] },
 			fault.Transient,
@@ -303,8 +303,8 @@ func TestAMachineThatVCenterCannotReadIsNotGone(t *testing.T) {
 	refused(t, "get of another machine", err, fault.NotFound)
 }
 
-// Two machines with one id are nobody's business but a person's.
-func TestAnIDThatTwoHaveIsTouchedByNobody(t *testing.T) {
+// hale leaves two machines with one id to a person.
+func TestAnIDThatTwoHaveIsNotTouched(t *testing.T) {
 	t.Parallel()
 	b, p, o := built(t)
 	b.Set(t, b.Clone(t, o.Name, "copy", string(o.Host)), "config.instanceUuid", string(o.ID))
@@ -412,7 +412,7 @@ func TestAWrongPasswordIsNotTriedAgainAndAgain(t *testing.T) {
 }
 
 // What is put aside gives the machine's disk up, and has it again when it is brought back.
-func TestTheMachinesDiskGoesWithWhoeverIsTheMachine(t *testing.T) {
+func TestTheMachinesDiskGoesWithItsInstance(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	p := b.handle(t, func(*vsphere.Options) {})

@@ -32,7 +32,7 @@ func told[T types.BaseMethodFault](err error) bool {
 	return ok
 }
 
-// sessionOver reports whether the error says that vCenter knows the session no more.
+// sessionOver reports whether the error says that vCenter ended the session.
 func sessionOver(err error, c *conn) bool {
 	if told[*types.NotAuthenticated](err) {
 		return true
@@ -126,7 +126,7 @@ func (c *call) doubt(err error) error {
 }
 
 // errForgotten: vCenter forgets tasks some time after their end.
-var errForgotten = errors.New("vCenter knows the task no more")
+var errForgotten = errors.New("vCenter has forgotten the task")
 
 // unsent reports whether the error shows that vCenter never heard of the order.
 func unsent(err error) bool {

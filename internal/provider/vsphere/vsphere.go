@@ -1,10 +1,8 @@
 // Package vsphere is the adapter to VMware vCenter: one provider is one datacenter, or one cluster of it, with all its
-// hosts.
-//
-// It promises what package provider's port demands: every call ends with its context, a task whose end was not seen is
-// fault.UnknownOutcome, an instance bears its mark from the moment it exists, no call acts on a virtual machine whose
-// mark, read in the same call, is not the one that the caller named, and what is written rests on vCenter's change
-// version, so that nothing is written over what somebody else changed meanwhile.
+// hosts. It promises what package provider's port demands. Every call ends with its context. A task with an unseen end
+// is fault.UnknownOutcome. An instance carries its mark from the moment it exists. Each call reads the machine's mark,
+// and acts only if it is the one that the caller named. Each write names vCenter's change version, so that it cannot
+// overwrite another client's change.
 //
 // It places new instances on the host that it is told; where DRS moves them later is DRS's business, and is followed.
 // It makes no template and no network. How it does what it does is told in DESIGN.md.
@@ -66,9 +64,10 @@ type Options struct {
 	AntiAffinity bool
 	// Places are labels of hosts, beside what vCenter says.
 	Places map[fleet.HostName]fleet.Place
-	// Installation, when set, is the only one whose orders and marks are accepted; others are fault.Conflict.
+	// Installation, when set, is the only installation with orders and marks that are accepted; others are
+	// fault.Conflict.
 	Installation fleet.Installation
-	// CallLimit ends calls whose context has no deadline of its own. Default: one minute.
+	// CallLimit ends calls without a deadline in their context. Default: one minute.
 	CallLimit time.Duration
 	// Keepalive is for how long a watch waits for news before it asks again; at least a second. Default: 30 s.
 	Keepalive time.Duration

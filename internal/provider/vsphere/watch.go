@@ -12,7 +12,7 @@ import (
 	"hale/internal/strict"
 )
 
-// watched are the properties whose change is an event.
+// watched are the properties that cause an event when they change.
 var watched = []types.PropertySpec{
 	{Type: kindVM, PathSet: []string{
 		"name", "config.instanceUuid", "config.changeVersion", "runtime.powerState", "runtime.connectionState",

@@ -10,8 +10,8 @@ import (
 // errNoExchange: there is no such exchange, yet or any more.
 var errNoExchange = errors.New("there is no such exchange")
 
-// binding ties the queue to the exchanges, and sees to it that it stays tied: an exchange that is removed, and made
-// again, forgets who was bound to it and tells nobody.
+// binding binds the queue to the exchanges, and keeps it bound: an exchange that is removed and made again has lost its
+// bindings, without a word to the clients.
 type binding struct {
 	link      link
 	keys      []string

@@ -211,8 +211,8 @@ var kinds = map[string]Kind{
 	"force_delete": Deleted,
 }
 
-// idle are the actions that change nothing which a listing shows, or that are part of another one, whose end is told,
-// too.
+// idle are the actions that change nothing in a listing, or that belong to another action, which has a notification of
+// its own at its end.
 var idle = map[string]bool{
 	"exists":             true,
 	"snapshot":           true,

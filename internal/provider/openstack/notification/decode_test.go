@@ -82,9 +82,9 @@ func TestEachFormIsUnderstood(t *testing.T) {
 		"a host is disabled": {body: versionedBody("service.update",
 			`{"host": "h7", "binary": "nova-compute", "disabled": true}`),
 			want: Notice{Kind: HostChanged, Host: "h7"}},
-		"whose id is missing":  {body: legacy("compute.instance.delete.end", `{"host": "h"}`), err: errBroken},
-		"whose id is a number": {body: legacy("compute.instance.delete.end", `{"instance_id": 7}`), err: errBroken},
-		"whose id is endless": {body: legacy("compute.instance.delete.end",
+		"the id is missing":  {body: legacy("compute.instance.delete.end", `{"host": "h"}`), err: errBroken},
+		"the id is a number": {body: legacy("compute.instance.delete.end", `{"instance_id": 7}`), err: errBroken},
+		"the id is endless": {body: legacy("compute.instance.delete.end",
 			`{"instance_id": "`+strings.Repeat("i", 300)+`"}`),
 			err: errBroken},
 		"a list for a payload": {body: legacy("compute.instance.delete.end", `[]`), err: errBroken},
@@ -123,7 +123,7 @@ func TestWhoAskedIsTakenFromThePayloadWhereTheContextIsTheClouds(t *testing.T) {
 	}
 	body = wrap(`{"event_type": "instance.power_off.end", "_context_user_id": null, "payload": {"nova_object.data": {"uuid": "i"}}}`)
 	if n, err = decode([]byte(body)); err != nil || n.By != (Asker{}) {
-		t.Errorf("by %+v, %v; want nobody", n.By, err)
+		t.Errorf("by %+v, %v; want no asker", n.By, err)
 	}
 }
 

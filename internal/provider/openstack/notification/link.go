@@ -104,7 +104,7 @@ func (l *Listener) open(ctx context.Context, b door) (*rabbit, error) {
 	})
 	if err != nil {
 		_ = wire.Close()
-		_ = conn.CloseDeadline(time.Now()) // its reader may wait for somebody to take what came
+		_ = conn.CloseDeadline(time.Now()) // ends its reader, which may wait until a message is taken
 		return nil, err
 	}
 	r := &rabbit{conn: conn, wire: wire, queue: "hale." + uuid.NewString(), out: make(chan delivery),

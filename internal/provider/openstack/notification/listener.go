@@ -33,7 +33,7 @@ type Options struct {
 	Topics    []string      // of the notifications
 	Heartbeat time.Duration // in whole seconds; a broker that is silent for one and a half of them is gone
 	Logger    *slog.Logger
-	Panics    defect.Witness // told of messages over which hale panicked; nil: nobody is
+	Panics    defect.Witness // told of messages over which hale panicked; may be nil
 }
 
 // DefaultHeartbeat lets hale notice within eight seconds that a broker is gone.

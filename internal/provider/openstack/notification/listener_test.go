@@ -34,7 +34,7 @@ type busLink struct {
 	acked  int
 }
 
-var errDown = errors.New("nobody listens")
+var errDown = errors.New("connection refused")
 
 func (b *bus) dial(context.Context) (link, error) {
 	b.mu.Lock()

@@ -50,7 +50,7 @@ func TestWhatNovaReallySendsIsUnderstood(t *testing.T) {
 			continue
 		}
 		if n.By.User == "" || n.By.Project == "" || !strings.HasPrefix(n.By.Request, "req-") {
-			t.Errorf("line %d, %s: nobody asked for it: %+v", i+1, r.Event, n.By)
+			t.Errorf("line %d, %s: no asker: %+v", i+1, r.Event, n.By)
 		}
 		if n.At.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("line %d, %s: at %s", i+1, r.Event, n.At)

@@ -14,9 +14,9 @@ import (
 // Bounds of what a broker may send, in bytes unless said otherwise.
 const (
 	maxFrame       = 128 << 10 // of a frame, its head and end included; hale asks for it, and RabbitMQ proposes as much
-	maxTalk        = 4 << 10   // of what is no body: the protocol allows no more before both agreed on a size
+	maxTalk        = 4 << 10   // of a frame before both agreed on a size: the protocol's own limit
 	maxMessage     = 16 << 20  // of a message's body, as RabbitMQ has it; those of OpenStack have some dozen KiB
-	maxUnread      = 256       // messages that hale has not read; it asks for no more
+	maxUnread      = 256       // messages that hale has not read: its prefetch
 	maxUnreadBytes = 32 << 20  // of their bodies
 )
 
@@ -96,7 +96,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return w.ready.Read(p)
 }
 
-// took says that a message was read, whose body had so many bytes.
+// took counts a message with a body of so many bytes as read.
 func (w *wire) took(size int) {
 	w.unread.Add(-1)
 	w.unreadBytes.Add(-int64(size))
@@ -164,7 +164,7 @@ func (w *wire) judgeMethod(channel uint16, body []byte) error {
 	m := method{uint16(r.number(2)), uint16(r.number(2))} //nolint:gosec // of two bytes
 	fields, known := methods[m]
 	if r.short || !known {
-		return fmt.Errorf("the broker sent what nobody asked for (class %d, method %d)", m.class, m.method)
+		return fmt.Errorf("the broker sent an unexpected method (class %d, method %d)", m.class, m.method)
 	}
 	if r.fields(fields); r.short || len(r.left) > 0 {
 		return fmt.Errorf("the broker's message is not what it says (class %d, method %d)", m.class, m.method)
@@ -241,7 +241,7 @@ func (r *rest) table() {
 // inner is what a length of four bytes says that is within.
 func (r *rest) inner() rest { return rest{left: r.take(r.number(4))} }
 
-// value passes over one, whose kind comes first.
+// value skips one value. Its kind comes first.
 func (r *rest) value() {
 	kind := r.take(1)
 	if r.short {
