@@ -76,7 +76,7 @@ func answer(w io.Writer, n, fleets int, operation, id string) {
 		}
 		fmt.Fprint(w, `{"error": {"kind": "not found", "message": "there are fewer machines"}}`)
 	default:
-		fmt.Fprintf(w, `{"error": {"kind": "unsupported", "message": "nobody can %s an address"}}`, operation)
+		fmt.Fprintf(w, `{"error": {"kind": "unsupported", "message": "the operation %s is unsupported"}}`, operation)
 	}
 }
 

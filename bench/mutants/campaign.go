@@ -87,7 +87,7 @@ func (c *campaign) collect(ctx context.Context) ([]mutant, error) {
 	return slices.DeleteFunc(all, func(m mutant) bool { return !c.only.MatchString(m.ID) }), nil
 }
 
-// choose divides the mutants: those to be judged, and those whose outcome is known without.
+// choose divides the mutants: those to be judged, and those with a known outcome.
 func (c *campaign) choose(mutants []mutant) (chosen []mutant, known []result) {
 	sound, known := screen(c.sources, mutants)
 	first := slices.IndexFunc(sound, func(m mutant) bool { return m.Operator == opHand })

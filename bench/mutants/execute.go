@@ -65,8 +65,7 @@ func (x execution) run(ctx context.Context) (trial, error) {
 	return t, nil
 }
 
-// limits is what a shell does before it becomes the binary: whoever limits a process that runs already may come too
-// late.
+// limits is what a shell does before it becomes the binary: limits for a process that runs already may come too late.
 func (x execution) limits() string {
 	var b strings.Builder
 	if x.memory > 0 {

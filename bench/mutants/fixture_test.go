@@ -84,7 +84,7 @@ func TestAnEmptyGateLetsIn(t *testing.T) {
 }
 `
 
-// byHand are mutants of gate: one that the tests catch, two that never end, one that nobody notices.
+// byHand are mutants of gate: one that the tests catch, two that never end, one that survives.
 const byHand = `
 - name: full gate opens
   why: too many are inside

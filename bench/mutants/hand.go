@@ -17,7 +17,7 @@ type handMade struct {
 }
 
 // loadHand reads a list of mutants made by hand and applies them to the tree. A mutant that no longer applies is an
-// error: it would be tested no more, unnoticed.
+// error: otherwise its test would silently be lost.
 func (t tree) loadHand(file string) ([]mutant, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

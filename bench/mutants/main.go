@@ -55,7 +55,7 @@ func parse(args []string, complain io.Writer) (options, error) {
 	f.IntVar(&o.sample, "sample", 0,
 		"judge only so many, spread over packages and operators; those made by hand come on top (0: all)")
 	f.Uint64Var(&o.seed, "seed", 1, "what the sample is chosen by")
-	only := f.String("only", "", "judge only those whose id matches the `expression`")
+	only := f.String("only", "", "judge only those with an id that matches the `expression`")
 	f.StringVar(&o.hand, "hand", "bench/mutants/hand.yaml", "the `file` of mutants made by hand (empty: none)")
 	f.StringVar(&o.explained, "explained", "bench/mutants/explained.txt",
 		"the `file` of explained survivors (empty: none)")

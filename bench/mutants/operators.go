@@ -89,7 +89,7 @@ func (w *walker) last(kind *ast.FuncType, body *ast.BlockStmt) {
 	}
 }
 
-// timelike tells times and durations, of which one nanosecond more or less is no change.
+// timelike tells times and durations: one nanosecond more or less is no change to them.
 func timelike(t types.Type) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && (named.Obj().Name() == "Duration" || named.Obj().Name() == "Instant")

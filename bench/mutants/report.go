@@ -124,7 +124,7 @@ func (t tree) unified(m mutant) (string, error) {
 	return b.String(), nil
 }
 
-// printSurvivors lists what was not caught: first those that nobody has explained, each as a patch, then the others.
+// printSurvivors lists what was not caught: first the unexplained ones, each as a patch, then the others.
 func (t tree) printSurvivors(w io.Writer, results []result, why explanations) error {
 	var unexplained, explained []result
 	for _, r := range results {

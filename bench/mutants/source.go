@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// tree is the module whose source is mutated.
+// tree is the module to be mutated.
 type tree struct {
 	root   string // absolute
 	module string

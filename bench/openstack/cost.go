@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// cost measures what the cloud pays for being watched: its processor time while hale watches healthy servers, without
-// what it needs when nobody watches.
+// cost measures what the cloud pays for being watched: its processor time while hale watches healthy servers, less what
+// it needs unwatched.
 func (h *hale) cost(ctx context.Context, window time.Duration, out *results) error {
 	say("the cost of watching %d", h.size)
 	h.stop(syscall.SIGTERM)

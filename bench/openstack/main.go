@@ -178,7 +178,7 @@ func (c *campaign) faultsOf(size int, w way) []string {
 	return c.faults
 }
 
-// say tells whoever waits how far it is.
+// say writes the progress to standard error.
 func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().UTC().Format("15:04:05 ")+format+"\n", args...)
 }

@@ -19,7 +19,7 @@ type mood int32
 
 const (
 	passing  mood = iota // to Nova and back
-	lost                 // 404 to everything, as a proxy whose backend was taken out
+	lost                 // 404 to everything, as a proxy without its backend
 	shutting             // connections are refused
 )
 
@@ -121,7 +121,7 @@ func (p *proxy) look(resp *http.Response) error {
 	}
 	if do := p.created.Swap(nil); do != nil {
 		(*do)()
-		return errors.New("nobody is there to be answered any more")
+		return errors.New("the client was killed before its answer")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ type apiFault struct {
 	Kind  string
 	Size  int
 	Wrong int // machines that were ordered something
-	Lost  int // machines whose server is another one afterwards
+	Lost  int // machines with another server afterwards
 }
 
 type killed struct {

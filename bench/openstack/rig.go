@@ -235,7 +235,7 @@ func (r *rig) close() {
 		logs, _ := filepath.Glob(filepath.Join(r.dir, "*.log")) // the pattern is sound
 		for _, log := range logs {
 			if data, err := os.ReadFile(log); err == nil && os.MkdirAll(r.keep, 0o750) == nil {
-				_ = os.WriteFile(filepath.Join(r.keep, filepath.Base(log)), data, 0o600) // it is for whoever is curious
+				_ = os.WriteFile(filepath.Join(r.keep, filepath.Base(log)), data, 0o600) // a reader can do without it
 			}
 		}
 	}

@@ -142,7 +142,7 @@ func trace(events []api.Event) map[string]outcome {
 		case e.Kind == "repair-started" && o.decided.IsZero():
 			o.decided = e.At
 		case e.Kind == "intent" && e.Op != "certify" &&
-			o.started.IsZero(): // what hale writes on a new server disturbs nobody
+			o.started.IsZero(): // a certificate changes only metadata
 			o.started = e.At
 		case e.Kind == "incident-closed":
 			o.healthy = e.At
@@ -266,7 +266,7 @@ func (h *hale) killed(ctx context.Context, out *results) error {
 	return h.orphans(ctx, portsBefore, r, out)
 }
 
-// orphans looks for what a killed hale might have left behind: servers or ports that nobody has.
+// orphans looks for what a killed hale might have left behind: servers or ports without a machine.
 func (h *hale) orphans(ctx context.Context, portsBefore int, r killed, out *results) error {
 	after, err := h.servers(ctx)
 	switch {

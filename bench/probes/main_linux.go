@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.targets, "n", 10000, "targets of the comparisons")
 	flags.StringVar(&o.floor, "floor", "", "the closed loop in C, built")
 	flags.StringVar(&o.out, "out", "", "file for the figures, as JSON")
-	flags.StringVar(&o.only, "only", "", "only the parts whose name has this in it")
+	flags.StringVar(&o.only, "only", "", "only the parts with this in their names")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (b *bout) contestants() ([]contestant, error) {
 	return all, nil
 }
 
-// exporter begins a blackbox_exporter, and those who ask it, whose cost does not count.
+// exporter begins a blackbox_exporter, and its clients. The clients' cost does not count.
 func (b *bout) exporter(ctx context.Context) (*process, error) {
 	p, err := begin(ctx, "prometheus-blackbox-exporter", "--config.file="+b.dir+"/blackbox",
 		fmt.Sprintf("--web.listen-address=127.0.0.1:%d", exporterPort), "--log.level=error")

@@ -76,7 +76,7 @@ func kernelCount(table, name string) uint64 {
 	return 0
 }
 
-// kernelCount6 is the same of IPv6, whose table is another.
+// kernelCount6 is the same for IPv6, which has another table.
 func kernelCount6(name string) uint64 {
 	b, err := os.ReadFile("/proc/thread-self/net/snmp6")
 	if err != nil {

@@ -91,7 +91,7 @@ func unzipped(r io.Reader) (io.Reader, error) {
 	ahead := bufio.NewReader(r)
 	magic, err := ahead.Peek(2)
 	if err != nil || !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return ahead, nil //nolint:nilerr // too short to be compressed; whoever reads on meets the error again
+		return ahead, nil //nolint:nilerr // too short to be compressed; the next read meets the error again
 	}
 	return gzip.NewReader(ahead)
 }

@@ -15,9 +15,9 @@ import (
 	"hale/internal/fleet"
 )
 
-// TestS68Adopted: of servers that somebody made, selected by metadata and a tag, a preview says how they are and which
-// would be looked after, and writes the configuration that does it; that brings one under control without a restart,
-// and it is healed. Neither writes anything on the servers.
+// TestS68Adopted: a person made servers, and hale selects some by metadata and a tag. A preview shows their state and
+// which ones hale would adopt, and writes the configuration for it. That configuration adopts one without a restart,
+// and hale heals it. Neither writes anything on the servers.
 func TestS68Adopted(t *testing.T) {
 	servePages(t)
 	p := newPerson(t, cloud.Demo)

@@ -15,7 +15,7 @@ import (
 	"hale/internal/cloud"
 )
 
-// byWordOrPage is a fleet of two whose machines are judged by Nova's word and by a page that they serve.
+// byWordOrPage is a fleet of two machines, judged by Nova's word and by a page that they serve.
 func byWordOrPage(name, condition string) string {
 	return `
   ` + name + `:

@@ -155,7 +155,7 @@ func TestApplicationCredentials(t *testing.T) {
 	id := newPerson(t, cloud.Demo).boot(t, "of-demo", nil)
 	sees := func(what string) map[fleet.HostName]string {
 		t.Helper()
-		whose, err := p.Identity(t.Context())
+		identity, err := p.Identity(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -166,7 +166,7 @@ func TestApplicationCredentials(t *testing.T) {
 			}) {
 			t.Fatalf("%s: %+v, %v", what, listing, err)
 		}
-		return whose
+		return identity
 	}
 	before := sees("the first credential")
 
@@ -185,7 +185,7 @@ func TestApplicationCredentials(t *testing.T) {
 	}
 }
 
-// TestATokenThatIsTakenBack: whoever asks at that moment is answered all the same, and one new token serves them all.
+// TestATokenThatIsTakenBack: all calls at that moment get their answers, and one new token serves them all.
 func TestATokenThatIsTakenBack(t *testing.T) {
 	keystone, _ := atKeystone(t)
 	file := filepath.Join(t.TempDir(), "clouds.yaml")
@@ -321,9 +321,9 @@ fleets:
 	}
 }
 
-// TestWrongCredentialsAreNoEmptyCloud: somebody writes the account of another project, in which nothing of the fleet
-// is, into hale's clouds.yaml. hale calls the cloud doubtful and touches nothing, there or here; with the right account
-// it goes on, without a restart.
+// TestWrongCredentialsAreNoEmptyCloud: hale's clouds.yaml gets the account of another project, without any machine of
+// the fleet. hale calls the cloud doubtful and touches nothing in either project. With the right account it goes on,
+// without a restart.
 func TestWrongCredentialsAreNoEmptyCloud(t *testing.T) {
 	m := newStage(t, "web-1", "web-2", "web-3")
 	other := newPerson(t, cloud.Other)

@@ -30,7 +30,7 @@ fleets:
 `
 }
 
-// cannotDestroy lets the server's hypervisor not give it up, until the test ends or somebody mends it.
+// cannotDestroy makes the server's hypervisor fail to delete it, until the test ends or mends it.
 func cannotDestroy(t *testing.T, server string) {
 	t.Helper()
 	if err := cloud.Running().Fail(server, cloud.Destroy); err != nil {

@@ -180,8 +180,8 @@ func (k *keeper) await(what string, limit time.Duration, wanted func(api.Fleet) 
 	}
 }
 
-// orders returns how long after the moment the first order was given to each machine. What hale writes on a new server
-// disturbs nobody.
+// orders returns how long after the moment the first order was given to each machine. A certificate does not count: it
+// changes only metadata.
 func (k *keeper) orders(after time.Time) map[string]time.Duration {
 	k.t.Helper()
 	client := api.Dial(k.socket)
@@ -233,7 +233,7 @@ var harms = map[string]harm{
 		return servers.Suspend(ctx, k.admin.compute, id).ExtractErr()
 	},
 	"crashed": func(_ context.Context, _ *keeper, id string) error { return cloud.Running().Crash(id) },
-	"misbuilt": func(ctx context.Context, k *keeper, id string) error { // somebody's rebuild that fails
+	"misbuilt": func(ctx context.Context, k *keeper, id string) error { // a person's rebuild that fails
 		if err := cloud.Running().Fail(id, cloud.Spawn); err != nil {
 			return err
 		}

@@ -166,7 +166,7 @@ func (c cable) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 }
 
-// loss is what becomes of the answers to orders, of whichever service.
+// loss is what becomes of the answers to orders, of any service.
 type loss struct {
 	left atomic.Int64 // orders that are answered before
 	once func()       // says that an answer is lost
@@ -211,7 +211,7 @@ func (h *harness) Stranger(t providertest.T, _ fleet.HostName, name string) prov
 	return provider.Ref{ID: fleet.InstanceID(h.person().boot(t, name, nil))}
 }
 
-// person is somebody who uses the cloud beside hale.
+// person is a user of the cloud beside hale.
 type person struct {
 	compute *gophercloud.ServiceClient
 	network *gophercloud.ServiceClient

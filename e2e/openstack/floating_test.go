@@ -111,7 +111,7 @@ fleets:
 	}
 }
 
-// addresses returns the machines' by their names, each of which leads to the machine's server.
+// addresses returns the machines' floating addresses by name. Each leads to the machine's server.
 func (m *machines) addresses() map[string]string {
 	m.Helper()
 	at, all := map[string]string{}, m.ports()

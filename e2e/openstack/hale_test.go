@@ -327,7 +327,7 @@ func TestS42Fleet(t *testing.T) {
 		recreated bool
 	}{
 		{
-			"SHUTOFF by somebody",
+			"SHUTOFF by a person",
 			func(id string) error { return servers.Stop(t.Context(), m.person.compute, id).ExtractErr() },
 			false,
 		},

@@ -26,8 +26,8 @@ import (
 // computes is how many hypervisors these questions need.
 const computes = 3
 
-// TestL04HypervisorsTellTheirAddresses: Nova tells an administrator the hypervisors' own addresses, and a member
-// nothing, whose listing is good all the same.
+// TestL04HypervisorsTellTheirAddresses: Nova tells an administrator the hypervisors' own addresses, and a member none.
+// The member's listing is good all the same.
 func TestL04HypervisorsTellTheirAddresses(t *testing.T) {
 	newHarness(t, cloud.Shared)
 	for user, want := range map[string]bool{cloud.Admin: true, cloud.Demo: false} {
@@ -55,10 +55,10 @@ func TestL04HypervisorsTellTheirAddresses(t *testing.T) {
 }
 
 // TestS43Hypervisors: an administrator's hale sees hypervisors. A server leaves one that is disabled while it runs, and
-// one that is silent by an evacuation, with the same id, mark, address and volume; an order whose answer is lost moves
-// it once.
+// one that is silent by an evacuation, with the same id, mark, address and volume. An order with a lost answer moves it
+// once.
 func TestS43Hypervisors(t *testing.T) {
-	h := newHarness(t, cloud.Shared) // the administrator sees everybody's networks of the other name
+	h := newHarness(t, cloud.Shared) // the administrator sees all projects' networks of the other name
 	admin := newPerson(t, cloud.Admin)
 	p, err := openstack.New(openstack.Options{
 		Cloud: cloud.Admin, CloudsFile: cloud.Running().CloudsFile(), Hypervisors: true,
@@ -171,7 +171,7 @@ func (s *mover) leave(what string, move func(context.Context, provider.Ref) erro
 	s.Helper()
 	from := s.seen.Host
 	s.h.LoseAnswers(s.T, 0)
-	s.await("an order that nobody hears of", func() (string, bool) {
+	s.await("an order with a lost answer", func() (string, bool) {
 		ctx, cancel := context.WithTimeout(s.Context(), 10*time.Second)
 		defer cancel()
 		err := move(ctx, s.at(from))

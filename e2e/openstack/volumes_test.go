@@ -34,7 +34,7 @@ func (p *person) volumes(t providertest.T) []volumes.Volume {
 	return every(t, volumes.List(p.storage, volumes.ListOpts{}), volumes.ExtractVolumes)
 }
 
-// clearVolumes removes those whose name begins so, which no server has any more.
+// clearVolumes removes the volumes with this prefix that no server has.
 func (p *person) clearVolumes(t providertest.T, prefix string) {
 	t.Helper()
 	for _, v := range p.volumes(t) {
@@ -48,7 +48,7 @@ func (p *person) clearVolumes(t providertest.T, prefix string) {
 	}
 }
 
-// stored is a fleet of one with a disk that it keeps, whose servers boot from a volume if the template says so.
+// stored is a fleet of one with a disk that it keeps. Its servers boot from a volume if the template says so.
 func stored(server, steps string) string {
 	return theCloud + `
 fleets:
@@ -387,11 +387,11 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 		shape func(*fleet.Template)
 		kind  fault.Kind
 	}{
-		"no such type":           {func(t *fleet.Template) { t.Disks[1].Type = "nobody-has-it" }, fault.Invalid},
-		"no such zone":           {func(t *fleet.Template) { t.Server.VolumeZone = "nobody-has-it" }, fault.Invalid},
+		"no such type":           {func(t *fleet.Template) { t.Disks[1].Type = "absent" }, fault.Invalid},
+		"no such zone":           {func(t *fleet.Template) { t.Server.VolumeZone = "absent" }, fault.Invalid},
 		"more than the quota":    {func(t *fleet.Template) { t.Disks[1].Size = 5000 << 30 }, fault.Quota},
 		"no storage can make it": {func(t *fleet.Template) { t.Disks[1].Type = cloud.Absent }, fault.Permanent},
-		"no server can be had":   {func(t *fleet.Template) { t.Server.KeyPair = "nobody-has-it" }, fault.Invalid},
+		"no server can be had":   {func(t *fleet.Template) { t.Server.KeyPair = "absent" }, fault.Invalid},
 	} {
 		order := h.store()
 		c.shape(&order.Template)

@@ -152,7 +152,7 @@ func policyOf(s fleet.Spec) fleet.Spec {
 // Same reports whether nothing differs.
 func Same(a, b *fleet.Spec) bool { return reflect.DeepEqual(a, b) }
 
-// Record returns the record of a fleet's difference that was taken in; whose and when is left to the caller.
+// Record returns the record of a fleet's difference that was taken in. The caller adds fleet and time.
 func Record(d Difference) fleet.Record {
 	detail := string(d.Kind)
 	if d.Was != "" || d.Is != "" {

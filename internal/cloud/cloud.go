@@ -2,9 +2,9 @@
 // drivers that do nothing, from the distribution's packages (scripts/openstack/install.sh), on a MariaDB, a RabbitMQ
 // and a memcached of their own.
 //
-// It promises to touch nothing outside: all of it listens on the loopback of a network namespace that is not the
-// machine's, in a PID namespace whose first process ends with the program that started it, however that ends. Machines
-// there are Nova's word only: nothing boots, no address answers, and nothing is stored on volumes. They can crash
+// It promises to touch nothing outside: all of it listens on the loopback of a network namespace of its own, and lives
+// in a PID namespace. That namespace ends with the program that started it, even when that is killed. Machines there
+// are Nova's word only: nothing boots, no address answers, and nothing is stored on volumes. They can crash
 // (Cloud.Crash), their hypervisor can fail (Cloud.Fail), and services can be killed or stopped (Cloud.Signal).
 //
 // It needs root and about 2.5 GiB, and takes 40 s to 3 minutes to start. It is for tests only: product code does not
@@ -71,8 +71,8 @@ const (
 	Other = "other"
 )
 
-// The regions. Proxied has the same services, at ports that have a 1 before the real one's: nobody listens there but a
-// test that stands in between.
+// The regions. Proxied has the same services, at ports with a 1 before the real ones. Only a test's own proxy listens
+// there.
 const (
 	Region  = "RegionOne"
 	Proxied = "Proxied"
@@ -84,10 +84,10 @@ const (
 	Flavor   = "m1.nano"
 	Bigger   = "m1.micro"
 	Network  = "private" // each project's own
-	Shared   = "shared"  // the admin's, for everybody
+	Shared   = "shared"  // the admin's, for all projects
 	External = "public"  // floating addresses come from here
 	Fast     = "fast"    // a type of volume beside the default
-	Absent   = "absent"  // a type of which no volume can be made
+	Absent   = "absent"  // a type; making a volume of it fails
 )
 
 // Options describe a cloud. The zero value is one with a single host.
@@ -150,7 +150,7 @@ func attach(dir string) (*Cloud, error) {
 	outer := strings.TrimSpace(string(pid))
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%s/task/%s/children", outer, outer))
 	if err != nil {
-		return nil, fmt.Errorf("the cloud in %s runs no more: %w", dir, err)
+		return nil, fmt.Errorf("the cloud in %s has ended: %w", dir, err)
 	}
 	first, err := strconv.Atoi(strings.TrimSpace(string(children)))
 	if err != nil {

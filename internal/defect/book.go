@@ -162,7 +162,7 @@ func (b *Book) once(ctx context.Context, at Place, work func(context.Context)) (
 	return true
 }
 
-// Witness is told of panics at places of one part. Nil: nobody is.
+// Witness is told of panics at places of one part. It may be nil.
 type Witness func(name, doing string, p *Panic)
 
 // Witness returns one who notes them as of the part.

@@ -137,9 +137,9 @@ func TestARequestThatPanicsIsAnsweredAndTold(t *testing.T) {
 
 func TestWhoIsToldOfNothingCatchesAllTheSame(t *testing.T) {
 	t.Parallel()
-	var nobody defect.Witness
+	var none defect.Witness
 	func() {
-		defer nobody.Catch("", "", nil)
+		defer none.Catch("", "", nil)
 		panic("boom")
 	}()
 }

@@ -48,7 +48,7 @@ func TestChanceOfLargeFleetsNeitherOverflowsNorVanishes(t *testing.T) {
 		"a dead room of a hundred thousand":             {100_000, 5_000, 5_000, 5_000, 0, 1e-300},
 		"as many as are to be expected":                 {100_000, 10_000, 1_000, 100, 0.4, 0.6},
 		"all fail":                                      {100_000, 100_000, 500, 500, 1, 1},
-		"nobody fails":                                  {50, 0, 10, 0, 1, 1},
+		"nothing fails":                                 {50, 0, 10, 0, 1, 1},
 		"more than there are":                           {50, 2, 10, 3, 0, 0},
 		"the textbook's lady and her eight cups of tea": {8, 4, 4, 4, 1.0 / 70, 1.0/70 + 1e-12},
 	} {

@@ -4,8 +4,8 @@
 // It promises that failures which fall at random are taken for a shared fate in hardly more than one of a hundred
 // draws, however many domains there are (the bound is divided among them, after Bonferroni); that of several domains
 // the least probable is blamed, of equals the most specific; that several domains which fail at once do not hide each
-// other; and that equal counts give equal findings. It is pure counting: it knows neither
-// time nor policy, and holds nobody; packages decide and guard do.
+// other; and that equal counts give equal findings. It is pure counting: it knows neither time nor policy, and holds no
+// repair back; packages decide and guard do.
 package fate
 
 import (
@@ -80,8 +80,8 @@ func (c *Census) Holds(hosts []fleet.Host) bool {
 	})
 }
 
-// Add counts one sound machine and returns the number of its site, or -1: a machine that lies nowhere shares nobody's
-// fate.
+// Add counts one sound machine and returns the number of its site, or -1: a machine without an instance lies in no
+// domain.
 func (c *Census) Add(at *fleet.Incarnation) int {
 	if at.None() {
 		return -1
@@ -99,7 +99,7 @@ func (c *Census) Move(from int, to *fleet.Incarnation) int {
 	return c.Add(to)
 }
 
-// Mark says what there is to say of one machine at the site. Whom nobody speaks of is sound.
+// Mark sets the state of one machine at the site. A machine without a state is sound.
 func (c *Census) Mark(site int, is State) {
 	if site < 0 {
 		return
@@ -141,7 +141,7 @@ func (c *Census) Lots() []fleet.Lot {
 	return lots
 }
 
-// Unsure reports whether any machine, of whichever fleet, may turn out to fail.
+// Unsure reports whether any machine of any fleet may turn out to fail.
 func (c *Census) Unsure() bool {
 	return slices.ContainsFunc(c.sites, func(s site) bool { return s.suspects+s.beside.Suspect > 0 })
 }
@@ -209,7 +209,7 @@ func (c *Census) numberOf(d fleet.Domain) int {
 	return n
 }
 
-// Knows reports whether anybody lies in the domain, of whichever fleet.
+// Knows reports whether a machine of any fleet lies in the domain.
 func (c *Census) Knows(d fleet.Domain) bool { return c.numbers[d] != 0 }
 
 // Within reports whether the site lies in the domain.

@@ -47,7 +47,7 @@ func (e estate) census(states map[int]fate.State) *fate.Census {
 	return c
 }
 
-// in returns the machines of which the domain is true.
+// in returns the machines in the domain.
 func (e estate) in(d fleet.Domain) []int {
 	var out []int
 	for i, m := range e.machines {
@@ -87,7 +87,7 @@ func TestWhoIsToBlame(t *testing.T) {
 	for reason, c := range map[string]struct {
 		estate estate
 		states map[int]fate.State
-		want   fleet.Domain // none: nobody
+		want   fleet.Domain // zero: none
 	}{
 		"nothing fails":                             {e, nil, fleet.Domain{}},
 		"a host is dead":                            {e, failing(e.in(host("h111"))), host("h111")},
@@ -187,7 +187,7 @@ func TestAWiderDomainCoversANarrowerOne(t *testing.T) {
 	for reason, ok := range map[string]bool{
 		"a rack covers its host":          c.Covers(rack("r21"), host("h210")),
 		"a host does not cover its rack":  !c.Covers(host("h210"), rack("r21")),
-		"nobody covers itself":            !c.Covers(rack("r21"), rack("r21")),
+		"a rack does not cover itself":    !c.Covers(rack("r21"), rack("r21")),
 		"a room adds nothing to its rack": !c.Covers(room("m2"), rack("r21")),
 		"strangers":                       !c.Covers(room("m0"), rack("r21")),
 	} {
@@ -259,7 +259,7 @@ func TestWhatFailsElsewhereChangesNoMind(t *testing.T) {
 			}
 		}
 		if f := e.census(failing(dead, others)).Look(host("h001"), fate.Question{AtLeast: 3}); !f.Stands() {
-			t.Errorf("with %d failures elsewhere, the dead host is blamed no more: %+v", more, f)
+			t.Errorf("with %d failures elsewhere, the dead host is no longer blamed: %+v", more, f)
 		}
 	}
 	if f := e.census(failing(dead[:2])).Look(host("h001"), fate.Question{AtLeast: 3}); f.Stands() {

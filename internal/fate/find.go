@@ -7,7 +7,7 @@ import (
 	"hale/internal/fleet"
 )
 
-// Question says whom to count, and how.
+// Question says which failures count, and when they are beyond chance.
 type Question struct {
 	// AtLeast is how many machines must fail in a domain before it is blamed.
 	AtLeast int
@@ -28,7 +28,7 @@ type Finding struct {
 	Chance float64
 	// Concentrated says that this is beyond chance, and the domain to blame.
 	Concentrated bool
-	// Alone is the chance if nobody else failed at all.
+	// Alone is the chance if no machine outside the domain had failed.
 	Alone float64
 
 	odds float64 // the logarithm of Chance
@@ -196,7 +196,7 @@ func (c *Census) Look(d fleet.Domain, q Question) Finding {
 // What was told is not taken back as easily as it is told.
 func (f Finding) Stands() bool { return f.Alone <= lenience*threshold }
 
-// lenience is how much likelier by chance a concentration may become until it is no more taken for one.
+// lenience is how much likelier by chance a concentration may become before it no longer counts as one.
 const lenience = 10
 
 // Covers reports whether every failure in the inner domain is one of the outer, which has others besides.

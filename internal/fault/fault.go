@@ -16,7 +16,7 @@ import (
 // Kind classifies an error by what may be done about it.
 type Kind string
 
-// The kinds. The zero value means that nobody classified the error; KindOf reports it as Permanent.
+// The kinds. The zero value means an unclassified error; KindOf reports it as Permanent.
 const (
 	NotFound       Kind = "not found"       // the subject does not exist
 	Conflict       Kind = "conflict"        // the subject exists already, or is not what the caller believes it to be
@@ -62,7 +62,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Plain says what went wrong, without which operation it was on what, and of which kind: for people who know that.
+// Plain says what went wrong, without operation, subject and kind, for people who know those.
 func Plain(err error) string {
 	switch e := err.(type) { //nolint:errorlint // each layer is peeled off by itself
 	case nil:

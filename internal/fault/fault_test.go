@@ -22,7 +22,7 @@ func TestTheKindOfAnErrorIsWhatMayBeDoneAboutIt(t *testing.T) {
 		"said, and wrapped":     {fmt.Errorf("while building: %w", lost), fault.UnknownOutcome},
 		"the outermost counts":  {fault.New(fault.Transient, "engine.look", "", lost), fault.Transient},
 		"a context that ended":  {fmt.Errorf("x: %w", context.DeadlineExceeded), fault.Transient},
-		"nobody classified it":  {errors.New("oops"), fault.Permanent},
+		"it is unclassified":    {errors.New("oops"), fault.Permanent},
 		"said without any kind": {fault.New("", "x", "", nil), fault.Permanent},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func clean(said string, secrets []string) string {
 	return text[max(0, len(text)-longestSaid):]
 }
 
-// bounded lets the first part of an output through: whoever floods it is not worth more.
+// bounded lets the first part of an output through, and drops the rest.
 type bounded struct {
 	to   *bytes.Buffer
 	seen int

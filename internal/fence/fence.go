@@ -2,9 +2,9 @@
 // power controller (BMC), a switched outlet, a command. The exam that every adapter passes is package fencetest.
 //
 // It promises that a host counts as off only when its controller said so twice, a moment apart, after the last order:
-// an acknowledged order is no proof, and neither is the moment of being off in the middle of somebody's power cycle. It
-// never turns anything on, and never cycles. A controller that does not answer proves nothing. It decides neither
-// whether a host may be fenced nor what follows.
+// an acknowledged order is no proof, and neither is the moment of being off in the middle of another client's power
+// cycle. It never turns anything on, and never cycles. A controller that does not answer proves nothing. It decides
+// neither whether a host may be fenced nor what follows.
 package fence
 
 import (
@@ -33,8 +33,8 @@ const (
 type Controller interface {
 	// Power asks how the host stands, and changes nothing.
 	Power(ctx context.Context) (Power, error)
-	// Off orders the host off at once, without asking its system. A host that is off is success. When it returns nil
-	// the order was accepted, and no more; fault.UnknownOutcome: it may have been.
+	// Off orders the host off at once, without asking its system. A host that is off is success. nil means only that
+	// the order was accepted; fault.UnknownOutcome: it may have been.
 	Off(ctx context.Context) error
 }
 
@@ -55,7 +55,7 @@ type Method struct {
 	Timeout time.Duration
 	// Settle is how long the host must stay off to count as off. Poll is the time from one question to the next.
 	Settle, Poll time.Duration
-	// Unverified says that nobody checks whom the credentials are sent to.
+	// Unverified says that the credentials go to a controller with an unchecked identity.
 	Unverified bool
 }
 
@@ -197,7 +197,7 @@ func hopeless(err error) bool {
 	return false
 }
 
-// late says why there is no proof: the time was over, or nobody wants it any more.
+// late says why there is no proof: the time was over, or the caller gave up.
 func (a *attempt) late(ctx context.Context) error {
 	why := a.why
 	if !a.off.IsZero() {

@@ -91,7 +91,7 @@ func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// Off is not proven in the middle of somebody's power cycle, and a host that comes back is ordered off once more.
+// Off is not proven in the middle of another client's power cycle, and a host that comes back is ordered off once more.
 func TestL1AMomentOfBeingOffIsNoProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestL1AMomentOfBeingOffIsNoProof(t *testing.T) {
 	})
 }
 
-// Somebody turns it on again and again: it is not ordered off again and again.
+// Another client turns it on again and again: it is not ordered off again and again.
 func TestAHostThatKeepsComingBackIsNotFoughtOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestNoMethodLeftIsNoProof(t *testing.T) {
 	})
 }
 
-// Whoever does not want it any more is told so, and one that says neither on nor off has said that.
+// The error says that the caller gave up, or that the controller said neither on nor off.
 func TestAnAttemptThatEndsOtherwiseSaysHow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Guarded returns the controller as one that does not panic, and tells the witness when the one behind it does: a
-// question that panicked has no answer (fault.Transient), and of an order nobody knows what became
+// question that panicked has no answer (fault.Transient), and an order that panicked has an unknown outcome
 // (fault.UnknownOutcome).
 func Guarded(c Controller, name string, told defect.Witness) Controller {
 	return guarded{c, name, told}

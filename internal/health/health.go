@@ -23,7 +23,7 @@ type Evidence struct {
 	Seen fleet.Sighting
 	// ProviderUp says that the provider can be believed now.
 	ProviderUp bool
-	// Ended says that the machine shut down with its host, in order, and nobody has heard of that since.
+	// Ended says that the machine shut down cleanly with its host, and the host has been silent since.
 	Ended bool
 	// Leave says that the policy is to leave hosts that are disabled, and the instance, as last seen, is on one.
 	Leave bool
@@ -52,8 +52,8 @@ func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
 	return h
 }
 
-// recall has what the provider said last of a machine that does not run stand until it speaks again. Of what a person
-// stopped, the checks say no more than that.
+// recall keeps the provider's last word on a machine that does not run, until the provider speaks again. On a machine
+// that a person stopped, failing checks add nothing.
 func (e *Evidence) recall(m *fleet.Machine, h *fleet.Health) {
 	last := m.Health.Cause
 	if last == fleet.CauseShutdown && e.Ended {
@@ -106,7 +106,7 @@ func OnlyUnproven(h *fleet.Health, checks []fleet.CheckState) bool {
 }
 
 // StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It
-// then gets the time that every start gets, and what its checks said before counts no more.
+// then gets the time that every start gets, and what its checks said before no longer counts.
 func StartedByOthers(m *fleet.Machine, e *Evidence) bool {
 	idle := m.Repair == nil || m.Repair.Phase == fleet.PhaseLook && m.Repair.Kind == fleet.RepairHeal
 	return idle && m.Health.Cause.Stopped() && Runs(m, e)
@@ -186,7 +186,7 @@ func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth
 }
 
 // suspect reports whether all that is unknown depends on a check which fails, and may be down soon or up again: then
-// nobody is blind, and the machine may turn out to fail.
+// hale is not blind, and the machine may turn out to fail.
 func (e *Evidence) suspect(checks []fleet.CheckState, culprit fleet.CheckState, word word) bool {
 	return culprit.Standing == fleet.StandingFailing && Evaluate(e.Spec.UnhealthyWhen,
 		func(name fleet.CheckName) Truth {
@@ -203,8 +203,8 @@ func (e *Evidence) suspect(checks []fleet.CheckState, culprit fleet.CheckState, 
 		}) == False
 }
 
-// unsure is the verdict when nothing certain is known. Whether that is only so because a check is not heeded now makes
-// a difference: then nobody is blind.
+// unsure is the verdict when nothing certain is known. If a check that is not heeded now is the only cause, hale is not
+// blind.
 func (e *Evidence) unsure(checks []fleet.CheckState, culprit fleet.CheckState, word word) fleet.Health {
 	h := fleet.Health{Verdict: fleet.VerdictUnknown, Check: culprit.Check, Result: culprit.Result}
 	muted := slices.IndexFunc(checks, unheeded)
@@ -324,7 +324,7 @@ func (w word) cause() (fleet.Cause, bool) {
 	return fleet.CauseNone, false
 }
 
-// pauseCause tells a person's pause from what nobody ordered. When nobody knows, it is taken for a person's (L10).
+// pauseCause tells a person's pause from a pause without an order. An unknown one counts as a person's (L10).
 func pauseCause(by fleet.Stop) fleet.Cause {
 	switch by {
 	case fleet.StopGuest:
@@ -353,7 +353,7 @@ func ConfirmSilent(spec *fleet.Spec, look *fleet.Look) Truth {
 }
 
 // Confirm says whether a look confirms the failure (True), refutes it (False), or says nothing. A look in which the
-// provider did not answer says nothing: nobody knows whether the checks asked at the right address.
+// provider did not answer says nothing: the checks may have asked at an old address.
 func Confirm(spec *fleet.Spec, look *fleet.Look) Truth {
 	if !look.Seen.Known() {
 		return Unknown

@@ -78,8 +78,12 @@ func TestVerdicts(t *testing.T) {
 			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseOff},
 		"S42 stopped by a person": {cond: any3("page"), page: up, alive: up,
 			seen: seen(fleet.PowerOff, fleet.StopExternal), verdict: fleet.VerdictUnhealthy, cause: fleet.CauseStopped},
-		"S42 shut down in order": {cond: any3("page"), page: up, alive: up,
-			seen: seen(fleet.PowerOff, fleet.StopShutdown), verdict: fleet.VerdictUnhealthy, cause: fleet.CauseShutdown},
+		"S42 shut down in order": {cond: any3("page"),
+			page:    up,
+			alive:   up,
+			seen:    seen(fleet.PowerOff, fleet.StopShutdown),
+			verdict: fleet.VerdictUnhealthy,
+			cause:   fleet.CauseShutdown},
 		"S42 crashed": {cond: any3("page"), page: up, alive: up,
 			seen: seen(fleet.PowerOff, fleet.StopCrash), verdict: fleet.VerdictUnhealthy, cause: fleet.CauseCrashed},
 		"S42 error": {cond: any3("page"), page: up, alive: up, seen: seen(fleet.PowerError, ""),
@@ -179,7 +183,7 @@ func TestStartedByOthers(t *testing.T) {
 	}
 }
 
-// What a person stopped stays so: also when the host has forgotten it, and as long as nobody can be asked.
+// What a person stopped stays so: also when the host has forgotten it, and while the provider does not answer.
 func TestL10WhatAPersonStoppedStaysStopped(t *testing.T) {
 	t.Parallel()
 	forgotten, silent := seen(fleet.PowerOff, fleet.StopUnknown), fleet.Sighting{}
@@ -214,7 +218,7 @@ func TestL10WhatAPersonStoppedStaysStopped(t *testing.T) {
 			last: fleet.CauseStopped, seen: seen(fleet.PowerOff, fleet.StopCrash), checks: down,
 			verdict: bad, cause: fleet.CauseCrashed,
 		},
-		"nobody can be asked": {
+		"the provider is silent": {
 			last: fleet.CauseStopped, seen: silent, checks: down, verdict: bad, cause: fleet.CauseStopped,
 		},
 		"nor have the checks told yet": {

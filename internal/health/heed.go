@@ -31,7 +31,7 @@ func settleTime(c *fleet.Check) time.Duration {
 	return time.Duration(max(c.DownAfter, c.DownIn))*c.Every + c.Timeout
 }
 
-// Doubted are checks whose failures count for nothing now.
+// Doubted are checks that fail without effect now.
 type Doubted struct {
 	Muted uint64 // at this time of the day, a bit for each of the first 64
 	// Unproven succeeded on no machine of the fleet since they were made or edited.

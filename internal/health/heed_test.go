@@ -29,7 +29,7 @@ func grown(t *rapid.T, depth int, next *int) fleet.Condition {
 	return c
 }
 
-// plainly evaluates a condition of which every term is known.
+// plainly evaluates a condition with known terms only.
 func plainly(c fleet.Condition, is map[fleet.CheckName]bool) bool {
 	n := 0
 	for _, of := range c.Of {

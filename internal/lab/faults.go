@@ -34,7 +34,7 @@ const (
 	FaultHTTP    Fault = "http"      // cure: the web server is well again
 )
 
-// Faults from outside, behind the back of whoever manages the domain.
+// Faults from outside, behind the back of the domain's manager.
 const (
 	FaultKill     Fault = "kill"     // QEMU is killed with SIGKILL
 	FaultDestroy  Fault = "destroy"  // virsh destroy

@@ -181,7 +181,7 @@ func buildInto(ctx context.Context, parent, final string) error {
 	return os.Rename(out, final)
 }
 
-// writeKernel extracts the ELF kernel; one whose compression is unknown is kept as it is and boots 0.2 s slower.
+// writeKernel extracts the ELF kernel. It keeps a kernel of unknown compression as it is, which boots 0.2 s slower.
 func writeKernel(ctx context.Context, pkg, path string) (release string, err error) {
 	images, err := filepath.Glob(filepath.Join(pkg, "boot", "vmlinuz-*"))
 	if err != nil {

@@ -324,7 +324,7 @@ func TestLibvirtdThatDiesOfItselfIsStartedAgain(t *testing.T) {
 	s := newStage(t, "10.106.0.0/16")
 	first := s.libvirtd()
 	s.must(s.FreezeLibvirtd(s.Context()))
-	s.must(syscall.Kill(first, syscall.SIGKILL)) // by nobody whom the lab knows
+	s.must(syscall.Kill(first, syscall.SIGKILL)) // from outside the lab
 	s.await("another libvirtd", func() error {
 		if pid := s.libvirtd(); pid == first || pid == 0 {
 			return errors.New("there is none")

@@ -190,7 +190,7 @@ func (l *Lab) Addresses(ctx context.Context, domain string) ([]netip.Addr, error
 	}
 	data, err := os.ReadFile(filepath.Join(l.info.Dir, "lib", "dnsmasq", l.info.Bridge+".status"))
 	if errors.Is(err, os.ErrNotExist) || len(data) == 0 {
-		return nil, nil // nobody has an address yet
+		return nil, nil // there is no lease yet
 	}
 	var leases []lease
 	if err := errors.Join(err, json.Unmarshal(data, &leases)); err != nil {

@@ -137,7 +137,7 @@ func appendLZ4Block(out, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// lz4Length reads the continuation bytes of a length whose first four bits are n.
+// lz4Length reads the continuation bytes of a length that begins with the four bits n.
 func lz4Length(src []byte, i, n int) (length, next int, ok bool) {
 	if n < 15 {
 		return n, i, true

@@ -113,8 +113,8 @@ func newWarden(text string) (*warden, error) {
 	return w, err
 }
 
-// endWithParent ends the warden, and with it the whole lab, when nobody holds the other end any more.
-// A temporary folder goes too: a killed program cannot remove it.
+// endWithParent ends the warden, and with it the whole lab, when the other end is closed. A temporary folder goes too:
+// a killed program cannot remove it.
 func (w *warden) endWithParent(life io.Reader) {
 	io.Copy(io.Discard, life)
 	if w.cfg.TempDir {
@@ -204,7 +204,7 @@ func (w *warden) collect(pid int, status unix.WaitStatus) {
 
 // revive starts libvirtd again when it died of itself, as a host's service manager does (libvirt 9.0 has a fault of its
 // own that ends it, seldom, when a client vanishes). One that dies before it ever answers stays dead: that is a matter
-// for a person. The lock is held, so that nobody finds libvirtd gone.
+// for a person. The caller holds the lock, so that no other call finds libvirtd gone.
 func (w *warden) revive() {
 	w.log.Warn("libvirtd died of itself, and is started again")
 	if err := w.spawnDaemon(); err != nil {

@@ -62,7 +62,7 @@ func Run(ctx context.Context, p Program) (code int, err error) {
 		return 0, ctx.Err()
 	case errors.As(err, &exit):
 		return exit.ExitCode(), nil
-	case errors.Is(err, exec.ErrWaitDelay): // somebody who left the group holds its pipes
+	case errors.Is(err, exec.ErrWaitDelay): // a process that left the group holds its pipes
 		return cmd.ProcessState.ExitCode(), nil
 	}
 	return 0, err

@@ -13,8 +13,8 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// reap waits for the program, and ends what is left of its group while it is dead but not reaped yet, so that nobody
-// else can have its group's number.
+// reap waits for the program, and ends what is left of its group while it is dead but not reaped yet, so that no other
+// group can have its number.
 func reap(cmd *exec.Cmd) error {
 	for unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}

@@ -10,8 +10,8 @@ import (
 // attributes give the program a group of its own.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// reap waits for the program, and ends what is left of its group, whose number nobody else gets as long as somebody is
-// in it.
+// reap waits for the program, and ends what is left of its group. The system does not reuse the group's number while a
+// process is in it.
 func reap(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -7,8 +7,8 @@ import (
 	"hale/internal/fault"
 )
 
-// Guarded returns the runner as one that does not panic, and tells the witness when the one behind it does: nobody
-// knows then how far the command ran (fault.UnknownOutcome).
+// Guarded returns the runner as one that does not panic. When the one behind it does, Guarded tells the witness, and it
+// is unknown how far the command ran (fault.UnknownOutcome).
 func Guarded(r Runner, told defect.Witness) Runner {
 	if r == nil {
 		return nil

@@ -37,7 +37,7 @@ func TestACommandGetsWhatItIsGivenAndNothingElse(t *testing.T) {
 	}
 }
 
-// A command whose time is over is killed with all that it started, and what it said until then is kept.
+// When its time is over, a command is killed with all that it started, and what it said until then is kept.
 func TestACommandIsKilledWithEverythingThatItStarted(t *testing.T) {
 	t.Parallel()
 	pid := filepath.Join(t.TempDir(), "pid")
@@ -107,7 +107,7 @@ func TestS75ACommandsSecretIsInItsEnvironmentOnly(t *testing.T) {
 		"it is said":                      {`echo "with $TOKEN, and $TOKEN"`, "with [secret], and [secret]\n"},
 		"it is said as it will be shown":  {`echo "$TOKEN" | tr '\t' ' '`, "[secret]\n"},
 		"it is said with something in it": {`printf 'correct-\001horse battery\007-staple'`, "[secret]"},
-		"it is an argument of nobody":     {`tr '\0' ' ' < /proc/self/cmdline | grep -c horse`, "0\n"},
+		"it is in no process's arguments": {`tr '\0' ' ' < /proc/self/cmdline | grep -c horse`, "0\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ type Ability struct {
 // Methods are the names of its calls.
 func (a Ability) Methods() []string { return a.methods }
 
-// Reads reports whether it changes nothing, so that it is passed on by whoever lets reads pass.
+// Reads reports whether it changes nothing, so that a wrapper that lets reads pass lets it pass, too.
 func (a Ability) Reads() bool { return len(a.operations) == 0 && !a.keeps }
 
 // Of reports whether the provider has it, as far as it knows.

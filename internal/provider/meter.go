@@ -7,11 +7,11 @@ import (
 
 // MeterReader is a provider that counts what its instances' processors do.
 type MeterReader interface {
-	// Meter reads the counters of an instance. They move whenever one of its processors does anything at all, were it
-	// only that the kernel's timer goes off: an instance whose counters read the same StillAfter later has stood still,
-	// whatever its network does. What spins moves them, too, so that moving proves nothing. It changes nothing and
-	// may be asked of any instance. fault.Conflict: it does not run. fault.Unsupported: they are not counted, or so
-	// coarsely that one which idles may seem to stand still. An error says nothing about the guest.
+	// Meter reads the counters of an instance. They move whenever one of its processors does anything at all, even at a
+	// tick of the kernel's timer. If they read the same StillAfter later, the instance has stood still, whatever its
+	// network does. What spins moves them, too, so that moving proves nothing. It changes nothing and may be asked of
+	// any instance. fault.Conflict: it does not run. fault.Unsupported: they are not counted, or so coarsely that one
+	// which idles may seem to stand still. An error says nothing about the guest.
 	Meter(ctx context.Context, ref Ref) (Meter, error)
 }
 

@@ -6,7 +6,7 @@ import (
 	"hale/internal/fleet"
 )
 
-// Evacuator is a provider that can let an instance go on elsewhere whose host is off.
+// Evacuator is a provider that can let an instance go on elsewhere while its host is off.
 type Evacuator interface {
 	// Evacuate starts the instance on another host, which the provider chooses, with the same id, name, mark and
 	// network address; where its disk lay on the host alone, with a new one of its image. That ref.Host is off is the

@@ -28,11 +28,11 @@ type Reader interface {
 // Power turns instances on and off. Each call is a no-op when the wanted state is there already.
 //
 // Hosts that are HostAnswer.Independent can show one id twice. So before Start, PowerOff, or a Reboot that starts it,
-// of an instance that is off on ref.Host, the provider asks the other independent hosts for its id (L1); one that
-// runs on ref.Host needs no asking. fault.Conflict: another host has it, running or not, and the error names that
-// host. fault.Transient: a host did not answer that is not among ref.Excused, and the error says which. In both cases
-// nothing was changed. The same holds for Builder.Delete, also of an instance that is not on ref.Host any more, whose
-// files another host may use; for Keeper; and for Rebuilder.
+// of an instance that is off on ref.Host, the provider asks the other independent hosts for its id (L1); one that runs
+// on ref.Host needs no asking. fault.Conflict: another host has it, running or not, and the error names that host.
+// fault.Transient: a host did not answer that is not among ref.Excused, and the error says which. In both cases nothing
+// was changed. The same holds for Builder.Delete, also of an instance that has left ref.Host, since another host may
+// use its files; for Keeper; and for Rebuilder.
 type Power interface {
 	// Start powers the instance on. fault.Conflict: it was put aside (Keeper), so that an order which comes late does
 	// not let it run beside its successor.
@@ -49,11 +49,10 @@ type Builder interface {
 	// id. fault.Conflict: the name is taken by another instance, or the id exists already, on that host or on one of
 	// the other independent ones; nothing was changed. fault.Transient: one of them did not answer that is not among
 	// order.Excused. On another host the name may belong to an earlier instance of the same machine that is off. Of
-	// several creates for one name at the same time, on several hosts, one succeeds at most.
-	//
-	// The template's kept disks belong to the machine of the mark: one that is there already is attached as it is,
-	// whoever made it; one that is not is made empty, unless it is among order.Made: then the order is fault.Invalid,
-	// since data would be missing. A failed create leaves no disk that it made itself, and every one that was there.
+	// several creates for one name at the same time, on several hosts, one succeeds at most. The template's kept disks
+	// belong to the machine of the mark. Create attaches a disk that is there already as it is, and makes a missing one
+	// empty. A missing disk among order.Made is fault.Invalid, since data would be missing. A failed create removes the
+	// disks that it made, and keeps those that were there.
 	Create(ctx context.Context, order Order) error
 	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is
 	// success. With ref.ForGood what belongs to the machine and has no data goes, too, such as a floating address, and
@@ -87,17 +86,16 @@ type Provider interface {
 	Close() error
 }
 
-// Ref names one instance. Destructive calls refuse (fault.Conflict) an instance whose mark, read in the same call,
-// does not name the same installation, machine and generation; of an adopted one: an instance that bears any mark.
-//
-// A mark that names another instance is none (fleet.Mark.Of), in every call and in what is listed: somebody copied it
-// along with the instance. Such a copy is a stranger: no call with a mark touches it, and it may be adopted like any
-// other instance without a mark. A damaged mark may be hale's own: what bears one is neither touched nor adopted.
+// Ref names one instance. A destructive call reads the instance's mark. It refuses (fault.Conflict) a mark that does
+// not name the same installation, machine and generation, and any mark on an adopted instance. A mark that names
+// another instance is none (fleet.Mark.Of), in every call and in what is listed: it came with a copy of that instance.
+// Such a copy is a stranger: no call with a mark touches it, and it may be adopted like any other instance without a
+// mark. A damaged mark may be hale's own: an instance with one is neither touched nor adopted.
 type Ref struct {
 	ID   fleet.InstanceID
 	Host fleet.HostName
 	Mark fleet.Mark
-	// Adopted says that nobody built the instance for hale: it bears no mark, and Mark is zero.
+	// Adopted says that hale did not build the instance: it has no mark, and Mark is zero.
 	Adopted bool
 	// ForGood says of a Delete that the machine is given up with its instance.
 	ForGood bool
@@ -134,10 +132,10 @@ type HostAnswer struct {
 	// shows it, too. Hosts that one control plane speaks for are not: it keeps ids apart, and knows them when the host
 	// is silent.
 	Independent bool
-	// Disabled says that whoever runs the provider wants nothing to be on it, such as for maintenance. What is there
-	// runs on.
+	// Disabled says that the provider's administrators want it empty, such as for maintenance. What is there runs on.
 	Disabled bool
-	// Address is the host's own, at which it answers pings to whoever reaches the machines on it; invalid: not known.
+	// Address is the host's own. It answers pings there to every peer that reaches the machines on it; invalid: not
+	// known.
 	Address netip.Addr
 }
 

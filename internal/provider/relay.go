@@ -12,9 +12,9 @@ import (
 // may be called more than once.
 type Pass func(ctx context.Context, c Call, do func(context.Context, Provider) error) error
 
-// Relay is a provider whose every call but Close takes its way through one function. What wraps a provider embeds it:
-// it hides no ability, and an ability has its one method of Relay beside its interface. What it can do is what the one
-// behind can; the rest is fault.Unsupported.
+// Relay is a provider that passes every call but Close through one function. A wrapper embeds it, and so hides no
+// ability: each ability has its one method of Relay beside its interface. Relay can do what the provider behind it can;
+// the rest is fault.Unsupported.
 type Relay struct {
 	behind Provider
 	way    Pass

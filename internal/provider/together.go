@@ -22,16 +22,16 @@ type shared[T any] struct {
 	err    error
 }
 
-// errUnanswered is what those get whose question panicked while another one put it.
-var errUnanswered = errors.New("the question that was put for several at once has no answer")
+// errUnanswered is what waiting callers get when the shared question panicked.
+var errUnanswered = errors.New("the question that several callers share has no answer")
 
 // NewTogether returns one that puts so many questions at the same time. Questions of the same K are the same.
 func NewTogether[K comparable, T any](atOnce int) *Together[K, T] {
 	return &Together[K, T]{turns: make(chan struct{}, atOnce), next: make(map[K]*shared[T])}
 }
 
-// Ask puts the question, or waits for the answer to the same one that is about to be put by somebody else: with that
-// one's context, and its error where there is no answer. It returns ctx's error when that ends before there was a turn.
+// Ask puts the question, or waits for the answer when another caller is about to put the same one. That caller's
+// context then counts, and its error where there is no answer. Ask returns ctx's error when that ends before its turn.
 func (g *Together[K, T]) Ask(ctx context.Context, what K, put func() (T, error)) (T, error) {
 	g.mu.Lock()
 	q := g.next[what]
@@ -53,7 +53,7 @@ func (g *Together[K, T]) Ask(ctx context.Context, what K, put func() (T, error))
 	case g.turns <- struct{}{}:
 		defer func() { <-g.turns }()
 		g.settle(what)
-		q.err = errUnanswered // should it panic: those who wait must not take what is not there for an answer
+		q.err = errUnanswered // if it panics, the waiting callers must not get an empty answer
 		q.answer, q.err = put()
 	case <-ctx.Done():
 		g.settle(what)
@@ -62,7 +62,7 @@ func (g *Together[K, T]) Ask(ctx context.Context, what K, put func() (T, error))
 	return q.answer, q.err
 }
 
-// settle: whoever asks from now on needs another answer.
+// settle lets later callers ask anew.
 func (g *Together[K, T]) settle(what K) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

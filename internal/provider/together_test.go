@@ -40,7 +40,7 @@ func inCrowd(t *testing.T, tale func(c *crowd)) {
 	synctest.Test(t, func(t *testing.T) { tale(&crowd{T: t, Together: provider.NewTogether[string, int](2)}) })
 }
 
-// asks has somebody ask what takes a second to answer, and returns where it comes that there was one.
+// asks has a caller ask what takes a second to answer, and returns the channel that gets the outcome.
 func (c *crowd) asks(ctx context.Context, what string) <-chan error {
 	answers := make(chan error, 1)
 	go func() {
@@ -95,7 +95,7 @@ func TestWhoAsksTheSameSharesAnAnswerOfTheirTime(t *testing.T) {
 	})
 }
 
-// TestWhoHasNoTimeLeftAsksNothing: a question that waits is no burden when nobody waits for it any more.
+// TestWhoHasNoTimeLeftAsksNothing: a question that waits for its turn is dropped when its caller gives up.
 func TestWhoHasNoTimeLeftAsksNothing(t *testing.T) {
 	t.Parallel()
 	inCrowd(t, func(c *crowd) {
@@ -110,13 +110,13 @@ func TestWhoHasNoTimeLeftAsksNothing(t *testing.T) {
 			}
 		}
 		if err := <-c.asks(c.Context(), "c"); err != nil || c.puts != 3 {
-			c.Errorf("whoever comes later: %v; %d questions were put", err, c.puts)
+			c.Errorf("a later caller: %v; %d questions were put", err, c.puts)
 		}
 	})
 }
 
-// TestAQuestionThatPanicsAnswersNobody: who waits for it must not take what is not there for an empty list.
-func TestAQuestionThatPanicsAnswersNobody(t *testing.T) {
+// TestAQuestionThatPanicsHasNoAnswer: callers that wait for it must not get an empty list.
+func TestAQuestionThatPanicsHasNoAnswer(t *testing.T) {
 	t.Parallel()
 	inCrowd(t, func(c *crowd) {
 		c.asks(c.Context(), "a")

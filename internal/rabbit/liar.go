@@ -239,7 +239,7 @@ func (v *visit) deliver(size uint64, table, content string) error {
 		frame(header, 1, head) + frame(body, 1, content))
 }
 
-// flood says what it is given, and goes on until nobody reads.
+// flood says what it is given, and goes on until the client closes.
 func (v *visit) flood(first string) {
 	err := v.say(first)
 	for chunk := strings.Repeat("x", 64<<10); err == nil; {

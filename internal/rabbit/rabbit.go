@@ -45,7 +45,7 @@ type Broker struct {
 	cmd  *exec.Cmd
 }
 
-// User is somebody whom a broker knows. Each permission is a regular expression on the names of queues and exchanges.
+// User is an account of the broker. Each permission is a regular expression on the names of queues and exchanges.
 type User struct {
 	Name, Password         string
 	Configure, Write, Read string

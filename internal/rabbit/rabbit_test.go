@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const password = "c0rrect-h0rse"
 
-// users are a service of the cloud, and hale with no more rights than it needs.
+// users are a service of the cloud, and hale with only the rights that it needs.
 func users() []rabbit.User {
 	return []rabbit.User{
 		{Name: "nova", Password: "n0va", Configure: ".*", Write: ".*", Read: ".*"},
@@ -267,7 +267,7 @@ func takesUpAnotherPassword(t *testing.T, b *rabbit.Broker) {
 
 func takesATransportURL(t *testing.T, b *rabbit.Broker) {
 	n := speak(t, b)
-	// nobody listens at port 1
+	// nothing listens at port 1
 	text := fmt.Sprintf("rabbit://hale:%s@127.0.0.1:1,hale:%s@127.0.0.1:%d/", password, password, b.Port)
 	e := listen(t, notification.Options{TransportURL: keep(t, text)})
 	e.next(notification.Everything)

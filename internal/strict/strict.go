@@ -1,10 +1,8 @@
 // Package strict is the way of hale's orders and passwords over HTTP: a http.RoundTripper that goes to the configured
-// addresses and nowhere else.
-//
-// It promises that a request leaves for an origin (scheme, user, host and port) that it was told to trust, wherever a
-// service's answer would lead; that a redirect is an error; that no answer is
-// read beyond its limit; and that one operation makes no more requests and reads no more bytes than its limits say.
-// What it refuses is a RefusedError, which says whether the request had left.
+// addresses and nowhere else. It promises that a request leaves only for an origin (scheme, user, host and port) that
+// it was told to trust, wherever a service's answer would lead; that a redirect is an error; that no answer is read
+// beyond its limit; and that one operation stays within its limits of requests and of bytes read. What it refuses is a
+// RefusedError, which says whether the request had left.
 //
 // It does not limit time, which the caller's context does, and knows nothing of what is asked or answered.
 package strict
@@ -139,7 +137,7 @@ func (t *Transport) admit(q *http.Request, operation *spent) error {
 	return nil
 }
 
-// place is what of an address may be repeated: no user, no path and no query, any of which may be secret.
+// place is the part of an address that may be repeated: no user, no path and no query, since these may be secret.
 func place(address string) string {
 	u, err := url.Parse(address)
 	switch {

@@ -125,7 +125,7 @@ func TestRedirectsAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnswersEnd at their limit, exactly, and their connection with them: the service writes on to nobody.
+// TestAnswersEnd at their limit, exactly, and their connection with them, so that the service cannot write on.
 func TestAnswersEnd(t *testing.T) {
 	t.Parallel()
 	var wrote atomic.Int64

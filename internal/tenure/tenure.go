@@ -1,8 +1,7 @@
 // Package tenure is the arithmetic of owning a fleet by a lease (L7): how long a lease must be, which call may still be
-// sent under what remains of it, and how long a successor waits.
-//
-// It promises that whoever sends by Cover, and takes over after Handover, never has a disruptive call of a predecessor
-// end after the successor began. It reads no clock and holds no lease.
+// sent under what remains of it, and how long a successor waits. It promises: if an owner sends by Cover, and its
+// successor waits for Handover, the owner's last disruptive call ends before the successor begins. It reads no clock
+// and holds no lease.
 package tenure
 
 import (
@@ -34,7 +33,7 @@ func Lease(spec fleet.Spec) time.Duration {
 // before sending, and whether it may be sent at all. Calls that cannot harm need no cover. What lets an instance run
 // needs it: a late one could undo a successor's proof of off.
 func Cover(in fleet.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
-	if in.Op == fleet.OpRun { // it may take longer than any lease: whoever loses the lease kills it
+	if in.Op == fleet.OpRun { // it may take longer than any lease: an owner that loses the lease kills it
 		return in.Limit, remaining > Margin
 	}
 	if !in.Op.Disruptive() && in.Op != fleet.OpStart && in.Op != fleet.OpResume {

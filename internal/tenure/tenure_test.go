@@ -55,7 +55,7 @@ func TestWhatCanHarmNeedsCover(t *testing.T) {
 			false,
 		},
 		"a create":       {"it may take minutes, and names guard it", fleet.OpCreate, time.Hour, 0, time.Hour, true},
-		"a certificate":  {"a mark harms nobody", fleet.OpCertify, short, -time.Second, short, true},
+		"a certificate":  {"a mark does no harm", fleet.OpCertify, short, -time.Second, short, true},
 		"a lapsed lease": {"less than nothing is left", fleet.OpStart, short, -time.Second, short, false},
 	} {
 		t.Run(name, func(t *testing.T) {

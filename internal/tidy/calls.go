@@ -270,7 +270,7 @@ func (t Tree) skips(f File) []Finding {
 	return found
 }
 
-// panics finds calls of panic in functions whose comment does not speak of it.
+// panics finds calls of panic in functions that do not speak of it in their comments.
 func (t Tree) panics(f File) []Finding {
 	var found []Finding
 	for _, decl := range f.syntax.Decls {
@@ -282,7 +282,8 @@ func (t Tree) panics(f File) []Finding {
 				if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "panic" && id.Obj == nil {
 					found = append(found, Finding{
 						t.at(call),
-						"return an error, or say in the function's comment when it panics and why callers cannot mend it",
+						"return an error, or say in the function's comment when it panics and why callers cannot " +
+							"mend it",
 					})
 				}
 			}

@@ -112,7 +112,7 @@ func (t Tree) missing(m mention) string {
 	return ""
 }
 
-// topFolders are those whose paths are checked even before the folder exists.
+// topFolders are the folders with paths that are checked even before the folder exists.
 var topFolders = []string{"internal", "cmd", "docs", "scripts", "tools"}
 
 func (t Tree) folder(top string) bool {

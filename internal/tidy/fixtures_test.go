@@ -163,7 +163,7 @@ func g(wg group, p provider) {
 		want: []string{
 			"may not import os",
 			"may not import context",
-			"may not import go.etcd.io/etcd/client/v3, whose door is internal/state/etcd",
+			"may not import go.etcd.io/etcd/client/v3; only internal/state/etcd may",
 		},
 	},
 	"the core looks at the clock, writes prose and starts a goroutine": {
@@ -223,7 +223,7 @@ func g(wg group, p provider) {
 		},
 		want: []string{"blank import of \"net/http/pprof\"", "a.go:7: init runs"},
 	},
-	"a goroutine that nobody owns": {
+	"a goroutine without an owner": {
 		rule: "goroutines",
 		files: map[string]string{
 			"internal/engine/a.go": "package engine\nfunc f() {\ngo f()\n}\n\nfunc ok() {\n// Run owns it; it ends " +
@@ -382,7 +382,7 @@ func methodsOf(kind string, n int) string {
 	return b.String()
 }
 
-// namersOf writes files, of which n name the step, and m the operation.
+// namersOf writes n files that name the step, and m that name the operation.
 func namersOf(step string, n int, op string, m int) map[string]string {
 	files := map[string]string{
 		stepsFile: fmt.Sprintf("package fleet\nconst (\n%s = 1\n%s = 2\n)\n", step, op),

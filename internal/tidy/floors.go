@@ -161,7 +161,7 @@ var forTests = []string{
 	"internal/rabbit", "internal/vcsim", "internal/program/programtest", "internal/nettest",
 }
 
-// doors names, per foreign module, the only rooms whose product code may import it.
+// doors names, per foreign module, the rooms that may import it in product code.
 var doors = map[string][]string{
 	"go.etcd.io/":                        {"internal/state/etcd"},
 	"github.com/digitalocean/go-libvirt": {"internal/provider/libvirt", "internal/lab", "demo/lab"},
@@ -249,7 +249,7 @@ func (r room) mayImport(what string, f File) string {
 	case foreign(what):
 		for prefix, allowed := range doors {
 			if strings.HasPrefix(what, prefix) && !slices.Contains(allowed, r.path) {
-				return fmt.Sprintf("%s may not import %s, whose door is %s",
+				return fmt.Sprintf("%s may not import %s; only %s may",
 					r.path, what, strings.Join(allowed, " or "))
 			}
 		}

@@ -50,7 +50,7 @@ func Rules() []Rule {
 			"f(true) says nothing at the call: use a defined type, an options struct or two functions",
 			checkBooleans,
 		},
-		{"wrappers", "an ability that a wrapper hides is missed by nobody until it is needed", checkWrappers},
+		{"wrappers", "an ability that a wrapper hides is not missed until it is needed", checkWrappers},
 		{"format", "gofmt ends the discussion", checkFormat},
 		{"paths in documents", "a document that names what does not exist misleads", checkPaths},
 		{"names in documents", "a document that names a function that is gone misleads", checkNames},

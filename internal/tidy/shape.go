@@ -72,7 +72,7 @@ func checkPackageComments(t Tree) []Finding {
 	return found
 }
 
-// checkPackageNames finds packages whose name says nothing.
+// checkPackageNames finds packages with names that say nothing.
 func checkPackageNames(t Tree) []Finding {
 	empty := []string{"util", "utils", "common", "helper", "helpers", "types", "base", "manager", "misc", "shared"}
 	var found []Finding

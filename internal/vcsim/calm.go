@@ -10,8 +10,8 @@ import (
 
 // calm keeps a container view up to date in the simulator's place. That one (govmomi v0.55.1) tells the filters over a
 // view of each machine that comes, and holds the view meanwhile; a filter that is just being applied waits for the
-// view, and is waited for: they stand still for ever. Nobody needs to be told: a filter goes through its view again
-// whenever something is created.
+// view, and is waited for: a deadlock. The filters do not need to be told: each goes through its view again whenever
+// something is created.
 type calm struct{ *simulator.ContainerView }
 
 // PutObject implements simulator.RegisterObject.

@@ -10,8 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 )
 
-// disks are what guests write to: how often they were booted from, in the disk's own file, so that whoever copies the
-// file copies that, too.
+// disks are what guests write to: the count of boots lies in the disk's own file, so that a copy of the file has the
+// count, too.
 type disks struct {
 	mu    sync.Mutex
 	roots map[string]string // of datastores, by their names
@@ -83,7 +83,7 @@ func (v *VCenter) IDOf(t T, name string) string {
 	return ""
 }
 
-// Bearing counts the machines, templates as well, whose extra configuration has the entry.
+// Bearing counts the machines, templates as well, that have the entry in their extra configuration.
 func (v *VCenter) Bearing(t T, key, value string) int {
 	t.Helper()
 	n := 0

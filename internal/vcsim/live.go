@@ -12,7 +12,7 @@ import (
 type Machine interface {
 	// Address is where its guest answers.
 	Address() netip.Addr
-	// Ended is closed when its process has ended, whoever ended it.
+	// Ended is closed when its process has ended, by Kill or otherwise.
 	Ended() <-chan struct{}
 	// Kill ends the process and returns when it is gone.
 	Kill()
@@ -20,7 +20,7 @@ type Machine interface {
 
 // Live lets what is powered on from now on be real. boot starts a machine and returns when its guest has booted, so
 // that its address is told as tools in a guest tell it; its context ends when the machine is powered off meanwhile. A
-// machine whose process ends is off, and vCenter was told nothing. Call it before anybody connects.
+// machine is off when its process ends, and no event tells vCenter so. Call it before the first client connects.
 func (v *VCenter) Live(t T, boot func(ctx context.Context, name string) (Machine, error)) {
 	v.guests.live = &live{v: v, boot: boot, powered: map[types.ManagedObjectReference]*powered{}}
 	t.Cleanup(v.guests.live.end)
@@ -71,7 +71,7 @@ func (l *live) on(vm *mo.VirtualMachine) {
 	}()
 }
 
-// died is what vCenter sees of a machine whose process is gone without an order.
+// died is what vCenter sees of a machine when its process ends without an order.
 func (l *live) died(ctx context.Context, ref types.ManagedObjectReference) {
 	if ctx.Err() == nil {
 		l.v.set(ref, types.PropertyChange{Name: "runtime.cleanPowerOff", Val: false},

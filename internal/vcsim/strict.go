@@ -185,7 +185,7 @@ func files(vm *mo.VirtualMachine) []string {
 	return out
 }
 
-// lonely refuses a rule that keeps nobody apart.
+// lonely refuses a rule without two machines to keep apart.
 func lonely(spec types.BaseComputeResourceConfigSpec) types.BaseMethodFault {
 	cluster, _ := spec.(*types.ClusterConfigSpecEx)
 	if cluster == nil {

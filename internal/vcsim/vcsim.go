@@ -171,7 +171,7 @@ func (v *VCenter) Refuse(method string, fault types.BaseMethodFault) {
 	v.rules.refused = map[string]types.BaseMethodFault{method: fault}
 }
 
-// Each asks at every call of the method whether it fails, and forgets whom it asked before.
+// Each has ask decide at every call of the method whether it fails. It replaces the function that was set before.
 func (v *VCenter) Each(method string, ask func() types.BaseMethodFault) {
 	v.rules.mu.Lock()
 	defer v.rules.mu.Unlock()

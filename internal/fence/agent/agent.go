@@ -176,7 +176,7 @@ var leaking = []string{
 // Leaks reports whether the program is known to show its password to every user of the server.
 func Leaks(program string) bool { return slices.Contains(leaking, filepath.Base(program)) }
 
-// Unverified reports whether the options tell the program to believe whoever answers.
+// Unverified reports whether the options tell the program not to check the controller's identity.
 func (c *Controller) Unverified() bool {
 	return slices.ContainsFunc(c.o.Values, func(v Value) bool {
 		return (v.Name == "ssl_insecure" || v.Name == "ssl-insecure") &&

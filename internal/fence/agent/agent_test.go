@@ -150,6 +150,6 @@ func TestAgentsThatShowTheirPasswordAreKnown(t *testing.T) {
 	insecure := agent.New(agent.Options{Values: []agent.Value{{Name: "ssl_insecure", Plain: "1"}}})
 	if !insecure.Unverified() ||
 		agent.New(agent.Options{Values: []agent.Value{{Name: "ssl_insecure", Plain: "0"}}}).Unverified() {
-		t.Error("an agent that believes whoever answers is not known as one")
+		t.Error("an agent that does not check the controller's identity is not known as one")
 	}
 }

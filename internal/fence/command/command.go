@@ -72,7 +72,7 @@ func (c *Controller) Off(ctx context.Context) error {
 	return c.order(ctx, "off")
 }
 
-// Uncut gives the host its access back. When it returns nil that was accepted, and no more.
+// Uncut gives the host its access back. nil means only that the order was accepted.
 func (c *Controller) Uncut(ctx context.Context) error { return c.order(ctx, "uncut") }
 
 func (c *Controller) order(ctx context.Context, action string) error {

@@ -1,9 +1,7 @@
-// Package ipmi switches a host's power by IPMI 2.0 over the network, with the program ipmitool.
-//
-// It promises that the password is in the program's environment only, which nobody but hale's own user and the
-// administrator can read, and never in arguments; and that off is believed only in ipmitool's own words. IPMI 2.0
-// proves no identity of the controller: whoever has its address can ask for a hash of the password. Keep controllers on
-// a network of their own.
+// Package ipmi switches a host's power by IPMI 2.0 over the network, with the program ipmitool. It promises that the
+// password is in the program's environment only, where hale's own user and root can read it, and never in arguments. It
+// believes off only in ipmitool's own words. IPMI 2.0 does not prove the controller's identity, and gives a hash of the
+// password to every client that reaches it. Keep controllers on a network of their own.
 package ipmi
 
 import (

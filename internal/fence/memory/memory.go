@@ -21,7 +21,7 @@ type Faults struct {
 	Dead          bool          // it does not answer
 	Ignores       bool          // it accepts orders and does nothing
 	Lies          bool          // it says off, whatever is true
-	AnswerLost    bool          // orders take effect, and nobody is told
+	AnswerLost    bool          // orders take effect, and their answers are lost
 	Late          time.Duration // from an accepted order until the host is off
 	Slow          time.Duration // each answer takes so long
 }

@@ -37,7 +37,7 @@ type Options struct {
 	Password secret.Secret
 	System   string // the system's id; empty: the only one
 	CA       string // a PEM file; empty: the system's authorities
-	Insecure bool   // whoever answers is believed
+	Insecure bool   // the service's certificate is not checked
 }
 
 // Controller asks one Redfish service.

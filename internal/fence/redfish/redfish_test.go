@@ -107,7 +107,7 @@ func TestWhatGoesWrongIsToldApart(t *testing.T) {
 			fault.Unauthorised,
 			"who are you",
 		},
-		"nobody there": {
+		"nothing listens": {
 			good,
 			func(o *redfish.Options) { o.URL = "https://127.0.0.1:1" },
 			fault.Transient,
@@ -131,7 +131,7 @@ func TestWhatGoesWrongIsToldApart(t *testing.T) {
 	}
 }
 
-// Where the operator says that nobody need be checked, a stranger's certificate is taken.
+// With Insecure, a certificate of an unknown issuer is taken.
 func TestAnUncheckedCertificateIsTheOperatorsChoice(t *testing.T) {
 	t.Parallel()
 	machine := &box{}

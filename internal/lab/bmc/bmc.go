@@ -173,7 +173,7 @@ func (c *Controller) order(f Faults, wanted Power) error {
 	case f.Late > 0:
 		c.late.Go(func() {
 			<-time.After(f.Late)
-			_ = c.machine.Set(wanted) // whoever ordered it asks whether it worked
+			_ = c.machine.Set(wanted) // the client asks whether it worked
 		})
 	default:
 		return c.machine.Set(wanted)
@@ -191,7 +191,7 @@ func resource(path, kind, id string, more map[string]any) map[string]any {
 func say(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("OData-Version", "4.0")
-	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }
 
 func refuse(w http.ResponseWriter, status int, why string) {

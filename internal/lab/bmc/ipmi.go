@@ -12,8 +12,8 @@ import (
 	"github.com/bougou/go-ipmi/pkg/server"
 )
 
-// silence is how long nothing is said by IPMI after an order whose answer is lost, in which a client that asks again is
-// not answered either.
+// silence is how long IPMI stays silent when it loses the answer to an order. It does not answer repeated requests
+// either.
 const silence = 3 * time.Second
 
 // ServeIPMI answers IPMI 2.0 over the connection, about the same machine and with the same faults, until ctx ends; then
@@ -54,7 +54,7 @@ func (l *lan) WriteTo(b []byte, to net.Addr) (int, error) {
 	return l.PacketConn.WriteTo(b, to)
 }
 
-// board is a server's hardware of which only the power is real.
+// board is a server's hardware. Only its power is real.
 type board struct {
 	*mock.HAL
 	power *chassis

@@ -27,8 +27,8 @@ type SSHD struct {
 	Known string // file with its host key, in the form of known_hosts(5)
 }
 
-// Guest is a user who may log in, and use the lab's libvirtd if its socket is open to all. Its number is that of
-// nobody: libvirtd wants to know whose it is.
+// Guest is a user who may log in, and use the lab's libvirtd if its socket is open to all. It has the user id of the
+// account nobody: libvirtd looks up its clients' ids.
 const Guest = "guest"
 
 // sshdScript makes the host that logins see: its users, and the lab's libvirtd in the usual place.

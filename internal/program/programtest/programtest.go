@@ -13,7 +13,7 @@ import (
 
 // Write writes an executable file, over one that is there.
 func Write(path, text string) error {
-	syscall.ForkLock.RLock() // nobody starts a process now
+	syscall.ForkLock.RLock() // no process starts meanwhile
 	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(path, []byte(text), 0o700) //nolint:gosec // a program is executable
 }

@@ -1,5 +1,5 @@
 // Package examine asks the program of an exec provider the questions of package providertest, as hale provider test
-// does for whoever writes one.
+// does for the program's author.
 //
 // It promises that the questions are those that hale's own adapters answer, that each is passed, failed or not asked,
 // and then why, and that what a question built is removed at its end. It does not render anything.
@@ -28,7 +28,7 @@ type Options struct {
 	// docs/reference/exec-provider.md.
 	Hooks    []string
 	Patience time.Duration // how long anything may take
-	// Only are the questions whose names match; nil: all.
+	// Only selects questions by their names; nil: all.
 	Only *regexp.Regexp
 }
 

@@ -15,7 +15,7 @@ import (
 	"hale/internal/provider/providertest"
 )
 
-// deafness lets programs run to their ends, whoever waits for them, and their answers be lost.
+// deafness lets programs run to their ends, also past their caller's deadline, and loses their answers.
 type deafness struct{ on atomic.Bool }
 
 func (d *deafness) run(ctx context.Context, p process.Program) (int, error) {

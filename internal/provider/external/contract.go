@@ -342,7 +342,7 @@ type instance struct {
 	Network string `json:"network"`
 	Storage string `json:"storage"`
 	Mark    *mark  `json:"mark"`
-	// Metadata are texts by their keys, of the template and of whoever wrote more.
+	// Metadata are texts by their keys, from the template and from other writers.
 	Metadata map[string]string `json:"metadata"`
 }
 

@@ -1,6 +1,6 @@
-// Package external is the adapter to anything that hale does not know: a program that somebody else wrote, which is run
-// once for each call, reads one JSON object from its standard input and writes one to its standard output. The contract
-// is docs/reference/exec-provider.md.
+// Package external is the adapter to any provider that hale has no adapter for: hale runs the operator's program once
+// for each call. The program reads one JSON object from its standard input and writes one to its standard output. The
+// contract is docs/reference/exec-provider.md.
 //
 // It promises what package provider's port demands of an adapter's own side: every call ends with its context, and the
 // program's whole process group with it; a call that changes something and has no plain answer is fault.UnknownOutcome,
@@ -49,7 +49,7 @@ type Options struct {
 	Command []string
 	// Env is its environment beside a PATH; nothing else is handed down.
 	Env []Variable
-	// Timeout ends calls whose context has no deadline of its own. Default: one minute.
+	// Timeout ends calls without a deadline in their context. Default: one minute.
 	Timeout time.Duration
 	// Parallel is how many programs run at once for calls that change something, and how many for those that read.
 	// Default: 8.
@@ -80,7 +80,7 @@ type Provider struct {
 	o              Options
 	changes, reads chan struct{} // a place in them is a program that runs
 
-	describing chan struct{} // whoever has its token asks what the program can do
+	describing chan struct{} // a token for the call that asks what the program can do
 
 	mu       sync.Mutex
 	said     *description // nil: not known yet

@@ -152,7 +152,7 @@ func TestAChangeWithoutAPlainAnswerHasAnUnknownOutcome(t *testing.T) {
 
 // Each change takes effect and its answer does not come in time: the outcome is unknown, it was done once, and the
 // program is gone with all that it started.
-func TestAChangeThatTakesEffectAndTimesOutIsDoneOnceAndLeavesNobody(t *testing.T) {
+func TestAChangeThatTakesEffectAndTimesOutIsDoneOnceAndLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := open(t,
@@ -231,13 +231,13 @@ func TestWhatAProgramSaysIsReadWithCare(t *testing.T) {
 		"one":                   {`{"instances": [{` + instance + `}]}`, ""},
 		"no id":                 {`{"instances": [{"name": "web-1", "power": "off"}]}`, "has no id"},
 		"no name":               {`{"instances": [{"id": "i-1", "power": "off"}]}`, "has no name"},
-		"a power nobody knows":  {`{"instances": [{"id": "i-1", "name": "n", "power": "up"}]}`, `power is "up"`},
-		"a stop nobody knows":   {`{"instances": [{` + instance + `, "stop": "whim"}]}`, `stop is "whim"`},
+		"an unknown power":      {`{"instances": [{"id": "i-1", "name": "n", "power": "up"}]}`, `power is "up"`},
+		"an unknown stop":       {`{"instances": [{` + instance + `, "stop": "whim"}]}`, `stop is "whim"`},
 		"gone is hale's to say": {`{"instances": [{"id": "i-1", "name": "n", "power": "gone"}]}`, `power is "gone"`},
 		"no address":            {`{"instances": [{` + instance + `, "address": "nowhere"}]}`, "nowhere"},
 		"half a mark":           {`{"instances": [{` + instance + `, "mark": {"machine": "web-1"}}]}`, "mark lacks"},
 		"twice":                 {`{"instances": [{` + instance + `}, {` + instance + `}]}`, "there twice"},
-		"a host nobody named":   {`{"instances": [{` + instance + `, "host": "h9"}]}`, `host "h9"`},
+		"an unnamed host":       {`{"instances": [{` + instance + `, "host": "h9"}]}`, `host "h9"`},
 		"no hosts":              {`{"instances": [], "hosts": []}`, "names no host"},
 		"a host twice":          {`{"instances": [], "hosts": [{"name": "a"}, {"name": "a"}]}`, "there twice"},
 		"one host is down": {
@@ -538,7 +538,7 @@ esac`)})
 	}
 	o := order
 	if err := p.Create(t.Context(), o); !fault.Is(err, fault.Transient) {
-		t.Errorf("with nobody excused: %v", err)
+		t.Errorf("without an excused host: %v", err)
 	}
 	o.Excused = []fleet.HostName{"b", "c"}
 	if err := p.Create(t.Context(), o); err != nil {

@@ -147,7 +147,7 @@ var (
 	}
 )
 
-// instance reads one instance. What is not in the closed sets is an error: nobody would know what it means.
+// instance reads one instance. A value outside the closed sets is an error: hale would not know what it means.
 func (i *instance) instance() (fleet.Instance, error) {
 	out := fleet.Instance{
 		ID:       fleet.InstanceID(i.ID),

@@ -139,7 +139,7 @@ func (d *definitions) of(t reflect.Type, answer bool) object {
 	case t.Kind() == reflect.Int:
 		return object{"type": "integer"}
 	}
-	panic(fmt.Sprintf("the contract has a %s, which nobody described", t))
+	panic(fmt.Sprintf("the contract has a %s, which has no schema", t))
 }
 
 func (d *definitions) fields(t reflect.Type, answer bool) object {
@@ -171,7 +171,7 @@ func (d *definitions) fields(t reflect.Type, answer bool) object {
 	return out
 }
 
-// The contract is published for whoever writes a program; go test ./internal/provider/external -update writes it anew.
+// The contract is published for authors of programs; go test ./internal/provider/external -update writes it anew.
 func TestTheContractsSchemaIsUpToDate(t *testing.T) {
 	t.Parallel()
 	want, err := json.MarshalIndent(contract(), "", "  ")

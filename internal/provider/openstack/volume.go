@@ -220,8 +220,8 @@ func (c *call) dropVolume(v volume) {
 	}
 }
 
-// storageAnswers refuses to delete a server that has volumes while Cinder is away: Nova would delete it all the same,
-// and leave them attached to what is no more, which only an administrator undoes.
+// storageAnswers refuses to delete a server with volumes while Cinder is away: Nova would delete the server all the
+// same, and leave the volumes attached to nothing, which only an administrator can undo.
 func (c *call) storageAnswers(s *server) error {
 	for _, v := range s.Volumes {
 		if _, err := c.volume(v.ID); fault.Is(err, fault.Transient) || fault.Is(err, fault.Throttled) {

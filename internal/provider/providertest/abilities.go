@@ -11,13 +11,12 @@ import (
 	"hale/internal/provider"
 )
 
-// Pauser is a harness whose provider is a provider.Resumer, and that can pause an instance behind its back, as a person
-// does.
+// Pauser is a harness with a provider.Resumer, that can pause an instance behind its back, as a person does.
 type Pauser interface {
 	Pause(t T, id fleet.InstanceID)
 }
 
-// Listener is a harness whose provider is a provider.SoftRebooter, with guests that do what their power button says.
+// Listener is a harness with a provider.SoftRebooter, and guests that do what their power button says.
 type Listener interface {
 	// Boot returns what is another with each boot of the guest, once it has booted.
 	Boot(t T, ref provider.Ref) string
@@ -25,20 +24,19 @@ type Listener interface {
 	Deafen(t T, id fleet.InstanceID)
 }
 
-// DiskTeller is a harness whose provider is a provider.Rebuilder, with guests whose disks count how often they were
-// booted from.
+// DiskTeller is a harness with a provider.Rebuilder, and guests with disks that count their boots.
 type DiskTeller interface {
 	// DiskBoots returns the count, once the guest has booted.
 	DiskBoots(t T, ref provider.Ref) int
 }
 
-// Speaker is a harness whose provider is a provider.GuestPinger, with guests that have an agent.
+// Speaker is a harness with a provider.GuestPinger, and guests that have an agent.
 type Speaker interface {
-	// Mute lets the agent of the instance's guest answer no more until the guest boots again.
+	// Mute silences the agent of the instance's guest until the guest boots again.
 	Mute(t T, id fleet.InstanceID)
 }
 
-// Halter is a harness whose provider is a provider.MeterReader.
+// Halter is a harness with a provider.MeterReader.
 type Halter interface {
 	// Halt lets the processors of the instance's guest do nothing any more, until it is reset, while it runs on.
 	Halt(t T, id fleet.InstanceID)
@@ -75,8 +73,7 @@ func pausedGoesOn(t T, h Harness) {
 	e.off(order.Ref)
 	e.refused("resume of an instance that is off", able.Resume(e.ctx(), order.Ref), fault.Conflict)
 	e.same("power", fleet.PowerOff, e.get(order.Ref).Power)
-	nobody := e.order(2)
-	e.refused("resume of nobody", able.Resume(e.ctx(), nobody.Ref), fault.NotFound)
+	e.refused("resume of an absent instance", able.Resume(e.ctx(), e.order(2).Ref), fault.NotFound)
 }
 
 func askedToReboot(t T, h Harness) {
@@ -173,7 +170,7 @@ func agentIsAsked(t T, h Harness) {
 
 	e.off(order.Ref)
 	e.refused("ping of an instance that is off", e.ping(able, order.Ref), fault.Conflict)
-	e.refused("ping of nobody", e.ping(able, e.order(2).Ref), fault.NotFound)
+	e.refused("ping of an absent instance", e.ping(able, e.order(2).Ref), fault.NotFound)
 }
 
 func frozenSaysNothing(t T, h Harness) {
@@ -238,7 +235,7 @@ func metersTell(t T, h Harness) {
 	_, err := e.meter(able, order.Ref)
 	e.refused("reading one that is off", err, fault.Conflict)
 	_, err = e.meter(able, e.order(2).Ref)
-	e.refused("reading nobody", err, fault.NotFound)
+	e.refused("reading an absent instance", err, fault.NotFound)
 }
 
 // rest lets the time pass.

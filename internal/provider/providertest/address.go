@@ -10,7 +10,8 @@ import (
 	"hale/internal/provider"
 )
 
-// Addressed is a harness whose provider gives machines addresses of their own, which go from instance to instance.
+// Addressed is a harness with a provider that gives machines addresses of their own, which go from instance to
+// instance.
 type Addressed interface {
 	// Addressed returns a template with one.
 	Addressed() fleet.Template

@@ -175,7 +175,7 @@ func deleteLeavesNothing(t T, h Harness) {
 	e.untouched(second)
 }
 
-// wrongMarkChangesNothing covers law L2: whoever is wrong about an instance's mark may not touch it.
+// wrongMarkChangesNothing covers law L2: a caller with a wrong mark may not touch the instance.
 func wrongMarkChangesNothing(t T, h Harness) {
 	e := begin(t, h)
 	running, stopped := e.built(1), e.built(2)
@@ -203,8 +203,8 @@ func wrongMarkChangesNothing(t T, h Harness) {
 	e.same("power of the stopped instance", fleet.PowerOff, seen.Power)
 }
 
-// strangerIsTouchedOnlyWhenAdopted: an instance that nobody marked is listed like any other; it is touched by those who
-// adopted it, and by nobody else.
+// strangerIsTouchedOnlyWhenAdopted: an unmarked instance is listed like any other. Only a call that names it as adopted
+// may touch it.
 func strangerIsTouchedOnlyWhenAdopted(t T, h Harness) {
 	e := begin(t, h)
 	ours := e.built(1)

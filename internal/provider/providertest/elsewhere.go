@@ -41,7 +41,8 @@ func migrated(t T, h Harness) {
 	e.do("start", e.p.Start(e.ctx(), from))
 }
 
-// evacuated: an instance whose host does not answer goes on elsewhere; one whose host answers is left where it is.
+// evacuated: an instance goes on elsewhere while its host does not answer, and stays where it is while its host
+// answers.
 func evacuated(t T, h Harness) {
 	e := begin(t, h)
 	if e.movesNot(fleet.OpEvacuate) {

@@ -11,16 +11,15 @@ import (
 	"hale/internal/provider"
 )
 
-// Printer is a harness whose provider is a provider.ConsoleReader, with guests that write to their consoles when they
-// have booted.
+// Printer is a harness with a provider.ConsoleReader, and guests that write to their consoles when they have booted.
 type Printer interface {
 	// Printed returns something that the guest has written by now, once it has booted.
 	Printed(t T, ref provider.Ref) string
 }
 
-// Viewer is a harness whose provider is a provider.Screenshooter.
+// Viewer is a harness with a provider.Screenshooter.
 type Viewer interface {
-	// Screened returns a template like Harness.Template whose instances have a screen.
+	// Screened returns a template like Harness.Template for instances with a screen.
 	Screened() fleet.Template
 }
 
@@ -62,7 +61,7 @@ func consoleIsRead(t T, h Harness) {
 		t.Errorf("a start wiped what was written before: %q, %v", again, err)
 	}
 	_, err = able.Console(e.ctx(), e.order(2).Ref, consoleLimit)
-	e.refused("the console of nobody", err, fault.NotFound)
+	e.refused("the console of an absent instance", err, fault.NotFound)
 }
 
 func screenIsShown(t T, h Harness) {
@@ -91,10 +90,10 @@ func screenIsShown(t T, h Harness) {
 	_, err = able.Screenshot(e.ctx(), order.Ref, fleet.ScreenshotLimit)
 	e.refused("a screenshot of an instance that is off", err, fault.Conflict)
 	_, err = able.Screenshot(e.ctx(), e.order(2).Ref, fleet.ScreenshotLimit)
-	e.refused("a screenshot of nobody", err, fault.NotFound)
+	e.refused("a screenshot of an absent instance", err, fault.NotFound)
 }
 
-// frozenEvidence: whoever gathers evidence must not be held up.
+// frozenEvidence: a frozen provider must not hold up evidence.
 func frozenEvidence(t T, h Harness) {
 	e := begin(t, h)
 	order, console, screen := e.built(1), has[provider.ConsoleReader](e), has[provider.Screenshooter](e)

@@ -37,7 +37,7 @@ func (e *exam) ctx() context.Context {
 	return ctx
 }
 
-// order returns an order for the ordinal's machine that nobody built yet. Whatever comes of it is removed at the end.
+// order returns a new order for the ordinal's machine. What it builds is removed at the end.
 func (e *exam) order(ordinal int) provider.Order {
 	machine := fleet.Name("exam").Machine(ordinal)
 	id := fleet.InstanceID(uuid.NewString())

@@ -8,7 +8,7 @@ import (
 	"hale/internal/fleet"
 )
 
-// Interrupted is a harness whose provider's calls end at any point, for good, when their contexts do.
+// Interrupted is a harness with a provider that ends its calls at any point, for good, when their contexts end.
 type Interrupted interface {
 	Interrupted()
 }

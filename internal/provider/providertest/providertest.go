@@ -5,7 +5,7 @@
 // removed at its end. At most three instances exist at once.
 //
 // It does not call t.Run itself from within a case, so that each case fits into a bubble: see Cases. It does not import
-// testing: hale itself asks the same questions of a provider that somebody else wrote.
+// testing: hale itself asks the same questions of an operator's own provider.
 package providertest
 
 import (
@@ -47,11 +47,11 @@ type Harness interface {
 	Template() fleet.Template
 	// Patience returns how long anything may take, a boot included, before it is taken for broken.
 	Patience() time.Duration
-	// Of no adapter is it left open what becomes of a call whose answer is lost.
+	// Every adapter shows what becomes of a call that lost its answer.
 	AnswerLoser
 }
 
-// Watched is a harness whose handles are provider.Watchers too.
+// Watched is a harness with handles that are provider.Watchers, too.
 type Watched interface {
 	Watched()
 }
@@ -81,24 +81,24 @@ type HostFailer interface {
 	RepairHost(t T, host fleet.HostName)
 }
 
-// Noting is a harness whose provider is a provider.StartReader and a provider.StartNoter.
+// Noting is a harness with a provider that is a provider.StartReader and a provider.StartNoter.
 type Noting interface {
 	Noting()
 }
 
-// Pooled is a harness whose hosts are one pool: a name is taken on all of them at once, and an instance is found on
-// whichever it is.
+// Pooled is a harness with hosts that are one pool: a name is taken on all of them at once, and an instance is found on
+// each host.
 type Pooled interface {
 	Pooled()
 }
 
-// Outsider is a harness that can make a running instance on the host as somebody would who knows nothing of hale, and
-// remove it at the end of the test.
+// Outsider is a harness that can make a running instance on the host, without any trace of hale, and remove it at the
+// end of the test.
 type Outsider interface {
 	Stranger(t T, host fleet.HostName, name string) provider.Ref
 }
 
-// Diskless is a harness whose provider makes no disks that outlive their instances (fleet.Disk.Attached).
+// Diskless is a harness with a provider that makes no disks that outlive their instances (fleet.Disk.Attached).
 type Diskless interface {
 	Diskless()
 }
@@ -199,7 +199,7 @@ func All() []Case {
 			asked: func(h Harness) bool { return able[Printer](h) && able[Viewer](h) && able[Freezer](h) }},
 		{Name: "disks are copied, and the copies outlive the instance", Run: disksAreCopied,
 			Needs: "snapshot, and a look into the copies", asked: able[CopyTeller]},
-		{Name: "a copy whose answer is lost is made once", Run: frozenCopy,
+		{Name: "a copy with a lost answer is made once", Run: frozenCopy,
 			Needs: "snapshot, a look into the copies, and a provider that freezes", asked: both[CopyTeller, Freezer]},
 		{Name: "starts are noted, and none is lost", Run: startsAreNoted, Needs: "notes of hale's starts",
 			asked: able[Noting]},

@@ -6,8 +6,7 @@ import (
 	"hale/internal/provider"
 )
 
-// Unrescuer is a harness whose provider is a provider.Rescuer, and that can end a rescue behind its back, as a person
-// does.
+// Unrescuer is a harness with a provider.Rescuer, that can end a rescue behind its back, as a person does.
 type Unrescuer interface {
 	Unrescue(t T, id fleet.InstanceID)
 }
@@ -25,7 +24,7 @@ func rescuedIsLeft(t T, h Harness) {
 	wrong := order.Ref
 	wrong.Mark.Generation++
 	e.refused("rescue with a wrong mark", able.Rescue(e.ctx(), wrong), fault.Conflict)
-	e.refused("rescue of nobody", able.Rescue(e.ctx(), e.order(2).Ref), fault.NotFound)
+	e.refused("rescue of an absent instance", able.Rescue(e.ctx(), e.order(2).Ref), fault.NotFound)
 	e.untouched(order)
 	for _, ready := range []func(*exam, provider.Order, int){running, stopped} {
 		ready(e, order, 0)

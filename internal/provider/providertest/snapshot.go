@@ -9,8 +9,7 @@ import (
 	"hale/internal/provider"
 )
 
-// CopyTeller is a harness whose provider is a provider.Snapshotter, with guests whose disks count how often they were
-// booted from.
+// CopyTeller is a harness with a provider.Snapshotter, and guests with disks that count their boots.
 type CopyTeller interface {
 	DiskTeller
 	// CopiedBoots returns the count in the copy, which it reads without the provider.
@@ -48,7 +47,7 @@ func disksAreCopied(t T, h Harness) {
 	_, err := able.Snapshot(e.ctx(), wrong, running)
 	e.refused("a copy with a wrong mark", err, fault.Conflict)
 	_, err = able.Snapshot(e.ctx(), e.order(2).Ref, running)
-	e.refused("a copy of nobody", err, fault.NotFound)
+	e.refused("a copy of an absent instance", err, fault.NotFound)
 	if n := disk.Copies(t, running); n != 0 {
 		t.Errorf("what was refused left %d", n)
 	}

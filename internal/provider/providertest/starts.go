@@ -158,10 +158,10 @@ func unseenStarts(t T, h Harness) {
 	cut := ability[Disconnecter](t, h)
 	cut.Disconnect(t)
 	if noted, err := reader.Starts(e.ctx(), of); err == nil {
-		e.Errorf("nobody answers, and %v are noted", noted)
+		e.Errorf("the provider does not answer, and %v are noted", noted)
 	}
 	if err := noter.NoteStart(e.ctx(), of, fleet.NameStart(2, "bbbbbbbbbbbb")); err == nil {
-		e.Error("nobody answers, and it was noted")
+		e.Error("the provider does not answer, and the start was noted")
 	}
 	cut.Reconnect(t)
 	e.await("the notes", func() (string, bool) {

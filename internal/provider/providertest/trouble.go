@@ -180,7 +180,7 @@ func frozenPowerOff(t T, h Harness) {
 	e.refused("power off", err, fault.UnknownOutcome, fault.Transient)
 	e.awaitInstance("an answer", order.Ref, func(fleet.Instance) bool { return true })
 	if fault.Is(err, fault.Transient) {
-		e.stays("an instance whose power off was not done", func() (string, bool) {
+		e.stays("an instance that was not powered off", func() (string, bool) {
 			seen := e.get(order.Ref)
 			return string(seen.Power), seen.Power == fleet.PowerRunning
 		})

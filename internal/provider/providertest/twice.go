@@ -10,7 +10,7 @@ import (
 	"hale/internal/provider"
 )
 
-// Leaver is a harness whose hosts are independent (provider.HostAnswer), that can make an id be on two of them.
+// Leaver is a harness with independent hosts (provider.HostAnswer), that can make an id be on two of them.
 type Leaver interface {
 	HostFailer
 	// LeaveBehind makes the other host list the instance, too: off, with its name, id and mark, as a migration does
@@ -27,7 +27,7 @@ type Copier interface {
 	CopyOf(t T, ref provider.Ref, name string) provider.Ref
 }
 
-// twice is an instance that runs on one of two hosts, each of which alone knows what is on it.
+// twice is an instance that runs on one of two independent hosts: each alone knows what is on it.
 type twice struct {
 	*exam
 	Leaver
@@ -63,7 +63,7 @@ func (w twice) at(host fleet.HostName) provider.Ref {
 	return ref
 }
 
-// silence lets the host answer nobody, until the end or the returned call.
+// silence stops the host's answers, until the end or the returned call.
 func (w twice) silence(host fleet.HostName) (mend func()) {
 	w.Helper()
 	w.FailHost(w, host)
@@ -121,7 +121,7 @@ func idOnTwoHosts(t T, h Harness) {
 	excused := w.order.Ref
 	excused.Excused = []fleet.HostName{w.other}
 	err := w.p.Start(w.ctx(), excused)
-	w.because("start of one whose other host is excused, and answers", err, fault.Conflict, w.other)
+	w.because("start while the other host is excused, and answers", err, fault.Conflict, w.other)
 
 	takeAway()
 	w.do("start of the only one", w.p.Start(w.ctx(), w.order.Ref))
@@ -234,8 +234,8 @@ func oneOfTwoHostsWins(t T, h Harness) {
 	}
 }
 
-// copyIsAStranger: whoever copies an instance copies its mark, which names the one that it was written on. So the
-// copy is a stranger like any other (L2).
+// copyIsAStranger: a copy of an instance has its mark, too, and the mark names the original. So the copy is a stranger
+// like any other (L2).
 func copyIsAStranger(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)

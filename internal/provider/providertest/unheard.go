@@ -20,8 +20,7 @@ type AnswerLoser interface {
 	HearAnswers(t T)
 }
 
-// OneOrder is a harness of whose provider each call is one order, so that no call has a second one whose answer could
-// be lost.
+// OneOrder is a harness with a provider that sends one order per call, so that no call can lose a second answer.
 type OneOrder interface{ OneOrder() }
 
 // Accountant is a harness that knows what there is beside the instances: files, disks, ports. What was deleted must
@@ -197,8 +196,7 @@ func (e *exam) uncertain(what string, after int, err error) {
 	}
 }
 
-// eachOrder asks about a call with the answer to its first order lost, to its second, and so on, until it has no more
-// of them.
+// eachOrder asks about a call with the answer to its first order lost, then to its second, and so on to its last.
 func (e *exam) eachOrder(what string, round func(after int) (done bool)) {
 	e.Helper()
 	for after := range mostOrders {
@@ -255,8 +253,7 @@ func (e *exam) lacks(op fleet.Op) bool {
 	}
 	if op == fleet.OpResume && !able[Pauser](e.h) {
 		if _, selective := e.h.(Selective); !selective {
-			e.Errorf("the harness %T cannot pause an instance, so that nobody knows what becomes of a resume without "+
-				"an answer", e.h)
+			e.Errorf("the harness %T cannot pause an instance, so a resume without an answer stays untested", e.h)
 		}
 		e.Logf("%s is left out: it takes an instance that is paused", op)
 		return true

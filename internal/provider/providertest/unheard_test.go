@@ -9,7 +9,7 @@ import (
 	"hale/internal/provider"
 )
 
-// Whoever gives the port another call that changes something is told here to ask what becomes of it without an answer.
+// This fails when the port gets a call that changes something, and no question asks what a lost answer does to it.
 func TestEveryCallThatChangesSomethingIsAskedWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	reads := []string{"Identity", "List", "Get", "Close"}
