@@ -79,7 +79,7 @@ func find(all []Provider, like Provider) (Provider, bool) {
 }
 
 // SameAddress reports whether whatever answered at the other one's addresses is asked at this one's, too: it may have
-// more hosts, and other options. Another address may be another hypervisor, whose machines are others; a host that is
+// more hosts, and other options. Another address may be another hypervisor with other machines; a host that is
 // left out may still run some.
 func (p Provider) SameAddress(other Provider) bool {
 	if p.Type != other.Type || p.Cloud != other.Cloud || !p.VCenter.sameAddress(other.VCenter) ||

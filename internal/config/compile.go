@@ -218,7 +218,7 @@ func once(earlier []Host, h hostDraft, f *keys.Finder) {
 	}
 }
 
-// cloudListWithin is how long the listing of a cloud may take where nobody says otherwise: they list slower than the
+// cloudListWithin is how long the listing of a cloud may take by default: they list slower than the
 // daemon of one host.
 const cloudListWithin = 30 * time.Second
 

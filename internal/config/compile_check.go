@@ -134,7 +134,7 @@ func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
 	return d.timeout.Value
 }
 
-// plain reports what is demanded of a certificate where nobody shows one.
+// plain reports keys about a certificate of a server that shows none.
 func (c *fleetCompiler) plain(only, add string, ca keys.At[string], days keys.At[int], insecure keys.At[bool]) {
 	for _, s := range []struct {
 		wanted bool

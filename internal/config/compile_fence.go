@@ -95,7 +95,7 @@ func controllerFlaw(text string) *keys.Flaw {
 	return nil
 }
 
-// secretOptions are those of agents whose value is one.
+// secretOptions are the agents' options that hold a secret.
 var secretOptions = []string{"password", "passwd", "passphrase", "token", "snmp_auth_prot_passwd",
 	"snmp_priv_passwd", "hexadecimal_kg", "secret_key", "login_passwd"}
 
@@ -173,7 +173,7 @@ func assignFences(n keys.Named[providerDraft], hosts []Host, methods []Fence, ta
 	}
 }
 
-// delays judges for how long hosts are left as they are: where it is equally long for all of them, nobody is quicker.
+// delays judges for how long hosts are left as they are: equal delays on all hosts make neither hale quicker.
 func delays(hosts []keys.At[hostDraft], f *keys.Finder) {
 	var fenced, alike []keys.At[time.Duration]
 	for _, h := range hosts {
@@ -197,8 +197,8 @@ func delays(hosts []keys.At[hostDraft], f *keys.Finder) {
 	}
 }
 
-// weights returns whose hosts are fenced later. One that is no longer than what tells hosts apart could make two hales
-// equally quick.
+// weights returns, by fleet, how much later its hosts are fenced. One that is no longer than what tells hosts apart
+// could make two hales equally quick.
 func weights(d providerDraft, f *keys.Finder) map[fleet.Name]time.Duration {
 	var longest time.Duration
 	for _, h := range d.hosts.Value {

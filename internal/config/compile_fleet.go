@@ -243,8 +243,8 @@ func (c *fleetCompiler) command(d stepDraft) fleet.Command {
 	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.Value}
 }
 
-// defaultSteps are those of a fleet whose ladder is not written. Machines that existed before hale may have been
-// paused, or suspended, by whoever had them; and a person is told where nothing gentle helps.
+// defaultSteps are those of a fleet without a ladder in the file. Machines that existed before hale may have been
+// paused or suspended by their owner; and a person is told where nothing gentle helps.
 func (c *fleetCompiler) defaultSteps(loss *keys.Flaw) []fleet.Step {
 	wait := c.patience(keys.At[time.Duration]{Value: defaultVerifyWithin, How: keys.Preset})
 	steps := []fleet.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: wait}}

@@ -67,7 +67,7 @@ func (c *fleetCompiler) wholeGiB(size keys.At[uint64]) {
 }
 
 // unseen says what to do where hale does not see whether hosts are disabled, and cannot have machines moved; empty: it
-// does, or nobody knows the provider.
+// does, or the provider is not known.
 func (c *fleetCompiler) unseen() string {
 	i := slices.IndexFunc(c.drafts, func(n keys.Named[providerDraft]) bool { return n.Name == c.draft.provider.Value })
 	switch {

@@ -79,7 +79,7 @@ func (c *fleetCompiler) source() {
 // longestDisk keeps a made disk's name within the serial number that its guest sees.
 const longestDisk = 20
 
-// builders are the providers whose machines are built from what a template says.
+// builders are the providers that build machines from what a template says.
 var builders = []ProviderType{ProviderLibvirt, ProviderOpenStack, ProviderVSphere}
 
 // builds reports whether the fleet needs a template: such machines are built from one, unless they are there already.
@@ -133,8 +133,8 @@ func (c *fleetCompiler) keepsDisks() bool {
 	})
 }
 
-// loss returns what is wrong with a recreate of the template; nil: it would lose nothing, or nobody can tell because
-// the disks are badly declared.
+// loss returns what is wrong with a recreate of the template; nil: it would lose nothing, or that cannot be told
+// because the disks are badly declared.
 func (c *fleetCompiler) loss(t fleet.Template) *keys.Flaw {
 	d := c.draft.template.Value
 	badly := slices.ContainsFunc(d.disks.Value, func(n keys.Named[diskDraft]) bool { return !n.OK })

@@ -96,8 +96,8 @@ func vcenterURL(v keys.At[string], f *keys.Finder) {
 	}
 }
 
-// cloned judges a template that vCenter clones, and returns what is cloned: sizes that nobody wrote are the template's
-// own.
+// cloned judges a template that vCenter clones, and returns what is cloned: sizes that are not written are the
+// template's own.
 func (c *fleetCompiler) cloned(t fleet.Template) fleet.Template {
 	d := c.draft.template.Value
 	other := func(s keys.Spot, written bool) {

@@ -52,7 +52,7 @@ func (v Vantage) Watched() bool { return v.Gateway || len(v.Canaries) > 0 }
 type Provider struct {
 	Name fleet.ProviderName
 	Type ProviderType
-	// Hosts are sorted by name; of a provider that knows its hosts itself, those whose place the file says. Under
+	// Hosts are sorted by name; of a provider that knows its hosts itself, those with a place in the file. Under
 	// libvirt there is at least one, and one given by a bare uri has an empty name; a simulated provider without any
 	// has a single host with an empty name.
 	Hosts []Host
@@ -66,7 +66,7 @@ type Provider struct {
 	// Poll is the time from one listing of the instances to the next; events come in between.
 	Poll time.Duration
 	// FencePriority is how much longer a host is left as it is before it is fenced on which machines of the fleet were
-	// seen last, whoever looks after them.
+	// seen last, whichever hale looks after them.
 	FencePriority map[fleet.Name]time.Duration `json:",omitempty"`
 	// ListWithin is how long one of them may take until the provider counts as down; 0: as long as is usual.
 	ListWithin time.Duration

@@ -123,7 +123,7 @@ fleets:
 	}
 }
 
-// addresses compares those, whose fields are their own.
+// addresses compares addresses, which have unexported fields.
 var addresses = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
 func TestDisksWithASize(t *testing.T) {

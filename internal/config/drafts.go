@@ -220,7 +220,7 @@ type vantageDraft struct {
 	timeout  keys.At[time.Duration]
 }
 
-// stopDraft is what a stop by somebody else means: a word, or for how long to hold.
+// stopDraft is what a stop from outside means: a word, or for how long to hold.
 type stopDraft struct {
 	word keys.At[fleet.ExternalStop]
 	hold keys.At[time.Duration]

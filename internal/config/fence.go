@@ -63,7 +63,8 @@ const (
 	CutBoth    CutOf = "both"
 )
 
-// covers reports whether nobody can write who is cut so, and writes to what keeps disks, or to others over the network.
+// covers reports whether the cut keeps a machine from writing: to the storage, where it keeps disks, else to others
+// over the network.
 func (o CutOf) covers(keepsDisks bool) bool {
 	return o == CutBoth || keepsDisks && o == CutStorage || !keepsDisks && o == CutNetwork
 }

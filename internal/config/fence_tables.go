@@ -143,7 +143,7 @@ func hostFenceDelay() keys.Field[hostDraft] {
 		keys.Duration(0, mostFenceDelay), func(h *hostDraft) *keys.At[time.Duration] { return &h.fenceDelay })
 }
 
-// fencePriority reads whose hosts are fenced later.
+// fencePriority reads how much later the hosts of a fleet are fenced.
 func fencePriority() keys.Field[providerDraft] {
 	return keys.May("fence_priority", "By fleet, how much longer than its fence_delay a host is left as it is on "+
 		"which one of the fleet's machines was seen running last, whichever hale looks after that fleet: of two "+

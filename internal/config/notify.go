@@ -28,7 +28,7 @@ type Mail struct {
 	CA       string // a PEM file; empty: the system's authorities
 	From     string
 	To       []string
-	User     string        // empty: nobody in particular
+	User     string        // empty: no login
 	Password secret.Secret // only with User
 }
 

@@ -7,7 +7,7 @@ import (
 	"hale/internal/keys"
 )
 
-// targetDraft is one entry of notify: whom to tell, and how.
+// targetDraft is one entry of notify: how to tell people.
 type targetDraft struct {
 	mail     keys.At[mailDraft]
 	webhook  keys.At[webhookDraft]
@@ -52,7 +52,7 @@ type valueDraft struct {
 	secret secretDraft
 }
 
-// notifyDraft is whom a fleet's messages go to: none, a list, or a mapping with more.
+// notifyDraft names the targets of a fleet's messages: none, a list, or a mapping with more.
 type notifyDraft struct {
 	none        bool
 	to          keys.At[[]keys.At[string]]

@@ -157,7 +157,7 @@ func (s secretValue) Read(r *keys.Reader, n keys.Node) (valueDraft, bool) {
 
 func (s secretValue) Schema() *keys.Schema { return s.of.Schema() }
 
-// fleetNotifyShape reads whom a fleet's messages go to.
+// fleetNotifyShape reads the targets of a fleet's messages.
 func fleetNotifyShape() keys.Shape[notifyDraft] {
 	to := keys.List[string]{Noun: "one target", Each: keys.Name()}
 	return recipients{

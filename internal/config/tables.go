@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
@@ -89,99 +90,120 @@ func sharedFateShape() keys.Object[sharedFateDraft] {
 }
 
 func fleetShape() keys.Object[fleetDraft] {
+	return keys.Object[fleetDraft]{
+		Fields: slices.Concat(fleetMachines(), fleetPolicies(), fleetMeanings(), fleetTimes()),
+		Later:  map[string]string{"scaling": "give size a number"},
+	}
+}
+
+// fleetMachines are the keys of what a fleet is: its machines, and how they are asked.
+func fleetMachines() []keys.Field[fleetDraft] {
 	size := keys.Integer(1, maxSize)
 	size.Mapping = keys.Flawf("give a number", "scaling is not available yet")
-	return keys.Object[fleetDraft]{
-		Fields: []keys.Field[fleetDraft]{
-			keys.Must("provider", "lab", "The provider that the machines live on, by its name.", keys.Name(),
-				func(f *fleetDraft) *keys.At[string] { return &f.provider }),
-			keys.May("size", "How many machines there shall be. Needed, unless select takes machines that exist "+
-				"already: then a person is paged when another number of them was adopted for longer than blind_after.",
-				size,
-				func(f *fleetDraft) *keys.At[int] { return &f.size }).Said("with select: as many as there are"),
-			keys.May("select", "Take machines that exist already instead of building some. What is selected is "+
-				"watched, and adopted as soon as it was seen healthy; nothing is written on it, and nothing done to "+
-				"it. A machine that bears the mark of another fleet or of another hale is never taken, and what two "+
-				"fleets select neither adopts.", selectShape(),
-				func(f *fleetDraft) *keys.At[selectDraft] { return &f.selects }),
-			keys.Part("adopt", "What may be done with machines that select takes.", adoptShape(),
-				func(f *fleetDraft) *keys.At[adoptDraft] { return &f.adopt }),
-			keys.Part("template", "What each machine is built from. With select: what replaces one that is "+
-				"replaceable.",
-				templateShape(),
-				func(f *fleetDraft) *keys.At[templateDraft] { return &f.template }),
-			keys.May("checks", "The probes that are sent to each machine, by name.",
-				keys.Mapping[checkDraft]{Key: "CHECK", Each: checkShape()},
-				func(f *fleetDraft) *keys.At[[]keys.Named[checkDraft]] { return &f.checks }),
-			keys.May("unhealthy_when", "Which checks must be down for a machine to be unhealthy. The word `provider` "+
-				"stands for the provider's own word (off, gone, crashed); as long as the condition does not name it, "+
-				"that word counts by itself.",
-				conditionShape(), func(f *fleetDraft) *keys.At[conditionDraft] { return &f.unhealthyWhen }).Said(
-				"any check is down"),
-			keys.Part("repair", "How a machine is repaired.", repairShape(),
-				func(f *fleetDraft) *keys.At[repairDraft] { return &f.repair }),
-			keys.May("protect", "Machines that are never disrupted, by their names: what is off is started, and for "+
-				"all else a person is paged.",
-				keys.List[string]{Noun: "one machine", Each: keys.Text("a machine of the fleet", "web-1")},
-				func(f *fleetDraft) *keys.At[[]keys.At[string]] { return &f.protect }).Said("none"),
-			keys.Part("limits", "How much may be done to the fleet at once.", limitsShape(),
-				func(f *fleetDraft) *keys.At[limitsDraft] { return &f.limits }),
-			keys.Part("update", "How another template goes through the fleet, once a person confirmed it.",
-				updateShape(),
-				func(f *fleetDraft) *keys.At[updateDraft] { return &f.update }),
-			keys.Part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so "+
-				"by chance, they share a fate: one incident, whose machines are held. Domains are hosts, what their "+
-				"labels name (rack, room, zone, storage), and networks.", sharedFateShape(),
-				func(f *fleetDraft) *keys.At[sharedFateDraft] { return &f.sharedFate }),
-			keys.Part("placement", "On which hosts new instances are built. What stands is never moved for it.",
-				placementShape(),
-				func(f *fleetDraft) *keys.At[placementDraft] { return &f.placement }),
-			keys.Part("evidence", "What is kept of a machine before the first reboot, rebuild or recreate of an "+
-				"instance in an incident: the last results, the end of its console, a screenshot. `hale evidence` "+
-				"shows it.",
-				evidenceShape(), func(f *fleetDraft) *keys.At[evidenceDraft] { return &f.evidence }),
-			keys.May("on_external_stop", "What a stop by somebody else means, and a shutdown in order of which the "+
-				"provider does not know by whom. `hold`: leave the machine alone for a while, then page; `{hold: "+
-				"30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
-				func(f *fleetDraft) *keys.At[stopDraft] { return &f.onExternalStop }).Said(
-				"hold for " + keys.FormatDuration(defaultStopHold)),
-			keys.Or("on_host_disabled", fleet.HostDisabledIgnore, "What it means for a machine that somebody "+
-				"disabled its host, or has it in maintenance (openstack with hosts). `ignore`: nothing, it runs on. "+
-				"`heal`: treat it like a failure, which only the steps migrate and recreate mend.",
-				keys.Choice(nil, fleet.HostDisabledIgnore, fleet.HostDisabledHeal),
-				func(f *fleetDraft) *keys.At[fleet.HostDisabled] { return &f.onHostDisabled }),
-			keys.Or("silence", fleet.SilenceHolds, "What it means that a machine does not answer, while its provider "+
-				"says that it runs, and nothing bears witness that hale would hear it: no other machine on its "+
-				"host, not the host's own address, not its guest's agent. `hold`: only the way there may be broken, "+
-				"so a person is told. `act`: it has failed.",
-				keys.Choice(nil, fleet.SilenceHolds, fleet.SilenceActs),
-				func(f *fleetDraft) *keys.At[fleet.SilencePolicy] { return &f.silence }),
-			keys.Or("mode", defaultMode, "`observe`: watch and record what would be done, but do nothing.",
-				keys.Choice(nil, fleet.ModeAct, fleet.ModeObserve),
-				func(f *fleetDraft) *keys.At[fleet.Mode] { return &f.mode }),
-			keys.Or("grace", defaultGrace, "How long a machine that was just started may fail its checks.",
-				keys.Duration(time.Second, 24*time.Hour),
-				func(f *fleetDraft) *keys.At[time.Duration] { return &f.grace }),
-			keys.Or("build_within", defaultBuildWithin, "How long a new instance may take to become healthy; "+
-				"afterwards it is removed and built again. As with verify_within, not less than what the checks need "+
-				"to say so.",
-				keys.Duration(time.Second, 24*time.Hour),
-				func(f *fleetDraft) *keys.At[time.Duration] { return &f.buildWithin }),
-			keys.Or("blind_after", defaultBlindAfter, "How long nothing may be known of a machine before a person is "+
-				"paged. Blindness never repairs.", keys.Duration(time.Second, 24*time.Hour),
-				func(f *fleetDraft) *keys.At[time.Duration] { return &f.blindAfter }),
-			keys.Or("history", defaultHistory, "How long the journal keeps the fleet's events (repairs, orders, "+
-				"pages and so on), as `hale events` prints them. All fleets share 1 GiB of the store, and one takes "+
-				"32 MiB at most: where that does not suffice, the oldest events go earlier.",
-				keys.Duration(24*time.Hour, 3650*24*time.Hour),
-				func(f *fleetDraft) *keys.At[time.Duration] { return &f.history }),
-			keys.May("notify", "Who is told when a person must look at the fleet: names of targets, a mapping with "+
-				"more, or `none`.", fleetNotifyShape(),
-				func(f *fleetDraft) *keys.At[notifyDraft] { return &f.notify }).Said("all targets under notify"),
-		},
-		Later: map[string]string{
-			"scaling": "give size a number",
-		},
+	return []keys.Field[fleetDraft]{
+		keys.Must("provider", "lab", "The provider that the machines live on, by its name.", keys.Name(),
+			func(f *fleetDraft) *keys.At[string] { return &f.provider }),
+		keys.May("size", "How many machines there shall be. Needed, unless select takes machines that exist "+
+			"already: then a person is paged when another number of them was adopted for longer than blind_after.",
+			size,
+			func(f *fleetDraft) *keys.At[int] { return &f.size }).Said("with select: as many as there are"),
+		keys.May("select", "Take machines that exist already instead of building some. What is selected is "+
+			"watched, and adopted as soon as it was seen healthy; nothing is written on it, and nothing done to "+
+			"it. A machine that bears the mark of another fleet or of another hale is never taken, and what two "+
+			"fleets select neither adopts.", selectShape(),
+			func(f *fleetDraft) *keys.At[selectDraft] { return &f.selects }),
+		keys.Part("adopt", "What may be done with machines that select takes.", adoptShape(),
+			func(f *fleetDraft) *keys.At[adoptDraft] { return &f.adopt }),
+		keys.Part("template", "What each machine is built from. With select: what replaces one that is "+
+			"replaceable.",
+			templateShape(),
+			func(f *fleetDraft) *keys.At[templateDraft] { return &f.template }),
+		keys.May("checks", "The probes that are sent to each machine, by name.",
+			keys.Mapping[checkDraft]{Key: "CHECK", Each: checkShape()},
+			func(f *fleetDraft) *keys.At[[]keys.Named[checkDraft]] { return &f.checks }),
+		keys.May("unhealthy_when", "Which checks must be down for a machine to be unhealthy. The word `provider` "+
+			"stands for the provider's own word (off, gone, crashed); as long as the condition does not name it, "+
+			"that word counts by itself.",
+			conditionShape(), func(f *fleetDraft) *keys.At[conditionDraft] { return &f.unhealthyWhen }).Said(
+			"any check is down"),
+	}
+}
+
+// fleetPolicies are the keys of what is done about a machine that fails, and how much at once.
+func fleetPolicies() []keys.Field[fleetDraft] {
+	return []keys.Field[fleetDraft]{
+		keys.Part("repair", "How a machine is repaired.", repairShape(),
+			func(f *fleetDraft) *keys.At[repairDraft] { return &f.repair }),
+		keys.May("protect", "Machines that are never disrupted, by their names: what is off is started, and for "+
+			"all else a person is paged.",
+			keys.List[string]{Noun: "one machine", Each: keys.Text("a machine of the fleet", "web-1")},
+			func(f *fleetDraft) *keys.At[[]keys.At[string]] { return &f.protect }).Said("none"),
+		keys.Part("limits", "How much may be done to the fleet at once.", limitsShape(),
+			func(f *fleetDraft) *keys.At[limitsDraft] { return &f.limits }),
+		keys.Part("update", "How another template goes through the fleet, once a person confirmed it.",
+			updateShape(),
+			func(f *fleetDraft) *keys.At[updateDraft] { return &f.update }),
+		keys.Part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so "+
+			"by chance, they share a fate: one incident, whose machines are held. Domains are hosts, what their "+
+			"labels name (rack, room, zone, storage), and networks.", sharedFateShape(),
+			func(f *fleetDraft) *keys.At[sharedFateDraft] { return &f.sharedFate }),
+		keys.Part("placement", "On which hosts new instances are built. What stands is never moved for it.",
+			placementShape(),
+			func(f *fleetDraft) *keys.At[placementDraft] { return &f.placement }),
+		keys.Part("evidence", "What is kept of a machine before the first reboot, rebuild or recreate of an "+
+			"instance in an incident: the last results, the end of its console, a screenshot. `hale evidence` "+
+			"shows it.",
+			evidenceShape(), func(f *fleetDraft) *keys.At[evidenceDraft] { return &f.evidence }),
+	}
+}
+
+// fleetMeanings are the keys of what a sign means that is no plain failure.
+func fleetMeanings() []keys.Field[fleetDraft] {
+	return []keys.Field[fleetDraft]{
+		keys.May("on_external_stop", "What a stop by somebody else means, and a shutdown in order of which the "+
+			"provider does not know by whom. `hold`: leave the machine alone for a while, then page; `{hold: "+
+			"30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
+			func(f *fleetDraft) *keys.At[stopDraft] { return &f.onExternalStop }).Said(
+			"hold for " + keys.FormatDuration(defaultStopHold)),
+		keys.Or("on_host_disabled", fleet.HostDisabledIgnore, "What it means for a machine that somebody "+
+			"disabled its host, or has it in maintenance (openstack with hosts). `ignore`: nothing, it runs on. "+
+			"`heal`: treat it like a failure, which only the steps migrate and recreate mend.",
+			keys.Choice(nil, fleet.HostDisabledIgnore, fleet.HostDisabledHeal),
+			func(f *fleetDraft) *keys.At[fleet.HostDisabled] { return &f.onHostDisabled }),
+		keys.Or("silence", fleet.SilenceHolds, "What it means that a machine does not answer, while its provider "+
+			"says that it runs, and nothing bears witness that hale would hear it: no other machine on its "+
+			"host, not the host's own address, not its guest's agent. `hold`: only the way there may be broken, "+
+			"so a person is told. `act`: it has failed.",
+			keys.Choice(nil, fleet.SilenceHolds, fleet.SilenceActs),
+			func(f *fleetDraft) *keys.At[fleet.SilencePolicy] { return &f.silence }),
+	}
+}
+
+// fleetTimes are the keys of how long things may take, and of who is told.
+func fleetTimes() []keys.Field[fleetDraft] {
+	return []keys.Field[fleetDraft]{
+		keys.Or("mode", defaultMode, "`observe`: watch and record what would be done, but do nothing.",
+			keys.Choice(nil, fleet.ModeAct, fleet.ModeObserve),
+			func(f *fleetDraft) *keys.At[fleet.Mode] { return &f.mode }),
+		keys.Or("grace", defaultGrace, "How long a machine that was just started may fail its checks.",
+			keys.Duration(time.Second, 24*time.Hour),
+			func(f *fleetDraft) *keys.At[time.Duration] { return &f.grace }),
+		keys.Or("build_within", defaultBuildWithin, "How long a new instance may take to become healthy; "+
+			"afterwards it is removed and built again. As with verify_within, not less than what the checks need "+
+			"to say so.",
+			keys.Duration(time.Second, 24*time.Hour),
+			func(f *fleetDraft) *keys.At[time.Duration] { return &f.buildWithin }),
+		keys.Or("blind_after", defaultBlindAfter, "How long nothing may be known of a machine before a person is "+
+			"paged. Blindness never repairs.", keys.Duration(time.Second, 24*time.Hour),
+			func(f *fleetDraft) *keys.At[time.Duration] { return &f.blindAfter }),
+		keys.Or("history", defaultHistory, "How long the journal keeps the fleet's events (repairs, orders, "+
+			"pages and so on), as `hale events` prints them. All fleets share 1 GiB of the store, and one takes "+
+			"32 MiB at most: where that does not suffice, the oldest events go earlier.",
+			keys.Duration(24*time.Hour, 3650*24*time.Hour),
+			func(f *fleetDraft) *keys.At[time.Duration] { return &f.history }),
+		keys.May("notify", "Who is told when a person must look at the fleet: names of targets, a mapping with "+
+			"more, or `none`.", fleetNotifyShape(),
+			func(f *fleetDraft) *keys.At[notifyDraft] { return &f.notify }).Said("all targets under notify"),
 	}
 }
 

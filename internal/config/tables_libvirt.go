@@ -5,7 +5,7 @@ import (
 	"hale/internal/provider/libvirt"
 )
 
-// The keys of a provider of type libvirt whose hosts are reached by a network.
+// The keys of a provider of type libvirt with hosts in a network.
 
 // filesDraft names files in PEM form.
 type filesDraft struct{ ca, certificate, key keys.At[string] }

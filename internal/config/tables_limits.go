@@ -58,7 +58,7 @@ func providerLimitsShape() keys.Object[sharedDraft] {
 	}}
 }
 
-// sharedPart bounds the machines in repair in each part of a provider, where somebody says so.
+// sharedPart bounds the machines in repair in each part of a provider, where the file has a limit.
 func sharedPart(key, doc string, of func(*sharedDraft) *keys.At[int]) keys.Field[sharedDraft] {
 	return keys.May(key, doc, keys.Integer(1, maxSize), of).Said("no limit")
 }

@@ -54,24 +54,30 @@ func providerShape() keys.Object[providerDraft] {
 				"network, needs more.", keys.Duration(time.Second, 10*time.Minute),
 				func(p *providerDraft) *keys.At[time.Duration] { return &p.within }).Said(
 				"30s of openstack and vsphere, 10s of others"),
-			keys.Or("boot", defaultBoot, "Simulated only: the time from power on until the checks are answered.",
-				keys.Duration(0, time.Hour), func(p *providerDraft) *keys.At[time.Duration] { return &p.boot }),
 			keys.Part("limits", "How many machines of all fleets may be in repair at once on this "+
 				"provider, and in each domain of it.", providerLimitsShape(),
 				func(p *providerDraft) *keys.At[sharedDraft] { return &p.limits }),
-			keys.Or("latency", defaultLatency, "Simulated only: how long each call takes.",
-				keys.Duration(0, time.Minute),
-				func(p *providerDraft) *keys.At[time.Duration] { return &p.latency }),
-			keys.May("machines", "Simulated only: machines that somebody else made, by their names, to try "+
-				"fleets.FLEET.select.",
-				keys.List[string]{Noun: "one name", Each: keys.Name()},
-				func(p *providerDraft) *keys.At[[]keys.At[string]] { return &p.machines }),
-		}, remoteFields(), execFields()),
+		}, simulatedFields(), remoteFields(), execFields()),
 		Later: map[string]string{ //nolint:gosec // hints, and no passwords
 			"user": "write it into sasl, or into uri with qemu+ssh", "username": "write it into sasl, or into uri " +
 				"with qemu+ssh",
 			"password": "write sasl: {user: …, password: {file: PATH}}",
 		},
+	}
+}
+
+// simulatedFields are the keys of a provider of type simulated.
+func simulatedFields() []keys.Field[providerDraft] {
+	return []keys.Field[providerDraft]{
+		keys.Or("boot", defaultBoot, "Simulated only: the time from power on until the checks are answered.",
+			keys.Duration(0, time.Hour), func(p *providerDraft) *keys.At[time.Duration] { return &p.boot }),
+		keys.Or("latency", defaultLatency, "Simulated only: how long each call takes.",
+			keys.Duration(0, time.Minute),
+			func(p *providerDraft) *keys.At[time.Duration] { return &p.latency }),
+		keys.May("machines", "Simulated only: machines that somebody else made, by their names, to try "+
+			"fleets.FLEET.select.",
+			keys.List[string]{Noun: "one name", Each: keys.Name()},
+			func(p *providerDraft) *keys.At[[]keys.At[string]] { return &p.machines }),
 	}
 }
 

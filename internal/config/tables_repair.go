@@ -21,9 +21,9 @@ func repairShape() keys.Object[repairDraft] {
 			keys.Part("fence", "What must be known of the old instance before a new one may start.",
 				keys.Object[fenceDraft]{
 					Fields: []keys.Field[fenceDraft]{
-						keys.Or("proof", defaultProof, "`confirmed-off`: the provider reports it off, after the order. "+
-							"`confirmed-deleted`: it is gone as well. `access-cut`: where its host does not answer, it "+
-							"is enough that nothing on it can write: a `cut` says so, and it may run on.",
+						keys.Or("proof", defaultProof, "`confirmed-off`: the provider reports it off, after the "+
+							"order. `confirmed-deleted`: it is gone as well. `access-cut`: where its host does not "+
+							"answer, it is enough that nothing on it can write: a `cut` says so, and it may run on.",
 							keys.Choice(map[string]string{
 								string(fleet.ProofWatchdog): "nothing proves from outside that a host honours its " +
 									"watchdog: choose confirmed-off",

@@ -128,7 +128,7 @@ func (o Object[T]) Read(r *Reader, n Node) (T, bool) {
 // unknown reports a key that is not in the table.
 func (o Object[T]) unknown(r *Reader, n Node, p pair) {
 	s := Spot{Place: p.where, path: joinPath(n.path, p.key)}
-	if r.full() { // to look for what was meant takes long, and nobody would read it
+	if r.full() { // looking for the key that was meant takes long, and the hint would not be shown
 		return
 	}
 	if instead, ok := o.Later[p.key]; ok {
@@ -166,7 +166,7 @@ func (o Object[T]) Schema() *Schema {
 	return s
 }
 
-// Mapping is a mapping whose keys are names chosen by the operator.
+// Mapping is a mapping from names that the operator chooses.
 type Mapping[V any] struct {
 	Key  string // what the names stand for, in capitals, as "FLEET"
 	Each Shape[V]

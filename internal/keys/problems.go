@@ -135,7 +135,7 @@ func (a At[V]) Known() bool { return a.How == Given || a.How == Preset }
 // Written reports whether something was written, usable or not.
 func (a At[V]) Written() bool { return a.How == Given || a.How == Broken }
 
-// Named is one entry of a mapping whose keys are names.
+// Named is one entry of a Mapping.
 type Named[V any] struct {
 	Spot  // of the name
 	Name  string

@@ -139,7 +139,7 @@ func ParseInteger(text string) (int, *Flaw) {
 	return n, nil
 }
 
-// InRange judges a value against its bounds, both of which are allowed.
+// InRange judges a value against its bounds. Both bounds are allowed.
 func InRange[V int | uint64 | time.Duration](v, low, high V, format func(V) string) *Flaw {
 	if v < low || v > high {
 		return Flawf("choose "+format(low)+" to "+format(high), "%s is out of range", format(v))

@@ -9,8 +9,8 @@ import (
 // mostWitnesses is how many other machines vouch for a listing.
 const mostWitnesses = 8
 
-// Witnesses returns instances of other machines, spread over the fleet, that were last seen in existence: a listing that does not
-// show them either is not to be believed about what it does not show.
+// Witnesses returns instances of other machines, spread over the fleet, that were last seen in existence: a listing
+// that does not show them either is not to be believed about what it does not show.
 func (p *Picture) Witnesses(index int) []fleet.InstanceID {
 	var out []fleet.InstanceID
 	n := len(p.views)
@@ -27,8 +27,9 @@ func (p *Picture) Witnesses(index int) []fleet.InstanceID {
 	return out
 }
 
-// Credible reports whether a complete listing in which shows finds so few or many of the witnesses can be believed about what
-// it does not show: an empty answer from a proxy, or from another project, is complete and without error, too.
+// Credible reports whether a complete listing in which shows finds so few or many of the witnesses can be believed
+// about what it does not show: an empty answer from a proxy, or from another project, is complete and without error,
+// too.
 func Credible(witnesses []fleet.InstanceID, shows func(fleet.InstanceID) bool) bool {
 	n := 0
 	for _, id := range witnesses {

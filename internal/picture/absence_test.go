@@ -40,12 +40,14 @@ func TestWitnessesAreSpreadOverTheFleet(t *testing.T) {
 	var list []fleet.Instance
 	for n := 1; n <= size; n++ {
 		id := fleet.InstanceID("i" + strconv.Itoa(n))
-		beliefs = append(beliefs, fleet.Machine{Name: spec().Name.Machine(n), Current: fleet.Incarnation{ID: id, Host: "h1"}})
+		beliefs = append(beliefs, fleet.Machine{Name: spec().Name.Machine(n),
+			Current: fleet.Incarnation{ID: id, Host: "h1"}})
 		list = append(list, fleet.Instance{ID: id, Host: "h1", Power: fleet.PowerRunning})
 	}
 	sp := spec()
 	sp.Size = size
-	p := picture.New(picture.Options{Spec: sp, Beliefs: beliefs, FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
+	p := picture.New(picture.Options{Spec: sp, Beliefs: beliefs, FreshID: func() fleet.InstanceID { return "fresh" }},
+		noon(0))
 	c := picture.NewCatalogue()
 	c.Replace([]fleet.Host{{Name: "h1", Up: true}}, list, at(time.Second))
 	p.SetProvider(fleet.ProviderState{Standing: fleet.ProviderUp})

@@ -6,8 +6,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// Aim is where one machine is probed. Whenever its instance, its address or the machine's epoch changes, its checks begin anew under a
-// new probe epoch, and what was heard before is forgotten. Epoch 0: not probed at all.
+// Aim is where one machine is probed. Whenever its instance, its address or the machine's epoch changes, its checks
+// begin anew under a new probe epoch, and what was heard before is forgotten. Epoch 0: not probed at all.
 type Aim struct {
 	Instance fleet.InstanceID
 	Host     fleet.HostName // where the instance is; empty, too, where no check needs to know
@@ -98,7 +98,8 @@ func (p *Picture) reaim() {
 	}
 }
 
-// needs are what the fleet's checks must be told beside an address. What none of them is told is none of their business when it changes.
+// needs are what the fleet's checks must be told beside an address. What none of them is told is none of their
+// business when it changes.
 type needs struct{ host, metadata bool }
 
 func needsOf(checks []fleet.Check) needs {

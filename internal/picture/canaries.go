@@ -7,8 +7,9 @@ import (
 	"hale/internal/fleet"
 )
 
-// Canaries are addresses beside the machines that answer as long as hale's own network works. They turn what each of them says
-// into how the vantage stands: one that answers is enough for it to be well, and only all of them being down isolates it.
+// Canaries are addresses beside the machines that answer as long as hale's own network works. They turn what each of
+// them says into how the vantage stands: one that answers is enough for it to be well, and only all of them being
+// down isolates it.
 type Canaries struct {
 	each    []canary
 	vantage fleet.Vantage

@@ -11,7 +11,8 @@ import (
 
 func TestOneCanaryThatAnswersIsEnough(t *testing.T) {
 	t.Parallel()
-	const up, down, failing, unknown = fleet.StandingUp, fleet.StandingDown, fleet.StandingFailing, fleet.StandingUnknown
+	const up, down, failing, unknown = fleet.StandingUp, fleet.StandingDown, fleet.StandingFailing,
+		fleet.StandingUnknown
 	for reason, c := range map[string]struct {
 		standings []fleet.Standing
 		want      fleet.VantageStanding
@@ -32,7 +33,8 @@ func TestOneCanaryThatAnswersIsEnough(t *testing.T) {
 		for i, s := range c.standings {
 			all.Hear(addresses[i], s, fleet.ResultTimeout, now)
 		}
-		if got := all.Vantage(); got.Standing != c.want || (got.Detail != "") != (c.want == fleet.VantageIsolated || c.want == fleet.VantageUnknown) {
+		if got := all.Vantage(); got.Standing != c.want || (got.Detail != "") != (c.want == fleet.VantageIsolated ||
+			c.want == fleet.VantageUnknown) {
 			t.Errorf("%s: %+v, want %q", reason, got, c.want)
 		}
 	}
@@ -49,12 +51,14 @@ func TestTheVantageStandsSinceItChanged(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	c.Hear(a, fleet.StandingDown, fleet.ResultTimeout, at(4))
-	if v := c.Vantage(); v != (fleet.Vantage{Standing: fleet.VantageIsolated, Since: at(4).Mono, Detail: "10.0.0.1: timeout"}) {
+	if v := c.Vantage(); v != (fleet.Vantage{Standing: fleet.VantageIsolated, Since: at(4).Mono,
+		Detail: "10.0.0.1: timeout"}) {
 		t.Errorf("%+v", v)
 	}
 	c.Hear(netip.MustParseAddr("10.9.9.9"), fleet.StandingUp, fleet.ResultOK, at(5)) // a stranger
 	c.Forget(fleet.ResultLate, at(6))
-	if v := c.Vantage(); v != (fleet.Vantage{Standing: fleet.VantageUnknown, Since: at(6).Mono, Detail: "10.0.0.1: late"}) {
+	if v := c.Vantage(); v != (fleet.Vantage{Standing: fleet.VantageUnknown, Since: at(6).Mono,
+		Detail: "10.0.0.1: late"}) {
 		t.Errorf("%+v", v)
 	}
 }

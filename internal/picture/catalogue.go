@@ -7,8 +7,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// Catalogue is a provider's last complete listing, indexed. It can be brought up to date instead of being made anew, and pictures of
-// several fleets may see the same one.
+// Catalogue is a provider's last complete listing, indexed. It can be brought up to date instead of being made anew,
+// and pictures of several fleets may see the same one.
 type Catalogue struct {
 	hosts  []fleet.Host
 	up     map[fleet.HostName]bool
@@ -16,12 +16,13 @@ type Catalogue struct {
 	byID   map[fleet.InstanceID]fleet.Instance
 	// mentions are all of an id that several hosts show, each of which speaks for itself.
 	mentions    map[fleet.InstanceID][]fleet.Instance
-	independent map[fleet.HostName]bool   // the hosts that do
-	fresh       map[fleet.InstanceID]bool // what the update under way has told of already; only where there are such hosts
-	marked      map[bearer][]fleet.InstanceID
-	claims      map[netip.Addr][]fleet.InstanceID // the running instances that have the address
-	shared      map[netip.Addr]bool               // the addresses that several have
-	asked       fleet.Instant
+	independent map[fleet.HostName]bool // the hosts that do
+	// what the update under way has told of already; only where there are such hosts
+	fresh  map[fleet.InstanceID]bool
+	marked map[bearer][]fleet.InstanceID
+	claims map[netip.Addr][]fleet.InstanceID // the running instances that have the address
+	shared map[netip.Addr]bool               // the addresses that several have
+	asked  fleet.Instant
 }
 
 // bearer is whom a mark names.
@@ -43,16 +44,18 @@ func claimOf(i fleet.Instance) netip.Addr {
 // NewCatalogue returns one that lists nothing: fill it before a picture sees it.
 func NewCatalogue() *Catalogue {
 	return &Catalogue{
-		up: make(map[fleet.HostName]bool), access: make(map[fleet.HostName]fleet.Access), byID: make(map[fleet.InstanceID]fleet.Instance),
+		up: make(map[fleet.HostName]bool), access: make(map[fleet.HostName]fleet.Access),
+		byID:   make(map[fleet.InstanceID]fleet.Instance),
 		marked: make(map[bearer][]fleet.InstanceID), claims: make(map[netip.Addr][]fleet.InstanceID),
 		mentions: make(map[fleet.InstanceID][]fleet.Instance), independent: make(map[fleet.HostName]bool),
 		fresh: make(map[fleet.InstanceID]bool), shared: make(map[netip.Addr]bool),
 	}
 }
 
-// Replace takes a whole listing in: all hosts, sorted by name, and every instance on those that are up. The question was put at asked.
-// Of an instance that independent hosts list, each for itself, all mentions count (fleet.Join); of one that a control plane lists twice, as
-// in the middle of a migration, the last one does. The catalogue keeps hosts, which must not change any more.
+// Replace takes a whole listing in: all hosts, sorted by name, and every instance on those that are up. The question
+// was put at asked. Of an instance that independent hosts list, each for itself, all mentions count (fleet.Join); of
+// one that a control plane lists twice, as in the middle of a migration, the last one does. The catalogue keeps
+// hosts, which must not change any more.
 func (c *Catalogue) Replace(hosts []fleet.Host, instances []fleet.Instance, asked fleet.Instant) {
 	clear(c.byID)
 	clear(c.mentions)
@@ -62,9 +65,10 @@ func (c *Catalogue) Replace(hosts []fleet.Host, instances []fleet.Instance, aske
 	c.Update(hosts, instances, nil, asked)
 }
 
-// Update makes the catalogue equal to what Replace with a whole listing would, at the cost of what changed: instances that are new or
-// not as they were, each with all mentions of its id, and those that no host lists any more.
-func (c *Catalogue) Update(hosts []fleet.Host, changed []fleet.Instance, removed []fleet.InstanceID, asked fleet.Instant) {
+// Update makes the catalogue equal to what Replace with a whole listing would, at the cost of what changed: instances
+// that are new or not as they were, each with all mentions of its id, and those that no host lists any more.
+func (c *Catalogue) Update(hosts []fleet.Host, changed []fleet.Instance, removed []fleet.InstanceID,
+	asked fleet.Instant) {
 	c.standing(hosts)
 	c.asked = asked
 	for _, id := range removed {
@@ -111,8 +115,8 @@ func (c *Catalogue) joined(i fleet.Instance) fleet.Instance {
 	return fleet.Join(all)
 }
 
-// listed returns the instance, if the listing has it: on a host that answered. Where a listing is kept up to date, what lies on a host that fell
-// silent is still in it.
+// listed returns the instance, if the listing has it: on a host that answered. Where a listing is kept up to date,
+// what lies on a host that fell silent is still in it.
 func (c *Catalogue) listed(id fleet.InstanceID) (fleet.Instance, bool) {
 	i, known := c.byID[id]
 	up, named := c.up[i.Host]
@@ -128,7 +132,8 @@ func (c *Catalogue) lists(id fleet.InstanceID) bool {
 // Bearer returns the machine that the mark of a listed instance names; empty: it is not listed, or bears none.
 func (c *Catalogue) Bearer(id fleet.InstanceID) fleet.MachineName { return c.byID[id].Mark.Machine }
 
-// standing takes in which hosts are up. It compares with what was, since hosts seldom change; an owner may even tell of the same slice.
+// standing takes in which hosts are up. It compares with what was, since hosts seldom change; an owner may even tell
+// of the same slice.
 func (c *Catalogue) standing(hosts []fleet.Host) {
 	if len(hosts) > 0 && len(hosts) == len(c.hosts) && &hosts[0] == &c.hosts[0] {
 		return

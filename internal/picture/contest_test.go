@@ -15,10 +15,12 @@ func (a *album) independent() {
 	}
 }
 
-// L1: an id that two hosts show is one instance, on the host where it runs, whichever of the two is listed last; and both are named.
+// L1: an id that two hosts show is one instance, on the host where it runs, whichever of the two is listed last; and
+// both are named.
 func TestAnIdThatTwoHostsShowRunsWhereItRuns(t *testing.T) {
 	t.Parallel()
-	for name, last := range map[string]bool{"the leftover is listed last": true, "the leftover is listed first": false} {
+	for name, last := range map[string]bool{"the leftover is listed last": true,
+		"the leftover is listed first": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := shown(t)
@@ -58,7 +60,8 @@ func TestAControlPlaneListsAnIdWhereItMentionsItLast(t *testing.T) {
 	}
 }
 
-// A second listing of the same is news as long as a person was not told: the first may have been asked in the middle of a migration.
+// A second listing of the same is news as long as a person was not told: the first may have been asked in the middle
+// of a migration.
 func TestASecondListingOfTwoHostsIsNews(t *testing.T) {
 	t.Parallel()
 	a := shown(t)
@@ -97,7 +100,8 @@ func TestWhenAnInstanceRanAndAHostAnswered(t *testing.T) {
 	}
 }
 
-// A listing that was asked for after hale's last act makes the word on any instance count, also one that says nothing new.
+// A listing that was asked for after hale's last act makes the word on any instance count, also one that says nothing
+// new.
 func TestAWordCountsOnceItIsYoungerThanTheLastAct(t *testing.T) {
 	t.Parallel()
 	a := shown(t)

@@ -43,8 +43,8 @@ func (p *Picture) Hear(e Edge) {
 	}
 }
 
-// Deafen says that the probes are not to be believed, as when their watermark is stale: what the checks said counts no more, and what
-// they say counts not until Listen.
+// Deafen says that the probes are not to be believed, as when their watermark is stale: what the checks said counts
+// no more, and what they say counts not until Listen.
 func (p *Picture) Deafen(why fleet.ResultReason) {
 	p.deaf, p.dirty = true, true
 	p.forgetChecks(why)
@@ -53,7 +53,8 @@ func (p *Picture) Deafen(why fleet.ResultReason) {
 // Deaf reports whether the probes are not to be believed.
 func (p *Picture) Deaf() bool { return p.deaf }
 
-// Listen ends the deafness. Everything is judged afresh (L9): tell every check's standing again, since edges were lost meanwhile.
+// Listen ends the deafness. Everything is judged afresh (L9): tell every check's standing again, since edges were
+// lost meanwhile.
 func (p *Picture) Listen(now fleet.Now) {
 	p.deaf, p.dirty = false, true
 	p.steadyAt = now.Mono.Add(guard.SettleTime(p.spec))

@@ -22,8 +22,8 @@ func (p *Picture) size() int {
 	return n
 }
 
-// offer shows each instance that the fleet selects, and does not have, to a place without one; where there is none, it makes room. What
-// two fleets select is shown to nobody. What becomes of an offer is for the next decision.
+// offer shows each instance that the fleet selects, and does not have, to a place without one; where there is none,
+// it makes room. What two fleets select is shown to nobody. What becomes of an offer is for the next decision.
 func (p *Picture) offer(c *Catalogue) {
 	a := &p.spec.Adopt
 	if !a.Selects() {
@@ -38,7 +38,8 @@ func (p *Picture) offer(c *Catalogue) {
 			continue
 		}
 		if rival := a.Contested(&i); rival != "" {
-			contested[id] = fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonContested, Alias: i.Name, Instance: id, Host: i.Host,
+			contested[id] = fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonContested, Alias: i.Name,
+				Instance: id, Host: i.Host,
 				Detail: string(rival)}
 			continue
 		}
@@ -73,15 +74,16 @@ func (p *Picture) places() places {
 		switch {
 		case m.Vacant():
 			out.vacant = append(out.vacant, i)
-		case m.Current.Adopted && m.Repair == nil && p.views[i].Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
+		case m.Current.Adopted && m.Repair == nil &&
+			p.views[i].Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
 			out.gone[m.Alias] = i
 		}
 	}
 	return out
 }
 
-// placeFor returns where the instance is offered: to the machine that had its name and whose instance is gone, else to the first place
-// without one, else to a new one.
+// placeFor returns where the instance is offered: to the machine that had its name and whose instance is gone, else
+// to the first place without one, else to a new one.
 func (p *Picture) placeFor(i fleet.Instance, free *places) (index int, ok bool) {
 	if at, was := free.gone[i.Name]; was {
 		delete(free.gone, i.Name)
@@ -140,7 +142,8 @@ func (p *Picture) contest(now map[fleet.InstanceID]fleet.Record) {
 	}
 }
 
-// News returns what is to be recorded about the fleet since it was asked last. At, Fleet and Provider are left to the caller.
+// News returns what is to be recorded about the fleet since it was asked last. At, Fleet and Provider are left to the
+// caller.
 func (p *Picture) News() []fleet.Record {
 	news := p.news
 	p.news = nil

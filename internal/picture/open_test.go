@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is told and decided, in whatever order, a snapshot names the machines that are open, and no other; and it says so when one
-// lies elsewhere.
+// Whatever is told and decided, in whatever order, a snapshot names the machines that are open, and no other; and it
+// says so when one lies elsewhere.
 func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -23,7 +23,8 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 			m.Name, m.Current.ID = fleet.Name("web").Machine(len(beliefs)+1), ""
 			beliefs = append(beliefs, m)
 		}
-		p := picture.New(picture.Options{Spec: spec(), Beliefs: beliefs, FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
+		p := picture.New(picture.Options{Spec: spec(), Beliefs: beliefs,
+			FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
 		now := time.Second
 		index := rapid.SampledFrom([]int{0, 1, 2, 63, 64, 69})
 		standing := rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown})
@@ -59,14 +60,16 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 			"another belief": func(t *rapid.T) {
 				i := index.Draw(t, "index")
 				m := p.View(i).Machine.Clone()
-				m.Health.Verdict = rapid.SampledFrom([]fleet.Verdict{fleet.VerdictHealthy, fleet.VerdictSuspect}).Draw(t, "verdict")
+				m.Health.Verdict = rapid.SampledFrom([]fleet.Verdict{fleet.VerdictHealthy,
+					fleet.VerdictSuspect}).Draw(t, "verdict")
 				m.Incident, m.Repair, m.Waiting, m.Strays = nil, nil, "", nil
 				m.Current.Host = rapid.SampledFrom([]fleet.HostName{"h1", "h2"}).Draw(t, "host")
 				p.Adopt(decide.Machine{Index: i, Belief: m})
 			},
 			"an edge": func(t *rapid.T) {
 				i := index.Draw(t, "index")
-				p.Hear(picture.Edge{Machine: p.View(i).Machine.Name, Check: "page", Epoch: p.Aim(i).Epoch, Standing: standing.Draw(t, "standing")})
+				p.Hear(picture.Edge{Machine: p.View(i).Machine.Name, Check: "page", Epoch: p.Aim(i).Epoch,
+					Standing: standing.Draw(t, "standing")})
 			},
 			"a listing": func(t *rapid.T) {
 				c := picture.NewCatalogue()
@@ -77,10 +80,14 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 				k := rapid.IntRange(0, 2).Draw(t, "index")
 				p.Sight(k, fleet.Sighting{Instance: list[k], Asked: at(now)})
 			},
-			"a look":     func(t *rapid.T) { p.TellLook(index.Draw(t, "index"), fleet.Look{ID: "look"}) },
-			"an outcome": func(t *rapid.T) { p.TellOutcome(index.Draw(t, "index"), fleet.Outcome{Kind: fleet.OutcomeDone}) },
+			"a look": func(t *rapid.T) { p.TellLook(index.Draw(t, "index"), fleet.Look{ID: "look"}) },
+			"an outcome": func(t *rapid.T) {
+				p.TellOutcome(index.Draw(t, "index"),
+					fleet.Outcome{Kind: fleet.OutcomeDone})
+			},
 			"the provider": func(t *rapid.T) {
-				p.SetProvider(fleet.ProviderState{Standing: rapid.SampledFrom([]fleet.ProviderStanding{fleet.ProviderUp, fleet.ProviderDown}).Draw(t, "provider")})
+				p.SetProvider(fleet.ProviderState{Standing: rapid.SampledFrom([]fleet.ProviderStanding{fleet.ProviderUp,
+					fleet.ProviderDown}).Draw(t, "provider")})
 			},
 			"deafness":     func(*rapid.T) { p.Deafen(fleet.ResultLate); p.Listen(noon(now)) },
 			"a clock step": func(*rapid.T) { p.ClockSet(noon(now)) },

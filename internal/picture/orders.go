@@ -20,7 +20,8 @@ func (p *Picture) TellOrder(o fleet.Order) {
 	p.dirty = true
 }
 
-// offered returns the orders that may be taken up now: one to believe the world waits until the provider was asked what that is like.
+// offered returns the orders that may be taken up now: one to believe the world waits until the provider was asked
+// what that is like.
 func (p *Picture) offered() []fleet.Order {
 	if p.provider.Standing != fleet.ProviderUnknown || !slices.ContainsFunc(p.orders, believes) {
 		return p.orders

@@ -1,11 +1,12 @@
-// Package picture is what the owner of one fleet knows: its beliefs joined with what was heard from the checks and seen at the
-// provider. It turns evidence into the views of a snapshot, takes decisions in, and says where each machine is probed and
-// whose absence is in doubt.
+// Package picture is what the owner of one fleet knows: its beliefs joined with what was heard from the checks and
+// seen at the provider. It turns evidence into the views of a snapshot, takes decisions in, and says where each
+// machine is probed and whose absence is in doubt.
 //
 // It promises that evidence about another time, instance or address than the believed one never reaches a view, that
 // silence (a host that cannot be asked, a watermark that is stale) becomes unknown and never a failure (L4), and that
-// the cost of each piece of evidence is that of the machines it is about. It does no I/O, reads no clock, starts no goroutine
-// and draws no random number: now and fresh ids are arguments. It does not decide and does not store. It is not safe for concurrent use.
+// the cost of each piece of evidence is that of the machines it is about. It does no I/O, reads no clock, starts no
+// goroutine and draws no random number: now and fresh ids are arguments. It does not decide and does not store. It is
+// not safe for concurrent use.
 package picture
 
 import (
@@ -22,8 +23,8 @@ import (
 type Options struct {
 	Spec         fleet.Spec
 	Installation fleet.Installation
-	// Beliefs are the machines as stored, sorted by ordinal. New makes them good for this owner (fleet.Machine.Restart) and adds
-	// what is missing up to Spec.Size.
+	// Beliefs are the machines as stored, sorted by ordinal. New makes them good for this owner
+	// (fleet.Machine.Restart) and adds what is missing up to Spec.Size.
 	Beliefs []fleet.Machine
 	// Brake is the brake as stored; since when it was calm is forgotten.
 	Brake fleet.Brake
@@ -35,8 +36,8 @@ type Options struct {
 	Cannot []fleet.Op
 	// FreshID returns an id that was never used.
 	FreshID func() fleet.InstanceID
-	// Aimed is told whenever a machine's aim changes, also when it is not probed any more (epoch 0). It may read the picture and must
-	// not change it. May be nil.
+	// Aimed is told whenever a machine's aim changes, also when it is not probed any more (epoch 0). It may read the
+	// picture and must not change it. May be nil.
 	Aimed func(index int, a Aim)
 }
 
@@ -112,7 +113,8 @@ func New(o Options, now fleet.Now) *Picture {
 		spec.Size = 0 // nothing is built: what it has, the beliefs say
 	}
 	p := &Picture{
-		wanted: &o.Spec, spec: spec, installation: o.Installation, cannot: o.Cannot, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
+		wanted: &o.Spec, spec: spec, installation: o.Installation, cannot: o.Cannot, freshID: o.FreshID, aimed: o.Aimed,
+		epoch: o.Epoch,
 		brake: o.Brake, whole: o.Whole.Restart(now),
 		byName:   make(map[fleet.MachineName]int),
 		provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
@@ -154,7 +156,8 @@ func New(o Options, now fleet.Now) *Picture {
 
 // unbuilt is what is believed of a machine that never was.
 func unbuilt(spec *fleet.Spec, ordinal int, now fleet.Now) fleet.Machine {
-	return fleet.Machine{Name: spec.Name.Machine(ordinal), Health: fleet.Health{Verdict: fleet.VerdictUnknown, SinceMono: now.Mono}}
+	return fleet.Machine{Name: spec.Name.Machine(ordinal), Health: fleet.Health{Verdict: fleet.VerdictUnknown,
+		SinceMono: now.Mono}}
 }
 
 func (p *Picture) add(m fleet.Machine) {
@@ -186,7 +189,8 @@ func (p *Picture) Index(m fleet.MachineName) (int, bool) {
 // Dirty reports whether there is something to decide.
 func (p *Picture) Dirty() bool { return p.dirty }
 
-// Snapshot returns what a decision now rests on. It shares the views with the picture: decide before anything else is told.
+// Snapshot returns what a decision now rests on. It shares the views with the picture: decide before anything else is
+// told.
 func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	p.mute(now)
 	orders := p.offered()
@@ -200,7 +204,8 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 	}
 }
 
-// mute asks for a decision about the machines with a check that is down when other checks are heeded than at the last snapshot.
+// mute asks for a decision about the machines with a check that is down when other checks are heeded than at the last
+// snapshot.
 func (p *Picture) mute(now fleet.Now) {
 	muted, _ := health.Muted(p.spec.Checks, now.Wall)
 	if muted == p.muted {
@@ -208,14 +213,15 @@ func (p *Picture) mute(now fleet.Now) {
 	}
 	p.muted = muted
 	for i := range p.views {
-		if slices.ContainsFunc(p.views[i].Checks, func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown }) {
+		if slices.ContainsFunc(p.views[i].Checks,
+			func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown }) {
 			p.due(i)
 		}
 	}
 }
 
-// Settled says that the decision on the last snapshot was adopted whole: there is nothing to decide until more is told, unless
-// there were more orders than one decision takes up.
+// Settled says that the decision on the last snapshot was adopted whole: there is nothing to decide until more is
+// told, unless there were more orders than one decision takes up.
 func (p *Picture) Settled() { p.dirty = len(p.offered()) > 0 }
 
 // Adopt takes in what was decided for one machine. Call it once the belief is stored.
@@ -240,8 +246,8 @@ func (p *Picture) Adopt(m decide.Machine) {
 // AdoptBrake takes in what was decided about the brake. Call it once the brake is stored.
 func (p *Picture) AdoptBrake(b fleet.Brake) { p.brake = b }
 
-// AdoptWhole takes in what else was decided about the fleet as a whole. Call it once it is stored. Where the ledger has more machines
-// than before, the picture has them from now on: see Len.
+// AdoptWhole takes in what else was decided about the fleet as a whole. Call it once it is stored. Where the ledger
+// has more machines than before, the picture has them from now on: see Len.
 func (p *Picture) AdoptWhole(w fleet.Whole, now fleet.Now) {
 	booked := w.Ledger != p.whole.Ledger || !slices.EqualFunc(w.LetGo, p.whole.LetGo, fleet.LetGo.Equal)
 	proven := !w.Book.SameProofs(p.whole.Book)

@@ -35,13 +35,16 @@ func address(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(n
 // webs returns the beliefs in three machines that were built, and what the provider says of them.
 func webs() (beliefs []fleet.Machine, hosts []fleet.Host, list []fleet.Instance) {
 	for n := 1; n <= 3; n++ {
-		name, id, host := fleet.Name("web").Machine(n), fleet.InstanceID(fmt.Sprintf("id-%d", n)), fleet.HostName(rune('a'+n-1))
+		name, id, host := fleet.Name("web").Machine(n), fleet.InstanceID(fmt.Sprintf("id-%d", n)),
+			fleet.HostName(rune('a'+n-1))
 		beliefs = append(beliefs, fleet.Machine{
-			Name: name, Generation: 1, Epoch: 1, Current: fleet.Incarnation{ID: id, Generation: 1, Host: host, Certified: true}, Address: address(n),
+			Name: name, Generation: 1, Epoch: 1, Current: fleet.Incarnation{ID: id, Generation: 1, Host: host,
+				Certified: true}, Address: address(n),
 		})
 		hosts = append(hosts, fleet.Host{Name: host, Up: true})
 		list = append(list, fleet.Instance{
-			ID: id, Host: host, Power: fleet.PowerRunning, Address: address(n), Mark: fleet.Mark{Fleet: "web", Machine: name, Generation: 1},
+			ID: id, Host: host, Power: fleet.PowerRunning, Address: address(n),
+			Mark: fleet.Mark{Fleet: "web", Machine: name, Generation: 1},
 		})
 	}
 	return beliefs, hosts, list
@@ -100,7 +103,8 @@ func (a *album) settle() {
 // edge says that a check of web-2 went down.
 func (a *album) edge() picture.Edge {
 	return picture.Edge{
-		Machine: "web-2", Check: "page", Epoch: a.Aim(1).Epoch, Standing: fleet.StandingDown, Result: fleet.ResultRefused, Since: at(5 * time.Second),
+		Machine: "web-2", Check: "page", Epoch: a.Aim(1).Epoch, Standing: fleet.StandingDown,
+		Result: fleet.ResultRefused, Since: at(5 * time.Second),
 	}
 }
 
@@ -224,7 +228,8 @@ func TestAnEdgeOfAnotherAimIsIgnored(t *testing.T) {
 	for name, spoil := range map[string]func(*picture.Edge){
 		"an older epoch": func(e *picture.Edge) { e.Epoch-- }, "a later epoch": func(e *picture.Edge) { e.Epoch++ },
 		"no epoch":         func(e *picture.Edge) { e.Epoch = 0 },
-		"a machine beyond": func(e *picture.Edge) { e.Machine = "web-9" }, "a check of old": func(e *picture.Edge) { e.Check = "gone" },
+		"a machine beyond": func(e *picture.Edge) { e.Machine = "web-9" },
+		"a check of old":   func(e *picture.Edge) { e.Check = "gone" },
 	} {
 		e := a.edge()
 		spoil(&e)
@@ -297,7 +302,8 @@ func TestWhatWasToldIsDecidedOnce(t *testing.T) {
 	gone := fleet.Sighting{Instance: fleet.Instance{ID: "id-2", Power: fleet.PowerGone}, Asked: at(4 * time.Second)}
 	a.TellLook(1, fleet.Look{ID: "l1", Seen: gone})
 	s := a.Snapshot(noon(5 * time.Second))
-	if o, l := s.Machines[0].Outcome, s.Machines[1].Look; o == nil || o.Intent != "c1" || l == nil || l.ID != "l1" || !a.Dirty() {
+	if o, l := s.Machines[0].Outcome, s.Machines[1].Look; o == nil || o.Intent != "c1" || l == nil || l.ID != "l1" ||
+		!a.Dirty() {
 		t.Errorf("outcome %v, look %v, dirty %v", o, l, a.Dirty())
 	}
 	if s.Machines[1].Sighting("id-2") != gone {
@@ -315,7 +321,8 @@ func TestWhatHoldsActsBackIsInTheSnapshot(t *testing.T) {
 	a.SetActing(fleet.ReasonStoreFull)
 	a.AdoptBrake(fleet.Brake{Engaged: true})
 	s := a.Snapshot(noon(0))
-	if s.Acting != fleet.ReasonStoreFull || !s.Brake.Engaged || s.Provider.Standing != fleet.ProviderUp || len(s.Hosts) != 3 || s.Installation != "here" {
+	if s.Acting != fleet.ReasonStoreFull || !s.Brake.Engaged || s.Provider.Standing != fleet.ProviderUp ||
+		len(s.Hosts) != 3 || s.Installation != "here" {
 		t.Errorf("%+v", s)
 	}
 	if a.Acting() != s.Acting || a.Provider() != s.Provider || len(a.Hosts()) != 3 {
@@ -335,7 +342,8 @@ func TestCopiesShareNothing(t *testing.T) {
 	}
 }
 
-// TestAProgramIsToldWhereItsMachineIs: a move, or other metadata, are followed as they are listed where a check's program is told them.
+// TestAProgramIsToldWhereItsMachineIs: a move, or other metadata, are followed as they are listed where a check's
+// program is told them.
 func TestAProgramIsToldWhereItsMachineIs(t *testing.T) {
 	t.Parallel()
 	for argument, want := range map[string]picture.Aim{
@@ -350,13 +358,15 @@ func TestAProgramIsToldWhereItsMachineIs(t *testing.T) {
 		a.list[1].Host, a.list[1].Metadata = "elsewhere", "role=db\n"
 		a.see(2 * time.Second)
 		after := a.Aim(1)
-		if after.Host != want.Host || after.Metadata != want.Metadata || (after.Epoch != before.Epoch) != (argument != "{id}") {
+		if after.Host != want.Host || after.Metadata != want.Metadata ||
+			(after.Epoch != before.Epoch) != (argument != "{id}") {
 			t.Errorf("%s: aimed at %+v, and then at %+v", argument, before, after)
 		}
 	}
 }
 
-// TestAnAgentIsAskedOnTheHostWhereTheInstanceIs: a move is followed as it is listed, and by nobody's checks but those that the provider asks.
+// TestAnAgentIsAskedOnTheHostWhereTheInstanceIs: a move is followed as it is listed, and by nobody's checks but those
+// that the provider asks.
 func TestAnAgentIsAskedOnTheHostWhereTheInstanceIs(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[fleet.CheckKind]fleet.HostName{fleet.CheckAgent: "elsewhere", fleet.CheckPing: ""} {

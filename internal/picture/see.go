@@ -8,8 +8,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// Doubt is an instance that the belief names and a complete listing does not have: only a question of its own can confirm its
-// absence.
+// Doubt is an instance that the belief names and a complete listing does not have: only a question of its own can
+// confirm its absence.
 type Doubt struct {
 	Index    int
 	Instance fleet.Incarnation
@@ -30,8 +30,8 @@ func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
 	return was
 }
 
-// providerCalm is how long a provider must have been up before its next failure is told to a person again: one that fails every
-// other call is one incident, not hundreds.
+// providerCalm is how long a provider must have been up before its next failure is told to a person again: one that
+// fails every other call is one incident, not hundreds.
 const providerCalm = 10 * time.Minute
 
 // ProviderRecords returns what is to be recorded when a provider that stood as was stands as now: nothing when its
@@ -80,9 +80,9 @@ func (p *Picture) ProviderPaged() fleet.Record {
 	return fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonDown, Detail: p.provider.Detail}
 }
 
-// See takes in a listing for the machines with the indices; nil means all of them. It returns the instances whose absence must be
-// confirmed; one that is being asked about already is not returned again until Answered. The picture keeps the catalogue, and reads it again
-// when it aims.
+// See takes in a listing for the machines with the indices; nil means all of them. It returns the instances whose
+// absence must be confirmed; one that is being asked about already is not returned again until Answered. The picture
+// keeps the catalogue, and reads it again when it aims.
 func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 	p.welcome(c)
 	p.disabled(c.hosts)
@@ -160,8 +160,8 @@ func (p *Picture) fell(hosts []fleet.Host) {
 	}
 }
 
-// ranUntil notes where the machine's instance was seen running last, when it is not seen running any more. Where the last listing had it as it
-// was, it ran until then.
+// ranUntil notes where the machine's instance was seen running last, when it is not seen running any more. Where the
+// last listing had it as it was, it ran until then.
 func (p *Picture) ranUntil(v *fleet.View, was fleet.Sighting, listed bool) {
 	if was.Instance.Power != fleet.PowerRunning {
 		return
@@ -179,8 +179,8 @@ func runs(seen []fleet.Sighting, id fleet.InstanceID) bool {
 	})
 }
 
-// welcome has every machine judged that left something on a host which answers again, or cut on one that is not: it may run, or write, and a listing that
-// shows it as it was says so, too.
+// welcome has every machine judged that left something on a host which answers again, or cut on one that is not: it
+// may run, or write, and a listing that shows it as it was says so, too.
 func (p *Picture) welcome(c *Catalogue) {
 	back, open := map[fleet.HostName]bool{}, false
 	for _, h := range p.hosts {
@@ -267,11 +267,14 @@ func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 	return doubts
 }
 
-// believable reports whether the provider's word on an instance counts from now on, and did not before: what was asked before the
-// last act, or before the beginning of a term, says nothing, even if it is the same.
+// believable reports whether the provider's word on an instance counts from now on, and did not before: what was
+// asked before the last act, or before the beginning of a term, says nothing, even if it is the same.
 func believable(v *fleet.View, seen []fleet.Sighting) bool {
 	acted := v.Machine.Acted
-	return slices.ContainsFunc(seen, func(s fleet.Sighting) bool { return s.Asked > acted && v.Sighting(s.Instance.ID).Asked <= acted })
+	return slices.ContainsFunc(seen, func(s fleet.Sighting) bool {
+		return s.Asked > acted &&
+			v.Sighting(s.Instance.ID).Asked <= acted
+	})
 }
 
 // stillContested reports whether another listing shows an instance on two hosts, and a person is to be told of that.
@@ -280,14 +283,16 @@ func stillContested(v *fleet.View, seen []fleet.Sighting) bool {
 		slices.ContainsFunc(seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
 }
 
-// AwaitsAddress reports whether the machine waits to be verified and the provider names no address for it yet: then the next listing
-// should come soon.
+// AwaitsAddress reports whether the machine waits to be verified and the provider names no address for it yet: then
+// the next listing should come soon.
 func (p *Picture) AwaitsAddress(i int) bool {
 	m := &p.views[i].Machine
-	return m.Repair != nil && m.Repair.Phase == fleet.PhaseVerify && !p.views[i].Sighting(m.Current.ID).Instance.Address.IsValid()
+	return m.Repair != nil && m.Repair.Phase == fleet.PhaseVerify &&
+		!p.views[i].Sighting(m.Current.ID).Instance.Address.IsValid()
 }
 
-// Sight takes in what the provider said of one instance. Others than those the machine is known to have are none of its business.
+// Sight takes in what the provider said of one instance. Others than those the machine is known to have are none of
+// its business.
 func (p *Picture) Sight(i int, s fleet.Sighting) {
 	v := &p.views[i]
 	p.named = believed(&v.Machine, p.named[:0])
@@ -297,7 +302,8 @@ func (p *Picture) Sight(i int, s fleet.Sighting) {
 	p.dirty = true
 	p.due(i)
 	s.Instance = p.catalogue.joined(s.Instance)
-	if was := v.Sighting(s.Instance.ID); s.Asked > was.Asked && s.Instance.ID == v.Machine.Lies().ID && s.Instance.Power != fleet.PowerRunning {
+	if was := v.Sighting(s.Instance.ID); s.Asked > was.Asked && s.Instance.ID == v.Machine.Lies().ID &&
+		s.Instance.Power != fleet.PowerRunning {
 		p.ranUntil(v, was, p.catalogue != nil && p.catalogue.lists(was.Instance.ID))
 	}
 	for k := range v.Seen {

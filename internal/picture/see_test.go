@@ -39,7 +39,8 @@ func TestAbsenceMustBeConfirmed(t *testing.T) {
 
 	a.settle()
 	a.Answered("id-2")
-	gone := fleet.Sighting{Instance: fleet.Instance{ID: "id-2", Host: "b", Power: fleet.PowerGone}, Asked: at(4 * time.Second)}
+	gone := fleet.Sighting{Instance: fleet.Instance{ID: "id-2", Host: "b", Power: fleet.PowerGone},
+		Asked: at(4 * time.Second)}
 	a.Sight(1, gone)
 	if !a.Dirty() || !a.View(1).Due || a.View(1).Sighting("id-2") != gone {
 		t.Errorf("confirmed, and it is %+v", a.View(1).Sighting("id-2"))
@@ -109,7 +110,8 @@ func TestStrangersWithTheMarkAreSeen(t *testing.T) {
 	other.ID, other.Mark.Fleet = "id-9", "db"
 	a.list = append(a.list, stray, other)
 	a.see(2 * time.Second)
-	if v := a.View(0); len(v.Seen) != 2 || v.Seen[0].Instance.ID != "id-0" || v.Seen[1].Instance.ID != "id-1" || !v.Due {
+	if v := a.View(0); len(v.Seen) != 2 || v.Seen[0].Instance.ID != "id-0" || v.Seen[1].Instance.ID != "id-1" ||
+		!v.Due {
 		t.Errorf("web-1 has %+v", v.Seen)
 	}
 	a.settle()
@@ -191,7 +193,8 @@ func TestAProvidersTurnsAreRecorded(t *testing.T) {
 		"back":                   {fleet.ProviderDown, fleet.ProviderUp, "provider/up "},
 		"lost":                   {fleet.ProviderUp, fleet.ProviderDown, "provider/down "},
 		"never there":            {fleet.ProviderUnknown, fleet.ProviderDown, "provider/down "},
-		"somebody else":          {fleet.ProviderUp, fleet.ProviderDoubtful, "provider/provider-doubtful paged/provider-doubtful "},
+		"somebody else": {fleet.ProviderUp, fleet.ProviderDoubtful,
+			"provider/provider-doubtful paged/provider-doubtful "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -288,7 +291,8 @@ func (w world) listing(t *rapid.T) []fleet.Instance {
 
 // change lets something happen to a few instances and hosts, and says to which.
 func (w *world) change(t *rapid.T) (changed []fleet.Instance, removed []fleet.InstanceID) {
-	for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]fleet.InstanceID{"id-1", "id-2", "id-3", "id-4", "id-5"}), 0, 3, rapid.ID).Draw(t, "whose") {
+	for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]fleet.InstanceID{"id-1", "id-2", "id-3", "id-4",
+		"id-5"}), 0, 3, rapid.ID).Draw(t, "whose") {
 		if rapid.Bool().Draw(t, "goes") {
 			delete(w.has, id)
 			removed = append(removed, id)
@@ -332,7 +336,8 @@ func TestUpdateEqualsReplace(t *testing.T) {
 		w, kept := world{has: map[fleet.InstanceID][]fleet.Instance{}}, picture.NewCatalogue()
 		beliefs, _, _ := webs()
 		fresh := func() *picture.Picture {
-			return picture.New(picture.Options{Spec: spec(), Beliefs: beliefs, FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
+			return picture.New(picture.Options{Spec: spec(), Beliefs: beliefs,
+				FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
 		}
 		byUpdate, byReplace := fresh(), fresh()
 		for n := range rapid.IntRange(1, 8).Draw(t, "steps") {
@@ -368,7 +373,8 @@ func TestReplaceForgetsWhatWas(t *testing.T) {
 	c.Replace(hosts[:2], list[2:], at(2*time.Second))
 	var seen [2]fleet.Snapshot
 	for k, catalogue := range []*picture.Catalogue{used, c} {
-		p := picture.New(picture.Options{Spec: spec(), Beliefs: beliefs, FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
+		p := picture.New(picture.Options{Spec: spec(), Beliefs: beliefs,
+			FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
 		p.See(catalogue, nil)
 		seen[k] = p.Snapshot(noon(0))
 	}
@@ -384,15 +390,18 @@ func BenchmarkEvidence(b *testing.B) {
 	var beliefs []fleet.Machine
 	var list []fleet.Instance
 	for n := 1; n <= size; n++ {
-		m := fleet.Machine{Name: s.Name.Machine(n), Epoch: 1, Generation: 1, Current: fleet.Incarnation{ID: fleet.InstanceID(fmt.Sprintf("id-%d", n)), Host: "a"}}
+		m := fleet.Machine{Name: s.Name.Machine(n), Epoch: 1, Generation: 1,
+			Current: fleet.Incarnation{ID: fleet.InstanceID(fmt.Sprintf("id-%d", n)), Host: "a"}}
 		beliefs = append(beliefs, m)
 		list = append(list, fleet.Instance{
-			ID: m.Current.ID, Host: "a", Power: fleet.PowerRunning, Address: netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}),
+			ID: m.Current.ID, Host: "a", Power: fleet.PowerRunning, Address: netip.AddrFrom4([4]byte{10, 0,
+				byte(n >> 8), byte(n)}),
 			Mark: fleet.Mark{Fleet: s.Name, Machine: m.Name},
 		})
 	}
 	hosts := []fleet.Host{{Name: "a", Up: true}}
-	p := picture.New(picture.Options{Spec: s, Beliefs: beliefs, FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
+	p := picture.New(picture.Options{Spec: s, Beliefs: beliefs, FreshID: func() fleet.InstanceID { return "fresh" }},
+		noon(0))
 	c := picture.NewCatalogue()
 	c.Replace(hosts, list, at(time.Second))
 	p.See(c, nil)
@@ -424,8 +433,8 @@ func BenchmarkEvidence(b *testing.B) {
 	})
 }
 
-// A listing that was asked for before the owner began says nothing yet; the next one does, though it says the same. A fleet without checks has
-// nothing else by which it would be judged after a restart.
+// A listing that was asked for before the owner began says nothing yet; the next one does, though it says the same. A
+// fleet without checks has nothing else by which it would be judged after a restart.
 func TestTheFirstWordThatCountsIsJudged(t *testing.T) {
 	t.Parallel()
 	a := open(t, nil)

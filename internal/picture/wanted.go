@@ -13,9 +13,10 @@ func (p *Picture) Spec() *fleet.Spec { return &p.spec }
 // Wanted returns the spec as the configuration has it.
 func (p *Picture) Wanted() *fleet.Spec { return p.wanted }
 
-// Want takes in an edited spec of the same fleet, without a gap in watching: what is known by checks that are the same stays known;
-// a check that is new or was changed begins with nothing known. What of the edit would destroy something is for the next decision. It
-// returns the names of the checks that are not there any more; Aim stays as it was.
+// Want takes in an edited spec of the same fleet, without a gap in watching: what is known by checks that are the
+// same stays known; a check that is new or was changed begins with nothing known. What of the edit would destroy
+// something is for the next decision. It returns the names of the checks that are not there any more; Aim stays as it
+// was.
 func (p *Picture) Want(spec fleet.Spec, now fleet.Now) (dropped []fleet.CheckName) {
 	was := p.spec.Checks
 	for _, c := range was {

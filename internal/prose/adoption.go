@@ -17,18 +17,22 @@ func Called(name fleet.MachineName, alias string) string {
 func adoption(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonCandidate:
-		return fmt.Sprintf("%s: the fleet selects %s; it is watched, and not touched until it was seen healthy", about(r), instance(r))
+		return fmt.Sprintf("%s: the fleet selects %s; it is watched, and not touched until it was seen healthy",
+			about(r), instance(r))
 	case fleet.ReasonAdopted:
-		return fmt.Sprintf("%s: %s is adopted: it was seen healthy, and hale looks after it from now on", about(r), instance(r))
+		return fmt.Sprintf("%s: %s is adopted: it was seen healthy, and hale looks after it from now on", about(r),
+			instance(r))
 	case fleet.ReasonRenamed:
 		return aside(about(r)+": its provider calls it otherwise now", "before: "+r.Detail)
 	case fleet.ReasonContested:
 		if r.Machine == "" {
-			return fmt.Sprintf("fleet %s: %s is selected by fleet %s, too, so neither adopts it", r.Fleet, r.Alias, r.Detail)
+			return fmt.Sprintf("fleet %s: %s is selected by fleet %s, too, so neither adopts it", r.Fleet, r.Alias,
+				r.Detail)
 		}
 		return fmt.Sprintf("%s: fleet %s selects it, too, so neither adopts it", about(r), r.Detail)
 	case fleet.ReasonElsewhere:
-		return aside(fmt.Sprintf("%s: %s is looked after by another hale, so this one leaves it alone", about(r), instance(r)), r.Detail)
+		return aside(fmt.Sprintf("%s: %s is looked after by another hale, so this one leaves it alone", about(r),
+			instance(r)), r.Detail)
 	case fleet.ReasonClaimOver:
 		return aside(about(r)+": no other hale claims it any more, so this one looks after it", "before: "+r.Detail)
 	case fleet.ReasonNotSelected:

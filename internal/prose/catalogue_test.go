@@ -65,7 +65,8 @@ func TestEveryConstantHasWords(t *testing.T) {
 	for set, values := range constants {
 		known, told := catalogues[set]
 		if _, silent := untold[set]; !told && !silent {
-			t.Errorf("fleet.%s is a closed set without a catalogue: give it one, or say in untold why it needs none", set)
+			t.Errorf("fleet.%s is a closed set without a catalogue: give it one, or say in untold why it needs none",
+				set)
 			continue
 		}
 		for _, v := range values {
@@ -144,10 +145,13 @@ func TestNoSentenceIsBroken(t *testing.T) {
 	t.Parallel()
 	furnished := fleet.Record{
 		Fleet: "web", Machine: "web-2", Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page",
-		Result: fleet.ResultRefused, Incident: "web-2/1", Repair: "web-2/r1", Step: fleet.StepReboot, Op: fleet.OpReboot,
-		Outcome: fleet.OutcomeDone, Proof: fleet.ProofConfirmedOff, Instance: "3f2a1b2c-9e5e", Generation: 2, Host: "h1",
+		Result: fleet.ResultRefused, Incident: "web-2/1", Repair: "web-2/r1", Step: fleet.StepReboot,
+		Op:      fleet.OpReboot,
+		Outcome: fleet.OutcomeDone, Proof: fleet.ProofConfirmedOff, Instance: "3f2a1b2c-9e5e", Generation: 2,
+		Host:     "h1",
 		Provider: "lab", Detail: "detail", Failing: 1, Size: 3, Limit: 2, Took: time.Second, Chance: 1e-9,
-		Scope: fleet.ScopeRack, Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
+		Scope: fleet.ScopeRack, Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1",
+		Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
 		Target: "ops", Event: fleet.NotifyPage, Tries: 3, Snapshot: "r3", Bytes: 3 << 20,
 	}
 	meagre := furnished
@@ -185,8 +189,10 @@ func TestWordsFitIntoSentences(t *testing.T) {
 		}
 	}
 	for _, r := range []fleet.Reason{
-		fleet.ReasonQuarantined, fleet.ReasonNameTaken, fleet.ReasonRefusedBy, fleet.ReasonNoProof, fleet.ReasonAttempts,
-		fleet.ReasonStoreFull, fleet.ReasonProviderDoubtful, fleet.ReasonMarkChanged, fleet.ReasonBrake, fleet.ReasonDeleteFailed,
+		fleet.ReasonQuarantined, fleet.ReasonNameTaken, fleet.ReasonRefusedBy, fleet.ReasonNoProof,
+		fleet.ReasonAttempts,
+		fleet.ReasonStoreFull, fleet.ReasonProviderDoubtful, fleet.ReasonMarkChanged, fleet.ReasonBrake,
+		fleet.ReasonDeleteFailed,
 	} {
 		if Advice(r) == "" {
 			t.Errorf("%s leaves a person without advice", r)

@@ -9,7 +9,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// changes are the differences between two configurations, as in "fleet web: …". Some speak of a check, or of two values.
+// changes are the differences between two configurations, as in "fleet web: …". Some speak of a check, or of two
+// values.
 var changes = map[change.Kind]string{
 	change.FleetAdded:          "it is new",
 	change.FleetRemoved:        "it is not in the configuration any more: it is let go, and nothing is destroyed",
@@ -63,12 +64,15 @@ func wantedChange(r fleet.Record) string {
 	case fleet.ReasonSizeUp:
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
 	case fleet.ReasonConfirmedPlan:
-		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+giver(r)+": plan "+r.Detail, ": plan ")
+		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+giver(
+			r)+": plan "+r.Detail, ": plan ")
 	case fleet.ReasonUpdated:
-		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) are built from it", about(r), r.Size)
+		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) are built from it", about(r),
+			r.Size)
 	case fleet.ReasonWithdrawn:
 		if r.Machine == "" {
-			return about(r) + ": the configuration does not ask for the other template any more, so the update goes no further"
+			return about(r) + ": the configuration does not ask for the other template any more, so the update goes " +
+				"no further"
 		}
 		return because(about(r), Reason(r.Reason))
 	case fleet.ReasonSizeDown:
@@ -85,14 +89,18 @@ func wantedChange(r fleet.Record) string {
 	case fleet.ReasonAlready:
 		return already(r)
 	case fleet.ReasonDisksStay:
-		return strings.TrimSuffix(fmt.Sprintf("%s: its kept disks (%s) stay at the provider, with what is on them, on host %s", about(r), r.Detail, r.Host), ", on host ")
+		return strings.TrimSuffix(
+			fmt.Sprintf("%s: its kept disks (%s) stay at the provider, with what is on them, on host %s", about(r),
+				r.Detail, r.Host), ", on host ")
 	case fleet.ReasonKeptStays:
-		return fmt.Sprintf("%s: its old instance %s stays for the rest of the time for which it is kept, and is removed then", about(r), Instance(fleet.InstanceID(r.Detail)))
+		return fmt.Sprintf("%s: its old instance %s stays for the rest of the time for which it is kept, and is "+
+			"removed then", about(r), Instance(fleet.InstanceID(r.Detail)))
 	case fleet.ReasonAwaitsWord:
 		if r.Order == "" {
 			return because(about(r), aside(Reason(r.Reason), r.Detail))
 		}
-		return aside(fmt.Sprintf("%s: to go from %d to %s would destroy something, so it waits for a person's word", about(r), r.Limit, machines(r.Size)), r.Detail)
+		return aside(fmt.Sprintf("%s: to go from %d to %s would destroy something, so it waits for a person's word",
+			about(r), r.Limit, machines(r.Size)), r.Detail)
 	case fleet.ReasonTakenBack:
 		if r.Order == "" {
 			return because(about(r), aside(Reason(r.Reason), r.Detail))
@@ -115,8 +123,9 @@ func already(r fleet.Record) string {
 	return fmt.Sprintf("%s is to have %s already", about(r), machines(r.Size))
 }
 
-// OrderedSize says who ordered the fleet's size, and what the configuration says: "5 machines, ordered by alice 2 h ago (fewer visitors); the file
-// says 3".
+// OrderedSize says who ordered the fleet's size, and what the configuration says: "5 machines, ordered by alice 2 h
+// ago (fewer visitors); the file says 3".
 func OrderedSize(o *fleet.OrderedSize, asked int, now time.Time) string {
-	return fmt.Sprintf("%s; the file says %d", aside(fmt.Sprintf("%s, ordered by %s %s ago", machines(asked), o.By, Span(now.Sub(o.At))), o.Reason), o.File)
+	return fmt.Sprintf("%s; the file says %d", aside(fmt.Sprintf("%s, ordered by %s %s ago", machines(asked), o.By,
+		Span(now.Sub(o.At))), o.Reason), o.File)
 }

@@ -9,12 +9,14 @@ import (
 	"hale/internal/prose"
 )
 
-// A machine that another hale looks after says so while it is healthy, too: before it fails is the time to take it out of one of the two.
+// A machine that another hale looks after says so while it is healthy, too: before it fails is the time to take it
+// out of one of the two.
 func TestAMachineThatAnotherHaleClaimedFirstSaysWhich(t *testing.T) {
 	t.Parallel()
 	m := fleet.Machine{
-		Name: "db-1", Alias: "db-main", Health: fleet.Health{Verdict: fleet.VerdictHealthy}, Elsewhere: &fleet.Claim{By: "4f00aa11bb", Since: 1764000000},
-		Current: fleet.Incarnation{ID: "0b6f", Generation: 1, Adopted: true, Certified: true},
+		Name: "db-1", Alias: "db-main", Health: fleet.Health{Verdict: fleet.VerdictHealthy},
+		Elsewhere: &fleet.Claim{By: "4f00aa11bb", Since: 1764000000},
+		Current:   fleet.Incarnation{ID: "0b6f", Generation: 1, Adopted: true, Certified: true},
 	}
 	for _, waiting := range []fleet.Reason{"", fleet.ReasonElsewhere} {
 		m.Waiting = waiting

@@ -25,7 +25,7 @@ type Explanation struct {
 type explainer struct {
 	Explanation
 	fleet   fleet.Name
-	foreign fleet.Installation // another one whose marks the fleet's instances bear
+	foreign fleet.Installation // another installation that marked instances of the fleet
 }
 
 func explainerOf(f engine.FleetStatus) *explainer {
@@ -132,18 +132,21 @@ func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
 	e.explainWaiting(f, v)
 	e.explainSize(f, m)
 	if len(m.Strays) > 0 {
-		e.Now = append(e.Now, fmt.Sprintf("%d further instances bear its mark, the first is %s", len(m.Strays), Instance(m.Strays[0].ID)))
+		e.Now = append(e.Now, fmt.Sprintf("%d further instances bear its mark, the first is %s", len(m.Strays),
+			Instance(m.Strays[0].ID)))
 	}
 }
 
 // explainIdle says since when hale does nothing, and what its verdicts are worth meanwhile.
 func (e *explainer) explainIdle(f engine.FleetStatus) {
 	if !f.Idle.IsZero() {
-		e.Now = append(e.Now, fmt.Sprintf("hale has not acted in this fleet since %s UTC", f.Idle.UTC().Format(time.DateTime)))
+		e.Now = append(e.Now, fmt.Sprintf("hale has not acted in this fleet since %s UTC",
+			f.Idle.UTC().Format(time.DateTime)))
 	}
 	switch {
 	case !f.AsOf.IsZero():
-		e.Now = append(e.Now, fmt.Sprintf("the verdict is stale: hale saw the machine so at %s UTC, and has not judged it since",
+		e.Now = append(e.Now, fmt.Sprintf(
+			"the verdict is stale: hale saw the machine so at %s UTC, and has not judged it since",
 			f.AsOf.UTC().Format(time.DateTime)))
 	case f.Acting == fleet.ReasonStoreFull:
 		e.Now = append(e.Now, "the verdict is what hale sees now; what changed since then is not written down")
@@ -271,7 +274,8 @@ func attempted(m *fleet.Machine) string {
 
 // attemptFailed says by what: what the provider said, where it said something.
 func attemptFailed(f fleet.Failure) string {
-	says := []fleet.Reason{fleet.ReasonNameTaken, fleet.ReasonCallFailed, fleet.ReasonRefusedBy, fleet.ReasonDeleteFailed}
+	says := []fleet.Reason{fleet.ReasonNameTaken, fleet.ReasonCallFailed, fleet.ReasonRefusedBy,
+		fleet.ReasonDeleteFailed}
 	if f.Detail != "" && slices.Contains(says, f.Why) {
 		return f.Detail
 	}
@@ -322,7 +326,8 @@ func (e *explainer) explainSize(f engine.FleetStatus, m fleet.Machine) {
 	}
 	for i := range m.Kept {
 		k := &m.Kept[i]
-		e.Now = append(e.Now, fmt.Sprintf("its old instance %s is kept, powered off, until %s (%s more)", Instance(k.ID),
+		e.Now = append(e.Now, fmt.Sprintf("its old instance %s is kept, powered off, until %s (%s more)",
+			Instance(k.ID),
 			k.Until.UTC().Format("2006-01-02 15:04:05 MST"), Span(max(0, k.Until.Sub(f.At.Wall)))))
 	}
 	if asked := l.Asked(&f.Wanted); asked != f.Wanted.Size && !f.Wanted.Adopt.Selects() {
@@ -337,7 +342,8 @@ func (e *explainer) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
 		if !h.Covers(m) {
 			continue
 		}
-		e.Now = append(e.Now, fmt.Sprintf("held by %s until %s (%s more): %s", h.By, h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
+		e.Now = append(e.Now, fmt.Sprintf("held by %s until %s (%s more): %s", h.By,
+			h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
 			Span(max(0, h.Until.Sub(f.At.Wall))), h.Reason))
 	}
 }

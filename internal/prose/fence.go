@@ -64,7 +64,8 @@ func fenceOutcome(r fleet.Record) string {
 	if r.Outcome == fleet.OutcomeDone && r.Proof == fleet.ProofAccessCut {
 		ended = "it is cut, and may run on"
 	}
-	return aside(fmt.Sprintf("%s: cut the %s of the host of %s: %s", atStep(r), cutOf(r), instance(r), ended)+after(r), r.Detail)
+	return aside(fmt.Sprintf("%s: cut the %s of the host of %s: %s", atStep(r), cutOf(r), instance(r), ended)+after(r),
+		r.Detail)
 }
 
 func hostOf(r fleet.Record) string {

@@ -131,9 +131,11 @@ func Braked(f engine.FleetStatus) string {
 
 // said are what is told of the fleet as a whole already.
 var said = map[fleet.Reason]bool{
-	fleet.ReasonBrake: true, fleet.ReasonHold: true, fleet.ReasonSharedFate: true, fleet.ReasonObserve: true, fleet.ReasonStoreOlder: true,
-	fleet.ReasonInstallation: true, fleet.ReasonPlaceSilent: true, fleet.ReasonVantageIsolated: true, fleet.ReasonVantageDoubtful: true,
-	fleet.ReasonProviderDown: true, fleet.ReasonProviderDoubtful: true,
+	fleet.ReasonBrake: true, fleet.ReasonHold: true, fleet.ReasonSharedFate: true, fleet.ReasonObserve: true,
+	fleet.ReasonStoreOlder:   true,
+	fleet.ReasonInstallation: true, fleet.ReasonPlaceSilent: true, fleet.ReasonVantageIsolated: true,
+	fleet.ReasonVantageDoubtful: true,
+	fleet.ReasonProviderDown:    true, fleet.ReasonProviderDoubtful: true,
 }
 
 // explainMachines counts those that wait, by what they wait for.

@@ -19,8 +19,9 @@ type Words struct{ Server string }
 func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	r := l.Record
 	m := notify.Message{
-		Key: l.Key, Event: messageEvents[l.Event], At: r.At, Server: w.Server, Fleet: string(r.Fleet), Machine: string(r.Machine),
-		Reason: string(r.Reason), Subject: subject(l.Event, r, story),
+		Key: l.Key, Event: messageEvents[l.Event], At: r.At, Server: w.Server, Fleet: string(r.Fleet),
+		Machine: string(r.Machine),
+		Reason:  string(r.Reason), Subject: subject(l.Event, r, story),
 	}
 	m.Incident = cmp.Or(r.Incident, r.Joint, r.Parent)
 	if len(l.Fleets) > 0 {
@@ -60,7 +61,8 @@ func (w Words) Test(target fleet.TargetName, at time.Time) notify.Message {
 	return notify.Message{
 		Key: fmt.Sprintf("test-%s-%d", target, at.UnixNano()), Event: notify.EventTest, At: at, Server: w.Server,
 		Subject: "hale: a test message",
-		Text: fmt.Sprintf("A person on %s tests whether messages to %s arrive (hale notify test %s). This one did; there is nothing to do.\n",
+		Text: fmt.Sprintf("A person on %s tests whether messages to %s arrive (hale notify test %s). This one did; "+
+			"there is nothing to do.\n",
 			w.Server, target, target),
 	}
 }
@@ -70,7 +72,8 @@ func (w Words) Alive(target fleet.TargetName, at time.Time, every time.Duration)
 	return notify.Message{
 		Key: fmt.Sprintf("alive-%s-%d", target, at.UnixNano()), Event: notify.EventAlive, At: at, Server: w.Server,
 		Subject: "hale on " + w.Server + " lives and acts",
-		Text: fmt.Sprintf("hale on %s looks after all its fleets. It says so every %s: when it does not, look at that server.\n",
+		Text: fmt.Sprintf("hale on %s looks after all its fleets. It says so every %s: when it does not, look at "+
+			"that server.\n",
 			w.Server, Span(every)),
 	}
 }
@@ -138,7 +141,8 @@ const longestChronicle = 15
 
 // worthTelling are the records by which a person understands an incident; hale why has them all.
 var worthTelling = []fleet.RecordKind{
-	fleet.RecordVerdict, fleet.RecordIncidentOpen, fleet.RecordParentOpen, fleet.RecordHeld, fleet.RecordRepairStarted, fleet.RecordOutcome,
+	fleet.RecordVerdict, fleet.RecordIncidentOpen, fleet.RecordParentOpen, fleet.RecordHeld, fleet.RecordRepairStarted,
+	fleet.RecordOutcome,
 	fleet.RecordStepFailed, fleet.RecordVerified, fleet.RecordQuarantined, fleet.RecordPaged,
 }
 

@@ -253,7 +253,8 @@ func parentClosed(r fleet.Record) string {
 	if r.Reason == fleet.ReasonSuperseded {
 		why = Reason(r.Reason)
 	}
-	return because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), Domain(r.Domain), after(r)), why)
+	return because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), Domain(r.Domain), after(r)),
+		why)
 }
 
 func childJoined(r fleet.Record) string {
@@ -275,10 +276,12 @@ func arithmetic(r fleet.Record) string {
 func repairStarted(r fleet.Record) string {
 	kind := fleet.RepairKind(r.Reason)
 	if r.Reason == fleet.ReasonKeepOver {
-		return fmt.Sprintf("%s: hale removes the old %s, which was kept for %s (%s)", about(r), instance(r), Span(r.Took), r.Repair)
+		return fmt.Sprintf("%s: hale removes the old %s, which was kept for %s (%s)", about(r), instance(r),
+			Span(r.Took), r.Repair)
 	}
 	if r.Reason == fleet.ReasonHostBack {
-		return fmt.Sprintf("%s: hale removes the old instance that was left on its host, which is back (%s)", about(r), r.Repair)
+		return fmt.Sprintf("%s: hale removes the old instance that was left on its host, which is back (%s)", about(r),
+			r.Repair)
 	}
 	switch kind {
 	case fleet.RepairUndo:
@@ -292,7 +295,8 @@ func repairStarted(r fleet.Record) string {
 		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
 			giver(r), r.Repair)
 	case fleet.RepairTidy:
-		return fmt.Sprintf("%s: hale removes the copy %s of the disks of %s (%s)", about(r), r.Snapshot, instance(r), r.Repair)
+		return fmt.Sprintf("%s: hale removes the copy %s of the disks of %s (%s)", about(r), r.Snapshot, instance(r),
+			r.Repair)
 	case fleet.RepairRemnant:
 		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
 	case fleet.RepairHeal:
@@ -333,7 +337,8 @@ func intent(r fleet.Record) string {
 		return fmt.Sprintf("%s: hale runs the command for %s", atStep(r), instance(r))
 	}
 	if r.Op == fleet.OpFence {
-		return fmt.Sprintf("%s: the host does not answer, and hale has its %s cut, to be sure of %s", atStep(r), cutOf(r), instance(r))
+		return fmt.Sprintf("%s: the host does not answer, and hale has its %s cut, to be sure of %s", atStep(r),
+			cutOf(r), instance(r))
 	}
 	return fmt.Sprintf("%s: hale asks the provider to %s %s", atStep(r), word(ops, r.Op), instance(r))
 }
@@ -349,19 +354,22 @@ func outcome(r fleet.Record) string {
 
 // output is a piece of what a command said, on one line.
 func output(r fleet.Record) string {
-	return because(atStep(r)+": it says", strings.Join(strings.FieldsFunc(r.Detail, func(c rune) bool { return c == '\n' }), " | "))
+	return because(atStep(r)+": it says", strings.Join(strings.FieldsFunc(r.Detail,
+		func(c rune) bool { return c == '\n' }), " | "))
 }
 
 // snapshot is about a copy of an instance's disks.
 func snapshot(r fleet.Record) string {
 	if r.Reason == fleet.ReasonRemoved {
-		return because(fmt.Sprintf("%s: the copy %s of the disks of %s is removed", about(r), r.Snapshot, instance(r)), r.Detail)
+		return because(fmt.Sprintf("%s: the copy %s of the disks of %s is removed", about(r), r.Snapshot, instance(r)),
+			r.Detail)
 	}
 	size := ""
 	if r.Bytes > 0 {
 		size = ", " + Volume(r.Bytes)
 	}
-	return because(fmt.Sprintf("%s: the disks of %s are copied (%s%s), for %s", atStep(r), instance(r), r.Snapshot, size, Span(r.Took)), r.Detail)
+	return because(fmt.Sprintf("%s: the disks of %s are copied (%s%s), for %s", atStep(r), instance(r), r.Snapshot,
+		size, Span(r.Took)), r.Detail)
 }
 
 func proof(r fleet.Record) string {
@@ -477,7 +485,8 @@ func subjectOfPage(r fleet.Record) string {
 	if r.Machine == "" && r.Reason == fleet.ReasonBrake && r.Scope != "" {
 		return scope(r.Scope, r.Detail)
 	}
-	if r.Machine == "" && r.Provider != "" && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful) {
+	if r.Machine == "" && r.Provider != "" && (r.Reason == fleet.ReasonDown ||
+		r.Reason == fleet.ReasonProviderDoubtful) {
 		return "provider " + string(r.Provider)
 	}
 	if r.Reason == fleet.ReasonStoreFull || r.Reason == fleet.ReasonStoreDown || r.Reason == fleet.ReasonStoreLow ||
@@ -499,7 +508,8 @@ func remnant(r fleet.Record) string {
 
 func brake(r fleet.Record) string {
 	if r.By != "" && r.Reason == fleet.ReasonReleased {
-		return aside(fmt.Sprintf("%s: %s takes the brake off: %d of %d machines fail", about(r), r.By, r.Failing, r.Size), r.Detail)
+		return aside(fmt.Sprintf("%s: %s takes the brake off: %d of %d machines fail", about(r), r.By, r.Failing,
+			r.Size), r.Detail)
 	}
 	if r.By != "" {
 		return aside(fmt.Sprintf("%s: %s puts the brake on: no repair begins", about(r), r.By), r.Detail)
@@ -526,13 +536,15 @@ func silence(r fleet.Record) string {
 	if r.Failing == 0 {
 		return Reason(r.Reason)
 	}
-	return fmt.Sprintf("%d of %d machines fall silent at once, while the provider says that they run", r.Failing, r.Size)
+	return fmt.Sprintf("%d of %d machines fall silent at once, while the provider says that they run", r.Failing,
+		r.Size)
 }
 
 func vantageNews(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonVantageIsolated:
-		return because(about(r)+": the checks count for nothing, and no repair begins", aside(Reason(r.Reason), r.Detail))
+		return because(about(r)+": the checks count for nothing, and no repair begins",
+			aside(Reason(r.Reason), r.Detail))
 	case fleet.ReasonVantageDoubtful:
 		return because(about(r)+": hale doubts its own sight, and no repair begins", aside(silence(r), r.Detail))
 	default:
@@ -544,9 +556,11 @@ func owner(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonTookOver:
 		if r.Size == 1 {
-			return because(about(r), fmt.Sprintf("server %s looks after its one machine and judges it afresh", r.Detail))
+			return because(about(r), fmt.Sprintf("server %s looks after its one machine and judges it afresh",
+				r.Detail))
 		}
-		return because(about(r), fmt.Sprintf("server %s looks after its %d machines and judges them afresh", r.Detail, r.Size))
+		return because(about(r), fmt.Sprintf("server %s looks after its %d machines and judges them afresh", r.Detail,
+			r.Size))
 	case fleet.ReasonActing:
 		return because(about(r), "hale acts again; it did not, because "+Reason(fleet.Reason(r.Detail)))
 	default:

@@ -16,9 +16,10 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	sick := func(r fleet.Record) fleet.Record {
-		r.Machine, r.Fleet, r.Kind, r.Verdict, r.At = "web-5", "web", fleet.RecordVerdict, fleet.VerdictUnhealthy, noon.Add(
-			-15*time.Minute,
-		)
+		r.Machine, r.Fleet, r.Kind, r.Verdict, r.At = "web-5", "web", fleet.RecordVerdict, fleet.VerdictUnhealthy,
+			noon.Add(
+				-15*time.Minute,
+			)
 		return r
 	}
 	for want, c := range map[string]struct {
@@ -27,17 +28,22 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 		event   fleet.NotifyEvent
 	}{
 		"hale: web-5 has been off for 15m00s: it was stopped from outside": {
-			sick(fleet.Record{Cause: fleet.CauseStopped}), fleet.Record{Reason: fleet.ReasonHoldExpired}, fleet.NotifyPage},
+			sick(fleet.Record{Cause: fleet.CauseStopped}), fleet.Record{Reason: fleet.ReasonHoldExpired},
+			fleet.NotifyPage},
 		"hale: still: web-5 has been off for 15m00s: it was stopped from outside": {
-			sick(fleet.Record{Cause: fleet.CauseStopped}), fleet.Record{Reason: fleet.ReasonHoldExpired}, fleet.NotifyReminder},
+			sick(fleet.Record{Cause: fleet.CauseStopped}), fleet.Record{Reason: fleet.ReasonHoldExpired},
+			fleet.NotifyReminder},
 		"hale: web-5 has been down for 15m00s: check page: no answer in time": {
-			sick(fleet.Record{Cause: fleet.CauseChecks, Check: "page", Result: fleet.ResultTimeout}), fleet.Record{Reason: fleet.ReasonStepPage}, fleet.NotifyPage},
+			sick(fleet.Record{Cause: fleet.CauseChecks, Check: "page", Result: fleet.ResultTimeout}),
+			fleet.Record{Reason: fleet.ReasonStepPage}, fleet.NotifyPage},
 		"hale: web-5 has been down for 15m00s: it crashed": {
-			sick(fleet.Record{Cause: fleet.CauseCrashed}), fleet.Record{Reason: fleet.ReasonExhausted}, fleet.NotifyPage},
+			sick(fleet.Record{Cause: fleet.CauseCrashed}), fleet.Record{Reason: fleet.ReasonExhausted},
+			fleet.NotifyPage},
 		"hale: web-5 has been down for 15m00s: the old instance could not be proven off, and two must never run": {
 			sick(fleet.Record{Cause: fleet.CauseCrashed}), fleet.Record{Reason: fleet.ReasonNoProof}, fleet.NotifyPage},
 		"hale: web-5 could not be built: check page: connection refused or reset": {
-			sick(fleet.Record{Cause: fleet.CauseBuild, Check: "page", Result: fleet.ResultRefused}), fleet.Record{Reason: fleet.ReasonAttempts}, fleet.NotifyPage},
+			sick(fleet.Record{Cause: fleet.CauseBuild, Check: "page", Result: fleet.ResultRefused}),
+			fleet.Record{Reason: fleet.ReasonAttempts}, fleet.NotifyPage},
 		"hale: web-5 is not healthy": {
 			sick(fleet.Record{Cause: fleet.CauseOrdered}), fleet.Record{Reason: fleet.ReasonStepPage},
 			fleet.NotifyPage},
@@ -51,7 +57,8 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 		}
 	}
 	down := fleet.Record{Kind: fleet.RecordPaged, Fleet: "web", Provider: "lab", Reason: fleet.ReasonDown, At: noon}
-	if got := (Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: down}, nil).Subject; got != "hale: provider lab does not answer" {
+	if got := (Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: down},
+		nil).Subject; got != "hale: provider lab does not answer" {
 		t.Errorf("the subject is %q", got)
 	}
 }
@@ -91,9 +98,11 @@ func TestAnAttemptThatFailedSaysByWhatAndWhenTheNextOneFollows(t *testing.T) {
 		RetryAt: now.Mono.Add(19 * time.Second),
 		Waiting: fleet.ReasonBackoff,
 		Incident: &fleet.Incident{
-			Cause: fleet.CauseBuild, Failed: 1, Last: fleet.Failure{Why: fleet.ReasonNameTaken, Detail: "the name web-1 belongs to VM c2d9"}},
+			Cause: fleet.CauseBuild, Failed: 1, Last: fleet.Failure{Why: fleet.ReasonNameTaken,
+				Detail: "the name web-1 belongs to VM c2d9"}},
 	}
-	if got, want := Retry(&m, now), "it could not be built: the name web-1 belongs to VM c2d9; next try in 19s"; got != want {
+	if got, want := Retry(&m, now),
+		"it could not be built: the name web-1 belongs to VM c2d9; next try in 19s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	e := Explain(engine.FleetStatus{At: now}, fleet.View{Machine: m})
@@ -101,7 +110,8 @@ func TestAnAttemptThatFailedSaysByWhatAndWhenTheNextOneFollows(t *testing.T) {
 		t.Errorf("a person is told %q", e.Person)
 	}
 	m.Incident.Last = fleet.Failure{}
-	if got, want := Retry(&m, now), "the last attempt failed, and the next one follows after a pause; next try in 19s"; got != want {
+	if got, want := Retry(&m, now),
+		"the last attempt failed, and the next one follows after a pause; next try in 19s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -123,7 +133,8 @@ func TestWhatGetsWellSaysWhichAnswersItLacks(t *testing.T) {
 		},
 	}
 	f := engine.FleetStatus{Spec: spec, Good: map[probe.ID]int{{Check: "page"}: 1}}
-	if got, want := Lacking(&f, v), "check page needs 2 good answers in a row (1 so far), check ssh needs 3 good answers of 5"; got != want {
+	if got, want := Lacking(&f, v), "check page needs 2 good answers in a row (1 so far), check ssh needs 3 good "+
+		"answers of 5"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -25,7 +25,7 @@ func testedOf(r fleet.Record) fleet.Tested {
 	return fleet.Tested{Name: r.Check, Edited: r.Detail == "edited", Since: r.At.Add(-r.Took)}
 }
 
-// checkNews is about a check of which a person was told that it does not succeed.
+// checkNews is about a check after a person was told that it does not succeed.
 func checkNews(r fleet.Record) string {
 	if r.Reason == fleet.ReasonRemoved {
 		return fmt.Sprintf("%s: %s, which did not succeed, is not asked any more", about(r), checkOf(r.Check))

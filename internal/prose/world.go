@@ -13,7 +13,8 @@ func contest(r fleet.Record) string {
 	if r.Reason == fleet.ReasonReleased {
 		return fmt.Sprintf("%s: one host shows %s again", about(r), instance(r))
 	}
-	return fmt.Sprintf("%s: %s, and host %s shows it, too; hale does nothing to it until one of them does not", about(r), instance(r), r.Detail)
+	return fmt.Sprintf("%s: %s, and host %s shows it, too; hale does nothing to it until one of them does not",
+		about(r), instance(r), r.Detail)
 }
 
 // onHost says on which host; nothing where hosts have no names.
@@ -31,18 +32,22 @@ func storeNews(r fleet.Record) string {
 		return Reason(r.Reason) + after(r)
 	case fleet.ReasonStoreOlder:
 		if r.Machine == "" {
-			return fmt.Sprintf("%s: the store is older than the world, or a copy of it is in use: start %s of hale is noted%s, and the store does not know it; "+
-				"hale does nothing in the fleet", about(r), r.Detail, onHost(r.Host))
+			return fmt.Sprintf("%s: the store is older than the world, or a copy of it is in use: start %s of hale "+
+				"is noted%s, and the store does not know it; hale does nothing in the fleet", about(r), r.Detail,
+				onHost(r.Host))
 		}
-		return fmt.Sprintf("%s: the store is older than the world: %s bears a mark that the store, which is at generation %d, never gave out; "+
-			"hale does nothing in the fleet", about(r), instance(r), r.Limit)
+		return fmt.Sprintf("%s: the store is older than the world: %s bears a mark that the store, which is at "+
+			"generation %d, never gave out; hale does nothing in the fleet", about(r), instance(r), r.Limit)
 	case fleet.ReasonTakenOver:
-		return aside(fmt.Sprintf("%s: this hale takes over installation %s: what bears that mark is its own from now on", about(r), r.Detail), r.By)
+		return aside(fmt.Sprintf(
+			"%s: this hale takes over installation %s: what bears that mark is its own from now on", about(r),
+			r.Detail), r.By)
 	case fleet.ReasonRestored:
 		return fmt.Sprintf("%s: the state was restored from a backup, made %s before; what happened since then is "+
 			"not in it", about(r), Span(r.Took))
 	case fleet.ReasonInstallation:
-		return fmt.Sprintf("%s: %s bears the mark of another installation of hale, %s; no first instance is built in the fleet", about(r), instance(r), r.Detail)
+		return fmt.Sprintf("%s: %s bears the mark of another installation of hale, %s; no first instance is built in "+
+			"the fleet", about(r), instance(r), r.Detail)
 	default:
 	}
 	if r.Machine == "" {
@@ -56,13 +61,15 @@ func Older(o *fleet.Older) string {
 	if o.Start != "" {
 		return fmt.Sprintf("start %s of hale is noted%s, and the store does not know it", o.Start, onHost(o.Host))
 	}
-	return fmt.Sprintf("instance %s of %s on %s bears generation %d, and the store gave out %d", Instance(o.Instance), o.Machine, place(o.Host), o.Generation,
+	return fmt.Sprintf("instance %s of %s on %s bears generation %d, and the store gave out %d", Instance(o.Instance),
+		o.Machine, place(o.Host), o.Generation,
 		o.Allotted)
 }
 
 // Foreign says which instance shows that another installation of hale was here.
 func Foreign(f fleet.Foreign) string {
-	return fmt.Sprintf("instance %s of %s on %s bears the mark of installation %s", Instance(f.Instance), f.Machine, place(f.Host), f.Installation)
+	return fmt.Sprintf("instance %s of %s on %s bears the mark of installation %s", Instance(f.Instance), f.Machine,
+		place(f.Host), f.Installation)
 }
 
 // place names a host; a provider with a single one may have no name for it.
@@ -81,11 +88,13 @@ func MarkedBeyond(f engine.FleetStatus, v fleet.View) string {
 		return ""
 	}
 	if s, _ := v.Beyond(f.Installation); f.Whole.Older != nil && s.Serves != nil {
-		return fmt.Sprintf("the store is older than the world: %s (generation %d) bears its mark now", Instance(s.Serves.ID), s.Serves.Mark.Generation)
+		return fmt.Sprintf("the store is older than the world: %s (generation %d) bears its mark now",
+			Instance(s.Serves.ID), s.Serves.Mark.Generation)
 	}
 	for _, x := range f.Whole.Foreign {
 		if s, _ := v.Beyond(x.Installation); m.Current.None() && s.Serves != nil {
-			return fmt.Sprintf("%s (generation %d) bears its mark, by installation %s", Instance(s.Serves.ID), s.Serves.Mark.Generation, x.Installation)
+			return fmt.Sprintf("%s (generation %d) bears its mark, by installation %s", Instance(s.Serves.ID),
+				s.Serves.Mark.Generation, x.Installation)
 		}
 	}
 	return ""
@@ -96,7 +105,8 @@ func Beyond(m *fleet.Machine, s fleet.Shown) string {
 	said := string(m.Name) + ": "
 	var parts []string
 	if i := s.Serves; i != nil {
-		part := fmt.Sprintf("instance %s (generation %d) on %s is taken for it", Instance(i.ID), i.Mark.Generation, place(i.Host))
+		part := fmt.Sprintf("instance %s (generation %d) on %s is taken for it", Instance(i.ID), i.Mark.Generation,
+			place(i.Host))
 		if !m.Current.None() {
 			part += fmt.Sprintf(", and no longer %s (generation %d)", Instance(m.Current.ID), m.Current.Generation)
 		}
@@ -106,7 +116,8 @@ func Beyond(m *fleet.Machine, s fleet.Shown) string {
 		parts = append(parts, fmt.Sprintf("its generation is raised from %d to %d", m.Generation, s.Generation))
 	}
 	for _, i := range s.Aside {
-		parts = append(parts, fmt.Sprintf("instance %s (generation %d), which was put aside, is kept", Instance(i.ID), i.Mark.Generation))
+		parts = append(parts, fmt.Sprintf("instance %s (generation %d), which was put aside, is kept", Instance(i.ID),
+			i.Mark.Generation))
 	}
 	return said + strings.Join(parts, "; ")
 }
