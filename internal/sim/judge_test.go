@@ -346,6 +346,15 @@ func belongings() []crime {
 			}
 			o.judge.Sent(&world.Call{Op: world.Resume, ID: "planted-1", Host: "h1", Mark: world.Mark{Machine: "web-1"}})
 		}},
+		{"L10", "what a person stopped is deleted, and was not started since", func(o court, breaks bool) {
+			vm := o.w.VM("planted-1")
+			o.judge.truth.Foresees(o.w, "web-1", world.IsStopped, nil)
+			vm.Power, vm.Stop = world.Off, world.StopExternal
+			if !breaks {
+				o.acts(world.Start)
+			}
+			o.judge.Sent(&world.Call{Op: world.Delete, ID: "planted-1", Host: "h1", Mark: world.Mark{Machine: "web-1"}})
+		}},
 		{"L2", "what was put aside is powered off", func(o court, breaks bool) {
 			if breaks {
 				o.acts(world.Keep)

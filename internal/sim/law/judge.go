@@ -52,8 +52,10 @@ type Judge struct {
 	room  Room
 	tally *Tally
 
-	personal map[string]bool          // stopped by a person, and not started again
-	unread   map[string]bool          // so soon after a reset that the two cannot be told apart
+	personal map[string]bool // stopped by a person, and not started again
+	// unread are machines whose stop hale cannot read as a person's: it came so soon after a reset that the two cannot be
+	// told apart, or hale has started them since, for another reason that it was told.
+	unread   map[string]bool
 	reset    map[string]time.Duration // when a reset took effect last, by instance
 	given    map[string]time.Duration // when a person gave a host its access back
 	told     map[string]time.Duration // when a person was last told that a second instance may write
@@ -204,6 +206,8 @@ func (j *Judge) Acted(d *Deed) Wrong {
 		j.Equipped(d.Machine, d.disks)
 	case world.Restore:
 		j.Equipped(d.Machine, d.disks)
+	case world.Start:
+		j.unread[d.Machine] = true
 	case world.Reboot:
 		j.reset[d.ID] = d.now
 	case world.Fence:
