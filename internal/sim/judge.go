@@ -31,6 +31,7 @@ type judge struct {
 	steady   map[*server]time.Duration // before which a server that began afresh may disrupt nothing
 	inRepair int
 	failing  int
+	crowded  []beginning   // what this round began, as far as it is stored
 	restless time.Duration // when more machines last came to fail, or more did than the brake allows
 	// windowOpen says that the call being sent was held up between the reading of the lease and the sending.
 	windowOpen bool
@@ -404,9 +405,8 @@ func (j *judge) takesPlace(is *fleet.Machine) {
 	if is.Repair.Revives {
 		return
 	}
-	if most := max(j.brakeLimit(), brake.Excused); is.Repair.Kind == fleet.RepairHeal && j.failing > most {
-		j.broken("L6", name, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to", j.failing,
-			most))
+	if is.Repair.Kind == fleet.RepairHeal {
+		j.crowded = append(j.crowded, beginning{name, max(j.brakeLimit(), brake.Excused)})
 	}
 	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
 		j.sharedBudgets(is)
@@ -414,6 +414,24 @@ func (j *judge) takesPlace(is *fleet.Machine) {
 	if most := j.s.spec.Places(); j.inRepair > most {
 		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, most))
 	}
+}
+
+// beginning is a repair that began in this round, and how many machines may fail with it.
+type beginning struct {
+	machine string
+	most    int
+}
+
+// decided checks what a round began against all that it found: what is written first may begin because of a machine that
+// is well again, which is written after it.
+func (j *judge) decided() {
+	for _, b := range j.crowded {
+		if j.failing > b.most {
+			j.broken("L6", b.machine, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to",
+				j.failing, b.most))
+		}
+	}
+	j.crowded = j.crowded[:0]
 }
 
 // revives checks that a repair which takes no place in the budgets does no more than to set going what does not run,

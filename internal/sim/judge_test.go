@@ -50,6 +50,7 @@ func (o court) stores(change func(was, is *fleet.Machine), records ...fleet.Reco
 	}
 	delete(o.judge.afresh, "web-1")
 	o.judge.committed(o.c, &was, &is, said)
+	o.judge.decided()
 }
 
 func healing(id string) *fleet.Repair { return &fleet.Repair{ID: id, Kind: fleet.RepairHeal} }
@@ -449,6 +450,17 @@ func thoughts() []crime {
 				o.judge.failing = 2
 			}
 			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
+		}},
+		{"L6", "a repair begins in the round in which the others are well, or not", func(o court, breaks bool) {
+			o.judge.failing = 2
+			was := o.store.beliefs[0].Clone()
+			is := was.Clone()
+			is.Repair, is.Incident = healing("r1"), &fleet.Incident{Cause: fleet.CauseChecks}
+			o.judge.committed(o.c, &was, &is, nil)
+			if !breaks {
+				o.judge.failing-- // as the next write of the round has it
+			}
+			o.judge.decided()
 		}},
 		{"L6", "a new rung is acted on while the brake is on", func(o court, breaks bool) {
 			o.store.overall.Brake.Engaged = breaks

@@ -351,6 +351,7 @@ func (c *server) round() {
 		c.s.score.Decisions++
 	}
 	c.own.Decide(now)
+	defer c.s.judge.decided()
 	for w, ok := c.own.Ready(now); ok; w, ok = c.own.Ready(now) {
 		if r := c.write(w); r != taken {
 			c.refused(r)
