@@ -97,3 +97,36 @@ func TestL06OfTwoBrakesTheWiderIsTold(t *testing.T) {
 	tl.pass(10 * time.Minute)
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 2)
 }
+
+// No more fail than the brake would let pass, so it may release by itself, and a person is told later than of a wave
+// that is still there; but told they are, if one machine or the other fails again and again and so keeps it on (L8).
+func TestL06ABrakeThatMayReleaseIsToldLater(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		last int // so many go on failing, of twenty of which four may
+		told time.Duration
+	}{
+		"more than may fail": {5, 2 * time.Minute},
+		"no more than may":   {3, 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := street(t, 1)
+			tl.s.Spec.SharedFate.AtLeast = 0
+			tl.s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
+			refuses(tl, some(5)...)
+			tl.pass(0)
+			began := tl.s.Now.Mono
+			for tl.s.Now.Mono.Sub(began) < c.told {
+				tl.wantCount("pages before "+c.told.String(), tl.count(fleet.RecordPaged, fleet.ReasonBrake), 0)
+				tl.wantCount("repairs", tl.repairs(), 0)
+				tl.say(fleet.StandingUp, some(5)[c.last:]...)
+				if at := tl.s.Now.Mono.Sub(began); at > 0 && at%(4*time.Minute) == 0 {
+					refuses(tl, c.last)
+				}
+				tl.pass(30 * time.Second)
+			}
+			tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 1)
+		})
+	}
+}

@@ -298,10 +298,10 @@ func TestS74WhatTheCauseLeftStoppedIsStarted(t *testing.T) {
 	tl.s.Hosts[8].Up = true
 	tl.power(fleet.PowerOff, host...)
 	tl.pass(time.Second)
-	tl.wantCount("repairs, as many as a host may start at once", tl.repairs(), 4)
+	tl.wantCount("repairs, as many as a host may start at once", tl.repairs(), 8)
 	tl.confirm()
 	tl.pass(time.Second)
-	tl.wantCount("starts", tl.calls(), 4)
+	tl.wantCount("starts", tl.calls(), 8)
 	for _, a := range tl.actions {
 		if a.Kind == fleet.ActionCall && a.Intent.Op != fleet.OpStart {
 			t.Errorf("%s of %s", a.Intent.Op, a.Machine)
@@ -386,6 +386,25 @@ func (tl *tale) restart() {
 		if v.Checks[0].Standing != fleet.StandingUp {
 			v.Checks[0].Standing = fleet.StandingUnknown
 		}
+	}
+}
+
+// An owner that has only just begun to look does not know yet what of an incident is over: it tells nobody before it
+// does, and then of what is left.
+func TestS74ATakeOverTellsOfWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	for left, pages := range map[fleet.Standing]int{fleet.StandingUp: 0, fleet.StandingDown: 1} {
+		tl := street(t, 10)
+		tl.say(fleet.StandingDown, tl.rack(4)...)
+		tl.pass(time.Minute)
+		tl.s.Now.Mono, tl.s.Now.Wall = tl.s.Now.Mono.Add(5*time.Minute), tl.s.Now.Wall.Add(5*time.Minute)
+		tl.restart()
+		tl.say(fleet.StandingDown, tl.rack(4)...)
+		tl.pass(0)
+		tl.wantCount("pages before it knows", tl.count(fleet.RecordPaged, ""), 0)
+		tl.say(left, tl.rack(4)...)
+		tl.pass(time.Minute)
+		tl.wantCount("pages when they are "+string(left), tl.count(fleet.RecordPaged, ""), pages)
 	}
 }
 

@@ -55,6 +55,7 @@ func (c *calendar) addBrake(b *fleet.Brake, spec *fleet.Spec) {
 	}
 	if b.Engaged && !b.Paged {
 		c.addWall(b.Since.Add(pagePause))
+		c.addWall(b.Since.Add(brakePause))
 	}
 	if at, ok := remindOfBrakeAt(b, spec); ok {
 		c.addWall(at)

@@ -12,6 +12,10 @@ import (
 // which of their hosts answer, and whether it was a moment's trouble of the network.
 const pagePause = 2 * time.Minute
 
+// brakePause is for how long hale's own brake may be on without a page while no more machines fail than it would let
+// pass: it releases by itself when none comes to them.
+const brakePause = 10 * time.Minute
+
 // passing reports whether the machine's failure may be over without a person: its host, or its provider, may only be
 // booting, or it is off and is being started, or will be.
 func passing(m *fleet.Machine, s *guard.Situation) bool {

@@ -310,13 +310,14 @@ func (r *round) openParent(f fate.Finding, instead []fleet.Parent) {
 	r.sit.Whole.Parents = append(r.sit.Whole.Parents, p)
 }
 
-// pageParents tells a person of each parent once: at once, but when its extent is clear, or when it lasts (L8).
+// pageParents tells a person of each parent once: at once, but when its extent is clear, or when it lasts (L8). Who has only
+// just begun to look does not know yet what of it is over.
 func (r *round) pageParents(works []*work) {
 	now, spec := r.s.Now, &r.s.Spec
 	for i := range r.sit.Whole.Parents {
 		p := &r.sit.Whole.Parents[i]
 		due := !now.Wall.Before(p.Opened.Add(spec.SharedFate.Wait))
-		if spec.SharedFate.Then == fleet.FatePage {
+		if spec.SharedFate.Then == fleet.FatePage && now.Due(r.sit.SteadyAt) {
 			due = due || r.tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
 		}
 		due = due && !now.Wall.Before(p.Opened.Add(min(pagePause, spec.SharedFate.Wait))) &&
@@ -395,9 +396,10 @@ func (r *round) parentOf(w *work) *fleet.Parent {
 }
 
 // explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent incidents
-// that leave no more of them than the brake allows; or that they pass without a person. The limit is the brake's, and 0
-// of a brake that several fleets share: what fails in this one is explained, or not.
-func (r *round) explained(works []*work, limit int) bool {
+// that leave no more of them than the brake allows; or that they pass without a person: no more last than the brake
+// allows once it is released, and it is still to be hoped that it will be (L8). The limit is the brake's, and 0 of a
+// brake that several fleets share: what fails in this one is explained, or not.
+func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
 	if d := r.sit.Whole.Doubt; d.Paged || d.Reason != "" && r.s.Now.Wall.Before(d.Since.Add(pagePause)) {
 		return true
 	}
@@ -411,5 +413,8 @@ func (r *round) explained(works []*work, limit int) bool {
 			lasting--
 		}
 	}
-	return lasting <= limit/2 || shared > 0 && lasting-shared <= limit // at half the limit it is about to release
+	if !r.s.Now.Wall.Before(b.Since.Add(brakePause)) {
+		limit /= 2 // at half the limit it is about to release
+	}
+	return lasting <= limit || shared > 0 && lasting-shared <= limit
 }

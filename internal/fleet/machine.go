@@ -122,6 +122,8 @@ type Incident struct {
 	Freed time.Time `json:",omitzero"`
 	// Evidence is the instance on which evidence was gathered last, or is being gathered.
 	Evidence InstanceID `json:",omitempty"`
+	// Dark says that it waited for its host, or for its whole provider, to answer.
+	Dark bool `json:",omitempty"`
 }
 
 // Failure is why an attempt ended without health.

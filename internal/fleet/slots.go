@@ -63,7 +63,7 @@ type SharedLimit struct {
 // StartLimits bound how many machines that are off are started at once, whoever's they are: when a host or a rack is
 // back, its machines are not all to boot in one moment.
 func StartLimits() []SharedLimit {
-	return []SharedLimit{{ScopeHost, 4}, {ScopeProvider, 20}, {ScopeInstallation, 40}}
+	return []SharedLimit{{ScopeHost, 8}, {ScopeProvider, 40}, {ScopeInstallation, 80}}
 }
 
 // In returns which scope of the kind the slot lies in; empty: in none that anybody named.

@@ -95,8 +95,11 @@ func (w *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
 		return
 	}
 	w.M.Waiting = reason
-	if reason == "" {
+	switch {
+	case reason == "":
 		return
+	case w.M.Incident != nil && (reason == fleet.ReasonHostDown || reason == fleet.ReasonProviderDown):
+		w.M.Incident.Dark = true
 	}
 	again, write := w.M.Swing(reason, w.Situation.Now.Wall)
 	if !write {

@@ -276,6 +276,12 @@ func (w *Work) undone(r *fleet.Repair) bool {
 		w.freshlySeen(r) && !w.dark()
 }
 
+// takenAlong reports whether a start was all that the machine needed, which its host had taken along: that is no sign of
+// trouble of its own, however often the host does so.
+func takenAlong(m *fleet.Machine) bool {
+	return m.Repair.Revives && m.Incident != nil && m.Incident.Dark
+}
+
 func (w *Work) certify(r *fleet.Repair) onward {
 	switch {
 	case w.M.Current.Certified:
@@ -290,6 +296,9 @@ func (w *Work) certify(r *fleet.Repair) onward {
 func (w *Work) finish() onward {
 	m := w.M
 	reason := fleet.ReasonHealed
+	if takenAlong(w.M) {
+		w.uncount()
+	}
 	if m.Repair.Kind == fleet.RepairUndo {
 		reason = fleet.ReasonUndone
 	}

@@ -460,7 +460,7 @@ func (j *judge) revives(is *fleet.Machine) {
 }
 
 // What the judge allows at once of the steps that set machines going.
-const startsOfHost, startsOfAll = 4, 20
+const startsOfHost, startsOfAll = 8, 40
 
 var reviving = []fleet.StepKind{fleet.StepStart, fleet.StepResume}
 
