@@ -112,6 +112,7 @@ func row(say func(string, ...any), name string, r sim.Reckoning) {
 	say("  a step could heal %d, whatever held it: healed without a page %.3f %%; "+
 		"of %d that it could within 5 min %.3f %%\n",
 		s.Curable, 100*s.CurableShare(), s.Prompt, 100*s.PromptShare())
+	say("  of %d that none could so soon: healed with no hand on the machine %.3f %%\n", s.Later, 100*s.UnaidedShare())
 	say("  machine-hours lost beside the oracle's: %.1f and %.1f (%.2f) of those, "+
 		"%.1f and %.1f (%.2f) of all outages\n",
 		s.HoursAlone, s.OracleAlone, times(s.HoursAlone, s.OracleAlone), s.MachineHoursLost, s.OracleHours,

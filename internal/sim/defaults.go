@@ -24,6 +24,6 @@ func Defaults(size int) fleet.Spec {
 	}
 	s.Repair.Backoff = 10 * time.Second
 	s.Limits.Brake.ReleaseAfter = 30 * time.Second
-	s.Grace = wait
+	s.Grace, s.BuildWithin, s.BlindAfter = wait, 5*wait, 5*wait
 	return s
 }

@@ -30,6 +30,10 @@ type Measure struct {
 	// Prompt are those of them whose R came within promptly: what stood against a step passed before a person is due.
 	Prompt      int `json:"prompt"`
 	PromptAlone int `json:"prompt_alone"`
+	// Later are the others: behind a host without power, say, of which a person is to know. LaterUnaided of them were
+	// over with no person's hand on the machine: what held it was over, and hale did the rest.
+	Later        int `json:"later"`
+	LaterUnaided int `json:"later_unaided"`
 	// Causes are what only a person could end, or was to know of (judge.cause). Paged / Causes is what a cause costs in
 	// pages.
 	Causes int `json:"causes"`
@@ -104,6 +108,8 @@ func (m *Measure) add(o Measure) {
 	m.CurableAlone += o.CurableAlone
 	m.Prompt += o.Prompt
 	m.PromptAlone += o.PromptAlone
+	m.Later += o.Later
+	m.LaterUnaided += o.LaterUnaided
 	m.Causes += o.Causes
 	m.alone += o.alone
 	m.oracleAlone += o.oracleAlone
@@ -130,6 +136,9 @@ func (m *Measure) CurableShare() float64 { return part(m.CurableAlone, m.Curable
 
 // PromptShare is that of what a step could heal soon.
 func (m *Measure) PromptShare() float64 { return part(m.PromptAlone, m.Prompt) }
+
+// UnaidedShare is the share of the others that no person laid a hand on.
+func (m *Measure) UnaidedShare() float64 { return part(m.LaterUnaided, m.Later) }
 
 func part(n, of int) float64 {
 	if of == 0 {
@@ -238,6 +247,11 @@ func (j *judge) measure(n int, o *outage, to time.Duration) {
 		m.Prompt++
 		if alone {
 			m.PromptAlone++
+		}
+	} else {
+		m.Later++
+		if !o.open && !o.visited {
+			m.LaterUnaided++
 		}
 	}
 	if alone {

@@ -85,6 +85,27 @@ func TestTheOracleTakesWhatTheCheapestStepTakes(t *testing.T) {
 	}
 }
 
+// Behind a host that is dark for long no step could heal soon. What hale does once it is back counts apart from what a
+// person did.
+func TestWhatNoStepCouldHealSoonIsCountedApart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		comes   time.Duration // the person who was told
+		unaided int
+	}{
+		"the host is back before a person comes": {2 * time.Hour, 2},
+		"a person comes as it is back":           {16 * time.Minute, 0},
+	} {
+		_, s := remembered(t, func(o *sim.Options) {
+			sure(o)
+			o.Operator, o.Boot, o.BootMost = c.comes, 50*time.Minute, 50*time.Minute
+		}, "10m host h2 loses power for 8m")
+		if s.Later != 2 || s.LaterUnaided != c.unaided {
+			t.Errorf("%s: %d of %d unaided, want %d of 2", name, s.LaterUnaided, s.Later, c.unaided)
+		}
+	}
+}
+
 // The brake's hours are those that hale's own was on.
 func TestHoursOfTheBrake(t *testing.T) {
 	t.Parallel()
