@@ -56,7 +56,13 @@ func befalls(r *room, e sim.Event) func() {
 		if err != nil {
 			r.t.Errorf("%s: %v", e, err)
 		}
-		return lift
+		if lift == nil {
+			return nil
+		}
+		return func() {
+			lift()
+			r.judge.truth.Over(e.Subject, e.Verb)
+		}
 	})
 }
 

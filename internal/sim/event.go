@@ -174,6 +174,12 @@ func befalls(kind world.Kind) act {
 		if after != nil {
 			lift = after(lift)
 		}
+		if ends := lift; ends != nil {
+			lift = func() {
+				ends()
+				s.judge.truth.Over(e.Subject, e.Verb)
+			}
+		}
 		if kind == world.OfDomain || kind == world.OfProvider {
 			s.pollSoon()
 		}

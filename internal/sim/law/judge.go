@@ -120,6 +120,13 @@ func (j *Judge) Foresees(w *world.World, subject string, v world.Verb, later fun
 	}
 }
 
+// Over has the judge know that what happened to the subject is over: who stopped a machine turns it on again.
+func (j *Judge) Over(subject string, v world.Verb) {
+	if v == world.IsStopped || v == world.IsShutDown {
+		j.WantedOn(subject)
+	}
+}
+
 // stopped notes that a person stops the machine's instance. A reset powers it off, too: until a listing has shown it
 // running since, a stop is taken for the reset's own, which did not bring it up again.
 func (j *Judge) stopped(machine, id string, now time.Duration) {
