@@ -7,9 +7,9 @@
 // The packages are guard, repair and decide, unless others are named; the tests are those of the simulated world. See
 // bench/README.md.
 //
-// It promises that the tree is never touched (the changed files are an overlay of the build), that nothing is judged
-// before the tests pass on the source as it stands, and that equal sources, flags and seeds give the same mutants. What
-// a mutant that survives means, it leaves to a person: see explained.txt.
+// It promises not to touch the tree: the changed files are an overlay of the build. It judges nothing before the tests
+// pass on the source as it stands. Equal sources, flags and seeds give the same mutants. What a mutant that survives
+// means, it leaves to a person: see explained.txt.
 //
 // It needs Linux, for the limit on a run's memory.
 package main

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// mirror makes a folder that looks like the tree from within one package: what a test reads by a relative path is
-// there, as links, and what it writes beside itself, such as an input that made it fail, stays in the mirror, where no
-// later run finds it. It returns the package's folder in the mirror.
+// mirror makes a folder that looks like the tree from within one package. Links lead to what a test reads by a relative
+// path. What a test writes beside itself, such as an input that made it fail, stays in the mirror, where no later run
+// finds it. It returns the package's folder in the mirror.
 func mirror(root, pkg, to string) (string, error) {
 	rel, err := filepath.Rel(root, pkg)
 	if err != nil {

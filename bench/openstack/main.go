@@ -1,6 +1,6 @@
-// Command openstack measures hale on a real OpenStack that it starts itself: how soon a failed server is recovered, by
-// event and by poll, what the cloud pays for being watched, and what hale does when the cloud's own API fails, or hale
-// is killed.
+// Command openstack measures hale on a real OpenStack that it starts itself: how soon hale recovers a failed server, by
+// event and by poll; what watching costs the cloud; and what hale does when the cloud's own API fails, or hale is
+// killed.
 //
 // It prints a table beside the figures of the retired Senlin on the same kind of cloud, and writes everything as JSON.
 // As root.

@@ -1,7 +1,7 @@
 // Command probes compares hale's probe engine with its peers: HAProxy's checks, fping, blackbox_exporter, and a closed
 // loop of bare system calls in C. It runs as root in a network namespace of its own (scripts/bench-probes.sh makes
-// one), on loopback only, and takes no figure from a checker: CPU comes from the kernel's schedule of the checker's
-// threads, checks are counted by the kernel or by the target.
+// one), on loopback only. It takes no figure from a checker: CPU comes from the kernel's schedule of the checker's
+// threads, and the kernel or the target counts the checks.
 //
 // It does not say how fast anything is on a network with distances: both ends of each check run here.
 package main

@@ -75,8 +75,8 @@ func (b *bout) lateness(ctx context.Context) error {
 	return err
 }
 
-// detection is how long it takes to find those down that refuse, and those that fall silent, beyond what theory says:
-// interval x (threshold - 1), the place within the interval, and the time limit of those that are silent.
+// detection is how much longer than in theory it takes to find targets down that refuse or fall silent. In theory it
+// takes interval x (threshold - 1), the place within the interval, and for silent ones the time limit.
 func (b *bout) detection(ctx context.Context) error {
 	for _, d := range []struct {
 		key    string

@@ -43,8 +43,8 @@ func cannotDestroy(t *testing.T, server string) {
 	})
 }
 
-// TestS50ADeleteThatFails: when the hypervisor does not give the old server up, hale builds nothing beside it, leaves
-// the machine alone and tells a person; when that one has mended it and says so, the machine is recreated.
+// TestS50ADeleteThatFails: when the hypervisor fails to delete the old server, hale builds nothing beside it, leaves
+// the machine alone and tells a person. When the person has mended it and says so, hale recreates the machine.
 func TestS50ADeleteThatFails(t *testing.T) {
 	m := newMachines(t, recreated("stop"), "web-1")
 	old := m.awaitWell("the first build")["web-1"].ID

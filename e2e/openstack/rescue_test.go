@@ -22,8 +22,8 @@ func (h *harness) Unrescue(t providertest.T, id fleet.InstanceID) {
 	}
 }
 
-// TestS48RescuedAtLast: a server that no reboot helps is put into Nova's rescue mode, and left to a person, also by a
-// hale that was killed; when they have let it run by itself again, it is the same server, and well.
+// TestS48RescuedAtLast: when no reboot helps, hale puts a server into Nova's rescue mode and leaves it to a person,
+// also after hale was killed. When the person ends the rescue, it is the same server, and healthy.
 func TestS48RescuedAtLast(t *testing.T) {
 	m := newMachines(t, theCloud+`
 fleets:

@@ -1,7 +1,7 @@
-// Package change tells wanted changes from failures: what an edited configuration asks for beyond what is in force,
-// which part of that would destroy something, and exactly what.
+// Package change tells wanted changes from failures. It says what an edited configuration changes, which part of that
+// would destroy something, and exactly what.
 //
-// It promises that what destroys nothing can be told from what does, that a plan names every machine and instance it
-// would touch, and that its id changes with any of them: what a person confirms is what they were shown, or it is
-// refused. It does not carry anything out; packages decide and repair do.
+// It promises to tell changes that destroy something from those that do not. A plan names every machine and instance
+// that it would touch, and its id changes with any of them. So a person confirms what they were shown, or is refused.
+// It does not carry anything out; packages decide and repair do.
 package change

@@ -63,8 +63,8 @@ func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Pl
 	return p
 }
 
-// retemplated reports whether another template waits for a person's word: another than the one in force, or than the
-// one on its way through the fleet; and that one, too, once it was stopped.
+// retemplated reports whether another template waits for a person's word than the one in force or the one on its way
+// through the fleet. That one waits, too, once it was stopped.
 func retemplated(wanted *fleet.Spec, ledger *fleet.Ledger) bool {
 	if u := ledger.Update; u != nil {
 		return u.Stopped != "" || !wanted.Template.Builds(u.Template)

@@ -47,8 +47,8 @@ func named(all []fleet.Spec, name string) fleet.Spec {
 	return fleet.Spec{}
 }
 
-// RenamedSince returns the fleets that look as if they were given another name, where nothing but the ledgers and the
-// names of those that were looked after before is left. The old one is as the new one says, but for its name.
+// RenamedSince returns the fleets that seem renamed, where only the ledgers and the names of the former fleets are
+// left. The old one is as the new one says, but for its name.
 func RenamedSince(before map[fleet.Name]*fleet.Ledger, is []fleet.Spec) []Renaming {
 	var was []fleet.Spec
 	for _, s := range is {

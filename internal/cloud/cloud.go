@@ -110,8 +110,8 @@ var running *Cloud
 // Running returns the cloud that Main started. It is nil in a program without Main.
 func Running() *Cloud { return running }
 
-// Main runs the tests of a package that uses a cloud, and returns how the program is to exit: it moves them into a
-// network of their own, starts the cloud, or joins the one that HALE_CLOUD names, and ends it afterwards.
+// Main runs the tests of a package that uses a cloud, and returns the program's exit code. It moves the tests into a
+// network of their own, starts the cloud or joins the one that HALE_CLOUD names, and ends it afterwards.
 func Main(m interface{ Run() int }, o Options) int {
 	code, err := run(m, o)
 	if err != nil {

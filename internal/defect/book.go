@@ -170,7 +170,7 @@ func (b *Book) Witness(part Part, of string) Witness {
 	return func(name, doing string, p *Panic) { b.Note(Place{part, of, name}, doing, p) }
 }
 
-// Note tells of a panic, if there is anybody to be told.
+// Note tells the witness of a panic, if there is one.
 func (w Witness) Note(name, doing string, p *Panic) {
 	if w != nil {
 		w(name, doing, p)

@@ -8,8 +8,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// mostCauses bounds how many domains are blamed together, and severally is how much less likely by chance it must be
-// than what one domain is blamed for: there are many ways to choose several.
+// mostCauses bounds how many domains are blamed together. severally is how much less likely by chance several must be
+// than one: there are many ways to choose several.
 const (
 	mostCauses = 40
 	severally  = 0.1

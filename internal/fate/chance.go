@@ -2,10 +2,10 @@ package fate
 
 import "math"
 
-// Chance returns the probability that at least hits of the members fail when failures fall on a population at random:
-// the upper tail of the hypergeometric distribution, which is the one-sided exact test of R. A. Fisher ("The logic of
-// inductive inference", Journal of the Royal Statistical Society 98, 1935). It is exact up to rounding and cannot
-// overflow: the first term is taken by logarithms, the others by the ratio of neighbours.
+// Chance returns the probability that at least hits of the members fail when failures fall on a population at random.
+// It is the upper tail of the hypergeometric distribution, which is the one-sided exact test of R. A. Fisher ("The
+// logic of inductive inference", Journal of the Royal Statistical Society 98, 1935). It is exact up to rounding and
+// cannot overflow: the first term is taken by logarithms, the others by the ratio of neighbours.
 func Chance(population, failures, members, hits int) float64 {
 	most, least := min(members, failures), max(0, members+failures-population)
 	switch {

@@ -1,11 +1,11 @@
 // Package fate finds out whether machines that fail share a cause: whether failures concentrate in one domain (a host,
 // a rack, a network) beyond chance.
 //
-// It promises that failures which fall at random are taken for a shared fate in hardly more than one of a hundred
-// draws, however many domains there are (the bound is divided among them, after Bonferroni); that of several domains
-// the least probable is blamed, of equals the most specific; that several domains which fail at once do not hide each
-// other; and that equal counts give equal findings. It is pure counting: it knows neither time nor policy, and holds no
-// repair back; packages decide and guard do.
+// It promises that it takes random failures for a shared fate in hardly more than one of a hundred draws, however many
+// domains there are (it divides the bound among them, after Bonferroni). Of several domains it blames the least
+// probable, of equals the most specific. Domains that fail at once do not hide each other. Equal counts give equal
+// findings. It is pure counting: it knows neither time nor policy, and holds no repair back; packages decide and guard
+// do.
 package fate
 
 import (

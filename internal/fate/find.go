@@ -83,7 +83,7 @@ func (t *tally) add(other tally) {
 	t.failing += other.failing
 }
 
-// numbersOf returns the numbers of those domains in which there is anybody.
+// numbersOf returns the numbers of the domains with machines in them.
 func (c *Census) numbersOf(domains []fleet.Domain) []int {
 	var out []int
 	for _, d := range domains {

@@ -26,9 +26,9 @@ type Program struct {
 	Secrets []string
 }
 
-// Run runs it to its end, and returns its exit code and the end of what it said. An error means that there is none:
-// NotFound or Unauthorised, there is no such program, or hale may not run it; UnknownOutcome, it was killed when ctx
-// ended; Transient, it could not be started.
+// Run runs it to its end, and returns its exit code and the end of what it said. An error means that there is none.
+// NotFound: there is no such program. Unauthorised: hale may not run it. UnknownOutcome: it was killed when ctx ended.
+// Transient: it could not be started.
 func (p Program) Run(ctx context.Context) (code int, said string, err error) {
 	var out bytes.Buffer
 	code, err = process.Run(ctx, process.Program{

@@ -1,10 +1,10 @@
 // Package fence is hale's port to whatever can cut a host's power, or its way to storage and network, from outside: a
 // power controller (BMC), a switched outlet, a command. The exam that every adapter passes is package fencetest.
 //
-// It promises that a host counts as off only when its controller said so twice, a moment apart, after the last order:
-// an acknowledged order is no proof, and neither is the moment of being off in the middle of another client's power
-// cycle. It never turns anything on, and never cycles. A controller that does not answer proves nothing. It decides
-// neither whether a host may be fenced nor what follows.
+// It promises that a host counts as off only when its controller said so twice, a moment apart, after the last order.
+// An acknowledged order is no proof, and neither is a moment of being off in another client's power cycle. It never
+// turns anything on, and never cycles. A controller that does not answer proves nothing. It decides neither whether a
+// host may be fenced nor what follows.
 package fence
 
 import (

@@ -7,9 +7,8 @@ import (
 	"hale/internal/fault"
 )
 
-// Guarded returns the controller as one that does not panic, and tells the witness when the one behind it does: a
-// question that panicked has no answer (fault.Transient), and an order that panicked has an unknown outcome
-// (fault.UnknownOutcome).
+// Guarded returns the controller as one that does not panic, and tells the witness when the one behind it does. A
+// question that panicked has no answer (fault.Transient), and an order has an unknown outcome (fault.UnknownOutcome).
 func Guarded(c Controller, name string, told defect.Witness) Controller {
 	return guarded{c, name, told}
 }

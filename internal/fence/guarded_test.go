@@ -33,9 +33,8 @@ func (c *clumsy) Off(context.Context) error {
 	panic("boom")
 }
 
-// TestAControllerThatPanicsIsAskedOn: what it ordered may have been heard, and a question that panicked proves nothing,
-// so that the host counts as off only when the controller said so for long enough; a host that only might be off is
-// never proven.
+// TestAControllerThatPanicsIsAskedOn: its order may have been heard, and a question that panicked proves nothing. So
+// the host counts as off only when the controller said so for long enough.
 func TestAControllerThatPanicsIsAskedOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -98,8 +98,8 @@ func found(checks []fleet.CheckState, h fleet.Health) fleet.ResultReason {
 	return h.Result
 }
 
-// OnlyUnproven reports whether all that keeps the machine, which may be starting, from being healthy is that a check
-// which fails never succeeded as it is. The checks are as they are heeded.
+// OnlyUnproven reports whether only an unproven check keeps the machine, which may be starting, from being healthy: the
+// check fails, and never succeeded as it is. The checks are as they are heeded.
 func OnlyUnproven(h *fleet.Health, checks []fleet.CheckState) bool {
 	return h.Unproven() || h.Verdict == fleet.VerdictStarting && !slices.ContainsFunc(checks, ails) &&
 		slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Result == fleet.ResultUnproven })
@@ -185,8 +185,8 @@ func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth
 	})
 }
 
-// suspect reports whether all that is unknown depends on a check which fails, and may be down soon or up again: then
-// hale is not blind, and the machine may turn out to fail.
+// suspect reports whether all that is unknown depends on a failing check, which may be down soon or up again. Then hale
+// is not blind, and the machine may turn out to fail.
 func (e *Evidence) suspect(checks []fleet.CheckState, culprit fleet.CheckState, word word) bool {
 	return culprit.Standing == fleet.StandingFailing && Evaluate(e.Spec.UnhealthyWhen,
 		func(name fleet.CheckName) Truth {

@@ -8,8 +8,8 @@ import (
 )
 
 // Muted returns which of the checks are not heeded at the moment, a bit for each of the first 64, and the first moment
-// after it at which that may change; zero: never. After its hours a check is not heeded for as long as it takes to
-// speak afresh: what it was found to be within them counts for nothing.
+// after it at which that may change; zero: never. After its hours a check is not heeded until it has had time for new
+// results: results from within its hours do not count.
 func Muted(checks []fleet.Check, wall time.Time) (mask uint64, next time.Time) {
 	for k := range checks {
 		for _, h := range checks[k].NotEvery {
@@ -38,10 +38,10 @@ type Doubted struct {
 	Unproven []fleet.CheckName
 }
 
-// Heed returns the standings as far as they count. A check that fails is unknown as long as it is unproven; one that is
-// down at hours at which it is not heeded, too, and as long as one fails on which it depends, directly or not: that one
-// speaks for both. Success counts in any case. The states are those of the checks, in the same order; where nothing is
-// to be left out, they are returned as they are.
+// Heed returns the standings as far as they count. A failing check is unknown while it is unproven. A check that is
+// down is unknown at hours at which it is not heeded, and while a check fails that it depends on, directly or not: that
+// one speaks for both. Success counts in any case. The states are those of the checks, in the same order; where nothing
+// is to be left out, they are returned as they are.
 func Heed(checks []fleet.Check, by Doubted, states []fleet.CheckState) []fleet.CheckState {
 	states = disbelieve(by.Unproven, states)
 	muted := by.Muted

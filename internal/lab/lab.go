@@ -1,11 +1,10 @@
-// Package lab gives tests and the demo a real hypervisor on any Debian or Ubuntu machine: a private
-// libvirtd with QEMU, a DHCP network, and a tiny guest that boots in about two seconds, answers ping
-// and HTTP, and can be made sick in many ways.
+// Package lab gives tests and the demo a real hypervisor on any Debian or Ubuntu machine: a private libvirtd with QEMU,
+// a DHCP network, and a tiny guest. The guest boots in about two seconds, answers ping and HTTP, and can be made sick
+// in many ways.
 //
-// It promises to touch nothing outside: libvirtd, its QEMUs and its dnsmasq live in a mount and PID
-// namespace of their own, with folders of their own, inside a network namespace that is not the
-// machine's. One process, the warden, is PID 1 in there; when it ends, or the program that started
-// it is killed, everything in there ends too. A system-wide libvirtd beside it is not disturbed.
+// It promises to touch nothing outside. libvirtd, its QEMUs and its dnsmasq live in mount, PID and network namespaces
+// apart from the machine's, with folders of their own. One process, the warden, is PID 1 in there; when it ends, or the
+// program that started it is killed, everything in there ends too. A system-wide libvirtd beside it is not disturbed.
 //
 // It needs root, and the packages of scripts/install-deps.sh. It is for tests and shows only:
 // product code does not import it.
@@ -56,8 +55,8 @@ type Options struct {
 	// Detached gives the lab a network namespace of its own and lets it outlive this program;
 	// Attach finds it again. Otherwise the lab is in the program's network and dies with it.
 	Detached bool
-	// OwnNetwork gives the lab a network namespace of its own, as a host has one: its guests are not reached from the
-	// program's network, and their addresses may be those of another lab's guests. A detached lab always has one.
+	// OwnNetwork gives the lab a network namespace of its own, as a host has one. The program's network does not reach
+	// its guests, and another lab's guests may have the same addresses. A detached lab always has one.
 	OwnNetwork bool
 	// Listen has libvirtd listen on TCP, too, as these lines of libvirtd.conf say. Empty: it does not.
 	Listen string
@@ -95,9 +94,9 @@ type Lab struct {
 	closeErr  error
 }
 
-// Main runs the tests of a package that uses labs, and exits: it becomes the warden where this
-// process was started as one, makes sure that the guest image exists while the machine's network
-// is still there, and moves the tests into a network of their own.
+// Main runs the tests of a package that uses labs, and exits. It becomes the warden where this process was started as
+// one. It makes the guest image while the machine's network is still there, and then moves the tests into a network of
+// their own.
 func Main(m interface{ Run() int }) {
 	RunIfChild()
 	if err := prepareMain(); err != nil {

@@ -22,11 +22,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The warden is this program, started again as PID 1 of a new PID and mount namespace. It is the
-// parent of libvirtd and, because they daemonize, of every QEMU and dnsmasq: it reaps them at once
-// (a lazy PID 1 makes libvirt's destroy 1.6 s slower), and when it ends, for whatever reason, the
-// kernel ends them all. It lives as long as the other end of its life pipe is open; the pipe does
-// what a parent death signal would do, without depending on the thread that started it.
+// The warden is this program, started again as PID 1 of a new PID and mount namespace. It is the parent of libvirtd
+// and, because they daemonize, of every QEMU and dnsmasq. It reaps them at once: a lazy PID 1 makes libvirt's destroy
+// 1.6 s slower. When it ends, for whatever reason, the kernel ends them all. It lives as long as the other end of its
+// life pipe is open; the pipe does what a parent death signal would do, without depending on the thread that started
+// it.
 
 const envWarden = "HALE_LAB_WARDEN"
 
@@ -47,8 +47,8 @@ const (
 	lifeFD  = 4
 )
 
-// RunIfChild must be called at the start of main or TestMain of every program that starts a lab
-// (Main does it): in the process that Start starts it becomes the warden and never returns.
+// RunIfChild must be called at the start of main or TestMain of every program that starts a lab (Main does it). In the
+// process that Start starts it becomes the warden and never returns.
 func RunIfChild() {
 	text, ok := os.LookupEnv(envWarden)
 	if !ok {
@@ -202,9 +202,9 @@ func (w *warden) collect(pid int, status unix.WaitStatus) {
 	}
 }
 
-// revive starts libvirtd again when it died of itself, as a host's service manager does (libvirt 9.0 has a fault of its
-// own that ends it, seldom, when a client vanishes). One that dies before it ever answers stays dead: that is a matter
-// for a person. The caller holds the lock, so that no other call finds libvirtd gone.
+// revive starts libvirtd again when it died of itself, as a host's service manager does. (libvirt 9.0 has a fault that
+// seldom ends it when a client vanishes.) One that dies before it ever answers stays dead: that is a matter for a
+// person. The caller holds the lock, so that no other call finds libvirtd gone.
 func (w *warden) revive() {
 	w.log.Warn("libvirtd died of itself, and is started again")
 	if err := w.spawnDaemon(); err != nil {

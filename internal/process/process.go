@@ -1,7 +1,7 @@
 // Package process runs one program, without a shell and with nothing of this process but a PATH.
 //
 // It promises that the program has a process group of its own, which is killed when the context ends and when the
-// program does, so that nothing that it started in it lives on. It does not limit how many run at once, and keeps no
+// program does. So no process that it started there lives on. It does not limit how many run at once, and keeps no
 // output.
 package process
 

@@ -37,8 +37,8 @@ type Result struct {
 
 // Runner executes commands.
 type Runner interface {
-	// Run executes the command. An error means that there is no exit code: fault.Invalid, there is no such program;
-	// fault.Transient, it could not be started; fault.Permanent, its time was over and it was killed; NoSecret, it was
+	// Run executes the command. An error means that there is no exit code. fault.Invalid: there is no such program.
+	// fault.Transient: it could not be started. fault.Permanent: its time was over and it was killed. NoSecret: it was
 	// not started. The result's output counts in any case.
 	Run(ctx context.Context, job Job) (Result, error)
 }

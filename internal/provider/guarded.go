@@ -7,7 +7,7 @@ import (
 	"hale/internal/fault"
 )
 
-// Guarded returns the provider as one that does not panic, and tells the witness when the one behind it does: a
+// Guarded returns the provider as one that does not panic, and tells the witness when the one behind it does. A
 // question that panicked has no answer (fault.Transient), and an order has an unknown outcome. What it can do is what
 // the one behind can.
 func Guarded(p Provider, told defect.Witness) Provider {

@@ -9,9 +9,9 @@ import (
 // Keeper is a provider that can put an instance aside and bring it back. Independent hosts are asked before, as Power
 // says; before Restore for the name, too.
 type Keeper interface {
-	// Keep puts the instance, which is off, aside: it gives up the machine's name for another one, and the machine's
-	// kept disks, and its mark says so at last. One that was put aside already is success. fault.Conflict: it is on, or
-	// bears another mark; nothing was changed.
+	// Keep puts the instance, which is off, aside: it gives up the machine's name and kept disks, and at last its mark
+	// says so. One that was put aside already is success. fault.Conflict: it is on, or bears another mark; nothing was
+	// changed.
 	Keep(ctx context.Context, ref Ref, name string) error
 	// Restore gives an instance that was put aside the name and the machine's kept disks back; it stays off. One that
 	// was not put aside is success. fault.Conflict: the name is taken, it is on, or bears another mark.

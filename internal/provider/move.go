@@ -9,7 +9,7 @@ import (
 // Evacuator is a provider that can let an instance go on elsewhere while its host is off.
 type Evacuator interface {
 	// Evacuate starts the instance on another host, which the provider chooses, with the same id, name, mark and
-	// network address; where its disk lay on the host alone, with a new one of its image. That ref.Host is off is the
+	// network address. It gets a new disk of its image if its disk lay on the host alone. That ref.Host is off is the
 	// caller's to prove: the provider only sees that it does not answer. One that is on another host already is
 	// success. fault.Conflict: the host answers, or it bears another mark; nothing was changed. It may be called again
 	// after any error.

@@ -27,9 +27,9 @@ type Reader interface {
 
 // Power turns instances on and off. Each call is a no-op when the wanted state is there already.
 //
-// Hosts that are HostAnswer.Independent can show one id twice. So before Start, PowerOff, or a Reboot that starts it,
-// of an instance that is off on ref.Host, the provider asks the other independent hosts for its id (L1); one that runs
-// on ref.Host needs no asking. fault.Conflict: another host has it, running or not, and the error names that host.
+// Hosts that are HostAnswer.Independent can show one id twice. So before Start, PowerOff or a Reboot of an instance
+// that is off on ref.Host, the provider asks the other independent hosts for its id (L1). For an instance that runs on
+// ref.Host it need not ask. fault.Conflict: another host has it, running or not, and the error names that host.
 // fault.Transient: a host did not answer that is not among ref.Excused, and the error says which. In both cases nothing
 // was changed. The same holds for Builder.Delete, also of an instance that has left ref.Host, since another host may
 // use its files; for Keeper; and for Rebuilder.
@@ -99,9 +99,8 @@ type Ref struct {
 	Adopted bool
 	// ForGood says of a Delete that the machine is given up with its instance.
 	ForGood bool
-	// Excused are the hosts that need not answer when they are asked whether they have the instance, too: each is
-	// proven off, or the instance was seen running on Host after that one last answered. Only Independent hosts are
-	// asked at all.
+	// Excused are the hosts that need not answer the question whether they have the instance, too. Each is proven off,
+	// or the instance was seen running on Host after that host last answered. Only Independent hosts are asked at all.
 	Excused []fleet.HostName
 }
 
@@ -146,7 +145,7 @@ func HostsOwn(a netip.Addr) bool {
 
 // ErrDoubtful is in an error of List or Get that says: this may not be the provider that we know, or it has lost its
 // memory. Nothing of what it says is believed.
-var ErrDoubtful = errors.New("the provider's word is not to be believed")
+var ErrDoubtful = errors.New("the provider's answer is doubtful")
 
 // Event is a hint that something changed.
 type Event struct {

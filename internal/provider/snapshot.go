@@ -9,9 +9,9 @@ import (
 // Snapshotter is a provider that can copy the disks of an instance so that the copy outlives it.
 type Snapshotter interface {
 	// Snapshot copies the disks that would go with the instance, whether it runs or not, as they are at one moment; the
-	// machine's kept disks are not among them. The copy is named before it is made: one that is whole under that name
-	// is success, and the same one is returned; what an earlier call left of it is taken up, or made anew. Nothing is
-	// done to the instance. When it returns nil the copy is whole.
+	// machine's kept disks are not among them. The copy is named before it is made. A whole copy under that name is
+	// success, and is returned. What an earlier call left of it is taken up, or made anew. Nothing is done to the
+	// instance. When it returns nil the copy is whole.
 	//
 	// fault.Unsupported: there is nothing to copy, or it cannot be copied. fault.NoSpace: there is no room.
 	// fault.Conflict: it bears another mark than ref.Mark. fault.Transient: not now; it may be under way. After any

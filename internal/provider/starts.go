@@ -8,8 +8,8 @@ import (
 
 // StartReader is a provider that has a place where starts of hale are noted (StartNoter).
 type StartReader interface {
-	// Starts returns the starts of the installation that are noted, by where: those of every host that answers, where
-	// each keeps notes of its own, or those of the whole provider under an empty name. A host that does not answer is
+	// Starts returns the noted starts of the installation by host. Where each host keeps notes of its own, these are
+	// the hosts that answer; else the whole provider's notes are under an empty name. A host that does not answer is
 	// left out; one without a note is there. An error means that none answered; fault.Unsupported: there is no such
 	// place.
 	Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error)

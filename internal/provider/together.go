@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Together puts questions to a provider, so many at the same time at most. Those who ask the same thing while it waits
-// for its turn share one answer: when many machines are gone, each is believed gone only by a list of its own time, and
-// one list does for all. Everybody gets the answer to a question that was put after they asked.
+// Together puts questions to a provider, a limited number at a time. Callers that ask the same thing while it waits for
+// its turn share one answer. When many machines are gone, each needs a list from after its own question, and one list
+// does for all. Every caller gets the answer to a question that was put after its own.
 type Together[K comparable, T any] struct {
 	turns chan struct{} // with a token for each question that is being put
 

@@ -1,8 +1,8 @@
 // Package rabbit starts a private RabbitMQ, of the system's package, for tests.
 //
-// It promises that the broker listens on loopback only, at ports of its own, keeps its data in the test's folder, and
-// is gone with all that it started when the test ends, or its process does. As root, or as a user who may make a
-// process namespace.
+// It promises that the broker listens on loopback only, at ports of its own, and keeps its data in the test's folder.
+// The broker and all that it started end with the test or its process. As root, or as a user who may make a process
+// namespace.
 package rabbit
 
 import (

@@ -1,8 +1,8 @@
 // Package strict is the way of hale's orders and passwords over HTTP: a http.RoundTripper that goes to the configured
 // addresses and nowhere else. It promises that a request leaves only for an origin (scheme, user, host and port) that
-// it was told to trust, wherever a service's answer would lead; that a redirect is an error; that no answer is read
-// beyond its limit; and that one operation stays within its limits of requests and of bytes read. What it refuses is a
-// RefusedError, which says whether the request had left.
+// it was told to trust, wherever a service's answer would lead. A redirect is an error. It reads no answer beyond its
+// limit, and one operation stays within its limits of requests and of bytes read. What it refuses is a RefusedError,
+// which says whether the request had left.
 //
 // It does not limit time, which the caller's context does, and knows nothing of what is asked or answered.
 package strict

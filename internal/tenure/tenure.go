@@ -1,5 +1,5 @@
-// Package tenure is the arithmetic of owning a fleet by a lease (L7): how long a lease must be, which call may still be
-// sent under what remains of it, and how long a successor waits. It promises: if an owner sends by Cover, and its
+// Package tenure is the arithmetic of owning a fleet by a lease (L7): how long a lease must be, which call its
+// remaining time still allows, and how long a successor waits. It promises: if an owner sends by Cover, and its
 // successor waits for Handover, the owner's last disruptive call ends before the successor begins. It reads no clock
 // and holds no lease.
 package tenure
@@ -15,8 +15,8 @@ const (
 	DisruptiveLimit = 15 * time.Second
 	// Margin is what must remain of the lease beyond the call's limit.
 	Margin = 2 * time.Second
-	// Handover is how long a new owner waits when another one was there: as long as the last calls of that one may take
-	// at most.
+	// Handover is how long a new owner waits after a former one: as long as the last calls of that one may take at
+	// most.
 	Handover = DisruptiveLimit + Margin
 )
 
@@ -29,8 +29,8 @@ func Lease(spec fleet.Spec) time.Duration {
 	return 2*min(longest, DisruptiveLimit) + 2*Margin
 }
 
-// Cover returns the time limit under which the stored intent may be sent while so much of the lease remains, read right
-// before sending, and whether it may be sent at all. Calls that cannot harm need no cover. What lets an instance run
+// Cover returns whether the stored intent may be sent while so much of the lease remains, and with which time limit.
+// The caller reads the lease right before sending. Calls that cannot harm need no cover. What lets an instance run
 // needs it: a late one could undo a successor's proof of off.
 func Cover(in fleet.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
 	if in.Op == fleet.OpRun { // it may take longer than any lease: an owner that loses the lease kills it

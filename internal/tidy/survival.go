@@ -20,7 +20,7 @@ var unguarded = map[string]string{
 // defect).
 var guards = []string{"Try", "Keep"}
 
-// plumbing are calls that run nothing of anybody's: they end, cut, wait and look at contexts.
+// plumbing are calls that run no code of a caller's: they end, cut, wait and look at contexts.
 var plumbing = []string{
 	"Add", "Cause", "Close", "Done", "Err", "Failed", "Lock", "Now", "SetDeadline", "Unix", "Unlock",
 	"cancel", "close", "cut", "delete", "end", "leave", "len", "stop", "string",
@@ -97,8 +97,7 @@ func (s survivor) safe(e ast.Expr) bool {
 	return false
 }
 
-// guarded reports whether the statements are: up to the first Catch that is deferred, none of them runs anything of
-// anybody's.
+// guarded reports whether the statements are: up to the first deferred Catch, none of them runs a caller's code.
 func (s survivor) guarded(body *ast.BlockStmt, seen []string) bool {
 	for _, stmt := range body.List {
 		if d, ok := stmt.(*ast.DeferStmt); ok {

@@ -4,8 +4,8 @@ import (
 	"go/ast"
 )
 
-// checkWrappers finds types outside of tests that embed a whole provider: such a one has the methods of the interface,
-// and hides whatever else the provider behind it can do.
+// checkWrappers finds types outside of tests that embed a whole provider. Such a type has the methods of the interface,
+// and hides the abilities of the provider behind it.
 func checkWrappers(t Tree) []Finding {
 	var found []Finding
 	for _, f := range t.goFiles() {

@@ -184,7 +184,7 @@ func (v *VCenter) Address(host, address string) {
 	}
 }
 
-// Set changes a property of a machine behind everybody's back.
+// Set changes a property of a machine without a call to vCenter.
 func (v *VCenter) Set(t T, id, property string, value any) {
 	t.Helper()
 	v.set(v.by(t, id).Self, types.PropertyChange{Name: property, Val: value})
@@ -272,7 +272,7 @@ func (v *VCenter) Rules(t T) map[string][]string {
 	return out
 }
 
-// EndSessions lets vCenter forget everybody who is logged in.
+// EndSessions lets vCenter forget all sessions.
 func (v *VCenter) EndSessions(t T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), handTime)

@@ -10,9 +10,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// strict sees each call before the simulator does, and adds what a real vCenter refuses: a configuration that changed
-// since it was read, a name that is taken in the folder, a disk that another running machine has, a rule of fewer than
-// two machines.
+// strict sees each call before the simulator does, and refuses what a real vCenter refuses: a configuration that
+// changed since it was read, a taken name in the folder, a disk of another running machine, a rule of fewer than two
+// machines.
 type strict struct {
 	v *VCenter
 

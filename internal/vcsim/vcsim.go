@@ -1,6 +1,6 @@
-// Package vcsim is a vCenter for tests: govmomi's simulator behind a wire that can be frozen and cut, with guests that
-// get addresses and count their boots, or are real ones (Live), and with what a real vCenter refuses and the simulator
-// does not.
+// Package vcsim is a vCenter for tests: govmomi's simulator behind a wire that can be frozen and cut. Its guests get
+// addresses and count their boots, or are real ones (Live). It also refuses what a real vCenter refuses and the
+// simulator does not.
 //
 // It promises that everything of it ends with the test: server, wire, files. Each test has its own, on loopback. It is
 // for tests only.
@@ -149,12 +149,12 @@ func (v *VCenter) Cut() { v.wire.cut() }
 // Mend ends Cut.
 func (v *VCenter) Mend(t T) { v.wire.mend(t) }
 
-// SilenceAfter lets vCenter's answers be lost from the moment when it gets the first call of one of the methods, which
-// it does all the same. It ends with Thaw.
+// SilenceAfter loses vCenter's answers from the first call of one of the methods on, which vCenter still carries out.
+// It ends with Thaw.
 func (v *VCenter) SilenceAfter(methods ...string) { v.rules.silenceAfter(methods) }
 
-// SilenceAfterOrders lets so many orders be answered, whichever they are, and loses vCenter's answers from the next one
-// on, which it carries out all the same. The channel is closed when it has that order. It ends with Thaw.
+// SilenceAfterOrders lets vCenter answer so many orders. It loses the answers from the next one on, which vCenter still
+// carries out. The channel is closed when it has that order. It ends with Thaw.
 func (v *VCenter) SilenceAfterOrders(n int) <-chan struct{} { return v.rules.lose(n) }
 
 // Before lets something happen right before the next call of the method.
@@ -199,7 +199,7 @@ func (v *VCenter) look(vm *simulator.VirtualMachine) mo.VirtualMachine {
 	return out
 }
 
-// set changes a machine behind everybody's back.
+// set changes a machine without a call to vCenter.
 func (v *VCenter) set(ref types.ManagedObjectReference, changes ...types.PropertyChange) {
 	if o := v.model.Map().Get(ref); o != nil {
 		v.model.Map().AtomicUpdate(v.context(), o, changes)

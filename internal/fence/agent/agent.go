@@ -1,10 +1,10 @@
-// Package agent switches a host's power by a program of the fence-agents family, as Debian's package fence-agents has
-// them: options on standard input, an exit code, and metadata that says which options there are.
+// Package agent switches a host's power by a program of the fence-agents family (Debian's package fence-agents). Such a
+// program reads options from standard input, answers with an exit code, and describes its options as metadata.
 //
-// It promises that secrets are on the program's standard input only, never in its arguments or environment; that off is
-// believed only when both the exit code and the words say so, since the exit code for off is also that for a wrong
-// option; and that options which the program's own metadata does not know are found before they are needed: the
-// programs themselves ignore them. What an agent does with a secret, hale cannot see: see Leaks.
+// It promises that secrets are on the program's standard input only, never in its arguments or environment. It believes
+// off only when both the exit code and the words say so, since a wrong option has the same exit code. It finds options
+// that the program's metadata does not know before they are needed: the programs themselves ignore them. What an agent
+// does with a secret, hale cannot see: see Leaks.
 package agent
 
 import (
@@ -74,8 +74,8 @@ func (c *Controller) Power(ctx context.Context) (fence.Power, error) {
 	return fence.PowerUnknown, err
 }
 
-// denied reports whether the agent says, when it is asked to say all, that its controller does not accept the
-// credentials: by itself hardly any agent does. Nothing of that is kept, since a password may be in it in any form.
+// denied reports whether the agent says that its controller refuses the credentials. It asks with verbose output, since
+// hardly any agent says so otherwise. Nothing of that is kept, since a password may be in it in any form.
 func (c *Controller) denied(ctx context.Context) bool {
 	_, said, err := c.run(ctx, "agent.power", "status", "verbose=1")
 	return err == nil && refusal.MatchString(said)

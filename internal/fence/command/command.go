@@ -1,8 +1,7 @@
 // Package command switches a host's power, or its access to storage and network, by a program of the operator's own.
 //
-// It promises that the program is run without a shell and with nothing of hale's environment; that its exit code for
-// off, 4, is one that no failing program ends with by accident; and that what takes too long is killed with all that it
-// started.
+// It promises that the program runs without a shell and without hale's environment. Its exit code for off is 4, which
+// no failing program has by accident. A program that takes too long is killed with all that it started.
 package command
 
 import (

@@ -136,7 +136,7 @@ func refused(t *testing.T, b Bench) {
 	b.Turn(fence.PowerOff)
 	got, err := b.power(t)
 	if err == nil {
-		t.Errorf("it takes the word of who does not take the password: %s", got)
+		t.Errorf("it believes a controller that refused the password: %s", got)
 	}
 	if said := strings.Contains(fmt.Sprint(err), "the credentials are refused"); said == b.Mute ||
 		fault.Is(err, fault.Unauthorised) == b.Mute {

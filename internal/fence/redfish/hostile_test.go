@@ -51,7 +51,7 @@ const (
 	honestTarget = "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset"
 )
 
-// flood writes 600 MiB, or as much as anybody takes.
+// flood writes 600 MiB, or as much as the client reads.
 func (l *liar) flood(w http.ResponseWriter) {
 	fmt.Fprint(w, `{"Id": "`)
 	chunk := []byte(strings.Repeat("x", 64<<10))

@@ -1,9 +1,9 @@
 // Package redfish switches a host's power by its Redfish service, as servers' controllers have one since about 2016.
 //
-// It promises that the service's certificate is checked unless Options say otherwise, that order and credentials go to
-// the configured address only, whatever links the service answers with, that a service can make it neither ask nor
-// read without end, that the password is read anew for each call and is in no error, and that nothing but ForceOff is
-// ever ordered. It keeps no connection open.
+// It promises that it checks the service's certificate unless Options say otherwise. Order and credentials go to the
+// configured address only, whatever links the service answers with. A service can make it neither ask nor read without
+// end. It reads the password anew for each call, and repeats it in no error. The only order that it gives is ForceOff.
+// It keeps no connection open.
 package redfish
 
 import (
@@ -186,7 +186,7 @@ func (c *Controller) client() (*http.Client, error) {
 	}
 	here, err := url.Parse(c.o.URL)
 	if err != nil {
-		return nil, errors.New("its url is no web address")
+		return nil, errors.New("its url is not a web address")
 	}
 	wire := &http.Transport{TLSClientConfig: trust, DisableKeepAlives: true, MaxResponseHeaderBytes: strict.MaxHead}
 	return &http.Client{Transport: strict.New(wire, limits, here)}, nil

@@ -1,7 +1,7 @@
 // Package programtest writes the programs that tests run.
 //
-// It promises that what was written can be executed at once. A process that another test starts in that moment holds
-// the file open for writing until it is another program itself, and meanwhile the kernel says "text file busy".
+// It promises that what was written can be executed at once. A process that another test forks in that moment holds the
+// file open for writing until it executes its own program. Meanwhile the kernel says "text file busy".
 package programtest
 
 import (

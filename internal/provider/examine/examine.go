@@ -1,8 +1,8 @@
 // Package examine asks the program of an exec provider the questions of package providertest, as hale provider test
 // does for the program's author.
 //
-// It promises that the questions are those that hale's own adapters answer, that each is passed, failed or not asked,
-// and then why, and that what a question built is removed at its end. It does not render anything.
+// It promises to ask the questions that hale's own adapters answer. Each is passed, failed or not asked, with the
+// reason, and what it built is removed at its end. It does not render anything.
 package examine
 
 import (
@@ -145,7 +145,7 @@ func newHarness(ctx context.Context, o Options) (*harness, error) {
 		}
 		h.hooks = strings.Fields(words)
 		if i := slices.IndexFunc(h.hooks, func(w string) bool { return !slices.Contains(hookWords(), w) }); i >= 0 {
-			return nil, fmt.Errorf("the hooks know the word %q, which is none of %q", h.hooks[i], hookWords())
+			return nil, fmt.Errorf("unknown hook %q: the hooks are %q", h.hooks[i], hookWords())
 		}
 	}
 	return h, nil

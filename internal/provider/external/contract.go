@@ -100,7 +100,7 @@ func (o operation) ability() (string, bool) {
 		return abilityStarts, true
 	case opDescribe, opIdentity, opList, opGet, opStart, opReboot, opPowerOff, opCreate, opDelete, opCertify:
 	}
-	return "", false // everybody's
+	return "", false // every program has it
 }
 
 // request is what a program reads.
@@ -276,7 +276,7 @@ var kinds = []fault.Kind{
 
 func (t trouble) check() error {
 	if !slices.Contains(kinds, t.Kind) {
-		return fmt.Errorf("the error's kind is %q, which is none of %q", t.Kind, kinds)
+		return fmt.Errorf("the error's kind is %q, and must be one of %q", t.Kind, kinds)
 	}
 	return nil
 }
@@ -295,7 +295,7 @@ func (d description) check() error {
 	}
 	for _, a := range d.Abilities {
 		if !slices.Contains(Abilities(), a) {
-			return fmt.Errorf("it has the ability %q, which is none of %q", a, Abilities())
+			return fmt.Errorf("it has the unknown ability %q: the abilities are %q", a, Abilities())
 		}
 	}
 	return nil

@@ -71,9 +71,9 @@ func (e *ear) tell() {
 	e.tail = text
 	switch e.left--; {
 	case e.left > 0:
-		e.log.Info("an exec provider's program says something", "text", text)
+		e.log.Info("an exec provider's program wrote to standard error", "text", text)
 	case e.left == 0:
-		e.log.Info("an exec provider's program says more than is logged")
+		e.log.Info("an exec provider's program wrote more than hale logs")
 	}
 }
 

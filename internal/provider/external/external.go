@@ -2,11 +2,11 @@
 // for each call. The program reads one JSON object from its standard input and writes one to its standard output. The
 // contract is docs/reference/exec-provider.md.
 //
-// It promises what package provider's port demands of an adapter's own side: every call ends with its context, and the
-// program's whole process group with it; a call that changes something and has no plain answer is fault.UnknownOutcome,
-// whatever the program did; what is not in the contract's closed sets is no answer; output is bounded; secrets are
-// handed down in the environment only, and hidden from whatever the program says. It does not compare marks: the
-// program does, in the same call.
+// It promises what package provider's port demands of an adapter's own side. Every call ends with its context, and the
+// program's whole process group with it. A change without a plain answer is fault.UnknownOutcome, whatever the program
+// did. An answer outside the contract's closed sets is none. Output is bounded. The program gets secrets in its
+// environment only, and hale hides them in all that the program says. It does not compare marks: the program does, in
+// the same call.
 package external
 
 import (

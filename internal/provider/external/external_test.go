@@ -408,7 +408,7 @@ func TestWhatAProgramComplainsOfIsLoggedWithinBounds(t *testing.T) {
 		t.Error(err)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 20 || log.Len() > 10_000 ||
-		!strings.Contains(log.String(), "more than is logged") {
+		!strings.Contains(log.String(), "more than hale logs") {
 		t.Errorf("%d lines, %d bytes", n, log.Len())
 	}
 }

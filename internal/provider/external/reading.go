@@ -64,7 +64,8 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 	}
 	i, err := said.Instance.instance()
 	if err == nil && (i.ID != ref.ID || i.Host != ref.Host) {
-		err = fmt.Errorf("it was asked for %s on host %q, and tells of %s on host %q", ref.ID, ref.Host, i.ID, i.Host)
+		err = fmt.Errorf("hale asked for %s on host %q, and it answered with %s on host %q",
+			ref.ID, ref.Host, i.ID, i.Host)
 	}
 	if err != nil {
 		return fleet.Instance{}, p.fail(r, fault.Permanent, err)
@@ -166,9 +167,9 @@ func (i *instance) instance() (fleet.Instance, error) {
 	case i.Name == "":
 		err = errors.New("it has no name")
 	case !slices.Contains(powers, out.Power):
-		err = fmt.Errorf("its power is %q, which is none of %q", i.Power, powers)
+		err = fmt.Errorf("its power is %q, and must be one of %q", i.Power, powers)
 	case !slices.Contains(stops, out.Stop):
-		err = fmt.Errorf("its stop is %q, which is none of %q", i.Stop, stops)
+		err = fmt.Errorf("its stop is %q, and must be one of %q", i.Stop, stops)
 	}
 	if err == nil && i.Address != "" {
 		out.Address, err = netip.ParseAddr(i.Address)

@@ -35,7 +35,7 @@ func (p *Provider) Watch(ctx context.Context, changed func(provider.Event)) erro
 		if ctx.Err() != nil || p.over() {
 			break
 		}
-		p.o.Logger.Warn("an exec provider tells of no changes for now; polling goes on", "err", err, "again_in", pause)
+		p.o.Logger.Warn("an exec provider's watch ended; polling goes on", "err", err, "again_in", pause)
 		if time.Since(began) > lasted {
 			pause = shortestPause
 		}
@@ -122,7 +122,7 @@ type eventLines struct {
 	bad     error
 }
 
-var errBadEvent = errors.New("a line of its watch is no event")
+var errBadEvent = errors.New("a line of its watch is not an event")
 
 // Write implements io.Writer. A line that is no event ends the program.
 func (l *eventLines) Write(b []byte) (int, error) {

@@ -15,8 +15,8 @@ import (
 	"hale/internal/provider"
 )
 
-// The daemon waits for an agent in its own time: five seconds for the greeting alone, whatever it is told, and while it
-// waits, one of its few workers is taken. So there is at most one question per domain, and agentsAtOnce per host; a
+// The daemon waits for an agent by its own limit: five seconds for the greeting alone, whatever the caller asks.
+// Meanwhile one of its few workers is taken. So there is at most one question per domain, and agentsAtOnce per host; a
 // second caller waits for the same answer. A question goes on when its caller gives up: cutting the connection would
 // not end it at the daemon.
 const (
@@ -48,9 +48,9 @@ type asking struct {
 	err  error
 }
 
-// PingGuest asks QEMU's guest agent. When it does not answer, the daemon is asked for the instance's state: a daemon
-// that answers that at once, and has nothing from the agent, speaks of the agent; one that is silent itself says
-// nothing (fault.Transient).
+// PingGuest asks QEMU's guest agent. When it does not answer, hale asks the daemon for the instance's state. If the
+// daemon answers that at once, the agent is silent; if not, the daemon is, and nothing is known of the agent
+// (fault.Transient).
 func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
 	const op = "libvirt.ping-guest"
 	h, err := p.host(op, ref)

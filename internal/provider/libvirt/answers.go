@@ -10,10 +10,9 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
 
-// The RPC client makes room for as many elements as an answer says that it has, before it looks for them: 284 bytes
-// that speak of 2³¹ statistics are 128 GiB. So each answer is walked along the type that the client will decode it
-// into, and is handed on only if all that it speaks of is there. What is decoded is then at most five times as long as
-// the answer.
+// The RPC client allocates as many elements as an answer announces, before it reads them: 284 bytes that announce 2³¹
+// statistics take 128 GiB. So walk follows each answer along the type that the client will decode, and hands it on only
+// if all that it announces is there. What is decoded is then at most five times as long as the answer.
 
 // procedure is one call of one of the daemon's programs.
 type procedure struct{ program, number uint32 }
@@ -93,11 +92,11 @@ type refusal struct {
 	Level                 uint32
 }
 
-// errShort is why a message that says more than it holds is refused.
-var errShort = errors.New("it speaks of more than it holds")
+// errShort refuses a message that announces more than it holds.
+var errShort = errors.New("it announces more than it holds")
 
-// errNoError is why an error is refused that bears the code of none.
-var errNoError = errors.New("it is an error that says that there is none")
+// errNoError refuses an error with the code of success.
+var errNoError = errors.New("it is an error with the code of success")
 
 // check reports whether all that the message speaks of is there.
 func (d described) check(message []byte, status uint32) error {
@@ -154,7 +153,7 @@ func (w *walk) overList(t reflect.Type) error {
 		return err
 	}
 	if n > 1 && strings.HasPrefix(t.Name(), "Opt") {
-		return fmt.Errorf("%d of a value that is there or not", n)
+		return fmt.Errorf("%d as the presence of a value", n)
 	}
 	for range n {
 		if err := w.over(t.Elem()); err != nil {

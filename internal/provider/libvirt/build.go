@@ -267,8 +267,8 @@ func (b *build) makeSeed(ctx context.Context, s *session) error {
 	return s.spaceFault(b.pool, upload(ctx, s.host.addr, vol, image), uint64(len(image)))
 }
 
-// undo removes what a failed build left, as long as the domain is surely off, and returns the build's error: with its
-// own kind when nothing is left, else as fault.UnknownOutcome.
+// undo removes what a failed build left, if the domain is surely off. It returns the build's error: with its own kind
+// when nothing is left, else as fault.UnknownOutcome.
 func (p *Provider) undo(s *session, b *build, failed error) error {
 	kind := fault.Transient
 	if f := (*fault.Error)(nil); errors.As(failed, &f) && f.Kind != fault.UnknownOutcome {

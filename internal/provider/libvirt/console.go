@@ -30,7 +30,7 @@ func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]
 	}
 	file := consoleFile(dom)
 	if file == "" {
-		return nil, s.unsupported(fmt.Errorf("what it writes to its serial port is kept in no file: the domain has " +
+		return nil, s.unsupported(fmt.Errorf("its serial port has no log file: the domain has " +
 			"no <log file=…> there"))
 	}
 	pool, err := s.StoragePoolLookupByTargetPath(path.Dir(file))

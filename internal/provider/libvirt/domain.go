@@ -113,7 +113,7 @@ func (b blueprint) own(text string) (*libvirtxml.Domain, error) {
 		return nil, fmt.Errorf("own XML: %w", err)
 	}
 	if dom.Metadata != nil && strings.Contains(dom.Metadata.XML, markSpace) {
-		return nil, errors.New("own XML: the mark is hale's to write")
+		return nil, errors.New("own XML: it must not contain a mark, which hale writes")
 	}
 	if dom.Metadata != nil && strings.Contains(dom.Metadata.XML, metadataSpace) && b.metadata != "" {
 		return nil, errors.New("own XML: it has metadata in hale's namespace, and the template has metadata, too: " +

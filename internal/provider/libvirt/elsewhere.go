@@ -118,7 +118,7 @@ func (s *session) hasToo(uuid golibvirt.UUID) (inTheWay, err error) {
 	if err == nil {
 		var power fleet.Power
 		if power, err = s.power(dom); err == nil {
-			return fmt.Errorf("%s's id is on %s, too, and %s there; undefine it on the host where it is not to be",
+			return fmt.Errorf("%s's id is on %s, too, and %s there; undefine it on the host where it does not belong",
 				dom.Name, s.host.name, does(power)), nil
 		}
 	}
@@ -136,8 +136,8 @@ func does(power fleet.Power) string {
 	return "is " + string(power)
 }
 
-// named says that the name belongs to a domain of the host; nil: it does not, or only to an earlier instance of the
-// mark's machine that is off: one that could not be removed when its successor was built elsewhere.
+// named says that the name belongs to a domain of the host. nil: it does not, or only to an earlier instance of the
+// mark's machine that is off, and was left when its successor was built elsewhere.
 func (s *session) named(name string, mark fleet.Mark) (inTheWay, err error) {
 	dom, err := s.DomainLookupByName(name)
 	if isCode(err, golibvirt.ErrNoDomain) {

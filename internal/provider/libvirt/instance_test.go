@@ -462,7 +462,7 @@ func listingFollowsMarks(t *testing.T, b *bench) {
 		return err, err == nil && len(l.Instances) == 1 && l.Instances[0].Mark.Certified
 	}
 	if _, early := certified(t.Context()); early {
-		t.Error("certified before anybody said so")
+		t.Error("certified without a call")
 	}
 	must(t, another.Certify(t.Context(), o.Ref))
 	await(t, "the certified mark in the listing", certified)

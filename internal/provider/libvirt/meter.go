@@ -15,8 +15,8 @@ import (
 
 var (
 	errNotRunning = errors.New("it does not run")
-	errCoarse     = errors.New("the host does not tell for how long its processors waited, " +
-		"so one that idles may seem to stand still")
+	errCoarse     = errors.New("the host does not report how long its processors waited, " +
+		"so an idle instance may seem to stand still")
 )
 
 // Meter implements provider.MeterReader by the time for which each virtual processor ran and waited for its turn. The

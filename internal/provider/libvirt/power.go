@@ -47,8 +47,8 @@ func pausedOf(reason golibvirt.DomainPausedReason) (fleet.Power, fleet.Stop) {
 	return fleet.PowerPaused, fleet.StopUnknown
 }
 
-// resumable reports whether a domain that is paused for the reason may go on by an order: not when the daemon holds it
-// for a job of its own, nor when what stopped it is still there.
+// resumable reports whether an order may resume a domain that is paused for the reason: not while the daemon holds it
+// for a job of its own, nor while the cause of its stop lasts.
 func resumable(reason golibvirt.DomainPausedReason) bool {
 	switch reason {
 	case golibvirt.DomainPausedUnknown, golibvirt.DomainPausedUser, golibvirt.DomainPausedWatchdog,
@@ -214,9 +214,8 @@ func (s *session) boot(dom golibvirt.Domain) error {
 	return err
 }
 
-// stayedOff judges a start or a removal that the daemon answered it could not do: when the domain is there and off all
-// the same, it has failed beyond doubt. It need not be tried until a person is called, since the policy may know
-// another way.
+// stayedOff judges a start or a removal that the daemon said it could not do: if the domain is there and still off, the
+// order has failed beyond doubt. It need not be tried until a person is called, since the policy may know another way.
 func (s *session) stayedOff(dom golibvirt.Domain, err error) error {
 	code, answered := codeOf(err)
 	f := (*fault.Error)(nil)
@@ -250,7 +249,7 @@ func (s *session) cutPower(dom golibvirt.Domain) error {
 }
 
 // neverStarted says how to get rid of a domain that a daemon was starting when it died, before it had written down the
-// process. The next daemon believes in the start for ever, and does not end the domain for anybody.
+// process. The next daemon believes in the start for ever, and refuses to end the domain.
 const neverStarted = "%w; it is still starting: if libvirtd died while it started it, stop libvirtd on the host, " +
 	"remove /run/libvirt/qemu/%s.xml there, and start it again"
 

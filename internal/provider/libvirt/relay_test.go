@@ -14,8 +14,8 @@ import (
 	"hale/internal/provider/providertest"
 )
 
-// relay stands between the adapter and the daemon, and understands as much of what they say as it takes to lose
-// answers: the daemon does what it is told, and the adapter does not hear of it.
+// relay stands between the adapter and the daemon, and understands enough of the protocol to lose answers: the daemon
+// carries out an order, and the adapter does not hear of it.
 type relay struct {
 	socket, daemon string
 

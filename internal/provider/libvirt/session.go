@@ -21,7 +21,7 @@ const maxIdle = 4
 
 var (
 	errClosed  = errors.New("the provider is closed")
-	errRetired = errors.New("the connection is not needed any more")
+	errRetired = errors.New("the connection is no longer needed")
 )
 
 // host is one hypervisor with its connections.

@@ -59,9 +59,9 @@ type snapshotting struct {
 	disks []copiedDisk
 }
 
-// Snapshot implements provider.Snapshotter: QEMU copies the disks of a domain that runs (a backup job, as they are when
-// it begins), and the daemon those of one that is off. Either goes on when the caller goes; a later call waits for the
-// one, and makes the other anew.
+// Snapshot implements provider.Snapshotter. QEMU copies the disks of a running domain by a backup job, as they are when
+// it begins. The daemon copies those of a domain that is off. Either goes on when the caller goes; a later call waits
+// for the one, and makes the other anew.
 func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
 	ctx, s, err := p.open(ctx, "libvirt.snapshot", ref)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *session) toCopy(ref provider.Ref, name fleet.SnapshotName, dir string) 
 		file := fileOf(d)
 		switch {
 		case file == "":
-			return nil, s.unsupported(fmt.Errorf("its disk %s lies in no file", d.Target.Dev))
+			return nil, s.unsupported(fmt.Errorf("its disk %s is not a file", d.Target.Dev))
 		case isKeptDisk(path.Base(file), name):
 			continue
 		}
@@ -154,7 +154,7 @@ func (s *session) toCopy(ref provider.Ref, name fleet.SnapshotName, dir string) 
 		})
 	}
 	if len(out) == 0 {
-		return nil, s.unsupported(errors.New("it has no disk that would be lost with it"))
+		return nil, s.unsupported(errors.New("it has no ephemeral disk to copy"))
 	}
 	return out, nil
 }

@@ -118,8 +118,8 @@ func (s SSH) explain(err error, host string) error {
 		host, wrong.Want[0].Filename, wrong.Want[0].Line)
 }
 
-// open opens the daemon's socket on the host. OpenSSH's server says the same of a socket that is not there, one that
-// the user may not use, and forwarding that is switched off: so the host is asked which it is.
+// open opens the daemon's socket on the host. OpenSSH's server gives the same error for a missing socket, one that the
+// user may not use, and forwarding that is switched off. So hale asks the host which it is.
 func open(client *ssh.Client, a address) (io.ReadWriteCloser, error) {
 	var problems []error
 	for _, socket := range a.sockets {

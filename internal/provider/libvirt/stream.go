@@ -11,9 +11,9 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
 
-// The RPC client's own streams wait for ever on a channel when the connection ends within them, and take whatever
-// comes, so the little that one stream needs of the protocol is spoken here, on a connection of its own: greeting, one
-// call, data, end.
+// The RPC client's own streams wait for ever on a channel when the connection ends within them, and accept any data. So
+// this file speaks the little that one stream needs of the protocol, on a connection of its own: greeting, one call,
+// data, end.
 
 // Numbers of libvirt's remote protocol.
 const (
@@ -179,7 +179,7 @@ func (u *speaker) next() (header, []byte, error) {
 // decodeFault reads the front of libvirt's remote_error: code, domain, optional message.
 func decodeFault(p []byte) error {
 	if len(p) < 16 {
-		return fmt.Errorf("an error of %d bytes that says nothing", len(p))
+		return fmt.Errorf("an error of %d bytes without a text", len(p))
 	}
 	e := golibvirt.Error{Code: binary.BigEndian.Uint32(p)}
 	present, length, text := binary.BigEndian.Uint32(p[8:]), int(binary.BigEndian.Uint32(p[12:])), p[16:]

@@ -115,7 +115,7 @@ func (w *wire) receive() error {
 		return err
 	}
 	if err := expected.check(w.ready.Bytes()[minMessage:], h.Status); err != nil {
-		return fmt.Errorf("the daemon's message is not what it says: %s: %w", expected.name, err)
+		return fmt.Errorf("the daemon's message is malformed: %s: %w", expected.name, err)
 	}
 	return nil
 }

@@ -7,10 +7,9 @@ import (
 	"hale/internal/provider"
 )
 
-// abandoned ends the name of a server that Nova could not delete. It says so to people, and to the next create of the
-// machine, which comes only where the policy says that the machine's next instance may stand beside it
-// (on_delete_failure: continue): name and hardware address are free then. Nova lets nothing but the name be changed of
-// a server in ERROR.
+// abandoned ends the name of a server that Nova could not delete. The name tells people so, and also the next create of
+// the machine, for which name and hardware address are free then. That create comes only with the policy
+// on_delete_failure: continue. Of a server in ERROR, Nova changes only the name.
 const abandoned = " (could not be deleted)"
 
 // abandon gives the server that name.
@@ -48,7 +47,7 @@ func (c *call) vacate(order provider.Order, p port) (done bool, err error) {
 	}
 	s, err := c.server(p.Device)
 	if err != nil || !s.abandonedBy(order) {
-		return false, nil //nolint:nilerr // the port is in use, as far as anybody knows
+		return false, nil //nolint:nilerr // the port may be in use
 	}
 	_, err = c.send(c.network, request{
 		method: http.MethodDelete,

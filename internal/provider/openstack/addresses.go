@@ -25,7 +25,7 @@ const (
 	addressesLimit = 5 * time.Second
 )
 
-// addresses returns the hypervisors' own addresses. Credentials that may not see them are no reason to list nothing:
+// addresses returns the hypervisors' own addresses. A list goes on without them where the credentials may not see them:
 // then a host is no witness for a machine that is alone on it.
 func (c *call) addresses() map[string]netip.Addr {
 	a := &c.p.list.addresses
@@ -48,7 +48,7 @@ func (c *call) addresses() map[string]netip.Addr {
 			a.told = true
 		default:
 			a.next = now.Add(addressesAgain)
-			c.p.log.Debug("the addresses of hypervisors were not told", "err", err)
+			c.p.log.Debug("nova did not give the addresses of its hypervisors", "err", err)
 		}
 	}
 	return a.of

@@ -82,8 +82,8 @@ func (s *server) losesVolumes() bool {
 // reimageMicroversion is Cinder's, for writing an image on a volume that is there.
 const reimageMicroversion = "3.68"
 
-// rebuildable refuses a rebuild that would leave the server what it has on its disk, or break it: an older Nova leaves
-// the volume of a server that boots from one as it is, and with an older Cinder it ends in ERROR.
+// rebuildable refuses a rebuild that would keep the disk's data or break the server. An older Nova does not rewrite the
+// volume that a server boots from, and with an older Cinder the server ends in ERROR.
 func (c *call) rebuildable(s *server) error {
 	if !s.onVolume() {
 		return nil

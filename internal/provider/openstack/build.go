@@ -69,7 +69,7 @@ func (c *call) orderly(order provider.Order) error {
 		return err
 	}
 	if order.Template.Server == nil {
-		return c.fault(fault.Invalid, errors.New("the template says nothing of a server"))
+		return c.fault(fault.Invalid, errors.New("the template lacks server"))
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func (c *call) awaitGone(s *server) error {
 				fmt.Errorf("%w: its status is %s; %s", errDelete, last.Status, last.Fault.Message))
 		}
 		if s = &last; c.destroy(s) != nil {
-			return c.fault(fault.UnknownOutcome, errors.New("it is set aside, and was not removed"))
+			return c.fault(fault.UnknownOutcome, errors.New("nova soft-deleted it, and did not remove it"))
 		}
 	}
 }
@@ -274,7 +274,7 @@ func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 	}
 	defer c.end()
 	if ref.Adopted {
-		return c.conflictf("what was adopted bears no mark")
+		return c.conflictf("an adopted instance carries no mark")
 	}
 	if s.Metadata[keyCertified] == "true" && s.Metadata[keyServer] != "" {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"hale/internal/provider"
 )
 
-// floating is an address of an external network. It belongs to the machine, as its description says, and goes from
-// server to server: it is bound to the machine's port before the server is ordered, so that Nova knows of it from the
+// floating is an address of an external network. Its description names the machine that it belongs to, and it goes from
+// server to server. hale binds it to the machine's port before it orders the server, so that Nova knows of it from the
 // beginning.
 type floating struct {
 	made
@@ -142,8 +142,8 @@ func (c *call) bind(order provider.Order, f floating, p port) error {
 // unchanged is the header of a request that holds only for the address as it was read.
 func (f floating) unchanged() map[string]string { return port{Revision: f.Revision}.unchanged() }
 
-// leadsTo reports whether the address leads nowhere, or to a port of the machine that no other server has than this
-// one; empty: that none has.
+// leadsTo reports whether the address leads nowhere, or to a port of the machine that only this server may have; empty:
+// that no server has.
 func (c *call) leadsTo(f floating, machine, server string) (bool, error) {
 	if f.Port == "" {
 		return true, nil
@@ -156,8 +156,8 @@ func (c *call) leadsTo(f floating, machine, server string) (bool, error) {
 	return p.ours() && p.Name == machine && (p.Device == "" || p.Device == server), nil
 }
 
-// floatingFault: what may have become of an address is nothing that must be observed; and that it cannot be reached
-// from the port is a mistake in the template.
+// floatingFault turns an unknown outcome into a transient error, since an address needs no observation. That the port
+// cannot reach the address is a mistake in the template.
 func (c *call) floatingFault(err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return c.fault(fault.Invalid, err)
@@ -188,8 +188,8 @@ func (c *call) releaseAddress(f floating, machine, server string) error {
 	return err
 }
 
-// giveUpAddresses releases what a machine has that is given up for good, before its server goes: as long as that is
-// there, the order is given again.
+// giveUpAddresses releases the addresses of a machine that is given up for good. It does so before its server goes: as
+// long as the server is there, the order is given again.
 func (c *call) giveUpAddresses(ref provider.Ref, machine, server string) error {
 	if !ref.ForGood {
 		return nil

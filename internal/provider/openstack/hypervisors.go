@@ -240,7 +240,7 @@ func (c *call) awaitElsewhere(s *server) error {
 	case last.Status == statusError:
 		return c.fault(fault.Permanent, errors.New("nova could not move it: "+last.Fault.Message))
 	case last.Host == s.Host:
-		return c.fault(fault.Permanent, errors.New("nova has left it where it was: no other hypervisor takes it"))
+		return c.fault(fault.Permanent, errors.New("nova did not move it: no other hypervisor takes it"))
 	}
 	return nil
 }

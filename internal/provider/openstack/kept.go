@@ -100,8 +100,8 @@ func volumesFor(disk string, found []volume) (used, unused []volume) {
 func (c *call) provide(k *keptDisk, order provider.Order) error {
 	if slices.Contains(order.Made, k.Name) {
 		return c.fault(fault.Invalid,
-			fmt.Errorf("the disk %s of %s is missing: no volume has the metadata %s=%s, %s=%s, %s=%s; give it back "+
-				"to the one that it is, or build the machine without its data",
+			fmt.Errorf("the disk %s of %s is missing: no volume has the metadata %s=%s, %s=%s, %s=%s; set it on "+
+				"the disk's volume, or build the machine without its data",
 				k.Name, order.Mark.Machine, keyInstallation, order.Mark.Installation, keyMachine, order.Mark.Machine,
 				keyDisk, k.Name))
 	}

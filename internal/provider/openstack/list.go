@@ -176,9 +176,9 @@ func (l *listing) apply(changed []*server) {
 	}
 }
 
-// credible judges a full list by what it does not show any more. Nova tells of servers that were deleted when it is
-// asked for changes; where it tells nothing and most of those that were known are missing, another project or an empty
-// database answers. What is only set aside is in no full list either, and is kept, since it can be restored.
+// credible judges a full list by what it does not show any more. A list of changes has the deleted servers, too. If it
+// has none and most of the known servers are missing, another project or an empty database answers. What is only set
+// aside is in no full list either, and is kept, since it can be restored.
 func (c *call) credible(l *listing, whole map[string]*server) error {
 	missing := map[string]bool{}
 	for id := range l.servers {
@@ -395,7 +395,7 @@ func (c *call) find(ref provider.Ref) (*server, error) {
 	case err != nil:
 		return nil, err
 	case s.id() != ref.ID:
-		return nil, c.fault(fault.NotFound, fmt.Errorf("that is what Nova calls instance %s", s.id()))
+		return nil, c.fault(fault.NotFound, fmt.Errorf("that is Nova's id of instance %s", s.id()))
 	}
 	c.p.learn(map[fleet.InstanceID]string{ref.ID: s.ID})
 	return s, nil
@@ -417,8 +417,8 @@ func (c *call) novaOf(ref provider.Ref) (string, error) {
 	return s.ID, nil
 }
 
-// byTag returns Nova's id of the server that hale made under the id; the id itself where there is none, since then it
-// may be Nova's.
+// byTag returns Nova's id of the server that hale made under the id. Without such a server it returns the id itself,
+// which may be Nova's.
 func (c *call) byTag(id fleet.InstanceID) (string, error) {
 	found, _, err := c.servers(url.Values{"tags": {tagPrefix + string(id)}})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// The mark is metadata of the server, written with the create. The id under which hale knows the server is there, too,
-// and in a tag, by which Nova finds it: its own id is Nova's choice.
+// The mark is metadata of the server, written with the create. hale's id of the server is there, too, and in a tag, by
+// which Nova finds it: Nova chooses an id of its own.
 const (
 	ownKeys = "hale_" // what all of hale's own begin with
 

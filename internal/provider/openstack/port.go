@@ -89,8 +89,8 @@ func (c *call) dress(wanted map[string]any, t *fleet.Server) error {
 	return nil
 }
 
-// makePort makes a port for the order. A port alone is no instance: one that may have been made is looked for and taken
-// away, and what stays all the same is there for the next order.
+// makePort makes a port for the order. A port alone is no instance. makePort looks for one that a lost answer may have
+// made, and removes it; if it stays, the next order takes it.
 func (c *call) makePort(order provider.Order, wanted map[string]any) (port, error) {
 	var got struct {
 		Port port `json:"port"`
@@ -268,7 +268,7 @@ func (c *call) release(p port, words string) {
 		})
 	}
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		c.p.log.Warn("a port was not given up; the machine's next instance takes it", "port", p.ID, "err", err)
+		c.p.log.Warn("hale could not release a port; the machine's next instance takes it", "port", p.ID, "err", err)
 	}
 }
 

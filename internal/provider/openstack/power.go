@@ -65,7 +65,7 @@ func (c *call) act(s *server, action string, how any) error {
 	return err
 }
 
-// startable is open with the server of ref; an adopted one must not have come to bear a mark, and none may have been
+// startable is open with the server of ref. It refuses an adopted server that carries a mark now, and a server that was
 // put aside.
 func (p *Provider) startable(ctx context.Context, op string, ref provider.Ref) (*call, *server, error) {
 	c, err := p.open(ctx, op, string(ref.ID))

@@ -125,8 +125,7 @@ func (s *server) power() fleet.Power {
 	return fleet.PowerUnknown // BUILD, REBUILD, RESIZE, REVERT_RESIZE, UNKNOWN
 }
 
-// networkName returns the name of the network of the first interface: the one that the mark names; else, where there
-// are several, the first by name.
+// networkName returns the name of the first interface's network: the one that the mark names, else the first by name.
 func (s *server) networkName() string {
 	if n := s.Metadata[keyNetwork]; n != "" && s.marked() {
 		return n

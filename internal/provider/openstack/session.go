@@ -159,7 +159,7 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 	keystone, err := url.Parse(a.credentials.IdentityEndpoint)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "openstack.credentials", p.options.Cloud,
-			errors.New("auth_url is no web address"))
+			errors.New("auth_url is not a web address"))
 	}
 	way := p.way(a.tls, keystone)
 	s.http = &http.Client{Transport: way}

@@ -38,8 +38,8 @@ const (
 	// copyTask begins each of Nova's words for a server that is being copied.
 	copyTask = "image_"
 
-	// orphanAfter is the age, by Glance's clock, from which an image that is not whole counts as left behind where Nova
-	// is not at work on it: Nova makes the image a moment before it says that it is at work.
+	// orphanAfter is the age, by Glance's clock, from which an unfinished image counts as left behind, unless Nova
+	// works on it. Nova makes the image a moment before it says that it is at work.
 	orphanAfter = 20 * time.Second
 )
 
@@ -94,7 +94,7 @@ func (c *call) whollyCopied(s *server) error {
 	case s.Flavor.Ephemeral > 0:
 		return c.fault(fault.Unsupported, errors.New("its flavor has an ephemeral disk, which nova does not copy"))
 	case s.losesVolumes():
-		return c.fault(fault.Unsupported, errors.New("it has a volume that goes with it, which nova does not copy"))
+		return c.fault(fault.Unsupported, errors.New("nova does not copy the volume that is deleted with it"))
 	}
 	return nil
 }

@@ -132,8 +132,8 @@ func (v *volume) says(metadata map[string]string) bool {
 	return true
 }
 
-// makeVolume makes an empty one. A volume alone is no instance: one that may have been made is looked for and taken
-// away, and what stays all the same is there for the next order.
+// makeVolume makes an empty one. A volume alone is no instance. makeVolume looks for one that a lost answer may have
+// made, and removes it; if it stays, the next order takes it.
 func (c *call) makeVolume(d fleet.Disk, order provider.Order) (volume, error) {
 	storage, err := c.storage()
 	if err != nil {

@@ -142,7 +142,7 @@ func rebuiltOnANewDisk(t T, h Harness) {
 // pingTime is how long the guest's agent gets for one answer.
 const pingTime = 2 * time.Second
 
-// ping asks the agent once, and bears no mark: anybody may ask.
+// ping asks the agent once. It needs no mark.
 func (e *exam) ping(able provider.GuestPinger, ref provider.Ref) error {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), pingTime)

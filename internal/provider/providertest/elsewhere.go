@@ -19,8 +19,8 @@ func (e *exam) movesNot(op fleet.Op) bool {
 	return false
 }
 
-// migrated: a running instance is moved to another host, under its id, name and mark; whichever order of the move loses
-// its answer, it is there once, and the same call again moves it no further.
+// migrated: a running instance moves to another host, under its id, name and mark. Whichever order of the move loses
+// its answer, the instance is there once, and the same call again does not move it further.
 func migrated(t T, h Harness) {
 	e := begin(t, h)
 	if e.movesNot(fleet.OpMigrate) {

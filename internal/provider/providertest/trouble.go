@@ -170,8 +170,8 @@ func frozenReads(t T, h Harness) {
 	e.awaitPower(order.Ref, fleet.PowerRunning)
 }
 
-// frozenPowerOff: an adapter that had only read so far when the provider froze knows that nothing was done and may say
-// so, but then it must be true.
+// frozenPowerOff: if an adapter has only read when the provider freezes, it may say that nothing was done, but that
+// must be true.
 func frozenPowerOff(t T, h Harness) {
 	e := begin(t, h)
 	order := e.built(1)
@@ -293,8 +293,8 @@ func hostsAreApart(t T, h Harness) {
 	e.untouched(there)
 }
 
-// hostsAreOnePool: the provider may move an instance to another host, so that an order which names the host where it
-// was means it all the same, and the name guards the machine's place wherever its next instance is ordered.
+// hostsAreOnePool: the provider may move an instance to another host. An order that names its former host still reaches
+// it, and its name is taken on every host.
 func hostsAreOnePool(t T, h Harness) {
 	e := begin(t, h)
 	here := e.built(1)

@@ -13,9 +13,9 @@ import (
 
 // AnswerLoser lets the answers to calls be lost after they took effect: a call then ends with its context.
 type AnswerLoser interface {
-	// LoseAnswers lets the first of the orders that a call is made of pass, as many as are said, and the answer to the
-	// next one be lost although it takes effect; from then on there is no answer to anything, until HearAnswers. The
-	// channel is closed when the answer is lost; nil: that is not known, and a call is given time.
+	// LoseAnswers lets so many of a call's orders pass. The next one takes effect, but its answer is lost. From then on
+	// there is no answer to anything, until HearAnswers. The channel is closed when the answer is lost; nil: that is
+	// not known, and a call is given time.
 	LoseAnswers(t T, after int) (lost <-chan struct{})
 	HearAnswers(t T)
 }
@@ -244,8 +244,7 @@ func unheardIsDoneOnce(t T, h Harness) {
 	}
 }
 
-// lacks reports whether the provider does not have what the operation needs, or the harness, which knows it only at run
-// time, cannot make it needed.
+// lacks reports whether the provider lacks the operation, or the harness cannot prepare an instance for it.
 func (e *exam) lacks(op fleet.Op) bool {
 	e.Helper()
 	if slices.Contains(provider.Cannot(e.p), op) {

@@ -105,7 +105,7 @@ func checkOrder(order provider.Order, o *Options) error {
 		problems = append(problems, errors.New("the mark is not complete"))
 	}
 	if t.Image == "" || t.Kernel != "" || t.XML != "" {
-		problems = append(problems, errors.New("a virtual machine is cloned from a template, which image names"))
+		problems = append(problems, errors.New("image must name the template that hale clones"))
 	}
 	if t.CPUs < 0 || t.CPUs > mostCPUs {
 		problems = append(problems, fmt.Errorf("%d processors", t.CPUs))
@@ -229,7 +229,7 @@ func (b *build) wire(ctx context.Context) error {
 	cards := object.VirtualDeviceList(b.source.Config.Hardware.Device).SelectByType((*types.VirtualEthernetCard)(nil))
 	if len(cards) == 0 {
 		return fault.New(fault.Invalid, b.op, b.subject,
-			fmt.Errorf("the template has no network card to be put into %s", name))
+			fmt.Errorf("the template has no network card for network %s", name))
 	}
 	network, ok := object.NewReference(b.conn.vc, ref).(object.NetworkReference)
 	if !ok {

@@ -17,8 +17,8 @@ import (
 	"hale/internal/provider"
 )
 
-// A copy of an instance's disks is a template of its own, which vCenter clones of the instance, whether that runs or
-// not: a snapshot of vCenter's would go with its machine. It carries no mark, and List leaves it out.
+// A copy of an instance's disks is a template of its own, which vCenter clones from the running or stopped instance: a
+// snapshot of vCenter's would go with its machine. It carries no mark, and List leaves it out.
 
 // copyKey is the entry of a copy's extra configuration that names its machine. hale removes only copies with this
 // entry.
@@ -38,8 +38,8 @@ func copyName(n fleet.SnapshotName) string {
 	return fmt.Sprintf("hale-copy-%.40s-%s", n.Machine, hex.EncodeToString(sum[:8]))
 }
 
-// Snapshot implements provider.Snapshotter: a clone under a name that says that it is not whole, and then, in one step,
-// the name that says that it is.
+// Snapshot implements provider.Snapshotter: it clones under the name of an unfinished copy, and then renames the whole
+// copy in one step.
 func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) (fleet.Copy, error) {
 	var made fleet.Copy
 	err := p.touch(ctx, "vsphere.snapshot", ref, func(ctx context.Context, c *call, vm mo.VirtualMachine) error {

@@ -17,8 +17,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// shelfDir is the folder of a datastore that holds the machines' kept disks, each in its installation's own: no
-// instance's folder, which goes with the instance.
+// shelfDir is the folder of a datastore for the machines' kept disks, with one folder per installation. It is no
+// instance's folder, which would go with the instance.
 const shelfDir = "hale-disks"
 
 // diskLike is what names of made disks look like.

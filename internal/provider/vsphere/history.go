@@ -104,7 +104,7 @@ func (c *call) history(ctx context.Context, vm *mo.VirtualMachine) fleet.Stop {
 		return err
 	})
 	if err != nil {
-		c.p.log.Debug("vCenter's history was not told", "subject", c.subject, "err", err)
+		c.p.log.Debug("vCenter did not give its events", "subject", c.subject, "err", err)
 	}
 	return stopOf(vm.Runtime, events)
 }

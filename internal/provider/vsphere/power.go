@@ -190,7 +190,7 @@ func (c *call) heartbeat(ctx context.Context, vm *mo.VirtualMachine) error {
 		return c.conflict(errors.New("no heartbeat"))
 	case told.Guest == nil ||
 		told.Guest.ToolsVersionStatus2 == string(types.VirtualMachineToolsVersionStatusGuestToolsNotInstalled):
-		return fault.New(fault.Unsupported, c.op, c.subject, errors.New("there are no tools in the guest"))
+		return fault.New(fault.Unsupported, c.op, c.subject, errors.New("VMware Tools are not installed in the guest"))
 	}
-	return c.conflict(errors.New("the tools in the guest do not run"))
+	return c.conflict(errors.New("VMware Tools do not run in the guest"))
 }

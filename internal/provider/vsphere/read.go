@@ -157,8 +157,8 @@ func (c *call) withID(ctx context.Context, id fleet.InstanceID) ([]types.Managed
 	return refs, err
 }
 
-// absent says that there is none, unless there is one that vCenter cannot name and that may be it: of an inaccessible
-// machine it knows little more than the path.
+// absent says that the machine does not exist, unless an inaccessible machine may be it: of such a machine vCenter
+// knows little more than the path.
 func (c *call) absent(ctx context.Context, ref provider.Ref) error {
 	inv, err := c.survey(ctx)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *call) absent(ctx context.Context, ref provider.Ref) error {
 	for i := range inv.vms {
 		vm := &inv.vms[i]
 		if idOf(vm) == "" && (ref.Adopted || strings.Contains(vm.Name, string(ref.Mark.Machine))) {
-			return c.fault(fmt.Errorf("vCenter cannot read %s, which is %s and may be it",
+			return c.fault(fmt.Errorf("vCenter cannot read %s, which is %s and may be the machine",
 				vm.Name, vm.Runtime.ConnectionState))
 		}
 	}

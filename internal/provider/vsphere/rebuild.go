@@ -17,8 +17,8 @@ import (
 )
 
 // anewKey is the entry of the extra configuration that says that the root disk was made anew, or was to be: then a disk
-// may lie beside the instance that it does not have. It is written before the first one is made, and then names the
-// disk that is being made, and the task that makes it: that may take longer than a call may.
+// may lie beside the instance that it does not have. Rebuild writes it before it makes the first disk. The entry then
+// names the disk and the task that makes it, which may outlast the call.
 const anewKey = "hale.anew"
 
 // anewFiles are the names of root disks that are made anew, by turns: what is made is never what the instance has.
@@ -158,7 +158,7 @@ func onlyDisk(template *mo.VirtualMachine) (*types.VirtualDisk, error) {
 	}
 	disks := disksOf(template)
 	if len(disks) != 1 {
-		return nil, fmt.Errorf("the template has %d disks, and only one is made anew", len(disks))
+		return nil, fmt.Errorf("the template has %d disks, and rebuild replaces only one", len(disks))
 	}
 	return disks[0], nil
 }

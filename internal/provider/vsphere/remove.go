@@ -39,7 +39,7 @@ func (c *call) remove(ctx context.Context, vm mo.VirtualMachine) error {
 			return c.fault(err)
 		}
 		if left := keptOn(&again); len(left) > 0 {
-			return c.conflict(fmt.Errorf("%d kept disks are attached all the same", len(left)))
+			return c.conflict(fmt.Errorf("%d kept disks are still attached", len(left)))
 		}
 	}
 	if err := c.tidy(ctx, &vm); err != nil {

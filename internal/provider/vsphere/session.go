@@ -158,7 +158,7 @@ func (p *Provider) login(ctx context.Context) (*conn, error) {
 	}
 	if !c.vc.IsVC() {
 		return nil, fault.New(fault.Unsupported, "vsphere.login", p.url.Host,
-			errors.New("it is a lone host, and only vCenter clones"))
+			errors.New("it is an ESXi host, and only vCenter can clone"))
 	}
 	err = session.NewManager(c.vc).Login(ctx, url.UserPassword(p.o.User, password))
 	p.lockout.note(password, err)

@@ -137,11 +137,11 @@ func parseURL(text string) (*url.URL, []error) {
 	u, err := url.Parse(strings.TrimSuffix(text, "/"))
 	switch {
 	case err != nil, u.Host == "":
-		return nil, []error{errors.New("the URL is none: write https://vcenter.example.org/sdk")}
+		return nil, []error{errors.New("the URL is invalid: write https://vcenter.example.org/sdk")}
 	case u.Scheme != "https":
-		return nil, []error{fmt.Errorf("the URL's scheme is %q: only https is spoken", u.Scheme)}
+		return nil, []error{fmt.Errorf("the URL's scheme is %q, and must be https", u.Scheme)}
 	case u.User != nil:
-		return nil, []error{errors.New("the URL holds a user or a password: give them apart")}
+		return nil, []error{errors.New("the URL holds a user or a password: use the keys user and password")}
 	}
 	if u.Path == "" {
 		u.Path = "/sdk"

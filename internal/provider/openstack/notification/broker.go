@@ -63,7 +63,7 @@ func parseTransportURL(text string) ([]door, error) {
 	hosts, path, _ := strings.Cut(rest, "/")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, errors.New("what follows its ? is not understood")
+		return nil, errors.New("its query, after the ?, is invalid")
 	}
 	encrypted = encrypted || slices.Contains([]string{"1", "true", "True"}, values.Get("ssl"))
 	var doors []door

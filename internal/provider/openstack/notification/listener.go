@@ -99,9 +99,8 @@ const (
 	maxBackoff = 10 * time.Second
 )
 
-// Listen calls heard for each notification that says something of a server or a compute service, and with Everything
-// after each new beginning, until ctx ends; it then returns nil. It must not be called twice at a time. heard must not
-// block.
+// Listen calls heard for each notification about a server or a compute service, and with Everything after each new
+// beginning. It returns nil when ctx ends. It must not be called twice at a time. heard must not block.
 func (l *Listener) Listen(ctx context.Context, heard func(Notice)) error {
 	backoff := minBackoff
 	for ctx.Err() == nil {

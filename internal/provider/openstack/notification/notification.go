@@ -1,11 +1,11 @@
 // Package notification hears from OpenStack's message bus, RabbitMQ, what happens to servers.
 //
-// It promises that it only listens: from a queue of its own, which is bounded and goes with its connection, so that
-// nothing is taken from other readers and nothing grows while hale is away; that it never declares an exchange, since
-// one of another kind than Nova's own would break Nova's; that it reconnects by itself, and says after each new
-// beginning that everything may have changed; and that no body, however broken, large or foreign, stops it. What it
-// hears is a hint, to be confirmed by a look: notifications get lost, come late and twice, and a host or a guest that
-// dies sends none. It decides nothing, and no password is in any error or line of the log.
+// It promises that it only listens. Its queue is its own, is bounded, and goes with its connection: it takes nothing
+// from other readers, and nothing grows while hale is away. It never declares an exchange, since one of another kind
+// than Nova's would break Nova. It reconnects by itself, and then says that everything may have changed. No body stops
+// it, however broken, large or foreign. What it hears is a hint, to be confirmed by a look: notifications get lost,
+// come late and twice, and a host or a guest that dies sends none. It decides nothing, and no password is in any error
+// or line of the log.
 package notification
 
 import (

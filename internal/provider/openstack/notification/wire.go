@@ -58,9 +58,9 @@ var values = map[byte]string{
 	'S': "T", 'x': "T", 'A': "A", 'F': "F", 'V': "",
 }
 
-// wire is the connection beneath the AMQP client. It judges each frame before the client sees it. For the client
-// allocates whatever a frame announces, keeps as many messages as come, and panics over a length that cannot be: in a
-// goroutine of its own, where nothing keeps that from ending hale.
+// wire is the connection beneath the AMQP client. It judges each frame before the client sees it. The client allocates
+// whatever a frame announces, keeps as many messages as come, and panics over an impossible length. It panics in a
+// goroutine of its own, which would end hale.
 type wire struct {
 	net.Conn
 	in    *bufio.Reader
@@ -147,7 +147,7 @@ func (w *wire) judge(kind byte, channel uint16, body []byte) error {
 		w.expect(uint64(len(body)))
 		return nil
 	}
-	return errors.New("the broker sent a frame out of its turn")
+	return errors.New("the broker sent a frame out of order")
 }
 
 // expect notes how much of the body came.
@@ -167,7 +167,7 @@ func (w *wire) judgeMethod(channel uint16, body []byte) error {
 		return fmt.Errorf("the broker sent an unexpected method (class %d, method %d)", m.class, m.method)
 	}
 	if r.fields(fields); r.short || len(r.left) > 0 {
-		return fmt.Errorf("the broker's message is not what it says (class %d, method %d)", m.class, m.method)
+		return fmt.Errorf("the broker's message is malformed (class %d, method %d)", m.class, m.method)
 	}
 	if m != deliver {
 		return nil
@@ -192,7 +192,7 @@ func (w *wire) judgeHeader(body []byte) error {
 	}
 	switch {
 	case r.short || flags&3 != 0: // two bits mean nothing
-		return errors.New("the properties of the broker's notification are not what they say")
+		return errors.New("the properties of the broker's notification are malformed")
 	case size > maxMessage:
 		return fmt.Errorf("the broker announced a notification of %d bytes, more than the %d that hale reads", size,
 			maxMessage)

@@ -35,14 +35,14 @@ func (c *complaints) have(what string) bool {
 // Whatever a broker sends, hale goes on, says what was wrong with it, and comes back.
 func TestALyingBrokerIsLeftAndToldOf(t *testing.T) {
 	t.Parallel()
-	const more, unasked, not = "more than the", "an unexpected method", "is not what it says"
+	const more, unasked, not = "more than the", "an unexpected method", "message is malformed"
 	says := map[string]string{
 		"a notification of more bytes than there are": more, "a frame of four thousand million bytes": more,
 		"a greeting of two thousand million bytes": more, "tables in tables": more,
 		"more notifications than were asked for":   "than hale asked for",
 		"a value of less than no bytes":            not,
-		"properties of two thousand million bytes": "are not what they say",
-		"a body without a notification":            "out of its turn",
+		"properties of two thousand million bytes": "notification are malformed",
+		"a body without a notification":            "out of order",
 		"answers to no request":                    unasked,
 		"rubbish in place of a greeting":           "does not speak AMQP",
 	}
