@@ -22,8 +22,9 @@ var (
 	linkTarget = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	inComment  = regexp.MustCompile(`\b(?:docs|scripts|demo|internal|cmd)/[\w./-]*\w\.(?:md|go|sh|txtar)\b`)
 	pathWord   = regexp.MustCompile(`^(?:\./)?[\w.{*][\w.{},*-]*(?:/[\w.{},*-]+)*/?$`)
-	goName     = regexp.MustCompile(`^((?:hale/)?(?:[a-z][\w]*/)*[a-z][a-z0-9]*)\.([A-Z]\w*(?:\.[A-Z]\w*)?)(?:\(.*\))?$`)
-	braces     = regexp.MustCompile(`\{([^{}]*)\}`)
+	goName     = regexp.MustCompile(`^((?:hale/)?(?:[a-z][\w]*/)*[a-z][a-z0-9]*)\.` +
+		`([A-Z]\w*(?:\.[A-Z]\w*)?)(?:\(.*\))?$`)
+	braces = regexp.MustCompile(`\{([^{}]*)\}`)
 )
 
 // mentions lists the words in code of a document: spans, fenced blocks and links.

@@ -80,6 +80,9 @@ func (s *scene) list() []fleet.Instance {
 
 const nginx = "<html>\r\n<head><title>404 Not Found</title></head>\r\n<center>nginx</center>\r\n</html>\r\n"
 
+const quotaReached = `{"forbidden": {"code": 403, "message": ` +
+	`"Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`
+
 func TestAProxyWithoutItsServiceSaysNothing(t *testing.T) {
 	t.Parallel()
 	play(t, 3, func(s *scene) {
@@ -604,10 +607,7 @@ func TestRefusalsAreTold(t *testing.T) {
 	}{
 		"a quota of Nova's": {
 			"/servers",
-			effect{
-				status: 403,
-				body:   `{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`,
-			},
+			effect{status: 403, body: quotaReached},
 			fault.Quota,
 		},
 		"a quota of Neutron's": {

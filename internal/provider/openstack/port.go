@@ -142,7 +142,7 @@ func (c *call) takeOver(order provider.Order, query url.Values, wanted map[strin
 		return port{}, err
 	case len(found) == 0:
 		return port{}, c.fault(fault.Transient,
-			errors.New("its port exists or existed, and is not shown to us: it may be another project's, or about to go"))
+			errors.New("its port is taken but hidden: it may be another project's, or be just removed"))
 	}
 	p := found[0]
 	if vacated, err := c.vacate(order, p); vacated || err != nil {

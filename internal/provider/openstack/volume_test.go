@@ -275,10 +275,7 @@ func TestAFailedCreateLeavesNoVolume(t *testing.T) {
 				s.makeTrouble(func(q *http.Request) effect {
 					switch {
 					case q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/servers"):
-						return effect{
-							status: 403,
-							body:   `{"forbidden": {"code": 403, "message": "Quota exceeded for instances: Requested 1, but already used 10 of 10 instances"}}`,
-						}
+						return effect{status: 403, body: quotaReached}
 					case q.Method == http.MethodDelete && strings.Contains(q.URL.Path, "/volumes/"):
 						return effect{unsaid: c.unheard}
 					}
