@@ -56,7 +56,8 @@ func TestS68MachinesThatExistedBeforeAreAdopted(t *testing.T) {
 	s.stands()
 	s.sameButFor(before, "db-one", "mail")
 	if now := s.machine("db-2"); now.Instance != m.Instance || now.Generation != m.Generation {
-		t.Errorf("db-one is %s (generation %d), and was %s (generation %d)", now.Instance, now.Generation, m.Instance, m.Generation)
+		t.Errorf("db-one is %s (generation %d), and was %s (generation %d)",
+			now.Instance, now.Generation, m.Instance, m.Generation)
 	}
 
 	// One that falls silent is reset, and goes on in the same process.
@@ -132,7 +133,8 @@ func (s stage) sameButFor(before []string, others ...string) {
 	}
 	domains, err := s.lab.Domains(s.within(moment))
 	s.must(err)
-	if at := slices.IndexFunc(domains, func(d lab.Domain) bool { return d.Name == "mail" }); at < 0 || domains[at].State != "shut off" {
+	if at := slices.IndexFunc(domains, func(d lab.Domain) bool { return d.Name == "mail" }); at < 0 ||
+		domains[at].State != "shut off" {
 		s.Errorf("a machine of another owner was touched: %+v", domains)
 	}
 }

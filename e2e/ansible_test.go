@@ -90,9 +90,11 @@ func configuredAgain(s stage) {
 	s.wantCalls(story, "run")
 	s.became(victim, old, kept{instance: true, process: true, boot: true})
 	s.alone(victim, mark)
-	s.wantSaid(s.said(story), "PLAY [The web server's configuration]", "TASK [Apply the configuration]", "changed: ["+victim+"]",
+	s.wantSaid(s.said(story), "PLAY [The web server's configuration]", "TASK [Apply the configuration]",
+		"changed: ["+victim+"]",
 		"ok: ["+victim+"]", "PLAY RECAP", "failed=0")
-	s.wantSaid(s.says("why", victim), "What happened last", "TASK [Apply the configuration]", "changed: ["+victim+"]", "failed=0", "run worked")
+	s.wantSaid(s.says("why", victim), "What happened last",
+		"TASK [Apply the configuration]", "changed: ["+victim+"]", "failed=0", "run worked")
 }
 
 // theNextStep pulls the cable, which no playbook mends. What it says is longer than what is kept of it.
@@ -109,7 +111,8 @@ func theNextStep(s stage) {
 	s.became(victim, old, kept{instance: true})
 	s.alone(victim, mark)
 	said := s.said(story)
-	s.wantSaid(said, "PLAY [A playbook that talks and fails]", "line 0 of "+victim, "bytes left out]", "fatal: ["+victim+"]", "PLAY RECAP", "failed=1")
+	s.wantSaid(said, "PLAY [A playbook that talks and fails]",
+		"line 0 of "+victim, "bytes left out]", "fatal: ["+victim+"]", "PLAY RECAP", "failed=1")
 	if len(said) > 25<<10 {
 		s.Errorf("%d bytes are kept", len(said))
 	}

@@ -28,10 +28,13 @@ func TestHaleAndLibvirtdDieDuringRepairs(t *testing.T) {
 		{at: "look", fault: lab.FaultHang, until: kind("step-chosen"), missed: kind("look")},
 		{at: "power-off", fault: lab.FaultLinkDown, until: intent("power-off"), missed: intent("delete")},
 		{at: "delete", fault: lab.FaultKill, until: intent("delete"), missed: outcome("create")},
-		{at: "create", fault: lab.FaultKill, until: intent("create"), most: 300 * time.Millisecond, missed: outcome("create")},
-		{at: "create, between claim and start", fault: lab.FaultKill, until: intent("create"), then: defined, missed: outcome("create")},
+		{at: "create", fault: lab.FaultKill, until: intent("create"), most: 300 * time.Millisecond,
+			missed: outcome("create")},
+		{at: "create, between claim and start", fault: lab.FaultKill, until: intent("create"), then: defined,
+			missed: outcome("create")},
 		{at: "verify", fault: lab.FaultKill, until: outcome("create"), most: time.Second, missed: kind("verified")},
-		{at: "certify", fault: lab.FaultKill, freeze: because("address", "new-address"), until: intent("certify"), missed: kind("certified")},
+		{at: "certify", fault: lab.FaultKill, freeze: because("address", "new-address"), until: intent("certify"),
+			missed: kind("certified")},
 	}
 	s.dice.Shuffle(len(recreate), func(i, k int) { recreate[i], recreate[k] = recreate[k], recreate[i] })
 	for _, d := range recreate {

@@ -51,7 +51,9 @@ func TestS51AMachineIsBuiltAnewWhenItsHostIsCutFromTheNetwork(t *testing.T) {
 	parted.close()
 	s.must(a.lab.FreezeLibvirtd(s.within(moment)))
 	created := s.event("it is built anew", mark, of(old.Name, intent("create")))
-	before := slices.DeleteFunc(s.after(mark), func(e api.Event) bool { return e.Machine != old.Name || e.Seq > created.Seq })
+	before := slices.DeleteFunc(s.after(mark), func(e api.Event) bool {
+		return e.Machine != old.Name || e.Seq > created.Seq
+	})
 	if n := count(before, func(e api.Event) bool { return e.Kind == "proof" && e.Proof == "access-cut" }); n == 0 {
 		t.Error("built without proof that the host is cut")
 	}
@@ -72,7 +74,8 @@ func TestS51AMachineIsBuiltAnewWhenItsHostIsCutFromTheNetwork(t *testing.T) {
 	if s.reaches(old) == nil {
 		t.Error("the old one answers: the cut is none")
 	}
-	if out, err := s.hale.command(s.within(moment), "fence", "uncut", "a"); err == nil || !strings.Contains(err.Error(), "an old instance of "+old.Name) {
+	if out, err := s.hale.command(s.within(moment), "fence", "uncut", "a"); err == nil ||
+		!strings.Contains(err.Error(), "an old instance of "+old.Name) {
 		t.Errorf("uncut while an old instance runs there: %s, %v", out, err)
 	}
 	if !ports.closed() {

@@ -6,7 +6,7 @@
 // may ever have two processes, and after each scene there is exactly one domain a machine, its page answers, and no
 // file of an earlier instance is left.
 //
-//	go test ./e2e                              the suite; it needs root, as the lab does, and what "scripts/install-deps.sh tests" installs
+//	go test ./e2e                              the suite; it needs root, and scripts/install-deps.sh tests
 //	E2E_SEED=7 go test ./e2e                   the same victims and moments again
 //	E2E_HALE=bin/hale go test ./e2e            a hale that is built already
 //	go test -run '^$' -bench . ./e2e           what a heal costs; writes bench/out/heal.json

@@ -171,7 +171,8 @@ func (p plain) whole() {
 func TestAProgramKeepsAFleetOnPlainQEMU(t *testing.T) {
 	t.Parallel()
 	p := newPlain(t)
-	text := fmt.Sprintf(plainFleet, filepath.Join(p.program, "plain_qemu.py"), p.state, p.guest.Kernel, p.guest.Initrd, lab.KernelArgs, lab.GuestMemoryMiB)
+	text := fmt.Sprintf(plainFleet, filepath.Join(p.program, "plain_qemu.py"), p.state, p.guest.Kernel, p.guest.Initrd,
+		lab.KernelArgs, lab.GuestMemoryMiB)
 	p.must(os.WriteFile(p.hale.path("hale.yaml"), []byte(text), 0o600))
 	run.scene()
 	p.raise()
@@ -224,9 +225,12 @@ func TestPlainQEMUPassesTheExam(t *testing.T) {
 	t.Parallel()
 	p := newPlain(t)
 	template, err := json.Marshal(map[string]any{
-		"kernel": p.guest.Kernel, "initrd": p.guest.Initrd, "cmdline": lab.KernelArgs + " console=ttyS0 hale.name={name}",
-		"memory_bytes": lab.GuestMemoryMiB << 20, "cpus": 1, "disks": []map[string]any{{"name": "scratch", "ephemeral": true, "size_bytes": 1 << 20}},
-		"options": map[string]string{"accel": "tcg", "ports": "81"}, // another one than the fleet's: the addresses are the same
+		"kernel": p.guest.Kernel, "initrd": p.guest.Initrd,
+		"cmdline":      lab.KernelArgs + " console=ttyS0 hale.name={name}",
+		"memory_bytes": lab.GuestMemoryMiB << 20, "cpus": 1,
+		"disks": []map[string]any{{"name": "scratch", "ephemeral": true, "size_bytes": 1 << 20}},
+		// another one than the fleet's: the addresses are the same
+		"options": map[string]string{"accel": "tcg", "ports": "81"},
 	})
 	p.must(err)
 	file := p.hale.path("machine.json")
@@ -234,7 +238,8 @@ func TestPlainQEMUPassesTheExam(t *testing.T) {
 	run.scene()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Getenv(envHale), "provider", "test", "--template", file, "--patience", patience.String(),
+	cmd := exec.CommandContext(ctx, os.Getenv(envHale), "provider", "test", "--template", file, "--patience",
+		patience.String(),
 		"--env", "STATE_DIR="+p.state, "--env", "PYTHONDONTWRITEBYTECODE=1",
 		"--hooks", filepath.Join(p.program, "hooks.py"), filepath.Join(p.program, "plain_qemu.py"))
 	out, err := cmd.CombinedOutput()

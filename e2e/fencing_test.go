@@ -77,10 +77,13 @@ func TestFencesProveWhatTheySay(t *testing.T) {
 		}
 	})
 	for name, build := range map[string]func(p *plug) part{
-		"redfish": func(p *plug) part { return redfishPart(p, false) }, "fence_redfish": func(p *plug) part { return redfishPart(p, true) },
-		"ipmi": func(p *plug) part { return ipmiPart(p, false) }, "fence_ipmilan": func(p *plug) part { return ipmiPart(p, true) },
-		"ipmi of go-ipmi": func(p *plug) part { return goIPMIPart(p, false) }, "fence_ipmilan at go-ipmi": func(p *plug) part { return goIPMIPart(p, true) },
-		"command": commandPart, "fence_virsh": virshPart, "fence_virt": virtPart,
+		"redfish":                  func(p *plug) part { return redfishPart(p, false) },
+		"fence_redfish":            func(p *plug) part { return redfishPart(p, true) },
+		"ipmi":                     func(p *plug) part { return ipmiPart(p, false) },
+		"fence_ipmilan":            func(p *plug) part { return ipmiPart(p, true) },
+		"ipmi of go-ipmi":          func(p *plug) part { return goIPMIPart(p, false) },
+		"fence_ipmilan at go-ipmi": func(p *plug) part { return goIPMIPart(p, true) }, "command": commandPart,
+		"fence_virsh": virshPart, "fence_virt": virtPart,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,8 +123,10 @@ func (p *plug) try(with part, way trouble, tab *table) {
 // fence makes one attempt. One that was to be heard in vain and was not heard at all, since the machine is busy, is
 // made again with more time.
 func (p *plug) fence(with part, way trouble) (fence.Done, error) {
-	m := fence.Method{Name: p.domain, Controller: with.speaker, Yields: fleet.ProofHostOff, Attempts: 1, Timeout: way.limit,
-		Settle: fence.DefaultSettle, Poll: fence.DefaultPoll}
+	m := fence.Method{
+		Name: p.domain, Controller: with.speaker, Yields: fleet.ProofHostOff, Attempts: 1, Timeout: way.limit,
+		Settle: fence.DefaultSettle, Poll: fence.DefaultPoll,
+	}
 	if way.fault == fencetest.WrongPassword {
 		m.Controller = with.stolid
 	}
@@ -205,7 +210,8 @@ func (t *table) String() string {
 	defer t.mu.Unlock()
 	methods := slices.Sorted(maps.Keys(t.cells))
 	var b strings.Builder
-	b.WriteString("| what happens | " + strings.Join(methods, " | ") + " |\n|---" + strings.Repeat("|---", len(methods)) + "|\n")
+	b.WriteString("| what happens | " + strings.Join(methods, " | ") + " |\n|---" +
+		strings.Repeat("|---", len(methods)) + "|\n")
 	for _, way := range troubles {
 		b.WriteString("| " + name(way.fault))
 		for _, m := range methods {

@@ -136,7 +136,12 @@ func (s stage) heals(step string) []healing {
 func account(story []api.Event, begin, served time.Time) healing {
 	at := func(m match) api.Event { return story[slices.IndexFunc(story, m)] }
 	bad, verified, end := at(verdict("unhealthy")), at(kind("verified")), at(kind("incident-closed"))
-	h := healing{Total: end.At.Sub(bad.At), Notice: bad.At.Sub(begin), Served: served.Sub(begin), Doubt: verified.At.Sub(served)}
+	h := healing{
+		Total:  end.At.Sub(bad.At),
+		Notice: bad.At.Sub(begin),
+		Served: served.Sub(begin),
+		Doubt:  verified.At.Sub(served),
+	}
 	var last time.Time
 	for _, e := range story {
 		switch e.Kind {
@@ -279,7 +284,8 @@ func (f findings) table(w io.Writer) {
 		if hand != nil {
 			cell = strconv.FormatInt(quantile(f.ByHand, 0.5, hand).Milliseconds(), 10)
 		}
-		p("| %s | %d | %d | %s |", name, quantile(f.Start, 0.5, of).Milliseconds(), quantile(f.Recreate, 0.5, of).Milliseconds(), cell)
+		p("| %s | %d | %d | %s |",
+			name, quantile(f.Start, 0.5, of).Milliseconds(), quantile(f.Recreate, 0.5, of).Milliseconds(), cell)
 	}
 	row("from the kill to the verdict", func(h healing) time.Duration { return h.Notice }, nil)
 	row("look", func(h healing) time.Duration { return h.Look }, nil)
@@ -294,21 +300,26 @@ func (f findings) table(w io.Writer) {
 	own := func(h healing) time.Duration { return h.Own }
 	p("\n| hale's own time in ms | p50 | max |\n|---|---|---|")
 	p("| start | %d | %d |", quantile(f.Start, 0.5, own).Milliseconds(), quantile(f.Start, 1, own).Milliseconds())
-	p("| recreate | %d | %d |", quantile(f.Recreate, 0.5, own).Milliseconds(), quantile(f.Recreate, 1, own).Milliseconds())
+	p("| recreate | %d | %d |",
+		quantile(f.Recreate, 0.5, own).Milliseconds(), quantile(f.Recreate, 1, own).Milliseconds())
 
 	span := func(d time.Duration) time.Duration { return d }
 	full := lateEvery * lateThreshold
-	p("\n| a dead web server, %d faults, every %s, %d in a row | p50 | max |\n|---|---|---|", len(f.Detection), lateEvery, lateThreshold)
-	p("| from the fault to the verdict, ms (in theory %d to %d) | %d | %d |", (full - lateEvery).Milliseconds(), full.Milliseconds(),
+	p("\n| a dead web server, %d faults, every %s, %d in a row | p50 | max |\n|---|---|---|",
+		len(f.Detection), lateEvery, lateThreshold)
+	p("| from the fault to the verdict, ms (in theory %d to %d) | %d | %d |", (full - lateEvery).Milliseconds(),
+		full.Milliseconds(),
 		quantile(f.Detection, 0.5, span).Milliseconds(), quantile(f.Detection, 1, span).Milliseconds())
 	p("| later than interval x threshold, ms | %d | %d |", (quantile(f.Detection, 0.5, span) - full).Milliseconds(),
 		(quantile(f.Detection, 1, span) - full).Milliseconds())
 
 	p("\n| hale run, three machines | |\n|---|---|")
-	p("| resident memory (of that anonymous), MiB | %.1f (%.1f) |", float64(f.Resident)/(1<<20), float64(f.Anonymous)/(1<<20))
+	p("| resident memory (of that anonymous), MiB | %.1f (%.1f) |",
+		float64(f.Resident)/(1<<20), float64(f.Anonymous)/(1<<20))
 	p("| idle, %% of one core over %s | %.2f |", idleFor, 100*f.Idle.Seconds()/idleFor.Seconds())
 	p("| binary, MiB | %.1f |", float64(f.Binary)/(1<<20))
-	p("| from the start to the first verdict, to all, ms | %d, %d |\n", f.FirstVerdict.Milliseconds(), f.AllVerdicts.Milliseconds())
+	p("| from the start to the first verdict, to all, ms | %d, %d |\n",
+		f.FirstVerdict.Milliseconds(), f.AllVerdicts.Milliseconds())
 }
 
 // keep writes the findings where the other benchmarks' are.

@@ -119,7 +119,8 @@ func theCableIsPulled(s stage) {
 	}
 	story := s.healed(victim, mark)
 	s.wantCalls(story, "power-off", "delete", "create", "certify")
-	s.inOrder(story, "verdict", "incident-opened", "repair-started", "step-chosen", "look", "intent", "outcome", "proof",
+	s.inOrder(story, "verdict", "incident-opened", "repair-started", "step-chosen", "look", "intent", "outcome",
+		"proof",
 		"intent", "outcome", "intent", "outcome", "verified", "certified", "repair-ended", "incident-closed")
 	s.stands()
 	s.alone(victim, mark)
@@ -262,7 +263,8 @@ func notCuredByTheReboot(s stage) {
 	story := s.healed(victim, mark)
 	s.wantSteps(story, "reboot", "recreate")
 	s.wantCalls(story, "reboot", "power-off", "delete", "create", "certify")
-	if count(story, because("step-skipped", "not-off")) != 1 || count(story, because("step-failed", "not-verified")) != 1 {
+	if count(story, because("step-skipped", "not-off")) != 1 ||
+		count(story, because("step-failed", "not-verified")) != 1 {
 		s.Error("no event says why start was skipped, or that the reboot did not help")
 	}
 	s.alone(victim, mark)

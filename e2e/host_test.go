@@ -69,7 +69,9 @@ func TestS51NothingIsBuiltInThePlaceOfAMachineWhoseHostIsNotProvenOff(t *testing
 	if off := a.off.Load(); off == nil || off.After(created.At) {
 		t.Errorf("built at %s, and the host went off at %s", created.At, off)
 	}
-	before := slices.DeleteFunc(s.after(mark), func(e api.Event) bool { return e.Machine != victim.Name || e.Seq > created.Seq })
+	before := slices.DeleteFunc(s.after(mark), func(e api.Event) bool {
+		return e.Machine != victim.Name || e.Seq > created.Seq
+	})
 	if n := count(before, func(e api.Event) bool { return e.Kind == "proof" && e.Proof == "host-off" }); n == 0 {
 		t.Error("built without proof that the host is off")
 	}
@@ -201,7 +203,8 @@ func (s stage) powered(b *box) (controller *bmc.Controller, fences string) {
 		s.must(os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	return controller, fmt.Sprintf(bmcFences, server.URL, keep("password", bmc.Password), keep("ca.pem", certificate(server)))
+	return controller, fmt.Sprintf(bmcFences, server.URL, keep("password", bmc.Password),
+		keep("ca.pem", certificate(server)))
 }
 
 // spread has hale raise a fleet on both hosts. The first has a fence, with the one method given.

@@ -15,7 +15,11 @@ import (
 // TestS48S58EveryStepMakesItsOwnCall plays faults that one step of the ladder cures each, and no gentler one.
 func TestS48S58EveryStepMakesItsOwnCall(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "10.92.0.0/16", settings{fleet: "web", size: 2, fleetYAML: laddered("[reboot: {mode: soft}]", "heal")})
+	s := newStage(t, "10.92.0.0/16", settings{
+		fleet:     "web",
+		size:      2,
+		fleetYAML: laddered("[reboot: {mode: soft}]", "heal"),
+	})
 	s.raise()
 	s.stands()
 
@@ -199,7 +203,11 @@ func recreatedByTheTemplate(s stage) {
 	}
 	definition, err := s.lab.Virsh(s.within(moment), "dumpxml", victim)
 	s.must(err)
-	for _, want := range []string{fmt.Sprintf("<memory unit='KiB'>%d</memory>", lab.GuestMemoryMiB<<10), s.initrd.path, "hale.name=" + victim} {
+	for _, want := range []string{
+		fmt.Sprintf("<memory unit='KiB'>%d</memory>", lab.GuestMemoryMiB<<10),
+		s.initrd.path,
+		"hale.name=" + victim,
+	} {
 		if !strings.Contains(definition, want) {
 			s.Errorf("its definition has no %s:\n%s", want, definition)
 		}

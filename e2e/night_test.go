@@ -224,7 +224,6 @@ func (s stage) haltsOutOfSight(on *box, halts, lives api.Machine) {
 }
 
 // hangsAndIsReset has the machine's kernel stand still without a report, and checks that hale resets it in time.
-// time.
 func (s stage) hangsAndIsReset(on *lab.Lab, m api.Machine) {
 	s.Helper()
 	before, err := on.ReadPage(s.within(moment), m.Name)

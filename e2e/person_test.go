@@ -38,10 +38,14 @@ func TestS22S24S52APersonIsToldAndObeyed(t *testing.T) {
 	s.scene("S24 an alert and an act, each once", func(s stage) { toldAndHealed(s, told) })
 
 	s.reload(func(set *settings) { set.fleetYAML = attended("[recreate]", "3 in 1h", told.URL) })
-	s.scene("S22 a rebuild that fails, again and again; S24 told once, and reminded", func(s stage) { attemptsRunOut(s, told) })
+	s.scene("S22 a rebuild that fails, again and again; S24 told once, and reminded", func(s stage) {
+		attemptsRunOut(s, told)
+	})
 
 	s.reload(ladder("[start, recreate]"))
-	s.scene("S52 a machine is removed by order, and hale dies in the midst of it", func(s stage) { removedByOrder(s, told) })
+	s.scene("S52 a machine is removed by order, and hale dies in the midst of it", func(s stage) {
+		removedByOrder(s, told)
+	})
 	s.scene("S52 a removal that fails is given up, and healing goes on", func(s stage) { removalFails(s, told) })
 	s.scene("S52 an update that fails, and one that does not", func(s stage) { updateFails(s, told) })
 	s.books()
@@ -95,7 +99,9 @@ func receive(t *testing.T) *receiver {
 func (r *receiver) about(machine string) []notify.Message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(r.messages), func(m notify.Message) bool { return machine != "" && m.Machine != machine })
+	return slices.DeleteFunc(slices.Clone(r.messages), func(m notify.Message) bool {
+		return machine != "" && m.Machine != machine
+	})
 }
 
 // forget lets a scene begin with nothing told.
@@ -269,7 +275,8 @@ func removedByOrder(s stage, told *receiver) {
 	s.event("it is powered off", mark, of("web-3", intent("power-off")))
 	s.hale.kill()
 	s.raise()
-	if count(s.before(mark, s.event("hale's next life", mark, because("owner", "took-over"))), because("change", "size-down")) > 0 {
+	if count(s.before(mark, s.event("hale's next life", mark, because("owner", "took-over"))),
+		because("change", "size-down")) > 0 {
 		run.again("the removal was over before hale died")
 	}
 	s.event("it has left", mark, of("web-3", because("change", "size-down")))
@@ -305,7 +312,8 @@ func removalFails(s stage, told *receiver) {
 	if now := s.machine("web-2"); now.Instance != old.Instance {
 		s.Errorf("%s became %s", old.Instance, now.Instance)
 	}
-	if pages := told.about("web-2"); len(pages) == 0 || pages[0].Event != notify.EventPage || pages[0].Reason != "given-up" {
+	if pages := told.about("web-2"); len(pages) == 0 || pages[0].Event != notify.EventPage ||
+		pages[0].Reason != "given-up" {
 		s.Errorf("a person was told %+v", pages)
 	}
 	told.forget()
@@ -317,7 +325,8 @@ func removalFails(s stage, told *receiver) {
 
 // updateFails brings a template from which nothing can be built at first.
 func updateFails(s stage, told *receiver) {
-	plan := s.plan(func(set *settings) { set.memory = lab.GuestMemoryMiB + 4 }, "another template", "would replace web-1", "would replace web-2")
+	plan := s.plan(func(set *settings) { set.memory = lab.GuestMemoryMiB + 4 }, "another template",
+		"would replace web-1", "would replace web-2")
 	mark := s.journal.mark()
 	s.must(os.Rename(s.initrd.path, s.initrd.path+".away"))
 	s.says("apply", "--confirm", plan)
@@ -343,7 +352,8 @@ func updateFails(s stage, told *receiver) {
 	s.stands()
 	for m := range s.machines() {
 		s.builtWith(m, lab.GuestMemoryMiB+4)
-		s.wantCalls(slices.DeleteFunc(s.after(mark), func(e api.Event) bool { return e.Machine != m }), "power-off", "delete", "create", "certify")
+		s.wantCalls(slices.DeleteFunc(s.after(mark), func(e api.Event) bool { return e.Machine != m }), "power-off",
+			"delete", "create", "certify")
 	}
 	told.forget()
 }

@@ -159,9 +159,15 @@ func redfishPart(p *plug, byAgent bool) part {
 	p.must(err)
 	out.name = "agent `fence_redfish`"
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
-		return agent.New(agent.Options{Name: "fence_redfish", Program: "fence_redfish", Values: []agent.Value{{Name: "ip", Plain: host}, {Name: "ipport", Plain: port},
-			{Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "ssl_insecure", Plain: "1"},
-			{Name: "systems_uri", Plain: "/redfish/v1/Systems/1"}}})
+		return agent.New(agent.Options{
+			Name:    "fence_redfish",
+			Program: "fence_redfish",
+			Values: []agent.Value{
+				{Name: "ip", Plain: host}, {Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User},
+				{Name: "password", Secret: s}, {Name: "ssl_insecure", Plain: "1"},
+				{Name: "systems_uri", Plain: "/redfish/v1/Systems/1"},
+			},
+		})
 	})
 	return out
 }
@@ -230,7 +236,8 @@ func ipmiPart(p *plug, byAgent bool) part {
 	p.Helper()
 	dir := p.TempDir()
 	port := freePort(p)
-	fill := strings.NewReplacer("DIR", dir, "URI", p.lab.URI(), "DOMAIN", p.domain, "PORT", port, "USER", bmc.User, "PASSWORD", bmc.Password,
+	fill := strings.NewReplacer("DIR", dir, "URI", p.lab.URI(), "DOMAIN", p.domain, "PORT", port, "USER", bmc.User,
+		"PASSWORD", bmc.Password,
 		"SLOW", seconds(slowBy), "LATE", seconds(lateBy), "LOST", seconds(lostFor))
 	write := func(name, text string, mode os.FileMode) {
 		p.must(os.WriteFile(filepath.Join(dir, name), []byte(text), mode))
@@ -239,7 +246,8 @@ func ipmiPart(p *plug, byAgent bool) part {
 	write("lan.conf", fill.Replace(lanConfig), 0o600)
 	write("bmc.emu", emulation, 0o600)
 	p.must(os.Mkdir(filepath.Join(dir, "state"), 0o700))
-	cmd := exec.Command("ipmi_sim", "-n", "-c", filepath.Join(dir, "lan.conf"), "-f", filepath.Join(dir, "bmc.emu"), "-s", filepath.Join(dir, "state"))
+	cmd := exec.Command("ipmi_sim", "-n", "-c", filepath.Join(dir, "lan.conf"), "-f", filepath.Join(dir, "bmc.emu"),
+		"-s", filepath.Join(dir, "state"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Dir = dir
 	p.must(cmd.Start())
@@ -269,13 +277,23 @@ func (p *plug) byIPMI(port string, byAgent bool, of string, fail func(fencetest.
 	p.must(err)
 	out := part{refuses: fault.Unauthorised, name: "ipmi" + of, fail: fail}
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
-		return ipmi.New(ipmi.Options{Name: "ipmi", Program: "ipmitool", Host: "127.0.0.1", Port: number, User: bmc.User, Password: s, Cipher: 3})
+		return ipmi.New(ipmi.Options{
+			Name: "ipmi", Program: "ipmitool", Host: "127.0.0.1", Port: number, User: bmc.User, Password: s, Cipher: 3,
+		})
 	})
 	if byAgent {
-		out.name, out.refuses = "agent `fence_ipmilan`"+of, fault.Transient // it only says that it did not work, however it is asked
+		// it only says that it did not work, however it is asked
+		out.name, out.refuses = "agent `fence_ipmilan`"+of, fault.Transient
 		out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
-			return agent.New(agent.Options{Name: "fence_ipmilan", Program: "fence_ipmilan", Values: []agent.Value{{Name: "ip", Plain: "127.0.0.1"},
-				{Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "lanplus", Plain: "1"}, {Name: "cipher", Plain: "3"}}})
+			return agent.New(agent.Options{
+				Name:    "fence_ipmilan",
+				Program: "fence_ipmilan",
+				Values: []agent.Value{
+					{Name: "ip", Plain: "127.0.0.1"}, {Name: "ipport", Plain: port},
+					{Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "lanplus", Plain: "1"},
+					{Name: "cipher", Plain: "3"},
+				},
+			})
 		})
 	}
 	p.awaits(out.speaker)
@@ -307,8 +325,10 @@ func goIPMIPart(p *plug, byAgent bool) part {
 // breaks has the controller behave so from now on.
 func breaks(c *bmc.Controller) func(fencetest.Fault) error {
 	return func(f fencetest.Fault) error {
-		c.Break(map[fencetest.Fault]bmc.Faults{fencetest.Dead: {Dead: true}, fencetest.Late: {Late: lateBy}, fencetest.Ignores: {Ignores: true},
-			lies: {Lies: true}, fencetest.AnswerLost: {AnswerLost: true}, fencetest.Slow: {Slow: slowBy}}[f])
+		c.Break(map[fencetest.Fault]bmc.Faults{
+			fencetest.Dead: {Dead: true}, fencetest.Late: {Late: lateBy}, fencetest.Ignores: {Ignores: true},
+			lies: {Lies: true}, fencetest.AnswerLost: {AnswerLost: true}, fencetest.Slow: {Slow: slowBy},
+		}[f])
 		return nil
 	}
 }
@@ -350,13 +370,19 @@ func commandPart(p *plug) part {
 	p.Helper()
 	dir := p.TempDir()
 	path := filepath.Join(dir, "outlet")
-	fill := strings.NewReplacer("DIR", dir, "URI", p.lab.URI(), "DOMAIN", p.domain, "'PASSWORD'", "'"+bmc.Password+"'", "SLOW", seconds(slowBy), "LATE", seconds(lateBy))
+	fill := strings.NewReplacer("DIR", dir, "URI", p.lab.URI(), "DOMAIN", p.domain, "'PASSWORD'", "'"+bmc.Password+"'",
+		"SLOW", seconds(slowBy), "LATE", seconds(lateBy))
 	p.must(programtest.Write(path, fill.Replace(script)))
 	out := part{refuses: fault.Transient, name: "command", fail: func(f fencetest.Fault) error {
 		return os.WriteFile(filepath.Join(dir, "fault"), []byte(f), 0o600)
 	}}
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
-		return command.New(command.Options{Name: "outlet", Host: p.domain, Command: []string{path}, Env: []command.Variable{{Name: "OUTLET_PASSWORD", Secret: s}}})
+		return command.New(command.Options{
+			Name:    "outlet",
+			Host:    p.domain,
+			Command: []string{path},
+			Env:     []command.Variable{{Name: "OUTLET_PASSWORD", Secret: s}},
+		})
 	})
 	return out
 }

@@ -33,7 +33,8 @@ const recordFleet = `      user_data: {file: %q}
 
 // breakdowns are the ways in which machines fail. The old instance writes on in all but the first four.
 var breakdowns = []lab.Fault{
-	lab.FaultKill, lab.FaultPanic, lab.FaultOff, lab.FaultDestroy, lab.FaultLinkDown, lab.FaultNoNet, lab.FaultHang, lab.FaultNoHTTP, lab.FaultHTTP503,
+	lab.FaultKill, lab.FaultPanic, lab.FaultOff, lab.FaultDestroy, lab.FaultLinkDown, lab.FaultNoNet, lab.FaultHang,
+	lab.FaultNoHTTP, lab.FaultHTTP503,
 }
 
 // TestRecordsOfAnOlderInstanceNeverFollowANewerOnes has guests append numbered, signed records to a disk that all
@@ -320,12 +321,16 @@ func TestDisorderIsSeen(t *testing.T) {
 		records []record
 		want    string
 	}{
-		"in order":                 {[]record{{1, "a", "x", 1}, {2, "a", "x", 2}, {3, "b", "y", 1}}, ""},
-		"an older one goes on":     {[]record{{1, "a", "x", 1}, {2, "b", "y", 1}, {3, "a", "x", 2}}, "an older generation's follows a newer one's"},
-		"an older one boots":       {[]record{{1, "b", "y", 1}, {2, "a", "z", 1}}, "an older generation's follows a newer one's"},
-		"one is gone":              {[]record{{1, "a", "x", 1}, {2, "a", "x", 3}}, "one was written over"},
-		"the first is gone":        {[]record{{1, "a", "x", 1}, {2, "b", "y", 2}}, "the first ones of a boot were written over"},
-		"a boot goes on":           {[]record{{1, "a", "x", 1}, {2, "a", "z", 1}, {3, "a", "x", 2}}, "a boot that was over goes on"},
+		"in order": {[]record{{1, "a", "x", 1}, {2, "a", "x", 2}, {3, "b", "y", 1}}, ""},
+		"an older one goes on": {[]record{{1, "a", "x", 1}, {2, "b", "y", 1}, {3, "a", "x", 2}},
+			"an older generation's follows a newer one's"},
+		"an older one boots": {[]record{{1, "b", "y", 1}, {2, "a", "z", 1}},
+			"an older generation's follows a newer one's"},
+		"one is gone": {[]record{{1, "a", "x", 1}, {2, "a", "x", 3}}, "one was written over"},
+		"the first is gone": {[]record{{1, "a", "x", 1}, {2, "b", "y", 2}},
+			"the first ones of a boot were written over"},
+		"a boot goes on": {[]record{{1, "a", "x", 1}, {2, "a", "z", 1}, {3, "a", "x", 2}},
+			"a boot that was over goes on"},
 		"it was written elsewhere": {[]record{{1, "a", "x", 1}, {3, "a", "x", 2}}, "a record of another place"},
 		"of a stranger":            {[]record{{1, "c", "x", 1}}, "a record of an instance that hale did not build"},
 	} {

@@ -367,7 +367,9 @@ func (s stage) diagnose() {
 	}
 	s.Logf("the last events:\n%s", b.String())
 	if log, err := os.ReadFile(s.hale.path("log")); err == nil {
-		lines := slices.DeleteFunc(strings.Split(string(log), "\n"), func(l string) bool { return strings.Contains(l, "msg=record") })
+		lines := slices.DeleteFunc(strings.Split(string(log), "\n"), func(l string) bool {
+			return strings.Contains(l, "msg=record")
+		})
 		s.Logf("the end of hale's log, without the events:\n%s", tail(strings.Join(lines, "\n"), 40))
 	}
 	if domains, err := s.lab.Domains(ctx); err == nil {

@@ -25,7 +25,12 @@ func TestS58AMachineOnAFullStorageIsLeftToAPerson(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := newStage(t, "10.89.0.0/16", settings{fleet: "db", size: 1, state: small, fleetYAML: withData + "[start, resume, reboot, recreate]}"})
+	s := newStage(t, "10.89.0.0/16", settings{
+		fleet:     "db",
+		size:      1,
+		state:     small,
+		fleetYAML: withData + "[start, resume, reboot, recreate]}",
+	})
 	defer func() {
 		if t.Failed() {
 			s.diagnose()

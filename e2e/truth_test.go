@@ -70,7 +70,8 @@ func (w *watchman) look(ctx context.Context, labs []*lab.Lab) {
 	seen := map[string]lab.Process{}
 	for _, p := range processes {
 		if other, twice := seen[p.Domain]; twice {
-			w.breach = append(w.breach, fmt.Sprintf("%s: %s runs twice: %+v and %+v", time.Now().Format("15:04:05.000"), p.Domain, other, p))
+			w.breach = append(w.breach,
+				fmt.Sprintf("%s: %s runs twice: %+v and %+v", time.Now().Format("15:04:05.000"), p.Domain, other, p))
 		}
 		seen[p.Domain] = p
 	}
@@ -111,8 +112,11 @@ func (s stage) allWell() {
 	var wanted, files []string
 	for _, m := range f.Machines {
 		wanted = append(wanted, m.Name)
-		files = append(files, filepath.Base(s.seedOf(m)), strings.TrimSuffix(filepath.Base(s.seedOf(m)), ".iso")+".console.log")
-		if !slices.ContainsFunc(processes, func(p lab.Process) bool { return p.Domain == m.Name && p.UUID == m.Instance }) {
+		files = append(files, filepath.Base(s.seedOf(m)),
+			strings.TrimSuffix(filepath.Base(s.seedOf(m)), ".iso")+".console.log")
+		if !slices.ContainsFunc(processes, func(p lab.Process) bool {
+			return p.Domain == m.Name && p.UUID == m.Instance
+		}) {
 			s.Errorf("hale says that %s is instance %s; there are %+v", m.Name, m.Instance, processes)
 		}
 		page, err := s.lab.AwaitPage(ctx, m.Name)

@@ -60,7 +60,8 @@ func virshPart(p *plug) part {
 	dir := p.TempDir()
 	program, err := exec.LookPath("virsh")
 	p.must(err)
-	fill := strings.NewReplacer("DIR", dir, "VIRSH", program, "URI", p.lab.URI(), "DOMAIN", p.domain, "SLOW", seconds(slowBy), "LATE", seconds(lateBy))
+	fill := strings.NewReplacer("DIR", dir, "VIRSH", program, "URI", p.lab.URI(), "DOMAIN", p.domain, "SLOW",
+		seconds(slowBy), "LATE", seconds(lateBy))
 	p.must(programtest.Write(filepath.Join(dir, "virsh"), fill.Replace(virsh)))
 	server := newShells(p, dir)
 	host, port, err := net.SplitHostPort(server.listener.Addr().String())
@@ -73,8 +74,14 @@ func virshPart(p *plug) part {
 	// The agent's own ssh_options, without which it does not know the shell's prompt, and where the server's key is.
 	options := "-o UserKnownHostsFile=" + known + ` -t '/bin/bash -c "PS1=\\[EXPECT\\]# /bin/bash --noprofile --norc"'`
 	out.speaker, out.stolid = p.bothPasswords(func(s secret.Secret) fence.Controller {
-		return agent.New(agent.Options{Name: "fence_virsh", Program: "fence_virsh", Values: []agent.Value{{Name: "ip", Plain: host}, {Name: "ipport", Plain: port},
-			{Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "plug", Plain: p.domain}, {Name: "ssh_options", Plain: options}}})
+		return agent.New(agent.Options{
+			Name:    "fence_virsh",
+			Program: "fence_virsh",
+			Values: []agent.Value{
+				{Name: "ip", Plain: host}, {Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User},
+				{Name: "password", Secret: s}, {Name: "plug", Plain: p.domain}, {Name: "ssh_options", Plain: options},
+			},
+		})
 	})
 	return out
 }

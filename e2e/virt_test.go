@@ -37,7 +37,8 @@ func virtPart(p *plug) part {
 		return p.keep("key", hex.EncodeToString(random), 0o600)
 	}
 	right := key()
-	config := p.keep("fence_virt.conf", strings.NewReplacer("KEY", right, "PORT", port, "URI", p.lab.URI()).Replace(virtd), 0o600)
+	config := p.keep("fence_virt.conf",
+		strings.NewReplacer("KEY", right, "PORT", port, "URI", p.lab.URI()).Replace(virtd), 0o600)
 	cmd := exec.Command("fence_virtd", "-F", "-f", config, "-p", filepath.Join(p.TempDir(), "pid"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.must(cmd.Start())
@@ -49,11 +50,18 @@ func virtPart(p *plug) part {
 	host, way, err := net.SplitHostPort(g.listener.Addr().String())
 	p.must(err)
 	speaks := func(key string) *agent.Controller {
-		return agent.New(agent.Options{Name: "fence_virt", Program: "fence_virt", Values: []agent.Value{{Name: "ipaddr", Plain: host}, {Name: "ipport", Plain: way},
-			{Name: "port", Plain: p.domain}, {Name: "key_file", Plain: key}}})
+		return agent.New(agent.Options{
+			Name:    "fence_virt",
+			Program: "fence_virt",
+			Values: []agent.Value{
+				{Name: "ipaddr", Plain: host}, {Name: "ipport", Plain: way}, {Name: "port", Plain: p.domain},
+				{Name: "key_file", Plain: key},
+			},
+		})
 	}
 	out := part{refuses: fault.Unauthorised, name: "agent `fence_virt`", speaker: speaks(right), stolid: speaks(key()),
-		lacks: []fencetest.Fault{fencetest.Late, fencetest.Ignores, lies, fencetest.AnswerLost}, fail: func(f fencetest.Fault) error {
+		lacks: []fencetest.Fault{fencetest.Late, fencetest.Ignores, lies, fencetest.AnswerLost},
+		fail: func(f fencetest.Fault) error {
 			g.dead.Store(f == fencetest.Dead)
 			g.slow.Store(f == fencetest.Slow)
 			return nil

@@ -65,9 +65,11 @@ func (m *vm) Kill() {
 func (h *hypervisor) boot(ctx context.Context, name string) (vcsim.Machine, error) {
 	n := h.built.Add(1)
 	m := &vm{address: netip.AddrFrom4([4]byte{10, 78, byte(n / 250), byte(n%250 + 1)}), ended: make(chan struct{})}
-	m.cmd = exec.Command("qemu-system-x86_64", "-machine", "q35,accel=tcg", "-m", fmt.Sprint(lab.GuestMemoryMiB), "-nodefaults", "-display", "none",
+	m.cmd = exec.Command("qemu-system-x86_64", "-machine", "q35,accel=tcg", "-m", fmt.Sprint(lab.GuestMemoryMiB),
+		"-nodefaults", "-display", "none",
 		"-kernel", h.guest.Kernel, "-initrd", h.guest.Initrd, "-append", lab.KernelArgs+" hale.name="+name,
-		"-netdev", fmt.Sprintf("user,id=n,hostfwd=tcp:%s:80-:80", m.address), "-device", "virtio-net-pci,netdev=n,romfile=")
+		"-netdev", fmt.Sprintf("user,id=n,hostfwd=tcp:%s:80-:80", m.address), "-device",
+		"virtio-net-pci,netdev=n,romfile=")
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := m.cmd.Start(); err != nil {
 		return nil, err
@@ -125,7 +127,8 @@ func newVCenter(t *testing.T) (stage, *vcsim.VCenter, *hypervisor) {
 		t.Fatal(err)
 	}
 	// A guest's address is of a net of its own that ends here: a loopback address must not pass for a guest's.
-	if out, err := exec.CommandContext(t.Context(), "ip", "route", "replace", "local", "10.78.0.0/16", "dev", "lo").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "ip", "route", "replace", "local", "10.78.0.0/16",
+		"dev", "lo").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	h := &hypervisor{guest: guest, running: map[string]*vm{}}
@@ -135,7 +138,10 @@ func newVCenter(t *testing.T) (stage, *vcsim.VCenter, *hypervisor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := stage{t, &props{hale: c, journal: follow(c.client), dice: run.dice(t.Name()), settings: settings{fleet: "web", size: 2}}}
+	s := stage{
+		t,
+		&props{hale: c, journal: follow(c.client), dice: run.dice(t.Name()), settings: settings{fleet: "web", size: 2}},
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			log, _ := os.ReadFile(c.path("log"))
@@ -150,7 +156,8 @@ func newVCenter(t *testing.T) (stage, *vcsim.VCenter, *hypervisor) {
 	s.must(os.WriteFile(password, []byte(vcsim.Password), 0o600))
 	sum := sha256.Sum256(vc.Certificate().Raw)
 	thumbprint := strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
-	text := fmt.Sprintf(vcenterFleet, vc.URL(), vcsim.User, password, thumbprint, vcsim.Datacenter, vcsim.Cluster, vcsim.Datastore, vcsim.Template, vcsim.Network)
+	text := fmt.Sprintf(vcenterFleet, vc.URL(), vcsim.User, password, thumbprint, vcsim.Datacenter, vcsim.Cluster,
+		vcsim.Datastore, vcsim.Template, vcsim.Network)
 	s.must(os.WriteFile(c.path("hale.yaml"), []byte(text), 0o600))
 	return s, vc, h
 }

@@ -24,8 +24,8 @@ func run() int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return cli.Execute(ctx, cli.Program{
-		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control, Plan: plan, Preview: preview,
-		Backup: backup, Restore: restore,
+		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control,
+		Plan: plan, Preview: preview, Backup: backup, Restore: restore,
 	}, os.Args[1:])
 }
 
@@ -34,8 +34,8 @@ func control(ctx context.Context, o cli.RunOptions) error {
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	a, err := app.New(app.Options{
-		Version: versionOf(debug.ReadBuildInfo()), Config: o.Config, DataDir: o.DataDir, Socket: o.Socket, Readers: o.Readers, Logger: o.Logger,
-		Load: o.Load, Hangups: hangups,
+		Version: versionOf(debug.ReadBuildInfo()), Config: o.Config, DataDir: o.DataDir, Socket: o.Socket,
+		Readers: o.Readers, Logger: o.Logger, Load: o.Load, Hangups: hangups,
 	})
 	if err != nil {
 		return err

@@ -36,7 +36,8 @@ func (l *lacking) starts(by []string, config string) {
 	l.must(err)
 	program, err := exec.LookPath("hale")
 	l.must(err)
-	config = strings.NewReplacer("PROVIDER", fmt.Sprintf("{type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}", truth, l.dir+"/truth"),
+	config = strings.NewReplacer("PROVIDER",
+		fmt.Sprintf("{type: exec, command: [%q], env: {TRUTH: %q}, poll: 1s}", truth, l.dir+"/truth"),
 		"DIR", l.dir).
 		Replace(config)
 	l.must(os.WriteFile(l.dir+"/hale.yaml", []byte(config), 0o600))

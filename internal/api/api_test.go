@@ -44,15 +44,19 @@ type office struct {
 
 func open(t *testing.T) *office {
 	t.Helper()
-	o := &office{t: t, socket: filepath.Join(t.TempDir(), "s"), store: memory.New(memory.Options{}).Open(nil), ended: make(chan error, 1),
-		books: map[fleet.Name]*journal.Book{}}
+	o := &office{
+		t: t, socket: filepath.Join(t.TempDir(), "s"), store: memory.New(memory.Options{}).Open(nil),
+		ended: make(chan error, 1), books: map[fleet.Name]*journal.Book{},
+	}
 	l, err := api.Listen(t.Context(), o.socket, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ctx context.Context
 	ctx, o.stop = context.WithCancel(t.Context())
-	server := api.NewServer(api.Options{Version: "1", Server: "h", Status: standing, Store: o.store, Logger: slog.New(slog.DiscardHandler)})
+	server := api.NewServer(api.Options{
+		Version: "1", Server: "h", Status: standing, Store: o.store, Logger: slog.New(slog.DiscardHandler),
+	})
 	go func() { o.ended <- server.Serve(ctx, l) }()
 	t.Cleanup(o.close)
 	return o
@@ -105,28 +109,44 @@ func standing() []engine.FleetStatus {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: dawn}
 	view := func(name fleet.MachineName) fleet.View {
 		return fleet.View{Machine: fleet.Machine{
-			Name: name, Address: netip.MustParseAddr("10.0.0.1"), Current: fleet.Incarnation{ID: "i-" + fleet.InstanceID(name), Generation: 1, Certified: true},
-			Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: dawn.Add(-time.Minute)},
+			Name: name, Address: netip.MustParseAddr("10.0.0.1"),
+			Current: fleet.Incarnation{ID: "i-" + fleet.InstanceID(name), Generation: 1, Certified: true},
+			Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: dawn.Add(-time.Minute)},
 		}}
 	}
 	sick := view("web-2")
-	sick.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed, Since: dawn.Add(-time.Minute)}
+	sick.Machine.Health = fleet.Health{
+		Verdict: fleet.VerdictUnhealthy,
+		Cause:   fleet.CauseCrashed,
+		Since:   dawn.Add(-time.Minute),
+	}
 	sick.Machine.Incident = &fleet.Incident{ID: "web-2/2", Cause: fleet.CauseCrashed, Opened: dawn.Add(-time.Minute)}
 	sick.Machine.Waiting = fleet.ReasonBudget
 	child := view("db-1")
 	child.Machine.Alias = "main"
 	child.Machine.Incident = &fleet.Incident{ID: "db-1/1", Cause: fleet.CauseChecks, Opened: dawn, Parent: "db/p1"}
 	whole := fleet.Whole{
-		Parents: []fleet.Parent{{ID: "db/p1", Domain: fleet.Domain{Kind: fleet.DomainHost, Name: "h1"}, Opened: dawn, Failing: 3, Members: 4, Chance: 0.004}},
-		Doubt:   fleet.Doubt{Reason: fleet.ReasonVantageDoubtful, Since: dawn},
+		Parents: []fleet.Parent{
+			{ID: "db/p1", Domain: fleet.Domain{Kind: fleet.DomainHost, Name: "h1"}, Opened: dawn, Failing: 3,
+				Members: 4, Chance: 0.004},
+		},
+		Doubt: fleet.Doubt{Reason: fleet.ReasonVantageDoubtful, Since: dawn},
 	}
 	up := fleet.ProviderState{Standing: fleet.ProviderUp, Since: now.Mono.Add(-time.Minute)}
-	sick.Machine.Snapshots = []fleet.DiskSnapshot{{ID: "r1", Instance: "i-0", Generation: 1, Whole: true, Where: "/pool/r1", Bytes: 7}}
+	sick.Machine.Snapshots = []fleet.DiskSnapshot{
+		{ID: "r1", Instance: "i-0", Generation: 1, Whole: true, Where: "/pool/r1", Bytes: 7},
+	}
 	return []engine.FleetStatus{
 		{Spec: fleet.Spec{Name: "web", Provider: "lab", Size: 2, Mode: fleet.ModeAct}, Provider: up, At: now,
 			Machines: []fleet.View{view("web-1"), sick}},
-		{Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Mode: fleet.ModeAct, SharedFate: fleet.SharedFate{Then: fleet.FatePage}},
-			Provider: up, Vantage: fleet.Vantage{Standing: fleet.VantageUnknown}, Whole: whole, At: now, Machines: []fleet.View{child}},
+		{
+			Spec: fleet.Spec{
+				Name: "db", Provider: "lab", Size: 1, Mode: fleet.ModeAct,
+				SharedFate: fleet.SharedFate{Then: fleet.FatePage},
+			},
+			Provider: up, Vantage: fleet.Vantage{Standing: fleet.VantageUnknown}, Whole: whole, At: now,
+			Machines: []fleet.View{child},
+		},
 	}
 }
 
@@ -140,7 +160,8 @@ func TestStatus(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	m := s.Fleets[0].Machines[1]
-	if m.Verdict != "unhealthy" || m.Text != "the provider says it crashed" || m.Waiting.Code != "budget" || m.Waiting.Text == "" {
+	if m.Verdict != "unhealthy" || m.Text != "the provider says it crashed" || m.Waiting.Code != "budget" ||
+		m.Waiting.Text == "" {
 		t.Errorf("got %+v", m)
 	}
 	if want := dawn.Add(-time.Minute); !s.Fleets[0].Provider.Since.Equal(want) {
@@ -153,9 +174,17 @@ func TestWhyTellsTheOpenIncidentAlone(t *testing.T) {
 	o := open(t)
 	o.write(
 		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-2/1"}),
-		record("web-2", fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: "web-2/1"}),
+		record("web-2", fleet.Record{
+			Kind:     fleet.RecordIncidentClosed,
+			Reason:   fleet.ReasonHealed,
+			Incident: "web-2/1",
+		}),
 		record("web-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		record("web-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed}),
+		record("web-2", fleet.Record{
+			Kind:    fleet.RecordVerdict,
+			Verdict: fleet.VerdictUnhealthy,
+			Cause:   fleet.CauseCrashed,
+		}),
 		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
 		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: "web-2/2"}),
 		record("web-2", fleet.Record{Kind: fleet.RecordHeld, Reason: fleet.ReasonBudget, Incident: "web-2/2"}),
@@ -186,9 +215,17 @@ func TestWhyOfAHealthyMachineTellsItsLastIncident(t *testing.T) {
 	o := open(t)
 	o.write(
 		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseOff}),
+		record("web-1", fleet.Record{
+			Kind:    fleet.RecordVerdict,
+			Verdict: fleet.VerdictUnhealthy,
+			Cause:   fleet.CauseOff,
+		}),
 		record("web-1", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-1/1"}),
-		record("web-1", fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Incident: "web-1/1"}),
+		record("web-1", fleet.Record{
+			Kind:     fleet.RecordIncidentClosed,
+			Reason:   fleet.ReasonHealed,
+			Incident: "web-1/1",
+		}),
 		record("web-1", fleet.Record{Kind: fleet.RecordAddress, Address: netip.MustParseAddr("10.0.0.9")}),
 	)
 	w, err := o.client().Why(t.Context(), "web-1")
@@ -210,10 +247,26 @@ func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
 	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
 	o.write(
 		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseChecks, Incident: "web-2/2"}),
-		fleet.Record{Fleet: "web", At: dawn, Kind: fleet.RecordParentOpen, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20, Chance: 1e-9},
-		fleet.Record{Fleet: "web", At: dawn, Kind: fleet.RecordPaged, Reason: fleet.ReasonSharedFate, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20},
-		record("web-1", fleet.Record{Kind: fleet.RecordChildJoined, Incident: "web-1/1", Parent: "web/p3", Domain: rack}),
-		record("web-2", fleet.Record{Kind: fleet.RecordChildJoined, Incident: "web-2/2", Parent: "web/p3", Domain: rack}),
+		fleet.Record{
+			Fleet: "web", At: dawn, Kind: fleet.RecordParentOpen, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20,
+			Chance: 1e-9,
+		},
+		fleet.Record{
+			Fleet: "web", At: dawn, Kind: fleet.RecordPaged, Reason: fleet.ReasonSharedFate, Parent: "web/p3",
+			Domain: rack, Failing: 20, Size: 20,
+		},
+		record("web-1", fleet.Record{
+			Kind:     fleet.RecordChildJoined,
+			Incident: "web-1/1",
+			Parent:   "web/p3",
+			Domain:   rack,
+		}),
+		record("web-2", fleet.Record{
+			Kind:     fleet.RecordChildJoined,
+			Incident: "web-2/2",
+			Parent:   "web/p3",
+			Domain:   rack,
+		}),
 		fleet.Record{Fleet: "web", At: dawn, Kind: fleet.RecordParentOpen, Parent: "web/p4"},
 	)
 	w, err := o.client().Why(t.Context(), "web-2")
@@ -233,7 +286,8 @@ func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
 	}
-	if e := w.Timeline[1]; e.Parent != "web/p3" || e.Domain != (api.Domain{Kind: "rack", Name: "r1"}) || e.Chance != 1e-9 {
+	if e := w.Timeline[1]; e.Parent != "web/p3" || e.Domain != (api.Domain{Kind: "rack", Name: "r1"}) ||
+		e.Chance != 1e-9 {
 		t.Errorf("got %+v", e)
 	}
 	s, err := o.client().Status(t.Context())
@@ -241,13 +295,14 @@ func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	parents := []api.Parent{{
-		ID: "db/p1", Domain: api.Domain{Kind: "host", Name: "h1"}, Opened: dawn, Then: "page", Failing: 3, Members: 4, Chance: 0.004,
-		Children: []string{"db-1"}, Text: "3 of 4 machines on host h1 fail (1 in 250 by chance)",
+		ID: "db/p1", Domain: api.Domain{Kind: "host", Name: "h1"}, Opened: dawn, Then: "page", Failing: 3, Members: 4,
+		Chance: 0.004, Children: []string{"db-1"}, Text: "3 of 4 machines on host h1 fail (1 in 250 by chance)",
 	}}
 	if diff := cmp.Diff(parents, s.Fleets[1].Parents); diff != "" {
 		t.Error(diff)
 	}
-	if v := s.Fleets[1].Vantage; v.Standing != "unknown" || v.Doubt.Code != "vantage-doubtful" || v.Doubt.Text == "" || !v.DoubtSince.Equal(dawn) {
+	if v := s.Fleets[1].Vantage; v.Standing != "unknown" || v.Doubt.Code != "vantage-doubtful" || v.Doubt.Text == "" ||
+		!v.DoubtSince.Equal(dawn) {
 		t.Errorf("got %+v", v)
 	}
 }
@@ -266,8 +321,16 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 	o := open(t)
 	o.write(
 		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, At: dawn}),
-		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, At: dawn.Add(2 * time.Second)}),
-		record("db-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, At: dawn.Add(time.Second)}),
+		record("web-1", fleet.Record{
+			Kind:    fleet.RecordVerdict,
+			Verdict: fleet.VerdictHealthy,
+			At:      dawn.Add(2 * time.Second),
+		}),
+		record("db-1", fleet.Record{
+			Kind:    fleet.RecordVerdict,
+			Verdict: fleet.VerdictHealthy,
+			At:      dawn.Add(time.Second),
+		}),
 	)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -278,7 +341,11 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 		}
 		got = append(got, e.Text)
 		if len(got) == 2 {
-			o.write(record("db-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, At: dawn.Add(3 * time.Second)}))
+			o.write(record("db-1", fleet.Record{
+				Kind:    fleet.RecordVerdict,
+				Verdict: fleet.VerdictUnknown,
+				At:      dawn.Add(3 * time.Second),
+			}))
 		}
 		if len(got) == 3 {
 			break
@@ -340,7 +407,8 @@ func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
 	for _, e := range s.Entries {
 		keys = append(keys, e.Key)
 	}
-	if diff := cmp.Diff([]string{"installation", "fleets/web/machines/web-1", "providers/lab/identity"}, keys); diff != "" {
+	if diff := cmp.Diff([]string{"installation", "fleets/web/machines/web-1", "providers/lab/identity"},
+		keys); diff != "" {
 		t.Error(diff)
 	}
 	if string(s.Entries[0].Value) != "x" {

@@ -12,7 +12,9 @@ func TestABackupIsWhatTheStoreHolds(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(fleet.Record{Fleet: "web", Kind: fleet.RecordOwner}, fleet.Record{Fleet: "web", Kind: fleet.RecordOwner})
-	if _, err := o.store.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put("installation", []byte("3f2a"))}}); err != nil {
+	if _, err := o.store.Commit(t.Context(), state.Txn{
+		Then: []state.Write{state.Put("installation", []byte("3f2a"))},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	body, err := o.client().Backup(t.Context())

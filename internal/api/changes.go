@@ -66,8 +66,10 @@ type Touched struct {
 
 // ViewWaiting translates a fleet's plan.
 func ViewWaiting(p change.Plan) Waiting {
-	w := Waiting{ID: p.ID, Subject: "fleet " + string(p.Fleet), Template: p.Template, Blocked: ViewReason(p.Blocked, ""),
-		Remove: viewTouched(p.Remove), Replace: viewTouched(p.Replace), Doubted: []Touched{}}
+	w := Waiting{
+		ID: p.ID, Subject: "fleet " + string(p.Fleet), Template: p.Template, Blocked: ViewReason(p.Blocked, ""),
+		Remove: viewTouched(p.Remove), Replace: viewTouched(p.Replace), Doubted: []Touched{},
+	}
 	if p.From != p.To {
 		w.From, w.To = p.From, p.To
 	}
@@ -114,7 +116,10 @@ func (s *Server) changes(w http.ResponseWriter, c Changes, err error) {
 	case err == nil:
 		s.answer(w, http.StatusOK, c)
 	case errors.As(err, &problems):
-		p := Problem{Code: CodeConfiguration, Message: "the configuration is not valid; the one that runs is left as it is"}
+		p := Problem{
+			Code:    CodeConfiguration,
+			Message: "the configuration is not valid; the one that runs is left as it is",
+		}
 		for _, one := range problems {
 			p.Lines = append(p.Lines, one.String())
 		}

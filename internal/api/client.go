@@ -65,7 +65,8 @@ func (n NotRunning) Error() string {
 	if errors.Is(n.Err, fs.ErrPermission) {
 		return fmt.Sprintf("you may not use the socket %s (%v): %s", n.Socket, cause(n.Err), mayUse(n.Socket))
 	}
-	return fmt.Sprintf("no hale controller listens on %s (%v); start one with 'hale run', or name its socket with --socket or HALE_SOCKET",
+	return fmt.Sprintf("no hale controller listens on %s (%v); start one with 'hale run', or name its socket with "+
+		"--socket or HALE_SOCKET",
 		n.Socket, cause(n.Err))
 }
 

@@ -8,7 +8,7 @@
 //	GET /v1/backup                                  all that is stored, as package backup writes it
 //	POST /v1/orders                                 OrderRequest to Orders: a person's order, and what became of it
 //	GET /v1/fleets/{name}/world                     World: what believing the world would mean for a fleet
-//	POST /v1/take-over                              TakeOverRequest to TakeOver: this store becomes another installation, or what that means
+//	POST /v1/take-over                              TakeOverRequest to TakeOver: this store becomes another installation
 //
 // It promises structures of its own with stable names (snake_case; times in RFC 3339; durations in nanoseconds, in
 // names that end in _ns), the raw reason beside each sentence, a socket that only its owner may open, and that the

@@ -87,7 +87,7 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
 	}
 	known, names, copies := s.knows(machine)
 	if len(kept) == 0 && !known {
-		s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine " + string(machine), Near: near(string(machine), names)})
+		s.fail(w, http.StatusNotFound, *unknownMachine(machine, names))
 		return
 	}
 	out := Evidence{Machine: string(machine), Incidents: []string{}, Exhibits: []Exhibit{}, Copies: copies}
@@ -101,8 +101,10 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
 	}
 	wanted := r.URL.Query().Get("incident")
 	if wanted != "" && !slices.Contains(out.Incidents, wanted) {
-		s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownIncident, Message: "nothing is kept of incident " + wanted + " of " + string(machine),
-			Near: near(wanted, out.Incidents)})
+		s.fail(w, http.StatusNotFound, Problem{
+			Code: CodeUnknownIncident, Message: "nothing is kept of incident " + wanted + " of " + string(machine),
+			Near: near(wanted, out.Incidents),
+		})
 		return
 	}
 	out.Incident = cmp.Or(wanted, out.Incident)
@@ -132,8 +134,11 @@ func (s *Server) knows(machine fleet.MachineName) (known bool, names []string, c
 			}
 			known = true
 			for _, d := range v.Machine.Snapshots {
-				copies = append(copies, DiskCopy{ID: string(d.ID), Incident: d.Incident, Instance: string(d.Instance), Generation: uint64(d.Generation),
-					Host: string(d.Host), At: d.At, Whole: d.Whole, Until: d.Until, Where: d.Where, Bytes: d.Bytes})
+				copies = append(copies, DiskCopy{
+					ID: string(d.ID), Incident: d.Incident, Instance: string(d.Instance),
+					Generation: uint64(d.Generation), Host: string(d.Host), At: d.At, Whole: d.Whole, Until: d.Until,
+					Where: d.Where, Bytes: d.Bytes,
+				})
 			}
 		}
 	}
@@ -146,7 +151,8 @@ func viewExhibit(e evidence.Exhibit, b evidence.Bytes) Exhibit {
 		Found: []string{prose.Said(e.Power, e.Stop)}, Console: b.Console, Screenshot: b.Screenshot, Format: e.Format,
 	}
 	for _, c := range e.Checks {
-		x.Found = append(x.Found, prose.Stands(fleet.CheckState{Check: c.Check, Standing: c.Standing, Result: c.Result, Detail: c.Detail}))
+		x.Found = append(x.Found,
+			prose.Stands(fleet.CheckState{Check: c.Check, Standing: c.Standing, Result: c.Result, Detail: c.Detail}))
 	}
 	for _, p := range prose.EvidenceParts(e.Kept) {
 		part := EvidencePart{Name: p.Name, Bytes: p.Bytes}

@@ -24,7 +24,8 @@ type Fencing interface {
 	Off(ctx context.Context, provider fleet.ProviderName, host fleet.HostName) []FenceTry
 	// Uncut gives the host its access back, by each of its methods that cut it, unless free returns objections. It
 	// keeps fencing of the host out meanwhile.
-	Uncut(ctx context.Context, provider fleet.ProviderName, host fleet.HostName, free func() []string) (tries []FenceTry, against []string)
+	Uncut(ctx context.Context, provider fleet.ProviderName, host fleet.HostName, free func() []string) (
+		tries []FenceTry, against []string)
 }
 
 // Fences are the hosts that have a fence.
@@ -44,13 +45,14 @@ type FencedHost struct {
 
 // FenceMethod is one way to cut a host's power.
 type FenceMethod struct {
-	Name       string     `json:"name"`
-	Kind       string     `json:"kind"`  // redfish, ipmi, agent, command, cut
-	Proof      string     `json:"proof"` // what its off proves
-	Attempts   int        `json:"attempts"`
-	TimeoutNS  int64      `json:"timeout_ns"`           // of one attempt
-	Unverified bool       `json:"unverified,omitempty"` // the server's identity is not checked before it gets the password
-	Test       *FenceTest `json:"test,omitempty"`       // the last one
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`  // redfish, ipmi, agent, command, cut
+	Proof     string `json:"proof"` // what its off proves
+	Attempts  int    `json:"attempts"`
+	TimeoutNS int64  `json:"timeout_ns"` // of one attempt
+	// Unverified: the server's identity is not checked before it gets the password.
+	Unverified bool       `json:"unverified,omitempty"`
+	Test       *FenceTest `json:"test,omitempty"` // the last one
 }
 
 // FenceTest is how a controller answered the question how its host stands.
@@ -86,7 +88,8 @@ func (s *Server) fenced() []FencedHost {
 			if string(f.Spec.Provider) != h.Provider {
 				continue
 			}
-			h.Up = h.Up || slices.ContainsFunc(f.Hosts, func(k fleet.Host) bool { return string(k.Name) == h.Host && k.Up })
+			h.Up = h.Up ||
+				slices.ContainsFunc(f.Hosts, func(k fleet.Host) bool { return string(k.Name) == h.Host && k.Up })
 			for j := range f.Machines {
 				if m := &f.Machines[j].Machine; string(m.Lies().Host) == h.Host && !m.Lies().None() {
 					h.Machines = append(h.Machines, string(m.Name))
@@ -119,7 +122,9 @@ func (s *Server) testFences(w http.ResponseWriter, r *http.Request) {
 	asked.Wait()
 	out := Fences{Hosts: []FencedHost{}}
 	for _, h := range s.fenced() {
-		if slices.ContainsFunc(wanted, func(k FencedHost) bool { return k.Provider == h.Provider && k.Host == h.Host }) {
+		if slices.ContainsFunc(wanted, func(k FencedHost) bool {
+			return k.Provider == h.Provider && k.Host == h.Host
+		}) {
 			out.Hosts = append(out.Hosts, h)
 		}
 	}
@@ -143,15 +148,22 @@ func meantHosts(subjects []string, hosts []FencedHost) ([]FencedHost, *Problem) 
 		var known []string
 		for _, h := range hosts {
 			known = append(append(known, h.Host), h.Machines...)
-			if h.Host == host && (provider == "" || h.Provider == provider) || !named && slices.Contains(h.Machines, name) {
+			if h.Host == host && (provider == "" || h.Provider == provider) ||
+				!named && slices.Contains(h.Machines, name) {
 				found = append(found, h)
 			}
 		}
 		switch {
 		case len(found) == 0:
-			return nil, &Problem{Code: CodeUnknownHost, Near: near(name, known), Message: "no host " + name + " has a method that cuts its power, and no machine of that name lies on one"}
+			return nil, &Problem{
+				Code: CodeUnknownHost,
+				Near: near(name, known),
+				Message: "no host " + name +
+					" has a method that cuts its power, and no machine of that name lies on one",
+			}
 		case len(found) > 1:
-			return nil, &Problem{Code: CodeBadRequest, Message: subject + ": several providers have a host of that name: write host:PROVIDER/" + host}
+			return nil, badRequest(subject +
+				": several providers have a host of that name: write host:PROVIDER/" + host)
 		}
 		out = append(out, found...)
 	}

@@ -47,7 +47,8 @@ func (s *Server) end(ctx context.Context, n noted, o fleet.Order) {
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteLimit)
 	defer cancel()
 	if _, err := s.note(noting, n, o); err != nil {
-		s.opts.Logger.Warn("how it ended is not written down", "order", n.kind, "host", n.host, "proof", o.Proof, "err", err)
+		s.opts.Logger.Warn("how it ended is not written down",
+			"order", n.kind, "host", n.host, "proof", o.Proof, "err", err)
 	}
 }
 
@@ -57,15 +58,18 @@ func (s *Server) note(ctx context.Context, n noted, o fleet.Order) (map[fleet.Na
 	ids := map[fleet.Name]fleet.OrderID{}
 	var notes []fleet.Order
 	for _, f := range s.opts.Status() {
-		known := f.Acting == fleet.ReasonNotOwner || slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == n.host })
-		if string(f.Spec.Provider) != n.provider || n.begun == nil && !known || n.begun != nil && n.begun[f.Spec.Name] == "" {
+		known := f.Acting == fleet.ReasonNotOwner ||
+			slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == n.host })
+		if string(f.Spec.Provider) != n.provider || n.begun == nil && !known ||
+			n.begun != nil && n.begun[f.Spec.Name] == "" {
 			continue
 		}
 		id, err := inbox.NewID()
 		if err != nil {
 			return nil, err
 		}
-		o.ID, o.Kind, o.Fleet, o.Host, o.By, o.At, o.After = id, n.kind, f.Spec.Name, fleet.HostName(n.host), n.by, time.Now().UTC(), n.begun[f.Spec.Name]
+		o.ID, o.Kind, o.By, o.At = id, n.kind, n.by, time.Now().UTC()
+		o.Fleet, o.Host, o.After = f.Spec.Name, fleet.HostName(n.host), n.begun[f.Spec.Name]
 		ids[o.Fleet], notes = id, append(notes, o)
 	}
 	for some := range slices.Chunk(notes, mostOrders) {

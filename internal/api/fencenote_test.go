@@ -33,7 +33,8 @@ func (b *breakers) Off(_ context.Context, _ fleet.ProviderName, h fleet.HostName
 	return []api.FenceTry{{Method: "own", Number: 1, OK: true, Proof: string(fleet.ProofHostOff)}}
 }
 
-func (b *breakers) Uncut(ctx context.Context, p fleet.ProviderName, h fleet.HostName, free func() []string) ([]api.FenceTry, []string) {
+func (b *breakers) Uncut(ctx context.Context, p fleet.ProviderName, h fleet.HostName,
+	free func() []string) ([]api.FenceTry, []string) {
 	tries, against := b.switches.Uncut(ctx, p, h, free)
 	if b.stuck && len(against) == 0 {
 		tries[0].OK, tries[0].Detail = false, "it is cut still"
@@ -42,7 +43,8 @@ func (b *breakers) Uncut(ctx context.Context, p fleet.ProviderName, h fleet.Host
 }
 
 // ask posts the request to a server with fleets on h1 and h2. It returns the answer, and the notes made for fleet web.
-func (b *breakers) ask(t *testing.T, path, body string, change func(all []engine.FleetStatus)) (code int, said string, notes []fleet.Order) {
+func (b *breakers) ask(t *testing.T, path, body string,
+	change func(all []engine.FleetStatus)) (code int, said string, notes []fleet.Order) {
 	t.Helper()
 	status := func() []engine.FleetStatus {
 		all := standing()
@@ -54,9 +56,15 @@ func (b *breakers) ask(t *testing.T, path, body string, change func(all []engine
 		return all
 	}
 	store := state.Store(memory.New(memory.Options{}).Open(nil))
-	server := api.NewServer(api.Options{Status: status, Fencing: b, Store: store, Logger: slog.New(slog.DiscardHandler)})
+	server := api.NewServer(api.Options{
+		Status:  status,
+		Fencing: b,
+		Store:   store,
+		Logger:  slog.New(slog.DiscardHandler),
+	})
 	w := httptest.NewRecorder()
-	server.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body)))
+	server.Handler().ServeHTTP(w,
+		httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body)))
 	answer, err := io.ReadAll(w.Result().Body)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +99,9 @@ func TestTheUndoingOfACutIsWrittenDown(t *testing.T) {
 		"it has its access back": {false, asIs, http.StatusOK, fleet.ProofNone, ""},
 		"it is cut still":        {true, asIs, http.StatusOK, fleet.ProofAccessCut, "ports: it is cut still"},
 		"something rests on it": {false, func(all []engine.FleetStatus) {
-			all[0].Machines[0].Machine.Left = []fleet.LeftBehind{{Incarnation: fleet.Incarnation{ID: "i-old", Host: "h1"}, Proof: fleet.ProofAccessCut}}
+			all[0].Machines[0].Machine.Left = []fleet.LeftBehind{
+				{Incarnation: fleet.Incarnation{ID: "i-old", Host: "h1"}, Proof: fleet.ProofAccessCut},
+			}
 		}, http.StatusConflict, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,10 +117,12 @@ func TestTheUndoingOfACutIsWrittenDown(t *testing.T) {
 				}
 				return
 			}
-			if len(notes) != 2 || notes[0].Kind != fleet.OrderUncut || notes[0].Host != "h1" || notes[0].Reason != "the switch is mended" || !strings.HasPrefix(notes[0].By, "kim (") {
+			if len(notes) != 2 || notes[0].Kind != fleet.OrderUncut || notes[0].Host != "h1" ||
+				notes[0].Reason != "the switch is mended" || !strings.HasPrefix(notes[0].By, "kim (") {
 				t.Fatalf("noted %+v", notes)
 			}
-			if end := notes[1]; end.Kind != fleet.OrderUncut || end.After != notes[0].ID || end.Proof != c.proof || end.Reason != c.why || end.By != notes[0].By {
+			if end := notes[1]; end.Kind != fleet.OrderUncut || end.After != notes[0].ID || end.Proof != c.proof ||
+				end.Reason != c.why || end.By != notes[0].By {
 				t.Errorf("its end is noted as %+v", end)
 			}
 		})
@@ -126,7 +138,8 @@ func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 		fails(all)
 		all[0].Acting, all[0].Hosts = fleet.ReasonNotOwner, nil
 	}
-	const plain, forced = `{"subject":"h1","confirm":true,"as":"kim"}`, `{"subject":"h1","confirm":true,"force":true,"as":"kim"}`
+	const plain = `{"subject":"h1","confirm":true,"as":"kim"}`
+	const forced = `{"subject":"h1","confirm":true,"force":true,"as":"kim"}`
 	for name, c := range map[string]struct {
 		body   string
 		change func(all []engine.FleetStatus)
@@ -134,10 +147,11 @@ func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 		says   string // of a refusal
 		proof  fleet.Proof
 	}{
-		"one machine is well":                   {plain, asIs, false, "web-1 on it is not known to fail", ""},
-		"one machine is well, by force":         {forced, asIs, false, "", fleet.ProofHostOff},
-		"all fail there":                        {plain, fails, false, "", fleet.ProofHostOff},
-		"another server may have one":           {plain, others, false, "another server looks after fleet web, which may have machines on it", ""},
+		"one machine is well":           {plain, asIs, false, "web-1 on it is not known to fail", ""},
+		"one machine is well, by force": {forced, asIs, false, "", fleet.ProofHostOff},
+		"all fail there":                {plain, fails, false, "", fleet.ProofHostOff},
+		"another server may have one": {plain, others, false,
+			"another server looks after fleet web, which may have machines on it", ""},
 		"another server may have one, by force": {forced, others, false, "", fleet.ProofHostOff},
 		"the breaker is stuck":                  {forced, asIs, true, "", fleet.ProofNone},
 		"only asked what it would mean":         {`{"subject":"h1","force":true}`, fails, false, "", ""},
@@ -153,7 +167,9 @@ func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 			if slices.Equal(b.off, []fleet.HostName{"h1"}) != done || (len(notes) == 2) != done {
 				t.Fatalf("asked to turn off %v, noted %+v: %d %s", b.off, notes, code, said)
 			}
-			if done && (notes[0].Kind != fleet.OrderCut || notes[1].Proof != c.proof || strings.ContainsAny(notes[1].Reason, "\n")) {
+			if done &&
+				(notes[0].Kind != fleet.OrderCut || notes[1].Proof != c.proof ||
+					strings.ContainsAny(notes[1].Reason, "\n")) {
 				t.Errorf("noted %+v", notes)
 			}
 		})

@@ -60,9 +60,10 @@ type FenceMachine struct {
 
 // What a fleet makes of it that the host is off.
 const (
-	FollowsElsewhere = "elsewhere" // what fails there is built anew on another host, once hale proved for itself that it is off
-	FollowsWord      = "word"      // nothing, until a person gives their word
-	FollowsNothing   = "nothing"   // nothing is built in the place of what is there
+	// FollowsElsewhere: what fails there is built anew on another host, once hale proved for itself that it is off.
+	FollowsElsewhere = "elsewhere"
+	FollowsWord      = "word"    // nothing, until a person gives their word
+	FollowsNothing   = "nothing" // nothing is built in the place of what is there
 )
 
 // FenceFollow is what would follow in a fleet that has machines on the host.
@@ -95,11 +96,18 @@ func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !q.Confirm:
 	case out.Needs && !q.Force:
-		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "), Lines: out.Against()})
+		s.fail(w, http.StatusConflict, Problem{
+			Code:    CodeRefused,
+			Message: "host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "),
+			Lines:   out.Against(),
+		})
 		return
 	default:
 		if err := s.cut(r.Context(), q, &out); err != nil {
-			s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: "the controllers were not asked: " + cause(err).Error()})
+			s.fail(w, http.StatusServiceUnavailable, Problem{
+				Code:    CodeStore,
+				Message: "the controllers were not asked: " + cause(err).Error(),
+			})
 			return
 		}
 	}
@@ -127,8 +135,13 @@ func (s *Server) namedHost(w http.ResponseWriter, r *http.Request, q any, subjec
 
 // meaning says what lies on the host, and what would follow.
 func meaning(h FencedHost, status []engine.FleetStatus) FenceOff {
-	power := slices.DeleteFunc(slices.Clone(h.Methods), func(m FenceMethod) bool { return m.Proof == string(fleet.ProofAccessCut) })
-	out := FenceOff{Provider: h.Provider, Host: h.Host, Up: h.Up, Methods: power, Machines: []FenceMachine{}, Unseen: []string{}, Follows: []FenceFollow{}}
+	power := slices.DeleteFunc(slices.Clone(h.Methods), func(m FenceMethod) bool {
+		return m.Proof == string(fleet.ProofAccessCut)
+	})
+	out := FenceOff{
+		Provider: h.Provider, Host: h.Host, Up: h.Up, Methods: power, Machines: []FenceMachine{}, Unseen: []string{},
+		Follows: []FenceFollow{},
+	}
 	for _, f := range status {
 		if string(f.Spec.Provider) != h.Provider {
 			continue
@@ -141,11 +154,18 @@ func meaning(h FencedHost, status []engine.FleetStatus) FenceOff {
 		for i := range f.Machines {
 			m := &f.Machines[i].Machine
 			if lies := m.Lies(); !lies.None() && string(lies.Host) == h.Host {
-				out.Machines = append(out.Machines, FenceMachine{Name: string(m.Name), Verdict: string(m.Health.Verdict), Fails: m.Health.Verdict == fleet.VerdictUnhealthy})
+				out.Machines = append(out.Machines, FenceMachine{
+					Name:    string(m.Name),
+					Verdict: string(m.Health.Verdict),
+					Fails:   m.Health.Verdict == fleet.VerdictUnhealthy,
+				})
 			}
 		}
 		if len(out.Machines) > before {
-			out.Follows = append(out.Follows, FenceFollow{Fleet: string(f.Spec.Name), Follows: followsIn(f.Spec.Repair.Fence)})
+			out.Follows = append(out.Follows, FenceFollow{
+				Fleet:   string(f.Spec.Name),
+				Follows: followsIn(f.Spec.Repair.Fence),
+			})
 		}
 	}
 	out.Needs = len(out.Against()) > 0

@@ -35,15 +35,25 @@ func (s *Server) fenceUncut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !slices.ContainsFunc(h.Methods, func(m FenceMethod) bool { return m.Proof == string(fleet.ProofAccessCut) }) {
-		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + h.Host + " has no method that cuts its access"})
+		s.fail(w, http.StatusConflict, Problem{
+			Code:    CodeRefused,
+			Message: "host " + h.Host + " has no method that cuts its access",
+		})
 		return
 	}
 	tries, against, err := s.uncut(r.Context(), h, q)
 	switch {
 	case err != nil:
-		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: "nothing was undone: " + cause(err).Error()})
+		s.fail(w, http.StatusServiceUnavailable, Problem{
+			Code:    CodeStore,
+			Message: "nothing was undone: " + cause(err).Error(),
+		})
 	case len(against) > 0:
-		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "host " + h.Host + " stays cut: " + strings.Join(against, "; "), Lines: against})
+		s.fail(w, http.StatusConflict, Problem{
+			Code:    CodeRefused,
+			Message: "host " + h.Host + " stays cut: " + strings.Join(against, "; "),
+			Lines:   against,
+		})
 	default:
 		s.answer(w, http.StatusOK, FenceUncut{Provider: h.Provider, Host: h.Host, Tries: tries})
 	}
@@ -51,7 +61,8 @@ func (s *Server) fenceUncut(w http.ResponseWriter, r *http.Request) {
 
 // uncut has the cut undone, once it is written down who wants that, and writes down how it ended. Against is what rests
 // on the cut: then it stays.
-func (s *Server) uncut(ctx context.Context, h FencedHost, q FenceUncutRequest) (tries []FenceTry, against []string, err error) {
+func (s *Server) uncut(ctx context.Context, h FencedHost,
+	q FenceUncutRequest) (tries []FenceTry, against []string, err error) {
 	free := func() []string { return s.restsOn(h) }
 	if against = free(); len(against) > 0 {
 		return nil, against, nil

@@ -19,8 +19,12 @@ import (
 type switches struct{ undone []fleet.HostName }
 
 func (s *switches) Fences() []api.FencedHost {
-	cuts, power := api.FenceMethod{Name: "ports", Proof: string(fleet.ProofAccessCut)}, api.FenceMethod{Name: "own", Proof: string(fleet.ProofHostOff)}
-	return []api.FencedHost{{Provider: "lab", Host: "h1", Methods: []api.FenceMethod{power, cuts}}, {Provider: "lab", Host: "h2", Methods: []api.FenceMethod{power}}}
+	cuts := api.FenceMethod{Name: "ports", Proof: string(fleet.ProofAccessCut)}
+	power := api.FenceMethod{Name: "own", Proof: string(fleet.ProofHostOff)}
+	return []api.FencedHost{
+		{Provider: "lab", Host: "h1", Methods: []api.FenceMethod{power, cuts}},
+		{Provider: "lab", Host: "h2", Methods: []api.FenceMethod{power}},
+	}
 }
 
 func (s *switches) Test(context.Context, fleet.ProviderName, fleet.HostName) {}
@@ -28,7 +32,8 @@ func (s *switches) Off(context.Context, fleet.ProviderName, fleet.HostName) []ap
 	return nil
 }
 
-func (s *switches) Uncut(_ context.Context, _ fleet.ProviderName, h fleet.HostName, free func() []string) ([]api.FenceTry, []string) {
+func (s *switches) Uncut(_ context.Context, _ fleet.ProviderName, h fleet.HostName,
+	free func() []string) ([]api.FenceTry, []string) {
 	if against := free(); len(against) > 0 {
 		return nil, against
 	}
@@ -53,12 +58,15 @@ func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 		change func(*engine.FleetStatus) // of fleet web
 		says   string                    // empty: it is undone
 	}{
-		"nothing rests on it":             {"h1", func(*engine.FleetStatus) {}, ""},
-		"an old instance runs there":      {"h1", left("h1", fleet.ProofAccessCut), "an old instance of web-1 may run there"},
-		"it runs elsewhere":               {"h1", left("h2", fleet.ProofAccessCut), ""},
-		"it was off":                      {"h1", left("h1", fleet.ProofHostOff), ""},
-		"of another provider's":           {"h1", func(f *engine.FleetStatus) { left("h1", fleet.ProofAccessCut)(f); f.Spec.Provider = "other" }, ""},
-		"another server looks after them": {"h1", func(f *engine.FleetStatus) { f.Acting = fleet.ReasonNotOwner }, "another server looks after fleet web"},
+		"nothing rests on it": {"h1", func(*engine.FleetStatus) {}, ""},
+		"an old instance runs there": {"h1", left("h1", fleet.ProofAccessCut),
+			"an old instance of web-1 may run there"},
+		"it runs elsewhere": {"h1", left("h2", fleet.ProofAccessCut), ""},
+		"it was off":        {"h1", left("h1", fleet.ProofHostOff), ""},
+		"of another provider's": {"h1",
+			func(f *engine.FleetStatus) { left("h1", fleet.ProofAccessCut)(f); f.Spec.Provider = "other" }, ""},
+		"another server looks after them": {"h1", func(f *engine.FleetStatus) { f.Acting = fleet.ReasonNotOwner },
+			"another server looks after fleet web"},
 		"a build is to rest on it": {"h1", func(f *engine.FleetStatus) {
 			f.Machines[0].Machine.Repair = &fleet.Repair{
 				Climb: fleet.Climb{Aim: fleet.Aim{Target: old, Finding: fleet.Finding{Proof: fleet.ProofAccessCut}}},
@@ -81,13 +89,21 @@ func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 				c.change(&all[0])
 				return all
 			}
-			server := api.NewServer(api.Options{Status: status, Fencing: s, Store: memory.New(memory.Options{}).Open(nil), Logger: slog.New(slog.DiscardHandler)})
+			server := api.NewServer(api.Options{
+				Status:  status,
+				Fencing: s,
+				Store:   memory.New(memory.Options{}).Open(nil),
+				Logger:  slog.New(slog.DiscardHandler),
+			})
 			w := httptest.NewRecorder()
-			server.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/fences/uncut", strings.NewReader(`{"subject":"`+c.host+`"}`)))
+			server.Handler().ServeHTTP(w,
+				httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/fences/uncut",
+					strings.NewReader(`{"subject":"`+c.host+`"}`)))
 			switch {
 			case c.says == "" && (w.Code != http.StatusOK || !slices.Equal(s.undone, []fleet.HostName{"h1"})):
 				t.Errorf("%d %s, undone %v", w.Code, w.Body, s.undone)
-			case c.says != "" && (w.Code == http.StatusOK || !strings.Contains(w.Body.String(), c.says) || len(s.undone) > 0):
+			case c.says != "" &&
+				(w.Code == http.StatusOK || !strings.Contains(w.Body.String(), c.says) || len(s.undone) > 0):
 				t.Errorf("%d %s, undone %v; want %q", w.Code, w.Body, s.undone, c.says)
 			}
 		})

@@ -58,7 +58,11 @@ func (s *Server) given(w http.ResponseWriter, r *http.Request) {
 		out.Orders = append(out.Orders, orders...)
 	}
 	if only != "" && !slices.Contains(known, only) {
-		s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownFleet, Message: "there is no fleet " + only, Near: near(only, known)})
+		s.fail(w, http.StatusNotFound, Problem{
+			Code:    CodeUnknownFleet,
+			Message: "there is no fleet " + only,
+			Near:    near(only, known),
+		})
 		return
 	}
 	slices.SortStableFunc(out.Orders, func(a, b GivenOrder) int { return a.At.Compare(b.At) })
@@ -106,12 +110,16 @@ func toldOf(records []fleet.Record) []GivenOrder {
 		case r.Order == "":
 		case r.Kind == fleet.RecordOrder && !known:
 			at[r.Order] = len(out)
-			g := viewOrder(r.Fleet, &fleet.Order{ID: r.Order, Kind: r.Command, Machine: r.Machine, Host: r.Host, By: r.By, Reason: r.Detail}, r.At)
+			o := fleet.Order{
+				ID: r.Order, Kind: r.Command, Machine: r.Machine, Host: r.Host, By: r.By, Reason: r.Detail,
+			}
+			g := viewOrder(r.Fleet, &o, r.At)
 			if g.State, g.Text = OrderTaken, "taken up"; r.Reason != "" {
 				g.refuseFor(r)
 			}
 			out = append(out, g)
-		case known && r.Kind == fleet.RecordOrder && string(r.Machine) == out[i].Machine: // taken up, then refused: it could not be done in time
+		case known && r.Kind == fleet.RecordOrder && string(r.Machine) == out[i].Machine:
+			// taken up, then refused: it could not be done in time
 			out[i].refuseFor(r)
 		case known:
 			e := ViewEvent(r)
@@ -123,8 +131,9 @@ func toldOf(records []fleet.Record) []GivenOrder {
 
 func viewOrder(name fleet.Name, o *fleet.Order, at time.Time) GivenOrder {
 	return GivenOrder{
-		ID: string(o.ID), At: at, Fleet: string(name), Machine: string(o.Machine), Host: string(o.Host), Kind: string(o.Kind), By: o.By,
-		Reason: o.Reason, State: OrderPending, Text: "waits: no server has taken it up yet",
+		ID: string(o.ID), At: at, Fleet: string(name), Machine: string(o.Machine), Host: string(o.Host),
+		Kind: string(o.Kind), By: o.By, Reason: o.Reason, State: OrderPending,
+		Text: "waits: no server has taken it up yet",
 	}
 }
 

@@ -30,7 +30,7 @@ func meant(text string, status []engine.FleetStatus) (string, *Problem) {
 	case 1:
 		return called[0], nil
 	}
-	return "", &Problem{Code: CodeBadRequest, Message: text + " is what several machines are called: say which of " + strings.Join(called, ", ")}
+	return "", badRequest(text + " is what several machines are called: say which of " + strings.Join(called, ", "))
 }
 
 // aliases are what the machines of a fleet are called at their provider.

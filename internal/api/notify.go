@@ -82,8 +82,8 @@ func (s *Server) deadLetters(w http.ResponseWriter, r *http.Request) {
 	for _, k := range dead {
 		d := k.Value
 		out.Letters = append(out.Letters, DeadLetter{
-			Key: d.Key, Target: string(d.Target), Message: prose.MessageKind(d.Event), Event: ViewEvent(d.Record), Tries: d.Tries, At: d.At,
-			Reason: ViewReason(d.Reason, d.Detail),
+			Key: d.Key, Target: string(d.Target), Message: prose.MessageKind(d.Event), Event: ViewEvent(d.Record),
+			Tries: d.Tries, At: d.At, Reason: ViewReason(d.Reason, d.Detail),
 		})
 	}
 	s.answer(w, http.StatusOK, out)
@@ -92,7 +92,8 @@ func (s *Server) deadLetters(w http.ResponseWriter, r *http.Request) {
 // retryDead takes dead letters back among those that wait. It is done once for each, however often it is asked.
 func (s *Server) retryDead(w http.ResponseWriter, r *http.Request) {
 	var order RetryOrder
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestOrder)).Decode(&order); err != nil || order.All == (order.Key != "") {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestOrder)).Decode(&order); err != nil ||
+		order.All == (order.Key != "") {
 		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: "say which: a key, or all"})
 		return
 	}
@@ -114,7 +115,11 @@ func (s *Server) retryDead(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
 	case out.Letters == 0 && !order.All:
-		s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownLetter, Message: "there is no dead letter " + order.Key, Near: nearKeys(order.Key, dead)})
+		s.fail(w, http.StatusNotFound, Problem{
+			Code:    CodeUnknownLetter,
+			Message: "there is no dead letter " + order.Key,
+			Near:    nearKeys(order.Key, dead),
+		})
 	default:
 		s.answer(w, http.StatusOK, out)
 	}
@@ -137,16 +142,27 @@ func (s *Server) testTarget(w http.ResponseWriter, r *http.Request) {
 		for i, t := range targets {
 			known[i] = string(t)
 		}
-		s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownTarget, Message: "there is no target " + string(name), Near: near(string(name), known)})
+		s.fail(w, http.StatusNotFound, Problem{
+			Code:    CodeUnknownTarget,
+			Message: "there is no target " + string(name),
+			Near:    near(string(name), known),
+		})
 		return
 	}
 	began := time.Now()
 	answer, err := s.opts.Test(r.Context(), name)
 	if err != nil {
-		s.fail(w, http.StatusBadGateway, Problem{Code: CodeTarget, Message: string(name) + " did not take the message: " + notify.Why(err)})
+		s.fail(w, http.StatusBadGateway, Problem{
+			Code:    CodeTarget,
+			Message: string(name) + " did not take the message: " + notify.Why(err),
+		})
 		return
 	}
-	s.answer(w, http.StatusOK, TestAnswer{Target: string(name), Answer: answer.Said, TookNS: time.Since(began).Nanoseconds()})
+	s.answer(w, http.StatusOK, TestAnswer{
+		Target: string(name),
+		Answer: answer.Said,
+		TookNS: time.Since(began).Nanoseconds(),
+	})
 }
 
 // DeadLetters returns the messages that were given up.

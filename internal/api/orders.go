@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -79,8 +78,8 @@ func (s *Server) await(ctx context.Context, orders []fleet.Order, revision, wait
 // became waits until the order was taken up or refused, and tells what follows from it.
 func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Ordered, error) {
 	out := Ordered{
-		ID: string(o.ID), Kind: string(o.Kind), Fleet: string(o.Fleet), Machine: string(o.Machine), Host: string(o.Host), By: o.By,
-		State: OrderPending, Events: []Event{},
+		ID: string(o.ID), Kind: string(o.Kind), Fleet: string(o.Fleet), Machine: string(o.Machine),
+		Host: string(o.Host), By: o.By, State: OrderPending, Events: []Event{},
 	}
 	if err := inbox.Await(ctx, s.opts.Store, o, revision); err != nil {
 		if ctx.Err() != nil {
@@ -147,10 +146,10 @@ func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]fleet.Record, 
 // wanted makes the orders of a request: one for each fleet that it concerns.
 func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem) {
 	if fleet.OrderKind(q.Kind).Notes() {
-		return nil, &Problem{Code: CodeBadRequest, Message: "that is asked of /v1/fences/off and /v1/fences/uncut: what is noted of it is what was done"}
+		return nil, badRequest("that is asked of /v1/fences/off and /v1/fences/uncut: " +
+			"what is noted of it is what was done")
 	}
-	status := s.opts.Status()
-	subjects := q.Subjects
+	status, subjects := s.opts.Status(), q.Subjects
 	if problem := confirmsWorld(&q, status); problem != nil {
 		return nil, problem
 	}
@@ -167,7 +166,8 @@ func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem)
 			return nil, problem
 		}
 		for _, o := range about {
-			o.Kind, o.By, o.Reason, o.At, o.For, o.All = fleet.OrderKind(q.Kind), caller, q.Reason, now, time.Duration(q.ForNS), q.All
+			o.Kind, o.By, o.Reason, o.At = fleet.OrderKind(q.Kind), caller, q.Reason, now
+			o.For, o.All = time.Duration(q.ForNS), q.All
 			o.Plan, o.Size, o.DryRun, o.Believe = q.Plan, q.Size, q.DryRun, q.Believe
 			if q.As != "" && q.As != caller {
 				o.By = fmt.Sprintf("%s (%s)", q.As, caller)
@@ -180,20 +180,22 @@ func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem)
 			}
 			var err error
 			if o.ID, err = inbox.NewID(); err != nil {
-				return nil, &Problem{Code: CodeBadRequest, Message: err.Error()}
+				return nil, badRequest(err.Error())
 			}
 			if err := o.Check(); err != nil {
-				return nil, &Problem{Code: CodeBadRequest, Message: text + ": " + err.Error()}
+				return nil, badRequest(text + ": " + err.Error())
 			}
 			out = append(out, o)
 		}
 	}
 	if len(out) > mostOrders {
-		return nil, &Problem{Code: CodeBadRequest, Message: "these are " + strconv.Itoa(len(out)) + " orders; give at most " +
-			strconv.Itoa(mostOrders) + " at once"}
+		return nil, badRequest(fmt.Sprintf("these are %d orders; give at most %d at once", len(out), mostOrders))
 	}
 	return out, nil
 }
+
+// badRequest says what is wrong with a request.
+func badRequest(message string) *Problem { return &Problem{Code: CodeBadRequest, Message: message} }
 
 // hostWord begins a subject that is a host: host:h1, or host:lab/h1 where several providers have one of that name.
 const hostWord = "host:"
@@ -224,8 +226,11 @@ func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]flee
 	var names []string
 	for _, f := range status {
 		n, _ := name.Ordinal()
-		unseen := f.Acting == fleet.ReasonNotOwner // its owner says whether there is such a machine: people may have ordered more
-		if f.Spec.Name == name.Fleet() && (n <= f.Spec.Size || unseen && n <= fleet.LargestSize || slices.ContainsFunc(f.Machines, func(v fleet.View) bool { return v.Machine.Name == name })) {
+		// its owner says whether there is such a machine: people may have ordered more
+		unseen := f.Acting == fleet.ReasonNotOwner
+		if f.Spec.Name == name.Fleet() &&
+			(n <= f.Spec.Size || unseen && n <= fleet.LargestSize ||
+				slices.ContainsFunc(f.Machines, func(v fleet.View) bool { return v.Machine.Name == name })) {
 			return []fleet.Order{{Fleet: f.Spec.Name, Machine: name}}, nil
 		}
 		for n := range f.Spec.Size {
@@ -233,7 +238,16 @@ func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]flee
 		}
 		names = append(names, aliases(f)...)
 	}
-	return nil, &Problem{Code: CodeUnknownMachine, Message: "there is no machine " + string(name), Near: near(string(name), names)}
+	return nil, unknownMachine(name, names)
+}
+
+// unknownMachine says that there is no machine of the name, and which names are near.
+func unknownMachine(name fleet.MachineName, names []string) *Problem {
+	return &Problem{
+		Code:    CodeUnknownMachine,
+		Message: "there is no machine " + string(name),
+		Near:    near(string(name), names),
+	}
 }
 
 // resolveHost finds the fleets of the host's provider. A server that does not own a fleet has not asked for its hosts:
@@ -255,7 +269,9 @@ func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order,
 				names = append(names, name)
 			}
 		}
-		if host != "" && (len(f.Hosts) == 0 || slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == host })) {
+		if host != "" &&
+			(len(f.Hosts) == 0 ||
+				slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == host })) {
 			of[f.Spec.Provider] = true
 			out = append(out, fleet.Order{Fleet: f.Spec.Name, Host: fleet.HostName(host)})
 		}
@@ -264,7 +280,8 @@ func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order,
 	case len(out) == 0:
 		return nil, &Problem{Code: CodeUnknownHost, Message: "there is no host " + host, Near: near(text, names)}
 	case len(of) > 1:
-		return nil, &Problem{Code: CodeBadRequest, Message: text + ": several providers have, or may have, a host of that name: write host:PROVIDER/" + host}
+		return nil, badRequest(text +
+			": several providers have, or may have, a host of that name: write host:PROVIDER/" + host)
 	}
 	return out, nil
 }

@@ -47,7 +47,8 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	server := api.NewServer(api.Options{
-		Version: "1", Server: "h", Status: standing, Store: memory.New(memory.Options{}).Open(nil), Logger: slog.New(slog.DiscardHandler),
+		Version: "1", Server: "h", Status: standing, Store: memory.New(memory.Options{}).Open(nil),
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx, l) }()
@@ -91,7 +92,9 @@ func asReader(t *testing.T, socket, call string) (status int, said string) {
 	method, path, _ := strings.Cut(call, " ")
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(context.Context, string, string) (net.Conn, error) { return dialAs(socket, 12345, 65534) },
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return dialAs(socket, 12345, 65534)
+		},
 	}}
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://hale"+path, http.NoBody)
 	if err != nil {

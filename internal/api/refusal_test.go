@@ -41,8 +41,9 @@ func TestARefusedOrderOfThePastNamesWhoPutTheBrakeOn(t *testing.T) {
 	if got, want := told[0].Text, "refused: maria put the brake on"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := told[0].Refused.Advice, "hale brake off web lets repairs begin again; nothing else does"; got != want {
-		t.Errorf("the advice is %q, want %q", got, want)
+	const advice = "hale brake off web lets repairs begin again; nothing else does"
+	if got := told[0].Refused.Advice; got != advice {
+		t.Errorf("the advice is %q, want %q", got, advice)
 	}
 	if got, want := told[1].Text, "refused: too many machines fail at once, so the brake is on"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -48,8 +48,8 @@ func (s *Server) releasedWith(ctx context.Context, text string) (released, bool,
 // problem says that nothing looks after what the text means, and where its past can be read.
 func (r released) problem(text string) Problem {
 	p := Problem{Code: CodeUnknownFleet, Message: "fleet " + string(r.name) + " was let go"}
-	tail := " at " + r.since.UTC().Format("2006-01-02 15:04") + " UTC: it is not in the configuration, and nothing of it " +
-		"is watched or touched; its journal: hale events --fleet " + string(r.name)
+	tail := " at " + r.since.UTC().Format("2006-01-02 15:04") + " UTC: it is not in the configuration, " +
+		"and nothing of it is watched or touched; its journal: hale events --fleet " + string(r.name)
 	if text != string(r.name) {
 		p.Code = CodeUnknownMachine
 		p.Message = text + " belongs to fleet " + string(r.name) + ", which was let go"

@@ -22,7 +22,11 @@ func TestTheJournalOfAReleasedFleetCanBeRead(t *testing.T) {
 	for _, q := range []struct {
 		api.EventsQuery
 		want int
-	}{{api.EventsQuery{Fleet: "old"}, 2}, {api.EventsQuery{Fleet: "old", Machine: "old-2"}, 1}, {api.EventsQuery{Machine: "old-2"}, 1}} {
+	}{
+		{api.EventsQuery{Fleet: "old"}, 2},
+		{api.EventsQuery{Fleet: "old", Machine: "old-2"}, 1},
+		{api.EventsQuery{Machine: "old-2"}, 1},
+	} {
 		n := 0
 		for e, err := range o.client().Events(t.Context(), q.EventsQuery) {
 			if err != nil || e.Fleet != "old" {

@@ -161,7 +161,10 @@ func (s *Server) Handler() http.Handler {
 const countWithin = 300 * time.Millisecond
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	out := Status{Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(), Fleets: []Fleet{}}
+	out := Status{
+		Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(),
+		Fleets: []Fleet{},
+	}
 	out.Stopping = s.opts.Stopping != nil && s.opts.Stopping()
 	fenced := s.fenced()
 	counting, cancel := context.WithTimeout(r.Context(), countWithin)
@@ -226,8 +229,10 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusNotFound, gone.problem(text))
 		return
 	}
-	s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownMachine, Message: "there is no machine or fleet " + string(name),
-		Near: near(string(name), append(names, fleets...))})
+	s.fail(w, http.StatusNotFound, Problem{
+		Code: CodeUnknownMachine, Message: "there is no machine or fleet " + string(name),
+		Near: near(string(name), append(names, fleets...)),
+	})
 }
 
 // whyFleet says what holds a fleet as a whole.
@@ -292,7 +297,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		var unknown unknownFleet
 		if errors.As(err, &unknown) {
-			s.fail(w, http.StatusNotFound, Problem{Code: CodeUnknownFleet, Message: err.Error(), Near: near(string(unknown.name), unknown.known)})
+			s.fail(w, http.StatusNotFound, Problem{
+				Code:    CodeUnknownFleet,
+				Message: err.Error(),
+				Near:    near(string(unknown.name), unknown.known),
+			})
 			return
 		}
 		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
@@ -380,7 +389,8 @@ type eventsQuery struct {
 
 // wants reports whether the query asks for the record. Its fleet is chosen by who reads the journals.
 func (q eventsQuery) wants(r fleet.Record) bool {
-	return (q.machine == "" || r.Machine == q.machine) && !r.At.Before(q.since) && (len(q.kinds) == 0 || slices.Contains(q.kinds, r.Kind))
+	return (q.machine == "" || r.Machine == q.machine) && !r.At.Before(q.since) &&
+		(len(q.kinds) == 0 || slices.Contains(q.kinds, r.Kind))
 }
 
 func parseEventsQuery(v map[string][]string) (eventsQuery, error) {

@@ -79,7 +79,8 @@ const (
 
 // Defect is a part of hale that panicked. Its log has the place.
 type Defect struct {
-	Part  string    `json:"part"`           // provider, commands, fence, target, check, probes, heartbeats, owner or surface
+	// Part is provider, commands, fence, target, check, probes, heartbeats, owner or surface.
+	Part  string    `json:"part"`
 	Of    string    `json:"of,omitempty"`   // the provider's or the fleet's name
 	Name  string    `json:"name,omitempty"` // the target's, the check's or the method's
 	Count int       `json:"count"`          // since First
@@ -407,10 +408,11 @@ type Why struct {
 
 // FleetWhy is how a fleet stands, and what holds it as a whole.
 type FleetWhy struct {
-	Now     time.Time `json:"now"`
-	Fleet   Fleet     `json:"fleet"`
-	Holding []string  `json:"holding"` // a line for each thing that keeps hale from repairing, or that waits for a person
-	Person  []string  `json:"person"`  // what a person can do
+	Now   time.Time `json:"now"`
+	Fleet Fleet     `json:"fleet"`
+	// Holding has a line for each thing that keeps hale from repairing, or that waits for a person.
+	Holding []string `json:"holding"`
+	Person  []string `json:"person"` // what a person can do
 }
 
 // Event is one record of the journal.

@@ -33,7 +33,8 @@ func Listen(ctx context.Context, path, readers string) (net.Listener, error) {
 	}
 	if len(path)+len(suffix) > longestSocket {
 		return nil, fault.New(fault.Invalid, op, path,
-			fmt.Errorf("the path is longer than the %d characters that a socket may have: choose another with --socket", longestSocket-len(suffix)))
+			fmt.Errorf("the path is longer than the %d characters that a socket may have: choose another with --socket",
+				longestSocket-len(suffix)))
 	}
 	if err := ownFolder(filepath.Dir(path), admit); err != nil {
 		return nil, fault.New(fault.Permanent, op, path, err)
@@ -73,7 +74,8 @@ func admission(group string) (func(path string, mode os.FileMode) error, error) 
 	}
 	g, err := user.LookupGroup(group)
 	if err != nil {
-		return nil, fmt.Errorf("there is no group %s: make it with groupadd, or name another with --socket-group", group)
+		return nil, fmt.Errorf("there is no group %s: make it with groupadd, or name another with --socket-group",
+			group)
 	}
 	gid, err := strconv.Atoi(g.Gid)
 	if err != nil {
@@ -81,7 +83,8 @@ func admission(group string) (func(path string, mode os.FileMode) error, error) 
 	}
 	return func(path string, mode os.FileMode) error {
 		if err := os.Chown(path, -1, gid); err != nil {
-			return fmt.Errorf("the user who runs hale must be a member of group %s to give the socket to it: %w", group, err)
+			return fmt.Errorf("the user who runs hale must be a member of group %s to give the socket to it: %w",
+				group, err)
 		}
 		if mode&0o100 != 0 {
 			return os.Chmod(path, mode|0o050)

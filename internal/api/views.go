@@ -17,11 +17,13 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
 		NotActingSince: s.Idle, FromMemory: s.FromMemory, AsOf: s.AsOf,
-		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Holds: viewHolds(s), Provider: ViewProvider(s),
-		Ordered: ViewOrderedSize(s), Plans: []Waiting{}, Kept: viewKept(s),
+		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Holds: viewHolds(s),
+		Provider: ViewProvider(s),
+		Ordered:  ViewOrderedSize(s), Plans: []Waiting{}, Kept: viewKept(s),
 		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
 		Messages: Messages{
-			Waiting: s.Post.Waiting, Since: s.Post.Since, Dead: s.Post.Dead, Target: string(s.Post.Target), Detail: s.Post.Detail,
+			Waiting: s.Post.Waiting, Since: s.Post.Since, Dead: s.Post.Dead, Target: string(s.Post.Target),
+			Detail: s.Post.Detail,
 		},
 	}
 	if a := s.Spec.Adopt; a.Selects() && a.Expected != 0 && a.Expected != s.Spec.Size {
@@ -88,8 +90,11 @@ func viewUnowned(all []engine.Unowned) []Unowned {
 	out := make([]Unowned, 0, len(all))
 	for _, u := range all {
 		i := u.Instance
-		v := Unowned{Provider: string(u.Provider), Name: i.Name, Instance: string(i.ID), Host: string(i.Host), Power: string(i.Power),
-			Fleet: string(i.Mark.Fleet), Machine: string(i.Mark.Machine), Generation: uint64(i.Mark.Generation), Since: u.Since}
+		v := Unowned{
+			Provider: string(u.Provider), Name: i.Name, Instance: string(i.ID), Host: string(i.Host),
+			Power: string(i.Power), Fleet: string(i.Mark.Fleet), Machine: string(i.Mark.Machine),
+			Generation: uint64(i.Mark.Generation), Since: u.Since,
+		}
 		if u.Foreign {
 			v.Installation = string(i.Mark.Installation)
 		}
@@ -143,8 +148,9 @@ func viewParents(s engine.FleetStatus) []Parent {
 	out := make([]Parent, 0, len(s.Whole.Parents))
 	for _, p := range s.Whole.Parents {
 		v := Parent{
-			ID: p.ID, Domain: viewDomain(p.Domain), Opened: p.Opened, Paged: p.Paged, Then: string(s.Spec.SharedFate.Then),
-			Failing: p.Failing, Members: p.Members, Chance: p.Chance, Children: []string{}, Text: prose.Parent(p),
+			ID: p.ID, Domain: viewDomain(p.Domain), Opened: p.Opened, Paged: p.Paged,
+			Then: string(s.Spec.SharedFate.Then), Failing: p.Failing, Members: p.Members, Chance: p.Chance,
+			Children: []string{}, Text: prose.Parent(p),
 		}
 		for _, m := range s.Machines {
 			if i := m.Machine.Incident; i != nil && i.Parent == p.ID {
@@ -159,7 +165,10 @@ func viewParents(s engine.FleetStatus) []Parent {
 func viewHolds(s engine.FleetStatus) []Hold {
 	out := make([]Hold, 0, len(s.Whole.Holds))
 	for _, h := range s.Whole.Holds {
-		out = append(out, Hold{Machine: string(h.Machine), Host: string(h.Host), By: h.By, Reason: h.Reason, Given: h.Given, Until: h.Until})
+		out = append(out, Hold{
+			Machine: string(h.Machine), Host: string(h.Host), By: h.By, Reason: h.Reason, Given: h.Given,
+			Until: h.Until,
+		})
 	}
 	return out
 }
@@ -172,7 +181,10 @@ func ViewOrderedSize(s engine.FleetStatus) *OrderedSize {
 		return nil
 	}
 	o := l.Ordered
-	return &OrderedSize{Size: asked, File: o.File, By: o.By, Reason: o.Reason, At: o.At, Order: string(o.Order), Text: prose.OrderedSize(o, asked, s.At.Wall)}
+	return &OrderedSize{
+		Size: asked, File: o.File, By: o.By, Reason: o.Reason, At: o.At, Order: string(o.Order),
+		Text: prose.OrderedSize(o, asked, s.At.Wall),
+	}
 }
 
 func viewKept(s engine.FleetStatus) []Kept {
@@ -180,8 +192,10 @@ func viewKept(s engine.FleetStatus) []Kept {
 	for i := range s.Machines {
 		m := &s.Machines[i].Machine
 		for _, k := range m.Kept {
-			out = append(out, Kept{Machine: string(m.Name), Instance: string(k.ID), Generation: uint64(k.Generation), Host: string(k.Host),
-				Since: k.Since, Until: k.Until, Orphan: left(&s.Spec, m)})
+			out = append(out, Kept{
+				Machine: string(m.Name), Instance: string(k.ID), Generation: uint64(k.Generation), Host: string(k.Host),
+				Since: k.Since, Until: k.Until, Orphan: left(&s.Spec, m),
+			})
 		}
 	}
 	return out
@@ -238,8 +252,8 @@ func viewHeld(s engine.FleetStatus, v fleet.View) Reason {
 func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 	b, h := v.Machine, v.Machine.Health
 	m := Machine{
-		Name: string(b.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict), Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result),
-		Text: VerdictText(v), Since: h.Since,
+		Name: string(b.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict),
+		Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result), Text: VerdictText(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: viewHeld(s, v), Checks: make([]Check, 0, len(v.Checks)),
 	}
@@ -267,8 +281,10 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 		m.NeedsPerson = i.Paged
 	}
 	if r := b.Repair; r != nil {
-		m.Repair = &Repair{ID: r.ID, Kind: string(r.Kind), Step: string(r.Step), Phase: string(r.Phase), Started: r.Started,
-			Text: prose.Work(*r, s.At)}
+		m.Repair = &Repair{
+			ID: r.ID, Kind: string(r.Kind), Step: string(r.Step), Phase: string(r.Phase), Started: r.Started,
+			Text: prose.Work(*r, s.At),
+		}
 	}
 	m.Leaving = s.Whole.Ledger.Removal(b.Name) != nil
 	if q := b.Quarantine; q != nil {
@@ -316,14 +332,15 @@ func VerdictText(v fleet.View) string {
 // ViewEvent translates a record and puts it into words.
 func ViewEvent(r fleet.Record) Event {
 	e := Event{
-		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Alias: r.Alias, Kind: string(r.Kind), Reason: string(r.Reason),
-		Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was), Cause: string(r.Cause), Check: string(r.Check),
-		Result: string(r.Result), Incident: r.Incident, Parent: r.Parent, Domain: viewDomain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
-		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance), Generation: uint64(r.Generation),
-		Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail, Failing: r.Failing, Size: r.Size, Limit: r.Limit,
-		Chance: r.Chance, TookNS: int64(r.Took), Order: string(r.Order), Command: string(r.Command), By: r.By,
-		Paged: r.Paged, Target: string(r.Target), Message: string(r.Event), Tries: r.Tries, Thinned: r.Thinned,
-		Braker: r.Braker, Joint: r.Joint, Again: r.Again,
+		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Alias: r.Alias, Kind: string(r.Kind),
+		Reason: string(r.Reason), Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was),
+		Cause: string(r.Cause), Check: string(r.Check), Result: string(r.Result), Incident: r.Incident,
+		Parent: r.Parent, Domain: viewDomain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
+		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance),
+		Generation: uint64(r.Generation), Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail,
+		Failing: r.Failing, Size: r.Size, Limit: r.Limit, Chance: r.Chance, TookNS: int64(r.Took),
+		Order: string(r.Order), Command: string(r.Command), By: r.By, Paged: r.Paged, Target: string(r.Target),
+		Message: string(r.Event), Tries: r.Tries, Thinned: r.Thinned, Braker: r.Braker, Joint: r.Joint, Again: r.Again,
 	}
 	for _, m := range r.Of {
 		e.Of = append(e.Of, string(m.Machine))

@@ -67,7 +67,9 @@ func chapter(own []fleet.Record, incident string) []fleet.Record {
 		from--
 	}
 	to := len(own)
-	closed := slices.IndexFunc(own, func(r fleet.Record) bool { return names(r) && r.Kind == fleet.RecordIncidentClosed })
+	closed := slices.IndexFunc(own, func(r fleet.Record) bool {
+		return names(r) && r.Kind == fleet.RecordIncidentClosed
+	})
 	if closed >= 0 {
 		to = closed + 1
 	}

@@ -19,7 +19,8 @@ func TestWhyOfAFleetSaysWhatHoldsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"1 machine waits: as many machines are in repair as the fleet allows"}, web.Holding); diff != "" {
+	if diff := cmp.Diff([]string{"1 machine waits: as many machines are in repair as the fleet allows"},
+		web.Holding); diff != "" {
 		t.Error(diff)
 	}
 	db, err := c.WhyFleet(t.Context(), "db")

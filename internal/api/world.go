@@ -48,16 +48,21 @@ func viewOlder(name fleet.Name, o *fleet.Older) *Older {
 	if o == nil {
 		return nil
 	}
-	return &Older{Machine: string(o.Machine), Instance: string(o.Instance), Host: string(o.Host), Generation: uint64(o.Generation),
-		Allotted: uint64(o.Allotted), Start: string(o.Start), Since: o.Since,
-		Why: viewFor(fleet.ReasonStoreOlder, prose.Older(o), name, "")}
+	return &Older{
+		Machine: string(o.Machine), Instance: string(o.Instance), Host: string(o.Host),
+		Generation: uint64(o.Generation), Allotted: uint64(o.Allotted), Start: string(o.Start), Since: o.Since,
+		Why: viewFor(fleet.ReasonStoreOlder, prose.Older(o), name, ""),
+	}
 }
 
 func viewForeign(name fleet.Name, all []fleet.Foreign) []Foreign {
 	var out []Foreign
 	for _, f := range all {
-		out = append(out, Foreign{Installation: string(f.Installation), Machine: string(f.Machine), Instance: string(f.Instance), Host: string(f.Host),
-			Since: f.Since, Why: viewFor(fleet.ReasonInstallation, prose.Foreign(f), name, f.Installation)})
+		out = append(out, Foreign{
+			Installation: string(f.Installation), Machine: string(f.Machine), Instance: string(f.Instance),
+			Host: string(f.Host), Since: f.Since,
+			Why: viewFor(fleet.ReasonInstallation, prose.Foreign(f), name, f.Installation),
+		})
 	}
 	return out
 }
@@ -102,8 +107,10 @@ func worldOf(f engine.FleetStatus, by fleet.Installation) World {
 		if !beyond {
 			continue
 		}
-		m := Shown{Machine: string(v.Machine.Name), From: uint64(v.Machine.Generation), To: uint64(max(s.Generation, v.Machine.Generation)),
-			Marked: s.Marked, Text: prose.Beyond(&v.Machine, s)}
+		m := Shown{
+			Machine: string(v.Machine.Name), From: uint64(v.Machine.Generation),
+			To: uint64(max(s.Generation, v.Machine.Generation)), Marked: s.Marked, Text: prose.Beyond(&v.Machine, s),
+		}
 		if s.Serves != nil {
 			m.Instance, m.Host, m.Was = string(s.Serves.ID), string(s.Serves.Host), string(v.Machine.Current.ID)
 		}
@@ -186,7 +193,7 @@ func confirmsWorld(q *OrderRequest, status []engine.FleetStatus) *Problem {
 		return nil
 	}
 	if len(q.Subjects) != 1 || q.Plan == "" {
-		return &Problem{Code: CodeBadRequest, Message: "the world is believed in one fleet, by the plan that says what that means"}
+		return badRequest("the world is believed in one fleet, by the plan that says what that means")
 	}
 	f, problem := fleetNamed(q.Subjects[0], status)
 	if problem != nil {
@@ -245,7 +252,10 @@ func (s *Server) takeOver(w http.ResponseWriter, r *http.Request) {
 	var f *fault.Error
 	switch {
 	case errors.As(err, &f) && f.Kind == fault.Conflict && f.Err != nil:
-		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: "take-over of " + q.Installation + " is refused: " + f.Err.Error()})
+		s.fail(w, http.StatusConflict, Problem{
+			Code:    CodeRefused,
+			Message: "take-over of " + q.Installation + " is refused: " + f.Err.Error(),
+		})
 		return
 	case fault.Is(err, fault.Invalid):
 		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: cause(err).Error()})

@@ -104,7 +104,8 @@ func (f *fencing) heard(e fenced, m armed, p fence.Power) {
 var errStillCut = errors.New("it is cut still")
 
 // Uncut implements api.Fencing.
-func (f *fencing) Uncut(ctx context.Context, p fleet.ProviderName, host fleet.HostName, free func() []string) (tries []api.FenceTry, against []string) {
+func (f *fencing) Uncut(ctx context.Context, p fleet.ProviderName, host fleet.HostName,
+	free func() []string) (tries []api.FenceTry, against []string) {
 	e := fencer{f, p}.host(host)
 	if len(e.methods) == 0 {
 		return nil, nil // a reload took them away
@@ -123,7 +124,8 @@ func (f *fencing) Uncut(ctx context.Context, p fleet.ProviderName, host fleet.Ho
 			continue
 		}
 		t := f.open(ctx, e, m)
-		f.log.Info("a host's access is given back", "provider", p, "host", host, "method", m.Name, "ok", t.OK, "already", t.Already, "detail", t.Detail)
+		f.log.Info("a host's access is given back",
+			"provider", p, "host", host, "method", m.Name, "ok", t.OK, "already", t.Already, "detail", t.Detail)
 		tries = append(tries, t)
 	}
 	return tries, nil

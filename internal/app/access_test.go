@@ -56,10 +56,18 @@ func (p ports) cut(t *testing.T, host string) bool {
 // fencing is that of two hosts that the program can cut. One also has a power controller that does not answer.
 func (p ports) fencing() fencer {
 	c := &config.Config{
-		Providers: []config.Provider{{Name: "lab", Hosts: []config.Host{{Name: "h1", Fence: []string{"power", "ports"}}, {Name: "h2", Fence: []string{"ports"}}}}},
+		Providers: []config.Provider{
+			{Name: "lab", Hosts: []config.Host{
+				{Name: "h1", Fence: []string{"power", "ports"}},
+				{Name: "h2", Fence: []string{"ports"}},
+			}},
+		},
 		Fences: []config.Fence{
 			{Name: "ports", Attempts: 2, Timeout: 10 * time.Second, Settle: 10 * time.Millisecond, Test: time.Hour,
-				Cut: &config.CutFence{Of: config.CutBoth, Command: config.Command{Command: []string{filepath.Join(p.folder, "ports")}}}},
+				Cut: &config.CutFence{
+					Of:      config.CutBoth,
+					Command: config.Command{Command: []string{filepath.Join(p.folder, "ports")}},
+				}},
 			{Name: "power", Attempts: 1, Timeout: 10 * time.Second, Settle: 10 * time.Millisecond, Test: time.Hour,
 				Command: &config.Command{Command: []string{"/nonexistent"}}},
 		},
@@ -157,7 +165,8 @@ func TestL1ACutIsUndoneWhenNothingRestsOnIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	against := []string{"an old instance of web-1 may run there"}
-	if tries, got := f.Uncut(t.Context(), "lab", "h2", func() []string { return against }); len(tries) != 0 || !slices.Equal(got, against) || !p.cut(t, "h2") {
+	if tries, got := f.Uncut(t.Context(), "lab", "h2", func() []string { return against }); len(tries) != 0 ||
+		!slices.Equal(got, against) || !p.cut(t, "h2") {
 		t.Errorf("something rests on it: %+v, %v", tries, got)
 	}
 	meanwhile := make(chan error, 1)
@@ -177,7 +186,8 @@ func TestL1ACutIsUndoneWhenNothingRestsOnIt(t *testing.T) {
 	if a, _ := f.Access("h2"); a != fleet.AccessOpen {
 		t.Errorf("it is %q", a)
 	}
-	if tries, _ := f.Uncut(t.Context(), "lab", "h2", func() []string { return nil }); len(tries) != 1 || !tries[0].Already {
+	if tries, _ := f.Uncut(t.Context(), "lab", "h2", func() []string { return nil }); len(tries) != 1 ||
+		!tries[0].Already {
 		t.Errorf("once more: %+v", tries)
 	}
 }

@@ -183,7 +183,8 @@ func (a *App) recognise(ctx context.Context, store state.Store) error {
 	}
 	known, err := starts.Known(ctx, store)
 	if n := len(known); err == nil && (n == 0 || known[n-1].At.Before(restored.At)) {
-		a.opts.Logger.Warn("the state was restored from a backup: what happened since that was made is not in it", "made", restored.Made, "restored", restored.At)
+		a.opts.Logger.Warn("the state was restored from a backup: what happened since that was made is not in it",
+			"made", restored.Made, "restored", restored.At)
 	}
 	return err
 }

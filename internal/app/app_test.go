@@ -52,7 +52,9 @@ func newHouse(t *testing.T, text string) *house {
 }
 
 func (h *house) options() app.Options {
-	return app.Options{Version: "test", Config: h.config, DataDir: h.dir, Socket: h.socket, Logger: slog.New(slog.DiscardHandler)}
+	return app.Options{
+		Version: "test", Config: h.config, DataDir: h.dir, Socket: h.socket, Logger: slog.New(slog.DiscardHandler),
+	}
 }
 
 // run starts a controller; stop ends it and waits.

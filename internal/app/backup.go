@@ -64,7 +64,8 @@ func vacant(path string, force bool) error {
 	case !info.Mode().IsRegular():
 		return fault.New(fault.Conflict, "app.backup", path, errors.New("it is there, and is no file"))
 	case !force:
-		return fault.New(fault.Conflict, "app.backup", path, errors.New("it is there already: name another file, or replace it with --force"))
+		return fault.New(fault.Conflict, "app.backup", path,
+			errors.New("it is there already: name another file, or replace it with --force"))
 	}
 	return nil
 }
@@ -149,7 +150,8 @@ func inspect(path string) (api.Backup, error) {
 	out := api.Backup{File: path, Fleets: []api.BackupFleet{}}
 	machines := map[fleet.Name]int{}
 	err := reading(path, func(b *backup.Backup) error {
-		out.Made, out.Hale, out.Server, out.Installation, out.Format = b.Made, b.Hale, b.Server, string(b.Installation), b.Format.Format
+		out.Made, out.Hale, out.Server = b.Made, b.Hale, b.Server
+		out.Installation, out.Format = string(b.Installation), b.Format.Format
 		for e, err := range b.Entries() {
 			if err != nil {
 				return err
@@ -227,7 +229,7 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 		out.InUseBy = etcd.UserOf(o.DataDir)
 		return out, err
 	}
-	out.Aside, err = etcd.Replace(ctx, etcd.Replacement{Dir: o.DataDir, Logger: o.Logger, Aside: o.Force, Fill: func(ctx context.Context, s state.Store) error {
+	fill := func(ctx context.Context, s state.Store) error {
 		err := reading(o.File, func(b *backup.Backup) error { return state.CommitAll(ctx, s, puts(b.Entries())) })
 		if err != nil {
 			return err
@@ -236,7 +238,8 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 			return err
 		}
 		return engine.MarkRestored(ctx, s, b.Made)
-	}})
+	}
+	out.Aside, err = etcd.Replace(ctx, etcd.Replacement{Dir: o.DataDir, Logger: o.Logger, Aside: o.Force, Fill: fill})
 	out.Done = err == nil
 	return out, err
 }

@@ -25,7 +25,9 @@ import (
 )
 
 func (h *house) backup(file string) (api.Backup, error) {
-	return app.Backup(h.t.Context(), app.BackupOptions{File: file, DataDir: h.dir, Socket: h.socket, Version: "test", Logger: slog.New(slog.DiscardHandler)})
+	return app.Backup(h.t.Context(), app.BackupOptions{
+		File: file, DataDir: h.dir, Socket: h.socket, Version: "test", Logger: slog.New(slog.DiscardHandler),
+	})
 }
 
 func (h *house) restore(file string, how func(*app.RestoreOptions)) (api.Restored, error) {
@@ -43,7 +45,12 @@ func (h *house) hold(machine string) {
 	h.t.Helper()
 	client := api.Dial(h.socket)
 	defer client.Close()
-	_, err := client.Order(h.t.Context(), api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: []string{machine}, ForNS: int64(time.Hour), Reason: "test"})
+	_, err := client.Order(h.t.Context(), api.OrderRequest{
+		Kind:     string(fleet.OrderHold),
+		Subjects: []string{machine},
+		ForNS:    int64(time.Hour),
+		Reason:   "test",
+	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -90,7 +97,8 @@ func TestABackupOfARunningControllerIsRestored(t *testing.T) {
 	h.await("web-2 is held, too", func(f api.Fleet) bool { return len(held(f)) == 2 })
 	stop()
 	r, err := h.restore(file, forced)
-	if err != nil || !r.Done || !strings.HasPrefix(r.Aside, h.dir) || r.Installation != b.Installation || !r.Made.Equal(b.Made) {
+	if err != nil || !r.Done || !strings.HasPrefix(r.Aside, h.dir) || r.Installation != b.Installation ||
+		!r.Made.Equal(b.Made) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	h.inStore(func(s state.Store) error {
@@ -124,7 +132,8 @@ func (h *house) is(b api.Backup, file string) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || info.Size() != b.Bytes {
 		h.t.Errorf("%+v, %v", info, err)
 	}
-	if diff := cmp.Diff([]api.BackupFleet{{Name: "web", Machines: 2}}, b.Fleets); diff != "" || b.From != api.FromController || b.Format != format.Current() {
+	if diff := cmp.Diff([]api.BackupFleet{{Name: "web", Machines: 2}}, b.Fleets); diff != "" ||
+		b.From != api.FromController || b.Format != format.Current() {
 		h.t.Errorf("%+v %s", b, diff)
 	}
 }
@@ -143,7 +152,8 @@ func TestNothingIsReplacedUnasked(t *testing.T) {
 	if _, err := h.backup(file); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "--force") {
 		t.Errorf("over a file that is there: %v", err)
 	}
-	if _, err := h.restore(file, forced); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "in use by process") {
+	if _, err := h.restore(file, forced); !fault.Is(err, fault.Conflict) ||
+		!strings.Contains(err.Error(), "in use by process") {
 		t.Errorf("under a controller that runs: %v", err)
 	}
 	if r, err := h.restore(file, checkOnly); err != nil || r.Done || r.Installation != b.Installation {
@@ -216,7 +226,12 @@ func TestWhatIsNoBackupRestoresNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"half of it": data[:len(data)/2], "a changed one": changed, "nothing": {}, "a configuration": []byte(quick)} {
+	for name, content := range map[string][]byte{
+		"half of it":      data[:len(data)/2],
+		"a changed one":   changed,
+		"nothing":         {},
+		"a configuration": []byte(quick),
+	} {
 		bad := file + ".bad"
 		if err := os.WriteFile(bad, content, 0o600); err != nil {
 			t.Fatal(err)
@@ -257,7 +272,9 @@ func TestAStoreOfANewerFormatIsRefused(t *testing.T) {
 	})
 	refused := func(what string, err error) {
 		t.Helper()
-		if !fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), "format 99: hale 7.1 and later read it") || !strings.Contains(err.Error(), h.dir) {
+		if !fault.Is(err, fault.Unsupported) ||
+			!strings.Contains(err.Error(), "format 99: hale 7.1 and later read it") ||
+			!strings.Contains(err.Error(), h.dir) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

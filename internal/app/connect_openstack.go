@@ -15,8 +15,8 @@ func (s *site) connectOpenStack(p config.Provider) (adapter, error) {
 		places[h.Name] = h.Place
 	}
 	cloud, err := openstack.New(openstack.Options{
-		Cloud: p.Cloud.Name, CloudsFile: p.Cloud.File, Region: p.Cloud.Region, Events: eventsOf(p), Hypervisors: len(p.Hosts) > 0, Places: places,
-		Logger: s.log.With("provider", p.Name), Panics: s.panics(p.Name),
+		Cloud: p.Cloud.Name, CloudsFile: p.Cloud.File, Region: p.Cloud.Region, Events: eventsOf(p),
+		Hypervisors: len(p.Hosts) > 0, Places: places, Logger: s.log.With("provider", p.Name), Panics: s.panics(p.Name),
 	})
 	if err != nil {
 		return adapter{}, err
@@ -36,6 +36,7 @@ func eventsOf(p config.Provider) *notification.Options {
 	e := p.Events
 	return &notification.Options{
 		Name: string(p.Name), Brokers: e.Brokers, User: e.User, Password: e.Password, TransportURL: e.TransportURL,
-		CA: e.CA, Certificate: e.Certificate, Key: e.Key, Exchanges: e.Exchanges, Topics: e.Topics, Heartbeat: e.Heartbeat,
+		CA: e.CA, Certificate: e.Certificate, Key: e.Key, Exchanges: e.Exchanges, Topics: e.Topics,
+		Heartbeat: e.Heartbeat,
 	}
 }

@@ -17,8 +17,9 @@ import (
 func (s *site) connectVSphere(p config.Provider) (adapter, error) {
 	c := p.VCenter
 	o := vsphere.Options{
-		URL: c.URL, User: c.User, Thumbprint: c.Thumbprint, Unverified: c.Insecure, Datacenter: c.Datacenter, Cluster: c.Cluster, Folder: c.Folder,
-		Pool: c.Pool, Datastore: c.Datastore, AntiAffinity: c.AntiAffinity, Places: map[fleet.HostName]fleet.Place{}, Logger: s.log.With("provider", p.Name),
+		URL: c.URL, User: c.User, Thumbprint: c.Thumbprint, Unverified: c.Insecure, Datacenter: c.Datacenter,
+		Cluster: c.Cluster, Folder: c.Folder, Pool: c.Pool, Datastore: c.Datastore, AntiAffinity: c.AntiAffinity,
+		Places: map[fleet.HostName]fleet.Place{}, Logger: s.log.With("provider", p.Name),
 	}
 	for _, h := range p.Hosts {
 		o.Places[h.Name] = h.Place

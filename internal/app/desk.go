@@ -43,7 +43,8 @@ func (d *desk) listen(ctx context.Context, hangups <-chan os.Signal) {
 			return
 		case <-hangups:
 			if _, err := d.Reload(ctx); err != nil && ctx.Err() == nil {
-				d.log.Error("the configuration was not reloaded, and the one that runs is left as it is") // why was logged
+				// why was logged
+				d.log.Error("the configuration was not reloaded, and the one that runs is left as it is")
 			}
 		}
 	}
@@ -65,7 +66,8 @@ func (d *desk) Reload(ctx context.Context) (api.Changes, error) {
 
 func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 	if d.load == nil {
-		return api.Changes{}, fault.New(fault.Unsupported, "app.reload", "", errors.New("this controller was not started from a file"))
+		return api.Changes{}, fault.New(fault.Unsupported, "app.reload", "",
+			errors.New("this controller was not started from a file"))
 	}
 	next, err := d.read(d.load)
 	if err != nil {
@@ -81,7 +83,8 @@ func (d *desk) reload(ctx context.Context) (api.Changes, error) {
 	d.await(next, renamed)
 	d.log.Info("the configuration is reloaded", "differences", len(differences))
 	for _, u := range left {
-		d.log.Warn("the machines of a fleet that left the configuration run on, and nothing watches them", "fleet", u.Fleet,
+		d.log.Warn("the machines of a fleet that left the configuration run on, and nothing watches them",
+			"fleet", u.Fleet,
 			"machines", strings.Join(u.Machines, ", "))
 	}
 	out := d.changes(differences, inForce)
@@ -105,7 +108,8 @@ func withdrawn(waited, waits []api.Waiting) []api.Waiting {
 func (d *desk) begin(o Options, renamed []change.Renaming) {
 	for _, r := range renamed {
 		d.next = o.Config
-		d.log.Warn("a fleet looks renamed since hale ran last; both stay as they were until that is confirmed: see hale apply",
+		d.log.Warn("a fleet looks renamed since hale ran last; both stay as they were until that is confirmed: see "+
+			"hale apply",
 			"fleet", r.From.Name, "is", r.To.Name)
 	}
 }
@@ -197,7 +201,8 @@ func (d *desk) Readdress(ctx context.Context, plan, by string) error {
 			return d.site.reload(ctx, d.site.config, p.Name)
 		}
 	}
-	return fault.New(fault.Conflict, "app.readdress", plan, errors.New(prose.Reason(fleet.ReasonStalePlan)+"; "+prose.Advice(fleet.ReasonStalePlan)))
+	return fault.New(fault.Conflict, "app.readdress", plan,
+		errors.New(prose.Reason(fleet.ReasonStalePlan)+"; "+prose.Advice(fleet.ReasonStalePlan)))
 }
 
 // Pending implements api.Desk: it says what waits for a person's word.
@@ -234,8 +239,10 @@ func (d *desk) providerPlans() []api.Waiting {
 func (d *desk) changes(differences []change.Difference, c *config.Config) api.Changes {
 	out := api.Changes{Changes: []api.Change{}, Plans: []api.Waiting{}, Passed: c.Passed}
 	for _, diff := range differences {
-		out.Changes = append(out.Changes, api.Change{Subject: subject(diff), Kind: string(diff.Kind), Text: prose.Difference(diff),
-			Destructive: diff.Kind.Destructive()})
+		out.Changes = append(out.Changes, api.Change{
+			Subject: subject(diff), Kind: string(diff.Kind), Text: prose.Difference(diff),
+			Destructive: diff.Kind.Destructive(),
+		})
 	}
 	status := d.site.engine.Status()
 	for _, spec := range c.Fleets {
@@ -284,8 +291,10 @@ func (s *site) waiting(p config.Provider, status []engine.FleetStatus) (api.Wait
 	if was.provider == nil || p.SameAddress(was.config) {
 		return api.Waiting{}, false
 	}
-	w := api.Waiting{Subject: "provider " + string(p.Name), Text: prose.Difference(change.Difference{Kind: change.AddressChanged}),
-		Remove: []api.Touched{}, Replace: []api.Touched{}, Doubted: []api.Touched{}}
+	w := api.Waiting{
+		Subject: "provider " + string(p.Name), Text: prose.Difference(change.Difference{Kind: change.AddressChanged}),
+		Remove: []api.Touched{}, Replace: []api.Touched{}, Doubted: []api.Touched{},
+	}
 	var named []change.Touched
 	for _, f := range status {
 		if f.Spec.Provider != p.Name {

@@ -32,9 +32,13 @@ func (f *fencing) Off(ctx context.Context, p fleet.ProviderName, host fleet.Host
 	}
 	var out []api.FenceTry
 	fence.Off(ctx, methods, func(t fence.Try) {
-		f.log.Info("a host's power is cut, as a person asked", "provider", p, "host", host, "method", t.Method, "try", t.Number,
+		f.log.Info("a host's power is cut, as a person asked", "provider", p, "host", host, "method", t.Method,
+			"try", t.Number,
 			"already", t.Done.Already, "orders", t.Done.Orders, "took", t.Done.Took, "err", t.Err)
-		told := api.FenceTry{Method: t.Method, Number: t.Number, OK: t.Err == nil, Already: t.Done.Already && t.Err == nil, Orders: t.Done.Orders, TookNS: int64(t.Done.Took)}
+		told := api.FenceTry{
+			Method: t.Method, Number: t.Number, OK: t.Err == nil, Already: t.Done.Already && t.Err == nil,
+			Orders: t.Done.Orders, TookNS: int64(t.Done.Took),
+		}
 		if t.Err != nil {
 			told.Detail = notify.Why(t.Err)
 		} else {

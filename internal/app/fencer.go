@@ -91,7 +91,8 @@ func (f fencer) strike(ctx context.Context, e fenced, m armed) (engine.Fenced, e
 	if err != nil && done.Orders > 0 {
 		err = fault.New(fault.UnknownOutcome, op, m.Name, err)
 	}
-	f.log.Info("a host is fenced", "provider", e.provider, "host", e.host, "method", m.Name, "proves", m.Yields, "already", done.Already, "orders", done.Orders,
+	f.log.Info("a host is fenced", "provider", e.provider, "host", e.host, "method", m.Name, "proves", m.Yields,
+		"already", done.Already, "orders", done.Orders,
 		"took", done.Took, "err", err)
 	return engine.Fenced{Proof: m.Yields, Already: done.Already}, err
 }

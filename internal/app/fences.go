@@ -29,22 +29,31 @@ type armed struct {
 // nothing yet.
 func armedFor(f config.Fence, host fleet.HostName) armed {
 	a := armed{config: f, every: f.Test, check: func(context.Context) error { return nil }, Method: fence.Method{
-		Name: f.Name, Kind: f.Kind(), Yields: fleet.ProofHostOff, Attempts: f.Attempts, Timeout: f.Timeout, Settle: f.Settle, Poll: fence.DefaultPoll,
+		Name: f.Name, Kind: f.Kind(), Yields: fleet.ProofHostOff, Attempts: f.Attempts, Timeout: f.Timeout,
+		Settle: f.Settle, Poll: fence.DefaultPoll,
 	}}
 	switch {
 	case f.Redfish != nil:
 		r := f.Redfish
 		a.Unverified = r.Insecure
-		a.Controller = redfish.New(redfish.Options{Name: f.Name, URL: config.ForHost(r.URL, host), User: r.User, Password: r.Password,
-			System: config.ForHost(r.System, host), CA: r.CA, Insecure: r.Insecure})
+		a.Controller = redfish.New(redfish.Options{
+			Name: f.Name, URL: config.ForHost(r.URL, host), User: r.User, Password: r.Password,
+			System: config.ForHost(r.System, host), CA: r.CA, Insecure: r.Insecure,
+		})
 	case f.IPMI != nil:
 		i := f.IPMI
-		a.Controller = ipmi.New(ipmi.Options{Name: f.Name, Program: "ipmitool", Host: config.ForHost(i.Host, host), Port: i.Port, User: i.User,
-			Password: i.Password, Cipher: i.Cipher, Privilege: i.Privilege})
+		a.Controller = ipmi.New(ipmi.Options{
+			Name: f.Name, Program: "ipmitool", Host: config.ForHost(i.Host, host), Port: i.Port, User: i.User,
+			Password: i.Password, Cipher: i.Cipher, Privilege: i.Privilege,
+		})
 	case f.Agent != nil:
 		o := agent.Options{Name: f.Name, Program: f.Agent.Program}
 		for _, v := range f.Agent.Options {
-			o.Values = append(o.Values, agent.Value{Name: v.Name, Plain: config.ForHost(v.Plain, host), Secret: v.Secret})
+			o.Values = append(o.Values, agent.Value{
+				Name:   v.Name,
+				Plain:  config.ForHost(v.Plain, host),
+				Secret: v.Secret,
+			})
 		}
 		c := agent.New(o)
 		a.Controller, a.check, a.Unverified = c, c.Check, c.Unverified()

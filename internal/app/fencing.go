@@ -66,9 +66,13 @@ func (f *fencing) take(c *config.Config) {
 	tested := map[fencedMethod]api.FenceTest{}
 	for _, p := range c.Providers {
 		for _, h := range p.Hosts {
-			e := fenced{provider: p.Name, host: h.Name, delay: h.FenceDelay, later: p.FencePriority, turn: turnOf(was, p.Name, h.Name)}
+			e := fenced{
+				provider: p.Name, host: h.Name, delay: h.FenceDelay, later: p.FencePriority,
+				turn: turnOf(was, p.Name, h.Name),
+			}
 			for _, m := range c.FencesOf(p.Name, h.Name) {
-				e.methods = append(e.methods, armedFor(m, h.Name).guarded(f.defects.Witness(defect.Fence, string(p.Name))))
+				e.methods = append(e.methods,
+					armedFor(m, h.Name).guarded(f.defects.Witness(defect.Fence, string(p.Name))))
 				key := fencedMethod{p.Name, h.Name, m.Name}
 				if old, known := f.tested[key]; known && sameMethod(was, key, m) {
 					tested[key] = old
@@ -125,7 +129,10 @@ func (f *fencing) Fences() []api.FencedHost {
 	for _, e := range f.hosts {
 		h := api.FencedHost{Provider: string(e.provider), Host: string(e.host), Methods: []api.FenceMethod{}}
 		for _, m := range e.methods {
-			v := api.FenceMethod{Name: m.Name, Kind: m.Kind, Proof: string(m.Yields), Attempts: m.Attempts, TimeoutNS: int64(m.Timeout), Unverified: m.Unverified}
+			v := api.FenceMethod{
+				Name: m.Name, Kind: m.Kind, Proof: string(m.Yields), Attempts: m.Attempts, TimeoutNS: int64(m.Timeout),
+				Unverified: m.Unverified,
+			}
 			if t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]; tested {
 				v.Test = &t
 			}

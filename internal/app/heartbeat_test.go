@@ -29,10 +29,13 @@ func TestMachinesReportToTheirFleet(t *testing.T) {
 		t.Fatal(err)
 	}
 	check := &fleet.Check{
-		Name: "beat", Kind: fleet.CheckHeartbeat, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 2, UpAfter: 1,
-		Heartbeat: fleet.HeartbeatCheck{Token: fleet.Secret{File: token}},
+		Name: "beat", Kind: fleet.CheckHeartbeat, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 2,
+		UpAfter: 1, Heartbeat: fleet.HeartbeatCheck{Token: fleet.Secret{File: token}},
 	}
-	s, err := newSite(&config.Config{Heartbeats: config.Heartbeats{Listen: address}, Fleets: []fleet.Spec{{Name: "web", Checks: []fleet.Check{*check}}}}, nil, slog.New(slog.DiscardHandler))
+	s, err := newSite(&config.Config{
+		Heartbeats: config.Heartbeats{Listen: address},
+		Fleets:     []fleet.Spec{{Name: "web", Checks: []fleet.Check{*check}}},
+	}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,9 +53,13 @@ func tell(ctx context.Context, log *slog.Logger, r fleet.Record) {
 	if r.Kind == fleet.RecordPaged && !r.Joined() {
 		level = slog.LevelWarn
 	}
-	attrs := []slog.Attr{slog.String("text", prose.Sentence(r)), slog.String("kind", string(r.Kind)), slog.String("fleet", string(r.Fleet))}
+	attrs := []slog.Attr{
+		slog.String("text", prose.Sentence(r)), slog.String("kind", string(r.Kind)),
+		slog.String("fleet", string(r.Fleet)),
+	}
 	for _, a := range []slog.Attr{
-		slog.String("machine", string(r.Machine)), slog.String("reason", string(r.Reason)), slog.String("incident", r.Incident),
+		slog.String("machine", string(r.Machine)), slog.String("reason", string(r.Reason)),
+		slog.String("incident", r.Incident),
 	} {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)

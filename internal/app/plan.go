@@ -61,7 +61,8 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 	if err := s.restore(ctx, store); err != nil {
 		return api.Plan{}, err
 	}
-	err = s.staff(staffing{store: store, server: "plan", specs: watchedOnly(o.Config.Fleets), wrap: provider.ReadOnly, log: o.Logger})
+	specs := watchedOnly(o.Config.Fleets)
+	err = s.staff(staffing{store: store, server: "plan", specs: specs, wrap: provider.ReadOnly, log: o.Logger})
 	if err != nil {
 		return api.Plan{}, err
 	}
@@ -80,8 +81,7 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 			f.Spec.Size, f.Spec.Adopt.Left = size, left // what is there
 		}
 		w := planFleet(f, was)
-		w.Warnings = append(w.Warnings, unwitnessed(f, status)...)
-		w.Warnings = append(w.Warnings, s.askedElsewhere(f.Wanted.Provider)...)
+		w.Warnings = slices.Concat(w.Warnings, unwitnessed(f, status), s.askedElsewhere(f.Wanted.Provider))
 		p.Fleets = append(p.Fleets, w)
 	}
 	return p, nil
@@ -95,7 +95,8 @@ func (s *site) askedElsewhere(p fleet.ProviderName) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("provider %s has another address in this configuration: once hale has read it, "+
-		"that waits for a person's word (hale apply); until then hale asks where it is connected now, as this plan did", p)}
+		"that waits for a person's word (hale apply); until then hale asks where it is connected now, as this plan did",
+		p)}
 }
 
 // recall finds what is believed: by the running controller, else by the last one that ran on the data folder.
@@ -198,7 +199,8 @@ func (s *site) contemplate(ctx context.Context) (status []engine.FleetStatus, se
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer stop()
-		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "plan"}, "its work", func(p *defect.Panic) { err = p })
+		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "plan"}, "its work",
+			func(p *defect.Panic) { err = p })
 		err = s.run(watching)
 	})
 	poll := time.NewTicker(settlePoll)

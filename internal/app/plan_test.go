@@ -19,7 +19,12 @@ import (
 // plan makes a plan and returns it as "machine: verdict, action".
 func (h *house) plan() (api.Plan, []string) {
 	h.t.Helper()
-	p, err := app.Plan(h.t.Context(), app.PlanOptions{Config: h.config, DataDir: h.dir, Socket: h.socket, Logger: slog.New(slog.DiscardHandler)})
+	p, err := app.Plan(h.t.Context(), app.PlanOptions{
+		Config:  h.config,
+		DataDir: h.dir,
+		Socket:  h.socket,
+		Logger:  slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -102,7 +107,12 @@ func TestAPlanDoesNotReadBehindAControllersBack(t *testing.T) {
 	h := newHouse(t, quick)
 	h.run()
 	h.await("built", allWell)
-	_, err := app.Plan(t.Context(), app.PlanOptions{Config: h.config, DataDir: h.dir, Socket: h.socket + "2", Logger: slog.New(slog.DiscardHandler)})
+	_, err := app.Plan(t.Context(), app.PlanOptions{
+		Config:  h.config,
+		DataDir: h.dir,
+		Socket:  h.socket + "2",
+		Logger:  slog.New(slog.DiscardHandler),
+	})
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("got %v", err)
 	}

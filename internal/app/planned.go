@@ -65,8 +65,8 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 		}
 		v.Machine = m.Belief
 		p := api.PlannedStep{
-			Machine: string(v.Machine.Name), Alias: v.Machine.Alias, Verdict: string(v.Machine.Health.Verdict), Since: v.Machine.Health.Since,
-			Text: api.VerdictText(v), Action: action, Held: held,
+			Machine: string(v.Machine.Name), Alias: v.Machine.Alias, Verdict: string(v.Machine.Health.Verdict),
+			Since: v.Machine.Health.Since, Text: api.VerdictText(v), Action: action, Held: held,
 		}
 		if r, busy := was.underWay[v.Machine.Name]; busy && action == api.ActionGoOn {
 			p.Repair, p.Kind = fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase), string(r.Kind)

@@ -91,7 +91,9 @@ func anySighting(
 	return fleet.Sighting{Asked: now, Instance: fleet.Instance{
 		ID:   id,
 		Host: m.Current.Host,
-		Power: rapid.SampledFrom([]fleet.Power{fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerGone, fleet.PowerPaused}).
+		Power: rapid.SampledFrom([]fleet.Power{
+			fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerGone, fleet.PowerPaused,
+		}).
 			Draw(t, "power"),
 		Mark: fleet.Mark{
 			Installation: "ours",

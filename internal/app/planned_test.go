@@ -35,16 +35,26 @@ func beliefs(n int) engine.FleetStatus {
 				OnExternalStop: fleet.ExternalStopHeal,
 			},
 			BuildWithin: time.Minute, BlindAfter: 2 * time.Hour,
-			Limits: fleet.Limits{InRepair: 1, InBuild: 1, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}},
+			Limits: fleet.Limits{
+				InRepair: 1,
+				InBuild:  1,
+				Brake:    fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute},
+			},
 		},
 		Installation: "ours", Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, At: now,
 		Hosts: []fleet.Host{{Name: "h0", Up: true}},
 	}
 	for i := 1; i <= n; i++ {
-		f.Machines = append(f.Machines, fleet.View{Machine: fleet.Machine{
-			Name: f.Spec.Name.Machine(i), Generation: 1, Current: fleet.Incarnation{ID: fleet.InstanceID(f.Spec.Name.Machine(i)), Generation: 1, Certified: true},
-			Health: fleet.Health{Verdict: fleet.VerdictHealthy, SinceMono: 1},
-		}, Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp, Since: 1}}, FreshID: fleet.InstanceID(fmt.Sprintf("new-%d", i))})
+		name := f.Spec.Name.Machine(i)
+		f.Machines = append(f.Machines, fleet.View{
+			Machine: fleet.Machine{
+				Name: name, Generation: 1,
+				Current: fleet.Incarnation{ID: fleet.InstanceID(name), Generation: 1, Certified: true},
+				Health:  fleet.Health{Verdict: fleet.VerdictHealthy, SinceMono: 1},
+			},
+			Checks:  []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp, Since: 1}},
+			FreshID: fleet.InstanceID(fmt.Sprintf("new-%d", i)),
+		})
 		v := &f.Machines[i-1]
 		v.Seen = []fleet.Sighting{
 			{Asked: now.Mono, Instance: fleet.Instance{
@@ -204,7 +214,8 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 		"no machine on its host is heard": {
 			change: func(f *engine.FleetStatus) {
 				*f = beliefs(12)
-				f.Spec.SharedFate, f.Spec.Limits.Brake.AtLeast = fleet.SharedFate{AtLeast: 3, Wait: time.Minute, Then: fleet.FateWait}, 4
+				f.Spec.SharedFate = fleet.SharedFate{AtLeast: 3, Wait: time.Minute, Then: fleet.FateWait}
+				f.Spec.Limits.Brake.AtLeast = 4
 				f.Hosts = append(f.Hosts, fleet.Host{Name: "h1", Up: true})
 				for i := range f.Machines {
 					host := f.Hosts[i/9].Name
@@ -212,7 +223,8 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 				}
 				sicken(*f, 10, fleet.CauseChecks).Health.SinceMono = f.At.Mono
 				for i := 10; i < 12; i++ {
-					f.Machines[i].Machine.Health.Verdict, f.Machines[i].Checks[0].Standing = fleet.VerdictSuspect, fleet.StandingFailing
+					f.Machines[i].Machine.Health.Verdict = fleet.VerdictSuspect
+					f.Machines[i].Checks[0].Standing = fleet.StandingFailing
 				}
 			},
 			want: append(slices.Repeat([]string{"none"}, 9), "reboot no-witness", "none", "none"),

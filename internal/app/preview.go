@@ -52,7 +52,9 @@ func Preview(ctx context.Context, o PreviewOptions) (api.Preview, error) {
 	if !slices.ContainsFunc(out.Machines, func(m api.PreviewedMachine) bool { return m.Left == "" }) {
 		return out, nil // no machine to look at
 	}
-	err = s.staff(staffing{store: store, server: "preview", specs: watchedOnly(alone.Fleets), wrap: provider.ReadOnly, log: o.Logger})
+	err = s.staff(staffing{
+		store: store, server: "preview", specs: watchedOnly(alone.Fleets), wrap: provider.ReadOnly, log: o.Logger,
+	})
 	if err != nil {
 		return api.Preview{}, err
 	}
@@ -85,7 +87,12 @@ func preview(listing provider.Listing, o PreviewOptions) api.Preview {
 			out.Others = append(out.Others, seen.Name)
 			continue
 		}
-		m := api.PreviewedMachine{Name: seen.Name, Instance: string(seen.ID), Host: string(seen.Host), Power: string(seen.Power)}
+		m := api.PreviewedMachine{
+			Name:     seen.Name,
+			Instance: string(seen.ID),
+			Host:     string(seen.Host),
+			Power:    string(seen.Power),
+		}
 		if seen.Address.IsValid() {
 			m.Address = seen.Address.String()
 		}

@@ -22,7 +22,8 @@ func (s *site) probes(ctx context.Context) *api.Probes {
 		return nil
 	}
 	return &api.Probes{
-		Targets: is.Targets, Started: is.Started, Answered: is.Answered, Skipped: is.Skipped, Local: is.Local, Stalls: is.Stalls,
-		LateP50: is.Lateness.Quantile(0.5).Seconds(), LateP99: is.Lateness.Quantile(0.99).Seconds(), Stalest: is.Stalest.Seconds(),
+		Targets: is.Targets, Started: is.Started, Answered: is.Answered, Skipped: is.Skipped, Local: is.Local,
+		Stalls: is.Stalls, LateP50: is.Lateness.Quantile(0.5).Seconds(), LateP99: is.Lateness.Quantile(0.99).Seconds(),
+		Stalest: is.Stalest.Seconds(),
 	}
 }

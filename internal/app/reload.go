@@ -73,7 +73,8 @@ func (ws watches) stopBut(others watches) {
 }
 
 // adaptersFor returns the configuration's adapters: those that there are, and fresh ones for what is new.
-func (s *site) adaptersFor(ctx context.Context, c *config.Config, confirmed fleet.ProviderName) (all, fresh []adapter, err error) {
+func (s *site) adaptersFor(ctx context.Context, c *config.Config,
+	confirmed fleet.ProviderName) (all, fresh []adapter, err error) {
 	for _, p := range c.Providers {
 		was := adapterOf(s.adapters, p.Name)
 		known := was.provider != nil
@@ -106,14 +107,16 @@ func (a adapter) widen(c *config.Config, s *site) {
 }
 
 // errMoved says that a fleet names another provider than its machines are on.
-var errMoved = errors.New("hale does not move machines between providers: give the fleet another name, and its old machines are let go")
+var errMoved = errors.New("hale does not move machines between providers: give the fleet another name, and its old " +
+	"machines are let go")
 
 // movable is fault.Invalid when a fleet names another provider than before: it can neither be applied, nor wait.
 func movable(was, is *config.Config) error {
 	var moved []error
 	for _, d := range change.Fleets(was.Fleets, is.Fleets) {
 		if d.Kind == change.ProviderChanged {
-			moved = append(moved, fmt.Errorf("fleet %s is on provider %s, and is said to be on %s: %w", d.Subject, d.Was, d.Is, errMoved))
+			moved = append(moved,
+				fmt.Errorf("fleet %s is on provider %s, and is said to be on %s: %w", d.Subject, d.Was, d.Is, errMoved))
 		}
 	}
 	if len(moved) == 0 {

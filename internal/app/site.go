@@ -65,8 +65,9 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 		return s.connectExec(p)
 	case config.ProviderSimulated:
 		o := simulated.Options{
-			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name), Checks: checksOf(p.Name, c.Fleets),
-			Places: make(map[fleet.HostName]fleet.Place), Canaries: vantageOf(c.Vantage, s.log).Canaries,
+			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name),
+			Checks: checksOf(p.Name, c.Fleets), Places: make(map[fleet.HostName]fleet.Place),
+			Canaries: vantageOf(c.Vantage, s.log).Canaries,
 		}
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, h.Name)
@@ -74,9 +75,12 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 		}
 		world := simulated.NewWorld(o)
 		handle := world.Open("hale")
-		return adapter{config: p, provider: handle, watcher: handle, transport: world, runner: handle.Commands(), world: world}, nil
+		return adapter{
+			config: p, provider: handle, watcher: handle, transport: world, runner: handle.Commands(), world: world,
+		}, nil
 	}
-	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name), fmt.Errorf("there is no provider type %q", p.Type))
+	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name),
+		fmt.Errorf("there is no provider type %q", p.Type))
 }
 
 // checksOf returns what the machines of the provider are asked.
@@ -267,13 +271,18 @@ func plant(world *simulated.World, installation fleet.Installation, spec fleet.S
 		return nil
 	}
 	if m.Current.Adopted {
-		return world.Plant(fleet.Instance{ID: m.Current.ID, Name: m.Alias, Host: m.Current.Host, Network: m.Current.Network,
-			Metadata: spec.Adopt.Select.Metadata, Tags: fleet.TagsOf(spec.Adopt.Select.Tags)})
+		return world.Plant(fleet.Instance{
+			ID: m.Current.ID, Name: m.Alias, Host: m.Current.Host, Network: m.Current.Network,
+			Metadata: spec.Adopt.Select.Metadata, Tags: fleet.TagsOf(spec.Adopt.Select.Tags),
+		})
 	}
 	return world.Plant(fleet.Instance{
 		ID: m.Current.ID, Name: string(m.Name), Host: m.Current.Host, Network: m.Current.Network,
 		Metadata: spec.Template.Metadata,
-		Mark:     fleet.Mark{Installation: installation, Fleet: spec.Name, Machine: m.Name, Generation: m.Current.Generation, Certified: m.Current.Certified},
+		Mark: fleet.Mark{
+			Installation: installation, Fleet: spec.Name, Machine: m.Name, Generation: m.Current.Generation,
+			Certified: m.Current.Certified,
+		},
 	})
 }
 
@@ -304,8 +313,9 @@ func (s *site) staff(how staffing) error {
 	setup.Vantage, s.watches = s.vantage, all
 	var err error
 	s.engine, err = engine.New(engine.Options{
-		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets, Logger: how.log,
-		Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message}, Defects: s.defects, Room: roomOf(how.store),
+		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets,
+		Logger: how.log, Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message}, Defects: s.defects,
+		Room: roomOf(how.store),
 	})
 	return err
 }
@@ -412,7 +422,9 @@ func (s *site) run(ctx context.Context) error {
 	var pool sync.WaitGroup
 	if s.pool != nil {
 		pool.Go(func() {
-			defer s.defects.Catch(defect.Place{Part: defect.Probes}, "its work", func(p *defect.Panic) { failures.add(p) })
+			defer s.defects.Catch(defect.Place{Part: defect.Probes}, "its work", func(p *defect.Panic) {
+				failures.add(p)
+			})
 			failures.add(s.pool.Run(shards))
 		})
 	}

@@ -165,12 +165,18 @@ func newSurvival(t *testing.T) *survival {
 			a.transport = minedTransport{a.transport, s.laid["check"]}
 		}
 	}
-	err = s.site.staff(staffing{store: s.store, server: "here", specs: c.Fleets, log: log, wrap: func(p provider.Provider) provider.Provider {
-		if p == rough {
-			return minedProvider{p, s.laid["adapter"]}
-		}
-		return p
-	}})
+	err = s.site.staff(staffing{
+		store:  s.store,
+		server: "here",
+		specs:  c.Fleets,
+		log:    log,
+		wrap: func(p provider.Provider) provider.Provider {
+			if p == rough {
+				return minedProvider{p, s.laid["adapter"]}
+			}
+			return p
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +210,8 @@ func (s *survival) well(name fleet.Name) bool {
 		}
 		for _, v := range f.Machines {
 			m := v.Machine
-			if m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil || !m.Current.Certified {
+			if m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil ||
+				!m.Current.Certified {
 				return false
 			}
 		}
@@ -286,7 +293,8 @@ func TestHaleOutlivesWhatPanics(t *testing.T) {
 	}
 	t.Logf("%d heals of the calm fleet in %v", heals, lasts)
 	for name, why := range map[fleet.Name]fleet.Reason{
-		"adapter": fleet.ReasonProviderPanicked, "check": fleet.ReasonCheckPanicked, "fence": fleet.ReasonFencePanicked, "target": fleet.ReasonTargetPanicked, "calm": "",
+		"adapter": fleet.ReasonProviderPanicked, "check": fleet.ReasonCheckPanicked, "fence": fleet.ReasonFencePanicked,
+		"target": fleet.ReasonTargetPanicked, "calm": "",
 	} {
 		s.wantConfessed(name, why)
 	}

@@ -28,13 +28,13 @@ func targetOf(t config.Target, version string) notify.Target {
 	case t.Mail != nil:
 		m := t.Mail
 		return mail.New(mail.Options{
-			Name: string(t.Name), Server: m.Server, Port: m.Port, TLS: mail.TLS(m.TLS), CA: m.CA, From: m.From, To: m.To, User: m.User,
-			Password: m.Password, Timeout: t.Timeout,
+			Name: string(t.Name), Server: m.Server, Port: m.Port, TLS: mail.TLS(m.TLS), CA: m.CA, From: m.From,
+			To: m.To, User: m.User, Password: m.Password, Timeout: t.Timeout,
 		})
 	case t.Webhook != nil:
 		o := webhook.Options{
-			Name: string(t.Name), URL: webhook.Value(t.Webhook.URL), CA: t.Webhook.CA, Format: webhook.Format(t.Webhook.Format),
-			Timeout: t.Timeout, Version: version,
+			Name: string(t.Name), URL: webhook.Value(t.Webhook.URL), CA: t.Webhook.CA,
+			Format: webhook.Format(t.Webhook.Format), Timeout: t.Timeout, Version: version,
 		}
 		for _, h := range t.Webhook.Headers {
 			o.Headers = append(o.Headers, webhook.Header{Name: h.Name, Value: webhook.Value(h.Value)})

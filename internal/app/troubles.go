@@ -88,16 +88,9 @@ func (t *troubles) look(ctx context.Context) {
 	}
 	if pings(c) {
 		if err := netprobe.MayPing(ctx); errors.Is(err, fs.ErrPermission) {
-			lacks(
-				api.Trouble{
-					Part:   api.TroublePing,
-					Text:   "hale may not send pings, so every ping check is unknown and no canary is heard",
-					Advice: pingAdvice,
-				},
-				err,
-				t.log,
-				"hale may not send pings: ping checks are unknown until it may",
-			)
+			const lack = "hale may not send pings, so every ping check is unknown and no canary is heard"
+			lacks(api.Trouble{Part: api.TroublePing, Text: lack, Advice: pingAdvice}, err, t.log,
+				"hale may not send pings: ping checks are unknown until it may")
 		}
 	}
 	for _, s := range secretsIn(c) {
@@ -122,8 +115,8 @@ func (t *troubles) look(ctx context.Context) {
 	t.known = found
 }
 
-const pingAdvice = "let its group send pings (sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"), or give it CAP_NET_RAW " +
-	"(AmbientCapabilities=CAP_NET_RAW in its unit); hale goes on by itself when it may"
+const pingAdvice = "let its group send pings (sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"), or give it " +
+	"CAP_NET_RAW (AmbientCapabilities=CAP_NET_RAW in its unit); hale goes on by itself when it may"
 
 // waitsFor says what does not work without a secret.
 var waitsFor = map[string]func(api.Trouble) string{
@@ -133,8 +126,12 @@ var waitsFor = map[string]func(api.Trouble) string{
 	api.TroubleCheck: func(t api.Trouble) string {
 		return "check " + t.Name + " of fleet " + t.Of + " is unknown: its secret cannot be read"
 	},
-	api.TroubleFence:    func(t api.Trouble) string { return "method " + t.Name + " cuts no power: its secret cannot be read" },
-	api.TroubleProvider: func(t api.Trouble) string { return "provider " + t.Of + " has no way in: its secret cannot be read" },
+	api.TroubleFence: func(t api.Trouble) string {
+		return "method " + t.Name + " cuts no power: its secret cannot be read"
+	},
+	api.TroubleProvider: func(t api.Trouble) string {
+		return "provider " + t.Of + " has no way in: its secret cannot be read"
+	},
 }
 
 func sameTrouble(a, b api.Trouble) bool {
@@ -149,7 +146,8 @@ func (t *troubles) all() []api.Trouble {
 	t.mu.Unlock()
 	if since, err := t.receiver.Trouble(); err != nil {
 		out = append(out, api.Trouble{Part: api.TroubleHeartbeats, Since: since.UTC(), Text: err.Error(),
-			Advice: "see which program has the port (ss -ltnp), or give heartbeats: listen another one; hale goes on by itself when it can listen"})
+			Advice: "see which program has the port (ss -ltnp), or give heartbeats: listen another one; hale goes on " +
+				"by itself when it can listen"})
 	}
 	return out
 }

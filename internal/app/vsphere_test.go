@@ -19,7 +19,8 @@ providers:
   vc:
     type: vsphere
     vcenter:
-      {url: "%s", user: user, password: {file: "%s"}, thumbprint: "%s", datacenter: DC0, cluster: DC0_C0, datastore: LocalDS_0, anti_affinity: true}
+      {url: "%s", user: user, password: {file: "%s"}, thumbprint: "%s", datacenter: DC0, cluster: DC0_C0,
+        datastore: LocalDS_0, anti_affinity: true}
 fleets:
   web:
     provider: vc
@@ -60,7 +61,9 @@ func TestAFleetOnVCenterIsBuiltAndHealed(t *testing.T) {
 		t.Errorf("it was replaced instead: %s, was %s", now.Instance, first.Instance)
 	}
 	vc.Remove(t, "web-2")
-	healed = h.await("cloned anew", func(f api.Fleet) bool { return allWell(f) && machine(f, "web-2").Instance != second.Instance })
+	healed = h.await("cloned anew", func(f api.Fleet) bool {
+		return allWell(f) && machine(f, "web-2").Instance != second.Instance
+	})
 	if now := machine(healed, "web-1"); now.Instance != first.Instance {
 		t.Errorf("its neighbour was replaced, too: %s, was %s", now.Instance, first.Instance)
 	}

@@ -76,7 +76,8 @@ func Write(ctx context.Context, w io.Writer, s state.Store, h Header) error {
 		err = writeEntries(ctx, out, s)
 	}
 	if errors.Is(err, state.ErrCompacted) {
-		err = fault.New(fault.Transient, "backup.write", "", errors.New("the store changed too much meanwhile; make the backup again"))
+		err = fault.New(fault.Transient, "backup.write", "",
+			errors.New("the store changed too much meanwhile; make the backup again"))
 	}
 	if err != nil {
 		_ = out.put(line{Broken: err.Error()}) // who reads it may have gone
@@ -147,7 +148,9 @@ func Open(r io.Reader) (*Backup, error) {
 	case err != nil || b.Layout < 1:
 		return nil, wrong(errors.New("it is no backup of hale"))
 	case b.Layout != Layout:
-		return nil, fault.New(fault.Unsupported, "backup.read", "", fmt.Errorf("hale %s wrote it, in a layout (%d) that this hale does not read; take that one", b.Hale, b.Layout))
+		return nil, fault.New(fault.Unsupported, "backup.read", "",
+			fmt.Errorf("hale %s wrote it, in a layout (%d) that this hale does not read; take that one",
+				b.Hale, b.Layout))
 	}
 	return b, b.Format.Readable()
 }

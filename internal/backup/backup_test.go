@@ -38,7 +38,12 @@ func shop(t *testing.T) state.Store {
 	}
 	for _, txn := range []state.Txn{
 		{Then: []state.Write{state.Put("a", []byte("old")), state.Put("gone", []byte("deleted"))}},
-		{Then: []state.Write{state.Put("a", []byte("new\x00\xff")), state.Delete("gone"), state.Put("b", nil), state.PutLeased("c/owner", []byte("h1"), lease.ID())}},
+		{Then: []state.Write{
+			state.Put("a", []byte("new\x00\xff")),
+			state.Delete("gone"),
+			state.Put("b", nil),
+			state.PutLeased("c/owner", []byte("h1"), lease.ID()),
+		}},
 		{Then: []state.Write{state.Put("c/large", bytes.Repeat([]byte{7}, state.MaxBytes-200))}},
 	} {
 		if _, err := s.Commit(t.Context(), txn); err != nil {
@@ -104,7 +109,12 @@ func TestWhatWasInTheStoreComesOutAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"a": "new\x00\xff", "b": "", "c/large": strings.Repeat("\x07", state.MaxBytes-200), format.Key: got[format.Key]}
+	want := map[string]string{
+		"a":        "new\x00\xff",
+		"b":        "",
+		"c/large":  strings.Repeat("\x07", state.MaxBytes-200),
+		format.Key: got[format.Key],
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -125,7 +135,9 @@ func TestWhatWasInTheStoreComesOutAgain(t *testing.T) {
 func TestADamagedBackupIsNoBackup(t *testing.T) {
 	t.Parallel()
 	small := memory.New(memory.Options{}).Open(nil)
-	if _, err := small.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put("a", []byte("1")), state.Put("b", []byte("2"))}}); err != nil {
+	if _, err := small.Commit(t.Context(), state.Txn{Then: []state.Write{
+		state.Put("a", []byte("1")), state.Put("b", []byte("2")),
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	data := write(t, small)
@@ -136,7 +148,8 @@ func TestADamagedBackupIsNoBackup(t *testing.T) {
 		changed := bytes.Clone(data)
 		changed[n] ^= 0x10
 		// In gzip's own header, what is not data may be anything.
-		if _, got, err := read(bytes.NewReader(changed)); err == nil && (n >= 10 || got["a"] != "1" || got["b"] != "2") {
+		if _, got, err := read(bytes.NewReader(changed)); err == nil &&
+			(n >= 10 || got["a"] != "1" || got["b"] != "2") {
 			t.Fatalf("changed at byte %d of %d: %v", n, len(data), got)
 		}
 	}
@@ -152,24 +165,29 @@ func TestADamagedBackupIsNoBackup(t *testing.T) {
 		"a line is no JSON":     {lines[0] + "x\n" + lines[3], "cannot be read"},
 		"it is something else":  {"hello\n", "no backup of hale"},
 		"it is other JSON":      {"{}\n", "no backup of hale"},
-		"it says why it ends":   {lines[0] + `{"broken": "the disk is gone"}` + "\n", "never finished: the disk is gone"},
+		"it says why it ends": {lines[0] + `{"broken": "the disk is gone"}` + "\n",
+			"never finished: the disk is gone"},
 	} {
-		if _, _, err := read(bytes.NewReader(zip(t, c.text))); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := read(bytes.NewReader(zip(t, c.text))); !fault.Is(err, fault.Invalid) ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
 	}
-	if _, _, err := read(strings.NewReader("hello")); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "no backup of hale") {
+	if _, _, err := read(strings.NewReader("hello")); !fault.Is(err, fault.Invalid) ||
+		!strings.Contains(err.Error(), "no backup of hale") {
 		t.Errorf("what is not even packed: %v", err)
 	}
 }
 
 func TestABackupOfANewerHaleIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
+	const newer = `{"hale_backup": 1, "hale": "3.0", "format": {"Format": 99, "Needs": "2.7"}}`
 	for text, says := range map[string]string{
-		`{"hale_backup": 2, "hale": "3.0"}`:                                           "hale 3.0 wrote it, in a layout (2)",
-		`{"hale_backup": 1, "hale": "3.0", "format": {"Format": 99, "Needs": "2.7"}}`: "format 99: hale 2.7 and later read it",
+		`{"hale_backup": 2, "hale": "3.0"}`: "hale 3.0 wrote it, in a layout (2)",
+		newer:                               "format 99: hale 2.7 and later read it",
 	} {
-		if _, err := backup.Open(bytes.NewReader(zip(t, text+"\n"))); !fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), says) {
+		if _, err := backup.Open(bytes.NewReader(zip(t, text+"\n"))); !fault.Is(err, fault.Unsupported) ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -27,17 +27,24 @@ type adoptFlags struct {
 	json                              bool
 }
 
+// adoptHelp is what hale adopt --help says.
+const adoptHelp = "" +
+	"Looks at a provider of the configuration (hale.yaml, unless another is named), or at any libvirt\n" +
+	"daemon with --uri, and lists the machines with such a name: how they are, and whether hale would\n" +
+	"adopt them. Then it prints the configuration that protects them. It touches nothing. With --write\n" +
+	"the configuration is written into a new file; where hale runs on a folder, write it there and say\n" +
+	"hale reload."
+
 func (c *commander) adoptCommand() *cobra.Command {
 	var f adoptFlags
 	var log logFlags
 	cmd := &cobra.Command{
-		Use: "adopt [FILE|DIR] --name PATTERN", Short: "Say which existing machines hale would look after, and write the configuration that does it",
-		Long: "Looks at a provider of the configuration (hale.yaml, unless another is named), or at any libvirt daemon with --uri, and lists the\n" +
-			"machines with such a name: how they are, and whether hale would adopt them. Then it prints the configuration that protects them.\n" +
-			"It touches nothing. With --write the configuration is written into a new file; where hale runs on a folder, write it there and say\n" +
-			"hale reload.",
-		Example: "  hale adopt --provider lab --name 'db-*'\n  hale adopt --uri qemu:///system --name 'db-*' --check tcp:5432 --write hale.yaml",
-		Args:    cobra.MaximumNArgs(1),
+		Use:   "adopt [FILE|DIR] --name PATTERN",
+		Short: "Say which existing machines hale would look after, and write the configuration that does it",
+		Long:  adoptHelp,
+		Example: "  hale adopt --provider lab --name 'db-*'\n" +
+			"  hale adopt --uri qemu:///system --name 'db-*' --check tcp:5432 --write hale.yaml",
+		Args: cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.logger(c.Err)
 			if err != nil {
@@ -47,7 +54,9 @@ func (c *commander) adoptCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			spec := loaded.Fleets[slices.IndexFunc(loaded.Fleets, func(s fleet.Spec) bool { return string(s.Name) == f.fleet })]
+			spec := loaded.Fleets[slices.IndexFunc(loaded.Fleets, func(s fleet.Spec) bool {
+				return string(s.Name) == f.fleet
+			})]
 			options := PreviewOptions{Config: loaded, Fleet: spec, Waiting: c.waiting, Logger: logger}
 			found, err := c.Preview(cmd.Context(), options)
 			if err != nil {
@@ -64,13 +73,18 @@ func (c *commander) adoptCommand() *cobra.Command {
 			return c.handOver(text, f)
 		}),
 	}
-	cmd.Flags().StringVar(&f.provider, "provider", "", "the provider, where the configuration has several; the name of a new one with --uri")
+	cmd.Flags().StringVar(&f.provider, "provider", "",
+		"the provider, where the configuration has several; the name of a new one with --uri")
 	cmd.Flags().StringVar(&f.uri, "uri", "", "a libvirt daemon instead of a configuration, as qemu:///system")
-	cmd.Flags().StringVar(&f.name, "name", "", "the machines' name, or a pattern: * for any characters, ? for one (default: any, where --metadata or --tag says which)")
+	cmd.Flags().StringVar(&f.name, "name", "",
+		"the machines' name, or a pattern: * for any characters, ? for one (default: any, where --metadata or --tag "+
+			"says which)")
 	cmd.Flags().StringSliceVar(&f.except, "except", nil, "names or patterns that are not meant all the same")
-	cmd.Flags().StringToStringVar(&f.metadata, "metadata", nil, "texts that the machines bear at their provider, as role=db; all of them")
+	cmd.Flags().StringToStringVar(&f.metadata, "metadata", nil,
+		"texts that the machines bear at their provider, as role=db; all of them")
 	cmd.Flags().StringSliceVar(&f.tags, "tag", nil, "words that the machines are tagged with; all of them (OpenStack)")
-	cmd.Flags().StringSliceVar(&f.checks, "check", []string{"ping"}, "how they are asked: ping, tcp:PORT, http or http:PORT; several are allowed")
+	cmd.Flags().StringSliceVar(&f.checks, "check", []string{"ping"},
+		"how they are asked: ping, tcp:PORT, http or http:PORT; several are allowed")
 	cmd.Flags().StringVar(&f.fleet, "fleet", "", "the fleet's name (default: the beginning of the pattern)")
 	cmd.Flags().StringVar(&f.write, "write", "", "write the configuration into this new file")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
@@ -98,7 +112,10 @@ func (c *commander) adopting(args []string, f *adoptFlags) (*config.Config, stri
 			path = args[0]
 		}
 		if _, err := os.Stat(path); err != nil && len(args) == 0 {
-			return nil, "", usageError{fmt.Errorf("there is no %s here: name a configuration, or a libvirt daemon as --uri qemu:///system", starterName)}
+			return nil, "", usageError{
+				fmt.Errorf("there is no %s here: name a configuration, or a libvirt daemon as --uri qemu:///system",
+					starterName),
+			}
 		}
 		var err error
 		if base, err = c.sound(path); err != nil {
@@ -133,7 +150,8 @@ func (f *adoptFlags) complete(base *config.Config) error {
 	case f.uri == "" && f.provider == "" && len(names) == 1:
 		f.provider = names[0]
 	case f.uri == "" && f.provider == "":
-		return fmt.Errorf("say which provider, as --provider %s: the configuration has %s", names[0], strings.Join(names, ", "))
+		return fmt.Errorf("say which provider, as --provider %s: the configuration has %s",
+			names[0], strings.Join(names, ", "))
 	case f.uri == "" && !slices.Contains(names, f.provider):
 		return fmt.Errorf("there is no provider %s: the configuration has %s", f.provider, strings.Join(names, ", "))
 	}
@@ -267,14 +285,18 @@ func (f *adoptFlags) meant() string {
 
 // nothingToAdopt says why.
 func nothingToAdopt(p api.Preview, name string) error {
-	if i := slices.IndexFunc(p.Machines, func(m api.PreviewedMachine) bool { return m.Left == api.LeftMarked }); i >= 0 {
+	if i := slices.IndexFunc(p.Machines, func(m api.PreviewedMachine) bool {
+		return m.Left == api.LeftMarked
+	}); i >= 0 {
 		m := p.Machines[i]
-		return fmt.Errorf("nothing to adopt: hale built %s itself, as machine %s of fleet %s; a machine that bears its mark is not adopted but taken back: "+
-			"have fleet %s in the configuration and 'hale reload'; where hale's state is lost: hale take-over %s; "+
-			"where it is older: hale recover %s --believe-the-world", m.Name, m.With, m.Fleet, m.Fleet, m.Installation, m.Fleet)
+		return fmt.Errorf("nothing to adopt: hale built %s itself, as machine %s of fleet %s; a machine that bears "+
+			"its mark is not adopted but taken back: have fleet %s in the configuration and 'hale reload'; where "+
+			"hale's state is lost: hale take-over %s; where it is older: hale recover %s --believe-the-world",
+			m.Name, m.With, m.Fleet, m.Fleet, m.Installation, m.Fleet)
 	}
 	if len(p.Machines) > 0 {
-		return fmt.Errorf("nothing to adopt: every instance called %s already belongs to a fleet or to another hale", name)
+		return fmt.Errorf("nothing to adopt: every instance called %s already belongs to a fleet or to another hale",
+			name)
 	}
 	said := fmt.Sprintf("provider %s has no machine called %s", p.Provider, name)
 	if len(p.Others) > 0 {
@@ -312,7 +334,8 @@ func (p paper) preview(v api.Preview, pattern string) []string {
 	}
 	columns := []column{
 		{title: "NAME", keep: keepAlways}, {title: "POWER", keep: keepAlways}, {title: "HEALTH", keep: keepAlways},
-		{title: "ADOPTION", keep: 9, narrowest: 16}, {title: "ADDRESS", keep: 7}, {title: "INSTANCE", keep: 5}, {title: "HOST", keep: 4},
+		{title: "ADOPTION", keep: 9, narrowest: 16}, {title: "ADDRESS", keep: 7}, {title: "INSTANCE", keep: 5},
+		{title: "HOST", keep: 4},
 	}
 	ready := 0
 	for _, m := range v.Machines {
@@ -324,13 +347,16 @@ func (p paper) preview(v api.Preview, pattern string) []string {
 			verdict = "-"
 		}
 		for i, c := range []cell{
-			{m.Name, plain}, {m.Power, plain}, {verdict, verdictStyle(m.Verdict)}, {prospects(m), plain}, {m.Address, plain},
-			{prose.Instance(fleet.InstanceID(m.Instance)), plain}, {m.Host, plain},
+			{m.Name, plain}, {m.Power, plain}, {verdict, verdictStyle(m.Verdict)}, {prospects(m), plain},
+			{m.Address, plain}, {prose.Instance(fleet.InstanceID(m.Instance)), plain}, {m.Host, plain},
 		} {
 			columns[i].cells = append(columns[i].cells, c)
 		}
 	}
-	lines := []string{fmt.Sprintf("provider %s: %s called %s, %d would be adopted at once", v.Provider, count(len(v.Machines), "machine"), pattern, ready)}
+	lines := []string{
+		fmt.Sprintf("provider %s: %s called %s, %d would be adopted at once",
+			v.Provider, count(len(v.Machines), "machine"), pattern, ready),
+	}
 	if v.Unseen != "" {
 		lines = append(lines, p.paint(yellow, "There may be more: "+v.Unseen))
 	}

@@ -38,10 +38,13 @@ func (c *commander) backupCommand() *cobra.Command {
 	var log logFlags
 	cmd := &cobra.Command{
 		Use: "backup FILE", Short: "Write all that hale knows into a file",
-		Long: "Writes the state of the running controller, as it is at one moment, into a file: what is believed of all machines, holds and orders, the journal,\n" +
-			"evidence, messages. Where no controller runs, it takes the state of the data folder. The file appears when it is whole and was read back; only you\n" +
-			"may read it. The configuration, the secrets that it names, and the machines themselves are not in it.\n\n" +
-			"A backup is old when it is made: what hale does afterwards is not in it. See 'hale restore --help' before you need it.",
+		Long: "Writes the state of the running controller, as it is at one moment, into a file: what is believed\n" +
+			"of all machines, holds and orders, the journal, evidence, messages. Where no controller runs, it\n" +
+			"takes the state of the data folder. The file appears when it is whole and was read back; only you\n" +
+			"may read it. The configuration, the secrets that it names, and the machines themselves are not in\n" +
+			"it.\n\n" +
+			"A backup is old when it is made: what hale does afterwards is not in it. See 'hale restore --help'\n" +
+			"before you need it.",
 		Example: "  hale backup /var/backups/hale-$(date +%F).backup",
 		Args:    cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
@@ -53,7 +56,9 @@ func (c *commander) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b, err := c.Backup(cmd.Context(), BackupOptions{File: args[0], Force: force, DataDir: dataDir, Socket: socket, Version: c.Version, Logger: logger})
+			b, err := c.Backup(cmd.Context(), BackupOptions{
+				File: args[0], Force: force, DataDir: dataDir, Socket: socket, Version: c.Version, Logger: logger,
+			})
 			switch {
 			case err != nil:
 				return err
@@ -75,12 +80,15 @@ func (c *commander) restoreCommand() *cobra.Command {
 	var log logFlags
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Bring back what a backup has, while hale is stopped",
-		Long: "Reads a backup to its end, says what it is of, and makes it the state of the data folder. The controller there must be stopped. With --force a\n" +
-			"state that is there is put aside, in the same folder. When anything is wrong, the folder is left as it was.\n\n" +
-			"A restored state is older than the machines. hale looks at all of them before it does anything, but what it did since the backup was made, it does\n" +
-			"not know: orders, holds, sizes and new machines of that time. Read 'After a restore' in docs/runbook.md before you start it.",
-		Example: "  hale restore /var/backups/hale-2026-11-21.backup --check\n  hale restore /var/backups/hale-2026-11-21.backup --force",
-		Args:    cobra.ExactArgs(1),
+		Long: "Reads a backup to its end, says what it is of, and makes it the state of the data folder. The\n" +
+			"controller there must be stopped. With --force a state that is there is put aside, in the same\n" +
+			"folder. When anything is wrong, the folder is left as it was.\n\n" +
+			"A restored state is older than the machines. hale looks at all of them before it does anything,\n" +
+			"but what it did since the backup was made, it does not know: orders, holds, sizes and new machines\n" +
+			"of that time. Read 'After a restore' in docs/runbook.md before you start it.",
+		Example: "  hale restore /var/backups/hale-2026-11-21.backup --check\n" +
+			"  hale restore /var/backups/hale-2026-11-21.backup --force",
+		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.logger(c.Err)
 			if err != nil {
@@ -90,7 +98,9 @@ func (c *commander) restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := c.Restore(cmd.Context(), RestoreOptions{File: args[0], DataDir: dataDir, Force: force, Check: check, Version: c.Version, Logger: logger})
+			r, err := c.Restore(cmd.Context(), RestoreOptions{
+				File: args[0], DataDir: dataDir, Force: force, Check: check, Version: c.Version, Logger: logger,
+			})
 			switch {
 			case err != nil:
 				return err
@@ -115,8 +125,10 @@ func contentLines(b api.Backup, now time.Time) []string {
 		installation = "installation " + b.Installation
 	}
 	lines := []string{
-		fmt.Sprintf("  made %s (%s before now) by hale %s on %s", moment(b.Made, now), prose.Span(now.Sub(b.Made)), b.Hale, b.Server),
-		fmt.Sprintf("  %s, format %d, %d entries, %s", installation, b.Format, b.Entries, prose.Volume(uint64(max(0, b.Bytes)))),
+		fmt.Sprintf("  made %s (%s before now) by hale %s on %s",
+			moment(b.Made, now), prose.Span(now.Sub(b.Made)), b.Hale, b.Server),
+		fmt.Sprintf("  %s, format %d, %d entries, %s",
+			installation, b.Format, b.Entries, prose.Volume(uint64(max(0, b.Bytes)))),
 	}
 	for _, f := range b.Fleets {
 		lines = append(lines, fmt.Sprintf("  fleet %s: %d machines", f.Name, f.Machines))
@@ -143,9 +155,13 @@ func restoreLines(r api.Restored, now time.Time) []string {
 		}
 		return lines
 	}
-	lines := append([]string{fmt.Sprintf("Restored into %s from %s:", r.DataDir, r.File)}, contentLines(r.Backup, now)...)
+	lines := append([]string{fmt.Sprintf("Restored into %s from %s:", r.DataDir, r.File)},
+		contentLines(r.Backup, now)...)
 	if r.Aside != "" {
-		lines = append(lines, fmt.Sprintf("What was there is in %s; remove it when you do not need it any more.", filepath.Base(r.Aside)))
+		lines = append(lines,
+			fmt.Sprintf("What was there is in %s; remove it when you do not need it any more.", filepath.Base(r.Aside)))
 	}
-	return append(lines, "What happened since the backup was made is not in it. Before you start hale: docs/runbook.md, 'After a restore'.")
+	return append(lines,
+		"What happened since the backup was made is not in it. Before you start hale: docs/runbook.md, 'After a "+
+			"restore'.")
 }

@@ -17,9 +17,10 @@ func (c *commander) reloadCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "reload", Short: "Let the controller read its configuration again",
-		Long: "The running controller reads its file or folder again. What is wrong with it is said, and the running configuration is left\n" +
-			"as it is (exit code 2). Else it is in force when the command ends, without a gap in watching; what in it would destroy\n" +
-			"something (a smaller size, another template, another provider address) waits for 'hale apply --confirm PLAN'.",
+		Long: "The running controller reads its file or folder again. What is wrong with it is said, and the\n" +
+			"running configuration is left as it is (exit code 2). Else it is in force when the command ends,\n" +
+			"without a gap in watching; what in it would destroy something (a smaller size, another template,\n" +
+			"another provider address) waits for 'hale apply --confirm PLAN'.",
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error {
 			client, err := c.dial()
@@ -43,15 +44,18 @@ func (c *commander) applyCommand() *cobra.Command {
 	var plan string
 	cmd := &cobra.Command{
 		Use: "apply [FILE|DIR] [--confirm PLAN]", Short: "Say what waits for your word, or give it",
-		Long: "Without a file it says which part of the running configuration waits to be confirmed, because it would destroy something,\n" +
-			"and exactly what. With one it says what reading that file would change, and changes nothing. With --confirm it lets the\n" +
-			"plan be carried out that you were shown: once any machine or instance in it is another, it is refused.",
+		Long: "Without a file it says which part of the running configuration waits to be confirmed, because it\n" +
+			"would destroy something, and exactly what. With one it says what reading that file would change,\n" +
+			"and changes nothing. With --confirm it lets the plan be carried out that you were shown: once any\n" +
+			"machine or instance in it is another, it is refused.",
 		Example: "  hale apply\n  hale apply --confirm web-1f3a9c0d2b4e --reason \"fewer visitors\"",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case plan != "" && len(args) > 0:
-				return usageError{errors.New("a plan is confirmed by its name alone: it is of the configuration that runs")}
+				return usageError{
+					errors.New("a plan is confirmed by its name alone: it is of the configuration that runs"),
+				}
 			case plan != "":
 				return c.confirm(cmd.Context(), plan, f)
 			case len(args) > 0:
@@ -125,7 +129,8 @@ func (c *commander) confirm(ctx context.Context, plan string, f orderFlags) erro
 	if end < 1 {
 		return usageError{fmt.Errorf("--confirm %s: that is no plan's name; hale apply lists those that wait", plan)}
 	}
-	return c.give(ctx, api.OrderRequest{Kind: string(fleet.OrderConfirm), Subjects: []string{plan[:end]}, Plan: plan}, f)
+	return c.give(ctx,
+		api.OrderRequest{Kind: string(fleet.OrderConfirm), Subjects: []string{plan[:end]}, Plan: plan}, f)
 }
 
 // sayLines says everything that is wrong with a configuration, a line each, as hale validate does.
@@ -165,7 +170,8 @@ func (p paper) changes(changes api.Changes, headline string, wait bool) []string
 		lines = append(lines, said)
 	}
 	for _, w := range changes.Withdrawn {
-		lines = append(lines, "  plan "+w.ID+" no longer waits: the configuration does not ask for it any more ("+aim(w)+")")
+		lines = append(lines,
+			"  plan "+w.ID+" no longer waits: the configuration does not ask for it any more ("+aim(w)+")")
 	}
 	for _, u := range changes.Unwatched {
 		lines = append(lines, p.paint(yellow, unwatchedLine(u)))
@@ -202,8 +208,12 @@ func unwatchedLine(u api.Unwatched) string {
 	if len(u.Machines) == 0 {
 		return "  fleet " + u.Fleet + ": it has no machines that would go on without hale"
 	}
-	return fmt.Sprintf("  fleet %s: %s on, and nothing watches or repairs them without it: %s", u.Fleet,
-		map[bool]string{true: "1 machine runs", false: fmt.Sprintf("%d machines run", len(u.Machines))}[len(u.Machines) == 1], named(u.Machines))
+	run := "1 machine runs"
+	if n := len(u.Machines); n > 1 {
+		run = fmt.Sprintf("%d machines run", n)
+	}
+	return fmt.Sprintf("  fleet %s: %s on, and nothing watches or repairs them without it: %s",
+		u.Fleet, run, named(u.Machines))
 }
 
 // aim says what a plan is for.

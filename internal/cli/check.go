@@ -48,7 +48,8 @@ func (c *commander) check(ctx context.Context, ask func(context.Context) (api.St
 	t := tally(s)
 	fmt.Fprintf(
 		c.Out,
-		"HALE %s - %s | machines=%d healthy=%d failing=%d suspect=%d in_repair=%d in_build=%d needs_person=%d braked=%d\n",
+		"HALE %s - %s | machines=%d healthy=%d failing=%d suspect=%d in_repair=%d in_build=%d needs_person=%d "+
+			"braked=%d\n",
 		checkWords[level],
 		singleLine(said),
 		t.size,

@@ -113,7 +113,8 @@ func Execute(ctx context.Context, p Program, args []string) int {
 		return int(ended)
 	}
 	fmt.Fprintln(p.Err, "hale: "+message(err))
-	if slices.Contains(args, "--"+checkFlag) && slices.Contains(args, "status") { // a wrong call says nothing about hale
+	if slices.Contains(args, "--"+checkFlag) && slices.Contains(args, "status") {
+		// a wrong call says nothing about hale
 		return checkUnknown
 	}
 	return exitCode(err)
@@ -142,11 +143,14 @@ func message(err error) string {
 	}
 	switch {
 	case f.Op == "state.open" && f.Kind == fault.Conflict:
-		return fmt.Sprintf("data folder %s: %v; stop the hale that runs there, or name another folder with --data-dir", f.Subject, f.Err)
+		return fmt.Sprintf("data folder %s: %v; stop the hale that runs there, or name another folder with --data-dir",
+			f.Subject, f.Err)
 	case f.Op == "state.copy" && f.Kind == fault.Conflict:
-		return fmt.Sprintf("a controller uses data folder %s, but does not listen on the socket: name its socket with --socket", f.Subject)
+		return fmt.Sprintf("a controller uses data folder %s, but does not listen on the socket: name its socket "+
+			"with --socket", f.Subject)
 	case f.Op == "state.replace" && f.Kind == fault.Conflict:
-		return fmt.Sprintf("data folder %s: %v; put it aside with --force, or name another folder with --data-dir", f.Subject, f.Err)
+		return fmt.Sprintf("data folder %s: %v; put it aside with --force, or name another folder with --data-dir",
+			f.Subject, f.Err)
 	case f.Op == "state.moved":
 		return f.Err.Error()
 	case f.Op == "format.open", f.Op == "backup.read", f.Op == "app.backup", f.Op == "app.restore":
@@ -170,10 +174,11 @@ func (c *commander) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hale",
 		Short: "Keeps fleets of virtual machines in good health",
-		Long: "hale watches fleets of virtual machines without an agent inside, repairs them in ordered steps, and shows why it\n" +
-			"acted and why it did not.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens on the " +
-			"socket, or it is\nstopping, 4 the order is stored, and the fleet's owner did not take it up yet.",
+		Long: "hale watches fleets of virtual machines without an agent inside, repairs them in ordered steps,\n" +
+			"and shows why it acted and why it did not.\n\n" +
+			"Exit codes: 0 done, 1 failed, 2 called wrongly or invalid configuration, 3 no controller listens\n" +
+			"on the socket, or it is stopping, 4 the order is stored, and the fleet's owner did not take it up\n" +
+			"yet.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: knownCommand,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
@@ -183,20 +188,25 @@ func (c *commander) root() *cobra.Command {
 		"folder of the state (default /var/lib/hale for root, else $XDG_STATE_HOME/hale)")
 	root.PersistentFlags().StringVar(&c.socket, "socket", "",
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
-	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.adoptCommand(), c.simulateCommand(), c.replayCommand(), c.testCommand(),
+	root.AddCommand(c.initCommand(), c.validateCommand(), c.runCommand(), c.planCommand(), c.adoptCommand(),
+		c.simulateCommand(), c.replayCommand(), c.testCommand(),
 		c.statusCommand(), c.whyCommand(), c.evidenceCommand(), c.eventsCommand(), c.reloadCommand(), c.applyCommand(),
-		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.undoCommand(), c.recoverCommand(), c.takeOverCommand(), c.brakeCommand(), c.scaleCommand(), c.deleteCommand(), c.ordersCommand(),
-		c.backupCommand(), c.restoreCommand(), c.notifyCommand(), c.fenceCommand(), c.providerCommand(), c.importCommand(), c.simCommand(), c.versionCommand())
+		c.holdCommand(), c.releaseCommand(), c.holdsCommand(), c.retryCommand(), c.healCommand(), c.undoCommand(),
+		c.recoverCommand(), c.takeOverCommand(), c.brakeCommand(), c.scaleCommand(), c.deleteCommand(),
+		c.ordersCommand(),
+		c.backupCommand(), c.restoreCommand(), c.notifyCommand(), c.fenceCommand(), c.providerCommand(),
+		c.importCommand(), c.simCommand(), c.versionCommand())
 	spell(root.Commands())
 	return root
 }
 
 // commandsMeant are words of other programs for what a command of hale does.
 var commandsMeant = map[string]string{
-	"restart": "heal", "reboot": "heal", "repair": "heal", "fix": "heal", "start": "run", "serve": "run", "daemon": "run", "log": "events",
-	"logs": "events", "journal": "events", "check": "validate", "lint": "validate", "list": "status", "ls": "status", "ps": "status",
-	"show": "status", "explain": "why", "pause": "hold", "unpause": "release", "resume": "release", "rollback": "undo", "remove": "delete",
-	"rm": "delete", "confirm": "apply", "diff": "plan",
+	"restart": "heal", "reboot": "heal", "repair": "heal", "fix": "heal", "start": "run", "serve": "run",
+	"daemon": "run", "log": "events", "logs": "events", "journal": "events", "check": "validate", "lint": "validate",
+	"list": "status", "ls": "status", "ps": "status", "show": "status", "explain": "why", "pause": "hold",
+	"unpause": "release", "resume": "release", "rollback": "undo", "remove": "delete", "rm": "delete",
+	"confirm": "apply", "diff": "plan",
 }
 
 // knownCommand refuses what is no command, and says which one may be meant.

@@ -18,7 +18,8 @@ const starterName = "hale.yaml"
 func (c *commander) initCommand() *cobra.Command {
 	var simulated bool
 	cmd := &cobra.Command{
-		Use: "init [FILE]", Short: "Write a commented configuration to start from (hale.yaml)", Args: cobra.MaximumNArgs(1),
+		Use: "init [FILE]", Short: "Write a commented configuration to start from (hale.yaml)",
+		Args:    cobra.MaximumNArgs(1),
 		Example: "  hale init\n  hale init --simulated try.yaml",
 		RunE: c.command(func(_ *cobra.Command, args []string) error {
 			name := starterName
@@ -32,11 +33,13 @@ func (c *commander) initCommand() *cobra.Command {
 			if err := writeNew(name, text); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Out, "%s is written; next: hale validate %s, hale plan %s, hale run %s%s\n", name, name, name, name, last)
+			fmt.Fprintf(c.Out, "%s is written; next: hale validate %s, hale plan %s, hale run %s%s\n",
+				name, name, name, name, last)
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&simulated, "simulated", false, "machines that exist only inside hale, to try it without a hypervisor")
+	cmd.Flags().BoolVar(&simulated, "simulated", false,
+		"machines that exist only inside hale, to try it without a hypervisor")
 	return cmd
 }
 
@@ -54,7 +57,8 @@ func configuration(args []string) (string, error) {
 
 // writeNew writes a file that must not exist yet.
 func writeNew(name string, data []byte) (err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a configuration has no secrets
+	//nolint:gosec // a configuration has no secrets
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already and is left as it is", name)
 	}
@@ -70,8 +74,9 @@ func (c *commander) validateCommand() *cobra.Command {
 	var schema, asJSON bool
 	cmd := &cobra.Command{
 		Use: "validate [FILE|DIR]", Short: "Say everything that is wrong with a configuration",
-		Long: "Reads a configuration (hale.yaml, unless another is named) and says everything that is wrong with it, each with its place and what to do.\n" +
-			"With --schema it prints the JSON Schema for editors instead.",
+		Long: "Reads a configuration (hale.yaml, unless another is named) and says everything that is wrong with\n" +
+			"it, each with its place and what to do. With --schema it prints the JSON Schema for editors\n" +
+			"instead.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if schema {
 				return cobra.NoArgs(cmd, args)
@@ -92,7 +97,8 @@ func (c *commander) validateCommand() *cobra.Command {
 			return c.validate(path)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: whether it is valid, and each problem with its file, line and key")
+	cmd.Flags().BoolVar(&asJSON, "json", false,
+		"print JSON: whether it is valid, and each problem with its file, line and key")
 	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the configuration")
 	cmd.MarkFlagsMutuallyExclusive("schema", "json")
 	return cmd
@@ -131,7 +137,8 @@ func (c *commander) validate(path string) error {
 			more = append(more, string(f.Name))
 		}
 	}
-	said := fmt.Sprintf("%s is valid: %s, %s, %s", path, count(len(loaded.Providers), "provider"), count(len(loaded.Fleets), "fleet"),
+	said := fmt.Sprintf("%s is valid: %s, %s, %s", path, count(len(loaded.Providers), "provider"),
+		count(len(loaded.Fleets), "fleet"),
 		count(machines, "machine"))
 	if len(more) > 0 {
 		said += ", and whatever " + named(more) + " can adopt"

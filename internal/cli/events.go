@@ -55,7 +55,8 @@ func (c *commander) eventsCommand() *cobra.Command {
 	cmd.Flags().BoolVarP(&q.Follow, "follow", "f", false, "print what comes, too, until interrupted")
 	cmd.Flags().StringVar(&q.Fleet, "fleet", "", "of this fleet only")
 	cmd.Flags().StringVar(&q.Machine, "machine", "", "of this machine only, by its name or what its provider calls it")
-	cmd.Flags().StringVar(&from, "since", "", "not older than this (30m, 2h, 3d), or from this time on (14:05, 2026-11-23, \"2026-11-23 14:05\")")
+	cmd.Flags().StringVar(&from, "since", "",
+		"not older than this (30m, 2h, 3d), or from this time on (14:05, 2026-11-23, \"2026-11-23 14:05\")")
 	cmd.Flags().StringSliceVar(&q.Kinds, "kind", nil, "of these kinds only, as paged or step-failed")
 	cmd.Flags().IntVarP(&q.Last, "last", "n", 0, "only the last N (default all; 10 with --follow)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
@@ -110,7 +111,9 @@ func begins(q api.EventsQuery, at time.Time) string {
 }
 
 // clocks are the ways in which a time is written, in the zone of the terminal unless it names one.
-var clocks = []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly}
+var clocks = []string{
+	time.RFC3339, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly,
+}
 
 // beginning is the time that a person means: so long ago, a time of the last day, or a date. Nothing: from the
 // beginning.
@@ -137,7 +140,8 @@ func beginning(text string, now time.Time) (time.Time, error) {
 		}
 		return day, nil
 	}
-	return time.Time{}, fmt.Errorf("--since %s: write how long ago (30m, 2h, 3d) or a time (14:05, 2026-11-23, \"2026-11-23 14:05\")", text)
+	return time.Time{}, fmt.Errorf("--since %s: write how long ago (30m, 2h, 3d) or a time (14:05, 2026-11-23, "+
+		"\"2026-11-23 14:05\")", text)
 }
 
 // event renders one line, with its date: a journal is long.

@@ -21,9 +21,10 @@ func (c *commander) evidenceCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "evidence MACHINE", Short: "Show what was kept of a machine before something was done to it",
-		Long: "Shows what the machine's console, its checks and its provider said before hale rebooted, rebuilt or replaced it:\n" +
-			"in its last incident with evidence, or in the one named. Control characters of the console are made visible. With --out\n" +
-			"everything is written into a folder as it is, the screenshot too. Copies of the disks (step snapshot) are listed; they lie at the provider.",
+		Long: "Shows what the machine's console, its checks and its provider said before hale rebooted, rebuilt\n" +
+			"or replaced it: in its last incident with evidence, or in the one named. Control characters of the\n" +
+			"console are made visible. With --out everything is written into a folder as it is, the screenshot\n" +
+			"too. Copies of the disks (step snapshot) are listed; they lie at the provider.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			client, err := c.dial()
@@ -55,11 +56,15 @@ func (c *commander) evidenceCommand() *cobra.Command {
 // evidence renders what is kept, in now's time zone.
 func (p paper) evidence(e api.Evidence, now time.Time) []string {
 	if len(e.Exhibits) == 0 {
-		return append([]string{"nothing is kept of " + e.Machine + ": evidence is gathered before a reboot, rebuild or recreate that heals"}, copies(e, now)...)
+		return append([]string{
+			"nothing is kept of " + e.Machine +
+				": evidence is gathered before a reboot, rebuild or recreate that heals",
+		}, copies(e, now)...)
 	}
 	lines := []string{p.paint(strong, fmt.Sprintf("Incident %s:", e.Incident))}
 	for _, x := range e.Exhibits {
-		lines = append(lines, "", fmt.Sprintf("%s  instance %s (generation %d)", moment(x.At, now), x.Instance, x.Generation))
+		lines = append(lines, "",
+			fmt.Sprintf("%s  instance %s (generation %d)", moment(x.At, now), x.Instance, x.Generation))
 		for _, f := range x.Found {
 			lines = append(lines, "  "+harmless(f))
 		}
@@ -69,7 +74,9 @@ func (p paper) evidence(e api.Evidence, now time.Time) []string {
 			}
 		}
 		if len(x.Screenshot) > 0 {
-			lines = append(lines, fmt.Sprintf("  a screenshot of %s (%s): hale evidence %s --out FOLDER", prose.Size(len(x.Screenshot)), x.Format, e.Machine))
+			lines = append(lines,
+				fmt.Sprintf("  a screenshot of %s (%s): hale evidence %s --out FOLDER",
+					prose.Size(len(x.Screenshot)), x.Format, e.Machine))
 		}
 		if len(x.Console) > 0 {
 			lines = append(lines, fmt.Sprintf("  the console's end, %s:", prose.Size(len(x.Console))))
@@ -91,12 +98,14 @@ func copies(e api.Evidence, now time.Time) []string {
 	}
 	lines := []string{"", "Copies of its disks:"}
 	for _, c := range e.Copies {
-		said := fmt.Sprintf("  %s  %s of instance %s (generation %d)", moment(c.At, now), c.ID, c.Instance, c.Generation)
+		said := fmt.Sprintf("  %s  %s of instance %s (generation %d)",
+			moment(c.At, now), c.ID, c.Instance, c.Generation)
 		if !c.Whole {
 			lines = append(lines, said+": not whole, and of no use")
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s, %s, until %s:", said, prose.Volume(c.Bytes), moment(c.Until, now)), "      "+harmless(c.Where))
+		lines = append(lines, fmt.Sprintf("%s, %s, until %s:", said, prose.Volume(c.Bytes), moment(c.Until, now)),
+			"      "+harmless(c.Where))
 	}
 	return lines
 }
@@ -150,7 +159,11 @@ func (c *commander) writeEvidence(dir string, e api.Evidence) error {
 		for _, f := range []struct {
 			name string
 			data []byte
-		}{{front + ".json", append(findings, '\n')}, {front + ".console", console}, {front + ending(x.Format), screenshot}} {
+		}{
+			{front + ".json", append(findings, '\n')},
+			{front + ".console", console},
+			{front + ending(x.Format), screenshot},
+		} {
 			if len(f.data) == 0 {
 				continue
 			}

@@ -70,8 +70,10 @@ func urgency(m api.Machine) int {
 
 // unwell reports whether something of the fleet as a whole is to be looked at.
 func unwell(f api.Fleet) bool {
-	return f.Healthy < f.Size || f.Brake.Engaged || !f.Acting || f.Provider.Standing != string(fleet.ProviderUp) || f.Shortfall != "" ||
-		f.Vantage.Doubt.Code != "" || len(f.Parents) > 0 || len(f.Fencing) > 0 || f.Messages.Waiting+f.Messages.Dead > 0 ||
+	return f.Healthy < f.Size || f.Brake.Engaged || !f.Acting || f.Provider.Standing != string(fleet.ProviderUp) ||
+		f.Shortfall != "" ||
+		f.Vantage.Doubt.Code != "" || len(f.Parents) > 0 || len(f.Fencing) > 0 ||
+		f.Messages.Waiting+f.Messages.Dead > 0 ||
 		f.Older != nil ||
 		len(f.Foreign) > 0 ||
 		f.Unnoted.Code != "" ||
@@ -106,7 +108,9 @@ var whole = cut{healthy: math.MaxInt, ill: math.MaxInt, fleets: math.MaxInt}
 // machines returns those that are shown, what is ill first, and says how many are not.
 func (c cut) machines(all []api.Machine) (shown []api.Machine, left string) {
 	var sick, well int
-	for _, m := range slices.SortedStableFunc(slices.Values(all), func(a, b api.Machine) int { return cmp.Compare(urgency(a), urgency(b)) }) {
+	for _, m := range slices.SortedStableFunc(slices.Values(all), func(a, b api.Machine) int {
+		return cmp.Compare(urgency(a), urgency(b))
+	}) {
 		switch {
 		case ill(m) && sick < c.ill:
 			sick++

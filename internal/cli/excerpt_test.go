@@ -196,24 +196,34 @@ func TestACheckEndsAsAPluginDoes(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"all well":       {status: with(func(*api.Fleet) {}), code: 0, says: "HALE OK - 3 of 3 machines in 1 fleet healthy | machines=3 healthy=3 failing=0 "},
-		"a suspect":      {status: with(func(f *api.Fleet) { f.Machines[2].Verdict = "suspect" }), code: 0, says: "HALE OK"},
+		"all well": {status: with(func(*api.Fleet) {}), code: 0,
+			says: "HALE OK - 3 of 3 machines in 1 fleet healthy | machines=3 healthy=3 failing=0 "},
+		"a suspect": {status: with(func(f *api.Fleet) { f.Machines[2].Verdict = "suspect" }), code: 0,
+			says: "HALE OK"},
 		"ill and healed": {status: with(sick), code: 1, says: "web-3 is unhealthy: the provider says it crashed | "},
-		"braked by hand": {status: with(func(f *api.Fleet) { f.Brake = api.Brake{Engaged: true, By: "alice"} }), code: 1, says: "alice put the brake on"},
-		"braked":         {status: with(func(f *api.Fleet) { f.Brake.Engaged = true }), code: 2, says: "the brake is on"},
-		"needs a person": {status: with(func(f *api.Fleet) { sick(f); f.Machines[2].NeedsPerson = true }), code: 2, says: "HALE CRITICAL - 2 of 3"},
-		"does not act":   {status: with(func(f *api.Fleet) { f.Acting = false }), code: 2, says: "does not act"},
-		"provider down":  {status: with(func(f *api.Fleet) { f.Provider.Standing = "down" }), code: 2, says: "provider lab does not answer"},
-		"a plan waits":   {status: with(func(f *api.Fleet) { f.Plans = []api.Waiting{{ID: "web-1f"}} }), code: 1, says: "web-1f waits"},
+		"braked by hand": {status: with(func(f *api.Fleet) { f.Brake = api.Brake{Engaged: true, By: "alice"} }),
+			code: 1, says: "alice put the brake on"},
+		"braked": {status: with(func(f *api.Fleet) { f.Brake.Engaged = true }), code: 2,
+			says: "the brake is on"},
+		"needs a person": {status: with(func(f *api.Fleet) { sick(f); f.Machines[2].NeedsPerson = true }), code: 2,
+			says: "HALE CRITICAL - 2 of 3"},
+		"does not act": {status: with(func(f *api.Fleet) { f.Acting = false }), code: 2, says: "does not act"},
+		"provider down": {status: with(func(f *api.Fleet) { f.Provider.Standing = "down" }), code: 2,
+			says: "provider lab does not answer"},
+		"a plan waits": {status: with(func(f *api.Fleet) { f.Plans = []api.Waiting{{ID: "web-1f"}} }), code: 1,
+			says: "web-1f waits"},
 		"adopted": {status: with(func(f *api.Fleet) { sick(f); f.Machines[2].Alias = "main" }), code: 1,
 			says: "web-3 (main) is unhealthy: "},
-		"stopping":           {status: stopping, code: 2, says: "hale is stopping"},
-		"no fleets":          {code: 1, says: "there are no fleets"},
-		"hale does not run":  {trouble: absent(errors.New("connection refused")), code: 2, says: "HALE CRITICAL - no hale controller listens on s"},
+		"stopping":  {status: stopping, code: 2, says: "hale is stopping"},
+		"no fleets": {code: 1, says: "there are no fleets"},
+		"hale does not run": {trouble: absent(errors.New("connection refused")), code: 2,
+			says: "HALE CRITICAL - no hale controller listens on s"},
 		"hale never answers": {trouble: context.DeadlineExceeded, code: 2, says: "did not answer within 8s"},
-		"no right to ask":    {trouble: absent(&os.PathError{Op: "dial", Path: "s", Err: fs.ErrPermission}), code: 3, says: "HALE UNKNOWN"},
-		"no such fleet":      {trouble: api.UnknownFleet("x", nil), code: 3, says: "there is no fleet x"},
-		"what breaks lines":  {status: with(func(f *api.Fleet) { sick(f); f.Machines[2].Text = "a|b\nc" }), code: 1, says: "unhealthy: a/b c | machines="},
+		"no right to ask": {trouble: absent(&os.PathError{Op: "dial", Path: "s", Err: fs.ErrPermission}), code: 3,
+			says: "HALE UNKNOWN"},
+		"no such fleet": {trouble: api.UnknownFleet("x", nil), code: 3, says: "there is no fleet x"},
+		"what breaks lines": {status: with(func(f *api.Fleet) { sick(f); f.Machines[2].Text = "a|b\nc" }), code: 1,
+			says: "unhealthy: a/b c | machines="},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -230,8 +240,8 @@ func TestEventsBeginWhereAPersonMeans(t *testing.T) {
 	now := time.Date(2026, 11, 23, 10, 0, 0, 0, time.FixedZone("", 3600))
 	for text, want := range map[string]string{
 		"2h": "2026-11-23T08:00:00+01:00", "3d": "2026-11-20T10:00:00+01:00", "09:30": "2026-11-23T09:30:00+01:00",
-		"22:15": "2026-11-22T22:15:00+01:00", "2026-11-01": "2026-11-01T00:00:00+01:00", "2026-11-01 12:00": "2026-11-01T12:00:00+01:00",
-		"2026-11-01T12:00:00Z": "2026-11-01T12:00:00Z",
+		"22:15": "2026-11-22T22:15:00+01:00", "2026-11-01": "2026-11-01T00:00:00+01:00",
+		"2026-11-01 12:00": "2026-11-01T12:00:00+01:00", "2026-11-01T12:00:00Z": "2026-11-01T12:00:00Z",
 	} {
 		if got, err := beginning(text, now); err != nil || got.Format(time.RFC3339) != want {
 			t.Errorf("--since %s is %s (%v), want %s", text, got.Format(time.RFC3339), err, want)

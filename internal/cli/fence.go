@@ -15,7 +15,8 @@ import (
 )
 
 // fenceSubjects is the help on what fence commands are about.
-const fenceSubjects = "Hosts are named as h1, or host:lab/h1 where several providers have an h1; a machine stands for the host that it lies on."
+const fenceSubjects = "Hosts are named as h1, or host:lab/h1 where several providers have an h1; a machine stands " +
+	"for the host that it lies on."
 
 func (c *commander) fenceCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -23,7 +24,8 @@ func (c *commander) fenceCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.AddCommand(c.fenceListCommand(), c.fenceTestCommand(), c.fenceStatusCommand(), c.fenceOffCommand(), c.fenceUncutCommand(), c.fenceConfirmCommand(), c.fenceDescribeCommand())
+	cmd.AddCommand(c.fenceListCommand(), c.fenceTestCommand(), c.fenceStatusCommand(), c.fenceOffCommand(),
+		c.fenceUncutCommand(), c.fenceConfirmCommand(), c.fenceDescribeCommand())
 	return cmd
 }
 
@@ -59,9 +61,12 @@ var errFenceBroken = errors.New("a method that is to cut a host's power does not
 func (c *commander) fenceTestCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "test [HOST|MACHINE…]", Short: "Ask every controller how its host stands, to find a broken one before it is needed",
-		Long: "Asks only: nothing is turned off. Options of fence agents are checked by the agents' own descriptions. hale does the same by itself, as often as the\n" +
-			"method's test says, and a method that does not work is a warning in hale status.\n\n" + fenceSubjects,
+		Use:   "test [HOST|MACHINE…]",
+		Short: "Ask every controller how its host stands, to find a broken one before it is needed",
+		Long: "Asks only: nothing is turned off. Options of fence agents are checked by the agents' own\n" +
+			"descriptions. hale does the same by itself, as often as the method's test says, and a method that\n" +
+			"does not work is a warning in hale status.\n\n" +
+			fenceSubjects,
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			f, err := c.askFences(cmd, args)
 			switch {
@@ -120,18 +125,23 @@ func (c *commander) fenceConfirmCommand() *cobra.Command {
 	var lasts time.Duration
 	cmd := &cobra.Command{
 		Use: "confirm HOST --reason TEXT", Short: "Say that a host which does not answer is off, as you made sure of",
-		Long: "For a while hale takes your word that the host is off, and builds its machines anew elsewhere. If it is not off, two of a machine run at once, and may spoil what\n" +
-			"they share. The fleet's repair.fence.word must say take. Your word ends when the host answers.",
+		Long: "For a while hale takes your word that the host is off, and builds its machines anew elsewhere. If\n" +
+			"it is not off, two of a machine run at once, and may spoil what they share. The fleet's\n" +
+			"repair.fence.word must say take. Your word ends when the host answers.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.reason == "":
 				return usageError{errors.New("say how you know, as --reason \"I pulled the plug\"")}
 			case lasts <= 0 || lasts > fleet.LongestWord:
-				return usageError{fmt.Errorf("--for %s: a word counts for more than nothing, and at most %s", lasts, fleet.LongestWord)}
+				return usageError{
+					fmt.Errorf("--for %s: a word counts for more than nothing, and at most %s",
+						lasts, fleet.LongestWord),
+				}
 			}
 			host := "host:" + strings.TrimPrefix(args[0], "host:")
-			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderFenced), Subjects: []string{host}, ForNS: int64(lasts)}, f)
+			return c.give(cmd.Context(),
+				api.OrderRequest{Kind: string(fleet.OrderFenced), Subjects: []string{host}, ForNS: int64(lasts)}, f)
 		}),
 	}
 	f.add(cmd, c)
@@ -167,15 +177,20 @@ func powerBy(m api.FenceMethod) string {
 // fences renders a table of hosts and methods.
 func (p paper) fences(f api.Fences, now time.Time) []string {
 	if len(f.Hosts) == 0 {
-		return []string{"no host has a method that cuts its power: name some under fences, and in the fence of the provider's hosts"}
+		return []string{"no host has a method that cuts its power: name some under fences, and in the fence of the " +
+			"provider's hosts"}
 	}
 	columns := []column{
-		{title: "HOST", keep: keepAlways}, {title: "PROVIDER", keep: 3}, {title: "METHOD", keep: keepAlways}, {title: "BY", keep: 5},
-		{title: "TESTED", keep: 6}, {title: "POWER", keep: keepAlways}, {title: "MACHINES", keep: 2, narrowest: 8}, {title: "", keep: 7, narrowest: 16},
+		{title: "HOST", keep: keepAlways}, {title: "PROVIDER", keep: 3}, {title: "METHOD", keep: keepAlways},
+		{title: "BY", keep: 5}, {title: "TESTED", keep: 6}, {title: "POWER", keep: keepAlways},
+		{title: "MACHINES", keep: 2, narrowest: 8}, {title: "", keep: 7, narrowest: 16},
 	}
 	for _, h := range f.Hosts {
 		for i, m := range h.Methods {
-			row := []cell{{h.Host, plain}, {h.Provider, plain}, {m.Name, plain}, {m.Kind, plain}, {tested(m, now), plain}, power(m), {strings.Join(h.Machines, " "), faint}, remark(m)}
+			row := []cell{
+				{h.Host, plain}, {h.Provider, plain}, {m.Name, plain}, {m.Kind, plain}, {tested(m, now), plain},
+				power(m), {strings.Join(h.Machines, " "), faint}, remark(m),
+			}
 			if i > 0 {
 				row[0], row[1], row[6] = cell{}, cell{}, cell{}
 			}
@@ -227,7 +242,8 @@ func (p paper) fenceLines(fleets []api.Fleet) []string {
 			case b.Untested:
 				lines = append(lines, p.paint(yellow, about+"was not tested yet: hale fence test "+b.Host))
 			case b.Unverified:
-				lines = append(lines, p.paint(yellow, about+"sends its password to an unverified server (verify: false)"))
+				lines = append(lines,
+					p.paint(yellow, about+"sends its password to an unverified server (verify: false)"))
 			default:
 				lines = append(lines, p.paint(red, about+"cannot cut its power: "+b.Detail))
 			}
@@ -265,10 +281,18 @@ func (p paper) agent(d agent.Description) []string {
 		lines = append(lines, d.Long)
 	}
 	if agent.Leaks(d.Program) {
-		lines = append(lines, p.paint(red, "It hands the password to ipmitool in its arguments, where everybody on the server can read it: use the method ipmi instead."))
+		lines = append(lines,
+			p.paint(red,
+				"It hands the password to ipmitool in its arguments, where everybody on the server can read it: use "+
+					"the method ipmi instead."))
 	}
 	lines = append(lines, "")
-	columns := []column{{title: "OPTION", keep: keepAlways}, {title: "KIND", keep: 5}, {title: "DEFAULT", keep: 6, narrowest: 8}, {title: "", keep: keepAlways}}
+	columns := []column{
+		{title: "OPTION", keep: keepAlways},
+		{title: "KIND", keep: 5},
+		{title: "DEFAULT", keep: 6, narrowest: 8},
+		{title: "", keep: keepAlways},
+	}
 	for _, o := range d.Params {
 		if o.Old || o.Name == "action" {
 			continue

@@ -15,17 +15,24 @@ import (
 // errStillOn ends a command that could not turn a host off.
 var errStillOn = errors.New("no method proved it off")
 
+// fenceOffHelp is what hale fence off --help says.
+const fenceOffHelp = "" +
+	"Without --confirm no controller is asked: it says which methods would be tried, which machines are\n" +
+	"on the host, and what would follow. With it the host is ordered off, and asked until it is. While\n" +
+	"a machine on the host is not known to fail, the host is left on, unless --force is given. This\n" +
+	"command builds nothing in the place of what was on the host: a fleet whose repair.fence.hosts is\n" +
+	"off does that by itself, once its own repair asked the controller and heard off.\n\n" +
+	fenceSubjects
+
 func (c *commander) fenceOffCommand() *cobra.Command {
 	var q api.FenceOffRequest
 	var provider string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "off HOST|MACHINE", Short: "Turn a host off by its power controllers; without --confirm, say what that would mean",
-		Long: "Without --confirm no controller is asked: it says which methods would be tried, which machines are on the host, and what would\n" +
-			"follow. With it the host is ordered off, and asked until it is. While a machine on the host is not known to fail, the host is left\n" +
-			"on, unless --force is given. This command builds nothing in the place of what was on the host: a fleet whose repair.fence.hosts is\n" +
-			"off does that by itself, once its own repair asked the controller and heard off.\n\n" + fenceSubjects,
-		Args: cobra.ExactArgs(1),
+		Use:   "off HOST|MACHINE",
+		Short: "Turn a host off by its power controllers; without --confirm, say what that would mean",
+		Long:  fenceOffHelp,
+		Args:  cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			q.Subject = args[0]
 			switch {
@@ -82,9 +89,12 @@ func fenceOffLines(o api.FenceOff, force bool) []string {
 	if o.Up {
 		stands = "answers its provider"
 	}
-	lines := []string{fmt.Sprintf("host %s of provider %s %s. It would be turned off by, in this order:", o.Host, o.Provider, stands)}
+	lines := []string{
+		fmt.Sprintf("host %s of provider %s %s. It would be turned off by, in this order:", o.Host, o.Provider, stands),
+	}
 	for _, m := range o.Methods {
-		line := fmt.Sprintf("  %s (%s), up to %d tries of %s each, proves %s", m.Name, m.Kind, m.Attempts, prose.Span(time.Duration(m.TimeoutNS)), m.Proof)
+		line := fmt.Sprintf("  %s (%s), up to %d tries of %s each, proves %s",
+			m.Name, m.Kind, m.Attempts, prose.Span(time.Duration(m.TimeoutNS)), m.Proof)
 		if m.Test != nil && !m.Test.OK {
 			line += "; its last test failed: " + m.Test.Detail
 		}
@@ -120,7 +130,8 @@ func fenceOffLines(o api.FenceOff, force bool) []string {
 func followText(follows, host string) string {
 	switch follows {
 	case api.FollowsElsewhere:
-		return "what fails there is built anew on other hosts, when the host does not answer and hale's own question to the controller proves it off"
+		return "what fails there is built anew on other hosts, when the host does not answer and hale's own question " +
+			"to the controller proves it off"
 	case api.FollowsWord:
 		return "nothing is built elsewhere until you give your word: hale fence confirm " + host
 	}
@@ -134,15 +145,19 @@ func triedLines(o api.FenceOff) []string {
 		took := time.Duration(t.TookNS).Round(100 * time.Millisecond).Seconds()
 		switch {
 		case t.OK && t.Already:
-			lines = append(lines, fmt.Sprintf("host %s was off already, says %s (%s), after %.1f s", o.Host, t.Method, t.Proof, took))
+			lines = append(lines,
+				fmt.Sprintf("host %s was off already, says %s (%s), after %.1f s", o.Host, t.Method, t.Proof, took))
 		case t.OK:
-			lines = append(lines, fmt.Sprintf("host %s is off, says %s (%s), after %.1f s", o.Host, t.Method, t.Proof, took))
+			lines = append(lines,
+				fmt.Sprintf("host %s is off, says %s (%s), after %.1f s", o.Host, t.Method, t.Proof, took))
 		default:
-			lines = append(lines, fmt.Sprintf("method %s, try %d, after %.1f s: %s", t.Method, t.Number, took, t.Detail))
+			lines = append(lines,
+				fmt.Sprintf("method %s, try %d, after %.1f s: %s", t.Method, t.Number, took, t.Detail))
 		}
 	}
 	if o.Off {
-		return append(lines, "hale keeps no proof of that: a repair asks the controller again. Turn the host on when it may run again.")
+		return append(lines,
+			"hale keeps no proof of that: a repair asks the controller again. Turn the host on when it may run again.")
 	}
 	return append(lines, "Whether host "+o.Host+" is off is not known.")
 }

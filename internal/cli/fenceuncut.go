@@ -17,9 +17,12 @@ func (c *commander) fenceUncutCommand() *cobra.Command {
 	var q api.FenceUncutRequest
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "uncut HOST", Short: "Give a host its access to storage and network back, when nothing relies on the cut any more",
-		Long: "Runs the host's methods that cut it, to undo that, and asks them until they say so. It is refused while an old instance that was\n" +
-			"replaced may still run there, or a machine of another server's fleet may: two would write.\n\n" + fenceSubjects,
+		Use:   "uncut HOST",
+		Short: "Give a host its access to storage and network back, when nothing relies on the cut any more",
+		Long: "Runs the host's methods that cut it, to undo that, and asks them until they say so. It is refused\n" +
+			"while an old instance that was replaced may still run there, or a machine of another server's\n" +
+			"fleet may: two would write.\n\n" +
+			fenceSubjects,
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			q.Subject = args[0]

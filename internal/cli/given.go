@@ -16,8 +16,8 @@ func (c *commander) ordersCommand() *cobra.Command {
 	q := api.GivenQuery{}
 	cmd := &cobra.Command{
 		Use: "orders [FLEET]", Short: "List the orders that people gave, and what became of them",
-		Long: "Lists the orders that the journal still knows, those that wait, and those that were refused: when, who, what, why, and what became of them,\n" +
-			"the last ones last. Confirmed plans are orders, too.",
+		Long: "Lists the orders that the journal still knows, those that wait, and those that were refused: when,\n" +
+			"who, what, why, and what became of them, the last ones last. Confirmed plans are orders, too.",
 		Example: "  hale orders\n  hale orders web --refused --last 5",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
@@ -55,8 +55,9 @@ func (p paper) given(given api.Given, now time.Time) []string {
 		return []string{"no order is known"}
 	}
 	columns := []column{
-		{title: "WHEN", keep: keepAlways}, {title: "ABOUT", keep: keepAlways}, {title: "ORDER", keep: keepAlways}, {title: "BY", keep: 8},
-		{title: "REASON", keep: 6, narrowest: 12}, {title: "WHAT BECAME OF IT", keep: keepAlways, narrowest: 20},
+		{title: "WHEN", keep: keepAlways}, {title: "ABOUT", keep: keepAlways}, {title: "ORDER", keep: keepAlways},
+		{title: "BY", keep: 8}, {title: "REASON", keep: 6, narrowest: 12},
+		{title: "WHAT BECAME OF IT", keep: keepAlways, narrowest: 20},
 	}
 	for _, g := range given.Orders {
 		about, what, style := g.Fleet, g.Kind, plain
@@ -72,7 +73,14 @@ func (p paper) given(given api.Given, now time.Time) []string {
 		if g.State != api.OrderTaken {
 			style = yellow
 		}
-		for i, x := range []cell{{moment(g.At, now), plain}, {about, plain}, {what, plain}, {g.By, plain}, {g.Reason, plain}, {g.Text, style}} {
+		for i, x := range []cell{
+			{moment(g.At, now), plain},
+			{about, plain},
+			{what, plain},
+			{g.By, plain},
+			{g.Reason, plain},
+			{g.Text, style},
+		} {
 			columns[i].cells = append(columns[i].cells, x)
 		}
 	}

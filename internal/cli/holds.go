@@ -41,8 +41,8 @@ func (p paper) holds(held []fleetHold, now time.Time) []string {
 		return []string{"nothing is held"}
 	}
 	columns := []column{
-		{title: "HELD", keep: keepAlways}, {title: "FLEET", keep: 3}, {title: "UNTIL", keep: keepAlways}, {title: "LEFT", keep: 6},
-		{title: "BY", keep: 8}, {title: "REASON", keep: 7, narrowest: 12},
+		{title: "HELD", keep: keepAlways}, {title: "FLEET", keep: 3}, {title: "UNTIL", keep: keepAlways},
+		{title: "LEFT", keep: 6}, {title: "BY", keep: 8}, {title: "REASON", keep: 7, narrowest: 12},
 	}
 	for _, h := range held {
 		for i, text := range []string{h.subject(), h.Fleet, moment(h.Until, now), left(h.Hold, now), h.By, h.Reason} {

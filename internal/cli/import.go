@@ -15,18 +15,23 @@ import (
 func (c *commander) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import", Short: "Make a configuration of what another healer was told", Args: cobra.NoArgs,
-		Long: "Makes a hale.yaml of the files of another healer, with the same meaning, and names, line by line, what could not be carried over, what is to\n" +
-			"be filled in, and what hale does differently on purpose: on standard error, and at the head of what it makes. It touches nothing else.",
+		Long: "Makes a hale.yaml of the files of another healer, with the same meaning, and names, line by line,\n" +
+			"what could not be carried over, what is to be filled in, and what hale does differently on\n" +
+			"purpose: on standard error, and at the head of what it makes. It touches nothing else.",
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
 	cmd.AddCommand(
 		c.importing(&cobra.Command{
-			Use: "senlin POLICY.yaml [PROFILE.yaml] [CLUSTER.yaml]", Short: "From Senlin: a health policy, a server profile, a cluster", Args: cobra.RangeArgs(1, 3),
-			Long: "Reads specs of senlin.policy.health (1.0 to 1.2) and os.nova.server, and what a cluster was created with, in any order.",
+			Use:   "senlin POLICY.yaml [PROFILE.yaml] [CLUSTER.yaml]",
+			Short: "From Senlin: a health policy, a server profile, a cluster", Args: cobra.RangeArgs(1, 3),
+			Long: "Reads specs of senlin.policy.health (1.0 to 1.2) and os.nova.server, and what a cluster was\n" +
+				"created with, in any order.",
 		}, moving.Senlin),
 		c.importing(&cobra.Command{
-			Use: "healer BLUEPRINT.yaml", Short: "From Cloudify: a blueprint with agentless healers", Args: cobra.ExactArgs(1),
-			Long: "Reads a blueprint: nodes of type cloudify.nodes.Healer, and groups with cloudify.policies.types.host_failure.",
+			Use: "healer BLUEPRINT.yaml", Short: "From Cloudify: a blueprint with agentless healers",
+			Args: cobra.ExactArgs(1),
+			Long: "Reads a blueprint: nodes of type cloudify.nodes.Healer, and groups with\n" +
+				"cloudify.policies.types.host_failure.",
 		}, func(sources []moving.Source) (moving.Result, error) { return moving.Healer(sources[0]) }),
 	)
 	return cmd
@@ -34,7 +39,8 @@ func (c *commander) importCommand() *cobra.Command {
 
 func (c *commander) importing(cmd *cobra.Command, from func([]moving.Source) (moving.Result, error)) *cobra.Command {
 	var out string
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write it to this file, which must not exist yet, instead of standard output")
+	cmd.Flags().StringVarP(&out, "output", "o", "",
+		"write it to this file, which must not exist yet, instead of standard output")
 	cmd.RunE = c.command(func(_ *cobra.Command, args []string) error {
 		var sources []moving.Source
 		for _, name := range args {

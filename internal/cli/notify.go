@@ -25,7 +25,8 @@ func (c *commander) notifyTestCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "test TARGET", Short: "Send a test message, and say what the target answered",
-		Long: "The running controller sends it, with its own configuration, secrets and network. It is tried once; what is in the outbox is not touched.",
+		Long: "The running controller sends it, with its own configuration, secrets and network. It is tried\n" +
+			"once; what is in the outbox is not touched.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			client, err := c.dial()
@@ -40,7 +41,8 @@ func (c *commander) notifyTestCommand() *cobra.Command {
 			case asJSON:
 				return printJSON(c.Out, a)
 			}
-			fmt.Fprintf(c.Out, "%s took the message in %s and answered: %s\n", a.Target, prose.Span(time.Duration(a.TookNS)), orNothing(a.Answer))
+			fmt.Fprintf(c.Out, "%s took the message in %s and answered: %s\n",
+				a.Target, prose.Span(time.Duration(a.TookNS)), orNothing(a.Answer))
 			return nil
 		}),
 	}
@@ -60,8 +62,9 @@ func (c *commander) notifyDeadCommand() *cobra.Command {
 	var retry string
 	cmd := &cobra.Command{
 		Use: "dead", Short: "List the messages that no target took, or have them tried again",
-		Long: "A message that a target did not take in as many tries, or as long, as its policy says is a dead letter. It is kept for 30 days, with the reason.\n" +
-			"--retry takes it back among those that wait, with all of its tries before it.",
+		Long: "A message that a target did not take in as many tries, or as long, as its policy says is a dead\n" +
+			"letter. It is kept for 30 days, with the reason. --retry takes it back among those that wait, with\n" +
+			"all of its tries before it.",
 		Args: cobra.NoArgs,
 		RunE: c.command(func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("retry") && retry == "" {
@@ -115,12 +118,14 @@ func (c *commander) retryDead(cmd *cobra.Command, client *api.Client, key string
 
 // deadLetter renders a dead letter in three lines.
 func (p paper) deadLetter(d api.DeadLetter, zone *time.Location) string {
-	head := fmt.Sprintf("%s  %s to %s, given up %s", p.paint(strong, d.Key), d.Message, d.Target, d.At.In(zone).Format(time.DateTime))
+	head := fmt.Sprintf("%s  %s to %s, given up %s",
+		p.paint(strong, d.Key), d.Message, d.Target, d.At.In(zone).Format(time.DateTime))
 	why := d.Reason.Text
 	if d.Reason.Detail != "" {
 		why += ": " + d.Reason.Detail
 	}
-	return head + "\n  " + p.event(d.Event, zone) + "\n  " + p.paint(faint, fmt.Sprintf("%s: %s", count(d.Tries, "time"), why))
+	return head + "\n  " + p.event(d.Event, zone) + "\n  " +
+		p.paint(faint, fmt.Sprintf("%s: %s", count(d.Tries, "time"), why))
 }
 
 // messageLines say which messages wait, and which were given up.
@@ -129,11 +134,14 @@ func (p paper) messageLines(fleets []api.Fleet, now time.Time) []string {
 	for _, f := range fleets {
 		m := f.Messages
 		if m.Waiting > 0 && m.Target != "" {
-			said := fmt.Sprintf("%s of fleet %s not taken for %s: %s says %s", count(m.Waiting, "message"), f.Name, prose.Span(now.Sub(m.Since)), m.Target, orNothing(m.Detail))
+			said := fmt.Sprintf("%s of fleet %s not taken for %s: %s says %s",
+				count(m.Waiting, "message"), f.Name, prose.Span(now.Sub(m.Since)), m.Target, orNothing(m.Detail))
 			lines = append(lines, p.paint(yellow, said))
 		}
 		if m.Dead > 0 {
-			lines = append(lines, p.paint(red, fmt.Sprintf("%s of fleet %s given up: hale notify dead", count(m.Dead, "message"), f.Name)))
+			lines = append(lines,
+				p.paint(red,
+					fmt.Sprintf("%s of fleet %s given up: hale notify dead", count(m.Dead, "message"), f.Name)))
 		}
 	}
 	return lines

@@ -18,13 +18,15 @@ import (
 const patience = 10 * time.Second
 
 // subjects is the help on what an order can be about.
-const subjects = `A SUBJECT is a fleet (web), a machine (web-2), or a host (host:h1; host:lab/h1 where several providers have an h1).`
+const subjects = `A SUBJECT is a fleet (web), a machine (web-2), or a host (host:h1; host:lab/h1 where several
+providers have an h1).`
 
 // pendingError says that an order is stored and not taken up yet.
 type pendingError struct{ about []string }
 
 func (p pendingError) Error() string {
-	return "accepted, and not taken up yet: no hale looks after " + strings.Join(p.about, ", ") + " now; it takes effect when one does"
+	return "accepted, and not taken up yet: no hale looks after " + strings.Join(p.about, ", ") +
+		" now; it takes effect when one does"
 }
 
 // orderFlags are what all orders share.
@@ -127,11 +129,15 @@ func (c *commander) holdCommand() *cobra.Command {
 	var f orderFlags
 	var lasts time.Duration
 	cmd := &cobra.Command{
-		Use: "hold SUBJECT… --for DURATION --reason TEXT", Short: "Leave a machine, a host's machines or a fleet alone for a while",
-		Long: "Holds: nothing disruptive begins on what is held until the time is over. Watching and recording go on, a step under way\n" +
-			"finishes, and what is down meanwhile counts as no failure. Afterwards everything is judged afresh, at once.\n\n" + subjects,
-		Example: "  hale hold web-2 --for 2h --reason \"kernel upgrade\"\n  hale hold host:h1 --for 4h --reason \"new power supply\"",
-		Args:    cobra.MinimumNArgs(1),
+		Use:   "hold SUBJECT… --for DURATION --reason TEXT",
+		Short: "Leave a machine, a host's machines or a fleet alone for a while",
+		Long: "Holds: nothing disruptive begins on what is held until the time is over. Watching and recording go\n" +
+			"on, a step under way finishes, and what is down meanwhile counts as no failure. Afterwards\n" +
+			"everything is judged afresh, at once.\n\n" +
+			subjects,
+		Example: "  hale hold web-2 --for 2h --reason \"kernel upgrade\"\n" +
+			"  hale hold host:h1 --for 4h --reason \"new power supply\"",
+		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			switch {
 			case lasts <= 0:
@@ -139,9 +145,12 @@ func (c *commander) holdCommand() *cobra.Command {
 			case lasts > fleet.LongestHold:
 				return usageError{fmt.Errorf("--for %s is too long: the longest hold is %s", lasts, fleet.LongestHold)}
 			case f.reason == "":
-				return usageError{errors.New("say why, as --reason \"kernel upgrade\": others will find the hold and wonder")}
+				return usageError{
+					errors.New("say why, as --reason \"kernel upgrade\": others will find the hold and wonder"),
+				}
 			}
-			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args, ForNS: int64(lasts)}, f)
+			return c.give(cmd.Context(),
+				api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args, ForNS: int64(lasts)}, f)
 		}),
 	}
 	f.add(cmd, c)
@@ -157,7 +166,8 @@ func (c *commander) releaseCommand() *cobra.Command {
 		Long: "Ends the holds that you placed on exactly this subject, or everybody's with --all.\n\n" + subjects,
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
-			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderRelease), Subjects: args, All: all}, f)
+			return c.give(cmd.Context(),
+				api.OrderRequest{Kind: string(fleet.OrderRelease), Subjects: args, All: all}, f)
 		}),
 	}
 	f.add(cmd, c)
@@ -182,9 +192,10 @@ func (c *commander) healCommand() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use: "heal MACHINE…", Short: "Repair a machine now, although the policy would wait or leave it alone",
-		Long: "Begins the repair of a machine that is not healthy at once: without its backoff, its window and its attempts, and also when a person\n" +
-			"stopped it. Laws and budgets stand: there is one more look, and if that says nothing certain the order stands for it; a machine\n" +
-			"that answers is left alone, and nothing is replaced without proof that it is off. A hold or the brake must be ended first.",
+		Long: "Begins the repair of a machine that is not healthy at once: without its backoff, its window and\n" +
+			"its attempts, and also when a person stopped it. Laws and budgets stand: there is one more look,\n" +
+			"and if that says nothing certain the order stands for it; a machine that answers is left alone,\n" +
+			"and nothing is replaced without proof that it is off. A hold or the brake must be ended first.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderHeal), Subjects: args}, f)
@@ -198,10 +209,11 @@ func (c *commander) undoCommand() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use: "undo MACHINE…", Short: "Bring the old instance back that a recreate kept (keep_old)",
-		Long: "Powers the machine's present instance off, puts it aside, and starts the one that was replaced last; kept disks go along. The present\n" +
-			"one is kept in turn, so that a second undo brings it back. Nothing is started before the other one is proven off. If the old instance does\n" +
-			"not become healthy, the machine is left to a person. What made hale replace it may do so again: hold the machine, or mend the check or the\n" +
-			"policy first, and release it for the undo.",
+		Long: "Powers the machine's present instance off, puts it aside, and starts the one that was replaced\n" +
+			"last; kept disks go along. The present one is kept in turn, so that a second undo brings it back.\n" +
+			"Nothing is started before the other one is proven off. If the old instance does not become\n" +
+			"healthy, the machine is left to a person. What made hale replace it may do so again: hold the\n" +
+			"machine, or mend the check or the policy first, and release it for the undo.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderUndo), Subjects: args}, f)
@@ -215,15 +227,18 @@ func (c *commander) brakeCommand() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use: "brake on|off [FLEET…]", Short: "Stop all repairs, or let them go on",
-		Long: "On: no repair and no further step begins, in the fleets named or in all of them; a step under way finishes. Off: it is released, also\n" +
-			"when it engaged by itself; what fails now is excused, and one failure more engages it again.",
+		Long: "On: no repair and no further step begins, in the fleets named or in all of them; a step under way\n" +
+			"finishes. Off: it is released, also when it engaged by itself; what fails now is excused, and one\n" +
+			"failure more engages it again.",
 		Example:   "  hale brake on --reason \"network maintenance\"\n  hale brake off web",
 		ValidArgs: []string{"on", "off"},
 		Args:      cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			kind, ok := map[string]fleet.OrderKind{"on": fleet.OrderBrakeOn, "off": fleet.OrderBrakeOff}[args[0]]
 			if !ok {
-				return usageError{fmt.Errorf("brake %s: write hale brake on, or hale brake off, and then the fleets", args[0])}
+				return usageError{
+					fmt.Errorf("brake %s: write hale brake on, or hale brake off, and then the fleets", args[0]),
+				}
 			}
 			return c.give(cmd.Context(), api.OrderRequest{Kind: string(kind), Subjects: args[1:]}, f)
 		}),

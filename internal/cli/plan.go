@@ -18,12 +18,13 @@ func (c *commander) planCommand() *cobra.Command {
 	var log logFlags
 	cmd := &cobra.Command{
 		Use: "plan [FILE|DIR]", Short: "Say what hale would do now, and why; touch nothing",
-		Long: "Looks at the machines (provider and checks) with the beliefs of the running controller, or else of the data\n" +
-			"folder, and says what a controller with this configuration would do. It changes nothing, anywhere.\n" +
-			"It takes as long as the slowest check needs to be sure.\n" +
-			"It fails when a provider cannot be asked: the plan is a guess then.\n\n" +
-			"--deep also tries what would be needed one day, and changes nothing either: that secrets can be read and programs run,\n" +
-			"and that a new machine of each fleet could be built (image, networks, size, names, rights). It fails when one is missing.",
+		Long: "Looks at the machines (provider and checks) with the beliefs of the running controller, or else of\n" +
+			"the data folder, and says what a controller with this configuration would do. It changes nothing,\n" +
+			"anywhere. It takes as long as the slowest check needs to be sure. It fails when a provider cannot\n" +
+			"be asked: the plan is a guess then.\n\n" +
+			"--deep also tries what would be needed one day, and changes nothing either: that secrets can be\n" +
+			"read and programs run, and that a new machine of each fleet could be built (image, networks, size,\n" +
+			"names, rights). It fails when one is missing.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.logger(c.Err)
@@ -42,7 +43,9 @@ func (c *commander) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			plan, err := c.Plan(cmd.Context(), PlanOptions{Config: loaded, DataDir: dataDir, Socket: socket, Deep: deep, Logger: logger})
+			plan, err := c.Plan(cmd.Context(), PlanOptions{
+				Config: loaded, DataDir: dataDir, Socket: socket, Deep: deep, Logger: logger,
+			})
 			if err != nil {
 				return err
 			}
@@ -55,7 +58,8 @@ func (c *commander) planCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&deep, "deep", false, "also try what would be needed: secrets, programs, and what a new machine is built from")
+	cmd.Flags().BoolVar(&deep, "deep", false,
+		"also try what would be needed: secrets, programs, and what a new machine is built from")
 	log.register(cmd, "error")
 	return cmd
 }
@@ -70,21 +74,25 @@ var sources = map[string]string{
 func (p paper) plan(plan api.Plan) []string {
 	lines := []string{sources[plan.State]}
 	if !plan.Settled {
-		lines = append(lines, p.paint(yellow, "Not everything was settled in time: what is unknown, starting or suspect may yet turn out otherwise."))
+		lines = append(lines,
+			p.paint(yellow,
+				"Not everything was settled in time: what is unknown, starting or suspect may yet turn out otherwise."))
 	}
 	for _, f := range plan.Fleets {
 		parts := []cell{{fmt.Sprintf("%d of %d fail", f.Failing, f.Size), plain}}
 		if f.Brake.Engaged {
 			parts = append(parts, cell{fmt.Sprintf("the brake is on (limit %d)", f.Brake.Limit), red})
 		}
-		parts = append(parts, cell{fmt.Sprintf("provider %s %s", f.Provider.Name, prose.Provider(fleet.ProviderStanding(f.Provider.Standing))), plain},
+		standing := prose.Provider(fleet.ProviderStanding(f.Provider.Standing))
+		parts = append(parts, cell{fmt.Sprintf("provider %s %s", f.Provider.Name, standing), plain},
 			cell{"hale " + prose.Mode(fleet.Mode(f.Mode)), plain})
 		lines = append(lines, "", p.headline(f.Fleet, parts))
 		if f.Provider.Detail != "" {
 			lines = append(lines, "  "+p.paint(faint, f.Provider.Detail))
 		}
 		for _, step := range f.Unsupported {
-			lines = append(lines, "  "+p.paint(yellow, "step "+step+" is skipped: "+prose.Reason(fleet.ReasonUnsupported)))
+			lines = append(lines,
+				"  "+p.paint(yellow, "step "+step+" is skipped: "+prose.Reason(fleet.ReasonUnsupported)))
 		}
 		for _, said := range wantedLines(api.Fleet{Ordered: f.Ordered, Plans: f.Plans}, plan.At) {
 			lines = append(lines, "  "+p.paint(yellow, said))
@@ -92,9 +100,16 @@ func (p paper) plan(plan api.Plan) []string {
 		for _, said := range f.Warnings {
 			lines = append(lines, "  "+p.paint(yellow, said))
 		}
-		columns := []column{{title: "MACHINE", keep: keepAlways}, {title: "VERDICT", keep: keepAlways}, {title: "PLAN", keep: keepAlways}}
+		columns := []column{
+			{title: "MACHINE", keep: keepAlways},
+			{title: "VERDICT", keep: keepAlways},
+			{title: "PLAN", keep: keepAlways},
+		}
 		for _, m := range f.Machines {
-			columns[0].cells = append(columns[0].cells, cell{prose.Called(fleet.MachineName(m.Machine), m.Alias), plain})
+			columns[0].cells = append(columns[0].cells, cell{
+				prose.Called(fleet.MachineName(m.Machine), m.Alias),
+				plain,
+			})
 			columns[1].cells = append(columns[1].cells, cell{m.Verdict, verdictStyle(m.Verdict)})
 			columns[2].cells = append(columns[2].cells, cell{would(m), plain})
 		}

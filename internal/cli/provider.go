@@ -44,19 +44,23 @@ func (c *commander) providerTestCommand() *cobra.Command {
 	var v viva
 	cmd := &cobra.Command{
 		Use: "test PROGRAM [ARGUMENT...]", Short: "Ask an exec provider's program what hale's own adapters are asked",
-		Long: "Asks the program of an exec provider the questions that hale's own adapters answer, and says of each whether it passed, failed, or was not\n" +
-			"asked, and why. It builds real machines from the template, three at most at a time, named hale-exam-…, and removes them.\n" +
-			"The contract is docs/reference/exec-provider.md.\n\n" +
+		Long: "Asks the program of an exec provider the questions that hale's own adapters answer, and says of\n" +
+			"each whether it passed, failed, or was not asked, and why. It builds real machines from the\n" +
+			"template, three at most at a time, named hale-exam-…, and removes them. The contract is\n" +
+			"docs/reference/exec-provider.md.\n\n" +
 			"Exit codes: 0 nothing failed, 1 something did, 2 the program cannot be examined.",
 		Example: "  hale provider test --template machine.yaml ./my-provider\n" +
-			"  hale provider test --env TOKEN --option pool=ssd --hooks ./my-hooks --run 'create|delete' ./my-provider --zone eu",
+			"  hale provider test --env TOKEN --option pool=ssd --hooks ./my-hooks --run 'create|delete' " +
+			"./my-provider --zone eu",
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error { return c.examine(cmd.Context(), v, args) }),
 	}
 	cmd.Flags().SetInterspersed(false)
-	cmd.Flags().StringVar(&v.template, "template", "", "file with the template that machines are built from, as the contract has it, in YAML or JSON")
+	cmd.Flags().StringVar(&v.template, "template", "",
+		"file with the template that machines are built from, as the contract has it, in YAML or JSON")
 	cmd.Flags().StringArrayVar(&v.options, "option", nil, "an option of the template, as NAME=VALUE; may be repeated")
-	cmd.Flags().StringArrayVar(&v.env, "env", nil, "a variable of the program's environment: NAME=VALUE, or NAME for a secret in hale's own; may be repeated")
+	cmd.Flags().StringArrayVar(&v.env, "env", nil,
+		"a variable of the program's environment: NAME=VALUE, or NAME for a secret in hale's own; may be repeated")
 	cmd.Flags().StringVar(&v.hooks, "hooks", "", "a program that makes trouble for the questions that need it")
 	cmd.Flags().StringVar(&v.only, "run", "", "only questions that match this regular expression")
 	cmd.Flags().DurationVar(&v.patience, "patience", time.Minute, "how long anything may take, a boot included")
@@ -85,7 +89,8 @@ func (c *commander) examine(ctx context.Context, v viva, args []string) error {
 		return usageError{fmt.Errorf("%s cannot be examined: %w", args[0], err)}
 	}
 	failed := r.Count(examine.Failed)
-	sum := fmt.Sprintf("%s: %d passed, %d failed, %d not asked", r.Program, r.Count(examine.Passed), failed, r.Count(examine.NotAsked))
+	sum := fmt.Sprintf("%s: %d passed, %d failed, %d not asked",
+		r.Program, r.Count(examine.Passed), failed, r.Count(examine.NotAsked))
 	if v.json {
 		err = printJSON(c.Out, r)
 	} else {

@@ -67,13 +67,17 @@ func (p paper) unownedLines(all []api.Unowned, now time.Time) []string {
 	}
 	var lines []string
 	if ours > 0 {
-		lines = append(lines, "", p.paint(yellow, "Marked by hale, owned by no fleet (nothing watches or repairs them):"))
+		lines = append(lines, "",
+			p.paint(yellow, "Marked by hale, owned by no fleet (nothing watches or repairs them):"))
 		lines = append(lines, p.table(columns)...)
-		lines = append(lines, "  A fleet of that name in the configuration takes its machines back; else remove them at the provider.")
+		lines = append(lines,
+			"  A fleet of that name in the configuration takes its machines back; else remove them at the provider.")
 	}
 	for _, id := range slices.Sorted(maps.Keys(foreign)) {
-		lines = append(lines, "", fmt.Sprintf("%s of no fleet here: marked by another installation of hale, %s (hale status --json lists them)",
-			count(foreign[id], "instance"), id))
+		lines = append(lines, "",
+			fmt.Sprintf("%s of no fleet here: marked by another installation of hale, %s (hale status --json lists "+
+				"them)",
+				count(foreign[id], "instance"), id))
 	}
 	return lines
 }
@@ -149,15 +153,8 @@ func (p paper) attention(s api.Status, now time.Time, c cut) []string {
 	}
 	for _, w := range s.Plans {
 		if w.Subject == api.SubjectConfiguration {
-			lines = append(
-				lines,
-				fmt.Sprintf(
-					"  %s: %s; until plan %s is confirmed the fleets stay as they were (hale apply)",
-					w.Subject,
-					w.Text,
-					w.ID,
-				),
-			)
+			lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed the fleets stay as they were "+
+				"(hale apply)", w.Subject, w.Text, w.ID))
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("  %s: %s; until plan %s is confirmed it is asked where it was (hale apply)",

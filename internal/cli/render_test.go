@@ -21,14 +21,26 @@ func storm() api.Status {
 		Brake:    api.Brake{Engaged: true, Since: noon.Add(-90 * time.Second), Limit: 2},
 		Provider: api.Provider{Name: "lab", Standing: "up"},
 		Machines: []api.Machine{
-			{Name: "web-1", Verdict: "healthy", Since: noon.Add(-2 * time.Hour), Address: "10.0.0.1", Instance: "af96bd2c-9e5e", Generation: 1, Host: "h1"},
-			{Name: "web-2", Verdict: "unhealthy", Since: noon.Add(-12 * time.Second), Text: "the provider says it crashed", Address: "10.0.0.2",
-				Instance: "9bf69910-9e5e", Generation: 2, Host: "h2", Repair: &api.Repair{Kind: "heal", Step: "recreate", Phase: "act"}},
-			{Name: "web-3", Verdict: "unhealthy", Since: noon.Add(-12 * time.Second), Text: "check page: no answer in time", Address: "10.0.0.3",
-				Instance: "19943812-9e5e", Generation: 1, Host: "h1", Waiting: api.Reason{Code: "brake", Text: "too many fail"}},
-			{Name: "web-4", Verdict: "unhealthy", Since: noon.Add(-5 * time.Minute), Text: "the provider says it is off", NeedsPerson: true,
-				Instance: "aa943812-9e5e", Generation: 3, Host: "h1", Quarantine: &api.Quarantine{Since: noon.Add(-4 * time.Minute),
-					Reason: api.Reason{Code: "attempts", Text: "as many repairs as the policy allows did not heal it for good"}}},
+			{Name: "web-1", Verdict: "healthy", Since: noon.Add(-2 * time.Hour), Address: "10.0.0.1",
+				Instance: "af96bd2c-9e5e", Generation: 1, Host: "h1"},
+			{
+				Name: "web-2", Verdict: "unhealthy", Since: noon.Add(-12 * time.Second),
+				Text: "the provider says it crashed", Address: "10.0.0.2", Instance: "9bf69910-9e5e", Generation: 2,
+				Host: "h2", Repair: &api.Repair{Kind: "heal", Step: "recreate", Phase: "act"},
+			},
+			{
+				Name: "web-3", Verdict: "unhealthy", Since: noon.Add(-12 * time.Second),
+				Text: "check page: no answer in time", Address: "10.0.0.3", Instance: "19943812-9e5e", Generation: 1,
+				Host: "h1", Waiting: api.Reason{Code: "brake", Text: "too many fail"},
+			},
+			{
+				Name: "web-4", Verdict: "unhealthy", Since: noon.Add(-5 * time.Minute),
+				Text: "the provider says it is off", NeedsPerson: true,
+				Instance: "aa943812-9e5e", Generation: 3, Host: "h1",
+				Quarantine: &api.Quarantine{Since: noon.Add(-4 * time.Minute), Reason: api.Reason{
+					Code: "attempts", Text: "as many repairs as the policy allows did not heal it for good",
+				}},
+			},
 		},
 	}}}
 }
@@ -54,14 +66,23 @@ A person must look:
 func TestS74StatusShowsOneIncidentWithItsChildren(t *testing.T) {
 	t.Parallel()
 	f := api.Fleet{
-		Name: "web", Mode: "act", Size: 200, Healthy: 180, Failing: 20, Acting: true, Provider: api.Provider{Name: "lab", Standing: "up"},
-		Parents: []api.Parent{{ID: "web/p1", Opened: noon.Add(-90 * time.Second), Paged: true, Text: "20 of 20 machines on rack r4 fail (1 in 10^27 by chance)",
-			Children: []string{"web-81", "web-82", "web-83", "web-84", "web-85", "web-86", "web-87"}}},
+		Name: "web", Mode: "act", Size: 200, Healthy: 180, Failing: 20, Acting: true,
+		Provider: api.Provider{Name: "lab", Standing: "up"},
+		Parents: []api.Parent{{
+			ID: "web/p1", Opened: noon.Add(-90 * time.Second), Paged: true,
+			Text:     "20 of 20 machines on rack r4 fail (1 in 10^27 by chance)",
+			Children: []string{"web-81", "web-82", "web-83", "web-84", "web-85", "web-86", "web-87"},
+		}},
 		Machines: []api.Machine{
-			{Name: "web-81", Verdict: "unhealthy", Since: noon.Add(-2 * time.Minute), Incident: &api.Incident{ID: "web-81/1", Parent: "web/p1"},
-				Waiting: api.Reason{Code: "shared-fate"}},
-			{Name: "web-82", Verdict: "unhealthy", Since: noon.Add(-2 * time.Minute), Incident: &api.Incident{ID: "web-82/1", Parent: "web/p1"},
-				Repair: &api.Repair{Kind: "heal", Step: "start", Phase: "verify"}},
+			{
+				Name: "web-81", Verdict: "unhealthy", Since: noon.Add(-2 * time.Minute),
+				Incident: &api.Incident{ID: "web-81/1", Parent: "web/p1"}, Waiting: api.Reason{Code: "shared-fate"},
+			},
+			{
+				Name: "web-82", Verdict: "unhealthy", Since: noon.Add(-2 * time.Minute),
+				Incident: &api.Incident{ID: "web-82/1", Parent: "web/p1"},
+				Repair:   &api.Repair{Kind: "heal", Step: "start", Phase: "verify"},
+			},
 		},
 	}
 	want := `web: 180 of 200 healthy, brake off, provider lab answers
@@ -72,7 +93,8 @@ func TestS74StatusShowsOneIncidentWithItsChildren(t *testing.T) {
 
 A person must look:
   web: 20 of 20 machines on rack r4 fail (1 in 10^27 by chance) (incident web/p1): look at what they share (the host, the rack's switch, the network, the storage); hale judges each machine afresh when it is mended`
-	if diff := cmp.Diff(want, strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
+	if diff := cmp.Diff(want,
+		strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -81,14 +103,18 @@ func TestStatusOfAFleetThatHaleDoesNotSee(t *testing.T) {
 	t.Parallel()
 	f := api.Fleet{
 		Name: "web", Mode: "act", Size: 3, Acting: true, Provider: api.Provider{Name: "lab", Standing: "up"},
-		Vantage: api.Vantage{Standing: "isolated", Doubt: api.Reason{Code: "vantage-isolated", Text: "hale itself is cut off", Advice: "see the network"},
-			DoubtSince: noon.Add(-time.Minute)},
+		Vantage: api.Vantage{
+			Standing:   "isolated",
+			Doubt:      api.Reason{Code: "vantage-isolated", Text: "hale itself is cut off", Advice: "see the network"},
+			DoubtSince: noon.Add(-time.Minute),
+		},
 	}
 	want := `web: 0 of 3 healthy, brake off, provider lab answers, SIGHT IN DOUBT for 1m00s: hale itself is cut off
 
 A person must look:
   web: hale itself is cut off: see the network`
-	if diff := cmp.Diff(want, strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
+	if diff := cmp.Diff(want,
+		strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
 		t.Error(diff)
 	}
 	f.Vantage = api.Vantage{Standing: "unknown"}
@@ -159,14 +185,18 @@ func TestColourChangesNoText(t *testing.T) {
 
 func TestAFleetThatIsNotLookedAfterSaysSo(t *testing.T) {
 	t.Parallel()
-	f := api.Fleet{Name: "web", Mode: "observe", Size: 1, NotActing: api.Reason{Code: "store-full", Text: "the disk is full", Advice: "free space"},
-		Provider: api.Provider{Name: "lab", Standing: "down", Detail: "connection refused"}}
+	f := api.Fleet{
+		Name: "web", Mode: "observe", Size: 1,
+		NotActing: api.Reason{Code: "store-full", Text: "the disk is full", Advice: "free space"},
+		Provider:  api.Provider{Name: "lab", Standing: "down", Detail: "connection refused"},
+	}
 	want := `web: 0 of 1 healthy, brake off, provider lab does not answer, only watched, NOT ACTING: the disk is full
   connection refused
 
 A person must look:
   web: the disk is full: free space`
-	if diff := cmp.Diff(want, strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
+	if diff := cmp.Diff(want,
+		strings.Join(paper{}.status(api.Status{Fleets: []api.Fleet{f}}, noon), "\n")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -181,8 +211,11 @@ func TestWhy(t *testing.T) {
 		"healthy, after an incident of yesterday": {
 			why: api.Why{
 				Machine: api.Machine{Name: "web-2", Verdict: "healthy", Since: noon.Add(-20 * time.Hour)},
-				Because: []string{"check page is up for 20h00m", "the provider says the instance is running at 10.0.0.2"},
-				Doing:   []string{"nothing to do"}, Incident: "web-2/1",
+				Because: []string{
+					"check page is up for 20h00m",
+					"the provider says the instance is running at 10.0.0.2",
+				},
+				Doing: []string{"nothing to do"}, Incident: "web-2/1",
 				Timeline: []api.Event{at(-20*time.Hour, "web-2 is unhealthy: the provider says it crashed")},
 			},
 			want: `web-2 is healthy since 2026-11-20 16:00:00.000 (20h00m)
@@ -199,13 +232,19 @@ What happened last (incident web-2/1):
 		},
 		"held": {
 			why: api.Why{
-				Machine: api.Machine{Name: "web-3", Verdict: "unhealthy", Since: noon.Add(-12 * time.Second), Incident: &api.Incident{ID: "web-3/1"}},
+				Machine: api.Machine{
+					Name:     "web-3",
+					Verdict:  "unhealthy",
+					Since:    noon.Add(-12 * time.Second),
+					Incident: &api.Incident{ID: "web-3/1"},
+				},
 				Because: []string{"its checks are down", "check page is down for 12s: no answer in time"},
 				Doing:   []string{"held: too many machines fail at once, so the brake is on (4 of 10 machines fail)"},
 				Person:  []string{"look for one cause behind all of them"}, Incident: "web-3/1",
 				Timeline: []api.Event{
 					at(-12*time.Second, "web-3 is unhealthy: its checks are down: check page: no answer in time"),
-					at(-11500*time.Millisecond, "web-3 is held: 4 of 10 machines fail, the brake engages above 2; else hale would reboot it"),
+					at(-11500*time.Millisecond,
+						"web-3 is held: 4 of 10 machines fail, the brake engages above 2; else hale would reboot it"),
 				},
 			},
 			want: `web-3 is unhealthy since 11:59:48.000 (12s)
@@ -241,9 +280,11 @@ func TestPlan(t *testing.T) {
 		Machines: []api.PlannedStep{
 			{Machine: "web-1", Verdict: "healthy", Action: api.ActionNone},
 			{Machine: "web-2", Verdict: "unhealthy", Text: "the provider says it is off", Action: "start"},
-			{Machine: "web-3", Verdict: "unhealthy", Text: "its checks are down", Action: "reboot", Held: api.Reason{Code: "budget", Text: "as many are in repair", Detail: "1 of 1"}},
+			{Machine: "web-3", Verdict: "unhealthy", Text: "its checks are down", Action: "reboot",
+				Held: api.Reason{Code: "budget", Text: "as many are in repair", Detail: "1 of 1"}},
 			{Machine: "web-4", Verdict: "unknown", Text: "no instance of it was built yet", Action: api.ActionBuild},
-			{Machine: "web-5", Verdict: "unhealthy", Action: api.ActionGoOn, Repair: "web-5/r2, step recreate, phase verify"},
+			{Machine: "web-5", Verdict: "unhealthy", Action: api.ActionGoOn,
+				Repair: "web-5/r2, step recreate, phase verify"},
 			{Machine: "web-6", Verdict: "starting", Action: api.ActionGoOn, Kind: "build",
 				Repair: "web-6/r1, phase verify"},
 			{Machine: "web-6", Verdict: "unhealthy", Text: "it is paused", Action: api.ActionNone,
@@ -271,11 +312,14 @@ func TestStatusNamesWhatPanicked(t *testing.T) {
 	t.Parallel()
 	s := storm()
 	s.Defects = []api.Defect{
-		{Part: "provider", Of: "lab", Count: 12, First: noon.Add(-time.Hour), Last: noon.Add(-3 * time.Second), Said: "boom"},
-		{Part: "target", Name: "ops", Count: 1, First: noon.Add(-3 * time.Hour), Last: noon.Add(-3 * time.Hour), Said: "long ago"},
+		{Part: "provider", Of: "lab", Count: 12, First: noon.Add(-time.Hour), Last: noon.Add(-3 * time.Second),
+			Said: "boom"},
+		{Part: "target", Name: "ops", Count: 1, First: noon.Add(-3 * time.Hour), Last: noon.Add(-3 * time.Hour),
+			Said: "long ago"},
 	}
 	got := strings.Join(paper{}.status(s, noon), "\n")
-	if !strings.HasSuffix(got, "\n\na defect: provider lab panicked 12 times, last 3s ago: boom; hale's log has the place") {
+	if !strings.HasSuffix(got,
+		"\n\na defect: provider lab panicked 12 times, last 3s ago: boom; hale's log has the place") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -285,8 +329,10 @@ func TestL08StatusNamesACheckThatNeverSucceeded(t *testing.T) {
 	s := api.Status{Fleets: []api.Fleet{{
 		Name: "web", Mode: "act", Size: 2, Acting: true, Provider: api.Provider{Name: "lab", Standing: "up"},
 		Unproven: []api.Unproven{
-			{Check: "page", Edited: true, Failing: true, Text: "check page was edited at 12:56 UTC and has not succeeded since"},
-			{Check: "alive", Text: "check alive was made at 12:58 UTC and has not succeeded since"}, // it had no time to
+			{Check: "page", Edited: true, Failing: true,
+				Text: "check page was edited at 12:56 UTC and has not succeeded since"},
+			// it had no time to
+			{Check: "alive", Text: "check alive was made at 12:58 UTC and has not succeeded since"},
 		},
 	}}}
 	want := `web: 0 of 2 healthy, brake off, provider lab answers

@@ -27,10 +27,12 @@ type rematch struct {
 func (c *commander) replayCommand() *cobra.Command {
 	var r rematch
 	cmd := &cobra.Command{
-		Use: "replay JOURNAL --policy FILE|DIR", Short: "Say what another policy would have done about what a journal tells of",
-		Long: "Reads what hale events --json wrote (- reads standard input), plays what was wrong with each machine under another policy in a\n" +
-			"simulated world, and compares. A journal tells what hale saw change, not what would have been after another act; the rules\n" +
-			"by which that is decided are printed with the outcome.",
+		Use:   "replay JOURNAL --policy FILE|DIR",
+		Short: "Say what another policy would have done about what a journal tells of",
+		Long: "Reads what hale events --json wrote (- reads standard input), plays what was wrong with each\n" +
+			"machine under another policy in a simulated world, and compares. A journal tells what hale saw\n" +
+			"change, not what would have been after another act; the rules by which that is decided are printed\n" +
+			"with the outcome.",
 		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			order, err := c.rematch(r, args[0], cmd.InOrStdin())
@@ -51,7 +53,8 @@ func (c *commander) replayCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&r.policy, "policy", "", "the configuration with the policy to compare (needed)")
 	f.StringVar(&r.fleet, "fleet", "", "this fleet of the journal only")
-	f.DurationVar(&r.patience, "patience", 15*time.Minute, "a machine that was healthy again so soon, untouched, was not dead")
+	f.DurationVar(&r.patience, "patience", 15*time.Minute,
+		"a machine that was healthy again so soon, untouched, was not dead")
 	f.Uint64Var(&r.seed, "seed", 1, "what boots and calls take their time from")
 	f.BoolVar(&r.json, "json", false, "print one JSON object")
 	return cmd
@@ -81,21 +84,30 @@ func (c *commander) rematch(r rematch, path string, in io.Reader) (replay.Order,
 	if err != nil {
 		return replay.Order{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return replay.Order{Journal: journal, Policy: loaded, Fleet: fleet.Name(r.fleet), Patience: r.patience, Seed: r.seed}, nil
+	return replay.Order{
+		Journal: journal, Policy: loaded, Fleet: fleet.Name(r.fleet), Patience: r.patience, Seed: r.seed,
+	}, nil
 }
 
 // comparison renders what another policy would have done.
 func (p paper) comparison(c replay.Comparison) []string {
 	t := c.Replayed
 	lines := []string{
-		fmt.Sprintf("%s, of %s: %s", c.Journal.String(), count(len(c.Fleets), "fleet"), strings.Join(c.Fleets, ", ")), "",
-		p.paint(strong, fmt.Sprintf("this policy would have healed %s in %s, %d of them wrongly; it would have missed %d, told a person of %d, and rightly left alone %d",
-			count(t.Healed, "machine"), prose.Span(c.Journal.To.Sub(c.Journal.From)), t.Wrongly, t.Missed, t.Paged, t.LeftAlone)),
-		fmt.Sprintf("what was recorded: %d healed, %d missed, a person told of %d, %d left alone", c.Recorded.Healed, c.Recorded.Missed, c.Recorded.Paged,
+		fmt.Sprintf("%s, of %s: %s", c.Journal.String(), count(len(c.Fleets), "fleet"), strings.Join(c.Fleets, ", ")),
+		"",
+		p.paint(strong,
+			fmt.Sprintf("this policy would have healed %s in %s, %d of them wrongly; it would have missed %d, told a "+
+				"person of %d, and rightly left alone %d",
+				count(t.Healed, "machine"), prose.Span(c.Journal.To.Sub(c.Journal.From)), t.Wrongly, t.Missed,
+				t.Paged, t.LeftAlone)),
+		fmt.Sprintf("what was recorded: %d healed, %d missed, a person told of %d, %d left alone", c.Recorded.Healed,
+			c.Recorded.Missed, c.Recorded.Paged,
 			c.Recorded.LeftAlone),
 	}
 	if t.Elsewhere > 0 {
-		lines = append(lines, p.paint(red, fmt.Sprintf("and it would have acted %s on machines that were well", count(t.Elsewhere, "time"))))
+		lines = append(lines,
+			p.paint(red,
+				fmt.Sprintf("and it would have acted %s on machines that were well", count(t.Elsewhere, "time"))))
 	}
 	lines = append(lines, "")
 	lines = append(lines, p.incidents(c.Incidents)...)
@@ -104,15 +116,18 @@ func (p paper) comparison(c replay.Comparison) []string {
 		lines = append(lines, "  "+p.paint(yellow, "not replayed")+"  "+n)
 	}
 	for _, g := range c.Journal.Gaps {
-		lines = append(lines, fmt.Sprintf("  %s  %d records of fleet %s are missing, from %s to %s", p.paint(yellow, "gap"), g.Lost, g.Fleet,
-			g.After.Format(time.DateTime), g.Until.Format(time.DateTime)))
+		lines = append(lines,
+			fmt.Sprintf("  %s  %d records of fleet %s are missing, from %s to %s", p.paint(yellow, "gap"), g.Lost,
+				g.Fleet,
+				g.After.Format(time.DateTime), g.Until.Format(time.DateTime)))
 	}
 	if n := c.Journal.Thinned; n > 0 {
 		lines = append(lines, fmt.Sprintf("  %s  hale let %d old records of machines that flap go",
 			p.paint(faint, "thinned"), n))
 	}
 	for _, u := range c.Journal.Unknown {
-		lines = append(lines, fmt.Sprintf("  %s  %s of kind %q", p.paint(yellow, "unknown"), count(u.Times, "record"), u.Kind))
+		lines = append(lines,
+			fmt.Sprintf("  %s  %s of kind %q", p.paint(yellow, "unknown"), count(u.Times, "record"), u.Kind))
 	}
 	for _, b := range c.Journal.Broken {
 		lines = append(lines, fmt.Sprintf("  %s  line %d: %s", p.paint(yellow, "no record"), b.Line, b.Why))
@@ -144,7 +159,8 @@ func (p paper) incidents(all []*replay.Incident) []string {
 		case replay.Paged, replay.LeftAlone, replay.NoPlace, replay.Covered:
 		}
 		for n, x := range []cell{
-			{i.From.Format(time.DateTime), plain}, {i.Machine, plain}, {what(i), plain}, {lasted, plain}, {then(i.Recorded), plain}, {instead(i.Replayed), style},
+			{i.From.Format(time.DateTime), plain}, {i.Machine, plain}, {what(i), plain}, {lasted, plain},
+			{then(i.Recorded), plain}, {instead(i.Replayed), style},
 		} {
 			columns[n].cells = append(columns[n].cells, x)
 		}

@@ -15,8 +15,9 @@ func (c *commander) runCommand() *cobra.Command {
 	var readers string
 	cmd := &cobra.Command{
 		Use: "run [FILE|DIR]", Short: "Run the controller, in the foreground",
-		Long: "Runs the controller (of hale.yaml, unless another file is named) until SIGINT or SIGTERM. Stopping it leaves all machines as they are.\n" +
-			"SIGHUP, or 'hale reload', makes it read the configuration again.",
+		Long: "Runs the controller (of hale.yaml, unless another file is named) until SIGINT or SIGTERM. Stopping\n" +
+			"it leaves all machines as they are. SIGHUP, or 'hale reload', makes it read the configuration\n" +
+			"again.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			logger, err := log.logger(c.Err)
@@ -36,8 +37,8 @@ func (c *commander) runCommand() *cobra.Command {
 				return err
 			}
 			return c.Run(cmd.Context(), RunOptions{
-				Config: loaded, Load: func() (*config.Config, error) { return config.Load(path) }, DataDir: dataDir, Socket: socket,
-				Readers: readers, Logger: logger,
+				Config: loaded, Load: func() (*config.Config, error) { return config.Load(path) }, DataDir: dataDir,
+				Socket: socket, Readers: readers, Logger: logger,
 			})
 		}),
 	}

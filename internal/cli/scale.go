@@ -20,19 +20,26 @@ func (c *commander) scaleCommand() *cobra.Command {
 	var plan string
 	cmd := &cobra.Command{
 		Use: "scale FLEET SIZE [--confirm PLAN]", Short: "Have more or fewer machines than the file says",
-		Long: "Orders a size. It holds, whatever else is edited and whichever server owns the fleet, until the file itself asks for another size than it\n" +
-			"does now: then the file has the last word. To go back to the file's size, order that.\n\n" +
-			"More machines are built at once. Fewer ones are a plan that waits for your word, as when the file is edited: the command says which machines\n" +
-			"would go, and why these; confirm it with 'hale apply --confirm PLAN', or by giving this command once more with --confirm PLAN.",
-		Example: "  hale scale web 5 --reason \"sale on Friday\"\n  hale scale web 3\n  hale scale web 3 --confirm web-1f3a9c0d2b4e",
-		Args:    cobra.ExactArgs(2),
+		Long: "Orders a size. It holds, whatever else is edited and whichever server owns the fleet, until the\n" +
+			"file itself asks for another size than it does now: then the file has the last word. To go back to\n" +
+			"the file's size, order that.\n\n" +
+			"More machines are built at once. Fewer ones are a plan that waits for your word, as when the file\n" +
+			"is edited: the command says which machines would go, and why these; confirm it with 'hale apply\n" +
+			"--confirm PLAN', or by giving this command once more with --confirm PLAN.",
+		Example: "  hale scale web 5 --reason \"sale on Friday\"\n" +
+			"  hale scale web 3\n" +
+			"  hale scale web 3 --confirm web-1f3a9c0d2b4e",
+		Args: cobra.ExactArgs(2),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			size, err := strconv.Atoi(args[1])
 			if err != nil || size < 1 || size > fleet.LargestSize {
 				return usageError{fmt.Errorf("%s is no size: write a number from 1 to %d", args[1], fleet.LargestSize)}
 			}
 			if end := strings.LastIndexByte(plan, '-'); plan != "" && (end < 1 || plan[:end] != args[0]) {
-				return usageError{fmt.Errorf("--confirm %s: that is no plan of fleet %s; hale apply lists those that wait", plan, args[0])}
+				return usageError{
+					fmt.Errorf("--confirm %s: that is no plan of fleet %s; hale apply lists those that wait",
+						plan, args[0]),
+				}
 			}
 			return c.scale(cmd.Context(), args[0], size, plan, f)
 		}),
@@ -55,7 +62,10 @@ func (c *commander) scale(ctx context.Context, name string, size int, plan strin
 		return err
 	}
 	defer client.Close()
-	q := api.OrderRequest{Kind: string(fleet.OrderScale), Subjects: []string{name}, Size: size, Reason: f.reason, As: f.as, WaitNS: int64(patience)}
+	q := api.OrderRequest{
+		Kind: string(fleet.OrderScale), Subjects: []string{name}, Size: size, Reason: f.reason, As: f.as,
+		WaitNS: int64(patience),
+	}
 	out, err := client.Order(ctx, q)
 	if err != nil {
 		return err
@@ -106,13 +116,16 @@ func (c *commander) deleteCommand() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use: "delete MACHINE…", Short: "Remove exactly this machine, and have one less; an adopted one is let go",
-		Long: "The machine that you name is powered off, proven off and deleted, whichever instance it has; a repair under way ends first, or gives way. The\n" +
-			"fleet has one machine less from then on, as after 'hale scale': nothing builds it again, until the file itself asks for another size. None of it\n" +
+		Long: "The machine that you name is powered off, proven off and deleted, whichever instance it has; a\n" +
+			"repair under way ends first, or gives way. The fleet has one machine less from then on, as after\n" +
+			"'hale scale': nothing builds it again, until the file itself asks for another size. None of it\n" +
 			"looks like a failure. If it cannot be deleted, you are paged, and the machine is healed as before.\n\n" +
-			"Its kept disks stay at the provider with what is on them, and a floating address of its own is given back; an old instance that is kept (keep_old)\n" +
-			"stays for the rest of its time, and is removed then. A machine that hale adopted is never destroyed: it is let go as it is, and not taken up again\n" +
-			"until the file selects otherwise.\n\n" +
-			"It is refused for a machine that is protected or held, while the brake is on, and when a disk that is to be kept would be lost.",
+			"Its kept disks stay at the provider with what is on them, and a floating address of its own is\n" +
+			"given back; an old instance that is kept (keep_old) stays for the rest of its time, and is removed\n" +
+			"then. A machine that hale adopted is never destroyed: it is let go as it is, and not taken up\n" +
+			"again until the file selects otherwise.\n\n" +
+			"It is refused for a machine that is protected or held, while the brake is on, and when a disk that\n" +
+			"is to be kept would be lost.",
 		Example: "  hale delete web-4 --reason \"bad host\"",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {

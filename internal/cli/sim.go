@@ -19,10 +19,11 @@ func (c *commander) simCommand() *cobra.Command {
 
 func (c *commander) simBreakCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "break [MACHINE WAY]", Short: "Have a machine of a simulated provider fail in the way; alone it lists the ways",
-		Long: "Has a machine of a provider of type simulated fail, so that you see what hale does about it: watch it with\n" +
-			"'hale status -w', and ask 'hale why MACHINE' afterwards. Machines of other providers are refused.\n" +
-			"Without arguments it lists the ways to fail.",
+		Use:   "break [MACHINE WAY]",
+		Short: "Have a machine of a simulated provider fail in the way; alone it lists the ways",
+		Long: "Has a machine of a provider of type simulated fail, so that you see what hale does about it: watch\n" +
+			"it with 'hale status -w', and ask 'hale why MACHINE' afterwards. Machines of other providers are\n" +
+			"refused. Without arguments it lists the ways to fail.",
 		Example: "  hale sim break\n  hale sim break web-2 crash",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 2 {

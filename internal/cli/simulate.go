@@ -40,15 +40,22 @@ type simulation struct {
 	json     bool
 }
 
+// simulateHelp is what hale simulate --help says.
+const simulateHelp = "" +
+	"Plays the fleets of a configuration in a simulated world, with hale's own judgement: a month in\n" +
+	"seconds, with faults drawn from a seed, or those of a scenario or a trace. It touches no real\n" +
+	"machine.\n\n" +
+	"Exit codes: 0 nothing wrong was done, 1 something was (a healthy machine destroyed, two instances\n" +
+	"at once, a repair lost, a machine neither healed nor in a person's hands), 2 called wrongly or\n" +
+	"invalid configuration."
+
 func (c *commander) simulateCommand() *cobra.Command {
 	var s simulation
 	cmd := &cobra.Command{
-		Use: "simulate [FILE|DIR]", Short: "Play a configuration in a simulated world, and say what it would do, and what it would regret",
-		Long: "Plays the fleets of a configuration in a simulated world, with hale's own judgement: a month in seconds, with faults\n" +
-			"drawn from a seed, or those of a scenario or a trace. It touches no real machine.\n\n" +
-			"Exit codes: 0 nothing wrong was done, 1 something was (a healthy machine destroyed, two instances at once, a repair\n" +
-			"lost, a machine neither healed nor in a person's hands), 2 called wrongly or invalid configuration.",
-		Args: cobra.MaximumNArgs(1),
+		Use:   "simulate [FILE|DIR]",
+		Short: "Play a configuration in a simulated world, and say what it would do, and what it would regret",
+		Long:  simulateHelp,
+		Args:  cobra.MaximumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			path, err := configuration(args)
 			if err != nil {
@@ -67,16 +74,21 @@ func (c *commander) simulateCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.scenario, "scenario", "", "play the events of this scenario file instead of drawn faults")
-	f.StringVar(&s.trace, "trace", "", "play the outages of this CSV file: start, node, and optionally end, rack, room and cause")
-	f.StringVar(&s.faults, "faults", "", "kinds of faults to draw: all, or some of "+kinds()+" (default the usual ones; with --trace: none)")
+	f.StringVar(&s.trace, "trace", "",
+		"play the outages of this CSV file: start, node, and optionally end, rack, room and cause")
+	f.StringVar(&s.faults, "faults", "",
+		"kinds of faults to draw: all, or some of "+kinds()+" (default the usual ones; with --trace: none)")
 	f.Float64Var(&s.days, "days", 0, "how long faults may begin (default 30, or as long as the scenario or trace is)")
 	f.Uint64Var(&s.seed, "seed", 1, "what the faults are drawn from; 0 draws a seed, too")
 	f.StringVar(&s.fleet, "fleet", "", "this fleet only")
 	f.IntVar(&s.servers, "servers", 1, "how many hale servers share each fleet")
-	f.DurationVar(&s.operator, "operator", time.Hour, "mean time until a person who was paged mends the machine; 0: never")
+	f.DurationVar(&s.operator, "operator", time.Hour,
+		"mean time until a person who was paged mends the machine; 0: never")
 	f.StringVar(&s.traceOut, "trace-out", "", "write every line of the runs to this file")
-	f.DurationVar(&s.shrink, "shrink", 20*time.Second, "when something wrong was done: how long to look for the least that does it again; 0: not at all")
-	f.StringVar(&s.found, "found", "", "write what was found so to this file, to be played by hale test, instead of printing it")
+	f.DurationVar(&s.shrink, "shrink", 20*time.Second,
+		"when something wrong was done: how long to look for the least that does it again; 0: not at all")
+	f.StringVar(&s.found, "found", "",
+		"write what was found so to this file, to be played by hale test, instead of printing it")
 	f.StringVar(&s.html, "html", "", "write a report with a timeline to this file: one page that stands alone")
 	f.BoolVar(&s.json, "json", false, "print one JSON object")
 	cmd.MarkFlagsMutuallyExclusive("scenario", "trace")
@@ -140,8 +152,9 @@ func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) 
 		return rehearsal.Order{}, fmt.Errorf("--operator %s: write a duration, or 0 for never", s.operator)
 	}
 	order := rehearsal.Order{
-		Config: loaded, Fleet: fleet.Name(s.fleet), Seed: s.seed, Horizon: time.Duration(s.days * 24 * float64(time.Hour)),
-		Servers: s.servers, Operator: s.operator, Weather: rehearsal.Usual(),
+		Config: loaded, Fleet: fleet.Name(s.fleet), Seed: s.seed,
+		Horizon: time.Duration(s.days * 24 * float64(time.Hour)), Servers: s.servers, Operator: s.operator,
+		Weather: rehearsal.Usual(),
 	}
 	if order.Seed == 0 {
 		order.Seed = uint64(rand.Uint32()) //nolint:gosec // the seed is printed; it is no secret
@@ -204,7 +217,8 @@ func readTrace(path string) (rehearsal.Recorded, error) {
 		for _, p := range problems {
 			lines = append(lines, fmt.Sprintf("%s: %s", path, p))
 		}
-		return rehearsal.Recorded{}, errors.New(strings.Join(append(lines, path+" is no trace: "+count(len(problems), "problem")), "\n"))
+		return rehearsal.Recorded{}, errors.New(strings.Join(append(lines,
+			path+" is no trace: "+count(len(problems), "problem")), "\n"))
 	}
 	if err != nil {
 		return rehearsal.Recorded{}, fmt.Errorf("%s: %w", path, err)
@@ -214,7 +228,8 @@ func readTrace(path string) (rehearsal.Recorded, error) {
 
 func (c *commander) tellOutcome(o rehearsal.Outcome, s simulation) error {
 	if s.found != "" && len(o.Found) > 0 {
-		if err := os.WriteFile(s.found, []byte(o.Found[0].File), 0o644); err != nil { //nolint:gosec // a story has no secrets
+		//nolint:gosec // a story has no secrets
+		if err := os.WriteFile(s.found, []byte(o.Found[0].File), 0o644); err != nil {
 			return err
 		}
 	}
@@ -283,8 +298,10 @@ func (p paper) rehearsed(f rehearsal.Fleet) []string {
 	for _, s := range f.Options.Spec.Repair.Steps {
 		steps = append(steps, string(s.Kind))
 	}
-	lines := []string{fmt.Sprintf("%s: %s on %s, %s, %s, hale %s (%s)", p.paint(strong, string(f.Name)), count(f.Size, "machine"),
-		count(f.Hosts, "host"), length(f.Options.Horizon), count(f.Servers, "server"), prose.Mode(f.Mode), strings.Join(steps, ", "))}
+	lines := []string{fmt.Sprintf("%s: %s on %s, %s, %s, hale %s (%s)", p.paint(strong, string(f.Name)),
+		count(f.Size, "machine"),
+		count(f.Hosts, "host"), length(f.Options.Horizon), count(f.Servers, "server"), prose.Mode(f.Mode),
+		strings.Join(steps, ", "))}
 	lines = append(lines, p.faults(f.Faults)...)
 	for _, part := range []struct {
 		title  string
@@ -318,7 +335,8 @@ func (p paper) found(f rehearsal.Found, file string) []string {
 	if f.Whole {
 		left = "nothing more can be left out"
 	}
-	said := fmt.Sprintf("%s breaks law %s again with %d of its %s; %s", p.paint(strong, f.Fleet), f.Law, f.Events, count(f.Of, "event"), left)
+	said := fmt.Sprintf("%s breaks law %s again with %d of its %s; %s",
+		p.paint(strong, f.Fleet), f.Law, f.Events, count(f.Of, "event"), left)
 	if file != "" {
 		return []string{said + ": hale test " + file}
 	}
@@ -336,7 +354,10 @@ func misdeed(m rehearsal.Misdeed) string {
 
 // faults renders what came of each kind of fault.
 func (p paper) faults(faults []rehearsal.Fault) []string {
-	titles := []string{"FAULT", "TIMES", "OUTAGES", "HEALED", "AFTER A PAGE", "BY ITSELF", "BY A PERSON", "STILL DOWN", "NOT SEEN", "MEDIAN"}
+	titles := []string{
+		"FAULT", "TIMES", "OUTAGES", "HEALED", "AFTER A PAGE", "BY ITSELF", "BY A PERSON", "STILL DOWN", "NOT SEEN",
+		"MEDIAN",
+	}
 	columns := make([]column, len(titles))
 	for i, t := range titles {
 		columns[i] = column{title: t, keep: keepAlways}
@@ -346,8 +367,10 @@ func (p paper) faults(faults []rehearsal.Fault) []string {
 		if f.Outages > 0 {
 			typical = prose.Span(time.Duration(f.MedianSecond) * time.Second)
 		}
-		row := []string{f.Kind, some(f.Times), some(f.Outages), some(f.Healed), some(f.HealedPaged), some(f.ByItself), some(f.ByPerson),
-			some(f.Open), some(f.Unseen), typical}
+		row := []string{
+			f.Kind, some(f.Times), some(f.Outages), some(f.Healed), some(f.HealedPaged), some(f.ByItself),
+			some(f.ByPerson), some(f.Open), some(f.Unseen), typical,
+		}
 		for i, text := range row {
 			columns[i].cells = append(columns[i].cells, cell{text, plain})
 		}
@@ -400,15 +423,18 @@ func counted(title string, counts []rehearsal.Count) []string {
 func (p paper) score(s sim.Score) []string {
 	share := "none was hale's to heal alone"
 	if s.Healable > 0 {
-		share = fmt.Sprintf("of %d that hale could heal alone it healed %d (%.1f%%), half of them within %s, 99%% within %s", s.Healable,
+		share = fmt.Sprintf("of %d that hale could heal alone it healed %d (%.1f%%), half of them within %s, 99%% "+
+			"within %s", s.Healable,
 			s.HealedAlone, 100*s.HealedShare(), prose.Span(seconds(s.HealP50)), prose.Span(seconds(s.HealP99)))
 	}
 	return []string{
 		fmt.Sprintf("  score  %s: %s", count(s.Outages, "outage"), share),
-		fmt.Sprintf("         healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, late %d; laws broken %d",
+		fmt.Sprintf("         healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, late %d; laws "+
+			"broken %d",
 			s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LateHeals, s.LawsBroken),
 		fmt.Sprintf("         %s, %s, %.1f machine-hours lost of %.0f; mended by a person %d, needless holds %d",
-			count(s.Repairs, "repair"), count(s.Actions, "action"), s.MachineHoursLost, 24*s.MachineDays, s.Visits, s.NeedlessHolds),
+			count(s.Repairs, "repair"), count(s.Actions, "action"), s.MachineHoursLost, 24*s.MachineDays, s.Visits,
+			s.NeedlessHolds),
 	}
 }
 
@@ -429,6 +455,7 @@ func (p paper) verdictOn(o rehearsal.Outcome) string {
 	if o.OK() {
 		return p.paint(green, "nothing wrong was done") + fmt.Sprintf(" in %s machine-days", number(o.MachineDays))
 	}
-	return p.paint(red, "WRONG") + fmt.Sprintf(": healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
-		o.HealthyDestroyed, o.DoubleInstances, o.LostRepairs, o.Unhealed, o.LawsBroken)
+	return p.paint(red, "WRONG") +
+		fmt.Sprintf(": healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d",
+			o.HealthyDestroyed, o.DoubleInstances, o.LostRepairs, o.Unhealed, o.LawsBroken)
 }

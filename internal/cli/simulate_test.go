@@ -9,9 +9,12 @@ func TestTheLineThatPlaysItAgain(t *testing.T) {
 		want string
 	}{
 		"the seed is named where it was not": {[]string{"simulate", "hale.yaml"}, "hale simulate hale.yaml --seed 7"},
-		"the one that was drawn":             {[]string{"simulate", "--seed", "0", "hale.yaml"}, "hale simulate hale.yaml --seed 7"},
-		"in one word":                        {[]string{"simulate", "--seed=0", "hale.yaml"}, "hale simulate hale.yaml --seed 7"},
-		"what a shell would take apart":      {[]string{"simulate", "my hale's.yaml", "--fleet", ""}, `hale simulate 'my hale'\''s.yaml' --fleet '' --seed 7`},
+		"the one that was drawn": {[]string{"simulate", "--seed", "0", "hale.yaml"},
+			"hale simulate hale.yaml --seed 7"},
+		"in one word": {[]string{"simulate", "--seed=0", "hale.yaml"},
+			"hale simulate hale.yaml --seed 7"},
+		"what a shell would take apart": {[]string{"simulate", "my hale's.yaml", "--fleet", ""},
+			`hale simulate 'my hale'\''s.yaml' --fleet '' --seed 7`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

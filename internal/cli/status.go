@@ -20,17 +20,22 @@ import (
 // watchEvery is the time between two looks of status --watch.
 const watchEvery = time.Second
 
+// statusHelp is what hale status --help says.
+var statusHelp = fmt.Sprintf(`Shows how everything stands, what is ill first; with names, only of these fleets.
+Where there are more than %d fleets, it is a line for each, unless fleets are named, or --all is given.
+With --watch it stays up to date: redrawn in place on a terminal, as much as fits, and elsewhere
+printed again whenever something has changed.
+
+With --check it prints one line for a monitoring system and ends as its plugins do: 0 OK, 1
+WARNING (something is not healthy, and hale is at it), 2 CRITICAL (a person must look, hale does
+not act, or does not answer), 3 UNKNOWN.`, manyFleets)
+
 func (c *commander) statusCommand() *cobra.Command {
 	var watch, asJSON, check bool
 	var show selection
 	cmd := &cobra.Command{
 		Use: "status [FLEET…]", Short: "Show fleets, machines, their health and repairs",
-		Long: "Shows how everything stands, what is ill first; with names, only of these fleets. Where there are more than " +
-			strconv.Itoa(manyFleets) + " fleets, it\nis a line for each, unless fleets are named, or --all is given.\n" +
-			"With --watch it stays up to date: redrawn in place on a terminal, as much as fits, and elsewhere\n" +
-			"printed again whenever something has changed.\n\n" +
-			"With --check it prints one line for a monitoring system and ends as its plugins do: 0 OK, 1 WARNING (something is not\n" +
-			"healthy, and hale is at it), 2 CRITICAL (a person must look, hale does not act, or does not answer), 3 UNKNOWN.",
+		Long:    statusHelp,
 		Example: "  hale status web\n  hale status --failing\n  hale status --check",
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			show.fleets = args
@@ -59,9 +64,11 @@ func (c *commander) statusCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "keep it up to date")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (with --watch, one line for each change)")
-	cmd.Flags().BoolVar(&show.failing, "failing", false, "only machines that are not healthy, and fleets that have such or are not looked after")
+	cmd.Flags().BoolVar(&show.failing, "failing", false,
+		"only machines that are not healthy, and fleets that have such or are not looked after")
 	cmd.Flags().BoolVar(&show.all, "all", false, "every machine, however many fleets there are")
-	cmd.Flags().BoolVar(&check, checkFlag, false, "one line and an exit code for monitoring: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN")
+	cmd.Flags().BoolVar(&check, checkFlag, false,
+		"one line and an exit code for monitoring: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN")
 	for _, other := range []string{"watch", "json", "failing", "all"} {
 		cmd.MarkFlagsMutuallyExclusive(checkFlag, other)
 	}
@@ -142,7 +149,8 @@ func (v *statusView) watch(ctx context.Context) error {
 func (v *statusView) picture(s api.Status, err error) []string {
 	p := v.paper()
 	now := time.Now()
-	lines := []string{p.paint(faint, clip(fmt.Sprintf("hale %s on %s, %s", s.Version, s.Server, prose.Clock(now)), p.width)),
+	lines := []string{p.paint(faint,
+		clip(fmt.Sprintf("hale %s on %s, %s", s.Version, s.Server, prose.Clock(now)), p.width)),
 		p.totals(s), ""}
 	if err != nil {
 		text := fmt.Sprintf("As of %s ago: %v", prose.Span(now.Sub(s.Now)), errors.Unwrap(err))
@@ -171,7 +179,8 @@ func changed(a, b api.Status) bool {
 	for _, s := range []*api.Status{&a, &b} {
 		s.Fleets = append([]api.Fleet(nil), s.Fleets...)
 		for i := range s.Fleets {
-			s.Fleets[i].Provider.Since, s.Fleets[i].Vantage.Since = time.Time{}, time.Time{} // reckoned from another clock, they tremble
+			// reckoned from another clock, they tremble
+			s.Fleets[i].Provider.Since, s.Fleets[i].Vantage.Since = time.Time{}, time.Time{}
 			s.Fleets[i].Machines = append([]api.Machine(nil), s.Fleets[i].Machines...)
 			for k := range s.Fleets[i].Machines {
 				s.Fleets[i].Machines[k] = still(s.Fleets[i].Machines[k])
@@ -276,11 +285,13 @@ func (p paper) fleet(f api.Fleet, now time.Time, c cut) []string {
 	lines := []string{p.headline(f.Name, headParts(f, now))}
 	switch {
 	case !f.AsOf.IsZero():
-		lines = append(lines, "  "+p.paint(red, clip(fmt.Sprintf("STALE: hale has not judged these machines for %s; they stood so at %s",
-			prose.Span(max(0, now.Sub(f.AsOf))), moment(f.AsOf, now)), max(0, p.width-2))))
+		lines = append(lines,
+			"  "+p.paint(red, clip(fmt.Sprintf("STALE: hale has not judged these machines for %s; they stood so at %s",
+				prose.Span(max(0, now.Sub(f.AsOf))), moment(f.AsOf, now)), max(0, p.width-2))))
 	case f.FromMemory:
-		lines = append(lines, "  "+p.paint(yellow, clip("the verdicts are what hale sees now; what changed is not written down, and "+
-			"nothing follows from it yet", max(0, p.width-2))))
+		lines = append(lines,
+			"  "+p.paint(yellow, clip("the verdicts are what hale sees now; what changed is not written down, and "+
+				"nothing follows from it yet", max(0, p.width-2))))
 	}
 	if f.Provider.Detail != "" {
 		for _, line := range wrapped(f.Provider.Detail, max(0, p.width-2)) { // the way out is at its end
@@ -378,8 +389,9 @@ func machineColumns(f api.Fleet, now time.Time) []column {
 			generation = strconv.FormatUint(m.Generation, 10)
 		}
 		for i, c := range []cell{
-			{prose.Called(fleet.MachineName(m.Name), m.Alias), plain}, {m.Verdict, verdictStyle(m.Verdict)}, {since, plain}, doing(m), {m.Text, plain},
-			{m.Address, plain}, {prose.Instance(fleet.InstanceID(m.Instance)), plain}, {generation, plain}, {m.Host, plain},
+			{prose.Called(fleet.MachineName(m.Name), m.Alias), plain}, {m.Verdict, verdictStyle(m.Verdict)},
+			{since, plain}, doing(m), {m.Text, plain}, {m.Address, plain},
+			{prose.Instance(fleet.InstanceID(m.Instance)), plain}, {generation, plain}, {m.Host, plain},
 		} {
 			columns[i].cells = append(columns[i].cells, c)
 		}

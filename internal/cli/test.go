@@ -28,10 +28,13 @@ type trial struct {
 func (c *commander) testCommand() *cobra.Command {
 	var t trial
 	cmd := &cobra.Command{
-		Use: "test FOLDER|FILE...", Short: "Play scenario files in a simulated world, and say which did not go as written",
-		Long: "Plays scenario files (*.txt and *.txtar; of a folder, all of them) with hale's own judgement in a simulated world,\n" +
-			"in no time, and compares figures and trace with what is written there. It touches no real machine.\n\n" +
-			"Exit codes: 0 all went as written, 1 some did not, 2 a file cannot be understood (then none is played).",
+		Use:   "test FOLDER|FILE...",
+		Short: "Play scenario files in a simulated world, and say which did not go as written",
+		Long: "Plays scenario files (*.txt and *.txtar; of a folder, all of them) with hale's own judgement in a\n" +
+			"simulated world, in no time, and compares figures and trace with what is written there. It touches\n" +
+			"no real machine.\n\n" +
+			"Exit codes: 0 all went as written, 1 some did not, 2 a file cannot be understood (then none is\n" +
+			"played).",
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error { return c.test(cmd.Context(), t, args) }),
 	}
@@ -154,7 +157,8 @@ func (p *played) play(t trial) error {
 		return err
 	}
 	if t.update && !bytes.Equal(written, out.Trace) {
-		if err := os.WriteFile(p.File, s.Updated(out.Trace), 0o644); err != nil { //nolint:gosec // a story has no secrets
+		//nolint:gosec // a story has no secrets
+		if err := os.WriteFile(p.File, s.Updated(out.Trace), 0o644); err != nil {
 			return err
 		}
 		p.Updated = true

@@ -26,7 +26,10 @@ func (a *answers) ask(context.Context) (api.Status, error) {
 
 func healthy(n int) func() (api.Status, error) {
 	return func() (api.Status, error) {
-		f := api.Fleet{Name: "web", Size: 2, Healthy: n, Acting: true, Provider: api.Provider{Name: "lab", Standing: "up", Since: time.Now()}}
+		f := api.Fleet{
+			Name: "web", Size: 2, Healthy: n, Acting: true,
+			Provider: api.Provider{Name: "lab", Standing: "up", Since: time.Now()},
+		}
 		return api.Status{Now: time.Now(), Fleets: []api.Fleet{f}}, nil
 	}
 }
@@ -75,7 +78,8 @@ func TestWhatAStoppingControllerAnswersIsNoGoodNews(t *testing.T) {
 
 func TestWatchInAPipePrintsOnlyWhatChanged(t *testing.T) {
 	t.Parallel()
-	out, err := watchFor(t, 10500*time.Millisecond, screen{}, healthy(1), healthy(1), healthy(2), absent, absent, healthy(2))
+	out, err := watchFor(t, 10500*time.Millisecond, screen{}, healthy(1), healthy(1), healthy(2), absent,
+		absent, healthy(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +114,8 @@ func TestWatchOnATerminalRedrawsInPlace(t *testing.T) {
 	if strings.Contains(out, "\x1b[2J") {
 		t.Error("the screen is wiped: it flickers")
 	}
-	if frames := strings.Split(out, beginFrame); !strings.Contains(frames[3], "As of 1s ago: connection refused") || !strings.Contains(frames[3], "web: 1 of 2") {
+	if frames := strings.Split(out, beginFrame); !strings.Contains(frames[3], "As of 1s ago: connection refused") ||
+		!strings.Contains(frames[3], "web: 1 of 2") {
 		t.Errorf("without a controller the last picture is not kept: %q", frames[3])
 	}
 }

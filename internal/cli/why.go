@@ -18,8 +18,9 @@ import (
 func (c *commander) whyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "why MACHINE|FLEET", Short: "Say why a machine is as it is, what was done about it, and what was not; or what holds a fleet",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeSubjects,
+		Use:   "why MACHINE|FLEET",
+		Short: "Say why a machine is as it is, what was done about it, and what was not; or what holds a fleet",
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: c.completeSubjects,
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			client, err := c.dial()
 			if err != nil {
@@ -60,7 +61,8 @@ func printJSON(w io.Writer, v any) error {
 // why renders the chain from evidence to act, in now's time zone.
 func (p paper) why(w api.Why, now time.Time) []string {
 	m := w.Machine
-	head := p.paint(strong, prose.Called(fleet.MachineName(m.Name), m.Alias)) + " is " + p.paint(verdictStyle(m.Verdict), m.Verdict)
+	head := p.paint(strong, prose.Called(fleet.MachineName(m.Name), m.Alias)) + " is " +
+		p.paint(verdictStyle(m.Verdict), m.Verdict)
 	if !m.Since.IsZero() {
 		head += fmt.Sprintf(" since %s (%s)", moment(m.Since, now), prose.Span(now.Sub(m.Since)))
 	}

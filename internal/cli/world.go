@@ -18,7 +18,8 @@ import (
 // believed.
 func (c *commander) believe(ctx context.Context, name, plan string, f orderFlags) error {
 	if plan != "" {
-		return c.give(ctx, api.OrderRequest{Kind: string(fleet.OrderRecover), Subjects: []string{name}, Believe: true, Plan: plan}, f)
+		return c.give(ctx,
+			api.OrderRequest{Kind: string(fleet.OrderRecover), Subjects: []string{name}, Believe: true, Plan: plan}, f)
 	}
 	client, err := c.dial()
 	if err != nil {
@@ -34,8 +35,10 @@ func (c *commander) believe(ctx context.Context, name, plan string, f orderFlags
 	}
 	lines := []string{"fleet " + name + ": hale would believe what the provider shows, and go on from there:"}
 	lines = append(lines, worldLines(w)...)
-	fmt.Fprintln(c.Out, strings.Join(append(lines, "Make sure that no other hale runs on a copy of this store, or on the one that it is a copy of.",
-		"Nothing was done. To do it: hale recover "+name+" --believe-the-world --confirm "+w.Plan), "\n"))
+	lines = append(lines,
+		"Make sure that no other hale runs on a copy of this store, or on the one that it is a copy of.",
+		"Nothing was done. To do it: hale recover "+name+" --believe-the-world --confirm "+w.Plan)
+	fmt.Fprintln(c.Out, strings.Join(lines, "\n"))
 	return nil
 }
 
@@ -62,13 +65,17 @@ func (c *commander) takeOverCommand() *cobra.Command {
 	var q api.TakeOverRequest
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "take-over INSTALLATION", Short: "Let this hale be another one that is gone for good; without --confirm, say what that would mean",
-		Long: "For a hale with an empty store that finds the machines of an earlier one after the loss of its store: this hale becomes that\n" +
-			"installation. It looks after its machines as they are, with their generations, their kept disks and what was put aside. It touches\n" +
-			"none of them. Without --confirm it only says which they are.\n\n" +
-			"The other hale must be gone for good: two with one installation heal each other's machines. A store with machines of its own takes nothing over.",
-		Example: "  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11\n  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11 --confirm --reason \"its disk died\"",
-		Args:    cobra.ExactArgs(1),
+		Use:   "take-over INSTALLATION",
+		Short: "Let this hale be another one that is gone for good; without --confirm, say what that would mean",
+		Long: "For a hale with an empty store that finds the machines of an earlier one after the loss of its\n" +
+			"store: this hale becomes that installation. It looks after its machines as they are, with their\n" +
+			"generations, their kept disks and what was put aside. It touches none of them. Without --confirm\n" +
+			"it only says which they are.\n\n" +
+			"The other hale must be gone for good: two with one installation heal each other's machines. A\n" +
+			"store with machines of its own takes nothing over.",
+		Example: "  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11\n" +
+			"  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11 --confirm --reason \"its disk died\"",
+		Args: cobra.ExactArgs(1),
 		RunE: c.command(func(cmd *cobra.Command, args []string) error {
 			q.Installation, q.WaitNS = args[0], int64(patience)
 			client, err := c.dial()
@@ -104,7 +111,8 @@ func takeOverLines(t api.TakeOver) []string {
 		lines = append(lines, "fleet "+w.Fleet+":")
 		lines = append(lines, worldLines(w)...)
 	}
-	return append(lines, "The other hale must be gone for good. If it runs, or is started again, two of them repair the same machines.",
+	return append(lines,
+		"The other hale must be gone for good. If it runs, or is started again, two of them repair the same machines.",
 		"Nothing was done. To do it: hale take-over "+t.Installation+" --confirm")
 }
 
@@ -112,10 +120,15 @@ func takeOverLines(t api.TakeOver) []string {
 func (p paper) worldStory(f api.Fleet, now time.Time) []string {
 	var lines []string
 	if o := f.Older; o != nil {
-		lines = append(lines, p.paint(red, clip(fmt.Sprintf("HELD for %s: the store is older than the world: %s", prose.Span(now.Sub(o.Since)), o.Why.Detail), max(0, p.width-2))))
+		lines = append(lines,
+			p.paint(red,
+				clip(fmt.Sprintf("HELD for %s: the store is older than the world: %s",
+					prose.Span(now.Sub(o.Since)), o.Why.Detail), max(0, p.width-2))))
 	}
 	for _, x := range f.Foreign {
-		lines = append(lines, p.paint(red, clip("NO FIRST BUILDS for "+prose.Span(now.Sub(x.Since))+": "+x.Why.Detail, max(0, p.width-2))))
+		lines = append(lines,
+			p.paint(red,
+				clip("NO FIRST BUILDS for "+prose.Span(now.Sub(x.Since))+": "+x.Why.Detail, max(0, p.width-2))))
 	}
 	if why := f.Unnoted; why.Code != "" {
 		lines = append(lines,

@@ -92,7 +92,8 @@ func Keep(ctx context.Context, s state.Store, owns []state.Compare, e Exhibit, b
 	}
 	txn := state.Txn{If: owns}
 	for _, d := range doomed {
-		txn.Then = append(txn.Then, state.Delete(d.Key), state.DeleteRange(dataPrefix(d.id()), dataPrefix(d.id())+"\xff"))
+		txn.Then = append(txn.Then, state.Delete(d.Key),
+			state.DeleteRange(dataPrefix(d.id()), dataPrefix(d.id())+"\xff"))
 	}
 	manifest, err := json.Marshal(e)
 	if err != nil {

@@ -15,8 +15,10 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func exhibit(machine fleet.MachineName, at time.Time, bytes int) evidence.Exhibit {
-	return evidence.Exhibit{At: at, Fleet: machine.Fleet(), Machine: machine, Incident: string(machine) + "/1", Instance: "i",
-		Kept: fleet.Evidence{Screenshot: fleet.Kept{Bytes: bytes}}}
+	return evidence.Exhibit{
+		At: at, Fleet: machine.Fleet(), Machine: machine, Incident: string(machine) + "/1", Instance: "i",
+		Kept: fleet.Evidence{Screenshot: fleet.Kept{Bytes: bytes}},
+	}
 }
 
 // keep stores, and returns how many the machine has then.
@@ -40,7 +42,10 @@ func of(t *testing.T, s state.Store, m fleet.MachineName) []evidence.Exhibit {
 func TestWhatIsKeptIsReadBackWhole(t *testing.T) {
 	t.Parallel()
 	s := memory.New(memory.Options{}).Open(nil)
-	b := evidence.Bytes{Console: []byte("login: \x1b[2J"), Screenshot: bytes.Repeat([]byte{0, 1, 2}, fleet.ScreenshotLimit/3)}
+	b := evidence.Bytes{
+		Console:    []byte("login: \x1b[2J"),
+		Screenshot: bytes.Repeat([]byte{0, 1, 2}, fleet.ScreenshotLimit/3),
+	}
 	all := keep(t, s, exhibit("web-2", noon, len(b.Screenshot)), b)
 	if len(all) != 1 || all[0].Machine != "web-2" || !all[0].At.Equal(noon) {
 		t.Fatalf("%+v", all)
@@ -101,7 +106,8 @@ func TestTheOldestMakesRoom(t *testing.T) {
 func TestWhoDoesNotOwnTheFleetKeepsNothing(t *testing.T) {
 	t.Parallel()
 	s := memory.New(memory.Options{}).Open(nil)
-	err := evidence.Keep(t.Context(), s, []state.Compare{state.At("fleets/web/owner", 7)}, exhibit("web-1", noon, 0), evidence.Bytes{})
+	err := evidence.Keep(t.Context(), s, []state.Compare{state.At("fleets/web/owner", 7)}, exhibit("web-1", noon, 0),
+		evidence.Bytes{})
 	if !fault.Is(err, fault.Conflict) || len(of(t, s, "web-1")) != 0 {
 		t.Errorf("%v", err)
 	}
@@ -111,7 +117,10 @@ func TestWhoDoesNotOwnTheFleetKeepsNothing(t *testing.T) {
 func TestOneThatCannotBeReadHidesNoOther(t *testing.T) {
 	t.Parallel()
 	s := memory.New(memory.Options{}).Open(nil)
-	_, err := s.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put("evidence/index/web/1-web-1", []byte("{")), state.Put("evidence/data/web/1-web-1/console/0000", []byte("x"))}})
+	_, err := s.Commit(t.Context(), state.Txn{Then: []state.Write{
+		state.Put("evidence/index/web/1-web-1", []byte("{")),
+		state.Put("evidence/data/web/1-web-1/console/0000", []byte("x")),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,8 +85,10 @@ func (l line) reads(m Mark) error {
 	case m.By != "":
 		who = "hale " + m.By + " wrote it"
 	}
-	return fault.New(fault.Unsupported, "format.open", Key, fmt.Errorf("it is of format %d: %s, and this hale reads formats up to %d; nothing was changed. "+
-		"Install that hale again, or restore a backup that was made before the upgrade (hale restore)", m.Format, who, len(l)))
+	return fault.New(fault.Unsupported, "format.open", Key,
+		fmt.Errorf("it is of format %d: %s, and this hale reads formats up to %d; nothing was changed. "+
+			"Install that hale again, or restore a backup that was made before the upgrade (hale restore)",
+			m.Format, who, len(l)))
 }
 
 // Open makes sure that the store is of the current format before it is used. The hale of the version brings an older
@@ -112,7 +114,8 @@ func (l line) open(ctx context.Context, s state.Store, version string) error {
 		if next < len(l) {
 			next++
 			if err := l[next-1].step(ctx, s); err != nil {
-				return fault.New(fault.KindOf(err), "format.step", Key, fmt.Errorf("from format %d to %d: %w", mark.Format, next, err))
+				return fault.New(fault.KindOf(err), "format.step", Key,
+					fmt.Errorf("from format %d to %d: %w", mark.Format, next, err))
 			}
 		}
 		err = write(ctx, s, Mark{Format: next, Needs: l[next-1].since, By: version}, revision)
@@ -130,6 +133,9 @@ func write(ctx context.Context, s state.Store, m Mark, revision int64) error {
 	if err != nil {
 		return fault.New(fault.Invalid, "format.write", Key, err)
 	}
-	_, err = s.Commit(ctx, state.Txn{If: []state.Compare{state.At(Key, revision)}, Then: []state.Write{state.Put(Key, data)}})
+	_, err = s.Commit(ctx, state.Txn{
+		If:   []state.Compare{state.At(Key, revision)},
+		Then: []state.Write{state.Put(Key, data)},
+	})
 	return err
 }

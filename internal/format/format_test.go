@@ -65,15 +65,17 @@ func TestAStoreIsMarkedAtFirstUse(t *testing.T) {
 func TestANewerStoreIsRefusedAndLeftAsItIs(t *testing.T) {
 	t.Parallel()
 	for value, says := range map[string]string{
-		`{"Format": 7, "Needs": "2.1", "By": "2.4", "More": 1}`: "it is of format 7: hale 2.1 and later read it, and this hale reads formats up to ",
-		`{"Format": 7, "By": "2.4"}`:                            "it is of format 7: hale 2.4 wrote it",
-		`{"Format": 7}`:                                         "it is of format 7: a newer hale wrote it",
+		`{"Format": 7, "Needs": "2.1", "By": "2.4", "More": 1}`: "it is of format 7: hale 2.1 and later read it, and " +
+			"this hale reads formats up to ",
+		`{"Format": 7, "By": "2.4"}`: "it is of format 7: hale 2.4 wrote it",
+		`{"Format": 7}`:              "it is of format 7: a newer hale wrote it",
 	} {
 		s := memory.New(memory.Options{}).Open(nil)
 		put(t, s, Key, value)
 		_, before, _ := s.List(t.Context(), "")
 		err := Open(t.Context(), s, "0.9")
-		if !fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "hale restore") {
+		if !fault.Is(err, fault.Unsupported) || !strings.Contains(err.Error(), says) ||
+			!strings.Contains(err.Error(), "hale restore") {
 			t.Errorf("%s: %v", value, err)
 		}
 		if _, after, _ := s.List(t.Context(), ""); after != before {
@@ -96,7 +98,12 @@ func TestADamagedMarkIsSaid(t *testing.T) {
 func TestAnOlderStoreTakesEachStepOnce(t *testing.T) {
 	t.Parallel()
 	l := line{{}, {"2.0", adding("b")}, {"3.0", adding("c")}}
-	for mark, trail := range map[string]string{"": "bc", `{"Format": 1}`: "bc", `{"Format": 2}`: "c", `{"Format": 3}`: ""} {
+	for mark, trail := range map[string]string{
+		"":              "bc",
+		`{"Format": 1}`: "bc",
+		`{"Format": 2}`: "c",
+		`{"Format": 3}`: "",
+	} {
 		s := memory.New(memory.Options{}).Open(nil)
 		if mark != "" {
 			put(t, s, Key, mark)
@@ -128,7 +135,8 @@ func TestAStepThatWasBrokenOffIsTakenAgain(t *testing.T) {
 	}}}
 	s := memory.New(memory.Options{}).Open(nil)
 	err := l.open(t.Context(), s, "3.1")
-	if !fault.Is(err, fault.Transient) || !errors.Is(err, broken) || !strings.Contains(err.Error(), "from format 2 to 3") {
+	if !fault.Is(err, fault.Transient) || !errors.Is(err, broken) ||
+		!strings.Contains(err.Error(), "from format 2 to 3") {
 		t.Fatalf("open = %v", err)
 	}
 	if mark, err := Read(t.Context(), s); err != nil || mark != (Mark{Format: 2, Needs: "2.0", By: "3.1"}) {

@@ -47,7 +47,12 @@ func open(t *testing.T, place heartbeat.Place) *house {
 	if place.Listen == "" {
 		place.Listen = freeAddress(t)
 	}
-	h := &house{t: t, address: place.Listen, token: filepath.Join(t.TempDir(), "token"), client: &http.Client{Timeout: 10 * time.Second}}
+	h := &house{
+		t:       t,
+		address: place.Listen,
+		token:   filepath.Join(t.TempDir(), "token"),
+		client:  &http.Client{Timeout: 10 * time.Second},
+	}
 	h.write(h.token, token+"\n")
 	h.receiver = heartbeat.New(slog.New(slog.DiscardHandler), nil)
 	h.receiver.Take(place, []fleet.Spec{{Name: "web", Checks: []fleet.Check{*h.check()}}})
@@ -92,8 +97,8 @@ func (h *house) write(name, text string) {
 
 func (h *house) check() *fleet.Check {
 	return &fleet.Check{
-		Name: "beat", Kind: fleet.CheckHeartbeat, Every: 600 * time.Millisecond, Timeout: 400 * time.Millisecond, DownAfter: 2, UpAfter: 1,
-		Heartbeat: fleet.HeartbeatCheck{Token: fleet.Secret{File: h.token}},
+		Name: "beat", Kind: fleet.CheckHeartbeat, Every: 600 * time.Millisecond, Timeout: 400 * time.Millisecond,
+		DownAfter: 2, UpAfter: 1, Heartbeat: fleet.HeartbeatCheck{Token: fleet.Secret{File: h.token}},
 	}
 }
 
@@ -108,7 +113,8 @@ func (h *house) report(path, shown, body string) (int, string) {
 	if h.client.Transport != nil {
 		scheme = "https"
 	}
-	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, scheme+"://"+h.address+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, scheme+"://"+h.address+path,
+		strings.NewReader(body))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -155,10 +161,14 @@ func TestMachineReports(t *testing.T) {
 	h.engine.Set(h.target(1))
 	well := func() { h.report(beatPath, token, "") }
 	h.becomes(fleet.StandingUp, fleet.ResultOK, "", well)
-	h.becomes(fleet.StandingDown, fleet.ResultStatus, "disk full, and [secret]", func() { h.report(beatPath, token, `{"ok": false, "detail": "disk full, and `+token+`"}`) })
+	h.becomes(fleet.StandingDown, fleet.ResultStatus, "disk full, and [secret]", func() {
+		h.report(beatPath, token, `{"ok": false, "detail": "disk full, and `+token+`"}`)
+	})
 	h.becomes(fleet.StandingUp, fleet.ResultOK, "", well)
 	h.becomes(fleet.StandingDown, fleet.ResultTimeout, "the last heartbeat came at ", nil)
-	h.becomes(fleet.StandingUp, fleet.ResultOK, "all well", func() { h.report(beatPath, token, `{"ok": true, "detail": "all well"}`) })
+	h.becomes(fleet.StandingUp, fleet.ResultOK, "all well", func() {
+		h.report(beatPath, token, `{"ok": true, "detail": "all well"}`)
+	})
 }
 
 func TestWhoIsHeard(t *testing.T) {
@@ -218,7 +228,8 @@ func TestUnheardMachinesAreUnknown(t *testing.T) {
 	if err := os.Remove(h.token); err != nil {
 		t.Fatal(err)
 	}
-	h.becomes(fleet.StandingUnknown, fleet.ResultLocal, "the secret of token cannot be read", func() { h.report(beatPath, token, "") })
+	h.becomes(fleet.StandingUnknown, fleet.ResultLocal, "the secret of token cannot be read",
+		func() { h.report(beatPath, token, "") })
 }
 
 // TestReceiverMoves: it listens elsewhere when it is told, and nowhere when there is nothing to listen for.
@@ -251,7 +262,8 @@ func TestReportsOverTLS(t *testing.T) {
 	place := heartbeat.Place{Certificate: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 	h := open(t, place)
 	h.engine.Set(h.target(1))
-	h.becomes(fleet.StandingUnknown, fleet.ResultLocal, "hale cannot listen for heartbeats", nil) // there is no certificate yet
+	// there is no certificate yet
+	h.becomes(fleet.StandingUnknown, fleet.ResultLocal, "hale cannot listen for heartbeats", nil)
 	pool := h.certificate(place)
 	h.client.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}}
 	h.becomes(fleet.StandingUp, fleet.ResultOK, "", func() { h.report(beatPath, token, "") })
@@ -273,8 +285,9 @@ func (h *house) certificate(place heartbeat.Place) *x509.CertPool {
 		h.t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

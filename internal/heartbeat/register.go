@@ -44,8 +44,8 @@ var _ probe.Hearing = (*Register)(nil)
 
 func newRegister(name fleet.Name, a *attention, unlist func()) *Register {
 	return &Register{
-		fleet: name, attention: a, close: unlist,
-		entries: make(map[probe.ID]*entry), missed: make(map[fleet.CheckName]missed), anybody: make(map[fleet.CheckName]bool),
+		fleet: name, attention: a, close: unlist, entries: make(map[probe.ID]*entry),
+		missed: make(map[fleet.CheckName]missed), anybody: make(map[fleet.CheckName]bool),
 	}
 }
 

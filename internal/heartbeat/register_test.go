@@ -76,8 +76,8 @@ func (s *stage) beating(n int) probe.Target {
 	return probe.Target{
 		ID: probe.ID{Machine: fleet.Name("web").Machine(n), Check: "beat"}, Instance: "a", Epoch: 1,
 		Spec: &fleet.Check{
-			Name: "beat", Kind: fleet.CheckHeartbeat, Every: 10 * time.Second, Timeout: 4 * time.Second, DownAfter: 3, UpAfter: 1,
-			Heartbeat: fleet.HeartbeatCheck{Token: s.token},
+			Name: "beat", Kind: fleet.CheckHeartbeat, Every: 10 * time.Second, Timeout: 4 * time.Second, DownAfter: 3,
+			UpAfter: 1, Heartbeat: fleet.HeartbeatCheck{Token: s.token},
 		},
 	}
 }
@@ -203,7 +203,8 @@ func neverReports(s *stage) {
 	s.engine.Set(a, other)
 	s.beats(other, "o")
 	s.pass(2*grace(a.Spec) + a.Spec.Every)
-	if e := s.now(a); e.Standing != fleet.StandingDown || e.Result != fleet.ResultTimeout || e.Detail != "no heartbeat has come yet" {
+	if e := s.now(a); e.Standing != fleet.StandingDown || e.Result != fleet.ResultTimeout ||
+		e.Detail != "no heartbeat has come yet" {
 		s.t.Errorf("it is %s %s (%s)", e.Standing, e.Result, e.Detail)
 	}
 }
@@ -347,7 +348,8 @@ func TestDetectionTakesNoLongerThanTheory(t *testing.T) {
 			a := s.beating(n)
 			due := begun.Add(time.Duration(n)*200*time.Millisecond + 3*a.Spec.Every)
 			e := s.now(a)
-			if took := e.At.Sub(due); e.Standing != fleet.StandingDown || took > 3*a.Spec.Every+a.Spec.Timeout || took < 2*a.Spec.Every {
+			if took := e.At.Sub(due); e.Standing != fleet.StandingDown || took > 3*a.Spec.Every+a.Spec.Timeout ||
+				took < 2*a.Spec.Every {
 				t.Errorf("%s is %s, %v after the first missing report was due", a.Machine, e.Standing, took)
 			}
 		}
@@ -364,9 +366,10 @@ func TestSelfTest(t *testing.T) {
 		err       error
 		since     time.Duration // -1: it does not listen
 	}{
-		"in time":             {10 * time.Second, 10*time.Second + testEvery, nil, 0},
-		"a little late":       {10 * time.Second, 10*time.Second + testEvery + heldUp, nil, 0},
-		"held up":             {10 * time.Second, 10*time.Second + testEvery + heldUp + 1, nil, 10*time.Second + testEvery + heldUp + 1},
+		"in time":       {10 * time.Second, 10*time.Second + testEvery, nil, 0},
+		"a little late": {10 * time.Second, 10*time.Second + testEvery + heldUp, nil, 0},
+		"held up": {10 * time.Second, 10*time.Second + testEvery + heldUp + 1, nil,
+			10*time.Second + testEvery + heldUp + 1},
 		"it hears nothing":    {10 * time.Second, 10*time.Second + testEvery, errors.New("refused"), -1},
 		"held up and nothing": {10 * time.Second, time.Minute, errors.New("refused"), -1},
 	} {
@@ -385,7 +388,10 @@ func TestSelfTest(t *testing.T) {
 
 // FuzzReport: whatever a machine writes, it is one of the two things that it may say, or refused.
 func FuzzReport(f *testing.F) {
-	for _, body := range []string{"", "\n", `{"ok":true}`, `{"ok":false,"detail":"disk full"}`, `{"ok":true}{}`, `{"detail":"x"}`, `{"ok":"no"}`, "\x00", `[]`, `null`} {
+	for _, body := range []string{
+		"", "\n", `{"ok":true}`, `{"ok":false,"detail":"disk full"}`, `{"ok":true}{}`, `{"detail":"x"}`, `{"ok":"no"}`,
+		"\x00", `[]`, `null`,
+	} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -68,7 +68,8 @@ func (r *Receiver) judge(last, now time.Time, err error) {
 	case err != nil:
 		r.attention.lose(fmt.Errorf("hale does not hear its own heartbeats: %w", err))
 		return
-	case now.Sub(last) > testEvery+heldUp, now.Round(0).Sub(last.Round(0))-now.Sub(last) > heldUp: // it stood still, or the whole machine slept
+	case now.Sub(last) > testEvery+heldUp, now.Round(0).Sub(last.Round(0))-now.Sub(last) > heldUp:
+		// it stood still, or the whole machine slept
 		r.attention.lose(errHeldUp)
 	}
 	r.attention.gain(now)

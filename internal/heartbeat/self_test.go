@@ -19,7 +19,11 @@ func pairFiles(t *testing.T, k *keyPair, number int64, at time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(number), NotBefore: at.Add(-time.Hour), NotAfter: at.Add(time.Hour)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(number),
+		NotBefore:    at.Add(-time.Hour),
+		NotAfter:     at.Add(time.Hour),
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +32,10 @@ func pairFiles(t *testing.T, k *keyPair, number int64, at time.Time) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, block := range map[string]*pem.Block{k.certificate: {Type: "CERTIFICATE", Bytes: der}, k.key: {Type: "PRIVATE KEY", Bytes: key}} {
+	for name, block := range map[string]*pem.Block{
+		k.certificate: {Type: "CERTIFICATE", Bytes: der},
+		k.key:         {Type: "PRIVATE KEY", Bytes: key},
+	} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}

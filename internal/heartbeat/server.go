@@ -41,8 +41,10 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 	defer listener.Close()
 	var bounded net.Listener = door{listener, &r.crowd}
 	server := &http.Server{
-		Handler: defect.Handler(r.handler(), r.panics, ""), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit, WriteTimeout: requestLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // what strangers do; that it does not work itself, it notices
+		Handler: defect.Handler(r.handler(), r.panics, ""), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit,
+		WriteTimeout: requestLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
+		// what strangers do; that it does not work itself, it notices
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	self := &self{address: cmp.Or(place.Address, listener.Addr().String()), word: r.word}
 	if place.Certificate != "" {
@@ -50,7 +52,10 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 		if _, err := pair.get(time.Now()); err != nil {
 			return err
 		}
-		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.get(time.Now()) }}
+		server.TLSConfig = &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.get(time.Now()) },
+		}
 		bounded, self.secure = tls.NewListener(bounded, server.TLSConfig), true
 	}
 	ended := make(chan error, 1)
@@ -162,7 +167,8 @@ func (r *Receiver) refuse(req *http.Request, code int, why string) {
 	n, tell := r.complaint.add(time.Now())
 	r.mu.Unlock()
 	if tell {
-		r.log.Warn("heartbeats are refused", "path", req.URL.Path, "from", req.RemoteAddr, "status", code, "why", why, "count", n)
+		r.log.Warn("heartbeats are refused",
+			"path", req.URL.Path, "from", req.RemoteAddr, "status", code, "why", why, "count", n)
 	}
 }
 

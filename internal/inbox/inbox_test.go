@@ -141,12 +141,13 @@ func TestWhoGaveItLearnsThatItWasTaken(t *testing.T) {
 func TestWhatIsNoOrderSaysWhy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ value, says string }{
-		"not JSON":                {"dance!", "invalid character"},
-		"of another kind":         {`{"ID":"x","Kind":"dance","Fleet":"web","By":"a"}`, `no order "dance"`},
-		"of another fleet":        {`{"ID":"x","Kind":"release","Fleet":"db","By":"a"}`, "another place"},
-		"under another id":        {`{"ID":"y","Kind":"release","Fleet":"web","By":"a"}`, "another place"},
-		"by nobody":               {`{"ID":"x","Kind":"release","Fleet":"web"}`, "nobody"},
-		"about a stranger":        {`{"ID":"x","Kind":"retry","Fleet":"web","Machine":"db-1","By":"a"}`, "no machine of fleet web"},
+		"not JSON":         {"dance!", "invalid character"},
+		"of another kind":  {`{"ID":"x","Kind":"dance","Fleet":"web","By":"a"}`, `no order "dance"`},
+		"of another fleet": {`{"ID":"x","Kind":"release","Fleet":"db","By":"a"}`, "another place"},
+		"under another id": {`{"ID":"y","Kind":"release","Fleet":"web","By":"a"}`, "another place"},
+		"by nobody":        {`{"ID":"x","Kind":"release","Fleet":"web"}`, "nobody"},
+		"about a stranger": {`{"ID":"x","Kind":"retry","Fleet":"web","Machine":"db-1","By":"a"}`,
+			"no machine of fleet web"},
 		"a hold without an end":   {`{"ID":"x","Kind":"hold","Fleet":"web","By":"a","Reason":"r"}`, "lasts"},
 		"a hold without a reason": {`{"ID":"x","Kind":"hold","Fleet":"web","By":"a","For":1000}`, "reason"},
 		"with a trick":            {`{"ID":"x","Kind":"release","Fleet":"web","By":"a\nb"}`, "printed"},
@@ -154,7 +155,9 @@ func TestWhatIsNoOrderSaysWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := store()
-			if _, err := s.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put("inbox/web/x", []byte(c.value))}}); err != nil {
+			if _, err := s.Commit(t.Context(), state.Txn{
+				Then: []state.Write{state.Put("inbox/web/x", []byte(c.value))},
+			}); err != nil {
 				t.Fatal(err)
 			}
 			letters, _ := pending(t, s, "web")
@@ -186,7 +189,8 @@ func TestRefusedLettersAreKeptUpToACount(t *testing.T) {
 	if err != nil || len(dead) != inbox.KeepDead {
 		t.Fatalf("%d dead letters, %v", len(dead), err)
 	}
-	if d := dead[0]; d.Detail != "10" || d.Reason != fleet.ReasonNotQuarantined || !strings.Contains(d.Letter, "web-11") {
+	if d := dead[0]; d.Detail != "10" || d.Reason != fleet.ReasonNotQuarantined ||
+		!strings.Contains(d.Letter, "web-11") {
 		t.Errorf("the oldest one is %+v", d)
 	}
 }

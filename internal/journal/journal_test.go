@@ -41,7 +41,8 @@ func TestRecordsKeepTheirOrderOverARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(t, s, b, fleet.Record{Fleet: "web", Took: time.Duration(2 * term)}, fleet.Record{Fleet: "web", Took: time.Duration(2*term + 1)})
+		add(t, s, b, fleet.Record{Fleet: "web", Took: time.Duration(2 * term)},
+			fleet.Record{Fleet: "web", Took: time.Duration(2*term + 1)})
 	}
 	records, _, err := journal.Read(t.Context(), s, "web")
 	if err != nil || len(records) != 6 {
@@ -124,7 +125,9 @@ func TestAClockFarAheadLeavesTheLastRecords(t *testing.T) {
 	}
 	keep.Now = dawn.Add(10 * 365 * 24 * time.Hour)
 	addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: keep.Now})
-	if n := len(slices.DeleteFunc(read(t, s), func(r fleet.Record) bool { return r.Kind != fleet.RecordOrder })); n != 11 {
+	if n := len(slices.DeleteFunc(read(t, s), func(r fleet.Record) bool {
+		return r.Kind != fleet.RecordOrder
+	})); n != 11 {
 		t.Errorf("%d orders are left, want 11", n)
 	}
 }

@@ -51,7 +51,8 @@ type (
 
 func TestWhatIsUnknownGoesWithWhatItIsSaidOf(t *testing.T) {
 	t.Parallel()
-	const stored = `{"Title": "a", "New": [1, {"x": null}], "Part": {"ID": "p1", "New": 1}, "Parts": [{"ID": "p1", "New": 1}, {"ID": "p2"}, {"ID": "p3", "New": 3}],
+	const stored = `{"Title": "a", "New": [1, {"x": null}], "Part": {"ID": "p1", "New": 1},
+		"Parts": [{"ID": "p1", "New": 1}, {"ID": "p2"}, {"ID": "p3", "New": 3}],
 		"Word": {"Order": "o1", "Text": "", "New": 1}, "Words": [{"Order": "o1", "Text": "x", "New": 1}],
 		"Template": {"Image": "i1", "New": 1}, "Notes": {"k": "v"}, "Health": {"Since": 1, "New": 1}}`
 	for name, c := range map[string]struct {
@@ -68,10 +69,12 @@ func TestWhatIsUnknownGoesWithWhatItIsSaidOf(t *testing.T) {
 			"Template": {"Image": "i1", "New": 1}, "Notes": {"k": "v"}, "Health": {"Since": 2, "New": 1}}`},
 		"things go": {func(b *book) {
 			b.Part, b.Parts, b.Word, b.Words, b.Notes = nil, nil, nil, nil, nil
-		}, `{"Title": "a", "New": [1, {"x": null}], "Template": {"Image": "i1", "New": 1}, "Health": {"Since": 1, "New": 1}}`},
+		}, `{"Title": "a", "New": [1, {"x": null}], "Template": {"Image": "i1", "New": 1},
+			"Health": {"Since": 1, "New": 1}}`},
 		"others stand in their place": {func(b *book) {
 			b.Part, b.Word, b.Words[0].Order, b.Template.Image = &part{ID: "p9"}, &word{Order: "o2"}, "o2", "i2"
-		}, `{"Title": "a", "New": [1, {"x": null}], "Part": {"ID": "p9"}, "Parts": [{"ID": "p1", "New": 1}, {"ID": "p2"}, {"ID": "p3", "New": 3}],
+		}, `{"Title": "a", "New": [1, {"x": null}], "Part": {"ID": "p9"},
+			"Parts": [{"ID": "p1", "New": 1}, {"ID": "p2"}, {"ID": "p3", "New": 3}],
 			"Word": {"Order": "o2", "Text": ""}, "Words": [{"Order": "o2", "Text": "x"}],
 			"Template": {"Image": "i2"}, "Notes": {"k": "v"}, "Health": {"Since": 1, "New": 1}}`},
 		"a list is another": {func(b *book) {
@@ -156,7 +159,8 @@ func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 
 func belief() fleet.Machine {
 	return fleet.Machine{
-		Name: "web-2", Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page"}, Incidents: 3, Repairs: 5,
+		Name: "web-2", Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page"},
+		Incidents: 3, Repairs: 5,
 		Current:  fleet.Incarnation{ID: "i-2", Generation: 2, Host: "h1", Certified: true},
 		Incident: &fleet.Incident{ID: "web-2/3", Cause: fleet.CauseChecks},
 		Repair: &fleet.Repair{

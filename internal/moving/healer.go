@@ -29,20 +29,25 @@ func Healer(source Source) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	h := healer{nodes: v.get("node_templates"), inputs: v.get("inputs"), clouds: map[string]bool{}, made: map[string]bool{}}
+	h := healer{
+		nodes: v.get("node_templates"), inputs: v.get("inputs"), clouds: map[string]bool{}, made: map[string]bool{},
+	}
 	if h.nodes == nil {
 		return Result{}, fmt.Errorf("%s: it has no node_templates, so it is no blueprint", source.Name)
 	}
 	h.watched()
 	h.grouped(v.get("groups"))
 	if len(h.fleets) == 0 {
-		return Result{}, errors.New("no healer of the blueprint is connected to a node, and no group has a policy of type " + failurePolicy)
+		return Result{}, errors.New("no healer of the blueprint is connected to a node, and no group has a policy of " +
+			"type " + failurePolicy)
 	}
 	h.differences()
 	for _, p := range h.nodes.pairs {
 		if !p.taken {
 			p.taken, p.value.read = true, true
-			h.note(Lost, p.value, "node_templates.%s (%s): hale looks after machines, and not after what is installed on them", p.key, p.value.get("type").str())
+			h.note(Lost, p.value,
+				"node_templates.%s (%s): hale looks after machines, and not after what is installed on them",
+				p.key, p.value.get("type").str())
 			for _, q := range p.value.pairs {
 				q.taken = true
 				q.value.all()
@@ -52,11 +57,18 @@ func Healer(source Source) (Result, error) {
 	h.leftovers(v, healerReasons)
 	var providers yaml.MapSlice
 	if h.clouds["cloud"] {
-		providers = append(providers, yaml.MapItem{Key: "cloud", Value: mapOf("type", "openstack", "cloud", mapOf("name", "default"))})
-		h.note(Missing, nil, "providers.cloud.cloud.name: the entry of clouds.yaml with the credentials that the plugin had")
+		providers = append(providers, yaml.MapItem{
+			Key:   "cloud",
+			Value: mapOf("type", "openstack", "cloud", mapOf("name", "default")),
+		})
+		h.note(Missing, nil,
+			"providers.cloud.cloud.name: the entry of clouds.yaml with the credentials that the plugin had")
 	}
 	if h.clouds["hosts"] {
-		providers = append(providers, yaml.MapItem{Key: "hosts", Value: mapOf("type", "libvirt", "uri", "qemu:///system")})
+		providers = append(providers, yaml.MapItem{
+			Key:   "hosts",
+			Value: mapOf("type", "libvirt", "uri", "qemu:///system"),
+		})
 		h.note(Missing, nil, "providers.hosts: the hypervisor of the nodes that no plugin of OpenStack makes")
 	}
 	return h.write("Cloudify", []Source{source}, mapOf("providers", providers, "fleets", h.fleets))
@@ -75,19 +87,30 @@ func (v *value) all() {
 }
 
 var healerReasons = map[string]string{ //nolint:gosec // words of blueprints, and no credentials
-	"cfy_creds": "hale needs no credentials of Cloudify", "debug": "hale why says what was probed, and what came of it", "imports": "hale has no plugins",
-	"tosca_definitions_version": "the file is no longer a blueprint", "interfaces": "what is run on the machine belongs into user_data, or into a run step", "relationships": "hale knows no relations between machines",
-	"workflows": "use run steps", "outputs": "hale status --json says the addresses", "dsl_definitions": "YAML has anchors, which were followed", "node_types": "hale has no types of machines",
-	"policy_types": "hale has its own policies", "policy_triggers": "the ladder is what is triggered", "plugins": "hale has no plugins", "service": "metrics of an agent are not carried over: add a check", "interval_between_workflows": "repair.backoff is like it",
-	"is_node_started_before_workflow": "hale looks once more before each step", "description": "comments are as good", "triggers": "the ladder is what is triggered", "labels": "hale has no labels of fleets", "blueprint_labels": "hale has no labels of fleets",
+	"cfy_creds": "hale needs no credentials of Cloudify",
+	"debug":     "hale why says what was probed, and what came of it", "imports": "hale has no plugins",
+	"tosca_definitions_version": "the file is no longer a blueprint",
+	"interfaces":                "what is run on the machine belongs into user_data, or into a run step",
+	"relationships":             "hale knows no relations between machines",
+	"workflows":                 "use run steps", "outputs": "hale status --json says the addresses",
+	"dsl_definitions": "YAML has anchors, which were followed", "node_types": "hale has no types of machines",
+	"policy_types": "hale has its own policies", "policy_triggers": "the ladder is what is triggered",
+	"plugins": "hale has no plugins", "service": "metrics of an agent are not carried over: add a check",
+	"interval_between_workflows":      "repair.backoff is like it",
+	"is_node_started_before_workflow": "hale looks once more before each step", "description": "comments are as good",
+	"triggers": "the ladder is what is triggered", "labels": "hale has no labels of fleets",
+	"blueprint_labels": "hale has no labels of fleets",
 }
 
 func (h *healer) differences() {
 	for _, text := range []string{
 		"only failures in a row count: Cloudify's healer counted all that there ever were (down_after)",
-		"a machine that fails is looked at once more, proved to be off, and only then built anew; Cloudify ran uninstall and install",
-		"one machine is in repair at a time (limits.in_repair), a brake stops repairs when many fail at once, and after three repairs within an hour a machine is left to a person",
-		"on_external_stop is heal, as it was: a machine that a person stops is healed. hale's own default holds, and tells a person",
+		"a machine that fails is looked at once more, proved to be off, and only then built anew; Cloudify ran " +
+			"uninstall and install",
+		"one machine is in repair at a time (limits.in_repair), a brake stops repairs when many fail at once, and " +
+			"after three repairs within an hour a machine is left to a person",
+		"on_external_stop is heal, as it was: a machine that a person stops is healed. hale's own default holds, and " +
+			"tells a person",
 		"all probes run in one process, so nothing is left running when a deployment goes",
 	} {
 		h.note(Differs, nil, "%s", text)
@@ -160,7 +183,9 @@ func (h *healer) grouped(groups *value) {
 				continue
 			}
 			policy.get("properties")
-			h.note(Differs, kind, "host_failure: what the provider says of a machine counts, and the checks that you add; no agent is asked")
+			h.note(Differs, kind,
+				"host_failure: what the provider says of a machine counts, and the checks that you add; no agent is "+
+					"asked")
 			for _, member := range group.get("members").list() {
 				if h.nodes.has(member.str()) && !h.made[member.str()] {
 					h.add(member, nil)
@@ -208,7 +233,8 @@ func (h *healer) check(name string, p *value) (string, yaml.MapSlice) {
 		h.note(Lost, kind, "the healer %s of type %q: use an exec check with a program of your own", name, kind.str())
 		return "", nil
 	}
-	return h.usable(&value{text: name, read: true, file: p.file, line: p.line}, "check"), append(probe, mapOf("every", seconds(every), "down_after", count)...)
+	name = h.usable(&value{text: name, read: true, file: p.file, line: p.line}, "check")
+	return name, append(probe, mapOf("every", seconds(every), "down_after", count)...)
 }
 
 // input returns the default of an input that is asked for.

@@ -28,8 +28,12 @@ func (h *healer) add(at *value, checks yaml.MapSlice) {
 		h.note(Differs, node, "a machine that is off is started first; the heal workflow built it anew at once")
 	} else {
 		h.clouds["hosts"] = true
-		h.note(Missing, node, "fleets.%s: of a node of type %s hale knows only the name: it takes machines that exist, by their names (select)", name, kind)
-		h.note(Missing, node, "fleets.%s.template: add one, and adopt: {replaceable: true}, and the ladder may recreate, as the heal workflow did", name)
+		h.note(Missing, node,
+			"fleets.%s: of a node of type %s hale knows only the name: it takes machines that exist, by their names "+
+				"(select)", name, kind)
+		h.note(Missing, node,
+			"fleets.%s.template: add one, and adopt: {replaceable: true}, and the ladder may recreate, as the heal "+
+				"workflow did", name)
 		f = append(f, mapOf("provider", "hosts", "mode", observe, "select", mapOf("name", at.str()+"*"))...)
 		steps = append(steps, mapOf("reboot", yaml.MapSlice{}), mapOf("page", yaml.MapSlice{}))
 	}
@@ -39,7 +43,10 @@ func (h *healer) add(at *value, checks yaml.MapSlice) {
 
 // size is how many instances the node has.
 func (h *healer) size(node *value) int {
-	for _, path := range [][]string{{"instances", "deploy"}, {"capabilities", "scalable", "properties", "default_instances"}} {
+	for _, path := range [][]string{
+		{"instances", "deploy"},
+		{"capabilities", "scalable", "properties", "default_instances"},
+	} {
 		if v := node.get(path...); v != nil {
 			return max(h.number(h.input(v), 1), 1)
 		}
@@ -66,9 +73,14 @@ func (h *healer) template(name string, p *value) yaml.MapSlice {
 		h.note(Missing, p, "fleets.%s.template.%s: the node does not say it plainly", name, what)
 		return otherwise
 	}
-	h.note(Differs, p, "disks.root is ephemeral: what is on it is lost in a recreate, as it was in the heal workflow. Write root: keep where that must not be")
-	return mapOf("image", need("image", "image", of("image", "image_id")), "network", need("network", "private", of("management_network_name", "network")),
+	h.note(Differs, p,
+		"disks.root is ephemeral: what is on it is lost in a recreate, as it was in the heal workflow. Write root: "+
+			"keep where that must not be")
+	return mapOf("image", need("image", "image", of("image", "image_id")), "network",
+		need("network", "private", of("management_network_name", "network")),
 		"disks", mapOf("root", "ephemeral"), "user_data", of("userdata", "user_data").str(),
-		"server", mapOf("flavor", need("server.flavor", "flavor", of("flavor", "flavor_id")), "security_groups", of("security_groups").strs(),
+		"server",
+		mapOf("flavor", need("server.flavor", "flavor", of("flavor", "flavor_id")), "security_groups",
+			of("security_groups").strs(),
 			"keypair", of("key_name").str(), "zone", of("availability_zone").str()))
 }

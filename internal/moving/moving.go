@@ -71,14 +71,16 @@ const observe = "observe"
 // write renders the configuration below the notes.
 func (m *mover) write(from string, sources []Source, config yaml.MapSlice) (Result, error) {
 	slices.SortStableFunc(m.notes, func(a, b Note) int {
-		return cmp.Or(cmp.Compare(order(a.Kind), order(b.Kind)), cmp.Compare(position(sources, a.File), position(sources, b.File)), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(order(a.Kind), order(b.Kind)),
+			cmp.Compare(position(sources, a.File), position(sources, b.File)), cmp.Compare(a.Line, b.Line))
 	})
 	var b bytes.Buffer
 	names := make([]string, 0, len(sources))
 	for _, s := range sources {
 		names = append(names, s.Name)
 	}
-	fmt.Fprintf(&b, "# From %s: %s. Read the notes, then: hale validate, hale simulate, and hale run.\n", from, strings.Join(names, ", "))
+	fmt.Fprintf(&b, "# From %s: %s. Read the notes, then: hale validate, hale simulate, and hale run.\n",
+		from, strings.Join(names, ", "))
 	b.WriteString("# It only watches (mode: observe) until you take that out.\n")
 	for _, kind := range []Kind{Missing, Lost, Differs} {
 		if !slices.ContainsFunc(m.notes, func(n Note) bool { return n.Kind == kind }) {
@@ -92,7 +94,8 @@ func (m *mover) write(from string, sources []Source, config yaml.MapSlice) (Resu
 		}
 	}
 	b.WriteString("\n")
-	text, err := yaml.MarshalWithOptions(config, yaml.Indent(2), yaml.IndentSequence(true), yaml.UseLiteralStyleIfMultiline(true))
+	text, err := yaml.MarshalWithOptions(config, yaml.Indent(2), yaml.IndentSequence(true),
+		yaml.UseLiteralStyleIfMultiline(true))
 	b.Write(text)
 	return Result{Config: b.Bytes(), Notes: m.notes}, err
 }

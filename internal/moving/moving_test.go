@@ -40,7 +40,10 @@ func mappings(v any, path string, whole func(any) any) []spot {
 	var found []spot
 	switch v := v.(type) {
 	case yaml.MapSlice:
-		found = append(found, spot{path, func() any { return whole(append(v[:len(v):len(v)], yaml.MapItem{Key: "zzz", Value: "lost"})) }})
+		found = append(found, spot{
+			path,
+			func() any { return whole(append(v[:len(v):len(v)], yaml.MapItem{Key: "zzz", Value: "lost"})) },
+		})
 		for i, item := range v {
 			key, _ := item.Key.(string)
 			found = append(found, mappings(item.Value, strings.TrimPrefix(path+"."+key, "."), func(inner any) any {
@@ -110,7 +113,8 @@ func told(r moving.Result, file, path string) bool {
 	}
 	for _, n := range r.Notes {
 		about, _, _ := strings.Cut(strings.Replace(n.Text, " ", ":", 1), ":")
-		if n.Kind == moving.Lost && n.File == file && (strings.Contains(n.Text, "zzz") || about != "" && strings.HasPrefix(path, about)) {
+		if n.Kind == moving.Lost && n.File == file &&
+			(strings.Contains(n.Text, "zzz") || about != "" && strings.HasPrefix(path, about)) {
 			return true
 		}
 	}
@@ -121,12 +125,19 @@ func told(r moving.Result, file, path string) bool {
 func TestS70WhatIsMadeIsValid(t *testing.T) {
 	t.Parallel()
 	for name, policy := range map[string]string{
-		"nothing":               "type: senlin.policy.health\n",
-		"wrong forms":           "type: senlin.policy.health\nversion: 7\nproperties: {detection: {interval: often, detection_modes: NODE_STATUS_POLLING}, recovery: {actions: REBOOT, fencing: COMPUTE}}\n",
-		"unknown words":         "type: senlin.policy.health\nproperties: {detection: {interval: 100000, detection_modes: [{type: MOON_PHASE}, {type: LIFECYCLE_EVENTS}, {type: HYPERVISOR_STATUS_POLLING}]}, recovery: {actions: [{name: PRAY}]}}\n",
-		"a URL that is none":    "type: senlin.policy.health\nproperties: {detection: {detection_modes: [{type: NODE_STATUS_POLL_URL, options: {poll_url: 'ftp://u:hunter2@x/'}}]}}\n",
-		"an expression of PCRE": "type: senlin.policy.health\nproperties: {detection: {detection_modes: [{type: NODE_STATUS_POLL_URL, options: {poll_url: 'http://{nodename}/', poll_url_healthy_response: '(?<=a)b'}}]}}\n",
-		"an anchor":             "type: senlin.policy.health\nproperties: {detection: {detection_modes: [&m {type: NODE_STATUS_POLLING}], interval: 60}, recovery: {actions: [{name: REBOOT, params: {type: HARD}}]}}\n",
+		"nothing": "type: senlin.policy.health\n",
+		"wrong forms": "type: senlin.policy.health\nversion: 7\nproperties: {detection: {interval: often, " +
+			"detection_modes: NODE_STATUS_POLLING}, recovery: {actions: REBOOT, fencing: COMPUTE}}\n",
+		"unknown words": "type: senlin.policy.health\n" +
+			"properties: {detection: {interval: 100000, detection_modes: [{type: MOON_PHASE}, {type: " +
+			"LIFECYCLE_EVENTS}, {type: HYPERVISOR_STATUS_POLLING}]}, recovery: {actions: [{name: PRAY}]}}\n",
+		"a URL that is none": "type: senlin.policy.health\nproperties: {detection: {detection_modes: [{type: " +
+			"NODE_STATUS_POLL_URL, options: {poll_url: 'ftp://u:hunter2@x/'}}]}}\n",
+		"an expression of PCRE": "type: senlin.policy.health\n" +
+			"properties: {detection: {detection_modes: [{type: NODE_STATUS_POLL_URL, options: {poll_url: " +
+			"'http://{nodename}/', poll_url_healthy_response: '(?<=a)b'}}]}}\n",
+		"an anchor": "type: senlin.policy.health\nproperties: {detection: {detection_modes: [&m {type: " +
+			"NODE_STATUS_POLLING}], interval: 60}, recovery: {actions: [{name: REBOOT, params: {type: HARD}}]}}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +164,9 @@ func TestS70WhatIsMadeIsValid(t *testing.T) {
 // TestS70AnErrorShowsNoLineOfTheFile: there may be a secret in it.
 func TestS70AnErrorShowsNoLineOfTheFile(t *testing.T) {
 	t.Parallel()
-	_, err := moving.Senlin([]moving.Source{{Name: "p.yaml", Data: []byte("type: senlin.policy.health\nadmin_pass: \"hunter2\n x: [")}})
+	_, err := moving.Senlin([]moving.Source{
+		{Name: "p.yaml", Data: []byte("type: senlin.policy.health\nadmin_pass: \"hunter2\n x: [")},
+	})
 	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "p.yaml") {
 		t.Errorf("%v", err)
 	}

@@ -34,7 +34,8 @@ func Senlin(sources []Source) (Result, error) {
 		case strings.HasPrefix(kind, "os.nova.server"):
 			into = &s.profile
 		case kind != "":
-			return Result{}, fmt.Errorf("%s:%d: type %s is none of senlin.policy.health and os.nova.server", source.Name, v.get("type").line, kind)
+			return Result{}, fmt.Errorf("%s:%d: type %s is none of senlin.policy.health and os.nova.server",
+				source.Name, v.get("type").line, kind)
 		case v.has("cluster"):
 			v = v.get("cluster")
 		}
@@ -54,20 +55,26 @@ func Senlin(sources []Source) (Result, error) {
 }
 
 // sayVolumes is why a mapping of volumes is not carried over: which of them are to be kept, it does not say.
-const sayVolumes = "write server.boot_volume for the one that is booted from, and disks with a size for others: those are made once and kept"
+const sayVolumes = "write server.boot_volume for the one that is booted from, and disks with a size for others: " +
+	"those are made once and kept"
 
 // senlinReasons says why some keys are not carried over.
 var senlinReasons = map[string]string{
-	"admin_pass": "a password is not written into a configuration; use a key pair, or user_data", "personality": "use user_data",
-	"block_device_mapping": sayVolumes, "block_device_mapping_v2": sayVolumes,
+	"admin_pass":  "a password is not written into a configuration; use a key pair, or user_data",
+	"personality": "use user_data", "block_device_mapping": sayVolumes, "block_device_mapping_v2": sayVolumes,
 	"min_size": "hale keeps one size; hale scale changes it", "max_size": "hale keeps one size; hale scale changes it",
-	"floating_ip":      "hale allocates the machine's floating address itself: server.floating_ip names the external network; or give the kept port this one once, and set server.keep_port",
+	"floating_ip": "hale allocates the machine's floating address itself: server.floating_ip names the external " +
+		"network; or give the kept port this one once, and set server.keep_port",
 	"floating_network": "a machine has one floating address, at its first network",
-	"port":             "hale makes the machine's port itself; server.keep_port keeps it", "fixed_ip": "server.keep_port keeps the address that the machine gets first",
-	"workflow_name": "use a run step with a program of your own", "inputs": "use a run step with a program of your own",
-	"timeout": "each step of the ladder has its own", "profile_id": "the profile is the file that was given", "dependents": "hale has no fleets that depend on others",
-	"STORAGE": "hale fences by power alone", "NETWORK": "hale fences by power alone", "metadata": "hale keeps none of a fleet itself",
-	"name": "hale names machines after their fleet", "status": "what was once is not carried over", "status_reason": "what was once is not carried over", "nodes": "the servers are found by their metadata",
+	"port":             "hale makes the machine's port itself; server.keep_port keeps it",
+	"fixed_ip":         "server.keep_port keeps the address that the machine gets first",
+	"workflow_name":    "use a run step with a program of your own",
+	"inputs":           "use a run step with a program of your own",
+	"timeout":          "each step of the ladder has its own", "profile_id": "the profile is the file that was given",
+	"dependents": "hale has no fleets that depend on others", "STORAGE": "hale fences by power alone",
+	"NETWORK": "hale fences by power alone", "metadata": "hale keeps none of a fleet itself",
+	"name": "hale names machines after their fleet", "status": "what was once is not carried over",
+	"status_reason": "what was once is not carried over", "nodes": "the servers are found by their metadata",
 }
 
 func (s *senlin) config() yaml.MapSlice {
@@ -76,12 +83,17 @@ func (s *senlin) config() yaml.MapSlice {
 	s.version(s.profile, "1.0")
 	interval, checks, condition := s.detection()
 	steps, fence := s.recovery()
-	provider := mapOf("type", "openstack", "cloud", mapOf("name", "default", "region", s.profile.get("properties", "context", "region_name").str()), "poll", interval)
-	s.note(Missing, nil, "providers.cloud.cloud.name: the entry of clouds.yaml with the credentials of the cluster's project")
+	provider := mapOf("type", "openstack", "cloud",
+		mapOf("name", "default", "region", s.profile.get("properties", "context", "region_name").str()),
+		"poll", interval)
+	s.note(Missing, nil,
+		"providers.cloud.cloud.name: the entry of clouds.yaml with the credentials of the cluster's project")
 	built := s.population(name)
 	f := append(mapOf("provider", "cloud", "mode", observe), built...)
-	f = append(f, mapOf("checks", checks, "unhealthy_when", condition, "repair", mapOf("steps", steps, "fence", fence), "on_external_stop", "heal",
-		"grace", seconds(s.number(s.policy.get("properties", "detection", "node_update_timeout"), 300)))...)
+	f = append(f,
+		mapOf("checks", checks, "unhealthy_when", condition, "repair", mapOf("steps", steps, "fence", fence),
+			"on_external_stop", "heal",
+			"grace", seconds(s.number(s.policy.get("properties", "detection", "node_update_timeout"), 300)))...)
 	s.differences()
 	return mapOf("providers", mapOf("cloud", provider), "fleets", mapOf(name, f))
 }
@@ -89,18 +101,22 @@ func (s *senlin) config() yaml.MapSlice {
 // version notes a spec that is of another version than those that are known.
 func (s *senlin) version(v *value, known ...string) {
 	if of := v.get("version"); of != nil && !slices.Contains(known, of.str()) {
-		s.note(Lost, of, "version %s is none of %s: what is new in it may be missing", of.str(), strings.Join(known, ", "))
+		s.note(Lost, of, "version %s is none of %s: what is new in it may be missing",
+			of.str(), strings.Join(known, ", "))
 	}
 }
 
 func (s *senlin) differences() {
 	for _, text := range []string{
-		"a machine that fails is looked at once more before anything is done to it, and the old instance is proved to be off before another one is built",
+		"a machine that fails is looked at once more before anything is done to it, and the old instance is proved " +
+			"to be off before another one is built",
 		"when more machines fail at once than limits.brake allows, hale stops and tells a person; Senlin went on",
 		"after three repairs within an hour (repair.attempts) a machine is left to a person; Senlin went on for ever",
 		"one machine is in repair at a time (limits.in_repair); Senlin recovered all at once",
-		"what the cloud says counts only when the whole list is believable: an API that answers 404 to everything recovers nothing",
-		"on_external_stop is heal, as it was with Senlin: a server that a person stops is started again. hale's own default holds, and tells a person",
+		"what the cloud says counts only when the whole list is believable: an API that answers 404 to everything " +
+			"recovers nothing",
+		"on_external_stop is heal, as it was with Senlin: a server that a person stops is started again. hale's own " +
+			"default holds, and tells a person",
 	} {
 		s.note(Differs, nil, "%s", text)
 	}
@@ -148,8 +164,9 @@ func (s *senlin) population(name string) yaml.MapSlice {
 	if id := s.cluster.get("id").str(); id != "" {
 		theirs = fmt.Sprintf("{metadata: {%s: %s}}", senlinCluster, id)
 	}
-	s.note(Differs, nil, "hale builds the machines of fleet %s anew, and leaves Senlin's servers alone. To take those over as they are, replace size by select: %s, "+
-		"and add adopt: {replaceable: true}", name, theirs)
+	s.note(Differs, nil,
+		"hale builds the machines of fleet %s anew, and leaves Senlin's servers alone. To take those over as they "+
+			"are, replace size by select: %s, and add adopt: {replaceable: true}", name, theirs)
 	return mapOf("size", max(s.number(size, 1), 1), "template", s.template(name))
 }
 
@@ -158,15 +175,20 @@ const senlinCluster = "cluster_id"
 
 // existing selects the cluster's servers: by what Senlin wrote on each, where the cluster's id is known.
 func (s *senlin) existing(name string) yaml.MapSlice {
-	s.note(Missing, nil, "fleets.%s.template: add one, and adopt: {replaceable: true}, and the ladder may rebuild and recreate", name)
+	s.note(Missing, nil,
+		"fleets.%s.template: add one, and adopt: {replaceable: true}, and the ladder may rebuild and recreate", name)
 	size := s.cluster.get("desired_capacity")
 	id := s.cluster.get("id").str()
 	if id == "" {
-		s.note(Missing, nil, "fleets.%s.select.name: without a profile hale cannot build, so it takes servers that exist, by their names. Better by what Senlin wrote on them: give a file "+
-			"of the cluster with its id, as openstack cluster show prints it", name)
+		s.note(Missing, nil,
+			"fleets.%s.select.name: without a profile hale cannot build, so it takes servers that exist, by their "+
+				"names. Better by what Senlin wrote on them: give a file of the cluster with its id, as openstack "+
+				"cluster show prints it", name)
 		return mapOf("select", mapOf("name", "node-*"))
 	}
-	s.note(Differs, nil, "without a profile hale cannot build, so it takes the cluster's servers as they are, by the %s that Senlin wrote in their metadata; one that is gone is told to a person",
+	s.note(Differs, nil,
+		"without a profile hale cannot build, so it takes the cluster's servers as they are, by the %s that Senlin "+
+			"wrote in their metadata; one that is gone is told to a person",
 		senlinCluster)
 	out := mapOf("select", mapOf("metadata", mapOf(senlinCluster, id)))
 	if size != nil {

@@ -21,8 +21,7 @@ const (
 // detection returns the time between two listings, the checks, and when a machine is unhealthy.
 func (s *senlin) detection() (poll string, checks yaml.MapSlice, condition any) {
 	d := s.policy.get("properties", "detection")
-	interval := d.get("interval")
-	modes := d.get("detection_modes").list()
+	interval, modes := d.get("interval"), d.get("detection_modes").list()
 	if len(modes) == 0 && d.has("type") { // version 1.0
 		modes = []*value{d}
 		if interval == nil {
@@ -42,10 +41,13 @@ func (s *senlin) detection() (poll string, checks yaml.MapSlice, condition any) 
 			terms = append(terms, "provider")
 		case "LIFECYCLE_EVENTS":
 			terms = append(terms, "provider")
-			s.note(Differs, kind, "LIFECYCLE_EVENTS: hale lists the servers every poll in any case, and an event only makes it look earlier")
+			s.note(Differs, kind, "LIFECYCLE_EVENTS: hale lists the servers every poll in any case, and an event only "+
+				"makes it look earlier")
 		case "HYPERVISOR_STATUS_POLLING":
 			terms = append(terms, "provider")
-			s.note(Lost, kind, "HYPERVISOR_STATUS_POLLING: name the hypervisors in providers.cloud.hosts, with credentials that may see them; without that, a host that is down is seen by what becomes of its servers")
+			s.note(Lost, kind, "HYPERVISOR_STATUS_POLLING: name the hypervisors in providers.cloud.hosts, with "+
+				"credentials that may see them; without that, a host that is down is seen by what becomes of "+
+				"its servers")
 		case "NODE_STATUS_POLL_URL":
 			name := fmt.Sprintf("url%s", strings.Repeat("-again", len(checks)))
 			checks = append(checks, yaml.MapItem{Key: name, Value: s.urlCheck(mode.get("options"))})
@@ -63,7 +65,8 @@ func (s *senlin) detection() (poll string, checks yaml.MapSlice, condition any) 
 		condition = mapOf(word, terms)
 	}
 	if len(checks) > 0 && len(terms) == len(checks) {
-		s.note(Differs, d, "what the cloud itself says of a server (off, gone, error) counts, too: Senlin was told to look at the page alone")
+		s.note(Differs, d, "what the cloud itself says of a server (off, gone, error) counts, too: Senlin was told "+
+			"to look at the page alone")
 	}
 	return seconds(every), checks, condition
 }
@@ -79,7 +82,9 @@ func (s *senlin) urlCheck(o *value) yaml.MapSlice {
 	}
 	if v := o.get("poll_url_healthy_response"); v.str() != "" {
 		if _, err := regexp.Compile(v.str()); err != nil {
-			s.note(Lost, v, "%s: hale's regular expressions are RE2, which cannot read this one: the text is taken as it stands", v.path)
+			s.note(Lost, v,
+				"%s: hale's regular expressions are RE2, which cannot read this one: the text is taken as it stands",
+				v.path)
 			http = append(http, yaml.MapItem{Key: "body", Value: regexp.QuoteMeta(v.str())})
 		} else {
 			http = append(http, yaml.MapItem{Key: "body", Value: v.str()})
@@ -87,7 +92,9 @@ func (s *senlin) urlCheck(o *value) yaml.MapSlice {
 	}
 	every := max(s.number(o.get("poll_url_retry_interval"), senlinRetryInterval), 1)
 	limit := max(s.number(o.get("poll_url_retry_limit"), senlinRetryLimit), 1)
-	s.note(Differs, o, "the page is asked for every poll_url_retry_interval (%ds), and down after poll_url_retry_limit (%d) failures in a row; Senlin asked so only once it had failed",
+	s.note(Differs, o,
+		"the page is asked for every poll_url_retry_interval (%ds), and down after poll_url_retry_limit (%d) "+
+			"failures in a row; Senlin asked so only once it had failed",
 		every, limit)
 	return mapOf("http", http, "every", seconds(every), "down_after", limit)
 }
@@ -104,7 +111,8 @@ func (s *senlin) target(v *value) yaml.MapSlice {
 	if strings.Contains(strings.ReplaceAll(text, "{nodename}", ""), "{") {
 		s.note(Lost, v, "%s: of Senlin's placeholders only {nodename} means something to hale", v.path)
 	}
-	s.note(Differs, v, "hale asks each machine at the address that the cloud names; the host in the URL is not looked up")
+	s.note(Differs, v,
+		"hale asks each machine at the address that the cloud names; the host in the URL is not looked up")
 	out := yaml.MapSlice{}
 	if u.Scheme == "https" {
 		out = append(out, yaml.MapItem{Key: "scheme", Value: "https"})
@@ -128,7 +136,9 @@ func (s *senlin) recovery() (steps []yaml.MapSlice, fence yaml.MapSlice) {
 	for i, action := range r.get("actions").list() {
 		name := action.get("name")
 		if i > 0 {
-			s.note(Differs, action, "Senlin carried out the first action only; hale tries the next one when the machine is not healthy after it")
+			s.note(Differs, action,
+				"Senlin carried out the first action only; hale tries the next one when the machine is not healthy "+
+					"after it")
 		}
 		step := strings.ToLower(name.str())
 		switch {
@@ -166,7 +176,9 @@ func (s *senlin) recreate(timeout, force *value) yaml.MapSlice {
 		s.note(Differs, timeout, "the limit of a delete is the limit of each call of the step, at least two minutes")
 	}
 	if force.isTrue() {
-		s.note(Differs, force, "node_force_recreate: hale goes on when the old server cannot be deleted, and only with the proof that it is off")
+		s.note(Differs, force,
+			"node_force_recreate: hale goes on when the old server cannot be deleted, and only with the proof that "+
+				"it is off")
 		return mapOf("timeout", seconds(max(limit, 120)), "on_delete_failure", "continue")
 	}
 	return mapOf("timeout", seconds(max(limit, 120)))

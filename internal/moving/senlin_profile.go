@@ -25,13 +25,18 @@ func (s *senlin) template(name string) yaml.MapSlice {
 		flavor = "flavor"
 		s.note(Missing, p, "fleets.%s.template.server.flavor: the profile names none", name)
 	}
-	s.note(Differs, p, "disks.root is ephemeral: what is on it is lost in a rebuild or recreate, as it was with Senlin. Write root: keep where that must not be")
+	s.note(Differs, p,
+		"disks.root is ephemeral: what is on it is lost in a rebuild or recreate, as it was with Senlin. Write root: "+
+			"keep where that must not be")
 	var drive any
 	if p.get("config_drive").isTrue() {
 		drive = true
 	}
-	return mapOf("image", image, "network", network, "disks", mapOf("root", "ephemeral"), "user_data", p.get("user_data").str(), "metadata", s.metadata(p.get("metadata")),
-		"server", mapOf("flavor", flavor, "networks", networks, "floating_ip", external, "security_groups", groups, "server_group", p.get("scheduler_hints", "group").str(),
+	return mapOf("image", image, "network", network, "disks", mapOf("root", "ephemeral"), "user_data",
+		p.get("user_data").str(), "metadata", s.metadata(p.get("metadata")),
+		"server",
+		mapOf("flavor", flavor, "networks", networks, "floating_ip", external, "security_groups", groups,
+			"server_group", p.get("scheduler_hints", "group").str(),
 			"keypair", p.get("key_name").str(), "zone", p.get("availability_zone").str(), "config_drive", drive))
 }
 

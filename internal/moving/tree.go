@@ -36,7 +36,8 @@ func parse(s Source) (*value, error) {
 	}
 	file, err := parser.ParseBytes(s.Data, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", s.Name, yaml.FormatError(err, false, false)) // without the lines: there may be a secret in them
+		// without the lines: there may be a secret in them
+		return nil, fmt.Errorf("%s: %s", s.Name, yaml.FormatError(err, false, false))
 	}
 	var bodies []ast.Node
 	for _, doc := range file.Docs {

@@ -14,7 +14,9 @@ const longestSaid = 200
 // without the values of secrets.
 func Clean(said string, secrets ...string) string {
 	said = secret.Redact(strings.ToValidUTF8(said, "�"), secrets...)
-	said = strings.Join(strings.FieldsFunc(said, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	said = strings.Join(strings.FieldsFunc(said, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
 	if len(said) <= longestSaid {
 		return said
 	}

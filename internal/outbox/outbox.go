@@ -107,7 +107,8 @@ type Outcome struct {
 
 // After returns the letter as it is after a try for the target; what became of it, as a record that has neither number
 // nor time (zero kind: nothing yet); and the dead letter, if it is one now.
-func (l Letter) After(target fleet.TargetName, policy fleet.Recipient, o Outcome, now time.Time) (Letter, fleet.Record, *Dead) {
+func (l Letter) After(target fleet.TargetName, policy fleet.Recipient, o Outcome,
+	now time.Time) (Letter, fleet.Record, *Dead) {
 	i := l.index(target)
 	if i < 0 {
 		return l, fleet.Record{}, nil
@@ -150,8 +151,8 @@ func (l Letter) giveUp(i int, why fleet.Reason, now time.Time) (Letter, fleet.Re
 	s := l.Sendings[i]
 	l.Sendings = slices.Delete(l.Sendings, i, i+1)
 	return l, l.ending(s, fleet.RecordUndelivered, why), &Dead{
-		Key: l.Key, Event: l.Event, Record: l.Record, Target: s.Target, Tries: s.Tries, At: now, Reason: why, Detail: s.Detail,
-		Fleets: l.Fleets,
+		Key: l.Key, Event: l.Event, Record: l.Record, Target: s.Target, Tries: s.Tries, At: now, Reason: why,
+		Detail: s.Detail, Fleets: l.Fleets,
 	}
 }
 
@@ -159,8 +160,8 @@ func (l Letter) giveUp(i int, why fleet.Reason, now time.Time) (Letter, fleet.Re
 // tells of.
 func (l Letter) ending(s Sending, kind fleet.RecordKind, why fleet.Reason) fleet.Record {
 	return fleet.Record{
-		Kind: kind, Reason: why, Machine: l.Record.Machine, Incident: l.Record.Incident, Parent: l.Record.Parent, Target: s.Target, Event: l.Event, Tries: s.Tries,
-		Detail: s.Detail,
+		Kind: kind, Reason: why, Machine: l.Record.Machine, Incident: l.Record.Incident, Parent: l.Record.Parent,
+		Target: s.Target, Event: l.Event, Tries: s.Tries, Detail: s.Detail,
 	}
 }
 

@@ -20,13 +20,21 @@ var began = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 func recipients(tries int, within time.Duration, names ...fleet.TargetName) *fleet.Spec {
 	s := &fleet.Spec{Name: "web"}
 	for _, n := range names {
-		s.Notify.To = append(s.Notify.To, fleet.Recipient{Target: n, Events: []fleet.NotifyEvent{fleet.NotifyPage}, Attempts: tries, AttemptsIn: within})
+		s.Notify.To = append(s.Notify.To, fleet.Recipient{
+			Target:     n,
+			Events:     []fleet.NotifyEvent{fleet.NotifyPage},
+			Attempts:   tries,
+			AttemptsIn: within,
+		})
 	}
 	return s
 }
 
 func page(seq uint64) fleet.Record {
-	return fleet.Record{Seq: seq, At: began, Fleet: "web", Machine: "web-2", Incident: "web-2/1", Kind: fleet.RecordPaged, Reason: fleet.ReasonAttempts}
+	return fleet.Record{
+		Seq: seq, At: began, Fleet: "web", Machine: "web-2", Incident: "web-2/1", Kind: fleet.RecordPaged,
+		Reason: fleet.ReasonAttempts,
+	}
 }
 
 func letter(t *testing.T, spec *fleet.Spec, r fleet.Record) outbox.Letter {
@@ -62,7 +70,8 @@ func TestWhatIsALetterToWhom(t *testing.T) {
 		for _, s := range l.Sendings {
 			got = append(got, s.Target)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" || ok != (c.want != nil) || ok && l.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" {
+		if diff := cmp.Diff(c.want, got); diff != "" || ok != (c.want != nil) ||
+			ok && l.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" {
 			t.Errorf("%s: %v %s %s", name, ok, l.Key, diff)
 		}
 	}
@@ -83,7 +92,10 @@ func TestS29TwoFailuresAndThenItIsTaken(t *testing.T) {
 		now = now.Add(wait)
 	}
 	l, rec, dead := l.After("hook", to, outbox.Outcome{Taken: true}, now)
-	want := fleet.Record{Kind: fleet.RecordNotified, Machine: "web-2", Incident: "web-2/1", Target: "hook", Event: fleet.NotifyPage, Tries: 3}
+	want := fleet.Record{
+		Kind: fleet.RecordNotified, Machine: "web-2", Incident: "web-2/1", Target: "hook", Event: fleet.NotifyPage,
+		Tries: 3,
+	}
 	if !reflect.DeepEqual(rec, want) || dead != nil || len(l.Sendings) != 0 {
 		t.Errorf("%+v %+v %+v", rec, dead, l)
 	}
@@ -98,12 +110,16 @@ func TestS29WhenATargetIsGivenUp(t *testing.T) {
 		want   int // tries that are made
 		reason fleet.Reason
 	}{
-		"as often as allowed":            {3, time.Hour, outbox.Outcome{Detail: "503"}, 3, fleet.ReasonTriesSpent},
-		"once":                           {1, time.Hour, outbox.Outcome{Detail: "503"}, 1, fleet.ReasonTriesSpent},
-		"as long as allowed":             {100, time.Minute, outbox.Outcome{Detail: "503"}, 4, fleet.ReasonTriesSpent}, // after 0, 5, 15 and 35 s
-		"it says no again and again":     {100, 24 * time.Hour, outbox.Outcome{Refused: true, Detail: "400"}, 8, fleet.ReasonTargetRefuses},
-		"it wants to be left alone":      {100, time.Hour, outbox.Outcome{Later: 20 * time.Minute}, 4, fleet.ReasonTriesSpent},
-		"it wants it longer than a wish": {100, 90 * time.Minute, outbox.Outcome{Later: 400 * time.Hour}, 2, fleet.ReasonTriesSpent},
+		"as often as allowed": {3, time.Hour, outbox.Outcome{Detail: "503"}, 3, fleet.ReasonTriesSpent},
+		"once":                {1, time.Hour, outbox.Outcome{Detail: "503"}, 1, fleet.ReasonTriesSpent},
+		// after 0, 5, 15 and 35 s
+		"as long as allowed": {100, time.Minute, outbox.Outcome{Detail: "503"}, 4, fleet.ReasonTriesSpent},
+		"it says no again and again": {100, 24 * time.Hour, outbox.Outcome{Refused: true, Detail: "400"}, 8,
+			fleet.ReasonTargetRefuses},
+		"it wants to be left alone": {100, time.Hour, outbox.Outcome{Later: 20 * time.Minute}, 4,
+			fleet.ReasonTriesSpent},
+		"it wants it longer than a wish": {100, 90 * time.Minute, outbox.Outcome{Later: 400 * time.Hour}, 2,
+			fleet.ReasonTriesSpent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,7 +140,8 @@ func TestS29WhenATargetIsGivenUp(t *testing.T) {
 					now = next
 					continue
 				}
-				if try != c.want || dead.Tries != c.want || dead.Reason != c.reason || rec.Kind != fleet.RecordUndelivered || rec.Reason != c.reason ||
+				if try != c.want || dead.Tries != c.want || dead.Reason != c.reason ||
+					rec.Kind != fleet.RecordUndelivered || rec.Reason != c.reason ||
 					dead.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" || len(l.Sendings) != 1 || l.Sendings[0].Target != "ops" {
 					t.Errorf("at try %d: %+v\n%+v\n%+v", try, dead, rec, l)
 				}
@@ -163,7 +180,8 @@ func TestAClockThatWasSetBackHoldsNothingUp(t *testing.T) {
 func TestLongErrorsAreCut(t *testing.T) {
 	t.Parallel()
 	spec := recipients(1, time.Hour, "hook")
-	_, rec, dead := letter(t, spec, page(7)).After("hook", spec.Notify.To[0], outbox.Outcome{Detail: strings.Repeat("x", 10_000)}, began)
+	_, rec, dead := letter(t, spec, page(7)).After("hook", spec.Notify.To[0],
+		outbox.Outcome{Detail: strings.Repeat("x", 10_000)}, began)
 	if len(rec.Detail) > 500 || len(dead.Detail) > 500 {
 		t.Errorf("%d bytes", len(rec.Detail))
 	}
@@ -259,7 +277,8 @@ func TestARevivedLetterHasItsKeyAndAllOfItsTries(t *testing.T) {
 	if again.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" || again.Sendings[0].Target != "hook" {
 		t.Errorf("%+v", again)
 	}
-	if _, _, dead := again.After("hook", fleet.Recipient{Attempts: 3, AttemptsIn: time.Hour}, outbox.Outcome{}, later); dead != nil {
+	if _, _, dead := again.After("hook", fleet.Recipient{Attempts: 3, AttemptsIn: time.Hour},
+		outbox.Outcome{}, later); dead != nil {
 		t.Error("what was revived has not all of its tries")
 	}
 }

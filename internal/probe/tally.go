@@ -45,8 +45,8 @@ func MeaningOf(r fleet.ResultReason) Meaning {
 //   - unknown: as many failures as make it down do so, as many successes as make it up, and the first failure makes it
 //     failing, so that the picture of suspects is complete;
 //   - up: the first failure makes it failing;
-//   - failing: further failures make it down; a success makes it up again, or where it came from unknown, as many as make
-//     it up;
+//   - failing: further failures make it down; a success makes it up again, or where it came from unknown, as many as
+//     make it up;
 //   - down: until as many successes as make it up.
 //
 // How many that is says the check: DownAfter and UpAfter in a row, or that many of the last DownIn and UpIn. Failures

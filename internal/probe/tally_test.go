@@ -59,7 +59,9 @@ func reached(history []fleet.ResultReason, want probe.Meaning, after, in, since 
 }
 
 func check(down, downIn, up, upIn int) *fleet.Check {
-	return &fleet.Check{Every: time.Hour, Timeout: time.Minute, DownAfter: down, DownIn: downIn, UpAfter: up, UpIn: upIn}
+	return &fleet.Check{
+		Every: time.Hour, Timeout: time.Minute, DownAfter: down, DownIn: downIn, UpAfter: up, UpIn: upIn,
+	}
 }
 
 func TestTallyAgreesWithHistory(t *testing.T) {
@@ -68,7 +70,8 @@ func TestTallyAgreesWithHistory(t *testing.T) {
 		c := check(rapid.IntRange(1, 4).Draw(t, "down_after"), rapid.SampledFrom([]int{0, 3, 5, 6}).Draw(t, "down_in"),
 			rapid.IntRange(1, 4).Draw(t, "up_after"), rapid.SampledFrom([]int{0, 3, 5}).Draw(t, "up_in"))
 		reasons := []fleet.ResultReason{
-			fleet.ResultOK, fleet.ResultOK, fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultLocal, fleet.ResultNotConnected,
+			fleet.ResultOK, fleet.ResultOK, fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultLocal,
+			fleet.ResultNotConnected,
 		}
 		history := rapid.SliceOfN(rapid.SampledFrom(reasons), 0, 40).Draw(t, "history")
 		got, at := probe.NewTally(), time.Duration(0)
@@ -110,7 +113,8 @@ func TestRepeatedResultsAreCountedAsOneByOne(t *testing.T) {
 		}
 		for i := range 200 { // they may differ in what no longer matters, and never in what follows
 			if atOnce.Differs(single) {
-				t.Fatalf("after %d %s at once and %d more: %s, one by one %s", n, r.Reason, i, atOnce.Standing, single.Standing)
+				t.Fatalf("after %d %s at once and %d more: %s, one by one %s",
+					n, r.Reason, i, atOnce.Standing, single.Standing)
 			}
 			further := probe.Result{Reason: reason.Draw(t, "further"), At: at}
 			atOnce, single = atOnce.Add(further, c), single.Add(further, c)
@@ -140,7 +144,11 @@ func TestS07ThreeWithinFive(t *testing.T) {
 		got, at := probe.NewTally(), time.Duration(0)
 		for _, r := range "oooo" + tc.pattern {
 			at += time.Second
-			reason := map[rune]fleet.ResultReason{'o': fleet.ResultOK, 'f': fleet.ResultStatus, 'n': fleet.ResultLocal}[r]
+			reason := map[rune]fleet.ResultReason{
+				'o': fleet.ResultOK,
+				'f': fleet.ResultStatus,
+				'n': fleet.ResultLocal,
+			}[r]
 			got = got.Add(probe.Result{Reason: reason, At: at}, tc.check)
 		}
 		if got.Standing != tc.want {

@@ -39,9 +39,10 @@ func (f Fleet) find(stop func() bool) Found {
 	if v.Machine != "" {
 		what = v.Machine + ": " + what
 	}
-	purpose := fmt.Sprintf("Law %s must not break here. When this was found, it did, after %s: %s.", v.Law, v.At.Round(time.Second), what)
+	purpose := fmt.Sprintf("Law %s must not break here. When this was found, it did, after %s: %s.",
+		v.Law, v.At.Round(time.Second), what)
 	return Found{
-		Fleet: string(f.Name), Law: v.Law, Events: len(s.Options.Plan), Of: len(f.Options.Plan), Runs: s.Plays, Whole: s.Whole,
-		File: string(scenario.Compose(purpose, s.Options)),
+		Fleet: string(f.Name), Law: v.Law, Events: len(s.Options.Plan), Of: len(f.Options.Plan), Runs: s.Plays,
+		Whole: s.Whole, File: string(scenario.Compose(purpose, s.Options)),
 	}
 }

@@ -33,10 +33,11 @@ func TestARackOfATraceFailsAsOne(t *testing.T) {
 		at    []int
 		want  []string
 	}{
-		"power, within a minute":   {"power", []int{0, 5, 30, 60}, []string{"10m0s rack r1 loses power for 11m"}},
-		"a switch":                 {"network", []int{0, 1, 2, 3}, []string{"10m0s rack r1 is cut off for 10m3s"}},
-		"no cause is stated":       {"", []int{0, 1, 2, 3}, []string{"10m0s rack r1 loses power for 10m3s"}},
-		"half of the rack":         {"power", []int{0, 1, 7000, 10000}, []string{"10m0s rack r1 loses power for 10m1s"}},
+		"power, within a minute": {"power", []int{0, 5, 30, 60}, []string{"10m0s rack r1 loses power for 11m"}},
+		"a switch":               {"network", []int{0, 1, 2, 3}, []string{"10m0s rack r1 is cut off for 10m3s"}},
+		"no cause is stated":     {"", []int{0, 1, 2, 3}, []string{"10m0s rack r1 loses power for 10m3s"}},
+		"half of the rack": {"power", []int{0, 1, 7000, 10000},
+			[]string{"10m0s rack r1 loses power for 10m1s"}},
 		"hangs are each one's own": {"hang", []int{0, 1, 2, 3}, nil},
 		"one after the other":      {"power", []int{0, 100, 200, 300}, nil},
 	} {
@@ -62,8 +63,9 @@ func TestATraceAndDrawnFaultsPlayTogether(t *testing.T) {
 	t.Parallel()
 	r := recorded(t, rackOf("power", 0, 1, 2, 3)...)
 	both := rehearsal.Both{Recorded: r, Faults: rehearsal.Faults{Kinds: []sim.Kind{sim.KindReboot, sim.KindMachine}}}
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 8", page), Seed: 1, Horizon: 10 * 24 * r.Span(),
-		Weather: both})
+	out := rehearse(t, rehearsal.Order{
+		Config: configtest.Parse(t, "size: 8", page), Seed: 1, Horizon: 10 * 24 * r.Span(), Weather: both,
+	})
 	n := map[string]int{}
 	for i, e := range out.Fleets[0].Options.Plan {
 		if i > 0 && e.At < out.Fleets[0].Options.Plan[i-1].At {

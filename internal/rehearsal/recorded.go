@@ -132,7 +132,8 @@ func (p *placing) named(t trace.Trace) bool {
 	}
 	p.of = of
 	if len(beyond) > 0 {
-		p.say("%s: the fleet has %s", strings.Join(slices.Sorted(maps.Keys(beyond)), ", "), times(p.o.Spec.Size, "machine"))
+		p.say("%s: the fleet has %s",
+			strings.Join(slices.Sorted(maps.Keys(beyond)), ", "), times(p.o.Spec.Size, "machine"))
 	}
 	return true
 }

@@ -164,7 +164,8 @@ type Faults struct {
 // Usual are the faults of an ordinary, bad month.
 func Usual() Faults {
 	return Faults{usual: true, Kinds: []sim.Kind{
-		sim.KindMachine, sim.KindStorm, sim.KindPartition, sim.KindPower, sim.KindProvider, sim.KindController, sim.KindPerson,
+		sim.KindMachine, sim.KindStorm, sim.KindPartition, sim.KindPower, sim.KindProvider, sim.KindController,
+		sim.KindPerson,
 	}}
 }
 

@@ -41,7 +41,9 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 	if err != nil || len(paths) < 7 {
 		t.Fatalf("examples %v, %v", paths, err)
 	}
-	weather := rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindStorm, sim.KindPower, sim.KindProvider, sim.KindController, sim.KindPerson}}
+	weather := rehearsal.Faults{Kinds: []sim.Kind{
+		sim.KindMachine, sim.KindStorm, sim.KindPower, sim.KindProvider, sim.KindController, sim.KindPerson,
+	}}
 	failures := exampleTrace(t)
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -50,13 +52,16 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := rehearse(t, rehearsal.Order{Config: c, Seed: 1, Horizon: 7 * day, Operator: time.Hour, Weather: weather})
+			out := rehearse(t, rehearsal.Order{
+				Config: c, Seed: 1, Horizon: 7 * day, Operator: time.Hour, Weather: weather,
+			})
 			if len(out.Fleets) != len(c.Fleets) || out.Faults < 10 || out.MachineDays < 7 {
 				t.Errorf("%d fleets, %d faults in %v machine-days", len(out.Fleets), out.Faults, out.MachineDays)
 			}
 			for _, f := range out.Fleets {
 				for _, m := range f.Wrong {
-					t.Errorf("%s: law %s, %s: %s\n  %s", f.Name, m.Law, m.Machine, m.What, strings.Join(m.Around, "\n  "))
+					t.Errorf("%s: law %s, %s: %s\n  %s",
+						f.Name, m.Law, m.Machine, m.What, strings.Join(m.Around, "\n  "))
 				}
 			}
 			out = rehearse(t, rehearsal.Order{Config: c, Seed: 1, Horizon: failures.Span(), Weather: failures})
@@ -87,8 +92,10 @@ func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
 	var said [2][]byte
 	for i := range said {
 		var trace bytes.Buffer
-		out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 6", page), Seed: 7, Horizon: 3 * day, Operator: time.Hour,
-			Weather: rehearsal.Usual(), Trace: &trace})
+		out := rehearse(t, rehearsal.Order{
+			Config: configtest.Parse(t, "size: 6", page), Seed: 7, Horizon: 3 * day, Operator: time.Hour,
+			Weather: rehearsal.Usual(), Trace: &trace,
+		})
 		data, err := json.Marshal(out)
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +105,12 @@ func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
 	if !bytes.Equal(said[0], said[1]) {
 		t.Error("the same order had two outcomes")
 	}
-	other := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 6", page), Seed: 8, Horizon: 3 * day, Weather: rehearsal.Usual()})
+	other := rehearse(t, rehearsal.Order{
+		Config:  configtest.Parse(t, "size: 6", page),
+		Seed:    8,
+		Horizon: 3 * day,
+		Weather: rehearsal.Usual(),
+	})
 	if data, err := json.Marshal(other); err != nil || bytes.HasPrefix(said[0], data) {
 		t.Error("another seed changed nothing")
 	}
@@ -109,13 +121,20 @@ func TestTheSumOfTheFleetsIsTheWhole(t *testing.T) {
 	c := configtest.Parse(t, "size: 4", page)
 	c.Fleets = append(c.Fleets, c.Fleets[0])
 	c.Fleets[1].Name = "shop"
-	order := rehearsal.Order{Config: c, Seed: 3, Horizon: 40 * day, Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine}}}
+	order := rehearsal.Order{
+		Config:  c,
+		Seed:    3,
+		Horizon: 40 * day,
+		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine}},
+	}
 	out := rehearse(t, order)
-	if len(out.Fleets) != 2 || out.Outages == 0 || out.Outages != out.Fleets[0].Score.Outages+out.Fleets[1].Score.Outages {
+	if len(out.Fleets) != 2 || out.Outages == 0 ||
+		out.Outages != out.Fleets[0].Score.Outages+out.Fleets[1].Score.Outages {
 		t.Errorf("%d outages in all, of %d fleets", out.Outages, len(out.Fleets))
 	}
 	order.Fleet = "shop"
-	if alone := rehearse(t, order); len(alone.Fleets) != 1 || alone.Fleets[0].Name != "shop" || alone.Outages != out.Fleets[1].Score.Outages {
+	if alone := rehearse(t, order); len(alone.Fleets) != 1 || alone.Fleets[0].Name != "shop" ||
+		alone.Outages != out.Fleets[1].Score.Outages {
 		t.Errorf("by itself it is %+v", alone)
 	}
 	order.Fleet = "shpo"
@@ -145,25 +164,39 @@ func TestAFleetWithoutABrakeIsSparedPartitionsUnlessTheyAreAskedFor(t *testing.T
 
 func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 	t.Parallel()
-	const disk, storm = "1m web-2 loses its disk", "1m web-1 crashes\n1m web-2 crashes\n1m web-3 crashes\n1m web-4 crashes"
+	const disk = "1m web-2 loses its disk"
+	const storm = "1m web-1 crashes\n1m web-2 crashes\n1m web-3 crashes\n1m web-4 crashes"
 	for name, c := range map[string]struct {
 		fleet  []string
 		events string
 		says   string
 	}{
-		"only watched":     {[]string{"size: 3", page, "mode: observe"}, disk, "hale only watched (mode: observe): it healed none of 1 outage"},
-		"no recreate":      {[]string{"size: 5", page, "repair: {steps: [start, reboot]}"}, disk, "the ladder ends with reboot and has no recreate"},
-		"a kept disk":      {[]string{"size: 5", page, "template: {image: x, disks: {root: keep}}"}, disk, "has no recreate (disk root is kept, which forbids it)"},
-		"only pinged":      {[]string{"size: 5", "checks: {alive: {ping: {}, every: 5s}}"}, "1m web-2 answers 503", "no check asks for what was lost, or unhealthy_when wants more (answers 503"},
-		"a storm":          {[]string{"size: 10", page}, storm, "the brake engaged 1 time"},
-		"no brake":         {[]string{"size: 1", page, "silence: act"}, "1m web-1 crashes", "a fleet of 1 has no brake"},
-		"one at a time":    {[]string{"size: 40", page, "limits: {in_repair: 1, brake: {percent: 90%}}"}, strings.ReplaceAll(storm, "crashes", "stops serving"), "of 4 repairs waited for their turn (limits.in_repair: 1)"},
-		"it is not mended": {[]string{"size: 4", page, "repair: {steps: [start]}"}, disk, "1 machine was still down at the end: web-2"},
-		"a quiet policy":   {[]string{"size: 3", page}, disk, ""},
+		"only watched": {[]string{"size: 3", page, "mode: observe"}, disk,
+			"hale only watched (mode: observe): it healed none of 1 outage"},
+		"no recreate": {[]string{"size: 5", page, "repair: {steps: [start, reboot]}"}, disk,
+			"the ladder ends with reboot and has no recreate"},
+		"a kept disk": {[]string{"size: 5", page, "template: {image: x, disks: {root: keep}}"}, disk,
+			"has no recreate (disk root is kept, which forbids it)"},
+		"only pinged": {[]string{"size: 5", "checks: {alive: {ping: {}, every: 5s}}"}, "1m web-2 answers 503",
+			"no check asks for what was lost, or unhealthy_when wants more (answers 503"},
+		"a storm": {[]string{"size: 10", page}, storm, "the brake engaged 1 time"},
+		"no brake": {[]string{"size: 1", page, "silence: act"}, "1m web-1 crashes",
+			"a fleet of 1 has no brake"},
+		"one at a time": {[]string{"size: 40", page, "limits: {in_repair: 1, brake: {percent: 90%}}"},
+			strings.ReplaceAll(storm, "crashes", "stops serving"),
+			"of 4 repairs waited for their turn (limits.in_repair: 1)"},
+		"it is not mended": {[]string{"size: 4", page, "repair: {steps: [start]}"}, disk,
+			"1 machine was still down at the end: web-2"},
+		"a quiet policy": {[]string{"size: 3", page}, disk, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, c.fleet...), Seed: 1, Horizon: time.Hour, Weather: story(t, "-- events --\n"+c.events+"\n")})
+			out := rehearse(t, rehearsal.Order{
+				Config:  configtest.Parse(t, c.fleet...),
+				Seed:    1,
+				Horizon: time.Hour,
+				Weather: story(t, "-- events --\n"+c.events+"\n"),
+			})
 			warned := strings.Join(out.Fleets[0].Warnings, "\n")
 			if !strings.Contains(warned, c.says) || c.says == "" && warned != "" {
 				t.Errorf("it says\n%s\nand was to say %q", warned, c.says)
@@ -211,14 +244,20 @@ func TestWrongActsComeWithTheLinesAroundThem(t *testing.T) {
 	}
 	m := out.Fleets[0].Wrong[0]
 	around := strings.Join(m.Around, "\n")
-	if m.Law != "harm" || m.Machine == "" || !strings.Contains(around, "is out of sight of hale-1") || !strings.Contains(around, "BROKEN harm "+m.Machine) {
+	if m.Law != "harm" || m.Machine == "" || !strings.Contains(around, "is out of sight of hale-1") ||
+		!strings.Contains(around, "BROKEN harm "+m.Machine) {
 		t.Errorf("%+v", m)
 	}
 }
 
 func TestTheJSONNamesWhatItsReadersCountOn(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 3", page), Seed: 1, Horizon: day, Weather: rehearsal.Usual()})
+	out := rehearse(t, rehearsal.Order{
+		Config:  configtest.Parse(t, "size: 3", page),
+		Seed:    1,
+		Horizon: day,
+		Weather: rehearsal.Usual(),
+	})
 	data, err := json.Marshal(out)
 	if err != nil {
 		t.Fatal(err)
@@ -228,8 +267,10 @@ func TestTheJSONNamesWhatItsReadersCountOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	var missing []string
-	for _, key := range []string{"machine_days", "faults", "healthy_destroyed", "double_instances", "lost_repairs", "unhealed", "late_heals", "held",
-		"paged", "repairs", "heal_seconds_p50", "heal_seconds_p99", "seed", "weather", "fleets", "did_not_fit"} {
+	for _, key := range []string{
+		"machine_days", "faults", "healthy_destroyed", "double_instances", "lost_repairs", "unhealed", "late_heals",
+		"held", "paged", "repairs", "heal_seconds_p50", "heal_seconds_p99", "seed", "weather", "fleets", "did_not_fit",
+	} {
 		if _, ok := got[key]; !ok {
 			missing = append(missing, key)
 		}
@@ -267,7 +308,12 @@ func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
 	if len(again.Result.Violations) == 0 || again.Result.Violations[0].Law != found[0].Law || len(again.Problems) == 0 {
 		t.Errorf("played again it breaks %+v", again.Result.Violations)
 	}
-	fine := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 3", page), Seed: 1, Horizon: day, Weather: rehearsal.Usual()})
+	fine := rehearse(t, rehearsal.Order{
+		Config:  configtest.Parse(t, "size: 3", page),
+		Seed:    1,
+		Horizon: day,
+		Weather: rehearsal.Usual(),
+	})
 	if found := fine.Find(nil); len(found) != 0 {
 		t.Errorf("nothing wrong was done, and %+v was found", found)
 	}

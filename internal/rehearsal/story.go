@@ -59,7 +59,8 @@ func (s Story) choose(o *Order) error {
 		o.Fleet = about[0]
 	case len(about) == 1 && len(all) == 1:
 	default:
-		return fmt.Errorf("%s is about fleet %s: say with --fleet which one of %s it shall happen to", s.Script.Name, list(about), strings.Join(all, ", "))
+		return fmt.Errorf("%s is about fleet %s: say with --fleet which one of %s it shall happen to",
+			s.Script.Name, list(about), strings.Join(all, ", "))
 	}
 	return nil
 }

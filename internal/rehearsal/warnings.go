@@ -17,7 +17,9 @@ import (
 // warnings says in plain words what the run shows about the policy: where it left machines down, and what it cost.
 func warnings(f Fleet) []string {
 	out := []string{}
-	for _, look := range []func(Fleet) []string{watching, slowBoots, quarantines, unseen, braking, noBrake, waiting, recovering, late, left} {
+	for _, look := range []func(Fleet) []string{
+		watching, slowBoots, quarantines, unseen, braking, noBrake, waiting, recovering, late, left,
+	} {
 		out = append(out, look(f)...)
 	}
 	return out
@@ -27,7 +29,10 @@ func watching(f Fleet) []string {
 	if f.Mode != fleet.ModeObserve {
 		return nil
 	}
-	return []string{fmt.Sprintf("hale only watched (mode: observe): it healed none of %s; under held stands what it would have done", times(f.Score.Outages, "outage"))}
+	return []string{
+		fmt.Sprintf("hale only watched (mode: observe): it healed none of %s; under held stands what it would have "+
+			"done", times(f.Score.Outages, "outage")),
+	}
 }
 
 // slowBoots tells of machines that take longer to boot than the policy gives them: they are taken for failed meanwhile.
@@ -37,8 +42,9 @@ func slowBoots(f Fleet) []string {
 	if o.Spec.Mode != fleet.ModeAct || w.BootMost <= o.Spec.Grace {
 		return nil
 	}
-	return []string{fmt.Sprintf("machines take up to %s to boot here, and grace is %s: one that boots is taken for failed, and "+
-		"repaired, before it is up; write a longer grace", prose.Span(w.BootMost), prose.Span(o.Spec.Grace))}
+	return []string{fmt.Sprintf("machines take up to %s to boot here, and grace is %s: one that boots is taken for "+
+		"failed, and repaired, before it is up; write a longer grace",
+		prose.Span(w.BootMost), prose.Span(o.Spec.Grace))}
 }
 
 // quarantines tells of the machines that were left to a person, by the reason.
@@ -63,7 +69,8 @@ func quarantines(f Fleet) []string {
 	var out []string
 	for _, reason := range slices.Sorted(maps.Keys(piles)) {
 		p := piles[reason]
-		said := fmt.Sprintf("%s left down for a person, %s: %s", were(len(p.machines)), times(p.times, "time"), prose.Reason(reason))
+		said := fmt.Sprintf("%s left down for a person, %s: %s",
+			were(len(p.machines)), times(p.times, "time"), prose.Reason(reason))
 		if missing := lacking(f.Options.Spec); missing != "" {
 			said += "; " + missing
 		}
@@ -106,7 +113,8 @@ func unseen(f Fleet) []string {
 	if f.Score.Unseen == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s (%s without service) no failure to this policy: no check asks for what was lost, or unhealthy_when wants more (%s)",
+	return []string{fmt.Sprintf("%s (%s without service) no failure to this policy: no check asks for what was lost, "+
+		"or unhealthy_when wants more (%s)",
 		are(f.Score.Unseen, "outage"), prose.Span(lost), strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))}
 }
 
@@ -121,7 +129,8 @@ func braking(f Fleet) []string {
 		longest = max(longest, s.To-s.From)
 	}
 	b := f.Options.Spec.Limits.Brake
-	said := fmt.Sprintf("the brake engaged %s, for %s at most (at_least %d, percent %d%%): nothing is repaired meanwhile, and a person is told",
+	said := fmt.Sprintf("the brake engaged %s, for %s at most (at_least %d, percent %d%%): nothing is repaired "+
+		"meanwhile, and a person is told",
 		times(len(spans), "time"), prose.Span(longest), b.AtLeast, b.Percent)
 	if n := f.Score.NeedlessBrakes; n > 0 {
 		said += fmt.Sprintf("; %s nothing common was wrong", times(n, "time"))
@@ -178,14 +187,19 @@ func recovering(f Fleet) []string {
 	for _, c := range f.Options.Spec.Checks {
 		slowest = max(slowest, time.Duration(c.UpAfter)*c.Every)
 	}
-	return []string{fmt.Sprintf("%s a machine that had just begun to answer again: its checks need up to %s to see that", hit(f.Score.CaughtRecovering), prose.Span(slowest))}
+	return []string{
+		fmt.Sprintf("%s a machine that had just begun to answer again: its checks need up to %s to see that",
+			hit(f.Score.CaughtRecovering), prose.Span(slowest)),
+	}
 }
 
 func late(f Fleet) []string {
 	if f.Score.LateHeals == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s healed later than one pass of the ladder should take", wereTimes(f.Score.LateHeals))}
+	return []string{
+		fmt.Sprintf("%s healed later than one pass of the ladder should take", wereTimes(f.Score.LateHeals)),
+	}
 }
 
 // left tells what was still down when the run ended.
@@ -199,7 +213,9 @@ func left(f Fleet) []string {
 	if len(down) == 0 {
 		return nil
 	}
-	names := slices.SortedFunc(maps.Keys(down), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(down), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 	said := strings.Join(names[:min(len(names), 5)], ", ")
 	if len(names) > 5 {
 		said += " and others"

@@ -79,7 +79,12 @@ type history struct {
 
 // tell makes out what the records of one fleet tell.
 func tell(events []api.Event, patience time.Duration) *history {
-	h := &history{left: map[string]int{}, open: map[string]*Incident{}, suspect: map[string]*Incident{}, last: map[string]*Incident{}}
+	h := &history{
+		left:    map[string]int{},
+		open:    map[string]*Incident{},
+		suspect: map[string]*Incident{},
+		last:    map[string]*Incident{},
+	}
 	for _, e := range events {
 		if e.Machine == "" {
 			h.overall(e)
@@ -87,7 +92,8 @@ func tell(events []api.Event, patience time.Duration) *history {
 			h.machine(e)
 		}
 	}
-	h.incidents = slices.DeleteFunc(h.incidents, func(i *Incident) bool { return !i.seen && i.To.IsZero() }) // still only suspect
+	// still only suspect
+	h.incidents = slices.DeleteFunc(h.incidents, func(i *Incident) bool { return !i.seen && i.To.IsZero() })
 	for _, i := range h.incidents {
 		i.classify(patience)
 	}
@@ -206,8 +212,10 @@ func (h *history) verdict(e api.Event) {
 }
 
 func (h *history) begin(e api.Event) *Incident {
-	i := &Incident{Machine: e.Machine, From: e.At, Check: e.Check, Result: e.Result, result: fleet.ResultReason(e.Result),
-		Recorded: Recorded{Acts: []string{}, Held: []string{}}}
+	i := &Incident{
+		Machine: e.Machine, From: e.At, Check: e.Check, Result: e.Result, result: fleet.ResultReason(e.Result),
+		Recorded: Recorded{Acts: []string{}, Held: []string{}},
+	}
 	h.incidents = append(h.incidents, i)
 	return i
 }

@@ -38,7 +38,8 @@ func newPlan(h *history, spec fleet.Spec, from, to time.Time) *plan {
 		p.events = append(p.events, p.event(i, n))
 	}
 	if len(beyond) > 0 {
-		p.unfit = append(p.unfit, fmt.Sprintf("%d machines of the journal are beyond the fleet's size, %d", len(beyond), p.size))
+		p.unfit = append(p.unfit,
+			fmt.Sprintf("%d machines of the journal are beyond the fleet's size, %d", len(beyond), p.size))
 	}
 	for _, s := range h.provider {
 		p.shared(s, "provider", world.IsSilent, "")
@@ -56,7 +57,9 @@ func (p *plan) shared(s span, subject string, verb sim.Verb, arg string) {
 	if to.IsZero() {
 		to = p.end
 	}
-	p.events = append(p.events, sim.Event{At: p.at(s.from), Subject: subject, Verb: verb, Arg: arg, For: max(to.Sub(s.from), time.Second)})
+	p.events = append(p.events, sim.Event{
+		At: p.at(s.from), Subject: subject, Verb: verb, Arg: arg, For: max(to.Sub(s.from), time.Second),
+	})
 }
 
 // event is what happens to the machine in the simulated world.
@@ -92,7 +95,8 @@ func (i *Incident) verb() sim.Verb {
 		return world.Vanishes
 	case fleet.CausePanic, fleet.CauseError:
 		return world.Panics
-	case fleet.CauseNone, fleet.CauseChecks, fleet.CauseMissing, fleet.CauseBuild, fleet.CauseBlind, fleet.CauseOrdered, fleet.CauseDisabled:
+	case fleet.CauseNone, fleet.CauseChecks, fleet.CauseMissing, fleet.CauseBuild, fleet.CauseBlind,
+		fleet.CauseOrdered, fleet.CauseDisabled:
 	}
 	if slices.Contains(i.failed, fleet.StepReboot) || slices.Contains(i.failed, fleet.StepRecreate) {
 		return world.LosesDisk // a reset did not help

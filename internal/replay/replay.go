@@ -81,11 +81,15 @@ const (
 // Assumptions are the rules by which what a journal leaves open is decided.
 func Assumptions(patience time.Duration) []string {
 	return []string{
-		fmt.Sprintf("a machine that a look found alive, or that was healthy again within %s untouched, was not dead: to act on it is wrong", prose.Span(patience)),
+		fmt.Sprintf("a machine that a look found alive, or that was healthy again within %s untouched, was not dead: "+
+			"to act on it is wrong", prose.Span(patience)),
 		"a machine that the provider reported as failed was down, whatever ended the failure",
-		"a failure that hale's act ended would have lasted until some act; one that no act of hale's ended is over when it was then",
-		"a reset that did not help shows a machine that only a rebuild cures; one that was never tried might have helped",
-		"what failed is taken from the first failing check's answer: silence is a hang, a refusal a dead application, a status an application in error",
+		"a failure that hale's act ended would have lasted until some act; one that no act of hale's ended is over " +
+			"when it was then",
+		"a reset that did not help shows a machine that only a rebuild cures; one that was never tried might have " +
+			"helped",
+		"what failed is taken from the first failing check's answer: silence is a hang, a refusal a dead " +
+			"application, a status an application in error",
 		"between two records nothing changed; how long boots and calls take is the simulated world's",
 	}
 }
@@ -93,8 +97,9 @@ func Assumptions(patience time.Duration) []string {
 // Compare replays the journal under the policy.
 func Compare(o Order) (Comparison, error) {
 	c := Comparison{
-		Journal: o.Journal, Patience: o.Patience.String(), Seed: o.Seed, Days: o.Journal.To.Sub(o.Journal.From).Hours() / 24,
-		Fleets: []string{}, Incidents: []*Incident{}, NotReplayed: []string{}, Assumptions: Assumptions(o.Patience),
+		Journal: o.Journal, Patience: o.Patience.String(), Seed: o.Seed,
+		Days: o.Journal.To.Sub(o.Journal.From).Hours() / 24, Fleets: []string{}, Incidents: []*Incident{},
+		NotReplayed: []string{}, Assumptions: Assumptions(o.Patience),
 	}
 	pairs, unmatched, err := o.match()
 	if err != nil {
@@ -140,7 +145,8 @@ func (o Order) match() (pairs []pair, unmatched []string, err error) {
 		}
 	}
 	if len(pairs) == 0 {
-		return nil, nil, fmt.Errorf("the policy has fleets %s, and the journal tells of %s: none is the same", list(names), list(recorded))
+		return nil, nil, fmt.Errorf("the policy has fleets %s, and the journal tells of %s: none is the same",
+			list(names), list(recorded))
 	}
 	return pairs, unmatched, nil
 }
@@ -171,7 +177,8 @@ func (c *Comparison) replay(o Order, p pair) error {
 		c.NotReplayed = append(c.NotReplayed, fmt.Sprintf("fleet %s: %s", p.recorded, u))
 	}
 	if n := h.left["verdict unknown"]; n > 0 {
-		c.NotReplayed = append(c.NotReplayed, fmt.Sprintf("fleet %s: %d times it was not known how a machine was; unknown is not dead", p.recorded, n))
+		c.NotReplayed = append(c.NotReplayed,
+			fmt.Sprintf("fleet %s: %d times it was not known how a machine was; unknown is not dead", p.recorded, n))
 	}
 	for _, i := range h.incidents {
 		c.Recorded.record(i)

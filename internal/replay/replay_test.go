@@ -31,7 +31,10 @@ const (
 // recorded plays events under a policy and returns the journal as hale events --json writes it.
 func recorded(t *testing.T, c *config.Config, events ...string) string {
 	t.Helper()
-	o := sim.Options{Servers: 1, Seed: 1, Horizon: 24 * time.Hour, Calm: time.Hour, Operator: 30 * time.Minute, History: &sim.History{}}
+	o := sim.Options{
+		Servers: 1, Seed: 1, Horizon: 24 * time.Hour, Calm: time.Hour, Operator: 30 * time.Minute,
+		History: &sim.History{},
+	}
 	scenario.Adopt(&o, c, 0)
 	for _, line := range events {
 		e, err := sim.ParseEvent(line)
@@ -80,8 +83,10 @@ func compare(t *testing.T, journal string, c *config.Config) replay.Comparison {
 func month(t *testing.T) string {
 	t.Helper()
 	return recorded(t, configtest.Parse(t, size, usual),
-		"1h web-1 crashes", "2h web-2 hangs", "3h web-3 loses its disk", "4h web-4 is too slow for 25s", "5h web-5 is too slow for 22s",
-		"6h web-6 answers 503", "7h web-7 is stopped by a person for 40m", "8h web-8 panics", "9h web-9 vanishes", "10h web-10 stops serving for 24s")
+		"1h web-1 crashes", "2h web-2 hangs", "3h web-3 loses its disk", "4h web-4 is too slow for 25s",
+		"5h web-5 is too slow for 22s",
+		"6h web-6 answers 503", "7h web-7 is stopped by a person for 40m",
+		"8h web-8 panics", "9h web-9 vanishes", "10h web-10 stops serving for 24s")
 }
 
 func TestTheSamePolicyDoesTheSameAgain(t *testing.T) {
@@ -108,10 +113,16 @@ func TestAnotherPolicyIsJudgedByWhatTheMachinesDidByThemselves(t *testing.T) {
 		"one that acts at the first failure acts on machines that were not dead": {[]string{size, hasty},
 			replay.Tally{Incidents: 10, Healed: 9, Wrongly: 3, LeftAlone: 1, Paged: 1}},
 		"one that only watches misses what it did not page for": {[]string{size, usual, "mode: observe"},
-			replay.Tally{Incidents: 10, Missed: 3, LeftAlone: 4, Paged: 4, FleetPages: 1}}, // the third failure engages the brake
-		"one without a rebuild leaves the lost disk to a person": {[]string{size, usual, "repair: {steps: [start, reboot]}"},
+			// the third failure engages the brake
+			replay.Tally{Incidents: 10, Missed: 3, LeftAlone: 4, Paged: 4, FleetPages: 1}},
+		"one without a rebuild leaves the lost disk to a person": {[]string{
+			size, usual, "repair: {steps: [start, reboot]}",
+		},
 			replay.Tally{Incidents: 10, Healed: 4, LeftAlone: 4, Paged: 3}},
-		"one that only pings does not see a status": {[]string{size, "checks: {alive: {ping: {}, every: 10s, timeout: 2s}}"},
+		"one that only pings does not see a status": {[]string{
+			size,
+			"checks: {alive: {ping: {}, every: 10s, timeout: 2s}}",
+		},
 			replay.Tally{Incidents: 10, Healed: 5, Missed: 1, LeftAlone: 4, Paged: 1}},
 		"one that heals a stop acts against the person": {[]string{size, usual, "on_external_stop: heal"},
 			replay.Tally{Incidents: 10, Healed: 7, Wrongly: 1, LeftAlone: 3}},
@@ -138,27 +149,37 @@ func TestIncidentsAreMadeOutOfRecords(t *testing.T) {
 		cause  fleet.Cause
 		acts   string
 	}{
-		"the provider's word is a failure":           {"1h web-1 crashes", nil, replay.Failure, fleet.CauseCrashed, "start"},
-		"so it is when hale did nothing":             {"1h web-1 crashes for 5m", []string{"mode: observe"}, replay.Failure, fleet.CauseCrashed, ""},
-		"silence that ended after an act":            {"1h web-1 hangs", nil, replay.Failure, fleet.CauseChecks, "reboot"},
-		"silence that passed":                        {"1h web-1 hangs for 5m", []string{"mode: observe"}, replay.Transient, fleet.CauseChecks, ""},
-		"silence that passed much later":             {"1h web-1 hangs for 2h", []string{"mode: observe"}, replay.Failure, fleet.CauseChecks, ""},
-		"a suspicion that passed":                    {"1h web-1 is too slow for 12s", nil, replay.Transient, "", ""},
-		"a stop by a person":                         {"1h web-1 is stopped by a person for 1h", nil, replay.Stopped, fleet.CauseStopped, ""},
-		"a pause":                                    {"1h web-1 is paused for 1h", nil, replay.Stopped, fleet.CausePaused, ""},
-		"a machine that a step after another healed": {"1h web-1 loses its disk", nil, replay.Failure, fleet.CauseChecks, "reboot power-off delete create"},
+		"the provider's word is a failure": {"1h web-1 crashes", nil, replay.Failure, fleet.CauseCrashed,
+			"start"},
+		"so it is when hale did nothing": {"1h web-1 crashes for 5m", []string{"mode: observe"},
+			replay.Failure, fleet.CauseCrashed, ""},
+		"silence that ended after an act": {"1h web-1 hangs", nil, replay.Failure, fleet.CauseChecks,
+			"reboot"},
+		"silence that passed": {"1h web-1 hangs for 5m", []string{"mode: observe"},
+			replay.Transient, fleet.CauseChecks, ""},
+		"silence that passed much later": {"1h web-1 hangs for 2h", []string{"mode: observe"},
+			replay.Failure, fleet.CauseChecks, ""},
+		"a suspicion that passed": {"1h web-1 is too slow for 12s", nil, replay.Transient, "", ""},
+		"a stop by a person": {"1h web-1 is stopped by a person for 1h", nil, replay.Stopped, fleet.CauseStopped,
+			""},
+		"a pause": {"1h web-1 is paused for 1h", nil, replay.Stopped, fleet.CausePaused, ""},
+		"a machine that a step after another healed": {"1h web-1 loses its disk", nil, replay.Failure,
+			fleet.CauseChecks, "reboot power-off delete create"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := compare(t, recorded(t, configtest.Parse(t, append([]string{size, usual}, c.lines...)...), c.event), configtest.Parse(t, size, usual))
+			out := compare(t, recorded(t, configtest.Parse(t, append([]string{size, usual}, c.lines...)...), c.event),
+				configtest.Parse(t, size, usual))
 			if len(out.Incidents) != 1 {
 				t.Fatalf("%d incidents were made of %q", len(out.Incidents), c.event)
 			}
 			i := out.Incidents[0]
-			if i.Machine != "web-1" || i.Nature != c.nature || i.Cause != c.cause || strings.Join(i.Recorded.Acts, " ") != c.acts {
+			if i.Machine != "web-1" || i.Nature != c.nature || i.Cause != c.cause ||
+				strings.Join(i.Recorded.Acts, " ") != c.acts {
 				t.Errorf("it is %+v", *i)
 			}
-			if began := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC); i.From.Before(began) || i.From.After(began.Add(15*time.Second)) {
+			if began := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC); i.From.Before(began) ||
+				i.From.After(began.Add(15*time.Second)) {
 				t.Errorf("it began at %v", i.From)
 			}
 		})
@@ -167,9 +188,11 @@ func TestIncidentsAreMadeOutOfRecords(t *testing.T) {
 
 func TestWhenTheProviderOrHaleItselfWasBlindItIsAgain(t *testing.T) {
 	t.Parallel()
-	journal := recorded(t, configtest.Parse(t, size, usual), "1h provider does not answer for 30m", "1h10m web-1 crashes")
+	journal := recorded(t, configtest.Parse(t, size, usual), "1h provider does not answer for 30m",
+		"1h10m web-1 crashes")
 	out := compare(t, journal, configtest.Parse(t, size, usual))
-	if len(out.Incidents) != 1 || out.Replayed.Healed != 1 || !slices.Contains(out.Incidents[0].Replayed.Held, string(fleet.ReasonProviderDown)) {
+	if len(out.Incidents) != 1 || out.Replayed.Healed != 1 ||
+		!slices.Contains(out.Incidents[0].Replayed.Held, string(fleet.ReasonProviderDown)) {
 		t.Fatalf("incident %+v, replayed %+v", *out.Incidents[0], out.Replayed)
 	}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -177,7 +200,10 @@ func TestWhenTheProviderOrHaleItselfWasBlindItIsAgain(t *testing.T) {
 		line(t, api.Event{Seq: 1, At: at, Fleet: "web", Kind: "owner", Reason: "took-over"}),
 		line(t, api.Event{Seq: 2, At: at.Add(time.Hour), Fleet: "web", Kind: "vantage", Reason: "vantage-isolated"}),
 		line(t, api.Event{Seq: 3, At: at.Add(2 * time.Hour), Fleet: "web", Kind: "vantage", Reason: "up"}),
-		line(t, api.Event{Seq: 4, At: at.Add(3 * time.Hour), Fleet: "web", Machine: "web-1", Kind: "verdict", Verdict: "unhealthy", Was: "healthy", Cause: "crashed"}),
+		line(t, api.Event{
+			Seq: 4, At: at.Add(3 * time.Hour), Fleet: "web", Machine: "web-1", Kind: "verdict", Verdict: "unhealthy",
+			Was: "healthy", Cause: "crashed",
+		}),
 	}
 	out = compare(t, strings.Join(lines, "\n"), configtest.Parse(t, size, usual))
 	if out.Replayed.Healed != 1 || out.Replayed.Elsewhere != 0 || out.Replayed.FleetPages == 0 {
@@ -198,8 +224,16 @@ func TestWhatAPersonDidIsNoGapInTheJournal(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var lines []string
-	for i, kind := range []fleet.RecordKind{fleet.RecordOwner, fleet.RecordOrder, fleet.RecordHoldEnded, fleet.RecordChange, fleet.RecordVerdict} {
-		lines = append(lines, line(t, api.Event{Seq: uint64(i + 1), At: at.Add(time.Duration(i) * time.Minute), Fleet: "web", Kind: string(kind)}))
+	for i, kind := range []fleet.RecordKind{
+		fleet.RecordOwner, fleet.RecordOrder, fleet.RecordHoldEnded, fleet.RecordChange, fleet.RecordVerdict,
+	} {
+		lines = append(lines,
+			line(t, api.Event{
+				Seq:   uint64(i + 1),
+				At:    at.Add(time.Duration(i) * time.Minute),
+				Fleet: "web",
+				Kind:  string(kind),
+			}))
 	}
 	if j := read(t, strings.Join(lines, "\n")); j.Records != len(lines) || len(j.Gaps) != 0 || len(j.Unknown) != 0 {
 		t.Errorf("%d records, gaps %+v, unknown %+v", j.Records, j.Gaps, j.Unknown)
@@ -230,13 +264,23 @@ func TestWhatHaleLetGoIsNoGapInTheJournal(t *testing.T) {
 func TestWhatAJournalLacksIsSaid(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(month(t)), "\n")
-	broken := slices.Concat(lines[:10], lines[13:40], []string{`{"seq":9999,"at":"2026-01-01T00:00:00Z","fleet":"web","kind":"dream"}`, "2026-01-01 web-1 is healthy", `{"kind":"verdict"}`, lines[39]})
+	broken := slices.Concat(lines[:10], lines[13:40], []string{
+		`{"seq":9999,"at":"2026-01-01T00:00:00Z","fleet":"web","kind":"dream"}`,
+		"2026-01-01 web-1 is healthy",
+		`{"kind":"verdict"}`,
+		lines[39],
+	})
 	j := read(t, strings.Join(broken, "\n"))
-	if j.Records != 37+1 || len(j.Gaps) != 1 || j.Gaps[0].Lost != 3 || len(j.Broken) != 2 || j.Broken[0].Line != 39 || len(j.Unknown) != 1 || j.Unknown[0].Kind != "dream" {
+	if j.Records != 37+1 || len(j.Gaps) != 1 || j.Gaps[0].Lost != 3 || len(j.Broken) != 2 || j.Broken[0].Line != 39 ||
+		len(j.Unknown) != 1 || j.Unknown[0].Kind != "dream" {
 		t.Errorf("%d records, gaps %+v, bad lines %+v, unknown %+v", j.Records, j.Gaps, j.Broken, j.Unknown)
 	}
-	for name, text := range map[string]string{"nothing": "", "what hale events prints for people": "2026-01-01 00:00:00.000  web-1 is healthy\n"} {
-		if _, err := replay.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "hale events --json") {
+	for name, text := range map[string]string{
+		"nothing":                            "",
+		"what hale events prints for people": "2026-01-01 00:00:00.000  web-1 is healthy\n",
+	} {
+		if _, err := replay.Read(strings.NewReader(text)); err == nil ||
+			!strings.Contains(err.Error(), "hale events --json") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -246,7 +290,9 @@ func TestMachinesAndFleetsThatThePolicyDoesNotHave(t *testing.T) {
 	t.Parallel()
 	journal := month(t)
 	out := compare(t, journal, configtest.Parse(t, "size: 4", usual))
-	if len(out.NotReplayed) != 1 || out.NotReplayed[0] != "fleet web: 6 machines of the journal are beyond the fleet's size, 4" || out.Replayed.Incidents != 10 {
+	if len(out.NotReplayed) != 1 ||
+		out.NotReplayed[0] != "fleet web: 6 machines of the journal are beyond the fleet's size, 4" ||
+		out.Replayed.Incidents != 10 {
 		t.Errorf("not replayed: %v, %+v", out.NotReplayed, out.Replayed)
 	}
 	renamed := configtest.Parse(t, size, usual)
@@ -263,17 +309,24 @@ func TestMachinesAndFleetsThatThePolicyDoesNotHave(t *testing.T) {
 		fleet  fleet.Name
 		says   string
 	}{
-		"none of its fleets":      {two, "", "the policy has fleets shop, db, and the journal tells of web: none is the same"},
+		"none of its fleets": {two, "",
+			"the policy has fleets shop, db, and the journal tells of web: none is the same"},
 		"no fleet of the journal": {renamed, "shop", `the journal tells of no fleet "shop"; it tells of web`},
 	} {
-		_, err := replay.Compare(replay.Order{Journal: read(t, journal), Policy: c.policy, Fleet: c.fleet, Patience: patience})
+		_, err := replay.Compare(replay.Order{
+			Journal:  read(t, journal),
+			Policy:   c.policy,
+			Fleet:    c.fleet,
+			Patience: patience,
+		})
 		if err == nil || err.Error() != c.says {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	other := strings.ReplaceAll(journal, `"fleet":"web"`, `"fleet":"shop"`)
 	out = compare(t, journal+strings.ReplaceAll(other, `"web-`, `"shop-`), configtest.Parse(t, size, usual))
-	if fmt.Sprint(out.Fleets) != "[web]" || !slices.Contains(out.NotReplayed, "fleet shop: the policy has no fleet of that name") {
+	if fmt.Sprint(out.Fleets) != "[web]" ||
+		!slices.Contains(out.NotReplayed, "fleet shop: the policy has no fleet of that name") {
 		t.Errorf("fleets %v, not replayed %v", out.Fleets, out.NotReplayed)
 	}
 }

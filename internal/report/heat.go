@@ -80,7 +80,8 @@ func (c *canvas) cells(lost []time.Duration, whole time.Duration, y float64, nam
 			continue
 		}
 		out = append(out, bar{X: x, Y: y + 1, W: round(step), H: stripLane - 2, Class: class,
-			Title: fmt.Sprintf("%s at day %.1f: %.1f %% of its time without service", name, float64(b)*c.end.Hours()/24/bins, 100*share)})
+			Title: fmt.Sprintf("%s at day %.1f: %.1f %% of its time without service",
+				name, float64(b)*c.end.Hours()/24/bins, 100*share)})
 	}
 	return out
 }

@@ -98,7 +98,8 @@ func viewFleet(f rehearsal.Fleet) fleetView {
 		v.Rows = append(v.Rows, r)
 	}
 	v.Tallies = []tally{
-		{"Done", "Nothing was done.", f.Actions}, {"Held back", "Nothing was held back.", f.Held}, {"Told to a person", "No person was told of anything.", f.Paged},
+		{"Done", "Nothing was done.", f.Actions}, {"Held back", "Nothing was held back.", f.Held},
+		{"Told to a person", "No person was told of anything.", f.Paged},
 	}
 	for _, m := range f.Wrong {
 		v.Mistakes = append(v.Mistakes, mistake{m, prose.Span(time.Duration(m.AtSeconds) * time.Second)})

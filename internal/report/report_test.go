@@ -21,7 +21,8 @@ import (
 const day = 24 * time.Hour
 
 // rehearsed plays a fleet of the size for the time, changed as the test wants.
-func rehearsed(t *testing.T, size int, horizon time.Duration, change func(*config.Config), kinds ...sim.Kind) rehearsal.Outcome {
+func rehearsed(t *testing.T, size int, horizon time.Duration, change func(*config.Config),
+	kinds ...sim.Kind) rehearsal.Outcome {
 	t.Helper()
 	c, err := config.Parse("hale.yaml", []byte(fmt.Sprintf(`
 providers: {dream: {type: simulated, boot: 20s, latency: 100ms}}
@@ -33,7 +34,9 @@ fleets: {web: {provider: dream, size: %d, checks: {page: {http: {}, every: 10s}}
 	if change != nil {
 		change(c)
 	}
-	out, err := rehearsal.Rehearse(rehearsal.Order{Config: c, Seed: 1, Horizon: horizon, Operator: time.Hour, Weather: rehearsal.Faults{Kinds: kinds}})
+	out, err := rehearsal.Rehearse(rehearsal.Order{
+		Config: c, Seed: 1, Horizon: horizon, Operator: time.Hour, Weather: rehearsal.Faults{Kinds: kinds},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +108,12 @@ func TestTheReportShowsWhatHappened(t *testing.T) {
 	page := written(t, report.Page{Outcome: out, Version: "1.2", Command: "hale simulate hale.yaml --seed 1"})
 	all := elements(t, page)
 	for _, want := range []string{
-		"Nothing wrong was done", "hale simulate hale.yaml --seed 1", "hale 1.2", "Fleet web", "healthy machines destroyed", "What struck, and who ended it",
+		"Nothing wrong was done",
+		"hale simulate hale.yaml --seed 1",
+		"hale 1.2",
+		"Fleet web",
+		"healthy machines destroyed",
+		"What struck, and who ended it",
 		"size: 3", // the policy
 	} {
 		if !strings.Contains(page, want) {
@@ -129,7 +137,9 @@ func TestTheReportShowsWhatHappened(t *testing.T) {
 	if outages == 0 || outages > out.Outages {
 		t.Errorf("%d healed outages are drawn, of %d", outages, out.Outages)
 	}
-	if bars, titles := count(all, func(e element) bool { return e.name == "rect" && e.attr["x"] != "" && e.attr["x"] != "1" }),
+	if bars, titles := count(all, func(e element) bool {
+		return e.name == "rect" && e.attr["x"] != "" && e.attr["x"] != "1"
+	}),
 		count(all, func(e element) bool { return e.name == "title" }); titles <= bars {
 		t.Errorf("%d bars, and %d titles for them and the page", bars, titles)
 	}
@@ -142,10 +152,17 @@ func TestAWrongActIsShownWithItsLinesAndTheLeastThatDoesItAgain(t *testing.T) {
 	out.Found = out.Find(nil)
 	page := written(t, report.Page{Outcome: out})
 	all := elements(t, page)
-	if n := count(all, func(e element) bool { return e.name == "path" && e.attr["class"] == "m-wrong" }); n < 2 { // one is the legend's
+	if n := count(all, func(e element) bool { return e.name == "path" && e.attr["class"] == "m-wrong" }); n < 2 {
+		// one is the legend's
 		t.Errorf("%d wrong acts are marked", n)
 	}
-	for _, want := range []string{"Something went wrong that must never happen", "law harm, web-", "is out of sight of hale-1", "BROKEN harm", "-- events --"} {
+	for _, want := range []string{
+		"Something went wrong that must never happen",
+		"law harm, web-",
+		"is out of sight of hale-1",
+		"BROKEN harm",
+		"-- events --",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -102,7 +102,8 @@ func draw(f rehearsal.Fleet) (timeline, heat) {
 func (t timeline) left() string {
 	switch quiet := t.size - t.machines; {
 	case t.machines > t.shown:
-		return fmt.Sprintf("The %d machines with the most to see; %d more had an outage or a record, %d had none.", t.shown, t.machines-t.shown, quiet)
+		return fmt.Sprintf("The %d machines with the most to see; %d more had an outage or a record, %d had none.",
+			t.shown, t.machines-t.shown, quiet)
 	case quiet > 0 && t.shown < t.size:
 		return fmt.Sprintf("%s no outage and no record.", plural(quiet, "further machine")+" had")
 	}
@@ -111,7 +112,9 @@ func (t timeline) left() string {
 
 // ticks are days, or what suits a shorter time.
 func (c *canvas) ticks() []tick {
-	steps := []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour}
+	steps := []time.Duration{
+		time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	}
 	const day = 24 * time.Hour
 	for _, n := range []int{1, 2, 5, 10, 30, 100, 365, 1000} {
 		steps = append(steps, time.Duration(n)*day)
@@ -145,7 +148,8 @@ func (c *canvas) worthSeeing(t *timeline) []string {
 		}
 	}
 	for _, m := range c.h.Moments {
-		if m.Record != nil && m.Machine != "" && (m.Record.Kind == fleet.RecordPaged || m.Record.Kind == fleet.RecordRepairStarted) {
+		if m.Record != nil && m.Machine != "" &&
+			(m.Record.Kind == fleet.RecordPaged || m.Record.Kind == fleet.RecordRepairStarted) {
 			weight[m.Machine] += 0.01
 		}
 	}
@@ -264,11 +268,13 @@ func (c *canvas) records() {
 // wrongs draws every broken law, and every act on a healthy machine.
 func (c *canvas) wrongs() {
 	for _, v := range c.f.Result.Violations {
-		c.mark(c.lanes[v.Machine], v.At, "wrong", fmt.Sprintf("%s  law %s is broken: %s", sim.Stamp(v.At), v.Law, v.What))
+		c.mark(c.lanes[v.Machine], v.At, "wrong",
+			fmt.Sprintf("%s  law %s is broken: %s", sim.Stamp(v.At), v.Law, v.What))
 	}
 	for _, a := range c.h.Acts {
 		if a.Wrong == law.WrongHealthy {
-			c.mark(c.lanes[a.Machine], a.At, "wrong", fmt.Sprintf("%s  %s although it was healthy", sim.Stamp(a.At), a.Op))
+			c.mark(c.lanes[a.Machine], a.At, "wrong",
+				fmt.Sprintf("%s  %s although it was healthy", sim.Stamp(a.At), a.Op))
 		}
 	}
 }
@@ -278,7 +284,8 @@ func (l *laneView) settle() {
 	var bars []bar
 	for _, b := range l.Bars {
 		b.Y = round(b.Y + l.Y)
-		if n := len(bars); n > 0 && bars[n-1].Class == b.Class && bars[n-1].Y == b.Y && bars[n-1].X == b.X && bars[n-1].W >= b.W {
+		if n := len(bars); n > 0 && bars[n-1].Class == b.Class && bars[n-1].Y == b.Y && bars[n-1].X == b.X &&
+			bars[n-1].W >= b.W {
 			continue
 		}
 		bars = append(bars, b)
@@ -289,7 +296,9 @@ func (l *laneView) settle() {
 	}
 	l.Bars = bars
 	var marks []mark
-	slices.SortStableFunc(l.Marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.X, b.X)) })
+	slices.SortStableFunc(l.Marks, func(a, b mark) int {
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.X, b.X))
+	})
 	for _, m := range l.Marks {
 		m.Y = round(l.Y)
 		if n := len(marks); n > 0 && marks[n-1].Class == m.Class && m.X-marks[n-1].X < 1 {

@@ -23,7 +23,8 @@ func Compose(purpose string, o sim.Options) []byte {
 	a := txtar.Archive{
 		Comment: []byte(purpose + "\n"),
 		Files: []txtar.File{
-			{Name: partConfig, Data: Policy(o)}, {Name: partWorld, Data: worldOf(o)}, {Name: partEvents, Data: eventsOf(o)},
+			{Name: partConfig, Data: Policy(o)}, {Name: partWorld, Data: worldOf(o)},
+			{Name: partEvents, Data: eventsOf(o)},
 		},
 	}
 	return txtar.Format(&a)
@@ -144,7 +145,8 @@ func Policy(o sim.Options) []byte {
 		line(2, "update: {canary: %d, soak: %s}", u.Canary, u.Soak)
 	}
 	if e := s.Evidence; e != (fleet.EvidencePolicy{}) {
-		line(2, "evidence: {gather: %v, console: %dKiB, screenshot: %v, wait: %s}", !e.Off, e.ConsoleBytes()>>10, !e.NoScreenshot, e.Patience())
+		line(2, "evidence: {gather: %v, console: %dKiB, screenshot: %v, wait: %s}",
+			!e.Off, e.ConsoleBytes()>>10, !e.NoScreenshot, e.Patience())
 	}
 	if every := s.Notify.RemindEvery; every > 0 {
 		line(2, "notify: {remind_every: %s}", every)
@@ -158,19 +160,22 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	for _, step := range r.Steps {
 		switch step.Kind {
 		case fleet.StepRun:
-			line(4, "- run: {command: %s, %sidempotent: %v, timeout: %s, verify_within: %s%s}", quotedList(step.Run.Args), environment(step.Run.Env),
+			line(4, "- run: {command: %s, %sidempotent: %v, timeout: %s, verify_within: %s%s}",
+				quotedList(step.Run.Args), environment(step.Run.Env),
 				step.Run.Idempotent, step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRebuild, fleet.StepEvacuate:
 			line(4, "- %s: {timeout: %s%s}", step.Kind, step.Timeout, onlyFor(step))
 		case fleet.StepSnapshot:
-			line(4, "- snapshot: {keep: %d, keep_for: %s, on_failure: %s, timeout: %s%s}", step.Keep, step.KeepFor, cmp.Or(step.OnFailure, fleet.OnFailureStop),
+			line(4, "- snapshot: {keep: %d, keep_for: %s, on_failure: %s, timeout: %s%s}", step.Keep, step.KeepFor,
+				cmp.Or(step.OnFailure, fleet.OnFailureStop),
 				step.Timeout, onlyFor(step))
 		case fleet.StepPage:
 			line(4, "- page: {wait: %s%s}", step.VerifyWithin, onlyFor(step))
 		case fleet.StepQuarantine:
 			line(4, "- quarantine: {%s}", strings.TrimPrefix(onlyFor(step), ", "))
 		case fleet.StepReboot:
-			line(4, "- %s: {mode: %s, timeout: %s, verify_within: %s%s}", step.Kind, cmp.Or(step.Mode, fleet.RebootHard), step.Timeout, step.VerifyWithin, onlyFor(step))
+			line(4, "- %s: {mode: %s, timeout: %s, verify_within: %s%s}",
+				step.Kind, cmp.Or(step.Mode, fleet.RebootHard), step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRecreate:
 			keep := ""
 			if step.KeepOld > 0 {

@@ -34,34 +34,51 @@ func policies(t *testing.T) []sim.Options {
 			all = append(all, o)
 		}
 	}
-	full := sim.Options{Spec: sim.Exemplar(12), Servers: 3, Seed: 7, Poll: 7 * time.Second, Operator: time.Hour, Calm: 2 * time.Hour,
-		Boot: 3 * time.Second, BootMost: 9 * time.Second, Latency: time.Millisecond, LatencyMost: time.Millisecond, Empty: true}
+	full := sim.Options{
+		Spec: sim.Exemplar(12), Servers: 3, Seed: 7, Poll: 7 * time.Second, Operator: time.Hour, Calm: 2 * time.Hour,
+		Boot: 3 * time.Second, BootMost: 9 * time.Second, Latency: time.Millisecond, LatencyMost: time.Millisecond,
+		Empty: true,
+	}
 	full.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateEvacuate, AtLeast: 0, Wait: time.Hour}
 	full.Spec.Update = fleet.UpdatePolicy{Canary: 2, Soak: 3 * time.Minute}
 	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
 	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
 	full.Spec.Repair.Steps = slices.Concat([]fleet.Step{
-		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute, Run: fleet.Command{Args: []string{"/bin/a b", "{ip},", "\"c\""},
-			Env: []fleet.Variable{{Name: "A", Value: "b: {name}"}}, Idempotent: true}},
-		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute, Run: fleet.Command{Args: []string{"/bin/true"}}, For: []fleet.CheckName{"alive"}},
+		{
+			Kind:         fleet.StepRun,
+			Timeout:      time.Second,
+			VerifyWithin: time.Minute,
+			Run: fleet.Command{Args: []string{"/bin/a b", "{ip},", "\"c\""},
+				Env: []fleet.Variable{{Name: "A", Value: "b: {name}"}}, Idempotent: true},
+		},
+		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute,
+			Run: fleet.Command{Args: []string{"/bin/true"}}, For: []fleet.CheckName{"alive"}},
 		{Kind: fleet.StepRebuild, Timeout: time.Second, For: []fleet.CheckName{"page"}},
 		{Kind: fleet.StepResume, Timeout: time.Second, VerifyWithin: time.Minute},
-		{Kind: fleet.StepReboot, Timeout: time.Second, VerifyWithin: time.Minute, Mode: fleet.RebootSoft, For: []fleet.CheckName{"page", "provider"}},
+		{Kind: fleet.StepReboot, Timeout: time.Second, VerifyWithin: time.Minute, Mode: fleet.RebootSoft,
+			For: []fleet.CheckName{"page", "provider"}},
 	}, full.Spec.Repair.Steps, []fleet.Step{
-		{Kind: fleet.StepPage, VerifyWithin: time.Minute, For: []fleet.CheckName{"page"}}, {Kind: fleet.StepPage}, {Kind: fleet.StepQuarantine},
+		{Kind: fleet.StepPage, VerifyWithin: time.Minute, For: []fleet.CheckName{"page"}}, {Kind: fleet.StepPage},
+		{Kind: fleet.StepQuarantine},
 	})
-	full.Spec.Checks[1].DownAfter, full.Spec.Checks[1].DownIn, full.Spec.Checks[1].UpAfter, full.Spec.Checks[1].UpIn = 3, 5, 2, 3
+	second := &full.Spec.Checks[1]
+	second.DownAfter, second.DownIn, second.UpAfter, second.UpIn = 3, 5, 2, 3
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	full.Spec.Checks[1].DependsOn = []fleet.CheckName{"alive"}
 	full.Spec.Checks[1].NotEvery = []fleet.Hours{
-		{From: 23*time.Hour + 30*time.Minute, To: time.Hour, Zone: berlin, Days: fleet.Weekdays(0).With(time.Sunday).With(time.Friday)},
+		{From: 23*time.Hour + 30*time.Minute, To: time.Hour, Zone: berlin,
+			Days: fleet.Weekdays(0).With(time.Sunday).With(time.Friday)},
 		{From: 0, To: 24 * time.Hour, Zone: time.UTC},
 	}
 	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{
-		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS", Headers: []fleet.Header{{Name: "Authorization", Secret: fleet.Secret{Env: "SECRET"}}, {Name: "X-A", Value: "b: c"}},
+		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS",
+		Headers: []fleet.Header{
+			{Name: "Authorization", Secret: fleet.Secret{Env: "SECRET"}},
+			{Name: "X-A", Value: "b: c"},
+		},
 		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
 		NoConnection: fleet.NoConnectionIgnore, TLS: fleet.TLSCheck{Days: 14, Insecure: true},
 	}
@@ -72,16 +89,32 @@ func policies(t *testing.T) []sim.Options {
 // services are checks of every other kind, sorted by name.
 func services() []fleet.Check {
 	service := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
-		return fleet.Check{Name: name, Kind: kind, Port: port, Every: 10 * time.Second, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2}
+		return fleet.Check{
+			Name: name, Kind: kind, Port: port, Every: 10 * time.Second, Timeout: 2 * time.Second, DownAfter: 3,
+			UpAfter: 2,
+		}
 	}
 	login, directory := service("service-a", fleet.CheckSSH, 2222), service("service-b", fleet.CheckTLS, 636)
 	login.SSH.Banner = `"OpenSSH_(9|10)\.`
-	directory.Certificate = fleet.CertificateCheck{Host: "ldap.example.org", TLSCheck: fleet.TLSCheck{Days: 14, Insecure: true}}
+	directory.Certificate = fleet.CertificateCheck{
+		Host:     "ldap.example.org",
+		TLSCheck: fleet.TLSCheck{Days: 14, Insecure: true},
+	}
 	game, names := service("service-c", fleet.CheckUDP, 27015), service("service-d", fleet.CheckDNS, 53)
 	game.UDP = fleet.UDPCheck{Send: []byte("\xff\x00getinfo\n"), Answer: `^\xff"info`}
-	names.DNS = fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordTXT, Answer: []string{"v=spf1 -all", `a "b"`}, TCP: true}
+	names.DNS = fleet.DNSCheck{
+		Name:   "www.example.org",
+		Type:   fleet.RecordTXT,
+		Answer: []string{"v=spf1 -all", `a "b"`},
+		TCP:    true,
+	}
 	orders := service("service-e", fleet.CheckGRPC, 50051)
-	orders.GRPC = fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org", Secure: true, TLS: fleet.TLSCheck{Days: 14, Insecure: true}}
+	orders.GRPC = fleet.GRPCCheck{
+		Service: "shop.v1.Orders",
+		Host:    "orders.example.org",
+		Secure:  true,
+		TLS:     fleet.TLSCheck{Days: 14, Insecure: true},
+	}
 	beat := service("service-f", fleet.CheckHeartbeat, 0)
 	beat.Every, beat.Timeout, beat.Heartbeat.Token = 30*time.Second, 10*time.Second, fleet.Secret{Env: "BEAT"}
 	return []fleet.Check{login, directory, game, names, orders, beat}
@@ -103,7 +136,8 @@ func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 			t.Fatalf("%v\n%s", err, file)
 		}
 		want, got := o, s.Options
-		for _, c := range []*sim.Options{&want, &got} { // a machine is not built from anything here, and a step that has no use for a time has none
+		for _, c := range []*sim.Options{&want, &got} {
+			// a machine is not built from anything here, and a step that has no use for a time has none
 			c.Spec.Template = fleet.Template{Disks: c.Spec.Template.Disks}
 			c.Spec.Notify.To, c.Spec.History = nil, 0             // a run sends no messages, and keeps no journal
 			c.Spec.Limits.Shared, c.Spec.Limits.Brakes = nil, nil // it shares none

@@ -32,7 +32,8 @@ func TestScenarios(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(number) == 0 || !strings.HasPrefix(s.Purpose, number[1]+": ") {
-				t.Errorf("the name is a number and what it is about, and the purpose begins with the number: %s", s.Purpose)
+				t.Errorf("the name is a number and what it is about, and the purpose begins with the number: %s",
+					s.Purpose)
 			}
 			if s.Trace == nil || len(s.Expect) == 0 {
 				t.Error("it expects nothing, or has no trace: it cannot fail")
@@ -52,7 +53,8 @@ func TestScenarios(t *testing.T) {
 func TestEveryLawHasAScenario(t *testing.T) {
 	t.Parallel()
 	elsewhere := map[string]string{
-		"L14": "there are no secrets in the simulated world: internal/config/secret_test.go shows that none gets into a configuration",
+		"L14": "there are no secrets in the simulated world: internal/config/secret_test.go shows that none gets " +
+			"into a configuration",
 	}
 	for _, law := range strings.Fields("L01 L02 L03 L04 L05 L06 L07 L08 L09 L10 L11 L12 L13 L14 L15") {
 		files, err := filepath.Glob("../../scenarios/" + law + "-*.txt")

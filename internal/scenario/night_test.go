@@ -26,7 +26,8 @@ func TestS74AHostThatRebootsWakesNobody(t *testing.T) {
 						score := reboot(t, c.size, c.hosts, minutes, poll)
 						lost, most := score.MachineHoursLost, 0.15*float64((c.size+c.hosts-1)/c.hosts)
 						if score.Paged > 0 || score.Wrong() > 0 || score.Repairs != score.Outages || lost > most {
-							t.Errorf("%d repairs of %d outages, %d pages, %d wrong, %.2f machine-hours lost, and %.2f may be",
+							t.Errorf("%d repairs of %d outages, %d pages, %d wrong, %.2f machine-hours lost, and "+
+								"%.2f may be",
 								score.Repairs, score.Outages, score.Paged, score.Wrong(), lost, most)
 						}
 					})

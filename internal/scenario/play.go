@@ -78,7 +78,11 @@ func (s *Scenario) Play() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.Name, err)
 	}
-	return Outcome{Result: r, Trace: trace.Bytes(), Problems: slices.Concat(s.compare(r), s.diverge(trace.Bytes()))}, nil
+	return Outcome{
+		Result:   r,
+		Trace:    trace.Bytes(),
+		Problems: slices.Concat(s.compare(r), s.diverge(trace.Bytes())),
+	}, nil
 }
 
 // compare says which figures and laws are not as written.
@@ -87,14 +91,22 @@ func (s *Scenario) compare(r sim.Result) []Problem {
 	got := figures(r.Score)
 	for _, e := range s.Expect {
 		if v := got[e.Figure]; !e.Holds(v) {
-			found = append(found, Problem{s.Name, e.Line, fmt.Sprintf("%s is %v, expected %s %v", e.Figure, v, e.Op, e.Value)})
+			found = append(found, Problem{
+				s.Name,
+				e.Line,
+				fmt.Sprintf("%s is %v, expected %s %v", e.Figure, v, e.Op, e.Value),
+			})
 		}
 	}
 	if s.ExpectsWrong() {
 		return found
 	}
 	for _, v := range r.Violations {
-		found = append(found, Problem{s.Name, 0, fmt.Sprintf("after %s law %s is broken: %s", v.At, v.Law, strings.TrimSpace(v.Machine+" "+v.What))})
+		found = append(found, Problem{
+			s.Name,
+			0,
+			fmt.Sprintf("after %s law %s is broken: %s", v.At, v.Law, strings.TrimSpace(v.Machine+" "+v.What)),
+		})
 	}
 	return found
 }
@@ -131,7 +143,9 @@ func (s *Scenario) diverge(trace []byte) []Problem {
 		}
 		return of[i]
 	}
-	return []Problem{{s.Name, s.traceAt + i, "the trace goes another way: it is\n" + line(got) + "\nand was\n" + line(want)}}
+	return []Problem{
+		{s.Name, s.traceAt + i, "the trace goes another way: it is\n" + line(got) + "\nand was\n" + line(want)},
+	}
 }
 
 // Updated returns the file with the trace that a run wrote.

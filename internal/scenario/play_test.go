@@ -40,8 +40,9 @@ func play(t *testing.T, file string) Outcome {
 func TestFiguresAreCompared(t *testing.T) {
 	t.Parallel()
 	for expect, miss := range map[string]string{
-		"repairs 1": "", "repairs = 1": "", "repairs > 0": "", "repairs < 2": "", "heal_seconds_p50 < 60": "", "machine_hours_lost > 0.001": "",
-		"repairs 0": "repairs is 1, expected = 0", "repairs > 1": "repairs is 1, expected > 1", "repairs < 1": "repairs is 1, expected < 1",
+		"repairs 1": "", "repairs = 1": "", "repairs > 0": "", "repairs < 2": "", "heal_seconds_p50 < 60": "",
+		"machine_hours_lost > 0.001": "", "repairs 0": "repairs is 1, expected = 0",
+		"repairs > 1": "repairs is 1, expected > 1", "repairs < 1": "repairs is 1, expected < 1",
 		"paged > 0": "paged is 0, expected > 0",
 	} {
 		t.Run(expect, func(t *testing.T) {
@@ -96,7 +97,8 @@ func TestWhereTracesPart(t *testing.T) {
 	}
 	last := len(lines) - 2 // behind it is the empty rest
 	for name, c := range map[string]struct{ trace, want string }{
-		"a line changed":  {strings.Replace(trace, "hale-1 starts", "hale-2 starts", 1), "f.txt:18: the trace goes another way: it is\n" + whole + "and was\n 0d 00:00:00  hale-2 starts"},
+		"a line changed": {strings.Replace(trace, "hale-1 starts", "hale-2 starts", 1),
+			"f.txt:18: the trace goes another way: it is\n" + whole + "and was\n 0d 00:00:00  hale-2 starts"},
 		"a line too many": {trace + "more\n", "(nothing more)\nand was\nmore"},
 		"a line missing":  {strings.Join(lines[:last], ""), "it is\n" + lines[last] + "and was\n(nothing more)"},
 		"nothing at all":  {"", "it is\n" + whole + "and was\n(nothing more)"},
@@ -114,7 +116,9 @@ func TestWhereTracesPart(t *testing.T) {
 // TestBrokenLawsAreProblems: a law that breaks is a problem whatever the figures say, unless the file expects it.
 func TestBrokenLawsAreProblems(t *testing.T) {
 	t.Parallel()
-	result := sim.Result{Violations: []sim.Violation{{At: 5, Law: "L1", Machine: "web-2", What: "2 instances run at once"}}}
+	result := sim.Result{
+		Violations: []sim.Violation{{At: 5, Law: "L1", Machine: "web-2", What: "2 instances run at once"}},
+	}
 	result.Score.LawsBroken = 1
 	got := understood(t, crash).compare(result)
 	if len(got) != 1 || got[0].String() != "f.txt: after 5ns law L1 is broken: web-2 2 instances run at once" {

@@ -149,7 +149,10 @@ func unpack(name string, data []byte) (*txtar.Archive, error) {
 	for text := range bytes.Lines(data) {
 		line++
 		if string(bytes.TrimRight(text, "\r\n")) == "-- --" {
-			return nil, Problems{{File: name, Line: line, Message: "a part has no name: write -- hale.yaml --, -- world --, -- events -- …"}}
+			return nil, Problems{
+				{File: name, Line: line,
+					Message: "a part has no name: write -- hale.yaml --, -- world --, -- events -- …"},
+			}
 		}
 	}
 	return txtar.Parse(data), nil

@@ -34,9 +34,11 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		file string
 		want []string // problems in their order, by what they say
 	}{
-		"an empty file": {"", []string{"f.txt:1: begins without a purpose", "f.txt:1: has no part hale.yaml: it says which fleet"}},
-		"no purpose":    {ten, []string{"f.txt:1: begins without a purpose: say in a sentence what it shows, before the first part"}},
-		"no fleet":      {"A story.\n-- events --\n1m web-1 crashes\n", []string{"f.txt:1: has no part hale.yaml"}},
+		"an empty file": {"",
+			[]string{"f.txt:1: begins without a purpose", "f.txt:1: has no part hale.yaml: it says which fleet"}},
+		"no purpose": {ten,
+			[]string{"f.txt:1: begins without a purpose: say in a sentence what it shows, before the first part"}},
+		"no fleet": {"A story.\n-- events --\n1m web-1 crashes\n", []string{"f.txt:1: has no part hale.yaml"}},
 		"a part that is none": {"A story.\n" + ten + "-- evnts --\n1m web-1 crashes\n",
 			[]string{`f.txt:11: there is no part "evnts": the parts are hale.yaml, world, events, expect, trace`}},
 		"a part without a name": {"A story.\n-- --\n", []string{"f.txt:2: a part has no name: write -- hale.yaml --"}},
@@ -44,28 +46,39 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 			[]string{"f.txt:12: part world is there already, on line 11: keep one of the two"}},
 		"a mistake in the configuration": {"A story.\n\n" + strings.Replace(ten, "size", "siez", 1),
 			[]string{"f.txt:6: fleets.web", "f.txt:8: fleets.web.siez: unknown key"}},
-		"two fleets": {"A story.\n-- hale.yaml --\nproviders: {lab: {type: simulated}}\nfleets: {a: {provider: lab, size: 1}, b: {provider: lab, size: 1}}\n",
+		"two fleets": {"A story.\n-- hale.yaml --\nproviders: {lab: {type: simulated}}\nfleets: {a: {provider: lab, " +
+			"size: 1}, b: {provider: lab, size: 1}}\n",
 			[]string{"f.txt:3: a scenario is about one fleet, and here are 2: write a file for each"}},
-		"settings that are none": {"A story.\n" + ten + "-- world --\nhost h1 rack\nhost h1 row 3\nspeed 9\nservers many\nservers 10\nrun -1m\nboot soon\nfull\n",
+		"settings that are none": {"A story.\n" + ten +
+			"-- world --\nhost h1 rack\nhost h1 row 3\nspeed 9\nservers many\nservers 10\nrun -1m\nboot soon\nfull\n",
 			[]string{
 				"f.txt:12: the name of the rack is missing: write pairs, as host h1 rack r1",
 				`f.txt:13: a host has a rack, room, zone, network and storage, but no "row"`,
-				`f.txt:14: there is no setting "speed": write host, empty, or one of boot, calm, latency, operator, run, seed, servers`,
-				"f.txt:15: servers many: write a whole number from 1 to 9", "f.txt:16: servers 10: write a whole number from 1 to 9",
+				`f.txt:14: there is no setting "speed": write host, empty, or one of boot, calm, latency, operator, ` +
+					`run, seed, servers`,
+				"f.txt:15: servers many: write a whole number from 1 to 9",
+				"f.txt:16: servers 10: write a whole number from 1 to 9",
 				"f.txt:17: run -1m: write a duration, as 30s or 1h30m", "f.txt:18: boot soon: write a duration",
-				`f.txt:19: "full": write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, empty, or one of boot, calm`,
+				`f.txt:19: "full": write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, ` +
+					`empty, or one of boot, calm`,
 			}},
-		"events that cannot be": {"A story.\n" + ten + "-- events --\n# a comment\n1m web-9 crashes\n1m hale-2 dies\n\n1m host h9 loses power\n1m web-1 explodes\nweb-1 crashes\n",
+		"events that cannot be": {"A story.\n" + ten +
+			"-- events --\n# a comment\n1m web-9 crashes\n1m hale-2 dies\n\n1m host h9 loses power\n1m web-1 " +
+			"explodes\nweb-1 crashes\n",
 			[]string{
-				"f.txt:13: web-9 crashes: fleet web has machines web-1 to web-3", "f.txt:14: hale-2 dies: the servers are hale-1 to hale-1",
-				"f.txt:16: host h9 loses power: no host lies in host h9", `f.txt:17: "web-1 explodes" says nothing that can happen to a machine`,
+				"f.txt:13: web-9 crashes: fleet web has machines web-1 to web-3",
+				"f.txt:14: hale-2 dies: the servers are hale-1 to hale-1",
+				"f.txt:16: host h9 loses power: no host lies in host h9",
+				`f.txt:17: "web-1 explodes" says nothing that can happen to a machine`,
 				`f.txt:18: "web-1 crashes": begin with the time since the start`,
 			}},
-		"expectations that are none": {"A story.\n" + ten + "-- expect --\nrepairs\nheals 1\nrepairs >= 1\nrepairs few\nrepairs NaN\n",
+		"expectations that are none": {"A story.\n" + ten +
+			"-- expect --\nrepairs\nheals 1\nrepairs >= 1\nrepairs few\nrepairs NaN\n",
 			[]string{
 				`f.txt:12: "repairs": write a figure and its value, as repairs 1, held > 0 or paged < 2`,
 				`f.txt:13: the score has no "heals"; it has actions, brake_hours, brakes,`,
-				`f.txt:14: "repairs >= 1": write a figure`, `f.txt:15: "few" is no number`, `f.txt:16: "NaN" is no number`,
+				`f.txt:14: "repairs >= 1": write a figure`, `f.txt:15: "few" is no number`,
+				`f.txt:16: "NaN" is no number`,
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,9 +135,14 @@ empty
 	}
 	o.Spec = sim.Options{}.Spec
 	want := sim.Options{
-		Hosts:   []world.Host{{Name: "h2", Rack: "r1", Room: "m1", Zone: "z1", Network: "n1", Storage: "s1"}, {Name: "h1"}},
-		Servers: 3, Seed: 7, Horizon: 20 * time.Minute, Calm: 5 * time.Minute, Boot: 9 * time.Second, BootMost: 9 * time.Second,
-		Latency: 80 * time.Millisecond, LatencyMost: 80 * time.Millisecond, Poll: 5 * time.Second, Operator: 30 * time.Minute, Empty: true,
+		Hosts: []world.Host{
+			{Name: "h2", Rack: "r1", Room: "m1", Zone: "z1", Network: "n1", Storage: "s1"},
+			{Name: "h1"},
+		},
+		Servers: 3, Seed: 7, Horizon: 20 * time.Minute, Calm: 5 * time.Minute, Boot: 9 * time.Second,
+		BootMost: 9 * time.Second,
+		Latency:  80 * time.Millisecond, LatencyMost: 80 * time.Millisecond, Poll: 5 * time.Second,
+		Operator: 30 * time.Minute, Empty: true,
 		Plan: []sim.Event{
 			{At: 2 * time.Minute, Subject: "host h2", Verb: world.LosesPower, For: 5 * time.Minute},
 			{At: time.Minute, Subject: "web-1", Verb: world.Crashes},
@@ -148,7 +166,8 @@ func TestHostsOfTheConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]world.Host{{Name: "h1"}, {Name: "h2", Rack: "r2", Room: "m1"}, {Name: "h3"}}, s.Options.Hosts); diff != "" {
+	if diff := cmp.Diff([]world.Host{{Name: "h1"}, {Name: "h2", Rack: "r2", Room: "m1"}, {Name: "h3"}},
+		s.Options.Hosts); diff != "" {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
 }
@@ -177,7 +196,8 @@ func TestFilesOfAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Files(folder)
-	if want := []string{filepath.Join(folder, "a.txtar"), filepath.Join(folder, "b.txt")}; err != nil || !slices.Equal(got, want) {
+	if want := []string{filepath.Join(folder, "a.txtar"), filepath.Join(folder, "b.txt")}; err != nil ||
+		!slices.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if got, err := Files(filepath.Join(folder, "README.md")); err != nil || len(got) != 1 {

@@ -100,7 +100,8 @@ func (s *Script) Befall(o *sim.Options) (unfit []string) {
 	if len(w.Homes) == o.Spec.Size {
 		o.Homes = w.Homes
 	} else if len(w.Homes) > 0 {
-		unfit = append(unfit, fmt.Sprintf("where the machines stand: it says so of %d, and the fleet has %d", len(w.Homes), o.Spec.Size))
+		unfit = append(unfit,
+			fmt.Sprintf("where the machines stand: it says so of %d, and the fleet has %d", len(w.Homes), o.Spec.Size))
 	}
 	for _, e := range w.Plan {
 		said := e.String()

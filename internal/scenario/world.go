@@ -33,8 +33,10 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 		}
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, world.Host{
-				Name: string(h.Name), Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage,
-				Fence: tries(c, p.Name, h.Name, false), Cut: tries(c, p.Name, h.Name, true), Delay: h.FenceDelay, Heavier: p.FencePriority[o.Spec.Name]})
+				Name: string(h.Name), Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone,
+				Storage: h.Place.Storage,
+				Fence:   tries(c, p.Name, h.Name, false), Cut: tries(c, p.Name, h.Name, true), Delay: h.FenceDelay,
+				Heavier: p.FencePriority[o.Spec.Name]})
 		}
 	}
 }
@@ -68,7 +70,8 @@ func (r *reader) world(_ int, text string) error {
 		o.Empty = true
 		return nil
 	case len(words) != 2:
-		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, empty, or one of %s with its value",
+		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, empty, "+
+			"or one of %s with its value",
 			text, strings.Join(Settings(), ", "))
 	}
 	return setting(o, words[0], words[1])
@@ -78,7 +81,8 @@ func (r *reader) world(_ int, text string) error {
 func (r *reader) home(machine, host string) error {
 	o := &r.s.Options
 	if n, ok := fleet.MachineName(machine).Ordinal(); !ok || n != len(o.Homes)+1 {
-		return fmt.Errorf("home %s: say of every machine where it stands, in their order; next is number %d", machine, len(o.Homes)+1)
+		return fmt.Errorf("home %s: say of every machine where it stands, in their order; next is number %d",
+			machine, len(o.Homes)+1)
 	}
 	o.Homes = append(o.Homes, host)
 	return nil
@@ -119,7 +123,8 @@ func Settings() []string { return slices.Sorted(maps.Keys(settings())) }
 func setting(o *sim.Options, key, value string) error {
 	apply, ok := settings()[key]
 	if !ok {
-		return fmt.Errorf("there is no setting %q: write host, empty, or one of %s", key, strings.Join(Settings(), ", "))
+		return fmt.Errorf("there is no setting %q: write host, empty, or one of %s",
+			key, strings.Join(Settings(), ", "))
 	}
 	if err := apply(o, value); err != nil {
 		return fmt.Errorf("%s %s: %w", key, value, err)
@@ -172,7 +177,8 @@ const mostFences = 100
 func parseHost(words []string) (world.Host, error) {
 	var h world.Host
 	into := map[string]*string{
-		"host": &h.Name, "rack": &h.Rack, "room": &h.Room, "zone": &h.Zone, "network": &h.Network, "storage": &h.Storage,
+		"host": &h.Name, "rack": &h.Rack, "room": &h.Room, "zone": &h.Zone, "network": &h.Network,
+		"storage": &h.Storage,
 	}
 	counts := map[string]*int{"fence": &h.Fence, "cut": &h.Cut, "beside": &h.Beside}
 	for i := 0; i < len(words); i += 2 {

@@ -121,7 +121,8 @@ func TestS75AFileThatEverybodyReadsIsNamed(t *testing.T) {
 			t.Errorf("%o: %q", mode, said)
 		}
 	}
-	if said := env(t, "HOME").Exposed() + file(t, "/nowhere/at/all").Exposed() + (secret.Secret{}).Exposed(); said != "" {
+	if said := env(t, "HOME").Exposed() + file(t, "/nowhere/at/all").Exposed() +
+		(secret.Secret{}).Exposed(); said != "" {
 		t.Errorf("%q", said)
 	}
 }
@@ -133,13 +134,25 @@ func TestS75SecretNeverRenders(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	logger.Info("one", "secret", s, "pointer", &s, "within", map[string]secret.Secret{"a": s})
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("two", "secret", s, "within", []secret.Secret{s})
-	encoded, err := json.Marshal(map[string]any{"a": s, "b": []secret.Secret{s}, "c": struct{ S *secret.Secret }{&s}, "d": map[secret.Secret]int{s: 1}})
+	encoded, err := json.Marshal(map[string]any{
+		"a": s,
+		"b": []secret.Secret{s},
+		"c": struct{ S *secret.Secret }{&s},
+		"d": map[secret.Secret]int{s: 1},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered := []string{s.String(), s.GoString(), log.String(), string(encoded), fmt.Errorf("with %w and %v", fmt.Errorf("%v", s), s).Error()}
+	rendered := []string{
+		s.String(),
+		s.GoString(),
+		log.String(),
+		string(encoded),
+		fmt.Errorf("with %w and %v", fmt.Errorf("%v", s), s).Error(),
+	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
-		rendered = append(rendered, fmt.Sprintf(verb, s), fmt.Sprintf(verb, []secret.Secret{s}), fmt.Sprintf(verb, struct{ S secret.Secret }{s}))
+		rendered = append(rendered, fmt.Sprintf(verb, s), fmt.Sprintf(verb, []secret.Secret{s}),
+			fmt.Sprintf(verb, struct{ S secret.Secret }{s}))
 	}
 	for _, r := range rendered {
 		if strings.Contains(r, "HALE_WHERE") || !strings.Contains(r, secret.Shown) {
@@ -162,7 +175,10 @@ func TestS75APolicyNamesAPlaceAndShowsNone(t *testing.T) {
 	if of, err := secret.Of(fleet.Secret{}); err != nil || !of.None() {
 		t.Errorf("%v", err)
 	}
-	c := fleet.Check{HTTP: fleet.HTTPCheck{Headers: []fleet.Header{{Name: "A", Secret: fleet.Secret{File: path}}}}, Exec: fleet.ExecCheck{Env: []fleet.Variable{{Name: "B", Secret: fleet.Secret{Env: "HALE_WHERE"}}}}}
+	c := fleet.Check{
+		HTTP: fleet.HTTPCheck{Headers: []fleet.Header{{Name: "A", Secret: fleet.Secret{File: path}}}},
+		Exec: fleet.ExecCheck{Env: []fleet.Variable{{Name: "B", Secret: fleet.Secret{Env: "HALE_WHERE"}}}},
+	}
 	encoded, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

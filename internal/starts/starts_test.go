@@ -40,7 +40,8 @@ func TestEachStartIsCountedAndHasANameOfItsOwn(t *testing.T) {
 	nonces := make(map[string]bool)
 	for n := range uint64(5) {
 		start := begin(t, s)
-		if start.Number != n+1 || len(start.Nonce) != 12 || strings.ToLower(start.Nonce) != start.Nonce || start.At.IsZero() {
+		if start.Number != n+1 || len(start.Nonce) != 12 || strings.ToLower(start.Nonce) != start.Nonce ||
+			start.At.IsZero() {
 			t.Errorf("start %d is %+v", n+1, start)
 		}
 		nonces[start.Nonce] = true
@@ -139,7 +140,8 @@ func TestAStartThatCannotBeReadIsSaid(t *testing.T) {
 		if _, err := s.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put(key, []byte(value))}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := starts.Begin(t.Context(), s); !fault.Is(err, fault.Permanent) || !strings.Contains(err.Error(), key) {
+		if _, err := starts.Begin(t.Context(), s); !fault.Is(err, fault.Permanent) ||
+			!strings.Contains(err.Error(), key) {
 			t.Errorf("begin on %s = %v", value, err)
 		}
 	}

@@ -41,7 +41,8 @@ func TestLittleRoomIsSaidLongBeforeThereIsNone(t *testing.T) {
 		"it was made a little smaller":            {is: data(1700), was: true, low: true},
 		"it was made clearly smaller":             {is: data(1500), was: true},
 		"etcd's own alarm":                        {is: alarmed, low: true},
-		"no room to copy a large database":        {is: state.Room{Free: 900 * mebi, Total: 3000 * mebi, Used: 1000 * mebi}, low: true},
+		"no room to copy a large database": {is: state.Room{Free: 900 * mebi, Total: 3000 * mebi, Used: 1000 * mebi},
+			low: true},
 	} {
 		asked := state.Room.Low
 		if c.was {

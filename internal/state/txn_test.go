@@ -25,7 +25,9 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	if !fault.Is(err, fault.Invalid) {
 		t.Fatalf("validate = %v, want %s", err, fault.Invalid)
 	}
-	for _, problem := range []string{"key is empty", `touch key "a"`, `from "z" to "y"`, `"idle" has no action`, "not UTF-8"} {
+	for _, problem := range []string{
+		"key is empty", `touch key "a"`, `from "z" to "y"`, `"idle" has no action`, "not UTF-8",
+	} {
 		if !strings.Contains(err.Error(), problem) {
 			t.Errorf("%v does not tell: %s", err, problem)
 		}

@@ -60,7 +60,12 @@ func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, err
 	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
 	defer cancel()
 	output := &tail{}
-	code, err := process.Run(ctx, process.Program{Args: t.o.Command, Env: env, Input: bytes.NewReader(input), Output: output})
+	code, err := process.Run(ctx, process.Program{
+		Args:   t.o.Command,
+		Env:    env,
+		Input:  bytes.NewReader(input),
+		Output: output,
+	})
 	said := notify.Clean(output.String(), secrets...)
 	switch {
 	case err != nil:
@@ -93,8 +98,9 @@ func (t *Target) fail(kind fault.Kind, said string) error {
 func (t *Target) environment(ctx context.Context, m notify.Message) (env, secrets []string, err error) {
 	env = []string{"PATH=" + os.Getenv("PATH")}
 	for _, v := range []struct{ name, value string }{
-		{"KEY", m.Key}, {"EVENT", string(m.Event)}, {"AT", m.At.UTC().Format(time.RFC3339)}, {"SERVER", m.Server}, {"FLEET", m.Fleet},
-		{"MACHINE", m.Machine}, {"INCIDENT", m.Incident}, {"REASON", m.Reason}, {"SUBJECT", m.Subject}, {"TEXT", m.Text},
+		{"KEY", m.Key}, {"EVENT", string(m.Event)}, {"AT", m.At.UTC().Format(time.RFC3339)}, {"SERVER", m.Server},
+		{"FLEET", m.Fleet}, {"MACHINE", m.Machine}, {"INCIDENT", m.Incident}, {"REASON", m.Reason},
+		{"SUBJECT", m.Subject}, {"TEXT", m.Text},
 	} {
 		env = append(env, fmt.Sprintf("HALE_%s=%s", v.name, strings.ReplaceAll(v.value, "\x00", "")))
 	}

@@ -210,15 +210,21 @@ func TestWhatAProgramFindsAndSays(t *testing.T) {
 		kind fault.Kind
 		says string
 	}{
-		"it reads nothing":          {o: sh("exit 0"), says: "exit code 0"},
-		"it knows what it is about": {o: sh(`echo "$HALE_KEY $HALE_EVENT $HALE_MACHINE $HALE_INCIDENT"`), says: "exit code 0 3f2a1b2c-web-1 page web-2 web-2/3"},
-		"it knows nothing else":     {o: sh(`env | grep -v -e ^HALE_ -e ^PATH= -e ^PWD= -e ^_= -e ^SHLVL= -e ^OLDPWD= | grep -c = || true`), says: "0"},
-		"it talks without end":      {o: sh("yes | head -c 10000000; exit 4"), kind: fault.Transient, says: "y y"},
-		"it says no":                {o: sh("echo no >&2; exit 3"), kind: fault.Transient, says: "exit code 3 no"},
-		"it dies":                   {o: sh("kill -9 $$"), kind: fault.Transient, says: "a signal killed it"},
-		"it leaves a child behind":  {o: sh("sleep 1000 & echo done"), says: "exit code 0 done"},
-		"it is not there":           {o: command.Options{Command: []string{"/nowhere/tell"}}, kind: fault.NotFound, says: "/nowhere/tell"},
-		"it may not be run":         {o: command.Options{Command: []string{"/etc/passwd"}}, kind: fault.Unauthorised, says: "/etc/passwd"},
+		"it reads nothing": {o: sh("exit 0"), says: "exit code 0"},
+		"it knows what it is about": {o: sh(`echo "$HALE_KEY $HALE_EVENT $HALE_MACHINE $HALE_INCIDENT"`),
+			says: "exit code 0 3f2a1b2c-web-1 page web-2 web-2/3"},
+		"it knows nothing else": {
+			o:    sh(`env | grep -v -e ^HALE_ -e ^PATH= -e ^PWD= -e ^_= -e ^SHLVL= -e ^OLDPWD= | grep -c = || true`),
+			says: "0",
+		},
+		"it talks without end":     {o: sh("yes | head -c 10000000; exit 4"), kind: fault.Transient, says: "y y"},
+		"it says no":               {o: sh("echo no >&2; exit 3"), kind: fault.Transient, says: "exit code 3 no"},
+		"it dies":                  {o: sh("kill -9 $$"), kind: fault.Transient, says: "a signal killed it"},
+		"it leaves a child behind": {o: sh("sleep 1000 & echo done"), says: "exit code 0 done"},
+		"it is not there": {o: command.Options{Command: []string{"/nowhere/tell"}}, kind: fault.NotFound,
+			says: "/nowhere/tell"},
+		"it may not be run": {o: command.Options{Command: []string{"/etc/passwd"}}, kind: fault.Unauthorised,
+			says: "/etc/passwd"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

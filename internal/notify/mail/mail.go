@@ -132,7 +132,8 @@ func (t *Target) client(line *line, password string) (*gomail.Client, error) {
 		}
 	}
 	options := []gomail.Option{
-		gomail.WithPort(t.o.Port), gomail.WithTimeout(t.o.Timeout), gomail.WithTLSConfig(config), gomail.WithDialContextFunc(line.dial),
+		gomail.WithPort(t.o.Port), gomail.WithTimeout(t.o.Timeout), gomail.WithTLSConfig(config),
+		gomail.WithDialContextFunc(line.dial),
 	}
 	switch t.o.TLS {
 	case StartTLS:
@@ -147,7 +148,8 @@ func (t *Target) client(line *line, password string) (*gomail.Client, error) {
 		if t.o.TLS == PlainText {
 			return nil, fault.New(fault.Invalid, op, t.o.Name, errors.New("a password is not sent in the clear"))
 		}
-		options = append(options, gomail.WithOpportunisticSMTPAuth(ways()...), gomail.WithUsername(t.o.User), gomail.WithPassword(password))
+		options = append(options, gomail.WithOpportunisticSMTPAuth(ways()...), gomail.WithUsername(t.o.User),
+			gomail.WithPassword(password))
 	}
 	client, err := gomail.NewClient(t.o.Server, options...)
 	if err != nil {
@@ -158,7 +160,9 @@ func (t *Target) client(line *line, password string) (*gomail.Client, error) {
 
 // ways are those in which hale says who it is, best first; all of them over TLS.
 func ways() []gomail.SMTPAuthType {
-	return []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin}
+	return []gomail.SMTPAuthType{
+		gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin,
+	}
 }
 
 // line is the connection of one try. The library lets go of it without closing it when the server does not welcome it,

@@ -85,7 +85,11 @@ func (s *session) AuthMechanisms() []string { return []string{sasl.Plain} }
 func (s *session) Auth(string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, name, word string) error {
 		if name != user || word != password {
-			return &smtp.SMTPError{Code: 535, EnhancedCode: smtp.EnhancedCode{5, 7, 8}, Message: "no such user with " + word}
+			return &smtp.SMTPError{
+				Code:         535,
+				EnhancedCode: smtp.EnhancedCode{5, 7, 8},
+				Message:      "no such user with " + word,
+			}
 		}
 		s.known = true
 		return nil
@@ -102,7 +106,11 @@ func (s *session) Mail(string, *smtp.MailOptions) error {
 		case !s.known && !s.p.openAuth:
 			err = &smtp.SMTPError{Code: 530, EnhancedCode: smtp.EnhancedCode{5, 7, 0}, Message: "who are you?"}
 		case s.p.refuse == "all":
-			err = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "not from you with your " + password}
+			err = &smtp.SMTPError{
+				Code:         550,
+				EnhancedCode: smtp.EnhancedCode{5, 7, 1},
+				Message:      "not from you with your " + password,
+			}
 		case s.p.trouble > 0:
 			s.p.trouble--
 			err = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "not now"}
@@ -168,8 +176,9 @@ func certificate(t *testing.T) (pair tls.Certificate, path string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "post"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "post"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -224,8 +233,9 @@ func openPost(t *testing.T, how protection) *post {
 func options(t *testing.T, p *post, how mail.TLS) mail.Options {
 	t.Helper()
 	return mail.Options{
-		Name: "ops", Server: "127.0.0.1", Port: p.port, TLS: how, CA: p.ca, From: "\"hale\" <hale@example.org>", To: []string{"a@example.org", "<b@example.org>"},
-		User: user, Password: notifytest.Secret(t, password), Timeout: time.Minute,
+		Name: "ops", Server: "127.0.0.1", Port: p.port, TLS: how, CA: p.ca, From: "\"hale\" <hale@example.org>",
+		To: []string{"a@example.org", "<b@example.org>"}, User: user, Password: notifytest.Secret(t, password),
+		Timeout: time.Minute,
 	}
 }
 
@@ -264,7 +274,8 @@ func TestAMailIsOfItsIncidentsThread(t *testing.T) {
 		}
 	}
 	first, second := p.mails[0].Header, p.mails[1].Header
-	if first.Get("References") == "" || first.Get("References") != second.Get("References") || first.Get("Message-Id") == second.Get("Message-Id") {
+	if first.Get("References") == "" || first.Get("References") != second.Get("References") ||
+		first.Get("Message-Id") == second.Get("Message-Id") {
 		t.Errorf("%v\n%v", first, second)
 	}
 	if got := first.Get("Message-Id"); got != "<3f2a1b2c-web-0@hale.invalid>" {
@@ -286,18 +297,26 @@ func TestWhatAMailServerSays(t *testing.T) {
 		kind   fault.Kind
 		none   bool // nothing may be said to the server
 	}{
-		"without a password, to one that needs none": {protection{starttls: true}, func(o *mail.Options, p *post) { o.User, p.openAuth = "", true }, "", false},
-		"without TLS":             {protection{}, func(o *mail.Options, p *post) { o.User, o.TLS, p.openAuth = "", mail.PlainText, true }, "", false},
-		"TLS that is not there":   {protection{}, func(*mail.Options, *post) {}, fault.Transient, false},
-		"an unknown authority":    {protection{starttls: true}, func(o *mail.Options, _ *post) { o.CA = "" }, fault.Permanent, false},
-		"a password in the clear": {protection{}, func(o *mail.Options, _ *post) { o.TLS = mail.PlainText }, fault.Invalid, true},
-		"no authority":            {protection{starttls: true}, func(o *mail.Options, _ *post) { o.CA = "/nowhere.pem" }, fault.Invalid, true},
+		"without a password, to one that needs none": {protection{starttls: true},
+			func(o *mail.Options, p *post) { o.User, p.openAuth = "", true }, "", false},
+		"without TLS": {protection{},
+			func(o *mail.Options, p *post) { o.User, o.TLS, p.openAuth = "", mail.PlainText, true }, "", false},
+		"TLS that is not there": {protection{}, func(*mail.Options, *post) {}, fault.Transient, false},
+		"an unknown authority": {protection{starttls: true}, func(o *mail.Options, _ *post) { o.CA = "" },
+			fault.Permanent, false},
+		"a password in the clear": {protection{}, func(o *mail.Options, _ *post) { o.TLS = mail.PlainText },
+			fault.Invalid, true},
+		"no authority": {protection{starttls: true}, func(o *mail.Options, _ *post) { o.CA = "/nowhere.pem" },
+			fault.Invalid, true},
 		"a wrong password": {protection{starttls: true}, func(o *mail.Options, _ *post) {
 			o.Password = notifytest.Secret(t, "wr0ng-h0rse")
 		}, fault.Unauthorised, false},
-		"no password at all":        {protection{starttls: true}, func(o *mail.Options, _ *post) { o.User = "" }, fault.Unauthorised, false},
-		"one receiver is not known": {protection{starttls: true}, func(_ *mail.Options, p *post) { p.refuse = "b@example.org" }, fault.Permanent, false},
-		"no server listens":         {protection{starttls: true}, func(o *mail.Options, _ *post) { o.Port = 1 }, fault.Transient, true},
+		"no password at all": {protection{starttls: true}, func(o *mail.Options, _ *post) { o.User = "" },
+			fault.Unauthorised, false},
+		"one receiver is not known": {protection{starttls: true},
+			func(_ *mail.Options, p *post) { p.refuse = "b@example.org" }, fault.Permanent, false},
+		"no server listens": {protection{starttls: true}, func(o *mail.Options, _ *post) { o.Port = 1 },
+			fault.Transient, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

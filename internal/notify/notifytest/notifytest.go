@@ -61,9 +61,12 @@ func Run(t *testing.T, stage func(t *testing.T) Stage) {
 // Message is one as they are in life, with the number in its key.
 func Message(n int) notify.Message {
 	return notify.Message{
-		Key: fmt.Sprintf("3f2a1b2c-web-%d", n), Event: notify.EventPage, At: time.Date(2026, 11, 21, 3, 0, 12, 0, time.UTC), Server: "h1", Fleet: "web",
-		Machine: "web-2", Incident: "web-2/3", Reason: "attempts", Subject: fmt.Sprintf("hale: web-2 needs you (%d): Größe ≠ 3 \"quoted\"", n),
-		Text: "A person must look at web-2.\n\nWhat happened:\n  " + strings.Repeat("a long line of what happened ", 12) + "\n.\n  größer\n",
+		Key: fmt.Sprintf("3f2a1b2c-web-%d", n), Event: notify.EventPage,
+		At: time.Date(2026, 11, 21, 3, 0, 12, 0, time.UTC), Server: "h1", Fleet: "web", Machine: "web-2",
+		Incident: "web-2/3", Reason: "attempts",
+		Subject: fmt.Sprintf("hale: web-2 needs you (%d): Größe ≠ 3 \"quoted\"", n),
+		Text: "A person must look at web-2.\n\nWhat happened:\n  " +
+			strings.Repeat("a long line of what happened ", 12) + "\n.\n  größer\n",
 	}
 }
 
@@ -89,7 +92,8 @@ func arrivesWhole(t *testing.T, s Stage) {
 		t.Fatalf("%d messages arrived", len(taken))
 	}
 	got := taken[0]
-	if got.Key != want.Key || got.Event != want.Event || got.Subject != want.Subject || strings.TrimSpace(got.Text) != strings.TrimSpace(want.Text) {
+	if got.Key != want.Key || got.Event != want.Event || got.Subject != want.Subject ||
+		strings.TrimSpace(got.Text) != strings.TrimSpace(want.Text) {
 		t.Errorf("it arrived as %+v", got)
 	}
 }
@@ -183,7 +187,9 @@ func secretStays(t *testing.T, s Stage) {
 	if err == nil {
 		t.Fatal("it was not refused")
 	}
-	for _, said := range []string{answer.Said, err.Error(), fmt.Sprintf("%+v", s.Target), fmt.Sprintf("%#v", s.Target)} {
+	for _, said := range []string{
+		answer.Said, err.Error(), fmt.Sprintf("%+v", s.Target), fmt.Sprintf("%#v", s.Target),
+	} {
 		if s.Secret != "" && strings.Contains(said, s.Secret) {
 			t.Errorf("the secret is in %q", said)
 		}

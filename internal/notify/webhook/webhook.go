@@ -154,8 +154,8 @@ func (t *Target) body(m notify.Message) (contentType string, body []byte, err er
 			about = m.Fleet
 		}
 		body, err = json.Marshal(cloudEvent{
-			SpecVersion: "1.0", ID: m.Key, Source: "/hale/" + url.PathEscape(m.Server), Type: "hale." + string(m.Event), Subject: about, Time: m.At,
-			DataContentType: "application/json", Data: m,
+			SpecVersion: "1.0", ID: m.Key, Source: "/hale/" + url.PathEscape(m.Server), Type: "hale." + string(m.Event),
+			Subject: about, Time: m.At, DataContentType: "application/json", Data: m,
 		})
 		return "application/cloudevents+json", body, err
 	case FormatText:
@@ -220,7 +220,8 @@ func (t *Target) refusal(r *http.Response, said string) error {
 	case code == http.StatusNotFound, code == http.StatusGone:
 		kind = fault.NotFound
 	case code >= 300 && code < 400:
-		return t.fail(fault.Permanent, fmt.Sprintf("it redirects (%d), which hale does not follow: write the address where it leads", code))
+		return t.fail(fault.Permanent,
+			fmt.Sprintf("it redirects (%d), which hale does not follow: write the address where it leads", code))
 	}
 	err := t.fail(kind, said)
 	if after := retryAfter(r.Header.Get("Retry-After"), time.Now()); after > 0 {

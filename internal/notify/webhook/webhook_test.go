@@ -65,7 +65,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	var m notify.Message
-	if err := json.Unmarshal(body, &m); err != nil || q.Header.Get("Idempotency-Key") != m.Key || q.Header.Get("Content-Type") != "application/json" {
+	if err := json.Unmarshal(body, &m); err != nil || q.Header.Get("Idempotency-Key") != m.Key ||
+		q.Header.Get("Content-Type") != "application/json" {
 		r.t.Errorf("%v: %s %v", err, body, q.Header)
 	}
 	r.taken = append(r.taken, m)
@@ -97,7 +98,10 @@ func options(t *testing.T, url string) webhook.Options {
 	t.Helper()
 	return webhook.Options{
 		Name: "hook", URL: webhook.Value{Plain: url}, Format: webhook.FormatHale, Timeout: time.Minute, Version: "1",
-		Headers: []webhook.Header{{Name: "Authorization", Value: webhook.Value{Secret: notifytest.Secret(t, token)}}, {Name: "X-Team", Value: webhook.Value{Plain: "web"}}},
+		Headers: []webhook.Header{
+			{Name: "Authorization", Value: webhook.Value{Secret: notifytest.Secret(t, token)}},
+			{Name: "X-Team", Value: webhook.Value{Plain: "web"}},
+		},
 	}
 }
 
@@ -196,7 +200,8 @@ func TestTheFormatsOfAWebhook(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.bodies[0]), &event); err != nil {
 		t.Fatal(err)
 	}
-	if event.SpecVersion != "1.0" || event.ID != m.Key || event.Source != "/hale/h1" || event.Type != "hale.page" || event.Subject != "web-2" ||
+	if event.SpecVersion != "1.0" || event.ID != m.Key || event.Source != "/hale/h1" || event.Type != "hale.page" ||
+		event.Subject != "web-2" ||
 		!event.Time.Equal(m.At) || event.DataContentType != "application/json" || event.Data != m {
 		t.Errorf("%+v", event)
 	}
@@ -204,7 +209,8 @@ func TestTheFormatsOfAWebhook(t *testing.T) {
 		t.Errorf("content type %s", got)
 	}
 	var text map[string]string
-	if err := json.Unmarshal([]byte(r.bodies[1]), &text); err != nil || len(text) != 1 || text["text"] != m.Subject+"\n\n"+m.Text {
+	if err := json.Unmarshal([]byte(r.bodies[1]), &text); err != nil || len(text) != 1 ||
+		text["text"] != m.Subject+"\n\n"+m.Text {
 		t.Errorf("%v: %v", err, text)
 	}
 	for _, h := range r.heads {
@@ -220,7 +226,8 @@ func TestS75ASecretAddressIsNotNamed(t *testing.T) {
 	address := server.URL + "/services/T00/hunter2"
 	server.Close()
 	for name, where := range map[string]string{
-		"no listener": address, "no such host": "http://no-such-host.invalid/hunter2", "no address": "a word and hunter2", "another scheme": "ftp://h/hunter2",
+		"no listener": address, "no such host": "http://no-such-host.invalid/hunter2",
+		"no address": "a word and hunter2", "another scheme": "ftp://h/hunter2",
 	} {
 		o := options(t, "")
 		o.URL = webhook.Value{Secret: notifytest.Secret(t, where)}
@@ -251,7 +258,8 @@ func TestAWebhookOverTLS(t *testing.T) {
 	t.Cleanup(server.Close)
 	server.Config.ErrorLog = nil
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca,
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o := options(t, server.URL)

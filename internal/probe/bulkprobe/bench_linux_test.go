@@ -29,7 +29,9 @@ func benchmark(b *testing.B, change func(c *fleet.Check)) {
 	f := newField(b, Options{}, nil)
 	port := f.listen("0.0.0.0", func(c net.Conn) { serveStatus(200, false)(c) })
 	f.begin()
-	c := &fleet.Check{Name: "c", Port: port, Every: 200 * time.Millisecond, Timeout: 150 * time.Millisecond, DownAfter: 3, UpAfter: 1}
+	c := &fleet.Check{
+		Name: "c", Port: port, Every: 200 * time.Millisecond, Timeout: 150 * time.Millisecond, DownAfter: 3, UpAfter: 1,
+	}
 	change(c)
 	targets := make([]probe.Target, 1000)
 	for n := range targets {

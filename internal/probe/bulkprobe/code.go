@@ -23,7 +23,9 @@ const (
 	down
 )
 
-var standingWords = [...]fleet.Standing{fleet.StandingUnknown, fleet.StandingUp, fleet.StandingFailing, fleet.StandingDown}
+var standingWords = [...]fleet.Standing{
+	fleet.StandingUnknown, fleet.StandingUp, fleet.StandingFailing, fleet.StandingDown,
+}
 
 func (s standing) word() fleet.Standing { return standingWords[s] }
 
@@ -44,9 +46,9 @@ const (
 )
 
 var reasonWords = [...]fleet.ResultReason{
-	fleet.ResultNone, fleet.ResultOK, fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultUnreachable, fleet.ResultStatus,
-	fleet.ResultProtocol, fleet.ResultNoAddress, fleet.ResultLocal, fleet.ResultLate, fleet.ResultNotConnected,
-	fleet.ResultPanicked,
+	fleet.ResultNone, fleet.ResultOK, fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultUnreachable,
+	fleet.ResultStatus, fleet.ResultProtocol, fleet.ResultNoAddress, fleet.ResultLocal, fleet.ResultLate,
+	fleet.ResultNotConnected, fleet.ResultPanicked,
 }
 
 func (r reason) word() fleet.ResultReason { return reasonWords[r] }
@@ -88,8 +90,8 @@ const (
 
 var texts = [...]string{
 	"", "stalled", "read too late", "too much in flight", "nothing known for too long", "no answer in HTTP",
-	"the connection was closed before an answer", "the head of the answer does not end", "too many interim answers", "no such port",
-	"the probe engine ends",
+	"the connection was closed before an answer", "the head of the answer does not end", "too many interim answers",
+	"no such port", "the probe engine ends",
 }
 
 func errnoNote(e syscall.Errno) note { return noteErrno | note(e&0xffffff) }

@@ -72,7 +72,10 @@ func newRelay(ctx context.Context, s *shard, transport probe.Transport, origin t
 	begin := func(limit time.Duration) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, limit)
 	}
-	return &relay{shard: s, begin: begin, transport: transport, origin: origin, bell: make(chan struct{}, 1), flights: make(map[int32]*flight)}
+	return &relay{
+		shard: s, begin: begin, transport: transport, origin: origin, bell: make(chan struct{}, 1),
+		flights: make(map[int32]*flight),
+	}
 }
 
 func (x *relay) now() int64 { return int64(time.Since(x.origin)) }

@@ -18,7 +18,10 @@ func TestIndexAgainstAMap(t *testing.T) {
 		x, twin := index{records: &records, checks: &checks}, map[probe.ID]int32{}
 		var free places
 		for range 400 {
-			id := probe.ID{Machine: fleet.Name("web").Machine(rapid.IntRange(1, 90).Draw(t, "machine")), Check: rapid.SampledFrom([]fleet.CheckName{"ping", "web"}).Draw(t, "check")}
+			id := probe.ID{
+				Machine: fleet.Name("web").Machine(rapid.IntRange(1, 90).Draw(t, "machine")),
+				Check:   rapid.SampledFrom([]fleet.CheckName{"ping", "web"}).Draw(t, "check"),
+			}
 			want, known := twin[id]
 			if !known {
 				want = none

@@ -71,7 +71,8 @@ func TestAShardThatPanicsGoesOn(t *testing.T) {
 			b.over = 7
 			wantEdges(t, b.pass(30*time.Second), map[string]int{"unknown panicked": 1})
 			if b.blown != 1 || told != 1 || b.ended != 1 {
-				t.Errorf("%d panics, %d told, %d wires let go in half a minute, want one of each", b.blown, told, b.ended)
+				t.Errorf("%d panics, %d told, %d wires let go in half a minute, want one of each",
+					b.blown, told, b.ended)
 			}
 			wantEdges(t, b.pass(45*time.Second), nil)
 			if b.blown != 2 {

@@ -56,7 +56,9 @@ func (o *outbox) next() (probe.Report, bool) {
 	for o.head < len(o.queue) {
 		i := o.queue[o.head]
 		if i == theMark {
-			return probe.Report{Watermark: &probe.Watermark{Shards: 1, At: o.register.pool.origin.Add(time.Duration(o.queued))}}, true
+			return probe.Report{
+				Watermark: &probe.Watermark{Shards: 1, At: o.register.pool.origin.Add(time.Duration(o.queued))},
+			}, true
 		}
 		rec := o.register.records.at(i)
 		if rec.pending {

@@ -81,10 +81,13 @@ func TestWrongEchoes(t *testing.T) {
 // FuzzHead reads answers whole and in pieces: both ways the same follows, and what net/http makes of them.
 func FuzzHead(f *testing.F) {
 	for _, s := range []string{
-		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n", "HTTP/1.0 404 Not Found\n\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 x\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-		"SSH-2.0-OpenSSH_9.2p1\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 200\r\n\r\n", "HTTP/1.1 99999 x\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Length: 1 \r\nContent-Length: 2\r\n\r\n", "HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\r\n: x\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n", "HTTP/1.0 404 Not Found\n\n",
+		"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 x\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nConnection: keep-alive, Close\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "SSH-2.0-OpenSSH_9.2p1\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 200\r\n\r\n", "HTTP/1.1 99999 x\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1 \r\nContent-Length: 2\r\n\r\n", "HTTP/2 200\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n: x\r\n\r\n",
 	} {
 		f.Add([]byte(s), uint8(1))
 	}
@@ -129,7 +132,10 @@ func compare(t *testing.T, h *head, b []byte) {
 }
 
 func pageOf(host string) *plan {
-	return newPlan(&fleet.Check{Kind: fleet.CheckHTTP, Port: 8080, Every: 1e9, Timeout: 1e8, HTTP: fleet.HTTPCheck{Path: "/a b?c=ü", Host: host}})
+	return newPlan(&fleet.Check{
+		Kind: fleet.CheckHTTP, Port: 8080, Every: 1e9, Timeout: 1e8,
+		HTTP: fleet.HTTPCheck{Path: "/a b?c=ü", Host: host},
+	})
 }
 
 // TestHeads reads answers as they come.
@@ -141,12 +147,14 @@ func TestHeads(t *testing.T) {
 		reason reason
 		keeps  bool
 	}{
-		"good":                  {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n", ok, true},
-		"good, and closes":      {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: Upgrade, Close\r\n\r\nok\n", ok, false},
-		"good, of old":          {"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nok\n", ok, false},
-		"good, without a body":  {"HTTP/1.1 204 x\r\n\r\n", ok, true},
-		"good, to the end":      {"HTTP/1.1 200 x\r\n\r\n", ok, false},
-		"good, with long names": {"HTTP/1.1 200 OK\r\nStrict-Transport-Security: x\r\nContent-Length: 0\r\n\r\n", ok, true},
+		"good": {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n", ok, true},
+		"good, and closes": {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: Upgrade, Close\r\n\r\nok\n", ok,
+			false},
+		"good, of old":         {"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nok\n", ok, false},
+		"good, without a body": {"HTTP/1.1 204 x\r\n\r\n", ok, true},
+		"good, to the end":     {"HTTP/1.1 200 x\r\n\r\n", ok, false},
+		"good, with long names": {"HTTP/1.1 200 OK\r\nStrict-Transport-Security: x\r\nContent-Length: 0\r\n\r\n", ok,
+			true},
 		"good, in chunks":       {"HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n", ok, false},
 		"two lengths":           {"HTTP/1.1 200 x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n", ok, false},
 		"bad":                   {"HTTP/1.1 503 x\r\n\r\n", badStatus, false},
@@ -186,7 +194,8 @@ func TestRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if r.Host != tc.want || r.URL.Path != "/a b" || r.URL.Query().Get("c") != "ü" || !r.Close || r.Header.Get("Accept") != "*/*" || r.UserAgent() != "hale" {
+		if r.Host != tc.want || r.URL.Path != "/a b" || r.URL.Query().Get("c") != "ü" || !r.Close ||
+			r.Header.Get("Accept") != "*/*" || r.UserAgent() != "hale" {
 			t.Errorf("%s: %q", name, b)
 		}
 	}

@@ -139,7 +139,8 @@ func (g *pinger) hear(b []byte, from *unix.RawSockaddrInet6) {
 		return
 	}
 	t := s.targets.at(e.index)
-	if !t.flags.has(inUse) || !t.flags.has(flying) || s.plans.at(t.plan).kind != kindPing || t.token != e.token || !t.from(from, g.v6) {
+	if !t.flags.has(inUse) || !t.flags.has(flying) || s.plans.at(t.plan).kind != kindPing || t.token != e.token ||
+		!t.from(from, g.v6) {
 		return
 	}
 	s.answer(e.index, ok, textNone)
@@ -168,7 +169,10 @@ func (g *pinger) open() bool {
 		g.fd, g.raw, g.failed = int32(fd), raw, 0
 		widen(fd)
 		g.whole(fd)
-		err = unix.EpollCtl(int(g.wire.epoll), unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET&0xffffffff, Fd: g.fd})
+		err = unix.EpollCtl(int(g.wire.epoll), unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{
+			Events: unix.EPOLLIN | unix.EPOLLET&0xffffffff,
+			Fd:     g.fd,
+		})
 	}
 	if err != nil {
 		g.close()
@@ -222,7 +226,10 @@ func (g *pinger) onlyReplies(fd int) error {
 
 // onlyOurs: what is left of replies is looked at by a program.
 func (g *pinger) onlyOurs(fd int) error {
-	load := []unix.SockFilter{{Code: unix.BPF_LDX | unix.BPF_B | unix.BPF_MSH}, {Code: unix.BPF_LD | unix.BPF_H | unix.BPF_IND, K: 4}}
+	load := []unix.SockFilter{
+		{Code: unix.BPF_LDX | unix.BPF_B | unix.BPF_MSH},
+		{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_IND, K: 4},
+	}
 	if g.v6 { // without a header of IP
 		load = []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 4}}
 	}
@@ -231,7 +238,10 @@ func (g *pinger) onlyOurs(fd int) error {
 		{Code: unix.BPF_RET | unix.BPF_K, K: 0xffff},
 		{Code: unix.BPF_RET | unix.BPF_K},
 	})
-	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})
+	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{
+		Len:    uint16(len(filter)),
+		Filter: &filter[0],
+	})
 }
 
 // widen enlarges a socket's buffers: beyond the system's limit where that is allowed, otherwise up to it.

@@ -36,8 +36,8 @@ func TestForeignRepliesAreIgnored(t *testing.T) {
 		p := newPlan(check(fleet.CheckPing, 0))
 		for i := range int32(2) {
 			*s.targets.at(i) = target{
-				conn: none, address: netip.MustParseAddr("192.0.2.1").As16(), token: 7 + uint64(i), plan: s.plans.hold(p),
-				flags: inUse | flying | isIPv4,
+				conn: none, address: netip.MustParseAddr("192.0.2.1").As16(), token: 7 + uint64(i),
+				plan: s.plans.hold(p), flags: inUse | flying | isIPv4,
 			}
 			s.flying++
 		}

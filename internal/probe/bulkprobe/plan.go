@@ -73,7 +73,8 @@ func pathOf(h *fleet.HTTPCheck) string {
 // newPlan makes the plan of a check that Takes takes.
 func newPlan(c *fleet.Check) *plan {
 	p := &plan{
-		port: uint16(c.Port), every: int64(c.Every), timeout: int64(c.Timeout), fade: int64(probe.FadeAfter(c)), check: c, //nolint:gosec // Takes saw to it
+		port:  uint16(c.Port), //nolint:gosec // Takes saw to it
+		every: int64(c.Every), timeout: int64(c.Timeout), fade: int64(probe.FadeAfter(c)), check: c,
 		downAfter: bounded(c.DownAfter), downIn: bounded(c.DownIn), upAfter: bounded(c.UpAfter), upIn: bounded(c.UpIn),
 	}
 	switch c.Kind {

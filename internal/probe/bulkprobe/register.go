@@ -100,7 +100,8 @@ func (r *register) set(targets []probe.Target, now time.Time) {
 	for _, want := range changed {
 		first := now
 		if len(changed) > manyAtOnce {
-			first = now.Add(time.Duration(share(want.ID) % uint64(min(want.Spec.Every, spreadOver)))) //nolint:gosec // positive
+			spread := uint64(min(want.Spec.Every, spreadOver))      //nolint:gosec // positive
+			first = now.Add(time.Duration(share(want.ID) % spread)) //nolint:gosec // positive
 		}
 		r.restart(want, first.Sub(r.pool.origin), now, orders)
 	}
@@ -159,10 +160,14 @@ func (r *register) enter(want *probe.Target) int32 {
 	r.records.reach(i)
 	rec := r.records.at(i)
 	queued := rec.queued // a place that waits in the outbox waits on for the next target
-	*rec = record{machine: want.ID.Machine, check: r.checks.numberOf(want.ID.Check), epoch: want.Epoch, handle: none, used: true, queued: queued}
+	*rec = record{
+		machine: want.ID.Machine, check: r.checks.numberOf(want.ID.Check), epoch: want.Epoch, handle: none, used: true,
+		queued: queued,
+	}
 	r.index.add(i)
 	if last := r.moveIn(want.ID); last.Epoch == want.Epoch {
-		rec.seq, rec.standing, rec.reason = uint32(last.Seq), standingOf(last.Standing), codeOf(last.Result) //nolint:gosec // edges of one epoch
+		rec.seq = uint32(last.Seq) //nolint:gosec // edges of one epoch
+		rec.standing, rec.reason = standingOf(last.Standing), codeOf(last.Result)
 	}
 	return i
 }
@@ -176,7 +181,9 @@ func (r *register) begin(i int32, rec *record, where int, first int64) order {
 	if every > slot {
 		regular -= regular % slot // slots begin there
 	}
-	t := target{box: r.number, record: i, run: rec.run, token: regular, address: rec.address.bytes, zone: rec.address.zone}
+	t := target{
+		box: r.number, record: i, run: rec.run, token: regular, address: rec.address.bytes, zone: rec.address.zone,
+	}
 	if rec.address.is4() {
 		t.flags |= isIPv4
 	}

@@ -32,7 +32,10 @@ func TestAChangedCheckChangesItsEngine(t *testing.T) {
 				}
 			}
 		}()
-		plain := &fleet.Check{Kind: fleet.CheckHTTP, Port: 80, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 2, UpAfter: 1}
+		plain := &fleet.Check{
+			Kind: fleet.CheckHTTP, Port: 80, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 2,
+			UpAfter: 1,
+		}
 		demanding := *plain
 		demanding.HTTP.Body = "ok"
 		a := of(1, "10.0.0.1", plain)
@@ -76,8 +79,9 @@ func TestWhatTheShardsTake(t *testing.T) {
 		check *fleet.Check
 		want  bool
 	}{
-		"a page":             {base(func(*fleet.Check) {}), true},
-		"a status":           {base(func(c *fleet.Check) { c.HTTP.Status = []fleet.StatusRange{{First: 401, Last: 401}} }), true},
+		"a page": {base(func(*fleet.Check) {}), true},
+		"a status": {base(func(c *fleet.Check) { c.HTTP.Status = []fleet.StatusRange{{First: 401, Last: 401}} }),
+			true},
 		"a head":             {base(func(c *fleet.Check) { c.HTTP.Method = "HEAD" }), true},
 		"a ping":             {base(func(c *fleet.Check) { c.Kind = fleet.CheckPing }), true},
 		"a connection":       {base(func(c *fleet.Check) { c.Kind = fleet.CheckTCP }), true},
@@ -92,7 +96,8 @@ func TestWhatTheShardsTake(t *testing.T) {
 		"a bad path":         {base(func(c *fleet.Check) { c.HTTP.Path = "x" }), false},
 		"no timeout":         {base(func(c *fleet.Check) { c.Timeout = 0 }), false},
 		"too long a timeout": {base(func(c *fleet.Check) { c.Timeout = 2 * time.Second }), false},
-		"too often":          {base(func(c *fleet.Check) { c.Every, c.Timeout = time.Millisecond, time.Millisecond }), false},
+		"too often": {base(func(c *fleet.Check) { c.Every, c.Timeout = time.Millisecond, time.Millisecond }),
+			false},
 	} {
 		if got := Takes(tc.check); got != tc.want {
 			t.Errorf("%s: %v", name, got)

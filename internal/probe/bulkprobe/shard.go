@@ -431,7 +431,8 @@ func (s *shard) judge(t *target, p *plan, r reason, n note) {
 func (s *shard) announce(t *target, said note) {
 	s.stats.Edges++
 	s.boxes()[t.box].put(news{
-		record: t.record, run: t.run, standing: t.tally.standing, reason: t.tally.reason, note: said, at: s.now, due: t.slot,
+		record: t.record, run: t.run, standing: t.tally.standing, reason: t.tally.reason, note: said, at: s.now,
+		due: t.slot,
 	})
 }
 

@@ -82,7 +82,9 @@ func (f *fake) told() map[string]int {
 }
 
 func everySecond() *fleet.Check {
-	return &fleet.Check{Kind: fleet.CheckPing, Every: time.Second, Timeout: 900 * time.Millisecond, DownAfter: 3, UpAfter: 1}
+	return &fleet.Check{
+		Kind: fleet.CheckPing, Every: time.Second, Timeout: 900 * time.Millisecond, DownAfter: 3, UpAfter: 1,
+	}
 }
 
 func wantEdges(t *testing.T, got map[string]int, want map[string]int) {
@@ -196,8 +198,10 @@ func TestRemovedTargetsLeaveNothing(t *testing.T) {
 		f.tell(order{handle: i, end: true}, order{handle: i, end: true}) // twice does no harm
 	}
 	f.turn()
-	if f.flying != 0 || f.stats.Targets != 0 || len(f.plans.number) != 0 || f.wheel.next() != never || len(f.handles.free) != n {
-		t.Errorf("%d in flight, %d targets, %d plans, next at %d, %d places", f.flying, f.stats.Targets, len(f.plans.number), f.wheel.next(), len(f.handles.free))
+	if f.flying != 0 || f.stats.Targets != 0 || len(f.plans.number) != 0 || f.wheel.next() != never ||
+		len(f.handles.free) != n {
+		t.Errorf("%d in flight, %d targets, %d plans, next at %d, %d places",
+			f.flying, f.stats.Targets, len(f.plans.number), f.wheel.next(), len(f.handles.free))
 	}
 	f.seen = nil
 	if got := f.pass(5 * time.Second); len(got) != 0 || len(f.seen) != 0 {

@@ -54,7 +54,8 @@ func newSockets(s *shard, o Options, origin time.Time) (wire, error) {
 	}
 	bell, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
 	if err == nil {
-		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, bell, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(bell)}) //nolint:gosec // a file descriptor
+		rings := &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(bell)} //nolint:gosec // a file descriptor
+		err = unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, bell, rings)
 	}
 	if err != nil {
 		return nil, errors.Join(os.NewSyscallError("eventfd", err), unix.Close(epoll))

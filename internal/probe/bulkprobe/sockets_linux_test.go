@@ -135,7 +135,8 @@ func (f *field) deaf() int {
 		drop := []unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K}}
 		var set error
 		err = raw.Control(func(fd uintptr) {
-			set = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &drop[0]})
+			set = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+				&unix.SockFprog{Len: 1, Filter: &drop[0]})
 		})
 		if err == nil {
 			err = set
@@ -148,12 +149,18 @@ func (f *field) deaf() int {
 // check is asked ten times a second.
 func check(kind fleet.CheckKind, port int) *fleet.Check {
 	return &fleet.Check{
-		Name: "c", Kind: kind, Every: 100 * time.Millisecond, Timeout: 50 * time.Millisecond, DownAfter: 2, UpAfter: 2, Port: port,
+		Name: "c", Kind: kind, Every: 100 * time.Millisecond, Timeout: 50 * time.Millisecond, DownAfter: 2, UpAfter: 2,
+		Port: port,
 	}
 }
 
 func of(n int, address string, c *fleet.Check) probe.Target {
-	return probe.Target{ID: probe.ID{Machine: fleet.Name("web").Machine(n), Check: c.Name}, Address: netip.MustParseAddr(address), Spec: c, Epoch: 1}
+	return probe.Target{
+		ID:      probe.ID{Machine: fleet.Name("web").Machine(n), Check: c.Name},
+		Address: netip.MustParseAddr(address),
+		Spec:    c,
+		Epoch:   1,
+	}
 }
 
 // until waits for the target to stand as said.
@@ -211,7 +218,8 @@ func TestStandingsOverSockets(t *testing.T) {
 		t.Run(family, func(t *testing.T) {
 			t.Parallel()
 			f := newField(t, Options{}, nil)
-			open, good, bad := f.listen(family, hold), f.listen(family, serveStatus(204, true)), f.listen(family, serveStatus(503, true))
+			open := f.listen(family, hold)
+			good, bad := f.listen(family, serveStatus(204, true)), f.listen(family, serveStatus(503, true))
 			talks := f.listen(family, func(c net.Conn) {
 				fmt.Fprint(c, "SSH-2.0-OpenSSH_9.2p1\r\n")
 				hold(c)
@@ -278,7 +286,8 @@ func TestNoRouteIsOurs(t *testing.T) {
 	t.Parallel()
 	f := newField(t, Options{}, nil)
 	f.begin()
-	f.Set(of(1, "192.0.2.1", check(fleet.CheckPing, 0)), of(2, "192.0.2.1", check(fleet.CheckTCP, 80)), of(3, "2001:db8::1", check(fleet.CheckPing, 0)))
+	f.Set(of(1, "192.0.2.1", check(fleet.CheckPing, 0)), of(2, "192.0.2.1", check(fleet.CheckTCP, 80)),
+		of(3, "2001:db8::1", check(fleet.CheckPing, 0)))
 	for n := 1; n <= 3; n++ {
 		e := f.until(of(n, "192.0.2.1", check(fleet.CheckPing, 0)).ID, "unknown local")
 		if e.Detail != unix.ENETUNREACH.Error() {
@@ -331,7 +340,10 @@ func TestNoSocketIsForgotten(t *testing.T) {
 	f.begin()
 	kept := check(fleet.CheckHTTP, leaves)
 	kept.HTTP.KeepAlive = true
-	for n, c := range []*fleet.Check{kept, check(fleet.CheckHTTP, rude), check(fleet.CheckTCP, silent), check(fleet.CheckTCP, 1), check(fleet.CheckHTTP, leaves)} {
+	for n, c := range []*fleet.Check{
+		kept, check(fleet.CheckHTTP, rude), check(fleet.CheckTCP, silent), check(fleet.CheckTCP, 1),
+		check(fleet.CheckHTTP, leaves),
+	} {
 		f.Set(of(n+1, "127.0.0.1", c))
 	}
 	f.started(50)
@@ -354,7 +366,8 @@ func TestAFullConnectionIsAccepted(t *testing.T) {
 			hold(c)
 		}
 	}
-	a, b := check(fleet.CheckTCP, f.listen("127.0.0.1", counted(&full))), check(fleet.CheckTCP, f.listen("127.0.0.1", counted(&short)))
+	a := check(fleet.CheckTCP, f.listen("127.0.0.1", counted(&full)))
+	b := check(fleet.CheckTCP, f.listen("127.0.0.1", counted(&short)))
 	a.Full = true
 	f.begin()
 	f.Set(of(1, "127.0.0.1", a), of(2, "127.0.0.1", b))

@@ -18,7 +18,8 @@ func TestTallyIsTheSame(t *testing.T) {
 		number := func(name string, least, most int) int { return rapid.IntRange(least, most).Draw(t, name) }
 		c := &fleet.Check{
 			Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond,
-			DownAfter: number("down after", 0, 6), DownIn: number("down in", 0, 66), UpAfter: number("up after", 0, 6), UpIn: number("up in", 0, 66),
+			DownAfter: number("down after", 0, 6), DownIn: number("down in", 0, 66), UpAfter: number("up after", 0, 6),
+			UpIn: number("up in", 0, 66),
 		}
 		p, small, big := newPlan(c), tally{}, probe.NewTally()
 		at := time.Duration(0)
@@ -36,7 +37,8 @@ func TestTallyIsTheSame(t *testing.T) {
 			big = big.Add(probe.Result{Reason: r.word(), Detail: n.text(), At: at}, c)
 			said, edge := small.add(r, n, int64(at), p)
 			if small.standing.word() != big.Standing || small.reason.word() != big.Reason || edge != big.Differs(was) {
-				t.Fatalf("after %s: %s %s, edge %v; want %s %s, %v", r.word(), small.standing.word(), small.reason.word(), edge, big.Standing, big.Reason, big.Differs(was))
+				t.Fatalf("after %s: %s %s, edge %v; want %s %s, %v", r.word(), small.standing.word(),
+					small.reason.word(), edge, big.Standing, big.Reason, big.Differs(was))
 			}
 			if edge && said.text() != big.Detail {
 				t.Fatalf("after %s: detail %q, want %q", r.word(), said.text(), big.Detail)

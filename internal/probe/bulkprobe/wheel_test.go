@@ -22,7 +22,8 @@ func TestWheelAgainstAList(t *testing.T) {
 				w.take(i)
 				at := now + int64(rapid.IntRange(-10*width, 5000*width).Draw(t, "in"))
 				w.put(i, at)
-				last := (now/width + wheelSlots - 1) * width // what lies beyond the wheel comes up sooner, to be put off
+				// what lies beyond the wheel comes up sooner, to be put off
+				last := (now/width + wheelSlots - 1) * width
 				due[i] = max(min((at+width-1)/width*width, last), (now/width+1)*width)
 			case 2:
 				w.take(i)

@@ -54,7 +54,10 @@ func (g *guests) last() provider.Ref {
 func agentOf(id fleet.InstanceID, host fleet.HostName) probe.Target {
 	return probe.Target{
 		ID: probe.ID{Machine: "web-1", Check: "agent"}, Instance: id, Host: host, Epoch: 1,
-		Spec: &fleet.Check{Name: "agent", Kind: fleet.CheckAgent, Every: 5 * time.Second, Timeout: 2 * time.Second, DownAfter: 2, UpAfter: 1},
+		Spec: &fleet.Check{
+			Name: "agent", Kind: fleet.CheckAgent, Every: 5 * time.Second, Timeout: 2 * time.Second, DownAfter: 2,
+			UpAfter: 1,
+		},
 	}
 }
 
@@ -70,11 +73,14 @@ func TestWhatAnAgentsSilenceMeans(t *testing.T) {
 		err  error
 		want string
 	}{
-		"it answers":                   {false, nil, "up, ok: "},
-		"it is not connected":          {false, saidBy(fault.Conflict, "not connected"), "down, timeout: not connected"},
-		"it does not answer in time":   {true, saidBy(fault.Conflict, "no answer"), "down, timeout: "},
-		"there is no channel":          {false, saidBy(fault.Unsupported, "no channel"), "unknown, unsupported: no channel"},
-		"it is on another host":        {false, saidBy(fault.NotFound, "no such domain"), "unknown, local: the instance is not on the host where hale asked for it"},
+		"it answers": {false, nil, "up, ok: "},
+		"it is not connected": {false, saidBy(fault.Conflict, "not connected"),
+			"down, timeout: not connected"},
+		"it does not answer in time": {true, saidBy(fault.Conflict, "no answer"), "down, timeout: "},
+		"there is no channel": {false, saidBy(fault.Unsupported, "no channel"),
+			"unknown, unsupported: no channel"},
+		"it is on another host": {false, saidBy(fault.NotFound, "no such domain"),
+			"unknown, local: the instance is not on the host where hale asked for it"},
 		"the provider cannot be heard": {false, saidBy(fault.Transient, "cut"), "unknown, local: cut"},
 		"the provider is frozen":       {true, saidBy(fault.Transient, "frozen"), "unknown, local: frozen"},
 		"hale may not ask":             {false, saidBy(fault.Unauthorised, "read only"), "unknown, local: read only"},
@@ -98,7 +104,8 @@ func TestAProviderThatCannotAskAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := start(t, probetest.NewTransport(), netprobe.Options{})
-		if s := e.Look(t.Context(), agentOf("a", "h1")); s.Standing != fleet.StandingUnknown || s.Result != fleet.ResultUnsupported {
+		if s := e.Look(t.Context(), agentOf("a", "h1")); s.Standing != fleet.StandingUnknown ||
+			s.Result != fleet.ResultUnsupported {
 			t.Errorf("look says %+v", s)
 		}
 	})
@@ -122,7 +129,8 @@ func TestAnAgentIsAskedWhereItsInstanceIs(t *testing.T) {
 		}
 		for _, where := range []probe.Target{agentOf("a", "h1"), agentOf("a", "h2"), agentOf("b", "h2")} {
 			edge := now(where)
-			if ref := g.last(); edge.Standing != fleet.StandingUp || ref.ID != where.Instance || ref.Host != where.Host {
+			if ref := g.last(); edge.Standing != fleet.StandingUp || ref.ID != where.Instance ||
+				ref.Host != where.Host {
 				t.Errorf("aimed at %s on %s: asked %+v, %+v", where.Instance, where.Host, ref, edge)
 			}
 		}

@@ -47,7 +47,8 @@ func BenchmarkEngine(b *testing.B) {
 			ID:      probe.ID{Machine: fleet.Name("web").Machine(i + 1), Check: "alive"},
 			Address: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}),
 			Spec: &fleet.Check{
-				Kind: fleet.CheckPing, Every: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, DownAfter: 3, UpAfter: 1,
+				Kind: fleet.CheckPing, Every: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, DownAfter: 3,
+				UpAfter: 1,
 			},
 		})
 	}

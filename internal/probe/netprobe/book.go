@@ -160,7 +160,8 @@ func (b *book) hear(want probe.Target) {
 
 // same reports whether the target may go on undisturbed. Another instance is another target, whatever its address.
 func same(x, y probe.Target) bool {
-	return x.ID == y.ID && x.Instance == y.Instance && x.Epoch == y.Epoch && (x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec)) &&
+	return x.ID == y.ID && x.Instance == y.Instance && x.Epoch == y.Epoch &&
+		(x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec)) &&
 		(x.Address == y.Address || !x.Spec.Kind.ByAddress()) && (x.Rival == y.Rival || !x.Spec.Reaches()) &&
 		(x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent && !x.Spec.Exec.Asks("{host}")) &&
 		(x.Metadata == y.Metadata || !x.Spec.Exec.AsksMetadata())

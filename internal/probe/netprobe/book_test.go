@@ -159,7 +159,8 @@ func TestNoBurstAfterAStall(t *testing.T) {
 		}
 	}
 	if unknown < n/2 {
-		t.Errorf("%d targets became unknown after half a minute of nothing, want most of %d: %q", unknown, n, edges[:min(9, len(edges))])
+		t.Errorf("%d targets became unknown after half a minute of nothing, want most of %d: %q",
+			unknown, n, edges[:min(9, len(edges))])
 	}
 	most := 0
 	for range 200 {

@@ -54,9 +54,9 @@ type query struct {
 
 // recordTypes are the types that a check may ask for.
 var recordTypes = map[fleet.RecordType]dnsmessage.Type{
-	fleet.RecordA: dnsmessage.TypeA, fleet.RecordAAAA: dnsmessage.TypeAAAA, fleet.RecordCNAME: dnsmessage.TypeCNAME, fleet.RecordMX: dnsmessage.TypeMX,
-	fleet.RecordTXT: dnsmessage.TypeTXT, fleet.RecordSRV: dnsmessage.TypeSRV, fleet.RecordNS: dnsmessage.TypeNS, fleet.RecordSOA: dnsmessage.TypeSOA,
-	fleet.RecordPTR: dnsmessage.TypePTR,
+	fleet.RecordA: dnsmessage.TypeA, fleet.RecordAAAA: dnsmessage.TypeAAAA, fleet.RecordCNAME: dnsmessage.TypeCNAME,
+	fleet.RecordMX: dnsmessage.TypeMX, fleet.RecordTXT: dnsmessage.TypeTXT, fleet.RecordSRV: dnsmessage.TypeSRV,
+	fleet.RecordNS: dnsmessage.TypeNS, fleet.RecordSOA: dnsmessage.TypeSOA, fleet.RecordPTR: dnsmessage.TypePTR,
 }
 
 func newQuery(c *fleet.DNSCheck) (query, error) {
@@ -68,8 +68,14 @@ func newQuery(c *fleet.DNSCheck) (query, error) {
 	if err != nil {
 		return query{}, fmt.Errorf("name %q: %w", c.Name, err)
 	}
-	q := query{id: uint16(random() & 0xffff), question: dnsmessage.Question{Name: name, Type: kind, Class: dnsmessage.ClassINET}}
-	m := dnsmessage.Message{Header: dnsmessage.Header{ID: q.id, RecursionDesired: true}, Questions: []dnsmessage.Question{q.question}}
+	q := query{
+		id:       uint16(random() & 0xffff),
+		question: dnsmessage.Question{Name: name, Type: kind, Class: dnsmessage.ClassINET},
+	}
+	m := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: q.id, RecursionDesired: true},
+		Questions: []dnsmessage.Question{q.question},
+	}
 	q.packet, err = m.Pack()
 	return q, err
 }
@@ -93,7 +99,8 @@ func (q query) overUDP(conn net.Conn) (*reply, error) {
 }
 
 func (q query) overTCP(conn net.Conn) (*reply, error) {
-	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(q.packet))), q.packet...)); err != nil { //nolint:gosec // a few hundred bytes
+	framed := binary.BigEndian.AppendUint16(nil, uint16(len(q.packet))) //nolint:gosec // a few hundred bytes
+	if _, err := conn.Write(append(framed, q.packet...)); err != nil {
 		return nil, err
 	}
 	for {
@@ -159,7 +166,8 @@ func (q query) same(asked []dnsmessage.Question, code dnsmessage.RCode) bool {
 		return code == dnsmessage.RCodeFormatError || code == dnsmessage.RCodeNotImplemented
 	}
 	a := asked[0]
-	return len(asked) == 1 && a.Type == q.question.Type && a.Class == q.question.Class && strings.EqualFold(a.Name.String(), q.question.Name.String())
+	return len(asked) == 1 && a.Type == q.question.Type && a.Class == q.question.Class &&
+		strings.EqualFold(a.Name.String(), q.question.Name.String())
 }
 
 // written is the record as a check writes it: names without the dot at their end.
@@ -190,8 +198,8 @@ func written(body dnsmessage.ResourceBody) string {
 
 // rcodes are the names of RFC 6895.
 var rcodes = map[dnsmessage.RCode]string{
-	dnsmessage.RCodeFormatError: "FORMERR", dnsmessage.RCodeServerFailure: "SERVFAIL", dnsmessage.RCodeNameError: "NXDOMAIN",
-	dnsmessage.RCodeNotImplemented: "NOTIMP", dnsmessage.RCodeRefused: "REFUSED",
+	dnsmessage.RCodeFormatError: "FORMERR", dnsmessage.RCodeServerFailure: "SERVFAIL",
+	dnsmessage.RCodeNameError: "NXDOMAIN", dnsmessage.RCodeNotImplemented: "NOTIMP", dnsmessage.RCodeRefused: "REFUSED",
 }
 
 // judge says whether the reply is a good one.
@@ -210,7 +218,10 @@ func (a *reply) judge(c *fleet.DNSCheck) error {
 	}
 	for _, want := range c.Answer {
 		if !slices.ContainsFunc(a.records, func(r string) bool { return sameRecord(c.Type, want, r) }) {
-			return failure{fleet.ResultBody, firstLine(fmt.Sprintf("%s is not in it: %s", want, strings.Join(a.records, ", ")))}
+			return failure{
+				fleet.ResultBody,
+				firstLine(fmt.Sprintf("%s is not in it: %s", want, strings.Join(a.records, ", "))),
+			}
 		}
 	}
 	return nil

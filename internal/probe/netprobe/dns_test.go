@@ -38,8 +38,10 @@ func FuzzReply(f *testing.F) {
 	m := dnsmessage.Message{
 		Header: dnsmessage.Header{Response: true}, Questions: []dnsmessage.Question{q.question},
 		Answers: []dnsmessage.Resource{
-			{Header: dnsmessage.ResourceHeader{Name: q.question.Name, Class: dnsmessage.ClassINET}, Body: &dnsmessage.AResource{A: [4]byte{192, 0, 2, 1}}},
-			{Header: dnsmessage.ResourceHeader{Name: q.question.Name, Class: dnsmessage.ClassINET}, Body: &dnsmessage.CNAMEResource{CNAME: q.question.Name}},
+			{Header: dnsmessage.ResourceHeader{Name: q.question.Name, Class: dnsmessage.ClassINET},
+				Body: &dnsmessage.AResource{A: [4]byte{192, 0, 2, 1}}},
+			{Header: dnsmessage.ResourceHeader{Name: q.question.Name, Class: dnsmessage.ClassINET},
+				Body: &dnsmessage.CNAMEResource{CNAME: q.question.Name}},
 		},
 	}
 	good, err := m.Pack()
@@ -103,7 +105,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		err := k.matches("^pong", string(answer))
 		var known failure
-		if good := bytes.HasPrefix(answer, []byte("pong")); good != (err == nil) || err != nil && (!errors.As(err, &known) || len(known.detail) > 200) {
+		if good := bytes.HasPrefix(answer, []byte("pong")); good != (err == nil) ||
+			err != nil && (!errors.As(err, &known) || len(known.detail) > 200) {
 			t.Errorf("%q: %v", answer, err)
 		}
 	})
@@ -146,7 +149,8 @@ func TestAReplyIsReadAsItsServerWroteIt(t *testing.T) {
 	m := dnsmessage.Message{
 		Header: dnsmessage.Header{ID: q.id, Response: true}, Questions: []dnsmessage.Question{loud},
 		Answers: []dnsmessage.Resource{
-			{Header: dnsmessage.ResourceHeader{Name: loud.Name, Class: dnsmessage.ClassINET}, Body: &dnsmessage.AResource{A: [4]byte{192, 0, 2, 1}}},
+			{Header: dnsmessage.ResourceHeader{Name: loud.Name, Class: dnsmessage.ClassINET},
+				Body: &dnsmessage.AResource{A: [4]byte{192, 0, 2, 1}}},
 		},
 	}
 	packet, err := m.Pack()

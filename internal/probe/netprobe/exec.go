@@ -26,7 +26,9 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 	if len(c.Command) == 0 {
 		return "", probe.LocalError{Err: errors.New("no program")}
 	}
-	facts := fleet.Facts{Machine: t.Machine, Instance: t.Instance, Host: t.Host, Address: t.Address, Metadata: t.Metadata}
+	facts := fleet.Facts{
+		Machine: t.Machine, Instance: t.Instance, Host: t.Host, Address: t.Address, Metadata: t.Metadata,
+	}
 	if lacks := facts.Unknown(c.Texts()...); lacks != "" {
 		return "", failure{fleet.ResultNoMetadata, lacks}
 	}

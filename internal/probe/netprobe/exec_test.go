@@ -24,8 +24,8 @@ func script(command ...string) probe.Target {
 	return probe.Target{
 		ID: probe.ID{Machine: "web-7", Check: "own"}, Instance: "4711", Address: netip.MustParseAddr("10.0.0.1"),
 		Spec: &fleet.Check{
-			Name: "own", Kind: fleet.CheckExec, Every: 20 * time.Second, Timeout: 10 * time.Second, DownAfter: 1, UpAfter: 1,
-			Exec: fleet.ExecCheck{Command: command},
+			Name: "own", Kind: fleet.CheckExec, Every: 20 * time.Second, Timeout: 10 * time.Second, DownAfter: 1,
+			UpAfter: 1, Exec: fleet.ExecCheck{Command: command},
 		},
 	}
 }
@@ -39,20 +39,28 @@ func TestExitCodes(t *testing.T) {
 		warning fleet.Warning
 		want    string
 	}{
-		"well":                         {"exit 0", "", "up, ok: "},
-		"a plugin that is content":     {`echo "DISK OK - free space: / 3326 MB (56%);| /=2643MB;5948;5958;0;5968"`, "", "up, ok: DISK OK - free space: / 3326 MB (56%);"},
-		"a script says no":             {"exit 1", "", "down, exit: exit code 1"},
-		"a warning counts":             {`echo "LOAD WARNING - 5.02"; exit 1`, "", "down, exit: exit code 1: LOAD WARNING - 5.02"},
-		"a warning counts, as said":    {`echo "LOAD WARNING - 5.02"; exit 1`, fleet.WarningFails, "down, exit: exit code 1: LOAD WARNING - 5.02"},
-		"a warning is none":            {`echo "LOAD WARNING - 5.02"; exit 1`, fleet.WarningOK, "up, ok: LOAD WARNING - 5.02"},
-		"critical":                     {`echo "LOAD CRITICAL"; exit 2`, fleet.WarningOK, "down, exit: exit code 2: LOAD CRITICAL"},
-		"it cannot tell":               {`echo "UNKNOWN - no such device"; exit 3`, fleet.WarningOK, "unknown, undecided: UNKNOWN - no such device"},
-		"any other code":               {"exit 4", fleet.WarningOK, "down, exit: exit code 4"},
-		"its own program is missing":   {"no-such-program", "", "unknown, local: exit code 127: own: 1: no-such-program: not found"},
+		"well": {"exit 0", "", "up, ok: "},
+		"a plugin that is content": {`echo "DISK OK - free space: / 3326 MB (56%);| /=2643MB;5948;5958;0;5968"`,
+			"", "up, ok: DISK OK - free space: / 3326 MB (56%);"},
+		"a script says no": {"exit 1", "", "down, exit: exit code 1"},
+		"a warning counts": {`echo "LOAD WARNING - 5.02"; exit 1`, "",
+			"down, exit: exit code 1: LOAD WARNING - 5.02"},
+		"a warning counts, as said": {`echo "LOAD WARNING - 5.02"; exit 1`, fleet.WarningFails,
+			"down, exit: exit code 1: LOAD WARNING - 5.02"},
+		"a warning is none": {`echo "LOAD WARNING - 5.02"; exit 1`, fleet.WarningOK,
+			"up, ok: LOAD WARNING - 5.02"},
+		"critical": {`echo "LOAD CRITICAL"; exit 2`, fleet.WarningOK,
+			"down, exit: exit code 2: LOAD CRITICAL"},
+		"it cannot tell": {`echo "UNKNOWN - no such device"; exit 3`, fleet.WarningOK,
+			"unknown, undecided: UNKNOWN - no such device"},
+		"any other code": {"exit 4", fleet.WarningOK, "down, exit: exit code 4"},
+		"its own program is missing": {"no-such-program", "",
+			"unknown, local: exit code 127: own: 1: no-such-program: not found"},
 		"a program that is no program": {"exit 126", "", "unknown, local: exit code 126"},
 		"a signal kills it":            {"kill -9 $$", "", "unknown, local: a signal ended the program"},
 		"binary output":                {`printf '\n\n\001\377a\tb\n'; exit 2`, "", "down, exit: exit code 2: a b"},
-		"a line without end":           {`head -c 100000 /dev/zero | tr '\0' x; exit 2`, "", "down, exit: exit code 2: " + strings.Repeat("x", 120) + "…"},
+		"a line without end": {`head -c 100000 /dev/zero | tr '\0' x; exit 2`, "",
+			"down, exit: exit code 2: " + strings.Repeat("x", 120) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,14 +81,17 @@ func TestPlaceholders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := probetest.NewTransport()
 		e := start(t, x, netprobe.Options{})
-		target := script("ask", "{ip}", "--name={name}", "{id}", "{fleet}/{number}", "{other} $HOME", "{meta.role}@{host}")
+		target := script("ask", "{ip}", "--name={name}", "{id}", "{fleet}/{number}", "{other} $HOME",
+			"{meta.role}@{host}")
 		target.Instance, target.Host = "{name}; rm -rf /", "h1"
 		target.Metadata = fleet.MetadataOf(map[string]string{"role": "$(id) {ip}"})
 		target.Spec.Exec.Env = []fleet.Variable{{Name: "URL", Value: "http://{ip}/{name}"}}
 		if got := e.Look(t.Context(), target); got.Standing != fleet.StandingUp {
 			t.Fatalf("look says %+v", got)
 		}
-		want := []string{"ask", "10.0.0.1", "--name=web-7", "{name}; rm -rf /", "web/7", "{other} $HOME", "$(id) {ip}@h1"}
+		want := []string{
+			"ask", "10.0.0.1", "--name=web-7", "{name}; rm -rf /", "web/7", "{other} $HOME", "$(id) {ip}@h1",
+		}
 		got := x.Programs()[0]
 		if !slices.Equal(got.Args, want) || !slices.Equal(got.Env, []string{"URL=http://10.0.0.1/web-7"}) {
 			t.Errorf("ran %q with %q", got.Args, got.Env)
@@ -173,7 +184,12 @@ func TestNothingOutlivesAProgram(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
 	n := network(t)
-	code, _, err := n.Run(t.Context(), probe.Program{Args: []string{"sh", "-c", `sleep 1000 >/dev/null 2>&1 & echo $! >"$0"`, file}})
+	code, _, err := n.Run(t.Context(), probe.Program{Args: []string{
+		"sh",
+		"-c",
+		`sleep 1000 >/dev/null 2>&1 & echo $! >"$0"`,
+		file,
+	}})
 	if err != nil || code != 0 {
 		t.Fatalf("code %d, error %v", code, err)
 	}

@@ -18,7 +18,8 @@ func TestGatewayIsThatOfTheCheapestDefaultRoute(t *testing.T) {
 	t.Parallel()
 	const head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
 	route := func(destination, gateway, flags string, metric int, mask string) string {
-		return fmt.Sprintf("eth0\t%s\t%s\t%s\t0\t0\t%d\t%s\t0\t0\t0   \n", asKernel(destination), asKernel(gateway), flags, metric, asKernel(mask))
+		return fmt.Sprintf("eth0\t%s\t%s\t%s\t0\t0\t%d\t%s\t0\t0\t0   \n",
+			asKernel(destination), asKernel(gateway), flags, metric, asKernel(mask))
 	}
 	link := route("10.0.0.0", "0.0.0.0", "0001", 0, "255.255.255.0")
 	first := route("0.0.0.0", "10.0.0.1", "0003", 100, "0.0.0.0")

@@ -37,7 +37,11 @@ func (k asker) health(ctx context.Context, t probe.Target) error {
 			line.authority = authority(t, "", t.Spec.Port)
 		}
 		if c.Secure {
-			secure, err := k.secure(ctx, conn, session{name: serverName(hostPart(c.Host), t), demand: &c.TLS, protocols: []string{"h2"}})
+			secure, err := k.secure(ctx, conn, session{
+				name:      serverName(hostPart(c.Host), t),
+				demand:    &c.TLS,
+				protocols: []string{"h2"},
+			})
 			if err != nil {
 				return err
 			}
@@ -68,9 +72,12 @@ func (l *call) check(ctx context.Context) error {
 			once.Do(func() { conn, err = l.conn, nil })
 			return conn, err
 		}),
-		grpc.WithTransportCredentials(handed{tls: l.tls}), grpc.WithAuthority(l.authority), grpc.WithUserAgent(userAgent), grpc.WithNoProxy(),
-		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0), grpc.WithStatsHandler(&l.answered),
-		grpc.WithMaxHeaderListSize(maxHealthHead), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxHealthAnswer)))
+		grpc.WithTransportCredentials(handed{tls: l.tls}), grpc.WithAuthority(l.authority),
+		grpc.WithUserAgent(userAgent), grpc.WithNoProxy(),
+		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0),
+		grpc.WithStatsHandler(&l.answered),
+		grpc.WithMaxHeaderListSize(maxHealthHead),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxHealthAnswer)))
 	if err != nil {
 		return probe.LocalError{Err: err}
 	}
@@ -80,7 +87,9 @@ func (l *call) check(ctx context.Context) error {
 		_ = l.conn.Close()
 		_ = client.Close()
 	}()
-	answer, err := grpc_health_v1.NewHealthClient(client).Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: l.service})
+	answer, err := grpc_health_v1.NewHealthClient(client).Check(ctx, &grpc_health_v1.HealthCheckRequest{
+		Service: l.service,
+	})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
@@ -125,10 +134,12 @@ func refused(said *status.Status) string {
 
 // codeNames are the names in gRPC's own documents.
 var codeNames = map[codes.Code]string{
-	codes.Canceled: "CANCELLED", codes.Unknown: "UNKNOWN", codes.InvalidArgument: "INVALID_ARGUMENT", codes.DeadlineExceeded: "DEADLINE_EXCEEDED",
-	codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS", codes.PermissionDenied: "PERMISSION_DENIED", codes.ResourceExhausted: "RESOURCE_EXHAUSTED",
-	codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED", codes.OutOfRange: "OUT_OF_RANGE", codes.Unimplemented: "UNIMPLEMENTED",
-	codes.Internal: "INTERNAL", codes.Unavailable: "UNAVAILABLE", codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED",
+	codes.Canceled: "CANCELLED", codes.Unknown: "UNKNOWN", codes.InvalidArgument: "INVALID_ARGUMENT",
+	codes.DeadlineExceeded: "DEADLINE_EXCEEDED", codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS",
+	codes.PermissionDenied: "PERMISSION_DENIED", codes.ResourceExhausted: "RESOURCE_EXHAUSTED",
+	codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED", codes.OutOfRange: "OUT_OF_RANGE",
+	codes.Unimplemented: "UNIMPLEMENTED", codes.Internal: "INTERNAL", codes.Unavailable: "UNAVAILABLE",
+	codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED",
 }
 
 // witness is a connection that remembers how it ended, which gRPC tells as a text only.

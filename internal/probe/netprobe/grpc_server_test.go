@@ -46,16 +46,23 @@ func TestGRPCOnLoopback(t *testing.T) {
 	t.Parallel()
 	e := start(t, network(t), netprobe.Options{})
 	tell(t, e, serveGRPC(t), map[string]story{
-		"as a whole":        {asksHealth(fleet.GRPCCheck{}), fleet.ResultOK, ""},
-		"one that serves":   {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org"}), fleet.ResultOK, ""},
+		"as a whole": {asksHealth(fleet.GRPCCheck{}), fleet.ResultOK, ""},
+		"one that serves": {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org"}),
+			fleet.ResultOK, ""},
 		"one that does not": {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Stock"}), fleet.ResultStatus, "NOT_SERVING"},
-		"an unknown one":    {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Cart"}), fleet.ResultStatus, "NOT_FOUND: the server does not know the service"},
-		"it speaks no TLS":  {asksHealth(fleet.GRPCCheck{Secure: true, TLS: fleet.TLSCheck{Insecure: true}}), fleet.ResultTLS, "tls: "},
+		"an unknown one": {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Cart"}), fleet.ResultStatus,
+			"NOT_FOUND: the server does not know the service"},
+		"it speaks no TLS": {asksHealth(fleet.GRPCCheck{Secure: true, TLS: fleet.TLSCheck{Insecure: true}}),
+			fleet.ResultTLS, "tls: "},
 	})
-	tell(t, e, closedPort(t), map[string]story{"it is not there": {asksHealth(fleet.GRPCCheck{}), fleet.ResultRefused, ""}})
+	tell(t, e, closedPort(t), map[string]story{
+		"it is not there": {asksHealth(fleet.GRPCCheck{}), fleet.ResultRefused, ""},
+	})
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
-	tell(t, e, portOf(t, web.Listener.Addr().String()), map[string]story{"a web server": {asksHealth(fleet.GRPCCheck{}), fleet.ResultProtocol, ""}})
+	tell(t, e, portOf(t, web.Listener.Addr().String()), map[string]story{
+		"a web server": {asksHealth(fleet.GRPCCheck{}), fleet.ResultProtocol, ""},
+	})
 	rude := listen(t, func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1))
 	})
@@ -70,27 +77,38 @@ func TestGRPCOverTLS(t *testing.T) {
 	lender.StartTLS()
 	t.Cleanup(lender.Close)
 	own := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: lender.Certificate().Raw}))
-	port := serveGRPC(t, grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: lender.TLS.Certificates, MinVersion: tls.VersionTLS12})))
+	port := serveGRPC(t,
+		grpc.Creds(credentials.NewTLS(&tls.Config{
+			Certificates: lender.TLS.Certificates,
+			MinVersion:   tls.VersionTLS12,
+		})))
 	left := int(time.Until(lender.Certificate().NotAfter).Hours() / 24)
 	check := func(service, host string, demand fleet.TLSCheck) fleet.Check {
 		return asksHealth(fleet.GRPCCheck{Service: service, Host: host, Secure: true, TLS: demand})
 	}
 	e := start(t, network(t), netprobe.Options{Roots: x509.NewCertPool()})
 	tell(t, e, port, map[string]story{
-		"as it should be":     {check("", "example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
-		"with a port":         {check("", "example.com:8443", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"by its address":      {check("", "", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"it does not serve":   {check("shop.v1.Stock", "", fleet.TLSCheck{CA: own}), fleet.ResultStatus, "NOT_SERVING"},
-		"any certificate":     {check("", "example.net", fleet.TLSCheck{Insecure: true}), fleet.ResultOK, ""},
-		"no authority for it": {check("", "example.com", fleet.TLSCheck{}), fleet.ResultTLS, "tls: failed to verify certificate"},
-		"for another name":    {check("", "example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS, "tls: failed to verify certificate"},
-		"not long enough":     {check("", "example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
+		"as it should be":   {check("", "example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
+		"with a port":       {check("", "example.com:8443", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"by its address":    {check("", "", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"it does not serve": {check("shop.v1.Stock", "", fleet.TLSCheck{CA: own}), fleet.ResultStatus, "NOT_SERVING"},
+		"any certificate":   {check("", "example.net", fleet.TLSCheck{Insecure: true}), fleet.ResultOK, ""},
+		"no authority for it": {check("", "example.com", fleet.TLSCheck{}), fleet.ResultTLS,
+			"tls: failed to verify certificate"},
+		"for another name": {check("", "example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS,
+			"tls: failed to verify certificate"},
+		"not long enough": {check("", "example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS,
+			"the certificate ends in "},
 	})
 	old := listen(t, func(conn net.Conn) {
-		_ = tls.Server(conn, &tls.Config{Certificates: lender.TLS.Certificates, MinVersion: tls.VersionTLS12}).HandshakeContext(t.Context())
+		_ = tls.Server(conn, &tls.Config{
+			Certificates: lender.TLS.Certificates,
+			MinVersion:   tls.VersionTLS12,
+		}).HandshakeContext(t.Context())
 	})
 	tell(t, e, old, map[string]story{
-		"a server without HTTP/2": {check("", "example.com", fleet.TLSCheck{CA: own}), fleet.ResultTLS, "the server does not offer HTTP/2"},
+		"a server without HTTP/2": {check("", "example.com", fleet.TLSCheck{CA: own}), fleet.ResultTLS,
+			"the server does not offer HTTP/2"},
 	})
 }
 
@@ -108,7 +126,11 @@ func TestHealthLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // it c
 	})
 	deaf := listen(t, func(net.Conn) { <-t.Context().Done() })
 	healthy := serveGRPC(t)
-	for port, want := range map[int]fleet.ResultReason{healthy: fleet.ResultOK, hanging: fleet.ResultTimeout, deaf: fleet.ResultTimeout} {
+	for port, want := range map[int]fleet.ResultReason{
+		healthy: fleet.ResultOK,
+		hanging: fleet.ResultTimeout,
+		deaf:    fleet.ResultTimeout,
+	} {
 		target := asked(port, asksHealth(fleet.GRPCCheck{}))
 		target.Spec.Timeout = 100 * time.Millisecond
 		if want == fleet.ResultOK {

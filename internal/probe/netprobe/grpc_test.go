@@ -32,9 +32,18 @@ func healthStream(tb testing.TB, body []byte, status string) []byte {
 		return bytes.Clone(head.Bytes())
 	}
 	for _, err := range []error{
-		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: fields(":status", "200", "content-type", "application/grpc"), EndHeaders: true}),
+		f.WriteHeaders(http2.HeadersFrameParam{
+			StreamID:      1,
+			BlockFragment: fields(":status", "200", "content-type", "application/grpc"),
+			EndHeaders:    true,
+		}),
 		f.WriteData(1, false, body),
-		f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: fields("grpc-status", status, "grpc-message", "so%20it%20is"), EndHeaders: true, EndStream: true}),
+		f.WriteHeaders(http2.HeadersFrameParam{
+			StreamID:      1,
+			BlockFragment: fields("grpc-status", status, "grpc-message", "so%20it%20is"),
+			EndHeaders:    true,
+			EndStream:     true,
+		}),
 	} {
 		if err != nil {
 			tb.Fatal(err)
@@ -110,7 +119,8 @@ func TestStreamOfHealth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var known failure
-			if err := askedOf(true, healthStream(t, c.body, c.status)); !errors.As(err, &known) || !strings.Contains(known.detail, c.want) {
+			if err := askedOf(true, healthStream(t, c.body, c.status)); !errors.As(err, &known) ||
+				!strings.Contains(known.detail, c.want) {
 				t.Errorf("it says %v, want %s", err, c.want)
 			}
 		})
@@ -129,7 +139,8 @@ func FuzzHealth(f *testing.F) {
 		var known failure
 		switch {
 		case err == nil:
-		case !errors.As(err, &known) || known.reason != fleet.ResultProtocol && known.reason != fleet.ResultStatus || known.detail == "" || len(known.detail) > 200:
+		case !errors.As(err, &known) || known.reason != fleet.ResultProtocol && known.reason != fleet.ResultStatus ||
+			known.detail == "" || len(known.detail) > 200:
 			t.Errorf("it ends with %v", err)
 		}
 	})

@@ -85,7 +85,8 @@ func (k asker) visit(ctx context.Context, t probe.Target, v visit) (*visit, erro
 	if err := req.Write(conn); err != nil {
 		return nil, v.exchangeError(err)
 	}
-	resp, err := readAnswer(conn, req, t.Spec.HTTP.Body != "") //nolint:bodyclose // closing would read on; the connection is closed instead
+	//nolint:bodyclose // closing would read on; the connection is closed instead
+	resp, err := readAnswer(conn, req, t.Spec.HTTP.Body != "")
 	if err != nil {
 		return nil, v.exchangeError(err)
 	}

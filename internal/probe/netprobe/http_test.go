@@ -53,7 +53,8 @@ func TestRequest(t *testing.T) {
 			line:   "GET / HTTP/1.1", host: "www.example.com",
 		},
 		"IPv6": {
-			target: page("fd00::1", 80, fleet.HTTPCheck{Scheme: "http", Path: "/"}), line: "GET / HTTP/1.1", host: "[fd00::1]",
+			target: page("fd00::1", 80, fleet.HTTPCheck{Scheme: "http", Path: "/"}), line: "GET / HTTP/1.1",
+			host: "[fd00::1]",
 		},
 		"IPv6 on a link, another port": {
 			target: page("fe80::1%eth0", 81, fleet.HTTPCheck{Scheme: "http", Path: "/"}),
@@ -77,7 +78,8 @@ func TestRequest(t *testing.T) {
 					t.Fatalf("look says %+v", got)
 				}
 				r := <-asked
-				if line := fmt.Sprintf("%s %s %s", r.Method, r.RequestURI, r.Proto); line != tc.line || r.Host != tc.host {
+				if line := fmt.Sprintf("%s %s %s", r.Method, r.RequestURI, r.Proto); line != tc.line ||
+					r.Host != tc.host {
 					t.Errorf("asked %q of %q, want %q of %q", line, r.Host, tc.line, tc.host)
 				}
 				if agent := r.UserAgent(); agent != "hale" || !r.Close {

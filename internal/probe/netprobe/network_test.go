@@ -159,7 +159,8 @@ func TestHTTPSOnLoopback(t *testing.T) {
 		{trusting, "/", fleet.ResultOK, ""},
 		{trusting, "/broken", fleet.ResultStatus, "503"},
 		{trusting, "/moved", fleet.ResultStatus, "302"},
-		{wary, "/", fleet.ResultTLS, "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
+		{wary, "/", fleet.ResultTLS,
+			"tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 	} {
 		target := page("127.0.0.1", port, fleet.HTTPCheck{Scheme: "https", Path: tc.path, Host: "example.com"})
 		target.Spec.Timeout = 4 * time.Second
@@ -211,7 +212,8 @@ func TestProgramsRun(t *testing.T) {
 		"an exit code":        {[]string{"sh", "-c", "echo out; echo err >&2; exit 3"}, 3, "out\nerr\n"},
 		"a signal of its own": {[]string{"sh", "-c", "kill -TERM $$"}, -1, ""},
 		"no shell":            {[]string{"echo", "$HOME; exit 1"}, 0, "$HOME; exit 1\n"},
-		"too much output":     {[]string{"sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x"}, 0, strings.Repeat("x", 4096)},
+		"too much output": {[]string{"sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x"}, 0,
+			strings.Repeat("x", 4096)},
 		"a small environment": {[]string{"sh", "-c", "echo ${HOME-none}"}, 0, "none\n"},
 		"nothing to read":     {[]string{"cat"}, 0, ""},
 	} {
@@ -244,7 +246,8 @@ func TestTimeoutKillsTheWholeGroup(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	_, _, err := n.Run(ctx, probe.Program{Args: []string{
-		"sh", "-c", `sleep 1000 & a=$!; (trap "" TERM INT HUP; sleep 1000) & echo $$ $a $! >"$0.new"; mv "$0.new" "$0"; wait`, file,
+		"sh", "-c",
+		`sleep 1000 & a=$!; (trap "" TERM INT HUP; sleep 1000) & echo $$ $a $! >"$0.new"; mv "$0.new" "$0"; wait`, file,
 	}})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a program that hangs: %v, want its context's error", err)

@@ -62,7 +62,9 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(site(t))
 	t.Cleanup(server.Close)
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it went where it was sent") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("it went where it was sent")
+	}))
 	t.Cleanup(elsewhere.Close)
 	port := portOf(t, server.Listener.Addr().String())
 	e := start(t, network(t), netprobe.Options{})
@@ -79,30 +81,46 @@ func TestPages(t *testing.T) {
 		want   fleet.ResultReason
 		detail string
 	}{
-		"the pattern is there":           {fleet.HTTPCheck{Path: "/passing", Body: `"status": *"passing"`}, ok, ""},
-		"it is not":                      {fleet.HTTPCheck{Path: "/warning", Body: `"status": *"passing"`}, fleet.ResultBody, "the pattern is not in it"},
-		"far down":                       {fleet.HTTPCheck{Path: "/late", Body: "passing"}, ok, ""},
-		"too far down":                   {fleet.HTTPCheck{Path: "/too-late", Body: "passing"}, fleet.ResultBody, "the pattern is not in it"},
+		"the pattern is there": {fleet.HTTPCheck{Path: "/passing", Body: `"status": *"passing"`}, ok, ""},
+		"it is not": {fleet.HTTPCheck{Path: "/warning", Body: `"status": *"passing"`},
+			fleet.ResultBody, "the pattern is not in it"},
+		"far down": {fleet.HTTPCheck{Path: "/late", Body: "passing"}, ok, ""},
+		"too far down": {fleet.HTTPCheck{Path: "/too-late", Body: "passing"}, fleet.ResultBody,
+			"the pattern is not in it"},
 		"a page without end":             {fleet.HTTPCheck{Path: "/endless", Body: "passing"}, ok, ""},
 		"a page without end, without it": {fleet.HTTPCheck{Path: "/endless", Body: "failing"}, fleet.ResultTimeout, ""},
-		"a page that breaks off":         {fleet.HTTPCheck{Path: "/cut", Body: "passing"}, fleet.ResultProtocol, "unexpected EOF"},
-		"an answer that is wanted":       {fleet.HTTPCheck{Path: "/status/401", Status: only(200, 401)}, ok, ""},
-		"one that is not":                {fleet.HTTPCheck{Path: "/status/204", Status: only(200, 401)}, fleet.ResultStatus, "204"},
-		"a class":                        {fleet.HTTPCheck{Path: "/status/404", Status: []fleet.StatusRange{{First: 400, Last: 499}}}, ok, ""},
-		"the wrong status comes first":   {fleet.HTTPCheck{Path: "/status/500", Body: "passing"}, fleet.ResultStatus, "500"},
-		"HEAD":                           {fleet.HTTPCheck{Path: "/passing", Method: "HEAD"}, ok, ""},
-		"headers":                        {fleet.HTTPCheck{Path: "/asked", Headers: headers, Body: "^GET$"}, ok, ""},
-		"a redirect":                     {fleet.HTTPCheck{Path: "/to?there=/passing"}, fleet.ResultStatus, "302"},
-		"a redirect that is the answer":  {fleet.HTTPCheck{Path: "/to?there=/passing", Status: only(302)}, ok, ""},
-		"followed":                       {fleet.HTTPCheck{Path: "/to?there=/passing", Redirects: 1, Body: "passing"}, ok, ""},
-		"followed by name":               {fleet.HTTPCheck{Path: fmt.Sprintf("/to?there=http://127.0.0.1:%d/passing", port), Redirects: 1}, ok, ""},
-		"twice":                          {fleet.HTTPCheck{Path: "/to?there=/to?there=/passing", Redirects: 2}, ok, ""},
-		"twice, once too often":          {fleet.HTTPCheck{Path: "/to?there=/to?there=/passing", Redirects: 1}, fleet.ResultStatus, "one redirect too many"},
-		"in a circle":                    {fleet.HTTPCheck{Path: "/to?there=", Redirects: 3}, fleet.ResultStatus, "302"},
-		"to another port":                {fleet.HTTPCheck{Path: "/to?there=" + elsewhere.URL, Redirects: 3}, fleet.ResultStatus, "302, and it leads elsewhere"},
-		"to another host":                {fleet.HTTPCheck{Path: "/to?there=http://example.org/", Redirects: 3}, fleet.ResultStatus, "302, and it leads elsewhere"},
-		"to another protocol":            {fleet.HTTPCheck{Path: "/to?there=ftp://127.0.0.1/", Redirects: 3}, fleet.ResultStatus, "302, and it leads elsewhere"},
-		"with a password":                {fleet.HTTPCheck{Path: fmt.Sprintf("/to?there=http://a:b@127.0.0.1:%d/passing", port), Redirects: 3}, fleet.ResultStatus, "302, and it leads elsewhere"},
+		"a page that breaks off": {fleet.HTTPCheck{Path: "/cut", Body: "passing"}, fleet.ResultProtocol,
+			"unexpected EOF"},
+		"an answer that is wanted": {fleet.HTTPCheck{Path: "/status/401", Status: only(200, 401)}, ok, ""},
+		"one that is not": {fleet.HTTPCheck{Path: "/status/204", Status: only(200, 401)},
+			fleet.ResultStatus, "204"},
+		"a class": {fleet.HTTPCheck{Path: "/status/404", Status: []fleet.StatusRange{{First: 400, Last: 499}}},
+			ok, ""},
+		"the wrong status comes first": {fleet.HTTPCheck{Path: "/status/500", Body: "passing"}, fleet.ResultStatus,
+			"500"},
+		"HEAD":                          {fleet.HTTPCheck{Path: "/passing", Method: "HEAD"}, ok, ""},
+		"headers":                       {fleet.HTTPCheck{Path: "/asked", Headers: headers, Body: "^GET$"}, ok, ""},
+		"a redirect":                    {fleet.HTTPCheck{Path: "/to?there=/passing"}, fleet.ResultStatus, "302"},
+		"a redirect that is the answer": {fleet.HTTPCheck{Path: "/to?there=/passing", Status: only(302)}, ok, ""},
+		"followed": {fleet.HTTPCheck{Path: "/to?there=/passing", Redirects: 1, Body: "passing"},
+			ok, ""},
+		"followed by name": {
+			fleet.HTTPCheck{Path: fmt.Sprintf("/to?there=http://127.0.0.1:%d/passing", port), Redirects: 1}, ok, "",
+		},
+		"twice": {fleet.HTTPCheck{Path: "/to?there=/to?there=/passing", Redirects: 2}, ok, ""},
+		"twice, once too often": {fleet.HTTPCheck{Path: "/to?there=/to?there=/passing", Redirects: 1},
+			fleet.ResultStatus, "one redirect too many"},
+		"in a circle": {fleet.HTTPCheck{Path: "/to?there=", Redirects: 3}, fleet.ResultStatus, "302"},
+		"to another port": {fleet.HTTPCheck{Path: "/to?there=" + elsewhere.URL, Redirects: 3}, fleet.ResultStatus,
+			"302, and it leads elsewhere"},
+		"to another host": {fleet.HTTPCheck{Path: "/to?there=http://example.org/", Redirects: 3},
+			fleet.ResultStatus, "302, and it leads elsewhere"},
+		"to another protocol": {fleet.HTTPCheck{Path: "/to?there=ftp://127.0.0.1/", Redirects: 3}, fleet.ResultStatus,
+			"302, and it leads elsewhere"},
+		"with a password": {
+			fleet.HTTPCheck{Path: fmt.Sprintf("/to?there=http://a:b@127.0.0.1:%d/passing", port), Redirects: 3},
+			fleet.ResultStatus, "302, and it leads elsewhere",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,16 +147,23 @@ func TestARedirectToHTTPSIsFollowedAndNoneBack(t *testing.T) {
 	roots.AddCert(secure.Certificate())
 	e := start(t, network(t), netprobe.Options{Roots: roots})
 	look := func(scheme, port, to string) fleet.CheckState {
-		target := page("127.0.0.1", portOf(t, port), fleet.HTTPCheck{Scheme: scheme, Host: "example.com", Path: "/to?there=" + to, Redirects: 1})
+		target := page("127.0.0.1", portOf(t, port), fleet.HTTPCheck{
+			Scheme:    scheme,
+			Host:      "example.com",
+			Path:      "/to?there=" + to,
+			Redirects: 1,
+		})
 		target.Spec.Timeout = 4 * time.Second
 		return e.Look(t.Context(), target)
 	}
 	_, securePort, _ := net.SplitHostPort(secure.Listener.Addr().String())
 	_, plainPort, _ := net.SplitHostPort(plain.Listener.Addr().String())
-	if got := look("http", plain.Listener.Addr().String(), "https://example.com:"+securePort+"/passing"); got.Result != fleet.ResultOK {
+	if got := look("http", plain.Listener.Addr().String(),
+		"https://example.com:"+securePort+"/passing"); got.Result != fleet.ResultOK {
 		t.Errorf("to https: %+v", got)
 	}
-	if got := look("https", secure.Listener.Addr().String(), "http://example.com:"+plainPort+"/passing"); got.Detail != "302, and it leads elsewhere" {
+	if got := look("https", secure.Listener.Addr().String(),
+		"http://example.com:"+plainPort+"/passing"); got.Detail != "302, and it leads elsewhere" {
 		t.Errorf("back to http: %+v", got)
 	}
 }
@@ -169,13 +194,19 @@ func TestOwnAuthority(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			target := page("127.0.0.1", portOf(t, server.Listener.Addr().String()), fleet.HTTPCheck{Scheme: "https", Host: tc.host, Path: "/passing", TLS: tc.tls})
+			target := page("127.0.0.1", portOf(t, server.Listener.Addr().String()), fleet.HTTPCheck{
+				Scheme: "https",
+				Host:   tc.host,
+				Path:   "/passing",
+				TLS:    tc.tls,
+			})
 			target.Spec.Timeout = 4 * time.Second
 			got := e.Look(t.Context(), target)
 			if got.Result != tc.want {
 				t.Errorf("look says %+v, want %s", got, tc.want)
 			}
-			if tc.tls.Days > left && !strings.HasPrefix(got.Detail, fmt.Sprintf("the certificate ends in %d days, on ", left)) {
+			if tc.tls.Days > left &&
+				!strings.HasPrefix(got.Detail, fmt.Sprintf("the certificate ends in %d days, on ", left)) {
 				t.Errorf("detail %q", got.Detail)
 			}
 		})
@@ -197,7 +228,8 @@ func TestS44NoConnectionCanBeIgnored(t *testing.T) {
 		"no answer":         {probetest.Silent(), "down timeout ", "unknown not-connected timeout"},
 		"connected, silent": {hang, "down timeout ", "down timeout "},
 		"an error page":     {probetest.Status(503), "down status 503", "down status 503"},
-		"our own fault":     {probetest.Answer{Err: probe.LocalError{Err: io.ErrShortWrite}}, "unknown local short write", "unknown local short write"},
+		"our own fault": {probetest.Answer{Err: probe.LocalError{Err: io.ErrShortWrite}},
+			"unknown local short write", "unknown local short write"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,12 +238,16 @@ func TestS44NoConnectionCanBeIgnored(t *testing.T) {
 				e := start(t, x, netprobe.Options{})
 				target := page("10.0.0.1", 80, fleet.HTTPCheck{})
 				x.Script(target.Address, tc.answer)
-				for ignored, want := range map[fleet.NoConnection]string{"": tc.counted, fleet.NoConnectionIgnore: tc.ignored} {
+				for ignored, want := range map[fleet.NoConnection]string{
+					"":                       tc.counted,
+					fleet.NoConnectionIgnore: tc.ignored,
+				} {
 					spec := *target.Spec
 					spec.HTTP.NoConnection = ignored
 					target.Spec = &spec
 					s := e.Look(t.Context(), target)
-					if got := fmt.Sprintf("%s %s %s", s.Standing, s.Result, s.Detail); !strings.HasPrefix(got, strings.TrimSuffix(want, " ")) {
+					got := fmt.Sprintf("%s %s %s", s.Standing, s.Result, s.Detail)
+					if !strings.HasPrefix(got, strings.TrimSuffix(want, " ")) {
 						t.Errorf("no_connection %q: %s, want %s", ignored, got, want)
 					}
 				}

@@ -46,7 +46,10 @@ func TestAProbeThatPanicsIsUnknown(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- e.Run(ctx) }()
-		spec := &fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 1}
+		spec := &fleet.Check{
+			Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3,
+			UpAfter: 1,
+		}
 		targets := map[netip.Addr]probe.Target{}
 		for a, name := range map[netip.Addr]fleet.MachineName{well: "web-1", bad: "web-2"} {
 			targets[a] = probe.Target{ID: probe.ID{Machine: name, Check: "alive"}, Address: a, Epoch: 1, Spec: spec}
@@ -54,10 +57,12 @@ func TestAProbeThatPanicsIsUnknown(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		edges := e.Snapshot()
-		if len(edges) != 2 || edges[0].Standing != fleet.StandingUp || edges[1].Standing != fleet.StandingUnknown || edges[1].Result != fleet.ResultPanicked {
+		if len(edges) != 2 || edges[0].Standing != fleet.StandingUp || edges[1].Standing != fleet.StandingUnknown ||
+			edges[1].Result != fleet.ResultPanicked {
 			t.Errorf("%+v", edges)
 		}
-		if s := e.Look(t.Context(), targets[bad]); s.Standing != fleet.StandingUnknown || s.Result != fleet.ResultPanicked {
+		if s := e.Look(t.Context(), targets[bad]); s.Standing != fleet.StandingUnknown ||
+			s.Result != fleet.ResultPanicked {
 			t.Errorf("a look says %+v", s)
 		}
 		if s := e.Look(t.Context(), targets[well]); s.Standing != fleet.StandingUp {

@@ -36,7 +36,9 @@ func (n *Net) Run(ctx context.Context, p probe.Program) (code int, output string
 	case err == nil:
 		return code, out.String(), nil
 	case ctx.Err() != nil && waited:
-		return 0, "", probe.LocalError{Err: fmt.Errorf("waited for one of %d programs to end: %w", maxPrograms, ctx.Err())}
+		return 0, "", probe.LocalError{
+			Err: fmt.Errorf("waited for one of %d programs to end: %w", maxPrograms, ctx.Err()),
+		}
 	case ctx.Err() != nil:
 		return 0, out.String(), ctx.Err()
 	}

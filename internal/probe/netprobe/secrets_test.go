@@ -53,11 +53,17 @@ func TestS75AHeadersSecretIsReadForEachProbe(t *testing.T) {
 	t.Parallel()
 	where, path := kept(t, token+"\n")
 	synctest.Test(t, func(t *testing.T) {
-		target := page("10.0.0.1", 80, fleet.HTTPCheck{Path: "/", Headers: []fleet.Header{{Name: "Authorization", Secret: where}}, Redirects: 1})
+		target := page("10.0.0.1", 80, fleet.HTTPCheck{
+			Path:      "/",
+			Headers:   []fleet.Header{{Name: "Authorization", Secret: where}},
+			Redirects: 1,
+		})
 		var heard []string
 		x := probetest.NewTransport()
 		x.Script(target.Address,
-			echoes(&heard, func(string) string { return "HTTP/1.1 302 x\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n" }),
+			echoes(&heard, func(string) string {
+				return "HTTP/1.1 302 x\r\nLocation: /next\r\nContent-Length: 0\r\n\r\n"
+			}),
 			echoes(&heard, func(string) string { return "HTTP/1.1 204 x\r\n\r\n" }))
 		e := start(t, x, netprobe.Options{})
 		if got := e.Look(t.Context(), target); got.Standing != fleet.StandingUp {
@@ -86,7 +92,11 @@ func TestS75WhatAPageSaysOfASecretIsNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				target := page("10.0.0.1", 80, fleet.HTTPCheck{Path: "/", Body: "passing", Headers: []fleet.Header{{Name: "Authorization", Secret: where}}})
+				target := page("10.0.0.1", 80, fleet.HTTPCheck{
+					Path:    "/",
+					Body:    "passing",
+					Headers: []fleet.Header{{Name: "Authorization", Secret: where}},
+				})
 				var heard []string
 				x := probetest.NewTransport()
 				x.Script(target.Address, echoes(&heard, answer))
@@ -107,13 +117,15 @@ func TestS75AProgramsSecretIsInItsEnvironmentOnly(t *testing.T) {
 	where, _ := kept(t, token)
 	e := start(t, network(t), netprobe.Options{})
 	for name, tc := range map[string]struct{ script, want string }{
-		"it is there":        {`test "$TOKEN" = ` + token, "up, ok: "},
-		"it is said":         {`echo "no entry with $TOKEN"; exit 2`, "down, exit: exit code 2: no entry with [secret]"},
+		"it is there": {`test "$TOKEN" = ` + token, "up, ok: "},
+		"it is said": {`echo "no entry with $TOKEN"; exit 2`,
+			"down, exit: exit code 2: no entry with [secret]"},
 		"it is said in full": {`echo "$TOKEN | $TOKEN"`, "up, ok: [secret]"},
 		"it is cut at the end of the line that is kept": {
 			`printf "%0115d%s" 0 "$TOKEN"; exit 2`, "down, exit: exit code 2: " + strings.Repeat("0", 115) + "[secr…"},
-		"it is cut at the end of what is read": {`printf "%4090s%s" "" "$TOKEN"; exit 2`, "down, exit: exit code 2: [secret]"},
-		"the program is undecided":             {`echo "$TOKEN"; exit 3`, "unknown, undecided: [secret]"},
+		"it is cut at the end of what is read": {`printf "%4090s%s" "" "$TOKEN"; exit 2`,
+			"down, exit: exit code 2: [secret]"},
+		"the program is undecided": {`echo "$TOKEN"; exit 3`, "unknown, undecided: [secret]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +175,10 @@ func TestS75ASecretThatCannotBeReadIsNoFailure(t *testing.T) {
 	} {
 		asks := map[string]probe.Target{
 			"TOKEN": script("ask", "10.0.0.1"),
-			"X-A":   page("10.0.0.1", 80, fleet.HTTPCheck{Path: "/", Headers: []fleet.Header{{Name: "X-A", Secret: tc.where}}}),
+			"X-A": page("10.0.0.1", 80, fleet.HTTPCheck{
+				Path:    "/",
+				Headers: []fleet.Header{{Name: "X-A", Secret: tc.where}},
+			}),
 		}
 		asks["TOKEN"].Spec.Exec.Env = []fleet.Variable{{Name: "TOKEN", Secret: tc.where}}
 		for line, target := range asks {
@@ -172,8 +187,10 @@ func TestS75ASecretThatCannotBeReadIsNoFailure(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					x := probetest.NewTransport()
 					got := start(t, x, netprobe.Options{}).Look(t.Context(), target)
-					want := fleet.CheckState{Check: target.Check, Standing: fleet.StandingUnknown, Result: fleet.ResultLocal,
-						Detail: "the secret of " + line + " cannot be read: " + tc.why}
+					want := fleet.CheckState{
+						Check: target.Check, Standing: fleet.StandingUnknown, Result: fleet.ResultLocal,
+						Detail: "the secret of " + line + " cannot be read: " + tc.why,
+					}
 					if got != want || len(x.Starts(target.Address)) > 0 {
 						t.Errorf("look says %+v, want %+v", got, want)
 					}

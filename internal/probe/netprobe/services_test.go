@@ -26,7 +26,8 @@ import (
 // asked is a target on loopback with a check of a service.
 func asked(port int, spec fleet.Check) probe.Target {
 	t := page("127.0.0.1", port, fleet.HTTPCheck{})
-	spec.Name, spec.Port, spec.Every, spec.Timeout, spec.DownAfter, spec.UpAfter = "page", port, 5*time.Second, 4*time.Second, 1, 1
+	spec.Name, spec.Port, spec.Every, spec.Timeout = "page", port, 5*time.Second, 4*time.Second
+	spec.DownAfter, spec.UpAfter = 1, 1
 	t.Spec = &spec
 	return t
 }
@@ -43,7 +44,8 @@ func tell(t *testing.T, e *netprobe.Engine, port int, stories map[string]story) 
 	for name, c := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := e.Look(t.Context(), asked(port, c.spec)); got.Result != c.want || !strings.HasPrefix(got.Detail, c.detail) {
+			if got := e.Look(t.Context(), asked(port, c.spec)); got.Result != c.want ||
+				!strings.HasPrefix(got.Detail, c.detail) {
 				t.Errorf("look says %s (%s), want %s (%s)", got.Result, got.Detail, c.want, c.detail)
 			}
 		})
@@ -90,17 +92,23 @@ func TestSSHOnLoopback(t *testing.T) {
 	})
 	e := start(t, network(t), netprobe.Options{})
 	tell(t, e, port, map[string]story{
-		"any":         {fleet.Check{Kind: fleet.CheckSSH}, fleet.ResultOK, "SSH-2.0-OpenSSH_9.2p1 Debian-2"},
-		"the one":     {fleet.Check{Kind: fleet.CheckSSH, SSH: fleet.SSHCheck{Banner: `OpenSSH_(9|10)\.`}}, fleet.ResultOK, "SSH-2.0-"},
-		"another one": {fleet.Check{Kind: fleet.CheckSSH, SSH: fleet.SSHCheck{Banner: "dropbear"}}, fleet.ResultBody, "the pattern is not in it: SSH-2.0-OpenSSH_9.2p1 Debian-2"},
+		"any": {fleet.Check{Kind: fleet.CheckSSH}, fleet.ResultOK, "SSH-2.0-OpenSSH_9.2p1 Debian-2"},
+		"the one": {fleet.Check{Kind: fleet.CheckSSH, SSH: fleet.SSHCheck{Banner: `OpenSSH_(9|10)\.`}},
+			fleet.ResultOK, "SSH-2.0-"},
+		"another one": {fleet.Check{Kind: fleet.CheckSSH, SSH: fleet.SSHCheck{Banner: "dropbear"}}, fleet.ResultBody,
+			"the pattern is not in it: SSH-2.0-OpenSSH_9.2p1 Debian-2"},
 	})
-	tell(t, e, closedPort(t), map[string]story{"no server": {fleet.Check{Kind: fleet.CheckSSH}, fleet.ResultRefused, ""}})
+	tell(t, e, closedPort(t), map[string]story{
+		"no server": {fleet.Check{Kind: fleet.CheckSSH}, fleet.ResultRefused, ""},
+	})
 }
 
 // TestTLSOnLoopback: the handshake is that of an https check, and nothing is asked after it.
 func TestTLSOnLoopback(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked for something") }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("it was asked for something")
+	}))
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it hears of refused certificates
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -111,12 +119,16 @@ func TestTLSOnLoopback(t *testing.T) {
 	}
 	e := start(t, network(t), netprobe.Options{Roots: x509.NewCertPool()})
 	tell(t, e, portOf(t, server.Listener.Addr().String()), map[string]story{
-		"no authority for it": {check("example.com", fleet.TLSCheck{}), fleet.ResultTLS, "tls: failed to verify certificate"},
-		"the check does":      {check("example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
-		"by its address":      {check("", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"for another name":    {check("example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS, "tls: failed to verify certificate"},
-		"not long enough":     {check("example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
-		"any, not so short":   {check("example.net", fleet.TLSCheck{Insecure: true, Days: left + 1}), fleet.ResultTLS, "the certificate ends in "},
+		"no authority for it": {check("example.com", fleet.TLSCheck{}), fleet.ResultTLS,
+			"tls: failed to verify certificate"},
+		"the check does": {check("example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
+		"by its address": {check("", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"for another name": {check("example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS,
+			"tls: failed to verify certificate"},
+		"not long enough": {check("example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS,
+			"the certificate ends in "},
+		"any, not so short": {check("example.net", fleet.TLSCheck{Insecure: true, Days: left + 1}), fleet.ResultTLS,
+			"the certificate ends in "},
 	})
 	tell(t, e, closedPort(t), map[string]story{"no server": {check("", fleet.TLSCheck{}), fleet.ResultRefused, ""}})
 }
@@ -173,7 +185,8 @@ func TestDNSOnLoopback(t *testing.T) {
 			m.RCode = dnsmessage.RCodeNameError
 		} else {
 			m.Answers = []dnsmessage.Resource{{
-				Header: dnsmessage.ResourceHeader{Name: m.Questions[0].Name, Class: dnsmessage.ClassINET}, Body: &dnsmessage.AResource{A: [4]byte{192, 0, 2, 1}},
+				Header: dnsmessage.ResourceHeader{Name: m.Questions[0].Name, Class: dnsmessage.ClassINET},
+				Body:   &dnsmessage.AResource{A: [4]byte{192, 0, 2, 1}},
 			}}
 		}
 		answer, err := m.Pack()

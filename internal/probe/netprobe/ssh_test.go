@@ -13,7 +13,8 @@ import (
 // does not matter in which pieces it comes.
 func FuzzIntroduction(f *testing.F) {
 	for _, said := range []string{
-		"SSH-2.0-OpenSSH_9.2p1\r\n", "hello\r\nSSH-1.99-x\n", "SSH-1.5-x\r\n", "SSH-2.0-" + strings.Repeat("x", 300) + "\r\n", strings.Repeat("\n", 100), "SSH-", "",
+		"SSH-2.0-OpenSSH_9.2p1\r\n", "hello\r\nSSH-1.99-x\n", "SSH-1.5-x\r\n",
+		"SSH-2.0-" + strings.Repeat("x", 300) + "\r\n", strings.Repeat("\n", 100), "SSH-", "",
 	} {
 		f.Add(said)
 	}
@@ -27,7 +28,9 @@ func FuzzIntroduction(f *testing.F) {
 		switch {
 		case err != nil && (!errors.As(err, &known) || known.reason != fleet.ResultProtocol):
 			t.Errorf("it ends with %v", err)
-		case err == nil && (!strings.HasPrefix(line, "SSH-") || len(line) > maxIntroduction || strings.Contains(line, "\n") || !strings.Contains(said, line)):
+		case err == nil &&
+			(!strings.HasPrefix(line, "SSH-") || len(line) > maxIntroduction || strings.Contains(line, "\n") ||
+				!strings.Contains(said, line)):
 			t.Errorf("%q is no introduction", line)
 		}
 	})

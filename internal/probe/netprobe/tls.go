@@ -55,7 +55,8 @@ func (k asker) certificate(ctx context.Context, t probe.Target) error {
 		if err != nil {
 			return err
 		}
-		return lasts(secure.ConnectionState(), time.Duration(c.Days)*day, time.Now()) // also where anybody's certificate will do
+		// also where anybody's certificate will do
+		return lasts(secure.ConnectionState(), time.Duration(c.Days)*day, time.Now())
 	})
 }
 
@@ -87,7 +88,10 @@ func lasts(state tls.ConnectionState, least time.Duration, now time.Time) error 
 		ends = best
 	}
 	if left := ends.Sub(now); left < least {
-		return failure{fleet.ResultTLS, fmt.Sprintf("the certificate ends in %d days, on %s", int(left/day), ends.UTC().Format(time.DateOnly))}
+		return failure{
+			fleet.ResultTLS,
+			fmt.Sprintf("the certificate ends in %d days, on %s", int(left/day), ends.UTC().Format(time.DateOnly)),
+		}
 	}
 	return nil
 }

@@ -143,7 +143,8 @@ func pinged(n int) probe.Target {
 		Address: address(n),
 		Epoch:   1,
 		Spec: &fleet.Check{
-			Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1,
+			Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3,
+			UpAfter: 1,
 		},
 	}
 }

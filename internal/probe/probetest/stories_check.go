@@ -247,7 +247,8 @@ func exitCodes(s *stage) {
 			s.told(lenient.ID, "up ok")
 		}
 		if e := s.now(a.ID); string(e.Standing)+" "+string(e.Result) != want || !strings.HasSuffix(e.Detail, "said") {
-			s.t.Errorf("code %d: %s %s (%s), want %s and what the program said", code, e.Standing, e.Result, e.Detail, want)
+			s.t.Errorf("code %d: %s %s (%s), want %s and what the program said",
+				code, e.Standing, e.Result, e.Detail, want)
 		}
 	}
 }

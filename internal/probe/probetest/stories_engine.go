@@ -153,7 +153,8 @@ func oneLocalError(s *stage) {
 	s.told(b.ID, "up ok", "failing refused", "down refused")
 	edges := s.heardOf(b.ID)
 	if got := edges[2].At.Sub(edges[1].At); got != 3*b.Spec.Every {
-		s.t.Errorf("down came %v after the first failure, want %v: the third failure, not the local error", got, 3*b.Spec.Every)
+		s.t.Errorf("down came %v after the first failure, want %v: the third failure, not the local error",
+			got, 3*b.Spec.Every)
 	}
 }
 
@@ -227,7 +228,8 @@ func changedSpec(s *stage) {
 	s.told(a.ID, "failing refused", "down refused", "unknown ", "failing refused", "down refused")
 	edges := s.heardOf(a.ID)
 	if !edges[2].At.Equal(changed) || !edges[3].Due.Equal(changed) {
-		s.t.Errorf("changed at %v; unknown at %v, first probe due at %v: want both at once", changed, edges[2].At, edges[3].Due)
+		s.t.Errorf("changed at %v; unknown at %v, first probe due at %v: want both at once",
+			changed, edges[2].At, edges[3].Due)
 	}
 	for i, e := range edges {
 		if e.Seq != uint64(i+1) {

@@ -51,7 +51,8 @@ type refuser struct {
 }
 
 // Check implements grpc_health_v1.HealthServer.
-func (r refuser) Check(context.Context, *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+func (r refuser) Check(context.Context,
+	*grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	return nil, r.err
 }
 
@@ -101,16 +102,19 @@ func grpcAnswers() map[string]service {
 	other := fleet.Check{Kind: fleet.CheckGRPC, Port: 50051, GRPC: fleet.GRPCCheck{Service: "shop.v1.Stock"}}
 	nothing := grpcServer(func(*grpc.Server) {})
 	return map[string]service{
-		"grpc: the server does not serve":          {whole, Answer{Serve: healthy(not, serving)}, "down status"},
-		"grpc: the service does":                   {one, Answer{Serve: healthy(not, serving)}, "up ok"},
-		"grpc: the service does not":               {one, Answer{Serve: healthy(serving, not)}, "down status"},
-		"grpc: an unknown service":                 {other, Answer{Serve: healthy(serving, serving)}, "down status"},
-		"grpc: it cannot tell":                     {whole, Answer{Serve: healthy(grpc_health_v1.HealthCheckResponse_UNKNOWN, serving)}, "down status"},
-		"grpc: nothing is told of health":          {whole, Answer{Serve: nothing}, "down status"},
-		"grpc: who asks is not known":              {whole, Answer{Serve: refusing(codes.Unauthenticated, "who are you")}, "down status"},
-		"grpc: the server itself gives up in time": {whole, Answer{Serve: refusing(codes.DeadlineExceeded, "too slow")}, "down status"},
-		"grpc: another protocol":                   {whole, Answer{Serve: says("220 mail.example.org ESMTP\r\n")}, "down protocol"},
-		"grpc: a page":                             {whole, Status(404), "down protocol"},
-		"grpc: closes at once":                     {whole, Answer{}, "down protocol"},
+		"grpc: the server does not serve": {whole, Answer{Serve: healthy(not, serving)}, "down status"},
+		"grpc: the service does":          {one, Answer{Serve: healthy(not, serving)}, "up ok"},
+		"grpc: the service does not":      {one, Answer{Serve: healthy(serving, not)}, "down status"},
+		"grpc: an unknown service":        {other, Answer{Serve: healthy(serving, serving)}, "down status"},
+		"grpc: it cannot tell": {whole,
+			Answer{Serve: healthy(grpc_health_v1.HealthCheckResponse_UNKNOWN, serving)}, "down status"},
+		"grpc: nothing is told of health": {whole, Answer{Serve: nothing}, "down status"},
+		"grpc: who asks is not known": {whole,
+			Answer{Serve: refusing(codes.Unauthenticated, "who are you")}, "down status"},
+		"grpc: the server itself gives up in time": {whole,
+			Answer{Serve: refusing(codes.DeadlineExceeded, "too slow")}, "down status"},
+		"grpc: another protocol": {whole, Answer{Serve: says("220 mail.example.org ESMTP\r\n")}, "down protocol"},
+		"grpc: a page":           {whole, Status(404), "down protocol"},
+		"grpc: closes at once":   {whole, Answer{}, "down protocol"},
 	}
 }

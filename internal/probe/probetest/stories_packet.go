@@ -27,7 +27,11 @@ func packets(texts ...string) func(net.Conn) {
 }
 
 func udpAnswers() map[string]service {
-	wanting := fleet.Check{Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("ping"), Answer: "^pong [0-9]"}}
+	wanting := fleet.Check{
+		Kind: fleet.CheckUDP,
+		Port: 27015,
+		UDP:  fleet.UDPCheck{Send: []byte("ping"), Answer: "^pong [0-9]"},
+	}
 	open := wanting
 	open.UDP.Answer = ""
 	return map[string]service{
@@ -73,7 +77,8 @@ func names(z zone) func(net.Conn) {
 					return
 				}
 				if framed {
-					answer = append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...) //nolint:gosec // a few hundred bytes
+					length := uint16(len(answer)) //nolint:gosec // a few hundred bytes
+					answer = append(binary.BigEndian.AppendUint16(nil, length), answer...)
 				}
 				if _, err := conn.Write(answer); err != nil {
 					return
@@ -88,7 +93,8 @@ func withA(q dnsmessage.Message, addresses ...[4]byte) dnsmessage.Message {
 	q.Response = true
 	for _, a := range addresses {
 		q.Answers = append(q.Answers, dnsmessage.Resource{
-			Header: dnsmessage.ResourceHeader{Name: q.Questions[0].Name, Class: dnsmessage.ClassINET, TTL: 60}, Body: &dnsmessage.AResource{A: a},
+			Header: dnsmessage.ResourceHeader{Name: q.Questions[0].Name, Class: dnsmessage.ClassINET, TTL: 60},
+			Body:   &dnsmessage.AResource{A: a},
 		})
 	}
 	return q
@@ -132,7 +138,9 @@ func beside(q dnsmessage.Message, _ bool) []dnsmessage.Message {
 	number := withA(q, second)
 	number.ID++
 	name := withA(q, second)
-	name.Questions = []dnsmessage.Question{{Name: dnsmessage.MustNewName("www.example.net."), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}
+	name.Questions = []dnsmessage.Question{
+		{Name: dnsmessage.MustNewName("www.example.net."), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
+	}
 	return []dnsmessage.Message{number, name, q, withA(q, first)}
 }
 
@@ -142,15 +150,21 @@ func dnsAnswers() map[string]service {
 	stream.TCP = true
 	other := altered(func(m *dnsmessage.Message) { m.ID++ })
 	return map[string]service{
-		"dns: the address that is wanted":    {check(wantsA("192.0.2.1")), Answer{Serve: names(goodA)}, "up ok"},
-		"dns: another one":                   {check(wantsA("192.0.2.2")), Answer{Serve: names(goodA)}, "down body"},
-		"dns: one of two":                    {check(wantsA("192.0.2.1", "192.0.2.2")), Answer{Serve: names(goodA)}, "down body"},
-		"dns: both, and by TCP":              {check(wantsA("192.0.2.1", "192.0.2.2")), Answer{Serve: names(tooLong)}, "up ok"},
-		"dns: by TCP at once":                {check(stream), Answer{Serve: names(goodA)}, "up ok"},
-		"dns: no such name":                  {check(wantsA()), Answer{Serve: names(coded(dnsmessage.RCodeNameError))}, "down status"},
-		"dns: it fails":                      {check(wantsA()), Answer{Serve: names(coded(dnsmessage.RCodeServerFailure))}, "down status"},
-		"dns: it refuses":                    {check(wantsA()), Answer{Serve: names(coded(dnsmessage.RCodeRefused))}, "down status"},
-		"dns: no such record":                {check(wantsA()), Answer{Serve: names(coded(dnsmessage.RCodeSuccess))}, "down body"},
+		"dns: the address that is wanted": {check(wantsA("192.0.2.1")), Answer{Serve: names(goodA)}, "up ok"},
+		"dns: another one":                {check(wantsA("192.0.2.2")), Answer{Serve: names(goodA)}, "down body"},
+		"dns: one of two": {check(wantsA("192.0.2.1", "192.0.2.2")), Answer{Serve: names(goodA)},
+			"down body"},
+		"dns: both, and by TCP": {check(wantsA("192.0.2.1", "192.0.2.2")), Answer{Serve: names(tooLong)},
+			"up ok"},
+		"dns: by TCP at once": {check(stream), Answer{Serve: names(goodA)}, "up ok"},
+		"dns: no such name": {check(wantsA()), Answer{Serve: names(coded(dnsmessage.RCodeNameError))},
+			"down status"},
+		"dns: it fails": {check(wantsA()),
+			Answer{Serve: names(coded(dnsmessage.RCodeServerFailure))}, "down status"},
+		"dns: it refuses": {check(wantsA()), Answer{Serve: names(coded(dnsmessage.RCodeRefused))},
+			"down status"},
+		"dns: no such record": {check(wantsA()), Answer{Serve: names(coded(dnsmessage.RCodeSuccess))},
+			"down body"},
 		"dns: answers to others":             {check(wantsA("192.0.2.1")), Answer{Serve: names(beside)}, "up ok"},
 		"dns: answers to others, by TCP":     {check(stream), Answer{Serve: names(beside)}, "up ok"},
 		"dns: only an answer to another one": {check(wantsA()), Answer{Serve: names(other)}, "down timeout"},

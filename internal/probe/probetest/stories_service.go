@@ -24,7 +24,9 @@ type service struct {
 // served is as pinged, with a check of the service.
 func served(n int, spec fleet.Check) probe.Target {
 	t := pinged(n)
-	spec.Name, spec.Every, spec.Timeout, spec.DownAfter, spec.UpAfter = t.Spec.Name, t.Spec.Every, t.Spec.Timeout, t.Spec.DownAfter, t.Spec.UpAfter
+	like := t.Spec
+	spec.Name, spec.Every, spec.Timeout = like.Name, like.Every, like.Timeout
+	spec.DownAfter, spec.UpAfter = like.DownAfter, like.UpAfter
 	t.Spec = &spec
 	return t
 }
@@ -33,11 +35,16 @@ func served(n int, spec fleet.Check) probe.Target {
 func (s *stage) kinds() map[string]service {
 	const serving = grpc_health_v1.HealthCheckResponse_SERVING
 	return map[string]service{
-		"ssh":  {fleet.Check{Kind: fleet.CheckSSH, Port: 22}, Answer{After: moment, Serve: says("SSH-2.0-OpenSSH_9.2p1\r\n")}, "up ok"},
-		"tls":  {fleet.Check{Kind: fleet.CheckTLS, Port: 636, Certificate: anybodys(0)}, Answer{After: moment, Serve: selfSigned(s)}, "up ok"},
-		"udp":  {fleet.Check{Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("ping")}}, Answer{After: moment, Serve: packets("pong")}, "up ok"},
-		"dns":  {fleet.Check{Kind: fleet.CheckDNS, Port: 53, DNS: wantsA()}, Answer{After: moment, Serve: names(goodA)}, "up ok"},
-		"grpc": {fleet.Check{Kind: fleet.CheckGRPC, Port: 50051}, Answer{After: moment, Serve: healthy(serving, serving)}, "up ok"},
+		"ssh": {fleet.Check{Kind: fleet.CheckSSH, Port: 22},
+			Answer{After: moment, Serve: says("SSH-2.0-OpenSSH_9.2p1\r\n")}, "up ok"},
+		"tls": {fleet.Check{Kind: fleet.CheckTLS, Port: 636, Certificate: anybodys(0)},
+			Answer{After: moment, Serve: selfSigned(s)}, "up ok"},
+		"udp": {fleet.Check{Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("ping")}},
+			Answer{After: moment, Serve: packets("pong")}, "up ok"},
+		"dns": {fleet.Check{Kind: fleet.CheckDNS, Port: 53, DNS: wantsA()},
+			Answer{After: moment, Serve: names(goodA)}, "up ok"},
+		"grpc": {fleet.Check{Kind: fleet.CheckGRPC, Port: 50051},
+			Answer{After: moment, Serve: healthy(serving, serving)}, "up ok"},
 	}
 }
 
@@ -94,19 +101,24 @@ func serviceRows(s *stage) {
 	s.listen()
 	s.pass(2 * time.Minute)
 	for name := range targets {
-		s.told(targets[name].ID, "up ok", "failing refused", "up ok", "failing refused", "failing timeout", "down refused", "up ok")
-		s.told(windows[name].ID, "up ok", "failing refused", "up ok", "failing refused", "up ok", "down refused", "up ok")
+		s.told(targets[name].ID, "up ok", "failing refused",
+			"up ok", "failing refused", "failing timeout", "down refused", "up ok")
+		s.told(windows[name].ID, "up ok", "failing refused",
+			"up ok", "failing refused", "up ok", "down refused", "up ok")
 	}
 }
 
 func (s *stage) sshAnswers() map[string]service {
-	any2, debian := fleet.Check{Kind: fleet.CheckSSH, Port: 22}, fleet.Check{Kind: fleet.CheckSSH, Port: 22, SSH: fleet.SSHCheck{Banner: "Debian"}}
+	any2 := fleet.Check{Kind: fleet.CheckSSH, Port: 22}
+	debian := fleet.Check{Kind: fleet.CheckSSH, Port: 22, SSH: fleet.SSHCheck{Banner: "Debian"}}
 	line := func(n int) string { return "SSH-2.0-" + strings.Repeat("x", n-len("SSH-2.0-\r\n")) + "\r\n" }
 	return map[string]service{
-		"ssh: the one that is wanted":   {debian, Answer{Serve: says("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")}, "up ok"},
-		"ssh: another one":              {debian, Answer{Serve: says("SSH-2.0-dropbear_2022.83\r\n")}, "down body"},
-		"ssh: lines before it":          {any2, Answer{Serve: says("Welcome.\r\nDo not log in.\nSSH-2.0-x\n")}, "up ok"},
-		"ssh: far too many before it":   {any2, Answer{Serve: says(strings.Repeat("Welcome.\r\n", 100) + "SSH-2.0-x\r\n")}, "down protocol"},
+		"ssh: the one that is wanted": {debian, Answer{Serve: says("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")}, "up ok"},
+		"ssh: another one":            {debian, Answer{Serve: says("SSH-2.0-dropbear_2022.83\r\n")}, "down body"},
+		"ssh: lines before it": {any2, Answer{Serve: says("Welcome.\r\nDo not log in.\nSSH-2.0-x\n")},
+			"up ok"},
+		"ssh: far too many before it": {any2,
+			Answer{Serve: says(strings.Repeat("Welcome.\r\n", 100) + "SSH-2.0-x\r\n")}, "down protocol"},
 		"ssh: a foreword without end":   {any2, Answer{Serve: says(strings.Repeat("x", 100_000))}, "down protocol"},
 		"ssh: as long as may be":        {any2, Answer{Serve: says(line(255))}, "up ok"},
 		"ssh: too long":                 {any2, Answer{Serve: says(line(256))}, "down protocol"},

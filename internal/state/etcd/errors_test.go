@@ -17,10 +17,11 @@ func TestWhatEtcdsErrorsMean(t *testing.T) {
 		what intent
 		want fault.Kind
 	}{
-		"the deadline passed while writing":          {context.DeadlineExceeded, writing, fault.UnknownOutcome},
-		"the caller left while writing":              {context.Canceled, writing, fault.UnknownOutcome},
-		"the server timed out while writing":         {rpctypes.ErrTimeout, writing, fault.UnknownOutcome},
-		"the connection was lost while writing":      {rpctypes.ErrTimeoutDueToConnectionLost, writing, fault.UnknownOutcome},
+		"the deadline passed while writing":  {context.DeadlineExceeded, writing, fault.UnknownOutcome},
+		"the caller left while writing":      {context.Canceled, writing, fault.UnknownOutcome},
+		"the server timed out while writing": {rpctypes.ErrTimeout, writing, fault.UnknownOutcome},
+		"the connection was lost while writing": {rpctypes.ErrTimeoutDueToConnectionLost, writing,
+			fault.UnknownOutcome},
 		"the leader changed while writing":           {rpctypes.ErrLeaderChanged, writing, fault.UnknownOutcome},
 		"the server stopped while writing":           {rpctypes.ErrStopped, writing, fault.UnknownOutcome},
 		"something unheard of while writing":         {errors.New("?"), writing, fault.UnknownOutcome},

@@ -5,8 +5,8 @@
 //
 //   - What Commit acknowledged has been synced to disk.
 //   - It listens on no socket: the data can be reached through this process only.
-//   - One process uses a folder at a time; a second one is told so at once. The process that opens the folder revokes the
-//     leases of the one before it, so that a restart owns at once.
+//   - One process uses a folder at a time; a second one is told so at once. The process that opens the folder revokes
+//     the leases of the one before it, so that a restart owns at once.
 //   - It refuses writes with fault.NoSpace while the file system has less free than a reserve,
 //     or the database has reached its quota, and accepts them again by itself when there is
 //     room; history is compacted and pages are given back before that happens.
@@ -137,7 +137,8 @@ func (s *Store) keepWatch() {
 		s.finish(fault.New(fault.Permanent, "state.moved", s.space.dir, err))
 		return
 	}
-	s.log.Error("state engine: it cannot go on and accepts nothing more; restart hale once the cause is removed", "error", err)
+	s.log.Error("state engine: it cannot go on and accepts nothing more; restart hale once the cause is removed",
+		"error", err)
 	s.finish(fault.New(fault.Permanent, "state.serve", s.space.dir, err))
 }
 

@@ -106,7 +106,8 @@ func checkRoom(dir string, s *space) error {
 	}
 	switch _, err := os.Stat(filepath.Join(dir, draftName)); {
 	case err == nil: // to begin an empty one now would be to forget all machines
-		return fault.New(fault.Permanent, op, dir, errors.New("a restore into the folder did not come to its end: give hale restore again"))
+		return fault.New(fault.Permanent, op, dir,
+			errors.New("a restore into the folder did not come to its end: give hale restore again"))
 	case !errors.Is(err, os.ErrNotExist):
 		return fault.New(fault.Permanent, op, dir, err)
 	}

@@ -19,7 +19,8 @@ func TestAFolderThatIsTakenAwayEndsTheStore(t *testing.T) {
 		do   func(dir string) error
 		want string
 	}{
-		"moved away": {want: "was moved away or removed", do: func(dir string) error { return os.Rename(dir, dir+".old") }},
+		"moved away": {want: "was moved away or removed",
+			do: func(dir string) error { return os.Rename(dir, dir+".old") }},
 		"its content moved away": {want: "etcd was moved away or removed", do: func(dir string) error {
 			return os.Rename(filepath.Join(dir, dataName), filepath.Join(dir, "aside"))
 		}},

@@ -49,7 +49,12 @@ func replaceForEver(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for n := first; ; n++ {
-		aside, err := Replace(t.Context(), Replacement{Dir: dir, Logger: slog.New(slog.DiscardHandler), Aside: true, Fill: numbered(n)})
+		aside, err := Replace(t.Context(), Replacement{
+			Dir:    dir,
+			Logger: slog.New(slog.DiscardHandler),
+			Aside:  true,
+			Fill:   numbered(n),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +100,11 @@ func replaceAndKill(t *testing.T, dir string, last int, after time.Duration) int
 	}
 	s, err := Open(t.Context(), Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
 	if fault.Is(err, fault.Permanent) && strings.Contains(err.Error(), "give hale restore again") {
-		if _, err := Replace(t.Context(), Replacement{Dir: dir, Logger: slog.New(slog.DiscardHandler), Fill: numbered(reported)}); err != nil {
+		if _, err := Replace(t.Context(), Replacement{
+			Dir:    dir,
+			Logger: slog.New(slog.DiscardHandler),
+			Fill:   numbered(reported),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("killed between the two renames, after number %d", reported)

@@ -59,7 +59,8 @@ func TestAFolderGetsAnotherStore(t *testing.T) {
 	}
 	holds(t, dir, "first")
 	r.Fill = holding("second")
-	if _, err := etcd.Replace(t.Context(), r); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "there is a store already") {
+	if _, err := etcd.Replace(t.Context(), r); !fault.Is(err, fault.Conflict) ||
+		!strings.Contains(err.Error(), "there is a store already") {
 		t.Errorf("over a store: %v", err)
 	}
 	holds(t, dir, "first")
@@ -96,9 +97,14 @@ func TestAFolderInUseIsNotTouched(t *testing.T) {
 func TestWhatCannotBeFilledReplacesNothing(t *testing.T) {
 	t.Parallel()
 	dir, broken := t.TempDir(), errors.New("the backup is damaged")
-	failing := etcd.Replacement{Dir: dir, Logger: quiet(), Aside: true, Fill: func(ctx context.Context, s state.Store) error {
-		return errors.Join(holding("half")(ctx, s), broken)
-	}}
+	failing := etcd.Replacement{
+		Dir:    dir,
+		Logger: quiet(),
+		Aside:  true,
+		Fill: func(ctx context.Context, s state.Store) error {
+			return errors.Join(holding("half")(ctx, s), broken)
+		},
+	}
 	// A folder that was empty is not one that hale may begin anew in.
 	if _, err := etcd.Replace(t.Context(), failing); !errors.Is(err, broken) {
 		t.Fatal(err)
@@ -107,7 +113,11 @@ func TestWhatCannotBeFilledReplacesNothing(t *testing.T) {
 	if !fault.Is(err, fault.Permanent) || !strings.Contains(err.Error(), "give hale restore again") {
 		t.Errorf("open = %v", err)
 	}
-	if _, err := etcd.Replace(t.Context(), etcd.Replacement{Dir: dir, Logger: quiet(), Fill: holding("whole")}); err != nil {
+	if _, err := etcd.Replace(t.Context(), etcd.Replacement{
+		Dir:    dir,
+		Logger: quiet(),
+		Fill:   holding("whole"),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, dir, "whole")
@@ -125,10 +135,18 @@ func TestWhatCannotBeFilledReplacesNothing(t *testing.T) {
 func TestAChangeThatWasCutOffIsFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := etcd.Replace(t.Context(), etcd.Replacement{Dir: dir, Logger: quiet(), Fill: holding("old")}); err != nil {
+	if _, err := etcd.Replace(t.Context(), etcd.Replacement{
+		Dir:    dir,
+		Logger: quiet(),
+		Fill:   holding("old"),
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := etcd.Replace(t.Context(), etcd.Replacement{Dir: filepath.Join(dir, "etcd.restoring"), Logger: quiet(), Fill: holding("new")}); err != nil {
+	if _, err := etcd.Replace(t.Context(), etcd.Replacement{
+		Dir:    filepath.Join(dir, "etcd.restoring"),
+		Logger: quiet(),
+		Fill:   holding("new"),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(dir, "etcd"), filepath.Join(dir, "etcd.before-x")); err != nil {
@@ -137,7 +155,11 @@ func TestAChangeThatWasCutOffIsFound(t *testing.T) {
 	if _, err := etcd.Open(t.Context(), etcd.Options{Dir: dir, Logger: quiet()}); !fault.Is(err, fault.Permanent) {
 		t.Errorf("open = %v", err)
 	}
-	if _, err := etcd.Replace(t.Context(), etcd.Replacement{Dir: dir, Logger: quiet(), Fill: holding("again")}); err != nil {
+	if _, err := etcd.Replace(t.Context(), etcd.Replacement{
+		Dir:    dir,
+		Logger: quiet(),
+		Fill:   holding("again"),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, dir, "again")

@@ -109,7 +109,8 @@ func freeBytes(dir string) (uint64, error) {
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return 0, err
 	}
-	return uint64(fs.Bavail) * uint64(fs.Bsize), nil //nolint:gosec,unconvert // a block has a positive size; systems differ in the types
+	//nolint:gosec,unconvert // a block has a positive size; systems differ in the types
+	return uint64(fs.Bavail) * uint64(fs.Bsize), nil
 }
 
 // Room returns how much room there is. An error says that it cannot be told now.

@@ -190,7 +190,11 @@ func TestAFullFileSystemIsSurvived(t *testing.T) {
 func TestANewStoreNeedsRoomAndAnOldOneOpensWithout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	none := Options{Dir: dir, Logger: slog.New(slog.DiscardHandler), free: func(string) (uint64, error) { return 0, nil }}
+	none := Options{
+		Dir:    dir,
+		Logger: slog.New(slog.DiscardHandler),
+		free:   func(string) (uint64, error) { return 0, nil },
+	}
 	if _, err := Open(t.Context(), none); !fault.Is(err, fault.NoSpace) {
 		t.Fatalf("open = %v, want %s", err, fault.NoSpace)
 	}

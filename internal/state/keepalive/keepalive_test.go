@@ -113,7 +113,9 @@ func TestAFailedRenewalIsTriedAgainSooner(t *testing.T) {
 		go l.Run(t.Context())
 		time.Sleep(8 * time.Second)
 		synctest.Wait()
-		want := []time.Duration{3 * time.Second, 3900 * time.Millisecond, 4800 * time.Millisecond, 7800 * time.Millisecond}
+		want := []time.Duration{
+			3 * time.Second, 3900 * time.Millisecond, 4800 * time.Millisecond, 7800 * time.Millisecond,
+		}
 		if len(s.asked) != len(want) {
 			t.Fatalf("asked at %v, want %v", s.asked, want)
 		}

@@ -97,7 +97,8 @@ func TestASlowCallThatOutlastsItsCallerIsOfUnknownOutcome(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := memory.New(memory.Options{}).Open(slow).Commit(ctx, put("a", "1")); !fault.Is(err, fault.UnknownOutcome) {
+		if _, err := memory.New(memory.Options{}).Open(slow).Commit(ctx,
+			put("a", "1")); !fault.Is(err, fault.UnknownOutcome) {
 			t.Errorf("commit = %v, want %s", err, fault.UnknownOutcome)
 		}
 	})
@@ -115,7 +116,9 @@ func TestALeaseWhoseRenewalsHangIsLostOnTimeAndItsKeysLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		rival := backing.Open(nil)
-		revision, err := rival.Commit(t.Context(), state.Txn{Then: []state.Write{state.PutLeased("owner", nil, lease.ID())}})
+		revision, err := rival.Commit(t.Context(), state.Txn{
+			Then: []state.Write{state.PutLeased("owner", nil, lease.ID())},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +175,9 @@ func TestRevokeAllEndsThePredecessorsLeases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Commit(t.Context(), state.Txn{Then: []state.Write{state.PutLeased("owner", nil, lease.ID())}}); err != nil {
+		if _, err := s.Commit(t.Context(), state.Txn{
+			Then: []state.Write{state.PutLeased("owner", nil, lease.ID())},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		backing.RevokeAll()
@@ -314,7 +319,8 @@ func applyToMap(model map[string]state.Entry, txn state.Txn, revision *int64) []
 		for _, k := range slices.Sorted(maps.Keys(model)) {
 			if k == w.Key || w.Action == state.ActionDeleteRange && strings.HasPrefix(k, w.Key) {
 				delete(model, k)
-				seen = append(seen, fmt.Sprint(state.Event{Entry: state.Entry{Key: k, Revision: *revision + 1}, Deleted: true}))
+				seen = append(seen,
+					fmt.Sprint(state.Event{Entry: state.Entry{Key: k, Revision: *revision + 1}, Deleted: true}))
 			}
 		}
 	}
@@ -349,7 +355,10 @@ func TestACopyIsAStoreOfItsOwn(t *testing.T) {
 	if err != nil || len(found) != 1 || string(found[0].Value) != "1" {
 		t.Errorf("the copy holds %v, %v", found, err)
 	}
-	if _, err := c.Commit(ctx, state.Txn{If: []state.Compare{{Key: "a", Revision: found[0].Revision}}, Then: []state.Write{state.Put("a", []byte("3"))}}); err != nil {
+	if _, err := c.Commit(ctx, state.Txn{
+		If:   []state.Compare{{Key: "a", Revision: found[0].Revision}},
+		Then: []state.Write{state.Put("a", []byte("3"))},
+	}); err != nil {
 		t.Errorf("the copy takes no write: %v", err)
 	}
 	if e, err := s.Get(ctx, "a"); err != nil || string(e.Value) != "2" {

@@ -183,12 +183,14 @@ func scan(r *room) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if want := r.key(fmt.Sprintf("%02d/%03d", n/state.MaxOps, n%state.MaxOps)); e.Key != want || string(e.Value) != "old" {
+		if want := r.key(fmt.Sprintf("%02d/%03d", n/state.MaxOps, n%state.MaxOps)); e.Key != want ||
+			string(e.Value) != "old" {
 			r.Fatalf("entry %d is %q: %s, want %q", n, e.Key, e.Value, want)
 		}
 		if n++; n == 1 { // what happens from now on is not in it
 			r.must(state.Txn{Then: []state.Write{
-				state.Put(r.key("19/127"), []byte("new")), state.Put(r.key("19/999"), []byte("new")), state.Delete(r.key("10/000")),
+				state.Put(r.key("19/127"), []byte("new")), state.Put(r.key("19/999"), []byte("new")),
+				state.Delete(r.key("10/000")),
 			}})
 		}
 	}
