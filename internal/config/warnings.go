@@ -89,7 +89,7 @@ func fleetWarnings(f *fleet.Spec) []string {
 		}
 	}
 	for i := range f.Checks {
-		if k := &f.Checks[i]; f.Mode == fleet.ModeAct && k.DownAfter == 1 && k.Reaches() {
+		if k := &f.Checks[i]; f.Mode == fleet.ModeAct && k.Hasty() {
 			out = append(out, fmt.Sprintf("fleets.%s.checks.%s.down_after: 1: a single lost packet makes a machine "+
 				"unhealthy, and it is repaired for it; write 2 or more", f.Name, k.Name))
 		}

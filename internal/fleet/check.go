@@ -63,6 +63,9 @@ func (c *Check) Reaches() bool {
 	return c.Kind.ByAddress() && (c.Kind != CheckExec || c.Exec.Asks("{ip}"))
 }
 
+// Hasty reports whether a single answer that is lost on the way makes the check down.
+func (c *Check) Hasty() bool { return c.DownAfter == 1 && c.Reaches() }
+
 // HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content
 // with any 2xx.
 type HTTPCheck struct {

@@ -18,7 +18,7 @@ import (
 func warnings(f Fleet) []string {
 	out := []string{}
 	for _, look := range []func(Fleet) []string{
-		watching, slowBoots, quarantines, unseen, braking, noBrake, waiting, recovering, late, left,
+		watching, slowBoots, hasty, quarantines, unseen, braking, noBrake, waiting, recovering, late, left,
 	} {
 		out = append(out, look(f)...)
 	}
@@ -45,6 +45,17 @@ func slowBoots(f Fleet) []string {
 	return []string{fmt.Sprintf("machines take up to %s to boot here, and grace is %s: one that boots is taken for "+
 		"failed, and repaired, before it is up; write a longer grace",
 		prose.Span(w.BootMost), prose.Span(o.Spec.Grace))}
+}
+
+// hasty tells of checks that take one lost packet for a failure.
+func hasty(f Fleet) (out []string) {
+	for i := range f.Options.Spec.Checks {
+		if c := &f.Options.Spec.Checks[i]; f.Mode == fleet.ModeAct && c.Hasty() {
+			out = append(out, fmt.Sprintf("check %s has down_after: 1: a single lost packet makes a machine unhealthy, and it is "+
+				"repaired for it; write 2 or more", c.Name))
+		}
+	}
+	return out
 }
 
 // quarantines tells of the machines that were left to a person, by the reason.
