@@ -171,7 +171,6 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 		events string
 		says   string
 	}{
-<<<<<<< HEAD
 		"only watched": {[]string{"size: 3", page, "mode: observe"}, disk,
 			"hale only watched (mode: observe): it healed none of 1 outage"},
 		"no recreate": {[]string{"size: 5", page, "repair: {steps: [start, reboot]}"}, disk,
@@ -180,6 +179,8 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 			"has no recreate (disk root is kept, which forbids it)"},
 		"only pinged": {[]string{"size: 5", "checks: {alive: {ping: {}, every: 5s}}"}, "1m web-2 answers 503",
 			"no check asks for what was lost, or unhealthy_when wants more (answers 503"},
+		"one lost packet": {[]string{"size: 5", "checks: {alive: {ping: {}, every: 5s, down_after: 1}}"}, disk,
+			"check alive has down_after: 1: a single lost packet"},
 		"a storm": {[]string{"size: 10", page}, storm, "the brake engaged 1 time"},
 		"no brake": {[]string{"size: 1", page, "silence: act"}, "1m web-1 crashes",
 			"a fleet of 1 has no brake"},
@@ -189,18 +190,6 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 		"it is not mended": {[]string{"size: 4", page, "repair: {steps: [start]}"}, disk,
 			"1 machine was still down at the end: web-2"},
 		"a quiet policy": {[]string{"size: 3", page}, disk, ""},
-=======
-		"only watched":     {[]string{"size: 3", page, "mode: observe"}, disk, "hale only watched (mode: observe): it healed none of 1 outage"},
-		"no recreate":      {[]string{"size: 5", page, "repair: {steps: [start, reboot]}"}, disk, "the ladder ends with reboot and has no recreate"},
-		"a kept disk":      {[]string{"size: 5", page, "template: {image: x, disks: {root: keep}}"}, disk, "has no recreate (disk root is kept, which forbids it)"},
-		"only pinged":      {[]string{"size: 5", "checks: {alive: {ping: {}, every: 5s}}"}, "1m web-2 answers 503", "no check asks for what was lost, or unhealthy_when wants more (answers 503"},
-		"one lost packet":  {[]string{"size: 5", "checks: {alive: {ping: {}, every: 5s, down_after: 1}}"}, disk, "check alive has down_after: 1: a single lost packet"},
-		"a storm":          {[]string{"size: 10", page}, storm, "the brake engaged 1 time"},
-		"no brake":         {[]string{"size: 1", page, "silence: act"}, "1m web-1 crashes", "a fleet of 1 has no brake"},
-		"one at a time":    {[]string{"size: 40", page, "limits: {in_repair: 1, brake: {percent: 90%}}"}, strings.ReplaceAll(storm, "crashes", "stops serving"), "of 4 repairs waited for their turn (limits.in_repair: 1)"},
-		"it is not mended": {[]string{"size: 4", page, "repair: {steps: [start]}"}, disk, "1 machine was still down at the end: web-2"},
-		"a quiet policy":   {[]string{"size: 3", page}, disk, ""},
->>>>>>> 8f7cc214 (rehearsal: simulate warns of checks that one lost packet fails)
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
