@@ -175,6 +175,7 @@ func (r *round) countAdopted() {
 	switch {
 	case short.Since.IsZero():
 		*short = fleet.Shortfall{Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono}
+		r.s.Now.Await(short.SinceMono.Add(r.s.Spec.BlindAfter))
 	case !short.Paged && r.s.Provider.Standing == fleet.ProviderUp && r.s.Now.Due(short.SinceMono.Add(r.s.Spec.BlindAfter)):
 		short.Paged = true
 		rec := fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonShort, Size: r.s.Spec.Size, Limit: a.Expected}

@@ -83,6 +83,6 @@ func (r *round) askWhere(since []fleet.Instant, works []*work) (oldest []fleet.I
 // its checks have failed as often as they must.
 func inVain(r *round, v *fleet.View) bool {
 	a := v.Asked
-	return a.Down && r.s.Now.Mono.Sub(a.At) <= guard.SettleTime(r.s.Spec) && a.At > v.Machine.Acted &&
+	return a.Down && r.s.Now.Within(guard.SettleTime(r.s.Spec), a.At) && a.At > v.Machine.Acted &&
 		v.Machine.Repair == nil && v.Machine.Health.Verdict != fleet.VerdictUnhealthy
 }

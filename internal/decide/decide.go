@@ -9,7 +9,6 @@ package decide
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"hale/internal/fate"
 	"hale/internal/fleet"
@@ -90,6 +89,21 @@ func (r *round) decide() Decision {
 	r.shareFates(works)
 	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
 	r.sit.Sights = sights(r, works)
+	r.goThrough(works, &d)
+	d.Whole = r.sit.Whole
+	r.record(tellJointly(&r.s, &d)...)
+	d.Believes, d.Believed = r.trusted()
+	d.Asks = r.asks
+	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
+	if d.Next = r.next; r.again {
+		d.Next = r.s.Now.Mono + 1
+	}
+	return d
+}
+
+// goThrough takes each machine's work as far as it gets, in their order. When to look again depends on what became of
+// them.
+func (r *round) goThrough(works []*work, d *Decision) {
 	for _, w := range works {
 		if r.sleepsOn(w) {
 			continue
@@ -104,13 +118,11 @@ func (r *round) decide() Decision {
 			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
 		})
 	}
-	d.Whole = r.sit.Whole
-	r.record(tellJointly(&r.s, &d)...)
-	d.Believes, d.Believed = r.trusted()
-	d.Asks = r.asks
-	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
-	d.Next = r.next(d, works)
-	return d
+	for _, w := range works {
+		if w.decided && !w.broken && !w.M.Equal(&w.View.Machine) {
+			r.lookAhead(w)
+		}
+	}
 }
 
 // awake counts the works from which something may follow.
@@ -131,18 +143,17 @@ type round struct {
 	sit   guard.Situation
 	tally guard.Tally
 	// afresh says that hale's own sight just came back: whatever is not well is judged anew.
-	afresh  bool
-	census  *fate.Census // nil: nobody's fate is in question
-	hosted  map[fleet.HostName]int
-	loader  func() map[fleet.HostName]int // load, made once
-	muted   uint64                        // the checks that are not heeded now
-	unmuted time.Time                     // when that may change; zero: never
+	afresh bool
+	census *fate.Census // nil: nobody's fate is in question
+	hosted map[fleet.HostName]int
+	loader func() map[fleet.HostName]int // load, made once
+	muted  uint64                        // the checks that are not heeded now
 	// unproven are the checks that succeeded on no machine since they were made or edited, and retested says that in
 	// this round there are others of these than before.
 	unproven []fleet.CheckName
 	retested bool
 	mute     int           // machines that are no work of this round, and cannot answer
-	blind    fleet.Instant // when the next machine of which nothing is known becomes a blind incident
+	next     fleet.Instant // see Decision.Next
 	records  []fleet.Record
 	rulings  []fleet.Ruling
 	freed    []fleet.Hold // that ended in this round
@@ -181,6 +192,7 @@ func (r *round) begin(s fleet.Snapshot) {
 			}
 		}
 	}
+	s.Now = s.Now.Watched(&r.next)
 	if r.s = s; len(s.Orders) > 0 {
 		r.openOrdered()
 	}
@@ -192,7 +204,7 @@ func (r *round) begin(s fleet.Snapshot) {
 	n := len(s.Open) // pointers into works and owned must stand
 	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
 	r.loader = r.load
-	r.muted, r.unmuted = health.Muted(s.Spec.Checks, s.Now.Wall)
+	r.muted = health.Muted(s.Spec.Checks, s.Now)
 	r.tally = guard.Tally{Size: s.Spec.Size}
 	r.sit = guard.Situation{
 		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider, Roll: s.Roll,
@@ -255,9 +267,6 @@ func (r *round) judgeAll() []*work {
 		v := &r.s.Machines[i]
 		asleep := r.asleep(v)
 		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown && r.s.Whole.Doubt.Reason == "" {
-			if !m.Health.Muted() {
-				r.blind = earlier(r.blind, m.Health.SinceMono.Add(r.s.Spec.BlindAfter))
-			}
 			if r.cannotAnswer(m) {
 				r.mute++
 			}
@@ -276,13 +285,6 @@ func (r *round) judgeAll() []*work {
 	return r.order
 }
 
-func earlier(a, b fleet.Instant) fleet.Instant {
-	if a == 0 || b < a {
-		return b
-	}
-	return a
-}
-
 // asleep reports whether nothing was heard of the machine since it was judged, and it is either held, or not well and nobody's
 // business yet: it only counts, until the reason for holding it changes or its time is over. In a storm this is what most
 // machines do.
@@ -291,10 +293,9 @@ func (r *round) asleep(v *fleet.View) bool {
 	if isLost(m, &r.s, r.telling) {
 		return false
 	}
-	if at, ok := remindAt(m, &r.s.Spec); ok && !r.s.Now.Wall.Before(at) {
-		return false
-	}
 	switch {
+	case reminds(m, &r.s.Spec, r.s.Now):
+		return false
 	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, r.retested,
 		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
@@ -306,16 +307,6 @@ func (r *round) asleep(v *fleet.View) bool {
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
 		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
-}
-
-// pageAt returns when a person is told of a machine that is held because no host answers that is needed, and whether one is to be
-// (L8). Whatever else holds a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
-func pageAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
-	i := m.Incident
-	if i == nil || i.Paged || i.Parent != "" || !unreachable(m.Waiting) {
-		return time.Time{}, false
-	}
-	return i.Lasts().Add(spec.BlindAfter), true
 }
 
 // unreachable reports whether the machine is held since no host can be asked, or none be built on.
@@ -334,7 +325,7 @@ func (r *round) sleepsOn(w *work) bool {
 	if r.sit.Provider.Standing == fleet.ProviderUnknown || w.M.Incident == nil {
 		return true
 	}
-	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = r.tally, w.fated, w.unasked, w.View
+	r.see(w, r.tally)
 	if held, _ := repair.Admit(w.M, &r.sit); held == w.M.Waiting && held != "" {
 		return true
 	}
@@ -386,6 +377,11 @@ func (r *round) record(all ...fleet.Record) {
 	}
 }
 
+// see lets the guard see the machine, among those that are counted.
+func (r *round) see(w *work, counted guard.Tally) {
+	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = counted, w.fated, w.unasked, w.View
+}
+
 // proceed takes the machine's work as far as evidence and guard allow.
 func (r *round) proceed(w *work) {
 	if w.broken {
@@ -394,8 +390,7 @@ func (r *round) proceed(w *work) {
 	}
 	w.M.CopyTo(&r.before)
 	judged := len(w.Records)
-	// the guard sees the machine itself, too
-	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = r.tally, w.fated, w.unasked, w.View
+	r.see(w, r.tally) // the machine itself, too
 	r.tally.Remove(w.M, &r.s.Spec)
 	if err := w.advanceSafely(r, r.orders(w)); err != nil {
 		*w.M = r.before.Clone()
@@ -424,12 +419,17 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 	if r.recovers != nil {
 		w.recover(r.recovers)
 	}
+	goOn(w)
+	return w.M.Check()
+}
+
+// goOn takes the machine's work as far as it gets, and tells people what is not to wait any longer.
+func goOn(w *work) {
 	w.advance()
 	if lost(w, withHeld) {
 		w.Page(w.M.Waiting)
 	}
 	w.remind()
-	return w.M.Check()
 }
 
 func (w *work) breakLaw(err error) {

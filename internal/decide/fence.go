@@ -27,6 +27,7 @@ func (r *round) fenced(o *fleet.Order) {
 	r.rule(o, "")
 	p := fleet.HostProofOf(o, r.s.Now)
 	r.sit.Whole.Fenced = append(r.sit.Whole.Fenced, p)
+	r.s.Now.Await(p.Ends)
 	r.record(fleet.Record{Kind: fleet.RecordHostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order, Detail: p.Reason, Took: o.For})
 }
 

@@ -20,9 +20,10 @@ func (r *round) minuteHand() {
 		return
 	}
 	of, now := firstWindow(policy), r.s.Now.Wall
-	if h := &r.hours; h.of != of || now.Before(h.from) || !now.Before(h.until) {
+	if h := &r.hours; h.of != of || now.Before(h.from) || r.s.Now.Reached(h.until) {
 		*h = hours{of: of, from: now}
 		h.closed, h.until = policy.Closed(now)
+		r.s.Now.Reached(h.until)
 	}
 	r.sit.Closed = r.hours.closed
 }

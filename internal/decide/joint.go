@@ -12,20 +12,24 @@ import (
 // mostNamed is how many machines a page about several names; the others are only counted.
 const mostNamed = 10
 
-// patience is why a person is told of a machine if nothing else happens, how long it is until then, and how long all of
-// that time is.
+// patience is why a person is told of a machine if nothing else happens, when, and how long all of that time is.
 type patience struct {
-	why       fleet.Reason
-	left, all time.Duration
+	why   fleet.Reason
+	until fleet.Instant
+	all   time.Duration
 }
 
 // patiences are those that hale can have with a machine.
 var patiences = [...]func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool){withHeld, withStopped, withUnknown}
 
-// withHeld is the patience with a machine that is held because no host answers that is needed.
+// withHeld is the patience with a machine that is held because no host answers that is needed (L8). Whatever else holds a
+// machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
 func withHeld(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
-	at, ok := pageAt(m, spec)
-	return patience{m.Waiting, at.Sub(now.Wall), spec.BlindAfter}, ok
+	i := m.Incident
+	if i == nil || i.Paged || i.Parent != "" || !unreachable(m.Waiting) {
+		return patience{}, false
+	}
+	return patience{m.Waiting, now.At(i.Lasts().Add(spec.BlindAfter)), spec.BlindAfter}, true
 }
 
 // withStopped is the patience with a machine that a person stopped.
@@ -34,17 +38,16 @@ func withStopped(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, b
 	if i == nil || i.HoldUntil.IsZero() || i.Paged || m.Repair != nil {
 		return patience{}, false
 	}
-	return patience{fleet.ReasonHoldExpired, i.HoldUntil.Sub(now.Wall), holdTime(m, spec)}, true
+	return patience{fleet.ReasonHoldExpired, now.At(i.HoldUntil), holdTime(m, spec)}, true
 }
 
 // withUnknown is the patience with a machine of which nothing is known.
-func withUnknown(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
+func withUnknown(m *fleet.Machine, spec *fleet.Spec, _ fleet.Now) (patience, bool) {
 	if m.Health.Verdict != fleet.VerdictUnknown || m.Health.Muted() || !untold(m) || m.Current.None() ||
 		m.Repair != nil && !m.Repair.Aside() {
 		return patience{}, false
 	}
-	left := m.Health.SinceMono.Add(spec.BlindAfter).Sub(now.Mono)
-	return patience{fleet.ReasonBlind, left, spec.BlindAfter}, true
+	return patience{fleet.ReasonBlind, m.Health.SinceMono.Add(spec.BlindAfter), spec.BlindAfter}, true
 }
 
 // losePatience finds for which reasons a person is told of a machine in this round, since its time is over.
@@ -53,7 +56,7 @@ func losePatience(s *fleet.Snapshot, sit *guard.Situation, telling []fleet.Reaso
 		m := &s.Machines[i].Machine
 		for _, with := range patiences {
 			p, ok := with(m, &s.Spec, s.Now)
-			if !ok || p.left > 0 || slices.Contains(telling, p.why) || guard.HoldOn(m, sit) != nil ||
+			if !ok || !s.Now.Due(p.until) || slices.Contains(telling, p.why) || guard.HoldOn(m, sit) != nil ||
 				p.why == fleet.ReasonBlind && sit.Whole.Doubt.Reason != "" {
 				continue
 			}
@@ -65,20 +68,20 @@ func losePatience(s *fleet.Snapshot, sit *guard.Situation, telling []fleet.Reaso
 
 // isOver reports whether the time is over; or nearly so, while another machine's for the same reason is: what one hand
 // did to forty machines within a minute is one page.
-func (p patience) isOver(telling []fleet.Reason) bool {
-	return p.left <= 0 || p.left <= min(pagePause, p.all/5) && slices.Contains(telling, p.why)
+func (p patience) isOver(telling []fleet.Reason, now fleet.Now) bool {
+	return now.Due(p.until) || slices.Contains(telling, p.why) && now.Due(p.until.Add(-min(pagePause, p.all/5)))
 }
 
 // lost reports whether a person is to be told of the machine now.
 func lost(w *work, with func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool)) bool {
 	p, ok := with(w.M, &w.Situation.Spec, w.Situation.Now)
-	return ok && p.isOver(w.telling)
+	return ok && p.isOver(w.telling, w.Situation.Now)
 }
 
 // isLost reports whether hale has lost its patience with a machine, for whichever reason, so that a person is told.
 func isLost(m *fleet.Machine, s *fleet.Snapshot, telling []fleet.Reason) bool {
 	for _, with := range patiences {
-		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(telling) {
+		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(telling, s.Now) {
 			return true
 		}
 	}

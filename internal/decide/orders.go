@@ -110,7 +110,9 @@ func (r *round) hold(o *fleet.Order) {
 	}
 	r.rule(o, "")
 	r.endHolds(fleet.ReasonSuperseded, o, func(h *fleet.Hold) bool { return h.Same(o.Machine, o.Host) && h.By == o.By })
-	r.sit.Whole.Holds = append(r.sit.Whole.Holds, fleet.HoldOf(o, r.s.Now))
+	h := fleet.HoldOf(o, r.s.Now)
+	r.sit.Whole.Holds = append(r.sit.Whole.Holds, h)
+	r.s.Now.Await(h.Ends)
 }
 
 // release ends the person's own holds on the subject, or everybody's when that is asked for.
@@ -167,6 +169,7 @@ func (r *round) expireHolds() {
 		return
 	}
 	left := endingAtOnce
+	r.again = r.again || over > left // the next ones in the next round
 	r.endHolds(fleet.ReasonExpired, nil, func(h *fleet.Hold) bool {
 		if left == 0 || !h.Over(r.s.Now) {
 			return false

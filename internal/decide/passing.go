@@ -27,7 +27,7 @@ func passing(m *fleet.Machine, s *guard.Situation) bool {
 		m.Waiting == fleet.ReasonStarts:
 		return true
 	case silentPlace(m, s):
-		return s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot))
+		return !s.Now.Reached(i.Opened.Add(fleet.HostBoot))
 	case m.Repair != nil, m.Quarantine != nil, i.Failed > 0, guard.LeftAlone(m.Health.Cause, &s.Spec):
 		return false
 	}

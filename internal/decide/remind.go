@@ -6,39 +6,37 @@ import (
 	"hale/internal/fleet"
 )
 
-// remindAt returns when a person is told again of the machine's incident, and whether one is to be. A machine that shares the fate of
+// reminds reports whether a person is to be told again of the machine's incident now. A machine that shares the fate of
 // others is spoken of with them. It is a deadline in wall time, so that it stands when hale is started anew.
-func remindAt(m *fleet.Machine, spec *fleet.Spec) (time.Time, bool) {
+func reminds(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) bool {
 	i := m.Incident
-	if i == nil || !i.Paged || i.Parent != "" || spec.Notify.RemindEvery <= 0 {
-		return time.Time{}, false
-	}
-	return again(i.Told, i.Opened, spec), true
+	return i != nil && i.Paged && i.Parent == "" && isTime(i.Told, i.Opened, spec, now)
 }
 
-// remindOf returns when a person is told again of a parent incident, and whether one is to be.
-func remindOf(p *fleet.Parent, spec *fleet.Spec) (time.Time, bool) {
-	if !p.Paged || spec.Notify.RemindEvery <= 0 {
-		return time.Time{}, false
-	}
-	return again(p.Told, p.Opened, spec), true
-}
-
-func again(told, opened time.Time, spec *fleet.Spec) time.Time {
+// isTime reports whether people are to be told again by now of what they were told of.
+func isTime(told, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
 	if told.IsZero() { // it was written down before hale kept the time
 		told = opened
 	}
-	return told.Add(spec.Notify.RemindEvery)
+	return spec.Notify.RemindEvery > 0 && now.Reached(told.Add(spec.Notify.RemindEvery))
+}
+
+// again takes it down that people are told again, if it is time.
+func again(told *time.Time, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
+	if !isTime(*told, opened, spec, now) {
+		return false
+	}
+	*told = now.Wall
+	now.Await(now.Mono.Add(spec.Notify.RemindEvery))
+	return true
 }
 
 // remind tells a person again of what they were told of, when it is time.
 func (w *work) remind() {
-	at, ok := remindAt(w.M, &w.Situation.Spec)
-	now := w.Situation.Now.Wall
-	if !ok || now.Before(at) {
+	i, now := w.M.Incident, w.Situation.Now.Wall
+	if !reminds(w.M, &w.Situation.Spec, w.Situation.Now) {
 		return
 	}
-	i := w.M.Incident
 	i.Told = now
 	w.Record(fleet.Record{Kind: fleet.RecordReminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID,
 		Took: now.Sub(i.Opened), Joint: i.Joint})
@@ -46,63 +44,42 @@ func (w *work) remind() {
 
 // remindOfParent does so of a parent incident.
 func (r *round) remindOfParent(p *fleet.Parent) {
-	at, ok := remindOf(p, &r.s.Spec)
-	if !ok || r.s.Now.Wall.Before(at) {
+	if !p.Paged || !again(&p.Told, p.Opened, &r.s.Spec, r.s.Now) {
 		return
 	}
-	p.Told = r.s.Now.Wall
 	rec := about(*p)
 	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonSharedFate, r.s.Now.Wall.Sub(p.Opened)
 	r.record(rec)
 }
 
-// remindOfBrakeAt returns when a person is told again that the brake is on, and whether one is to be: they were told of
-// it, or another person put it on.
-func remindOfBrakeAt(b *fleet.Brake, spec *fleet.Spec) (time.Time, bool) {
-	if spec.Notify.RemindEvery <= 0 || b.By == "" && (!b.Engaged || !b.Paged) {
-		return time.Time{}, false
-	}
+// remindOfBrake tells a person again that nothing is repaired, if it is time: they were told that the brake is on, or
+// another person put it on. While nothing fails, a brake that a person put on holds nothing. The record has the brake's
+// arithmetic.
+func remindOfBrake(b *fleet.Brake, s *fleet.Snapshot, rec fleet.Record) []fleet.Record {
 	since := b.Since
 	if b.By != "" {
 		since = b.At
 	}
+	told := since
 	if b.Told.After(since) {
-		since = b.Told
+		told = b.Told
 	}
-	return since.Add(spec.Notify.RemindEvery), true
-}
-
-// remindOfBrake tells a person again that nothing is repaired, if it is time. While nothing fails, a brake that a
-// person put on holds nothing. The record has the brake's arithmetic.
-func remindOfBrake(b *fleet.Brake, s *fleet.Snapshot, rec fleet.Record) []fleet.Record {
-	at, ok := remindOfBrakeAt(b, &s.Spec)
-	now := s.Now.Wall
-	if !ok || now.Before(at) || rec.Failing == 0 {
+	if rec.Failing == 0 || b.By == "" && (!b.Engaged || !b.Paged) || !again(&told, since, &s.Spec, s.Now) {
 		return nil
 	}
-	b.Told = now
-	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonBrake, now.Sub(b.Since)
+	b.Told = told
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonBrake, s.Now.Wall.Sub(b.Since)
 	if b.By != "" {
-		rec.By, rec.Detail, rec.Took = b.By, b.Words, now.Sub(b.At)
+		rec.By, rec.Detail, rec.Took = b.By, b.Words, s.Now.Wall.Sub(b.At)
 	}
 	return []fleet.Record{rec}
 }
 
-// remindOfDoubtAt returns when a person is told again that hale doubts its own sight, and whether one is to be.
-func remindOfDoubtAt(d *fleet.Doubt, spec *fleet.Spec) (time.Time, bool) {
-	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || spec.Notify.RemindEvery <= 0 {
-		return time.Time{}, false
-	}
-	return again(d.Told, d.Since, spec), true
-}
-
-// remindOfDoubt does so.
+// remindOfDoubt tells a person again that hale doubts its own sight, if it is time.
 func remindOfDoubt(d *fleet.Doubt, s *fleet.Snapshot) []fleet.Record {
-	at, ok := remindOfDoubtAt(d, &s.Spec)
-	if !ok || s.Now.Wall.Before(at) {
+	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || !again(&d.Told, d.Since, &s.Spec, s.Now) {
 		return nil
 	}
-	d.Told = s.Now.Wall
 	took := s.Now.Wall.Sub(d.Since)
 	return []fleet.Record{{Kind: fleet.RecordReminded, Reason: d.Reason, Size: s.Spec.Size, Took: took}}
 }

@@ -316,22 +316,21 @@ func (r *round) pageParents(works []*work) {
 	now, spec := r.s.Now, &r.s.Spec
 	for i := range r.sit.Whole.Parents {
 		p := &r.sit.Whole.Parents[i]
-		due := !now.Wall.Before(p.Opened.Add(spec.SharedFate.Wait))
+		due := now.Reached(p.Opened.Add(spec.SharedFate.Wait))
 		if spec.SharedFate.Then == fleet.FatePage && now.Due(r.sit.SteadyAt) {
 			due = due || r.tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
 		}
-		due = due && !now.Wall.Before(p.Opened.Add(min(pagePause, spec.SharedFate.Wait))) &&
+		due = due && now.Reached(p.Opened.Add(min(pagePause, spec.SharedFate.Wait))) &&
 			slices.ContainsFunc(works, func(w *work) bool {
 				return r.census.Within(w.site, p.Domain) && r.stateOf(w) == fate.Failing && !passing(w.M, &r.sit)
 			})
-		if p.Paged || !due {
-			r.remindOfParent(p)
-			continue
+		if !p.Paged && due {
+			p.Paged, p.Told = true, now.Wall
+			rec := about(*p)
+			rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonSharedFate
+			r.record(rec)
 		}
-		p.Paged, p.Told = true, now.Wall
-		rec := about(*p)
-		rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonSharedFate
-		r.record(rec)
+		r.remindOfParent(p)
 	}
 }
 
@@ -400,7 +399,7 @@ func (r *round) parentOf(w *work) *fleet.Parent {
 // allows once it is released, and it is still to be hoped that it will be (L8). The limit is the brake's, and 0 of a
 // brake that several fleets share: what fails in this one is explained, or not.
 func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
-	if d := r.sit.Whole.Doubt; d.Paged || d.Reason != "" && r.s.Now.Wall.Before(d.Since.Add(pagePause)) {
+	if d := r.sit.Whole.Doubt; d.Paged || d.Reason != "" && !r.s.Now.Reached(d.Since.Add(pagePause)) {
 		return true
 	}
 	lasting, shared := r.tally.Failing, 0
@@ -413,7 +412,7 @@ func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
 			lasting--
 		}
 	}
-	if !r.s.Now.Wall.Before(b.Since.Add(brakePause)) {
+	if r.s.Now.Reached(b.Since.Add(brakePause)) {
 		limit /= 2 // at half the limit it is about to release
 	}
 	return lasting <= limit || shared > 0 && lasting-shared <= limit

@@ -176,7 +176,7 @@ func (r *round) doubt(why fleet.Reason, detail string, failing int, pause time.D
 		r.record(rec)
 	}
 	d.CalmSince = 0
-	if !d.Paged && !r.s.Now.Wall.Before(d.Since.Add(pause)) {
+	if !d.Paged && r.s.Now.Reached(d.Since.Add(pause)) {
 		d.Paged, d.Told = true, r.s.Now.Wall
 		rec.Kind = fleet.RecordPaged
 		r.record(rec)
@@ -190,6 +190,7 @@ func (r *round) calmDown() {
 	case d.Reason == "":
 	case d.CalmSince == 0:
 		d.CalmSince, r.afresh = r.s.Now.Mono, true
+		r.s.Now.Await(r.doubtEnds())
 	case r.s.Now.Due(r.doubtEnds()): // until now it held repairs, and could come back
 		r.record(fleet.Record{Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: r.s.Now.Wall.Sub(d.Since), Paged: d.Paged})
 		*d = fleet.Doubt{}

@@ -162,12 +162,3 @@ func (r *round) fails(v *fleet.View, name fleet.CheckName) bool {
 	}
 	return !starts && !m.Current.None() && v.Epoch == m.Epoch && standingOf(v, name) == fleet.StandingDown
 }
-
-// addBook notes when a check that did not succeed yet has had the time to.
-func (r *round) addBook(c *calendar, book *fleet.CheckBook) {
-	for i := range book.Checks {
-		if t := &book.Checks[i]; !t.Proven() && !t.Told() {
-			c.add(t.SinceMono.Add(guard.SettleTime(r.s.Spec)))
-		}
-	}
-}

@@ -93,6 +93,7 @@ func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 		u.Calm = 0
 	case u.Calm == 0:
 		u.Calm = r.s.Now.Mono
+		r.s.Now.Await(u.Calm.Add(r.s.Spec.Update.Soak))
 	case r.s.Now.Due(u.Calm.Add(r.s.Spec.Update.Soak)):
 		u.Proven = true
 		say(fleet.RecordChange, fleet.ReasonProven)

@@ -52,13 +52,3 @@ func judged(all []fleet.View, works []*work) iter.Seq2[*fleet.Machine, *fleet.Vi
 		}
 	}
 }
-
-// addWitness notes when the witnesses to a machine's silence are as good as they need be.
-func (c *calendar) addWitness(r *round, w *work) {
-	if w.M.Waiting != fleet.ReasonUnclear {
-		return
-	}
-	if h, known := r.sit.Sights[w.M.Current.Neighbourhood()]; known {
-		c.add(guard.WitnessedAt(w.M, w.View, &r.s.Spec, h.Delay))
-	}
-}

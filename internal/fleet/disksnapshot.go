@@ -67,7 +67,7 @@ func (m *Machine) Outdate(keep int, now Now) {
 		if !d.Whole {
 			continue
 		}
-		if keep--; keep < 0 && d.Until.After(now.Wall) {
+		if keep--; keep < 0 && !now.Reached(d.Until) {
 			d.Until, d.Ends = now.Wall, now.Mono
 		}
 	}

@@ -13,7 +13,7 @@ type Expiry struct {
 func ExpiryIn(d time.Duration, now Now) Expiry { return Expiry{now.Wall.Add(d), now.Mono.Add(d)} }
 
 // Over reports whether the time is over.
-func (e *Expiry) Over(now Now) bool { return !now.Wall.Before(e.Until) && now.Mono >= e.Ends }
+func (e *Expiry) Over(now Now) bool { return now.Reached(e.Until) && (e.Ends == 0 || now.Due(e.Ends)) }
 
 // restart makes it good for a new owner, whose clock is another: what is left by wall time is left by its clock.
 func (e *Expiry) restart(now Now) { e.Ends = now.Mono.Add(max(0, e.Until.Sub(now.Wall))) }

@@ -25,7 +25,7 @@ type Means struct {
 const offHolds = time.Minute
 
 // SaidOff reports whether the host's power controller says that it is off.
-func (m Means) SaidOff(now Now) bool { return m.OffAt != 0 && now.Mono.Sub(m.OffAt) <= offHolds }
+func (m Means) SaidOff(now Now) bool { return m.OffAt != 0 && now.Within(offHolds, m.OffAt) }
 
 // Access says whether a host reaches storage and network.
 type Access string
@@ -63,7 +63,7 @@ type HostProof struct {
 }
 
 // Over reports whether it counts no more.
-func (p *HostProof) Over(now Now) bool { return !now.Wall.Before(p.Until) || now.Due(p.Ends) }
+func (p *HostProof) Over(now Now) bool { return now.Reached(p.Until) || now.Due(p.Ends) }
 
 // LongestWord is the longest that a proof about a host may count.
 const LongestWord = 24 * time.Hour

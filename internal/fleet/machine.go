@@ -161,12 +161,12 @@ type Wanted struct {
 
 // Ordered reports whether a current order of a person wants the machine repaired.
 func (m *Machine) Ordered(now Now) bool {
-	return m.Wanted != nil && !m.Wanted.Undo && now.Wall.Before(m.Wanted.Until)
+	return m.Wanted != nil && !m.Wanted.Undo && !now.Reached(m.Wanted.Until)
 }
 
 // WantedBack reports whether a current order of a person wants the machine's old instance back.
 func (m *Machine) WantedBack(now Now) bool {
-	return m.Wanted != nil && m.Wanted.Undo && now.Wall.Before(m.Wanted.Until)
+	return m.Wanted != nil && m.Wanted.Undo && !now.Reached(m.Wanted.Until)
 }
 
 // Quarantine is where a machine goes that hale could not heal. Nothing touches it until a person says so, or it

@@ -210,7 +210,7 @@ func speakable(words string) error {
 }
 
 // Due reports whether the order may not be taken up any more.
-func (o *Order) Due(now Now) bool { return !o.Expires.IsZero() && !now.Wall.Before(o.Expires) }
+func (o *Order) Due(now Now) bool { return !o.Expires.IsZero() && now.Reached(o.Expires) }
 
 // Ruling is what became of an order.
 type Ruling struct {

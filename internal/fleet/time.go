@@ -58,11 +58,42 @@ func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i - j) }
 
 // Now is the present, on both clocks. Wall is for records and for deadlines whose end forbids harm (holds).
+//
+// Whoever judges tests deadlines against it by its methods alone: one that is Watched notes which of them is the next.
 type Now struct {
 	Mono Instant
 	Wall time.Time
+	next *Instant // see Watched
+}
+
+// Watched returns the same present, which notes in next the earliest instant after it at which a test of it would turn
+// out otherwise; 0: none would.
+func (n Now) Watched(next *Instant) Now {
+	n.next = next
+	return n
 }
 
 // Due reports whether the deadline is reached: due means not before, so it is true at the instant itself.
 // A deadline that is not set is never due.
-func (n Now) Due(deadline Instant) bool { return deadline != 0 && n.Mono >= deadline }
+func (n Now) Due(deadline Instant) bool { return deadline != 0 && n.await(deadline) }
+
+// Reached reports whether the moment of wall time is reached.
+func (n Now) Reached(moment time.Time) bool { return n.await(n.At(moment)) }
+
+// Within reports whether no more than the time has passed since the instant.
+func (n Now) Within(d time.Duration, since Instant) bool { return !n.await(since.Add(d) + 1) }
+
+// Await notes a deadline that was set just now, so that it is tested for the first time when it is reached.
+func (n Now) Await(deadline Instant) { n.await(deadline) }
+
+func (n Now) await(deadline Instant) (reached bool) {
+	if deadline > n.Mono && n.next != nil && (*n.next == 0 || deadline < *n.next) {
+		*n.next = deadline
+	}
+	return n.Mono >= deadline
+}
+
+// At returns the instant of the moment of wall time; of one that is farther than instants reach, the last of them.
+func (n Now) At(moment time.Time) Instant {
+	return n.Mono.Add(min(moment.Sub(n.Wall), math.MaxInt64-time.Duration(n.Mono)))
+}

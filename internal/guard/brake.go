@@ -26,6 +26,7 @@ func StepBrake(b fleet.Brake, p fleet.BrakePolicy, settle time.Duration, t Tally
 		b.SteadySince, b.Steady = 0, 0
 	case b.SteadySince == 0 || t.Failing > b.Steady:
 		b.SteadySince, b.Steady = now.Mono, t.Failing
+		now.Await(SteadyUntil(&b, p, settle))
 	default:
 		b.Steady = t.Failing
 	}
@@ -42,6 +43,7 @@ func StepBrake(b fleet.Brake, p fleet.BrakePolicy, settle time.Duration, t Tally
 		b.CalmSince = 0
 	case b.CalmSince == 0:
 		b.CalmSince = now.Mono
+		now.Await(CalmUntil(&b, p))
 	case now.Due(CalmUntil(&b, p)):
 		b = release(b)
 	}

@@ -266,19 +266,16 @@ func Place(m *fleet.Machine, s *Situation) fleet.Reason {
 	case s.Tally.InRepair >= s.Spec.Places() || SharedBudget(m, s) != nil:
 		return fleet.ReasonBudget
 	case m.Ordered(s.Now):
-	case RepairsFrom(&s.Whole, &s.Spec) > s.Now.Mono:
+	case tooMany(s):
 		return fleet.ReasonRepairRate
 	}
 	return ""
 }
 
-// RepairsFrom returns when as few repairs have begun within the policy's time that another one may; zero: now.
-func RepairsFrom(w *fleet.Whole, spec *fleet.Spec) fleet.Instant {
-	l := spec.Limits
-	if l.Repairs == 0 || len(w.Begun) < l.Repairs {
-		return 0
-	}
-	return w.Begun[len(w.Begun)-l.Repairs].Add(l.RepairsIn)
+// tooMany reports whether as many repairs have begun within the policy's time as may.
+func tooMany(s *Situation) bool {
+	l, begun := s.Spec.Limits, s.Whole.Begun
+	return l.Repairs > 0 && len(begun) >= l.Repairs && !s.Now.Due(begun[len(begun)-l.Repairs].Add(l.RepairsIn))
 }
 
 // CountRepair counts a repair that just began to be more than a start, for the policy's rate.
@@ -350,7 +347,7 @@ func notToHeal(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
 func Recent(m *fleet.Machine, s *Situation) []fleet.Instant {
 	var recent []fleet.Instant
 	for _, a := range m.Attempts {
-		if s.Now.Mono.Sub(a) < s.Spec.Repair.AttemptsIn {
+		if !s.Now.Due(a.Add(s.Spec.Repair.AttemptsIn)) {
 			recent = append(recent, a)
 		}
 	}

@@ -7,24 +7,21 @@ import (
 	"hale/internal/fleet"
 )
 
-// Muted returns which of the checks are not heeded at the moment, a bit for each of the first 64, and the first moment
-// after it at which that may change; zero: never. After its hours a check is not heeded until it has had time for new
-// results: results from within its hours do not count.
-func Muted(checks []fleet.Check, wall time.Time) (mask uint64, next time.Time) {
+// Muted returns which of the checks are not heeded now, a bit for each of the first 64. After its hours a check is not
+// heeded for as long as it takes to speak afresh: what it was found to be within them counts for nothing.
+func Muted(checks []fleet.Check, now fleet.Now) (mask uint64) {
 	for k := range checks {
 		for _, h := range checks[k].NotEvery {
 			settle := settleTime(&checks[k])
-			if k < 64 && (h.Holds(wall) || h.Holds(wall.Add(-settle))) {
+			before := now.Wall.Add(-settle)
+			if k < 64 && (h.Holds(now.Wall) || h.Holds(before)) {
 				mask |= 1 << k
 			}
-			for _, at := range []time.Time{h.Next(wall), h.Next(wall.Add(-settle)).Add(settle)} {
-				if next.IsZero() || at.Before(next) {
-					next = at
-				}
-			}
+			now.Reached(h.Next(now.Wall)) // until then it stays so
+			now.Reached(h.Next(before).Add(settle))
 		}
 	}
-	return mask, next
+	return mask
 }
 
 func settleTime(c *fleet.Check) time.Duration {

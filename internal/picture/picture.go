@@ -207,7 +207,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 // mute asks for a decision about the machines with a check that is down when other checks are heeded than at the last
 // snapshot.
 func (p *Picture) mute(now fleet.Now) {
-	muted, _ := health.Muted(p.spec.Checks, now.Wall)
+	muted := health.Muted(p.spec.Checks, now)
 	if muted == p.muted {
 		return
 	}

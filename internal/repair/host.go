@@ -253,7 +253,7 @@ const cutCounts = 5 * time.Second
 // stale reports whether the build would rest on a cut that was seen too long ago, as when there was nowhere to build.
 // It is seen once more first.
 func (x exchange) stale() bool {
-	if x.r.Proof != fleet.ProofAccessCut || x.now().Sub(x.r.ProvenAt) <= cutCounts {
+	if x.r.Proof != fleet.ProofAccessCut || x.Situation.Now.Within(cutCounts, x.r.ProvenAt) {
 		return false
 	}
 	x.disprove()

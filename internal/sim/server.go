@@ -368,6 +368,9 @@ func (c *server) round() {
 	if next := c.own.Next(); next != 0 {
 		c.wakeAt(c.worldTime(next))
 	}
+	if c.s.options.settled != nil {
+		c.s.options.settled(c)
+	}
 }
 
 func (c *server) wakeAt(t time.Duration) {

@@ -40,6 +40,8 @@ type Options struct {
 	History *History
 	// Rival replaces hale's judgement by a naive policy; empty: hale.
 	Rival Rival
+
+	settled func(*server) // is told of each round that was stored whole; nil: nobody is
 }
 
 // DefaultPoll is the time between two full listings where a run does not say.

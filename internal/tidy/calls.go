@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"go/ast"
+	"go/token"
 	"path"
 	"regexp"
 	"slices"
@@ -182,10 +183,32 @@ func checkCore(t Tree) []Finding {
 					"the core is sequential: goroutines and channels belong to internal/engine",
 				})
 			}
+			if comparesClocks(n) && f.Path != "internal/fleet/time.go" {
+				found = append(found, Finding{t.at(n), "test deadlines by the methods of fleet.Now (Due, Reached, Within): " +
+					"they note when to look again"})
+			}
 			return true
 		})
 	}
 	return found
+}
+
+// comparesClocks reports whether the expression compares one of the clocks of a fleet.Now with something.
+func comparesClocks(n ast.Node) bool {
+	isClock := func(e ast.Expr) bool {
+		sel, ok := e.(*ast.SelectorExpr)
+		return ok && (sel.Sel.Name == "Mono" || sel.Sel.Name == "Wall")
+	}
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		ordered := n.Op == token.LSS || n.Op == token.GTR || n.Op == token.LEQ || n.Op == token.GEQ
+		return ordered && (isClock(n.X) || isClock(n.Y))
+	case *ast.CallExpr:
+		sel, ok := n.Fun.(*ast.SelectorExpr)
+		return ok && (sel.Sel.Name == "Before" || sel.Sel.Name == "After") &&
+			(isClock(sel.X) || slices.ContainsFunc(n.Args, isClock))
+	}
+	return false
 }
 
 func (t Tree) banned(f File, list []ban) []Finding {

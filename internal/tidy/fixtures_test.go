@@ -166,14 +166,16 @@ func g(wg group, p provider) {
 			"may not import go.etcd.io/etcd/client/v3; only internal/state/etcd may",
 		},
 	},
-	"the core looks at the clock, writes prose and starts a goroutine": {
+	"the core looks at the clock, compares it by hand, writes prose and starts a goroutine": {
 		rule: "core",
 		files: map[string]string{
+			"internal/guard/a.go": "package guard\nfunc f() bool { return n.Mono >= x || n.Wall.Before(t) || " +
+				"u.After(s.n.Wall) || n.Due(x) || t.Before(u) || n.Mono.Sub(x) > d }",
 			"internal/decide/a.go": "package decide\nimport (\n\"fmt\"\n\"time\"\n)\nvar a = time.Now()\nvar b = " +
 				"fmt.Sprintf(\"x\")\nvar ok = fmt.Errorf(\"x\")\nfunc f() { go f() }",
 			"internal/engine/a.go": "package engine\nimport \"time\"\nvar ok = time.Now()",
 		},
-		want: []string{"time.Now", "fmt.Sprintf", "sequential"},
+		want: []string{"time.Now", "fmt.Sprintf", "sequential", "fleet.Now", "fleet.Now", "fleet.Now"},
 	},
 	"calls that have a better replacement": {
 		rule: "calls",
