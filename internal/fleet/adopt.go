@@ -24,13 +24,15 @@ type Rival struct {
 	Select Selector
 }
 
-// Selector says which instances are meant, by their names at the provider and by what they bear there. Whatever is said must hold. The zero value: none.
+// Selector says which instances are meant, by their names at the provider and by what they bear there. Whatever is said
+// must hold. The zero value: none.
 type Selector struct {
 	// Name is a pattern: * stands for any characters, also none, and ? for any one.
 	Name string
 	// Except are patterns of names that are not meant all the same, sorted.
 	Except []string
-	// Metadata are texts that an instance must bear under these keys, and Tags those that it must be tagged with, sorted.
+	// Metadata are texts that an instance must bear under these keys, and Tags those that it must be tagged with,
+	// sorted.
 	Metadata Metadata `json:",omitempty"`
 	Tags     []string `json:",omitempty"`
 }
@@ -40,7 +42,8 @@ func (s *Selector) None() bool { return s.Name == "" }
 
 // Equal reports whether the two mean the same instances.
 func (s *Selector) Equal(o *Selector) bool {
-	return s.Name == o.Name && slices.Equal(s.Except, o.Except) && s.Metadata == o.Metadata && slices.Equal(s.Tags, o.Tags)
+	return s.Name == o.Name && slices.Equal(s.Except, o.Except) && s.Metadata == o.Metadata &&
+		slices.Equal(s.Tags, o.Tags)
 }
 
 // Matches reports whether the instance is meant.
@@ -109,8 +112,8 @@ func (a *Adoption) Contested(of *Instance) Name {
 	return ""
 }
 
-// Eligible reports whether the fleet may adopt the instance: it is selected by this fleet alone, and nobody, hale least of all, ever
-// marked it.
+// Eligible reports whether the fleet may adopt the instance: it is selected by this fleet alone, and no one, hale least
+// of all, ever marked it.
 func (a *Adoption) Eligible(i *Instance) bool {
 	return i.Mark == (Mark{}) && a.Select.Matches(i) && a.Contested(i) == "" && !a.Let(i.ID)
 }
@@ -121,7 +124,8 @@ func (i *Incarnation) Candidate() bool { return i.Adopted && !i.Certified }
 // Vacant reports whether a place of a fleet that selects has no instance, and nothing to do with one.
 func (m *Machine) Vacant() bool { return m.Current.None() && m.Incident == nil && m.Repair == nil }
 
-// Keep notes whether the policy lets an adopted instance be destroyed. A call under way was decided by the policy of its time.
+// Keep notes whether the policy lets an adopted instance be destroyed. A call under way was decided by the policy of
+// its time.
 func (m *Machine) Keep(a *Adoption) {
 	if r := m.Repair; r != nil {
 		if r.Intent != nil && !r.Intent.Unknown {
@@ -134,7 +138,8 @@ func (m *Machine) Keep(a *Adoption) {
 
 func (i *Incarnation) keep(a *Adoption) { i.Kept = i.Adopted && !a.Replaceable }
 
-// Vacate takes the machine's instance out of hale's care. What was learnt of it is forgotten; its numbers are not used again.
+// Vacate takes the machine's instance out of hale's care. What was learnt of it is forgotten; its numbers are not used
+// again.
 func (m *Machine) Vacate(now Now) {
 	m.IncidentOver()
 	m.Current, m.Alias, m.Attempts, m.Anchor, m.Elsewhere = Incarnation{}, "", nil, nil, nil

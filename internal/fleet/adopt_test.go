@@ -84,16 +84,23 @@ func TestASelectorWithinAnother(t *testing.T) {
 		s, o   fleet.Selector
 		within bool
 	}{
-		"the same":                       {fleet.Selector{Name: "db-*"}, fleet.Selector{Name: "db-*"}, true},
-		"one name of many":               {fleet.Selector{Name: "db-1"}, fleet.Selector{Name: "db-*"}, true},
-		"many names of one":              {fleet.Selector{Name: "db-*"}, fleet.Selector{Name: "db-1"}, false},
-		"a name that itself leaves out":  {fleet.Selector{Name: "db-1", Except: []string{"db-?"}}, fleet.Selector{Name: "db-*"}, false},
-		"more metadata":                  {fleet.Selector{Name: "*", Metadata: ab}, fleet.Selector{Name: "*", Metadata: a}, true},
-		"less metadata":                  {fleet.Selector{Name: "*", Metadata: a}, fleet.Selector{Name: "*", Metadata: ab}, false},
-		"one name with metadata of many": {fleet.Selector{Name: "db-1", Metadata: a}, fleet.Selector{Name: "db-*"}, true},
-		"one name that may bear nothing": {fleet.Selector{Name: "db-1"}, fleet.Selector{Name: "db-*", Metadata: a}, false},
-		"more tags":                      {fleet.Selector{Name: "*", Tags: []string{"a", "b"}}, fleet.Selector{Name: "*", Tags: []string{"b"}}, true},
-		"another tag":                    {fleet.Selector{Name: "*", Tags: []string{"a"}}, fleet.Selector{Name: "*", Tags: []string{"b"}}, false},
+		"the same":          {fleet.Selector{Name: "db-*"}, fleet.Selector{Name: "db-*"}, true},
+		"one name of many":  {fleet.Selector{Name: "db-1"}, fleet.Selector{Name: "db-*"}, true},
+		"many names of one": {fleet.Selector{Name: "db-*"}, fleet.Selector{Name: "db-1"}, false},
+		"a name that itself leaves out": {fleet.Selector{Name: "db-1", Except: []string{"db-?"}},
+			fleet.Selector{Name: "db-*"}, false},
+		"more metadata": {fleet.Selector{Name: "*", Metadata: ab},
+			fleet.Selector{Name: "*", Metadata: a}, true},
+		"less metadata": {fleet.Selector{Name: "*", Metadata: a},
+			fleet.Selector{Name: "*", Metadata: ab}, false},
+		"one name with metadata of many": {fleet.Selector{Name: "db-1", Metadata: a}, fleet.Selector{Name: "db-*"},
+			true},
+		"one name that may bear nothing": {fleet.Selector{Name: "db-1"}, fleet.Selector{Name: "db-*", Metadata: a},
+			false},
+		"more tags": {fleet.Selector{Name: "*", Tags: []string{"a", "b"}},
+			fleet.Selector{Name: "*", Tags: []string{"b"}}, true},
+		"another tag": {fleet.Selector{Name: "*", Tags: []string{"a"}},
+			fleet.Selector{Name: "*", Tags: []string{"b"}}, false},
 	} {
 		if got := c.s.Within(&c.o); got != c.within {
 			t.Errorf("%s: %v", name, got)
@@ -115,30 +122,41 @@ func TestTagsAreLines(t *testing.T) {
 	}
 }
 
-// L2: whoever wants to destroy an adopted instance that is not replaceable breaks a law, whatever the rest of the belief says; nor is a
-// candidate ever repaired.
+// L2: destroying an adopted instance that is not replaceable breaks a law, whatever the rest of the belief says; nor is
+// a candidate ever repaired.
 func TestL2TheLawKnowsWhatIsKept(t *testing.T) {
 	t.Parallel()
 	sound := func() fleet.Machine {
 		is := fleet.Incarnation{ID: "x", Generation: 1, Certified: true, Adopted: true}
-		return fleet.Machine{Name: "db-1", Generation: 1, Current: is, Incident: &fleet.Incident{}, Repair: &fleet.Repair{
-			Kind:   fleet.RepairHeal,
-			Intent: &fleet.Intent{ID: "c", Op: fleet.OpDelete, Instance: "x", Limit: 1},
-			Climb: fleet.Climb{
-				Aim: fleet.Aim{Target: is, Finding: fleet.Finding{Confirmed: true, Proof: fleet.ProofConfirmedOff}},
-			},
-		}}
+		return fleet.Machine{Name: "db-1", Generation: 1, Current: is, Incident: &fleet.Incident{},
+			Repair: &fleet.Repair{
+				Kind:   fleet.RepairHeal,
+				Intent: &fleet.Intent{ID: "c", Op: fleet.OpDelete, Instance: "x", Limit: 1},
+				Climb: fleet.Climb{
+					Aim: fleet.Aim{Target: is, Finding: fleet.Finding{Confirmed: true, Proof: fleet.ProofConfirmedOff}},
+				},
+			}}
 	}
 	for name, c := range map[string]struct {
 		change func(m *fleet.Machine)
 		breaks bool
 	}{
-		"replaceable":      {change: func(*fleet.Machine) {}},
-		"kept":             {change: func(m *fleet.Machine) { m.Repair.Target.Kept = true }, breaks: true},
-		"kept, power off":  {change: func(m *fleet.Machine) { m.Repair.Target.Kept, m.Repair.Intent.Op = true, fleet.OpPowerOff }, breaks: true},
-		"kept, reboot":     {change: func(m *fleet.Machine) { m.Repair.Target.Kept, m.Repair.Intent.Op = true, fleet.OpReboot }},
-		"it was sent then": {change: func(m *fleet.Machine) { m.Repair.Target.Kept, m.Repair.Intent.Unknown = true, true }},
-		"a candidate":      {change: func(m *fleet.Machine) { m.Current.Certified, m.Repair.Intent = false, nil }, breaks: true},
+		"replaceable": {change: func(*fleet.Machine) {}},
+		"kept":        {change: func(m *fleet.Machine) { m.Repair.Target.Kept = true }, breaks: true},
+		"kept, power off": {change: func(m *fleet.Machine) {
+			m.Repair.Target.Kept, m.Repair.Intent.Op = true,
+				fleet.OpPowerOff
+		}, breaks: true},
+		"kept, reboot": {change: func(m *fleet.Machine) {
+			m.Repair.Target.Kept, m.Repair.Intent.Op = true,
+				fleet.OpReboot
+		}},
+		"it was sent then": {change: func(m *fleet.Machine) {
+			m.Repair.Target.Kept, m.Repair.Intent.Unknown = true,
+				true
+		}},
+		"a candidate": {change: func(m *fleet.Machine) { m.Current.Certified, m.Repair.Intent = false, nil },
+			breaks: true},
 	} {
 		m := sound()
 		c.change(&m)

@@ -16,7 +16,7 @@ type Brake struct {
 	Paged bool
 	// Told is the wall time at which a person was told last.
 	Told time.Time `json:",omitzero"`
-	// By is who put it on by hand, and Words are why: so it stays on until somebody takes it off. Empty: nobody did.
+	// By is the person who put it on, and Words are why: it stays on until a person takes it off. Empty: no person did.
 	By    string    `json:",omitempty"`
 	Words string    `json:",omitempty"`
 	At    time.Time `json:",omitzero"` // when By did

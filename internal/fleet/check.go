@@ -12,12 +12,13 @@ type Check struct {
 	Kind    CheckKind
 	Every   time.Duration // from one start to the next
 	Timeout time.Duration // shorter than Every
-	// DownAfter failures make it down, UpAfter successes up again: in a row, or of the last DownIn and UpIn results, where those are greater.
+	// DownAfter failures make it down, UpAfter successes up again: in a row, or of the last DownIn and UpIn results,
+	// where those are greater.
 	DownAfter, DownIn int
 	UpAfter, UpIn     int
 	Port              int // of all kinds that have one
-	// Full has a tcp check complete the connection, so that the program behind the port gets to see it. Otherwise the system behind it answers alone,
-	// where that is cheaper.
+	// Full has a tcp check complete the connection, so that the program behind the port gets to see it. Otherwise the
+	// system behind it answers alone, where that is cheaper.
 	Full bool
 	HTTP HTTPCheck // http only
 	Exec ExecCheck // exec only
@@ -29,7 +30,8 @@ type Check struct {
 	Heartbeat HeartbeatCheck `json:",omitzero"`
 	// Certificate is for tls only.
 	Certificate CertificateCheck `json:",omitzero"`
-	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its failures. See health.Heed.
+	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its
+	// failures. See health.Heed.
 	NotEvery  []Hours
 	DependsOn []CheckName
 }
@@ -50,7 +52,7 @@ const (
 	CheckUDP   CheckKind = "udp"
 	CheckDNS   CheckKind = "dns"
 	CheckGRPC  CheckKind = "grpc"
-	// CheckHeartbeat asks nobody: the machine reports by itself, and what is judged is that it does.
+	// CheckHeartbeat sends nothing: the machine reports by itself, and is judged by whether it does.
 	CheckHeartbeat CheckKind = "heartbeat"
 )
 
@@ -66,8 +68,8 @@ func (c *Check) Reaches() bool {
 // Hasty reports whether a single answer that is lost on the way makes the check down.
 func (c *Check) Hasty() bool { return c.DownAfter == 1 && c.Reaches() }
 
-// HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is content
-// with any 2xx.
+// HTTPCheck is what an http check asks for, and what it takes for a good answer. The zero value gets / over http and is
+// content with any 2xx.
 type HTTPCheck struct {
 	Scheme  string // "http" or "https"
 	Path    string
@@ -80,10 +82,10 @@ type HTTPCheck struct {
 	Body string
 	// Redirects are followed up to this number, and only on the machine itself.
 	Redirects int
-	// NoConnection says what it means that nobody could be connected to at all.
+	// NoConnection says what a connection that could not be made means.
 	NoConnection NoConnection
-	// KeepAlive asks over a connection that stays open between checks, as far as the machine lets it: cheaper, but not told that nobody is
-	// connected any more.
+	// KeepAlive asks over a connection that stays open between checks, as far as the machine lets it: cheaper, but not
+	// told that no further client can be connected any more.
 	KeepAlive bool
 	TLS       TLSCheck
 }
@@ -100,7 +102,7 @@ type StatusRange struct{ First, Last int }
 // NoConnection is the meaning of a connection that could not be made.
 type NoConnection string
 
-// What it means that nobody could be connected to. The zero value is a failure, too.
+// What a connection that could not be made means. The zero value is a failure, too.
 const (
 	NoConnectionFails  NoConnection = "fail"   // a failure like any other
 	NoConnectionIgnore NoConnection = "ignore" // it counts neither way
@@ -110,14 +112,15 @@ const (
 type TLSCheck struct {
 	CA       string // certificates in PEM form that are trusted instead of the system's; empty: the system's
 	Days     int    // it must last so many days more
-	Insecure bool   // whoever signed it, and for whom
+	Insecure bool   // any certificate will do
 }
 
 // ExecCheck is the program of an exec check.
 type ExecCheck struct {
 	// Command is the program and its arguments, without a shell. Placeholders are replaced.
 	Command []string
-	// Env is its environment, sorted by name, beside a PATH. Placeholders are replaced in the values, and in secrets nothing is.
+	// Env is its environment, sorted by name, beside a PATH. Placeholders are replaced in the values, and in secrets
+	// nothing is.
 	Env     []Variable
 	Warning Warning
 }

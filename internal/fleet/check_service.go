@@ -5,7 +5,7 @@ type SSHCheck struct {
 	Banner string // a regular expression that the line must match; empty: any server of SSH 2 will do
 }
 
-// CertificateCheck is what a tls check wants of whoever speaks TLS at the port.
+// CertificateCheck is what a tls check wants of the server at the port.
 type CertificateCheck struct {
 	Host string // the name in the certificate, and the one that is asked for; empty: the address
 	TLSCheck
@@ -28,7 +28,7 @@ type DNSCheck struct {
 // GRPCCheck is what a grpc check asks for by the gRPC Health Checking Protocol.
 type GRPCCheck struct {
 	Service string // empty: the server as a whole
-	Host    string // as whom the server is asked, and the name in its certificate; empty: the address
+	Host    string // the server's name, as asked for and as in its certificate; empty: the address
 	Secure  bool   // TLS is spoken
 	TLS     TLSCheck
 }

@@ -9,8 +9,9 @@ import (
 
 func page() fleet.Check {
 	return fleet.Check{
-		Name: "page", Kind: fleet.CheckHTTP, Port: 80, Every: time.Second, Timeout: time.Second / 2, DownAfter: 3, UpAfter: 2,
-		HTTP: fleet.HTTPCheck{Path: "/healthz", Status: []fleet.StatusRange{{First: 200, Last: 204}}},
+		Name: "page", Kind: fleet.CheckHTTP, Port: 80, Every: time.Second, Timeout: time.Second / 2, DownAfter: 3,
+		UpAfter: 2,
+		HTTP:    fleet.HTTPCheck{Path: "/healthz", Status: []fleet.StatusRange{{First: 200, Last: 204}}},
 	}
 }
 
@@ -21,9 +22,10 @@ func TestADefinitionIsWhatIsAskedAndWhatIsAGoodAnswer(t *testing.T) {
 		edit    func(*fleet.Check)
 		another bool
 	}{
-		"another port":       {func(c *fleet.Check) { c.Port = 8080 }, true},
-		"another path":       {func(c *fleet.Check) { c.HTTP.Path = "/" }, true},
-		"another status":     {func(c *fleet.Check) { c.HTTP.Status = []fleet.StatusRange{{First: 200, Last: 200}} }, true},
+		"another port": {func(c *fleet.Check) { c.Port = 8080 }, true},
+		"another path": {func(c *fleet.Check) { c.HTTP.Path = "/" }, true},
+		"another status": {func(c *fleet.Check) { c.HTTP.Status = []fleet.StatusRange{{First: 200, Last: 200}} },
+			true},
 		"another kind":       {func(c *fleet.Check) { c.Kind = fleet.CheckTCP }, true},
 		"less time":          {func(c *fleet.Check) { c.Timeout = time.Millisecond }, true},
 		"another name":       {func(c *fleet.Check) { c.Name = "site" }, false},

@@ -8,19 +8,22 @@ import (
 	"time"
 )
 
-// ClaimPlace is the installation under which the claims of all hales are noted at a provider's, so that each reads those of the others.
+// ClaimPlace is the installation under which the claims of all hales are noted at a provider's, so that each reads
+// those of the others.
 const ClaimPlace = "adopters"
 
 const (
 	// ClaimRenew is how often an installation says that its claims stand.
 	ClaimRenew = time.Hour
-	// ClaimOver is how long claims stand that nobody renews.
+	// ClaimOver is how long a claim stands that is not renewed.
 	ClaimOver = 24 * time.Hour
-	// ClaimSettle is how long a claim must have stood before a call relies on it: by then a claim that was made at the same time is there to be read.
+	// ClaimSettle is how long a claim must have stood before a call relies on it: by then a claim that was made at the
+	// same time is there to be read.
 	ClaimSettle = 30 * time.Second
 	// claimLitter is how long notes of an installation that says nothing more are left where they are.
 	claimLitter = 30 * 24 * time.Hour
-	// claimText is how much of an installation's id and of an instance's hash a note has: it must fit into a tag of OpenStack.
+	// claimText is how much of an installation's id and of an instance's hash a note has: it must fit into a tag of
+	// OpenStack.
 	claimText = 10
 )
 
@@ -38,7 +41,8 @@ func (c Claim) String() string {
 	return "installation " + c.By + "…, since " + c.At().UTC().Format("2006-01-02 15:04 MST")
 }
 
-// before reports whether the claim wins over the other one: the earlier does, and of two of the same second that of the smaller id.
+// before reports whether the claim wins over the other one: the earlier does, and of two of the same second that of the
+// smaller id.
 func (c Claim) before(o Claim) bool {
 	return cmp.Or(cmp.Compare(c.Since, o.Since), strings.Compare(c.By, o.By)) < 0
 }
@@ -59,7 +63,8 @@ func Claimant(of Installation) string {
 
 // hashed is 51 bits of the text's hash (FNV-1a), as claimText letters and digits.
 func hashed(text string) string {
-	const offset, prime, letters, most = 14695981039346656037, 1099511628211, 36, 3656158440062976 // the last is letters^claimText
+	// the last is letters^claimText
+	const offset, prime, letters, most = 14695981039346656037, 1099511628211, 36, 3656158440062976
 	sum := uint64(offset)
 	for i := range len(text) {
 		sum = (sum ^ uint64(text[i])) * prime
@@ -129,8 +134,8 @@ func (b *ClaimBook) Own(by string, id InstanceID, now time.Time) (Claim, bool) {
 	return first, first.By != ""
 }
 
-// Elsewhere returns the claim of another installation on the instance that goes before this one's; false: there is none. One that is over does not
-// count. Where this one has no claim, each one of another goes before it.
+// Elsewhere returns the claim of another installation on the instance that goes before this one's; false: there is
+// none. One that is over does not count. Where this one has no claim, each one of another goes before it.
 func (b *ClaimBook) Elsewhere(by string, id InstanceID, now time.Time) (Claim, bool) {
 	var first Claim
 	own, has := b.Own(by, id, now)
@@ -142,7 +147,8 @@ func (b *ClaimBook) Elsewhere(by string, id InstanceID, now time.Time) (Claim, b
 	return first, first.By != ""
 }
 
-// Stake is the claim that the installation makes on the instance now: later than all that stand, whatever the clocks say.
+// Stake is the claim that the installation makes on the instance now: later than all that stand, whatever the clocks
+// say.
 func (b *ClaimBook) Stake(by string, id InstanceID, now time.Time) Claim {
 	is := Claim{By: by, Since: now.Unix()}
 	for _, c := range b.claims[hashed(string(id))] {
@@ -159,8 +165,9 @@ type Cared struct {
 	Whole bool // that is all: nothing else is
 }
 
-// Stale returns the notes that the installation is to remove: its own claims on what it does not look after, where that is known for all it has; all of its own
-// once they are over, for then another one may have begun; renewals before its last; and what others left long ago.
+// Stale returns the notes that the installation is to remove: its own claims on what it does not look after, where that
+// is known for all it has; all of its own once they are over, for then another one may have begun; renewals before its
+// last; and what others left long ago.
 func (b *ClaimBook) Stale(by string, c Cared, now time.Time) []StartName {
 	kept := make(map[string]bool, len(c.IDs))
 	for _, id := range c.IDs {

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Join makes one instance of all mentions of an id by hosts that each speak for themselves, as a live migration leaves them which does not
-// remove the definition where it began: the mention that runs, where one does, with Also naming another. Where none
-// runs, it is one that did not move on: that one says how the instance ended. There is one mention at least.
+// Join makes one instance of all mentions of an id by hosts that each speak for themselves, as a live migration leaves
+// them which does not remove the definition where it began: the mention that runs, where one does, with Also naming
+// another. Where none runs, it is one that did not move on: that one says how the instance ended. There is one mention
+// at least.
 func Join(mentions []Instance) Instance {
 	sorted := slices.SortedFunc(slices.Values(mentions), func(a, b Instance) int {
 		return cmp.Or(cmp.Compare(liveliness(a.Power), liveliness(b.Power)), cmp.Compare(a.moved(), b.moved()),
@@ -46,10 +47,12 @@ type Contest struct {
 	Host, Also HostName
 }
 
-// Silence is a host that does not answer and that alone knows what is on it: an instance that another host shows may be there, too.
+// Silence is a host that does not answer and that alone knows what is on it: an instance that another host shows may be
+// there, too.
 type Silence struct {
 	Host HostName
-	// Answered is when the last question was put that it answered, on the owner's clock. Zero: it never answered this owner.
+	// Answered is when the last question was put that it answered, on the owner's clock. Zero: it never answered this
+	// owner.
 	Answered Instant
 	// Off says that it is proven off.
 	Off bool

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// SnapshotID names one copy of an instance's disks. It is given before the copy is begun, and never used again for the machine.
+// SnapshotID names one copy of an instance's disks. It is given before the copy is begun, and never used again for the
+// machine.
 type SnapshotID string
 
 // SnapshotName is where the provider finds a copy of an instance's disks.
@@ -16,8 +17,8 @@ type SnapshotName struct {
 	ID           SnapshotID
 }
 
-// DiskSnapshot is a copy of an instance's disks that outlives it. It is written down before it is begun, so that whatever becomes of it, it
-// is found and removed in the end.
+// DiskSnapshot is a copy of an instance's disks that outlives it. It is written down before it is begun, so that
+// whatever becomes of it, it is found and removed in the end.
 type DiskSnapshot struct {
 	ID         SnapshotID
 	Instance   InstanceID

@@ -4,8 +4,10 @@ import "slices"
 
 // Equal reports whether the two say the same; an empty list and none are the same.
 func (m *Machine) Equal(o *Machine) bool {
-	return m.Name == o.Name && m.Epoch == o.Epoch && m.Waiting == o.Waiting && m.Health == o.Health && m.Current == o.Current &&
-		m.Generation == o.Generation && m.Acted == o.Acted && m.Address == o.Address && m.Alias == o.Alias && m.RetryAt == o.RetryAt &&
+	return m.Name == o.Name && m.Epoch == o.Epoch && m.Waiting == o.Waiting && m.Health == o.Health &&
+		m.Current == o.Current &&
+		m.Generation == o.Generation && m.Acted == o.Acted && m.Address == o.Address && m.Alias == o.Alias &&
+		m.RetryAt == o.RetryAt &&
 		m.Incidents == o.Incidents && m.Repairs == o.Repairs && m.sameBusiness(o)
 }
 
@@ -13,8 +15,10 @@ func (m *Machine) Equal(o *Machine) bool {
 func (m *Machine) sameBusiness(o *Machine) bool {
 	return slices.Equal(m.Swings, o.Swings) && slices.Equal(m.Strays, o.Strays) &&
 		slices.Equal(m.Attempts, o.Attempts) &&
-		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Anchor, o.Anchor) &&
-		same(m.Change, o.Change) && m.Repair.equal(o.Repair) && m.Volumes.equal(o.Volumes) && slices.Equal(m.Kept, o.Kept) &&
+		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) &&
+		same(m.Anchor, o.Anchor) &&
+		same(m.Change, o.Change) && m.Repair.equal(o.Repair) && m.Volumes.equal(o.Volumes) &&
+		slices.Equal(m.Kept, o.Kept) &&
 		slices.Equal(m.Snapshots, o.Snapshots) && slices.Equal(m.Left, o.Left) &&
 		same(m.Contest, o.Contest) && same(m.Elsewhere, o.Elsewhere)
 }

@@ -9,8 +9,8 @@ import (
 const (
 	// GatherLimit bounds how long a repair waits for it, where the policy says nothing else.
 	GatherLimit = 5 * time.Second
-	// ConsoleLimit and ScreenshotLimit bound its parts, in bytes; the policy may have another one for the console. Of a console the end is kept,
-	// of a screenshot all or nothing.
+	// ConsoleLimit and ScreenshotLimit bound its parts, in bytes; the policy may have another one for the console. Of a
+	// console the end is kept, of a screenshot all or nothing.
 	ConsoleLimit    = 16 << 10
 	ScreenshotLimit = 256 << 10
 )
@@ -21,7 +21,8 @@ type EvidencePolicy struct {
 	Off bool `json:",omitempty"`
 	// NoScreenshot leaves that out.
 	NoScreenshot bool `json:",omitempty"`
-	// Console is how much of the console's end is kept, in bytes, and Wait is how long a repair waits; 0: ConsoleLimit, and GatherLimit.
+	// Console is how much of the console's end is kept, in bytes, and Wait is how long a repair waits; 0: ConsoleLimit,
+	// and GatherLimit.
 	Console int           `json:",omitempty"`
 	Wait    time.Duration `json:",omitempty"`
 }

@@ -2,8 +2,8 @@ package fleet
 
 import "time"
 
-// Expiry is the end of a time that was promised. It is over when both clocks say so: Until in wall time, which survives restarts, and
-// Ends on the owner's clock, which no step of the wall clock shortens (L15).
+// Expiry is the end of a time that was promised. It is over when both clocks say so: Until in wall time, which survives
+// restarts, and Ends on the owner's clock, which no step of the wall clock shortens (L15).
 type Expiry struct {
 	Until time.Time
 	Ends  Instant
@@ -15,7 +15,7 @@ func ExpiryIn(d time.Duration, now Now) Expiry { return Expiry{now.Wall.Add(d), 
 // Over reports whether the time is over.
 func (e *Expiry) Over(now Now) bool { return now.Reached(e.Until) && (e.Ends == 0 || now.Due(e.Ends)) }
 
-// restart makes it good for a new owner, whose clock is another: what is left by wall time is left by its clock.
+// restart makes it good for a new owner with another clock: what is left by wall time is left by its clock.
 func (e *Expiry) restart(now Now) { e.Ends = now.Mono.Add(max(0, e.Until.Sub(now.Wall))) }
 
 // stretch keeps what is left by the owner's clock when the wall clock was set.

@@ -12,7 +12,8 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, good := range map[string]bool{
 		"web": true, "web-1": true, "a": true, "w2": true,
-		"": false, "Web": false, "2web": false, "-web": false, "web-": false, "we b": false, "wéb": false, strings.Repeat("a", 49): false,
+		"": false, "Web": false, "2web": false, "-web": false, "web-": false, "we b": false, "wéb": false,
+		strings.Repeat("a", 49): false,
 	} {
 		if _, err := fleet.ParseName(name); (err == nil) != good {
 			t.Errorf("ParseName(%q): %v", name, err)
@@ -77,7 +78,8 @@ func TestTheLawsAreChecked(t *testing.T) {
 			m.Repair.Proof, m.Repair.Intent = fleet.ProofNone, nil
 			m.Generation, m.Repair.Next = 2, fleet.Incarnation{ID: "new", Generation: 2}
 		}},
-		"a delete before it is known to be off": {law: "L1", spoil: func(m *fleet.Machine) { m.Repair.Proof = fleet.ProofNone }},
+		"a delete before it is known to be off": {law: "L1",
+			spoil: func(m *fleet.Machine) { m.Repair.Proof = fleet.ProofNone }},
 		"an evacuation off a host of which nothing is known": {law: "L1", spoil: func(m *fleet.Machine) {
 			m.Repair.Proof, m.Repair.Intent.Op = fleet.ProofNone, fleet.OpEvacuate
 		}},
@@ -87,16 +89,24 @@ func TestTheLawsAreChecked(t *testing.T) {
 		"the next instance is the current one": {law: "L1", spoil: func(m *fleet.Machine) {
 			m.Repair.Intent, m.Repair.Next = nil, m.Current
 		}},
-		"a call that names no instance":        {law: "L2", spoil: func(m *fleet.Machine) { m.Repair.Intent.Instance = "" }},
-		"a call on another than the target":    {law: "L2", spoil: func(m *fleet.Machine) { m.Repair.Intent.Instance = "another" }},
-		"neither certified nor expired":        {law: "L2", spoil: func(m *fleet.Machine) { m.Repair.Target.Certified = false }},
-		"no look confirmed the failure":        {law: "L3", spoil: func(m *fleet.Machine) { m.Repair.Confirmed = false }},
-		"a call without a time limit":          {law: "L7", spoil: func(m *fleet.Machine) { m.Repair.Intent.Limit = 0 }},
-		"a repair of nothing":                  {law: "L8", spoil: func(m *fleet.Machine) { m.Incident = nil }},
-		"a repair for a blind incident":        {law: "L8", spoil: func(m *fleet.Machine) { m.Incident.Cause = fleet.CauseBlind }},
-		"a repair in quarantine":               {law: "L8", spoil: func(m *fleet.Machine) { m.Quarantine = &fleet.Quarantine{} }},
-		"a generation that was never allotted": {law: "never allotted", spoil: func(m *fleet.Machine) { m.Current.Generation = 7 }},
-		"a name that is none":                  {law: "malformed", spoil: func(m *fleet.Machine) { m.Name = "web" }},
+		"a call that names no instance": {law: "L2",
+			spoil: func(m *fleet.Machine) { m.Repair.Intent.Instance = "" }},
+		"a call on another than the target": {law: "L2",
+			spoil: func(m *fleet.Machine) { m.Repair.Intent.Instance = "another" }},
+		"neither certified nor expired": {law: "L2",
+			spoil: func(m *fleet.Machine) { m.Repair.Target.Certified = false }},
+		"no look confirmed the failure": {law: "L3",
+			spoil: func(m *fleet.Machine) { m.Repair.Confirmed = false }},
+		"a call without a time limit": {law: "L7",
+			spoil: func(m *fleet.Machine) { m.Repair.Intent.Limit = 0 }},
+		"a repair of nothing": {law: "L8", spoil: func(m *fleet.Machine) { m.Incident = nil }},
+		"a repair for a blind incident": {law: "L8",
+			spoil: func(m *fleet.Machine) { m.Incident.Cause = fleet.CauseBlind }},
+		"a repair in quarantine": {law: "L8",
+			spoil: func(m *fleet.Machine) { m.Quarantine = &fleet.Quarantine{} }},
+		"a generation that was never allotted": {law: "never allotted",
+			spoil: func(m *fleet.Machine) { m.Current.Generation = 7 }},
+		"a name that is none": {law: "malformed", spoil: func(m *fleet.Machine) { m.Name = "web" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +123,8 @@ func TestTheLawsAreChecked(t *testing.T) {
 func TestARestartForgetsWhatTimeMayHaveChanged(t *testing.T) {
 	t.Parallel()
 	now := fleet.Now{Mono: fleet.Instant(time.Minute)}
-	spec := fleet.Spec{BuildWithin: time.Hour, Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepReboot, VerifyWithin: time.Minute}}}}
+	spec := fleet.Spec{BuildWithin: time.Hour, Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepReboot,
+		VerifyWithin: time.Minute}}}}
 
 	calling := replacing().Restart(now, spec)
 	if !calling.Repair.Intent.Unknown {
@@ -125,7 +136,8 @@ func TestARestartForgetsWhatTimeMayHaveChanged(t *testing.T) {
 		t.Errorf("an old proof still counts: %+v", r)
 	}
 	verifying := replacing()
-	verifying.Repair.Intent, verifying.Repair.Phase, verifying.Repair.Deadline, verifying.Repair.Step = nil, fleet.PhaseVerify, 7, fleet.StepReboot
+	verifying.Repair.Intent, verifying.Repair.Phase, verifying.Repair.Deadline, verifying.Repair.Step = nil,
+		fleet.PhaseVerify, 7, fleet.StepReboot
 	if r := verifying.Restart(now, spec).Repair; r.Deadline != now.Mono.Add(time.Minute) {
 		t.Errorf("the deadline did not start anew: %v", time.Duration(r.Deadline))
 	}

@@ -44,26 +44,26 @@ type Cause string
 const (
 	CauseNone    Cause = ""
 	CauseMissing Cause = "missing" // it was never built
-	CauseOff     Cause = "off"     // it stopped; nobody is known to have ordered it
-	CauseStopped Cause = "stopped" // somebody ordered the stop
-	// CauseShutdown is a machine that shut down in order, and of which no one can say who wanted it: that is taken for
+	CauseOff     Cause = "off"     // it stopped, and no order is known
+	CauseStopped Cause = "stopped" // a person, or another program, ordered the stop
+	// CauseShutdown is a machine that shut down in order, and it is unknown who wanted it: that is taken for
 	// a person's stop.
 	CauseShutdown Cause = "shutdown"
 	CauseGone     Cause = "gone"
 	CauseCrashed  Cause = "crashed"
-	CausePaused   Cause = "paused"   // somebody ordered it, or nobody knows who
+	CausePaused   Cause = "paused"   // a person ordered it, or it is unknown who did
 	CausePanic    Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
 	CauseError    Cause = "error"
-	// CauseSuspended is a guest that suspended itself: nobody ordered it.
+	// CauseSuspended is a guest that suspended itself, without an order.
 	CauseSuspended Cause = "suspended"
-	// CauseRescued is an instance in whose place another system runs, for a person to repair it.
+	// CauseRescued is an instance replaced by a rescue system for now, for a person to repair it.
 	CauseRescued Cause = "rescued"
 	// CauseIOError is an instance that the provider paused because a write to its disk failed, as on a full storage.
 	CauseIOError Cause = "io-error"
 	CauseChecks  Cause = "checks" // its checks are down
 	CauseBuild   Cause = "build"  // its first instance never became healthy
 	CauseBlind   Cause = "blind"  // nothing is known, for too long
-	// CauseDisabled is an instance on a host that whoever runs the provider wants to be empty, where the policy is to
+	// CauseDisabled is an instance on a host that the provider's operator wants to be empty, where the policy is to
 	// follow. It may serve as ever.
 	CauseDisabled Cause = "host-disabled"
 	CauseOrdered  Cause = "ordered" // a person wants it repaired, whatever it looks like

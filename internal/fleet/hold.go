@@ -2,8 +2,8 @@ package fleet
 
 import "time"
 
-// Hold is a person's wish that nothing is begun on a machine, on a host's machines, or on the whole fleet, until its time is over.
-// Watching and recording go on, and a step under way finishes.
+// Hold is a person's wish that nothing is begun on a machine, on a host's machines, or on the whole fleet, until its
+// time is over. Watching and recording go on, and a step under way finishes.
 type Hold struct {
 	Order OrderID // that placed it
 	// Machine or Host is what is held; both empty: the fleet.

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// Means is how often a host's power, or its access to storage or network, can be tried to be cut from outside, and how long one try may take. The zero
-// value: it cannot.
+// Means is how often a host's power, or its access to storage or network, can be tried to be cut from outside, and how
+// long one try may take. The zero value: it cannot.
 type Means struct {
 	Tries int
 	// Cuts are the further tries after those, which leave the host its power and cut its access.
 	Cuts  int `json:",omitempty"`
 	Limit time.Duration
-	// Delay is for how long the host is left as it is before the first try: another hale that takes this side for dead may be quicker.
+	// Delay is for how long the host is left as it is before the first try: another hale that takes this side for dead
+	// may be quicker.
 	Delay time.Duration `json:",omitempty"`
-	// Access is what whoever cuts it said of the host's access last, and AccessAt when.
+	// Access is what the cut method said of the host's access last, and AccessAt when.
 	Access   Access  `json:",omitempty"`
 	AccessAt Instant `json:",omitempty"`
 	// OffAt is when its power controller said last that the host is off; zero: it says that it is on, or nothing.
@@ -30,7 +31,7 @@ func (m Means) SaidOff(now Now) bool { return m.OffAt != 0 && now.Within(offHold
 // Access says whether a host reaches storage and network.
 type Access string
 
-// The kinds of access. Where nothing can cut it, and where whoever can does not answer, it is unknown.
+// The kinds of access. Without a cut method, or with one that does not answer, it is unknown.
 const (
 	AccessUnknown Access = ""
 	AccessOpen    Access = "open"
@@ -49,7 +50,8 @@ func (m Means) Enough(f Fence) int {
 	return n
 }
 
-// HostProof is what is known of a host that does not answer, in somebody's word: a person's, or that of its power controller which a person asked.
+// HostProof is what is known of a host that does not answer, by a person's word, or by that of its power controller
+// when a person asked it.
 type HostProof struct {
 	Order  OrderID
 	Host   HostName
@@ -70,7 +72,8 @@ const LongestWord = 24 * time.Hour
 
 // HostProofOf returns what the order says.
 func HostProofOf(o *Order, now Now) HostProof {
-	return HostProof{Order: o.ID, Host: o.Host, Proof: o.Proof, By: o.By, Reason: o.Reason, At: now.Wall, Until: now.Wall.Add(o.For), Ends: now.Mono.Add(o.For)}
+	return HostProof{Order: o.ID, Host: o.Host, Proof: o.Proof, By: o.By, Reason: o.Reason, At: now.Wall,
+		Until: now.Wall.Add(o.For), Ends: now.Mono.Add(o.For)}
 }
 
 // ProofOf returns what is known of the host by people's orders.
@@ -84,22 +87,23 @@ func (w *Whole) ProofOf(host HostName, now Now) Proof {
 	return best
 }
 
-// LeftBehind is an instance that was replaced while its host was proven off, or cut from what it could write to: it is still there, and removed when the
-// host is back. It may be destroyed (L2), as it might have been then.
+// LeftBehind is an instance that was replaced while its host was proven off, or cut from what it could write to: it is
+// still there, and removed when the host is back. It may be destroyed (L2), as it might have been then.
 type LeftBehind struct {
 	Incarnation
 	Proof Proof
 	At    time.Time
-	// Since is when it was left, or when whoever looks after it now began to: what was seen before says nothing of its access.
+	// Since is when it was left, or when its present owner began: what was seen before says nothing of its access.
 	Since Instant `json:",omitempty"`
-	// Open says that its host's access was seen restored while it might run (ProofAccessCut): it may write, beside the machine's instance.
+	// Open says that its host's access was seen restored while it might run (ProofAccessCut): it may write, beside the
+	// machine's instance.
 	Open bool `json:",omitempty"`
 }
 
 // Cut reports whether it may run, and cannot write.
 func (l LeftBehind) Cut() bool { return l.Proof == ProofAccessCut && !l.Open }
 
-// RestsOn appends the hosts on whose being cut it rests that something is, or is to be, built in the machine's place.
+// RestsOn appends the hosts that must stay cut, since something is, or is to be, built in the machine's place.
 func (m *Machine) RestsOn(hosts []HostName) []HostName {
 	for i := range m.Left {
 		if m.Left[i].Proof == ProofAccessCut {

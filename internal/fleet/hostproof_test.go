@@ -8,7 +8,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// What was left behind cut may write again once that was seen, from then on until it is gone; what was seen before it was left says nothing.
+// What was left behind cut may write again once that was seen, from then on until it is gone; what was seen before it
+// was left says nothing.
 func TestL1ACutThatWasUndoneIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	left := fleet.Now{Mono: 1000, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -20,12 +21,14 @@ func TestL1ACutThatWasUndoneIsNotForgotten(t *testing.T) {
 		seen  []fleet.Host
 		open  bool
 	}{
-		"cut since":                  {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessCut, 1001)}, false},
-		"open since":                 {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessOpen, 1001)}, true},
-		"open before":                {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessOpen, 1000)}, false},
-		"open, and cut again":        {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessOpen, 1001), host(fleet.AccessCut, 1002)}, true},
-		"nobody knows":               {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessUnknown, 0)}, false},
-		"another host is open":       {fleet.ProofAccessCut, []fleet.Host{{Name: "h2", Fence: fleet.Means{Access: fleet.AccessOpen, AccessAt: 1001}}}, false},
+		"cut since":   {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessCut, 1001)}, false},
+		"open since":  {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessOpen, 1001)}, true},
+		"open before": {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessOpen, 1000)}, false},
+		"open, and cut again": {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessOpen, 1001),
+			host(fleet.AccessCut, 1002)}, true},
+		"nobody knows": {fleet.ProofAccessCut, []fleet.Host{host(fleet.AccessUnknown, 0)}, false},
+		"another host is open": {fleet.ProofAccessCut, []fleet.Host{{Name: "h2",
+			Fence: fleet.Means{Access: fleet.AccessOpen, AccessAt: 1001}}}, false},
 		"it was off, and not cut":    {fleet.ProofHostOff, []fleet.Host{host(fleet.AccessOpen, 1001)}, false},
 		"somebody's word that it is": {fleet.ProofWord, []fleet.Host{host(fleet.AccessOpen, 1001)}, false},
 	} {
@@ -49,7 +52,7 @@ func TestL1ACutThatWasUndoneIsNotForgotten(t *testing.T) {
 	}
 }
 
-// Whoever takes over has other clocks, and counts only what it sees itself.
+// A new owner has other clocks, and counts only what it sees itself.
 func TestARestartCountsNoCutThatOthersSaw(t *testing.T) {
 	t.Parallel()
 	m := fleet.Machine{Repair: &fleet.Repair{

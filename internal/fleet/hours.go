@@ -2,9 +2,9 @@ package fleet
 
 import "time"
 
-// Hours is a time of the day that comes again and again, as a clock on the wall of a place shows it: from From up to and without To.
-// When To is not after From it goes over midnight. Where the clocks are put back, an hour that comes twice is in it twice; where they
-// are put forward, an hour that does not come is in none.
+// Hours is a time of the day that comes again and again, as a clock on the wall of a place shows it: from From up to
+// and without To. When To is not after From it goes over midnight. Where the clocks are put back, an hour that comes
+// twice is in it twice; where they are put forward, an hour that does not come is in none.
 type Hours struct {
 	From, To time.Duration // since midnight, in whole minutes; To is at most 24 h
 	Days     Weekdays      // on which it begins; none: every day
@@ -25,7 +25,8 @@ const wholeDay = 24 * time.Hour
 // Holds reports whether the moment is within.
 func (h Hours) Holds(t time.Time) bool {
 	t = t.In(h.Zone)
-	clock := time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second +
+	clock := time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(
+		t.Second())*time.Second +
 		time.Duration(t.Nanosecond())
 	if h.To > h.From {
 		return clock >= h.From && clock < h.To && h.Days.Has(t.Weekday())
@@ -38,7 +39,8 @@ func (h Hours) Next(t time.Time) time.Time {
 	t = t.In(h.Zone)
 	next := t.Add(wholeDay)
 	midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC) // a day of 24 hours, to count in
-	clock := midnight.Add(time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second +
+	clock := midnight.Add(time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(
+		t.Second())*time.Second +
 		time.Duration(t.Nanosecond()))
 	for day := range 2 {
 		for _, edge := range []time.Duration{h.From, h.To} {

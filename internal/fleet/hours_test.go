@@ -65,18 +65,22 @@ func TestHours(t *testing.T) {
 // Between a moment and what Next returns nothing changes, whatever the clocks do: looked at minute by minute.
 func TestNothingChangesBeforeNext(t *testing.T) {
 	t.Parallel()
-	zones := []*time.Location{time.UTC, zone(t, "Europe/Berlin"), zone(t, "Australia/Lord_Howe"), zone(t, "America/New_York"), zone(t, "Asia/Kolkata")}
+	zones := []*time.Location{time.UTC, zone(t, "Europe/Berlin"), zone(t, "Australia/Lord_Howe"),
+		zone(t, "America/New_York"), zone(t, "Asia/Kolkata")}
 	rapid.Check(t, func(t *rapid.T) {
 		minutes := func(name string, most int) time.Duration {
 			return time.Duration(rapid.IntRange(0, most).Draw(t, name)) * time.Minute
 		}
 		h := fleet.Hours{
-			From: minutes("from", 1439), To: minutes("to", 1440), Days: fleet.Weekdays(rapid.IntRange(0, 127).Draw(t, "days")),
+			From: minutes("from", 1439), To: minutes("to", 1440), Days: fleet.Weekdays(rapid.IntRange(0, 127).Draw(t,
+				"days")),
 			Zone: rapid.SampledFrom(zones).Draw(t, "zone"),
 		}
 		begin := rapid.SampledFrom([]time.Time{
-			time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC),
-			time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC),
+			time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 0, 0, 0, 0, time.UTC),
+			time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC),
+			time.Date(2026, 10, 3, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC),
+			time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC),
 		}).Draw(t, "begin")
 		at := begin.Add(minutes("later", 2*1440))
 		next := h.Next(at)

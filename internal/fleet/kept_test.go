@@ -10,8 +10,8 @@ func at(d, stepped time.Duration) Now {
 	return Now{Mono: Instant(time.Hour + d), Wall: time.Unix(1_000_000, 0).Add(d + stepped)}
 }
 
-// L15: what was put aside stays for its whole time, to the nanosecond, by both clocks: a step of the wall clock does not shorten it, and
-// neither does a new owner.
+// L15: what was put aside stays for its whole time, to the nanosecond, by both clocks: a step of the wall clock does
+// not shorten it, and neither does a new owner.
 func TestAKeptInstanceStaysForItsWholeTime(t *testing.T) {
 	t.Parallel()
 	const whole = 24 * time.Hour
@@ -23,8 +23,10 @@ func TestAKeptInstanceStaysForItsWholeTime(t *testing.T) {
 		after, stepped time.Duration
 		over           bool
 	}{
-		{after: 0}, {after: whole - time.Hour}, {after: whole - 1}, {after: whole, over: true}, {after: whole + 1, over: true},
-		{after: whole - 1, stepped: time.Hour}, {after: whole, stepped: -time.Hour}, {after: whole + time.Hour, stepped: -time.Hour, over: true},
+		{after: 0}, {after: whole - time.Hour}, {after: whole - 1}, {after: whole, over: true},
+		{after: whole + 1, over: true},
+		{after: whole - 1, stepped: time.Hour}, {after: whole, stepped: -time.Hour},
+		{after: whole + time.Hour, stepped: -time.Hour, over: true},
 	} {
 		if got := k.Over(at(c.after, c.stepped)); got != c.over {
 			t.Errorf("over after %v with the clock stepped by %v: %v", c.after, c.stepped, got)
@@ -32,7 +34,8 @@ func TestAKeptInstanceStaysForItsWholeTime(t *testing.T) {
 	}
 	again := k
 	again.restart(Now{Mono: 1, Wall: at(whole-time.Hour, 0).Wall}) // another owner's clock
-	if again.Over(Now{Mono: Instant(time.Hour), Wall: at(whole, 0).Wall}) || !again.Over(Now{Mono: 1 + Instant(time.Hour), Wall: at(whole, 0).Wall}) {
+	if again.Over(Now{Mono: Instant(time.Hour), Wall: at(whole, 0).Wall}) ||
+		!again.Over(Now{Mono: 1 + Instant(time.Hour), Wall: at(whole, 0).Wall}) {
 		t.Errorf("after a restart an hour before its end: %+v", again)
 	}
 	k.RetryAt = at(whole, 0).Mono + 1

@@ -9,7 +9,8 @@ func (m *Machine) Check() error {
 		return fmt.Errorf("machine name %q is malformed", m.Name)
 	}
 	if m.Current.Generation > m.Generation {
-		return fmt.Errorf("%s: current generation %d was never allotted (highest is %d)", m.Name, m.Current.Generation, m.Generation)
+		return fmt.Errorf("%s: current generation %d was never allotted (highest is %d)", m.Name, m.Current.Generation,
+			m.Generation)
 	}
 	if m.Current.Candidate() && m.Repair != nil {
 		return fmt.Errorf("%s: L2: a repair of %s, which is not adopted yet", m.Name, m.Current.ID)
@@ -51,7 +52,8 @@ func (m *Machine) checkNext(r Repair) error {
 	switch {
 	case r.Next.None():
 	case r.Next.Generation != m.Generation:
-		return fmt.Errorf("%s: next generation %d is not the one allotted last (%d)", m.Name, r.Next.Generation, m.Generation)
+		return fmt.Errorf("%s: next generation %d is not the one allotted last (%d)", m.Name, r.Next.Generation,
+			m.Generation)
 	case r.Next.ID == m.Current.ID:
 		return fmt.Errorf("%s: L1: the next instance %s is the current one", m.Name, r.Next.ID)
 	case r.Target.None():
@@ -63,7 +65,8 @@ func (m *Machine) checkNext(r Repair) error {
 	return nil
 }
 
-// leftCut reports whether the target was left behind where it cannot write. What was ordered then may still be under way when that is so no more.
+// leftCut reports whether the target was left behind where it cannot write. What was ordered then may still be under
+// way when that is so no more.
 func (m *Machine) leftCut(r Repair) bool {
 	at := m.LeftAt(r.Target.ID)
 	return r.Proof == ProofAccessCut && at >= 0 && m.Left[at].Proof == ProofAccessCut
@@ -78,7 +81,8 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 	case (in.Op.Disruptive() || in.Op == OpRun) && !r.Confirmed && !r.Wanted():
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
 	case (in.Op.Disruptive() || in.Op == OpRun) && in.Instance != r.Target.ID:
-		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
+		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance,
+			r.Target.ID)
 	case in.Op == OpSnapshot || in.Op == OpDropSnapshot:
 		return m.checkCopy(r, in)
 	case in.Op == OpKeep || in.Op == OpRestore:
@@ -98,7 +102,8 @@ func (m *Machine) checkDestruction(r Repair, in Intent) error {
 	case r.Target.Kept && !in.Unknown: // what was sent while it was allowed is seen to first
 		return fmt.Errorf("%s: L2: %s of %s, which was adopted and is not replaceable", m.Name, in.Op, in.Instance)
 	case !r.Target.Kept && !r.Target.Replaceable():
-		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op, in.Instance)
+		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op,
+			in.Instance)
 	case in.Op == OpEvacuate && !r.Proof.OfHost():
 		return fmt.Errorf("%s: L1: %s of %s before its host is known to be off", m.Name, in.Op, in.Instance)
 	case in.Op != OpPowerOff && in.Op != OpFence && in.Op != OpEvacuate && !r.Proof.Meets(ProofConfirmedOff):

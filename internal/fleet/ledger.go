@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// Ledger is the one book of what is in force in a fleet: its size and its template, whatever the configuration says by now. An edit
-// that destroys nothing enters it at once; one that would destroy waits for a person's word. It is never changed in place: whoever
-// books something makes another one.
+// Ledger is the one book of what is in force in a fleet: its size and its template, whatever the configuration says by
+// now. An edit that destroys nothing enters it at once; one that would destroy waits for a person's word. It is never
+// changed in place: whoever books something makes another one.
 type Ledger struct {
 	// Size is how many machines there are to be.
 	Size int
 	// Left are the numbers that machines below the highest one gave up, ascending: they have no machine any more.
 	Left []int `json:",omitempty"`
-	// Template is what an instance is built from, and Edition its number: an instance's own tells which template it was built from.
+	// Template is what an instance is built from, and Edition its number: an instance's own tells which template it was
+	// built from.
 	Template Template
 	Edition  uint64 `json:",omitempty"`
-	// Ordered is the size that people ordered instead of the configuration's; nil: nobody did.
+	// Ordered is the size that people ordered instead of the configuration's; nil: none.
 	Ordered *OrderedSize `json:",omitempty"`
 	// Removals are machines that are to go, by a person's order, in the order in which they go.
 	Removals []Removal `json:",omitempty"`
@@ -35,10 +36,10 @@ type Removal struct {
 	Why      Reason     // it is this one
 	Order    OrderID    // the person's
 	By       string
-	// Named says that the person named the machine, and not an instance of it: it goes whichever it has by then, and no size that is asked
-	// for brings it back.
+	// Named says that the person named the machine, and not an instance of it: it goes whichever it has by then, and no
+	// size that is asked for brings it back.
 	Named bool `json:",omitempty"`
-	// Lowers says that the size asked for is one less with it: nobody asked for a size since.
+	// Lowers says that the size asked for is one less with it: no size was asked for since.
 	Lowers bool `json:",omitempty"`
 }
 
@@ -59,7 +60,8 @@ type Update struct {
 // Goes reports whether the update goes on. There may be none.
 func (u *Update) Goes() bool { return u != nil && u.Stopped == "" }
 
-// TemplateOf returns what instances of the edition are built from. Which disks are to be kept is for the configuration to say.
+// TemplateOf returns what instances of the edition are built from. Which disks are to be kept is for the configuration
+// to say.
 func (l *Ledger) TemplateOf(edition uint64, wanted *Spec) Template {
 	if l.Update != nil && l.Update.Edition == edition {
 		return l.Update.Template.cherished(wanted.Template.Disks)
@@ -113,14 +115,15 @@ func (l *Ledger) Without(name MachineName, now time.Time) *Ledger {
 	next.Size--
 	next.Left = append(slices.Clone(l.Left), n)
 	slices.Sort(next.Left)
-	for k := len(next.Left); k > 0 && next.Left[k-1] == next.Size+k; k-- { // the highest numbers need not be kept in mind
+	// the highest numbers need not be kept in mind
+	for k := len(next.Left); k > 0 && next.Left[k-1] == next.Size+k; k-- {
 		next.Left = next.Left[:k-1]
 	}
 	return next
 }
 
-// OpenLedger begins the book for a fleet that has machines with instances up to the number top: nothing that stands is given up
-// because the configuration speaks of fewer.
+// OpenLedger begins the book for a fleet that has machines with instances up to the number top: nothing that stands is
+// given up because the configuration speaks of fewer.
 func OpenLedger(wanted *Spec, top int) *Ledger {
 	return &Ledger{Size: max(wanted.Size, top), Template: wanted.Template, Provider: wanted.Provider}
 }
@@ -134,8 +137,8 @@ func (l *Ledger) Force(wanted Spec) Spec {
 	return wanted
 }
 
-// cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed at once. What a
-// made disk is belongs to how an instance is built.
+// cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed
+// at once. What a made disk is belongs to how an instance is built.
 func (t Template) cherished(disks []Disk) Template {
 	t.Disks = slices.Clone(t.Disks)
 	for i := range t.Disks {
@@ -164,8 +167,8 @@ func (s *Spec) Has(ordinal int) bool {
 // Top returns the highest number that one of the fleet's machines may have.
 func (s *Spec) Top() int { return s.Size + len(s.Left) }
 
-// Builds reports whether an instance built from the one is as one built from the other: whether a disk that the template brings is to be
-// kept makes no difference to that.
+// Builds reports whether an instance built from the one is as one built from the other: whether a disk that the
+// template brings is to be kept makes no difference to that.
 func (t Template) Builds(o Template) bool {
 	same := slices.EqualFunc(t.Disks, o.Disks, func(a, b Disk) bool {
 		return a.Name == b.Name && a.Size == b.Size && a.Type == b.Type && (a.Size == 0 || a.Ephemeral == b.Ephemeral)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// LetGo is an adopted instance that a person wants out of hale's care, although the configuration selects it. It stays out until the
-// configuration selects otherwise.
+// LetGo is an adopted instance that a person wants out of hale's care, although the configuration selects it. It stays
+// out until the configuration selects otherwise.
 type LetGo struct {
 	Instance InstanceID
 	Name     string // at its provider

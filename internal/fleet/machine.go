@@ -23,9 +23,11 @@ type Machine struct {
 	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
 	Strays []Stray `json:",omitempty"`
 
-	// Contest is what is known of the instance's being on two hosts; nil: it is not. It is never changed in place, so that copies share it.
+	// Contest is what is known of the instance's being on two hosts; nil: it is not. It is never changed in place, so
+	// that copies share it.
 	Contest *Contest `json:",omitempty"`
-	// Elsewhere is the claim of another installation for which the instance is left to that; nil: there is none. It is never changed in place.
+	// Elsewhere is the claim of another installation for which the instance is left to that; nil: there is none. It is
+	// never changed in place.
 	Elsewhere *Claim `json:",omitempty"`
 
 	// Generation is the highest one ever allotted; the next instance gets Generation+1.
@@ -47,18 +49,21 @@ type Machine struct {
 	RetryAt Instant `json:",omitempty"`
 	// Incidents and Repairs count what there was, so that ids are never reused.
 	Incidents, Repairs uint64
-	// Anchor is where an order whose answer was lost may yet appear: until then nothing is built elsewhere, since only
+	// Anchor is where an order without an answer may yet take effect: until then nothing is built elsewhere, since only
 	// there its name is guarded.
 	Anchor *Anchor `json:",omitempty"`
 	// Change is the last wanted change of the machine that came to an end.
 	Change *Change `json:",omitempty"`
-	// Volumes are the machine's kept disks; nil: it has none. They are never changed in place, so that copies share them.
+	// Volumes are the machine's kept disks; nil: it has none. They are never changed in place, so that copies share
+	// them.
 	Volumes *Volumes `json:",omitempty"`
 	// Kept are instances that were replaced and put aside, oldest first.
 	Kept []Shelved `json:",omitempty"`
-	// Snapshots are copies of the disks of its instances, oldest first. Those that are not whole are being made, or were given up.
+	// Snapshots are copies of the disks of its instances, oldest first. Those that are not whole are being made, or
+	// were given up.
 	Snapshots []DiskSnapshot `json:",omitempty"`
-	// Left are instances that were replaced while their host was off, oldest first. They are never changed in place, so that copies share them.
+	// Left are instances that were replaced while their host was off, oldest first. They are never changed in place, so
+	// that copies share them.
 	Left []LeftBehind `json:",omitempty"`
 }
 
@@ -79,12 +84,13 @@ type Incarnation struct {
 	Storage string `json:",omitempty"`
 	// Edition is the number of the template that it was built from, in the ledger.
 	Edition uint64 `json:",omitempty"`
-	// Certified says that hale finished building it, or, of an adopted one, that it was seen healthy once; the latter is written in
-	// the store only.
+	// Certified says that hale finished building it, or, of an adopted one, that it was seen healthy once; the latter
+	// is written in the store only.
 	Certified bool
 	// Expired says that hale's own build of it ran out of time, or died: it may be removed though never certified.
 	Expired bool
-	// Adopted says that it existed before hale, which never built it and never marked it. Kept says that it must not be destroyed.
+	// Adopted says that it existed before hale, which never built it and never marked it. Kept says that it must not be
+	// destroyed.
 	Adopted bool `json:",omitempty"`
 	Kept    bool `json:",omitempty"`
 	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.
@@ -97,7 +103,8 @@ func (i Incarnation) Replaceable() bool { return (i.Certified || i.Expired) && !
 // None reports whether there is no instance.
 func (i Incarnation) None() bool { return i.ID == "" }
 
-// Incident is opened when a machine becomes unhealthy, or stays unknown too long, and closed when it is verified healthy.
+// Incident is opened when a machine becomes unhealthy, or stays unknown too long, and closed when it is verified
+// healthy.
 type Incident struct {
 	ID     string
 	Cause  Cause
@@ -108,7 +115,8 @@ type Incident struct {
 	Last Failure `json:",omitzero"`
 	// HoldUntil is the wall time until which a stop by a person is left alone. Zero: no such hold.
 	HoldUntil time.Time
-	// Worsened says that the machine left its quarantine because more failed than what it was put there for; once per incident.
+	// Worsened says that the machine left its quarantine because more failed than what it was put there for; once per
+	// incident.
 	Worsened bool `json:",omitempty"`
 	// Told is the wall time at which a person was told last, and For is why they were told first.
 	Told time.Time `json:",omitzero"`
@@ -116,7 +124,7 @@ type Incident struct {
 	// Joint names the page by which they were told of other machines of the fleet, too; empty: they were told of this
 	// one alone.
 	Joint string `json:",omitempty"`
-	// Parent is the open incident of the domain whose fate the machine shares; empty: it has one of its own.
+	// Parent is the open incident of the domain that the machine fails with; empty: it has one of its own.
 	Parent string `json:",omitempty"`
 	// Freed is when a hold of the machine last ended: what a person is told of because it lasts, lasts from then on.
 	Freed time.Time `json:",omitzero"`
@@ -132,7 +140,8 @@ type Failure struct {
 	Detail string `json:",omitempty"` // what the provider said of it, say
 }
 
-// Known reports whether a person was ever told of the incident, perhaps before another try: they are told of its end, too.
+// Known reports whether a person was ever told of the incident, perhaps before another try: they are told of its end,
+// too.
 func (i *Incident) Known() bool { return i.Paged || !i.Told.IsZero() }
 
 // Lasts returns since when the incident is hale's business.
@@ -146,15 +155,15 @@ func (i *Incident) Lasts() time.Time {
 // Blind reports whether the incident is about knowing nothing. It pages; it never destroys.
 func (i *Incident) Blind() bool { return i != nil && i.Cause == CauseBlind }
 
-// Wanted is an order to repair a machine that waits for its repair, or stands behind the one under way. It is current until Until, in
-// wall time: what happens later needs another order.
+// Wanted is an order to repair a machine that waits for its repair, or stands behind the one under way. It is current
+// until Until, in wall time: what happens later needs another order.
 type Wanted struct {
 	Order  OrderID
 	By     string
 	Reason string `json:",omitempty"`
 	Until  time.Time
-	// Undo says that an instance is wanted back, and not a repair: Back, which had been replaced last when it was ordered. Without a
-	// name, as older versions stored it, it is the one that was replaced last by now.
+	// Undo says that an instance is wanted back, and not a repair: Back, which had been replaced last when it was
+	// ordered. Without a name, as older versions stored it, it is the one that was replaced last by now.
 	Undo bool       `json:",omitempty"`
 	Back InstanceID `json:",omitempty"`
 }
@@ -174,7 +183,8 @@ func (m *Machine) WantedBack(now Now) bool {
 type Quarantine struct {
 	Since  time.Time
 	Reason Reason
-	// Spared are the rungs of the ladder that were not tried because they are for other checks than those that are down.
+	// Spared are the rungs of the ladder that were not tried because they are for other checks than those that are
+	// down.
 	Spared Rungs `json:",omitempty"`
 }
 
@@ -217,8 +227,8 @@ type Anchor struct {
 }
 
 // Restart makes the belief good for a new owner: its clock is another, and what was seen before is old (L9, L15).
-// Deadlines that permit harm begin anew with their full length only when the owner sets them; here they restart from now.
-// A call that was under way has an unknown outcome.
+// Deadlines that permit harm begin anew with their full length only when the owner sets them; here they restart from
+// now. A call that was under way has an unknown outcome.
 func (m Machine) Restart(now Now, spec Spec) Machine {
 	m.Acted = now.Mono
 	m.Health.SinceMono = now.Mono
@@ -264,8 +274,8 @@ func (m Machine) Restart(now Now, spec Spec) Machine {
 	return m
 }
 
-// ClockSet makes the belief good after a step of the wall clock. Durations are not what they seem, so that waiting begins anew (L9), but
-// the owner and its calls are the same, and nothing that was promised ends sooner (L15).
+// ClockSet makes the belief good after a step of the wall clock. Durations are not what they seem, so that waiting
+// begins anew (L9), but the owner and its calls are the same, and nothing that was promised ends sooner (L15).
 func (m Machine) ClockSet(now Now, spec Spec) Machine {
 	kept, copies := slices.Clone(m.Kept), slices.Clone(m.Snapshots)
 	for i := range kept {
@@ -295,8 +305,8 @@ func (i *Incarnation) Apart(other *Incarnation) bool {
 	return i.None() != other.None() || i.Host != other.Host || i.Network != other.Network || i.Storage != other.Storage
 }
 
-// Afresh forgets what was heard of the machine: its checks begin anew, and only what is asked from now on counts (L9). What is
-// under way goes on; time that a verification waited in vain is given again.
+// Afresh forgets what was heard of the machine: its checks begin anew, and only what is asked from now on counts (L9).
+// What is under way goes on; time that a verification waited in vain is given again.
 func (m *Machine) Afresh(now Now, spec Spec) {
 	m.Epoch++
 	m.Acted = now.Mono
@@ -320,7 +330,8 @@ func (m Machine) Clone() Machine {
 
 // CopyTo makes c a copy that shares nothing with m, in the memory that c has already.
 func (m *Machine) CopyTo(c *Machine) {
-	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident, c.Quarantine, c.Repair, c.Kept
+	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident,
+		c.Quarantine, c.Repair, c.Kept
 	wanted := c.Wanted
 	change, snapshots, swings := c.Change, c.Snapshots, c.Swings
 	var intent *Intent
@@ -371,9 +382,9 @@ func (m *Machine) IncidentOver() {
 	}
 }
 
-// Blame returns the cause as it is of this machine: what hale itself powered off, no person stopped, whatever became of the work that it
-// was done for; and what a person stopped stays so when its provider, which says that it is off, has forgotten who did
-// it, as after a reboot of its host.
+// Blame returns the cause as it is of this machine: what hale itself powered off, no person stopped, whatever became of
+// the work that it was done for; and what a person stopped stays so when its provider, which says that it is off, has
+// forgotten who did it, as after a reboot of its host.
 func (m *Machine) Blame(c Cause, by Stop) Cause {
 	switch {
 	case m.Current.PoweredOff && (c == CauseStopped || c == CauseShutdown):
@@ -387,7 +398,8 @@ func (m *Machine) Blame(c Cause, by Stop) Cause {
 	return c
 }
 
-// Rescued reports whether the machine was put into a person's hands because it failed, and not by a person for reasons of their own.
+// Rescued reports whether the machine was put into a person's hands because it failed, and not by a person for reasons
+// of their own.
 func (m *Machine) Rescued() bool {
 	return m.Health.Cause == CauseRescued && m.Incident != nil && m.Incident.Cause != CauseRescued
 }

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Metadata are texts that an instance bears beside its name, by their keys: those of its template, and what somebody else wrote there, as
-// far as the provider tells. It is one line "key=value" for each, sorted by key, so that two can be compared. The zero value: none.
+// Metadata are texts that an instance bears beside its name, by their keys: those of its template, and what others
+// wrote there, as far as the provider tells. It is one line "key=value" for each, sorted by key, so that two can be
+// compared. The zero value: none.
 type Metadata string
 
 // MetadataLimit bounds all lines of an instance together, in bytes: there are many instances.
 const MetadataLimit = 4 << 10
 
-// MetadataOf returns the texts as Metadata. What could not be told apart again is left out (see MetadataKey and MetadataValue), and so is,
-// from the last key on, what is beyond MetadataLimit.
+// MetadataOf returns the texts as Metadata. What could not be told apart again is left out (see MetadataKey and
+// MetadataValue), and so is, from the last key on, what is beyond MetadataLimit.
 func MetadataOf(texts map[string]string) Metadata {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(texts)) {

@@ -11,13 +11,14 @@ import (
 	"hale/internal/fleet"
 )
 
-// TestMetadataAreReadAsWritten: what is kept comes out again under its key, two of the same content are equal, and what could be taken for
-// something else is left out.
+// TestMetadataAreReadAsWritten: what is kept comes out again under its key, two of the same content are equal, and what
+// could be taken for something else is left out.
 func TestMetadataAreReadAsWritten(t *testing.T) {
 	t.Parallel()
 	good := map[string]string{"role": "db", "tier": "", "a.b:c_d-9": "x = y, {meta.role} \"quoted\"", "Z": "grüße"}
 	texts := maps.Clone(good)
-	for key, value := range map[string]string{"": "x", "a b": "x", "a=b": "x", "{a}": "x", "lines": "a\nrole=web", "nul": "a\x00b"} {
+	for key, value := range map[string]string{"": "x", "a b": "x", "a=b": "x", "{a}": "x", "lines": "a\nrole=web",
+		"nul": "a\x00b"} {
 		texts[key] = value
 	}
 	m := fleet.MetadataOf(texts)
@@ -51,7 +52,8 @@ func TestMetadataAreBounded(t *testing.T) {
 	}
 }
 
-// TestPlaceholdersAreFilledOnce: what comes out of one is not looked at again, and what nobody knows is named, never left empty.
+// TestPlaceholdersAreFilledOnce: what comes out of one is not looked at again, and what is unknown is named, never left
+// empty.
 func TestPlaceholdersAreFilledOnce(t *testing.T) {
 	t.Parallel()
 	f := fleet.Facts{

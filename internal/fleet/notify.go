@@ -8,7 +8,8 @@ type TargetName string
 // Notify says who is told of a fleet, and when again.
 type Notify struct {
 	To []Recipient // sorted by target
-	// RemindEvery is how long an incident that a person was told of may stay open before they are told again. 0: they are told once.
+	// RemindEvery is how long an incident that a person was told of may stay open before they are told again. 0: they
+	// are told once.
 	RemindEvery time.Duration
 }
 

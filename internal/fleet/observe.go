@@ -26,7 +26,7 @@ type Stop string
 const (
 	StopUnknown  Stop = ""
 	StopGuest    Stop = "guest"    // the guest powered itself off, or suspended itself
-	StopExternal Stop = "external" // somebody ordered it at the provider
+	StopExternal Stop = "external" // it was ordered at the provider, not by hale
 	StopShutdown Stop = "shutdown" // it shut down in order, by itself or since it was asked to: no one can say
 	StopCrash    Stop = "crash"    // it died
 	StopMoved    Stop = "moved"    // it went on at another host, and its definition stayed
@@ -42,14 +42,15 @@ type Mark struct {
 	Generation   Generation
 	Certified    bool      // hale finished building it and saw it healthy
 	Built        time.Time // wall time of the create's intent
-	// Kept says that the instance was replaced and put aside: it is off, bears another name, and has none of the machine's kept disks.
+	// Kept says that the instance was replaced and put aside: it is off, bears another name, and has none of the
+	// machine's kept disks.
 	Kept bool `json:",omitempty"`
-	// Instance is the one that the mark was written on. Whoever copies an instance copies its mark: Of tells. Empty: written by a hale that
-	// did not name it yet.
+	// Instance is the one that the mark was written on. A copy of an instance has its mark, too: Of tells. Empty:
+	// written by a hale that did not name it yet.
 	Instance InstanceID `json:",omitempty"`
 }
 
-// Of returns the mark as it counts on the instance: none where it names another one, of which this is somebody's copy.
+// Of returns the mark as it counts on the instance: none where it names another one, so that this is a copy.
 func (k Mark) Of(id InstanceID) Mark {
 	if k.Instance != "" && k.Instance != id {
 		return Mark{}
@@ -62,15 +63,16 @@ type Instance struct {
 	ID   InstanceID
 	Name string
 	Host HostName
-	// Also is another host that lists the same id; empty: none does. Then it is contested which of them the instance is on: this is the
-	// mention that runs, where one does.
+	// Also is another host that lists the same id; empty: none does. Then it is contested which of them the instance is
+	// on: this is the mention that runs, where one does.
 	Also    HostName `json:",omitempty"`
 	Power   Power
 	Stop    Stop
 	Address netip.Addr // invalid: none known
 	Network string     // that its first interface is on; empty: not known
-	Storage string     // that its disks lie on, where instances of several hosts share it; empty: not known, or shared by none
-	Mark    Mark       // zero: not hale's
+	// that its disks lie on, where instances of several hosts share it; empty: not known, or shared by none
+	Storage string
+	Mark    Mark // zero: not hale's
 	// Transient says that the provider keeps no definition of it: once it is off, it is gone for ever.
 	Transient bool `json:",omitempty"`
 	// Metadata is what it bears beside the mark.
@@ -149,7 +151,7 @@ const (
 	ResultPanicked     ResultReason = "panicked"      // unknown: a defect in what asks
 )
 
-// Speaks reports whether the failure is an answer: whoever gave it is reached from here. What a program says of a
+// Speaks reports whether the failure is an answer: its sender is reached from here. What a program says of a
 // machine may be its silence.
 func (r ResultReason) Speaks() bool {
 	switch r {
@@ -198,7 +200,8 @@ const (
 	OutcomeNoSecret    OutcomeKind = "no-secret"   // a secret that a command needs cannot be read: nothing was done
 	OutcomeUnsupported OutcomeKind = "unsupported" // this provider cannot do it
 	OutcomeFailed      OutcomeKind = "failed"      // it will fail again
-	OutcomeNotSent     OutcomeKind = "not-sent"    // held back on our side (lease too short, shutting down): surely not done
+	// held back on our side (lease too short, shutting down): surely not done
+	OutcomeNotSent OutcomeKind = "not-sent"
 )
 
 // HostBoot is how long a host, or a provider on one, may take to come back before a person is told that it does not
@@ -228,7 +231,8 @@ type Host struct {
 	Name  HostName
 	Up    bool
 	Place Place
-	// Closed says that nothing is ordered there, and Disabled that whoever runs the provider wants nothing to be on it; see provider.HostAnswer.
+	// Closed says that nothing is ordered there, and Disabled that the provider's operator wants nothing to be on it;
+	// see provider.HostAnswer.
 	Closed, Disabled bool
 	// Independent says that the host alone knows what is on it; see provider.HostAnswer.
 	Independent bool
@@ -239,7 +243,7 @@ type Host struct {
 	Address netip.Addr
 }
 
-// Vantage is how the place stands from which the checks are made. The zero value: nobody watches it.
+// Vantage is how the place stands from which the checks are made. The zero value: it is not watched.
 type Vantage struct {
 	Standing VantageStanding
 	Since    Instant

@@ -23,7 +23,8 @@ type Order struct {
 	By      string      // who gave it
 	Reason  string      `json:",omitempty"` // in that person's words
 	At      time.Time
-	// Expires is when it may not be taken up any more: set for orders that permit what could be harm by then. Zero: never.
+	// Expires is when it may not be taken up any more: set for orders that permit what could be harm by then. Zero:
+	// never.
 	Expires time.Time `json:",omitzero"`
 	// For is how long a hold lasts, from when it is taken up: no clock but the owner's can shorten it (L15).
 	For time.Duration `json:",omitempty"`
@@ -39,7 +40,7 @@ type Order struct {
 	DryRun bool `json:",omitempty"`
 	// Proof is what the person, or the power controller that was asked for them, knows of the host.
 	Proof Proof `json:",omitempty"`
-	// After is the order of which this one tells the end (OrderCut, OrderUncut). Empty: it begins.
+	// After is the order that ends with this one (OrderCut, OrderUncut). Empty: it begins.
 	After OrderID `json:",omitempty"`
 }
 
@@ -54,26 +55,30 @@ const (
 	OrderUndo    OrderKind = "undo"    // bring the instance back that was replaced last, and put the present one aside
 	OrderHeal    OrderKind = "heal"    // repair it now, although the policy would wait or leave it alone
 
-	// OrderRecover brings the whole fleet to what is asked for: what fails is repaired now, what is missing built, and with a Plan, what is
-	// too many removed.
+	// OrderRecover brings the whole fleet to what is asked for: what fails is repaired now, what is missing built, and
+	// with a Plan, what is too many removed.
 	OrderRecover OrderKind = "recover"
 
 	OrderBrakeOn  OrderKind = "brake-on"  // begin no repair until it is taken off
 	OrderBrakeOff OrderKind = "brake-off" // also when it engaged by itself
 	OrderConfirm  OrderKind = "confirm"   // carry the plan out that waits for a person's word
 
-	OrderScale  OrderKind = "scale"     // have so many machines, whatever the configuration says; fewer ones only once confirmed
-	OrderFenced OrderKind = "fenced"    // take it that this host is off, for a while
-	OrderCut    OrderKind = "power-off" // note that a person had this host's power cut, or how that ended; nothing is done about it
-	OrderUncut  OrderKind = "uncut"     // note that a person had this host given its access back, or how that ended; nothing is done about it
-	OrderDelete OrderKind = "delete"    // remove this very machine, and have one less; of an adopted one: let it go
+	// have so many machines, whatever the configuration says; fewer ones only once confirmed
+	OrderScale  OrderKind = "scale"
+	OrderFenced OrderKind = "fenced" // take it that this host is off, for a while
+	// note that a person had this host's power cut, or how that ended; nothing is done about it
+	OrderCut OrderKind = "power-off"
+	// note that a person had this host given its access back, or how that ended; nothing is done about it
+	OrderUncut  OrderKind = "uncut"
+	OrderDelete OrderKind = "delete" // remove this very machine, and have one less; of an adopted one: let it go
 )
 
-// ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine belongs to
-// the whole: it is kept beside those of hosts and of the fleet.)
+// ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine
+// belongs to the whole: it is kept beside those of hosts and of the fleet.)
 func (k OrderKind) ToMachine() bool { return k == OrderRetry || k == OrderHeal || k == OrderUndo }
 
-// PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken up.
+// PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken
+// up.
 func (k OrderKind) PermitsHarm() bool { return k != OrderHold && k != OrderBrakeOn && !k.Notes() }
 
 // Notes reports whether the order only writes down what a person had done.
@@ -157,7 +162,8 @@ func (o *Order) checkSize() error {
 	case o.Machine != "" || o.Host != "":
 		return errors.New("a size is a whole fleet's")
 	case o.Size < 1 || o.Size > LargestSize:
-		return fmt.Errorf("a fleet has at least 1 machine, and at most %d: to let all of them go, take it out of the configuration", LargestSize)
+		return fmt.Errorf("a fleet has at least 1 machine, and at most %d: to let all of them go, take it out of the "+
+			"configuration", LargestSize)
 	}
 	return nil
 }

@@ -23,8 +23,9 @@ const (
 	metaCloses = "}"
 )
 
-// Placeholders lists what is replaced: the machine's address, its name, its instance's id at the provider, the host that this is on, its fleet's name, its
-// number in the fleet, and beside these {meta.KEY}, the instance's metadata under the key.
+// Placeholders lists what is replaced: the machine's address, its name, its instance's id at the provider, the host
+// that this is on, its fleet's name, its number in the fleet, and beside these {meta.KEY}, the instance's metadata
+// under the key.
 func Placeholders() []string {
 	return []string{"{ip}", "{name}", "{id}", "{host}", "{fleet}", "{number}"}
 }
@@ -46,7 +47,8 @@ func MetaKeys(texts ...string) []string {
 	return slices.Compact(keys)
 }
 
-// Filler replaces all that is known, in one pass: what comes out of one is not looked at again. See Unknown for the rest.
+// Filler replaces all that is known, in one pass: what comes out of one is not looked at again. See Unknown for the
+// rest.
 func (f Facts) Filler() *strings.Replacer { return strings.NewReplacer(f.pairs()...) }
 
 // pairs are the placeholders, each with what it stands for after it.
@@ -108,7 +110,7 @@ func begins(arg string, pairs []string) string {
 	}
 }
 
-// Unknown returns a placeholder of the texts that nobody knows what to put in place of; empty: they can be filled in. Where it is the
+// Unknown returns a placeholder of the texts without a known value; empty: they can be filled in. Where it is the
 // address, that is for the caller to say: see Target.Aimed in package probe, and ReasonNoAddress.
 func (f Facts) Unknown(texts ...string) string {
 	if f.Host == "" && mention(texts, "{host}") {

@@ -2,11 +2,13 @@ package fleet
 
 import "slices"
 
-// Placement says on which hosts a fleet's new instances are built. The zero value: on any, spread over the hosts. It moves nothing that stands.
+// Placement says on which hosts a fleet's new instances are built. The zero value: on any, spread over the hosts. It
+// moves nothing that stands.
 type Placement struct {
 	// Spread is the kind of domain over which they are spread evenly, before hosts; empty: hosts alone.
 	Spread DomainKind
-	// Apart says that no two of them may be in one such domain (anti-affinity). Hosts of which nobody said where they stand count as one domain.
+	// Apart says that no two of them may be in one such domain (anti-affinity). Hosts without a stated place count as
+	// one domain.
 	Apart bool
 	// Only are the domains in which they may be built: of each kind that is named, one (affinity). Empty: anywhere.
 	Only []Domain
@@ -31,7 +33,7 @@ func (p *Placement) Allows(h Host) bool {
 	return true
 }
 
-// Within returns the name of the host's domain of that kind; empty: nobody said where it stands.
+// Within returns the name of the host's domain of that kind; empty: its place is not stated.
 func (h *Host) Within(kind DomainKind) string {
 	switch kind {
 	case DomainHost:

@@ -19,7 +19,8 @@ const (
 // Grade is what one proof is worth.
 type Grade struct {
 	Proof Proof
-	// Off says that the instance does not run: without that, nothing may take its place (L1), unless the policy demands no more than that it cannot write.
+	// Off says that the instance does not run: without that, nothing may take its place (L1), unless the policy demands
+	// no more than that it cannot write.
 	Off bool
 	// Meets are the demands that it satisfies, beside its own.
 	Meets []Proof
@@ -27,23 +28,26 @@ type Grade struct {
 	Why string
 }
 
-// grades is the order of proofs, weakest first. It is no ladder: a host that is off proves nothing about files, and what the provider says of
-// one instance proves nothing about its host.
+// grades is the order of proofs, weakest first. It is no ladder: a host that is off proves nothing about files, and
+// what the provider says of one instance proves nothing about its host.
 var grades = []Grade{
 	{Proof: ProofNone, Why: "nothing is known"},
 	{Proof: ProofAccessCut, Why: "it may run on, and answer whoever still reaches it"},
 	{Proof: ProofWord, Off: true, Meets: []Proof{ProofAccessCut}, Why: "nobody but that person can check it"},
-	{Proof: ProofWatchdog, Off: true, Meets: []Proof{ProofAccessCut, ProofWord}, Why: "it rests on a timer, and not on anybody who looked"},
-	{Proof: ProofConfirmedOff, Off: true, Meets: []Proof{ProofAccessCut, ProofWord, ProofWatchdog}, Why: "the host still runs, and could start it"},
+	{Proof: ProofWatchdog, Off: true, Meets: []Proof{ProofAccessCut, ProofWord},
+		Why: "it rests on a timer, and not on anybody who looked"},
+	{Proof: ProofConfirmedOff, Off: true, Meets: []Proof{ProofAccessCut, ProofWord, ProofWatchdog},
+		Why: "the host still runs, and could start it"},
 	{Proof: ProofHostOff, Off: true, Meets: []Proof{ProofAccessCut, ProofWord, ProofWatchdog, ProofConfirmedOff},
 		Why: "the instance is still on the host, and is there again when the host is"},
-	{Proof: ProofDeleted, Off: true, Meets: []Proof{ProofAccessCut, ProofWord, ProofWatchdog, ProofConfirmedOff, ProofHostOff}},
+	{Proof: ProofDeleted, Off: true, Meets: []Proof{ProofAccessCut, ProofWord, ProofWatchdog, ProofConfirmedOff,
+		ProofHostOff}},
 }
 
 // Grades returns the table of proofs, weakest first.
 func Grades() []Grade { return slices.Clone(grades) }
 
-// Grade returns what the proof is worth. What nobody knows is worth nothing.
+// Grade returns what the proof is worth. An unknown one is worth nothing.
 func (p Proof) Grade() Grade {
 	for i := range grades {
 		if grades[i].Proof == p {
@@ -53,16 +57,17 @@ func (p Proof) Grade() Grade {
 	return grades[0]
 }
 
-// Meets reports whether the proof satisfies the demand. No demand is always satisfied; one that nobody knows never is.
+// Meets reports whether the proof satisfies the demand. No demand is always satisfied; an unknown one never is.
 func (p Proof) Meets(demanded Proof) bool {
-	return demanded == ProofNone || demanded == "" || p.Grade().Proof == demanded || slices.Contains(p.Grade().Meets, demanded)
+	return demanded == ProofNone || demanded == "" || p.Grade().Proof == demanded ||
+		slices.Contains(p.Grade().Meets, demanded)
 }
 
 // Off reports whether the proof says that the instance does not run.
 func (p Proof) Off() bool { return p.Grade().Off }
 
-// OfHost reports whether the proof says that the instance's whole host is off. What a provider says of an instance alone is another thing: the host that
-// it is silent about might start it.
+// OfHost reports whether the proof says that the instance's whole host is off. What a provider says of an instance
+// alone is another thing: the host that it is silent about might start it.
 func (p Proof) OfHost() bool { return p == ProofWord || p == ProofWatchdog || p == ProofHostOff }
 
 // Fence is the demand on proof.
@@ -70,12 +75,12 @@ type Fence struct {
 	Proof Proof // demanded before a replacement: confirmed-off, confirmed-deleted, or no more than access-cut
 	// Word says that a person's word is enough, too.
 	Word bool `json:",omitempty"`
-	// Hosts says that hale may turn a host off which does not answer, and nobody on it does.
+	// Hosts says that hale may turn a host off when neither it nor a machine on it answers.
 	Hosts bool `json:",omitempty"`
 }
 
-// Enough reports whether the proof lets a replacement start. Only who demands no more than that lets one start beside an instance that may run, and
-// cannot write; and a person's word is another thing than what was asked for and seen.
+// Enough reports whether the proof lets a replacement start. Only who demands no more than that lets one start beside
+// an instance that may run, and cannot write; and a person's word is another thing than what was asked for and seen.
 func (f Fence) Enough(p Proof) bool {
 	switch {
 	case p == ProofWord && f.Proof == ProofAccessCut:

@@ -10,7 +10,8 @@ import (
 // The whole order, cell by cell: a row is what is known, a column what is demanded.
 func TestL1WhichProofMeetsWhichDemand(t *testing.T) {
 	t.Parallel()
-	demands := []fleet.Proof{"none", "access-cut", "word", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}
+	demands := []fleet.Proof{"none", "access-cut", "word", "watchdog-expired", "confirmed-off", "host-off",
+		"confirmed-deleted"}
 	for known, meets := range map[fleet.Proof]string{
 		"":                  "+------",
 		"nonsense":          "+------",
@@ -33,7 +34,8 @@ func TestL1WhichProofMeetsWhichDemand(t *testing.T) {
 	}
 }
 
-// A proof that meets another one meets all that the other does, and one that does not say off never meets one that does.
+// A proof that meets another one meets all that the other does, and one that does not say off never meets one that
+// does.
 func TestTheOrderOfProofsIsOne(t *testing.T) {
 	t.Parallel()
 	for _, g := range fleet.Grades() {
@@ -64,9 +66,12 @@ func TestL1WhatLetsAReplacementStart(t *testing.T) {
 		"seen off":           {off, []fleet.Proof{"confirmed-off", "host-off", "confirmed-deleted"}},
 		"or a person's word": {word, []fleet.Proof{"word", "confirmed-off", "host-off", "confirmed-deleted"}},
 		"gone":               {fleet.Fence{Proof: fleet.ProofDeleted}, []fleet.Proof{"confirmed-deleted"}},
-		"cut is enough":      {fleet.Fence{Proof: fleet.ProofAccessCut}, []fleet.Proof{"access-cut", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}},
-		"cut, or a word":     {fleet.Fence{Proof: fleet.ProofAccessCut, Word: true}, []fleet.Proof{"access-cut", "word", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}},
-		"no demand at all":   {fleet.Fence{}, []fleet.Proof{"word", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}},
+		"cut is enough": {fleet.Fence{Proof: fleet.ProofAccessCut},
+			[]fleet.Proof{"access-cut", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}},
+		"cut, or a word": {fleet.Fence{Proof: fleet.ProofAccessCut, Word: true},
+			[]fleet.Proof{"access-cut", "word", "watchdog-expired", "confirmed-off", "host-off", "confirmed-deleted"}},
+		"no demand at all": {fleet.Fence{}, []fleet.Proof{"word", "watchdog-expired", "confirmed-off", "host-off",
+			"confirmed-deleted"}},
 	} {
 		for _, g := range fleet.Grades() {
 			if got := c.fence.Enough(g.Proof); got != slices.Contains(c.enough, g.Proof) {

@@ -37,8 +37,8 @@ type Record struct {
 	Address    netip.Addr   `json:",omitzero"`
 	Detail     string       `json:",omitempty"` // an error's text or a check's answer; never a secret
 
-	// Failing, Size and Limit are the brake's and the budget's arithmetic; of a parent incident, how many of the domain's
-	// machines fail.
+	// Failing, Size and Limit are the brake's and the budget's arithmetic; of a parent incident, how many of the
+	// domain's machines fail.
 	Failing int `json:",omitempty"`
 	Size    int `json:",omitempty"`
 	Limit   int `json:",omitempty"`
@@ -61,7 +61,7 @@ type Record struct {
 	// Snapshot is the copy of disks that it is about, and Bytes what that takes.
 	Snapshot SnapshotID `json:",omitempty"`
 	Bytes    uint64     `json:",omitempty"`
-	// Target, Event and Tries are a message's: whom it was for, what it was about, and how often it was tried. Of a
+	// Target, Event and Tries are a message's: its target, what it was about, and how often it was tried. Of a
 	// quarantine, Tries are the repairs that came before it, within the policy's window.
 	Target TargetName  `json:",omitempty"`
 	Event  NotifyEvent `json:",omitempty"`
@@ -128,7 +128,8 @@ const (
 	RecordParentOpen     RecordKind = "parent-opened"   // failures concentrate in Domain beyond chance
 	RecordParentClosed   RecordKind = "parent-closed"   // Reason: released or superseded
 	RecordChildJoined    RecordKind = "child-joined"    // the machine's incident hangs under Parent from now on
-	RecordContest        RecordKind = "contest"         // Instance is on two hosts, Host and the one in Detail; Reason released: it is on one again
+	// Instance is on two hosts, Host and the one in Detail; Reason released: it is on one again
+	RecordContest RecordKind = "contest"
 	// Reason: store-older, another-installation, taken-over, restored or believed
 	RecordStore          RecordKind = "store"
 	RecordChildReleased  RecordKind = "child-released"  // it does not any more, and the machine is judged afresh
@@ -155,22 +156,30 @@ const (
 	RecordNotified       RecordKind = "notified"        // Target took the message
 	RecordUndelivered    RecordKind = "undelivered"     // it did not, and nothing more is tried: a dead letter
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
-	RecordCheck          RecordKind = "check"           // a person was told that Check does not succeed; Reason: recovered or removed
-	RecordBrake          RecordKind = "brake"           // Reason: engaged or released
-	RecordProvider       RecordKind = "provider"        // Reason: up, down or doubtful
-	RecordVantage        RecordKind = "vantage"         // Reason: vantage-isolated, vantage-doubtful or up
-	RecordOwner          RecordKind = "owner"           // Reason: took over, stopped acting, resumed
-	RecordOrder          RecordKind = "order"           // a person's order was taken up; with a Reason: it was refused
-	RecordFound          RecordKind = "found"           // what an order to recover found: of the fleet, or of a machine, which is repaired; with a Reason: left as it is
-	RecordAdoption       RecordKind = "adoption"        // Reason: candidate, adopted, renamed, contested, claimed-elsewhere, claim-over, short, or why one was let go
-	RecordHoldEnded      RecordKind = "hold-ended"      // Reason: expired, released or superseded
-	RecordHostProof      RecordKind = "host-proof"      // what is known of a host that does not answer; with a Reason: it counts no more
-	RecordHostCut        RecordKind = "host-cut"        // how it ended that a person had a host's power cut; Proof says what is known. No proof for later
-	RecordHostUncut      RecordKind = "host-uncut"      // how it ended that a person had a host given its access back; with the Proof access-cut: it is cut still
-	RecordLeftBehind     RecordKind = "left-behind"     // the old instance stays on its host, which is off, until that is back
-	RecordChange         RecordKind = "change"          // a person changed what is wanted; Reason says what
-	RecordDefect         RecordKind = "defect"          // a part of hale panicked; Reason says which. Once, however often it does
-	RecordDefectOver     RecordKind = "defect-over"     // it has not for an hour; Size is how often it had
+	// a person was told that Check does not succeed; Reason: recovered or removed
+	RecordCheck    RecordKind = "check"
+	RecordBrake    RecordKind = "brake"    // Reason: engaged or released
+	RecordProvider RecordKind = "provider" // Reason: up, down or doubtful
+	RecordVantage  RecordKind = "vantage"  // Reason: vantage-isolated, vantage-doubtful or up
+	RecordOwner    RecordKind = "owner"    // Reason: took over, stopped acting, resumed
+	RecordOrder    RecordKind = "order"    // a person's order was taken up; with a Reason: it was refused
+	// what an order to recover found: of the fleet, or of a machine, which is repaired; with a Reason: left as it is
+	RecordFound RecordKind = "found"
+	// Reason: candidate, adopted, renamed, contested, claimed-elsewhere, claim-over, short, or why one was let go
+	RecordAdoption  RecordKind = "adoption"
+	RecordHoldEnded RecordKind = "hold-ended" // Reason: expired, released or superseded
+	// what is known of a host that does not answer; with a Reason: it counts no more
+	RecordHostProof RecordKind = "host-proof"
+	// how it ended that a person had a host's power cut; Proof says what is known. No proof for later
+	RecordHostCut RecordKind = "host-cut"
+	// how it ended that a person had a host given its access back; with the Proof access-cut: it is cut still
+	RecordHostUncut RecordKind = "host-uncut"
+	// the old instance stays on its host, which is off, until that is back
+	RecordLeftBehind RecordKind = "left-behind"
+	RecordChange     RecordKind = "change" // a person changed what is wanted; Reason says what
+	// a part of hale panicked; Reason says which. Once, however often it does
+	RecordDefect     RecordKind = "defect"
+	RecordDefectOver RecordKind = "defect-over" // it has not for an hour; Size is how often it had
 )
 
 // Reason is why, from a closed set.
@@ -179,56 +188,69 @@ type Reason string
 // The reasons.
 const (
 	// Guards: why nothing is done now.
-	ReasonAmnesty          Reason = "amnesty"              // after a start or a gap everything is judged afresh first
-	ReasonBrake            Reason = "brake"                // too much fails at once
-	ReasonSharedFate       Reason = "shared-fate"          // a parent incident holds it
-	ReasonVantageIsolated  Reason = "vantage-isolated"     // hale itself is cut off
-	ReasonVantageDoubtful  Reason = "vantage-doubtful"     // the fault may be on hale's side
-	ReasonUnclear          Reason = "picture-unclear"      // others are suspect too: first see whether it is one cause
-	ReasonUndecided        Reason = "undecided"            // which of its checks fail decides on the step, and they have not all spoken
-	ReasonBudget           Reason = "budget"               // as many machines are in repair as may be
-	ReasonNoWitness        Reason = "no-witness"           // it is silent, and so is all else on its host
-	ReasonStandsStill      Reason = "stands-still"         // its processors do nothing, as its provider counts
-	ReasonStarts           Reason = "starts"               // as many machines are being started as may be
-	ReasonRepairRate       Reason = "repair-rate"          // as many repairs began of late as may
-	ReasonBuildBudget      Reason = "build-budget"         // as many first builds run as may
-	ReasonBackoff          Reason = "backoff"              // the last attempt failed a moment ago
-	ReasonNotUnhealthy     Reason = "not-unhealthy"        // it is suspect, starting or unknown: no order to the whole fleet has that repaired
-	ReasonStoppedByPerson  Reason = "stopped-by-person"    // a stop by a person is not a failure
-	ReasonShutDown         Reason = "shut-down"            // nor is a shutdown in order, which no one else may have wanted
-	ReasonPaused           Reason = "paused"               // a pause by a person is not a failure
-	ReasonSuspended        Reason = "suspended"            // it suspended itself, and the ladder has no step to resume it
-	ReasonRescued          Reason = "rescued"              // another system runs in its place, for a person to repair it
-	ReasonIOError          Reason = "io-error"             // the provider paused it since a write to its disk failed
-	ReasonQuarantined      Reason = "quarantined"          //
-	ReasonRecovering       Reason = "recovering"           // not unhealthy any more, and not healthy yet
-	ReasonNotEvery         Reason = "not-every"            // its checks are not heeded at this time of the day
-	ReasonUnproven         Reason = "unproven"             // a check succeeded on no machine since it was made or edited
-	ReasonBlind            Reason = "blind"                // nothing is known; unknown is not dead
-	ReasonProviderDown     Reason = "provider-down"        //
-	ReasonProviderDoubtful Reason = "provider-doubtful"    //
-	ReasonHostDown         Reason = "host-down"            //
-	ReasonTwoHosts         Reason = "two-hosts"            // two hosts show its instance: until one does, nothing is called but questions
-	ReasonElsewhere        Reason = "claimed-elsewhere"    // another installation looks after the adopted instance, too, and claimed it first
-	ReasonHostUnasked      Reason = "host-unasked"         // a host that does not answer may have it, too
-	ReasonRival            Reason = "rival"                // another instance with its mark may run: none is built beside it
-	ReasonStoreOlder       Reason = "store-older"          // a mark that the store never allotted, or a start that it does not know: it is older than the world
-	ReasonPlaceSilent      Reason = "place-silent"         // where the provider keeps hale's starts nobody answers: nothing is built or destroyed
-	ReasonInstallation     Reason = "another-installation" // another installation of hale marked instances of the fleet
-	ReasonObserve          Reason = "observe"              // the fleet is only watched
-	ReasonSurplus          Reason = "surplus"              // beyond the desired size; destroyed only when confirmed by a person
-	ReasonNoStep           Reason = "no-step"              // no rung of the ladder applies
-	ReasonLeaseShort       Reason = "lease-short"          // the remaining lease does not cover the call
-	ReasonNotOwner         Reason = "not-owner"            // the lease is lost
-	ReasonHold             Reason = "hold"                 // a person holds it
-	ReasonLateOrder        Reason = "late-order"           // an order to build it, whose answer was lost, may yet be carried out
-	ReasonWindow           Reason = "window"               // repairs begin at other times
-	ReasonProtected        Reason = "protected"            // it is never disrupted; a person is told
-	ReasonStoreFull        Reason = "store-full"           // the disk is full: nothing can be written down first
-	ReasonStoreLow         Reason = "store-low"            // there is soon no room in hale's store
-	ReasonStoreDown        Reason = "store-down"           // the store does not answer
-	ReasonStoreLost        Reason = "store-lost"           // the store cannot go on, so hale ends
-	ReasonClockStep        Reason = "clock-step"           // wall and monotonic clock parted by more than 2 s
+	ReasonAmnesty         Reason = "amnesty"          // after a start or a gap everything is judged afresh first
+	ReasonBrake           Reason = "brake"            // too much fails at once
+	ReasonSharedFate      Reason = "shared-fate"      // a parent incident holds it
+	ReasonVantageIsolated Reason = "vantage-isolated" // hale itself is cut off
+	ReasonVantageDoubtful Reason = "vantage-doubtful" // the fault may be on hale's side
+	ReasonUnclear         Reason = "picture-unclear"  // others are suspect too: first see whether it is one cause
+	// which of its checks fail decides on the step, and they have not all spoken
+	ReasonUndecided   Reason = "undecided"
+	ReasonBudget      Reason = "budget"       // as many machines are in repair as may be
+	ReasonNoWitness   Reason = "no-witness"   // it is silent, and so is all else on its host
+	ReasonStandsStill Reason = "stands-still" // its processors do nothing, as its provider counts
+	ReasonStarts      Reason = "starts"       // as many machines are being started as may be
+	ReasonRepairRate  Reason = "repair-rate"  // as many repairs began of late as may
+	ReasonBuildBudget Reason = "build-budget" // as many first builds run as may
+	ReasonBackoff     Reason = "backoff"      // the last attempt failed a moment ago
+	// it is suspect, starting or unknown: no order to the whole fleet has that repaired
+	ReasonNotUnhealthy    Reason = "not-unhealthy"
+	ReasonStoppedByPerson Reason = "stopped-by-person" // a stop by a person is not a failure
+	// nor is a shutdown in order, which no one else may have wanted
+	ReasonShutDown Reason = "shut-down"
+	ReasonPaused   Reason = "paused" // a pause by a person is not a failure
+	// it suspended itself, and the ladder has no step to resume it
+	ReasonSuspended Reason = "suspended"
+	// another system runs in its place, for a person to repair it
+	ReasonRescued     Reason = "rescued"
+	ReasonIOError     Reason = "io-error"    // the provider paused it since a write to its disk failed
+	ReasonQuarantined Reason = "quarantined" //
+	ReasonRecovering  Reason = "recovering"  // not unhealthy any more, and not healthy yet
+	ReasonNotEvery    Reason = "not-every"   // its checks are not heeded at this time of the day
+	// a check succeeded on no machine since it was made or edited
+	ReasonUnproven         Reason = "unproven"
+	ReasonBlind            Reason = "blind"             // nothing is known; unknown is not dead
+	ReasonProviderDown     Reason = "provider-down"     //
+	ReasonProviderDoubtful Reason = "provider-doubtful" //
+	ReasonHostDown         Reason = "host-down"         //
+	// two hosts show its instance: until one does, nothing is called but questions
+	ReasonTwoHosts Reason = "two-hosts"
+	// another installation looks after the adopted instance, too, and claimed it first
+	ReasonElsewhere   Reason = "claimed-elsewhere"
+	ReasonHostUnasked Reason = "host-unasked" // a host that does not answer may have it, too
+	// another instance with its mark may run: none is built beside it
+	ReasonRival Reason = "rival"
+	// a mark that the store never allotted, or a start that it does not know: it is older than the world
+	ReasonStoreOlder Reason = "store-older"
+	// the place of hale's starts at the provider does not answer: nothing is built or destroyed
+	ReasonPlaceSilent  Reason = "place-silent"
+	ReasonInstallation Reason = "another-installation" // another installation of hale marked instances of the fleet
+	ReasonObserve      Reason = "observe"              // the fleet is only watched
+	// beyond the desired size; destroyed only when confirmed by a person
+	ReasonSurplus    Reason = "surplus"
+	ReasonNoStep     Reason = "no-step"     // no rung of the ladder applies
+	ReasonLeaseShort Reason = "lease-short" // the remaining lease does not cover the call
+	ReasonNotOwner   Reason = "not-owner"   // the lease is lost
+	ReasonHold       Reason = "hold"        // a person holds it
+	// an order to build it went without an answer, and may yet be carried out
+	ReasonLateOrder Reason = "late-order"
+	ReasonWindow    Reason = "window"     // repairs begin at other times
+	ReasonProtected Reason = "protected"  // it is never disrupted; a person is told
+	ReasonStoreFull Reason = "store-full" // the disk is full: nothing can be written down first
+	ReasonStoreLow  Reason = "store-low"  // there is soon no room in hale's store
+	ReasonStoreDown Reason = "store-down" // the store does not answer
+	ReasonStoreLost Reason = "store-lost" // the store cannot go on, so hale ends
+	ReasonClockStep Reason = "clock-step" // wall and monotonic clock parted by more than 2 s
 
 	// Looks.
 	ReasonConfirmed   Reason = "confirmed"
@@ -257,56 +279,61 @@ const (
 	ReasonSharedToken Reason = "shared-token"
 	// run: what the command is to be told would be an option, or has control characters
 	ReasonUnfit          Reason = "unfit"
-	ReasonNoProgram      Reason = "no-program"       // run: there is no such program, or it may not be run
-	ReasonNoSecret       Reason = "no-secret"        // run: a secret that the command needs cannot be read
-	ReasonRunFailed      Reason = "run-failed"       // run: another exit code than 0, or its time was over
-	ReasonRunUnclear     Reason = "run-unclear"      // run: nobody knows whether, or how far, the command ran
-	ReasonSnapshotFailed Reason = "snapshot-failed"  // snapshot: the disks could not be copied
-	ReasonSnapshotStays  Reason = "snapshot-stays"   // a copy of disks cannot be removed
-	ReasonSnapshotThere  Reason = "snapshot-there"   // snapshot: the instance's disks were copied in this incident
-	ReasonNothingAfter   Reason = "nothing-after"    // snapshot: no later step would lose anything
-	ReasonNotFor         Reason = "not-for"          // the step is for other checks than those that are down
-	ReasonStepPage       Reason = "step-page"        // the ladder says so
-	ReasonStepLeave      Reason = "step-quarantine"  // the ladder says so
-	ReasonWorsened       Reason = "worsened"         // more fails now than what it was put into quarantine for
-	ReasonNoInstance     Reason = "no-instance"      // start, reboot: there is nothing to act on
-	ReasonDiskKept       Reason = "disk-kept"        // recreate: a kept disk would be lost
-	ReasonTooManyKept    Reason = "too-many-kept"    // as many old instances are kept as may be
-	ReasonKeepFailed     Reason = "keep-failed"      // the old instance could not be put aside
-	ReasonDiskInUse      Reason = "disk-in-use"      // another instance may hold on to the machine's kept disks
-	ReasonDiskElsewhere  Reason = "disk-elsewhere"   // no host that has the machine's kept disks can be built on
-	ReasonNoHost         Reason = "no-host"          // no host that could take it answers
-	ReasonNoPlace        Reason = "no-place"         // no host that answers is one where the fleet's placement lets it be built
-	ReasonBeingBuilt     Reason = "being-built"      // a plan would remove or replace what is still being built
-	ReasonNotCertified   Reason = "not-certified"    // recreate: hale did not finish building it
-	ReasonHostFenced     Reason = "host-fenced"      // hale turned the host off, which did not answer
-	ReasonHostCut        Reason = "host-cut"         // hale cut the host's access to storage or network, which did not answer
-	ReasonAccessBack     Reason = "access-back"      // a host's access was restored while what was left on it may run
-	ReasonHostBack       Reason = "host-back"        // what was left on a host that was off goes
-	ReasonFenceDelay     Reason = "fence-delay"      // its host is left as it is for a while: another hale may be quicker
-	ReasonFenceFailed    Reason = "fence-failed"     // none of its host's power controllers proved the host off
-	ReasonAnswers        Reason = "answers"          // its host is said to be off, and it answers
-	ReasonWordRefused    Reason = "word-refused"     // the policy takes no person's word that a host is off
-	ReasonHostEnabled    Reason = "host-enabled"     // the host is not disabled
-	ReasonHostDisabled   Reason = "host-disabled"    // only elsewhere it is what it should be
-	ReasonHostUp         Reason = "host-up"          // the host answers: its provider says what is on it
-	ReasonNoProof        Reason = "no-proof"         // the old instance could not be proven off
-	ReasonDeleteFailed   Reason = "delete-failed"    //
-	ReasonCallFailed     Reason = "call-failed"      //
-	ReasonNameTaken      Reason = "name-taken"       // another instance has the machine's name
-	ReasonRefusedBy      Reason = "refused"          // quota, permission or configuration: a person's business
-	ReasonNotVerified    Reason = "not-verified"     // health did not come in time
-	ReasonStillRunning   Reason = "still-running"    // ordered off and still running
-	ReasonMarkChanged    Reason = "mark-changed"     // the instance no longer bears the mark we believe in
-	ReasonLawBroken      Reason = "law-broken"       // hale's own belief is inconsistent; it stops touching the machine
-	ReasonSecondRunning  Reason = "second-instance"  // two certified instances of one machine
-	ReasonExhausted      Reason = "ladder-exhausted" //
-	ReasonAttempts       Reason = "attempts"         // as many repairs in the window as allowed
-	ReasonAdoptedKept    Reason = "adopted-kept"     // recreate: it was adopted, and is not replaceable
+	ReasonNoProgram      Reason = "no-program"      // run: there is no such program, or it may not be run
+	ReasonNoSecret       Reason = "no-secret"       // run: a secret that the command needs cannot be read
+	ReasonRunFailed      Reason = "run-failed"      // run: another exit code than 0, or its time was over
+	ReasonRunUnclear     Reason = "run-unclear"     // run: it is unknown whether, or how far, the command ran
+	ReasonSnapshotFailed Reason = "snapshot-failed" // snapshot: the disks could not be copied
+	ReasonSnapshotStays  Reason = "snapshot-stays"  // a copy of disks cannot be removed
+	ReasonSnapshotThere  Reason = "snapshot-there"  // snapshot: the instance's disks were copied in this incident
+	ReasonNothingAfter   Reason = "nothing-after"   // snapshot: no later step would lose anything
+	ReasonNotFor         Reason = "not-for"         // the step is for other checks than those that are down
+	ReasonStepPage       Reason = "step-page"       // the ladder says so
+	ReasonStepLeave      Reason = "step-quarantine" // the ladder says so
+	ReasonWorsened       Reason = "worsened"        // more fails now than what it was put into quarantine for
+	ReasonNoInstance     Reason = "no-instance"     // start, reboot: there is nothing to act on
+	ReasonDiskKept       Reason = "disk-kept"       // recreate: a kept disk would be lost
+	ReasonTooManyKept    Reason = "too-many-kept"   // as many old instances are kept as may be
+	ReasonKeepFailed     Reason = "keep-failed"     // the old instance could not be put aside
+	ReasonDiskInUse      Reason = "disk-in-use"     // another instance may hold on to the machine's kept disks
+	ReasonDiskElsewhere  Reason = "disk-elsewhere"  // no host that has the machine's kept disks can be built on
+	ReasonNoHost         Reason = "no-host"         // no host that could take it answers
+	// no host that answers is one where the fleet's placement lets it be built
+	ReasonNoPlace      Reason = "no-place"
+	ReasonBeingBuilt   Reason = "being-built"   // a plan would remove or replace what is still being built
+	ReasonNotCertified Reason = "not-certified" // recreate: hale did not finish building it
+	ReasonHostFenced   Reason = "host-fenced"   // hale turned the host off, which did not answer
+	// hale cut the host's access to storage or network, which did not answer
+	ReasonHostCut    Reason = "host-cut"
+	ReasonAccessBack Reason = "access-back" // a host's access was restored while what was left on it may run
+	ReasonHostBack   Reason = "host-back"   // what was left on a host that was off goes
+	// its host is left as it is for a while: another hale may be quicker
+	ReasonFenceDelay    Reason = "fence-delay"
+	ReasonFenceFailed   Reason = "fence-failed"     // none of its host's power controllers proved the host off
+	ReasonAnswers       Reason = "answers"          // its host is said to be off, and it answers
+	ReasonWordRefused   Reason = "word-refused"     // the policy takes no person's word that a host is off
+	ReasonHostEnabled   Reason = "host-enabled"     // the host is not disabled
+	ReasonHostDisabled  Reason = "host-disabled"    // only elsewhere it is what it should be
+	ReasonHostUp        Reason = "host-up"          // the host answers: its provider says what is on it
+	ReasonNoProof       Reason = "no-proof"         // the old instance could not be proven off
+	ReasonDeleteFailed  Reason = "delete-failed"    //
+	ReasonCallFailed    Reason = "call-failed"      //
+	ReasonNameTaken     Reason = "name-taken"       // another instance has the machine's name
+	ReasonRefusedBy     Reason = "refused"          // quota, permission or configuration: a person's business
+	ReasonNotVerified   Reason = "not-verified"     // health did not come in time
+	ReasonStillRunning  Reason = "still-running"    // ordered off and still running
+	ReasonMarkChanged   Reason = "mark-changed"     // the instance no longer bears the mark we believe in
+	ReasonLawBroken     Reason = "law-broken"       // hale's own belief is inconsistent; it stops touching the machine
+	ReasonSecondRunning Reason = "second-instance"  // two certified instances of one machine
+	ReasonExhausted     Reason = "ladder-exhausted" //
+	ReasonAttempts      Reason = "attempts"         // as many repairs in the window as allowed
+	ReasonAdoptedKept   Reason = "adopted-kept"     // recreate: it was adopted, and is not replaceable
 
 	// Adoption.
-	ReasonCandidate   Reason = "candidate"    // it is selected, and not seen healthy yet: it is watched and never touched
-	ReasonBelieved    Reason = "believed"     // a person had hale believe the world, of which the store knew too little
+	// it is selected, and not seen healthy yet: it is watched and never touched
+	ReasonCandidate Reason = "candidate"
+	// a person had hale believe the world, which the store knew too little about
+	ReasonBelieved    Reason = "believed"
 	ReasonTakenOver   Reason = "taken-over"   // a person had this store become the installation in Detail
 	ReasonRestored    Reason = "restored"     // the store came out of a backup, which was made Took before
 	ReasonAdopted     Reason = "adopted"      // it was seen healthy: hale looks after it from now on
@@ -314,8 +341,9 @@ const (
 	ReasonContested   Reason = "contested"    // another fleet selects it, too
 	ReasonClaimOver   Reason = "claim-over"   // no other installation claims it any more
 	ReasonNotSelected Reason = "not-selected" // the fleet does not select it any more: it is let go
-	ReasonSucceeded   Reason = "succeeded"    // it is gone, and another instance has its name: that one is the candidate now
-	ReasonShort       Reason = "short"        // fewer, or more, machines than the fleet's size says
+	// it is gone, and another instance has its name: that one is the candidate now
+	ReasonSucceeded Reason = "succeeded"
+	ReasonShort     Reason = "short" // fewer, or more, machines than the fleet's size says
 
 	// Orders: why one is refused.
 	ReasonMalformed      Reason = "malformed"       // it cannot be read
@@ -359,30 +387,34 @@ const (
 	ReasonStoreRoom   Reason = "store-room"   // hale's store, which was nearly full, has room again
 
 	// Wanted changes.
-	ReasonReloaded      Reason = "reloaded"       // an edited configuration is in force, as far as it destroys nothing
-	ReasonAwaitsWord    Reason = "awaits-word"    // the rest of it would destroy something: a person must confirm the plan
+	ReasonReloaded Reason = "reloaded" // an edited configuration is in force, as far as it destroys nothing
+	// the rest of it would destroy something: a person must confirm the plan
+	ReasonAwaitsWord    Reason = "awaits-word"
 	ReasonSizeUp        Reason = "size-up"        // Size machines from now on, Limit before
 	ReasonFailing       Reason = "failing"        // of those that could be removed, it fails
 	ReasonHighestNumber Reason = "highest-number" // it has the highest number of those that could be removed
 	ReasonConfirmedPlan Reason = "confirmed-plan" // it is to be carried out
 	ReasonUpdated       Reason = "updated"        // by an instance of another template
-	ReasonProven        Reason = "proven"         // the first machines of another template stood the time: the others follow
+	// the first machines of another template stood the time: the others follow
+	ReasonProven        Reason = "proven"
 	ReasonCanaryFailed  Reason = "canary-failed"  // it was to try another template, and did not become healthy
 	ReasonUpdateStopped Reason = "update-stopped" // a machine of another template failed: the others keep theirs
 	ReasonSizeDown      Reason = "size-down"      // the machine has gone: Size are left of Limit
 	ReasonGivenUp       Reason = "given-up"       // the change failed, and the machine is healed as before
-	ReasonTakenBack     Reason = "taken-back"     // what waited for a person's word is not in the configuration any more
-	ReasonWithdrawn     Reason = "withdrawn"      // the order was taken back
-	ReasonStalePlan     Reason = "stale-plan"     // what it would destroy is no longer what the person was shown
-	ReasonNothingWaits  Reason = "nothing-waits"  // there is no plan to confirm
-	ReasonSizeOrdered   Reason = "size-ordered"   // Size machines are asked for by a person's order, Limit before
-	ReasonSizeFromFile  Reason = "size-from-file" // the configuration asks for another size than before: the order of Limit is over
-	ReasonNamed         Reason = "named"          // a person named it
-	ReasonAlready       Reason = "already"        // it is as ordered already
-	ReasonLetGo         Reason = "let-go"         // a person wants it out of hale's care
-	ReasonOverruled     Reason = "overruled"      // a person's order took its place
-	ReasonDisksStay     Reason = "disks-stay"     // its kept disks stay at the provider
-	ReasonKeptStays     Reason = "kept-stays"     // its kept old instance stays for the rest of its time
+	// what waited for a person's word is not in the configuration any more
+	ReasonTakenBack    Reason = "taken-back"
+	ReasonWithdrawn    Reason = "withdrawn"     // the order was taken back
+	ReasonStalePlan    Reason = "stale-plan"    // what it would destroy is no longer what the person was shown
+	ReasonNothingWaits Reason = "nothing-waits" // there is no plan to confirm
+	ReasonSizeOrdered  Reason = "size-ordered"  // Size machines are asked for by a person's order, Limit before
+	// the configuration asks for another size than before: the order of Limit is over
+	ReasonSizeFromFile Reason = "size-from-file"
+	ReasonNamed        Reason = "named"      // a person named it
+	ReasonAlready      Reason = "already"    // it is as ordered already
+	ReasonLetGo        Reason = "let-go"     // a person wants it out of hale's care
+	ReasonOverruled    Reason = "overruled"  // a person's order took its place
+	ReasonDisksStay    Reason = "disks-stay" // its kept disks stay at the provider
+	ReasonKeptStays    Reason = "kept-stays" // its kept old instance stays for the rest of its time
 
 	// What panicked.
 	ReasonProviderPanicked   Reason = "provider-panicked"   // the provider's adapter
@@ -392,7 +424,8 @@ const (
 	ReasonCheckPanicked      Reason = "check-panicked"      // what asks for the Check
 	ReasonProbesPanicked     Reason = "probes-panicked"     // what runs the checks
 	ReasonHeartbeatsPanicked Reason = "heartbeats-panicked" // what hears heartbeats
-	ReasonOwnerPanicked      Reason = "owner-panicked"      // what looks after the fleet; also why hale does not act now
+	// what looks after the fleet; also why hale does not act now
+	ReasonOwnerPanicked Reason = "owner-panicked"
 
 	// Why a message became a dead letter.
 	ReasonTriesSpent    Reason = "tries-spent"    // it was tried as often, or as long, as the target's policy says

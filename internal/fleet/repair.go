@@ -18,9 +18,9 @@ type Repair struct {
 	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none
 	// in the budgets of machines in repair.
 	Revives bool `json:",omitempty"`
-	// Struck says that an order to fence the target's host may have been carried out, whose end nobody heard of.
+	// Struck says that an order to fence the target's host ended unheard, and may have been carried out.
 	Struck bool `json:",omitempty"`
-	// Intent is the call under way, or whose outcome is unknown.
+	// Intent is the call under way, or one with an unknown outcome.
 	Intent *Intent `json:",omitempty"`
 	// LastOutcome is when the last call ended: a look, or an observation, must begin after it.
 	LastOutcome Instant
@@ -32,7 +32,7 @@ type Repair struct {
 
 // Gathering is the evidence that a rung waits for before it destroys what it is about.
 type Gathering struct {
-	// Gather is its id, and GatherBy is until when the rung waits; without GatherBy, nobody gathers it any more.
+	// Gather is its id, and GatherBy is until when the rung waits; without GatherBy, gathering has ended.
 	Gather   string  `json:",omitempty"`
 	GatherBy Instant `json:",omitempty"`
 }
@@ -111,7 +111,7 @@ const (
 	RepairUndo    RepairKind = "undo"    // brings a kept instance back, by a person's order
 	RepairRemove  RepairKind = "remove"  // of the machine, by a person's order
 	RepairUpdate  RepairKind = "update"  // to another template, by a person's order
-	RepairTidy    RepairKind = "tidy"    // removal of a copy of disks whose time is over
+	RepairTidy    RepairKind = "tidy"    // removal of a copy of disks when its time is over
 )
 
 // Ordered reports whether work of the kind carries out a person's order, and mends nothing.
@@ -145,9 +145,9 @@ type Intent struct {
 	At         time.Time
 	// Snapshot is the copy that it makes or removes.
 	Snapshot SnapshotID `json:",omitempty"`
-	// Repeatable says that it may be sent again though nobody knows whether it took effect.
+	// Repeatable says that it may be sent again though it is unknown whether it took effect.
 	Repeatable bool `json:",omitempty"`
-	// Unknown says that nobody knows whether it took effect: the answer was lost, or the sender died.
+	// Unknown says that it may or may not have taken effect: the answer was lost, or the sender died.
 	Unknown bool
 }
 
@@ -221,10 +221,10 @@ func CurrentStep(spec Spec, r Repair) Step {
 	return Step{Kind: StepRecreate, Timeout: BuildCallLimit, OnDeleteFailure: DeleteFailureStop}
 }
 
-// BuildCallLimit limits each call of a build in a fleet whose ladder has no recreate step to say otherwise.
+// BuildCallLimit limits each call of a build in a fleet without a recreate step.
 const BuildCallLimit = 2 * time.Minute
 
-// BuildLimit is how long an order to build may take at most. One whose answer was lost may be carried out until then.
+// BuildLimit is how long an order to build may take at most. One without an answer may be carried out until then.
 func (s *Spec) BuildLimit() time.Duration {
 	limit := BuildCallLimit
 	for _, step := range s.Repair.Steps {

@@ -52,15 +52,17 @@ func TestARepairIsStoredAsItWasBeforeItHadParts(t *testing.T) {
 	}
 }
 
-// Whatever was confirmed or proven before counts for nothing once the rung looks again. Of a wanted change only the proof goes: what
-// a person wants, no look refutes.
+// Whatever was confirmed or proven before counts for nothing once the rung looks again. Of a wanted change only the
+// proof goes: what a person wants, no look refutes.
 func TestWhatWasFoundGoesWithTheLook(t *testing.T) {
 	t.Parallel()
 	found := fleet.Finding{Look: "l", Confirmed: true, Proof: fleet.ProofAccessCut, ProvenAt: 5}
-	climb := fleet.Climb{Aim: fleet.Aim{OffOrders: 2, Finding: found}, Stage: fleet.Stage{Phase: fleet.PhaseAct, Retries: 3}}
+	climb := fleet.Climb{Aim: fleet.Aim{OffOrders: 2, Finding: found}, Stage: fleet.Stage{Phase: fleet.PhaseAct,
+		Retries: 3}}
 	heals := fleet.Repair{Climb: climb}
 	heals.LookAgain()
-	if heals.Phase != fleet.PhaseLook || heals.Finding != (fleet.Finding{}) || heals.OffOrders != 2 || heals.Retries != 3 {
+	if heals.Phase != fleet.PhaseLook || heals.Finding != (fleet.Finding{}) || heals.OffOrders != 2 ||
+		heals.Retries != 3 {
 		t.Errorf("%+v", heals.Climb)
 	}
 	wanted := fleet.Repair{Order: "o", Climb: climb}

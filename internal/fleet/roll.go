@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// StartName names one start of hale at a provider's: NUMBER-NONCE, with a nonce of lower-case letters and digits that no other start has.
+// StartName names one start of hale at a provider's: NUMBER-NONCE, with a nonce of lower-case letters and digits that
+// no other start has.
 type StartName string
 
 // NameStart makes the name of a start.
@@ -50,7 +51,8 @@ type NotedStart struct {
 
 // Roll is what the notes at a provider's say of the starts of hale. The zero value: nothing is wrong.
 type Roll struct {
-	// Unknown are the starts of this installation that the store does not know: it is older than the world, or a copy of it is in use elsewhere.
+	// Unknown are the starts of this installation that the store does not know: it is older than the world, or a copy
+	// of it is in use elsewhere.
 	Unknown []NotedStart
 	// Silent is why the notes cannot be read or written; empty: they can. Nothing is built or destroyed meanwhile.
 	Silent string
@@ -62,7 +64,8 @@ type Roll struct {
 
 // Equal reports whether the two say the same.
 func (r Roll) Equal(other Roll) bool {
-	if r.Silent != other.Silent || r.Claims != other.Claims || len(r.Unknown) != len(other.Unknown) || !maps.Equal(r.Elsewhere, other.Elsewhere) {
+	if r.Silent != other.Silent || r.Claims != other.Claims || len(r.Unknown) != len(other.Unknown) ||
+		!maps.Equal(r.Elsewhere, other.Elsewhere) {
 		return false
 	}
 	for i := range r.Unknown {
@@ -73,6 +76,6 @@ func (r Roll) Equal(other Roll) bool {
 	return true
 }
 
-// Rolled reports whether this start of hale is noted before something is built or destroyed in the fleet: not in one whose machines existed before
-// hale and must not be replaced. Of the notes that there are it is told, too.
+// Rolled reports whether this start of hale is noted before something is built or destroyed in the fleet: not in one
+// whose machines existed before hale and must not be replaced. Of the notes that there are it is told, too.
 func (s *Spec) Rolled() bool { return !s.Adopt.Selects() || s.Adopt.Replaceable }

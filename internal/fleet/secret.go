@@ -1,6 +1,6 @@
 package fleet
 
-// Secret says where a value is kept that nobody may see (law L14): in a file, or in an environment variable of hale. It holds none.
+// Secret says where a hidden value is kept (law L14): in a file, or in an environment variable of hale. It holds none.
 // It is read where it is used, by package secret. The zero value refers to nothing.
 type Secret struct {
 	File string // an absolute path; or

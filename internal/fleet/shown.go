@@ -9,7 +9,8 @@ import (
 type Shown struct {
 	// Generation is the highest that was ever marked, as far as is seen; 0: nothing bears a mark.
 	Generation Generation
-	// Serves is the certified instance that is most likely to be the machine's: it runs, or was built last. Nil: there is none.
+	// Serves is the certified instance that is most likely to be the machine's: it runs, or was built last. Nil: there
+	// is none.
 	Serves *Instance
 	// Aside are those that were replaced and put aside, and are off, in the order of their generations.
 	Aside []*Instance
@@ -34,12 +35,15 @@ func (v *View) Shown(by Installation) Shown {
 			out.Serves = i
 		}
 	}
-	slices.SortStableFunc(out.Aside, func(a, b *Instance) int { return cmp.Compare(a.Mark.Generation, b.Mark.Generation) })
+	slices.SortStableFunc(out.Aside, func(a, b *Instance) int {
+		return cmp.Compare(a.Mark.Generation,
+			b.Mark.Generation)
+	})
 	return out
 }
 
-// Beyond returns what is shown of the machine by the installation's marks and is not believed of it, and whether anything is: a higher
-// generation, another instance that serves, others that were put aside. It points into the view.
+// Beyond returns what is shown of the machine by the installation's marks and is not believed of it, and whether
+// anything is: a higher generation, another instance that serves, others that were put aside. It points into the view.
 func (v *View) Beyond(by Installation) (Shown, bool) {
 	out, m := v.Shown(by), &v.Machine
 	if out.Serves != nil && out.Serves.ID == m.Current.ID {
@@ -54,7 +58,8 @@ func (i *Instance) Marked(m MachineName, by Installation) bool {
 	return by != "" && i.Mark.Machine == m && i.Mark.Installation == by && i.Power != PowerGone
 }
 
-// truer reports whether the instance is more likely than the other to be the one that serves: it runs, or was built later.
+// truer reports whether the instance is more likely than the other to be the one that serves: it runs, or was built
+// later.
 func truer(i, other *Instance) bool {
 	if runs := i.Power == PowerRunning; runs != (other.Power == PowerRunning) {
 		return runs

@@ -17,7 +17,8 @@ type Slot struct {
 	Place Place    `json:",omitzero"`
 }
 
-// Slots are the machines in repair of all fleets, sorted by name: the book in which the budgets that fleets share are kept (L5).
+// Slots are the machines in repair of all fleets, sorted by name: the book in which the budgets that fleets share are
+// kept (L5).
 type Slots []Slot
 
 // Of returns the machine's slot, and whether it has one.
@@ -32,7 +33,10 @@ func (s Slots) Of(m MachineName) (Slot, bool) {
 // With returns the book with the slot in it, in place of what the machine had.
 func (s Slots) With(slot Slot) Slots {
 	out := s.Without(slot.Machine)
-	at, _ := slices.BinarySearchFunc(out, slot.Machine, func(a Slot, m MachineName) int { return cmp.Compare(a.Machine, m) })
+	at, _ := slices.BinarySearchFunc(out, slot.Machine, func(a Slot, m MachineName) int {
+		return cmp.Compare(a.Machine,
+			m)
+	})
 	return slices.Insert(out, at, slot)
 }
 
@@ -60,7 +64,7 @@ type SharedLimit struct {
 	InRepair int
 }
 
-// StartLimits bound how many machines that are off are started at once, whoever's they are: when a host or a rack is
+// StartLimits bound how many machines that are off are started at once, of all fleets: when a host or a rack is
 // back, its machines are not all to boot in one moment.
 func StartLimits() []SharedLimit {
 	return []SharedLimit{{ScopeHost, 8}, {ScopeProvider, 40}, {ScopeInstallation, 80}}

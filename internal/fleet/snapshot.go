@@ -20,10 +20,10 @@ type Snapshot struct {
 	Cannot  []Op
 	Vantage Vantage
 	// Others are what the other fleets on the provider hear, in the neighbourhoods in which a machine of this one is
-	// silent, and Answers the hosts of those whose own address answers. What is stale is left out.
+	// silent, and Answers the hosts that answer at their own address. What is stale is left out.
 	Others  []Hearing
 	Answers []HostName
-	// Still are the instances that were read twice while they were silent, and whose processors stood still meanwhile.
+	// Still are the silent instances with processors that stood still between two readings.
 	Still []InstanceID
 	// Lots are how the machines of the other fleets on the provider fare, sorted by place.
 	Lots []Lot
@@ -36,18 +36,19 @@ type Snapshot struct {
 	// Orders are those in the inbox that were not taken up yet, sorted by id.
 	Orders   []Order
 	Machines []View // sorted by ordinal
-	// Open are the indices of the machines that are open, ascending. Nil: whoever took the snapshot did not keep count.
+	// Open are the indices of the machines that are open, ascending. Nil: they were not counted.
 	Open []int
 	// InVain are the indices of the machines that did not answer when they were asked on demand last.
 	InVain []int
-	// Placed rises whenever one of these very Machines is believed to lie elsewhere than before. Zero: nobody kept count.
+	// Placed rises whenever one of these very Machines is believed to lie elsewhere than before. Zero: it was not
+	// counted.
 	Placed uint64
 }
 
 // View is what is known about one machine at this moment.
 type View struct {
-	// Due asks for a decision about this machine: something was heard of it, or of the provider or the vantage as a whole. One
-	// with open business is looked at in any case.
+	// Due asks for a decision about this machine: something was heard of it, or of the provider or the vantage as a
+	// whole. One with open business is looked at in any case.
 	Due     bool
 	Machine Machine
 	// Checks are the standings of Spec.Checks, in the same order. They count only if Epoch is the machine's.
@@ -74,11 +75,12 @@ type Asked struct {
 	Down bool
 }
 
-// Open reports whether the machine has business that may go on without new evidence of its own. Only open machines are decided,
-// and count for anything in a tally.
+// Open reports whether the machine has business that may go on without new evidence of its own. Only open machines are
+// decided, and count for anything in a tally.
 func (v *View) Open() bool {
 	m := &v.Machine
-	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" || len(m.Strays) > 0 || m.Contest != nil || m.Elsewhere != nil ||
+	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" ||
+		len(m.Strays) > 0 || m.Contest != nil || m.Elsewhere != nil ||
 		len(m.Kept) > 0 || len(m.Snapshots) > 0
 }
 
@@ -120,7 +122,8 @@ type Action struct {
 	Made []string
 	// Call of OpSnapshot and OpDropSnapshot: the copy.
 	Snapshot SnapshotName
-	// Call of OpRun: the program with its arguments, and its environment, filled in. Secrets are read when it is started.
+	// Call of OpRun: the program with its arguments, and its environment, filled in. Secrets are read when it is
+	// started.
 	Args []string
 	Env  []Variable
 }
@@ -136,7 +139,7 @@ const (
 	ActionGather  ActionKind = "gather"  // keep evidence
 )
 
-// LookScope says whom a look asks.
+// LookScope says what a look asks.
 type LookScope string
 
 // The scopes of a look.

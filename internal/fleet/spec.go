@@ -93,7 +93,7 @@ type RepairPolicy struct {
 	OnExternalStop ExternalStop
 	// ExternalStopHold is how long such a machine is left alone before a person is paged (ExternalStopHoldThenPage).
 	ExternalStopHold time.Duration
-	// OnHostDisabled says what it means that whoever runs the provider wants a host to be empty. Zero: nothing.
+	// OnHostDisabled says what it means that the provider's operator wants a host to be empty. Zero: nothing.
 	OnHostDisabled HostDisabled `json:",omitempty"`
 	// Silence says what it means that a machine is silent and nothing bears witness. Zero: only the way there may be
 	// broken.
@@ -109,10 +109,10 @@ const (
 	HostDisabledHeal   HostDisabled = "heal"   // treat it like a failure of each
 )
 
-// ExternalStop is the meaning of a stop that somebody else ordered.
+// ExternalStop is the meaning of a stop that hale did not order.
 type ExternalStop string
 
-// What a stop by somebody else means.
+// What a stop that hale did not order means.
 const (
 	ExternalStopHeal         ExternalStop = "heal" // treat it like a failure
 	ExternalStopHoldThenPage ExternalStop = "hold" // leave it alone for a while, then page
@@ -127,10 +127,11 @@ type Step struct {
 	VerifyWithin time.Duration
 	// OnDeleteFailure says whether a recreate goes on, with the proof of off, when the old instance cannot be deleted.
 	OnDeleteFailure OnDeleteFailure
-	// KeepOld is how long a recreate keeps the old instance, powered off, so that it can be brought back. 0: it is deleted.
+	// KeepOld is how long a recreate keeps the old instance, powered off, so that it can be brought back. 0: it is
+	// deleted.
 	KeepOld time.Duration `json:",omitempty"`
-	// Keep is how many copies of its disks a machine has at most after a snapshot, and KeepFor is for how long; OnFailure says what follows
-	// when one cannot be made.
+	// Keep is how many copies of its disks a machine has at most after a snapshot, and KeepFor is for how long;
+	// OnFailure says what follows when one cannot be made.
 	Keep      int           `json:",omitempty"`
 	KeepFor   time.Duration `json:",omitempty"`
 	OnFailure OnFailure     `json:",omitempty"`
@@ -138,18 +139,18 @@ type Step struct {
 	Mode RebootMode
 	// Run is the command of a run step.
 	Run Command
-	// For are the checks of which one at least must be down for the step to apply, sorted; ProviderTerm among them stands for the
-	// provider's own word. Empty: whatever the fault is.
+	// For are the checks, sorted, that the step is for: it applies while one of them is down; ProviderTerm among them
+	// stands for the provider's own word. Empty: whatever the fault is.
 	For []CheckName
 }
 
 // Command is what a run step executes on hale's side.
 type Command struct {
-	// Args are the program and its arguments, without a shell, and Env its environment beside a PATH. Placeholders are replaced, and in secrets
-	// nothing is.
+	// Args are the program and its arguments, without a shell, and Env its environment beside a PATH. Placeholders are
+	// replaced, and in secrets nothing is.
 	Args []string
 	Env  []Variable
-	// Idempotent says that it may be run again when nobody knows whether, or how far, it ran.
+	// Idempotent says that it may be run again when it is unknown whether, or how far, it ran.
 	Idempotent bool
 }
 
@@ -225,7 +226,8 @@ type BrakePolicy struct {
 	All bool
 }
 
-// SharedFate says what follows when failures concentrate in one domain beyond chance. The zero value: nothing is looked for.
+// SharedFate says what follows when failures concentrate in one domain beyond chance. The zero value: nothing is looked
+// for.
 type SharedFate struct {
 	Then FateAnswer
 	// AtLeast is how many machines must fail together.
@@ -268,8 +270,8 @@ type Template struct {
 type Disk struct {
 	Name      string // "root" is the one made from Image
 	Ephemeral bool
-	// Size in bytes is that of a disk which the provider makes empty beside the root disk. A kept one is made once per machine, and
-	// attached to each of its instances in turn. 0: the template itself brings the disk.
+	// Size in bytes is that of a disk which the provider makes empty beside the root disk. A kept one is made once per
+	// machine, and attached to each of its instances in turn. 0: the template itself brings the disk.
 	Size uint64 `json:",omitempty"`
 	// Type is the kind of storage that a cloud makes such a disk on. Empty: the cloud's default.
 	Type string `json:",omitempty"`
@@ -288,7 +290,8 @@ const (
 	AccelTCG  Accel = "tcg"
 )
 
-// DiskLost returns the name of a kept disk that a recreate would lose, since it cannot be attached again, and whether there is one.
+// DiskLost returns the name of a kept disk that a recreate would lose, since it cannot be attached again, and whether
+// there is one.
 func (t Template) DiskLost() (string, bool) {
 	for _, d := range t.Disks {
 		if !d.Ephemeral && !d.Attached() {

@@ -120,7 +120,7 @@ const (
 	OpRestore Op = "restore"
 	// OpRebuild gives an instance that is off a new disk from the template's image, and starts it.
 	OpRebuild Op = "rebuild"
-	// OpEvacuate starts an instance on another host, whose own is off; OpMigrate moves one there while it runs.
+	// OpEvacuate starts an instance on another host when its own is off; OpMigrate moves one there while it runs.
 	OpEvacuate Op = "evacuate"
 	OpMigrate  Op = "migrate"
 	// OpRescue starts another system in an instance's place, with its disk beside, for a person to repair it.

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Tags are the words that an instance is tagged with at its provider, where that has such a thing. It is one line for each, sorted, so that two can be
-// compared. The zero value: none.
+// Tags are the words that an instance is tagged with at its provider, where that has such a thing. It is one line for
+// each, sorted, so that two can be compared. The zero value: none.
 type Tags string
 
 // TagsLimit bounds all lines of an instance together, in bytes: there are many instances.
 const TagsLimit = 4 << 10
 
-// TagsOf returns the words as Tags. What could not be told apart again is left out (see TagValue), and so is, from the last word on, what is beyond
-// TagsLimit.
+// TagsOf returns the words as Tags. What could not be told apart again is left out (see TagValue), and so is, from the
+// last word on, what is beyond TagsLimit.
 func TagsOf(words []string) Tags {
 	words = slices.Clone(words)
 	slices.Sort(words)

@@ -46,9 +46,9 @@ func WriteSpan(d time.Duration) string {
 	return s
 }
 
-// Instant is a moment on the owner's monotonic clock: nanoseconds since the owner's process began.
-// Deadlines whose end permits harm (grace, verification, backoff) are Instants; they mean nothing to another
-// process and start anew at take-over (law L15). Zero means "not set".
+// Instant is a moment on the owner's monotonic clock: nanoseconds since the owner's process began. Deadlines that
+// permit harm when they are over (grace, verification, backoff) are Instants; they mean nothing to another process and
+// start anew at take-over (law L15). Zero means "not set".
 type Instant time.Duration
 
 // Add returns the instant d later.
@@ -57,7 +57,8 @@ func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 // Sub returns the time from j to i.
 func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i - j) }
 
-// Now is the present, on both clocks. Wall is for records and for deadlines whose end forbids harm (holds).
+// Now is the present, on both clocks. Wall is for records and for deadlines that forbid harm when they are over
+// (holds).
 //
 // Whoever judges tests deadlines against it by its methods alone: one that is Watched notes which of them is the next.
 type Now struct {

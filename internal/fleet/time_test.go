@@ -14,7 +14,8 @@ func TestDaysAreLengthsOfTimeToo(t *testing.T) {
 			t.Errorf("%s is %s (%v), want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "d", "2", "-1d", "1.5d", "2d3", "2d-1h", "1d2d", "2dd", "999999999d", "106751d24h", "4294967297d"} {
+	for _, text := range []string{"", "d", "2", "-1d", "1.5d", "2d3", "2d-1h", "1d2d", "2dd", "999999999d",
+		"106751d24h", "4294967297d"} {
 		if got, err := ParseSpan(text); err == nil {
 			t.Errorf("%q is taken for %s", text, got)
 		}
@@ -29,13 +30,14 @@ func TestAWatchedPresentNotesWhatIsNext(t *testing.T) {
 		is   bool
 		next Instant
 	}{
-		"it is due":                 {func(n Now) bool { return n.Due(100) }, true, 0},
-		"it will be due":            {func(n Now) bool { return n.Due(101) }, false, 101},
-		"none is set":               {func(n Now) bool { return n.Due(0) }, false, 0},
-		"the first counts":          {func(n Now) bool { return n.Due(300) || n.Due(200) || n.Due(250) }, false, 200},
-		"the moment is reached":     {func(n Now) bool { return n.Reached(n.Wall) }, true, 0},
-		"it will be":                {func(n Now) bool { return n.Reached(n.Wall.Add(7)) }, false, 107},
-		"it never will be":          {func(n Now) bool { return n.Reached(n.Wall.AddDate(900, 0, 0)) }, false, 1<<63 - 1},
+		"it is due":             {func(n Now) bool { return n.Due(100) }, true, 0},
+		"it will be due":        {func(n Now) bool { return n.Due(101) }, false, 101},
+		"none is set":           {func(n Now) bool { return n.Due(0) }, false, 0},
+		"the first counts":      {func(n Now) bool { return n.Due(300) || n.Due(200) || n.Due(250) }, false, 200},
+		"the moment is reached": {func(n Now) bool { return n.Reached(n.Wall) }, true, 0},
+		"it will be":            {func(n Now) bool { return n.Reached(n.Wall.Add(7)) }, false, 107},
+		"it never will be": {func(n Now) bool { return n.Reached(n.Wall.AddDate(900, 0, 0)) }, false,
+			1<<63 - 1},
 		"it was long ago":           {func(n Now) bool { return n.Reached(time.Time{}) }, true, 0},
 		"it is within, to the last": {func(n Now) bool { return n.Within(40, 60) }, true, 101},
 		"it is so no more":          {func(n Now) bool { return n.Within(39, 60) }, false, 0},

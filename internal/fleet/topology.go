@@ -1,6 +1,6 @@
 package fleet
 
-// DomainKind is a sort of thing whose failure takes everything along that lies in it.
+// DomainKind is a sort of thing that takes everything in it along when it fails.
 type DomainKind string
 
 // The kinds of domain, the most specific first.
@@ -59,8 +59,8 @@ func (d Domain) Contains(h Host) bool {
 	return h.Within(d.Kind) == d.Name
 }
 
-// Spares reports whether an instance built on the host would surely lie outside the domain. The template's network is the
-// same everywhere, and a host whose storage nobody named may share it.
+// Spares reports whether an instance built on the host would surely lie outside the domain. The template's network is
+// the same everywhere, and a host without a named storage may share it.
 func (d Domain) Spares(h Host) bool {
 	switch d.Kind {
 	case DomainNetwork:

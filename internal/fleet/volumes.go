@@ -2,13 +2,14 @@ package fleet
 
 import "slices"
 
-// Volumes is where a machine's kept disks lie, from the first order of an instance with them on. They outlive every instance.
+// Volumes is where a machine's kept disks lie, from the first order of an instance with them on. They outlive every
+// instance.
 type Volumes struct {
 	// Host has them, and so does every host that shares its Storage, if that has a name.
 	Host    HostName
 	Storage string `json:",omitempty"`
-	// Made are the names of those that an instance had already, sorted: there is data on them, so that nothing is built without them,
-	// and none of them is ever made anew.
+	// Made are the names of those that an instance had already, sorted: there is data on them, so that nothing is built
+	// without them, and none of them is ever made anew.
 	Made []string `json:",omitempty"`
 }
 

@@ -35,10 +35,10 @@ type Whole struct {
 	Book *CheckBook `json:",omitempty"`
 }
 
-// Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its last writes: an
-// instance with a mark of this installation whose generation the store never allotted, or a start of hale at the provider's that the
-// store does not know, as it is when a copy of the store is in use, too. Until a person has hale believe the world,
-// nothing is done in the fleet.
+// Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its
+// last writes: an instance with a mark of this installation whose generation the store never allotted, or a start of
+// hale at the provider's that the store does not know, as it is when a copy of the store is in use, too. Until a person
+// has hale believe the world, nothing is done in the fleet.
 type Older struct {
 	Machine    MachineName
 	Instance   InstanceID
@@ -70,8 +70,8 @@ func (o *Older) equal(other *Older) bool {
 		slices.Equal(o.Told, other.Told)
 }
 
-// Foreign is another installation of hale with an instance that bears the mark of one of this fleet's machines. Until a person has hale
-// take it over, no first instance is built in the fleet.
+// Foreign is another installation of hale with an instance that bears the mark of one of this fleet's machines. Until a
+// person has hale take it over, no first instance is built in the fleet.
 type Foreign struct {
 	Installation Installation
 	Machine      MachineName
@@ -88,8 +88,8 @@ type Shortfall struct {
 	Paged     bool
 }
 
-// Parent is the incident of a domain: what failed there failed together, and shares its fate. Its children are the machines
-// whose Incident.Parent is its ID.
+// Parent is the incident of a domain: what failed there failed together, and shares its fate. Its children are the
+// machines whose Incident.Parent is its ID.
 type Parent struct {
 	ID     string
 	Domain Domain
@@ -158,7 +158,7 @@ func (w Whole) Clone() Whole {
 	return w
 }
 
-// Restart makes the belief good for a new owner, whose clock is another: waiting begins anew (L15).
+// Restart makes the belief good for a new owner with another clock: waiting begins anew (L15).
 func (w Whole) Restart(now Now) Whole {
 	w = w.Clone()
 	for i := range w.Parents {
@@ -200,6 +200,6 @@ func (w Whole) ClockSet(now Now) Whole {
 		holds[i].stretch(now)
 	}
 	w = w.Restart(now)
-	w.Holds, w.Fenced = holds, nil // how long a word counted nobody knows now
+	w.Holds, w.Fenced = holds, nil // it is unknown now how long a word counted
 	return w
 }

@@ -42,7 +42,8 @@ func TestWhatLiesInADomain(t *testing.T) {
 
 func TestTheSmallerSortOfThingIsMoreSpecific(t *testing.T) {
 	t.Parallel()
-	kinds := []fleet.DomainKind{fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom, fleet.DomainZone, fleet.DomainNetwork, fleet.DomainStorage, "moon"}
+	kinds := []fleet.DomainKind{fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom, fleet.DomainZone,
+		fleet.DomainNetwork, fleet.DomainStorage, "moon"}
 	for i, a := range kinds {
 		for k, b := range kinds {
 			if a.MoreSpecific(b) != (i < k) {
@@ -52,7 +53,7 @@ func TestTheSmallerSortOfThingIsMoreSpecific(t *testing.T) {
 	}
 }
 
-// Waiting whose end permits harm begins anew with a new owner; what people were told stays told (L15).
+// Waiting that permits harm when it is over begins anew with a new owner; what people were told stays told (L15).
 func TestTheWholeAfterARestart(t *testing.T) {
 	t.Parallel()
 	opened := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -63,7 +64,8 @@ func TestTheWholeAfterARestart(t *testing.T) {
 	kept := was.Clone()
 	is := was.Restart(fleet.Now{Mono: 100, Wall: opened.Add(time.Hour)})
 	p := is.Parent("web/p1")
-	if p == nil || p.Since != 100 || p.CalmSince != 0 || !p.Paged || !p.Opened.Equal(opened) || is.Doubt.CalmSince != 0 || !is.Doubt.Paged {
+	if p == nil || p.Since != 100 || p.CalmSince != 0 || !p.Paged || !p.Opened.Equal(opened) ||
+		is.Doubt.CalmSince != 0 || !is.Doubt.Paged {
 		t.Errorf("after the restart %+v", is)
 	}
 	if !was.Equal(kept) || was.Equal(is) {
@@ -122,7 +124,8 @@ func TestAMachineLiesWhereItWasLast(t *testing.T) {
 
 func TestAMachineThatIsJudgedAfreshGetsItsTimeAgain(t *testing.T) {
 	t.Parallel()
-	spec := fleet.Spec{Grace: time.Minute, BuildWithin: time.Hour, Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart, VerifyWithin: 30 * time.Second}}}}
+	spec := fleet.Spec{Grace: time.Minute, BuildWithin: time.Hour,
+		Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart, VerifyWithin: 30 * time.Second}}}}
 	now := fleet.Now{Mono: fleet.Instant(time.Hour)}
 	m := fleet.Machine{Epoch: 3, Repair: &fleet.Repair{
 		Climb: fleet.Climb{Step: fleet.StepStart, Stage: fleet.Stage{Phase: fleet.PhaseVerify, Deadline: 5}},

@@ -2,10 +2,12 @@ package fleet
 
 import "time"
 
-// Window is a time that comes again and again: it opens at the minutes that a cron expression names, and stays open for a while.
+// Window is a time that comes again and again: it opens at the minutes that a cron expression names, and stays open for
+// a while.
 type Window struct {
 	At string // the expression, as it was written
-	// The minutes, hours, days of the month, months and days of the week (from Sunday, 0) at which it opens, as sets of bits.
+	// The minutes, hours, days of the month, months and days of the week (from Sunday, 0) at which it opens, as sets of
+	// bits.
 	Minutes, Hours, Days, Months, Weekdays uint64
 	// EitherDay says that both sorts of days are restricted, and one of the two is enough: so cron has it.
 	EitherDay bool
@@ -28,8 +30,8 @@ func (w *Window) opens(at time.Time) bool {
 // farthest is how far ahead a window is looked for: what is beyond is asked again.
 const farthest = 24 * time.Hour
 
-// Open reports whether the window is open at the moment, and until when that is known. A minute that a clock skips, as in spring,
-// opens nothing.
+// Open reports whether the window is open at the moment, and until when that is known. A minute that a clock skips, as
+// in spring, opens nothing.
 func (w *Window) Open(at time.Time) (open bool, until time.Time) {
 	minute := at.Truncate(time.Minute)
 	for m := minute; at.Sub(m) < w.For; m = m.Add(-time.Minute) {
@@ -48,8 +50,8 @@ func (w *Window) Open(at time.Time) (open bool, until time.Time) {
 // Windowed reports whether repairs may begin at certain times only.
 func (p *RepairPolicy) Windowed() bool { return len(p.Windows)+len(p.NotEvery) > 0 }
 
-// Closed reports whether no repair may begin at the moment: outside of all windows, or inside one in which none may. It also returns
-// until when that is known.
+// Closed reports whether no repair may begin at the moment: outside of all windows, or inside one in which none may. It
+// also returns until when that is known.
 func (p *RepairPolicy) Closed(at time.Time) (closed bool, until time.Time) {
 	closed, until = len(p.Windows) > 0, at.Add(farthest)
 	for i := range p.Windows {

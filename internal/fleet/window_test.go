@@ -20,7 +20,8 @@ func bits(n ...int) uint64 {
 
 // nightly is open from 2 to 6 o'clock.
 func nightly(zone *time.Location) fleet.Window {
-	return fleet.Window{Minutes: bits(0), Hours: bits(2), Days: all, Months: all, Weekdays: all, For: 4 * time.Hour, Zone: zone}
+	return fleet.Window{Minutes: bits(0), Hours: bits(2), Days: all, Months: all, Weekdays: all, For: 4 * time.Hour,
+		Zone: zone}
 }
 
 func moment(t *testing.T, text string) time.Time {
@@ -35,8 +36,10 @@ func moment(t *testing.T, text string) time.Time {
 func TestAWindowOpensAndCloses(t *testing.T) {
 	t.Parallel()
 	berlin := time.FixedZone("summer", 2*3600)
-	fridays := fleet.Window{Minutes: bits(30), Hours: bits(22), Days: all, Months: all, Weekdays: bits(5), For: 6 * time.Hour, Zone: time.UTC}
-	either := fleet.Window{Minutes: bits(0), Hours: bits(0), Days: bits(1), Months: all, Weekdays: bits(1), EitherDay: true, For: time.Hour, Zone: time.UTC}
+	fridays := fleet.Window{Minutes: bits(30), Hours: bits(22), Days: all, Months: all, Weekdays: bits(5),
+		For: 6 * time.Hour, Zone: time.UTC}
+	either := fleet.Window{Minutes: bits(0), Hours: bits(0), Days: bits(1), Months: all, Weekdays: bits(1),
+		EitherDay: true, For: time.Hour, Zone: time.UTC}
 	both := either
 	both.EitherDay = false
 	for reason, c := range map[string]struct {
@@ -69,21 +72,29 @@ func TestAWindowOpensAndCloses(t *testing.T) {
 
 func TestRepairsKeepToTheirWindows(t *testing.T) {
 	t.Parallel()
-	noon := fleet.Window{Minutes: bits(0), Hours: bits(12), Days: all, Months: all, Weekdays: all, For: time.Hour, Zone: time.UTC}
-	three := fleet.Window{Minutes: bits(0), Hours: bits(3), Days: all, Months: all, Weekdays: all, For: time.Hour, Zone: time.UTC}
+	noon := fleet.Window{Minutes: bits(0), Hours: bits(12), Days: all, Months: all, Weekdays: all, For: time.Hour,
+		Zone: time.UTC}
+	three := fleet.Window{Minutes: bits(0), Hours: bits(3), Days: all, Months: all, Weekdays: all, For: time.Hour,
+		Zone: time.UTC}
 	for reason, c := range map[string]struct {
 		policy fleet.RepairPolicy
 		at     string
 		closed bool
 		until  string
 	}{
-		"no windows":                  {fleet.RepairPolicy{}, "2026-03-03 09:00:00", false, "2026-03-04 09:00:00"},
-		"outside of all":              {fleet.RepairPolicy{Windows: []fleet.Window{nightly(time.UTC), noon}}, "2026-03-03 09:00:00", true, "2026-03-03 12:00:00"},
-		"inside of one":               {fleet.RepairPolicy{Windows: []fleet.Window{nightly(time.UTC), noon}}, "2026-03-03 12:30:00", false, "2026-03-03 13:00:00"},
-		"not then":                    {fleet.RepairPolicy{NotEvery: []fleet.Window{noon}}, "2026-03-03 12:30:00", true, "2026-03-03 13:00:00"},
-		"any other time":              {fleet.RepairPolicy{NotEvery: []fleet.Window{noon}}, "2026-03-03 13:00:00", false, "2026-03-04 12:00:00"},
-		"a hole in a window":          {fleet.RepairPolicy{Windows: []fleet.Window{nightly(time.UTC)}, NotEvery: []fleet.Window{three}}, "2026-03-03 03:10:00", true, "2026-03-03 04:00:00"},
-		"before the hole in a window": {fleet.RepairPolicy{Windows: []fleet.Window{nightly(time.UTC)}, NotEvery: []fleet.Window{three}}, "2026-03-03 02:10:00", false, "2026-03-03 03:00:00"},
+		"no windows": {fleet.RepairPolicy{}, "2026-03-03 09:00:00", false, "2026-03-04 09:00:00"},
+		"outside of all": {fleet.RepairPolicy{Windows: []fleet.Window{nightly(time.UTC), noon}},
+			"2026-03-03 09:00:00", true, "2026-03-03 12:00:00"},
+		"inside of one": {fleet.RepairPolicy{Windows: []fleet.Window{nightly(time.UTC), noon}},
+			"2026-03-03 12:30:00", false, "2026-03-03 13:00:00"},
+		"not then": {fleet.RepairPolicy{NotEvery: []fleet.Window{noon}}, "2026-03-03 12:30:00", true,
+			"2026-03-03 13:00:00"},
+		"any other time": {fleet.RepairPolicy{NotEvery: []fleet.Window{noon}}, "2026-03-03 13:00:00",
+			false, "2026-03-04 12:00:00"},
+		"a hole in a window": {fleet.RepairPolicy{Windows: []fleet.Window{nightly(time.UTC)},
+			NotEvery: []fleet.Window{three}}, "2026-03-03 03:10:00", true, "2026-03-03 04:00:00"},
+		"before the hole in a window": {fleet.RepairPolicy{Windows: []fleet.Window{nightly(time.UTC)},
+			NotEvery: []fleet.Window{three}}, "2026-03-03 02:10:00", false, "2026-03-03 03:00:00"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
