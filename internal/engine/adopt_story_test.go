@@ -56,8 +56,9 @@ func (s *story) adopts(names ...string) {
 	s.pass(time.Minute)
 }
 
-// S68: machines that existed before are adopted when they were seen healthy, without a call to them, and looked after from then on: the one
-// that dies is started, as the same instance, and nobody else is touched, least of all a stranger.
+// S68: machines that existed before are adopted when they were seen healthy, without a call to them, and looked after
+// from then on: the one that dies is started, as the same instance, and nobody else is touched, least of all a
+// stranger.
 func TestS68MachinesThatExistedBeforeAreAdoptedAndHealed(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, db(), func(s *story) {
@@ -74,7 +75,10 @@ func TestS68MachinesThatExistedBeforeAreAdoptedAndHealed(t *testing.T) {
 		}
 		s.inject(simulated.Crash{Instance: "db-main"})
 		s.inject(simulated.Crash{Instance: "mail"})
-		s.await(2*time.Minute, "db-main is started", func() bool { return s.world.Healthy("db-main") && s.called("db-main").Incident == nil })
+		s.await(2*time.Minute, "db-main is started", func() bool {
+			return s.world.Healthy("db-main") &&
+				s.called("db-main").Incident == nil
+		})
 		s.pass(time.Minute)
 		calls := s.world.Calls()
 		if len(calls) != 1 || calls[0].Op != fleet.OpStart || calls[0].Instance != "db-main" {
@@ -86,8 +90,8 @@ func TestS68MachinesThatExistedBeforeAreAdoptedAndHealed(t *testing.T) {
 	})
 }
 
-// A machine that is selected and not well is watched and never touched, however long that lasts, and counts for nothing; it is adopted when
-// it is well.
+// A machine that is selected and not well is watched and never touched, however long that lasts, and counts for
+// nothing; it is adopted when it is well.
 func TestACandidateIsNotTouchedUntilItIsWell(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, db(), func(s *story) {
@@ -110,17 +114,20 @@ func TestACandidateIsNotTouchedUntilItIsWell(t *testing.T) {
 	})
 }
 
-// L2: whatever is wrong with an adopted machine, it is never destroyed: at the end of its ladder, and when it is gone, a person is paged.
+// L2: whatever is wrong with an adopted machine, it is never destroyed: at the end of its ladder, and when it is gone,
+// a person is paged.
 func TestL2AnAdoptedMachineIsNeverDestroyed(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, db(), func(s *story) {
 		s.existing("db-main", "db-one", "db-two")
 		s.adopts("db-main", "db-one", "db-two")
 		at := time.Now()
-		s.inject(simulated.Broken{Instance: "db-one", Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: "db-one", Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByRecreate}})
 		s.await(2*time.Hour, "it is in quarantine", func() bool { return s.called("db-one").Quarantine != nil })
 		s.inject(simulated.Vanishes{Instance: "db-two"})
-		s.await(time.Hour, "a person is told that it is gone", func() bool { q := s.called("db-two").Quarantine; return q != nil && q.Reason == fleet.ReasonNoStep })
+		s.await(time.Hour, "a person is told that it is gone",
+			func() bool { q := s.called("db-two").Quarantine; return q != nil && q.Reason == fleet.ReasonNoStep })
 		s.pass(24 * time.Hour)
 		for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpDelete, fleet.OpCreate, fleet.OpCertify} {
 			if calls := s.calls(op, at); len(calls) != 0 {
@@ -133,7 +140,8 @@ func TestL2AnAdoptedMachineIsNeverDestroyed(t *testing.T) {
 	})
 }
 
-// The law does not rest on the configuration: with the step recreate in the ladder, and a template, an adopted machine is not replaced.
+// The law does not rest on the configuration: with the step recreate in the ladder, and a template, an adopted machine
+// is not replaced.
 func TestL2NoLadderReplacesAMachineThatIsNotReplaceable(t *testing.T) {
 	t.Parallel()
 	spec := rungs(db(), rung(fleet.StepRecreate))
@@ -154,14 +162,17 @@ func TestL2NoLadderReplacesAMachineThatIsNotReplaceable(t *testing.T) {
 // With replaceable: true an adopted machine may be built anew: fenced first, then as hale's own, with hale's mark.
 func TestAReplaceableMachineIsBuiltAnew(t *testing.T) {
 	t.Parallel()
-	spec := rungs(db(), rung(fleet.StepReboot), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop})
+	spec := rungs(db(), rung(fleet.StepReboot), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: fleet.DeleteFailureStop})
 	spec.Adopt.Replaceable = true
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one", "db-two")
 		s.adopts("db-main", "db-one", "db-two")
-		s.inject(simulated.Broken{Instance: "db-one", Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: "db-one", Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByRecreate}})
 		s.await(time.Hour, "it is healed", func() bool { return s.healthy(2) && s.machine(2).Current.ID != "db-one" })
-		if m := s.machine(2); m.Current.Adopted || m.Current.Kept || s.idOf("db-2") != m.Current.ID || s.status().Spec.Size != 3 {
+		if m := s.machine(2); m.Current.Adopted || m.Current.Kept || s.idOf("db-2") != m.Current.ID ||
+			s.status().Spec.Size != 3 {
 			t.Errorf("it is %+v of %d", m.Current, s.status().Spec.Size)
 		}
 		for _, c := range s.world.Calls() {
@@ -175,7 +186,8 @@ func TestAReplaceableMachineIsBuiltAnew(t *testing.T) {
 // A policy that does not allow it any more ends the replacement under way, wherever it stands.
 func TestL2AReplacementEndsWhenThePolicyForbidsIt(t *testing.T) {
 	t.Parallel()
-	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop})
+	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: fleet.DeleteFailureStop})
 	spec.Adopt.Replaceable = true
 	spec.Repair.OnExternalStop = fleet.ExternalStopHeal // the stop is hale's own, which nobody can tell by then
 	tell(t, simulated.Options{}, spec, func(s *story) {
@@ -191,11 +203,15 @@ func TestL2AReplacementEndsWhenThePolicyForbidsIt(t *testing.T) {
 			spec.Adopt.Replaceable = false
 			*spec = rungs(*spec, rung(fleet.StepStart))
 		})
-		s.await(5*time.Minute, "it is started again", func() bool { return s.adopted("db-main", "db-one", "db-two")() && s.called("db-one").Incident == nil })
+		s.await(5*time.Minute, "it is started again", func() bool {
+			return s.adopted("db-main", "db-one", "db-two")() &&
+				s.called("db-one").Incident == nil
+		})
 		if n := s.count(because(fleet.RecordRepairEnded, fleet.ReasonAdoptedKept)); n != 1 {
 			t.Errorf("%d replacements were ended, want 1", n)
 		}
-		if n := len(s.calls(fleet.OpDelete, time.Time{})) + s.count(because(fleet.RecordHeld, fleet.ReasonLawBroken)); n != 0 {
+		if n := len(s.calls(fleet.OpDelete, time.Time{})) + s.count(because(fleet.RecordHeld,
+			fleet.ReasonLawBroken)); n != 0 {
 			t.Error("it was destroyed, or only the law held it")
 		}
 	})
@@ -211,7 +227,8 @@ func TestAMachineThatIsNotSelectedAnyMoreIsLetGo(t *testing.T) {
 		s.await(time.Minute, "it is let go", s.adopted("db-one", "db-two"))
 		s.inject(simulated.Crash{Instance: "db-main"})
 		s.pass(time.Hour)
-		if n := s.count(kind(fleet.RecordPaged)); len(s.world.Calls()) != 0 || n != 0 || s.called("db-main").Name != "" {
+		if n := s.count(kind(fleet.RecordPaged)); len(s.world.Calls()) != 0 || n != 0 ||
+			s.called("db-main").Name != "" {
 			t.Errorf("it is still looked after: %d pages, calls %+v", n, s.world.Calls())
 		}
 		s.existing("db-three")
@@ -222,8 +239,8 @@ func TestAMachineThatIsNotSelectedAnyMoreIsLetGo(t *testing.T) {
 	})
 }
 
-// What is selected by what it bears is adopted whatever its name is. When somebody takes that away, it is let go as it is, and a person is told; while its provider
-// is silent, nobody knows, and nothing changes.
+// What is selected by what it bears is adopted whatever its name is. When somebody takes that away, it is let go as it
+// is, and a person is told; while its provider is silent, nobody knows, and nothing changes.
 func TestWhatIsSelectedByMetadataIsLetGoWhenItBearsThemNoMore(t *testing.T) {
 	t.Parallel()
 	role := fleet.MetadataOf(map[string]string{"role": "db"})
@@ -231,7 +248,8 @@ func TestWhatIsSelectedByMetadataIsLetGoWhenItBearsThemNoMore(t *testing.T) {
 	spec.Adopt.Select = fleet.Selector{Name: "*", Metadata: role, Tags: []string{"prod"}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		for name, i := range map[string]fleet.Instance{
-			"main": {Metadata: role, Tags: fleet.TagsOf([]string{"prod", "eu"})}, "other": {Metadata: role, Tags: "prod\n"},
+			"main":   {Metadata: role, Tags: fleet.TagsOf([]string{"prod", "eu"})},
+			"other":  {Metadata: role, Tags: "prod\n"},
 			"tagged": {Tags: "prod\n"}, "bears": {Metadata: role}, "db-one": {},
 		} {
 			i.ID, i.Name = fleet.InstanceID(name), name
@@ -252,7 +270,8 @@ func TestWhatIsSelectedByMetadataIsLetGoWhenItBearsThemNoMore(t *testing.T) {
 		}
 		mend()
 		s.await(2*time.Minute, "it is let go", func() bool { return s.called("main").Name == "" })
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonNotSelected)); n != 1 || len(s.world.Calls()) != 0 || !s.adopted("other")() {
+		if n := s.count(because(fleet.RecordPaged, fleet.ReasonNotSelected)); n != 1 || len(s.world.Calls()) != 0 ||
+			!s.adopted("other")() {
 			t.Errorf("%d pages, calls %+v", n, s.world.Calls())
 		}
 	})
@@ -270,7 +289,8 @@ func TestWhoeverIsBuiltAnewUnderItsNameIsAdoptedInItsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.await(time.Minute, "it is adopted", s.adopted("db-main", "db-one", "db-two"))
-		if m := s.called("db-main"); m.Name != "db-1" || m.Current.ID != "restored" || m.Incident != nil || m.Current.Generation != 2 {
+		if m := s.called("db-main"); m.Name != "db-1" || m.Current.ID != "restored" || m.Incident != nil ||
+			m.Current.Generation != 2 {
 			t.Errorf("%s is %+v, incident %v", m.Name, m.Current, m.Incident)
 		}
 	})
@@ -299,7 +319,8 @@ func TestAMarkedInstanceIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, db(), func(s *story) {
 		s.existing("db-one")
-		if err := s.world.Plant(fleet.Instance{ID: "x", Name: "db-main", Mark: fleet.Mark{Installation: "another", Fleet: "db", Machine: "db-9", Generation: 1}}); err != nil {
+		if err := s.world.Plant(fleet.Instance{ID: "x", Name: "db-main",
+			Mark: fleet.Mark{Installation: "another", Fleet: "db", Machine: "db-9", Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		s.adopts("db-one")
@@ -347,10 +368,12 @@ func TestAFleetThatIsShortOfWhatIsExpectedSaysSo(t *testing.T) {
 	})
 }
 
-// L8: an adopted machine bears no mark, so it cannot be put aside: a ladder that wants that does not power it off, and a person is told.
+// L8: an adopted machine bears no mark, so it cannot be put aside: a ladder that wants that does not power it off, and
+// a person is told.
 func TestL8AnAdoptedMachineIsNotPutAside(t *testing.T) {
 	t.Parallel()
-	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
+	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
 	spec.Adopt.Replaceable = true
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one", "db-two")

@@ -15,11 +15,12 @@ import (
 	"hale/internal/provider"
 )
 
-// adopters notes at one provider's which instances this installation adopted, and reads which ones others did. The notes are of the kind that starts
-// are noted by (see roll), under one name for all hales.
+// adopters notes at one provider's which instances this installation adopted, and reads which ones others did. The
+// notes are of the kind that starts are noted by (see roll), under one name for all hales.
 //
-// Its rule is: a call to an adopted instance is sent only after this installation's claim on it had stood for a while, and after a look that began
-// later and found no claim that goes before it. Where notes cannot be read or written, what was read last counts, and no more: a hale that is alone must heal.
+// Its rule is: a call to an adopted instance is sent only after this installation's claim on it had stood for a while,
+// and after a look that began later and found no claim that goes before it. Where notes cannot be read or written, what
+// was read last counts, and no more: a hale that is alone must heal.
 type adopters struct {
 	reader provider.StartReader
 	noter  provider.StartNoter // nil: there is no such place, or it cannot be written
@@ -28,7 +29,7 @@ type adopters struct {
 	nudge  func()
 
 	turn chan struct{} // holds one of those who look, as a mutex would
-	by   string        // this installation, in its claims; of the one whose turn it is
+	by   string        // this installation, in its claims; of the one with the turn
 
 	mu       sync.Mutex // guards what follows; held for no call
 	book     fleet.ClaimBook
@@ -153,8 +154,10 @@ func bookOf(found map[fleet.HostName][]fleet.StartName) fleet.ClaimBook {
 	return fleet.ReadClaims(slices.Compact(all))
 }
 
-// stake notes the claims that are wanted wherever they are not, and that they stand, which comes first. It reports whether it noted anything.
-func (a *adopters) stake(ctx context.Context, book *fleet.ClaimBook, found map[fleet.HostName][]fleet.StartName, c cares) (bool, error) {
+// stake notes the claims that are wanted wherever they are not, and that they stand, which comes first. It reports
+// whether it noted anything.
+func (a *adopters) stake(ctx context.Context, book *fleet.ClaimBook, found map[fleet.HostName][]fleet.StartName,
+	c cares) (bool, error) {
 	if len(c.IDs) == 0 {
 		return false, nil
 	}
@@ -190,7 +193,10 @@ func (a *adopters) stake(ctx context.Context, book *fleet.ClaimBook, found map[f
 
 func (a *adopters) forget(ctx context.Context, names []fleet.StartName) {
 	for _, name := range names {
-		if err := a.within(ctx, func(ctx context.Context) error { return a.noter.ForgetStart(ctx, fleet.ClaimPlace, name) }); err != nil {
+		if err := a.within(ctx, func(ctx context.Context) error {
+			return a.noter.ForgetStart(ctx, fleet.ClaimPlace,
+				name)
+		}); err != nil {
 			a.log.Debug("an old claim was not removed", "claim", name, "err", err)
 		}
 	}

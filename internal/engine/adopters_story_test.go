@@ -28,8 +28,9 @@ func (s *story) elsewherePages() int {
 	return s.count(because(fleet.RecordPaged, fleet.ReasonElsewhere))
 }
 
-// Two hales with a data folder each adopt the same machine: the first one heals it, the other one says why it does not and pages once; when the
-// first has been gone for a day, the other one takes over, and the first leaves it alone when it comes back.
+// Two hales with a data folder each adopt the same machine: the first one heals it, the other one says why it does not
+// and pages once; when the first has been gone for a day, the other one takes over, and the first leaves it alone when
+// it comes back.
 func TestOfTwoHalesThatAdoptOneMachineTheFirstHealsIt(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, db(), func(s *story) {
@@ -42,7 +43,10 @@ func TestOfTwoHalesThatAdoptOneMachineTheFirstHealsIt(t *testing.T) {
 			t.Helper()
 			began := time.Now()
 			s.inject(simulated.Crash{Instance: "db-main"})
-			from.await(5*time.Minute, "it is healed", func() bool { return s.world.Healthy("db-main") && from.called("db-main").Incident == nil })
+			from.await(5*time.Minute, "it is healed", func() bool {
+				return s.world.Healthy("db-main") &&
+					from.called("db-main").Incident == nil
+			})
 			from.pass(5 * time.Minute)
 			if n, m := len(s.by(by, began)), len(s.by(not, began)); n != 1 || m != 0 {
 				t.Errorf("%s did %d calls, and %s %d", by, n, not, m)
@@ -65,7 +69,10 @@ func TestOfTwoHalesThatAdoptOneMachineTheFirstHealsIt(t *testing.T) {
 		if m := other.called("db-main"); m.Waiting != fleet.ReasonElsewhere || len(s.by("hale-other", began)) != 0 {
 			t.Errorf("while the claim stands it waits for %q, and calls are %v", m.Waiting, s.by("hale-other", began))
 		}
-		other.await(3*time.Hour, "the other one takes over", func() bool { return s.world.Healthy("db-main") && other.called("db-main").Incident == nil })
+		other.await(3*time.Hour, "the other one takes over", func() bool {
+			return s.world.Healthy("db-main") &&
+				other.called("db-main").Incident == nil
+		})
 		other.pass(time.Minute)
 		s.start()
 		s.await(5*time.Minute, "the first sees that the other took over", s.elsewhere("db-main"))
@@ -82,7 +89,10 @@ func TestOfTwoHalesThatAdoptAMachineAtOnceOneHealsIt(t *testing.T) {
 		s.start()
 		other := s.another("hale-other")
 		defer other.kill()
-		s.await(2*time.Minute, "both adopt it", func() bool { return s.adopted("db-main")() && other.adopted("db-main")() })
+		s.await(2*time.Minute, "both adopt it", func() bool {
+			return s.adopted("db-main")() &&
+				other.adopted("db-main")()
+		})
 		s.inject(simulated.Crash{Instance: "db-main"})
 		s.await(10*time.Minute, "it is healed", func() bool { return s.world.Healthy("db-main") })
 		s.pass(10 * time.Minute)
@@ -127,7 +137,10 @@ func TestAnAdoptedMachineIsHealedWhileNotesFail(t *testing.T) {
 				s.inject(simulated.Calls{Op: op, Effect: simulated.Fails})
 				s.adopts("db-main")
 				s.inject(simulated.Crash{Instance: "db-main"})
-				s.await(5*time.Minute, "it is healed", func() bool { return s.world.Healthy("db-main") && s.called("db-main").Incident == nil })
+				s.await(5*time.Minute, "it is healed", func() bool {
+					return s.world.Healthy("db-main") &&
+						s.called("db-main").Incident == nil
+				})
 			})
 		})
 	}

@@ -20,7 +20,8 @@ func (s *story) leaveRemnant(n int, host fleet.HostName) fleet.InstanceID {
 	m.Certified = false
 	p := s.world.Open("late")
 	id := fleet.InstanceID("late-" + string(m.Machine))
-	if err := p.Create(s.t.Context(), provider.Order{Ref: provider.Ref{ID: id, Host: host, Mark: m}, Name: "late-" + string(m.Machine)}); err != nil {
+	if err := p.Create(s.t.Context(), provider.Order{Ref: provider.Ref{ID: id, Host: host, Mark: m},
+		Name: "late-" + string(m.Machine)}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := p.Close(); err != nil {
@@ -30,7 +31,8 @@ func (s *story) leaveRemnant(n int, host fleet.HostName) fleet.InstanceID {
 }
 
 func broken(id fleet.InstanceID) simulated.Broken {
-	return simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}}
+	return simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+		Cure: simulated.ByRecreate}}
 }
 
 // The remnant goes by itself while it is being fenced.
@@ -40,7 +42,11 @@ func TestARemnantThatVanishesDuringItsRemoval(t *testing.T) {
 		s.grown()
 		s.inject(simulated.Calls{Op: fleet.OpPowerOff, Times: 1, Effect: simulated.Slow, Delay: 5 * time.Second})
 		id := s.leaveRemnant(1, "")
-		s.await(time.Minute, "order under way", func() bool { r := s.machine(1).Repair; return r != nil && r.Intent != nil })
+		s.await(time.Minute, "order under way", func() bool {
+			r := s.machine(1).Repair
+			return r != nil &&
+				r.Intent != nil
+		})
 		s.inject(simulated.Vanishes{Instance: id})
 		s.pass(time.Minute)
 	})
@@ -95,14 +101,16 @@ func TestARemnantThatStaysDoesNotStarveTheHeal(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
-		s.inject(simulated.Calls{Op: fleet.OpDelete, Instance: "late-web-1", Effect: simulated.Fails, Kind: fault.Permanent})
+		s.inject(simulated.Calls{Op: fleet.OpDelete, Instance: "late-web-1", Effect: simulated.Fails,
+			Kind: fault.Permanent})
 		id := s.id(1)
 		s.leaveRemnant(1, "")
 		s.pass(time.Minute)
 		s.inject(simulated.Crash{Instance: id})
 		s.pass(6 * time.Hour)
 		if s.heals(1) == 0 || !s.healthy(1) {
-			t.Errorf("crashed 6 h ago: %d heals, %d pages, waiting %q", s.heals(1), s.count(kind(fleet.RecordPaged)), s.machine(1).Waiting)
+			t.Errorf("crashed 6 h ago: %d heals, %d pages, waiting %q", s.heals(1), s.count(kind(fleet.RecordPaged)),
+				s.machine(1).Waiting)
 		}
 	})
 }
@@ -120,14 +128,19 @@ func TestARemnantOnALostHostDoesNotBlockTheHeal(t *testing.T) {
 		id := s.id(1)
 		s.inject(simulated.Calls{Op: fleet.OpPowerOff, Times: 1, Effect: simulated.Slow, Delay: 2 * time.Second})
 		s.leaveRemnant(1, there)
-		s.await(time.Minute, "removal under way", func() bool { r := s.machine(1).Repair; return r != nil && r.Intent != nil })
+		s.await(time.Minute, "removal under way", func() bool {
+			r := s.machine(1).Repair
+			return r != nil &&
+				r.Intent != nil
+		})
 		s.inject(simulated.HostUnreachable{Host: there})
 		s.pass(10 * time.Minute)
 		s.inject(simulated.Crash{Instance: id})
 		s.pass(6 * time.Hour)
 		if s.heals(1) == 0 {
 			t.Errorf("crashed 6 h ago on a good host: %d heals, %d pages, waiting %q, incident %+v", s.heals(1),
-				s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged && r.Machine == "web-1" }), s.machine(1).Waiting, s.machine(1).Incident)
+				s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged && r.Machine == "web-1" }),
+				s.machine(1).Waiting, s.machine(1).Incident)
 		}
 	})
 }
@@ -170,7 +183,8 @@ func TestABuildThatCannotBeOrderedIsPaged(t *testing.T) {
 		s.start()
 		s.pass(6 * time.Hour)
 		if p := s.count(kind(fleet.RecordPaged)); p == 0 {
-			t.Errorf("no instance for 6 h, no page; waiting %q incident %v generation %d", s.machine(1).Waiting, s.machine(1).Incident, s.machine(1).Generation)
+			t.Errorf("no instance for 6 h, no page; waiting %q incident %v generation %d", s.machine(1).Waiting,
+				s.machine(1).Incident, s.machine(1).Generation)
 		}
 	})
 }
@@ -185,7 +199,8 @@ func TestAMachineThatDiesBeforeItIsCertified(t *testing.T) {
 		s.inject(simulated.Crash{Instance: s.id(1)})
 		s.pass(6 * time.Hour)
 		if s.machine(1).Incident == nil {
-			t.Errorf("dead for 6 h: verdict %s, incident %v, phase %s, pages %d", s.machine(1).Health.Verdict, s.machine(1).Incident, s.machine(1).Repair.Phase, s.count(kind(fleet.RecordPaged)))
+			t.Errorf("dead for 6 h: verdict %s, incident %v, phase %s, pages %d", s.machine(1).Health.Verdict,
+				s.machine(1).Incident, s.machine(1).Repair.Phase, s.count(kind(fleet.RecordPaged)))
 		}
 	})
 }
@@ -194,7 +209,8 @@ func TestAMachineThatDiesBeforeItIsCertified(t *testing.T) {
 func TestARefusedCertificateIsNotTriedWithoutPause(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{Latency: 50 * time.Millisecond}, web(3), func(s *story) {
-		s.inject(simulated.Calls{Op: fleet.OpCertify, Machine: "web-1", Effect: simulated.Fails, Kind: fault.Unauthorised})
+		s.inject(simulated.Calls{Op: fleet.OpCertify, Machine: "web-1", Effect: simulated.Fails,
+			Kind: fault.Unauthorised})
 		s.start()
 		s.pass(5 * time.Minute)
 		n := s.count(func(r fleet.Record) bool {
@@ -253,7 +269,11 @@ func TestAStopByAPersonDuringARepairIsRespected(t *testing.T) {
 				s.grown()
 				old := s.id(2)
 				s.inject(broken(old))
-				s.await(time.Minute, "rebooted", func() bool { r := s.machine(2).Repair; return r != nil && r.Phase == fleet.PhaseVerify })
+				s.await(time.Minute, "rebooted", func() bool {
+					r := s.machine(2).Repair
+					return r != nil &&
+						r.Phase == fleet.PhaseVerify
+				})
 				s.pass(5 * time.Second)
 				s.inject(f(s))
 				s.pass(5 * time.Minute)
@@ -276,8 +296,8 @@ func TestABlindVantageDestroysNoBuilds(t *testing.T) {
 	})
 }
 
-// L1: an administrator migrates the machines, and one of them fails later.
-// The provider says "not found" where the machine was, and its listing is complete, successful and empty: no proof of anything.
+// L1: an administrator migrates the machines, and one of them fails later. The provider says "not found" where the
+// machine was, and its listing is complete, successful and empty: no proof of anything.
 func TestAMachineThatMovedIsNotGoneBecauseAListIsEmpty(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, ladder(web(3), fleet.StepRecreate), func(s *story) {
@@ -324,25 +344,26 @@ func TestAMigratedMachineThatNoListingHasIsNotGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, ladder(web(3), fleet.StepRecreate), func(s *story) {
-				s.grown()
-				old := s.id(2)
-				to := fleet.HostName("h1")
-				if s.machine(2).Current.Host == "h1" {
-					to = "h2"
-				}
-				lift := s.inject(lie)
-				s.world.Migrate(old, to)
-				s.pass(10 * time.Minute)
-				if s.id(2) != old {
-					t.Errorf("the machine runs on %s, and another one was built", to)
-				}
-				lift()
-				s.pass(time.Minute)
-				if m := s.machine(2); !s.healthy(2) || m.Current.Host != to {
-					t.Errorf("the machine runs on %s, and hale believes on %s", to, m.Current.Host)
-				}
-			})
+			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, ladder(web(3), fleet.StepRecreate),
+				func(s *story) {
+					s.grown()
+					old := s.id(2)
+					to := fleet.HostName("h1")
+					if s.machine(2).Current.Host == "h1" {
+						to = "h2"
+					}
+					lift := s.inject(lie)
+					s.world.Migrate(old, to)
+					s.pass(10 * time.Minute)
+					if s.id(2) != old {
+						t.Errorf("the machine runs on %s, and another one was built", to)
+					}
+					lift()
+					s.pass(time.Minute)
+					if m := s.machine(2); !s.healthy(2) || m.Current.Host != to {
+						t.Errorf("the machine runs on %s, and hale believes on %s", to, m.Current.Host)
+					}
+				})
 		})
 	}
 }
@@ -353,8 +374,10 @@ func TestALostOrderBindsTheNextOneToItsHost(t *testing.T) {
 	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3", "h4"}}, web(4), func(s *story) {
 		for n := 1; n <= 4; n++ {
 			m := s.spec.Name.Machine(n)
-			s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: m, Times: 1, Effect: simulated.Fails, Kind: fault.Permanent})
-			s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: m, Times: 1, Effect: simulated.ActsLate, Delay: 60 * time.Second})
+			s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: m, Times: 1, Effect: simulated.Fails,
+				Kind: fault.Permanent})
+			s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: m, Times: 1, Effect: simulated.ActsLate,
+				Delay: 60 * time.Second})
 		}
 		s.start()
 		s.pass(10 * time.Minute)
@@ -364,19 +387,20 @@ func TestALostOrderBindsTheNextOneToItsHost(t *testing.T) {
 // A host goes, and another one answers behind its address.
 func TestAHostThatComesBackAsAnotherIsDoubted(t *testing.T) {
 	t.Parallel()
-	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3"}}, ladder(web(3), fleet.StepRecreate), func(s *story) {
-		s.grown()
-		h := s.machine(2).Current.Host
-		lift := s.inject(simulated.HostUnreachable{Host: h})
-		s.pass(time.Minute)
-		s.inject(simulated.OtherIdentity{Host: h})
-		at := time.Now()
-		lift()
-		s.pass(10 * time.Minute)
-		if s.count(because(fleet.RecordProvider, fleet.ReasonProviderDoubtful)) == 0 {
-			t.Errorf("nobody doubted host %s; creates since: %d", h, len(s.calls(fleet.OpCreate, at)))
-		}
-	})
+	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3"}}, ladder(web(3), fleet.StepRecreate),
+		func(s *story) {
+			s.grown()
+			h := s.machine(2).Current.Host
+			lift := s.inject(simulated.HostUnreachable{Host: h})
+			s.pass(time.Minute)
+			s.inject(simulated.OtherIdentity{Host: h})
+			at := time.Now()
+			lift()
+			s.pass(10 * time.Minute)
+			if s.count(because(fleet.RecordProvider, fleet.ReasonProviderDoubtful)) == 0 {
+				t.Errorf("nobody doubted host %s; creates since: %d", h, len(s.calls(fleet.OpCreate, at)))
+			}
+		})
 }
 
 // The operator changes the mode to observe and restarts hale in the middle of a repair.
@@ -419,7 +443,11 @@ func TestAnEditedPolicyIsObeyedInTheMiddleOfARepair(t *testing.T) {
 				s.grown()
 				s.inject(simulated.Calls{Op: provider.OpGet, Effect: simulated.Hangs, Times: 1})
 				s.inject(broken(s.id(2)))
-				s.await(time.Minute, "look", func() bool { r := s.machine(2).Repair; return r != nil && r.Phase == fleet.PhaseLook })
+				s.await(time.Minute, "look", func() bool {
+					r := s.machine(2).Repair
+					return r != nil &&
+						r.Phase == fleet.PhaseLook
+				})
 				s.kill()
 				if name == "no recreate" {
 					s.spec.Repair.Steps = full.Repair.Steps
@@ -444,10 +472,16 @@ func TestAStopDuringAnIncidentIsPagedAfterItsHold(t *testing.T) {
 		s.grown()
 		s.inject(broken(s.id(1)))
 		s.inject(broken(s.id(2)))
-		s.await(time.Minute, "incident", func() bool { return s.machine(2).Incident != nil && s.machine(1).Incident != nil })
+		s.await(time.Minute, "incident", func() bool {
+			return s.machine(2).Incident != nil &&
+				s.machine(1).Incident != nil
+		})
 		s.inject(simulated.PersonPowersOff{Instance: s.id(2)})
 		s.pass(3 * time.Hour)
-		if n := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged && r.Machine == "web-2" }); n == 0 {
+		if n := s.count(func(r fleet.Record) bool {
+			return r.Kind == fleet.RecordPaged &&
+				r.Machine == "web-2"
+		}); n == 0 {
 			t.Errorf("stopped 3 h ago with a hold of 15 min, waiting %q, never paged", s.machine(2).Waiting)
 		}
 	})
@@ -462,7 +496,8 @@ func TestAMachineStartedWhileHaleWasAwayHasItsGrace(t *testing.T) {
 		s.inject(simulated.PersonPowersOff{Instance: old})
 		s.pass(time.Minute)
 		s.kill()
-		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.BootsSlowly, Delay: 40 * time.Second, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.BootsSlowly,
+			Delay: 40 * time.Second, Cure: simulated.ByRecreate}})
 		s.personStarts(2)
 		s.pass(2 * time.Second)
 		s.start()
@@ -484,7 +519,8 @@ func TestABuildMovesAwayFromALostHost(t *testing.T) {
 		s.inject(simulated.HostUnreachable{Host: h})
 		s.pass(6 * time.Hour)
 		if !s.healthy(1) {
-			t.Errorf("not built for 6 h though a host is free; pages %d, waiting %q, generation %d", s.count(kind(fleet.RecordPaged)), s.machine(1).Waiting, s.machine(1).Generation)
+			t.Errorf("not built for 6 h though a host is free; pages %d, waiting %q, generation %d",
+				s.count(kind(fleet.RecordPaged)), s.machine(1).Waiting, s.machine(1).Generation)
 		}
 	})
 }
@@ -495,7 +531,8 @@ func TestS22WhatHalePoweredOffIsTriedAgain(t *testing.T) {
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
 		s.grown()
 		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
 		s.await(5*time.Minute, "it is left to a person", func() bool { return s.machine(2).Quarantine != nil })
 		lift()
 		s.orders(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"})
@@ -506,13 +543,15 @@ func TestS22WhatHalePoweredOffIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A ladder edited while the old instance is off, and will not go, does not turn hale's own power-off into a person's stop.
+// A ladder edited while the old instance is off, and will not go, does not turn hale's own power-off into a person's
+// stop.
 func TestALadderEditedWhileItIsOffHealsIt(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
 		s.grown()
 		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Throttled})
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
 		s.await(5*time.Minute, "it is off", func() bool { r := s.machine(2).Repair; return r != nil && r.Retries > 2 })
 		s.reload(func(spec *fleet.Spec) { *spec = rungs(*spec, rung(fleet.StepStart), spec.Repair.Steps[0]) })
 		lift()
@@ -535,7 +574,10 @@ func TestS52AfterTwoChangesThatFailedItIsHealed(t *testing.T) {
 		s.await(5*time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) })
 		s.pass(2 * time.Second)
 		s.confirm()
-		s.await(5*time.Minute, "again", func() bool { return s.count(because(fleet.RecordPaged, fleet.ReasonGivenUp)) == 2 })
+		s.await(5*time.Minute, "again", func() bool {
+			return s.count(because(fleet.RecordPaged,
+				fleet.ReasonGivenUp)) == 2
+		})
 		lift()
 		s.pass(12 * time.Minute)
 		if m := s.machine(3); !s.healthy(3) {
@@ -550,7 +592,8 @@ func TestL10WhatRanAgainIsAPersonsToStop(t *testing.T) {
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepStart, fleet.StepRecreate), func(s *story) {
 		s.grown()
 		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByReboot}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByReboot}})
 		s.await(5*time.Minute, "it is left to a person", func() bool { return s.machine(2).Quarantine != nil })
 		lift()
 		s.personStarts(2)

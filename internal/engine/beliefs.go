@@ -86,8 +86,8 @@ func letGo(ctx context.Context, s state.Store, name fleet.Name) (left bool, at t
 	return true, records[n-1].At, nil
 }
 
-// ForgetIdentity is the write by which a provider's pinned identity is forgotten: whoever answers at its address next is believed to be
-// the right one.
+// ForgetIdentity is the write by which a provider's pinned identity is forgotten: the next one that answers at its
+// address is believed to be the right one.
 func ForgetIdentity(p fleet.ProviderName) state.Write { return state.Delete(pinKey(p)) }
 
 // Installation returns the store's random id; empty when no engine ever ran on it.

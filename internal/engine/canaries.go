@@ -25,8 +25,8 @@ const (
 	canaryUpAfter   = 1
 )
 
-// beginCanaries has the canaries probed, beside the machines and by the same engine. Each fleet's owner asks for itself, since
-// fleets may be probed in different ways.
+// beginCanaries has the canaries probed, beside the machines and by the same engine. Each fleet's owner asks for
+// itself, since fleets may be probed in different ways.
 func (t *term) beginCanaries(now fleet.Now, epoch uint64) {
 	t.canaries, t.canaryEpoch = picture.NewCanaries(t.vantage.Canaries, now), epoch
 	t.own.SetVantage(t.canaries.Vantage())

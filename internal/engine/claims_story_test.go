@@ -98,7 +98,8 @@ func TestAProviderThatFailsIsOnePageForAllItsFleets(t *testing.T) {
 
 func TestAProvidersOutageIsToldOnceAlsoWhenHaleIsStartedAnew(t *testing.T) {
 	t.Parallel()
-	for name, during := range map[string]bool{"and the provider is still down": true, "and the provider answers since": false} {
+	for name, during := range map[string]bool{"and the provider is still down": true,
+		"and the provider answers since": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			thirty(t, func(s *story, targets map[fleet.TargetName]*notified.Target) {

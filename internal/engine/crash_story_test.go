@@ -41,7 +41,8 @@ func (s *story) oneInstanceEach() {
 			s.t.Errorf("%s has %d instances, %d running", name, exist[name], s.world.RunningCopies(name))
 		}
 		if i, _ := s.world.Instance(name); i.ID != s.machine(n).Current.ID || !i.Mark.Certified {
-			s.t.Errorf("%s is %s (certified %v), hale believes %s", name, i.ID, i.Mark.Certified, s.machine(n).Current.ID)
+			s.t.Errorf("%s is %s (certified %v), hale believes %s", name, i.ID, i.Mark.Certified,
+				s.machine(n).Current.ID)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// duel is a set of two nodes with a hale on each, which know nothing of one another: each has a store of its own, looks after a fleet of its own, and can
-// have the other node turned off.
+// duel is a set of two nodes with a hale on each, which know nothing of one another: each has a store of its own, looks
+// after a fleet of its own, and can have the other node turned off.
 type duel struct {
 	t     *testing.T
 	world *simulated.World
@@ -50,8 +50,10 @@ func (s shooter) Fence(ctx context.Context, host fleet.HostName, try int) (engin
 	return s.mains.Fence(ctx, host, try)
 }
 
-// fight sets two hales up, and somebody else's cache on a node, parts the two nodes from one another for as long as that lasts, and lets time pass.
-func fight(t *testing.T, delays map[fleet.HostName]time.Duration, parted time.Duration, cache fleet.HostName, then func(d *duel)) {
+// fight sets two hales up, and somebody else's cache on a node, parts the two nodes from one another for as long as
+// that lasts, and lets time pass.
+func fight(t *testing.T, delays map[fleet.HostName]time.Duration, parted time.Duration, cache fleet.HostName,
+	then func(d *duel)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := &duel{t: t, sides: map[fleet.HostName]*story{}, world: simulated.NewWorld(simulated.Options{
@@ -61,7 +63,8 @@ func fight(t *testing.T, delays map[fleet.HostName]time.Duration, parted time.Du
 		for host, name := range map[fleet.HostName]fleet.Name{"h1": "web", "h2": "db"} {
 			spec := web(5)
 			spec.Name, spec.Repair.Fence.Hosts, spec.Repair.Silence = name, true, fleet.SilenceActs
-			s := &story{t: t, world: d.world, backing: memory.New(memory.Options{}), spec: spec, fencer: shooter{d.power, host, delays}}
+			s := &story{t: t, world: d.world, backing: memory.New(memory.Options{}), spec: spec,
+				fencer: shooter{d.power, host, delays}}
 			s.transport = d.world.Vantage("hale-on-" + string(host))
 			s.hale = s.controller("hale-on-" + string(host))
 			d.sides[host] = s
@@ -75,7 +78,8 @@ func fight(t *testing.T, delays map[fleet.HostName]time.Duration, parted time.Du
 			d.settle(host)
 		}
 		if cache != "" {
-			i := fleet.Instance{ID: "cache-1", Name: "cache-1", Host: cache, Mark: fleet.Mark{Installation: "third", Fleet: "cache", Machine: "cache-1", Generation: 1}}
+			i := fleet.Instance{ID: "cache-1", Name: "cache-1", Host: cache,
+				Mark: fleet.Mark{Installation: "third", Fleet: "cache", Machine: "cache-1", Generation: 1}}
 			if err := d.world.Plant(i); err != nil {
 				t.Fatal(err)
 			}
@@ -154,8 +158,9 @@ func (d *duel) bury() {
 	}
 }
 
-// Two hales on a set of two nodes lose sight of each other's node, and each takes the other's for dead. Where the file has one of the nodes left as it is
-// for longer, exactly one of them shoots, from whichever side it is seen; and nobody does who sees the other again in time. Without a delay both do.
+// Two hales on a set of two nodes lose sight of each other's node, and each takes the other's for dead. Where the file
+// has one of the nodes left as it is for longer, exactly one of them shoots, from whichever side it is seen; and nobody
+// does who sees the other again in time. Without a delay both do.
 func TestS51OfTwoHalesThatTakeEachOtherForDeadOneShoots(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -164,10 +169,14 @@ func TestS51OfTwoHalesThatTakeEachOtherForDeadOneShoots(t *testing.T) {
 		cache  fleet.HostName
 		shot   []fleet.HostName
 	}{
-		"the first node is to survive":       {map[fleet.HostName]time.Duration{"h1": 15 * time.Second}, 10 * time.Minute, "", []fleet.HostName{"h2"}},
-		"the second node is to survive":      {map[fleet.HostName]time.Duration{"h2": 15 * time.Second}, 10 * time.Minute, "", []fleet.HostName{"h1"}},
-		"both wait, one of them for longer":  {map[fleet.HostName]time.Duration{"h1": 20 * time.Second, "h2": 10 * time.Second}, 10 * time.Minute, "", []fleet.HostName{"h2"}},
-		"they see each other again in time":  {map[fleet.HostName]time.Duration{"h1": time.Minute, "h2": 30 * time.Second}, 20 * time.Second, "", nil},
+		"the first node is to survive": {map[fleet.HostName]time.Duration{"h1": 15 * time.Second},
+			10 * time.Minute, "", []fleet.HostName{"h2"}},
+		"the second node is to survive": {map[fleet.HostName]time.Duration{"h2": 15 * time.Second},
+			10 * time.Minute, "", []fleet.HostName{"h1"}},
+		"both wait, one of them for longer": {map[fleet.HostName]time.Duration{"h1": 20 * time.Second,
+			"h2": 10 * time.Second}, 10 * time.Minute, "", []fleet.HostName{"h2"}},
+		"they see each other again in time": {map[fleet.HostName]time.Duration{"h1": time.Minute,
+			"h2": 30 * time.Second}, 20 * time.Second, "", nil},
 		"what matters more is on the first":  {nil, 10 * time.Minute, "h1", []fleet.HostName{"h2"}},
 		"what matters more is on the second": {nil, 10 * time.Minute, "h2", []fleet.HostName{"h1"}},
 		"nobody waits":                       {nil, 10 * time.Minute, "", []fleet.HostName{"h1", "h2"}},
@@ -182,7 +191,8 @@ func TestS51OfTwoHalesThatTakeEachOtherForDeadOneShoots(t *testing.T) {
 					switch {
 					case slices.Contains(d.power.areOff(), host):
 					case len(c.shot) == 1 && (!s.allHealthy() || s.machine(1).Current.Host != host):
-						d.t.Errorf("what the hale on %s looks after is not healed: its first machine is on %q", host, s.machine(1).Current.Host)
+						d.t.Errorf("what the hale on %s looks after is not healed: its first machine is on %q", host,
+							s.machine(1).Current.Host)
 					case len(c.shot) == 0 && (!s.allHealthy() || s.machine(1).Current.Generation != 1):
 						d.t.Errorf("the hale on %s did something, although it sees the other node again", host)
 					}

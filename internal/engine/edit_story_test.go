@@ -31,7 +31,8 @@ func TestL02AnUpdateObeysAnEditThatKeepsADisk(t *testing.T) {
 		s.pass(30 * time.Minute)
 		s.spared(began, 1, 2, 3, 4)
 		if n := s.count(kind(fleet.RecordPaged)); n != 1 || !s.has(fleet.ReasonUpdateStopped) || !s.allHealthy() {
-			t.Errorf("a person is told %d times, stopped: %v, all healthy: %v", n, s.has(fleet.ReasonUpdateStopped), s.allHealthy())
+			t.Errorf("a person is told %d times, stopped: %v, all healthy: %v", n, s.has(fleet.ReasonUpdateStopped),
+				s.allHealthy())
 		}
 	})
 }
@@ -44,7 +45,8 @@ func TestL02ARepairUnderWayObeysAnEditThatKeepsADisk(t *testing.T) {
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Throttled})
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
 		s.await(5*time.Minute, "it is off", func() bool { r := s.machine(2).Repair; return r != nil && r.Retries > 2 })
 		s.reload(rootIsKept)
 		s.pass(time.Minute)
@@ -64,7 +66,10 @@ func TestL02AMachineThatIsProtectedAfterTheConfirmationStays(t *testing.T) {
 		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
 		s.inject(simulated.Calls{Op: fleet.OpPowerOff, Effect: simulated.Slow, Delay: 5 * time.Second})
 		s.confirm()
-		s.await(time.Minute, "the first one goes", func() bool { return s.machine(4).Repair != nil || s.machine(5).Repair != nil })
+		s.await(time.Minute, "the first one goes", func() bool {
+			return s.machine(4).Repair != nil ||
+				s.machine(5).Repair != nil
+		})
 		began := time.Now()
 		other := 4
 		if s.machine(4).Repair != nil {
@@ -108,13 +113,15 @@ func TestL02AMachineThatIsProtectedAfterTheOrderIsNotExchanged(t *testing.T) {
 	})
 }
 
-// A build that takes too long may serve somebody all the same: a person is told, and it is certified when it becomes healthy.
+// A build that takes too long may serve somebody all the same: a person is told, and it is certified when it becomes
+// healthy.
 func TestL02AProtectedMachineThatTakesTooLongIsNotBuiltAnew(t *testing.T) {
 	t.Parallel()
 	spec := web(3)
 	spec.Protected = []int{2}
 	tell(t, simulated.Options{}, spec, func(s *story) {
-		s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByReboot}})
 		s.start()
 		s.pass(20 * time.Minute)
 		s.spared(time.Time{}, 2)
@@ -133,17 +140,23 @@ func TestL02AProtectedMachineThatTakesTooLongIsNotBuiltAnew(t *testing.T) {
 	})
 }
 
-// What the file does not select any more is let go between two calls, and a repair that was begun before does not go on.
+// What the file does not select any more is let go between two calls, and a repair that was begun before does not go
+// on.
 func TestL02WhatIsNotSelectedAnyMoreIsNotReplaced(t *testing.T) {
 	t.Parallel()
-	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop})
+	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: fleet.DeleteFailureStop})
 	spec.Adopt.Replaceable = true
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one", "db-two")
 		s.adopts("db-main", "db-one", "db-two")
 		lift := s.inject(simulated.Calls{Op: fleet.OpPowerOff, Effect: simulated.Fails, Kind: fault.Throttled})
 		s.inject(simulated.Broken{Instance: "db-one", Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		s.await(time.Minute, "it is to be replaced", func() bool { r := s.called("db-one").Repair; return r != nil && r.Retries > 0 })
+		s.await(time.Minute, "it is to be replaced", func() bool {
+			r := s.called("db-one").Repair
+			return r != nil &&
+				r.Retries > 0
+		})
 		s.reload(func(spec *fleet.Spec) { spec.Adopt.Select.Except = []string{"db-one"} })
 		lift()
 		s.pass(10 * time.Minute)
@@ -172,8 +185,8 @@ func (s *story) spared(since time.Time, ordinals ...int) {
 	}
 }
 
-// Whoever puts the former template back before an update is through wants nothing more to be replaced: what tried the other one waits for a
-// confirmed plan, and nobody is told of a failure.
+// Whoever puts the former template back before an update is through wants nothing more to be replaced: what tried the
+// other one waits for a confirmed plan, and nobody is told of a failure.
 func TestATemplateThatIsPutBackStopsTheUpdate(t *testing.T) {
 	t.Parallel()
 	spec := web(5)
@@ -192,6 +205,7 @@ func TestATemplateThatIsPutBackStopsTheUpdate(t *testing.T) {
 			t.Errorf("%d pages", n)
 		}
 		s.confirm()
-		s.await(5*time.Minute, "the one that tried it is built as the others are", func() bool { return s.allHealthy() && s.built("v2") == 0 })
+		s.await(5*time.Minute, "the one that tried it is built as the others are",
+			func() bool { return s.allHealthy() && s.built("v2") == 0 })
 	})
 }

@@ -81,7 +81,8 @@ func New(opts Options) (*Engine, error) {
 	heard := newHeardStore(opts.Store)
 	opts.Store = heard
 	e := &Engine{
-		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked), ended: make(chan struct{}),
+		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked),
+		ended:    make(chan struct{}),
 		released: map[fleet.Name]time.Time{}, tolls: newTolls(),
 		lots: lots{last: map[fleet.ProviderName]*gathering{}},
 	}
@@ -113,7 +114,7 @@ func (o Options) setup() Setup {
 // fleets returns how many fleets share the store.
 func (e *Engine) fleets() int { return len(*e.owners.Load()) }
 
-// recall lets those who ask see whose marks are hale's own.
+// recall lets callers see which marks are hale's own.
 func (e *Engine) recall(id fleet.Installation) { e.ours.Store(&id) }
 
 // show lets those who ask see which sentinels there are.
@@ -241,7 +242,8 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 	}
 	at := e.clock.now().Wall
 	e.noteUnwatched(name, at)
-	e.opts.Logger.Warn("the fleet is no longer in the configuration: it is not watched any more, and nothing was destroyed", "fleet", name)
+	e.opts.Logger.Warn("the fleet is no longer in the configuration: it is not watched any more, and nothing was "+
+		"destroyed", "fleet", name)
 	book, err := journal.Open(ctx, e.opts.Store, name)
 	if err != nil {
 		return err
@@ -255,11 +257,11 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 	return err
 }
 
-// StepClock moves the wall clock as this engine sees it, as an administrator or a time server does: where time is simulated,
-// nobody else can.
+// StepClock moves the wall clock as this engine sees it, as an administrator or a time server does, where time
+// is simulated.
 func (e *Engine) StepClock(by time.Duration) { e.clock.skew.Add(int64(by)) }
 
-// Nudge lets the owners look for letters that somebody else put into the store.
+// Nudge lets the owners look for letters that another process put into the store.
 func (e *Engine) Nudge() {
 	for _, o := range *e.owners.Load() {
 		select {
@@ -269,8 +271,8 @@ func (e *Engine) Nudge() {
 	}
 }
 
-// Stuck returns a fleet whose owner has been at one turn of its loop for longer than that: nothing is decided in it
-// meanwhile. None is stuck while it waits for a lease, for news or for a call: calls have goroutines of their own.
+// Stuck returns a fleet with an owner that has been at one turn of its loop for longer than that: nothing is decided in
+// it meanwhile. None is stuck while it waits for a lease, for news or for a call: calls have goroutines of their own.
 func (e *Engine) Stuck(longerThan time.Duration) (fleet.Name, bool) {
 	now := e.clock.now().Mono
 	for _, o := range *e.owners.Load() {

@@ -20,7 +20,7 @@ func (t *term) minds(now fleet.Now) {
 		t.drift = d
 		t.clockSet(now)
 	}
-	// After a long round the watermark is old because nobody listened, not because nobody spoke.
+	// After a long round the watermark is old because the loop did not listen, not because the probes were silent.
 	deaf := time.Since(t.heard) > deafAfter && time.Since(t.listens) > deafAfter
 	switch {
 	case deaf == t.own.Deaf():

@@ -16,7 +16,8 @@ import (
 
 // ail lets web-2's page fail for good, until it is replaced.
 func (s *story) ail() {
-	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+		Cure: simulated.ByRecreate}})
 }
 
 // exhibits returns what is kept of web-2, with the last one's bytes.
@@ -51,8 +52,8 @@ func (s *story) kept() fleet.Record {
 	return found[0]
 }
 
-// Before the first disruptive call the console's end, the screen and what the checks said are in the store; the later rungs do not
-// ask again, and a replaced instance leaves its console behind.
+// Before the first disruptive call the console's end, the screen and what the checks said are in the store; the later
+// rungs do not ask again, and a replaced instance leaves its console behind.
 func TestEvidenceIsKeptBeforeAnythingIsDestroyed(t *testing.T) {
 	t.Parallel()
 	spec := rungs(web(3), softly(), rung(fleet.StepReboot), rung(fleet.StepRecreate))
@@ -62,17 +63,20 @@ func TestEvidenceIsKeptBeforeAnythingIsDestroyed(t *testing.T) {
 		s.ail()
 		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		rec := s.kept()
-		if rec.Reason != fleet.ReasonKept || rec.Evidence.Console.Bytes == 0 || rec.Evidence.Screenshot.Bytes == 0 || rec.Evidence.Findings.Why != "" {
+		if rec.Reason != fleet.ReasonKept || rec.Evidence.Console.Bytes == 0 || rec.Evidence.Screenshot.Bytes == 0 ||
+			rec.Evidence.Findings.Why != "" {
 			t.Errorf("%+v %+v", rec, rec.Evidence)
 		}
 		all, b := s.exhibits()
-		if len(all) != 1 || all[0].Instance != old || all[0].Incident != rec.Incident || all[0].Power != fleet.PowerRunning {
+		if len(all) != 1 || all[0].Instance != old || all[0].Incident != rec.Incident ||
+			all[0].Power != fleet.PowerRunning {
 			t.Fatalf("%+v", all)
 		}
 		if !strings.Contains(string(b.Console), "failure") || len(b.Screenshot) != rec.Evidence.Screenshot.Bytes {
 			t.Errorf("console %q, %d bytes of screenshot", b.Console, len(b.Screenshot))
 		}
-		if c := all[0].Checks; len(c) != 2 || c[1].Check != "page" || c[1].Standing != fleet.StandingDown || c[1].Result != fleet.ResultRefused {
+		if c := all[0].Checks; len(c) != 2 || c[1].Check != "page" || c[1].Standing != fleet.StandingDown ||
+			c[1].Result != fleet.ResultRefused {
 			t.Errorf("findings: %+v", c)
 		}
 		for _, r := range s.records() {
@@ -107,7 +111,8 @@ func (p stuck) Console(context.Context, provider.Ref, int) ([]byte, error) {
 	return nil, nil
 }
 
-// Whatever becomes of the gathering, the repair goes on within the limit, and the record says what was not kept and why.
+// Whatever becomes of the gathering, the repair goes on within the limit, and the record says what was not kept and
+// why.
 func TestARepairDoesNotWaitLongForEvidence(t *testing.T) {
 	t.Parallel()
 	calls := func(e simulated.Effect, k fault.Kind) func(s *story) {
@@ -128,11 +133,12 @@ func TestARepairDoesNotWaitLongForEvidence(t *testing.T) {
 		"the provider never can": {why: fleet.ReasonUnsupported, prepare: func(s *story) {
 			s.adapter = func(p provider.Provider) provider.Provider { return deprived{p} }
 		}},
-		"it hangs and cannot be stopped": {why: fleet.ReasonTooLate, findings: fleet.ReasonTooLate, prepare: func(s *story) {
-			p := stuck{until: make(chan struct{})}
-			s.adapter = func(behind provider.Provider) provider.Provider { p.Provider = behind; return p }
-			time.AfterFunc(time.Hour, func() { close(p.until) })
-		}},
+		"it hangs and cannot be stopped": {why: fleet.ReasonTooLate, findings: fleet.ReasonTooLate,
+			prepare: func(s *story) {
+				p := stuck{until: make(chan struct{})}
+				s.adapter = func(behind provider.Provider) provider.Provider { p.Provider = behind; return p }
+				time.AfterFunc(time.Hour, func() { close(p.until) })
+			}},
 		"the store has no room": {why: fleet.ReasonStoreFull, findings: fleet.ReasonStoreFull, prepare: func(s *story) {
 			s.faults = fullForEvidence
 		}},
@@ -147,7 +153,8 @@ func TestARepairDoesNotWaitLongForEvidence(t *testing.T) {
 				if c.spoil != nil {
 					c.spoil(s)
 				}
-				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+					Cure: simulated.ByReboot}})
 				s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 				rec := s.kept()
 				if rec.Evidence.Console.Why != c.why || rec.Evidence.Findings.Why != c.findings {
@@ -183,14 +190,20 @@ func fullForEvidence(_ context.Context, c memory.Call) memory.Effect {
 	return memory.Normal
 }
 
-// S71: hale is killed while it gathers. The next one does not begin with that again, in case it was what killed it, and heals.
+// S71: hale is killed while it gathers. The next one does not begin with that again, in case it was what killed it, and
+// heals.
 func TestS71KilledWhileEvidenceIsGathered(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepReboot), func(s *story) {
 		s.grown()
 		s.inject(simulated.Calls{Op: provider.OpConsole, Effect: simulated.Hangs})
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
-		s.await(time.Minute, "evidence is gathered", func() bool { r := s.machine(2).Repair; return r != nil && r.Gather != "" })
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByReboot}})
+		s.await(time.Minute, "evidence is gathered", func() bool {
+			r := s.machine(2).Repair
+			return r != nil &&
+				r.Gather != ""
+		})
 		s.kill()
 		s.start()
 		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
@@ -207,13 +220,15 @@ func TestEvidenceIsKeptAsThePolicySays(t *testing.T) {
 	spec.Evidence = fleet.EvidencePolicy{Console: 7, NoScreenshot: true, Wait: 2 * time.Second}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByReboot}})
 		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		if rec := s.kept(); rec.Evidence.Console.Bytes != 7 || rec.Evidence.Screenshot.Why != fleet.ReasonNotWanted {
 			t.Errorf("%+v", rec.Evidence)
 		}
 		s.inject(simulated.Calls{Op: provider.OpConsole, Effect: simulated.Hangs})
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByReboot}})
 		s.await(5*time.Minute, "web-2 is healed again", func() bool { return s.heals(2) == 2 && s.healthy(2) })
 		var last fleet.Record
 		for _, r := range s.records() {
@@ -221,14 +236,16 @@ func TestEvidenceIsKeptAsThePolicySays(t *testing.T) {
 				last = r
 			}
 		}
-		if waited := last.At.Sub(s.chosen(fleet.StepReboot)); waited > 2*time.Second || last.Evidence.Console.Why != fleet.ReasonTooLate {
+		if waited := last.At.Sub(s.chosen(fleet.StepReboot)); waited > 2*time.Second ||
+			last.Evidence.Console.Why != fleet.ReasonTooLate {
 			t.Errorf("it waited %v: %+v", waited, last.Evidence)
 		}
 	})
 	spec.Evidence = fleet.EvidencePolicy{Off: true}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByReboot}})
 		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		if all, _ := s.exhibits(); len(all) != 0 || s.count(kind(fleet.RecordEvidence)) != 0 {
 			t.Errorf("switched off, and kept: %+v", all)

@@ -79,8 +79,8 @@ func (s *story) wantUntouched(since time.Time, why string) {
 	}
 }
 
-// S74: a rack's switch dies, its machines run on and nobody reaches them: one incident, its machines under it, one page, no call. A
-// controller that dies meanwhile changes nothing. When the switch is back, so is everything.
+// S74: a rack's switch dies, its machines run on and nobody reaches them: one incident, its machines under it, one
+// page, no call. A controller that dies meanwhile changes nothing. When the switch is back, so is everything.
 func TestS74ARacksSwitchDies(t *testing.T) {
 	t.Parallel()
 	tell(t, halls(), crowd(fleet.FatePage), func(s *story) {
@@ -96,7 +96,8 @@ func TestS74ARacksSwitchDies(t *testing.T) {
 		s.kill()
 		s.start()
 		s.pass(20 * time.Minute)
-		if p := s.status().Whole.Parents; len(p) != 1 || p[0].Domain != (fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}) || p[0].Failing != len(machines) {
+		if p := s.status().Whole.Parents; len(p) != 1 || p[0].Domain != (fleet.Domain{Kind: fleet.DomainRack,
+			Name: "r1"}) || p[0].Failing != len(machines) {
 			t.Errorf("open parents: %+v", p)
 		}
 		if n := s.count(kind(fleet.RecordPaged)); n != 1 {
@@ -106,7 +107,10 @@ func TestS74ARacksSwitchDies(t *testing.T) {
 		for _, lift := range lifts {
 			lift()
 		}
-		s.await(5*time.Minute, "all stand, and the incident is closed", func() bool { return s.allHealthy() && len(s.status().Whole.Parents) == 0 })
+		s.await(5*time.Minute, "all stand, and the incident is closed", func() bool {
+			return s.allHealthy() &&
+				len(s.status().Whole.Parents) == 0
+		})
 		s.wantUntouched(at, "they came back by themselves")
 	})
 }
@@ -122,7 +126,8 @@ func TestS74AHostLosesPowerAndComesBack(t *testing.T) {
 		s.pass(20 * time.Minute)
 		s.wantUntouched(at, "its host is dead")
 		lift()
-		s.await(10*time.Minute, "all stand, and the incident is closed", func() bool { return s.allHealthy() && len(s.status().Whole.Parents) == 0 })
+		s.await(10*time.Minute, "all stand, and the incident is closed",
+			func() bool { return s.allHealthy() && len(s.status().Whole.Parents) == 0 })
 		for _, c := range s.touched(at) {
 			if c.Op != fleet.OpStart {
 				t.Errorf("%s of %s, which only had to be started", c.Op, c.Machine)
@@ -179,8 +184,12 @@ func TestS74AStrangerIsHealedWhileARackIsOut(t *testing.T) {
 		}
 		s.await(time.Minute, "one incident for all of them", func() bool { return s.children() == len(machines) })
 		_, strangers := s.rack(2)
-		s.inject(simulated.Broken{Instance: s.id(strangers[0]), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
-		s.await(5*time.Minute, "the stranger is healed", func() bool { return s.heals(strangers[0]) == 1 && s.healthy(strangers[0]) })
+		s.inject(simulated.Broken{Instance: s.id(strangers[0]), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByReboot}})
+		s.await(5*time.Minute, "the stranger is healed", func() bool {
+			return s.heals(strangers[0]) == 1 &&
+				s.healthy(strangers[0])
+		})
 	})
 }
 
@@ -213,8 +222,8 @@ func (c *silent) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return c.cut.Dial(ctx, network, address)
 }
 
-// The vantage is cut off from all machines, and from its canaries: nobody is touched, whatever it seems, and one page tells of it. A
-// machine that really dies meanwhile is healed afterwards.
+// The vantage is cut off from all machines, and from its canaries: nobody is touched, whatever it seems, and one page
+// tells of it. A machine that really dies meanwhile is healed afterwards.
 func TestAVantageThatIsCutOffTouchesNobody(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 2, 5} {
@@ -229,7 +238,8 @@ func TestAVantageThatIsCutOffTouchesNobody(t *testing.T) {
 			}
 			at := time.Now()
 			vantage.lost.Store(true)
-			s.await(30*time.Second, "hale knows that it is cut off", func() bool { return s.status().Whole.Doubt.Reason == fleet.ReasonVantageIsolated })
+			s.await(30*time.Second, "hale knows that it is cut off",
+				func() bool { return s.status().Whole.Doubt.Reason == fleet.ReasonVantageIsolated })
 			s.pass(time.Hour)
 			s.wantUntouched(at, "hale is cut off")
 			s.inject(simulated.Crash{Instance: s.id(1)})
@@ -241,7 +251,10 @@ func TestAVantageThatIsCutOffTouchesNobody(t *testing.T) {
 				t.Errorf("%d pages of one isolation", n)
 			}
 			vantage.lost.Store(false)
-			s.await(5*time.Minute, "seen again, and web-1 is healed", func() bool { return s.allHealthy() && s.heals(1) == 1 })
+			s.await(5*time.Minute, "seen again, and web-1 is healed", func() bool {
+				return s.allHealthy() &&
+					s.heals(1) == 1
+			})
 			if n := len(s.touched(at)); n != 1 {
 				t.Errorf("%d calls, want the one start", n)
 			}
@@ -259,10 +272,14 @@ func TestAVantageWithoutCanariesDoubtsItself(t *testing.T) {
 		s.grown()
 		at := time.Now()
 		vantage.lost.Store(true)
-		s.await(time.Minute, "doubt", func() bool { return s.status().Whole.Doubt.Reason == fleet.ReasonVantageDoubtful })
+		s.await(time.Minute, "doubt",
+			func() bool { return s.status().Whole.Doubt.Reason == fleet.ReasonVantageDoubtful })
 		s.pass(time.Hour)
 		vantage.lost.Store(false)
-		s.await(5*time.Minute, "seen again", func() bool { return s.allHealthy() && s.status().Whole.Doubt.Reason == "" })
+		s.await(5*time.Minute, "seen again", func() bool {
+			return s.allHealthy() &&
+				s.status().Whole.Doubt.Reason == ""
+		})
 		s.wantUntouched(at, "only hale was cut off")
 	})
 }

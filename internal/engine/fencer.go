@@ -11,8 +11,9 @@ import (
 
 // Fencer cuts the power of a provider's hosts, or their access to storage or network.
 type Fencer interface {
-	// Means says how often the host's power can be tried to be cut, how often then its access, how long one try may take, and for how long the host is left
-	// as it is before. Seen are the fleets, whoever looks after them, whose machines were seen on it when it answered last; nil: nobody knows.
+	// Means says how often the host's power can be tried to be cut, how often then its access, how long one try may
+	// take, and for how long the host is left as it is before. Seen are the fleets, of all owners, with machines on it
+	// when it answered last; nil: unknown.
 	Means(host fleet.HostName, seen []fleet.Name) fleet.Means
 	// Access is what was last said of the host's access, and when.
 	Access(host fleet.HostName) (fleet.Access, time.Time)
@@ -20,8 +21,8 @@ type Fencer interface {
 	SaidOff(host fleet.HostName) time.Time
 	// Watch has the controllers of these hosts asked often from now on, and of no others.
 	Watch(hosts []fleet.HostName)
-	// Fence makes one of these tries, from 1. Without an error the host is proven off, or cut. fault.UnknownOutcome: something was ordered, and nobody
-	// knows what became of it. It may be tried again after any error.
+	// Fence makes one of these tries, from 1. Without an error the host is proven off, or cut. fault.UnknownOutcome:
+	// something was ordered, and nothing knows what became of it. It may be tried again after any error.
 	Fence(ctx context.Context, host fleet.HostName, try int) (Fenced, error)
 }
 
@@ -31,8 +32,8 @@ type Fenced struct {
 	Already bool        // it was so before anything was ordered
 }
 
-// serves returns a function that says whether a machine of any fleet on the provider is not known to fail on the host. Of a fleet that another server looks
-// after nothing is known here: then there may be one.
+// serves returns a function that says whether a machine of any fleet on the provider is not known to fail on the host.
+// Of a fleet that another server looks after nothing is known here: then there may be one.
 func (e *Engine) serves(of fleet.ProviderName) func(fleet.HostName) bool {
 	return func(host fleet.HostName) bool {
 		for _, f := range e.Status() {
@@ -53,7 +54,7 @@ func (e *Engine) serves(of fleet.ProviderName) func(fleet.HostName) bool {
 	}
 }
 
-// fenced says of each host how its power can be cut, and of one that does not answer whether somebody may be served by it.
+// fenced says of each host how its power can be cut, and of one that does not answer whether users may be served by it.
 func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
 	f := s.src.Fencer
 	if f == nil {
@@ -86,7 +87,7 @@ func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
 	return hosts
 }
 
-// remember notes whose machines run on each host that answered.
+// remember notes which fleets have machines on each host that answered.
 func (s *sentinel) remember(l provider.Listing) {
 	if s.src.Fencer == nil {
 		return
@@ -98,13 +99,15 @@ func (s *sentinel) remember(l provider.Listing) {
 	}
 	for i := range l.Instances {
 		in := &l.Instances[i]
-		if seen := s.seen[in.Host]; in.Power == fleet.PowerRunning && in.Mark.Fleet != "" && !slices.Contains(seen, in.Mark.Fleet) {
+		if seen := s.seen[in.Host]; in.Power == fleet.PowerRunning && in.Mark.Fleet != "" &&
+			!slices.Contains(seen, in.Mark.Fleet) {
 			s.seen[in.Host] = append(seen, in.Mark.Fleet)
 		}
 	}
 }
 
-// rests returns a function that says on which hosts' being cut a machine of any fleet on the provider rests, as far as this server looks after it.
+// rests returns a function that says on which hosts' being cut a machine of any fleet on the provider rests, as far as
+// this server looks after it.
 func (e *Engine) rests(of fleet.ProviderName) func() []fleet.HostName {
 	return func() []fleet.HostName {
 		var out []fleet.HostName

@@ -25,10 +25,12 @@ func busy() fleet.Spec {
 	spec := told(10*time.Minute, "ops")
 	spec.Size = 6
 	copying := rung(fleet.StepSnapshot)
-	copying.Timeout, copying.Keep, copying.KeepFor, copying.OnFailure = time.Minute, 2, 500*time.Hour, fleet.OnFailureContinue
+	copying.Timeout, copying.Keep, copying.KeepFor, copying.OnFailure = time.Minute, 2, 500*time.Hour,
+		fleet.OnFailureContinue
 	spec.Repair.Steps = []fleet.Step{
 		spec.Repair.Steps[0], copying,
-		{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 500 * time.Hour},
+		{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop,
+			KeepOld: 500 * time.Hour},
 	}
 	spec.Limits.InRepair = 3
 	spec.Limits.Shared = []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 5}}
@@ -40,8 +42,9 @@ func busy() fleet.Spec {
 // busyHosts are those of its world.
 var busyHosts = []fleet.HostName{"h1", "h2"}
 
-// A store as a busy day leaves it is read whole by the next hale, and healing goes on from it. Before a change that raises the format, the store is written
-// down for TestAStoreOfEachFormatIsRead: go test ./internal/engine -run AStoreOfTodayIsRead -make-store testdata/format-N.txtar
+// A store as a busy day leaves it is read whole by the next hale, and healing goes on from it. Before a change that
+// raises the format, the store is written down for TestAStoreOfEachFormatIsRead: go test ./internal/engine -run
+// AStoreOfTodayIsRead -make-store testdata/format-N.txtar
 func TestAStoreOfTodayIsRead(t *testing.T) {
 	t.Parallel()
 	var entries []state.Entry
@@ -60,8 +63,9 @@ func TestAStoreOfTodayIsRead(t *testing.T) {
 	})
 }
 
-// busyDay returns the store of a hale that was killed in the middle of a reboot, with an incident that a person was told of, a quarantine, an instance and a
-// copy of disks that are kept, a hold, an ordered size, messages that wait, and an order that nobody took up.
+// busyDay returns the store of a hale that was killed in the middle of a reboot, with an incident that a person was
+// told of, a quarantine, an instance and a copy of disks that are kept, a hold, an ordered size, messages that wait,
+// and an order that nobody took up.
 func (s *story) busyDay() []state.Entry {
 	s.grown()
 	s.holds(fleet.Order{Machine: "web-4"}, 500*time.Hour)
@@ -69,11 +73,13 @@ func (s *story) busyDay() []state.Entry {
 	s.await(5*time.Minute, "the seventh is built", func() bool { return s.healthy(7) })
 	ill := simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}
 	s.inject(simulated.Broken{Instance: s.id(3), Illness: ill})
-	s.await(10*time.Minute, "web-3 is replaced, and its old instance is kept", func() bool { return s.healthy(3) && len(s.machine(3).Kept) == 1 })
+	s.await(10*time.Minute, "web-3 is replaced, and its old instance is kept",
+		func() bool { return s.healthy(3) && len(s.machine(3).Kept) == 1 })
 	s.inject(simulated.NextBuilds{Machine: "web-5", Times: 9, Illness: ill})
 	s.inject(simulated.Broken{Instance: s.id(5), Illness: ill})
 	s.await(time.Hour, "web-5 is in quarantine", func() bool { return s.machine(5).Quarantine != nil })
-	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+		Cure: simulated.ByReboot}})
 	s.await(10*time.Minute, "web-2 is about to be rebooted", func() bool {
 		r := s.machine(2).Repair
 		return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpReboot

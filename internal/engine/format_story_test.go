@@ -61,7 +61,8 @@ func (s *story) inherit(entries []state.Entry) {
 	}
 	plant := func(m fleet.Machine, i fleet.Incarnation, name string, kept bool) {
 		err := s.world.Plant(fleet.Instance{ID: i.ID, Name: name, Host: i.Host, Mark: fleet.Mark{
-			Installation: installation, Fleet: "web", Machine: m.Name, Generation: i.Generation, Certified: i.Certified, Kept: kept}})
+			Installation: installation, Fleet: "web", Machine: m.Name, Generation: i.Generation, Certified: i.Certified,
+			Kept: kept}})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -86,7 +87,10 @@ func (s *story) goesOn(ops *memory.Target, entries []state.Entry) {
 	t := s.t
 	t.Helper()
 	s.await(10*time.Minute, "web-2's repair goes on, and heals it", func() bool { return s.healthy(2) })
-	s.await(time.Minute, "the order that waited is taken up", func() bool { return len(s.status().Whole.Holds) == 2 && s.inInbox() == 0 })
+	s.await(time.Minute, "the order that waited is taken up", func() bool {
+		return len(s.status().Whole.Holds) == 2 &&
+			s.inInbox() == 0
+	})
 	for _, n := range []int{1, 3, 4, 6, 7} {
 		if !s.healthy(n) || s.heals(n) != 0 && n != 3 {
 			t.Errorf("web-%d: %+v", n, s.machine(n))
@@ -95,10 +99,12 @@ func (s *story) goesOn(ops *memory.Target, entries []state.Entry) {
 	s.remembers()
 	at := slices.IndexFunc(entries, func(e state.Entry) bool { return strings.HasPrefix(e.Key, "outbox/web/waiting/") })
 	var letter struct{ Key string }
-	if err := json.Unmarshal(entries[at].Value, &letter); err != nil || len(ops.Tries()) == 0 || ops.Tries()[0].Key != letter.Key {
+	if err := json.Unmarshal(entries[at].Value, &letter); err != nil || len(ops.Tries()) == 0 ||
+		ops.Tries()[0].Key != letter.Key {
 		t.Errorf("the message that waited, %s, went out as %+v, %v", letter.Key, ops.Tries(), err)
 	}
-	s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+	s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+		Cure: simulated.ByReboot}})
 	s.await(10*time.Minute, "a new failure is healed", func() bool { return s.heals(1) == 1 && s.healthy(1) })
 }
 
@@ -115,7 +121,8 @@ func (s *story) remembers() {
 	if m := s.machine(5); m.Quarantine == nil || m.Incident == nil || m.Incident.ID != "web-5/1" || !m.Incident.Paged {
 		t.Errorf("web-5 left its quarantine: %+v", m)
 	}
-	if w := s.status().Whole; w.Holds[0].Machine != "web-4" || w.Ledger == nil || w.Ledger.Size != 7 || w.Ledger.Ordered == nil {
+	if w := s.status().Whole; w.Holds[0].Machine != "web-4" || w.Ledger == nil || w.Ledger.Size != 7 ||
+		w.Ledger.Ordered == nil {
 		t.Errorf("what people ordered is forgotten: %+v", w)
 	}
 }
@@ -127,7 +134,8 @@ func down() *memory.Target {
 	return ops
 }
 
-// A store of each format is read whole, and healing goes on from it. TestAStoreOfTodayIsRead made it, with the last version that wrote the format.
+// A store of each format is read whole, and healing goes on from it. TestAStoreOfTodayIsRead made it, with the last
+// version that wrote the format.
 func TestAStoreOfEachFormatIsRead(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/format-*.txtar")
@@ -185,7 +193,8 @@ func found(v any) (paths []string) {
 	return paths
 }
 
-// strange reports whether a document may have foreign members: records are never written again, and the installation is a word.
+// strange reports whether a document may have foreign members: records are never written again, and the installation is
+// a word.
 func strange(e state.Entry) (document any, ok bool) {
 	ok = !strings.HasPrefix(e.Key, "journal/") && json.Unmarshal(e.Value, &document) == nil
 	return document, ok
@@ -204,7 +213,8 @@ func foreigners(entries []state.Entry, of func(key string) bool) map[string][]st
 	return out
 }
 
-// What a newer version of the same format said survives this one at every depth, as long as what it was said of is there.
+// What a newer version of the same format said survives this one at every depth, as long as what it was said of is
+// there.
 func TestWhatANewerVersionWroteSurvives(t *testing.T) {
 	t.Parallel()
 	entries := entriesOf(t, fmt.Sprintf("testdata/format-%d.txtar", format.Current()))
@@ -221,7 +231,8 @@ func TestWhatANewerVersionWroteSurvives(t *testing.T) {
 		}
 		was[entries[i].Key] = string(entries[i].Value)
 	}
-	// What is not of the fleet is not written again, but for messages; orders and places in the book of slots are gone by then.
+	// What is not of the fleet is not written again, but for messages; orders and places in the book of slots are gone
+	// by then.
 	want := foreigners(entries, func(key string) bool {
 		return !strings.HasPrefix(key, "fleets/") && !strings.HasPrefix(key, "inbox/") && key != "slots"
 	})
@@ -231,7 +242,8 @@ func TestWhatANewerVersionWroteSurvives(t *testing.T) {
 		"fleets/web/brake":          {""},
 		"fleets/web/whole":          {"", ".Holds", ".Ledger", ".Ledger.Ordered", ".Ledger.Template"},
 		"fleets/web/machines/web-1": machine,
-		"fleets/web/machines/web-2": {"", ".Health"}, // its incident and its repair are over, and its instance is another one
+		// its incident and its repair are over, and its instance is another one
+		"fleets/web/machines/web-2": {"", ".Health"},
 		"fleets/web/machines/web-3": kept,
 		"fleets/web/machines/web-4": machine,
 		"fleets/web/machines/web-5": {"", ".Current", ".Health", ".Incident", ".Kept", ".Quarantine", ".Snapshots"},

@@ -21,8 +21,8 @@ type moment struct {
 // sort says what a moment is.
 type sort string
 
-// The sorts of moments. Polls of the provider, watches of the store and the checks' probes change nothing and recur by themselves; they are
-// none.
+// The sorts of moments. Polls of the provider, watches of the store and the checks' probes change nothing and recur by
+// themselves; they are none.
 const (
 	sortWrite    sort = "write"    // to the store
 	sortCall     sort = "call"     // to the provider, changing; or a command
@@ -54,7 +54,8 @@ func (s sort) manners() []manner {
 // lateness is when a late moment arrives after hale's death.
 const lateness = 5 * time.Second
 
-// fuse lies between a hale and everything outside. It blows at one moment: from there on nothing leaves hale, and nothing reaches it.
+// fuse lies between a hale and everything outside. It blows at one moment: from there on nothing leaves hale, and
+// nothing reaches it.
 type fuse struct {
 	at     moment // where it blows; zero: nowhere
 	manner manner

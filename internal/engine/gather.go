@@ -14,13 +14,15 @@ import (
 	"hale/internal/state"
 )
 
-// storeShare is the part of the time for gathering that is left to store the answers: so long at most, and half of it where there is little.
+// storeShare is the part of the time for gathering that is left to store the answers: so long at most, and half of it
+// where there is little.
 const storeShare = 2 * time.Second
 
 // askLimit bounds the questions to the provider.
 func askLimit(patience time.Duration) time.Duration { return patience - min(storeShare, patience/2) }
 
-// gather keeps what can be kept of an instance before something is done to it. Whatever goes wrong is part of the answer.
+// gather keeps what can be kept of an instance before something is done to it. Whatever goes wrong is part of the
+// answer.
 func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 	e, policy := t.exhibit(index, a), t.spec.Evidence
 	owns := []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}
@@ -54,13 +56,15 @@ func (t *term) exhibit(index int, a fleet.Action) evidence.Exhibit {
 		return e
 	}
 	for _, c := range v.Checks {
-		e.Checks = append(e.Checks, evidence.Finding{Check: c.Check, Standing: c.Standing, Result: c.Result, Detail: c.Detail})
+		e.Checks = append(e.Checks, evidence.Finding{Check: c.Check, Standing: c.Standing, Result: c.Result,
+			Detail: c.Detail})
 	}
 	return e
 }
 
 // askEvidence asks the provider for console and screen, side by side, and notes in the exhibit what came of it.
-func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provider.Ref, policy fleet.EvidencePolicy) (b evidence.Bytes) {
+func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provider.Ref,
+	policy fleet.EvidencePolicy) (b evidence.Bytes) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit(policy.Patience()))
 	defer cancel()
 	var asked sync.WaitGroup
@@ -101,7 +105,8 @@ func (t *term) screenshot(ctx context.Context, ref provider.Ref) (provider.Pictu
 	}
 	p, err := able.Screenshot(ctx, ref, fleet.ScreenshotLimit)
 	if len(p.Data) > fleet.ScreenshotLimit {
-		return provider.Picture{}, fault.New(fault.Invalid, "engine.screenshot", string(ref.ID), errors.New("too large"))
+		return provider.Picture{}, fault.New(fault.Invalid, "engine.screenshot", string(ref.ID),
+			errors.New("too large"))
 	}
 	return p, err
 }

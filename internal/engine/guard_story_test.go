@@ -20,7 +20,8 @@ func TestTheBrakeStopsAMassRepairAndReleasesWhenItIsCalm(t *testing.T) {
 		at := time.Now()
 		var lifts []func()
 		for n := 1; n <= 5; n++ {
-			lifts = append(lifts, s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}}))
+			lifts = append(lifts, s.inject(simulated.Broken{Instance: s.id(n),
+				Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}}))
 		}
 		s.await(time.Minute, "the brake engages", func() bool { return s.status().Brake.Engaged })
 		s.pass(30 * time.Minute)
@@ -50,7 +51,8 @@ func TestAllOfThreeFailingIsNeverRepaired(t *testing.T) {
 		s.grown()
 		at := time.Now()
 		for n := 1; n <= 3; n++ {
-			s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+			s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+				Cure: simulated.ByRecreate}})
 		}
 		s.pass(time.Hour)
 		for _, c := range s.world.Calls() {
@@ -133,10 +135,12 @@ func TestAnotherProviderBehindTheSameAddressIsDoubted(t *testing.T) {
 // Whether the host refuses, or takes all the time that there is for the answers of the others.
 func TestAHostThatCannotBeAskedHoldsItsMachinesOnly(t *testing.T) {
 	t.Parallel()
-	for name, trouble := range map[string]simulated.Fault{"it refuses": simulated.HostUnreachable{Host: "h1"}, "it hangs": simulated.HostHangs{Host: "h1"}} {
+	for name, trouble := range map[string]simulated.Fault{"it refuses": simulated.HostUnreachable{Host: "h1"},
+		"it hangs": simulated.HostHangs{Host: "h1"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, web(4), func(s *story) { holdsItsMachinesOnly(s, trouble) })
+			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, web(4),
+				func(s *story) { holdsItsMachinesOnly(s, trouble) })
 		})
 	}
 }
@@ -194,8 +198,12 @@ func TestL15AStepOfTheClockKeepsWhatIsKept(t *testing.T) {
 	step.KeepOld = 24 * time.Hour
 	tell(t, simulated.Options{}, rungs(web(3), step), func(s *story) {
 		s.grown()
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
-		s.await(5*time.Minute, "the old instance is kept", func() bool { return s.healthy(2) && len(s.machine(2).Kept) == 1 })
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
+		s.await(5*time.Minute, "the old instance is kept", func() bool {
+			return s.healthy(2) &&
+				len(s.machine(2).Kept) == 1
+		})
 		s.hale.engine.StepClock(25 * time.Hour)
 		s.pass(23 * time.Hour)
 		if n := len(s.calls(fleet.OpDelete, time.Time{})); n != 0 || len(s.machine(2).Kept) != 1 {
@@ -208,15 +216,20 @@ func TestL15AStepOfTheClockKeepsWhatIsKept(t *testing.T) {
 // A call that is under way when the clock is set is still under way: a command is not run beside itself.
 func TestAStepOfTheClockDoesNotRepeatWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
-	step := fleet.Step{Kind: fleet.StepRun, Timeout: 5 * time.Minute, VerifyWithin: time.Minute, Run: fleet.Command{Args: []string{"fix"}, Idempotent: true}}
+	step := fleet.Step{Kind: fleet.StepRun, Timeout: 5 * time.Minute, VerifyWithin: time.Minute,
+		Run: fleet.Command{Args: []string{"fix"}, Idempotent: true}}
 	tell(t, simulated.Options{}, rungs(web(3), step), func(s *story) {
 		s.grown()
 		s.inject(simulated.Calls{Op: fleet.OpRun, Effect: simulated.Slow, Delay: 2 * time.Minute})
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByCommand}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByCommand}})
 		s.await(time.Minute, "it runs", func() bool { r := s.machine(2).Repair; return r != nil && r.Intent != nil })
 		s.hale.engine.StepClock(5 * time.Second)
 		s.await(5*time.Minute, "it is healed", func() bool { return s.healthy(2) && s.machine(2).Repair == nil })
-		if n := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordIntent && r.Op == fleet.OpRun }); n != 1 {
+		if n := s.count(func(r fleet.Record) bool {
+			return r.Kind == fleet.RecordIntent &&
+				r.Op == fleet.OpRun
+		}); n != 1 {
 			t.Errorf("%d commands", n)
 		}
 	})
@@ -340,7 +353,8 @@ func TestAMachineThatCannotBeHealedGoesIntoQuarantineWithOnePage(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
-		s.inject(simulated.NextBuilds{Machine: "web-2", Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}})
+		s.inject(simulated.NextBuilds{Machine: "web-2", Illness: simulated.Illness{Symptom: simulated.NeverBoots,
+			Cure: simulated.ByRecreate}})
 		s.inject(simulated.Vanishes{Instance: s.id(2)})
 		s.await(30*time.Minute, "quarantine", func() bool { return s.machine(2).Quarantine != nil })
 		s.pass(2 * time.Hour)

@@ -41,7 +41,7 @@ type guardedFencer struct {
 	told   defect.Witness
 }
 
-// Means implements Fencer. Of a host whose means nobody can say there are none.
+// Means implements Fencer. A host without known means has none.
 func (g guardedFencer) Means(host fleet.HostName, seen []fleet.Name) (m fleet.Means) {
 	defer g.told.Catch("", "means", func(*defect.Panic) { m = fleet.Means{} })
 	return g.behind.Means(host, seen)
@@ -53,7 +53,7 @@ func (g guardedFencer) Access(host fleet.HostName) (a fleet.Access, at time.Time
 	return g.behind.Access(host)
 }
 
-// SaidOff implements Fencer. Of a host of which nobody can say it, it is not off.
+// SaidOff implements Fencer. A host is not off when that is unknown.
 func (g guardedFencer) SaidOff(host fleet.HostName) (at time.Time) {
 	defer g.told.Catch("", "off", func(*defect.Panic) { at = time.Time{} })
 	return g.behind.SaidOff(host)
@@ -118,7 +118,8 @@ func (t *term) heedDefects() {
 	}
 	t.heeded, t.heededAt = revision, time.Now()
 	for _, e := range t.defects.All() {
-		if !concerns(&t.spec, e.Place) || slices.ContainsFunc(t.telling, func(w telling) bool { return w.place == e.Place }) {
+		if !concerns(&t.spec, e.Place) || slices.ContainsFunc(t.telling,
+			func(w telling) bool { return w.place == e.Place }) {
 			continue
 		}
 		now := told{e.Spell, e.Over(t.heededAt)}
@@ -151,7 +152,7 @@ func (t *term) toldDefects() {
 	t.telling = nil
 }
 
-// confess is how a term begins whose predecessor panicked: it has what there is to tell stored and sent, for as long as
+// confess is how a term begins after one that panicked: it has what there is to tell stored and sent, for as long as
 // an owner rests at most, before it does anything else. So a page arrives, too, when each term ends by a panic at once.
 func (t *term) confess(ctx context.Context) error {
 	rest := time.NewTimer(longestRest)

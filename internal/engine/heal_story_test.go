@@ -43,7 +43,8 @@ func TestS13AMachineUnderConstructionIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.spec.BuildWithin = 10 * time.Minute
-		s.inject(simulated.NextBuilds{Times: 3, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		s.inject(simulated.NextBuilds{Times: 3, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByRecreate}})
 		s.start()
 		s.pass(9 * time.Minute)
 		for _, op := range []fleet.Op{fleet.OpDelete, fleet.OpPowerOff, fleet.OpReboot} {
@@ -63,7 +64,8 @@ func TestS14TheOrderOfAReplacement(t *testing.T) {
 	}{
 		"running and sick": {
 			spoil: func(s *story) {
-				s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+				s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+					Cure: simulated.ByRecreate}})
 			},
 			want: []fleet.Op{fleet.OpPowerOff, fleet.OpDelete, fleet.OpCreate, fleet.OpCertify},
 		},
@@ -82,7 +84,10 @@ func TestS14TheOrderOfAReplacement(t *testing.T) {
 				s.grown()
 				at := time.Now()
 				c.spoil(s)
-				s.await(time.Minute, "web-1 is replaced", func() bool { return s.healthy(1) && s.machine(1).Current.Generation == 2 })
+				s.await(time.Minute, "web-1 is replaced", func() bool {
+					return s.healthy(1) &&
+						s.machine(1).Current.Generation == 2
+				})
 				var got []fleet.Op
 				for _, call := range s.world.Calls() {
 					if !call.At.Before(at) && call.Effect {
@@ -92,8 +97,10 @@ func TestS14TheOrderOfAReplacement(t *testing.T) {
 				if !equal(got, c.want) {
 					t.Errorf("calls %v, want %v", got, c.want)
 				}
-				s.inOrder(1, fleet.RecordVerdict, fleet.RecordIncidentOpen, fleet.RecordRepairStarted, fleet.RecordStepChosen, fleet.RecordLook,
-					fleet.RecordProof, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordVerified, fleet.RecordCertified,
+				s.inOrder(1, fleet.RecordVerdict, fleet.RecordIncidentOpen, fleet.RecordRepairStarted,
+					fleet.RecordStepChosen, fleet.RecordLook,
+					fleet.RecordProof, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordVerified,
+					fleet.RecordCertified,
 					fleet.RecordRepairEnded, fleet.RecordIncidentClosed)
 			})
 		})
@@ -136,12 +143,14 @@ func (s *story) inOrder(n int, kinds ...fleet.RecordKind) {
 func TestS15AnExpiredBuildIsRemovedAndTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, symptom := range map[string]simulated.Symptom{
-		"never boots": simulated.NeverBoots, "never gets an address": simulated.NoAddress, "serves nothing": simulated.NoHTTP,
+		"never boots": simulated.NeverBoots, "never gets an address": simulated.NoAddress,
+		"serves nothing": simulated.NoHTTP,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tell(t, simulated.Options{}, web(3), func(s *story) {
-				s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1, Illness: simulated.Illness{Symptom: symptom, Cure: simulated.ByRecreate}})
+				s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1,
+					Illness: simulated.Illness{Symptom: symptom, Cure: simulated.ByRecreate}})
 				s.start()
 				s.await(time.Minute, "its instance exists", func() bool { return !s.machine(2).Current.None() })
 				first := s.id(2)
@@ -161,12 +170,14 @@ func TestS15AnExpiredBuildIsRemovedAndTriedAgain(t *testing.T) {
 	}
 }
 
-// S15: what a build left behind that hale lost track of (its answer was lost, and it appeared late) is found by its mark and removed.
+// S15: what a build left behind that hale lost track of (its answer was lost, and it appeared late) is found by its
+// mark and removed.
 func TestS15ALateRemnantIsFoundByItsMark(t *testing.T) {
 	t.Parallel()
 	hosts := simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}
 	tell(t, hosts, web(3), func(s *story) {
-		s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: "web-1", Times: 1, Effect: simulated.ActsLate, Delay: 40 * time.Second})
+		s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: "web-1", Times: 1, Effect: simulated.ActsLate,
+			Delay: 40 * time.Second})
 		s.start()
 		s.await(3*time.Minute, "the fleet stands", s.allHealthy)
 		s.pass(3 * time.Minute)
@@ -214,7 +225,8 @@ func TestS21AnUnreachableProviderKillsNobody(t *testing.T) {
 			}
 		}
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		s.await(time.Minute, "web-2's repair waits for the provider", func() bool { return s.machine(2).Waiting == fleet.ReasonProviderDown })
+		s.await(time.Minute, "web-2's repair waits for the provider",
+			func() bool { return s.machine(2).Waiting == fleet.ReasonProviderDown })
 		if n := s.count(because(fleet.RecordProvider, fleet.ReasonDown)); n != 1 {
 			t.Errorf("%d events of the provider being down, want one", n)
 		}
@@ -250,7 +262,10 @@ func TestS27AFailureDuringAHealIsNotForgotten(t *testing.T) {
 		s.inject(simulated.Crash{Instance: s.id(3)})
 		s.await(10*time.Second, "web-3 is in repair", func() bool { return s.machine(3).Repair != nil })
 		s.inject(simulated.Crash{Instance: s.id(5)})
-		s.await(time.Minute, "both are healed", func() bool { return s.heals(3) == 1 && s.heals(5) == 1 && s.allHealthy() })
+		s.await(time.Minute, "both are healed", func() bool {
+			return s.heals(3) == 1 && s.heals(5) == 1 &&
+				s.allHealthy()
+		})
 	})
 }
 
@@ -284,9 +299,12 @@ func TestS42WhatTheProviderSaysIsRecovered(t *testing.T) {
 		"stopped by a person, policy heal": func(s *story) simulated.Fault {
 			return simulated.PersonPowersOff{Instance: s.id(2)}
 		},
-		"crashed":  func(s *story) simulated.Fault { return simulated.Crash{Instance: s.id(2)} },
-		"gone":     func(s *story) simulated.Fault { return simulated.Vanishes{Instance: s.id(2)} },
-		"panicked": func(s *story) simulated.Fault { return simulated.Panic{Instance: s.id(2), Remains: fleet.PowerCrashed} },
+		"crashed": func(s *story) simulated.Fault { return simulated.Crash{Instance: s.id(2)} },
+		"gone":    func(s *story) simulated.Fault { return simulated.Vanishes{Instance: s.id(2)} },
+		"panicked": func(s *story) simulated.Fault {
+			return simulated.Panic{Instance: s.id(2),
+				Remains: fleet.PowerCrashed}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -304,7 +322,8 @@ func TestS42WhatTheProviderSaysIsRecovered(t *testing.T) {
 			s.grown()
 			s.inject(simulated.Calls{Op: provider.OpList, Effect: simulated.Fails, Kind: fault.Unauthorised})
 			s.pass(10 * time.Minute)
-			if s.count(kind(fleet.RecordIncidentOpen)) != 0 || s.count(because(fleet.RecordProvider, fleet.ReasonDown)) != 1 {
+			if s.count(kind(fleet.RecordIncidentOpen)) != 0 || s.count(because(fleet.RecordProvider,
+				fleet.ReasonDown)) != 1 {
 				t.Error("an API error must be reported, once, and judge nobody")
 			}
 		})
@@ -318,14 +337,16 @@ func TestS49TheLadderIsClimbedStepByStep(t *testing.T) {
 		cure simulated.Cure
 		want []fleet.StepKind
 	}{
-		"cured by the reboot":   {cure: simulated.ByReboot, want: []fleet.StepKind{fleet.StepReboot}},
-		"cured by the recreate": {cure: simulated.ByRecreate, want: []fleet.StepKind{fleet.StepReboot, fleet.StepRecreate}},
+		"cured by the reboot": {cure: simulated.ByReboot, want: []fleet.StepKind{fleet.StepReboot}},
+		"cured by the recreate": {cure: simulated.ByRecreate, want: []fleet.StepKind{fleet.StepReboot,
+			fleet.StepRecreate}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tell(t, simulated.Options{}, web(3), func(s *story) {
 				s.grown()
-				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: c.cure}})
+				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+					Cure: c.cure}})
 				s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 				var got []fleet.StepKind
 				for _, r := range s.records() {
@@ -344,7 +365,8 @@ func TestS49TheLadderIsClimbedStepByStep(t *testing.T) {
 	}
 }
 
-// S50: a recreate whose delete fails stops with a page; told to continue, it goes on, since the old instance is proven off.
+// S50: a recreate whose delete fails stops with a page; told to continue, it goes on, since the old instance is proven
+// off.
 func TestS50AFailingDelete(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -362,9 +384,13 @@ func TestS50AFailingDelete(t *testing.T) {
 				s.grown()
 				old := s.id(2)
 				s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
-				s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+				s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+					Cure: simulated.ByRecreate}})
 				if c.healed {
-					s.await(3*time.Minute, "web-2 stands elsewhere", func() bool { return s.healthy(2) && s.id(2) != old })
+					s.await(3*time.Minute, "web-2 stands elsewhere", func() bool {
+						return s.healthy(2) &&
+							s.id(2) != old
+					})
 					return
 				}
 				s.await(3*time.Minute, "web-2 is in quarantine", func() bool { return s.machine(2).Quarantine != nil })
@@ -393,7 +419,8 @@ func TestS51WithoutProofNoReplacement(t *testing.T) {
 				s.grown()
 				at := time.Now()
 				s.inject(f)
-				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+					Cure: simulated.ByRecreate}})
 				s.await(3*time.Minute, "web-2 is in quarantine", func() bool { return s.machine(2).Quarantine != nil })
 				s.pass(time.Hour)
 				if len(s.calls(fleet.OpCreate, at)) != 0 || len(s.calls(fleet.OpDelete, at)) != 0 {

@@ -20,8 +20,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// tower is one hale with many fleets at one provider, whose listings take their time and whose lifecycle events are all that is quick: polls and
-// checks are minutes apart.
+// tower is one hale with many fleets at one provider, whose listings take their time and whose lifecycle events are all
+// that is quick: polls and checks are minutes apart.
 type tower struct {
 	t       *testing.T
 	world   *simulated.World
@@ -85,13 +85,16 @@ func (d din) Watch(ctx context.Context, changed func(provider.Event)) error {
 func overhear(t *testing.T, takes, every time.Duration, tale func(w *tower)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &tower{t: t, backing: memory.New(memory.Options{}), world: simulated.NewWorld(simulated.Options{Latency: 20 * time.Millisecond, Ports: []uint16{80}})}
+		w := &tower{t: t, backing: memory.New(memory.Options{}),
+			world: simulated.NewWorld(simulated.Options{Latency: 20 * time.Millisecond, Ports: []uint16{80}})}
 		handle := w.world.Open("hale-1")
 		w.lister = &slowLister{Provider: handle, takes: takes}
-		setup := engine.Setup{Sources: []engine.Source{{Name: "lab", Adapter: w.lister, Watcher: din{handle, every}, Poll: 30 * time.Minute}}}
+		setup := engine.Setup{Sources: []engine.Source{{Name: "lab", Adapter: w.lister, Watcher: din{handle, every},
+			Poll: 30 * time.Minute}}}
 		var asked []*netprobe.Engine
 		for i := range 10 {
-			spec := only(web(4), fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: time.Minute, Timeout: time.Second, DownAfter: 3, UpAfter: 1})
+			spec := only(web(4), fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: time.Minute,
+				Timeout: time.Second, DownAfter: 3, UpAfter: 1})
 			spec.Name = fleet.Name(fmt.Sprintf("team-%d", i))
 			w.names = append(w.names, spec.Name)
 			probes := netprobe.New(w.world, netprobe.Options{})
@@ -99,7 +102,8 @@ func overhear(t *testing.T, takes, every time.Duration, tale func(w *tower)) {
 		}
 		var err error
 		w.engine, err = engine.New(engine.Options{
-			Store: w.backing.Open(nil), Server: "hale-1", Logger: slog.New(slog.DiscardHandler), Sources: setup.Sources, Fleets: setup.Fleets,
+			Store: w.backing.Open(nil), Server: "hale-1", Logger: slog.New(slog.DiscardHandler), Sources: setup.Sources,
+			Fleets: setup.Fleets,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +119,8 @@ func (w *tower) well() bool {
 	n := 0
 	for _, f := range w.engine.Status() {
 		for _, v := range f.Machines {
-			if v.Machine.Health.Verdict == fleet.VerdictHealthy && v.Machine.Repair == nil && v.Machine.Current.Certified {
+			if v.Machine.Health.Verdict == fleet.VerdictHealthy && v.Machine.Repair == nil &&
+				v.Machine.Current.Certified {
 				n++
 			}
 		}
@@ -171,7 +176,8 @@ func (w *tower) crash(within time.Duration) {
 	for _, name := range w.names {
 		orders := w.orders(name, at)
 		if took, known := orders[name.Machine(2)]; !known || took > within {
-			w.t.Errorf("%s: what was ordered after the crash of its second machine: %v, want it within %s", name, orders, within)
+			w.t.Errorf("%s: what was ordered after the crash of its second machine: %v, want it within %s", name,
+				orders, within)
 		}
 		if len(orders) != 1 {
 			w.t.Errorf("%s: orders to %d machines: %v", name, len(orders), orders)
@@ -179,16 +185,16 @@ func (w *tower) crash(within time.Duration) {
 	}
 }
 
-// S47: ten fleets side by side at one provider; in each a machine crashes in the same moment. The provider says so, and each gets its order
-// within a second and a half, although polls and checks are minutes apart and a listing takes as long as that of some hundred
-// real servers.
+// S47: ten fleets side by side at one provider; in each a machine crashes in the same moment. The provider says so, and
+// each gets its order within a second and a half, although polls and checks are minutes apart and a listing takes as
+// long as that of some hundred real servers.
 func TestS47TenFleetsAreHeardSideBySide(t *testing.T) {
 	t.Parallel()
 	overhear(t, 600*time.Millisecond, 0, func(w *tower) { w.crash(1500 * time.Millisecond) })
 }
 
-// S47: and also in the din of a cloud where others start and stop machines all the time. The cloud is left half of its time to itself, also one that takes seconds
-// for a list.
+// S47: and also in the din of a cloud where others start and stop machines all the time. The cloud is left half of its
+// time to itself, also one that takes seconds for a list.
 func TestS47TheirEventsAreHeardInTheDinOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -205,7 +211,8 @@ func TestS47TheirEventsAreHeardInTheDinOfOthers(t *testing.T) {
 	}
 }
 
-// S47: what was announced while the provider could not list is found as soon as it can, although polls are half an hour apart.
+// S47: what was announced while the provider could not list is found as soon as it can, although polls are half an hour
+// apart.
 func TestS47WhatWasAnnouncedIsNotForgottenWhenAListingFails(t *testing.T) {
 	t.Parallel()
 	overhear(t, 100*time.Millisecond, 0, func(w *tower) {

@@ -21,7 +21,7 @@ import (
 
 // FleetStatus is one fleet as its owner sees it.
 type FleetStatus struct {
-	// Installation is the store's, by which instances are marked; empty: nobody looked after the fleet yet.
+	// Installation is the store's, by which instances are marked; empty: the fleet had no owner yet.
 	Installation fleet.Installation
 
 	Spec   fleet.Spec   // with what is in force
@@ -118,9 +118,11 @@ type holder struct {
 
 func newHolder(f Fleet, c *clock, s *sentinel, b *beginning, opts Options) *holder {
 	o := &holder{
-		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s, reports: s.subscribe(), store: opts.Store,
+		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s,
+		reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
-		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), defects: opts.Defects, confessed: map[defect.Place]told{},
+		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), defects: opts.Defects,
+		confessed: map[defect.Place]told{},
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()
@@ -143,7 +145,8 @@ func (o *holder) take() {
 	o.spec, o.vantage = c.spec, c.vantage
 	for _, step := range o.spec.Repair.Steps {
 		if slices.Contains(o.cannot, repair.OpOf(step)) {
-			o.log.Warn("the provider cannot do a step of the ladder: it will be skipped", "step", step.Kind, "op", repair.OpOf(step))
+			o.log.Warn("the provider cannot do a step of the ladder: it will be skipped", "step", step.Kind, "op",
+				repair.OpOf(step))
 		}
 	}
 }

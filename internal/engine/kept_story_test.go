@@ -15,20 +15,22 @@ import (
 func (s *story) lost(n int) (id fleet.InstanceID) {
 	s.t.Helper()
 	for _, r := range s.records() {
-		if r.Kind == fleet.RecordOutcome && r.Op == fleet.OpCreate && r.Outcome == fleet.OutcomeUnknown && r.Machine == s.spec.Name.Machine(n) {
+		if r.Kind == fleet.RecordOutcome && r.Op == fleet.OpCreate && r.Outcome == fleet.OutcomeUnknown &&
+			r.Machine == s.spec.Name.Machine(n) {
 			id = r.Instance
 		}
 	}
 	return id
 }
 
-// L1: while an order to build may yet be carried out on another host, nothing is brought back beside it; when it is carried out, that
-// instance makes way as any other.
+// L1: while an order to build may yet be carried out on another host, nothing is brought back beside it; when it is
+// carried out, that instance makes way as any other.
 func TestL1NothingIsBroughtBackBesideALateBuild(t *testing.T) {
 	t.Parallel()
 	spec := keeper(3)
 	spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
-	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}, Places: map[fleet.HostName]fleet.Place{"h1": {Storage: "s"}, "h2": {Storage: "s"}}}, spec, func(s *story) {
+	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"},
+		Places: map[fleet.HostName]fleet.Place{"h1": {Storage: "s"}, "h2": {Storage: "s"}}}, spec, func(s *story) {
 		s.grown()
 		n := 0
 		for i := 1; i <= 3; i++ {
@@ -41,8 +43,10 @@ func TestL1NothingIsBroughtBackBesideALateBuild(t *testing.T) {
 		old := s.id(n)
 		lift := s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails, Kind: fault.Permanent})
 		s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.ActsLate, Delay: 110 * time.Second, Times: 1})
-		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByReboot}})
-		s.await(5*time.Minute, "its successor was ordered in vain", func() bool { m := s.machine(n); return m.Anchor != nil && m.Repair == nil })
+		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByReboot}})
+		s.await(5*time.Minute, "its successor was ordered in vain",
+			func() bool { m := s.machine(n); return m.Anchor != nil && m.Repair == nil })
 		if s.machine(n).Anchor.Host == s.machine(n).Kept[0].Host {
 			t.Fatal("the same host")
 		}
@@ -56,7 +60,10 @@ func TestL1NothingIsBroughtBackBesideALateBuild(t *testing.T) {
 			}
 		}
 		lift()
-		s.await(time.Minute, "the old one is back", func() bool { return s.healthy(n) && s.machine(n).Current.ID == old })
+		s.await(time.Minute, "the old one is back", func() bool {
+			return s.healthy(n) &&
+				s.machine(n).Current.ID == old
+		})
 		if !s.has(fleet.ReasonLateOrder) {
 			t.Error("nobody was told why it waited")
 		}
@@ -89,7 +96,10 @@ func TestL1WhatWasPutAsideAndRunsIsTold(t *testing.T) {
 		s.grown()
 		old := s.replaced(2)
 		s.inject(simulated.PersonMends{Instance: old})
-		s.await(time.Minute, "a person is told", func() bool { return s.count(because(fleet.RecordPaged, fleet.ReasonSecondRunning)) == 1 })
+		s.await(time.Minute, "a person is told", func() bool {
+			return s.count(because(fleet.RecordPaged,
+				fleet.ReasonSecondRunning)) == 1
+		})
 		s.inject(simulated.PersonPowersOff{Instance: old})
 		s.await(time.Minute, "all is well", func() bool { return len(s.machine(2).Strays) == 0 })
 		s.pass(time.Hour)
@@ -108,7 +118,10 @@ func TestL8AnUndoOfWhatHasGoneEnds(t *testing.T) {
 		s.inject(simulated.Vanishes{Instance: old})
 		s.pass(time.Minute)
 		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
-		s.await(time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) && s.machine(2).Repair == nil })
+		s.await(time.Minute, "it is given up", func() bool {
+			return s.has(fleet.ReasonGivenUp) &&
+				s.machine(2).Repair == nil
+		})
 		if m := s.machine(2); len(m.Kept) != 0 {
 			t.Errorf("it still counts on %+v", m.Kept)
 		}
@@ -125,7 +138,10 @@ func TestL8AnUndoThatIsNotAnsweredEnds(t *testing.T) {
 		s.inject(simulated.Calls{Op: provider.OpGet, Instance: old, Effect: simulated.Fails})
 		s.inject(simulated.Happens{Verb: world.ListsStale, Arg: "1h"})
 		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
-		s.await(10*time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) && s.machine(2).Repair == nil })
+		s.await(10*time.Minute, "it is given up", func() bool {
+			return s.has(fleet.ReasonGivenUp) &&
+				s.machine(2).Repair == nil
+		})
 		if m := s.machine(2); !s.healthy(2) || len(m.Kept) != 1 {
 			t.Errorf("it is %+v", m)
 		}
@@ -149,10 +165,14 @@ func (s *story) waits(o fleet.Order) (taken fleet.Order, lift func()) {
 // over counts how often the order was said to be over.
 func (s *story) over(o fleet.Order, why fleet.Reason) int {
 	s.t.Helper()
-	return s.count(func(r fleet.Record) bool { return r.Order == o.ID && r.Kind == fleet.RecordOrder && r.Reason == why })
+	return s.count(func(r fleet.Record) bool {
+		return r.Order == o.ID && r.Kind == fleet.RecordOrder &&
+			r.Reason == why
+	})
 }
 
-// L12: an order that waits, and that another one takes the place of, is said to be over: a heal of the undo, and an undo of the heal.
+// L12: an order that waits, and that another one takes the place of, is said to be over: a heal of the undo, and an
+// undo of the heal.
 func TestL12NoOrderThatWaitsIsForgotten(t *testing.T) {
 	t.Parallel()
 	for first, second := range map[fleet.OrderKind]fleet.OrderKind{
@@ -165,7 +185,8 @@ func TestL12NoOrderThatWaitsIsForgotten(t *testing.T) {
 				old := s.replaced(2)
 				lift := s.inject(simulated.Outage{})
 				s.pass(time.Minute)
-				s.inject(simulated.Broken{Instance: s.machine(2).Current.ID, Illness: simulated.Illness{Symptom: simulated.NoNetwork}})
+				s.inject(simulated.Broken{Instance: s.machine(2).Current.ID,
+					Illness: simulated.Illness{Symptom: simulated.NoNetwork}})
 				s.pass(time.Minute)
 				one := s.orders(fleet.Order{Kind: first, Machine: "web-2"})
 				s.pass(time.Minute)
@@ -195,17 +216,26 @@ func TestL12AnUndoBringsBackWhatWasMeant(t *testing.T) {
 		first := s.replaced(2)
 		second := s.id(2)
 		lift := s.inject(simulated.Calls{Op: fleet.OpKeep, Effect: simulated.Fails, Kind: fault.Throttled})
-		s.inject(simulated.Broken{Instance: second, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
-		s.await(5*time.Minute, "it is about to be put aside", func() bool { r := s.machine(2).Repair; return r != nil && r.Retries > 1 })
+		s.inject(simulated.Broken{Instance: second, Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
+		s.await(5*time.Minute, "it is about to be put aside", func() bool {
+			r := s.machine(2).Repair
+			return r != nil &&
+				r.Retries > 1
+		})
 		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"}) // what was replaced last is the first instance
 		s.pass(10 * time.Second)
 		if m := s.machine(2); m.Wanted == nil || m.Wanted.Back != first || len(m.Kept) != 1 {
 			t.Fatal("the story is another one")
 		}
 		lift()
-		s.await(20*time.Minute, "one is brought back", func() bool { return s.healthy(2) && s.count(because(fleet.RecordRepairEnded, fleet.ReasonUndone)) == 1 })
+		s.await(20*time.Minute, "one is brought back", func() bool {
+			return s.healthy(2) &&
+				s.count(because(fleet.RecordRepairEnded, fleet.ReasonUndone)) == 1
+		})
 		if id := s.machine(2).Current.ID; id != first {
-			t.Errorf("the person wanted %s back, and got %s, which hale itself had found sick: %v", first, id, id == second)
+			t.Errorf("the person wanted %s back, and got %s, which hale itself had found sick: %v", first, id,
+				id == second)
 		}
 	})
 }

@@ -12,7 +12,8 @@ import (
 
 // bare is a fleet that costs a test little: one check of a port.
 func bare(size int, steps ...fleet.Step) fleet.Spec {
-	page := fleet.Check{Name: "page", Kind: fleet.CheckTCP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 2, UpAfter: 2, Port: 80}
+	page := fleet.Check{Name: "page", Kind: fleet.CheckTCP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 2,
+		UpAfter: 2, Port: 80}
 	return rungs(only(web(size), page), steps...)
 }
 
@@ -23,7 +24,8 @@ func near() simulated.Options {
 
 // ordeals are the kinds of steps in which hale is killed.
 func ordeals() []ordeal {
-	all := slices.Concat(gentleOrdeals(), replacements(), hostOrdeals(), personOrdeals(), orderOrdeals(), wantedOrdeals(), otherOrdeals())
+	all := slices.Concat(gentleOrdeals(), replacements(), hostOrdeals(), personOrdeals(), orderOrdeals(),
+		wantedOrdeals(), otherOrdeals())
 	for i := range all {
 		hosts := all[i].world.Hosts
 		all[i].world = near()
@@ -39,12 +41,16 @@ func gentleOrdeals() []ordeal {
 	return []ordeal{
 		{step: "start", spec: bare(2, rung(fleet.StepStart)), begin: crashes, incidents: 1},
 		{step: "resume", spec: bare(2, rung(fleet.StepResume)), begin: isPaused, incidents: 1},
-		{step: "reboot, soft", spec: bare(2, softly(), rung(fleet.StepRecreate)), begin: ails(simulated.ByReboot), incidents: 1},
-		{step: "reboot, hard", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), begin: ails(simulated.ByReboot), incidents: 1},
+		{step: "reboot, soft", spec: bare(2, softly(), rung(fleet.StepRecreate)), begin: ails(simulated.ByReboot),
+			incidents: 1},
+		{step: "reboot, hard", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)),
+			begin: ails(simulated.ByReboot), incidents: 1},
 		{step: "reboot, in a shared budget", spec: shared, begin: ails(simulated.ByReboot), incidents: 1},
-		{step: "run, idempotent", spec: bare(2, playbook(true), rung(fleet.StepRecreate)), begin: ails(simulated.ByCommand), incidents: 1,
+		{step: "run, idempotent", spec: bare(2, playbook(true), rung(fleet.StepRecreate)),
+			begin: ails(simulated.ByCommand), incidents: 1,
 			twice: []fleet.Op{fleet.OpRun}},
-		{step: "run, not idempotent", spec: bare(2, playbook(false), rung(fleet.StepRecreate)), begin: ails(simulated.ByCommand), incidents: 1,
+		{step: "run, not idempotent", spec: bare(2, playbook(false), rung(fleet.StepRecreate)),
+			begin: ails(simulated.ByCommand), incidents: 1,
 			ends: healedOrLeft, mayPage: true},
 	}
 }
@@ -60,16 +66,22 @@ func replacements() []ordeal {
 	copied := copying(3, fleet.OnFailureStop)
 	copied = bare(3, copied.Repair.Steps...)
 	return []ordeal{
-		{step: "snapshot, then recreate", spec: copied, begin: ails(simulated.ByRecreate), incidents: 1, after: oneCopyIsKnown},
-		{step: "end of a snapshot's time", spec: copied, before: isCopied, begin: nothing, ends: nothingCopied, incidents: 1},
-		{step: "rebuild", spec: bare(3, rung(fleet.StepRebuild), rung(fleet.StepRecreate)), begin: ails(simulated.ByRecreate), incidents: 1},
+		{step: "snapshot, then recreate", spec: copied, begin: ails(simulated.ByRecreate), incidents: 1,
+			after: oneCopyIsKnown},
+		{step: "end of a snapshot's time", spec: copied, before: isCopied, begin: nothing, ends: nothingCopied,
+			incidents: 1},
+		{step: "rebuild", spec: bare(3, rung(fleet.StepRebuild), rung(fleet.StepRecreate)),
+			begin: ails(simulated.ByRecreate), incidents: 1},
 		{step: "recreate", spec: bare(3, rung(fleet.StepRecreate)), begin: ails(simulated.ByRecreate), incidents: 1},
 		{step: "recreate of what is gone", spec: bare(3, rung(fleet.StepRecreate)), begin: vanishes, incidents: 1},
-		{step: "recreate, kept disks", spec: data, begin: ails(simulated.ByRecreate), incidents: 1, after: disksAreKept},
+		{step: "recreate, kept disks", spec: data, begin: ails(simulated.ByRecreate), incidents: 1,
+			after: disksAreKept},
 		{step: "recreate, keep_old", spec: bare(2, keeping), begin: ails(simulated.ByRecreate), incidents: 1, kept: 1},
-		{step: "end of keep_old", spec: bare(2, brief), before: isReplaced, begin: nothing, ends: nothingKept, incidents: 1},
+		{step: "end of keep_old", spec: bare(2, brief), before: isReplaced, begin: nothing, ends: nothingKept,
+			incidents: 1},
 		{step: "undo", spec: bare(2, keeping), before: isReplaced, begin: undoes, ends: isBack, incidents: 1, kept: 1},
-		{step: "removal of an unfinished build", spec: bare(2, rung(fleet.StepRecreate)), fresh: true, before: buildsFail, begin: starts,
+		{step: "removal of an unfinished build", spec: bare(2, rung(fleet.StepRecreate)), fresh: true,
+			before: buildsFail, begin: starts,
 			ends: stands, incidents: anyNumber},
 	}
 }
@@ -86,13 +98,17 @@ func hostOrdeals() []ordeal {
 	leaves.Repair.OnHostDisabled = fleet.HostDisabledHeal
 	power, access := fleet.Means{Tries: 3, Limit: 10 * time.Second}, fleet.Means{Cuts: 3, Limit: 10 * time.Second}
 	return []ordeal{
-		{step: "recreate, its host turned off", spec: lost(fleet.StepRecreate, fleet.ProofConfirmedOff), world: two, early: fencedBy(power), before: standsAlone,
+		{step: "recreate, its host turned off", spec: lost(fleet.StepRecreate, fleet.ProofConfirmedOff), world: two,
+			early: fencedBy(power), before: standsAlone,
 			begin: hostIsLost, ends: nothingLeftBehind, incidents: 1, pages: 1},
-		{step: "recreate, its host cut off", spec: lost(fleet.StepRecreate, fleet.ProofAccessCut), world: two, early: fencedBy(access), before: standsAlone,
+		{step: "recreate, its host cut off", spec: lost(fleet.StepRecreate, fleet.ProofAccessCut), world: two,
+			early: fencedBy(access), before: standsAlone,
 			begin: hostIsLost, ends: nothingLeftBehind, incidents: 1, pages: 1},
-		{step: "evacuate, its host turned off", spec: lost(fleet.StepEvacuate, fleet.ProofConfirmedOff), world: two, early: fencedBy(power), before: standsAlone,
+		{step: "evacuate, its host turned off", spec: lost(fleet.StepEvacuate, fleet.ProofConfirmedOff), world: two,
+			early: fencedBy(power), before: standsAlone,
 			begin: hostIsLost, ends: nothingLeftBehind, incidents: 1, pages: 1},
-		{step: "migrate", spec: leaves, world: two, before: standsAlone, begin: hostIsDisabled, ends: hasLeft, incidents: 1},
+		{step: "migrate", spec: leaves, world: two, before: standsAlone, begin: hostIsDisabled, ends: hasLeft,
+			incidents: 1},
 	}
 }
 
@@ -100,10 +116,14 @@ func hostOrdeals() []ordeal {
 func personOrdeals() []ordeal {
 	paging := fleet.Step{Kind: fleet.StepPage, VerifyWithin: 5 * time.Second}
 	return []ordeal{
-		{step: "page", spec: bare(2, paging, rung(fleet.StepReboot)), begin: ails(simulated.ByReboot), incidents: 1, pages: 1},
-		{step: "rescue", spec: bare(3, rung(fleet.StepRescue)), begin: ails(simulated.ByRecreate), ends: isRescued, incidents: 1, pages: 1},
-		{step: "quarantine", spec: bare(2, fleet.Step{Kind: fleet.StepQuarantine}), begin: ails(simulated.ByRecreate), ends: isLeft, incidents: 1, pages: 1},
-		{step: "refused by the provider", spec: bare(3, rung(fleet.StepRecreate)), before: overQuota, begin: ails(simulated.ByRecreate), ends: isLeft,
+		{step: "page", spec: bare(2, paging, rung(fleet.StepReboot)), begin: ails(simulated.ByReboot), incidents: 1,
+			pages: 1},
+		{step: "rescue", spec: bare(3, rung(fleet.StepRescue)), begin: ails(simulated.ByRecreate), ends: isRescued,
+			incidents: 1, pages: 1},
+		{step: "quarantine", spec: bare(2, fleet.Step{Kind: fleet.StepQuarantine}), begin: ails(simulated.ByRecreate),
+			ends: isLeft, incidents: 1, pages: 1},
+		{step: "refused by the provider", spec: bare(3, rung(fleet.StepRecreate)), before: overQuota,
+			begin: ails(simulated.ByRecreate), ends: isLeft,
 			incidents: 1, pages: 1, after: nil},
 		messageOrdeal(),
 		reminderOrdeal(),
@@ -113,8 +133,9 @@ func personOrdeals() []ordeal {
 // reminderOrdeal leaves an incident open until it was told of twice more.
 func reminderOrdeal() ordeal {
 	spec := bare(2, fleet.Step{Kind: fleet.StepQuarantine})
-	spec.Notify = fleet.Notify{RemindEvery: time.Minute, To: []fleet.Recipient{{Target: "ops", Attempts: 5, AttemptsIn: time.Hour,
-		Events: []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed}}}}
+	spec.Notify = fleet.Notify{RemindEvery: time.Minute, To: []fleet.Recipient{{Target: "ops", Attempts: 5,
+		AttemptsIn: time.Hour,
+		Events:     []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed}}}}
 	reminders := func(s *story) int { return s.count(kind(fleet.RecordReminded)) }
 	return ordeal{
 		step: "reminder, to a target", spec: spec, incidents: 1, pages: 1,
@@ -127,7 +148,8 @@ func reminderOrdeal() ordeal {
 			time.AfterFunc(150*time.Second, func() { _, _ = s.world.Inject(simulated.PersonMends{Instance: s.id(2)}) })
 		},
 		ends: func(s *story) bool {
-			return s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) == 1 && s.status().Post.Waiting == 0 && len(s.messages()) == reminders(s)+2
+			return s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) == 1 && s.status().Post.Waiting == 0 &&
+				len(s.messages()) == reminders(s)+2
 		},
 		after: func(s *story) {
 			if n := reminders(s); n < 1 || n > 2 {
@@ -143,7 +165,8 @@ func reminderOrdeal() ordeal {
 // messageOrdeal follows a page to whom it is for, who does not take it at once.
 func messageOrdeal() ordeal {
 	spec := bare(2, fleet.Step{Kind: fleet.StepQuarantine})
-	spec.Notify.To = []fleet.Recipient{{Target: "ops", Events: []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyHealed}, Attempts: 5, AttemptsIn: time.Hour}}
+	spec.Notify.To = []fleet.Recipient{{Target: "ops", Events: []fleet.NotifyEvent{fleet.NotifyPage,
+		fleet.NotifyHealed}, Attempts: 5, AttemptsIn: time.Hour}}
 	return ordeal{
 		step: "page and healed, to a target", spec: spec, incidents: 1, pages: 1,
 		early: func(s *story) {
@@ -170,24 +193,30 @@ func messageOrdeal() ordeal {
 // orderOrdeals are orders that lie in the inbox.
 func orderOrdeals() []ordeal {
 	return []ordeal{
-		{step: "order: hold", spec: bare(2, rung(fleet.StepStart)), begin: given(fleet.Order{Kind: fleet.OrderHold, Machine: "web-2", For: time.Hour, Reason: "r"}),
+		{step: "order: hold", spec: bare(2, rung(fleet.StepStart)), begin: given(fleet.Order{Kind: fleet.OrderHold,
+			Machine: "web-2", For: time.Hour, Reason: "r"}),
 			ends: func(s *story) bool { return len(s.status().Whole.Holds) == 1 && s.settled(1) }},
-		{step: "order: release", spec: bare(2, rung(fleet.StepStart)), before: isHeld, begin: given(fleet.Order{Kind: fleet.OrderRelease, Machine: "web-2"}),
-			ends: func(s *story) bool { return len(s.status().Whole.Holds) == 0 && s.settled(2) }},
-		{step: "order: heal", spec: bare(2, rung(fleet.StepStart)), before: isStopped, begin: given(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-2"}),
-			ends: func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1},
-		{step: "order: retry", spec: bare(3, rung(fleet.StepRecreate)), before: isQuarantined, begin: given(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"}),
-			ends: func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1, pages: 1},
+		{step: "order: release", spec: bare(2, rung(fleet.StepStart)), before: isHeld,
+			begin: given(fleet.Order{Kind: fleet.OrderRelease, Machine: "web-2"}),
+			ends:  func(s *story) bool { return len(s.status().Whole.Holds) == 0 && s.settled(2) }},
+		{step: "order: heal", spec: bare(2, rung(fleet.StepStart)), before: isStopped,
+			begin: given(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-2"}),
+			ends:  func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1},
+		{step: "order: retry", spec: bare(3, rung(fleet.StepRecreate)), before: isQuarantined,
+			begin: given(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"}),
+			ends:  func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1, pages: 1},
 		{step: "order: recover", spec: bare(3, rung(fleet.StepStart)), begin: func(s *story) {
 			crashes(s)
 			s.orders(fleet.Order{Kind: fleet.OrderRecover})
 		}, ends: func(s *story) bool {
 			return s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) == 1 && s.settled(1)
 		}, incidents: 1},
-		{step: "order: brake on", spec: bare(2, rung(fleet.StepStart)), begin: given(fleet.Order{Kind: fleet.OrderBrakeOn}),
-			ends: func(s *story) bool { return s.braked() && s.settled(1) }},
-		{step: "order: brake off", spec: bare(2, rung(fleet.StepStart)), before: isBraked, begin: given(fleet.Order{Kind: fleet.OrderBrakeOff}),
-			ends: func(s *story) bool { return !s.braked() && s.settled(2) }},
+		{step: "order: brake on", spec: bare(2, rung(fleet.StepStart)),
+			begin: given(fleet.Order{Kind: fleet.OrderBrakeOn}),
+			ends:  func(s *story) bool { return s.braked() && s.settled(1) }},
+		{step: "order: brake off", spec: bare(2, rung(fleet.StepStart)), before: isBraked,
+			begin: given(fleet.Order{Kind: fleet.OrderBrakeOff}),
+			ends:  func(s *story) bool { return !s.braked() && s.settled(2) }},
 	}
 }
 
@@ -200,10 +229,15 @@ func wantedOrdeals() []ordeal {
 	keepsOld.Template.Image, keepsOld.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 30 * time.Second}
 	versioned.Template.Image, versioned.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 30 * time.Second}
 	return []ordeal{
-		{step: "scale-out by the file", spec: bare(2, rung(fleet.StepRecreate)), begin: edits(func(spec *fleet.Spec) { spec.Size = 3 }),
-			ends: func(s *story) bool { return s.status().Spec.Size == 3 && s.allHealthy() }},
-		{step: "removal: scale-in by the file, confirmed", spec: bare(3, rung(fleet.StepRecreate)), begin: wants(func(spec *fleet.Spec) { spec.Size = 2 }), again: confirmsStill,
-			ends: func(s *story) bool { return s.status().Spec.Size == 2 && s.gone(3) && s.allHealthy() && s.settled(1) }},
+		{step: "scale-out by the file", spec: bare(2, rung(fleet.StepRecreate)),
+			begin: edits(func(spec *fleet.Spec) { spec.Size = 3 }),
+			ends:  func(s *story) bool { return s.status().Spec.Size == 3 && s.allHealthy() }},
+		{step: "removal: scale-in by the file, confirmed", spec: bare(3, rung(fleet.StepRecreate)),
+			begin: wants(func(spec *fleet.Spec) { spec.Size = 2 }), again: confirmsStill,
+			ends: func(s *story) bool {
+				return s.status().Spec.Size == 2 && s.gone(3) && s.allHealthy() &&
+					s.settled(1)
+			}},
 		{step: "scale-out by order", spec: bare(2, rung(fleet.StepRecreate)), begin: func(s *story) { s.scale(3) },
 			ends: func(s *story) bool {
 				return s.status().Spec.Size == 3 && s.healthy(3) && s.allHealthy() && s.settled(1)
@@ -212,11 +246,17 @@ func wantedOrdeals() []ordeal {
 			ends: func(s *story) bool {
 				return s.status().Spec.Size == 2 && s.gone(2) && s.healthy(1) && s.healthy(3) && s.settled(1)
 			}},
-		{step: "template update, with a canary", spec: versioned, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
+		{step: "template update, with a canary", spec: versioned,
+			begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }},
-		{step: "template update, put back after its canary", spec: versioned, before: triesNext, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v1" }),
-			again: confirmsReturn, ends: func(s *story) bool { return s.built("v1") == 2 && s.allHealthy() && s.settled(2) }},
-		{step: "template update, keep_old", spec: keepsOld, begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
+		{step: "template update, put back after its canary", spec: versioned, before: triesNext,
+			begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v1" }),
+			again: confirmsReturn, ends: func(s *story) bool {
+				return s.built("v1") == 2 && s.allHealthy() &&
+					s.settled(2)
+			}},
+		{step: "template update, keep_old", spec: keepsOld,
+			begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }, kept: 2},
 	}
 }
@@ -230,9 +270,11 @@ func otherOrdeals() []ordeal {
 			ends:      func(s *story) bool { return s.braked() && s.count(kind(fleet.RecordPaged)) == 1 },
 			incidents: 3, pages: 1, after: nil},
 		fateOrdeal(),
-		{step: "take-over in the middle of a reboot", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), fresh: true,
+		{step: "take-over in the middle of a reboot", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)),
+			fresh:  true,
 			before: diesInAReboot, begin: starts, incidents: 1},
-		{step: "take-over by another server", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)), rival: true,
+		{step: "take-over by another server", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)),
+			rival: true,
 			begin: ails(simulated.ByReboot), incidents: 1},
 	}
 }
@@ -243,13 +285,15 @@ func fateOrdeal() ordeal {
 	spec.Limits.InRepair, spec.Limits.Brake.AtLeast = 4, 8
 	spec.SharedFate = fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
 	return ordeal{
-		step: "a parent of many incidents", spec: spec, world: simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3"}}, incidents: 4, pages: 1,
+		step: "a parent of many incidents", spec: spec, world: simulated.Options{Hosts: []fleet.HostName{"h1", "h2",
+			"h3"}}, incidents: 4, pages: 1,
 		begin: func(s *story) {
 			lift := s.inject(simulated.Happens{Verb: world.LosesPower, Host: "h2"})
 			time.AfterFunc(7*time.Minute, lift) // longer than a host takes to boot
 		},
 		ends: func(s *story) bool {
-			return s.allHealthy() && s.count(kind(fleet.RecordParentClosed)) == 1 && s.count(kind(fleet.RecordIncidentClosed)) == 4
+			return s.allHealthy() && s.count(kind(fleet.RecordParentClosed)) == 1 &&
+				s.count(kind(fleet.RecordIncidentClosed)) == 4
 		},
 	}
 }

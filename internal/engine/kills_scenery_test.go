@@ -34,8 +34,12 @@ func threeAil(s *story) {
 
 // isReplaced lets web-2 be replaced, with its old instance put aside.
 func isReplaced(s *story) {
-	s.cure = s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
-	s.await(5*time.Minute, "web-2 is replaced", func() bool { return s.heals(2) == 1 && s.healthy(2) && len(s.machine(2).Kept) == 1 })
+	s.cure = s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+		Cure: simulated.ByRecreate}})
+	s.await(5*time.Minute, "web-2 is replaced", func() bool {
+		return s.heals(2) == 1 && s.healthy(2) &&
+			len(s.machine(2).Kept) == 1
+	})
 	s.before = s.machine(2).Kept[0].ID
 }
 
@@ -80,14 +84,16 @@ func standsAlone(s *story) {
 	})
 }
 
-// hostIsLost takes h2 out of everybody's reach. Somebody brings it back when what was there is healed elsewhere, and in ten minutes at the latest: as long as
-// a host is silent, what was ordered and not answered may be on it, and nothing is ordered in its place.
+// hostIsLost takes h2 out of everybody's reach. Somebody brings it back when what was there is healed elsewhere, and in
+// ten minutes at the latest: as long as a host is silent, what was ordered and not answered may be on it, and nothing
+// is ordered in its place.
 func hostIsLost(s *story) {
 	began := time.Now()
 	dark, apart := s.inject(simulated.HostUnreachable{Host: "h2"}), s.inject(simulated.CutOff{Host: "h2"})
 	var see func()
 	see = func() {
-		if i, _ := s.world.Instance("web-2"); time.Since(began) < 10*time.Minute && (i.Host != "h1" || !i.Mark.Certified || !s.world.Healthy(i.ID)) {
+		if i, _ := s.world.Instance("web-2"); time.Since(began) < 10*time.Minute &&
+			(i.Host != "h1" || !i.Mark.Certified || !s.world.Healthy(i.ID)) {
 			time.AfterFunc(10*time.Second, see)
 			return
 		}
@@ -100,7 +106,8 @@ func hostIsLost(s *story) {
 // nothingLeftBehind: it is healed elsewhere, and nothing of it is left on a host that is back.
 func nothingLeftBehind(s *story) bool {
 	old := slices.ContainsFunc(s.status().Hosts, func(h fleet.Host) bool { return !h.Up })
-	return !old && s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) > 0 && s.machine(2).Current.Host == "h1" && len(s.machine(2).Left) == 0 &&
+	return !old && s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) > 0 &&
+		s.machine(2).Current.Host == "h1" && len(s.machine(2).Left) == 0 &&
 		s.machine(2).Repair == nil
 }
 
@@ -110,7 +117,8 @@ func hasLeft(s *story) bool { return s.allHealthy() && s.machine(2).Current.Host
 
 // buildsFail lets web-2's first instance never boot.
 func buildsFail(s *story) {
-	s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1, Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}})
+	s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1, Illness: simulated.Illness{Symptom: simulated.NeverBoots,
+		Cure: simulated.ByRecreate}})
 }
 
 func stands(s *story) bool { return s.allHealthy() }
@@ -120,7 +128,8 @@ func isLeft(s *story) bool { return s.machine(2).Quarantine != nil && s.status()
 // isRescued: web-2 is in a person's hands.
 func isRescued(s *story) bool {
 	m := s.machine(2)
-	return m.Repair == nil && m.Health.Cause == fleet.CauseRescued && m.Waiting == fleet.ReasonRescued && s.status().Acting == ""
+	return m.Repair == nil && m.Health.Cause == fleet.CauseRescued && m.Waiting == fleet.ReasonRescued &&
+		s.status().Acting == ""
 }
 
 func healedOrLeft(s *story) bool {
@@ -194,7 +203,8 @@ func triesNext(s *story) {
 	s.await(5*time.Minute, "the canary stands", func() bool { return s.built("v2") == 1 && s.allHealthy() })
 }
 
-// confirmsReturn lets the person who put the template back, and finds the plan waiting with no order for it but the first, confirm it.
+// confirmsReturn lets the person who put the template back, and finds the plan waiting with no order for it but the
+// first, confirm it.
 func confirmsReturn(s *story) {
 	if status := s.status(); !status.Pending().Empty() && s.inInbox() == 0 && s.count(kind(fleet.RecordOrder)) == 1 {
 		s.confirm()

@@ -20,8 +20,8 @@ type ordeal struct {
 	step  string // as the table names it
 	spec  fleet.Spec
 	world simulated.Options
-	// early is what is so before the first hale starts; before is what is so when it begins, beside a fleet that stands; begin is what
-	// happens then. nil: nothing.
+	// early is what is so before the first hale starts; before is what is so when it begins, beside a fleet that
+	// stands; begin is what happens then. nil: nothing.
 	early, before, begin func(s *story)
 	// again is what a person does who finds, when hale is back, that it is still to be done.
 	again func(s *story)
@@ -29,7 +29,8 @@ type ordeal struct {
 	ends func(s *story) bool
 	// after checks what is this step's own; nil: nothing.
 	after func(s *story)
-	// fresh says that hale has not begun yet when it begins, and rival that another server takes over, which must wait for the lease.
+	// fresh says that hale has not begun yet when it begins, and rival that another server takes over, which must wait
+	// for the lease.
 	fresh, rival bool
 	// incidents, pages and kept are how many there have to be in the end; any: as many incidents as there are.
 	incidents, pages, kept int
@@ -66,9 +67,10 @@ func TestS71KillsInEveryStep(t *testing.T) {
 	}
 }
 
-// S71, L12: hale is killed before, in and after everything that it writes or does to the outside, in every kind of step. Whoever comes after it
-// brings the step to its end: nothing is lost, left behind or done twice, and nobody is told twice. The table of docs/safety.md is made
-// of the results. Its short form kills once in every fortieth moment of a step, and makes no table.
+// S71, L12: hale is killed before, in and after everything that it writes or does to the outside, in every kind of
+// step. Whoever comes after it brings the step to its end: nothing is lost, left behind or done twice, and nobody is
+// told twice. The table of docs/safety.md is made of the results. Its short form kills once in every fortieth moment of
+// a step, and makes no table.
 func TestS71KilledAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	rows := make(chan row, len(ordeals()))
@@ -305,7 +307,8 @@ func (o ordeal) checkStore(s *story) {
 		s.t.Fatal(err)
 	}
 	for _, e := range entries {
-		stuck := strings.HasPrefix(e.Key, "inbox/") || strings.Contains(e.Key, "/waiting/") || e.Key == "slots" && len(e.Value) > len("null") ||
+		stuck := strings.HasPrefix(e.Key, "inbox/") || strings.Contains(e.Key, "/waiting/") || e.Key == "slots" &&
+			len(e.Value) > len("null") ||
 			strings.HasPrefix(e.Key, "dead-letters/") || strings.Contains(e.Key, "/dead/")
 		if stuck {
 			s.t.Errorf("%s is left over: %s", e.Key, e.Value)

@@ -32,7 +32,8 @@ const (
 	pointsHead  = "\n| step | writes, by what they say | calls, questions and messages |\n|---|---|---|\n"
 )
 
-// compareTable holds the rows against the document, or writes them there. Steps that were not asked for are left as they are.
+// compareTable holds the rows against the document, or writes them there. Steps that were not asked for are left as
+// they are.
 func compareTable(t *testing.T, rows <-chan row) {
 	t.Helper()
 	if t.Failed() {

@@ -18,7 +18,8 @@ import (
 // S58: what suspended itself goes on where it was; nothing is reset or replaced.
 func TestS58ASuspendedMachineIsResumed(t *testing.T) {
 	t.Parallel()
-	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot), rung(fleet.StepRecreate))
+	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot),
+		rung(fleet.StepRecreate))
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		at, id := time.Now(), s.id(2)
@@ -33,7 +34,8 @@ func TestS58ASuspendedMachineIsResumed(t *testing.T) {
 // A full disk is nobody's order and nothing that a resume would mend: a person is told at once, and nothing is touched.
 func TestAMachineWhoseDiskIsFullIsLeftToAPersonAtOnce(t *testing.T) {
 	t.Parallel()
-	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot), rung(fleet.StepRecreate))
+	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot),
+		rung(fleet.StepRecreate))
 	spec.Repair.OnExternalStop = fleet.ExternalStopHeal
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
@@ -81,8 +83,8 @@ func TestS48ASoftRebootThatNobodyHearsIsFollowedByAReset(t *testing.T) {
 // deprived is a provider without the further abilities.
 type deprived struct{ provider.Provider }
 
-// A step that the provider cannot do is skipped, with the reason; one that it only turns out not to be able to do fails, and
-// the next one runs.
+// A step that the provider cannot do is skipped, with the reason; one that it only turns out not to be able to do
+// fails, and the next one runs.
 func TestAStepThatTheProviderCannotDoIsSkipped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -116,8 +118,8 @@ func onlyFor(step fleet.Step, checks ...fleet.CheckName) fleet.Step {
 	return step
 }
 
-// S20: while only the page fails, nothing that is for other checks is done, also not after every attempt failed; when the machine
-// goes off as well, the quarantine ends, once, and the step for that is taken.
+// S20: while only the page fails, nothing that is for other checks is done, also not after every attempt failed; when
+// the machine goes off as well, the quarantine ends, once, and the step for that is taken.
 func TestS20StepsAreSparedForFaultsThatTheyAreNotFor(t *testing.T) {
 	t.Parallel()
 	spec := rungs(web(3), onlyFor(rung(fleet.StepStart), fleet.ProviderTerm), onlyFor(softly(), "page"),
@@ -125,7 +127,8 @@ func TestS20StepsAreSparedForFaultsThatTheyAreNotFor(t *testing.T) {
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		id, at := s.id(2), len(s.world.Calls())
-		cure := s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		cure := s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByRecreate}})
 		s.await(20*time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
 		for _, c := range s.world.Calls()[at:] {
 			if c.Op != fleet.OpSoftReboot {
@@ -142,7 +145,8 @@ func TestS20StepsAreSparedForFaultsThatTheyAreNotFor(t *testing.T) {
 		s.inject(simulated.Crash{Instance: id})
 		s.pass(time.Hour)
 		if n := s.count(kind(fleet.RecordQuarantineOver)); n != 1 || len(s.calls(fleet.OpStart, time.Time{})) != 1 {
-			t.Errorf("it left its quarantine %d times, and was started %d times", n, len(s.calls(fleet.OpStart, time.Time{})))
+			t.Errorf("it left its quarantine %d times, and was started %d times", n,
+				len(s.calls(fleet.OpStart, time.Time{})))
 		}
 		cure()
 		s.personStarts(2)
@@ -158,7 +162,10 @@ func TestAPageGivesAPersonTime(t *testing.T) {
 		s.grown()
 		at := len(s.world.Calls())
 		cure := s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		s.await(time.Minute, "a person is told", func() bool { return s.count(because(fleet.RecordPaged, fleet.ReasonStepPage)) == 1 })
+		s.await(time.Minute, "a person is told", func() bool {
+			return s.count(because(fleet.RecordPaged,
+				fleet.ReasonStepPage)) == 1
+		})
 		s.pass(8 * time.Minute)
 		if v := s.machine(2).Health.Verdict; v != fleet.VerdictUnhealthy {
 			t.Errorf("while a person has time it is said to be %s", v)
@@ -176,28 +183,33 @@ func TestAPageGivesAPersonTime(t *testing.T) {
 
 func TestTheStepQuarantineLeavesTheMachineToAPerson(t *testing.T) {
 	t.Parallel()
-	tell(t, simulated.Options{}, rungs(web(3), rung(fleet.StepStart), fleet.Step{Kind: fleet.StepQuarantine}), func(s *story) {
-		s.grown()
-		at := len(s.world.Calls())
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		s.pass(time.Hour)
-		q := s.machine(2).Quarantine
-		if q == nil || q.Reason != fleet.ReasonStepLeave || len(s.world.Calls()) != at || s.count(kind(fleet.RecordPaged)) != 1 {
-			t.Errorf("quarantine %+v, %d pages, calls %+v", q, s.count(kind(fleet.RecordPaged)), s.world.Calls()[at:])
-		}
-	})
+	tell(t, simulated.Options{}, rungs(web(3), rung(fleet.StepStart), fleet.Step{Kind: fleet.StepQuarantine}),
+		func(s *story) {
+			s.grown()
+			at := len(s.world.Calls())
+			s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+			s.pass(time.Hour)
+			q := s.machine(2).Quarantine
+			if q == nil || q.Reason != fleet.ReasonStepLeave || len(s.world.Calls()) != at ||
+				s.count(kind(fleet.RecordPaged)) != 1 {
+				t.Errorf("quarantine %+v, %d pages, calls %+v", q, s.count(kind(fleet.RecordPaged)),
+					s.world.Calls()[at:])
+			}
+		})
 }
 
 // playbook is a command that applies a machine's configuration again.
 func playbook(idempotent bool) fleet.Step {
 	step := rung(fleet.StepRun)
-	step.Run = fleet.Command{Args: []string{"/usr/bin/ansible-playbook", "-i", "{ip},", "{name}.yaml"}, Idempotent: idempotent}
+	step.Run = fleet.Command{Args: []string{"/usr/bin/ansible-playbook", "-i", "{ip},", "{name}.yaml"},
+		Idempotent: idempotent}
 	return step
 }
 
 // unconfigured lets web-2's page fail until its configuration is applied again.
 func unconfigured(s *story) simulated.Fault {
-	return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByCommand}}
+	return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+		Cure: simulated.ByCommand}}
 }
 
 // S20: the command is run once, for the machine's own address, and what it said is in the journal.
@@ -209,24 +221,30 @@ func TestS20AConfigurationIsAppliedAgain(t *testing.T) {
 		s.inject(unconfigured(s))
 		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		want := "/usr/bin/ansible-playbook -i " + s.machine(2).Address.String() + ", web-2.yaml: ok"
-		said := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordOutput && strings.HasPrefix(r.Detail, want) })
+		said := s.count(func(r fleet.Record) bool {
+			return r.Kind == fleet.RecordOutput &&
+				strings.HasPrefix(r.Detail, want)
+		})
 		if said != 1 || len(s.calls(fleet.OpRun, at)) != 1 || s.id(2) != id {
 			t.Errorf("%d records say %q; calls %+v", said, want, s.calls(fleet.OpRun, at))
 		}
 	})
 }
 
-// A command that does not bring health within its time has failed, and the next step runs; one that ends with another code than 0 has
-// failed at once.
+// A command that does not bring health within its time has failed, and the next step runs; one that ends with another
+// code than 0 has failed at once.
 func TestACommandThatFailsIsFollowedByTheNextStep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		ill    simulated.Illness
 		reason fleet.Reason
 	}{
-		"in vain":          {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, fleet.ReasonNotVerified},
-		"exit code":        {simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}, fleet.ReasonRunFailed},
-		"its time is over": {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, fleet.ReasonRunFailed},
+		"in vain": {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate},
+			fleet.ReasonNotVerified},
+		"exit code": {simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate},
+			fleet.ReasonRunFailed},
+		"its time is over": {simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate},
+			fleet.ReasonRunFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,8 +266,8 @@ func TestACommandThatFailsIsFollowedByTheNextStep(t *testing.T) {
 	}
 }
 
-// L12: hale dies while a command runs. Nobody knows how far it came: one that was declared idempotent is run again, and for any other
-// a person is told, once, and nothing else is tried.
+// L12: hale dies while a command runs. Nobody knows how far it came: one that was declared idempotent is run again, and
+// for any other a person is told, once, and nothing else is tried.
 func TestL12ACommandIsRunAgainOnlyIfItBearsThat(t *testing.T) {
 	t.Parallel()
 	for name, idempotent := range map[string]bool{"idempotent": true, "not": false} {
@@ -273,7 +291,8 @@ func TestL12ACommandIsRunAgainOnlyIfItBearsThat(t *testing.T) {
 				switch {
 				case idempotent && (runs != 1 || !s.healthy(2)):
 					t.Errorf("run %d times again, quarantine %+v", runs, q)
-				case !idempotent && (runs != 0 || q == nil || q.Reason != fleet.ReasonRunUnclear || s.count(kind(fleet.RecordPaged)) != 1):
+				case !idempotent && (runs != 0 || q == nil || q.Reason != fleet.ReasonRunUnclear ||
+					s.count(kind(fleet.RecordPaged)) != 1):
 					t.Errorf("run %d times again, quarantine %+v, %d pages", runs, q, s.count(kind(fleet.RecordPaged)))
 				}
 			})
@@ -288,14 +307,16 @@ func (missing) Run(context.Context, program.Job) (program.Result, error) {
 	return program.Result{}, fault.New(fault.Invalid, "test.run", "", os.ErrNotExist)
 }
 
-// A command is told where its machine is and what it bears, and one that would have to be told what nobody knows is passed over.
+// A command is told where its machine is and what it bears, and one that would have to be told what nobody knows is
+// passed over.
 func TestS20ACommandIsToldWhatTheInstanceBears(t *testing.T) {
 	t.Parallel()
 	for name, known := range map[string]bool{"what it bears": true, "what nobody knows": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			step := playbook(true)
-			step.Run.Args, step.Run.Env = []string{"apply", "{meta.role}@{host}"}, []fleet.Variable{{Name: "TIER", Value: "{meta.tier}"}}
+			step.Run.Args, step.Run.Env = []string{"apply", "{meta.role}@{host}"},
+				[]fleet.Variable{{Name: "TIER", Value: "{meta.tier}"}}
 			spec := rungs(web(3), step, rung(fleet.StepRecreate))
 			spec.Template.Metadata = fleet.MetadataOf(map[string]string{"role": "db", "tier": "gold"})
 			if !known {
@@ -332,7 +353,8 @@ func (h hasty) Run(context.Context, program.Job) (program.Result, error) {
 	return program.Result{}, fault.New(fault.Transient, "test.run", "", os.ErrDeadlineExceeded)
 }
 
-// What a command is to be told may be taken off the instance at any time: it is never run with something else in its place.
+// What a command is to be told may be taken off the instance at any time: it is never run with something else in its
+// place.
 func TestACommandIsNotRunWithNothingInPlaceOfAWord(t *testing.T) {
 	t.Parallel()
 	for name, during := range map[string]string{"while the look is taken": "look", "before it is tried again": "call"} {
@@ -350,12 +372,16 @@ func TestACommandIsNotRunWithNothingInPlaceOfAWord(t *testing.T) {
 				s.runner = hasty{func() { s.world.Bear(s.id(2), "") }, &tries}
 				s.grown()
 				s.inject(unconfigured(s))
-				s.await(time.Minute, "web-2 is about to be down", func() bool { return s.machine(2).Health.Verdict == fleet.VerdictSuspect })
+				s.await(time.Minute, "web-2 is about to be down",
+					func() bool { return s.machine(2).Health.Verdict == fleet.VerdictSuspect })
 				if during == "look" {
 					s.world.Bear(s.id(2), "") // the provider says so when it is asked for the look
 				}
 				s.await(3*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-				said := s.count(func(r fleet.Record) bool { return r.Reason == fleet.ReasonNoMetadata && r.Detail == "{meta.role}" })
+				said := s.count(func(r fleet.Record) bool {
+					return r.Reason == fleet.ReasonNoMetadata &&
+						r.Detail == "{meta.role}"
+				})
 				if (tries == 1) != (during == "call") || said != 1 {
 					t.Errorf("tried %d times; said %d times that it was not", tries, said)
 				}
@@ -383,7 +409,8 @@ func TestS75ACommandWithoutItsSecretDoesNotClimbTheLadder(t *testing.T) {
 		s.inject(unconfigured(s))
 		s.await(time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
 		s.pass(time.Hour)
-		if q := s.machine(2).Quarantine; q == nil || q.Reason != fleet.ReasonNoSecret || s.id(2) != id || s.count(kind(fleet.RecordPaged)) != 1 {
+		if q := s.machine(2).Quarantine; q == nil || q.Reason != fleet.ReasonNoSecret || s.id(2) != id ||
+			s.count(kind(fleet.RecordPaged)) != 1 {
 			t.Errorf("quarantine %+v, %d pages", q, s.count(kind(fleet.RecordPaged)))
 		}
 	})
@@ -411,23 +438,27 @@ func TestS48ARebuildKeepsTheInstance(t *testing.T) {
 	tell(t, simulated.Options{}, rungs(web(3), rung(fleet.StepRebuild), rung(fleet.StepRecreate)), func(s *story) {
 		s.grown()
 		id, address, at := s.id(2), s.machine(2).Address, len(s.world.Calls())
-		s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByRecreate}})
 		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		var ops []fleet.Op
 		for _, c := range s.world.Calls()[at:] {
 			ops = append(ops, c.Op)
 		}
-		if !slices.Equal(ops, []fleet.Op{fleet.OpPowerOff, fleet.OpRebuild}) || s.id(2) != id || s.machine(2).Address != address {
+		if !slices.Equal(ops, []fleet.Op{fleet.OpPowerOff, fleet.OpRebuild}) || s.id(2) != id ||
+			s.machine(2).Address != address {
 			t.Errorf("calls %v, now %s at %v", ops, s.id(2), s.machine(2).Address)
 		}
 	})
 }
 
-// A rebuild that fails leaves the instance off, by hale's own order: the next step knows that, and without one a person is told. It is
-// never taken for a person's stop. One of which nobody ever knows whether it took effect is not tried for ever.
+// A rebuild that fails leaves the instance off, by hale's own order: the next step knows that, and without one a person
+// is told. It is never taken for a person's stop. One of which nobody ever knows whether it took effect is not tried
+// for ever.
 func TestAFailedRebuildIsNotTakenForAPersonsStop(t *testing.T) {
 	t.Parallel()
-	for name, more := range map[string][]fleet.Step{"with a next step": {rung(fleet.StepRecreate)}, "without one": nil} {
+	for name, more := range map[string][]fleet.Step{"with a next step": {rung(fleet.StepRecreate)},
+		"without one": nil} {
 		for _, why := range []fault.Kind{fault.Permanent, fault.UnknownOutcome, fault.Transient} {
 			t.Run(name+", "+string(why), func(t *testing.T) {
 				t.Parallel()
@@ -445,7 +476,8 @@ func TestAFailedRebuildIsNotTakenForAPersonsStop(t *testing.T) {
 					case more != nil && !s.healthy(2):
 						t.Errorf("not healed: waiting for %q, quarantine %+v", s.machine(2).Waiting, q)
 					case more == nil && (q == nil || s.count(kind(fleet.RecordPaged)) != 1):
-						t.Errorf("waiting for %q, quarantine %+v, %d pages", s.machine(2).Waiting, q, s.count(kind(fleet.RecordPaged)))
+						t.Errorf("waiting for %q, quarantine %+v, %d pages", s.machine(2).Waiting, q,
+							s.count(kind(fleet.RecordPaged)))
 					}
 				})
 			})
@@ -453,19 +485,22 @@ func TestAFailedRebuildIsNotTakenForAPersonsStop(t *testing.T) {
 	}
 }
 
-// Quota, permission and invalid orders are no fault of the machine: whatever the step, the ladder does not go on over them, nothing is
-// tried again by itself, and one person is told once.
+// Quota, permission and invalid orders are no fault of the machine: whatever the step, the ladder does not go on over
+// them, nothing is tried again by itself, and one person is told once.
 func TestARefusalGoesToAPersonAndNotUpTheLadder(t *testing.T) {
 	t.Parallel()
 	ill := func(s *story) simulated.Fault {
-		return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}}
+		return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByRecreate}}
 	}
 	for op, c := range map[fleet.Op]struct {
 		first fleet.Step
 		fail  func(s *story) simulated.Fault
 	}{
-		fleet.OpStart:      {rung(fleet.StepStart), func(s *story) simulated.Fault { return simulated.Crash{Instance: s.id(2)} }},
-		fleet.OpResume:     {rung(fleet.StepResume), func(s *story) simulated.Fault { return simulated.Paused{Instance: s.id(2), By: fleet.StopGuest} }},
+		fleet.OpStart: {rung(fleet.StepStart),
+			func(s *story) simulated.Fault { return simulated.Crash{Instance: s.id(2)} }},
+		fleet.OpResume: {rung(fleet.StepResume),
+			func(s *story) simulated.Fault { return simulated.Paused{Instance: s.id(2), By: fleet.StopGuest} }},
 		fleet.OpReboot:     {rung(fleet.StepReboot), ill},
 		fleet.OpSoftReboot: {softly(), ill},
 		fleet.OpRebuild:    {rung(fleet.StepRebuild), ill},
@@ -477,16 +512,20 @@ func TestARefusalGoesToAPersonAndNotUpTheLadder(t *testing.T) {
 		for _, why := range []fault.Kind{fault.Quota, fault.Unauthorised, fault.Invalid} {
 			t.Run(string(op)+", "+string(why), func(t *testing.T) {
 				t.Parallel()
-				tell(t, simulated.Options{}, rungs(web(3), c.first, fleet.Step{Kind: fleet.StepPage}, rung(fleet.StepReboot)), func(s *story) {
+				tell(t, simulated.Options{}, rungs(web(3), c.first, fleet.Step{Kind: fleet.StepPage},
+					rung(fleet.StepReboot)), func(s *story) {
 					s.grown()
 					s.inject(simulated.Calls{Op: op, Effect: simulated.Fails, Kind: why})
 					s.inject(c.fail(s))
-					s.await(time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
+					s.await(time.Minute, "web-2 is left to a person",
+						func() bool { return s.machine(2).Quarantine != nil })
 					at := len(s.world.Calls())
 					s.pass(2 * time.Hour)
 					q := s.machine(2).Quarantine
-					if q == nil || q.Reason != fleet.ReasonRefusedBy || s.count(kind(fleet.RecordPaged)) != 1 || len(s.world.Calls()) != at {
-						t.Errorf("quarantine %+v, %d pages, then %+v", q, s.count(kind(fleet.RecordPaged)), s.world.Calls()[at:])
+					if q == nil || q.Reason != fleet.ReasonRefusedBy || s.count(kind(fleet.RecordPaged)) != 1 ||
+						len(s.world.Calls()) != at {
+						t.Errorf("quarantine %+v, %d pages, then %+v", q, s.count(kind(fleet.RecordPaged)),
+							s.world.Calls()[at:])
 					}
 				})
 			})

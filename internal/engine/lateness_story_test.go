@@ -21,8 +21,10 @@ func TestALostOrderIsRememberedBeyondItsRepair(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3", "h4"}}, web(4), func(s *story) {
 				m := s.spec.Name.Machine(n)
-				s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: m, Times: 1, Effect: simulated.Fails, Kind: fault.Permanent})
-				s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: m, Times: 1, Effect: simulated.ActsLate, Delay: 60 * time.Second})
+				s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: m, Times: 1, Effect: simulated.Fails,
+					Kind: fault.Permanent})
+				s.inject(simulated.Calls{Op: fleet.OpCreate, Machine: m, Times: 1, Effect: simulated.ActsLate,
+					Delay: 60 * time.Second})
 				s.start()
 				s.pass(10 * time.Minute)
 			})
@@ -56,7 +58,8 @@ func TestASlowStoreDoesNotDeafenTheOwner(t *testing.T) {
 		slow.Store(int64(30 * time.Millisecond))
 		var lifts []func()
 		for n := 1; n <= 200; n++ {
-			lifts = append(lifts, s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}}))
+			lifts = append(lifts, s.inject(simulated.Broken{Instance: s.id(n),
+				Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}}))
 		}
 		s.pass(2 * time.Minute)
 		for _, l := range lifts {
@@ -114,9 +117,14 @@ func TestAMachineStartedWhileItsRepairWaitsHasItsGrace(t *testing.T) {
 		old := s.id(2)
 		lift := s.inject(simulated.Calls{Op: provider.OpGet, Effect: simulated.Fails})
 		s.inject(simulated.Crash{Instance: old})
-		s.await(time.Minute, "look", func() bool { r := s.machine(2).Repair; return r != nil && r.Phase == fleet.PhaseLook })
+		s.await(time.Minute, "look", func() bool {
+			r := s.machine(2).Repair
+			return r != nil &&
+				r.Phase == fleet.PhaseLook
+		})
 		s.pass(2 * time.Minute)
-		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.BootsSlowly, Delay: 50 * time.Second, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.BootsSlowly,
+			Delay: 50 * time.Second, Cure: simulated.ByRecreate}})
 		s.personStarts(2)
 		s.pass(2 * time.Second)
 		lift()

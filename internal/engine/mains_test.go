@@ -14,7 +14,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// mains are what can turn the hosts of a world off, and what can cut them from storage and network. They have a network of their own.
+// mains are what can turn the hosts of a world off, and what can cut them from storage and network. They have a network
+// of their own.
 type mains struct {
 	world *simulated.World
 	means fleet.Means

@@ -86,8 +86,8 @@ func TestAMachineIsStartingSinceItsStartBegan(t *testing.T) {
 	})
 }
 
-// A hold that was given while nobody owned the fleet, and one that the owner took up before it died, both stand, for their whole
-// time by the owner's clock.
+// A hold that was given while nobody owned the fleet, and one that the owner took up before it died, both stand, for
+// their whole time by the owner's clock.
 func TestHoldsOutliveOwners(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
@@ -129,7 +129,8 @@ func TestL15NoStepOfTheClockShortensAHold(t *testing.T) {
 	})
 }
 
-// Everything that is no order, and every order that cannot be, ends as a dead letter with its reason, and nothing else stops.
+// Everything that is no order, and every order that cannot be, ends as a dead letter with its reason, and nothing else
+// stops.
 func TestLettersThatAreNoOrdersArePutAside(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
@@ -149,7 +150,8 @@ func TestLettersThatAreNoOrdersArePutAside(t *testing.T) {
 		for _, d := range s.dead() {
 			why[d.Reason]++
 		}
-		if s.inInbox() != 0 || why[fleet.ReasonMalformed] != 3 || why[fleet.ReasonUnknownSubject] != 1 || why[fleet.ReasonNotQuarantined] != 1 || len(s.dead()) != 5 {
+		if s.inInbox() != 0 || why[fleet.ReasonMalformed] != 3 || why[fleet.ReasonUnknownSubject] != 1 ||
+			why[fleet.ReasonNotQuarantined] != 1 || len(s.dead()) != 5 {
 			t.Errorf("%d letters wait, and dead are %v", s.inInbox(), why)
 		}
 		if len(s.status().Whole.Holds) != 1 {
@@ -174,7 +176,8 @@ func TestManyOrdersAtOnce(t *testing.T) {
 	})
 }
 
-// S22: a machine that hale gave up for good, without an instance, gets another try from the beginning when a person says so.
+// S22: a machine that hale gave up for good, without an instance, gets another try from the beginning when a person
+// says so.
 func TestS22APersonOrdersAnotherTry(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
@@ -209,7 +212,10 @@ func TestL10WhatLiesOnAHeldHostIsLeftAlone(t *testing.T) {
 			tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, spec, func(s *story) {
 				s.grown()
 				alone := func(n int) bool {
-					return !slices.ContainsFunc([]int{1, 2, 3}, func(k int) bool { return k != n && s.machine(k).Current.Host == s.machine(n).Current.Host })
+					return !slices.ContainsFunc([]int{1, 2, 3}, func(k int) bool {
+						return k != n &&
+							s.machine(k).Current.Host == s.machine(n).Current.Host
+					})
 				}
 				n := slices.IndexFunc([]int{1, 2, 3}, func(n int) bool { return !alone(n) }) + 1
 				s.replaced(n)
@@ -224,7 +230,8 @@ func TestL10WhatLiesOnAHeldHostIsLeftAlone(t *testing.T) {
 					s.orders(fleet.Order{Kind: kind, Machine: m.Name})
 				}
 				s.pass(2 * time.Hour)
-				for _, c := range slices.Concat(s.calls(fleet.OpDelete, began), s.calls(fleet.OpRestore, began), s.calls(fleet.OpStart, began)) {
+				for _, c := range slices.Concat(s.calls(fleet.OpDelete, began), s.calls(fleet.OpRestore, began),
+					s.calls(fleet.OpStart, began)) {
 					if c.Instance == old.ID {
 						t.Errorf("%s is held, and there is %s of %s", old.Host, c.Op, c.Instance)
 					}

@@ -15,7 +15,7 @@ type mailbox struct {
 	waiting  map[fleet.OrderID]inbox.Letter // told to the owner, and not taken up yet
 }
 
-// openInbox reads what was posted while nobody owned the fleet.
+// openInbox reads what was posted while the fleet had no owner.
 func (t *term) openInbox(ctx context.Context) error {
 	t.mail = mailbox{waiting: map[fleet.OrderID]inbox.Letter{}}
 	if err := inbox.Trim(ctx, t.store, t.spec.Name); err != nil {
@@ -39,8 +39,8 @@ func (t *term) readInbox(ctx context.Context) error {
 // inboxPause is the wait before a broken watch of the inbox is taken up again.
 const inboxPause = time.Second
 
-// followInbox hands every letter that comes to the reigning goroutine, until ctx ends. A watch that breaks is followed by a reading of
-// all that waits.
+// followInbox hands every letter that comes to the reigning goroutine, until ctx ends. A watch that breaks is followed
+// by a reading of all that waits.
 func (t *term) followInbox(ctx context.Context, after int64) {
 	for ctx.Err() == nil {
 		for l, err := range inbox.Follow(ctx, t.store, t.spec.Name, after) {
@@ -83,7 +83,8 @@ func (t *term) receive(l inbox.Letter) {
 	}
 }
 
-// settle adds to the transaction what takes the orders out of the inbox: each is there, and as it was read, or nothing is stored.
+// settle adds to the transaction what takes the orders out of the inbox: each is there, and as it was read, or nothing
+// is stored.
 func (t *term) settle(txn *state.Txn, rulings []fleet.Ruling) error {
 	for _, r := range rulings {
 		l := t.mail.waiting[r.Order]

@@ -8,7 +8,8 @@ import (
 	"hale/internal/provider/simulated"
 )
 
-// A cloud that lists slowly is down when nobody said that it may, and is not when somebody did: then its machines are healed all the same.
+// A cloud that lists slowly is down when nobody said that it may, and is not when somebody did: then its machines are
+// healed all the same.
 func TestAListingMayTakeAsLongAsTheConfigurationSays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -66,7 +66,8 @@ func TestAnOwnerThatPanicsBeginsAnew(t *testing.T) {
 		if why := s.status().Acting; why != fleet.ReasonOwnerPanicked {
 			t.Errorf("while it panics, hale does not act because of %q", why)
 		}
-		if n, pages := s.count(because(fleet.RecordDefect, fleet.ReasonOwnerPanicked)), s.count(because(fleet.RecordPaged, fleet.ReasonOwnerPanicked)); n != 1 || pages != 1 {
+		if n, pages := s.count(because(fleet.RecordDefect, fleet.ReasonOwnerPanicked)),
+			s.count(because(fleet.RecordPaged, fleet.ReasonOwnerPanicked)); n != 1 || pages != 1 {
 			t.Errorf("%d records and %d pages, want one of each", n, pages)
 		}
 		if got := happened(bell); len(got) != 1 {
@@ -140,10 +141,14 @@ func TestACommandThatPanicsIsNotRepeated(t *testing.T) {
 		c := &clumsy{Runner: s.world.Open("hands").Commands()}
 		s.runner = c
 		s.grown()
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByRecreate}})
 		s.await(5*time.Minute, "it is left to a person", func() bool { return s.machine(2).Quarantine != nil })
 		s.pass(5 * time.Minute)
-		if c.runs.Load() != 1 || s.count(func(r fleet.Record) bool { return r.Op == fleet.OpRun && r.Outcome == fleet.OutcomeUnknown }) != 1 {
+		if c.runs.Load() != 1 || s.count(func(r fleet.Record) bool {
+			return r.Op == fleet.OpRun &&
+				r.Outcome == fleet.OutcomeUnknown
+		}) != 1 {
 			t.Errorf("the command ran %d times", c.runs.Load())
 		}
 		if n := s.count(because(fleet.RecordDefect, fleet.ReasonCommandPanicked)); n != 1 {

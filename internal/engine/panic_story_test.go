@@ -147,9 +147,11 @@ func panicking(t *testing.T, tale func(w *town)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &town{
-			t: t, backing: memory.New(memory.Options{}), worlds: map[fleet.Name]*simulated.World{}, stories: map[fleet.Name]*story{},
-			bell: &notified.Target{}, book: defect.NewBook(slog.New(slog.DiscardHandler)),
-			bombs: map[fleet.Name]*bomb{adapter: {every: 7}, check: {every: 40}, target: {every: 2}, fencer: {every: 1, most: 2}},
+			t: t, backing: memory.New(memory.Options{}), worlds: map[fleet.Name]*simulated.World{},
+			stories: map[fleet.Name]*story{},
+			bell:    &notified.Target{}, book: defect.NewBook(slog.New(slog.DiscardHandler)),
+			bombs: map[fleet.Name]*bomb{adapter: {every: 7}, check: {every: 40}, target: {every: 2},
+				fencer: {every: 1, most: 2}},
 		}
 		stop := w.open()
 		defer func() {
@@ -169,18 +171,21 @@ func panicking(t *testing.T, tale func(w *town)) {
 func (w *town) open() (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var probing, running sync.WaitGroup
-	o := engine.Options{Store: w.backing.Open(nil), Server: "hale", Logger: slog.New(slog.DiscardHandler), Defects: w.book}
+	o := engine.Options{Store: w.backing.Open(nil), Server: "hale", Logger: slog.New(slog.DiscardHandler),
+		Defects: w.book}
 	o.Post.Find = func(fleet.TargetName) notify.Target { return hoarse{w.bell, w.bombs[target]} }
 	o.Post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
 		return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Reason: string(l.Record.Reason)}
 	}
 	for i, name := range []fleet.Name{calm, adapter, check, target, fencer} {
-		world := simulated.NewWorld(simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}, Latency: 50 * time.Millisecond, Seed: uint64(i)})
+		world := simulated.NewWorld(simulated.Options{Hosts: []fleet.HostName{"h1", "h2"},
+			Latency: 50 * time.Millisecond, Seed: uint64(i)})
 		handle := world.Open("hale")
 		spec := web(5)
 		spec.Name, spec.Provider = name, fleet.ProviderName(name+"s")
 		spec.Repair.Attempts = 100
-		src := engine.Source{Name: spec.Provider, Adapter: rough{handle, &bomb{}}, Watcher: handle, Poll: 5 * time.Second}
+		src := engine.Source{Name: spec.Provider, Adapter: rough{handle, &bomb{}}, Watcher: handle,
+			Poll: 5 * time.Second}
 		transport := probe.Transport(world)
 		switch name {
 		case adapter:
@@ -195,7 +200,8 @@ func (w *town) open() (stop func()) {
 			spec.Repair.Fence.Hosts, spec.Repair.Silence = true, fleet.SilenceActs
 			src.Fencer = shaky{newMains(world, fleet.Means{Tries: 4, Limit: 15 * time.Second}), w.bombs[name]}
 		}
-		probes := netprobe.New(transport, netprobe.Options{Agents: handle, Panics: w.book.Witness(defect.Check, string(name))})
+		probes := netprobe.New(transport, netprobe.Options{Agents: handle,
+			Panics: w.book.Witness(defect.Check, string(name))})
 		probing.Go(func() {
 			if err := probes.Run(ctx); err != nil {
 				w.t.Error(err)
@@ -281,7 +287,8 @@ func (w *town) records(name fleet.Name) []fleet.Record {
 func (w *town) confessed(name fleet.Name) map[string]int {
 	out := map[string]int{}
 	for _, r := range w.records(name) {
-		if r.Kind == fleet.RecordDefect || r.Kind == fleet.RecordDefectOver || r.Kind == fleet.RecordPaged && strings.HasSuffix(string(r.Reason), "-panicked") {
+		if r.Kind == fleet.RecordDefect || r.Kind == fleet.RecordDefectOver || r.Kind == fleet.RecordPaged &&
+			strings.HasSuffix(string(r.Reason), "-panicked") {
 			out[fmt.Sprintf("%s %s %s", r.Kind, r.Reason, r.Check)]++
 		}
 	}
@@ -331,7 +338,8 @@ func TestWhatPanicsEndsNothingElse(t *testing.T) {
 			}
 			t.Logf("%s panicked %d times", name, b.blown.Load())
 		}
-		w.wantConfessed(map[fleet.Name]string{adapter: "provider-panicked", check: "check-panicked", target: "target-panicked", fencer: "fence-panicked"})
+		w.wantConfessed(map[fleet.Name]string{adapter: "provider-panicked", check: "check-panicked",
+			target: "target-panicked", fencer: "fence-panicked"})
 	})
 }
 

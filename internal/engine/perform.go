@@ -20,10 +20,11 @@ import (
 const observeLimit = 5 * time.Second
 
 func refOf(a fleet.Action) provider.Ref {
-	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted, ForGood: a.ForGood, Excused: a.Excused}
+	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted, ForGood: a.ForGood,
+		Excused: a.Excused}
 }
 
-// perform starts an action whose belief is stored. Its result comes back as news.
+// perform starts an action once its belief is stored. Its result comes back as news.
 func (t *term) perform(ctx context.Context, index int, a fleet.Action) {
 	switch a.Kind {
 	case fleet.ActionLook:
@@ -112,7 +113,7 @@ func unprobed(target probe.Target, p *defect.Panic) fleet.CheckState {
 	}
 }
 
-// blind is a look that panicked: nobody answered it.
+// blind is a look that panicked: it has no answer.
 func blind(l fleet.Look, targets []probe.Target, p *defect.Panic) fleet.Look {
 	for _, target := range targets {
 		l.Checks = append(l.Checks, unprobed(target, p))
@@ -183,7 +184,8 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, r
 
 // run executes a command. Its exit code is its word: 0 is a success.
 func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
-	result, err := t.sentinel.src.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host, Args: a.Args, Env: a.Env})
+	result, err := t.sentinel.src.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
+		Args: a.Args, Env: a.Env})
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
 	switch {
 	case errors.As(err, new(program.NoSecret)):

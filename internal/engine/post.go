@@ -29,7 +29,7 @@ func (p Post) find(name fleet.TargetName) notify.Target {
 	return p.Find(name)
 }
 
-// loadPost reads what waits from earlier terms, and what somebody took back from the dead letters.
+// loadPost reads what waits from earlier terms, and what a person took back from the dead letters.
 func (t *term) loadPost(ctx context.Context) error {
 	waiting, err := outbox.Waiting(ctx, t.store, t.spec.Name)
 	if err != nil {

@@ -18,15 +18,16 @@ import (
 	store "hale/internal/state/memory"
 )
 
-// told is a fleet whose people are told by the targets: a machine that its ladder cannot heal is left to a person after two
-// attempts.
+// told is a fleet whose people are told by the targets: a machine that its ladder cannot heal is left to a person after
+// two attempts.
 func told(remind time.Duration, targets ...fleet.TargetName) fleet.Spec {
 	spec := ladder(web(3), fleet.StepReboot)
 	spec.Repair.Attempts = 2
 	spec.Notify.RemindEvery = remind
 	for _, name := range targets {
 		spec.Notify.To = append(spec.Notify.To, fleet.Recipient{
-			Target: name, Events: []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed}, Attempts: 5, AttemptsIn: time.Hour,
+			Target: name, Events: []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed},
+			Attempts: 5, AttemptsIn: time.Hour,
 		})
 	}
 	return spec
@@ -41,13 +42,15 @@ func (s *story) people(targets map[fleet.TargetName]*memory.Target) {
 		return nil
 	}
 	s.post.Words = func(l outbox.Letter, past []fleet.Record) notify.Message {
-		return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Incident: l.Record.Incident, Reason: fmt.Sprint(len(past)), Subject: string(l.Record.Kind)}
+		return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Incident: l.Record.Incident,
+			Reason: fmt.Sprint(len(past)), Subject: string(l.Record.Kind)}
 	}
 }
 
 // incurable breaks web-2 so that its ladder does not heal it.
 func (s *story) incurable() (lift func()) {
-	return s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+	return s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+		Cure: simulated.ByRecreate}})
 }
 
 // happened returns what a target took, each by its kind.
@@ -58,7 +61,8 @@ func happened(t *memory.Target) (kinds []string) {
 	return kinds
 }
 
-// S24: the alert and the action both occur, each once; with a reminder the alert repeats as long as it lasts, and its end is told.
+// S24: the alert and the action both occur, each once; with a reminder the alert repeats as long as it lasts, and its
+// end is told.
 func TestS24OneAlertItsRemindersAndItsEnd(t *testing.T) {
 	t.Parallel()
 	ops, hook := &memory.Target{}, &memory.Target{}
@@ -68,7 +72,10 @@ func TestS24OneAlertItsRemindersAndItsEnd(t *testing.T) {
 		s.people(map[fleet.TargetName]*memory.Target{"ops": ops, "hook": hook})
 		s.grown()
 		s.incurable()
-		s.await(10*time.Minute, "a person is told", func() bool { return len(ops.Taken()) == 1 && len(hook.Taken()) == 1 })
+		s.await(10*time.Minute, "a person is told", func() bool {
+			return len(ops.Taken()) == 1 &&
+				len(hook.Taken()) == 1
+		})
 		if n := s.heals(2); n != 2 {
 			t.Errorf("%d repairs were begun", n)
 		}
@@ -80,7 +87,8 @@ func TestS24OneAlertItsRemindersAndItsEnd(t *testing.T) {
 		s.inject(simulated.PersonMends{Instance: s.id(2)})
 		s.await(10*time.Minute, "its end is told", func() bool { return slices.Contains(happened(ops), "healed") })
 		s.pass(time.Hour)
-		if got, want := happened(ops), []string{"pages", "reminders", "reminders", "reminders", "reminders", "healed"}; !slices.Equal(got, want) {
+		if got, want := happened(ops), []string{"pages", "reminders", "reminders", "reminders", "reminders",
+			"healed"}; !slices.Equal(got, want) {
 			t.Errorf("ops was told %v", got)
 		}
 		if got := happened(hook); !slices.Equal(got, []string{"pages"}) {
@@ -97,7 +105,8 @@ func TestS24OneAlertItsRemindersAndItsEnd(t *testing.T) {
 	})
 }
 
-// Who was told that a machine needs them is told of the end also when they ordered another try, however it became healthy then.
+// Who was told that a machine needs them is told of the end also when they ordered another try, however it became
+// healthy then.
 func TestS24TheEndIsToldAfterAnotherTry(t *testing.T) {
 	t.Parallel()
 	for name, healed := range map[string]bool{"healed by hale": true, "recovered by itself": false} {
@@ -198,10 +207,14 @@ func TestS29TheThirdTrySucceeds(t *testing.T) {
 		}
 		s.await(time.Minute, "ops is told", func() bool { return len(ops.Taken()) == 1 })
 		s.pass(time.Hour)
-		if tries := ops.Tries(); len(tries) != 3 || tries[0].Key != tries[2].Key || tries[2].Key != hook.Taken()[0].Key {
+		if tries := ops.Tries(); len(tries) != 3 || tries[0].Key != tries[2].Key ||
+			tries[2].Key != hook.Taken()[0].Key {
 			t.Errorf("%+v", tries)
 		}
-		if s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordNotified && r.Target == "ops" && r.Tries == 3 }) != 1 {
+		if s.count(func(r fleet.Record) bool {
+			return r.Kind == fleet.RecordNotified && r.Target == "ops" &&
+				r.Tries == 3
+		}) != 1 {
 			t.Error("the third try is not recorded")
 		}
 		if p := s.status().Post; p.Waiting != 0 || p.Dead != 0 {
@@ -219,9 +232,13 @@ func TestS29AfterTheLimitItIsADeadLetter(t *testing.T) {
 		ops.Down(unavailable())
 		s.grown()
 		s.incurable()
-		s.await(30*time.Minute, "it is given up", func() bool { return s.count(because(fleet.RecordUndelivered, fleet.ReasonTriesSpent)) == 1 })
+		s.await(30*time.Minute, "it is given up", func() bool {
+			return s.count(because(fleet.RecordUndelivered,
+				fleet.ReasonTriesSpent)) == 1
+		})
 		dead, err := outbox.DeadLetters(t.Context(), s.backing.Open(nil), "web")
-		if err != nil || len(dead) != 1 || dead[0].Value.Tries != 5 || dead[0].Value.Detail != "503 Service Unavailable" || len(ops.Tries()) != 5 {
+		if err != nil || len(dead) != 1 || dead[0].Value.Tries != 5 ||
+			dead[0].Value.Detail != "503 Service Unavailable" || len(ops.Tries()) != 5 {
 			t.Fatalf("%v: %+v after %d tries", err, dead, len(ops.Tries()))
 		}
 		if p := s.status().Post; p.Dead != 1 || p.Waiting != 0 {
@@ -277,7 +294,10 @@ func TestAMessageToNobodyIsADeadLetter(t *testing.T) {
 		s.kill()
 		s.spec.Notify.To = nil
 		s.start()
-		s.await(time.Minute, "it is given up", func() bool { return s.count(because(fleet.RecordUndelivered, fleet.ReasonTargetGone)) == 1 })
+		s.await(time.Minute, "it is given up", func() bool {
+			return s.count(because(fleet.RecordUndelivered,
+				fleet.ReasonTargetGone)) == 1
+		})
 	})
 }
 
@@ -313,7 +333,8 @@ func TestAFullStoreDoesNotDoubleMessages(t *testing.T) {
 	})
 }
 
-// A reload changes who is told: what comes from then on goes to the new target, and what still waited for one that left is given up.
+// A reload changes who is told: what comes from then on goes to the new target, and what still waited for one that left
+// is given up.
 func TestAReloadChangesWhoIsTold(t *testing.T) {
 	t.Parallel()
 	old, fresh := &memory.Target{}, &memory.Target{}
@@ -324,13 +345,20 @@ func TestAReloadChangesWhoIsTold(t *testing.T) {
 		s.incurable()
 		s.await(10*time.Minute, "it was tried", func() bool { return len(old.Tries()) > 0 })
 		s.reload(func(spec *fleet.Spec) { spec.Notify = told(0, "fresh").Notify })
-		s.await(time.Minute, "what waited is given up", func() bool { return s.count(because(fleet.RecordUndelivered, fleet.ReasonTargetGone)) == 1 })
+		s.await(time.Minute, "what waited is given up", func() bool {
+			return s.count(because(fleet.RecordUndelivered,
+				fleet.ReasonTargetGone)) == 1
+		})
 		tries := len(old.Tries())
 		s.inject(simulated.PersonMends{Instance: s.id(2)})
-		s.await(10*time.Minute, "its end is told to the new one", func() bool { return slices.Contains(happened(fresh), "healed") })
+		s.await(10*time.Minute, "its end is told to the new one", func() bool {
+			return slices.Contains(happened(fresh),
+				"healed")
+		})
 		s.pass(time.Hour)
 		if len(fresh.Taken()) != 1 || len(old.Tries()) != tries || s.status().Post.Waiting != 0 {
-			t.Errorf("fresh took %v, old was tried %d times more, %d wait", happened(fresh), len(old.Tries())-tries, s.status().Post.Waiting)
+			t.Errorf("fresh took %v, old was tried %d times more, %d wait", happened(fresh), len(old.Tries())-tries,
+				s.status().Post.Waiting)
 		}
 	})
 }

@@ -15,7 +15,8 @@ import (
 )
 
 func ping(every time.Duration) fleet.Check {
-	return fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: every, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
+	return fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: every, Timeout: time.Second, DownAfter: 3,
+		UpAfter: 2}
 }
 
 // S01: a ping check every 5 s, three in a row fail: exactly one heal, and probing resumes on the new address.
@@ -24,7 +25,8 @@ func TestS01ThreeFailedPingsMakeOneHealOnANewAddress(t *testing.T) {
 	tell(t, simulated.Options{}, ladder(only(web(3), ping(5*time.Second)), fleet.StepRecreate), func(s *story) {
 		s.grown()
 		old, before := s.id(2), s.machine(2).Address
-		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
 		s.pass(10 * time.Second) // two or three probes; never three timeouts
 		if s.heals(2) != 0 {
 			t.Error("healed before the third failure")
@@ -49,8 +51,10 @@ func TestS02FailuresThatAreNotInARowDoNothing(t *testing.T) {
 	tell(t, simulated.Options{}, only(web(3), ping(5*time.Second)), func(s *story) {
 		s.grown()
 		for range 2 {
-			lift := s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoNetwork}})
-			s.await(20*time.Second, "a first failure", func() bool { return s.machine(1).Health.Verdict == fleet.VerdictSuspect })
+			lift := s.inject(simulated.Broken{Instance: s.id(1),
+				Illness: simulated.Illness{Symptom: simulated.NoNetwork}})
+			s.await(20*time.Second, "a first failure",
+				func() bool { return s.machine(1).Health.Verdict == fleet.VerdictSuspect })
 			s.pass(5 * time.Second) // the second
 			lift()
 			s.await(10*time.Second, "up again", func() bool { return s.healthy(1) })
@@ -70,7 +74,8 @@ func TestS03TheHTTPCheckBelievesOnlySuccess(t *testing.T) {
 		result fleet.ResultReason
 		heals  int
 	}{
-		"503":     {ill: simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503}, result: fleet.ResultStatus, heals: 1},
+		"503": {ill: simulated.Illness{Symptom: simulated.HTTPStatus, Status: 503}, result: fleet.ResultStatus,
+			heals: 1},
 		"hanging": {ill: simulated.Illness{Symptom: simulated.HTTPHangs}, result: fleet.ResultTimeout, heals: 1},
 		"refused": {ill: simulated.Illness{Symptom: simulated.NoHTTP}, result: fleet.ResultRefused, heals: 1},
 		"204":     {ill: simulated.Illness{Symptom: simulated.HTTPStatus, Status: 204}, heals: 0},
@@ -101,7 +106,8 @@ func TestS03TheHTTPCheckBelievesOnlySuccess(t *testing.T) {
 // S04: a closed port on one of ten: only that one is healed.
 func TestS04OnlyTheMachineWithTheClosedPortIsHealed(t *testing.T) {
 	t.Parallel()
-	port := fleet.Check{Name: "port", Kind: fleet.CheckTCP, Port: 80, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
+	port := fleet.Check{Name: "port", Kind: fleet.CheckTCP, Port: 80, Every: 2 * time.Second, Timeout: time.Second,
+		DownAfter: 3, UpAfter: 2}
 	tell(t, simulated.Options{}, only(web(10), port), func(s *story) {
 		s.grown()
 		s.inject(simulated.Broken{Instance: s.id(7), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
@@ -128,7 +134,8 @@ func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 		}
 		return 0, "fine", nil
 	}}
-	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check", "{name}"}}, Every: 20 * time.Second,
+	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check",
+		"{name}"}}, Every: 20 * time.Second,
 		Timeout: 15 * time.Second, DownAfter: 3, UpAfter: 1}
 	tell(t, options, ladder(only(web(3), custom), fleet.StepReboot), func(s *story) {
 		s.spec.Repair.Steps[0].VerifyWithin = 5 * time.Minute
@@ -155,7 +162,8 @@ func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 	})
 }
 
-// A program is told what its machine bears. A look tells it what that is now: the failure was that of a word which is wrong by then.
+// A program is told what its machine bears. A look tells it what that is now: the failure was that of a word which is
+// wrong by then.
 func TestALookTellsAProgramWhatTheMachineBearsNow(t *testing.T) {
 	t.Parallel()
 	var wrong atomic.Bool
@@ -165,7 +173,8 @@ func TestALookTellsAProgramWhatTheMachineBearsNow(t *testing.T) {
 		}
 		return 0, "fine", nil
 	}, Hosts: []fleet.HostName{"h1"}}
-	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check", "{host}", "{meta.role}", "{name}"}},
+	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check",
+		"{host}", "{meta.role}", "{name}"}},
 		Every: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, DownAfter: 3, UpAfter: 1}
 	spec := ladder(only(web(3), custom), fleet.StepReboot)
 	spec.Template.Metadata = fleet.MetadataOf(map[string]string{"role": "old"})
@@ -173,10 +182,14 @@ func TestALookTellsAProgramWhatTheMachineBearsNow(t *testing.T) {
 		s.grown()
 		at := time.Now()
 		wrong.Store(true)
-		s.await(time.Minute, "web-1 is about to be down", func() bool { return s.machine(1).Health.Verdict == fleet.VerdictSuspect })
+		s.await(time.Minute, "web-1 is about to be down",
+			func() bool { return s.machine(1).Health.Verdict == fleet.VerdictSuspect })
 		s.world.Bear(s.id(1), fleet.MetadataOf(map[string]string{"role": "new"}))
 		s.pass(time.Minute)
-		refuted := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordLook && r.Reason == fleet.ReasonRefuted })
+		refuted := s.count(func(r fleet.Record) bool {
+			return r.Kind == fleet.RecordLook &&
+				r.Reason == fleet.ReasonRefuted
+		})
 		if calls := s.calls(fleet.OpReboot, at); len(calls) != 0 || refuted != 1 || !s.healthy(1) {
 			t.Errorf("calls %+v, %d looks refuted it", calls, refuted)
 		}
@@ -188,7 +201,8 @@ func TestS06WithoutAnAddressAMachineIsUnknown(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.spec.BuildWithin = time.Hour
-		s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1, Illness: simulated.Illness{Symptom: simulated.NoAddress, Cure: simulated.ByRecreate}})
+		s.inject(simulated.NextBuilds{Machine: "web-2", Times: 1,
+			Illness: simulated.Illness{Symptom: simulated.NoAddress, Cure: simulated.ByRecreate}})
 		s.start()
 		s.await(time.Minute, "the others stand", func() bool { return s.healthy(1) && s.healthy(3) })
 		for range 60 {
@@ -216,9 +230,11 @@ func TestS08TwoSuccessesReArm(t *testing.T) {
 		s.spec.Mode = fleet.ModeObserve // from now on hale only watches
 		s.kill()
 		s.start()
-		s.await(time.Minute, "watched again", func() bool { return s.machine(1).Health.Verdict == fleet.VerdictHealthy })
+		s.await(time.Minute, "watched again",
+			func() bool { return s.machine(1).Health.Verdict == fleet.VerdictHealthy })
 		lift := s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoNetwork}})
-		s.await(time.Minute, "web-1 is unhealthy", func() bool { return s.machine(1).Health.Verdict == fleet.VerdictUnhealthy })
+		s.await(time.Minute, "web-1 is unhealthy",
+			func() bool { return s.machine(1).Health.Verdict == fleet.VerdictUnhealthy })
 		lift()
 		s.pass(5 * time.Second) // one success
 		if v := s.machine(1).Health.Verdict; v != fleet.VerdictUnhealthy {
@@ -242,7 +258,8 @@ func TestS10AfterTheEndNothingIsProbedOrHealed(t *testing.T) {
 		probed.Add(1)
 		return 0, "", nil
 	}}
-	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check"}}, Every: 5 * time.Second,
+	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check"}},
+		Every:   5 * time.Second,
 		Timeout: time.Second, DownAfter: 3, UpAfter: 1}
 	tell(t, options, only(web(3), custom), func(s *story) {
 		s.grown()
@@ -296,7 +313,10 @@ func TestS19AChangedAddressIsFollowed(t *testing.T) {
 		s.grown()
 		before, at := s.machine(2).Address, time.Now()
 		s.inject(simulated.Happens{Verb: world.Readdressed, Instance: s.id(2)})
-		s.await(20*time.Second, "the new address is watched", func() bool { return s.machine(2).Address != before && s.healthy(2) })
+		s.await(20*time.Second, "the new address is watched", func() bool {
+			return s.machine(2).Address != before &&
+				s.healthy(2)
+		})
 		s.pass(5 * time.Minute)
 		// The checks may be down before the provider is asked again; the look then finds the machine where it went.
 		if n := len(s.calls(fleet.OpReboot, at)) + len(s.calls(fleet.OpPowerOff, at)); n != 0 {
@@ -320,12 +340,15 @@ func TestS46GraceForgivesFailingChecks(t *testing.T) {
 				s.spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
 				id := s.id(1)
 				s.inject(simulated.PersonPowersOff{Instance: id})
-				s.await(10*time.Second, "hale sees the stop", func() bool { return s.machine(1).Health.Cause == fleet.CauseStopped })
-				lift := s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+				s.await(10*time.Second, "hale sees the stop",
+					func() bool { return s.machine(1).Health.Cause == fleet.CauseStopped })
+				lift := s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+					Cure: simulated.ByRecreate}})
 				s.personStarts(1)
 				s.pass(boot)
 				lift()
-				s.await(time.Minute, "web-1 is healthy", func() bool { return s.machine(1).Health.Verdict == fleet.VerdictHealthy })
+				s.await(time.Minute, "web-1 is healthy",
+					func() bool { return s.machine(1).Health.Verdict == fleet.VerdictHealthy })
 				if got := s.heals(1); (got > 0) != (heals > 0) {
 					t.Errorf("%d heals", got)
 				}

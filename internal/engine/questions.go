@@ -26,11 +26,11 @@ type subject struct {
 	host fleet.HostName
 }
 
-// asker is for whom a question is put.
+// asker is what a question is put for.
 type asker string
 
 const (
-	byRepair asker = "repair" // whose next step waits for the answer
+	byRepair asker = "repair" // its next step waits for the answer
 	byDoubt  asker = "doubt"  // since a listing lacks an instance
 )
 

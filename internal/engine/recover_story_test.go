@@ -21,12 +21,13 @@ func (s *story) foundOf(name fleet.MachineName) (last fleet.Record) {
 
 // atNight has repairs begin at night only; stories begin at midnight, and never get there.
 func atNight(spec fleet.Spec) fleet.Spec {
-	spec.Repair.Windows = []fleet.Window{{Minutes: 1, Hours: 1 << 22, Days: ^uint64(0), Months: ^uint64(0), Weekdays: ^uint64(0), For: time.Hour, Zone: time.UTC}}
+	spec.Repair.Windows = []fleet.Window{{Minutes: 1, Hours: 1 << 22, Days: ^uint64(0), Months: ^uint64(0),
+		Weekdays: ^uint64(0), For: time.Hour, Zone: time.UTC}}
 	return spec
 }
 
-// S53: what would wait for its hour is repaired, and what is missing created, by one order. What is held, in quarantine or stopped by a person is
-// named and left alone; and a second order finds the fleet well but for these.
+// S53: what would wait for its hour is repaired, and what is missing created, by one order. What is held, in quarantine
+// or stopped by a person is named and left alone; and a second order finds the fleet well but for these.
 func TestS53AFleetIsRecoveredByOrder(t *testing.T) {
 	t.Parallel()
 	spec := atNight(web(6))
@@ -45,13 +46,17 @@ func TestS53AFleetIsRecoveredByOrder(t *testing.T) {
 		}
 		s.orders(fleet.Order{Kind: fleet.OrderRecover, DryRun: true})
 		s.pass(10 * time.Minute)
-		if s.heals(1)+s.heals(2) != 0 || s.foundOf("web-1").Verdict != fleet.VerdictUnhealthy || s.foundOf("web-1").Reason != "" || s.foundOf("web-6").Kind != "" {
-			t.Errorf("%d repairs by an order that was only to check, which found %+v", s.heals(1)+s.heals(2), s.foundOf("web-1"))
+		if s.heals(1)+s.heals(2) != 0 || s.foundOf("web-1").Verdict != fleet.VerdictUnhealthy ||
+			s.foundOf("web-1").Reason != "" || s.foundOf("web-6").Kind != "" {
+			t.Errorf("%d repairs by an order that was only to check, which found %+v", s.heals(1)+s.heals(2),
+				s.foundOf("web-1"))
 		}
 		s.orders(fleet.Order{Kind: fleet.OrderRecover})
-		s.await(5*time.Minute, "what failed and what was missing is well", func() bool { return s.healthy(1) && s.healthy(2) })
+		s.await(5*time.Minute, "what failed and what was missing is well",
+			func() bool { return s.healthy(1) && s.healthy(2) })
 		s.pass(10 * time.Minute)
-		for name, why := range map[fleet.MachineName]fleet.Reason{"web-3": fleet.ReasonHold, "web-4": fleet.ReasonStoppedByPerson} {
+		for name, why := range map[fleet.MachineName]fleet.Reason{"web-3": fleet.ReasonHold,
+			"web-4": fleet.ReasonStoppedByPerson} {
 			if r := s.foundOf(name); r.Reason != why || r.Command != "" {
 				t.Errorf("of %s it is said: %+v", name, r)
 			}
@@ -64,9 +69,13 @@ func TestS53AFleetIsRecoveredByOrder(t *testing.T) {
 		})
 		s.orders(fleet.Order{Kind: fleet.OrderRecover})
 		s.pass(time.Minute)
-		left := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordFound && r.Machine == "" && r.Failing == 2 })
+		left := s.count(func(r fleet.Record) bool {
+			return r.Kind == fleet.RecordFound && r.Machine == "" &&
+				r.Failing == 2
+		})
 		if all != 2 || left != 1 || s.inInbox() != 0 {
-			t.Errorf("the whole was found so %d times and, in the end, %d times; %d orders wait", all, left, s.inInbox())
+			t.Errorf("the whole was found so %d times and, in the end, %d times; %d orders wait", all, left,
+				s.inInbox())
 		}
 	})
 }

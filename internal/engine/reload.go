@@ -19,7 +19,7 @@ type post struct {
 	wg   sync.WaitGroup
 }
 
-// keep lets somebody work until ctx ends, or he leaves his post. What panics is begun again.
+// keep runs a worker until ctx ends, or it stops by itself. One that panics is begun again.
 func (e *Engine) keep(ctx context.Context, who any, at defect.Place, work ...func(context.Context)) {
 	ctx, stop := context.WithCancel(ctx)
 	p := &post{at: at, stop: stop}
@@ -35,7 +35,7 @@ func (p *post) leave() {
 	p.wg.Wait()
 }
 
-// dismiss ends somebody's work.
+// dismiss ends a worker.
 func (e *Engine) dismiss(who any) {
 	if p := e.posts[who]; p != nil {
 		p.leave()
@@ -43,8 +43,8 @@ func (e *Engine) dismiss(who any) {
 	}
 }
 
-// ask has Run do something between two of its own. Without an error it was done. fault.Conflict: the engine does not run (any more); or ctx
-// ended before it began.
+// ask has Run do something between two of its own. Without an error it was done. fault.Conflict: the engine does not
+// run (any more); or ctx ended before it began.
 func (e *Engine) ask(ctx context.Context, do func(ctx context.Context)) error {
 	a := asked{do, make(chan struct{})}
 	select {
@@ -64,12 +64,13 @@ type asked struct {
 	done chan struct{}
 }
 
-// Reload makes the running engine look after another setup, without a gap for what is in both. A source goes on as it is while its
-// Adapter is the same; a fleet while its source does, and its Probes are the same: an edited spec is taken in on the spot, and what would
-// destroy something waits for a person's word. A fleet that is not there any more is let go: it is not watched when Reload returns, and
-// nothing of it is destroyed; its Probes, and adapters that are not there any more, are not used any more and may be closed. Without an
-// error everything was done; else nothing was: fault.Invalid, a fleet names a provider that is not among the sources; fault.Conflict,
-// the engine does not run (any more); or ctx ended before it began.
+// Reload makes the running engine look after another setup, without a gap for what is in both. A source goes on as it
+// is while its Adapter is the same; a fleet while its source does, and its Probes are the same: an edited spec is taken
+// in on the spot, and what would destroy something waits for a person's word. A fleet that is not there any more is let
+// go: it is not watched when Reload returns, and nothing of it is destroyed; its Probes, and adapters that are not
+// there any more, are not used any more and may be closed. Without an error everything was done; else nothing was:
+// fault.Invalid, a fleet names a provider that is not among the sources; fault.Conflict, the engine does not run (any
+// more); or ctx ended before it began.
 func (e *Engine) Reload(ctx context.Context, s Setup) error {
 	if err := s.sound(); err != nil {
 		return err
@@ -112,7 +113,8 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 	for _, o := range before {
 		if ownerOf(owners, o.name) == nil {
 			if err := e.noteRelease(ctx, o.name); err != nil {
-				e.opts.Logger.Warn("a fleet that left the configuration could not be noted", "fleet", o.name, "err", err)
+				e.opts.Logger.Warn("a fleet that left the configuration could not be noted", "fleet", o.name, "err",
+					err)
 			}
 		}
 	}

@@ -23,7 +23,8 @@ func (s *story) reload(how func(spec *fleet.Spec)) {
 	s.pass(time.Second)
 }
 
-// S10, and a reload without a gap: what is known by checks that are as they were stays known, epochs and counts included.
+// S10, and a reload without a gap: what is known by checks that are as they were stays known, epochs and counts
+// included.
 func TestAReloadDisturbsNothingThatDidNotChange(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
@@ -60,7 +61,10 @@ func TestAChangedCheckBeginsAnewAndTheOthersGoOn(t *testing.T) {
 		if got := s.check(2, "alive"); got.Standing != fleet.StandingUp || got.Since != since {
 			s.t.Errorf("a check that is as it was began anew: %+v", got)
 		}
-		s.await(time.Minute, "the changed check is known again", func() bool { return s.check(2, "page").Standing == fleet.StandingUp })
+		s.await(time.Minute, "the changed check is known again", func() bool {
+			return s.check(2,
+				"page").Standing == fleet.StandingUp
+		})
 		for _, r := range s.records() {
 			if r.Kind == fleet.RecordVerdict && r.Verdict == fleet.VerdictUnhealthy {
 				s.t.Errorf("a change of a check looks like a failure: %+v", r)
@@ -141,10 +145,12 @@ func TestAFleetGrowsAtAReloadAndAfterOneDestroysNothing(t *testing.T) {
 		stays := func(when string) {
 			status := s.status()
 			if status.Spec.Size != 5 || len(status.Machines) != 5 || status.Wanted.Size != 2 {
-				s.t.Errorf("%s: size %d in force, %d machines, %d wanted", when, status.Spec.Size, len(status.Machines), status.Wanted.Size)
+				s.t.Errorf("%s: size %d in force, %d machines, %d wanted", when, status.Spec.Size, len(status.Machines),
+					status.Wanted.Size)
 			}
 			p := status.Pending()
-			if p.From != 5 || p.To != 2 || !p.Template || len(p.Remove) != 3 || p.Remove[0].Machine != "web-5" || len(p.Replace) != 2 {
+			if p.From != 5 || p.To != 2 || !p.Template || len(p.Remove) != 3 || p.Remove[0].Machine != "web-5" ||
+				len(p.Replace) != 2 {
 				s.t.Errorf("%s: the plan that waits is %+v", when, p)
 			}
 		}
@@ -191,7 +197,8 @@ func TestASetupThatIsNotSoundChangesNothing(t *testing.T) {
 		setup := s.hale.setup(s.spec)
 		stranger := s.spec
 		stranger.Name, stranger.Provider = "db", "nowhere"
-		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: stranger, Probes: netprobe.New(s.transport, netprobe.Options{})})
+		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: stranger,
+			Probes: netprobe.New(s.transport, netprobe.Options{})})
 		if err := s.hale.engine.Reload(s.t.Context(), setup); err == nil {
 			s.t.Error("a fleet on a provider that there is not is accepted")
 		}
@@ -214,7 +221,8 @@ func (s *story) confirm() string {
 	return plan.ID
 }
 
-// L10, L13: a smaller size, confirmed, removes what the plan named; nothing of it looks like a failure, and one goes after the other.
+// L10, L13: a smaller size, confirmed, removes what the plan named; nothing of it looks like a failure, and one goes
+// after the other.
 func TestAConfirmedSmallerSizeRemovesWhatThePlanNamed(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(5), func(s *story) {
@@ -259,11 +267,13 @@ func TestTheOneThatFailsGoesFirstAndLeavesAGap(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3)), func(s *story) {
 		s.grown()
-		s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
 		s.await(time.Minute, "it fails", func() bool { return s.machine(1).Quarantine != nil })
 		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
 		status := s.status()
-		if p := status.Pending(); len(p.Remove) != 1 || p.Remove[0].Machine != "web-1" || p.Remove[0].Why != fleet.ReasonFailing {
+		if p := status.Pending(); len(p.Remove) != 1 || p.Remove[0].Machine != "web-1" ||
+			p.Remove[0].Why != fleet.ReasonFailing {
 			t.Fatalf("the plan is %+v", p)
 		}
 		s.confirm()
@@ -286,7 +296,10 @@ func TestAPlanThatIsNotThePresentOneIsRefused(t *testing.T) {
 		stale := status.Pending().ID
 		old := s.id(3)
 		s.inject(simulated.Vanishes{Instance: old})
-		s.await(5*time.Minute, "it is another instance", func() bool { return s.healthy(3) && s.machine(3).Current.ID != old })
+		s.await(5*time.Minute, "it is another instance", func() bool {
+			return s.healthy(3) &&
+				s.machine(3).Current.ID != old
+		})
 		s.orders(fleet.Order{Kind: fleet.OrderConfirm, Plan: stale})
 		s.pass(5 * time.Minute)
 		if !s.healthy(3) {
@@ -381,26 +394,34 @@ func TestATemplateGoesThroughTheFleetAfterItsCanary(t *testing.T) {
 		}
 		s.await(10*time.Minute, "all have it", func() bool { return s.built("v2") == 3 && s.allHealthy() })
 		s.inject(simulated.Vanishes{Instance: s.id(1)})
-		s.await(10*time.Minute, "what dies is built from it", func() bool { return s.built("v2") == 3 && s.allHealthy() && s.machine(1).Generation == 3 })
+		s.await(10*time.Minute, "what dies is built from it", func() bool {
+			return s.built("v2") == 3 &&
+				s.allHealthy() && s.machine(1).Generation == 3
+		})
 		if status := s.status(); !status.Pending().Empty() {
 			t.Errorf("something waits still: %+v", status.Pending())
 		}
 	})
 }
 
-// S56: a template that yields sick machines reaches the canary only; machines that die meanwhile are built from the old one.
+// S56: a template that yields sick machines reaches the canary only; machines that die meanwhile are built from the old
+// one.
 func TestATemplateThatYieldsSickMachinesReachesTheCanaryOnly(t *testing.T) {
 	t.Parallel()
 	spec := web(4)
 	spec.Template.Image = "v1"
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
-		s.inject(simulated.NextBuilds{Image: "v2", Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}})
+		s.inject(simulated.NextBuilds{Image: "v2", Illness: simulated.Illness{Symptom: simulated.NeverBoots,
+			Cure: simulated.ByRecreate}})
 		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(10*time.Minute, "it is stopped", func() bool { return s.has(fleet.ReasonUpdateStopped) })
 		s.inject(simulated.Vanishes{Instance: s.id(1)})
-		s.await(10*time.Minute, "what dies is built from the old one", func() bool { return s.healthy(1) && s.machine(1).Generation == 2 })
+		s.await(10*time.Minute, "what dies is built from the old one", func() bool {
+			return s.healthy(1) &&
+				s.machine(1).Generation == 2
+		})
 		s.pass(time.Hour)
 		if n := s.built("v2"); n != 1 || s.machine(4).Quarantine == nil {
 			t.Errorf("%d machines have it; the canary is %+v", n, s.machine(4))
@@ -411,8 +432,8 @@ func TestATemplateThatYieldsSickMachinesReachesTheCanaryOnly(t *testing.T) {
 	})
 }
 
-// S52, S56: an update whose first build fails at once, so that there is not even a sick machine to look at, stops as well, and a person is
-// told. The machine is healed, from the template that is in force.
+// S52, S56: an update whose first build fails at once, so that there is not even a sick machine to look at, stops as
+// well, and a person is told. The machine is healed, from the template that is in force.
 func TestAnUpdateWhoseBuildFailsStopsAndHealingGoesOn(t *testing.T) {
 	t.Parallel()
 	spec := web(3)

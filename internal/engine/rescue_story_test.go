@@ -14,10 +14,12 @@ import (
 func rescuing() fleet.Spec { return rungs(web(3), rung(fleet.StepReboot), rung(fleet.StepRescue)) }
 
 func sick(s *story) simulated.Fault {
-	return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}}
+	return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+		Cure: simulated.ByRecreate}}
 }
 
-// Whatever happens meanwhile, what hale has rescued stays as it is, until a person has repaired it; then it is judged as any other.
+// Whatever happens meanwhile, what hale has rescued stays as it is, until a person has repaired it; then it is judged
+// as any other.
 func TestS48ARescuedMachineIsAPersons(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, rescuing(), func(s *story) {
@@ -29,14 +31,16 @@ func TestS48ARescuedMachineIsAPersons(t *testing.T) {
 		s.kill()
 		s.start()
 		s.pass(2 * time.Hour)
-		s.inject(simulated.Broken{Instance: s.id(3), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.inject(simulated.Broken{Instance: s.id(3), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByReboot}})
 		s.pass(time.Hour)
 		for _, c := range s.world.Calls()[at:] {
 			if c.Instance == id {
 				t.Errorf("it was disturbed: %+v", c)
 			}
 		}
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonRescued)); n != 1 || !isRescued(s) || s.machine(2).Quarantine != nil {
+		if n := s.count(because(fleet.RecordPaged, fleet.ReasonRescued)); n != 1 || !isRescued(s) ||
+			s.machine(2).Quarantine != nil {
 			t.Errorf("%d pages, %+v", n, s.machine(2))
 		}
 		s.inject(simulated.Happens{Verb: world.IsRepaired, Instance: id})
@@ -49,7 +53,8 @@ func TestS48ARescuedMachineIsAPersons(t *testing.T) {
 	})
 }
 
-// A rescue whose answer is lost is not made twice; one that is refused leaves the machine as it is, and a person is told.
+// A rescue whose answer is lost is not made twice; one that is refused leaves the machine as it is, and a person is
+// told.
 func TestS48ARescueThatFails(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, rescuing(), func(s *story) {
@@ -57,7 +62,8 @@ func TestS48ARescueThatFails(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpRescue, Effect: simulated.AnswerLost})
 		s.inject(sick(s))
 		s.await(10*time.Minute, "web-2 is rescued", func() bool { return isRescued(s) })
-		if n := len(s.calls(fleet.OpRescue, time.Time{})); n != 1 || s.count(because(fleet.RecordPaged, fleet.ReasonRescued)) != 1 {
+		if n := len(s.calls(fleet.OpRescue, time.Time{})); n != 1 || s.count(because(fleet.RecordPaged,
+			fleet.ReasonRescued)) != 1 {
 			t.Errorf("it was rescued %d times", n)
 		}
 	})
@@ -72,10 +78,12 @@ func TestS48ARescueThatFails(t *testing.T) {
 	})
 }
 
-// What a person rescued is theirs also where the policy heals every other stop, and another person is told only after a while.
+// What a person rescued is theirs also where the policy heals every other stop, and another person is told only after a
+// while.
 func TestL10WhatAPersonRescuedIsTheirs(t *testing.T) {
 	t.Parallel()
-	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot), rung(fleet.StepRecreate))
+	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot),
+		rung(fleet.StepRecreate))
 	spec.Repair.OnExternalStop = fleet.ExternalStopHeal
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()

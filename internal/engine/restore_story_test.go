@@ -48,7 +48,8 @@ func (s *story) refill(entries []state.Entry) state.Store {
 // numberOf is the end of a message's key: the number of its record.
 func numberOf(key string) string { return key[strings.LastIndexByte(key, '-')+1:] }
 
-// L12: a number that an older store gives once more is not the key of another message, whether the store was restored, or lost its last writes.
+// L12: a number that an older store gives once more is not the key of another message, whether the store was restored,
+// or lost its last writes.
 func TestMessageKeysDoNotRepeatOnAnOlderStore(t *testing.T) {
 	t.Parallel()
 	for name, mark := range map[string]func(*story, state.Store, time.Time){
@@ -118,7 +119,8 @@ func TestAMessageThatWaitedInABackupKeepsItsKey(t *testing.T) {
 	})
 }
 
-// People and their tools know incidents by their numbers: after a restore they go on beyond those that may have been given.
+// People and their tools know incidents by their numbers: after a restore they go on beyond those that may have been
+// given.
 func TestNumbersLeapAtARestore(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepReboot), func(s *story) {
@@ -150,7 +152,8 @@ func TestNumbersLeapAtARestore(t *testing.T) {
 		s.start()
 		s.await(5*time.Minute, "the fleet stands", s.allHealthy)
 		s.pass(time.Minute)
-		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByReboot}})
+		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByReboot}})
 		s.await(10*time.Minute, "it is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		opened := s.records()
 		i := slices.IndexFunc(opened, kind(fleet.RecordIncidentOpen))

@@ -26,8 +26,8 @@ type Restored struct {
 
 const restoredKey = "restored"
 
-// leap is the least by which the numbers of incidents and repairs go on after a restore, in whole thousands: those that were given since the backup was made,
-// and that people and their tools may know, are not given again.
+// leap is the least by which the numbers of incidents and repairs go on after a restore, in whole thousands: those that
+// were given since the backup was made, and that people and their tools may know, are not given again.
 const leap = 1000
 
 func leapt(n uint64) uint64 { return (n/leap + 1) * leap }
@@ -109,7 +109,10 @@ func leapOf(e state.Entry) (state.Write, bool, error) {
 	_, isMachine := MachineOf(e.Key)
 	switch {
 	case isMachine:
-		data, err = changed(e.Value, func(m *fleet.Machine) { m.Incidents, m.Repairs = leapt(m.Incidents), leapt(m.Repairs) })
+		data, err = changed(e.Value, func(m *fleet.Machine) {
+			m.Incidents, m.Repairs = leapt(m.Incidents),
+				leapt(m.Repairs)
+		})
 	case e.Key == wholeKey(name):
 		data, err = changed(e.Value, func(w *fleet.Whole) { w.Opened = leapt(w.Opened) })
 	default:

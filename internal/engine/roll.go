@@ -22,18 +22,21 @@ const (
 	rollBeat  = 30 * time.Second // between two looks at a provider's notes that nothing asks for
 	rollAgain = 5 * time.Second  // after one that was not answered
 	rollLimit = 5 * time.Second  // of a look, and of a note
-	// notesKept is how many starts stand at a provider's beside this one, and notesKnown how many the store knows of each at least, if there were so many.
+	// notesKept is how many starts stand at a provider's beside this one, and notesKnown how many the store knows of
+	// each at least, if there were so many.
 	notesKept  = 4
 	notesKnown = 64
 )
 
-// roll knows which starts of hale are noted at one provider's. A start that is there, with this store's installation, and that the store does not know, was
-// noted by another store than this one: by a copy of it, or by this one before it lost that or was put back.
+// roll knows which starts of hale are noted at one provider's. A start that is there, with this store's installation,
+// and that the store does not know, was noted by another store than this one: by a copy of it, or by this one before it
+// lost that or was put back.
 //
 // It is asked by the goroutines that send calls, and by its own.
 //
-// Its rule is: a call that builds or destroys is sent only after this start was noted, and after a look that began later and found no
-// start unknown. So of two engines on copies of one store that send such calls, the one that looked last has seen the other.
+// Its rule is: a call that builds or destroys is sent only after this start was noted, and after a look that began
+// later and found no start unknown. So of two engines on copies of one store that send such calls, the one that looked
+// last has seen the other.
 type roll struct {
 	provider     fleet.ProviderName
 	reader       provider.StartReader // nil: the provider has no such place
@@ -46,9 +49,9 @@ type roll struct {
 
 	turn   chan struct{} // holds one of those who look or note, as a mutex would; the engine holds none across a call
 	looks  atomic.Uint64 // that were begun
-	last   look          // the last one; of the one whose turn it is
+	last   look          // the last one; of the one with the turn
 	own    fleet.StartName
-	wanted atomic.Bool   // own is to be noted as soon as it can be: something waits for that, or somebody is to see it
+	wanted atomic.Bool   // own is to be noted as soon as it can be: something waits for that, or a person is to see it
 	renew  atomic.Bool   // a person's word makes this a new start
 	poke   chan struct{} // to look now
 	others bool          // own is a start of the roll's own, and not the engine's
@@ -147,7 +150,7 @@ func (r *roll) lookAfter(ctx context.Context, number uint64) look {
 	return l
 }
 
-// strange reports whether there are starts of which it does not know that the store knows them.
+// strange reports whether there are starts that the store is not known to know.
 func (r *roll) strange(found map[fleet.HostName][]fleet.StartName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,9 +242,9 @@ func (r *roll) standing() fleet.Roll {
 	return is
 }
 
-// believe takes the starts for known, which a person had this store believe. This engine's start is another one from now on: a copy of the
-// store whose start is among them knows the one before, perhaps, and must find that somebody goes on here: at once, where something is built or
-// destroyed in the fleet.
+// believe takes the starts for known, which a person had this store believe. This engine's start is another one from
+// now on: a copy of the store whose start is among them knows the one before, perhaps, and must find that somebody goes
+// on here: at once, where something is built or destroyed in the fleet.
 func (r *roll) believe(names []fleet.StartName, acts bool) {
 	r.know(names...)
 	r.renew.Store(true)
@@ -285,7 +288,8 @@ func (r *roll) know(names ...fleet.StartName) {
 	}
 }
 
-// permit says why the call may not be sent; nil: it may. What builds or destroys is preceded by the note of this start, where the fleet is one of which that is so.
+// permit says why the call may not be sent; nil: it may. What builds or destroys is preceded by the note of this start,
+// where the fleet is of that kind.
 func (r *roll) permit(ctx context.Context, a fleet.Action, rolled bool) error {
 	if r.reader == nil {
 		return nil
@@ -310,7 +314,8 @@ func (r *roll) permit(ctx context.Context, a fleet.Action, rolled bool) error {
 	case l.err != nil:
 		return r.unless(!a.Intent.Op.Rolled(), l.err)
 	}
-	return r.unless(!a.Intent.Op.Rolled() || answersFor(l.found, a), fmt.Errorf("host %q does not show its notes", a.Host))
+	return r.unless(!a.Intent.Op.Rolled() || answersFor(l.found, a), fmt.Errorf("host %q does not show its notes",
+		a.Host))
 }
 
 // unless returns the error as the reason for which nothing is built or destroyed, unless it does not matter.
@@ -321,14 +326,16 @@ func (*roll) unless(harmless bool, err error) error {
 	return fmt.Errorf("%s: %w", fleet.ReasonPlaceSilent, err)
 }
 
-// answersFor reports whether the notes were read where the call acts. A host that is to be fenced, or left, answers to nobody.
+// answersFor reports whether the notes were read where the call acts. A host that is to be fenced, or left, does not
+// answer.
 func answersFor(found map[fleet.HostName][]fleet.StartName, a fleet.Action) bool {
 	_, whole := found[""]
 	_, there := found[a.Host]
 	return whole || there || a.Intent.Op == fleet.OpFence || a.Intent.Op == fleet.OpEvacuate
 }
 
-// noted sees to it that this start is noted wherever the look was answered, and returns a look that began after that. One place that has it is enough.
+// noted sees to it that this start is noted wherever the look was answered, and returns a look that began after that.
+// One place that has it is enough.
 func (r *roll) noted(ctx context.Context, l look) look {
 	l = r.tryNote(ctx, l)
 	why := ""
@@ -402,7 +409,8 @@ func (r *roll) note(ctx context.Context, own fleet.StartName) error {
 	return r.noter.NoteStart(ctx, r.installation, own)
 }
 
-// prune removes all notes but the latest. All of them are known: one of another engine on this store that is removed is noted again by it.
+// prune removes all notes but the latest. All of them are known: one of another engine on this store that is removed is
+// noted again by it.
 func (r *roll) prune(ctx context.Context, own fleet.StartName, l look) {
 	seen := slices.DeleteFunc(seenIn(l.found), func(n fleet.NotedStart) bool { return n.Name == own })
 	for _, n := range seen[:max(0, len(seen)-notesKept)] {

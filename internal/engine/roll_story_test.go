@@ -14,7 +14,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// storeCopied returns a copy of the story's store, as of its folder while no hale runs on it: leases were given back, or revoked.
+// storeCopied returns a copy of the story's store, as of its folder while no hale runs on it: leases were given back,
+// or revoked.
 func (s *story) storeCopied() *memory.Backing {
 	s.t.Helper()
 	to := memory.New(memory.Options{})
@@ -62,8 +63,8 @@ func (s *story) replaces(n int) {
 
 func recreating(size int) fleet.Spec { return ladder(web(size), fleet.StepRecreate) }
 
-// Point 2 of L1: a copy of the store is started while the first hale runs. The first of the two that must build or destroy does so, and the other
-// one finds its note: only one of them ever acts on, and a person is told once.
+// Point 2 of L1: a copy of the store is started while the first hale runs. The first of the two that must build or
+// destroy does so, and the other one finds its note: only one of them ever acts on, and a person is told once.
 func TestL1TwoHalesOnCopiesOfOneStoreDoNotBothAct(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, recreating(3), func(s *story) {
@@ -80,7 +81,8 @@ func TestL1TwoHalesOnCopiesOfOneStoreDoNotBothAct(t *testing.T) {
 			began := time.Now()
 			s.dies(n)
 			s.pass(10 * time.Minute)
-			if one, two := len(s.by("hale-1", began)), len(s.by("hale-copy", began)); one > 0 && two > 0 || one+two == 0 {
+			if one, two := len(s.by("hale-1", began)), len(s.by("hale-copy", began)); one > 0 && two > 0 ||
+				one+two == 0 {
 				t.Errorf("for machine %d one hale did %d calls, and the other %d", n, one, two)
 			}
 		}
@@ -93,8 +95,8 @@ func TestL1TwoHalesOnCopiesOfOneStoreDoNotBothAct(t *testing.T) {
 	})
 }
 
-// The older of two is held by the note of the copy that acted, although nothing that was built is there to be seen. A person who has it go on must
-// not get two that act: its start is a new one then, which the copy does not know.
+// The older of two is held by the note of the copy that acted, although nothing that was built is there to be seen. A
+// person who has it go on must not get two that act: its start is a new one then, which the copy does not know.
 func TestL1OfTwoCopiesABelievedOneStopsTheOther(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, recreating(3), func(s *story) {
@@ -115,7 +117,8 @@ func TestL1OfTwoCopiesABelievedOneStopsTheOther(t *testing.T) {
 			t.Fatalf("held by %+v", o)
 		}
 		s.orders(fleet.Order{Kind: fleet.OrderRecover, Believe: true})
-		s.await(time.Minute, "the copy finds that the older one goes on", func() bool { return other.status().Whole.Older != nil })
+		s.await(time.Minute, "the copy finds that the older one goes on",
+			func() bool { return other.status().Whole.Older != nil })
 		if s.status().Whole.Older != nil || slices.Contains(known, other.status().Whole.Older.Start) {
 			t.Errorf("held are %+v and %+v", s.status().Whole.Older, other.status().Whole.Older)
 		}
@@ -127,8 +130,8 @@ func TestL1OfTwoCopiesABelievedOneStopsTheOther(t *testing.T) {
 	})
 }
 
-// A store that was put back does not know the start that was noted since. Nothing is built or destroyed, a person is told once, and his word that
-// the world is to be believed lets hale go on, also through the next start.
+// A store that was put back does not know the start that was noted since. Nothing is built or destroyed, a person is
+// told once, and his word that the world is to be believed lets hale go on, also through the next start.
 func TestL1ARestoredStoreActsOnlyWhenAPersonSaysSo(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, recreating(3), func(s *story) {
@@ -166,11 +169,12 @@ func TestL1ARestoredStoreActsOnlyWhenAPersonSaysSo(t *testing.T) {
 	})
 }
 
-// While nobody answers where starts are noted, hale watches and starts what is off; it builds and destroys nothing, says why, and goes on when
-// the place is back.
+// While nobody answers where starts are noted, hale watches and starts what is off; it builds and destroys nothing,
+// says why, and goes on when the place is back.
 func TestL1WhileThePlaceOfStartsIsSilentNothingIsBuiltOrDestroyed(t *testing.T) {
 	t.Parallel()
-	for name, op := range map[string]fleet.Op{"it is not read": provider.OpStarts, "it is not written": provider.OpNoteStart} {
+	for name, op := range map[string]fleet.Op{"it is not read": provider.OpStarts,
+		"it is not written": provider.OpNoteStart} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec := ladder(web(3), fleet.StepStart, fleet.StepRecreate)
@@ -182,7 +186,10 @@ func TestL1WhileThePlaceOfStartsIsSilentNothingIsBuiltOrDestroyed(t *testing.T) 
 				s.pass(2 * time.Minute)
 				began := time.Now()
 				s.inject(simulated.Crash{Instance: s.id(1)})
-				s.await(5*time.Minute, "what is off is started", func() bool { return len(s.calls(fleet.OpStart, began)) == 1 && s.healthy(1) })
+				s.await(5*time.Minute, "what is off is started", func() bool {
+					return len(s.calls(fleet.OpStart,
+						began)) == 1 && s.healthy(1)
+				})
 				s.dies(2)
 				s.pass(30 * time.Minute)
 				for _, c := range s.by("hale-1", began) {
@@ -203,8 +210,8 @@ func TestL1WhileThePlaceOfStartsIsSilentNothingIsBuiltOrDestroyed(t *testing.T) 
 	}
 }
 
-// Nothing is written at the provider's by a hale that only watches, by one that looks after machines which must not be replaced, or by one that has
-// nothing to build or destroy.
+// Nothing is written at the provider's by a hale that only watches, by one that looks after machines which must not be
+// replaced, or by one that has nothing to build or destroy.
 func TestStartsAreNotedBeforeTheFirstBuildOrDestructionOnly(t *testing.T) {
 	t.Parallel()
 	t.Run("it only watches", func(t *testing.T) {
@@ -264,7 +271,8 @@ func TestOnlyTheLatestNotesStand(t *testing.T) {
 	})
 }
 
-// A host whose notes were not heard is not built on, and one that was off when hale began gets the note when it is back.
+// A host whose notes were not heard is not built on, and one that was off when hale began gets the note when it is
+// back.
 func TestEachHostHasTheNoteBeforeSomethingIsDoneThere(t *testing.T) {
 	t.Parallel()
 	hosts := []fleet.HostName{"h1", "h2"}

@@ -41,7 +41,8 @@ func (s *story) undisturbed(since int) {
 	}
 }
 
-// An ordered size holds, whatever else is edited and whoever looks after the fleet; only the file's own word on the size ends it.
+// An ordered size holds, whatever else is edited and whoever looks after the fleet; only the file's own word on the
+// size ends it.
 func TestAnOrderedSizeHoldsUntilTheFileSaysAnother(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
@@ -53,7 +54,8 @@ func TestAnOrderedSizeHoldsUntilTheFileSaysAnother(t *testing.T) {
 		s.kill()
 		s.start()
 		s.await(time.Minute, "they stand under the next owner", func() bool { return s.healthy(4) && s.healthy(5) })
-		if is, asked := s.size(); is != 5 || asked != 5 || s.status().Whole.Ledger.Ordered.By != "alice" || s.status().Whole.Ledger.Ordered.File != 3 {
+		if is, asked := s.size(); is != 5 || asked != 5 || s.status().Whole.Ledger.Ordered.By != "alice" ||
+			s.status().Whole.Ledger.Ordered.File != 3 {
 			s.t.Errorf("%d machines, %d asked for, by %+v", is, asked, s.status().Whole.Ledger.Ordered)
 		}
 		s.undisturbed(began)
@@ -114,7 +116,10 @@ func TestAPlanThatIsCarriedOutWaitsNoMore(t *testing.T) {
 		}
 		s.orders(fleet.Order{Kind: fleet.OrderConfirm, Plan: plan})
 		lift()
-		s.await(5*time.Minute, "two are left", func() bool { return s.gone(3) && s.gone(4) && s.status().Spec.Size == 2 })
+		s.await(5*time.Minute, "two are left", func() bool {
+			return s.gone(3) && s.gone(4) &&
+				s.status().Spec.Size == 2
+		})
 		s.pass(10 * time.Minute)
 		if !s.healthy(1) || !s.healthy(2) {
 			s.t.Error("the two that stay are not well")
@@ -122,7 +127,8 @@ func TestAPlanThatIsCarriedOutWaitsNoMore(t *testing.T) {
 	})
 }
 
-// The very machine that a person names goes, and nothing brings it back: no restart, no edit of other keys. A second order finds it gone.
+// The very machine that a person names goes, and nothing brings it back: no restart, no edit of other keys. A second
+// order finds it gone.
 func TestADeletedMachineStaysAway(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
@@ -136,7 +142,8 @@ func TestADeletedMachineStaysAway(t *testing.T) {
 		s.pass(10 * time.Minute)
 		s.orders(fleet.Order{Kind: fleet.OrderDelete, Machine: "web-2"})
 		s.pass(10 * time.Minute)
-		if is, asked := s.size(); is != 2 || asked != 2 || !s.gone(2) || !s.healthy(1) || !s.healthy(3) || len(s.dead()) != 0 {
+		if is, asked := s.size(); is != 2 || asked != 2 || !s.gone(2) || !s.healthy(1) || !s.healthy(3) ||
+			len(s.dead()) != 0 {
 			s.t.Errorf("%d machines, %d asked for; %+v", is, asked, s.dead())
 		}
 		s.undisturbed(began)
@@ -145,7 +152,8 @@ func TestADeletedMachineStaysAway(t *testing.T) {
 	})
 }
 
-// What the provider keeps for a machine that is given up, such as an address, goes with it, and with no other: the one that is built anew has it still.
+// What the provider keeps for a machine that is given up, such as an address, goes with it, and with no other: the one
+// that is built anew has it still.
 func TestWhoIsGivenUpForGoodIsSaid(t *testing.T) {
 	t.Parallel()
 	spec := web(3)
@@ -186,7 +194,8 @@ func TestADeleteComesWhileTheMachineIsWorkedOn(t *testing.T) {
 			t.Parallel()
 			tell(t, simulated.Options{Latency: 2 * time.Second}, ladder(web(3), fleet.StepRecreate), func(s *story) {
 				s.grown()
-				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+					Cure: simulated.ByRecreate}})
 				s.await(5*time.Minute, name, func() bool { r := s.machine(2).Repair; return r != nil && at(r) })
 				s.remove(2)
 				s.await(10*time.Minute, "it has gone", func() bool { return s.gone(2) && s.status().Spec.Size == 2 })
@@ -229,9 +238,13 @@ func TestADeleteThatIsKilledAtAnyWriteEndsOnce(t *testing.T) {
 					s.kill()
 					s.faults = nil
 					s.start()
-					s.await(20*time.Minute, "it has gone", func() bool { return s.gone(2) && s.status().Spec.Size == 2 })
+					s.await(20*time.Minute, "it has gone", func() bool {
+						return s.gone(2) &&
+							s.status().Spec.Size == 2
+					})
 					s.pass(20 * time.Minute)
-					if _, asked := s.size(); asked != 2 || s.inInbox() != 0 || !s.gone(2) || !s.healthy(1) || !s.healthy(3) {
+					if _, asked := s.size(); asked != 2 || s.inInbox() != 0 || !s.gone(2) || !s.healthy(1) ||
+						!s.healthy(3) {
 						s.t.Errorf("%d asked for, %d letters wait", asked, s.inInbox())
 					}
 				})
@@ -251,7 +264,8 @@ func TestADeleteThatFailsIsGivenUpAndTheSizeStays(t *testing.T) {
 		lift()
 		s.await(10*time.Minute, "it is well again", func() bool { return s.healthy(2) })
 		status := s.status()
-		if is, asked := s.size(); is != 3 || asked != 3 || !status.Pending().Empty() || status.Whole.Ledger.Ordered != nil {
+		if is, asked := s.size(); is != 3 || asked != 3 || !status.Pending().Empty() ||
+			status.Whole.Ledger.Ordered != nil {
 			s.t.Errorf("%d machines, %d asked for: %+v", is, asked, status.Whole.Ledger)
 		}
 	})
@@ -264,11 +278,13 @@ func TestWhatRefusesADelete(t *testing.T) {
 		spoil func(s *story)
 		why   fleet.Reason
 	}{
-		"it is protected":   {func(s *story) { s.reload(func(spec *fleet.Spec) { spec.Protected = []int{2} }) }, fleet.ReasonProtected},
+		"it is protected": {func(s *story) { s.reload(func(spec *fleet.Spec) { spec.Protected = []int{2} }) },
+			fleet.ReasonProtected},
 		"it is held":        {func(s *story) { s.holds(fleet.Order{Machine: "web-2"}, time.Hour) }, fleet.ReasonHold},
 		"its fleet is held": {func(s *story) { s.holds(fleet.Order{}, time.Hour) }, fleet.ReasonHold},
 		"the brake is on":   {func(s *story) { s.orders(fleet.Order{Kind: fleet.OrderBrakeOn}) }, fleet.ReasonBrake},
-		"hale only watches": {func(s *story) { s.reload(func(spec *fleet.Spec) { spec.Mode = fleet.ModeObserve }) }, fleet.ReasonObserve},
+		"hale only watches": {func(s *story) { s.reload(func(spec *fleet.Spec) { spec.Mode = fleet.ModeObserve }) },
+			fleet.ReasonObserve},
 		"a disk would be lost": {func(s *story) {
 			s.reload(func(spec *fleet.Spec) { spec.Template.Disks = []fleet.Disk{{Name: "root"}} })
 		}, fleet.ReasonDiskKept},
@@ -313,7 +329,8 @@ func TestProtectionStopsARemovalThatDidNotBegin(t *testing.T) {
 				s.reload(func(spec *fleet.Spec) { spec.Protected = []int{3} })
 				lift()
 				s.pass(10 * time.Minute)
-				if !s.healthy(3) || len(s.status().Whole.Ledger.Removals) != 0 || s.count(kind(fleet.RecordRepairStarted)) > 3 {
+				if !s.healthy(3) || len(s.status().Whole.Ledger.Removals) != 0 ||
+					s.count(kind(fleet.RecordRepairStarted)) > 3 {
 					s.t.Errorf("it is not left alone: %+v", s.status().Whole.Ledger)
 				}
 			})
@@ -335,7 +352,8 @@ func TestTheLastMachineIsNotDeleted(t *testing.T) {
 	})
 }
 
-// An old instance that is kept outlives its machine for the rest of its time, and is removed then, whoever looks after the fleet.
+// An old instance that is kept outlives its machine for the rest of its time, and is removed then, whoever looks after
+// the fleet.
 func TestWhatADeletedMachineKeptGoesWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	spec := ladder(web(3), fleet.StepRecreate)
@@ -343,7 +361,8 @@ func TestWhatADeletedMachineKeptGoesWhenItsTimeIsOver(t *testing.T) {
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		old := s.id(3)
-		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
 		s.await(10*time.Minute, "it is replaced", func() bool { return s.healthy(3) && s.id(3) != old })
 		s.remove(3)
 		s.await(5*time.Minute, "it has gone", func() bool { return s.gone(3) && s.status().Spec.Size == 2 })
@@ -359,7 +378,8 @@ func TestWhatADeletedMachineKeptGoesWhenItsTimeIsOver(t *testing.T) {
 		}
 		s.await(time.Hour, "its time is over", func() bool { _, there := s.world.Guest(old); return !there })
 		s.pass(10 * time.Minute)
-		if m := s.machine(3); len(m.Kept) != 0 || m.Repair != nil || s.status().Spec.Size != 2 || s.count(kind(fleet.RecordPaged)) != 0 {
+		if m := s.machine(3); len(m.Kept) != 0 || m.Repair != nil || s.status().Spec.Size != 2 ||
+			s.count(kind(fleet.RecordPaged)) != 0 {
 			s.t.Errorf("%+v is believed of it", m)
 		}
 	})
@@ -387,8 +407,8 @@ func TestWhatIsBuiltTooLateForADeletedMachineIsRemoved(t *testing.T) {
 	})
 }
 
-// Of an adopted machine a delete only lets go: it runs on, is not taken up again, and what is under way on it ends. The file that selects
-// otherwise has the last word.
+// Of an adopted machine a delete only lets go: it runs on, is not taken up again, and what is under way on it ends. The
+// file that selects otherwise has the last word.
 func TestAnAdoptedMachineIsOnlyLetGo(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, db(), func(s *story) {
@@ -479,7 +499,10 @@ func TestARemovalUnderAHoldWaitsForTheAmnesty(t *testing.T) {
 		lift()
 		s.start()
 		began := time.Now()
-		s.await(5*time.Minute, "it has gone, hold or not", func() bool { return s.gone(2) && s.status().Spec.Size == 2 })
+		s.await(5*time.Minute, "it has gone, hold or not", func() bool {
+			return s.gone(2) &&
+				s.status().Spec.Size == 2
+		})
 		calls := s.calls(fleet.OpPowerOff, began)
 		if len(calls) == 0 || calls[0].At.Sub(began) < 7*time.Second {
 			s.t.Errorf("it is powered off before its checks could speak: %+v", calls)
@@ -495,8 +518,10 @@ func TestL1NoMachineIsRemovedBesideALateBuild(t *testing.T) {
 		s.grown()
 		lift := s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails, Kind: fault.Permanent})
 		s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.ActsLate, Delay: 110 * time.Second, Times: 1})
-		s.inject(simulated.Broken{Instance: s.id(3), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
-		s.await(5*time.Minute, "its successor was ordered in vain", func() bool { m := s.machine(3); return m.Anchor != nil && m.Repair == nil })
+		s.inject(simulated.Broken{Instance: s.id(3), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+			Cure: simulated.ByRecreate}})
+		s.await(5*time.Minute, "its successor was ordered in vain",
+			func() bool { m := s.machine(3); return m.Anchor != nil && m.Repair == nil })
 		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
 		s.confirm()
 		s.await(time.Minute, "it waits, and says why", func() bool { return s.has(fleet.ReasonLateOrder) })

@@ -34,19 +34,20 @@ type Source struct {
 	Poll    time.Duration // between full listings
 	// ListWithin is how long one listing may take until the provider counts as down; 0: DefaultListWithin.
 	ListWithin time.Duration
-	// Runner executes the commands of run steps for the provider's machines; nil: nobody does, and such steps are skipped.
+	// Runner executes the commands of run steps for the provider's machines; nil: there is none, and such steps are
+	// skipped.
 	Runner program.Runner
-	// Fencer cuts the power of the provider's hosts; nil: nobody can.
+	// Fencer cuts the power of the provider's hosts; nil: there is none.
 	Fencer Fencer
 	// Addresses are the hosts' own, where the operator names them.
 	Addresses map[fleet.HostName]netip.Addr
 }
 
-// DefaultListWithin is the limit of a listing that nobody gave another one.
+// DefaultListWithin is the limit of a listing without one of its own.
 const DefaultListWithin = 10 * time.Second
 
 const (
-	hurryPoll  = 200 * time.Millisecond // while somebody waits for an address
+	hurryPoll  = 200 * time.Millisecond // while an owner waits for an address
 	hurryFor   = time.Second
 	eventPause = 20 * time.Millisecond // gathers the events of one moment into one listing
 	// Bounds of the time from a listing that failed, although something was announced, to the next one.
@@ -66,7 +67,7 @@ func (s Source) cannot() []fleet.Op {
 // report is what a sentinel tells the owners: the whole truth as of one question.
 type report struct {
 	state fleet.ProviderState
-	// catalogue is what was listed. All fleets see the same one, so that nobody changes it any more.
+	// catalogue is what was listed. All fleets see the same one: it is not changed any more.
 	catalogue *picture.Catalogue
 }
 
@@ -78,9 +79,9 @@ type sentinel struct {
 	store   state.Store
 	log     *slog.Logger
 	defects *defect.Book
-	// serves says whether somebody may be served by a host; nil: nobody knows.
+	// serves says whether users may be served by a host; nil: unknown.
 	serves func(fleet.HostName) bool
-	// rests says on which hosts' being cut something rests; nil: nobody knows.
+	// rests says which hosts must stay cut; nil: unknown.
 	rests func() []fleet.HostName
 	// fellows are the fleets on the provider.
 	fellows func() []fleet.Spec
@@ -97,9 +98,10 @@ type sentinel struct {
 	mu   sync.Mutex // guards subs, which is never held while the provider is asked
 	subs []chan report
 
-	state    fleet.ProviderState
-	hosts    []fleet.Host                              // as last listed
-	seen     map[fleet.HostName][]fleet.Name           // whose machines ran on each host when it answered last; only with a Fencer
+	state fleet.ProviderState
+	hosts []fleet.Host // as last listed
+	// the fleets with machines on each host when it answered last; only with a Fencer
+	seen     map[fleet.HostName][]fleet.Name
 	owed     bool                                      // something was announced, and no listing since has succeeded
 	again    time.Duration                             // the pause before the next try, as long as one is owed
 	compared fleet.Instant                             // when the identity was last compared
@@ -181,7 +183,7 @@ func (s *sentinel) watch(ctx context.Context) {
 		case <-ctx.Done():
 		case <-time.After(rest):
 		}
-		s.nudge() // what happened meanwhile was told by nobody
+		s.nudge() // what happened meanwhile was not told
 	}
 }
 
@@ -196,8 +198,8 @@ func (s *sentinel) run(ctx context.Context) {
 	}
 }
 
-// beat is the time from one listing to the next. What was announced is not forgotten when the listing that it led to fails: it is tried
-// again soon, however rare polls are.
+// beat is the time from one listing to the next. What was announced is not forgotten when the listing that it led to
+// fails: it is tried again soon, however rare polls are.
 func (s *sentinel) beat(hurried time.Duration) time.Duration {
 	beat := time.Duration(s.poll.Load())
 	if s.clock.now().Mono < fleet.Instant(s.hurry.Load()) {
@@ -210,9 +212,9 @@ func (s *sentinel) beat(hurried time.Duration) time.Duration {
 	return beat
 }
 
-// pause waits for the next beat after a listing, for an event, or less long when somebody becomes impatient. The provider is left alone for as long as the listing
-// took, so that neither the events of a busy cloud nor somebody's hurry has it list all the time: of one that lists slowly because much is asked of it, orders are
-// what it should have time for.
+// pause waits for the next beat after a listing, for an event, or less long when an owner becomes impatient. The
+// provider is left alone for as long as the listing took, so that neither the events of a busy cloud nor a hurry has it
+// list all the time: of one that lists slowly because much is asked of it, orders are what it should have time for.
 func (s *sentinel) pause(ctx context.Context, last, ended time.Time) {
 	rested := ended.Add(min(ended.Sub(last), time.Duration(s.poll.Load())))
 	hurried := max(hurryPoll, rested.Sub(last))
@@ -255,7 +257,7 @@ func (s *sentinel) place() defect.Place {
 	return defect.Place{Part: defect.Provider, Of: string(s.src.Name)}
 }
 
-// look asks the provider once. A listing that nobody can make sense of has failed.
+// look asks the provider once. A listing that makes no sense has failed.
 func (s *sentinel) look(ctx context.Context) (r report) {
 	defer s.defects.Catch(s.place(), "look", func(p *defect.Panic) {
 		s.note(p)
@@ -283,7 +285,8 @@ func (s *sentinel) look(ctx context.Context) (r report) {
 func (s *sentinel) hostsOf(l provider.Listing) []fleet.Host {
 	hosts := make([]fleet.Host, 0, len(l.Hosts))
 	for _, h := range l.Hosts {
-		hosts = append(hosts, fleet.Host{Name: h.Name, Up: h.Err == nil, Place: h.Place, Closed: h.Closed, Disabled: h.Disabled,
+		hosts = append(hosts, fleet.Host{Name: h.Name, Up: h.Err == nil, Place: h.Place, Closed: h.Closed,
+			Disabled:    h.Disabled,
 			Independent: h.Independent, Address: h.Address})
 	}
 	bear := map[netip.Addr]int{}
@@ -380,14 +383,15 @@ func (s *sentinel) checkIdentity(ctx context.Context) error {
 func compare(pinned, ids map[fleet.HostName]string) error {
 	for host, id := range ids {
 		if pin, known := pinned[host]; known && pin != id {
-			return fmt.Errorf("%w: host %q was %s and is now %s; if that is right, forget the old one with a new data folder or provider name",
+			return fmt.Errorf("%w: host %q was %s and is now %s; if that is right, forget the old one with a new "+
+				"data folder or provider name",
 				errDoubtful, host, pin, id)
 		}
 	}
 	return nil
 }
 
-// vouch compares the provider once more, for somebody who is about to believe that something is gone. It pins nothing.
+// vouch compares the provider once more, before something is believed to be gone. It pins nothing.
 func (s *sentinel) vouch(ctx context.Context) error {
 	pinned := s.pinned.Load()
 	if pinned == nil {

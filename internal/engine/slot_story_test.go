@@ -29,7 +29,8 @@ func together(t *testing.T, shared []fleet.SharedLimit, names []fleet.Name, tale
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &street{
-			t: t, backing: memory.New(memory.Options{}), servers: map[fleet.Name]*controller{}, specs: map[fleet.Name]fleet.Spec{},
+			t: t, backing: memory.New(memory.Options{}), servers: map[fleet.Name]*controller{},
+			specs: map[fleet.Name]fleet.Spec{},
 			world: simulated.NewWorld(simulated.Options{
 				Hosts: []fleet.HostName{"h1", "h2"}, Latency: 50 * time.Millisecond, Ports: []uint16{80},
 				Places: map[fleet.HostName]fleet.Place{"h1": {Rack: "r1"}, "h2": {Rack: "r2"}},
@@ -164,8 +165,8 @@ func (s *street) strike(by func(fleet.InstanceID) simulated.Fault, ordinals ...i
 	}
 }
 
-// L5: several owners, each of whom may repair three machines, never repair more than two together, nor more than one on a host; and all
-// is healed in the end, with nothing left in the book.
+// L5: several owners, each of whom may repair three machines, never repair more than two together, nor more than one on
+// a host; and all is healed in the end, with nothing left in the book.
 func TestL05FleetsShareBudgets(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -234,8 +235,8 @@ func TestS74FleetsShareTheirStarts(t *testing.T) {
 	})
 }
 
-// An owner that dies in the middle of a repair keeps its place until it is back, and gives it back when the repair ends; a fleet that leaves the
-// configuration gives its places back at once.
+// An owner that dies in the middle of a repair keeps its place until it is back, and gives it back when the repair
+// ends; a fleet that leaves the configuration gives its places back at once.
 func TestL05AnOwnersPlacesAreGivenBack(t *testing.T) {
 	t.Parallel()
 	for _, returns := range []bool{true, false} {
@@ -287,7 +288,11 @@ func TestL05AnUpdateTakesASharedPlace(t *testing.T) {
 		s.grown()
 		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
-		s.await(time.Minute, "one is being updated", func() bool { r := s.machine(4).Repair; return r != nil && r.Kind == fleet.RepairUpdate })
+		s.await(time.Minute, "one is being updated", func() bool {
+			r := s.machine(4).Repair
+			return r != nil &&
+				r.Kind == fleet.RepairUpdate
+		})
 		if len(s.status().Slots) != 1 {
 			t.Errorf("the book has %+v while web-4 is being replaced", s.status().Slots)
 		}

@@ -84,7 +84,7 @@ func (t *term) tellSlots(ctx context.Context, e state.Entry) {
 	})
 }
 
-// freeSlots gives back the places of a fleet that nobody looks after any more.
+// freeSlots gives back the places of a fleet that is looked after no longer.
 func freeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
 	for {
 		e, err := s.Get(ctx, slotsKey)
@@ -107,7 +107,8 @@ func freeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
 		if err != nil {
 			return fault.New(fault.Invalid, "engine.free-slots", slotsKey, err)
 		}
-		_, err = s.Commit(ctx, state.Txn{If: []state.Compare{state.At(slotsKey, e.Revision)}, Then: []state.Write{state.Put(slotsKey, data)}})
+		_, err = s.Commit(ctx, state.Txn{If: []state.Compare{state.At(slotsKey, e.Revision)},
+			Then: []state.Write{state.Put(slotsKey, data)}})
 		if !fault.Is(err, fault.Conflict) {
 			return err
 		}

@@ -19,14 +19,16 @@ func copying(size int, then fleet.OnFailure) fleet.Spec {
 
 // hang lets web-2 hang for good, until it is replaced.
 func (s *story) hang() {
-	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.Hung, Cure: simulated.ByRecreate}})
+	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.Hung,
+		Cure: simulated.ByRecreate}})
 }
 
 func (s *story) copied(heals int) func() bool {
 	return func() bool { return s.heals(2) == heals && s.healthy(2) }
 }
 
-// The copy is made before the instance goes, stays when it is gone, gives way to a younger one, and goes when its time is over.
+// The copy is made before the instance goes, stays when it is gone, gives way to a younger one, and goes when its time
+// is over.
 func TestDisksAreCopiedBeforeTheyAreLost(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{Latency: 20 * time.Millisecond}, copying(3, fleet.OnFailureStop), func(s *story) {
@@ -38,7 +40,8 @@ func TestDisksAreCopiedBeforeTheyAreLost(t *testing.T) {
 		if len(made) != 1 || made[0].Instance != old || made[0].Machine != "web-2" {
 			t.Fatalf("copies: %+v", made)
 		}
-		if d := s.machine(2).Snapshots; len(d) != 1 || !d[0].Whole || d[0].Instance != old || d[0].Where == "" || d[0].Bytes == 0 {
+		if d := s.machine(2).Snapshots; len(d) != 1 || !d[0].Whole || d[0].Instance != old || d[0].Where == "" ||
+			d[0].Bytes == 0 {
 			t.Errorf("hale believes in %+v", d)
 		}
 		s.hang()
@@ -47,7 +50,10 @@ func TestDisksAreCopiedBeforeTheyAreLost(t *testing.T) {
 		if now := s.world.Snapshots(); now[0].ID == made[0].ID {
 			t.Errorf("the older one stayed: %+v", now)
 		}
-		s.await(20*time.Minute, "the last copy is gone", func() bool { return len(s.world.Snapshots()) == 0 && len(s.machine(2).Snapshots) == 0 })
+		s.await(20*time.Minute, "the last copy is gone", func() bool {
+			return len(s.world.Snapshots()) == 0 &&
+				len(s.machine(2).Snapshots) == 0
+		})
 		if !s.healthy(2) || s.heals(2) != 2 {
 			t.Error("the machine was touched")
 		}
@@ -86,11 +92,13 @@ func TestACopyThatCannotBeMade(t *testing.T) {
 				if c.heals > 0 {
 					s.await(20*time.Minute, "web-2 is healed", s.copied(1))
 				} else {
-					s.await(20*time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
+					s.await(20*time.Minute, "web-2 is left to a person",
+						func() bool { return s.machine(2).Quarantine != nil })
 					if q := s.machine(2).Quarantine; q.Reason != fleet.ReasonSnapshotFailed {
 						t.Errorf("because of %s", q.Reason)
 					}
-					if n := len(s.calls(fleet.OpDelete, time.Time{})) + len(s.calls(fleet.OpPowerOff, time.Time{})); n != 0 {
+					if n := len(s.calls(fleet.OpDelete, time.Time{})) + len(s.calls(fleet.OpPowerOff,
+						time.Time{})); n != 0 {
 						t.Errorf("%d calls that destroy", n)
 					}
 				}
@@ -98,7 +106,8 @@ func TestACopyThatCannotBeMade(t *testing.T) {
 					t.Errorf("%d copies", n)
 				}
 				if c.heals > 0 {
-					s.await(10*time.Minute, "nothing is believed in", func() bool { return len(s.machine(2).Snapshots) == 0 })
+					s.await(10*time.Minute, "nothing is believed in",
+						func() bool { return len(s.machine(2).Snapshots) == 0 })
 				}
 			})
 		})
@@ -115,7 +124,8 @@ func hangs(how simulated.Effect) func(*story) {
 	return func(s *story) { s.inject(simulated.Calls{Op: fleet.OpSnapshot, Effect: how}) }
 }
 
-// The answer to the copy is lost, or hale is killed before or after it took effect: there is one copy, which hale knows.
+// The answer to the copy is lost, or hale is killed before or after it took effect: there is one copy, which hale
+// knows.
 func TestS71ACopyWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -152,7 +162,8 @@ func TestS71ACopyWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 	}
 }
 
-// A copy that will not go is tried again much later, a person is told once, and the machine is healed meanwhile as any other.
+// A copy that will not go is tried again much later, a person is told once, and the machine is healed meanwhile as any
+// other.
 func TestACopyThatWillNotGoKeepsNothingUp(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, copying(3, fleet.OnFailureStop), func(s *story) {
@@ -185,7 +196,10 @@ func oneCopyIsKnown(s *story) {
 
 func isCopied(s *story) {
 	ails(simulated.ByRecreate)(s)
-	s.await(5*time.Minute, "web-2 is replaced", func() bool { return s.heals(2) == 1 && s.healthy(2) && len(s.world.Snapshots()) == 1 })
+	s.await(5*time.Minute, "web-2 is replaced", func() bool {
+		return s.heals(2) == 1 && s.healthy(2) &&
+			len(s.world.Snapshots()) == 1
+	})
 }
 
 func nothingCopied(s *story) bool {

@@ -31,8 +31,8 @@ const (
 	stewardBeat = time.Second
 )
 
-// heardStore is a store whose answers to writes are heard: nothing else knows, before a disk is full or broken, that it
-// is.
+// heardStore is a store that listens to the answers to writes: nothing else knows, before a disk is full or broken,
+// that it is.
 type heardStore struct {
 	state.Store
 	mu   sync.Mutex
@@ -72,7 +72,8 @@ func (h *heardStore) begin() uint64 {
 	return h.last
 }
 
-// hear takes note of how a write ended. One that was called off, or that was wrong in itself, says nothing of the store.
+// hear takes note of how a write ended. One that was called off, or that was wrong in itself, says nothing of the
+// store.
 func (h *heardStore) hear(ctx context.Context, n uint64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,7 +122,8 @@ type StoreStatus struct {
 }
 
 // steward watches the store that everything else relies on, and tells people of it without it: what cannot be written
-// down waits in no outbox. It keeps in memory what it told, so that a restart in the middle of an outage tells once more.
+// down waits in no outbox. It keeps in memory what it told, so that a restart in the middle of an outage tells once
+// more.
 type steward struct {
 	store   *heardStore
 	room    func() (state.Room, error) // nil: the store has no disk
@@ -233,7 +235,7 @@ func (w *steward) heedRoom(now time.Time) {
 	}
 	room, err := w.room()
 	if err != nil {
-		return // a store whose disk does not answer fails by itself
+		return // a store fails by itself when its disk does not answer
 	}
 	why := room.Low()
 	if w.low != nil {

@@ -150,7 +150,8 @@ func (t *term) fade(ctx context.Context) error {
 const mostClaims = 8
 
 // commit does the transaction together with the letters of the records, and returns them. 0: there was nothing to do.
-func (t *term) commit(ctx context.Context, txn state.Txn, records []fleet.Record) ([]outbox.Kept[outbox.Letter], int64, error) {
+func (t *term) commit(ctx context.Context, txn state.Txn, records []fleet.Record) ([]outbox.Kept[outbox.Letter], int64,
+	error) {
 	var tried []state.Compare
 	for n := 0; ; n++ {
 		e, err := t.enclose(ctx, records)
@@ -162,7 +163,8 @@ func (t *term) commit(ctx context.Context, txn state.Txn, records []fleet.Record
 			return nil, 0, nil
 		}
 		if n > 0 && slices.Equal(e.If, tried) {
-			return nil, 0, fault.New(fault.Conflict, "engine.write", whole.Subject(), nil) // it was not about the claims
+			// it was not about the claims
+			return nil, 0, fault.New(fault.Conflict, "engine.write", whole.Subject(), nil)
 		}
 		rev, err := t.store.Commit(ctx, whole)
 		if err == nil {

@@ -68,7 +68,8 @@ type story struct {
 	began time.Time
 	// unsure are orders whose giver got no answer.
 	unsure []fleet.Order
-	// before is the instance that the machine had, cure ends what ailed it, and ops is who is told, in stories about them.
+	// before is the instance that the machine had, cure ends what ailed it, and ops is who is told, in stories about
+	// them.
 	before fleet.InstanceID
 	cure   func()
 	ops    *notified.Target
@@ -94,8 +95,9 @@ type controller struct {
 // setup is what it looks after: the spec, by its connection and its probes.
 func (c *controller) setup(spec fleet.Spec) engine.Setup {
 	return engine.Setup{
-		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second, ListWithin: c.within, Runner: c.runner, Fencer: c.fencer}},
-		Fleets:  append([]engine.Fleet{{Spec: spec, Probes: c.probes}}, c.beside...),
+		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second,
+			ListWithin: c.within, Runner: c.runner, Fencer: c.fencer}},
+		Fleets: append([]engine.Fleet{{Spec: spec, Probes: c.probes}}, c.beside...),
 	}
 }
 
@@ -248,7 +250,8 @@ func (s *story) machine(n int) fleet.Machine {
 
 func (s *story) healthy(n int) bool {
 	m := s.machine(n)
-	return s.status().Acting == "" && m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
+	return s.status().Acting == "" && m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil &&
+		m.Incident == nil && m.Current.Certified
 }
 
 func (s *story) allHealthy() bool {
@@ -327,7 +330,8 @@ func because(k fleet.RecordKind, why fleet.Reason) func(fleet.Record) bool {
 func (s *story) heals(n int) int {
 	s.t.Helper()
 	return s.count(func(r fleet.Record) bool {
-		return r.Kind == fleet.RecordRepairStarted && r.Reason == fleet.Reason(fleet.RepairHeal) && r.Machine == s.spec.Name.Machine(n)
+		return r.Kind == fleet.RecordRepairStarted && r.Reason == fleet.Reason(fleet.RepairHeal) &&
+			r.Machine == s.spec.Name.Machine(n)
 	})
 }
 
@@ -345,10 +349,12 @@ func (s *story) calls(op fleet.Op, since time.Time) []simulated.Call {
 // checkLaws asks the world for the truth about the laws.
 func (s *story) checkLaws() {
 	for _, c := range s.world.Harm() {
-		if (slices.Contains(s.named, c.Instance) || slices.Contains(s.leaving, c.Machine)) && (c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete) {
+		if (slices.Contains(s.named, c.Instance) || slices.Contains(s.leaving, c.Machine)) &&
+			(c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete) {
 			continue
 		}
-		s.t.Errorf("harm: %s of %s (%s) at %s while it was healthy", c.Op, c.Machine, c.Instance, c.At.Format(time.StampMilli))
+		s.t.Errorf("harm: %s of %s (%s) at %s while it was healthy", c.Op, c.Machine, c.Instance,
+			c.At.Format(time.StampMilli))
 	}
 	for _, m := range s.world.Machines() {
 		if n := s.world.MaxRunningCopies(m); n > 1 && !s.twins {
@@ -360,7 +366,8 @@ func (s *story) checkLaws() {
 func (s *story) printJournal() {
 	var b strings.Builder
 	for _, r := range s.records() {
-		fmt.Fprintf(&b, "%s %s %s %s %s %s/%s check=%s/%s step=%s op=%s out=%s gen=%d %s\n", r.At.Format("15:04:05.000"), r.Machine, r.Kind,
+		fmt.Fprintf(&b, "%s %s %s %s %s %s/%s check=%s/%s step=%s op=%s out=%s gen=%d %s\n",
+			r.At.Format("15:04:05.000"), r.Machine, r.Kind,
 			r.Reason, r.Verdict, r.Was, r.Cause, r.Check, r.Result, r.Step, r.Op, r.Outcome, r.Generation, r.Detail)
 	}
 	s.t.Log("\n" + b.String())
@@ -371,8 +378,10 @@ func web(size int) fleet.Spec {
 	return fleet.Spec{
 		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
 		Checks: []fleet.Check{
-			{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2},
-			{Name: "page", Kind: fleet.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2, Port: 80,
+			{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3,
+				UpAfter: 2},
+			{Name: "page", Kind: fleet.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3,
+				UpAfter: 2, Port: 80,
 				HTTP: fleet.HTTPCheck{Scheme: "http", Path: "/"}},
 		},
 		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{
@@ -383,11 +392,13 @@ func web(size int) fleet.Spec {
 				{Kind: fleet.StepReboot, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second},
 				{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop},
 			},
-			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour, Backoff: 10 * time.Second,
+			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour,
+			Backoff:        10 * time.Second,
 			OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
 		},
-		Limits: fleet.Limits{InRepair: 1, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}},
-		Grace:  time.Minute, BuildWithin: time.Minute, BlindAfter: 5 * time.Minute,
+		Limits: fleet.Limits{InRepair: 1, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20,
+			ReleaseAfter: 30 * time.Second}},
+		Grace: time.Minute, BuildWithin: time.Minute, BlindAfter: 5 * time.Minute,
 	}
 }
 
@@ -414,7 +425,8 @@ func ladder(spec fleet.Spec, kinds ...fleet.StepKind) fleet.Spec {
 
 // keeper is a fleet whose only step keeps what it replaces for a day.
 func keeper(size int) fleet.Spec {
-	return rungs(web(size), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
+	return rungs(web(size), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
 }
 
 // rung returns a step as the guide's fleet would have it.
@@ -448,11 +460,13 @@ func (s *story) personStarts(n int) {
 	}
 }
 
-// replaced has the machine replaced, and returns the old instance, which is kept, and would be well if it were started again.
+// replaced has the machine replaced, and returns the old instance, which is kept, and would be well if it were started
+// again.
 func (s *story) replaced(n int) (old fleet.InstanceID) {
 	s.t.Helper()
 	old = s.id(n)
-	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByReboot}})
+	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+		Cure: simulated.ByReboot}})
 	s.await(5*time.Minute, "it is replaced", func() bool { return s.healthy(n) && s.machine(n).Current.ID != old })
 	if len(s.machine(n).Kept) == 0 {
 		s.t.Fatal("nothing is kept")
@@ -470,8 +484,8 @@ func slowCommits(d *atomic.Int64) memory.Faults {
 	}
 }
 
-// mendedWhileAway kills hale while the call on web-2 is under way, lets a person mend and start the machine, and brings hale
-// back half an hour later: it must find the machine well and leave it so.
+// mendedWhileAway kills hale while the call on web-2 is under way, lets a person mend and start the machine, and brings
+// hale back half an hour later: it must find the machine well and leave it so.
 func (s *story) mendedWhileAway(op fleet.Op, lift, end func()) {
 	s.t.Helper()
 	s.await(time.Minute, string(op)+" under way", func() bool {

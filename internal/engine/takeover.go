@@ -26,15 +26,16 @@ type TakeOver struct {
 
 // TakenOver is what was ordered when it was.
 type TakenOver struct {
-	// Orders are those to the fleets with instances of that installation, to believe the world; and Revision is from which to await them.
+	// Orders are those to the fleets with instances of that installation, to believe the world; and Revision is from
+	// which to await them.
 	Orders   []fleet.Order
 	Revision int64
 }
 
-// TakeOver makes the store the other installation, in one transaction with the journal's word of it and with the orders by which its fleets
-// believe the world: machines are then what the provider shows by their marks. Every owner begins a new term. fault.Conflict, in words for a
-// person: the store has machines of its own, it is that installation, no listed instance bears it, or the engine does not run; nothing was
-// changed then. Any other error is the store's.
+// TakeOver makes the store the other installation, in one transaction with the journal's word of it and with the orders
+// by which its fleets believe the world: machines are then what the provider shows by their marks. Every owner begins a
+// new term. fault.Conflict, in words for a person: the store has machines of its own, it is that installation, no
+// listed instance bears it, or the engine does not run; nothing was changed then. Any other error is the store's.
 func (e *Engine) TakeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 	if err := e.mayTakeOver(ctx, t); err != nil || t.DryRun {
 		return TakenOver{}, err
@@ -59,7 +60,8 @@ func (e *Engine) mayTakeOver(ctx context.Context, t TakeOver) error {
 		if len(listed) == 0 {
 			return cannot(t, "no instance that is listed bears its mark, or that of any other installation")
 		}
-		return cannot(t, fmt.Sprintf("no instance that is listed bears its mark; those that are listed bear %v", listed))
+		return cannot(t, fmt.Sprintf("no instance that is listed bears its mark; those that are listed bear %v",
+			listed))
 	}
 	return e.ownsNothing(ctx, t)
 }
@@ -68,7 +70,7 @@ func cannot(t TakeOver, why string) error {
 	return fault.New(fault.Conflict, "engine.take-over", string(t.Installation), errors.New(why))
 }
 
-// listed returns the installations whose marks the listed instances of all fleets bear.
+// listed returns the installations that marked the listed instances of all fleets.
 func (e *Engine) listed() []fleet.Installation {
 	var out []fleet.Installation
 	for _, s := range e.Status() {
@@ -84,8 +86,8 @@ func (e *Engine) listed() []fleet.Installation {
 	return out
 }
 
-// ownsNothing is an error when the store knows a machine that was built under its own id: that one would be a stranger's afterwards. What
-// was adopted bears no mark.
+// ownsNothing is an error when the store knows a machine that was built under its own id: that one would be a
+// stranger's afterwards. What was adopted bears no mark.
 func (e *Engine) ownsNothing(ctx context.Context, t TakeOver) error {
 	entries, _, err := e.opts.Store.List(ctx, fleetsPrefix)
 	if err != nil {
@@ -101,14 +103,15 @@ func (e *Engine) ownsNothing(ctx context.Context, t TakeOver) error {
 			return fault.New(fault.Permanent, "engine.take-over", entry.Key, err)
 		}
 		if m.Generation > 0 || !m.Current.None() && !m.Current.Adopted {
-			return cannot(t, fmt.Sprintf("this hale has machines of its own, as %s: restore that installation's backup, or run its fleets "+
-				"in a hale with a data folder of its own", m.Name))
+			return cannot(t, fmt.Sprintf("this hale has machines of its own, as %s: restore that installation's "+
+				"backup, or run its fleets in a hale with a data folder of its own", m.Name))
 		}
 	}
 	return nil
 }
 
-// takeOver does what TakeOver says. It is Run's own. No fleet has an owner while the store becomes another installation.
+// takeOver does what TakeOver says. It is Run's own. No fleet has an owner while the store becomes another
+// installation.
 func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 	var marked []fleet.Name
 	for _, s := range e.Status() {
@@ -179,7 +182,8 @@ func (e *Engine) rename(ctx context.Context, t TakeOver, marked []fleet.Name) (T
 	var out TakenOver
 	now := e.clock.now().Wall.UTC()
 	for _, name := range marked {
-		o := fleet.Order{Kind: fleet.OrderRecover, Fleet: name, By: t.By, Reason: t.Reason, Believe: true, At: now, Expires: now.Add(fleet.OrderLife)}
+		o := fleet.Order{Kind: fleet.OrderRecover, Fleet: name, By: t.By, Reason: t.Reason, Believe: true, At: now,
+			Expires: now.Add(fleet.OrderLife)}
 		if o.ID, err = inbox.NewID(); err != nil {
 			return TakenOver{}, err
 		}
@@ -202,7 +206,8 @@ func (e *Engine) rename(ctx context.Context, t TakeOver, marked []fleet.Name) (T
 	}
 	out.Revision, err = e.opts.Store.Commit(ctx, txn)
 	if fault.Is(err, fault.Conflict) {
-		return TakenOver{}, cannot(t, "another server looks after one of the fleets, or the store was taken over a moment ago: try again")
+		return TakenOver{}, cannot(t, "another server looks after one of the fleets, or the store was taken over a "+
+			"moment ago: try again")
 	}
 	return out, err
 }

@@ -247,7 +247,8 @@ func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.Mac
 			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, err)
 		}
 		if _, ok := m.Name.Ordinal(); !ok || m.Name.Fleet() != t.spec.Name {
-			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, errors.New("not a machine of this fleet: "+string(m.Name)))
+			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key,
+				errors.New("not a machine of this fleet: "+string(m.Name)))
 		}
 		beliefs = append(beliefs, m)
 		docs[m.Name] = stored{e.Revision, string(e.Value), rest}
@@ -337,8 +338,9 @@ func (t *term) reign(ctx context.Context) error {
 	}
 }
 
-// hearAll takes the probe reports that wait already, so that one round judges them together, and so that the watermark behind them is not late
-// when there are many. An engine brings one after the other: it is given the time to come with the next.
+// hearAll takes the probe reports that wait already, so that one round judges them together, and so that the watermark
+// behind them is not late when there are many. An engine brings one after the other: it is given the time to come with
+// the next.
 func (t *term) hearAll() {
 	const (
 		most   = 10_000
@@ -396,7 +398,8 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 }
 
 const (
-	// manyMachines are so many that showing them costs more than most rounds do, and showEvery is how often such a fleet is shown.
+	// manyMachines are so many that showing them costs more than most rounds do, and showEvery is how often such a
+	// fleet is shown.
 	manyMachines = 500
 	showEvery    = 250 * time.Millisecond
 )
@@ -415,7 +418,7 @@ func (t *term) show(now fleet.Now) fleet.Instant {
 	return next
 }
 
-// publish shows the fleet as it stands to whoever asks.
+// publish shows the fleet as it stands.
 func (t *term) publish(now fleet.Now) {
 	views, whole := t.own.Copies(), t.own.Whole().Clone()
 	for i, h := range t.foreseen {

@@ -11,8 +11,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// When sixty machines fall silent at once, what is found of them is written down together: a transaction for each would keep the verdicts waiting
-// for the disk. Not one of them is left out.
+// When sixty machines fall silent at once, what is found of them is written down together: a transaction for each would
+// keep the verdicts waiting for the disk. Not one of them is left out.
 func TestWhatIsFoundOfManyAtOnceIsWrittenTogether(t *testing.T) {
 	t.Parallel()
 	const many = 60
@@ -31,7 +31,8 @@ func TestWhatIsFoundOfManyAtOnceIsWrittenTogether(t *testing.T) {
 		began := len(s.records())
 		f.arm()
 		for n := 1; n <= many; n++ {
-			s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.Hung, Cure: simulated.ByRecreate}})
+			s.inject(simulated.Broken{Instance: s.id(n), Illness: simulated.Illness{Symptom: simulated.Hung,
+				Cure: simulated.ByRecreate}})
 		}
 		s.pass(20 * time.Second)
 		found, verdicts := map[fleet.MachineName]bool{}, 0

@@ -24,7 +24,8 @@ func (s *story) wantsBack(n int) {
 	s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: s.spec.Name.Machine(n)})
 }
 
-// An update honours keep_old: what it replaces is put aside, is brought back by a person's order, and goes when its time is over.
+// An update honours keep_old: what it replaces is put aside, is brought back by a person's order, and goes when its
+// time is over.
 func TestAnUpdateKeepsTheOldInstances(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, keepsOld(time.Minute), func(s *story) {
@@ -32,7 +33,10 @@ func TestAnUpdateKeepsTheOldInstances(t *testing.T) {
 		old := s.id(2)
 		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
-		s.await(15*time.Minute, "all have it", func() bool { return s.built("v2") == 3 && s.allHealthy() && s.status().Whole.Ledger.Update == nil })
+		s.await(15*time.Minute, "all have it", func() bool {
+			return s.built("v2") == 3 && s.allHealthy() &&
+				s.status().Whole.Ledger.Update == nil
+		})
 		for n := 1; n <= 3; n++ {
 			if kept := s.machine(n).Kept; len(kept) != 1 {
 				t.Errorf("of web-%d are kept: %+v", n, kept)
@@ -59,7 +63,8 @@ func TestAnUpdateKeepsTheOldInstances(t *testing.T) {
 	})
 }
 
-// Who brings a canary's old instance back while the update goes through stops it: nobody else gets the template before it is confirmed anew.
+// Who brings a canary's old instance back while the update goes through stops it: nobody else gets the template before
+// it is confirmed anew.
 func TestAnUndoStopsTheUpdateThatGoesOn(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, keepsOld(20*time.Minute), func(s *story) {
@@ -71,11 +76,14 @@ func TestAnUndoStopsTheUpdateThatGoesOn(t *testing.T) {
 		s.wantsBack(3)
 		s.await(5*time.Minute, "the old one is back", func() bool { return s.healthy(3) && s.id(3) == old })
 		s.pass(40 * time.Minute)
-		if s.id(3) != old || s.built("v2") != 1 || !s.has(fleet.ReasonUpdateStopped) || s.count(kind(fleet.RecordPaged)) != 0 {
-			t.Errorf("%d have it, stopped: %v, %d pages", s.built("v2"), s.has(fleet.ReasonUpdateStopped), s.count(kind(fleet.RecordPaged)))
+		if s.id(3) != old || s.built("v2") != 1 || !s.has(fleet.ReasonUpdateStopped) ||
+			s.count(kind(fleet.RecordPaged)) != 0 {
+			t.Errorf("%d have it, stopped: %v, %d pages", s.built("v2"), s.has(fleet.ReasonUpdateStopped),
+				s.count(kind(fleet.RecordPaged)))
 		}
 		s.confirm()
-		s.await(time.Hour, "all have it after all", func() bool { return s.built("v2") == 4 && s.allHealthy() }) // one of them is put aside
+		// one of them is put aside
+		s.await(time.Hour, "all have it after all", func() bool { return s.built("v2") == 4 && s.allHealthy() })
 	})
 }
 
@@ -87,14 +95,18 @@ func TestAnUpdateThatCannotKeepStops(t *testing.T) {
 		for _, image := range []string{"v2", "v3", "v4"} {
 			s.reload(func(spec *fleet.Spec) { spec.Template.Image = image })
 			s.confirm()
-			s.await(30*time.Minute, image, func() bool { return s.built(image) == 3 && s.allHealthy() && s.status().Whole.Ledger.Update == nil })
+			s.await(30*time.Minute, image, func() bool {
+				return s.built(image) == 3 && s.allHealthy() &&
+					s.status().Whole.Ledger.Update == nil
+			})
 		}
 		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v5" })
 		s.confirm()
 		s.await(5*time.Minute, "it stops", func() bool { return s.has(fleet.ReasonUpdateStopped) })
 		s.pass(10 * time.Minute)
 		why := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonGivenUp && r.Detail == string(fleet.ReasonTooManyKept)
+			return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonGivenUp &&
+				r.Detail == string(fleet.ReasonTooManyKept)
 		})
 		if why != 1 || s.built("v5") != 0 || !s.allHealthy() {
 			t.Errorf("told %d times, %d were built", why, s.built("v5"))

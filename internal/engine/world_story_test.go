@@ -76,7 +76,10 @@ func (s *story) believes() {
 	s.t.Helper()
 	o := s.orders(fleet.Order{Kind: fleet.OrderRecover, Believe: true})
 	s.await(time.Minute, "the world is believed", func() bool {
-		return s.count(func(r fleet.Record) bool { return r.Order == o.ID && r.Kind == fleet.RecordOrder && r.Reason == "" }) == 1
+		return s.count(func(r fleet.Record) bool {
+			return r.Order == o.ID && r.Kind == fleet.RecordOrder &&
+				r.Reason == ""
+		}) == 1
 	})
 }
 
@@ -101,7 +104,8 @@ func (s *story) movedOn() {
 
 func (s *story) takesOver(of fleet.Installation) error {
 	s.t.Helper()
-	_, err := s.hale.engine.TakeOver(s.t.Context(), engine.TakeOver{Installation: of, By: "alice", Reason: "its data folder is lost"})
+	_, err := s.hale.engine.TakeOver(s.t.Context(), engine.TakeOver{Installation: of, By: "alice",
+		Reason: "its data folder is lost"})
 	return err
 }
 
@@ -110,15 +114,20 @@ func (s *story) generationsRise(n int) {
 	s.t.Helper()
 	was := s.machine(n).Generation
 	old := s.id(n)
-	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
-	s.await(5*time.Minute, "what fails is healed", func() bool { return s.healthy(n) && s.machine(n).Current.ID != old })
+	s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+		Cure: simulated.ByRecreate}})
+	s.await(5*time.Minute, "what fails is healed", func() bool {
+		return s.healthy(n) &&
+			s.machine(n).Current.ID != old
+	})
 	if m := s.machine(n); m.Generation != was+1 || m.Current.Generation != was+1 {
 		s.t.Errorf("generation %d follows on %d", m.Current.Generation, was)
 	}
 }
 
-// L1: an empty store beside six machines of an earlier hale's, which a person moved since: nothing is built, and a person is told once. When
-// the person has that hale taken over, all six are this one's as they are, and the next failure is healed by the next generation.
+// L1: an empty store beside six machines of an earlier hale's, which a person moved since: nothing is built, and a
+// person is told once. When the person has that hale taken over, all six are this one's as they are, and the next
+// failure is healed by the next generation.
 func TestL1AnEmptyStoreBuildsNothingBesideAnEarlierHale(t *testing.T) {
 	t.Parallel()
 	tell(t, threeHosts(), ladder(web(6), fleet.StepRecreate), func(s *story) {
@@ -172,20 +181,24 @@ func TestL1ATakeOverKeepsDisksAndWhatWasPutAside(t *testing.T) {
 		disk := s.world.Attached(m.Current.ID)
 		s.named = append(s.named, m.Current.ID)
 		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
-		s.await(5*time.Minute, "the old one is back", func() bool { return s.healthy(2) && s.machine(2).Current.ID == old })
+		s.await(5*time.Minute, "the old one is back", func() bool {
+			return s.healthy(2) &&
+				s.machine(2).Current.ID == old
+		})
 		if back := s.world.Attached(old); len(disk) == 0 || len(back) != len(disk) {
 			t.Errorf("it has the disks %v, and its successor had %v", back, disk)
 		}
 	})
 }
 
-// L1: a second hale is started with the same file and an empty store, beside one that runs: it builds nothing and tells a person, and the
-// first one goes on healing.
+// L1: a second hale is started with the same file and an empty store, beside one that runs: it builds nothing and tells
+// a person, and the first one goes on healing.
 func TestL1ASecondHaleWithTheSameFileBuildsNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, threeHosts(), ladder(web(6), fleet.StepRecreate), func(s *story) {
 		s.grown()
-		second := &story{t: s.t, world: s.world, backing: memory.New(memory.Options{}), spec: s.spec, transport: s.world}
+		second := &story{t: s.t, world: s.world, backing: memory.New(memory.Options{}), spec: s.spec,
+			transport: s.world}
 		second.hale = second.controller("hale-2")
 		defer second.kill()
 		s.pass(5 * time.Minute)
@@ -209,8 +222,9 @@ func TestL1ASecondHaleWithTheSameFileBuildsNothing(t *testing.T) {
 	})
 }
 
-// L1: a store is restored from before machines were rebuilt. Nothing is called, and a person is told once; when they have the world believed,
-// the newest certified instance is the machine's, and the next failure is healed to one instance.
+// L1: a store is restored from before machines were rebuilt. Nothing is called, and a person is told once; when they
+// have the world believed, the newest certified instance is the machine's, and the next failure is healed to one
+// instance.
 func TestL1AStoreRestoredFromBeforeARebuildIsHeld(t *testing.T) {
 	t.Parallel()
 	tell(t, threeHosts(), ladder(web(3), fleet.StepRecreate), func(s *story) {
@@ -237,8 +251,8 @@ func TestL1AStoreRestoredFromBeforeARebuildIsHeld(t *testing.T) {
 	})
 }
 
-// L1: the store loses its last two seconds right after an instance was ordered: the fleet is held until a person has the world believed, and
-// no second instance is built. With disks that are kept, too.
+// L1: the store loses its last two seconds right after an instance was ordered: the fleet is held until a person has
+// the world believed, and no second instance is built. With disks that are kept, too.
 func TestL1AStoreThatLosesItsLastWritesBuildsNoSecond(t *testing.T) {
 	t.Parallel()
 	plain := ladder(web(3), fleet.StepRecreate)
@@ -246,13 +260,15 @@ func TestL1AStoreThatLosesItsLastWritesBuildsNoSecond(t *testing.T) {
 	disks.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	keeping := keeper(3)
 	keeping.Template.Disks = disks.Template.Disks
-	for name, spec := range map[string]fleet.Spec{"plain": plain, "with kept disks": disks, "with old instances put aside": keeping} {
+	for name, spec := range map[string]fleet.Spec{"plain": plain, "with kept disks": disks,
+		"with old instances put aside": keeping} {
 		for _, lost := range []time.Duration{100 * time.Millisecond, 2 * time.Second, 10 * time.Second} {
 			t.Run(name+", "+lost.String(), func(t *testing.T) {
 				t.Parallel()
 				options := threeHosts()
 				options.Latency = 300 * time.Millisecond
-				options.Places = map[fleet.HostName]fleet.Place{"h1": {Storage: "s"}, "h2": {Storage: "s"}, "h3": {Storage: "s"}}
+				options.Places = map[fleet.HostName]fleet.Place{"h1": {Storage: "s"}, "h2": {Storage: "s"},
+					"h3": {Storage: "s"}}
 				tell(t, options, spec, func(s *story) { s.losesItsLast(lost) })
 			})
 		}
@@ -262,7 +278,8 @@ func TestL1AStoreThatLosesItsLastWritesBuildsNoSecond(t *testing.T) {
 func (s *story) losesItsLast(lost time.Duration) {
 	s.t.Helper()
 	s.grown()
-	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork, Cure: simulated.ByRecreate}})
+	s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
+		Cure: simulated.ByRecreate}})
 	const step = 100 * time.Millisecond
 	began, before := time.Now(), []*memory.Backing{s.storeCopied()}
 	for len(s.calls(fleet.OpCreate, began)) == 0 {
@@ -323,26 +340,30 @@ func TestL1AFirstBuildThatTheStoreLostIsTaken(t *testing.T) {
 	})
 }
 
-// L1: a store with machines of its own does not become another installation, nor does any become one that nothing listed names, or itself.
+// L1: a store with machines of its own does not become another installation, nor does any become one that nothing
+// listed names, or itself.
 func TestL1WhatHasMachinesOfItsOwnTakesNothingOver(t *testing.T) {
 	t.Parallel()
 	tell(t, threeHosts(), web(3), func(s *story) {
 		s.grown()
 		own := s.installation()
-		i := fleet.Instance{ID: "web-9-other", Name: "web-9-other", Host: "h1", Mark: fleet.Mark{Installation: "other", Fleet: "web", Machine: "web-2", Generation: 7}}
+		i := fleet.Instance{ID: "web-9-other", Name: "web-9-other", Host: "h1",
+			Mark: fleet.Mark{Installation: "other", Fleet: "web", Machine: "web-2", Generation: 7}}
 		if !s.world.Leave(i) {
 			t.Fatal("the story is another one")
 		}
 		s.pass(10 * time.Second)
 		for of, says := range map[fleet.Installation]string{
-			"other": "has machines of its own", own: "is that installation", "nobody": "those that are listed bear [other]",
+			"other": "has machines of its own", own: "is that installation",
+			"nobody": "those that are listed bear [other]",
 		} {
 			if err := s.takesOver(of); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), says) {
 				t.Errorf("take-over of %s: %v", of, err)
 			}
 		}
 		s.pass(time.Minute)
-		if s.installation() != own || !s.allHealthy() || s.count(because(fleet.RecordOwner, fleet.ReasonTookOver)) != 1 {
+		if s.installation() != own || !s.allHealthy() || s.count(because(fleet.RecordOwner,
+			fleet.ReasonTookOver)) != 1 {
 			t.Error("it changed something")
 		}
 	})
@@ -399,7 +420,8 @@ func TestATakeOverWhoseAnswerIsLostIsSeen(t *testing.T) {
 		s.backing = memory.New(memory.Options{})
 		lose := false
 		s.faults = func(_ context.Context, c memory.Call) memory.Effect {
-			if lose && c.Op == memory.OpCommit && slices.ContainsFunc(c.Txn.Then, func(w state.Write) bool { return w.Key == "installation" }) {
+			if lose && c.Op == memory.OpCommit && slices.ContainsFunc(c.Txn.Then,
+				func(w state.Write) bool { return w.Key == "installation" }) {
 				lose = false
 				return memory.FailAfter
 			}
