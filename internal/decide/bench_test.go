@@ -12,8 +12,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// BenchmarkDecide is one round of a fleet of 1,000 machines on 50 hosts, of which some are open. Beliefs are made one by one, as a
-// store gives them, so no two share their strings.
+// BenchmarkDecide is one round of a fleet of 1,000 machines on 50 hosts, of which some are open. Beliefs are made one
+// by one, as a store gives them, so no two share their strings.
 func BenchmarkDecide(b *testing.B) {
 	for _, open := range []int{1, 200} {
 		b.Run(strconv.Itoa(open)+" of 1000 open", func(b *testing.B) {
@@ -67,7 +67,8 @@ func BenchmarkNight(b *testing.B) {
 	})
 }
 
-// crowd is a fleet that stands, but for as many machines as are open: they are down by their checks and wait for their turn.
+// crowd is a fleet that stands, but for as many machines as are open: they are down by their checks and wait for their
+// turn.
 func crowd(size, open int) fleet.Snapshot {
 	now := fleet.Instant(time.Hour)
 	s := fleet.Snapshot{
@@ -82,7 +83,8 @@ func crowd(size, open int) fleet.Snapshot {
 		host := fleet.HostName("h" + strconv.Itoa(100+n%50))
 		v := fleet.View{
 			Machine: fleet.Machine{
-				Name: s.Spec.Name.Machine(n), Generation: 1, Acted: 1, Address: netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}),
+				Name: s.Spec.Name.Machine(n), Generation: 1, Acted: 1, Address: netip.AddrFrom4([4]byte{10, 0,
+					byte(n >> 8), byte(n)}),
 				Current: fleet.Incarnation{ID: id, Generation: 1, Host: host, Certified: true},
 				Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: s.Now.Wall, SinceMono: 1},
 			},
@@ -92,7 +94,8 @@ func crowd(size, open int) fleet.Snapshot {
 		}
 		if open > 0 && n%(size/open) == 0 {
 			v.Checks[0].Standing = fleet.StandingDown
-			v.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page", SinceMono: 1}
+			v.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page",
+				SinceMono: 1}
 			v.Machine.Incident = &fleet.Incident{ID: string(v.Machine.Name) + "/1", Cause: fleet.CauseChecks}
 			v.Machine.Waiting = fleet.ReasonBackoff
 			v.Machine.RetryAt = now.Add(time.Minute)

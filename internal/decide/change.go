@@ -6,8 +6,8 @@ import (
 	"hale/internal/repair"
 )
 
-// change goes on with what a person ordered for the machine, or begins it. It reports whether the machine is spoken for: then it is not
-// healed meanwhile (L10).
+// change goes on with what a person ordered for the machine, or begins it. It reports whether the machine is spoken
+// for: then it is not healed meanwhile (L10).
 func (w *work) change() bool {
 	m, s := w.M, w.Situation
 	if m.Repair != nil && m.Repair.Wanted() {
@@ -49,8 +49,8 @@ func (w *work) change() bool {
 	return true
 }
 
-// busy reports whether something else comes first: a call under way, or what an unfinished build left, since afterwards nobody would look
-// for it.
+// busy reports whether something else comes first: a call under way, or what an unfinished build left, since afterwards
+// hale would not look for it.
 func (w *work) busy() bool {
 	if r := w.M.Repair; r != nil {
 		return r.Intent != nil

@@ -14,7 +14,8 @@ func (tl *tale) mark() {
 	for i := range tl.s.Machines {
 		v := &tl.s.Machines[i]
 		v.Seen[0].Instance.Mark = fleet.Mark{
-			Installation: ours, Fleet: "web", Machine: v.Machine.Name, Generation: v.Machine.Current.Generation, Certified: true,
+			Installation: ours, Fleet: "web", Machine: v.Machine.Name, Generation: v.Machine.Current.Generation,
+			Certified: true,
 		}
 	}
 }
@@ -23,11 +24,13 @@ func (tl *tale) mark() {
 func (tl *tale) sighted(i int, id fleet.InstanceID, p fleet.Power, k fleet.Mark) {
 	v := &tl.s.Machines[i]
 	k.Fleet, k.Machine = "web", v.Machine.Name
-	v.Seen = append(v.Seen, fleet.Sighting{Asked: tl.s.Now.Mono, Instance: fleet.Instance{ID: id, Host: v.Machine.Current.Host, Power: p, Mark: k}})
+	v.Seen = append(v.Seen, fleet.Sighting{Asked: tl.s.Now.Mono, Instance: fleet.Instance{ID: id,
+		Host: v.Machine.Current.Host, Power: p, Mark: k}})
 	v.Due = true
 }
 
-// L1: while two hosts show an instance hale asks, and does nothing to it; a person is told when a second listing says so, once.
+// L1: while two hosts show an instance hale asks, and does nothing to it; a person is told when a second listing says
+// so, once.
 func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
@@ -103,17 +106,19 @@ func TestL01AStepUnderWayStopsWhereTwoHostsShowIt(t *testing.T) {
 	}
 }
 
-// L1: an instance that is off may run on a host that does not answer. It is started where that host counts as asked, and else held with a page.
+// L1: an instance that is off may run on a host that does not answer. It is started where that host counts as asked,
+// and else held with a page.
 func TestL01ASilentHostMayHaveIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answered, ran time.Duration // before the instance went off
 		word, begins  bool
 	}{
-		"it ran after the host last answered":             {answered: 2 * time.Minute, ran: time.Minute, begins: true},
-		"it ran when the host last answered":              {answered: time.Minute, ran: time.Minute},
-		"the host answered since it ran":                  {answered: time.Minute, ran: 2 * time.Minute},
-		"the host answered since, and a person vouches":   {answered: time.Minute, ran: 2 * time.Minute, word: true, begins: true},
+		"it ran after the host last answered": {answered: 2 * time.Minute, ran: time.Minute, begins: true},
+		"it ran when the host last answered":  {answered: time.Minute, ran: time.Minute},
+		"the host answered since it ran":      {answered: time.Minute, ran: 2 * time.Minute},
+		"the host answered since, and a person vouches": {answered: time.Minute, ran: 2 * time.Minute, word: true,
+			begins: true},
 		"nothing is known, as after a start of hale's":    {},
 		"nothing is known, and a person knows it is off":  {word: true, begins: true},
 		"it ran since hale's start, the host never spoke": {ran: time.Minute, begins: true},
@@ -130,7 +135,8 @@ func TestL01ASilentHostMayHaveIt(t *testing.T) {
 			tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: "h9", Independent: true})
 			tl.s.Silent = []fleet.Silence{{Host: "h9", Answered: ago(c.answered)}}
 			if c.word {
-				tl.s.Whole.Fenced = []fleet.HostProof{{Host: "h9", Proof: fleet.ProofWord, Until: tl.s.Now.Wall.Add(time.Hour), Ends: tl.s.Now.Mono.Add(time.Hour)}}
+				tl.s.Whole.Fenced = []fleet.HostProof{{Host: "h9", Proof: fleet.ProofWord,
+					Until: tl.s.Now.Wall.Add(time.Hour), Ends: tl.s.Now.Mono.Add(time.Hour)}}
 			}
 			v := &tl.s.Machines[3]
 			if c.ran > 0 {
@@ -151,7 +157,10 @@ func TestL01ASilentHostMayHaveIt(t *testing.T) {
 			}
 			tl.pass(2 * time.Minute)
 			tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonHostUnasked), 1)
-			at := slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Kind == fleet.RecordHeld && r.Reason == fleet.ReasonHostUnasked })
+			at := slices.IndexFunc(tl.records, func(r fleet.Record) bool {
+				return r.Kind == fleet.RecordHeld &&
+					r.Reason == fleet.ReasonHostUnasked
+			})
 			if at < 0 || tl.records[at].Host != "h9" {
 				t.Error("no record names the host")
 			}
@@ -159,7 +168,8 @@ func TestL01ASilentHostMayHaveIt(t *testing.T) {
 	}
 }
 
-// A host that a repair proved off, or that holds only what was left behind there with a proof, hides nothing; once it answered, the proof is old.
+// A host that a repair proved off, or that holds only what was left behind there with a proof, hides nothing; once it
+// answered, the proof is old.
 func TestAHostThatIsProvenOffHidesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -172,7 +182,8 @@ func TestAHostThatIsProvenOffHidesNothing(t *testing.T) {
 			tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: "h9", Independent: true})
 			tl.s.Silent = []fleet.Silence{{Host: "h9", Answered: c.answered}}
 			tl.s.Machines[7].Machine.Left = []fleet.LeftBehind{
-				{Incarnation: fleet.Incarnation{ID: "old", Host: "h9", Generation: 1}, Proof: fleet.ProofHostOff, Since: 10},
+				{Incarnation: fleet.Incarnation{ID: "old", Host: "h9", Generation: 1}, Proof: fleet.ProofHostOff,
+					Since: 10},
 			}
 			tl.power(fleet.PowerOff, 3)
 			tl.pass(time.Second)
@@ -258,7 +269,8 @@ func TestABuildThatWaitsHeedsAPerson(t *testing.T) {
 					tl.pass(time.Second)
 					tl.confirm()
 					tl.decide()
-					if r := tl.s.Machines[3].Machine.Repair; r != nil && r.Intent != nil && r.Intent.Op == fleet.OpDelete {
+					if r := tl.s.Machines[3].Machine.Repair; r != nil && r.Intent != nil &&
+						r.Intent.Op == fleet.OpDelete {
 						tl.answer(fleet.OutcomeDone)
 					}
 				}
@@ -313,12 +325,14 @@ func TestAnOldListingShowsNoSecondInstance(t *testing.T) {
 	}
 }
 
-// A mark with a generation that the store never gave out holds the whole fleet, once told, until a person has hale believe the world.
+// A mark with a generation that the store never gave out holds the whole fleet, once told, until a person has hale
+// believe the world.
 func TestAnOlderStoreHoldsTheFleet(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
 	tl.mark()
-	tl.want("to believe without need", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}), fleet.ReasonNotOlder)
+	tl.want("to believe without need", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}),
+		fleet.ReasonNotOlder)
 	tl.power(fleet.PowerGone, 3)
 	tl.sighted(3, "newer", fleet.PowerRunning, fleet.Mark{Installation: ours, Generation: 2, Certified: true})
 	tl.power(fleet.PowerOff, 5)
@@ -412,7 +426,8 @@ func TestWhatRunsBeyondAnOlderSizeIsTakenIn(t *testing.T) {
 	tl.wantOnly(fleet.OpCertify, "when it is healthy")
 }
 
-// Where another installation's instance bears a machine's mark, no first instance is built in the fleet; what the fleet has is healed.
+// Where another installation's instance bears a machine's mark, no first instance is built in the fleet; what the fleet
+// has is healed.
 func TestAnotherInstallationHoldsFirstBuilds(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
@@ -428,7 +443,8 @@ func TestAnotherInstallationHoldsFirstBuilds(t *testing.T) {
 	tl.pass(time.Minute)
 	tl.wantOnly(fleet.OpStart, "while another installation's marks are there")
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonInstallation), 1)
-	tl.want("to believe beside it", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}), fleet.ReasonInstallation)
+	tl.want("to believe beside it", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}),
+		fleet.ReasonInstallation)
 	tl.s.Machines[8].Seen = nil
 	tl.pass(time.Minute)
 	if tl.s.Machines[7].Machine.Repair != nil {

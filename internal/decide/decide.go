@@ -2,8 +2,8 @@
 // actions that follow, a record for each change, and the time to look again.
 //
 // It promises: no I/O, no clock, no randomness, no logging; equal snapshots give equal decisions; machines are decided
-// in order, each isolated from the others' trouble; the laws are checked on entry and exit, and a belief that breaks one
-// is left untouched with a record that says so.
+// in order, each isolated from the others' trouble; the laws are checked on entry and exit, and a belief that breaks
+// one is left untouched with a record that says so.
 package decide
 
 import (
@@ -23,7 +23,8 @@ type Decision struct {
 	Whole   fleet.Whole
 	Records []fleet.Record // about the fleet as a whole
 	Orders  []fleet.Ruling // on those to the fleet as a whole; no longer in the inbox once the rest is stored
-	// Believes says that a person had hale believe the world in this round; Believed are the starts that are known from now on.
+	// Believes says that a person had hale believe the world in this round; Believed are the starts that are known from
+	// now on.
 	Believes bool
 	Believed []fleet.StartName
 	Machines []Machine // those for which something follows, in the snapshot's order; all the others stay as they are
@@ -42,15 +43,16 @@ type Machine struct {
 	Orders  []fleet.Ruling // on those to the machine
 }
 
-// Ends reports whether the decision ends the machine's work. As long as it is being replaced nobody judges it, so that it is to be looked at anew.
+// Ends reports whether the decision ends the machine's work. While it is being replaced it is not judged, so that it is
+// to be looked at anew.
 func (m *Machine) Ends(was *fleet.Machine) bool { return was.Repair != nil && m.Belief.Repair == nil }
 
 // Decide runs one round.
 func Decide(s fleet.Snapshot) Decision { return new(Decider).Decide(s) }
 
-// Decider decides round after round in the same memory: in a storm there are hundreds of rounds a second, with hundreds of machines
-// each. The list of a decision's machines stands until the next one; nothing else in it is used again. The zero value is ready. It is
-// not safe for concurrent use.
+// Decider decides round after round in the same memory: in a storm there are hundreds of rounds a second, with hundreds
+// of machines each. The list of a decision's machines stands until the next one; nothing else in it is used again. The
+// zero value is ready. It is not safe for concurrent use.
 type Decider struct{ round round }
 
 // Decide runs one round, as the function does.
@@ -144,7 +146,7 @@ type round struct {
 	tally guard.Tally
 	// afresh says that hale's own sight just came back: whatever is not well is judged anew.
 	afresh bool
-	census *fate.Census // nil: nobody's fate is in question
+	census *fate.Census // nil: no shared fate is in question
 	hosted map[fleet.HostName]int
 	loader func() map[fleet.HostName]int // load, made once
 	muted  uint64                        // the checks that are not heeded now
@@ -241,10 +243,12 @@ type work struct {
 	unasked bool           // not every machine near it was asked since it failed
 }
 
-// nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all stays as it is.
+// nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all
+// stays as it is.
 func (w *work) nothingFollows() bool {
 	v := w.View
-	return !v.Due && v.Look == nil && v.Outcome == nil && v.Gathered == nil && len(w.Actions) == 0 && len(w.Records) == 0 && len(w.rulings) == 0 &&
+	return !v.Due && v.Look == nil && v.Outcome == nil && v.Gathered == nil && len(w.Actions) == 0 &&
+		len(w.Records) == 0 && len(w.rulings) == 0 &&
 		w.M.Equal(&v.Machine)
 }
 
@@ -266,7 +270,8 @@ func (r *round) judgeAll() []*work {
 	for _, i := range r.s.Open {
 		v := &r.s.Machines[i]
 		asleep := r.asleep(v)
-		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown && r.s.Whole.Doubt.Reason == "" {
+		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown &&
+			r.s.Whole.Doubt.Reason == "" {
 			if r.cannotAnswer(m) {
 				r.mute++
 			}
@@ -285,9 +290,9 @@ func (r *round) judgeAll() []*work {
 	return r.order
 }
 
-// asleep reports whether nothing was heard of the machine since it was judged, and it is either held, or not well and nobody's
-// business yet: it only counts, until the reason for holding it changes or its time is over. In a storm this is what most
-// machines do.
+// asleep reports whether nothing was heard of the machine since it was judged, and it is either held, or not well and
+// nobody's business yet: it only counts, until the reason for holding it changes or its time is over. In a storm this
+// is what most machines do.
 func (r *round) asleep(v *fleet.View) bool {
 	m := &v.Machine
 	if isLost(m, &r.s, r.telling) {
@@ -298,7 +303,8 @@ func (r *round) asleep(v *fleet.View) bool {
 		return false
 	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, r.retested,
 		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
-		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown, // what its checks said counts no more
+		// what its checks said counts no more
+		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown,
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
 	case m.Incident == nil:
@@ -403,7 +409,8 @@ func (r *round) proceed(w *work) {
 	guard.CountRepair(r.before.Repair, w.M.Repair, &r.sit)
 }
 
-// advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not everybody's.
+// advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not
+// everybody's.
 func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -22,7 +22,8 @@ const ours fleet.Installation = "ours"
 func spec(size int) fleet.Spec {
 	return fleet.Spec{
 		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
-		Checks:        []fleet.Check{{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2}},
+		Checks: []fleet.Check{{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second,
+			Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2}},
 		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: "page"}}},
 		Repair: fleet.RepairPolicy{
 			Steps: []fleet.Step{
@@ -30,15 +31,18 @@ func spec(size int) fleet.Spec {
 				{Kind: fleet.StepReboot, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
 				{Kind: fleet.StepRecreate, Timeout: 5 * time.Second, OnDeleteFailure: fleet.DeleteFailureContinue},
 			},
-			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
+			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour,
+			Backoff:        5 * time.Second,
 			OnExternalStop: fleet.ExternalStopHeal,
 		},
-		Limits: fleet.Limits{InRepair: 2, InBuild: 2, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 10 * time.Second}},
-		Grace:  20 * time.Second, BuildWithin: 20 * time.Second, BlindAfter: time.Minute,
+		Limits: fleet.Limits{InRepair: 2, InBuild: 2, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20,
+			ReleaseAfter: 10 * time.Second}},
+		Grace: 20 * time.Second, BuildWithin: 20 * time.Second, BlindAfter: time.Minute,
 	}
 }
 
-// chaos is a fleet whose evidence is anything at all: true, late, contradictory. The decisions must be lawful whatever it is.
+// chaos is a fleet whose evidence is anything at all: true, late, contradictory. The decisions must be lawful whatever
+// it is.
 type chaos struct {
 	t       *rapid.T
 	s       fleet.Snapshot
@@ -51,16 +55,19 @@ type chaos struct {
 	// orderly: most machines are well, but for those on the afflicted host.
 	orderly   bool
 	afflicted fleet.HostName
-	// moved are the machines that somebody migrated.
+	// moved are the machines that were migrated, not by hale.
 	moved map[fleet.MachineName]fleet.HostName
 }
 
 func newChaos(t *rapid.T, size int) *chaos {
-	c := &chaos{t: t, looks: map[int]fleet.Action{}, gathers: map[int]fleet.Action{}, calls: map[int]fleet.Action{}, moved: map[fleet.MachineName]fleet.HostName{}}
+	c := &chaos{t: t, looks: map[int]fleet.Action{}, gathers: map[int]fleet.Action{}, calls: map[int]fleet.Action{},
+		moved: map[fleet.MachineName]fleet.HostName{}}
 	c.s = fleet.Snapshot{
 		Now:          fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1, Placed: 1,
-		Hosts: []fleet.Host{{Name: "h1", Up: true, Place: fleet.Place{Rack: "r1"}}, {Name: "h2", Up: true}, {Name: "h3", Up: true}},
+		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
+		Placed: 1,
+		Hosts: []fleet.Host{{Name: "h1", Up: true, Place: fleet.Place{Rack: "r1"}}, {Name: "h2", Up: true},
+			{Name: "h3", Up: true}},
 	}
 	c.s.Spec.SharedFate = fleet.SharedFate{AtLeast: 3, Wait: 10 * time.Second, Then: rapid.SampledFrom(
 		[]fleet.FateAnswer{fleet.FateWait, fleet.FatePage, fleet.FateEvacuate}).Draw(t, "then")}
@@ -80,9 +87,11 @@ func (c *chaos) stir() {
 	provider, vantage := c.s.Provider.Standing, c.s.Vantage.Standing
 	c.s.Acting = rapid.SampledFrom([]fleet.Reason{"", "", "", "", "", fleet.ReasonStoreFull}).Draw(c.t, "acting")
 	c.s.Provider.Standing = rapid.SampledFrom([]fleet.ProviderStanding{
-		fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderDown, fleet.ProviderDoubtful}).Draw(c.t, "provider")
-	c.s.Vantage = fleet.Vantage{Since: c.s.Now.Mono, Standing: rapid.SampledFrom(append(slices.Repeat([]fleet.VantageStanding{""}, 30),
-		fleet.VantageOK, fleet.VantageUnknown, fleet.VantageIsolated)).Draw(c.t, "vantage")}
+		fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderUp, fleet.ProviderDown,
+		fleet.ProviderDoubtful}).Draw(c.t, "provider")
+	c.s.Vantage = fleet.Vantage{Since: c.s.Now.Mono,
+		Standing: rapid.SampledFrom(append(slices.Repeat([]fleet.VantageStanding{""}, 30),
+			fleet.VantageOK, fleet.VantageUnknown, fleet.VantageIsolated)).Draw(c.t, "vantage")}
 	if c.orderly {
 		c.s.Acting, c.s.Provider.Standing, c.s.Vantage = "", fleet.ProviderUp, fleet.Vantage{}
 	}
@@ -112,7 +121,8 @@ func (c *chaos) silence() {
 	dead := rapid.IntRange(0, 5).Draw(c.t, "silent host") == 0
 	last := &c.s.Hosts[len(c.s.Hosts)-1]
 	if last.Up = !dead; dead {
-		c.s.Silent = []fleet.Silence{{Host: last.Name, Answered: fleet.Instant(rapid.IntRange(0, int(c.s.Now.Mono)).Draw(c.t, "answered"))}}
+		c.s.Silent = []fleet.Silence{{Host: last.Name, Answered: fleet.Instant(rapid.IntRange(0,
+			int(c.s.Now.Mono)).Draw(c.t, "answered"))}}
 	}
 }
 
@@ -125,7 +135,8 @@ func (c *chaos) checkSleep(d decide.Decision) {
 		v.Due = v.Due || v.Machine.Health.Verdict != fleet.VerdictHealthy
 	}
 	all := decide.Decide(awake)
-	if !reflect.DeepEqual(d.Brake, all.Brake) || !d.Whole.Equal(all.Whole) || !reflect.DeepEqual(d.Records, all.Records) {
+	if !reflect.DeepEqual(d.Brake, all.Brake) || !d.Whole.Equal(all.Whole) ||
+		!reflect.DeepEqual(d.Records, all.Records) {
 		c.t.Fatalf("asleep, the fleet is decided otherwise:\n%+v\n%+v", d, all)
 	}
 	decided := map[int]decide.Machine{}
@@ -138,7 +149,8 @@ func (c *chaos) checkSleep(d decide.Decision) {
 			slept = decide.Machine{Index: m.Index, Belief: c.s.Machines[m.Index].Machine}
 		}
 		if stored(c.t, m) != stored(c.t, slept) {
-			c.t.Fatalf("asleep, %s is decided otherwise:\n%+v %+v\n%+v %+v", m.Belief.Name, slept, slept.Belief.Incident, m, m.Belief.Incident)
+			c.t.Fatalf("asleep, %s is decided otherwise:\n%+v %+v\n%+v %+v", m.Belief.Name, slept,
+				slept.Belief.Incident, m, m.Belief.Incident)
 		}
 	}
 }
@@ -152,11 +164,14 @@ func (c *chaos) stirMachine(i int) {
 		v.Seen = append(v.Seen, c.sighting(v.Machine.Name, id))
 	}
 	if rapid.Bool().Draw(c.t, "ran") {
-		v.Ran = fleet.Ran{Instance: v.Machine.Lies().ID, Host: c.hostOf(v.Machine.Name), At: fleet.Instant(rapid.IntRange(1, int(c.s.Now.Mono)).Draw(c.t, "ran at"))}
+		v.Ran = fleet.Ran{Instance: v.Machine.Lies().ID, Host: c.hostOf(v.Machine.Name),
+			At: fleet.Instant(rapid.IntRange(1, int(c.s.Now.Mono)).Draw(c.t, "ran at"))}
 	}
 	if a, ok := c.looks[i]; ok && rapid.Bool().Draw(c.t, "looked") {
-		v.Look = &fleet.Look{ID: a.Look, Started: c.s.Now.Mono, Seen: c.sighting(v.Machine.Name, a.Instance), Checks: []fleet.CheckState{
-			{Check: "page", Standing: rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown, fleet.StandingUnknown}).Draw(c.t, "look")}}}
+		v.Look = &fleet.Look{ID: a.Look, Started: c.s.Now.Mono, Seen: c.sighting(v.Machine.Name, a.Instance),
+			Checks: []fleet.CheckState{
+				{Check: "page", Standing: rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown,
+					fleet.StandingUnknown}).Draw(c.t, "look")}}}
 		delete(c.looks, i)
 	}
 	if a, ok := c.gathers[i]; ok && rapid.Bool().Draw(c.t, "gathered") {
@@ -165,8 +180,10 @@ func (c *chaos) stirMachine(i int) {
 	}
 	if a, ok := c.calls[i]; ok && rapid.Bool().Draw(c.t, "answered") {
 		v.Outcome = &fleet.Outcome{Intent: a.Intent.ID, Kind: rapid.SampledFrom([]fleet.OutcomeKind{
-			fleet.OutcomeDone, fleet.OutcomeDone, fleet.OutcomeDone, fleet.OutcomeUnknown, fleet.OutcomeRetry, fleet.OutcomeConflict, fleet.OutcomeNotFound,
-			fleet.OutcomeRefused, fleet.OutcomeUnsupported, fleet.OutcomeFailed, fleet.OutcomeNotSent}).Draw(c.t, "outcome")}
+			fleet.OutcomeDone, fleet.OutcomeDone, fleet.OutcomeDone, fleet.OutcomeUnknown, fleet.OutcomeRetry,
+			fleet.OutcomeConflict, fleet.OutcomeNotFound,
+			fleet.OutcomeRefused, fleet.OutcomeUnsupported, fleet.OutcomeFailed, fleet.OutcomeNotSent}).Draw(c.t,
+			"outcome")}
 		delete(c.calls, i)
 	}
 }
@@ -185,7 +202,8 @@ func (c *chaos) standings(m fleet.MachineName) []fleet.Standing {
 
 // powers are those that the provider may say of the machine.
 func (c *chaos) powers() []fleet.Power {
-	whatever := []fleet.Power{fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerCrashed,
+	whatever := []fleet.Power{fleet.PowerRunning, fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused,
+		fleet.PowerCrashed,
 		fleet.PowerError, fleet.PowerGone, fleet.PowerUnknown}
 	if c.orderly {
 		return append(slices.Repeat([]fleet.Power{fleet.PowerRunning}, 60), whatever...)
@@ -217,13 +235,14 @@ func (c *chaos) sighting(m fleet.MachineName, id fleet.InstanceID) fleet.Sightin
 		Instance: fleet.Instance{
 			ID: id, Host: c.hostOf(m), Network: "default", Address: netip.MustParseAddr("10.0.0.1"),
 			Power: rapid.SampledFrom(c.powers()).Draw(c.t, "power"),
-			Mark:  fleet.Mark{Installation: c.marker(id), Fleet: "web", Machine: m, Generation: c.generation(m), Certified: rapid.Bool().Draw(c.t, "certified")},
-			Also:  rapid.SampledFrom(append(slices.Repeat([]fleet.HostName{""}, 60), "h1")).Draw(c.t, "also"),
+			Mark: fleet.Mark{Installation: c.marker(id), Fleet: "web", Machine: m, Generation: c.generation(m),
+				Certified: rapid.Bool().Draw(c.t, "certified")},
+			Also: rapid.SampledFrom(append(slices.Repeat([]fleet.HostName{""}, 60), "h1")).Draw(c.t, "also"),
 		},
 	}
 }
 
-// marker is whose mark the instance bears: seldom that of another hale, and never where this one knows it.
+// marker is the installation in the instance's mark: seldom that of another hale, and never where this one knows it.
 func (c *chaos) marker(id fleet.InstanceID) fleet.Installation {
 	if id == "stray" && rapid.IntRange(0, 40).Draw(c.t, "theirs") == 0 {
 		return "theirs"
@@ -318,7 +337,8 @@ func (c *chaos) restart() {
 // lasts reports whether the machine fails under the parent for longer than a host boots, and nothing has begun for it.
 func lasts(m *fleet.Machine, parent string, s *fleet.Snapshot) bool {
 	i := m.Incident
-	return i != nil && i.Parent == parent && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) && guard.Counts(m, &s.Spec) &&
+	return i != nil && i.Parent == parent && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) &&
+		guard.Counts(m, &s.Spec) &&
 		m.Health.Cause == fleet.CauseChecks && m.Waiting != fleet.ReasonStarts && !m.Repair.Starts()
 }
 
@@ -331,7 +351,8 @@ func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
 			continue
 		}
 		if n := slices.IndexFunc(c.s.Machines, func(v fleet.View) bool { return lasts(&v.Machine, p.ID, &s) }); n >= 0 {
-			c.t.Fatalf("L8: parent %s is open since %s without a page, and %s fails", p.ID, p.Opened, c.s.Machines[n].Machine.Name)
+			c.t.Fatalf("L8: parent %s is open since %s without a page, and %s fails", p.ID, p.Opened,
+				c.s.Machines[n].Machine.Name)
 		}
 	}
 	for _, m := range d.Machines {
@@ -363,7 +384,8 @@ func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machi
 	c.checkWorld(d, was, m)
 }
 
-// checkWorld: in a fleet whose store is older than the world nothing is called, and no first instance is built beside another hale's (L1).
+// checkWorld: in a fleet whose store is older than the world nothing is called, and no first instance is built beside
+// another hale's (L1).
 func (c *chaos) checkWorld(d decide.Decision, was fleet.Machine, m decide.Machine) {
 	called := slices.ContainsFunc(m.Actions, func(a fleet.Action) bool { return a.Kind == fleet.ActionCall })
 	if d.Whole.Older != nil && called {
@@ -371,7 +393,8 @@ func (c *chaos) checkWorld(d decide.Decision, was fleet.Machine, m decide.Machin
 	}
 	r := m.Belief.Repair
 	first := r != nil && r.Kind == fleet.RepairBuild && was.Current.None()
-	ordered := called && slices.ContainsFunc(m.Actions, func(a fleet.Action) bool { return a.Intent.Op == fleet.OpCreate })
+	ordered := called && slices.ContainsFunc(m.Actions,
+		func(a fleet.Action) bool { return a.Intent.Op == fleet.OpCreate })
 	if len(d.Whole.Foreign) > 0 && first && (was.Repair == nil || ordered) {
 		c.t.Fatalf("L1: %s: a first build beside another installation's", was.Name)
 	}
@@ -381,7 +404,8 @@ func (c *chaos) checkWorld(d decide.Decision, was fleet.Machine, m decide.Machin
 func (c *chaos) checkEvidence(m fleet.Machine, a fleet.Action) {
 	if r := m.Repair; r != nil && r.Kind == fleet.RepairHeal && a.Intent.Op.Disruptive() && m.Incident != nil &&
 		(m.Incident.Evidence != a.Instance || r.Gather != "") {
-		c.t.Fatalf("%s: %s of %s without evidence (%q, %q)", m.Name, a.Intent.Op, a.Instance, m.Incident.Evidence, r.Gather)
+		c.t.Fatalf("%s: %s of %s without evidence (%q, %q)", m.Name, a.Intent.Op, a.Instance, m.Incident.Evidence,
+			r.Gather)
 	}
 }
 
@@ -409,8 +433,8 @@ func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
 	}
 }
 
-// checkPlace: nothing is called of a machine of which an instance is on two hosts, nor, of what does not run, while a host is silent that is not
-// excused; and nothing at all by a store that is older than the world.
+// checkPlace: nothing is called of a machine of which an instance is on two hosts, nor, of what does not run, while a
+// host is silent that is not excused; and nothing at all by a store that is older than the world.
 func (c *chaos) checkPlace(s fleet.Snapshot, m decide.Machine, a fleet.Action) {
 	v := &s.Machines[m.Index]
 	if slices.ContainsFunc(v.Seen, func(x fleet.Sighting) bool { return x.Instance.Contested() }) {
@@ -425,9 +449,11 @@ func (c *chaos) checkPlace(s fleet.Snapshot, m decide.Machine, a fleet.Action) {
 		excused := v.Ran.Instance != "" && v.Ran.At > h.Answered || lies.Host == h.Host ||
 			h.Answered != 0 && a.Intent.Op == fleet.OpCreate
 		if slices.Contains(a.Excused, h.Host) && !excused {
-			c.t.Fatalf("L1: %s: %s with %s excused, which answered at %d; it ran %+v", m.Belief.Name, a.Intent.Op, h.Host, h.Answered, v.Ran)
+			c.t.Fatalf("L1: %s: %s with %s excused, which answered at %d; it ran %+v", m.Belief.Name, a.Intent.Op,
+				h.Host, h.Answered, v.Ran)
 		}
-		if !slices.Contains(a.Excused, h.Host) && !runs && !v.Machine.Lies().None() && v.Sighting(v.Machine.Lies().ID).Instance.Power != fleet.PowerRunning {
+		if !slices.Contains(a.Excused, h.Host) && !runs && !v.Machine.Lies().None() &&
+			v.Sighting(v.Machine.Lies().ID).Instance.Power != fleet.PowerRunning {
 			c.t.Fatalf("L1: %s: %s while %s may have it", m.Belief.Name, a.Intent.Op, h.Host)
 		}
 	}
@@ -469,7 +495,8 @@ func TestWhateverTheEvidenceTheLawsHold(t *testing.T) {
 	})
 }
 
-// L1: a fleet whose store is older than the world makes no call at all, whatever else there is, as long as no person has the world believed.
+// L1: a fleet whose store is older than the world makes no call at all, whatever else there is, as long as no person
+// has the world believed.
 func TestL1NothingIsCalledWhileTheStoreIsOlder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -498,7 +525,8 @@ func TestL1NoFirstBuildBesideAnotherInstallation(t *testing.T) {
 			c.stir()
 			c.s.Orders = slices.DeleteFunc(c.s.Orders, func(o fleet.Order) bool { return o.Believe })
 			if round >= from && len(c.s.Whole.Foreign) == 0 {
-				c.s.Whole.Foreign = []fleet.Foreign{{Installation: "another", Machine: "web-1", Instance: "other", Since: c.s.Now.Wall}}
+				c.s.Whole.Foreign = []fleet.Foreign{{Installation: "another", Machine: "web-1", Instance: "other",
+					Since: c.s.Now.Wall}}
 			}
 			c.decide()
 			if round >= from && len(c.s.Whole.Foreign) == 0 {
@@ -515,7 +543,8 @@ func TestWhateverFailsTogetherTheLawsHold(t *testing.T) {
 		c.orderly = true
 		for i := range c.s.Machines {
 			m := &c.s.Machines[i].Machine
-			m.Generation, m.Current = 1, fleet.Incarnation{ID: fleet.InstanceID("first-" + strconv.Itoa(i)), Generation: 1, Host: c.hostOf(m.Name), Certified: true}
+			m.Generation, m.Current = 1, fleet.Incarnation{ID: fleet.InstanceID("first-" + strconv.Itoa(i)),
+				Generation: 1, Host: c.hostOf(m.Name), Certified: true}
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "rounds") {
 			c.stir()

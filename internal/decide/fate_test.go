@@ -11,8 +11,8 @@ import (
 	"hale/internal/guard"
 )
 
-// tale is a fleet that is decided on round by round: what it believes is adopted, what it asks for is noted and answered only if the
-// tale says so.
+// tale is a fleet that is decided on round by round: what it believes is adopted, what it asks for is noted and
+// answered only if the tale says so.
 type tale struct {
 	*testing.T
 	s       fleet.Snapshot
@@ -31,7 +31,8 @@ func street(t *testing.T, racks int) *tale {
 	tl.s = crowd(size, 0)
 	tl.s.Hosts = nil
 	for h := range racks * 2 {
-		tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: hostNamed(h), Up: true, Place: fleet.Place{Rack: fmt.Sprintf("r%d", h/2)}})
+		tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: hostNamed(h), Up: true,
+			Place: fleet.Place{Rack: fmt.Sprintf("r%d", h/2)}})
 	}
 	for i := range tl.s.Machines {
 		v := &tl.s.Machines[i]
@@ -218,7 +219,8 @@ func (tl *tale) calls() int {
 
 func (tl *tale) repairs() int { return tl.count(fleet.RecordRepairStarted, "") }
 
-// S74: one root cause (a switch is down, 20 machines fall silent): one incident with 20 children, one page, and nothing is done.
+// S74: one root cause (a switch is down, 20 machines fall silent): one incident with 20 children, one page, and nothing
+// is done.
 func TestS74ASwitchIsDown(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
@@ -230,7 +232,8 @@ func TestS74ASwitchIsDown(t *testing.T) {
 		tl.pass(50 * time.Millisecond)
 	}
 	tl.pass(time.Hour)
-	tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 1+tl.count(fleet.RecordParentClosed, fleet.ReasonSuperseded))
+	tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 1+tl.count(fleet.RecordParentClosed,
+		fleet.ReasonSuperseded))
 	if p := tl.s.Whole.Parents; len(p) != 1 || p[0].Domain != (fleet.Domain{Kind: fleet.DomainRack, Name: "r4"}) {
 		t.Errorf("open parents: %+v", p)
 	}
@@ -275,7 +278,8 @@ func TestS74WhenTheSwitchIsBackEachChildIsJudgedAfresh(t *testing.T) {
 	tl.wantCount("open parents", len(tl.s.Whole.Parents), 0)
 	tl.wantCount("released children", tl.count(fleet.RecordChildReleased, ""), 1)
 	m := tl.s.Machines[rack[0]].Machine
-	if m.Epoch != epoch+1 || m.Health.Verdict != fleet.VerdictUnknown || m.Repair != nil || m.Incident == nil || m.Incident.Parent != "" {
+	if m.Epoch != epoch+1 || m.Health.Verdict != fleet.VerdictUnknown || m.Repair != nil || m.Incident == nil ||
+		m.Incident.Parent != "" {
 		t.Errorf("the child is not judged afresh: %+v", m)
 	}
 	tl.pass(5 * time.Second)
@@ -312,8 +316,8 @@ func TestS74WhatTheCauseLeftStoppedIsStarted(t *testing.T) {
 	}
 }
 
-// A start that fails leads to a recreate on the ladder, which a parent forbids: the machine waits and is tried again later, and
-// nobody is paged for it.
+// A start that fails leads to a recreate on the ladder, which a parent forbids: the machine waits and is tried again
+// later, and there is no page for it.
 func TestS74AStartInVainDestroysNothing(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
@@ -389,7 +393,7 @@ func (tl *tale) restart() {
 	}
 }
 
-// An owner that has only just begun to look does not know yet what of an incident is over: it tells nobody before it
+// An owner that has only just begun to look does not know yet what of an incident is over: it sends no page before it
 // does, and then of what is left.
 func TestS74ATakeOverTellsOfWhatIsLeft(t *testing.T) {
 	t.Parallel()
@@ -530,8 +534,8 @@ func TestS74AFailureThatGrowsIsBlamedOnTheWiderDomain(t *testing.T) {
 	tl.wantCount("children", tl.children(), 20)
 }
 
-// Two machines that fail already turn out to lie where others fail: the round that sees it blames the host. If it cannot be stored, the next
-// round with the same memory finds the same.
+// Two machines that fail already turn out to lie where others fail: the round that sees it blames the host. If it
+// cannot be stored, the next round with the same memory finds the same.
 func TestAMoveCanShowASharedFate(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
@@ -551,7 +555,7 @@ func TestAMoveCanShowASharedFate(t *testing.T) {
 	}
 }
 
-// Hosts that turn out to share a storage share its fate, though nobody moved.
+// Hosts that turn out to share a storage share its fate, though no machine moved.
 func TestALabelCanShowASharedFate(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
@@ -567,12 +571,14 @@ func TestALabelCanShowASharedFate(t *testing.T) {
 	for _, host := range []int{0, 6, 12} {
 		tl.s.Hosts[host].Place.Storage = "nas"
 	}
-	if p := decider.Decide(tl.s).Whole.Parents; len(p) != 1 || p[0].Domain != (fleet.Domain{Kind: fleet.DomainStorage, Name: "nas"}) {
+	if p := decider.Decide(tl.s).Whole.Parents; len(p) != 1 || p[0].Domain != (fleet.Domain{Kind: fleet.DomainStorage,
+		Name: "nas"}) {
 		t.Errorf("open parents: %+v", p)
 	}
 }
 
-// Whoever was heard of is in the decision, though nothing follows: otherwise it would be decided again and again.
+// A machine that was heard of is in the decision, though nothing follows: otherwise it would be decided again and
+// again.
 func TestWhoeverWasHeardOfIsDecided(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 1)
@@ -593,7 +599,8 @@ func TestS74TwoRacksAreTwoIncidents(t *testing.T) {
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonSharedFate), 2)
 }
 
-// The brake may engage beside the parent; then the parent's page is the one that tells of it, as long as it explains the failures.
+// The brake may engage beside the parent; then the parent's page is the one that tells of it, as long as it explains
+// the failures.
 func TestTheParentsPageSparesTheBrakes(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 4) // the brake's limit is 16 of 80
@@ -657,7 +664,8 @@ func TestAPolicyThatWasTakenAwayReleasesItsChildren(t *testing.T) {
 	tl.wantCount("released children", tl.count(fleet.RecordChildReleased, ""), 20)
 }
 
-// A listing that shows what was may be asked later than a look that shows what is: nothing is done on the listing's word.
+// A listing that shows what was may be asked later than a look that shows what is: nothing is done on the listing's
+// word.
 func TestL10ALookThatSeesAStopIsBelievedAgainstAStaleListing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -680,7 +688,8 @@ func TestL10ALookThatSeesAStopIsBelievedAgainstAStaleListing(t *testing.T) {
 					continue
 				}
 				v := &tl.s.Machines[3]
-				l := fleet.Look{ID: tl.actions[look].Look, Started: tl.s.Now.Mono, Seen: v.Seen[0], Checks: slices.Clone(v.Checks)}
+				l := fleet.Look{ID: tl.actions[look].Look, Started: tl.s.Now.Mono, Seen: v.Seen[0],
+					Checks: slices.Clone(v.Checks)}
 				if !c.acts {
 					l.Seen.Instance.Power, l.Seen.Instance.Stop = fleet.PowerOff, c.stop
 				}

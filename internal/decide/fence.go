@@ -28,11 +28,13 @@ func (r *round) fenced(o *fleet.Order) {
 	p := fleet.HostProofOf(o, r.s.Now)
 	r.sit.Whole.Fenced = append(r.sit.Whole.Fenced, p)
 	r.s.Now.Await(p.Ends)
-	r.record(fleet.Record{Kind: fleet.RecordHostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order, Detail: p.Reason, Took: o.For})
+	r.record(fleet.Record{Kind: fleet.RecordHostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order,
+		Detail: p.Reason, Took: o.For})
 }
 
-// note writes down that a person had a host's power cut, or a cut undone. What the controller said is not kept as a proof: it was true then, and anybody may
-// have turned the host on since, or have cut it. A repair that needs to know asks for itself, and finds the host off already.
+// note writes down that a person had a host's power cut, or a cut undone. What the controller said is not kept as a
+// proof: it was true then, and anybody may have turned the host on since, or have cut it. A repair that needs to know
+// asks for itself, and finds the host off already.
 func (r *round) note(o *fleet.Order) {
 	if o.After == "" {
 		r.rule(o, "")
@@ -43,7 +45,8 @@ func (r *round) note(o *fleet.Order) {
 	if o.Kind == fleet.OrderUncut {
 		kind = fleet.RecordHostUncut
 	}
-	r.record(fleet.Record{Kind: kind, Host: o.Host, Proof: o.Proof, By: o.By, Order: o.After, Detail: o.Reason, Took: o.For})
+	r.record(fleet.Record{Kind: kind, Host: o.Host, Proof: o.Proof, By: o.By, Order: o.After, Detail: o.Reason,
+		Took: o.For})
 }
 
 // forgetProofs lets go what counts no more: its time is over, or the host answers.
@@ -65,24 +68,28 @@ func (r *round) forgetProofs() {
 			kept = append(kept, p)
 			continue
 		}
-		r.record(fleet.Record{Kind: fleet.RecordHostProof, Reason: reason, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order})
+		r.record(fleet.Record{Kind: fleet.RecordHostProof, Reason: reason, Host: p.Host, Proof: p.Proof, By: p.By,
+			Order: p.Order})
 	}
 	r.sit.Whole.Fenced = kept
 }
 
-// noticeAccess tells a person at once of what was left behind cut, and may write by now beside the machine's instance (L1).
+// noticeAccess tells a person at once of what was left behind cut, and may write by now beside the machine's instance
+// (L1).
 func (w *work) noticeAccess() {
 	if len(w.M.Left) == 0 {
 		return
 	}
 	for i := range w.Situation.Hosts {
 		for _, old := range w.M.Lapse(w.Situation.Hosts[i]) {
-			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonAccessBack, Instance: old.ID, Generation: old.Generation, Host: old.Host})
+			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonAccessBack, Instance: old.ID,
+				Generation: old.Generation, Host: old.Host})
 		}
 	}
 }
 
-// hearHosts notes the dead hosts of which somebody is not known to fail: where hale could turn one off, everybody on it counts.
+// hearHosts notes the dead hosts of which somebody is not known to fail: where hale could turn one off, everybody on it
+// counts.
 func (r *round) hearHosts() {
 	if !r.s.Spec.Repair.Fence.Hosts || !slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return !h.Up }) {
 		return
@@ -99,8 +106,8 @@ func (r *round) hearHosts() {
 	}
 }
 
-// proveSilent notes which of the silent hosts are proven off: by a repair that rests on it, or by what one left behind there. What was proven
-// before a host last answered counts no more.
+// proveSilent notes which of the silent hosts are proven off: by a repair that rests on it, or by what one left behind
+// there. What was proven before a host last answered counts no more.
 func (r *round) proveSilent() {
 	if len(r.s.Silent) == 0 {
 		return

@@ -5,8 +5,8 @@ import (
 	"hale/internal/health"
 )
 
-// heeded returns the view with what its checks, and those of a look, say as far as it counts now (health.Heed). Nothing of the view is
-// changed.
+// heeded returns the view with what its checks, and those of a look, say as far as it counts now (health.Heed). Nothing
+// of the view is changed.
 func (r *round) heeded(v *fleet.View) *fleet.View {
 	checks := r.heed(v.Checks)
 	look := v.Look

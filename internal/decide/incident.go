@@ -13,7 +13,7 @@ func (w *work) judgeIncident() {
 	m := w.M
 	idle := m.Repair == nil || m.Repair.Aside()
 	if m.Current.Candidate() {
-		return // it is nobody's business yet
+		return // it is too early
 	}
 	switch {
 	case !idle || m.Current.None():
@@ -42,7 +42,7 @@ func untold(m *fleet.Machine) bool {
 	return m.Incident == nil || !m.Incident.Paged && m.Incident.Parent == ""
 }
 
-// judgeWanted lets an order go that nobody could follow in time.
+// judgeWanted lets an order go that could not be followed in time.
 func (w *work) judgeWanted() {
 	m, now := w.M, w.Situation.Now
 	if m.Wanted == nil || m.Repair != nil || m.Ordered(now) || m.WantedBack(now) {
@@ -59,7 +59,8 @@ func (w *work) judgeHold() {
 	case i == nil || m.Repair != nil:
 	case !guard.LeftAlone(m.Health.Cause, spec) || guard.HoldOn(m, w.Situation) != nil:
 		i.HoldUntil = time.Time{}
-	case m.Health.Cause == fleet.CauseIOError: // nobody ordered it, and only a person can mend it: there is nothing to wait for
+	// it was not ordered, and only a person can mend it: there is nothing to wait for
+	case m.Health.Cause == fleet.CauseIOError:
 		w.Page(fleet.ReasonIOError)
 	case i.HoldUntil.IsZero():
 		i.HoldUntil = now.Wall.Add(holdTime(m, spec))

@@ -22,8 +22,8 @@ type patience struct {
 // patiences are those that hale can have with a machine.
 var patiences = [...]func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool){withHeld, withStopped, withUnknown}
 
-// withHeld is the patience with a machine that is held because no host answers that is needed (L8). Whatever else holds a
-// machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
+// withHeld is the patience with a machine that is held because no host answers that is needed (L8). Whatever else holds
+// a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
 func withHeld(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
 	i := m.Incident
 	if i == nil || i.Paged || i.Parent != "" || !unreachable(m.Waiting) {

@@ -123,7 +123,7 @@ func TestWhoComesLaterIsToldOfLater(t *testing.T) {
 	tl.wantMessages("when the third is well", "pages of 2", "pages of web-3", "healed of web-3")
 }
 
-// Nobody is told of a machine before its time since another one, that a person holds, is over its own.
+// No page comes before a machine's time because another one, that a person holds, is over its own.
 func TestAHeldMachineMakesNobodyImpatient(t *testing.T) {
 	t.Parallel()
 	tl := left(t)

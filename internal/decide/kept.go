@@ -8,7 +8,8 @@ import (
 	"hale/internal/repair"
 )
 
-// undo takes the order to bring the instance back that was replaced last. It begins as soon as nothing but patience is against it.
+// undo takes the order to bring the instance back that was replaced last. It begins as soon as nothing but patience is
+// against it.
 func (w *work) undo(o *fleet.Order) fleet.Reason {
 	m, s := w.M, w.Situation
 	switch {
@@ -37,8 +38,8 @@ func (w *work) undo(o *fleet.Order) fleet.Reason {
 	return ""
 }
 
-// bringBack begins the undo that a person ordered, as soon as it may. It reports whether the machine is spoken for: then it is not healed
-// meanwhile. Of a repair whose new instance stands and is not yet verified, it takes the place.
+// bringBack begins the undo that a person ordered, as soon as it may. It reports whether the machine is spoken for:
+// then it is not healed meanwhile. Of a repair whose new instance stands and is not yet verified, it takes the place.
 func (w *work) bringBack() bool {
 	m, s := w.M, w.Situation
 	if r := m.Repair; r != nil && (r.Intent != nil || r.Aside() || r.Phase != fleet.PhaseVerify || m.Current.None()) {
@@ -69,7 +70,7 @@ func (w *work) bringBack() bool {
 	return true
 }
 
-// outlived returns the first kept instance whose time is over, on a host that nobody holds.
+// outlived returns the first kept instance to be removed by now, on a host that is not held.
 func (w *work) outlived() (fleet.Shelved, bool) {
 	for _, k := range w.M.Kept {
 		if k.MayGo(w.Situation.Now) && !guard.HostHeld(k.Host, w.Situation) {

@@ -5,8 +5,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// book enters into the ledger what the configuration asks for and destroys nothing, and how wanted changes of machines ended. Whatever
-// would destroy something waits for a person's word: package change says what that is.
+// book enters into the ledger what the configuration asks for and destroys nothing, and how wanted changes of machines
+// ended. Whatever would destroy something waits for a person's word: package change says what that is.
 func (r *round) book() {
 	wanted := r.s.Wanted
 	if wanted == nil || wanted.Adopt.Selects() { // of what exists already there is as much as there is
@@ -48,17 +48,20 @@ func (r *round) standing() int {
 	return top
 }
 
-// grow takes removals back that did not begin, the last ordered first, and then asks for more machines. What a person named goes all the same.
+// grow takes removals back that did not begin, the last ordered first, and then asks for more machines. What a person
+// named goes all the same.
 func (r *round) grow(l *fleet.Ledger, size int) *fleet.Ledger {
 	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
 		rem := l.Removals[i]
 		if rem.Named {
 			continue
 		}
-		if at, known := r.ordered(rem.Machine); known && r.s.Machines[at].Machine.Repair != nil && r.s.Machines[at].Machine.Repair.Removed {
+		if at, known := r.ordered(rem.Machine); known && r.s.Machines[at].Machine.Repair != nil &&
+			r.s.Machines[at].Machine.Repair.Removed {
 			continue // it is gone already
 		}
-		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine, Order: rem.Order, By: rem.By})
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine,
+			Order: rem.Order, By: rem.By})
 		l = l.Dropped(rem.Machine)
 	}
 	if size > l.Size {
@@ -79,7 +82,8 @@ func (r *round) bookChanges(l *fleet.Ledger) *fleet.Ledger {
 		if c == nil || c.Order != rem.Order {
 			continue
 		}
-		rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonGivenUp, Machine: rem.Machine, Order: rem.Order, By: rem.By,
+		rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonGivenUp, Machine: rem.Machine,
+			Order: rem.Order, By: rem.By,
 			Detail: string(c.Ended), Limit: l.Size}
 		if c.Ended == fleet.ReasonRemoved {
 			l, rec.Reason, rec.Detail = l.Without(rem.Machine, r.s.Now.Wall), fleet.ReasonSizeDown, ""
@@ -112,11 +116,13 @@ func (r *round) confirm(o *fleet.Order) {
 		return
 	}
 	r.rule(o, "")
-	r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonConfirmedPlan, Order: o.ID, By: o.By, Detail: p.ID, Size: p.To, Limit: p.From})
+	r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonConfirmedPlan, Order: o.ID, By: o.By,
+		Detail: p.ID, Size: p.To, Limit: p.From})
 	next := *l
 	next.Removals = append([]fleet.Removal(nil), l.Removals...)
 	for _, t := range p.Remove {
-		next.Removals = append(next.Removals, fleet.Removal{Machine: t.Machine, Instance: t.Instance, Why: t.Why, Order: o.ID, By: o.By})
+		next.Removals = append(next.Removals, fleet.Removal{Machine: t.Machine, Instance: t.Instance, Why: t.Why,
+			Order: o.ID, By: o.By})
 	}
 	if p.Template {
 		next.Update = r.updateTo(l, o)

@@ -15,7 +15,7 @@ const (
 	endingAtOnce = 32  // holds whose time is over, in one round
 )
 
-// openOrdered opens the machines that somebody gave an order to.
+// openOrdered opens the machines with an order.
 func (r *round) openOrdered() {
 	for i := range r.s.Orders {
 		if n, ok := r.ordered(r.s.Orders[i].Machine); ok {
@@ -37,7 +37,7 @@ func (r *round) ordered(name fleet.MachineName) (int, bool) {
 	return i, i >= 0
 }
 
-// heedOrders takes up the orders that are to the fleet as a whole, and refuses those that are to nobody.
+// heedOrders takes up the orders that are to the fleet as a whole, and refuses those to an unknown subject.
 func (r *round) heedOrders() {
 	for i := range r.s.Orders {
 		o := &r.s.Orders[i]
@@ -69,7 +69,8 @@ func (r *round) heedOrders() {
 	}
 }
 
-// knowsHost reports whether the fleet may have to do with the host: its provider names it, or nobody knows yet what hosts there are.
+// knowsHost reports whether the fleet may have to do with the host: its provider names it, or the hosts are not known
+// yet.
 func (r *round) knowsHost(name fleet.HostName) bool {
 	return len(r.s.Hosts) == 0 || slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return h.Name == name })
 }
@@ -83,7 +84,8 @@ func (r *round) rule(o *fleet.Order, refused fleet.Reason) {
 // aboutOrder is the record of what became of an order.
 func aboutOrder(o *fleet.Order, refused fleet.Reason) fleet.Record {
 	return fleet.Record{
-		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind, By: o.By,
+		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind,
+		By:     o.By,
 		Detail: o.Reason, Took: o.For, Size: o.Size,
 	}
 }
@@ -184,12 +186,14 @@ func (r *round) isFreed(m *fleet.Machine) bool {
 	return slices.ContainsFunc(r.freed, func(h fleet.Hold) bool { return h.Covers(m) })
 }
 
-// stirred reports whether the machine is to be judged though nothing was heard of it: somebody gave it an order, or let it go.
+// stirred reports whether the machine is to be judged though nothing was heard of it: a person gave it an order, or let
+// it go.
 func (r *round) stirred(m *fleet.Machine) bool {
 	if len(r.s.Orders) == 0 && len(r.freed) == 0 {
 		return false
 	}
-	return r.recovers != nil || r.believed != nil || r.isFreed(m) || slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Machine == m.Name })
+	return r.recovers != nil || r.believed != nil || r.isFreed(m) || slices.ContainsFunc(r.s.Orders,
+		func(o fleet.Order) bool { return o.Machine == m.Name })
 }
 
 // orders returns those to the machine that stand.
@@ -233,13 +237,15 @@ func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.heal(o)
 	case fleet.OrderUndo:
 		return w.undo(o)
-	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete, fleet.OrderBrakeOn, fleet.OrderBrakeOff,
+	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete,
+		fleet.OrderBrakeOn, fleet.OrderBrakeOff,
 		fleet.OrderRecover, fleet.OrderFenced, fleet.OrderCut, fleet.OrderUncut: // of the whole
 	}
 	return fleet.ReasonMalformed
 }
 
-// retry takes the machine out of quarantine: its attempts begin anew, and a person is told again if they, too, are in vain.
+// retry takes the machine out of quarantine: its attempts begin anew, and a person is told again if they, too, are in
+// vain.
 func (w *work) retry(o *fleet.Order) fleet.Reason {
 	m := w.M
 	if m.Quarantine == nil {
@@ -258,8 +264,8 @@ func (w *work) accept(o *fleet.Order) {
 	w.Record(aboutOrder(o, ""))
 }
 
-// heal has the machine repaired as soon as nothing but patience is against it. What looks well is left alone, and whoever wants what
-// a hold or the brake forbids has to end that first.
+// heal has the machine repaired as soon as nothing but patience is against it. What looks well is left alone, and
+// whoever wants what a hold or the brake forbids has to end that first.
 func (w *work) heal(o *fleet.Order) fleet.Reason {
 	if refused := w.unhealable(); refused != "" {
 		return refused
@@ -308,7 +314,8 @@ func (w *work) wantHealed(o *fleet.Order) {
 	w.want(o)
 }
 
-// want lets the order, which is taken up, wait for its repair. Another one that waits gives way to it: people mean what they said last.
+// want lets the order, which is taken up, wait for its repair. Another one that waits gives way to it: people mean what
+// they said last.
 func (w *work) want(o *fleet.Order) {
 	m := w.M
 	if m.Wanted != nil && (m.Wanted.Undo || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal) {
@@ -324,7 +331,8 @@ func (w *work) unwant(why fleet.Reason) {
 	if o.Undo {
 		command = fleet.OrderUndo
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: why, Order: o.Order, Command: command, By: o.By, Detail: o.Reason})
+	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: why, Order: o.Order, Command: command, By: o.By,
+		Detail: o.Reason})
 	w.M.Wanted = nil
 }
 

@@ -21,9 +21,11 @@ func (c *chaos) order() {
 	for range rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2}).Draw(c.t, "orders") {
 		c.ids++
 		o := fleet.Order{
-			ID: fleet.OrderID(fmt.Sprintf("%09d", c.ids)), Fleet: c.s.Spec.Name, Reason: "r", At: c.s.Now.Wall, For: 20 * time.Second,
-			By: rapid.SampledFrom([]string{"alice", "bob"}).Draw(c.t, "by"),
-			Kind: rapid.SampledFrom([]fleet.OrderKind{fleet.OrderHold, fleet.OrderRelease, fleet.OrderRetry, fleet.OrderHeal, fleet.OrderBrakeOn, fleet.OrderBrakeOff,
+			ID: fleet.OrderID(fmt.Sprintf("%09d", c.ids)), Fleet: c.s.Spec.Name, Reason: "r", At: c.s.Now.Wall,
+			For: 20 * time.Second,
+			By:  rapid.SampledFrom([]string{"alice", "bob"}).Draw(c.t, "by"),
+			Kind: rapid.SampledFrom([]fleet.OrderKind{fleet.OrderHold, fleet.OrderRelease, fleet.OrderRetry,
+				fleet.OrderHeal, fleet.OrderBrakeOn, fleet.OrderBrakeOff,
 				fleet.OrderRecover}).Draw(c.t, "kind"),
 			All: rapid.Bool().Draw(c.t, "all"), DryRun: rapid.Bool().Draw(c.t, "dry run"),
 		}
@@ -45,8 +47,8 @@ func (c *chaos) order() {
 	}
 }
 
-// checkOrders: each order is ruled on once, in the machine's part when it is to a machine; a refusal changes nothing; and nothing begins on
-// what is held or while the brake is on by hand.
+// checkOrders: each order is ruled on once, in the machine's part when it is to a machine; a refusal changes nothing;
+// and nothing begins on what is held or while the brake is on by hand.
 func (c *chaos) checkOrders(before fleet.Snapshot, d decide.Decision) {
 	ruled := map[fleet.OrderID]int{}
 	count := func(rulings []fleet.Ruling, records []fleet.Record) {
@@ -81,7 +83,10 @@ func (c *chaos) checkBeginnings(before fleet.Snapshot, d decide.Decision) {
 	for _, m := range d.Machines {
 		was := &before.Machines[m.Index].Machine
 		begins := m.Belief.Repair != nil && (was.Repair == nil || was.Repair.ID != m.Belief.Repair.ID)
-		if begins && slices.ContainsFunc(d.Whole.Holds, func(h fleet.Hold) bool { return h.Covers(was) && h.Covers(&m.Belief) }) &&
+		if begins && slices.ContainsFunc(d.Whole.Holds, func(h fleet.Hold) bool {
+			return h.Covers(was) &&
+				h.Covers(&m.Belief)
+		}) &&
 			m.Belief.Repair.Phase != fleet.PhaseCertify {
 			c.t.Fatalf("a repair of %s begins while it is held: %+v", was.Name, d.Whole.Holds)
 		}
@@ -145,10 +150,16 @@ func TestHealIsRefusedWhereItWouldDoNothingOrHarm(t *testing.T) {
 			tl.say(fleet.StandingDown, 3)
 			tl.give(fleet.Order{Kind: fleet.OrderHold, Host: "h00", For: time.Hour})
 		}, fleet.ReasonHold},
-		"brake by hand": {func(tl *tale) { tl.give(fleet.Order{Kind: fleet.OrderBrakeOn}); tl.say(fleet.StandingDown, 3) }, fleet.ReasonBrake},
-		"brake":         {func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 3); tl.pass(time.Minute) }, fleet.ReasonBrake},
-		"in repair":     {func(tl *tale) { tl.power(fleet.PowerOff, 3); tl.pass(time.Second) }, fleet.ReasonInRepair},
-		"only watched":  {func(tl *tale) { tl.s.Spec.Mode = fleet.ModeObserve; tl.say(fleet.StandingDown, 3) }, fleet.ReasonObserve},
+		"brake by hand": {func(tl *tale) {
+			tl.give(fleet.Order{Kind: fleet.OrderBrakeOn})
+			tl.say(fleet.StandingDown,
+				3)
+		}, fleet.ReasonBrake},
+		"brake": {func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 3); tl.pass(time.Minute) },
+			fleet.ReasonBrake},
+		"in repair": {func(tl *tale) { tl.power(fleet.PowerOff, 3); tl.pass(time.Second) }, fleet.ReasonInRepair},
+		"only watched": {func(tl *tale) { tl.s.Spec.Mode = fleet.ModeObserve; tl.say(fleet.StandingDown, 3) },
+			fleet.ReasonObserve},
 		"quarantine": {func(tl *tale) {
 			tl.say(fleet.StandingDown, 3)
 			tl.s.Spec.Repair.Steps = nil
@@ -199,8 +210,8 @@ func TestARefusalForABrakeNamesWhoPutItOn(t *testing.T) {
 	}
 }
 
-// A machine of which nothing is known is left alone, and a person was told. That person's order stands for the look that says nothing,
-// for every rung, and for an hour.
+// A machine of which nothing is known is left alone, and a person was told. That person's order stands for the look
+// that says nothing, for every rung, and for an hour.
 func TestL03AnOrderStandsForALookThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
@@ -237,7 +248,8 @@ func TestAnOrderWaitsForTheBudgetAnHour(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		tl := few(t, 10)
 		tl.s.Spec.SharedFate.AtLeast = 0
-		tl.s.Spec.Limits.InRepair, tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = 1, fleet.ExternalStopHoldThenPage, 5*time.Hour
+		tl.s.Spec.Limits.InRepair, tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = 1,
+			fleet.ExternalStopHoldThenPage, 5*time.Hour
 		tl.say(fleet.StandingDown, 0)
 		tl.pass(time.Minute) // in repair, waiting for its look
 		tl.s.Spec.Repair.Steps = slices.DeleteFunc(slices.Clone(tl.s.Spec.Repair.Steps),
@@ -367,8 +379,8 @@ func TestAnExcuseLapses(t *testing.T) {
 	}
 }
 
-// What is down under a hold is no failure: no brake, no shared fate, no doubt, no page; and when the hold is over, nothing that lasted is
-// told of before it lasted again.
+// What is down under a hold is no failure: no brake, no shared fate, no doubt, no page; and when the hold is over,
+// nothing that lasted is told of before it lasted again.
 func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*tale){
@@ -389,7 +401,8 @@ func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tl := street(t, 2)
-			tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = fleet.ExternalStopHoldThenPage, 10*time.Minute
+			tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = fleet.ExternalStopHoldThenPage,
+				10*time.Minute
 			tl.pass(time.Second)
 			for _, h := range []fleet.HostName{"h00", "h01"} {
 				tl.want("hold", tl.give(fleet.Order{Kind: fleet.OrderHold, Host: h, For: 2 * time.Hour}), "")
@@ -404,7 +417,8 @@ func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
 			}
 			told := tl.count(fleet.RecordPaged, "")
 			tl.pass(5 * time.Second)
-			blind := tl.count(fleet.RecordPaged, fleet.ReasonBlind) + tl.count(fleet.RecordPaged, fleet.ReasonHoldExpired) + tl.count(fleet.RecordPaged, fleet.ReasonHostDown)
+			blind := tl.count(fleet.RecordPaged, fleet.ReasonBlind) + tl.count(fleet.RecordPaged,
+				fleet.ReasonHoldExpired) + tl.count(fleet.RecordPaged, fleet.ReasonHostDown)
 			if told != 0 || blind != 0 || len(tl.s.Whole.Holds) != 0 {
 				t.Errorf("%d pages, %d of what lasted, holds %+v", told, blind, tl.s.Whole.Holds)
 			}
@@ -430,8 +444,8 @@ func TestAHoldKeepsWhatIsHealthyFromBeingCertified(t *testing.T) {
 	}
 }
 
-// A hold in the middle of a repair: the step under way finishes, the next one does not begin, and the repair keeps no place in the
-// budget from others.
+// A hold in the middle of a repair: the step under way finishes, the next one does not begin, and the repair keeps no
+// place in the budget from others.
 func TestAHoldLetsTheStepFinish(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
@@ -468,7 +482,8 @@ func TestNothingIsBuiltOnAHeldHost(t *testing.T) {
 	for range 5 {
 		tl.confirm()
 		tl.pass(time.Second)
-		if m := tl.s.Machines[3].Machine; m.Repair != nil && m.Repair.Intent != nil && m.Repair.Intent.Op == fleet.OpDelete {
+		if m := tl.s.Machines[3].Machine; m.Repair != nil && m.Repair.Intent != nil &&
+			m.Repair.Intent.Op == fleet.OpDelete {
 			tl.answer(fleet.OutcomeDone)
 			tl.pass(time.Second)
 		}
@@ -484,14 +499,16 @@ func TestNothingIsBuiltOnAHeldHost(t *testing.T) {
 	}
 }
 
-// Outside the window nothing begins and no further step does; a repair that waits keeps no place. At the edge everything goes on.
+// Outside the window nothing begins and no further step does; a repair that waits keeps no place. At the edge
+// everything goes on.
 func TestOutsideTheWindowNothingBegins(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
 	start := tl.s.Now.Wall
 	opens := start.Add(time.Hour).Truncate(time.Minute)
 	tl.s.Spec.Repair.Windows = []fleet.Window{{
-		Minutes: 1 << opens.Minute(), Hours: 1 << opens.Hour(), Days: ^uint64(0), Months: ^uint64(0), Weekdays: ^uint64(0), For: 10 * time.Minute, Zone: time.UTC,
+		Minutes: 1 << opens.Minute(), Hours: 1 << opens.Hour(), Days: ^uint64(0), Months: ^uint64(0),
+		Weekdays: ^uint64(0), For: 10 * time.Minute, Zone: time.UTC,
 	}}
 	tl.say(fleet.StandingDown, 3)
 	tl.pass(opens.Add(-time.Nanosecond).Sub(tl.s.Now.Wall))
@@ -500,13 +517,14 @@ func TestOutsideTheWindowNothingBegins(t *testing.T) {
 	}
 	tl.pass(time.Nanosecond)
 	tl.wantCount("repairs at the edge", tl.repairs(), 1)
-	tl.pass(10 * time.Minute) // nobody answers the look
+	tl.pass(10 * time.Minute) // the look has no answer
 	if m := tl.s.Machines[3].Machine; m.Repair != nil || m.Waiting != fleet.ReasonWindow {
 		t.Fatalf("after the window it waits for %q, with repair %+v", m.Waiting, m.Repair)
 	}
 	tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
 	tl.wantCount("repairs by order", tl.repairs(), 2)
-	tl.s.Machines[5].Machine = fleet.Machine{Name: "web-6", Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+	tl.s.Machines[5].Machine = fleet.Machine{Name: "web-6", Health: fleet.Health{Verdict: fleet.VerdictUnknown,
+		Cause: fleet.CauseMissing}}
 	tl.s.Machines[5].Seen, tl.s.Machines[5].Due = nil, true
 	tl.decide()
 	if r := tl.s.Machines[5].Machine.Repair; r == nil || r.Kind != fleet.RepairBuild {

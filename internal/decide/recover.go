@@ -6,8 +6,8 @@ import (
 	"hale/internal/guard"
 )
 
-// recovery takes the order to bring the fleet to what is asked for, and says how it is. What is too many goes only by the plan that the
-// order names; each machine's own part follows when its turn comes, see work.recover.
+// recovery takes the order to bring the fleet to what is asked for, and says how it is. What is too many goes only by
+// the plan that the order names; each machine's own part follows when its turn comes, see work.recover.
 func (r *round) recovery(o *fleet.Order) {
 	if o.Plan != "" {
 		if r.confirm(o); r.refused(o) {
@@ -47,19 +47,22 @@ func (r *round) refused(o *fleet.Order) bool {
 // sayWaiting records the plan that waits for a person's word, if one does: what is too many, and another template.
 func (r *round) sayWaiting(o *fleet.Order) {
 	if p := change.Pending(r.s.Wanted, r.sit.Whole.Ledger, r.s.Machines); !p.Empty() {
-		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID, Size: p.To, Limit: p.From})
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
+			Size: p.To, Limit: p.From})
 	}
 }
 
-// recover does the machine's part of an order to recover its fleet: what fails is repaired now, as if its repair had been ordered, and what
-// is missing is built without further patience. What a person stopped, and what was left to a person, stays as it is.
+// recover does the machine's part of an order to recover its fleet: what fails is repaired now, as if its repair had
+// been ordered, and what is missing is built without further patience. What a person stopped, and what was left to a
+// person, stays as it is.
 func (w *work) recover(o *fleet.Order) {
 	m := w.M
 	if m.Health.Verdict == fleet.VerdictHealthy || guard.Surplus(m, &w.Situation.Spec) {
 		return
 	}
 	found := fleet.Record{
-		Kind: fleet.RecordFound, Order: o.ID, By: o.By, Cause: m.Health.Cause, Check: m.Health.Check, Result: m.Health.Result, Instance: m.Current.ID,
+		Kind: fleet.RecordFound, Order: o.ID, By: o.By, Cause: m.Health.Cause, Check: m.Health.Check,
+		Result: m.Health.Result, Instance: m.Current.ID,
 		Verdict: m.Health.Verdict,
 	}
 	switch why := w.unhealable(); {

@@ -17,8 +17,8 @@ func (r *round) ledger() *fleet.Ledger {
 	return r.sit.Whole.Ledger
 }
 
-// scale takes the order of a size. A larger one is booked in this round; what a smaller one would destroy waits for a person's word, as
-// when the file is edited.
+// scale takes the order of a size. A larger one is booked in this round; what a smaller one would destroy waits for a
+// person's word, as when the file is edited.
 func (r *round) scale(o *fleet.Order) {
 	switch {
 	case r.s.Wanted == nil:
@@ -31,11 +31,13 @@ func (r *round) scale(o *fleet.Order) {
 	l := r.ledger()
 	was, waited := l.Asked(r.s.Wanted), change.Pending(r.s.Wanted, l, r.s.Machines)
 	r.rule(o, "")
-	rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: o.Size, Limit: was}
+	rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: o.Size,
+		Limit: was}
 	if was == o.Size {
 		rec.Reason = fleet.ReasonAlready
 	} else {
-		r.enforce(l.Order(&fleet.OrderedSize{Size: o.Size, File: r.s.Wanted.Size, Order: o.ID, By: o.By, Reason: o.Reason, At: r.s.Now.Wall}))
+		r.enforce(l.Order(&fleet.OrderedSize{Size: o.Size, File: r.s.Wanted.Size, Order: o.ID, By: o.By,
+			Reason: o.Reason, At: r.s.Now.Wall}))
 	}
 	r.record(rec)
 	if r.sayPending(o).From == 0 && waited.From != 0 && l.Ordered != nil {
@@ -48,18 +50,21 @@ func (r *round) scale(o *fleet.Order) {
 func (r *round) sayPending(o *fleet.Order) change.Plan {
 	p := change.Pending(r.s.Wanted, r.sit.Whole.Ledger, r.s.Machines)
 	if p.From != p.To {
-		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID, Size: p.To, Limit: p.From})
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
+			Size: p.To, Limit: p.From})
 	}
 	return p
 }
 
-// listen lets the configuration have the last word on a size that people ordered, when it asks for another one than it did then.
+// listen lets the configuration have the last word on a size that people ordered, when it asks for another one than it
+// did then.
 func (r *round) listen(l *fleet.Ledger) *fleet.Ledger {
 	if !l.Outspoken(r.s.Wanted) {
 		return l
 	}
 	o := l.Ordered
-	r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeFromFile, Order: o.Order, By: o.By, Size: r.s.Wanted.Size, Limit: o.Size})
+	r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeFromFile, Order: o.Order, By: o.By,
+		Size: r.s.Wanted.Size, Limit: o.Size})
 	return l.Order(nil)
 }
 
@@ -80,10 +85,12 @@ func (r *round) remove(o *fleet.Order) {
 	}
 	l := r.ledger()
 	if r.leaves(m) {
-		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAlready, Machine: m.Name, Order: o.ID, By: o.By})
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAlready, Machine: m.Name, Order: o.ID,
+			By: o.By})
 		return
 	}
-	r.enforce(l.Removing(fleet.Removal{Machine: m.Name, Instance: m.Current.ID, Why: fleet.ReasonNamed, Order: o.ID, By: o.By}, o, r.s.Wanted))
+	r.enforce(l.Removing(fleet.Removal{Machine: m.Name, Instance: m.Current.ID, Why: fleet.ReasonNamed, Order: o.ID,
+		By: o.By}, o, r.s.Wanted))
 	r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonNamed, Machine: m.Name, Order: o.ID, By: o.By,
 		Instance: m.Current.ID, Size: r.sit.Whole.Ledger.Staying(), Limit: l.Staying()})
 	r.sayWhatStays(o, m)
@@ -120,10 +127,12 @@ func (r *round) unremovable(m *fleet.Machine) fleet.Reason {
 	return ""
 }
 
-// sayWhatStays records what the machine leaves behind at its provider: its kept disks, and older instances for the rest of their time.
+// sayWhatStays records what the machine leaves behind at its provider: its kept disks, and older instances for the rest
+// of their time.
 func (r *round) sayWhatStays(o *fleet.Order, m *fleet.Machine) {
 	say := func(reason fleet.Reason, host fleet.HostName, detail string) {
-		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: reason, Machine: m.Name, Order: o.ID, Host: host, Detail: detail})
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: reason, Machine: m.Name, Order: o.ID, Host: host,
+			Detail: detail})
 	}
 	if v := m.Volumes; v != nil && len(v.Made) > 0 {
 		say(fleet.ReasonDisksStay, v.Host, strings.Join(v.Made, ", "))

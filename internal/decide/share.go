@@ -9,8 +9,8 @@ import (
 	"hale/internal/guard"
 )
 
-// findParents opens a parent incident where failures concentrate in one domain beyond chance, and closes those that are over.
-// While hale doubts its own sight, all stays as it is.
+// findParents opens a parent incident where failures concentrate in one domain beyond chance, and closes those that are
+// over. While hale doubts its own sight, all stays as it is.
 func (r *round) findParents(works []*work) {
 	if !r.anybodysFate(works) || r.countedBefore(works) {
 		return
@@ -70,8 +70,8 @@ func (r *round) anybodysFate(works []*work) bool {
 	return least > 0 && failing > 0 && (suspect > 0 || failing >= least)
 }
 
-// countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect whose machines
-// might share a fate yet, and nobody whose failing or place is news.
+// countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect whose
+// machines might share a fate yet, and no machine that fails or moved since.
 func (r *round) countedBefore(works []*work) bool {
 	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 ||
 		!slices.Equal(r.lots, r.s.Lots) ||
@@ -91,7 +91,8 @@ func (r *round) countedBefore(works []*work) bool {
 }
 
 // stateOf says whether the machine's failure can be a shared one. A person's stop that is left alone is none, nor is an
-// instance that never stood; one in quarantine, or in a person's hands, has a story of its own. A parent's child fails until it is seen healthy.
+// instance that never stood; one in quarantine, or in a person's hands, has a story of its own. A parent's child fails
+// until it is seen healthy.
 func (r *round) stateOf(w *work) fate.State {
 	if w.broken {
 		return fate.Sound
@@ -101,11 +102,13 @@ func (r *round) stateOf(w *work) fate.State {
 
 func (r *round) state(m *fleet.Machine) fate.State {
 	switch {
-	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, &r.sit.Whole), m.Quarantine != nil, m.Health.Cause == fleet.CauseRescued, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
+	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, &r.sit.Whole), m.Quarantine != nil,
+		m.Health.Cause == fleet.CauseRescued, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
 		return fate.Sound
 	case guard.Counts(m, &r.s.Spec):
 		return fate.Failing
-	case m.Incident != nil && r.sit.Whole.Parent(m.Incident.Parent) != nil && m.Health.Verdict != fleet.VerdictHealthy &&
+	case m.Incident != nil && r.sit.Whole.Parent(m.Incident.Parent) != nil &&
+		m.Health.Verdict != fleet.VerdictHealthy &&
 		!guard.LeftAlone(m.Health.Cause, &r.s.Spec):
 		return fate.Failing
 	case m.Health.Verdict == fleet.VerdictSuspect, m.Health.Result == fleet.ResultDependsOn:
@@ -137,7 +140,7 @@ func (r *round) takeCensus(works []*work) {
 		}
 		w.site = r.settled.sites[w.index]
 		was, is := r.s.Machines[w.index].Machine.Lies(), w.M.Lies()
-		if is.Apart(&was) { // it is where this round saw it, which nobody stored yet
+		if is.Apart(&was) { // it is where this round saw it, which is not stored yet
 			w.site = r.census.Move(w.site, &is)
 			r.settled.census = 0
 		}
@@ -185,8 +188,8 @@ func (r *round) settle() {
 	}
 }
 
-// closeParents lets go of each parent whose domain has been calm for the time that a brake needs: hardly anybody fails there, or
-// no more than chance explains.
+// closeParents lets go of each parent whose domain has been calm for the time that a brake needs: hardly a machine
+// fails there, or no more than chance explains.
 func (r *round) closeParents() {
 	least, calm := r.s.Spec.SharedFate.AtLeast, r.s.Spec.Limits.Brake.ReleaseAfter
 	kept := r.sit.Whole.Parents[:0]
@@ -231,12 +234,13 @@ func about(p fleet.Parent) fleet.Record {
 	return fleet.Record{Parent: p.ID, Domain: p.Domain, Failing: p.Failing, Size: p.Members, Chance: p.Chance}
 }
 
-// openParents blames domains as long as there are any to blame: first a wider one than is blamed already, then others, beside it.
+// openParents blames domains as long as there are any to blame: first a wider one than is blamed already, then others,
+// beside it.
 func (r *round) openParents() {
 	q := r.question()
 	unplaced := func(p fleet.Parent) bool { return !r.census.Knows(p.Domain) }
 	if slices.ContainsFunc(r.sit.Whole.Parents, unplaced) {
-		return // as before the first listing: whose failures are explained already, nobody knows
+		return // as before the first listing: it is not known which failures are explained already
 	}
 	var others []fleet.Domain // that explain failures of other fleets only
 	for q.AtLeast > 0 {
@@ -300,7 +304,8 @@ func (r *round) openParent(f fate.Finding, instead []fleet.Parent) {
 			p.Opened = old.Opened
 		}
 	}
-	r.sit.Whole.Parents = slices.DeleteFunc(r.sit.Whole.Parents, func(old fleet.Parent) bool { return slices.Contains(instead, old) })
+	r.sit.Whole.Parents = slices.DeleteFunc(r.sit.Whole.Parents,
+		func(old fleet.Parent) bool { return slices.Contains(instead, old) })
 	rec := about(p)
 	rec.Kind = fleet.RecordParentOpen
 	r.record(rec)
@@ -310,8 +315,8 @@ func (r *round) openParent(f fate.Finding, instead []fleet.Parent) {
 	r.sit.Whole.Parents = append(r.sit.Whole.Parents, p)
 }
 
-// pageParents tells a person of each parent once: at once, but when its extent is clear, or when it lasts (L8). Who has only
-// just begun to look does not know yet what of it is over.
+// pageParents tells a person of each parent once: at once, but when its extent is clear, or when it lasts (L8). Who has
+// only just begun to look does not know yet what of it is over.
 func (r *round) pageParents(works []*work) {
 	now, spec := r.s.Now, &r.s.Spec
 	for i := range r.sit.Whole.Parents {
@@ -351,8 +356,8 @@ func (r *round) foresee(works []*work) {
 	}
 }
 
-// followParent hangs a failing machine's incident under the parent of its domain, and judges the machine afresh when there is
-// none any more.
+// followParent hangs a failing machine's incident under the parent of its domain, and judges the machine afresh when
+// there is none any more.
 func (r *round) followParent(w *work) {
 	i := w.M.Incident
 	if i == nil || w.broken {
@@ -365,7 +370,8 @@ func (r *round) followParent(w *work) {
 	if p := r.parentOf(w); p != nil {
 		r.wake(w)
 		w.M.Incident.Parent = p.ID
-		w.Record(fleet.Record{Kind: fleet.RecordChildJoined, Domain: p.Domain, Cause: w.M.Health.Cause, Instance: w.M.Current.ID})
+		w.Record(fleet.Record{Kind: fleet.RecordChildJoined, Domain: p.Domain, Cause: w.M.Health.Cause,
+			Instance: w.M.Current.ID})
 		return
 	}
 	if i.Parent == "" {
@@ -382,7 +388,8 @@ func (r *round) followParent(w *work) {
 	if w.M.Repair != nil {
 		return // what is under way looks for itself
 	}
-	i.Failed, w.M.RetryAt, w.M.Attempts = 0, 0, nil // what was tried under the parent proves nothing against the machine
+	// what was tried under the parent proves nothing against the machine
+	i.Failed, w.M.RetryAt, w.M.Attempts = 0, 0, nil
 	r.judgeAfresh(w)
 }
 
@@ -394,10 +401,10 @@ func (r *round) parentOf(w *work) *fleet.Parent {
 	return &r.sit.Whole.Parents[r.first[w.site]]
 }
 
-// explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent incidents
-// that leave no more of them than the brake allows; or that they pass without a person: no more last than the brake
-// allows once it is released, and it is still to be hoped that it will be (L8). The limit is the brake's, and 0 of a
-// brake that several fleets share: what fails in this one is explained, or not.
+// explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent
+// incidents that leave no more of them than the brake allows; or that they pass without a person: no more last than the
+// brake allows once it is released, and it is still to be hoped that it will be (L8). The limit is the brake's, and 0
+// of a brake that several fleets share: what fails in this one is explained, or not.
 func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
 	if d := r.sit.Whole.Doubt; d.Paged || d.Reason != "" && !r.s.Now.Reached(d.Since.Add(pagePause)) {
 		return true

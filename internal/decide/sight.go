@@ -8,12 +8,12 @@ import (
 	"hale/internal/guard"
 )
 
-// leastDoubt is how many machines must fail by their checks alone before hale doubts its own sight because of them: in a
-// fleet of one or two, nobody can tell a dead vantage from dead machines.
+// leastDoubt is how many machines must fail by their checks alone before hale doubts its own sight because of them: in
+// a fleet of one or two, a dead vantage looks like dead machines.
 const leastDoubt = 3
 
-// heedCanaries begins a doubt when the canaries say that hale itself is cut off, or have said nothing for too long, and lets
-// it go when one of them answers.
+// heedCanaries begins a doubt when the canaries say that hale itself is cut off, or have said nothing for too long, and
+// lets it go when one of them answers.
 func (r *round) heedCanaries() {
 	v := r.s.Vantage
 	switch v.Standing {
@@ -26,15 +26,16 @@ func (r *round) heedCanaries() {
 		r.sit.Whole.Doubt.CalmSince = 0
 	case fleet.VantageOK:
 		r.calmDown()
-	default: // nobody watches
+	default: // there is no watch
 		if r.sit.Whole.Doubt.Reason == fleet.ReasonVantageIsolated {
 			r.calmDown()
 		}
 	}
 }
 
-// heedProvider begins a doubt without canaries: when many machines at once fail by their checks alone while the provider
-// says that all of those run, it is as likely that hale does not see them. What a parent incident explains does not count.
+// heedProvider begins a doubt without canaries: when many machines at once fail by their checks alone while the
+// provider says that all of those run, it is as likely that hale does not see them. What a parent incident explains
+// does not count.
 func (r *round) heedProvider(works []*work) {
 	if r.s.Vantage.Standing != "" {
 		return
@@ -67,8 +68,8 @@ func (r *round) heedProvider(works []*work) {
 	}
 }
 
-// silent counts the machines that fail by their checks alone while they run, and those of them that fell together: within the time that
-// the checks of all need to tell of one moment.
+// silent counts the machines that fail by their checks alone while they run, and those of them that fell together:
+// within the time that the checks of all need to tell of one moment.
 func (r *round) silent(works []*work) (all, together int) {
 	var fell []fleet.Instant
 	for _, w := range works {
@@ -81,7 +82,8 @@ func (r *round) silent(works []*work) (all, together int) {
 		return 0, 0
 	}
 	all, latest := len(fell), slices.Max(fell)
-	return all, len(slices.DeleteFunc(fell, func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) }))
+	return all, len(slices.DeleteFunc(fell,
+		func(at fleet.Instant) bool { return latest.Sub(at) > guard.SettleTime(r.s.Spec) }))
 }
 
 // isBeingStarted reports whether hale starts the machine just now: it was off until then, and silent for that reason.
@@ -89,9 +91,9 @@ func isBeingStarted(m *fleet.Machine) bool {
 	return m.Repair != nil && m.Repair.Starts() && m.Repair.Intent != nil
 }
 
-// missing counts the machines that nobody saw healthy since they failed by their checks, whatever was done to them meanwhile, or that
-// failed otherwise and run again: a doubt ends when machines answer, or when their provider says that none of them
-// runs.
+// missing counts the machines that were not seen healthy since they failed by their checks, whatever was done to them
+// meanwhile, or that failed otherwise and run again: a doubt ends when machines answer, or when their provider says
+// that none of them runs.
 func (r *round) missing(works []*work, counts func(*work) bool) int {
 	n := 0
 	for _, w := range works {
@@ -124,7 +126,8 @@ func (w *work) runsAgain() bool {
 // most reports whether so many machines are enough for a doubt.
 func most(failing, size int) bool { return failing >= leastDoubt && 2*failing > size }
 
-// everyone reports whether so many are all that could answer: of a fleet of three, one of which a person has paused, two are.
+// everyone reports whether so many are all that could answer: of a fleet of three, one of which a person has paused,
+// two are.
 func (r *round) everyone(failing int, works []*work) bool {
 	size := r.s.Spec.Size
 	running := size - r.mute
@@ -136,7 +139,8 @@ func (r *round) everyone(failing int, works []*work) bool {
 	return size >= leastDoubt && failing >= 2 && failing >= running
 }
 
-// nobodyAnswers reports whether no machine at all is well: that some of them need not be, because a person holds them since, does not end a doubt.
+// nobodyAnswers reports whether no machine at all is well: that some of them need not be, because a person holds them
+// since, does not end a doubt.
 func (r *round) nobodyAnswers(works []*work) bool {
 	silent := r.mute
 	for _, w := range works {
@@ -147,8 +151,8 @@ func (r *round) nobodyAnswers(works []*work) bool {
 	return silent >= r.s.Spec.Size
 }
 
-// cannotAnswer reports whether nobody expects an answer of the machine: it is not there, or off, or a person is at work on it. One that is
-// held and well does answer.
+// cannotAnswer reports whether no answer of the machine is expected: it is not there, or off, or a person is at work on
+// it. One that is held and well does answer.
 func (r *round) cannotAnswer(m *fleet.Machine) bool {
 	away := m.Current.None() || m.Health.Cause.Stopped() ||
 		m.Health.Verdict != fleet.VerdictHealthy && guard.AtRest(m, &r.sit.Whole)
@@ -192,7 +196,8 @@ func (r *round) calmDown() {
 		d.CalmSince, r.afresh = r.s.Now.Mono, true
 		r.s.Now.Await(r.doubtEnds())
 	case r.s.Now.Due(r.doubtEnds()): // until now it held repairs, and could come back
-		r.record(fleet.Record{Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: r.s.Now.Wall.Sub(d.Since), Paged: d.Paged})
+		r.record(fleet.Record{Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: r.s.Now.Wall.Sub(d.Since),
+			Paged: d.Paged})
 		*d = fleet.Doubt{}
 	}
 }

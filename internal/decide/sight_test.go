@@ -53,7 +53,8 @@ func TestAnIsolatedVantageTouchesNobody(t *testing.T) {
 	if tl.s.Brake.Engaged {
 		t.Error("verdicts by checks count as failures")
 	}
-	for i, want := range map[int]fleet.Verdict{0: fleet.VerdictUnknown, 5: fleet.VerdictUnknown, 9: fleet.VerdictUnhealthy} {
+	for i, want := range map[int]fleet.Verdict{0: fleet.VerdictUnknown, 5: fleet.VerdictUnknown,
+		9: fleet.VerdictUnhealthy} {
 		if v := tl.s.Machines[i].Machine.Health.Verdict; v != want {
 			t.Errorf("web-%d is %s, want %s", i+1, v, want)
 		}
@@ -140,7 +141,7 @@ func (tl *tale) unhealthy() int {
 	return n
 }
 
-// The time in which a step must bring health does not run out while nobody could see it.
+// The time in which a step must bring health does not run out while hale could not see it.
 func TestAVerificationWaitsForSight(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
@@ -150,7 +151,8 @@ func TestAVerificationWaitsForSight(t *testing.T) {
 	tl.confirm()
 	tl.pass(0)
 	tl.s.Machines[3].Seen[0].Instance.Power = fleet.PowerRunning
-	tl.s.Machines[3].Outcome = &fleet.Outcome{Intent: tl.s.Machines[3].Machine.Repair.Intent.ID, Kind: fleet.OutcomeDone}
+	tl.s.Machines[3].Outcome = &fleet.Outcome{Intent: tl.s.Machines[3].Machine.Repair.Intent.ID,
+		Kind: fleet.OutcomeDone}
 	tl.s.Machines[3].Due = true
 	tl.pass(time.Second)
 	tl.see(fleet.VantageIsolated)
@@ -184,7 +186,7 @@ func TestWithoutCanariesTheProvidersViewRaisesADoubt(t *testing.T) {
 		}, false},
 		"one after the other": {5, func(tl *tale) {
 			for i := range 3 {
-				tl.s.Spec.Mode = fleet.ModeObserve // nobody heals them meanwhile
+				tl.s.Spec.Mode = fleet.ModeObserve // they are not healed meanwhile
 				tl.say(fleet.StandingDown, i)
 				tl.pass(time.Minute)
 			}
@@ -279,8 +281,8 @@ func TestAllThatCouldAnswerAreSilent(t *testing.T) {
 	}
 }
 
-// Of four machines one is paused, and one is held: when nothing is known of that one, nobody expects it to answer, and when it does
-// answer, hale is not cut off.
+// Of four machines one is paused, and one is held: when nothing is known of that one, it is not expected to answer, and
+// when it does answer, hale is not cut off.
 func TestWhoIsHeldNeedNotAnswer(t *testing.T) {
 	t.Parallel()
 	for standing, doubtful := range map[fleet.Standing]bool{fleet.StandingUnknown: true, fleet.StandingUp: false} {
@@ -293,14 +295,15 @@ func TestWhoIsHeldNeedNotAnswer(t *testing.T) {
 		tl.say(fleet.StandingDown, 2, 3)
 		tl.say(standing, 1) // heard of in the same moment, so that the round looks at it
 		tl.pass(time.Minute)
-		if d := tl.s.Whole.Doubt; (d.Reason == fleet.ReasonVantageDoubtful) != doubtful || (tl.repairs() == 0) != doubtful {
+		if d := tl.s.Whole.Doubt; (d.Reason == fleet.ReasonVantageDoubtful) != doubtful ||
+			(tl.repairs() == 0) != doubtful {
 			t.Errorf("the held machine is %s: doubt %+v, %d repairs", standing, d, tl.repairs())
 		}
 	}
 }
 
-// Everything falls silent, and all but one rack answer again: when the doubt ends, that rack's silence is a shared fate before
-// it is fifteen repairs.
+// Everything falls silent, and all but one rack answer again: when the doubt ends, that rack's silence is a shared fate
+// before it is fifteen repairs.
 func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 6)

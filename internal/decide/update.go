@@ -51,9 +51,11 @@ func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
 	count(&p.old, !built)
 	count(&p.under, under)
 	count(&p.on, built || under)
-	count(&p.well, built && !under && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified && m.Incident == nil)
+	count(&p.well, built && !under && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified &&
+		m.Incident == nil)
 	switch {
-	case m.Change != nil && m.Change.Order == u.Order && m.Change.Ended != fleet.ReasonUpdated && m.Change.Ended != fleet.ReasonWithdrawn:
+	case m.Change != nil && m.Change.Order == u.Order && m.Change.Ended != fleet.ReasonUpdated &&
+		m.Change.Ended != fleet.ReasonWithdrawn:
 		p.failed, p.told = fleet.ReasonUpdateStopped, true
 	case built && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():
 		p.failed = fleet.ReasonUpdateStopped
@@ -73,7 +75,8 @@ func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 		r.record(fleet.Record{Kind: kind, Reason: reason, Order: u.Order, By: u.By, Size: p.machines})
 	}
 	switch {
-	case r.s.Wanted != nil && !u.Template.Builds(r.s.Wanted.Template): // put back, or changed once more: nobody wants this one
+	// put back, or changed once more: this one is not wanted
+	case r.s.Wanted != nil && !u.Template.Builds(r.s.Wanted.Template):
 		u.Stopped = fleet.ReasonWithdrawn
 		say(fleet.RecordChange, fleet.ReasonWithdrawn)
 	case p.failed != "":
@@ -105,8 +108,9 @@ func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 	return l.Updated(&u)
 }
 
-// chooseNext opens the machines that are to be built from the other template next: as many as may try it first, or as many as the budget
-// has room for. One that failed on yet another template goes first, then those with the highest numbers.
+// chooseNext opens the machines that are to be built from the other template next: as many as may try it first, or as
+// many as the budget has room for. One that failed on yet another template goes first, then those with the highest
+// numbers.
 func (r *round) chooseNext(l *fleet.Ledger) {
 	p := r.progress(l)
 	room := r.s.Spec.Places() - p.under
@@ -120,7 +124,8 @@ func (r *round) chooseNext(l *fleet.Ledger) {
 		}
 	}
 	slices.SortStableFunc(fit, func(a, b int) int {
-		return cmp.Or(cmp.Compare(strayed(&r.s.Machines[b].Machine), strayed(&r.s.Machines[a].Machine)), cmp.Compare(b, a))
+		return cmp.Or(cmp.Compare(strayed(&r.s.Machines[b].Machine), strayed(&r.s.Machines[a].Machine)),
+			cmp.Compare(b, a))
 	})
 	for _, i := range fit[:max(0, min(room, len(fit)))] {
 		r.chosen = append(r.chosen, r.s.Machines[i].Machine.Name)
@@ -139,7 +144,8 @@ func strayed(m *fleet.Machine) int {
 // fits reports whether the machine may be built from the other template now: it is well, or failed on another one.
 func (r *round) fits(m *fleet.Machine, l *fleet.Ledger) bool {
 	n, ok := m.Name.Ordinal()
-	if !ok || !r.s.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() || m.Current.Edition == l.Update.Edition || m.Repair != nil ||
+	if !ok || !r.s.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() ||
+		m.Current.Edition == l.Update.Edition || m.Repair != nil ||
 		m.Change != nil && m.Change.Order == l.Update.Order {
 		return false
 	}

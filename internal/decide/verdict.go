@@ -38,7 +38,7 @@ func (w *work) judgeHealth() bool {
 		m.Health.Grace = s.Now.Mono.Add(s.Spec.Grace)
 	}
 	if m.Current.PoweredOff && (m.Repair == nil || m.Repair.Intent == nil) && health.Runs(m, &evidence) {
-		m.Current.PoweredOff = false // whoever stops it from now on is not hale
+		m.Current.PoweredOff = false // a stop from now on is not hale's
 	}
 	if beingReplaced(m) {
 		return false
@@ -55,7 +55,7 @@ func (w *work) judgeHealth() bool {
 	return true
 }
 
-// checks returns how the checks stand; as long as hale itself is cut off, nobody knows (L4).
+// checks returns how the checks stand; as long as hale itself is cut off, they are unknown (L4).
 func (w *work) checks() []fleet.CheckState {
 	if w.Situation.Vantage.Standing != fleet.VantageIsolated {
 		return w.View.Checks
@@ -90,7 +90,7 @@ func detailOf(checks []fleet.CheckState, name fleet.CheckName) string {
 	return ""
 }
 
-// followPlace keeps the belief of where instances are: somebody may migrate them, and where one was last counts when it
+// followPlace keeps the belief of where instances are: they may be migrated, and where one was last counts when it
 // is gone.
 func (w *work) followPlace() {
 	follow := func(i *fleet.Incarnation) {

@@ -14,20 +14,22 @@ import (
 const contestLasts = time.Minute
 
 // noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing
-// says so, too, or nobody said otherwise for a while: in the middle of a migration the first one may.
+// says so, too, or nothing was said to the contrary for a while: in the middle of a migration the first one may.
 func (w *work) noticeContest() {
 	m := w.M
 	at := slices.IndexFunc(w.View.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
 	if at < 0 {
 		if m.Contest != nil && len(w.Situation.Silent) == 0 && w.Situation.Provider.Standing == fleet.ProviderUp {
-			w.Record(fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonReleased, Instance: m.Current.ID, Host: m.Current.Host, Paged: m.Contest.Paged})
+			w.Record(fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonReleased, Instance: m.Current.ID,
+				Host: m.Current.Host, Paged: m.Contest.Paged})
 			m.Contest = nil
 		}
 		return
 	}
 	s := &w.View.Seen[at]
-	rec := fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID, Generation: s.Instance.Mark.Generation,
-		Host: s.Instance.Host, Detail: string(s.Instance.Also)}
+	rec := fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID,
+		Generation: s.Instance.Mark.Generation,
+		Host:       s.Instance.Host, Detail: string(s.Instance.Also)}
 	if m.Contest == nil || m.Contest.Host != s.Instance.Host || m.Contest.Also != s.Instance.Also {
 		m.Contest = &fleet.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
 		w.Record(rec)
@@ -42,8 +44,9 @@ func (w *work) noticeContest() {
 	}
 }
 
-// readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never allotted what is there,
-// or another installation of hale was here before. In the round in which it is believed they are not read.
+// readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never
+// allotted what is there, or another installation of hale was here before. In the round in which it is believed they
+// are not read.
 func (r *round) readMarks(w *work) {
 	if r.believed != nil {
 		return
@@ -72,7 +75,8 @@ func (r *round) older(m *fleet.Machine, i *fleet.Instance) {
 		Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation,
 		Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono,
 	}
-	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID, Generation: i.Mark.Generation, Host: i.Host,
+	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID,
+		Generation: i.Mark.Generation, Host: i.Host,
 		Limit: int(m.Generation)}) //nolint:gosec // few
 }
 
@@ -121,14 +125,16 @@ const mostForeign = 8
 
 // foreign holds first builds, and tells a person once of each other installation.
 func (r *round) foreign(m *fleet.Machine, i *fleet.Instance) {
-	known := slices.ContainsFunc(r.sit.Whole.Foreign, func(f fleet.Foreign) bool { return f.Installation == i.Mark.Installation })
+	known := slices.ContainsFunc(r.sit.Whole.Foreign,
+		func(f fleet.Foreign) bool { return f.Installation == i.Mark.Installation })
 	if known || len(r.sit.Whole.Foreign) >= mostForeign {
 		return
 	}
 	r.sit.Whole.Foreign = append(r.sit.Whole.Foreign, fleet.Foreign{
 		Installation: i.Mark.Installation, Machine: m.Name, Instance: i.ID, Host: i.Host, Since: r.s.Now.Wall,
 	})
-	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonInstallation, Machine: m.Name, Instance: i.ID, Host: i.Host,
+	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonInstallation, Machine: m.Name, Instance: i.ID,
+		Host:   i.Host,
 		Detail: string(i.Mark.Installation)})
 }
 
@@ -139,9 +145,10 @@ func (r *round) tell(rec fleet.Record) {
 	r.record(rec)
 }
 
-// isOurs lets go of other installations that are this one by now: somebody had it taken over.
+// isOurs lets go of other installations that are this one by now: a person had it taken over.
 func (r *round) isOurs() {
-	r.sit.Whole.Foreign = slices.DeleteFunc(r.sit.Whole.Foreign, func(f fleet.Foreign) bool { return f.Installation == r.s.Installation })
+	r.sit.Whole.Foreign = slices.DeleteFunc(r.sit.Whole.Foreign,
+		func(f fleet.Foreign) bool { return f.Installation == r.s.Installation })
 }
 
 // openBelieved opens all machines when the world is to be believed.
@@ -162,8 +169,10 @@ func (r *round) believes(o *fleet.Order) {
 		r.rule(o, fleet.ReasonProviderDown)
 		return
 	}
-	foreign := slices.DeleteFunc(slices.Clone(r.sit.Whole.Foreign), func(f fleet.Foreign) bool { return !r.mayBeListed(&f) })
-	if r.sit.Whole.Older == nil && len(foreign) == len(r.sit.Whole.Foreign) && !r.outgrown() && len(r.s.Roll.Unknown) == 0 {
+	foreign := slices.DeleteFunc(slices.Clone(r.sit.Whole.Foreign),
+		func(f fleet.Foreign) bool { return !r.mayBeListed(&f) })
+	if r.sit.Whole.Older == nil && len(foreign) == len(r.sit.Whole.Foreign) && !r.outgrown() &&
+		len(r.s.Roll.Unknown) == 0 {
 		why := fleet.ReasonNotOlder
 		if len(foreign) > 0 {
 			why = fleet.ReasonInstallation
@@ -177,7 +186,8 @@ func (r *round) believes(o *fleet.Order) {
 	r.record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
 }
 
-// mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not answer.
+// mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not
+// answer.
 func (r *round) mayBeListed(f *fleet.Foreign) bool {
 	return slices.ContainsFunc(r.s.Silent, func(s fleet.Silence) bool { return s.Host == f.Host }) ||
 		slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return v.Shown(f.Installation).Marked > 0 })
@@ -208,8 +218,9 @@ func stoppedByHand(v *fleet.View, ours fleet.Installation) (fleet.Instance, bool
 	return i, i.Mark.Generation > v.Machine.Generation && !i.Mark.Kept && i.Power == fleet.PowerOff && byHand
 }
 
-// believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted again, the newest
-// certified instance is the machine's, and what was put aside is kept. What was under way rested on an older world, and begins anew.
+// believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted
+// again, the newest certified instance is the machine's, and what was put aside is kept. What was under way rested on
+// an older world, and begins anew.
 func (w *work) believe(o *fleet.Order) {
 	m := w.M
 	w.Order = o.ID
@@ -233,7 +244,7 @@ func (w *work) believe(o *fleet.Order) {
 		}
 	}
 	if i, runs := repair.Found(m, w.View, w.Installation); runs && guard.Surplus(m, &w.Situation.Spec) {
-		w.House(i) // nobody finishes what is beyond the fleet's size, and it may serve: that it goes, a person must say
+		w.House(i) // what is beyond the fleet's size is not finished, and it may serve: a person must say that it goes
 	}
 	for _, i := range shown.Aside {
 		w.Shelve(*i)
@@ -246,6 +257,7 @@ func (w *work) believe(o *fleet.Order) {
 		m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: now.Wall,
 			SinceMono: now.Mono}
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID, Generation: m.Current.Generation,
-		Host: m.Current.Host, By: o.By})
+	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID,
+		Generation: m.Current.Generation,
+		Host:       m.Current.Host, By: o.By})
 }

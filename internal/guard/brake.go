@@ -72,7 +72,7 @@ func SteadyUntil(b *fleet.Brake, p fleet.BrakePolicy, settle time.Duration) flee
 	return b.SteadySince.Add(SteadyFor(p, settle))
 }
 
-// leastExcuse is how long at least it must have been calm before what was excused is so no more: nobody is known to
+// leastExcuse is how long at least it must have been calm before what was excused is so no more: no machine is known to
 // fail for a while after a change of owner, too.
 const leastExcuse = 10 * time.Minute
 

@@ -12,16 +12,19 @@ import (
 // elsewhere is a machine of another fleet in repair, beside web-2 or away from it.
 func elsewhere(n int, place string) fleet.Slot {
 	return fleet.Slot{
-		Machine: fleet.Name("db").Machine(n), Repair: "r", Provider: fleet.ProviderName("lab" + place), Host: fleet.HostName("h" + place),
+		Machine: fleet.Name("db").Machine(n), Repair: "r", Provider: fleet.ProviderName("lab" + place),
+		Host:  fleet.HostName("h" + place),
 		Place: fleet.Place{Rack: "r" + place, Room: "m" + place, Zone: "z" + place},
 	}
 }
 
-// L5: of each budget that fleets share the last place is given, and not one more; repairs in other scopes, and the machine's own, take none.
+// L5: of each budget that fleets share the last place is given, and not one more; repairs in other scopes, and the
+// machine's own, take none.
 func TestSharedBudgetsToTheLastPlace(t *testing.T) {
 	t.Parallel()
 	for _, scope := range []fleet.ScopeKind{
-		fleet.ScopeInstallation, fleet.ScopeProvider, fleet.ScopeHost, fleet.ScopeRack, fleet.ScopeRoom, fleet.ScopeZone,
+		fleet.ScopeInstallation, fleet.ScopeProvider, fleet.ScopeHost, fleet.ScopeRack, fleet.ScopeRoom,
+		fleet.ScopeZone,
 	} {
 		for limit := 1; limit <= 3; limit++ {
 			for taken := range 5 {
@@ -39,7 +42,8 @@ func TestSharedBudgetsToTheLastPlace(t *testing.T) {
 						s.Slots = s.Slots.With(elsewhere(8, "-other")).With(elsewhere(9, "-other"))
 					}
 					full := guard.SharedBudget(&m, &s)
-					if (full != nil) != (taken >= limit) || full != nil && (full.Taken != taken || full.Limit.InRepair != limit) {
+					if (full != nil) != (taken >= limit) || full != nil &&
+						(full.Taken != taken || full.Limit.InRepair != limit) {
 						t.Errorf("%+v", full)
 					}
 					if why := guard.NewRepair(&m, &s,
@@ -71,7 +75,7 @@ func TestAFleetsBudgetsToTheLastPlace(t *testing.T) {
 	}
 }
 
-// A wanted change counts whoever fails or changes, but the machine itself.
+// A wanted change counts every machine that fails or changes, but its own.
 func TestAWantedChangeTakesTheLastPlace(t *testing.T) {
 	t.Parallel()
 	for limit := 1; limit <= 3; limit++ {
@@ -88,7 +92,8 @@ func TestAWantedChangeTakesTheLastPlace(t *testing.T) {
 	}
 }
 
-// `hale heal` repairs also while no window is open: a person who orders it knows what time it is. Only as long as the order stands.
+// `hale heal` repairs also while no window is open: a person who orders it knows what time it is. Only as long as the
+// order stands.
 func TestAPersonsOrderHealsInClosedHours(t *testing.T) {
 	t.Parallel()
 	m, s := sick(), situation()

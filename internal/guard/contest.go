@@ -6,7 +6,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// Contested reports whether one of the instances that are known of the machine is on two hosts, as each of them says (L1).
+// Contested reports whether one of the instances that are known of the machine is on two hosts, as each of them says
+// (L1).
 func Contested(v *fleet.View) bool {
 	return v != nil && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
 }
@@ -17,8 +18,8 @@ func Elsewhere(m *fleet.Machine, s *Situation) (fleet.Claim, bool) {
 	return c, claimed && m.Current.Adopted
 }
 
-// Untouchable says why nothing may be done to the machine's instance, whatever was begun: it is unknown on which host it is, or it is
-// another installation's to repair.
+// Untouchable says why nothing may be done to the machine's instance, whatever was begun: it is unknown on which host
+// it is, or it is another installation's to repair.
 func Untouchable(m *fleet.Machine, s *Situation) fleet.Reason {
 	if Contested(s.View) {
 		return fleet.ReasonTwoHosts
@@ -32,10 +33,11 @@ func Untouchable(m *fleet.Machine, s *Situation) fleet.Reason {
 	return ""
 }
 
-// Unasked returns a silent host that may have the machine's instance, too, or another one of its name; false: there is none. An instance that
-// runs is where it runs. Of one that does not, every host that speaks for itself has to say that it is not there; a silent one counts
-// as asked when it is proven off, or when the instance was seen running here after that host last answered. A first instance needs no
-// more than that each host has answered this owner once: what is built since then is this owner's doing.
+// Unasked returns a silent host that may have the machine's instance, too, or another one of its name; false: there is
+// none. An instance that runs is where it runs. Of one that does not, every host that speaks for itself has to say that
+// it is not there; a silent one counts as asked when it is proven off, or when the instance was seen running here after
+// that host last answered. A first instance needs no more than that each host has answered this owner once: what is
+// built since then is this owner's doing.
 func Unasked(m *fleet.Machine, s *Situation) (fleet.HostName, bool) {
 	if len(s.Silent) == 0 || running(m, s) {
 		return "", false
@@ -85,8 +87,9 @@ func excused(h fleet.Silence, m *fleet.Machine, s *Situation) bool {
 	return ran.Instance == lies.ID && ran.Host != h.Host && since
 }
 
-// leftOff reports whether the machine's host was lost and is proven off by now. Then it is enough that the host in question said in the last listing
-// that it does not have the instance: a rack that dies takes all of its hosts in one moment.
+// leftOff reports whether the machine's host was lost and is proven off by now. Then it is enough that the host in
+// question said in the last listing that it does not have the instance: a rack that dies takes all of its hosts in one
+// moment.
 func leftOff(m *fleet.Machine) bool {
 	return m.Repair != nil && m.Repair.Stranded && m.Repair.Proof.OfHost()
 }

@@ -1,5 +1,5 @@
-// Package guard holds repairs back: amnesty, brake, budget, shared fate, doubt about the provider or about hale's own sight, a
-// person's stop.
+// Package guard holds repairs back: amnesty, brake, budget, shared fate, doubt about the provider or about hale's own
+// sight, a person's stop.
 //
 // It promises to answer with one reason from fleet's closed set, the weightiest first, and to hold when in doubt. It
 // does not judge health and does not choose steps.
@@ -63,7 +63,7 @@ type Situation struct {
 	Closed bool
 	// View is what is known of the machine; nil: nothing but its belief.
 	View *fleet.View
-	// Answering are the hosts of which somebody in the fleet is not known to fail, where that matters.
+	// Answering are the hosts with a machine of the fleet that is not known to fail, where that matters.
 	Answering []fleet.HostName
 	// Sights are what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent, and
 	// Answers the hosts of those whose own address answers.
@@ -99,7 +99,8 @@ func AnyCall(s *Situation) fleet.Reason {
 	return ""
 }
 
-// AnyRolled says why nothing may be built or destroyed: this start of hale could not be noted at the provider's, or the notes not be read.
+// AnyRolled says why nothing may be built or destroyed: this start of hale could not be noted at the provider's, or the
+// notes not be read.
 func AnyRolled(s *Situation) fleet.Reason {
 	if s.Roll.Silent != "" {
 		return fleet.ReasonPlaceSilent
@@ -119,8 +120,8 @@ func rivalStep(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
 	return fleet.ReasonAccessBack // which of the two is the right one, a person must say
 }
 
-// ClearUp says why nothing may be removed that lies beside the machine's instance. What a machine left behind that has gone is nobody's
-// else to remove.
+// ClearUp says why nothing may be removed that lies beside the machine's instance. Leftovers of a removed machine are
+// ours to remove.
 func ClearUp(m *fleet.Machine, s *Situation) fleet.Reason {
 	return anyStep(m, s, Surplus(m, &s.Spec) && !m.Current.None(), false)
 }
@@ -174,11 +175,12 @@ func anyStep(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason
 	return ""
 }
 
-// Sightless reports whether the fault is, or may be, hale's own: what the checks say of the machines counts for nothing.
+// Sightless reports whether the fault is, or may be, hale's own: what the checks say of the machines counts for
+// nothing.
 func Sightless(s *Situation) bool { return s.Whole.Doubt.Reason != "" && s.Whole.Doubt.CalmSince == 0 }
 
-// cutOff reports whether canaries say that hale itself is cut off: then nothing could be seen healthy again. Where its sight
-// is in doubt only since machines are silent, what is off, as the provider says, is started all the same.
+// cutOff reports whether canaries say that hale itself is cut off: then nothing could be seen healthy again. Where its
+// sight is in doubt only since machines are silent, what is off, as the provider says, is started all the same.
 func cutOff(s *Situation) bool { return s.Whole.Doubt.Reason == fleet.ReasonVantageIsolated }
 
 // sightReason says why hale does not trust its own eyes. After a doubt, everything is judged afresh first.
@@ -224,7 +226,8 @@ func Leaving(p *fleet.Parent, s *Situation) bool {
 	return policy.Then == fleet.FateEvacuate && s.Now.Due(p.Since.Add(policy.Wait))
 }
 
-// Evacuating reports whether the machine, one of the parent's, is to be built anew elsewhere by now, and there is an elsewhere for it.
+// Evacuating reports whether the machine, one of the parent's, is to be built anew elsewhere by now, and there is an
+// elsewhere for it.
 func Evacuating(m *fleet.Machine, p *fleet.Parent, s *Situation) bool {
 	if !Leaving(p, s) {
 		return false
@@ -354,8 +357,8 @@ func Recent(m *fleet.Machine, s *Situation) []fleet.Instant {
 	return recent
 }
 
-// Spent reports whether the machine had as many repairs within the window as the policy allows, be it that they failed, or that
-// each helped for a while only.
+// Spent reports whether the machine had as many repairs within the window as the policy allows, be it that they failed,
+// or that each helped for a while only.
 func Spent(m *fleet.Machine, s *Situation) bool {
 	return s.Spec.Repair.Attempts > 0 && len(Recent(m, s)) >= s.Spec.Repair.Attempts
 }
@@ -366,8 +369,8 @@ func AskedUntil(m *fleet.Machine, spec *fleet.Spec) fleet.Instant {
 	return m.Health.SinceMono.Add(2 * SettleTime(*spec))
 }
 
-// unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They get
-// the time that their checks need to decide.
+// unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They
+// get the time that their checks need to decide.
 func unclear(m *fleet.Machine, s *Situation) bool {
 	most := max(BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size), s.Brake.Excused)
 	own := Tally{Rest: s.Tally.Rest}
@@ -382,16 +385,20 @@ func unclear(m *fleet.Machine, s *Situation) bool {
 	return (storm || fated) && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec)))
 }
 
-// undecided reports whether a check that decides on the ladder's steps may yet turn out to be down: of a machine that dies they do
-// not all tell at once, and what is for the first one alone would be the wrong thing to do.
+// undecided reports whether a check that decides on the ladder's steps may yet turn out to be down: of a machine that
+// dies they do not all tell at once, and what is for the first one alone would be the wrong thing to do.
 func undecided(m *fleet.Machine, s *Situation) bool {
 	v := s.View
-	if v == nil || m.Health.Cause != fleet.CauseChecks || v.Epoch != m.Epoch || s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec))) {
+	if v == nil || m.Health.Cause != fleet.CauseChecks || v.Epoch != m.Epoch ||
+		s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec))) {
 		return false
 	}
 	for i := range s.Spec.Repair.Steps {
 		for _, name := range s.Spec.Repair.Steps[i].For {
-			if slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool { return c.Check == name && c.Standing != fleet.StandingDown }) {
+			if slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool {
+				return c.Check == name &&
+					c.Standing != fleet.StandingDown
+			}) {
 				return true
 			}
 		}
@@ -399,14 +406,15 @@ func undecided(m *fleet.Machine, s *Situation) bool {
 	return false
 }
 
-// NewBuild says why the first instance of a machine may not be built. After a failed build the machine has an incident, and it is NewRepair
-// that is asked.
+// NewBuild says why the first instance of a machine may not be built. After a failed build the machine has an incident,
+// and it is NewRepair that is asked.
 func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 	r := AnyStep(m, s)
 	if r == fleet.ReasonBrake && s.Brake.By != "" {
 		return r // a person put it on
 	}
-	if r != "" && r != fleet.ReasonBrake && r != fleet.ReasonWindow && (r != fleet.ReasonAmnesty || s.Provider.Standing == fleet.ProviderUnknown) {
+	if r != "" && r != fleet.ReasonBrake && r != fleet.ReasonWindow && (r != fleet.ReasonAmnesty ||
+		s.Provider.Standing == fleet.ProviderUnknown) {
 		return r
 	}
 	switch {
@@ -420,9 +428,9 @@ func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 	return ""
 }
 
-// NewChange says why a wanted change of the machine may not begin. It books in the same ledger as healing: together with what fails,
-// or is under way on others, it stays within the budget. While an order to build the machine may yet be carried out, nothing else takes or
-// gives up its place (L1).
+// NewChange says why a wanted change of the machine may not begin. It books in the same ledger as healing: together
+// with what fails, or is under way on others, it stays within the budget. While an order to build the machine may yet
+// be carried out, nothing else takes or gives up its place (L1).
 func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
 	if r := AnyStep(m, s); r != "" {
 		return r
@@ -438,8 +446,8 @@ func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
 	return ""
 }
 
-// Surplus reports whether the machine is beyond the desired size. Of a fleet that selects, that is what it does not have in its care:
-// candidates, and places without an instance.
+// Surplus reports whether the machine is beyond the desired size. Of a fleet that selects, that is what it does not
+// have in its care: candidates, and places without an instance.
 func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 	if spec.Adopt.Selects() {
 		return m.Current.Candidate() || m.Vacant()
@@ -448,9 +456,10 @@ func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 	return !spec.Has(n)
 }
 
-// LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10), or one that only a person may
-// mend: a paused machine goes on where it was or not at all, so that without the step resume it is left as it is; and one
-// whose disk could not be written is not resumed blindly; and what was rescued is in a person's hands, whoever put it there.
+// LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10), or one that only a person
+// may mend: a paused machine goes on where it was or not at all, so that without the step resume it is left as it is;
+// and one whose disk could not be written is not resumed blindly; and what was rescued is in a person's hands, also
+// when hale rescued it.
 func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 	switch c {
 	case fleet.CauseStopped, fleet.CauseShutdown:

@@ -52,9 +52,9 @@ func Leaves(seen fleet.Sighting, s *Situation) bool {
 	return false
 }
 
-// Fenceable reports whether what lies on a host that does not answer may be built anew elsewhere: the host is known to be off, in a word that the
-// policy takes, or may be turned off to know it. Whoever turns a host off turns everything off on it: as long as anybody is known to answer there, or
-// anybody of this fleet is not known to fail, it is not done.
+// Fenceable reports whether what lies on a host that does not answer may be built anew elsewhere: the host is known to
+// be off, in a word that the policy takes, or may be turned off to know it. Turning a host off turns everything off on
+// it: as long as a machine is known to answer there, or anybody of this fleet is not known to fail, it is not done.
 func Fenceable(h fleet.Host, s *Situation) bool {
 	policy := s.Spec.Repair.Fence
 	if policy.Enough(s.Whole.ProofOf(h.Name, s.Now)) {

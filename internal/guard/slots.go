@@ -23,7 +23,8 @@ type Full struct {
 	Taken int
 }
 
-// SharedBudget returns the first budget shared with other fleets that leaves the machine no repair; nil when there is none such.
+// SharedBudget returns the first budget shared with other fleets that leaves the machine no repair; nil when there is
+// none such.
 func SharedBudget(m *fleet.Machine, s *Situation) *Full {
 	return full(m, s, s.Spec.Limits.Shared, false)
 }

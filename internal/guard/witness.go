@@ -9,7 +9,7 @@ import (
 )
 
 // Silent reports whether nothing speaks against the machine but that it does not answer, while its provider says that
-// it runs, on a host that answers: that is as true of one that nobody reaches from here, and serves its users.
+// it runs, on a host that answers: that is as true of one that hale cannot reach, and that serves its users.
 func Silent(m *fleet.Machine, v *fleet.View, s *Situation) bool {
 	return mute(m, v, s) && !agentDown(v, &s.Spec)
 }
@@ -23,7 +23,7 @@ func mute(m *fleet.Machine, v *fleet.View, s *Situation) bool {
 	return !Speaks(v) && !cutApart(m.Current.Host, s)
 }
 
-// cutApart reports whether the host's access is cut, as whoever cuts it says: what is on it serves nobody.
+// cutApart reports whether the host's access is cut, as its cut method says: what is on it serves no users.
 func cutApart(host fleet.HostName, s *Situation) bool {
 	h := struckHost(host, s)
 	return h != nil && h.Fence.Access == fleet.AccessCut

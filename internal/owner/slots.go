@@ -6,7 +6,7 @@ import (
 	"hale/internal/guard"
 )
 
-// The budgets that fleets share are kept in one book, under one key: whoever begins a repair enters it in the
+// The budgets that fleets share are kept in one book, under one key: the owner that begins a repair enters it in the
 // transaction that stores the repair, which holds only if the book is as it was read. So no two owners take the same
 // last place.
 

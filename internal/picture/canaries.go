@@ -21,7 +21,7 @@ type canary struct {
 	result   fleet.ResultReason
 }
 
-// NewCanaries begins with nothing known. Without addresses nobody watches, and the vantage has no standing at all.
+// NewCanaries begins with nothing known. Without addresses there is no watch, and the vantage has no standing at all.
 func NewCanaries(addresses []netip.Addr, now fleet.Now) *Canaries {
 	c := &Canaries{}
 	for _, a := range addresses {

@@ -25,7 +25,7 @@ type Catalogue struct {
 	asked  fleet.Instant
 }
 
-// bearer is whom a mark names.
+// bearer is the machine that a mark names.
 type bearer struct {
 	fleet   fleet.Name
 	machine fleet.MachineName

@@ -23,7 +23,7 @@ func (p *Picture) size() int {
 }
 
 // offer shows each instance that the fleet selects, and does not have, to a place without one; where there is none,
-// it makes room. What two fleets select is shown to nobody. What becomes of an offer is for the next decision.
+// it makes room. What two fleets select is shown to neither. What becomes of an offer is for the next decision.
 func (p *Picture) offer(c *Catalogue) {
 	a := &p.spec.Adopt
 	if !a.Selects() {

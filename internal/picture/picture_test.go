@@ -365,7 +365,7 @@ func TestAProgramIsToldWhereItsMachineIs(t *testing.T) {
 	}
 }
 
-// TestAnAgentIsAskedOnTheHostWhereTheInstanceIs: a move is followed as it is listed, and by nobody's checks but those
+// TestAnAgentIsAskedOnTheHostWhereTheInstanceIs: a move is followed as it is listed, and only by the checks of those
 // that the provider asks.
 func TestAnAgentIsAskedOnTheHostWhereTheInstanceIs(t *testing.T) {
 	t.Parallel()

@@ -109,8 +109,10 @@ func TestWhatIsSeenToBeDoneIsDone(t *testing.T) {
 		shows fleet.Instance
 		want  string
 	}{
-		fleet.OpKeep:     {fleet.Instance{Host: "h1", Power: fleet.PowerOff, Mark: fleet.Mark{Kept: true}}, "CALL create new; act"},
-		fleet.OpCertify:  {fleet.Instance{Host: "h1", Power: fleet.PowerRunning, Mark: fleet.Mark{Certified: true}}, "certified; repair-ended healed; incident-closed healed; over"},
+		fleet.OpKeep: {fleet.Instance{Host: "h1", Power: fleet.PowerOff, Mark: fleet.Mark{Kept: true}},
+			"CALL create new; act"},
+		fleet.OpCertify: {fleet.Instance{Host: "h1", Power: fleet.PowerRunning, Mark: fleet.Mark{Certified: true}},
+			"certified; repair-ended healed; incident-closed healed; over"},
 		fleet.OpRescue:   {fleet.Instance{Host: "h1", Power: fleet.PowerPaused, Stop: fleet.StopRescue}, "verify"},
 		fleet.OpEvacuate: {fleet.Instance{Host: "h2", Power: fleet.PowerRunning}, "verify"},
 		fleet.OpMigrate:  {fleet.Instance{Host: "h2", Power: fleet.PowerRunning}, "verify"},

@@ -72,11 +72,11 @@ func (x exchange) fence() onward {
 	case i.Power == fleet.PowerOff:
 		return x.proven(fleet.ProofConfirmedOff)
 	case used:
-		return x.failAttempt(fleet.ReasonStillRunning, "") // somebody uses what was put aside
+		return x.failAttempt(fleet.ReasonStillRunning, "") // what was put aside is in use
 	case x.r.OffOrders >= maxOffOrders:
 		return x.giveUpFence(fleet.ReasonStillRunning)
 	case !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders:
-		return lookAgain(x.r) // it was ordered off and runs: perhaps somebody mended it meanwhile
+		return lookAgain(x.r) // it was ordered off and runs: perhaps a person mended it meanwhile
 	}
 	x.r.OffOrders++
 	return x.call(x.r, fleet.OpPowerOff, x.r.Target)
@@ -194,7 +194,7 @@ func (x exchange) build() onward {
 		return x.proveAgain()
 	}
 	x.bind(host)
-	x.Load()[host]++ // whoever is placed next in this round sees it
+	x.Load()[host]++ // the next one placed in this round sees it
 	x.M.Generation++
 	x.r.Next = fleet.Incarnation{ID: x.View.FreshID, Generation: x.M.Generation, Host: host, Edition: x.edition(x.r)}
 	return x.call(x.r, fleet.OpCreate, x.r.Next)
@@ -263,7 +263,7 @@ func (x exchange) deleteFailed(o fleet.Outcome) onward {
 	return x.quarantine(fleet.ReasonDeleteFailed, o.Detail)
 }
 
-// halfMade: an instance was ordered and exists, but does not run. Nobody knows how far it was made, so it is not
+// halfMade: an instance was ordered and exists, but does not run. It is unknown how far it was made, so it is not
 // started; it is an expired build of our own, to be removed and built anew.
 func (x exchange) halfMade() onward {
 	x.M.Current, x.r.Next = x.r.Next, fleet.Incarnation{}

@@ -54,19 +54,27 @@ func TestWhatMayNotBeReplaced(t *testing.T) {
 		spoil func(*fleet.Machine, *fleet.Spec, *fleet.Step)
 		want  fleet.Reason
 	}{
-		"certified":     {func(*fleet.Machine, *fleet.Spec, *fleet.Step) {}, ""},
-		"not certified": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) { m.Current.Certified = false }, fleet.ReasonNotCertified},
+		"certified": {func(*fleet.Machine, *fleet.Spec, *fleet.Step) {}, ""},
+		"not certified": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) { m.Current.Certified = false },
+			fleet.ReasonNotCertified},
 		"an expired build": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) {
 			m.Current.Certified, m.Current.Expired = false, true
 		}, ""},
-		"adopted, to be kept": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) { m.Current.Adopted, m.Current.Kept = true, true },
+		"adopted, to be kept": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) {
+			m.Current.Adopted,
+				m.Current.Kept = true, true
+		},
 			fleet.ReasonAdoptedKept},
-		"a disk that is kept": {func(_ *fleet.Machine, s *fleet.Spec, _ *fleet.Step) { s.Template.Disks = []fleet.Disk{{Name: "data"}} },
+		"a disk that is kept": {func(_ *fleet.Machine, s *fleet.Spec,
+			_ *fleet.Step) {
+			s.Template.Disks = []fleet.Disk{{Name: "data"}}
+		},
 			fleet.ReasonDiskKept},
 		"a disk that goes with what is put aside": {func(_ *fleet.Machine, s *fleet.Spec, step *fleet.Step) {
 			s.Template.Disks, step.KeepOld = []fleet.Disk{{Name: "data"}}, 1
 		}, ""},
-		"paused": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) { m.Health.Cause = fleet.CausePaused }, fleet.ReasonHalted},
+		"paused": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) { m.Health.Cause = fleet.CausePaused },
+			fleet.ReasonHalted},
 	} {
 		for _, kind := range []fleet.StepKind{fleet.StepRecreate, fleet.StepRebuild, fleet.StepEvacuate} {
 			st, step := newStage(t), ladder[kind]

@@ -50,8 +50,8 @@ func goesElsewhere(step fleet.StepKind) bool {
 	return step == fleet.StepRecreate || step == fleet.StepEvacuate
 }
 
-// toLeave says why the step is not for the machine, as its host stands: whoever leaves a disabled one, must get away
-// from there, and nobody leaves one that is as it should be.
+// toLeave says why the step is not for the machine, as its host stands: from a disabled host a step must lead away,
+// and no step leaves a host that is as it should be.
 func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	_, dead := guard.DeadHost(m.Current.Host, s)
 	return rungOf(step.Kind).leaves(m.Health.Cause == fleet.CauseDisabled, dead)
@@ -61,7 +61,7 @@ func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 func (x exchange) evacuate() onward {
 	switch _, dead := x.deadHost(x.r.Target); {
 	case !dead || x.lapsed():
-		return lookAgain(x.r) // it is back, or nobody says any more that it is off
+		return lookAgain(x.r) // it is back, or no longer said to be off
 	case !x.r.Proof.OfHost() || !x.Situation.Spec.Repair.Fence.Enough(x.r.Proof):
 		return x.fence()
 	}
@@ -114,7 +114,7 @@ func (w *Chart) Away(id fleet.InstanceID) bool {
 	return dead
 }
 
-// fenceHost makes sure that the target's host is off, which does not answer: somebody knows that it is, or its power is
+// fenceHost makes sure that the target's host is off, which does not answer: it is known to be, or its power is
 // cut.
 func (x exchange) fenceHost(h fleet.Host) onward {
 	known := x.Situation.Whole.ProofOf(h.Name, x.Situation.Now)
@@ -192,7 +192,7 @@ func (x exchange) settleFence(o fleet.Outcome) onward {
 	case o.Kind == fleet.OutcomeUnknown:
 		x.r.Struck = true
 	case o.Kind == fleet.OutcomeDone && x.answersStill():
-		return x.giveUpFence(fleet.ReasonAnswers) // whoever says off, it is not
+		return x.giveUpFence(fleet.ReasonAnswers) // it is said to be off, and is not
 	case o.Kind == fleet.OutcomeDone && o.Proof == fleet.ProofAccessCut:
 		return x.fencedBy(o, fleet.ProofAccessCut, fleet.ReasonHostCut)
 	case o.Kind == fleet.OutcomeDone:
@@ -205,7 +205,7 @@ func (x exchange) settleFence(o fleet.Outcome) onward {
 	return again
 }
 
-// fencedBy: the host is proven off, or cut. Where hale did that, somebody must see to the host, and give it back what
+// fencedBy: the host is proven off, or cut. Where hale did that, a person must see to the host, and give it back what
 // was taken.
 func (x exchange) fencedBy(o fleet.Outcome, p fleet.Proof, told fleet.Reason) onward {
 	if x.Situation.Spec.Repair.Fence.Enough(p) {
@@ -246,7 +246,7 @@ func (x exchange) leave() onward {
 	return x.removed()
 }
 
-// cutCounts is for how long a host that was seen cut may be built upon: whoever cut it knows better than what hale
+// cutCounts is for how long a host that was seen cut may be built upon: the cut method knows better than what hale
 // remembers.
 const cutCounts = 5 * time.Second
 
@@ -294,7 +294,7 @@ func (x exchange) holds(policy fleet.Fence) bool {
 // it is turned off as any other.
 func (w *Chart) HeldCut(id fleet.InstanceID) bool {
 	at := w.M.LeftAt(id)
-	// Somebody may have moved it.
+	// It may have been moved, not by hale.
 	if at < 0 || !w.M.Left[at].Cut() || w.View.Sighting(id).Instance.Host != w.M.Left[at].Host {
 		return false
 	}
@@ -305,7 +305,7 @@ func (w *Chart) HeldCut(id fleet.InstanceID) bool {
 }
 
 // takeBack makes what was left behind the machine again, where a repair ends without anything in its place: the next
-// one looks at it and proves it off anew, since whoever turned its host on meanwhile may have started it, too.
+// one looks at it and proves it off anew, since its host may have been turned on meanwhile, and the instance with it.
 func (w *Chart) takeBack(r *fleet.Repair) {
 	if !r.Removed || !w.M.Current.None() || w.M.LeftAt(r.Target.ID) < 0 {
 		return

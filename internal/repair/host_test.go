@@ -82,8 +82,8 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 	}
 }
 
-// A cut is built upon only right after it was seen, on a host that does not answer, by whom the policy lets; or it is
-// seen once more (L1).
+// A cut is built upon only right after it was seen, on a host that does not answer, by a method that the policy takes;
+// or it is seen once more (L1).
 func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 	t.Parallel()
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}

@@ -47,7 +47,7 @@ func (w *Chart) aside(i fleet.Instance) bool {
 		i.Mark.Machine == w.M.Name
 }
 
-// putOff leaves a kept instance that would not go, or that somebody uses, for later, and tells a person once.
+// putOff leaves a kept instance that would not go, or that is in use, for later, and tells a person once.
 func (w *Chart) putOff(id fleet.InstanceID, reason fleet.Reason) {
 	at := w.M.KeptAt(id)
 	if at < 0 {

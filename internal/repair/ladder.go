@@ -35,7 +35,7 @@ func (w *Work) chooseRung(from int) onward {
 }
 
 // neverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is
-// built anew, unless it is protected, or only hearsay speaks against it. Then it may serve somebody all the same.
+// built anew, unless it is protected, or only hearsay speaks against it. Then it may serve users all the same.
 func neverStood(m *fleet.Machine, s *guard.Situation) bool {
 	gone := m.Current.None() && m.Incident != nil && m.Incident.Cause == fleet.CauseBuild
 	return (gone || m.Current.Expired && !s.Spec.Protects(m)) && !hearsay(m, s)

@@ -71,7 +71,7 @@ func (p looking) outdated() bool {
 }
 
 // overtaken ends the repair when the regular evidence was faster than the look: the machine is healthy, or was just
-// started by somebody else.
+// started, not by hale.
 func (p looking) overtaken() bool {
 	v := p.M.Health.Verdict
 	if p.r.Kind != fleet.RepairHeal || v != fleet.VerdictHealthy && (v != fleet.VerdictStarting || p.ordered()) {

@@ -30,13 +30,28 @@ func TestEveryStepAndOperationIsOnTheStage(t *testing.T) {
 
 // calling sets the stage for each operation: its call is under way.
 var calling = map[fleet.Op]func(*testing.T) *stage{
-	fleet.OpStart:      func(t *testing.T) *stage { return inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff) },
-	fleet.OpResume:     func(t *testing.T) *stage { return inAct(t, fleet.OpResume, fleet.StepResume, fleet.CausePaused) },
-	fleet.OpReboot:     func(t *testing.T) *stage { return inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks) },
-	fleet.OpSoftReboot: func(t *testing.T) *stage { return inAct(t, fleet.OpSoftReboot, fleet.StepReboot, fleet.CauseChecks) },
-	fleet.OpRun:        func(t *testing.T) *stage { return inAct(t, fleet.OpRun, fleet.StepRun, fleet.CauseChecks) },
-	fleet.OpRescue:     func(t *testing.T) *stage { return inAct(t, fleet.OpRescue, fleet.StepRescue, fleet.CauseChecks) },
-	fleet.OpPowerOff:   func(t *testing.T) *stage { return inAct(t, fleet.OpPowerOff, fleet.StepRecreate, fleet.CauseChecks) },
+	fleet.OpStart: func(t *testing.T) *stage { return inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff) },
+	fleet.OpResume: func(t *testing.T) *stage {
+		return inAct(t, fleet.OpResume, fleet.StepResume,
+			fleet.CausePaused)
+	},
+	fleet.OpReboot: func(t *testing.T) *stage {
+		return inAct(t, fleet.OpReboot, fleet.StepReboot,
+			fleet.CauseChecks)
+	},
+	fleet.OpSoftReboot: func(t *testing.T) *stage {
+		return inAct(t, fleet.OpSoftReboot, fleet.StepReboot,
+			fleet.CauseChecks)
+	},
+	fleet.OpRun: func(t *testing.T) *stage { return inAct(t, fleet.OpRun, fleet.StepRun, fleet.CauseChecks) },
+	fleet.OpRescue: func(t *testing.T) *stage {
+		return inAct(t, fleet.OpRescue, fleet.StepRescue,
+			fleet.CauseChecks)
+	},
+	fleet.OpPowerOff: func(t *testing.T) *stage {
+		return inAct(t, fleet.OpPowerOff, fleet.StepRecreate,
+			fleet.CauseChecks)
+	},
 	fleet.OpRebuild: func(t *testing.T) *stage {
 		return provenOff(inAct(t, fleet.OpRebuild, fleet.StepRebuild, fleet.CauseChecks))
 	},

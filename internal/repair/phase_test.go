@@ -124,15 +124,24 @@ func TestWhatVerifyingDecides(t *testing.T) {
 		seen      fleet.Power
 		want      string
 	}{
-		"starting":                        {true, time.Second, fleet.Health{Verdict: fleet.VerdictStarting}, "", "verify"},
-		"just before its time is over":    {true, 10*time.Second - 1, fleet.Health{Verdict: fleet.VerdictStarting}, "", "verify"},
-		"its time is over":                {true, 10 * time.Second, fleet.Health{Verdict: fleet.VerdictStarting}, "", "step-failed not-verified; then page; repair-ended refuted; over, again in 5s"},
-		"unhealthy when its time is over": {true, 10 * time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}, "", "step-failed not-verified; then page; LOOK; look"},
-		"unhealthy, and there is time":    {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}, "", "verify"},
-		"healthy":                         {true, time.Second, fleet.Health{Verdict: fleet.VerdictHealthy}, "", "verified; repair-ended healed; incident-closed healed; over"},
-		"healthy for the first time":      {false, time.Second, fleet.Health{Verdict: fleet.VerdictHealthy}, "", "verified; CALL certify old; certify"},
-		"off, as it was before the step":  {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseOff}, "", "verify"},
-		"off, as it is seen now":          {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseOff}, fleet.PowerOff, "step-failed not-verified; then page; LOOK; look"},
+		"starting": {true, time.Second, fleet.Health{Verdict: fleet.VerdictStarting}, "",
+			"verify"},
+		"just before its time is over": {true, 10*time.Second - 1, fleet.Health{Verdict: fleet.VerdictStarting}, "",
+			"verify"},
+		"its time is over": {true, 10 * time.Second, fleet.Health{Verdict: fleet.VerdictStarting}, "",
+			"step-failed not-verified; then page; repair-ended refuted; over, again in 5s"},
+		"unhealthy when its time is over": {true, 10 * time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy,
+			Cause: fleet.CauseChecks}, "", "step-failed not-verified; then page; LOOK; look"},
+		"unhealthy, and there is time": {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy,
+			Cause: fleet.CauseChecks}, "", "verify"},
+		"healthy": {true, time.Second, fleet.Health{Verdict: fleet.VerdictHealthy}, "",
+			"verified; repair-ended healed; incident-closed healed; over"},
+		"healthy for the first time": {false, time.Second, fleet.Health{Verdict: fleet.VerdictHealthy}, "",
+			"verified; CALL certify old; certify"},
+		"off, as it was before the step": {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy,
+			Cause: fleet.CauseOff}, "", "verify"},
+		"off, as it is seen now": {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy,
+			Cause: fleet.CauseOff}, fleet.PowerOff, "step-failed not-verified; then page; LOOK; look"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

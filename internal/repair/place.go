@@ -82,7 +82,7 @@ func (p placement) allowed(h *fleet.Host) bool {
 	return policy.Allows(*h) && (!policy.Apart || p.inDomain[h.Within(policy.By())] == 0)
 }
 
-// usable reports whether something may be ordered there: the host answers, nobody wants it to be empty, or holds it,
+// usable reports whether something may be ordered there: the host answers, it is neither to be empty nor held,
 // and what is built there could write.
 func (w *Chart) usable(h *fleet.Host) bool {
 	return h.Up && !h.Closed && !h.Disabled && h.Fence.Access != fleet.AccessCut && !guard.HostHeld(h.Name, w.Situation)

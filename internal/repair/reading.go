@@ -77,7 +77,7 @@ func (s reading) contradicts() bool {
 		s.r.Step != fleet.StepResume && cause.Halted()
 }
 
-// off reports whether the cause is that the instance is powered off, whoever or whatever did it.
+// off reports whether the cause is that the instance is powered off, for whatever reason.
 func off(c fleet.Cause) bool {
 	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseShutdown || c == fleet.CauseCrashed
 }

@@ -251,7 +251,7 @@ func (w *Work) verify(r *fleet.Repair) onward {
 		return w.chooseRung(0)
 	case h.Cause.Stopped() && w.freshlySeen(r) && r.Step != fleet.StepPage: // a person takes their time
 		return w.failRung(fleet.ReasonNotVerified, string(h.Cause))
-	case guard.Sightless(w.Situation): // nobody could see it healthy
+	case guard.Sightless(w.Situation): // it could not be seen healthy
 		return w.wait(w.Situation.Whole.Doubt.Reason)
 	case w.Situation.Provider.Standing == fleet.ProviderDown: // no other step could be taken, either
 		return w.wait(fleet.ReasonProviderDown)
@@ -276,8 +276,8 @@ func (w *Work) undone(r *fleet.Repair) bool {
 		w.freshlySeen(r) && !w.dark()
 }
 
-// takenAlong reports whether a start was all that the machine needed, which its host had taken along: that is no sign of
-// trouble of its own, however often the host does so.
+// takenAlong reports whether a start was all that the machine needed, which its host had taken along: that is no sign
+// of trouble of its own, however often the host does so.
 func takenAlong(m *fleet.Machine) bool {
 	return m.Repair.Revives && m.Incident != nil && m.Incident.Dark
 }
@@ -335,7 +335,7 @@ func (w *Work) end(reason fleet.Reason) onward {
 		w.M.Change = &fleet.Change{Order: r.Order, Ended: reason}
 	}
 	if w.M.Repair.Gather != "" && w.M.Incident != nil {
-		w.M.Incident.Evidence = "" // nobody waited for it, so the next repair asks again
+		w.M.Incident.Evidence = "" // it was not waited for, so the next repair asks again
 	}
 	w.takeBack(w.M.Repair)
 	w.M.Repair = nil

@@ -17,8 +17,8 @@ func (running) refused(w *Work, detail string) onward {
 	return w.giveUp(fleet.ReasonNoProgram, detail)
 }
 
-// resolve: nobody can observe how far a command came whose hale died. It is run again if it was declared to bear that,
-// and else a person must look (L12).
+// resolve: when hale died, how far its command came cannot be observed. It is run again if it was declared to bear
+// that, and else a person must look (L12).
 func (running) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	r.Intent = nil
 	if !in.Repeatable {

@@ -15,10 +15,11 @@ const hour = fleet.Instant(time.Hour)
 
 // ladder has every step, in the order in which they are tried here: each test takes those that it is about.
 var ladder = map[fleet.StepKind]fleet.Step{
-	fleet.StepStart:    {Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
-	fleet.StepResume:   {Kind: fleet.StepResume, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
-	fleet.StepReboot:   {Kind: fleet.StepReboot, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
-	fleet.StepRun:      {Kind: fleet.StepRun, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second, Run: fleet.Command{Args: []string{"mend"}}},
+	fleet.StepStart:  {Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
+	fleet.StepResume: {Kind: fleet.StepResume, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
+	fleet.StepReboot: {Kind: fleet.StepReboot, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
+	fleet.StepRun: {Kind: fleet.StepRun, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second,
+		Run: fleet.Command{Args: []string{"mend"}}},
 	fleet.StepRebuild:  {Kind: fleet.StepRebuild, Timeout: time.Minute},
 	fleet.StepRecreate: {Kind: fleet.StepRecreate, Timeout: time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
 	fleet.StepEvacuate: {Kind: fleet.StepEvacuate, Timeout: time.Minute},
@@ -56,7 +57,8 @@ func newStage(t *testing.T, steps ...fleet.Step) *stage {
 			Repair: fleet.RepairPolicy{Steps: steps, Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
 				Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: true}, Silence: fleet.SilenceActs,
 				OnExternalStop: fleet.ExternalStopHeal},
-			Limits: fleet.Limits{InRepair: 5, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 5, ReleaseAfter: time.Minute}},
+			Limits: fleet.Limits{InRepair: 5, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 5,
+				ReleaseAfter: time.Minute}},
 		},
 	}
 	st.m = fleet.Machine{

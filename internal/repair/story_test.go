@@ -112,17 +112,19 @@ func TestEachStepHealsAndBearsADeathAtEachOfItsCalls(t *testing.T) {
 		helps fleet.Op
 		want  string
 	}{
-		"off":                    {fleet.CauseOff, fleet.PowerOff, fleet.OpStart, "start"},
-		"paused":                 {fleet.CausePaused, fleet.PowerPaused, fleet.OpResume, "resume"},
-		"a reset helps":          {fleet.CauseChecks, fleet.PowerRunning, fleet.OpReboot, "reboot"},
-		"a new disk helps":       {fleet.CauseChecks, fleet.PowerRunning, fleet.OpRebuild, "reboot power-off rebuild"},
-		"only another one helps": {fleet.CauseChecks, fleet.PowerRunning, fleet.OpCreate, "reboot power-off rebuild power-off delete create certify"},
-		"it is gone":             {fleet.CauseGone, fleet.PowerGone, fleet.OpCreate, "delete create certify"},
+		"off":              {fleet.CauseOff, fleet.PowerOff, fleet.OpStart, "start"},
+		"paused":           {fleet.CausePaused, fleet.PowerPaused, fleet.OpResume, "resume"},
+		"a reset helps":    {fleet.CauseChecks, fleet.PowerRunning, fleet.OpReboot, "reboot"},
+		"a new disk helps": {fleet.CauseChecks, fleet.PowerRunning, fleet.OpRebuild, "reboot power-off rebuild"},
+		"only another one helps": {fleet.CauseChecks, fleet.PowerRunning, fleet.OpCreate,
+			"reboot power-off rebuild power-off delete create certify"},
+		"it is gone": {fleet.CauseGone, fleet.PowerGone, fleet.OpCreate, "delete create certify"},
 	} {
 		for lose := range len(strings.Fields(c.want)) + 1 {
 			t.Run(fmt.Sprint(name, ", lost ", lose), func(t *testing.T) {
 				t.Parallel()
-				th := &theatre{stage: newStage(t, ladder[fleet.StepStart], ladder[fleet.StepResume], ladder[fleet.StepReboot],
+				th := &theatre{stage: newStage(t, ladder[fleet.StepStart], ladder[fleet.StepResume],
+					ladder[fleet.StepReboot],
 					ladder[fleet.StepRebuild], ladder[fleet.StepRecreate]), helps: c.helps, lose: lose}
 				th.world = map[fleet.InstanceID]fleet.Power{"old": c.power}
 				th.m.Health.Cause, th.m.Incident.Cause = c.cause, c.cause
