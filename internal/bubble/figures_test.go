@@ -38,8 +38,8 @@ var apart = map[string]string{
 	"window_acts":        "as caught_recovering",
 }
 
-// roughly are the figures of which room B compares only whether there were any: how often the same reason is given again
-// hangs on the order within one instant.
+// roughly are the figures of which room B compares only whether there were any: how often the same reason is given
+// again hangs on the order within one instant.
 var roughly = map[string]bool{"held": true, "actions": true, "visits": true, "disks_reattached": true}
 
 // figures returns what was counted, by the names in the score's JSON.
@@ -62,7 +62,8 @@ func (j *judge) figures() map[string]float64 {
 func (r *room) storePages() int {
 	n := 0
 	for _, m := range r.pager.Taken() {
-		if m.Event == notify.EventPage && (m.Reason == string(fleet.ReasonStoreFull) || m.Reason == string(fleet.ReasonStoreDown)) {
+		if m.Event == notify.EventPage && (m.Reason == string(fleet.ReasonStoreFull) ||
+			m.Reason == string(fleet.ReasonStoreDown)) {
 			n++
 		}
 	}
@@ -78,7 +79,8 @@ func (j *judge) compare(expected []scenario.Expectation) []string {
 		switch {
 		case apart[e.Figure] != "":
 		case !counted:
-			problems = append(problems, fmt.Sprintf("room B knows no figure %s: count it, or list it in apart with the reason", e.Figure))
+			problems = append(problems,
+				fmt.Sprintf("room B knows no figure %s: count it, or list it in apart with the reason", e.Figure))
 		case roughly[e.Figure] && e.Op == "=":
 			if (v > 0) != (e.Value > 0) {
 				problems = append(problems, fmt.Sprintf("%s is %v, and room A counts %v", e.Figure, v, e.Value))
@@ -93,7 +95,8 @@ func (j *judge) compare(expected []scenario.Expectation) []string {
 // settled reports whether the machine is well, or in a person's hands: that of a fleet that is only watched always is.
 func (r *room) settled(n int) bool {
 	m, known := r.machine(n)
-	return r.spec.Mode == fleet.ModeObserve || r.healthy(n) || known && m.Repair == nil && r.judge.covered(n) || r.owner() == nil && r.serves(n)
+	return r.spec.Mode == fleet.ModeObserve || r.healthy(n) || known && m.Repair == nil && r.judge.covered(n) ||
+		r.owner() == nil && r.serves(n)
 }
 
 // well reports whether nothing is left to happen: every machine is, the brake is off, and the agenda is empty.

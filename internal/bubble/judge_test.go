@@ -247,7 +247,7 @@ func (j *judge) takesPlace(rec fleet.Record) {
 	}
 }
 
-// page notes that a person was told, and sends them where somebody comes.
+// page notes that a person was told, and has them come where the room has an operator.
 func (j *judge) page(h hearing) {
 	rec := h.record
 	if rec.Reason == fleet.ReasonAccessBack || rec.Reason == fleet.ReasonSecondRunning {

@@ -8,8 +8,8 @@ import (
 	"hale/internal/state"
 )
 
-// post is what lies between a server and the store: a write can be held up on its way, and arrive when its sender does not own
-// the fleet any more.
+// post is what lies between a server and the store: a write can be held up on its way, and arrive when its sender does
+// not own the fleet any more.
 type post struct {
 	state.Store
 	life *life

@@ -25,9 +25,9 @@ const (
 // horizon is how long faults begin in a drawn run: the safety phase.
 const horizon = 2 * time.Hour
 
-// TestAnythingCanHappenAndThenAllIsWell draws faults of every kind, two hours long, against three to five machines under one
-// to three servers. Whatever happens, no law is broken; and when all faults are lifted, every machine is well within the
-// time that the policy may take.
+// TestAnythingCanHappenAndThenAllIsWell draws faults of every kind, two hours long, against three to five machines
+// under one to three servers. Whatever happens, no law is broken; and when all faults are lifted, every machine is well
+// within the time that the policy may take.
 func TestAnythingCanHappenAndThenAllIsWell(t *testing.T) {
 	t.Parallel()
 	first, runs := number(t, envSeed, firstSeed), number(t, envRuns, usualRuns)
@@ -40,8 +40,9 @@ func TestAnythingCanHappenAndThenAllIsWell(t *testing.T) {
 			t.Logf("%s=%d", envSeed, seed)
 			o := draw(seed)
 			enter(t, o, func(r *room) {
-				// One vantage alone cannot tell a machine that only it does not see from a dead one, as long as they are so
-				// few that neither brake nor doubt comes up; and of those that fell out of sight, some may be counted otherwise.
+				// One vantage alone cannot tell a machine that only it does not see from a dead one, as long as they
+				// are so few that neither brake nor doubt comes up; and of those that fell out of sight, some may be
+				// counted otherwise.
 				r.blindly = true
 				for _, e := range o.Plan {
 					r.schedule(e)
@@ -59,9 +60,9 @@ func TestAnythingCanHappenAndThenAllIsWell(t *testing.T) {
 	}
 }
 
-// restore has every machine be well in time, or in quarantine with a page: a person who was told of too many failures comes
-// again and again and starts what they find. What is gone while the brake is on stays gone: only letting the brake go would have
-// it built.
+// restore has every machine be well in time, or in quarantine with a page: a person who was told of too many failures
+// comes again and again and starts what they find. What is gone while the brake is on stays gone: only letting the
+// brake go would have it built.
 func (r *room) restore(within time.Duration) {
 	r.t.Helper()
 	gone := func(n int) bool {
@@ -86,7 +87,8 @@ func (r *room) restore(within time.Duration) {
 	for n := 1; n <= r.spec.Size; n++ {
 		if m, known := r.machine(n); !restored(n) {
 			r.t.Errorf("%v after all faults were lifted %s is %s, serves %v, waiting %q, repair %+v (known %v, brake %v)",
-				within, r.spec.Name.Machine(n), m.Health.Verdict, r.serves(n), m.Waiting, m.Repair, known, r.judge.braked)
+				within, r.spec.Name.Machine(n), m.Health.Verdict, r.serves(n), m.Waiting, m.Repair, known,
+				r.judge.braked)
 		}
 	}
 }
@@ -109,7 +111,8 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 func draw(seed uint64) sim.Options {
 	size := 3 + int(seed%3)
 	o := sim.Options{
-		Spec: sim.Exemplar(size), Hosts: sim.Town(3, 2, 1), Servers: 1 + 2*int(seed%2), Seed: seed, Horizon: horizon, Operator: 20 * time.Minute,
+		Spec: sim.Exemplar(size), Hosts: sim.Town(3, 2, 1), Servers: 1 + 2*int(seed%2), Seed: seed, Horizon: horizon,
+		Operator: 20 * time.Minute,
 	}
 	f := sim.Forecast{Seed: seed, Kinds: sim.FirstKinds(), Horizon: horizon, MachineGap: time.Hour, Gap: 1. / 48}
 	for _, e := range f.Draw(o.Spec, o.Hosts, o.Servers) {
@@ -120,8 +123,8 @@ func draw(seed uint64) sim.Options {
 	return o
 }
 
-// liftAll ends every fault that lasts, starts every server that does not run, and takes the rest of the plan from the agenda
-// (what a person has been called for stays on it).
+// liftAll ends every fault that lasts, starts every server that does not run, and takes the rest of the plan from the
+// agenda (what a person has been called for stays on it).
 func (r *room) liftAll() {
 	r.judge.note("all faults are lifted")
 	for number := 1; number <= r.lasting; number++ {

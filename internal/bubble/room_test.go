@@ -21,8 +21,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// room is one play: a world, a store that outlives the servers, the servers, and what is going to happen. All of it belongs to
-// the test's own goroutine, apart from what is atomic or guarded.
+// room is one play: a world, a store that outlives the servers, the servers, and what is going to happen. All of it
+// belongs to the test's own goroutine, apart from what is atomic or guarded.
 type room struct {
 	t       *testing.T
 	o       sim.Options
@@ -206,8 +206,8 @@ func (r *room) after(d time.Duration, do func()) { r.at(r.now()+d, do) }
 // beat is how often the laws are looked at while time passes.
 const beat = 2 * time.Second
 
-// pass lets time pass until the condition holds or the moment has come, with all that is on the agenda, and has the laws
-// looked at on each beat. It reports whether the condition held.
+// pass lets time pass until the condition holds or the moment has come, with all that is on the agenda, and has the
+// laws looked at on each beat. It reports whether the condition held.
 func (r *room) pass(until time.Duration, enough func() bool) bool {
 	r.t.Helper()
 	next := r.now()
@@ -304,7 +304,7 @@ func believed(l *life, name fleet.MachineName) fleet.Machine {
 	return fleet.Machine{}
 }
 
-// owner returns the server that took the fleet over last; nil: it does not run any more, or nobody did.
+// owner returns the server that took the fleet over last; nil: it does not run any more, or none did.
 func (r *room) owner() *server {
 	for _, s := range r.servers {
 		if s.name == r.judge.owner && s.life != nil {
@@ -364,11 +364,14 @@ func (r *room) printJournal() {
 		fmt.Fprintf(&b, "%s ! %s\n", s.at.Truncate(time.Millisecond), s.what)
 	}
 	for _, c := range r.world.Calls() {
-		fmt.Fprintf(&b, "%s > %s %s %s %s effect=%v served=%v\n", c.Sent.Sub(r.began).Truncate(time.Millisecond), c.Client, c.Op, c.Machine, c.Instance, c.Effect, c.Served)
+		fmt.Fprintf(&b, "%s > %s %s %s %s effect=%v served=%v\n", c.Sent.Sub(r.began).Truncate(time.Millisecond),
+			c.Client, c.Op, c.Machine, c.Instance, c.Effect, c.Served)
 	}
 	for _, rec := range records {
-		fmt.Fprintf(&b, "%s %s %s %s %s %s/%s check=%s/%s step=%s op=%s out=%s gen=%d %s\n", rec.At.Sub(r.began.UTC()).Truncate(time.Millisecond), rec.Machine,
-			rec.Kind, rec.Reason, rec.Verdict, rec.Was, rec.Cause, rec.Check, rec.Result, rec.Step, rec.Op, rec.Outcome, rec.Generation, rec.Detail)
+		fmt.Fprintf(&b, "%s %s %s %s %s %s/%s check=%s/%s step=%s op=%s out=%s gen=%d %s\n",
+			rec.At.Sub(r.began.UTC()).Truncate(time.Millisecond), rec.Machine,
+			rec.Kind, rec.Reason, rec.Verdict, rec.Was, rec.Cause, rec.Check, rec.Result, rec.Step, rec.Op, rec.Outcome,
+			rec.Generation, rec.Detail)
 	}
 	r.t.Log("\n" + b.String())
 }

@@ -74,7 +74,8 @@ func unplayable(o sim.Options) string {
 		perSecond += float64(o.Spec.Size) / c.Every.Seconds()
 	}
 	if most := perSecond * lastEvent(o).Seconds(); most > mostProbes {
-		return "it would take more than " + time.Duration(float64(mostProbes)/perSecond*float64(time.Second)).String() + " of probes, which room B plays one by one"
+		return "it would take more than " + time.Duration(float64(mostProbes)/perSecond*float64(
+			time.Second)).String() + " of probes, which room B plays one by one"
 	}
 	return ""
 }
@@ -123,8 +124,8 @@ func playFile(t *testing.T, s *scenario.Scenario) {
 	t.Logf("room B: %+v", j.tally)
 }
 
-// playOut lets the plan happen, and then the file's own time, or less when nothing is left to happen; whatever is not decided
-// then has as long as the policy may take.
+// playOut lets the plan happen, and then the file's own time, or less when nothing is left to happen; whatever is not
+// decided then has as long as the policy may take.
 func (r *room) playOut() {
 	r.t.Helper()
 	end := r.o.Horizon + r.o.Calm
@@ -142,7 +143,7 @@ func (r *room) playOut() {
 // converge has every machine be well, or in a person's hands, in time.
 func (r *room) converge(within time.Duration) {
 	r.t.Helper()
-	if r.owner() == nil { // hale is gone for good: nobody is there to converge
+	if r.owner() == nil { // hale is gone for good, and converges to nothing
 		return
 	}
 	if !r.pass(r.now()+within, func() bool { return r.each(r.settled) }) {

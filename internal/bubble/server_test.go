@@ -22,7 +22,7 @@ import (
 type server struct {
 	room *room
 	name string
-	life *life           // nil: nobody started it, or it was killed
+	life *life           // nil: it was not started, or was killed
 	skew time.Duration   // of its wall clock, which outlives the process
 	cut  atomic.Int32    // how many faults keep it from the store
 	own  *memory.Backing // the second hale's store; nil: the room's
@@ -90,7 +90,7 @@ func (s *server) start(spec fleet.Spec) {
 	l.wg.Go(func() { r.must(probes.Run(ctx)) })
 	l.wg.Go(func() {
 		if err := e.Run(ctx); err != nil && ctx.Err() == nil && l.dead.CompareAndSwap(false, true) {
-			r.deaths <- s // it could not begin, and says so to whoever started it
+			r.deaths <- s // it could not begin, and says so to its starter
 		}
 	})
 	s.life = l
@@ -184,8 +184,8 @@ func (s *server) diesNow() bool {
 	return s.dieIn == 0
 }
 
-// holdUp has the next such call wait, between the reading of the lease and the sending; an empty operation means any that
-// disrupts.
+// holdUp has the next such call wait, between the reading of the lease and the sending; an empty operation means any
+// that disrupts.
 func (s *server) holdUp(op fleet.Op, d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 // passerBy is a machine that the fleet does not select.
 const passerBy = fleet.InstanceID("somebody-else")
 
-// plantStrangers gives the fleet machines that existed before hale, and one beside them that is none of its business, as room A does.
+// plantStrangers gives the fleet machines that existed before hale, and one beside them that is none of its business,
+// as room A does.
 func (r *room) plantStrangers() {
 	r.t.Helper()
 	r.must(r.world.Plant(fleet.Instance{ID: passerBy, Name: string(passerBy), Host: r.home(1)}))
@@ -27,8 +28,8 @@ func (r *room) plantStrangers() {
 	}
 }
 
-// instance returns the machine's instance as it truly is: of one that existed before, the one that was there from the beginning, until hale
-// has built another.
+// instance returns the machine's instance as it truly is: of one that existed before, the one that was there from the
+// beginning, until hale has built another.
 func (r *room) instance(name fleet.MachineName) (i fleet.Instance, ok bool) {
 	var id string
 	r.truth(func(t *world.World) {

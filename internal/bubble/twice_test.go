@@ -12,7 +12,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// What can make two of one: a definition that stays behind, a mark that is copied, a store that goes back, and a second hale.
+// What can make two of one: a definition that stays behind, a mark that is copied, a store that goes back, and a second
+// hale.
 
 // What the server of the second hale is called, as in room A: on a copy of the store, and on one of its own.
 const copyName, otherName = "copy-1", "other-1"
@@ -113,7 +114,8 @@ func (r *room) endDouble() {
 	}
 }
 
-// putsInOrder is the operator who was told of two, and leaves one hale and one definition of the machine, and has hale believe what there is then.
+// putsInOrder is the operator who was told of two, and leaves one hale and one definition of the machine, and has hale
+// believe what there is then.
 func (r *room) putsInOrder(rec fleet.Record) {
 	r.endDouble()
 	if i, ok := r.instance(rec.Machine); ok {
@@ -138,7 +140,7 @@ func (s *server) store() *memory.Backing {
 	return s.room.backing
 }
 
-// overhear counts whom the second hale tells of something, until the returned function is called.
+// overhear counts the messages of the second hale, until the returned function is called.
 func (j *judge) overhear(b *memory.Backing) (stop func()) {
 	store := b.Open(nil)
 	_, revision, err := journal.Read(j.r.t.Context(), store, j.r.spec.Name)

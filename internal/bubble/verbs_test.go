@@ -15,8 +15,9 @@ import (
 
 // onlyRoomA are the verbs that room B cannot play, with the reason.
 var onlyRoomA = map[sim.Verb]string{
-	sim.Freezes:    "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
-	sim.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody was there",
+	sim.Freezes: "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
+	sim.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody " +
+		"was there",
 }
 
 // act makes an event happen, and returns what ends it, if anything does.
@@ -92,7 +93,8 @@ func clockSteps(_ *room, s *server, e sim.Event) func() {
 }
 
 // changing are the provider's changing calls.
-var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete, fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot, fleet.OpRebuild,
+var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete,
+	fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot, fleet.OpRebuild,
 	fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue}
 
 // schedule puts an event on the agenda.
@@ -198,7 +200,7 @@ func (r *room) reload() {
 func confirms(r *room, _ sim.Event) func() {
 	s := r.owner()
 	if s == nil {
-		return nil // nobody shows him anything
+		return nil // there is nothing to show
 	}
 	status := s.life.engine.Status()[0]
 	p := status.Pending()

@@ -12,12 +12,14 @@ import (
 	"hale/internal/sim"
 )
 
-// held is how long the first server stands still between the reading of its lease and the sending: much longer than the lease.
+// held is how long the first server stands still between the reading of its lease and the sending: much longer than the
+// lease.
 const held = 10 * time.Minute
 
-// TestACallThatIsHeldUpAfterItsLeaseWasRead stops hale-1 exactly between the check of the lease and a disruptive call, for longer
-// than the lease. hale-2 takes over and heals the machine by itself; then the call goes out. What docs/safety.md promises:
-// it never hits a successor. What it says remains: it can hit the same instance after another owner healed it.
+// TestACallThatIsHeldUpAfterItsLeaseWasRead stops hale-1 exactly between the check of the lease and a disruptive call,
+// for longer than the lease. hale-2 takes over and heals the machine by itself; then the call goes out. What
+// docs/safety.md promises: it never hits a successor. What it says remains: it can hit the same instance after another
+// owner healed it.
 func TestACallThatIsHeldUpAfterItsLeaseWasRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -31,23 +33,28 @@ func TestACallThatIsHeldUpAfterItsLeaseWasRead(t *testing.T) {
 	}{
 		"power-off, and a successor": {
 			reason: "the id that it names is gone", steps: []fleet.StepKind{fleet.StepRecreate},
-			ill: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, op: fleet.OpPowerOff, successor: true,
+			ill: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, op: fleet.OpPowerOff,
+			successor: true,
 		},
 		"delete, and a successor": {
 			reason: "the id that it names is gone", steps: []fleet.StepKind{fleet.StepRecreate},
-			ill: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, op: fleet.OpDelete, successor: true,
+			ill: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, op: fleet.OpDelete,
+			successor: true,
 		},
 		"create, and a successor": {
 			reason: "the successor has the machine's name on that host", steps: []fleet.StepKind{fleet.StepRecreate},
-			ill: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, op: fleet.OpCreate, successor: true,
+			ill: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, op: fleet.OpCreate,
+			successor: true,
 		},
 		"reboot, and a successor": {
 			reason: "the id that it names is gone", steps: []fleet.StepKind{fleet.StepReboot, fleet.StepRecreate},
-			ill: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, op: fleet.OpReboot, successor: true,
+			ill: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}, op: fleet.OpReboot,
+			successor: true,
 		},
 		"reboot, and the same instance": {
-			reason: "hale-2 rebooted it too, and no call of libvirt's is conditional on that", steps: []fleet.StepKind{fleet.StepReboot},
-			ill: simulated.Illness{Symptom: simulated.NoHTTP}, op: fleet.OpReboot, hits: true,
+			reason: "hale-2 rebooted it too, and no call of libvirt's is conditional on that",
+			steps:  []fleet.StepKind{fleet.StepReboot},
+			ill:    simulated.Illness{Symptom: simulated.NoHTTP}, op: fleet.OpReboot, hits: true,
 		},
 		"power-off, and the same instance": {
 			reason: "it was well again when hale-2 looked", steps: []fleet.StepKind{fleet.StepRecreate},
@@ -72,7 +79,8 @@ func TestACallThatIsHeldUpAfterItsLeaseWasRead(t *testing.T) {
 				r.pass(sent+held-time.Second, nil)
 				now, _ := r.world.Instance("web-2")
 				if r.judge.owner != "hale-2" || !r.healthy(2) || (now.ID != old.ID) != c.successor {
-					r.t.Fatalf("hale-2 did not heal the machine: owner %s, instance %s was %s", r.judge.owner, now.ID, old.ID)
+					r.t.Fatalf("hale-2 did not heal the machine: owner %s, instance %s was %s", r.judge.owner, now.ID,
+						old.ID)
 				}
 				r.pass(sent+held+time.Second, nil)
 				r.judgeLate(c.op, old, now, c.hits, c.reason)
@@ -120,8 +128,8 @@ func (r *room) judgeLate(op fleet.Op, old, now fleet.Instance, hits bool, reason
 	}
 }
 
-// recover has what the late call broke be mended: a reset by itself, a machine that was switched off, which looks like a
-// person's wish, by the person who is told.
+// recover has what the late call broke be mended: a reset by itself, a machine that was switched off, which looks like
+// a person's wish, by the person who is told.
 func (r *room) recover(op fleet.Op) {
 	r.t.Helper()
 	if !r.pass(r.now()+r.patience(), func() bool { return r.each(r.healthy) }) {
@@ -136,12 +144,13 @@ func (r *room) recover(op fleet.Op) {
 	}
 }
 
-// TestAWriteThatIsHeldUp holds a write up, each of a heal in turn, until another server owns the fleet and has healed the machine.
-// When the write arrives the store itself refuses it, and nothing is otherwise than it would be.
+// TestAWriteThatIsHeldUp holds a write up, each of a heal in turn, until another server owns the fleet and has healed
+// the machine. When the write arrives the store itself refuses it, and nothing is otherwise than it would be.
 func TestAWriteThatIsHeldUp(t *testing.T) {
 	t.Parallel()
 	sick := func(r *room, i fleet.Instance) {
-		r.inject(simulated.Broken{Instance: i.ID, Illness: simulated.Illness{Symptom: simulated.NoHTTP, Cure: simulated.ByRecreate}})
+		r.inject(simulated.Broken{Instance: i.ID, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
+			Cure: simulated.ByRecreate}})
 	}
 	for name, c := range map[string]struct {
 		reason string
@@ -173,7 +182,8 @@ func TestAWriteThatIsHeldUp(t *testing.T) {
 						// what each start notes of itself rests on no lease
 						own := strings.HasPrefix(a.txn.Subject(), "noted/")
 						if !own && !fault.Is(a.err, fault.Conflict) {
-							r.t.Errorf("a stale owner's write of %s was taken (%v): %s", a.txn.Subject(), a.err, c.reason)
+							r.t.Errorf("a stale owner's write of %s was taken (%v): %s", a.txn.Subject(), a.err,
+								c.reason)
 						}
 					default:
 						r.t.Error("there were not so many writes")
@@ -188,8 +198,8 @@ func TestAWriteThatIsHeldUp(t *testing.T) {
 	}
 }
 
-// TestNoCallOutlivesItsLease loses hale-1's renewals, while its writes still pass, at every second before a call is due: either
-// the call is sent while the lease covers it, or not at all.
+// TestNoCallOutlivesItsLease loses hale-1's renewals, while its writes still pass, at every second before a call is
+// due: either the call is sent while the lease covers it, or not at all.
 func TestNoCallOutlivesItsLease(t *testing.T) {
 	t.Parallel()
 	for early := range 30 {

@@ -25,8 +25,8 @@ func (c *server) list() {
 	})
 }
 
-// listed takes in an answer, for the machines that it can say something new about; for all others it says again what they
-// know (that they are equal is what world.Client.List promises).
+// listed takes in an answer, for the machines that it can say something new about; for all others it says again what
+// they know (that they are equal is what world.Client.List promises).
 func (c *server) listed(l world.Listing, end world.End, asked fleet.Instant) {
 	c.polls = false
 	next := fleet.ProviderState{Standing: fleet.ProviderUp, Since: c.state.Since}
@@ -77,14 +77,16 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 	}
 }
 
-// owesWord reports whether an instance is on two hosts and no person was told yet: whether another listing shows the same will decide on that.
+// owesWord reports whether an instance is on two hosts and no person was told yet: whether another listing shows the
+// same will decide on that.
 func (c *server) owesWord() bool {
 	if !c.client.Contested() {
 		return false
 	}
 	for i := range c.own.Len() {
 		v := c.own.View(i)
-		if (v.Machine.Contest == nil || !v.Machine.Contest.Paged) && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() }) {
+		if (v.Machine.Contest == nil || !v.Machine.Contest.Paged) && slices.ContainsFunc(v.Seen,
+			func(s fleet.Sighting) bool { return s.Instance.Contested() }) {
 			return true
 		}
 	}
@@ -97,8 +99,8 @@ func (c *server) askedTooSoon(asked fleet.Instant) bool {
 	return slices.ContainsFunc(c.own.Open(), func(i int) bool { return c.own.View(i).Machine.Acted >= asked })
 }
 
-// worthSeeing returns the machines that a listing may say something new about: those that it touched, and the open ones; nil: all
-// of them.
+// worthSeeing returns the machines that a listing may say something new about: those that it touched, and the open
+// ones; nil: all of them.
 func (c *server) worthSeeing(touched []int, all bool) []int {
 	if all {
 		return nil
@@ -163,7 +165,8 @@ func (c *server) ask(index int, id fleet.InstanceID, host fleet.HostName, then f
 	})
 }
 
-// find follows up a "not found": gone is only what a complete listing does not have either, if that shows its neighbours.
+// find follows up a "not found": gone is only what a complete listing does not have either, if that shows its
+// neighbours.
 func (c *server) find(index int, id fleet.InstanceID, host fleet.HostName, then func(s fleet.Sighting, found bool)) {
 	life, asked := c.life, c.now().Mono
 	witnesses := c.own.Witnesses(index)
@@ -174,7 +177,8 @@ func (c *server) find(index int, id fleet.InstanceID, host fleet.HostName, then 
 			case end == world.Done:
 				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
 			case end == world.NotFound && credible:
-				then(fleet.Sighting{Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerGone}, Asked: asked}, true)
+				then(fleet.Sighting{Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerGone}, Asked: asked},
+					true)
 			default:
 				then(fleet.Sighting{}, false)
 			}
@@ -291,7 +295,8 @@ func (c *server) call(index int, a fleet.Action) {
 		// The process stands still exactly between the reading of the lease and the sending.
 		c.pauseFor = 0
 		said := fmt.Sprintf("its %s of %s", a.Intent.Op, c.s.trace.name(a.Instance))
-		c.s.trace.say(c.s.w.Now(), string(a.Machine), "! "+c.name+" stands still for "+span(d)+", right before it sends "+said)
+		c.s.trace.say(c.s.w.Now(), string(a.Machine),
+			"! "+c.name+" stands still for "+span(d)+", right before it sends "+said)
 		c.freeze(d)
 		c.missed = append(c.missed, func() {
 			c.s.trace.say(c.s.w.Now(), string(a.Machine), "! "+c.name+" sends "+said+" only now")
@@ -352,7 +357,8 @@ func (c *server) callOf(a fleet.Action) world.Call {
 		excused[i] = string(h)
 	}
 	return world.Call{
-		Asks: true, Excused: excused, Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata), Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
+		Asks: true, Excused: excused, Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata),
+		Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),
@@ -368,16 +374,19 @@ func instanceOf(s world.Status) fleet.Instance {
 	}
 	return fleet.Instance{
 		ID: fleet.InstanceID(s.ID), Name: s.Name, Host: fleet.HostName(s.Host), Power: fleet.Power(s.Power),
-		Stop: fleet.Stop(s.Stop), Address: s.Address, Network: s.Network, Storage: s.Storage, Metadata: fleet.Metadata(s.Metadata), Tags: fleet.Tags(s.Tags),
+		Stop: fleet.Stop(s.Stop), Address: s.Address, Network: s.Network, Storage: s.Storage,
+		Metadata: fleet.Metadata(s.Metadata), Tags: fleet.Tags(s.Tags),
 		Mark: fleet.Mark{
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
-			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation), Certified: s.Mark.Certified,
-			Kept: s.Mark.Kept, Instance: fleet.InstanceID(s.Mark.Instance),
+			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation),
+			Certified: s.Mark.Certified,
+			Kept:      s.Mark.Kept, Instance: fleet.InstanceID(s.Mark.Instance),
 		}.Of(fleet.InstanceID(s.ID)),
 	}
 }
 
-// gathered says that the evidence is kept: here nothing is, since what a machine said to its console changes no decision.
+// gathered says that the evidence is kept: here nothing is, since what a machine said to its console changes no
+// decision.
 func (c *server) gathered(index int, a fleet.Action) {
 	c.own.TellGathered(index, fleet.Gathered{ID: a.Gather})
 	c.heat()

@@ -67,7 +67,8 @@ func (p *prober) poll(c *fleet.Check, a whom, then func(fleet.CheckState)) {
 				fails++
 			case fleet.StandingUnknown, fleet.StandingFailing:
 			}
-			if !over && (state.Standing == fleet.StandingUnknown || fails >= c.DownAfter || oks > c.DownIn-c.DownAfter) {
+			if !over && (state.Standing == fleet.StandingUnknown || fails >= c.DownAfter ||
+				oks > c.DownIn-c.DownAfter) {
 				over = true
 				then(state)
 			}
@@ -116,7 +117,7 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		heard = h.TCP
 	case fleet.CheckHeartbeat:
 		if heard == world.Refused {
-			heard = world.Silence // nobody is asked
+			heard = world.Silence // it sends no question
 		}
 	default:
 	}

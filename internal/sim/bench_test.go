@@ -9,15 +9,17 @@ import (
 	"hale/internal/sim"
 )
 
-// BenchmarkTenDays plays ten days of a fleet of 1,000 machines with checks every 10 s, in which each machine has a fault or
-// more on average, and a storm hits more than a fifth of them. One iteration is one run on one core; it reports the days that
-// are played per second, and what there was to do.
+// BenchmarkTenDays plays ten days of a fleet of 1,000 machines with checks every 10 s, in which each machine has a
+// fault or more on average, and a storm hits more than a fifth of them. One iteration is one run on one core; it
+// reports the days that are played per second, and what there was to do.
 func BenchmarkTenDays(b *testing.B) {
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as bench/score sets it: what lives is small, and what dies is much
+	// as bench/score sets it: what lives is small, and what dies is much
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	const size, days = 1000, 10
 	o := sim.Survey{
-		Spec: func() fleet.Spec { return sim.Exemplar(size) }, Hosts: sim.Town(100, 5, 4), Kinds: []sim.Kind{sim.KindMachine},
-		Seed: 7, Horizon: days * day, Gap: 8 * day,
+		Spec: func() fleet.Spec { return sim.Exemplar(size) }, Hosts: sim.Town(100, 5, 4),
+		Kinds: []sim.Kind{sim.KindMachine},
+		Seed:  7, Horizon: days * day, Gap: 8 * day,
 	}.Options(0)
 	o.Plan = sim.Merge(o.Plan, sim.Storm(o.Spec, 5*day, 250, 2*time.Minute, 7))
 	o.Calm = time.Hour

@@ -7,7 +7,7 @@ import (
 	"hale/internal/sim/world"
 )
 
-// What a person need not know of before it has lasted for so long, whoever sees the truth.
+// What a person need not know of before it has lasted for so long.
 const (
 	fateLasts  = 2 * time.Minute  // machines that are out of reach together
 	deafLasts  = 5 * time.Minute  // hosts and providers that carry out nothing

@@ -10,8 +10,8 @@ const copyName, otherName = "copy-1", "other-1"
 // other is the second hale's installation, where its store is its own.
 const other = "other"
 
-// startsTwice starts a second hale on a copy of the store. Each of the two believes that the fleet is its own. What the operator orders
-// goes to the first.
+// startsTwice starts a second hale on a copy of the store. Each of the two believes that the fleet is its own. What the
+// operator orders goes to the first.
 func startsTwice(s *stage, e Event) (func(), error) {
 	return s.secondHale(e, s.installation, copyName, s.store.now(s.judge))
 }
@@ -53,7 +53,8 @@ func (s *stage) endDouble() {
 	}
 }
 
-// double returns a judge of the second hale: it knows its beliefs, and the same truth. What machines are to their users is for the first judge.
+// double returns a judge of the second hale: it knows its beliefs, and the same truth. What machines are to their users
+// is for the first judge.
 func (j *judge) double(d *stage) *judge {
 	o := newJudge(d)
 	o.truth, o.copies, o.built, o.forgot = j.truth, j.copies, j.built, j.forgot

@@ -12,7 +12,8 @@ import (
 // copyMade is when a copy of a machine's disks was made.
 type copyMade struct{ machine, id string }
 
-// copied checks that a copy of disks stays as long as the policy says, unless younger ones took its place or hale never knew that it was whole.
+// copied checks that a copy of disks stays as long as the policy says, unless younger ones took its place or hale never
+// knew that it was whole.
 func (j *judge) copied(c *world.Call) {
 	made := copyMade{c.Mark.Machine, c.Snapshot}
 	switch c.Op {
@@ -27,10 +28,13 @@ func (j *judge) copied(c *world.Call) {
 				younger++
 			}
 		}
-		if m := j.belief(c.Mark.Machine); m != nil && step != nil && younger < step.Keep && j.s.w.Now()-at < step.KeepFor {
+		if m := j.belief(c.Mark.Machine); m != nil && step != nil && younger < step.Keep &&
+			j.s.w.Now()-at < step.KeepFor {
 			if i := m.SnapshotAt(fleet.SnapshotID(c.Snapshot)); i < 0 || m.Snapshots[i].Whole {
-				j.broken("L15", c.Mark.Machine, fmt.Sprintf("the copy %s of its disks was to be kept for %s, and is removed after %s", c.Snapshot, step.KeepFor,
-					(j.s.w.Now()-at).Round(time.Second)))
+				j.broken("L15", c.Mark.Machine,
+					fmt.Sprintf("the copy %s of its disks was to be kept for %s, and is removed after %s", c.Snapshot,
+						step.KeepFor,
+						(j.s.w.Now()-at).Round(time.Second)))
 			}
 		}
 	default:
@@ -58,8 +62,10 @@ func (j *judge) belief(machine string) *fleet.Machine {
 // uncopied checks that a repair loses no disk that its ladder demands to be copied first.
 func (j *judge) uncopied(c *world.Call) {
 	step, m := j.copying(), j.belief(c.Mark.Machine)
-	if c.Op != world.Delete && c.Op != world.Rebuild || step == nil || step.OnFailure == fleet.OnFailureContinue || len(step.For) > 0 ||
-		m == nil || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Repair.Rung == fleet.NoRung || string(m.Repair.Target.ID) != c.ID {
+	if c.Op != world.Delete && c.Op != world.Rebuild || step == nil || step.OnFailure == fleet.OnFailureContinue ||
+		len(step.For) > 0 ||
+		m == nil || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Repair.Rung == fleet.NoRung ||
+		string(m.Repair.Target.ID) != c.ID {
 		return
 	}
 	if !slices.ContainsFunc(j.s.w.DiskCopies(), func(d world.Copy) bool { return d.Instance == c.ID }) {
@@ -70,7 +76,8 @@ func (j *judge) uncopied(c *world.Call) {
 // unknownCopies checks that hale knows of every copy of disks that there is: no other is ever removed.
 func (j *judge) unknownCopies() {
 	for _, d := range j.s.w.DiskCopies() {
-		if m := j.belief(d.Machine); (m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0) && !j.forgot[copyMade{d.Machine, d.ID}] {
+		if m := j.belief(d.Machine); (m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0) &&
+			!j.forgot[copyMade{d.Machine, d.ID}] {
 			j.broken("L12", d.Machine, fmt.Sprintf("the copy %s of its disks is forgotten", d.ID))
 		}
 	}

@@ -9,7 +9,8 @@ func (j *judge) swaps(machine, id string) bool {
 		return false
 	}
 	r := j.s.store.beliefs[n-1].Repair
-	return r != nil && r.Kind == fleet.RepairUndo && string(r.Target.ID) == id && j.wishes.posted[r.Order].Kind == fleet.OrderUndo
+	return r != nil && r.Kind == fleet.RepairUndo && string(r.Target.ID) == id &&
+		j.wishes.posted[r.Order].Kind == fleet.OrderUndo
 }
 
 // undoing reports whether the operator ever ordered an undo of the machine.

@@ -17,8 +17,8 @@ func database(size int) fleet.Spec {
 	return spec
 }
 
-// Whatever goes wrong, on hosts of their own and on such as share a storage: a disk with data survives (the judge reads what is on it),
-// and no two instances ever write to one.
+// Whatever goes wrong, on hosts of their own and on such as share a storage: a disk with data survives (the judge reads
+// what is on it), and no two instances ever write to one.
 func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 	t.Parallel()
 	shared := sim.Town(6, 2, 3)
@@ -67,8 +67,9 @@ func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 func TestALostDiskIsFoundOut(t *testing.T) {
 	t.Parallel()
 	o := sim.Options{
-		Spec: database(3), Hosts: sim.Town(3, 3, 1), Seed: 1, Horizon: 10 * time.Minute, Calm: time.Hour, Rival: sim.Sequential,
-		Plan: []sim.Event{{At: time.Minute, Subject: "web-2", Verb: world.LosesDisk}},
+		Spec: database(3), Hosts: sim.Town(3, 3, 1), Seed: 1, Horizon: 10 * time.Minute, Calm: time.Hour,
+		Rival: sim.Sequential,
+		Plan:  []sim.Event{{At: time.Minute, Subject: "web-2", Verb: world.LosesDisk}},
 	}
 	r, err := sim.Run(o)
 	if err != nil {

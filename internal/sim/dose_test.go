@@ -27,8 +27,9 @@ func TestTheScoreOfADose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := sim.Survey{
-				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
-				Kinds: sim.FirstKinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
+				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4),
+				Servers: d.servers,
+				Kinds:   sim.FirstKinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
 			}
 			r, err := s.Run()
 			if err != nil {
@@ -81,8 +82,8 @@ func TestADoseOfNights(t *testing.T) {
 	}
 }
 
-// Under the same faults, operators have their hands in: they hold, heal, scale and delete, and hale dies in the middle of it. No law is broken,
-// and nothing is lost.
+// Under the same faults, operators have their hands in: they hold, heal, scale and delete, and hale dies in the middle
+// of it. No law is broken, and nothing is lost.
 func TestADoseWithOperators(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]struct {
@@ -100,8 +101,9 @@ func TestADoseWithOperators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := sim.Survey{
-				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
-				Kinds: append(sim.FirstKinds(), sim.KindOperator), Seed: d.seed, Runs: d.runs, Horizon: 10 * day,
+				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4),
+				Servers: d.servers,
+				Kinds:   append(sim.FirstKinds(), sim.KindOperator), Seed: d.seed, Runs: d.runs, Horizon: 10 * day,
 				Gap: 2 * day,
 			}
 			r, err := s.Run()
@@ -109,7 +111,8 @@ func TestADoseWithOperators(t *testing.T) {
 				t.Fatal(err)
 			}
 			harmless(t, r)
-			t.Logf("%d faults and orders, %d outages, %d repairs, %d acts", r.Score.Faults, r.Score.Outages, r.Score.Repairs, r.Score.Actions)
+			t.Logf("%d faults and orders, %d outages, %d repairs, %d acts", r.Score.Faults, r.Score.Outages,
+				r.Score.Repairs, r.Score.Actions)
 		})
 	}
 }
@@ -151,8 +154,9 @@ func sound(t *testing.T, s sim.Score) {
 	if s.Healable < 100 || s.Repairs < 100 {
 		t.Errorf("a dose with %d healable outages and %d repairs shows nothing", s.Healable, s.Repairs)
 	}
-	t.Logf("%.0f machine-days, %d faults, %d outages, %d healable, %.2f %% healed alone, %d repairs, %d acts, %d held, %d paged, "+
-		"%.0f machine-hours lost", s.MachineDays, s.Faults, s.Outages, s.Healable, 100*s.HealedShare(), s.Repairs, s.Actions, s.Held, s.Paged, s.MachineHoursLost)
+	t.Logf("%.0f machine-days, %d faults, %d outages, %d healable, %.2f %% healed alone, %d repairs, %d acts, %d "+
+		"held, %d paged, %.0f machine-hours lost", s.MachineDays, s.Faults, s.Outages, s.Healable, 100*s.HealedShare(),
+		s.Repairs, s.Actions, s.Held, s.Paged, s.MachineHoursLost)
 }
 
 // The judge is not blind: each naive policy does what hale must never do, under the same faults.
@@ -173,7 +177,8 @@ func TestNaivePoliciesAreFoundOut(t *testing.T) {
 			if r.Score.HealthyDestroyed == 0 && r.Score.Unhealed == 0 {
 				t.Errorf("%s did nothing wrong: %+v", rival, r.Score)
 			}
-			t.Logf("healthy destroyed %d, double instances %d, unhealed %d", r.Score.HealthyDestroyed, r.Score.DoubleInstances, r.Score.Unhealed)
+			t.Logf("healthy destroyed %d, double instances %d, unhealed %d", r.Score.HealthyDestroyed,
+				r.Score.DoubleInstances, r.Score.Unhealed)
 		})
 	}
 }

@@ -20,8 +20,8 @@ type Event struct {
 	// Arg is the verb's object, where it takes one: "hale-1", "h2", "1h", "5 %".
 	Arg string
 	For time.Duration // after which it ends by itself; zero: it does not
-	// Least lets it happen only if so many of the machines of the subject serve then: a plan that was drawn keeps to what can be
-	// told apart.
+	// Least lets it happen only if so many of the machines of the subject serve then: a plan that was drawn keeps to
+	// what can be told apart.
 	Least int
 }
 
@@ -96,7 +96,8 @@ func join(v Verb) string {
 	return " "
 }
 
-// Class returns what happened without to whom: "crashes", "rack loses power", "provider lists what was", "hale dies".
+// Class returns what happened, without the subject's name: "crashes", "rack loses power", "provider lists what was",
+// "hale dies".
 func (e Event) Class() string {
 	subject := ""
 	switch kind := subjectKind(e.Subject); kind {

@@ -86,11 +86,14 @@ type Act struct {
 // Wrong is what was wrong with an act, or nearly so.
 type Wrong = law.Wrong
 
-// Around returns the moments about the machine, or about the whole, from before the time until after it, the last most of
-// them.
+// Around returns the moments about the machine, or about the whole, from before the time until after it, the last most
+// of them.
 func (h *History) Around(machine string, at, before, after time.Duration, most int) []Moment {
 	var out []Moment
-	from, _ := slices.BinarySearchFunc(h.Moments, at-before, func(m Moment, t time.Duration) int { return int(m.At - t) })
+	from, _ := slices.BinarySearchFunc(h.Moments, at-before, func(m Moment,
+		t time.Duration) int {
+		return int(m.At - t)
+	})
 	for _, m := range h.Moments[from:] {
 		if m.At > at+after {
 			break

@@ -42,11 +42,12 @@ func TestAHistoryTellsWhatStruckAndWhoEndedIt(t *testing.T) {
 		ended  sim.Ending
 		paged  bool
 	}{
-		"a crash is healed by hale":          {"10m web-2 crashes", nil, sim.EndedByHale, false},
-		"slowness passes":                    {"10m web-2 is too slow for 15s", nil, sim.EndedByItself, false},
-		"a lost disk needs a person":         {"10m web-2 loses its disk", noCure, sim.EndedByPerson, true},
-		"without a person it stays as it is": {"10m web-2 loses its disk", func(o *sim.Options) { noCure(o); o.Operator = 0 }, sim.NotEnded, true},
-		"all at once are started by hale":    {"10m all loses power for 1m", nil, sim.EndedByHale, false},
+		"a crash is healed by hale":  {"10m web-2 crashes", nil, sim.EndedByHale, false},
+		"slowness passes":            {"10m web-2 is too slow for 15s", nil, sim.EndedByItself, false},
+		"a lost disk needs a person": {"10m web-2 loses its disk", noCure, sim.EndedByPerson, true},
+		"without a person it stays as it is": {"10m web-2 loses its disk",
+			func(o *sim.Options) { noCure(o); o.Operator = 0 }, sim.NotEnded, true},
+		"all at once are started by hale": {"10m all loses power for 1m", nil, sim.EndedByHale, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +62,8 @@ func TestAHistoryTellsWhatStruckAndWhoEndedIt(t *testing.T) {
 			case o.From != 10*time.Minute || o.To <= o.From:
 				t.Errorf("it lasted from %v to %v", o.From, o.To)
 			case o.Ended != c.ended || o.Paged != c.paged || o.Open != (c.ended == sim.NotEnded):
-				t.Errorf("ended by %q (paged %v, open %v), and it was %q (paged %v)", o.Ended, o.Paged, o.Open, c.ended, c.paged)
+				t.Errorf("ended by %q (paged %v, open %v), and it was %q (paged %v)", o.Ended, o.Paged, o.Open, c.ended,
+					c.paged)
 			}
 		})
 	}
@@ -86,7 +88,8 @@ func TestAHistoryKeepsTheActsAndTheLinesAroundThem(t *testing.T) {
 			t.Errorf("another machine's line is among them: %s", m.Line())
 		}
 	}
-	if few := h.Around("web-3", act.At, 5*time.Minute, time.Minute, 3); len(few) != 3 || few[2].Line() != around[len(around)-1].Line() {
+	if few := h.Around("web-3", act.At, 5*time.Minute, time.Minute, 3); len(few) != 3 ||
+		few[2].Line() != around[len(around)-1].Line() {
 		t.Errorf("the last 3 of them are %v", few)
 	}
 }
@@ -108,14 +111,19 @@ func TestAnOutageThatNoCheckAsksForIsNobodysToHeal(t *testing.T) {
 		when   fleet.Condition
 		unseen int
 	}{
-		"a dead application is not heard by a ping":              {"10m web-2 stops serving", ping, 1},
-		"a status is not heard by a ping":                        {"10m web-2 answers 503", ping, 1},
-		"it is heard by http":                                    {"10m web-2 answers 503", page, 0},
-		"one of two is not both of them":                         {"10m web-2 stops serving", fleet.Condition{Op: fleet.OpAll, Of: both}, 1},
-		"one of two is one of them":                              {"10m web-2 stops serving", fleet.Condition{Op: fleet.OpAtLeast, N: 1, Of: both}, 0},
-		"what hangs answers nothing":                             {"10m web-2 hangs", fleet.Condition{Op: fleet.OpAll, Of: both}, 0},
-		"the provider's word counts where it is not asked for":   {"10m web-2 crashes", ping, 0},
-		"where it is asked for, it counts as the condition says": {"10m web-2 is paused for 1h", fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: fleet.ProviderTerm}, ping}}, 0},
+		"a dead application is not heard by a ping": {"10m web-2 stops serving", ping, 1},
+		"a status is not heard by a ping":           {"10m web-2 answers 503", ping, 1},
+		"it is heard by http":                       {"10m web-2 answers 503", page, 0},
+		"one of two is not both of them": {"10m web-2 stops serving",
+			fleet.Condition{Op: fleet.OpAll, Of: both}, 1},
+		"one of two is one of them": {"10m web-2 stops serving",
+			fleet.Condition{Op: fleet.OpAtLeast, N: 1, Of: both}, 0},
+		"what hangs answers nothing": {"10m web-2 hangs",
+			fleet.Condition{Op: fleet.OpAll, Of: both}, 0},
+		"the provider's word counts where it is not asked for": {"10m web-2 crashes", ping, 0},
+		"where it is asked for, it counts as the condition says": {"10m web-2 is paused for 1h",
+			fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: fleet.ProviderTerm}, ping}},
+			0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,13 +157,18 @@ func TestWhatHasAnEndComesBackByItselfUnlessSomebodyWasFaster(t *testing.T) {
 		least  time.Duration // of the outage
 		most   time.Duration
 	}{
-		"a crash":             {"10m web-2 crashes for 30m", watch, sim.EndedByItself, 30 * time.Minute, 31 * time.Minute},
-		"a shutdown":          {"10m web-2 shuts itself down for 30m", watch, sim.EndedByItself, 30 * time.Minute, 31 * time.Minute},
-		"a panic":             {"10m web-2 panics for 30m", watch, sim.EndedByItself, 30 * time.Minute, 31 * time.Minute},
-		"a disk":              {"10m web-2 loses its disk for 30m", watch, sim.EndedByItself, 30 * time.Minute, 30 * time.Minute},
-		"a healed crash":      {"10m web-2 crashes for 30m", nil, sim.EndedByHale, 0, 5 * time.Minute},
-		"a healed disk":       {"10m web-2 loses its disk for 30m", nil, sim.EndedByHale, 0, 10 * time.Minute},
-		"a disk reset before": {"10m web-2 loses its disk for 30m", gentle, sim.EndedByHale, 30 * time.Minute, 31 * time.Minute},
+		"a crash": {"10m web-2 crashes for 30m", watch, sim.EndedByItself, 30 * time.Minute,
+			31 * time.Minute},
+		"a shutdown": {"10m web-2 shuts itself down for 30m", watch, sim.EndedByItself, 30 * time.Minute,
+			31 * time.Minute},
+		"a panic": {"10m web-2 panics for 30m", watch, sim.EndedByItself, 30 * time.Minute,
+			31 * time.Minute},
+		"a disk": {"10m web-2 loses its disk for 30m", watch, sim.EndedByItself, 30 * time.Minute,
+			30 * time.Minute},
+		"a healed crash": {"10m web-2 crashes for 30m", nil, sim.EndedByHale, 0, 5 * time.Minute},
+		"a healed disk":  {"10m web-2 loses its disk for 30m", nil, sim.EndedByHale, 0, 10 * time.Minute},
+		"a disk reset before": {"10m web-2 loses its disk for 30m", gentle, sim.EndedByHale, 30 * time.Minute,
+			31 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,7 +177,8 @@ func TestWhatHasAnEndComesBackByItselfUnlessSomebodyWasFaster(t *testing.T) {
 				t.Fatalf("outages %+v, score %+v", h.Outages, score)
 			}
 			if o := h.Outages[0]; o.Ended != c.ended || o.To-o.From < c.least || o.To-o.From > c.most {
-				t.Errorf("ended by %q after %v, want %q between %v and %v", o.Ended, o.To-o.From, c.ended, c.least, c.most)
+				t.Errorf("ended by %q after %v, want %q between %v and %v", o.Ended, o.To-o.From, c.ended, c.least,
+					c.most)
 			}
 		})
 	}
@@ -174,7 +188,8 @@ func TestMachinesStandWhereTheyAreSaidToStand(t *testing.T) {
 	t.Parallel()
 	hosts := sim.Town(2, 1, 1)
 	homes := []string{hosts[1].Name, hosts[0].Name, hosts[0].Name, hosts[0].Name, hosts[0].Name}
-	h, _ := remembered(t, func(o *sim.Options) { o.Hosts, o.Homes = hosts, homes }, "10m host "+hosts[1].Name+" loses power for 10m")
+	h, _ := remembered(t, func(o *sim.Options) { o.Hosts, o.Homes = hosts, homes },
+		"10m host "+hosts[1].Name+" loses power for 10m")
 	if len(h.Outages) != 1 || h.Outages[0].Machine != "web-1" {
 		t.Errorf("the host of web-1 lost its power: %+v", h.Outages)
 	}

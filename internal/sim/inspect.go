@@ -19,7 +19,8 @@ func (j *judge) patrol() {
 	})
 }
 
-// inspect looks at every belief, touched or not, at the truth about every instance, and at the judge's own running counts.
+// inspect looks at every belief, touched or not, at the truth about every instance, and at the judge's own running
+// counts.
 func (j *judge) inspect() {
 	for _, c := range law.Crowds(j.s.w) {
 		j.truth.Stands(c)

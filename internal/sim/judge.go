@@ -289,7 +289,8 @@ func (j *judge) tally(m fleet.Machine, by int) {
 	}
 }
 
-// isAlone works out once more whether a machine that is not being repaired is left to a person, and counts as no failure.
+// isAlone works out once more whether a machine that is not being repaired is left to a person, and counts as no
+// failure.
 func (j *judge) isAlone(m *fleet.Machine) bool {
 	rescued := m.Health.Cause == fleet.CauseRescued && (m.Incident == nil || m.Incident.Cause == fleet.CauseRescued)
 	apart := m.Repair == nil && (j.isHeld(m) || j.wishes.leaving[m.Name])
@@ -362,7 +363,8 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 // newRung checks that no further rung begins while the brake is on, or a person holds the machine.
 func (j *judge) newRung(was, is *fleet.Machine) {
 	name, ended := string(is.Name), was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
-	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung && is.Repair.Phase == fleet.PhaseAct {
+	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung &&
+		is.Repair.Phase == fleet.PhaseAct {
 		if j.s.store.overall.Brake.On() && !is.Repair.Revives {
 			j.broken("L6", name, "a new rung is acted on while the brake is on")
 		}
@@ -422,8 +424,8 @@ type beginning struct {
 	most    int
 }
 
-// decided checks what a round began against all that it found: what is written first may begin because of a machine that
-// is well again, which is written after it.
+// decided checks what a round began against all that it found: what is written first may begin because of a machine
+// that is well again, which is written after it.
 func (j *judge) decided() {
 	for _, b := range j.crowded {
 		if j.failing > b.most {
@@ -464,8 +466,8 @@ const startsOfHost, startsOfAll = 8, 40
 
 var reviving = []fleet.StepKind{fleet.StepStart, fleet.StepResume}
 
-// patience checks that no time whose end permits harm was cut short (L15): a step gets its whole time from its outcome, or
-// from the take-over.
+// patience checks that no time whose end permits harm was cut short (L15): a step gets its whole time from its outcome,
+// or from the take-over.
 func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) {
 	w := was.Repair
 	if w == nil || w.Phase != fleet.PhaseVerify {
@@ -482,7 +484,8 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 			}
 		}
 		if waited := c.now().Mono.Sub(w.Since); waited < least {
-			j.broken("L15", string(was.Name), fmt.Sprintf("given up %s after the step, and %s was allowed", waited, least))
+			j.broken("L15", string(was.Name), fmt.Sprintf("given up %s after the step, and %s was allowed", waited,
+				least))
 		}
 	}
 }
@@ -516,7 +519,8 @@ func (j *judge) record(r fleet.Record) {
 		switch told := j.s.eldest().judge; {
 		case r.Joint != "" && r.Machine == "": // the machines' own records name them
 		case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
-		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated, r.Reason == fleet.ReasonVantageDoubtful:
+		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated,
+			r.Reason == fleet.ReasonVantageDoubtful:
 			told.page(string(r.Machine))
 		case r.Reason == fleet.ReasonSharedFate:
 			told.call(r.Parent)
@@ -538,7 +542,8 @@ func (j *judge) heldBack(r fleet.Record) {
 		return
 	}
 	doubts := []fleet.Reason{
-		fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonProviderDown, fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonBlind,
+		fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonProviderDown, fleet.ReasonProviderDoubtful,
+		fleet.ReasonHostDown, fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonBlind,
 		fleet.ReasonSharedFate, fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful,
 	}
 	o := &j.outages[n-1]

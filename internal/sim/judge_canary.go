@@ -6,7 +6,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// trial is what the judge knows of another template on its way through the fleet: who tries it, and whether it proved itself.
+// trial is what the judge knows of another template on its way through the fleet: who tries it, and whether it proved
+// itself.
 type trial struct {
 	image  string
 	tried  map[string]string // machines whose work began by the order, with the instance that they had
@@ -21,11 +22,13 @@ type trials struct {
 }
 
 func newTrials(image string) trials {
-	return trials{shown: map[fleet.OrderID]string{}, by: map[fleet.OrderID]*trial{}, trusted: map[string]bool{image: true}}
+	return trials{shown: map[fleet.OrderID]string{}, by: map[fleet.OrderID]*trial{},
+		trusted: map[string]bool{image: true}}
 }
 
-// tries notes that hale begins to build the machine anew from another template. Beyond the number that may try it first, none may follow before
-// so many of these were certified, and stand as long as the policy says: by truth, whatever hale thinks of them (S56).
+// tries notes that hale begins to build the machine anew from another template. Beyond the number that may try it
+// first, none may follow before so many of these were certified, and stand as long as the policy says: by truth,
+// whatever hale thinks of them (S56).
 func (j *judge) tries(is *fleet.Machine) {
 	name, order := string(is.Name), is.Repair.Order
 	t := j.trials.by[order]
@@ -39,7 +42,8 @@ func (j *judge) tries(is *fleet.Machine) {
 	first := max(1, j.s.spec.Update.Canary)
 	if !t.proven && !j.trials.trusted[t.image] && j.under(t) >= first {
 		if stand := j.stand(t); stand < first {
-			j.broken("canary", name, fmt.Sprintf("it is built from another template, which %d machines tried before it and %d of these proved", len(t.tried), stand))
+			j.broken("canary", name, fmt.Sprintf("it is built from another template, which %d machines tried before "+
+				"it and %d of these proved", len(t.tried), stand))
 		}
 		t.proven, j.trials.trusted[t.image] = true, true
 	}

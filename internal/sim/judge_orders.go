@@ -18,7 +18,7 @@ type wishes struct {
 	leaving map[fleet.MachineName]bool
 }
 
-// ordered notes that the operator gave an order. Whoever wants a stopped machine healed wants it to run.
+// ordered notes that the operator gave an order. To have a stopped machine healed is to want it to run.
 func (j *judge) ordered(o *fleet.Order) {
 	if j.wishes.posted == nil {
 		j.wishes = wishes{posted: map[fleet.OrderID]fleet.Order{}, taken: map[fleet.OrderID]time.Duration{}}
@@ -56,11 +56,14 @@ func (j *judge) isHeld(m *fleet.Machine) bool {
 
 // isHostHeld reports whether a hold in force is on the host.
 func (j *judge) isHostHeld(name fleet.HostName) bool {
-	return name != "" && slices.ContainsFunc(j.wishes.holds, func(h fleet.Hold) bool { return h.Machine == "" && h.Host == name })
+	return name != "" && slices.ContainsFunc(j.wishes.holds, func(h fleet.Hold) bool {
+		return h.Machine == "" &&
+			h.Host == name
+	})
 }
 
-// restsByOrder reports whether what happens to the machine is as a person wants it for now: it is held, it is to go, or the brake was put on by
-// hand.
+// restsByOrder reports whether what happens to the machine is as a person wants it for now: it is held, it is to go, or
+// the brake was put on by hand.
 func (j *judge) restsByOrder(n int) bool {
 	return j.wishes.braked || j.isHeld(&j.s.store.beliefs[n-1]) || j.isToGo(string(j.s.spec.Name.Machine(n)))
 }
@@ -116,7 +119,8 @@ func (j *judge) holdsChange(before, after []fleet.Hold) {
 		}
 	}
 	for _, h := range before {
-		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after, func(a fleet.Hold) bool { return a.Order == h.Order })
+		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after,
+			func(a fleet.Hold) bool { return a.Order == h.Order })
 		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.s.eldest().everybody().apart() &&
 			!j.endedByOrder(&o) {
 			j.broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
@@ -127,7 +131,7 @@ func (j *judge) holdsChange(before, after []fleet.Hold) {
 	j.recount()
 }
 
-// endedByOrder reports whether somebody released the hold, or gave another in its place.
+// endedByOrder reports whether a person released the hold, or gave another in its place.
 func (j *judge) endedByOrder(hold *fleet.Order) bool {
 	for _, o := range j.wishes.posted {
 		same := o.Machine == hold.Machine && o.Host == hold.Host && o.ID > hold.ID
@@ -158,7 +162,8 @@ func (j *judge) recount() {
 	}
 }
 
-// outOfHours reports whether the policy lets no repair begin at the time: worked out once more, from the minutes that were.
+// outOfHours reports whether the policy lets no repair begin at the time: worked out once more, from the minutes that
+// were.
 func (j *judge) outOfHours(at time.Time) bool {
 	stands := func(windows []fleet.Window) bool {
 		return slices.ContainsFunc(windows, func(w fleet.Window) bool {
@@ -181,7 +186,7 @@ func (j *judge) outOfHours(at time.Time) bool {
 	return stands(p.NotEvery) || len(p.Windows) > 0 && !stands(p.Windows)
 }
 
-// apart is how far the servers' clocks are apart: a hold ends by that of whoever looks after the fleet then.
+// apart is how far the servers' clocks are apart: a hold ends by the clock of the fleet's owner.
 func (c crew) apart() time.Duration {
 	least, most := c[0].skew, c[0].skew
 	for _, s := range c {

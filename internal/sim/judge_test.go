@@ -9,7 +9,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// court is a quiet run of three machines at the moment when its only server owns the fleet, before anything was decided.
+// court is a quiet run of three machines at the moment when its only server owns the fleet, before anything was
+// decided.
 type court struct {
 	*stage
 	c *server
@@ -17,7 +18,8 @@ type court struct {
 
 func newCourt(t *testing.T) court {
 	t.Helper()
-	s, err := newStage(Options{Spec: Exemplar(3), Hosts: []world.Host{{Name: "h1"}, {Name: "h2"}}, Homes: []string{"h1", "h1", "h1"}, Horizon: time.Hour})
+	s, err := newStage(Options{Spec: Exemplar(3), Hosts: []world.Host{{Name: "h1"}, {Name: "h2"}},
+		Homes: []string{"h1", "h1", "h1"}, Horizon: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,8 @@ func newCourt(t *testing.T) court {
 
 // reboots is what a lawful reboot of web-1 begins with: the action, and a look at it.
 func (o court) reboots() fleet.Action {
-	a := fleet.Action{Kind: fleet.ActionCall, Machine: "web-1", Instance: "planted-1", Intent: fleet.Intent{Op: fleet.OpReboot, Limit: time.Second}}
+	a := fleet.Action{Kind: fleet.ActionCall, Machine: "web-1", Instance: "planted-1",
+		Intent: fleet.Intent{Op: fleet.OpReboot, Limit: time.Second}}
 	o.judge.looks(a)
 	return a
 }
@@ -80,18 +83,21 @@ func deeds() []crime {
 		}},
 		{"L1", "two instances run at once, and nobody said so", func(o court, breaks bool) {
 			o.w.Watch = deafTo{o.w.Watch}
-			o.w.Leave(world.Status{ID: "second", Host: o.w.VM("planted-1").Host, Name: "copy of web-1", Mark: world.Mark{Machine: "web-1"}})
+			o.w.Leave(world.Status{ID: "second", Host: o.w.VM("planted-1").Host, Name: "copy of web-1",
+				Mark: world.Mark{Machine: "web-1"}})
 			if breaks {
 				o.w.PowerOn(o.w.VM("second"))
 			}
 			o.judge.inspect()
 		}},
 		{"L2", "a stranger is deleted", func(o court, breaks bool) {
-			o.judge.Sent(&world.Call{Op: world.Delete, ID: "planted-1", Stranger: breaks, Mark: world.Mark{Machine: "web-1"}})
+			o.judge.Sent(&world.Call{Op: world.Delete, ID: "planted-1", Stranger: breaks,
+				Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"L2", "what was never certified is powered off", func(o court, breaks bool) {
 			o.store.beliefs[0].Current.Certified, o.store.beliefs[0].Current.Expired = false, !breaks
-			o.judge.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Mark: world.Mark{Machine: "web-1"}})
+			o.judge.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true,
+				Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"L2", "what existed before is powered off without permission", func(o court, breaks bool) {
 			o.w.VM("planted-1").Mark.Unmarked, o.spec.Adopt.Replaceable = true, !breaks
@@ -106,7 +112,8 @@ func deeds() []crime {
 			o.judge.Sent(&world.Call{Op: world.Certify, ID: "planted-1", Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"harm", "a healthy machine is destroyed", func(o court, breaks bool) {
-			o.judge.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Certified: true, Healthy: breaks, Mark: world.Mark{Machine: "web-1"}})
+			o.judge.Acted(&world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Certified: true,
+				Healthy: breaks, Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"L3", "a call without a look since the last outcome", func(o court, breaks bool) {
 			a := o.reboots()
@@ -133,7 +140,7 @@ func deeds() []crime {
 		{"L8", "down for ever, and nobody knows", func(o court, breaks bool) {
 			end := o.w.Now() + o.utmost(0) + time.Minute
 			o.w.At(end, func() {})
-			o.c.crash() // nobody heals
+			o.c.crash() // no server heals
 			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
 			if !breaks {
 				o.judge.page("web-1")
@@ -196,7 +203,7 @@ func slights() []crime {
 			o.judge.size = 2
 			end := o.w.Now() + o.utmost(0) + time.Minute
 			o.w.At(end, func() {})
-			o.c.crash() // nobody heals
+			o.c.crash() // no server heals
 			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
 			for o.w.Now() < end {
 				o.w.Step()
@@ -287,7 +294,8 @@ func twofold() []crime {
 			if !breaks {
 				o.store.name("new")
 			}
-			o.judge.Acted(&world.Call{Op: world.Delete, ID: "new", Effect: true, Certified: true, Mark: world.Mark{Machine: "web-1"}})
+			o.judge.Acted(&world.Call{Op: world.Delete, ID: "new", Effect: true, Certified: true,
+				Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"L8", "two hosts show a machine, and nobody knows", func(o court, breaks bool) {
 			o.w.StayBehind(o.w.VM("planted-1"), "h2")
@@ -300,7 +308,8 @@ func twofold() []crime {
 			}
 		}},
 		{"harm", "the disk is taken from under the one that another host runs", func(o court, breaks bool) {
-			o.judge.Acted(&world.Call{Op: world.Delete, ID: "planted-1", Effect: true, Certified: true, Robbed: breaks, Mark: world.Mark{Machine: "web-1"}})
+			o.judge.Acted(&world.Call{Op: world.Delete, ID: "planted-1", Effect: true, Certified: true, Robbed: breaks,
+				Mark: world.Mark{Machine: "web-1"}})
 		}},
 	}
 }
@@ -322,7 +331,7 @@ func (o court) acts(op world.Op) {
 
 // rests are the laws of what stands still, and of what a person stopped.
 func rests() []crime {
-	// touch has a call leave to a machine that stands still by somebody's hand, which hale saw or did not see.
+	// touch has a call leave to a machine that a person made stand still, which hale saw or did not see.
 	touch := func(by world.Stop, op world.Op, lawful world.Op) func(o court, breaks bool) {
 		return func(o court, breaks bool) {
 			o.w.Suspend(o.w.VM("planted-1"), by)
@@ -573,7 +582,8 @@ func accounts() []crime {
 // A judge that sees nothing would call every run lawful: each law is broken here once, and once it is not.
 func TestTheJudgeKnowsEachLaw(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(deeds(), slights(), twofold(), rests(), belongings(), thoughts(), accounts(), orderly()) {
+	for _, c := range slices.Concat(deeds(), slights(), twofold(), rests(), belongings(), thoughts(), accounts(),
+		orderly()) {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {
@@ -604,9 +614,8 @@ func TestTheJudgePatrols(t *testing.T) {
 	}
 }
 
-// orderly are the laws of wanted changes, as thoughts.
-// tries lets hale build the first machine from another template, and the second one after the first has stood for the time, certified unless
-// it failed.
+// orderly are the laws of wanted changes, as thoughts. tries lets hale build the first machine from another template,
+// and the second one after the first has stood for the time, certified unless it failed.
 func (o court) tries(first, second string, failed bool, stands time.Duration) {
 	o.judge.trials.shown["o"] = "another.qcow2"
 	for _, name := range []string{first, second} {
@@ -625,9 +634,10 @@ func (o court) tries(first, second string, failed bool, stands time.Duration) {
 
 func orderly() []crime {
 	return []crime{
-		{"canary", "a second machine is built from a template that the first did not prove", func(o court, breaks bool) {
-			o.tries("web-2", "web-3", breaks, o.spec.Update.Soak)
-		}},
+		{"canary", "a second machine is built from a template that the first did not prove",
+			func(o court, breaks bool) {
+				o.tries("web-2", "web-3", breaks, o.spec.Update.Soak)
+			}},
 		{"canary", "a second machine is built from another template at once", func(o court, breaks bool) {
 			o.spec.Update.Canary = map[bool]int{true: 1, false: 2}[breaks]
 			for _, name := range []string{"web-2", "web-3"} {
@@ -680,7 +690,8 @@ func orderly() []crime {
 		}},
 		{"L2", "an adopted machine is taken up again that a person wanted let go", func(o court, breaks bool) {
 			o.judge.away["a"] = breaks
-			o.judge.letGo(&fleet.Machine{Name: "web-1"}, &fleet.Machine{Name: "web-1", Current: fleet.Incarnation{ID: "a", Adopted: true}})
+			o.judge.letGo(&fleet.Machine{Name: "web-1"}, &fleet.Machine{Name: "web-1",
+				Current: fleet.Incarnation{ID: "a", Adopted: true}})
 		}},
 		{"L3", "a machine is removed that no confirmed plan names", func(o court, breaks bool) {
 			o.judge.leaving["web-1"] = map[bool]string{true: "another", false: "a"}[breaks]

@@ -31,7 +31,8 @@ type Ends struct {
 func (n *Nights) add(o Nights) {
 	for i := range n {
 		a, b := &n[i], o[i]
-		a.Nights, a.NoEffect, a.Calm, a.Healed = a.Nights+b.Nights, a.NoEffect+b.NoEffect, a.Calm+b.Calm, a.Healed+b.Healed
+		a.Nights, a.NoEffect, a.Calm, a.Healed = a.Nights+b.Nights, a.NoEffect+b.NoEffect, a.Calm+b.Calm,
+			a.Healed+b.Healed
 		a.Paged, a.Open, a.Wrong = a.Paged+b.Paged, a.Open+b.Open, a.Wrong+b.Wrong
 	}
 }
@@ -49,7 +50,8 @@ type night struct {
 // nightLasts is how long after its event is over a night is judged.
 const nightLasts = 2 * time.Hour
 
-// nightFalls notes that something happened that can make two of one. What a naive policy makes of it is seen by the laws alone.
+// nightFalls notes that something happened that can make two of one. What a naive policy makes of it is seen by the
+// laws alone.
 func (j *judge) nightFalls(e Event, machine string) {
 	n := &night{verb: e.Verb, machine: machine}
 	j.nights = append(j.nights, n)
@@ -96,7 +98,8 @@ func (j *judge) dark(n *night) bool {
 		if n.machine != "" && n.machine != string(j.s.spec.Name.Machine(i+1)) {
 			continue
 		}
-		if o.open && j.s.w.Now()-o.from > nightLasts/2 && !o.paged && !o.unseen && !j.covered(i+1) && !j.restsByOrder(i+1) {
+		if o.open && j.s.w.Now()-o.from > nightLasts/2 && !o.paged && !o.unseen && !j.covered(i+1) &&
+			!j.restsByOrder(i+1) {
 			return true
 		}
 	}
@@ -114,14 +117,16 @@ func (j *judge) each(machine string, do func(*night)) {
 
 // ofTwo are the reasons for which a person is told of what can make two of one.
 func ofTwo(r fleet.Reason) bool {
-	return slices.Contains([]fleet.Reason{fleet.ReasonTwoHosts, fleet.ReasonStoreOlder, fleet.ReasonInstallation, fleet.ReasonSecondRunning}, r)
+	return slices.Contains([]fleet.Reason{fleet.ReasonTwoHosts, fleet.ReasonStoreOlder, fleet.ReasonInstallation,
+		fleet.ReasonSecondRunning}, r)
 }
 
 // warned takes in that a person was told, and sends the operator where two are, or may come to be.
 func (j *judge) warned(r fleet.Record) {
 	first := j.s.eldest().judge
 	for _, n := range first.nights {
-		if n.machine == "" && ofTwo(r.Reason) || n.machine != "" && (n.machine == string(r.Machine) || r.Machine == "" && ofTwo(r.Reason)) {
+		if n.machine == "" && ofTwo(r.Reason) || n.machine != "" && (n.machine == string(r.Machine) ||
+			r.Machine == "" && ofTwo(r.Reason)) {
 			n.paged = true
 		}
 	}
@@ -140,7 +145,8 @@ func (j *judge) warned(r fleet.Record) {
 	}
 }
 
-// putsInOrder is the operator who leaves one hale and one definition of everything, and has hale believe what there is then.
+// putsInOrder is the operator who leaves one hale and one definition of everything, and has hale believe what there is
+// then.
 func (j *judge) putsInOrder(machine string) {
 	j.s.endDouble()
 	for _, vm := range j.s.w.All(machine) {
@@ -177,7 +183,8 @@ func (j *judge) inTwo(vm *world.VM) bool {
 	return j.s.double != nil || j.s.w.Contested(vm.ID) || j.astray()
 }
 
-// untouched checks that nothing is done to an instance while two hosts show it, as they have for a while, and hale itself has told a person so (L1).
+// untouched checks that nothing is done to an instance while two hosts show it, as they have for a while, and hale
+// itself has told a person so (L1).
 func (j *judge) untouched(c *world.Call) {
 	first := j.s.eldest().judge
 	shown := first.domains == 0 && j.s.w.Now()-first.stirred > seenWithin && j.s.w.Contested(c.ID)
@@ -189,11 +196,12 @@ func (j *judge) untouched(c *world.Call) {
 // seenWithin is how long after the last fault of hosts or provider a listing shows what is.
 const seenWithin = 30 * time.Second
 
-// tellTwoWithin is how many minutes hale may take to tell a person that two hosts show an instance, once nothing keeps it from seeing that.
+// tellTwoWithin is how many minutes hale may take to tell a person that two hosts show an instance, once nothing keeps
+// it from seeing that.
 const tellTwoWithin = 5
 
-// tellsOfTwo sees minute by minute that a person is told of an instance that two hosts show (L8); seen is for how many minutes on end hale
-// could have seen it.
+// tellsOfTwo sees minute by minute that a person is told of an instance that two hosts show (L8); seen is for how many
+// minutes on end hale could have seen it.
 func (j *judge) tellsOfTwo(machine, id string, seen int) {
 	j.s.w.After(time.Minute, func() {
 		switch {
@@ -212,7 +220,8 @@ func (j *judge) tellsOfTwo(machine, id string, seen int) {
 // looksOn reports whether hale looks after the fleet now, with nothing in its way to the provider and to the store.
 func (s *stage) looksOn() bool {
 	c := s.store.owner
-	return s.judge.domains == 0 && c != nil && c.term != 0 && c.alive && c.frozen == 0 && s.store.full == 0 && s.store.cut[c] == 0
+	return s.judge.domains == 0 && c != nil && c.term != 0 && c.alive && c.frozen == 0 && s.store.full == 0 &&
+		s.store.cut[c] == 0
 }
 
 // knowsOfTwo reports whether a person was told of what keeps hale from healing the machine.

@@ -15,7 +15,8 @@ import (
 // ordered are the verbs of an operator, and the orders that they give.
 func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
-		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal, Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
+		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
+		Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
 		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, Deletes: fleet.OrderDelete,
 		Vouches: fleet.OrderFenced, Believes: fleet.OrderRecover,
 	}
@@ -30,7 +31,8 @@ const operator = "operator"
 // person is who has a hand in what the provider runs.
 const person = "a person"
 
-// Order returns the order that an operator's event gives to the fleet; its id and times are left to whoever posts it.
+// Order returns the order that an operator's event gives to the fleet; its id and times are left to the caller that
+// posts it.
 func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	o := fleet.Order{Kind: ordered()[e.Verb], Fleet: name, By: operator, For: e.For}
 	o.Believe = e.Verb == Believes
@@ -43,7 +45,7 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	if o.Kind == fleet.OrderScale {
 		size, err := strconv.Atoi(e.Arg)
 		o.Size = size
-		return o, err // what else is wrong with it is for whoever takes it
+		return o, err // what else is wrong with it is for the owner that takes it
 	}
 	host, ofHost := strings.CutPrefix(e.Arg, "host ")
 	m := fleet.MachineName(e.Arg)
@@ -122,7 +124,7 @@ func (s *stage) post(o fleet.Order) fleet.OrderID {
 // learn tells the fleet's owner of an order, as soon as it can hear of it.
 func (c *server) learn(o fleet.Order) {
 	if c.term == 0 {
-		return // whoever takes the fleet over reads the inbox
+		return // the next owner reads the inbox
 	}
 	c.enter(c.life, func() {
 		switch {

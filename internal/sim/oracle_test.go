@@ -48,7 +48,7 @@ func TestTheOracleTakesWhatTheCheapestStepTakes(t *testing.T) {
 		"a step that the ladder does not have": {
 			[]string{"10m web-2 loses its disk"},
 			func(o *sim.Options) { o.Spec.Repair.Steps = o.Spec.Repair.Steps[:2] }, 0, 0, 0, 0, 0,
-			3*time.Hour + 6*time.Hour - 10*time.Minute, // nobody comes
+			3*time.Hour + 6*time.Hour - 10*time.Minute, // no person comes
 		},
 		"from a bad template nothing comes up": {
 			[]string{"9m template is bad for 31m", "10m web-2 loses its disk"}, slow, 1, 0, 0, 0, 1, 30*time.Minute +

@@ -71,7 +71,7 @@ func (j *judge) Serving(vm *world.VM) {
 	}
 }
 
-// crowd notices when so many are down that the policy forbids to act: then nobody's outage is hale's to heal alone, until
+// crowd notices when so many are down that the policy forbids to act: then no outage is hale's to heal alone, until
 // they were few for as long as the brake asks for.
 func (j *judge) crowd() {
 	if 2*j.down > j.brakeLimit() {
@@ -103,8 +103,8 @@ func (j *judge) thin() {
 	})
 }
 
-// healable reports whether hale could and should heal the machine without a person: something is wrong with this machine
-// alone, a step of the ladder cures it, and no more machines fail than the policy lets it act on.
+// healable reports whether hale could and should heal the machine without a person: something is wrong with this
+// machine alone, a step of the ladder cures it, and no more machines fail than the policy lets it act on.
 func (j *judge) healable(vm *world.VM, o *outage) bool {
 	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
 		return false
@@ -198,12 +198,13 @@ func (j *judge) expect(n int, from time.Duration) {
 	begun := j.s.w.Now()
 	j.s.w.At(max(from, begun)+j.s.utmost(o.queue), func() {
 		if o.open && o.from == from && (j.restsByOrder(n) || o.freed > begun) {
-			j.expect(n, from) // nobody waits for it now, or did a while ago
+			j.expect(n, from) // it is not missed now, or was not a while ago
 			return
 		}
 		if o.open && o.from == from && !o.paged && !j.covered(n) {
 			j.s.score.Unhealed++
-			j.broken("L8", string(j.s.spec.Name.Machine(n)), "down for "+span(j.s.w.Now()-from)+" ("+string(o.struck)+"), neither healed nor in a person's hands")
+			j.broken("L8", string(j.s.spec.Name.Machine(n)),
+				"down for "+span(j.s.w.Now()-from)+" ("+string(o.struck)+"), neither healed nor in a person's hands")
 		}
 	})
 }

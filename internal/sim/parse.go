@@ -24,7 +24,8 @@ func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "another": "web-1", "domain": "host h2", "provider": "provider", "template": "template",
 		"store": "store", "server": "hale-1",
-		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2", "the host": "host h2", "image": "web-2.qcow2",
+		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2",
+		"the host": "host h2", "image": "web-2.qcow2",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 	}
 }
@@ -57,7 +58,10 @@ func verbsOf(text string) string {
 			out = append(out, with(v, s.shape))
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(strings.TrimPrefix(a, "'s "), strings.TrimPrefix(b, "'s ")) })
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Compare(strings.TrimPrefix(a, "'s "),
+			strings.TrimPrefix(b, "'s "))
+	})
 	return "a " + kind + ": " + strings.Join(out, ", ")
 }
 
@@ -137,7 +141,8 @@ func (e Event) checkPast() error {
 	case err != nil:
 		return fmt.Errorf("%s %s: %w", e.Subject, e.Verb, err)
 	case d < 0 || d > e.At || d == e.At && e.Verb == IsRolledBack:
-		return fmt.Errorf("%s %s %s: that is not between the start and now, which is %s later", e.Subject, e.Verb, e.Arg, span(e.At))
+		return fmt.Errorf("%s %s %s: that is not between the start and now, which is %s later", e.Subject, e.Verb,
+			e.Arg, span(e.At))
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ func TestEveryVerbSurvivesBeingWrittenDown(t *testing.T) {
 		t.Fatalf("only %d verbs", len(verbs))
 	}
 	for _, what := range verbs {
-		for _, length := range []time.Duration{0, 5 * time.Minute, 90 * time.Minute, time.Hour, 61500 * time.Millisecond} {
+		for _, length := range []time.Duration{0, 5 * time.Minute, 90 * time.Minute, time.Hour,
+			61500 * time.Millisecond} {
 			line := "1h2m " + what
 			if length != 0 {
 				line += " for " + length.String()
@@ -48,7 +49,8 @@ func TestEveryVerbSurvivesBeingWrittenDown(t *testing.T) {
 func TestAnEventMayAskForMachines(t *testing.T) {
 	t.Parallel()
 	const line = "host h2 is out of sight of hale-1 for 5m if at least 3"
-	if e, err := sim.ParseEvent("1m " + line); err != nil || e.Least != 3 || e.For != 5*time.Minute || e.Arg != "hale-1" || e.String() != line {
+	if e, err := sim.ParseEvent("1m " + line); err != nil || e.Least != 3 || e.For != 5*time.Minute ||
+		e.Arg != "hale-1" || e.String() != line {
 		t.Errorf("%q was read as %+v (%s), %v", line, e, e, err)
 	}
 	for _, wrong := range []string{"1m host h2 loses power if at least many", "1m host h2 loses power if at least 0"} {
@@ -68,9 +70,10 @@ func TestWhatNoEventIs(t *testing.T) {
 		"no verb of a domain":     {"1m host h2 explodes", "a domain: cannot be cut, cannot be fenced, "},
 		"a verb that is none": {"1m web-2 explodes",
 			"a machine: 's agent answers in any state, 's agent falls silent, answers 503, "},
-		"no subject":                 {"1m crashes", "says nothing that can happen"},
-		"a server as a machine":      {"1m hale-1 crashes", "the subject is a server, and this happens to a machine"},
-		"a machine as a domain":      {"1m web-2 loses power", "the subject is a machine, and this happens to a domain"},
+		"no subject":            {"1m crashes", "says nothing that can happen"},
+		"a server as a machine": {"1m hale-1 crashes", "the subject is a server, and this happens to a machine"},
+		"a machine as a domain": {"1m web-2 loses power",
+			"the subject is a machine, and this happens to a domain"},
 		"an unknown kind of domain":  {"1m cellar c1 loses power", "this happens to a domain"},
 		"a word too many":            {"1m web-2 crashes badly", `"badly" is one word too many`},
 		"no share":                   {"1m web-2 loses probes", "the share is missing"},

@@ -20,18 +20,20 @@ type Kind string
 
 // The kinds of faults.
 const (
-	KindMachine    Kind = "machine"    // single machines crash, hang, lose their disk, stop serving, are slow …
-	KindStorm      Kind = "storm"      // a fifth of the fleet and more at once
-	KindPartition  Kind = "partition"  // hale's own network parts from some of the machines, or from all
-	KindPower      Kind = "power"      // a host or rack loses power, together with its control plane
-	KindProvider   Kind = "provider"   // the provider is silent, refuses, loses answers, acts twice or late, lists what was
+	KindMachine   Kind = "machine"   // single machines crash, hang, lose their disk, stop serving, are slow …
+	KindStorm     Kind = "storm"     // a fifth of the fleet and more at once
+	KindPartition Kind = "partition" // hale's own network parts from some of the machines, or from all
+	KindPower     Kind = "power"     // a host or rack loses power, together with its control plane
+	// the provider is silent, refuses, loses answers, acts twice or late, lists what was
+	KindProvider   Kind = "provider"
 	KindController Kind = "controller" // hale crashes, also at a write, or stands still, also right before a call
 	KindClock      Kind = "clock"      // hale's wall clock is stepped
 	KindStore      Kind = "store"      // the store is full, or out of reach
 	KindTemplate   Kind = "template"   // what is built does not come up
-	KindPerson     Kind = "person"     // somebody stops, pauses, moves or removes a machine
-	KindDefinition Kind = "definition" // somebody leaves a definition on a host, or copies one, mark and all
-	KindPast       Kind = "past"       // the store loses its last moments, or is restored from a backup, or started twice
+	KindPerson     Kind = "person"     // a person stops, pauses, moves or removes a machine
+	KindDefinition Kind = "definition" // a person leaves a definition on a host, or copies one, mark and all
+	// the store loses its last moments, or is restored from a backup, or started twice
+	KindPast Kind = "past"
 	// a host is without power for one to five minutes, and its machines are off when it is back
 	KindReboot     Kind = "reboot"
 	KindSeveral    Kind = "several"    // two or three hosts at once, or within five minutes
@@ -39,7 +41,8 @@ const (
 	KindAgent      Kind = "agent"      // the agents in guests lie, where they are asked
 	KindQuarantine Kind = "quarantine" // machines that cannot be built
 	KindHands      Kind = "hands"      // an operator holds, retries and takes brakes off
-	// KindOperator is no kind of faults: an operator gives orders. It is drawn from a stream of its own, so that all else stays as it is.
+	// KindOperator is no kind of faults: an operator gives orders. It is drawn from a stream of its own, so that all
+	// else stays as it is.
 	KindOperator Kind = "operator"
 )
 
@@ -48,9 +51,11 @@ func Kinds() []Kind {
 	return slices.DeleteFunc(streams(), func(k Kind) bool { return k == KindOperator })
 }
 
-// streams are the kinds in the order of their streams of chance: who comes new is last, so that all else stays as it is.
+// streams are the kinds in the order of their streams of chance: who comes new is last, so that all else stays as it
+// is.
 func streams() []Kind {
-	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore, KindTemplate, KindPerson,
+	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore,
+		KindTemplate, KindPerson,
 		KindOperator, KindDefinition, KindPast, KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine,
 		KindHands}
 }
@@ -64,7 +69,8 @@ func ParseKinds(text string) ([]Kind, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		k := Kind(strings.TrimSpace(word))
 		if !slices.Contains(Kinds(), k) {
-			return nil, fmt.Errorf("there is no kind of faults %q: choose among %s, or all", k, strings.Join(kindNames(), ", "))
+			return nil, fmt.Errorf("there is no kind of faults %q: choose among %s, or all", k,
+				strings.Join(kindNames(), ", "))
 		}
 		out = append(out, k)
 	}
@@ -90,13 +96,14 @@ type Forecast struct {
 	Gap float64
 }
 
-// rates are the mean times between two faults of each kind, for the installation as a whole: much more often than anybody
-// should see them.
+// rates are the mean times between two faults of each kind, for the installation as a whole: much more often than
+// anybody should see them.
 func rates() map[Kind]time.Duration {
 	const day = 24 * time.Hour
 	return map[Kind]time.Duration{
-		KindStorm: 10 * day, KindPartition: 4 * day, KindPower: 10 * day, KindProvider: 2 * day, KindController: day / 2,
-		KindClock: 3 * day, KindStore: 5 * day, KindTemplate: 10 * day, KindPerson: day,
+		KindStorm: 10 * day, KindPartition: 4 * day, KindPower: 10 * day, KindProvider: 2 * day,
+		KindController: day / 2,
+		KindClock:      3 * day, KindStore: 5 * day, KindTemplate: 10 * day, KindPerson: day,
 		KindOperator: day / 3, KindDefinition: 2 * day, KindPast: 4 * day,
 		KindReboot: 2 * day, KindSeveral: 5 * day, KindGateway: 3 * day, KindAgent: 3 * day, KindQuarantine: 8 * day,
 		KindHands: 2 * day,
@@ -138,7 +145,8 @@ type drawing struct {
 
 // instants are the times at which something happens to the member of a kind, whose mean gap is given.
 func (d *drawing) instants(kind, member int, mean time.Duration) iter.Seq[time.Duration] {
-	fit := weather.Fits()[0]                                                             // Grid'5000: the most bursty of those with short gaps
+	// Grid'5000: the most bursty of those with short gaps
+	fit := weather.Fits()[0]
 	return fit.Scaled(mean).Process(d.Seed+uint64(kind)<<32).Instants(member, d.Horizon) //nolint:gosec // a small index
 }
 
@@ -232,7 +240,8 @@ func (d *drawing) server() string { return "hale-" + strconv.Itoa(1+d.random.Int
 func (d *drawing) domain() string {
 	h := pick(d.random, d.hosts...)
 	choices := []string{"host " + h.Name}
-	for _, c := range []struct{ kind, name string }{{"rack", h.Rack}, {"room", h.Room}, {"zone", h.Zone}, {"network", h.Network}} {
+	for _, c := range []struct{ kind, name string }{{"rack", h.Rack}, {"room", h.Room}, {"zone", h.Zone},
+		{"network", h.Network}} {
 		if c.name != "" {
 			choices = append(choices, c.kind+" "+c.name)
 		}
@@ -321,7 +330,8 @@ func (d *drawing) person(at time.Duration) {
 	}
 }
 
-// definition draws what somebody leaves on a host, or copies. Every other time the machine fails meanwhile, or is just being built.
+// definition draws what a person leaves on a host, or copies. Every other time the machine fails meanwhile, or is just
+// being built.
 func (d *drawing) definition(at time.Duration) {
 	name, lasts := d.machine(), d.lasting(10*time.Minute, 12*time.Hour)
 	soon, later := at+d.lasting(20*time.Second, 2*time.Minute), at+d.lasting(time.Minute, 2*time.Hour)
@@ -381,11 +391,12 @@ func Merge(plans ...[]Event) []Event {
 	return all
 }
 
-// fewest is how many machines an operator of a fleet that has as many leaves it: from one vantage, fewer cannot be told from a dead network
-// (docs/safety.md).
+// fewest is how many machines an operator of a fleet that has as many leaves it: from one vantage, fewer cannot be told
+// from a dead network (docs/safety.md).
 const fewest = 3
 
-// operator draws what an operator orders. Whatever they take away they give back some time later: the brake, holds, and the size.
+// operator draws what an operator orders. Whatever they take away they give back some time later: the brake, holds, and
+// the size.
 func (d *drawing) operator(at time.Duration) {
 	later := at + d.lasting(time.Minute, 6*time.Hour)
 	back := later + d.lasting(time.Minute, 12*time.Hour)
@@ -415,7 +426,8 @@ func (d *drawing) operator(at time.Duration) {
 	}
 }
 
-// held draws what an operator holds: of a small fleet a machine or all, since nobody can tell what the others mean when a host's are held.
+// held draws what an operator holds: of a small fleet a machine or all, since the others mean nothing when a host's are
+// held.
 func (d *drawing) held() string {
 	choices := []string{d.machine(), string(d.spec.Name)}
 	if d.spec.Size > fewest {

@@ -14,9 +14,9 @@ import (
 	"hale/internal/sim/world"
 )
 
-// prober asks a fleet's checks from one vantage. Between two changes of what the world answers, all probes of a check hear
-// the same; so only those that change a standing are played, and the others are counted (prober_test.go plays them one by
-// one and compares).
+// prober asks a fleet's checks from one vantage. Between two changes of what the world answers, all probes of a check
+// hear the same; so only those that change a standing are played, and the others are counted (prober_test.go plays them
+// one by one and compares).
 type prober struct {
 	w       *world.World
 	vantage string
@@ -46,7 +46,7 @@ type row struct {
 	whom
 }
 
-// whom is who is asked: an instance at an address.
+// whom is what is asked: an instance at an address.
 type whom struct {
 	lastAddress netip.Addr
 	instance    string
@@ -68,7 +68,8 @@ func (w whom) unaimed(c *fleet.Check) fleet.ResultReason {
 }
 
 func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, row)) *prober {
-	p := &prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{}, heard: heard, edges: new(int)}
+	p := &prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{},
+		heard: heard, edges: new(int)}
 	p.agents = spec.Asks(fleet.CheckAgent)
 	p.ports = make(map[fleet.CheckName]int, len(p.checks))
 	for i := range p.checks {
@@ -79,7 +80,8 @@ func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, he
 		p.rows[i] = make([]*row, len(p.checks))
 		for k := range p.checks {
 			c := &p.checks[k]
-			p.rows[i][k] = &row{check: c, index: i, phase: stagger(i, c.Name, c.Every, vantage), tally: probe.NewTally()}
+			p.rows[i][k] = &row{check: c, index: i, phase: stagger(i, c.Name, c.Every, vantage),
+				tally: probe.NewTally()}
 		}
 	}
 	return p
@@ -258,7 +260,8 @@ func (p *prober) count(r *row) {
 }
 
 func (p *prober) add(r *row, n int) {
-	r.tally = r.tally.Add(p.result(r.check, r.answer, r.next), r.check) // after a silence the first one may count afresh
+	// after a silence the first one may count afresh
+	r.tally = r.tally.Add(p.result(r.check, r.answer, r.next), r.check)
 	if n > 1 {
 		r.tally = r.tally.Repeat(n-1, p.result(r.check, r.answer, p.begins(r, n)), r.check)
 	}
@@ -297,8 +300,8 @@ func (p *prober) listen(r *row) {
 	})
 }
 
-// untilChange returns how many more probes it takes, with the present answer, to change the standing or its reason; 0: none
-// ever will.
+// untilChange returns how many more probes it takes, with the present answer, to change the standing or its reason; 0:
+// none ever will.
 func (p *prober) untilChange(r *row) int {
 	if r.loss > 0 {
 		return 1

@@ -23,10 +23,12 @@ func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
 		check := fleet.Check{
 			Name: "page", Kind: fleet.CheckHTTP, Every: every, Timeout: time.Second,
 			DownAfter: rapid.IntRange(1, 5).Draw(t, "down"), UpAfter: rapid.IntRange(1, 4).Draw(t, "up"),
-			DownIn: rapid.SampledFrom([]int{0, 3, 6}).Draw(t, "down in"), UpIn: rapid.SampledFrom([]int{0, 3}).Draw(t, "up in"),
+			DownIn: rapid.SampledFrom([]int{0, 3, 6}).Draw(t, "down in"),
+			UpIn:   rapid.SampledFrom([]int{0, 3}).Draw(t, "up in"),
 			HTTP: fleet.HTTPCheck{
-				Body:         rapid.SampledFrom([]string{"", "passing"}).Draw(t, "body"),
-				NoConnection: rapid.SampledFrom([]fleet.NoConnection{"", fleet.NoConnectionIgnore}).Draw(t, "no connection"),
+				Body: rapid.SampledFrom([]string{"", "passing"}).Draw(t, "body"),
+				NoConnection: rapid.SampledFrom([]fleet.NoConnection{"", fleet.NoConnectionIgnore}).Draw(t,
+					"no connection"),
 			},
 		}
 		w := world.New(world.Options{})
@@ -44,7 +46,8 @@ func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
 		end := w.Now()
 		for range rapid.IntRange(0, 12).Draw(t, "changes") {
 			end += time.Duration(rapid.IntRange(1, 90_000).Draw(t, "after"))*time.Millisecond + 1
-			ill := rapid.SampledFrom([]world.Symptom{world.Hung, world.AppDead, world.AppError, world.BadPage, ""}).Draw(t, "ill")
+			ill := rapid.SampledFrom([]world.Symptom{world.Hung, world.AppDead, world.AppError, world.BadPage,
+				""}).Draw(t, "ill")
 			w.At(end, func() {
 				w.Watch = watcher{address: p}
 				vm = w.VM("a")

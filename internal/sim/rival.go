@@ -19,10 +19,11 @@ const (
 	RestartOnPing Rival = "restart-on-ping"
 	// ReplaceOnStatus replaces a machine at the first status of the provider that is not running: a lifecycle hook.
 	ReplaceOnStatus Rival = "replace-on-status"
-	// Sequential polls one machine after the other and recreates what is not running or does not answer, without a brake:
-	// Senlin's health policy.
+	// Sequential polls one machine after the other and recreates what is not running or does not answer, without a
+	// brake: Senlin's health policy.
 	Sequential Rival = "sequential-polling"
-	// OncePerTransition acts once when a check goes from good to bad, by a restart, and never again until it was good: Monit.
+	// OncePerTransition acts once when a check goes from good to bad, by a restart, and never again until it was good:
+	// Monit.
 	OncePerTransition Rival = "once-per-transition"
 )
 
@@ -70,7 +71,7 @@ func (r *rival) start() {
 
 func (r *rival) name(i int) string { return string(r.s.spec.Name.Machine(i + 1)) }
 
-// aim points the checks at the machine's instance, as a file of addresses that somebody keeps up to date.
+// aim points the checks at the machine's instance, as a file of addresses that is kept up to date.
 func (r *rival) aim(i int) {
 	vm := r.s.w.Current(r.name(i))
 	if vm == nil {
@@ -137,7 +138,8 @@ func (r *rival) check(i int, then func()) {
 	}
 	r.client.Get(vm.ID, vm.Host, 5*time.Second, func(s world.Status, end world.End) {
 		bad := end == world.NotFound || end == world.Done && s.Power != world.Running
-		if end == world.Done && s.Power == world.Running && s.Address.IsValid() && r.probes.rows[i][0].lastAddress != s.Address {
+		if end == world.Done && s.Power == world.Running && s.Address.IsValid() &&
+			r.probes.rows[i][0].lastAddress != s.Address {
 			r.aim(i)
 		}
 		switch {
@@ -154,7 +156,8 @@ func (r *rival) check(i int, then func()) {
 }
 
 func (r *rival) send(op world.Op, s world.Status, then func()) {
-	r.client.Send(world.Call{Op: op, ID: s.ID, Host: s.Host, Name: s.Name, Mark: s.Mark}, time.Minute, func(world.End) { then() })
+	r.client.Send(world.Call{Op: op, ID: s.ID, Host: s.Host, Name: s.Name, Mark: s.Mark}, time.Minute,
+		func(world.End) { then() })
 }
 
 // restart resets what runs and starts what does not.
@@ -176,7 +179,8 @@ func (r *rival) build(i int, host string, then func()) {
 	r.gens[i]++
 	r.send(world.Create, world.Status{
 		ID: "rival." + strconv.Itoa(r.ids), Host: host, Name: r.name(i),
-		Mark: world.Mark{Installation: installation, Fleet: string(r.s.spec.Name), Machine: r.name(i), Generation: r.gens[i], Certified: true},
+		Mark: world.Mark{Installation: installation, Fleet: string(r.s.spec.Name), Machine: r.name(i),
+			Generation: r.gens[i], Certified: true},
 	}, func() {
 		r.s.w.After(time.Minute, func() { r.aim(i) })
 		then()

@@ -71,7 +71,7 @@ func (c *server) permit(a fleet.Action) string {
 		return fmt.Sprintf("%s: %s at the provider is unknown to this store", fleet.ReasonStoreOlder, u[0].Name)
 	}
 	why := cmp.Or(c.roll.silent, c.roll.unnoted)
-	left := a.Intent.Op == fleet.OpFence || a.Intent.Op == fleet.OpEvacuate // then the host answers nobody
+	left := a.Intent.Op == fleet.OpFence || a.Intent.Op == fleet.OpEvacuate // then the host does not answer
 	if why == "" && !left && !c.client.Answers(string(a.Host)) {
 		why = fmt.Sprintf("host %q does not show its notes", a.Host)
 	}
@@ -103,7 +103,7 @@ func (c *server) readNotes() {
 	}
 }
 
-// noteStart sees to it that this start is noted wherever somebody answers, and says why it is not. The store knows it
+// noteStart sees to it that this start is noted on every host that answers, and says why it is not. The store knows it
 // before.
 func (c *server) noteStart() string {
 	own := string(c.roll.own)
@@ -146,7 +146,7 @@ func (c *server) readRollIn(d time.Duration) {
 	})
 }
 
-// renewStart makes this a new start: a copy of the store that knows the one before must find that somebody goes on
+// renewStart makes this a new start: a copy of the store that knows the one before must find that another one goes on
 // here.
 func (c *server) renewStart() {
 	c.roll.own = c.s.countStart()

@@ -59,14 +59,14 @@ func (s *store) now(j *judge) *past {
 	return p
 }
 
-// hold has the store hold what it held, under nobody's lease.
+// hold has the store hold what it held, under no lease.
 func (s *store) hold(p *past) {
 	for i := range p.beliefs {
 		s.beliefs[i] = p.beliefs[i].Clone()
 	}
 	s.overall = overall{p.overall.Brake, p.overall.Whole.Clone(), p.overall.Slots}
 	s.inbox, s.named, s.starts, s.owner = slices.Clone(p.inbox), maps.Clone(p.named), p.starts.clone(), nil
-	s.term++ // whoever owned the fleet owns it no more
+	s.term++ // its owner owns the fleet no longer
 }
 
 // rollsBack kills hale, puts the store back to what it held, and starts hale again.
@@ -169,8 +169,8 @@ func (j *judge) astray() bool {
 // unknown reports whether a hale built the instance, and the store of this one never heard of it.
 func (j *judge) unknown(id string) bool { return j.built[id] && !j.s.store.named[fleet.InstanceID(id)] }
 
-// unborn checks that nothing is taken away that was built by a hale which is another one by now: it may be the one that serves, and no expired
-// build that this one knows of (L1, L2).
+// unborn checks that nothing is taken away that was built by a hale which is another one by now: it may be the one that
+// serves, and no expired build that this one knows of (L1, L2).
 func (j *judge) unborn(c *world.Call) {
 	if j.s.rival == nil && j.unknown(c.ID) {
 		j.broken("L2", c.Mark.Machine, string(c.Op)+" of "+string(j.called(c.ID))+", of which its store knows nothing")

@@ -99,7 +99,7 @@ func (c *server) start() {
 	c.claim(false)
 }
 
-// claim takes the fleet, or waits for its owner's end. Whoever follows another owner lets that one's calls end first.
+// claim takes the fleet, or waits for its owner's end. A new owner lets the last one's calls end first.
 func (c *server) claim(late bool) {
 	st := c.s.store
 	if st.cut[c] > 0 || st.full > 0 { // a full store takes no claim either

@@ -15,10 +15,10 @@ type Shrunk struct {
 	Whole bool
 }
 
-// Shrink looks for the least that still breaks the law that the run broke in the violation: events are left out by halves,
-// quarters and so on down to single ones, what lasts is made shorter, and what is left is moved together. Removing an event
-// changes what chance does to the others, so the result is one that cannot be made smaller by one step, not the smallest
-// there is. It stops when stop, which is asked before each run, says so; nil: never.
+// Shrink looks for the least that still breaks the law that the run broke in the violation: events are left out by
+// halves, quarters and so on down to single ones, what lasts is made shorter, and what is left is moved together.
+// Removing an event changes what chance does to the others, so the result is one that cannot be made smaller by one
+// step, not the smallest there is. It stops when stop, which is asked before each run, says so; nil: never.
 func Shrink(o Options, broke Violation, stop func() bool) Shrunk {
 	o.History, o.Trace = nil, nil
 	s := &shrinker{best: Shrunk{Options: o, Violation: broke, Whole: true}, law: broke.Law, stop: stop}
@@ -110,7 +110,10 @@ func (s *shrinker) shorten() {
 	for i := 0; i < len(s.best.Options.Plan); i++ {
 		for n := 0; n < 12; n++ {
 			e := s.best.Options.Plan[i]
-			if e.For <= time.Second || !s.replace(i, func(e *Event) { e.For = max((e.For / 2).Round(time.Second), time.Second) }) {
+			if e.For <= time.Second || !s.replace(i, func(e *Event) {
+				e.For = max((e.For / 2).Round(time.Second),
+					time.Second)
+			}) {
 				break
 			}
 		}

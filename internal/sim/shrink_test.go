@@ -23,10 +23,12 @@ func broken(t *testing.T, o sim.Options, law string) sim.Violation {
 	return sim.Violation{}
 }
 
-// defective is a run of a naive policy that destroys what is only out of its sight, among 200 events and more of every kind.
+// defective is a run of a naive policy that destroys what is only out of its sight, among 200 events and more of every
+// kind.
 func defective() sim.Options {
-	o := sim.Options{Spec: sim.Exemplar(30), Hosts: sim.Town(6, 3, 2), Servers: 1, Seed: 1, Horizon: 6 * day, Operator: time.Hour,
-		Rival: sim.RestartOnPing}
+	o := sim.Options{Spec: sim.Exemplar(30), Hosts: sim.Town(6, 3, 2), Servers: 1, Seed: 1, Horizon: 6 * day,
+		Operator: time.Hour,
+		Rival:    sim.RestartOnPing}
 	o.Plan = sim.Forecast{Seed: 1, Kinds: sim.FirstKinds(), Horizon: o.Horizon, MachineGap: day}.Draw(o.Spec, o.Hosts,
 		1)
 	return o

@@ -6,9 +6,9 @@ import (
 	"hale/internal/sim/world"
 )
 
-// sees reports whether the policy calls a machine unhealthy that is as this one is now, asked from where its peers stand: a
-// dead web server is no failure to a fleet that is only pinged. It works that out by itself, from the world and the
-// policy, as the judge does with everything.
+// sees reports whether the policy calls a machine unhealthy that is as this one is now, asked from where its peers
+// stand: a dead web server is no failure to a fleet that is only pinged. It works that out by itself, from the world
+// and the policy, as the judge does with everything.
 func (s *stage) sees(vm *world.VM) bool {
 	if vm.Mark.Unmarked && !s.inCare(vm.Mark.Machine, vm.ID) {
 		return false

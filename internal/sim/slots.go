@@ -19,7 +19,8 @@ func (c *server) beginSlots(book fleet.Slots) bool {
 	return c.commit(func() { c.s.store.overall.Slots = claims }) == taken
 }
 
-// sharedBudgets checks the budgets of provider, hosts and what hosts stand in (L5), by the instances that are being repaired.
+// sharedBudgets checks the budgets of provider, hosts and what hosts stand in (L5), by the instances that are being
+// repaired.
 func (j *judge) sharedBudgets(is *fleet.Machine) {
 	spec := j.s.spec
 	if len(spec.Limits.Shared) == 0 {
@@ -42,7 +43,8 @@ func (j *judge) sharedBudgets(is *fleet.Machine) {
 			}
 		}
 		if name != "" && n > limit.InRepair {
-			j.broken("L5", string(is.Name), fmt.Sprintf("%d machines of %s %s are in repair, and %d may be", n, limit.Scope, name, limit.InRepair))
+			j.broken("L5", string(is.Name), fmt.Sprintf("%d machines of %s %s are in repair, and %d may be", n,
+				limit.Scope, name, limit.InRepair))
 		}
 	}
 }

@@ -29,7 +29,7 @@ type Options struct {
 	// Calm is how much longer the run goes on without new faults, so that what was begun can end. Default 6 h.
 	Calm time.Duration
 	Plan []Event // what happens, sorted by time
-	// Operator is the mean time after which a person who was paged mends what hale left to them; zero: nobody comes.
+	// Operator is the mean time after which a person who was paged mends what hale left to them; zero: no person comes.
 	Operator time.Duration
 	// Unbrakes has that person take a brake of hale's own off, too, when they come for it.
 	Unbrakes bool
@@ -41,7 +41,7 @@ type Options struct {
 	// Rival replaces hale's judgement by a naive policy; empty: hale.
 	Rival Rival
 
-	settled func(*server) // is told of each round that was stored whole; nil: nobody is
+	settled func(*server) // is told of each round that was stored whole; may be nil
 }
 
 // DefaultPoll is the time between two full listings where a run does not say.
@@ -147,7 +147,8 @@ func (e Event) fits(o Options) error {
 			m = fleet.MachineName(e.Arg)
 		}
 		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.Spec.Size {
-			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1), o.Spec.Name.Machine(o.Spec.Size))
+			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1),
+				o.Spec.Name.Machine(o.Spec.Size))
 		}
 		named := func(c fleet.Check) bool { return string(c.Name) == e.Arg }
 		if e.Verb == world.FailsCheck && !slices.ContainsFunc(o.Spec.Checks, named) {
@@ -190,8 +191,9 @@ func newStage(o Options) (*stage, error) {
 		installation: installation,
 	}
 	s.w = world.New(world.Options{
-		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost,
-		Proven: law.Proven(&o.Spec),
+		Seed: o.Seed, Hosts: o.Hosts, Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency,
+		LatencyMost: o.LatencyMost,
+		Proven:      law.Proven(&o.Spec),
 	})
 	for _, d := range o.Spec.Template.Disks {
 		if d.Attached() {
@@ -226,13 +228,16 @@ func (s *stage) plant() {
 		name := s.spec.Name.Machine(n)
 		id := "planted-" + strconv.Itoa(n)
 		s.trace.name(fleet.InstanceID(id)) // web-3's is vm-3
-		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Metadata: string(s.spec.Template.Metadata), Mark: world.Mark{
-			Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1, Certified: true, Instance: id,
-		}})
+		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Metadata: string(s.spec.Template.Metadata),
+			Mark: world.Mark{
+				Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1,
+				Certified: true, Instance: id,
+			}})
 		s.store.beliefs[n-1] = fleet.Machine{
 			Name: name, Generation: 1, Address: vm.Status.Address,
-			Current: fleet.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h), Certified: true},
-			Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
+			Current: fleet.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h),
+				Certified: true},
+			Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
 		}
 		s.store.name(fleet.InstanceID(id))
 		if len(s.disks) > 0 {
@@ -300,10 +305,14 @@ func (s *stage) fleetHosts(dark map[string]bool, now fleet.Instant) []fleet.Host
 	out := make([]fleet.Host, len(hosts))
 	cuts := false
 	for i, h := range hosts {
-		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name], Disabled: s.w.Disabled(h.Name), Independent: len(hosts) > 1,
-			Place: fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
-			Fence: fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit, Delay: h.Delay}}
-		if slices.ContainsFunc(s.store.beliefs, func(m fleet.Machine) bool { return !m.Current.None() && string(m.Current.Host) == h.Name }) {
+		out[i] = fleet.Host{Name: fleet.HostName(h.Name), Up: !dark[h.Name], Disabled: s.w.Disabled(h.Name),
+			Independent: len(hosts) > 1,
+			Place:       fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
+			Fence:       fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit, Delay: h.Delay}}
+		if slices.ContainsFunc(s.store.beliefs, func(m fleet.Machine) bool {
+			return !m.Current.None() &&
+				string(m.Current.Host) == h.Name
+		}) {
 			out[i].Fence.Delay += h.Heavier
 		}
 		if s.w.SaidOff(h.Name) {
@@ -346,7 +355,7 @@ func (s *stage) guestChanged(id string) {
 	}
 }
 
-// crashAndReturn kills a server in the middle of what it does; somebody starts it again.
+// crashAndReturn kills a server in the middle of what it does; it is started again later.
 func (s *stage) crashAndReturn(c *server) {
 	s.trace.say(s.w.Now(), "", c.name+" dies at this write")
 	c.crash()

@@ -35,7 +35,8 @@ type overall struct {
 
 func newStore(machines int) *store {
 	return &store{
-		beliefs: make([]fleet.Machine, machines), pasts: map[time.Duration]*past{}, named: map[fleet.InstanceID]bool{}, cut: map[*server]int{},
+		beliefs: make([]fleet.Machine, machines), pasts: map[time.Duration]*past{}, named: map[fleet.InstanceID]bool{},
+		cut:    map[*server]int{},
 		starts: starts{noted: map[fleet.StartName]bool{}},
 	}
 }

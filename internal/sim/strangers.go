@@ -22,7 +22,7 @@ func Strangers(a fleet.Adoption) int {
 	return 1
 }
 
-// StrangerName is what somebody called the nth machine that the fleet selects. The names are in the order of the numbers.
+// StrangerName is the name of the nth machine that the fleet selects. The names are in the order of the numbers.
 func StrangerName(s fleet.Selector, n, of int) string {
 	digits := len(fmt.Sprint(of))
 	name := strings.Replace(s.Name, "*", fmt.Sprintf("old%0*d", digits, n), 1)
@@ -40,9 +40,12 @@ func (s *stage) plantStrangers() {
 		n := i + 1
 		id := fmt.Sprintf("planted-%d", n)
 		s.trace.name(fleet.InstanceID(id))
-		s.w.Plant(world.Status{ID: id, Name: StrangerName(sel, n, len(homes)), Host: h, Metadata: string(sel.Metadata), Tags: string(fleet.TagsOf(sel.Tags)), Mark: world.Mark{
-			Installation: "nobody", Fleet: string(s.spec.Name), Machine: string(s.spec.Name.Machine(n)), Generation: 1, Certified: true, Unmarked: true,
-		}})
+		s.w.Plant(world.Status{ID: id, Name: StrangerName(sel, n, len(homes)), Host: h, Metadata: string(sel.Metadata),
+			Tags: string(fleet.TagsOf(sel.Tags)), Mark: world.Mark{
+				Installation: "nobody", Fleet: string(s.spec.Name), Machine: string(s.spec.Name.Machine(n)),
+				Generation: 1,
+				Certified:  true, Unmarked: true,
+			}})
 	}
 	s.w.Plant(world.Status{ID: "somebody-else", Name: "somebody-else", Host: homes[0]})
 }
@@ -53,8 +56,10 @@ func (o Options) named() error {
 		return nil
 	}
 	for n := 1; n <= o.Spec.Size; n++ {
-		if name := StrangerName(o.Spec.Adopt.Select, n, o.Spec.Size); !o.Spec.Adopt.Select.Means(name) || n > 1 && name == StrangerName(o.Spec.Adopt.Select, n-1, o.Spec.Size) {
-			return fmt.Errorf("fleet %s: a simulation cannot make up %d machines that it selects", o.Spec.Name, o.Spec.Size)
+		if name := StrangerName(o.Spec.Adopt.Select, n, o.Spec.Size); !o.Spec.Adopt.Select.Means(name) || n > 1 &&
+			name == StrangerName(o.Spec.Adopt.Select, n-1, o.Spec.Size) {
+			return fmt.Errorf("fleet %s: a simulation cannot make up %d machines that it selects", o.Spec.Name,
+				o.Spec.Size)
 		}
 	}
 	return nil

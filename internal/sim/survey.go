@@ -96,8 +96,8 @@ func (s Survey) Run() (Reckoning, error) {
 	return out, nil
 }
 
-// Town returns hosts in racks, rooms, zones and networks: each rack has a network of its own, and rooms are spread over three
-// zones.
+// Town returns hosts in racks, rooms, zones and networks: each rack has a network of its own, and rooms are spread over
+// three zones.
 func Town(hosts, perRack, racksPerRoom int) []world.Host {
 	var out []world.Host
 	for i := range hosts {
@@ -117,8 +117,10 @@ func Exemplar(size int) fleet.Spec {
 	return fleet.Spec{
 		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
 		Checks: []fleet.Check{
-			{Name: "alive", Kind: fleet.CheckPing, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2},
-			{Name: "page", Kind: fleet.CheckHTTP, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2, Port: 80},
+			{Name: "alive", Kind: fleet.CheckPing, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3,
+				UpAfter: 2},
+			{Name: "page", Kind: fleet.CheckHTTP, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2,
+				Port: 80},
 		},
 		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{
 			{Op: fleet.OpTerm, Term: "alive"}, {Op: fleet.OpTerm, Term: "page"},
@@ -126,10 +128,13 @@ func Exemplar(size int) fleet.Spec {
 		Repair: fleet.RepairPolicy{
 			Steps: []fleet.Step{
 				{Kind: fleet.StepStart, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute},
-				{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute, Mode: fleet.RebootHard},
-				{Kind: fleet.StepRecreate, Timeout: time.Minute, VerifyWithin: 5 * time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
+				{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute,
+					Mode: fleet.RebootHard},
+				{Kind: fleet.StepRecreate, Timeout: time.Minute, VerifyWithin: 5 * time.Minute,
+					OnDeleteFailure: fleet.DeleteFailureStop},
 			},
-			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour, Backoff: 30 * time.Second,
+			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour,
+			Backoff:        30 * time.Second,
 			OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
 		},
 		SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},

@@ -10,8 +10,8 @@ import (
 	"hale/internal/fleet"
 )
 
-// trace writes a run as an operator would read it: one line for each event of the plan ("! …"), and one for each record.
-// The same goes into the history, where one is kept.
+// trace writes a run as an operator would read it: one line for each event of the plan ("! …"), and one for each
+// record. The same goes into the history, where one is kept.
 type trace struct {
 	out     io.Writer
 	history *History
@@ -72,8 +72,8 @@ func overLine(e Event) string {
 	return "! over: " + e.String()
 }
 
-// name returns what the reader knows an instance by: vm-1, vm-2 and so on, in the order in which they are heard of. Real ids
-// are long, and prose cuts them where these would not differ.
+// name returns what the reader knows an instance by: vm-1, vm-2 and so on, in the order in which they are heard of.
+// Real ids are long, and prose cuts them where these would not differ.
 func (t *trace) name(id fleet.InstanceID) fleet.InstanceID {
 	known, ok := t.names[id]
 	if !ok {
@@ -86,7 +86,8 @@ func (t *trace) name(id fleet.InstanceID) fleet.InstanceID {
 // stamp writes a time as days, hours, minutes and seconds since the beginning.
 func stamp(at time.Duration) string {
 	s := at.Truncate(time.Second)
-	return fmt.Sprintf("%2dd %02d:%02d:%02d", int(s.Hours())/24, int(s.Hours())%24, int(s.Minutes())%60, int(s.Seconds())%60)
+	return fmt.Sprintf("%2dd %02d:%02d:%02d", int(s.Hours())/24, int(s.Hours())%24, int(s.Minutes())%60,
+		int(s.Seconds())%60)
 }
 
 // span writes a duration exactly, and as people do: 1h30m, not 1h30m0s.

@@ -121,7 +121,7 @@ func (c *server) reload() {
 // confirms lets the operator confirm the plan that he is shown, if one waits.
 func confirms(s *stage, _ Event) (func(), error) {
 	if s.rival != nil || s.store.owner == nil || s.store.owner.term == 0 {
-		return nil, nil // nobody shows him anything
+		return nil, nil // there is nothing to show
 	}
 	p := s.store.owner.own.Pending()
 	if p.Empty() {
@@ -140,18 +140,20 @@ type plans struct {
 	renewed map[string]string // that one replaces
 	left    map[string]bool   // machines that have gone so
 	size    int               // in force
-	asked   int               // by the file or the operator, whoever spoke last
+	asked   int               // by the file or the operator, the last word
 	most    int               // that was asked for with the orders that were taken up last, one after the other
-	going   map[string]int    // machines that the operator named, and asked as it was stated then: they go, whichever instance they have
-	stated  int               // how often a size was stated
-	away    map[string]bool   // adopted instances that the operator wants let go
-	booked  *fleet.Ledger     // as stored
+	// machines that the operator named, and asked as it was stated then: they go, whichever instance they have
+	going  map[string]int
+	stated int             // how often a size was stated
+	away   map[string]bool // adopted instances that the operator wants let go
+	booked *fleet.Ledger   // as stored
 }
 
 func newPlans(size int) plans {
 	return plans{
-		asked: size, size: size, shown: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{}, renewed: map[string]string{},
-		left: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
+		asked: size, size: size, shown: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{},
+		renewed: map[string]string{},
+		left:    map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
 	}
 }
 
@@ -197,7 +199,7 @@ func (j *judge) ruled(rulings []fleet.Ruling) {
 func (j *judge) sentAway(machine string) {
 	n, _ := fleet.MachineName(machine).Ordinal()
 	o := &j.outages[n-1]
-	if o.open && o.healable { // nobody wants it healed
+	if o.open && o.healable { // it is not to be healed
 		o.healable = false
 		j.s.score.Healable--
 	}
@@ -308,7 +310,7 @@ func (j *judge) leaves(machine string) {
 	j.unmissed(machine)
 }
 
-// unmissed ends the outage of a machine that nobody wants any more.
+// unmissed ends the outage of a machine that is no longer wanted.
 func (j *judge) unmissed(machine string) {
 	n, _ := fleet.MachineName(machine).Ordinal()
 	o := &j.outages[n-1]
@@ -336,13 +338,14 @@ func (j *judge) changed(r fleet.Record) {
 		j.leaves(string(r.Machine))
 	default:
 	}
-	if r.Reason != fleet.ReasonGivenUp && r.Reason != fleet.ReasonWithdrawn || r.Machine == "" { // or it is an update that nobody wants any more
+	// or it is an update that is no longer wanted
+	if r.Reason != fleet.ReasonGivenUp && r.Reason != fleet.ReasonWithdrawn || r.Machine == "" {
 		return
 	}
 	name := string(r.Machine)
 	stated, named := j.going[name]
 	if named && stated == j.stated {
-		j.asked++ // nobody asked for a size since: it is what it was
+		j.asked++ // no size was asked for since: it is what it was
 	}
 	delete(j.going, name)
 	if _, known := j.leaving[name]; !known && !named || j.left[name] {
@@ -367,7 +370,8 @@ func (j *judge) orderly(was, is *fleet.Machine, records []fleet.Record) {
 			j.broken("L3", name, "an old instance is brought back, which nobody ordered")
 		}
 	} else if !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed && r.Calls == 0 {
-		j.broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind, j.called(string(r.Target.ID))))
+		j.broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind,
+			j.called(string(r.Target.ID))))
 	}
 	if r.Kind == fleet.RepairUpdate {
 		j.tries(is)
@@ -402,6 +406,7 @@ func (j *judge) goes(machine, id string) bool {
 // letGo checks that an adopted instance that the operator wanted out of hale's care is not taken up again.
 func (j *judge) letGo(was, is *fleet.Machine) {
 	if id := is.Current.ID; j.away[string(id)] && was.Current.ID != id {
-		j.broken("L2", string(is.Name), fmt.Sprintf("%s is taken up again, and a person wanted it let go", j.called(string(id))))
+		j.broken("L2", string(is.Name), fmt.Sprintf("%s is taken up again, and a person wanted it let go",
+			j.called(string(id))))
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Commands executes commands for the world's guests, none of them for real: a guest that can be reached gets its configuration
-// applied again, whatever the command is. Calls with OpRun hit them as they hit calls.
+// Commands executes commands for the world's guests, none of them for real: a guest that can be reached gets its
+// configuration applied again, whatever the command is. Calls with OpRun hit them as they hit calls.
 func (p *Provider) Commands() program.Runner { return commands{p} }
 
 type commands struct{ p *Provider }

@@ -192,7 +192,8 @@ func TestExam(t *testing.T) {
 	worlds := map[string]func() providertest.Harness{
 		"one host": func() providertest.Harness { return newHarness(simulated.Options{}) },
 		"two slow hosts": func() providertest.Harness {
-			return several{newHarness(simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}, Latency: 70 * time.Millisecond})}
+			return several{newHarness(simulated.Options{Hosts: []fleet.HostName{"h1", "h2"},
+				Latency: 70 * time.Millisecond})}
 		},
 	}
 	for name, world := range worlds {

@@ -63,7 +63,8 @@ func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) 
 		return provider.Picture{}, fault.New(fault.Permanent, "simulated.screenshot", string(ref.ID), err)
 	}
 	if b.Len() > limit {
-		return provider.Picture{}, fault.New(fault.Invalid, "simulated.screenshot", string(ref.ID), errors.New("too large"))
+		return provider.Picture{}, fault.New(fault.Invalid, "simulated.screenshot", string(ref.ID),
+			errors.New("too large"))
 	}
 	return provider.Picture{Format: "image/png", Data: b.Bytes()}, nil
 }

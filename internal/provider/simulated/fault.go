@@ -202,7 +202,7 @@ func (f Paused) strike(w *World) struck {
 	return w.onGuest(f.Instance, func(vm *world.VM) func() { return w.truth.Suspend(vm, world.Stop(f.By)) })
 }
 
-// Vanishes removes the guest with all that it had, as an undefine by somebody else does.
+// Vanishes removes the guest with all that it had, as an undefine by a person does.
 type Vanishes struct{ Instance fleet.InstanceID }
 
 func (f Vanishes) strike(w *World) struck {
@@ -228,9 +228,10 @@ type Effect string
 
 // The effects.
 const (
-	Fails      Effect = "fails"       // it ends with Calls.Kind; nothing was done
-	Slow       Effect = "slow"        // it takes Calls.Delay longer
-	Hangs      Effect = "hangs"       // nothing happens until the caller gives up, or it goes on when the fault is lifted
+	Fails Effect = "fails" // it ends with Calls.Kind; nothing was done
+	Slow  Effect = "slow"  // it takes Calls.Delay longer
+	// nothing happens until the caller gives up, or it goes on when the fault is lifted
+	Hangs      Effect = "hangs"
 	HangsAfter Effect = "hangs-after" // it takes effect, then hangs
 	ActsLate   Effect = "acts-late"   // it hangs and takes effect Calls.Delay later, caller or no caller
 	AnswerLost Effect = "answer-lost" // it takes effect, and the caller gets UnknownOutcome
@@ -278,8 +279,8 @@ func (f HostUnreachable) strike(w *World) struck {
 	return w.onHost(f.Host, func(d world.Domain) func() { return w.truth.DarknessTo(f.Client, d) })
 }
 
-// HostHangs is HostUnreachable with a host that takes what it is told and never answers: whoever asks all hosts at
-// once waits for it as long as there is time, and then has the others' answers.
+// HostHangs is HostUnreachable with a host that takes what it is told and never answers: a caller that asks all hosts
+// at once waits for it as long as there is time, and then has the others' answers.
 type HostHangs struct{ Host fleet.HostName }
 
 func (f HostHangs) strike(w *World) struck {
@@ -293,7 +294,7 @@ func (f HostHangs) strike(w *World) struck {
 	})
 }
 
-// CutOff parts the host's guests from everybody, their peers too: they run, and serve nobody.
+// CutOff parts the host's guests from everything, their peers too: they run, and serve no users.
 type CutOff struct{ Host fleet.HostName }
 
 func (f CutOff) strike(w *World) struck { return OutOfSight{Host: f.Host}.strike(w) }

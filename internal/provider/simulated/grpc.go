@@ -76,9 +76,11 @@ func (w *World) answerHealth(c *conn, f *http2.Framer, stream uint32) error {
 		for _, field := range fields {
 			_ = encoder.WriteField(field) // into memory
 		}
-		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: head.Bytes(), EndHeaders: true, EndStream: ends})
+		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: head.Bytes(), EndHeaders: true,
+			EndStream: ends})
 	}
-	if err := write(false, hpack.HeaderField{Name: ":status", Value: "200"}, hpack.HeaderField{Name: "content-type", Value: "application/grpc"}); err != nil {
+	if err := write(false, hpack.HeaderField{Name: ":status", Value: "200"},
+		hpack.HeaderField{Name: "content-type", Value: "application/grpc"}); err != nil {
 		return err
 	}
 	if err := f.WriteData(stream, false, answer); err != nil {

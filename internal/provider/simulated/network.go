@@ -41,7 +41,8 @@ func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return w.Vantage("").Dial(ctx, network, address)
 }
 
-// Vantage returns the network as it is from where the client stands: the world's own, less what OutOfSight hides from it.
+// Vantage returns the network as it is from where the client stands: the world's own, less what OutOfSight hides from
+// it.
 func (w *World) Vantage(client string) probe.Transport { return vantage{w, client} }
 
 // vantage is the network from one place; the empty client has no place, and nothing is out of its sight.
@@ -92,7 +93,8 @@ func (v vantage) hear(address netip.Addr) (h world.Hears) {
 func (v vantage) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.AddrError{Err: "not a literal address", Addr: address}}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: &net.AddrError{Err: "not a literal address",
+			Addr: address}}
 	}
 	fail := func(err error) error {
 		return &net.OpError{Op: "dial", Net: network, Addr: net.TCPAddrFromAddrPort(to), Err: err}
@@ -250,10 +252,9 @@ func (w *World) forget(c *conn) bool {
 	return open
 }
 
-// Run implements probe.Transport. Without Options.Run it judges instead of running: exit code 2 when a machine fails the check whose
-// program it is, 0 when the machines
-// named in its arguments, by address or id, are all healthy by truth, and 1 when one is not. It is a LocalError when they
-// name none.
+// Run implements probe.Transport. Without Options.Run it judges instead of running: exit code 2 when a machine fails
+// the check whose program it is, 0 when the machines named in its arguments, by address or id, are all healthy by
+// truth, and 1 when one is not. It is a LocalError when they name none.
 func (w *World) Run(ctx context.Context, p probe.Program) (int, string, error) {
 	if w.options.Run != nil {
 		return w.options.Run(ctx, p)

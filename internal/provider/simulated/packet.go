@@ -16,8 +16,8 @@ import (
 // maxDatagram is more than any question of a check has, in bytes.
 const maxDatagram = 64 << 10
 
-// packets has the guest answer the datagrams of checks, and questions for records also in a stream, where a check asks for that at the port.
-// It reports whether one does.
+// packets has the guest answer the datagrams of checks, and questions for records also in a stream, where a check asks
+// for that at the port. It reports whether one does.
 func (w *World) packets(c *conn) bool {
 	if !w.asksPackets(c) {
 		return false
@@ -66,7 +66,8 @@ func (w *World) answerPacket(c *conn, packet []byte) ([]byte, bool) {
 		if m.Unpack(question) == nil && len(m.Questions) == 1 {
 			answer, err := w.zone(c.at.Port(), m, ill, other).Pack()
 			if framed {
-				answer = append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...) //nolint:gosec // a few hundred bytes
+				answer = append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))),
+					answer...) //nolint:gosec // a few hundred bytes
 			}
 			return answer, err == nil
 		}
@@ -81,7 +82,8 @@ func (w *World) answerPacket(c *conn, packet []byte) ([]byte, bool) {
 	return []byte(sample(check.UDP.Answer)), true
 }
 
-// zone is the answer of the guest's name server: what the checks want to hear, and one record of the type where they leave it open.
+// zone is the answer of the guest's name server: what the checks want to hear, and one record of the type where they
+// leave it open.
 func (w *World) zone(port uint16, m dnsmessage.Message, ill, other bool) *dnsmessage.Message {
 	q := m.Questions[0]
 	m.Response = true
@@ -92,7 +94,8 @@ func (w *World) zone(port uint16, m dnsmessage.Message, ill, other bool) *dnsmes
 	var wanted []string
 	kind := fleet.RecordType(strings.TrimPrefix(q.Type.String(), "Type"))
 	for _, c := range w.options.Checks {
-		if c.Kind == fleet.CheckDNS && c.Port == int(port) && c.DNS.Type == kind && strings.EqualFold(strings.TrimSuffix(c.DNS.Name, "."), strings.TrimSuffix(q.Name.String(), ".")) {
+		if c.Kind == fleet.CheckDNS && c.Port == int(port) && c.DNS.Type == kind &&
+			strings.EqualFold(strings.TrimSuffix(c.DNS.Name, "."), strings.TrimSuffix(q.Name.String(), ".")) {
 			wanted = append(wanted, c.DNS.Answer...)
 		}
 	}
@@ -101,7 +104,8 @@ func (w *World) zone(port uint16, m dnsmessage.Message, ill, other bool) *dnsmes
 	}
 	for _, text := range wanted {
 		if body := recordOf(kind, text); body != nil {
-			m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 60}, Body: body})
+			m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name,
+				Class: q.Class, TTL: 60}, Body: body})
 		}
 	}
 	return &m

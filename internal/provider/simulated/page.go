@@ -14,7 +14,8 @@ import (
 
 // serves reports whether machines listen on the port: one of Options.Ports, or one that a check asks.
 func (o *Options) serves(port uint16) bool {
-	return slices.Contains(o.Ports, port) || slices.ContainsFunc(o.Checks, func(c fleet.Check) bool { return c.Port == int(port) })
+	return slices.Contains(o.Ports, port) || slices.ContainsFunc(o.Checks,
+		func(c fleet.Check) bool { return c.Port == int(port) })
 }
 
 // fails reports whether one of those checks fails, although others may succeed. The caller holds the world's lock.
@@ -59,7 +60,8 @@ func (w *World) page(vm *world.VM, port uint16, path string) (status int, body s
 	return status, b.String()
 }
 
-// sample returns a text that the pattern matches, a short one; empty where it cannot be told by looking at the pattern's parts.
+// sample returns a text that the pattern matches, a short one; empty where it cannot be told by looking at the
+// pattern's parts.
 func sample(pattern string) string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

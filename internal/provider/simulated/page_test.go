@@ -17,7 +17,8 @@ import (
 func TestAPageFitsThePattern(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{
-		"passing", `"status": *"passing"`, "(?i)ok|well", "^up$", "[0-9]+ of [0-9]{2}", `\d\.\d`, "a.c", "(?s)a.*b", "x{3,5}y?", `[^a-z]\s`, "",
+		"passing", `"status": *"passing"`, "(?i)ok|well", "^up$", "[0-9]+ of [0-9]{2}", `\d\.\d`, "a.c", "(?s)a.*b",
+		"x{3,5}y?", `[^a-z]\s`, "",
 	} {
 		if text := sample(pattern); !regexp.MustCompile(pattern).MatchString(text) {
 			t.Errorf("%s: %q does not match", pattern, text)
@@ -30,7 +31,8 @@ func TestOneCheckFailsAndTheOthersDoNot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(Options{Checks: []fleet.Check{
-			{Name: "page", Kind: fleet.CheckHTTP, Port: 80, HTTP: fleet.HTTPCheck{Path: "/", Body: "passing", Status: []fleet.StatusRange{{First: 299, Last: 299}}}},
+			{Name: "page", Kind: fleet.CheckHTTP, Port: 80, HTTP: fleet.HTTPCheck{Path: "/", Body: "passing",
+				Status: []fleet.StatusRange{{First: 299, Last: 299}}}},
 			{Name: "db", Kind: fleet.CheckTCP, Port: 5432},
 			{Name: "disk", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check_disk", "{ip}"}}},
 			{Name: "alive", Kind: fleet.CheckPing},
@@ -54,7 +56,8 @@ func TestOneCheckFailsAndTheOthersDoNot(t *testing.T) {
 				_ = conn.Close()
 				out += "db "
 			}
-			if code, _, err := w.Run(ctx, probe.Program{Args: []string{"check_disk", i.Address.String()}}); err == nil && code == 0 {
+			if code, _, err := w.Run(ctx, probe.Program{Args: []string{"check_disk",
+				i.Address.String()}}); err == nil && code == 0 {
 				out += "disk "
 			}
 			if w.Ping(ctx, i.Address) == nil {

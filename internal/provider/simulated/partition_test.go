@@ -23,7 +23,7 @@ func (s *stage) pings(from probe.Transport, id fleet.InstanceID) bool {
 	return from.Ping(ctx, i.Address) == nil
 }
 
-// What one vantage cannot see is well; what nobody can see is not.
+// What one vantage cannot see is well; what none can see is not.
 func TestWhoSeesAMachineBehindABrokenNetwork(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -31,10 +31,11 @@ func TestWhoSeesAMachineBehindABrokenNetwork(t *testing.T) {
 		near, other, anywhere bool
 		healthy               bool
 	}{
-		"nothing":           {simulated.LostEvents{}, true, true, true, true},
-		"cut off":           {simulated.CutOff{}, false, false, false, false},
-		"hidden from one":   {simulated.OutOfSight{Client: "hale-1"}, false, true, true, true},
-		"loses every probe": {simulated.Broken{Instance: "a", Illness: simulated.Illness{Symptom: simulated.LosesProbes, Share: 1}}, false, false, false, true},
+		"nothing":         {simulated.LostEvents{}, true, true, true, true},
+		"cut off":         {simulated.CutOff{}, false, false, false, false},
+		"hidden from one": {simulated.OutOfSight{Client: "hale-1"}, false, true, true, true},
+		"loses every probe": {simulated.Broken{Instance: "a", Illness: simulated.Illness{Symptom: simulated.LosesProbes,
+			Share: 1}}, false, false, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, simulated.Options{}, func(s *stage) {
@@ -119,7 +120,8 @@ func TestACallSaysHowLongItsVictimServed(t *testing.T) {
 func TestAPersonMends(t *testing.T) {
 	play(t, simulated.Options{}, func(s *stage) {
 		s.build("a")
-		s.inject(simulated.Broken{Instance: "a", Illness: simulated.Illness{Symptom: simulated.NeverBoots, Cure: simulated.ByRecreate}})
+		s.inject(simulated.Broken{Instance: "a", Illness: simulated.Illness{Symptom: simulated.NeverBoots,
+			Cure: simulated.ByRecreate}})
 		s.inject(simulated.Crash{Instance: "a"})
 		s.inject(simulated.PersonMends{Instance: "a"})
 		time.Sleep(2 * time.Second)

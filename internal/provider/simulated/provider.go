@@ -285,7 +285,8 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return p.change(ctx, fleet.OpPowerOff, ref, nil)
 }
 
-// Create implements provider.Builder. Of the template the network, the metadata and the kept disks are looked at, and the image is remembered.
+// Create implements provider.Builder. Of the template the network, the metadata and the kept disks are looked at, and
+// the image is remembered.
 func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 	order.Mark.Instance = order.ID
 	return p.change(ctx, fleet.OpCreate, order.Ref, func(c *world.Call) {

@@ -8,7 +8,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// introduces has the guest introduce itself as an SSH server, where a check wants to hear that from the port, and reports whether one does.
+// introduces has the guest introduce itself as an SSH server, where a check wants to hear that from the port, and
+// reports whether one does.
 func (w *World) introduces(c *conn) bool {
 	line, hangs, asked := w.introduction(c)
 	if asked && !hangs {

@@ -18,11 +18,14 @@ func TestServicesAnswerAsTheirChecksWant(t *testing.T) {
 		checks := []fleet.Check{
 			{Name: "login", Kind: fleet.CheckSSH, Port: 22},
 			{Name: "current", Kind: fleet.CheckSSH, Port: 2222, SSH: fleet.SSHCheck{Banner: "^SSH-2.0-OpenSSH_(9|10)"}},
-			{Name: "game", Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("getinfo"), Answer: "^info [0-9]+"}},
+			{Name: "game", Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("getinfo"),
+				Answer: "^info [0-9]+"}},
 			{Name: "health", Kind: fleet.CheckGRPC, Port: 50051, GRPC: fleet.GRPCCheck{Service: "shop.v1.Orders"}},
 			{Name: "beat", Kind: fleet.CheckHeartbeat},
-			{Name: "names", Kind: fleet.CheckDNS, Port: 53, DNS: fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordA}},
-			{Name: "stream", Kind: fleet.CheckDNS, Port: 53, DNS: fleet.DNSCheck{Name: "example.org", Type: fleet.RecordMX, Answer: []string{"10 a.example.org", "20 b.example.org"}, TCP: true}},
+			{Name: "names", Kind: fleet.CheckDNS, Port: 53, DNS: fleet.DNSCheck{Name: "www.example.org",
+				Type: fleet.RecordA}},
+			{Name: "stream", Kind: fleet.CheckDNS, Port: 53, DNS: fleet.DNSCheck{Name: "example.org",
+				Type: fleet.RecordMX, Answer: []string{"10 a.example.org", "20 b.example.org"}, TCP: true}},
 			{Name: "other", Kind: fleet.CheckSSH, Port: 2022, SSH: fleet.SSHCheck{Banner: "dropbear"}},
 		}
 		w := simulated.NewWorld(simulated.Options{Checks: checks})
@@ -39,14 +42,16 @@ func TestServicesAnswerAsTheirChecksWant(t *testing.T) {
 			t.Helper()
 			for _, c := range checks {
 				c.Every, c.Timeout, c.DownAfter, c.UpAfter = 5*time.Second, time.Second, 1, 1
-				got := e.Look(t.Context(), probe.Target{ID: probe.ID{Machine: "web-1", Check: c.Name}, Instance: "a", Address: i.Address, Spec: &c})
+				got := e.Look(t.Context(), probe.Target{ID: probe.ID{Machine: "web-1", Check: c.Name}, Instance: "a",
+					Address: i.Address, Spec: &c})
 				if want := wants(c); got.Result != want {
 					t.Errorf("%s, %s: %s (%s), want %s", when, c.Name, got.Result, got.Detail, want)
 				}
 			}
 		}
 		expect("well", func(fleet.Check) fleet.ResultReason { return fleet.ResultOK })
-		if _, err := w.Inject(simulated.Broken{Instance: "a", Illness: simulated.Illness{Symptom: simulated.HTTPHangs}}); err != nil {
+		if _, err := w.Inject(simulated.Broken{Instance: "a",
+			Illness: simulated.Illness{Symptom: simulated.HTTPHangs}}); err != nil {
 			t.Fatal(err)
 		}
 		expect("hung", func(fleet.Check) fleet.ResultReason { return fleet.ResultTimeout })

@@ -281,7 +281,8 @@ func TestPlantedMachineIsThereToAdopt(t *testing.T) {
 		if err := s.p.Create(s.Context(), order("new", 1)); !fault.Is(err, fault.Conflict) {
 			s.Errorf("create of its name: %v, want conflict", err)
 		}
-		if err := s.p.PowerOff(s.Context(), provider.Ref{ID: "old", Mark: order("x", 1).Mark}); !fault.Is(err, fault.Conflict) {
+		if err := s.p.PowerOff(s.Context(), provider.Ref{ID: "old", Mark: order("x", 1).Mark}); !fault.Is(err,
+			fault.Conflict) {
 			s.Errorf("power off with a mark it does not bear: %v, want conflict", err)
 		}
 	})

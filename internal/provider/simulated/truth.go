@@ -197,8 +197,8 @@ func (w *World) Healthy(id fleet.InstanceID) bool {
 	return w.onVM(id, "", func(_ *world.World, vm *world.VM) bool { return vm.Serving() })
 }
 
-// Instance returns the machine's instance as it truly is, and whether there is one; of several, the latest generation. One that was put
-// aside is none.
+// Instance returns the machine's instance as it truly is, and whether there is one; of several, the latest generation.
+// One that was put aside is none.
 func (w *World) Instance(m fleet.MachineName) (i fleet.Instance, ok bool) {
 	w.do(func(t *world.World) {
 		var best *world.VM

@@ -35,7 +35,7 @@ func TestWhatStayedCountsWhenItRunsAndACopyDoesNot(t *testing.T) {
 			s.Errorf("what stayed is %+v", seen)
 		}
 
-		// A host that nobody asks, since it is dark and excused, has what runs.
+		// A host that is not asked, since it is dark and excused, has what runs.
 		lift := s.inject(simulated.HostUnreachable{Host: "h1"})
 		left.Excused = []fleet.HostName{"h1"}
 		s.must(s.p.Start(s.Context(), left))

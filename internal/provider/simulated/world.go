@@ -217,7 +217,7 @@ func (w *World) Open(client string) *Provider {
 }
 
 // Plant adds a machine that runs, has long booted and was not ordered from this provider by hale: something to adopt,
-// or somebody else's. Host, ID, Name, Network, Metadata and Tags are taken from the instance, and its Mark, which may
+// or another one's. Host, ID, Name, Network, Metadata and Tags are taken from the instance, and its Mark, which may
 // be zero.
 func (w *World) Plant(i fleet.Instance) (err error) {
 	w.do(func(t *world.World) {
@@ -276,7 +276,7 @@ func (w *World) Migrate(id fleet.InstanceID, host fleet.HostName) bool {
 	return w.onVM(id, "", func(t *world.World, vm *world.VM) bool { return t.Migrate(vm, string(host)) })
 }
 
-// Bear lets somebody write other metadata on a guest, of which no watcher is told.
+// Bear writes other metadata on a guest, as a person does, and tells no watcher.
 func (w *World) Bear(id fleet.InstanceID, m fleet.Metadata) {
 	w.onVM(id, "", func(t *world.World, vm *world.VM) bool { t.Bear(vm, string(m)); return true })
 }

@@ -176,16 +176,19 @@ func TestGuestFaults(t *testing.T) {
 		"crash":  {simulated.Crash{Instance: id}, fleet.PowerOff, fleet.StopCrash, "timeout", "timeout"},
 		"person": {simulated.PersonPowersOff{Instance: id}, fleet.PowerOff, fleet.StopExternal, "timeout", "timeout"},
 		"guest": {
-			simulated.Happens{Verb: world.ShutsDown, Instance: id}, fleet.PowerOff, fleet.StopGuest, "timeout", "timeout",
+			simulated.Happens{Verb: world.ShutsDown, Instance: id}, fleet.PowerOff, fleet.StopGuest, "timeout",
+			"timeout",
 		},
-		"panic":       {simulated.Panic{Instance: id}, fleet.PowerCrashed, fleet.StopCrash, "timeout", "timeout"},
-		"panic, off":  {simulated.Panic{Instance: id, Remains: fleet.PowerOff}, fleet.PowerOff, fleet.StopCrash, "timeout", "timeout"},
-		"panic, boot": {simulated.Panic{Instance: id, Remains: fleet.PowerRunning}, fleet.PowerRunning, "", "timeout", "timeout"},
-		"paused":      {simulated.Paused{Instance: id}, fleet.PowerPaused, "", "timeout", "timeout"},
-		"http down":   {ill(simulated.NoHTTP), fleet.PowerRunning, "", "ok", "refused"},
-		"http 503":    {ill(simulated.HTTPStatus), fleet.PowerRunning, "", "ok", "503 Service Unavailable"},
-		"http hangs":  {ill(simulated.HTTPHangs), fleet.PowerRunning, "", "ok", "timeout"},
-		"net down":    {ill(simulated.NoNetwork), fleet.PowerRunning, "", "timeout", "timeout"},
+		"panic": {simulated.Panic{Instance: id}, fleet.PowerCrashed, fleet.StopCrash, "timeout", "timeout"},
+		"panic, off": {simulated.Panic{Instance: id, Remains: fleet.PowerOff}, fleet.PowerOff, fleet.StopCrash,
+			"timeout", "timeout"},
+		"panic, boot": {simulated.Panic{Instance: id, Remains: fleet.PowerRunning}, fleet.PowerRunning, "", "timeout",
+			"timeout"},
+		"paused":     {simulated.Paused{Instance: id}, fleet.PowerPaused, "", "timeout", "timeout"},
+		"http down":  {ill(simulated.NoHTTP), fleet.PowerRunning, "", "ok", "refused"},
+		"http 503":   {ill(simulated.HTTPStatus), fleet.PowerRunning, "", "ok", "503 Service Unavailable"},
+		"http hangs": {ill(simulated.HTTPHangs), fleet.PowerRunning, "", "ok", "timeout"},
+		"net down":   {ill(simulated.NoNetwork), fleet.PowerRunning, "", "timeout", "timeout"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -248,14 +251,16 @@ func TestRecreatedMachineIsWellAtAnotherAddress(t *testing.T) {
 
 func TestNextBuildsAreIll(t *testing.T) {
 	play(t, simulated.Options{}, func(s *stage) {
-		s.inject(simulated.NextBuilds{Times: 1, Machine: "web-1", Illness: simulated.Illness{Symptom: simulated.NoAddress}})
+		s.inject(simulated.NextBuilds{Times: 1, Machine: "web-1",
+			Illness: simulated.Illness{Symptom: simulated.NoAddress}})
 		first := s.build("a")
 		if at := s.see(first.Ref).Address; at.IsValid() {
 			s.Errorf("address %v", at)
 		}
 		s.must(s.p.PowerOff(s.Context(), first.Ref))
 		s.must(s.p.Delete(s.Context(), first.Ref))
-		s.inject(simulated.NextBuilds{Times: 1, Illness: simulated.Illness{Symptom: simulated.BootsSlowly, Delay: time.Minute}})
+		s.inject(simulated.NextBuilds{Times: 1, Illness: simulated.Illness{Symptom: simulated.BootsSlowly,
+			Delay: time.Minute}})
 		s.must(s.p.Create(s.Context(), order("b", 2)))
 		time.Sleep(time.Minute + 2*time.Second - 1)
 		if s.world.Healthy("b") {

@@ -53,8 +53,8 @@ type Judge struct {
 	tally *Tally
 
 	personal map[string]bool // stopped by a person, and not started again
-	// unread are machines whose stop hale cannot read as a person's: it came so soon after a reset that the two cannot be
-	// told apart, or hale has started them since, for another reason that it was told.
+	// unread are machines whose stop hale cannot read as a person's: it came so soon after a reset that the two cannot
+	// be told apart, or hale has started them since, for another reason that it was told.
 	unread   map[string]bool
 	reset    map[string]time.Duration // when a reset took effect last, by instance
 	given    map[string]time.Duration // when a person gave a host its access back

@@ -21,7 +21,8 @@ type Shape struct {
 
 func (s Shape) check() error {
 	if s.Machines < 1 || s.PerRack < 1 || s.RacksPerRoom < 1 {
-		return errors.New("a trace is mapped on at least one machine, in racks of at least one, in rooms of at least one rack")
+		return errors.New("a trace is mapped on at least one machine, in racks of at least one, in rooms of at least " +
+			"one rack")
 	}
 	return nil
 }

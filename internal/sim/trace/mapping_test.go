@@ -28,20 +28,23 @@ func mapped(t *testing.T, whole trace.Trace, shape trace.Shape) trace.Mapping {
 
 func TestRoomsRacksAndNodesArePaddedToTheSizesOfTheFleet(t *testing.T) {
 	t.Parallel()
-	whole := trace.Trace{at(0, "a", "r1", "quiet"), at(1, "b", "r1", "busy"), at(2, "c", "r1", "busy"), at(3, "d", "r2", "busy")}
+	whole := trace.Trace{at(0, "a", "r1", "quiet"), at(1, "b", "r1", "busy"), at(2, "c", "r1", "busy"),
+		at(3, "d", "r2", "busy")}
 	m := mapped(t, whole, trace.Shape{Machines: 11, PerRack: 3, RacksPerRoom: 2})
 	wantNodes := []string{"b", "c", "", "d", "", "", "a", "", "", "", ""} // rack r1 of the quiet room is another rack
 	if diff := cmp.Diff(wantNodes, m.Nodes); diff != "" {
 		t.Error(diff)
 	}
 	wantLayout := []trace.Place{
-		{Rack: 0, Room: 0}, {Rack: 0, Room: 0}, {Rack: 0, Room: 0}, {Rack: 1, Room: 0}, {Rack: 1, Room: 0}, {Rack: 1, Room: 0},
+		{Rack: 0, Room: 0}, {Rack: 0, Room: 0}, {Rack: 0, Room: 0}, {Rack: 1, Room: 0}, {Rack: 1, Room: 0},
+		{Rack: 1, Room: 0},
 		{Rack: 2, Room: 1}, {Rack: 2, Room: 1}, {Rack: 2, Room: 1}, {Rack: 3, Room: 1}, {Rack: 3, Room: 1},
 	}
 	if diff := cmp.Diff(wantLayout, m.Layout); diff != "" {
 		t.Error(diff)
 	}
-	wantOutages := []trace.Placed{{Outage: 0, Machine: 6}, {Outage: 1, Machine: 0}, {Outage: 2, Machine: 1}, {Outage: 3, Machine: 3}}
+	wantOutages := []trace.Placed{{Outage: 0, Machine: 6}, {Outage: 1, Machine: 0}, {Outage: 2, Machine: 1},
+		{Outage: 3, Machine: 3}}
 	if diff := cmp.Diff(wantOutages, m.Outages); diff != "" {
 		t.Error(diff)
 	}
@@ -59,13 +62,15 @@ func TestWhatDoesNotFitIsReportedWithItsReason(t *testing.T) {
 	}
 	m := mapped(t, whole, trace.Shape{Machines: 2, PerRack: 2, RacksPerRoom: 1})
 	want := []trace.Unplaced{
-		{Outage: 2, Reason: trace.NoMachine}, {Outage: 3, Reason: trace.NoRack}, {Outage: 4, Reason: trace.NoRoom}, {Outage: 5, Reason: trace.NoRoom},
+		{Outage: 2, Reason: trace.NoMachine}, {Outage: 3, Reason: trace.NoRack}, {Outage: 4, Reason: trace.NoRoom},
+		{Outage: 5, Reason: trace.NoRoom},
 	}
 	if diff := cmp.Diff(want, m.Unmapped); diff != "" {
 		t.Error(diff)
 	}
 	wantLost := []trace.Lost{
-		{Reason: trace.NoRoom, Outages: 2, Nodes: 1}, {Reason: trace.NoRack, Outages: 1, Nodes: 1}, {Reason: trace.NoMachine, Outages: 1, Nodes: 1},
+		{Reason: trace.NoRoom, Outages: 2, Nodes: 1}, {Reason: trace.NoRack, Outages: 1, Nodes: 1},
+		{Reason: trace.NoMachine, Outages: 1, Nodes: 1},
 	}
 	if diff := cmp.Diff(wantLost, m.Lost(whole)); diff != "" {
 		t.Error(diff)
@@ -82,8 +87,9 @@ func TestAPlaceThatTheTraceDoesNotNameIsNotMadeUp(t *testing.T) {
 	}{
 		"nodes alone": {
 			reason: "they are spread over the racks",
-			whole:  trace.Trace{at(0, "a", "", ""), at(1, "b", "", ""), at(2, "c", "", ""), at(3, "d", "", ""), at(4, "e", "", "")},
-			want:   []string{"a", "e", "b", "", "c", "", "d", ""},
+			whole: trace.Trace{at(0, "a", "", ""), at(1, "b", "", ""), at(2, "c", "", ""), at(3, "d", "", ""),
+				at(4, "e", "", "")},
+			want: []string{"a", "e", "b", "", "c", "", "d", ""},
 		},
 		"nodes of a room": {
 			reason: "they are spread over the racks of that room, beside a rack that is known",
@@ -92,8 +98,9 @@ func TestAPlaceThatTheTraceDoesNotNameIsNotMadeUp(t *testing.T) {
 		},
 		"racks without rooms": {
 			reason: "each is a rack of its own, wherever one is empty",
-			whole:  trace.Trace{at(0, "a", "r1", ""), at(1, "b", "r1", ""), at(2, "c", "r2", ""), at(3, "d", "r3", ""), at(4, "e", "r1", "hall")},
-			want:   []string{"e", "", "a", "b", "c", "", "d", ""},
+			whole: trace.Trace{at(0, "a", "r1", ""), at(1, "b", "r1", ""), at(2, "c", "r2", ""), at(3, "d", "r3", ""),
+				at(4, "e", "r1", "hall")},
+			want: []string{"e", "", "a", "b", "c", "", "d", ""},
 		},
 	} {
 		if diff := cmp.Diff(c.want, mapped(t, c.whole, shape).Nodes); diff != "" {
@@ -132,18 +139,20 @@ func TestASeedChoosesOtherRoomsThanTheWorst(t *testing.T) {
 
 func TestAnImpossibleFleetOrTraceIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, shape := range []trace.Shape{{PerRack: 1, RacksPerRoom: 1}, {Machines: 1, RacksPerRoom: 1}, {Machines: 1, PerRack: 1}} {
+	for _, shape := range []trace.Shape{{PerRack: 1, RacksPerRoom: 1}, {Machines: 1, RacksPerRoom: 1},
+		{Machines: 1, PerRack: 1}} {
 		if _, err := trace.Map(nil, shape); err == nil {
 			t.Errorf("%+v was taken", shape)
 		}
 	}
-	if _, err := trace.Map(trace.Trace{at(1, "a", "", ""), at(0, "a", "", "")}, trace.Shape{Machines: 1, PerRack: 1, RacksPerRoom: 1}); err == nil {
+	if _, err := trace.Map(trace.Trace{at(1, "a", "", ""), at(0, "a", "", "")},
+		trace.Shape{Machines: 1, PerRack: 1, RacksPerRoom: 1}); err == nil {
 		t.Error("a trace out of order was taken")
 	}
 }
 
-// TestAMappingKeepsWhoSharesWhat asks of every mapping: each outage is placed or refused, once; a node is one machine; and
-// two nodes share a rack, or a room, of the fleet exactly when they share one in the trace.
+// TestAMappingKeepsWhoSharesWhat asks of every mapping: each outage is placed or refused, once; a node is one machine;
+// and two nodes share a rack, or a room, of the fleet exactly when they share one in the trace.
 func TestAMappingKeepsWhoSharesWhat(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -177,7 +186,8 @@ func TestAMappingKeepsWhoSharesWhat(t *testing.T) {
 			for _, q := range m.Outages {
 				a, b := whole[p.Outage], whole[q.Outage]
 				here, there := m.Layout[p.Machine], m.Layout[q.Machine]
-				if (a.Room == b.Room) != (here.Room == there.Room) || (a.Room == b.Room && a.Rack == b.Rack) != (here.Rack == there.Rack) {
+				if (a.Room == b.Room) != (here.Room == there.Room) || (a.Room == b.Room &&
+					a.Rack == b.Rack) != (here.Rack == there.Rack) {
 					t.Fatalf("%+v is at %+v, but %+v at %+v", a, here, b, there)
 				}
 			}

@@ -93,7 +93,8 @@ func rebase(rows []timed) time.Time {
 
 // spanned finds times beyond the longest trace.
 func spanned(t *table, rows []timed) {
-	const message = "is more than 20 years after the beginning of the trace (write instants in RFC 3339, or count the seconds from the beginning)"
+	const message = "is more than 20 years after the beginning of the trace (write instants in RFC 3339, or count " +
+		"the seconds from the beginning)"
 	for _, o := range rows {
 		switch {
 		case t.full():

@@ -23,13 +23,19 @@ func TestATraceIsReadInWhateverFormItWasWritten(t *testing.T) {
 		{Start: 1500 * time.Millisecond, Node: "web-2", Rack: "r1", Room: "a"},
 	}
 	for name, text := range map[string]string{
-		"plain":                             "start,end,node,rack,room,cause\n0,90,web-1,r1,a,\"disk, again\"\n1.5,,web-2,r1,a,\n",
-		"other order of columns and rows":   "room,node,cause,start,rack,end\na,web-2,,1.5,r1,\na,web-1,\"disk, again\",0,r1,90\n",
-		"byte order mark and CRLF":          "\ufeffstart,end,node,rack,room,cause\r\n0,90,web-1,r1,a,\"disk, again\"\r\n1.5,,web-2,r1,a,\r\n",
-		"a byte order mark before a quote":  "\ufeff\"start\",end,node,rack,room,cause\n0,90,web-1,r1,a,\"disk, again\"\n1.5,,web-2,r1,a,\n",
-		"capitals and space in the header":  "Start, End ,NODE,rack,room,cause\n 0,90 ,web-1, r1,a,\"disk, again\"\n1.50,,web-2,r1,a,\n",
-		"instants of several zones":         "start,end,node,rack,room,cause\n2026-03-01T12:00:01.5Z,,web-2,r1,a,\n2026-03-01T14:00:00+02:00,2026-03-01T12:01:30Z,web-1,r1,a,\"disk, again\"\n",
-		"no newline at the end, blank line": "start,end,node,rack,room,cause\n\n0,90,web-1,r1,a,\"disk, again\"\n1.5,,web-2,r1,a,",
+		"plain": "start,end,node,rack,room,cause\n0,90,web-1,r1,a,\"disk, " +
+			"again\"\n1.5,,web-2,r1,a,\n",
+		"other order of columns and rows": "room,node,cause,start,rack,end\na,web-2,,1.5,r1,\na,web-1,\"disk, " +
+			"again\",0,r1,90\n",
+		"byte order mark and CRLF": "\ufeffstart,end,node,rack,room,cause\r\n0,90,web-1,r1,a,\"disk, " +
+			"again\"\r\n1.5,,web-2,r1,a,\r\n",
+		"a byte order mark before a quote": "\ufeff\"start\",end,node,rack,room,cause\n0,90,web-1,r1,a,\"disk, " +
+			"again\"\n1.5,,web-2,r1,a,\n",
+		"capitals and space in the header": "Start, End ,NODE,rack,room,cause\n 0,90 ,web-1, r1,a,\"disk, " +
+			"again\"\n1.50,,web-2,r1,a,\n",
+		"instants of several zones": "start,end,node,rack,room,cause\n2026-03-01T12:00:01.5Z,,web-2,r1,a,\n2026-03-01T14:00:00+02:00,2026-03-01T12:01:30Z,web-1,r1,a,\"disk, again\"\n",
+		"no newline at the end, blank line": "start,end,node,rack,room,cause\n\n0,90,web-1,r1,a,\"disk, " +
+			"again\"\n1.5,,web-2,r1,a,",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,14 +116,17 @@ func TestEveryProblemIsReportedAtOnce(t *testing.T) {
 		},
 		"seconds since 1970": {
 			"start,node\n5,a\n1772366400,a\n",
-			"line 3: its start is more than 20 years after the beginning of the trace (write instants in RFC 3339, or count the seconds from the beginning)",
+			"line 3: its start is more than 20 years after the beginning of the trace (write instants in RFC 3339, " +
+				"or count the seconds from the beginning)",
 		},
 		"a stray quote does not hide the next line": {
 			"start,node\n0,a\"b\n0,\n",
-			"line 2: it is not CSV: bare \" in non-quoted-field\nline 3, column node: is empty; every outage is one of a node",
+			"line 2: it is not CSV: bare \" in non-quoted-field\nline 3, column node: is empty; every outage is one " +
+				"of a node",
 		},
 		"a name that is not UTF-8": {"start,node\n0,\xff\n", "line 2, column node: is not UTF-8"},
-		"a name without end":       {"start,node\n0," + strings.Repeat("x", 257) + "\n", "line 2, column node: is longer than 256 bytes"},
+		"a name without end": {"start,node\n0," + strings.Repeat("x", 257) + "\n",
+			"line 2, column node: is longer than 256 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -116,7 +116,8 @@ func refuse(homes []*home, why Reason) {
 	}
 }
 
-// ranked groups homes by a name, and orders the groups: the one with the most outages first, or by chance from the seed.
+// ranked groups homes by a name, and orders the groups: the one with the most outages first, or by chance from the
+// seed.
 func (s *seating) ranked(homes []*home, name func(*home) string) [][]*home {
 	type group struct {
 		name    string

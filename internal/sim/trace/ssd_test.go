@@ -79,7 +79,10 @@ func TestTheWorstHalfHourOfARoomAndARackStrikesTheFleetAsWell(t *testing.T) {
 	if got := burst(whole, func(i int) (string, bool) { return whole[i].Room, true }); got != 281 {
 		t.Errorf("the worst half hour of a room holds %d outages, want 281", got)
 	}
-	if got := burst(whole, func(i int) ([2]string, bool) { return [2]string{whole[i].Room, whole[i].Rack}, true }); got != 42 {
+	if got := burst(whole, func(i int) ([2]string, bool) {
+		return [2]string{whole[i].Room, whole[i].Rack},
+			true
+	}); got != 42 {
 		t.Errorf("the worst half hour of a rack holds %d outages, want 42", got)
 	}
 	for name, c := range map[string]struct {
@@ -89,7 +92,8 @@ func TestTheWorstHalfHourOfARoomAndARackStrikesTheFleetAsWell(t *testing.T) {
 		"rooms as large as the trace's": {trace.Shape{Machines: 10_000, PerRack: 50, RacksPerRoom: 40}, 281, 42, 972},
 		"rooms and racks that are less": {trace.Shape{Machines: 1000, PerRack: 20, RacksPerRoom: 10}, 160, 20, 1136},
 		"one rack":                      {trace.Shape{Machines: 50, PerRack: 50, RacksPerRoom: 1}, 42, 42, 1342},
-		"a calm choice":                 {trace.Shape{Machines: 1000, PerRack: 20, RacksPerRoom: 10, Seed: 7}, 1, 1, 1376},
+		"a calm choice": {trace.Shape{Machines: 1000, PerRack: 20, RacksPerRoom: 10, Seed: 7}, 1, 1,
+			1376},
 	} {
 		m := mapped(t, whole, c.shape)
 		machine := map[int]int{}
@@ -129,12 +133,14 @@ func TestThePublishedColumnsAreUnderstood(t *testing.T) {
 
 func TestWrongFailureDataAreRefusedWithAllProblems(t *testing.T) {
 	t.Parallel()
-	_, _, err := trace.FromSSD(strings.NewReader("time,node,rack,room\n2019-03-22T10:05:52Z,1,2,3\n2019-03-22 10:05:52,,2,3\n"))
+	_, _, err := trace.FromSSD(
+		strings.NewReader("time,node,rack,room\n2019-03-22T10:05:52Z,1,2,3\n2019-03-22 10:05:52,,2,3\n"))
 	var problems trace.Problems
 	if !errors.As(err, &problems) {
 		t.Fatalf("want problems, got %v", err)
 	}
-	want := "line 2, column time: is no time such as 2019-03-22 10:05:52\nline 3, column node: is empty; every outage is one of a node"
+	want := "line 2, column time: is no time such as 2019-03-22 10:05:52\nline 3, column node: is empty; every " +
+		"outage is one of a node"
 	if diff := cmp.Diff(want, problems.Error()); diff != "" {
 		t.Error(diff)
 	}

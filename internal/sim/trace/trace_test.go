@@ -106,8 +106,9 @@ func TestRepeatsOnANodeAreOneOutage(t *testing.T) {
 	}{
 		"a chain": {
 			reason: "each repeat is within the hour of the one before, the last one is not within the hour of the first",
-			given:  trace.Trace{{Start: 0, Node: "a"}, {Start: minutes(50), Node: "a"}, {Start: minutes(110), Node: "a"}},
-			want:   trace.Trace{{Start: 0, Node: "a"}},
+			given: trace.Trace{{Start: 0, Node: "a"}, {Start: minutes(50), Node: "a"},
+				{Start: minutes(110), Node: "a"}},
+			want: trace.Trace{{Start: 0, Node: "a"}},
 		},
 		"one nanosecond late": {
 			reason: "within an hour is at most an hour",
@@ -121,8 +122,9 @@ func TestRepeatsOnANodeAreOneOutage(t *testing.T) {
 		},
 		"during the outage": {
 			reason: "what is out cannot fail, however long ago its outage began; the later end stands",
-			given:  trace.Trace{{Start: 0, End: minutes(500), Node: "a"}, {Start: minutes(300), End: minutes(600), Node: "a"}},
-			want:   trace.Trace{{Start: 0, End: minutes(600), Node: "a"}},
+			given: trace.Trace{{Start: 0, End: minutes(500), Node: "a"},
+				{Start: minutes(300), End: minutes(600), Node: "a"}},
+			want: trace.Trace{{Start: 0, End: minutes(600), Node: "a"}},
 		},
 		"an end is missing": {
 			reason: "an unknown end is later than a known one",

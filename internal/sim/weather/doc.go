@@ -17,5 +17,6 @@
 // and nothing is kept between calls. A processor whose math functions differ in the last bit gives the same times but
 // for the rare one that lies on the edge of a microsecond.
 //
-// The package does not say what a failure is: whether a process, a machine or its host goes is for the caller to choose.
+// The package does not say what a failure is: whether a process, a machine or its host goes is for the caller to
+// choose.
 package weather

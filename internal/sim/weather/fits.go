@@ -27,10 +27,10 @@ func hours(shape, scale float64) Weibull {
 	return Weibull{Shape: shape, Scale: time.Duration(scale * float64(time.Hour)).Round(time.Second)}
 }
 
-// Fits returns the published fits by name. They are of single machines, and were made by B. Javadi, D. Kondo, A. Iosup and
-// D. Epema (The Failure Trace Archive, Journal of Parallel and Distributed Computing 73, 2013); the figures are those in
-// the repository atlarge-research/opendc (opendc-compute-failure, MIT). A gap is taken there, and here, from the
-// beginning of one failure to the beginning of the next.
+// Fits returns the published fits by name. They are of single machines, and were made by B. Javadi, D. Kondo, A. Iosup
+// and D. Epema (The Failure Trace Archive, Journal of Parallel and Distributed Computing 73, 2013); the figures are
+// those in the repository atlarge-research/opendc (opendc-compute-failure, MIT). A gap is taken there, and here, from
+// the beginning of one failure to the beginning of the next.
 //
 // These were busy or frail machines: a Web site of 2002 fails three times a day. [Fit.Scaled] keeps how they cluster
 // and makes failures as frequent as is wanted.

@@ -8,10 +8,11 @@ import (
 
 // Process is how the machines of a fleet fail one by one, each on its own.
 //
-// It is a stationary renewal process: the gaps of one machine are independent draws from Gap, and its history began long
-// before the horizon does, so the first failure comes after a [Weibull.Wait] and not after a gap. Failures are thus as
-// frequent in the first hour as in any other, horizon divided by the mean gap on average. With shapes below 1 they are
-// uneven between machines: over a horizon of one mean gap, many machines do not fail at all and some fail often.
+// It is a stationary renewal process: the gaps of one machine are independent draws from Gap, and its history began
+// long before the horizon does, so the first failure comes after a [Weibull.Wait] and not after a gap. Failures are
+// thus as frequent in the first hour as in any other, horizon divided by the mean gap on average. With shapes below 1
+// they are uneven between machines: over a horizon of one mean gap, many machines do not fail at all and some fail
+// often.
 type Process struct {
 	Gap    Weibull // from the start of one failure to the start of the next
 	Length Weibull // of an outage, by itself
@@ -21,7 +22,7 @@ type Process struct {
 // Failure is one machine's failure.
 type Failure struct {
 	At     time.Duration // since the beginning
-	Length time.Duration // how long it would last if nobody did anything; it may reach beyond the machine's next failure
+	Length time.Duration // how long it would last by itself; it may reach beyond the machine's next failure
 }
 
 // Process returns the process of a measured system's machines.
@@ -56,8 +57,8 @@ func (p Process) Instants(machine int, horizon time.Duration) iter.Seq[time.Dura
 	}
 }
 
-// Failures yields the instants of [Process.Instants], each with a length. Lengths are drawn apart: another distribution of
-// them does not move the instants.
+// Failures yields the instants of [Process.Instants], each with a length. Lengths are drawn apart: another distribution
+// of them does not move the instants.
 func (p Process) Failures(machine int, horizon time.Duration) iter.Seq[Failure] {
 	return func(yield func(Failure) bool) {
 		if p.Length.Check() != nil {

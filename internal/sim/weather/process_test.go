@@ -20,7 +20,8 @@ func processes() *rapid.Generator[weather.Process] {
 		}
 	})
 	return rapid.Custom(func(t *rapid.T) weather.Process {
-		return weather.Process{Gap: weibulls.Draw(t, "gap"), Length: weibulls.Draw(t, "length"), Seed: rapid.Uint64().Draw(t, "seed")}
+		return weather.Process{Gap: weibulls.Draw(t, "gap"), Length: weibulls.Draw(t, "length"),
+			Seed: rapid.Uint64().Draw(t, "seed")}
 	})
 }
 
@@ -59,7 +60,8 @@ func TestFailuresComeInOrderAndTheSameEveryTime(t *testing.T) {
 
 func TestMachinesAndSeedsFailEachInItsOwnWay(t *testing.T) {
 	t.Parallel()
-	p := weather.Process{Gap: weather.Weibull{Shape: 0.5, Scale: time.Hour}, Length: weather.Weibull{Shape: 0.5, Scale: time.Hour}}
+	p := weather.Process{Gap: weather.Weibull{Shape: 0.5, Scale: time.Hour},
+		Length: weather.Weibull{Shape: 0.5, Scale: time.Hour}}
 	first := map[time.Duration]bool{}
 	for p.Seed = range 30 {
 		for machine := range 30 {
@@ -76,7 +78,8 @@ func TestMachinesAndSeedsFailEachInItsOwnWay(t *testing.T) {
 
 func TestLengthsDoNotMoveTheInstants(t *testing.T) {
 	t.Parallel()
-	p := weather.Process{Gap: weather.Weibull{Shape: 0.5, Scale: time.Hour}, Length: weather.Weibull{Shape: 0.5, Scale: time.Minute}, Seed: seed}
+	p := weather.Process{Gap: weather.Weibull{Shape: 0.5, Scale: time.Hour},
+		Length: weather.Weibull{Shape: 0.5, Scale: time.Minute}, Seed: seed}
 	var short, long []time.Duration
 	for f := range p.Failures(3, day) {
 		short = append(short, f.At)

@@ -56,13 +56,15 @@ type Storm struct {
 
 // Season is how often, how wide and where storms come.
 type Season struct {
-	Storms  int           // in the horizon: one in each of as many equal parts of it, so that each can be judged on its own
+	// in the horizon: one in each of as many equal parts of it, so that each can be judged on its own
+	Storms  int
 	Least   float64       // smallest share of the fleet that a storm hits, above 0
 	Most    float64       // largest share, at most 1
 	Spread  time.Duration // from the first to the last possible hit
 	Domains []Domain      // each storm takes one of these; none given: any
-	Within  int           // at most so many domains fall in one storm, also if its share is then smaller; 0: as many as it takes
-	Seed    uint64
+	// at most so many domains fall in one storm, also if its share is then smaller; 0: as many as it takes
+	Within int
+	Seed   uint64
 }
 
 // Check returns everything that is wrong with the parameters, or nil.
@@ -72,10 +74,12 @@ func (s Season) Check() error {
 		wrong = append(wrong, errors.New("the numbers of storms and of their domains are not negative"))
 	}
 	if !(s.Least > 0 && s.Least <= s.Most && s.Most <= 1) { // also refuses what is not a number
-		wrong = append(wrong, fmt.Errorf("a storm's share goes from above 0 up to 1, not from %v to %v", s.Least, s.Most))
+		wrong = append(wrong, fmt.Errorf("a storm's share goes from above 0 up to 1, not from %v to %v", s.Least,
+			s.Most))
 	}
 	if s.Spread < 0 || s.Spread > MaxTime {
-		wrong = append(wrong, fmt.Errorf("a storm's spread is not negative and at most a hundred years, not %v", s.Spread))
+		wrong = append(wrong, fmt.Errorf("a storm's spread is not negative and at most a hundred years, not %v",
+			s.Spread))
 	}
 	for _, d := range s.Domains {
 		if !slices.Contains(everywhere, d) {
@@ -88,9 +92,9 @@ func (s Season) Check() error {
 // everywhere are all domains.
 var everywhere = []Domain{Scattered, Host, Rack, Room}
 
-// Over returns the storms over machines at the given sites, by time. A storm in hosts, racks or rooms takes one of them,
-// and where the share is larger its neighbours, one whole domain after the other; only the last is hit in part, at
-// random. A scattered one takes its machines at random. The same season, sites and horizon give the same storms.
+// Over returns the storms over machines at the given sites, by time. A storm in hosts, racks or rooms takes one of
+// them, and where the share is larger its neighbours, one whole domain after the other; only the last is hit in part,
+// at random. A scattered one takes its machines at random. The same season, sites and horizon give the same storms.
 //
 // The error is that of [Season.Check], or says that the horizon is too short for so many storms of that spread.
 func (s Season) Over(sites []Site, horizon time.Duration) ([]Storm, error) {
@@ -117,7 +121,8 @@ func (s Season) Over(sites []Site, horizon time.Duration) ([]Storm, error) {
 			Domain: domains[r.IntN(len(domains))],
 		}
 		share := s.Least + (s.Most-s.Least)*r.Float64()
-		wanted := min(int(math.Ceil(share*float64(len(sites))-1e-9)), len(sites)) // 7 % of 100 is 7, whatever floats say
+		// 7 % of 100 is 7, whatever floats say
+		wanted := min(int(math.Ceil(share*float64(len(sites))-1e-9)), len(sites))
 		s.strike(&storm, sites, wanted, stream(s.Seed, forVictims, i))
 		storms[i] = storm
 	}

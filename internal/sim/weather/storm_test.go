@@ -40,7 +40,8 @@ func struck(s weather.Storm, number func(machine int) int) map[int]int {
 
 func TestAStormOverRacksTakesWholeNeighbours(t *testing.T) {
 	t.Parallel()
-	season := weather.Season{Storms: 20, Least: 0.25, Most: 0.25, Spread: time.Minute, Domains: []weather.Domain{weather.Rack}, Seed: seed}
+	season := weather.Season{Storms: 20, Least: 0.25, Most: 0.25, Spread: time.Minute,
+		Domains: []weather.Domain{weather.Rack}, Seed: seed}
 	for _, s := range storms(t, season, building(100), 30*day) {
 		racks := struck(s, func(m int) int { return m / 10 })
 		whole, part := 0, 0
@@ -67,7 +68,8 @@ func TestAStormOverRacksTakesWholeNeighbours(t *testing.T) {
 func TestAStormKeptWithinOneDomainHitsNoOther(t *testing.T) {
 	t.Parallel()
 	for domain, size := range map[weather.Domain]int{weather.Host: 2, weather.Rack: 10, weather.Room: 40} {
-		season := weather.Season{Storms: 10, Least: 0.6, Most: 0.6, Domains: []weather.Domain{domain}, Within: 1, Seed: seed}
+		season := weather.Season{Storms: 10, Least: 0.6, Most: 0.6, Domains: []weather.Domain{domain}, Within: 1,
+			Seed: seed}
 		chosen := map[int]bool{}
 		for _, s := range storms(t, season, building(120), 30*day) {
 			hit := struck(s, func(m int) int { return m / size })
@@ -86,7 +88,8 @@ func TestAStormKeptWithinOneDomainHitsNoOther(t *testing.T) {
 
 func TestAScatteredStormFollowsNoPlace(t *testing.T) {
 	t.Parallel()
-	season := weather.Season{Storms: 10, Least: 0.2, Most: 0.6, Domains: []weather.Domain{weather.Scattered}, Within: 1, Seed: seed}
+	season := weather.Season{Storms: 10, Least: 0.2, Most: 0.6, Domains: []weather.Domain{weather.Scattered}, Within: 1,
+		Seed: seed}
 	for _, s := range storms(t, season, building(1000), 30*day) {
 		if rooms := struck(s, func(m int) int { return m / 40 }); len(rooms) != 25 {
 			t.Errorf("of 25 rooms only %d were touched by a scattered storm over %v", len(rooms), s.Share)
@@ -155,7 +158,8 @@ func checkStorm(t *rapid.T, s weather.Storm, season weather.Season, machines int
 		least = min(least, 1)
 	}
 	if len(s.Hits) < least || len(s.Hits) > most || s.Share != float64(len(s.Hits))/float64(machines) {
-		t.Errorf("%d hits of %d machines, share %v, want %v to %v", len(s.Hits), machines, s.Share, season.Least, season.Most)
+		t.Errorf("%d hits of %d machines, share %v, want %v to %v", len(s.Hits), machines, s.Share, season.Least,
+			season.Most)
 	}
 }
 

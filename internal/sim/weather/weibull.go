@@ -57,11 +57,12 @@ func (w Weibull) length(power float64) time.Duration {
 }
 
 // Wait returns how long it takes from a random instant to the next failure, when failures have been coming with gaps of
-// this distribution for ever. It is not a gap: a random instant falls into a long gap more likely than into a short one.
+// this distribution for ever. It is not a gap: a random instant falls into a long gap more likely than into a short
+// one.
 //
 // Source: the stationary renewal process, D. R. Cox, Renewal Theory (Methuen, 1962), chapter 5. The gap around a random
-// instant has the density x·f(x)/mean; for the Weibull distribution its power (x/λ)^k is then gamma distributed with the
-// shape 1+1/k, and the instant lies anywhere in it.
+// instant has the density x·f(x)/mean; for the Weibull distribution its power (x/λ)^k is then gamma distributed with
+// the shape 1+1/k, and the instant lies anywhere in it.
 func (w Weibull) Wait(r *rand.Rand) time.Duration {
 	around := float64(w.length(gamma(r, 1+1/w.Shape)))
 	return max(clamp(around*r.Float64(), MaxTime).Round(tick), tick)
@@ -69,8 +70,8 @@ func (w Weibull) Wait(r *rand.Rand) time.Duration {
 
 // gamma draws from the gamma distribution of a shape of 1 or more and the scale 1.
 //
-// Source: G. Marsaglia and Wai Wan Tsang, A Simple Method for Generating Gamma Variables, ACM Transactions on Mathematical
-// Software 26 (2000).
+// Source: G. Marsaglia and Wai Wan Tsang, A Simple Method for Generating Gamma Variables, ACM Transactions on
+// Mathematical Software 26 (2000).
 func gamma(r *rand.Rand, shape float64) float64 {
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)

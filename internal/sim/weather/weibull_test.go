@@ -11,7 +11,8 @@ import (
 
 const seed = 20190322
 
-// recovered estimates a Weibull distribution from draws: ln X has the standard deviation π/(k·√6) and the mean ln λ - γ/k.
+// recovered estimates a Weibull distribution from draws: ln X has the standard deviation π/(k·√6) and the mean ln λ -
+// γ/k.
 func recovered(draws []time.Duration) (shape float64, scale time.Duration) {
 	var sum, squares float64
 	for _, d := range draws {
@@ -42,7 +43,8 @@ func near[N float64 | time.Duration](got, want N, part float64) bool {
 func TestShapeAndMeanOfEveryPublishedFitAreRecoveredFromItsDraws(t *testing.T) {
 	t.Parallel()
 	for _, fit := range weather.Fits() {
-		for what, w := range map[string]weather.Weibull{"gap": fit.Gap, "length": fit.Length, "scaled": fit.Scaled(10 * 24 * time.Hour).Gap} {
+		for what, w := range map[string]weather.Weibull{"gap": fit.Gap, "length": fit.Length,
+			"scaled": fit.Scaled(10 * 24 * time.Hour).Gap} {
 			r := weather.Rand(seed)
 			draws := make([]time.Duration, 20_000)
 			for i := range draws {
@@ -65,8 +67,10 @@ func TestMeansAreThoseOfTheTextbook(t *testing.T) {
 	}{
 		"shape 1 is exponential: the mean is the scale": {weather.Weibull{Shape: 1, Scale: time.Hour}, time.Hour},
 		"shape 1/2: twice the scale":                    {weather.Weibull{Shape: 0.5, Scale: time.Hour}, 2 * time.Hour},
-		"shape 2: half the root of pi":                  {weather.Weibull{Shape: 2, Scale: time.Hour}, 3190 * time.Second},
-		"beyond what a duration holds":                  {weather.Weibull{Shape: 0.1, Scale: weather.MaxTime}, math.MaxInt64},
+		"shape 2: half the root of pi": {weather.Weibull{Shape: 2, Scale: time.Hour},
+			3190 * time.Second},
+		"beyond what a duration holds": {weather.Weibull{Shape: 0.1, Scale: weather.MaxTime},
+			math.MaxInt64},
 	} {
 		if got := c.w.Mean(); !near(got, c.want, 0.001) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
@@ -78,7 +82,8 @@ func TestScalingKeepsTheShapeAndMeetsTheMean(t *testing.T) {
 	t.Parallel()
 	for _, fit := range weather.Fits() {
 		scaled := fit.Scaled(72 * time.Hour)
-		if scaled.Gap.Shape != fit.Gap.Shape || !near(scaled.Gap.Mean(), 72*time.Hour, 1e-6) || scaled.Length != fit.Length {
+		if scaled.Gap.Shape != fit.Gap.Shape || !near(scaled.Gap.Mean(), 72*time.Hour, 1e-6) ||
+			scaled.Length != fit.Length {
 			t.Errorf("%s became %+v", fit.Name, scaled)
 		}
 	}
@@ -110,13 +115,15 @@ func TestImpossibleParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	good := weather.Weibull{Shape: 0.5, Scale: time.Hour}
 	for _, w := range []weather.Weibull{
-		{}, {Shape: 0.5}, {Scale: time.Hour}, {Shape: math.NaN(), Scale: time.Hour}, {Shape: math.Inf(1), Scale: time.Hour},
+		{}, {Shape: 0.5}, {Scale: time.Hour}, {Shape: math.NaN(), Scale: time.Hour},
+		{Shape: math.Inf(1), Scale: time.Hour},
 		{Shape: -1, Scale: time.Hour}, {Shape: 0.5, Scale: -time.Hour}, {Shape: 0.5, Scale: weather.MaxTime + 1},
 	} {
 		if w.Check() == nil {
 			t.Errorf("%+v was taken", w)
 		}
-		if (weather.Process{Gap: w, Length: good}).Check() == nil || (weather.Process{Gap: good, Length: w}).Check() == nil {
+		if (weather.Process{Gap: w, Length: good}).Check() == nil || (weather.Process{Gap: good,
+			Length: w}).Check() == nil {
 			t.Errorf("a process of %+v was taken", w)
 		}
 		if got := slices.Collect(weather.Process{Gap: w, Length: good}.Instants(0, time.Hour)); len(got) > 0 {

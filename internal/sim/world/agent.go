@@ -1,7 +1,7 @@
 package world
 
-// HearAgent returns what the agent inside the instance says to a question that comes by way of the provider, and whether the check of
-// the name is said to fail. Unheard: the provider itself is not heard.
+// HearAgent returns what the agent inside the instance says to a question that comes by way of the provider, and
+// whether the check of the name is said to fail. Unheard: the provider itself is not heard.
 func (w *World) HearAgent(client, id, check string) Answer {
 	vm := w.vms[id]
 	if vm == nil || w.hosts[vm.Host].silentTo(client) || w.mute(client, vm.Host) {
@@ -26,7 +26,8 @@ func (w *World) mute(client, host string) bool {
 		return true
 	}
 	for _, t := range w.trouble {
-		if t.Reads && t.Fails >= 1 && t.Op == "" && t.Times == 0 && (t.Client == "" || t.Client == client) && (t.Host == "" || t.Host == host) {
+		if t.Reads && t.Fails >= 1 && t.Op == "" && t.Times == 0 && (t.Client == "" || t.Client == client) &&
+			(t.Host == "" || t.Host == host) {
 			return true
 		}
 	}

@@ -43,7 +43,8 @@ const (
 
 // Disruptive reports whether the operation can interrupt or destroy a running machine.
 func (o Op) Disruptive() bool {
-	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild || o == Evacuate || o == Fence || o == Rescue
+	return o == Reboot || o == SoftReboot || o == PowerOff || o == Delete || o == Rebuild || o == Evacuate ||
+		o == Fence || o == Rescue
 }
 
 // End is how a call ended for the caller.
@@ -93,8 +94,8 @@ type Call struct {
 	question bool // it changes nothing
 	// Sent is when it left the caller, At when it reached the provider.
 	Sent, At time.Duration
-	// Healthy says that the instance was healthy, and Serving that it served, when the call was sent. Both may be untrue
-	// by the time it arrives.
+	// Healthy says that the instance was healthy, and Serving that it served, when the call was sent. Both may be
+	// untrue by the time it arrives.
 	Healthy, Serving bool
 	// Served is for how long it had served then, and Unseen says that the caller's probes could not reach it.
 	Served time.Duration
@@ -122,7 +123,7 @@ type Client struct {
 	noted map[*VM]bool
 	// twins are the definitions of each id of which there are several, or were: a listing tells of all of them.
 	twins map[string][]*VM
-	// News is called when there is some after there was none; nil: nobody listens.
+	// News is called when there is some after there was none; nil: none is wanted.
 	News func()
 	// Noted is called when another caller left a note, or a host shows its notes again that did not; nil: as above.
 	Noted func()
@@ -312,7 +313,8 @@ func (w *World) do(call *Call) (bool, End) {
 	return w.actOn(vm, call)
 }
 
-// knows reports whether the caller is one who may touch the instance: of the installation that marked it, or who adopted what nobody marked.
+// knows reports whether the caller is one who may touch the instance: of the installation that marked it, or the one
+// that adopted an instance without a mark.
 func (vm *VM) knows(call *Call) bool {
 	if vm.unmarked() {
 		return call.Adopted && call.Op != Certify
@@ -364,8 +366,8 @@ func (w *World) actOn(vm *VM, call *Call) (bool, End) {
 	return true, Done
 }
 
-// command lets the caller execute a command for an instance. It goes over the network and not by the provider; one that takes longer
-// than limit is killed. It goes on when the caller dies, and answers nobody.
+// command lets the caller execute a command for an instance. It goes over the network and not by the provider; one that
+// takes longer than limit is killed. It goes on when the caller dies, and its answer is lost.
 func (w *World) command(c *Client, call Call, limit time.Duration, answer func(End)) {
 	took := w.between(commandLeast, commandMost)
 	if took > limit {

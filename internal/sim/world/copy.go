@@ -38,6 +38,9 @@ func (w *World) DiskCopies() []Copy {
 	for _, c := range w.diskCopies {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b Copy) int { return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b Copy) int {
+		return cmp.Or(cmp.Compare(a.Machine, b.Machine),
+			cmp.Compare(a.ID, b.ID))
+	})
 	return out
 }

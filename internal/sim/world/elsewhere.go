@@ -22,14 +22,16 @@ func (w *World) AnyDisabled() bool {
 func (w *World) other(vm *VM) *host {
 	var best *host
 	for _, h := range w.order {
-		if h.Name != vm.Host && h.dark == 0 && h.disabled == 0 && w.names[place{h.Name, vm.Name}] == nil && (best == nil || len(h.guests) < len(best.guests)) {
+		if h.Name != vm.Host && h.dark == 0 && h.disabled == 0 && w.names[place{h.Name, vm.Name}] == nil &&
+			(best == nil || len(h.guests) < len(best.guests)) {
 			best = h
 		}
 	}
 	return best
 }
 
-// evacuate starts the instance on another host. The provider only sees that its own is silent: where it runs there all the same, it runs twice.
+// evacuate starts the instance on another host. The provider only sees that its own is silent: where it runs there all
+// the same, it runs twice.
 func (w *World) evacuate(vm *VM) (bool, End) {
 	to := w.other(vm)
 	switch {

@@ -8,7 +8,7 @@ import (
 )
 
 // Crash ends the machine's instance as a killed process does, or as a guest's own shutdown, or as a person's order. The
-// returned function starts it again, unless somebody did anything with it since.
+// returned function starts it again, unless anything was done with it since.
 func (w *World) Crash(vm *VM, why Stop) (lift func()) {
 	if vm.Power == Gone {
 		return func() {}
@@ -39,7 +39,7 @@ func (w *World) comeback(vm *VM) func() {
 // Reset boots the instance anew, as a guest does that falls over and is set up so.
 func (w *World) Reset(vm *VM) { w.reset(vm) }
 
-// Bear has somebody write other metadata on the instance.
+// Bear writes other metadata on the instance, as a person does.
 func (w *World) Bear(vm *VM, metadata string) {
 	vm.Metadata = metadata
 	w.refresh(vm)
@@ -174,8 +174,8 @@ func (w *World) SpoilBuilds(of Builds, a Ailment) (lift func()) {
 	return func() { w.builds = slices.DeleteFunc(w.builds, func(o *badBuilds) bool { return o == b }) }
 }
 
-// PowerFailure takes the power from the domain's hosts together with their control planes. When it is lifted the hosts are
-// back and their machines are off.
+// PowerFailure takes the power from the domain's hosts together with their control planes. When it is lifted the hosts
+// are back and their machines are off.
 func (w *World) PowerFailure(d Domain) (lift func()) {
 	dark, dead := w.Darkness(d), w.DeadController(d)
 	lift = func() {
@@ -247,7 +247,7 @@ func (w *World) Darkness(d Domain) (lift func()) {
 	return func() {
 		for _, h := range hit {
 			if h.dark--; h.dark == 0 {
-				h.cut = false // whoever mends it turns it on
+				h.cut = false // its repair turns it on
 			}
 			w.newsOf(h)
 			w.Watch.Host(h.Name, "")
@@ -256,7 +256,7 @@ func (w *World) Darkness(d Domain) (lift func()) {
 	}
 }
 
-// newsOf makes the next listing tell all about the host: nobody knows what was missed.
+// newsOf makes the next listing tell all about the host: what was missed is not known.
 func (w *World) newsOf(h *host) {
 	for _, c := range w.clients {
 		for _, vm := range h.guests {
@@ -274,8 +274,8 @@ type cut struct {
 	domain  Domain
 }
 
-// Part breaks the network between a vantage and the machines of a domain. With an empty vantage nobody reaches them, not
-// even their peers: then they do not serve.
+// Part breaks the network between a vantage and the machines of a domain. With an empty vantage they are reached from
+// nowhere, not even their peers: then they do not serve.
 func (w *World) Part(vantage string, d Domain) (lift func()) {
 	c := &cut{vantage, d}
 	w.cuts = append(w.cuts, c)
@@ -300,7 +300,8 @@ func (w *World) cutFrom(vantage string, vm *VM) bool {
 		return true
 	}
 	for _, c := range w.cuts {
-		if (c.vantage == "" || c.vantage == vantage) && (w.hosts[vm.Host].in(c.domain) || c.domain.Kind == "machine" && c.domain.Name == vm.Mark.Machine) {
+		if (c.vantage == "" || c.vantage == vantage) && (w.hosts[vm.Host].in(c.domain) || c.domain.Kind == "machine" &&
+			c.domain.Name == vm.Mark.Machine) {
 			return true
 		}
 	}
@@ -355,9 +356,10 @@ const (
 	Well    Answer = "ok"
 	Silence Answer = "timeout"
 	Refused Answer = "refused"
-	Unheard Answer = "unheard" // nobody knows: the way to it is not the machine's
+	Unheard Answer = "unheard" // unknown: the way to it is not the machine's
 	Status5 Answer = "status"
-	// WrongPage is a page as usual, apart from what it says; Critical is what a program says of a machine that it does not like.
+	// WrongPage is a page as usual, apart from what it says; Critical is what a program says of a machine that it does
+	// not like.
 	WrongPage Answer = "wrong-page"
 	Critical  Answer = "critical"
 )
@@ -421,7 +423,7 @@ type Trouble struct {
 	Slow    float64 // takes Delay longer
 	Hangs   float64 // does not get through until the trouble is over
 	Unheard float64 // takes effect, and is answered when the trouble is over
-	Dropped float64 // takes effect, and the caller is told at once that nobody knows
+	Dropped float64 // takes effect, and the caller is told at once that the outcome is unknown
 	Vain    float64 // succeeds, and nothing follows
 	Lost    float64 // takes effect, the answer is lost
 	Twice   float64 // takes effect, and again after Delay; default: within a minute

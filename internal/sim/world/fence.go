@@ -11,8 +11,9 @@ const (
 	fenceMost  = 8 * time.Second
 )
 
-// cutPower lets the caller have a host's power cut, or its access. It goes over a network of its own and not by the provider. Its machines are off then,
-// whoever they belong to, and stay so until the host is back; or they run on, and neither write nor are heard.
+// cutPower lets the caller have a host's power cut, or its access. It goes over a network of its own and not by the
+// provider. Its machines are off then, of all fleets, and stay so until the host is back; or they run on, and neither
+// write nor are heard.
 func (w *World) cutPower(call Call, limit time.Duration, answer func(End)) {
 	h := w.hosts[call.Host]
 	if h == nil || call.Try < 1 || call.Try > h.Fence+h.Cut {
@@ -60,8 +61,8 @@ func (w *World) SaidOff(name string) bool {
 	return h != nil && h.Fence > 0 && h.dead+h.mute == 0 && h.cut
 }
 
-// TurnOff turns the domain's hosts off at their power controllers, as somebody does who is not the caller. When it is lifted they are on again, and what
-// was on them stays off.
+// TurnOff turns the domain's hosts off at their power controllers, as another operator does. When it is lifted they are
+// on again, and what was on them stays off.
 func (w *World) TurnOff(d Domain) (lift func()) {
 	lift = w.Darkness(d)
 	for _, h := range w.order {
@@ -94,7 +95,7 @@ func (w *World) CutAccess(d Domain) (lift func()) {
 	return func() { w.apart(d, false) }
 }
 
-// GiveAccess gives the domain's hosts back what was cut, whoever did it.
+// GiveAccess gives the domain's hosts back what was cut, by whichever caller.
 func (w *World) GiveAccess(d Domain) { w.apart(d, false) }
 
 func (w *World) apart(d Domain, apart bool) {
@@ -122,7 +123,7 @@ func (w *World) DeadController(d Domain) (lift func()) {
 	return w.controllers(d, func(h *host, by int) { h.dead += by })
 }
 
-// DeafCut keeps silent whoever can cut the access of the domain's hosts.
+// DeafCut silences the methods that cut the access of the domain's hosts.
 func (w *World) DeafCut(d Domain) (lift func()) {
 	return w.controllers(d, func(h *host, by int) { h.deaf += by })
 }

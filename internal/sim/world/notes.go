@@ -107,7 +107,7 @@ func (c *Client) tryNotes() End {
 	return Transient
 }
 
-// noteCalled returns the note of the name, on no host yet if nobody ever left it.
+// noteCalled returns the note of the name, on no host yet if it was never left.
 func (w *World) noteCalled(of, name string) *noted {
 	for _, n := range w.notes {
 		if n.of == of && n.name == name {

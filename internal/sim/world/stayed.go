@@ -37,8 +37,9 @@ func (w *World) definitions(id string) []*VM {
 	return append([]*VM{w.vms[id]}, w.stayed[id]...)
 }
 
-// StayBehind has a person move the instance while it runs, away from the host if that is where it is, and leave its definition there. It reports
-// whether that could be; the returned function is the person who removes the definition, if nobody started it meanwhile.
+// StayBehind has a person move the instance while it runs, away from the host if that is where it is, and leave its
+// definition there. It reports whether that could be; the returned function is the person who removes the definition,
+// if it was not started meanwhile.
 func (w *World) StayBehind(vm *VM, host string) (lift func(), ok bool) {
 	if !vm.on() || w.hosts[host] == nil || vm.Host == host && !w.leave(vm) {
 		return func() {}, false
@@ -77,7 +78,8 @@ func (w *World) leave(vm *VM) bool {
 	return to != nil && w.Migrate(vm, to.Name)
 }
 
-// forgetDefinition takes a definition off the books. Where others of the instance are left, the first of them is what it is from now on.
+// forgetDefinition takes a definition off the books. Where others of the instance are left, the first of them is what
+// it is from now on.
 func (w *World) forgetDefinition(vm *VM) {
 	others := w.stayed[vm.ID]
 	switch {
@@ -111,8 +113,9 @@ func (w *World) deleteDefinition(vm *VM, call *Call) (bool, End) {
 	return true, Done
 }
 
-// elsewhere asks the other hosts for the instance, as the caller's side does before it orders something of one that is off, or a new one: one
-// that another host shows is left alone (Conflict), and so is one that a host may have which does not answer (Transient).
+// elsewhere asks the other hosts for the instance, as the caller's side does before it orders something of one that is
+// off, or a new one: one that another host shows is left alone (Conflict), and so is one that a host may have which
+// does not answer (Transient).
 func (w *World) elsewhere(c *Client, call *Call) End {
 	vm := w.Definition(call.ID, call.Host)
 	if c.down() || !call.claims() || vm == nil && call.Op != Create && call.Op != Delete || vm != nil &&
@@ -124,7 +127,8 @@ func (w *World) elsewhere(c *Client, call *Call) End {
 		switch {
 		case h.Name == call.Host, h.supplanted > 0:
 		case h.silentTo(c.Name):
-			if (vm == nil || vm.Power == Off) && !slices.Contains(call.Excused, h.Name) { // what is paused has its process here
+			// what is paused has its process here
+			if (vm == nil || vm.Power == Off) && !slices.Contains(call.Excused, h.Name) {
 				end = Transient
 			}
 		case w.Definition(call.ID, h.Name) != nil, (call.Op == Create || call.Op == Restore) && w.holdsName(h, call):
@@ -139,15 +143,17 @@ func (c *Call) claims() bool {
 	return slices.Contains([]Op{Create, Start, Resume, Reboot, PowerOff, Delete, Keep, Restore, Rebuild}, c.Op)
 }
 
-// holdsName reports whether the host has something of the name, but for an earlier instance of the machine that is off: it gave way.
+// holdsName reports whether the host has something of the name, but for an earlier instance of the machine that is off:
+// it gave way.
 func (w *World) holdsName(h *host, call *Call) bool {
 	vm := w.names[place{h.Name, call.Name}]
-	return vm != nil && (vm.Power != Off || vm.Mark.Installation != call.Mark.Installation || vm.Machine() != call.Mark.Machine ||
+	return vm != nil && (vm.Power != Off || vm.Mark.Installation != call.Mark.Installation ||
+		vm.Machine() != call.Mark.Machine ||
 		vm.Mark.Generation >= call.Mark.Generation)
 }
 
-// CopyDefinition has a person copy the instance, mark and all, under a name and an id of its own, and start the copy. The returned function
-// removes it.
+// CopyDefinition has a person copy the instance, mark and all, under a name and an id of its own, and start the copy.
+// The returned function removes it.
 func (w *World) CopyDefinition(vm *VM) (lift func()) {
 	s := vm.Status
 	for s.Name = ""; s.Name == "" || w.names[place{s.Host, s.Name}] != nil; {
@@ -200,7 +206,8 @@ func onHost(definitions []*VM, host string, then time.Duration) (Status, bool) {
 
 // recently reports whether something changed about the definitions that a stale listing may not show yet.
 func (w *World) recently(definitions []*VM) bool {
-	return slices.ContainsFunc(definitions, func(vm *VM) bool { return w.now-vm.history[len(vm.history)-1].at <= memory })
+	return slices.ContainsFunc(definitions,
+		func(vm *VM) bool { return w.now-vm.history[len(vm.history)-1].at <= memory })
 }
 
 // Contested reports whether several hosts have a definition of the instance.

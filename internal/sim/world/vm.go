@@ -27,7 +27,7 @@ const (
 	StopUnknown  Stop = ""
 	StopGuest    Stop = "guest"
 	StopExternal Stop = "external"
-	StopShutdown Stop = "shutdown" // in order, and the provider does not know by whom
+	StopShutdown Stop = "shutdown" // in order, and the provider does not know who wanted it
 	StopCrash    Stop = "crash"
 	StopMoved    Stop = "moved"    // it went on at another host
 	StopRescue   Stop = "rescue"   // paused: another system runs in its place
@@ -39,10 +39,10 @@ type Mark struct {
 	Installation, Fleet, Machine string
 	Generation                   uint64
 	Certified                    bool
-	// Unmarked says that nobody wrote it: it says for whom the instance stands, which no provider knows.
+	// Unmarked says that it was not written: it says what the instance stands for, which no provider knows.
 	Unmarked bool
 	Kept     bool // it was put aside
-	// Instance is the one that it was written on; empty: nobody said so. Whoever copies an instance copies its mark.
+	// Instance is the one that it was written on; empty: it does not say. A copy of an instance has its mark, too.
 	Instance string
 	Built    time.Time // in its builder's word
 }
@@ -133,7 +133,7 @@ type Symptom string
 const (
 	Hung       Symptom = "hung"        // answers nothing
 	Halted     Symptom = "halts"       // answers nothing, and its processors stand still
-	Unplugged  Symptom = "no-network"  // lives, and nobody reaches it
+	Unplugged  Symptom = "no-network"  // lives, and cannot be reached
 	AppDead    Symptom = "app-dead"    // answers pings, refuses connections
 	AppError   Symptom = "app-error"   // answers requests with a status, Ailment.Status
 	AppHangs   Symptom = "app-hangs"   // takes requests, and answers none
@@ -148,7 +148,7 @@ const (
 	Lossy      Symptom = "lossy"       // loses some of the probes and serves its users all the same
 )
 
-// Copied reports whether the instance is somebody's copy of the one that its mark was written on.
+// Copied reports whether the instance is a copy of the one that its mark was written on.
 func (vm *VM) Copied() bool { return vm.Mark.Instance != "" && vm.Mark.Instance != vm.ID }
 
 // Lease is the address that the instance uses, whatever its provider knows.
@@ -249,7 +249,8 @@ func (w *World) Current(machine string) *VM {
 	var best *VM
 	for _, h := range w.order {
 		vm := w.names[place{h.Name, machine}]
-		if vm != nil && (best == nil || vm.Mark.Generation > best.Mark.Generation || best.stayed && vm.Mark.Generation == best.Mark.Generation) {
+		if vm != nil && (best == nil || vm.Mark.Generation > best.Mark.Generation || best.stayed &&
+			vm.Mark.Generation == best.Mark.Generation) {
 			best = vm
 		}
 	}
@@ -258,7 +259,8 @@ func (w *World) Current(machine string) *VM {
 	}
 	for _, h := range w.order {
 		for _, vm := range h.guests {
-			if vm.Mark.Unmarked && vm.Mark.Machine == machine && (best == nil || vm.Mark.Generation > best.Mark.Generation) {
+			if vm.Mark.Unmarked && vm.Mark.Machine == machine && (best == nil ||
+				vm.Mark.Generation > best.Mark.Generation) {
 				best = vm
 			}
 		}
@@ -384,7 +386,8 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 	}
 }
 
-// Writes reports whether the instance can change anything outside of itself: it is powered on, and not cut from all there is.
+// Writes reports whether the instance can change anything outside of itself: it is powered on, and not cut from all
+// there is.
 func (w *World) Writes(vm *VM) bool { return vm.on() && !w.hosts[vm.Host].apart }
 
 func (w *World) count(vm *VM) {

@@ -24,7 +24,7 @@ type Host struct {
 	Fence int
 	// Cut is how often, after that, a caller may try to cut it from storage and network; 0: nothing can.
 	Cut int
-	// Delay is for how long whoever fences it leaves it as it is before.
+	// Delay is for how long it is left as it is before it is fenced.
 	Delay time.Duration
 	// Heavier is how much longer, where one of the fleet's machines was seen on it last.
 	Heavier time.Duration
@@ -140,9 +140,9 @@ type host struct {
 	dead       int            // how many keep its power controller silent
 	mute       int            // how many lose what that answers
 	disabled   int            // how many want it to be empty
-	cut        bool           // somebody had its power cut, and nobody turned it on again
-	deaf       int            // how many keep silent whoever can cut its access
-	apart      bool           // somebody had its access to storage and network cut, and nobody gave it back
+	cut        bool           // its power was cut, and not turned on again
+	deaf       int            // how many faults silence the methods that cut its access
+	apart      bool           // its access to storage and network was cut, and not given back
 	guests     []*VM
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 func two(seed uint64) *World {
-	return New(Options{Seed: seed, Hosts: []Host{{Name: "h1", Rack: "r1"}, {Name: "h2", Rack: "r1"}}, Proven: 10 * time.Second})
+	return New(Options{Seed: seed, Hosts: []Host{{Name: "h1", Rack: "r1"}, {Name: "h2", Rack: "r1"}},
+		Proven: 10 * time.Second})
 }
 
 func markOf(machine string, generation uint64) Mark {
@@ -81,8 +82,10 @@ func TestTheProviderRefusesWhatWouldHarm(t *testing.T) {
 		call Call
 		want End
 	}{
-		"a name that is taken":    {Call{Op: Create, ID: "b", Host: "h1", Name: "web-1", Mark: markOf("web-1", 2)}, Conflict},
-		"an id that exists":       {Call{Op: Create, ID: "web-1", Host: "h2", Name: "other", Mark: markOf("web-1", 2)}, Conflict},
+		"a name that is taken": {Call{Op: Create, ID: "b", Host: "h1", Name: "web-1", Mark: markOf("web-1", 2)},
+			Conflict},
+		"an id that exists": {Call{Op: Create, ID: "web-1", Host: "h2", Name: "other", Mark: markOf("web-1", 2)},
+			Conflict},
 		"delete what runs":        {Call{Op: Delete, ID: "web-1", Host: "h1", Mark: markOf("web-1", 1)}, Conflict},
 		"another generation":      {Call{Op: PowerOff, ID: "web-1", Host: "h1", Mark: markOf("web-1", 2)}, Conflict},
 		"start what is not there": {Call{Op: Start, ID: "x", Host: "h1", Mark: markOf("x", 1)}, NotFound},
