@@ -182,13 +182,16 @@ func TestWhoIsGivenUpForGoodIsSaid(t *testing.T) {
 func TestADeleteComesWhileTheMachineIsWorkedOn(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(r *fleet.Repair) bool{
-		"a look":        func(r *fleet.Repair) bool { return r.Phase == fleet.PhaseLook },
-		"a power-off":   func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpPowerOff },
-		"a delete":      func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpDelete },
-		"a create":      func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpCreate },
-		"a new build":   func(r *fleet.Repair) bool { return r.Phase == fleet.PhaseVerify },
-		"a certifying":  func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpCertify },
-		"no proof, yet": func(r *fleet.Repair) bool { return r.Phase == fleet.PhaseAct && r.Proof == fleet.ProofNone },
+		"a look":       func(r *fleet.Repair) bool { return r.Phase == fleet.PhaseLook },
+		"a power-off":  func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpPowerOff },
+		"a delete":     func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpDelete },
+		"a create":     func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpCreate },
+		"a new build":  func(r *fleet.Repair) bool { return r.Phase == fleet.PhaseVerify },
+		"a certifying": func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpCertify },
+		"no proof, yet": func(r *fleet.Repair) bool {
+			return r.Phase == fleet.PhaseAct &&
+				r.Proof.Grade().Proof == fleet.ProofNone
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

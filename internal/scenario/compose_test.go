@@ -148,9 +148,10 @@ func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 				}
 			}
 		}
+		unexported := cmpopts.IgnoreUnexported(sim.Options{})
 		ignore := cmpopts.IgnoreFields(sim.Options{}, "Boot", "BootMost", "Latency", "LatencyMost")
 		zones := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
-		if diff := cmp.Diff(want, got, ignore, zones, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, got, ignore, unexported, zones, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: (-played +written)\n%s\n%s", o.Spec.Name, diff, file)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"hale/internal/sim/world"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // ten is the smallest configuration of a scenario, ten lines with its marker.
@@ -148,7 +149,7 @@ empty
 			{At: time.Minute, Subject: "web-1", Verb: world.Crashes},
 		},
 	}
-	if diff := cmp.Diff(want, o); diff != "" {
+	if diff := cmp.Diff(want, o, cmpopts.IgnoreUnexported(sim.Options{})); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]Expectation{{"repairs", "=", 1, 7}, {"held", ">", 0, 8}}, s.Expect); diff != "" {
