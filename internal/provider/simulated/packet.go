@@ -66,8 +66,8 @@ func (w *World) answerPacket(c *conn, packet []byte) ([]byte, bool) {
 		if m.Unpack(question) == nil && len(m.Questions) == 1 {
 			answer, err := w.zone(c.at.Port(), m, ill, other).Pack()
 			if framed {
-				answer = append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))),
-					answer...) //nolint:gosec // a few hundred bytes
+				length := uint16(len(answer)) //nolint:gosec // a few hundred bytes
+				answer = append(binary.BigEndian.AppendUint16(nil, length), answer...)
 			}
 			return answer, err == nil
 		}
