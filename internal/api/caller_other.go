@@ -7,5 +7,5 @@ import "errors"
 // knowsPeers says that peerUID works here.
 const knowsPeers = false
 
-// peerUID is not implemented here: each system has its own way to ask for the user.
+// peerUID knows no user: this system has its own way to ask, which hale does not use.
 func peerUID(int) (uint32, error) { return 0, errors.ErrUnsupported }

@@ -38,8 +38,8 @@ var apart = map[string]string{
 	"window_acts":        "as caught_recovering",
 }
 
-// roughly are the figures of which room B compares only whether there were any: how often the same reason is given
-// again hangs on the order within one instant.
+// roughly are the figures that room B compares only by whether there were any: how often the same reason is given again
+// depends on the order within one instant.
 var roughly = map[string]bool{"held": true, "actions": true, "visits": true, "disks_reattached": true}
 
 // figures returns what was counted, by the names in the score's JSON.

@@ -52,8 +52,8 @@ func (c *fleetCompiler) nameless() bool {
 	})
 }
 
-// metaPlaceholders reports metadata that the fleet's template does not have. What machines bear that existed before,
-// nobody knows here.
+// metaPlaceholders reports metadata that the fleet's template does not have. The metadata of machines that existed
+// before is not known here.
 func (c *fleetCompiler) metaPlaceholders(s keys.Spot, text string) {
 	t := c.draft.template
 	if c.selects() && !t.Written() || t.How == keys.Broken || t.Value.metadata.How == keys.Broken {
