@@ -249,6 +249,34 @@ func TestL10WhatIsOrderedAwayDoesNotFail(t *testing.T) {
 	}
 }
 
+// L10: a machine that is ordered away stays when more are asked for, also one that is being healed and whose old instance
+// has gone by that: only what its removal has deleted has left.
+func TestL10WhatIsBeingHealedStaysWhenMoreAreAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind      fleet.RepairKind
+		withdrawn int
+	}{
+		"being healed":  {kind: fleet.RepairHeal, withdrawn: 1},
+		"being removed": {kind: fleet.RepairRemove},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.s.Brake.By = "alice" // nothing begins
+			tl.s.Whole.Ledger = &fleet.Ledger{Size: 10, Provider: "lab",
+				Removals: []fleet.Removal{{Machine: "web-4", Order: "o"}}}
+			wanted := tl.s.Spec
+			wanted.Size = 10
+			tl.s.Wanted = &wanted
+			tl.s.Machines[3].Machine.Repair = &fleet.Repair{ID: "web-4/r1", Kind: c.kind, Order: "o",
+				Climb: fleet.Climb{Aim: fleet.Aim{Target: tl.s.Machines[3].Machine.Current, Removed: true}}}
+			tl.decide()
+			tl.wantCount("removals taken back", tl.count(fleet.RecordChange, fleet.ReasonWithdrawn), c.withdrawn)
+		})
+	}
+}
+
 // A build that waits for a host is not under way: what a person ordered meanwhile counts for it.
 func TestABuildThatWaitsHeedsAPerson(t *testing.T) {
 	t.Parallel()

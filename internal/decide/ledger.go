@@ -56,8 +56,7 @@ func (r *round) grow(l *fleet.Ledger, size int) *fleet.Ledger {
 		if rem.Named {
 			continue
 		}
-		if at, known := r.ordered(rem.Machine); known && r.s.Machines[at].Machine.Repair != nil &&
-			r.s.Machines[at].Machine.Repair.Removed {
+		if at, known := r.ordered(rem.Machine); known && r.s.Machines[at].Machine.Repair.Removes() {
 			continue // it is gone already
 		}
 		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine,

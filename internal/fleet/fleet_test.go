@@ -141,6 +141,11 @@ func TestARestartForgetsWhatTimeMayHaveChanged(t *testing.T) {
 	if r := verifying.Restart(now, spec).Repair; r.Deadline != now.Mono.Add(time.Minute) {
 		t.Errorf("the deadline did not start anew: %v", time.Duration(r.Deadline))
 	}
+	first := fleet.Machine{Repair: &fleet.Repair{Kind: fleet.RepairBuild,
+		Climb: fleet.Climb{Stage: fleet.Stage{Phase: fleet.PhaseAct}}}}
+	if r := first.Restart(now, spec).Repair; r.Phase != fleet.PhaseAct {
+		t.Errorf("a first build that waits looks at an instance that never was: %+v", r)
+	}
 	if replacing().Repair.Intent.Unknown {
 		t.Error("Restart changed what it was given")
 	}

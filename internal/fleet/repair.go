@@ -166,7 +166,7 @@ func (r Repair) restart(now Now, spec Spec) *Repair {
 	case r.Phase != PhaseLook && r.Phase != PhaseAct:
 	case r.Removed:
 		r.Proof = "" // to be shown again before anything is built
-	case r.Next.None():
+	case r.Next.None() && !r.Target.None(): // of a first build there is nothing to look at
 		r.LookAgain()
 	}
 	return &r
@@ -180,6 +180,9 @@ func (r *Repair) Starts() bool { return r != nil && r.Revives && r.Step.Revives(
 
 // Budgeted reports whether it takes a place in the budgets of machines in repair (L5).
 func (r *Repair) Budgeted() bool { return r != nil && r.Kind.Budgeted() && !r.Revives }
+
+// Removes reports whether it carries out the removal of its machine, and has deleted the instance.
+func (r *Repair) Removes() bool { return r != nil && r.Kind == RepairRemove && r.Removed }
 
 // Aside reports whether it is about something beside the machine's instance, and makes room for whatever is about that.
 func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == RepairTidy }
