@@ -206,15 +206,23 @@ func (p *Picture) welcome(c *Catalogue) {
 // disabled has those judged whose host was disabled, or is no more.
 func (p *Picture) disabled(now []fleet.Host) {
 	is := func(hosts []fleet.Host, name fleet.HostName) bool {
-		return slices.ContainsFunc(hosts, func(h fleet.Host) bool { return h.Disabled && h.Name == name })
-	}
-	for _, h := range slices.Concat(p.hosts, now) {
-		if !h.Disabled || is(p.hosts, h.Name) == is(now, h.Name) {
-			continue
+		for i := range hosts {
+			if hosts[i].Disabled && hosts[i].Name == name {
+				return true
+			}
 		}
-		for i := range p.views {
-			if p.views[i].Machine.Current.Host == h.Name {
-				p.due(i)
+		return false
+	}
+	for _, hosts := range [...][]fleet.Host{p.hosts, now} {
+		for h := range hosts {
+			name := hosts[h].Name
+			if !hosts[h].Disabled || is(p.hosts, name) == is(now, name) {
+				continue
+			}
+			for i := range p.views {
+				if p.views[i].Machine.Current.Host == name {
+					p.due(i)
+				}
 			}
 		}
 	}
