@@ -154,7 +154,7 @@ func viewExhibit(e evidence.Exhibit, b evidence.Bytes) Exhibit {
 		x.Found = append(x.Found,
 			prose.Stands(fleet.CheckState{Check: c.Check, Standing: c.Standing, Result: c.Result, Detail: c.Detail}))
 	}
-	for _, p := range prose.EvidenceParts(e.Kept) {
+	for _, p := range prose.EvidenceParts(e.Parts) {
 		part := EvidencePart{Name: p.Name, Bytes: p.Bytes}
 		if p.Why != "" {
 			part.Lacks = Reason{Code: string(p.Why), Text: prose.Reason(p.Why), Detail: p.Detail}

@@ -16,9 +16,9 @@ func (o *office) keep(incident string, at time.Time, console string) {
 	e := evidence.Exhibit{
 		At: at, Fleet: fleet.MachineName(machine).Fleet(), Machine: fleet.MachineName(machine), Incident: incident,
 		Instance: "i-1",
-		Kept: fleet.Evidence{
-			Console:    fleet.Kept{Bytes: len(console)},
-			Screenshot: fleet.Kept{Why: fleet.ReasonUnsupported},
+		Parts: fleet.Evidence{
+			Console:    fleet.EvidencePart{Bytes: len(console)},
+			Screenshot: fleet.EvidencePart{Why: fleet.ReasonUnsupported},
 		},
 		Findings: evidence.Findings{
 			Power:  fleet.PowerRunning,

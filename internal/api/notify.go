@@ -60,8 +60,8 @@ type Retried struct {
 const longestOrder = 64 << 10
 
 // dead returns the dead letters of all fleets.
-func (s *Server) dead(ctx context.Context) ([]outbox.Kept[outbox.Dead], error) {
-	var all []outbox.Kept[outbox.Dead]
+func (s *Server) dead(ctx context.Context) ([]outbox.Stored[outbox.Dead], error) {
+	var all []outbox.Stored[outbox.Dead]
 	for _, f := range s.opts.Status() {
 		dead, err := outbox.DeadLetters(ctx, s.opts.Store, f.Spec.Name)
 		if err != nil {
@@ -125,7 +125,7 @@ func (s *Server) retryDead(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func nearKeys(key string, dead []outbox.Kept[outbox.Dead]) []string {
+func nearKeys(key string, dead []outbox.Stored[outbox.Dead]) []string {
 	var keys []string
 	for _, d := range dead {
 		if !slices.Contains(keys, d.Value.Key) {

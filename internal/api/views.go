@@ -307,7 +307,7 @@ func adoptionOf(i fleet.Incarnation) string {
 		return ""
 	case i.Candidate():
 		return AdoptionCandidate
-	case i.Kept:
+	case i.Irreplaceable:
 		return AdoptionKept
 	}
 	return AdoptionReplaceable

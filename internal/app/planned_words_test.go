@@ -15,7 +15,7 @@ func TestAPlanWarnsOnceOfAdoptedMachinesWithoutADefinition(t *testing.T) {
 	f := beliefs(3)
 	for i := range 2 {
 		v := &f.Machines[i]
-		v.Machine.Current.Adopted, v.Machine.Current.Kept = true, true
+		v.Machine.Current.Adopted, v.Machine.Current.Irreplaceable = true, true
 		v.Seen[0].Instance.Transient = true
 	}
 	f.Machines[2].Seen[0].Instance.Transient = true // hale builds it again

@@ -71,13 +71,13 @@ func (w *work) bringBack() bool {
 }
 
 // outlived returns the first kept instance to be removed by now, on a host that is not held.
-func (w *work) outlived() (fleet.Shelved, bool) {
+func (w *work) outlived() (fleet.KeptInstance, bool) {
 	for _, k := range w.M.Kept {
 		if k.MayGo(w.Situation.Now) && !guard.HostHeld(k.Host, w.Situation) {
 			return k, true
 		}
 	}
-	return fleet.Shelved{}, false
+	return fleet.KeptInstance{}, false
 }
 
 // clearsUp begins the removal of what is left beside the machine's instance: of a build, of one that was kept for its

@@ -153,7 +153,7 @@ func TestL2NoLadderReplacesAMachineThatIsNotReplaceable(t *testing.T) {
 		if calls := s.world.Calls(); len(calls) != 0 {
 			t.Errorf("calls: %+v", calls)
 		}
-		if s.count(because(fleet.RecordStepSkipped, fleet.ReasonAdoptedKept)) != 1 {
+		if s.count(because(fleet.RecordStepSkipped, fleet.ReasonIrreplaceable)) != 1 {
 			t.Error("nothing says why recreate was passed over")
 		}
 	})
@@ -171,7 +171,7 @@ func TestAReplaceableMachineIsBuiltAnew(t *testing.T) {
 		s.inject(simulated.Broken{Instance: "db-one", Illness: simulated.Illness{Symptom: simulated.NoHTTP,
 			Cure: simulated.ByRecreate}})
 		s.await(time.Hour, "it is healed", func() bool { return s.healthy(2) && s.machine(2).Current.ID != "db-one" })
-		if m := s.machine(2); m.Current.Adopted || m.Current.Kept || s.idOf("db-2") != m.Current.ID ||
+		if m := s.machine(2); m.Current.Adopted || m.Current.Irreplaceable || s.idOf("db-2") != m.Current.ID ||
 			s.status().Spec.Size != 3 {
 			t.Errorf("it is %+v of %d", m.Current, s.status().Spec.Size)
 		}
@@ -207,7 +207,7 @@ func TestL2AReplacementEndsWhenThePolicyForbidsIt(t *testing.T) {
 			return s.adopted("db-main", "db-one", "db-two")() &&
 				s.called("db-one").Incident == nil
 		})
-		if n := s.count(because(fleet.RecordRepairEnded, fleet.ReasonAdoptedKept)); n != 1 {
+		if n := s.count(because(fleet.RecordRepairEnded, fleet.ReasonIrreplaceable)); n != 1 {
 			t.Errorf("%d replacements were ended, want 1", n)
 		}
 		if n := len(s.calls(fleet.OpDelete, time.Time{})) + s.count(because(fleet.RecordHeld,

@@ -35,9 +35,9 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 		b := t.askEvidence(gctx, &e, refOf(a), policy)
 		if err := evidence.Keep(gctx, t.store, owns, e, b); err != nil {
 			t.log.Warn("the evidence could not be kept", "machine", a.Machine, "err", err)
-			e.Kept = unstored(e.Kept, err)
+			e.Parts = unstored(e.Parts, err)
 		}
-		return told(e.Kept)
+		return told(e.Parts)
 	}, func(p *defect.Panic) news { return told(ungathered(p)) })
 }
 
@@ -69,21 +69,21 @@ func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provide
 	defer cancel()
 	var asked sync.WaitGroup
 	asked.Go(func() {
-		defer t.defects.Catch(t.place(), "console", func(p *defect.Panic) { e.Kept.Console = keptOf(ctx, 0, p) })
+		defer t.defects.Catch(t.place(), "console", func(p *defect.Panic) { e.Parts.Console = keptOf(ctx, 0, p) })
 		var err error
 		b.Console, err = t.console(ctx, ref, policy.ConsoleBytes())
-		e.Kept.Console = keptOf(ctx, len(b.Console), err)
+		e.Parts.Console = keptOf(ctx, len(b.Console), err)
 	})
 	if policy.NoScreenshot {
-		e.Kept.Screenshot = fleet.Kept{Why: fleet.ReasonNotWanted}
+		e.Parts.Screenshot = fleet.EvidencePart{Why: fleet.ReasonNotWanted}
 		asked.Wait()
 		return b
 	}
 	asked.Go(func() {
-		defer t.defects.Catch(t.place(), "screenshot", func(p *defect.Panic) { e.Kept.Screenshot = keptOf(ctx, 0, p) })
+		defer t.defects.Catch(t.place(), "screenshot", func(p *defect.Panic) { e.Parts.Screenshot = keptOf(ctx, 0, p) })
 		picture, err := t.screenshot(ctx, ref)
 		b.Screenshot, e.Format = picture.Data, picture.Format
-		e.Kept.Screenshot = keptOf(ctx, len(b.Screenshot), err)
+		e.Parts.Screenshot = keptOf(ctx, len(b.Screenshot), err)
 	})
 	asked.Wait()
 	return b
@@ -112,16 +112,16 @@ func (t *term) screenshot(ctx context.Context, ref provider.Ref) (provider.Pictu
 }
 
 // keptOf says whether a part is there to be kept, or why not.
-func keptOf(ctx context.Context, bytes int, err error) fleet.Kept {
+func keptOf(ctx context.Context, bytes int, err error) fleet.EvidencePart {
 	switch {
 	case err == nil && bytes == 0:
-		return fleet.Kept{Why: fleet.ReasonNothing}
+		return fleet.EvidencePart{Why: fleet.ReasonNothing}
 	case err == nil:
-		return fleet.Kept{Bytes: bytes}
+		return fleet.EvidencePart{Bytes: bytes}
 	case ctx.Err() != nil:
-		return fleet.Kept{Why: fleet.ReasonTooLate}
+		return fleet.EvidencePart{Why: fleet.ReasonTooLate}
 	}
-	k := fleet.Kept{Why: fleet.ReasonCallFailed, Detail: fault.Plain(err)}
+	k := fleet.EvidencePart{Why: fleet.ReasonCallFailed, Detail: fault.Plain(err)}
 	switch fault.KindOf(err) {
 	case fault.Unsupported:
 		k.Why = fleet.ReasonUnsupported
@@ -138,21 +138,21 @@ func keptOf(ctx context.Context, bytes int, err error) fleet.Kept {
 
 // ungathered says that nothing was kept, since gathering panicked.
 func ungathered(p *defect.Panic) fleet.Evidence {
-	lost := fleet.Kept{Why: fleet.ReasonCallFailed, Detail: p.Error()}
+	lost := fleet.EvidencePart{Why: fleet.ReasonCallFailed, Detail: p.Error()}
 	return fleet.Evidence{Console: lost, Screenshot: lost, Findings: lost}
 }
 
 // unstored says why nothing was kept after all. Why a part was not there to be kept still counts.
 func unstored(k fleet.Evidence, err error) fleet.Evidence {
-	lost := fleet.Kept{Why: fleet.ReasonStoreDown, Detail: fault.Plain(err)}
+	lost := fleet.EvidencePart{Why: fleet.ReasonStoreDown, Detail: fault.Plain(err)}
 	switch fault.KindOf(err) {
 	case fault.NoSpace:
-		lost = fleet.Kept{Why: fleet.ReasonStoreFull}
+		lost = fleet.EvidencePart{Why: fleet.ReasonStoreFull}
 	case fault.Conflict, fault.LeaseLost:
-		lost = fleet.Kept{Why: fleet.ReasonNotOwner}
+		lost = fleet.EvidencePart{Why: fleet.ReasonNotOwner}
 	default:
 	}
-	for _, part := range []*fleet.Kept{&k.Console, &k.Screenshot, &k.Findings} {
+	for _, part := range []*fleet.EvidencePart{&k.Console, &k.Screenshot, &k.Findings} {
 		if part.Why == "" {
 			*part = lost
 		}

@@ -45,7 +45,7 @@ func (t *term) loadPost(ctx context.Context) error {
 
 // enclosed are letters, and what puts them in.
 type enclosed struct {
-	letters []outbox.Kept[outbox.Letter]
+	letters []outbox.Stored[outbox.Letter]
 	state.Txn
 }
 

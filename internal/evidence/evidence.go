@@ -45,7 +45,7 @@ type Exhibit struct {
 	Instance   fleet.InstanceID
 	Generation fleet.Generation `json:",omitempty"`
 	Host       fleet.HostName   `json:",omitempty"`
-	Kept       fleet.Evidence
+	Parts      fleet.Evidence   `json:"Kept"`
 	// Format is the screenshot's media type.
 	Format string `json:",omitempty"`
 	Findings
@@ -79,7 +79,7 @@ func (e *Exhibit) id() string {
 	return fmt.Sprintf("%s/%020d-%s", e.Fleet, e.At.UnixNano(), e.Machine)
 }
 
-func (e *Exhibit) size() int { return e.Kept.Console.Bytes + e.Kept.Screenshot.Bytes }
+func (e *Exhibit) size() int { return e.Parts.Console.Bytes + e.Parts.Screenshot.Bytes }
 
 func dataPrefix(id string) string { return dataRoot + id + "/" }
 

@@ -17,7 +17,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func exhibit(machine fleet.MachineName, at time.Time, bytes int) evidence.Exhibit {
 	return evidence.Exhibit{
 		At: at, Fleet: machine.Fleet(), Machine: machine, Incident: string(machine) + "/1", Instance: "i",
-		Kept: fleet.Evidence{Screenshot: fleet.Kept{Bytes: bytes}},
+		Parts: fleet.Evidence{Screenshot: fleet.EvidencePart{Bytes: bytes}},
 	}
 }
 

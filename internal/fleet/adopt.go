@@ -136,7 +136,7 @@ func (m *Machine) Keep(a *Adoption) {
 	m.Current.keep(a)
 }
 
-func (i *Incarnation) keep(a *Adoption) { i.Kept = i.Adopted && !a.Replaceable }
+func (i *Incarnation) keep(a *Adoption) { i.Irreplaceable = i.Adopted && !a.Replaceable }
 
 // Vacate takes the machine's instance out of hale's care. What was learnt of it is forgotten; its numbers are not used
 // again.

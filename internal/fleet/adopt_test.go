@@ -142,17 +142,17 @@ func TestL2TheLawKnowsWhatIsKept(t *testing.T) {
 		breaks bool
 	}{
 		"replaceable": {change: func(*fleet.Machine) {}},
-		"kept":        {change: func(m *fleet.Machine) { m.Repair.Target.Kept = true }, breaks: true},
+		"kept":        {change: func(m *fleet.Machine) { m.Repair.Target.Irreplaceable = true }, breaks: true},
 		"kept, power off": {change: func(m *fleet.Machine) {
-			m.Repair.Target.Kept, m.Repair.Intent.Op = true,
+			m.Repair.Target.Irreplaceable, m.Repair.Intent.Op = true,
 				fleet.OpPowerOff
 		}, breaks: true},
 		"kept, reboot": {change: func(m *fleet.Machine) {
-			m.Repair.Target.Kept, m.Repair.Intent.Op = true,
+			m.Repair.Target.Irreplaceable, m.Repair.Intent.Op = true,
 				fleet.OpReboot
 		}},
 		"it was sent then": {change: func(m *fleet.Machine) {
-			m.Repair.Target.Kept, m.Repair.Intent.Unknown = true,
+			m.Repair.Target.Irreplaceable, m.Repair.Intent.Unknown = true,
 				true
 		}},
 		"a candidate": {change: func(m *fleet.Machine) { m.Current.Certified, m.Repair.Intent = false, nil },

@@ -21,7 +21,7 @@ func full() fleet.Machine {
 		Change:   &fleet.Change{Order: "o"},
 		Repair:   &fleet.Repair{ID: "web-1/r1", Intent: &fleet.Intent{ID: "web-1/r1/call1"}},
 		Attempts: []fleet.Instant{now}, Strays: []fleet.Stray{{ID: "s"}}, Swings: []fleet.Swing{{Written: 1}},
-		RetryAt: now, Kept: []fleet.Shelved{{Leaving: fleet.Leaving{RetryAt: 1}}},
+		RetryAt: now, Kept: []fleet.KeptInstance{{Leaving: fleet.Leaving{RetryAt: 1}}},
 		Volumes:   &fleet.Volumes{Host: "h1", Made: []string{"data"}},
 		Snapshots: []fleet.DiskSnapshot{{ID: "r1"}}, Left: []fleet.LeftBehind{{Proof: fleet.ProofHostOff}},
 		Contest:   &fleet.Contest{Asked: now},

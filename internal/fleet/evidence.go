@@ -41,13 +41,13 @@ type Gathered struct {
 
 // Evidence says what was kept, part by part.
 type Evidence struct {
-	Console    Kept
-	Screenshot Kept
-	Findings   Kept // the checks' last results and the provider's last word
+	Console    EvidencePart
+	Screenshot EvidencePart
+	Findings   EvidencePart // the checks' last results and the provider's last word
 }
 
-// Kept is one part of the evidence.
-type Kept struct {
+// EvidencePart is one part of the evidence.
+type EvidencePart struct {
 	Bytes  int    `json:",omitempty"`
 	Why    Reason `json:",omitempty"` // why it was not kept; empty: it was
 	Detail string `json:",omitempty"` // an error's text
@@ -60,6 +60,6 @@ func (e *Evidence) Some() bool {
 
 // NoEvidence says that nothing was kept, for one reason.
 func NoEvidence(why Reason) Evidence {
-	none := Kept{Why: why}
+	none := EvidencePart{Why: why}
 	return Evidence{Console: none, Screenshot: none, Findings: none}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Shelved is an instance that was replaced and put aside, powered off, so that a person can have it back.
-type Shelved struct {
+// KeptInstance is an instance that was replaced and put aside, powered off, so that a person can have it back.
+type KeptInstance struct {
 	Incarnation
 	Since time.Time
 	Leaving
@@ -16,17 +16,17 @@ type Shelved struct {
 const MostKept = 3
 
 // KeepFor returns the instance as it is kept from now on.
-func KeepFor(i Incarnation, d time.Duration, now Now) Shelved {
-	return Shelved{Incarnation: i, Since: now.Wall, Leaving: Leaving{Expiry: ExpiryIn(d, now)}}
+func KeepFor(i Incarnation, d time.Duration, now Now) KeptInstance {
+	return KeptInstance{Incarnation: i, Since: now.Wall, Leaving: Leaving{Expiry: ExpiryIn(d, now)}}
 }
 
 // KeptAt returns the index of the kept instance with the id, or -1.
 func (m *Machine) KeptAt(id InstanceID) int {
-	return slices.IndexFunc(m.Kept, func(k Shelved) bool { return k.ID == id })
+	return slices.IndexFunc(m.Kept, func(k KeptInstance) bool { return k.ID == id })
 }
 
 // KeptFor returns the kept instance that a person wants back; nil: it is not kept any more.
-func (m *Machine) KeptFor(o *Wanted) *Shelved {
+func (m *Machine) KeptFor(o *Wanted) *KeptInstance {
 	at := m.KeptAt(o.Back)
 	if o.Back == "" {
 		at = len(m.Kept) - 1

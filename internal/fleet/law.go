@@ -99,9 +99,9 @@ func (m *Machine) checkDestruction(r Repair, in Intent) error {
 	switch {
 	case in.Op == OpFence && (in.Host == "" || in.Host != r.Target.Host || in.Try < 1):
 		return fmt.Errorf("%s: L2: %s of host %q, which is not the target's, %q", m.Name, in.Op, in.Host, r.Target.Host)
-	case r.Target.Kept && !in.Unknown: // what was sent while it was allowed is seen to first
+	case r.Target.Irreplaceable && !in.Unknown: // what was sent while it was allowed is seen to first
 		return fmt.Errorf("%s: L2: %s of %s, which was adopted and is not replaceable", m.Name, in.Op, in.Instance)
-	case !r.Target.Kept && !r.Target.Replaceable():
+	case !r.Target.Irreplaceable && !r.Target.Replaceable():
 		return fmt.Errorf("%s: L2: %s of %s, which is neither certified nor an expired build", m.Name, in.Op,
 			in.Instance)
 	case in.Op == OpEvacuate && !r.Proof.OfHost():
@@ -114,7 +114,7 @@ func (m *Machine) checkDestruction(r Repair, in Intent) error {
 
 func (m *Machine) checkSwap(r Repair, in Intent) error {
 	switch {
-	case in.Op == OpKeep && (in.Instance != r.Target.ID || r.Target.Kept || !r.Target.Replaceable()):
+	case in.Op == OpKeep && (in.Instance != r.Target.ID || r.Target.Irreplaceable || !r.Target.Replaceable()):
 		return fmt.Errorf("%s: L2: %s of %s, which may not be replaced", m.Name, in.Op, in.Instance)
 	case in.Op == OpKeep && !r.Proof.Meets(ProofConfirmedOff):
 		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)

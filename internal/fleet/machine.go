@@ -58,7 +58,7 @@ type Machine struct {
 	// them.
 	Volumes *Volumes `json:",omitempty"`
 	// Kept are instances that were replaced and put aside, oldest first.
-	Kept []Shelved `json:",omitempty"`
+	Kept []KeptInstance `json:",omitempty"`
 	// Snapshots are copies of the disks of its instances, oldest first. Those that are not whole are being made, or
 	// were given up.
 	Snapshots []DiskSnapshot `json:",omitempty"`
@@ -89,16 +89,16 @@ type Incarnation struct {
 	Certified bool
 	// Expired says that hale's own build of it ran out of time, or died: it may be removed though never certified.
 	Expired bool
-	// Adopted says that it existed before hale, which never built it and never marked it. Kept says that it must not be
-	// destroyed.
-	Adopted bool `json:",omitempty"`
-	Kept    bool `json:",omitempty"`
+	// Adopted says that it existed before hale, which never built it and never marked it. Irreplaceable says that it must
+	// never be destroyed.
+	Adopted       bool `json:",omitempty"`
+	Irreplaceable bool `json:"Kept,omitempty"`
 	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.
 	PoweredOff bool `json:",omitempty"`
 }
 
 // Replaceable reports whether the instance may be destroyed at all (L2).
-func (i Incarnation) Replaceable() bool { return (i.Certified || i.Expired) && !i.Kept }
+func (i Incarnation) Replaceable() bool { return (i.Certified || i.Expired) && !i.Irreplaceable }
 
 // None reports whether there is no instance.
 func (i Incarnation) None() bool { return i.ID == "" }

@@ -259,8 +259,8 @@ const (
 	ReasonLookUnclear Reason = "look-unclear"
 
 	// Evidence: whether it was kept, and why a part of it was not.
-	ReasonKept        Reason = "kept"
-	ReasonNotKept     Reason = "not-kept"
+	ReasonGathered    Reason = "kept"
+	ReasonNotGathered Reason = "not-kept"
 	ReasonTooLate     Reason = "too-late"    // it did not come within its time
 	ReasonTooLarge    Reason = "too-large"   // it is larger than what is kept
 	ReasonNothing     Reason = "nothing"     // there was nothing to keep
@@ -327,7 +327,7 @@ const (
 	ReasonSecondRunning Reason = "second-instance"  // two certified instances of one machine
 	ReasonExhausted     Reason = "ladder-exhausted" //
 	ReasonAttempts      Reason = "attempts"         // as many repairs in the window as allowed
-	ReasonAdoptedKept   Reason = "adopted-kept"     // recreate: it was adopted, and is not replaceable
+	ReasonIrreplaceable Reason = "adopted-kept"     // recreate: it was adopted, and is not replaceable
 
 	// Adoption.
 	// it is selected, and not seen healthy yet: it is watched and never touched

@@ -16,7 +16,7 @@ func TestARepairIsStoredAsItWasBeforeItHadParts(t *testing.T) {
 	t.Parallel()
 	const stored = `{"ID":"web-1/r2","Kind":"heal","Started":"2026-01-01T00:00:00Z","Rung":1,"Step":"recreate","Phase":"act",
 		"Since":7,"Deadline":8,"Look":"web-1/r2/look1","Gather":"g","GatherBy":9,"Confirmed":true,"LastOutcome":10,
-		"Target":{"ID":"old","Generation":1,"Host":"h1","Certified":true,"Expired":false},"Proof":"access-cut","ProvenAt":11,
+		"Target":{"ID":"old","Generation":1,"Host":"h1","Certified":true,"Expired":false,"Adopted":true,"Kept":true},"Proof":"access-cut","ProvenAt":11,
 		"OffOrders":2,"ClearedOrders":1,"Removed":true,"Next":{"ID":"new","Generation":2,"Host":"h2","Certified":false,
 		"Expired":false},"Back":{"ID":"back","Generation":0,"Host":"","Certified":false,"Expired":false},"Drop":"r1","Intent":
 		{"ID":"c","Op":"create","Instance":"new","Generation":2,"Host":"h2","Limit":1,"At":"2026-01-01T00:00:00Z",

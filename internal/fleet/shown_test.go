@@ -53,7 +53,7 @@ func TestWhatMarksShowOfAMachine(t *testing.T) {
 		}
 		v.Machine.Generation, v.Machine.Current.ID = c.gen, c.serves
 		for _, i := range c.aside {
-			v.Machine.Kept = append(v.Machine.Kept, Shelved{Incarnation: Incarnation{ID: i}})
+			v.Machine.Kept = append(v.Machine.Kept, KeptInstance{Incarnation: Incarnation{ID: i}})
 		}
 		if s, beyond := v.Beyond("ours"); beyond {
 			t.Errorf("%s: once it is believed, there is still %+v", name, s)

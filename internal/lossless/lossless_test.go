@@ -169,7 +169,7 @@ func belief() fleet.Machine {
 			Intent: &fleet.Intent{ID: "web-2/r5/call1", Op: fleet.OpReboot},
 			Climb:  fleet.Climb{Aim: fleet.Aim{Target: fleet.Incarnation{ID: "i-2"}}},
 		},
-		Kept: []fleet.Shelved{{Incarnation: fleet.Incarnation{ID: "i-1"}}}, Attempts: []fleet.Instant{1, 2},
+		Kept: []fleet.KeptInstance{{Incarnation: fleet.Incarnation{ID: "i-1"}}}, Attempts: []fleet.Instant{1, 2},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 type Box struct {
 	about   func(fleet.Now, fleet.Record) fleet.Record // completes a record about the fleet
 	waiting []*entry                                   // oldest first
-	dead    []Kept[Dead]
+	dead    []Stored[Dead]
 	busy    map[fleet.TargetName]bool // a message is on its way there; one at a time
 	tryAt   fleet.Instant             // when to try a full store again; 0: now
 	changed bool                      // since it was shown
@@ -23,7 +23,7 @@ type Box struct {
 
 // entry is a letter that waits.
 type entry struct {
-	stored  Kept[Letter]
+	stored  Stored[Letter]
 	is      Letter // as it is, stored or not
 	dead    []Dead // that came of it, and are not stored yet
 	records []fleet.Record
@@ -64,7 +64,7 @@ func NewBox(about func(fleet.Now, fleet.Record) fleet.Record) *Box {
 }
 
 // Load takes over what the store has: letters of earlier terms, and what a person took back from the dead ones.
-func (b *Box) Load(waiting []Kept[Letter], dead []Kept[Dead]) {
+func (b *Box) Load(waiting []Stored[Letter], dead []Stored[Dead]) {
 	b.dead = dead
 	for _, k := range waiting {
 		if !slices.ContainsFunc(b.waiting, func(e *entry) bool { return e.stored.Key == k.Key }) {
@@ -75,7 +75,7 @@ func (b *Box) Load(waiting []Kept[Letter], dead []Kept[Dead]) {
 }
 
 // Posted takes over the letters that a transaction of the revision put in.
-func (b *Box) Posted(letters []Kept[Letter], revision int64) {
+func (b *Box) Posted(letters []Stored[Letter], revision int64) {
 	for _, k := range letters {
 		k.Revision = revision
 		b.waiting = append(b.waiting, &entry{stored: k, is: k.Value})
@@ -167,7 +167,7 @@ func (b *Box) Settled(s Settlement, forgotten int, revision int64) {
 	b.tryAt = 0
 	b.dead = b.dead[forgotten:]
 	for _, d := range e.dead {
-		b.dead = append(b.dead, Kept[Dead]{Key: DeadKey(d), Revision: revision, Value: d})
+		b.dead = append(b.dead, Stored[Dead]{Key: DeadKey(d), Revision: revision, Value: d})
 	}
 	e.stored.Revision, e.stored.Value, e.dead, e.records = revision, e.is, nil, nil
 	if len(e.is.Sendings) == 0 {

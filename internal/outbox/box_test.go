@@ -27,7 +27,7 @@ func filled(t *testing.T, tries int, seqs []uint64, names ...fleet.TargetName) (
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Posted([]outbox.Kept[outbox.Letter]{k}, int64(seq))
+		b.Posted([]outbox.Stored[outbox.Letter]{k}, int64(seq))
 	}
 	return b, spec.Notify.To
 }
@@ -157,7 +157,7 @@ func TestALetterThatWaitsAlreadyIsNotTakenTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Load([]outbox.Kept[outbox.Letter]{again}, nil)
+	b.Load([]outbox.Stored[outbox.Letter]{again}, nil)
 	if n := len(b.Due(at(0), to, every)); n != 1 || b.Standing().Waiting != 1 {
 		t.Errorf("%d are due; it stands so: %+v", n, b.Standing())
 	}

@@ -188,7 +188,7 @@ func TestLongErrorsAreCut(t *testing.T) {
 }
 
 // commit puts letters into a store as an owner does.
-func commit(t *testing.T, s state.Store, l outbox.Letter) outbox.Kept[outbox.Letter] {
+func commit(t *testing.T, s state.Store, l outbox.Letter) outbox.Stored[outbox.Letter] {
 	t.Helper()
 	k, w, err := outbox.Posting(l)
 	if err != nil {
@@ -201,7 +201,7 @@ func commit(t *testing.T, s state.Store, l outbox.Letter) outbox.Kept[outbox.Let
 }
 
 // kept returns what the store has of the fleet's outbox.
-func kept(t *testing.T, s state.Store) (waiting []outbox.Kept[outbox.Letter], dead []outbox.Kept[outbox.Dead]) {
+func kept(t *testing.T, s state.Store) (waiting []outbox.Stored[outbox.Letter], dead []outbox.Stored[outbox.Dead]) {
 	t.Helper()
 	waiting, err := outbox.Waiting(t.Context(), s, "web")
 	if err != nil {
@@ -214,7 +214,7 @@ func kept(t *testing.T, s state.Store) (waiting []outbox.Kept[outbox.Letter], de
 }
 
 // change writes what a letter has become.
-func change(t *testing.T, s state.Store, was outbox.Kept[outbox.Letter], is outbox.Letter, dead ...outbox.Dead) error {
+func change(t *testing.T, s state.Store, was outbox.Stored[outbox.Letter], is outbox.Letter, dead ...outbox.Dead) error {
 	t.Helper()
 	txn, err := outbox.Change(was, is, dead)
 	if err != nil {
@@ -285,14 +285,14 @@ func TestARevivedLetterHasItsKeyAndAllOfItsTries(t *testing.T) {
 
 func TestDeadLettersAreForgottenInTheEnd(t *testing.T) {
 	t.Parallel()
-	dead := func(n int, age time.Duration) (out []outbox.Kept[outbox.Dead]) {
+	dead := func(n int, age time.Duration) (out []outbox.Stored[outbox.Dead]) {
 		for i := range n {
-			out = append(out, outbox.Kept[outbox.Dead]{Key: "k", Value: outbox.Dead{At: began.Add(-age), Tries: i}})
+			out = append(out, outbox.Stored[outbox.Dead]{Key: "k", Value: outbox.Dead{At: began.Add(-age), Tries: i}})
 		}
 		return out
 	}
 	for name, c := range map[string]struct {
-		dead []outbox.Kept[outbox.Dead]
+		dead []outbox.Stored[outbox.Dead]
 		want int
 	}{
 		"few and young":                     {dead(3, time.Hour), 0},

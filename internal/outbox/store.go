@@ -31,8 +31,8 @@ func DeadKey(d Dead) string {
 	return fmt.Sprintf("%s%020d.%s", deadPrefix(d.Record.Fleet), d.Record.Seq, d.Target)
 }
 
-// Kept is something as the store has it.
-type Kept[T any] struct {
+// Stored is something as the store has it.
+type Stored[T any] struct {
 	Key      string
 	Revision int64
 	Value    T
@@ -40,23 +40,23 @@ type Kept[T any] struct {
 }
 
 // Waiting returns a fleet's letters, oldest first.
-func Waiting(ctx context.Context, s state.Store, name fleet.Name) ([]Kept[Letter], error) {
+func Waiting(ctx context.Context, s state.Store, name fleet.Name) ([]Stored[Letter], error) {
 	return list[Letter](ctx, s, waitingPrefix(name))
 }
 
 // DeadLetters returns a fleet's dead letters, oldest first.
-func DeadLetters(ctx context.Context, s state.Store, name fleet.Name) ([]Kept[Dead], error) {
+func DeadLetters(ctx context.Context, s state.Store, name fleet.Name) ([]Stored[Dead], error) {
 	return list[Dead](ctx, s, deadPrefix(name))
 }
 
-func list[T any](ctx context.Context, s state.Store, prefix string) ([]Kept[T], error) {
+func list[T any](ctx context.Context, s state.Store, prefix string) ([]Stored[T], error) {
 	entries, _, err := s.List(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Kept[T], 0, len(entries))
+	out := make([]Stored[T], 0, len(entries))
 	for _, e := range entries {
-		k := Kept[T]{Key: e.Key, Revision: e.Revision}
+		k := Stored[T]{Key: e.Key, Revision: e.Revision}
 		if k.Rest, err = lossless.Unmarshal(e.Value, &k.Value); err != nil {
 			return nil, fault.New(fault.Permanent, "outbox.read", e.Key, err)
 		}
@@ -66,14 +66,14 @@ func list[T any](ctx context.Context, s state.Store, prefix string) ([]Kept[T], 
 }
 
 // Posting returns the write that puts a new letter in. Its revision is that of the transaction.
-func Posting(l Letter) (Kept[Letter], state.Write, error) {
+func Posting(l Letter) (Stored[Letter], state.Write, error) {
 	w, err := put(waitingKey(l), l, nil)
-	return Kept[Letter]{Key: waitingKey(l), Value: l}, w, err
+	return Stored[Letter]{Key: waitingKey(l), Value: l}, w, err
 }
 
 // Change returns the writes that bring a letter up to date, with the dead letters that came of it, and the compare that
 // guards them. It removes a letter without deliveries that still wait.
-func Change(was Kept[Letter], is Letter, dead []Dead) (state.Txn, error) {
+func Change(was Stored[Letter], is Letter, dead []Dead) (state.Txn, error) {
 	txn := state.Txn{If: []state.Compare{state.At(was.Key, was.Revision)}}
 	if len(is.Sendings) == 0 {
 		txn.Then = append(txn.Then, state.Delete(was.Key))
@@ -103,7 +103,7 @@ func put(key string, value any, rest *lossless.Rest) (state.Write, error) {
 }
 
 // Revive takes a dead letter back among those that wait, from now. fault.Conflict: it is not as it was any more.
-func Revive(ctx context.Context, s state.Store, d Kept[Dead], now time.Time) error {
+func Revive(ctx context.Context, s state.Store, d Stored[Dead], now time.Time) error {
 	key := revivedKey(d.Value)
 	w, err := put(key, d.Value.Revived(now), nil)
 	if err != nil {
@@ -117,7 +117,7 @@ func Revive(ctx context.Context, s state.Store, d Kept[Dead], now time.Time) err
 }
 
 // Expired returns the writes that forget dead letters beyond the bounds, given all of them, oldest first.
-func Expired(dead []Kept[Dead], now time.Time) []state.Write {
+func Expired(dead []Stored[Dead], now time.Time) []state.Write {
 	var out []state.Write
 	for i, d := range dead {
 		if len(dead)-i <= MaxDead && now.Sub(d.Value.At) < KeepDead {

@@ -30,7 +30,7 @@ func evidence(r fleet.Record) string {
 // EvidencePart is one part of the evidence with its name.
 type EvidencePart struct {
 	Name string
-	fleet.Kept
+	fleet.EvidencePart
 }
 
 // EvidenceParts names the parts of the evidence, in the order in which people ask for them.

@@ -63,7 +63,7 @@ func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 		return
 	}
 	if i := v.Machine.Current; i.Adopted && !i.Candidate() {
-		e.Because = append(e.Because, adopted(i.Kept))
+		e.Because = append(e.Because, adopted(i.Irreplaceable))
 	}
 	for _, c := range v.Checks {
 		e.Because = append(e.Because, standing(c, f.At))

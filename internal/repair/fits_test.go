@@ -62,9 +62,9 @@ func TestWhatMayNotBeReplaced(t *testing.T) {
 		}, ""},
 		"adopted, to be kept": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) {
 			m.Current.Adopted,
-				m.Current.Kept = true, true
+				m.Current.Irreplaceable = true, true
 		},
-			fleet.ReasonAdoptedKept},
+			fleet.ReasonIrreplaceable},
 		"a disk that is kept": {func(_ *fleet.Machine, s *fleet.Spec,
 			_ *fleet.Step) {
 			s.Template.Disks = []fleet.Disk{{Name: "data"}}

@@ -17,8 +17,8 @@ func against(m *fleet.Machine, spec *fleet.Spec, i fleet.Incarnation, aside bool
 	switch {
 	case spec.Protects(m):
 		return fleet.ReasonProtected
-	case i.Kept:
-		return fleet.ReasonAdoptedKept
+	case i.Irreplaceable:
+		return fleet.ReasonIrreplaceable
 	case lost && !aside && !i.None():
 		return fleet.ReasonDiskKept
 	}

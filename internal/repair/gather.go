@@ -37,10 +37,10 @@ func (p looking) gather() {
 
 // keep notes what became of the evidence.
 func (p looking) keep(e fleet.Evidence) {
-	rec := fleet.Record{Kind: fleet.RecordEvidence, Reason: fleet.ReasonKept, Instance: p.r.Target.ID,
+	rec := fleet.Record{Kind: fleet.RecordEvidence, Reason: fleet.ReasonGathered, Instance: p.r.Target.ID,
 		Generation: p.r.Target.Generation, Host: p.r.Target.Host, Evidence: &e}
 	if !e.Some() {
-		rec.Reason = fleet.ReasonNotKept
+		rec.Reason = fleet.ReasonNotGathered
 	}
 	p.Record(rec)
 	p.r.Gathering = fleet.Gathering{}

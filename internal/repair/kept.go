@@ -32,7 +32,7 @@ func (w *Chart) keeps(r *fleet.Repair) bool {
 
 // BeginExpire opens the removal of a kept instance whose time is over. It is like that of a remnant: a look must find
 // it off, and put aside.
-func (w *Work) BeginExpire(k fleet.Shelved) {
+func (w *Work) BeginExpire(k fleet.KeptInstance) {
 	w.M.Waiting = ""
 	w.open(fleet.Repair{Kind: fleet.RepairRemnant}, fleet.AimAt(k.Incarnation))
 	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.ReasonKeepOver, Instance: k.ID,

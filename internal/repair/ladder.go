@@ -70,8 +70,8 @@ func replaceable(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reas
 	if _, lost := spec.Template.DiskLost(); lost && step.KeepOld == 0 {
 		return fleet.ReasonDiskKept
 	}
-	if m.Current.Kept {
-		return fleet.ReasonAdoptedKept
+	if m.Current.Irreplaceable {
+		return fleet.ReasonIrreplaceable
 	}
 	if !m.Current.None() && !m.Current.Replaceable() {
 		return fleet.ReasonNotCertified

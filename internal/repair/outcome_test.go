@@ -93,7 +93,7 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 	fleet.OpRestore: func(t *testing.T) *stage {
 		st := newStage(t, ladder[fleet.StepRecreate])
 		back := st.m.Current
-		st.m.Kept = []fleet.Shelved{fleet.KeepFor(back, time.Hour, st.s.Now)}
+		st.m.Kept = []fleet.KeptInstance{fleet.KeepFor(back, time.Hour, st.s.Now)}
 		st.m.Current = fleet.Incarnation{}
 		r := fleet.Repair{
 			ID:    "web-1/r1",
