@@ -25,7 +25,7 @@ func (h *harness) Addressed() fleet.Template {
 
 // Addresses are in Neutron, with the machine's name in their descriptions. The networks of the admin have no router, so
 // that no machine there has one.
-func (h *harness) Addresses(t providertest.T, o provider.Order) []string {
+func (h *harness) Addresses(t providertest.T, o provider.Blueprint) []string {
 	t.Helper()
 	var found []string
 	for _, f := range h.person().floating(t) {

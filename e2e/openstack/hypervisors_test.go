@@ -117,14 +117,14 @@ type mover struct {
 	p     *openstack.Provider
 	h     *harness
 	admin *person
-	order provider.Order
+	order provider.Blueprint
 	seen  fleet.Instance
 }
 
 // build makes the server, waits until it runs, and removes it at the end.
 func (s *mover) build() {
 	s.Helper()
-	s.order = provider.Order{
+	s.order = provider.Blueprint{
 		Ref: provider.Ref{
 			ID: "43000000-0000-4000-8000-000000000043",
 			Mark: fleet.Mark{

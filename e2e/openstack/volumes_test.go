@@ -184,10 +184,10 @@ func (h onVolumes) Template() fleet.Template {
 }
 
 // store is the order of a machine with a disk that it keeps.
-func (h *harness) store() provider.Order {
+func (h *harness) store() provider.Blueprint {
 	template := h.Template()
 	template.Disks = append(template.Disks, fleet.Disk{Name: "data", Size: 1 << 30})
-	return provider.Order{
+	return provider.Blueprint{
 		Ref: provider.Ref{
 			ID: fleet.InstanceID(uuid.NewString()),
 			Mark: fleet.Mark{

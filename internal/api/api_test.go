@@ -36,7 +36,7 @@ type office struct {
 	t      *testing.T
 	socket string
 	store  state.Store
-	books  map[fleet.Name]*journal.Book
+	books  map[fleet.Name]*journal.Journal
 	kept   journal.Keep
 	stop   context.CancelFunc
 	ended  chan error
@@ -46,7 +46,7 @@ func open(t *testing.T) *office {
 	t.Helper()
 	o := &office{
 		t: t, socket: filepath.Join(t.TempDir(), "s"), store: memory.New(memory.Options{}).Open(nil),
-		ended: make(chan error, 1), books: map[fleet.Name]*journal.Book{},
+		ended: make(chan error, 1), books: map[fleet.Name]*journal.Journal{},
 	}
 	l, err := api.Listen(t.Context(), o.socket, "")
 	if err != nil {

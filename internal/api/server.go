@@ -60,7 +60,7 @@ type Options struct {
 	Troubles func() []Trouble
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:
 	// that is only logged.
-	Defects *defect.Book
+	Defects *defect.Register
 }
 
 // Desk takes changes of what is wanted. Problems of a configuration are errors of type keys.Problems.
@@ -85,7 +85,7 @@ type Server struct {
 // NewServer makes a server that was started now.
 func NewServer(opts Options) *Server {
 	if opts.Defects == nil {
-		opts.Defects = defect.NewBook(opts.Logger)
+		opts.Defects = defect.NewRegister(opts.Logger)
 	}
 	return &Server{opts: opts, started: time.Now()}
 }

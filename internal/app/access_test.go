@@ -72,7 +72,7 @@ func (p ports) fencing() fencer {
 				Command: &config.Command{Command: []string{"/nonexistent"}}},
 		},
 	}
-	return fencer{newFencing(c, slog.New(slog.DiscardHandler), defect.NewBook(slog.New(slog.DiscardHandler))), "lab"}
+	return fencer{newFencing(c, slog.New(slog.DiscardHandler), defect.NewRegister(slog.New(slog.DiscardHandler))), "lab"}
 }
 
 // The tries that only cut access come after those that cut power, say what they prove, and are heard of at once.

@@ -19,7 +19,7 @@ import (
 // fencing knows how the power of each host is cut, and asks the controllers now and then whether they still listen.
 type fencing struct {
 	log     *slog.Logger
-	defects *defect.Book
+	defects *defect.Register
 	// changed wakes those that wait for the next test.
 	changed chan struct{}
 
@@ -51,7 +51,7 @@ type fencedMethod struct {
 	method   string
 }
 
-func newFencing(c *config.Config, log *slog.Logger, defects *defect.Book) *fencing {
+func newFencing(c *config.Config, log *slog.Logger, defects *defect.Register) *fencing {
 	f := &fencing{log: log, defects: defects, changed: make(chan struct{}, 1), tested: map[fencedMethod]api.FenceTest{}}
 	f.take(c)
 	return f

@@ -107,7 +107,7 @@ type site struct {
 	log      *slog.Logger
 	network  *netprobe.Net
 	pool     *bulkprobe.Pool // nil: this system has none
-	defects  *defect.Book
+	defects  *defect.Register
 	vantage  engine.Vantage
 	adapters []adapter // in the configuration's order
 	how      staffing
@@ -142,7 +142,7 @@ type watch struct {
 // newSite makes the adapters. The caller closes the site. A provider whose new address waits for a person's word keeps
 // its old connection: see connections.
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
-	s := &site{teller: &teller{}, config: c, log: log, defects: defect.NewBook(log),
+	s := &site{teller: &teller{}, config: c, log: log, defects: defect.NewRegister(log),
 		network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
 	s.receiver = heartbeat.New(log, s.defects.Witness(defect.Heartbeats, ""))
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
@@ -321,8 +321,8 @@ func (s *site) staff(how staffing) error {
 }
 
 // roomOf returns what tells how much room a store has; nil: it has no disk.
-func roomOf(s state.Store) func() (state.Room, error) {
-	if on, ok := s.(interface{ Room() (state.Room, error) }); ok {
+func roomOf(s state.Store) func() (state.Space, error) {
+	if on, ok := s.(interface{ Room() (state.Space, error) }); ok {
 		return on.Room
 	}
 	return nil

@@ -64,7 +64,7 @@ type listed struct {
 	aliveEvery time.Duration // 0: it is sent no signs of life
 }
 
-func newTeller(c *config.Config, version, server string, defects *defect.Book) *teller {
+func newTeller(c *config.Config, version, server string, defects *defect.Register) *teller {
 	t := &teller{version: version, words: prose.Words{Server: server}, panics: defects.Witness(defect.Target, "")}
 	t.take(c)
 	return t

@@ -136,7 +136,7 @@ func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
 		if h.Closed || h.Err != nil {
 			continue
 		}
-		order := provider.Order{
+		order := provider.Blueprint{
 			Ref: provider.Ref{ID: fleet.InstanceID(uuid.NewString()), Host: h.Name, Mark: fleet.Mark{
 				Installation: "trial", Fleet: f.Name, Machine: f.Name.Machine(1), Generation: 1,
 			}},

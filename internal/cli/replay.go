@@ -61,30 +61,30 @@ func (c *commander) replayCommand() *cobra.Command {
 }
 
 // rematch makes of the flags what is to be compared. Its error is a mistake of the caller's.
-func (c *commander) rematch(r rematch, path string, in io.Reader) (replay.Order, error) {
+func (c *commander) rematch(r rematch, path string, in io.Reader) (replay.Options, error) {
 	if r.policy == "" {
-		return replay.Order{}, errors.New("name the policy to compare with --policy FILE")
+		return replay.Options{}, errors.New("name the policy to compare with --policy FILE")
 	}
 	if r.patience < 0 {
-		return replay.Order{}, fmt.Errorf("--patience %s: write a duration, as 15m", r.patience)
+		return replay.Options{}, fmt.Errorf("--patience %s: write a duration, as 15m", r.patience)
 	}
 	loaded, err := c.sound(r.policy)
 	if err != nil {
-		return replay.Order{}, err
+		return replay.Options{}, err
 	}
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
-			return replay.Order{}, err
+			return replay.Options{}, err
 		}
 		defer file.Close()
 		in = file
 	}
 	journal, err := replay.Read(in)
 	if err != nil {
-		return replay.Order{}, fmt.Errorf("%s: %w", path, err)
+		return replay.Options{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return replay.Order{
+	return replay.Options{
 		Journal: journal, Policy: loaded, Fleet: fleet.Name(r.fleet), Patience: r.patience, Seed: r.seed,
 	}, nil
 }

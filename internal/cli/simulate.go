@@ -104,7 +104,7 @@ func kinds() string {
 	return strings.Join(words, ",")
 }
 
-func (c *commander) simulate(order rehearsal.Order, s simulation) (err error) {
+func (c *commander) simulate(order rehearsal.Options, s simulation) (err error) {
 	if s.traceOut != "" {
 		file, err := os.Create(s.traceOut)
 		if err != nil {
@@ -141,17 +141,17 @@ func (c *commander) simulate(order rehearsal.Order, s simulation) (err error) {
 
 // order makes of the flags what is to be played; chosen tells which of them the caller wrote. Its error is a mistake of
 // his.
-func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) (rehearsal.Order, error) {
+func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) (rehearsal.Options, error) {
 	if chosen("days") && (s.days <= 0 || s.days > 3650) {
-		return rehearsal.Order{}, fmt.Errorf("--days %v: write a number above 0, at most 3650", s.days)
+		return rehearsal.Options{}, fmt.Errorf("--days %v: write a number above 0, at most 3650", s.days)
 	}
 	if s.servers < 1 || s.servers > 9 {
-		return rehearsal.Order{}, fmt.Errorf("--servers %d: write a number from 1 to 9", s.servers)
+		return rehearsal.Options{}, fmt.Errorf("--servers %d: write a number from 1 to 9", s.servers)
 	}
 	if s.operator < 0 {
-		return rehearsal.Order{}, fmt.Errorf("--operator %s: write a duration, or 0 for never", s.operator)
+		return rehearsal.Options{}, fmt.Errorf("--operator %s: write a duration, or 0 for never", s.operator)
 	}
-	order := rehearsal.Order{
+	order := rehearsal.Options{
 		Config: loaded, Fleet: fleet.Name(s.fleet), Seed: s.seed,
 		Horizon: time.Duration(s.days * 24 * float64(time.Hour)), Servers: s.servers, Operator: s.operator,
 		Weather: rehearsal.Usual(),
@@ -161,13 +161,13 @@ func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) 
 	}
 	order, err := s.weather(order, chosen)
 	if err != nil {
-		return rehearsal.Order{}, err
+		return rehearsal.Options{}, err
 	}
 	return order, order.Check()
 }
 
 // weather puts what goes wrong into the order.
-func (s simulation) weather(order rehearsal.Order, chosen func(flag string) bool) (rehearsal.Order, error) {
+func (s simulation) weather(order rehearsal.Options, chosen func(flag string) bool) (rehearsal.Options, error) {
 	var drawn rehearsal.Faults
 	if s.faults != "" {
 		list, err := sim.ParseKinds(s.faults)

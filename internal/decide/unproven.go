@@ -37,7 +37,7 @@ func (r *round) testChecks() {
 	if r.allProven(was) {
 		return
 	}
-	next := &fleet.CheckBook{Checks: r.tested(was)}
+	next := &fleet.CheckHistory{Checks: r.tested(was)}
 	for i := range next.Checks {
 		if t := &next.Checks[i]; t.Proven() || r.succeeds(t.Name) {
 			r.prove(t)
@@ -60,7 +60,7 @@ func (r *round) testChecks() {
 }
 
 // allProven reports whether the book has the spec's checks as they are, and there is nothing to do in it.
-func (r *round) allProven(book *fleet.CheckBook) bool {
+func (r *round) allProven(book *fleet.CheckHistory) bool {
 	definitions := r.definitions()
 	if book == nil || len(book.Checks) != len(definitions) {
 		return false
@@ -76,7 +76,7 @@ func (r *round) allProven(book *fleet.CheckBook) bool {
 
 // tested returns what the spec's checks were seen to do before this round. Where an older hale kept no book, and
 // certified machines of the fleet, the checks are proven: it certified, or adopted, what they showed to be healthy.
-func (r *round) tested(was *fleet.CheckBook) []fleet.Tested {
+func (r *round) tested(was *fleet.CheckHistory) []fleet.Tested {
 	var out []fleet.Tested
 	believed := was == nil && r.certifiedAny()
 	for i, definition := range r.definitions() {
@@ -126,7 +126,7 @@ func (r *round) prove(t *fleet.Tested) {
 }
 
 // forgetChecks says of which checks a person was told that they do not succeed, and that are not asked any more.
-func (r *round) forgetChecks(was, is *fleet.CheckBook) {
+func (r *round) forgetChecks(was, is *fleet.CheckHistory) {
 	if was == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 // Package defect keeps a panic in one part of hale, or in a library that it uses, from ending all of hale.
 //
-// It promises to report a panic once, with its value and a short stack in the log, and to count it from then on (Book).
+// It promises to report a panic once, with its value and a short stack in the log, and to count it from then on
+// (Register).
 // Keep begins work again that panicked, after a rest that grows. It does not promise that the part works after its
 // panic: its caller takes a question as unanswered, and an order as of unknown outcome. What Go itself ends a process
 // over (two writes to a map at once, no memory, no stack) cannot be caught.

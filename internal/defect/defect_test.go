@@ -50,14 +50,14 @@ func TestAPlaceIsOneEntryHoweverOftenItPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		b := defect.NewBook(slog.New(slog.NewTextHandler(&log, nil)))
+		b := defect.NewRegister(slog.New(slog.NewTextHandler(&log, nil)))
 		lab, ops := defect.Place{Part: defect.Provider, Of: "lab"}, defect.Place{Part: defect.Target, Name: "ops"}
 		blow := func(at defect.Place, what any) (caught bool) {
 			defer b.Catch(at, "list", func(*defect.Panic) { caught = true })
 			panic(what)
 		}
 		if b.Revision() != 0 || len(b.All()) != 0 {
-			t.Error("an empty book is not")
+			t.Error("an empty register is not")
 		}
 		for i := range 100 {
 			if !blow(lab, fmt.Sprintf("boom %d", i)) {
@@ -93,7 +93,7 @@ func TestAPlaceIsOneEntryHoweverOftenItPanics(t *testing.T) {
 func TestWorkThatPanicsIsBegunAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := defect.NewBook(slog.New(slog.DiscardHandler))
+		b := defect.NewRegister(slog.New(slog.DiscardHandler))
 		at := defect.Place{Part: defect.Surface, Name: "x"}
 		began, tries := time.Now(), 0
 		b.Keep(t.Context(), at, func(context.Context) {
@@ -116,7 +116,7 @@ func TestWorkThatPanicsIsBegunAgain(t *testing.T) {
 
 func TestARequestThatPanicsIsAnsweredAndTold(t *testing.T) {
 	t.Parallel()
-	b := defect.NewBook(slog.New(slog.DiscardHandler))
+	b := defect.NewRegister(slog.New(slog.DiscardHandler))
 	h := defect.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") }),
 		b.Witness(defect.Surface, ""), "api")
 	w := httptest.NewRecorder()

@@ -32,7 +32,7 @@ type adopters struct {
 	by   string        // this installation, in its claims; of the one with the turn
 
 	mu       sync.Mutex // guards what follows; held for no call
-	book     fleet.ClaimBook
+	claims   fleet.Claims
 	verdict  map[fleet.InstanceID]fleet.Claim
 	read     bool
 	unwanted error // why the last claim could not be noted
@@ -90,7 +90,7 @@ func (a *adopters) become(ctx context.Context, id fleet.Installation) {
 		return
 	}
 	a.mu.Lock()
-	stale := a.book.Stale(was, fleet.Cared{Whole: true}, time.Now())
+	stale := a.claims.Stale(was, fleet.Cared{Whole: true}, time.Now())
 	a.mu.Unlock()
 	a.forget(ctx, stale)
 }
@@ -124,17 +124,17 @@ func (a *adopters) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	book := bookOf(found)
-	a.forget(ctx, book.Stale(a.by, c.Cared, time.Now()))
-	changed, err := a.stake(ctx, &book, found, c)
+	claims := claimsIn(found)
+	a.forget(ctx, claims.Stale(a.by, c.Cared, time.Now()))
+	changed, err := a.stake(ctx, &claims, found, c)
 	if changed {
 		again, unread := a.reads(ctx)
 		if unread != nil {
 			return unread
 		}
-		book = bookOf(again)
+		claims = claimsIn(again)
 	}
-	a.take(book, c, err)
+	a.take(claims, c, err)
 	return err
 }
 
@@ -144,8 +144,8 @@ func (a *adopters) reads(ctx context.Context) (map[fleet.HostName][]fleet.StartN
 	return a.reader.Starts(ctx, fleet.ClaimPlace)
 }
 
-// bookOf reads what any host has.
-func bookOf(found map[fleet.HostName][]fleet.StartName) fleet.ClaimBook {
+// claimsIn reads what any host has.
+func claimsIn(found map[fleet.HostName][]fleet.StartName) fleet.Claims {
 	var all []fleet.StartName
 	for _, names := range found {
 		all = append(all, names...)
@@ -156,7 +156,7 @@ func bookOf(found map[fleet.HostName][]fleet.StartName) fleet.ClaimBook {
 
 // stake notes the claims that are wanted wherever they are not, and that they stand, which comes first. It reports
 // whether it noted anything.
-func (a *adopters) stake(ctx context.Context, book *fleet.ClaimBook, found map[fleet.HostName][]fleet.StartName,
+func (a *adopters) stake(ctx context.Context, claims *fleet.Claims, found map[fleet.HostName][]fleet.StartName,
 	c cares) (bool, error) {
 	if len(c.IDs) == 0 {
 		return false, nil
@@ -164,14 +164,14 @@ func (a *adopters) stake(ctx context.Context, book *fleet.ClaimBook, found map[f
 	var names []fleet.StartName
 	now := time.Now()
 	renewal := fleet.RenewalName(a.by, now)
-	if at := book.Renewed(a.by); now.Before(at.Add(fleet.ClaimRenew)) {
+	if at := claims.Renewed(a.by); now.Before(at.Add(fleet.ClaimRenew)) {
 		renewal = fleet.RenewalName(a.by, at)
 	}
 	names = append(names, renewal)
 	for _, id := range c.IDs {
-		claim, has := book.Own(a.by, id, now)
+		claim, has := claims.Own(a.by, id, now)
 		if !has {
-			claim = book.Stake(a.by, id, now)
+			claim = claims.Stake(a.by, id, now)
 		}
 		names = append(names, fleet.ClaimName(claim, id))
 	}
@@ -209,16 +209,16 @@ func (*adopters) within(ctx context.Context, do func(context.Context) error) err
 }
 
 // take takes in what was read, and wakes the owners when it says something else than before.
-func (a *adopters) take(book fleet.ClaimBook, c cares, err error) {
+func (a *adopters) take(claims fleet.Claims, c cares, err error) {
 	verdict := make(map[fleet.InstanceID]fleet.Claim)
 	for _, id := range c.IDs {
-		if claim, elsewhere := book.Elsewhere(a.by, id, time.Now()); elsewhere {
+		if claim, elsewhere := claims.Elsewhere(a.by, id, time.Now()); elsewhere {
 			verdict[id] = claim
 		}
 	}
 	a.mu.Lock()
 	changed := !a.read || !maps.Equal(verdict, a.verdict)
-	a.book, a.verdict, a.read, a.unwanted = book, verdict, true, err
+	a.claims, a.verdict, a.read, a.unwanted = claims, verdict, true, err
 	a.mu.Unlock()
 	if changed {
 		a.nudge()
@@ -251,7 +251,7 @@ func (a *adopters) permit(ctx context.Context, call fleet.Action) error {
 	if c, elsewhere := a.verdict[call.Instance]; elsewhere {
 		return fmt.Errorf("%s: %s", fleet.ReasonElsewhere, c)
 	}
-	own, has := a.book.Own(a.by, call.Instance, began)
+	own, has := a.claims.Own(a.by, call.Instance, began)
 	if unread == nil && a.unwanted == nil && (!has || began.Before(own.At().Add(fleet.ClaimSettle))) {
 		return errors.New("the claim on the adopted instance was noted at the provider a moment ago")
 	}

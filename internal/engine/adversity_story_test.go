@@ -20,7 +20,7 @@ func (s *story) leaveRemnant(n int, host fleet.HostName) fleet.InstanceID {
 	m.Certified = false
 	p := s.world.Open("late")
 	id := fleet.InstanceID("late-" + string(m.Machine))
-	if err := p.Create(s.t.Context(), provider.Order{Ref: provider.Ref{ID: id, Host: host, Mark: m},
+	if err := p.Create(s.t.Context(), provider.Blueprint{Ref: provider.Ref{ID: id, Host: host, Mark: m},
 		Name: "late-" + string(m.Machine)}); err != nil {
 		s.t.Fatal(err)
 	}

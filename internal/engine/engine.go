@@ -34,9 +34,9 @@ type Options struct {
 	Post    Post
 	Logger  *slog.Logger
 	// Defects is where panics are noted, also those of the parts that the engine is given; nil: in a book of its own.
-	Defects *defect.Book
+	Defects *defect.Register
 	// Room tells how much room the store has; nil: it does not say.
-	Room func() (state.Room, error)
+	Room func() (state.Space, error)
 }
 
 // Setup is what an engine looks after: the part of its options that Reload can replace.
@@ -75,7 +75,7 @@ func New(opts Options) (*Engine, error) {
 		return nil, err
 	}
 	if opts.Defects == nil {
-		opts.Defects = defect.NewBook(opts.Logger)
+		opts.Defects = defect.NewRegister(opts.Logger)
 	}
 	opts.Post = opts.Post.guarded(opts.Defects)
 	heard := newHeardStore(opts.Store)

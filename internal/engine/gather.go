@@ -98,14 +98,14 @@ func (t *term) console(ctx context.Context, ref provider.Ref, limit int) ([]byte
 	return said[max(0, len(said)-limit):], err
 }
 
-func (t *term) screenshot(ctx context.Context, ref provider.Ref) (provider.Picture, error) {
+func (t *term) screenshot(ctx context.Context, ref provider.Ref) (provider.Image, error) {
 	able, ok := t.sentinel.src.Adapter.(provider.Screenshooter)
 	if !ok {
-		return provider.Picture{}, fault.New(fault.Unsupported, "engine.screenshot", string(ref.ID), nil)
+		return provider.Image{}, fault.New(fault.Unsupported, "engine.screenshot", string(ref.ID), nil)
 	}
 	p, err := able.Screenshot(ctx, ref, fleet.ScreenshotLimit)
 	if len(p.Data) > fleet.ScreenshotLimit {
-		return provider.Picture{}, fault.New(fault.Invalid, "engine.screenshot", string(ref.ID),
+		return provider.Image{}, fault.New(fault.Invalid, "engine.screenshot", string(ref.ID),
 			errors.New("too large"))
 	}
 	return p, err

@@ -15,7 +15,7 @@ import (
 
 // guarded returns the source with a guard around whatever of it is not the engine's own: what panics there is noted,
 // and unknown to the engine.
-func (s Source) guarded(b *defect.Book) Source {
+func (s Source) guarded(b *defect.Register) Source {
 	of := string(s.Name)
 	told := b.Witness(defect.Provider, of)
 	s.Adapter, s.Watcher = provider.Guarded(s.Adapter, told), provider.GuardedWatcher(s.Watcher, told)
@@ -27,7 +27,7 @@ func (s Source) guarded(b *defect.Book) Source {
 }
 
 // guarded returns the post with a guard around each target.
-func (p Post) guarded(b *defect.Book) Post {
+func (p Post) guarded(b *defect.Register) Post {
 	if find := p.Find; find != nil {
 		told := b.Witness(defect.Target, "")
 		p.Find = func(name fleet.TargetName) notify.Target { return notify.Guarded(find(name), string(name), told) }

@@ -106,7 +106,7 @@ type holder struct {
 	installation fleet.Installation
 	begun        *beginning
 	cannot       []fleet.Op // what the provider does not have
-	defects      *defect.Book
+	defects      *defect.Register
 	confessed    map[defect.Place]told // which of them the journal has
 	stumbled     bool                  // the last term ended by a panic
 	published    atomic.Pointer[FleetStatus]

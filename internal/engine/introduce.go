@@ -12,7 +12,7 @@ import (
 
 // introduce fills into the order's user data by which tokens the machine reports heartbeats. The template itself,
 // which is stored and compared, keeps the placeholders.
-func introduce(ctx context.Context, order *provider.Order, checks []fleet.Check) error {
+func introduce(ctx context.Context, order *provider.Blueprint, checks []fleet.Check) error {
 	for i := range checks {
 		c := &checks[i]
 		placeholder := fleet.HeartbeatPlaceholder(c.Name)

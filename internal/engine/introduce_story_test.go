@@ -22,7 +22,7 @@ type listener struct {
 	heard map[fleet.MachineName]string
 }
 
-func (l *listener) Create(ctx context.Context, o provider.Order) error {
+func (l *listener) Create(ctx context.Context, o provider.Blueprint) error {
 	l.mu.Lock()
 	l.heard[o.Mark.Machine] = o.Template.UserData
 	l.mu.Unlock()

@@ -78,7 +78,7 @@ func (r rough) PowerOff(ctx context.Context, ref provider.Ref) (err error) {
 	return err
 }
 
-func (r rough) Create(ctx context.Context, o provider.Order) (err error) {
+func (r rough) Create(ctx context.Context, o provider.Blueprint) (err error) {
 	r.tick(func() { err = r.Provider.Create(ctx, o) })
 	return err
 }
@@ -125,7 +125,7 @@ func (s shaky) Fence(ctx context.Context, host fleet.HostName, try int) (done en
 type town struct {
 	t       *testing.T
 	engine  *engine.Engine
-	book    *defect.Book
+	book    *defect.Register
 	backing *memory.Backing
 	worlds  map[fleet.Name]*simulated.World
 	stories map[fleet.Name]*story // to look at the fleets by; their hale is the town's
@@ -149,7 +149,7 @@ func panicking(t *testing.T, tale func(w *town)) {
 		w := &town{
 			t: t, backing: memory.New(memory.Options{}), worlds: map[fleet.Name]*simulated.World{},
 			stories: map[fleet.Name]*story{},
-			bell:    &notified.Target{}, book: defect.NewBook(slog.New(slog.DiscardHandler)),
+			bell:    &notified.Target{}, book: defect.NewRegister(slog.New(slog.DiscardHandler)),
 			bombs: map[fleet.Name]*bomb{adapter: {every: 7}, check: {every: 40}, target: {every: 2},
 				fencer: {every: 1, most: 2}},
 		}

@@ -141,17 +141,17 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 }
 
 // orderOf returns what a create asks for: the instance as it is built from the template in force.
-func (t *term) orderOf(a fleet.Action) provider.Order {
+func (t *term) orderOf(a fleet.Action) provider.Blueprint {
 	ref := refOf(a)
 	ref.Mark.Built, ref.Mark.Instance = a.Intent.At, a.Instance
 	template := t.own.Spec().Template
 	if l := t.own.Whole().Ledger; l != nil {
 		template = l.TemplateOf(a.Intent.Edition, t.own.Wanted())
 	}
-	return provider.Order{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}
+	return provider.Blueprint{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}
 }
 
-func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, rolled bool) fleet.Outcome {
+func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprint, rolled bool) fleet.Outcome {
 	if err := t.sentinel.roll.permit(ctx, a, rolled); err != nil {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
 	}
@@ -173,7 +173,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Order, r
 	}
 	o := fleet.Outcome{Intent: a.Intent.ID}
 	var err error
-	call := provider.Call{Op: a.Intent.Op, Ref: refOf(a), Order: order, Snapshot: a.Snapshot}
+	call := provider.Call{Op: a.Intent.Op, Ref: refOf(a), Blueprint: order, Snapshot: a.Snapshot}
 	o.Copy, err = provider.Do(cctx, t.sentinel.src.Adapter, call)
 	o.Kind = outcomeOf(err)
 	if err != nil {

@@ -78,7 +78,7 @@ type sentinel struct {
 	clock   *clock
 	store   state.Store
 	log     *slog.Logger
-	defects *defect.Book
+	defects *defect.Register
 	// serves says whether users may be served by a host; nil: unknown.
 	serves func(fleet.HostName) bool
 	// rests says which hosts must stay cut; nil: unknown.

@@ -126,10 +126,10 @@ type StoreStatus struct {
 // more.
 type steward struct {
 	store   *heardStore
-	room    func() (state.Room, error) // nil: the store has no disk
+	room    func() (state.Space, error) // nil: the store has no disk
 	post    Post
 	log     *slog.Logger
-	defects *defect.Book
+	defects *defect.Register
 	status  func() []FleetStatus
 	shown   atomic.Pointer[StoreStatus]
 

@@ -201,8 +201,8 @@ func TestAStoreThatIsNearlyFullIsToldOnceAndItsEnd(t *testing.T) {
 		s.post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
 			return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Reason: string(l.Record.Reason)}
 		}
-		s.room = func() (state.Room, error) {
-			return state.Room{Free: free.Load(), Total: 20 << 30, Reserve: 128 << 20}, nil
+		s.room = func() (state.Space, error) {
+			return state.Space{Free: free.Load(), Total: 20 << 30, Reserve: 128 << 20}, nil
 		}
 		s.grown()
 		free.Store(800 << 20)

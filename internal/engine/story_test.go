@@ -57,7 +57,7 @@ type story struct {
 	// post is who is told; the zero value: nobody.
 	post engine.Post
 	// room is how much the next controller's store says that it has; nil: it does not say.
-	room func() (state.Room, error)
+	room func() (state.Space, error)
 	// faults of the store that the next controller opens.
 	faults memory.Faults
 	// fuse lies between the next controller and everything outside; nil: none.

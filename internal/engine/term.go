@@ -30,7 +30,7 @@ type term struct {
 	lease    state.Lease
 	ownerRev int64
 	start    starts.Start // of the engine
-	book     *journal.Book
+	book     *journal.Journal
 
 	own      *owner.Owner // what is known of the fleet, and what follows
 	canaries *picture.Canaries

@@ -83,16 +83,16 @@ func RenewalName(by string, at time.Time) StartName {
 	return NameStart(uint64(max(1, at.Unix())), by)
 }
 
-// ClaimBook is what the notes at a provider's say of adopted instances. The zero value: nothing.
-type ClaimBook struct {
+// Claims is what the notes at a provider's say of adopted instances. The zero value: nothing.
+type Claims struct {
 	claims   map[string][]Claim // by the instance's hash
 	renewals map[string]int64   // the latest, by the installation
 	names    []StartName
 }
 
 // ReadClaims reads the notes. What is no claim is left out.
-func ReadClaims(names []StartName) ClaimBook {
-	b := ClaimBook{claims: map[string][]Claim{}, renewals: map[string]int64{}}
+func ReadClaims(names []StartName) Claims {
+	b := Claims{claims: map[string][]Claim{}, renewals: map[string]int64{}}
 	for _, name := range names {
 		_, text, _ := strings.Cut(string(name), "-")
 		at := int64(name.Number()) //nolint:gosec // what is no time is in the far past
@@ -110,13 +110,13 @@ func ReadClaims(names []StartName) ClaimBook {
 }
 
 // Alive reports whether the installation's claims stand: it said so within ClaimOver.
-func (b *ClaimBook) Alive(by string, now time.Time) bool {
+func (b *Claims) Alive(by string, now time.Time) bool {
 	at, said := b.renewals[by]
 	return said && now.Before(time.Unix(at, 0).Add(ClaimOver))
 }
 
 // Renewed is when the installation said last that its claims stand; zero: never.
-func (b *ClaimBook) Renewed(by string) time.Time {
+func (b *Claims) Renewed(by string) time.Time {
 	if at, said := b.renewals[by]; said {
 		return time.Unix(at, 0)
 	}
@@ -124,7 +124,7 @@ func (b *ClaimBook) Renewed(by string) time.Time {
 }
 
 // Own returns the installation's claim on the instance, the first where it has several; false: it has none that stands.
-func (b *ClaimBook) Own(by string, id InstanceID, now time.Time) (Claim, bool) {
+func (b *Claims) Own(by string, id InstanceID, now time.Time) (Claim, bool) {
 	var first Claim
 	for _, c := range b.claims[hashed(string(id))] {
 		if c.By == by && b.Alive(by, now) && (first.By == "" || c.before(first)) {
@@ -136,7 +136,7 @@ func (b *ClaimBook) Own(by string, id InstanceID, now time.Time) (Claim, bool) {
 
 // Elsewhere returns the claim of another installation on the instance that goes before this one's; false: there is
 // none. One that is over does not count. Where this one has no claim, each one of another goes before it.
-func (b *ClaimBook) Elsewhere(by string, id InstanceID, now time.Time) (Claim, bool) {
+func (b *Claims) Elsewhere(by string, id InstanceID, now time.Time) (Claim, bool) {
 	var first Claim
 	own, has := b.Own(by, id, now)
 	for _, c := range b.claims[hashed(string(id))] {
@@ -149,7 +149,7 @@ func (b *ClaimBook) Elsewhere(by string, id InstanceID, now time.Time) (Claim, b
 
 // Stake is the claim that the installation makes on the instance now: later than all that stand, whatever the clocks
 // say.
-func (b *ClaimBook) Stake(by string, id InstanceID, now time.Time) Claim {
+func (b *Claims) Stake(by string, id InstanceID, now time.Time) Claim {
 	is := Claim{By: by, Since: now.Unix()}
 	for _, c := range b.claims[hashed(string(id))] {
 		if c.By != by && b.Alive(c.By, now) {
@@ -168,7 +168,7 @@ type Cared struct {
 // Stale returns the notes that the installation is to remove: its own claims on what it does not look after, where that
 // is known for all it has; all of its own once they are over, for then another one may have begun; renewals before its
 // last; and what others left long ago.
-func (b *ClaimBook) Stale(by string, c Cared, now time.Time) []StartName {
+func (b *Claims) Stale(by string, c Cared, now time.Time) []StartName {
 	kept := make(map[string]bool, len(c.IDs))
 	for _, id := range c.IDs {
 		kept[hashed(string(id))] = true

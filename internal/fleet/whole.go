@@ -32,7 +32,7 @@ type Whole struct {
 	// Foreign are other installations of hale that have marked instances of this fleet's machines, as they were found.
 	Foreign []Foreign `json:",omitempty"`
 	// Book is what the checks were seen to do; nil: an older hale kept none. It is shared by copies.
-	Book *CheckBook `json:",omitempty"`
+	Book *CheckHistory `json:",omitempty"`
 }
 
 // Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its

@@ -16,12 +16,12 @@ import (
 
 var dawn = time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC)
 
-func add(t *testing.T, s state.Store, b *journal.Book, records ...fleet.Record) {
+func add(t *testing.T, s state.Store, b *journal.Journal, records ...fleet.Record) {
 	t.Helper()
 	addKeeping(t, s, b, journal.Keep{Bytes: journal.Share(1)}, records...)
 }
 
-func addKeeping(t *testing.T, s state.Store, b *journal.Book, keep journal.Keep, records ...fleet.Record) {
+func addKeeping(t *testing.T, s state.Store, b *journal.Journal, keep journal.Keep, records ...fleet.Record) {
 	t.Helper()
 	writes, err := b.Writes(records, keep)
 	if err != nil {
@@ -229,7 +229,7 @@ func TestAReaderThatFollowsSeesWhatComes(t *testing.T) {
 }
 
 // flaps lets a machine's health go up and down so many times.
-func flaps(t *testing.T, s state.Store, b *journal.Book, name fleet.MachineName, times int) {
+func flaps(t *testing.T, s state.Store, b *journal.Journal, name fleet.MachineName, times int) {
 	t.Helper()
 	for range times {
 		add(t, s, b, fleet.Record{Machine: name, Kind: fleet.RecordVerdict},
@@ -256,7 +256,7 @@ func count(t *testing.T, s state.Store, of func(fleet.Record) bool) (n int) {
 func TestAFlappingMachineLeavesTheRepairOfAMonthAgo(t *testing.T) {
 	t.Parallel()
 	s := memory.New(memory.Options{}).Open(nil)
-	open := func() *journal.Book {
+	open := func() *journal.Journal {
 		b, err := journal.Open(t.Context(), s, "web")
 		if err != nil {
 			t.Fatal(err)

@@ -227,7 +227,7 @@ func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 	s, v := scene()
 	v.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Check: "page", Result: fleet.ResultUnproven}
 	v.Checks[0].Standing, v.Checks[0].Result = fleet.StandingDown, fleet.ResultRefused
-	s.Whole.Book = &fleet.CheckBook{Checks: []fleet.Tested{
+	s.Whole.Book = &fleet.CheckHistory{Checks: []fleet.Tested{
 		{Name: "page", Definition: "b", Good: "a", Edited: true, Since: s.At.Wall.Add(-time.Hour)}}}
 	want := prose.Explanation{
 		Because: []string{"check page is down for 1m00s: connection refused or reset",

@@ -114,9 +114,9 @@ func Cannot(p Provider) []fleet.Op {
 type Call struct {
 	Op  fleet.Op
 	Ref Ref // the instance
-	// Order is the instance as it is or was built: of those operations that build it, or change its name.
-	Order    Order
-	Snapshot fleet.SnapshotName // of the operations on copies
+	// Blueprint is the instance as it is or was built: of those operations that build it, or change its name.
+	Blueprint Blueprint
+	Snapshot  fleet.SnapshotName // of the operations on copies
 }
 
 // operation is how a provider is told to do something.
@@ -144,14 +144,14 @@ func byRef[T any](op fleet.Op, do func(T, context.Context, Ref) error) operation
 // byName is one that takes the machine's name, too.
 func byName[T any](op fleet.Op, do func(T, context.Context, Ref, string) error) operation {
 	return by(op, func(p T, ctx context.Context, c Call) (fleet.Copy, error) {
-		return fleet.Copy{}, do(p, ctx, c.Order.Ref, c.Order.Name)
+		return fleet.Copy{}, do(p, ctx, c.Blueprint.Ref, c.Blueprint.Name)
 	})
 }
 
 // byOrder is one that takes what is to be built.
-func byOrder[T any](op fleet.Op, do func(T, context.Context, Order) error) operation {
+func byOrder[T any](op fleet.Op, do func(T, context.Context, Blueprint) error) operation {
 	return by(op, func(p T, ctx context.Context, c Call) (fleet.Copy, error) {
-		return fleet.Copy{}, do(p, ctx, c.Order)
+		return fleet.Copy{}, do(p, ctx, c.Blueprint)
 	})
 }
 

@@ -20,12 +20,12 @@ type Keeper interface {
 
 // Keep implements Keeper.
 func (r *Relay) Keep(ctx context.Context, ref Ref, name string) error {
-	c := Call{Op: fleet.OpKeep, Ref: ref, Order: Order{Ref: ref, Name: name}}
+	c := Call{Op: fleet.OpKeep, Ref: ref, Blueprint: Blueprint{Ref: ref, Name: name}}
 	return pass(ctx, r, c, func(ctx context.Context, p Keeper) error { return p.Keep(ctx, ref, name) })
 }
 
 // Restore implements Keeper.
 func (r *Relay) Restore(ctx context.Context, ref Ref, name string) error {
-	c := Call{Op: fleet.OpRestore, Ref: ref, Order: Order{Ref: ref, Name: name}}
+	c := Call{Op: fleet.OpRestore, Ref: ref, Blueprint: Blueprint{Ref: ref, Name: name}}
 	return pass(ctx, r, c, func(ctx context.Context, p Keeper) error { return p.Restore(ctx, ref, name) })
 }

@@ -53,7 +53,7 @@ type Builder interface {
 	// belong to the machine of the mark. Create attaches a disk that is there already as it is, and makes a missing one
 	// empty. A missing disk among order.Made is fault.Invalid, since data would be missing. A failed create removes the
 	// disks that it made, and keeps those that were there.
-	Create(ctx context.Context, order Order) error
+	Create(ctx context.Context, order Blueprint) error
 	// Delete removes an instance that is off, with its ephemeral disks, and never a kept one. No such instance is
 	// success. With ref.ForGood what belongs to the machine and has no data goes, too, such as a floating address, and
 	// is gone when it returns nil. fault.Conflict: it runs, or bears another mark than ref.Mark; nothing was changed.
@@ -104,8 +104,8 @@ type Ref struct {
 	Excused []fleet.HostName
 }
 
-// Order is what is to be built.
-type Order struct {
+// Blueprint is what is to be built.
+type Blueprint struct {
 	Ref
 	Name     string // the instance's name at the provider; unique on its host, and among independent hosts
 	Template fleet.Template

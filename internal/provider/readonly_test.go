@@ -29,7 +29,7 @@ func TestReadOnlyHasEyesButNoHands(t *testing.T) {
 			"reboot":    func(ctx context.Context) error { return p.Reboot(ctx, ref) },
 			"power off": func(ctx context.Context) error { return p.PowerOff(ctx, ref) },
 			"create": func(ctx context.Context) error {
-				return p.Create(ctx, provider.Order{Ref: provider.Ref{ID: "i-2"}, Name: "x"})
+				return p.Create(ctx, provider.Blueprint{Ref: provider.Ref{ID: "i-2"}, Name: "x"})
 			},
 			"delete":  func(ctx context.Context) error { return p.Delete(ctx, ref) },
 			"certify": func(ctx context.Context) error { return p.Certify(ctx, ref) },

@@ -11,12 +11,12 @@ type Rebuilder interface {
 	// Rebuild gives the order's instance, which is off, a new disk from the template's image in place of its ephemeral
 	// one. It then starts it with the same id, name, mark and network address. What it had on the disk is lost.
 	// fault.Conflict: it runs, or bears another mark; nothing was changed. It may be called again after any error.
-	Rebuild(ctx context.Context, order Order) error
+	Rebuild(ctx context.Context, order Blueprint) error
 }
 
 // Rebuild implements Rebuilder.
-func (r *Relay) Rebuild(ctx context.Context, o Order) error {
-	return pass(ctx, r, Call{Op: fleet.OpRebuild, Ref: o.Ref, Order: o}, func(ctx context.Context, p Rebuilder) error {
+func (r *Relay) Rebuild(ctx context.Context, o Blueprint) error {
+	return pass(ctx, r, Call{Op: fleet.OpRebuild, Ref: o.Ref, Blueprint: o}, func(ctx context.Context, p Rebuilder) error {
 		return p.Rebuild(ctx, o)
 	})
 }

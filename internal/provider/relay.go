@@ -135,8 +135,8 @@ func (r *Relay) PowerOff(ctx context.Context, ref Ref) error {
 }
 
 // Create implements Builder.
-func (r *Relay) Create(ctx context.Context, o Order) error {
-	return pass(ctx, r, Call{Op: fleet.OpCreate, Ref: o.Ref, Order: o}, func(ctx context.Context, p Builder) error {
+func (r *Relay) Create(ctx context.Context, o Blueprint) error {
+	return pass(ctx, r, Call{Op: fleet.OpCreate, Ref: o.Ref, Blueprint: o}, func(ctx context.Context, p Builder) error {
 		return p.Create(ctx, o)
 	})
 }

@@ -15,11 +15,11 @@ type ConsoleReader interface {
 type Screenshooter interface {
 	// Screenshot returns what is on the instance's screen now. fault.Unsupported: it has none. fault.Conflict: it does
 	// not run. fault.Invalid: it takes more than limit bytes.
-	Screenshot(ctx context.Context, ref Ref, limit int) (Picture, error)
+	Screenshot(ctx context.Context, ref Ref, limit int) (Image, error)
 }
 
-// Picture is an image file.
-type Picture struct {
+// Image is an image file.
+type Image struct {
 	Format string // its media type, such as image/png
 	Data   []byte
 }
@@ -32,8 +32,8 @@ func (r *Relay) Console(ctx context.Context, ref Ref, limit int) ([]byte, error)
 }
 
 // Screenshot implements Screenshooter.
-func (r *Relay) Screenshot(ctx context.Context, ref Ref, limit int) (Picture, error) {
-	return ask(ctx, r, Call{Op: OpScreenshot, Ref: ref}, func(ctx context.Context, p Screenshooter) (Picture, error) {
+func (r *Relay) Screenshot(ctx context.Context, ref Ref, limit int) (Image, error) {
+	return ask(ctx, r, Call{Op: OpScreenshot, Ref: ref}, func(ctx context.Context, p Screenshooter) (Image, error) {
 		return p.Screenshot(ctx, ref, limit)
 	})
 }

@@ -63,7 +63,7 @@ func TestATraceAndDrawnFaultsPlayTogether(t *testing.T) {
 	t.Parallel()
 	r := recorded(t, rackOf("power", 0, 1, 2, 3)...)
 	both := rehearsal.Both{Recorded: r, Faults: rehearsal.Faults{Kinds: []sim.Kind{sim.KindReboot, sim.KindMachine}}}
-	out := rehearse(t, rehearsal.Order{
+	out := rehearse(t, rehearsal.Options{
 		Config: configtest.Parse(t, "size: 8", page), Seed: 1, Horizon: 10 * 24 * r.Span(), Weather: both,
 	})
 	n := map[string]int{}

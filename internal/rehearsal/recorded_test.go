@@ -27,7 +27,7 @@ func recorded(t *testing.T, rows ...string) rehearsal.Recorded {
 // replayed plays a trace on a fleet for as long as it lasts, and returns its plan as scenario files write it.
 func replayed(t *testing.T, c *config.Config, r rehearsal.Recorded) (out rehearsal.Outcome, plan []string) {
 	t.Helper()
-	out = rehearse(t, rehearsal.Order{Config: c, Seed: 1, Horizon: r.Span(), Weather: r})
+	out = rehearse(t, rehearsal.Options{Config: c, Seed: 1, Horizon: r.Span(), Weather: r})
 	for _, e := range out.Fleets[0].Options.Plan {
 		plan = append(plan, e.At.String()+" "+e.String())
 	}
@@ -106,7 +106,7 @@ func TestWhatDoesNotFitIsNamed(t *testing.T) {
 			}
 		})
 	}
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 4", page), Seed: 1, Horizon: time.Hour,
+	out := rehearse(t, rehearsal.Options{Config: configtest.Parse(t, "size: 4", page), Seed: 1, Horizon: time.Hour,
 		Weather: recorded(t, "start,node", "0,a", "3601,b", "7200,c")})
 	if out.Faults != 1 || len(out.DidNotFit) != 1 ||
 		!strings.Contains(out.DidNotFit[0], "2 outages begin later than 50m0s after the first") {

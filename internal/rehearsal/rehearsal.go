@@ -15,8 +15,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Order is what is to be played.
-type Order struct {
+// Options is what is to be played.
+type Options struct {
 	Config *config.Config
 	Fleet  fleet.Name // empty: each one of the configuration, one after the other
 	Seed   uint64
@@ -45,7 +45,7 @@ const day = 24 * time.Hour
 
 // Rehearse plays the order. An error means that it cannot be played at all; what goes wrong in the play is in the
 // outcome.
-func Rehearse(order Order) (Outcome, error) {
+func Rehearse(order Options) (Outcome, error) {
 	order = order.complete()
 	out := Outcome{Seed: order.Seed, Weather: order.Weather.Title(), DidNotFit: []string{}, Found: []Found{}}
 	fleets, err := order.fleets()
@@ -67,12 +67,12 @@ func Rehearse(order Order) (Outcome, error) {
 }
 
 // Check says what is wrong with the order itself.
-func (o Order) Check() error {
+func (o Options) Check() error {
 	_, err := o.fleets()
 	return err
 }
 
-func (o Order) complete() Order {
+func (o Options) complete() Options {
 	if o.Horizon == 0 {
 		o.Horizon = 30 * day
 	}
@@ -81,7 +81,7 @@ func (o Order) complete() Order {
 }
 
 // fleets returns the indices of the fleets to play.
-func (o Order) fleets() ([]int, error) {
+func (o Options) fleets() ([]int, error) {
 	var all []int
 	var names []string
 	for i, f := range o.Config.Fleets {
@@ -97,7 +97,7 @@ func (o Order) fleets() ([]int, error) {
 }
 
 // play plays one fleet.
-func (o Order) play(index int) (Fleet, []string, error) {
+func (o Options) play(index int) (Fleet, []string, error) {
 	options := sim.Options{
 		Servers: o.Servers, Seed: o.Seed, Horizon: o.Horizon, Operator: o.Operator, History: &sim.History{},
 	}
@@ -117,7 +117,7 @@ func (o Order) play(index int) (Fleet, []string, error) {
 }
 
 // listen returns where the trace of the fleet's run goes: to the order's Trace, and to a story that expects one.
-func (o Order) listen(lines *bytes.Buffer, name fleet.Name) io.Writer {
+func (o Options) listen(lines *bytes.Buffer, name fleet.Name) io.Writer {
 	var ears []io.Writer
 	if o.Trace != nil {
 		_, _ = fmt.Fprintf(o.Trace, "fleet %s\n", name) // a trace that cannot be written must not change the run
@@ -133,7 +133,7 @@ func (o Order) listen(lines *bytes.Buffer, name fleet.Name) io.Writer {
 }
 
 // unexpected says what is not as the story has it.
-func (o Order) unexpected(r sim.Result, lines []byte) []string {
+func (o Options) unexpected(r sim.Result, lines []byte) []string {
 	out := []string{}
 	if s, ok := o.Weather.(Story); ok {
 		for _, p := range s.Script.Compare(r, lines) {

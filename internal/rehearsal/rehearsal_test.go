@@ -26,7 +26,7 @@ const day = 24 * time.Hour
 
 const page = "checks: {page: {http: {}, every: 5s}}"
 
-func rehearse(t *testing.T, o rehearsal.Order) rehearsal.Outcome {
+func rehearse(t *testing.T, o rehearsal.Options) rehearsal.Outcome {
 	t.Helper()
 	out, err := rehearsal.Rehearse(o)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := rehearse(t, rehearsal.Order{
+			out := rehearse(t, rehearsal.Options{
 				Config: c, Seed: 1, Horizon: 7 * day, Operator: time.Hour, Weather: weather,
 			})
 			if len(out.Fleets) != len(c.Fleets) || out.Faults < 10 || out.MachineDays < 7 {
@@ -64,7 +64,7 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 						f.Name, m.Law, m.Machine, m.What, strings.Join(m.Around, "\n  "))
 				}
 			}
-			out = rehearse(t, rehearsal.Order{Config: c, Seed: 1, Horizon: failures.Span(), Weather: failures})
+			out = rehearse(t, rehearsal.Options{Config: c, Seed: 1, Horizon: failures.Span(), Weather: failures})
 			if !out.OK() || out.Faults < 3 {
 				t.Errorf("the example's trace: %d faults, wrong: %+v", out.Faults, out.Score)
 			}
@@ -92,7 +92,7 @@ func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
 	var said [2][]byte
 	for i := range said {
 		var trace bytes.Buffer
-		out := rehearse(t, rehearsal.Order{
+		out := rehearse(t, rehearsal.Options{
 			Config: configtest.Parse(t, "size: 6", page), Seed: 7, Horizon: 3 * day, Operator: time.Hour,
 			Weather: rehearsal.Usual(), Trace: &trace,
 		})
@@ -105,7 +105,7 @@ func TestEqualOrdersHaveEqualOutcomes(t *testing.T) {
 	if !bytes.Equal(said[0], said[1]) {
 		t.Error("the same order had two outcomes")
 	}
-	other := rehearse(t, rehearsal.Order{
+	other := rehearse(t, rehearsal.Options{
 		Config:  configtest.Parse(t, "size: 6", page),
 		Seed:    8,
 		Horizon: 3 * day,
@@ -121,7 +121,7 @@ func TestTheSumOfTheFleetsIsTheWhole(t *testing.T) {
 	c := configtest.Parse(t, "size: 4", page)
 	c.Fleets = append(c.Fleets, c.Fleets[0])
 	c.Fleets[1].Name = "shop"
-	order := rehearsal.Order{
+	order := rehearsal.Options{
 		Config:  c,
 		Seed:    3,
 		Horizon: 40 * day,
@@ -150,7 +150,7 @@ func TestAFleetWithoutABrakeIsSparedPartitionsUnlessTheyAreAskedFor(t *testing.T
 			return strings.HasSuffix(f.Kind, string(world.IsOutOfSight))
 		})
 	}
-	order := rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
+	order := rehearsal.Options{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
 		Horizon: 20 * day, Weather: rehearsal.Usual()}
 	out := rehearse(t, order)
 	if parted(out) || len(out.DidNotFit) != 1 || !strings.Contains(out.DidNotFit[0], "--faults partition") {
@@ -193,7 +193,7 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := rehearse(t, rehearsal.Order{
+			out := rehearse(t, rehearsal.Options{
 				Config:  configtest.Parse(t, c.fleet...),
 				Seed:    1,
 				Horizon: time.Hour,
@@ -209,7 +209,7 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 
 func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 5", page), Seed: 1, Horizon: 60 * day,
+	out := rehearse(t, rehearsal.Options{Config: configtest.Parse(t, "size: 5", page), Seed: 1, Horizon: 60 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine}}})
 	f := out.Fleets[0]
 	var times, outages int
@@ -238,7 +238,7 @@ func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 
 func TestWrongActsComeWithTheLinesAroundThem(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
+	out := rehearse(t, rehearsal.Options{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
 		Horizon: 10 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindPartition}}})
 	if out.OK() || len(out.Fleets[0].Wrong) == 0 {
@@ -254,7 +254,7 @@ func TestWrongActsComeWithTheLinesAroundThem(t *testing.T) {
 
 func TestTheJSONNamesWhatItsReadersCountOn(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{
+	out := rehearse(t, rehearsal.Options{
 		Config:  configtest.Parse(t, "size: 3", page),
 		Seed:    1,
 		Horizon: day,
@@ -292,7 +292,7 @@ func fleetName(s string) fleet.Name { return fleet.Name(s) }
 
 func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Order{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
+	out := rehearse(t, rehearsal.Options{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
 		Horizon: 20 * day,
 		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindPartition, sim.KindController}}})
 	found := out.Find(nil)
@@ -310,7 +310,7 @@ func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
 	if len(again.Result.Violations) == 0 || again.Result.Violations[0].Law != found[0].Law || len(again.Problems) == 0 {
 		t.Errorf("played again it breaks %+v", again.Result.Violations)
 	}
-	fine := rehearse(t, rehearsal.Order{
+	fine := rehearse(t, rehearsal.Options{
 		Config:  configtest.Parse(t, "size: 3", page),
 		Seed:    1,
 		Horizon: day,

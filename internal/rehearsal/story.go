@@ -19,7 +19,7 @@ func (s Story) befall(o *sim.Options) (unfit []string) { return s.Script.Befall(
 
 // Adapt returns the order with the story as its weather, for the fleet that it is about, and with what the story says
 // of the run where the caller did not choose: chosen tells of seed, servers, operator and run whether he did.
-func (s Story) Adapt(o Order, chosen func(setting string) bool) (Order, error) {
+func (s Story) Adapt(o Options, chosen func(setting string) bool) (Options, error) {
 	w := s.Script.World
 	o.Weather = s
 	if w.Seed != 0 && !chosen("seed") {
@@ -40,7 +40,7 @@ func (s Story) Adapt(o Order, chosen func(setting string) bool) (Order, error) {
 
 // choose finds the fleet that the story happens to: the one that was named, or the one of the same name, or the only
 // one.
-func (s Story) choose(o *Order) error {
+func (s Story) choose(o *Options) error {
 	about := s.Script.About()
 	if o.Fleet != "" || len(about) == 0 {
 		return nil

@@ -35,7 +35,7 @@ func TestAStoryHappensToTheUsersFleet(t *testing.T) {
 			"-- expect --\nrepairs 77\n")
 	c := configtest.Parse(t, "size: 4", page)
 	c.Fleets[0].Name = "shop"
-	order, err := s.Adapt(rehearsal.Order{Config: c, Seed: 1, Servers: 1, Operator: time.Hour}, chosen("seed"))
+	order, err := s.Adapt(rehearsal.Options{Config: c, Seed: 1, Servers: 1, Operator: time.Hour}, chosen("seed"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestAStoryHappensToTheUsersFleet(t *testing.T) {
 func TestAStoryWithoutAFleetExpectsOfWhoeverPlaysIt(t *testing.T) {
 	t.Parallel()
 	s := story(t, "-- events --\n1m web-2 crashes\n-- expect --\nrepairs 1\nactions 9\n")
-	order, err := s.Adapt(rehearsal.Order{Config: configtest.Parse(t, "size: 4", page)}, chosen())
+	order, err := s.Adapt(rehearsal.Options{Config: configtest.Parse(t, "size: 4", page)}, chosen())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestAStoryWithoutAFleetExpectsOfWhoeverPlaysIt(t *testing.T) {
 		!strings.Contains(got[0], "f.txt:6: actions is 1, expected = 9") {
 		t.Errorf("not as expected: %v", got)
 	}
-	short, err := s.Adapt(rehearsal.Order{Config: configtest.Parse(t, "size: 4", page), Horizon: 30 * time.Second},
+	short, err := s.Adapt(rehearsal.Options{Config: configtest.Parse(t, "size: 4", page), Horizon: 30 * time.Second},
 		chosen("run"))
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestWhichFleetAStoryIsAbout(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			order, err := story(t, c.text).Adapt(rehearsal.Order{Config: two, Fleet: fleetName(c.fleet)}, chosen())
+			order, err := story(t, c.text).Adapt(rehearsal.Options{Config: two, Fleet: fleetName(c.fleet)}, chosen())
 			switch {
 			case c.err != "":
 				if err == nil || !strings.Contains(err.Error(), c.err) {

@@ -13,8 +13,8 @@ import (
 	"hale/internal/sim"
 )
 
-// Order is what is to be compared.
-type Order struct {
+// Options is what is to be compared.
+type Options struct {
 	Journal Journal
 	Policy  *config.Config
 	Fleet   fleet.Name // empty: each one that both the journal and the policy have
@@ -95,7 +95,7 @@ func Assumptions(patience time.Duration) []string {
 }
 
 // Compare replays the journal under the policy.
-func Compare(o Order) (Comparison, error) {
+func Compare(o Options) (Comparison, error) {
 	c := Comparison{
 		Journal: o.Journal, Patience: o.Patience.String(), Seed: o.Seed,
 		Days: o.Journal.To.Sub(o.Journal.From).Hours() / 24, Fleets: []string{}, Incidents: []*Incident{},
@@ -122,7 +122,7 @@ type pair struct {
 }
 
 // match finds the policy's fleet for each of the journal's: the one of the same name, or the only one for the only one.
-func (o Order) match() (pairs []pair, unmatched []string, err error) {
+func (o Options) match() (pairs []pair, unmatched []string, err error) {
 	recorded, of := o.Journal.Fleets(), o.Policy.Fleets
 	if o.Fleet != "" {
 		if !slices.Contains(recorded, o.Fleet) {
@@ -160,7 +160,7 @@ func list(names []fleet.Name) string {
 }
 
 // replay plays one fleet.
-func (c *Comparison) replay(o Order, p pair) error {
+func (c *Comparison) replay(o Options, p pair) error {
 	h := tell(o.Journal.events[p.recorded], o.Patience)
 	options := sim.Options{Servers: 1, Seed: o.Seed, History: &sim.History{}}
 	scenario.Adopt(&options, o.Policy, p.index)

@@ -72,7 +72,7 @@ func read(t *testing.T, text string) replay.Journal {
 
 func compare(t *testing.T, journal string, c *config.Config) replay.Comparison {
 	t.Helper()
-	out, err := replay.Compare(replay.Order{Journal: read(t, journal), Policy: c, Patience: patience, Seed: 1})
+	out, err := replay.Compare(replay.Options{Journal: read(t, journal), Policy: c, Patience: patience, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestMachinesAndFleetsThatThePolicyDoesNotHave(t *testing.T) {
 			"the policy has fleets shop, db, and the journal tells of web: none is the same"},
 		"no fleet of the journal": {renamed, "shop", `the journal tells of no fleet "shop"; it tells of web`},
 	} {
-		_, err := replay.Compare(replay.Order{
+		_, err := replay.Compare(replay.Options{
 			Journal:  read(t, journal),
 			Policy:   c.policy,
 			Fleet:    c.fleet,

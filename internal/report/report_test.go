@@ -34,7 +34,7 @@ fleets: {web: {provider: dream, size: %d, checks: {page: {http: {}, every: 10s}}
 	if change != nil {
 		change(c)
 	}
-	out, err := rehearsal.Rehearse(rehearsal.Order{
+	out, err := rehearsal.Rehearse(rehearsal.Options{
 		Config: c, Seed: 1, Horizon: horizon, Operator: time.Hour, Weather: rehearsal.Faults{Kinds: kinds},
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func checkMethods(t Tree) []Finding {
 
 // isCore reports whether the package is of the core, or the owner, which drives it.
 func isCore(dir string) bool {
-	return slices.ContainsFunc(rooms, func(r room) bool {
+	return slices.ContainsFunc(packages, func(r pkgRule) bool {
 		return r.path == dir && (r.floor == 0 && !r.leaf || dir == "internal/owner")
 	})
 }

@@ -12,8 +12,8 @@ import (
 // module is the name that hale's own import paths begin with.
 const module = "hale"
 
-// room is one package's place in the building: imports point to a lower floor, or to a lower step of the same floor.
-type room struct {
+// pkgRule is one package's place in the building: imports point to a lower floor, or to a lower step of the same floor.
+type pkgRule struct {
 	path    string
 	floor   int
 	step    int
@@ -23,8 +23,8 @@ type room struct {
 	std     []string // what a room of floor 0 may import beyond coreStd
 }
 
-// rooms lists every package of hale.
-var rooms = []room{
+// packages lists every package of hale.
+var packages = []pkgRule{
 	// Floor 0, the core: fault and fleet are words, decide is the judge. Pure: no clock, no I/O, no goroutine.
 	{path: "internal/fault", floor: 0, step: 0, std: []string{"context"}},
 	// to compare whatever a template comes to have
@@ -161,7 +161,7 @@ var forTests = []string{
 	"internal/rabbit", "internal/vcsim", "internal/program/programtest", "internal/nettest",
 }
 
-// doors names, per foreign module, the rooms that may import it in product code.
+// doors names, per foreign module, the packages that may import it in product code.
 var doors = map[string][]string{
 	"go.etcd.io/":                        {"internal/state/etcd"},
 	"github.com/digitalocean/go-libvirt": {"internal/provider/libvirt", "internal/lab", "demo/lab"},
@@ -182,16 +182,16 @@ var coreStd = []string{
 	"strings", "time", "unicode", "unicode/utf8",
 }
 
-func roomOf(dir string) (room, bool) {
-	i := slices.IndexFunc(rooms, func(r room) bool { return r.path == dir })
+func roomOf(dir string) (pkgRule, bool) {
+	i := slices.IndexFunc(packages, func(r pkgRule) bool { return r.path == dir })
 	if i < 0 {
-		return room{}, false
+		return pkgRule{}, false
 	}
-	return rooms[i], true
+	return packages[i], true
 }
 
 // below reports whether product code of r may import other.
-func (r room) below(other room) bool {
+func (r pkgRule) below(other pkgRule) bool {
 	if slices.Contains(r.also, other.path) {
 		return true
 	}
@@ -201,9 +201,9 @@ func (r room) below(other room) bool {
 	return other.floor < r.floor || other.floor == r.floor && other.step < r.step
 }
 
-func (r room) core() bool { return r.floor == 0 && !r.support && !r.leaf }
+func (r pkgRule) core() bool { return r.floor == 0 && !r.support && !r.leaf }
 
-// checkFloors finds packages without a room and imports that do not point down.
+// checkFloors finds packages without a row and imports that do not point down.
 func checkFloors(t Tree) []Finding {
 	var found []Finding
 	homeless := map[string]bool{}
@@ -233,7 +233,7 @@ func checkFloors(t Tree) []Finding {
 }
 
 // mayImport says what is wrong with an import, or nothing.
-func (r room) mayImport(what string, f File) string {
+func (r pkgRule) mayImport(what string, f File) string {
 	dir, own := strings.CutPrefix(what, module+"/")
 	switch {
 	case own && f.isTest() && (dir == r.path || slices.Contains(forTests, dir)):
@@ -243,7 +243,7 @@ func (r room) mayImport(what string, f File) string {
 		if ok && !r.below(other) {
 			return fmt.Sprintf("%s (%s) may not import %s (%s)", r.path, r.level(), dir, other.level())
 		}
-		return "" // a package without a room is reported once, where it is
+		return "" // a package without a row is reported once, where it is
 	case f.isTest():
 		return ""
 	case foreign(what):
@@ -260,7 +260,7 @@ func (r room) mayImport(what string, f File) string {
 	return ""
 }
 
-func (r room) level() string {
+func (r pkgRule) level() string {
 	if r.support {
 		return "support for tests"
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// unguarded are the rooms where goroutines need no guard against panics, with the reason.
+// unguarded are the packages where goroutines need no guard against panics, with the reason.
 var unguarded = map[string]string{
 	"internal/sim":                "it is one run of a command",
 	"internal/cli":                "it is one run of a command",

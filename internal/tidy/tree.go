@@ -120,7 +120,7 @@ func (f File) isGo() bool {
 func (f File) isTest() bool     { return strings.HasSuffix(f.Path, "_test.go") }
 func (f File) isMarkdown() bool { return strings.HasSuffix(f.Path, ".md") }
 
-// supports tells files that only tests are built with: support rooms and the ports' exams.
+// supports tells files that only tests are built with: support packages and the ports' exams.
 func (f File) supports() bool {
 	r, _ := roomOf(f.dir())
 	return r.support || r.floor == 1 && strings.HasSuffix(r.path, "test")

@@ -39,7 +39,7 @@ func (e *Engine) Good(ctx context.Context, ids ...probe.ID) map[probe.ID]int {
 			}
 			rec := r.records.at(i)
 			h := held{id, r.pool.shards[r.shardOf(id)], rec.handle, rec.run, rec.plan}
-			if h.shard.tell(order{inspect: func(s *shard) { answers <- s.good(h) }}) {
+			if h.shard.tell(instruction{inspect: func(s *shard) { answers <- s.good(h) }}) {
 				asked++
 			}
 		}

@@ -57,7 +57,7 @@ func TestAShardThatPanicsGoesOnOverFreshSockets(t *testing.T) { //nolint:paralle
 		seq[e.ID] = e.Seq
 	}
 	for i := range 10 {
-		f.pool.shards[0].tell(order{inspect: func(*shard) { panic("boom") }})
+		f.pool.shards[0].tell(instruction{inspect: func(*shard) { panic("boom") }})
 		late := of(10+i, "127.0.0.1", check(fleet.CheckPing, 0))
 		f.Set(late)
 		f.until(late.ID, "up ok")

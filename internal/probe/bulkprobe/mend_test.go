@@ -93,7 +93,7 @@ func TestAnOrderThatPanicsIsNotDoneTwice(t *testing.T) {
 	t.Parallel()
 	b := newBrittle(3)
 	asked := 0
-	b.tell(order{inspect: func(*shard) { asked++; panic("boom") }}, order{inspect: func(*shard) { asked += 10 }})
+	b.tell(instruction{inspect: func(*shard) { asked++; panic("boom") }}, instruction{inspect: func(*shard) { asked += 10 }})
 	if edges := b.pass(3 * time.Second); edges["up ok"] != 3 {
 		t.Errorf("%v: want all up", edges)
 	}
@@ -124,7 +124,7 @@ func TestAShardWithoutAnotherWireEnds(t *testing.T) {
 		t.Fatal("it goes on")
 	}
 	b.run()
-	if b.tell(order{end: true}) {
+	if b.tell(instruction{end: true}) {
 		t.Error("it takes orders")
 	}
 	if _, later := b.box.empty(); later > judged+int64(time.Second) {

@@ -112,7 +112,7 @@ func (p *Pool) Close() {
 func (p *Pool) Stats(ctx context.Context) (Stats, error) {
 	answers := make(chan Stats, len(p.shards))
 	for _, s := range p.shards {
-		if !s.tell(order{inspect: func(s *shard) { answers <- s.report() }}) {
+		if !s.tell(instruction{inspect: func(s *shard) { answers <- s.report() }}) {
 			return Stats{}, errEnded
 		}
 	}

@@ -96,7 +96,7 @@ func (r *register) set(targets []probe.Target, now time.Time) {
 		}
 	}
 	r.setOthers(others, now)
-	orders := make([][]order, len(r.pool.shards))
+	orders := make([][]instruction, len(r.pool.shards))
 	for _, want := range changed {
 		first := now
 		if len(changed) > manyAtOnce {
@@ -120,7 +120,7 @@ func (r *register) same(rec *record, want *probe.Target) bool {
 }
 
 // restart makes the target begin from unknown, with its first probe due at first.
-func (r *register) restart(want *probe.Target, first time.Duration, now time.Time, orders [][]order) {
+func (r *register) restart(want *probe.Target, first time.Duration, now time.Time, orders [][]instruction) {
 	i := r.index.find(want.ID)
 	if i == none {
 		i = r.enter(want)
@@ -173,7 +173,7 @@ func (r *register) enter(want *probe.Target) int32 {
 }
 
 // begin gives the target to its shard.
-func (r *register) begin(i int32, rec *record, where int, first int64) order {
+func (r *register) begin(i int32, rec *record, where int, first int64) instruction {
 	rec.handle = r.pool.shards[where].handle()
 	every := uint64(rec.plan.every) //nolint:gosec // positive
 	slot := uint64(r.pool.slot)     //nolint:gosec // positive
@@ -187,15 +187,15 @@ func (r *register) begin(i int32, rec *record, where int, first int64) order {
 	if rec.address.is4() {
 		t.flags |= isIPv4
 	}
-	return order{handle: rec.handle, target: t, plan: rec.plan, first: first}
+	return instruction{handle: rec.handle, target: t, plan: rec.plan, first: first}
 }
 
 // ended returns the order that ends the target in its shard, if it is there.
-func (r *register) ended(rec *record) (order, bool) {
+func (r *register) ended(rec *record) (instruction, bool) {
 	if rec.handle == none {
-		return order{}, false
+		return instruction{}, false
 	}
-	o := order{handle: rec.handle, end: true}
+	o := instruction{handle: rec.handle, end: true}
 	rec.handle = none
 	return o, true
 }

@@ -79,8 +79,8 @@ const (
 	answeredLast               // it was answered at the last moment
 )
 
-// order is what a shard is told. The zero target of an order to inspect does not count.
-type order struct {
+// instruction is what a shard is told. The zero target of an instruction to inspect does not count.
+type instruction struct {
 	inspect func(s *shard) // or:
 	handle  int32
 	end     bool
@@ -104,8 +104,8 @@ type shard struct {
 	started int   // probes in this turn
 	flying  int
 	stats   Stats
-	at      int32   // the target at hand; none
-	doing   []order // as far as they are done
+	at      int32         // the target at hand; none
+	doing   []instruction // as far as they are done
 	done    int
 
 	panics  defect.Witness
@@ -117,9 +117,9 @@ type shard struct {
 	ending  atomic.Bool
 	mu      sync.Mutex // guards the fields below; never held across a system call but that of ring
 	over    bool       // it has ended, and its wire is closed
-	orders  []order
+	orders  []instruction
 	handles places
-	spare   []order // to take turns with orders
+	spare   []instruction // to take turns with orders
 }
 
 func newShard(number int, width time.Duration, boxes func() []*mailbox) *shard {
@@ -187,7 +187,7 @@ func (s *shard) rest() int64 {
 }
 
 // tell queues orders, and returns at once. False: the shard has ended.
-func (s *shard) tell(orders ...order) bool {
+func (s *shard) tell(orders ...instruction) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
@@ -237,7 +237,7 @@ func (s *shard) receive() bool {
 	return true
 }
 
-func (s *shard) add(o *order) {
+func (s *shard) add(o *instruction) {
 	i := o.handle
 	s.at = i
 	s.targets.reach(i)

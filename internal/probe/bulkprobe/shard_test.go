@@ -28,7 +28,7 @@ func newFake(n int, c *fleet.Check) *fake {
 	p := newPlan(c)
 	for i := range n {
 		first := int64(c.Every) * int64(i) / int64(n)
-		f.tell(order{handle: f.handle(), plan: p, first: first, target: target{record: int32(i), token: uint64(first)}})
+		f.tell(instruction{handle: f.handle(), plan: p, first: first, target: target{record: int32(i), token: uint64(first)}})
 	}
 	return f
 }
@@ -195,7 +195,7 @@ func TestRemovedTargetsLeaveNothing(t *testing.T) {
 	f.silent = true
 	f.pass(time.Second)
 	for i := range int32(n) {
-		f.tell(order{handle: i, end: true}, order{handle: i, end: true}) // twice does no harm
+		f.tell(instruction{handle: i, end: true}, instruction{handle: i, end: true}) // twice does no harm
 	}
 	f.turn()
 	if f.flying != 0 || f.stats.Targets != 0 || len(f.plans.number) != 0 || f.wheel.next() != never ||

@@ -397,7 +397,7 @@ func (f *field) started(n uint64) Stats {
 // sockets returns how many connections the shard has, idle ones included.
 func (f *field) sockets() int {
 	n := make(chan int)
-	f.pool.shards[0].tell(order{inspect: func(s *shard) { n <- s.wire.(*sockets).open }})
+	f.pool.shards[0].tell(instruction{inspect: func(s *shard) { n <- s.wire.(*sockets).open }})
 	return <-n
 }
 

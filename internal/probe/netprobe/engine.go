@@ -45,14 +45,14 @@ type Engine struct {
 
 var _ probe.Engine = (*Engine)(nil)
 
-// command is work on the book by another goroutine than Run's.
+// command is work on the register by another goroutine than Run's.
 type command struct {
-	do   func(b *book, now time.Time)
+	do   func(b *register, now time.Time)
 	done chan struct{}
 }
 
 // perform does it. When it panics, the caller that waits is released.
-func (c command) perform(b *book) {
+func (c command) perform(b *register) {
 	defer close(c.done)
 	c.do(b, b.clock())
 }
@@ -81,7 +81,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if !e.begun.CompareAndSwap(false, true) {
 		return errRunTwice
 	}
-	b := newBook(e.workers, time.Now())
+	b := newRegister(e.workers, time.Now())
 	b.hearing = e.asker.hearing
 	defer close(e.ended)
 	timer := time.NewTimer(0)
@@ -98,7 +98,7 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 // await sleeps until something is to be done, and does it unless it is a matter of time.
-func (e *Engine) await(ctx context.Context, b *book, timer *time.Timer) {
+func (e *Engine) await(ctx context.Context, b *register, timer *time.Timer) {
 	reports := e.reports
 	report, ok := b.out.next()
 	if !ok {
@@ -119,8 +119,8 @@ func (e *Engine) await(ctx context.Context, b *book, timer *time.Timer) {
 	}
 }
 
-// clock reads the clock for the book.
-func (b *book) clock() time.Time {
+// clock reads the clock for the register.
+func (b *register) clock() time.Time {
 	now := time.Now()
 	b.notice(now)
 	return now
@@ -138,7 +138,7 @@ func (e *Engine) launch(ctx context.Context, a *attempt) {
 }
 
 // drain waits for the probes in flight; their context has ended.
-func (e *Engine) drain(b *book) error {
+func (e *Engine) drain(b *register) error {
 	patience := time.NewTimer(overrun)
 	defer patience.Stop()
 	for len(b.flying) > 0 {
@@ -152,8 +152,9 @@ func (e *Engine) drain(b *book) error {
 	return nil
 }
 
-// order has Run do something with the book. It returns false when Run has ended or ctx ended before it was taken up.
-func (e *Engine) order(ctx context.Context, do func(b *book, now time.Time)) bool {
+// order has Run do something with the register. It returns false when Run has ended or ctx ended before it was taken
+// up.
+func (e *Engine) order(ctx context.Context, do func(b *register, now time.Time)) bool {
 	c := command{do, make(chan struct{})}
 	select {
 	case e.commands <- c:
@@ -169,26 +170,26 @@ func (e *Engine) order(ctx context.Context, do func(b *book, now time.Time)) boo
 // at most one second. A target with another instance counts as changed. A target that was removed and is set again
 // counts its edges from 1 again: give it a new epoch.
 func (e *Engine) Set(targets ...probe.Target) {
-	e.order(context.Background(), func(b *book, now time.Time) { b.set(targets, now) })
+	e.order(context.Background(), func(b *register, now time.Time) { b.set(targets, now) })
 }
 
 // Remove implements probe.Engine. Probes in flight are cut short.
 func (e *Engine) Remove(ids ...probe.ID) {
-	e.order(context.Background(), func(b *book, _ time.Time) { b.remove(ids) })
+	e.order(context.Background(), func(b *register, _ time.Time) { b.remove(ids) })
 }
 
 // Snapshot implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has
 // Seq 0. It is empty when Run has ended.
 func (e *Engine) Snapshot() []probe.Edge {
 	var edges []probe.Edge
-	e.order(context.Background(), func(b *book, _ time.Time) { edges = b.snapshot() })
+	e.order(context.Background(), func(b *register, _ time.Time) { edges = b.snapshot() })
 	return edges
 }
 
 // Good implements probe.Counter.
 func (e *Engine) Good(ctx context.Context, ids ...probe.ID) map[probe.ID]int {
 	out := map[probe.ID]int{}
-	e.order(ctx, func(b *book, _ time.Time) {
+	e.order(ctx, func(b *register, _ time.Time) {
 		for _, id := range ids {
 			if t, ok := b.targets[id]; ok {
 				out[id] = t.tally.TowardsUp(t.Spec)
@@ -208,7 +209,7 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 		return looked(target, answer{reason: why, detail: string(target.Rival)})
 	}
 	var before, after uint64
-	begun := e.order(ctx, func(b *book, _ time.Time) {
+	begun := e.order(ctx, func(b *register, _ time.Time) {
 		b.looks++
 		before = b.stalls
 	})
@@ -216,7 +217,7 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 		return looked(target, answer{reason: fleet.ResultLocal, detail: "the probe engine does not run"})
 	}
 	got := e.asker.insist(ctx, target)
-	heard := e.order(context.Background(), func(b *book, _ time.Time) {
+	heard := e.order(context.Background(), func(b *register, _ time.Time) {
 		b.looks--
 		after = b.stalls
 	})

@@ -22,7 +22,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 }
 
 // Create implements provider.Builder.
-func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+func (p *Provider) Create(ctx context.Context, order provider.Blueprint) error {
 	order.Mark.Instance = order.ID
 	return p.call(ctx, ordered(opCreate, order), &nothing{})
 }
@@ -48,7 +48,7 @@ func (p *Provider) RebootSoft(ctx context.Context, ref provider.Ref) error {
 }
 
 // Rebuild implements provider.Rebuilder.
-func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error {
 	return p.call(ctx, ordered(opRebuild, order), &nothing{})
 }
 

@@ -197,7 +197,7 @@ func about(op operation, ref provider.Ref) request {
 	return r
 }
 
-func ordered(op operation, o provider.Order) request {
+func ordered(op operation, o provider.Blueprint) request {
 	r := about(op, o.Ref)
 	t := o.Template
 	r.Name, r.Made = o.Name, o.Made

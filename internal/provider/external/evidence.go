@@ -59,19 +59,19 @@ func (p *Provider) Console(ctx context.Context, ref provider.Ref, limit int) ([]
 }
 
 // Screenshot implements provider.Screenshooter.
-func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Picture, error) {
+func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Image, error) {
 	r := about(opScreenshot, ref)
 	r.Limit = limit
 	var said shown
 	if err := p.call(ctx, r, &said); err != nil {
-		return provider.Picture{}, err
+		return provider.Image{}, err
 	}
 	switch {
 	case len(said.Base64) == 0 || said.Format == "":
-		return provider.Picture{}, p.fail(r, fault.Permanent, errors.New("its result lacks format or base64"))
+		return provider.Image{}, p.fail(r, fault.Permanent, errors.New("its result lacks format or base64"))
 	case len(said.Base64) > limit:
-		return provider.Picture{}, p.fail(r, fault.Invalid,
+		return provider.Image{}, p.fail(r, fault.Invalid,
 			fmt.Errorf("the picture has %d bytes, and %d are allowed", len(said.Base64), limit))
 	}
-	return provider.Picture{Format: said.Format, Data: said.Base64}, nil
+	return provider.Image{Format: said.Format, Data: said.Base64}, nil
 }

@@ -52,7 +52,7 @@ func open(t *testing.T, o external.Options) *external.Provider {
 
 var (
 	ref   = provider.Ref{ID: "i-1", Mark: fleet.Mark{Installation: "x", Fleet: "web", Machine: "web-1", Generation: 2}}
-	order = provider.Order{Ref: ref, Name: "web-1", Template: fleet.Template{Memory: 1 << 20, CPUs: 1}}
+	order = provider.Blueprint{Ref: ref, Name: "web-1", Template: fleet.Template{Memory: 1 << 20, CPUs: 1}}
 	name  = fleet.SnapshotName{Installation: "x", Machine: "web-1", ID: "s-1"}
 )
 

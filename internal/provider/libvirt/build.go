@@ -23,7 +23,7 @@ const undefineFlags = golibvirt.DomainUndefineManagedSave | golibvirt.DomainUnde
 
 // Create claims name and id by defining the domain, mark included, then makes its files and starts it. Failures after
 // the claim undo it; fault.UnknownOutcome where that could not be made certain.
-func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+func (p *Provider) Create(ctx context.Context, order provider.Blueprint) error {
 	ctx, s, err := p.open(ctx, "libvirt.create", order.Ref)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 
 // build is an order that was found to be possible.
 type build struct {
-	order   provider.Order
+	order   provider.Blueprint
 	uuid    golibvirt.UUID
 	xml     string
 	pool    golibvirt.StoragePool
@@ -63,7 +63,7 @@ type build struct {
 }
 
 // prepare checks the order and finds what it needs. It changes nothing but that StateDir may become a pool.
-func (p *Provider) prepare(ctx context.Context, s *session, order provider.Order) (build, error) {
+func (p *Provider) prepare(ctx context.Context, s *session, order provider.Blueprint) (build, error) {
 	uuid, err := parseID(order.ID)
 	if err != nil {
 		return build{}, s.invalid(err)
@@ -106,7 +106,7 @@ var hostnameLike = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 var diskLike = regexp.MustCompile(`^[a-z][a-z0-9-]{0,19}$`)
 
 // checkOrder finds what no host could build.
-func checkOrder(o provider.Order) error {
+func checkOrder(o provider.Blueprint) error {
 	t := o.Template
 	var problems []error
 	if !hostnameLike.MatchString(o.Name) {

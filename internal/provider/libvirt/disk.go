@@ -20,7 +20,7 @@ type disk struct {
 }
 
 // disks returns those that the order asks for, in the template's order.
-func disks(o provider.Order) []disk {
+func disks(o provider.Blueprint) []disk {
 	var out []disk
 	for _, d := range o.Template.Disks {
 		if d.Size == 0 {

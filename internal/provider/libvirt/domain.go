@@ -45,7 +45,7 @@ const (
 const tcgCache = 64
 
 // newBlueprint fills in what does not depend on the host. Paths and type are the caller's.
-func newBlueprint(order provider.Order, uuid [16]byte) blueprint {
+func newBlueprint(order provider.Blueprint, uuid [16]byte) blueprint {
 	t := order.Template
 	if t.Network == "" {
 		t.Network = "default"

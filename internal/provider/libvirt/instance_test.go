@@ -23,9 +23,9 @@ import (
 )
 
 // order returns one for a new instance.
-func (b *bench) order(name string) provider.Order {
+func (b *bench) order(name string) provider.Blueprint {
 	id := fleet.InstanceID(uuid.NewString())
-	return provider.Order{
+	return provider.Blueprint{
 		Ref: provider.Ref{
 			ID: id,
 			Mark: fleet.Mark{
@@ -222,7 +222,7 @@ func deleteRemovesItsFiles(t *testing.T, b *bench) {
 	before := b.files(t)
 	o, other := b.order("files"), b.order("files-2")
 	o.Template.Seed = true
-	for _, order := range []provider.Order{o, other} {
+	for _, order := range []provider.Blueprint{o, other} {
 		must(t, p.Create(t.Context(), order))
 	}
 	front, kept := fmt.Sprintf("files-g1-%s", o.ID), fmt.Sprintf("files-2-g1-%s", other.ID)
@@ -396,15 +396,15 @@ func TestFullDisk(t *testing.T) {
 
 func impossibleIsRefused(t *testing.T, b *bench) {
 	p := b.handle(t)
-	for name, spoil := range map[string]func(*provider.Order){
-		"no such image":      func(o *provider.Order) { o.Template.Image = "nowhere.qcow2" },
-		"no memory":          func(o *provider.Order) { o.Template.Memory = 0 },
-		"a name with spaces": func(o *provider.Order) { o.Name = "a b" },
-		"an id of no kind":   func(o *provider.Order) { o.ID = "web-1" },
-		"no mark":            func(o *provider.Order) { o.Mark = fleet.Mark{} },
-		"a second disk":      func(o *provider.Order) { o.Template.Disks = []fleet.Disk{{Name: "data"}} },
-		"broken own XML":     func(o *provider.Order) { o.Template.XML = "<domain>{{.Nothing}}</domain>" },
-		"own XML of a cloud": func(o *provider.Order) {
+	for name, spoil := range map[string]func(*provider.Blueprint){
+		"no such image":      func(o *provider.Blueprint) { o.Template.Image = "nowhere.qcow2" },
+		"no memory":          func(o *provider.Blueprint) { o.Template.Memory = 0 },
+		"a name with spaces": func(o *provider.Blueprint) { o.Name = "a b" },
+		"an id of no kind":   func(o *provider.Blueprint) { o.ID = "web-1" },
+		"no mark":            func(o *provider.Blueprint) { o.Mark = fleet.Mark{} },
+		"a second disk":      func(o *provider.Blueprint) { o.Template.Disks = []fleet.Disk{{Name: "data"}} },
+		"broken own XML":     func(o *provider.Blueprint) { o.Template.XML = "<domain>{{.Nothing}}</domain>" },
+		"own XML of a cloud": func(o *provider.Blueprint) {
 			o.Template.XML = "<domain type='qemu'><os><type>cloud</type></os></domain>"
 		},
 	} {

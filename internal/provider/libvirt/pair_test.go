@@ -129,7 +129,7 @@ func TestExamOfTwoHosts(t *testing.T) {
 }
 
 // migrated moves the running instance from h1 to h2 as a person does with virsh, who forgets --undefinesource.
-func (p pair) migrated(t *testing.T, o provider.Order) {
+func (p pair) migrated(t *testing.T, o provider.Blueprint) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -156,7 +156,7 @@ func (p pair) processes(t *testing.T, id fleet.InstanceID) int {
 }
 
 // orderOn returns one for a new instance on h1.
-func (p pair) order(name string) provider.Order {
+func (p pair) order(name string) provider.Blueprint {
 	o := p.h1.order(name)
 	o.Host = "h1"
 	return o

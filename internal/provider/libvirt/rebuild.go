@@ -12,7 +12,7 @@ import (
 // Rebuild puts a fresh overlay of the template's image in the place of the domain's own and starts the domain. Its
 // definition, and with it UUID, MAC and mark, stays: so it comes back at its address. A template without an image has
 // nothing to put there.
-func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error {
 	_, s, err := p.open(ctx, "libvirt.rebuild", order.Ref)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
 }
 
 // renewOverlay makes the instance's overlay anew. The image is found before anything is lost.
-func (s *session) renewOverlay(dir string, order provider.Order) error {
+func (s *session) renewOverlay(dir string, order provider.Blueprint) error {
 	pool, err := s.poolAt(dir)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 // Rehearse implements provider.Rehearser. A folder that is no storage pool yet, which the first build makes one, is
 // looked into on this machine only.
-func (p *Provider) Rehearse(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rehearse(ctx context.Context, order provider.Blueprint) error {
 	_, s, err := p.open(ctx, "libvirt.rehearse", order.Ref)
 	if err != nil {
 		return err

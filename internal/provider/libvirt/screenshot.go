@@ -26,18 +26,18 @@ const formatPNG = "image/png"
 
 // Screenshot implements provider.Screenshooter. The daemon sends a PNG, or of an older QEMU a PPM. One that is too
 // large is made smaller until it fits, down to an eighth of its width.
-func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Picture, error) {
+func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Image, error) {
 	ctx, s, err := p.open(ctx, "libvirt.screenshot", ref)
 	if err != nil {
-		return provider.Picture{}, err
+		return provider.Image{}, err
 	}
 	defer s.end()
 	dom, err := s.find(ref.ID)
 	if err != nil {
-		return provider.Picture{}, err
+		return provider.Image{}, err
 	}
 	if err := s.hasScreen(ref, dom); err != nil {
-		return provider.Picture{}, err
+		return provider.Image{}, err
 	}
 	var args bytes.Buffer
 	putString(&args, dom.Name)
@@ -46,17 +46,17 @@ func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) 
 	putUint(&args, 0, 0)           // the first screen, no flags
 	raw, err := fetch(ctx, s.host.addr, procScreenshot, args.Bytes(), maxRaw)
 	if errors.Is(err, errTooMuch) {
-		return provider.Picture{}, s.invalid(err)
+		return provider.Image{}, s.invalid(err)
 	}
 	if err != nil {
-		return provider.Picture{}, s.fault(err)
+		return provider.Image{}, s.fault(err)
 	}
 	if isPNG(raw) && len(raw) <= limit {
-		return provider.Picture{Format: formatPNG, Data: raw}, nil
+		return provider.Image{Format: formatPNG, Data: raw}, nil
 	}
 	screen, err := decodeScreen(raw)
 	if err != nil {
-		return provider.Picture{}, fault.New(fault.Permanent, s.op, s.subject, err)
+		return provider.Image{}, fault.New(fault.Permanent, s.op, s.subject, err)
 	}
 	return s.fit(screen, limit)
 }
@@ -81,18 +81,18 @@ func (s *session) hasScreen(ref provider.Ref, dom golibvirt.Domain) error {
 }
 
 // fit encodes the screen within the limit in bytes.
-func (s *session) fit(screen *image.NRGBA, limit int) (provider.Picture, error) {
+func (s *session) fit(screen *image.NRGBA, limit int) (provider.Image, error) {
 	for range 4 {
 		var b bytes.Buffer
 		if err := png.Encode(&b, screen); err != nil {
-			return provider.Picture{}, fault.New(fault.Permanent, s.op, s.subject, err)
+			return provider.Image{}, fault.New(fault.Permanent, s.op, s.subject, err)
 		}
 		if b.Len() <= limit {
-			return provider.Picture{Format: formatPNG, Data: b.Bytes()}, nil
+			return provider.Image{Format: formatPNG, Data: b.Bytes()}, nil
 		}
 		screen = halved(screen)
 	}
-	return provider.Picture{}, s.invalid(errTooMuch)
+	return provider.Image{}, s.invalid(errTooMuch)
 }
 
 // pngMagic is how every PNG begins.

@@ -25,7 +25,7 @@ const (
 )
 
 // fileName names one of the instance's files: for people by its front, for Delete by its id.
-func fileName(order provider.Order, suffix string) string {
+func fileName(order provider.Blueprint, suffix string) string {
 	return fmt.Sprintf("%s-g%d-%s%s", order.Name, order.Mark.Generation, order.ID, suffix)
 }
 

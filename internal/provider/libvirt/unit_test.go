@@ -63,7 +63,7 @@ func TestDomainXML(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			order := provider.Order{
+			order := provider.Blueprint{
 				Ref:      provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()},
 				Name:     "web-2",
 				Template: c.template,
@@ -356,7 +356,7 @@ func TestMACIsUsable(t *testing.T) {
 
 func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 	t.Parallel()
-	order := provider.Order{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
+	order := provider.Blueprint{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
 	for suffix, want := range map[string]bool{
 		overlaySuffix:         true,
 		seedSuffix:            true,
@@ -401,7 +401,7 @@ func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 
 func TestMadeDisksAreAttached(t *testing.T) {
 	t.Parallel()
-	order := provider.Order{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
+	order := provider.Blueprint{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
 	order.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	b := newBlueprint(order, testID)
 	b.Disks["data"] = "/images/a&b.qcow2"

@@ -30,7 +30,7 @@ func (c *call) abandon(s *server) {
 }
 
 // abandonedBy reports whether the server is one of the order's machine, given up before, and does not run.
-func (s *server) abandonedBy(order provider.Order) bool {
+func (s *server) abandonedBy(order provider.Blueprint) bool {
 	mark, err := s.mark()
 	ours := err == nil && mark.Installation == order.Mark.Installation && mark.Machine == order.Mark.Machine &&
 		mark.Generation < order.Mark.Generation
@@ -41,7 +41,7 @@ func (s *server) abandonedBy(order provider.Order) bool {
 
 // vacate deletes the port that is in the way, if it is that of a server which was given up, and reports whether it did.
 // Nova binds no port of a server that is there to another one, also when Neutron has it free.
-func (c *call) vacate(order provider.Order, p port) (done bool, err error) {
+func (c *call) vacate(order provider.Blueprint, p port) (done bool, err error) {
 	if p.Device == "" {
 		return false, nil
 	}

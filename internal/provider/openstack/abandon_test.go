@@ -11,7 +11,7 @@ import (
 )
 
 // stuck is a scene with one server, which is off and could not be deleted.
-func stuck(t *testing.T, story func(s *scene, next provider.Order)) {
+func stuck(t *testing.T, story func(s *scene, next provider.Blueprint)) {
 	t.Helper()
 	play(t, 1, func(s *scene) {
 		s.must("power off", s.p.PowerOff(s.Context(), s.orders[0].Ref))
@@ -38,7 +38,7 @@ func stuck(t *testing.T, story func(s *scene, next provider.Order)) {
 func TestS50WhatCannotBeDeletedMakesRoom(t *testing.T) {
 	t.Parallel()
 	for _, owner := range []bool{true, false} {
-		stuck(t, func(s *scene, next provider.Order) {
+		stuck(t, func(s *scene, next provider.Blueprint) {
 			s.look(func() { s.owner = owner })
 			s.must("create", s.p.Create(s.Context(), next))
 			s.pass(5 * time.Second)
@@ -77,7 +77,7 @@ func TestS50WhatRunsAgainKeepsItsPort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stuck(t, func(s *scene, next provider.Order) {
+			stuck(t, func(s *scene, next provider.Blueprint) {
 				s.look(func() {
 					for _, server := range s.servers {
 						change(server)

@@ -22,7 +22,7 @@ type scene struct {
 	*testing.T
 	harness
 	p      provider.Provider
-	orders []provider.Order
+	orders []provider.Blueprint
 }
 
 // play runs the story in a bubble, on a cloud with n machines that run.
@@ -40,9 +40,9 @@ func play(t *testing.T, n int, story func(s *scene)) {
 	})
 }
 
-func (s *scene) order(ordinal int) provider.Order {
+func (s *scene) order(ordinal int) provider.Blueprint {
 	machine := fleet.Name("web").Machine(ordinal)
-	return provider.Order{
+	return provider.Blueprint{
 		Ref: provider.Ref{ID: fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-%012d", ordinal)), Mark: fleet.Mark{
 			Instance:     fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-%012d", ordinal)),
 			Installation: "inst", Fleet: "web", Machine: machine, Generation: 1, Built: time.Now().UTC(),

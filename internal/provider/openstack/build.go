@@ -15,7 +15,7 @@ import (
 )
 
 // Create orders a server. Nova builds it after the answer; whether it comes to run, or why not, is seen in its status.
-func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+func (p *Provider) Create(ctx context.Context, order provider.Blueprint) error {
 	c, err := p.open(ctx, "openstack.create", string(order.ID))
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 }
 
 // orderly refuses what this adapter cannot build.
-func (c *call) orderly(order provider.Order) error {
+func (c *call) orderly(order provider.Blueprint) error {
 	if err := c.p.refersTo(c.op, order.Ref); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c *call) orderly(order provider.Order) error {
 }
 
 // plan makes the request for the server, but for its port, and returns the network of that.
-func (c *call) plan(order provider.Order) (wanted map[string]any, network string, err error) {
+func (c *call) plan(order provider.Blueprint) (wanted map[string]any, network string, err error) {
 	t := order.Template
 	image, err := c.resolve(kindImage, t.Image)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *call) plan(order provider.Order) (wanted map[string]any, network string
 
 // vacant refuses the order when its name or its id is taken. Create calls it after it claimed the port, so that it sees
 // a server that had the port before.
-func (c *call) vacant(order provider.Order) error {
+func (c *call) vacant(order provider.Blueprint) error {
 	same, err := c.named(order.Name)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *call) vacant(order provider.Order) error {
 }
 
 // build asks Nova for the server with the claimed port and the machine's kept disks.
-func (c *call) build(order provider.Order, wanted map[string]any, claimed port, kept []keptDisk) error {
+func (c *call) build(order provider.Blueprint, wanted map[string]any, claimed port, kept []keptDisk) error {
 	if err := c.onVolumes(wanted, &order.Template, kept); err != nil {
 		return err
 	}

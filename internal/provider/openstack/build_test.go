@@ -67,7 +67,7 @@ func TestEachLostAnswerOfACreate(t *testing.T) {
 }
 
 // next does what hale does after an order: it finds the instance by its id, or orders another one until that is built.
-func (s *scene) next(order provider.Order, built int) {
+func (s *scene) next(order provider.Blueprint, built int) {
 	s.Helper()
 	seen, err := s.p.Get(s.Context(), order.Ref)
 	if built == 1 {

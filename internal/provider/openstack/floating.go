@@ -55,7 +55,7 @@ func (c *call) external(t *fleet.Server) (string, error) {
 
 // giveAddress binds the machine's floating address to the order's port, and allocates one where the machine has none.
 // What it had besides goes: after an answer that was lost, or when the template names another network, or none.
-func (c *call) giveAddress(order provider.Order, network string, p port) error {
+func (c *call) giveAddress(order provider.Blueprint, network string, p port) error {
 	own, err := c.ownFloatings(order.Mark)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func choose(own []floating, network string, p port) int {
 
 // allocate makes an address that is bound to the port at once, unless a person gave the port one of that network.
 // Whatever becomes of a lost answer, the next create finds it by its description.
-func (c *call) allocate(order provider.Order, network string, p port) error {
+func (c *call) allocate(order provider.Blueprint, network string, p port) error {
 	bound, err := c.floatings(url.Values{"port_id": {p.ID}})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (c *call) allocate(order provider.Order, network string, p port) error {
 
 // bind lets the machine's address lead to the port, if it leads nowhere, or to a port of the machine that no server
 // has. fault.Conflict: it leads elsewhere.
-func (c *call) bind(order provider.Order, f floating, p port) error {
+func (c *call) bind(order provider.Blueprint, f floating, p port) error {
 	if f.Port == p.ID {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 // addressed is a scene with one order of a machine that has an address of its own.
 type addressed struct {
 	*scene
-	order provider.Order
+	order provider.Blueprint
 }
 
 func playAddressed(t *testing.T, story func(a *addressed)) {

@@ -21,7 +21,7 @@ type keptDisk struct {
 
 // keptDisks finds or makes the machine's kept disks, each ready to be attached. It is called with the machine's port
 // claimed, so that one order at a time makes any. With an error, those that were made so far are returned with it.
-func (c *call) keptDisks(order provider.Order) ([]keptDisk, error) {
+func (c *call) keptDisks(order provider.Blueprint) ([]keptDisk, error) {
 	if !order.Template.HasAttached() {
 		return nil, nil
 	}
@@ -97,7 +97,7 @@ func volumesFor(disk string, found []volume) (used, unused []volume) {
 
 // provide makes the disk's volume, empty; not where there should be data on it. Then it looks whether another order was
 // faster all the same, as one that was taken for lost may have been: the oldest one counts.
-func (c *call) provide(k *keptDisk, order provider.Order) error {
+func (c *call) provide(k *keptDisk, order provider.Blueprint) error {
 	if slices.Contains(order.Made, k.Name) {
 		return c.fault(fault.Invalid,
 			fmt.Errorf("the disk %s of %s is missing: no volume has the metadata %s=%s, %s=%s, %s=%s; set it on "+
@@ -191,7 +191,7 @@ func (c *call) dropFresh(kept []keptDisk) {
 }
 
 // sweepVolumes removes what volumes there are of an order that never got as far as a server.
-func (c *call) sweepVolumes(order provider.Order) {
+func (c *call) sweepVolumes(order provider.Blueprint) {
 	left, err := c.volumesWith(map[string]string{
 		keyInstallation: string(order.Mark.Installation),
 		keyOrder:        string(order.ID),

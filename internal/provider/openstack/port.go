@@ -52,7 +52,7 @@ func hardwareAddress(project, name string) net.HardwareAddr {
 
 // claim returns the port of the order's machine, which is the order's alone. fault.Conflict: another order's, or a
 // server's already.
-func (c *call) claim(order provider.Order, network string) (port, error) {
+func (c *call) claim(order provider.Blueprint, network string) (port, error) {
 	mac := hardwareAddress(c.project, order.Name).String()
 	wanted := map[string]any{
 		"name": order.Name, "network_id": network, "description": claimPrefix + string(order.ID), "mac_address": mac,
@@ -91,7 +91,7 @@ func (c *call) dress(wanted map[string]any, t *fleet.Server) error {
 
 // makePort makes a port for the order. A port alone is no instance. makePort looks for one that a lost answer may have
 // made, and removes it; if it stays, the next order takes it.
-func (c *call) makePort(order provider.Order, wanted map[string]any) (port, error) {
+func (c *call) makePort(order provider.Blueprint, wanted map[string]any) (port, error) {
 	var got struct {
 		Port port `json:"port"`
 	}
@@ -135,7 +135,7 @@ func (c *call) ports(query url.Values) ([]port, time.Time, error) {
 
 // takeOver claims a port that is there already: one that is kept for the machine, or that a failed order left. In place
 // of the port of a server that was given up it makes a new one.
-func (c *call) takeOver(order provider.Order, query url.Values, wanted map[string]any) (port, error) {
+func (c *call) takeOver(order provider.Blueprint, query url.Values, wanted map[string]any) (port, error) {
 	found, now, err := c.ports(query)
 	switch {
 	case err != nil:
@@ -173,7 +173,7 @@ func (c *call) claimable(p port, now time.Time) error {
 }
 
 // compareAndClaim writes the order's claim unless the port changed since it was read.
-func (c *call) compareAndClaim(order provider.Order, p port) (port, error) {
+func (c *call) compareAndClaim(order provider.Blueprint, p port) (port, error) {
 	err := c.inscribe(p, claimPrefix+string(order.ID), p.unchanged())
 	return p, c.portFault(err)
 }
@@ -197,7 +197,7 @@ func (c *call) inscribe(p port, words string, header map[string]string) error {
 
 // claimByName is for networks of another project, where no property of a port is unique. After a wait in which all
 // ports show, the order with the oldest port has the machine.
-func (c *call) claimByName(order provider.Order, network string, wanted map[string]any) (port, error) {
+func (c *call) claimByName(order provider.Blueprint, network string, wanted map[string]any) (port, error) {
 	query := url.Values{"network_id": {network}, "name": {order.Name}}
 	found, now, err := c.ports(query)
 	if err != nil {

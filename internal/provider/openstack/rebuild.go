@@ -10,7 +10,7 @@ import (
 
 // Rebuild gives the server, which is off, a new disk from the image and starts it. Nova leaves a server that was off
 // so, after a moment in which it calls it active: only off is the end.
-func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error {
 	c, s, err := p.openIdle(ctx, "openstack.rebuild", order.Ref)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ const kindKeyPair = "key pair"
 
 // Rehearse implements provider.Rehearser: whatever the template names is found, by name or id, with the rights that
 // hale has.
-func (p *Provider) Rehearse(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rehearse(ctx context.Context, order provider.Blueprint) error {
 	c, err := p.open(ctx, "openstack.rehearse", string(order.ID))
 	if err != nil {
 		return err

@@ -155,7 +155,7 @@ func (h harness) Addressed() fleet.Template {
 	return t
 }
 
-func (h harness) Addresses(_ providertest.T, o provider.Order) []string {
+func (h harness) Addresses(_ providertest.T, o provider.Blueprint) []string {
 	var found []string
 	h.look(func() {
 		for _, f := range h.addrs {

@@ -18,14 +18,14 @@ import (
 const gib = 1 << 30
 
 // storing returns an order of a machine with a disk that outlives its instances.
-func (s *scene) storing() provider.Order {
+func (s *scene) storing() provider.Blueprint {
 	o := s.order(1)
 	o.Template.Disks = append(o.Template.Disks, fleet.Disk{Name: "data", Size: 2 * gib})
 	return o
 }
 
 // successor returns the order of the machine's next instance.
-func successor(o provider.Order, made ...string) provider.Order {
+func successor(o provider.Blueprint, made ...string) provider.Blueprint {
 	o.Mark.Generation++
 	o.ID = fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-0000000f%04d", o.Mark.Generation))
 	o.Mark.Instance = o.ID
@@ -57,7 +57,7 @@ func (s *scene) only() *twinVolume {
 }
 
 // removed turns the order's server off and deletes it.
-func (s *scene) removed(o provider.Order) {
+func (s *scene) removed(o provider.Blueprint) {
 	s.Helper()
 	s.must("power off", s.p.PowerOff(s.Context(), o.Ref))
 	s.must("delete", s.p.Delete(s.Context(), o.Ref))
@@ -299,16 +299,16 @@ func TestAFailedCreateLeavesNoVolume(t *testing.T) {
 func TestVolumesThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		shape  func(s *scene, o *provider.Order)
+		shape  func(s *scene, o *provider.Blueprint)
 		kind   fault.Kind
 		says   string
 		before int // volumes
 	}{
-		"the quota is reached": {func(s *scene, _ *provider.Order) { s.look(func() { s.most = 0 }) }, fault.Quota,
+		"the quota is reached": {func(s *scene, _ *provider.Blueprint) { s.look(func() { s.most = 0 }) }, fault.Quota,
 			"VolumeLimitExceeded", 0},
-		"there is no such type": {func(_ *scene, o *provider.Order) { o.Template.Disks[1].Type = "slow" },
+		"there is no such type": {func(_ *scene, o *provider.Blueprint) { o.Template.Disks[1].Type = "slow" },
 			fault.Invalid, "slow", 0},
-		"it cannot be made": {func(s *scene, _ *provider.Order) {
+		"it cannot be made": {func(s *scene, _ *provider.Blueprint) {
 			s.makeTrouble(func(*http.Request) effect {
 				for _, v := range s.volumes {
 					v.fails = true
@@ -316,38 +316,38 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 				return effect{}
 			})
 		}, fault.Permanent, "could not make", 0},
-		"it is in error": {func(s *scene, _ *provider.Order) { s.planted().odd = "error_restoring" }, fault.Invalid,
+		"it is in error": {func(s *scene, _ *provider.Blueprint) { s.planted().odd = "error_restoring" }, fault.Invalid,
 			"error_restoring", 1},
-		"a server has it": {func(s *scene, _ *provider.Order) {
+		"a server has it": {func(s *scene, _ *provider.Blueprint) {
 			v := s.planted()
 			s.look(func() { v.server = s.plant("other", nil, nil, "") })
 			s.pass(5 * time.Second)
 			s.look(func() { s.servers[v.server].Status = "DELETED" }) // whatever Nova says of the server
 		}, fault.Conflict, "attached to server", 1},
-		"it is reserved": {func(s *scene, _ *provider.Order) { s.planted().odd = "reserved" }, fault.Conflict,
+		"it is reserved": {func(s *scene, _ *provider.Blueprint) { s.planted().odd = "reserved" }, fault.Conflict,
 			"is reserved", 1},
-		"it is backed up": {func(s *scene, _ *provider.Order) { s.planted().odd = "backing-up" }, fault.Transient,
+		"it is backed up": {func(s *scene, _ *provider.Blueprint) { s.planted().odd = "backing-up" }, fault.Transient,
 			"backing-up", 1},
-		"it detaches for ever": {func(s *scene, _ *provider.Order) { s.planted().odd = "detaching" }, fault.Transient,
+		"it detaches for ever": {func(s *scene, _ *provider.Blueprint) { s.planted().odd = "detaching" }, fault.Transient,
 			"still detaching", 1},
-		"it is missing": {func(_ *scene, o *provider.Order) { o.Made = []string{"data"} }, fault.Invalid,
+		"it is missing": {func(_ *scene, o *provider.Blueprint) { o.Made = []string{"data"} }, fault.Invalid,
 			"hale_disk=data", 0},
-		"there are two": {func(s *scene, o *provider.Order) {
+		"there are two": {func(s *scene, o *provider.Blueprint) {
 			s.planted()
 			s.planted()
 			o.Made = []string{"data"}
 		}, fault.Invalid, "there are 2 volumes", 2},
-		"there are two with data": {func(s *scene, _ *provider.Order) {
+		"there are two with data": {func(s *scene, _ *provider.Blueprint) {
 			s.planted("hale_used", "true")
 			s.planted("hale_used", "true")
 		}, fault.Invalid, "there are 2 volumes", 2},
-		"the catalogue has none": {func(s *scene, _ *provider.Order) { s.look(func() { s.noStorage = true }) },
+		"the catalogue has none": {func(s *scene, _ *provider.Blueprint) { s.look(func() { s.noStorage = true }) },
 			fault.Unsupported, "no block storage", 0},
-		"a proxy answers": {func(s *scene, _ *provider.Order) { s.answer("/volume/", 404, nginx) },
+		"a proxy answers": {func(s *scene, _ *provider.Blueprint) { s.answer("/volume/", 404, nginx) },
 			fault.Transient, "not the service's own", 0},
-		"the list is none": {func(s *scene, _ *provider.Order) { s.answer("/volumes/detail", 200, "{}") },
+		"the list is none": {func(s *scene, _ *provider.Blueprint) { s.answer("/volumes/detail", 200, "{}") },
 			fault.Transient, "no list of volumes", 0},
-		"another project's": {func(s *scene, _ *provider.Order) {
+		"another project's": {func(s *scene, _ *provider.Blueprint) {
 			s.answer("/volumes/detail", 200, `{"volumes": [{"id": "v", "os-vol-tenant-attr:tenant_id": "another"}]}`)
 		}, fault.Transient, "another", 0},
 	} {

@@ -16,7 +16,7 @@ type Addressed interface {
 	// Addressed returns a template with one.
 	Addressed() fleet.Template
 	// Addresses returns those that there are of the order's machine, whether an instance has them or not, sorted.
-	Addresses(t T, o provider.Order) []string
+	Addresses(t T, o provider.Blueprint) []string
 }
 
 // addressIsTheMachines: an address of the machine's own is allocated once, whichever answer is lost, goes on to the
@@ -64,7 +64,7 @@ func addressIsTheMachines(t T, h Harness) {
 }
 
 // isThere reports whether the provider has the order's instance.
-func (e *exam) isThere(o provider.Order) bool {
+func (e *exam) isThere(o provider.Blueprint) bool {
 	_, err := e.p.Get(e.ctx(), o.Ref)
 	return err == nil
 }

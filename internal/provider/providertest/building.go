@@ -105,7 +105,7 @@ func keptDiskIsNotMadeAnew(t T, h Harness) {
 }
 
 // untouched fails the test unless the instance runs and bears what was ordered.
-func (e *exam) untouched(order provider.Order) {
+func (e *exam) untouched(order provider.Blueprint) {
 	e.Helper()
 	seen := e.get(order.Ref)
 	if seen.Power != fleet.PowerRunning || seen.Name != order.Name {
@@ -117,7 +117,7 @@ func (e *exam) untouched(order provider.Order) {
 func oneCreateWins(t T, h Harness) {
 	e := begin(t, h)
 	handles := []provider.Provider{e.p, h.New(t)}
-	orders := []provider.Order{e.order(1)}
+	orders := []provider.Blueprint{e.order(1)}
 	for len(orders) < 8 {
 		orders = append(orders, e.rival(orders[0]))
 	}
@@ -129,7 +129,7 @@ func oneCreateWins(t T, h Harness) {
 	}
 	creates.Wait()
 
-	var winners []provider.Order
+	var winners []provider.Blueprint
 	for i, err := range errs {
 		if err == nil {
 			winners = append(winners, orders[i])

@@ -61,7 +61,7 @@ func evacuated(t T, h Harness) {
 }
 
 // removedWherever removes the instance at the end from where it is then.
-func (e *exam) removedWherever(o provider.Order) {
+func (e *exam) removedWherever(o provider.Blueprint) {
 	e.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(e.Context()), e.h.Patience())
 		defer cancel()
@@ -79,7 +79,7 @@ func (e *exam) removedWherever(o provider.Order) {
 }
 
 // whereIs looks the instance up on the hosts that answer.
-func (e *exam) whereIs(ctx context.Context, o provider.Order) (provider.Ref, bool) {
+func (e *exam) whereIs(ctx context.Context, o provider.Blueprint) (provider.Ref, bool) {
 	e.Helper()
 	l, err := e.p.List(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (e *exam) whereIs(ctx context.Context, o provider.Order) (provider.Ref, boo
 }
 
 // located returns a reference to the instance where it is now.
-func (e *exam) located(o provider.Order) provider.Ref {
+func (e *exam) located(o provider.Blueprint) provider.Ref {
 	e.Helper()
 	ref, found := e.whereIs(e.ctx(), o)
 	if !found {
@@ -105,7 +105,7 @@ func (e *exam) located(o provider.Order) provider.Ref {
 }
 
 // movedOnce makes the call again, twice, and looks where the instance is.
-func (e *exam) movedOnce(o provider.Order, from provider.Ref, again func() error) {
+func (e *exam) movedOnce(o provider.Blueprint, from provider.Ref, again func() error) {
 	e.Helper()
 	e.await("the same move again", func() (string, bool) { err := again(); return fmt.Sprint(err), err == nil })
 	now := e.located(o)

@@ -70,7 +70,7 @@ func screenIsShown(t T, h Harness) {
 	order.Template = ability[Viewer](t, h).Screened()
 	e.do("create", e.p.Create(e.ctx(), order))
 	e.awaitPower(order.Ref, fleet.PowerRunning)
-	var shot provider.Picture
+	var shot provider.Image
 	e.await("a screen", func() (string, bool) {
 		var err error
 		shot, err = able.Screenshot(e.ctx(), provider.Ref{ID: order.ID, Host: order.Host}, fleet.ScreenshotLimit)

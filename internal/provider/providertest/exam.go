@@ -38,10 +38,10 @@ func (e *exam) ctx() context.Context {
 }
 
 // order returns a new order for the ordinal's machine. What it builds is removed at the end.
-func (e *exam) order(ordinal int) provider.Order {
+func (e *exam) order(ordinal int) provider.Blueprint {
 	machine := fleet.Name("exam").Machine(ordinal)
 	id := fleet.InstanceID(uuid.NewString())
-	o := provider.Order{
+	o := provider.Blueprint{
 		Ref: provider.Ref{
 			ID:   id,
 			Host: e.host,
@@ -62,7 +62,7 @@ func (e *exam) order(ordinal int) provider.Order {
 }
 
 // on returns the order for another host.
-func (e *exam) on(o provider.Order, host fleet.HostName) provider.Order {
+func (e *exam) on(o provider.Blueprint, host fleet.HostName) provider.Blueprint {
 	o.Host = host
 	o.ID = fleet.InstanceID(uuid.NewString())
 	o.Mark.Instance = o.ID
@@ -71,7 +71,7 @@ func (e *exam) on(o provider.Order, host fleet.HostName) provider.Order {
 }
 
 // rival returns an order for the same name with another id.
-func (e *exam) rival(o provider.Order) provider.Order {
+func (e *exam) rival(o provider.Blueprint) provider.Blueprint {
 	o.ID = fleet.InstanceID(uuid.NewString())
 	o.Mark.Instance = o.ID
 	o.Mark.Generation++
@@ -102,7 +102,7 @@ func (e *exam) removeAtEnd(ref provider.Ref) {
 }
 
 // built creates the ordinal's instance and waits until it runs.
-func (e *exam) built(ordinal int) provider.Order {
+func (e *exam) built(ordinal int) provider.Blueprint {
 	e.Helper()
 	o := e.order(ordinal)
 	e.do("create", e.p.Create(e.ctx(), o))

@@ -26,7 +26,7 @@ func rescuedIsLeft(t T, h Harness) {
 	e.refused("rescue with a wrong mark", able.Rescue(e.ctx(), wrong), fault.Conflict)
 	e.refused("rescue of an absent instance", able.Rescue(e.ctx(), e.order(2).Ref), fault.NotFound)
 	e.untouched(order)
-	for _, ready := range []func(*exam, provider.Order, int){running, stopped} {
+	for _, ready := range []func(*exam, provider.Blueprint, int){running, stopped} {
 		ready(e, order, 0)
 		e.do("rescue", able.Rescue(e.ctx(), order.Ref))
 		seen := e.awaitInstance("a rescued instance", order.Ref, isRescued)
@@ -53,7 +53,7 @@ func rescuedIsLeft(t T, h Harness) {
 
 // settledRescue: whatever became of the answer, the same call again leads there; to power it off, and to start it, ends
 // it.
-func settledRescue(e *exam, o provider.Order, _ int) {
+func settledRescue(e *exam, o provider.Blueprint, _ int) {
 	e.again("rescue", func() error { return has[provider.Rescuer](e).Rescue(e.ctx(), o.Ref) })
 	e.awaitInstance("a rescued instance", o.Ref, isRescued)
 	e.again("power off", func() error { return e.p.PowerOff(e.ctx(), o.Ref) })

@@ -9,7 +9,7 @@ import (
 )
 
 // running brings the instance to run, from whatever state.
-func running(e *exam, o provider.Order, _ int) {
+func running(e *exam, o provider.Blueprint, _ int) {
 	e.Helper()
 	e.await("it to run", func() (string, bool) {
 		seen := e.get(o.Ref)
@@ -21,19 +21,19 @@ func running(e *exam, o provider.Order, _ int) {
 }
 
 // stopped brings it to be off.
-func stopped(e *exam, o provider.Order, round int) {
+func stopped(e *exam, o provider.Blueprint, round int) {
 	e.Helper()
 	running(e, o, round)
 	e.off(o.Ref)
 }
 
-func paused(e *exam, o provider.Order, round int) {
+func paused(e *exam, o provider.Blueprint, round int) {
 	running(e, o, round)
 	ability[Pauser](e.T, e.h).Pause(e.T, o.ID)
 	e.awaitPower(o.Ref, fleet.PowerPaused)
 }
 
-func keptAside(e *exam, o provider.Order, round int) {
+func keptAside(e *exam, o provider.Blueprint, round int) {
 	stopped(e, o, round)
 	e.do("keep", has[provider.Keeper](e).Keep(e.ctx(), o.Ref, o.Name))
 }
@@ -47,14 +47,14 @@ func (e *exam) again(what string, call func() error) {
 	})
 }
 
-func settledCertify(e *exam, o provider.Order, _ int) {
+func settledCertify(e *exam, o provider.Blueprint, _ int) {
 	e.again("certify", func() error { return e.p.Certify(e.ctx(), o.Ref) })
 	o.Mark.Certified = true
 	e.same("mark", o.Mark, e.get(o.Ref).Mark)
 }
 
 // settledReboot: a reboot may be cut off between off and on, where the same reboot again finds it.
-func settledReboot(e *exam, o provider.Order, _ int) {
+func settledReboot(e *exam, o provider.Blueprint, _ int) {
 	e.await("the end of a reboot", func() (string, bool) {
 		seen := e.get(o.Ref)
 		if seen.Power == fleet.PowerOff {
@@ -64,28 +64,28 @@ func settledReboot(e *exam, o provider.Order, _ int) {
 	})
 }
 
-func settledPowerOff(e *exam, o provider.Order, _ int) {
+func settledPowerOff(e *exam, o provider.Blueprint, _ int) {
 	e.again("power off", func() error { return e.p.PowerOff(e.ctx(), o.Ref) })
 	e.awaitPower(o.Ref, fleet.PowerOff)
 }
 
-func settledStart(e *exam, o provider.Order, _ int) {
+func settledStart(e *exam, o provider.Blueprint, _ int) {
 	e.again("start", func() error { return e.p.Start(e.ctx(), o.Ref) })
 	e.awaitPower(o.Ref, fleet.PowerRunning)
 }
 
-func settledResume(e *exam, o provider.Order, _ int) {
+func settledResume(e *exam, o provider.Blueprint, _ int) {
 	e.again("resume", func() error { return has[provider.Resumer](e).Resume(e.ctx(), o.Ref) })
 	e.awaitPower(o.Ref, fleet.PowerRunning)
 }
 
 // settledSoftReboot: the guest was asked, and it is not asked again.
-func settledSoftReboot(e *exam, o provider.Order, _ int) {
+func settledSoftReboot(e *exam, o provider.Blueprint, _ int) {
 	e.awaitPower(o.Ref, fleet.PowerRunning)
 }
 
 // settledRebuild: it runs by now, and then another rebuild is a conflict; or it is off, and another rebuild is due.
-func settledRebuild(e *exam, o provider.Order, _ int) {
+func settledRebuild(e *exam, o provider.Blueprint, _ int) {
 	able := has[provider.Rebuilder](e)
 	e.await("the end of a rebuild", func() (string, bool) {
 		err := able.Rebuild(e.ctx(), o)
@@ -93,7 +93,7 @@ func settledRebuild(e *exam, o provider.Order, _ int) {
 	})
 }
 
-func settledKeep(e *exam, o provider.Order, _ int) {
+func settledKeep(e *exam, o provider.Blueprint, _ int) {
 	able := has[provider.Keeper](e)
 	e.again("keep", func() error { return able.Keep(e.ctx(), o.Ref, o.Name) })
 	if seen := e.get(o.Ref); seen.Name == o.Name || !seen.Mark.Kept || seen.Power != fleet.PowerOff {
@@ -102,7 +102,7 @@ func settledKeep(e *exam, o provider.Order, _ int) {
 	e.again("restore", func() error { return able.Restore(e.ctx(), o.Ref, o.Name) })
 }
 
-func settledRestore(e *exam, o provider.Order, _ int) {
+func settledRestore(e *exam, o provider.Blueprint, _ int) {
 	e.again("restore", func() error { return has[provider.Keeper](e).Restore(e.ctx(), o.Ref, o.Name) })
 	if seen := e.get(o.Ref); seen.Name != o.Name || seen.Mark.Kept || seen.Power != fleet.PowerOff {
 		e.Errorf("brought back it is %+v", seen)
@@ -115,12 +115,12 @@ func roundID(op fleet.Op, round int) fleet.SnapshotID {
 }
 
 // toBeCopied is an instance that runs, with a copy that is removed in the end, if it is made.
-func toBeCopied(e *exam, o provider.Order, round int) {
+func toBeCopied(e *exam, o provider.Blueprint, round int) {
 	running(e, o, round)
 	e.copyName(o, roundID(fleet.OpSnapshot, round))
 }
 
-func settledSnapshot(e *exam, o provider.Order, round int) {
+func settledSnapshot(e *exam, o provider.Blueprint, round int) {
 	able, name := has[provider.Snapshotter](e), copyNamed(o, roundID(fleet.OpSnapshot, round))
 	e.again("snapshot", func() error { _, err := able.Snapshot(e.ctx(), o.Ref, name); return err })
 	if disk, ok := e.h.(CopyTeller); ok {
@@ -133,13 +133,13 @@ func settledSnapshot(e *exam, o provider.Order, round int) {
 }
 
 // copied makes the copy that the round removes.
-func copied(e *exam, o provider.Order, round int) {
+func copied(e *exam, o provider.Blueprint, round int) {
 	running(e, o, round)
 	_, err := has[provider.Snapshotter](e).Snapshot(e.ctx(), o.Ref, e.copyName(o, roundID(fleet.OpDropSnapshot, round)))
 	e.do("snapshot", err)
 }
 
-func settledDropSnapshot(e *exam, o provider.Order, round int) {
+func settledDropSnapshot(e *exam, o provider.Blueprint, round int) {
 	name := copyNamed(o, roundID(fleet.OpDropSnapshot, round))
 	e.again("removal", func() error { return has[provider.Snapshotter](e).DropSnapshot(e.ctx(), name) })
 	e.noCopy(name)

@@ -19,12 +19,12 @@ type CopyTeller interface {
 	Copies(t T, name fleet.SnapshotName) int
 }
 
-func copyNamed(o provider.Order, id fleet.SnapshotID) fleet.SnapshotName {
+func copyNamed(o provider.Blueprint, id fleet.SnapshotID) fleet.SnapshotName {
 	return fleet.SnapshotName{Installation: o.Mark.Installation, Machine: o.Mark.Machine, Host: o.Host, ID: id}
 }
 
 // copyName names a copy of the order's instance, which is removed at the end.
-func (e *exam) copyName(o provider.Order, id fleet.SnapshotID) fleet.SnapshotName {
+func (e *exam) copyName(o provider.Blueprint, id fleet.SnapshotID) fleet.SnapshotName {
 	name := copyNamed(o, id)
 	e.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), e.h.Patience())

@@ -31,7 +31,7 @@ type Copier interface {
 type twice struct {
 	*exam
 	Leaver
-	order provider.Order
+	order provider.Blueprint
 	other fleet.HostName
 }
 
@@ -210,7 +210,7 @@ func pausedOnOneHost(t T, h Harness) {
 func oneOfTwoHostsWins(t T, h Harness) {
 	e := begin(t, h)
 	hosts := h.Hosts()
-	orders := []provider.Order{e.order(1)}
+	orders := []provider.Blueprint{e.order(1)}
 	for len(orders) < 4 {
 		orders = append(orders, e.on(orders[0], hosts[len(orders)%len(hosts)]))
 	}

@@ -38,12 +38,12 @@ type deed struct {
 	op     fleet.Op
 	method string // of the port
 	// ready brings the instance to where the call has something to do. round tells one time from another.
-	ready func(e *exam, o provider.Order, round int)
+	ready func(e *exam, o provider.Blueprint, round int)
 	// call makes it.
-	call func(ctx context.Context, e *exam, o provider.Order, round int) error
+	call func(ctx context.Context, e *exam, o provider.Blueprint, round int) error
 	// settle makes the same call again until it is surely done, and then looks at what it did. The instance may be
 	// running or off.
-	settle func(e *exam, o provider.Order, round int)
+	settle func(e *exam, o provider.Blueprint, round int)
 }
 
 // deeds are all calls of the port that change an instance which is there; create and delete have questions of their
@@ -96,7 +96,7 @@ func deeds() []deed {
 			op:     fleet.OpRebuild,
 			method: "Rebuild",
 			ready:  stopped,
-			call: func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+			call: func(ctx context.Context, e *exam, o provider.Blueprint, _ int) error {
 				return has[provider.Rebuilder](e).Rebuild(ctx, o)
 			}, settle: settledRebuild,
 		},
@@ -119,7 +119,7 @@ func deeds() []deed {
 			op:     fleet.OpSnapshot,
 			method: "Snapshot",
 			ready:  toBeCopied,
-			call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
+			call: func(ctx context.Context, e *exam, o provider.Blueprint, round int) error {
 				_, err := has[provider.Snapshotter](e).Snapshot(ctx, o.Ref,
 					copyNamed(o, roundID(fleet.OpSnapshot, round)))
 				return err
@@ -129,7 +129,7 @@ func deeds() []deed {
 			op:     fleet.OpDropSnapshot,
 			method: "DropSnapshot",
 			ready:  copied,
-			call: func(ctx context.Context, e *exam, o provider.Order, round int) error {
+			call: func(ctx context.Context, e *exam, o provider.Blueprint, round int) error {
 				return has[provider.Snapshotter](e).DropSnapshot(ctx,
 					copyNamed(o, roundID(fleet.OpDropSnapshot, round)))
 			}, settle: settledDropSnapshot,
@@ -140,8 +140,8 @@ func deeds() []deed {
 // byRef is a deed's call that takes nothing but the instance.
 func byRef[A any](
 	method func(A, context.Context, provider.Ref) error,
-) func(context.Context, *exam, provider.Order, int) error {
-	return func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+) func(context.Context, *exam, provider.Blueprint, int) error {
+	return func(ctx context.Context, e *exam, o provider.Blueprint, _ int) error {
 		e.Helper()
 		return method(has[A](e), ctx, o.Ref)
 	}
@@ -150,8 +150,8 @@ func byRef[A any](
 // byName is one that takes the machine's name besides.
 func byName[A any](
 	method func(A, context.Context, provider.Ref, string) error,
-) func(context.Context, *exam, provider.Order, int) error {
-	return func(ctx context.Context, e *exam, o provider.Order, _ int) error {
+) func(context.Context, *exam, provider.Blueprint, int) error {
+	return func(ctx context.Context, e *exam, o provider.Blueprint, _ int) error {
 		e.Helper()
 		return method(has[A](e), ctx, o.Ref, o.Name)
 	}
@@ -313,7 +313,7 @@ func unheardDelete(t T, h Harness) {
 }
 
 // withDisk returns the order with a disk that outlives the instance, where the provider makes such.
-func (e *exam) withDisk(o provider.Order) provider.Order {
+func (e *exam) withDisk(o provider.Blueprint) provider.Blueprint {
 	if !able[Diskless](e.h) {
 		o.Template.Disks = append(slices.Clone(o.Template.Disks), fleet.Disk{Name: "data", Size: 8 << 20})
 	}
@@ -321,7 +321,7 @@ func (e *exam) withDisk(o provider.Order) provider.Order {
 }
 
 // cycled builds and removes an instance, and returns what there is of the machine then.
-func (e *exam) cycled(o provider.Order) []string {
+func (e *exam) cycled(o provider.Blueprint) []string {
 	e.Helper()
 	e.do("create", e.p.Create(e.ctx(), o))
 	e.cleared(o)
@@ -329,7 +329,7 @@ func (e *exam) cycled(o provider.Order) []string {
 }
 
 // cleared removes an instance that is in any state.
-func (e *exam) cleared(o provider.Order) {
+func (e *exam) cleared(o provider.Blueprint) {
 	e.Helper()
 	e.await("power off", func() (string, bool) {
 		if seen := e.get(o.Ref); seen.Power == fleet.PowerOff {
@@ -341,7 +341,7 @@ func (e *exam) cleared(o provider.Order) {
 }
 
 // deleted deletes the instance until it is gone.
-func (e *exam) deleted(o provider.Order) {
+func (e *exam) deleted(o provider.Blueprint) {
 	e.Helper()
 	e.await("the same delete again", func() (string, bool) {
 		err := e.p.Delete(e.ctx(), o.Ref)
@@ -353,7 +353,7 @@ func (e *exam) deleted(o provider.Order) {
 	})
 }
 
-func (e *exam) belongings(o provider.Order) []string {
+func (e *exam) belongings(o provider.Blueprint) []string {
 	e.Helper()
 	a, ok := e.h.(Accountant)
 	if !ok {
@@ -364,7 +364,7 @@ func (e *exam) belongings(o provider.Order) []string {
 
 // leavesOnly fails the test unless there is neither an instance of the installation nor anything else that was not
 // there before.
-func (e *exam) leavesOnly(what string, o provider.Order, before []string) {
+func (e *exam) leavesOnly(what string, o provider.Blueprint, before []string) {
 	e.Helper()
 	for _, seen := range e.list().Instances {
 		if seen.Mark.Installation == o.Mark.Installation {
@@ -379,7 +379,7 @@ func (e *exam) leavesOnly(what string, o provider.Order, before []string) {
 }
 
 // alone fails the test unless the order's instance is the only one of its installation.
-func (e *exam) alone(order provider.Order) {
+func (e *exam) alone(order provider.Blueprint) {
 	e.Helper()
 	var ours []fleet.InstanceID
 	for _, seen := range e.list().Instances {

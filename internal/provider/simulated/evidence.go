@@ -40,7 +40,7 @@ func console(vm *world.VM) []byte {
 }
 
 // Screenshot implements provider.Screenshooter: a small field, white where the guest is healthy.
-func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Picture, error) {
+func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) (provider.Image, error) {
 	shade := color.Gray{}
 	err := p.readVM(ctx, provider.OpScreenshot, ref, func(vm *world.VM) world.End {
 		switch {
@@ -52,7 +52,7 @@ func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) 
 		return world.Done
 	})
 	if err != nil {
-		return provider.Picture{}, err
+		return provider.Image{}, err
 	}
 	screen := image.NewGray(image.Rect(0, 0, 16, 9))
 	for i := range screen.Pix {
@@ -60,11 +60,11 @@ func (p *Provider) Screenshot(ctx context.Context, ref provider.Ref, limit int) 
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, screen); err != nil {
-		return provider.Picture{}, fault.New(fault.Permanent, "simulated.screenshot", string(ref.ID), err)
+		return provider.Image{}, fault.New(fault.Permanent, "simulated.screenshot", string(ref.ID), err)
 	}
 	if b.Len() > limit {
-		return provider.Picture{}, fault.New(fault.Invalid, "simulated.screenshot", string(ref.ID),
+		return provider.Image{}, fault.New(fault.Invalid, "simulated.screenshot", string(ref.ID),
 			errors.New("too large"))
 	}
-	return provider.Picture{Format: "image/png", Data: b.Bytes()}, nil
+	return provider.Image{Format: "image/png", Data: b.Bytes()}, nil
 }

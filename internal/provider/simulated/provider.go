@@ -287,7 +287,7 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 
 // Create implements provider.Builder. Of the template the network, the metadata and the kept disks are looked at, and
 // the image is remembered.
-func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+func (p *Provider) Create(ctx context.Context, order provider.Blueprint) error {
 	order.Mark.Instance = order.ID
 	return p.change(ctx, fleet.OpCreate, order.Ref, func(c *world.Call) {
 		t := order.Template
@@ -302,12 +302,12 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 }
 
 // Rebuild implements provider.Rebuilder.
-func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error {
 	return p.change(ctx, fleet.OpRebuild, order.Ref, nil)
 }
 
 // Rehearse implements provider.Rehearser. A simulated machine needs nothing but a name.
-func (p *Provider) Rehearse(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rehearse(ctx context.Context, order provider.Blueprint) error {
 	return p.read(ctx, provider.OpRehearse, order.Ref, func(t *world.World) world.End {
 		if !t.Vacant(string(order.Host), order.Name) {
 			return world.Conflict

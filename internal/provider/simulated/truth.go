@@ -241,8 +241,8 @@ func (w *World) Attached(id fleet.InstanceID) map[string]uint64 {
 	return out
 }
 
-// Snapshot is a copy of an instance's disk, as it truly is: it belongs to no instance.
-type Snapshot struct {
+// DiskCopy is a copy of an instance's disk, as it truly is: it belongs to no instance.
+type DiskCopy struct {
 	fleet.SnapshotName
 	Instance fleet.InstanceID
 	// Boots is how often the disk had been booted from.
@@ -255,11 +255,11 @@ func snapshotID(name fleet.SnapshotName) string {
 }
 
 // Snapshots returns the copies that there are, by machine and name.
-func (w *World) Snapshots() (copies []Snapshot) {
+func (w *World) Snapshots() (copies []DiskCopy) {
 	w.do(func(t *world.World) {
 		for _, c := range t.DiskCopies() {
 			installation, id, _ := strings.Cut(c.ID, "/")
-			copies = append(copies, Snapshot{
+			copies = append(copies, DiskCopy{
 				fleet.SnapshotName{
 					Installation: fleet.Installation(installation), Machine: fleet.MachineName(c.Machine),
 					Host: fleet.HostName(c.Host),

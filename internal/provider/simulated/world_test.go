@@ -40,8 +40,8 @@ func play(t *testing.T, o simulated.Options, story func(s *stage)) {
 	})
 }
 
-func order(id string, generation fleet.Generation) provider.Order {
-	return provider.Order{
+func order(id string, generation fleet.Generation) provider.Blueprint {
+	return provider.Blueprint{
 		Ref: provider.Ref{ID: fleet.InstanceID(id), Mark: fleet.Mark{
 			Installation: "lab", Fleet: "web", Machine: "web-1", Generation: generation,
 		}},
@@ -50,7 +50,7 @@ func order(id string, generation fleet.Generation) provider.Order {
 }
 
 // build creates an instance of web-1 and waits until it has booted.
-func (s *stage) build(id string) provider.Order {
+func (s *stage) build(id string) provider.Blueprint {
 	s.Helper()
 	o := order(id, 1)
 	s.must(s.p.Create(s.Context(), o))

@@ -20,7 +20,7 @@ import (
 // Create clones the template under the machine's name, mark and id included: of several clones of one name into one
 // folder vCenter lets one win. Then it attaches the kept disks and starts the instance, unless the clone did. Failures
 // after the clone undo it; fault.UnknownOutcome where that could not be made certain.
-func (p *Provider) Create(ctx context.Context, order provider.Order) error {
+func (p *Provider) Create(ctx context.Context, order provider.Blueprint) error {
 	ctx, c, err := p.open(ctx, "vsphere.create", order.ID)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (p *Provider) Create(ctx context.Context, order provider.Order) error {
 // build is an order that was found to be possible.
 type build struct {
 	*call
-	order   provider.Order
+	order   provider.Blueprint
 	source  mo.VirtualMachine // the template
 	folder  types.ManagedObjectReference
 	host    *types.ManagedObjectReference // nil: vCenter chooses one of the cluster
@@ -55,7 +55,7 @@ type build struct {
 }
 
 // prepare checks the order and finds what it needs. It changes nothing.
-func (c *call) prepare(ctx context.Context, order provider.Order) (*build, error) {
+func (c *call) prepare(ctx context.Context, order provider.Blueprint) (*build, error) {
 	if err := checkOrder(order, &c.p.o); err != nil {
 		return nil, c.invalid(err)
 	}
@@ -92,7 +92,7 @@ const mostCPUs = 4096
 const memoryStep = 4 << 20
 
 // checkOrder finds what no vCenter could build.
-func checkOrder(order provider.Order, o *Options) error {
+func checkOrder(order provider.Blueprint, o *Options) error {
 	t := order.Template
 	var problems []error
 	if id, err := uuid.Parse(string(order.ID)); err != nil || id.String() != string(order.ID) {
@@ -294,7 +294,7 @@ func (b *build) config() (*types.VirtualMachineConfigSpec, error) {
 }
 
 // guestInfo is what cloud-init in the guest reads, from its data source VMware.
-func guestInfo(order provider.Order) []types.BaseOptionValue {
+func guestInfo(order provider.Blueprint) []types.BaseOptionValue {
 	if order.Template.UserData == "" && !order.Template.Seed {
 		return nil
 	}

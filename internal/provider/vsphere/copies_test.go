@@ -8,7 +8,7 @@ import (
 	"hale/internal/provider"
 )
 
-func copyOf(o provider.Order) fleet.SnapshotName {
+func copyOf(o provider.Blueprint) fleet.SnapshotName {
 	return fleet.SnapshotName{Installation: o.Mark.Installation, Machine: o.Mark.Machine, Host: o.Host, ID: "r1"}
 }
 

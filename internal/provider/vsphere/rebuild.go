@@ -27,7 +27,7 @@ var anewFiles = [...]string{"hale-root-a.vmdk", "hale-root-b.vmdk"}
 // Rebuild implements provider.Rebuilder: the template's disk is copied beside the instance's. One step then swaps the
 // two, and fails if the machine changed since its mark was read. Rebuild takes up a copy that an earlier call began. It
 // removes any other copy, since it cannot know whether that is whole.
-func (p *Provider) Rebuild(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error {
 	return p.touch(ctx, "vsphere.rebuild", order.Ref, func(ctx context.Context, c *call, vm mo.VirtualMachine) error {
 		if err := c.restsHere(&vm, order.Ref); err != nil {
 			return err

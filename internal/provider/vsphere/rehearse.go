@@ -8,7 +8,7 @@ import (
 
 // Rehearse implements provider.Rehearser: the template, folder, datastore, networks and disks are found, and nothing is
 // cloned.
-func (p *Provider) Rehearse(ctx context.Context, order provider.Order) error {
+func (p *Provider) Rehearse(ctx context.Context, order provider.Blueprint) error {
 	ctx, c, err := p.open(ctx, "vsphere.rehearse", order.ID)
 	if err != nil {
 		return err

@@ -28,12 +28,12 @@ import (
 )
 
 // order is for a machine of the fleet web, with a disk that outlives it.
-func (b bench) order(ordinal int) provider.Order {
+func (b bench) order(ordinal int) provider.Blueprint {
 	machine := fleet.Name("web").Machine(ordinal)
 	template := b.Template()
 	template.Disks = append(template.Disks, fleet.Disk{Name: "data", Size: 8 << 20})
 	id := fleet.InstanceID(uuid.NewString())
-	return provider.Order{
+	return provider.Blueprint{
 		Ref: provider.Ref{ID: id, Host: b.Hosts()[ordinal%3], Mark: fleet.Mark{
 			Installation: "i1",
 			Fleet:        "web",
@@ -47,7 +47,7 @@ func (b bench) order(ordinal int) provider.Order {
 }
 
 // next is the order of the machine's next instance.
-func next(o provider.Order) provider.Order {
+func next(o provider.Blueprint) provider.Blueprint {
 	o.ID = fleet.InstanceID(uuid.NewString())
 	o.Mark.Instance = o.ID
 	o.Mark.Generation++
@@ -62,7 +62,7 @@ func refused(t *testing.T, what string, err error, kind fault.Kind) {
 }
 
 // built is a vCenter with a handle on it, and an instance that runs there.
-func built(t *testing.T) (bench, *vsphere.Provider, provider.Order) {
+func built(t *testing.T) (bench, *vsphere.Provider, provider.Blueprint) {
 	t.Helper()
 	b := newBench(t)
 	p := b.handle(t, func(*vsphere.Options) {})

@@ -100,7 +100,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		dir: opts.Dir, minFree: opts.MinFree, quota: opts.Quota,
 		free: opts.free, relief: make(chan struct{}, 1),
 	}
-	if err := checkRoom(opts.Dir, room); err != nil {
+	if err := checkSpace(opts.Dir, room); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	if err := checkFiles(opts.Dir); err != nil {

@@ -94,9 +94,9 @@ func writeAt(file *os.File, text string) error {
 	return err
 }
 
-// checkRoom refuses to begin a store on a disk that has no room for one. An existing one is
+// checkSpace refuses to begin a store on a disk that has no room for one. An existing one is
 // opened even on a full disk, so that it can be read.
-func checkRoom(dir string, s *space) error {
+func checkSpace(dir string, s *space) error {
 	const op = "state.open"
 	switch _, err := os.Stat(filepath.Join(dir, dataName)); {
 	case err == nil:

@@ -113,17 +113,17 @@ func freeBytes(dir string) (uint64, error) {
 	return uint64(fs.Bavail) * uint64(fs.Bsize), nil
 }
 
-// Room returns how much room there is. An error says that it cannot be told now.
-func (s *Store) Room() (state.Room, error) {
+// Space returns how much room there is. An error says that it cannot be told now.
+func (s *Store) Space() (state.Space, error) {
 	free, err := s.space.freeBytes()
 	if err != nil {
-		return state.Room{}, fault.New(fault.Transient, "state.room", s.space.dir, err)
+		return state.Space{}, fault.New(fault.Transient, "state.room", s.space.dir, err)
 	}
 	total, err := totalBytes(s.space.dir)
 	if err != nil {
-		return state.Room{}, fault.New(fault.Transient, "state.room", s.space.dir, err)
+		return state.Space{}, fault.New(fault.Transient, "state.room", s.space.dir, err)
 	}
-	return state.Room{Free: free, Total: total, Reserve: s.space.minFree, Used: s.space.used(), Quota: s.space.quota,
+	return state.Space{Free: free, Total: total, Reserve: s.space.minFree, Used: s.space.used(), Quota: s.space.quota,
 		Alarmed: s.space.alarmed.Load()}, nil
 }
 

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// CheckBook is what each check of a fleet was seen to do since it was made or edited. It is never changed in place:
+// CheckHistory is what each check of a fleet was seen to do since it was made or edited. It is never changed in place:
 // what books something makes another one.
-type CheckBook struct {
+type CheckHistory struct {
 	Checks []Tested `json:",omitempty"` // in the order of the spec's checks
 }
 
@@ -36,8 +36,8 @@ func (t *Tested) Told() bool { return t.Paged == t.Definition }
 // Proven reports whether the check, as it is defined now, succeeded on a machine of the fleet.
 func (t *Tested) Proven() bool { return t.Good == t.Definition }
 
-// Of returns what the check was seen to do, or nil. There may be no book.
-func (b *CheckBook) Of(name CheckName) *Tested {
+// Of returns what the check was seen to do, or nil. There may be no history.
+func (b *CheckHistory) Of(name CheckName) *Tested {
 	if b == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (b *CheckBook) Of(name CheckName) *Tested {
 }
 
 // Equal reports whether the two say the same.
-func (b *CheckBook) Equal(other *CheckBook) bool {
+func (b *CheckHistory) Equal(other *CheckHistory) bool {
 	if b == nil || other == nil || b == other {
 		return b == other
 	}
@@ -61,7 +61,7 @@ func (b *CheckBook) Equal(other *CheckBook) bool {
 }
 
 // SameProofs reports whether the two agree on which checks are proven. Either may be missing.
-func (b *CheckBook) SameProofs(other *CheckBook) bool {
+func (b *CheckHistory) SameProofs(other *CheckHistory) bool {
 	if b == nil || other == nil || b == other {
 		return b == other
 	}
@@ -70,12 +70,12 @@ func (b *CheckBook) SameProofs(other *CheckBook) bool {
 	})
 }
 
-// restart makes the book good for a new owner.
-func (b *CheckBook) restart(now Now) *CheckBook {
+// restart makes the history good for a new owner.
+func (b *CheckHistory) restart(now Now) *CheckHistory {
 	if b == nil {
 		return nil
 	}
-	next := &CheckBook{Checks: slices.Clone(b.Checks)}
+	next := &CheckHistory{Checks: slices.Clone(b.Checks)}
 	for i := range next.Checks {
 		next.Checks[i].SinceMono = now.Mono
 	}

@@ -13,7 +13,7 @@ import (
 
 // rig steps a book by hand: wake does what Run does after waking, at the time that the test says.
 type rig struct {
-	*book
+	*register
 	t      *testing.T
 	now    time.Time
 	flight []*attempt
@@ -22,7 +22,7 @@ type rig struct {
 func newRig(t *testing.T, workers int) *rig {
 	t.Helper()
 	now := time.Now()
-	return &rig{book: newBook(workers, now), t: t, now: now}
+	return &rig{register: newRegister(workers, now), t: t, now: now}
 }
 
 // wake advances to now+d and returns how many probes were started.
@@ -38,7 +38,7 @@ func (r *rig) wake(d time.Duration) int {
 	return len(started)
 }
 
-// run wakes at every time that the book asked for, up to now+d.
+// run wakes at every time that the register asked for, up to now+d.
 func (r *rig) run(d time.Duration) {
 	for end := r.now.Add(d); !r.expect.After(end); {
 		r.wake(r.expect.Sub(r.now))

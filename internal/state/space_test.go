@@ -9,8 +9,8 @@ import (
 func TestLittleRoomIsSaidLongBeforeThereIsNone(t *testing.T) {
 	t.Parallel()
 	const mebi = 1 << 20
-	disk := func(free, total uint64) state.Room {
-		return state.Room{
+	disk := func(free, total uint64) state.Space {
+		return state.Space{
 			Free:    free * mebi,
 			Total:   total * mebi,
 			Reserve: 128 * mebi,
@@ -18,7 +18,7 @@ func TestLittleRoomIsSaidLongBeforeThereIsNone(t *testing.T) {
 			Quota:   2048 * mebi,
 		}
 	}
-	data := func(used int64) state.Room {
+	data := func(used int64) state.Space {
 		r := disk(100_000, 200_000)
 		r.Used = used * mebi
 		return r
@@ -26,7 +26,7 @@ func TestLittleRoomIsSaidLongBeforeThereIsNone(t *testing.T) {
 	alarmed := data(10)
 	alarmed.Alarmed = true
 	for name, c := range map[string]struct {
-		is       state.Room
+		is       state.Space
 		was, low bool
 	}{
 		"a small disk with room":                  {is: disk(385, 900)},
@@ -41,12 +41,12 @@ func TestLittleRoomIsSaidLongBeforeThereIsNone(t *testing.T) {
 		"it was made a little smaller":            {is: data(1700), was: true, low: true},
 		"it was made clearly smaller":             {is: data(1500), was: true},
 		"etcd's own alarm":                        {is: alarmed, low: true},
-		"no room to copy a large database": {is: state.Room{Free: 900 * mebi, Total: 3000 * mebi, Used: 1000 * mebi},
+		"no room to copy a large database": {is: state.Space{Free: 900 * mebi, Total: 3000 * mebi, Used: 1000 * mebi},
 			low: true},
 	} {
-		asked := state.Room.Low
+		asked := state.Space.Low
 		if c.was {
-			asked = state.Room.StillLow
+			asked = state.Space.StillLow
 		}
 		if why := asked(c.is); why != "" != c.low {
 			t.Errorf("%s: %q", name, why)

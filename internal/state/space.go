@@ -2,8 +2,8 @@ package state
 
 import "fmt"
 
-// Room is how much room a store has on its disk and in its database.
-type Room struct {
+// Space is how much room a store has on its disk and in its database.
+type Space struct {
 	Free, Total uint64 // bytes of the file system
 	Reserve     uint64 // below which the store takes nothing
 	Used, Quota int64  // bytes of the database; a Quota of 0 is none
@@ -20,18 +20,18 @@ const (
 //
 // Of the disk that is less than 256 MiB above the reserve, or less than a tenth of the file system (at most 1 GiB), or
 // less than the database needs to be copied once while it is made smaller; of the database, nine tenths of its quota.
-func (r Room) Low() string { return r.low(r.want(), r.Quota/shares*(shares-1)) }
+func (r Space) Low() string { return r.low(r.want(), r.Quota/shares*(shares-1)) }
 
 // StillLow returns why there is still little room where there was: until there is clearly more.
-func (r Room) StillLow() string {
+func (r Space) StillLow() string {
 	return r.low(r.want()+r.want()/shares, r.Quota/shares*(shares-2))
 }
 
-func (r Room) want() uint64 {
+func (r Space) want() uint64 {
 	return r.Reserve + max(leastRoom, min(r.Total/shares, mostRoom), uint64(max(0, r.Used)))
 }
 
-func (r Room) low(want uint64, limit int64) string {
+func (r Space) low(want uint64, limit int64) string {
 	switch {
 	case r.Alarmed:
 		return "etcd has raised its quota alarm: the database takes nothing more"

@@ -40,8 +40,8 @@ type Keep struct {
 // Share is a fleet's part of the store's room.
 func Share(fleets int) int { return min(KeepBytes, AllBytes/max(1, fleets)) }
 
-// Book numbers a fleet's records, and knows which there are. One owner at a time writes it.
-type Book struct {
+// Journal numbers a fleet's records, and knows which there are. One owner at a time writes it.
+type Journal struct {
 	fleet fleet.Name
 	next  uint64
 	// What is stored, by rising numbers: all records that last, all swings, and the numbers of each machine's swings.
@@ -78,12 +78,12 @@ type crowd struct {
 }
 
 // Open finds the fleet's records.
-func Open(ctx context.Context, s state.Store, name fleet.Name) (*Book, error) {
+func Open(ctx context.Context, s state.Store, name fleet.Name) (*Journal, error) {
 	entries, _, err := s.List(ctx, Prefix(name))
 	if err != nil {
 		return nil, err
 	}
-	b := &Book{fleet: name, next: 1, of: make(map[fleet.MachineName][]uint64)}
+	b := &Journal{fleet: name, next: 1, of: make(map[fleet.MachineName][]uint64)}
 	for _, e := range entries {
 		seq, err := seqOf(e.Key)
 		if err != nil {
@@ -102,7 +102,7 @@ func Open(ctx context.Context, s state.Store, name fleet.Name) (*Book, error) {
 	return b, nil
 }
 
-func (b *Book) enter(e entry, kind fleet.RecordKind, machine fleet.MachineName) {
+func (b *Journal) enter(e entry, kind fleet.RecordKind, machine fleet.MachineName) {
 	b.next = e.seq + 1
 	if !kind.Swings() || machine == "" {
 		b.lasting.add(e)
@@ -149,7 +149,7 @@ func (s *sort) first(bytes int) uint64 {
 
 // Writes returns the writes that append the records, and numbers them in place. Nothing is appended until a transaction
 // with these writes is committed and Advance is called.
-func (b *Book) Writes(records []fleet.Record, keep Keep) ([]state.Write, error) {
+func (b *Journal) Writes(records []fleet.Record, keep Keep) ([]state.Write, error) {
 	writes := make([]state.Write, 0, len(records)+1)
 	b.fading, b.sizes = change{}, b.sizes[:0]
 	for i := range records {
@@ -178,7 +178,7 @@ func (b *Book) Writes(records []fleet.Record, keep Keep) ([]state.Write, error) 
 }
 
 // crowded returns the oldest swings of the record's machine, if the record is one too many.
-func (b *Book) crowded(r *fleet.Record) crowd {
+func (b *Journal) crowded(r *fleet.Record) crowd {
 	all := b.of[r.Machine]
 	if !r.Kind.Swings() || len(all) < KeepOfOne {
 		return crowd{}
@@ -194,12 +194,12 @@ func (b *Book) crowded(r *fleet.Record) crowd {
 
 // Overdue reports whether a record has outlived its time, so that Writes has something to remove although nothing is
 // new.
-func (b *Book) Overdue(keep Keep) bool {
+func (b *Journal) Overdue(keep Keep) bool {
 	return (keep.outlived(&b.lasting, lateness) || keep.outlived(&b.swings, lateness)) && b.due(keep) > b.oldest()
 }
 
 // oldest returns the first number that there is.
-func (b *Book) oldest() uint64 {
+func (b *Journal) oldest() uint64 {
 	seq := b.next
 	for _, s := range []*sort{&b.lasting, &b.swings} {
 		if len(s.all) > 0 {
@@ -214,7 +214,7 @@ func (k Keep) outlived(s *sort, late time.Duration) bool {
 }
 
 // trim removes what has outlived its time. Of a sort with too many records it removes the oldest.
-func (b *Book) trim(keep Keep) []state.Write {
+func (b *Journal) trim(keep Keep) []state.Write {
 	before := b.lasting.first(keep.Bytes / 4 * 3)
 	if b.Overdue(keep) {
 		before = max(before, b.due(keep))
@@ -244,7 +244,7 @@ func (b *Book) trim(keep Keep) []state.Write {
 
 // due returns the number of the first record that stays: it has not outlived its time, or is one of the last that
 // stay in any case. Numbers tell what is older: a clock that was put back does not.
-func (b *Book) due(keep Keep) uint64 {
+func (b *Journal) due(keep Keep) uint64 {
 	seq := b.next
 	if n := len(b.lasting.all); n > 0 {
 		seq = b.lasting.all[max(0, n-KeepLeast)].seq
@@ -261,7 +261,7 @@ func (b *Book) due(keep Keep) uint64 {
 }
 
 // Advance counts the records as appended, and what their writes removed as gone.
-func (b *Book) Advance(records []fleet.Record) {
+func (b *Journal) Advance(records []fleet.Record) {
 	for _, c := range b.fading.crowded {
 		for _, seq := range c.seqs {
 			if at, there := b.swings.at(seq); there {

@@ -48,8 +48,8 @@ type Entry struct {
 // Over reports whether the spell is.
 func (e Entry) Over(now time.Time) bool { return now.Sub(e.Last) >= Calm }
 
-// Book has what panicked since the process began. It is safe for concurrent use.
-type Book struct {
+// Register has what panicked since the process began. It is safe for concurrent use.
+type Register struct {
 	log      *slog.Logger
 	revision atomic.Uint64
 	mu       sync.Mutex
@@ -62,15 +62,15 @@ type page struct {
 	logged time.Time
 }
 
-// NewBook returns an empty book that logs what is noted.
-func NewBook(log *slog.Logger) *Book { return &Book{log: log} }
+// NewRegister returns an empty register that logs what is noted.
+func NewRegister(log *slog.Logger) *Register { return &Register{log: log} }
 
 // logEvery is the least time between two lines about the same place.
 const logEvery = time.Minute
 
 // Note counts a panic, which was caught while the place did something. The first one is logged, and from then on one in
 // logEvery.
-func (b *Book) Note(at Place, doing string, p *Panic) {
+func (b *Register) Note(at Place, doing string, p *Panic) {
 	now := time.Now()
 	b.mu.Lock()
 	e := b.page(at)
@@ -95,7 +95,7 @@ func (b *Book) Note(at Place, doing string, p *Panic) {
 }
 
 // page returns the place's, an empty one where there is none yet.
-func (b *Book) page(at Place) *page {
+func (b *Register) page(at Place) *page {
 	for _, e := range b.pages {
 		if e.Place == at {
 			return e
@@ -107,10 +107,10 @@ func (b *Book) page(at Place) *page {
 }
 
 // Revision rises with each panic. It is 0 until there was one.
-func (b *Book) Revision() uint64 { return b.revision.Load() }
+func (b *Register) Revision() uint64 { return b.revision.Load() }
 
 // All returns an entry for each place that panicked, in the order in which they did first.
-func (b *Book) All() []Entry {
+func (b *Register) All() []Entry {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make([]Entry, 0, len(b.pages))
@@ -121,7 +121,7 @@ func (b *Book) All() []Entry {
 }
 
 // Catch is deferred: it ends a panic of the place, notes it, and then calls then, which may be nil.
-func (b *Book) Catch(at Place, doing string, then func(*Panic)) {
+func (b *Register) Catch(at Place, doing string, then func(*Panic)) {
 	if p := Of(recover()); p != nil {
 		b.Note(at, doing, p)
 		if then != nil {
@@ -137,7 +137,7 @@ const (
 )
 
 // Keep works until the work returns, or ctx ends. Work that panics is noted and begun again after a rest.
-func (b *Book) Keep(ctx context.Context, at Place, work func(context.Context)) {
+func (b *Register) Keep(ctx context.Context, at Place, work func(context.Context)) {
 	for rest := firstRest; ctx.Err() == nil; rest = min(2*rest, lastRest) {
 		began := time.Now()
 		if b.once(ctx, at, work) {
@@ -156,7 +156,7 @@ func (b *Book) Keep(ctx context.Context, at Place, work func(context.Context)) {
 }
 
 // once works, and reports whether that came to its end.
-func (b *Book) once(ctx context.Context, at Place, work func(context.Context)) (ended bool) {
+func (b *Register) once(ctx context.Context, at Place, work func(context.Context)) (ended bool) {
 	defer b.Catch(at, "its work", nil)
 	work(ctx)
 	return true
@@ -166,7 +166,7 @@ func (b *Book) once(ctx context.Context, at Place, work func(context.Context)) (
 type Witness func(name, doing string, p *Panic)
 
 // Witness returns one who notes them as of the part.
-func (b *Book) Witness(part Part, of string) Witness {
+func (b *Register) Witness(part Part, of string) Witness {
 	return func(name, doing string, p *Panic) { b.Note(Place{part, of, name}, doing, p) }
 }
 

@@ -69,8 +69,8 @@ type waiter struct {
 	run    uint64
 }
 
-// book is the state of a shard. It is pure: time is an argument, and what it wants done it returns.
-type book struct {
+// register is the state of a shard. It is pure: time is an argument, and what it wants done it returns.
+type register struct {
 	workers int
 	origin  time.Time // of the grid of due times
 	targets map[probe.ID]*target
@@ -88,8 +88,8 @@ type book struct {
 	expect time.Time
 }
 
-func newBook(workers int, now time.Time) *book {
-	return &book{
+func newRegister(workers int, now time.Time) *register {
+	return &register{
 		workers: workers,
 		origin:  now,
 		targets: make(map[probe.ID]*target),
@@ -100,7 +100,7 @@ func newBook(workers int, now time.Time) *book {
 }
 
 // set adds or replaces targets; unchanged ones are left alone.
-func (b *book) set(targets []probe.Target, now time.Time) {
+func (b *register) set(targets []probe.Target, now time.Time) {
 	changed := slices.DeleteFunc(slices.Clone(targets), func(want probe.Target) bool {
 		t, ok := b.targets[want.ID]
 		return ok && same(t.Target, want)
@@ -115,7 +115,7 @@ func (b *book) set(targets []probe.Target, now time.Time) {
 }
 
 // restart makes the target begin from unknown, with its first probe due at first.
-func (b *book) restart(want probe.Target, first, now time.Time) {
+func (b *register) restart(want probe.Target, first, now time.Time) {
 	t, ok := b.targets[want.ID]
 	if !ok {
 		t = &target{index: -1, edge: probe.Edge{ID: want.ID, Epoch: want.Epoch, Standing: fleet.StandingUnknown}}
@@ -148,7 +148,7 @@ func (b *book) restart(want probe.Target, first, now time.Time) {
 }
 
 // hear has the target's beats noted afresh, if it has any.
-func (b *book) hear(want probe.Target) {
+func (b *register) hear(want probe.Target) {
 	switch {
 	case b.hearing == nil:
 	case want.Spec.Kind == fleet.CheckHeartbeat:
@@ -177,14 +177,14 @@ func (t *target) halt() {
 	}
 }
 
-func (b *book) unschedule(t *target) {
+func (b *register) unschedule(t *target) {
 	if t.index >= 0 {
 		heap.Remove(&b.due, t.index)
 	}
 }
 
 // remove ends targets; their undelivered edges are dropped.
-func (b *book) remove(ids []probe.ID) {
+func (b *register) remove(ids []probe.ID) {
 	for _, id := range ids {
 		t, ok := b.targets[id]
 		if !ok {
@@ -201,7 +201,7 @@ func (b *book) remove(ids []probe.ID) {
 }
 
 // snapshot returns the latest edge of every target, sorted by ID. One that has none yet has Seq 0.
-func (b *book) snapshot() []probe.Edge {
+func (b *register) snapshot() []probe.Edge {
 	edges := make([]probe.Edge, 0, len(b.targets))
 	for _, t := range b.targets {
 		edges = append(edges, t.edge)
@@ -217,7 +217,7 @@ func (b *book) snapshot() []probe.Edge {
 
 // notice takes a reading of the clock. When it comes much later than was to be expected, asleep or awake, the scheduler
 // was stalled: no timeout of a probe in flight says anything. It comes before anything else that is done after waking.
-func (b *book) notice(now time.Time) {
+func (b *register) notice(now time.Time) {
 	late := now.Sub(b.expect)
 	b.expect = now
 	if late <= stallAfter {
@@ -230,7 +230,7 @@ func (b *book) notice(now time.Time) {
 }
 
 // advance releases what is due, marks the shard alive, and returns the probes to start.
-func (b *book) advance(now time.Time) []*attempt {
+func (b *register) advance(now time.Time) []*attempt {
 	for len(b.due) > 0 && !b.due[0].due.After(now) {
 		b.release(b.due[0], now)
 	}
@@ -244,7 +244,7 @@ func (b *book) advance(now time.Time) []*attempt {
 }
 
 // release puts a due target in the line for a worker and sets its next due time.
-func (b *book) release(t *target, now time.Time) {
+func (b *register) release(t *target, now time.Time) {
 	due := t.due
 	t.due = t.slotFrom(b.origin, due.Add(t.every()))
 	if !t.due.After(now) {
@@ -268,7 +268,7 @@ func (b *book) release(t *target, now time.Time) {
 }
 
 // start takes waiting targets while workers are free.
-func (b *book) start(now time.Time) []*attempt {
+func (b *register) start(now time.Time) []*attempt {
 	var started []*attempt
 	for len(b.flying) < b.workers && b.ready.len() > 0 {
 		w := b.ready.first()
@@ -286,7 +286,7 @@ func (b *book) start(now time.Time) []*attempt {
 }
 
 // finish takes an attempt's answer.
-func (b *book) finish(a *attempt) {
+func (b *register) finish(a *attempt) {
 	delete(b.flying, a)
 	t := a.target
 	if t.gone || t.run != a.run {
@@ -300,7 +300,7 @@ func (b *book) finish(a *attempt) {
 	b.judge(t, r)
 }
 
-func (b *book) judge(t *target, r result) {
+func (b *register) judge(t *target, r result) {
 	before := t.tally
 	t.tally = before.Add(probe.Result{Reason: r.reason, Detail: r.detail, At: r.at.Sub(b.origin)}, t.Spec)
 	if t.tally.Differs(before) {
@@ -309,7 +309,7 @@ func (b *book) judge(t *target, r result) {
 }
 
 // tell makes an edge of the target's tally.
-func (b *book) tell(t *target, r result) {
+func (b *register) tell(t *target, r result) {
 	t.edge = probe.Edge{
 		ID: t.ID, Epoch: t.Epoch, Seq: t.edge.Seq + 1,
 		Standing: t.tally.Standing, Was: t.edge.Standing,
@@ -320,7 +320,7 @@ func (b *book) tell(t *target, r result) {
 }
 
 // stuck reports whether every worker is held by a probe that should have ended long ago.
-func (b *book) stuck(now time.Time) bool {
+func (b *register) stuck(now time.Time) bool {
 	if len(b.flying) < b.workers {
 		return false
 	}
@@ -333,7 +333,7 @@ func (b *book) stuck(now time.Time) bool {
 }
 
 // arm returns when to wake next, given that everything due at now is done.
-func (b *book) arm(now time.Time) time.Time {
+func (b *register) arm(now time.Time) time.Time {
 	wake := now.Add(markEvery)
 	sooner := func(at time.Time) {
 		if at.Before(wake) {
