@@ -365,6 +365,7 @@ type Check struct {
 	Result   string    `json:"result,omitempty"`
 	Detail   string    `json:"detail,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
+	Tells    bool      `json:"tells,omitempty"` // it only tells
 }
 
 // Incident is open from the failure to verified health.

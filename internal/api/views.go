@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"hale/internal/engine"
@@ -269,9 +270,9 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 	if b.Address.IsValid() && !b.Current.None() {
 		m.Address = b.Address.String()
 	}
-	for _, c := range v.Checks {
+	for k, c := range slices.Concat(v.Checks, v.Tells) {
 		m.Checks = append(m.Checks, Check{Name: string(c.Check), Standing: string(c.Standing), Result: string(c.Result),
-			Detail: c.Detail, Since: wall(s.At, c.Since)})
+			Detail: c.Detail, Since: wall(s.At, c.Since), Tells: k >= len(v.Checks)})
 	}
 	for _, stray := range b.Strays {
 		m.Strays = append(m.Strays, string(stray.ID))

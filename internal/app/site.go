@@ -88,7 +88,7 @@ func checksOf(p fleet.ProviderName, fleets []fleet.Spec) []fleet.Check {
 	var checks []fleet.Check
 	for _, f := range fleets {
 		if f.Provider == p {
-			checks = append(checks, f.Checks...)
+			checks = append(append(checks, f.Checks...), f.Tells...)
 		}
 	}
 	return checks

@@ -155,8 +155,8 @@ func secretsIn(c *config.Config) []placed {
 		add(api.TroubleFence, "", f.Name, f.Secrets()...)
 	}
 	for _, f := range c.Fleets {
-		for i := range f.Checks {
-			add(api.TroubleCheck, string(f.Name), string(f.Checks[i].Name), secretsOfCheck(&f.Checks[i])...)
+		for _, c := range f.Asked() {
+			add(api.TroubleCheck, string(f.Name), string(c.Name), secretsOfCheck(c)...)
 		}
 	}
 	return all

@@ -101,8 +101,7 @@ func (t *trials) fence(ctx context.Context, f *config.Fence) {
 }
 
 func (t *trials) fleet(ctx context.Context, f *fleet.Spec) {
-	for i := range f.Checks {
-		c := &f.Checks[i]
+	for _, c := range f.Asked() {
 		subject := fmt.Sprintf("fleet %s, check %s", f.Name, c.Name)
 		t.secrets(ctx, subject, secretsOfCheck(c))
 		t.program(subject, c.Exec.Command)

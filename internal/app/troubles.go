@@ -161,6 +161,6 @@ func pings(c *config.Config) bool {
 			return p.Name == f.Provider && p.Type == config.ProviderSimulated
 		})
 		return !simulated &&
-			(canaries || slices.ContainsFunc(f.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckPing }))
+			(canaries || slices.ContainsFunc(f.Asked(), func(c *fleet.Check) bool { return c.Kind == fleet.CheckPing }))
 	})
 }

@@ -115,25 +115,26 @@ func Specs(was, is *fleet.Spec) []Difference {
 
 func checks(was, is *fleet.Spec) []Difference {
 	var out []Difference
-	for _, c := range was.Checks {
-		switch i := find(is.Checks, c.Name); {
+	before, after := was.Asked(), is.Asked()
+	for _, c := range before {
+		switch i := find(after, c.Name); {
 		case i < 0:
 			out = append(out, Difference{Kind: CheckRemoved, Subject: string(is.Name), Check: c.Name})
-		case !SameCheck(c, is.Checks[i]):
+		case !SameCheck(*c, *after[i]):
 			out = append(out, Difference{Kind: CheckChanged, Subject: string(is.Name), Check: c.Name,
-				Is: told(partsOfCheck(c), partsOfCheck(is.Checks[i]))})
+				Is: told(partsOfCheck(*c), partsOfCheck(*after[i]))})
 		}
 	}
-	for _, c := range is.Checks {
-		if find(was.Checks, c.Name) < 0 {
+	for _, c := range after {
+		if find(before, c.Name) < 0 {
 			out = append(out, Difference{Kind: CheckAdded, Subject: string(is.Name), Check: c.Name})
 		}
 	}
 	return out
 }
 
-func find(checks []fleet.Check, name fleet.CheckName) int {
-	return slices.IndexFunc(checks, func(c fleet.Check) bool { return c.Name == name })
+func find(checks []*fleet.Check, name fleet.CheckName) int {
+	return slices.IndexFunc(checks, func(c *fleet.Check) bool { return c.Name == name })
 }
 
 // SameCheck reports whether a check goes on undisturbed.
@@ -146,6 +147,7 @@ func samePolicy(a, b *fleet.Spec) bool {
 
 func policyOf(s fleet.Spec) fleet.Spec {
 	s.Provider, s.Size, s.Left, s.Template, s.Checks = "", 0, nil, fleet.Template{Disks: s.Template.Disks}, nil
+	s.Tells = nil
 	return s
 }
 

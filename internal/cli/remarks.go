@@ -19,12 +19,40 @@ func (p paper) remarks(s api.Status, now time.Time, c cut) []string {
 	if broken := p.fenceLines(s.Fleets); len(broken) > 0 {
 		lines = append(append(lines, ""), broken...)
 	}
+	if warnings := p.warningLines(s.Fleets); len(warnings) > 0 {
+		lines = append(append(lines, ""), warnings...)
+	}
 	if late := p.messageLines(s.Fleets, now); len(late) > 0 {
 		lines = append(append(lines, ""), late...)
 	}
 	lines = append(lines, p.unownedLines(s.Unowned, now)...)
 	if defects := p.defectLines(s.Defects, now); len(defects) > 0 {
 		lines = append(append(lines, ""), defects...)
+	}
+	return lines
+}
+
+// warningLines say which checks that only tell are down, and on which machines.
+func (p paper) warningLines(fleets []api.Fleet) []string {
+	var lines []string
+	for _, f := range fleets {
+		var said []string // in the order in which they are found
+		on := map[string][]string{}
+		for _, m := range f.Machines {
+			for _, c := range m.Checks {
+				if !c.Tells || c.Standing != string(fleet.StandingDown) {
+					continue
+				}
+				if on[c.Name] == nil {
+					said = append(said, c.Name)
+				}
+				on[c.Name] = append(on[c.Name], m.Name)
+			}
+		}
+		for _, check := range said {
+			text := fmt.Sprintf("warning: fleet %s, check %s is down on %s", f.Name, check, named(on[check]))
+			lines = append(lines, p.paint(yellow, clip(text, p.width)))
+		}
 	}
 	return lines
 }

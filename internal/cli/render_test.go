@@ -346,6 +346,24 @@ A person must look:
 }
 
 // What ends by itself says so in the table, and not only which code holds the machine.
+func TestStatusNamesWhatChecksOnlyTell(t *testing.T) {
+	t.Parallel()
+	s := storm()
+	for i := range 2 {
+		s.Fleets[0].Machines[i].Checks = []api.Check{
+			{Name: "disk", Standing: "down", Tells: true}, {Name: "page", Standing: "down"},
+			{Name: "load", Standing: "up", Tells: true},
+		}
+	}
+	lines := paper{}.status(s, noon)
+	if want := "warning: fleet web, check disk is down on web-1, web-2"; !slices.Contains(lines, want) {
+		t.Errorf("%q is missing in\n%s", want, strings.Join(lines, "\n"))
+	}
+	if n := strings.Count(strings.Join(lines, "\n"), "warning:"); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+}
+
 func TestDoingSaysWhatIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]api.Reason{

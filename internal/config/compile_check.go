@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"regexp"
@@ -12,30 +13,60 @@ import (
 	"hale/internal/keys"
 )
 
-func (c *fleetCompiler) checks() []fleet.Check {
-	var checks []fleet.Check
+// checks returns those by which machines are judged, and those that only tell.
+func (c *fleetCompiler) checks() (judged, tells []fleet.Check) {
 	for _, n := range c.draft.checks.Value {
 		if fleet.CheckName(n.Name) == fleet.ProviderTerm {
 			c.Add(n.Spot, "stands for the provider's own word in unhealthy_when", "choose another name")
 		}
-		if n.OK {
-			checks = append(checks, c.check(n))
+		switch {
+		case !n.OK:
+		case n.Value.tells():
+			tells = append(tells, c.check(n))
+		default:
+			judged = append(judged, c.check(n))
 		}
 	}
-	slices.SortFunc(checks, func(a, b fleet.Check) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	byName := func(a, b fleet.Check) int { return strings.Compare(string(a.Name), string(b.Name)) }
+	slices.SortFunc(judged, byName)
+	slices.SortFunc(tells, byName)
 	c.acyclic()
-	return checks
+	return judged, tells
+}
+
+// tells reports whether the check only tells.
+func (d *checkDraft) tells() bool { return d.then.Value == thenTell }
+
+// judging returns the names of the checks by which machines are judged, sorted.
+func (c *fleetCompiler) judging() []string {
+	return slices.DeleteFunc(c.checkNames(), c.onlyTells)
+}
+
+func (c *fleetCompiler) onlyTells(name string) bool {
+	return slices.ContainsFunc(c.draft.checks.Value, func(n keys.Named[checkDraft]) bool {
+		return n.Name == name && n.Value.tells()
+	})
+}
+
+// judgingCheck reports a name that is none of a check by which machines are judged.
+func (c *fleetCompiler) judgingCheck(n keys.At[string], known []string, otherwise string) {
+	switch {
+	case !n.Known() || slices.Contains(known, n.Value):
+	case c.onlyTells(n.Value):
+		c.Add(n.Spot, fmt.Sprintf("check %s only tells", n.Value), "take it out here, or take out then: tell there")
+	default:
+		c.Add(n.Spot, fmt.Sprintf("there is no check %s", n.Value), cmp.Or(keys.DidYouMean(n.Value, known), otherwise))
+	}
 }
 
 func (c *fleetCompiler) dependsOn(all []keys.At[string]) []fleet.CheckName {
 	var out []fleet.CheckName
-	known := c.checkNames()
+	known := c.judging()
 	for _, n := range all {
+		c.judgingCheck(n, known, "")
 		switch {
 		case n.How != keys.Given:
 			continue
-		case !slices.Contains(known, n.Value):
-			c.Add(n.Spot, fmt.Sprintf("there is no check %s", n.Value), keys.DidYouMean(n.Value, known))
 		case slices.Contains(out, fleet.CheckName(n.Value)):
 			c.Add(n.Spot, fmt.Sprintf("%s is in the list already", n.Value), "name each once")
 		}
@@ -78,7 +109,11 @@ func (c *fleetCompiler) check(n keys.Named[checkDraft]) fleet.Check {
 	out := fleet.Check{Name: fleet.CheckName(n.Name), Every: d.every.Value, Timeout: c.timeout(d)}
 	out.DownAfter, out.DownIn = c.decisive("down", d.downAfter, d.down)
 	out.UpAfter, out.UpIn = c.decisive("up", d.upAfter, d.up)
-	out.NotEvery, out.DependsOn = c.hours(d.notEvery.Value), c.dependsOn(d.dependsOn.Value)
+	out.NotEvery, out.DependsOn, out.Tells = c.hours(d.notEvery.Value), c.dependsOn(d.dependsOn.Value), d.tells()
+	if out.Tells && d.dependsOn.Written() {
+		c.Add(d.dependsOn.Spot, "is for checks by which machines are judged; this one speaks only while all of "+
+			"them are up", "take it out")
+	}
 	var kinds []fleet.CheckKind
 	for _, w := range ways {
 		if w.written(&d) {

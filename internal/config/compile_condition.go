@@ -16,7 +16,7 @@ func (c *fleetCompiler) unhealthyWhen() fleet.Condition {
 		return c.condition(d.Spot, d.Value)
 	}
 	var terms []fleet.Condition
-	for _, name := range c.checkNames() {
+	for _, name := range c.judging() {
 		terms = append(terms, fleet.Condition{Op: fleet.OpTerm, Term: fleet.CheckName(name)})
 	}
 	if len(terms) == 0 {
@@ -95,9 +95,6 @@ func (c *fleetCompiler) conditions(list keys.At[[]keys.At[conditionDraft]]) []fl
 }
 
 func (c *fleetCompiler) term(t keys.At[string]) fleet.Condition {
-	known := append(c.checkNames(), string(fleet.ProviderTerm))
-	if t.Known() && !slices.Contains(known, t.Value) {
-		c.Add(t.Spot, fmt.Sprintf("there is no check %s", t.Value), keys.DidYouMean(t.Value, known))
-	}
+	c.judgingCheck(t, append(c.judging(), string(fleet.ProviderTerm)), "")
 	return fleet.Condition{Op: fleet.OpTerm, Term: fleet.CheckName(t.Value)}
 }

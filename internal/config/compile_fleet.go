@@ -32,9 +32,10 @@ func (c *fleetCompiler) compile() fleet.Spec {
 	if c.selects() && !adopt.Replaceable {
 		template, loss = fleet.Template{}, unreplaceable
 	}
-	checks, unhealthy := c.checks(), c.unhealthyWhen()
+	checks, tells := c.checks()
+	unhealthy := c.unhealthyWhen()
 	c.rise = riseOf(checks, unhealthy)
-	c.heartbeatPlaceholders(template.UserData, checks)
+	c.heartbeatPlaceholders(template.UserData, slices.Concat(checks, tells))
 	return fleet.Spec{
 		Name:          fleet.Name(c.name),
 		Provider:      c.provider(),
@@ -42,6 +43,7 @@ func (c *fleetCompiler) compile() fleet.Spec {
 		Adopt:         adopt,
 		Template:      template,
 		Checks:        checks,
+		Tells:         tells,
 		UnhealthyWhen: unhealthy,
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
@@ -265,16 +267,10 @@ func (c *fleetCompiler) defaultSteps(loss *keys.Flaw) []fleet.Step {
 
 // onlyFor returns the checks that a step is for, sorted.
 func (c *fleetCompiler) onlyFor(d keys.At[[]keys.At[string]]) []fleet.CheckName {
-	names := append(c.checkNames(), string(fleet.ProviderTerm))
+	names := append(c.judging(), string(fleet.ProviderTerm))
 	var out []fleet.CheckName
 	for _, n := range d.Value {
-		if n.Known() && !slices.Contains(names, n.Value) {
-			hint := keys.DidYouMean(n.Value, names)
-			if hint == "" {
-				hint = "name one of the fleet's checks, or provider"
-			}
-			c.Add(n.Spot, fmt.Sprintf("there is no check %s", n.Value), hint)
-		}
+		c.judgingCheck(n, names, "name one of the fleet's checks, or provider")
 		out = append(out, fleet.CheckName(n.Value))
 	}
 	slices.Sort(out)

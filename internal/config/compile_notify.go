@@ -251,7 +251,8 @@ func recipient(name string, t targetDraft) fleet.Recipient {
 		}
 	}
 	if len(r.Events) == 0 && !t.deaf() {
-		r.Events = []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed}
+		r.Events = []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed,
+			fleet.NotifyWarning}
 	}
 	slices.Sort(r.Events)
 	return r

@@ -16,7 +16,16 @@ type checkDraft struct {
 	down, up  keys.At[share]
 	notEvery  keys.At[[]keys.At[hoursDraft]]
 	dependsOn keys.At[[]keys.At[string]]
+	then      keys.At[checkThen]
 }
+
+// checkThen is what follows when a check is down.
+type checkThen string
+
+const (
+	thenHeal checkThen = "heal"
+	thenTell checkThen = "tell"
+)
 
 // hoursDraft is a time of the day: a text, or with days and a zone.
 type hoursDraft struct {

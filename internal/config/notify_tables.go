@@ -20,15 +20,15 @@ func targetShape() keys.Object[targetDraft] {
 			"0 is a success.", commandShape(),
 			func(t *targetDraft) *keys.At[commandDraft] { return &t.command }),
 		keys.May("events", "What it is told of. `pages`: a person must look. `reminders`: they were told, and it is "+
-			"not over (see fleets.FLEET.notify.remind_every). `healed`: what they were told of is over. `none`, with "+
-			"alive_every: nothing.",
+			"not over (see fleets.FLEET.notify.remind_every). `healed`: what they were told of is over. `warnings`: a "+
+			"check with `then: tell` is down, and later, that it is not any more. `none`, with alive_every: nothing.",
 			listOrNone[fleet.NotifyEvent]{
 				keys.List[fleet.NotifyEvent]{Noun: "one event", Each: keys.Choice(nil, fleet.NotifyPage,
 					fleet.NotifyReminder,
-					fleet.NotifyHealed)},
+					fleet.NotifyHealed, fleet.NotifyWarning)},
 				keys.Choice(nil, notifyNobody),
 			},
-			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said("all three"),
+			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said("all of them"),
 		keys.Or("attempts", defaultNotifyAttempts, "How often, and for how long, a message is tried, with growing "+
 			"pauses; then it is a dead letter: `hale notify dead`.",
 			keys.Attempts(), func(t *targetDraft) *keys.At[keys.Rate] { return &t.attempts }),

@@ -38,6 +38,11 @@ func checkShape() keys.Object[checkDraft] {
 				"depends, this one is unknown, and only that one speaks.",
 				keys.List[string]{Noun: "one check", Each: keys.Name()},
 				func(c *checkDraft) *keys.At[[]keys.At[string]] { return &c.dependsOn }),
+			keys.Or("then", thenHeal, "What follows when the check is down. `heal`: it may make the machine unhealthy "+
+				"(unhealthy_when). `tell`: people are told, as of a disk that is nearly full (`warnings` in "+
+				"notify.TARGET.events), and nothing else follows: to judge and to repair the machine, hale does not "+
+				"look at the check.", keys.Choice(nil, thenHeal, thenTell),
+				func(c *checkDraft) *keys.At[checkThen] { return &c.then }),
 		}...),
 		Later: map[string]string{
 			"from": "take it out; checks run where hale runs", "agree": "take it out; checks run where hale runs",

@@ -42,6 +42,7 @@ func WriteChecks(all []fleet.Check) []string {
 		counted(&p, "up", c.UpAfter, c.UpIn)
 		p.unless(len(c.NotEvery) == 0, "not_every", "[%s]", strings.Join(hoursOf(c.NotEvery), ", "))
 		p.unless(len(c.DependsOn) == 0, "depends_on", "%s", strings.ReplaceAll(fmt.Sprint(c.DependsOn), " ", ", "))
+		p.unless(!c.Tells, "then", "%s", thenTell)
 		out = append(out, string(c.Name)+": "+p.String())
 	}
 	return out

@@ -21,4 +21,5 @@ func (r *round) lookAhead(w *work) {
 	r.see(&x, tally)
 	x.judge()
 	goOn(&x)
+	warn(r, &x)
 }

@@ -81,6 +81,7 @@ func (r *round) decide() Decision {
 	r.heedCanaries()
 	r.testChecks()
 	r.telling = losePatience(&r.s, &r.sit, r.telling[:0])
+	readWarnings(r)
 	works := r.judgeAll()
 	r.findParents(works)
 	r.heedProvider(works)
@@ -94,6 +95,7 @@ func (r *round) decide() Decision {
 	r.goThrough(works, &d)
 	d.Whole = r.sit.Whole
 	r.record(tellJointly(&r.s, &d)...)
+	r.record(warnJointly(&r.s, &d)...)
 	d.Believes, d.Believed = r.trusted()
 	d.Asks = r.asks
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
@@ -150,6 +152,7 @@ type round struct {
 	hosted map[fleet.HostName]int
 	loader func() map[fleet.HostName]int // load, made once
 	muted  uint64                        // the checks that are not heeded now
+	hushed uint64                        // those that only tell, and are not heeded now
 	// unproven are the checks that succeeded on no machine since they were made or edited, and retested says that in
 	// this round there are others of these than before.
 	unproven []fleet.CheckName
@@ -183,7 +186,8 @@ type memory struct {
 	lots    []fleet.Lot    // of the other fleets, that were counted last
 	hours   hours
 	defined defined
-	telling []fleet.Reason // for which a person is told of a machine in this round, since its time is over
+	telling []fleet.Reason    // for which a person is told of a machine in this round, since its time is over
+	warning []fleet.CheckName // that only tell, and of which people are told in this round
 }
 
 func (r *round) begin(s fleet.Snapshot) {
@@ -427,6 +431,7 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 		w.recover(r.recovers)
 	}
 	goOn(w)
+	warn(r, w)
 	return w.M.Check()
 }
 

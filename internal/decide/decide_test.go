@@ -71,10 +71,12 @@ func newChaos(t *rapid.T, size int) *chaos {
 	}
 	c.s.Spec.SharedFate = fleet.SharedFate{AtLeast: 3, Wait: 10 * time.Second, Then: rapid.SampledFrom(
 		[]fleet.FateAnswer{fleet.FateWait, fleet.FatePage, fleet.FateEvacuate}).Draw(t, "then")}
+	c.s.Spec.Tells = tells
 	for n := 1; n <= size; n++ {
 		c.s.Machines = append(c.s.Machines, fleet.View{
 			Machine: fleet.Machine{Name: c.s.Spec.Name.Machine(n)},
 			Checks:  []fleet.CheckState{{Check: "page", Standing: fleet.StandingUnknown}},
+			Tells:   []fleet.CheckState{{Check: "disk", Standing: fleet.StandingUnknown}},
 		})
 	}
 	return c
@@ -159,6 +161,7 @@ func (c *chaos) stirMachine(i int) {
 	v := &c.s.Machines[i]
 	v.Due, v.Epoch = true, v.Machine.Epoch
 	v.Checks[0].Standing = rapid.SampledFrom(c.standings(v.Machine.Name)).Draw(c.t, "standing")
+	c.stirTells(v)
 	v.Seen = nil
 	for _, id := range c.interesting(i) {
 		v.Seen = append(v.Seen, c.sighting(v.Machine.Name, id))
@@ -292,6 +295,7 @@ func (c *chaos) decide() {
 	}
 	c.older = d.Whole.Older != nil
 	c.checkSleep(d)
+	c.checkTells(d)
 	c.checkOrders(before, d)
 	for _, m := range d.Machines {
 		c.checkMachine(before, d, m)

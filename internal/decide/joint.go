@@ -106,8 +106,7 @@ func tellJointly(s *fleet.Snapshot, d *Decision) (said []fleet.Record) {
 	}
 	for _, j := range pages {
 		if len(j.records) > 1 {
-			d.Whole.Opened++
-			j.name(string(s.Spec.Name) + "/j" + strconv.FormatUint(d.Whole.Opened, 10))
+			j.name(nextJoint(s, d))
 			said = append(said, j.page)
 		}
 	}
@@ -115,6 +114,12 @@ func tellJointly(s *fleet.Snapshot, d *Decision) (said []fleet.Record) {
 		said = append(said, j.page)
 	}
 	return append(said, endJoints(s, d)...)
+}
+
+// nextJoint returns a name that no page about several machines ever had.
+func nextJoint(s *fleet.Snapshot, d *Decision) string {
+	d.Whole.Opened++
+	return string(s.Spec.Name) + "/j" + strconv.FormatUint(d.Whole.Opened, 10)
 }
 
 // isPageOf reports whether the record is the page of the incident, and not of something else that concerns the machine.
@@ -186,22 +191,28 @@ func endJoints(s *fleet.Snapshot, d *Decision) (over []fleet.Record) {
 	return slices.DeleteFunc(over, func(rec fleet.Record) bool { return slices.Contains(open, rec.Joint) })
 }
 
-// openJoints returns the pages about several machines of which one still has the incident, when the round is over.
+// openJoints returns the messages about several machines that still hold of one of them, when the round is over.
 func openJoints(s *fleet.Snapshot, d *Decision) (open []string) {
 	changed := make(map[int]bool, len(d.Machines))
-	note := func(i *fleet.Incident) {
-		if i != nil && i.Joint != "" && !slices.Contains(open, i.Joint) {
-			open = append(open, i.Joint)
+	note := func(m *fleet.Machine) {
+		if m.Incident != nil && m.Incident.Joint != "" {
+			open = append(open, m.Incident.Joint)
+		}
+		for _, w := range m.Warned {
+			if w.Joint != "" {
+				open = append(open, w.Joint)
+			}
 		}
 	}
 	for i := range d.Machines {
 		changed[d.Machines[i].Index] = true
-		note(d.Machines[i].Belief.Incident)
+		note(&d.Machines[i].Belief)
 	}
 	for i := range s.Machines {
 		if !changed[i] {
-			note(s.Machines[i].Machine.Incident)
+			note(&s.Machines[i].Machine)
 		}
 	}
-	return open
+	slices.Sort(open)
+	return slices.Compact(open)
 }

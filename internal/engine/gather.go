@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,7 +56,7 @@ func (t *term) exhibit(index int, a fleet.Action) evidence.Exhibit {
 	if v.Epoch != v.Machine.Epoch {
 		return e
 	}
-	for _, c := range v.Checks {
+	for _, c := range slices.Concat(v.Checks, v.Tells) {
 		e.Checks = append(e.Checks, evidence.Finding{Check: c.Check, Standing: c.Standing, Result: c.Result,
 			Detail: c.Detail})
 	}

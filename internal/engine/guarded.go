@@ -186,7 +186,7 @@ func concerns(spec *fleet.Spec, at defect.Place) bool {
 	case defect.Probes:
 		return at.Of == "" || at.Of == string(spec.Name)
 	case defect.Heartbeats:
-		return slices.ContainsFunc(spec.Checks, func(c fleet.Check) bool { return c.Kind == fleet.CheckHeartbeat })
+		return slices.ContainsFunc(spec.Asked(), func(c *fleet.Check) bool { return c.Kind == fleet.CheckHeartbeat })
 	case defect.Surface:
 	}
 	return false

@@ -12,9 +12,8 @@ import (
 
 // introduce fills into the order's user data by which tokens the machine reports heartbeats. The template itself,
 // which is stored and compared, keeps the placeholders.
-func introduce(ctx context.Context, order *provider.Blueprint, checks []fleet.Check) error {
-	for i := range checks {
-		c := &checks[i]
+func introduce(ctx context.Context, order *provider.Blueprint, checks []*fleet.Check) error {
+	for _, c := range checks {
 		placeholder := fleet.HeartbeatPlaceholder(c.Name)
 		if !c.Heartbeat.PerMachine || !strings.Contains(order.Template.UserData, placeholder) {
 			continue

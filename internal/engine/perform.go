@@ -123,7 +123,7 @@ func blind(l fleet.Look, targets []probe.Target, p *defect.Panic) fleet.Look {
 
 // call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
 func (t *term) call(ctx context.Context, index int, a fleet.Action) {
-	order, rolled, checks := t.orderOf(a), t.spec.Rolled(), t.own.Spec().Checks
+	order, rolled, checks := t.orderOf(a), t.spec.Rolled(), t.own.Spec().Asked()
 	told := func(o fleet.Outcome) news {
 		return func(t *term) {
 			t.own.TellOutcome(index, o)

@@ -27,12 +27,12 @@ func (t *term) point(index int, a picture.Aim) {
 	}
 }
 
-// targets are the machine's checks at its present aim.
+// targets are the machine's checks at its present aim: first those that it is judged by.
 func (t *term) targets(index int) []probe.Target {
 	name, a := t.own.View(index).Machine.Name, t.own.Aim(index)
-	out := make([]probe.Target, len(t.spec.Checks))
-	for k := range t.spec.Checks {
-		c := &t.spec.Checks[k]
+	asked := t.spec.Asked()
+	out := make([]probe.Target, len(asked))
+	for k, c := range asked {
 		out[k] = probe.Target{
 			ID: probe.ID{Machine: name, Check: c.Name}, Instance: a.Instance, Host: a.Host, Address: a.Address,
 			Rival:    a.Rival,
@@ -42,12 +42,12 @@ func (t *term) targets(index int) []probe.Target {
 	return out
 }
 
-// forLook returns the targets that a look asks.
+// forLook returns the targets that a look asks: what only tells has no say in a repair.
 func (t *term) forLook(index int, scope fleet.LookScope) []probe.Target {
 	if scope == fleet.LookProvider || t.own.Aim(index).Epoch == 0 {
 		return nil
 	}
-	return t.targets(index)
+	return t.targets(index)[:len(t.spec.Checks)]
 }
 
 // forsakeAll ends all probing of this term.

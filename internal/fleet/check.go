@@ -34,6 +34,8 @@ type Check struct {
 	// failures. See health.Heed.
 	NotEvery  []Hours
 	DependsOn []CheckName
+	// Tells says that it only tells: it is one of Spec.Tells, and not of Spec.Checks.
+	Tells bool `json:",omitempty"`
 }
 
 // CheckKind is the way a check asks.

@@ -88,6 +88,7 @@ func (b *CheckHistory) restart(now Now) *CheckHistory {
 func (c *Check) Definition() string {
 	d := *c
 	d.Name, d.Every, d.DownAfter, d.DownIn, d.UpAfter, d.UpIn, d.NotEvery, d.DependsOn = "", 0, 0, 0, 0, 0, nil, nil
+	d.Tells = false
 	h := fnv.New64a()
 	for _, part := range parts(nil, "", reflect.ValueOf(d)) {
 		h.Write([]byte(part)) // hash.Hash never fails to write

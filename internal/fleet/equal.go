@@ -13,7 +13,8 @@ func (m *Machine) Equal(o *Machine) bool {
 
 // sameBusiness compares what there is to do with the two.
 func (m *Machine) sameBusiness(o *Machine) bool {
-	return slices.Equal(m.Swings, o.Swings) && slices.Equal(m.Strays, o.Strays) &&
+	return slices.Equal(m.Swings, o.Swings) && slices.EqualFunc(m.Warned, o.Warned, Warned.equal) &&
+		slices.Equal(m.Strays, o.Strays) &&
 		slices.Equal(m.Attempts, o.Attempts) &&
 		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) &&
 		same(m.Anchor, o.Anchor) &&

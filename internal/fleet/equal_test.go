@@ -25,6 +25,7 @@ func full() fleet.Machine {
 		Volumes:   &fleet.Volumes{Host: "h1", Made: []string{"data"}},
 		Snapshots: []fleet.DiskSnapshot{{ID: "r1"}}, Left: []fleet.LeftBehind{{Proof: fleet.ProofHostOff}},
 		Contest:   &fleet.Contest{Asked: now},
+		Warned:    []fleet.Warned{{Check: "disk", Again: 1}},
 		Elsewhere: &fleet.Claim{By: "a", Since: 1},
 		Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"), Alias: "main",
 	}

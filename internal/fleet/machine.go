@@ -20,6 +20,8 @@ type Machine struct {
 	// Swings are the reasons for which it was held since its repair last began or ended, oldest first: at most
 	// MaxSwings.
 	Swings []Swing `json:",omitempty"`
+	// Warned is what people were told of by checks that only tell.
+	Warned []Warned `json:",omitempty"`
 	// Strays are instances that bear this machine's mark but are neither current nor being built, since when seen.
 	Strays []Stray `json:",omitempty"`
 
@@ -333,7 +335,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident,
 		c.Quarantine, c.Repair, c.Kept
 	wanted := c.Wanted
-	change, snapshots, swings := c.Change, c.Snapshots, c.Swings
+	change, snapshots, swings, warned := c.Change, c.Snapshots, c.Swings, c.Warned
 	var intent *Intent
 	if repair != nil {
 		intent = repair.Intent
@@ -342,6 +344,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	c.Attempts = refill(attempts, m.Attempts)
 	c.Strays = refill(strays, m.Strays)
 	c.Swings = refill(swings, m.Swings)
+	c.Warned = refill(warned, m.Warned)
 	c.Kept = refill(kept, m.Kept)
 	c.Snapshots = refill(snapshots, m.Snapshots)
 	c.Anchor = copyTo(anchor, m.Anchor)

@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // TargetName names a place where people are told: a mailbox, a webhook, a command.
 type TargetName string
@@ -30,14 +33,15 @@ const (
 	NotifyPage     NotifyEvent = "pages"     // a person must look
 	NotifyReminder NotifyEvent = "reminders" // a person was told, and it is not over
 	NotifyHealed   NotifyEvent = "healed"    // what a person was told of is over
+	NotifyWarning  NotifyEvent = "warnings"  // a check that only tells is down
+	// NotifyWarningOver takes a warning back. Who wants the one wants the other.
+	NotifyWarningOver NotifyEvent = "warnings-over"
 )
 
 // Wants reports whether the recipient is told of such events.
 func (r Recipient) Wants(e NotifyEvent) bool {
-	for _, wanted := range r.Events {
-		if wanted == e {
-			return true
-		}
+	if e == NotifyWarningOver {
+		e = NotifyWarning
 	}
-	return false
+	return slices.Contains(r.Events, e)
 }

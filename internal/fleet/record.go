@@ -72,7 +72,7 @@ type Record struct {
 	Joint string   `json:",omitempty"`
 	Of    []Member `json:",omitempty"`
 	// Again is how often the machine was held before this, without a record, for reasons that are written down: of a
-	// record that it is held, for that one.
+	// record that it is held, for that one. Of a warning, how often it came back meanwhile.
 	Again int `json:",omitempty"`
 	// Thinned is how many older records of the machine the journal let go for this one.
 	Thinned uint64 `json:",omitempty"`
@@ -110,6 +110,10 @@ func (r *Record) Notifies() (NotifyEvent, bool) {
 		return NotifyPage, true
 	case r.Kind == RecordReminded:
 		return NotifyReminder, true
+	case r.Kind == RecordWarning:
+		return NotifyWarning, true
+	case r.Kind == RecordWarningOver:
+		return NotifyWarningOver, true
 	case r.Paged && r.Reason != ReasonSuperseded: // a wider incident goes on, and says so itself
 		return NotifyHealed, true
 	}
@@ -156,6 +160,10 @@ const (
 	RecordNotified       RecordKind = "notified"        // Target took the message
 	RecordUndelivered    RecordKind = "undelivered"     // it did not, and nothing more is tried: a dead letter
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
+	// a check that only tells is down, and people are told so
+	RecordWarning RecordKind = "warning"
+	// it succeeds again, or, with the Reason removed, is not asked any more
+	RecordWarningOver RecordKind = "warning-over"
 	// a person was told that Check does not succeed; Reason: recovered or removed
 	RecordCheck    RecordKind = "check"
 	RecordBrake    RecordKind = "brake"    // Reason: engaged or released

@@ -54,6 +54,8 @@ type View struct {
 	// Checks are the standings of Spec.Checks, in the same order. They count only if Epoch is the machine's.
 	Checks []CheckState
 	Epoch  uint64
+	// Tells are those of Spec.Tells, in the same way.
+	Tells []CheckState
 	// Seen is the provider's last word on every instance that bears the machine's mark or is named by its belief.
 	Seen []Sighting // sorted by instance id
 	// Ran is where the machine's last instance was seen running last, once it is not seen running any more.
@@ -81,7 +83,7 @@ func (v *View) Open() bool {
 	m := &v.Machine
 	return v.Due || m.Health.Verdict != VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" ||
 		len(m.Strays) > 0 || m.Contest != nil || m.Elsewhere != nil ||
-		len(m.Kept) > 0 || len(m.Snapshots) > 0
+		len(m.Kept) > 0 || len(m.Snapshots) > 0 || v.Warns()
 }
 
 // Sighting returns the last word on the instance; the zero Sighting when there is none.

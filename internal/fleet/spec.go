@@ -16,6 +16,8 @@ type Spec struct {
 	Adopt    Adoption
 	Template Template
 	Checks   []Check // sorted by name
+	// Tells are the checks that only tell: people are told when one is down, and no judgement ever sees them.
+	Tells []Check `json:",omitempty"` // sorted by name
 	// UnhealthyWhen says when the checks' standings, and the provider's word, make a machine unhealthy.
 	UnhealthyWhen Condition
 	Repair        RepairPolicy
@@ -317,6 +319,18 @@ func (s *Spec) Asks(kind CheckKind) bool {
 		}
 	}
 	return false
+}
+
+// Asked are all checks that the machines are asked: those that are judged by, and then those that only tell.
+func (s *Spec) Asked() []*Check {
+	all := make([]*Check, 0, len(s.Checks)+len(s.Tells))
+	for i := range s.Checks {
+		all = append(all, &s.Checks[i])
+	}
+	for i := range s.Tells {
+		all = append(all, &s.Tells[i])
+	}
+	return all
 }
 
 // Protects reports whether the machine is never to be disrupted.

@@ -69,8 +69,8 @@ func New(log *slog.Logger, panics defect.Witness) *Receiver {
 func (r *Receiver) Take(place Place, fleets []fleet.Spec) {
 	proofs := map[topic]fleet.HeartbeatCheck{}
 	for i := range fleets {
-		for k := range fleets[i].Checks {
-			if c := &fleets[i].Checks[k]; c.Kind == fleet.CheckHeartbeat {
+		for _, c := range fleets[i].Asked() {
+			if c.Kind == fleet.CheckHeartbeat {
 				proofs[topic{fleets[i].Name, c.Name}] = c.Heartbeat
 			}
 		}

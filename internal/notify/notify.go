@@ -49,8 +49,12 @@ const (
 	EventPage     Event = "page"     // a person must look
 	EventReminder Event = "reminder" // a person was told, and it is not over
 	EventHealed   Event = "healed"   // what a person was told of is over
-	EventTest     Event = "test"     // a person tests whether messages arrive
-	EventAlive    Event = "alive"    // hale lives, and acts in every fleet
+	EventWarning  Event = "warning"  // a check that only tells is down
+	// EventWarningOver takes a warning back.
+	EventWarningOver Event = "warning-over"
+
+	EventTest  Event = "test"  // a person tests whether messages arrive
+	EventAlive Event = "alive" // hale lives, and acts in every fleet
 )
 
 // Answer is what a receiver said, in a line.

@@ -102,10 +102,9 @@ func (p *Picture) reaim() {
 // business when it changes.
 type needs struct{ host, metadata bool }
 
-func needsOf(checks []fleet.Check) needs {
+func needsOf(checks []*fleet.Check) needs {
 	var n needs
-	for i := range checks {
-		c := &checks[i]
+	for _, c := range checks {
 		n.host = n.host || c.Kind == fleet.CheckAgent || c.Exec.Asks("{host}")
 		n.metadata = n.metadata || c.Exec.AsksMetadata()
 	}

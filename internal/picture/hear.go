@@ -26,21 +26,26 @@ func (p *Picture) Hear(e Edge) {
 		return
 	}
 	v := &p.views[i]
-	for k := range v.Checks {
-		c := &v.Checks[k]
-		if c.Check != e.Check {
-			continue
+	for _, states := range [...][]fleet.CheckState{v.Checks, v.Tells} {
+		for k := range states {
+			if states[k].Check == e.Check {
+				e.enter(&states[k])
+				p.dirty = true
+				p.due(i)
+			}
 		}
-		if c.Standing == fleet.StandingUp && e.Standing != c.Standing {
-			c.Answered = e.Since
-		}
-		if c.Standing != e.Standing {
-			c.Since = e.Since
-		}
-		c.Standing, c.Result, c.Detail = e.Standing, e.Result, e.Detail
-		p.dirty = true
-		p.due(i)
 	}
+}
+
+// enter brings what is known of the check up to date.
+func (e *Edge) enter(c *fleet.CheckState) {
+	if c.Standing == fleet.StandingUp && e.Standing != c.Standing {
+		c.Answered = e.Since
+	}
+	if c.Standing != e.Standing {
+		c.Since = e.Since
+	}
+	c.Standing, c.Result, c.Detail = e.Standing, e.Result, e.Detail
 }
 
 // Deafen says that the probes are not to be believed, as when their watermark is stale: what the checks said counts
@@ -70,12 +75,14 @@ func (p *Picture) forgetChecks(why fleet.ResultReason) {
 // forget takes back what the checks say. When one of them that is up will cease to be so is not known from then on;
 // when one ceased that is not up stays true.
 func forget(v *fleet.View, why fleet.ResultReason) {
-	for k := range v.Checks {
-		c := &v.Checks[k]
-		if c.Standing == fleet.StandingUp {
-			c.Answered = 0
+	for _, states := range [...][]fleet.CheckState{v.Checks, v.Tells} {
+		for k := range states {
+			c := &states[k]
+			if c.Standing == fleet.StandingUp {
+				c.Answered = 0
+			}
+			c.Standing, c.Result, c.Detail = fleet.StandingUnknown, why, ""
 		}
-		c.Standing, c.Result, c.Detail = fleet.StandingUnknown, why, ""
 	}
 }
 

@@ -124,7 +124,7 @@ func New(o Options, now fleet.Now) *Picture {
 		made:     make(map[fleet.CheckName]fleet.Instant),
 		dirty:    true,
 		placed:   1,
-		needs:    needsOf(spec.Checks),
+		needs:    needsOf(spec.Asked()),
 	}
 	p.brake.CalmSince, p.brake.SteadySince = 0, 0
 	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))
@@ -162,11 +162,16 @@ func unbuilt(spec *fleet.Spec, ordinal int, now fleet.Now) fleet.Machine {
 
 func (p *Picture) add(m fleet.Machine) {
 	p.byName[m.Name] = len(p.views)
-	p.views = append(p.views, fleet.View{Machine: m, Checks: unheard(p.spec.Checks), FreshID: p.freshID()})
+	p.views = append(p.views, fleet.View{
+		Machine: m, Checks: unheard(p.spec.Checks), Tells: unheard(p.spec.Tells), FreshID: p.freshID(),
+	})
 }
 
 // unheard are the checks before anything was heard of them.
 func unheard(checks []fleet.Check) []fleet.CheckState {
+	if len(checks) == 0 {
+		return nil
+	}
 	out := make([]fleet.CheckState, len(checks))
 	for k, c := range checks {
 		out[k] = fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown}
@@ -338,6 +343,7 @@ func (p *Picture) Copies() []fleet.View {
 	for i := range views {
 		views[i].Machine = views[i].Machine.Clone()
 		views[i].Checks = append([]fleet.CheckState(nil), views[i].Checks...)
+		views[i].Tells = append([]fleet.CheckState(nil), views[i].Tells...)
 		views[i].Seen = append([]fleet.Sighting(nil), views[i].Seen...)
 	}
 	return views

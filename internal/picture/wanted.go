@@ -18,21 +18,23 @@ func (p *Picture) Wanted() *fleet.Spec { return p.wanted }
 // something is for the next decision. It returns the names of the checks that are not there any more; Aim stays as it
 // was.
 func (p *Picture) Want(spec fleet.Spec, now fleet.Now) (dropped []fleet.CheckName) {
-	was := p.spec.Checks
+	was, is := p.spec.Asked(), spec.Asked()
+	judged, told := p.spec.Checks, p.spec.Tells
 	for _, c := range was {
-		if !slices.ContainsFunc(spec.Checks, func(k fleet.Check) bool { return k.Name == c.Name }) {
+		if !slices.ContainsFunc(is, func(k *fleet.Check) bool { return k.Name == c.Name }) {
 			dropped = append(dropped, c.Name)
 		}
 	}
-	for _, c := range spec.Checks {
-		if !slices.ContainsFunc(was, func(k fleet.Check) bool { return change.SameCheck(k, c) }) {
+	for _, c := range is {
+		if !slices.ContainsFunc(was, func(k *fleet.Check) bool { return change.SameCheck(*k, *c) }) {
 			p.made[c.Name] = now.Mono
 		}
 	}
 	p.wanted, p.dirty = &spec, true
 	p.force(now)
 	for i := range p.views {
-		p.views[i].Checks = carried(was, p.views[i].Checks, spec.Checks)
+		v := &p.views[i]
+		v.Checks, v.Tells = carried(judged, v.Checks, spec.Checks), carried(told, v.Tells, spec.Tells)
 		p.due(i)
 	}
 	return dropped

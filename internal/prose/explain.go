@@ -71,6 +71,9 @@ func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 			e.Because = append(e.Because, Unproven(*t, f.At.Wall)+": its failures count for nothing until it does")
 		}
 	}
+	for _, c := range v.Tells {
+		e.Because = append(e.Because, standing(c, f.At)+", and only tells")
+	}
 	e.Because = append(e.Because, providersWord(f, v))
 	if left := GraceLeft(&v.Machine, f.At); left != "" {
 		e.Because = append(e.Because, left)

@@ -21,6 +21,8 @@ func again(r fleet.Record) string {
 	switch {
 	case r.Again == 0:
 		return ""
+	case r.Kind == fleet.RecordWarning:
+		return fmt.Sprintf(" (it came back %s within the last hour)", times(r.Again))
 	case r.Kind == fleet.RecordHeld:
 		return fmt.Sprintf(" (%s more since it was written down last)", times(r.Again))
 	}

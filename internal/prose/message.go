@@ -23,7 +23,7 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 		Machine: string(r.Machine),
 		Reason:  string(r.Reason), Subject: subject(l.Event, r, story),
 	}
-	m.Incident = cmp.Or(r.Incident, r.Joint, r.Parent)
+	m.Incident = cmp.Or(r.Incident, r.Joint, r.Parent, warningOf(r))
 	if len(l.Fleets) > 0 {
 		m.Fleet = "" // it is about all of them
 		r.Fleet = ""
@@ -32,7 +32,7 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	b.WriteString(sentenceCase(opening(l.Event, r, story)) + ".\n")
 	section(&b, "Fleets on it", []string{fleetsOn(l.Fleets)})
 	section(&b, "What happened (UTC)", chronicle(story))
-	if l.Event != fleet.NotifyHealed {
+	if l.Event != fleet.NotifyHealed && l.Event != fleet.NotifyWarningOver {
 		section(&b, "What hale tried", tried(r, story))
 		section(&b, "What hale does now", []string{attitude(r, story)})
 		section(&b, "What you can do", choices(r, story))
@@ -86,11 +86,14 @@ var messageEvents = map[fleet.NotifyEvent]notify.Event{
 	fleet.NotifyPage:     notify.EventPage,
 	fleet.NotifyReminder: notify.EventReminder,
 	fleet.NotifyHealed:   notify.EventHealed,
+
+	fleet.NotifyWarning:     notify.EventWarning,
+	fleet.NotifyWarningOver: notify.EventWarningOver,
 }
 
 // opening is the first line of the text: of a machine, how it is and since when, and then why a person is told now.
 func opening(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {
-	if r.Machine == "" || e == fleet.NotifyHealed {
+	if r.Machine == "" || e != fleet.NotifyPage && e != fleet.NotifyReminder {
 		return Sentence(r)
 	}
 	said := symptom(r, story)
@@ -107,8 +110,10 @@ func subject(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {
 	switch e {
 	case fleet.NotifyReminder:
 		return "hale: still: " + symptom(r, story)
-	case fleet.NotifyHealed:
+	case fleet.NotifyHealed, fleet.NotifyWarningOver:
 		return "hale: " + wellAgain(r)
+	case fleet.NotifyWarning:
+		return "hale: warning: " + Sentence(r)
 	case fleet.NotifyPage:
 	}
 	return "hale: " + symptom(r, story)
@@ -161,6 +166,9 @@ func chronicle(story []fleet.Record) []string {
 
 // attitude says what hale will do by itself about what a person is told of.
 func attitude(r fleet.Record, story []fleet.Record) string {
+	if r.Kind == fleet.RecordWarning {
+		return "hale repairs nothing for it, and says when it is over"
+	}
 	if quarantinedIn(story) {
 		return "it is in quarantine: hale watches it, and touches it no more until it is healthy by itself"
 	}
@@ -210,6 +218,9 @@ func foreignOf(r fleet.Record) fleet.Installation {
 
 // choices are what a person can do.
 func choices(r fleet.Record, story []fleet.Record) []string {
+	if r.Kind == fleet.RecordWarning {
+		return []string{"hale status  and  hale events --fleet " + string(r.Fleet) + "  say more"}
+	}
 	var lines []string
 	a := AdviceFor(r.Reason, r.Fleet, foreignOf(r))
 	if cause := sickening(r, story).Cause; (r.Machine != "" || r.Joint != "") && hides[r.Reason] {

@@ -66,6 +66,8 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordUndelivered:    undelivered,
 	fleet.RecordRemnant:        remnant,
 	fleet.RecordCheck:          checkNews,
+	fleet.RecordWarning:        warning,
+	fleet.RecordWarningOver:    warningOver,
 	fleet.RecordBrake:          brake,
 	fleet.RecordProvider:       providerNews,
 	fleet.RecordVantage:        vantageNews,

@@ -196,6 +196,9 @@ var (
 		fleet.NotifyPage:     "a page",
 		fleet.NotifyReminder: "a reminder",
 		fleet.NotifyHealed:   "it is over",
+
+		fleet.NotifyWarning:     "a warning",
+		fleet.NotifyWarningOver: "a warning is over",
 	}
 	scopes = map[fleet.ScopeKind]string{
 		fleet.ScopeInstallation: "the installation",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,7 +121,7 @@ func Policy(o sim.Options) []byte {
 	if !s.Adopt.Selects() || s.Adopt.Replaceable {
 		line(2, "template: {disks: {%s}}", disks(s.Template))
 	}
-	line(2, "checks: {%s}", strings.Join(config.WriteChecks(s.Checks), ",\n      "))
+	line(2, "checks: {%s}", strings.Join(config.WriteChecks(slices.Concat(s.Checks, s.Tells)), ",\n      "))
 	if len(s.Checks) > 0 {
 		line(2, "unhealthy_when: %s", condition(s.UnhealthyWhen))
 	}

@@ -32,7 +32,7 @@ func (b *neighbours) watch(c *server) {
 	if b.vms = c.s.beside; b.probes != nil || len(b.vms) == 0 {
 		return
 	}
-	b.probes = newProber(c.s.w, c.name, c.s.spec, len(b.vms), func(int, row) { c.heat() })
+	b.probes = newProber(c.s.w, c.name, withoutTells(c.s.spec), len(b.vms), func(int, row) { c.heat() })
 	for i, vm := range b.vms {
 		b.probes.aim(i, picture.Aim{Epoch: 1, Instance: fleet.InstanceID(vm.ID), Address: vm.Address})
 	}

@@ -20,9 +20,9 @@ import (
 type prober struct {
 	w       *world.World
 	vantage string
-	checks  []fleet.Check
+	checks  []fleet.Check           // those by which machines are judged
 	ports   map[fleet.CheckName]int // at which the machines listen for them
-	rows    [][]*row                // by machine and check
+	rows    [][]*row                // by machine and check, those that only tell last
 	at      map[netip.Addr][]int
 	agents  bool                   // some check asks them
 	of      map[string]int         // the machine by its instance, where agents are asked
@@ -70,21 +70,27 @@ func (w whom) unaimed(c *fleet.Check) fleet.ResultReason {
 func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, row)) *prober {
 	p := &prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{},
 		heard: heard, edges: new(int)}
-	p.agents = spec.Asks(fleet.CheckAgent)
-	p.ports = make(map[fleet.CheckName]int, len(p.checks))
-	for i := range p.checks {
-		p.ports[p.checks[i].Name] = p.checks[i].Port
+	asked := spec.Asked()
+	p.ports = make(map[fleet.CheckName]int, len(asked))
+	for _, c := range asked {
+		p.agents = p.agents || c.Kind == fleet.CheckAgent
+		p.ports[c.Name] = c.Port
 	}
 	p.rows = make([][]*row, machines)
 	for i := range p.rows {
-		p.rows[i] = make([]*row, len(p.checks))
-		for k := range p.checks {
-			c := &p.checks[k]
+		p.rows[i] = make([]*row, len(asked))
+		for k, c := range asked {
 			p.rows[i][k] = &row{check: c, index: i, phase: stagger(i, c.Name, c.Every, vantage),
 				tally: probe.NewTally()}
 		}
 	}
 	return p
+}
+
+// withoutTells leaves out what is only told: those who have no word for it ask what they judge by.
+func withoutTells(spec fleet.Spec) fleet.Spec {
+	spec.Tells = nil
+	return spec
 }
 
 // stagger spreads the targets over the interval, the same in every run, and for all servers of one hale.
@@ -189,7 +195,7 @@ func (p *prober) edit(checks []fleet.Check) {
 		return
 	}
 	for _, rows := range p.rows {
-		for k, r := range rows {
+		for k, r := range rows[:len(checks)] {
 			was := r.check
 			r.check = &checks[k]
 			if change.SameCheck(*was, checks[k]) {

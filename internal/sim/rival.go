@@ -51,7 +51,7 @@ func newRival(s *stage, kind Rival) *rival {
 		s: s, kind: kind, client: s.w.Client("rival"), gens: make([]uint64, s.spec.Size),
 		down: make([]bool, s.spec.Size), acted: make([]bool, s.spec.Size),
 	}
-	r.probes = newProber(s.w, "hale-1", s.spec, s.spec.Size, r.hear)
+	r.probes = newProber(s.w, "hale-1", withoutTells(s.spec), s.spec.Size, r.hear)
 	r.probes.edges = &s.score.Edges
 	return r
 }

@@ -150,8 +150,8 @@ func (e Event) fits(o Options) error {
 			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1),
 				o.Spec.Name.Machine(o.Spec.Size))
 		}
-		named := func(c fleet.Check) bool { return string(c.Name) == e.Arg }
-		if e.Verb == world.FailsCheck && !slices.ContainsFunc(o.Spec.Checks, named) {
+		named := func(c *fleet.Check) bool { return string(c.Name) == e.Arg }
+		if e.Verb == world.FailsCheck && !slices.ContainsFunc(o.Spec.Asked(), named) {
 			return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
 		}
 	case "server":

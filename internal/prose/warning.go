@@ -1,0 +1,35 @@
+package prose
+
+import "hale/internal/fleet"
+
+// warning says that a check which only tells is down, on one machine or on several.
+func warning(r fleet.Record) string {
+	found := because(checkOf(r.Check)+" is down", aside(Result(r.Result), r.Detail))
+	switch {
+	case r.Joined():
+		return about(r) + ": " + found + " (told with others, " + r.Joint + ")"
+	case r.Machine == "":
+		return because(aside(severalOf(r), named(r)), found)
+	}
+	return about(r) + ": " + found
+}
+
+// warningOver takes it back.
+func warningOver(r fleet.Record) string {
+	switch {
+	case r.Reason == fleet.ReasonRemoved:
+		return about(r) + ": " + checkOf(r.Check) + ", of which a warning told, is not asked any more"
+	case r.Machine == "":
+		return about(r) + ": " + aside(checkOf(r.Check)+" is down on no machine any more that the warning named"+after(r),
+			r.Joint)
+	}
+	return about(r) + ": " + checkOf(r.Check) + " is up again" + after(r)
+}
+
+// warningOf names a warning about one machine, the same when it is given and when it is taken back.
+func warningOf(r fleet.Record) string {
+	if r.Kind != fleet.RecordWarning && r.Kind != fleet.RecordWarningOver || r.Machine == "" {
+		return ""
+	}
+	return string(r.Machine) + "/" + string(r.Check)
+}
