@@ -162,7 +162,7 @@ func redfishPart(p *plug, byAgent bool) part {
 		return agent.New(agent.Options{
 			Name:    "fence_redfish",
 			Program: "fence_redfish",
-			Values: []agent.Value{
+			Values: []secret.Named{
 				{Name: "ip", Plain: host}, {Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User},
 				{Name: "password", Secret: s}, {Name: "ssl_insecure", Plain: "1"},
 				{Name: "systems_uri", Plain: "/redfish/v1/Systems/1"},
@@ -288,7 +288,7 @@ func (p *plug) byIPMI(port string, byAgent bool, of string, fail func(fencetest.
 			return agent.New(agent.Options{
 				Name:    "fence_ipmilan",
 				Program: "fence_ipmilan",
-				Values: []agent.Value{
+				Values: []secret.Named{
 					{Name: "ip", Plain: "127.0.0.1"}, {Name: "ipport", Plain: port},
 					{Name: "username", Plain: bmc.User}, {Name: "password", Secret: s}, {Name: "lanplus", Plain: "1"},
 					{Name: "cipher", Plain: "3"},
@@ -381,7 +381,7 @@ func commandPart(p *plug) part {
 			Name:    "outlet",
 			Host:    p.domain,
 			Command: []string{path},
-			Env:     []command.Variable{{Name: "OUTLET_PASSWORD", Secret: s}},
+			Env:     []secret.Named{{Name: "OUTLET_PASSWORD", Secret: s}},
 		})
 	})
 	return out

@@ -77,7 +77,7 @@ func virshPart(p *plug) part {
 		return agent.New(agent.Options{
 			Name:    "fence_virsh",
 			Program: "fence_virsh",
-			Values: []agent.Value{
+			Values: []secret.Named{
 				{Name: "ip", Plain: host}, {Name: "ipport", Plain: port}, {Name: "username", Plain: bmc.User},
 				{Name: "password", Secret: s}, {Name: "plug", Plain: p.domain}, {Name: "ssh_options", Plain: options},
 			},

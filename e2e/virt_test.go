@@ -18,6 +18,7 @@ import (
 	"hale/internal/fence/agent"
 	"hale/internal/fence/fencetest"
 	"hale/internal/nettest"
+	"hale/internal/secret"
 )
 
 // virtd is the configuration of fence_virtd: TCP in place of multicast, which needs a network that carries it.
@@ -53,7 +54,7 @@ func virtPart(p *plug) part {
 		return agent.New(agent.Options{
 			Name:    "fence_virt",
 			Program: "fence_virt",
-			Values: []agent.Value{
+			Values: []secret.Named{
 				{Name: "ipaddr", Plain: host}, {Name: "ipport", Plain: way}, {Name: "port", Plain: p.domain},
 				{Name: "key_file", Plain: key},
 			},

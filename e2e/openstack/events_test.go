@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/app"
 	"hale/internal/cloud"
@@ -80,7 +81,7 @@ fleets:
     build_within: 10m
 `, f, cloud.Image, cloud.Network, cloud.Flavor, onStop)
 	}
-	c, err := config.Parse(filepath.Join(t.TempDir(), "hale.yaml"), []byte(text.String()))
+	c, err := config.Parse(filepath.Join(t.TempDir(), "hale.yaml"), []byte(text.String()), adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}

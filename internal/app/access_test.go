@@ -14,7 +14,9 @@ import (
 	"hale/internal/config"
 	"hale/internal/defect"
 	"hale/internal/fault"
+	"hale/internal/fence/command"
 	"hale/internal/fleet"
+	"hale/internal/kinds"
 	"hale/internal/program/programtest"
 )
 
@@ -57,19 +59,18 @@ func (p ports) cut(t *testing.T, host string) bool {
 func (p ports) fencing() fencer {
 	c := &config.Config{
 		Providers: []config.Provider{
-			{Name: "lab", Hosts: []config.Host{
+			{Name: "lab", Hosts: []kinds.Host{
 				{Name: "h1", Fence: []string{"power", "ports"}},
 				{Name: "h2", Fence: []string{"ports"}},
 			}},
 		},
 		Fences: []config.Fence{
 			{Name: "ports", Attempts: 2, Timeout: 10 * time.Second, Settle: 10 * time.Millisecond, Test: time.Hour,
-				Cut: &config.CutFence{
-					Of:      config.CutBoth,
-					Command: config.Command{Command: []string{filepath.Join(p.folder, "ports")}},
-				}},
+				Settings: command.CutSettings{Of: kinds.AccessBoth, Settings: command.Settings{
+					Options: command.Options{Command: []string{filepath.Join(p.folder, "ports")}, Cut: true},
+				}}},
 			{Name: "power", Attempts: 1, Timeout: 10 * time.Second, Settle: 10 * time.Millisecond, Test: time.Hour,
-				Command: &config.Command{Command: []string{"/nonexistent"}}},
+				Settings: command.Settings{Options: command.Options{Command: []string{"/nonexistent"}}}},
 		},
 	}
 	return fencer{newFencing(c, slog.New(slog.DiscardHandler), defect.NewRegister(slog.New(slog.DiscardHandler))), "lab"}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/notify"
@@ -64,7 +65,7 @@ notify:
 providers: {lab: {type: simulated}}
 fleets: {web: {provider: lab, size: 1, checks: {page: {http: {}}}}}
 `
-	c, err := config.Parse("hale.yaml", []byte(text))
+	c, err := config.Parse("hale.yaml", []byte(text), adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/app"
 	"hale/internal/config"
@@ -43,7 +44,7 @@ type house struct {
 
 func newHouse(t *testing.T, text string) *house {
 	t.Helper()
-	c, err := config.Parse("hale.yaml", []byte(text))
+	c, err := config.Parse("hale.yaml", []byte(text), adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}

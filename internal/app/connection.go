@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/engine"
 	"hale/internal/fault"
@@ -37,7 +38,9 @@ func (were connections) inForce(p config.Provider) config.Provider {
 // completed is a provider out of the store with what the store does not have, as the configuration has it: what refers
 // to secrets.
 func completed(was, p config.Provider) config.Provider {
-	was.Events, was.Proof = p.Events, p.Proof
+	if was.Settings != nil {
+		was.Settings = was.Settings.Restored(p.Settings)
+	}
 	return was
 }
 
@@ -51,8 +54,8 @@ func recallConnections(ctx context.Context, store state.Store) (connections, err
 		if !strings.HasSuffix(e.Key, connectionSuffix) {
 			continue
 		}
-		var p config.Provider
-		if err := json.Unmarshal(e.Value, &p); err != nil {
+		p, err := config.Stored(e.Value, adapters.All())
+		if err != nil {
 			return nil, fault.New(fault.Permanent, "app.connections", e.Key, err)
 		}
 		were[p.Name] = p

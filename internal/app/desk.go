@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/change"
 	"hale/internal/config"
@@ -166,7 +167,7 @@ func (d *desk) read(load func() (*config.Config, error)) (*config.Config, error)
 func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next, err := d.read(func() (*config.Config, error) { return config.Load(path) })
+	next, err := d.read(func() (*config.Config, error) { return config.Load(path, adapters.All()) })
 	if err != nil {
 		return api.Changes{}, err
 	}
@@ -288,7 +289,7 @@ func subject(d change.Difference) string {
 // waiting returns the plan for a provider with a changed address, if there is one.
 func (s *site) waiting(p config.Provider, status []engine.FleetStatus) (api.Waiting, bool) {
 	was := adapterOf(s.adapters, p.Name)
-	if was.provider == nil || p.SameAddress(was.config) {
+	if was.Provider == nil || p.SameAddress(was.config) {
 		return api.Waiting{}, false
 	}
 	w := api.Waiting{

@@ -8,10 +8,6 @@ import (
 	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fence"
-	"hale/internal/fence/agent"
-	"hale/internal/fence/command"
-	"hale/internal/fence/ipmi"
-	"hale/internal/fence/redfish"
 	"hale/internal/fleet"
 )
 
@@ -25,45 +21,18 @@ type armed struct {
 	uncut func(ctx context.Context) error
 }
 
-// armedFor is the list of methods: what each entry of the configuration stands for, for one host. It connects to
-// nothing yet.
+// armedFor is what the method stands for, for one host. It connects to nothing yet.
 func armedFor(f config.Fence, host fleet.HostName) armed {
-	a := armed{config: f, every: f.Test, check: func(context.Context) error { return nil }, Method: fence.Method{
-		Name: f.Name, Kind: f.Kind(), Yields: fleet.ProofHostOff, Attempts: f.Attempts, Timeout: f.Timeout,
-		Settle: f.Settle, Poll: fence.DefaultPoll,
+	made := f.Settings.Arm(f.Name, host)
+	a := armed{config: f, every: f.Test, check: made.Check, uncut: made.Uncut, Method: fence.Method{
+		Name: f.Name, Kind: f.Kind, Controller: made.Controller, Unverified: made.Unverified,
+		Yields: fleet.ProofHostOff, Attempts: f.Attempts, Timeout: f.Timeout, Settle: f.Settle, Poll: fence.DefaultPoll,
 	}}
-	switch {
-	case f.Redfish != nil:
-		r := f.Redfish
-		a.Unverified = r.Insecure
-		a.Controller = redfish.New(redfish.Options{
-			Name: f.Name, URL: config.ForHost(r.URL, host), User: r.User, Password: r.Password,
-			System: config.ForHost(r.System, host), CA: r.CA, Insecure: r.Insecure,
-		})
-	case f.IPMI != nil:
-		i := f.IPMI
-		a.Controller = ipmi.New(ipmi.Options{
-			Name: f.Name, Program: "ipmitool", Host: config.ForHost(i.Host, host), Port: i.Port, User: i.User,
-			Password: i.Password, Cipher: i.Cipher, Privilege: i.Privilege,
-		})
-	case f.Agent != nil:
-		o := agent.Options{Name: f.Name, Program: f.Agent.Program}
-		for _, v := range f.Agent.Options {
-			o.Values = append(o.Values, agent.Value{
-				Name:   v.Name,
-				Plain:  config.ForHost(v.Plain, host),
-				Secret: v.Secret,
-			})
-		}
-		c := agent.New(o)
-		a.Controller, a.check, a.Unverified = c, c.Check, c.Unverified()
-	case f.Command != nil:
-		a.Controller = command.New(programFor(f.Name, *f.Command, host))
-	case f.Cut != nil:
-		o := programFor(f.Name, f.Cut.Command, host)
-		o.Cut = true
-		c := command.New(o)
-		a.Controller, a.uncut, a.Yields = c, c.Uncut, fleet.ProofAccessCut
+	if f.Cuts() {
+		a.Yields = fleet.ProofAccessCut
+	}
+	if a.check == nil {
+		a.check = func(context.Context) error { return nil }
 	}
 	return a
 }
@@ -85,16 +54,4 @@ func (a armed) guarded(told defect.Witness) armed {
 		}
 	}
 	return a
-}
-
-// programFor says how the program is run for the host.
-func programFor(name string, c config.Command, host fleet.HostName) command.Options {
-	o := command.Options{Name: name, Host: string(host)}
-	for _, word := range c.Command {
-		o.Command = append(o.Command, config.ForHost(word, host))
-	}
-	for _, v := range c.Env {
-		o.Env = append(o.Env, command.Variable{Name: v.Name, Plain: v.Plain, Secret: v.Secret})
-	}
-	return o
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/provider"
@@ -87,7 +88,7 @@ func hostileConfig(t *testing.T, l *liars, broker, listen string) *config.Config
 		"program": ""} {
 		text += fmt.Sprintf(liarFleet, name, more)
 	}
-	c, err := config.Parse("hale.yaml", []byte(text))
+	c, err := config.Parse("hale.yaml", []byte(text), adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}

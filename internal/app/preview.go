@@ -44,7 +44,7 @@ func Preview(ctx context.Context, o PreviewOptions) (api.Preview, error) {
 	if err := s.restore(ctx, store); err != nil {
 		return api.Preview{}, err
 	}
-	listing, err := adapterOf(s.adapters, o.Fleet.Provider).provider.List(ctx)
+	listing, err := adapterOf(s.adapters, o.Fleet.Provider).Provider.List(ctx)
 	if err != nil {
 		return api.Preview{}, fmt.Errorf("provider %s does not answer: %s", o.Fleet.Provider, fault.Plain(err))
 	}

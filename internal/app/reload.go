@@ -49,7 +49,7 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 	}
 	s.watches.stopBut(all)
 	for _, a := range s.adapters {
-		if !slices.ContainsFunc(adapters, func(b adapter) bool { return b.provider == a.provider }) {
+		if !slices.ContainsFunc(adapters, func(b adapter) bool { return b.Provider == a.Provider }) {
 			s.disconnect(a)
 		}
 	}
@@ -77,7 +77,7 @@ func (s *site) adaptersFor(ctx context.Context, c *config.Config,
 	confirmed fleet.ProviderName) (all, fresh []adapter, err error) {
 	for _, p := range c.Providers {
 		was := adapterOf(s.adapters, p.Name)
-		known := was.provider != nil
+		known := was.Provider != nil
 		if known && (p.SameConnection(was.config) || !p.SameAddress(was.config) && p.Name != confirmed) {
 			was.widen(c, s)
 			all = append(all, was)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -16,12 +15,11 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/heartbeat"
+	"hale/internal/kinds"
 	"hale/internal/probe"
 	"hale/internal/probe/bulkprobe"
 	"hale/internal/probe/netprobe"
-	"hale/internal/program"
 	"hale/internal/provider"
-	"hale/internal/provider/libvirt"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
 
@@ -30,57 +28,24 @@ import (
 
 // adapter is one provider of the configuration, connected.
 type adapter struct {
-	config   config.Provider // that it was connected by
-	provider provider.Provider
-	watcher  provider.Watcher // nil: none
-	// transport is how its machines are probed.
-	transport probe.Transport
-	// runner executes commands for its machines.
-	runner program.Runner
+	kinds.Connected
+	config config.Provider // that it was connected by
 	// world is the simulated provider's; nil for real ones.
 	world *simulated.World
 }
 
-// connect is the list of adapters: what each type of the configuration stands for. It connects to nothing yet.
+// connect makes the adapter of a provider. It connects to nothing yet.
 func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
-	switch p.Type {
-	case config.ProviderLibvirt:
-		o := libvirt.Options{StateDir: p.StateDir, Logger: s.log.With("provider", p.Name), Panics: s.panics(p.Name)}
-		if p.Proof != nil {
-			o.Proof = *p.Proof
-		}
-		for _, h := range p.Hosts {
-			o.Hosts = append(o.Hosts, libvirt.HostOptions{Name: h.Name, URI: h.URI, Place: h.Place})
-		}
-		l, err := libvirt.New(o)
-		if err != nil {
-			return adapter{}, err
-		}
-		return adapter{config: p, provider: l, watcher: l, transport: s.network, runner: program.Here{}}, nil
-	case config.ProviderOpenStack:
-		return s.connectOpenStack(p)
-	case config.ProviderVSphere:
-		return s.connectVSphere(p)
-	case config.ProviderExec:
-		return s.connectExec(p)
-	case config.ProviderSimulated:
-		o := simulated.Options{
-			Boot: p.Simulated.Boot, Latency: p.Simulated.Latency, Seed: seed(p.Name),
-			Checks: checksOf(p.Name, c.Fleets), Places: make(map[fleet.HostName]fleet.Place),
-			Canaries: vantageOf(c.Vantage, s.log).Canaries,
-		}
-		for _, h := range p.Hosts {
-			o.Hosts = append(o.Hosts, h.Name)
-			o.Places[h.Name] = h.Place
-		}
-		world := simulated.NewWorld(o)
-		handle := world.Open("hale")
-		return adapter{
-			config: p, provider: handle, watcher: handle, transport: world, runner: handle.Commands(), world: world,
-		}, nil
+	if p.Settings == nil {
+		return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name),
+			fmt.Errorf("there is no provider type %q", p.Type))
 	}
-	return adapter{}, fault.New(fault.Invalid, "app.connect", string(p.Name),
-		fmt.Errorf("there is no provider type %q", p.Type))
+	made, err := p.Settings.Connect(context.Background(), kinds.Connection{
+		Name: p.Name, Hosts: p.Hosts, Logger: s.log.With("provider", p.Name), Panics: s.panics(p.Name),
+		Network: s.network, Checks: checksOf(p.Name, c.Fleets), Canaries: vantageOf(c.Vantage, s.log).Canaries,
+	})
+	world, _ := made.Transport.(*simulated.World)
+	return adapter{config: p, Connected: made, world: world}, err
 }
 
 // checksOf returns what the machines of the provider are asked.
@@ -92,13 +57,6 @@ func checksOf(p fleet.ProviderName, fleets []fleet.Spec) []fleet.Check {
 		}
 	}
 	return checks
-}
-
-// seed gives each simulated provider an identity of its own, the same whenever hale starts.
-func seed(name fleet.ProviderName) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(name)) // hash.Hash never fails to write
-	return h.Sum64()
 }
 
 // site is the adapters of a configuration and, once staffed, the engine with its probes.
@@ -204,7 +162,7 @@ func (s *site) close() {
 }
 
 func (s *site) disconnect(a adapter) {
-	if err := provider.Guarded(a.provider, s.panics(a.config.Name)).Close(); err != nil {
+	if err := provider.Guarded(a.Provider, s.panics(a.config.Name)).Close(); err != nil {
 		s.log.Warn("a provider was not closed well", "provider", a.config.Name, "err", err)
 	}
 }
@@ -256,7 +214,8 @@ func (a adapter) populate() error {
 			hosts = append(hosts, h.Name)
 		}
 	}
-	for i, name := range a.config.Simulated.Machines {
+	settings, _ := a.config.Settings.(simulated.Settings)
+	for i, name := range settings.Machines {
 		id := uuid.NewSHA1(uuid.NameSpaceOID, []byte(string(a.config.Name)+"/"+name)).String()
 		err := a.world.Plant(fleet.Instance{ID: fleet.InstanceID(id), Name: name, Host: hosts[i%len(hosts)]})
 		if err != nil && !fault.Is(err, fault.Conflict) {
@@ -329,7 +288,7 @@ func roomOf(s state.Store) func() (state.Space, error) {
 }
 
 // addresses returns those that the operator names.
-func addresses(hosts []config.Host) map[fleet.HostName]netip.Addr {
+func addresses(hosts []kinds.Host) map[fleet.HostName]netip.Addr {
 	out := map[fleet.HostName]netip.Addr{}
 	for _, h := range hosts {
 		if h.Address.IsValid() {
@@ -346,15 +305,15 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 	for _, p := range c.Providers {
 		a := adapterOf(adapters, p.Name)
 		setup.Sources = append(setup.Sources, engine.Source{
-			Name: p.Name, Adapter: s.how.wrap(a.provider), Watcher: a.watcher, Poll: p.Poll, ListWithin: p.ListWithin,
-			Runner: a.runner, Fencer: s.fencing.of(p.Name), Addresses: addresses(p.Hosts),
+			Name: p.Name, Adapter: s.how.wrap(a.Provider), Watcher: a.Watcher, Poll: p.Poll, ListWithin: p.ListWithin,
+			Runner: a.Runner, Fencer: s.fencing.of(p.Name), Addresses: addresses(p.Hosts),
 		})
 	}
 	all := watches{}
 	for _, spec := range specs {
 		a := adapterOf(adapters, spec.Provider)
-		transport := a.transport
-		agents, _ := a.provider.(provider.GuestPinger) // nil where it cannot: then they are unknown
+		transport := a.Transport
+		agents, _ := a.Provider.(provider.GuestPinger) // nil where it cannot: then they are unknown
 		w := s.watches[spec.Name]
 		if w == nil || w.transport != transport || w.agents != agents {
 			w = s.watch(spec.Name, a, transport, agents)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/defect"
 	"hale/internal/fence"
@@ -117,7 +118,7 @@ func survivorsConfig(t *testing.T) *config.Config {
 			"    checks: {page: {http: {}, every: 200ms, timeout: 150ms, down_after: 2, up_after: 1}}\n"+
 			"    repair: {attempts: 100 in 1m}\n", n, n)
 	}
-	c, err := config.Parse("hale.yaml", []byte(providers+survivors+fleets))
+	c, err := config.Parse("hale.yaml", []byte(providers+survivors+fleets), adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +160,10 @@ func newSurvival(t *testing.T) *survival {
 			*m = m.guarded(s.site.defects.Witness(defect.Fence, "fences"))
 		}
 	}
-	rough := adapterOf(s.site.adapters, "adapters").provider
+	rough := adapterOf(s.site.adapters, "adapters").Provider
 	for i := range s.site.adapters {
 		if a := &s.site.adapters[i]; a.config.Name == "checks" {
-			a.transport = minedTransport{a.transport, s.laid["check"]}
+			a.Transport = minedTransport{a.Transport, s.laid["check"]}
 		}
 	}
 	err = s.site.staff(staffing{

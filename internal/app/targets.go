@@ -8,47 +8,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/config"
 	"hale/internal/defect"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/kinds"
 	"hale/internal/notify"
-	"hale/internal/notify/command"
-	"hale/internal/notify/mail"
-	"hale/internal/notify/webhook"
 	"hale/internal/prose"
 	"hale/internal/secret"
 )
-
-// targetOf is the list of targets: what each entry of the configuration stands for. It connects to nothing yet. Nil:
-// there is no such kind.
-func targetOf(t config.Target, version string) notify.Target {
-	switch {
-	case t.Mail != nil:
-		m := t.Mail
-		return mail.New(mail.Options{
-			Name: string(t.Name), Server: m.Server, Port: m.Port, TLS: mail.TLS(m.TLS), CA: m.CA, From: m.From,
-			To: m.To, User: m.User, Password: m.Password, Timeout: t.Timeout,
-		})
-	case t.Webhook != nil:
-		o := webhook.Options{
-			Name: string(t.Name), URL: webhook.Value(t.Webhook.URL), CA: t.Webhook.CA,
-			Format: webhook.Format(t.Webhook.Format), Timeout: t.Timeout, Version: version,
-		}
-		for _, h := range t.Webhook.Headers {
-			o.Headers = append(o.Headers, webhook.Header{Name: h.Name, Value: webhook.Value(h.Value)})
-		}
-		return webhook.New(o)
-	case t.Command != nil:
-		o := command.Options{Name: string(t.Name), Command: t.Command.Command, Timeout: t.Timeout}
-		for _, v := range t.Command.Env {
-			o.Env = append(o.Env, command.Variable{Name: v.Name, Plain: v.Plain, Secret: v.Secret})
-		}
-		return command.New(o)
-	}
-	return nil
-}
 
 // teller is the targets of the configuration as it is now. The zero value sends nothing.
 type teller struct {
@@ -74,9 +44,10 @@ func newTeller(c *config.Config, version, server string, defects *defect.Registe
 func (t *teller) take(c *config.Config) {
 	out := make(map[fleet.TargetName]listed, len(c.Targets))
 	for _, target := range c.Targets {
-		if made := targetOf(target, t.version); made != nil {
-			out[target.Name] = listed{notify.Guarded(made, string(target.Name), t.panics), target.AliveEvery}
-		}
+		made := target.Settings.Target(kinds.TargetOptions{
+			Name: string(target.Name), Timeout: target.Timeout, Version: t.version,
+		})
+		out[target.Name] = listed{notify.Guarded(made, string(target.Name), t.panics), target.AliveEvery}
 	}
 	t.targets.Store(&out)
 }
@@ -106,7 +77,7 @@ func (t *teller) Test(ctx context.Context, name fleet.TargetName) (notify.Answer
 // warnOf says at each start what the configuration allows and should not be left so, and which secrets everybody can
 // read: not when a page is due.
 func warnOf(c *config.Config, log *slog.Logger) {
-	for _, w := range c.Warnings() {
+	for _, w := range c.Warnings(adapters.All()) {
 		log.Warn("the configuration allows what should not be left so", "problem", w)
 	}
 	for _, s := range secretsIn(c) {
@@ -144,15 +115,15 @@ func secretsIn(c *config.Config) []placed {
 		}
 	}
 	for _, p := range c.Providers {
-		if p.Proof != nil && !p.Proof.SASL.Password.None() {
-			add(api.TroubleProvider, string(p.Name), "", p.Proof.SASL.Password)
+		if c, ok := p.Settings.(kinds.Confiding); ok {
+			add(api.TroubleProvider, string(p.Name), "", c.Secrets()...)
 		}
 	}
 	for _, t := range c.Targets {
-		add(api.TroubleTarget, "", string(t.Name), secretsOf(t)...)
+		add(api.TroubleTarget, "", string(t.Name), t.Settings.Secrets()...)
 	}
 	for _, f := range c.Fences {
-		add(api.TroubleFence, "", f.Name, f.Secrets()...)
+		add(api.TroubleFence, "", f.Name, f.Settings.Secrets()...)
 	}
 	for _, f := range c.Fleets {
 		for _, c := range f.Asked() {
@@ -176,29 +147,5 @@ func secretsOfCheck(c *fleet.Check) []secret.Secret {
 		add(v.Secret)
 	}
 	add(c.Heartbeat.Token)
-	return all
-}
-
-func secretsOf(t config.Target) []secret.Secret {
-	var all []secret.Secret
-	add := func(s secret.Secret) {
-		if !s.None() {
-			all = append(all, s)
-		}
-	}
-	if t.Mail != nil {
-		add(t.Mail.Password)
-	}
-	if t.Webhook != nil {
-		add(t.Webhook.URL.Secret)
-		for _, h := range t.Webhook.Headers {
-			add(h.Secret)
-		}
-	}
-	if t.Command != nil {
-		for _, v := range t.Command.Env {
-			add(v.Secret)
-		}
-	}
 	return all
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/config"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/kinds"
 	"hale/internal/notify"
 	"hale/internal/provider"
 	"hale/internal/secret"
@@ -54,13 +54,10 @@ func plainly(err error) string {
 func (s *site) try(ctx context.Context) []api.Trial {
 	t := &trials{}
 	for _, target := range s.config.Targets {
-		t.secrets(ctx, "target "+string(target.Name), secretsOf(target))
-		if target.Command != nil {
-			t.program("target "+string(target.Name), target.Command.Command)
-		}
+		t.outside(ctx, "target "+string(target.Name), target.Settings)
 	}
-	for i := range s.config.Fences {
-		t.fence(ctx, &s.config.Fences[i])
+	for _, f := range s.config.Fences {
+		t.outside(ctx, "fence "+f.Name, f.Settings)
 	}
 	for i := range s.config.Fleets {
 		f := &s.config.Fleets[i]
@@ -89,14 +86,11 @@ func (t *trials) program(subject string, command []string) {
 	t.add(subject, "program "+command[0]+" can be run", err)
 }
 
-func (t *trials) fence(ctx context.Context, f *config.Fence) {
-	subject := "fence " + f.Name
-	t.secrets(ctx, subject, f.Secrets())
-	switch {
-	case f.Command != nil:
-		t.program(subject, f.Command.Command)
-	case f.Cut != nil:
-		t.program(subject, f.Cut.Command.Command)
+// outside tries what a fence or a target needs.
+func (t *trials) outside(ctx context.Context, subject string, settings interface{ Secrets() []secret.Secret }) {
+	t.secrets(ctx, subject, settings.Secrets())
+	if r, ok := settings.(kinds.Running); ok {
+		t.program(subject, r.Program())
 	}
 }
 
@@ -117,7 +111,7 @@ func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
 	subject := "fleet " + string(f.Name)
 	ctx, cancel := context.WithTimeout(ctx, trialWithin)
 	defer cancel()
-	listing, err := a.provider.List(ctx)
+	listing, err := a.Provider.List(ctx)
 	t.add(subject, "provider "+string(f.Provider)+" lists its machines", err)
 	if err != nil {
 		return
@@ -130,7 +124,7 @@ func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
 	if !f.Adopt.Selects() {
 		t.names(subject, f, listing)
 	}
-	able, _ := provider.ReadOnly(a.provider).(provider.Rehearser)
+	able, _ := provider.ReadOnly(a.Provider).(provider.Rehearser)
 	for _, h := range listing.Hosts {
 		if h.Closed || h.Err != nil {
 			continue

@@ -15,6 +15,7 @@ import (
 	"hale/internal/heartbeat"
 	"hale/internal/notify"
 	"hale/internal/probe/netprobe"
+	"hale/internal/provider/simulated"
 )
 
 // troubleEvery is how often is looked whether hale has what it lacked.
@@ -158,7 +159,8 @@ func pings(c *config.Config) bool {
 	canaries := len(c.Vantage.Canaries) > 0 || c.Vantage.Gateway
 	return slices.ContainsFunc(c.Fleets, func(f fleet.Spec) bool {
 		simulated := slices.ContainsFunc(c.Providers, func(p config.Provider) bool {
-			return p.Name == f.Provider && p.Type == config.ProviderSimulated
+			_, simulated := p.Settings.(simulated.Settings)
+			return p.Name == f.Provider && simulated
 		})
 		return !simulated &&
 			(canaries || slices.ContainsFunc(f.Asked(), func(c *fleet.Check) bool { return c.Kind == fleet.CheckPing }))

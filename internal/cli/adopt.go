@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/config"
 	"hale/internal/fleet"
@@ -155,7 +156,7 @@ func (f *adoptFlags) complete(base *config.Config) error {
 	case f.uri == "" && !slices.Contains(names, f.provider):
 		return fmt.Errorf("there is no provider %s: the configuration has %s", f.provider, strings.Join(names, ", "))
 	}
-	if i := slices.Index(names, f.provider); len(f.tags) > 0 && (i < 0 || !base.Providers[i].Type.Tags()) {
+	if i := slices.Index(names, f.provider); len(f.tags) > 0 && (i < 0 || !adapters.All().Provider(base.Providers[i].Type).Tags) {
 		return errors.New("--tag: hale sees no tags at this provider; select by --metadata, or by --name")
 	}
 	if f.fleet == "" {
@@ -249,7 +250,7 @@ func (f *adoptFlags) join(base *config.Config, text string) (*config.Config, err
 	if f.uri == "" {
 		text = fmt.Sprintf("providers:\n  %s: {type: simulated}\n", f.provider) + text // the real one is known already
 	}
-	added, err := config.Parse("adopt", []byte(text))
+	added, err := config.Parse("adopt", []byte(text), adapters.All())
 	if err != nil {
 		return nil, err
 	}

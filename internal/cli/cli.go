@@ -27,6 +27,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/config"
 	"hale/internal/fault"
@@ -317,7 +318,7 @@ func read(path string) (*config.Config, error) {
 	if err := present(path); err != nil {
 		return nil, err
 	}
-	return config.Load(path)
+	return config.Load(path, adapters.All())
 }
 
 // present says of a configuration that is not there how to get a first one.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/keys"
 
@@ -105,7 +106,7 @@ func (c *commander) validateCommand() *cobra.Command {
 }
 
 func (c *commander) printSchema() error {
-	data, err := config.Schema()
+	data, err := config.Schema(adapters.All())
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (c *commander) validate(path string) error {
 		said += ", and whatever " + named(more) + " can adopt"
 	}
 	fmt.Fprintln(c.Out, said)
-	for _, w := range loaded.Warnings() {
+	for _, w := range loaded.Warnings(adapters.All()) {
 		fmt.Fprintln(c.Err, "warning:", w)
 	}
 	return nil
@@ -181,7 +182,7 @@ func (c *commander) validateJSON(path string) error {
 	case err != nil:
 		out.Problems = append(out.Problems, problem{File: path, Message: err.Error()})
 	default:
-		out.Valid, out.Warnings = true, append(out.Warnings, loaded.Warnings()...)
+		out.Valid, out.Warnings = true, append(out.Warnings, loaded.Warnings(adapters.All())...)
 	}
 	if bad := printJSON(c.Out, out); bad != nil || err == nil {
 		return bad

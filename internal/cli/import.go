@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/keys"
 	"hale/internal/moving"
@@ -73,7 +74,7 @@ func (c *commander) moved(r moving.Result, out string) error {
 	} else if err := writeNew(out, r.Config); err != nil {
 		return err
 	}
-	_, err := config.Parse(name, r.Config)
+	_, err := config.Parse(name, r.Config, adapters.All())
 	var problems keys.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {

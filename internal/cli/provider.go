@@ -137,7 +137,7 @@ func (v viva) read(args []string) (examine.Options, error) {
 	}
 	for _, e := range v.env {
 		name, value, plain := strings.Cut(e, "=")
-		x := external.Variable{Name: name, Plain: value}
+		x := secret.Named{Name: name, Plain: value}
 		if !plain {
 			if x.Secret, err = secret.Env(name); err != nil {
 				problems = append(problems, fmt.Errorf("--env: %w", err))

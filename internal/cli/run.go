@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,7 @@ func (c *commander) runCommand() *cobra.Command {
 				return err
 			}
 			return c.Run(cmd.Context(), RunOptions{
-				Config: loaded, Load: func() (*config.Config, error) { return config.Load(path) }, DataDir: dataDir,
+				Config: loaded, Load: func() (*config.Config, error) { return config.Load(path, adapters.All()) }, DataDir: dataDir,
 				Socket: socket, Readers: readers, Logger: logger,
 			})
 		}),

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/change"
 	"hale/internal/fleet"
+	"hale/internal/kinds"
 )
 
 // Compare says what differs between two configurations: providers first, then fleets, each in order of their names,
@@ -82,19 +83,8 @@ func find(all []Provider, like Provider) (Provider, bool) {
 // more hosts, and other options. Another address may be another hypervisor with other machines; a host that is
 // left out may still run some.
 func (p Provider) SameAddress(other Provider) bool {
-	if p.Type != other.Type || p.Cloud != other.Cloud || !p.VCenter.sameAddress(other.VCenter) ||
-		!p.Exec.sameAddress(other.Exec) {
-		return false
-	}
-	if p.Type == ProviderVSphere || p.Type == ProviderOpenStack {
-		return true // it knows its hosts itself
-	}
-	for _, h := range other.Hosts {
-		if !slices.ContainsFunc(p.Hosts, func(k Host) bool { return k.Name == h.Name && k.URI == h.URI }) {
-			return false
-		}
-	}
-	return true
+	return p.Type == other.Type && (p.Settings == nil ||
+		p.Settings.SameAddress(other.Settings, kinds.Hosts{Are: p.Hosts, Were: other.Hosts}))
 }
 
 // SameConnection reports whether a connection made for the one serves the other, too.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/change"
 	"hale/internal/config"
 	"hale/internal/fleet"
@@ -40,12 +41,12 @@ func TestWhatDiffersBetweenTwoConfigurations(t *testing.T) {
 		"another type of provider": {`{type: libvirt, hosts: [{name: h1, uri: "qemu+tls://h1/system"}]}`,
 			"{type: simulated}", []change.Kind{change.AddressChanged}},
 	} {
-		was, err := config.Parse("hale.yaml", []byte(compared))
+		was, err := config.Parse("hale.yaml", []byte(compared), adapters.All())
 		if err != nil {
 			t.Fatal(err)
 		}
 		edited := strings.Replace(compared, c.old, c.new, 1)
-		is, err := config.Parse("hale.yaml", []byte(edited))
+		is, err := config.Parse("hale.yaml", []byte(edited), adapters.All())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -68,7 +69,7 @@ func TestEvidenceIsBoundedOrSwitchedOff(t *testing.T) {
 	} {
 		c, err := config.Parse("hale.yaml", []byte("providers: {lab: {type: simulated}}\nfleets:\n  web: {provider: "+
 			"lab, size: 3, template: {image: x, disks: {root: ephemeral}}, evidence: "+text+
-			", checks: {alive: {ping: {}}}}\n"))
+			", checks: {alive: {ping: {}}}}\n"), adapters.All())
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -35,7 +35,7 @@ func (c *fleetCompiler) adoption() fleet.Adoption {
 // selector says which machines are meant. Whoever says nothing of names means any, where something else is said.
 func (c *fleetCompiler) selector() fleet.Selector {
 	d := c.draft.selects.Value
-	s := fleet.Selector{Name: d.name.Value, Except: slices.Compact(slices.Sorted(slices.Values(values(d.except))))}
+	s := fleet.Selector{Name: d.name.Value, Except: slices.Compact(slices.Sorted(slices.Values(keys.Values(d.except))))}
 	texts := map[string]string{}
 	for _, n := range d.metadata.Value {
 		texts[n.Name] = n.Value
@@ -51,7 +51,7 @@ func (c *fleetCompiler) selector() fleet.Selector {
 	}
 	slices.Sort(s.Tags)
 	s.Tags = slices.Compact(s.Tags)
-	if d.tags.Written() && c.providerKnown() && !c.providers[c.draft.provider.Value].Value.Tags() {
+	if d.tags.Written() && c.known && !c.kind.Tags {
 		c.Add(d.tags.Spot, "are not available: hale sees no tags at this provider", "select by metadata, or by name")
 	}
 	switch {

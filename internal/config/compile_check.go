@@ -116,14 +116,14 @@ func (c *fleetCompiler) check(n keys.Named[checkDraft]) fleet.Check {
 	}
 	var kinds []fleet.CheckKind
 	for _, w := range ways {
-		if w.written(&d) {
+		if w.key.Written(&d.ways) {
 			kinds = append(kinds, w.kind)
-			w.compile(c, &d, &out)
+			w.key.Make(asked{c, &out}, &d.ways)
 		}
 	}
 	switch len(kinds) {
 	case 0:
-		c.Add(n.Spot, "does not say what to check", "add one of "+wayExamples())
+		c.Add(n.Spot, "does not say what to check", "add one of "+checkWayExamples())
 	case 1:
 		out.Kind = kinds[0]
 	default:
@@ -149,7 +149,7 @@ func (c *fleetCompiler) decisive(key string, row keys.At[int], window keys.At[sh
 // timeout returns the check's timeout, which is shorter than every.
 func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
 	switch {
-	case heartbeatWay.written(&d):
+	case heartbeatWay.key.Written(&d.ways):
 		return c.beatTimeout(d)
 	case d.timeout.How == keys.Absent:
 		return min(defaultTimeout, d.every.Value/2)
@@ -186,7 +186,7 @@ func (c *fleetCompiler) authorities(path keys.At[string]) string {
 	if !path.Given() {
 		return ""
 	}
-	pem, err := readRegular(resolve(path))
+	pem, err := readRegular(keys.Path(path))
 	switch {
 	case err != nil:
 		c.Add(path.Spot, "cannot be read: "+err.Error(), "")
@@ -194,22 +194,6 @@ func (c *fleetCompiler) authorities(path keys.At[string]) string {
 		c.Add(path.Spot, "holds no certificate", "name a file with -----BEGIN CERTIFICATE-----")
 	}
 	return pem
-}
-
-// kept returns the text of a header or variable, or where its secret is kept.
-func (c *fleetCompiler) kept(n keys.Named[valueDraft]) (string, fleet.Secret) {
-	d := n.Value
-	if !n.OK || d.plain.How != keys.Absent {
-		return d.plain.Value, fleet.Secret{}
-	}
-	if reference := (keys.At[secretDraft]{Value: d.secret, How: keys.Given, Spot: n.Spot}); secretAt(c.Finder,
-		reference).None() {
-		return "", fleet.Secret{}
-	}
-	if d.secret.file.Written() {
-		return "", fleet.Secret{File: resolve(d.secret.file)}
-	}
-	return "", fleet.Secret{Env: d.secret.env.Value}
 }
 
 // demand is what a certificate must be.

@@ -2,13 +2,13 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"hale/internal/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 // fleetCompiler judges one fleet's draft.
@@ -17,17 +17,39 @@ type fleetCompiler struct {
 	draft     fleetDraft
 	name      string
 	spot      keys.Spot
-	providers map[string]keys.At[ProviderType]
-	drafts    []keys.Named[providerDraft]
+	providers []keys.Named[providerDraft]
 	targets   map[string]targetDraft
 	rise      rise
 	listens   bool // machines can report by themselves
+	all       kinds.All
+	// known says that the type of the fleet's provider is, which is kind then. What the file says of the provider is
+	// entry, and what its own keys come to settings.
+	known    bool
+	kind     kinds.Provider
+	entry    providerDraft
+	settings kinds.Settings
+	// bootsVolume says that a machine has no disk but a volume to boot from.
+	bootsVolume bool
+}
+
+// settle finds out what the fleet's provider is. The compiled ones are in the order of the drafts.
+func (c *fleetCompiler) settle(compiled []Provider) {
+	i := slices.IndexFunc(c.providers,
+		func(n keys.Named[providerDraft]) bool { return n.Name == c.draft.provider.Value })
+	if i < 0 {
+		return
+	}
+	c.entry, c.settings = c.providers[i].Value, compiled[i].Settings
+	if kind := c.all.Provider(compiled[i].Type); kind != nil {
+		c.known, c.kind = true, *kind
+	}
 }
 
 func (c *fleetCompiler) compile() fleet.Spec {
 	d := c.draft
 	adopt := c.adoption()
 	template := c.template()
+	c.bootsVolume = template.Server != nil && template.Server.BootVolume.Size > 0
 	loss := c.loss(template)
 	if c.selects() && !adopt.Replaceable {
 		template, loss = fleet.Template{}, unreplaceable
@@ -63,26 +85,18 @@ func (c *fleetCompiler) compile() fleet.Spec {
 
 func (c *fleetCompiler) provider() fleet.ProviderName {
 	p := c.draft.provider
-	if _, ok := c.providers[p.Value]; p.Known() && !ok {
-		hint := keys.DidYouMean(p.Value, slices.Collect(maps.Keys(c.providers)))
+	var names []string
+	for _, n := range c.providers {
+		names = append(names, n.Name)
+	}
+	if p.Known() && !slices.Contains(names, p.Value) {
+		hint := keys.DidYouMean(p.Value, names)
 		if hint == "" {
 			hint = "add it under providers"
 		}
 		c.Add(p.Spot, fmt.Sprintf("there is no provider %s", p.Value), hint)
 	}
 	return fleet.ProviderName(p.Value)
-}
-
-// providerIs reports whether the fleet's provider is known to be of the type.
-func (c *fleetCompiler) providerIs(t ProviderType) bool {
-	kind, ok := c.providers[c.draft.provider.Value]
-	return ok && kind.Known() && kind.Value == t
-}
-
-// providerKnown reports whether the type of the fleet's provider is known.
-func (c *fleetCompiler) providerKnown() bool {
-	kind, ok := c.providers[c.draft.provider.Value]
-	return ok && kind.Known()
 }
 
 // evidence returns what is kept; what is usual is left at zero.

@@ -36,7 +36,7 @@ func (c *fleetCompiler) heartbeatPlaceholders(text string, checks []fleet.Check)
 		has := slices.ContainsFunc(checks,
 			func(k fleet.Check) bool { return string(k.Name) == found[1] && k.Heartbeat.PerMachine })
 		if !has {
-			c.Add(c.draft.template.Value.userData.Spot, fmt.Sprintf("has %s, which nothing replaces", found[0]),
+			c.Add(c.draft.template.Value.UserData.Spot, fmt.Sprintf("has %s, which nothing replaces", found[0]),
 				fmt.Sprintf("write a heartbeat check %s with a secret", found[1]))
 		}
 	}
@@ -46,21 +46,17 @@ func (c *fleetCompiler) heartbeatPlaceholders(text string, checks []fleet.Check)
 var heartbeatWord = regexp.MustCompile(`\{heartbeat\.([A-Za-z0-9_-]+)\}`)
 
 // nameless reports whether the fleet's provider is one host, which needs no name.
-func (c *fleetCompiler) nameless() bool {
-	return slices.ContainsFunc(c.drafts, func(n keys.Named[providerDraft]) bool {
-		return n.Name == c.draft.provider.Value && n.Value.kind.Value == ProviderLibvirt && !n.Value.hosts.Written()
-	})
-}
+func (c *fleetCompiler) nameless() bool { return c.kind.Single && !c.entry.hosts.Written() }
 
 // metaPlaceholders reports metadata that the fleet's template does not have. The metadata of machines that existed
 // before is not known here.
 func (c *fleetCompiler) metaPlaceholders(s keys.Spot, text string) {
 	t := c.draft.template
-	if c.selects() && !t.Written() || t.How == keys.Broken || t.Value.metadata.How == keys.Broken {
+	if c.selects() && !t.Written() || t.How == keys.Broken || t.Value.Metadata.How == keys.Broken {
 		return
 	}
 	var has []string
-	for _, n := range t.Value.metadata.Value {
+	for _, n := range t.Value.Metadata.Value {
 		if n.OK {
 			has = append(has, n.Name)
 		}
@@ -84,12 +80,12 @@ var metadataKeys = keys.KeyForm{Noun: "a key of metadata", Pattern: "^[A-Za-z0-9
 // metadata returns what the template's instances bear.
 func (c *fleetCompiler) metadata() fleet.Metadata {
 	texts, size := map[string]string{}, 0
-	d := c.draft.template.Value.metadata
+	d := c.draft.template.Value.Metadata
 	for _, n := range d.Value {
 		if !fleet.MetadataValue(n.Value) {
 			c.Add(n.Spot, "has more than one line", "write it in one line")
 		}
-		if hushed(n.Name) {
+		if keys.Hushed(n.Name) {
 			c.Add(n.Spot, "is a secret by its name; what an instance bears everybody can read at its provider",
 				"take it out")
 		}

@@ -12,7 +12,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/keys"
-	"hale/internal/provider/libvirt"
+	"hale/internal/kinds"
 )
 
 // Config is a whole, sound configuration.
@@ -51,18 +51,11 @@ func (v Vantage) Watched() bool { return v.Gateway || len(v.Canaries) > 0 }
 // Provider is one hypervisor, or set of hypervisor hosts, that fleets live on.
 type Provider struct {
 	Name fleet.ProviderName
-	Type ProviderType
+	Type string // a word of kinds.All
 	// Hosts are sorted by name; of a provider that knows its hosts itself, those with a place in the file. Under
 	// libvirt there is at least one, and one given by a bare uri has an empty name; a simulated provider without any
 	// has a single host with an empty name.
-	Hosts []Host
-	// StateDir is the folder, on each host, for the disks and seeds of instances. ProviderLibvirt only.
-	StateDir string
-	// Proof is what hale and daemons of other hosts prove to each other; nil: what libvirt's own clients have.
-	// ProviderLibvirt only. It is not kept in the store: it refers to secrets.
-	Proof *libvirt.Proof `json:"-"`
-	// Insecure lets daemons of other hosts be spoken to in the clear. ProviderLibvirt only.
-	Insecure bool `json:",omitempty"`
+	Hosts []kinds.Host
 	// Poll is the time from one listing of the instances to the next; events come in between.
 	Poll time.Duration
 	// FencePriority is how much longer a host is left as it is before it is fenced on which machines of the fleet were
@@ -70,74 +63,19 @@ type Provider struct {
 	FencePriority map[fleet.Name]time.Duration `json:",omitempty"`
 	// ListWithin is how long one of them may take until the provider counts as down; 0: as long as is usual.
 	ListWithin time.Duration
-	// Simulated is for ProviderSimulated only.
-	Simulated Simulated
-	// Cloud is for ProviderOpenStack only.
-	Cloud Cloud
-	// VCenter is for ProviderVSphere only.
-	VCenter VCenter `json:",omitzero"`
-	// Exec is for ProviderExec only.
-	Exec Exec `json:",omitzero"`
-	// Events is for ProviderOpenStack only; nil: its message bus is not listened to. It is not kept in the store: it
-	// refers to secrets.
-	Events *Events `json:"-"`
+	// Settings are what the type's own keys come to.
+	Settings kinds.Settings `json:"-"`
 }
 
-// ProviderType chooses the adapter.
-type ProviderType string
-
-// The provider types.
-const (
-	ProviderLibvirt   ProviderType = "libvirt"
-	ProviderOpenStack ProviderType = "openstack"
-	ProviderSimulated ProviderType = "simulated"
-	ProviderVSphere   ProviderType = "vsphere"
-	ProviderExec      ProviderType = "exec"
-)
-
-// Tags reports whether hale sees what machines are tagged with there.
-func (t ProviderType) Tags() bool { return t == ProviderOpenStack || t == ProviderSimulated }
-
-// Cloud is an entry of clouds.yaml.
-type Cloud struct {
-	Name   string
-	File   string // absolute; empty: in one of the usual places
-	Region string // empty: that of the entry
-}
-
-// Host is one hypervisor host.
-type Host struct {
-	Name fleet.HostName
-	// URI is its libvirt daemon, in a form that the adapter speaks: qemu:///system, qemu+unix://…?socket=…,
-	// qemu+tls://host/system. ProviderLibvirt only.
-	URI string
-	// Place is where it stands, as far as the operator says.
-	Place fleet.Place
-	// Address is its own, at which it answers pings; invalid: as the provider says.
-	Address netip.Addr `json:",omitzero"`
-	// Fence are the names of the methods that cut its power, in the order in which they are tried.
-	Fence []string
-	// FenceDelay is for how long it is left as it is before it is fenced.
-	FenceDelay time.Duration
-}
-
-// Simulated says how the simulated provider behaves.
-type Simulated struct {
-	Boot    time.Duration // from power on until the checks are answered
-	Latency time.Duration // of each call
-	// Machines exist before hale, in the file's order.
-	Machines []string
-}
-
-// Parse reads one file's content. The name appears in problems, and its folder is where relative paths begin.
+// Parse reads one file's content, which may use all the kinds. The name appears in problems, and its folder is where relative paths begin.
 // An error is of type keys.Problems.
-func Parse(name string, data []byte) (*Config, error) {
-	return parseAll([]keys.Source{{Name: name, Data: bare(data)}})
+func Parse(name string, data []byte, all kinds.All) (*Config, error) {
+	return parseAll([]keys.Source{{Name: name, Data: bare(data)}}, all)
 }
 
 // Load reads a file, or every *.yaml of a folder (not of its sub-folders) as if they were one. An error is of type
 // keys.Problems, or says why the file or folder could not be read.
-func Load(path string) (*Config, error) {
+func Load(path string, all kinds.All) (*Config, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -156,7 +94,7 @@ func Load(path string) (*Config, error) {
 		}
 		sources = append(sources, keys.Source{Name: name, Data: bare(data)})
 	}
-	c, err := parseAll(sources)
+	c, err := parseAll(sources, all)
 	if c != nil {
 		c.Passed = passed
 	}
@@ -194,9 +132,9 @@ func yamlFiles(folder string) (names, passed []string, err error) {
 	return names, passed, nil
 }
 
-func parseAll(sources []keys.Source) (*Config, error) {
+func parseAll(sources []keys.Source, all kinds.All) (*Config, error) {
 	f := &keys.Finder{}
-	shape := documentShape()
+	shape := documentShape(all)
 	r := keys.NewReader(f, shape.Schema())
 	var doc document
 	for _, s := range sources {
@@ -208,7 +146,7 @@ func parseAll(sources []keys.Source) (*Config, error) {
 			doc.merge(part, f)
 		}
 	}
-	c := compile(doc, f)
+	c := compile(doc, all, f)
 	if len(f.Found) > 0 {
 		return nil, f.Problems()
 	}

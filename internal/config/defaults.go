@@ -12,11 +12,6 @@ import (
 const (
 	defaultPoll = 5 * time.Second
 
-	defaultStateDir = "/var/lib/libvirt/images"
-
-	defaultBoot    = 2 * time.Second
-	defaultLatency = time.Duration(0)
-
 	defaultMemory  = uint64(512 << 20)
 	defaultCPUs    = 1
 	defaultNetwork = "default"

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
-// Schema returns the JSON Schema of the configuration, for editors. It describes the form; what only the whole can
+// Schema returns the JSON Schema of the configuration, for editors, with the keys of all the kinds. It describes the form; what only the whole can
 // tell (unknown providers, intervals, ladders) is for Parse.
-func Schema() ([]byte, error) {
-	s := documentShape().Schema()
+func Schema(all kinds.All) ([]byte, error) {
+	s := documentShape(all).Schema()
 	s.Dialect = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "hale configuration"
 	s.Defs = map[string]*keys.Schema{"condition": conditionShape().Schema()}

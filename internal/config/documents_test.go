@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hale/internal/adapters"
 	"hale/internal/keys"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,7 +23,7 @@ const (
 // The published documents are made from the tables; go test ./internal/config -update writes them anew.
 func TestDocumentsAreUpToDate(t *testing.T) {
 	t.Parallel()
-	schema, err := Schema()
+	schema, err := Schema(adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestDocumentsAreUpToDate(t *testing.T) {
 func TestEveryKeyIsDescribed(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	documentShape().Schema().Walk("", func(path string, object *keys.Schema) {
+	documentShape(adapters.All()).Schema().Walk("", func(path string, object *keys.Schema) {
 		for _, key := range object.Order {
 			seen++
 			if p := object.Properties[key]; p.Description == "" {
@@ -63,7 +64,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 // A file that writes every default out means the same as one that leaves them out: the documents state what happens.
 func TestStatedDefaultsAreTheRealOnes(t *testing.T) {
 	t.Parallel()
-	provider, web := providerShape().Schema(), fleetShape().Schema()
+	provider, web := providerShape(adapters.All()).Schema(), fleetShape(adapters.All()).Schema()
 	for _, key := range []string{"boot", "latency", "timeout", "parallel"} {
 		delete(provider.Properties, key) // of the other type
 	}
@@ -135,7 +136,7 @@ for editors is [hale.schema.json](../hale.schema.json).
 | number in time | ` + "`3 in 1h`" + ` |
 | condition | a check's name, ` + "`provider`, or a mapping with `any`, `all`, or `at_least` and `of`" + `; conditions may contain conditions |
 `)
-	documentShape().Schema().Walk("", func(path string, object *keys.Schema) {
+	documentShape(adapters.All()).Schema().Walk("", func(path string, object *keys.Schema) {
 		if len(object.Order) == 0 {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 // Drafts are what the files say, key by key, with the places, before it is judged as a whole.
@@ -22,25 +23,14 @@ type document struct {
 }
 
 type providerDraft struct {
-	kind     keys.At[ProviderType]
-	uri      keys.At[string]
-	hosts    keys.At[[]keys.At[hostDraft]]
-	stateDir keys.At[string]
-	poll     keys.At[time.Duration]
-	within   keys.At[time.Duration]
-	boot     keys.At[time.Duration]
-	latency  keys.At[time.Duration]
-	limits   keys.At[sharedDraft]
-	machines keys.At[[]keys.At[string]]
-	cloud    keys.At[cloudDraft]
-	vcenter  keys.At[vcenterDraft]
-	program  programDraft
-	events   keys.At[eventsDraft]
-	weights  keys.At[[]keys.Named[time.Duration]]
-	tls      keys.At[filesDraft]
-	ssh      keys.At[loginDraft]
-	sasl     keys.At[saslDraft]
-	insecure keys.At[bool]
+	keys.Seen
+	own     keys.Own // what the types bring
+	kind    keys.At[string]
+	hosts   keys.At[[]keys.At[kinds.HostDraft]]
+	poll    keys.At[time.Duration]
+	within  keys.At[time.Duration]
+	limits  keys.At[sharedDraft]
+	weights keys.At[[]keys.Named[time.Duration]]
 }
 
 // sharedDraft bounds what fleets do together.
@@ -49,25 +39,12 @@ type sharedDraft struct {
 	brake                                        keys.At[brakeDraft]
 }
 
-type hostDraft struct {
-	name, uri                 keys.At[string]
-	rack, room, zone, storage keys.At[string]
-	address                   keys.At[netip.Addr]
-	fence                     keys.At[[]keys.At[string]]
-	fenceDelay                keys.At[time.Duration]
-}
-
-// place is where the host stands, as far as it says.
-func (h hostDraft) place() fleet.Place {
-	return fleet.Place{Rack: h.rack.Value, Room: h.room.Value, Zone: h.zone.Value, Storage: h.storage.Value}
-}
-
 type fleetDraft struct {
 	provider       keys.At[string]
 	size           keys.At[int]
 	selects        keys.At[selectDraft]
 	adopt          keys.At[adoptDraft]
-	template       keys.At[templateDraft]
+	template       keys.At[kinds.TemplateDraft]
 	checks         keys.At[[]keys.Named[checkDraft]]
 	unhealthyWhen  keys.At[conditionDraft]
 	repair         keys.At[repairDraft]
@@ -97,43 +74,6 @@ type selectDraft struct {
 }
 
 type adoptDraft struct{ replaceable keys.At[bool] }
-
-type templateDraft struct {
-	image, kernel, initrd, cmdline keys.At[string]
-	memory                         keys.At[uint64]
-	cpus                           keys.At[int]
-	network                        keys.At[string]
-	disks                          keys.At[[]keys.Named[diskDraft]]
-	userData                       keys.At[textDraft]
-	seed                           keys.At[bool]
-	xml                            keys.At[textDraft]
-	accel                          keys.At[fleet.Accel]
-	metadata                       keys.At[[]keys.Named[string]]
-	server                         keys.At[serverDraft]
-	options                        keys.At[[]keys.Named[string]]
-}
-
-// diskDraft is one disk: a word for one that the template brings along, or the size of one to be made.
-type diskDraft struct {
-	kind keys.At[diskKind]
-	size keys.At[uint64]
-	keep keys.At[bool]
-	made keys.At[string] // the type of volume
-}
-
-// diskKind says what becomes of a disk in a recreate.
-type diskKind string
-
-const (
-	diskEphemeral diskKind = "ephemeral"
-	diskKeep      diskKind = "keep"
-)
-
-// textDraft is a longer text: written here, or in a file of its own.
-type textDraft struct {
-	inline keys.At[string]
-	file   keys.At[string]
-}
 
 // conditionDraft is one term, or a list of conditions under one of three words.
 type conditionDraft struct {
@@ -178,7 +118,7 @@ type stepDraft struct {
 	onFailure       keys.At[fleet.OnFailure]
 	only            keys.At[[]keys.At[string]]
 	command         keys.At[[]keys.At[string]]
-	env             keys.At[[]keys.Named[valueDraft]]
+	env             keys.At[[]keys.Named[keys.TextDraft]]
 	idempotent      keys.At[bool]
 }
 

@@ -3,12 +3,11 @@ package config
 import (
 	"time"
 
-	"hale/internal/fleet"
 	"hale/internal/keys"
 )
 
 type checkDraft struct {
-	ways      map[fleet.CheckKind]any // of each way, the *at of what is written under its key
+	ways      keys.Own
 	every     keys.At[time.Duration]
 	timeout   keys.At[time.Duration]
 	downAfter keys.At[int]

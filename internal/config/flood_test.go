@@ -40,7 +40,7 @@ func TestS57FloodsOfMistakesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Parse("hale.yaml", []byte(c.text))
+			_, err := parsed("hale.yaml", []byte(c.text))
 			var problems keys.Problems
 			if !errors.As(err, &problems) || len(problems) != c.problems {
 				t.Fatalf("%d problems: %.300v", len(problems), err)

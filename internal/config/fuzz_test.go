@@ -59,8 +59,8 @@ fleets:
       directory: {tls: {port: 636, certificate_days: 14, host: ldap.example.org}}
 `))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Parse("hale.yaml", data)
-		again, errAgain := Parse("hale.yaml", data)
+		c, err := parsed("hale.yaml", data)
+		again, errAgain := parsed("hale.yaml", data)
 		zones := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
 		if diff := cmp.Diff(c, again, cmpopts.EquateComparable(netip.Addr{}, secret.Secret{}), zones); diff != "" {
 			t.Fatalf("not the same twice:\n%s", diff)

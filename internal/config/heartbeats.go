@@ -50,8 +50,8 @@ func compileHeartbeats(h keys.At[heartbeatsDraft], f *keys.Finder) Heartbeats {
 		f.Add(d.address.Spot, fmt.Sprintf("%q is not an address and port", d.address.Value),
 			"write for example \"hale.example.org:7700\"")
 	}
-	return Heartbeats{Listen: d.listen.Value, Address: d.address.Value, Certificate: resolve(d.tls.Value.certificate),
-		Key: resolve(d.tls.Value.key)}
+	return Heartbeats{Listen: d.listen.Value, Address: d.address.Value, Certificate: keys.Path(d.tls.Value.certificate),
+		Key: keys.Path(d.tls.Value.key)}
 }
 
 func hasPort(address string) bool {

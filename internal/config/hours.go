@@ -23,8 +23,7 @@ func hoursShape() keys.Shorthand[hoursDraft, clock] {
 				func(h *hoursDraft) *keys.At[[]keys.At[time.Weekday]] { return &h.days }).Said("every day"),
 			keys.Or("zone", defaultZone, "Whose clock: a name of the time zone database. Its summer time counts: an "+
 				"hour that comes twice is meant twice, and one that is left out does not come.",
-				keys.Text("a time zone",
-					"Europe/Berlin"), func(h *hoursDraft) *keys.At[string] { return &h.zone }),
+				keys.Text("a time zone", "Europe/Berlin"), func(h *hoursDraft) *keys.At[string] { return &h.zone }),
 		}},
 		Take: func(v keys.At[clock]) hoursDraft {
 			return hoursDraft{times: v, zone: keys.At[string]{Value: defaultZone, How: keys.Preset}}

@@ -37,7 +37,7 @@ func TestS57InvalidConfigurations(t *testing.T) {
 			if _, err := os.Stat(path); err != nil {
 				path = filepath.Join(folder, "hale.yaml")
 			}
-			c, err := Load(path)
+			c, err := loaded(path)
 			var problems keys.Problems
 			if !errors.As(err, &problems) || c != nil {
 				t.Fatalf("no problem was found: %v, %v", c, err)

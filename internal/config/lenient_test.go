@@ -5,17 +5,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hale/internal/adapters"
 )
 
 const small = "providers:\n  lab: {type: simulated}\nfleets:\n  web:\n    provider: lab\n    size: 5\n"
 
 func TestAMarkOfBytesBeforeTheTextIsNoPartOfIt(t *testing.T) {
 	t.Parallel()
-	c, err := Parse("hale.yaml", []byte("\xef\xbb\xbf"+small))
+	c, err := parsed("hale.yaml", []byte("\xef\xbb\xbf"+small))
 	if err != nil || len(c.Fleets) != 1 {
 		t.Errorf("got %v", err)
 	}
-	_, err = Parse("hale.yaml", []byte("\xef\xbb\xbfprovider: x\n"))
+	_, err = parsed("hale.yaml", []byte("\xef\xbb\xbfprovider: x\n"))
 	if err == nil || !strings.Contains(err.Error(), "hale.yaml:1:1: ") {
 		t.Errorf("the place is another one: %v", err)
 	}
@@ -23,7 +25,7 @@ func TestAMarkOfBytesBeforeTheTextIsNoPartOfIt(t *testing.T) {
 
 func TestGraceMayBeWrittenInDays(t *testing.T) {
 	t.Parallel()
-	c, err := Parse("hale.yaml", []byte(small+"    on_external_stop: {hold: 2d}\n"))
+	c, err := parsed("hale.yaml", []byte(small+"    on_external_stop: {hold: 2d}\n"))
 	if err != nil || c.Fleets[0].Repair.ExternalStopHold != 48*time.Hour {
 		t.Errorf("got %v", err)
 	}
@@ -31,11 +33,11 @@ func TestGraceMayBeWrittenInDays(t *testing.T) {
 
 func TestWordsOfOtherSystemsAreTranslated(t *testing.T) {
 	t.Parallel()
-	_, err := Parse("hale.yaml", []byte(small+"    repair: {steps: [restart, recreate]}\n"))
+	_, err := parsed("hale.yaml", []byte(small+"    repair: {steps: [restart, recreate]}\n"))
 	if err == nil || !strings.Contains(err.Error(), "did you mean reboot?") {
 		t.Errorf("got %v", err)
 	}
-	_, err = Parse("hale.yaml", []byte(strings.Replace(small, "size:", "replicas:", 1)))
+	_, err = parsed("hale.yaml", []byte(strings.Replace(small, "size:", "replicas:", 1)))
 	if err == nil || !strings.Contains(err.Error(), "did you mean size?") {
 		t.Errorf("got %v", err)
 	}
@@ -49,11 +51,11 @@ func TestABrakeThatIsAlwaysOnIsWarnedOf(t *testing.T) {
 		"{brake: {percent: 10%, at_least: 1}}":                    false,
 		"{brake: {percent: 10%, at_least: 0}}\n    mode: observe": false,
 	} {
-		c, err := Parse("hale.yaml", []byte(small+"    limits: "+limits+"\n"))
+		c, err := parsed("hale.yaml", []byte(small+"    limits: "+limits+"\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := strings.Join(c.Warnings(), "\n"); strings.Contains(
+		if w := strings.Join(c.Warnings(adapters.All()), "\n"); strings.Contains(
 			w,
 			"fleets.web.limits.brake: 10% of 5 machines is none",
 		) != warned {
@@ -65,11 +67,11 @@ func TestABrakeThatIsAlwaysOnIsWarnedOf(t *testing.T) {
 func TestAProtectedMachineBeyondTheSizeIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for name, warned := range map[string]bool{"web-5": false, "web-9": true} {
-		c, err := Parse("hale.yaml", []byte(small+"    protect: ["+name+"]\n"))
+		c, err := parsed("hale.yaml", []byte(small+"    protect: ["+name+"]\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := strings.Join(c.Warnings(), "\n")
+		w := strings.Join(c.Warnings(adapters.All()), "\n")
 		if strings.Contains(w, "fleets.web.protect: web-9 is beyond the size of 5") != warned {
 			t.Errorf("protect %s: %q", name, w)
 		}
@@ -83,11 +85,11 @@ func TestOneLostPacketThatDecidesIsWarnedOf(t *testing.T) {
 		"{alive: {ping: {}, every: 5s, timeout: 1s, down_after: 2}}":                    false,
 		"{alive: {ping: {}, every: 5s, timeout: 1s, down_after: 1}}\n    mode: observe": false,
 	} {
-		c, err := Parse("hale.yaml", []byte(small+"    checks: "+checks+"\n"))
+		c, err := parsed("hale.yaml", []byte(small+"    checks: "+checks+"\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := strings.Join(c.Warnings(), "\n"); strings.Contains(w,
+		if w := strings.Join(c.Warnings(adapters.All()), "\n"); strings.Contains(w,
 			"fleets.web.checks.alive.down_after: 1: a single") != warned {
 			t.Errorf("%s is warned of: %q", checks, w)
 		}
@@ -106,11 +108,11 @@ func TestWhatIsNotDoneOnSilenceAloneIsWarnedOf(t *testing.T) {
 		"    repair: {fence: {hosts: off}}\n    silence: act\n":  "",
 		"    repair: {fence: {hosts: off}}\n    mode: observe\n": "",
 	} {
-		c, err := Parse("hale.yaml", []byte(base+lines))
+		c, err := parsed("hale.yaml", []byte(base+lines))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := strings.Join(c.Warnings(), "\n"); !strings.Contains(w, says) || says == "" && w != "" {
+		if w := strings.Join(c.Warnings(adapters.All()), "\n"); !strings.Contains(w, says) || says == "" && w != "" {
 			t.Errorf("%q is warned of: %q", lines, w)
 		}
 	}
@@ -129,12 +131,12 @@ func TestWhatCanHaveNoWitnessIsWarnedOf(t *testing.T) {
 	} {
 		text := "providers: {lab: {" + c.provider + "}}\n" +
 			"fleets: {web: {provider: lab, checks: {alive: {ping: {}}}, " + c.fleet + "}}\n"
-		parsed, err := Parse("hale.yaml", []byte(text))
+		sound, err := parsed("hale.yaml", []byte(text))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		w := strings.Join(parsed.Warnings(), "\n")
+		w := strings.Join(sound.Warnings(adapters.All()), "\n")
 		if !strings.Contains(w, c.says) || c.says == "" && strings.Contains(w, "bears witness") {
 			t.Errorf("%s is warned of: %q", text, w)
 		}
@@ -147,11 +149,11 @@ func TestABootLongerThanGraceIsWarnedOf(t *testing.T) {
 	const file = "providers: {lab: {type: simulated, boot: %s}}\nfleets:\n  web:\n    provider: lab\n    size: 3\n" +
 		"    template: {image: a.qcow2, disks: {root: ephemeral}}\n    checks: {alive: {ping: {}}}\n    grace: 1m\n%s"
 	for boot, more := range map[string]string{"61s": "", "60s": "quiet", "2m": "    mode: observe\n"} {
-		c, err := Parse("hale.yaml", []byte(fmt.Sprintf(file, boot, strings.TrimPrefix(more, "quiet"))))
+		c, err := parsed("hale.yaml", []byte(fmt.Sprintf(file, boot, strings.TrimPrefix(more, "quiet"))))
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := strings.Join(c.Warnings(), "\n")
+		w := strings.Join(c.Warnings(adapters.All()), "\n")
 		if said := strings.Contains(w, "fleets.web.grace: 1m is less than the"); said != (more == "") {
 			t.Errorf("boot %s: it says %q", boot, w)
 		}

@@ -1,79 +1,87 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"time"
 
 	"hale/internal/fleet"
-	"hale/internal/secret"
+	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
-// Target is one place where people are told: exactly one of Mail, Webhook and Command is there. Which events it wants,
-// and how often a message is tried, stands with each fleet (fleet.Recipient).
+// Target is one place where people are told. Which events it wants, and how often a message is tried, stands with each
+// fleet (fleet.Recipient).
 type Target struct {
 	Name    fleet.TargetName
+	Kind    string        // a word of kinds.All
 	Timeout time.Duration // of one try
 	// AliveEvery is how often it is sent a sign that hale lives and acts; 0: never.
 	AliveEvery time.Duration
-
-	Mail    *Mail
-	Webhook *Webhook
-	Command *Command
+	// Settings are what the kind's own keys come to.
+	Settings kinds.Telling
 }
 
-// Mail is a mailbox, by way of an SMTP server.
-type Mail struct {
-	Server   string
-	Port     int
-	TLS      MailTLS
-	CA       string // a PEM file; empty: the system's authorities
-	From     string
-	To       []string
-	User     string        // empty: no login
-	Password secret.Secret // only with User
+// targetDraft is one entry of notify: how to tell people.
+type targetDraft struct {
+	own      keys.Own // what the kinds bring
+	events   keys.At[[]keys.At[fleet.NotifyEvent]]
+	attempts keys.At[keys.Rate]
+	timeout  keys.At[time.Duration]
+	alive    keys.At[time.Duration]
 }
 
-// MailTLS is how the way to a mail server is protected.
-type MailTLS string
+const defaultNotifyTimeout = 10 * time.Second
 
-// How the way to a mail server is protected.
-const (
-	MailStartTLS    MailTLS = "starttls"
-	MailImplicitTLS MailTLS = "tls"
-	MailPlain       MailTLS = "none"
-)
+// defaultNotifyAttempts is more than a night, and the longest pause is a quarter of an hour.
+var defaultNotifyAttempts = keys.Rate{Times: 100, Within: 24 * time.Hour}
 
-// Webhook is an address that takes POST requests.
-type Webhook struct {
-	URL     Value
-	CA      string // a PEM file; empty: the system's authorities
-	Format  WebhookFormat
-	Headers []NamedValue // sorted by name
+func targetShape(all kinds.All) keys.Object[targetDraft] {
+	ways := keys.Within(wayFields(all.Targets, "A target has one of"), func(t *targetDraft) *keys.Own { return &t.own })
+	return keys.Object[targetDraft]{Fields: append(ways,
+		keys.May("events", "What it is told of. `pages`: a person must look. `reminders`: they were told, and it is "+
+			"not over (see fleets.FLEET.notify.remind_every). `healed`: what they were told of is over. `warnings`: a "+
+			"check with `then: tell` is down, and later, that it is not any more. `none`, with alive_every: nothing.",
+			listOrNone[fleet.NotifyEvent]{
+				keys.List[fleet.NotifyEvent]{Noun: "one event", Each: keys.Choice(nil, fleet.NotifyPage,
+					fleet.NotifyReminder, fleet.NotifyHealed, fleet.NotifyWarning)},
+				keys.Choice(nil, notifyNobody),
+			},
+			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said("all of them"),
+		keys.Or("attempts", defaultNotifyAttempts, "How often, and for how long, a message is tried, with growing "+
+			"pauses; then it is a dead letter: `hale notify dead`.",
+			keys.Attempts(), func(t *targetDraft) *keys.At[keys.Rate] { return &t.attempts }),
+		keys.Or("timeout", defaultNotifyTimeout, "When no answer is a failure.",
+			keys.Duration(100*time.Millisecond, 5*time.Minute),
+			func(t *targetDraft) *keys.At[time.Duration] { return &t.timeout }),
+		keys.May("alive_every", "Send a sign of life this often while hale acts in every fleet, for a service that "+
+			"raises the alarm when signs stay away (a dead man's switch). With `events: none` the target gets "+
+			"nothing else.",
+			keys.Duration(10*time.Second, 24*time.Hour),
+			func(t *targetDraft) *keys.At[time.Duration] { return &t.alive }).Said("none is sent"),
+	)}
 }
 
-// WebhookFormat is what a webhook is sent.
-type WebhookFormat string
-
-// What a webhook is sent.
-const (
-	WebhookHale        WebhookFormat = "hale"
-	WebhookCloudEvents WebhookFormat = "cloudevents"
-	WebhookText        WebhookFormat = "text"
-)
-
-// Command is a program on hale's side.
-type Command struct {
-	Command []string
-	Env     []NamedValue // sorted by name
-}
-
-// Value is a text, or a secret that is read when it is used.
-type Value struct {
-	Plain  string
-	Secret secret.Secret // where it is not None, Plain is empty
-}
-
-// NamedValue is a header or a variable.
-type NamedValue struct {
-	Name string
-	Value
+// compileTargets judges the entries of notify.
+func compileTargets(drafts []keys.Named[targetDraft], all kinds.All, f *keys.Finder) []Target {
+	var out []Target
+	for _, n := range drafts {
+		d := n.Value
+		t := Target{Name: fleet.TargetName(n.Name), Timeout: d.timeout.Value, AliveEvery: d.alive.Value}
+		words, settings := takeWays(all.Targets, &d.own, f)
+		t.Kind, t.Settings = cmp.Or(words...), settings
+		switch {
+		case len(words) == 0 && n.OK:
+			f.Add(n.Spot, "does not say how to tell", "add one of "+wayExamples(all.Targets))
+		case len(words) > 1:
+			f.Add(n.Spot, fmt.Sprintf("is both %s and %s", words[0], words[1]), "make it two targets")
+		case d.deaf() && !d.alive.Written():
+			f.Add(d.events.Spot, "is none: the target is told nothing",
+				"name events, take the line out, or add alive_every: 1m")
+		}
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b Target) int { return cmp.Compare(a.Name, b.Name) })
+	return out
 }

@@ -87,7 +87,7 @@ func (c *fleetCompiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
 	d, by := c.draft.placement.Value, p.By()
 	size := c.draft.size
 	if len(hosts) == 0 {
-		if p.Apart && size.Known() && size.Value > 1 && c.providerIs(ProviderLibvirt) {
+		if p.Apart && size.Known() && size.Value > 1 && c.nameless() {
 			c.Add(d.apart.Spot, "the provider has a single host", "give it hosts, or leave out apart")
 		}
 		return
@@ -117,12 +117,8 @@ func (c *fleetCompiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
 // hosts returns the hosts of the fleet's provider as far as the file names them.
 func (c *fleetCompiler) hosts() []fleet.Host {
 	var out []fleet.Host
-	for _, p := range c.drafts {
-		if p.Name == c.draft.provider.Value {
-			for _, h := range p.Value.hosts.Value {
-				out = append(out, fleet.Host{Name: fleet.HostName(h.Value.name.Value), Place: h.Value.place()})
-			}
-		}
+	for _, h := range c.entry.hosts.Value {
+		out = append(out, fleet.Host{Name: fleet.HostName(h.Value.Name.Value), Place: h.Value.Place()})
 	}
 	return out
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"hale/internal/adapters"
 )
 
 // judge is a JSON Schema validator for the keywords that Schema uses; any other keyword fails the test.
@@ -22,7 +24,7 @@ type judge struct {
 
 func newJudge(t *testing.T) judge {
 	t.Helper()
-	data, err := Schema()
+	data, err := Schema(adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}

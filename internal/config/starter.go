@@ -6,10 +6,10 @@ import _ "embed"
 var starter string
 
 //go:embed simulated.yaml
-var simulated string
+var simulatedStarter string
 
 // Starter returns the commented configuration that hale init writes. It is valid as it is, and touches nothing.
 func Starter() []byte { return []byte(starter) }
 
 // SimulatedStarter returns the configuration that hale init --simulated writes: its machines exist only inside hale.
-func SimulatedStarter() []byte { return []byte(simulated) }
+func SimulatedStarter() []byte { return []byte(simulatedStarter) }

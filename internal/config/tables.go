@@ -7,19 +7,20 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 // The tables: every key with its shape, its default and its meaning. The reader, the schema and the reference page are
 // made from them. They are functions because a condition contains conditions.
 
-func documentShape() keys.Object[document] {
+func documentShape(all kinds.All) keys.Object[document] {
 	return keys.Object[document]{
 		Fields: []keys.Field[document]{
 			keys.May("providers", "The hypervisors, by name.", keys.Mapping[providerDraft]{Key: "PROVIDER",
-				Each: providerShape()},
+				Each: providerShape(all)},
 				func(d *document) *keys.At[[]keys.Named[providerDraft]] { return &d.providers }),
 			keys.May("fleets", "The fleets, by name. A fleet's machines are called after it: `web-1`, `web-2` and so on.",
-				keys.Mapping[fleetDraft]{Key: "FLEET", Each: fleetShape()},
+				keys.Mapping[fleetDraft]{Key: "FLEET", Each: fleetShape(all)},
 				func(d *document) *keys.At[[]keys.Named[fleetDraft]] { return &d.fleets }),
 			keys.Part("limits", "How much may be done at once in all fleets together. "+
 				"What a fleet may do by itself is in fleets.FLEET.limits.",
@@ -35,11 +36,11 @@ func documentShape() keys.Object[document] {
 				func(d *document) *keys.At[vantageDraft] { return &d.vantage }),
 			keys.May("notify", "Whom hale tells, by name, when a person must look. Without it, pages are in the log, "+
 				"in `hale status` and in `hale events`.",
-				keys.Mapping[targetDraft]{Key: "TARGET", Each: targetShape()},
+				keys.Mapping[targetDraft]{Key: "TARGET", Each: targetShape(all)},
 				func(d *document) *keys.At[[]keys.Named[targetDraft]] { return &d.notify }),
 			keys.May("fences", "How the power of hosts is cut from outside, by name. Which host has which is in "+
 				"providers.PROVIDER.hosts[].fence.",
-				keys.Mapping[methodDraft]{Key: "METHOD", Each: methodShape()},
+				keys.Mapping[methodDraft]{Key: "METHOD", Each: methodShape(all)},
 				func(d *document) *keys.At[[]keys.Named[methodDraft]] { return &d.fences }),
 			keys.May("heartbeats", "Where machines report by themselves, for heartbeat checks: by `POST "+
 				"/heartbeat/FLEET/MACHINE/CHECK`.", heartbeatsShape(),
@@ -89,15 +90,15 @@ func sharedFateShape() keys.Object[sharedFateDraft] {
 	}}
 }
 
-func fleetShape() keys.Object[fleetDraft] {
+func fleetShape(all kinds.All) keys.Object[fleetDraft] {
 	return keys.Object[fleetDraft]{
-		Fields: slices.Concat(fleetMachines(), fleetPolicies(), fleetMeanings(), fleetTimes()),
+		Fields: slices.Concat(fleetMachines(all), fleetPolicies(), fleetMeanings(), fleetTimes()),
 		Later:  map[string]string{"scaling": "give size a number"},
 	}
 }
 
 // fleetMachines are the keys of what a fleet is: its machines, and how they are asked.
-func fleetMachines() []keys.Field[fleetDraft] {
+func fleetMachines(all kinds.All) []keys.Field[fleetDraft] {
 	size := keys.Integer(1, maxSize)
 	size.Mapping = keys.Flawf("give a number", "scaling is not available yet")
 	return []keys.Field[fleetDraft]{
@@ -116,8 +117,8 @@ func fleetMachines() []keys.Field[fleetDraft] {
 			func(f *fleetDraft) *keys.At[adoptDraft] { return &f.adopt }),
 		keys.Part("template", "What each machine is built from. With select: what replaces one that is "+
 			"replaceable.",
-			templateShape(),
-			func(f *fleetDraft) *keys.At[templateDraft] { return &f.template }),
+			templateShape(all),
+			func(f *fleetDraft) *keys.At[kinds.TemplateDraft] { return &f.template }),
 		keys.May("checks", "The probes that are sent to each machine, by name.",
 			keys.Mapping[checkDraft]{Key: "CHECK", Each: checkShape()},
 			func(f *fleetDraft) *keys.At[[]keys.Named[checkDraft]] { return &f.checks }),
@@ -140,8 +141,7 @@ func fleetPolicies() []keys.Field[fleetDraft] {
 			func(f *fleetDraft) *keys.At[[]keys.At[string]] { return &f.protect }).Said("none"),
 		keys.Part("limits", "How much may be done to the fleet at once.", limitsShape(),
 			func(f *fleetDraft) *keys.At[limitsDraft] { return &f.limits }),
-		keys.Part("update", "How another template goes through the fleet, once a person confirmed it.",
-			updateShape(),
+		keys.Part("update", "How another template goes through the fleet, once a person confirmed it.", updateShape(),
 			func(f *fleetDraft) *keys.At[updateDraft] { return &f.update }),
 		keys.Part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so "+
 			"by chance, they share a fate: one incident, whose machines are held. Domains are hosts, what their "+
@@ -233,90 +233,6 @@ func adoptShape() keys.Object[adoptDraft] {
 			"template. `false`: it is started, resumed and rebooted, and never destroyed.", keys.Boolean(),
 			func(a *adoptDraft) *keys.At[bool] { return &a.replaceable }),
 	}}
-}
-
-func templateShape() keys.Object[templateDraft] {
-	return keys.Object[templateDraft]{Fields: []keys.Field[templateDraft]{
-		keys.May("image", "A qcow2 base image; each instance gets an overlay of its own. A template has one of "+
-			"image, kernel and xml. Relative paths begin at the folder of this file. In a cloud: the image's name or "+
-			"id. On vSphere: the path of a template below the datacenter's folder of machines.", keys.Text("a path",
-			"web.qcow2"),
-			func(t *templateDraft) *keys.At[string] { return &t.image }),
-		keys.May("kernel", "Direct boot of this kernel, together with initrd; the machine has no disk.",
-			keys.Text("a path",
-				"vmlinuz"),
-			func(t *templateDraft) *keys.At[string] { return &t.kernel }),
-		keys.May("initrd", "The initial RAM disk for kernel.", keys.Text("a path", "initrd.img"),
-			func(t *templateDraft) *keys.At[string] { return &t.initrd }),
-		keys.May("cmdline", "The command line for kernel.", keys.Text("a kernel command line", "console=ttyS0"),
-			func(t *templateDraft) *keys.At[string] { return &t.cmdline }),
-		keys.Or("memory", defaultMemory, "Main memory. On vSphere, without it: the template's.",
-			keys.Size(16<<20, 16<<40),
-			func(t *templateDraft) *keys.At[uint64] { return &t.memory }),
-		keys.Or("cpus", defaultCPUs, "Virtual processors. On vSphere, without it: the template's.",
-			keys.Integer(1, 1024),
-			func(t *templateDraft) *keys.At[int] { return &t.cpus }),
-		keys.Or("network", defaultNetwork, "The provider's network that the machine is attached to. On vSphere, "+
-			"without it: the template's.", keys.Text("a network's name", "default"),
-			func(t *templateDraft) *keys.At[string] { return &t.network }),
-		keys.May("disks", "The disks, by name. `root` is the one made from image; with xml, name those that it has, "+
-			"or {} when there is none. `ephemeral`: it is lost in a recreate. `keep`: it may not be lost, which "+
-			"forbids the recreate. With a size, the disk is made for the machine, and attached to each of its "+
-			"instances in turn.", keys.Mapping[diskDraft]{
-			Key: "DISK", Each: diskShape(),
-		}, func(t *templateDraft) *keys.At[[]keys.Named[diskDraft]] { return &t.disks }).Said(
-			"root: keep, with an image"),
-		keys.May("user_data", "cloud-init user data, given to the machine as a NoCloud seed: the text, or `{file: "+
-			"PATH}`. Put no secrets here; `{heartbeat.CHECK}` becomes the machine's own token of a heartbeat check "+
-			"with a `secret`.", textShape("user data", "seed.yaml"),
-			func(t *templateDraft) *keys.At[textDraft] { return &t.userData }),
-		keys.Or("seed", false, "Add a NoCloud seed, which sets the host name, also without user_data.", keys.Boolean(),
-			func(t *templateDraft) *keys.At[bool] { return &t.seed }),
-		keys.May("xml", "Your own libvirt domain, a Go text/template: the text, or `{file: PATH}`.",
-			textShape("domain XML",
-				"web.xml"),
-			func(t *templateDraft) *keys.At[textDraft] { return &t.xml }),
-		keys.May("server", "openstack only, and needed there: what the cloud is told of a machine, beside image, "+
-			"network and user_data. Names may be ids.", serverShape(),
-			func(t *templateDraft) *keys.At[serverDraft] { return &t.server }),
-		keys.Or("accel", defaultAccel, "`auto`: KVM where the processor really has it, emulation elsewhere.",
-			keys.Choice(nil, fleet.AccelAuto, fleet.AccelKVM, fleet.AccelTCG),
-			func(t *templateDraft) *keys.At[fleet.Accel] { return &t.accel }),
-		keys.May("metadata", "Texts that each instance bears at its provider, by keys, for `{meta.KEY}` in programs "+
-			"and for people. Put no secrets here.",
-			keys.Mapping[string]{Key: "KEY", Names: metadataKeys, Each: keys.Text("a text", "database")},
-			func(t *templateDraft) *keys.At[[]keys.Named[string]] { return &t.metadata }),
-		templateOptions(),
-	}}
-}
-
-func diskShape() keys.Shorthand[diskDraft, diskKind] {
-	return keys.Shorthand[diskDraft, diskKind]{
-		Short: keys.Choice(nil, diskEphemeral, diskKeep),
-		Long: keys.Object[diskDraft]{Fields: []keys.Field[diskDraft]{
-			keys.Must("size", "1GiB", "Make an empty disk of this size. The guest finds it by its serial number, "+
-				"which is the disk's name; with xml, `{{.Disks.DISK}}` is its path.", keys.Size(1<<20, 1<<50),
-				func(d *diskDraft) *keys.At[uint64] { return &d.size }),
-			keys.Or("keep", true, "Whether it outlives the instances: the next one gets the very same disk. It is "+
-				"made once, and never removed by hale.",
-				keys.Boolean(), func(d *diskDraft) *keys.At[bool] { return &d.keep }),
-			keys.May("type", "openstack only: the type of volume that it is made as.", keys.Text("a type of volume",
-				"ssd"), func(d *diskDraft) *keys.At[string] { return &d.made }).
-				Said("Cinder's default"),
-		}},
-		Take: func(kind keys.At[diskKind]) diskDraft { return diskDraft{kind: kind} },
-	}
-}
-
-func textShape(noun, file string) keys.Shorthand[textDraft, string] {
-	return keys.Shorthand[textDraft, string]{
-		Short: keys.Text(noun, "{file: "+file+"}"),
-		Long: keys.Object[textDraft]{Fields: []keys.Field[textDraft]{
-			keys.Must("file", file, "The file that holds the text.", keys.Text("a path", file),
-				func(t *textDraft) *keys.At[string] { return &t.file }),
-		}},
-		Take: func(inline keys.At[string]) textDraft { return textDraft{inline: inline} },
-	}
 }
 
 func conditionShape() keys.Shorthand[conditionDraft, string] {

@@ -11,7 +11,7 @@ import (
 
 func checkShape() keys.Object[checkDraft] {
 	return keys.Object[checkDraft]{
-		Fields: append(wayFields(), []keys.Field[checkDraft]{
+		Fields: append(checkWays(), []keys.Field[checkDraft]{
 			keys.Or("every", defaultEvery, "The time from one probe to the next.",
 				keys.Duration(100*time.Millisecond, 24*time.Hour),
 				func(c *checkDraft) *keys.At[time.Duration] { return &c.every }),
@@ -49,9 +49,6 @@ func checkShape() keys.Object[checkDraft] {
 		},
 	}
 }
-
-// variableNames are those that every shell can name.
-var variableNames = keys.KeyForm{Noun: "the name of a variable", Pattern: "^[A-Za-z_][A-Za-z0-9_]*$"}
 
 // What is said of the programs of checks and of run steps.
 var placeholdersSaid = "`" + strings.Join(fleet.Placeholders(),

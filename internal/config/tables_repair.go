@@ -59,8 +59,7 @@ func windowShape() keys.Object[windowDraft] {
 		keys.Must("for", "4h", "How long it stays open.", keys.Duration(time.Minute, 7*24*time.Hour),
 			func(w *windowDraft) *keys.At[time.Duration] { return &w.lasts }),
 		keys.Or("zone", "UTC", "The time zone of at, as `Europe/Berlin`; `Local` is that of hale's server.",
-			keys.Text("a time zone",
-				"Europe/Berlin"),
+			keys.Text("a time zone", "Europe/Berlin"),
 			func(w *windowDraft) *keys.At[string] { return &w.zone }),
 	}}
 }
@@ -141,9 +140,9 @@ func runShape() keys.Shape[stepDraft] {
 			keys.List[string]{Noun: "the program", Each: keys.Text("a word of the command",
 				"/usr/bin/ansible-playbook")},
 			func(s *stepDraft) *keys.At[[]keys.At[string]] { return &s.command }),
-		keys.May("env", envSaid, keys.Mapping[valueDraft]{
-			Key: "VARIABLE", Names: variableNames, Each: valueShape("the variable's value", "production"),
-		}, func(s *stepDraft) *keys.At[[]keys.Named[valueDraft]] { return &s.env }),
+		keys.May("env", envSaid, keys.Mapping[keys.TextDraft]{
+			Key: "VARIABLE", Names: keys.VariableNames, Each: keys.TextOrSecret("the variable's value", "production"),
+		}, func(s *stepDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &s.env }),
 		keys.Or("idempotent", false, "It may be run again at any time. Else, when hale dies while it runs, it is "+
 			"unknown how far it came, and the machine is left to a person.",
 			keys.Boolean(), func(s *stepDraft) *keys.At[bool] { return &s.idempotent }),

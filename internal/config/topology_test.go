@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/kinds"
 )
 
 func TestHostsSayWhereTheyStand(t *testing.T) {
@@ -23,7 +24,7 @@ providers:
     type: simulated
     hosts: [{name: h1, rack: r1}]
 `)
-	want := []Host{
+	want := []kinds.Host{
 		{Name: "h1", URI: "qemu+tls://h1/system"},
 		{Name: "h2", URI: "qemu+tls://h2/system", Place: fleet.Place{Rack: "R 12", Room: "cellar", Zone: "2",
 			Storage: "nas1"}},
@@ -31,7 +32,7 @@ providers:
 	if got := c.Providers[0].Hosts; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := c.Providers[1].Hosts; !reflect.DeepEqual(got, []Host{{Name: "h1", Place: fleet.Place{Rack: "r1"}}}) {
+	if got := c.Providers[1].Hosts; !reflect.DeepEqual(got, []kinds.Host{{Name: "h1", Place: fleet.Place{Rack: "r1"}}}) {
 		t.Errorf("simulated: %+v", got)
 	}
 }

@@ -2,28 +2,27 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 
 	"hale/internal/fleet"
 	"hale/internal/guard"
-	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 // Warnings lists what the configuration allows and should not be left so, in sentences.
-func (c *Config) Warnings() []string {
+func (c *Config) Warnings(all kinds.All) []string {
 	var out []string
 	for _, name := range c.Passed {
 		out = append(out, name+" is not read: only files that end in .yaml are; rename it if it is a part of the "+
 			"configuration")
 	}
+	on := map[fleet.ProviderName][]fleet.Spec{}
+	for i := range c.Fleets {
+		on[c.Fleets[i].Provider] = append(on[c.Fleets[i].Provider], c.Fleets[i])
+	}
 	for _, p := range c.Providers {
-		for _, h := range p.Hosts {
-			if u, err := url.Parse(h.URI); err == nil && p.Type == ProviderLibvirt && inTheClear(u) {
-				out = append(out,
-					fmt.Sprintf("providers.%s: %s goes in the clear: anyone on the network between can read it and "+
-						"give orders; use qemu+tls or qemu+ssh, and take insecure out", p.Name, h.URI))
-			}
+		if kind := all.Provider(p.Type); kind != nil && kind.Warn != nil {
+			out = append(out, kind.Warn(string(p.Name), p.Settings, p.Hosts, on[p.Name])...)
 		}
 	}
 	for i := range c.Fleets {
@@ -31,16 +30,11 @@ func (c *Config) Warnings() []string {
 		out = append(out, fleetWarnings(f)...)
 		for k := range c.Providers {
 			p := &c.Providers[k]
-			if p.Name != f.Provider || f.Mode != fleet.ModeAct {
+			if p.Name != f.Provider || f.Mode != fleet.ModeAct || f.Repair.Silence != "" {
 				continue
 			}
-			if f.Repair.Silence == "" {
-				out = append(out, silenceWarnings(f, p)...)
-			}
-			if boot := p.Simulated.Boot; p.Type == ProviderSimulated && boot > f.Grace {
-				out = append(out, fmt.Sprintf("fleets.%s.grace: %s is less than the %s that provider %s takes to "+
-					"boot a machine: it is taken for failed, and repaired, before it is up; write more", f.Name,
-					keys.FormatDuration(f.Grace), keys.FormatDuration(boot), p.Name))
+			if kind := all.Provider(p.Type); kind != nil {
+				out = append(out, silenceWarnings(f, p, kind)...)
 			}
 		}
 	}
@@ -48,26 +42,25 @@ func (c *Config) Warnings() []string {
 }
 
 // silenceWarnings are about what the fleet is told to do, and does not do on silence alone.
-func silenceWarnings(f *fleet.Spec, p *Provider) []string {
+func silenceWarnings(f *fleet.Spec, p *Provider, kind *kinds.Provider) []string {
 	var out []string
 	if f.SharedFate.Then == fleet.FateEvacuate {
 		out = append(out, fmt.Sprintf("fleets.%s.shared_fate.then: evacuate: machines that are merely silent are not "+
 			"evacuated; write silence: act if silence is enough", f.Name))
 	}
-	if f.Repair.Fence.Hosts && p.Type != ProviderOpenStack && p.Type != ProviderVSphere {
+	if f.Repair.Fence.Hosts && !kind.Central {
 		out = append(out, fmt.Sprintf("fleets.%s.repair.fence.hosts: off: a host that is merely silent is not "+
 			"turned off, but one whose power controller says that it is off counts as such; write silence: act if "+
 			"silence is enough", f.Name))
 	}
-	told := func(h Host) bool { return h.Address.IsValid() }
-	knows := p.Type == ProviderLibvirt || p.Type == ProviderSimulated // its hosts' addresses, without being told
-	knows = knows || slices.ContainsFunc(p.Hosts, told) || f.Asks(fleet.CheckAgent)
+	told := func(h kinds.Host) bool { return h.Address.IsValid() }
+	knows := kind.Witnesses || slices.ContainsFunc(p.Hosts, told) || f.Asks(fleet.CheckAgent)
 	if (f.Size == 1 || f.Placement.Apart) && !knows {
 		which, add := "its only machine", "give the hosts their address, check"
 		if f.Size > 1 {
 			which = "a machine"
 		}
-		if p.Type == ProviderExec {
+		if !kind.HostAddresses {
 			add = "check" // its hosts are in no file of ours
 		}
 		out = append(out, fmt.Sprintf("fleets.%s: where %s is alone on its host, nothing bears witness when it is "+

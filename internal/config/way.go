@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"strings"
 
 	"hale/internal/fleet"
 	"hale/internal/keys"
@@ -13,10 +12,14 @@ import (
 type way struct {
 	kind    fleet.CheckKind
 	example string // of what stands under the key, where an example helps
-	key     keys.Field[checkDraft]
-	written func(d *checkDraft) bool
-	compile func(c *fleetCompiler, d *checkDraft, out *fleet.Check)
+	key     keys.Section[asked, struct{}]
 	write   func(check *fleet.Check, p *pairs)
+}
+
+// asked is a check that is told what it asks.
+type asked struct {
+	*fleetCompiler
+	check *fleet.Check
 }
 
 // ways are all of them, in the order of the reference.
@@ -28,45 +31,28 @@ var ways = []way{
 // which puts the same into pairs.
 func wayOf[V any](kind fleet.CheckKind, example, doc string, s keys.Shape[V],
 	compile func(c *fleetCompiler, d keys.At[V], out *fleet.Check), write func(check *fleet.Check, p *pairs)) way {
-	slot := func(d *checkDraft) *keys.At[V] {
-		if d.ways == nil {
-			d.ways = map[fleet.CheckKind]any{}
-		}
-		if v, there := d.ways[kind].(*keys.At[V]); there {
-			return v
-		}
-		v := new(keys.At[V])
-		d.ways[kind] = v
-		return v
-	}
-	return way{
-		kind: kind, example: example, key: keys.May(string(kind), doc, s, slot), write: write,
-		written: func(d *checkDraft) bool { return slot(d).Written() },
-		compile: func(c *fleetCompiler, d *checkDraft, out *fleet.Check) { compile(c, *slot(d), out) },
-	}
+	key := keys.Under(string(kind), doc, s, func(a asked, d keys.At[V]) struct{} {
+		compile(a.fleetCompiler, d, a.check)
+		return struct{}{}
+	})
+	return way{kind, example, key, write}
 }
 
-// wayFields are the keys of the ways.
-func wayFields() []keys.Field[checkDraft] {
-	var fields []keys.Field[checkDraft]
+// checkWays are the keys of the ways.
+func checkWays() []keys.Field[checkDraft] {
+	var fields []keys.Field[keys.Own]
+	var words []string
 	for _, w := range ways {
-		fields = append(fields, w.key)
+		fields, words = append(fields, w.key.Fields...), append(words, string(w.kind))
 	}
-	fields[0].Doc += " A check asks in one way: one of " + enumerated(ways,
-		func(w way) string { return string(w.kind) }) + "."
-	return fields
+	fields[0].Doc += " A check asks in one way: one of " + enumerated(words) + "."
+	return keys.Within(fields, func(d *checkDraft) *keys.Own { return &d.ways })
 }
 
-func wayExamples() string {
-	return enumerated(ways, func(w way) string { return fmt.Sprintf("%s: {%s}", w.kind, w.example) })
-}
-
-// enumerated is "a, b and c".
-func enumerated[T any](all []T, word func(T) string) string {
-	words := make([]string, len(all))
-	for i, a := range all {
-		words[i] = word(a)
+func checkWayExamples() string {
+	var all []string
+	for _, w := range ways {
+		all = append(all, fmt.Sprintf("%s: {%s}", w.kind, w.example))
 	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	return enumerated(all)
 }

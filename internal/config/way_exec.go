@@ -10,7 +10,7 @@ import (
 
 type execDraft struct {
 	command keys.At[[]keys.At[string]]
-	env     keys.At[[]keys.Named[valueDraft]]
+	env     keys.At[[]keys.Named[keys.TextDraft]]
 	warning keys.At[fleet.Warning]
 }
 
@@ -27,9 +27,9 @@ func execShape() keys.Object[execDraft] {
 			keys.List[string]{Noun: "the program", Each: keys.Text("a word of the command", "/usr/lib/hale/probe")},
 			func(e *execDraft) *keys.At[[]keys.At[string]] { return &e.command }),
 		keys.May("env", envSaid,
-			keys.Mapping[valueDraft]{
-				Key: "VARIABLE", Names: variableNames, Each: valueShape("the variable's value", "production"),
-			}, func(e *execDraft) *keys.At[[]keys.Named[valueDraft]] { return &e.env }),
+			keys.Mapping[keys.TextDraft]{
+				Key: "VARIABLE", Names: keys.VariableNames, Each: keys.TextOrSecret("the variable's value", "production"),
+			}, func(e *execDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &e.env }),
 		keys.Or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. "+
 			"`ok`: a success, as fits monitoring plugins, for which it is a warning.",
 			keys.Choice(nil, fleet.WarningFails, fleet.WarningOK),
@@ -44,7 +44,7 @@ func (c *fleetCompiler) exec(d execDraft) fleet.ExecCheck {
 		out.Command = append(out.Command, word.Value)
 	}
 	for _, n := range d.env.Value {
-		value, kept := c.kept(n)
+		value, kept := c.TextPlace(n)
 		c.placeholders(n.Spot, value)
 		out.Env = append(out.Env, fleet.Variable{Name: n.Name, Value: value, Secret: kept})
 	}

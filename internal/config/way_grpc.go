@@ -29,8 +29,7 @@ func grpcShape() keys.Object[grpcDraft] {
 			"shop.v1.Orders"), func(g *grpcDraft) *keys.At[string] { return &g.service }).
 			Said("the server as a whole"),
 		keys.May("host", "As whom the server is asked (`:authority`), and with tls the name in the certificate.",
-			keys.Text("a host name",
-				"orders.example.org"),
+			keys.Text("a host name", "orders.example.org"),
 			func(g *grpcDraft) *keys.At[string] { return &g.host }).Said("the machine's address"),
 		keys.Or("tls", false, "Speak TLS, and verify the certificate.", keys.Boolean(),
 			func(g *grpcDraft) *keys.At[bool] { return &g.tls }),

@@ -5,11 +5,10 @@ import (
 	"time"
 
 	"hale/internal/fleet"
-	"hale/internal/heartbeat"
 	"hale/internal/keys"
 )
 
-type heartbeatDraft struct{ token, secret keys.At[secretDraft] }
+type heartbeatDraft struct{ token, secret keys.At[keys.Kept] }
 
 var heartbeatWay = wayOf(fleet.CheckHeartbeat, "secret: {file: PATH}",
 	"The machine reports by itself, at least once in every `every`, and has `timeout` more; see heartbeats. Until "+
@@ -22,16 +21,16 @@ func heartbeatShape() keys.Object[heartbeatDraft] {
 	return keys.Object[heartbeatDraft]{Fields: []keys.Field[heartbeatDraft]{
 		keys.May("secret", "The secret that each machine's own token (`Authorization: Bearer …`) is derived from: "+
 			"`{file: PATH}` or `{env: NAME}`, never the secret itself. `{heartbeat.CHECK}` in `user_data` is the "+
-			"machine's token. Give this or `token`.", secretShape(),
-			func(h *heartbeatDraft) *keys.At[secretDraft] { return &h.secret }),
+			"machine's token. Give this or `token`.", keys.Secret(),
+			func(h *heartbeatDraft) *keys.At[keys.Kept] { return &h.secret }),
 		keys.May("token", "One token that all machines of the fleet show: `{file: PATH}` or `{env: NAME}`. Whoever "+
-			"has it can report each of them ill, so nothing is rebuilt or replaced for that alone.", secretShape(),
-			func(h *heartbeatDraft) *keys.At[secretDraft] { return &h.token }),
+			"has it can report each of them ill, so nothing is rebuilt or replaced for that alone.", keys.Secret(),
+			func(h *heartbeatDraft) *keys.At[keys.Kept] { return &h.token }),
 	}}
 }
 
 func (c *fleetCompiler) heartbeat(d keys.At[heartbeatDraft]) fleet.HeartbeatCheck {
-	if simulated := c.providers[c.draft.provider.Value].Value == ProviderSimulated; !c.listens && !simulated {
+	if !c.listens && !c.kind.Simulated {
 		c.Add(d.Spot, "needs a place where machines report",
 			"add heartbeats: {listen: \":7700\"} at the top of the file")
 	}
@@ -45,20 +44,14 @@ func (c *fleetCompiler) heartbeat(d keys.At[heartbeatDraft]) fleet.HeartbeatChec
 	case own:
 		token = d.Value.secret
 	}
-	switch {
-	case secretAt(c.Finder, token).None():
-	case token.Value.file.Written():
-		return fleet.HeartbeatCheck{Token: fleet.Secret{File: resolve(token.Value.file)}, PerMachine: own}
-	default:
-		return fleet.HeartbeatCheck{Token: fleet.Secret{Env: token.Value.env.Value}, PerMachine: own}
-	}
-	return fleet.HeartbeatCheck{}
+	kept := c.Place(token)
+	return fleet.HeartbeatCheck{Token: kept, PerMachine: own && !kept.None()}
 }
 
 // beatTimeout returns how long after its time a report may come: half of every by default. It is so long at least that
 // hale knows by then whether it could hear it.
 func (c *fleetCompiler) beatTimeout(d checkDraft) time.Duration {
-	least := heartbeat.MinTimeout
+	least := fleet.MinBeatTimeout
 	switch {
 	case d.every.Known() && d.every.Value <= least:
 		c.Add(d.every.Spot, fmt.Sprintf("%s is too short for a heartbeat", keys.FormatDuration(d.every.Value)),

@@ -15,7 +15,7 @@ type httpDraft struct {
 	port               keys.At[int]
 	scheme, path, host keys.At[string]
 	method             keys.At[string]
-	headers            keys.At[[]keys.Named[valueDraft]]
+	headers            keys.At[[]keys.Named[keys.TextDraft]]
 	status             keys.At[[]keys.At[fleet.StatusRange]]
 	body               keys.At[string]
 	redirects          keys.At[int]
@@ -44,9 +44,9 @@ func httpShape() keys.Object[httpDraft] {
 			keys.Choice(nil, http.MethodGet, http.MethodHead, http.MethodOptions),
 			func(h *httpDraft) *keys.At[string] { return &h.method }),
 		keys.May("headers", "Further lines of the request's head: a text, or `{file: PATH}` or `{env: NAME}` for "+
-			"what is secret.", keys.Mapping[valueDraft]{
-			Key: "HEADER", Names: headerNames, Each: valueShape("the header's value", "application/json"),
-		}, func(h *httpDraft) *keys.At[[]keys.Named[valueDraft]] { return &h.headers }),
+			"what is secret.", keys.Mapping[keys.TextDraft]{
+			Key: "HEADER", Names: keys.HeaderNames, Each: keys.TextOrSecret("the header's value", "application/json"),
+		}, func(h *httpDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &h.headers }),
 		keys.May("status", "The status codes of a good answer: codes, ranges and classes, as `[200, 300-303, 4xx]`. "+
 			"Any other one is a failure.",
 			keys.List[fleet.StatusRange]{Noun: "one status", Each: status()},
@@ -75,8 +75,7 @@ func tlsFields() []keys.Field[httpDraft] {
 		keys.May("ca", "https only: a file with the certificates, in PEM form, that are trusted instead of the "+
 			"system's: of an authority of your own, or of the server itself. Relative paths begin at the folder of "+
 			"this file.",
-			keys.Text("a path",
-				"ca.pem"), func(h *httpDraft) *keys.At[string] { return &h.ca }),
+			keys.Text("a path", "ca.pem"), func(h *httpDraft) *keys.At[string] { return &h.ca }),
 		keys.Or("certificate_days", 0, "https only: it is a failure when the certificate, or one that it rests on, "+
 			"ends within so many days. No repair brings a new one: make it a check of its own that unhealthy_when "+
 			"does not name, and its machines are suspect and not repaired.",
@@ -126,9 +125,6 @@ func parseStatus(text string) (fleet.StatusRange, *keys.Flaw) {
 	return fleet.StatusRange{First: a, Last: b}, nil
 }
 
-// headerNames are those of RFC 9110.
-var headerNames = keys.KeyForm{Noun: "the name of a header", Pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"}
-
 func (c *fleetCompiler) http(d httpDraft) (int, fleet.HTTPCheck) {
 	if p := d.path; p.Known() && (!strings.HasPrefix(p.Value, "/") || strings.ContainsAny(p.Value, " #\t\r\n")) {
 		c.Add(p.Spot, fmt.Sprintf("%q is not a path", p.Value), "begin it with / and escape blanks as %20")
@@ -170,18 +166,15 @@ var ownHeaders = map[string]string{
 	"Accept-Encoding":   "take it out; body looks at the page as it is sent",
 }
 
-func (c *fleetCompiler) headers(all []keys.Named[valueDraft]) []fleet.Header {
+func (c *fleetCompiler) headers(all []keys.Named[keys.TextDraft]) []fleet.Header {
 	var out []fleet.Header
 	for _, n := range all {
 		name := http.CanonicalHeaderKey(n.Name)
 		if instead, ok := ownHeaders[name]; ok {
 			c.Add(n.Spot, "is not for you to set", instead)
 		}
-		value, kept := c.kept(n)
-		if hushed(n.Name) && n.Value.plain.Written() {
-			c.Add(n.Spot, "is a secret by its name, and is written here",
-				"keep it in a file or in the environment, and write {file: PATH} or {env: NAME}")
-		}
+		value, kept := c.TextPlace(n)
+		c.Spelt(n, keys.Hushed)
 		if strings.ContainsAny(value, "\r\n") {
 			c.Add(n.Spot, "has more than one line", "write it in one line")
 		}

@@ -27,8 +27,7 @@ func certificateShape() keys.Object[certificateDraft] {
 			"unhealthy_when, and its machines are suspect and not repaired.", keys.Integer(0, 3650),
 			func(c *certificateDraft) *keys.At[int] { return &c.days }),
 		keys.May("host", "The name in the certificate, and the one that the server is asked for (SNI).",
-			keys.Text("a host name",
-				"ldap.example.org"),
+			keys.Text("a host name", "ldap.example.org"),
 			func(c *certificateDraft) *keys.At[string] { return &c.host }).Said("the machine's address"),
 		keys.May("ca", "A file with the certificates, in PEM form, that are trusted instead of the system's. Relative "+
 			"paths begin at the folder of this file.",

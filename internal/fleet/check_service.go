@@ -1,5 +1,7 @@
 package fleet
 
+import "time"
+
 // SSHCheck is what an ssh check wants of the line by which a server introduces itself (RFC 4253, 4.2).
 type SSHCheck struct {
 	Banner string // a regular expression that the line must match; empty: any server of SSH 2 will do
@@ -32,6 +34,10 @@ type GRPCCheck struct {
 	Secure  bool   // TLS is spoken
 	TLS     TLSCheck
 }
+
+// MinBeatTimeout is the shortest timeout with which a heartbeat check keeps its promises: within it hale knows whether
+// it could hear the machine.
+const MinBeatTimeout = 3 * time.Second
 
 // HeartbeatCheck is how it is known that a report is the machine's own.
 type HeartbeatCheck struct {

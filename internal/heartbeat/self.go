@@ -20,9 +20,6 @@ const (
 	heldUp = 2 * time.Second
 )
 
-// MinTimeout is the shortest timeout with which a heartbeat check keeps its promises.
-const MinTimeout = 3 * time.Second
-
 var errHeldUp = errors.New("hale was held up, and may have missed heartbeats")
 
 // self is the receiver as a machine finds it.

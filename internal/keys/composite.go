@@ -113,6 +113,9 @@ func (o Object[T]) Read(r *Reader, n Node) (T, bool) {
 		}
 		seen[p.key] = true
 		c, ok := r.child(n, p)
+		if d, wants := any(&v).(interface{ see(key string, at Spot) }); wants {
+			d.see(p.key, c.Spot)
+		}
 		o.Fields[i].read(r, c, ok, &v)
 	}
 	complete := true

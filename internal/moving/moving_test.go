@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/moving"
@@ -145,7 +146,7 @@ func TestS70WhatIsMadeIsValid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := config.Parse("hale.yaml", r.Config)
+			c, err := config.Parse("hale.yaml", r.Config, adapters.All())
 			if err != nil {
 				t.Fatalf("%v\n%s", err, r.Config)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/config/configtest"
 	"hale/internal/rehearsal"
@@ -161,7 +162,7 @@ func TestRacksAndRoomsOfATraceAreThoseOfTheWorld(t *testing.T) {
 			t.Errorf("%s has %v", rack, machines)
 		}
 	}
-	several, err := config.Load("../../examples/several-hosts.yaml")
+	several, err := config.Load("../../examples/several-hosts.yaml", adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/config/configtest"
 	"hale/internal/fleet"
@@ -48,7 +49,7 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			c, err := config.Load(path)
+			c, err := config.Load(path, adapters.All())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/rehearsal"
@@ -27,7 +28,7 @@ func rehearsed(t *testing.T, size int, horizon time.Duration, change func(*confi
 	c, err := config.Parse("hale.yaml", []byte(fmt.Sprintf(`
 providers: {dream: {type: simulated, boot: 20s, latency: 100ms}}
 fleets: {web: {provider: dream, size: %d, checks: {page: {http: {}, every: 10s}}, limits: {in_repair: %d}}}
-`, size, max(size/20, 1))))
+`, size, max(size/20, 1))), adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/fleet"
 	"hale/internal/sim"
@@ -24,7 +25,7 @@ func policies(t *testing.T) []sim.Options {
 	}
 	var all []sim.Options
 	for _, path := range paths {
-		c, err := config.Load(path)
+		c, err := config.Load(path, adapters.All())
 		if err != nil {
 			t.Fatal(err)
 		}

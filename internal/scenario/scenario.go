@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/keys"
 	"hale/internal/sim"
@@ -216,7 +217,7 @@ func (r *reader) config(p part) {
 		r.add(1, "has no part %s: it says which fleet the scenario is about", partConfig)
 		return
 	}
-	c, err := config.Parse(r.s.Name, append(bytes.Repeat([]byte("\n"), p.line-1), p.data...))
+	c, err := config.Parse(r.s.Name, append(bytes.Repeat([]byte("\n"), p.line-1), p.data...), adapters.All())
 	var problems keys.Problems
 	switch {
 	case errors.As(err, &problems):

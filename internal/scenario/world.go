@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/config"
 	"hale/internal/fleet"
+	"hale/internal/provider/simulated"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
 )
@@ -27,9 +28,9 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 			continue
 		}
 		o.Poll = p.Poll
-		if p.Type == config.ProviderSimulated {
-			o.Boot, o.BootMost = max(p.Simulated.Boot, time.Millisecond), p.Simulated.Boot
-			o.Latency, o.LatencyMost = max(p.Simulated.Latency, time.Millisecond), p.Simulated.Latency
+		if s, ok := p.Settings.(simulated.Settings); ok {
+			o.Boot, o.BootMost = max(s.Boot, time.Millisecond), s.Boot
+			o.Latency, o.LatencyMost = max(s.Latency, time.Millisecond), s.Latency
 		}
 		for _, h := range p.Hosts {
 			o.Hosts = append(o.Hosts, world.Host{
@@ -46,7 +47,7 @@ func Adopt(o *sim.Options, c *config.Config, index int) {
 func tries(c *config.Config, p fleet.ProviderName, h fleet.HostName, access bool) int {
 	n := 0
 	for _, m := range c.FencesOf(p, h) {
-		if access == (m.Cut != nil) {
+		if access == m.Cuts() {
 			n += m.Attempts
 		}
 	}

@@ -61,7 +61,8 @@ var packages = []pkgRule{
 	{path: "internal/notify/notifytest", floor: 1, step: 2},
 	{path: "internal/outbox", floor: 1, step: 1},
 	{path: "internal/secret", floor: 1},
-	{path: "internal/keys", floor: 1},
+	{path: "internal/keys", floor: 1, step: 1},
+	{path: "internal/kinds", floor: 1, step: 2},
 	{path: "internal/probe", floor: 1},
 	{path: "internal/probe/probetest", floor: 1, step: 1},
 	{path: "internal/program", floor: 1, step: 1},
@@ -73,6 +74,8 @@ var packages = []pkgRule{
 	{path: "internal/owner", floor: 1, step: 1},
 	// Floor 2, the owners of goroutines.
 	{path: "internal/engine", floor: 2},
+	// The configuration, below the adapters: it is told which kinds there are.
+	{path: "internal/config", floor: 2},
 	// Floor 3, the adapters: none knows another.
 	{path: "internal/provider/libvirt", floor: 3},
 	{path: "internal/provider/external", floor: 3},
@@ -94,6 +97,8 @@ var packages = []pkgRule{
 	{path: "internal/fence/agent", floor: 3},
 	{path: "internal/fence/command", floor: 3},
 	{path: "internal/fence/memory", floor: 3},
+	// The list of the adapters that a configuration can name.
+	{path: "internal/adapters", floor: 3, step: 2},
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
 	{path: "internal/sim/law", floor: 1}, // the one judge of both rooms
 	{
@@ -106,7 +111,6 @@ var packages = []pkgRule{
 	{path: "internal/prose", floor: 4},
 	{path: "internal/provider/examine", floor: 4},
 	{path: "internal/moving", floor: 4, step: 1}, // its tests read what it writes with package config
-	{path: "internal/config", floor: 4},
 	{path: "internal/config/configtest", floor: 4, step: 1},
 	{path: "internal/scenario", floor: 4, step: 1},
 	{path: "internal/api", floor: 4, step: 1},
@@ -151,7 +155,7 @@ var forTests = []string{
 	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
 	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory",
 	"internal/lab/bmc", "internal/lab/labtest",
-	"internal/config/configtest",
+	"internal/config/configtest", "internal/adapters",
 	"internal/provider/simulated",
 	"internal/state/memory",
 	"internal/probe/netprobe",

@@ -4,6 +4,7 @@ package configtest
 import (
 	"testing"
 
+	"hale/internal/adapters"
 	"hale/internal/config"
 )
 
@@ -14,7 +15,7 @@ func Parse(t testing.TB, lines ...string) *config.Config {
 	for _, l := range lines {
 		text += "    " + l + "\n"
 	}
-	c, err := config.Parse("hale.yaml", []byte(text))
+	c, err := config.Parse("hale.yaml", []byte(text), adapters.All())
 	if err != nil {
 		t.Fatal(err)
 	}

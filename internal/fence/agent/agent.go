@@ -26,14 +26,7 @@ import (
 type Options struct {
 	Name    string // the method's, for errors
 	Program string // a path, or a name such as fence_apc
-	Values  []Value
-}
-
-// Value is one option of the program: a text, or a secret where Secret is not None.
-type Value struct {
-	Name   string
-	Plain  string
-	Secret secret.Secret
+	Values  []secret.Named
 }
 
 // Controller runs one program.
@@ -125,21 +118,17 @@ func (c *Controller) refusal(op string, code int, said string) error {
 
 // run runs an action with the options on standard input, and more lines of such.
 func (c *Controller) run(ctx context.Context, op, action string, more ...string) (code int, said string, err error) {
+	options, secrets, err := secret.Environment(ctx, c.o.Values)
+	if err != nil {
+		return 0, "", err
+	}
 	var in strings.Builder
 	fmt.Fprintf(&in, "action=%s\n", action)
 	for _, line := range more {
 		fmt.Fprintln(&in, line)
 	}
-	var secrets []string
-	for _, v := range c.o.Values {
-		text := v.Plain
-		if !v.Secret.None() {
-			if text, err = v.Secret.Resolve(ctx); err != nil {
-				return 0, "", err
-			}
-			secrets = append(secrets, text)
-		}
-		fmt.Fprintf(&in, "%s=%s\n", v.Name, text)
+	for _, line := range options {
+		fmt.Fprintln(&in, line)
 	}
 	return fence.Program{
 		Op:      op,
@@ -178,7 +167,7 @@ func Leaks(program string) bool { return slices.Contains(leaking, filepath.Base(
 
 // Unverified reports whether the options tell the program not to check the controller's identity.
 func (c *Controller) Unverified() bool {
-	return slices.ContainsFunc(c.o.Values, func(v Value) bool {
+	return slices.ContainsFunc(c.o.Values, func(v secret.Named) bool {
 		return (v.Name == "ssl_insecure" || v.Name == "ssl-insecure") &&
 			!slices.Contains([]string{"", "0", "false", "no", "off"}, strings.ToLower(v.Plain))
 	})

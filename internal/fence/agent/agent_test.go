@@ -10,13 +10,14 @@ import (
 	"hale/internal/fence/agent"
 	"hale/internal/fence/fencetest"
 	"hale/internal/program/programtest"
+	"hale/internal/secret"
 )
 
 func options(p *fencetest.Program) agent.Options {
 	return agent.Options{
 		Name:    "h1-agent",
 		Program: p.Path,
-		Values:  []agent.Value{{Name: "ip", Plain: "10.0.0.1"}, {Name: "password", Secret: p.Secret()}},
+		Values:  []secret.Named{{Name: "ip", Plain: "10.0.0.1"}, {Name: "password", Secret: p.Secret()}},
 	}
 }
 
@@ -119,7 +120,7 @@ func TestACheckFindsWhatIsWrongWithoutTheController(t *testing.T) {
 		t.Error(err)
 	}
 	o := options(p)
-	o.Values = append(o.Values, agent.Value{Name: "lanpuls", Plain: "1"})
+	o.Values = append(o.Values, secret.Named{Name: "lanpuls", Plain: "1"})
 	if err := agent.New(o).Check(t.Context()); !fault.Is(err, fault.Invalid) ||
 		!strings.Contains(err.Error(), "lanpuls") {
 		t.Error(err)
@@ -147,9 +148,9 @@ func TestAgentsThatShowTheirPasswordAreKnown(t *testing.T) {
 			t.Errorf("%s: %v", program, !leaks)
 		}
 	}
-	insecure := agent.New(agent.Options{Values: []agent.Value{{Name: "ssl_insecure", Plain: "1"}}})
+	insecure := agent.New(agent.Options{Values: []secret.Named{{Name: "ssl_insecure", Plain: "1"}}})
 	if !insecure.Unverified() ||
-		agent.New(agent.Options{Values: []agent.Value{{Name: "ssl_insecure", Plain: "0"}}}).Unverified() {
+		agent.New(agent.Options{Values: []secret.Named{{Name: "ssl_insecure", Plain: "0"}}}).Unverified() {
 		t.Error("an agent that does not check the controller's identity is not known as one")
 	}
 }

@@ -19,16 +19,9 @@ type Options struct {
 	Name    string // the method's, for errors
 	Host    string // told to the program as HALE_HOST
 	Command []string
-	Env     []Variable
+	Env     []secret.Named
 	// Cut says that the program leaves the host its power, and cuts its access: it is told cut in place of off.
 	Cut bool
-}
-
-// Variable is one variable of the program's environment: a text, or a secret where Secret is not None.
-type Variable struct {
-	Name   string
-	Plain  string
-	Secret secret.Secret
 }
 
 // Controller runs one program.
@@ -84,17 +77,10 @@ func (c *Controller) order(ctx context.Context, action string) error {
 }
 
 func (c *Controller) run(ctx context.Context, op, action string) (code int, said string, err error) {
-	env := []string{"HALE_ACTION=" + action, "HALE_HOST=" + c.o.Host}
-	var secrets []string
-	for _, v := range c.o.Env {
-		text := v.Plain
-		if !v.Secret.None() {
-			if text, err = v.Secret.Resolve(ctx); err != nil {
-				return 0, "", err
-			}
-			secrets = append(secrets, text)
-		}
-		env = append(env, v.Name+"="+text)
+	env, secrets, err := secret.Environment(ctx, c.o.Env)
+	if err != nil {
+		return 0, "", err
 	}
+	env = append(env, "HALE_ACTION="+action, "HALE_HOST="+c.o.Host)
 	return fence.Program{Op: op, Subject: c.o.Name, Args: c.o.Command, Env: env, Secrets: secrets}.Run(ctx)
 }

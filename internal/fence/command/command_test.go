@@ -8,6 +8,7 @@ import (
 	"hale/internal/fence/command"
 	"hale/internal/fence/fencetest"
 	"hale/internal/program/programtest"
+	"hale/internal/secret"
 )
 
 func TestCommandsPassTheExam(t *testing.T) {
@@ -16,7 +17,7 @@ func TestCommandsPassTheExam(t *testing.T) {
 		t.Helper()
 		p := fencetest.NewProgram(t, fencetest.Command)
 		b := p.Bench(command.New(command.Options{Name: "own", Host: "h1", Command: []string{p.Path},
-			Env: []command.Variable{{Name: "POWER_PASSWORD", Secret: p.Secret()}}}))
+			Env: []secret.Named{{Name: "POWER_PASSWORD", Secret: p.Secret()}}}))
 		b.Mute = true // its contract has on, off, and that it did not work
 		return b
 	})
@@ -51,7 +52,7 @@ func TestCutsPassTheExam(t *testing.T) {
 	t.Parallel()
 	cut := func(p *fencetest.Program) *command.Controller {
 		return command.New(command.Options{Name: "ports", Host: "h1", Command: []string{p.Path}, Cut: true,
-			Env: []command.Variable{{Name: "POWER_PASSWORD", Secret: p.Secret()}}})
+			Env: []secret.Named{{Name: "POWER_PASSWORD", Secret: p.Secret()}}})
 	}
 	fencetest.Run(t, func(t *testing.T) fencetest.Bench {
 		t.Helper()

@@ -28,15 +28,8 @@ import (
 type Options struct {
 	Name    string
 	Command []string // the program and its arguments
-	Env     []Variable
+	Env     []secret.Named
 	Timeout time.Duration // of one try
-}
-
-// Variable is one variable of the program's environment: a text, or a secret where Secret is not None.
-type Variable struct {
-	Name   string
-	Plain  string
-	Secret secret.Secret
 }
 
 // Target runs one program.
@@ -104,17 +97,8 @@ func (t *Target) environment(ctx context.Context, m notify.Message) (env, secret
 	} {
 		env = append(env, fmt.Sprintf("HALE_%s=%s", v.name, strings.ReplaceAll(v.value, "\x00", "")))
 	}
-	for _, v := range t.o.Env {
-		value := v.Plain
-		if !v.Secret.None() {
-			if value, err = v.Secret.Resolve(ctx); err != nil {
-				return nil, nil, err
-			}
-			secrets = append(secrets, value)
-		}
-		env = append(env, v.Name+"="+value)
-	}
-	return env, secrets, nil
+	own, secrets, err := secret.Environment(ctx, t.o.Env)
+	return append(env, own...), secrets, err
 }
 
 // longestOutput is how much of the end of a program's output is kept, in bytes.

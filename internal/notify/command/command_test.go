@@ -54,7 +54,7 @@ func target(t *testing.T, dir string) command.Options {
 	}
 	return command.Options{
 		Name: "tool", Command: []string{filepath.Join(tools, "tell"), "$TOKEN; exit 3"}, Timeout: time.Minute,
-		Env: []command.Variable{{Name: "DIR", Plain: dir}, {Name: "TOKEN", Secret: s}},
+		Env: []secret.Named{{Name: "DIR", Plain: dir}, {Name: "TOKEN", Secret: s}},
 	}
 }
 

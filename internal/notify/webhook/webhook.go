@@ -29,24 +29,12 @@ import (
 // Options are what a Target is made of.
 type Options struct {
 	Name    string
-	URL     Value
+	URL     secret.Value
 	CA      string // a PEM file; empty: the system's authorities
 	Format  Format
-	Headers []Header
+	Headers []secret.Named
 	Timeout time.Duration // of one try
 	Version string        // of hale, for User-Agent
-}
-
-// Value is a text, or a secret where Secret is not None.
-type Value struct {
-	Plain  string
-	Secret secret.Secret
-}
-
-// Header is one header of each request.
-type Header struct {
-	Name string
-	Value
 }
 
 // Format is the shape of the request's body.
@@ -97,16 +85,7 @@ const longestAnswer = 2000
 
 // request makes the request, and returns the secrets that are in it.
 func (t *Target) request(ctx context.Context, m notify.Message) (*http.Request, []string, error) {
-	var secrets []string
-	resolve := func(v Value) (string, error) {
-		if v.Secret.None() {
-			return v.Plain, nil
-		}
-		value, err := v.Secret.Resolve(ctx)
-		secrets = append(secrets, value)
-		return value, err
-	}
-	address, err := resolve(t.o.URL)
+	address, secrets, err := t.o.URL.Resolve(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,10 +101,11 @@ func (t *Target) request(ctx context.Context, m notify.Message) (*http.Request, 
 		return nil, nil, t.fail(fault.Invalid, "what is kept as url is no web address")
 	}
 	for _, h := range t.o.Headers {
-		value, err := resolve(h.Value)
+		value, kept, err := secret.Value{Plain: h.Plain, Secret: h.Secret}.Resolve(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
+		secrets = append(secrets, kept...)
 		request.Header.Set(h.Name, value)
 	}
 	request.Header.Set("Content-Type", kind)

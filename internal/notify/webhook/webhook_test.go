@@ -97,10 +97,10 @@ func open(t *testing.T, r *receiver) *httptest.Server {
 func options(t *testing.T, url string) webhook.Options {
 	t.Helper()
 	return webhook.Options{
-		Name: "hook", URL: webhook.Value{Plain: url}, Format: webhook.FormatHale, Timeout: time.Minute, Version: "1",
-		Headers: []webhook.Header{
-			{Name: "Authorization", Value: webhook.Value{Secret: notifytest.Secret(t, token)}},
-			{Name: "X-Team", Value: webhook.Value{Plain: "web"}},
+		Name: "hook", URL: secret.Value{Plain: url}, Format: webhook.FormatHale, Timeout: time.Minute, Version: "1",
+		Headers: []secret.Named{
+			{Name: "Authorization", Secret: notifytest.Secret(t, token)},
+			{Name: "X-Team", Plain: "web"},
 		},
 	}
 }
@@ -230,7 +230,7 @@ func TestS75ASecretAddressIsNotNamed(t *testing.T) {
 		"no address": "a word and hunter2", "another scheme": "ftp://h/hunter2",
 	} {
 		o := options(t, "")
-		o.URL = webhook.Value{Secret: notifytest.Secret(t, where)}
+		o.URL = secret.Value{Secret: notifytest.Secret(t, where)}
 		_, err := webhook.New(o).Send(t.Context(), notifytest.Message(1))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
@@ -245,7 +245,7 @@ func TestASecretThatIsGoneIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Headers = []webhook.Header{{Name: "Authorization", Value: webhook.Value{Secret: gone}}}
+	o.Headers = []secret.Named{{Name: "Authorization", Secret: gone}}
 	if _, err := webhook.New(o).Send(t.Context(), notifytest.Message(1)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("got %v", err)
 	}

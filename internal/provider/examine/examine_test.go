@@ -13,6 +13,7 @@ import (
 	"hale/internal/provider/examine"
 	"hale/internal/provider/external"
 	"hale/internal/provider/providertest"
+	"hale/internal/secret"
 )
 
 const example = "../../../examples/exec-provider"
@@ -33,7 +34,7 @@ func sleepers(t *testing.T) examine.Options {
 	return examine.Options{
 		External: external.Options{
 			Command: []string{absolute(t, "testdata/provider"), folder},
-			Env: []external.Variable{
+			Env: []secret.Named{
 				{Name: "STATE_DIR", Plain: t.TempDir()},
 				{Name: "PYTHONDONTWRITEBYTECODE", Plain: "1"},
 			},

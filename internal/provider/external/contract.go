@@ -267,16 +267,16 @@ type trouble struct {
 	Message string     `json:"message"`
 }
 
-// kinds are those that a program may answer with.
-var kinds = []fault.Kind{
+// faultKinds are those that a program may answer with.
+var faultKinds = []fault.Kind{
 	fault.NotFound, fault.Conflict, fault.Unsupported, fault.Throttled, fault.Quota, fault.Transient, fault.Permanent,
 	fault.Unauthorised,
 	fault.Invalid, fault.UnknownOutcome, fault.NoSpace,
 }
 
 func (t trouble) check() error {
-	if !slices.Contains(kinds, t.Kind) {
-		return fmt.Errorf("the error's kind is %q, and must be one of %q", t.Kind, kinds)
+	if !slices.Contains(faultKinds, t.Kind) {
+		return fmt.Errorf("the error's kind is %q, and must be one of %q", t.Kind, faultKinds)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type Options struct {
 	// Command is the program and its arguments, the program by an absolute path.
 	Command []string
 	// Env is its environment beside a PATH; nothing else is handed down.
-	Env []Variable
+	Env []secret.Named
 	// Timeout ends calls without a deadline in their context. Default: one minute.
 	Timeout time.Duration
 	// Parallel is how many programs run at once for calls that change something, and how many for those that read.
@@ -60,14 +60,6 @@ type Options struct {
 	Logger *slog.Logger
 	// Run runs the program. Default: process.Run.
 	Run func(ctx context.Context, p process.Program) (code int, err error)
-}
-
-// Variable is one variable of the program's environment: a text, or a secret where Secret is not None, which is read
-// for each call.
-type Variable struct {
-	Name   string
-	Plain  string
-	Secret secret.Secret
 }
 
 const (
@@ -265,7 +257,7 @@ func (p *Provider) send(ctx context.Context, r request, result any) error {
 func (p *Provider) converse(ctx context.Context, r request, result any) error {
 	deadline, _ := ctx.Deadline()
 	r.Contract, r.Seconds = contractVersion, max(time.Until(deadline).Round(time.Millisecond).Seconds(), 0.001)
-	env, secrets, err := p.environment(ctx)
+	env, secrets, err := secret.Environment(ctx, p.o.Env)
 	if err != nil {
 		return p.fail(r, fault.Unauthorised, err)
 	}

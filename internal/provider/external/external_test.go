@@ -159,7 +159,7 @@ func TestAChangeThatTakesEffectAndTimesOutIsDoneOnceAndLeavesNoProcess(t *testin
 		external.Options{
 			Parallel: 20,
 			Command:  script(t, `echo $$ >>"$DIR/$op"; sleep 600 & echo $! >>"$DIR/$op"; wait`),
-			Env:      []external.Variable{{Name: "DIR", Plain: dir}},
+			Env:      []secret.Named{{Name: "DIR", Plain: dir}},
 		})
 	if _, err := p.Describe(t.Context()); err != nil {
 		t.Fatal(err)
@@ -311,7 +311,7 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 			1)); err != nil {
 		t.Fatal(err)
 	}
-	p := open(t, external.Options{Command: plain, Env: []external.Variable{{Name: "DIR", Plain: dir}}})
+	p := open(t, external.Options{Command: plain, Env: []secret.Named{{Name: "DIR", Plain: dir}}})
 	worded := []string{"resume", "soft-reboot", "rebuild", "keep", "restore", "snapshot", "drop-snapshot"}
 	wordless := provider.Cannot(p) // the contract has no word for these
 	for _, op := range worded {
@@ -378,7 +378,7 @@ func TestS75AProgramsSecretsAreInItsEnvironmentAndNowhereElse(t *testing.T) {
 	var log bytes.Buffer
 	o := external.Options{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Env:    []external.Variable{{Name: "TOKEN", Secret: kept}},
+		Env:    []secret.Named{{Name: "TOKEN", Secret: kept}},
 		Command: script(t,
 			`[ "$op" = list ] && [ "$TOKEN" = hunter2-and-more ] && { echo '{"result": {"instances": []}}'; exit; }
 echo "my token is $TOKEN" >&2; [ "$op" = start ] && { echo "$TOKEN"; exit; }; echo "{\"error\": {\"kind\": \"permanent\", \"message\": \"$TOKEN is refused\"}}"`),
@@ -437,7 +437,7 @@ func TestAMistypedKeyIsSaidOnceAndAnErrorInAnExamination(t *testing.T) {
 func TestOnlySoManyProgramsRunAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := open(t, external.Options{Parallel: 1, Env: []external.Variable{{Name: "DIR", Plain: dir}},
+	p := open(t, external.Options{Parallel: 1, Env: []secret.Named{{Name: "DIR", Plain: dir}},
 		Command: script(t,
 			`[ "$op" = list ] && { echo '{"result": {"instances": []}}'; exit; }; echo "$op" >>"$DIR/begun"; sleep 600`)})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -467,7 +467,7 @@ func TestOnlySoManyProgramsRunAtOnce(t *testing.T) {
 func TestAWatchIsBegunAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := open(t, external.Options{Env: []external.Variable{{Name: "DIR", Plain: dir}}, Command: script(t, `
+	p := open(t, external.Options{Env: []secret.Named{{Name: "DIR", Plain: dir}}, Command: script(t, `
 echo x >>"$DIR/runs"
 case $(wc -l <"$DIR/runs") in
 1) echo '{}'; exit 1 ;;

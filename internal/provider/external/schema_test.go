@@ -63,7 +63,7 @@ var needed = map[reflect.Type][]string{
 var words = map[string]any{
 	"instance.power":        powers,
 	"instance.stop":         stops,
-	"trouble.kind":          kinds,
+	"trouble.kind":          faultKinds,
 	"description.abilities": Abilities(),
 }
 

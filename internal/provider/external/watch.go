@@ -14,6 +14,7 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/process"
 	"hale/internal/provider"
+	"hale/internal/secret"
 )
 
 // The pauses between two runs of a watch: they double, and begin anew after one that lasted.
@@ -72,7 +73,7 @@ func (p *Provider) watch(ctx context.Context, changed func(provider.Event)) erro
 	defer end()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	env, secrets, err := p.environment(ctx)
+	env, secrets, err := secret.Environment(ctx, p.o.Env)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func NewWorld(o Options) *World {
 	}
 	o.Hosts = slices.Sorted(slices.Values(o.Hosts))
 	if o.Boot == 0 {
-		o.Boot = 2 * time.Second
+		o.Boot = defaultBoot
 	}
 	if len(o.Ports) == 0 && len(o.Checks) == 0 {
 		o.Ports = []uint16{80}

@@ -1,0 +1,32 @@
+// Package adapters is the list of what a configuration can name: the types of providers, the fences and the targets, in
+// the order of the reference. Each brings its keys, and what hale connects to by them, from its own package.
+package adapters
+
+import (
+	"slices"
+
+	"hale/internal/fence/agent"
+	fenceprogram "hale/internal/fence/command"
+	"hale/internal/fence/ipmi"
+	"hale/internal/fence/redfish"
+	"hale/internal/kinds"
+	"hale/internal/notify/command"
+	"hale/internal/notify/mail"
+	"hale/internal/notify/webhook"
+	"hale/internal/provider/external"
+	"hale/internal/provider/libvirt"
+	"hale/internal/provider/openstack"
+	"hale/internal/provider/simulated"
+	"hale/internal/provider/vsphere"
+)
+
+// All returns the list.
+func All() kinds.All {
+	return kinds.All{
+		Providers: []kinds.Provider{
+			libvirt.Kind(), openstack.Kind(), vsphere.Kind(), external.Kind(), simulated.Kind(),
+		},
+		Fences:  slices.Concat([]kinds.Fence{redfish.Kind(), ipmi.Kind(), agent.Kind()}, fenceprogram.Kinds()),
+		Targets: []kinds.Target{mail.Kind(), webhook.Kind(), command.Kind()},
+	}
+}

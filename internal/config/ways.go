@@ -1,0 +1,48 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"hale/internal/keys"
+	"hale/internal/kinds"
+)
+
+// What fences, targets and checks have in common: several ways to do it, with a key for each, and exactly one is to be
+// written.
+
+// wayFields are the keys of the ways. The first says how many of them there are to be.
+func wayFields[Out any](ways []kinds.Way[Out], one string) []keys.Field[keys.Own] {
+	var fields []keys.Field[keys.Own]
+	var words []string
+	for _, w := range ways {
+		fields, words = append(fields, w.Key.Fields...), append(words, w.Word)
+	}
+	fields[0].Doc += " " + one + " " + enumerated(words) + "."
+	return fields
+}
+
+// wayExamples are the ways as they can be written.
+func wayExamples[Out any](ways []kinds.Way[Out]) string {
+	var all []string
+	for _, w := range ways {
+		all = append(all, fmt.Sprintf("%s: {%s}", w.Word, w.Example))
+	}
+	return enumerated(all)
+}
+
+// takeWays judges what is written, and returns the words of it, with what the last one comes to.
+func takeWays[Out any](ways []kinds.Way[Out], own *keys.Own, f *keys.Finder) (words []string, out Out) {
+	for _, w := range ways {
+		if w.Key.Written(own) {
+			words, out = append(words, w.Word), w.Key.Make(f, own)
+		}
+	}
+	return words, out
+}
+
+// enumerated is "a, b and c".
+func enumerated(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}

@@ -1,0 +1,115 @@
+// Package kinds is what a type of provider, a fence and a target bring to the configuration from their own packages:
+// their keys, what they make of them, and how hale connects to what is configured. Package adapters lists them all.
+//
+// A kind is a value. It knows of the file what its own keys say, and of what all share the drafts that it is handed;
+// how machines are healed it does not know. What its keys come to is plain data: it can be compared, and says nothing
+// of a secret but where it is kept.
+package kinds
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/fence"
+	"hale/internal/fleet"
+	"hale/internal/keys"
+	"hale/internal/notify"
+	"hale/internal/secret"
+)
+
+// All are the kinds that a configuration can use, each list in the order of the reference.
+type All struct {
+	Providers []Provider
+	Fences    []Fence
+	Targets   []Target
+}
+
+// Provider returns the type of the word; nil: there is none.
+func (a All) Provider(word string) *Provider {
+	i := slices.IndexFunc(a.Providers, func(p Provider) bool { return p.Word == word })
+	if i < 0 {
+		return nil
+	}
+	return &a.Providers[i]
+}
+
+// Way is one of several ways to do something, with a key for each. What stands there comes to an Out.
+type Way[Out any] struct {
+	Word    string // the key
+	Example string // of what stands there
+	Key     keys.Section[*keys.Finder, Out]
+}
+
+// WayOf makes a way of its key: the word, what it is for, what is written there, and what that comes to.
+func WayOf[V, Out any](word, example, doc string, s keys.Shape[V],
+	compile func(f *keys.Finder, v keys.At[V]) Out) Way[Out] {
+	return Way[Out]{word, example, keys.Under(word, doc, s, compile)}
+}
+
+// Fence is a way to cut the power of hosts, or their access, under fences.METHOD.
+type Fence = Way[Fencing]
+
+// Fencing is what the keys of a fence come to. Its texts may have {host} in them.
+type Fencing interface {
+	Secrets() []secret.Secret
+	// TellsHosts reports whether it can tell one host from another.
+	TellsHosts() bool
+	// Arm returns what serves the host under the name of the method. It connects to nothing yet.
+	Arm(name string, host fleet.HostName) Armed
+}
+
+// Armed is a fence as it serves one host.
+type Armed struct {
+	Controller fence.Controller
+	// Unverified says that the credentials go to a controller with an unchecked identity.
+	Unverified bool
+	// Check looks whether the options are what the controller wants; nil: there is nothing to look at.
+	Check func(ctx context.Context) error
+	// Uncut gives the host the access back that the fence cut; nil: it cuts power.
+	Uncut func(ctx context.Context) error
+}
+
+// Cutting is a Fencing that leaves hosts their power, and cuts their access.
+type Cutting interface{ Cuts() Access }
+
+// Access is what a host can be cut from.
+type Access string
+
+// What a host can be cut from.
+const (
+	AccessStorage Access = "storage"
+	AccessNetwork Access = "network"
+	AccessBoth    Access = "both"
+)
+
+// HostWord stands for the host's name in a fence that belongs to several hosts.
+const HostWord = "{host}"
+
+// ForHost returns the text with the host's name in it.
+func ForHost(text string, host fleet.HostName) string {
+	return strings.ReplaceAll(text, HostWord, string(host))
+}
+
+// Target is a way to tell people, under notify.TARGET.
+type Target = Way[Telling]
+
+// Telling is what the keys of a target come to.
+type Telling interface {
+	Secrets() []secret.Secret
+	// Target returns what sends messages. It connects to nothing yet.
+	Target(o TargetOptions) notify.Target
+}
+
+// TargetOptions are what all targets have.
+type TargetOptions struct {
+	Name    string
+	Timeout time.Duration // of one try
+	Version string        // of hale
+}
+
+// Running is a Fencing or a Telling that runs a program of its own.
+type Running interface {
+	Program() []string
+}
