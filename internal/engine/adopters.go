@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/owner"
 	"hale/internal/provider"
 )
 
@@ -28,8 +29,8 @@ type adopters struct {
 	log    *slog.Logger
 	nudge  func()
 
-	turn chan struct{} // holds one of those who look, as a mutex would
-	by   string        // this installation, in its claims; of the one with the turn
+	turn turn
+	by   string // this installation, in its claims; of the one with the turn
 
 	mu       sync.Mutex // guards what follows; held for no call
 	claims   fleet.Claims
@@ -45,7 +46,7 @@ type cares struct {
 }
 
 func newAdopters(src Source, log *slog.Logger, nudge func()) *adopters {
-	a := &adopters{log: log, nudge: nudge, turn: make(chan struct{}, 1), cares: func() cares { return cares{} }}
+	a := &adopters{log: log, nudge: nudge, turn: make(turn, 1), cares: func() cares { return cares{} }}
 	a.reader, _ = src.Adapter.(provider.StartReader)
 	a.noter, _ = src.Adapter.(provider.StartNoter)
 	return a
@@ -79,12 +80,10 @@ func (e *Engine) cares(of fleet.ProviderName) func() cares {
 
 // become begins to claim for the installation. What an earlier one of this engine's claimed is over.
 func (a *adopters) become(ctx context.Context, id fleet.Installation) {
-	select {
-	case a.turn <- struct{}{}:
-	case <-ctx.Done():
+	if a.turn.enter(ctx) != nil {
 		return
 	}
-	defer func() { <-a.turn }()
+	defer a.turn.leave()
 	was := a.by
 	if a.by = fleet.Claimant(id); was == "" || was == a.by || a.noter == nil {
 		return
@@ -98,27 +97,22 @@ func (a *adopters) become(ctx context.Context, id fleet.Installation) {
 // run looks on a beat.
 func (a *adopters) run(ctx context.Context) {
 	for a.reader != nil && a.noter != nil && ctx.Err() == nil {
-		beat := rollBeat
+		beat := owner.RollBeat
 		if c := a.cares(); c.selects {
 			if err := a.look(ctx); err != nil && !fault.Is(err, fault.Unsupported) {
-				beat = rollAgain
+				beat = owner.RollAgain
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(beat):
-		}
+		_ = rest(ctx, beat)
 	}
 }
 
 // look reads the claims, and notes and removes what is to be.
 func (a *adopters) look(ctx context.Context) error {
-	select {
-	case a.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := a.turn.enter(ctx); err != nil {
+		return err
 	}
-	defer func() { <-a.turn }()
+	defer a.turn.leave()
 	c := a.cares()
 	found, err := a.reads(ctx)
 	if err != nil {

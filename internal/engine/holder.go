@@ -158,7 +158,7 @@ const (
 )
 
 func (o *holder) run(ctx context.Context) {
-	rest := firstRest
+	pause := firstRest
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := o.soundly("a term", func() error { return o.serve(ctx) })
@@ -169,13 +169,10 @@ func (o *holder) run(ctx context.Context) {
 		o.stumbled = errors.As(err, new(*defect.Panic))
 		o.sayWhy(err)
 		if time.Since(began) > longestRest {
-			rest = firstRest
+			pause = firstRest
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(rest):
-		}
-		rest = min(2*rest, longestRest)
+		_ = rest(ctx, pause)
+		pause = min(2*pause, longestRest)
 	}
 }
 

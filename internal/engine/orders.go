@@ -9,77 +9,68 @@ import (
 	"hale/internal/state"
 )
 
-// mailbox is what a term knows of its fleet's inbox.
-type mailbox struct {
-	revision int64                          // up to which it was read
-	waiting  map[fleet.OrderID]inbox.Letter // told to the owner, and not taken up yet
-}
-
 // openInbox reads what was posted while the fleet had no owner.
 func (t *term) openInbox(ctx context.Context) error {
-	t.mail = mailbox{waiting: map[fleet.OrderID]inbox.Letter{}}
+	t.letters = map[fleet.OrderID]inbox.Letter{}
 	if err := inbox.Trim(ctx, t.store, t.spec.Name); err != nil {
 		t.log.Warn("old dead letters were not removed", "err", err)
 	}
-	return t.readInbox(ctx)
-}
-
-func (t *term) readInbox(ctx context.Context) error {
-	letters, revision, err := inbox.Pending(ctx, t.store, t.spec.Name)
-	if err != nil {
-		return err
-	}
+	letters, _, err := inbox.Pending(ctx, t.store, t.spec.Name)
 	for _, l := range letters {
 		t.receive(l)
 	}
-	t.mail.revision = revision
-	return nil
+	return err
 }
 
-// inboxPause is the wait before a broken watch of the inbox is taken up again.
-const inboxPause = time.Second
+// followPause is the wait before a broken watch is taken up again.
+const followPause = time.Second
 
-// followInbox hands every letter that comes to the reigning goroutine, until ctx ends. A watch that breaks is followed
-// by a reading of all that waits.
-func (t *term) followInbox(ctx context.Context, after int64) {
-	for ctx.Err() == nil {
-		for l, err := range inbox.Follow(ctx, t.store, t.spec.Name, after) {
-			if err != nil {
-				t.log.Debug("the inbox could not be followed", "err", err)
-				break
-			}
-			t.tell(ctx, func(t *term) { t.receive(l) })
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(inboxPause):
-		}
-		letters, revision, err := inbox.Pending(ctx, t.store, t.spec.Name)
-		if err != nil {
-			continue
-		}
-		after = revision
-		t.tell(ctx, func(t *term) {
-			for _, l := range letters {
-				t.receive(l)
+// follow has a part of the store read and watched, each time until the watch breaks, until ctx ends.
+func (t *term) follow(ctx context.Context, once func(context.Context) error) {
+	t.wg.Go(func() {
+		t.defects.Keep(ctx, t.place(), func(ctx context.Context) {
+			for ctx.Err() == nil {
+				if err := once(ctx); err != nil {
+					t.log.Debug("the store could not be followed", "err", err)
+				}
+				_ = rest(ctx, followPause)
 			}
 		})
+	})
+}
+
+// followInbox hands every letter to the reigning goroutine, until the watch breaks.
+func (t *term) followInbox(ctx context.Context) error {
+	letters, after, err := inbox.Pending(ctx, t.store, t.spec.Name)
+	if err != nil {
+		return err
 	}
+	t.tell(ctx, func(t *term) {
+		for _, l := range letters {
+			t.receive(l)
+		}
+	})
+	for l, err := range inbox.Follow(ctx, t.store, t.spec.Name, after) {
+		if err != nil {
+			return err
+		}
+		t.tell(ctx, func(t *term) { t.receive(l) })
+	}
+	return nil
 }
 
 // receive takes a letter in. The watch may tell of it once more, also when it is taken up.
 func (t *term) receive(l inbox.Letter) {
 	if l.Err == nil {
 		if t.own.TellOrder(l.Order) {
-			t.mail.waiting[l.Order.ID] = l
+			t.letters[l.Order.ID] = l
 		}
 		return
 	}
 	l.Order.ID = fleet.OrderID(l.Key) // whatever it says is not believed
 	if t.own.TellVoid(l.Order.ID, l.Err.Error()) {
 		t.log.Warn("a letter in the inbox is no order", "key", l.Key, "err", l.Err)
-		t.mail.waiting[l.Order.ID] = l
+		t.letters[l.Order.ID] = l
 	}
 }
 
@@ -87,7 +78,7 @@ func (t *term) receive(l inbox.Letter) {
 // is stored.
 func (t *term) settle(txn *state.Txn, rulings []fleet.Ruling) error {
 	for _, r := range rulings {
-		l := t.mail.waiting[r.Order]
+		l := t.letters[r.Order]
 		still, gone := l.Taken()
 		txn.If, txn.Then = append(txn.If, still), append(txn.Then, gone)
 		if r.Refused == "" {
@@ -109,6 +100,6 @@ func (t *term) settle(txn *state.Txn, rulings []fleet.Ruling) error {
 // settled forgets orders that were taken out of the inbox.
 func (t *term) settled(rulings []fleet.Ruling) {
 	for _, r := range rulings {
-		delete(t.mail.waiting, r.Order)
+		delete(t.letters, r.Order)
 	}
 }

@@ -152,8 +152,8 @@ func (t *term) orderOf(a fleet.Action) provider.Blueprint {
 }
 
 func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprint, rolled bool) fleet.Outcome {
-	if err := t.sentinel.roll.permit(ctx, a, rolled); err != nil {
-		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
+	if why := t.sentinel.roll.permit(ctx, a, rolled); why != "" {
+		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: why}
 	}
 	if err := t.sentinel.adopters.permit(ctx, a); err != nil {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}

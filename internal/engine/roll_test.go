@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/owner"
 	"hale/internal/provider"
 	"hale/internal/state/memory"
 )
@@ -75,20 +76,20 @@ func TestAnUnknownStartIsFoundRightBeforeEachCall(t *testing.T) {
 	t.Parallel()
 	b := newBoard("h1", "h2")
 	r := rollOn(b)
-	if err := r.permit(t.Context(), callOf(fleet.OpPowerOff, "h1"), true); err != nil || len(b.noted["h2"]) != 1 {
-		t.Fatalf("the first call: %v, noted are %v", err, b.noted)
+	if why := r.permit(t.Context(), callOf(fleet.OpPowerOff, "h1"), true); why != "" || len(b.noted["h2"]) != 1 {
+		t.Fatalf("the first call: %s, noted are %v", why, b.noted)
 	}
 	b.noted["h2"] = append(b.noted["h2"], "1-copy")
 	for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpFence,
 		fleet.OpRun} {
-		if err := r.permit(t.Context(), callOf(op, "h1"), true); err == nil ||
-			!strings.HasPrefix(err.Error(), string(fleet.ReasonStoreOlder)) {
-			t.Errorf("%s: %v", op, err)
+		why := r.permit(t.Context(), callOf(op, "h1"), true)
+		if !strings.HasPrefix(why, string(fleet.ReasonStoreOlder)) {
+			t.Errorf("%s: %s", op, why)
 		}
 	}
 	r.believe([]fleet.StartName{"1-copy"}, false)
-	if err := r.permit(t.Context(), callOf(fleet.OpPowerOff, "h1"), true); err != nil || len(b.noted["h1"]) != 2 {
-		t.Errorf("once it is believed: %v, noted are %v", err, b.noted)
+	if why := r.permit(t.Context(), callOf(fleet.OpPowerOff, "h1"), true); why != "" || len(b.noted["h1"]) != 2 {
+		t.Errorf("once it is believed: %s, noted are %v", why, b.noted)
 	}
 }
 
@@ -107,14 +108,14 @@ func TestNothingIsDestroyedOnAHostWhoseNotesAreNotRead(t *testing.T) {
 		{fleet.OpStart, "h2", false},
 		{fleet.OpFence, "h2", false}, {fleet.OpEvacuate, "h2", false},
 	} {
-		if err := r.permit(t.Context(), callOf(c.op, c.host), true); (err != nil) != c.holds {
-			t.Errorf("%s on %s: %v", c.op, c.host, err)
+		if why := r.permit(t.Context(), callOf(c.op, c.host), true); (why != "") != c.holds {
+			t.Errorf("%s on %s: %s", c.op, c.host, why)
 		}
 	}
 	b.dark["h1"] = true
 	for op, holds := range map[fleet.Op]bool{fleet.OpCreate: true, fleet.OpFence: true, fleet.OpStart: false} {
-		if err := r.permit(t.Context(), callOf(op, "h1"), true); (err != nil) != holds {
-			t.Errorf("%s while nobody answers: %v", op, err)
+		if why := r.permit(t.Context(), callOf(op, "h1"), true); (why != "") != holds {
+			t.Errorf("%s while nobody answers: %s", op, why)
 		}
 	}
 }
@@ -127,7 +128,7 @@ func TestThePlaceOfStartsIsSilentInThePlainWordsOfItsProvider(t *testing.T) {
 	r := rollOn(b)
 	var log bytes.Buffer
 	r.log = slog.New(slog.NewTextHandler(&log, nil))
-	if err := r.look(t.Context()); err == nil {
+	if again := r.look(t.Context()); again != owner.RollAgain {
 		t.Fatal("nobody answered")
 	}
 	s := FleetStatus{Roll: r.standing(), Provider: fleet.ProviderState{Standing: fleet.ProviderDown}}
@@ -152,7 +153,7 @@ func TestOfTwoThatNoteAtOnceOneActsAtMost(t *testing.T) {
 		for range 2 {
 			r := rollOn(b)
 			wg.Go(func() {
-				if r.permit(t.Context(), callOf(fleet.OpCreate, ""), true) == nil {
+				if r.permit(t.Context(), callOf(fleet.OpCreate, ""), true) == "" {
 					mu.Lock()
 					defer mu.Unlock()
 					acts++
@@ -173,8 +174,8 @@ func TestCallsShareALookThatBeganAfterTheyAsked(t *testing.T) {
 		b := newBoard("")
 		r := rollOn(b)
 		call := func() {
-			if err := r.permit(t.Context(), callOf(fleet.OpCreate, ""), true); err != nil {
-				t.Error(err)
+			if why := r.permit(t.Context(), callOf(fleet.OpCreate, ""), true); why != "" {
+				t.Error(why)
 			}
 		}
 		call()
@@ -184,7 +185,7 @@ func TestCallsShareALookThatBeganAfterTheyAsked(t *testing.T) {
 			go call()
 		}
 		synctest.Wait()
-		r.leave()
+		r.turn.leave()
 		synctest.Wait()
 		if n := r.looks.Load() - before; n != 1 {
 			t.Errorf("%d looks for 50 calls", n)

@@ -173,16 +173,13 @@ func (s *sentinel) watch(ctx context.Context) {
 	if s.src.Watcher == nil {
 		return
 	}
-	for rest := firstAgain; ; rest = min(2*rest, lastAgain) {
+	for pause := firstAgain; ; pause = min(2*pause, lastAgain) {
 		err := s.src.Watcher.Watch(ctx, func(provider.Event) { s.nudge() })
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		s.log.Error("lifecycle events are lost for a while; polling goes on", "err", err, "again", rest)
-		select {
-		case <-ctx.Done():
-		case <-time.After(rest):
-		}
+		s.log.Error("lifecycle events are lost for a while; polling goes on", "err", err, "again", pause)
+		_ = rest(ctx, pause)
 		s.nudge() // what happened meanwhile was not told
 	}
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -45,29 +44,24 @@ func (t *term) loadSlots(ctx context.Context) error {
 	}
 }
 
-// followSlots tells the reigning goroutine whenever the book changes, until ctx ends.
-func (t *term) followSlots(ctx context.Context) {
-	for ctx.Err() == nil {
-		entries, after, err := t.store.List(ctx, slotsKey)
-		if err == nil {
-			for _, e := range entries {
-				t.tellSlots(ctx, e)
-			}
-			for event, err := range t.store.Watch(ctx, slotsKey, after) {
-				if err != nil {
-					break
-				}
-				if !event.Deleted {
-					t.tellSlots(ctx, event.Entry)
-				}
-			}
+// followSlots tells the reigning goroutine whenever the book changes, until the watch breaks.
+func (t *term) followSlots(ctx context.Context) error {
+	entries, after, err := t.store.List(ctx, slotsKey)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		t.tellSlots(ctx, e)
+	}
+	for event, err := range t.store.Watch(ctx, slotsKey, after) {
+		if err != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(inboxPause):
+		if !event.Deleted {
+			t.tellSlots(ctx, event.Entry)
 		}
 	}
+	return nil
 }
 
 func (t *term) tellSlots(ctx context.Context, e state.Entry) {

@@ -466,10 +466,7 @@ func (e *Engine) TellStoreLost(ctx context.Context, why error) {
 					return
 				}
 				w.log.Error("a message about the store was not taken", "target", to.Target, "err", notify.Why(err))
-				select {
-				case <-ctx.Done():
-				case <-time.After(lastTry):
-				}
+				_ = rest(ctx, lastTry)
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"hale/internal/fault"
 	"hale/internal/fleet"
@@ -132,10 +131,7 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 			}
 			break
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(firstRest):
-		}
+		_ = rest(ctx, firstRest)
 	}
 	e.recall(e.id)
 	for _, s := range e.sentinels {

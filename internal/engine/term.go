@@ -13,6 +13,7 @@ import (
 	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/guard"
+	"hale/internal/inbox"
 	"hale/internal/journal"
 	"hale/internal/lossless"
 	"hale/internal/outbox"
@@ -61,8 +62,8 @@ type term struct {
 	// disbelief keeps off the questions about absences as long as no listing is to be believed.
 	disbelief pace
 
-	mail     mailbox
-	slotsDoc stored // the book of slots, as last read or written
+	letters  map[fleet.OrderID]inbox.Letter // that the owner was told of, and has not taken up yet
+	slotsDoc stored                         // the book of slots, as last read or written
 	inbox    chan news
 	wg       sync.WaitGroup
 }
@@ -125,12 +126,7 @@ func (t *term) claim(ctx context.Context) error {
 	if !late {
 		return nil
 	}
-	select {
-	case <-time.After(tenure.Handover):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return rest(ctx, tenure.Handover)
 }
 
 // awaitVacancy returns when the owner's key is gone.
@@ -296,9 +292,8 @@ func release(ctx context.Context, lease state.Lease) error {
 func (t *term) reign(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	after := t.mail.revision
-	t.wg.Go(func() { t.defects.Keep(ctx, t.place(), func(ctx context.Context) { t.followInbox(ctx, after) }) })
-	t.wg.Go(func() { t.defects.Keep(ctx, t.place(), t.followSlots) })
+	t.follow(ctx, t.followInbox)
+	t.follow(ctx, t.followSlots)
 	for {
 		select {
 		case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/owner"
 	"hale/internal/sim/world"
 )
 
@@ -275,7 +276,8 @@ func twofold() []crime {
 		}},
 		{"L1", "an instance is built by a hale whose start is noted nowhere", func(o court, breaks bool) {
 			if !breaks {
-				o.c.readRoll(true)
+				o.c.roll.Owed = true
+				o.c.readRoll(owner.Pass{})
 			}
 			o.judge.noted(o.c, fleet.Action{Machine: "web-1", Intent: fleet.Intent{Op: fleet.OpCreate}})
 		}},

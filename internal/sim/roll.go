@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,24 +9,16 @@ import (
 	"time"
 
 	"hale/internal/fleet"
+	"hale/internal/owner"
 	"hale/internal/sim/world"
 )
 
-const (
-	rollBeat  = 30 * time.Second // within which a server reads another's note
-	rollAgain = 5 * time.Second  // after the notes could not be read or written
-)
-
-// roll is what a server knows of the starts of hale that are noted at the provider's. Its rule is the engine's: what
-// builds or destroys is sent only after this start was noted, and nothing at all while a start is noted that the store
-// does not know. Notes are read and written in no time here: what can come between the two is for the engine's own
-// tests.
+// roll is what a server knows of the starts of hale that are noted at the provider's. Notes are read and written in no
+// time here: what can come between the two is for the engine's own tests.
 type roll struct {
-	own     fleet.StartName // this start's
-	seen    []world.Noted   // when the notes were last read
-	silent  string          // why they were not read since
-	unnoted string          // why own was not noted, which is tried again
-	readAt  time.Duration   // when they are read next; 0: when something asks for it
+	owner.Roll
+	start  fleet.StartName // the process's
+	readAt time.Duration   // when the notes are read next; 0: when something asks for it
 }
 
 // starts is what a store knows of hale's starts.
@@ -43,18 +35,6 @@ func (s starts) know(names ...fleet.StartName) {
 	}
 }
 
-// unknown returns the starts among the notes that are not known, oldest first.
-func (s starts) unknown(seen []world.Noted) []fleet.NotedStart {
-	var out []fleet.NotedStart
-	for _, n := range seen {
-		if name := fleet.StartName(n.Name); !s.noted[name] {
-			out = append(out, fleet.NotedStart{Name: name, Host: fleet.HostName(n.Host)})
-		}
-	}
-	slices.SortFunc(out, func(a, b fleet.NotedStart) int { return a.Name.Compare(b.Name) })
-	return out
-}
-
 // countStart counts a start in the store. Its nonce is one that no other start has, on whichever store.
 func (s *stage) countStart() fleet.StartName {
 	first := s.eldest()
@@ -65,70 +45,62 @@ func (s *stage) countStart() fleet.StartName {
 
 // permit says why the call may not be sent; empty: it may.
 func (c *server) permit(a fleet.Action) string {
-	acts := a.Intent.Op.Rolled()
-	c.readRoll(acts && c.s.spec.Rolled())
-	if u := c.s.store.starts.unknown(c.roll.seen); len(u) > 0 {
-		return fmt.Sprintf("%s: %s at the provider is unknown to this store", fleet.ReasonStoreOlder, u[0].Name)
-	}
-	why := cmp.Or(c.roll.silent, c.roll.unnoted)
-	left := a.Intent.Op == fleet.OpFence || a.Intent.Op == fleet.OpEvacuate // then the host does not answer
-	if why == "" && !left && !c.client.Answers(string(a.Host)) {
-		why = fmt.Sprintf("host %q does not show its notes", a.Host)
-	}
-	if why == "" || !acts {
-		return ""
-	}
-	return fmt.Sprintf("%s: %s", fleet.ReasonPlaceSilent, why)
+	c.readRoll(owner.Pass{Call: &a, Rolled: c.s.spec.Rolled()})
+	return c.roll.Permit()
 }
 
-// readRoll reads the notes, after this start was noted if that is wanted, and takes in what they say.
-func (c *server) readRoll(note bool) {
-	c.readNotes()
-	if (note || c.roll.unnoted != "") && c.roll.silent == "" && len(c.s.store.starts.unknown(c.roll.seen)) == 0 {
-		c.roll.unnoted = c.noteStart()
+// readRoll reads the notes, and takes in what they say.
+func (c *server) readRoll(p owner.Pass) {
+	for want := c.roll.Begin(p); want != owner.WantNothing; {
+		want = c.answer(want)
 	}
-	r := fleet.Roll{Unknown: c.s.store.starts.unknown(c.roll.seen), Silent: cmp.Or(c.roll.silent, c.roll.unnoted)}
-	c.own.SetRoll(r)
+	c.own.SetRoll(c.roll.Standing())
 	c.heat()
-	if r.Silent != "" {
-		c.readRollIn(rollAgain)
+	if c.roll.Again() != owner.RollBeat {
+		c.readRollIn(owner.RollAgain)
 	}
 }
 
-// readNotes reads the notes. What was read before counts on while they are silent.
-func (c *server) readNotes() {
-	seen, end := c.client.Notes(c.s.installation)
-	if c.roll.silent = string(end); end == world.Done {
-		c.roll.seen = seen
+// answer does what the roll wants, and tells it how that ended.
+func (c *server) answer(want owner.Want) owner.Want {
+	switch st := c.s.store; want {
+	case owner.WantNotes:
+		found, end := world.ReadNotes[fleet.HostName, fleet.StartName](c.client, c.s.installation)
+		return c.roll.Read(found, failed(end))
+	case owner.WantKnown:
+		return c.roll.Learn(maps.Keys(st.starts.noted), nil)
+	case owner.WantName:
+		return c.roll.Named(c.roll.start, nil)
+	case owner.WantAnother:
+		return c.roll.Named(c.s.countStart(), nil)
+	case owner.WantStored:
+		if st.cut[c] > 0 || st.full > 0 {
+			return c.roll.Stored(errors.New("the store does not take it"))
+		}
+		st.starts.know(c.roll.Own)
+		return c.roll.Stored(nil)
+	case owner.WantNoted:
+		return c.roll.Noted(failed(c.client.Note(c.s.installation, string(c.roll.Own))))
+	case owner.WantPruned, owner.WantNothing: // old notes are no trouble here
 	}
+	return owner.WantNothing
 }
 
-// noteStart sees to it that this start is noted on every host that answers, and says why it is not. The store knows it
-// before.
-func (c *server) noteStart() string {
-	own := string(c.roll.own)
-	if !c.client.Lacks(c.s.installation, own) {
-		return ""
+func failed(e world.End) error {
+	if e == world.Done {
+		return nil
 	}
-	if c.s.store.cut[c] > 0 || c.s.store.full > 0 {
-		return "the store does not take it"
-	}
-	c.s.store.starts.know(c.roll.own)
-	end := c.client.Note(c.s.installation, own)
-	c.readNotes()
-	if slices.ContainsFunc(c.roll.seen, func(n world.Noted) bool { return n.Name == own }) {
-		return ""
-	}
-	return cmp.Or(c.roll.silent, string(end))
+	return errors.New(string(e))
 }
 
 // beginRoll reads the notes at the beginning of a term. The process's first one counts its start.
 func (c *server) beginRoll() {
-	if c.roll.own == "" {
-		c.roll.own = c.s.countStart()
+	if c.roll.start == "" {
+		c.roll.start = c.s.countStart()
 	}
+	c.roll.Know(maps.Keys(c.s.store.starts.noted))
 	c.roll.readAt = 0
-	c.readRoll(false)
+	c.readRoll(owner.Pass{})
 }
 
 // readRollIn plans to read the notes, unless they are read sooner.
@@ -141,16 +113,17 @@ func (c *server) readRollIn(d time.Duration) {
 	c.soon(d, func() {
 		if c.roll.readAt == at && c.term != 0 {
 			c.roll.readAt = 0
-			c.readRoll(false)
+			c.readRoll(owner.Pass{})
 		}
 	})
 }
 
-// renewStart makes this a new start: a copy of the store that knows the one before must find that another one goes on
-// here.
-func (c *server) renewStart() {
-	c.roll.own = c.s.countStart()
-	c.readRoll(c.s.spec.Mode == fleet.ModeAct && c.s.spec.Rolled())
+// believe takes the starts for known that a person had the store believe.
+func (c *server) believe(names []fleet.StartName) {
+	if c.roll.Believe(names); c.s.spec.Mode == fleet.ModeAct && c.s.spec.Rolled() {
+		c.roll.Owed = true
+	}
+	c.readRoll(owner.Pass{})
 }
 
 // noted checks that hale builds and destroys only where its start is noted, and does nothing where one is that its
@@ -165,9 +138,9 @@ func (j *judge) noted(c *server, a fleet.Action) {
 	}
 	own := slices.Contains(harmless, a.Intent.Op) || j.s.spec.Adopt.Selects() && !j.s.spec.Adopt.Replaceable
 	for _, n := range j.s.w.Noted(j.s.installation) {
-		own = own || n.Name == string(c.roll.own)
-		if !j.s.store.starts.noted[fleet.StartName(n.Name)] {
-			what := fmt.Sprintf("%s by %s, whose store does not know start %s", a.Intent.Op, c.name, n.Name)
+		own = own || n == string(c.roll.Own)
+		if !j.s.store.starts.noted[fleet.StartName(n)] {
+			what := fmt.Sprintf("%s by %s, whose store does not know start %s", a.Intent.Op, c.name, n)
 			j.broken("L1", string(a.Machine), what)
 		}
 	}

@@ -150,7 +150,8 @@ func (s *store) name(id fleet.InstanceID) {
 // astray reports whether there is an instance that hale built, or a start of hale that is noted, and the store does not
 // know it: it lost its memory of it, or never had it.
 func (j *judge) astray() bool {
-	if len(j.s.store.starts.unknown(j.s.w.Noted(j.s.installation))) > 0 {
+	unknown := func(n string) bool { return !j.s.store.starts.noted[fleet.StartName(n)] }
+	if slices.ContainsFunc(j.s.w.Noted(j.s.installation), unknown) {
 		return true
 	}
 	if !j.rolled {

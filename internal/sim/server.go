@@ -180,7 +180,7 @@ func (c *server) watch() {
 	}
 	c.client = c.s.w.Client(c.name)
 	c.client.News = func() { c.soon(eventPause, c.list) }
-	c.client.Noted = func() { c.readRollIn(rollBeat) }
+	c.client.Noted = func() { c.readRollIn(owner.RollBeat) }
 	c.probes = newProber(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.beliefs)), c.hear)
 	c.probes.edges = &c.s.score.Edges
 	c.probes.edit(c.s.wanted.Checks)
@@ -450,7 +450,7 @@ func (c *server) write(w owner.Write) refusal {
 		c.pollSoon()
 	}
 	if w.Believes {
-		c.renewStart()
+		c.believe(w.Believed)
 	}
 	if w.Alive {
 		c.tellStoreTakes()

@@ -1,5 +1,7 @@
 package world
 
+import "slices"
+
 // noted is what a caller left on hosts for others of its installation to find.
 type noted struct {
 	of   string // the installation
@@ -7,37 +9,31 @@ type noted struct {
 	on   map[*host]bool
 }
 
-// Noted is a note, and the first host that shows it.
-type Noted struct{ Name, Host string }
-
 // Noted returns what an installation noted on hosts that answer, each once, in the order in which it came.
-func (w *World) Noted(of string) []Noted {
-	var out []Noted
+func (w *World) Noted(of string) []string {
+	var out []string
 	for _, n := range w.notes {
-		if h := w.shows(n); h != nil && n.of == of {
-			out = append(out, Noted{n.name, h.Name})
+		if n.of == of && slices.ContainsFunc(w.order, func(h *host) bool { return n.on[h] && h.dark == 0 }) {
+			out = append(out, n.name)
 		}
 	}
 	return out
 }
 
-// shows returns the first host that has the note and answers, or nil.
-func (w *World) shows(n *noted) *host {
-	for _, h := range w.order {
-		if n.on[h] && h.dark == 0 {
-			return h
+// ReadNotes reads what an installation noted on each host that answers; Transient: none of them answers. It takes no time,
+// and nor does Note: what can come between the two is for others to show.
+func ReadNotes[Host, Name ~string](c *Client, of string) (map[Host][]Name, End) {
+	found, end := map[Host][]Name{}, c.tryNotes()
+	for _, h := range c.w.order {
+		if end != Done || h.dark > 0 {
+			continue
+		}
+		found[Host(h.Name)] = nil
+		for _, n := range c.w.OnHost(h.Name, of) {
+			found[Host(h.Name)] = append(found[Host(h.Name)], Name(n))
 		}
 	}
-	return nil
-}
-
-// Notes reads what an installation noted on the hosts that answer, as World.Noted does; Transient: none of them
-// answers. It takes no time, and nor does Note: what can come between the two is for others to show.
-func (c *Client) Notes(of string) ([]Noted, End) {
-	if end := c.tryNotes(); end != Done {
-		return nil, end
-	}
-	return c.w.Noted(of), Done
+	return found, end
 }
 
 // Note leaves a note on each host that answers and does not have it; Transient: none of them answers. The other callers
@@ -75,23 +71,6 @@ func (w *World) OnHost(host, of string) []string {
 		}
 	}
 	return names
-}
-
-// Lacks reports whether a host that answers does not have the note.
-func (c *Client) Lacks(of, name string) bool {
-	n := c.w.noteCalled(of, name)
-	for _, h := range c.w.order {
-		if h.dark == 0 && !n.on[h] {
-			return true
-		}
-	}
-	return false
-}
-
-// Answers reports whether the host does.
-func (c *Client) Answers(name string) bool {
-	h := c.w.hosts[name]
-	return h != nil && h.dark == 0
 }
 
 // tryNotes says how it ends to ask all hosts for their notes.
