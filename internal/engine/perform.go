@@ -60,7 +60,7 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 // machine that moved is not dead.
 func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 	targets, q := t.forLook(index, a.Scope), t.question(index, a.Instance, a.Host)
-	stood := t.stood(a.Instance)
+	stood := t.own.Stood(a.Instance)
 	asked := fleet.Look{ID: a.Look, Started: t.clock.now().Mono}
 	told := func(l fleet.Look) news { return func(t *term) { t.own.TellLook(index, l) } }
 	t.apart(ctx, "look", func() news {

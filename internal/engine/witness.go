@@ -34,7 +34,6 @@ type witnesses struct {
 	epoch   uint64
 	asked   map[fleet.HostName]netip.Addr
 	answers map[fleet.HostName]bool
-	meters  map[fleet.InstanceID]*metered
 }
 
 // besideEvery is how often it is asked who is heard near machines that are silent: there may be thousands.
@@ -53,8 +52,7 @@ func (t *term) lookBeside(ctx context.Context, now fleet.Now) {
 	silenced := t.own.Silenced()
 	t.own.SetOthers(t.others(t.spec.Provider, t.spec.Name, silenced))
 	t.askHosts(silenced)
-	t.readMeters(ctx, now, t.own.Mute())
-	t.tellStill()
+	t.readMeters(ctx, now)
 }
 
 // askHosts has the hosts asked on which a machine is silent, and no others.

@@ -30,11 +30,15 @@ type Owner struct {
 	asks    []int         // who is to be asked on demand
 	next    fleet.Instant // when to decide again without news; 0: not before there is some
 	tryAt   fleet.Instant // when to try a full store again
+	meters  map[fleet.InstanceID]*metered
 }
 
 // New begins a term.
 func New(o Options, now fleet.Now) *Owner {
-	return &Owner{Picture: picture.New(o.Options, now), options: o, claimed: o.Claimed, mail: newMailbox()}
+	return &Owner{
+		Picture: picture.New(o.Options, now), options: o, claimed: o.Claimed, mail: newMailbox(),
+		meters: map[fleet.InstanceID]*metered{},
+	}
 }
 
 // Note keeps a record about the fleet for the next decision's write.

@@ -202,11 +202,11 @@ func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
 func (c *server) look(index int, a fleet.Action) {
 	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
 	aim := c.own.Aim(index)
-	_, stood := c.still[a.Instance]
+	stood := c.own.Stood(a.Instance)
 	c.s.judge.looks(a)
 	c.ask(index, a.Instance, a.Host, func(s fleet.Sighting, found bool) {
 		address, rival := aim.Address, aim.Rival
-		l.Moves = stood && !c.s.w.StandsStill(c.name, string(a.Instance))
+		l.Moves = stood != nil && c.meter(a.Instance) != *stood
 		if found {
 			l.Seen = s
 			if a := s.Instance.Address; a.IsValid() && a != address {

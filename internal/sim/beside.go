@@ -24,7 +24,10 @@ func (c *server) lookBeside() {
 	slices.Sort(answers)
 	c.own.SetAnswers(answers)
 	c.neighbours.show(c, silenced)
-	c.readMeters()
+	now := c.now()
+	for _, i := range c.own.Meters(now) {
+		c.own.TellMeter(i.ID, now.Mono, c.meter(i.ID), nil, now)
+	}
 	if len(silenced) == 0 || c.beside > c.s.w.Now() {
 		return
 	}
@@ -32,26 +35,10 @@ func (c *server) lookBeside() {
 	c.soon(besideEvery, c.heat)
 }
 
-// readMeters has the counters of silent machines read, as package engine does: twice, with a pause.
-func (c *server) readMeters() {
-	was, now := c.still, c.s.w.Now()
-	c.still = nil
-	var still []fleet.InstanceID
-	for _, i := range c.own.Mute() {
-		if !c.s.w.StandsStill(c.name, string(i.ID)) {
-			continue
-		}
-		since, known := was[i.ID]
-		if !known {
-			since = now
-		}
-		if c.still == nil {
-			c.still = map[fleet.InstanceID]time.Duration{}
-		}
-		if c.still[i.ID] = since; now-since >= provider.StillAfter {
-			still = append(still, i.ID)
-		}
+// meter reads what the instance's processors did: always something else, unless they stand still.
+func (c *server) meter(id fleet.InstanceID) provider.Meter {
+	if c.s.w.StandsStill(c.name, string(id)) {
+		return "halted"
 	}
-	slices.Sort(still)
-	c.own.SetStill(still)
+	return provider.Meter(c.s.w.Now().String())
 }

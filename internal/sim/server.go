@@ -41,9 +41,8 @@ type server struct {
 	lastPoll time.Duration
 	pollAt   time.Duration // when the next regular listing is planned; 0: none is
 	ids      int
-	hot      bool                               // in stage.hot
-	still    map[fleet.InstanceID]time.Duration // since when silent instances are known to stand still
-	beside   time.Duration                      // when the hosts are asked next on which a machine is silent
+	hot      bool          // in stage.hot
+	beside   time.Duration // when the hosts are asked next on which a machine is silent
 	// toldOfStore says that a person was told that the store takes nothing.
 	toldOfStore bool
 	neighbours  neighbours
