@@ -9,6 +9,8 @@ import (
 
 	"hale/internal/fleet"
 	"hale/internal/journal"
+	"hale/internal/notify"
+	"hale/internal/outbox"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/law"
 	"hale/internal/sim/world"
@@ -161,6 +163,22 @@ func (j *judge) look() {
 		n, _ := d.Machine.Ordinal()
 		if m, known := j.r.machine(n); known && m.SnapshotAt(d.ID) < 0 {
 			j.broken("L12", d.Machine, "the copy %s of its disks is forgotten", d.ID)
+		}
+	}
+	j.tells()
+}
+
+// tells checks that each message was sent under an owner who had the time to: here it is taken at once (L12).
+func (j *judge) tells() {
+	if n := len(j.terms); n == 0 || j.r.owner() == nil || time.Since(j.terms[n-1].from) < time.Minute {
+		return
+	}
+	waiting, err := outbox.Waiting(j.r.t.Context(), j.r.backing.Open(nil), j.r.spec.Name)
+	j.r.must(err)
+	for _, l := range waiting {
+		taken := func(m notify.Message) bool { return m.Key == l.Value.Key }
+		if time.Since(l.Value.Since) >= time.Minute && !slices.ContainsFunc(j.r.pager.Taken(), taken) {
+			j.broken("L12", l.Value.Record.Machine, "no person is told that it is %s", l.Value.Record.Kind)
 		}
 	}
 }

@@ -19,8 +19,7 @@ import (
 
 func freshID() fleet.InstanceID { return fleet.InstanceID(uuid.NewString()) }
 
-// storeAll stores what was decided, and lets what follows from it happen. Any error but fault.NoSpace ends the term, so
-// that everything is read and judged afresh.
+// storeAll stores what was decided, and lets what follows from it happen.
 func (t *term) storeAll(ctx context.Context, now fleet.Now) error {
 	for {
 		t.docs = append(t.docs, make([]stored, t.own.Len()-len(t.docs))...)
@@ -180,16 +179,21 @@ func (t *term) commit(ctx context.Context, txn state.Txn, records []fleet.Record
 // storePause is the wait before a full store is tried again with messages, a second in Instants.
 const storePause = 1_000_000_000
 
-// storeFull deals with a store that has no space: people see how things stand, and nothing is done until it has.
-func (t *term) storeFull(now fleet.Now, err error) {
-	if t.own.Acting() != fleet.ReasonStoreFull {
+// refused returns when to try again, since the store did not take what was decided, or the error that ends the term.
+// While the store has no space, people see how things stand, and nothing is done.
+func (t *term) refused(now fleet.Now, err error) (fleet.Instant, error) {
+	acted := t.own.Acting() != fleet.ReasonStoreFull
+	if !t.own.Refused(err, now) {
+		return 0, err
+	}
+	if acted {
 		t.log.Error("the store is full: not acting until there is space", "err", fault.Plain(err))
 		t.idle = now.Wall
 	}
-	t.own.Full(now)
 	t.trouble = fault.Plain(err)
 	t.foresee(now)
 	t.publish(now)
+	return t.own.Next(), nil
 }
 
 // foresee keeps how the machines stand as far as it cannot be written down.

@@ -378,12 +378,8 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	if t.clock.now().Mono.Sub(now.Mono) > heartbeat {
 		t.listens = time.Now()
 	}
-	if fault.Is(err, fault.NoSpace) {
-		t.storeFull(now, err)
-		return t.own.Next(), nil
-	}
 	if err != nil {
-		return 0, err
+		return t.refused(now, err)
 	}
 	for _, i := range t.own.Asks(t.clock.now()) {
 		t.ask(ctx, i)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/decide"
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/owner"
 	"hale/internal/picture"
@@ -113,8 +114,11 @@ func (d *driver) round() {
 	d.Decide(d.at())
 	for w, ok := d.Ready(d.at()); ok; w, ok = d.Ready(d.at()) {
 		if d.full {
-			if d.Full(d.at()); d.Due(d.at()) {
-				d.t.Error("a full store is tried again at once")
+			if !d.Refused(fault.New(fault.NoSpace, "", "", nil), d.at()) || d.Due(d.at()) {
+				d.t.Error("a full store ends the term, or is tried again at once")
+			}
+			if d.Refused(fault.New(fault.Conflict, "", "", nil), d.at()) {
+				d.t.Error("a term goes on that another server's has followed")
 			}
 			return
 		}

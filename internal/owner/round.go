@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hale/internal/decide"
+	"hale/internal/fault"
 	"hale/internal/fleet"
 )
 
@@ -96,7 +97,7 @@ func (o *Owner) decide(now fleet.Now) {
 }
 
 // Ready returns what is to be stored next; false: there is nothing left of the decision. Answer with Stored, with
-// Overtaken or with Full; or, after any other error of the store's, with the end of the term.
+// Overtaken or with Refused.
 func (o *Owner) Ready(now fleet.Now) (Write, bool) {
 	r := &o.round
 	switch r.stage {
@@ -206,13 +207,18 @@ func (o *Owner) Overtaken(book fleet.Slots) {
 	o.SetSlots(book)
 }
 
-// Full says that the write which Ready returned is not stored, since the store has no space. Nothing is done until it
-// takes a sign of life; what was heard is kept.
-func (o *Owner) Full(now fleet.Now) {
+// Refused takes in that the store did not take the write which Ready returned, and reports whether the term goes on.
+// When the store has no space, nothing is done until it takes a sign of life; what was heard is kept. Any other error
+// ends the term, so that everything is read and judged afresh: perhaps another server owns the fleet by now.
+func (o *Owner) Refused(err error, now fleet.Now) bool {
+	if !fault.Is(err, fault.NoSpace) {
+		return false
+	}
 	o.round = round{}
 	o.SetActing(fleet.ReasonStoreFull)
 	o.tryAt = now.Mono + storePause
 	o.next = o.tryAt
+	return true
 }
 
 // Foresee judges the machines by what is known now, although nothing of it can be written down, and so nothing follows

@@ -530,6 +530,13 @@ func accounts() []crime {
 			}
 			o.judge.overall(overall{}, overall{Brake: fleet.Brake{Engaged: true}}, said)
 		}},
+		{"L12", "an order is taken up once more", func(o court, breaks bool) {
+			id := o.post(fleet.Order{Kind: fleet.OrderRelease, Fleet: "web"})
+			o.c.keep(owner.Write{Rulings: []fleet.Ruling{{Order: id}}})
+			if breaks {
+				o.c.keep(owner.Write{Rulings: []fleet.Ruling{{Order: id}}})
+			}
+		}},
 		{"L12", "a repair is lost", func(o court, breaks bool) {
 			var said []fleet.RecordKind
 			if !breaks {

@@ -134,6 +134,7 @@ func (c *server) learn(o fleet.Order) {
 		case c.s.store.waits(o.ID):
 			c.own.TellOrder(o)
 			c.heat()
+			c.soon(watchPause, func() { c.own.TellOrder(o) }) // a watch may tell of it once more
 		}
 	})
 }

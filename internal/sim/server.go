@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"fmt"
 	"net/netip"
 	"strconv"
 	"time"
 
+	"hale/internal/fault"
 	"hale/internal/fleet"
 	"hale/internal/owner"
 	"hale/internal/picture"
@@ -352,8 +354,8 @@ func (c *server) round() {
 	c.own.Decide(now)
 	defer c.s.judge.decided()
 	for w, ok := c.own.Ready(now); ok; w, ok = c.own.Ready(now) {
-		if r := c.write(w); r != taken {
-			c.refused(r)
+		if err := c.write(w); err != nil {
+			c.refused(err)
 			return
 		}
 	}
@@ -383,13 +385,16 @@ func (c *server) wakeAt(t time.Duration) {
 }
 
 // refused deals with a store that did not take a decision.
-func (c *server) refused(r refusal) {
-	if r != storeFull {
+func (c *server) refused(err error) {
+	already := c.own.Acting() == fleet.ReasonStoreFull
+	if !c.own.Refused(err, c.now()) {
 		c.lose()
 		return
 	}
-	already := c.own.Acting() == fleet.ReasonStoreFull
-	if c.own.Full(c.now()); !already {
+	if c.s.store.full == 0 {
+		c.s.judge.broken("L7", "", c.name+" goes on after the store refused what it wrote")
+	}
+	if !already {
 		c.s.trace.say(c.s.w.Now(), "", c.name+" can write nothing down, the store is full, and so it does nothing")
 		c.tellOfStore()
 	}
@@ -428,7 +433,7 @@ func (c *server) tellStoreTakes() {
 }
 
 // write stores what is to be stored together, and lets what may follow begin.
-func (c *server) write(w owner.Write) refusal {
+func (c *server) write(w owner.Write) error {
 	st, void := c.s.store, false
 	for i := range w.Machines {
 		m := &w.Machines[i]
@@ -436,8 +441,8 @@ func (c *server) write(w owner.Write) refusal {
 		void = void || c.own.View(m.Index).Machine.Acted != m.Belief.Acted
 	}
 	if w.Fleet || w.Alive || w.Slots != nil || len(w.Records) > 0 || len(w.Rulings) > 0 || st.differs(w.Machines) {
-		if r := c.commit(func() { c.keep(w) }); r != taken {
-			return r
+		if err := c.commit(func() { c.keep(w) }); err != nil {
+			return err
 		}
 	}
 	for _, b := range c.own.Stored(c.now()) {
@@ -454,12 +459,17 @@ func (c *server) write(w owner.Write) refusal {
 	if w.Alive {
 		c.tellStoreTakes()
 	}
-	return taken
+	return nil
 }
 
 // keep is what the store holds after a write.
 func (c *server) keep(w owner.Write) {
 	st, judge := c.s.store, c.s.judge
+	for _, r := range w.Rulings {
+		if !st.waits(r.Order) {
+			judge.broken("L12", "", fmt.Sprintf("order %s is taken up once more", r.Order))
+		}
+	}
 	switch {
 	case w.Fleet:
 		judge.ruled(w.Rulings)
@@ -499,14 +509,14 @@ func (c *server) pollForRepairs() {
 }
 
 // commit writes, unless the process dies at this write.
-func (c *server) commit(write func()) refusal {
+func (c *server) commit(write func()) error {
 	if c.crashIn > 0 {
 		if c.crashIn--; c.crashIn == 0 {
 			if c.s.w.Random(2) == 0 {
-				c.s.store.commit(c, c.term, write)
+				_ = c.s.store.commit(c, c.term, write)
 			}
 			c.s.crashAndReturn(c)
-			return storeAway
+			return fault.New(fault.Transient, "sim.commit", c.name, nil)
 		}
 	}
 	return c.s.store.commit(c, c.term, write)

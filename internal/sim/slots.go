@@ -16,7 +16,7 @@ func (c *server) beginSlots(book fleet.Slots) bool {
 		return true
 	}
 	c.own.SetSlots(claims)
-	return c.commit(func() { c.s.store.overall.Slots = claims }) == taken
+	return c.commit(func() { c.s.store.overall.Slots = claims }) == nil
 }
 
 // sharedBudgets checks the budgets of provider, hosts and what hosts stand in (L5), by the instances that are being

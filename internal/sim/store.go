@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/decide"
+	"hale/internal/fault"
 	"hale/internal/fleet"
 )
 
@@ -41,29 +42,20 @@ func newStore(machines int) *store {
 	}
 }
 
-// refusal is why the store did not take a write.
-type refusal string
-
-const (
-	taken     refusal = ""
-	staleTerm refusal = "another owner's term"
-	storeFull refusal = "no space"
-	storeAway refusal = "the store does not answer"
-)
-
 // commit stores what write changes, if the server still owns the fleet.
-func (s *store) commit(by *server, term uint64, write func()) refusal {
+func (s *store) commit(by *server, term uint64, write func()) error {
+	refused := func(kind fault.Kind) error { return fault.New(kind, "sim.commit", by.name, nil) }
 	switch {
 	case s.cut[by] > 0:
-		return storeAway
+		return refused(fault.Transient)
 	case s.owner != by || s.term != term:
-		return staleTerm
+		return refused(fault.Conflict)
 	case s.full > 0:
-		return storeFull
+		return refused(fault.NoSpace)
 	}
 	s.commits++
 	write()
-	return taken
+	return nil
 }
 
 // differs reports whether a belief is not what is stored.
