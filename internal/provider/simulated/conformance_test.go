@@ -128,10 +128,10 @@ func (h *harness) Stranger(t providertest.T, host fleet.HostName, name string) p
 
 func (h *harness) CopyOf(t providertest.T, ref provider.Ref, name string) provider.Ref {
 	theirs := provider.Ref{ID: "copy-of-" + ref.ID, Host: ref.Host}
-	if !h.world.Copy(ref.ID, theirs.ID, name) {
+	if !copies(h.world, ref.ID, theirs.ID, name) {
 		t.Fatalf("no copy of %s", ref.ID)
 	}
-	t.Cleanup(func() { h.world.TakeAway(theirs.ID, theirs.Host) })
+	t.Cleanup(func() { takeAway(h.world, theirs.ID, theirs.Host) })
 	return theirs
 }
 
@@ -178,13 +178,13 @@ func (h several) FailHost(t providertest.T, host fleet.HostName) {
 func (h several) RepairHost(providertest.T, fleet.HostName) { h.mending["host"]() }
 
 func (h several) LeaveBehind(t providertest.T, ref provider.Ref, host fleet.HostName) {
-	if !h.world.Stay(ref.ID, host) {
+	if !stays(h.world, ref.ID, host) {
 		t.Fatalf("%s does not stay on %s", ref.ID, host)
 	}
 }
 
 func (h several) TakeAway(_ providertest.T, id fleet.InstanceID, host fleet.HostName) {
-	h.world.TakeAway(id, host)
+	takeAway(h.world, id, host)
 }
 
 func TestExam(t *testing.T) {

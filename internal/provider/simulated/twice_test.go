@@ -7,7 +7,45 @@ import (
 	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/world"
 )
+
+// truly does something to the world's truth, as a person does behind everybody's back, and returns what do returns.
+func truly(w *simulated.World, do func(t *world.World) bool) (done bool) {
+	w.Strike(func(t *world.World) func() {
+		done = do(t)
+		return nil
+	})
+	return done
+}
+
+// stays leaves the instance's definition on another host, off, as a migration does that does not remove it.
+func stays(w *simulated.World, id fleet.InstanceID, host fleet.HostName) bool {
+	return truly(w, func(t *world.World) bool {
+		_, ok := t.Redefine(t.VM(string(id)), string(host))
+		return ok
+	})
+}
+
+// copies makes another instance of the instance's definition, mark included, on the same host, off.
+func copies(w *simulated.World, of, id fleet.InstanceID, name string) bool {
+	return truly(w, func(t *world.World) bool {
+		s := t.VM(string(of)).Status
+		s.ID, s.Name = string(id), name
+		return t.VM(s.ID) == nil && t.Leave(s)
+	})
+}
+
+// takeAway removes what the host has of the id.
+func takeAway(w *simulated.World, id fleet.InstanceID, host fleet.HostName) {
+	truly(w, func(t *world.World) bool {
+		vm := t.Definition(string(id), string(host))
+		if vm != nil {
+			t.Vanish(vm)
+		}
+		return vm != nil
+	})
+}
 
 // The truth counts what runs of an id on each host, and does not take a copy for the machine.
 func TestWhatStayedCountsWhenItRunsAndACopyDoesNot(t *testing.T) {
@@ -15,10 +53,10 @@ func TestWhatStayedCountsWhenItRunsAndACopyDoesNot(t *testing.T) {
 		o := order("a", 1)
 		o.Host = "h1"
 		s.must(s.p.Create(s.Context(), o))
-		if !s.world.Stay("a", "h2") || s.world.Stay("a", "h2") {
+		if !stays(s.world, "a", "h2") || stays(s.world, "a", "h2") {
 			s.Error("it stays on h2, and once")
 		}
-		if !s.world.Copy("a", "copy", "web-1-copy") || s.world.Copy("a", "copy", "another") {
+		if !copies(s.world, "a", "copy", "web-1-copy") || copies(s.world, "a", "copy", "another") {
 			s.Error("it is copied, and under one id once")
 		}
 		adopted := provider.Ref{ID: "copy", Host: "h1", Adopted: true}
@@ -43,7 +81,7 @@ func TestWhatStayedCountsWhenItRunsAndACopyDoesNot(t *testing.T) {
 		if n := s.world.MaxRunningCopies("web-1"); n != 2 {
 			s.Errorf("%d ran at most, and two did", n)
 		}
-		s.world.TakeAway("a", "h1")
+		takeAway(s.world, "a", "h1")
 		if n := s.world.RunningCopies("web-1"); n != 1 {
 			s.Errorf("%d run after one was taken away", n)
 		}
@@ -58,7 +96,12 @@ func TestWhatHasNoDefinitionIsGoneOnceItIsOff(t *testing.T) {
 	play(t, simulated.Options{}, func(s *stage) {
 		o := order("a", 1)
 		s.must(s.p.Create(s.Context(), o))
-		if s.see(o.Ref).Transient || !s.world.Undefine("a") || !s.see(o.Ref).Transient {
+		was := s.see(o.Ref).Transient
+		s.world.Strike(func(t *world.World) func() {
+			t.Forsake(t.VM("a"))
+			return nil
+		})
+		if was || !s.see(o.Ref).Transient {
 			s.Error("it is transient from when it is undefined")
 		}
 		s.must(s.p.PowerOff(s.Context(), o.Ref))

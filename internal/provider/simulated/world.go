@@ -288,49 +288,6 @@ func (w *World) Leave(i fleet.Instance) (left bool) {
 	return left
 }
 
-// Hosts are independent where there are several: what one has of an id or a name, another may have, too. So an order
-// about what is off asks the others first, as provider.Ref.Excused says.
-
-// Stay leaves the instance's definition on another host, off, as a migration does that does not remove it. It reports
-// false, and leaves nothing, where the instance or its name is on that host.
-func (w *World) Stay(id fleet.InstanceID, host fleet.HostName) bool {
-	return w.onVM(id, "", func(t *world.World, vm *world.VM) bool {
-		_, ok := t.Redefine(vm, string(host))
-		return ok
-	})
-}
-
-// Copy makes another instance of the instance's definition, mark included, on the same host, off, as a person does.
-// It reports false, and makes nothing, when the id or the name is taken.
-func (w *World) Copy(of, id fleet.InstanceID, name string) bool {
-	return w.onVM(of, "", func(t *world.World, vm *world.VM) bool {
-		s := vm.Status
-		s.ID, s.Name = string(id), name
-		return t.VM(s.ID) == nil && t.Leave(s)
-	})
-}
-
-// Undefine has the instance bear no definition any more, as `virsh undefine` of one that runs: it is gone once it is
-// off.
-func (w *World) Undefine(id fleet.InstanceID) bool {
-	return w.onVM(id, "", func(t *world.World, vm *world.VM) bool {
-		if vm.Power == world.Off {
-			return false
-		}
-		t.Forsake(vm)
-		return true
-	})
-}
-
-// TakeAway removes what the host has of the id, behind everybody's back.
-func (w *World) TakeAway(id fleet.InstanceID, host fleet.HostName) {
-	w.do(func(t *world.World) {
-		if vm := t.Definition(string(id), string(host)); vm != nil {
-			t.Vanish(vm)
-		}
-	})
-}
-
 // statusOf translates an instance for the truth, and instanceOf what the truth's provider says of one, unless a fault
 // lets it lie.
 
