@@ -11,6 +11,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/fault"
 	"hale/internal/fleet"
+	"hale/internal/kinds"
 	"hale/internal/state"
 )
 
@@ -38,8 +39,8 @@ func (were connections) inForce(p config.Provider) config.Provider {
 // completed is a provider out of the store with what the store does not have, as the configuration has it: what refers
 // to secrets.
 func completed(was, p config.Provider) config.Provider {
-	if was.Settings != nil {
-		was.Settings = was.Settings.Restored(p.Settings)
+	if s, ok := was.Settings.(kinds.Partial); ok {
+		was.Settings = s.Restored(p.Settings)
 	}
 	return was
 }

@@ -75,10 +75,14 @@ type Made struct {
 type Settings interface {
 	// SameAddress reports whether whatever answered at the address that was is asked at this one, too.
 	SameAddress(was Settings, hosts Hosts) bool
-	// Restored returns the settings, which came out of the store, with what the store does not have, as now has it.
-	Restored(now Settings) Settings
 	// Connect makes the adapter. It need not reach anything yet.
 	Connect(ctx context.Context, c Connection) (Connected, error)
+}
+
+// Partial are settings of which the store does not have all.
+type Partial interface {
+	// Restored returns the settings, which came out of the store, with the rest as now has it.
+	Restored(now Settings) Settings
 }
 
 // Confiding are settings that refer to secrets.

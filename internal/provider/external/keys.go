@@ -53,9 +53,6 @@ func (s Settings) SameAddress(was kinds.Settings, _ kinds.Hosts) bool {
 	return ok && slices.Equal(s.Command, o.Command) && slices.Equal(s.Env, o.Env)
 }
 
-// Restored implements kinds.Settings.
-func (s Settings) Restored(kinds.Settings) kinds.Settings { return s }
-
 // describeLimit is how long a program may take to say what it can do before hale goes on without knowing: it is asked
 // again with each call.
 const describeLimit = 10 * time.Second

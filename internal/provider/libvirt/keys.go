@@ -37,7 +37,7 @@ type Settings struct {
 // SameAddress implements kinds.Settings: the hosts are the address.
 func (s Settings) SameAddress(_ kinds.Settings, hosts kinds.Hosts) bool { return hosts.Kept() }
 
-// Restored implements kinds.Settings.
+// Restored implements kinds.Partial.
 func (s Settings) Restored(now kinds.Settings) kinds.Settings {
 	if n, ok := now.(Settings); ok {
 		s.Proof = n.Proof

@@ -48,7 +48,7 @@ func (s Settings) SameAddress(was kinds.Settings, _ kinds.Hosts) bool {
 	return ok && s.Entry == o.Entry
 }
 
-// Restored implements kinds.Settings.
+// Restored implements kinds.Partial.
 func (s Settings) Restored(now kinds.Settings) kinds.Settings {
 	if n, ok := now.(Settings); ok {
 		s.Events = n.Events

@@ -37,9 +37,6 @@ type Behaviour struct {
 // SameAddress implements kinds.Settings.
 func (s Settings) SameAddress(_ kinds.Settings, hosts kinds.Hosts) bool { return hosts.Kept() }
 
-// Restored implements kinds.Settings.
-func (s Settings) Restored(kinds.Settings) kinds.Settings { return s }
-
 // Connect implements kinds.Settings. The world that it makes is the transport.
 func (s Settings) Connect(_ context.Context, c kinds.Connection) (kinds.Connected, error) {
 	o := Options{

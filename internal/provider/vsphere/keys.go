@@ -56,9 +56,6 @@ func (s Settings) SameAddress(was kinds.Settings, _ kinds.Hosts) bool {
 	return ok && s.URL == o.URL && s.Datacenter == o.Datacenter && s.Cluster == o.Cluster
 }
 
-// Restored implements kinds.Settings.
-func (s Settings) Restored(kinds.Settings) kinds.Settings { return s }
-
 // Connect implements kinds.Settings. The adapter logs in with the first call.
 func (s Settings) Connect(_ context.Context, c kinds.Connection) (kinds.Connected, error) {
 	const op = "vsphere.connect"
