@@ -32,6 +32,9 @@ var small = []dose{{1, 1, 0.005}, {2, 1, 0.005}, {3, 1, 0.01}, {5, 3, 0.01}, {12
 var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10},
 	{1000, 1, 0.30}, {1000, 3, 0.20}}
 
+// fenced are fleets whose hosts have power controllers, and whose machines can go on elsewhere.
+var fenced = []dose{{12, 1, 0.01}, {60, 3, 0.03}}
+
 // answers is the mean time after which the simulated operator comes who was paged: twenty minutes to an hour.
 const answers = 40 * time.Minute
 
@@ -179,10 +182,10 @@ func nights(say func(string, ...any), n sim.Nights) {
 
 // survey plays the mixture, or the one size that was asked for.
 func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) {
-	doses := slices.Concat(mixture, small)
-	plain := len(mixture)
+	doses := slices.Concat(mixture, small, fenced)
+	plain, unfenced := len(mixture), len(mixture)+len(small)
 	if f.size > 0 {
-		doses = []dose{{f.size, f.servers, 1}}
+		doses, unfenced = []dose{{f.size, f.servers, 1}}, 1
 		if f.vary {
 			plain = 0
 		}
@@ -195,7 +198,11 @@ func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) 
 			Spec:  func() fleet.Spec { return sim.Defaults(d.size) },
 			Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
 			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
-			Operator: answers, Unbrakes: true, Vary: i >= plain,
+			Operator: answers, Unbrakes: true, Vary: i >= plain && i < unfenced,
+		}
+		if i >= unfenced {
+			spec, hosts := sim.Fenced(s.Spec(), s.Hosts)
+			s.Spec, s.Hosts = func() fleet.Spec { return spec }, hosts
 		}
 		perRun := float64(d.size) * horizon.Hours() / 24
 		s.Runs = max(1, int(f.days*d.share/perRun))

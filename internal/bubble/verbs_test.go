@@ -36,6 +36,7 @@ func verbs() map[sim.Verb]act {
 	for _, r := range world.Rows() {
 		all[r.Verb] = befalls
 	}
+	all[world.TakesHale] = takesHale
 	for _, v := range []sim.Verb{
 		sim.Holds, sim.Releases, sim.Retries, sim.Heals, sim.Undoes, sim.Recovers, sim.Believes, sim.Brakes,
 		sim.Unbrakes, sim.Scales, sim.Deletes, sim.Vouches,
@@ -65,6 +66,17 @@ func befalls(r *room, e sim.Event) func() {
 			r.judge.truth.Over(e.Subject, e.Verb)
 		}
 	})
+}
+
+// takesHale lets a domain fail together with the server that stands in it.
+func takesHale(r *room, e sim.Event) func() {
+	back := befalls(r, e)
+	e.Subject = e.Arg
+	revive := onServer(dies)(r, e)
+	return func() {
+		back()
+		revive()
+	}
 }
 
 // fills has the store take nothing.

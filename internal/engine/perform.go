@@ -228,6 +228,8 @@ func outcomeOf(err error) fleet.OutcomeKind {
 		return fleet.OutcomeRetry
 	case fault.Conflict:
 		return fleet.OutcomeConflict
+	case fault.Locked:
+		return fleet.OutcomeLocked
 	case fault.NotFound:
 		return fleet.OutcomeNotFound
 	case fault.Quota, fault.Unauthorised, fault.Invalid, fault.NoSpace:

@@ -47,6 +47,8 @@ type Machine struct {
 	Alias string `json:",omitempty"`
 	// Attempts are the starts of the repairs within the policy's window, oldest first.
 	Attempts []Instant `json:",omitempty"`
+	// Spurned are the hosts on which it was built in vain in this incident.
+	Spurned []HostName `json:",omitempty"`
 	// RetryAt is when the guard may admit the next repair (backoff).
 	RetryAt Instant `json:",omitempty"`
 	// Incidents and Repairs count what there was, so that ids are never reused.
@@ -334,7 +336,7 @@ func (m Machine) Clone() Machine {
 func (m *Machine) CopyTo(c *Machine) {
 	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident,
 		c.Quarantine, c.Repair, c.Kept
-	wanted := c.Wanted
+	wanted, spurned := c.Wanted, c.Spurned
 	change, snapshots, swings, warned := c.Change, c.Snapshots, c.Swings, c.Warned
 	var intent *Intent
 	if repair != nil {
@@ -342,6 +344,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	}
 	*c = *m
 	c.Attempts = refill(attempts, m.Attempts)
+	c.Spurned = refill(spurned, m.Spurned)
 	c.Strays = refill(strays, m.Strays)
 	c.Swings = refill(swings, m.Swings)
 	c.Warned = refill(warned, m.Warned)
@@ -379,7 +382,7 @@ func copyTo[T any](to, from *T) *T {
 
 // IncidentOver forgets the incident, and all that waited because of it.
 func (m *Machine) IncidentOver() {
-	m.Incident, m.Quarantine, m.Waiting, m.RetryAt = nil, nil, "", 0
+	m.Incident, m.Quarantine, m.Waiting, m.RetryAt, m.Spurned = nil, nil, "", 0, nil
 	if m.Wanted != nil && !m.Wanted.Undo {
 		m.Wanted = nil
 	}

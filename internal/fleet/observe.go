@@ -195,6 +195,7 @@ const (
 	OutcomeUnknown     OutcomeKind = "unknown"     // it may have taken effect: observe
 	OutcomeRetry       OutcomeKind = "retry"       // nothing was done; the provider may do it later
 	OutcomeConflict    OutcomeKind = "conflict"    // the instance is not what we believe, or the name is taken
+	OutcomeLocked      OutcomeKind = "locked"      // people keep everybody from the instance: nothing was done
 	OutcomeNotFound    OutcomeKind = "not-found"   // there is no such instance
 	OutcomeRefused     OutcomeKind = "refused"     // quota, permission, invalid request: a person's business
 	OutcomeNoSecret    OutcomeKind = "no-secret"   // a secret that a command needs cannot be read: nothing was done

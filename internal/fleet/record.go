@@ -326,6 +326,7 @@ const (
 	ReasonNoProof       Reason = "no-proof"         // the old instance could not be proven off
 	ReasonDeleteFailed  Reason = "delete-failed"    //
 	ReasonCallFailed    Reason = "call-failed"      //
+	ReasonLocked        Reason = "locked"           // its provider's people keep everybody from the instance
 	ReasonNameTaken     Reason = "name-taken"       // another instance has the machine's name
 	ReasonRefusedBy     Reason = "refused"          // quota, permission or configuration: a person's business
 	ReasonNotVerified   Reason = "not-verified"     // health did not come in time

@@ -255,6 +255,8 @@ var reasons = map[fleet.Reason]reason{
 		"make sure at the provider that the old instance is off; hale takes the machine back when it is healthy"},
 	fleet.ReasonDeleteFailed: {"the old instance is off but cannot be deleted",
 		"remove it at the provider, or set on_delete_failure: continue"},
+	fleet.ReasonLocked: {"its instance is locked at the provider, which refuses whatever would change it",
+		"unlock it at the provider; hale tries again every two minutes, and builds nothing in its place"},
 	fleet.ReasonCallFailed: {"the provider failed to do what it was asked", "read the provider's message; " + byHand},
 	fleet.ReasonNameTaken: {"another instance at the provider has the machine's name",
 		"rename or remove the instance that has the name"},

@@ -112,6 +112,7 @@ var (
 		fleet.OutcomeUnknown:     "it is unknown whether it took effect, so the provider is asked",
 		fleet.OutcomeRetry:       "the provider did nothing; it is asked again",
 		fleet.OutcomeConflict:    "the provider has something else there",
+		fleet.OutcomeLocked:      "it is locked at the provider",
 		fleet.OutcomeNotFound:    "the provider has no such instance",
 		fleet.OutcomeRefused:     "the provider refused",
 		fleet.OutcomeNoSecret:    "a secret that it needs cannot be read",

@@ -139,6 +139,9 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 }
 
 func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+	if o.Kind == fleet.OutcomeLocked && r.Kind != fleet.RepairTidy { // a copy is none of the instance's
+		return exchange{w, r}.locked(in, o.Detail)
+	}
 	op := operationOf(in.Op)
 	if apart, ok := op.(settler); ok {
 		return apart.settle(w, r, in, o)
@@ -161,9 +164,21 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward 
 		return op.notFound(w, r, in)
 	case fleet.OutcomeUnsupported, fleet.OutcomeFailed:
 		return op.failed(w, r, o)
-	case fleet.OutcomeUnknown: // resolved by observation
+	case fleet.OutcomeUnknown, fleet.OutcomeLocked: // resolved by observation, and dealt with above
 	}
 	return again
+}
+
+// locked: its provider's people keep everybody from the instance. Nothing is built around it: it is tried again until
+// they unlock it.
+func (x exchange) locked(in fleet.Intent, detail string) onward {
+	switch {
+	case in.Op == fleet.OpCertify:
+		return x.giveUpCertifying(fleet.ReasonLocked, detail)
+	case x.r.Kind != fleet.RepairHeal:
+		return x.giveUp(fleet.ReasonLocked, detail)
+	}
+	return x.comeAgain(fleet.ReasonLocked, detail)
 }
 
 func (w *Work) verifyFrom() onward {

@@ -126,7 +126,7 @@ func (x exchange) fenceHost(h fleet.Host) onward {
 	case !guard.MayFence(h, x.Situation):
 		return x.yield(x.r, fleet.ReasonHostDown)
 	case x.r.OffOrders >= x.mostTries(h):
-		return x.giveUpHost()
+		return x.comeAgain(fleet.ReasonFenceFailed, "") // nothing takes the machine's place (L1)
 	case !x.r.Removed && !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders:
 		return lookAgain(x.r) // it could not be proven off: perhaps it answers again meanwhile
 	case h.Fence.Delay > 0 && !x.Situation.Now.Due(x.r.FenceAt):
@@ -167,20 +167,21 @@ func (x exchange) mostTries(h fleet.Host) int {
 	return h.Fence.Enough(x.Situation.Spec.Repair.Fence)
 }
 
-// hostBackoff is the longest between two rounds of tries to fence a host: its controller, or the host itself, may be
-// back at any time.
-const hostBackoff = 2 * time.Minute
+// comesBack is the longest between two tries at what may end at any time: a host that nothing proves off, or its power
+// controller, may be back, and an instance be unlocked.
+const comesBack = 2 * time.Minute
 
-// giveUpHost: nothing proved the host off, so nothing takes the machine's place (L1). A person is told, and it is tried
-// again later, unless the host is back by then.
-func (x exchange) giveUpHost() onward {
+// comeAgain ends the repair, which something stands against that only a person can end, who is told. It did nothing,
+// and the next one may.
+func (x exchange) comeAgain(why fleet.Reason, detail string) onward {
 	m := x.M
 	x.uncount()
-	x.end(fleet.ReasonFenceFailed)
+	x.end(why)
 	m.Incident.Failed++
-	m.RetryAt = x.now().Add(min(Backoff(x.Situation.Spec.Repair.Backoff, m.Incident.Failed), hostBackoff))
-	x.wait(fleet.ReasonFenceFailed)
-	x.Page(fleet.ReasonFenceFailed)
+	m.Incident.Last = fleet.Failure{Why: why, Detail: detail}
+	m.RetryAt = x.now().Add(min(Backoff(x.Situation.Spec.Repair.Backoff, m.Incident.Failed), comesBack))
+	x.wait(why)
+	x.Page(why)
 	return over
 }
 

@@ -11,6 +11,7 @@ import (
 var outcomes = []fleet.OutcomeKind{
 	fleet.OutcomeDone, fleet.OutcomeUnknown, fleet.OutcomeRetry, fleet.OutcomeNotSent, fleet.OutcomeConflict,
 	fleet.OutcomeNotFound, fleet.OutcomeRefused, fleet.OutcomeNoSecret, fleet.OutcomeUnsupported, fleet.OutcomeFailed,
+	fleet.OutcomeLocked,
 }
 
 // A new step, and a new operation, is asked all that the others are asked here.

@@ -32,11 +32,15 @@ func newPlacement(w *Chart) placement {
 
 // choose returns the host for a new instance: of those that are allowed, in the domain with the fewest of the fleet's,
 // the one with the fewest; equals are told apart by a hash of the repair's id. A host in a domain that fails as a whole
-// is taken only when there is no other, and never for a machine that is moved out of it; one where another instance
-// bears the machine's mark, and so most likely its name, only when there is no other at all.
+// is taken only when there is no other, and never for a machine that is moved out of it; so is one on which it was
+// built in vain. One where another instance bears the machine's mark, and so most likely its name, only when there is no
+// other at all.
 func (p placement) choose(id string) (fleet.HostName, bool) {
 	free := func(h fleet.Host) bool {
 		return !slices.ContainsFunc(p.M.Strays, func(s fleet.Stray) bool { return s.Host == h.Name })
+	}
+	if host, ok := p.leastLoaded(id, func(h fleet.Host) bool { return p.outside(h) && free(h) && p.untried(h) }); ok {
+		return host, ok
 	}
 	if host, ok := p.leastLoaded(id, func(h fleet.Host) bool { return p.outside(h) && free(h) }); ok {
 		return host, ok
@@ -46,6 +50,9 @@ func (p placement) choose(id string) (fleet.HostName, bool) {
 	}
 	return p.leastLoaded(id, func(fleet.Host) bool { return true })
 }
+
+// untried reports whether no build of the machine failed on the host in this incident.
+func (p placement) untried(h fleet.Host) bool { return !slices.Contains(p.M.Spurned, h.Name) }
 
 func (p placement) leastLoaded(id string, fit func(fleet.Host) bool) (fleet.HostName, bool) {
 	best, found := (*fleet.Host)(nil), false
@@ -131,4 +138,31 @@ func rank(id string, host fleet.HostName) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(id + "\x00" + string(host))) // hash.Hash never fails to write
 	return h.Sum64()
+}
+
+// builtInVain returns the host on which the attempt that ends built in vain, if it built.
+func builtInVain(m *fleet.Machine, why fleet.Reason) (host fleet.HostName, vain bool) {
+	switch r := m.Repair; {
+	case !r.Step.Builds(), r.Kind != fleet.RepairHeal && r.Kind != fleet.RepairBuild:
+	case why == fleet.ReasonCallFailed && !r.Next.None():
+		return r.Next.Host, true
+	case why == fleet.ReasonNotVerified && m.Current.Expired:
+		return m.Current.Host, true
+	}
+	return "", false
+}
+
+// spurn has the next builds of the machine avoid the host, and reports whether the next one may begin at once: it is the
+// first that failed, and hale, or the provider where that chooses, can build elsewhere.
+func (p placement) spurn(host fleet.HostName) bool {
+	m := p.M
+	if slices.Contains(m.Spurned, host) {
+		return false
+	}
+	m.Spurned = append(slices.Clone(m.Spurned), host)
+	if len(m.Spurned) > 1 || m.Anchor != nil {
+		return false
+	}
+	_, elsewhere := p.leastLoaded("", p.untried)
+	return elsewhere || slices.ContainsFunc(p.Situation.Hosts, func(h fleet.Host) bool { return h.Closed })
 }

@@ -364,6 +364,7 @@ func (w *Work) failRung(reason fleet.Reason, detail string) onward {
 func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	m, policy := w.M, w.Situation.Spec.Repair
 	kind, target := m.Repair.Kind, m.Repair.Target.ID
+	host, vain := builtInVain(m, reason)
 	w.end(reason)
 	if kind == fleet.RepairUpdate && !m.Current.None() {
 		return w.quarantine(fleet.ReasonCanaryFailed, string(reason)) // it shows what is wrong with the template
@@ -383,6 +384,10 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	}
 	m.Incident.Failed++
 	m.Incident.Last = fleet.Failure{Why: reason, Detail: detail}
+	if vain && newPlacement(&w.Chart).spurn(host) {
+		m.RetryAt = w.now().Add(firstRetry)
+		return over
+	}
 	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	w.wait(fleet.ReasonBackoff)
 	return over

@@ -121,7 +121,8 @@ func (w *Work) settleSnapshot(r *fleet.Repair, in fleet.Intent, o fleet.Outcome)
 		return w.snapshotFailed(fleet.ReasonUnsupported, o.Detail)
 	case fleet.OutcomeFailed, fleet.OutcomeNoSecret:
 		return w.snapshotFailed(fleet.ReasonCallFailed, o.Detail)
-	case fleet.OutcomeUnknown, fleet.OutcomeRetry, fleet.OutcomeNotSent, fleet.OutcomeConflict:
+	case fleet.OutcomeUnknown, fleet.OutcomeRetry, fleet.OutcomeNotSent, fleet.OutcomeConflict,
+		fleet.OutcomeLocked: // dealt with before
 	}
 	r.LookAgain() // perhaps it is well by now
 	w.retry(r)

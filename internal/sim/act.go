@@ -331,6 +331,8 @@ func outcomeOf(e world.End) fleet.OutcomeKind {
 		return fleet.OutcomeRetry
 	case world.Conflict:
 		return fleet.OutcomeConflict
+	case world.Locked:
+		return fleet.OutcomeLocked
 	case world.NotFound:
 		return fleet.OutcomeNotFound
 	case world.Quota, world.Unauthorised, world.Invalid:

@@ -25,7 +25,7 @@ func (j *judge) cause(e Event) {
 	switch e.Verb {
 	case world.IsCutOff, world.IsOutOfSight, world.IsParted:
 		least = fateLasts
-	case world.LosesPower, world.GoesDark, world.IsSilent, world.Throttles, world.ListsNothing:
+	case world.LosesPower, world.TakesHale, world.TurnedOff, world.GoesDark, world.IsSilent, world.Throttles, world.ListsNothing:
 	case world.IsStopped, world.IsShutDown, world.IsPaused, world.IsRescued:
 		least = j.s.spec.Repair.ExternalStopHold
 		if j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
@@ -56,6 +56,14 @@ func (j *judge) storms() {
 	}
 	if n > j.brakeLimit() {
 		j.stormy = true
+		j.s.score.Causes++
+	}
+}
+
+// locks counts a locked machine that does not serve as a cause, once for each lock on it.
+func (j *judge) locks(o *outage) {
+	if !o.locked {
+		o.locked = true
 		j.s.score.Causes++
 	}
 }

@@ -156,6 +156,7 @@ func ways() map[Verb]way {
 	}
 	out[Scales] = way{shape{"operator", "count", true}, orders}
 	out[Vouches] = way{shape{"operator", "the host", true}, orders}
+	out[world.TakesHale] = way{shape{"domain", "server", true}, takesHale}
 	maps.Copy(out, edits())
 	return out
 }
@@ -186,6 +187,22 @@ func befalls(kind world.Kind) act {
 		}
 		return lift, nil
 	}
+}
+
+// takesHale lets a domain fail together with the server that stands in it.
+func takesHale(s *stage, e Event) (func(), error) {
+	back, err := befalls(world.OfDomain)(s, e)
+	if err != nil {
+		return nil, err
+	}
+	e.Subject = e.Arg
+	revive, err := onServer(dies)(s, e)
+	return func() {
+		back()
+		if revive != nil { // a rival has no server
+			revive()
+		}
+	}, err
 }
 
 // strikes has the judge know what is about to happen in the world. What it returns is to be asked afterwards: it takes

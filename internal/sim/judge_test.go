@@ -331,6 +331,40 @@ func (o court) acts(op world.Op) {
 	o.judge.Acted(&world.Call{Op: op, ID: "planted-1", Effect: true, Certified: true, Mark: mark})
 }
 
+// buildsBeside has a second instance of web-1 be built with the disks, on the first one's host.
+func (o court) buildsBeside(disks []string) {
+	order := world.Call{Op: world.Create, ID: "second", Host: "h1", Name: "beside", Disks: disks,
+		Mark: world.Mark{Machine: "web-1", Generation: 2}}
+	o.w.Caller("another").Send(order, time.Minute, func(world.End) {})
+	o.passes(time.Second)
+}
+
+// Two instances that run are wrong (L1); that they write to one disk is said only where they do.
+func TestTheJudgeTellsOneDiskFromTwo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		disks []string
+		want  []string
+	}{
+		"one disk": {[]string{"data"}, []string{"L1", "disk"}}, "a disk of its own": {[]string{"more"}, []string{"L1"}},
+		"none": {nil, []string{"L1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newCourt(t)
+			o.w.Equip(o.w.VM("planted-1"), []string{"data"})
+			o.buildsBeside(c.disks)
+			var laws []string
+			for _, v := range o.judge.broke {
+				laws = append(laws, v.Law)
+			}
+			if !slices.Equal(laws, c.want) || o.score.DoubleInstances != 1 {
+				t.Errorf("the judge says %v, and counts %d; want %v", o.judge.broke, o.score.DoubleInstances, c.want)
+			}
+		})
+	}
+}
+
 // rests are the laws of what stands still, and of what a person stopped.
 func rests() []crime {
 	// touch has a call leave to a machine that a person made stand still, which hale saw or did not see.
@@ -409,6 +443,13 @@ func belongings() []crime {
 				o.w.Equip(o.w.Current(string(o.spec.Name.Machine(n))), []string{"data"})
 			}
 			o.judge.inspect()
+		}},
+		{"disk", "a second instance of a machine writes to its disk", func(o court, breaks bool) {
+			o.w.Equip(o.w.VM("planted-1"), []string{"data"})
+			if !breaks { // it writes after the first
+				o.w.Crash(o.w.VM("planted-1"), world.StopCrash)
+			}
+			o.buildsBeside([]string{"data"})
 		}},
 		{"disk", "a machine is built without its disk", func(o court, breaks bool) {
 			o.spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}}

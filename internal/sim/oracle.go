@@ -193,7 +193,12 @@ func (j *judge) remedy(n int) (time.Duration, bool) {
 		host = vm.Host
 	}
 	can := func(has bool, ops ...world.Op) bool {
-		return has && !slices.ContainsFunc(ops, func(op world.Op) bool { return !j.s.w.Obeys(host, op) })
+		return has && !slices.ContainsFunc(ops, func(op world.Op) bool {
+			if op == world.Create {
+				return !j.s.w.Obeys("", op) // anywhere
+			}
+			return !j.s.w.Obeys(host, op)
+		})
 	}
 	has, need := j.s.spec.Repair.Has, j.s.w.Needs(vm)
 	call, boot := j.s.w.Pace()
@@ -207,6 +212,9 @@ func (j *judge) remedy(n int) (time.Duration, bool) {
 	case need == world.NeedsConfig && has(fleet.StepRun):
 		return call, true
 	case need == world.NeedsNothing, need == world.NeedsWay, need == world.NeedsSomebody:
+		return 0, false
+	case need == world.NeedsUnlocked:
+		j.locks(&j.outages[n-1])
 		return 0, false
 	case j.s.w.Spoiled(name):
 		j.spoils()

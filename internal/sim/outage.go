@@ -22,6 +22,7 @@ type outage struct {
 	unseen   bool          // the policy does not call it a failure
 	acted    bool          // a call of hale's took effect since
 	visited  bool          // the operator mended it
+	locked   bool          // its provider refuses whatever would change it
 	freed    time.Duration // until when it rested by a person's order
 	truth
 }

@@ -67,7 +67,7 @@ func TestWhatNoEventIs(t *testing.T) {
 		"a time before the start": {"-1m web-2 crashes", "begin with the time"},
 		"nothing but a time":      {"1m", "says nothing that can happen"},
 		"no verb of a server":     {"1m hale-1 explodes", "a server: dies, dies at write 3, "},
-		"no verb of a domain":     {"1m host h2 explodes", "a domain: cannot be cut, cannot be fenced, "},
+		"no verb of a domain":     {"1m host h2 explodes", "a domain: builds nothing, cannot be cut, "},
 		"a verb that is none": {"1m web-2 explodes",
 			"a machine: 's agent answers in any state, 's agent falls silent, answers 503, "},
 		"no subject":            {"1m crashes", "says nothing that can happen"},

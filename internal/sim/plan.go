@@ -41,6 +41,9 @@ const (
 	KindAgent      Kind = "agent"      // the agents in guests lie, where they are asked
 	KindQuarantine Kind = "quarantine" // machines that cannot be built
 	KindHands      Kind = "hands"      // an operator holds, retries and takes brakes off
+	// what is refused: a machine is locked, a host builds nothing or spoils it, a move ends half way, a fence is dead
+	KindRefusal Kind = "refusal"
+	KindHouse   Kind = "house" // a host fails together with the hale server that stands on it
 	// KindOperator is no kind of faults: an operator gives orders. It is drawn from a stream of its own, so that all
 	// else stays as it is.
 	KindOperator Kind = "operator"
@@ -57,7 +60,7 @@ func streams() []Kind {
 	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore,
 		KindTemplate, KindPerson,
 		KindOperator, KindDefinition, KindPast, KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine,
-		KindHands}
+		KindHands, KindRefusal, KindHouse}
 }
 
 // ParseKinds reads a list as "storm,partition"; "all" means every kind.
@@ -106,7 +109,7 @@ func rates() map[Kind]time.Duration {
 		KindClock:      3 * day, KindStore: 5 * day, KindTemplate: 10 * day, KindPerson: day,
 		KindOperator: day / 3, KindDefinition: 2 * day, KindPast: 4 * day,
 		KindReboot: 2 * day, KindSeveral: 5 * day, KindGateway: 3 * day, KindAgent: 3 * day, KindQuarantine: 8 * day,
-		KindHands: 2 * day,
+		KindHands: 2 * day, KindRefusal: 2 * day, KindHouse: 6 * day,
 	}
 }
 

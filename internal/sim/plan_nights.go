@@ -12,7 +12,8 @@ import (
 // Nights are the kinds of faults that came after the others: what happens to a small installation, and several things
 // at once.
 func nightKinds() []Kind {
-	return []Kind{KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine, KindHands}
+	return []Kind{KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine, KindHands,
+		KindRefusal, KindHouse}
 }
 
 // FirstKinds are the kinds without those: seeds that once found something still draw the same of them.
@@ -38,6 +39,11 @@ func (d *drawing) night(k Kind, at time.Duration) {
 		}
 	case KindHands:
 		d.hands(at)
+	case KindRefusal:
+		d.refusal(at)
+	case KindHouse:
+		d.add(at, "host "+pick(d.random, d.hosts...).Name, world.TakesHale, d.server(),
+			d.lasting(time.Minute, 30*time.Minute))
 	default:
 	}
 }
@@ -115,6 +121,47 @@ func (d *drawing) hands(at time.Duration) {
 		d.ail(at+d.lasting(time.Second, 30*time.Minute), name)
 		d.add(at+d.lasting(time.Minute, time.Hour), operator, Releases, name, 0)
 	}
+}
+
+// refusal draws what does not do as it is told. A fleet that moves nothing, or has no fences, is spared those.
+func (d *drawing) refusal(at time.Duration) {
+	name, host, lasts := d.machine(), "host "+pick(d.random, d.hosts...).Name, d.lasting(10*time.Minute, 3*time.Hour)
+	later := at + d.lasting(time.Second, 10*time.Minute)
+	switch d.random.IntN(6) {
+	case 0, 1:
+		d.add(at, name, world.IsLocked, "", lasts)
+		d.ail(later, name)
+	case 2:
+		d.add(at, host, world.BuildsNone, "", lasts)
+		d.add(later, name, pick(d.random, world.Vanishes, world.LosesDisk), "", 0)
+	case 3:
+		d.add(at, host, world.SpoilsOwn, "", lasts)
+		d.add(later, name, pick(d.random, world.Vanishes, world.LosesDisk), "", 0)
+	case 4:
+		if d.spec.Repair.Has(fleet.StepEvacuate) {
+			d.add(at, "provider", world.DropsMoves, pick(d.random, "50%", "100%"), lasts)
+			d.add(later, host, world.TurnedOff, "", lasts)
+		}
+	case 5:
+		if d.hosts[0].Fence > 0 {
+			d.add(at, host, world.DeadFirst, "", lasts)
+			d.add(later, host, world.TurnedOff, "", lasts)
+		}
+	}
+}
+
+// Fenced returns the exemplar's policy and hosts as where each host has two power controllers, which may be used, and
+// machines can go on elsewhere.
+func Fenced(spec fleet.Spec, hosts []world.Host) (fleet.Spec, []world.Host) {
+	spec.Repair.Fence.Hosts = true
+	move := fleet.Step{Kind: fleet.StepEvacuate, Timeout: time.Minute, VerifyWithin: 5 * time.Minute}
+	last := len(spec.Repair.Steps) - 1
+	spec.Repair.Steps = slices.Insert(slices.Clone(spec.Repair.Steps), last, move)
+	hosts = slices.Clone(hosts)
+	for i := range hosts {
+		hosts[i].Fence = 4
+	}
+	return spec, hosts
 }
 
 // Vary returns the exemplar's policy as a seed has it: as it is, with a page that depends on the ping, with pings of

@@ -271,7 +271,7 @@ type trouble struct {
 var faultKinds = []fault.Kind{
 	fault.NotFound, fault.Conflict, fault.Unsupported, fault.Throttled, fault.Quota, fault.Transient, fault.Permanent,
 	fault.Unauthorised,
-	fault.Invalid, fault.UnknownOutcome, fault.NoSpace,
+	fault.Invalid, fault.UnknownOutcome, fault.NoSpace, fault.Locked,
 }
 
 func (t trouble) check() error {

@@ -287,7 +287,7 @@ func TestAProgramsOwnErrorKeepsItsKind(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []fault.Kind{
 		fault.NotFound, fault.Conflict, fault.Throttled, fault.Quota, fault.Transient, fault.Permanent, fault.NoSpace,
-		fault.UnknownOutcome,
+		fault.UnknownOutcome, fault.Locked,
 	} {
 		p := open(t, external.Options{
 			Command: script(t, fmt.Sprintf(`echo '{"error": {"kind": %q, "message": "so it is"}}'; exit 1`, kind)),

@@ -113,6 +113,8 @@ func kindOf(how manner, status int, said answer) fault.Kind {
 		return fault.Unauthorised
 	case status == http.StatusBadRequest:
 		return fault.Invalid
+	case status == http.StatusConflict && strings.HasSuffix(said.Message, " is locked"): // Nova has no other sign
+		return fault.Locked
 	case status == http.StatusConflict, status == http.StatusPreconditionFailed:
 		return fault.Conflict
 	case status == http.StatusNotImplemented:

@@ -181,6 +181,7 @@ func TestARefusedCopyIsOfAKindOfItsOwn(t *testing.T) {
 	}{
 		"Quota exceeded for resources":            {403, fault.NoSpace},
 		"Cannot 'createImage' while it is paused": {409, fault.Transient},
+		"Instance 7a0d is locked":                 {409, fault.Locked},
 	} {
 		playCopy(t, func(c *copying) {
 			c.makeTrouble(func(q *http.Request) effect {

@@ -59,6 +59,7 @@ const (
 	Quota        End = "quota"
 	Unauthorised End = "unauthorised"
 	Conflict     End = "conflict"
+	Locked       End = "locked" // the provider's people keep everybody from the instance
 	NotFound     End = "not-found"
 	Permanent    End = "permanent"
 	Invalid      End = "invalid"
@@ -111,6 +112,7 @@ type Call struct {
 	Robbed    bool // and took the disk from an instance that another host runs
 	Again     bool // the provider did it twice
 	Late      bool // it reached the provider much later than it was sent
+	Dropped   bool // a move that ends half way
 	End       End
 }
 
@@ -213,7 +215,7 @@ func (c *Client) order(call *Call, limit time.Duration, answer func(End)) (giveU
 	takenBack := false
 	giveUp = func() { answer, takenBack = nil, true }
 	fate := w.fate(c, *call)
-	call.Late = fate.delay > 0
+	call.Late, call.Dropped = fate.delay > 0, fate.halfway
 	took := w.between(w.options.Latency, w.options.LatencyMost) + fate.delay
 	if fate.fails != Done {
 		w.After(took, func() { once(fate.fails) })
@@ -297,13 +299,21 @@ func (w *World) do(call *Call) (bool, End) {
 		vm.Mark.Generation != call.Mark.Generation) {
 		return false, Conflict
 	}
+	return w.orderOn(vm, call)
+}
+
+// orderOn executes what may be ordered of an instance, unless that is locked.
+func (w *World) orderOn(vm *VM, call *Call) (bool, End) {
+	if vm.Locked() {
+		return false, Locked
+	}
 	switch call.Op {
 	case Snapshot:
 		return w.copyDisks(vm, call)
 	case Evacuate:
-		return w.evacuate(vm)
+		return w.evacuate(vm, call)
 	case Migrate:
-		return w.migrate(vm)
+		return w.migrate(vm, call)
 	case Rescue:
 		return w.rescue(vm)
 	case Delete:
@@ -429,7 +439,7 @@ func (w *World) rebuild(vm *VM) (bool, End) {
 func (w *World) spoil(vm *VM) {
 	for _, b := range w.builds {
 		if (b.Machine == "" || b.Machine == vm.Mark.Machine) && (b.Image == "" || b.Image == vm.Image) &&
-			(b.Times == 0 || b.left > 0) {
+			(b.Host == "" || b.Host == vm.Host) && (b.Times == 0 || b.left > 0) {
 			b.left--
 			vm.ills = append(vm.ills, &illness{Ailment: b.ailment, inborn: true})
 		}

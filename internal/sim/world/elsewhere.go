@@ -32,7 +32,7 @@ func (w *World) other(vm *VM) *host {
 
 // evacuate starts the instance on another host. The provider only sees that its own is silent: where it runs there all
 // the same, it runs twice.
-func (w *World) evacuate(vm *VM) (bool, End) {
+func (w *World) evacuate(vm *VM, call *Call) (bool, End) {
 	to := w.other(vm)
 	switch {
 	case w.hosts[vm.Host].dark == 0:
@@ -46,12 +46,15 @@ func (w *World) evacuate(vm *VM) (bool, End) {
 	w.Migrate(vm, to.Name)
 	vm.ills, vm.DiskBoots = nil, 0
 	w.spoil(vm)
+	if call.Dropped {
+		return w.drop(vm)
+	}
 	w.setPower(vm, Running, StopUnknown)
 	return true, Done
 }
 
 // migrate moves the instance while it runs.
-func (w *World) migrate(vm *VM) (bool, End) {
+func (w *World) migrate(vm *VM, call *Call) (bool, End) {
 	to := w.other(vm)
 	switch {
 	case vm.Power != Running:
@@ -59,5 +62,8 @@ func (w *World) migrate(vm *VM) (bool, End) {
 	case to == nil:
 		return false, Permanent
 	}
-	return w.Migrate(vm, to.Name), Done
+	if moved := w.Migrate(vm, to.Name); !moved || !call.Dropped {
+		return moved, Done
+	}
+	return w.drop(vm)
 }

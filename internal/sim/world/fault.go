@@ -161,10 +161,10 @@ type badBuilds struct {
 	left    int
 }
 
-// Builds are those of a machine or from an image, all where these are empty, and so many of them; 0: no end.
+// Builds are those of a machine, from an image or on a host, all where these are empty, and so many of them; 0: no end.
 type Builds struct {
-	Machine, Image string
-	Times          int
+	Machine, Image, Host string
+	Times                int
 }
 
 // SpoilBuilds makes instances that are built from now on ail, as a bad template does.
@@ -425,6 +425,7 @@ type Trouble struct {
 	Unheard float64 // takes effect, and is answered when the trouble is over
 	Dropped float64 // takes effect, and the caller is told at once that the outcome is unknown
 	Vain    float64 // succeeds, and nothing follows
+	Drops   float64 // a move ends half way
 	Lost    float64 // takes effect, the answer is lost
 	Twice   float64 // takes effect, and again after Delay; default: within a minute
 	Late    float64 // takes effect after Delay, whatever the caller does; default: within two minutes
@@ -481,6 +482,7 @@ type fate struct {
 	fails        End
 	mute, twice  bool
 	delay, again time.Duration
+	halfway      bool          // it ends there
 	vain         bool          // it is said to be done, and is not
 	dropped      bool          // the caller is told at once that the outcome is unknown
 	later        time.Duration // by which it arrives later
@@ -524,6 +526,8 @@ func (w *World) draw(t *troubled, reading bool) (fate, bool) {
 	case w.Chance(t.Unheard):
 		return fate{after: t}, true
 	case reading:
+	case w.Chance(t.Drops):
+		return fate{halfway: true}, true
 	case w.Chance(t.Dropped):
 		return fate{dropped: true}, true
 	case w.Chance(t.Vain):

@@ -20,7 +20,7 @@ func (w *World) cutPower(call Call, limit time.Duration, answer func(End)) {
 		w.After(w.options.Latency, func() { answer(Permanent) })
 		return
 	}
-	if call.Try <= h.Fence && h.dead > 0 || call.Try > h.Fence && h.deaf > 0 {
+	if call.Try <= h.Fence && h.dead > 0 || call.Try <= h.firstTries() && h.deadFirst > 0 || call.Try > h.Fence && h.deaf > 0 {
 		w.After(limit, func() { answer(Transient) })
 		return
 	}
@@ -41,6 +41,9 @@ func (w *World) cutPower(call Call, limit time.Duration, answer func(End)) {
 		w.After(limit, func() { answer(Lost) })
 	}
 }
+
+// firstTries is how many of the tries to cut its power are the first power controller's, where it has two.
+func (h *host) firstTries() int { return h.Fence / 2 }
 
 func (w *World) takePower(h *host) (effect bool, end End) {
 	if h.cut {
@@ -121,6 +124,11 @@ func (w *World) healthyOn(host string) bool {
 // DeadController keeps the power controllers of the domain's hosts silent.
 func (w *World) DeadController(d Domain) (lift func()) {
 	return w.controllers(d, func(h *host, by int) { h.dead += by })
+}
+
+// DeadFirst keeps the first of two power controllers of each of the domain's hosts silent.
+func (w *World) DeadFirst(d Domain) (lift func()) {
+	return w.controllers(d, func(h *host, by int) { h.deadFirst += by })
 }
 
 // DeafCut silences the methods that cut the access of the domain's hosts.

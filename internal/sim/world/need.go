@@ -19,6 +19,7 @@ const (
 	NeedsAnew     Need = "anew"     // what stands there comes up no more: another disk, or another instance
 	NeedsInstance Need = "instance" // there is none
 	NeedsSomebody Need = "somebody" // its provider or a person keeps it from running
+	NeedsUnlocked Need = "unlocked" // its provider refuses everything until a person says otherwise
 )
 
 // Needs returns what the machine's instance lacks; nil: there is none.
@@ -32,6 +33,8 @@ func (w *World) Needs(vm *VM) Need {
 		return NeedsWay
 	case vm.serving:
 		return NeedsNothing
+	case vm.Locked():
+		return NeedsUnlocked
 	case vm.Power == Paused && (vm.Stop == StopIOError || vm.Stop == StopRescue):
 		return NeedsSomebody
 	case vm.Power == Paused:
@@ -71,9 +74,11 @@ func (w *World) Obeys(name string, op Op) bool {
 	return slices.ContainsFunc(w.order, func(h *host) bool { return !refused(h) })
 }
 
-// Spoiled reports whether what is built of the machine now comes up ill.
+// Spoiled reports whether what is built of the machine now comes up ill, wherever it is built.
 func (w *World) Spoiled(machine string) bool {
-	return slices.ContainsFunc(w.builds, func(b *badBuilds) bool { return b.Machine == "" || b.Machine == machine })
+	return slices.ContainsFunc(w.builds, func(b *badBuilds) bool {
+		return (b.Machine == "" || b.Machine == machine) && b.Host == ""
+	})
 }
 
 // Pace returns how long a call and a boot take on average.

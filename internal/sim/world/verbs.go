@@ -46,6 +46,7 @@ const (
 	StaysOn      Verb = "'s definition stays on"        // a host that it left while it runs, or left some time ago
 	IsRestored   Verb = "is restored to"                // from a backup, beside itself
 	LeavesBuild  Verb = "leaves a dead build on"        // which hale has forgotten
+	IsLocked     Verb = "is locked at the provider"     // which refuses whatever would change it
 )
 
 // Copies is what a person does to a machine: the copy bears the mark of the original, too.
@@ -66,6 +67,10 @@ const (
 	TurnedOff    Verb = "is turned off"        // at their power controllers, and not by hale
 	NoCut        Verb = "cannot be cut"        // what cuts its hosts' access does not answer
 
+	BuildsNone  Verb = "builds nothing"          // it says so, and its machines run on
+	SpoilsOwn   Verb = "spoils what it builds"   // nothing of it comes up
+	DeadFirst   Verb = "'s first fence is dead"  // of the two power controllers that its hosts have
+	TakesHale   Verb = "loses power with"        // a server of hale's on it, which is back with the power
 	ShutsGuests Verb = "shuts its machines down" // in order, as before a reboot
 )
 
@@ -85,6 +90,7 @@ const (
 	CopiesNone   Verb = "cannot copy" // disks: it says that there is no room
 	ListsStale   Verb = "lists what was"
 	ListsNothing Verb = "lists nothing"
+	DropsMoves   Verb = "drops moves half way"
 	IsBad        Verb = "is bad" // the template
 )
 
@@ -240,6 +246,7 @@ func machineRows() []Row {
 			}
 			return lift, nil
 		}},
+		{Verb: IsLocked, Do: toOne((*World).Lock)},
 		{Verb: IsRestored, Takes: AHost, Must: true, Do: leaves("backup", true)},
 		{Verb: LeavesBuild, Takes: AHost, Must: true, Do: leaves("build", false)},
 	}
@@ -248,6 +255,10 @@ func machineRows() []Row {
 func domainRows() []Row {
 	return []Row{
 		{Verb: LosesPower, Do: toAll((*World).PowerFailure)},
+		{Verb: TakesHale, Takes: AClient, Must: true, Do: toAll((*World).PowerFailure)}, // the room plays the server
+		{Verb: BuildsNone, Do: toAll((*World).RefuseBuilds)},
+		{Verb: SpoilsOwn, Do: toAll((*World).SpoilHosts)},
+		{Verb: DeadFirst, Do: toAll((*World).DeadFirst)},
 		{Verb: IsCutOff, Do: toAll(func(w *World, d Domain) func() { return w.Part("", d) })},
 		{Verb: IsOutOfSight, Takes: AClient, Must: true, Do: func(w *World, c Case) (func(), error) {
 			return w.Part(c.Arg, c.Domain), nil
@@ -300,6 +311,10 @@ func providerRows() []Row {
 		{Verb: KeepsOn, Do: refuses(PowerOff, Permanent)},
 		{Verb: KeepsAll, Do: refuses(Delete, Permanent)},
 		{Verb: MarksNothing, Do: refuses(Certify, Permanent)},
+		{Verb: DropsMoves, Takes: AShare, Do: func(w *World, c Case) (func(), error) {
+			p, err := shareOf(c.Arg)
+			return w.DropMoves(p), err
+		}},
 		{Verb: CopiesNone, Do: refuses(Snapshot, Quota)},
 		{Verb: ListsStale, Takes: ADuration, Must: true, Do: func(w *World, c Case) (func(), error) {
 			age, err := time.ParseDuration(c.Arg)
@@ -393,18 +408,23 @@ func leaves(what string, certified bool) doing {
 	}
 }
 
-// troubles hit a share of the calls, all of them if the case does not say how many.
+// troubles hit a share of the calls.
 func troubles(of func(p float64) Trouble) doing {
 	return func(w *World, c Case) (func(), error) {
-		p := 1.0
-		if c.Arg != "" {
-			var err error
-			if p, err = ParseShare(c.Arg); err != nil {
-				return nil, err
-			}
+		p, err := shareOf(c.Arg)
+		if err != nil {
+			return nil, err
 		}
 		return w.Upset(of(p)), nil
 	}
+}
+
+// shareOf is the share of the calls that are hit: all of them if the case does not say how many.
+func shareOf(arg string) (float64, error) {
+	if arg == "" {
+		return 1, nil
+	}
+	return ParseShare(arg)
 }
 
 // refuses lets the provider carry out no such operation.

@@ -83,6 +83,7 @@ type VM struct {
 	listed  bool          // in World.recent
 	halted  time.Duration // when it was last paused
 	counts  bool          // among those of its machine that can write
+	locked  int           // how many locks are on it at its provider
 	stayed  bool          // it is a definition that stayed where the instance was: another host runs it
 }
 

@@ -137,7 +137,8 @@ type host struct {
 	dark       int            // how many faults keep its control plane silent
 	darkTo     map[string]int // and to one client alone
 	supplanted int            // how many put another provider in its place
-	dead       int            // how many keep its power controller silent
+	dead       int            // how many keep its power controllers silent
+	deadFirst  int            // and the first of them alone
 	mute       int            // how many lose what that answers
 	disabled   int            // how many want it to be empty
 	cut        bool           // its power was cut, and not turned on again
