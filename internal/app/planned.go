@@ -189,7 +189,7 @@ func unwitnessed(f engine.FleetStatus, all []engine.FleetStatus) []string {
 	for i := range all {
 		o := &all[i]
 		if o.Spec.Provider == f.Spec.Provider {
-			sights.Hear(&o.Spec, o.Believed(), func(fleet.Neighbourhood) bool { return true })
+			sights.Hear(fleet.Now{}, &o.Spec, o.Believed(), func(fleet.Neighbourhood) bool { return true })
 		}
 	}
 	var alone []string

@@ -106,7 +106,10 @@ func (w *work) followPlace() {
 			i.Storage = s.Instance.Storage
 		}
 	}
-	follow(&w.M.Current)
+	was := w.M.Current.Host
+	if follow(&w.M.Current); w.M.Current.Host != was {
+		w.M.Moved = w.Situation.Now.Mono
+	}
 	w.followDisks()
 	if w.M.Repair != nil {
 		follow(&w.M.Repair.Target)

@@ -26,7 +26,7 @@ func sights(r *round, works []*work) guard.Sights {
 	}
 	wanted := func(n fleet.Neighbourhood) bool { return silent[n] }
 	all := guard.Sights{}
-	all.Hear(&r.s.Spec, judged(r.s.Machines, works), wanted)
+	all.Hear(r.s.Now, &r.s.Spec, judged(r.s.Machines, works), wanted)
 	for _, h := range r.s.Others {
 		if wanted(h.Neighbourhood) {
 			all.Add(h)

@@ -128,15 +128,15 @@ func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet
 		some[n] = true
 	}
 	wanted := func(n fleet.Neighbourhood) bool { return some[n] }
-	all, now := guard.Sights{}, e.clock.now().Mono
+	all, now := guard.Sights{}, e.clock.now()
 	for _, o := range *e.owners.Load() {
 		f := o.published.Load()
 		if f.Spec.Provider != of || f.Spec.Name == asks || f.Acting == fleet.ReasonNotOwner {
 			continue
 		}
-		late := now.Sub(fleet.Instant(o.lived.Load())) > deafAfter
+		late := now.Mono.Sub(fleet.Instant(o.lived.Load())) > deafAfter
 		hears := guard.Sights{}
-		hears.Hear(&f.Spec, f.Believed(), wanted)
+		hears.Hear(now, &f.Spec, f.Believed(), wanted)
 		for _, h := range hears {
 			if h.Delay += hearingLag; late {
 				h.Heard = 0

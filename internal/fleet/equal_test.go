@@ -14,7 +14,7 @@ func full() fleet.Machine {
 	now := fleet.Instant(time.Minute)
 	return fleet.Machine{
 		Name: "web-1", Generation: 2, Epoch: 3, Acted: now, Current: fleet.Incarnation{ID: "a", Generation: 2},
-		Waiting:  fleet.ReasonBrake,
+		Waiting: fleet.ReasonBrake, Moved: now,
 		Health:   fleet.Health{Verdict: fleet.VerdictUnhealthy},
 		Incident: &fleet.Incident{ID: "web-1/1"}, Quarantine: &fleet.Quarantine{Reason: fleet.ReasonAttempts},
 		Anchor: &fleet.Anchor{Host: "h1"}, Wanted: &fleet.Wanted{By: "alice"},

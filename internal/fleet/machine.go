@@ -41,6 +41,8 @@ type Machine struct {
 	Current Incarnation
 	// Address is the last one the provider named for Current; it stays probed when the provider names none (L8).
 	Address netip.Addr
+	// Moved is when Current was first seen on its present host, after it was on another; 0: it did not move.
+	Moved Instant `json:",omitempty"`
 	// Wanted is a person's order to repair it now, until that repair ends.
 	Wanted *Wanted `json:",omitempty"`
 	// Alias is the name of an adopted instance at its provider.
@@ -235,6 +237,9 @@ type Anchor struct {
 // now. A call that was under way has an unknown outcome.
 func (m Machine) Restart(now Now, spec Spec) Machine {
 	m.Acted = now.Mono
+	if m.Moved != 0 {
+		m.Moved = now.Mono
+	}
 	m.Health.SinceMono = now.Mono
 	if m.Health.Grace != 0 {
 		m.Health.Grace = now.Mono.Add(spec.Grace)

@@ -79,9 +79,10 @@ func (s Sights) Add(h fleet.Hearing) {
 }
 
 // Hear counts what is heard of a fleet's machines where wanted says so. Machines that are off are not expected to be
-// heard, nor are those in quarantine; those that a person holds are.
+// heard, nor are those in quarantine; those that a person holds are. What one answered elsewhere, before it moved, says
+// nothing of the way to where it is now.
 func (s Sights) Hear(
-	spec *fleet.Spec, views iter.Seq2[*fleet.Machine, *fleet.View], wanted func(fleet.Neighbourhood) bool,
+	now fleet.Now, spec *fleet.Spec, views iter.Seq2[*fleet.Machine, *fleet.View], wanted func(fleet.Neighbourhood) bool,
 ) {
 	delay, some := spec.HearsWithin()
 	if !some {
@@ -93,7 +94,7 @@ func (s Sights) Hear(
 			continue
 		}
 		h := fleet.Hearing{Neighbourhood: n, Expected: 1, Delay: delay}
-		if heard(v, spec) {
+		if heard(v, spec) && (m.Moved == 0 || now.Due(m.Moved.Add(delay))) {
 			h.Heard = 1
 		}
 		s.Add(h)

@@ -61,7 +61,7 @@ func (e *Evidence) recall(m *fleet.Machine, h *fleet.Health) {
 	}
 	holds := last.Personal() && e.Spec.Repair.OnExternalStop != fleet.ExternalStopHeal
 	switch {
-	case holds && e.silent() && !e.contradicted(m, h):
+	case holds && e.silent(m) && !e.contradicted(m, h):
 		*h = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: last, Grace: h.Grace}
 	case h.Verdict == fleet.VerdictUnknown && last.Stopped():
 		h.Cause = last
@@ -85,8 +85,11 @@ func (e *Evidence) contradicted(m *fleet.Machine, h *fleet.Health) bool {
 	return false
 }
 
-// silent reports whether the provider says nothing of the instance.
-func (e *Evidence) silent() bool { return !e.ProviderUp || !e.Seen.Known() }
+// silent reports whether the provider says nothing of the instance as it is now: what it said before hale last acted, or
+// began anew, is no word on that.
+func (e *Evidence) silent(m *fleet.Machine) bool {
+	return !e.ProviderUp || !e.Seen.Known() || e.Seen.Asked <= m.Acted
+}
 
 // found returns the result behind the verdict, also where it counts for nothing since the check is unproven.
 func found(checks []fleet.CheckState, h fleet.Health) fleet.ResultReason {
@@ -276,7 +279,7 @@ type word struct {
 }
 
 func providerWord(m *fleet.Machine, e *Evidence) word {
-	if !e.ProviderUp || !e.Seen.Known() || e.Seen.Asked <= m.Acted {
+	if e.silent(m) {
 		return word{power: fleet.PowerUnknown}
 	}
 	return wordOn(&e.Seen.Instance)

@@ -187,6 +187,8 @@ func TestStartedByOthers(t *testing.T) {
 func TestL10WhatAPersonStoppedStaysStopped(t *testing.T) {
 	t.Parallel()
 	forgotten, silent := seen(fleet.PowerOff, fleet.StopUnknown), fleet.Sighting{}
+	before := forgotten
+	before.Asked = machine().Acted
 	const bad, unknownYet = fleet.VerdictUnhealthy, fleet.VerdictUnknown
 	for name, c := range map[string]struct {
 		last    fleet.Cause
@@ -220,6 +222,9 @@ func TestL10WhatAPersonStoppedStaysStopped(t *testing.T) {
 		},
 		"the provider is silent": {
 			last: fleet.CauseStopped, seen: silent, checks: down, verdict: bad, cause: fleet.CauseStopped,
+		},
+		"it has not spoken since hale began anew": {
+			last: fleet.CauseStopped, seen: before, checks: failing, verdict: bad, cause: fleet.CauseStopped,
 		},
 		"nor have the checks told yet": {
 			last: fleet.CauseStopped, seen: silent, checks: failing, verdict: bad, cause: fleet.CauseStopped,

@@ -102,7 +102,7 @@ func New(room Room, f Fleet, t *Tally) *Judge {
 func (j *Judge) Foresees(w *world.World, subject string, v world.Verb, later func(judge func())) {
 	switch v {
 	case world.IsStopped, world.IsShutDown:
-		if vm := w.Current(subject); vm != nil {
+		if vm := w.Current(subject); vm != nil && (vm.Power != world.Off || w.Reaches("", vm.Host)) {
 			j.stopped(vm.Mark.Machine, vm.ID, w.Now())
 		}
 	case world.GivesAccess:
