@@ -248,7 +248,7 @@ const (
 func (j *Judge) wronged(d *Deed) Wrong {
 	switch {
 	case !d.Op.Disruptive() && d.Op != world.Run || d.Again, j.isOrdered(d):
-	case d.Held && d.Serving:
+	case d.Held && (d.Serving || d.Op == world.Fence && d.Healthy): // of a host: anything on it
 		j.tally.WindowActs++
 		return WrongWindow
 	case d.Healthy:

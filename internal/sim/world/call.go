@@ -193,7 +193,7 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) (giveUp 
 		w.command(c, call, limit, answer)
 		return func() {}
 	case Fence:
-		w.cutPower(call, limit, answer)
+		w.cutPower(&call, limit, answer)
 		return func() {}
 	default:
 	}

@@ -14,7 +14,7 @@ const (
 // cutPower lets the caller have a host's power cut, or its access. It goes over a network of its own and not by the
 // provider. Its machines are off then, of all fleets, and stay so until the host is back; or they run on, and neither
 // write nor are heard.
-func (w *World) cutPower(call Call, limit time.Duration, answer func(End)) {
+func (w *World) cutPower(call *Call, limit time.Duration, answer func(End)) {
 	h := w.hosts[call.Host]
 	if h == nil || call.Try < 1 || call.Try > h.Fence+h.Cut {
 		w.After(w.options.Latency, func() { answer(Permanent) })
@@ -32,7 +32,7 @@ func (w *World) cutPower(call Call, limit time.Duration, answer func(End)) {
 		} else {
 			call.Effect, call.End = w.takePower(h)
 		}
-		w.Watch.Acted(&call)
+		w.Watch.Acted(call)
 		if h.mute == 0 && took < limit {
 			answer(call.End)
 		}
