@@ -30,6 +30,7 @@ type targetDraft struct {
 	attempts keys.At[keys.Rate]
 	timeout  keys.At[time.Duration]
 	alive    keys.At[time.Duration]
+	daily    keys.At[dailyDraft]
 }
 
 const defaultNotifyTimeout = 10 * time.Second
@@ -42,13 +43,14 @@ func targetShape(all kinds.All) keys.Object[targetDraft] {
 	return keys.Object[targetDraft]{Fields: append(ways,
 		keys.May("events", "What it is told of. `pages`: a person must look. `reminders`: they were told, and it is "+
 			"not over (see fleets.FLEET.notify.remind_every). `healed`: what they were told of is over. `warnings`: a "+
-			"check with `then: tell` is down, and later, that it is not any more. `none`, with alive_every: nothing.",
+			"check with `then: tell` is down, and later, that it is not any more. `repairs`: hale healed a machine. "+
+			"`none`, with alive_every or daily: nothing.",
 			listOrNone[fleet.NotifyEvent]{
 				keys.List[fleet.NotifyEvent]{Noun: "one event", Each: keys.Choice(nil, fleet.NotifyPage,
-					fleet.NotifyReminder, fleet.NotifyHealed, fleet.NotifyWarning)},
+					fleet.NotifyReminder, fleet.NotifyHealed, fleet.NotifyWarning, fleet.NotifyRepair)},
 				keys.Choice(nil, notifyNobody),
 			},
-			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said("all of them"),
+			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said("all of them but repairs"),
 		keys.Or("attempts", defaultNotifyAttempts, "How often, and for how long, a message is tried, with growing "+
 			"pauses; then it is a dead letter: `hale notify dead`.",
 			keys.Attempts(), func(t *targetDraft) *keys.At[keys.Rate] { return &t.attempts }),
@@ -60,6 +62,10 @@ func targetShape(all kinds.All) keys.Object[targetDraft] {
 			"nothing else.",
 			keys.Duration(10*time.Second, 24*time.Hour),
 			func(t *targetDraft) *keys.At[time.Duration] { return &t.alive }).Said("none is sent"),
+		keys.May("daily", "Send once a day, at this time, one message of each fleet with what was healed in it since "+
+			"the last one: which machines, by which step, and for how long they were down. As \"07:00\", by the clock "+
+			"of UTC.", dailyShape(), func(t *targetDraft) *keys.At[dailyDraft] { return &t.daily }).
+			Said("none is sent"),
 	)}
 }
 
@@ -78,7 +84,7 @@ func compileTargets(drafts []keys.Named[targetDraft], all kinds.All, f *keys.Fin
 			f.Add(n.Spot, fmt.Sprintf("is both %s and %s", words[0], words[1]), "make it two targets")
 		case d.deaf() && !d.alive.Written():
 			f.Add(d.events.Spot, "is none: the target is told nothing",
-				"name events, take the line out, or add alive_every: 1m")
+				"name events, take the line out, or add alive_every: 1m or daily: \"07:00\"")
 		}
 		out = append(out, t)
 	}

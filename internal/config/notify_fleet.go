@@ -120,8 +120,10 @@ func (c *fleetCompiler) notify() fleet.Notify {
 	return out
 }
 
-// deaf reports whether the target is told of no event.
-func (d targetDraft) deaf() bool { return d.events.Written() && len(d.events.Value) == 0 }
+// deaf reports whether the target is told of nothing.
+func (d targetDraft) deaf() bool {
+	return d.events.Written() && len(d.events.Value) == 0 && !d.daily.Written()
+}
 
 func recipient(name string, t targetDraft) fleet.Recipient {
 	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.Value.Times,
@@ -131,9 +133,13 @@ func recipient(name string, t targetDraft) fleet.Recipient {
 			r.Events = append(r.Events, e.Value)
 		}
 	}
-	if len(r.Events) == 0 && !t.deaf() {
+	if !t.events.Written() {
 		r.Events = []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed,
 			fleet.NotifyWarning}
+	}
+	if d := t.daily.Value; t.daily.Written() {
+		r.Daily = fleet.Daily{At: d.at.Value, Zone: d.zone.Value, Empty: d.empty.Value}
+		r.Events = append(r.Events, fleet.NotifyDaily)
 	}
 	slices.Sort(r.Events)
 	return r

@@ -96,6 +96,7 @@ func (r *round) decide() Decision {
 	d.Whole = r.sit.Whole
 	r.record(tellJointly(&r.s, &d)...)
 	r.record(warnJointly(&r.s, &d)...)
+	sumUp(r, &d)
 	d.Believes, d.Believed = r.trusted()
 	d.Asks = r.asks
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]

@@ -23,6 +23,8 @@ type Recipient struct {
 	// Attempts within AttemptsIn are the tries that a message gets; then it is a dead letter.
 	Attempts   int
 	AttemptsIn time.Duration
+	// Daily is when it is told what was healed, with NotifyDaily among its events.
+	Daily Daily `json:",omitzero"`
 }
 
 // NotifyEvent is a kind of message.
@@ -36,6 +38,8 @@ const (
 	NotifyWarning  NotifyEvent = "warnings"  // a check that only tells is down
 	// NotifyWarningOver takes a warning back. Who wants the one wants the other.
 	NotifyWarningOver NotifyEvent = "warnings-over"
+	NotifyRepair      NotifyEvent = "repairs" // hale healed a machine
+	NotifyDaily       NotifyEvent = "daily"   // what hale healed since the last one
 )
 
 // Wants reports whether the recipient is told of such events.

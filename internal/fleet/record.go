@@ -58,6 +58,8 @@ type Record struct {
 	Paged bool `json:",omitempty"`
 	// Evidence is what was kept before a step that could destroy it.
 	Evidence *Evidence `json:",omitempty"`
+	// Summary is what was healed, for Target alone.
+	Summary *Summary `json:",omitempty"`
 	// Snapshot is the copy of disks that it is about, and Bytes what that takes.
 	Snapshot SnapshotID `json:",omitempty"`
 	Bytes    uint64     `json:",omitempty"`
@@ -101,15 +103,22 @@ func (k RecordKind) Swings() bool {
 	}
 }
 
+// Heals reports whether it says that a repair of hale's healed a machine.
+func (r *Record) Heals() bool { return r.Kind == RecordIncidentClosed && r.Reason == ReasonHealed }
+
 // Notifies returns what message the record is, if it is one.
 func (r *Record) Notifies() (NotifyEvent, bool) {
 	switch {
+	case r.Heals() && (!r.Paged || r.Joined()):
+		return NotifyRepair, true
 	case r.Joined():
 		return "", false
 	case r.Kind == RecordPaged:
 		return NotifyPage, true
 	case r.Kind == RecordReminded:
 		return NotifyReminder, true
+	case r.Kind == RecordSummary:
+		return NotifyDaily, true
 	case r.Kind == RecordWarning:
 		return NotifyWarning, true
 	case r.Kind == RecordWarningOver:
@@ -160,6 +169,8 @@ const (
 	RecordNotified       RecordKind = "notified"        // Target took the message
 	RecordUndelivered    RecordKind = "undelivered"     // it did not, and nothing more is tried: a dead letter
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
+	// what hale healed since Target was told last, in Summary
+	RecordSummary RecordKind = "summary"
 	// a check that only tells is down, and people are told so
 	RecordWarning RecordKind = "warning"
 	// it succeeds again, or, with the Reason removed, is not asked any more

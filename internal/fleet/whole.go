@@ -33,6 +33,8 @@ type Whole struct {
 	Foreign []Foreign `json:",omitempty"`
 	// Book is what the checks were seen to do; nil: an older hale kept none. It is shared by copies.
 	Book *CheckHistory `json:",omitempty"`
+	// Summaries are what the recipients who want it once a day are told next of what was healed, sorted as those are.
+	Summaries []Summary `json:",omitempty"`
 }
 
 // Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its
@@ -147,14 +149,14 @@ func (w Whole) Equal(other Whole) bool {
 		slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
 		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign) &&
-		w.Book.Equal(other.Book)
+		w.Book.Equal(other.Book) && slices.EqualFunc(w.Summaries, other.Summaries, Summary.same)
 }
 
 // Clone returns a copy that shares nothing with w.
 func (w Whole) Clone() Whole {
 	w.Parents, w.Holds, w.LetGo = slices.Clone(w.Parents), slices.Clone(w.Holds), slices.Clone(w.LetGo)
 	w.Fenced, w.Foreign, w.Brakes = slices.Clone(w.Fenced), slices.Clone(w.Foreign), slices.Clone(w.Brakes)
-	w.Begun = slices.Clone(w.Begun)
+	w.Begun, w.Summaries = slices.Clone(w.Begun), slices.Clone(w.Summaries)
 	return w
 }
 

@@ -49,6 +49,8 @@ const (
 	EventPage     Event = "page"     // a person must look
 	EventReminder Event = "reminder" // a person was told, and it is not over
 	EventHealed   Event = "healed"   // what a person was told of is over
+	EventRepair   Event = "repair"   // hale healed a machine
+	EventDaily    Event = "daily"    // what hale healed since the last one
 	EventWarning  Event = "warning"  // a check that only tells is down
 	// EventWarningOver takes a warning back.
 	EventWarningOver Event = "warning-over"

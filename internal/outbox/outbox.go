@@ -80,11 +80,20 @@ func Compose(spec *fleet.Spec, installation fleet.Installation, nonce string, r 
 	}
 	l := Letter{Key: KeyOf(installation, nonce, r), Event: event, Record: r, Since: r.At}
 	for _, to := range spec.Notify.To {
-		if to.Wants(event) {
+		if wants(&to, event, &r) {
 			l.Sendings = append(l.Sendings, Sending{Target: to.Target})
 		}
 	}
 	return l, len(l.Sendings) > 0
+}
+
+// wants reports whether the recipient is told of the record. A repair that ends what a person was told of is told by
+// the same letter to those who want every repair that worked.
+func wants(to *fleet.Recipient, event fleet.NotifyEvent, r *fleet.Record) bool {
+	if event == fleet.NotifyDaily && to.Target != r.Target {
+		return false
+	}
+	return to.Wants(event) || r.Heals() && to.Wants(fleet.NotifyRepair)
 }
 
 // shortID is how much of the installation's id is in a key.

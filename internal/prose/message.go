@@ -31,8 +31,9 @@ func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
 	var b strings.Builder
 	b.WriteString(sentenceCase(opening(l.Event, r, story)) + ".\n")
 	section(&b, "Fleets on it", []string{fleetsOn(l.Fleets)})
+	section(&b, "What hale healed (UTC)", healedLines(r.Summary))
 	section(&b, "What happened (UTC)", chronicle(story))
-	if l.Event != fleet.NotifyHealed && l.Event != fleet.NotifyWarningOver {
+	if calls[l.Event] {
 		section(&b, "What hale tried", tried(r, story))
 		section(&b, "What hale does now", []string{attitude(r, story)})
 		section(&b, "What you can do", choices(r, story))
@@ -87,8 +88,15 @@ var messageEvents = map[fleet.NotifyEvent]notify.Event{
 	fleet.NotifyReminder: notify.EventReminder,
 	fleet.NotifyHealed:   notify.EventHealed,
 
+	fleet.NotifyRepair:      notify.EventRepair,
+	fleet.NotifyDaily:       notify.EventDaily,
 	fleet.NotifyWarning:     notify.EventWarning,
 	fleet.NotifyWarningOver: notify.EventWarningOver,
+}
+
+// calls are the kinds of message by which a person is asked to do something.
+var calls = map[fleet.NotifyEvent]bool{
+	fleet.NotifyPage: true, fleet.NotifyReminder: true, fleet.NotifyWarning: true,
 }
 
 // opening is the first line of the text: of a machine, how it is and since when, and then why a person is told now.
@@ -110,6 +118,10 @@ func subject(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {
 	switch e {
 	case fleet.NotifyReminder:
 		return "hale: still: " + symptom(r, story)
+	case fleet.NotifyRepair:
+		return "hale: " + healedBy(r)
+	case fleet.NotifyDaily:
+		return "hale: " + Sentence(r)
 	case fleet.NotifyHealed, fleet.NotifyWarningOver:
 		return "hale: " + wellAgain(r)
 	case fleet.NotifyWarning:

@@ -66,6 +66,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordUndelivered:    undelivered,
 	fleet.RecordRemnant:        remnant,
 	fleet.RecordCheck:          checkNews,
+	fleet.RecordSummary:        summary,
 	fleet.RecordWarning:        warning,
 	fleet.RecordWarningOver:    warningOver,
 	fleet.RecordBrake:          brake,

@@ -198,6 +198,8 @@ var (
 		fleet.NotifyReminder: "a reminder",
 		fleet.NotifyHealed:   "it is over",
 
+		fleet.NotifyRepair:      "a repair",
+		fleet.NotifyDaily:       "a day's summary",
 		fleet.NotifyWarning:     "a warning",
 		fleet.NotifyWarningOver: "a warning is over",
 	}

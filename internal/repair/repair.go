@@ -310,7 +310,7 @@ func (w *Work) finish() onward {
 		reason = fleet.ReasonUpdated
 		m.Attempts = nil
 	}
-	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed}
+	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Step: m.Repair.Step}
 	if m.Incident != nil {
 		rec.Incident, rec.Took = m.Incident.ID, w.Situation.Now.Wall.Sub(m.Incident.Opened)
 		rec.Cause, rec.Paged, rec.Joint = m.Incident.Cause, m.Incident.Known(), m.Incident.Joint
