@@ -401,8 +401,15 @@ func (r *round) parentOf(w *work) *fleet.Parent {
 	return &r.sit.Whole.Parents[r.first[w.site]]
 }
 
+// darkWithProvider reports whether the machine fell silent when its whole provider did, of which a person is told
+// (picture.Picture.ProviderPage). One that is heard, or was silent before, fails for another reason.
+func darkWithProvider(r *round, w *work) bool {
+	return r.s.Provider.Standing == fleet.ProviderDown && !guard.Speaks(w.View) &&
+		w.M.Health.SinceMono >= r.s.Provider.Since.Add(-guard.SettleTime(r.s.Spec))
+}
+
 // explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent
-// incidents that leave no more of them than the brake allows; or that they pass without a person: no more last than the
+// incidents and a silent provider that leave no more of them than the brake allows; or that they pass without a person: no more last than the
 // brake allows once it is released, and it is still to be hoped that it will be (L8). The limit is the brake's, and 0
 // of a brake that several fleets share: what fails in this one is explained, or not.
 func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
@@ -413,7 +420,7 @@ func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
 	for _, w := range works {
 		switch {
 		case guard.Surplus(w.M, &r.s.Spec), !guard.Counts(w.M, &r.s.Spec):
-		case w.M.Incident != nil && r.sit.Whole.Parent(w.M.Incident.Parent) != nil:
+		case w.M.Incident != nil && r.sit.Whole.Parent(w.M.Incident.Parent) != nil, darkWithProvider(r, w):
 			shared++
 		case passing(w.M, &r.sit):
 			lasting--

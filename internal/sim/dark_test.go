@@ -1,0 +1,39 @@
+package sim
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"hale/internal/sim/world"
+)
+
+// pages returns of what people are told when this happens to four machines whose provider does not answer from the
+// first minute on.
+func pages(t *testing.T, events ...Event) (all, brakes int) {
+	t.Helper()
+	plan := append([]Event{{At: time.Minute, Subject: "provider", Verb: world.IsSilent}}, events...)
+	var trace bytes.Buffer
+	o := Options{Spec: Exemplar(4), Hosts: Town(1, 1, 1), Horizon: time.Hour, Plan: plan, Trace: &trace}
+	if _, err := Run(o); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(trace.String(), "a person must look"), strings.Count(trace.String(), "must look at fleet web: 4 of")
+}
+
+// A provider that goes dark with its machines is one cause, and one page. Machines that answer wrongly meanwhile are
+// another one (L8).
+func TestL08AProviderThatGoesDarkIsOnePage(t *testing.T) {
+	t.Parallel()
+	if all, _ := pages(t, Event{At: time.Minute, Subject: "all", Verb: world.IsCutOff}); all != 1 {
+		t.Errorf("%d pages of one cause", all)
+	}
+	var fails []Event
+	for _, m := range []string{"web-1", "web-2", "web-3", "web-4"} {
+		fails = append(fails, Event{At: 2 * time.Minute, Subject: m, Verb: world.Fails503})
+	}
+	if all, brakes := pages(t, fails...); all != 2 || brakes != 1 {
+		t.Errorf("%d pages of two causes, %d of the brake", all, brakes)
+	}
+}
