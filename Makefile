@@ -65,7 +65,7 @@ lint: $(LINTER) ## the linter, pinned in tools/go.mod; and whether hale builds w
 	for os in darwin freebsd; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/hale || exit 1; done
 
 tidy: ## the rules about the source tree itself
-	$(GO) test -count=1 ./internal/tidy
+	$(GO) test -count=1 ./internal/testbed/tidy
 
 cover: ## coverage of the tests without real machines, per function in bin/cover.txt
 	@mkdir -p bin

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hale/internal/api"
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // overlapping is a fleet of adopted machines on two hosts with the same addresses in their networks.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // TestS68MachinesThatExistedBeforeAreAdopted makes machines by hand, without a thought of hale, and lets ten lines

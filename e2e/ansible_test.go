@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hale/internal/api"
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // TestS20APlaybookAppliesTheConfigurationAgain lets a real ansible-playbook put a web server right that is dead on a

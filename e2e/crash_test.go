@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // TestHaleAndLibvirtdDieDuringRepairs plays builds that never stand, and sudden death of hale and of libvirtd in every

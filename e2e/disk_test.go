@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // envHeals is how many heals the disks must survive; a run of the suite takes the few that time allows.

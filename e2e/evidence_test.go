@@ -3,7 +3,7 @@ package e2e
 import (
 	"strings"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // lastWords: a guest panics, and QEMU is ended with it. What its kernel said at the end outlives its replacement.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // plain is the example of an exec provider with QEMU processes of its own, without libvirt.

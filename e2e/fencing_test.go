@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/fence"
 	"hale/internal/fence/fencetest"
-	"hale/internal/fleet"
-	"hale/internal/lab"
-	"hale/internal/lab/bmc"
+	"hale/internal/testbed/lab"
+	"hale/internal/testbed/lab/bmc"
 )
 
 // envFences is how often each way to fail is tried of each power controller.

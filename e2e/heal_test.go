@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // TestAFleetOfThreeIsHealed plays the failures of single machines, and of libvirtd, on one fleet.

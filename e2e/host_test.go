@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/lab"
-	"hale/internal/lab/bmc"
+	"hale/internal/testbed/lab"
+	"hale/internal/testbed/lab/bmc"
 )
 
 // fencedHosts is a provider of two hosts; one has a fence.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // TestS48S58EveryStepMakesItsOwnCall plays faults that one step of the ladder cures each, and no gentler one.

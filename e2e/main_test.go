@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // sharedHosts is a provider of two hosts with one folder for the instances' files.

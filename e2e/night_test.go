@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // The commonest nights, on real machines and at default settings.

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/lab"
 	"hale/internal/notify"
+	"hale/internal/testbed/lab"
 )
 
 // TestS22S24S52APersonIsToldAndObeyed plays what a person is told of, and what they order, on one fleet.

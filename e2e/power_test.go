@@ -17,17 +17,17 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/fence/agent"
 	"hale/internal/fence/command"
 	"hale/internal/fence/fencetest"
 	"hale/internal/fence/ipmi"
 	"hale/internal/fence/redfish"
-	"hale/internal/lab"
-	"hale/internal/lab/bmc"
 	"hale/internal/program/programtest"
 	"hale/internal/secret"
+	"hale/internal/testbed/lab"
+	"hale/internal/testbed/lab/bmc"
 )
 
 // plug is a libvirt domain in the place of a host: what power controllers switch.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // envFaults is how many faults the records must survive; a run of the suite takes the few that time allows.

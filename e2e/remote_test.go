@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/lab"
-	"hale/internal/lab/labtest"
+	"hale/internal/testbed/lab"
+	"hale/internal/testbed/lab/labtest"
 )
 
 // remoteHosts is a provider of two hosts that hale reaches by a network. Polls are rare, so that only a lifecycle

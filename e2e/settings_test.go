@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // settings are what a scene's configuration says; the rest is the same for all.

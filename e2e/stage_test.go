@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // TestS58AMachineOnAFullStorageIsLeftToAPerson lets a machine write where there is no room: libvirt pauses it. To

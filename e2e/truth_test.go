@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 // sampleEvery is how often the watchman looks.

@@ -19,14 +19,14 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 	"golang.org/x/sys/unix"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/fence/agent"
 	"hale/internal/fence/fencetest"
-	"hale/internal/lab/bmc"
-	"hale/internal/nettest"
 	"hale/internal/program/programtest"
 	"hale/internal/secret"
+	"hale/internal/testbed/lab/bmc"
+	"hale/internal/testbed/nettest"
 )
 
 // virsh stands before the real one in the shell that the agent gets.

@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence/agent"
 	"hale/internal/fence/fencetest"
-	"hale/internal/nettest"
 	"hale/internal/secret"
+	"hale/internal/testbed/nettest"
 )
 
 // virtd is the configuration of fence_virtd: TCP in place of multicast, which needs a network that carries it.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/lab"
-	"hale/internal/vcsim"
+	"hale/internal/testbed/lab"
+	"hale/internal/testbed/vcsim"
 )
 
 const vcenterFleet = `

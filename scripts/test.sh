@@ -29,8 +29,8 @@ leaning() {
 # The lists are computed, so that a new package cannot be forgotten.
 with_cloud=$(
     {
-        leaning hale/internal/cloud
-        leaning hale/internal/rabbit
+        leaning hale/internal/testbed/cloud
+        leaning hale/internal/testbed/rabbit
     } | sort -u
 )
 if [ $which = cloud ]; then
@@ -39,8 +39,8 @@ if [ $which = cloud ]; then
 fi
 all=$("${go[@]}" list ./... | grep -vxF "$with_cloud")
 with_machines=$(
-    echo hale/internal/lab
-    leaning hale/internal/lab
+    echo hale/internal/testbed/lab
+    leaning hale/internal/testbed/lab
 )
 mapfile -t without < <(grep -vxF "$with_machines" <<<"$all")
 mapfile -t with < <(grep -xF "$with_machines" <<<"$all")

@@ -16,7 +16,7 @@ import (
 
 	"hale/bench/rig"
 	"hale/internal/api"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // figures are what a run finds.

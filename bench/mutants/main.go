@@ -73,7 +73,7 @@ func parse(args []string, complain io.Writer) (options, error) {
 	}
 	o.packages = f.Args()
 	if len(o.packages) == 0 {
-		o.packages = []string{"./internal/guard", "./internal/repair", "./internal/decide"}
+		o.packages = []string{"./internal/core/guard", "./internal/core/repair", "./internal/core/decide"}
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {

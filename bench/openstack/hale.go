@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/cloud"
+	"hale/internal/testbed/cloud"
 )
 
 // way is how hale hears of a failure.

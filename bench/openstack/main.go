@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/cloud"
+	"hale/internal/testbed/cloud"
 )
 
 // campaign is what is measured.

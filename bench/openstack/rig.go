@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/cloud"
 	"hale/internal/secret"
+	"hale/internal/testbed/cloud"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"

@@ -12,7 +12,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/probe/bulkprobe"
 	"hale/internal/probe/netprobe"

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/nettest"
+	"hale/internal/testbed/nettest"
 )
 
 // ending is hale with fleets of three on an exec provider, which is told to end again and again at a bad moment.

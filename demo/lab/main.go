@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/lab"
+	"hale/internal/testbed/lab"
 )
 
 const usage = `usage:

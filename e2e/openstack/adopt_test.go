@@ -11,8 +11,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/tags"
 
-	"hale/internal/cloud"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
+	"hale/internal/testbed/cloud"
 )
 
 // TestS68Adopted: a person made servers, and hale selects some by metadata and a tag. A preview shows their state and

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 
-	"hale/internal/cloud"
+	"hale/internal/testbed/cloud"
 )
 
 // byWordOrPage is a fleet of two machines, judged by Nova's word and by a page that they serve.

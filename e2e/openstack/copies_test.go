@@ -11,10 +11,10 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 
 	"hale/internal/api"
-	"hale/internal/cloud"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
+	"hale/internal/testbed/cloud"
 )
 
 // DiskBoots is what the hypervisor has for the server's disk.

@@ -24,11 +24,11 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/applicationcredentials"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
-	"hale/internal/cloud"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
+	"hale/internal/testbed/cloud"
 )
 
 // account writes a clouds.yaml with one cloud, "mine", that is entered so.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 
-	"hale/internal/cloud"
+	"hale/internal/testbed/cloud"
 )
 
 // aside is what a server is called that could not be deleted.

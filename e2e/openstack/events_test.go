@@ -19,9 +19,9 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/app"
-	"hale/internal/cloud"
 	"hale/internal/config"
 	"hale/internal/provider/providertest"
+	"hale/internal/testbed/cloud"
 )
 
 // busHost is where the cloud's message bus listens.

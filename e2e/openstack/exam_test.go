@@ -24,13 +24,13 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"github.com/gophercloud/gophercloud/v2/pagination"
 
-	"hale/internal/cloud"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
 	"hale/internal/provider/openstack/notification"
 	"hale/internal/provider/providertest"
 	"hale/internal/secret"
+	"hale/internal/testbed/cloud"
 )
 
 func TestMain(m *testing.M) {

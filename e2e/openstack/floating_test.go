@@ -11,10 +11,10 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 
-	"hale/internal/cloud"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
+	"hale/internal/testbed/cloud"
 )
 
 func (h *harness) Addressed() fleet.Template {

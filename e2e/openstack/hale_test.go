@@ -25,7 +25,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"hale/internal/api"
-	"hale/internal/cloud"
+	"hale/internal/testbed/cloud"
 )
 
 const theCloud = `

@@ -15,12 +15,12 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/services"
 
-	"hale/internal/cloud"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
 	"hale/internal/provider/providertest"
+	"hale/internal/testbed/cloud"
 )
 
 // computes is how many hypervisors these questions need.

@@ -12,7 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 
-	"hale/internal/cloud"
+	"hale/internal/testbed/cloud"
 )
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrrxM2l3BqTqLhTQG2nkGWnuxIuVeKLVOELSXmZnAhl"

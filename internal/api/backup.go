@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"hale/internal/backup"
 	"hale/internal/engine"
 	"hale/internal/state"
+	"hale/internal/state/backup"
 )
 
 // Backup says what a backup of the state is of.

@@ -3,9 +3,9 @@ package api_test
 import (
 	"testing"
 
-	"hale/internal/backup"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/backup"
 )
 
 func TestABackupIsWhatTheStoreHolds(t *testing.T) {

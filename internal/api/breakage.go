@@ -6,8 +6,8 @@ import (
 	"errors"
 	"net/http"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // Breaking has machines of simulated providers fail, and no others.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"hale/internal/change"
-	"hale/internal/fault"
+	"hale/internal/core/change"
+	"hale/internal/core/fault"
 	"hale/internal/keys"
 )
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/evidence"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
+	"hale/internal/state/evidence"
 )
 
 // Evidence is what was kept of a machine before something was done to it.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/evidence"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
+	"hale/internal/state/evidence"
 )
 
 // keep stores evidence on a machine's incident.

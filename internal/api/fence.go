@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fleet"
 )
 
 // Fencing knows how the power of hosts is cut.

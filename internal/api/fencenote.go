@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode"
 
-	"hale/internal/fleet"
-	"hale/internal/inbox"
+	"hale/internal/core/fleet"
+	"hale/internal/state/inbox"
 )
 
 // noted is what a person has done to a host, as it is written down: that it begins, and how it ended.

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"hale/internal/api"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/inbox"
 	"hale/internal/state"
+	"hale/internal/state/inbox"
 	"hale/internal/state/memory"
 )
 

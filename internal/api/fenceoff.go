@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 )
 
 // FenceOffRequest asks for a host to be turned off.

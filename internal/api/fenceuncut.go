@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // FenceUncutRequest asks for a cut to be undone.

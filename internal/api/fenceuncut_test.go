@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"hale/internal/api"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	"hale/internal/state/memory"
 )
 

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/inbox"
-	"hale/internal/journal"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/state"
+	"hale/internal/state/inbox"
+	"hale/internal/state/journal"
 )
 
 // Given are the orders that people gave, oldest first: those that wait, those that the journal still knows, and those

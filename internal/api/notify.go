@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/notify"
-	"hale/internal/outbox"
 	"hale/internal/prose"
+	"hale/internal/state/outbox"
 )
 
 // Codes of Problem that are about messages.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/inbox"
-	"hale/internal/journal"
 	"hale/internal/prose"
+	"hale/internal/state/inbox"
+	"hale/internal/state/journal"
 )
 
 // Limits of an order over the API.

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"hale/internal/api"
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state/memory"
 
 	"golang.org/x/sys/unix"

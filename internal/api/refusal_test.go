@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 )
 
 func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/journal"
+	"hale/internal/core/fleet"
+	"hale/internal/state/journal"
 )
 
 // released is a fleet that left the configuration but still has a journal in the store.

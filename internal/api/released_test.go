@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hale/internal/api"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // The journal of a fleet that left the configuration can be read, by the fleet and by a machine, and why says since

@@ -14,14 +14,14 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/journal"
 	"hale/internal/notify"
 	"hale/internal/prose"
-	"hale/internal/starts"
 	"hale/internal/state"
+	"hale/internal/state/journal"
+	"hale/internal/state/starts"
 )
 
 // Options are what a Server answers from. All are needed but Targets; without it no notifier can be tested.

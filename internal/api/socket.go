@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // longestSocket is how long the path of a unix socket may be.

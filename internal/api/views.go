@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/guard"
 	"hale/internal/prose"
 )
 

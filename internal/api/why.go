@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	"hale/internal/prose"
 )
 

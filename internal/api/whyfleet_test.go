@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/fleet"
-	"hale/internal/journal"
+	"hale/internal/core/fleet"
+	"hale/internal/state/journal"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"time"
 
-	"hale/internal/change"
+	"hale/internal/core/change"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/prose"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/core/fleet"
 	"hale/internal/fence"
-	"hale/internal/fleet"
 	"hale/internal/notify"
 )
 

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
 	"hale/internal/fence/command"
-	"hale/internal/fleet"
 	"hale/internal/kinds"
 	"hale/internal/program/programtest"
 )

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fleet"
 	"hale/internal/notify"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/notify"
 	"hale/internal/notify/memory"
 	"hale/internal/prose"

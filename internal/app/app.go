@@ -16,13 +16,13 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
+	"hale/internal/core/fault"
 	"hale/internal/defect"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/format"
-	"hale/internal/starts"
 	"hale/internal/state"
 	"hale/internal/state/etcd"
+	"hale/internal/state/format"
+	"hale/internal/state/starts"
 )
 
 // Options are what a controller is made of. All are needed, unless it says otherwise.

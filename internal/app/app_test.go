@@ -13,7 +13,7 @@ import (
 	"hale/internal/api"
 	"hale/internal/app"
 	"hale/internal/config"
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"

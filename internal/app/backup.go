@@ -15,13 +15,13 @@ import (
 	"strings"
 
 	"hale/internal/api"
-	"hale/internal/backup"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/format"
 	"hale/internal/state"
+	"hale/internal/state/backup"
 	"hale/internal/state/etcd"
+	"hale/internal/state/format"
 )
 
 // BackupOptions are what a backup is made from.

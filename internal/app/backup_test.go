@@ -13,13 +13,13 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/app"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/format"
-	"hale/internal/starts"
 	"hale/internal/state"
 	"hale/internal/state/etcd"
+	"hale/internal/state/format"
+	"hale/internal/state/starts"
 
 	"github.com/google/go-cmp/cmp"
 )

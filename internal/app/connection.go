@@ -8,9 +8,9 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/kinds"
 	"hale/internal/state"
 )

@@ -8,7 +8,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/kinds"
 	"hale/internal/provider/libvirt"
 	"hale/internal/state/memory"

@@ -13,11 +13,11 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/api"
-	"hale/internal/change"
 	"hale/internal/config"
+	"hale/internal/core/change"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/keys"
 	"hale/internal/prose"
 )

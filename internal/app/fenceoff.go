@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"hale/internal/api"
+	"hale/internal/core/fleet"
 	"hale/internal/fence"
-	"hale/internal/fleet"
 	"hale/internal/notify"
 )
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
 	"hale/internal/fence"
-	"hale/internal/fleet"
 )
 
 // fencer is a provider's part of fencing.

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"hale/internal/config"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
 	"hale/internal/fence"
-	"hale/internal/fleet"
 )
 
 // armed is a method as it serves one host.

@@ -9,10 +9,10 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
 	"hale/internal/fence"
-	"hale/internal/fleet"
 	"hale/internal/notify"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hale/internal/config"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hale/internal/nettest"
+	"hale/internal/testbed/nettest"
 )
 
 // liars answer in place of everything that hale speaks with. Each does another wrong thing with each request.

@@ -12,10 +12,10 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
-	"hale/internal/rabbit"
 	"hale/internal/state/memory"
+	"hale/internal/testbed/rabbit"
 )
 
 // hostileFor is how long hale stands among liars: HOSTILE=10m for longer (make hostile).

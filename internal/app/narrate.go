@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/journal"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/state"
+	"hale/internal/state/journal"
 )
 
 // narratePause is the wait before a broken stream of records is taken up again.

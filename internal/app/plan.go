@@ -13,14 +13,14 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/defect"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/format"
-	"hale/internal/guard"
 	"hale/internal/provider"
 	"hale/internal/state"
+	"hale/internal/state/format"
 	"hale/internal/state/memory"
 )
 

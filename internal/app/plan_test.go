@@ -11,7 +11,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/app"
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/decide"
+	"hale/internal/core/decide"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/guard"
 	"hale/internal/prose"
-	"hale/internal/repair"
 )
 
 // settledAt is an end of the amnesty that is over: a plan has waited.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/decide"
+	"hale/internal/core/decide"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

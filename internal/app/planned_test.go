@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hale/internal/api"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 )
 
 func TestAPlanWarnsOnceOfAdoptedMachinesWithoutADefinition(t *testing.T) {

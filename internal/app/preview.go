@@ -11,9 +11,9 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/prose"
 	"hale/internal/provider"
 	"hale/internal/state/memory"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"hale/internal/change"
 	"hale/internal/config"
+	"hale/internal/core/change"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/state"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"hale/internal/api"
-	"hale/internal/change"
 	"hale/internal/config"
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	"hale/internal/state"
 )
 

@@ -13,16 +13,16 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/fence"
-	"hale/internal/fleet"
-	"hale/internal/journal"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
 	"hale/internal/probe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/journal"
 	"hale/internal/state/memory"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // reported is how long an owner may be at one turn before the watchdog is not fed any more, as a share of the

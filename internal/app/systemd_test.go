@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // systemd hears that hale is up, that it lives for as long as each fleet is looked after, and that it ends.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/kinds"
 	"hale/internal/notify"
 	"hale/internal/provider"

@@ -11,9 +11,9 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/config"
-	"hale/internal/fleet"
-	"hale/internal/heartbeat"
+	"hale/internal/core/fleet"
 	"hale/internal/notify"
+	"hale/internal/probe/heartbeat"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
 )

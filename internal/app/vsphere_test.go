@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hale/internal/api"
-	"hale/internal/vcsim"
+	"hale/internal/testbed/vcsim"
 )
 
 // onVCenter is a fleet of two on a simulated vCenter. What vCenter says of its machines is all that is known of them.

@@ -14,7 +14,7 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/config"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"

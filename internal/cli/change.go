@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hale/internal/api"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 
 	"github.com/spf13/cobra"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
 )
 

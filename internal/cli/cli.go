@@ -30,8 +30,8 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/api"
 	"hale/internal/config"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 
 	"github.com/spf13/cobra"
 )

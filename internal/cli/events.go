@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // manyFleets is from how many fleets on a line for each is shown, and not their machines.

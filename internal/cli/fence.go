@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/core/fleet"
 	"hale/internal/fence/agent"
-	"hale/internal/fleet"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"

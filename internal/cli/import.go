@@ -7,8 +7,8 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config"
+	"hale/internal/importer"
 	"hale/internal/keys"
-	"hale/internal/moving"
 
 	"github.com/spf13/cobra"
 )
@@ -27,29 +27,29 @@ func (c *commander) importCommand() *cobra.Command {
 			Short: "From Senlin: a health policy, a server profile, a cluster", Args: cobra.RangeArgs(1, 3),
 			Long: "Reads specs of senlin.policy.health (1.0 to 1.2) and os.nova.server, and what a cluster was\n" +
 				"created with, in any order.",
-		}, moving.Senlin),
+		}, importer.Senlin),
 		c.importing(&cobra.Command{
 			Use: "healer BLUEPRINT.yaml", Short: "From Cloudify: a blueprint with agentless healers",
 			Args: cobra.ExactArgs(1),
 			Long: "Reads a blueprint: nodes of type cloudify.nodes.Healer, and groups with\n" +
 				"cloudify.policies.types.host_failure.",
-		}, func(sources []moving.Source) (moving.Result, error) { return moving.Healer(sources[0]) }),
+		}, func(sources []importer.Source) (importer.Result, error) { return importer.Healer(sources[0]) }),
 	)
 	return cmd
 }
 
-func (c *commander) importing(cmd *cobra.Command, from func([]moving.Source) (moving.Result, error)) *cobra.Command {
+func (c *commander) importing(cmd *cobra.Command, from func([]importer.Source) (importer.Result, error)) *cobra.Command {
 	var out string
 	cmd.Flags().StringVarP(&out, "output", "o", "",
 		"write it to this file, which must not exist yet, instead of standard output")
 	cmd.RunE = c.command(func(_ *cobra.Command, args []string) error {
-		var sources []moving.Source
+		var sources []importer.Source
 		for _, name := range args {
 			data, err := os.ReadFile(name)
 			if err != nil {
 				return usageError{err}
 			}
-			sources = append(sources, moving.Source{Name: name, Data: data})
+			sources = append(sources, importer.Source{Name: name, Data: data})
 		}
 		r, err := from(sources)
 		if err != nil {
@@ -61,7 +61,7 @@ func (c *commander) importing(cmd *cobra.Command, from func([]moving.Source) (mo
 }
 
 // moved writes what was made, says what is to be known about it, and looks whether it is valid.
-func (c *commander) moved(r moving.Result, out string) error {
+func (c *commander) moved(r importer.Result, out string) error {
 	for _, n := range r.Notes {
 		fmt.Fprintln(c.Err, n)
 	}

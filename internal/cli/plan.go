@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hale/internal/api"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
-	"hale/internal/replay"
+	"hale/internal/trial/replay"
 
 	"github.com/spf13/cobra"
 )

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"hale/internal/config"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
-	"hale/internal/rehearsal"
-	"hale/internal/report"
-	"hale/internal/scenario"
 	"hale/internal/sim"
 	"hale/internal/sim/trace"
+	"hale/internal/trial/rehearsal"
+	"hale/internal/trial/report"
+	"hale/internal/trial/scenario"
 
 	"github.com/spf13/cobra"
 )

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // span is a flag for a length of time, in which days count.

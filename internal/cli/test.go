@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"hale/internal/scenario"
 	"hale/internal/sim"
+	"hale/internal/trial/scenario"
 
 	"github.com/spf13/cobra"
 )

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/change"
-	"hale/internal/fleet"
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
 	"hale/internal/kinds"
 )
 

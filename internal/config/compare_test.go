@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"hale/internal/adapters"
-	"hale/internal/change"
 	"hale/internal/config"
-	"hale/internal/fleet"
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
 )
 
 const compared = `

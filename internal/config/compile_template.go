@@ -11,7 +11,7 @@ import (
 	"text/template/parse"
 	"unicode/utf8"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )

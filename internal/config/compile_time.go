@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/health"
+	"hale/internal/core/fleet"
+	"hale/internal/core/health"
 	"hale/internal/keys"
 )
 

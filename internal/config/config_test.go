@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hale/internal/adapters"
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/kinds"
 )
 

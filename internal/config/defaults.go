@@ -3,9 +3,9 @@ package config
 import (
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/journal"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/state/journal"
 )
 
 // The defaults, in one place: the reader fills them in, the schema and the reference page state them.

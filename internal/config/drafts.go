@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"hale/internal/fleet"
-	"hale/internal/guard"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/kinds"
 )
 

@@ -3,7 +3,7 @@ package config
 import (
 	"fmt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
 

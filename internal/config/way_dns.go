@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
 

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
 

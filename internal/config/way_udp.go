@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
 

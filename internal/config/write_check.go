@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // pairs collects the keys of a mapping in one line, leaving out what is as it is anyway.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/owner"
 	"hale/internal/provider"
 )

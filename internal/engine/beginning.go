@@ -3,8 +3,8 @@ package engine
 import (
 	"context"
 
-	"hale/internal/starts"
 	"hale/internal/state"
+	"hale/internal/state/starts"
 )
 
 // turn holds one of those who ask, as a mutex would: the engine holds none across a call.

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/journal"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/journal"
 )
 
 // Belief is one machine as a store has it: its Instants belong to the process that stored it.

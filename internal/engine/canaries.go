@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/core/fleet"
+	"hale/internal/owner/picture"
 	"hale/internal/probe"
 )
 

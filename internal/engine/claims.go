@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/outbox"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/outbox"
 )
 
 // claim says that a target was told of a provider's outage, of a brake that fleets share, or of a fate: by the owner
@@ -55,7 +55,7 @@ func (t *term) inCommon(r *fleet.Record) (common, bool) {
 	switch {
 	case r.Scope != "" && (paged || r.Kind == fleet.RecordBrake && r.Paged):
 		c.claims, c.over = brakeClaims(r.Scope, t.spec.Provider), r.Kind == fleet.RecordBrake
-		if c.fellows = t.sentinel.fellows(); r.Scope == fleet.ScopeInstallation {
+		if c.fellows = t.poller.fellows(); r.Scope == fleet.ScopeInstallation {
 			c.fellows = t.everyone("")
 		}
 		return c, true
@@ -68,7 +68,7 @@ func (t *term) inCommon(r *fleet.Record) (common, bool) {
 		return common{}, false
 	case paged && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful),
 		r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && r.Paged:
-		c.claims, c.fellows = claimsPrefix(t.spec.Provider), t.sentinel.fellows()
+		c.claims, c.fellows = claimsPrefix(t.spec.Provider), t.poller.fellows()
 		c.over = r.Kind == fleet.RecordProvider
 		return c, true
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
-	"hale/internal/outbox"
 	"hale/internal/provider/simulated"
+	"hale/internal/state/outbox"
 )
 
 // thirty is a story of 30 fleets on one provider: all of them tell ops, every third one tells hook, too, and the last

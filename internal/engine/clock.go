@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // clock reads both clocks of this process.

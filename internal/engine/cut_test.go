@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider/simulated"
 )

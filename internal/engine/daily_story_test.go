@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/notify"
 	"hale/internal/notify/memory"
-	"hale/internal/outbox"
 	"hale/internal/provider/simulated"
+	"hale/internal/state/outbox"
 )
 
 // healing is a fleet of three whose targets are told of what was healed: each is told of each, and daily once a day at

@@ -1,4 +1,4 @@
-// Package engine owns the goroutines that turn evidence into acts: one sentinel per provider, one owner per fleet. The
+// Package engine owns the goroutines that turn evidence into acts: one poller per provider, one owner per fleet. The
 // owner observes, decides (package decide), stores the belief and its reasons in one transaction guarded by its lease,
 // and only then performs what the decision asked for.
 //

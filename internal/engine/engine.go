@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/journal"
 	"hale/internal/probe"
 	"hale/internal/state"
+	"hale/internal/state/journal"
 
 	"github.com/google/uuid"
 )
@@ -48,19 +48,19 @@ type Setup struct {
 
 // Engine runs the owners of fleets.
 type Engine struct {
-	opts      Options
-	clock     *clock
-	sentinels []*sentinel // while it runs, Run's own
-	owners    atomic.Pointer[[]*holder]
-	tolls     *tolls
-	lots      lots
-	begun     *beginning
-	posts     map[any]*post // of sentinels and owners; Run's own
-	asks      chan asked
-	id        fleet.Installation // the store's, while it runs; Run's own
-	ended     chan struct{}
-	steward   *steward
-	watching  atomic.Pointer[[]*sentinel] // the sentinels, for those who ask
+	opts     Options
+	clock    *clock
+	pollers  []*poller // while it runs, Run's own
+	owners   atomic.Pointer[[]*holder]
+	tolls    *tolls
+	lots     lots
+	begun    *beginning
+	posts    map[any]*post // of pollers and owners; Run's own
+	asks     chan asked
+	id       fleet.Installation // the store's, while it runs; Run's own
+	ended    chan struct{}
+	steward  *steward
+	watching atomic.Pointer[[]*poller] // the pollers, for those who ask
 
 	ours atomic.Pointer[fleet.Installation] // id, for those who ask
 
@@ -86,13 +86,13 @@ func New(opts Options) (*Engine, error) {
 		released: map[fleet.Name]time.Time{}, tolls: newTolls(),
 		lots: lots{last: map[fleet.ProviderName]*gathering{}},
 	}
-	byName := make(map[fleet.ProviderName]*sentinel)
+	byName := make(map[fleet.ProviderName]*poller)
 	for _, src := range opts.Sources {
-		s := newSentinel(src, e.clock, e.begun, opts)
+		s := newPoller(src, e.clock, e.begun, opts)
 		s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
 		s.adopters.cares = e.cares(src.Name)
 		byName[src.Name] = s
-		e.sentinels = append(e.sentinels, s)
+		e.pollers = append(e.pollers, s)
 	}
 	var owners []*holder
 	for _, f := range opts.Fleets {
@@ -117,9 +117,9 @@ func (e *Engine) fleets() int { return len(*e.owners.Load()) }
 // recall lets callers see which marks are hale's own.
 func (e *Engine) recall(id fleet.Installation) { e.ours.Store(&id) }
 
-// show lets those who ask see which sentinels there are.
+// show lets those who ask see which pollers there are.
 func (e *Engine) show() {
-	all := slices.Clone(e.sentinels)
+	all := slices.Clone(e.pollers)
 	e.watching.Store(&all)
 }
 
@@ -155,7 +155,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.noteReleased(ctx); err != nil {
 		e.opts.Logger.Warn("fleets that left the configuration could not be noted", "err", err)
 	}
-	for _, s := range e.sentinels {
+	for _, s := range e.pollers {
 		s.roll.installation = e.id
 		s.adopters.become(ctx, e.id)
 		e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run, s.adopters.run)

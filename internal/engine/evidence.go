@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/owner/picture"
 	"hale/internal/probe"
 )
 
@@ -81,7 +81,7 @@ func (t *term) see(ctx context.Context, r report) {
 	}
 	for i := range t.own.Len() {
 		if t.own.AwaitsAddress(i) {
-			t.sentinel.hasten()
+			t.poller.hasten()
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (t *term) question(index int, id fleet.InstanceID, host fleet.HostName) que
 
 // observation asks for one instance; a nil sighting means that nothing was learnt.
 func (t *term) observation(ctx context.Context, q question) *fleet.Sighting {
-	s, err := t.sentinel.instance(ctx, q.subject, q.by)
+	s, err := t.poller.instance(ctx, q.subject, q.by)
 	switch {
 	case err == nil:
 		return &s
@@ -132,7 +132,7 @@ func (t *term) observation(ctx context.Context, q question) *fleet.Sighting {
 // provider that we know and asked for later, does not have it on any host either: it may have been migrated, and
 // another provider would have none of ours.
 func (t *term) absence(ctx context.Context, q question, asked fleet.Instant) *fleet.Sighting {
-	w, err := t.sentinel.whole(ctx)
+	w, err := t.poller.whole(ctx)
 	if err != nil || !w.complete {
 		return nil // it may be there
 	}

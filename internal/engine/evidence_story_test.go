@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/evidence"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/state/evidence"
 	"hale/internal/state/memory"
 )
 

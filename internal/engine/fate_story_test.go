@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/world"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 
@@ -55,7 +55,7 @@ func (e *Engine) serves(of fleet.ProviderName) func(fleet.HostName) bool {
 }
 
 // fenced says of each host how its power can be cut, and of one that does not answer whether users may be served by it.
-func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
+func (s *poller) fenced(hosts []fleet.Host) []fleet.Host {
 	f := s.src.Fencer
 	if f == nil {
 		return hosts
@@ -88,7 +88,7 @@ func (s *sentinel) fenced(hosts []fleet.Host) []fleet.Host {
 }
 
 // remember notes which fleets have machines on each host that answered.
-func (s *sentinel) remember(l provider.Listing) {
+func (s *poller) remember(l provider.Listing) {
 	if s.src.Fencer == nil {
 		return
 	}

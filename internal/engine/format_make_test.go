@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/journal"
+	"hale/internal/core/fleet"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/journal"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/format"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/format"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"

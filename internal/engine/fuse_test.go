@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // moment is something that a running hale does to the outside: a point at which it can be killed.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/notify"
 	"hale/internal/program"
 	"hale/internal/provider"

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/evidence"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/provider"
 	"hale/internal/state"
+	"hale/internal/state/evidence"
 )
 
 // storeShare is the part of the time for gathering that is left to store the answers: so long at most, and half of it
@@ -91,7 +91,7 @@ func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provide
 }
 
 func (t *term) console(ctx context.Context, ref provider.Ref, limit int) ([]byte, error) {
-	able, ok := t.sentinel.src.Adapter.(provider.ConsoleReader)
+	able, ok := t.poller.src.Adapter.(provider.ConsoleReader)
 	if !ok {
 		return nil, fault.New(fault.Unsupported, "engine.console", string(ref.ID), nil)
 	}
@@ -100,7 +100,7 @@ func (t *term) console(ctx context.Context, ref provider.Ref, limit int) ([]byte
 }
 
 func (t *term) screenshot(ctx context.Context, ref provider.Ref) (provider.Image, error) {
-	able, ok := t.sentinel.src.Adapter.(provider.Screenshooter)
+	able, ok := t.poller.src.Adapter.(provider.Screenshooter)
 	if !ok {
 		return provider.Image{}, fault.New(fault.Unsupported, "engine.screenshot", string(ref.ID), nil)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/guard"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )

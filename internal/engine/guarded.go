@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/notify"
 	"hale/internal/program"
 	"hale/internal/provider"

@@ -10,13 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/journal"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/state/journal"
 	"hale/internal/state/memory"
 )
 

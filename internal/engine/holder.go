@@ -8,15 +8,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hale/internal/change"
+	"hale/internal/core/change"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/guard"
-	"hale/internal/outbox"
 	"hale/internal/probe"
-	"hale/internal/repair"
 	"hale/internal/state"
+	"hale/internal/state/outbox"
 )
 
 // FleetStatus is one fleet as its owner sees it.
@@ -82,17 +82,17 @@ type charge struct {
 
 // holder holds one fleet for as long as it can: term after term.
 type holder struct {
-	name     fleet.Name
-	told     atomic.Pointer[charge] // the last one
-	edited   chan struct{}          // there is another one than was taken
-	spec     fleet.Spec             // as configured; of the charge that was taken, as the vantage
-	vantage  Vantage
-	probes   probe.Engine
-	clock    *clock
-	sentinel *sentinel
-	reports  <-chan report
-	store    state.Store
-	fleets   func() int // that share the store
+	name    fleet.Name
+	told    atomic.Pointer[charge] // the last one
+	edited  chan struct{}          // there is another one than was taken
+	spec    fleet.Spec             // as configured; of the charge that was taken, as the vantage
+	vantage Vantage
+	probes  probe.Engine
+	clock   *clock
+	poller  *poller
+	reports <-chan report
+	store   state.Store
+	fleets  func() int // that share the store
 	// others says what other fleets on the provider hear; see Engine.others.
 	others       func(fleet.ProviderName, fleet.Name, []fleet.Neighbourhood) []fleet.Hearing
 	lotsBeside   func(fleet.ProviderName, fleet.Name) []fleet.Lot    // see Engine.lotsBeside
@@ -116,9 +116,9 @@ type holder struct {
 	lived atomic.Int64
 }
 
-func newHolder(f Fleet, c *clock, s *sentinel, b *beginning, opts Options) *holder {
+func newHolder(f Fleet, c *clock, s *poller, b *beginning, opts Options) *holder {
 	o := &holder{
-		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, sentinel: s,
+		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, poller: s,
 		reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
 		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), defects: opts.Defects,

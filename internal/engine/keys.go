@@ -3,7 +3,7 @@ package engine
 import (
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 const (

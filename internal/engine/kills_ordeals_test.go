@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/world"

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/inbox"
+	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
+	"hale/internal/state/inbox"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/safety.md anew")

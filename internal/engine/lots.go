@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // lots are how the machines of all fleets fare, provider by provider, as their owners showed them last. They are put

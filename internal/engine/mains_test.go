@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/world"
 )

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 
@@ -15,7 +15,7 @@ func (t *term) readMeters(ctx context.Context, now fleet.Now) {
 		told := func(read provider.Meter, err error) news {
 			return func(t *term) { t.own.TellMeter(i.ID, now.Mono, read, err, t.clock.now()) }
 		}
-		t.apart(ctx, "meter", func() news { return told(t.sentinel.meter(ctx, i)) },
+		t.apart(ctx, "meter", func() news { return told(t.poller.meter(ctx, i)) },
 			func(p *defect.Panic) news { return told("", p) })
 	}
 }
@@ -25,12 +25,12 @@ func (t *term) moves(ctx context.Context, of subject, since *provider.Meter) boo
 	if since == nil {
 		return false
 	}
-	read, err := t.sentinel.meter(ctx, fleet.Instance{ID: of.id, Host: of.host})
+	read, err := t.poller.meter(ctx, fleet.Instance{ID: of.id, Host: of.host})
 	return err != nil || read != *since
 }
 
 // meter reads the counters of one instance.
-func (s *sentinel) meter(ctx context.Context, of fleet.Instance) (provider.Meter, error) {
+func (s *poller) meter(ctx context.Context, of fleet.Instance) (provider.Meter, error) {
 	able, ok := s.src.Adapter.(provider.MeterReader)
 	if !ok {
 		return "", fault.New(fault.Unsupported, "engine.meter", string(of.ID), nil)

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/inbox"
-	"hale/internal/journal"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/inbox"
+	"hale/internal/state/journal"
 )
 
 // orders posts an order, as the API does.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/inbox"
+	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/inbox"
 )
 
 // openInbox reads what was posted while the fleet had no owner.

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fleet"
 	"hale/internal/notify"
 	"hale/internal/notify/memory"
-	"hale/internal/outbox"
 	"hale/internal/probe"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/world"
+	"hale/internal/state/outbox"
 )
 
 // trap is a probe engine that panics on the owner's own goroutine, when it is told what to probe, as long as it is set.

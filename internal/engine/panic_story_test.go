@@ -12,18 +12,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/journal"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
-	"hale/internal/outbox"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/state/journal"
 	"hale/internal/state/memory"
+	"hale/internal/state/outbox"
 )
 
 // bomb panics at the first call from when it is armed on, and at each nth after that, most times at most.

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/core/tenure"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/probe"
 	"hale/internal/program"
 	"hale/internal/provider"
-	"hale/internal/tenure"
 )
 
 // observeLimit bounds one question about one instance.
@@ -127,7 +127,7 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 	told := func(o fleet.Outcome) news {
 		return func(t *term) {
 			t.own.TellOutcome(index, o)
-			t.sentinel.nudge()
+			t.poller.nudge()
 		}
 	}
 	t.apart(ctx, "call", func() news {
@@ -152,10 +152,10 @@ func (t *term) orderOf(a fleet.Action) provider.Blueprint {
 }
 
 func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprint, rolled bool) fleet.Outcome {
-	if why := t.sentinel.roll.permit(ctx, a, rolled); why != "" {
+	if why := t.poller.roll.permit(ctx, a, rolled); why != "" {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: why}
 	}
-	if err := t.sentinel.adopters.permit(ctx, a); err != nil {
+	if err := t.poller.adopters.permit(ctx, a); err != nil {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
 	}
 	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())
@@ -174,7 +174,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprin
 	o := fleet.Outcome{Intent: a.Intent.ID}
 	var err error
 	call := provider.Call{Op: a.Intent.Op, Ref: refOf(a), Blueprint: order, Snapshot: a.Snapshot}
-	o.Copy, err = provider.Do(cctx, t.sentinel.src.Adapter, call)
+	o.Copy, err = provider.Do(cctx, t.poller.src.Adapter, call)
 	o.Kind = outcomeOf(err)
 	if err != nil {
 		o.Detail = fault.Plain(err)
@@ -184,7 +184,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprin
 
 // run executes a command. Its exit code is its word: 0 is a success.
 func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
-	result, err := t.sentinel.src.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
+	result, err := t.poller.src.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
 		Args: a.Args, Env: a.Env})
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
 	switch {
@@ -201,7 +201,7 @@ func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 // cutPower has the host turned off, or its access cut, by one of its methods.
 func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
 	o := fleet.Outcome{Intent: a.Intent.ID}
-	f := t.sentinel.src.Fencer
+	f := t.poller.src.Fencer
 	if f == nil {
 		o.Kind, o.Detail = fleet.OutcomeUnsupported, lacking(a).Error()
 		return o

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/journal"
 	"hale/internal/notify"
-	"hale/internal/outbox"
 	"hale/internal/state"
+	"hale/internal/state/journal"
+	"hale/internal/state/outbox"
 )
 
 // Post is who takes messages, and how they are worded.

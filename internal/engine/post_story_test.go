@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/notify"
 	"hale/internal/notify/memory"
-	"hale/internal/outbox"
 	"hale/internal/provider/simulated"
 	store "hale/internal/state/memory"
+	"hale/internal/state/outbox"
 )
 
 // told is a fleet whose people are told by the targets: a machine that its ladder cannot heal is left to a person after

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/world"

@@ -7,13 +7,13 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 
 // What many failures at once cost a provider: of three hundred instances that are gone each is asked for, and each is
-// believed gone only by a complete listing. So the owners' questions to one provider go through its sentinel, where
+// believed gone only by a complete listing. So the owners' questions to one provider go through its poller, where
 // they wait for their turn and share what can be shared. What changes something does not wait here, nor does what a
 // repair asks wait for the questions about what a listing lacks.
 
@@ -99,7 +99,7 @@ func slowing(by asker) func(error) bool {
 }
 
 // instance asks for one instance when it is its turn. The sighting says when the question was put, also with an error.
-func (s *sentinel) instance(ctx context.Context, of subject, by asker) (fleet.Sighting, error) {
+func (s *poller) instance(ctx context.Context, of subject, by asker) (fleet.Sighting, error) {
 	l := s.questions.lane(of.host, by)
 	return l.turns.Ask(ctx, of, func() (fleet.Sighting, error) {
 		if err := l.wait(ctx); err != nil {
@@ -124,7 +124,7 @@ type whole struct {
 // whole returns a listing that was asked for after it was called. All who call it meanwhile share it, and the provider
 // is left alone for as long as it took, as pause does: so a storm of absences lists no more often than a storm of
 // events.
-func (s *sentinel) whole(ctx context.Context) (whole, error) {
+func (s *poller) whole(ctx context.Context) (whole, error) {
 	q := s.questions
 	return q.wholes.Ask(ctx, struct{}{}, func() (whole, error) {
 		if err := q.calm.wait(ctx); err != nil {
@@ -137,7 +137,7 @@ func (s *sentinel) whole(ctx context.Context) (whole, error) {
 	})
 }
 
-func (s *sentinel) listWhole(ctx context.Context) (whole, error) {
+func (s *poller) listWhole(ctx context.Context) (whole, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
 	w := whole{asked: s.clock.now().Mono, complete: true}

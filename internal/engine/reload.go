@@ -5,14 +5,14 @@ import (
 	"reflect"
 	"sync"
 
-	"hale/internal/change"
+	"hale/internal/core/change"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/probe"
 )
 
-// post is a sentinel or an owner at work.
+// post is a poller or an owner at work.
 type post struct {
 	at   defect.Place
 	stop context.CancelFunc
@@ -80,7 +80,7 @@ func (e *Engine) Reload(ctx context.Context, s Setup) error {
 
 // swap does what Reload says. It is Run's own.
 func (e *Engine) swap(ctx context.Context, s Setup) {
-	was, before := e.sentinels, *e.owners.Load()
+	was, before := e.pollers, *e.owners.Load()
 	byName := e.hire(ctx, s.Sources)
 	kept := make(map[*holder]bool)
 	owners := make([]*holder, 0, len(s.Fleets))
@@ -88,7 +88,7 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 	opts.Vantage = s.Vantage
 	for _, f := range s.Fleets {
 		old := ownerOf(before, f.Spec.Name)
-		if old != nil && old.sentinel == byName[f.Spec.Provider] && old.probes == f.Probes {
+		if old != nil && old.poller == byName[f.Spec.Provider] && old.probes == f.Probes {
 			old.mind(f.Spec, s.Vantage)
 			owners, kept[old] = append(owners, old), true
 			continue
@@ -125,13 +125,13 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 	}
 }
 
-// hire returns the sentinels of the sources: those that there are, and new ones.
-func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderName]*sentinel {
-	byName := make(map[fleet.ProviderName]*sentinel)
-	was := e.sentinels
-	e.sentinels = nil
+// hire returns the pollers of the sources: those that there are, and new ones.
+func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderName]*poller {
+	byName := make(map[fleet.ProviderName]*poller)
+	was := e.pollers
+	e.pollers = nil
 	for _, src := range sources {
-		var s *sentinel
+		var s *poller
 		for _, old := range was {
 			if old.src.Name == src.Name && old.given == src.Adapter {
 				s = old
@@ -139,14 +139,14 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 			}
 		}
 		if s == nil {
-			s = newSentinel(src, e.clock, e.begun, e.opts)
+			s = newPoller(src, e.clock, e.begun, e.opts)
 			s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
 			s.roll.installation, s.adopters.cares = e.id, e.cares(src.Name)
 			s.adopters.become(ctx, e.id)
 			e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run, s.adopters.run)
 		}
 		byName[src.Name] = s
-		e.sentinels = append(e.sentinels, s)
+		e.pollers = append(e.pollers, s)
 	}
 	return byName
 }
@@ -155,7 +155,7 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 func (e *Engine) release(o *holder) {
 	if o != nil {
 		e.dismiss(o)
-		o.sentinel.unsubscribe(o.reports)
+		o.poller.unsubscribe(o.reports)
 	}
 }
 

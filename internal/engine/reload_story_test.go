@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
 )

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
-	begun "hale/internal/starts"
 	"hale/internal/state"
 	store "hale/internal/state/memory"
+	begun "hale/internal/state/starts"
 )
 
 // stored returns what the store holds. No hale runs.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/journal"
-	"hale/internal/lossless"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/journal"
+	"hale/internal/state/lossless"
 )
 
 // Restored says of a store that it came out of a backup: what it holds is older than it looks.

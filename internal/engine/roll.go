@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/owner"
 	"hale/internal/provider"
-	"hale/internal/starts"
 	"hale/internal/state"
+	"hale/internal/state/starts"
 )
 
 const (

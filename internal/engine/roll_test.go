@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/owner"
 	"hale/internal/provider"
 	"hale/internal/state/memory"

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"

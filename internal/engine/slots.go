@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/lossless"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/owner"
 	"hale/internal/state"
+	"hale/internal/state/lossless"
 )
 
 // readSlots reads the book of slots.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )

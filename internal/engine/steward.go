@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/notify"
-	"hale/internal/outbox"
 	"hale/internal/state"
+	"hale/internal/state/outbox"
 
 	"github.com/google/uuid"
 )

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
-	"hale/internal/outbox"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
 	"hale/internal/state/memory"
+	"hale/internal/state/outbox"
 )
 
 // spoiled is a story whose store's writes fare as effect says, with one target, which is told reasons and details.

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/decide"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/journal"
-	"hale/internal/outbox"
+	"hale/internal/core/decide"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/owner"
-	"hale/internal/starts"
 	"hale/internal/state"
+	"hale/internal/state/journal"
+	"hale/internal/state/outbox"
+	"hale/internal/state/starts"
 
 	"github.com/google/uuid"
 )
@@ -53,7 +53,7 @@ func (t *term) storeAll(ctx context.Context, now fleet.Now) error {
 			t.trouble, t.idle, t.foreseen = "", time.Time{}, nil
 		}
 		if w.Believes {
-			t.sentinel.roll.believe(w.Believed, t.spec.Mode == fleet.ModeAct && t.spec.Rolled())
+			t.poller.roll.believe(w.Believed, t.spec.Mode == fleet.ModeAct && t.spec.Rolled())
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (t *term) write(ctx context.Context, w owner.Write) error {
 	}
 	txn.Then = append(txn.Then, writes...)
 	for _, name := range w.Believed {
-		txn.Then = append(txn.Then, starts.Noting(t.sentinel.src.Name, name))
+		txn.Then = append(txn.Then, starts.Noting(t.poller.src.Name, name))
 	}
 	if err := t.settle(&txn, w.Rulings); err != nil {
 		return err

@@ -14,9 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/journal"
 	notified "hale/internal/notify/memory"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
@@ -24,6 +23,7 @@ import (
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/journal"
 	"hale/internal/state/memory"
 )
 

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/inbox"
-	"hale/internal/journal"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/inbox"
+	"hale/internal/state/journal"
 )
 
 // TakeOver is a person's wish that this store becomes another installation of hale, which is gone for good.
@@ -134,7 +134,7 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 		_ = rest(ctx, firstRest)
 	}
 	e.recall(e.id)
-	for _, s := range e.sentinels {
+	for _, s := range e.pollers {
 		s.roll.become(ctx, e.id)
 		s.adopters.become(ctx, e.id)
 		if e.id == t.Installation {
@@ -145,17 +145,17 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 		o.installation = e.id
 		e.keep(ctx, o, o.place(), o.run)
 	}
-	for _, s := range e.sentinels {
+	for _, s := range e.pollers {
 		s.nudge()
 	}
 	return out, err
 }
 
-// builds reports whether something is built or destroyed in a fleet of the sentinel's.
-func (e *Engine) builds(s *sentinel) bool {
+// builds reports whether something is built or destroyed in a fleet of the poller's.
+func (e *Engine) builds(s *poller) bool {
 	return slices.ContainsFunc(*e.owners.Load(), func(o *holder) bool {
 		spec := o.told.Load().spec
-		return o.sentinel == s && spec.Mode == fleet.ModeAct && spec.Rolled()
+		return o.poller == s && spec.Mode == fleet.ModeAct && spec.Rolled()
 	})
 }
 

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/core/fleet"
+	"hale/internal/owner/picture"
 	"hale/internal/probe"
 )
 

@@ -9,19 +9,19 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/decide"
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/guard"
-	"hale/internal/inbox"
-	"hale/internal/journal"
-	"hale/internal/lossless"
-	"hale/internal/outbox"
+	"hale/internal/core/decide"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/tenure"
 	"hale/internal/owner"
-	"hale/internal/picture"
-	"hale/internal/starts"
+	"hale/internal/owner/picture"
 	"hale/internal/state"
-	"hale/internal/tenure"
+	"hale/internal/state/inbox"
+	"hale/internal/state/journal"
+	"hale/internal/state/lossless"
+	"hale/internal/state/outbox"
+	"hale/internal/state/starts"
 )
 
 // term is one uninterrupted ownership of a fleet. Everything in it is touched by the reigning goroutine only; others
@@ -164,7 +164,7 @@ func (t *term) load(ctx context.Context) error {
 	if t.wholeDoc, err = t.read(ctx, wholeKey(t.spec.Name), &whole); err != nil {
 		return err
 	}
-	if err := t.sentinel.roll.learn(ctx); err != nil {
+	if err := t.poller.roll.learn(ctx); err != nil {
 		return err
 	}
 	beliefs, docs, err := t.loadMachines(ctx)
@@ -369,7 +369,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	t.minds(now)
 	t.lookBeside(ctx, now)
 	t.own.SetTolls(t.tolls.beside(t.own.Spec()))
-	t.own.SetRoll(t.sentinel.notes())
+	t.own.SetRoll(t.poller.notes())
 	if !t.own.Due(now) {
 		return t.show(now), nil
 	}
@@ -421,7 +421,7 @@ func (t *term) publish(now fleet.Now) {
 	t.tolls.pay(t.spec.Name, t.spec.Provider, tally)
 	t.published.Store(&FleetStatus{
 		Installation: t.installation,
-		Roll:         t.sentinel.notes(),
+		Roll:         t.poller.notes(),
 		Spec:         *t.own.Spec(),
 		Wanted:       t.spec,
 		Acting:       t.own.Acting(),

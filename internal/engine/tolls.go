@@ -3,8 +3,8 @@ package engine
 import (
 	"sync"
 
-	"hale/internal/fleet"
-	"hale/internal/guard"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 )
 
 // tolls count the machines of all fleets that this engine looks after, and those that fail, for the brakes that fleets

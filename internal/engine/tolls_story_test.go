@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	notified "hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Unowned is an instance that bears hale's mark and that no fleet looks after: its fleet left the configuration or was

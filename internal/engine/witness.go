@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/guard"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/probe"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"

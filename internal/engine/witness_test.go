@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // What another fleet hears counts for as long as its owner looks at its probes, on the same provider, and not of

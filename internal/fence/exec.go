@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/process"
 	"hale/internal/secret"
 )

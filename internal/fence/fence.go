@@ -13,8 +13,8 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // Power is a host's state in its controller's word.

@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/fence"
 	"hale/internal/fence/memory"
-	"hale/internal/fleet"
 )
 
 func method(name string, c fence.Controller) fence.Method {

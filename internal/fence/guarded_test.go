@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
 	"hale/internal/fence"
-	"hale/internal/fleet"
 )
 
 // clumsy is a host's controller that panics at every second question, and whenever it has turned the host off.

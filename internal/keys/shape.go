@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Shape is what a value may look like. The same shape reads it, tells an editor about it and documents it.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Flaw is what is wrong with a written value, and how to mend it.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/fence"
-	"hale/internal/fleet"
 	"hale/internal/keys"
 	"hale/internal/notify"
 	"hale/internal/secret"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fleet"
 	"hale/internal/keys"
 	"hale/internal/probe"
 	"hale/internal/program"

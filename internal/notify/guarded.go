@@ -3,8 +3,8 @@ package notify
 import (
 	"context"
 
+	"hale/internal/core/fault"
 	"hale/internal/defect"
-	"hale/internal/fault"
 )
 
 // Guarded returns the target as one that does not panic, and tells the witness when the one behind it does: such a try

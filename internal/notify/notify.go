@@ -13,7 +13,7 @@ import (
 	"errors"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // Target takes messages. It is safe for concurrent use.

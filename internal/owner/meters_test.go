@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/decide"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/decide"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

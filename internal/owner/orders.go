@@ -1,6 +1,6 @@
 package owner
 
-import "hale/internal/fleet"
+import "hale/internal/core/fleet"
 
 // mailbox is what an owner knows of its fleet's inbox.
 type mailbox struct {

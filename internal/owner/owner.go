@@ -1,10 +1,10 @@
 package owner
 
 import (
-	"hale/internal/change"
-	"hale/internal/decide"
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/core/change"
+	"hale/internal/core/decide"
+	"hale/internal/core/fleet"
+	"hale/internal/owner/picture"
 )
 
 // Options are what a term begins with.

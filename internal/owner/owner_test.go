@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/decide"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/decide"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/owner"
-	"hale/internal/picture"
+	"hale/internal/owner/picture"
 )
 
 // driver is the least that drives an owner: a store that keeps what it is given, or takes nothing, and a provider that

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/owner"
 )
 

@@ -3,9 +3,9 @@ package owner
 import (
 	"slices"
 
-	"hale/internal/decide"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/decide"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // storePause is the wait before a full store is tried again, a second in Instants.

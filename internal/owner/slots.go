@@ -1,9 +1,9 @@
 package owner
 
 import (
-	"hale/internal/decide"
-	"hale/internal/fleet"
-	"hale/internal/guard"
+	"hale/internal/core/decide"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 )
 
 // The budgets that fleets share are kept in one book, under one key: the owner that begins a repair enters it in the

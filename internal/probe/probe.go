@@ -12,7 +12,7 @@ import (
 	"net/netip"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // ID names a target: one check of one machine.

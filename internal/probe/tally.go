@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Result is what one probe had to say.

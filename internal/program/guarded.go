@@ -3,8 +3,8 @@ package program
 import (
 	"context"
 
+	"hale/internal/core/fault"
 	"hale/internal/defect"
-	"hale/internal/fault"
 )
 
 // Guarded returns the runner as one that does not panic. When the one behind it does, Guarded tells the witness, and it

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"unicode"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/process"
 	"hale/internal/secret"
 )

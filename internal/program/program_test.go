@@ -12,8 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/program"
 	"hale/internal/program/programtest"
 )

@@ -3,7 +3,7 @@ package prose
 import (
 	"fmt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Called is a machine's name, with the one that it has at its provider where hale did not build it: "db-1 (db-main)".

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // untold are the closed sets that have no words of their own, with the reason.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/change"
-	"hale/internal/fleet"
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
 )
 
 // changes are the differences between two configurations, as in "fleet web: …". Some speak of a check, or of two

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 	"hale/internal/prose"
 )
 

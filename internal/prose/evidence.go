@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // evidence says what was kept, and of what was not, why.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/guard"
 	"hale/internal/probe"
-	"hale/internal/repair"
 )
 
 // Explanation is the present state of one machine in words. Each line is a clause of its own.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/guard"
 	"hale/internal/prose"
 
 	"github.com/google/go-cmp/cmp"

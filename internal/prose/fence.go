@@ -3,7 +3,7 @@ package prose
 import (
 	"fmt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // hostProof is about what people know of a host that does not answer.

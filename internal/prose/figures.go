@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Clock renders a moment of the day, in the location that the time carries: 15:04:05.000.

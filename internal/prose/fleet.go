@@ -3,9 +3,9 @@ package prose
 import (
 	"fmt"
 
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/guard"
 )
 
 // ExplainFleet says what holds a fleet as a whole, and what a person can do about it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // pagedJointly says that a person must look at several machines of a fleet, for one reason; or at one of them, together

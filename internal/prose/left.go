@@ -3,9 +3,9 @@ package prose
 import (
 	"fmt"
 
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/guard"
 )
 
 // AmnestyLeft says how long the amnesty still lasts, or what ends it.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/notify"
-	"hale/internal/outbox"
+	"hale/internal/state/outbox"
 )
 
 // Words words messages, in the name of a server.

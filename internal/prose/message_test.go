@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/fleet"
-	"hale/internal/outbox"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
+	"hale/internal/state/outbox"
 )
 
 func TestAMessageAboutSeveralFleetsNamesThem(t *testing.T) {

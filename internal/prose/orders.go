@@ -3,7 +3,7 @@ package prose
 import (
 	"fmt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // order says what a person wants, and that it was refused where it was.

@@ -3,7 +3,7 @@ package prose
 import (
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // reason is what there is to say about one fleet.Reason: a clause that says why, and what a person can do about it.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Sentence says what the record says, in one line without a full stop.

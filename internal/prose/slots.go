@@ -3,7 +3,7 @@ package prose
 import (
 	"fmt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // SharedBudget says how much of a budget that fleets share is used.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // summary says how much hale healed since the target was told last.

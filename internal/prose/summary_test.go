@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/notify"
-	"hale/internal/outbox"
 	"hale/internal/prose"
+	"hale/internal/state/outbox"
 )
 
 func TestTheMessageOfTheDay(t *testing.T) {

@@ -3,7 +3,7 @@ package prose
 import (
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // symptom says what is wrong, as a person sees it: never which step of the ladder comes to tell them.

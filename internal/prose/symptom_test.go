@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
-	"hale/internal/outbox"
 	"hale/internal/probe"
+	"hale/internal/state/outbox"
 )
 
 // A page's subject says what is wrong, and never which step of the ladder came to say so.

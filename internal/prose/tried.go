@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // tried says of a machine that was given to a person how often hale tried, and what: a line for each attempt of which

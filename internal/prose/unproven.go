@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Unproven says that a check did not succeed since it was made or edited.

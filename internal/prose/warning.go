@@ -1,6 +1,6 @@
 package prose
 
-import "hale/internal/fleet"
+import "hale/internal/core/fleet"
 
 // warning says that a check which only tells is down, on one machine or on several.
 func warning(r fleet.Record) string {

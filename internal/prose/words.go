@@ -3,7 +3,7 @@ package prose
 import (
 	"fmt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // The words of the smaller sets, each written so that it fits the sentences of sentence.go.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/fleet"
 )
 
 // contest tells that two hosts show an instance, or that one does again.

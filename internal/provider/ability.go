@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"slices"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // Ability is something that a provider may have beyond what every one has: one of this package's further interfaces.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"hale/internal/core/fault"
 	"hale/internal/defect"
-	"hale/internal/fault"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )

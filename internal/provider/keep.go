@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Keeper is a provider that can put an instance aside and bring it back. Independent hosts are asked before, as Power

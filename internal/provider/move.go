@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Evacuator is a provider that can let an instance go on elsewhere while its host is off.

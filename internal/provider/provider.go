@@ -10,7 +10,7 @@ import (
 	"errors"
 	"net/netip"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Reader tells what there is. Every provider is one.

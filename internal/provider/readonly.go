@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // ReadOnly returns the provider with its eyes and without its hands: reads pass, every call that changes something is

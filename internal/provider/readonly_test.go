@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )

@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Rebuilder is a provider that can give an instance a new disk. Independent hosts are asked before, as Power says.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // Pass says what becomes of a call on its way to a provider. do makes the call, to the provider that it is given, and

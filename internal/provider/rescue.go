@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Rescuer is a provider that can let a person at the disk of an instance that does not come up.

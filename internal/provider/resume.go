@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Resumer is a provider that lets instances go on that stand still with their memory intact.

@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Snapshotter is a provider that can copy the disks of an instance so that the copy outlives it.

@@ -3,7 +3,7 @@ package provider
 import (
 	"context"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // StartReader is a provider that has a place where starts of hale are noted (StartNoter).

@@ -19,8 +19,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // Secret is where a password or token is kept. The zero value refers to nothing.

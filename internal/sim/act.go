@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/core/fleet"
+	"hale/internal/core/tenure"
+	"hale/internal/owner/picture"
 	"hale/internal/sim/world"
-	"hale/internal/tenure"
 )
 
 // list asks the provider for everything, unless it is being asked.

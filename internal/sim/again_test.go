@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/decide"
-	"hale/internal/fleet"
+	"hale/internal/core/decide"
+	"hale/internal/core/fleet"
 )
 
 // TestNothingIsDueBeforeTheNotedMoment plays nights, and judges again, at moments up to the one that the last decision

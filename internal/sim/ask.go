@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 )

@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Defaults is the exemplar with the times that a configuration has which says nothing of them: the score of the new

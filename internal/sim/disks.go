@@ -1,6 +1,6 @@
 package sim
 
-import "hale/internal/fleet"
+import "hale/internal/core/fleet"
 
 // swaps reports whether the instance gives way to an older one, as the operator ordered.
 func (j *judge) swaps(machine, id string) bool {

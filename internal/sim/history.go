@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/sim/law"
 	"hale/internal/sim/world"

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
+	"hale/internal/core/tenure"
 	"hale/internal/sim/law"
 	"hale/internal/sim/world"
-	"hale/internal/tenure"
 )
 
 // Sent implements world.Watcher.

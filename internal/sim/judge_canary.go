@@ -3,7 +3,7 @@ package sim
 import (
 	"fmt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // trial is what the judge knows of another template on its way through the fleet: who tries it, and whether it proved

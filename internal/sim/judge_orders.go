@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // wishes is what the judge knows of the operator's orders, from the side of those who gave them.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/core/fleet"
+	"hale/internal/owner/picture"
 	"hale/internal/sim/world"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
 )

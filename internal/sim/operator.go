@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/world"
 )
 

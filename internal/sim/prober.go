@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/change"
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
+	"hale/internal/owner/picture"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/core/fleet"
+	"hale/internal/owner/picture"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/fleet"
-	"hale/internal/picture"
+	"hale/internal/core/fleet"
+	"hale/internal/owner/picture"
 	"hale/internal/sim/world"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/owner"
 	"hale/internal/sim/world"
 )

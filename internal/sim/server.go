@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/core/tenure"
 	"hale/internal/owner"
-	"hale/internal/picture"
+	"hale/internal/owner/picture"
 	"hale/internal/sim/world"
-	"hale/internal/tenure"
 )
 
 // server is one hale server in room A: the real decisions on the real picture, with everything around them simulated in

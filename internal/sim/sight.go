@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 )

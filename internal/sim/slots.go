@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // beginSlots makes the book of slots agree with what the server believes. There is no other fleet in room A: what

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/decide"
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/decide"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // store is what survives controllers: beliefs, brake and the owner's lease. It rejects a stale owner's write by itself.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/world"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/world"
 )
 

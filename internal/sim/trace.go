@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // trace writes a run as an operator would read it: one line for each event of the plan ("! …"), and one for each

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"hale/internal/change"
-	"hale/internal/fleet"
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/world"
 )
 

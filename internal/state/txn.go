@@ -7,7 +7,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // The limits of one transaction, of etcd's making.

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 )
 

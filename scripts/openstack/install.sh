@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests on a real OpenStack need on Debian: Keystone, Placement, Glance, Neutron, Cinder and Nova as libraries,
 # with MariaDB, RabbitMQ and memcached. Says what it is going to install; does nothing where everything is there.
-# No service is started, and none is configured: internal/cloud runs daemons of its own. Run as root, or as a user who may sudo.
+# No service is started, and none is configured: internal/testbed/cloud runs daemons of its own. Run as root, or as a user who may sudo.
 set -eu
 cd "$(dirname "$0")/../.."
 

@@ -4,7 +4,7 @@
 # admin, demo and other. NOVA_COMPUTES is the number of its hosts (1). What a stopped one left in DIR is taken up again.
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../internal/cloud/daemons" && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../internal/testbed/cloud/daemons" && pwd)
 mkdir -p "${1:?usage: start.sh DIR}"
 dir=$(cd "$1" && pwd)
 if [ -s "$dir/pid" ] && kill -0 "$(cat "$dir/pid")" 2>/dev/null; then

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/secret"
 )

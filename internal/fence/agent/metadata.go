@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/process"
 )
 

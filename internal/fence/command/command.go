@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/secret"
 )

@@ -3,7 +3,7 @@ package command_test
 import (
 	"testing"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/fence/command"
 	"hale/internal/fence/fencetest"

@@ -3,7 +3,7 @@ package command
 import (
 	"slices"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/secret"

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/fence"
-	"hale/internal/fleet"
 )
 
 // Fault is a way in which a controller breaks.

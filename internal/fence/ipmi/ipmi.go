@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/secret"
 )

@@ -3,7 +3,7 @@ package ipmi
 import (
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/secret"

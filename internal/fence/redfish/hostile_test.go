@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/fence/redfish"
 )

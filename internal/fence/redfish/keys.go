@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/secret"

@@ -19,7 +19,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/secret"
 	"hale/internal/strict"

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/fence"
 	"hale/internal/fence/fencetest"
 	"hale/internal/fence/redfish"
-	"hale/internal/lab/bmc"
 	"hale/internal/secret"
+	"hale/internal/testbed/lab/bmc"
 )
 
 // box is a machine that exists as one bit.

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/notify"
 	"hale/internal/process"
 	"hale/internal/secret"

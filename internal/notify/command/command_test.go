@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/notify"
 	"hale/internal/notify/command"
 	"hale/internal/notify/notifytest"

@@ -28,7 +28,7 @@ import (
 
 	"mime/quotedprintable"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/notify"
 	"hale/internal/notify/mail"
 	"hale/internal/notify/notifytest"

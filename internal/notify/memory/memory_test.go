@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/notify/memory"
 	"hale/internal/notify/notifytest"
 )

@@ -20,7 +20,7 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/notify"
 	"hale/internal/secret"
 	"hale/internal/strict"

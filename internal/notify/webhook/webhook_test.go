@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/notify"
 	"hale/internal/notify/notifytest"
 	"hale/internal/notify/webhook"

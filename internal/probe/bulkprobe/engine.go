@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fleet"
 	"hale/internal/probe"
 )
 

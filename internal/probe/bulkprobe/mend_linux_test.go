@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

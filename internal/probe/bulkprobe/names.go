@@ -1,7 +1,7 @@
 package bulkprobe
 
 import (
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

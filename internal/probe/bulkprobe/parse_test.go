@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 func FuzzEcho(f *testing.F) {

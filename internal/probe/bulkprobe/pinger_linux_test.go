@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // TestForeignRepliesAreIgnored hears, on a raw socket, what is not the reply that a ping in flight waits for.

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // fake is a wire; the test controls its clock and its answers.

@@ -16,10 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hale/internal/fleet"
-	"hale/internal/nettest"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
+	"hale/internal/testbed/nettest"
 )
 
 // field is an engine over real sockets, in a network namespace of its own, where loopback is up, and what it says.

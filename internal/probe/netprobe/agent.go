@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider"
 )

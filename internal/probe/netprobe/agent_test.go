@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/probe/probetest"

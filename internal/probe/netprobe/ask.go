@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider"
 )

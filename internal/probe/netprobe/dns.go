@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

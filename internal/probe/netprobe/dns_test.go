@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // canned is a connection that says what it holds and hears nothing.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/probe/probetest"

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // healthStream is what a server writes that answers the first question with the body, and ends it with the status.

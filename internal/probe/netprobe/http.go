@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fleet"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

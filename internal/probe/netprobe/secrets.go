@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/secret"
 )

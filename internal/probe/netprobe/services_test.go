@@ -17,10 +17,10 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hale/internal/fleet"
-	"hale/internal/nettest"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
+	"hale/internal/testbed/nettest"
 )
 
 // asked is a target on loopback with a check of a service.

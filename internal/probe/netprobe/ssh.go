@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

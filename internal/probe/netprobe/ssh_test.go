@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // FuzzIntroduction: whatever a server says, a line that is returned introduces it as one of SSH 2 within bounds, and it

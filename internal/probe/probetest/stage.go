@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // orders is the service that the stories ask for.

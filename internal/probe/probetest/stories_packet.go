@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // packets answers each datagram with the next of the texts, and the last one again and again.

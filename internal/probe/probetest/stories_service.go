@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/external"
 	"hale/internal/provider/providertest"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider/examine"
 	"hale/internal/provider/external"
 	"hale/internal/provider/providertest"

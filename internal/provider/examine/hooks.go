@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/process"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"

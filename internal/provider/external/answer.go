@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // longestAnswer bounds what a program may write, in bytes: 100,000 instances are about 40 MB.

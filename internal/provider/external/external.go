@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/process"
 	"hale/internal/provider"
 	"hale/internal/secret"

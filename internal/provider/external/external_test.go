@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/program/programtest"
 	"hale/internal/provider"
 	"hale/internal/provider/external"

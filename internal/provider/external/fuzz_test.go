@@ -3,7 +3,7 @@ package external
 import (
 	"testing"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // FuzzAnswer: whatever a program writes, it is a result, or an error of the kind that its operation may have; of a

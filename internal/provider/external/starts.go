@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // Starts implements provider.StartReader.

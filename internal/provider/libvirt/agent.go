@@ -9,9 +9,9 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"libvirt.org/go/libvirtxml"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

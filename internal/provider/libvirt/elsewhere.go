@@ -11,8 +11,8 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"libvirt.org/go/libvirtxml"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 func TestWhereADomainsConsoleIsKept(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // facts are what a listing needs of a domain's definition: they change only when a client defines or undefines the

@@ -15,11 +15,11 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/lab"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
+	"hale/internal/testbed/lab"
 )
 
 // order returns one for a new instance.

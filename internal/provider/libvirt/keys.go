@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/secret"

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"hale/internal/accel"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 

@@ -18,11 +18,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"hale/internal/fleet"
-	"hale/internal/lab"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
 	"hale/internal/provider/providertest"
+	"hale/internal/testbed/lab"
 )
 
 func TestMain(m *testing.M) { lab.Main(m) }

@@ -10,8 +10,8 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 	"github.com/google/uuid"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // markSpace is the XML namespace of the mark in a domain's metadata; the number is the format's version.

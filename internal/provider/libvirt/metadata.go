@@ -3,7 +3,7 @@ package libvirt
 import (
 	"encoding/xml"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // metadataSpace is the XML namespace of an instance's texts in a domain's metadata. They stand beside the mark: the

@@ -9,7 +9,7 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider"
 )
 

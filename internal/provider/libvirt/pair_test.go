@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
 	"hale/internal/provider/providertest"

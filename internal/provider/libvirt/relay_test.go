@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"hale/internal/nettest"
 	"hale/internal/provider/providertest"
+	"hale/internal/testbed/nettest"
 )
 
 // relay stands between the adapter and the daemon, and understands enough of the protocol to lose answers: the daemon

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/lab"
-	"hale/internal/lab/labtest"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
 	"hale/internal/secret"
+	"hale/internal/testbed/lab"
+	"hale/internal/testbed/lab/labtest"
 )
 
 // newTLSBench is a real libvirtd that listens with TLS on 127.0.0.1, where conf may ask for more.

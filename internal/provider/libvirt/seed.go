@@ -7,7 +7,7 @@ import (
 
 	"github.com/kdomanski/iso9660"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // seedLabel is the volume label by which cloud-init knows its NoCloud data source.

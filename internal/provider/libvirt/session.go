@@ -12,8 +12,8 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // maxIdle is how many connections a host keeps for later operations.

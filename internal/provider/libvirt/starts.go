@@ -8,8 +8,8 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // startPrefix begins the name of the empty file, in the state folder of each host, that says that this start of hale

@@ -11,10 +11,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hale/internal/fault"
-	"hale/internal/nettest"
+	"hale/internal/core/fault"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
+	"hale/internal/testbed/nettest"
 )
 
 // forward listens on TCP for a Unix socket, until the test ends, and returns its address.

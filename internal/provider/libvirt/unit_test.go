@@ -25,10 +25,10 @@ import (
 	"github.com/kdomanski/iso9660"
 	"pgregory.net/rapid"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/nettest"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
+	"hale/internal/testbed/nettest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

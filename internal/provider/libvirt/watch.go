@@ -9,8 +9,8 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
+	"hale/internal/core/fault"
 	"hale/internal/defect"
-	"hale/internal/fault"
 	"hale/internal/provider"
 )
 

@@ -23,9 +23,9 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 	"github.com/google/go-cmp/cmp"
 
-	"hale/internal/fault"
-	"hale/internal/lab"
-	"hale/internal/nettest"
+	"hale/internal/core/fault"
+	"hale/internal/testbed/lab"
+	"hale/internal/testbed/nettest"
 )
 
 // puppet is a daemon at the other end of a connection that says what a test wants. What it is not told to say is the

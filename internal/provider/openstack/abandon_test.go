@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider"
 )
 

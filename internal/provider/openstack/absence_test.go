@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider"
 )
 

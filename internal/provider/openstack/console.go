@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
 	"hale/internal/provider/providertest"

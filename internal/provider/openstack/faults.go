@@ -12,7 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // answer is what a service says when it refuses, in any of their forms: {"itemNotFound": {"code": 404, "message": …}},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // made is what every service tells of what it made.

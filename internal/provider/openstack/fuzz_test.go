@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // FuzzAnswers: whatever the services answer, it is read, or refused; nothing of it is more than the bytes that were

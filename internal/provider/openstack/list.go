@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/defect"
-	"hale/internal/fault"
-	"hale/internal/fleet"
 	"hale/internal/provider"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // The mark is metadata of the server, written with the create. hale's id of the server is there, too, and in a tag, by

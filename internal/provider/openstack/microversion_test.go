@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider/openstack"
 )
 

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

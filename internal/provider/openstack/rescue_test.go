@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/gophercloud/gophercloud/v2"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // What a template names.

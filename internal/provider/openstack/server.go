@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // server is what Nova tells of one, as far as hale reads it.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // noteGroup is the security group that carries the notes of hale's starts as its tags. Neutron makes one of this name

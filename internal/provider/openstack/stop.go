@@ -3,8 +3,8 @@ package openstack
 import (
 	"errors"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 var errNoID = errors.New("this is no instance id")

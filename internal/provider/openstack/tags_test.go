@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // TestWhatServersBear: metadata and tags that people wrote are seen in the list and of each server, a tag that is

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // Bounds for requests under way. When forty servers fail together, each repair looks, orders and waits. An API of a few

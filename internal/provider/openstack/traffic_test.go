@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

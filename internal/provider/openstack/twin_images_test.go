@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 )

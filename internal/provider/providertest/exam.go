@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

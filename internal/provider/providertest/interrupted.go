@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 // Interrupted is a harness with a provider that ends its calls at any point, for good, when their contexts end.

@@ -14,7 +14,7 @@ import (
 	"reflect"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

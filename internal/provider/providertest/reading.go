@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 )
 
 func identityIsStable(t T, h Harness) {

@@ -1,7 +1,7 @@
 package simulated
 
 import (
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/world"
 )
 

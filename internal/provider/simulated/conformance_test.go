@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/provider/simulated"

@@ -9,7 +9,7 @@ import (
 	"image/color"
 	"image/png"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider"
 	"hale/internal/sim/world"
 )

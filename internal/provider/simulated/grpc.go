@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/world"
 )
 

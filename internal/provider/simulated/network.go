@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 )

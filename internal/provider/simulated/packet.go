@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/world"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 )

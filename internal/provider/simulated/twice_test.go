@@ -3,8 +3,8 @@ package simulated_test
 import (
 	"testing"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/world"

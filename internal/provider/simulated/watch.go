@@ -5,8 +5,8 @@ import (
 	"net"
 	"slices"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/sim/world"
 )

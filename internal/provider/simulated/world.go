@@ -22,8 +22,8 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider"
 	"hale/internal/sim/world"

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"

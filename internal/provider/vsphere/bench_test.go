@@ -12,12 +12,12 @@ import (
 
 	"github.com/vmware/govmomi/object"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/provider/vsphere"
 	"hale/internal/secret"
-	"hale/internal/vcsim"
+	"hale/internal/testbed/vcsim"
 )
 
 // patience is how long anything may take on a busy machine.

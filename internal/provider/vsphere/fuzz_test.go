@@ -6,7 +6,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // FuzzMark: whatever stands in a machine's extra configuration, it is a mark for that machine, or none; and what hale

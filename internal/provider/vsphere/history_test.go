@@ -5,7 +5,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Who stopped a machine: a person, its guest, or its death, by the events and by how its process ended.

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider/vsphere"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 

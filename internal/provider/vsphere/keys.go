@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/secret"

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
-	"hale/internal/vcsim"
+	"hale/internal/testbed/vcsim"
 )
 
 // body is what a simulated machine has where a real one has a process.

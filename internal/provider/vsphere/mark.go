@@ -11,7 +11,7 @@ import (
 
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // markKey is the entry of a virtual machine's extra configuration that holds the mark. The guest can neither read nor

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/provider"
 )
 

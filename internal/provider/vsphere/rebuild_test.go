@@ -8,9 +8,9 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
-	"hale/internal/vcsim"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/testbed/vcsim"
 )
 
 // roots are the files of root disks, wherever they lie.

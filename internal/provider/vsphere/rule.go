@@ -9,7 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // keepApart enters the machine in the rule by which DRS keeps those of its fleet on different hosts. vCenter takes

@@ -19,12 +19,12 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fault"
-	"hale/internal/fleet"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/vsphere"
 	"hale/internal/secret"
-	"hale/internal/vcsim"
+	"hale/internal/testbed/vcsim"
 )
 
 // order is for a machine of the fleet web, with a disk that outlives it.

@@ -8,7 +8,7 @@ import (
 	vimfault "github.com/vmware/govmomi/fault"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/strict"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/strict"
 )

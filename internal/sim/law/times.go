@@ -3,7 +3,7 @@ package law
 import (
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // What the policy allows is worked out once more here, from the policy alone.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // UserOf returns the process that has the folder's store open; empty: none has, or it cannot be known.

@@ -13,7 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/server/v3/storage/schema"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // damage says what is wrong with the store, and the way out.

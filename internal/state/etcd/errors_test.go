@@ -7,7 +7,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 func TestWhatEtcdsErrorsMean(t *testing.T) {

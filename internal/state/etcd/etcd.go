@@ -29,7 +29,7 @@ import (
 	"errors"
 	"log/slog"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // The defaults of Options.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )

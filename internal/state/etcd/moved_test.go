@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // A store that loses its folder takes nothing more, and says which folder, and what to do.

@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 	"hale/internal/state/etcd"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 )
 
 // A folder that others may write to, or that is another user's, is not used: what stands in it decides what is

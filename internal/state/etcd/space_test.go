@@ -14,7 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"golang.org/x/sys/unix"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 )
 

@@ -15,7 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 	"hale/internal/state/keepalive"
 )

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 )
 

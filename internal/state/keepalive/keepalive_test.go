@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state/keepalive"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 	"hale/internal/state/memory"
 	"hale/internal/state/statetest"

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 	"hale/internal/state/keepalive"
 )

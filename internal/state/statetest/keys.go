@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 )
 

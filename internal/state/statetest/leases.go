@@ -3,7 +3,7 @@ package statetest
 import (
 	"time"
 
-	"hale/internal/fault"
+	"hale/internal/core/fault"
 	"hale/internal/state"
 )
 

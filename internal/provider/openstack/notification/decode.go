@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Why a body is no notice.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/fault"
 	"hale/internal/defect"
-	"hale/internal/fault"
 	"hale/internal/secret"
 
 	"github.com/google/uuid"

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/fault"
 	"hale/internal/defect"
-	"hale/internal/fault"
 	"hale/internal/secret"
 )
 

@@ -11,7 +11,7 @@ package notification
 import (
 	"time"
 
-	"hale/internal/fleet"
+	"hale/internal/core/fleet"
 )
 
 // Kind is what a notification says.

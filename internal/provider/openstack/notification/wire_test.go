@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	lying "hale/internal/rabbit"
 	"hale/internal/secret"
+	lying "hale/internal/testbed/rabbit"
 )
 
 // complaints are what a listener wrote into its log.

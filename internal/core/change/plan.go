@@ -1,0 +1,192 @@
+package change
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"hale/internal/core/fleet"
+)
+
+// Plan is the part of an edit of one fleet that would destroy something, with all that it would touch.
+type Plan struct {
+	// ID names exactly this plan: it is another one as soon as any machine or instance in it is.
+	ID    string
+	Fleet fleet.Name
+	// From and To are the sizes; equal: the size stays.
+	From, To int
+	Remove   []Touched
+	// Template says that the template is another one. Replace are the machines that would be built anew from it.
+	Template bool
+	Replace  []Touched
+	// Blocked says why it could not be carried out even if it were confirmed; empty: it could.
+	Blocked fleet.Reason
+}
+
+// Touched is a machine that a plan would remove or replace.
+type Touched struct {
+	Machine  fleet.MachineName
+	Instance fleet.InstanceID // empty: it has none
+	// Why it is this one that is removed: it fails, or has the highest number.
+	Why fleet.Reason
+}
+
+// Empty reports whether nothing waits for a person's word.
+func (p Plan) Empty() bool { return p.From == p.To && !p.Template }
+
+// Pending returns what the configuration asks for beyond what is in force, as far as it would destroy something.
+func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Plan {
+	p := Plan{Fleet: wanted.Name}
+	if ledger == nil || wanted.Adopt.Selects() {
+		return p
+	}
+	spec := ledger.Force(*wanted)
+	staying := func(m *fleet.Machine) bool { // of those that go already nothing is asked
+		n, ok := m.Name.Ordinal()
+		return ok && spec.Has(n) && ledger.Removal(m.Name) == nil
+	}
+	if asked := ledger.Asked(wanted); asked < ledger.Staying() {
+		p.From, p.To = ledger.Staying(), asked
+		p.Remove = surplus(&spec, p.From-p.To, machines, staying)
+	}
+	if retemplated(wanted, ledger) {
+		p.Template = true
+		p.Replace = kept(p.Remove, machines, func(m *fleet.Machine) bool {
+			return staying(m) && (!wanted.Template.Builds(ledger.Template) || m.Current.Edition != ledger.Edition)
+		})
+	}
+	p.Blocked = blocked(p, &spec, wanted, machines)
+	if !p.Empty() {
+		p.ID = id(p, wanted)
+	}
+	return p
+}
+
+// retemplated reports whether another template waits for a person's word than the one in force or the one on its way
+// through the fleet. That one waits, too, once it was stopped.
+func retemplated(wanted *fleet.Spec, ledger *fleet.Ledger) bool {
+	if u := ledger.Update; u != nil {
+		return u.Stopped != "" || !wanted.Template.Builds(u.Template)
+	}
+	return !wanted.Template.Builds(ledger.Template)
+}
+
+// surplus chooses which machines go: those that fail first, then those with the highest numbers.
+func surplus(spec *fleet.Spec, n int, machines []fleet.View, staying func(*fleet.Machine) bool) []Touched {
+	var all []*fleet.Machine
+	for i := range machines {
+		if staying(&machines[i].Machine) {
+			all = append(all, &machines[i].Machine)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *fleet.Machine) int {
+		x, _ := a.Name.Ordinal()
+		y, _ := b.Name.Ordinal()
+		return cmp.Or(cmp.Compare(guarded(spec, a), guarded(spec, b)), cmp.Compare(burden(b), burden(a)),
+			cmp.Compare(y, x))
+	})
+	var out []Touched
+	for _, m := range all[:min(n, len(all))] {
+		why := fleet.ReasonHighestNumber
+		if burden(m) > 0 {
+			why = fleet.ReasonFailing
+		}
+		out = append(out, Touched{Machine: m.Name, Instance: m.Current.ID, Why: why})
+	}
+	return out
+}
+
+// guarded is 1 for a machine that is never disrupted, else 0.
+func guarded(spec *fleet.Spec, m *fleet.Machine) int {
+	if spec.Protects(m) {
+		return 1
+	}
+	return 0
+}
+
+// burden says how little is lost with the machine: one without an instance before one that fails, before one that does
+// not.
+func burden(m *fleet.Machine) int {
+	switch {
+	case m.Current.None():
+		return 2
+	case m.Incident != nil && !m.Incident.Blind():
+		return 1
+	}
+	return 0
+}
+
+// kept returns the machines that are not removed, and have instances of another template.
+func kept(removed []Touched, machines []fleet.View, old func(*fleet.Machine) bool) []Touched {
+	var out []Touched
+	for i := range machines {
+		m := &machines[i].Machine
+		gone := slices.ContainsFunc(removed, func(t Touched) bool { return t.Machine == m.Name })
+		if !gone && !m.Current.None() && old(m) {
+			out = append(out, Touched{Machine: m.Name, Instance: m.Current.ID})
+		}
+	}
+	return out
+}
+
+// blocked says what forbids the plan: a disk that is to be kept, or an instance that hale may not destroy, or not yet.
+func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fleet.Reason) {
+	_, loses := spec.Template.DiskLost()
+	_, would := wanted.Template.DiskLost()
+	touched := slices.Concat(p.Remove, p.Replace)
+	if (loses || p.Template && would) &&
+		slices.ContainsFunc(touched, func(t Touched) bool { return t.Instance != "" }) {
+		return fleet.ReasonDiskKept
+	}
+	for i := range machines {
+		m := &machines[i].Machine
+		if slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name }) && wanted.Protects(m) {
+			return fleet.ReasonProtected
+		}
+		named := slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name && t.Instance != "" })
+		switch {
+		case !named || m.Current.Replaceable():
+		case m.Repair != nil && m.Repair.Kind == fleet.RepairBuild:
+			being = fleet.ReasonBeingBuilt // what will not pass goes before it
+		default:
+			return fleet.ReasonNotCertified
+		}
+	}
+	return being
+}
+
+// Unremovable says why the machine may not be removed; empty: it may. What is being built for it is hale's own, and may
+// go.
+func Unremovable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
+	_, loses := spec.Template.DiskLost()
+	switch {
+	case spec.Protects(m):
+		return fleet.ReasonProtected
+	case m.Current.None():
+		return ""
+	case loses:
+		return fleet.ReasonDiskKept
+	case m.Repair == nil && !m.Current.Replaceable():
+		return fleet.ReasonNotCertified
+	}
+	return ""
+}
+
+// id names the plan by all that it says, and the template.
+func id(p Plan, wanted *fleet.Spec) string {
+	template := fleet.Template{}
+	if p.Template {
+		template = wanted.Template
+	}
+	return ID(string(p.Fleet), p.From, p.To, p.Remove, template, p.Replace)
+}
+
+// ID returns the id of a plan for the subject: it is another one as soon as any of the facts is.
+func ID(subject string, facts ...any) string {
+	h := fnv.New64a()
+	for _, f := range facts {
+		h.Write([]byte(fmt.Errorf("%+v;", f).Error())) // hash.Hash never fails to write
+	}
+	return fmt.Errorf("%s-%012x", subject, h.Sum64()&0xffffffffffff).Error()
+}

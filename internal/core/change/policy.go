@@ -1,0 +1,141 @@
+package change
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hale/internal/core/fleet"
+)
+
+// What differs is told in the configuration's own words, as data: the keys with their values. Package prose makes the
+// sentence.
+
+// mostParts is how much of what differs within a policy or check is named one by one.
+const mostParts = 6
+
+// part is a key of the configuration with what it says. A part without a word for its value is named alone.
+type part struct {
+	key   string
+	value any
+	said  string
+}
+
+func word[T ~string](key string, value T) part { return part{key, value, string(value)} }
+
+func number(key string, n int) part { return part{key, n, strconv.Itoa(n)} }
+
+func flag(key string, is bool) part { return part{key, is, strconv.FormatBool(is)} }
+
+func span(key string, d time.Duration) part { return part{key, d, fleet.WriteSpan(d)} }
+
+// bare is for what is too long for a line, or may be secret.
+func bare(key string, value any) part { return part{key: key, value: value} }
+
+// parts returns a fleet's policy key by key. The last one is whatever has no key of its own here.
+func parts(s fleet.Spec) []part {
+	r, l, e := &s.Repair, &s.Limits, &s.Evidence
+	return []part{
+		word("mode", s.Mode), steps(r.Steps), bare("repair.steps, their options", r.Steps),
+		word("repair.fence.proof", r.Fence.Proof), bare("repair.fence", r.Fence),
+		{"repair.attempts", [2]any{r.Attempts, r.AttemptsIn},
+			strconv.Itoa(r.Attempts) + " in " + fleet.WriteSpan(r.AttemptsIn)},
+		span("repair.backoff", r.Backoff), bare("repair.windows", r.Windows), bare("repair.not_every", r.NotEvery),
+		word("on_external_stop", r.OnExternalStop), span("on_external_stop.hold", r.ExternalStopHold),
+		word("on_host_disabled", r.OnHostDisabled), word("silence", r.Silence),
+		number("limits.in_repair", l.InRepair),
+		{"limits.in_repair", l.InRepairPercent, strconv.Itoa(l.InRepairPercent) + "%"},
+		{"limits.repairs", [2]any{l.Repairs, l.RepairsIn}, strconv.Itoa(l.Repairs) + " in " +
+			fleet.WriteSpan(l.RepairsIn)},
+		number("limits.in_build", l.InBuild),
+		number("limits.brake.at_least", l.Brake.AtLeast),
+		{"limits.brake.percent", l.Brake.Percent, strconv.Itoa(l.Brake.Percent) + "%"},
+		span("limits.brake.release_after", l.Brake.ReleaseAfter),
+		bare("limits.brake.all", l.Brake.All),
+		bare("limits shared with other fleets", l.Shared),
+		bare("brakes shared with other fleets", l.Brakes),
+		word("shared_fate.then", s.SharedFate.Then), number("shared_fate.at_least", s.SharedFate.AtLeast),
+		span("shared_fate.wait", s.SharedFate.Wait),
+		bare("unhealthy_when", s.UnhealthyWhen), bare("protect", s.Protected), bare("placement", s.Placement),
+		number("update.canary", s.Update.Canary), span("update.soak", s.Update.Soak),
+		flag("adopt.replaceable", s.Adopt.Replaceable),
+		bare("select", s.Adopt.Select), number("size", s.Adopt.Expected),
+		bare("select of other fleets", s.Adopt.Rivals), bare("machines that were let go", s.Adopt.Left),
+		span("grace", s.Grace), span("build_within", s.BuildWithin), span("blind_after", s.BlindAfter),
+		span("history", s.History),
+		span("notify.remind_every", s.Notify.RemindEvery), bare("notify", s.Notify.To),
+		number("evidence.console", e.Console),
+		bare("evidence", s.Evidence), bare("template.disks", s.Template.Disks),
+	}
+}
+
+// partsOfCheck returns a check key by key.
+func partsOfCheck(c fleet.Check) []part {
+	path, _, _ := strings.Cut(c.HTTP.Path, "?") // what follows may be secret
+	return []part{
+		word("kind", c.Kind), number("port", c.Port), {"path", c.HTTP.Path, path}, span("every", c.Every),
+		span("timeout", c.Timeout),
+		{"down_after", [2]int{c.DownAfter, c.DownIn}, often(c.DownAfter, c.DownIn)},
+		{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
+		flag("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn), flag("then: tell", c.Tells),
+		bare("what it asks", []any{c.HTTP, c.Exec, c.SSH, c.UDP, c.DNS, c.GRPC, c.Heartbeat, c.Certificate}),
+	}
+}
+
+func often(after, in int) string {
+	if in > after {
+		return strconv.Itoa(after) + " of " + strconv.Itoa(in)
+	}
+	return strconv.Itoa(after)
+}
+
+func steps(ladder []fleet.Step) part {
+	kinds := make([]string, len(ladder))
+	for i, s := range ladder {
+		kinds[i] = string(s.Kind)
+	}
+	return part{"repair.steps", kinds, strings.Join(kinds, ", ")}
+}
+
+// told says what differs: "mode: act → observe; repair.windows". What a part that was named already explains is not
+// named again.
+func told(was, is []part) string {
+	var said []string
+	more := 0
+	for i, w := range was {
+		if reflect.DeepEqual(w.value, is[i].value) || w.said == "" && is[i].said == "" && explained(said, w.key) {
+			continue
+		}
+		if len(said) == mostParts {
+			more++
+			continue
+		}
+		if w.said == is[i].said {
+			said = append(said, w.key)
+			continue
+		}
+		said = append(said, w.key+": "+orNone(w.said)+" → "+orNone(is[i].said))
+	}
+	if more > 0 {
+		said = append(said, "and "+strconv.Itoa(more)+" more")
+	}
+	return strings.Join(said, "; ")
+}
+
+// explained reports whether a part of the key, or what holds the key, was told.
+func explained(said []string, key string) bool {
+	key, _, _ = strings.Cut(key, ", ")
+	return slices.ContainsFunc(said, func(s string) bool {
+		return strings.HasPrefix(s, key+".") || strings.HasPrefix(s, key+":") ||
+			key == "what it asks" && strings.HasPrefix(s, "path:")
+	})
+}
+
+func orNone(said string) string {
+	if said == "" {
+		return "none"
+	}
+	return said
+}

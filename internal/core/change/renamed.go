@@ -1,0 +1,84 @@
+package change
+
+import (
+	"maps"
+	"slices"
+
+	"hale/internal/core/fleet"
+)
+
+// Renaming is a fleet that is gone, and one like it that is new: to a person the same fleet by another name, to hale
+// machines that are let go beside others that are built.
+type Renaming struct{ From, To fleet.Spec }
+
+// Renamings returns the fleets that look as if they were given another name. A fleet is taken for one other at most.
+func Renamings(was, is []fleet.Spec) []Renaming {
+	var out []Renaming
+	taken := map[fleet.Name]bool{}
+	for _, d := range Fleets(was, is) {
+		if d.Kind != FleetRemoved {
+			continue
+		}
+		gone := named(was, d.Subject)
+		for _, e := range Fleets(was, is) {
+			fresh := named(is, e.Subject)
+			if e.Kind == FleetAdded && !taken[fresh.Name] && alike(&gone, &fresh) {
+				taken[fresh.Name] = true
+				out = append(out, Renaming{From: gone, To: fresh})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// alike reports whether the second would build what the first has.
+func alike(gone, fresh *fleet.Spec) bool {
+	return gone.Provider == fresh.Provider && gone.Size == fresh.Size && fresh.Template.Builds(gone.Template) &&
+		!gone.Adopt.Selects() && !fresh.Adopt.Selects()
+}
+
+func named(all []fleet.Spec, name string) fleet.Spec {
+	for _, s := range all {
+		if string(s.Name) == name {
+			return s
+		}
+	}
+	return fleet.Spec{}
+}
+
+// RenamedSince returns the fleets that seem renamed, where only the ledgers and the names of the former fleets are
+// left. The old one is as the new one says, but for its name.
+func RenamedSince(before map[fleet.Name]*fleet.Ledger, is []fleet.Spec) []Renaming {
+	var was []fleet.Spec
+	for _, s := range is {
+		if before[s.Name] != nil {
+			was = append(was, s)
+		}
+	}
+	taken := map[fleet.Name]bool{}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		l := before[name]
+		if l == nil || named(is, string(name)).Name != "" {
+			continue
+		}
+		for _, s := range is {
+			if before[s.Name] == nil && !taken[s.Name] && s.Provider == l.Provider && s.Size == configured(l) &&
+				s.Template.Builds(l.Template) {
+				taken[s.Name] = true
+				s.Name = name
+				was = append(was, s)
+				break
+			}
+		}
+	}
+	return Renamings(was, is)
+}
+
+// configured is the size that the configuration had when the ledger was written.
+func configured(l *fleet.Ledger) int {
+	if l.Ordered != nil {
+		return l.Ordered.File
+	}
+	return l.Size
+}

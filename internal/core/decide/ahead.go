@@ -1,0 +1,25 @@
+package decide
+
+import (
+	"maps"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/repair"
+)
+
+// lookAhead judges a machine of which the round made another one once more, as it is now, for what is tested on the way
+// alone: when to look again depends on what it became. Nothing follows from it.
+func (r *round) lookAhead(w *work) {
+	defer func() { _ = recover() }() // a defect shows in the round that judges the machine so
+	view, tally := *w.View, r.tally
+	view.Machine, view.Look, view.Outcome, view.Gathered = *w.M, nil, nil, nil
+	w.M.CopyTo(&r.before)
+	x := work{index: w.index, site: w.site, telling: r.telling, fated: w.fated, unasked: w.unasked}
+	x.Chart = repair.Chart{M: &r.before, View: &view, Situation: &r.sit, Installation: r.s.Installation,
+		Load: func() map[fleet.HostName]int { return maps.Clone(r.load()) }}
+	tally.Remove(x.M, &r.s.Spec)
+	r.see(&x, tally)
+	x.judge()
+	goOn(&x)
+	warn(r, &x)
+}

@@ -1,0 +1,82 @@
+package decide
+
+import (
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
+)
+
+// change goes on with what a person ordered for the machine, or begins it. It reports whether the machine is spoken
+// for: then it is not healed meanwhile (L10).
+func (w *work) change() bool {
+	m, s := w.M, w.Situation
+	if m.Repair != nil && m.Repair.Wanted() {
+		w.Advance()
+		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
+	}
+	if m.WantedBack(s.Now) {
+		return w.bringBack()
+	}
+	kind, o := fleet.RepairRemove, s.Whole.Ledger.Removal(m.Name)
+	if u := ledgerUpdate(s.Whole.Ledger); o == nil && w.chosen && u.Goes() {
+		kind, o = fleet.RepairUpdate, &fleet.Removal{Machine: m.Name, Instance: m.Current.ID, Order: u.Order, By: u.By}
+	}
+	switch {
+	case o == nil || s.Provider.Standing == fleet.ProviderUnknown:
+		return false
+	case w.ended(o):
+		return m.Change.Ended == fleet.ReasonRemoved // it is booked in the next round
+	case repair.Forbidden(m, &s.Spec, kind) != "": // since the person ordered it
+		w.RefuseChange(o.Order, repair.Forbidden(m, &s.Spec, kind))
+		return false
+	case m.Current.ID != o.Instance && !o.Named:
+		m.Change = &fleet.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown
+		return false
+	case w.busy():
+		return false
+	}
+	if held := guard.NewChange(m, s); held != "" {
+		if m.Repair != nil {
+			return false
+		}
+		w.Wait(held, "")
+		return true
+	}
+	if m.Repair != nil {
+		w.Overrule()
+	}
+	w.BeginChange(kind, o)
+	return true
+}
+
+// busy reports whether something else comes first: a call under way, or what an unfinished build left, since afterwards
+// hale would not look for it.
+func (w *work) busy() bool {
+	if r := w.M.Repair; r != nil {
+		return r.Intent != nil
+	}
+	return !w.faulty() && w.removableStray()
+}
+
+// ended reports whether the order came to its end on this machine, and the ledger does not know it yet.
+func (w *work) ended(o *fleet.Removal) bool {
+	return o != nil && w.M.Change != nil && w.M.Change.Order == o.Order
+}
+
+// changed reports whether there is something for the ledger to book.
+func (w *work) changed() bool {
+	l := w.Situation.Whole.Ledger
+	if !l.Changing() {
+		return false
+	}
+	o, idle := l.Removal(w.M.Name), w.M.Repair == nil && w.View.Machine.Repair != nil
+	return w.ended(o) || idle && (o != nil || l.Update.Goes())
+}
+
+// ledgerUpdate returns the ledger's update; there may be neither.
+func ledgerUpdate(l *fleet.Ledger) *fleet.Update {
+	if l == nil {
+		return nil
+	}
+	return l.Update
+}

@@ -1,0 +1,456 @@
+// Package decide is hale's judgement: one total, deterministic function from a snapshot of a fleet to new beliefs, the
+// actions that follow, a record for each change, and the time to look again.
+//
+// It promises: no I/O, no clock, no randomness, no logging; equal snapshots give equal decisions; machines are decided
+// in order, each isolated from the others' trouble; the laws are checked on entry and exit, and a belief that breaks
+// one is left untouched with a record that says so.
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	"hale/internal/core/correlation"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/health"
+	"hale/internal/core/repair"
+)
+
+// Decision is what follows from a snapshot.
+type Decision struct {
+	Brake   fleet.Brake
+	Whole   fleet.Whole
+	Records []fleet.Record // about the fleet as a whole
+	Orders  []fleet.Ruling // on those to the fleet as a whole; no longer in the inbox once the rest is stored
+	// Believes says that a person had hale believe the world in this round; Believed are the starts that are known from
+	// now on.
+	Believes bool
+	Believed []fleet.StartName
+	Machines []Machine // those for which something follows, in the snapshot's order; all the others stay as they are
+	// Asks are the machines, by Snapshot.Machines, that are to be asked on demand; nothing of that is stored.
+	Asks []int
+	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
+	Next fleet.Instant
+}
+
+// Machine is what follows for one machine.
+type Machine struct {
+	Index   int // in Snapshot.Machines
+	Belief  fleet.Machine
+	Actions []fleet.Action
+	Records []fleet.Record
+	Orders  []fleet.Ruling // on those to the machine
+}
+
+// Ends reports whether the decision ends the machine's work. While it is being replaced it is not judged, so that it is
+// to be looked at anew.
+func (m *Machine) Ends(was *fleet.Machine) bool { return was.Repair != nil && m.Belief.Repair == nil }
+
+// Decide runs one round.
+func Decide(s fleet.Snapshot) Decision { return new(Decider).Decide(s) }
+
+// Decider decides round after round in the same memory: in a storm there are hundreds of rounds a second, with hundreds
+// of machines each. The list of a decision's machines stands until the next one; nothing else in it is used again. The
+// zero value is ready. It is not safe for concurrent use.
+type Decider struct{ round round }
+
+// Decide runs one round, as the function does.
+func (d *Decider) Decide(s fleet.Snapshot) Decision {
+	r := &d.round
+	r.begin(s)
+	defer r.end()
+	return r.decide()
+}
+
+func (r *round) decide() Decision {
+	r.forgetProofs()
+	r.proveSilent()
+	r.isOurs()
+	if len(r.s.Orders) > 0 || len(r.s.Whole.Holds) > 0 {
+		r.expireHolds()
+		r.heedOrders()
+	}
+	r.readRoll()
+	r.tally.Rest = &r.sit.Whole
+	r.hearHosts()
+	r.minuteHand()
+	r.book()
+	r.selectAgain()
+	r.countAdopted()
+	r.heedCanaries()
+	r.testChecks()
+	r.telling = losePatience(&r.s, &r.sit, r.telling[:0])
+	readWarnings(r)
+	works := r.judgeAll()
+	r.findParents(works)
+	r.heedProvider(works)
+	if r.s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
+		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
+	}
+	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
+	r.shareFates(works)
+	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
+	r.sit.Sights = sights(r, works)
+	r.goThrough(works, &d)
+	d.Whole = r.sit.Whole
+	r.record(tellJointly(&r.s, &d)...)
+	r.record(warnJointly(&r.s, &d)...)
+	sumUp(r, &d)
+	d.Believes, d.Believed = r.trusted()
+	d.Asks = r.asks
+	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
+	if d.Next = r.next; r.again {
+		d.Next = r.s.Now.Mono + 1
+	}
+	return d
+}
+
+// goThrough takes each machine's work as far as it gets, in their order. When to look again depends on what became of
+// them.
+func (r *round) goThrough(works []*work, d *Decision) {
+	for _, w := range works {
+		if r.sleepsOn(w) {
+			continue
+		}
+		r.proceed(w)
+		r.again = r.again || w.changed()
+		if w.nothingFollows() {
+			continue
+		}
+		w.decided = true
+		d.Machines = append(d.Machines, Machine{
+			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
+		})
+	}
+	for _, w := range works {
+		if w.decided && !w.broken && !w.M.Equal(&w.View.Machine) {
+			r.lookAhead(w)
+		}
+	}
+}
+
+// awake counts the works from which something may follow.
+func awake(works []*work) int {
+	n := 0
+	for _, w := range works {
+		if !w.asleep {
+			n++
+		}
+	}
+	return n
+}
+
+// round is the state of one Decide.
+type round struct {
+	s fleet.Snapshot
+	// sit is what the guard sees. Its tally and its doubt about one machine are set when that machine's turn comes.
+	sit   guard.Situation
+	tally guard.Tally
+	// afresh says that hale's own sight just came back: whatever is not well is judged anew.
+	afresh bool
+	census *correlation.Census // nil: no shared fate is in question
+	hosted map[fleet.HostName]int
+	loader func() map[fleet.HostName]int // load, made once
+	muted  uint64                        // the checks that are not heeded now
+	hushed uint64                        // those that only tell, and are not heeded now
+	// unproven are the checks that succeeded on no machine since they were made or edited, and retested says that in
+	// this round there are others of these than before.
+	unproven []fleet.CheckName
+	retested bool
+	mute     int           // machines that are no work of this round, and cannot answer
+	next     fleet.Instant // see Decision.Next
+	records  []fleet.Record
+	rulings  []fleet.Ruling
+	freed    []fleet.Hold // that ended in this round
+	letGo    bool         // a person took the brake off in this round
+	// recovers is the order to recover the fleet that was taken up in this round; of several, the last.
+	recovers *fleet.Order
+	believed *fleet.Order        // the order to believe the world that was taken up in this round
+	chosen   []fleet.MachineName // that are to be built from another template next
+	asks     []int               // the machines that are to be asked on demand
+	again    bool                // another round is to follow at once: what is booked in this one has consequences
+	memory
+}
+
+// memory is what a round leaves to the next, to be used again.
+type memory struct {
+	works   []work
+	owned   []fleet.Machine // the beliefs that the round changes
+	before  fleet.Machine   // one of them, as it was before it was changed
+	order   []*work
+	decided []Machine // the last decision's
+	fates   correlation.Census
+	settled settled
+	domains []fleet.Domain // of the parents
+	first   []int          // by site, the first of these that it lies in
+	lots    []fleet.Lot    // of the other fleets, that were counted last
+	hours   hours
+	defined defined
+	telling []fleet.Reason    // for which a person is told of a machine in this round, since its time is over
+	warning []fleet.CheckName // that only tell, and of which people are told in this round
+}
+
+func (r *round) begin(s fleet.Snapshot) {
+	if s.Open == nil {
+		for i := range s.Machines {
+			if s.Machines[i].Open() {
+				s.Open = append(s.Open, i)
+			}
+		}
+	}
+	s.Now = s.Now.Watched(&r.next)
+	if r.s = s; len(s.Orders) > 0 {
+		r.openOrdered()
+	}
+	r.openBelieved()
+	if s.Whole.Ledger.Changing() {
+		r.openChanging()
+	}
+	s = r.s
+	n := len(s.Open) // pointers into works and owned must stand
+	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
+	r.loader = r.load
+	r.muted = health.Muted(s.Spec.Checks, s.Now)
+	r.tally = guard.Tally{Size: s.Spec.Size}
+	r.sit = guard.Situation{
+		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider, Roll: s.Roll,
+		Hosts: s.Hosts, Struck: guard.Struck(s.Hosts), Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage,
+		Answers: s.Answers, Still: s.Still, Tolls: s.Tolls,
+		Brake: guard.Braked(s.Brake, &s.Whole), Whole: s.Whole.Clone(), Slots: s.Slots,
+	}
+}
+
+// end lets go of everything but the memory.
+func (r *round) end() {
+	for i := range r.works {
+		if w := &r.works[i]; w.decided {
+			*w.M = fleet.Machine{} // what it points to belongs to the decision
+		}
+	}
+	clear(r.works)
+	clear(r.order)
+	r.works, r.owned, r.order = r.works[:0], r.owned[:0], r.order[:0]
+	*r = round{memory: r.memory}
+}
+
+type work struct {
+	repair.Work
+	index   int
+	rulings []fleet.Ruling
+	asleep  bool           // it is held as before: its belief is the snapshot's own, to be read only; see wake
+	broken  bool           // it broke a law; nothing more is done with it
+	decided bool           // its belief is in the decision
+	site    int            // in the census
+	chosen  bool           // it is to be built from another template now
+	telling []fleet.Reason // the round's
+	fated   bool           // suspects may yet show that it shares its fate with them
+	unasked bool           // not every machine near it was asked since it failed
+}
+
+// nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all
+// stays as it is.
+func (w *work) nothingFollows() bool {
+	v := w.View
+	return !v.Due && v.Look == nil && v.Outcome == nil && v.Gathered == nil && len(w.Actions) == 0 &&
+		len(w.Records) == 0 && len(w.rulings) == 0 &&
+		w.M.Equal(&v.Machine)
+}
+
+// load counts the fleet's instances per host, as they were believed before this round.
+func (r *round) load() map[fleet.HostName]int {
+	if r.hosted != nil {
+		return r.hosted
+	}
+	r.hosted = make(map[fleet.HostName]int)
+	for i := range r.s.Machines {
+		if host, somewhere := r.s.Machines[i].Machine.Takes(); somewhere {
+			r.hosted[host]++
+		}
+	}
+	return r.hosted
+}
+
+func (r *round) judgeAll() []*work {
+	for _, i := range r.s.Open {
+		v := &r.s.Machines[i]
+		asleep := r.asleep(v)
+		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown &&
+			r.s.Whole.Doubt.Reason == "" {
+			if r.cannotAnswer(m) {
+				r.mute++
+			}
+			continue // for nothing else it counts, but that it is judged afresh when a doubt ends
+		}
+		r.works = append(r.works, work{index: i, site: -1, asleep: asleep})
+		w := &r.works[len(r.works)-1]
+		w.M, w.View = &v.Machine, r.heeded(v)
+		if asleep {
+			r.tally.Add(w.M, &r.s.Spec)
+		} else {
+			r.judgeOne(w)
+		}
+		r.order = append(r.order, w)
+	}
+	return r.order
+}
+
+// asleep reports whether nothing was heard of the machine since it was judged, and it is either held, or not well and
+// nobody's business yet: it only counts, until the reason for holding it changes or its time is over. In a storm this
+// is what most machines do.
+func (r *round) asleep(v *fleet.View) bool {
+	m := &v.Machine
+	if isLost(m, &r.s, r.telling) {
+		return false
+	}
+	switch {
+	case reminds(m, &r.s.Spec, r.s.Now):
+		return false
+	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, r.retested,
+		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
+		// what its checks said counts no more
+		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown,
+		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
+		return false
+	case m.Incident == nil:
+		return m.Waiting == "" && !m.Current.None() && (m.Health.Verdict == fleet.VerdictSuspect ||
+			m.Health.Verdict == fleet.VerdictUnknown)
+	}
+	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
+		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
+}
+
+// unreachable reports whether the machine is held since no host can be asked, or none be built on.
+func unreachable(held fleet.Reason) bool {
+	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonRepairRate, fleet.ReasonHostUnasked,
+		fleet.ReasonNoHost,
+		fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
+		fleet.ReasonNoWitness}, held)
+}
+
+// sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.
+func (r *round) sleepsOn(w *work) bool {
+	if !w.asleep {
+		return false
+	}
+	if r.sit.Provider.Standing == fleet.ProviderUnknown || w.M.Incident == nil {
+		return true
+	}
+	r.see(w, r.tally)
+	if held, _ := repair.Admit(w.M, &r.sit); held == w.M.Waiting && held != "" {
+		return true
+	}
+	r.wake(w)
+	return false
+}
+
+// wake lets the machine be judged, and its belief be changed.
+func (r *round) wake(w *work) {
+	if w.asleep {
+		w.asleep = false
+		r.own(w)
+	}
+}
+
+func (r *round) judgeOne(w *work) {
+	r.own(w)
+	m := w.M
+	if r.isFreed(m) {
+		w.free()
+	}
+	if err := m.Check(); err != nil {
+		w.breakLaw(err)
+	} else {
+		if r.afresh && m.Health.Verdict != fleet.VerdictHealthy {
+			m.Afresh(r.s.Now, r.s.Spec)
+		}
+		w.judge()
+		r.readMarks(w)
+	}
+	r.tally.Add(m, &r.s.Spec)
+}
+
+// own gives the work a belief of its own, to be changed.
+func (r *round) own(w *work) {
+	r.owned = r.owned[:len(r.owned)+1]
+	own := &r.owned[len(r.owned)-1]
+	w.M.CopyTo(own)
+	w.M, w.Situation, w.Installation, w.Load = own, &r.sit, r.s.Installation, r.loader
+	w.telling = r.telling
+	w.chosen = len(r.chosen) > 0 && r.isChosen(own)
+}
+
+// record adds records about the fleet.
+func (r *round) record(all ...fleet.Record) {
+	for _, rec := range all {
+		rec.At, rec.Fleet = r.s.Now.Wall, r.s.Spec.Name
+		r.records = append(r.records, rec)
+	}
+}
+
+// see lets the guard see the machine, among those that are counted.
+func (r *round) see(w *work, counted guard.Tally) {
+	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = counted, w.fated, w.unasked, w.View
+}
+
+// proceed takes the machine's work as far as evidence and guard allow.
+func (r *round) proceed(w *work) {
+	if w.broken {
+		r.refuseAll(w)
+		return
+	}
+	w.M.CopyTo(&r.before)
+	judged := len(w.Records)
+	r.see(w, r.tally) // the machine itself, too
+	r.tally.Remove(w.M, &r.s.Spec)
+	if err := w.advanceSafely(r, r.orders(w)); err != nil {
+		*w.M = r.before.Clone()
+		w.Actions, w.Records, w.rulings = nil, w.Records[:judged], nil
+		w.breakLaw(err)
+		r.refuseAll(w)
+	}
+	r.tally.Add(w.M, &r.s.Spec)
+	guard.TakeSlot(w.M, &r.sit)
+	guard.CountRepair(r.before.Repair, w.M.Repair, &r.sit)
+}
+
+// advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not
+// everybody's.
+func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: a defect: %v", w.M.Name, p)
+		}
+	}()
+	if r.believed != nil {
+		w.believe(r.believed)
+	}
+	for _, o := range orders {
+		w.obey(o)
+	}
+	if r.recovers != nil {
+		w.recover(r.recovers)
+	}
+	goOn(w)
+	warn(r, w)
+	return w.M.Check()
+}
+
+// goOn takes the machine's work as far as it gets, and tells people what is not to wait any longer.
+func goOn(w *work) {
+	w.advance()
+	if lost(w, withHeld) {
+		w.Page(w.M.Waiting)
+	}
+	w.remind()
+}
+
+func (w *work) breakLaw(err error) {
+	w.broken = true
+	if w.M.Waiting == fleet.ReasonLawBroken {
+		return
+	}
+	w.M.Waiting = fleet.ReasonLawBroken
+	w.Record(fleet.Record{Kind: fleet.RecordHeld, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
+	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
+}

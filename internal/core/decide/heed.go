@@ -1,0 +1,33 @@
+package decide
+
+import (
+	"hale/internal/core/fleet"
+	"hale/internal/core/health"
+)
+
+// heeded returns the view with what its checks, and those of a look, say as far as it counts now (health.Heed). Nothing
+// of the view is changed.
+func (r *round) heeded(v *fleet.View) *fleet.View {
+	checks := r.heed(v.Checks)
+	look := v.Look
+	if look != nil {
+		if seen := r.heed(look.Checks); !same(seen, look.Checks) {
+			l := *look
+			l.Checks = seen
+			look = &l
+		}
+	}
+	if look == v.Look && same(checks, v.Checks) {
+		return v
+	}
+	h := *v
+	h.Checks, h.Look = checks, look
+	return &h
+}
+
+func (r *round) heed(states []fleet.CheckState) []fleet.CheckState {
+	return health.Heed(r.s.Spec.Checks, health.Doubted{Muted: r.muted, Unproven: r.unproven}, states)
+}
+
+// same reports whether the two are one and the same list.
+func same(a, b []fleet.CheckState) bool { return len(a) == 0 || &a[0] == &b[0] }

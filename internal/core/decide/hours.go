@@ -1,0 +1,36 @@
+package decide
+
+import (
+	"time"
+
+	"hale/internal/core/fleet"
+)
+
+// hours is what the policy's windows say of the present, which is the same until the next of their edges.
+type hours struct {
+	of          *fleet.Window // the first of them
+	from, until time.Time
+	closed      bool
+}
+
+// minuteHand says whether repairs may begin at this time of day.
+func (r *round) minuteHand() {
+	policy := &r.s.Spec.Repair
+	if !policy.Windowed() {
+		return
+	}
+	of, now := firstWindow(policy), r.s.Now.Wall
+	if h := &r.hours; h.of != of || now.Before(h.from) || r.s.Now.Reached(h.until) {
+		*h = hours{of: of, from: now}
+		h.closed, h.until = policy.Closed(now)
+		r.s.Now.Reached(h.until)
+	}
+	r.sit.Closed = r.hours.closed
+}
+
+func firstWindow(p *fleet.RepairPolicy) *fleet.Window {
+	if len(p.Windows) > 0 {
+		return &p.Windows[0]
+	}
+	return &p.NotEvery[0]
+}

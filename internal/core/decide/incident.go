@@ -1,0 +1,181 @@
+package decide
+
+import (
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
+)
+
+// judgeIncident opens and closes what the verdict calls for.
+func (w *work) judgeIncident() {
+	m := w.M
+	idle := m.Repair == nil || m.Repair.Aside()
+	if m.Current.Candidate() {
+		return // it is too early
+	}
+	switch {
+	case !idle || m.Current.None():
+	case m.Health.Verdict == fleet.VerdictUnhealthy && (m.Incident == nil || m.Incident.Blind()):
+		if m.Incident != nil {
+			w.closeIncident()
+		}
+		w.OpenIncident(m.Health.Cause)
+	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
+		w.closeIncident()
+	case lost(w, withUnknown) &&
+		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
+		guard.HoldOn(m, w.Situation) == nil:
+		if m.Incident == nil {
+			w.OpenIncident(fleet.CauseBlind)
+		}
+		// what failed may do so still, and unknown is not healed: without a page it would wait for ever
+		w.Page(fleet.ReasonBlind)
+	}
+	w.judgeHold()
+	w.judgeWanted()
+}
+
+// untold reports whether no person was told of the machine, by itself or with those whose fate it shares.
+func untold(m *fleet.Machine) bool {
+	return m.Incident == nil || !m.Incident.Paged && m.Incident.Parent == ""
+}
+
+// judgeWanted lets an order go that could not be followed in time.
+func (w *work) judgeWanted() {
+	m, now := w.M, w.Situation.Now
+	if m.Wanted == nil || m.Repair != nil || m.Ordered(now) || m.WantedBack(now) {
+		return
+	}
+	w.unwant(fleet.ReasonExpired)
+}
+
+// judgeHold keeps the time for which a person's stop is left alone, and tells a person when it is over.
+func (w *work) judgeHold() {
+	m, now, spec := w.M, w.Situation.Now, &w.Situation.Spec
+	i := m.Incident
+	switch {
+	case i == nil || m.Repair != nil:
+	case !guard.LeftAlone(m.Health.Cause, spec) || guard.HoldOn(m, w.Situation) != nil:
+		i.HoldUntil = time.Time{}
+	// it was not ordered, and only a person can mend it: there is nothing to wait for
+	case m.Health.Cause == fleet.CauseIOError:
+		w.Page(fleet.ReasonIOError)
+	case i.HoldUntil.IsZero():
+		i.HoldUntil = now.Wall.Add(holdTime(m, spec))
+	case lost(w, withStopped):
+		w.Page(fleet.ReasonHoldExpired)
+	}
+}
+
+// rescueHold is how long a person may repair a machine before another one is told, where the policy has no time for
+// that since it heals every other stop.
+const rescueHold = 15 * time.Minute
+
+func holdTime(m *fleet.Machine, spec *fleet.Spec) time.Duration {
+	if m.Health.Cause == fleet.CauseRescued && spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
+		return rescueHold
+	}
+	return spec.Repair.ExternalStopHold
+}
+
+func (w *work) closeIncident() { w.endIncident(fleet.ReasonRecovered) }
+
+func (w *work) endIncident(why fleet.Reason) {
+	m := w.M
+	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: why, Cause: m.Incident.Cause,
+		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID, Joint: m.Incident.Joint,
+		Paged: m.Incident.Known() && m.Health.Verdict == fleet.VerdictHealthy}) // else another incident follows
+	m.IncidentOver()
+}
+
+// certify certifies what is healthy, unless a person holds it or it is too early to try again.
+func (w *work) certify() {
+	m, s := w.M, w.Situation
+	switch {
+	case guard.HoldOn(m, s) != nil:
+		w.Wait(fleet.ReasonHold, "")
+	case s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)):
+		w.BeginCertify()
+	}
+}
+
+// advance goes on with the repair under way, or admits the one that is due.
+func (w *work) advance() {
+	m, s := w.M, w.Situation
+	w.putFirst()
+	if w.change() {
+		return
+	}
+	switch {
+	case m.Repair != nil:
+		w.Advance()
+	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
+	case m.Quarantine == nil && !w.faulty() && guard.ClearUp(m, s) == "" && w.clearsUp():
+	case m.Current.Candidate():
+		w.adopt()
+	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
+		w.certify()
+	case m.Incident != nil:
+		w.Worsen()
+		held, step := repair.Admit(m, s)
+		w.admit(held, fleet.RepairHeal, step)
+	case m.Current.None() && guard.Surplus(m, &s.Spec):
+		w.Wait("", "") // it has left, or never was
+	case m.Current.None():
+		w.admit(w.firstBuild(), fleet.RepairBuild, fleet.StepRecreate)
+	default:
+		w.Wait("", "")
+	}
+}
+
+// firstBuild says why the machine's first instance may not be built.
+func (w *work) firstBuild() fleet.Reason {
+	held := guard.NewBuild(w.M, w.Situation)
+	found, _ := repair.Found(w.M, w.View, w.Installation) // it is taken, and none is built
+	if held == "" && w.RivalledBeside(found.ID) {
+		return fleet.ReasonRival
+	}
+	return held
+}
+
+// faulty reports whether the machine has an instance with an incident.
+func (w *work) faulty() bool { return w.M.Incident != nil && !w.M.Current.None() }
+
+// putFirst ends the removal of a remnant, unless a call is under way, when the machine itself needs a repair.
+func (w *work) putFirst() {
+	r := w.M.Repair
+	if r != nil && r.Aside() && w.faulty() && (r.Intent == nil || r.Intent.Unknown) {
+		w.Abandon()
+	}
+}
+
+func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKind) {
+	switch held {
+	case "":
+		w.Begin(kind)
+	case fleet.ReasonAttempts:
+		w.LeaveToPerson(held)
+	case fleet.ReasonProtected:
+		w.Wait(held, step)
+		w.Page(held)
+	default:
+		w.Wait(held, step)
+	}
+}
+
+// removableStray brings a provable remnant to the head of the list, if there is one.
+func (w *work) removableStray() bool {
+	if _, found := repair.Found(w.M, w.View, w.Installation); found && !guard.Surplus(w.M, &w.Situation.Spec) {
+		return false // it is needed
+	}
+	for i, s := range w.M.Strays {
+		due := (s.RetryAt == 0 || w.Situation.Now.Due(s.RetryAt)) && !guard.HostHeld(s.Host, w.Situation)
+		if due && repair.IsRemnant(*w.M, w.View.Sighting(s.ID).Instance, w.Installation) {
+			w.M.Strays[0], w.M.Strays[i] = w.M.Strays[i], w.M.Strays[0]
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package decide
+
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
+)
+
+// undo takes the order to bring the instance back that was replaced last. It begins as soon as nothing but patience is
+// against it.
+func (w *work) undo(o *fleet.Order) fleet.Reason {
+	m, s := w.M, w.Situation
+	switch {
+	case len(m.Kept) == 0:
+		return fleet.ReasonNothingKept
+	case m.Repair != nil && m.Repair.Wanted():
+		return fleet.ReasonInRepair
+	case s.Spec.Mode == fleet.ModeObserve:
+		return fleet.ReasonObserve
+	case m.Repair == nil && !m.Current.None() && !m.Current.Replaceable():
+		return fleet.ReasonNotCertified
+	case slices.Contains(s.Cannot, fleet.OpRestore):
+		return fleet.ReasonUnsupported
+	case guard.Surplus(m, &s.Spec):
+		return fleet.ReasonSurplus
+	case guard.HoldOn(m, s) != nil, guard.HostHeld(m.Kept[len(m.Kept)-1].Host, s):
+		return fleet.ReasonHold
+	case s.Spec.Protects(m):
+		return fleet.ReasonProtected
+	case s.Brake.On():
+		return fleet.ReasonBrake
+	}
+	w.accept(o)
+	w.want(o)
+	m.Wanted.Undo, m.Wanted.Back = true, m.Kept[len(m.Kept)-1].ID
+	return ""
+}
+
+// bringBack begins the undo that a person ordered, as soon as it may. It reports whether the machine is spoken for:
+// then it is not healed meanwhile. Of a repair whose new instance stands and is not yet verified, it takes the place.
+func (w *work) bringBack() bool {
+	m, s := w.M, w.Situation
+	if r := m.Repair; r != nil && (r.Intent != nil || r.Aside() || r.Phase != fleet.PhaseVerify || m.Current.None()) {
+		return false // what is under way comes to its end first
+	}
+	held := guard.NewChange(m, s)
+	if k := m.KeptFor(m.Wanted); held == "" && k != nil && guard.HostHeld(k.Host, s) {
+		held = fleet.ReasonHold
+	}
+	switch {
+	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
+		return false
+	case m.Repair == nil && m.Quarantine == nil && w.busy():
+		return false
+	case m.KeptFor(m.Wanted) == nil: // it went meanwhile
+		w.unwant(fleet.ReasonNothingKept)
+		return false
+	case repair.Forbidden(m, &s.Spec, fleet.RepairUndo) != "": // since the person ordered it
+		w.unwant(repair.Forbidden(m, &s.Spec, fleet.RepairUndo))
+		return false
+	case held != "" && m.Repair != nil:
+		return false
+	case held != "":
+		w.Wait(held, "")
+		return true
+	}
+	w.BeginUndo(m.Wanted)
+	return true
+}
+
+// outlived returns the first kept instance to be removed by now, on a host that is not held.
+func (w *work) outlived() (fleet.KeptInstance, bool) {
+	for _, k := range w.M.Kept {
+		if k.MayGo(w.Situation.Now) && !guard.HostHeld(k.Host, w.Situation) {
+			return k, true
+		}
+	}
+	return fleet.KeptInstance{}, false
+}
+
+// clearsUp begins the removal of what is left beside the machine's instance: of a build, of one that was kept for its
+// time, or of its disks. It reports
+// whether it did.
+func (w *work) clearsUp() bool {
+	if w.removableStray() {
+		w.Begin(fleet.RepairRemnant)
+		return true
+	}
+	if k, over := w.outlived(); over {
+		w.BeginExpire(k)
+		return true
+	}
+	d, over := w.Overdue()
+	if over {
+		w.BeginDrop(d)
+	}
+	return over
+}

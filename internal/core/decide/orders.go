@@ -1,0 +1,354 @@
+package decide
+
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
+)
+
+// Bounds of what is stored together.
+const (
+	mostHolds    = 500 // of one fleet
+	mostOnOne    = 8   // of one subject
+	endingAtOnce = 32  // holds whose time is over, in one round
+)
+
+// openOrdered opens the machines with an order.
+func (r *round) openOrdered() {
+	for i := range r.s.Orders {
+		if n, ok := r.ordered(r.s.Orders[i].Machine); ok {
+			r.open(n)
+		}
+	}
+}
+
+// open opens the machine with the index.
+func (r *round) open(n int) {
+	if at, open := slices.BinarySearch(r.s.Open, n); !open {
+		r.s.Open = slices.Insert(slices.Clone(r.s.Open), at, n)
+	}
+}
+
+// ordered returns the index of the machine, and whether the fleet has it. Views are sorted by ordinal.
+func (r *round) ordered(name fleet.MachineName) (int, bool) {
+	i := slices.IndexFunc(r.s.Machines, func(v fleet.View) bool { return v.Machine.Name == name })
+	return i, i >= 0
+}
+
+// heedOrders takes up the orders that are to the fleet as a whole, and refuses those to an unknown subject.
+func (r *round) heedOrders() {
+	for i := range r.s.Orders {
+		o := &r.s.Orders[i]
+		_, known := r.ordered(o.Machine)
+		switch {
+		case o.Due(r.s.Now):
+			r.rule(o, fleet.ReasonExpired)
+		case o.Machine != "" && !known, o.Host != "" && !r.knowsHost(o.Host):
+			r.rule(o, fleet.ReasonUnknownSubject)
+		case o.Kind == fleet.OrderHold:
+			r.hold(o)
+		case o.Kind == fleet.OrderRelease:
+			r.release(o)
+		case o.Kind == fleet.OrderConfirm:
+			r.confirm(o)
+		case o.Kind == fleet.OrderScale:
+			r.scale(o)
+		case o.Kind == fleet.OrderDelete:
+			r.remove(o)
+		case o.Kind == fleet.OrderRecover && o.Believe:
+			r.believes(o)
+		case o.Kind == fleet.OrderRecover:
+			r.recovery(o)
+		case o.Kind == fleet.OrderFenced:
+			r.fenced(o)
+		case o.Kind.Notes():
+			r.note(o)
+		}
+	}
+}
+
+// knowsHost reports whether the fleet may have to do with the host: its provider names it, or the hosts are not known
+// yet.
+func (r *round) knowsHost(name fleet.HostName) bool {
+	return len(r.s.Hosts) == 0 || slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return h.Name == name })
+}
+
+// rule says what became of an order to the whole.
+func (r *round) rule(o *fleet.Order, refused fleet.Reason) {
+	r.rulings = append(r.rulings, fleet.Ruling{Order: o.ID, Refused: refused})
+	r.record(withBraker(aboutOrder(o, refused), &r.sit.Brake))
+}
+
+// aboutOrder is the record of what became of an order.
+func aboutOrder(o *fleet.Order, refused fleet.Reason) fleet.Record {
+	return fleet.Record{
+		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind,
+		By:     o.By,
+		Detail: o.Reason, Took: o.For, Size: o.Size,
+	}
+}
+
+// withBraker names the person who put the brake on, where that is the record's reason.
+func withBraker(rec fleet.Record, b *fleet.Brake) fleet.Record {
+	if rec.Reason == fleet.ReasonBrake {
+		rec.Braker = b.By
+	}
+	return rec
+}
+
+// hold places a hold. One that the same person has on the same subject gives way to it.
+func (r *round) hold(o *fleet.Order) {
+	onOne := 0
+	for i := range r.sit.Whole.Holds {
+		if r.sit.Whole.Holds[i].Same(o.Machine, o.Host) {
+			onOne++
+		}
+	}
+	if len(r.sit.Whole.Holds) >= mostHolds || onOne >= mostOnOne {
+		r.rule(o, fleet.ReasonTooMany)
+		return
+	}
+	r.rule(o, "")
+	r.endHolds(fleet.ReasonSuperseded, o, func(h *fleet.Hold) bool { return h.Same(o.Machine, o.Host) && h.By == o.By })
+	h := fleet.HoldOf(o, r.s.Now)
+	r.sit.Whole.Holds = append(r.sit.Whole.Holds, h)
+	r.s.Now.Await(h.Ends)
+}
+
+// release ends the person's own holds on the subject, or everybody's when that is asked for.
+func (r *round) release(o *fleet.Order) {
+	own := func(h *fleet.Hold) bool { return h.Same(o.Machine, o.Host) && (o.All || h.By == o.By) }
+	refused := fleet.ReasonNotHeld
+	for i := range r.sit.Whole.Holds {
+		h := &r.sit.Whole.Holds[i]
+		switch {
+		case own(h):
+			r.rule(o, "")
+			r.endHolds(fleet.ReasonReleased, o, own)
+			return
+		case h.Same(o.Machine, o.Host):
+			refused = fleet.ReasonHeldByOthers
+		}
+	}
+	r.rule(o, refused)
+}
+
+// endHolds takes the holds away that are to end, with a record each, and has what they held judged anew.
+func (r *round) endHolds(why fleet.Reason, by *fleet.Order, ends func(*fleet.Hold) bool) {
+	var kept []fleet.Hold
+	for i := range r.sit.Whole.Holds {
+		h := r.sit.Whole.Holds[i]
+		if !ends(&h) {
+			kept = append(kept, h)
+			continue
+		}
+		rec := fleet.Record{
+			Kind: fleet.RecordHoldEnded, Reason: why, Machine: h.Machine, Host: h.Host, By: h.By, Detail: h.Reason,
+			Took: r.s.Now.Wall.Sub(h.Given),
+		}
+		if by != nil {
+			rec.Order = by.ID
+		}
+		r.record(rec)
+		if why != fleet.ReasonSuperseded {
+			r.freed = append(r.freed, h)
+		}
+	}
+	r.sit.Whole.Holds = kept
+}
+
+// expireHolds ends the holds whose time is over: the first ones, when they are many.
+func (r *round) expireHolds() {
+	over := 0
+	for i := range r.sit.Whole.Holds {
+		if r.sit.Whole.Holds[i].Over(r.s.Now) {
+			over++
+		}
+	}
+	if over == 0 {
+		return
+	}
+	left := endingAtOnce
+	r.again = r.again || over > left // the next ones in the next round
+	r.endHolds(fleet.ReasonExpired, nil, func(h *fleet.Hold) bool {
+		if left == 0 || !h.Over(r.s.Now) {
+			return false
+		}
+		left--
+		return true
+	})
+}
+
+// isFreed reports whether a hold of the machine just ended.
+func (r *round) isFreed(m *fleet.Machine) bool {
+	return slices.ContainsFunc(r.freed, func(h fleet.Hold) bool { return h.Covers(m) })
+}
+
+// stirred reports whether the machine is to be judged though nothing was heard of it: a person gave it an order, or let
+// it go.
+func (r *round) stirred(m *fleet.Machine) bool {
+	if len(r.s.Orders) == 0 && len(r.freed) == 0 {
+		return false
+	}
+	return r.recovers != nil || r.believed != nil || r.isFreed(m) || slices.ContainsFunc(r.s.Orders,
+		func(o fleet.Order) bool { return o.Machine == m.Name })
+}
+
+// orders returns those to the machine that stand.
+func (r *round) orders(w *work) []*fleet.Order {
+	var out []*fleet.Order
+	for i := range r.s.Orders {
+		if o := &r.s.Orders[i]; o.Machine == w.M.Name && o.Kind.ToMachine() && !o.Due(r.s.Now) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// refuseAll refuses the orders to a machine whose belief is inconsistent: nothing is done with it any more.
+func (r *round) refuseAll(w *work) {
+	for _, o := range r.orders(w) {
+		w.refuse(o, fleet.ReasonLawBroken)
+	}
+}
+
+// obey takes up an order to the machine, or refuses it.
+func (w *work) obey(o *fleet.Order) {
+	if refused := w.take(o); refused != "" {
+		w.refuse(o, refused)
+		return
+	}
+	w.rulings = append(w.rulings, fleet.Ruling{Order: o.ID})
+}
+
+func (w *work) refuse(o *fleet.Order, why fleet.Reason) {
+	w.rulings = append(w.rulings, fleet.Ruling{Order: o.ID, Refused: why})
+	w.Record(withBraker(aboutOrder(o, why), &w.Situation.Brake))
+}
+
+// take does what the order wants of the machine's belief, or says why not.
+func (w *work) take(o *fleet.Order) (refused fleet.Reason) {
+	switch o.Kind {
+	case fleet.OrderRetry:
+		return w.retry(o)
+	case fleet.OrderHeal:
+		return w.heal(o)
+	case fleet.OrderUndo:
+		return w.undo(o)
+	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete,
+		fleet.OrderBrakeOn, fleet.OrderBrakeOff,
+		fleet.OrderRecover, fleet.OrderFenced, fleet.OrderCut, fleet.OrderUncut: // of the whole
+	}
+	return fleet.ReasonMalformed
+}
+
+// retry takes the machine out of quarantine: its attempts begin anew, and a person is told again if they, too, are in
+// vain.
+func (w *work) retry(o *fleet.Order) fleet.Reason {
+	m := w.M
+	if m.Quarantine == nil {
+		return fleet.ReasonNotQuarantined
+	}
+	w.accept(o)
+	m.Quarantine, m.Waiting = nil, ""
+	m.Attempts, m.RetryAt = nil, 0
+	m.Incident.Failed, m.Incident.Paged = 0, false
+	return ""
+}
+
+// accept records that the order is taken up. What else is recorded in this round follows from it.
+func (w *work) accept(o *fleet.Order) {
+	w.Order = o.ID
+	w.Record(aboutOrder(o, ""))
+}
+
+// heal has the machine repaired as soon as nothing but patience is against it. What looks well is left alone, and
+// whoever wants what a hold or the brake forbids has to end that first.
+func (w *work) heal(o *fleet.Order) fleet.Reason {
+	if refused := w.unhealable(); refused != "" {
+		return refused
+	}
+	w.accept(o)
+	w.wantHealed(o)
+	return ""
+}
+
+// unhealable says why no person can have the machine repaired now.
+func (w *work) unhealable() fleet.Reason {
+	m, s := w.M, w.Situation
+	switch {
+	case m.Quarantine != nil:
+		return fleet.ReasonQuarantined
+	case m.Repair != nil && !m.Repair.Aside():
+		return fleet.ReasonInRepair
+	case m.Health.Verdict == fleet.VerdictHealthy:
+		return fleet.ReasonHealthy
+	case m.Current.None() && m.Incident == nil:
+		return fleet.ReasonNoInstance // and is being built as soon as it may
+	case s.Spec.Mode == fleet.ModeObserve:
+		return fleet.ReasonObserve
+	case m.Current.Candidate():
+		return fleet.ReasonCandidate
+	case guard.Surplus(m, &s.Spec):
+		return fleet.ReasonSurplus
+	case guard.HoldOn(m, s) != nil:
+		return fleet.ReasonHold
+	case w.spared():
+		return fleet.ReasonProtected
+	case s.Brake.On():
+		return fleet.ReasonBrake
+	}
+	return ""
+}
+
+// wantHealed lets the order, which is taken up, wait for the machine's repair.
+func (w *work) wantHealed(o *fleet.Order) {
+	if w.M.Incident.Blind() {
+		w.closeIncident()
+	}
+	if w.M.Incident == nil {
+		w.OpenIncident(fleet.CauseOrdered)
+	}
+	w.want(o)
+}
+
+// want lets the order, which is taken up, wait for its repair. Another one that waits gives way to it: people mean what
+// they said last.
+func (w *work) want(o *fleet.Order) {
+	m := w.M
+	if m.Wanted != nil && (m.Wanted.Undo || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal) {
+		w.unwant(fleet.ReasonOverruled)
+	}
+	m.Wanted = &fleet.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: w.Situation.Now.Wall.Add(fleet.OrderLife)}
+	m.Waiting = "" // why it waits is said again
+}
+
+// unwant says why the order that was taken up, and waits, is not followed any more (L12).
+func (w *work) unwant(why fleet.Reason) {
+	o, command := w.M.Wanted, fleet.OrderHeal
+	if o.Undo {
+		command = fleet.OrderUndo
+	}
+	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: why, Order: o.Order, Command: command, By: o.By,
+		Detail: o.Reason})
+	w.M.Wanted = nil
+}
+
+// spared reports whether the machine is protected, and no step is gentle enough.
+func (w *work) spared() bool {
+	_, some := repair.FirstStep(w.M, w.Situation)
+	return !some && w.Situation.Spec.Protects(w.M)
+}
+
+// free has what lasted while the machine was held begin anew.
+func (w *work) free() {
+	m, now := w.M, w.Situation.Now
+	if m.Incident != nil {
+		m.Incident.Freed = now.Wall
+	}
+	if m.Health.Verdict == fleet.VerdictUnknown {
+		m.Health.SinceMono = now.Mono
+	}
+}

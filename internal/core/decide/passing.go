@@ -1,0 +1,42 @@
+package decide
+
+import (
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
+)
+
+// pagePause is for how long what many machines have in common must last before a person is told: by then it is known
+// which of their hosts answer, and whether it was a moment's trouble of the network.
+const pagePause = 2 * time.Minute
+
+// brakePause is for how long hale's own brake may be on without a page while no more machines fail than it would let
+// pass: it releases by itself when none comes to them.
+const brakePause = 10 * time.Minute
+
+// passing reports whether the machine's failure may be over without a person: its host, or its provider, may only be
+// booting, or it is off and is being started, or will be.
+func passing(m *fleet.Machine, s *guard.Situation) bool {
+	i := m.Incident
+	switch {
+	case i == nil:
+		return false
+	case m.Repair.Starts() && (m.Waiting == "" || m.Waiting == fleet.ReasonProviderDown),
+		m.Waiting == fleet.ReasonStarts:
+		return true
+	case silentPlace(m, s):
+		return !s.Now.Reached(i.Opened.Add(fleet.HostBoot))
+	case m.Repair != nil, m.Quarantine != nil, i.Failed > 0, guard.LeftAlone(m.Health.Cause, &s.Spec):
+		return false
+	}
+	step, some := repair.FirstStep(m, s)
+	return some && guard.Revives(m, s, step)
+}
+
+// silentPlace reports whether the machine's host does not answer, or its whole provider does not.
+func silentPlace(m *fleet.Machine, s *guard.Situation) bool {
+	_, dead := guard.DeadHost(m.Lies().Host, s)
+	return dead || s.Provider.Standing == fleet.ProviderDown
+}

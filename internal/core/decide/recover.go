@@ -1,0 +1,92 @@
+package decide
+
+import (
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// recovery takes the order to bring the fleet to what is asked for, and says how it is. What is too many goes only by
+// the plan that the order names; each machine's own part follows when its turn comes, see work.recover.
+func (r *round) recovery(o *fleet.Order) {
+	if o.Plan != "" {
+		if r.confirm(o); r.refused(o) {
+			return
+		}
+	} else {
+		r.rule(o, "")
+	}
+	r.recovers = o
+	found := fleet.Record{Kind: fleet.RecordFound, Order: o.ID, By: o.By}
+	for i := range r.s.Machines {
+		m := &r.s.Machines[i].Machine
+		if guard.Surplus(m, &r.s.Spec) {
+			continue
+		}
+		found.Size++
+		if m.Health.Verdict != fleet.VerdictHealthy {
+			found.Failing++
+		}
+	}
+	r.record(found)
+	if o.Plan == "" && r.s.Wanted != nil {
+		r.sayWaiting(o)
+	}
+}
+
+// refused reports whether the order was refused in this round.
+func (r *round) refused(o *fleet.Order) bool {
+	for _, ruling := range r.rulings {
+		if ruling.Order == o.ID {
+			return ruling.Refused != ""
+		}
+	}
+	return false
+}
+
+// sayWaiting records the plan that waits for a person's word, if one does: what is too many, and another template.
+func (r *round) sayWaiting(o *fleet.Order) {
+	if p := change.Pending(r.s.Wanted, r.sit.Whole.Ledger, r.s.Machines); !p.Empty() {
+		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
+			Size: p.To, Limit: p.From})
+	}
+}
+
+// recover does the machine's part of an order to recover its fleet: what fails is repaired now, as if its repair had
+// been ordered, and what is missing is built without further patience. What a person stopped, and what was left to a
+// person, stays as it is.
+func (w *work) recover(o *fleet.Order) {
+	m := w.M
+	if m.Health.Verdict == fleet.VerdictHealthy || guard.Surplus(m, &w.Situation.Spec) {
+		return
+	}
+	found := fleet.Record{
+		Kind: fleet.RecordFound, Order: o.ID, By: o.By, Cause: m.Health.Cause, Check: m.Health.Check,
+		Result: m.Health.Result, Instance: m.Current.ID,
+		Verdict: m.Health.Verdict,
+	}
+	switch why := w.unhealable(); {
+	case w.Situation.Whole.Older != nil:
+		found.Reason = fleet.ReasonStoreOlder
+	case why == fleet.ReasonNoInstance && len(w.Situation.Whole.Foreign) > 0:
+		found.Verdict, found.Cause, found.Reason = "", fleet.CauseMissing, fleet.ReasonInstallation
+		found.Detail = string(w.Situation.Whole.Foreign[0].Installation)
+	case why == fleet.ReasonNoInstance:
+		found.Verdict, found.Cause = "", fleet.CauseMissing
+		if !o.DryRun {
+			m.RetryAt = 0
+		}
+	case why != "":
+		found.Reason = why
+	case m.Health.Verdict != fleet.VerdictUnhealthy:
+		found.Reason = fleet.ReasonNotUnhealthy
+	case guard.LeftAlone(m.Health.Cause, &w.Situation.Spec):
+		found.Reason = fleet.ReasonStoppedByPerson
+	case !o.DryRun:
+		w.wantHealed(o)
+	}
+	if o.DryRun {
+		found.Command = fleet.OrderRecover // and nothing more
+	}
+	w.Record(withBraker(found, &w.Situation.Brake))
+}

@@ -1,0 +1,85 @@
+package decide
+
+import (
+	"time"
+
+	"hale/internal/core/fleet"
+)
+
+// reminds reports whether a person is to be told again of the machine's incident now. A machine that shares the fate of
+// others is spoken of with them. It is a deadline in wall time, so that it stands when hale is started anew.
+func reminds(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) bool {
+	i := m.Incident
+	return i != nil && i.Paged && i.Parent == "" && isTime(i.Told, i.Opened, spec, now)
+}
+
+// isTime reports whether people are to be told again by now of what they were told of.
+func isTime(told, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
+	if told.IsZero() { // it was written down before hale kept the time
+		told = opened
+	}
+	return spec.Notify.RemindEvery > 0 && now.Reached(told.Add(spec.Notify.RemindEvery))
+}
+
+// again takes it down that people are told again, if it is time.
+func again(told *time.Time, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
+	if !isTime(*told, opened, spec, now) {
+		return false
+	}
+	*told = now.Wall
+	now.Await(now.Mono.Add(spec.Notify.RemindEvery))
+	return true
+}
+
+// remind tells a person again of what they were told of, when it is time.
+func (w *work) remind() {
+	i, now := w.M.Incident, w.Situation.Now.Wall
+	if !reminds(w.M, &w.Situation.Spec, w.Situation.Now) {
+		return
+	}
+	i.Told = now
+	w.Record(fleet.Record{Kind: fleet.RecordReminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID,
+		Took: now.Sub(i.Opened), Joint: i.Joint})
+}
+
+// remindOfParent does so of a parent incident.
+func (r *round) remindOfParent(p *fleet.Parent) {
+	if !p.Paged || !again(&p.Told, p.Opened, &r.s.Spec, r.s.Now) {
+		return
+	}
+	rec := about(*p)
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonSharedFate, r.s.Now.Wall.Sub(p.Opened)
+	r.record(rec)
+}
+
+// remindOfBrake tells a person again that nothing is repaired, if it is time: they were told that the brake is on, or
+// another person put it on. While nothing fails, a brake that a person put on holds nothing. The record has the brake's
+// arithmetic.
+func remindOfBrake(b *fleet.Brake, s *fleet.Snapshot, rec fleet.Record) []fleet.Record {
+	since := b.Since
+	if b.By != "" {
+		since = b.At
+	}
+	told := since
+	if b.Told.After(since) {
+		told = b.Told
+	}
+	if rec.Failing == 0 || b.By == "" && (!b.Engaged || !b.Paged) || !again(&told, since, &s.Spec, s.Now) {
+		return nil
+	}
+	b.Told = told
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonBrake, s.Now.Wall.Sub(b.Since)
+	if b.By != "" {
+		rec.By, rec.Detail, rec.Took = b.By, b.Words, s.Now.Wall.Sub(b.At)
+	}
+	return []fleet.Record{rec}
+}
+
+// remindOfDoubt tells a person again that hale doubts its own sight, if it is time.
+func remindOfDoubt(d *fleet.Doubt, s *fleet.Snapshot) []fleet.Record {
+	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || !again(&d.Told, d.Since, &s.Spec, s.Now) {
+		return nil
+	}
+	took := s.Now.Wall.Sub(d.Since)
+	return []fleet.Record{{Kind: fleet.RecordReminded, Reason: d.Reason, Size: s.Spec.Size, Took: took}}
+}

@@ -1,0 +1,60 @@
+package decide
+
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+)
+
+// sumUp keeps what recipients are told once a day of what was healed, and tells them when it is time. It stands in the
+// ledger, in wall time, so that it outlasts an owner.
+func sumUp(r *round, d *Decision) {
+	was := d.Whole.Summaries
+	d.Whole.Summaries = nil
+	for i := range r.s.Spec.Notify.To {
+		to := &r.s.Spec.Notify.To[i]
+		if to.Daily.Zone == nil {
+			continue
+		}
+		s := fleet.Summary{Target: to.Target, Since: r.s.Now.Wall}
+		if at := slices.IndexFunc(was, func(o fleet.Summary) bool { return o.Target == to.Target }); at >= 0 {
+			s = was[at]
+		}
+		d.Whole.Summaries = append(d.Whole.Summaries, withHealed(d, tellDaily(r, to, s)))
+	}
+}
+
+// tellDaily tells the recipient, if it is time, and returns what they are told next. What was due while no hale ran is
+// one summary.
+func tellDaily(r *round, to *fleet.Recipient, s fleet.Summary) fleet.Summary {
+	now := r.s.Now
+	if !now.Reached(s.Since) {
+		s.Since = now.Wall // it was written by another clock
+	}
+	if !now.Reached(to.Daily.Next(s.Since)) {
+		return s
+	}
+	if s.Count > 0 || to.Daily.Empty {
+		told := s
+		r.record(fleet.Record{
+			Kind: fleet.RecordSummary, Target: to.Target, Summary: &told, Took: now.Wall.Sub(s.Since),
+		})
+	}
+	now.Reached(to.Daily.Next(now.Wall))
+	return fleet.Summary{Target: to.Target, Since: now.Wall}
+}
+
+// withHealed returns the summary with what this round has healed.
+func withHealed(d *Decision, s fleet.Summary) fleet.Summary {
+	for i := range d.Machines {
+		for k := range d.Machines[i].Records {
+			if rec := &d.Machines[i].Records[k]; rec.Heals() {
+				s = s.With(fleet.HealedNote{
+					Member: fleet.Member{Machine: rec.Machine, Alias: rec.Alias}, At: rec.At, Took: rec.Took,
+					Step: rec.Step,
+				})
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,164 @@
+package decide
+
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/health"
+)
+
+// defined are the definitions of a spec's checks, worked out once.
+type defined struct {
+	of   *fleet.Check // the first of them
+	list []string
+}
+
+// definitions returns those of the spec's checks.
+func (r *round) definitions() []string {
+	checks := r.s.Spec.Checks
+	if len(checks) == 0 {
+		return nil
+	}
+	if d := &r.defined; d.of != &checks[0] || len(d.list) != len(checks) {
+		*d = defined{of: &checks[0], list: make([]string, len(checks))}
+		for i := range checks {
+			d.list[i] = checks[i].Definition()
+		}
+	}
+	return r.defined.list
+}
+
+// testChecks keeps the book of what each check was seen to do: one that succeeds on a machine of the fleet is proven
+// until it is edited. As long as it is not, its failures count for nothing: it may be the check that is wrong. One that
+// makes no machine unhealthy repairs none in any case.
+func (r *round) testChecks() {
+	was := r.sit.Whole.Book
+	if r.allProven(was) {
+		return
+	}
+	next := &fleet.CheckHistory{Checks: r.tested(was)}
+	for i := range next.Checks {
+		if t := &next.Checks[i]; t.Proven() || r.succeeds(t.Name) {
+			r.prove(t)
+		}
+	}
+	r.forgetChecks(was, next)
+	for i := range next.Checks {
+		if t := &next.Checks[i]; !t.Proven() && health.Mentions(r.s.Spec.UnhealthyWhen, t.Name) {
+			r.unproven = append(r.unproven, t.Name)
+			r.tellUnproven(t)
+		}
+	}
+	if next.Equal(was) {
+		return
+	}
+	r.sit.Whole.Book = next
+	if r.retested = !next.SameProofs(was); r.retested {
+		r.again = true // what is no work of this round is judged in the next one
+	}
+}
+
+// allProven reports whether the book has the spec's checks as they are, and there is nothing to do in it.
+func (r *round) allProven(book *fleet.CheckHistory) bool {
+	definitions := r.definitions()
+	if book == nil || len(book.Checks) != len(definitions) {
+		return false
+	}
+	for i := range book.Checks {
+		t := &book.Checks[i]
+		if t.Name != r.s.Spec.Checks[i].Name || t.Definition != definitions[i] || !t.Proven() || t.Paged != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// tested returns what the spec's checks were seen to do before this round. Where an older hale kept no book, and
+// certified machines of the fleet, the checks are proven: it certified, or adopted, what they showed to be healthy.
+func (r *round) tested(was *fleet.CheckHistory) []fleet.Tested {
+	var out []fleet.Tested
+	believed := was == nil && r.certifiedAny()
+	for i, definition := range r.definitions() {
+		t := fleet.Tested{Name: r.s.Spec.Checks[i].Name, Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono}
+		if known := was.Of(t.Name); known != nil && known.Definition == definition {
+			t = *known
+		} else if known != nil {
+			t.Edited, t.Good, t.Paged = true, known.Good, known.Paged
+		}
+		t.Definition = definition
+		if believed {
+			t.Good = definition
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func (r *round) certifiedAny() bool {
+	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
+		return !v.Machine.Current.None() && v.Machine.Current.Certified
+	})
+}
+
+// succeeds reports whether the check is up on a machine that has news in this round: success is news.
+func (r *round) succeeds(name fleet.CheckName) bool {
+	return slices.ContainsFunc(r.s.Open, func(i int) bool {
+		return standingOf(&r.s.Machines[i], name) == fleet.StandingUp
+	})
+}
+
+func standingOf(v *fleet.View, name fleet.CheckName) fleet.Standing {
+	for i := range v.Checks {
+		if v.Checks[i].Check == name {
+			return v.Checks[i].Standing
+		}
+	}
+	return fleet.StandingUnknown
+}
+
+// prove books that the check succeeded, and says so where a person was told that it does not.
+func (r *round) prove(t *fleet.Tested) {
+	if t.Paged != "" {
+		r.record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRecovered, Check: t.Name, Paged: true})
+	}
+	t.Good, t.Paged = t.Definition, ""
+}
+
+// forgetChecks says of which checks a person was told that they do not succeed, and that are not asked any more.
+func (r *round) forgetChecks(was, is *fleet.CheckHistory) {
+	if was == nil {
+		return
+	}
+	for _, t := range was.Checks {
+		if t.Paged != "" && is.Of(t.Name) == nil {
+			r.record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRemoved, Check: t.Name, Paged: true})
+		}
+	}
+}
+
+// tellUnproven tells a person, once, of a check that is down where hale had the time to see it succeed (L8).
+func (r *round) tellUnproven(t *fleet.Tested) {
+	due := r.s.Now.Due(t.SinceMono.Add(guard.SettleTime(r.s.Spec))) && r.s.Now.Due(r.s.SteadyAt)
+	if t.Told() || !due || r.s.Vantage.Standing == fleet.VantageIsolated || r.sit.Whole.Doubt.Reason != "" ||
+		!slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return r.fails(&v, t.Name) }) {
+		return
+	}
+	t.Paged = t.Definition
+	rec := fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonUnproven, Check: t.Name,
+		Took: r.s.Now.Wall.Sub(t.Since)}
+	if t.Edited {
+		rec.Detail = "edited"
+	}
+	r.record(rec)
+}
+
+// fails reports whether the check is down on a machine that has had the time to start.
+func (r *round) fails(v *fleet.View, name fleet.CheckName) bool {
+	m, now := &v.Machine, r.s.Now
+	starts := m.Health.Grace != 0 && !now.Due(m.Health.Grace)
+	if p := m.Repair; p != nil && (p.Phase != fleet.PhaseVerify || !now.Due(p.Deadline)) {
+		starts = true
+	}
+	return !starts && !m.Current.None() && v.Epoch == m.Epoch && standingOf(v, name) == fleet.StandingDown
+}

@@ -1,0 +1,156 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"hale/internal/core/fleet"
+)
+
+// updateTo returns the update that a person ordered: to the template in force, which needs no trial, or to another.
+func (r *round) updateTo(l *fleet.Ledger, o *fleet.Order) *fleet.Update {
+	u := &fleet.Update{Template: r.s.Wanted.Template, Edition: max(l.Editions, l.Edition) + 1, Order: o.ID, By: o.By}
+	if u.Template.Builds(l.Template) {
+		u.Edition, u.Proven = l.Edition, true
+	}
+	return u
+}
+
+// progress is how far an update came.
+type progress struct {
+	machines int // of the fleet, that stay
+	old      int // that are not built from it
+	on       int // that are, or are being
+	under    int // that are being
+	well     int // that are, and are healthy
+	failed   fleet.Reason
+	told     bool // a person, of the machine that failed
+}
+
+func (r *round) progress(l *fleet.Ledger) progress {
+	var p progress
+	for i := range r.s.Machines {
+		m := &r.s.Machines[i].Machine
+		if n, ok := m.Name.Ordinal(); ok && r.s.Spec.Has(n) && l.Removal(m.Name) == nil {
+			p.add(m, l.Update)
+		}
+	}
+	return p
+}
+
+// add counts one machine.
+func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
+	built := !m.Current.None() && m.Current.Edition == u.Edition
+	under := m.Repair != nil && m.Repair.Order == u.Order
+	count := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
+	count(&p.machines, true)
+	count(&p.old, !built)
+	count(&p.under, under)
+	count(&p.on, built || under)
+	count(&p.well, built && !under && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified &&
+		m.Incident == nil)
+	switch {
+	case m.Change != nil && m.Change.Order == u.Order && m.Change.Ended != fleet.ReasonUpdated &&
+		m.Change.Ended != fleet.ReasonWithdrawn:
+		p.failed, p.told = fleet.ReasonUpdateStopped, true
+	case built && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():
+		p.failed = fleet.ReasonUpdateStopped
+	}
+}
+
+// canaries returns how many machines are to try another template first.
+func (r *round) canaries() int { return max(1, r.s.Spec.Update.Canary) }
+
+// bookUpdate books how far another template came: whether it is proven, has failed, or is in force everywhere.
+func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
+	if !l.Update.Goes() {
+		return l
+	}
+	u, p := *l.Update, r.progress(l)
+	say := func(kind fleet.RecordKind, reason fleet.Reason) {
+		r.record(fleet.Record{Kind: kind, Reason: reason, Order: u.Order, By: u.By, Size: p.machines})
+	}
+	switch {
+	// put back, or changed once more: this one is not wanted
+	case r.s.Wanted != nil && !u.Template.Builds(r.s.Wanted.Template):
+		u.Stopped = fleet.ReasonWithdrawn
+		say(fleet.RecordChange, fleet.ReasonWithdrawn)
+	case p.failed != "":
+		u.Stopped = p.failed
+		say(fleet.RecordChange, p.failed)
+		if !p.told {
+			say(fleet.RecordPaged, p.failed)
+		}
+	case p.old == 0 && p.well == p.machines:
+		say(fleet.RecordChange, fleet.ReasonUpdated)
+		next := l.Updated(nil)
+		next.Template, next.Edition = u.Template, u.Edition
+		return next
+	case u.Proven:
+		return l
+	case p.well < min(r.canaries(), p.machines) || p.well < p.on:
+		u.Calm = 0
+	case u.Calm == 0:
+		u.Calm = r.s.Now.Mono
+		r.s.Now.Await(u.Calm.Add(r.s.Spec.Update.Soak))
+	case r.s.Now.Due(u.Calm.Add(r.s.Spec.Update.Soak)):
+		u.Proven = true
+		say(fleet.RecordChange, fleet.ReasonProven)
+		r.again = true
+	}
+	if u.Stopped == l.Update.Stopped && u.Calm == l.Update.Calm && u.Proven == l.Update.Proven {
+		return l
+	}
+	return l.Updated(&u)
+}
+
+// chooseNext opens the machines that are to be built from the other template next: as many as may try it first, or as
+// many as the budget has room for. One that failed on yet another template goes first, then those with the highest
+// numbers.
+func (r *round) chooseNext(l *fleet.Ledger) {
+	p := r.progress(l)
+	room := r.s.Spec.Places() - p.under
+	if !l.Update.Proven {
+		room = min(room, r.canaries()-p.on)
+	}
+	var fit []int
+	for i := range r.s.Machines {
+		if r.fits(&r.s.Machines[i].Machine, l) {
+			fit = append(fit, i)
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b int) int {
+		return cmp.Or(cmp.Compare(strayed(&r.s.Machines[b].Machine), strayed(&r.s.Machines[a].Machine)),
+			cmp.Compare(b, a))
+	})
+	for _, i := range fit[:max(0, min(room, len(fit)))] {
+		r.chosen = append(r.chosen, r.s.Machines[i].Machine.Name)
+		r.open(i)
+	}
+}
+
+// strayed is 1 for a machine that failed on another template, and waits for a person's word; else 0.
+func strayed(m *fleet.Machine) int {
+	if m.Quarantine != nil && m.Quarantine.Reason == fleet.ReasonCanaryFailed {
+		return 1
+	}
+	return 0
+}
+
+// fits reports whether the machine may be built from the other template now: it is well, or failed on another one.
+func (r *round) fits(m *fleet.Machine, l *fleet.Ledger) bool {
+	n, ok := m.Name.Ordinal()
+	if !ok || !r.s.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() ||
+		m.Current.Edition == l.Update.Edition || m.Repair != nil ||
+		m.Change != nil && m.Change.Order == l.Update.Order {
+		return false
+	}
+	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified
+}
+
+// isChosen reports whether the machine is to be built from another template next.
+func (r *round) isChosen(m *fleet.Machine) bool { return slices.Contains(r.chosen, m.Name) }

@@ -1,0 +1,54 @@
+package decide
+
+import (
+	"iter"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// sights returns what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent.
+func sights(r *round, works []*work) guard.Sights {
+	if r.sit.Brake.On() {
+		return nil // nothing disruptive begins
+	}
+	var silent map[fleet.Neighbourhood]bool
+	for _, w := range works {
+		if guard.Silent(w.M, w.View, &r.sit) {
+			if silent == nil {
+				silent = map[fleet.Neighbourhood]bool{}
+			}
+			silent[w.M.Current.Neighbourhood()] = true
+		}
+	}
+	if silent == nil {
+		return nil
+	}
+	wanted := func(n fleet.Neighbourhood) bool { return silent[n] }
+	all := guard.Sights{}
+	all.Hear(r.s.Now, &r.s.Spec, judged(r.s.Machines, works), wanted)
+	for _, h := range r.s.Others {
+		if wanted(h.Neighbourhood) {
+			all.Add(h)
+		}
+	}
+	return all
+}
+
+// judged returns all machines as this round judged them.
+func judged(all []fleet.View, works []*work) iter.Seq2[*fleet.Machine, *fleet.View] {
+	return func(yield func(*fleet.Machine, *fleet.View) bool) {
+		next := 0 // of the works, which are in the machines' order
+		for i := range all {
+			v := &all[i]
+			m := &v.Machine
+			if next < len(works) && works[next].index == i {
+				m, v = works[next].M, works[next].View
+				next++
+			}
+			if !yield(m, v) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package decide
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// onHost is a machine on host h1 with a check that stands so, by such a result.
+func onHost(v fleet.Verdict, s fleet.Standing, r fleet.ResultReason) fleet.View {
+	view := fleet.View{
+		Machine: fleet.Machine{
+			Current: fleet.Incarnation{ID: "i", Host: "h1"},
+			Health:  fleet.Health{Verdict: v, SinceMono: fleet.Instant(time.Hour)},
+		},
+		Checks: []fleet.CheckState{{Check: "alive", Standing: s, Result: r}, {Check: "inside"}},
+	}
+	if v == fleet.VerdictUnhealthy {
+		view.Machine.Health.Cause = fleet.CauseChecks
+	}
+	return view
+}
+
+// silenceSpec pings every five seconds, and asks the agent.
+func silenceSpec(size int) fleet.Spec {
+	return fleet.Spec{Name: "web", Size: size, Mode: fleet.ModeAct, Checks: []fleet.Check{
+		{Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 2},
+		{Name: "inside", Kind: fleet.CheckAgent, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 2},
+	}}
+}
+
+// TestL04SilenceNeedsAWitness: what a silent machine has for a witness, and what it has not.
+func TestL04SilenceNeedsAWitness(t *testing.T) {
+	t.Parallel()
+	down := func(r fleet.ResultReason) fleet.View {
+		return onHost(fleet.VerdictUnhealthy, fleet.StandingDown, r)
+	}
+	silent, refuses, off, away := down(fleet.ResultTimeout), down(fleet.ResultRefused), down(""),
+		down(fleet.ResultTimeout)
+	well := onHost(fleet.VerdictHealthy, fleet.StandingUp, fleet.ResultOK)
+	suspect := onHost(fleet.VerdictSuspect, fleet.StandingFailing, fleet.ResultTimeout)
+	inside := onHost(fleet.VerdictHealthy, fleet.StandingUnknown, "")
+	off.Machine.Health.Cause, off.Checks = fleet.CauseCrashed, nil
+	away.Machine.Quarantine = &fleet.Quarantine{}
+	lost := func(alive, agent time.Duration) fleet.View { // when each of the two checks last answered
+		v := down(fleet.ResultTimeout)
+		v.Checks[0].Answered = fleet.Instant(alive)
+		v.Checks[1] = fleet.CheckState{Check: "inside", Standing: fleet.StandingDown, Result: fleet.ResultTimeout,
+			Answered: fleet.Instant(agent)}
+		return v
+	}
+	const at, apart = time.Minute, 7 * time.Second
+	inside.Checks[1].Standing = fleet.StandingUp
+	elsewhere := well
+	elsewhere.Machine.Current.Host = "h2"
+	h1 := fleet.Neighbourhood{Host: "h1"}
+	hears := func(expected, n int) []fleet.Hearing {
+		return []fleet.Hearing{{Neighbourhood: h1, Expected: expected, Heard: n, Delay: 6 * time.Second}}
+	}
+	for name, c := range map[string]struct {
+		on      []fleet.View // the first of them is the one in question
+		others  []fleet.Hearing
+		answers bool
+		act     bool
+		want    fleet.Reason
+	}{
+		"alone, and nothing bears witness":         {on: []fleet.View{silent}, want: fleet.ReasonNoWitness},
+		"alone, and its host answers":              {on: []fleet.View{silent}, answers: true},
+		"alone, and the policy acts":               {on: []fleet.View{silent}, act: true},
+		"alone, and its agent fell silent with it": {on: []fleet.View{lost(at, at+apart-time.Second)}},
+		"alone, and its agent fell silent later":   {on: []fleet.View{lost(at, at+apart)}, want: fleet.ReasonNoWitness},
+		"alone, and its agent fell silent before":  {on: []fleet.View{lost(at, at-apart)}, want: fleet.ReasonNoWitness},
+		"alone, and its agent was never heard":     {on: []fleet.View{lost(at, 0)}, want: fleet.ReasonNoWitness},
+		"alone, and only its agent was ever heard": {on: []fleet.View{lost(0, at)}, want: fleet.ReasonNoWitness},
+		"alone, and refuses connections":           {on: []fleet.View{refuses}},
+		"two are silent":                           {on: []fleet.View{silent, silent}, want: fleet.ReasonNoWitness},
+		"two are silent, and their host answers": {on: []fleet.View{silent, silent}, answers: true,
+			want: fleet.ReasonNoWitness},
+		"one is silent, and one not heard":         {on: []fleet.View{silent, suspect}, want: fleet.ReasonNoWitness},
+		"the other is well":                        {on: []fleet.View{silent, well}},
+		"the other refuses connections":            {on: []fleet.View{silent, refuses}},
+		"the other is off, and the host answers":   {on: []fleet.View{silent, off}, answers: true},
+		"the other is in quarantine, host answers": {on: []fleet.View{silent, away}, answers: true},
+		"the other is well elsewhere":              {on: []fleet.View{silent, elsewhere}, want: fleet.ReasonNoWitness},
+		"only the other's agent answers":           {on: []fleet.View{silent, inside}, want: fleet.ReasonNoWitness},
+		"another fleet's machine is heard":         {on: []fleet.View{silent}, others: hears(1, 1)},
+		"another fleet's machine is silent, too": {on: []fleet.View{silent}, others: hears(1, 0), answers: true,
+			want: fleet.ReasonNoWitness},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			views := slices.Clone(c.on)
+			r := round{s: fleet.Snapshot{Spec: silenceSpec(len(views)), Machines: views, Others: c.others}}
+			for i := range views {
+				views[i].Machine.Name = fleet.Name("web").Machine(i + 1)
+			}
+			r.sit = guard.Situation{
+				SteadyAt: 1, Spec: r.s.Spec, Now: fleet.Now{Mono: fleet.Instant(time.Hour + time.Second)},
+				Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
+				Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, View: &views[0],
+			}
+			if c.answers {
+				r.sit.Answers = []fleet.HostName{"h1"}
+			}
+			if c.act {
+				r.sit.Spec.Repair.Silence = fleet.SilenceActs
+			}
+			w := &work{}
+			w.M, w.View = &views[0].Machine, &views[0]
+			r.sit.Sights = sights(&r, []*work{w})
+			if got := guard.AnyStep(w.M, &r.sit); got != c.want {
+				t.Errorf("held: %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestL04AWitnessIsHeardAfterTheSilenceBegan: with one failure that is enough, the witness has not been asked since.
+func TestL04AWitnessIsHeardAfterTheSilenceBegan(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		downAfter int
+		wait      time.Duration // after the verdict, until the witness counts
+	}{{1, 6 * time.Second}, {2, time.Second}, {3, 0}} {
+		views := []fleet.View{
+			onHost(fleet.VerdictUnhealthy, fleet.StandingDown, fleet.ResultTimeout),
+			onHost(fleet.VerdictHealthy, fleet.StandingUp, fleet.ResultOK),
+		}
+		spec := silenceSpec(2)
+		spec.Checks[0].DownAfter = c.downAfter
+		r := round{s: fleet.Snapshot{Spec: spec, Machines: views}}
+		r.sit = guard.Situation{
+			SteadyAt: 1, Spec: spec, Hosts: []fleet.Host{{Name: "h1", Up: true}}, View: &views[0],
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+		}
+		w := &work{}
+		w.M, w.View = &views[0].Machine, &views[0]
+		r.sit.Sights = sights(&r, []*work{w})
+		since := views[0].Machine.Health.SinceMono
+		if r.sit.Now.Mono = since.Add(c.wait); guard.AnyStep(w.M, &r.sit) != "" {
+			t.Errorf("down after %d: held %v after the verdict", c.downAfter, c.wait)
+		}
+		if r.sit.Now.Mono = since.Add(c.wait - 1); c.wait > 0 && guard.AnyStep(w.M, &r.sit) != fleet.ReasonUnclear {
+			t.Errorf("down after %d: not held before %v", c.downAfter, c.wait)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
+)
+
+// contestLasts is for how long two hosts show an instance until a person is told, where no further listing said so:
+// what is told of changes only was told.
+const contestLasts = time.Minute
+
+// noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing
+// says so, too, or nothing was said to the contrary for a while: in the middle of a migration the first one may.
+func (w *work) noticeContest() {
+	m := w.M
+	at := slices.IndexFunc(w.View.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
+	if at < 0 {
+		if m.Contest != nil && len(w.Situation.Silent) == 0 && w.Situation.Provider.Standing == fleet.ProviderUp {
+			w.Record(fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonReleased, Instance: m.Current.ID,
+				Host: m.Current.Host, Paged: m.Contest.Paged})
+			m.Contest = nil
+		}
+		return
+	}
+	s := &w.View.Seen[at]
+	rec := fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID,
+		Generation: s.Instance.Mark.Generation,
+		Host:       s.Instance.Host, Detail: string(s.Instance.Also)}
+	if m.Contest == nil || m.Contest.Host != s.Instance.Host || m.Contest.Also != s.Instance.Also {
+		m.Contest = &fleet.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
+		w.Record(rec)
+	}
+	// it may be heard of late, as when the store was full
+	lasts := w.Situation.Now.Due(m.Contest.Asked.Add(contestLasts))
+	if !m.Contest.Paged && (s.Asked > m.Contest.Asked || lasts) {
+		told := *m.Contest
+		told.Paged, m.Contest = true, &told
+		rec.Kind = fleet.RecordPaged
+		w.Record(rec)
+	}
+}
+
+// readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never
+// allotted what is there, or another installation of hale was here before. In the round in which it is believed they
+// are not read.
+func (r *round) readMarks(w *work) {
+	if r.believed != nil {
+		return
+	}
+	first := w.M.Current.None() && w.M.Incident == nil && w.M.Repair == nil
+	for k := range w.View.Seen {
+		i := &w.View.Seen[k].Instance
+		switch {
+		case i.Mark.Machine != w.M.Name || i.Power == fleet.PowerGone:
+		case i.Mark.Installation == w.Installation:
+			if i.Mark.Generation > w.M.Generation {
+				r.older(w.M, i)
+			}
+		case first && i.Mark.Installation != "":
+			r.foreign(w.M, i)
+		}
+	}
+}
+
+// older holds the fleet, and tells a person once.
+func (r *round) older(m *fleet.Machine, i *fleet.Instance) {
+	if r.sit.Whole.Older != nil {
+		return
+	}
+	r.sit.Whole.Older = &fleet.Older{
+		Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation,
+		Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono,
+	}
+	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID,
+		Generation: i.Mark.Generation, Host: i.Host,
+		Limit: int(m.Generation)}) //nolint:gosec // few
+}
+
+// readRoll finds in the starts that are noted at the provider's what proves that the store does not know the world. A
+// person is told again of a start of which they were not told, unless it comes so soon that it belongs to what they
+// were told just now: a store that was put back may say that they were told of what is long past.
+func (r *round) readRoll() {
+	unknown, o := r.s.Roll.Unknown, r.sit.Whole.Older
+	news := slices.IndexFunc(unknown, func(n fleet.NotedStart) bool { return !o.Covers(n.Name) })
+	if news < 0 || r.believed != nil {
+		return
+	}
+	n, now := unknown[news], r.s.Now
+	is := fleet.Older{Start: n.Name, Host: n.Host, Since: now.Wall, SinceMono: now.Mono}
+	same := o != nil && o.SinceMono != 0 && !now.Due(o.SinceMono.Add(r.s.Spec.BlindAfter))
+	if same {
+		is = *o
+	}
+	if o != nil {
+		is.Told = slices.Clone(o.Told)
+	}
+	for _, n := range unknown {
+		if !slices.Contains(is.Told, n.Name) {
+			is.Told = append(is.Told, n.Name)
+		}
+	}
+	if r.sit.Whole.Older = &is; !same {
+		r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Host: n.Host,
+			Detail: string(n.Name)})
+	}
+}
+
+// trusted returns whether the world is to be believed, and the starts that are known from now on.
+func (r *round) trusted() (believes bool, names []fleet.StartName) {
+	if r.believed == nil {
+		return false, nil
+	}
+	for _, n := range r.s.Roll.Unknown {
+		names = append(names, n.Name)
+	}
+	return true, names
+}
+
+// mostForeign bounds the other installations that are remembered.
+const mostForeign = 8
+
+// foreign holds first builds, and tells a person once of each other installation.
+func (r *round) foreign(m *fleet.Machine, i *fleet.Instance) {
+	known := slices.ContainsFunc(r.sit.Whole.Foreign,
+		func(f fleet.Foreign) bool { return f.Installation == i.Mark.Installation })
+	if known || len(r.sit.Whole.Foreign) >= mostForeign {
+		return
+	}
+	r.sit.Whole.Foreign = append(r.sit.Whole.Foreign, fleet.Foreign{
+		Installation: i.Mark.Installation, Machine: m.Name, Instance: i.ID, Host: i.Host, Since: r.s.Now.Wall,
+	})
+	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonInstallation, Machine: m.Name, Instance: i.ID,
+		Host:   i.Host,
+		Detail: string(i.Mark.Installation)})
+}
+
+// tell records something about the fleet that a person is told of, too.
+func (r *round) tell(rec fleet.Record) {
+	r.record(rec)
+	rec.Kind = fleet.RecordPaged
+	r.record(rec)
+}
+
+// isOurs lets go of other installations that are this one by now: a person had it taken over.
+func (r *round) isOurs() {
+	r.sit.Whole.Foreign = slices.DeleteFunc(r.sit.Whole.Foreign,
+		func(f fleet.Foreign) bool { return f.Installation == r.s.Installation })
+}
+
+// openBelieved opens all machines when the world is to be believed.
+func (r *round) openBelieved() {
+	if !slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Believe && !o.Due(r.s.Now) }) {
+		return
+	}
+	for i := range r.s.Machines {
+		r.open(i)
+	}
+}
+
+// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see
+// work.believe. Other installations whose marks are still listed, or may be on a host that does not answer, are not
+// believed.
+func (r *round) believes(o *fleet.Order) {
+	if r.s.Provider.Standing != fleet.ProviderUp {
+		r.rule(o, fleet.ReasonProviderDown)
+		return
+	}
+	foreign := slices.DeleteFunc(slices.Clone(r.sit.Whole.Foreign),
+		func(f fleet.Foreign) bool { return !r.mayBeListed(&f) })
+	if r.sit.Whole.Older == nil && len(foreign) == len(r.sit.Whole.Foreign) && !r.outgrown() &&
+		len(r.s.Roll.Unknown) == 0 {
+		why := fleet.ReasonNotOlder
+		if len(foreign) > 0 {
+			why = fleet.ReasonInstallation
+		}
+		r.rule(o, why)
+		return
+	}
+	r.rule(o, "")
+	r.believed = o
+	r.sit.Whole.Older, r.sit.Whole.Foreign = nil, foreign
+	r.record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
+}
+
+// mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not
+// answer.
+func (r *round) mayBeListed(f *fleet.Foreign) bool {
+	return slices.ContainsFunc(r.s.Silent, func(s fleet.Silence) bool { return s.Host == f.Host }) ||
+		slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return v.Shown(f.Installation).Marked > 0 })
+}
+
+// outgrown reports whether an instance bears a mark whose generation the store never allotted.
+func (r *round) outgrown() bool {
+	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
+		return v.Shown(r.s.Installation).Generation > v.Machine.Generation
+	})
+}
+
+// stoppedByHand returns the only instance with the machine's mark, if the store did not know of its generation and it
+// was stopped from outside: hale, which knew nothing of it, did not do that.
+func stoppedByHand(v *fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
+	var found []fleet.Instance
+	for k := range v.Seen {
+		i := v.Seen[k].Instance
+		if i.Power != fleet.PowerGone && i.Mark.Installation == ours && i.Mark.Machine == v.Machine.Name {
+			found = append(found, i)
+		}
+	}
+	if len(found) != 1 {
+		return fleet.Instance{}, false
+	}
+	i := found[0]
+	byHand := i.Stop == fleet.StopExternal || i.Stop == fleet.StopShutdown
+	return i, i.Mark.Generation > v.Machine.Generation && !i.Mark.Kept && i.Power == fleet.PowerOff && byHand
+}
+
+// believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted
+// again, the newest certified instance is the machine's, and what was put aside is kept. What was under way rested on
+// an older world, and begins anew.
+func (w *work) believe(o *fleet.Order) {
+	m := w.M
+	w.Order = o.ID
+	seen := fleet.View{Machine: *m, Seen: w.View.Seen}
+	shown, beyond := seen.Beyond(w.Installation)
+	if !beyond {
+		return
+	}
+	stopped, hand := stoppedByHand(w.View, w.Installation)
+	m.Generation = max(m.Generation, shown.Generation)
+	if m.Repair != nil {
+		w.Overrule()
+	}
+	switch {
+	case shown.Serves != nil:
+		w.House(*shown.Serves)
+	case w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
+		w.Vacate() // what runs, and was not finished, is found, verified and certified as after any lost order
+		if hand {
+			w.House(stopped) // and what a person stopped meanwhile waits for them
+		}
+	}
+	if i, runs := repair.Found(m, w.View, w.Installation); runs && guard.Surplus(m, &w.Situation.Spec) {
+		w.House(i) // what is beyond the fleet's size is not finished, and it may serve: a person must say that it goes
+	}
+	for _, i := range shown.Aside {
+		w.Shelve(*i)
+	}
+	if m.Current.None() { // it is built, or taken, as one that never was
+		if m.Incident != nil {
+			w.endIncident(fleet.ReasonBelieved)
+		}
+		now := w.Situation.Now
+		m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: now.Wall,
+			SinceMono: now.Mono}
+	}
+	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID,
+		Generation: m.Current.Generation,
+		Host:       m.Current.Host, By: o.By})
+}

@@ -1,0 +1,36 @@
+package guard
+
+import "hale/internal/core/fleet"
+
+// HoldOn returns the hold that covers the machine, or nil. Of several it is the one that lasts longest.
+func HoldOn(m *fleet.Machine, s *Situation) *fleet.Hold { return holdOn(m, s.Whole.Holds) }
+
+// AtRest reports whether the machine is held, or ordered away, and nothing is done to it: what becomes of it meanwhile
+// is wanted, and no failure (L10).
+func AtRest(m *fleet.Machine, all *fleet.Whole) bool {
+	if all == nil || m.Repair != nil {
+		return false
+	}
+	return len(all.Holds) > 0 && holdOn(m, all.Holds) != nil || all.Ledger.Removal(m.Name) != nil
+}
+
+func holdOn(m *fleet.Machine, holds []fleet.Hold) *fleet.Hold {
+	var on *fleet.Hold
+	for i := range holds {
+		if h := &holds[i]; h.Covers(m) && (on == nil || h.Until.After(on.Until)) {
+			on = h
+		}
+	}
+	return on
+}
+
+// HostHeld reports whether a person holds the host: nothing is built there, and what was left or put aside there stays
+// as it is, wherever its machine is by now.
+func HostHeld(name fleet.HostName, s *Situation) bool {
+	for i := range s.Whole.Holds {
+		if h := &s.Whole.Holds[i]; h.Host != "" && h.Host == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,213 @@
+package guard
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"hale/internal/core/fleet"
+)
+
+// Silent reports whether nothing speaks against the machine but that it does not answer, while its provider says that
+// it runs, on a host that answers: that is as true of one that hale cannot reach, and that serves its users.
+func Silent(m *fleet.Machine, v *fleet.View, s *Situation) bool {
+	return mute(m, v, s) && !agentDown(v, &s.Spec)
+}
+
+// mute is Silent without what the guest's agent says.
+func mute(m *fleet.Machine, v *fleet.View, s *Situation) bool {
+	if m.Current.None() || m.Health.Verdict != fleet.VerdictUnhealthy || m.Health.Cause != fleet.CauseChecks ||
+		v == nil || strandedOn(m, s) {
+		return false
+	}
+	return !Speaks(v) && !cutApart(m.Current.Host, s)
+}
+
+// cutApart reports whether the host's access is cut, as its cut method says: what is on it serves no users.
+func cutApart(host fleet.HostName, s *Situation) bool {
+	h := struckHost(host, s)
+	return h != nil && h.Fence.Access == fleet.AccessCut
+}
+
+// Speaks reports whether one of the machine's checks is down by an answer: the machine is reached from here.
+func Speaks(v *fleet.View) bool {
+	return slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool {
+		return c.Standing == fleet.StandingDown && c.Result.Speaks()
+	})
+}
+
+// agentDown reports whether the guest's agent answered, and fell silent when the machine did: it is asked by way of the
+// provider, over no network. One that fell silent long before the machine, or after it, fails for itself; one that was
+// never heard says nothing. Where no other check is silent, its own silence is all that there is to judge by.
+func agentDown(v *fleet.View, spec *fleet.Spec) bool {
+	var lastHeard fleet.Instant
+	var within time.Duration
+	silent := false
+	for i := range v.Checks {
+		if i >= len(spec.Checks) || spec.Checks[i].Kind == fleet.CheckAgent ||
+			v.Checks[i].Standing == fleet.StandingUp {
+			continue
+		}
+		silent, lastHeard = true, max(lastHeard, v.Checks[i].Answered)
+		within = max(within, tellsWithin(&spec.Checks[i]))
+	}
+	for i := range v.Checks {
+		c := &v.Checks[i]
+		if c.Standing != fleet.StandingDown || i >= len(spec.Checks) || spec.Checks[i].Kind != fleet.CheckAgent {
+			continue
+		}
+		apart := max(c.Answered.Sub(lastHeard), lastHeard.Sub(c.Answered))
+		if !silent || c.Answered != 0 && lastHeard != 0 && apart <= max(within, tellsWithin(&spec.Checks[i])) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellsWithin is how long it takes at most until the check begins to fail.
+func tellsWithin(c *fleet.Check) time.Duration { return c.Every + c.Timeout }
+
+// Sights is what is heard, by all fleets, neighbourhood by neighbourhood.
+type Sights map[fleet.Neighbourhood]fleet.Hearing
+
+// Add takes in what one more fleet hears in a neighbourhood.
+func (s Sights) Add(h fleet.Hearing) {
+	if all, known := s[h.Neighbourhood]; known {
+		h = all.Join(h)
+	}
+	s[h.Neighbourhood] = h
+}
+
+// Hear counts what is heard of a fleet's machines where wanted says so. Machines that are off are not expected to be
+// heard, nor are those in quarantine; those that a person holds are. What one answered elsewhere, before it moved, says
+// nothing of the way to where it is now.
+func (s Sights) Hear(
+	now fleet.Now, spec *fleet.Spec, views iter.Seq2[*fleet.Machine, *fleet.View], wanted func(fleet.Neighbourhood) bool,
+) {
+	delay, some := spec.HearsWithin()
+	if !some {
+		return
+	}
+	for m, v := range views {
+		n := m.Current.Neighbourhood()
+		if !mayBeHeard(m, spec) || !wanted(n) {
+			continue
+		}
+		h := fleet.Hearing{Neighbourhood: n, Expected: 1, Delay: delay}
+		if heard(v, spec) && (m.Moved == 0 || now.Due(m.Moved.Add(delay))) {
+			h.Heard = 1
+		}
+		s.Add(h)
+	}
+}
+
+func mayBeHeard(m *fleet.Machine, spec *fleet.Spec) bool {
+	return !m.Current.None() && m.Quarantine == nil && !m.Health.Cause.Stopped() && !Surplus(m, spec)
+}
+
+// heard reports whether the machine answers, well or not. One that is silent to the quicker of two checks may still
+// seem to answer the slower one.
+func heard(v *fleet.View, spec *fleet.Spec) bool {
+	answers := false
+	for i := range v.Checks {
+		c := &v.Checks[i]
+		if i < len(spec.Checks) && spec.Checks[i].Kind == fleet.CheckAgent {
+			continue
+		}
+		switch c.Standing {
+		case fleet.StandingUp:
+			answers = true
+		case fleet.StandingFailing, fleet.StandingDown:
+			if !c.Result.Speaks() {
+				return false
+			}
+			answers = true
+		case fleet.StandingUnknown:
+			if c.Result == fleet.ResultDependsOn {
+				return false // it fails, and so does another
+			}
+		}
+	}
+	return answers
+}
+
+// noWitness says why nothing disruptive may begin on the machine's silence alone (L4). A machine in its neighbourhood
+// that is heard bears witness to the way there once it has had the time to fall silent, too. A machine alone on its
+// host has the host's own address for a witness; of several that are all silent, that one does not show the way to
+// them.
+func noWitness(m *fleet.Machine, s *Situation) fleet.Reason {
+	if s.Spec.Repair.Silence == fleet.SilenceActs || m.Ordered(s.Now) || !Silent(m, s.View, s) {
+		return ""
+	}
+	return unwitnessed(m, s)
+}
+
+// OnlyItsAgent reports whether nothing bears witness to the machine's silence but that its agent is silent, too. An
+// agent that answers meanwhile takes that back.
+func OnlyItsAgent(m *fleet.Machine, s *Situation) bool {
+	return s.Spec.Repair.Silence != fleet.SilenceActs && !m.Ordered(s.Now) && mute(m, s.View, s) &&
+		unwitnessed(m, s) != ""
+}
+
+// OnlyItsCounters reports whether nothing bears witness to the machine's silence but that its processors stand still,
+// as its provider counts. Counters that move, or that cannot be read, meanwhile take that back.
+func OnlyItsCounters(m *fleet.Machine, s *Situation) bool {
+	return slices.Contains(s.Still, m.Current.ID) && s.Spec.Repair.Silence != fleet.SilenceActs && !m.Ordered(s.Now) &&
+		Silent(m, s.View, s) && unheard(m, s) != ""
+}
+
+// unwitnessed says what is missing that would bear witness to the silence of the machine. One whose processors stand
+// still is dead, whatever is heard near it.
+func unwitnessed(m *fleet.Machine, s *Situation) fleet.Reason {
+	if slices.Contains(s.Still, m.Current.ID) {
+		return ""
+	}
+	return unheard(m, s)
+}
+
+// unheard is unwitnessed by what is heard.
+func unheard(m *fleet.Machine, s *Situation) fleet.Reason {
+	n := m.Current.Neighbourhood()
+	sight := s.Sights[n]
+	switch {
+	case sight.Expected <= 1 && slices.Contains(s.Answers, n.Host):
+	case sight.Heard == 0:
+		return fleet.ReasonNoWitness
+	case !s.Now.Due(WitnessedAt(m, s.View, &s.Spec, sight.Delay)):
+		return fleet.ReasonUnclear
+	}
+	return ""
+}
+
+// Unwitnessed reports whether nothing will bear witness when the machine falls silent: among all that is expected to be
+// heard it is alone in its neighbourhood, and neither its host's own address nor its guest's agent can be asked.
+func Unwitnessed(m *fleet.Machine, spec *fleet.Spec, all Sights, hosts []fleet.Host) bool {
+	n := m.Current.Neighbourhood()
+	if spec.Mode != fleet.ModeAct || spec.Repair.Silence == fleet.SilenceActs || spec.Asks(fleet.CheckAgent) ||
+		!mayBeHeard(m, spec) || all[n].Expected != 1 {
+		return false
+	}
+	return !slices.ContainsFunc(hosts, func(h fleet.Host) bool { return h.Name == n.Host && h.Address.IsValid() })
+}
+
+// WitnessedAt returns when the machine's silence is older than the answer of a witness can be, which would fall silent
+// within the delay.
+func WitnessedAt(m *fleet.Machine, v *fleet.View, spec *fleet.Spec, delay time.Duration) fleet.Instant {
+	return silentSince(m, v, spec).Add(delay)
+}
+
+// silentSince returns when the machine fell silent at the latest: a check that is down failed as often as its policy
+// demands.
+func silentSince(m *fleet.Machine, v *fleet.View, spec *fleet.Spec) fleet.Instant {
+	least := time.Duration(-1)
+	for i := range v.Checks {
+		if v.Checks[i].Standing != fleet.StandingDown || i >= len(spec.Checks) {
+			continue
+		}
+		c := &spec.Checks[i]
+		if took := time.Duration(c.DownAfter-1) * c.Every; least < 0 || took < least {
+			least = took
+		}
+	}
+	return m.Health.SinceMono.Add(-max(least, 0))
+}

@@ -1,0 +1,18 @@
+package health_test
+
+import (
+	"fmt"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/health"
+)
+
+// A condition over checks has three values: what is not known is never taken for a failure.
+func ExampleEvaluate() {
+	condition := fleet.Condition{Op: fleet.OpAll, Of: []fleet.Condition{
+		{Op: fleet.OpTerm, Term: "ping"}, {Op: fleet.OpTerm, Term: "page"},
+	}}
+	down := map[fleet.CheckName]health.Truth{"ping": health.Unknown, "page": health.True}
+	fmt.Println(health.Evaluate(condition, func(c fleet.CheckName) health.Truth { return down[c] }) == health.Unknown)
+	// Output: true
+}

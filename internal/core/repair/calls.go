@@ -1,0 +1,275 @@
+package repair
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// call stores an intent and asks for the call to be sent.
+func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) onward {
+	r.Calls++
+	step := fleet.CurrentStep(w.Situation.Spec, *r)
+	r.Intent = &fleet.Intent{
+		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host,
+		Edition: on.Edition, Limit: step.Timeout, At: w.Situation.Now.Wall, Repeatable: repeatable(op, step),
+		Snapshot: copyOf(w.M, r, op),
+	}
+	w.M.Waiting = ""
+	if on.ID == w.M.Current.ID && (op == fleet.OpPowerOff || op == fleet.OpReboot || op == fleet.OpRebuild) {
+		w.M.Current.PoweredOff = true // also when the answer is lost
+	}
+	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
+	a := fleet.Action{
+		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on),
+		Adopted: on.Adopted, Intent: *r.Intent,
+		Excused: guard.Excused(w.M, w.Situation),
+		ForGood: op == fleet.OpDelete && r.Kind == fleet.RepairRemove,
+	}
+	if op == fleet.OpCreate {
+		a.Made = w.made()
+	}
+	if r.Intent.Snapshot != "" {
+		a.Snapshot = fleet.SnapshotName{Installation: w.Installation, Machine: w.M.Name, Host: on.Host,
+			ID: r.Intent.Snapshot}
+	}
+	if op == fleet.OpRun {
+		a.Args, a.Env = step.Run.Fill(factsOf(w.M, w.View, on).Filler())
+	}
+	w.Actions = append(w.Actions, a)
+	return waits
+}
+
+// repeatable reports whether the call may be sent again though its answer was lost.
+func repeatable(op fleet.Op, step fleet.Step) bool {
+	return op == fleet.OpRun && step.Run.Idempotent || op == fleet.OpSnapshot || op == fleet.OpDropSnapshot
+}
+
+// mayCall reports whether the provider may be called at all, and says why not. Guards of new rungs come on top of it.
+func (w *Work) mayCall() bool {
+	held := guard.AnyCall(w.Situation)
+	if held != "" {
+		w.wait(held)
+	}
+	return held == ""
+}
+
+// mayAct reports whether something may be done to the machine's instance, and says why not. What is on two hosts is
+// asked about, and nothing more.
+func (w *Work) mayAct() bool {
+	if !w.mayCall() {
+		return false
+	}
+	held := guard.Untouchable(w.M, w.Situation)
+	if held != "" {
+		w.wait(held)
+	}
+	return held == ""
+}
+
+// observe asks the provider for one instance. Unanswered, it is asked again after a while; a wanted change that only
+// asks in vain is given up.
+func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) onward {
+	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
+		return waits
+	}
+	if r.Intent == nil && r.Retries >= pageAfter && w.wantedIn() {
+		return w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
+	}
+	r.AskAt = w.now().Add(w.patience(r))
+	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
+	return waits
+}
+
+// seenSince returns what the provider said of the instance after the last call ended. As long as it said nothing, it is
+// to be asked.
+func (w *Work) seenSince(r *fleet.Repair, id fleet.InstanceID) (i fleet.Instance, known bool) {
+	seen := w.View.Sighting(id)
+	if !seen.Known() || seen.Asked <= r.LastOutcome {
+		return fleet.Instance{}, false
+	}
+	return seen.Instance, true
+}
+
+// settleIntent deals with the call under way: its outcome arrived, or is unknown and must be observed.
+func (w *Work) settleIntent(r *fleet.Repair) onward {
+	in, o := *r.Intent, w.View.Outcome
+	if o != nil && o.Intent == in.ID && !in.Unknown {
+		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail,
+			Instance: in.Instance, Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At),
+			Proof: o.Proof})
+		w.recordOutput(in, o.Output)
+		r.LastOutcome, r.RetryAt, r.AskAt = w.now(), 0, 0
+		if o.Kind != fleet.OutcomeUnknown {
+			r.Intent = nil
+			return w.settle(r, in, *o)
+		}
+		in.Unknown = true
+		r.Intent = &in
+	}
+	if in.Unknown && w.mayCall() {
+		return w.resolve(r, in)
+	}
+	return waits
+}
+
+// outputPiece is how much of a command's output goes into one record, in bytes.
+const outputPiece = 2 << 10
+
+// recordOutput keeps what a command said, in pieces that end with a line where they can.
+func (w *Work) recordOutput(in fleet.Intent, output string) {
+	output = strings.TrimSpace(output)
+	for output != "" {
+		n := min(len(output), outputPiece)
+		if n < len(output) {
+			if line := strings.LastIndexByte(output[:n], '\n'); line > 0 {
+				n = line
+			}
+			for n > 1 && !utf8.RuneStart(output[n]) {
+				n--
+			}
+		}
+		w.Record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Instance: in.Instance, Generation: in.Generation,
+			Detail: output[:n]})
+		output = strings.TrimLeft(output[n:], "\n")
+	}
+}
+
+func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+	if o.Kind == fleet.OutcomeLocked && r.Kind != fleet.RepairTidy { // a copy is none of the instance's
+		return exchange{w, r}.locked(in, o.Detail)
+	}
+	op := operationOf(in.Op)
+	if apart, ok := op.(settler); ok {
+		return apart.settle(w, r, in, o)
+	}
+	if in.Op == fleet.OpCreate && o.Kind != fleet.OutcomeDone {
+		w.unbind()
+	}
+	switch o.Kind {
+	case fleet.OutcomeDone:
+		return op.done(w, r)
+	case fleet.OutcomeRetry, fleet.OutcomeNotSent:
+		return w.repeat(r, in)
+	case fleet.OutcomeRefused:
+		return op.refused(w, o.Detail)
+	case fleet.OutcomeNoSecret:
+		return w.giveUp(fleet.ReasonNoSecret, o.Detail)
+	case fleet.OutcomeConflict:
+		return op.conflict(w, r, in, o)
+	case fleet.OutcomeNotFound:
+		return op.notFound(w, r, in)
+	case fleet.OutcomeUnsupported, fleet.OutcomeFailed:
+		return op.failed(w, r, o)
+	case fleet.OutcomeUnknown, fleet.OutcomeLocked: // resolved by observation, and dealt with above
+	}
+	return again
+}
+
+// locked: its provider's people keep everybody from the instance. Nothing is built around it: it is tried again until
+// they unlock it.
+func (x exchange) locked(in fleet.Intent, detail string) onward {
+	switch {
+	case in.Op == fleet.OpCertify:
+		return x.giveUpCertifying(fleet.ReasonLocked, detail)
+	case x.r.Kind != fleet.RepairHeal:
+		return x.giveUp(fleet.ReasonLocked, detail)
+	}
+	return x.comeAgain(fleet.ReasonLocked, detail)
+}
+
+func (w *Work) verifyFrom() onward {
+	w.M.Epoch++
+	w.M.Acted = w.now()
+	h := &w.M.Health
+	h.Verdict, h.Cause, h.Since, h.SinceMono = fleet.VerdictStarting, fleet.CauseNone, w.Situation.Now.Wall, w.now()
+	return w.enter(fleet.PhaseVerify)
+}
+
+// giveUp leaves the machine to a person; a remnant is only put aside.
+func (w *Work) giveUp(reason fleet.Reason, detail string) onward {
+	if w.M.Repair.Kind == fleet.RepairRemnant {
+		return w.failAttempt(reason, detail)
+	}
+	if w.wantedIn() {
+		return w.giveUpChange(reason, detail)
+	}
+	return w.quarantine(reason, detail)
+}
+
+// giveUpCertifying: the machine is healthy, but its mark could not be written. It is tried again much later.
+func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) onward {
+	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail,
+		Instance: w.M.Current.ID})
+	w.end(reason)
+	if w.M.Incident == nil {
+		w.OpenIncident(fleet.CauseBuild)
+	}
+	w.Page(reason)
+	w.M.RetryAt = w.now().Add(longestBackoff)
+	return over
+}
+
+// resolve finds out by observation whether a call whose answer was lost took effect.
+func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) onward {
+	op := operationOf(in.Op)
+	if unseen, ok := op.(resolver); ok {
+		return unseen.resolve(w, r, in)
+	}
+	seen, known := w.observed(r, in)
+	switch {
+	case !known:
+		return w.observe(r, in.Instance, in.Host)
+	case op.took(seen):
+		return op.done(w, r)
+	}
+	return w.repeat(r, in)
+}
+
+// observed returns the instance as it was seen after a call whose answer was lost; then the call is over.
+func (w *Work) observed(r *fleet.Repair, in fleet.Intent) (fleet.Instance, bool) {
+	seen, known := w.seenSince(r, in.Instance)
+	if !known {
+		return fleet.Instance{}, false
+	}
+	r.Intent, r.AskAt = nil, 0
+	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
+		Generation: in.Generation, Host: in.Host, Detail: "observed " + string(seen.Power)})
+	return seen, true
+}
+
+// repeat tries a call again that surely had no effect.
+func (w *Work) repeat(r *fleet.Repair, in fleet.Intent) onward {
+	operationOf(in.Op).undone(r)
+	w.retry(r)
+	return w.boundTries(r, in)
+}
+
+// boundTries gives a step up that was tried in vain too often.
+func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) onward {
+	switch {
+	case r.Retries < pageAfter:
+	case w.wantedIn():
+		return w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
+	case operationOf(in.Op).ofStep():
+		return w.failRung(fleet.ReasonCallFailed, "tried in vain")
+	}
+	return again
+}
+
+// boundConflicts gives a change of the old instance up that the provider's truth stood against too often. What only
+// failed for a while, as under a provider that throttles, is tried on: a person was told.
+func (w *Work) boundConflicts(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+	switch {
+	case r.Retries < pageAfter:
+		return again
+	case in.Op == fleet.OpKeep:
+		return exchange{w, r}.keepFailed(o.Detail)
+	case in.Op == fleet.OpDelete:
+		return exchange{w, r}.deleteFailed(o)
+	}
+	return w.boundTries(r, in)
+}

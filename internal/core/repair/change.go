@@ -1,0 +1,99 @@
+package repair
+
+import (
+	"hale/internal/core/fleet"
+)
+
+// BeginChange opens the work that a person ordered. The guard has admitted it. Healing pauses meanwhile: it goes on
+// when the work ends, however it does.
+func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
+	m := w.M
+	m.Waiting, m.Quarantine, m.Change = "", nil, nil
+	if by.Named && !m.Current.Certified && !m.Current.Adopted {
+		m.Current.Expired = true // its build is given up
+	}
+	w.open(fleet.Repair{Kind: kind, Order: by.Order}, fleet.AimAt(m.Current))
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
+		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
+	w.enter(fleet.PhaseAct)
+	w.Advance()
+}
+
+// spoilt says why a wanted change is given up before the old instance is removed: its order does not stand any more, or
+// what it is to keep cannot be kept.
+func (w *Work) spoilt(r *fleet.Repair) fleet.Reason {
+	switch {
+	case !r.Wanted() || r.Removed:
+		return ""
+	case !w.orderStands(r):
+		return fleet.ReasonWithdrawn
+	case r.Kind == fleet.RepairUpdate && w.keeps(r):
+		return keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r))
+	}
+	return ""
+}
+
+// mayChange reports whether a wanted change may go on. Until the old instance is removed, what forbids a new step
+// forbids it, too; only a step under way finishes, whatever the brake says (L6).
+func (w *Work) mayChange(r *fleet.Repair) bool {
+	if !r.Wanted() || r.Removed {
+		return true
+	}
+	reason := w.heldBack(r)
+	if reason != "" {
+		w.wait(reason)
+	}
+	return reason == ""
+}
+
+// giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other.
+// Of a failure a person is told.
+func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
+	m, r := w.M, w.M.Repair
+	order := r.Order
+	if why != fleet.ReasonWithdrawn {
+		w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Order: order, Detail: detail,
+			Instance: r.Target.ID})
+	}
+	w.end(why)
+	m.Change = &fleet.Change{Order: order, Ended: why}
+	m.Waiting = ""
+	if why != fleet.ReasonWithdrawn {
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
+			Instance: m.Current.ID})
+	}
+	return over
+}
+
+// wantedIn reports whether the work under way is a wanted change that did not remove anything yet: it can be given up.
+func (w *Chart) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
+
+// orderStands reports whether the order that the work carries out is still in the ledger.
+func (w *Chart) orderStands(r *fleet.Repair) bool {
+	l := w.Situation.Whole.Ledger
+	if r.Kind == fleet.RepairUndo {
+		return true // it was taken up once and for all
+	}
+	if l == nil {
+		return false
+	}
+	if r.Kind == fleet.RepairUpdate {
+		return l.Update.Goes() && l.Update.Order == r.Order
+	}
+	o := l.Removal(w.M.Name)
+	return o != nil && o.Order == r.Order
+}
+
+// edition returns which template the next instance is built from: the one in force, as long as another one did not
+// prove itself, unless the machine is to try that, or stood on it.
+func (w *Chart) edition(r *fleet.Repair) uint64 {
+	l := w.Situation.Whole.Ledger
+	if l == nil {
+		return 0
+	}
+	u := l.Update
+	if u.Goes() && (u.Proven || r.Order == u.Order || !r.Target.None() && r.Target.Edition == u.Edition) {
+		return u.Edition
+	}
+	return l.Edition
+}

@@ -1,0 +1,303 @@
+package repair
+
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// exchange takes the old instance away, with proof, and puts its successor in its place.
+type exchange struct {
+	*Work
+	r *fleet.Repair
+}
+
+// replace fences the target, removes it, and builds its successor; each only if it is still to be done.
+func (x exchange) replace() onward {
+	policy := x.Situation.Spec.Repair.Fence
+	if x.lapsed() {
+		x.disprove()
+	}
+	switch {
+	case !x.r.Target.None() && !x.r.Removed && !x.holds(policy):
+		return x.fence()
+	case x.strands(policy):
+		return x.leave()
+	case !x.r.Target.None() && !x.r.Removed && x.keeps(x.r):
+		return x.call(x.r, fleet.OpKeep, x.r.Target)
+	case !x.r.Target.None() && !x.r.Removed:
+		return x.call(x.r, fleet.OpDelete, x.r.Target) // also of one that is gone: its files may be left
+	case x.r.Kind == fleet.RepairRemnant:
+		x.forget(x.r.Target.ID)
+		return x.end(fleet.ReasonRemoved)
+	case x.r.Kind == fleet.RepairRemove:
+		return x.gone()
+	case !x.r.Target.None() && !x.holds(policy):
+		return x.proveAgain()
+	case !x.r.Target.None() && !policy.Enough(x.r.Proof):
+		return x.proveDeleted()
+	}
+	return x.build()
+}
+
+// rebuild fences the target and gives it a new disk.
+func (x exchange) rebuild() onward {
+	switch {
+	case !x.r.Proof.Meets(fleet.StepRebuild.Needs(x.Situation.Spec.Repair.Fence)):
+		return x.fence()
+	case x.r.Proof.Meets(fleet.ProofDeleted):
+		return x.failRung(fleet.ReasonNoInstance, "") // it went meanwhile
+	}
+	return x.call(x.r, fleet.OpRebuild, x.r.Target)
+}
+
+// ask asks the provider for the target.
+func (x exchange) ask() onward { return x.observe(x.r, x.r.Target.ID, x.r.Target.Host) }
+
+// fence makes sure that the target cannot run: ordered off, then seen off.
+func (x exchange) fence() onward {
+	if h, dead := x.deadHost(x.r.Target); dead && x.r.Kind == fleet.RepairHeal && goesElsewhere(x.r.Step) {
+		return x.fenceHost(h)
+	}
+	if x.r.Stranded && x.r.Confirmed {
+		return lookAgain(x.r) // its host is back: what was confirmed without it counts no more
+	}
+	i, known := x.seenSince(x.r, x.r.Target.ID)
+	switch used := x.M.KeptAt(x.r.Target.ID) >= 0 || x.M.LeftAt(x.r.Target.ID) >= 0 && !x.HeldCut(x.r.Target.ID); {
+	case !known:
+		return x.ask()
+	case i.Power == fleet.PowerGone:
+		return x.proven(fleet.ProofDeleted)
+	case i.Power == fleet.PowerOff:
+		return x.proven(fleet.ProofConfirmedOff)
+	case used:
+		return x.failAttempt(fleet.ReasonStillRunning, "") // what was put aside is in use
+	case x.r.OffOrders >= maxOffOrders:
+		return x.giveUpFence(fleet.ReasonStillRunning)
+	case !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders:
+		return lookAgain(x.r) // it was ordered off and runs: perhaps a person mended it meanwhile
+	}
+	x.r.OffOrders++
+	return x.call(x.r, fleet.OpPowerOff, x.r.Target)
+}
+
+// lookAgain sends the rung back to its look.
+func lookAgain(r *fleet.Repair) onward {
+	r.LookAgain()
+	return again
+}
+
+// giveUpFence: without proof there is no replacement (L1). A person must look.
+func (x exchange) giveUpFence(why fleet.Reason) onward {
+	if x.wantedIn() {
+		return x.giveUpChange(fleet.ReasonNoProof, string(why))
+	}
+	if x.M.Repair.Kind == fleet.RepairRemnant || guard.Parent(x.M, x.Situation) != nil {
+		return x.failAttempt(why, "") // of a parent's machines a person was told already
+	}
+	return x.quarantine(fleet.ReasonNoProof, string(why))
+}
+
+func (x exchange) proven(p fleet.Proof) onward {
+	x.r.Proof, x.r.ProvenAt = p, 0
+	if p == fleet.ProofAccessCut {
+		x.r.ProvenAt = x.now()
+	}
+	x.Record(fleet.Record{Kind: fleet.RecordProof, Proof: p, Instance: x.r.Target.ID,
+		Generation: x.r.Target.Generation})
+	return again
+}
+
+// proveAgain shows once more, after a restart or a lost order, that what was removed still does not run.
+func (x exchange) proveAgain() onward {
+	if h, dead := x.deadHost(x.r.Target); dead && x.M.LeftAt(x.r.Target.ID) >= 0 {
+		return x.fenceHost(h)
+	}
+	i, known := x.seenSince(x.r, x.r.Target.ID)
+	switch {
+	case !known:
+		return x.ask()
+	case i.Power == fleet.PowerGone:
+		x.M.Retrieve(x.r.Target.ID)
+		return x.proven(fleet.ProofDeleted)
+	case i.Power == fleet.PowerOff:
+		return x.proven(fleet.ProofConfirmedOff)
+	case x.M.KeptAt(x.r.Target.ID) >= 0: // under another name, and without its disks
+		return x.quarantine(fleet.ReasonNoProof, string(fleet.ReasonStillRunning))
+	}
+	x.M.Current = x.r.Target
+	x.M.Retrieve(x.r.Target.ID)
+	x.M.Epoch++
+	return x.end(fleet.ReasonRefuted)
+}
+
+// proveDeleted asks for the stricter proof after a delete.
+func (x exchange) proveDeleted() onward {
+	i, known := x.seenSince(x.r, x.r.Target.ID)
+	switch {
+	case !known:
+		return x.ask()
+	case i.Power == fleet.PowerGone:
+		return x.proven(fleet.ProofDeleted)
+	}
+	return x.giveUpFence(fleet.ReasonDeleteFailed)
+}
+
+// removed clears the machine's place: from here on it has no instance until its successor stands.
+func (x exchange) removed() onward {
+	x.r.Removed = true
+	if x.M.Current.ID == x.r.Target.ID {
+		x.M.Current = fleet.Incarnation{}
+		x.M.Epoch++
+		x.M.Acted = x.now()
+	}
+	return again
+}
+
+// build allots the next generation and orders it.
+func (x exchange) build() onward {
+	if o := x.Situation.Whole.Ledger.Removal(x.M.Name); o != nil && o.Named && !x.r.Wanted() {
+		return x.end(fleet.ReasonOverruled) // it is to go
+	}
+	if found, ok := Found(x.M, x.View, x.Installation); ok {
+		x.house(found)
+		return x.verifyFrom()
+	}
+	if a := x.M.Anchor; a != nil && x.Situation.Now.Due(a.Until) {
+		x.M.Anchor = nil
+	}
+	if held := x.heldWaiting(x.r); held != "" {
+		return x.wait(held)
+	}
+	if _, some := guard.Unasked(x.M, x.Situation); some {
+		x.retry(x.r)
+		return x.wait(fleet.ReasonHostUnasked)
+	}
+	places := newPlacement(&x.Chart)
+	host, ok := places.choose(x.r.ID)
+	if a := x.M.Anchor; a != nil {
+		host, ok = a.Host, x.buildsOn(a.Host)
+	}
+	switch {
+	case !ok:
+		x.wait(places.nowhere())
+		x.retry(x.r)
+		return waits
+	case x.occupied():
+		return x.failAttempt(fleet.ReasonDiskInUse, "")
+	case x.Rivalled():
+		return x.failAttempt(fleet.ReasonRival, "")
+	case x.leftRuns():
+		return x.failAttempt(fleet.ReasonStillRunning, "")
+	case x.stale():
+		return x.proveAgain()
+	}
+	x.bind(host)
+	x.Load()[host]++ // the next one placed in this round sees it
+	x.M.Generation++
+	x.r.Next = fleet.Incarnation{ID: x.View.FreshID, Generation: x.M.Generation, Host: host, Edition: x.edition(x.r)}
+	return x.call(x.r, fleet.OpCreate, x.r.Next)
+}
+
+// heldWaiting says why a build that waits, as for a host or a place, does not go on: what a person ordered meanwhile
+// counts for it, since it is not under way. A first one does not go on once another installation's mark was seen,
+// either.
+func (w *Chart) heldWaiting(r *fleet.Repair) fleet.Reason {
+	if r.Kind == fleet.RepairBuild && len(w.Situation.Whole.Foreign) > 0 {
+		return fleet.ReasonInstallation // it was seen since the build was begun
+	}
+	switch w.M.Waiting {
+	case fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere, fleet.ReasonHostUnasked, fleet.ReasonHold,
+		fleet.ReasonBrake:
+	default:
+		return ""
+	}
+	b := &w.Situation.Brake
+	switch {
+	case guard.HoldOn(w.M, w.Situation) != nil:
+		return fleet.ReasonHold
+	case b.By != "", b.On() && r.Kind != fleet.RepairBuild:
+		return fleet.ReasonBrake
+	}
+	return ""
+}
+
+// setAside: the target is off and bears another name. It is kept from now on.
+func (x exchange) setAside() onward {
+	d := fleet.CurrentStep(x.Situation.Spec, *x.r).KeepOld
+	if x.r.Kind == fleet.RepairUndo {
+		d = x.Situation.Spec.Repair.KeepTime()
+	}
+	x.removed()
+	x.M.Kept = append(slices.Clone(x.M.Kept), fleet.KeepFor(x.r.Target, d, x.Situation.Now))
+	return again
+}
+
+// keepFailed: the target is off, and nothing may take its place. A person must look.
+func (x exchange) keepFailed(detail string) onward {
+	if x.wantedIn() {
+		return x.giveUpChange(fleet.ReasonKeepFailed, detail)
+	}
+	return x.quarantine(fleet.ReasonKeepFailed, detail)
+}
+
+// deleteFailed: the old instance is proven off but will not go. The policy says whether its successor may stand beside
+// it.
+func (x exchange) deleteFailed(o fleet.Outcome) onward {
+	switch {
+	case x.r.Proof == fleet.ProofDeleted:
+		return x.removed() // there was nothing left but what it may have had around it
+	case x.r.Kind == fleet.RepairRemnant:
+		return x.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
+	case x.wantedIn():
+		return x.giveUpChange(fleet.ReasonDeleteFailed, o.Detail)
+	}
+	step := fleet.CurrentStep(x.Situation.Spec, *x.r)
+	if step.OnDeleteFailure == fleet.DeleteFailureContinue && x.M.Volumes == nil &&
+		x.r.Proof.Meets(x.Situation.Spec.Repair.Fence.Proof) {
+		x.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail,
+			Instance: x.r.Target.ID})
+		return x.removed()
+	}
+	return x.quarantine(fleet.ReasonDeleteFailed, o.Detail)
+}
+
+// halfMade: an instance was ordered and exists, but does not run. It is unknown how far it was made, so it is not
+// started; it is an expired build of our own, to be removed and built anew.
+func (x exchange) halfMade() onward {
+	x.M.Current, x.r.Next = x.r.Next, fleet.Incarnation{}
+	x.M.Address = x.View.Sighting(x.M.Current.ID).Instance.Address
+	x.M.Current.Expired = true
+	x.M.Epoch++
+	x.r.Aim = fleet.AimAt(x.M.Current)
+	return lookAgain(x.r)
+}
+
+// lostOrder: an instance was ordered, the answer was lost, and it is not there. It may yet appear. The next one gets
+// another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
+func (x exchange) lostOrder() onward {
+	x.M.Anchor = &fleet.Anchor{Host: x.r.Next.Host, Until: x.now().Add(x.Situation.Spec.BuildLimit())}
+	x.r.Next = fleet.Incarnation{}
+	x.r.LastOutcome = x.now()
+	if !x.r.Target.None() && !x.r.Proof.Meets(fleet.ProofDeleted) {
+		x.r.Proof = ""
+	}
+	return again
+}
+
+// gone ends the removal of a machine that is not there any more.
+func (x exchange) gone() onward {
+	m, order := x.M, x.r.Order
+	x.end(fleet.ReasonRemoved)
+	if m.Incident != nil {
+		x.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRemoved, Cause: m.Incident.Cause,
+			Took: x.Situation.Now.Wall.Sub(m.Incident.Opened)})
+	}
+	m.IncidentOver()
+	m.Attempts = nil
+	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: x.Situation.Now.Wall,
+		SinceMono: x.now()}
+	m.Change = &fleet.Change{Order: order, Ended: fleet.ReasonRemoved}
+	return over
+}

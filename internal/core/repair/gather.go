@@ -1,0 +1,47 @@
+package repair
+
+import "hale/internal/core/fleet"
+
+// gathered reports whether the evidence on the target is kept, or will not be: only then the step may go on that could
+// destroy it. It is asked for once per incident and instance, before the look, so that the look stays the last word
+// before the step.
+func (p looking) gathered() bool {
+	switch g, i := p.View.Gathered, p.M.Incident; {
+	case p.r.Gather == "":
+		if p.Situation.Spec.Evidence.Off || p.r.Kind != fleet.RepairHeal || i == nil || !p.r.Step.Destroys() ||
+			p.r.Target.None() || i.Evidence == p.r.Target.ID {
+			return true
+		}
+		i.Evidence = p.r.Target.ID
+		p.gather()
+		return false
+	case g != nil && g.ID == p.r.Gather:
+		p.keep(g.Evidence)
+	case p.r.GatherBy == 0: // hale ended while it was gathered; were that the reason, it would end again
+		p.keep(fleet.NoEvidence(fleet.ReasonInterrupted))
+	case p.Situation.Now.Due(p.r.GatherBy):
+		p.keep(fleet.NoEvidence(fleet.ReasonTooLate))
+	default:
+		return false
+	}
+	return true
+}
+
+func (p looking) gather() {
+	p.r.Gather = p.r.ID + "/" + string(p.r.Target.ID)
+	p.r.GatherBy = p.now().Add(p.Situation.Spec.Evidence.Patience())
+	p.Actions = append(p.Actions, fleet.Action{Kind: fleet.ActionGather, Machine: p.M.Name, Gather: p.r.Gather,
+		Incident: p.M.Incident.ID, Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.mark(p.r.Target),
+		Adopted: p.r.Target.Adopted})
+}
+
+// keep notes what became of the evidence.
+func (p looking) keep(e fleet.Evidence) {
+	rec := fleet.Record{Kind: fleet.RecordEvidence, Reason: fleet.ReasonGathered, Instance: p.r.Target.ID,
+		Generation: p.r.Target.Generation, Host: p.r.Target.Host, Evidence: &e}
+	if !e.Some() {
+		rec.Reason = fleet.ReasonNotGathered
+	}
+	p.Record(rec)
+	p.r.Gathering = fleet.Gathering{}
+}

@@ -1,0 +1,360 @@
+package repair
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// offHost says why the step is not for a machine whose host does not answer: there only one elsewhere can be built, and
+// only what the host's loss does not take along for ever.
+func offHost(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+	if m.Current.None() {
+		return ""
+	}
+	h, dead := guard.DeadHost(m.Current.Host, s)
+	if !dead || !guard.Fenceable(h, s) {
+		return "" // where nothing is done anyway
+	}
+	switch step.Kind {
+	case fleet.StepPage, fleet.StepQuarantine:
+		return ""
+	case fleet.StepEvacuate:
+		if h.Fence.Tries == 0 && !s.Whole.ProofOf(h.Name, s.Now).OfHost() {
+			return fleet.ReasonHostDown // it could be cut off, and would run on
+		}
+		return lostWithHost(s)
+	case fleet.StepRecreate:
+		if h.Closed {
+			// Name and address are the instance's as long as there is one, on whichever host.
+			return fleet.ReasonHostDown
+		}
+		return lostWithHost(s)
+	default:
+		return fleet.ReasonHostDown
+	}
+}
+
+// lostWithHost says why the machine cannot do without what only its host has.
+func lostWithHost(s *guard.Situation) fleet.Reason {
+	if _, lost := s.Spec.Template.DiskLost(); lost {
+		return fleet.ReasonDiskKept // it could not even be kept aside
+	}
+	return ""
+}
+
+// goesElsewhere reports whether after the step the machine is on another host than one that does not answer.
+func goesElsewhere(step fleet.StepKind) bool {
+	return step == fleet.StepRecreate || step == fleet.StepEvacuate
+}
+
+// toLeave says why the step is not for the machine, as its host stands: from a disabled host a step must lead away,
+// and no step leaves a host that is as it should be.
+func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+	_, dead := guard.DeadHost(m.Current.Host, s)
+	return rungOf(step.Kind).leaves(m.Health.Cause == fleet.CauseDisabled, dead)
+}
+
+// evacuate makes sure that the target's host is off, and lets the target go on elsewhere.
+func (x exchange) evacuate() onward {
+	switch _, dead := x.deadHost(x.r.Target); {
+	case !dead || x.lapsed():
+		return lookAgain(x.r) // it is back, or no longer said to be off
+	case !x.r.Proof.OfHost() || !x.Situation.Spec.Repair.Fence.Enough(x.r.Proof):
+		return x.fence()
+	}
+	return x.call(x.r, fleet.OpEvacuate, x.r.Target)
+}
+
+// movedAgain is how often a move whose answer was lost is looked for before it is ordered again.
+const movedAgain = 5
+
+// resolve deals with a move whose answer was lost. What is seen on another host has moved. As long as the provider
+// says nothing, it may be on its way; after a while the same order finds out, if another look still wants it: what has
+// left its host is not moved again.
+func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+	seen := w.View.Sighting(in.Instance)
+	known := seen.Known() && seen.Asked > r.LastOutcome
+	away := known && seen.Instance.Host != in.Host
+	if !known && r.Retries < movedAgain {
+		return w.observe(r, in.Instance, in.Host)
+	}
+	r.Intent = nil
+	rec := fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
+		Generation: in.Generation, Host: in.Host}
+	if rec.Detail = "it can be ordered again"; away {
+		rec.Detail = "observed on " + string(seen.Instance.Host)
+	}
+	w.Record(rec)
+	if away {
+		r.RetryAt, r.AskAt = 0, 0
+		return moving{}.done(w, r)
+	}
+	return w.repeat(r, in)
+}
+
+// deadHost returns the host of the instance if it does not answer.
+func (w *Chart) deadHost(i fleet.Incarnation) (fleet.Host, bool) {
+	if i.None() {
+		return fleet.Host{}, false
+	}
+	return guard.DeadHost(i.Host, w.Situation)
+}
+
+// Away reports whether the instance was left behind on a host that still does not answer: what was last seen of it
+// counts no more.
+func (w *Chart) Away(id fleet.InstanceID) bool {
+	at := w.M.LeftAt(id)
+	if at < 0 {
+		return false
+	}
+	_, dead := w.deadHost(w.M.Left[at].Incarnation)
+	return dead
+}
+
+// fenceHost makes sure that the target's host is off, which does not answer: it is known to be, or its power is
+// cut.
+func (x exchange) fenceHost(h fleet.Host) onward {
+	known := x.Situation.Whole.ProofOf(h.Name, x.Situation.Now)
+	switch {
+	case x.Situation.Spec.Repair.Fence.Enough(known):
+		return x.proven(known)
+	case x.r.Kind != fleet.RepairHeal || !guard.MayFence(h, x.Situation) && x.r.Removed:
+		return x.wait(fleet.ReasonHostDown)
+	case !guard.MayFence(h, x.Situation):
+		return x.yield(x.r, fleet.ReasonHostDown)
+	case x.r.OffOrders >= x.mostTries(h):
+		return x.comeAgain(fleet.ReasonFenceFailed, "") // nothing takes the machine's place (L1)
+	case !x.r.Removed && !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders:
+		return lookAgain(x.r) // it could not be proven off: perhaps it answers again meanwhile
+	case h.Fence.Delay > 0 && !x.Situation.Now.Due(x.r.FenceAt):
+		return x.bide(h)
+	}
+	x.r.OffOrders++
+	x.call(x.r, fleet.OpFence, x.r.Target)
+	x.r.Intent.Limit, x.r.Intent.Try = h.Fence.Limit, x.r.OffOrders
+	if x.r.Intent.Try > h.Fence.Tries {
+		x.Records[len(x.Records)-1].Proof = fleet.ProofAccessCut
+	}
+	x.Actions[len(x.Actions)-1].Intent = *x.r.Intent
+	return waits
+}
+
+// bide leaves the host as it is for a while yet, so that of two hales that take each other's side for dead one is
+// quicker. The other does not come back to it, and the one that sees the host answer again does not shoot: the time
+// over, the failure is looked at once more.
+func (x exchange) bide(h fleet.Host) onward {
+	if x.r.FenceAt == 0 {
+		x.r.FenceAt = x.now().Add(h.Fence.Delay)
+	}
+	x.wait(fleet.ReasonFenceDelay)
+	if x.r.Removed { // nothing is left to look at
+		x.r.RetryAt = x.r.FenceAt
+		return waits
+	}
+	x.r.RetryAt = 0
+	return lookAgain(x.r)
+}
+
+// mostTries is how often the host can be tried to be fenced for the step. What is to go on elsewhere, and not to be
+// built anew, must be off here.
+func (x exchange) mostTries(h fleet.Host) int {
+	if x.r.Step == fleet.StepEvacuate {
+		return h.Fence.Tries
+	}
+	return h.Fence.Enough(x.Situation.Spec.Repair.Fence)
+}
+
+// comesBack is the longest between two tries at what may end at any time: a host that nothing proves off, or its power
+// controller, may be back, and an instance be unlocked.
+const comesBack = 2 * time.Minute
+
+// comeAgain ends the repair, which something stands against that only a person can end, who is told. It did nothing,
+// and the next one may.
+func (x exchange) comeAgain(why fleet.Reason, detail string) onward {
+	m := x.M
+	x.uncount()
+	x.end(why)
+	m.Incident.Failed++
+	m.Incident.Last = fleet.Failure{Why: why, Detail: detail}
+	m.RetryAt = x.now().Add(min(Backoff(x.Situation.Spec.Repair.Backoff, m.Incident.Failed), comesBack))
+	x.wait(why)
+	x.Page(why)
+	return over
+}
+
+// settleFence takes in how a try to cut the host's power ended.
+func (x exchange) settleFence(o fleet.Outcome) onward {
+	switch {
+	case o.Kind == fleet.OutcomeNotSent:
+		x.r.OffOrders--
+	case o.Kind == fleet.OutcomeUnknown:
+		x.r.Struck = true
+	case o.Kind == fleet.OutcomeDone && x.answersStill():
+		return x.giveUpFence(fleet.ReasonAnswers) // it is said to be off, and is not
+	case o.Kind == fleet.OutcomeDone && o.Proof == fleet.ProofAccessCut:
+		return x.fencedBy(o, fleet.ProofAccessCut, fleet.ReasonHostCut)
+	case o.Kind == fleet.OutcomeDone:
+		return x.fencedBy(o, fleet.ProofHostOff, fleet.ReasonHostFenced)
+	}
+	if !x.r.Removed {
+		x.r.LookAgain()
+	}
+	x.retry(x.r)
+	return again
+}
+
+// fencedBy: the host is proven off, or cut. Where hale did that, a person must see to the host, and give it back what
+// was taken.
+func (x exchange) fencedBy(o fleet.Outcome, p fleet.Proof, told fleet.Reason) onward {
+	if x.Situation.Spec.Repair.Fence.Enough(p) {
+		x.proven(p)
+	} else {
+		x.retry(x.r) // the policy was edited meanwhile, and demands more
+	}
+	if !o.Already || x.r.Struck {
+		x.Page(told)
+	}
+	return again
+}
+
+// answersStill reports whether one of the machine's checks succeeds at this very moment.
+func (w *Chart) answersStill() bool {
+	if w.View.Epoch != w.M.Epoch {
+		return false
+	}
+	for _, c := range w.View.Checks {
+		if c.Standing == fleet.StandingUp {
+			return true
+		}
+	}
+	return false
+}
+
+// strands reports whether the target is to be left where it is: on a host that is proven off.
+func (x exchange) strands(policy fleet.Fence) bool {
+	_, dead := x.deadHost(x.r.Target)
+	return dead && !x.r.Removed && x.r.Kind == fleet.RepairHeal && policy.Enough(x.r.Proof)
+}
+
+// leave gives the target's place up: it stays on its host, which is off, until that is back.
+func (x exchange) leave() onward {
+	x.M.Leave(x.r.Target, x.r.Proof, x.Situation.Now)
+	x.Record(fleet.Record{Kind: fleet.RecordLeftBehind, Instance: x.r.Target.ID, Generation: x.r.Target.Generation,
+		Host: x.r.Target.Host, Proof: x.r.Proof})
+	return x.removed()
+}
+
+// cutCounts is for how long a host that was seen cut may be built upon: the cut method knows better than what hale
+// remembers.
+const cutCounts = 5 * time.Second
+
+// stale reports whether the build would rest on a cut that was seen too long ago, as when there was nowhere to build.
+// It is seen once more first.
+func (x exchange) stale() bool {
+	if x.r.Proof != fleet.ProofAccessCut || x.Situation.Now.Within(cutCounts, x.r.ProvenAt) {
+		return false
+	}
+	x.disprove()
+	return true
+}
+
+// disprove lets a proof go that counts no more. A host that was cut is cut anew, with all the tries that there are.
+func (x exchange) disprove() {
+	if x.r.Proof == fleet.ProofAccessCut {
+		x.r.OffOrders, x.r.ClearedOrders = 0, 0
+	}
+	x.r.Proof = ""
+}
+
+// lapsed reports whether the proof rests on the host's being off, and the host answers by now, or the word that it is
+// off counts no more; or on its being cut, and that is not as fresh as it must be.
+func (x exchange) lapsed() bool {
+	h, dead := x.deadHost(x.r.Target)
+	switch x.r.Proof {
+	case fleet.ProofHostOff:
+		return !dead
+	case fleet.ProofWord:
+		return !dead || x.Situation.Whole.ProofOf(h.Name, x.Situation.Now) == fleet.ProofNone
+	case fleet.ProofAccessCut:
+		return !dead || x.r.ProvenAt == 0 || h.Fence.Access == fleet.AccessOpen && h.Fence.AccessAt > x.r.ProvenAt
+	default:
+	}
+	return false
+}
+
+// holds reports whether the target's proof is worth enough to go on with: it is off, or cut where the policy demands no
+// more.
+func (x exchange) holds(policy fleet.Fence) bool {
+	return x.r.Proof.Off() || x.r.Proof == fleet.ProofAccessCut && policy.Enough(x.r.Proof)
+}
+
+// HeldCut reports whether the instance was left behind cut, and its host, which answers, is known to be cut still: then
+// it is turned off as any other.
+func (w *Chart) HeldCut(id fleet.InstanceID) bool {
+	at := w.M.LeftAt(id)
+	// It may have been moved, not by hale.
+	if at < 0 || !w.M.Left[at].Cut() || w.View.Sighting(id).Instance.Host != w.M.Left[at].Host {
+		return false
+	}
+	return slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool {
+		return h.Name == w.M.Left[at].Host && h.Up && h.Fence.Access == fleet.AccessCut &&
+			h.Fence.AccessAt > w.M.Left[at].Since
+	})
+}
+
+// takeBack makes what was left behind the machine again, where a repair ends without anything in its place: the next
+// one looks at it and proves it off anew, since its host may have been turned on meanwhile, and the instance with it.
+func (w *Chart) takeBack(r *fleet.Repair) {
+	if !r.Removed || !w.M.Current.None() || w.M.LeftAt(r.Target.ID) < 0 {
+		return
+	}
+	w.M.Current = r.Target
+	w.M.Retrieve(r.Target.ID)
+	w.M.Epoch++
+}
+
+// leftRuns reports whether something that was left behind off is known to run by now, or what was left behind cut to be
+// so no more: nothing is built beside it (L1).
+func (w *Chart) leftRuns() bool {
+	return w.M.Rivalled() || slices.ContainsFunc(w.M.Left, func(l fleet.LeftBehind) bool {
+		return !w.Away(l.ID) && w.View.Sighting(l.ID).Instance.Power == fleet.PowerRunning
+	})
+}
+
+// moving is the operation of the steps evacuate and migrate.
+type moving struct{ onTheSpot }
+
+func (moving) undone(r *fleet.Repair) { r.LookAgain() }
+
+// evacuate is the step away from a host that does not answer.
+type evacuate struct{}
+
+func (evacuate) op(fleet.Step) fleet.Op { return fleet.OpEvacuate }
+
+func (evacuate) applies(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
+	return rebuild{}.applies(m, spec, step)
+}
+
+func (evacuate) leaves(_, dead bool) fleet.Reason {
+	if !dead {
+		return fleet.ReasonHostUp
+	}
+	return ""
+}
+
+// migrate is the step away from a host that is disabled.
+type migrate struct{}
+
+func (migrate) op(fleet.Step) fleet.Op { return fleet.OpMigrate }
+
+func (migrate) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason { return idle(m) }
+
+func (migrate) leaves(disabled, _ bool) fleet.Reason {
+	if !disabled {
+		return fleet.ReasonHostEnabled
+	}
+	return ""
+}

@@ -1,0 +1,182 @@
+package repair
+
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// keepable says why a recreate that keeps the old instance cannot; empty: it can, or has nothing to keep.
+func keepable(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+	switch {
+	case step.KeepOld == 0:
+		return ""
+	case slices.Contains(s.Cannot, fleet.OpKeep), m.Current.Adopted: // it bears no mark that would say that it is kept
+		return fleet.ReasonUnsupported
+	case len(m.Kept) >= fleet.MostKept:
+		return fleet.ReasonTooManyKept
+	}
+	return ""
+}
+
+// keeps reports whether the target is put aside, and not deleted. What was never whole, and what is gone, is not.
+func (w *Chart) keeps(r *fleet.Repair) bool {
+	if r.Proof == fleet.ProofDeleted {
+		return false
+	}
+	step := fleet.CurrentStep(w.Situation.Spec, *r)
+	replaces := r.Kind == fleet.RepairHeal || r.Kind == fleet.RepairUpdate
+	return r.Kind == fleet.RepairUndo || replaces && step.KeepOld > 0 && r.Target.Certified
+}
+
+// BeginExpire opens the removal of a kept instance whose time is over. It is like that of a remnant: a look must find
+// it off, and put aside.
+func (w *Work) BeginExpire(k fleet.KeptInstance) {
+	w.M.Waiting = ""
+	w.open(fleet.Repair{Kind: fleet.RepairRemnant}, fleet.AimAt(k.Incarnation))
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.ReasonKeepOver, Instance: k.ID,
+		Generation: k.Generation, Host: k.Host, Took: w.Situation.Now.Wall.Sub(k.Since)})
+	w.enter(fleet.PhaseLook)
+	w.Advance()
+}
+
+// aside reports whether the instance is what was put aside, and still is as it was left.
+func (w *Chart) aside(i fleet.Instance) bool {
+	return i.Power == fleet.PowerOff && i.Mark.Kept && i.Mark.Installation == w.Installation &&
+		i.Mark.Machine == w.M.Name
+}
+
+// putOff leaves a kept instance that would not go, or that is in use, for later, and tells a person once.
+func (w *Chart) putOff(id fleet.InstanceID, reason fleet.Reason) {
+	at := w.M.KeptAt(id)
+	if at < 0 {
+		return
+	}
+	w.M.Kept = slices.Clone(w.M.Kept)
+	k := &w.M.Kept[at]
+	k.RetryAt = w.now().Add(longestBackoff)
+	if !k.Paged {
+		k.Paged = true
+		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: k.Host})
+	}
+}
+
+// BeginUndo opens the work that brings the instance back that a person wants, which is kept. The guard has admitted it.
+func (w *Work) BeginUndo(o *fleet.Wanted) {
+	m := w.M
+	if m.Repair != nil { // its new instance stands, and is not verified yet
+		m.Current.Expired = !m.Current.Certified
+		w.Overrule()
+	}
+	back := m.KeptFor(o).Incarnation
+	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0
+	r := w.open(fleet.Repair{
+		Kind: fleet.RepairUndo, Order: o.Order, Back: back,
+		LastOutcome: w.now(), // what it looked like before counts for nothing
+	}, fleet.AimAt(m.Current))
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairUndo), Order: o.Order,
+		By: o.By, Instance: r.Back.ID, Generation: r.Back.Generation, Host: r.Back.Host})
+	if late, ok := Found(m, w.View, w.Installation); ok { // it is the machine by now, and makes way as any other
+		w.house(late)
+		m.Current.Expired = true
+		r.Aim = fleet.AimAt(m.Current)
+	}
+	w.enter(fleet.PhaseAct)
+	w.Advance()
+}
+
+// undo looks whether what is to be brought back is as it was left, fences the present instance, puts it aside, and lets
+// the other one take its place; each only if it is still to be done.
+func (x exchange) undo() onward {
+	switch {
+	case !x.r.Confirmed:
+		return x.seeBack()
+	case !x.r.Removed && !x.r.Proof.Meets(fleet.ProofConfirmedOff):
+		return x.fence()
+	case !x.r.Removed && x.r.Proof == fleet.ProofDeleted:
+		return x.call(x.r, fleet.OpDelete, x.r.Target) // it is gone: its files may be left
+	case !x.r.Removed:
+		return x.call(x.r, fleet.OpKeep, x.r.Target)
+	case !x.r.Proof.Meets(fleet.ProofConfirmedOff):
+		return x.proveAgain()
+	case x.Rivalled():
+		return x.quarantine(fleet.ReasonSecondRunning, "")
+	case x.M.Current.ID != x.r.Back.ID:
+		return x.call(x.r, fleet.OpRestore, x.r.Back)
+	}
+	return x.call(x.r, fleet.OpStart, x.r.Back)
+}
+
+// seeBack sees what is to be brought back.
+func (x exchange) seeBack() onward {
+	i, known := x.seenSince(x.r, x.r.Back.ID)
+	switch {
+	case !known:
+		return x.observe(x.r, x.r.Back.ID, x.r.Back.Host)
+	case i.Power == fleet.PowerGone:
+		x.M.LetGo(x.r.Back.ID)
+		return x.giveUpChange(fleet.ReasonNoInstance, "")
+	case !x.aside(i):
+		return x.giveUpChange(fleet.ReasonMarkChanged, string(i.Power))
+	case x.Rivalled():
+		return x.giveUpChange(fleet.ReasonSecondRunning, "")
+	}
+	x.r.Confirmed = true
+	return again
+}
+
+// isBack: the old instance has its name again. Whatever was known of the machine is of the other one.
+func (x exchange) isBack() onward {
+	m := x.M
+	m.LetGo(x.r.Back.ID)
+	m.Current = x.r.Back
+	m.Epoch++
+	m.Acted = x.now()
+	x.stopUpdate()
+	return again
+}
+
+// stopUpdate: a person wants the instance of another template back while an update goes on. It must not take the
+// machine again, and has to be looked at before it takes others.
+func (x exchange) stopUpdate() {
+	l := x.Situation.Whole.Ledger
+	if l != nil && l.Update.Goes() && x.M.Current.Edition != l.Update.Edition {
+		x.M.Change = &fleet.Change{Order: l.Update.Order, Ended: fleet.ReasonUndone}
+	}
+}
+
+// keeping puts the old instance aside.
+type keeping struct{ ofTheOld }
+
+func (keeping) done(w *Work, r *fleet.Repair) onward { return exchange{w, r}.setAside() }
+
+func (keeping) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) onward {
+	return exchange{w, r}.removed()
+}
+
+func (keeping) failed(w *Work, r *fleet.Repair, o fleet.Outcome) onward {
+	return exchange{w, r}.keepFailed(o.Detail)
+}
+
+func (keeping) took(i fleet.Instance) bool { return i.Mark.Kept }
+
+// restoring gives a kept instance its name back.
+type restoring struct{ nothing }
+
+func (restoring) done(w *Work, r *fleet.Repair) onward { return exchange{w, r}.isBack() }
+
+func (restoring) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+	return w.quarantine(fleet.ReasonNameTaken, o.Detail)
+}
+
+func (restoring) notFound(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+	w.M.LetGo(r.Back.ID)
+	return w.quarantine(fleet.ReasonNoInstance, string(in.Op))
+}
+
+func (restoring) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+	return w.quarantine(fleet.ReasonCallFailed, o.Detail)
+}
+
+func (restoring) took(i fleet.Instance) bool { return !i.Mark.Kept && i.Power == fleet.PowerOff }

@@ -1,0 +1,155 @@
+package repair
+
+import (
+	"strconv"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/health"
+)
+
+// looking is the phase in which a look confirms the failure, or refutes it, before anything disruptive.
+type looking struct {
+	*Work
+	r *fleet.Repair
+}
+
+// look waits for the look that confirms the failure, having asked for it.
+func (p looking) look() onward {
+	if p.leftAlone() || p.overtaken() {
+		return over
+	}
+	if p.fated(*p.r, p.r.Step) {
+		return p.yield(p.r, fleet.ReasonSharedFate)
+	}
+	reason := p.heldBack(p.r)
+	if makesRoom(reason, p.r) && p.r.Kind == fleet.RepairHeal && p.r.OffOrders == 0 {
+		return p.yield(p.r, reason)
+	}
+	if reason != "" {
+		p.r.Look = ""
+		return p.wait(reason)
+	}
+	if p.outdated() || p.cameBack() {
+		return p.chooseRung(0)
+	}
+	if p.r.FenceAt != 0 && !p.Situation.Now.Due(p.r.FenceAt) {
+		return waits // what is looked at now says nothing of then
+	}
+	l := p.View.Look
+	if l == nil || p.r.Look == "" || l.ID != p.r.Look {
+		if p.gathered() {
+			p.askLook()
+		}
+		return waits
+	}
+	truth, reason := reading{&p.Chart, p.r, l}.judge()
+	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: p.r.Target.ID, Took: p.now().Sub(l.Started)}
+	rec.Check, rec.Result, rec.Detail = lookDetail(*l)
+	p.Record(rec)
+	switch truth {
+	case health.True:
+		p.r.Confirmed, p.r.ClearedOrders = true, p.r.OffOrders
+		p.M.Waiting = ""
+		tries := p.r.Retries
+		p.enter(fleet.PhaseAct)
+		p.r.Retries = tries // what was in vain before the look still counts
+		return again
+	case health.False:
+		return p.refuted()
+	case health.Unknown:
+	}
+	return p.unclear()
+}
+
+// outdated reports whether the rung no longer fits: the cause changed, or the ladder was edited since it was chosen.
+func (p looking) outdated() bool {
+	if p.r.Kind != fleet.RepairHeal || p.r.Rung == fleet.NoRung || p.M.Health.Verdict != fleet.VerdictUnhealthy {
+		return false
+	}
+	step, ok := p.Situation.Spec.Repair.Step(p.r.Rung)
+	return !ok || step.Kind != p.r.Step || (p.r.OffOrders == 0 && unfit(p.M, p.Situation, step) != "")
+}
+
+// overtaken ends the repair when the regular evidence was faster than the look: the machine is healthy, or was just
+// started, not by hale.
+func (p looking) overtaken() bool {
+	v := p.M.Health.Verdict
+	if p.r.Kind != fleet.RepairHeal || v != fleet.VerdictHealthy && (v != fleet.VerdictStarting || p.ordered()) {
+		return false
+	}
+	p.refuted()
+	return true
+}
+
+// unclear takes the look again later. When that was in vain too often, a person is told and the repair makes room for
+// others: it did nothing that it could lose, and begins anew after a while.
+func (p looking) unclear() onward {
+	p.r.Look = ""
+	if p.r.Kind == fleet.RepairHeal && p.unproven() {
+		return p.yield(p.r, fleet.ReasonUnproven)
+	}
+	p.retry(p.r)
+	p.wait(fleet.ReasonLookUnclear)
+	if p.r.Kind != fleet.RepairHeal || p.r.Retries < pageAfter {
+		return waits
+	}
+	m, policy := p.M, p.Situation.Spec.Repair
+	p.uncount()
+	p.end(fleet.ReasonLookUnclear)
+	m.Incident.Failed++
+	m.Incident.Last = fleet.Failure{Why: fleet.ReasonLookUnclear}
+	m.RetryAt = p.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
+	return over
+}
+
+// refuted ends the repair: the machine is not what we thought.
+func (p looking) refuted() onward {
+	if p.r.Kind == fleet.RepairRemnant && p.M.KeptAt(p.r.Target.ID) >= 0 &&
+		p.View.Look.Seen.Instance.Power != fleet.PowerGone {
+		return p.failAttempt(fleet.ReasonStillRunning, "")
+	}
+	if p.r.Kind == fleet.RepairRemnant {
+		p.forget(p.r.Target.ID)
+		return p.end(fleet.ReasonVanished)
+	}
+	p.uncount()
+	p.M.RetryAt = p.now().Add(p.Situation.Spec.Repair.Backoff)
+	return p.end(fleet.ReasonRefuted)
+}
+
+func (p looking) askLook() {
+	if p.r.Look != "" {
+		return // under way
+	}
+	p.r.Looks++
+	p.r.Look = p.r.ID + "/look" + strconv.Itoa(p.r.Looks)
+	scope := fleet.LookFull
+	if p.M.Health.Cause.Stopped() || p.M.Health.Cause == fleet.CauseDisabled || p.r.Kind == fleet.RepairRemnant {
+		scope = fleet.LookProvider
+	}
+	p.Actions = append(p.Actions, fleet.Action{
+		Kind: fleet.ActionLook, Machine: p.M.Name, Look: p.r.Look, Scope: scope,
+		Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.mark(p.r.Target),
+	})
+}
+
+func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
+	for _, c := range l.Checks {
+		if c.Standing == fleet.StandingDown {
+			return c.Check, c.Result, c.Detail
+		}
+	}
+	for _, c := range l.Checks {
+		return c.Check, c.Result, c.Detail
+	}
+	return "", "", string(l.Seen.Instance.Power)
+}
+
+// cameBack reports whether the rung was chosen because the host did not answer, and it does: a gentler one may do.
+func (p looking) cameBack() bool {
+	if !p.r.Stranded || p.r.Kind != fleet.RepairHeal {
+		return false
+	}
+	_, dead := p.deadHost(p.r.Target)
+	return !dead
+}

@@ -1,0 +1,119 @@
+package repair
+
+import "hale/internal/core/fleet"
+
+// operation is what the ends of a call mean for the repair that made it. Each step's operations lie in the step's file.
+type operation interface {
+	// done: it had its effect. It is the one place where that enters the belief.
+	done(w *Work, r *fleet.Repair) onward
+	// undone: it surely had no effect. What it rested on is old by now, so a disruptive one needs its look again.
+	undone(r *fleet.Repair)
+	// conflict: the provider's truth is not what the call took for granted.
+	conflict(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward
+	notFound(w *Work, r *fleet.Repair, in fleet.Intent) onward
+	failed(w *Work, r *fleet.Repair, o fleet.Outcome) onward
+	// refused: quota, permission or an invalid request. Trying again is of no use, a person must act.
+	refused(w *Work, detail string) onward
+	// took reports whether the instance shows the effect.
+	took(i fleet.Instance) bool
+	// ofStep reports whether the call is the whole of what its step does to the instance, and leaves it in place: tried
+	// in vain, the next step is chosen.
+	ofStep() bool
+}
+
+// resolver is an operation that finds out in its own way whether a call took effect whose answer was lost.
+type resolver interface {
+	resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward
+}
+
+// settler is an operation that deals with every outcome in its own way.
+type settler interface {
+	resolver
+	settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward
+}
+
+// nothing is what an operation means that means nothing else.
+type nothing struct{}
+
+func (nothing) done(*Work, *fleet.Repair) onward                                  { return again }
+func (nothing) undone(*fleet.Repair)                                              {}
+func (nothing) conflict(*Work, *fleet.Repair, fleet.Intent, fleet.Outcome) onward { return again }
+func (nothing) notFound(*Work, *fleet.Repair, fleet.Intent) onward                { return again }
+func (nothing) failed(*Work, *fleet.Repair, fleet.Outcome) onward                 { return again }
+func (nothing) took(fleet.Instance) bool                                          { return false }
+func (nothing) ofStep() bool                                                      { return false }
+
+func (nothing) refused(w *Work, detail string) onward {
+	return w.giveUp(fleet.ReasonRefusedBy, detail)
+}
+
+// onTheSpot is an operation that is the whole of its step and leaves the instance in place.
+type onTheSpot struct{ nothing }
+
+func (onTheSpot) ofStep() bool { return true }
+
+// done: it is verified at the last known address, until the provider names another.
+func (onTheSpot) done(w *Work, _ *fleet.Repair) onward { return w.verifyFrom() }
+
+func (onTheSpot) undone(r *fleet.Repair) {
+	if r.Next.None() {
+		r.LookAgain()
+	}
+}
+
+// conflict: it changed while it was asked. Another step may fit better now, also a gentler one.
+func (onTheSpot) conflict(w *Work, r *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+	if r.Retries > 0 {
+		return w.failRung(fleet.ReasonCallFailed, o.Detail)
+	}
+	w.retry(r)
+	return lookAgain(r)
+}
+
+func (onTheSpot) notFound(w *Work, _ *fleet.Repair, in fleet.Intent) onward {
+	return w.failRung(fleet.ReasonNoInstance, string(in.Op))
+}
+
+func (onTheSpot) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+	return w.failRung(failureOf(o), o.Detail)
+}
+
+func failureOf(o fleet.Outcome) fleet.Reason {
+	if o.Kind == fleet.OutcomeUnsupported {
+		return fleet.ReasonUnsupported
+	}
+	return fleet.ReasonCallFailed
+}
+
+// ofTheOld is an operation that takes the old instance, or its disk, away.
+type ofTheOld struct{ nothing }
+
+func (ofTheOld) undone(r *fleet.Repair) { r.LookAgain() }
+
+// conflict: it runs again, or is not ours.
+func (ofTheOld) conflict(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+	r.LookAgain()
+	w.retry(r)
+	return w.boundConflicts(r, in, o)
+}
+
+// orderedAgain is an operation of which the same order again finds out what became of the first.
+type orderedAgain struct{ nothing }
+
+func (orderedAgain) resolved(w *Work, r *fleet.Repair, in fleet.Intent) fleet.Outcome {
+	r.Intent = nil
+	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
+		Generation: in.Generation, Host: in.Host, Detail: "it can be ordered again"})
+	return fleet.Outcome{Intent: in.ID, Kind: fleet.OutcomeUnknown}
+}
+
+// fencing cuts the power of the host.
+type fencing struct{ orderedAgain }
+
+func (fencing) settle(w *Work, r *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+	return exchange{w, r}.settleFence(o)
+}
+
+func (f fencing) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+	return f.settle(w, r, in, f.resolved(w, r, in))
+}

@@ -1,0 +1,139 @@
+package repair
+
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/health"
+)
+
+// reading is what a look at the target of a repair shows.
+type reading struct {
+	*Chart
+	r *fleet.Repair
+	l *fleet.Look
+}
+
+// judge says what the look shows, and why. Where it shows nothing certain, the current order of a person stands for it
+// (L3).
+func (s reading) judge() (health.Truth, fleet.Reason) {
+	truth := s.truth()
+	if truth == health.Unknown && s.ordered() && s.r.Kind == fleet.RepairHeal && s.l.Seen.Known() && !s.contradicts() {
+		return health.True, fleet.ReasonOrdered
+	}
+	switch truth {
+	case health.True:
+		return truth, fleet.ReasonConfirmed
+	case health.False:
+		return truth, fleet.ReasonRefuted
+	case health.Unknown:
+	}
+	return health.Unknown, fleet.ReasonLookUnclear
+}
+
+func (s reading) truth() health.Truth {
+	if !s.l.Seen.Known() && s.r.Kind == fleet.RepairRemnant {
+		return health.Unknown
+	}
+	if s.r.Kind == fleet.RepairRemnant {
+		if s.M.KeptAt(s.r.Target.ID) >= 0 {
+			if !s.aside(s.l.Seen.Instance) {
+				return health.False
+			}
+			return health.True
+		}
+		if s.l.Seen.Instance.Power == fleet.PowerGone || !s.isRemnant(s.l.Seen.Instance) {
+			return health.False
+		}
+		return health.True
+	}
+	truth := health.Confirm(&s.Situation.Spec, s.l)
+	if s.M.Health.Cause == fleet.CauseDisabled {
+		truth = s.leavesDisabled()
+	}
+	if truth == health.Unknown {
+		truth = s.confirmSilent()
+	}
+	if truth == health.True && (s.contradicts() || s.agentSpeaks() || s.countersMove()) {
+		return health.Unknown
+	}
+	if truth == health.Unknown && s.r.Target.Expired && s.l.Seen.Known() && s.neverAddressed() {
+		return health.True // its time ran out, and the provider still knows no address of it
+	}
+	return truth
+}
+
+// contradicts reports whether the look found the instance in a state that the rung was not chosen for: it was stopped
+// meanwhile, and the listings do not say so yet. What it means, and what to do then, is for the next verdict.
+func (s reading) contradicts() bool {
+	cause, stopped := health.PowerCause(s.l.Seen.Instance)
+	cause = s.M.Blame(cause, s.l.Seen.Instance.Stop)
+	if !stopped || s.r.OffOrders > 0 || s.r.Target.Expired {
+		return false // or it is our own doing, or a build that is to go in any case
+	}
+	ofRunning := s.r.Step == fleet.StepReboot || s.r.Step == fleet.StepRun
+	return guard.LeftAlone(cause, &s.Situation.Spec) && !s.ordered() || ofRunning && off(cause) ||
+		s.r.Step != fleet.StepResume && cause.Halted()
+}
+
+// off reports whether the cause is that the instance is powered off, for whatever reason.
+func off(c fleet.Cause) bool {
+	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseShutdown || c == fleet.CauseCrashed
+}
+
+// neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. An agent
+// needs none, and its silence says no more. Whatever else keeps us from seeing is our own trouble (L4).
+func (s reading) neverAddressed() bool {
+	some := false
+	for _, c := range s.l.Checks {
+		switch {
+		case c.Result == fleet.ResultNoAddress:
+			some = true
+		case !s.isAgent(c) || c.Standing == fleet.StandingUp:
+			return false
+		}
+	}
+	return some
+}
+
+func (s reading) isAgent(c fleet.CheckState) bool {
+	return slices.ContainsFunc(s.Situation.Spec.Checks,
+		func(k fleet.Check) bool { return k.Name == c.Check && k.Kind == fleet.CheckAgent })
+}
+
+// agentSpeaks reports whether the look finds the agent answering whose silence was all that bore witness to the
+// machine's (L4).
+func (s reading) agentSpeaks() bool {
+	answers := func(c fleet.CheckState) bool { return s.isAgent(c) && c.Standing == fleet.StandingUp }
+	return s.r.Kind == fleet.RepairHeal && slices.ContainsFunc(s.l.Checks, answers) &&
+		guard.OnlyItsAgent(s.M, s.Situation)
+}
+
+// countersMove reports whether the look finds that the machine does something whose standing still was all that bore
+// witness to its silence (L4).
+func (s reading) countersMove() bool {
+	return s.r.Kind == fleet.RepairHeal && s.l.Moves && guard.OnlyItsCounters(s.M, s.Situation)
+}
+
+// leavesDisabled says whether a look confirms that the instance is on a host that is to be left.
+func (s reading) leavesDisabled() health.Truth {
+	switch {
+	case !s.l.Seen.Known():
+		return health.Unknown
+	case guard.Leaves(s.l.Seen, s.Situation):
+		return health.True
+	}
+	return health.False
+}
+
+// confirmSilent says whether a look that the provider could not answer, since the host does not, confirms the failure
+// all the same: by the checks alone.
+func (s reading) confirmSilent() health.Truth {
+	h, dead := s.deadHost(s.r.Target)
+	if !dead || s.l.Seen.Known() || s.r.Kind != fleet.RepairHeal || !goesElsewhere(s.r.Step) ||
+		!guard.Fenceable(h, s.Situation) {
+		return health.Unknown
+	}
+	return health.ConfirmSilent(&s.Situation.Spec, s.l)
+}

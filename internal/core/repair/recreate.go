@@ -1,0 +1,120 @@
+package repair
+
+import "hale/internal/core/fleet"
+
+// creating builds the next instance.
+type creating struct{ nothing }
+
+func (creating) done(w *Work, r *fleet.Repair) onward {
+	m := w.M
+	m.Current, r.Next = r.Next, fleet.Incarnation{}
+	w.stands()
+	m.Address = w.View.Sighting(m.Current.ID).Instance.Address
+	return w.verifyFrom()
+}
+
+func (creating) undone(r *fleet.Repair) { r.Next = fleet.Incarnation{} }
+
+func (creating) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+	return w.failAttempt(fleet.ReasonNameTaken, o.Detail)
+}
+
+func (creating) notFound(w *Work, _ *fleet.Repair, in fleet.Intent) onward {
+	return w.failRung(fleet.ReasonNoInstance, string(in.Op))
+}
+
+func (creating) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+	return w.failAttempt(fleet.ReasonCallFailed, o.Detail)
+}
+
+func (c creating) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+	seen, known := w.observed(r, in)
+	switch {
+	case !known:
+		return w.observe(r, in.Instance, in.Host)
+	case seen.Power == fleet.PowerRunning:
+		return c.done(w, r)
+	case seen.Power == fleet.PowerGone:
+		return exchange{w, r}.lostOrder()
+	}
+	return exchange{w, r}.halfMade()
+}
+
+// poweringOff is the fence by the provider: the proof is a sighting of its own, orders are counted there, and it is
+// given up there without proof.
+type poweringOff struct{ nothing }
+
+func (poweringOff) undone(r *fleet.Repair) { onTheSpot{}.undone(r) }
+
+func (poweringOff) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+	return w.giveUp(fleet.ReasonMarkChanged, o.Detail)
+}
+
+func (poweringOff) took(i fleet.Instance) bool {
+	return i.Power == fleet.PowerOff || i.Power == fleet.PowerGone
+}
+
+// deleting removes the old instance.
+type deleting struct{ ofTheOld }
+
+func (deleting) done(w *Work, r *fleet.Repair) onward { return exchange{w, r}.removed() }
+
+func (d deleting) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) onward { return d.done(w, r) }
+
+func (deleting) failed(w *Work, r *fleet.Repair, o fleet.Outcome) onward {
+	return exchange{w, r}.deleteFailed(o)
+}
+
+// resolve: that the instance is gone does not show that its files went, too. A delete finds those that are left, so it
+// is ordered once more.
+func (deleting) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+	seen, known := w.observed(r, in)
+	switch {
+	case !known:
+		return w.observe(r, in.Instance, in.Host)
+	case seen.Power != fleet.PowerGone:
+		return w.repeat(r, in)
+	case !r.Proof.Meets(fleet.ProofDeleted):
+		return exchange{w, r}.proven(fleet.ProofDeleted)
+	}
+	return exchange{w, r}.removed()
+}
+
+// certifying writes into an instance's mark that it was healthy.
+type certifying struct{ nothing }
+
+func (certifying) done(w *Work, _ *fleet.Repair) onward {
+	m := w.M
+	m.Current.Certified, m.Current.Expired = true, false
+	w.Record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
+	return again
+}
+
+func (certifying) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+	return w.giveUpCertifying(fleet.ReasonMarkChanged, o.Detail)
+}
+
+// notFound: what became of it is the provider's word to judge.
+func (certifying) notFound(w *Work, _ *fleet.Repair, _ fleet.Intent) onward {
+	w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
+	return w.end(fleet.ReasonNoInstance)
+}
+
+func (certifying) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+	return w.giveUpCertifying(fleet.ReasonCallFailed, o.Detail)
+}
+
+func (certifying) refused(w *Work, detail string) onward {
+	return w.giveUpCertifying(fleet.ReasonRefusedBy, detail)
+}
+
+func (certifying) took(i fleet.Instance) bool { return i.Mark.Certified }
+
+// recreate is the step.
+type recreate struct{ anywhere }
+
+func (recreate) op(fleet.Step) fleet.Op { return fleet.OpCreate }
+
+func (recreate) applies(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
+	return replaceable(m, spec, step)
+}

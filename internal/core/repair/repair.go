@@ -1,0 +1,485 @@
+// Package repair walks the ladder: it chooses the rung that fits the cause, asks for the look before anything
+// disruptive, fences, replaces, verifies, certifies, and gives up in an orderly way.
+//
+// It promises that each call that cannot be undone is returned as an intent to be stored first, that a call whose
+// outcome is unknown is observed before anything else, and that a repair ends healed, recovered, in quarantine, or held
+// with a reason (L8). It performs nothing itself.
+package repair
+
+import (
+	"strconv"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// Limits of patience within one repair.
+const (
+	maxOffOrders   = 3                      // orders to power off before "no proof"
+	pageAfter      = 10                     // fruitless calls before a person is told
+	firstRetry     = 500 * time.Millisecond // after a call that did nothing; doubles
+	longestRetry   = 30 * time.Second
+	longestBackoff = 30 * time.Minute
+	mostPasses     = 100 // at once; the longest way through a ladder takes a dozen
+)
+
+// Work is one machine's repair in one round.
+type Work struct{ Chart }
+
+// open numbers the work and puts it on the machine. Until it climbs the ladder it is on no rung.
+func (w *Work) open(r fleet.Repair, at fleet.Aim) *fleet.Repair {
+	m := w.M
+	m.Repairs++
+	r.ID, r.Started = string(m.Name)+"/r"+strconv.FormatUint(m.Repairs, 10), w.Situation.Now.Wall
+	r.Climb = fleet.Climb{Rung: fleet.NoRung, Step: fleet.StepRecreate, Aim: at}
+	m.Repair = &r
+	return m.Repair
+}
+
+// Begin opens a repair of the kind. The guard has admitted it.
+func (w *Work) Begin(kind fleet.RepairKind) {
+	m := w.M
+	m.Waiting, m.RetryAt = "", 0
+	first, _ := FirstStep(m, w.Situation)
+	w.open(fleet.Repair{Kind: kind, Revives: kind == fleet.RepairHeal && guard.Revives(m, w.Situation, first)},
+		fleet.Aim{})
+	if kind != fleet.RepairRemnant {
+		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
+	}
+	why := fleet.Reason(kind)
+	if kind == fleet.RepairRemnant && m.LeftAt(m.Strays[0].ID) >= 0 {
+		why = fleet.ReasonHostBack
+	}
+	rec := fleet.Record{Kind: fleet.RecordRepairStarted, Reason: why, Cause: m.Health.Cause}
+	if kind == fleet.RepairHeal && guard.OnlyItsCounters(m, w.Situation) {
+		rec.Detail = string(fleet.ReasonStandsStill)
+	}
+	w.Record(rec)
+	switch kind {
+	case fleet.RepairHeal:
+		w.chooseRung(0)
+	case fleet.RepairBuild:
+		w.enter(fleet.PhaseAct)
+	case fleet.RepairRemnant:
+		s := m.Strays[0] // the caller put it there
+		seen := w.View.Sighting(s.ID).Instance
+		m.Repair.Aim = fleet.AimAt(fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation,
+			Expired: true})
+		w.enter(fleet.PhaseLook)
+	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo, fleet.RepairTidy:
+		// BeginChange, BeginUndo and BeginDrop open them
+	}
+	w.Advance()
+}
+
+// BeginCertify opens the short work that certifies an instance whose build took longer than it was given.
+func (w *Work) BeginCertify() {
+	w.M.Quarantine = nil // it became healthy by itself
+	w.open(fleet.Repair{Kind: fleet.RepairBuild}, fleet.Aim{})
+	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairBuild)})
+	w.enter(fleet.PhaseCertify)
+	w.Advance()
+}
+
+// onward says what comes after a pass.
+type onward int
+
+const (
+	waits onward = iota // for news, or until a time: there is no more to do
+	again               // another pass goes on from where it stands now
+	over                // the repair has ended
+)
+
+// Advance takes the repair as far as it gets without new evidence. Passes without an end are a defect: it panics, and
+// decide holds the machine.
+func (w *Work) Advance() {
+	if w.M.Repair == nil {
+		return // given to a person before it went anywhere
+	}
+	for left := mostPasses; w.pass(w.M.Repair) == again; left-- {
+		if left == 0 {
+			panic("the passes of a repair go round in circles")
+		}
+	}
+}
+
+func (w *Work) pass(r *fleet.Repair) onward {
+	switch reason := w.forbidden(r); {
+	case reason != "" && r.Wanted():
+		return w.giveUpChange(reason, "")
+	case reason != "": // what it leaves is judged anew: a gentler step may fit, or a person is told
+		return w.yield(r, reason)
+	case r.Intent != nil:
+		return w.settleIntent(r)
+	case r.RetryAt != 0 && !w.Situation.Now.Due(r.RetryAt):
+		return waits
+	case w.outgrown(r):
+		return w.chooseRung(0)
+	case !w.placed(r):
+		return waits
+	}
+	switch r.Phase {
+	case fleet.PhaseLook:
+		return looking{w, r}.look()
+	case fleet.PhaseVerify:
+		return w.verify(r)
+	case fleet.PhaseAct, fleet.PhaseCertify:
+	}
+	if !w.mayAct() {
+		return waits
+	}
+	if r.Phase == fleet.PhaseCertify {
+		return w.certify(r)
+	}
+	if why := w.spoilt(r); why != "" {
+		return w.giveUpChange(why, "")
+	}
+	if w.mayChange(r) && w.rolled(r) {
+		return w.act(r)
+	}
+	return waits
+}
+
+// outgrown reports whether the rung was to set the machine going, which runs by now, and fails all the same.
+func (w *Work) outgrown(r *fleet.Repair) bool {
+	return r.Revives && r.Phase == fleet.PhaseLook && r.Step.Revives() && !w.M.Health.Cause.Stopped() &&
+		w.M.Health.Verdict == fleet.VerdictUnhealthy
+}
+
+// placed reports whether the repair has the place that its rung needs. One that began by setting the machine going
+// takes a place in the budgets when it goes on to more than that.
+func (w *Work) placed(r *fleet.Repair) bool {
+	switch {
+	case !r.Revives, r.Phase != fleet.PhaseLook && r.Phase != fleet.PhaseAct, rungOf(r.Step) == toPerson{},
+		r.Step.Revives() && w.M.Health.Cause.Stopped():
+		return true
+	}
+	held := guard.AnyStep(w.M, w.Situation)
+	if held != "" && r.Phase == fleet.PhaseLook {
+		return true // it waits there, or makes room
+	}
+	if held == "" {
+		held = guard.Place(w.M, w.Situation)
+	}
+	if held != "" {
+		w.wait(held)
+		return false
+	}
+	r.Revives = false
+	return true
+}
+
+// rolled reports whether the rung may build or destroy, if it does, and says why not.
+func (w *Work) rolled(r *fleet.Repair) bool {
+	if (r.Kind == fleet.RepairHeal || r.Kind == "") && !r.Step.Rolled() {
+		return true
+	}
+	held := guard.AnyRolled(w.Situation)
+	if held != "" {
+		w.wait(held)
+	}
+	return held == ""
+}
+
+// leftAlone ends the repair when a person stopped or paused the machine meanwhile and the policy respects that (L10).
+func (w *Work) leftAlone() bool {
+	m := w.M
+	if w.rescued() {
+		return true
+	}
+	ours := m.Repair.OffOrders > 0 // we ordered it off ourselves
+	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || w.ordered() ||
+		!guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
+		return false
+	}
+	w.uncount()
+	w.end(fleet.ReasonStoppedByPerson)
+	return true
+}
+
+// makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
+// What comes after a start in vain, the brake holds for long.
+func makesRoom(held fleet.Reason, r *fleet.Repair) bool {
+	switch held {
+	case fleet.ReasonHold, fleet.ReasonWindow, fleet.ReasonHostDown, fleet.ReasonNoWitness:
+		return true
+	case fleet.ReasonBrake:
+		return r.Revives
+	default:
+		return false
+	}
+}
+
+// yield ends a repair that a parent incident, a person, the time of day or a lost host holds: waiting would keep its
+// place from others. If it tried something in vain, the next try waits, ever longer.
+func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) onward {
+	m := w.M
+	tried := r.Calls > 0
+	w.end(reason)
+	if tried {
+		m.Incident.Failed++
+		m.Incident.Last = fleet.Failure{Why: reason}
+		m.RetryAt = w.now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
+	} else {
+		w.uncount()
+	}
+	w.wait(reason)
+	return over
+}
+
+// verify waits for health after a step.
+func (w *Work) verify(r *fleet.Repair) onward {
+	if w.leftAlone() {
+		return over
+	}
+	h := w.M.Health
+	r.Dark = r.Dark || w.dark()
+	switch {
+	case h.Verdict == fleet.VerdictHealthy:
+		step := r.Step
+		if r.Kind == fleet.RepairUndo {
+			step = "" // it is none of the ladder's
+		}
+		w.Record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: step, Instance: w.M.Current.ID,
+			Took: w.now().Sub(r.Since), Address: w.M.Address})
+		if w.M.Current.Certified {
+			return w.finish()
+		}
+		return w.enter(fleet.PhaseCertify)
+	case w.undone(r):
+		return w.chooseRung(0)
+	case h.Cause.Stopped() && w.freshlySeen(r) && r.Step != fleet.StepPage: // a person takes their time
+		return w.failRung(fleet.ReasonNotVerified, string(h.Cause))
+	case guard.Sightless(w.Situation): // it could not be seen healthy
+		return w.wait(w.Situation.Whole.Doubt.Reason)
+	case w.Situation.Provider.Standing == fleet.ProviderDown: // no other step could be taken, either
+		return w.wait(fleet.ReasonProviderDown)
+	case w.Situation.Now.Due(r.Deadline) && r.Kind == fleet.RepairHeal && w.unproven():
+		return w.yield(r, fleet.ReasonUnproven) // a further step would be taken for that check alone
+	case w.Situation.Now.Due(r.Deadline):
+		return w.failRung(fleet.ReasonNotVerified, string(h.Verdict))
+	}
+	return waits
+}
+
+// dark reports whether nothing can be known of the machine's host now.
+func (w *Work) dark() bool {
+	_, dead := w.deadHost(w.M.Current)
+	return dead || w.Situation.Provider.Standing == fleet.ProviderDown
+}
+
+// undone reports whether the host took the machine along before it could be healthy: it did not answer since, and knows
+// that the machine is off, and not why. That says nothing of the step, and what is off is started.
+func (w *Work) undone(r *fleet.Repair) bool {
+	return r.Dark && r.Kind == fleet.RepairHeal && w.M.Health.Cause == fleet.CauseOff && w.M.Current.Certified &&
+		w.freshlySeen(r) && !w.dark()
+}
+
+// takenAlong reports whether a start was all that the machine needed, which its host had taken along: that is no sign
+// of trouble of its own, however often the host does so.
+func takenAlong(m *fleet.Machine) bool {
+	return m.Repair.Revives && m.Incident != nil && m.Incident.Dark
+}
+
+func (w *Work) certify(r *fleet.Repair) onward {
+	switch {
+	case w.M.Current.Certified:
+		return w.finish()
+	case w.M.Health.Verdict != fleet.VerdictHealthy:
+		return w.enter(fleet.PhaseVerify)
+	}
+	return w.call(r, fleet.OpCertify, w.M.Current)
+}
+
+// finish ends the repair, and its incident, in health.
+func (w *Work) finish() onward {
+	m := w.M
+	reason := fleet.ReasonHealed
+	if takenAlong(w.M) {
+		w.uncount()
+	}
+	if m.Repair.Kind == fleet.RepairUndo {
+		reason = fleet.ReasonUndone
+	}
+	if m.Repair.Kind == fleet.RepairBuild {
+		reason = fleet.ReasonBuilt
+		m.Attempts = nil // a build that succeeded is no sign of trouble
+	}
+	if m.Repair.Kind == fleet.RepairUpdate {
+		reason = fleet.ReasonUpdated
+		m.Attempts = nil
+	}
+	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Step: m.Repair.Step}
+	if m.Incident != nil {
+		rec.Incident, rec.Took = m.Incident.ID, w.Situation.Now.Wall.Sub(m.Incident.Opened)
+		rec.Cause, rec.Paged, rec.Joint = m.Incident.Cause, m.Incident.Known(), m.Incident.Joint
+	}
+	w.end(reason)
+	if m.Incident != nil {
+		w.Record(rec)
+	}
+	m.IncidentOver()
+	return over
+}
+
+// end closes the repair's book. The incident stays.
+func (w *Work) end(reason fleet.Reason) onward {
+	w.Record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
+		Generation: w.M.Current.Generation, Took: w.Situation.Now.Wall.Sub(w.M.Repair.Started)})
+	switch r := w.M.Repair; {
+	case r.Kind == fleet.RepairHeal && w.M.Wanted != nil && w.M.Wanted.Undo: // that is still to be done
+	case r.Kind == fleet.RepairHeal:
+		w.M.Wanted = nil // what was wanted was done, or tried
+	case r.Wanted():
+		w.M.Change = &fleet.Change{Order: r.Order, Ended: reason}
+	}
+	if w.M.Repair.Gather != "" && w.M.Incident != nil {
+		w.M.Incident.Evidence = "" // it was not waited for, so the next repair asks again
+	}
+	w.takeBack(w.M.Repair)
+	w.M.Repair = nil
+	return over
+}
+
+// failRung goes on to the next rung, or gives the attempt up.
+func (w *Work) failRung(reason fleet.Reason, detail string) onward {
+	r := w.M.Repair
+	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Step: r.Step, Detail: detail,
+		Instance: w.M.Current.ID})
+	if !w.M.Current.None() && !w.M.Current.Certified {
+		w.M.Current.Expired = true
+	}
+	if r.Kind == fleet.RepairUndo { // what to do now is for the person who wanted it
+		return w.quarantine(reason, detail)
+	}
+	_, more := w.Situation.Spec.Repair.Step(r.Rung + 1)
+	if r.Kind != fleet.RepairHeal || r.Step == fleet.StepRecreate && (r.Rung == fleet.NoRung || !more) {
+		return w.failAttempt(reason, detail) // the last thing there is to try
+	}
+	return w.chooseRung(r.Rung + 1)
+}
+
+// failAttempt ends the repair without health: again after a while, or quarantine when the attempts are used up.
+func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
+	m, policy := w.M, w.Situation.Spec.Repair
+	kind, target := m.Repair.Kind, m.Repair.Target.ID
+	host, vain := builtInVain(m, reason)
+	w.end(reason)
+	if kind == fleet.RepairUpdate && !m.Current.None() {
+		return w.quarantine(fleet.ReasonCanaryFailed, string(reason)) // it shows what is wrong with the template
+	}
+	if kind == fleet.RepairRemnant {
+		w.putAside(target, reason)
+		return over
+	}
+	if m.Incident == nil {
+		w.OpenIncident(fleet.CauseBuild)
+	}
+	if kind == fleet.RepairUpdate {
+		w.Page(fleet.ReasonUpdateStopped) // there is not even a sick instance to look at: it is healed as any other
+	}
+	if guard.Spent(m, w.Situation) && guard.Parent(m, w.Situation) == nil {
+		return w.quarantine(fleet.ReasonAttempts, string(reason))
+	}
+	m.Incident.Failed++
+	m.Incident.Last = fleet.Failure{Why: reason, Detail: detail}
+	if vain && newPlacement(&w.Chart).spurn(host) {
+		m.RetryAt = w.now().Add(firstRetry)
+		return over
+	}
+	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
+	w.wait(fleet.ReasonBackoff)
+	return over
+}
+
+// putAside leaves a remnant that would not go for later, and tells a person once.
+func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
+	w.putOff(id, reason)
+	for i := range w.M.Strays {
+		s := &w.M.Strays[i]
+		if s.ID != id {
+			continue
+		}
+		s.RetryAt = w.now().Add(longestBackoff)
+		if !s.Paged {
+			s.Paged = true
+			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: s.Host})
+		}
+	}
+}
+
+// Abandon ends the removal of a remnant in favour of something more urgent. It is found again.
+func (w *Work) Abandon() { w.end(fleet.ReasonPutOff) }
+
+// Overrule ends whatever is under way in favour of a person's order. No call is.
+func (w *Work) Overrule() { w.end(fleet.ReasonOverruled) }
+
+// Backoff returns the wait before the next attempt after n failed ones: it doubles each time, up to half an hour.
+func Backoff(first time.Duration, n int) time.Duration {
+	d := first
+	for ; n > 1 && d < longestBackoff; n-- {
+		d *= 2
+	}
+	return min(d, longestBackoff)
+}
+
+// LeaveToPerson puts a machine into quarantine for which no further repair may begin.
+func (w *Work) LeaveToPerson(reason fleet.Reason) { w.quarantine(reason, "") }
+
+// quarantine gives the machine to a person.
+func (w *Work) quarantine(reason fleet.Reason, detail string) onward {
+	m := w.M
+	if m.Repair != nil {
+		w.end(reason)
+	}
+	if m.Incident == nil {
+		w.OpenIncident(fleet.CauseBuild)
+	}
+	m.Quarantine = &fleet.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: w.spared()}
+	m.RetryAt = 0
+	w.Record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID,
+		Tries: len(guard.Recent(m, w.Situation))})
+	if told := m.Incident.For; told == fleet.ReasonHostFenced || told == fleet.ReasonHostCut ||
+		told == fleet.ReasonBlind {
+		m.Incident.Paged = false // that was about the host, or that nothing was known, while hale went on by itself
+	}
+	w.Page(reason)
+	m.Waiting = fleet.ReasonQuarantined
+	return over
+}
+
+// enter starts a phase of the current rung.
+func (w *Work) enter(p fleet.Phase) onward {
+	r := w.M.Repair
+	r.Stage = fleet.Stage{Phase: p, Since: w.now()}
+	if p == fleet.PhaseVerify {
+		r.Deadline = w.now().Add(fleet.VerifyTime(w.Situation.Spec, *r))
+		if r.Step != fleet.StepPage { // to tell a person is no start
+			w.M.Health.Grace = r.Deadline
+		}
+	}
+	return again
+}
+
+// retry sends the same thing again later, since nothing was done.
+func (w *Work) retry(r *fleet.Repair) { r.RetryAt = w.now().Add(w.patience(r)) }
+
+// patience returns the wait before the next try; it doubles, and a person is told when it was in vain too often.
+func (w *Work) patience(r *fleet.Repair) time.Duration {
+	d := min(Backoff(firstRetry, r.Retries+1), longestRetry)
+	r.Retries++
+	if r.Retries < pageAfter {
+		return d
+	}
+	switch {
+	case r.Kind == fleet.RepairRemnant:
+		w.putAside(r.Target.ID, fleet.ReasonCallFailed)
+	case w.wantedIn() && r.Intent == nil:
+		return d // it will be given up
+	case w.M.Incident == nil:
+		w.OpenIncident(fleet.CauseBuild)
+	}
+	w.Page(fleet.ReasonCallFailed)
+	return d
+}

@@ -1,0 +1,44 @@
+package repair
+
+import "hale/internal/core/fleet"
+
+// rescuing is the operation of the step rescue.
+type rescuing struct{ onTheSpot }
+
+func (rescuing) undone(r *fleet.Repair) { r.LookAgain() }
+
+func (rescuing) took(i fleet.Instance) bool {
+	return i.Power == fleet.PowerPaused && i.Stop == fleet.StopRescue
+}
+
+// rescue is the step.
+type rescue struct{ staying }
+
+func (rescue) op(fleet.Step) fleet.Op { return fleet.OpRescue }
+
+func (rescue) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
+	switch {
+	case missing(m):
+		return fleet.ReasonNoInstance
+	case m.Health.Cause.Halted():
+		return fleet.ReasonHalted
+	}
+	return ""
+}
+
+// rescued ends the step when the provider says that the machine is in a person's hands, who is told so, also if they
+// were told of the failure before, and if the order took effect only after it was believed lost. It is left alone from
+// here on (guard.LeftAlone), until the provider says that it runs again by itself: then it is judged as any other that
+// a person started.
+func (w *Work) rescued() bool {
+	m := w.M
+	if m.Repair.Step != fleet.StepRescue || m.Repair.Kind != fleet.RepairHeal || m.Health.Cause != fleet.CauseRescued {
+		return false
+	}
+	if m.Incident != nil {
+		m.Incident.Paged = false
+	}
+	w.Page(fleet.ReasonRescued)
+	w.end(fleet.ReasonRescued)
+	return true
+}

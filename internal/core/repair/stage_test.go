@@ -1,0 +1,179 @@
+package repair_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/repair"
+)
+
+const hour = fleet.Instant(time.Hour)
+
+// ladder has every step, in the order in which they are tried here: each test takes those that it is about.
+var ladder = map[fleet.StepKind]fleet.Step{
+	fleet.StepStart:  {Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
+	fleet.StepResume: {Kind: fleet.StepResume, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
+	fleet.StepReboot: {Kind: fleet.StepReboot, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
+	fleet.StepRun: {Kind: fleet.StepRun, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second,
+		Run: fleet.Command{Args: []string{"mend"}}},
+	fleet.StepRebuild:  {Kind: fleet.StepRebuild, Timeout: time.Minute},
+	fleet.StepRecreate: {Kind: fleet.StepRecreate, Timeout: time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
+	fleet.StepEvacuate: {Kind: fleet.StepEvacuate, Timeout: time.Minute},
+	fleet.StepMigrate:  {Kind: fleet.StepMigrate, Timeout: time.Minute, VerifyWithin: 10 * time.Second},
+	fleet.StepRescue:   {Kind: fleet.StepRescue, Timeout: time.Minute, VerifyWithin: 10 * time.Second},
+	fleet.StepSnapshot: {Kind: fleet.StepSnapshot, Timeout: time.Minute, KeepFor: 24 * time.Hour},
+	fleet.StepPage:     {Kind: fleet.StepPage},
+}
+
+// stage plays one machine's repair: what the provider and the looks say, and how calls end.
+type stage struct {
+	*testing.T
+	m       fleet.Machine
+	view    fleet.View
+	s       guard.Situation
+	records []fleet.Record
+	actions []fleet.Action
+}
+
+// newStage is a machine that fails by its checks, in a calm fleet with the steps.
+func newStage(t *testing.T, steps ...fleet.Step) *stage {
+	t.Helper()
+	st := &stage{T: t}
+	st.s = guard.Situation{
+		Now:      fleet.Now{Mono: hour, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		SteadyAt: 1, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+		Hosts: []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
+		Tally: guard.Tally{Size: 5},
+		Spec: fleet.Spec{
+			Name: "web", Provider: "lab", Size: 5, Mode: fleet.ModeAct, Grace: 20 * time.Second,
+			BuildWithin: time.Minute, BlindAfter: time.Minute, Evidence: fleet.EvidencePolicy{Off: true},
+			Checks: []fleet.Check{{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second,
+				Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2}},
+			UnhealthyWhen: fleet.Condition{Op: fleet.OpTerm, Term: "page"},
+			Repair: fleet.RepairPolicy{Steps: steps, Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
+				Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: true}, Silence: fleet.SilenceActs,
+				OnExternalStop: fleet.ExternalStopHeal},
+			Limits: fleet.Limits{InRepair: 5, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 5,
+				ReleaseAfter: time.Minute}},
+		},
+	}
+	st.m = fleet.Machine{
+		Name: "web-1", Generation: 1, Epoch: 1, Repairs: 1, Incidents: 1,
+		Current:  fleet.Incarnation{ID: "old", Host: "h1", Generation: 1, Certified: true},
+		Incident: &fleet.Incident{ID: "web-1/1", Cause: fleet.CauseChecks, Opened: st.s.Now.Wall},
+		Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Since: st.s.Now.Wall,
+			SinceMono: hour},
+		Attempts: []fleet.Instant{hour},
+	}
+	st.view = fleet.View{FreshID: "new", Epoch: 1,
+		Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingDown}}}
+	return st
+}
+
+// work is the machine's work in a round of its own.
+func (st *stage) work() *repair.Work {
+	st.view.Machine = st.m.Clone()
+	st.s.View = &st.view
+	st.records, st.actions = nil, nil
+	return &repair.Work{Chart: repair.Chart{M: &st.m, View: &st.view, Situation: &st.s, Installation: "ours",
+		Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }}}
+}
+
+// play runs a round, checks the laws before and after it, and tells what follows.
+func (st *stage) play(do func(*repair.Work)) string {
+	st.Helper()
+	if err := st.m.Check(); err != nil {
+		st.Fatal("before the round: ", err)
+	}
+	w := st.work()
+	do(w)
+	st.records, st.actions = w.Records, w.Actions
+	st.view.Look, st.view.Outcome, st.view.Gathered = nil, nil, nil
+	if err := st.m.Check(); err != nil {
+		st.Error("after the round: ", err)
+	}
+	return st.outline()
+}
+
+// round goes on with the repair.
+func (st *stage) round() string {
+	st.Helper()
+	return st.play((*repair.Work).Advance)
+}
+
+// outline tells what followed in the round, and where the repair stands now.
+func (st *stage) outline() string {
+	var said []string
+	for _, rec := range st.records {
+		switch rec.Kind {
+		case fleet.RecordOutcome, fleet.RecordIntent, fleet.RecordIncidentOpen:
+		case fleet.RecordStepChosen:
+			said = append(said, "then "+string(rec.Step))
+		case fleet.RecordProof:
+			said = append(said, "proven "+string(rec.Proof))
+		default:
+			said = append(said, strings.TrimSpace(string(rec.Kind)+" "+string(rec.Reason)))
+		}
+	}
+	for _, a := range st.actions {
+		switch a.Kind {
+		case fleet.ActionCall:
+			said = append(said, fmt.Sprintf("CALL %s %s", a.Intent.Op, a.Instance))
+		case fleet.ActionLook:
+			said = append(said, "LOOK")
+		case fleet.ActionObserve:
+			said = append(said, "ASK "+string(a.Instance))
+		case fleet.ActionGather:
+			said = append(said, "GATHER")
+		}
+	}
+	return strings.Join(append(said, st.stands()), "; ")
+}
+
+func (st *stage) stands() string {
+	r := st.m.Repair
+	if r == nil {
+		if st.m.RetryAt > st.s.Now.Mono {
+			return fmt.Sprint("over, again in ", st.m.RetryAt.Sub(st.s.Now.Mono))
+		}
+		return "over"
+	}
+	at := string(r.Phase)
+	if r.RetryAt > st.s.Now.Mono {
+		at += fmt.Sprint(" in ", r.RetryAt.Sub(st.s.Now.Mono))
+	}
+	return at
+}
+
+// pass lets time go by.
+func (st *stage) pass(d time.Duration) {
+	st.s.Now = fleet.Now{Mono: st.s.Now.Mono.Add(d), Wall: st.s.Now.Wall.Add(d)}
+}
+
+// seen says what the provider says of an instance, asked now.
+func (st *stage) seen(i fleet.Instance) {
+	st.pass(time.Millisecond)
+	st.view.Seen = []fleet.Sighting{{Asked: st.s.Now.Mono, Instance: i}}
+}
+
+// underWay has a call of the operation be under way.
+func (st *stage) underWay(op fleet.Op, r fleet.Repair) *fleet.Intent {
+	st.m.Repair = &r
+	on := r.Target
+	switch op {
+	case fleet.OpCreate:
+		on = r.Next
+	case fleet.OpRestore:
+		on = r.Back
+	case fleet.OpCertify:
+		on = st.m.Current
+	default:
+	}
+	r.Intent = &fleet.Intent{ID: "web-1/r1/call1", Op: op, Instance: on.ID, Host: on.Host, Generation: on.Generation,
+		Limit: time.Minute, At: st.s.Now.Wall}
+	return r.Intent
+}

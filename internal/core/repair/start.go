@@ -1,0 +1,43 @@
+package repair
+
+import "hale/internal/core/fleet"
+
+// starting is the operation of the steps start and resume.
+type starting struct{ onTheSpot }
+
+func (starting) took(i fleet.Instance) bool { return i.Power == fleet.PowerRunning }
+
+// start is the step that powers on what is off.
+type start struct{ staying }
+
+func (start) op(fleet.Step) fleet.Op { return fleet.OpStart }
+
+func (start) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
+	switch {
+	case missing(m):
+		return fleet.ReasonNoInstance
+	case off(m.Health.Cause):
+		return ""
+	}
+	return fleet.ReasonNotOff
+}
+
+// resume is the step that lets go on what stands still with its memory.
+type resume struct{ staying }
+
+func (resume) op(fleet.Step) fleet.Op { return fleet.OpResume }
+
+func (resume) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
+	cause := m.Health.Cause
+	switch {
+	case missing(m):
+		return fleet.ReasonNoInstance
+	case cause == fleet.CauseIOError:
+		return fleet.ReasonIOError
+	case cause == fleet.CauseRescued:
+		return fleet.ReasonRescued
+	case cause.Halted():
+		return ""
+	}
+	return fleet.ReasonNotPaused
+}

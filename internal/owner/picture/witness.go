@@ -1,0 +1,86 @@
+package picture
+
+import (
+	"cmp"
+	"slices"
+
+	"hale/internal/core/fleet"
+)
+
+// Silenced returns the neighbourhoods, sorted, in which machines fail by their checks, or may, or are in repair and
+// not well yet: it matters who else is heard there.
+func (p *Picture) Silenced() []fleet.Neighbourhood {
+	var found map[fleet.Neighbourhood]bool
+	for _, i := range p.Open() {
+		m := &p.views[i].Machine
+		ill := m.Incident != nil && m.Health.Verdict != fleet.VerdictHealthy || m.Health.Verdict == fleet.VerdictSuspect
+		if !ill || m.Health.Cause.Stopped() || m.Current.None() {
+			continue
+		}
+		if found == nil {
+			found = map[fleet.Neighbourhood]bool{}
+		}
+		found[m.Current.Neighbourhood()] = true
+	}
+	out := make([]fleet.Neighbourhood, 0, len(found))
+	for n := range found {
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b fleet.Neighbourhood) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Network, b.Network))
+	})
+	return out
+}
+
+// SetOthers takes in what the other fleets on the provider hear in the neighbourhoods that are Silenced.
+func (p *Picture) SetOthers(all []fleet.Hearing) {
+	if !slices.Equal(p.others, all) {
+		p.others, p.dirty = all, true
+	}
+}
+
+// SetTolls takes in how many machines fail in the other fleets, for the brakes that they share. The picture keeps it.
+func (p *Picture) SetTolls(all []fleet.Toll) {
+	if slices.Equal(p.tolls, all) {
+		return
+	}
+	p.tolls = all
+	p.dirty = p.dirty || len(p.whole.Brakes) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
+}
+
+// SetLots takes in how the machines of the other fleets on the provider fare, sorted by place. The picture keeps it.
+func (p *Picture) SetLots(all []fleet.Lot) {
+	if slices.Equal(p.lots, all) {
+		return
+	}
+	p.lots = all
+	p.dirty = p.dirty || len(p.whole.Parents) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
+}
+
+// SetAnswers takes in which hosts of the neighbourhoods that are Silenced answer at their own address, sorted.
+func (p *Picture) SetAnswers(hosts []fleet.HostName) {
+	if !slices.Equal(p.answers, hosts) {
+		p.answers, p.dirty = hosts, true
+	}
+}
+
+// Mute returns the instances, and where they are, of the machines that are held since nothing bears witness to their
+// silence, or were and are not well yet: it matters whether their processors do anything.
+func (p *Picture) Mute() []fleet.Instance {
+	var found []fleet.Instance
+	for _, i := range p.Open() {
+		m := &p.views[i].Machine
+		held := m.Waiting == fleet.ReasonNoWitness || slices.Contains(p.still, m.Current.ID)
+		if held && !m.Current.None() && m.Health.Verdict == fleet.VerdictUnhealthy {
+			found = append(found, fleet.Instance{ID: m.Current.ID, Host: m.Current.Host})
+		}
+	}
+	return found
+}
+
+// SetStill takes in which of those that are Mute stand still, sorted.
+func (p *Picture) SetStill(all []fleet.InstanceID) {
+	if !slices.Equal(p.still, all) {
+		p.still, p.dirty = all, true
+	}
+}

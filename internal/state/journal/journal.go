@@ -1,0 +1,83 @@
+// Package journal keeps records in the store: in order, per fleet, for a time and within a bound of bytes.
+//
+// It promises that a record is stored in the same transaction as the belief that it explains, that readers see
+// records in the order of their numbers, and that what one machine's health does over and over again does not drive
+// out what hale and people did. It does not render records; package prose does.
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/state"
+)
+
+const root = "journal/"
+
+// Prefix returns the store prefix of a fleet's records.
+func Prefix(name fleet.Name) string { return root + string(name) + "/" }
+
+func key(name fleet.Name, seq uint64) string { return fmt.Sprintf("%s%020d", Prefix(name), seq) }
+
+// Read returns a fleet's records, oldest first, and the revision to follow from.
+func Read(ctx context.Context, s state.Store, name fleet.Name) ([]fleet.Record, int64, error) {
+	entries, revision, err := s.List(ctx, Prefix(name))
+	if err != nil {
+		return nil, 0, err
+	}
+	records := make([]fleet.Record, 0, len(entries))
+	for _, e := range entries {
+		r, err := parse(e)
+		if err != nil {
+			return nil, 0, err
+		}
+		records = append(records, r)
+	}
+	return records, revision, nil
+}
+
+// Follow yields the records of all fleets (or of one, when name is not empty) that are stored after the revision, until
+// ctx ends.
+func Follow(ctx context.Context, s state.Store, name fleet.Name, after int64) iter.Seq2[fleet.Record, error] {
+	prefix := root
+	if name != "" {
+		prefix = Prefix(name)
+	}
+	return func(yield func(fleet.Record, error) bool) {
+		for event, err := range s.Watch(ctx, prefix, after) {
+			if err != nil {
+				yield(fleet.Record{}, err)
+				return
+			}
+			if event.Deleted {
+				continue
+			}
+			r, err := parse(event.Entry)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func parse(e state.Entry) (fleet.Record, error) {
+	var r fleet.Record
+	if err := json.Unmarshal(e.Value, &r); err != nil {
+		return r, fault.New(fault.Permanent, "journal.read", e.Key, err)
+	}
+	return r, nil
+}
+
+func seqOf(k string) (uint64, error) {
+	n, err := strconv.ParseUint(k[strings.LastIndexByte(k, '/')+1:], 10, 64)
+	if err != nil {
+		return 0, fault.New(fault.Permanent, "journal.open", k, err)
+	}
+	return n, nil
+}

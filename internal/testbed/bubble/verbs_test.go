@@ -1,0 +1,281 @@
+package bubble
+
+import (
+	"strconv"
+	"time"
+
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/provider/simulated"
+	"hale/internal/sim"
+	"hale/internal/sim/world"
+	"hale/internal/state/inbox"
+	"hale/internal/state/memory"
+)
+
+// onlyRoomA are the verbs that room B cannot play, with the reason.
+var onlyRoomA = map[sim.Verb]string{
+	sim.Freezes: "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
+	sim.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody " +
+		"was there",
+}
+
+// act makes an event happen, and returns what ends it, if anything does.
+type act func(r *room, e sim.Event) (lift func())
+
+// verbs says how each thing happens here: the world's happen there, as in room A.
+func verbs() map[sim.Verb]act {
+	all := map[sim.Verb]act{
+		sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack,
+		sim.StartedTwice: startsTwice, sim.InstalledTwice: installsTwice,
+		sim.IsFull:  fills,
+		sim.Resizes: resizes, sim.Retemplates: retemplates, sim.Confirms: confirms, sim.Mistypes: mistypes,
+		sim.Dies: onServer(dies), sim.DiesWriting: onServer(diesWriting), sim.ClockSteps: onServer(clockSteps),
+		sim.LosesStore: onServer(losesStore), sim.FreezesCall: onServer(freezesCall),
+	}
+	for _, r := range world.Rows() {
+		all[r.Verb] = befalls
+	}
+	all[world.TakesHale] = takesHale
+	for _, v := range []sim.Verb{
+		sim.Holds, sim.Releases, sim.Retries, sim.Heals, sim.Undoes, sim.Recovers, sim.Believes, sim.Brakes,
+		sim.Unbrakes, sim.Scales, sim.Deletes, sim.Vouches,
+	} {
+		all[v] = orders
+	}
+	return all
+}
+
+// befalls lets the world play the event.
+func befalls(r *room, e sim.Event) func() {
+	var hale []string
+	for _, s := range r.servers {
+		hale = append(hale, s.name)
+	}
+	return r.world.Strike(func(t *world.World) func() {
+		r.judge.truth.Foresees(t, e.Subject, e.Verb, func(judge func()) { r.unjudged = append(r.unjudged, judge) })
+		lift, err := t.Play(e.Subject, e.Verb, e.Arg, hale...)
+		if err != nil {
+			r.t.Errorf("%s: %v", e, err)
+		}
+		if lift == nil {
+			return nil
+		}
+		return func() {
+			lift()
+			r.judge.truth.Over(e.Subject, e.Verb)
+		}
+	})
+}
+
+// takesHale lets a domain fail together with the server that stands in it.
+func takesHale(r *room, e sim.Event) func() {
+	back := befalls(r, e)
+	e.Subject = e.Arg
+	revive := onServer(dies)(r, e)
+	return func() {
+		back()
+		revive()
+	}
+}
+
+// fills has the store take nothing.
+func fills(r *room, _ sim.Event) func() {
+	r.full.Add(1)
+	return func() { r.full.Add(-1) }
+}
+
+func freezesCall(_ *room, s *server, e sim.Event) func() {
+	s.holdUp("", e.For)
+	return nil
+}
+
+func losesStore(_ *room, s *server, _ sim.Event) func() {
+	s.cut.Add(1)
+	return func() { s.cut.Add(-1) }
+}
+
+func clockSteps(_ *room, s *server, e sim.Event) func() {
+	by, _ := time.ParseDuration(e.Arg)
+	s.skew += by
+	if s.life != nil {
+		s.life.engine.StepClock(by)
+	}
+	return nil
+}
+
+// changing are the provider's changing calls.
+var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpPowerOff, fleet.OpDelete,
+	fleet.OpCertify, fleet.OpResume, fleet.OpSoftReboot, fleet.OpRebuild,
+	fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue}
+
+// schedule puts an event on the agenda.
+func (r *room) schedule(e sim.Event) {
+	do, ok := verbs()[e.Verb]
+	if !ok {
+		r.t.Fatalf("room B does not know how something %s: add it to verbs, or with the reason to onlyRoomA", e.Verb)
+	}
+	r.remember(e)
+	r.at(e.At, func() {
+		if d, err := world.ParseDomain(e.Subject); err == nil && r.members(d) < e.Least {
+			return
+		}
+		r.judge.note(e.String())
+		lift := do(r, e)
+		if lift == nil || e.For == 0 {
+			return
+		}
+		r.lasting++
+		number := r.lasting
+		r.lifts[number] = lift
+		r.after(e.For, func() { r.lift(number) })
+	})
+}
+
+// lift ends a fault, once.
+func (r *room) lift(number int) {
+	if lift := r.lifts[number]; lift != nil {
+		delete(r.lifts, number)
+		lift()
+	}
+}
+
+// inject makes a fault of the simulated provider happen.
+func (r *room) inject(f simulated.Fault) (lift func()) {
+	lift, err := r.world.Inject(f)
+	if err != nil && !fault.Is(err, fault.NotFound) { // gone in this instant: it has nothing to break
+		r.t.Errorf("%+v: %v", f, err)
+	}
+	if err != nil {
+		return func() {}
+	}
+	return lift
+}
+
+// members returns how many of the fleet's machines serve from within the domain.
+func (r *room) members(d world.Domain) (n int) {
+	r.truth(func(t *world.World) {
+		n = t.Members(d, func(machine string) bool { return fleet.MachineName(machine).Fleet() == r.spec.Name })
+	})
+	return n
+}
+
+func onServer(do func(r *room, s *server, e sim.Event) func()) act {
+	return func(r *room, e sim.Event) func() {
+		for _, s := range r.servers {
+			if s.name == e.Subject {
+				return do(r, s, e)
+			}
+		}
+		r.t.Errorf("there is no server %s", e.Subject)
+		return nil
+	}
+}
+
+// resizes edits the size in the configuration, which every server reads again.
+func resizes(r *room, e sim.Event) func() {
+	n, err := strconv.Atoi(e.Arg)
+	r.must(err)
+	r.wanted.Size = n
+	r.reload()
+	return nil
+}
+
+// retemplates edits the image in the configuration's template.
+func retemplates(r *room, e sim.Event) func() {
+	r.wanted.Template.Image = e.Image(r.spec)
+	r.reload()
+	return nil
+}
+
+// mistypes edits a check's port in the configuration. Its end puts it right.
+func mistypes(r *room, e sim.Event) func() {
+	right := r.wanted.Checks
+	r.wanted.Checks = e.Mistyped(right)
+	r.reload()
+	return func() {
+		r.wanted.Checks = right
+		r.reload()
+	}
+}
+
+// reload lets every server read the configuration again.
+func (r *room) reload() {
+	for _, s := range r.servers {
+		if s.life != nil {
+			r.must(s.life.engine.Reload(r.t.Context(), s.life.setup(r.wanted)))
+		}
+	}
+}
+
+// confirms lets the operator confirm the plan that he is shown, if one waits.
+func confirms(r *room, _ sim.Event) func() {
+	s := r.owner()
+	if s == nil {
+		return nil // there is nothing to show
+	}
+	status := s.life.engine.Status()[0]
+	p := status.Pending()
+	if p.Empty() {
+		return nil
+	}
+	for _, t := range p.Remove {
+		r.named[t.Instance] = t.Machine
+	}
+	for _, t := range p.Replace {
+		r.renewed[t.Instance] = true
+	}
+	r.post(fleet.Order{Kind: fleet.OrderConfirm, Fleet: r.spec.Name, By: "operator", Plan: p.ID})
+	return nil
+}
+
+// orders posts an operator's order, as the API does.
+func orders(r *room, e sim.Event) func() {
+	o, err := e.Order(r.spec.Name, r.o.Hosts)
+	r.must(err)
+	switch o.Kind {
+	case fleet.OrderHeal:
+		r.judge.truth.WantedOn(string(o.Machine))
+	case fleet.OrderUndo:
+		r.swapped[o.Machine] = true
+	case fleet.OrderDelete:
+		r.leaving[o.Machine] = true
+	case fleet.OrderFenced:
+		r.saidOff = append(r.saidOff, o.Host)
+	default:
+	}
+	r.post(o)
+	return nil
+}
+
+func (r *room) post(o fleet.Order) {
+	var err error
+	o.ID, err = inbox.NewID()
+	r.must(err)
+	o.At = time.Now().UTC()
+	if s := r.owner(); s != nil {
+		o.At = o.At.Add(s.skew) // by the clock of the server that takes it
+	}
+	if o.Kind.PermitsHarm() {
+		o.Expires = o.At.Add(fleet.OrderLife)
+	}
+	_, err = inbox.Post(r.t.Context(), r.backing.Open(nil), o)
+	r.must(err)
+}
+
+func dies(r *room, s *server, _ sim.Event) func() {
+	s.kill()
+	return func() { r.revive(s) }
+}
+
+// diesWriting lets the server die at the n-th of its next writes, before or after that is stored.
+func diesWriting(r *room, s *server, e sim.Event) func() {
+	n, _ := strconv.Atoi(e.Arg)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dieIn, s.atDeath = n, memory.Stall
+	if r.dice.IntN(2) == 0 {
+		s.atDeath = memory.StallAfter
+	}
+	return nil
+}

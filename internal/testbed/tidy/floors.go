@@ -1,0 +1,302 @@
+package tidy
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// module is the name that hale's own import paths begin with.
+const module = "hale"
+
+// pkgRule is one package's place in the building: imports point to a lower floor, or to a lower step of the same floor.
+type pkgRule struct {
+	path    string
+	floor   int
+	step    int
+	support bool     // only tests and other support may import it, and it imports no product code but what also names
+	leaf    bool     // it imports no package of hale at all
+	also    []string // what it may import beyond the rule, or for support at all
+	std     []string // what a room of floor 0 may import beyond coreStd
+}
+
+// packages lists every package of hale.
+var packages = []pkgRule{
+	// Floor 0, the core: fault and fleet are words, decide is the judge. Pure: no clock, no I/O, no goroutine.
+	{path: "internal/core/fault", floor: 0, step: 0, std: []string{"context"}},
+	// to compare whatever a template comes to have
+	{path: "internal/core/fleet", floor: 0, step: 1, std: []string{"reflect"}},
+	{path: "internal/core/health", floor: 0, step: 2},
+	{path: "internal/core/guard", floor: 0, step: 2},
+	{path: "internal/core/correlation", floor: 0, step: 2},
+	{path: "internal/core/change", floor: 0, step: 2, std: []string{"reflect"}}, // and whatever a policy does
+	{path: "internal/core/repair", floor: 0, step: 3},
+	{path: "internal/core/decide", floor: 0, step: 4},
+	{path: "internal/core/tenure", floor: 0, step: 2},
+	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
+	{path: "internal/accel", floor: 0, step: 9, leaf: true},
+	{path: "internal/process", floor: 0, step: 9, leaf: true},
+	{path: "internal/defect", floor: 0, step: 9, leaf: true},
+	{path: "internal/strict", floor: 0, step: 9, leaf: true},
+	{path: "internal/sim/world", floor: 0, step: 9, leaf: true},
+	{path: "internal/sim/trace", floor: 0, step: 9, leaf: true},
+	{path: "internal/sim/weather", floor: 0, step: 9, leaf: true},
+	// Floor 1, the ports, each with its exam; what wraps a port and knows no adapter lives here too.
+	{path: "internal/provider", floor: 1},
+	{path: "internal/provider/providertest", floor: 1, step: 1},
+	{path: "internal/state", floor: 1},
+	{path: "internal/state/keepalive", floor: 1, step: 1},
+	{path: "internal/state/journal", floor: 1, step: 1},
+	{path: "internal/state/inbox", floor: 1, step: 1},
+	{path: "internal/state/starts", floor: 1, step: 1},
+	{path: "internal/state/lossless", floor: 1},
+	{path: "internal/state/format", floor: 1, step: 1},
+	{path: "internal/state/backup", floor: 1, step: 2},
+	{path: "internal/state/evidence", floor: 1, step: 1},
+	{path: "internal/state/statetest", floor: 1, step: 1},
+	{path: "internal/notify", floor: 1, step: 1},
+	{path: "internal/notify/notifytest", floor: 1, step: 2},
+	{path: "internal/state/outbox", floor: 1, step: 1},
+	{path: "internal/secret", floor: 1},
+	{path: "internal/keys", floor: 1, step: 1},
+	{path: "internal/kinds", floor: 1, step: 2},
+	{path: "internal/probe", floor: 1},
+	{path: "internal/probe/probetest", floor: 1, step: 1},
+	{path: "internal/program", floor: 1, step: 1},
+	{path: "internal/program/programtest", floor: 1},
+	{path: "internal/fence", floor: 1, step: 1},
+	{path: "internal/fence/fencetest", floor: 1, step: 2},
+	// What the drivers of floor 2 share; it knows nothing but the core.
+	{path: "internal/owner/picture", floor: 1},
+	{path: "internal/owner", floor: 1, step: 1},
+	// Floor 2, the owners of goroutines.
+	{path: "internal/engine", floor: 2},
+	// The configuration, below the adapters: it is told which kinds there are.
+	{path: "internal/config", floor: 2},
+	// Floor 3, the adapters: none knows another.
+	{path: "internal/provider/libvirt", floor: 3},
+	{path: "internal/provider/external", floor: 3},
+	{path: "internal/provider/openstack", floor: 3, step: 1},
+	{path: "internal/provider/simulated", floor: 3},
+	{path: "internal/provider/openstack/notification", floor: 3},
+	{path: "internal/provider/vsphere", floor: 3},
+	{path: "internal/state/etcd", floor: 3},
+	{path: "internal/state/memory", floor: 3},
+	{path: "internal/probe/netprobe", floor: 3},
+	{path: "internal/probe/bulkprobe", floor: 3},
+	{path: "internal/probe/heartbeat", floor: 3},
+	{path: "internal/notify/mail", floor: 3},
+	{path: "internal/notify/webhook", floor: 3},
+	{path: "internal/notify/command", floor: 3},
+	{path: "internal/notify/memory", floor: 3},
+	{path: "internal/fence/redfish", floor: 3},
+	{path: "internal/fence/ipmi", floor: 3},
+	{path: "internal/fence/agent", floor: 3},
+	{path: "internal/fence/command", floor: 3},
+	{path: "internal/fence/memory", floor: 3},
+	// The list of the adapters that a configuration can name.
+	{path: "internal/adapters", floor: 3, step: 2},
+	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
+	{path: "internal/sim/law", floor: 1}, // the one judge of both rooms
+	{
+		path:  "internal/sim",
+		floor: 2,
+		step:  1,
+		also:  []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"},
+	},
+	// Floor 4, the surfaces.
+	{path: "internal/prose", floor: 4},
+	{path: "internal/provider/examine", floor: 4},
+	{path: "internal/importer", floor: 4, step: 1}, // its tests read what it writes with package config
+	{path: "internal/config/configtest", floor: 4, step: 1},
+	{path: "internal/trial/scenario", floor: 4, step: 1},
+	{path: "internal/api", floor: 4, step: 1},
+	{path: "internal/trial/rehearsal", floor: 4, step: 2},
+	{path: "internal/trial/replay", floor: 4, step: 2},
+	{path: "internal/trial/report", floor: 4, step: 3},
+	{path: "internal/cli", floor: 4, step: 4},
+	// Room B: tests only, of floors 0 to 2 by the files of floor 4.
+	{path: "internal/testbed/bubble", floor: 4, step: 2},
+	// Floors 5 and 6.
+	{path: "internal/app", floor: 5},
+	{path: "cmd/hale", floor: 6},
+	// Measurements that are programs.
+	{path: "bench/score", floor: 6},
+	{path: "bench/probes", floor: 6, also: []string{"bench/rig"}},
+	{path: "bench/controller", floor: 6, also: []string{"bench/rig"}},
+	{path: "bench/openstack", floor: 6, also: []string{"internal/testbed/cloud"}},
+	// The whole of it, as a user runs it: tests only.
+	{path: "e2e", floor: 6, step: 1},
+	{path: "e2e/openstack", floor: 6, step: 1},
+	// Support for tests and demonstrations.
+	{path: "internal/testbed/lab", support: true, also: []string{"internal/accel"}},
+	{path: "internal/testbed/lab/bmc", support: true},
+	{path: "internal/testbed/lab/labtest", support: true, also: []string{"internal/testbed/lab"}},
+	{path: "internal/testbed/cloud", support: true, also: []string{"internal/testbed/lab"}},
+	{path: "internal/testbed/nettest", support: true},
+	{
+		path:    "internal/testbed/rabbit",
+		support: true,
+		also:    []string{"internal/provider/openstack/notification", "internal/secret"},
+	},
+	{path: "internal/testbed/vcsim", support: true},
+	{path: "internal/testbed/tidy", support: true},
+	{path: "bench/mutants", support: true},
+	{path: "bench/rig", support: true},
+	{path: "demo/lab", support: true, also: []string{"internal/testbed/lab", "internal/accel"}},
+	{path: "bench/ssdtrace", support: true, also: []string{"internal/sim/trace", "internal/sim/weather"}},
+}
+
+// forTests are the packages that any test may import, whatever its floor: exams, twins and laboratories.
+var forTests = []string{
+	"internal/provider/providertest", "internal/state/statetest", "internal/probe/probetest",
+	"internal/notify/notifytest", "internal/notify/memory", "internal/fence/fencetest", "internal/fence/memory",
+	"internal/testbed/lab/bmc", "internal/testbed/lab/labtest",
+	"internal/config/configtest", "internal/adapters",
+	"internal/provider/simulated",
+	"internal/state/memory",
+	"internal/probe/netprobe",
+	"internal/testbed/lab",
+	"internal/testbed/cloud",
+	"internal/accel",
+	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/program/programtest", "internal/testbed/nettest",
+}
+
+// doors names, per foreign module, the packages that may import it in product code.
+var doors = map[string][]string{
+	"go.etcd.io/":                        {"internal/state/etcd"},
+	"github.com/digitalocean/go-libvirt": {"internal/provider/libvirt", "internal/testbed/lab", "demo/lab"},
+	"libvirt.org/go/":                    {"internal/provider/libvirt", "internal/testbed/lab", "demo/lab"},
+	"github.com/gophercloud/":            {"internal/provider/openstack", "bench/openstack"},
+	"github.com/spf13/cobra":             {"internal/cli", "cmd/hale"},
+	"github.com/wneessen/go-mail":        {"internal/notify/mail"},
+	"github.com/stmcginnis/gofish":       {"internal/fence/redfish"},
+	"github.com/rabbitmq/amqp091-go":     {"internal/provider/openstack/notification"},
+	"google.golang.org/grpc":             {"internal/probe/netprobe", "internal/probe/probetest"},
+	"github.com/vmware/govmomi":          {"internal/provider/vsphere", "internal/testbed/vcsim"},
+}
+
+// coreStd is all that the core may import of the standard library. Of fmt it may call Errorf only, of time nothing
+// that looks at a clock (see coreCalls).
+var coreStd = []string{
+	"cmp", "errors", "fmt", "hash/fnv", "iter", "maps", "math", "math/bits", "net/netip", "slices", "sort", "strconv",
+	"strings", "time", "unicode", "unicode/utf8",
+}
+
+func roomOf(dir string) (pkgRule, bool) {
+	i := slices.IndexFunc(packages, func(r pkgRule) bool { return r.path == dir })
+	if i < 0 {
+		return pkgRule{}, false
+	}
+	return packages[i], true
+}
+
+// below reports whether product code of r may import other.
+func (r pkgRule) below(other pkgRule) bool {
+	if slices.Contains(r.also, other.path) {
+		return true
+	}
+	if r.support || other.support || r.leaf {
+		return false
+	}
+	return other.floor < r.floor || other.floor == r.floor && other.step < r.step
+}
+
+func (r pkgRule) core() bool { return r.floor == 0 && !r.support && !r.leaf }
+
+// checkFloors finds packages without a row and imports that do not point down.
+func checkFloors(t Tree) []Finding {
+	var found []Finding
+	homeless := map[string]bool{}
+	for _, f := range t.goFiles() {
+		from, ok := roomOf(f.dir())
+		if !ok {
+			if !homeless[f.dir()] {
+				found = append(found, Finding{
+					f.Path,
+					fmt.Sprintf("package %s has no floor: give it a row in internal/testbed/tidy/floors.go", f.dir()),
+				})
+			}
+			homeless[f.dir()] = true
+			continue
+		}
+		for _, spec := range f.syntax.Imports {
+			what, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				continue // the parser would not have let it through
+			}
+			if complaint := from.mayImport(what, f); complaint != "" {
+				found = append(found, Finding{t.at(spec), complaint})
+			}
+		}
+	}
+	return found
+}
+
+// mayImport says what is wrong with an import, or nothing.
+func (r pkgRule) mayImport(what string, f File) string {
+	dir, own := strings.CutPrefix(what, module+"/")
+	switch {
+	case own && f.isTest() && (dir == r.path || slices.Contains(forTests, dir)):
+		return ""
+	case own:
+		other, ok := roomOf(dir)
+		if ok && !r.below(other) {
+			return fmt.Sprintf("%s (%s) may not import %s (%s)", r.path, r.level(), dir, other.level())
+		}
+		return "" // a package without a row is reported once, where it is
+	case f.isTest():
+		return ""
+	case foreign(what):
+		for prefix, allowed := range doors {
+			if strings.HasPrefix(what, prefix) && !slices.Contains(allowed, r.path) {
+				return fmt.Sprintf("%s may not import %s; only %s may",
+					r.path, what, strings.Join(allowed, " or "))
+			}
+		}
+	}
+	if r.core() && !slices.Contains(coreStd, what) && !slices.Contains(r.std, what) {
+		return fmt.Sprintf("%s is core and may not import %s: what it needs of the world is an argument", r.path, what)
+	}
+	return ""
+}
+
+func (r pkgRule) level() string {
+	if r.support {
+		return "support for tests"
+	}
+	return fmt.Sprintf("floor %d.%d", r.floor, r.step)
+}
+
+// foreign tells a module's import path from one of the standard library by the dot in its host's name.
+func foreign(what string) bool {
+	host, _, _ := strings.Cut(what, "/")
+	return strings.Contains(host, ".")
+}
+
+// checkMap finds packages that ARCHITECTURE.md does not name: by their path, by the parent's and their own name, or,
+// where an exam or a fake lies beside its port, by its own name alone.
+func checkMap(t Tree) []Finding {
+	i := slices.IndexFunc(t.files, func(f File) bool { return f.Path == "ARCHITECTURE.md" })
+	if i < 0 {
+		return nil
+	}
+	var found []Finding
+	seen := map[string]bool{}
+	for _, f := range t.goFiles() {
+		dir := f.dir()
+		if seen[dir] || !strings.HasPrefix(dir, "internal/") {
+			continue
+		}
+		seen[dir] = true
+		short := path.Base(dir)
+		if !strings.Contains(t.files[i].Text, dir) &&
+			!regexp.MustCompile(`(^|[^\w/])(…/)?`+regexp.QuoteMeta(short)+`\b`).MatchString(t.files[i].Text) {
+			found = append(found, Finding{"ARCHITECTURE.md", dir + " is not on the map"})
+		}
+	}
+	return found
+}

@@ -1,0 +1,185 @@
+package scenario
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/adapters"
+	"hale/internal/config"
+	"hale/internal/core/fleet"
+	"hale/internal/sim"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// policies are the fleets of all examples, and one that uses every key.
+func policies(t *testing.T) []sim.Options {
+	t.Helper()
+	paths, err := filepath.Glob("../../../examples/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("examples %v, %v", paths, err)
+	}
+	var all []sim.Options
+	for _, path := range paths {
+		c, err := config.Load(path, adapters.All())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Fleets {
+			var o sim.Options
+			Adopt(&o, c, i)
+			all = append(all, o)
+		}
+	}
+	full := sim.Options{
+		Spec: sim.Exemplar(12), Servers: 3, Seed: 7, Poll: 7 * time.Second, Operator: time.Hour, Calm: 2 * time.Hour,
+		Boot: 3 * time.Second, BootMost: 9 * time.Second, Latency: time.Millisecond, LatencyMost: time.Millisecond,
+		Empty: true,
+	}
+	full.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateEvacuate, AtLeast: 0, Wait: time.Hour}
+	full.Spec.Update = fleet.UpdatePolicy{Canary: 2, Soak: 3 * time.Minute}
+	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
+	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
+	full.Spec.Repair.Steps = slices.Concat([]fleet.Step{
+		{
+			Kind:         fleet.StepRun,
+			Timeout:      time.Second,
+			VerifyWithin: time.Minute,
+			Run: fleet.Command{Args: []string{"/bin/a b", "{ip},", "\"c\""},
+				Env: []fleet.Variable{{Name: "A", Value: "b: {name}"}}, Idempotent: true},
+		},
+		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute,
+			Run: fleet.Command{Args: []string{"/bin/true"}}, For: []fleet.CheckName{"alive"}},
+		{Kind: fleet.StepRebuild, Timeout: time.Second, For: []fleet.CheckName{"page"}},
+		{Kind: fleet.StepResume, Timeout: time.Second, VerifyWithin: time.Minute},
+		{Kind: fleet.StepReboot, Timeout: time.Second, VerifyWithin: time.Minute, Mode: fleet.RebootSoft,
+			For: []fleet.CheckName{"page", "provider"}},
+	}, full.Spec.Repair.Steps, []fleet.Step{
+		{Kind: fleet.StepPage, VerifyWithin: time.Minute, For: []fleet.CheckName{"page"}}, {Kind: fleet.StepPage},
+		{Kind: fleet.StepQuarantine},
+	})
+	second := &full.Spec.Checks[1]
+	second.DownAfter, second.DownIn, second.UpAfter, second.UpIn = 3, 5, 2, 3
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full.Spec.Checks[1].DependsOn = []fleet.CheckName{"alive"}
+	full.Spec.Checks[1].NotEvery = []fleet.Hours{
+		{From: 23*time.Hour + 30*time.Minute, To: time.Hour, Zone: berlin,
+			Days: fleet.Weekdays(0).With(time.Sunday).With(time.Friday)},
+		{From: 0, To: 24 * time.Hour, Zone: time.UTC},
+	}
+	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{
+		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS",
+		Headers: []fleet.Header{
+			{Name: "Authorization", Secret: fleet.Secret{Env: "SECRET"}},
+			{Name: "X-A", Value: "b: c"},
+		},
+		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
+		NoConnection: fleet.NoConnectionIgnore, TLS: fleet.TLSCheck{Days: 14, Insecure: true},
+	}
+	full.Spec.Checks = append(full.Spec.Checks, services()...)
+	return append(all, full)
+}
+
+// services are checks of every other kind, sorted by name.
+func services() []fleet.Check {
+	service := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
+		return fleet.Check{
+			Name: name, Kind: kind, Port: port, Every: 10 * time.Second, Timeout: 2 * time.Second, DownAfter: 3,
+			UpAfter: 2,
+		}
+	}
+	login, directory := service("service-a", fleet.CheckSSH, 2222), service("service-b", fleet.CheckTLS, 636)
+	login.SSH.Banner = `"OpenSSH_(9|10)\.`
+	directory.Certificate = fleet.CertificateCheck{
+		Host:     "ldap.example.org",
+		TLSCheck: fleet.TLSCheck{Days: 14, Insecure: true},
+	}
+	game, names := service("service-c", fleet.CheckUDP, 27015), service("service-d", fleet.CheckDNS, 53)
+	game.UDP = fleet.UDPCheck{Send: []byte("\xff\x00getinfo\n"), Answer: `^\xff"info`}
+	names.DNS = fleet.DNSCheck{
+		Name:   "www.example.org",
+		Type:   fleet.RecordTXT,
+		Answer: []string{"v=spf1 -all", `a "b"`},
+		TCP:    true,
+	}
+	orders := service("service-e", fleet.CheckGRPC, 50051)
+	orders.GRPC = fleet.GRPCCheck{
+		Service: "shop.v1.Orders",
+		Host:    "orders.example.org",
+		Secure:  true,
+		TLS:     fleet.TLSCheck{Days: 14, Insecure: true},
+	}
+	beat := service("service-f", fleet.CheckHeartbeat, 0)
+	beat.Every, beat.Timeout, beat.Heartbeat.Token = 30*time.Second, 10*time.Second, fleet.Secret{Env: "BEAT"}
+	return []fleet.Check{login, directory, game, names, orders, beat}
+}
+
+// TestARunSurvivesBeingWrittenDown: what a file says of policy, world and events is what was played.
+func TestARunSurvivesBeingWrittenDown(t *testing.T) {
+	t.Parallel()
+	for _, o := range policies(t) {
+		o.Hosts = sim.Town(3, 1, 2)
+		for n := range o.Spec.Size {
+			o.Homes = append(o.Homes, o.Hosts[n%3].Name)
+		}
+		o.Horizon = 2 * 24 * time.Hour
+		o.Plan = sim.Forecast{Seed: 3, Kinds: sim.FirstKinds(), Horizon: o.Horizon}.Draw(o.Spec, o.Hosts, o.Servers)
+		file := Compose("A run.", o)
+		s, err := Parse("f.txt", file)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, file)
+		}
+		want, got := o, s.Options
+		for _, c := range []*sim.Options{&want, &got} {
+			// a machine is not built from anything here, and a step that has no use for a time has none
+			c.Spec.Template = fleet.Template{Disks: c.Spec.Template.Disks}
+			c.Spec.Notify.To, c.Spec.History = nil, 0             // a run sends no messages, and keeps no journal
+			c.Spec.Limits.Shared, c.Spec.Limits.Brakes = nil, nil // it shares none
+			c.Servers, c.Calm, c.Poll = max(c.Servers, 1), max(c.Calm, time.Minute), max(c.Poll, sim.DefaultPoll)
+			for i := range c.Spec.Repair.Steps {
+				if c.Spec.Repair.Steps[i].Kind == fleet.StepRecreate {
+					c.Spec.Repair.Steps[i].VerifyWithin = 0
+				}
+			}
+		}
+		unexported := cmpopts.IgnoreUnexported(sim.Options{})
+		ignore := cmpopts.IgnoreFields(sim.Options{}, "Boot", "BootMost", "Latency", "LatencyMost")
+		zones := cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })
+		if diff := cmp.Diff(want, got, ignore, unexported, zones, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: (-played +written)\n%s\n%s", o.Spec.Name, diff, file)
+		}
+	}
+}
+
+func TestAFilePlaysTheRunAgainLineForLine(t *testing.T) {
+	t.Parallel()
+	for _, o := range policies(t) {
+		o.Hosts, o.Horizon, o.Calm = sim.Town(4, 2, 1), 2*24*time.Hour, time.Hour
+		o.Spec.Template = fleet.Template{Disks: o.Spec.Template.Disks}
+		o.Plan = sim.Forecast{Seed: 3, Kinds: sim.FirstKinds(), Horizon: o.Horizon,
+			MachineGap: 24 * time.Hour}.Draw(o.Spec, o.Hosts, o.Servers)
+		var played bytes.Buffer
+		o.Trace = &played
+		if _, err := sim.Run(o); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Parse("f.txt", Compose("A run.", o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.Play()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(played.Bytes(), again.Trace) {
+			t.Errorf("%s: the trace is another one (%d and %d bytes)", o.Spec.Name, played.Len(), len(again.Trace))
+		}
+	}
+}
