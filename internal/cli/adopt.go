@@ -156,7 +156,8 @@ func (f *adoptFlags) complete(base *config.Config) error {
 	case f.uri == "" && !slices.Contains(names, f.provider):
 		return fmt.Errorf("there is no provider %s: the configuration has %s", f.provider, strings.Join(names, ", "))
 	}
-	if i := slices.Index(names, f.provider); len(f.tags) > 0 && (i < 0 || !adapters.All().Provider(base.Providers[i].Type).Tags) {
+	if i := slices.Index(names, f.provider); len(f.tags) > 0 && (i < 0 ||
+		!adapters.All().Provider(base.Providers[i].Type).Tags) {
 		return errors.New("--tag: hale sees no tags at this provider; select by --metadata, or by --name")
 	}
 	if f.fleet == "" {

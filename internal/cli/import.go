@@ -38,7 +38,8 @@ func (c *commander) importCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *commander) importing(cmd *cobra.Command, from func([]importer.Source) (importer.Result, error)) *cobra.Command {
+func (c *commander) importing(cmd *cobra.Command, from func([]importer.Source) (importer.Result,
+	error)) *cobra.Command {
 	var out string
 	cmd.Flags().StringVarP(&out, "output", "o", "",
 		"write it to this file, which must not exist yet, instead of standard output")

@@ -38,8 +38,9 @@ func (c *commander) runCommand() *cobra.Command {
 				return err
 			}
 			return c.Run(cmd.Context(), RunOptions{
-				Config: loaded, Load: func() (*config.Config, error) { return config.Load(path, adapters.All()) }, DataDir: dataDir,
-				Socket: socket, Readers: readers, Logger: logger,
+				Config: loaded, Load: func() (*config.Config, error) { return config.Load(path, adapters.All()) },
+				DataDir: dataDir,
+				Socket:  socket, Readers: readers, Logger: logger,
 			})
 		}),
 	}

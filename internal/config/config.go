@@ -67,8 +67,8 @@ type Provider struct {
 	Settings kinds.Settings `json:"-"`
 }
 
-// Parse reads one file's content, which may use all the kinds. The name appears in problems, and its folder is where relative paths begin.
-// An error is of type keys.Problems.
+// Parse reads one file's content, which may use all the kinds. The name appears in problems, and its folder is where
+// relative paths begin. An error is of type keys.Problems.
 func Parse(name string, data []byte, all kinds.All) (*Config, error) {
 	return parseAll([]keys.Source{{Name: name, Data: bare(data)}}, all)
 }

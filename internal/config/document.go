@@ -8,8 +8,8 @@ import (
 	"hale/internal/kinds"
 )
 
-// Schema returns the JSON Schema of the configuration, for editors, with the keys of all the kinds. It describes the form; what only the whole can
-// tell (unknown providers, intervals, ladders) is for Parse.
+// Schema returns the JSON Schema of the configuration, for editors, with the keys of all the kinds. It describes the
+// form; what only the whole can tell (unknown providers, intervals, ladders) is for Parse.
 func Schema(all kinds.All) ([]byte, error) {
 	s := documentShape(all).Schema()
 	s.Dialect = "https://json-schema.org/draft/2020-12/schema"

@@ -71,7 +71,8 @@ func fenceWord() keys.Field[fenceDraft] {
 
 // assignFences gives the hosts of a provider their methods. One that cannot tell hosts apart belongs to one host only:
 // it would cut the power of the wrong one.
-func assignFences(n keys.Named[providerDraft], hosts []kinds.Host, methods []Fence, taken map[string]string, f *keys.Finder) {
+func assignFences(n keys.Named[providerDraft], hosts []kinds.Host, methods []Fence, taken map[string]string,
+	f *keys.Finder) {
 	delays(n.Value.hosts.Value, f)
 	for _, h := range n.Value.hosts.Value {
 		at := slices.IndexFunc(hosts, func(k kinds.Host) bool { return string(k.Name) == h.Value.Name.Value })
@@ -97,8 +98,8 @@ func assignFences(n keys.Named[providerDraft], hosts []kinds.Host, methods []Fen
 			case taken[m.Value] != "" && !methods[i].tells():
 				f.Add(m.Spot, fmt.Sprintf("%s cuts the power of host %s already, and would do so for this one, too",
 					m.Value, taken[m.Value]),
-					"give this host a method of its own, or put "+kinds.HostWord+" into the method's address, or into the "+
-						"option that names the outlet")
+					"give this host a method of its own, or put "+kinds.HostWord+" into the method's address, or "+
+						"into the option that names the outlet")
 			case !cuts(methods, m.Value) && len(before) > 0 && cuts(methods, before[len(before)-1]):
 				f.Add(m.Spot, m.Value+" proves more than "+before[len(before)-1]+", which only cuts access",
 					"name it before that one")

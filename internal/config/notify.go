@@ -50,7 +50,8 @@ func targetShape(all kinds.All) keys.Object[targetDraft] {
 					fleet.NotifyReminder, fleet.NotifyHealed, fleet.NotifyWarning, fleet.NotifyRepair)},
 				keys.Choice(nil, notifyNobody),
 			},
-			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said("all of them but repairs"),
+			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said(
+			"all of them but repairs"),
 		keys.Or("attempts", defaultNotifyAttempts, "How often, and for how long, a message is tried, with growing "+
 			"pauses; then it is a dead letter: `hale notify dead`.",
 			keys.Attempts(), func(t *targetDraft) *keys.At[keys.Rate] { return &t.attempts }),

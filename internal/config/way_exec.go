@@ -28,7 +28,8 @@ func execShape() keys.Object[execDraft] {
 			func(e *execDraft) *keys.At[[]keys.At[string]] { return &e.command }),
 		keys.May("env", envSaid,
 			keys.Mapping[keys.TextDraft]{
-				Key: "VARIABLE", Names: keys.VariableNames, Each: keys.TextOrSecret("the variable's value", "production"),
+				Key: "VARIABLE", Names: keys.VariableNames, Each: keys.TextOrSecret("the variable's value",
+					"production"),
 			}, func(e *execDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &e.env }),
 		keys.Or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. "+
 			"`ok`: a success, as fits monitoring plugins, for which it is a warning.",

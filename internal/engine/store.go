@@ -149,7 +149,8 @@ func (t *term) fade(ctx context.Context) error {
 const mostClaims = 8
 
 // commit does the transaction together with the letters of the records, and returns them. 0: there was nothing to do.
-func (t *term) commit(ctx context.Context, txn state.Txn, records []fleet.Record) ([]outbox.Stored[outbox.Letter], int64,
+func (t *term) commit(ctx context.Context, txn state.Txn, records []fleet.Record) ([]outbox.Stored[outbox.Letter],
+	int64,
 	error) {
 	var tried []state.Compare
 	for n := 0; ; n++ {

@@ -16,8 +16,8 @@ func draft[D any](o *Own, owner string) *D {
 	return d
 }
 
-// Section is what one owner brings to a mapping that several share: its keys, and what they make of what is written there.
-// In is what else Make is told, Out what it makes.
+// Section is what one owner brings to a mapping that several share: its keys, and what they make of what is written
+// there. In is what else Make is told, Out what it makes.
 type Section[In, Out any] struct {
 	Fields []Field[Own]
 	Make   func(in In, own *Own) Out
@@ -34,7 +34,10 @@ func SectionOf[D, In, Out any](owner string, fields []Field[D], compile func(in 
 // Under makes a section of one key, which is the owner's word.
 func Under[V, In, Out any](word, doc string, s Shape[V], compile func(in In, v At[V]) Out) Section[In, Out] {
 	itself := func(v *At[V]) *At[V] { return v }
-	p := SectionOf(word, []Field[At[V]]{May(word, doc, s, itself)}, func(in In, v *At[V]) Out { return compile(in, *v) })
+	p := SectionOf(word, []Field[At[V]]{May(word, doc, s, itself)}, func(in In,
+		v *At[V]) Out {
+		return compile(in, *v)
+	})
 	p.Written = func(o *Own) bool { return draft[At[V]](o, word).Written() }
 	return p
 }

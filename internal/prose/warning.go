@@ -20,7 +20,8 @@ func warningOver(r fleet.Record) string {
 	case r.Reason == fleet.ReasonRemoved:
 		return about(r) + ": " + checkOf(r.Check) + ", of which a warning told, is not asked any more"
 	case r.Machine == "":
-		return about(r) + ": " + aside(checkOf(r.Check)+" is down on no machine any more that the warning named"+after(r),
+		return about(r) + ": " + aside(checkOf(r.Check)+" is down on no machine any more that the warning named"+after(
+			r),
 			r.Joint)
 	}
 	return about(r) + ": " + checkOf(r.Check) + " is up again" + after(r)

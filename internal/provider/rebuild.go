@@ -16,7 +16,8 @@ type Rebuilder interface {
 
 // Rebuild implements Rebuilder.
 func (r *Relay) Rebuild(ctx context.Context, o Blueprint) error {
-	return pass(ctx, r, Call{Op: fleet.OpRebuild, Ref: o.Ref, Blueprint: o}, func(ctx context.Context, p Rebuilder) error {
-		return p.Rebuild(ctx, o)
-	})
+	return pass(ctx, r, Call{Op: fleet.OpRebuild, Ref: o.Ref, Blueprint: o},
+		func(ctx context.Context, p Rebuilder) error {
+			return p.Rebuild(ctx, o)
+		})
 }

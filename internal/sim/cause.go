@@ -25,7 +25,8 @@ func (j *judge) cause(e Event) {
 	switch e.Verb {
 	case world.IsCutOff, world.IsOutOfSight, world.IsParted:
 		least = fateLasts
-	case world.LosesPower, world.TakesHale, world.TurnedOff, world.GoesDark, world.IsSilent, world.Throttles, world.ListsNothing:
+	case world.LosesPower, world.TakesHale, world.TurnedOff, world.GoesDark, world.IsSilent, world.Throttles,
+		world.ListsNothing:
 	case world.IsStopped, world.IsShutDown, world.IsPaused, world.IsRescued:
 		least = j.s.spec.Repair.ExternalStopHold
 		if j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal {

@@ -79,7 +79,8 @@ func partsOfCheck(c fleet.Check) []part {
 		span("timeout", c.Timeout),
 		{"down_after", [2]int{c.DownAfter, c.DownIn}, often(c.DownAfter, c.DownIn)},
 		{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
-		flag("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn), flag("then: tell", c.Tells),
+		flag("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn),
+		flag("then: tell", c.Tells),
 		bare("what it asks", []any{c.HTTP, c.Exec, c.SSH, c.UDP, c.DNS, c.GRPC, c.Heartbeat, c.Certificate}),
 	}
 }

@@ -1,5 +1,5 @@
-// Package correlation finds out whether machines that fail share a cause: whether failures concentrate in one domain (a host,
-// a rack, a network) beyond chance.
+// Package correlation finds out whether machines that fail share a cause: whether failures concentrate in one domain (a
+// host, a rack, a network) beyond chance.
 //
 // It promises that it takes random failures for a shared fate in hardly more than one of a hundred draws, however many
 // domains there are (it divides the bound among them, after Bonferroni). Of several domains it blames the least

@@ -411,9 +411,9 @@ func darkWithProvider(r *round, w *work) bool {
 }
 
 // explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent
-// incidents and a silent provider that leave no more of them than the brake allows; or that they pass without a person: no more last than the
-// brake allows once it is released, and it is still to be hoped that it will be (L8). The limit is the brake's, and 0
-// of a brake that several fleets share: what fails in this one is explained, or not.
+// incidents and a silent provider that leave no more of them than the brake allows; or that they pass without a person:
+// no more last than the brake allows once it is released, and it is still to be hoped that it will be (L8). The limit
+// is the brake's, and 0 of a brake that several fleets share: what fails in this one is explained, or not.
 func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
 	if d := r.sit.Whole.Doubt; d.Paged || d.Reason != "" && !r.s.Now.Reached(d.Since.Add(pagePause)) {
 		return true

@@ -18,10 +18,11 @@ type Kind string
 
 // The kinds. The zero value means an unclassified error; KindOf reports it as Permanent.
 const (
-	NotFound       Kind = "not found"       // the subject does not exist
-	Conflict       Kind = "conflict"        // the subject exists already, or is not what the caller believes it to be
-	Unsupported    Kind = "unsupported"     // this adapter can never do it
-	Locked         Kind = "locked"          // people keep everybody from the subject until they unlock it; nothing was done
+	NotFound    Kind = "not found"   // the subject does not exist
+	Conflict    Kind = "conflict"    // the subject exists already, or is not what the caller believes it to be
+	Unsupported Kind = "unsupported" // this adapter can never do it
+	// people keep everybody from the subject until they unlock it; nothing was done
+	Locked         Kind = "locked"
 	Throttled      Kind = "throttled"       // asked too often; nothing was done
 	Quota          Kind = "quota"           // a limit of the account is reached; nothing was done
 	Transient      Kind = "transient"       // nothing was done; the same call may work later

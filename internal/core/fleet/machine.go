@@ -95,8 +95,8 @@ type Incarnation struct {
 	Certified bool
 	// Expired says that hale's own build of it ran out of time, or died: it may be removed though never certified.
 	Expired bool
-	// Adopted says that it existed before hale, which never built it and never marked it. Irreplaceable says that it must
-	// never be destroyed.
+	// Adopted says that it existed before hale, which never built it and never marked it. Irreplaceable says that it
+	// must never be destroyed.
 	Adopted       bool `json:",omitempty"`
 	Irreplaceable bool `json:"Kept,omitempty"`
 	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.

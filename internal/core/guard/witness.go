@@ -82,7 +82,8 @@ func (s Sights) Add(h fleet.Hearing) {
 // heard, nor are those in quarantine; those that a person holds are. What one answered elsewhere, before it moved, says
 // nothing of the way to where it is now.
 func (s Sights) Hear(
-	now fleet.Now, spec *fleet.Spec, views iter.Seq2[*fleet.Machine, *fleet.View], wanted func(fleet.Neighbourhood) bool,
+	now fleet.Now, spec *fleet.Spec, views iter.Seq2[*fleet.Machine, *fleet.View],
+	wanted func(fleet.Neighbourhood) bool,
 ) {
 	delay, some := spec.HearsWithin()
 	if !some {

@@ -85,8 +85,8 @@ func (e *Evidence) contradicted(m *fleet.Machine, h *fleet.Health) bool {
 	return false
 }
 
-// silent reports whether the provider says nothing of the instance as it is now: what it said before hale last acted, or
-// began anew, is no word on that.
+// silent reports whether the provider says nothing of the instance as it is now: what it said before hale last acted,
+// or began anew, is no word on that.
 func (e *Evidence) silent(m *fleet.Machine) bool {
 	return !e.ProviderUp || !e.Seen.Known() || e.Seen.Asked <= m.Acted
 }

@@ -33,8 +33,8 @@ func newPlacement(w *Chart) placement {
 // choose returns the host for a new instance: of those that are allowed, in the domain with the fewest of the fleet's,
 // the one with the fewest; equals are told apart by a hash of the repair's id. A host in a domain that fails as a whole
 // is taken only when there is no other, and never for a machine that is moved out of it; so is one on which it was
-// built in vain. One where another instance bears the machine's mark, and so most likely its name, only when there is no
-// other at all.
+// built in vain. One where another instance bears the machine's mark, and so most likely its name, only when there is
+// no other at all.
 func (p placement) choose(id string) (fleet.HostName, bool) {
 	free := func(h fleet.Host) bool {
 		return !slices.ContainsFunc(p.M.Strays, func(s fleet.Stray) bool { return s.Host == h.Name })
@@ -152,8 +152,8 @@ func builtInVain(m *fleet.Machine, why fleet.Reason) (host fleet.HostName, vain 
 	return "", false
 }
 
-// spurn has the next builds of the machine avoid the host, and reports whether the next one may begin at once: it is the
-// first that failed, and hale, or the provider where that chooses, can build elsewhere.
+// spurn has the next builds of the machine avoid the host, and reports whether the next one may begin at once: it is
+// the first that failed, and hale, or the provider where that chooses, can build elsewhere.
 func (p placement) spurn(host fleet.HostName) bool {
 	m := p.M
 	if slices.Contains(m.Spurned, host) {

@@ -69,7 +69,8 @@ func cutShape() keys.Object[cutDraft] {
 		keys.Within(keys.Program().Fields, func(d *cutDraft) *keys.ProgramDraft { return &d.program }),
 		keys.Must("of", "storage", "What it cuts the host from. Machines with disks that are kept need `storage` or "+
 			"`both`, others `network` or `both`: else the old one could write.",
-			keys.Choice(nil, kinds.AccessStorage, kinds.AccessNetwork, kinds.AccessBoth), func(d *cutDraft) *keys.At[kinds.Access] { return &d.of }))}
+			keys.Choice(nil, kinds.AccessStorage, kinds.AccessNetwork, kinds.AccessBoth),
+			func(d *cutDraft) *keys.At[kinds.Access] { return &d.of }))}
 }
 
 func compileCommand(f *keys.Finder, v keys.At[keys.ProgramDraft]) kinds.Fencing {

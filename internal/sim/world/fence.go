@@ -20,7 +20,8 @@ func (w *World) cutPower(call *Call, limit time.Duration, answer func(End)) {
 		w.After(w.options.Latency, func() { answer(Permanent) })
 		return
 	}
-	if call.Try <= h.Fence && h.dead > 0 || call.Try <= h.firstTries() && h.deadFirst > 0 || call.Try > h.Fence && h.deaf > 0 {
+	if call.Try <= h.Fence && h.dead > 0 || call.Try <= h.firstTries() && h.deadFirst > 0 || call.Try > h.Fence &&
+		h.deaf > 0 {
 		w.After(limit, func() { answer(Transient) })
 		return
 	}

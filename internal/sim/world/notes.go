@@ -20,8 +20,8 @@ func (w *World) Noted(of string) []string {
 	return out
 }
 
-// ReadNotes reads what an installation noted on each host that answers; Transient: none of them answers. It takes no time,
-// and nor does Note: what can come between the two is for others to show.
+// ReadNotes reads what an installation noted on each host that answers; Transient: none of them answers. It takes no
+// time, and nor does Note: what can come between the two is for others to show.
 func ReadNotes[Host, Name ~string](c *Client, of string) (map[Host][]Name, End) {
 	found, end := map[Host][]Name{}, c.tryNotes()
 	for _, h := range c.w.order {

@@ -184,8 +184,9 @@ func checkCore(t Tree) []Finding {
 				})
 			}
 			if comparesClocks(n) && f.Path != "internal/core/fleet/time.go" {
-				found = append(found, Finding{t.at(n), "test deadlines by the methods of fleet.Now (Due, Reached, Within): " +
-					"they note when to look again"})
+				found = append(found, Finding{t.at(n),
+					"test deadlines by the methods of fleet.Now (Due, Reached, Within): " +
+						"they note when to look again"})
 			}
 			return true
 		})

@@ -21,7 +21,8 @@ type banishedWord struct {
 
 // wordsExempt are the files that must name the words, or that other programs write.
 var wordsExempt = []string{
-	"internal/testbed/tidy/words.txt", "internal/testbed/tidy/fixtures_test.go", "go.sum", "tools/go.sum", "tools/go.mod",
+	"internal/testbed/tidy/words.txt", "internal/testbed/tidy/fixtures_test.go", "go.sum", "tools/go.sum",
+	"tools/go.mod",
 }
 
 // parseWords reads lines of scope, regular expression and reason, separated by tabs; # begins a comment line.

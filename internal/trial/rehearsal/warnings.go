@@ -51,8 +51,8 @@ func slowBoots(f Fleet) []string {
 func hasty(f Fleet) (out []string) {
 	for i := range f.Options.Spec.Checks {
 		if c := &f.Options.Spec.Checks[i]; f.Mode == fleet.ModeAct && c.Hasty() {
-			out = append(out, fmt.Sprintf("check %s has down_after: 1: a single lost packet makes a machine unhealthy, and it is "+
-				"repaired for it; write 2 or more", c.Name))
+			out = append(out, fmt.Sprintf("check %s has down_after: 1: a single lost packet makes a machine "+
+				"unhealthy, and it is repaired for it; write 2 or more", c.Name))
 		}
 	}
 	return out
