@@ -431,7 +431,11 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 	if r.recovers != nil {
 		w.recover(r.recovers)
 	}
-	goOn(w)
+	if r.before.Quarantine != nil && w.M.Quarantine == nil {
+		r.again = true // the brake did not count it: what follows is for a round in which it does (L6)
+	} else {
+		goOn(w)
+	}
 	warn(r, w)
 	return w.M.Check()
 }
