@@ -281,8 +281,8 @@ func (s *site) staff(how staffing) error {
 
 // roomOf returns what tells how much room a store has; nil: it has no disk.
 func roomOf(s state.Store) func() (state.Space, error) {
-	if on, ok := s.(interface{ Room() (state.Space, error) }); ok {
-		return on.Room
+	if on, ok := s.(state.Measured); ok {
+		return on.Space
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func has[K ~string, V any](catalogue map[K]V) func(string) bool {
 func constantsOfFleet(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	files, err := filepath.Glob(filepath.Join("..", "fleet", "*.go"))
+	files, err := filepath.Glob(filepath.Join("..", "core", "fleet", "*.go"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no source of package fleet: %v", err)
 	}

@@ -10,6 +10,12 @@ type Space struct {
 	Alarmed     bool   // the database itself refuses writes for lack of room
 }
 
+// Measured is implemented by a store that knows how much room it has.
+type Measured interface {
+	// Space returns how much room there is. An error says that it cannot be told now.
+	Space() (Space, error)
+}
+
 const (
 	leastRoom = 256 << 20 // above the reserve
 	mostRoom  = 1 << 30   // of a tenth of a large disk

@@ -26,6 +26,8 @@ const pageSize = 1000
 // errClosed is the cause of errors after Close.
 var errClosed = errors.New("the store is closed")
 
+var _ state.Measured = (*Store)(nil)
+
 // Store is an open store. It implements state.Store.
 type Store struct {
 	client *clientv3.Client
