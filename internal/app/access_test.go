@@ -73,7 +73,8 @@ func (p ports) fencing() fencer {
 				Settings: command.Settings{Options: command.Options{Command: []string{"/nonexistent"}}}},
 		},
 	}
-	return fencer{newFencing(c, slog.New(slog.DiscardHandler), defect.NewRegister(slog.New(slog.DiscardHandler))), "lab"}
+	return fencer{newFencing(c, slog.New(slog.DiscardHandler), defect.NewRegister(slog.New(slog.DiscardHandler))),
+		"lab"}
 }
 
 // The tries that only cut access come after those that cut power, say what they prove, and are heard of at once.

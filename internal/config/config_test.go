@@ -492,7 +492,8 @@ func TestFilesThatLookLikeAPartOfAFolderAndAreNotReadAreNamed(t *testing.T) {
 	for _, name := range []string{"C.YAML", "b.yml", "notes.txt", "web.yaml.bak"} {
 		write(t, filepath.Join(folder, name), "not read")
 	}
-	if _, err := loaded(folder); err == nil || !strings.Contains(err.Error(), "rename C.YAML so that it ends in .yaml") {
+	if _, err := loaded(folder); err == nil || !strings.Contains(err.Error(),
+		"rename C.YAML so that it ends in .yaml") {
 		t.Errorf("a folder without a file to read: %v", err)
 	}
 	write(t, filepath.Join(folder, "a.yaml"), "providers: {lab: {type: simulated}}")

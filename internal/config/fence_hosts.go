@@ -25,7 +25,8 @@ const mostFenceDelay = 5 * time.Minute
 func hostFenceDelay() keys.Field[kinds.HostDraft] {
 	return keys.Or("fence_delay", 0, "For how long hale leaves a host that does not answer as it is before it is "+
 		"fenced, and then looks once more. Where two hales that know nothing of one another could turn off each "+
-		"other's host, give the one that matters more the longer time, and both hales the same file: then only one shoots.",
+		"other's host, give the one that matters more the longer time, and both hales the same file: then only "+
+		"one shoots.",
 		keys.Duration(0, mostFenceDelay), func(h *kinds.HostDraft) *keys.At[time.Duration] { return &h.FenceDelay })
 }
 
@@ -59,7 +60,8 @@ const (
 func fenceHosts() keys.Field[fenceDraft] {
 	return keys.Or("hosts", hostsHold, "What to do when a host does not answer, and none of the machines that hale "+
 		"knows on it does. `hold`: leave its machines alone, and tell a person. `off`: cut the host's power, by the "+
-		"methods in providers.PROVIDER.hosts[].fence, and recreate the machines elsewhere. That turns everything off on it.",
+		"methods in providers.PROVIDER.hosts[].fence, and recreate the machines elsewhere. That turns "+
+		"everything off on it.",
 		keys.Choice(nil, hostsHold, hostsOff), func(f *fenceDraft) *keys.At[hostsWord] { return &f.hosts })
 }
 
@@ -168,8 +170,8 @@ func covers(cut kinds.Access, keepsDisks bool) bool {
 		!keepsDisks && cut == kinds.AccessNetwork
 }
 
-// cutsEnough reports methods that leave a host's machines something to write to, where the fleet demands no more than
-// that they are cut.
+// cutsEnough reports fence methods that leave a host's machines a way to write, in a fleet that takes access-cut for a
+// proof.
 func (c *fleetCompiler) cutsEnough(spec *fleet.Spec, so *Config) {
 	if spec.Repair.Fence.Proof != fleet.ProofAccessCut {
 		return
@@ -216,7 +218,8 @@ func (c *fleetCompiler) fence(d fenceDraft) fleet.Fence {
 	case f.Word && gone:
 		c.Add(d.word.Spot, "a person's word is less than confirmed-deleted", "choose refuse, or demand confirmed-off")
 	case f.Word && c.keepsDisks():
-		c.Add(d.word.Spot, "the machines have disks that are kept, and a wrong word would have two of them write to one",
+		c.Add(d.word.Spot, "the machines have disks that are kept, and a wrong word would have two of them write "+
+			"to one",
 			"choose refuse")
 	}
 	return f

@@ -32,7 +32,8 @@ providers:
 	if got := c.Providers[0].Hosts; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := c.Providers[1].Hosts; !reflect.DeepEqual(got, []kinds.Host{{Name: "h1", Place: fleet.Place{Rack: "r1"}}}) {
+	if got := c.Providers[1].Hosts; !reflect.DeepEqual(got, []kinds.Host{{Name: "h1",
+		Place: fleet.Place{Rack: "r1"}}}) {
 		t.Errorf("simulated: %+v", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"hale/internal/keys"
 )
 
-type heartbeatDraft struct{ token, secret keys.At[keys.Kept] }
+type heartbeatDraft struct{ token, secret keys.At[keys.SecretRef] }
 
 var heartbeatWay = wayOf(fleet.CheckHeartbeat, "secret: {file: PATH}",
 	"The machine reports by itself, at least once in every `every`, and has `timeout` more; see heartbeats. Until "+
@@ -22,10 +22,10 @@ func heartbeatShape() keys.Object[heartbeatDraft] {
 		keys.May("secret", "The secret that each machine's own token (`Authorization: Bearer …`) is derived from: "+
 			"`{file: PATH}` or `{env: NAME}`, never the secret itself. `{heartbeat.CHECK}` in `user_data` is the "+
 			"machine's token. Give this or `token`.", keys.Secret(),
-			func(h *heartbeatDraft) *keys.At[keys.Kept] { return &h.secret }),
+			func(h *heartbeatDraft) *keys.At[keys.SecretRef] { return &h.secret }),
 		keys.May("token", "One token that all machines of the fleet show: `{file: PATH}` or `{env: NAME}`. Whoever "+
 			"has it can report each of them ill, so nothing is rebuilt or replaced for that alone.", keys.Secret(),
-			func(h *heartbeatDraft) *keys.At[keys.Kept] { return &h.token }),
+			func(h *heartbeatDraft) *keys.At[keys.SecretRef] { return &h.token }),
 	}}
 }
 

@@ -63,7 +63,8 @@ func TestEvidenceIsKeptBeforeAnythingIsDestroyed(t *testing.T) {
 		s.ail()
 		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		rec := s.kept()
-		if rec.Reason != fleet.ReasonGathered || rec.Evidence.Console.Bytes == 0 || rec.Evidence.Screenshot.Bytes == 0 ||
+		if rec.Reason != fleet.ReasonGathered || rec.Evidence.Console.Bytes == 0 ||
+			rec.Evidence.Screenshot.Bytes == 0 ||
 			rec.Evidence.Findings.Why != "" {
 			t.Errorf("%+v %+v", rec, rec.Evidence)
 		}
@@ -207,7 +208,8 @@ func TestS71KilledWhileEvidenceIsGathered(t *testing.T) {
 		s.kill()
 		s.start()
 		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-		if rec := s.kept(); rec.Reason != fleet.ReasonNotGathered || rec.Evidence.Console.Why != fleet.ReasonInterrupted {
+		if rec := s.kept(); rec.Reason != fleet.ReasonNotGathered ||
+			rec.Evidence.Console.Why != fleet.ReasonInterrupted {
 			t.Errorf("%+v %+v", rec, rec.Evidence)
 		}
 	})

@@ -19,8 +19,8 @@ func (d *driver) hold() []fleet.Instance {
 	return d.Meters(d.at())
 }
 
-// TestL04WhatReadsTheSameTwiceStandsStill after a pause, and not sooner; what moves does not, and what cannot be read is
-// asked later.
+// What reads the same twice, with a pause between, stands still. What moves does not. What cannot be read is read again
+// later.
 func TestL04WhatReadsTheSameTwiceStandsStill(t *testing.T) {
 	t.Parallel()
 	d := drive(t, nil)

@@ -19,7 +19,8 @@ func pages(t *testing.T, events ...Event) (all, brakes int) {
 	if _, err := Run(o); err != nil {
 		t.Fatal(err)
 	}
-	return strings.Count(trace.String(), "a person must look"), strings.Count(trace.String(), "must look at fleet web: 4 of")
+	return strings.Count(trace.String(), "a person must look"), strings.Count(trace.String(),
+		"must look at fleet web: 4 of")
 }
 
 // A provider that goes dark with its machines is one cause, and one page. Machines that answer wrongly meanwhile are

@@ -249,8 +249,8 @@ func TestL10WhatIsOrderedAwayDoesNotFail(t *testing.T) {
 	}
 }
 
-// L10: a machine that is ordered away stays when more are asked for, also one that is being healed and whose old instance
-// has gone by that: only what its removal has deleted has left.
+// L10: a machine that is ordered away stays when more are asked for, also one whose old instance a heal has deleted.
+// Only a machine that its removal has deleted is gone.
 func TestL10WhatIsBeingHealedStaysWhenMoreAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -90,7 +90,7 @@ func giveWarning(w *work, was *fleet.Warned, c *fleet.CheckState) {
 	was.Told, was.Open, was.Again = w.Situation.Now.Wall, true, 0
 }
 
-// takeBack notes that the check is down no more, and says so where a person was told that it is.
+// takeBack notes that the check is no longer down, and says so where a person was told that it is.
 func takeBack(w *work, was *fleet.Warned, why fleet.Reason) {
 	if was.Open {
 		w.Record(fleet.Record{

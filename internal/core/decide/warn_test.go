@@ -143,9 +143,13 @@ func TestOnlyAMachineThatIsWellIsWarnedOf(t *testing.T) {
 		"it is held": func(s *fleet.Snapshot) {
 			s.Whole.Holds = []fleet.Hold{{By: "alice", Expiry: fleet.ExpiryIn(time.Hour, s.Now)}}
 		},
-		"hale is cut off":   func(s *fleet.Snapshot) { s.Vantage.Standing = fleet.VantageIsolated },
-		"its hours":         func(s *fleet.Snapshot) { s.Spec.Tells = hushed },
-		"old evidence":      func(s *fleet.Snapshot) { s.Machines[0].Epoch, s.Machines[1].Epoch, s.Machines[2].Epoch = 7, 7, 7 },
+		"hale is cut off": func(s *fleet.Snapshot) { s.Vantage.Standing = fleet.VantageIsolated },
+		"its hours":       func(s *fleet.Snapshot) { s.Spec.Tells = hushed },
+		"old evidence": func(s *fleet.Snapshot) {
+			for i := range s.Machines {
+				s.Machines[i].Epoch = 7
+			}
+		},
 		"it is not down":    func(s *fleet.Snapshot) { eachTell(s, fleet.StandingFailing) },
 		"nothing is known":  func(s *fleet.Snapshot) { eachTell(s, fleet.StandingUnknown) },
 		"the check is gone": func(s *fleet.Snapshot) { s.Spec.Tells = nil; eachTell(s, fleet.StandingUp) },

@@ -40,7 +40,7 @@ const (
 type draft struct {
 	host, user, privilege keys.At[string]
 	port, cipher          keys.At[int]
-	password              keys.At[keys.Kept]
+	password              keys.At[keys.SecretRef]
 }
 
 func shape() keys.Object[draft] {
@@ -54,7 +54,7 @@ func shape() keys.Object[draft] {
 			func(d *draft) *keys.At[string] { return &d.user }),
 		keys.Must("password", "{file: /etc/hale/h1-bmc}",
 			"The password: `{file: PATH}` or `{env: NAME}`, never the password itself.", keys.Secret(),
-			func(d *draft) *keys.At[keys.Kept] { return &d.password }),
+			func(d *draft) *keys.At[keys.SecretRef] { return &d.password }),
 		keys.Or("cipher", defaultCipher, "The cipher suite: 17, or 3 where a controller has no other.",
 			keys.Integer(1, 17),
 			func(d *draft) *keys.At[int] { return &d.cipher }),

@@ -34,7 +34,7 @@ func (s Settings) Arm(name string, host fleet.HostName) kinds.Armed {
 
 type draft struct {
 	url, user, system, ca keys.At[string]
-	password              keys.At[keys.Kept]
+	password              keys.At[keys.SecretRef]
 	verify                keys.At[bool]
 }
 
@@ -47,7 +47,7 @@ func shape() keys.Object[draft] {
 			func(d *draft) *keys.At[string] { return &d.user }),
 		keys.Must("password", "{file: /etc/hale/h1-bmc}",
 			"The password: `{file: PATH}` or `{env: NAME}`, never the password itself.", keys.Secret(),
-			func(d *draft) *keys.At[keys.Kept] { return &d.password }),
+			func(d *draft) *keys.At[keys.SecretRef] { return &d.password }),
 		keys.May("system", "The id of the system that is the host, where the service has several.", keys.Text("an id",
 			"System.Embedded.1"),
 			func(d *draft) *keys.At[string] { return &d.system }).Said("the only one"),

@@ -42,7 +42,7 @@ type draft struct {
 	from     keys.At[string]
 	to       keys.At[[]keys.At[string]]
 	user     keys.At[string]
-	password keys.At[keys.Kept]
+	password keys.At[keys.SecretRef]
 }
 
 func shape() keys.Object[draft] {
@@ -68,7 +68,7 @@ func shape() keys.Object[draft] {
 		keys.May("user", "Who hale is to the server; needs password.", keys.Text("a user name", "hale"),
 			func(m *draft) *keys.At[string] { return &m.user }),
 		keys.May("password", "The password: `{file: PATH}` or `{env: NAME}`, never the password itself.", keys.Secret(),
-			func(m *draft) *keys.At[keys.Kept] { return &m.password }),
+			func(m *draft) *keys.At[keys.SecretRef] { return &m.password }),
 	}}
 }
 

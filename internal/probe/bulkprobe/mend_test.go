@@ -93,7 +93,8 @@ func TestAnOrderThatPanicsIsNotDoneTwice(t *testing.T) {
 	t.Parallel()
 	b := newBrittle(3)
 	asked := 0
-	b.tell(instruction{inspect: func(*shard) { asked++; panic("boom") }}, instruction{inspect: func(*shard) { asked += 10 }})
+	b.tell(instruction{inspect: func(*shard) { asked++; panic("boom") }},
+		instruction{inspect: func(*shard) { asked += 10 }})
 	if edges := b.pass(3 * time.Second); edges["up ok"] != 3 {
 		t.Errorf("%v: want all up", edges)
 	}

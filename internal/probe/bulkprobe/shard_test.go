@@ -28,7 +28,8 @@ func newFake(n int, c *fleet.Check) *fake {
 	p := newPlan(c)
 	for i := range n {
 		first := int64(c.Every) * int64(i) / int64(n)
-		f.tell(instruction{handle: f.handle(), plan: p, first: first, target: target{record: int32(i), token: uint64(first)}})
+		f.tell(instruction{handle: f.handle(), plan: p, first: first, target: target{record: int32(i),
+			token: uint64(first)}})
 	}
 	return f
 }

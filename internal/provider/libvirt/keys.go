@@ -83,7 +83,7 @@ type sshDraft struct{ key, knownHosts keys.At[string] }
 
 type saslDraft struct {
 	user     keys.At[string]
-	password keys.At[keys.Kept]
+	password keys.At[keys.SecretRef]
 }
 
 func providerKeys() []keys.Field[ownDraft] {
@@ -140,7 +140,7 @@ func saslShape() keys.Object[saslDraft] {
 			func(s *saslDraft) *keys.At[string] { return &s.user }),
 		keys.Must("password", "{file: /run/secrets/libvirt}", "The password: `{file: PATH}` or `{env: NAME}`, never "+
 			"the password itself. It is read for each connection.", keys.Secret(),
-			func(s *saslDraft) *keys.At[keys.Kept] { return &s.password }),
+			func(s *saslDraft) *keys.At[keys.SecretRef] { return &s.password }),
 	}}
 }
 

@@ -356,7 +356,8 @@ func TestMACIsUsable(t *testing.T) {
 
 func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 	t.Parallel()
-	order := provider.Blueprint{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
+	order := provider.Blueprint{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()},
+		Name: "web-2"}
 	for suffix, want := range map[string]bool{
 		overlaySuffix:         true,
 		seedSuffix:            true,
@@ -401,7 +402,8 @@ func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 
 func TestMadeDisksAreAttached(t *testing.T) {
 	t.Parallel()
-	order := provider.Blueprint{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()}, Name: "web-2"}
+	order := provider.Blueprint{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()},
+		Name: "web-2"}
 	order.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	b := newBlueprint(order, testID)
 	b.Disks["data"] = "/images/a&b.qcow2"

@@ -12,9 +12,9 @@ import (
 // eventsDraft is how a cloud's message bus is listened to.
 type eventsDraft struct {
 	brokers      keys.At[[]keys.At[string]]
-	transportURL keys.At[keys.Kept]
+	transportURL keys.At[keys.SecretRef]
 	user         keys.At[string]
-	password     keys.At[keys.Kept]
+	password     keys.At[keys.SecretRef]
 	ca           keys.At[string]
 	certificate  keys.At[string]
 	key          keys.At[string]
@@ -26,19 +26,19 @@ type eventsDraft struct {
 func eventsShape() keys.Object[eventsDraft] {
 	return keys.Object[eventsDraft]{Fields: []keys.Field[eventsDraft]{
 		keys.May("brokers", "The brokers of the message bus (RabbitMQ) that Nova speaks to, tried in turn: "+
-			"`amqps://HOST`, or `amqp://HOST` where nobody can listen on the way, with `:PORT` and `/VHOST` where "+
-			"they are not the usual ones. One of brokers and transport_url is needed.",
+			"`amqps://HOST`, or `amqp://HOST` on a trusted network. Add `:PORT` and `/VHOST` where they are not "+
+			"the usual ones. One of brokers and transport_url is needed.",
 			keys.List[string]{Noun: "one address", Each: keys.Text("a broker's address", "amqps://rabbit.example.org")},
 			func(e *eventsDraft) *keys.At[[]keys.At[string]] { return &e.brokers }),
-		keys.May("user", "Who hale is to the broker. It needs to read from the exchanges and to have queues that "+
-			"begin with `hale.`, no more.",
+		keys.May("user", "The user at the broker. It needs the right to read from the exchanges, and to "+
+			"configure, write and read queues named `hale.*`.",
 			keys.Text("a user name", "hale"), func(e *eventsDraft) *keys.At[string] { return &e.user }),
 		keys.May("password", "The password: `{file: PATH}` or `{env: NAME}`, never the password itself. Read anew for "+
 			"each connection.", keys.Secret(),
-			func(e *eventsDraft) *keys.At[keys.Kept] { return &e.password }),
+			func(e *eventsDraft) *keys.At[keys.SecretRef] { return &e.password }),
 		keys.May("transport_url", "In place of brokers, user and password: where the transport_url of an OpenStack "+
 			"service is kept, as in nova.conf: `{file: PATH}` or `{env: NAME}`.",
-			keys.Secret(), func(e *eventsDraft) *keys.At[keys.Kept] { return &e.transportURL }),
+			keys.Secret(), func(e *eventsDraft) *keys.At[keys.SecretRef] { return &e.transportURL }),
 		keys.May("ca", "A PEM file with the authorities to trust, in place of the system's.", keys.Text("a path",
 			"/etc/ssl/rabbit-ca.pem"),
 			func(e *eventsDraft) *keys.At[string] { return &e.ca }),

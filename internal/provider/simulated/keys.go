@@ -71,8 +71,8 @@ func providerKeys() []keys.Field[ownDraft] {
 			keys.Duration(0, time.Hour), func(p *ownDraft) *keys.At[time.Duration] { return &p.boot }),
 		keys.Or("latency", 0, "Simulated only: how long each call takes.",
 			keys.Duration(0, time.Minute), func(p *ownDraft) *keys.At[time.Duration] { return &p.latency }),
-		keys.May("machines", "Simulated only: machines that somebody else made, by their names, to try "+
-			"fleets.FLEET.select.",
+		keys.May("machines", "Simulated only: names of machines that exist and that hale did not build, to "+
+			"try fleets.FLEET.select.",
 			keys.List[string]{Noun: "one name", Each: keys.Name()},
 			func(p *ownDraft) *keys.At[[]keys.At[string]] { return &p.machines }),
 	}

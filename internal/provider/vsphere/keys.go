@@ -96,7 +96,7 @@ func roots(path string) (*x509.CertPool, error) {
 // vcenterDraft is which vCenter is meant, and where in it.
 type vcenterDraft struct {
 	url, user                   keys.At[string]
-	password                    keys.At[keys.Kept]
+	password                    keys.At[keys.SecretRef]
 	ca, thumbprint              keys.At[string]
 	insecure                    keys.At[bool]
 	datacenter, cluster, folder keys.At[string]
@@ -120,15 +120,15 @@ func vcenterShape() keys.Object[vcenterDraft] {
 			keys.Text("a user", "hale@vsphere.local"), func(v *vcenterDraft) *keys.At[string] { return &v.user }),
 		keys.Must("password", "{file: /run/secrets/vcenter}", "The password: `{file: PATH}` or `{env: NAME}`, never "+
 			"the password itself. It is read at each login.", keys.Secret(),
-			func(v *vcenterDraft) *keys.At[keys.Kept] { return &v.password }),
+			func(v *vcenterDraft) *keys.At[keys.SecretRef] { return &v.password }),
 		keys.May("ca", "A file with the certificates of the authorities that vCenter's must come from, in PEM. "+
 			"Relative paths begin at the folder of this file.",
 			keys.Text("a path", "vcenter-ca.pem"),
 			func(v *vcenterDraft) *keys.At[string] { return &v.ca }).Said("those that the system trusts"),
-		keys.May("thumbprint", "The SHA-256 of vCenter's certificate, in hex with colons: this one is believed though "+
-			"nobody signed it.", keys.Text("a thumbprint", "AB:CD:…"),
+		keys.May("thumbprint", "The SHA-256 of vCenter's certificate, in hex with colons. hale accepts exactly this "+
+			"certificate, also a self-signed one.", keys.Text("a thumbprint", "AB:CD:…"),
 			func(v *vcenterDraft) *keys.At[string] { return &v.thumbprint }),
-		keys.Or("insecure", false, "Believe any certificate. Whoever is in between then has the password.",
+		keys.Or("insecure", false, "Accept any certificate. An attacker on the network can then read the password.",
 			keys.Boolean(),
 			func(v *vcenterDraft) *keys.At[bool] { return &v.insecure }),
 		keys.Must("datacenter", "DC1", "The datacenter, with the folders before it, if any: the provider is this one.",

@@ -214,7 +214,8 @@ func kept(t *testing.T, s state.Store) (waiting []outbox.Stored[outbox.Letter], 
 }
 
 // change writes what a letter has become.
-func change(t *testing.T, s state.Store, was outbox.Stored[outbox.Letter], is outbox.Letter, dead ...outbox.Dead) error {
+func change(t *testing.T, s state.Store, was outbox.Stored[outbox.Letter], is outbox.Letter,
+	dead ...outbox.Dead) error {
 	t.Helper()
 	txn, err := outbox.Change(was, is, dead)
 	if err != nil {

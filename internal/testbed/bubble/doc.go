@@ -8,6 +8,6 @@
 // instant happened. What room B cannot play, or cannot count as room A does, is listed with the reason (verbs_test.go,
 // figures_test.go).
 //
-//	go test -v -run TestScenarios ./internal/testbed/bubble      the files, and how many each room plays
-//	BUBBLE_SEED=7 go test -run Anything ./internal/testbed/bubble    one drawn run again (BUBBLE_RUNS=100: a hundred from there on)
+//	go test -v -run TestScenarios ./internal/testbed/bubble            the files, and how many each room plays
+//	BUBBLE_SEED=7 go test -run Anything ./internal/testbed/bubble  one drawn run; BUBBLE_RUNS=100: a hundred
 package bubble

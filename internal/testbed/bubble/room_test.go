@@ -95,7 +95,8 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		o.Hosts = append(o.Hosts, world.Host{}) // the single one of a world that names none
 	}
 	options := simulated.Options{
-		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: slices.Concat(o.Spec.Checks, o.Spec.Tells), Ground: o.Hosts,
+		Boot: usualBoot, Latency: usualLatency, Seed: o.Seed, Checks: slices.Concat(o.Spec.Checks, o.Spec.Tells),
+		Ground: o.Hosts,
 		Proven: law.Proven(&o.Spec),
 	}
 	if o.Boot != 0 {

@@ -11,13 +11,13 @@ import (
 	"hale/internal/secret"
 )
 
-// Kept says where a secret is kept.
-type Kept struct{ File, Env At[string] }
+// SecretRef says where a secret is kept.
+type SecretRef struct{ File, Env At[string] }
 
 // TextDraft is a text that may be a secret, and is a reference then.
 type TextDraft struct {
-	Plain At[string]
-	Kept  Kept
+	Plain  At[string]
+	Secret SecretRef
 }
 
 // ProgramDraft is a program with its environment.
@@ -27,26 +27,26 @@ type ProgramDraft struct {
 }
 
 // Secret reads a reference to a secret. A literal is refused, and not repeated.
-func Secret() Shape[Kept] {
-	return onlyReference{Object[Kept]{Fields: []Field[Kept]{
+func Secret() Shape[SecretRef] {
+	return onlyReference{Object[SecretRef]{Fields: []Field[SecretRef]{
 		May("file", "The file that holds it and nothing else; relative paths begin at the folder of this file. "+
 			"Readable by hale, and not by everybody.",
-			Text("a path", "/run/secrets/token"), func(s *Kept) *At[string] { return &s.File }),
+			Text("a path", "/run/secrets/token"), func(s *SecretRef) *At[string] { return &s.File }),
 		May("env", "The environment variable of hale that holds it.", Text("a variable's name",
-			"HALE_TOKEN"), func(s *Kept) *At[string] { return &s.Env }),
+			"HALE_TOKEN"), func(s *SecretRef) *At[string] { return &s.Env }),
 	}}}
 }
 
 // onlyReference reads only a mapping, and says nothing of what stands there instead: it may be the secret itself.
-type onlyReference struct{ Object[Kept] }
+type onlyReference struct{ Object[SecretRef] }
 
-func (s onlyReference) Read(r *Reader, n Node) (Kept, bool) {
+func (s onlyReference) Read(r *Reader, n Node) (SecretRef, bool) {
 	if n.Form == FormMapping {
 		return s.Object.Read(r, n)
 	}
 	r.Add(n.Spot, "is "+string(n.Form)+"; a secret is not written here", "keep it in a file or in the environment, "+
 		"and write {file: /run/secrets/NAME} or {env: NAME}")
-	return Kept{}, false
+	return SecretRef{}, false
 }
 
 func (s onlyReference) Schema() *Schema {
@@ -65,11 +65,11 @@ func TextOrSecret(noun, example string) Shorthand[TextDraft, string] {
 }
 
 // secretText reads a secret as a text.
-type secretText struct{ Shape[Kept] }
+type secretText struct{ Shape[SecretRef] }
 
 func (s secretText) Read(r *Reader, n Node) (TextDraft, bool) {
 	d, ok := s.Shape.Read(r, n)
-	return TextDraft{Kept: d}, ok
+	return TextDraft{Secret: d}, ok
 }
 
 // VariableNames is what variables of an environment are called.
@@ -105,7 +105,7 @@ func Path(v At[string]) string {
 }
 
 // Secret judges a reference. Nothing that was written in it is repeated.
-func (f *Finder) Secret(v At[Kept]) secret.Secret {
+func (f *Finder) Secret(v At[SecretRef]) secret.Secret {
 	if v.How != Given {
 		return secret.Secret{}
 	}
@@ -133,7 +133,7 @@ func (f *Finder) Secret(v At[Kept]) secret.Secret {
 }
 
 // Place judges a reference, and returns where the secret is kept: what may be stored.
-func (f *Finder) Place(v At[Kept]) fleet.Secret {
+func (f *Finder) Place(v At[SecretRef]) fleet.Secret {
 	switch s := v.Value; {
 	case f.Secret(v).None():
 		return fleet.Secret{}
@@ -145,8 +145,8 @@ func (f *Finder) Place(v At[Kept]) fleet.Secret {
 }
 
 // reference is where the text's secret is kept.
-func (d TextDraft) reference() At[Kept] {
-	return At[Kept]{Spot: d.Kept.File.Spot, Value: d.Kept, How: Given}
+func (d TextDraft) reference() At[SecretRef] {
+	return At[SecretRef]{Spot: d.Secret.File.Spot, Value: d.Secret, How: Given}
 }
 
 // Text judges a text that may be a secret.
