@@ -147,10 +147,13 @@ func (s *session) named(name string, mark fleet.Mark) (inTheWay, err error) {
 		return nil, s.fault(err)
 	}
 	has, err := s.readMark(dom)
-	if err != nil {
-		return nil, err
+	power := fleet.PowerUnknown
+	if err == nil {
+		power, err = s.power(dom)
 	}
-	power, err := s.power(dom)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil //nolint:nilnil // it was undefined while hale read it: a rival that gave way
+	}
 	if err != nil {
 		return nil, err
 	}

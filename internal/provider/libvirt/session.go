@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -275,6 +276,14 @@ func kindOf(err error) (fault.Kind, bool) {
 		return fault.Invalid, true
 	case golibvirt.ErrNoMemory, golibvirt.ErrResourceBusy, golibvirt.ErrOperationInvalid:
 		return fault.Transient, true
+	case golibvirt.ErrSystemError:
+		// Two daemons of one host that start a domain at once can choose the same free name for its tap device. One of
+		// them gets EBUSY and starts nothing. EBUSY of other calls says less: "Failed to terminate process: Device or
+		// resource busy" means that a killed domain may still end.
+		if strings.Contains(err.Error(), "create tap device") &&
+			strings.HasSuffix(err.Error(), ": Device or resource busy") {
+			return fault.Transient, true
+		}
 	}
 	return "", true
 }

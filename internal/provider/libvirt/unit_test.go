@@ -521,6 +521,16 @@ func TestErrorsOfCalls(t *testing.T) {
 			code(golibvirt.ErrInternalError), fault.Transient, fault.Permanent, fault.UnknownOutcome,
 			fault.UnknownOutcome,
 		},
+		"a tap device's name is taken by another daemon": {
+			golibvirt.Error{Code: uint32(golibvirt.ErrSystemError),
+				Message: "Unable to create tap device vnet3: Device or resource busy"},
+			fault.Transient, fault.Transient, fault.Transient, fault.UnknownOutcome,
+		},
+		"a killed domain has not ended": {
+			golibvirt.Error{Code: uint32(golibvirt.ErrSystemError),
+				Message: "Failed to terminate process 7 with SIGKILL: Device or resource busy"},
+			fault.Transient, fault.Permanent, fault.UnknownOutcome, fault.UnknownOutcome,
+		},
 		"wrong state": {
 			code(golibvirt.ErrOperationInvalid), fault.Transient, fault.Transient, fault.Transient,
 			fault.UnknownOutcome,
