@@ -223,10 +223,11 @@ func (b build) claim(s *session) (golibvirt.Domain, error) {
 		return err
 	})
 	if isCode(err, golibvirt.ErrOperationFailed) {
-		// The code does not say why, so look whether another domain has the name or the id now.
-		if ferr := b.free(s); ferr != nil {
-			return dom, ferr
+		// Another domain had the name or the id. Say which; the daemon's own words must do where it has gone since.
+		if taken := b.free(s); taken != nil {
+			return dom, taken
 		}
+		return dom, s.conflict(err)
 	}
 	return dom, err
 }
