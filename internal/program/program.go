@@ -1,20 +1,19 @@
-// Package program is hale's port to the commands of run steps, which are executed on hale's side: a playbook, a script.
+// Package program runs other people's programs on hale's side: checks, fences, targets of messages, providers, and the
+// commands of run steps, for which it is the port.
 //
-// It promises that a command's whole process group ends when its context does, and that what is kept of its output is
-// bounded: the beginning and the end. It does not decide whether a command may be run, or run again.
+// It promises that a program runs without a shell and with nothing of hale's environment but a PATH. The program has a
+// process group of its own, which is killed when the context ends and when the program does: no process that it started
+// there lives on. What is kept of an output is bounded. It does not limit how many programs run at once, and does not
+// decide whether one may be run, or run again.
 package program
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"strings"
-	"unicode"
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/process"
 	"hale/internal/secret"
 )
 
@@ -50,27 +49,27 @@ var _ Runner = Here{}
 
 // Run implements Runner.
 func (Here) Run(ctx context.Context, job Job) (Result, error) {
-	env, hidden, err := environment(ctx, job.Env)
+	env, hidden, err := Environment(ctx, job.Env)
 	if err != nil {
 		return Result{}, err
 	}
 	out := Digest{Hide: hidden}
-	code, err := process.Run(ctx, process.Program{Args: job.Args, Env: env, Output: &out})
+	code, err := Run(ctx, Process{Args: job.Args, Env: env, Output: &out})
 	r := Result{Code: code, Output: out.String()}
 	fail := func(kind fault.Kind, err error) (Result, error) {
 		return r, fault.New(kind, "program.run", string(job.Machine), err)
 	}
-	var never process.NotStarted
+	var never NotStarted
 	switch {
 	case err == nil:
 		return r, nil
 	case ctx.Err() != nil:
 		return fail(fault.Permanent, fmt.Errorf("killed: %w", ctx.Err()))
-	case errors.As(err, &never) &&
-		(errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || len(job.Args) == 0):
-		return fail(fault.Invalid, err)
 	case errors.As(err, &never):
-		return fail(fault.Transient, err)
+		if kind, _ := never.Judge(); kind == fault.Transient {
+			return fail(kind, err)
+		}
+		return fail(fault.Invalid, err)
 	}
 	return fail(fault.Permanent, err)
 }
@@ -90,9 +89,9 @@ func (n NoSecret) Error() string {
 // Unwrap returns the cause.
 func (n NoSecret) Unwrap() error { return n.Err }
 
-// environment returns the variables as "NAME=value", and the values among them that are secret. They are read anew each
+// Environment returns the variables as "NAME=value", and the values among them that are secret. They are read anew each
 // time, so that a changed one is taken up, and live no longer than the command. The error is a NoSecret.
-func environment(ctx context.Context, variables []fleet.Variable) (env, hidden []string, err error) {
+func Environment(ctx context.Context, variables []fleet.Variable) (env, hidden []string, err error) {
 	for _, v := range variables {
 		if !v.Secret.None() {
 			if v.Value, err = secret.Read(ctx, v.Secret); err != nil {
@@ -103,66 +102,4 @@ func environment(ctx context.Context, variables []fleet.Variable) (env, hidden [
 		env = append(env, v.Name+"="+v.Value)
 	}
 	return env, hidden, nil
-}
-
-// How much of an output is kept, in bytes.
-const (
-	headSize = 8 << 10
-	tailSize = 16 << 10
-)
-
-// Digest keeps the beginning and the end of what is written to it. The zero value is ready. It is not safe for
-// concurrent use.
-type Digest struct {
-	// Hide are values that are not kept: secrets.
-	Hide       []string
-	head, tail []byte
-	cut        int // bytes between them that were let go
-}
-
-// Write implements io.Writer; it cannot fail.
-func (d *Digest) Write(p []byte) (int, error) {
-	n := len(p)
-	room := min(n, headSize-len(d.head))
-	d.head = append(d.head, p[:room]...)
-	d.tail = append(d.tail, p[room:]...)
-	if over := len(d.tail) - tailSize; over > tailSize { // now and then, so that a byte is not moved each time
-		d.cut += over
-		d.tail = append(d.tail[:0], d.tail[over:]...)
-	}
-	return n, nil
-}
-
-// String returns what was kept, printable, and says how much was left out.
-func (d *Digest) String() string {
-	tail, cut := d.tail, d.cut
-	if over := len(tail) - tailSize; over > 0 {
-		tail, cut = tail[over:], cut+over
-	}
-	if cut == 0 {
-		return d.shown(string(d.head) + string(tail))
-	}
-	return d.shown(secret.RedactEnd(string(d.head), d.Hide...)) + fmt.Sprintf("\n[%d bytes left out]\n", cut) +
-		d.shown(secret.RedactBegin(string(tail), d.Hide...))
-}
-
-// shown is a printable text without what is hidden, as that looks once it is printable.
-func (d *Digest) shown(s string) string {
-	s = printable(s)
-	for _, v := range d.Hide {
-		s = secret.Redact(s, printable(v))
-	}
-	return s
-}
-
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || unicode.IsPrint(r) {
-			return r
-		}
-		if r == '\t' {
-			return ' '
-		}
-		return -1
-	}, strings.ToValidUTF8(s, ""))
 }

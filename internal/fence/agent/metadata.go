@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -10,7 +9,7 @@ import (
 	"strings"
 
 	"hale/internal/core/fault"
-	"hale/internal/process"
+	"hale/internal/program"
 )
 
 // Description is what a program says of itself.
@@ -65,28 +64,28 @@ const longestMetadata = 1 << 20
 
 // Describe asks a program of the family what it is and which options it has. fault.NotFound: there is no such program;
 // fault.Invalid: it is none of the family.
-func Describe(ctx context.Context, program string) (Description, error) {
+func Describe(ctx context.Context, name string) (Description, error) {
 	const op = "agent.describe"
-	var out bytes.Buffer
-	code, err := process.Run(ctx, process.Program{Args: []string{Find(program)}, Env: []string{"LANG=C", "LC_ALL=C"},
-		Input: strings.NewReader("action=metadata\n"), Output: &limited{&out}})
+	out := program.Head{Most: longestMetadata}
+	code, err := program.Run(ctx, program.Process{Args: []string{Find(name)}, Env: []string{"LANG=C", "LC_ALL=C"},
+		Input: strings.NewReader("action=metadata\n"), Output: &out})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return Description{}, fault.New(fault.Transient, op, program, ctx.Err())
+		return Description{}, fault.New(fault.Transient, op, name, ctx.Err())
 	case err != nil:
-		return Description{}, fault.New(fault.NotFound, op, program,
+		return Description{}, fault.New(fault.NotFound, op, name,
 			errors.New("there is no such program, or hale may not run it; Debian has it in a package fence-agents"))
 	}
 	var m metadata
-	text := out.Bytes()
-	if at := bytes.IndexByte(text, '<'); at >= 0 {
+	text := out.String()
+	if at := strings.IndexByte(text, '<'); at >= 0 {
 		text = text[at:] // some warn of their own age first
 	}
-	if err := xml.Unmarshal(text, &m); err != nil || code != exitOK {
-		return Description{}, fault.New(fault.Invalid, op, program,
+	if err := xml.Unmarshal([]byte(text), &m); err != nil || code != exitOK {
+		return Description{}, fault.New(fault.Invalid, op, name,
 			fmt.Errorf("it does not describe itself as a fence agent does (exit code %d)", code))
 	}
-	return m.describe(program), nil
+	return m.describe(name), nil
 }
 
 func (m *metadata) describe(program string) Description {
@@ -140,15 +139,4 @@ func (d Description) Against(given []string) []string {
 		problems = append(problems, d.Program+" cannot turn off and say so: it has not both actions, off and status")
 	}
 	return problems
-}
-
-// limited takes as much as metadata may have.
-type limited struct{ to *bytes.Buffer }
-
-// Write implements io.Writer; it cannot fail.
-func (l *limited) Write(p []byte) (int, error) {
-	if room := longestMetadata - l.to.Len(); room > 0 {
-		l.to.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }

@@ -12,15 +12,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"hale/internal/core/fault"
 	"hale/internal/notify"
-	"hale/internal/process"
+	"hale/internal/program"
 	"hale/internal/secret"
 )
 
@@ -52,8 +50,8 @@ func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
 	defer cancel()
-	output := &tail{}
-	code, err := process.Run(ctx, process.Program{
+	output := &program.Tail{Most: longestOutput}
+	code, err := program.Run(ctx, program.Process{
 		Args:   t.o.Command,
 		Env:    env,
 		Input:  bytes.NewReader(input),
@@ -72,13 +70,12 @@ func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, err
 }
 
 func (t *Target) failure(ctx context.Context, err error, said string) error {
+	var never program.NotStarted
 	switch {
 	case ctx.Err() != nil:
 		return t.fail(fault.UnknownOutcome, "it took longer than "+t.o.Timeout.String()+" and was killed "+said)
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
-		return t.fail(fault.NotFound, "there is no program "+t.o.Command[0])
-	case errors.Is(err, fs.ErrPermission):
-		return t.fail(fault.Unauthorised, "hale may not run "+t.o.Command[0])
+	case errors.As(err, &never):
+		return t.fail(never.Judge())
 	}
 	return t.fail(fault.Transient, err.Error())
 }
@@ -103,18 +100,3 @@ func (t *Target) environment(ctx context.Context, m notify.Message) (env, secret
 
 // longestOutput is how much of the end of a program's output is kept, in bytes.
 const longestOutput = 4096
-
-// tail keeps the end of what is written to it. os/exec writes from one goroutine, since output and error are the same
-// writer.
-type tail struct{ kept []byte }
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if n := len(t.kept) - longestOutput; n > 0 {
-		t.kept = append(t.kept[:0], t.kept[n:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string { return string(t.kept) }

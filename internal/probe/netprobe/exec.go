@@ -3,12 +3,14 @@ package netprobe
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"hale/internal/core/fleet"
 	"hale/internal/probe"
+	"hale/internal/program"
 )
 
 // The exit codes with a meaning of their own: those of monitoring plugins, and those of a shell that could not run what
@@ -36,25 +38,23 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 		return "", failure{fleet.ResultUnfit, unfit + " of " + string(t.Machine)}
 	}
 	fill := facts.Filler()
-	p := probe.Program{Args: make([]string, len(c.Command)), Env: make([]string, len(c.Env))}
-	var secrets secrets
+	p := probe.Program{Args: make([]string, len(c.Command))}
 	for i, arg := range c.Command {
 		p.Args[i] = fill.Replace(arg)
 	}
-	for i, v := range c.Env {
-		value := fill.Replace(v.Value)
-		if !v.Secret.None() {
-			if value, err = secrets.read(ctx, v.Name, v.Secret); err != nil {
-				return "", err
-			}
-		}
-		p.Env[i] = v.Name + "=" + value
+	variables := slices.Clone(c.Env)
+	for i := range variables {
+		variables[i].Value = fill.Replace(variables[i].Value)
+	}
+	var hidden secrets
+	if p.Env, hidden, err = program.Environment(ctx, variables); err != nil {
+		return "", probe.LocalError{Err: err}
 	}
 	code, output, err := k.transport.Run(ctx, p)
 	if err != nil {
 		return "", err
 	}
-	said = firstLine(secrets.hideIn(output))
+	said = firstLine(hidden.hideIn(output))
 	switch {
 	case code == 0, code == codeWarning && c.Warning == fleet.WarningOK:
 		return said, nil

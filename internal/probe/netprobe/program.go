@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"hale/internal/probe"
-	"hale/internal/process"
+	"hale/internal/program"
 )
 
 const (
@@ -30,8 +30,8 @@ func (n *Net) Run(ctx context.Context, p probe.Program) (code int, output string
 	}
 	defer func() { <-n.programs }()
 
-	out := &head{}
-	code, err = process.Run(ctx, process.Program{Args: p.Args, Env: p.Env, Output: out})
+	out := &program.Head{Most: maxOutput}
+	code, err = program.Run(ctx, program.Process{Args: p.Args, Env: p.Env, Output: out})
 	switch {
 	case err == nil:
 		return code, out.String(), nil
@@ -59,15 +59,3 @@ func (n *Net) enter(ctx context.Context) (waited bool, err error) {
 		return true, ctx.Err()
 	}
 }
-
-// head keeps the beginning of what is written. os/exec serialises the writes, since both outputs are the same writer.
-type head struct{ kept []byte }
-
-// Write keeps what there is room for and accepts the rest.
-func (h *head) Write(p []byte) (int, error) {
-	h.kept = append(h.kept, p[:min(len(p), maxOutput-len(h.kept))]...)
-	return len(p), nil
-}
-
-// String returns what was kept.
-func (h *head) String() string { return string(h.kept) }

@@ -5,25 +5,27 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"hale/internal/core/fleet"
-	"hale/internal/process"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
+	"hale/internal/secret"
 )
 
 // deafness lets programs run to their ends, also past their caller's deadline, and loses their answers.
 type deafness struct{ on atomic.Bool }
 
-func (d *deafness) run(ctx context.Context, p process.Program) (int, error) {
+func (d *deafness) run(ctx context.Context, p program.Process) (int, error) {
 	if !d.on.Load() {
-		return process.Run(ctx, p)
+		return program.Run(ctx, p)
 	}
 	p.Output = io.Discard
-	return process.Run(context.WithoutCancel(ctx), p)
+	return program.Run(context.WithoutCancel(ctx), p)
 }
 
 // LoseAnswers implements providertest.AnswerLoser.
@@ -53,19 +55,12 @@ func (h *harness) Noting() {}
 // hook runs the hooks program with a word and its arguments, in the environment of the provider's program, and returns
 // what it prints.
 func (h *harness) hook(ctx context.Context, args ...string) (string, error) {
-	var out, said bytes.Buffer
-	p := process.Program{Args: append(append([]string(nil), h.o.Hooks...), args...), Output: &out, Errors: &said}
-	for _, v := range h.o.External.Env {
-		value := v.Plain
-		if !v.Secret.None() {
-			var err error
-			if value, err = v.Secret.Resolve(ctx); err != nil {
-				return "", err
-			}
-		}
-		p.Env = append(p.Env, v.Name+"="+value)
+	env, _, err := secret.Environment(ctx, h.o.External.Env)
+	if err != nil {
+		return "", err
 	}
-	code, err := process.Run(ctx, p)
+	var out, said bytes.Buffer
+	code, err := program.Run(ctx, program.Process{Args: slices.Concat(h.o.Hooks, args), Env: env, Output: &out, Errors: &said})
 	if err == nil && code != 0 {
 		err = fmt.Errorf("exit code %d", code)
 	}

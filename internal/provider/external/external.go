@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"hale/internal/core/fault"
-	"hale/internal/process"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/secret"
 )
@@ -58,8 +58,8 @@ type Options struct {
 	Strict bool
 	// Logger receives what no caller can be told, and what the program writes to its standard error. Default: none.
 	Logger *slog.Logger
-	// Run runs the program. Default: process.Run.
-	Run func(ctx context.Context, p process.Program) (code int, err error)
+	// Run runs the program. Default: program.Run.
+	Run func(ctx context.Context, p program.Process) (code int, err error)
 }
 
 const (
@@ -97,7 +97,7 @@ func New(o Options) (*Provider, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Run == nil {
-		o.Run = process.Run
+		o.Run = program.Run
 	}
 	return &Provider{
 		o:          o,
@@ -266,10 +266,10 @@ func (p *Provider) converse(ctx context.Context, r request, result any) error {
 		return p.fail(r, fault.Invalid, err)
 	}
 	answer, said := &paper{most: longestAnswer}, p.ear(r, secrets, callLines)
-	code, err := p.o.Run(ctx, process.Program{Args: p.o.Command, Env: env, Input: input, Output: answer, Errors: said})
+	code, err := p.o.Run(ctx, program.Process{Args: p.o.Command, Env: env, Input: input, Output: answer, Errors: said})
 	said.end()
 	cause := context.Cause(ctx)
-	var never process.NotStarted
+	var never program.NotStarted
 	switch {
 	case errors.As(err, &never):
 		return p.fail(r, fault.Transient, fmt.Errorf("%s: %w", p.o.Command[0], err))

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/process"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/secret"
 )
@@ -85,7 +85,7 @@ func (p *Provider) watch(ctx context.Context, changed func(provider.Event)) erro
 	defer func() { _, _ = input.Close(), hale.Close() }()
 	said := p.ear(r, secrets, watchLines)
 	events := &eventLines{changed: changed, said: said, stop: stop}
-	code, err := p.o.Run(ctx, process.Program{Args: p.o.Command, Env: env, Input: input, Output: events, Errors: said})
+	code, err := p.o.Run(ctx, program.Process{Args: p.o.Command, Env: env, Input: input, Output: events, Errors: said})
 	said.end()
 	switch {
 	case events.bad != nil:

@@ -1,17 +1,17 @@
 package libvirt
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
-	"sync"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"hale/internal/program"
 )
 
 // tunnel logs in at the host, and opens its daemon's socket: by OpenSSH's forwarding of sockets, or by a program on the
@@ -181,7 +181,7 @@ func start(client *ssh.Client, command string) (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &helper{session: session}
+	h := &helper{session: session, said: program.Head{Most: 1 << 10}}
 	session.Stderr = &h.said
 	if h.in, err = session.StdinPipe(); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ type helper struct {
 	session *ssh.Session
 	in      io.WriteCloser
 	out     io.Reader
-	said    tail
+	said    program.Head // what it complains of
 }
 
 func (h *helper) Write(p []byte) (int, error) { return h.in.Write(p) }
@@ -211,30 +211,11 @@ func (h *helper) Read(p []byte) (int, error) {
 	n, err := h.out.Read(p)
 	if errors.Is(err, io.EOF) {
 		_ = h.session.Wait() // what it complained of comes with its end
-		if said := h.said.text(); said != "" {
+		if said := strings.TrimSpace(h.said.String()); said != "" {
 			err = fmt.Errorf("the program that speaks to the daemon ended: %s", said)
 		}
 	}
 	return n, err
-}
-
-// tail keeps the first kilobyte of what a program complains of.
-type tail struct {
-	mu   sync.Mutex
-	kept bytes.Buffer
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept.Write(p[:min(len(p), 1<<10-min(t.kept.Len(), 1<<10))])
-	return len(p), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.TrimSpace(t.kept.String())
 }
 
 // tunnelled is the daemon's socket, with the connection to its host, which ends with it.

@@ -1,25 +1,27 @@
-// Package process runs one program, without a shell and with nothing of this process but a PATH.
-//
-// It promises that the program has a process group of its own, which is killed when the context ends and when the
-// program does. So no process that it started there lives on. It does not limit how many run at once, and keeps no
-// output.
-package process
+package program
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os/exec"
 	"runtime"
 	"syscall"
 	"time"
+
+	"hale/internal/core/fault"
 )
 
 // pipeWait is how long a program's pipes may stay open after its end.
 const pipeWait = 200 * time.Millisecond
 
 // NotStarted is why a program did not run at all.
-type NotStarted struct{ Err error }
+type NotStarted struct {
+	Program string // as it was called
+	Err     error
+}
 
 // Error implements error.
 func (e NotStarted) Error() string { return "it could not be started: " + e.Err.Error() }
@@ -27,8 +29,20 @@ func (e NotStarted) Error() string { return "it could not be started: " + e.Err.
 // Unwrap returns the cause.
 func (e NotStarted) Unwrap() error { return e.Err }
 
-// Program is what is run.
-type Program struct {
+// Judge says it to a person. NotFound: there is no such program. Unauthorised: hale may not run it. Transient: anything
+// else.
+func (e NotStarted) Judge() (kind fault.Kind, why string) {
+	switch {
+	case errors.Is(e.Err, fs.ErrNotExist), errors.Is(e.Err, exec.ErrNotFound):
+		return fault.NotFound, "there is no program " + e.Program
+	case errors.Is(e.Err, fs.ErrPermission):
+		return fault.Unauthorised, "hale may not run " + e.Program
+	}
+	return fault.Transient, e.Error()
+}
+
+// Process is a program with all that it gets.
+type Process struct {
 	Args []string // the first one names it
 	// Env is its environment beside a PATH, as "NAME=value", the last one of a name counting.
 	Env []string
@@ -42,9 +56,9 @@ type Program struct {
 
 // Run executes the program and returns its exit code; -1: a signal killed it. An error is the context's, if that ended
 // it, or a NotStarted, or that of its output.
-func Run(ctx context.Context, p Program) (code int, err error) {
+func Run(ctx context.Context, p Process) (code int, err error) {
 	if len(p.Args) == 0 {
-		return 0, NotStarted{errors.New("no program")}
+		return 0, NotStarted{Err: fmt.Errorf("no program is named: %w", fs.ErrNotExist)}
 	}
 	cmd := exec.CommandContext(ctx, p.Args[0], p.Args[1:]...)
 	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, p.Env...)
@@ -73,7 +87,7 @@ func runGroup(cmd *exec.Cmd) error {
 	runtime.LockOSThread() // with the thread that started it the program would end
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		return NotStarted{err}
+		return NotStarted{cmd.Args[0], err}
 	}
 	return reap(cmd)
 }

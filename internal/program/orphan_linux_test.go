@@ -1,4 +1,4 @@
-package process_test
+package program_test
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hale/internal/process"
+	"hale/internal/program"
 )
 
 // asParent is set in a copy of the test that runs a program and is killed.
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asParent) == "" {
 		os.Exit(m.Run())
 	}
-	_, err := process.Run(context.Background(), process.Program{Args: []string{"sh", "-c", "echo $$; exec sleep 1000"},
+	_, err := program.Run(context.Background(), program.Process{Args: []string{"sh", "-c", "echo $$; exec sleep 1000"},
 		Output: os.Stdout})
 	if err != nil {
 		os.Exit(1)
