@@ -1,4 +1,4 @@
-// Package adapters is the list of what a configuration can name: the types of providers, the fences and the targets, in
+// Package adapters is the list of what a configuration can name: the types of providers, the kinds of check, the fences and the targets, in
 // the order of the reference. Each brings its keys, and what hale connects to by them, from its own package.
 package adapters
 
@@ -13,6 +13,7 @@ import (
 	"hale/internal/notify/command"
 	"hale/internal/notify/mail"
 	"hale/internal/notify/webhook"
+	"hale/internal/probe/netprobe"
 	"hale/internal/provider/external"
 	"hale/internal/provider/libvirt"
 	"hale/internal/provider/openstack"
@@ -26,6 +27,7 @@ func All() kinds.All {
 		Providers: []kinds.Provider{
 			libvirt.Kind(), openstack.Kind(), vsphere.Kind(), external.Kind(), simulated.Kind(),
 		},
+		Checks:  netprobe.Checks(),
 		Fences:  slices.Concat([]kinds.Fence{redfish.Kind(), ipmi.Kind(), agent.Kind()}, fenceprogram.Kinds()),
 		Targets: []kinds.Target{mail.Kind(), webhook.Kind(), command.Kind()},
 	}

@@ -2,15 +2,14 @@ package config
 
 import (
 	"cmp"
-	"crypto/x509"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 // checks returns those by which machines are judged, and those that only tell.
@@ -114,20 +113,15 @@ func (c *fleetCompiler) check(n keys.Named[checkDraft]) fleet.Check {
 		c.Add(d.dependsOn.Spot, "is for checks by which machines are judged; this one speaks only while all of "+
 			"them are up", "take it out")
 	}
-	var kinds []fleet.CheckKind
-	for _, w := range ways {
-		if w.key.Written(&d.ways) {
-			kinds = append(kinds, w.kind)
-			w.key.Make(asked{c, &out}, &d.ways)
-		}
-	}
-	switch len(kinds) {
+	words, _ := takeWays(c.all.CheckWays(), &d.own, kinds.Asked{Finder: c.Finder, Check: &out,
+		Received: c.listens || c.kind.Simulated, Placeholders: c.placeholders})
+	switch len(words) {
 	case 0:
-		c.Add(n.Spot, "does not say what to check", "add one of "+checkWayExamples())
+		c.Add(n.Spot, "does not say what to check", "add one of "+wayExamples(c.all.CheckWays()))
 	case 1:
-		out.Kind = kinds[0]
+		out.Kind = fleet.CheckKind(words[0])
 	default:
-		c.Add(n.Spot, fmt.Sprintf("is both %s and %s", kinds[0], kinds[1]), "make it two checks")
+		c.Add(n.Spot, fmt.Sprintf("is both %s and %s", words[0], words[1]), "make it two checks")
 	}
 	return out
 }
@@ -148,9 +142,12 @@ func (c *fleetCompiler) decisive(key string, row keys.At[int], window keys.At[sh
 
 // timeout returns the check's timeout, which is shorter than every.
 func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
+	for _, k := range c.all.Checks {
+		if k.Timeout != nil && k.Key.Written(&d.own) {
+			return k.Timeout(c.Finder, d.every, d.timeout)
+		}
+	}
 	switch {
-	case heartbeatWay.key.Written(&d.ways):
-		return c.beatTimeout(d)
 	case d.timeout.How == keys.Absent:
 		return min(defaultTimeout, d.every.Value/2)
 	case !d.timeout.Known() || !d.every.Known() || d.timeout.Value < d.every.Value:
@@ -167,58 +164,4 @@ func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
 			"add a longer every or lower timeout")
 	}
 	return d.timeout.Value
-}
-
-// plain reports keys about a certificate of a server that shows none.
-func (c *fleetCompiler) plain(only, add string, ca keys.At[string], days keys.At[int], insecure keys.At[bool]) {
-	for _, s := range []struct {
-		wanted bool
-		spot   keys.Spot
-	}{{ca.Written(), ca.Spot}, {days.Value > 0, days.Spot}, {insecure.Value, insecure.Spot}} {
-		if s.wanted {
-			c.Add(s.spot, "is for "+only+" only", "add "+add+", or take it out")
-		}
-	}
-}
-
-// authorities reads the file of a check's own certificates.
-func (c *fleetCompiler) authorities(path keys.At[string]) string {
-	if !path.Given() {
-		return ""
-	}
-	pem, err := readRegular(keys.Path(path))
-	switch {
-	case err != nil:
-		c.Add(path.Spot, "cannot be read: "+err.Error(), "")
-	case !x509.NewCertPool().AppendCertsFromPEM([]byte(pem)):
-		c.Add(path.Spot, "holds no certificate", "name a file with -----BEGIN CERTIFICATE-----")
-	}
-	return pem
-}
-
-// demand is what a certificate must be.
-func (c *fleetCompiler) demand(ca keys.At[string], days keys.At[int], insecure keys.At[bool]) fleet.TLSCheck {
-	if ca.Written() && insecure.Value {
-		c.Add(insecure.Spot, "comes beside ca", "take insecure out: ca says whom to trust")
-	}
-	return fleet.TLSCheck{CA: c.authorities(ca), Days: days.Value, Insecure: insecure.Value}
-}
-
-// pattern returns a regular expression as it is written.
-func (c *fleetCompiler) pattern(p keys.At[string]) string {
-	if !p.Given() {
-		return ""
-	}
-	if _, err := regexp.Compile(p.Value); err != nil {
-		c.Add(p.Spot, strings.TrimPrefix(err.Error(), "error parsing regexp: "),
-			"write a regular expression of RE2's kind; \\. stands for a dot")
-	}
-	return p.Value
-}
-
-// hostName reports what is no name of a host.
-func (c *fleetCompiler) hostName(h keys.At[string]) {
-	if h.Known() && strings.ContainsAny(h.Value, "/ @\t\r\n") {
-		c.Add(h.Spot, fmt.Sprintf("%q is not a host name", h.Value), "write for example www.example.org")
-	}
 }

@@ -255,8 +255,8 @@ func (c *fleetCompiler) steps(loss *keys.Flaw) []fleet.Step {
 
 // command returns what a run step executes.
 func (c *fleetCompiler) command(d stepDraft) fleet.Command {
-	program := c.exec(execDraft{command: d.command, env: d.env})
-	return fleet.Command{Args: program.Command, Env: program.Env, Idempotent: d.idempotent.Value}
+	args, env := kinds.Command(c.Finder, keys.ProgramDraft{Command: d.command, Env: d.env}, c.placeholders)
+	return fleet.Command{Args: args, Env: env, Idempotent: d.idempotent.Value}
 }
 
 // defaultSteps are those of a fleet without a ladder in the file. Machines that existed before hale may have been

@@ -1,15 +1,10 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"text/template/parse"
-	"unicode/utf8"
 
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
@@ -170,44 +165,12 @@ func (c *fleetCompiler) content(v keys.At[kinds.TextDraft]) string {
 	if !v.Value.File.Known() || v.Value.File.How == keys.Absent {
 		return v.Value.Inline.Value
 	}
-	data, err := readRegular(keys.Path(v.Value.File))
+	data, err := keys.ReadText(keys.Path(v.Value.File))
 	if err != nil {
 		c.Add(v.Value.File.Spot, "cannot be read: "+err.Error(), "")
 		return ""
 	}
 	return data
-}
-
-var errNoFile = errors.New("there is no such file")
-
-// readRegular reads a text file of reasonable size. The error is one for people, without the path.
-func readRegular(path string) (string, error) {
-	info, err := os.Stat(path) // before opening: a pipe would block
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", errNoFile
-	case errors.Is(err, fs.ErrPermission):
-		return "", errors.New("permission denied")
-	case err != nil:
-		return "", errors.New("it is not reachable")
-	case !info.Mode().IsRegular():
-		return "", errors.New("it is not a regular file")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", errors.New("permission denied")
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFileRead+1))
-	switch {
-	case err != nil:
-		return "", errors.New("reading failed")
-	case len(data) > maxFileRead:
-		return "", fmt.Errorf("it is larger than %s", keys.FormatSize(maxFileRead))
-	case !utf8.Valid(data):
-		return "", errors.New("it is not UTF-8 text")
-	}
-	return string(data), nil
 }
 
 // goTemplate reports XML that is not a Go text/template. Which functions there are is the adapter's business.

@@ -17,18 +17,11 @@ const (
 	defaultNetwork = "default"
 	defaultAccel   = fleet.AccelAuto
 
-	defaultEvery      = 5 * time.Second
-	defaultTimeout    = time.Second // or half of every, when that is shorter
-	defaultDownAfter  = 3
-	defaultUpAfter    = 2
-	defaultHTTPPort   = 80
-	defaultHTTPSPort  = 443
-	defaultHTTPPath   = "/"
-	defaultHTTPScheme = "http"
-	defaultSSHPort    = 22
-	defaultDNSPort    = 53
-	defaultRecord     = fleet.RecordA
-	defaultZone       = "UTC"
+	defaultEvery     = 5 * time.Second
+	defaultTimeout   = time.Second // or half of every, when that is shorter
+	defaultDownAfter = 3
+	defaultUpAfter   = 2
+	defaultZone      = "UTC"
 
 	defaultCallTimeout     = 30 * time.Second
 	defaultRecreateTimeout = 2 * time.Minute
@@ -78,7 +71,4 @@ const (
 var defaultAttempts = keys.Rate{Times: 3, Within: time.Hour}
 
 // The bounds that are not plain from the key's own table entry.
-const (
-	maxSize     = fleet.LargestSize
-	maxFileRead = 1 << 20 // bytes of a {file: …}
-)
+const maxSize = fleet.LargestSize

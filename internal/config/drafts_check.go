@@ -7,7 +7,7 @@ import (
 )
 
 type checkDraft struct {
-	ways      keys.Own
+	own       keys.Own
 	every     keys.At[time.Duration]
 	timeout   keys.At[time.Duration]
 	downAfter keys.At[int]

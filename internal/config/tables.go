@@ -120,7 +120,7 @@ func fleetMachines(all kinds.All) []keys.Field[fleetDraft] {
 			templateShape(all),
 			func(f *fleetDraft) *keys.At[kinds.TemplateDraft] { return &f.template }),
 		keys.May("checks", "The probes that are sent to each machine, by name.",
-			keys.Mapping[checkDraft]{Key: "CHECK", Each: checkShape()},
+			keys.Mapping[checkDraft]{Key: "CHECK", Each: checkShape(all)},
 			func(f *fleetDraft) *keys.At[[]keys.Named[checkDraft]] { return &f.checks }),
 		keys.May("unhealthy_when", "Which checks must be down for a machine to be unhealthy. The word `provider` "+
 			"stands for the provider's own word (off, gone, crashed); as long as the condition does not name it, "+

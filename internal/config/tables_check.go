@@ -5,13 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
-func checkShape() keys.Object[checkDraft] {
+func checkShape(all kinds.All) keys.Object[checkDraft] {
+	ways := keys.Within(wayFields(all.CheckWays(), "A check asks in one way: one of"),
+		func(d *checkDraft) *keys.Own { return &d.own })
 	return keys.Object[checkDraft]{
-		Fields: append(checkWays(), []keys.Field[checkDraft]{
+		Fields: append(ways, []keys.Field[checkDraft]{
 			keys.Or("every", defaultEvery, "The time from one probe to the next.",
 				keys.Duration(100*time.Millisecond, 24*time.Hour),
 				func(c *checkDraft) *keys.At[time.Duration] { return &c.every }),
@@ -49,14 +51,6 @@ func checkShape() keys.Object[checkDraft] {
 		},
 	}
 }
-
-// What is said of the programs of checks and of run steps.
-var placeholdersSaid = "`" + strings.Join(fleet.Placeholders(),
-	"`, `") + "` are replaced, and `{meta.KEY}` by what the instance bears under the key. "
-
-const envSaid = "Its environment, beside a PATH: a text, in which the same is replaced, or `{file: PATH}` or `{env: " +
-	"NAME}` for what is secret: that is read " +
-	"anew each time, and hidden in what the program says."
 
 // share is so many of the last results.
 type share struct{ n, of int }

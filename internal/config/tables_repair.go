@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 // The tables: every key with its shape, its default and its meaning. The reader, the schema and the reference page are
@@ -135,12 +136,12 @@ func runShape() keys.Shape[stepDraft] {
 		"and the end.", Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{
 		keys.Must("command", "[/usr/bin/ansible-playbook, -i, \"{ip},\", site.yaml]",
 			"The program and its arguments, without a shell. "+
-				placeholdersSaid+"When its time is over, or hale loses the fleet to another server, it is killed with "+
+				kinds.PlaceholdersSaid+"When its time is over, or hale loses the fleet to another server, it is killed with "+
 				"everything that it started. Put no secrets here: everybody on the server can read them.",
 			keys.List[string]{Noun: "the program", Each: keys.Text("a word of the command",
 				"/usr/bin/ansible-playbook")},
 			func(s *stepDraft) *keys.At[[]keys.At[string]] { return &s.command }),
-		keys.May("env", envSaid, keys.Mapping[keys.TextDraft]{
+		keys.May("env", kinds.EnvSaid, keys.Mapping[keys.TextDraft]{
 			Key: "VARIABLE", Names: keys.VariableNames, Each: keys.TextOrSecret("the variable's value", "production"),
 		}, func(s *stepDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &s.env }),
 		keys.Or("idempotent", false, "It may be run again at any time. Else, when hale dies while it runs, it is "+

@@ -12,7 +12,7 @@ import (
 // written.
 
 // wayFields are the keys of the ways. The first says how many of them there are to be.
-func wayFields[Out any](ways []kinds.Way[Out], one string) []keys.Field[keys.Own] {
+func wayFields[In, Out any](ways []kinds.Way[In, Out], one string) []keys.Field[keys.Own] {
 	var fields []keys.Field[keys.Own]
 	var words []string
 	for _, w := range ways {
@@ -23,7 +23,7 @@ func wayFields[Out any](ways []kinds.Way[Out], one string) []keys.Field[keys.Own
 }
 
 // wayExamples are the ways as they can be written.
-func wayExamples[Out any](ways []kinds.Way[Out]) string {
+func wayExamples[In, Out any](ways []kinds.Way[In, Out]) string {
 	var all []string
 	for _, w := range ways {
 		all = append(all, fmt.Sprintf("%s: {%s}", w.Word, w.Example))
@@ -32,10 +32,10 @@ func wayExamples[Out any](ways []kinds.Way[Out]) string {
 }
 
 // takeWays judges what is written, and returns the words of it, with what the last one comes to.
-func takeWays[Out any](ways []kinds.Way[Out], own *keys.Own, f *keys.Finder) (words []string, out Out) {
+func takeWays[In, Out any](ways []kinds.Way[In, Out], own *keys.Own, in In) (words []string, out Out) {
 	for _, w := range ways {
 		if w.Key.Written(own) {
-			words, out = append(words, w.Word), w.Key.Make(f, own)
+			words, out = append(words, w.Word), w.Key.Make(in, own)
 		}
 	}
 	return words, out

@@ -22,6 +22,7 @@ import (
 // All are the kinds that a configuration can use, each list in the order of the reference.
 type All struct {
 	Providers []Provider
+	Checks    []Check
 	Fences    []Fence
 	Targets   []Target
 }
@@ -35,21 +36,21 @@ func (a All) Provider(word string) *Provider {
 	return &a.Providers[i]
 }
 
-// Way is one of several ways to do something, with a key for each. What stands there comes to an Out.
-type Way[Out any] struct {
+// Way is one of several ways to do something, with a key for each. What stands there comes to an Out, with what else In has.
+type Way[In, Out any] struct {
 	Word    string // the key
 	Example string // of what stands there
-	Key     keys.Section[*keys.Finder, Out]
+	Key     keys.Section[In, Out]
 }
 
 // WayOf makes a way of its key: the word, what it is for, what is written there, and what that comes to.
-func WayOf[V, Out any](word, example, doc string, s keys.Shape[V],
-	compile func(f *keys.Finder, v keys.At[V]) Out) Way[Out] {
-	return Way[Out]{word, example, keys.Under(word, doc, s, compile)}
+func WayOf[V, In, Out any](word, example, doc string, s keys.Shape[V],
+	compile func(in In, v keys.At[V]) Out) Way[In, Out] {
+	return Way[In, Out]{word, example, keys.Under(word, doc, s, compile)}
 }
 
 // Fence is a way to cut the power of hosts, or their access, under fences.METHOD.
-type Fence = Way[Fencing]
+type Fence = Way[*keys.Finder, Fencing]
 
 // Fencing is what the keys of a fence come to. Its texts may have {host} in them.
 type Fencing interface {
@@ -93,7 +94,7 @@ func ForHost(text string, host fleet.HostName) string {
 }
 
 // Target is a way to tell people, under notify.TARGET.
-type Target = Way[Telling]
+type Target = Way[*keys.Finder, Telling]
 
 // Telling is what the keys of a target come to.
 type Telling interface {

@@ -98,33 +98,19 @@ func (k asker) askBounded(parent context.Context, t probe.Target) answer {
 	return a
 }
 
-// perform asks in the target's way. A nil error is a success; said is the output of an exec check's program.
+// perform asks in the target's way. A nil error is a success; said is what the answer said that people may want to know.
 func (k asker) perform(ctx context.Context, t probe.Target) (said string, err error) {
-	switch t.Spec.Kind {
-	case fleet.CheckPing:
-		return "", k.transport.Ping(ctx, t.Address)
-	case fleet.CheckTCP:
-		return "", k.connect(ctx, t)
-	case fleet.CheckHTTP:
-		return "", k.get(ctx, t)
-	case fleet.CheckExec:
-		return k.run(ctx, t)
-	case fleet.CheckAgent:
-		return "", k.pingGuest(ctx, t)
-	case fleet.CheckSSH:
-		return k.introduction(ctx, t)
-	case fleet.CheckTLS:
-		return "", k.certificate(ctx, t)
-	case fleet.CheckUDP:
-		return "", k.datagram(ctx, t)
-	case fleet.CheckDNS:
-		return "", k.resolve(ctx, t)
-	case fleet.CheckGRPC:
-		return "", k.health(ctx, t)
-	case fleet.CheckHeartbeat:
-		return k.beat(ctx, t)
+	for _, kind := range kindsOfCheck {
+		if kind.Word == string(t.Spec.Kind) {
+			return kind.ask(k, ctx, t)
+		}
 	}
 	return "", probe.LocalError{Err: fmt.Errorf("unknown kind of check %q", t.Spec.Kind)}
+}
+
+// echo asks by one ping.
+func (k asker) echo(ctx context.Context, t probe.Target) error {
+	return k.transport.Ping(ctx, t.Address)
 }
 
 // connect opens a connection and drops it. The reset spares both ends the wait after an orderly close.

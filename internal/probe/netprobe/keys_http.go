@@ -1,4 +1,4 @@
-package config
+package netprobe
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 type httpDraft struct {
@@ -26,16 +27,16 @@ type httpDraft struct {
 	keepAlive          keys.At[bool]
 }
 
-var httpWay = wayOf(fleet.CheckHTTP, "", "Ask for a page.", httpShape(),
-	func(c *fleetCompiler, d keys.At[httpDraft], out *fleet.Check) { out.Port, out.HTTP = c.http(d.Value) }, writeHTTP)
+var httpKeys = kinds.CheckOf(fleet.CheckHTTP, "", "Ask for a page.", httpShape(),
+	func(c kinds.Asked, d keys.At[httpDraft]) { c.Check.Port, c.Check.HTTP = httpOf(c, d.Value) }, writeHTTP)
 
 func httpShape() keys.Object[httpDraft] {
 	return keys.Object[httpDraft]{Fields: append([]keys.Field[httpDraft]{
 		keys.May("port", "The port.", keys.Integer(1, 65535),
 			func(h *httpDraft) *keys.At[int] { return &h.port }).Said("80, with https 443"),
-		keys.Or("path", defaultHTTPPath, "The path, with the query if there is one.", keys.Text("a path", "/healthz"),
+		keys.Or("path", "/", "The path, with the query if there is one.", keys.Text("a path", "/healthz"),
 			func(h *httpDraft) *keys.At[string] { return &h.path }),
-		keys.Or("scheme", defaultHTTPScheme, "`https` verifies the certificate.", keys.Choice(nil, "http", "https"),
+		keys.Or("scheme", "http", "`https` verifies the certificate.", keys.Choice(nil, "http", "https"),
 			func(h *httpDraft) *keys.At[string] { return &h.scheme }),
 		keys.May("host", "The Host header, and the name in the certificate.", keys.Text("a host name",
 			"www.example.org"),
@@ -49,7 +50,7 @@ func httpShape() keys.Object[httpDraft] {
 		}, func(h *httpDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &h.headers }),
 		keys.May("status", "The status codes of a good answer: codes, ranges and classes, as `[200, 300-303, 4xx]`. "+
 			"Any other one is a failure.",
-			keys.List[fleet.StatusRange]{Noun: "one status", Each: status()},
+			keys.List[fleet.StatusRange]{Noun: "one status", Each: statusShape()},
 			func(h *httpDraft) *keys.At[[]keys.At[fleet.StatusRange]] { return &h.status }).Said("[2xx]"),
 		keys.May("body", "A regular expression (RE2) that the first 64 KiB of the page must match, else it is a "+
 			"failure. `(?i)` in front: in capitals or not.",
@@ -86,8 +87,8 @@ func tlsFields() []keys.Field[httpDraft] {
 	}
 }
 
-// status is a code, a class or a range of HTTP status codes.
-func status() keys.Scalar[fleet.StatusRange] {
+// statusShape is a code, a class or a range of HTTP status codes.
+func statusShape() keys.Scalar[fleet.StatusRange] {
 	return keys.Scalar[fleet.StatusRange]{
 		Noun: "a status", Example: "200", Forms: []keys.Form{keys.FormText, keys.FormNumber}, Parse: parseStatus,
 		Format: func(r fleet.StatusRange) any { return fmt.Sprintf("%d-%d", r.First, r.Last) },
@@ -125,22 +126,22 @@ func parseStatus(text string) (fleet.StatusRange, *keys.Flaw) {
 	return fleet.StatusRange{First: a, Last: b}, nil
 }
 
-func (c *fleetCompiler) http(d httpDraft) (int, fleet.HTTPCheck) {
+func httpOf(c kinds.Asked, d httpDraft) (int, fleet.HTTPCheck) {
 	if p := d.path; p.Known() && (!strings.HasPrefix(p.Value, "/") || strings.ContainsAny(p.Value, " #\t\r\n")) {
 		c.Add(p.Spot, fmt.Sprintf("%q is not a path", p.Value), "begin it with / and escape blanks as %20")
 	}
-	c.hostName(d.host)
+	c.HostName(d.host)
 	port := d.port.Value
 	if !d.port.Written() {
-		port = defaultHTTPPort
+		port = 80
 		if d.scheme.Value == "https" {
-			port = defaultHTTPSPort
+			port = 443
 		}
 	}
 	out := fleet.HTTPCheck{
-		Scheme: d.scheme.Value, Path: d.path.Value, Host: d.host.Value, Headers: c.headers(d.headers.Value),
-		Body:      c.body(d),
-		Redirects: d.redirects.Value, TLS: c.tls(d), KeepAlive: d.keepAlive.Value,
+		Scheme: d.scheme.Value, Path: d.path.Value, Host: d.host.Value, Headers: headersOf(c, d.headers.Value),
+		Body:      bodyOf(c, d),
+		Redirects: d.redirects.Value, TLS: httpTLSOf(c, d), KeepAlive: d.keepAlive.Value,
 	}
 	if out.KeepAlive && (out.Scheme == "https" || out.Body != "" || out.Redirects > 0 || len(out.Headers) > 0) {
 		c.Add(d.keepAlive.Spot, "is for pages by plain http of which only the status counts",
@@ -166,7 +167,7 @@ var ownHeaders = map[string]string{
 	"Accept-Encoding":   "take it out; body looks at the page as it is sent",
 }
 
-func (c *fleetCompiler) headers(all []keys.Named[keys.TextDraft]) []fleet.Header {
+func headersOf(c kinds.Asked, all []keys.Named[keys.TextDraft]) []fleet.Header {
 	var out []fleet.Header
 	for _, n := range all {
 		name := http.CanonicalHeaderKey(n.Name)
@@ -187,43 +188,43 @@ func (c *fleetCompiler) headers(all []keys.Named[keys.TextDraft]) []fleet.Header
 	return out
 }
 
-func (c *fleetCompiler) body(d httpDraft) string {
-	pattern := c.pattern(d.body)
+func bodyOf(c kinds.Asked, d httpDraft) string {
+	pattern := c.Pattern(d.body)
 	if pattern != "" && d.method.Given() && d.method.Value == http.MethodHead {
 		c.Add(d.body.Spot, "comes with method HEAD, which is answered without a page", "take body out, or use GET")
 	}
 	return pattern
 }
 
-func (c *fleetCompiler) tls(d httpDraft) fleet.TLSCheck {
+func httpTLSOf(c kinds.Asked, d httpDraft) fleet.TLSCheck {
 	if d.scheme.Known() && d.scheme.Value != "https" {
-		c.plain("https", "scheme: https", d.ca, d.certificateDays, d.insecure)
+		c.NoCertificate("https", "scheme: https", d.ca, d.certificateDays, d.insecure)
 	}
-	return c.demand(d.ca, d.certificateDays, d.insecure)
+	return c.Certificate(d.ca, d.certificateDays, d.insecure)
 }
 
 // writeHTTP leaves the authorities out, which are a file of their own: simulated machines have no certificates.
-func writeHTTP(c *fleet.Check, p *pairs) {
-	var headers pairs
+func writeHTTP(c *fleet.Check, p *keys.Pairs) {
+	var headers keys.Pairs
 	var codes []string
 	h := &c.HTTP
 	for _, l := range h.Headers {
-		headers.add(l.Name, "%s", plainOrSecret(l.Value, l.Secret))
+		headers.Add(l.Name, "%s", keys.PlainOrSecret(l.Value, l.Secret))
 	}
 	for _, r := range h.Status {
 		codes = append(codes, fmt.Sprintf("%d-%d", r.First, r.Last))
 	}
-	p.add("scheme", "%s", h.Scheme)
-	p.add("port", "%d", c.Port)
-	p.add("path", "%s", quoted(h.Path))
-	p.unless(h.Host == "", "host", "%s", quoted(h.Host))
-	p.unless(h.Method == "", "method", "%s", h.Method)
-	p.unless(len(headers) == 0, "headers", "%s", headers.String())
-	p.unless(len(codes) == 0, "status", "[%s]", strings.Join(codes, ", "))
-	p.unless(h.Body == "", "body", "%s", quoted(h.Body))
-	p.unless(h.Redirects == 0, "redirects", "%d", h.Redirects)
-	p.unless(h.NoConnection == "", "no_connection", "%s", h.NoConnection)
-	p.unless(h.TLS.Days == 0, "certificate_days", "%d", h.TLS.Days)
-	p.unless(!h.TLS.Insecure, "insecure", "true")
-	p.unless(!h.KeepAlive, "keep_alive", "true")
+	p.Add("scheme", "%s", h.Scheme)
+	p.Add("port", "%d", c.Port)
+	p.Add("path", "%s", keys.Quoted(h.Path))
+	p.MayText("host", h.Host)
+	p.May("method", "%s", h.Method)
+	p.May("headers", "%s", headers)
+	p.May("status", "[%s]", strings.Join(codes, ", "))
+	p.MayText("body", h.Body)
+	p.May("redirects", "%d", h.Redirects)
+	p.May("no_connection", "%s", h.NoConnection)
+	p.May("certificate_days", "%d", h.TLS.Days)
+	p.May("insecure", "%t", h.TLS.Insecure)
+	p.May("keep_alive", "%t", h.KeepAlive)
 }

@@ -1,4 +1,4 @@
-package config
+package netprobe
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 type dnsDraft struct {
@@ -18,17 +19,17 @@ type dnsDraft struct {
 	tcp    keys.At[bool]
 }
 
-var dnsWay = wayOf(fleet.CheckDNS, "name: www.example.org", "Ask the name server on the machine itself for a record.",
+var dnsKeys = kinds.CheckOf(fleet.CheckDNS, "name: www.example.org", "Ask the name server on the machine itself for a record.",
 	dnsShape(),
-	func(c *fleetCompiler, d keys.At[dnsDraft], out *fleet.Check) {
-		out.Port, out.DNS = d.Value.port.Value, c.dns(d.Value)
+	func(c kinds.Asked, d keys.At[dnsDraft]) {
+		c.Check.Port, c.Check.DNS = d.Value.port.Value, dnsOf(c, d.Value)
 	}, writeDNS)
 
 func dnsShape() keys.Object[dnsDraft] {
 	return keys.Object[dnsDraft]{Fields: []keys.Field[dnsDraft]{
 		keys.Must("name", "www.example.org", "The name that is asked for.", keys.Text("a name", "www.example.org"),
 			func(d *dnsDraft) *keys.At[string] { return &d.name }),
-		keys.Or("type", defaultRecord, "The type of record. That there is none is a failure.",
+		keys.Or("type", fleet.RecordA, "The type of record. That there is none is a failure.",
 			keys.Choice(nil, fleet.RecordA, fleet.RecordAAAA, fleet.RecordCNAME, fleet.RecordMX,
 				fleet.RecordTXT, fleet.RecordSRV, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR),
 			func(d *dnsDraft) *keys.At[fleet.RecordType] { return &d.record }),
@@ -37,14 +38,14 @@ func dnsShape() keys.Object[dnsDraft] {
 			keys.List[string]{Noun: "one record", Each: keys.Text("a record",
 				"192.0.2.1")}, func(d *dnsDraft) *keys.At[[]keys.At[string]] { return &d.answer }).
 			Said("anything"),
-		keys.Or("port", defaultDNSPort, "The port.", keys.Integer(1, 65535),
+		keys.Or("port", 53, "The port.", keys.Integer(1, 65535),
 			func(d *dnsDraft) *keys.At[int] { return &d.port }),
 		keys.Or("tcp", false, "Ask by TCP at once. Otherwise only what is too long for a datagram is asked for by it.",
 			keys.Boolean(), func(d *dnsDraft) *keys.At[bool] { return &d.tcp }),
 	}}
 }
 
-func (c *fleetCompiler) dns(d dnsDraft) fleet.DNSCheck {
+func dnsOf(c kinds.Asked, d dnsDraft) fleet.DNSCheck {
 	out := fleet.DNSCheck{Name: d.name.Value, Type: d.record.Value, TCP: d.tcp.Value}
 	if d.name.Given() && !domainName(d.name.Value) {
 		c.Add(d.name.Spot, fmt.Sprintf("%q is not a name in DNS", d.name.Value),
@@ -105,14 +106,14 @@ func recordFlaw(kind fleet.RecordType, text string) (example string, bad bool) {
 	return "ns1.example.org", !numbers(0)
 }
 
-func writeDNS(c *fleet.Check, p *pairs) {
-	p.add("port", "%d", c.Port)
+func writeDNS(c *fleet.Check, p *keys.Pairs) {
+	p.Add("port", "%d", c.Port)
 	answers := make([]string, len(c.DNS.Answer))
 	for i, a := range c.DNS.Answer {
-		answers[i] = quoted(a)
+		answers[i] = keys.Quoted(a)
 	}
-	p.add("name", "%s", quoted(c.DNS.Name))
-	p.add("type", "%s", c.DNS.Type)
-	p.unless(len(answers) == 0, "answer", "[%s]", strings.Join(answers, ", "))
-	p.unless(!c.DNS.TCP, "tcp", "true")
+	p.Add("name", "%s", keys.Quoted(c.DNS.Name))
+	p.Add("type", "%s", c.DNS.Type)
+	p.May("answer", "[%s]", strings.Join(answers, ", "))
+	p.May("tcp", "%t", c.DNS.TCP)
 }

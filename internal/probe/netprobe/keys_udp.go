@@ -1,4 +1,4 @@
-package config
+package netprobe
 
 import (
 	"encoding/hex"
@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 type udpDraft struct {
@@ -15,11 +16,11 @@ type udpDraft struct {
 	answer        keys.At[string]
 }
 
-var udpWay = wayOf(fleet.CheckUDP, "port: 27015, send: TEXT", "Send one datagram and wait for the answer. A closed "+
+var udpKeys = kinds.CheckOf(fleet.CheckUDP, "port: 27015, send: TEXT", "Send one datagram and wait for the answer. A closed "+
 	"port is a failure at once, as far as the machine says so; a datagram that is lost is one without an answer: let "+
 	"down_after be more than 1.", udpShape(),
-	func(c *fleetCompiler, d keys.At[udpDraft], out *fleet.Check) {
-		out.Port, out.UDP = d.Value.port.Value, c.udp(d)
+	func(c kinds.Asked, d keys.At[udpDraft]) {
+		c.Check.Port, c.Check.UDP = d.Value.port.Value, udpOf(c, d)
 	}, writeUDP)
 
 func udpShape() keys.Object[udpDraft] {
@@ -58,9 +59,9 @@ func hexadecimal() keys.Scalar[string] {
 // maxSend is what fits into one packet on any way, in bytes.
 const maxSend = 1200
 
-func (c *fleetCompiler) udp(at keys.At[udpDraft]) fleet.UDPCheck {
+func udpOf(c kinds.Asked, at keys.At[udpDraft]) fleet.UDPCheck {
 	d := at.Value
-	out := fleet.UDPCheck{Send: []byte(d.send.Value), Answer: c.pattern(d.answer)}
+	out := fleet.UDPCheck{Send: []byte(d.send.Value), Answer: c.Pattern(d.answer)}
 	switch {
 	case d.send.Written() && d.sendHex.Written():
 		c.Add(d.sendHex.Spot, "comes beside send", "take one of the two out")
@@ -76,8 +77,8 @@ func (c *fleetCompiler) udp(at keys.At[udpDraft]) fleet.UDPCheck {
 	return out
 }
 
-func writeUDP(c *fleet.Check, p *pairs) {
-	p.add("port", "%d", c.Port)
-	p.add("send_hex", `"%x"`, c.UDP.Send)
-	p.unless(c.UDP.Answer == "", "answer", "%s", quoted(c.UDP.Answer))
+func writeUDP(c *fleet.Check, p *keys.Pairs) {
+	p.Add("port", "%d", c.Port)
+	p.Add("send_hex", `"%x"`, c.UDP.Send)
+	p.MayText("answer", c.UDP.Answer)
 }

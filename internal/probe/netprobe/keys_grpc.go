@@ -1,8 +1,9 @@
-package config
+package netprobe
 
 import (
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 type grpcDraft struct {
@@ -14,11 +15,11 @@ type grpcDraft struct {
 	insecure        keys.At[bool]
 }
 
-var grpcWay = wayOf(fleet.CheckGRPC, "port: 50051", "Ask a gRPC server for its health, by the gRPC Health Checking "+
+var grpcKeys = kinds.CheckOf(fleet.CheckGRPC, "port: 50051", "Ask a gRPC server for its health, by the gRPC Health Checking "+
 	"Protocol (`grpc.health.v1.Health/Check`). SERVING is a success; NOT_SERVING, a service that it does not know, "+
 	"and a server that does not speak the protocol are failures.", grpcShape(),
-	func(c *fleetCompiler, d keys.At[grpcDraft], out *fleet.Check) {
-		out.Port, out.GRPC = d.Value.port.Value, c.grpc(d.Value)
+	func(c kinds.Asked, d keys.At[grpcDraft]) {
+		c.Check.Port, c.Check.GRPC = d.Value.port.Value, grpcOf(c, d.Value)
 	}, writeGRPC)
 
 func grpcShape() keys.Object[grpcDraft] {
@@ -45,20 +46,20 @@ func grpcShape() keys.Object[grpcDraft] {
 	}}
 }
 
-func (c *fleetCompiler) grpc(d grpcDraft) fleet.GRPCCheck {
-	c.hostName(d.host)
+func grpcOf(c kinds.Asked, d grpcDraft) fleet.GRPCCheck {
+	c.HostName(d.host)
 	if d.tls.Known() && !d.tls.Value {
-		c.plain("tls", "tls: true", d.ca, d.certificateDays, d.insecure)
+		c.NoCertificate("tls", "tls: true", d.ca, d.certificateDays, d.insecure)
 	}
 	return fleet.GRPCCheck{Service: d.service.Value, Host: d.host.Value, Secure: d.tls.Value,
-		TLS: c.demand(d.ca, d.certificateDays, d.insecure)}
+		TLS: c.Certificate(d.ca, d.certificateDays, d.insecure)}
 }
 
-func writeGRPC(c *fleet.Check, p *pairs) {
-	p.add("port", "%d", c.Port)
-	p.unless(c.GRPC.Service == "", "service", "%s", quoted(c.GRPC.Service))
-	p.unless(c.GRPC.Host == "", "host", "%s", quoted(c.GRPC.Host))
-	p.unless(!c.GRPC.Secure, "tls", "true")
-	p.unless(c.GRPC.TLS.Days == 0, "certificate_days", "%d", c.GRPC.TLS.Days)
-	p.unless(!c.GRPC.TLS.Insecure, "insecure", "true")
+func writeGRPC(c *fleet.Check, p *keys.Pairs) {
+	p.Add("port", "%d", c.Port)
+	p.MayText("service", c.GRPC.Service)
+	p.MayText("host", c.GRPC.Host)
+	p.May("tls", "%t", c.GRPC.Secure)
+	p.May("certificate_days", "%d", c.GRPC.TLS.Days)
+	p.May("insecure", "%t", c.GRPC.TLS.Insecure)
 }

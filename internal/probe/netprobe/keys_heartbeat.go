@@ -1,4 +1,4 @@
-package config
+package netprobe
 
 import (
 	"fmt"
@@ -6,16 +6,17 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 type heartbeatDraft struct{ token, secret keys.At[keys.SecretRef] }
 
-var heartbeatWay = wayOf(fleet.CheckHeartbeat, "secret: {file: PATH}",
+var heartbeatKeys = kinds.CheckOf(fleet.CheckHeartbeat, "secret: {file: PATH}",
 	"The machine reports by itself, at least once in every `every`, and has `timeout` more; see heartbeats. Until "+
 		"its first report it is unknown, for as long as would make it down. Here timeout is half of every by default, "+
 		"and 3s at least.", heartbeatShape(),
-	func(c *fleetCompiler, d keys.At[heartbeatDraft], out *fleet.Check) { out.Heartbeat = c.heartbeat(d) },
-	writeHeartbeat)
+	func(c kinds.Asked, d keys.At[heartbeatDraft]) { c.Check.Heartbeat = heartbeatOf(c, d) },
+	writeHeartbeat).WithTimeout(beatTimeout)
 
 func heartbeatShape() keys.Object[heartbeatDraft] {
 	return keys.Object[heartbeatDraft]{Fields: []keys.Field[heartbeatDraft]{
@@ -29,8 +30,8 @@ func heartbeatShape() keys.Object[heartbeatDraft] {
 	}}
 }
 
-func (c *fleetCompiler) heartbeat(d keys.At[heartbeatDraft]) fleet.HeartbeatCheck {
-	if !c.listens && !c.kind.Simulated {
+func heartbeatOf(c kinds.Asked, d keys.At[heartbeatDraft]) fleet.HeartbeatCheck {
+	if !c.Received {
 		c.Add(d.Spot, "needs a place where machines report",
 			"add heartbeats: {listen: \":7700\"} at the top of the file")
 	}
@@ -50,34 +51,34 @@ func (c *fleetCompiler) heartbeat(d keys.At[heartbeatDraft]) fleet.HeartbeatChec
 
 // beatTimeout returns how long after its time a report may come: half of every by default. It is so long at least that
 // hale knows by then whether it could hear it.
-func (c *fleetCompiler) beatTimeout(d checkDraft) time.Duration {
+func beatTimeout(f *keys.Finder, every, timeout keys.At[time.Duration]) time.Duration {
 	least := fleet.MinBeatTimeout
 	switch {
-	case d.every.Known() && d.every.Value <= least:
-		c.Add(d.every.Spot, fmt.Sprintf("%s is too short for a heartbeat", keys.FormatDuration(d.every.Value)),
+	case every.Known() && every.Value <= least:
+		f.Add(every.Spot, fmt.Sprintf("%s is too short for a heartbeat", keys.FormatDuration(every.Value)),
 			"write 5s or more")
-	case d.timeout.How == keys.Absent:
-		return max(least, d.every.Value/2)
-	case d.timeout.Known() && d.timeout.Value < least:
-		c.Add(d.timeout.Spot, fmt.Sprintf("%s is too short for a heartbeat", keys.FormatDuration(d.timeout.Value)),
+	case timeout.How == keys.Absent:
+		return max(least, every.Value/2)
+	case timeout.Known() && timeout.Value < least:
+		f.Add(timeout.Spot, fmt.Sprintf("%s is too short for a heartbeat", keys.FormatDuration(timeout.Value)),
 			fmt.Sprintf("write %s or more", keys.FormatDuration(least)))
-	case d.timeout.Known() && d.every.Known() && d.timeout.Value >= d.every.Value:
-		c.Add(d.timeout.Spot, fmt.Sprintf("%s is not shorter than every", keys.FormatDuration(d.timeout.Value)),
+	case timeout.Known() && every.Known() && timeout.Value >= every.Value:
+		f.Add(timeout.Spot, fmt.Sprintf("%s is not shorter than every", keys.FormatDuration(timeout.Value)),
 			"raise every or lower timeout")
 	}
-	return d.timeout.Value
+	return timeout.Value
 }
 
 // writeHeartbeat says where the token is kept. Simulated machines have none to show.
-func writeHeartbeat(c *fleet.Check, p *pairs) {
+func writeHeartbeat(c *fleet.Check, p *keys.Pairs) {
 	h := &c.Heartbeat
 	key := "token"
 	if h.PerMachine {
 		key = "secret"
 	}
 	if h.Token.File != "" {
-		p.add(key, "{file: %s}", quoted(h.Token.File))
+		p.Add(key, "{file: %s}", keys.Quoted(h.Token.File))
 		return
 	}
-	p.add(key, "{env: %s}", quoted(h.Token.Env))
+	p.Add(key, "{env: %s}", keys.Quoted(h.Token.Env))
 }

@@ -1,8 +1,9 @@
-package config
+package netprobe
 
 import (
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 type certificateDraft struct {
@@ -12,10 +13,10 @@ type certificateDraft struct {
 	insecure keys.At[bool]
 }
 
-var tlsWay = wayOf(fleet.CheckTLS, "port: 636, certificate_days: 14", "Shake hands at any port, and look at the "+
+var tlsKeys = kinds.CheckOf(fleet.CheckTLS, "port: 636, certificate_days: 14", "Shake hands at any port, and look at the "+
 	"certificate: it must be valid for the host, and last. Nothing is asked.", certificateShape(),
-	func(c *fleetCompiler, d keys.At[certificateDraft], out *fleet.Check) {
-		out.Port, out.Certificate = c.certificate(d.Value)
+	func(c kinds.Asked, d keys.At[certificateDraft]) {
+		c.Check.Port, c.Check.Certificate = certificateOf(c, d.Value)
 	}, writeTLS)
 
 func certificateShape() keys.Object[certificateDraft] {
@@ -38,14 +39,14 @@ func certificateShape() keys.Object[certificateDraft] {
 	}}
 }
 
-func (c *fleetCompiler) certificate(d certificateDraft) (int, fleet.CertificateCheck) {
-	c.hostName(d.host)
-	return d.port.Value, fleet.CertificateCheck{Host: d.host.Value, TLSCheck: c.demand(d.ca, d.days, d.insecure)}
+func certificateOf(c kinds.Asked, d certificateDraft) (int, fleet.CertificateCheck) {
+	c.HostName(d.host)
+	return d.port.Value, fleet.CertificateCheck{Host: d.host.Value, TLSCheck: c.Certificate(d.ca, d.days, d.insecure)}
 }
 
-func writeTLS(c *fleet.Check, p *pairs) {
-	p.add("port", "%d", c.Port)
-	p.unless(c.Certificate.Host == "", "host", "%s", quoted(c.Certificate.Host))
-	p.add("certificate_days", "%d", c.Certificate.Days)
-	p.unless(!c.Certificate.Insecure, "insecure", "true")
+func writeTLS(c *fleet.Check, p *keys.Pairs) {
+	p.Add("port", "%d", c.Port)
+	p.MayText("host", c.Certificate.Host)
+	p.Add("certificate_days", "%d", c.Certificate.Days)
+	p.May("insecure", "%t", c.Certificate.Insecure)
 }

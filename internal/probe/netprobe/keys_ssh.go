@@ -1,8 +1,9 @@
-package config
+package netprobe
 
 import (
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
+	"hale/internal/kinds"
 )
 
 type sshDraft struct {
@@ -10,13 +11,13 @@ type sshDraft struct {
 	banner keys.At[string]
 }
 
-var sshWay = wayOf(fleet.CheckSSH, "", "Wait for the line by which an SSH server introduces itself, and leave: hale "+
+var sshKeys = kinds.CheckOf(fleet.CheckSSH, "", "Wait for the line by which an SSH server introduces itself, and leave: hale "+
 	"does not log in.", sshShape(),
-	func(c *fleetCompiler, d keys.At[sshDraft], out *fleet.Check) { out.Port, out.SSH = c.ssh(d.Value) }, writeSSH)
+	func(c kinds.Asked, d keys.At[sshDraft]) { c.Check.Port, c.Check.SSH = sshOf(c, d.Value) }, writeSSH)
 
 func sshShape() keys.Object[sshDraft] {
 	return keys.Object[sshDraft]{Fields: []keys.Field[sshDraft]{
-		keys.Or("port", defaultSSHPort, "The port.", keys.Integer(1, 65535),
+		keys.Or("port", 22, "The port.", keys.Integer(1, 65535),
 			func(s *sshDraft) *keys.At[int] { return &s.port }),
 		keys.May("banner", "A regular expression (RE2) that the line must match, as `^SSH-2.0-OpenSSH_`, else it is a "+
 			"failure. Any server of SSH 2 will do where nothing is written.",
@@ -25,11 +26,11 @@ func sshShape() keys.Object[sshDraft] {
 	}}
 }
 
-func (c *fleetCompiler) ssh(d sshDraft) (int, fleet.SSHCheck) {
-	return d.port.Value, fleet.SSHCheck{Banner: c.pattern(d.banner)}
+func sshOf(c kinds.Asked, d sshDraft) (int, fleet.SSHCheck) {
+	return d.port.Value, fleet.SSHCheck{Banner: c.Pattern(d.banner)}
 }
 
-func writeSSH(c *fleet.Check, p *pairs) {
-	p.add("port", "%d", c.Port)
-	p.unless(c.SSH.Banner == "", "banner", "%s", quoted(c.SSH.Banner))
+func writeSSH(c *fleet.Check, p *keys.Pairs) {
+	p.Add("port", "%d", c.Port)
+	p.MayText("banner", c.SSH.Banner)
 }
