@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/config/fleets"
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -24,22 +25,26 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	c.Vantage = compileVantage(doc.vantage, f)
 	c.Heartbeats = compileHeartbeats(doc.heartbeats, f)
 	c.Targets = compileTargets(doc.notify.Value, all, f)
-	targets := map[string]targetDraft{}
+	recipients := map[string]fleet.Recipient{}
 	for _, n := range doc.notify.Value {
-		targets[n.Name] = n.Value
+		recipients[n.Name] = recipient(n.Name, n.Value)
 	}
-	fleets := map[string]bool{}
+	named := map[string]bool{}
 	for _, n := range doc.fleets.Value {
-		fleets[n.Name] = true
+		named[n.Name] = true
 	}
 	for _, n := range doc.fleets.Value {
-		mistaken(n, fleets, f)
-		fc := fleetCompiler{Finder: f, draft: n.Value, name: n.Name, spot: n.Under("size"), all: all,
-			providers: doc.providers.Value, targets: targets, listens: doc.heartbeats.How != keys.Absent}
-		fc.settle(c.Providers)
-		spec := fc.compile()
-		fc.cutsEnough(&spec, c)
-		shareLimits(&spec.Limits, doc, n.Value.provider.Value)
+		mistaken(n, named, f)
+		around := fleets.Around{Finder: f, All: all, Targets: recipients, Receives: doc.heartbeats.How != keys.Absent}
+		for i, p := range doc.providers.Value {
+			around.Providers = append(around.Providers, p.Name)
+			if p.Name == n.Value.Provider() { // the compiled ones are in the order of the drafts yet
+				around.Type, around.Settings, around.Hosts = c.Providers[i].Type, c.Providers[i].Settings, p.Value.hosts
+				around.Cuts = c.cutting(c.Providers[i])
+			}
+		}
+		spec := fleets.Compile(n, around)
+		shareLimits(&spec.Limits, doc, n.Value.Provider())
 		c.Fleets = append(c.Fleets, spec)
 	}
 	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })
@@ -49,11 +54,11 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 }
 
 // mistaken reports a fleet with the name of another fleet's machine.
-func mistaken(n keys.Named[fleetDraft], fleets map[string]bool, f *keys.Finder) {
+func mistaken(n keys.Named[fleets.Draft], named map[string]bool, f *keys.Finder) {
 	m := fleet.MachineName(n.Name)
 	ordinal, ok := m.Ordinal()
 	other := m.Fleet()
-	if ok && ordinal <= maxSize && fleets[string(other)] && other.Machine(ordinal) == m {
+	if ok && ordinal <= maxSize && named[string(other)] && other.Machine(ordinal) == m {
 		f.Add(n.Spot, fmt.Sprintf("is also the name of a machine of fleet %s", other), "choose another name")
 	}
 }

@@ -668,14 +668,15 @@ func TestTheWaitForHealthFitsTheChecks(t *testing.T) {
 	template := "template: {image: web.qcow2, disks: {root: ephemeral}}"
 	slow := "checks: {alive: {ping: {}}, page: {tcp: {port: 80}}, queue: {http: {port: 80}, every: 4m, timeout: 10s}}"
 	need := 8*time.Minute + 10*time.Second
+	const usualVerify, usualBuild = time.Minute, 5 * time.Minute
 	for name, c := range map[string]struct {
 		lines         []string
 		verify, build time.Duration
 	}{
-		"quick checks": {[]string{template}, defaultVerifyWithin, defaultBuildWithin},
-		"a slow one":   {[]string{template, slow}, 2 * need, max(defaultBuildWithin, 2*need)},
+		"quick checks": {[]string{template}, usualVerify, usualBuild},
+		"a slow one":   {[]string{template, slow}, 2 * need, max(usualBuild, 2*need)},
 		"a slow one, two of all": {[]string{template, slow, "unhealthy_when: {at_least: 2, of: [alive, page, queue]}"},
-			defaultVerifyWithin, defaultBuildWithin},
+			usualVerify, usualBuild},
 		"written": {[]string{template, slow, "repair: {steps: [reboot: {verify_within: 9m}]}",
 			"build_within: 9m"}, 9 * time.Minute, 9 * time.Minute},
 	} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"hale/internal/config/fleets"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -14,7 +15,7 @@ func Schema(all kinds.All) ([]byte, error) {
 	s := documentShape(all).Schema()
 	s.Dialect = "https://json-schema.org/draft/2020-12/schema"
 	s.Title = "hale configuration"
-	s.Defs = map[string]*keys.Schema{"condition": conditionShape().Schema()}
+	s.Defs = map[string]*keys.Schema{"condition": fleets.Condition().Schema()}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

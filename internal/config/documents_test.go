@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hale/internal/adapters"
+	"hale/internal/config/fleets"
 	"hale/internal/keys"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,7 +65,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 // A file that writes every default out means the same as one that leaves them out: the documents state what happens.
 func TestStatedDefaultsAreTheRealOnes(t *testing.T) {
 	t.Parallel()
-	provider, web := providerShape(adapters.All()).Schema(), fleetShape(adapters.All()).Schema()
+	provider, web := providerShape(adapters.All()).Schema(), fleets.Shape(adapters.All()).Schema()
 	for _, key := range []string{"boot", "latency", "timeout", "parallel"} {
 		delete(provider.Properties, key) // of the other type
 	}

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/config/fleets"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -14,7 +14,7 @@ import (
 type document struct {
 	limits    keys.At[sharedDraft]
 	providers keys.At[[]keys.Named[providerDraft]]
-	fleets    keys.At[[]keys.Named[fleetDraft]]
+	fleets    keys.At[[]keys.Named[fleets.Draft]]
 	vantage   keys.At[vantageDraft]
 	notify    keys.At[[]keys.Named[targetDraft]]
 	fences    keys.At[[]keys.Named[methodDraft]]
@@ -36,121 +36,7 @@ type providerDraft struct {
 // sharedDraft bounds what fleets do together.
 type sharedDraft struct {
 	inRepair, perHost, perRack, perRoom, perZone keys.At[int]
-	brake                                        keys.At[brakeDraft]
-}
-
-type fleetDraft struct {
-	provider       keys.At[string]
-	size           keys.At[int]
-	selects        keys.At[selectDraft]
-	adopt          keys.At[adoptDraft]
-	template       keys.At[kinds.TemplateDraft]
-	checks         keys.At[[]keys.Named[checkDraft]]
-	unhealthyWhen  keys.At[conditionDraft]
-	repair         keys.At[repairDraft]
-	protect        keys.At[[]keys.At[string]]
-	limits         keys.At[limitsDraft]
-	update         keys.At[updateDraft]
-	sharedFate     keys.At[sharedFateDraft]
-	placement      keys.At[placementDraft]
-	onExternalStop keys.At[stopDraft]
-	onHostDisabled keys.At[fleet.HostDisabled]
-	silence        keys.At[fleet.SilencePolicy]
-	mode           keys.At[fleet.Mode]
-	grace          keys.At[time.Duration]
-	buildWithin    keys.At[time.Duration]
-	blindAfter     keys.At[time.Duration]
-	history        keys.At[time.Duration]
-	notify         keys.At[notifyDraft]
-	evidence       keys.At[evidenceDraft]
-}
-
-// selectDraft says which machines that exist already are meant.
-type selectDraft struct {
-	name     keys.At[string]
-	except   keys.At[[]keys.At[string]]
-	metadata keys.At[[]keys.Named[string]]
-	tags     keys.At[[]keys.At[string]]
-}
-
-type adoptDraft struct{ replaceable keys.At[bool] }
-
-// conditionDraft is one term, or a list of conditions under one of three words.
-type conditionDraft struct {
-	term    keys.At[string]
-	all     keys.At[[]keys.At[conditionDraft]]
-	any     keys.At[[]keys.At[conditionDraft]]
-	atLeast keys.At[int]
-	of      keys.At[[]keys.At[conditionDraft]]
-}
-
-type repairDraft struct {
-	steps    keys.At[[]keys.At[stepDraft]]
-	fence    keys.At[fenceDraft]
-	attempts keys.At[keys.Rate]
-	backoff  keys.At[time.Duration]
-	windows  keys.At[[]keys.At[windowDraft]]
-	notEvery keys.At[[]keys.At[windowDraft]]
-}
-
-// windowDraft is a time that comes again and again.
-type windowDraft struct {
-	at    keys.At[string]
-	lasts keys.At[time.Duration]
-	zone  keys.At[string]
-}
-
-type fenceDraft struct {
-	proof keys.At[fleet.Proof]
-	hosts keys.At[hostsWord]
-	word  keys.At[wordWord]
-}
-
-type stepDraft struct {
-	kind            fleet.StepKind
-	timeout         keys.At[time.Duration]
-	verifyWithin    keys.At[time.Duration]
-	mode            keys.At[fleet.RebootMode]
-	onDeleteFailure keys.At[fleet.OnDeleteFailure]
-	keepOld         keys.At[time.Duration]
-	keep            keys.At[int]
-	keepFor         keys.At[time.Duration]
-	onFailure       keys.At[fleet.OnFailure]
-	only            keys.At[[]keys.At[string]]
-	command         keys.At[[]keys.At[string]]
-	env             keys.At[[]keys.Named[keys.TextDraft]]
-	idempotent      keys.At[bool]
-}
-
-type limitsDraft struct {
-	inRepair keys.At[portion]
-	repairs  keys.At[keys.Rate]
-	inBuild  keys.At[int]
-	brake    keys.At[brakeDraft]
-}
-
-// evidenceDraft says what is kept of a machine before something is done to it.
-type evidenceDraft struct {
-	gather, screenshot keys.At[bool]
-	console            keys.At[uint64]
-	wait               keys.At[time.Duration]
-}
-
-type updateDraft struct {
-	canary keys.At[int]
-	soak   keys.At[time.Duration]
-}
-
-type brakeDraft struct {
-	percent      keys.At[int]
-	atLeast      keys.At[int]
-	releaseAfter keys.At[time.Duration]
-}
-
-type sharedFateDraft struct {
-	then    keys.At[fleet.FateAnswer]
-	atLeast keys.At[int]
-	wait    keys.At[time.Duration]
+	brake                                        keys.At[fleets.Brake]
 }
 
 type vantageDraft struct {
@@ -158,10 +44,4 @@ type vantageDraft struct {
 	gateway  keys.At[bool]
 	every    keys.At[time.Duration]
 	timeout  keys.At[time.Duration]
-}
-
-// stopDraft is what a stop from outside means: a word, or for how long to hold.
-type stopDraft struct {
-	word keys.At[fleet.ExternalStop]
-	hold keys.At[time.Duration]
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/config/fleets"
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -39,36 +40,6 @@ func fencePriority() keys.Field[providerDraft] {
 		"more than twice the longest fence_delay.",
 		keys.Mapping[time.Duration]{Key: "FLEET", Each: keys.Duration(0, mostFenceDelay)},
 		func(p *providerDraft) *keys.At[[]keys.Named[time.Duration]] { return &p.weights }).Said("none")
-}
-
-// hostsWord is what is done with a host that does not answer.
-type hostsWord string
-
-const (
-	hostsHold hostsWord = "hold"
-	hostsOff  hostsWord = "off"
-)
-
-// wordWord is what a person's word about a host is worth.
-type wordWord string
-
-const (
-	wordTake   wordWord = "take"
-	wordRefuse wordWord = "refuse"
-)
-
-func fenceHosts() keys.Field[fenceDraft] {
-	return keys.Or("hosts", hostsHold, "What to do when a host does not answer, and none of the machines that hale "+
-		"knows on it does. `hold`: leave its machines alone, and tell a person. `off`: cut the host's power, by the "+
-		"methods in providers.PROVIDER.hosts[].fence, and recreate the machines elsewhere. That turns "+
-		"everything off on it.",
-		keys.Choice(nil, hostsHold, hostsOff), func(f *fenceDraft) *keys.At[hostsWord] { return &f.hosts })
-}
-
-func fenceWord() keys.Field[fenceDraft] {
-	return keys.Or("word", wordRefuse, "What a person's word is worth that a host is off (`hale fence confirm`). "+
-		"`refuse`: nothing. `take`: as much as confirmed-off.",
-		keys.Choice(nil, wordRefuse, wordTake), func(f *fenceDraft) *keys.At[wordWord] { return &f.word })
 }
 
 // assignFences gives the hosts of a provider their methods. One that cannot tell hosts apart belongs to one host only:
@@ -158,71 +129,22 @@ func weights(d providerDraft, f *keys.Finder) map[fleet.Name]time.Duration {
 	return out
 }
 
-// cuts reports whether the method of the name leaves hosts their power.
-func cuts(methods []Fence, name string) bool {
-	return slices.ContainsFunc(methods, func(m Fence) bool { return m.Name == name && m.Cuts() })
-}
-
-// covers reports whether the cut keeps a machine from writing: to the storage, where it keeps disks, else to others
-// over the network.
-func covers(cut kinds.Access, keepsDisks bool) bool {
-	return cut == kinds.AccessBoth || keepsDisks && cut == kinds.AccessStorage ||
-		!keepsDisks && cut == kinds.AccessNetwork
-}
-
-// cutsEnough reports fence methods that leave a host's machines a way to write, in a fleet that takes access-cut for a
-// proof.
-func (c *fleetCompiler) cutsEnough(spec *fleet.Spec, so *Config) {
-	if spec.Repair.Fence.Proof != fleet.ProofAccessCut {
-		return
-	}
-	spot, keeps := c.draft.repair.Value.fence.Value.proof.Spot, c.keepsDisks()
-	some := false
-	for _, p := range so.Providers {
-		for _, h := range p.Hosts {
-			for _, m := range so.FencesOf(p.Name, h.Name) {
-				if p.Name != spec.Provider || !m.Cuts() {
-					continue
-				}
-				some = true
-				if m.cut() != "" && !covers(m.cut(), keeps) {
-					c.Add(spot, fmt.Sprintf("the fleet's machines on host %s could write on: %s cuts it from %s only",
-						h.Name, m.Name, m.cut()),
-						"have it cut both, or demand confirmed-off")
-					return
-				}
+// cutting are the methods that cut the access of the provider's hosts.
+func (c *Config) cutting(p Provider) []fleets.Cut {
+	var out []fleets.Cut
+	for _, h := range p.Hosts {
+		for _, m := range c.FencesOf(p.Name, h.Name) {
+			if m.Cuts() {
+				out = append(out, fleets.Cut{Host: h.Name, Method: m.Name, From: m.cut()})
 			}
 		}
 	}
-	if !some {
-		c.Add(spot, "no host of provider "+string(spec.Provider)+" has a method that cuts its access",
-			"add one with cut: {…}, or demand confirmed-off")
-	}
+	return out
 }
 
-// fence returns the demand on proof. A person's word is never taken where two writers would spoil something that is
-// kept.
-func (c *fleetCompiler) fence(d fenceDraft) fleet.Fence {
-	f := fleet.Fence{Proof: d.proof.Value, Hosts: d.hosts.Value == hostsOff, Word: d.word.Value == wordTake}
-	c.strands(d.hosts)
-	gone := d.proof.Known() && d.proof.Value == fleet.ProofDeleted
-	if f.Hosts && gone {
-		c.Add(d.hosts.Spot, "what is on a host that is off cannot be confirmed-deleted",
-			"choose hold, or demand confirmed-off")
-	}
-	if f.Proof == fleet.ProofAccessCut && !f.Hosts {
-		c.Add(d.proof.Spot, "nobody cuts a host's access as long as hosts is hold",
-			"add hosts: off, or demand confirmed-off")
-	}
-	switch {
-	case f.Word && gone:
-		c.Add(d.word.Spot, "a person's word is less than confirmed-deleted", "choose refuse, or demand confirmed-off")
-	case f.Word && c.keepsDisks():
-		c.Add(d.word.Spot, "the machines have disks that are kept, and a wrong word would have two of them write "+
-			"to one",
-			"choose refuse")
-	}
-	return f
+// cuts reports whether the method of the name leaves hosts their power.
+func cuts(methods []Fence, name string) bool {
+	return slices.ContainsFunc(methods, func(m Fence) bool { return m.Name == name && m.Cuts() })
 }
 
 func names(methods []Fence) []string {

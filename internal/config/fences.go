@@ -59,7 +59,7 @@ const (
 const maxFenceTimeout = 15 * time.Second
 
 func methodShape(all kinds.All) keys.Object[methodDraft] {
-	ways := keys.Within(wayFields(all.Fences, "A method has one of"), func(m *methodDraft) *keys.Own { return &m.own })
+	ways := keys.Within(kinds.WayFields(all.Fences, "A method has one of"), func(m *methodDraft) *keys.Own { return &m.own })
 	return keys.Object[methodDraft]{
 		Fields: append(ways,
 			keys.Or("attempts", defaultFenceAttempts, "How often it is tried before the host's next method is. A "+
@@ -92,11 +92,11 @@ func compileFences(drafts []keys.Named[methodDraft], all kinds.All, f *keys.Find
 		d := n.Value
 		m := Fence{Name: n.Name, Attempts: d.attempts.Value, Timeout: d.timeout.Value, Settle: d.settle.Value,
 			Test: d.test.Value}
-		words, settings := takeWays(all.Fences, &d.own, f)
+		words, settings := kinds.TakeWays(all.Fences, &d.own, f)
 		m.Kind, m.Settings = cmp.Or(words...), settings
 		switch {
 		case len(words) == 0 && n.OK:
-			f.Add(n.Spot, "does not say how", "add one of "+wayExamples(all.Fences))
+			f.Add(n.Spot, "does not say how", "add one of "+kinds.WayExamples(all.Fences))
 		case len(words) > 1:
 			f.Add(n.Spot, fmt.Sprintf("is both %s and %s", words[0], words[1]),
 				"make it two methods, and name both for the host")

@@ -39,16 +39,14 @@ const defaultNotifyTimeout = 10 * time.Second
 var defaultNotifyAttempts = keys.Rate{Times: 100, Within: 24 * time.Hour}
 
 func targetShape(all kinds.All) keys.Object[targetDraft] {
-	ways := keys.Within(wayFields(all.Targets, "A target has one of"), func(t *targetDraft) *keys.Own { return &t.own })
+	ways := keys.Within(kinds.WayFields(all.Targets, "A target has one of"), func(t *targetDraft) *keys.Own { return &t.own })
 	return keys.Object[targetDraft]{Fields: append(ways,
 		keys.May("events", "What it is told of. `pages`: a person must look. `reminders`: they were told, and it is "+
 			"not over (see fleets.FLEET.notify.remind_every). `healed`: what they were told of is over. `warnings`: a "+
 			"check with `then: tell` is down, and later, that it is not any more. `repairs`: hale healed a machine. "+
 			"`none`, with alive_every or daily: nothing.",
-			listOrNone[fleet.NotifyEvent]{
-				keys.List[fleet.NotifyEvent]{Noun: "one event", Each: keys.Choice(nil, fleet.NotifyPage,
-					fleet.NotifyReminder, fleet.NotifyHealed, fleet.NotifyWarning, fleet.NotifyRepair)},
-				keys.Choice(nil, notifyNobody),
+			keys.ListOrNone[fleet.NotifyEvent]{List: keys.List[fleet.NotifyEvent]{Noun: "one event", Each: keys.Choice(nil, fleet.NotifyPage,
+				fleet.NotifyReminder, fleet.NotifyHealed, fleet.NotifyWarning, fleet.NotifyRepair)},
 			},
 			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said(
 			"all of them but repairs"),
@@ -76,11 +74,11 @@ func compileTargets(drafts []keys.Named[targetDraft], all kinds.All, f *keys.Fin
 	for _, n := range drafts {
 		d := n.Value
 		t := Target{Name: fleet.TargetName(n.Name), Timeout: d.timeout.Value, AliveEvery: d.alive.Value}
-		words, settings := takeWays(all.Targets, &d.own, f)
+		words, settings := kinds.TakeWays(all.Targets, &d.own, f)
 		t.Kind, t.Settings = cmp.Or(words...), settings
 		switch {
 		case len(words) == 0 && n.OK:
-			f.Add(n.Spot, "does not say how to tell", "add one of "+wayExamples(all.Targets))
+			f.Add(n.Spot, "does not say how to tell", "add one of "+kinds.WayExamples(all.Targets))
 		case len(words) > 1:
 			f.Add(n.Spot, fmt.Sprintf("is both %s and %s", words[0], words[1]), "make it two targets")
 		case d.deaf() && !d.alive.Written():
@@ -91,4 +89,29 @@ func compileTargets(drafts []keys.Named[targetDraft], all kinds.All, f *keys.Fin
 	}
 	slices.SortFunc(out, func(a, b Target) int { return cmp.Compare(a.Name, b.Name) })
 	return out
+}
+
+// deaf reports whether the target is told of nothing.
+func (d targetDraft) deaf() bool {
+	return d.events.Written() && len(d.events.Value) == 0 && !d.daily.Written()
+}
+
+func recipient(name string, t targetDraft) fleet.Recipient {
+	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.Value.Times,
+		AttemptsIn: t.attempts.Value.Within}
+	for _, e := range t.events.Value {
+		if !slices.Contains(r.Events, e.Value) {
+			r.Events = append(r.Events, e.Value)
+		}
+	}
+	if !t.events.Written() {
+		r.Events = []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed,
+			fleet.NotifyWarning}
+	}
+	if d := t.daily.Value; t.daily.Written() {
+		r.Daily = fleet.Daily{At: d.at.Value, Zone: d.zone.Value, Empty: d.empty.Value}
+		r.Events = append(r.Events, fleet.NotifyDaily)
+	}
+	slices.Sort(r.Events)
+	return r
 }

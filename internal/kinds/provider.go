@@ -3,6 +3,7 @@ package kinds
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -62,6 +63,20 @@ type Provider struct {
 	KeepsNames bool
 	// Simulated says that its machines exist only inside hale.
 	Simulated bool
+}
+
+// Foreign reports keys that another type of provider has.
+func (p *Provider) Foreign(f *keys.Finder, written keys.Seen, names []string) {
+	for _, key := range names {
+		if spot, there := written[key]; there {
+			p.NotOf(f, spot)
+		}
+	}
+}
+
+// NotOf reports a key that means nothing to the type.
+func (p *Provider) NotOf(f *keys.Finder, at keys.Spot) {
+	f.Add(at, fmt.Sprintf("does not belong to a provider of type %s", p.Word), "take it out, or choose another type")
 }
 
 // Made is what the keys of a provider come to. Without Hosts it has those that the file names at the key hosts.

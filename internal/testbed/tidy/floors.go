@@ -74,7 +74,8 @@ var packages = []pkgRule{
 	// Floor 2, the owners of goroutines.
 	{path: "internal/engine", floor: 2},
 	// The configuration, below the adapters: it is told which kinds there are.
-	{path: "internal/config", floor: 2},
+	{path: "internal/config/fleets", floor: 2},
+	{path: "internal/config", floor: 2, step: 1},
 	// Floor 3, the adapters: none knows another.
 	{path: "internal/provider/libvirt", floor: 3},
 	{path: "internal/provider/external", floor: 3},

@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 )
 
 // checks returns those by which machines are judged, and those that only tell.
-func (c *fleetCompiler) checks() (judged, tells []fleet.Check) {
+func (c *compiler) checks() (judged, tells []fleet.Check) {
 	for _, n := range c.draft.checks.Value {
 		if fleet.CheckName(n.Name) == fleet.ProviderTerm {
 			c.Add(n.Spot, "stands for the provider's own word in unhealthy_when", "choose another name")
@@ -37,18 +37,18 @@ func (c *fleetCompiler) checks() (judged, tells []fleet.Check) {
 func (d *checkDraft) tells() bool { return d.then.Value == thenTell }
 
 // judging returns the names of the checks by which machines are judged, sorted.
-func (c *fleetCompiler) judging() []string {
+func (c *compiler) judging() []string {
 	return slices.DeleteFunc(c.checkNames(), c.onlyTells)
 }
 
-func (c *fleetCompiler) onlyTells(name string) bool {
+func (c *compiler) onlyTells(name string) bool {
 	return slices.ContainsFunc(c.draft.checks.Value, func(n keys.Named[checkDraft]) bool {
 		return n.Name == name && n.Value.tells()
 	})
 }
 
 // judgingCheck reports a name that is none of a check by which machines are judged.
-func (c *fleetCompiler) judgingCheck(n keys.At[string], known []string, otherwise string) {
+func (c *compiler) judgingCheck(n keys.At[string], known []string, otherwise string) {
 	switch {
 	case !n.Known() || slices.Contains(known, n.Value):
 	case c.onlyTells(n.Value):
@@ -58,7 +58,7 @@ func (c *fleetCompiler) judgingCheck(n keys.At[string], known []string, otherwis
 	}
 }
 
-func (c *fleetCompiler) dependsOn(all []keys.At[string]) []fleet.CheckName {
+func (c *compiler) dependsOn(all []keys.At[string]) []fleet.CheckName {
 	var out []fleet.CheckName
 	known := c.judging()
 	for _, n := range all {
@@ -75,7 +75,7 @@ func (c *fleetCompiler) dependsOn(all []keys.At[string]) []fleet.CheckName {
 }
 
 // acyclic reports checks that depend on each other in a circle.
-func (c *fleetCompiler) acyclic() {
+func (c *compiler) acyclic() {
 	on := map[string]keys.At[[]keys.At[string]]{}
 	for _, n := range c.draft.checks.Value {
 		on[n.Name] = n.Value.dependsOn
@@ -103,7 +103,7 @@ func (c *fleetCompiler) acyclic() {
 	}
 }
 
-func (c *fleetCompiler) check(n keys.Named[checkDraft]) fleet.Check {
+func (c *compiler) check(n keys.Named[checkDraft]) fleet.Check {
 	d := n.Value
 	out := fleet.Check{Name: fleet.CheckName(n.Name), Every: d.every.Value, Timeout: c.timeout(d)}
 	out.DownAfter, out.DownIn = c.decisive("down", d.downAfter, d.down)
@@ -113,11 +113,11 @@ func (c *fleetCompiler) check(n keys.Named[checkDraft]) fleet.Check {
 		c.Add(d.dependsOn.Spot, "is for checks by which machines are judged; this one speaks only while all of "+
 			"them are up", "take it out")
 	}
-	words, _ := takeWays(c.all.CheckWays(), &d.own, kinds.Asked{Finder: c.Finder, Check: &out,
-		Received: c.listens || c.kind.Simulated, Placeholders: c.placeholders})
+	words, _ := kinds.TakeWays(c.All.CheckWays(), &d.own, kinds.Asked{Finder: c.Finder, Check: &out,
+		Received: c.Receives || c.kind.Simulated, Placeholders: c.placeholders})
 	switch len(words) {
 	case 0:
-		c.Add(n.Spot, "does not say what to check", "add one of "+wayExamples(c.all.CheckWays()))
+		c.Add(n.Spot, "does not say what to check", "add one of "+kinds.WayExamples(c.All.CheckWays()))
 	case 1:
 		out.Kind = fleet.CheckKind(words[0])
 	default:
@@ -127,7 +127,7 @@ func (c *fleetCompiler) check(n keys.Named[checkDraft]) fleet.Check {
 }
 
 // decisive returns how many results decide, in a row (0) or within a number of them. There are two keys for it.
-func (c *fleetCompiler) decisive(key string, row keys.At[int], window keys.At[share]) (n, within int) {
+func (c *compiler) decisive(key string, row keys.At[int], window keys.At[share]) (n, within int) {
 	if !window.Written() {
 		return row.Value, 0
 	}
@@ -141,8 +141,8 @@ func (c *fleetCompiler) decisive(key string, row keys.At[int], window keys.At[sh
 }
 
 // timeout returns the check's timeout, which is shorter than every.
-func (c *fleetCompiler) timeout(d checkDraft) time.Duration {
-	for _, k := range c.all.Checks {
+func (c *compiler) timeout(d checkDraft) time.Duration {
+	for _, k := range c.All.Checks {
 		if k.Timeout != nil && k.Key.Written(&d.own) {
 			return k.Timeout(c.Finder, d.every, d.timeout)
 		}

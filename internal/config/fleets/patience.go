@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"cmp"
@@ -45,7 +45,7 @@ func riseOf(checks []fleet.Check, unhealthy fleet.Condition) rise {
 // patience returns how long to wait for health. A wait that is over before the checks can have spoken is a mistake:
 // such a step would fail each time, also when it helped, and a harder one would follow. Where none is written it is the
 // default, or twice what the checks need.
-func (c *fleetCompiler) patience(wait keys.At[time.Duration]) time.Duration {
+func (c *compiler) patience(wait keys.At[time.Duration]) time.Duration {
 	switch {
 	case wait.How == keys.Preset:
 		return max(wait.Value, 2*c.rise.takes)

@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -12,20 +12,20 @@ import (
 
 // unseen says what to do where hale does not see whether hosts are disabled, and cannot have machines moved; empty: it
 // does, or the provider is not known.
-func (c *fleetCompiler) unseen() string {
+func (c *compiler) unseen() string {
 	switch {
 	case !c.known:
 		return ""
 	case !c.kind.Moves:
 		return "take it out"
-	case c.entry.hosts.Written():
+	case c.Hosts.Written():
 		return ""
 	}
 	return c.kind.MovesIf
 }
 
 // unmoved reports a step that moves machines where hale sees no hosts, or places them itself.
-func (c *fleetCompiler) unmoved(s keys.At[stepDraft]) {
+func (c *compiler) unmoved(s keys.At[stepDraft]) {
 	if s.Value.kind != fleet.StepEvacuate && s.Value.kind != fleet.StepMigrate {
 		return
 	}
@@ -36,7 +36,7 @@ func (c *fleetCompiler) unmoved(s keys.At[stepDraft]) {
 }
 
 // unrescued reports a step that puts another system in a machine's place, where the provider does not do that.
-func (c *fleetCompiler) unrescued(s keys.At[stepDraft]) {
+func (c *compiler) unrescued(s keys.At[stepDraft]) {
 	if s.Value.kind == fleet.StepRescue && c.known && !c.kind.Rescues {
 		c.Add(s.Spot, "rescue is not available: the provider has no rescue system",
 			"take it out, or use quarantine, which leaves the machine to a person as it is")
@@ -44,7 +44,7 @@ func (c *fleetCompiler) unrescued(s keys.At[stepDraft]) {
 }
 
 // uncopied reports a step that copies the disk of a server which has none but a volume.
-func (c *fleetCompiler) uncopied(s keys.At[stepDraft]) {
+func (c *compiler) uncopied(s keys.At[stepDraft]) {
 	if s.Value.kind == fleet.StepSnapshot && c.bootsVolume {
 		c.Add(s.Spot, "snapshot is not available for a server that boots from a volume: what Nova makes of that does "+
 			"not outlive it", "take it out, or take boot_volume out of the template")
@@ -53,7 +53,7 @@ func (c *fleetCompiler) uncopied(s keys.At[stepDraft]) {
 
 // strands reports the wish to cut the power of hosts where nothing follows from that: a server keeps its name and its
 // port while its host is off.
-func (c *fleetCompiler) strands(hosts keys.At[hostsWord]) {
+func (c *compiler) strands(hosts keys.At[hostsWord]) {
 	steps := c.draft.repair.Value.steps
 	evacuates := func(s keys.At[stepDraft]) bool { return s.Value.kind == fleet.StepEvacuate }
 	if hosts.Value == hostsOff && c.kind.KeepsNames && (steps.How == keys.Absent ||

@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -59,7 +59,7 @@ func parseReminder(text string) (reminder, *keys.Flaw) {
 
 // remindEvery returns the time between reminders. A cycle is the time in which each of the fleet's checks is made once
 // more: the longest every.
-func (c *fleetCompiler) remindEvery() time.Duration {
+func (c *compiler) remindEvery() time.Duration {
 	r := c.draft.notify.Value.remindEvery
 	if r.Value.cycles == 0 {
 		return r.Value.every

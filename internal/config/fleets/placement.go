@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func placementShape() keys.Object[placementDraft] {
 
 // placement judges where instances may be built. Where the file itself says which hosts there are, what they do not
 // have is a mistake; other providers know their hosts themselves.
-func (c *fleetCompiler) placement() fleet.Placement {
+func (c *compiler) placement() fleet.Placement {
 	d := c.draft.placement.Value
 	p := fleet.Placement{Apart: d.apart.Value}
 	if d.spread.Value != defaultSpread {
@@ -83,7 +83,7 @@ func (c *fleetCompiler) placement() fleet.Placement {
 }
 
 // spreadable reports hosts that do not say where they stand, and a size for which there cannot be places enough.
-func (c *fleetCompiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
+func (c *compiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
 	d, by := c.draft.placement.Value, p.By()
 	size := c.draft.size
 	if len(hosts) == 0 {
@@ -115,9 +115,9 @@ func (c *fleetCompiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
 }
 
 // hosts returns the hosts of the fleet's provider as far as the file names them.
-func (c *fleetCompiler) hosts() []fleet.Host {
+func (c *compiler) hosts() []fleet.Host {
 	var out []fleet.Host
-	for _, h := range c.entry.hosts.Value {
+	for _, h := range c.Hosts.Value {
 		out = append(out, fleet.Host{Name: fleet.HostName(h.Value.Name.Value), Place: h.Value.Place()})
 	}
 	return out

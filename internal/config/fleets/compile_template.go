@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"hale/internal/kinds"
 )
 
-func (c *fleetCompiler) template() fleet.Template {
+func (c *compiler) template() fleet.Template {
 	d := &c.draft.template.Value
 	c.source()
 	t := fleet.Template{
@@ -28,21 +28,21 @@ func (c *fleetCompiler) template() fleet.Template {
 		return t
 	}
 	return c.kind.Template.Make(kinds.Machine{Finder: c.Finder, Spot: c.draft.template.Spot, Draft: d, Common: t,
-		Needed: c.builds(), Provider: c.draft.provider.Value, Settings: c.settings}, &d.Own)
+		Needed: c.builds(), Provider: c.draft.provider.Value, Settings: c.Settings}, &d.Own)
 }
 
 // foreignKeys reports keys of the template that mean nothing to the provider.
-func (c *fleetCompiler) foreignKeys(written keys.Seen) {
-	for _, other := range c.all.Providers {
+func (c *compiler) foreignKeys(written keys.Seen) {
+	for _, other := range c.All.Providers {
 		if other.Word != c.kind.Word {
-			foreign(c.Finder, &c.kind, written, keys.Names(other.Template.Fields))
+			c.kind.Foreign(c.Finder, written, keys.Names(other.Template.Fields))
 		}
 	}
 	for _, key := range c.kind.Without {
 		spot, there := written[key]
 		switch {
 		case there && c.kind.Why == "":
-			notOf(c.Finder, &c.kind, spot)
+			c.kind.NotOf(c.Finder, spot)
 		case there:
 			c.Add(spot, c.kind.Why, c.kind.Instead)
 		}
@@ -50,7 +50,7 @@ func (c *fleetCompiler) foreignKeys(written keys.Seen) {
 }
 
 // source reports a template that is built from nothing, from half of something, or from several things.
-func (c *fleetCompiler) source() {
+func (c *compiler) source() {
 	t := c.draft.template
 	d := t.Value
 	var sources []keys.Spot
@@ -90,13 +90,13 @@ func (c *fleetCompiler) source() {
 const longestDisk = 20
 
 // builds reports whether the fleet needs a template: such machines are built from one, unless they are there already.
-func (c *fleetCompiler) builds() bool {
+func (c *compiler) builds() bool {
 	t := c.draft.template
 	return t.How != keys.Broken && c.kind.Builds && (t.Written() || !c.selects())
 }
 
 // disks returns the template's disks, sorted by name. An image makes the disk root, which is kept unless declared.
-func (c *fleetCompiler) disks() []fleet.Disk {
+func (c *compiler) disks() []fleet.Disk {
 	d := c.draft.template.Value
 	var disks []fleet.Disk
 	for _, n := range d.Disks.Value {
@@ -134,7 +134,7 @@ func (c *fleetCompiler) disks() []fleet.Disk {
 }
 
 // keepsDisks reports whether there is a disk that goes from instance to instance.
-func (c *fleetCompiler) keepsDisks() bool {
+func (c *compiler) keepsDisks() bool {
 	return slices.ContainsFunc(c.draft.template.Value.Disks.Value, func(n keys.Named[kinds.DiskDraft]) bool {
 		return n.Value.Size.Known() && n.Value.Keep.Value
 	})
@@ -142,7 +142,7 @@ func (c *fleetCompiler) keepsDisks() bool {
 
 // loss returns what is wrong with a recreate of the template; nil: it would lose nothing, or that cannot be told
 // because the disks are badly declared.
-func (c *fleetCompiler) loss(t fleet.Template) *keys.Flaw {
+func (c *compiler) loss(t fleet.Template) *keys.Flaw {
 	d := c.draft.template.Value
 	badly := slices.ContainsFunc(d.Disks.Value, func(n keys.Named[kinds.DiskDraft]) bool { return !n.OK })
 	name, lost := t.DiskLost()
@@ -161,7 +161,7 @@ func (c *fleetCompiler) loss(t fleet.Template) *keys.Flaw {
 }
 
 // content returns a text, read from its file where it is not written in place.
-func (c *fleetCompiler) content(v keys.At[kinds.TextDraft]) string {
+func (c *compiler) content(v keys.At[kinds.TextDraft]) string {
 	if !v.Value.File.Known() || v.Value.File.How == keys.Absent {
 		return v.Value.Inline.Value
 	}
@@ -174,7 +174,7 @@ func (c *fleetCompiler) content(v keys.At[kinds.TextDraft]) string {
 }
 
 // goTemplate reports XML that is not a Go text/template. Which functions there are is the adapter's business.
-func (c *fleetCompiler) goTemplate(xml string) {
+func (c *compiler) goTemplate(xml string) {
 	t := parse.New("xml")
 	t.Mode = parse.SkipFuncCheck
 	if _, err := t.Parse(xml, "", "", map[string]*parse.Tree{}); err != nil {

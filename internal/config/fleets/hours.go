@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func hoursShape() keys.Shorthand[hoursDraft, clock] {
 func clockTimes() keys.Scalar[clock] {
 	return keys.Scalar[clock]{
 		Noun: "a time of the day", Example: `"02:00-04:00"`, Forms: []keys.Form{keys.FormText}, Parse: parseClockTimes,
-		Format: func(c clock) any { return formatClock(c.from) + "-" + formatClock(c.to) },
+		Format: func(c clock) any { return keys.FormatClock(c.from) + "-" + keys.FormatClock(c.to) },
 		JSON: keys.Schema{Type: "string", Pattern: `^[0-9]{2}:[0-9]{2} *- *[0-9]{2}:[0-9]{2}$`,
 			Noun: "time of the day"},
 	}
@@ -46,8 +46,8 @@ func parseClockTimes(text string) (clock, *keys.Flaw) {
 	if !ok {
 		return clock{}, wrong
 	}
-	from, ok := parseClock(strings.TrimSpace(first))
-	to, ok2 := parseClock(strings.TrimSpace(last))
+	from, ok := keys.ParseClock(strings.TrimSpace(first))
+	to, ok2 := keys.ParseClock(strings.TrimSpace(last))
 	switch {
 	case !ok || !ok2 || from == 24*time.Hour:
 		return clock{}, wrong
@@ -55,22 +55,6 @@ func parseClockTimes(text string) (clock, *keys.Flaw) {
 		return clock{}, keys.Flawf(`write "00:00-24:00" for the whole day`, "%q is no time at all", text)
 	}
 	return clock{from, to}, nil
-}
-
-// parseClock reads 00:00 to 24:00.
-func parseClock(text string) (time.Duration, bool) {
-	if text == "24:00" {
-		return 24 * time.Hour, true
-	}
-	t, err := time.Parse("15:04", text)
-	if err != nil || len(text) != len("15:04") {
-		return 0, false
-	}
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, true
-}
-
-func formatClock(d time.Duration) string {
-	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
 }
 
 var weekdays = map[string]time.Weekday{
@@ -91,7 +75,7 @@ func weekday() keys.Scalar[time.Weekday] {
 }
 
 // hours judges the times of the day at which a check is not heeded.
-func (c *fleetCompiler) hours(all []keys.At[hoursDraft]) []fleet.Hours {
+func (c *compiler) hours(all []keys.At[hoursDraft]) []fleet.Hours {
 	var out []fleet.Hours
 	for _, h := range all {
 		if h.How != keys.Given {

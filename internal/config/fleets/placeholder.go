@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ var braced = regexp.MustCompile(`\{[A-Za-z_-]+\}`)
 
 // placeholders reports what was probably meant as one, and one that could never be filled in. Other braces are the
 // program's own.
-func (c *fleetCompiler) placeholders(s keys.Spot, text string) {
+func (c *compiler) placeholders(s keys.Spot, text string) {
 	known := fleet.Placeholders()
 	for _, word := range braced.FindAllString(text, -1) {
 		if meant, near := keys.Nearest(word, known); near && !slices.Contains(known, word) {
@@ -31,7 +31,7 @@ func (c *fleetCompiler) placeholders(s keys.Spot, text string) {
 }
 
 // heartbeatPlaceholders reports tokens that the user data would have, and that no check has.
-func (c *fleetCompiler) heartbeatPlaceholders(text string, checks []fleet.Check) {
+func (c *compiler) heartbeatPlaceholders(text string, checks []fleet.Check) {
 	for _, found := range heartbeatWord.FindAllStringSubmatch(text, -1) {
 		has := slices.ContainsFunc(checks,
 			func(k fleet.Check) bool { return string(k.Name) == found[1] && k.Heartbeat.PerMachine })
@@ -46,11 +46,11 @@ func (c *fleetCompiler) heartbeatPlaceholders(text string, checks []fleet.Check)
 var heartbeatWord = regexp.MustCompile(`\{heartbeat\.([A-Za-z0-9_-]+)\}`)
 
 // nameless reports whether the fleet's provider is one host, which needs no name.
-func (c *fleetCompiler) nameless() bool { return c.kind.Single && !c.entry.hosts.Written() }
+func (c *compiler) nameless() bool { return c.kind.Single && !c.Hosts.Written() }
 
 // metaPlaceholders reports metadata that the fleet's template does not have. The metadata of machines that existed
 // before is not known here.
-func (c *fleetCompiler) metaPlaceholders(s keys.Spot, text string) {
+func (c *compiler) metaPlaceholders(s keys.Spot, text string) {
 	t := c.draft.template
 	if c.selects() && !t.Written() || t.How == keys.Broken || t.Value.Metadata.How == keys.Broken {
 		return
@@ -78,7 +78,7 @@ func (c *fleetCompiler) metaPlaceholders(s keys.Spot, text string) {
 var metadataKeys = keys.KeyForm{Noun: "a key of metadata", Pattern: "^[A-Za-z0-9._:-]+$"}
 
 // metadata returns what the template's instances bear.
-func (c *fleetCompiler) metadata() fleet.Metadata {
+func (c *compiler) metadata() fleet.Metadata {
 	texts, size := map[string]string{}, 0
 	d := c.draft.template.Value.Metadata
 	for _, n := range d.Value {

@@ -1,18 +1,17 @@
-package config
+package kinds
 
 import (
 	"fmt"
 	"strings"
 
 	"hale/internal/keys"
-	"hale/internal/kinds"
 )
 
 // What fences, targets and checks have in common: several ways to do it, with a key for each, and exactly one is to be
 // written.
 
-// wayFields are the keys of the ways. The first says how many of them there are to be.
-func wayFields[In, Out any](ways []kinds.Way[In, Out], one string) []keys.Field[keys.Own] {
+// WayFields are the keys of the ways. The first says how many of them there are to be.
+func WayFields[In, Out any](ways []Way[In, Out], one string) []keys.Field[keys.Own] {
 	var fields []keys.Field[keys.Own]
 	var words []string
 	for _, w := range ways {
@@ -22,8 +21,8 @@ func wayFields[In, Out any](ways []kinds.Way[In, Out], one string) []keys.Field[
 	return fields
 }
 
-// wayExamples are the ways as they can be written.
-func wayExamples[In, Out any](ways []kinds.Way[In, Out]) string {
+// WayExamples are the ways as they can be written.
+func WayExamples[In, Out any](ways []Way[In, Out]) string {
 	var all []string
 	for _, w := range ways {
 		all = append(all, fmt.Sprintf("%s: {%s}", w.Word, w.Example))
@@ -31,8 +30,8 @@ func wayExamples[In, Out any](ways []kinds.Way[In, Out]) string {
 	return enumerated(all)
 }
 
-// takeWays judges what is written, and returns the words of it, with what the last one comes to.
-func takeWays[In, Out any](ways []kinds.Way[In, Out], own *keys.Own, in In) (words []string, out Out) {
+// TakeWays judges what is written, and returns the words of it, with what the last one comes to.
+func TakeWays[In, Out any](ways []Way[In, Out], own *keys.Own, in In) (words []string, out Out) {
 	for _, w := range ways {
 		if w.Key.Written(own) {
 			words, out = append(words, w.Word), w.Key.Make(in, own)

@@ -1,7 +1,6 @@
-package config
+package fleets
 
 import (
-	"fmt"
 	"slices"
 
 	"hale/internal/core/fleet"
@@ -9,10 +8,10 @@ import (
 )
 
 // selects reports whether the fleet takes machines that exist already.
-func (c *fleetCompiler) selects() bool { return c.draft.selects.Written() }
+func (c *compiler) selects() bool { return c.draft.selects.Written() }
 
 // adoption judges what the fleet selects, and what it may do with it.
-func (c *fleetCompiler) adoption() fleet.Adoption {
+func (c *compiler) adoption() fleet.Adoption {
 	d := c.draft
 	if !c.selects() {
 		if d.adopt.Written() {
@@ -33,7 +32,7 @@ func (c *fleetCompiler) adoption() fleet.Adoption {
 }
 
 // selector says which machines are meant. Whoever says nothing of names means any, where something else is said.
-func (c *fleetCompiler) selector() fleet.Selector {
+func (c *compiler) selector() fleet.Selector {
 	d := c.draft.selects.Value
 	s := fleet.Selector{Name: d.name.Value, Except: slices.Compact(slices.Sorted(slices.Values(keys.Values(d.except))))}
 	texts := map[string]string{}
@@ -65,7 +64,7 @@ func (c *fleetCompiler) selector() fleet.Selector {
 }
 
 // size is the number of machines that a fleet builds; one that selects has as many as there are.
-func (c *fleetCompiler) size() int {
+func (c *compiler) size() int {
 	d := c.draft.size
 	if c.selects() {
 		return 0
@@ -79,30 +78,3 @@ func (c *fleetCompiler) size() int {
 // unreplaceable is what is wrong with a recreate of machines that hale may not destroy.
 var unreplaceable = keys.Flawf("add adopt: {replaceable: true} and a template, or take the step out",
 	"would destroy machines that existed before hale")
-
-// rivals tells each fleet that selects of the others on its provider. What two would always select is a problem; what
-// they may both come to select is seen when it is there, and adopted by neither.
-func rivals(c *Config, drafts []keys.Named[fleetDraft], f *keys.Finder) {
-	for i := range c.Fleets {
-		a := &c.Fleets[i]
-		if !a.Adopt.Selects() {
-			continue
-		}
-		for k := range c.Fleets {
-			b := &c.Fleets[k]
-			if k == i || !b.Adopt.Selects() || a.Provider != b.Provider {
-				continue
-			}
-			a.Adopt.Rivals = append(a.Adopt.Rivals, fleet.Rival{Fleet: b.Name, Select: b.Adopt.Select})
-			if k < i && collide(&a.Adopt.Select, &b.Adopt.Select) {
-				at := slices.IndexFunc(drafts, func(n keys.Named[fleetDraft]) bool { return n.Name == string(a.Name) })
-				f.Add(drafts[at].Value.selects.Spot,
-					fmt.Sprintf("selects what fleet %s selects, too: neither would adopt it", b.Name),
-					fmt.Sprintf("leave it out of fleet %s or of fleet %s, by except", a.Name, b.Name))
-			}
-		}
-	}
-}
-
-// collide reports whether what the one means the other surely means, too.
-func collide(a, b *fleet.Selector) bool { return a.Within(b) || b.Within(a) }

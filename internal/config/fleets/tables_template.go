@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"hale/internal/core/fleet"

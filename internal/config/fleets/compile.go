@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -11,41 +11,63 @@ import (
 	"hale/internal/kinds"
 )
 
-// fleetCompiler judges one fleet's draft.
-type fleetCompiler struct {
+// Around is what else the configuration says, as far as it matters to a fleet.
+type Around struct {
 	*keys.Finder
-	draft     fleetDraft
-	name      string
-	spot      keys.Spot
-	providers []keys.Named[providerDraft]
-	targets   map[string]targetDraft
-	rise      rise
-	listens   bool // machines can report by themselves
-	all       kinds.All
-	// known says that the type of the fleet's provider is, which is kind then. What the file says of the provider is
-	// entry, and what its own keys come to settings.
-	known    bool
-	kind     kinds.Provider
-	entry    providerDraft
-	settings kinds.Settings
+	All kinds.All
+	// Providers are the names of all that there are; Type is the word of the fleet's own, Settings are what its own keys
+	// come to, and Hosts what the file says of its hosts.
+	Providers []string
+	Type      string
+	Settings  kinds.Settings
+	Hosts     keys.At[[]keys.At[kinds.HostDraft]]
+	// Targets are what people are told of at each target; one without events is sent signs of life only.
+	Targets map[string]fleet.Recipient
+	// Cuts are the methods that cut the access of a host of the provider.
+	Cuts []Cut
+	// Receives says that machines can report by themselves.
+	Receives bool
+}
+
+// Cut is a method that cuts a host's access.
+type Cut struct {
+	Host   fleet.HostName
+	Method string
+	From   kinds.Access // empty: that is not known
+}
+
+// Compile judges the draft of a fleet. What it returns counts only when nothing was found.
+func Compile(n keys.Named[Draft], around Around) fleet.Spec {
+	c := compiler{Around: around, draft: n.Value, name: n.Name, spot: n.Under("size")}
+	if kind := c.All.Provider(c.Type); kind != nil {
+		c.known, c.kind = true, *kind
+	}
+	spec := c.compile()
+	c.cutsEnough(&spec)
+	return spec
+}
+
+// Provider is the name of the provider that the fleet names.
+func (d *Draft) Provider() string { return d.provider.Value }
+
+// Selects is where the fleet selects machines that exist already.
+func (d *Draft) Selects() keys.Spot { return d.selects.Spot }
+
+// compiler judges one fleet's draft.
+type compiler struct {
+	Around
+	draft Draft
+	name  string
+	spot  keys.Spot
+	rise  rise
+	// known says that the type of the fleet's provider is, which is kind then.
+	known bool
+	kind  kinds.Provider
 	// bootsVolume says that a machine has no disk but a volume to boot from.
 	bootsVolume bool
 }
 
-// settle finds out what the fleet's provider is. The compiled ones are in the order of the drafts.
-func (c *fleetCompiler) settle(compiled []Provider) {
-	i := slices.IndexFunc(c.providers,
-		func(n keys.Named[providerDraft]) bool { return n.Name == c.draft.provider.Value })
-	if i < 0 {
-		return
-	}
-	c.entry, c.settings = c.providers[i].Value, compiled[i].Settings
-	if kind := c.all.Provider(compiled[i].Type); kind != nil {
-		c.known, c.kind = true, *kind
-	}
-}
-
-func (c *fleetCompiler) compile() fleet.Spec {
+func (c *compiler) compile() fleet.Spec {
 	d := c.draft
 	adopt := c.adoption()
 	template := c.template()
@@ -83,14 +105,10 @@ func (c *fleetCompiler) compile() fleet.Spec {
 	}
 }
 
-func (c *fleetCompiler) provider() fleet.ProviderName {
+func (c *compiler) provider() fleet.ProviderName {
 	p := c.draft.provider
-	var names []string
-	for _, n := range c.providers {
-		names = append(names, n.Name)
-	}
-	if p.Known() && !slices.Contains(names, p.Value) {
-		hint := keys.DidYouMean(p.Value, names)
+	if p.Known() && !slices.Contains(c.Providers, p.Value) {
+		hint := keys.DidYouMean(p.Value, c.Providers)
 		if hint == "" {
 			hint = "add it under providers"
 		}
@@ -100,7 +118,7 @@ func (c *fleetCompiler) provider() fleet.ProviderName {
 }
 
 // evidence returns what is kept; what is usual is left at zero.
-func (c *fleetCompiler) evidence() fleet.EvidencePolicy {
+func (c *compiler) evidence() fleet.EvidencePolicy {
 	e := c.draft.evidence.Value
 	p := fleet.EvidencePolicy{Off: !e.gather.Value, NoScreenshot: !e.screenshot.Value}
 	if e.console.Value != fleet.ConsoleLimit {
@@ -112,7 +130,7 @@ func (c *fleetCompiler) evidence() fleet.EvidencePolicy {
 	return p
 }
 
-func (c *fleetCompiler) limits() fleet.Limits {
+func (c *compiler) limits() fleet.Limits {
 	d := c.draft.limits.Value
 	size := c.draft.size
 	if n := d.inRepair.Value.number; d.inRepair.Known() && size.Known() && n > size.Value {
@@ -124,13 +142,13 @@ func (c *fleetCompiler) limits() fleet.Limits {
 		Repairs:         d.repairs.Value.Times,
 		RepairsIn:       d.repairs.Value.Within,
 		InBuild:         d.inBuild.Value,
-		Brake:           brakePolicy(d.brake),
+		Brake:           d.brake.Value.Policy(),
 	}
 }
 
 // sharedFate judges the policy for parent incidents. An evacuation needs a recreate step; a loss is what is wrong with
 // one.
-func (c *fleetCompiler) sharedFate(loss *keys.Flaw) fleet.SharedFate {
+func (c *compiler) sharedFate(loss *keys.Flaw) fleet.SharedFate {
 	d := c.draft.sharedFate.Value
 	if d.then.Given() && d.then.Value == fleet.FateEvacuate && !c.recreates(loss) {
 		c.Add(d.then.Spot, "evacuate needs the step recreate", "add recreate to repair.steps, or choose page or wait")
@@ -139,7 +157,7 @@ func (c *fleetCompiler) sharedFate(loss *keys.Flaw) fleet.SharedFate {
 }
 
 // recreates reports whether the ladder has the step recreate, as written or by default.
-func (c *fleetCompiler) recreates(loss *keys.Flaw) bool {
+func (c *compiler) recreates(loss *keys.Flaw) bool {
 	steps := c.draft.repair.Value.steps
 	if steps.How == keys.Absent {
 		return loss == nil
@@ -148,7 +166,7 @@ func (c *fleetCompiler) recreates(loss *keys.Flaw) bool {
 		func(s keys.At[stepDraft]) bool { return s.Value.kind == fleet.StepRecreate })
 }
 
-func (c *fleetCompiler) repair(loss *keys.Flaw) fleet.RepairPolicy {
+func (c *compiler) repair(loss *keys.Flaw) fleet.RepairPolicy {
 	d := c.draft.repair.Value
 	stop, hold := c.externalStop()
 	return fleet.RepairPolicy{
@@ -167,7 +185,7 @@ func (c *fleetCompiler) repair(loss *keys.Flaw) fleet.RepairPolicy {
 }
 
 // silence returns what silence without a witness means, as nothing when it is the usual.
-func (c *fleetCompiler) silence() fleet.SilencePolicy {
+func (c *compiler) silence() fleet.SilencePolicy {
 	if v := c.draft.silence.Value; v != fleet.SilenceHolds {
 		return v
 	}
@@ -176,7 +194,7 @@ func (c *fleetCompiler) silence() fleet.SilencePolicy {
 
 // hostDisabled returns what a disabled host means. What can follow from it is for the ladder: without a step that
 // leaves the host, only a person could.
-func (c *fleetCompiler) hostDisabled() fleet.HostDisabled {
+func (c *compiler) hostDisabled() fleet.HostDisabled {
 	d := c.draft.onHostDisabled
 	if d.Value != fleet.HostDisabledHeal {
 		return "" // as when nothing was written
@@ -193,7 +211,7 @@ func (c *fleetCompiler) hostDisabled() fleet.HostDisabled {
 	return d.Value
 }
 
-func (c *fleetCompiler) externalStop() (fleet.ExternalStop, time.Duration) {
+func (c *compiler) externalStop() (fleet.ExternalStop, time.Duration) {
 	d := c.draft.onExternalStop
 	switch {
 	case d.Value.hold.Given():
@@ -205,7 +223,7 @@ func (c *fleetCompiler) externalStop() (fleet.ExternalStop, time.Duration) {
 }
 
 // steps returns the ladder: as written, or every step that loses nothing. A loss is what is wrong with recreate.
-func (c *fleetCompiler) steps(loss *keys.Flaw) []fleet.Step {
+func (c *compiler) steps(loss *keys.Flaw) []fleet.Step {
 	d := c.draft.repair.Value.steps
 	if d.How == keys.Absent {
 		return c.defaultSteps(loss)
@@ -254,14 +272,14 @@ func (c *fleetCompiler) steps(loss *keys.Flaw) []fleet.Step {
 }
 
 // command returns what a run step executes.
-func (c *fleetCompiler) command(d stepDraft) fleet.Command {
+func (c *compiler) command(d stepDraft) fleet.Command {
 	args, env := kinds.Command(c.Finder, keys.ProgramDraft{Command: d.command, Env: d.env}, c.placeholders)
 	return fleet.Command{Args: args, Env: env, Idempotent: d.idempotent.Value}
 }
 
 // defaultSteps are those of a fleet without a ladder in the file. Machines that existed before hale may have been
 // paused or suspended by their owner; and a person is told where nothing gentle helps.
-func (c *fleetCompiler) defaultSteps(loss *keys.Flaw) []fleet.Step {
+func (c *compiler) defaultSteps(loss *keys.Flaw) []fleet.Step {
 	wait := c.patience(keys.At[time.Duration]{Value: defaultVerifyWithin, How: keys.Preset})
 	steps := []fleet.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: wait}}
 	if c.selects() {
@@ -280,7 +298,7 @@ func (c *fleetCompiler) defaultSteps(loss *keys.Flaw) []fleet.Step {
 }
 
 // onlyFor returns the checks that a step is for, sorted.
-func (c *fleetCompiler) onlyFor(d keys.At[[]keys.At[string]]) []fleet.CheckName {
+func (c *compiler) onlyFor(d keys.At[[]keys.At[string]]) []fleet.CheckName {
 	names := append(c.judging(), string(fleet.ProviderTerm))
 	var out []fleet.CheckName
 	for _, n := range d.Value {
@@ -292,7 +310,7 @@ func (c *fleetCompiler) onlyFor(d keys.At[[]keys.At[string]]) []fleet.CheckName 
 }
 
 // prepares reports a copy of disks that no later step would lose.
-func (c *fleetCompiler) prepares(s keys.At[stepDraft], later []keys.At[stepDraft]) {
+func (c *compiler) prepares(s keys.At[stepDraft], later []keys.At[stepDraft]) {
 	loses := func(l keys.At[stepDraft]) bool {
 		return l.How == keys.Given && (l.Value.kind == fleet.StepRecreate || l.Value.kind == fleet.StepRebuild)
 	}
@@ -303,7 +321,7 @@ func (c *fleetCompiler) prepares(s keys.At[stepDraft], later []keys.At[stepDraft
 }
 
 // order reports a step that comes twice, or after one that leaves nothing to do.
-func (c *fleetCompiler) order(earlier []keys.At[stepDraft], s keys.At[stepDraft]) {
+func (c *compiler) order(earlier []keys.At[stepDraft], s keys.At[stepDraft]) {
 	for _, e := range earlier {
 		switch {
 		case e.How != keys.Given:

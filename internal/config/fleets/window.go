@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 const anyDay = 1 << 63
 
 // windows returns the windows as the core reads them: their expressions are parsed here, once.
-func (c *fleetCompiler) windows(d keys.At[[]keys.At[windowDraft]]) []fleet.Window {
+func (c *compiler) windows(d keys.At[[]keys.At[windowDraft]]) []fleet.Window {
 	var out []fleet.Window
 	for _, w := range d.Value {
 		if w.How != keys.Given {
@@ -28,7 +28,7 @@ func (c *fleetCompiler) windows(d keys.At[[]keys.At[windowDraft]]) []fleet.Windo
 	return out
 }
 
-func (c *fleetCompiler) window(d windowDraft) (fleet.Window, bool) {
+func (c *compiler) window(d windowDraft) (fleet.Window, bool) {
 	out := fleet.Window{At: d.at.Value, For: d.lasts.Value}
 	if !d.at.Known() || !d.zone.Known() || !d.lasts.Known() {
 		return out, false
@@ -54,7 +54,7 @@ func (c *fleetCompiler) window(d windowDraft) (fleet.Window, bool) {
 }
 
 // protected returns the numbers of the protected machines.
-func (c *fleetCompiler) protected() []int {
+func (c *compiler) protected() []int {
 	var out []int
 	for _, p := range c.draft.protect.Value {
 		if !p.Known() {

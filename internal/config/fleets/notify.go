@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"maps"
@@ -28,37 +28,15 @@ func fleetNotifyShape() keys.Shape[notifyDraft] {
 				reminderShape(), func(n *notifyDraft) *keys.At[reminder] { return &n.remindEvery }).Said(
 				"they are told once"),
 		}},
-		word: keys.Choice(nil, notifyNobody),
+		word: keys.None(),
 	}
 }
-
-// listOrNone is a list, or the word none for an empty one.
-type listOrNone[V any] struct {
-	keys.List[V]
-	word keys.Scalar[notifyWord]
-}
-
-func (l listOrNone[V]) Read(r *keys.Reader, n keys.Node) ([]keys.At[V], bool) {
-	if n.Form == keys.FormText && n.Text == string(notifyNobody) {
-		return nil, true
-	}
-	return l.List.Read(r, n)
-}
-
-func (l listOrNone[V]) Schema() *keys.Schema {
-	return &keys.Schema{AnyOf: []*keys.Schema{l.List.Schema(), l.word.Schema()}}
-}
-
-// notifyWord is what may stand in place of a fleet's targets.
-type notifyWord string
-
-const notifyNobody notifyWord = "none"
 
 // recipients is a list of targets, a mapping, or the word none.
 type recipients struct {
 	list keys.List[string]
 	long keys.Object[notifyDraft]
-	word keys.Scalar[notifyWord]
+	word keys.Scalar[string]
 }
 
 func (s recipients) Read(r *keys.Reader, n keys.Node) (notifyDraft, bool) {
@@ -69,7 +47,7 @@ func (s recipients) Read(r *keys.Reader, n keys.Node) (notifyDraft, bool) {
 	case keys.FormMapping:
 		return s.long.Read(r, n)
 	case keys.FormText:
-		if n.Text == string(notifyNobody) {
+		if n.Text == keys.NoneWord {
 			return notifyDraft{none: true}, true
 		}
 	default:
@@ -83,19 +61,19 @@ func (s recipients) Schema() *keys.Schema {
 }
 
 // recipients says who is told of a fleet: those that it names, or all targets.
-func (c *fleetCompiler) notify() fleet.Notify {
+func (c *compiler) notify() fleet.Notify {
 	d := c.draft.notify
 	out := fleet.Notify{RemindEvery: c.remindEvery()}
 	if d.Value.none {
 		return out
 	}
-	names := slices.Sorted(maps.Keys(c.targets))
+	names := slices.Sorted(maps.Keys(c.Targets))
 	if d.Value.to.Written() {
 		names = nil
 		for _, to := range d.Value.to.Value {
-			switch target, known := c.targets[to.Value]; {
+			switch target, known := c.Targets[to.Value]; {
 			case !to.Known():
-			case known && target.deaf():
+			case known && len(target.Events) == 0:
 				c.Add(to.Spot, to.Value+" is sent signs of life only",
 					"take it out, or name events in notify."+to.Value)
 			case slices.Contains(names, to.Value):
@@ -103,7 +81,7 @@ func (c *fleetCompiler) notify() fleet.Notify {
 			case known:
 				names = append(names, to.Value)
 			default:
-				hint := keys.DidYouMean(to.Value, slices.Collect(maps.Keys(c.targets)))
+				hint := keys.DidYouMean(to.Value, slices.Collect(maps.Keys(c.Targets)))
 				if hint == "" {
 					hint = "add it under notify at the top of the file"
 				}
@@ -113,34 +91,9 @@ func (c *fleetCompiler) notify() fleet.Notify {
 		slices.Sort(names)
 	}
 	for _, name := range names {
-		if r := recipient(name, c.targets[name]); len(r.Events) > 0 {
+		if r := c.Targets[name]; len(r.Events) > 0 {
 			out.To = append(out.To, r)
 		}
 	}
 	return out
-}
-
-// deaf reports whether the target is told of nothing.
-func (d targetDraft) deaf() bool {
-	return d.events.Written() && len(d.events.Value) == 0 && !d.daily.Written()
-}
-
-func recipient(name string, t targetDraft) fleet.Recipient {
-	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.Value.Times,
-		AttemptsIn: t.attempts.Value.Within}
-	for _, e := range t.events.Value {
-		if !slices.Contains(r.Events, e.Value) {
-			r.Events = append(r.Events, e.Value)
-		}
-	}
-	if !t.events.Written() {
-		r.Events = []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed,
-			fleet.NotifyWarning}
-	}
-	if d := t.daily.Value; t.daily.Written() {
-		r.Daily = fleet.Daily{At: d.at.Value, Zone: d.zone.Value, Empty: d.empty.Value}
-		r.Events = append(r.Events, fleet.NotifyDaily)
-	}
-	slices.Sort(r.Events)
-	return r
 }

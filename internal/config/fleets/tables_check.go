@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 func checkShape(all kinds.All) keys.Object[checkDraft] {
-	ways := keys.Within(wayFields(all.CheckWays(), "A check asks in one way: one of"),
+	ways := keys.Within(kinds.WayFields(all.CheckWays(), "A check asks in one way: one of"),
 		func(d *checkDraft) *keys.Own { return &d.own })
 	return keys.Object[checkDraft]{
 		Fields: append(ways, []keys.Field[checkDraft]{

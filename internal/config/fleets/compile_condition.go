@@ -1,4 +1,4 @@
-package config
+package fleets
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // unhealthyWhen returns the condition. By default any check that is down suffices; without checks there is only the
 // provider's word.
-func (c *fleetCompiler) unhealthyWhen() fleet.Condition {
+func (c *compiler) unhealthyWhen() fleet.Condition {
 	d := c.draft.unhealthyWhen
 	if d.Given() {
 		return c.condition(d.Spot, d.Value)
@@ -26,7 +26,7 @@ func (c *fleetCompiler) unhealthyWhen() fleet.Condition {
 }
 
 // checkNames returns the names of the fleet's checks, sorted.
-func (c *fleetCompiler) checkNames() []string {
+func (c *compiler) checkNames() []string {
 	var names []string
 	for _, n := range c.draft.checks.Value {
 		names = append(names, n.Name)
@@ -35,7 +35,7 @@ func (c *fleetCompiler) checkNames() []string {
 	return names
 }
 
-func (c *fleetCompiler) condition(s keys.Spot, d conditionDraft) fleet.Condition {
+func (c *compiler) condition(s keys.Spot, d conditionDraft) fleet.Condition {
 	if d.term.How != keys.Absent {
 		return c.term(d.term)
 	}
@@ -65,7 +65,7 @@ func (c *fleetCompiler) condition(s keys.Spot, d conditionDraft) fleet.Condition
 }
 
 // counted judges at_least and of, which belong together.
-func (c *fleetCompiler) counted(d conditionDraft) {
+func (c *compiler) counted(d conditionDraft) {
 	switch {
 	case !d.of.Written():
 		c.Add(d.atLeast.Spot, "comes without of", "add of: [ … ] with what is counted")
@@ -77,7 +77,7 @@ func (c *fleetCompiler) counted(d conditionDraft) {
 	}
 }
 
-func (c *fleetCompiler) conditions(list keys.At[[]keys.At[conditionDraft]]) []fleet.Condition {
+func (c *compiler) conditions(list keys.At[[]keys.At[conditionDraft]]) []fleet.Condition {
 	var out []fleet.Condition
 	for i, item := range list.Value {
 		if item.How != keys.Given {
@@ -94,7 +94,7 @@ func (c *fleetCompiler) conditions(list keys.At[[]keys.At[conditionDraft]]) []fl
 	return out
 }
 
-func (c *fleetCompiler) term(t keys.At[string]) fleet.Condition {
+func (c *compiler) term(t keys.At[string]) fleet.Condition {
 	c.judgingCheck(t, append(c.judging(), string(fleet.ProviderTerm)), "")
 	return fleet.Condition{Op: fleet.OpTerm, Term: fleet.CheckName(t.Value)}
 }
