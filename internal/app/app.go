@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/app/fencing"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/defect"
@@ -158,7 +159,7 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	s.troubles = newTroubles(c, s.receiver, a.opts.Logger)
 	s.troubles.look(ctx)
 	s.teller = newTeller(c, a.opts.Version, a.server, s.defects)
-	s.fencing = newFencing(c, a.opts.Logger, s.defects)
+	s.fencing = fencing.New(c, a.opts.Logger, s.defects)
 	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, log: a.opts.Logger})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
@@ -252,7 +253,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	keep(surfaces, "journal in the log", func(ctx context.Context) { narrate(ctx, store, begin, log) })
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.run)
-	keep(surfaces, "tests of fences", s.fencing.run)
+	keep(surfaces, "tests of fences", s.fencing.Run)
 	systemd, err := bySystemd(s.engine.Stuck, log)
 	if err != nil {
 		log.Warn("systemd's watchdog is not fed", "err", err)

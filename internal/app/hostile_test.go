@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/adapters"
+	"hale/internal/app/fencing"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/provider"
@@ -162,7 +163,7 @@ func amongLiars(t *testing.T, c *config.Config) *survival {
 	if s.site, err = newSite(c, nil, log); err != nil {
 		t.Fatal(err)
 	}
-	s.site.teller, s.site.fencing = newTeller(c, "test", "here", s.site.defects), newFencing(c, log, s.site.defects)
+	s.site.teller, s.site.fencing = newTeller(c, "test", "here", s.site.defects), fencing.New(c, log, s.site.defects)
 	err = s.site.staff(staffing{store: s.store, server: "here", specs: c.Fleets, log: log,
 		wrap: func(p provider.Provider) provider.Provider { return p }})
 	if err != nil {

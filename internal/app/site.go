@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"hale/internal/app/fencing"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -72,7 +73,7 @@ type site struct {
 	watches  watches
 	engine   *engine.Engine
 	teller   *teller
-	fencing  *fencing // nil: no host has a fence
+	fencing  *fencing.Fencing // nil: no host has a fence
 	receiver *heartbeat.Receiver
 	troubles *troubles      // nil: not looked for
 	begun    chan struct{}  // closed when launch may be called
@@ -306,7 +307,7 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 		a := adapterOf(adapters, p.Name)
 		setup.Sources = append(setup.Sources, engine.Source{
 			Name: p.Name, Adapter: s.how.wrap(a.Provider), Watcher: a.Watcher, Poll: p.Poll, ListWithin: p.ListWithin,
-			Runner: a.Runner, Fencer: s.fencing.of(p.Name), Addresses: addresses(p.Hosts),
+			Runner: a.Runner, Fencer: s.fencing.Of(p.Name), Addresses: addresses(p.Hosts),
 		})
 	}
 	all := watches{}

@@ -12,15 +12,17 @@ import (
 	"time"
 
 	"hale/internal/adapters"
+	"hale/internal/app/fencing"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
-	"hale/internal/defect"
 	"hale/internal/fence"
+	"hale/internal/kinds"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
 	"hale/internal/probe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/secret"
 	"hale/internal/state"
 	"hale/internal/state/journal"
 	"hale/internal/state/memory"
@@ -89,6 +91,16 @@ func (m minedTarget) Send(ctx context.Context, msg notify.Message) (a notify.Ans
 // minedController panics when it is asked how its host stands.
 type minedController struct{ *mines }
 
+// minedFence is the kind of a fence that is behind mines.
+type minedFence struct{ mines *mines }
+
+func (minedFence) Secrets() []secret.Secret { return nil }
+func (minedFence) TellsHosts() bool         { return true }
+
+func (f minedFence) Arm(string, fleet.HostName) kinds.Armed {
+	return kinds.Armed{Controller: minedController{f.mines}}
+}
+
 func (m minedController) Power(context.Context) (p fence.Power, err error) {
 	m.step(func() { p = fence.PowerOn })
 	return p, nil
@@ -150,16 +162,12 @@ func newSurvival(t *testing.T) *survival {
 	if s.site, err = newSite(c, nil, log); err != nil {
 		t.Fatal(err)
 	}
-	s.site.teller, s.site.fencing = newTeller(c, "test", "here", s.site.defects), newFencing(c, log, s.site.defects)
+	for i := range c.Fences {
+		c.Fences[i].Settings = minedFence{s.laid["fence"]}
+	}
+	s.site.teller, s.site.fencing = newTeller(c, "test", "here", s.site.defects), fencing.New(c, log, s.site.defects)
 	bell := listed{Target: minedTarget{&notified.Target{}, s.laid["target"]}}
 	s.site.teller.targets.Store(&map[fleet.TargetName]listed{"bell": bell})
-	for i := range s.site.fencing.hosts {
-		for k := range s.site.fencing.hosts[i].methods {
-			m := &s.site.fencing.hosts[i].methods[k]
-			m.Controller = minedController{s.laid["fence"]}
-			*m = m.guarded(s.site.defects.Witness(defect.Fence, "fences"))
-		}
-	}
 	rough := adapterOf(s.site.adapters, "adapters").Provider
 	for i := range s.site.adapters {
 		if a := &s.site.adapters[i]; a.config.Name == "checks" {
@@ -190,7 +198,7 @@ func (s *survival) run() (stop func()) {
 	ended := make(chan error, 2)
 	go func() { ended <- s.site.run(ctx) }()
 	go func() {
-		s.site.fencing.run(ctx)
+		s.site.fencing.Run(ctx)
 		ended <- nil
 	}()
 	return func() {

@@ -121,7 +121,8 @@ var packages = []pkgRule{
 	// Room B: tests only, of floors 0 to 2 by the files of floor 4.
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
-	{path: "internal/app", floor: 5},
+	{path: "internal/app/fencing", floor: 5},
+	{path: "internal/app", floor: 5, step: 1},
 	{path: "cmd/hale", floor: 6},
 	// Measurements that are programs.
 	{path: "bench/score", floor: 6},

@@ -1,4 +1,4 @@
-package app
+package fencing
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"hale/internal/notify"
 )
 
-// fencing knows how the power of each host is cut, and asks the controllers now and then whether they still listen.
-type fencing struct {
+// Fencing knows how the power of each host is cut, and asks the controllers now and then whether they still listen.
+type Fencing struct {
 	log     *slog.Logger
 	defects *defect.Register
 	// changed wakes those that wait for the next test.
@@ -51,14 +51,15 @@ type fencedMethod struct {
 	method   string
 }
 
-func newFencing(c *config.Config, log *slog.Logger, defects *defect.Register) *fencing {
-	f := &fencing{log: log, defects: defects, changed: make(chan struct{}, 1), tested: map[fencedMethod]api.FenceTest{}}
-	f.take(c)
+// New makes the methods of a configuration ready. They connect to nothing yet.
+func New(c *config.Config, log *slog.Logger, defects *defect.Register) *Fencing {
+	f := &Fencing{log: log, defects: defects, changed: make(chan struct{}, 1), tested: map[fencedMethod]api.FenceTest{}}
+	f.Take(c)
 	return f
 }
 
-// take makes the methods those of the configuration. What is known of those that did not change is kept.
-func (f *fencing) take(c *config.Config) {
+// Take makes the methods those of the configuration. What is known of those that did not change is kept.
+func (f *Fencing) Take(c *config.Config) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	was := f.hosts
@@ -115,14 +116,14 @@ func sameMethod(was []fenced, key fencedMethod, m config.Fence) bool {
 }
 
 // all returns the hosts that have methods.
-func (f *fencing) all() []fenced {
+func (f *Fencing) all() []fenced {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.hosts
 }
 
 // Fences implements api.Fencing: what there is, and how the last tests ended.
-func (f *fencing) Fences() []api.FencedHost {
+func (f *Fencing) Fences() []api.FencedHost {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := make([]api.FencedHost, 0, len(f.hosts))
@@ -144,7 +145,7 @@ func (f *fencing) Fences() []api.FencedHost {
 }
 
 // Test implements api.Fencing: every method of the host is asked how the host stands. Nothing is changed.
-func (f *fencing) Test(ctx context.Context, p fleet.ProviderName, host fleet.HostName) {
+func (f *Fencing) Test(ctx context.Context, p fleet.ProviderName, host fleet.HostName) {
 	for _, e := range f.all() {
 		if e.provider != p || e.host != host {
 			continue
@@ -158,7 +159,7 @@ func (f *fencing) Test(ctx context.Context, p fleet.ProviderName, host fleet.Hos
 }
 
 // testSafely is test with a guard around what is not the controller's.
-func (f *fencing) testSafely(ctx context.Context, e fenced, m armed) {
+func (f *Fencing) testSafely(ctx context.Context, e fenced, m armed) {
 	at := defect.Place{Part: defect.Fence, Of: string(e.provider), Name: m.Name}
 	defer f.defects.Catch(at, "a test", func(p *defect.Panic) {
 		f.keep(e, m, api.FenceTest{
@@ -169,7 +170,7 @@ func (f *fencing) testSafely(ctx context.Context, e fenced, m armed) {
 }
 
 // test asks one controller, and notes what it said.
-func (f *fencing) test(ctx context.Context, e fenced, m armed) {
+func (f *Fencing) test(ctx context.Context, e fenced, m armed) {
 	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
 	began := time.Now()
@@ -194,7 +195,7 @@ func (f *fencing) test(ctx context.Context, e fenced, m armed) {
 
 // keep notes what a controller said, and returns what it said before, if anything. A question that was put before the
 // one that was answered last is old.
-func (f *fencing) keep(e fenced, m armed, t api.FenceTest) (before api.FenceTest, known bool) {
+func (f *Fencing) keep(e fenced, m armed, t api.FenceTest) (before api.FenceTest, known bool) {
 	key := fencedMethod{e.provider, e.host, m.Name}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,8 +208,8 @@ func (f *fencing) keep(e fenced, m armed, t api.FenceTest) (before api.FenceTest
 // testsAtOnce bounds how many controllers are asked side by side on schedule.
 const testsAtOnce = 4
 
-// run tests each method when hale starts, and then on its schedule, until ctx ends.
-func (f *fencing) run(ctx context.Context) {
+// Run tests each method when hale starts, and then on its schedule, until ctx ends.
+func (f *Fencing) Run(ctx context.Context) {
 	for {
 		next := f.testDue(ctx)
 		wait := time.NewTimer(next)
@@ -224,7 +225,7 @@ func (f *fencing) run(ctx context.Context) {
 }
 
 // testDue tests what is due, and returns the time until something is again.
-func (f *fencing) testDue(ctx context.Context) time.Duration {
+func (f *Fencing) testDue(ctx context.Context) time.Duration {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, testsAtOnce)
 	for _, e := range f.all() {
@@ -250,7 +251,7 @@ func (f *fencing) testDue(ctx context.Context) time.Duration {
 }
 
 // due returns the time until the method is tested again.
-func (f *fencing) due(e fenced, m armed) time.Duration {
+func (f *Fencing) due(e fenced, m armed) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]

@@ -1,4 +1,4 @@
-package app
+package fencing
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 
 // fencer is a provider's part of fencing.
 type fencer struct {
-	*fencing
+	*Fencing
 	provider fleet.ProviderName
 }
 
-// of returns the provider's fencer; nil: its hosts have no fence.
-func (f *fencing) of(p fleet.ProviderName) engine.Fencer {
+// Of returns the provider's fencer; nil: its hosts have no fence.
+func (f *Fencing) Of(p fleet.ProviderName) engine.Fencer {
 	if f == nil {
 		return nil
 	}

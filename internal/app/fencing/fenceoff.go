@@ -1,4 +1,4 @@
-package app
+package fencing
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // Off implements api.Fencing. A fencing of the same host meanwhile waits, and finds it off.
-func (f *fencing) Off(ctx context.Context, p fleet.ProviderName, host fleet.HostName) []api.FenceTry {
+func (f *Fencing) Off(ctx context.Context, p fleet.ProviderName, host fleet.HostName) []api.FenceTry {
 	e := fencer{f, p}.host(host)
 	if len(e.methods) == 0 {
 		return nil // a reload took them away

@@ -1,4 +1,4 @@
-package app
+package fencing
 
 import (
 	"context"
@@ -97,14 +97,14 @@ func (f fencer) Watch(hosts []fleet.HostName) {
 }
 
 // heard notes what a method's controller said while the host was fenced.
-func (f *fencing) heard(e fenced, m armed, p fence.Power) {
+func (f *Fencing) heard(e fenced, m armed, p fence.Power) {
 	f.keep(e, m, api.FenceTest{At: time.Now().UTC(), OK: true, Power: string(p)})
 }
 
 var errStillCut = errors.New("it is cut still")
 
 // Uncut implements api.Fencing.
-func (f *fencing) Uncut(ctx context.Context, p fleet.ProviderName, host fleet.HostName,
+func (f *Fencing) Uncut(ctx context.Context, p fleet.ProviderName, host fleet.HostName,
 	free func() []string) (tries []api.FenceTry, against []string) {
 	e := fencer{f, p}.host(host)
 	if len(e.methods) == 0 {
@@ -132,7 +132,7 @@ func (f *fencing) Uncut(ctx context.Context, p fleet.ProviderName, host fleet.Ho
 }
 
 // open has one method undo its cut, and asks until it says so.
-func (f *fencing) open(ctx context.Context, e fenced, m armed) api.FenceTry {
+func (f *Fencing) open(ctx context.Context, e fenced, m armed) api.FenceTry {
 	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
 	t := api.FenceTry{Method: m.Name, Number: 1}

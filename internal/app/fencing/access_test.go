@@ -1,4 +1,4 @@
-package app
+package fencing
 
 import (
 	"context"
@@ -73,7 +73,7 @@ func (p ports) fencing() fencer {
 				Settings: command.Settings{Options: command.Options{Command: []string{"/nonexistent"}}}},
 		},
 	}
-	return fencer{newFencing(c, slog.New(slog.DiscardHandler), defect.NewRegister(slog.New(slog.DiscardHandler))),
+	return fencer{New(c, slog.New(slog.DiscardHandler), defect.NewRegister(slog.New(slog.DiscardHandler))),
 		"lab"}
 }
 
@@ -133,7 +133,7 @@ func TestL1ACutIsWatched(t *testing.T) {
 	default:
 		t.Error("Watch does not wake the tests")
 	}
-	(fencer{f.fencing, "other"}).Watch(nil)
+	(fencer{f.Fencing, "other"}).Watch(nil)
 	if d := wait(); d > watchEvery {
 		t.Errorf("another provider watches nothing, and it is asked for again after %s", d)
 	}
