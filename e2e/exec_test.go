@@ -165,8 +165,8 @@ func (p plain) whole() {
 	}
 }
 
-// TestAProgramKeepsAFleetOnPlainQEMU: hale, a program of four hundred lines, and QEMU. The fleet is built. A machine
-// whose process is killed is started again with its disk; one that was removed is built anew. Its neighbour notices
+// TestAProgramKeepsAFleetOnPlainQEMU: hale, a program of four hundred lines, and QEMU. The fleet is built. A machine is
+// started again with its disk when its process is killed; one that was removed is built anew. Its neighbour notices
 // neither.
 func TestAProgramKeepsAFleetOnPlainQEMU(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ var small = []dose{{1, 1, 0.005}, {2, 1, 0.005}, {3, 1, 0.01}, {5, 3, 0.01}, {12
 var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10},
 	{1000, 1, 0.30}, {1000, 3, 0.20}}
 
-// fenced are fleets whose hosts have power controllers, and whose machines can go on elsewhere.
+// fenced are fleets with power controllers for their hosts, and with machines that can go on elsewhere.
 var fenced = []dose{{12, 1, 0.01}, {60, 3, 0.03}}
 
 // answers is the mean time after which the simulated operator comes who was paged: twenty minutes to an hour.

@@ -24,7 +24,7 @@ type noted struct {
 // the answer.
 const noteLimit = 5 * time.Second
 
-// spokenFor says who asks, and on behalf of which user.
+// spokenFor says who asks, and for which user.
 func spokenFor(ctx context.Context, as string) string {
 	by := callerOf(ctx)
 	if as != "" && as != by {

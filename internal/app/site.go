@@ -98,8 +98,8 @@ type watch struct {
 	stop      func()              // ends its work, and waits for that
 }
 
-// newSite makes the adapters. The caller closes the site. A provider whose new address waits for a person's word keeps
-// its old connection: see connections.
+// newSite makes the adapters. The caller closes the site. A provider keeps its old connection while its new address
+// waits for a person's word: see connections.
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
 	s := &site{teller: &teller{}, config: c, log: log, defects: defect.NewRegister(log),
 		network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}

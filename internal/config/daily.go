@@ -20,7 +20,7 @@ func dailyShape() keys.Shorthand[dailyDraft, time.Duration] {
 		Long: keys.Object[dailyDraft]{Fields: []keys.Field[dailyDraft]{
 			keys.Must("at", "\"07:00\"", "When, as a clock on the wall shows it.", keys.TimeOfDay(),
 				func(d *dailyDraft) *keys.At[time.Duration] { return &d.at }),
-			keys.Or("zone", time.UTC, "Whose clock: a name of the time zone database.", keys.TimeZone(),
+			keys.Or("zone", time.UTC, "The clock's zone: a name of the time zone database.", keys.TimeZone(),
 				func(d *dailyDraft) *keys.At[*time.Location] { return &d.zone }),
 			keys.Or("empty", false, "Send it also on a day on which nothing was healed.", keys.Boolean(),
 				func(d *dailyDraft) *keys.At[bool] { return &d.empty }),

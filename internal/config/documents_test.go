@@ -123,7 +123,7 @@ func reference() string {
 
 <!-- Made from the tables of package config: go test ./internal/config -update. Do not edit. -->
 
-The configuration is one YAML file, or a folder whose ` + "`*.yaml`" + ` files are read as one. It is read strictly: a key that is
+The configuration is one YAML file, or a folder with ` + "`*.yaml`" + ` files, which are read as one. It is read strictly: a key that is
 not listed here is an error, every problem is reported at once with file, line and column, and nothing is accepted by
 half. Anchors, aliases and tags are not supported. Words in capitals stand for names that you choose: lower-case letters,
 digits and inner hyphens, starting with a letter, at most 48 long. Ready files are in [examples](../../examples), a schema

@@ -60,7 +60,7 @@ func hostShape() keys.Object[kinds.HostDraft] {
 		keys.May("uri", "libvirt only, and needed there: its libvirt daemon, as in uri of the provider.",
 			keys.Text("a libvirt address", "qemu+tls://h1/system"),
 			func(h *kinds.HostDraft) *keys.At[string] { return &h.URI }),
-		keys.May("rack", "The rack that it stands in, whose machines share a fate. See fleets.FLEET.shared_fate.",
+		keys.May("rack", "The rack that it stands in: machines there share a fate. See fleets.FLEET.shared_fate.",
 			keys.Text("a rack", "r1"),
 			func(h *kinds.HostDraft) *keys.At[string] { return &h.Rack }),
 		keys.May("room", "The room that it stands in.", keys.Text("a room", "m1"),

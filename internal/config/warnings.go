@@ -50,7 +50,7 @@ func silenceWarnings(f *fleet.Spec, p *Provider, kind *kinds.Provider) []string 
 	}
 	if f.Repair.Fence.Hosts && !kind.Central {
 		out = append(out, fmt.Sprintf("fleets.%s.repair.fence.hosts: off: a host that is merely silent is not "+
-			"turned off, but one whose power controller says that it is off counts as such; write silence: act if "+
+			"turned off, but one that is off by its power controller's word counts as such; write silence: act if "+
 			"silence is enough", f.Name))
 	}
 	told := func(h kinds.Host) bool { return h.Address.IsValid() }

@@ -127,8 +127,7 @@ func upTo(n int) []int {
 	return ns
 }
 
-// knownGone counts the machines of which it is believed that their instance is gone, or that are built anew for that
-// already.
+// knownGone counts the machines that are believed to have lost their instance, or are built anew for that already.
 func (s *story) knownGone() (n int) {
 	for _, v := range s.status().Machines {
 		if v.Machine.Generation > 1 || v.Sighting(v.Machine.Current.ID).Instance.Power == fleet.PowerGone {

@@ -26,7 +26,7 @@ func (s *story) existing(names ...string) {
 	}
 }
 
-// called returns what hale believes of the machine whose instance is called so at its provider.
+// called returns what hale believes of the machine that has that name at its provider.
 func (s *story) called(alias string) fleet.Machine {
 	for _, v := range s.status().Machines {
 		if v.Machine.Alias == alias {

@@ -368,7 +368,7 @@ func TestAMigratedMachineThatNoListingHasIsNotGone(t *testing.T) {
 	}
 }
 
-// L1: an order whose answer was lost takes effect late.
+// L1: an order without an answer takes effect late.
 func TestALostOrderBindsTheNextOneToItsHost(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3", "h4"}}, web(4), func(s *story) {
@@ -525,7 +525,7 @@ func TestABuildMovesAwayFromALostHost(t *testing.T) {
 	})
 }
 
-// A machine that hale powered off, and whose replacement failed, is healed when a person wants another try.
+// A machine that hale powered off and failed to replace is healed when a person wants another try.
 func TestS22WhatHalePoweredOffIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {

@@ -8,7 +8,7 @@ import (
 	"hale/internal/provider/simulated"
 )
 
-// L12: a reset whose answer was lost cannot be observed; it is not repeated, the machine's health decides.
+// L12: a reset without an answer cannot be observed; it is not repeated, the machine's health decides.
 func TestALostAnswerToAResetIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {

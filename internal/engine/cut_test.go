@@ -35,7 +35,7 @@ func (c *cut) Dial(ctx context.Context, network, address string) (net.Conn, erro
 	return c.Transport.Dial(ctx, network, address)
 }
 
-// tellCut tells a story whose probes go through the vantage.
+// tellCut tells a story with probes that go through the vantage.
 func tellCut(t *testing.T, vantage *cut, spec fleet.Spec, tale func(s *story)) {
 	t.Helper()
 	tell(t, simulated.Options{}, spec, func(s *story) {

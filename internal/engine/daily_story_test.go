@@ -13,8 +13,8 @@ import (
 	"hale/internal/state/outbox"
 )
 
-// healing is a fleet of three whose targets are told of what was healed: each is told of each, and daily once a day at
-// one, as often on days without as empty says.
+// healing is a fleet of three, with targets that are told of what was healed: each is told of each, and daily once a
+// day at one, as often on days without as empty says.
 func healing(empty bool) fleet.Spec {
 	spec := web(3)
 	spec.Repair.AttemptsIn = time.Minute

@@ -103,7 +103,7 @@ func fight(t *testing.T, delays map[fleet.HostName]time.Duration, parted time.Du
 	})
 }
 
-// settle waits for the fleet of the node's hale, of which one machine stands on the other node.
+// settle waits for the fleet of the node's hale; one of its machines stands on the other node.
 func (d *duel) settle(home fleet.HostName) {
 	d.t.Helper()
 	s := d.sides[home]
@@ -149,7 +149,7 @@ func (d *duel) part() (lift func()) {
 	}
 }
 
-// bury ends the hales whose node is off.
+// bury ends the hales on a node that is off.
 func (d *duel) bury() {
 	for host, s := range d.sides {
 		if slices.Contains(d.power.areOff(), host) {

@@ -26,7 +26,7 @@ func (d deaf) List(ctx context.Context) (provider.Listing, error) {
 	return d.Provider.List(ctx)
 }
 
-// A provider whose call does not return when hale ends is named: who started it may not wait for that.
+// A provider is named when its call does not return as hale ends: who started it may not wait for that.
 func TestWhatDoesNotEndIsNamed(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {

@@ -101,7 +101,7 @@ func TestNoEvidenceIsGatheredBeforeAGentleStep(t *testing.T) {
 	})
 }
 
-// stuck is a provider whose console hangs, whatever its context says.
+// stuck is a provider with a console that hangs, whatever its context says.
 type stuck struct {
 	provider.Provider
 	until chan struct{}

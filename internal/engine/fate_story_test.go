@@ -49,7 +49,7 @@ func (s *story) rack(n int) (hosts map[fleet.HostName]bool, machines []int) {
 	return hosts, machines
 }
 
-// children counts the machines whose incident hangs under an open parent.
+// children counts the machines with an incident under an open parent.
 func (s *story) children() int {
 	n := 0
 	f := s.status()
@@ -195,7 +195,7 @@ func TestS74AStrangerIsHealedWhileARackIsOut(t *testing.T) {
 
 var canaries = []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}
 
-// silent is a vantage whose network can fall silent without an error: what it asks is lost.
+// silent is a vantage with a network that can fall silent without an error: what it asks is lost.
 type silent struct {
 	cut
 	lost atomic.Bool

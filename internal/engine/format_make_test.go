@@ -20,7 +20,7 @@ import (
 
 var makeStore = flag.String("make-store", "", "write a store of this version's format into the file")
 
-// busy is the fleet whose store is kept for later versions. It is part of that store: it does not change.
+// busy is the fleet in the store that is kept for later versions. It is part of that store: it does not change.
 func busy() fleet.Spec {
 	spec := told(10*time.Minute, "ops")
 	spec.Size = 6

@@ -365,7 +365,7 @@ func TestS49TheLadderIsClimbedStepByStep(t *testing.T) {
 	}
 }
 
-// S50: a recreate whose delete fails stops with a page; told to continue, it goes on, since the old instance is proven
+// S50: a recreate that cannot delete stops with a page; told to continue, it goes on, since the old instance is proven
 // off.
 func TestS50AFailingDelete(t *testing.T) {
 	t.Parallel()

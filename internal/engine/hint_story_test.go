@@ -20,8 +20,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// tower is one hale with many fleets at one provider, whose listings take their time and whose lifecycle events are all
-// that is quick: polls and checks are minutes apart.
+// tower is one hale with many fleets at one provider. Listings take their time there, and only lifecycle events are
+// quick: polls and checks are minutes apart.
 type tower struct {
 	t       *testing.T
 	world   *simulated.World

@@ -11,7 +11,7 @@ import (
 	"hale/internal/sim/world"
 )
 
-// lost returns the instance whose order was lost.
+// lost returns the instance that the lost order built.
 func (s *story) lost(n int) (id fleet.InstanceID) {
 	s.t.Helper()
 	for _, r := range s.records() {
@@ -109,7 +109,7 @@ func TestL1WhatWasPutAsideAndRunsIsTold(t *testing.T) {
 	})
 }
 
-// L8, L10: an undo whose old instance has gone ends, a person is told, and the machine is healed as any other.
+// L8, L10: an undo ends when the old instance is gone, a person is told, and the machine is healed as any other.
 func TestL8AnUndoOfWhatHasGoneEnds(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, keeper(3), func(s *story) {

@@ -17,7 +17,7 @@ func bare(size int, steps ...fleet.Step) fleet.Spec {
 	return rungs(only(web(size), page), steps...)
 }
 
-// near is a world whose calls take a moment, so that there is one to be killed in.
+// near is a world where calls take a moment, so that there is one to be killed in.
 func near() simulated.Options {
 	return simulated.Options{Latency: 50 * time.Millisecond, Boot: 5 * time.Second, Ports: []uint16{80}}
 }

@@ -208,7 +208,7 @@ func (o ordeal) await(s *story) {
 	}
 }
 
-// insist gives the orders again whose giver was not told that they were taken, and who finds that they were not.
+// insist gives an order again when its giver was not told that it was taken, and finds that it was not.
 func (s *story) insist() {
 	s.t.Helper()
 	for _, o := range s.unsure {

@@ -397,7 +397,7 @@ func (secretive) Run(context.Context, program.Job) (program.Result, error) {
 	return program.Result{}, program.NoSecret{Variable: "TOKEN", Err: os.ErrNotExist}
 }
 
-// S75: a command whose secret cannot be read is a person's business, and the ladder does not go on over it.
+// S75: where a command's secret cannot be read a person must look, and the ladder does not go on over it.
 func TestS75ACommandWithoutItsSecretDoesNotClimbTheLadder(t *testing.T) {
 	t.Parallel()
 	step := playbook(false)

@@ -47,7 +47,7 @@ func (b *bomb) tick(deed func()) {
 	panic("boom")
 }
 
-// rough is a provider whose adapter panics now and then, in questions and in orders.
+// rough is a provider with an adapter that panics now and then, in questions and in orders.
 type rough struct {
 	*simulated.Provider
 	*bomb
@@ -296,8 +296,8 @@ func (w *town) confessed(name fleet.Name) map[string]int {
 }
 
 // TestWhatPanicsEndsNothingElse is ten minutes in which an adapter, a check, a target and a fencer panic now and then:
-// hale goes on, every other fleet is healed as ever, and so are those whose parts they are; each place is one record
-// and one page, however often it panicked.
+// hale goes on, every fleet is healed as ever, also those that the parts belong to; each place is one record and one
+// page, however often it panicked.
 func TestWhatPanicsEndsNothingElse(t *testing.T) {
 	t.Parallel()
 	panicking(t, func(w *town) {

@@ -18,8 +18,8 @@ import (
 	"hale/internal/state/outbox"
 )
 
-// told is a fleet whose people are told by the targets: a machine that its ladder cannot heal is left to a person after
-// two attempts.
+// told is a fleet with targets that tell people: a machine that its ladder cannot heal is left to a person after two
+// attempts.
 func told(remind time.Duration, targets ...fleet.TargetName) fleet.Spec {
 	spec := ladder(web(3), fleet.StepReboot)
 	spec.Repair.Attempts = 2
@@ -264,7 +264,7 @@ func TestS29AfterTheLimitItIsADeadLetter(t *testing.T) {
 	})
 }
 
-// A message whose answer was lost may come twice, and is the same one.
+// A message without an answer may come twice, and is the same one.
 func TestAMessageWhoseAnswerIsLostComesUnderItsKey(t *testing.T) {
 	t.Parallel()
 	ops := &memory.Target{}

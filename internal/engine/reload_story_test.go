@@ -432,8 +432,8 @@ func TestATemplateThatYieldsSickMachinesReachesTheCanaryOnly(t *testing.T) {
 	})
 }
 
-// S52, S56: an update whose first build fails at once, so that there is not even a sick machine to look at, stops as
-// well, and a person is told. The machine is healed, from the template that is in force.
+// S52, S56: an update stops, too, when its first build fails at once, so that there is not even a sick machine to look
+// at, and a person is told. The machine is healed, from the template that is in force.
 func TestAnUpdateWhoseBuildFailsStopsAndHealingGoesOn(t *testing.T) {
 	t.Parallel()
 	spec := web(3)

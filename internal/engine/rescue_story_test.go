@@ -10,7 +10,7 @@ import (
 	"hale/internal/sim/world"
 )
 
-// rescuing is a fleet whose ladder ends with a person at the machine's disk.
+// rescuing is a fleet with a ladder that ends with a person at the machine's disk.
 func rescuing() fleet.Spec { return rungs(web(3), rung(fleet.StepReboot), rung(fleet.StepRescue)) }
 
 func sick(s *story) simulated.Fault {
@@ -53,7 +53,7 @@ func TestS48ARescuedMachineIsAPersons(t *testing.T) {
 	})
 }
 
-// A rescue whose answer is lost is not made twice; one that is refused leaves the machine as it is, and a person is
+// A rescue that loses its answer is not made twice; one that is refused leaves the machine as it is, and a person is
 // told.
 func TestS48ARescueThatFails(t *testing.T) {
 	t.Parallel()

@@ -271,7 +271,7 @@ func TestOnlyTheLatestNotesStand(t *testing.T) {
 	})
 }
 
-// A host whose notes were not heard is not built on, and one that was off when hale began gets the note when it is
+// Nothing is built on a host before its notes were heard, and one that was off when hale began gets the note when it is
 // back.
 func TestEachHostHasTheNoteBeforeSomethingIsDoneThere(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"hale/internal/state/memory"
 )
 
-// board is a place for notes, on hosts of which some are dark.
+// board is a place for notes, on hosts that may be dark.
 type board struct {
 	provider.Provider // none
 	mu                sync.Mutex

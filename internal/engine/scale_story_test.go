@@ -388,7 +388,7 @@ func TestWhatADeletedMachineKeptGoesWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
-// What an order whose answer was lost builds after all, when its machine has gone, is removed.
+// What a lost order builds after all, when its machine has gone, is removed.
 func TestWhatIsBuiltTooLateForADeletedMachineIsRemoved(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {

@@ -17,7 +17,7 @@ import (
 	"hale/internal/state/outbox"
 )
 
-// spoiled is a story whose store's writes fare as effect says, with one target, which is told reasons and details.
+// spoiled is a story with a store that takes writes as effect says, with one target, which is told reasons and details.
 func spoiled(t *testing.T, effect *atomic.Int64, tale func(s *story, ops *notified.Target)) {
 	t.Helper()
 	ops, spec := &notified.Target{}, web(3)

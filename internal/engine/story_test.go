@@ -66,7 +66,7 @@ type story struct {
 	beside []fleet.Spec
 	// began is when what is looked at began.
 	began time.Time
-	// unsure are orders whose giver got no answer.
+	// unsure are orders that got no answer.
 	unsure []fleet.Order
 	// before is the instance that the machine had, cure ends what ailed it, and ops is who is told, in stories about
 	// them.
@@ -423,7 +423,7 @@ func ladder(spec fleet.Spec, kinds ...fleet.StepKind) fleet.Spec {
 	return rungs(spec, steps...)
 }
 
-// keeper is a fleet whose only step keeps what it replaces for a day.
+// keeper is a fleet with one step, which keeps what it replaces for a day.
 func keeper(size int) fleet.Spec {
 	return rungs(web(size), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
 		OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})

@@ -10,7 +10,7 @@ import (
 	"hale/internal/state/memory"
 )
 
-// A fleet whose store takes minutes for a write, whatever it was given, is stuck until that is done. One that has
+// While the store takes minutes for a write, whatever it was given, a fleet is stuck until that is done. One that has
 // nothing to do is not.
 func TestAFleetIsStuckWhileItsStoreHolds(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func TestL08ACheckThatWasEditedWrongRepairsNothing(t *testing.T) {
 		}
 		told, all := s.count(because(fleet.RecordPaged, fleet.ReasonUnproven)), s.count(kind(fleet.RecordPaged))
 		if told != 1 || all != 1 {
-			t.Errorf("a person is told %d times, of which %d of the check", all, told)
+			t.Errorf("a person is told %d times, %d of them of the check", all, told)
 		}
 		if h := s.machine(1).Health; !h.Unproven() {
 			t.Errorf("web-1 is %s (%s)", h.Verdict, h.Result)

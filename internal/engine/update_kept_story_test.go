@@ -8,7 +8,7 @@ import (
 	"hale/internal/provider/simulated"
 )
 
-// keepsOld is a fleet whose replaced instances are kept for two hours, built from v1.
+// keepsOld is a fleet that keeps what it replaces for two hours, built from v1.
 func keepsOld(soak time.Duration) fleet.Spec {
 	keeping := rung(fleet.StepRecreate)
 	keeping.KeepOld = 2 * time.Hour

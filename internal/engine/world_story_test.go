@@ -369,9 +369,9 @@ func TestL1WhatHasMachinesOfItsOwnTakesNothingOver(t *testing.T) {
 	})
 }
 
-// A take-over counts for all fleets: one of which no instance bears the mark is not held for the starts that the
-// earlier hale noted at their common provider. An earlier hale that runs all the same finds the start of its heir, and
-// does nothing any more.
+// A take-over counts for all fleets: a fleet without an instance that bears the mark is not held for the starts that
+// the earlier hale noted at their common provider. An earlier hale that runs all the same finds the start of its heir,
+// and does nothing any more.
 func TestATakeOverCountsForAllFleetsAndStopsAnEarlierHale(t *testing.T) {
 	t.Parallel()
 	tell(t, threeHosts(), recreating(3), func(s *story) {
@@ -410,7 +410,7 @@ func TestATakeOverCountsForAllFleetsAndStopsAnEarlierHale(t *testing.T) {
 	})
 }
 
-// A take-over whose answer is lost is one all the same: what the store says counts, and all go on under that.
+// A take-over that loses its answer is one all the same: what the store says counts, and all go on under that.
 func TestATakeOverWhoseAnswerIsLostIsSeen(t *testing.T) {
 	t.Parallel()
 	tell(t, threeHosts(), web(3), func(s *story) {

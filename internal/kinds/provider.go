@@ -85,8 +85,8 @@ type Made struct {
 	Hosts    []Host
 }
 
-// Settings are what a provider's own keys come to. They are stored as a JSON object whose members the provider's other
-// members lie beside; what refers to secrets that hale reads by itself is left out.
+// Settings are what a provider's own keys come to. They are stored as members of the provider's JSON object; what
+// refers to secrets that hale reads by itself is left out.
 type Settings interface {
 	// SameAddress reports whether whatever answered at the address that was is asked at this one, too.
 	SameAddress(was Settings, hosts Hosts) bool
@@ -94,7 +94,7 @@ type Settings interface {
 	Connect(ctx context.Context, c Connection) (Connected, error)
 }
 
-// Partial are settings of which the store does not have all.
+// Partial are settings that the store has only in part.
 type Partial interface {
 	// Restored returns the settings, which came out of the store, with the rest as now has it.
 	Restored(now Settings) Settings
@@ -125,7 +125,7 @@ func (c Connection) Places() map[fleet.HostName]fleet.Place {
 	return places
 }
 
-// Real is the connection of an adapter whose machines are really there. A watcher of nil: it announces nothing.
+// Real is the connection of an adapter with machines that are really there. A watcher of nil: it announces nothing.
 func (c Connection) Real(p provider.Provider, w provider.Watcher) Connected {
 	return Connected{Provider: p, Watcher: w, Transport: c.Network, Runner: program.Here{}}
 }

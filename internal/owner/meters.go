@@ -30,7 +30,8 @@ type metered struct {
 	stands bool
 }
 
-// Meters returns the instances whose counters are to be read now, and takes them to be. Tell the answers to TellMeter.
+// Meters returns the instances that have counters to be read now, and takes these to be under way. Tell the answers to
+// TellMeter.
 func (o *Owner) Meters(now fleet.Now) []fleet.Instance {
 	mute := o.Mute()
 	maps.DeleteFunc(o.meters, func(id fleet.InstanceID, _ *metered) bool {

@@ -110,7 +110,7 @@ func (r *Roll) Know(names iter.Seq[fleet.StartName]) {
 }
 
 // Believe says that a person had the store believe the starts. This start is another one from now on: a copy of the
-// store whose start is among them knows the one before, perhaps, and must find that somebody goes on here.
+// store may have its start among them and know the one before: it must find that this store goes on.
 func (r *Roll) Believe(names []fleet.StartName) {
 	r.Know(slices.Values(names))
 	r.renew = true

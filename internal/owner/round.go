@@ -37,7 +37,7 @@ type Begin struct {
 	Action fleet.Action
 }
 
-// round is a decision whose writes are under way.
+// round is a decision that is being written.
 type round struct {
 	stage    stage
 	decision decide.Decision

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scene is a fleet of which one machine is told about.
+// scene is a fleet with one machine to tell about.
 func scene() (engine.FleetStatus, fleet.View) {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
 	running := fleet.Instance{ID: "3f2a1b2c-9e5e", Power: fleet.PowerRunning, Address: netip.MustParseAddr("10.0.0.3")}

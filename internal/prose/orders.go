@@ -71,14 +71,14 @@ func refusedFor(r fleet.Record) string {
 }
 
 func holdEnded(r fleet.Record) string {
-	whose := "a hold"
+	which := "a hold"
 	if r.By != "" {
-		whose = "the hold by " + r.By
+		which = "the hold by " + r.By
 	}
 	if r.Reason == fleet.ReasonSuperseded {
-		return aside(subjectOfOrder(r)+": another one takes the place of "+whose, r.Detail)
+		return aside(subjectOfOrder(r)+": another one takes the place of "+which, r.Detail)
 	}
-	return because(subjectOfOrder(r)+": "+whose+" is over"+after(r), aside(Reason(r.Reason), r.Detail))
+	return because(subjectOfOrder(r)+": "+which+" is over"+after(r), aside(Reason(r.Reason), r.Detail))
 }
 
 // subjectOfOrder names the machine, the host, or the fleet.

@@ -296,7 +296,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonKeepOver:   {"the time for which the old instance was kept is over", ""},
 	fleet.ReasonBuilt:      {"built", ""},
 	fleet.ReasonRemoved:    {"removed", ""},
-	fleet.ReasonFound:      {"an order whose answer was lost had built it after all, so it is taken", ""},
+	fleet.ReasonFound:      {"an order without an answer had built it after all, so it is taken", ""},
 	fleet.ReasonVanished:   {"it went by itself", ""},
 	fleet.ReasonPutOff:     {"put off, the machine itself comes first", ""},
 	fleet.ReasonEngaged:    {"the brake engages", "look for one cause behind all of the failures"},

@@ -26,7 +26,7 @@ func Unwitnessed(machines []string) string {
 	if more := len(machines) - few; more > 0 {
 		who += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("alone on their host, whose own address hale does not know: %s. When one is silent, nothing "+
+	return fmt.Sprintf("alone on their host, and hale does not know the host's own address: %s. When one is silent, nothing "+
 		"bears witness that hale would hear it, and a person is told instead: give the hosts their address "+
 		"(providers.NAME.hosts), check the guest's agent, or write silence: act", who)
 }

@@ -8,8 +8,8 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// tried says of a machine that was given to a person how often hale tried, and what: a line for each attempt of which
-// the story tells.
+// tried says of a machine that was given to a person how often hale tried, and what: a line for each attempt in the
+// story.
 func tried(r fleet.Record, story []fleet.Record) []string {
 	at := slices.IndexFunc(story, func(s fleet.Record) bool { return s.Kind == fleet.RecordQuarantined })
 	if at < 0 || story[at].Tries == 0 {

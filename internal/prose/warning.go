@@ -18,7 +18,7 @@ func warning(r fleet.Record) string {
 func warningOver(r fleet.Record) string {
 	switch {
 	case r.Reason == fleet.ReasonRemoved:
-		return about(r) + ": " + checkOf(r.Check) + ", of which a warning told, is not asked any more"
+		return about(r) + ": " + checkOf(r.Check) + ", which a warning told of, is not asked any more"
 	case r.Machine == "":
 		return about(r) + ": " + aside(checkOf(r.Check)+" is down on no machine any more that the warning named"+after(
 			r),

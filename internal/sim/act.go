@@ -61,7 +61,7 @@ func (c *server) see(l world.Listing, asked fleet.Instant, all bool) {
 		if n, ok := c.own.Index(changed[i].Mark.Machine); ok {
 			touched = append(touched, n)
 		}
-		all = all || s.Mark.Unmarked // whose it is, only the beliefs know
+		all = all || s.Mark.Unmarked // only the beliefs know which machine it is of
 	}
 	removed := make([]fleet.InstanceID, len(l.Removed))
 	for i, id := range l.Removed {
@@ -134,7 +134,7 @@ func (c *server) pollSoon() {
 	})
 }
 
-// perform starts an action whose belief is stored.
+// perform starts an action after its belief was stored.
 func (c *server) perform(index int, a fleet.Action) {
 	switch a.Kind {
 	case fleet.ActionLook:
@@ -351,7 +351,7 @@ func (c *server) callOf(a fleet.Action) world.Call {
 	if a.Snapshot.ID != "" {
 		a.Mark.Machine = a.Machine
 	}
-	if a.Adopted { // the call names no mark; whose it is, is for the judge
+	if a.Adopted { // the call names no mark; the judge knows which machine it is of
 		a.Mark.Machine = a.Machine
 	}
 	excused := make([]string, len(a.Excused))

@@ -78,7 +78,7 @@ func (p *prober) poll(c *fleet.Check, a whom, then func(fleet.CheckState)) {
 	ask()
 }
 
-// looked is how a check stands of which a single result is known.
+// looked is how a check stands when a single result of it is known.
 func looked(r fleet.ResultReason) fleet.Standing {
 	switch probe.MeaningOf(r) {
 	case probe.MeansSuccess:
@@ -156,8 +156,8 @@ func resultOf(c *fleet.Check, a world.Answer) fleet.ResultReason {
 	return fleet.ResultTimeout
 }
 
-// poor is what the check makes of an answer that a machine gives whose service is ill: an error, or another page.
-// Checks that do not look at what is said do not notice.
+// poor is what the check makes of the answer of a machine with an ill service: an error, or another page. Checks that
+// do not look at what is said do not notice.
 func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
 	refused := a == world.Status5
 	switch c.Kind {

@@ -69,7 +69,7 @@ func (j *judge) uncopied(c *world.Call) {
 		return
 	}
 	if !slices.ContainsFunc(j.s.w.DiskCopies(), func(d world.Copy) bool { return d.Instance == c.ID }) {
-		j.broken("snapshot", c.Mark.Machine, fmt.Sprintf("%s of %s, whose disks were not copied", c.Op, j.called(c.ID)))
+		j.broken("snapshot", c.Mark.Machine, fmt.Sprintf("%s of %s before its disks were copied", c.Op, j.called(c.ID)))
 	}
 }
 

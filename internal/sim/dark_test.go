@@ -9,7 +9,7 @@ import (
 	"hale/internal/sim/world"
 )
 
-// pages returns of what people are told when this happens to four machines whose provider does not answer from the
+// pages returns what people are told when this happens to four machines on a provider that does not answer from the
 // first minute on.
 func pages(t *testing.T, events ...Event) (all, brakes int) {
 	t.Helper()

@@ -44,14 +44,14 @@ type judge struct {
 	provider bool            // a person was told that the provider does not answer
 	told     int             // how many of brake and doubt a person was told of
 	wishes   wishes          // the operator's
-	afresh   map[string]bool // machines whose verdict was forgotten, which the owner's record says
+	afresh   map[string]bool // machines with a verdict that was forgotten, as the owner's record says
 
 	nights    []*night
 	built     map[string]bool   // the instances that a hale built, whichever
 	rolled    bool              // the store has not always held what it held a moment before
 	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
 	toldOlder bool              // a person was told that the store is older than the world
-	// toldTwo are the hosts of which a person was told that they show the machine; not since hale said that it is over.
+	// toldTwo are the hosts that show the machine, as a person was told; none since hale said that it is over.
 	toldTwo  map[string]string
 	struck   string // the plan's last event
 	struckAt time.Duration
@@ -60,7 +60,7 @@ type judge struct {
 	stormy   bool          // the failure of many at once was counted as a cause
 	spoiled  bool          // so was the template, where something needs to be built
 	brakedAt time.Duration // when hale put its own brake on; negative: it is not on
-	// checks whose port is mistyped: they succeed nowhere
+	// checks with a mistyped port: they succeed nowhere
 	mistyped map[fleet.CheckName]bool
 }
 
@@ -264,7 +264,7 @@ func (j *judge) believes(was, is *fleet.Machine) {
 	if was.Repair == nil && is.Repair != nil && is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil &&
 		is.Health.Cause == fleet.CauseChecks && j.mistyped[is.Health.Check] {
 		j.broken("unproven", string(is.Name),
-			"its repair begins by check "+string(is.Health.Check)+", whose port is mistyped")
+			"its repair begins by check "+string(is.Health.Check)+", which has a mistyped port")
 	}
 }
 
@@ -466,8 +466,8 @@ const startsOfHost, startsOfAll = 8, 40
 
 var reviving = []fleet.StepKind{fleet.StepStart, fleet.StepResume}
 
-// patience checks that no time whose end permits harm was cut short (L15): a step gets its whole time from its outcome,
-// or from the take-over.
+// patience checks that no time was cut short that permits harm when it ends (L15): a step gets its whole time from its
+// outcome, or from the take-over.
 func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) {
 	w := was.Repair
 	if w == nil || w.Phase != fleet.PhaseVerify {

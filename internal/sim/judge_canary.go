@@ -10,7 +10,7 @@ import (
 // itself.
 type trial struct {
 	image  string
-	tried  map[string]string // machines whose work began by the order, with the instance that they had
+	tried  map[string]string // machines with work that began by the order, and the instance that they had
 	proven bool
 }
 
@@ -61,7 +61,7 @@ func (j *judge) under(t *trial) int {
 	return n
 }
 
-// stand counts those of them whose new instance was certified, and is as old as the policy wants it to be.
+// stand counts those of them that have a certified new instance, as old as the policy wants it to be.
 func (j *judge) stand(t *trial) int {
 	n := 0
 	for name, old := range t.tried {

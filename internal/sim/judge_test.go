@@ -274,14 +274,14 @@ func twofold() []crime {
 			}
 			o.judge.Sent(&world.Call{Op: world.Start, ID: "planted-1", Host: "h2", Mark: world.Mark{Machine: "web-1"}})
 		}},
-		{"L1", "an instance is built by a hale whose start is noted nowhere", func(o court, breaks bool) {
+		{"L1", "an instance is built by a hale without a noted start", func(o court, breaks bool) {
 			if !breaks {
 				o.c.roll.Owed = true
 				o.c.readRoll(owner.Pass{})
 			}
 			o.judge.noted(o.c, fleet.Action{Machine: "web-1", Intent: fleet.Intent{Op: fleet.OpCreate}})
 		}},
-		{"L1", "an instance is reset by a hale whose store does not know a start", func(o court, breaks bool) {
+		{"L1", "an instance is reset by a hale that does not know a start", func(o court, breaks bool) {
 			o.w.Client("copy").Note(installation, "1-x")
 			if !breaks {
 				o.store.starts.know("1-x")

@@ -233,7 +233,7 @@ func (j *judge) knowsOfTwo(machine string) bool {
 	return vm != nil && j.toldTwo[machine] != "" && j.s.w.Contested(vm.ID)
 }
 
-// staysOn follows what becomes of an instance that a person moves while it runs, and whose definition stays behind.
+// staysOn follows what becomes of an instance that a person moves while it runs, and that leaves its definition behind.
 func (j *judge) staysOn(e Event) func(lift func()) func() {
 	vm := j.s.w.Current(e.Subject)
 	was := vm != nil && j.s.w.Contested(vm.ID)

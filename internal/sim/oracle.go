@@ -27,10 +27,11 @@ type Measure struct {
 	// without a page, and without a page about anything that explains them.
 	Curable      int `json:"curable"`
 	CurableAlone int `json:"curable_alone"`
-	// Prompt are those of them whose R came within promptly: what stood against a step passed before a person is due.
+	// Prompt are those of them that had their R within promptly: what stood against a step passed before a person is
+	// due.
 	Prompt      int `json:"prompt"`
 	PromptAlone int `json:"prompt_alone"`
-	// Later are the others: behind a host without power, say, of which a person is to know. LaterUnaided of them were
+	// Later are the others: behind a host without power, say, which a person is to know of. LaterUnaided of them were
 	// over with no person's hand on the machine: what held it was over, and hale did the rest.
 	Later        int `json:"later"`
 	LaterUnaided int `json:"later_unaided"`

@@ -146,7 +146,7 @@ type drawing struct {
 	plan    []Event
 }
 
-// instants are the times at which something happens to the member of a kind, whose mean gap is given.
+// instants are the times at which something happens to the member of a kind, with that mean gap.
 func (d *drawing) instants(kind, member int, mean time.Duration) iter.Seq[time.Duration] {
 	// Grid'5000: the most bursty of those with short gaps
 	fit := weather.Fits()[0]

@@ -251,7 +251,7 @@ func (p *prober) slot(r *row, t time.Duration) time.Duration {
 	return t + every - past
 }
 
-// count books the probes begun before now, none of which changed the standing.
+// count counts the probes begun before now that did not change the standing.
 func (p *prober) count(r *row) {
 	for n := 0; r.next < p.w.Now(); n++ {
 		if n == 1 { // on the regular grid from here on
@@ -345,7 +345,7 @@ func (p *prober) untilFaded(r *row) int {
 	return n
 }
 
-// probe plays the last of n probes, begun now, of which only this one changes the standing.
+// probe plays the last of n probes, begun now, which alone changes the standing.
 func (p *prober) probe(r *row, n int, at time.Duration) {
 	answer := r.answer
 	if r.loss > 0 && p.w.Chance(r.loss) {

@@ -15,7 +15,7 @@ type Rival string
 
 // The rivals. Each copies a way that is really used; none is anybody's program.
 const (
-	// RestartOnPing restarts a machine whose ping failed three times in a row: cron scripts and simple watchdogs.
+	// RestartOnPing restarts a machine after its ping failed three times in a row: cron scripts and simple watchdogs.
 	RestartOnPing Rival = "restart-on-ping"
 	// ReplaceOnStatus replaces a machine at the first status of the provider that is not running: a lifecycle hook.
 	ReplaceOnStatus Rival = "replace-on-status"

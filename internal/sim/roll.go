@@ -140,11 +140,11 @@ func (j *judge) noted(c *server, a fleet.Action) {
 	for _, n := range j.s.w.Noted(j.s.installation) {
 		own = own || n == string(c.roll.Own)
 		if !j.s.store.starts.noted[fleet.StartName(n)] {
-			what := fmt.Sprintf("%s by %s, whose store does not know start %s", a.Intent.Op, c.name, n)
+			what := fmt.Sprintf("%s by %s, which does not know start %s", a.Intent.Op, c.name, n)
 			j.broken("L1", string(a.Machine), what)
 		}
 	}
 	if !own {
-		j.broken("L1", string(a.Machine), fmt.Sprintf("%s by %s, whose start is noted nowhere", a.Intent.Op, c.name))
+		j.broken("L1", string(a.Machine), fmt.Sprintf("%s by %s, which has noted no start", a.Intent.Op, c.name))
 	}
 }

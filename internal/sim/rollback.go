@@ -174,6 +174,6 @@ func (j *judge) unknown(id string) bool { return j.built[id] && !j.s.store.named
 // serves, and no expired build that this one knows of (L1, L2).
 func (j *judge) unborn(c *world.Call) {
 	if j.s.rival == nil && j.unknown(c.ID) {
-		j.broken("L2", c.Mark.Machine, string(c.Op)+" of "+string(j.called(c.ID))+", of which its store knows nothing")
+		j.broken("L2", c.Mark.Machine, string(c.Op)+" of "+string(j.called(c.ID))+", which its store does not know")
 	}
 }

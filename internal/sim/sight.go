@@ -40,7 +40,7 @@ func names(c fleet.Condition, term fleet.CheckName) bool {
 	return c.Op == fleet.OpTerm && c.Term == term
 }
 
-// fails evaluates a condition of which every term is known.
+// fails evaluates a condition with known terms.
 func fails(c fleet.Condition, is func(fleet.CheckName) bool) bool {
 	if c.Op == fleet.OpTerm {
 		return is(c.Term)

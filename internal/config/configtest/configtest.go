@@ -8,7 +8,8 @@ import (
 	"hale/internal/config"
 )
 
-// Parse returns a configuration whose one fleet, web, has the lines. It ends the test when they are no configuration.
+// Parse returns a configuration with one fleet, web, which has the lines. It ends the test when they are no
+// configuration.
 func Parse(t testing.TB, lines ...string) *config.Config {
 	t.Helper()
 	text := "providers: {dream: {type: simulated, boot: 20s, latency: 100ms}}\nfleets:\n  web:\n    provider: dream\n"

@@ -82,7 +82,7 @@ func fleetPolicies() []keys.Field[Draft] {
 		keys.Part("update", "How another template goes through the fleet, once a person confirmed it.", updateShape(),
 			func(f *Draft) *keys.At[updateDraft] { return &f.update }),
 		keys.Part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so "+
-			"by chance, they share a fate: one incident, whose machines are held. Domains are hosts, what their "+
+			"by chance, they share a fate: one incident, and its machines are held. Domains are hosts, what their "+
 			"labels name (rack, room, zone, storage), and networks.", sharedFateShape(),
 			func(f *Draft) *keys.At[sharedFateDraft] { return &f.sharedFate }),
 		keys.Part("placement", "On which hosts new instances are built. What stands is never moved for it.",
@@ -98,7 +98,7 @@ func fleetPolicies() []keys.Field[Draft] {
 // fleetMeanings are the keys of what a sign means that is no plain failure.
 func fleetMeanings() []keys.Field[Draft] {
 	return []keys.Field[Draft]{
-		keys.May("on_external_stop", "What a stop by somebody else means, and a shutdown in order of which the "+
+		keys.May("on_external_stop", "What a stop by somebody else means, and a shutdown in order when the "+
 			"provider does not know by whom. `hold`: leave the machine alone for a while, then page; `{hold: "+
 			"30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
 			func(f *Draft) *keys.At[stopDraft] { return &f.onExternalStop }).Said(

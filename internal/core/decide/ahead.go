@@ -7,8 +7,8 @@ import (
 	"hale/internal/core/repair"
 )
 
-// lookAhead judges a machine of which the round made another one once more, as it is now, for what is tested on the way
-// alone: when to look again depends on what it became. Nothing follows from it.
+// lookAhead judges a machine that the round changed once more, as it is now, only for what is tested on the way: when
+// to look again depends on what it became. Nothing follows from it.
 func (r *round) lookAhead(w *work) {
 	defer func() { _ = recover() }() // a defect shows in the round that judges the machine so
 	view, tally := *w.View, r.tally

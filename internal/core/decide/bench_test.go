@@ -12,8 +12,8 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// BenchmarkDecide is one round of a fleet of 1,000 machines on 50 hosts, of which some are open. Beliefs are made one
-// by one, as a store gives them, so no two share their strings.
+// BenchmarkDecide is one round of a fleet of 1,000 machines on 50 hosts, some of them open. Beliefs are made one by
+// one, as a store gives them, so no two share their strings.
 func BenchmarkDecide(b *testing.B) {
 	for _, open := range []int{1, 200} {
 		b.Run(strconv.Itoa(open)+" of 1000 open", func(b *testing.B) {

@@ -103,7 +103,7 @@ func TestL06OfTwoBrakesTheWiderIsTold(t *testing.T) {
 func TestL06ABrakeThatMayReleaseIsToldLater(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		last int // so many go on failing, of twenty of which four may
+		last int // so many of twenty go on failing; four may
 		told time.Duration
 	}{
 		"more than may fail": {5, 2 * time.Minute},

@@ -63,8 +63,8 @@ func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	}
 }
 
-// L8: the end of a contest goes unseen while a host is silent, and so does the next migration. What two hosts show
-// then is another contest, of which a person is told.
+// L8: the end of a contest goes unseen while a host is silent, and so does the next migration. What two hosts show then
+// is another contest, and a person is told of it.
 func TestL08AnotherContestIsToldOfAgain(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)
@@ -249,7 +249,7 @@ func TestL10WhatIsOrderedAwayDoesNotFail(t *testing.T) {
 	}
 }
 
-// L10: a machine that is ordered away stays when more are asked for, also one whose old instance a heal has deleted.
+// L10: a machine that is ordered away stays when more are asked for, also after a heal has deleted its old instance.
 // Only a machine that its removal has deleted is gone.
 func TestL10WhatIsBeingHealedStaysWhenMoreAreAskedFor(t *testing.T) {
 	t.Parallel()

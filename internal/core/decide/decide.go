@@ -188,7 +188,7 @@ type memory struct {
 	hours   hours
 	defined defined
 	telling []fleet.Reason    // for which a person is told of a machine in this round, since its time is over
-	warning []fleet.CheckName // that only tell, and of which people are told in this round
+	warning []fleet.CheckName // that only tell, and tell people in this round
 }
 
 func (r *round) begin(s fleet.Snapshot) {

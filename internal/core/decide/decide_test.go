@@ -41,8 +41,7 @@ func spec(size int) fleet.Spec {
 	}
 }
 
-// chaos is a fleet whose evidence is anything at all: true, late, contradictory. The decisions must be lawful whatever
-// it is.
+// chaos is a fleet with evidence of any kind: true, late, contradictory. The decisions must be lawful whatever it is.
 type chaos struct {
 	t       *rapid.T
 	s       fleet.Snapshot
@@ -128,7 +127,7 @@ func (c *chaos) silence() {
 	}
 }
 
-// checkSleep: a machine that is not well and of which nothing was heard is decided as if it had been judged anew.
+// checkSleep: a machine that is not well, and was not heard, is decided as if it had been judged anew.
 func (c *chaos) checkSleep(d decide.Decision) {
 	awake := c.s
 	awake.Machines = slices.Clone(c.s.Machines)
@@ -388,8 +387,8 @@ func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machi
 	c.checkWorld(d, was, m)
 }
 
-// checkWorld: in a fleet whose store is older than the world nothing is called, and no first instance is built beside
-// another hale's (L1).
+// checkWorld: while the store is older than the world nothing is called, and no first instance is built beside another
+// hale's (L1).
 func (c *chaos) checkWorld(d decide.Decision, was fleet.Machine, m decide.Machine) {
 	called := slices.ContainsFunc(m.Actions, func(a fleet.Action) bool { return a.Kind == fleet.ActionCall })
 	if d.Whole.Older != nil && called {
@@ -437,8 +436,8 @@ func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
 	}
 }
 
-// checkPlace: nothing is called of a machine of which an instance is on two hosts, nor, of what does not run, while a
-// host is silent that is not excused; and nothing at all by a store that is older than the world.
+// checkPlace: nothing is called of a machine with an instance on two hosts, nor, of what does not run, while a host is
+// silent that is not excused; and nothing at all by a store that is older than the world.
 func (c *chaos) checkPlace(s fleet.Snapshot, m decide.Machine, a fleet.Action) {
 	v := &s.Machines[m.Index]
 	if slices.ContainsFunc(v.Seen, func(x fleet.Sighting) bool { return x.Instance.Contested() }) {
@@ -499,8 +498,8 @@ func TestWhateverTheEvidenceTheLawsHold(t *testing.T) {
 	})
 }
 
-// L1: a fleet whose store is older than the world makes no call at all, whatever else there is, as long as no person
-// has the world believed.
+// L1: while its store is older than the world, a fleet makes no call at all, whatever else there is, as long as no
+// person has the world believed.
 func TestL1NothingIsCalledWhileTheStoreIsOlder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

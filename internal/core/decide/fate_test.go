@@ -196,7 +196,7 @@ func (tl *tale) wantCount(what string, got, want int) {
 	}
 }
 
-// children counts the machines whose incident hangs under an open parent.
+// children counts the machines with an incident under an open parent.
 func (tl *tale) children() int {
 	n := 0
 	for i := range tl.s.Machines {
@@ -298,7 +298,7 @@ func TestS74WhatTheCauseLeftStoppedIsStarted(t *testing.T) {
 	tl.say(fleet.StandingDown, host...)
 	tl.pass(time.Minute)
 	tl.wantCount("children", tl.children(), 10)
-	tl.wantCount("repairs of machines whose host is down", tl.repairs(), 0)
+	tl.wantCount("repairs of machines on a host that is down", tl.repairs(), 0)
 	tl.s.Hosts[8].Up = true
 	tl.power(fleet.PowerOff, host...)
 	tl.pass(time.Second)

@@ -88,8 +88,8 @@ func (w *work) noticeAccess() {
 	}
 }
 
-// hearHosts notes the dead hosts of which somebody is not known to fail: where hale could turn one off, everybody on it
-// counts.
+// hearHosts notes each dead host with a machine that is not known to fail: where hale could turn a host off, every
+// machine on it counts.
 func (r *round) hearHosts() {
 	if !r.s.Spec.Repair.Fence.Hosts || !slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return !h.Up }) {
 		return

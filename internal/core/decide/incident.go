@@ -37,7 +37,7 @@ func (w *work) judgeIncident() {
 	w.judgeWanted()
 }
 
-// untold reports whether no person was told of the machine, by itself or with those whose fate it shares.
+// untold reports whether no person was told of the machine, by itself or with those that share its fate.
 func untold(m *fleet.Machine) bool {
 	return m.Incident == nil || !m.Incident.Paged && m.Incident.Parent == ""
 }

@@ -41,7 +41,7 @@ func withStopped(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, b
 	return patience{fleet.ReasonHoldExpired, now.At(i.HoldUntil), holdTime(m, spec)}, true
 }
 
-// withUnknown is the patience with a machine of which nothing is known.
+// withUnknown is the patience with a machine while nothing is known of it.
 func withUnknown(m *fleet.Machine, spec *fleet.Spec, _ fleet.Now) (patience, bool) {
 	if m.Health.Verdict != fleet.VerdictUnknown || m.Health.Muted() || !untold(m) || m.Current.None() ||
 		m.Repair != nil && !m.Repair.Aside() {

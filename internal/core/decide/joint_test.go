@@ -43,7 +43,7 @@ func (tl *tale) stop(machines ...int) {
 	}
 }
 
-// left is a fleet whose policy leaves alone what people stop, for a quarter of an hour.
+// left is a fleet that leaves alone what people stop, for a quarter of an hour.
 func left(t *testing.T) *tale {
 	t.Helper()
 	tl := street(t, 3)

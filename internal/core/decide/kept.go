@@ -39,7 +39,8 @@ func (w *work) undo(o *fleet.Order) fleet.Reason {
 }
 
 // bringBack begins the undo that a person ordered, as soon as it may. It reports whether the machine is spoken for:
-// then it is not healed meanwhile. Of a repair whose new instance stands and is not yet verified, it takes the place.
+// then it is not healed meanwhile. It takes the place of a repair that has built the new instance and not yet verified
+// it.
 func (w *work) bringBack() bool {
 	m, s := w.M, w.Situation
 	if r := m.Repair; r != nil && (r.Intent != nil || r.Aside() || r.Phase != fleet.PhaseVerify || m.Current.None()) {

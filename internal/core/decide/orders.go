@@ -12,7 +12,7 @@ import (
 const (
 	mostHolds    = 500 // of one fleet
 	mostOnOne    = 8   // of one subject
-	endingAtOnce = 32  // holds whose time is over, in one round
+	endingAtOnce = 32  // holds that end, in one round
 )
 
 // openOrdered opens the machines with an order.
@@ -159,7 +159,7 @@ func (r *round) endHolds(why fleet.Reason, by *fleet.Order, ends func(*fleet.Hol
 	r.sit.Whole.Holds = kept
 }
 
-// expireHolds ends the holds whose time is over: the first ones, when they are many.
+// expireHolds ends the holds that are over: the first ones, when they are many.
 func (r *round) expireHolds() {
 	over := 0
 	for i := range r.sit.Whole.Holds {
@@ -207,7 +207,7 @@ func (r *round) orders(w *work) []*fleet.Order {
 	return out
 }
 
-// refuseAll refuses the orders to a machine whose belief is inconsistent: nothing is done with it any more.
+// refuseAll refuses the orders to a machine with an inconsistent belief: nothing is done with it any more.
 func (r *round) refuseAll(w *work) {
 	for _, o := range r.orders(w) {
 		w.refuse(o, fleet.ReasonLawBroken)

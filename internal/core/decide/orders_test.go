@@ -210,8 +210,8 @@ func TestARefusalForABrakeNamesWhoPutItOn(t *testing.T) {
 	}
 }
 
-// A machine of which nothing is known is left alone, and a person was told. That person's order stands for the look
-// that says nothing, for every rung, and for an hour.
+// Nothing is known of a machine: it is left alone, and a person was told. That person's order stands for the look that
+// says nothing, for every rung, and for an hour.
 func TestL03AnOrderStandsForALookThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 10)

@@ -72,8 +72,8 @@ func (r *round) anybodysFate(works []*work) bool {
 	return least > 0 && failing > 0 && (suspect > 0 || failing >= least)
 }
 
-// countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect whose
-// machines might share a fate yet, and no machine that fails or moved since.
+// countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect
+// domain, where machines might share a fate yet, and no machine that fails or moved since.
 func (r *round) countedBefore(works []*work) bool {
 	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 ||
 		!slices.Equal(r.lots, r.s.Lots) ||
@@ -190,8 +190,8 @@ func (r *round) settle() {
 	}
 }
 
-// closeParents lets go of each parent whose domain has been calm for the time that a brake needs: hardly a machine
-// fails there, or no more than chance explains.
+// closeParents closes each parent when its domain has been calm for the time that a brake needs: hardly a machine fails
+// there, or no more than chance explains.
 func (r *round) closeParents() {
 	least, calm := r.s.Spec.SharedFate.AtLeast, r.s.Spec.Limits.Brake.ReleaseAfter
 	kept := r.sit.Whole.Parents[:0]
@@ -395,7 +395,7 @@ func (r *round) followParent(w *work) {
 	r.judgeAfresh(w)
 }
 
-// parentOf returns the open parent whose fate the machine shares, or nil.
+// parentOf returns the open parent of the machine's incident, or nil.
 func (r *round) parentOf(w *work) *fleet.Parent {
 	if r.census == nil || w.site < 0 || r.first[w.site] < 0 || r.stateOf(w) != correlation.Failing {
 		return nil
@@ -403,8 +403,8 @@ func (r *round) parentOf(w *work) *fleet.Parent {
 	return &r.sit.Whole.Parents[r.first[w.site]]
 }
 
-// darkWithProvider reports whether the machine fell silent when its whole provider did, of which a person is told
-// (picture.Picture.ProviderPage). One that is heard, or was silent before, fails for another reason.
+// darkWithProvider reports whether the machine fell silent when its whole provider did. A person is told of the
+// provider (picture.Picture.ProviderPage). One that is heard, or was silent before, fails for another reason.
 func darkWithProvider(r *round, w *work) bool {
 	return r.s.Provider.Standing == fleet.ProviderDown && !guard.Speaks(w.View) &&
 		w.M.Health.SinceMono >= r.s.Provider.Since.Add(-guard.SettleTime(r.s.Spec))

@@ -126,8 +126,7 @@ func (w *work) runsAgain() bool {
 // most reports whether so many machines are enough for a doubt.
 func most(failing, size int) bool { return failing >= leastDoubt && 2*failing > size }
 
-// everyone reports whether so many are all that could answer: of a fleet of three, one of which a person has paused,
-// two are.
+// everyone reports whether so many are all that could answer: when a person has paused one of a fleet's three, two are.
 func (r *round) everyone(failing int, works []*work) bool {
 	size := r.s.Spec.Size
 	running := size - r.mute

@@ -125,7 +125,7 @@ func (r *round) prove(t *fleet.Tested) {
 	t.Good, t.Paged = t.Definition, ""
 }
 
-// forgetChecks says of which checks a person was told that they do not succeed, and that are not asked any more.
+// forgetChecks finds the checks that are not asked any more, and that a person was told do not succeed.
 func (r *round) forgetChecks(was, is *fleet.CheckHistory) {
 	if was == nil {
 		return

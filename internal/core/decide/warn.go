@@ -11,8 +11,8 @@ import (
 // A check that only tells (Spec.Tells) has no part in any judgement: it is not in Spec.Checks, and what it says is not
 // in View.Checks. All that follows from it is here.
 
-// readWarnings finds the checks of which people are told in this round, since one has been down on some machine for as
-// long as others are waited for: then all machines on which it is down are told of together.
+// readWarnings finds the checks to tell people of in this round: one has been down on some machine for as long as
+// others are waited for; then people are told of all machines on which it is down.
 func readWarnings(r *round) {
 	r.warning = r.warning[:0]
 	tells := r.s.Spec.Tells

@@ -61,7 +61,7 @@ func (c *chaos) checkTells(d decide.Decision) {
 	}
 }
 
-// warned are three healthy machines, on all of which the disk is nearly full for a moment.
+// warned are three healthy machines. The disk is nearly full on all of them for a moment.
 func warned() fleet.Snapshot {
 	s := fleet.Snapshot{
 		Now:          fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)},
@@ -131,7 +131,7 @@ func TestWarningsByOneCheckAreOneMessage(t *testing.T) {
 	}
 }
 
-// A machine of which a person is told, or that a person holds, is not spoken of twice.
+// When a person is told of a machine, or holds it, its warning is not told as well.
 func TestOnlyAMachineThatIsWellIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*fleet.Snapshot){

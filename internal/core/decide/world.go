@@ -161,9 +161,8 @@ func (r *round) openBelieved() {
 	}
 }
 
-// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see
-// work.believe. Other installations whose marks are still listed, or may be on a host that does not answer, are not
-// believed.
+// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe.
+// Other installations are not believed while their marks are listed, or may be on a host that does not answer.
 func (r *round) believes(o *fleet.Order) {
 	if r.s.Provider.Standing != fleet.ProviderUp {
 		r.rule(o, fleet.ReasonProviderDown)
@@ -193,7 +192,7 @@ func (r *round) mayBeListed(f *fleet.Foreign) bool {
 		slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return v.Shown(f.Installation).Marked > 0 })
 }
 
-// outgrown reports whether an instance bears a mark whose generation the store never allotted.
+// outgrown reports whether an instance bears a mark with a generation that the store never allotted.
 func (r *round) outgrown() bool {
 	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
 		return v.Shown(r.s.Installation).Generation > v.Machine.Generation

@@ -80,7 +80,7 @@ func TestTheLawsAreChecked(t *testing.T) {
 		}},
 		"a delete before it is known to be off": {law: "L1",
 			spoil: func(m *fleet.Machine) { m.Repair.Proof = fleet.ProofNone }},
-		"an evacuation off a host of which nothing is known": {law: "L1", spoil: func(m *fleet.Machine) {
+		"an evacuation off an unknown host": {law: "L1", spoil: func(m *fleet.Machine) {
 			m.Repair.Proof, m.Repair.Intent.Op = fleet.ProofNone, fleet.OpEvacuate
 		}},
 		"an evacuation of what is off, on a host that may run": {law: "L1", spoil: func(m *fleet.Machine) {

@@ -38,7 +38,7 @@ type Whole struct {
 }
 
 // Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its
-// last writes: an instance with a mark of this installation whose generation the store never allotted, or a start of
+// last writes: an instance with this installation's mark and a generation that the store never allotted, or a start of
 // hale at the provider's that the store does not know, as it is when a copy of the store is in use, too. Until a person
 // has hale believe the world, nothing is done in the fleet.
 type Older struct {
@@ -91,7 +91,7 @@ type Shortfall struct {
 }
 
 // Parent is the incident of a domain: what failed there failed together, and shares its fate. Its children are the
-// machines whose Incident.Parent is its ID.
+// machines that have its ID as their Incident.Parent.
 type Parent struct {
 	ID     string
 	Domain Domain

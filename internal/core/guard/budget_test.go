@@ -107,6 +107,6 @@ func TestAPersonsOrderHealsInClosedHours(t *testing.T) {
 	}
 	m.Wanted.Until = s.Now.Wall
 	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != fleet.ReasonWindow {
-		t.Errorf("by an order whose time is over: %q", why)
+		t.Errorf("by an order that is over: %q", why)
 	}
 }

@@ -66,10 +66,10 @@ type Situation struct {
 	// Answering are the hosts with a machine of the fleet that is not known to fail, where that matters.
 	Answering []fleet.HostName
 	// Sights are what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent, and
-	// Answers the hosts of those whose own address answers.
+	// Answers their hosts that answer at an address of their own.
 	Sights  Sights
 	Answers []fleet.HostName
-	// Still are the silent instances whose processors stand still.
+	// Still are the silent instances with processors that stand still.
 	Still []fleet.InstanceID
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
 	Fated bool
@@ -458,8 +458,8 @@ func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 
 // LeftAlone reports whether the cause is a person's doing that the policy leaves alone (L10), or one that only a person
 // may mend: a paused machine goes on where it was or not at all, so that without the step resume it is left as it is;
-// and one whose disk could not be written is not resumed blindly; and what was rescued is in a person's hands, also
-// when hale rescued it.
+// and one that could not write its disk is not resumed blindly; and what was rescued is in a person's hands, also when
+// hale rescued it.
 func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
 	switch c {
 	case fleet.CauseStopped, fleet.CauseShutdown:
@@ -494,7 +494,7 @@ func whyLeftAlone(c fleet.Cause) fleet.Reason {
 
 // Counts reports whether the machine counts as failing: a person's stop that is left alone does not (L10), nor does one
 // in quarantine, which a person was told of and which would hold all others for as long as it lies there; a machine in
-// repair does (L5), and one whose disk cannot be written, or that failed and was rescued, fails, although only a person
+// repair does (L5), and one that cannot write its disk, or that failed and was rescued, fails, although only a person
 // can mend it.
 func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {

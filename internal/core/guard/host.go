@@ -6,7 +6,7 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// Struck returns the indices of the hosts that do not answer, or whose access is cut: hardly any, never nil.
+// Struck returns the indices of the hosts that do not answer, or are cut from their access: hardly any, never nil.
 func Struck(hosts []fleet.Host) []int {
 	struck := []int{}
 	for i := range hosts {

@@ -157,8 +157,8 @@ func OnlyItsCounters(m *fleet.Machine, s *Situation) bool {
 		Silent(m, s.View, s) && unheard(m, s) != ""
 }
 
-// unwitnessed says what is missing that would bear witness to the silence of the machine. One whose processors stand
-// still is dead, whatever is heard near it.
+// unwitnessed says what is missing that would bear witness to the silence of the machine. While its processors stand
+// still it is dead, whatever is heard near it.
 func unwitnessed(m *fleet.Machine, s *Situation) fleet.Reason {
 	if slices.Contains(s.Still, m.Current.ID) {
 		return ""

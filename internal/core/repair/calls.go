@@ -213,7 +213,7 @@ func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) onward {
 	return over
 }
 
-// resolve finds out by observation whether a call whose answer was lost took effect.
+// resolve finds out by observation whether a call without an answer took effect.
 func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) onward {
 	op := operationOf(in.Op)
 	if unseen, ok := op.(resolver); ok {
@@ -229,7 +229,7 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) onward {
 	return w.repeat(r, in)
 }
 
-// observed returns the instance as it was seen after a call whose answer was lost; then the call is over.
+// observed returns the instance as it was seen after a call without an answer; then the call is over.
 func (w *Work) observed(r *fleet.Repair, in fleet.Intent) (fleet.Instance, bool) {
 	seen, known := w.seenSince(r, in.Instance)
 	if !known {

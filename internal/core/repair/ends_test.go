@@ -54,7 +54,7 @@ func TestWhatIsTriedInVainComesToAnEnd(t *testing.T) {
 // powers are all that the provider may say of an instance.
 var powers = []fleet.Power{fleet.PowerRunning, fleet.PowerOff, fleet.PowerPaused, fleet.PowerGone, fleet.PowerError}
 
-// L12: a call whose answer was lost, as when hale died meanwhile, is looked for, and never taken for done or undone
+// L12: a call that lost its answer, as when hale died meanwhile, is looked for, and never taken for done or undone
 // without a sight of its own.
 func TestALostAnswerIsResolvedByWhatIsSeen(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"hale/internal/core/guard"
 )
 
-// offHost says why the step is not for a machine whose host does not answer: there only one elsewhere can be built, and
+// offHost says why the step is not for a machine on a host that does not answer: only one elsewhere can be built, and
 // only what the host's loss does not take along for ever.
 func offHost(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	if m.Current.None() {
@@ -68,12 +68,12 @@ func (x exchange) evacuate() onward {
 	return x.call(x.r, fleet.OpEvacuate, x.r.Target)
 }
 
-// movedAgain is how often a move whose answer was lost is looked for before it is ordered again.
+// movedAgain is how often a move without an answer is looked for before it is ordered again.
 const movedAgain = 5
 
-// resolve deals with a move whose answer was lost. What is seen on another host has moved. As long as the provider
-// says nothing, it may be on its way; after a while the same order finds out, if another look still wants it: what has
-// left its host is not moved again.
+// resolve deals with a move without an answer. What is seen on another host has moved. As long as the provider says
+// nothing, it may be on its way; after a while the same order finds out, if another look still wants it: what has left
+// its host is not moved again.
 func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	seen := w.View.Sighting(in.Instance)
 	known := seen.Known() && seen.Asked > r.LastOutcome

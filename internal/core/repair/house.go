@@ -23,12 +23,12 @@ func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Inst
 	return fleet.Instance{}, false
 }
 
-// putOff reports whether the instance is a stray whose removal failed.
+// putOff reports whether the instance is a stray that could not be removed.
 func putOff(m *fleet.Machine, id fleet.InstanceID) bool {
 	return slices.ContainsFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == id && s.RetryAt != 0 })
 }
 
-// House believes that the machine has the instance, of which the store did not know.
+// House believes that the machine has the instance, which the store did not know.
 func (w *Chart) House(i fleet.Instance) {
 	m := w.M
 	m.Current, m.Address = w.shown(i), i.Address
@@ -40,8 +40,8 @@ func (w *Chart) House(i fleet.Instance) {
 	w.stands()
 }
 
-// Shelve believes that the instance was put aside by a hale whose store is not this one: it is kept as long as the
-// policy keeps one from now on.
+// Shelve believes that the instance was put aside by a hale with another store: it is kept as long as the policy keeps
+// one from now on.
 func (w *Chart) Shelve(i fleet.Instance) {
 	w.forget(i.ID)
 	if w.M.Current.ID == i.ID {
@@ -51,7 +51,7 @@ func (w *Chart) Shelve(i fleet.Instance) {
 		w.Situation.Now))
 }
 
-// Vacate believes that the machine does not have the instance any more of which the store knew.
+// Vacate believes that the machine does not have the instance any more that the store knew.
 func (w *Chart) Vacate() {
 	w.M.Current = fleet.Incarnation{}
 	w.M.Epoch++

@@ -30,8 +30,8 @@ func (w *Chart) keeps(r *fleet.Repair) bool {
 	return r.Kind == fleet.RepairUndo || replaces && step.KeepOld > 0 && r.Target.Certified
 }
 
-// BeginExpire opens the removal of a kept instance whose time is over. It is like that of a remnant: a look must find
-// it off, and put aside.
+// BeginExpire opens the removal of an instance that was kept for its time. It is like that of a remnant: a look must
+// find it off, and put aside.
 func (w *Work) BeginExpire(k fleet.KeptInstance) {
 	w.M.Waiting = ""
 	w.open(fleet.Repair{Kind: fleet.RepairRemnant}, fleet.AimAt(k.Incarnation))

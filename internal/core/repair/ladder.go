@@ -7,7 +7,7 @@ import (
 	"hale/internal/core/guard"
 )
 
-// chooseRung takes the first rung from the given one whose precondition holds.
+// chooseRung takes the first rung, from the given one on, that may be tried.
 func (w *Work) chooseRung(from int) onward {
 	m := w.M
 	w.takeBack(m.Repair)

@@ -21,7 +21,7 @@ type operation interface {
 	ofStep() bool
 }
 
-// resolver is an operation that finds out in its own way whether a call took effect whose answer was lost.
+// resolver is an operation that finds out in its own way whether a call without an answer took effect.
 type resolver interface {
 	resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward
 }
@@ -97,7 +97,7 @@ func (ofTheOld) conflict(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outc
 	return w.boundConflicts(r, in, o)
 }
 
-// orderedAgain is an operation of which the same order again finds out what became of the first.
+// orderedAgain is an operation that can be ordered again to find out what became of the first order.
 type orderedAgain struct{ nothing }
 
 func (orderedAgain) resolved(w *Work, r *fleet.Repair, in fleet.Intent) fleet.Outcome {

@@ -9,7 +9,7 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// looked is the stage of a repair whose look was asked for.
+// looked is the stage of a repair that waits for its look.
 func looked(t *testing.T, step fleet.StepKind, cause fleet.Cause) *stage {
 	t.Helper()
 	st := newStage(t, ladder[step], ladder[fleet.StepPage])
@@ -203,7 +203,7 @@ func TestANewOwnerProvesAgainBeforeItBuilds(t *testing.T) {
 	}
 }
 
-// An instance that came of a lost order does not run. It is the rung's target from then on, of which nothing is known
+// An instance that came of a lost order does not run. It is the rung's target from then on, and nothing is known of it
 // yet: neither the proof nor the orders were about it, nor the time for which its host was left as it is.
 func TestL1WhatIsKnownOfOneTargetIsNotOfTheNext(t *testing.T) {
 	t.Parallel()

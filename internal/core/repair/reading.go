@@ -102,7 +102,7 @@ func (s reading) isAgent(c fleet.CheckState) bool {
 		func(k fleet.Check) bool { return k.Name == c.Check && k.Kind == fleet.CheckAgent })
 }
 
-// agentSpeaks reports whether the look finds the agent answering whose silence was all that bore witness to the
+// agentSpeaks reports whether the look finds the agent answering, where only the agent's silence bore witness to the
 // machine's (L4).
 func (s reading) agentSpeaks() bool {
 	answers := func(c fleet.CheckState) bool { return s.isAgent(c) && c.Standing == fleet.StandingUp }
@@ -110,8 +110,8 @@ func (s reading) agentSpeaks() bool {
 		guard.OnlyItsAgent(s.M, s.Situation)
 }
 
-// countersMove reports whether the look finds that the machine does something whose standing still was all that bore
-// witness to its silence (L4).
+// countersMove reports whether the look finds that the processors move, where only their standing still bore witness to
+// the machine's silence (L4).
 func (s reading) countersMove() bool {
 	return s.r.Kind == fleet.RepairHeal && s.l.Moves && guard.OnlyItsCounters(s.M, s.Situation)
 }

@@ -1,9 +1,9 @@
 // Package repair walks the ladder: it chooses the rung that fits the cause, asks for the look before anything
 // disruptive, fences, replaces, verifies, certifies, and gives up in an orderly way.
 //
-// It promises that each call that cannot be undone is returned as an intent to be stored first, that a call whose
-// outcome is unknown is observed before anything else, and that a repair ends healed, recovered, in quarantine, or held
-// with a reason (L8). It performs nothing itself.
+// It promises that each call that cannot be undone is returned as an intent to be stored first, that a call of unknown
+// outcome is observed before anything else, and that a repair ends healed, recovered, in quarantine, or held with a
+// reason (L8). It performs nothing itself.
 package repair
 
 import (
@@ -73,7 +73,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 	w.Advance()
 }
 
-// BeginCertify opens the short work that certifies an instance whose build took longer than it was given.
+// BeginCertify opens the short work that certifies an instance after a build that took longer than it was given.
 func (w *Work) BeginCertify() {
 	w.M.Quarantine = nil // it became healthy by itself
 	w.open(fleet.Repair{Kind: fleet.RepairBuild}, fleet.Aim{})

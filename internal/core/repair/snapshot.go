@@ -9,8 +9,8 @@ import (
 	"hale/internal/core/guard"
 )
 
-// snapshotTries are the orders of one copy whose answers say nothing, or that nothing was done, before it counts as
-// failed.
+// snapshotTries are the orders of one copy before it counts as failed: their answers say nothing, or that nothing was
+// done.
 const snapshotTries = 3
 
 // copying is the operation of the step snapshot, and dropping removes a copy.
@@ -156,7 +156,7 @@ func (w *Work) snapshotFailed(why fleet.Reason, detail string) onward {
 	return w.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
 }
 
-// Overdue returns the first copy of disks whose time is over, or that was given up, and that lies on no host that is
+// Overdue returns the first copy of disks that was kept for its time, or given up, and that lies on no host that is
 // held.
 func (w *Chart) Overdue() (fleet.DiskSnapshot, bool) {
 	for _, d := range w.M.Snapshots {

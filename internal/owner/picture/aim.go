@@ -86,8 +86,7 @@ func (p *Picture) rivalAt(a netip.Addr, owner fleet.InstanceID) fleet.InstanceID
 	return p.catalogue.rival(a, owner)
 }
 
-// reaim aims every machine anew while addresses are shared, or were just now: the instance whose listing changed is
-// another one.
+// reaim aims every machine anew while addresses are shared, or were just now: the listing of another instance changed.
 func (p *Picture) reaim() {
 	if !p.shared && len(p.catalogue.shared) == 0 {
 		return

@@ -14,7 +14,7 @@ type Catalogue struct {
 	up     map[fleet.HostName]bool
 	access map[fleet.HostName]fleet.Access // where anything is known of it
 	byID   map[fleet.InstanceID]fleet.Instance
-	// mentions are all of an id that several hosts show, each of which speaks for itself.
+	// mentions are all of an id that several hosts show. Each speaks for itself.
 	mentions    map[fleet.InstanceID][]fleet.Instance
 	independent map[fleet.HostName]bool // the hosts that do
 	// what the update under way has told of already; only where there are such hosts

@@ -60,7 +60,7 @@ func (p *Picture) offer(c *Catalogue) {
 type places struct {
 	taken  map[fleet.InstanceID]bool // by the beliefs
 	vacant []int                     // ascending
-	gone   map[string]int            // whose adopted instance is gone, by its name
+	gone   map[string]int            // that lost its adopted instance, by that one's name
 }
 
 func (p *Picture) places() places {
@@ -82,8 +82,8 @@ func (p *Picture) places() places {
 	return out
 }
 
-// placeFor returns where the instance is offered: to the machine that had its name and whose instance is gone, else
-// to the first place without one, else to a new one.
+// placeFor returns where the instance is offered: to the machine that had its name and lost its instance, else to the
+// first place without one, else to a new one.
 func (p *Picture) placeFor(i fleet.Instance, free *places) (index int, ok bool) {
 	if at, was := free.gone[i.Name]; was {
 		delete(free.gone, i.Name)

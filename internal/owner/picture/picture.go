@@ -1,6 +1,6 @@
-// Package picture is what the owner of one fleet knows: its beliefs joined with what was heard from the checks and
-// seen at the provider. It turns evidence into the views of a snapshot, takes decisions in, and says where each
-// machine is probed and whose absence is in doubt.
+// Package picture is what the owner of one fleet knows: its beliefs joined with what was heard from the checks and seen
+// at the provider. It turns evidence into the views of a snapshot, takes decisions in, and says where each machine is
+// probed, and which absences are in doubt.
 //
 // It promises that evidence about another time, instance or address than the believed one never reaches a view, that
 // silence (a host that cannot be asked, a watermark that is stale) becomes unknown and never a failure (L4), and that
@@ -87,7 +87,7 @@ type Picture struct {
 	dirty     bool                      // there is something to decide
 	muted     uint64                    // the checks that were not heeded at the last snapshot
 	deaf      bool                      // nothing is known by checks
-	asking    map[fleet.InstanceID]bool // whose absence is being confirmed
+	asking    map[fleet.InstanceID]bool // asked for: are they really absent?
 
 	open   openSet
 	placed uint64 // Snapshot.Placed

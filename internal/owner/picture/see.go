@@ -68,7 +68,7 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 }
 
 // ProviderPage returns when a person is to be told that the provider does not answer: when it has failed for as long as
-// a host may take to boot, a moment of which it may have answered. False: it answers, or a person was told.
+// a host may take to boot. It may have answered for a moment of that. False: it answers, or a person was told.
 func (p *Picture) ProviderPage() (at fleet.Instant, due bool) {
 	due = p.provider.Standing == fleet.ProviderDown && p.providerTold != fleet.ProviderDown
 	return p.providerFails.Add(fleet.HostBoot), due
@@ -80,9 +80,9 @@ func (p *Picture) ProviderPaged() fleet.Record {
 	return fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonDown, Detail: p.provider.Detail}
 }
 
-// See takes in a listing for the machines with the indices; nil means all of them. It returns the instances whose
-// absence must be confirmed; one that is being asked about already is not returned again until Answered. The picture
-// keeps the catalogue, and reads it again when it aims.
+// See takes in a listing for the machines with the indices; nil means all of them. It returns the absent instances that
+// must be asked for; one that is being asked about already is not returned again until Answered. The picture keeps the
+// catalogue, and reads it again when it aims.
 func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 	p.welcome(c)
 	p.disabled(c.hosts)
@@ -203,7 +203,7 @@ func (p *Picture) welcome(c *Catalogue) {
 	}
 }
 
-// disabled has those judged whose host was disabled, or is no more.
+// disabled has the machines judged on each host that was disabled, or is not any more.
 func (p *Picture) disabled(now []fleet.Host) {
 	is := func(hosts []fleet.Host, name fleet.HostName) bool {
 		for i := range hosts {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// manyAtOnce is the number of new or changed targets whose first probes may all be due at once. More targets are
-	// spread over the interval, and at most spreadOver.
+	// manyAtOnce is the number of new or changed targets that may all be due at once. More targets are spread over the
+	// interval, and at most spreadOver.
 	manyAtOnce = 100
 	spreadOver = time.Second
 )

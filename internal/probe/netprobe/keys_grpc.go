@@ -26,7 +26,7 @@ func grpcShape() keys.Object[grpcDraft] {
 	return keys.Object[grpcDraft]{Fields: []keys.Field[grpcDraft]{
 		keys.Must("port", "50051", "The port.", keys.Integer(1, 65535),
 			func(g *grpcDraft) *keys.At[int] { return &g.port }),
-		keys.May("service", "The service whose health is asked for.", keys.Text("the name of a service",
+		keys.May("service", "The service to ask for its health.", keys.Text("the name of a service",
 			"shop.v1.Orders"), func(g *grpcDraft) *keys.At[string] { return &g.service }).
 			Said("the server as a whole"),
 		keys.May("host", "As whom the server is asked (`:authority`), and with tls the name in the certificate.",

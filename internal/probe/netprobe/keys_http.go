@@ -66,7 +66,7 @@ func httpShape() keys.Object[httpDraft] {
 			func(h *httpDraft) *keys.At[fleet.NoConnection] { return &h.noConnection }),
 		keys.Or("keep_alive", false, "Ask over a connection that stays open between probes, as far as the machine "+
 			"lets it: a fifth of the cost, but whether anybody new could connect is not asked. A connection that "+
-			"ended is no failure: a fresh one is tried first. For pages by plain http of which only the status counts.",
+			"ended is no failure: a fresh one is tried first. For pages by plain http where only the status counts.",
 			keys.Boolean(), func(h *httpDraft) *keys.At[bool] { return &h.keepAlive }),
 	}, tlsFields()...)}
 }
@@ -144,7 +144,7 @@ func httpOf(c kinds.Asked, d httpDraft) (int, fleet.HTTPCheck) {
 		Redirects: d.redirects.Value, TLS: httpTLSOf(c, d), KeepAlive: d.keepAlive.Value,
 	}
 	if out.KeepAlive && (out.Scheme == "https" || out.Body != "" || out.Redirects > 0 || len(out.Headers) > 0) {
-		c.Add(d.keepAlive.Spot, "is for pages by plain http of which only the status counts",
+		c.Add(d.keepAlive.Spot, "is for pages by plain http where only the status counts",
 			"take keep_alive out, or https, body, redirects and headers")
 	}
 	if d.method.Given() && d.method.Value != http.MethodGet {

@@ -98,7 +98,7 @@ func providerKeys() []keys.Field[programDraft] {
 			keys.Mapping[keys.TextDraft]{Key: "VARIABLE",
 				Each: keys.TextOrSecret("a text", "https://cloud.example.org"), Names: keys.VariableNames},
 			func(p *programDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &p.Env }),
-		keys.Or("timeout", defaultTimeout, "exec only: when a program is killed whose call has no limit by its step.",
+		keys.Or("timeout", defaultTimeout, "exec only: when a program is killed if its step sets no limit.",
 			keys.Duration(time.Second, time.Hour),
 			func(p *programDraft) *keys.At[time.Duration] { return &p.timeout }),
 		keys.Or("parallel", defaultParallel,

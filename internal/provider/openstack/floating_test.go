@@ -231,7 +231,7 @@ func TestACloudWithoutRouters(t *testing.T) {
 	})
 }
 
-// TestAddressesThatAFilterDidNotExcludeStay: an address whose description names another owner is not released.
+// TestAddressesThatAFilterDidNotExcludeStay: an address that names another owner in its description is not released.
 func TestAddressesThatAFilterDidNotExcludeStay(t *testing.T) {
 	t.Parallel()
 	playAddressed(t, func(a *addressed) {

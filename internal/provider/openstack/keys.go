@@ -137,14 +137,14 @@ func serverShape() keys.Object[serverDraft] {
 		Fields: []keys.Field[serverDraft]{
 			keys.Must("flavor", "m1.small", "The flavor: processors, memory and disk.", keys.Text("a flavor",
 				"m1.small"), func(s *serverDraft) *keys.At[string] { return &s.flavor }),
-			keys.May("networks", "Further networks, beside the template's, whose ports go with the instance.",
+			keys.May("networks", "Further networks, beside the template's. Their ports go with the instance.",
 				keys.List[string]{Noun: "one network", Each: keys.Text("a network",
 					"storage")},
 				func(s *serverDraft) *keys.At[[]keys.At[string]] { return &s.networks }).Said("none"),
 			keys.Or("keep_port", false, "The machine's port, and with it its address, hardware address and floating "+
 				"address, goes from instance to instance.", keys.Boolean(),
 				func(s *serverDraft) *keys.At[bool] { return &s.keepPort }),
-			keys.May("floating_ip", "The external network of which the machine has a floating address of its own. It "+
+			keys.May("floating_ip", "The external network that gives the machine a floating address of its own. It "+
 				"is allocated with the machine's first instance, goes from instance to instance, also without "+
 				"`keep_port`, and is released when the machine is removed from its fleet.",
 				keys.Text("an external network", "public"),
@@ -154,7 +154,7 @@ func serverShape() keys.Object[serverDraft] {
 					"web")},
 				func(s *serverDraft) *keys.At[[]keys.At[string]] { return &s.securityGroups }).Said(
 				"the project's default"),
-			keys.May("server_group", "The server group, whose policy (affinity or anti-affinity) Nova's scheduler "+
+			keys.May("server_group", "The server group. Its policy (affinity or anti-affinity) Nova's scheduler "+
 				"follows.",
 				keys.Text("a server group", "web-apart"),
 				func(s *serverDraft) *keys.At[string] { return &s.serverGroup }),

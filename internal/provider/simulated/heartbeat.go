@@ -27,8 +27,8 @@ func (w *World) Await(ctx context.Context, t probe.Target) (probe.Beat, error) {
 	return vantage{w, ""}.Await(ctx, t)
 }
 
-// Await implements probe.Hearing: a guest whose service and network work has just reported, and any other one says
-// nothing.
+// Await implements probe.Hearing: a guest with a service and a network that work has just reported, and any other one
+// says nothing.
 func (v vantage) Await(ctx context.Context, t probe.Target) (probe.Beat, error) {
 	if !t.Address.IsValid() {
 		return probe.Beat{}, probe.LocalError{Err: errNoPlace}

@@ -253,8 +253,8 @@ func (w *World) forget(c *conn) bool {
 }
 
 // Run implements probe.Transport. Without Options.Run it judges instead of running: exit code 2 when a machine fails
-// the check whose program it is, 0 when the machines named in its arguments, by address or id, are all healthy by
-// truth, and 1 when one is not. It is a LocalError when they name none.
+// the program's own check, 0 when the machines named in its arguments, by address or id, are all healthy by truth, and
+// 1 when one is not. It is a LocalError when they name none.
 func (w *World) Run(ctx context.Context, p probe.Program) (int, string, error) {
 	if w.options.Run != nil {
 		return w.options.Run(ctx, p)

@@ -70,7 +70,7 @@ func ofNotes(op fleet.Op) bool {
 // read carries a question to the world and the answer back. ask runs with the world locked.
 func (p *Provider) read(ctx context.Context, op fleet.Op, ref provider.Ref,
 	ask func(t *world.World) world.End) error {
-	// Notes are asked for right before other calls, whose time the world's latency is.
+	// Notes are asked for right before other calls; the world's latency is the time of those.
 	call := world.Call{Op: world.Op(op), ID: string(ref.ID), Host: string(ref.Host), Mark: markOf(ref.Mark),
 		Swift: ofNotes(op)}
 	lost := fault.Transient

@@ -31,7 +31,7 @@ func (w *World) introduction(c *conn) (line string, hangs, asked bool) {
 	const version = "SSH-2.0-"
 	line = sample(check.SSH.Banner)
 	if strings.HasPrefix(line, "SSH-") && len(line) > len(version) {
-		line = line[len(version):] // whose dot may be any character in the pattern
+		line = line[len(version):] // the dot may be any character in the pattern
 	} else {
 		line = strings.TrimSpace("simulated " + line)
 	}

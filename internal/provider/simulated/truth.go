@@ -41,7 +41,7 @@ type Call struct {
 	ForGood  bool // of a delete: the machine is given up with it
 	Instance fleet.InstanceID
 	Host     fleet.HostName
-	Machine  fleet.MachineName // whose instance it is by its mark, or was to become
+	Machine  fleet.MachineName // that owns the instance by its mark, or was to
 	// Effect says that the call changed the truth.
 	Effect bool
 	// Healthy says that the instance was healthy, by truth, at the moment of the call.

@@ -29,7 +29,7 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Options describe a world. The zero value is one host whose machines boot in two seconds.
+// Options describe a world. The zero value is one host with machines that boot in two seconds.
 type Options struct {
 	// Hosts are the places for machines. Default: a single one with an empty name.
 	Hosts []fleet.HostName
@@ -176,7 +176,7 @@ func hostAddress(index int) netip.Addr {
 	return netip.AddrFrom4([4]byte{100, 64, byte(index >> 8), byte(index)}) //nolint:gosec // no world has so many
 }
 
-// hostAt returns the host whose own address it is.
+// hostAt returns the host that has the address as its own.
 func (w *World) hostAt(address netip.Addr) (fleet.HostName, bool) {
 	for i, host := range w.options.Hosts {
 		if hostAddress(i) == address {
@@ -211,7 +211,7 @@ func union[T comparable](a, b []T) []T {
 	return out
 }
 
-// Open returns a handle on the world's provider for the client, whose name the log of calls and some faults use.
+// Open returns a handle on the world's provider for the client. The log of calls and some faults use its name.
 func (w *World) Open(client string) *Provider {
 	return &Provider{world: w, client: w.truth.Caller(client), closed: make(chan struct{})}
 }

@@ -134,7 +134,7 @@ func vcenterShape() keys.Object[vcenterDraft] {
 		keys.Must("datacenter", "DC1", "The datacenter, with the folders before it, if any: the provider is this one.",
 			keys.Text("a datacenter", "DC1"),
 			func(v *vcenterDraft) *keys.At[string] { return &v.datacenter }),
-		keys.May("cluster", "The cluster, or the lone host, whose hosts count, with the folders before it.",
+		keys.May("cluster", "The cluster, or the lone host, with the folders before it; only its hosts count.",
 			keys.Text("a cluster", "C1"),
 			func(v *vcenterDraft) *keys.At[string] { return &v.cluster }).Said("the whole datacenter"),
 		keys.May("folder", "The folder of new machines, below the datacenter's own. vCenter lets no two of one name "+

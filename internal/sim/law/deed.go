@@ -11,7 +11,7 @@ import (
 // Deed is a call, with all that was true then and that a judge may want to know of it later.
 type Deed struct {
 	world.Call
-	// Machine is the one whose instance it is about, in its sender's word, or in truth where that names none.
+	// Machine is the one that it is about, in its sender's word, or in truth where that names none.
 	Machine string
 	// Held says that its sender stood still between the reading of its lease and the sending.
 	Held bool

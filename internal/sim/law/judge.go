@@ -53,8 +53,8 @@ type Judge struct {
 	tally *Tally
 
 	personal map[string]bool // stopped by a person, and not started again
-	// unread are machines whose stop hale cannot read as a person's: it came so soon after a reset that the two cannot
-	// be told apart, or hale has started them since, for another reason that it was told.
+	// unread are machines with a stop that hale cannot read as a person's: it came so soon after a reset that the two
+	// cannot be told apart, or hale has started them since, for another reason that it was told.
 	unread   map[string]bool
 	reset    map[string]time.Duration // when a reset took effect last, by instance
 	given    map[string]time.Duration // when a person gave a host its access back
@@ -186,7 +186,7 @@ func (j *Judge) touches(d *Deed) {
 	}
 	switch by := d.Status.Stop; {
 	case by == world.StopIOError:
-		j.broken("L10", d, "whose disk cannot be written")
+		j.broken("L10", d, "which cannot write its disk")
 	case by == world.StopRescue:
 		if d.Op != world.Rescue {
 			j.broken("L10", d, "which a person repairs")

@@ -87,7 +87,7 @@ func (s *seating) emptyRacks() []int {
 }
 
 // spread gives the homes free machines from first to before after: one in each rack, then a second one in each, so that
-// nodes of which no rack is known seem to share as little as they can.
+// nodes without a known rack seem to share as little as they can.
 func (s *seating) spread(homes []*home, first, after int) {
 	var free []int
 	for machine := first; machine < after; machine++ {

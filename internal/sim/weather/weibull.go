@@ -36,7 +36,7 @@ func (w Weibull) Mean() time.Duration {
 	return clamp(float64(w.Scale)*math.Gamma(1+1/w.Shape), math.MaxInt64)
 }
 
-// Scaled returns the distribution of the same shape whose mean is as given: as clustered, but oftener or more seldom.
+// Scaled returns the distribution of the same shape with the given mean: as clustered, but oftener or more seldom.
 func (w Weibull) Scaled(mean time.Duration) Weibull {
 	w.Scale = clamp(float64(mean)/math.Gamma(1+1/w.Shape), math.MaxInt64)
 	return w
@@ -50,7 +50,7 @@ func (w Weibull) Draw(r *rand.Rand) time.Duration {
 	return w.length(-math.Log1p(-r.Float64()))
 }
 
-// length returns the length whose power (x/λ)^k is given.
+// length returns the length with the given power (x/λ)^k.
 func (w Weibull) length(power float64) time.Duration {
 	x := float64(w.Scale) * math.Pow(power, 1/w.Shape)
 	return max(clamp(x, MaxTime).Round(tick), tick)

@@ -32,7 +32,7 @@ const (
 	// Snapshot copies an instance's disks, and DropSnapshot removes a copy.
 	Snapshot     Op = "snapshot"
 	DropSnapshot Op = "drop-snapshot"
-	// Evacuate starts an instance on another host, whose own is silent; Migrate moves one that runs.
+	// Evacuate starts an instance on another host when its own is silent; Migrate moves one that runs.
 	Evacuate Op = "evacuate"
 	Migrate  Op = "migrate"
 	// Rescue starts another system in an instance's place.
@@ -85,7 +85,7 @@ type Call struct {
 	Try int
 	// Adopted says that the caller knows that the instance bears no mark.
 	Adopted bool
-	// Asks says that the caller asks the other hosts first, of which it excuses some from answering.
+	// Asks says that the caller asks the other hosts first. It excuses some from answering.
 	Asks    bool
 	Excused []string
 	// ForGood says of a delete that the machine is given up with its instance.
@@ -123,7 +123,7 @@ type Client struct {
 	// news are the instances that changed since this client last heard of them all, in the order of change.
 	news  []*VM
 	noted map[*VM]bool
-	// twins are the definitions of each id of which there are several, or were: a listing tells of all of them.
+	// twins are the definitions of each id that has several, or had: a listing tells of all of them.
 	twins map[string][]*VM
 	// News is called when there is some after there was none; nil: none is wanted.
 	News func()

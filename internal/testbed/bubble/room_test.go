@@ -52,7 +52,7 @@ type room struct {
 	deaths   chan *server
 	arrivals chan arrival                           // of writes that were held up
 	renewed  map[fleet.InstanceID]bool              // by such a plan: these are replaced
-	swapped  map[fleet.MachineName]bool             // whose old instance a person wanted back
+	swapped  map[fleet.MachineName]bool             // a person wanted the old instance back
 	leaving  map[fleet.MachineName]bool             // that a person ordered removed, whichever instance they have
 	named    map[fleet.InstanceID]fleet.MachineName // by a plan that a person confirmed: these may go
 }

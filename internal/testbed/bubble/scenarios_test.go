@@ -89,7 +89,7 @@ func lastEvent(o sim.Options) time.Duration {
 	return last
 }
 
-// playInA plays the file in room A, whose trace is that room's own affair.
+// playInA plays the file in room A. The trace is that room's own affair.
 func playInA(t *testing.T, s *scenario.Scenario) {
 	t.Helper()
 	s.Trace = nil
