@@ -94,7 +94,7 @@ func TestALookThatSaysNothingForLong(t *testing.T) {
 		case 1:
 			st.want("first", got, "look look-unclear; held look-unclear; look in 500ms")
 		case 10:
-			st.want("last", got, "look look-unclear; paged call-failed; repair-ended look-unclear; over, again in 5s")
+			st.want("last", got, "look look-unclear; paged look-unclear; repair-ended look-unclear; over, again in 5s")
 			return
 		}
 		st.pass(st.m.Repair.RetryAt.Sub(st.s.Now.Mono))

@@ -7,6 +7,7 @@
 package repair
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -480,6 +481,6 @@ func (w *Work) patience(r *fleet.Repair) time.Duration {
 	case w.M.Incident == nil:
 		w.OpenIncident(fleet.CauseBuild)
 	}
-	w.Page(fleet.ReasonCallFailed)
+	w.Page(cmp.Or(w.M.Waiting, fleet.ReasonCallFailed))
 	return d
 }
