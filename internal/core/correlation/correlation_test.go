@@ -337,3 +337,17 @@ func TestManyRacksAreBlamedRatherThanTheirHosts(t *testing.T) {
 		t.Errorf("%d domains are blamed, want %d", len(got), len(want))
 	}
 }
+
+// Two racks of a large estate are down for two causes, each so far beyond chance that no number is as small: the one
+// that lost more is blamed, whatever they are called.
+func TestOfTwoBeyondAllChanceTheLargerIsBlamed(t *testing.T) {
+	t.Parallel()
+	e := newEstate(1, 10, 9, 100)
+	for lost, spared := range map[string]string{"r00": "r09", "r09": "r00"} {
+		some := e.in(rack(spared))
+		c := e.census(failing(e.in(rack(lost)), some[:len(some)*3/4]))
+		if got := c.Blame(correlation.Question{AtLeast: 3}); got.Domain != rack(lost) || got.Chance != 0 {
+			t.Errorf("blamed is %v, by a chance of %g, and not %s", got.Domain, got.Chance, lost)
+		}
+	}
+}
