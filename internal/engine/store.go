@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/defect"
 	"hale/internal/owner"
 	"hale/internal/state"
 	"hale/internal/state/journal"
@@ -91,6 +92,11 @@ func (t *term) documents(ctx context.Context, w *owner.Write) []document {
 // write stores what is to be stored together in one transaction that also compares the owner's lease. What is unchanged
 // is not written.
 func (t *term) write(ctx context.Context, w owner.Write) error {
+	for i := range w.Records {
+		if err := w.Records[i].Valid(); err != nil {
+			t.defects.Note(t.place(), "a record", &defect.Panic{Value: err.Error()})
+		}
+	}
 	docs := t.documents(ctx, &w)
 	txn := state.Txn{If: []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}}
 	fresh := make([]stored, len(docs))

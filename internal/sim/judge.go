@@ -492,46 +492,50 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 
 // record counts what hale says.
 func (j *judge) record(r fleet.Record) {
-	sc := j.s.score
 	j.s.trace.record(j.s.w.Now(), r)
+	if err := r.Valid(); err != nil {
+		j.broken("L11", string(r.Machine), err.Error())
+	}
 	switch {
 	case r.Kind == fleet.RecordChange:
 		j.changed(r)
 	case r.Kind == fleet.RecordContest && r.Reason == fleet.ReasonReleased:
 		delete(j.s.eldest().judge.toldTwo, string(r.Machine))
-	}
-	if r.Kind == fleet.RecordHeld {
-		sc.Held++
+	case r.Kind == fleet.RecordHeld:
+		j.s.score.Held++
 		j.heldBack(r)
-	}
-	if r.Kind == fleet.RecordPaged {
-		if !r.Joined() {
-			sc.Paged++
-			sc.page(string(r.Reason), 1)
-		}
-		j.warned(r)
-		if r.Joint == "" || r.Machine != "" {
-			j.s.eldest().judge.tell(string(r.Machine), r.Parent, r.Reason)
-		}
-		if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
-			j.truth.Told(string(r.Machine), j.s.w.Now())
-		}
-		switch told := j.s.eldest().judge; {
-		case r.Joint != "" && r.Machine == "": // the machines' own records name them
-		case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
-		case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated,
-			r.Reason == fleet.ReasonVantageDoubtful:
-			told.page(string(r.Machine))
-		case r.Reason == fleet.ReasonSharedFate:
-			told.call(r.Parent)
-		case !j.provider: // told twice of it, and once that it is over
-			j.provider = true
-			j.pages++
-		}
-	}
-	if r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && j.provider {
+	case r.Kind == fleet.RecordPaged:
+		j.paged(r)
+	case r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && j.provider:
 		j.provider = false
 		j.pages--
+	}
+}
+
+// paged counts that a person is told, and of what.
+func (j *judge) paged(r fleet.Record) {
+	if sc := j.s.score; !r.Joined() {
+		sc.Paged++
+		sc.page(string(r.Reason), 1)
+	}
+	j.warned(r)
+	if r.Joint == "" || r.Machine != "" {
+		j.s.eldest().judge.tell(string(r.Machine), r.Parent, r.Reason)
+	}
+	if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
+		j.truth.Told(string(r.Machine), j.s.w.Now())
+	}
+	switch told := j.s.eldest().judge; {
+	case r.Joint != "" && r.Machine == "": // the machines' own records name them
+	case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
+	case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated,
+		r.Reason == fleet.ReasonVantageDoubtful:
+		told.page(string(r.Machine))
+	case r.Reason == fleet.ReasonSharedFate:
+		told.call(r.Parent)
+	case !j.provider: // told twice of it, and once that it is over
+		j.provider = true
+		j.pages++
 	}
 }
 

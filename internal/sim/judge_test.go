@@ -50,11 +50,17 @@ func (o court) stores(change func(was, is *fleet.Machine), records ...fleet.Reco
 	}
 	said := make([]fleet.Record, len(records))
 	for i, k := range records {
-		said[i] = fleet.Record{Kind: k, Machine: "web-1"}
+		said[i] = fleet.Record{Kind: k, Reason: plausible[k], Machine: "web-1"}
 	}
 	delete(o.judge.afresh, "web-1")
 	o.judge.committed(o.c, &was, &is, said)
 	o.judge.decided()
+}
+
+// plausible are reasons that records of these kinds can have.
+var plausible = map[fleet.RecordKind]fleet.Reason{
+	fleet.RecordHeld: fleet.ReasonBudget, fleet.RecordRepairStarted: fleet.Reason(fleet.RepairHeal),
+	fleet.RecordRepairEnded: fleet.ReasonHealed,
 }
 
 func healing(id string) *fleet.Repair { return &fleet.Repair{ID: id, Kind: fleet.RepairHeal} }
@@ -527,7 +533,7 @@ func thoughts() []crime {
 				o.judge.failing = 2
 			}
 			on := overall{Brake: fleet.Brake{Engaged: true}}
-			o.judge.overall(on, overall{}, []fleet.Record{{Kind: fleet.RecordBrake}})
+			o.judge.overall(on, overall{}, []fleet.Record{{Kind: fleet.RecordBrake, Reason: fleet.ReasonReleased}})
 		}},
 		{"L8", "in quarantine, and nobody knows", func(o court, breaks bool) {
 			o.stores(func(_, is *fleet.Machine) {
@@ -564,10 +570,17 @@ func accounts() []crime {
 			}
 			o.stores(func(_, is *fleet.Machine) { is.Waiting = fleet.ReasonBudget }, said...)
 		}},
+		{"L11", "a record has the reason of another kind", func(o court, breaks bool) {
+			look := fleet.Record{Kind: fleet.RecordLook, Reason: fleet.ReasonRefuted, Machine: "web-1"}
+			if breaks {
+				look.Reason = fleet.ReasonHealed
+			}
+			o.judge.record(look)
+		}},
 		{"L11", "the brake changes without a record", func(o court, breaks bool) {
 			var said []fleet.Record
 			if !breaks {
-				said = append(said, fleet.Record{Kind: fleet.RecordBrake})
+				said = append(said, fleet.Record{Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged})
 			}
 			o.judge.overall(overall{}, overall{Brake: fleet.Brake{Engaged: true}}, said)
 		}},
