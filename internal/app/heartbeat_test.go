@@ -63,7 +63,7 @@ func TestMachinesReportToTheirFleet(t *testing.T) {
 	defer pause.Stop()
 	for deadline := time.Now().Add(30 * time.Second); ; <-pause.C {
 		report(t, "http://"+address+"/heartbeat/web/web-1/beat")
-		edges := w.Snapshot()
+		edges := w.Standings()
 		if len(edges) == 1 && edges[0].Standing == fleet.StandingUp {
 			return
 		}

@@ -85,7 +85,7 @@ func (b *beating) report(ctx context.Context, listen string) {
 		case began: // before, hale may not listen yet
 			b.wrong = append(b.wrong, fmt.Sprintf("a report of beating-%d is not heard: %v", n, err))
 		}
-		for _, e := range b.watch.Snapshot() {
+		for _, e := range b.watch.Standings() {
 			if e.Standing == fleet.StandingDown || e.Standing == fleet.StandingFailing {
 				b.wrong = append(b.wrong, fmt.Sprintf("%s is %s: %s", e.Machine, e.Standing, e.Detail))
 			}
@@ -99,7 +99,7 @@ func (b *beating) report(ctx context.Context, listen string) {
 
 // heard reports whether hale has heard all of them.
 func (b *beating) heard() bool {
-	edges := b.watch.Snapshot()
+	edges := b.watch.Standings()
 	return len(edges) == beatingMachines && !slices.ContainsFunc(edges, func(e probe.Edge) bool {
 		return e.Standing != fleet.StandingUp
 	})

@@ -81,8 +81,8 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 
 // pictured is what decide is asked about: every machine, all that the watch found, and the repairs that were set aside.
 // These stand still.
-func pictured(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) fleet.Snapshot {
-	s := fleet.Snapshot{
+func pictured(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) fleet.Situation {
+	s := fleet.Situation{
 		Now:          f.At,
 		Installation: f.Installation,
 		Spec:         f.Spec,

@@ -106,8 +106,8 @@ func anySighting(
 }
 
 // pictureOf is what an owner that acts would decide on.
-func pictureOf(f engine.FleetStatus) fleet.Snapshot {
-	return fleet.Snapshot{
+func pictureOf(f engine.FleetStatus) fleet.Situation {
+	return fleet.Situation{
 		Now:          f.At,
 		Installation: "ours",
 		Spec:         f.Spec,

@@ -119,7 +119,7 @@ fleets:
 			},
 			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
 			Mode:       fleet.ModeAct,
-			Update:     fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}, Grace: time.Minute,
+			Update:     fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}, Grace: time.Minute,
 			BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
 			History: 30 * 24 * time.Hour,
 		}},

@@ -19,7 +19,7 @@ func rootIsKept(spec *fleet.Spec) { spec.Template.Disks = []fleet.Disk{{Name: "r
 func TestL02AnUpdateObeysAnEditThatKeepsADisk(t *testing.T) {
 	t.Parallel()
 	spec := web(4)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}
+	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}
 	spec.Template.Disks = []fleet.Disk{{Name: "root", Ephemeral: true}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
@@ -190,7 +190,7 @@ func (s *story) spared(since time.Time, ordinals ...int) {
 func TestATemplateThatIsPutBackStopsTheUpdate(t *testing.T) {
 	t.Parallel()
 	spec := web(5)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}
+	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })

@@ -55,7 +55,7 @@ type Engine struct {
 	tolls    *tolls
 	lots     lots
 	begun    *beginning
-	posts    map[any]*post // of pollers and owners; Run's own
+	workers  map[any]*worker // of pollers and owners; Run's own
 	asks     chan asked
 	id       fleet.Installation // the store's, while it runs; Run's own
 	ended    chan struct{}
@@ -81,7 +81,7 @@ func New(opts Options) (*Engine, error) {
 	heard := newHeardStore(opts.Store)
 	opts.Store = heard
 	e := &Engine{
-		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), posts: map[any]*post{}, asks: make(chan asked),
+		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), workers: map[any]*worker{}, asks: make(chan asked),
 		ended:    make(chan struct{}),
 		released: map[fleet.Name]time.Time{}, tolls: newTolls(),
 		lots: lots{last: map[fleet.ProviderName]*gathering{}},
@@ -172,7 +172,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			close(a.done)
 		}
 	}
-	for _, p := range e.posts {
+	for _, p := range e.workers {
 		slow := time.AfterFunc(slowEnd, func() {
 			defer e.opts.Defects.Catch(p.at, "its end", nil)
 			e.opts.Logger.Warn("something does not end: is a call under way that does not return?", "part", p.at.Part,

@@ -32,7 +32,7 @@ func (t *term) minds(now fleet.Now) {
 		t.lookAround()
 	default:
 		t.own.Listen(now)
-		for _, e := range t.probes.Snapshot() {
+		for _, e := range t.probes.Standings() {
 			t.hearEdge(e)
 		}
 	}

@@ -226,8 +226,8 @@ func wantedOrdeals() []ordeal {
 	keeping := rung(fleet.StepRecreate)
 	keeping.KeepOld = 24 * time.Hour
 	keepsOld := bare(2, keeping)
-	keepsOld.Template.Image, keepsOld.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 30 * time.Second}
-	versioned.Template.Image, versioned.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 30 * time.Second}
+	keepsOld.Template.Image, keepsOld.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 30 * time.Second}
+	versioned.Template.Image, versioned.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 30 * time.Second}
 	return []ordeal{
 		{step: "scale-out by the file", spec: bare(2, rung(fleet.StepRecreate)),
 			begin: edits(func(spec *fleet.Spec) { spec.Size = 3 }),

@@ -178,13 +178,13 @@ func TestWordsThatPanicAreATryThatFailed(t *testing.T) {
 	})
 }
 
-// Snapshot panics where deeper is set: at the very beginning of a term.
-func (t *trap) Snapshot() []probe.Edge {
+// Standings panics where deeper is set: at the very beginning of a term.
+func (t *trap) Standings() []probe.Edge {
 	if t.deeper.Load() {
 		t.caught.Add(1)
 		panic("boom")
 	}
-	return t.Engine.Snapshot()
+	return t.Engine.Standings()
 }
 
 // TestAnOwnerThatPanicsAtItsBeginningLetsGo: what it held by its lease is free for its next try.

@@ -12,8 +12,8 @@ import (
 	"hale/internal/probe"
 )
 
-// post is a poller or an owner at work.
-type post struct {
+// worker is a poller or an owner at work.
+type worker struct {
 	at   defect.Place
 	stop context.CancelFunc
 	wg   sync.WaitGroup
@@ -22,24 +22,24 @@ type post struct {
 // keep runs a worker until ctx ends, or it stops by itself. One that panics is begun again.
 func (e *Engine) keep(ctx context.Context, who any, at defect.Place, work ...func(context.Context)) {
 	ctx, stop := context.WithCancel(ctx)
-	p := &post{at: at, stop: stop}
+	p := &worker{at: at, stop: stop}
 	for _, do := range work {
 		p.wg.Go(func() { e.opts.Defects.Keep(ctx, at, do) })
 	}
-	e.posts[who] = p
+	e.workers[who] = p
 }
 
 // leave ends the work, and waits for its end.
-func (p *post) leave() {
+func (p *worker) leave() {
 	p.stop()
 	p.wg.Wait()
 }
 
 // dismiss ends a worker.
 func (e *Engine) dismiss(who any) {
-	if p := e.posts[who]; p != nil {
+	if p := e.workers[who]; p != nil {
 		p.leave()
-		delete(e.posts, who)
+		delete(e.workers, who)
 	}
 }
 

@@ -95,7 +95,7 @@ func TestAFleetThatLeavesIsLetGoWithinOneInterval(t *testing.T) {
 		if err := s.hale.engine.Reload(s.t.Context(), setup); err != nil {
 			s.t.Fatal(err)
 		}
-		if n := len(s.hale.probes.Snapshot()); n != 0 {
+		if n := len(s.hale.probes.Standings()); n != 0 {
 			s.t.Errorf("%d checks are still probed", n)
 		}
 		calls := len(s.world.Calls())
@@ -382,7 +382,7 @@ func (s *story) gone(n int) bool {
 func TestATemplateGoesThroughTheFleetAfterItsCanary(t *testing.T) {
 	t.Parallel()
 	spec := web(3)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}
+	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })

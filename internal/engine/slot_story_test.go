@@ -281,7 +281,7 @@ func TestL05AnOwnersPlacesAreGivenBack(t *testing.T) {
 func TestL05AnUpdateTakesASharedPlace(t *testing.T) {
 	t.Parallel()
 	spec := web(4)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: 2 * time.Minute}
+	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}
 	spec.Limits.InRepair, spec.Limits.Shared = 3, []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
 	spec.Limits.Brake.AtLeast = 3
 	tell(t, simulated.Options{}, spec, func(s *story) {

@@ -9,7 +9,7 @@ import (
 // forsake ends the probing that an earlier term left behind, and returns the highest epoch that it used.
 func forsake(p probe.Engine) uint64 {
 	var top uint64
-	for _, e := range p.Snapshot() {
+	for _, e := range p.Standings() {
 		p.Remove(e.ID)
 		top = max(top, e.Epoch)
 	}

@@ -13,7 +13,7 @@ func keepsOld(soak time.Duration) fleet.Spec {
 	keeping := rung(fleet.StepRecreate)
 	keeping.KeepOld = 2 * time.Hour
 	spec := bare(3, keeping)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Canary: 1, Soak: soak}
+	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: soak}
 	return spec
 }
 

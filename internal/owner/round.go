@@ -82,7 +82,7 @@ func (o *Owner) decide(now fleet.Now) {
 	if at, due := o.ProviderPage(); due && now.Due(at) {
 		o.Note(now, o.ProviderPaged())
 	}
-	o.round = round{stage: stageFleet, decision: o.decider.Decide(o.Snapshot(now))}
+	o.round = round{stage: stageFleet, decision: o.decider.Decide(o.Situation(now))}
 	d := &o.round.decision
 	o.asks = d.Asks
 	rulings, records := o.voids(now)
@@ -224,7 +224,7 @@ func (o *Owner) Refused(err error, now fleet.Now) bool {
 // Foresee judges the machines by what is known now, although nothing of it can be written down, and so nothing follows
 // from it: people see how they stand, and not how they stood when the store took something last.
 func (o *Owner) Foresee(now fleet.Now) []decide.Machine {
-	return o.decider.Decide(o.Snapshot(now)).Machines
+	return o.decider.Decide(o.Situation(now)).Machines
 }
 
 // Asks returns the machines that are to be asked on demand since the last decision, and takes them to be. Tell the

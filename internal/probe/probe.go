@@ -2,7 +2,7 @@
 // The exam that every engine passes is package probetest.
 //
 // It promises that silence never looks like health: each shard's watermark says until when its targets were judged, a
-// new owner takes a snapshot, and anything that is our own fault (late, skipped, no descriptor, no address) is unknown,
+// new owner asks for all standings, and anything that is our own fault (late, skipped, no descriptor, no address) is unknown,
 // never a failure (L4). It does not decide what a standing means for the machine.
 package probe
 
@@ -80,8 +80,8 @@ type Engine interface {
 	Set(targets ...Target)
 	// Remove ends targets. No edge of theirs is reported after it returns, except those already taken from Reports.
 	Remove(ids ...ID)
-	// Snapshot returns the state of every target: for a new owner, and after a lost report. Sorted by ID.
-	Snapshot() []Edge
+	// Standings returns the state of every target: for a new owner, and after a lost report. Sorted by ID.
+	Standings() []Edge
 	// Look probes the target now, beside the regular probes, and returns up (a single success suffices), down (it
 	// failed again and again, at least as often as makes the check down) or unknown. Where the check looks back on a
 	// window, so does the look: it is down when so many of as many questions fail. It needs no earlier Set, changes no

@@ -318,7 +318,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonConfirmedPlan: {"a person confirmed the plan", ""},
 	fleet.ReasonUpdated:       {"it is built from the other template", ""},
 	fleet.ReasonProven:        {"the first machines of the other template stay healthy, so the others follow", ""},
-	fleet.ReasonCanaryFailed: {"it was the first of another template, and did not become healthy",
+	fleet.ReasonPilotFailed: {"it was the first of another template, and did not become healthy",
 		"look at its console; then mend the template, or write the former one, reload, and confirm the plan: it is " +
 			"replaced first"},
 	fleet.ReasonUpdateStopped: {"a machine of the other template failed, so the others keep theirs",

@@ -59,7 +59,7 @@ func judgeAhead(t *testing.T, c *server) {
 		return
 	}
 	judged := func(at fleet.Instant) string {
-		s := c.own.Snapshot(fleet.Now{Mono: at, Wall: now.Wall.Add(at.Sub(now.Mono))})
+		s := c.own.Situation(fleet.Now{Mono: at, Wall: now.Wall.Add(at.Sub(now.Mono))})
 		return outcome(&s, decide.Decide(s))
 	}
 	at := judged(now.Mono + 1)
@@ -72,7 +72,7 @@ func judgeAhead(t *testing.T, c *server) {
 }
 
 // outcome tells what follows from a decision, without its times.
-func outcome(s *fleet.Snapshot, d decide.Decision) string {
+func outcome(s *fleet.Situation, d decide.Decision) string {
 	var b strings.Builder
 	say := func(records []fleet.Record) {
 		for _, rec := range records {

@@ -702,7 +702,7 @@ func orderly() []crime {
 				o.tries("web-2", "web-3", breaks, o.spec.Update.Soak)
 			}},
 		{"canary", "a second machine is built from another template at once", func(o court, breaks bool) {
-			o.spec.Update.Canary = map[bool]int{true: 1, false: 2}[breaks]
+			o.spec.Update.Pilots = map[bool]int{true: 1, false: 2}[breaks]
 			for _, name := range []string{"web-2", "web-3"} {
 				id := o.w.Current(name).ID
 				o.judge.trials.shown["o"], o.judge.renewed[name] = "another.qcow2", id

@@ -266,7 +266,7 @@ func (c *server) thaw() {
 	c.heat()
 }
 
-// tellStandings repeats what the probes know, as a snapshot does.
+// tellStandings repeats what the probes know.
 func (c *server) tellStandings() {
 	c.probes.all(func(index int, r row) { c.hear(index, r) })
 }

@@ -91,7 +91,7 @@ func (c *compiler) compile() fleet.Spec {
 		UnhealthyWhen: unhealthy,
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
-		Update:        fleet.UpdatePolicy{Canary: d.update.Value.canary.Value, Soak: d.update.Value.soak.Value},
+		Update:        fleet.UpdatePolicy{Pilots: d.update.Value.pilots.Value, Soak: d.update.Value.soak.Value},
 		SharedFate:    c.sharedFate(loss),
 		Placement:     c.placement(),
 		Mode:          d.mode.Value,

@@ -39,7 +39,7 @@ const (
 
 	defaultInRepair          = 1
 	defaultInBuild           = 3
-	defaultCanary            = 1
+	defaultPilots            = 1
 	defaultSoak              = 2 * time.Minute
 	defaultBrakePercent      = 20
 	defaultBrakeAtLeast      = 2

@@ -107,7 +107,7 @@ type evidenceDraft struct {
 }
 
 type updateDraft struct {
-	canary keys.At[int]
+	pilots keys.At[int]
 	soak   keys.At[time.Duration]
 }
 

@@ -214,9 +214,9 @@ func evidenceShape() keys.Object[evidenceDraft] {
 
 func updateShape() keys.Object[updateDraft] {
 	return keys.Object[updateDraft]{Fields: []keys.Field[updateDraft]{
-		keys.Or("canary", defaultCanary, "So many machines are built from it first. When one of them does not become "+
+		keys.Or("canary", defaultPilots, "So many machines are built from it first. When one of them does not become "+
 			"healthy, the others keep theirs.",
-			keys.Integer(1, maxSize), func(u *updateDraft) *keys.At[int] { return &u.canary }),
+			keys.Integer(1, maxSize), func(u *updateDraft) *keys.At[int] { return &u.pilots }),
 		keys.Or("soak", defaultSoak, "For so long all of these must be healthy before the others follow, as many at "+
 			"once as `in_repair` allows.",
 			keys.Duration(0, 7*24*time.Hour), func(u *updateDraft) *keys.At[time.Duration] { return &u.soak }),

@@ -59,7 +59,7 @@ func parts(s fleet.Spec) []part {
 		word("shared_fate.then", s.SharedFate.Then), number("shared_fate.at_least", s.SharedFate.AtLeast),
 		span("shared_fate.wait", s.SharedFate.Wait),
 		bare("unhealthy_when", s.UnhealthyWhen), bare("protect", s.Protected), bare("placement", s.Placement),
-		number("update.canary", s.Update.Canary), span("update.soak", s.Update.Soak),
+		number("update.canary", s.Update.Pilots), span("update.soak", s.Update.Soak),
 		flag("adopt.replaceable", s.Adopt.Replaceable),
 		bare("select", s.Adopt.Select), number("size", s.Adopt.Expected),
 		bare("select of other fleets", s.Adopt.Rivals), bare("machines that were let go", s.Adopt.Left),

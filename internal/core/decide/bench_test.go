@@ -69,9 +69,9 @@ func BenchmarkNight(b *testing.B) {
 
 // crowd is a fleet that stands, but for as many machines as are open: they are down by their checks and wait for their
 // turn.
-func crowd(size, open int) fleet.Snapshot {
+func crowd(size, open int) fleet.Situation {
 	now := fleet.Instant(time.Hour)
-	s := fleet.Snapshot{
+	s := fleet.Situation{
 		Now:          fleet.Now{Mono: now, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
 	}

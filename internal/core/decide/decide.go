@@ -1,7 +1,7 @@
-// Package decide is hale's judgement: one total, deterministic function from a snapshot of a fleet to new beliefs, the
+// Package decide is hale's judgement: one total, deterministic function from the situation of a fleet to new beliefs, the
 // actions that follow, a record for each change, and the time to look again.
 //
-// It promises: no I/O, no clock, no randomness, no logging; equal snapshots give equal decisions; machines are decided
+// It promises: no I/O, no clock, no randomness, no logging; equal situations give equal decisions; machines are decided
 // in order, each isolated from the others' trouble; the laws are checked on entry and exit, and a belief that breaks
 // one is left untouched with a record that says so.
 package decide
@@ -17,7 +17,7 @@ import (
 	"hale/internal/core/repair"
 )
 
-// Decision is what follows from a snapshot.
+// Decision is what follows from a situation.
 type Decision struct {
 	Brake   fleet.Brake
 	Whole   fleet.Whole
@@ -27,8 +27,8 @@ type Decision struct {
 	// now on.
 	Believes bool
 	Believed []fleet.StartName
-	Machines []Machine // those for which something follows, in the snapshot's order; all the others stay as they are
-	// Asks are the machines, by Snapshot.Machines, that are to be asked on demand; nothing of that is stored.
+	Machines []Machine // those for which something follows, in the situation's order; all the others stay as they are
+	// Asks are the machines, by Situation.Machines, that are to be asked on demand; nothing of that is stored.
 	Asks []int
 	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
 	Next fleet.Instant
@@ -36,7 +36,7 @@ type Decision struct {
 
 // Machine is what follows for one machine.
 type Machine struct {
-	Index   int // in Snapshot.Machines
+	Index   int // in Situation.Machines
 	Belief  fleet.Machine
 	Actions []fleet.Action
 	Records []fleet.Record
@@ -48,7 +48,7 @@ type Machine struct {
 func (m *Machine) Ends(was *fleet.Machine) bool { return was.Repair != nil && m.Belief.Repair == nil }
 
 // Decide runs one round.
-func Decide(s fleet.Snapshot) Decision { return new(Decider).Decide(s) }
+func Decide(s fleet.Situation) Decision { return new(Decider).Decide(s) }
 
 // Decider decides round after round in the same memory: in a storm there are hundreds of rounds a second, with hundreds
 // of machines each. The list of a decision's machines stands until the next one; nothing else in it is used again. The
@@ -56,7 +56,7 @@ func Decide(s fleet.Snapshot) Decision { return new(Decider).Decide(s) }
 type Decider struct{ round round }
 
 // Decide runs one round, as the function does.
-func (d *Decider) Decide(s fleet.Snapshot) Decision {
+func (d *Decider) Decide(s fleet.Situation) Decision {
 	r := &d.round
 	r.begin(s)
 	defer r.end()
@@ -143,7 +143,7 @@ func awake(works []*work) int {
 
 // round is the state of one Decide.
 type round struct {
-	s fleet.Snapshot
+	s fleet.Situation
 	// sit is what the guard sees. Its tally and its doubt about one machine are set when that machine's turn comes.
 	sit   guard.Situation
 	tally guard.Tally
@@ -191,7 +191,7 @@ type memory struct {
 	warning []fleet.CheckName // that only tell, and tell people in this round
 }
 
-func (r *round) begin(s fleet.Snapshot) {
+func (r *round) begin(s fleet.Situation) {
 	if s.Open == nil {
 		for i := range s.Machines {
 			if s.Machines[i].Open() {
@@ -238,7 +238,7 @@ type work struct {
 	repair.Work
 	index   int
 	rulings []fleet.Ruling
-	asleep  bool           // it is held as before: its belief is the snapshot's own, to be read only; see wake
+	asleep  bool           // it is held as before: its belief is the situation's own, to be read only; see wake
 	broken  bool           // it broke a law; nothing more is done with it
 	decided bool           // its belief is in the decision
 	site    int            // in the census

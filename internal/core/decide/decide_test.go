@@ -44,7 +44,7 @@ func spec(size int) fleet.Spec {
 // chaos is a fleet with evidence of any kind: true, late, contradictory. The decisions must be lawful whatever it is.
 type chaos struct {
 	t       *rapid.T
-	s       fleet.Snapshot
+	s       fleet.Situation
 	decider decide.Decider // with the memory of all rounds before
 	looks   map[int]fleet.Action
 	gathers map[int]fleet.Action
@@ -61,7 +61,7 @@ type chaos struct {
 func newChaos(t *rapid.T, size int) *chaos {
 	c := &chaos{t: t, looks: map[int]fleet.Action{}, gathers: map[int]fleet.Action{}, calls: map[int]fleet.Action{},
 		moved: map[fleet.MachineName]fleet.HostName{}}
-	c.s = fleet.Snapshot{
+	c.s = fleet.Situation{
 		Now:          fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
 		Placed: 1,
@@ -338,7 +338,7 @@ func (c *chaos) restart() {
 }
 
 // lasts reports whether the machine fails under the parent for longer than a host boots, and nothing has begun for it.
-func lasts(m *fleet.Machine, parent string, s *fleet.Snapshot) bool {
+func lasts(m *fleet.Machine, parent string, s *fleet.Situation) bool {
 	i := m.Incident
 	return i != nil && i.Parent == parent && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) &&
 		guard.Counts(m, &s.Spec) &&
@@ -347,7 +347,7 @@ func lasts(m *fleet.Machine, parent string, s *fleet.Snapshot) bool {
 
 // checkParents: a parent without a page is young (L8), or all that fails there passes by itself, and its silent
 // children are left alone until it is time to evacuate.
-func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
+func (c *chaos) checkParents(s fleet.Situation, d decide.Decision) {
 	policy := s.Spec.SharedFate
 	for _, p := range d.Whole.Parents {
 		if p.Paged || s.Now.Wall.Before(p.Opened.Add(max(policy.Wait, 2*time.Minute))) {
@@ -374,7 +374,7 @@ func (c *chaos) checkParents(s fleet.Snapshot, d decide.Decision) {
 	}
 }
 
-func (c *chaos) checkMachine(s fleet.Snapshot, d decide.Decision, m decide.Machine) {
+func (c *chaos) checkMachine(s fleet.Situation, d decide.Decision, m decide.Machine) {
 	was := s.Machines[m.Index].Machine
 	if err := m.Belief.Check(); err != nil {
 		c.t.Fatal(err)
@@ -413,7 +413,7 @@ func (c *chaos) checkEvidence(m fleet.Machine, a fleet.Action) {
 }
 
 // checkActions: nothing is asked or called while it may not be, at most one call, and only the stored one.
-func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
+func (c *chaos) checkActions(s fleet.Situation, m decide.Machine) {
 	name, calls := m.Belief.Name, 0
 	for _, a := range m.Actions {
 		if a.Kind == fleet.ActionObserve {
@@ -438,7 +438,7 @@ func (c *chaos) checkActions(s fleet.Snapshot, m decide.Machine) {
 
 // checkPlace: nothing is called of a machine with an instance on two hosts, nor, of what does not run, while a host is
 // silent that is not excused; and nothing at all by a store that is older than the world.
-func (c *chaos) checkPlace(s fleet.Snapshot, m decide.Machine, a fleet.Action) {
+func (c *chaos) checkPlace(s fleet.Situation, m decide.Machine, a fleet.Action) {
 	v := &s.Machines[m.Index]
 	if slices.ContainsFunc(v.Seen, func(x fleet.Sighting) bool { return x.Instance.Contested() }) {
 		c.t.Fatalf("L1: %s: %s while two hosts show an instance of it", m.Belief.Name, a.Intent.Op)

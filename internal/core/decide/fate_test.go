@@ -15,7 +15,7 @@ import (
 // answered only if the tale says so.
 type tale struct {
 	*testing.T
-	s       fleet.Snapshot
+	s       fleet.Situation
 	records []fleet.Record
 	actions []fleet.Action
 	rulings []fleet.Ruling

@@ -51,7 +51,7 @@ func withUnknown(m *fleet.Machine, spec *fleet.Spec, _ fleet.Now) (patience, boo
 }
 
 // losePatience finds for which reasons a person is told of a machine in this round, since its time is over.
-func losePatience(s *fleet.Snapshot, sit *guard.Situation, telling []fleet.Reason) []fleet.Reason {
+func losePatience(s *fleet.Situation, sit *guard.Situation, telling []fleet.Reason) []fleet.Reason {
 	for _, i := range s.Open {
 		m := &s.Machines[i].Machine
 		for _, with := range patiences {
@@ -79,7 +79,7 @@ func lost(w *work, with func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, 
 }
 
 // isLost reports whether hale has lost its patience with a machine, for whichever reason, so that a person is told.
-func isLost(m *fleet.Machine, s *fleet.Snapshot, telling []fleet.Reason) bool {
+func isLost(m *fleet.Machine, s *fleet.Situation, telling []fleet.Reason) bool {
 	for _, with := range patiences {
 		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(telling, s.Now) {
 			return true
@@ -91,7 +91,7 @@ func isLost(m *fleet.Machine, s *fleet.Snapshot, telling []fleet.Reason) bool {
 // tellJointly makes one page of those for the same reason that this round has, one reminder of those that were one
 // page, and says when all that it told of is over. What is about one of the machines stays as a record, and is no
 // message.
-func tellJointly(s *fleet.Snapshot, d *Decision) (said []fleet.Record) {
+func tellJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 	var pages, reminders []*joint
 	for i := range d.Machines {
 		m := &d.Machines[i]
@@ -117,7 +117,7 @@ func tellJointly(s *fleet.Snapshot, d *Decision) (said []fleet.Record) {
 }
 
 // nextJoint returns a name that no page about several machines ever had.
-func nextJoint(s *fleet.Snapshot, d *Decision) string {
+func nextJoint(s *fleet.Situation, d *Decision) string {
 	d.Whole.Opened++
 	return string(s.Spec.Name) + "/j" + strconv.FormatUint(d.Whole.Opened, 10)
 }
@@ -168,7 +168,7 @@ func (j *joint) name(id string) {
 
 // endJoints says that what a page told of several machines is over, when it is so of the last of them: be it that it is
 // well, or that a person is told something else of it from now on.
-func endJoints(s *fleet.Snapshot, d *Decision) (over []fleet.Record) {
+func endJoints(s *fleet.Situation, d *Decision) (over []fleet.Record) {
 	for i := range d.Machines {
 		m := &d.Machines[i]
 		was, is := s.Machines[m.Index].Machine.Incident, m.Belief.Incident
@@ -192,7 +192,7 @@ func endJoints(s *fleet.Snapshot, d *Decision) (over []fleet.Record) {
 }
 
 // openJoints returns the messages about several machines that still hold of one of them, when the round is over.
-func openJoints(s *fleet.Snapshot, d *Decision) (open []string) {
+func openJoints(s *fleet.Situation, d *Decision) (open []string) {
 	changed := make(map[int]bool, len(d.Machines))
 	note := func(m *fleet.Machine) {
 		if m.Incident != nil && m.Incident.Joint != "" {

@@ -49,7 +49,7 @@ func (c *chaos) order() {
 
 // checkOrders: each order is ruled on once, in the machine's part when it is to a machine; a refusal changes nothing;
 // and nothing begins on what is held or while the brake is on by hand.
-func (c *chaos) checkOrders(before fleet.Snapshot, d decide.Decision) {
+func (c *chaos) checkOrders(before fleet.Situation, d decide.Decision) {
 	ruled := map[fleet.OrderID]int{}
 	count := func(rulings []fleet.Ruling, records []fleet.Record) {
 		for _, r := range rulings {
@@ -79,7 +79,7 @@ func (c *chaos) checkOrders(before fleet.Snapshot, d decide.Decision) {
 
 // checkBeginnings: nothing begins on what is held, and no repair while the brake is on, unless it only starts what is
 // off and no person put the brake on.
-func (c *chaos) checkBeginnings(before fleet.Snapshot, d decide.Decision) {
+func (c *chaos) checkBeginnings(before fleet.Situation, d decide.Decision) {
 	for _, m := range d.Machines {
 		was := &before.Machines[m.Index].Machine
 		begins := m.Belief.Repair != nil && (was.Repair == nil || was.Repair.ID != m.Belief.Repair.ID)
@@ -98,7 +98,7 @@ func (c *chaos) checkBeginnings(before fleet.Snapshot, d decide.Decision) {
 }
 
 // checkHolds: no hold ends before its time, but by order (L15).
-func (c *chaos) checkHolds(before fleet.Snapshot, d decide.Decision) {
+func (c *chaos) checkHolds(before fleet.Situation, d decide.Decision) {
 	for _, h := range before.Whole.Holds {
 		gone := !slices.ContainsFunc(d.Whole.Holds, func(x fleet.Hold) bool { return x.Order == h.Order })
 		ordered := slices.ContainsFunc(before.Orders, func(o fleet.Order) bool {

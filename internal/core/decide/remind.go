@@ -55,7 +55,7 @@ func (r *round) remindOfParent(p *fleet.Parent) {
 // remindOfBrake tells a person again that nothing is repaired, if it is time: they were told that the brake is on, or
 // another person put it on. While nothing fails, a brake that a person put on holds nothing. The record has the brake's
 // arithmetic.
-func remindOfBrake(b *fleet.Brake, s *fleet.Snapshot, rec fleet.Record) []fleet.Record {
+func remindOfBrake(b *fleet.Brake, s *fleet.Situation, rec fleet.Record) []fleet.Record {
 	since := b.Since
 	if b.By != "" {
 		since = b.At
@@ -76,7 +76,7 @@ func remindOfBrake(b *fleet.Brake, s *fleet.Snapshot, rec fleet.Record) []fleet.
 }
 
 // remindOfDoubt tells a person again that hale doubts its own sight, if it is time.
-func remindOfDoubt(d *fleet.Doubt, s *fleet.Snapshot) []fleet.Record {
+func remindOfDoubt(d *fleet.Doubt, s *fleet.Situation) []fleet.Record {
 	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || !again(&d.Told, d.Since, &s.Spec, s.Now) {
 		return nil
 	}

@@ -160,7 +160,7 @@ func (r *round) takeCensus(works []*work) {
 // settled is the population of the census, and what it was counted from.
 type settled struct {
 	machines *fleet.View // the first of them
-	placed   uint64      // Snapshot.Placed
+	placed   uint64      // Situation.Placed
 	size     int         // of the fleet
 	census   int         // machines that were counted; 0: to be counted again
 	sites    []int       // where each one lies

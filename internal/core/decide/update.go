@@ -62,8 +62,8 @@ func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
 	}
 }
 
-// canaries returns how many machines are to try another template first.
-func (r *round) canaries() int { return max(1, r.s.Spec.Update.Canary) }
+// pilots returns how many machines are to try another template first.
+func (r *round) pilots() int { return max(1, r.s.Spec.Update.Pilots) }
 
 // bookUpdate books how far another template came: whether it is proven, has failed, or is in force everywhere.
 func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
@@ -92,7 +92,7 @@ func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 		return next
 	case u.Proven:
 		return l
-	case p.well < min(r.canaries(), p.machines) || p.well < p.on:
+	case p.well < min(r.pilots(), p.machines) || p.well < p.on:
 		u.Calm = 0
 	case u.Calm == 0:
 		u.Calm = r.s.Now.Mono
@@ -115,7 +115,7 @@ func (r *round) chooseNext(l *fleet.Ledger) {
 	p := r.progress(l)
 	room := r.s.Spec.Places() - p.under
 	if !l.Update.Proven {
-		room = min(room, r.canaries()-p.on)
+		room = min(room, r.pilots()-p.on)
 	}
 	var fit []int
 	for i := range r.s.Machines {
@@ -135,7 +135,7 @@ func (r *round) chooseNext(l *fleet.Ledger) {
 
 // strayed is 1 for a machine that failed on another template, and waits for a person's word; else 0.
 func strayed(m *fleet.Machine) int {
-	if m.Quarantine != nil && m.Quarantine.Reason == fleet.ReasonCanaryFailed {
+	if m.Quarantine != nil && m.Quarantine.Reason == fleet.ReasonPilotFailed {
 		return 1
 	}
 	return 0

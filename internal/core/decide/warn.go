@@ -102,7 +102,7 @@ func takeBack(w *work, was *fleet.Warned, why fleet.Reason) {
 }
 
 // warnJointly makes one warning of those by one check that this round has, and says when all that it told of is over.
-func warnJointly(s *fleet.Snapshot, d *Decision) (said []fleet.Record) {
+func warnJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 	var warnings, ends []*joint
 	for i := range d.Machines {
 		m := &d.Machines[i]

@@ -62,8 +62,8 @@ func (c *chaos) checkTells(d decide.Decision) {
 }
 
 // warned are three healthy machines. The disk is nearly full on all of them for a moment.
-func warned() fleet.Snapshot {
-	s := fleet.Snapshot{
+func warned() fleet.Situation {
+	s := fleet.Situation{
 		Now:          fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)},
 		Installation: ours, Spec: spec(3), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
 		Hosts: []fleet.Host{{Name: "h1", Up: true}},
@@ -89,7 +89,7 @@ func warned() fleet.Snapshot {
 }
 
 // later lets time pass, decides, and returns what people are told.
-func later(s *fleet.Snapshot, d time.Duration) (told []fleet.Record) {
+func later(s *fleet.Situation, d time.Duration) (told []fleet.Record) {
 	s.Now.Mono, s.Now.Wall = s.Now.Mono.Add(d), s.Now.Wall.Add(d)
 	for i := range s.Machines {
 		s.Machines[i].Due = true // a check that stands otherwise is news
@@ -134,25 +134,25 @@ func TestWarningsByOneCheckAreOneMessage(t *testing.T) {
 // When a person is told of a machine, or holds it, its warning is not told as well.
 func TestOnlyAMachineThatIsWellIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*fleet.Snapshot){
-		"it fails": func(s *fleet.Snapshot) {
+	for name, change := range map[string]func(*fleet.Situation){
+		"it fails": func(s *fleet.Situation) {
 			for i := range s.Machines {
 				s.Machines[i].Checks[0].Standing = fleet.StandingFailing
 			}
 		},
-		"it is held": func(s *fleet.Snapshot) {
+		"it is held": func(s *fleet.Situation) {
 			s.Whole.Holds = []fleet.Hold{{By: "alice", Expiry: fleet.ExpiryIn(time.Hour, s.Now)}}
 		},
-		"hale is cut off": func(s *fleet.Snapshot) { s.Vantage.Standing = fleet.VantageIsolated },
-		"its hours":       func(s *fleet.Snapshot) { s.Spec.Tells = hushed },
-		"old evidence": func(s *fleet.Snapshot) {
+		"hale is cut off": func(s *fleet.Situation) { s.Vantage.Standing = fleet.VantageIsolated },
+		"its hours":       func(s *fleet.Situation) { s.Spec.Tells = hushed },
+		"old evidence": func(s *fleet.Situation) {
 			for i := range s.Machines {
 				s.Machines[i].Epoch = 7
 			}
 		},
-		"it is not down":    func(s *fleet.Snapshot) { eachTell(s, fleet.StandingFailing) },
-		"nothing is known":  func(s *fleet.Snapshot) { eachTell(s, fleet.StandingUnknown) },
-		"the check is gone": func(s *fleet.Snapshot) { s.Spec.Tells = nil; eachTell(s, fleet.StandingUp) },
+		"it is not down":    func(s *fleet.Situation) { eachTell(s, fleet.StandingFailing) },
+		"nothing is known":  func(s *fleet.Situation) { eachTell(s, fleet.StandingUnknown) },
+		"the check is gone": func(s *fleet.Situation) { s.Spec.Tells = nil; eachTell(s, fleet.StandingUp) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,7 +175,7 @@ var hushed = []fleet.Check{func() fleet.Check {
 	return c
 }()}
 
-func eachTell(s *fleet.Snapshot, is fleet.Standing) {
+func eachTell(s *fleet.Situation, is fleet.Standing) {
 	for i := range s.Machines {
 		s.Machines[i].Tells[0].Standing = is
 	}

@@ -93,7 +93,7 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			views := slices.Clone(c.on)
-			r := round{s: fleet.Snapshot{Spec: silenceSpec(len(views)), Machines: views, Others: c.others}}
+			r := round{s: fleet.Situation{Spec: silenceSpec(len(views)), Machines: views, Others: c.others}}
 			for i := range views {
 				views[i].Machine.Name = fleet.Name("web").Machine(i + 1)
 			}
@@ -131,7 +131,7 @@ func TestL04AWitnessIsHeardAfterTheSilenceBegan(t *testing.T) {
 		}
 		spec := silenceSpec(2)
 		spec.Checks[0].DownAfter = c.downAfter
-		r := round{s: fleet.Snapshot{Spec: spec, Machines: views}}
+		r := round{s: fleet.Situation{Spec: spec, Machines: views}}
 		r.sit = guard.Situation{
 			SteadyAt: 1, Spec: spec, Hosts: []fleet.Host{{Name: "h1", Up: true}}, View: &views[0],
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},

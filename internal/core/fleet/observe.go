@@ -168,7 +168,7 @@ type Look struct {
 	Started Instant // when it began
 	Checks  []CheckState
 	Seen    Sighting
-	// Moves says that the processors of an instance that stood still (Snapshot.Still) do something again, or that it is
+	// Moves says that the processors of an instance that stood still (Situation.Still) do something again, or that it is
 	// not known any more.
 	Moves bool
 }

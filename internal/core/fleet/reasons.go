@@ -107,7 +107,7 @@ var failures = []Reason{
 	ReasonNoAddress, ReasonNoMetadata, ReasonUnfit, ReasonNoProgram, ReasonNoSecret, ReasonRunFailed, ReasonRunUnclear,
 	ReasonUnsupported, ReasonSnapshotFailed, ReasonDeleteFailed, ReasonKeepFailed, ReasonNoProof, ReasonAnswers,
 	ReasonStillRunning, ReasonNameTaken, ReasonDiskInUse, ReasonRival, ReasonSecondRunning, ReasonNoStep,
-	ReasonExhausted, ReasonAttempts, ReasonCanaryFailed, ReasonUpdateStopped, ReasonStepLeave,
+	ReasonExhausted, ReasonAttempts, ReasonPilotFailed, ReasonUpdateStopped, ReasonStepLeave,
 }
 
 // told are those for which a person must look.

@@ -417,7 +417,7 @@ const (
 	ReasonUpdated       Reason = "updated"        // by an instance of another template
 	// the first machines of another template stood the time: the others follow
 	ReasonProven        Reason = "proven"
-	ReasonCanaryFailed  Reason = "canary-failed"  // it was to try another template, and did not become healthy
+	ReasonPilotFailed   Reason = "canary-failed"  // it was to try another template, and did not become healthy
 	ReasonUpdateStopped Reason = "update-stopped" // a machine of another template failed: the others keep theirs
 	ReasonSizeDown      Reason = "size-down"      // the machine has gone: Size are left of Limit
 	ReasonGivenUp       Reason = "given-up"       // the change failed, and the machine is healed as before

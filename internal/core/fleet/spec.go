@@ -43,8 +43,8 @@ type Spec struct {
 
 // UpdatePolicy says how another template goes through the fleet.
 type UpdatePolicy struct {
-	// Canary is how many machines are built from it first; at least one.
-	Canary int
+	// Pilots is how many machines are built from it first; at least one.
+	Pilots int `json:"Canary"` // as it was stored first
 	// Soak is how long these must all be healthy before the others follow.
 	Soak time.Duration
 }

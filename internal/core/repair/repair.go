@@ -368,7 +368,7 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	host, vain := builtInVain(m, reason)
 	w.end(reason)
 	if kind == fleet.RepairUpdate && !m.Current.None() {
-		return w.quarantine(fleet.ReasonCanaryFailed, string(reason)) // it shows what is wrong with the template
+		return w.quarantine(fleet.ReasonPilotFailed, string(reason)) // it shows what is wrong with the template
 	}
 	if kind == fleet.RepairRemnant {
 		w.putAside(target, reason)

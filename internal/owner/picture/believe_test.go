@@ -17,7 +17,7 @@ func TestTheWorldIsBelievedOnceItWasSeen(t *testing.T) {
 		Aimed: func(int, picture.Aim) {}}, now)
 	p.TellOrder(fleet.Order{ID: "1", Kind: fleet.OrderRecover, Fleet: "web", Believe: true})
 	p.TellOrder(fleet.Order{ID: "2", Kind: fleet.OrderBrakeOn, Fleet: "web"})
-	if o := p.Snapshot(now).Orders; len(o) != 1 || o[0].ID != "2" {
+	if o := p.Situation(now).Orders; len(o) != 1 || o[0].ID != "2" {
 		t.Errorf("offered is %+v", o)
 	}
 	p.OrderSettled("2")
@@ -25,7 +25,7 @@ func TestTheWorldIsBelievedOnceItWasSeen(t *testing.T) {
 		t.Error("it is decided once more though nothing was heard")
 	}
 	p.SetProvider(fleet.ProviderState{Standing: fleet.ProviderUp})
-	if o := p.Snapshot(now).Orders; len(o) != 1 || o[0].ID != "1" || !p.Dirty() {
+	if o := p.Situation(now).Orders; len(o) != 1 || o[0].ID != "1" || !p.Dirty() {
 		t.Errorf("offered is %+v", o)
 	}
 }

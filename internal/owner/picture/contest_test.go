@@ -89,13 +89,13 @@ func TestWhenAnInstanceRanAndAHostAnswered(t *testing.T) {
 	if got, want := a.View(1).Ran, (fleet.Ran{Instance: "id-2", Host: "b", At: at(3 * time.Second)}); got != want {
 		t.Errorf("it ran %+v, want %+v", got, want)
 	}
-	silent := a.Snapshot(noon(5 * time.Second)).Silent
+	silent := a.Situation(noon(5 * time.Second)).Silent
 	if len(silent) != 1 || silent[0] != (fleet.Silence{Host: "c", Answered: at(2 * time.Second)}) {
 		t.Errorf("silent are %+v", silent)
 	}
 	a.hosts[2].Up = true
 	a.see(6 * time.Second)
-	if silent := a.Snapshot(noon(6 * time.Second)).Silent; len(silent) > 0 {
+	if silent := a.Situation(noon(6 * time.Second)).Silent; len(silent) > 0 {
 		t.Errorf("all answer, and silent are %+v", silent)
 	}
 }

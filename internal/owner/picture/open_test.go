@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is told and decided, in whatever order, a snapshot names the machines that are open, and no other; and it
+// Whatever is told and decided, in whatever order, a situation names the machines that are open, and no other; and it
 // says so when one lies elsewhere.
 func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 	t.Parallel()
@@ -28,11 +28,11 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 		now := time.Second
 		index := rapid.SampledFrom([]int{0, 1, 2, 63, 64, 69})
 		standing := rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown})
-		var placed uint64 // as the last snapshot had it, when the machines lay there
+		var placed uint64 // as the last situation had it, when the machines lay there
 		lay := make([]fleet.Incarnation, 70)
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
-				s := p.Snapshot(noon(now))
+				s := p.Situation(noon(now))
 				want, moved := []int{}, false
 				for i := range s.Machines {
 					lies := s.Machines[i].Machine.Lies()
@@ -51,7 +51,7 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 			},
 			"a while": func(t *rapid.T) { now += time.Duration(rapid.IntRange(1, 20).Draw(t, "s")) * time.Second },
 			"a decision": func(t *rapid.T) {
-				for _, m := range decide.Decide(p.Snapshot(noon(now))).Machines {
+				for _, m := range decide.Decide(p.Situation(noon(now))).Machines {
 					if rapid.Bool().Draw(t, "stored") {
 						p.Adopt(m)
 					}

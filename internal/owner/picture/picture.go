@@ -1,5 +1,5 @@
 // Package picture is what the owner of one fleet knows: its beliefs joined with what was heard from the checks and seen
-// at the provider. It turns evidence into the views of a snapshot, takes decisions in, and says where each machine is
+// at the provider. It turns evidence into the views of a situation, takes decisions in, and says where each machine is
 // probed, and which absences are in doubt.
 //
 // It promises that evidence about another time, instance or address than the believed one never reaches a view, that
@@ -74,7 +74,7 @@ type Picture struct {
 	still     []fleet.InstanceID
 	tolls     []fleet.Toll
 	lots      []fleet.Lot
-	inVain    []int // Snapshot.InVain
+	inVain    []int // Situation.InVain
 	provider  fleet.ProviderState
 	roll      fleet.Roll
 	catalogue *Catalogue // as last seen; nil: never
@@ -85,12 +85,12 @@ type Picture struct {
 	steadyAt  fleet.Instant
 	acting    fleet.Reason
 	dirty     bool                      // there is something to decide
-	muted     uint64                    // the checks that were not heeded at the last snapshot
+	muted     uint64                    // the checks that were not heeded at the last situation
 	deaf      bool                      // nothing is known by checks
 	asking    map[fleet.InstanceID]bool // asked for: are they really absent?
 
 	open   openSet
-	placed uint64 // Snapshot.Placed
+	placed uint64 // Situation.Placed
 
 	contested map[fleet.InstanceID]string // by which other fleet
 	news      []fleet.Record
@@ -194,12 +194,12 @@ func (p *Picture) Index(m fleet.MachineName) (int, bool) {
 // Dirty reports whether there is something to decide.
 func (p *Picture) Dirty() bool { return p.dirty }
 
-// Snapshot returns what a decision now rests on. It shares the views with the picture: decide before anything else is
+// Situation returns what a decision now rests on. It shares the views with the picture: decide before anything else is
 // told.
-func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
+func (p *Picture) Situation(now fleet.Now) fleet.Situation {
 	p.mute(now)
 	orders := p.offered()
-	return fleet.Snapshot{
+	return fleet.Situation{
 		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
 		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage,
 		Others: p.others, Answers: p.answers, Still: p.still, Lots: p.lots, Tolls: p.tolls,
@@ -210,7 +210,7 @@ func (p *Picture) Snapshot(now fleet.Now) fleet.Snapshot {
 }
 
 // mute asks for a decision about the machines with a check that is down when other checks are heeded than at the last
-// snapshot.
+// situation.
 func (p *Picture) mute(now fleet.Now) {
 	muted := health.Muted(p.spec.Checks, now)
 	if muted == p.muted {
@@ -225,7 +225,7 @@ func (p *Picture) mute(now fleet.Now) {
 	}
 }
 
-// Settled says that the decision on the last snapshot was adopted whole: there is nothing to decide until more is
+// Settled says that the decision on the last situation was adopted whole: there is nothing to decide until more is
 // told, unless there were more orders than one decision takes up.
 func (p *Picture) Settled() { p.dirty = len(p.offered()) > 0 }
 

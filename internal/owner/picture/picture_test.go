@@ -301,7 +301,7 @@ func TestWhatWasToldIsDecidedOnce(t *testing.T) {
 	a.TellOutcome(0, fleet.Outcome{Intent: "c1", Kind: fleet.OutcomeDone})
 	gone := fleet.Sighting{Instance: fleet.Instance{ID: "id-2", Power: fleet.PowerGone}, Asked: at(4 * time.Second)}
 	a.TellLook(1, fleet.Look{ID: "l1", Seen: gone})
-	s := a.Snapshot(noon(5 * time.Second))
+	s := a.Situation(noon(5 * time.Second))
 	if o, l := s.Machines[0].Outcome, s.Machines[1].Look; o == nil || o.Intent != "c1" || l == nil || l.ID != "l1" ||
 		!a.Dirty() {
 		t.Errorf("outcome %v, look %v, dirty %v", o, l, a.Dirty())
@@ -320,7 +320,7 @@ func TestWhatHoldsActsBackIsInTheSnapshot(t *testing.T) {
 	a := shown(t)
 	a.SetActing(fleet.ReasonStoreFull)
 	a.AdoptBrake(fleet.Brake{Engaged: true})
-	s := a.Snapshot(noon(0))
+	s := a.Situation(noon(0))
 	if s.Acting != fleet.ReasonStoreFull || !s.Brake.Engaged || s.Provider.Standing != fleet.ProviderUp ||
 		len(s.Hosts) != 3 || s.Installation != "here" {
 		t.Errorf("%+v", s)

@@ -349,7 +349,7 @@ func TestUpdateEqualsReplace(t *testing.T) {
 			if a, b := byUpdate.See(kept, []int{0, 1, 2}), byReplace.See(whole, nil); !reflect.DeepEqual(a, b) {
 				t.Fatalf("in doubt by update %v, by replacement %v", a, b)
 			}
-			if a, b := byUpdate.Snapshot(noon(0)), byReplace.Snapshot(noon(0)); !reflect.DeepEqual(a, b) {
+			if a, b := byUpdate.Situation(noon(0)), byReplace.Situation(noon(0)); !reflect.DeepEqual(a, b) {
 				t.Fatalf("by update\n%+v\nby replacement\n%+v", a, b)
 			}
 			for i := range byUpdate.Len() {
@@ -371,12 +371,12 @@ func TestReplaceForgetsWhatWas(t *testing.T) {
 	used.Replace(hosts, list, at(time.Second))
 	used.Replace(hosts[:2], list[2:], at(2*time.Second))
 	c.Replace(hosts[:2], list[2:], at(2*time.Second))
-	var seen [2]fleet.Snapshot
+	var seen [2]fleet.Situation
 	for k, catalogue := range []*picture.Catalogue{used, c} {
 		p := picture.New(picture.Options{Spec: spec(), Beliefs: beliefs,
 			FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
 		p.See(catalogue, nil)
-		seen[k] = p.Snapshot(noon(0))
+		seen[k] = p.Situation(noon(0))
 	}
 	if !reflect.DeepEqual(seen[0], seen[1]) {
 		t.Errorf("%+v\n%+v", seen[0], seen[1])

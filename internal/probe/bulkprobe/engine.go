@@ -110,11 +110,11 @@ func (e *Engine) Remove(ids ...probe.ID) {
 	e.order(func(r *register) { r.remove(ids) })
 }
 
-// Snapshot implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has
+// Standings implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has
 // Seq 0. It is empty when Run has ended.
-func (e *Engine) Snapshot() []probe.Edge {
+func (e *Engine) Standings() []probe.Edge {
 	var edges []probe.Edge
-	e.order(func(r *register) { edges = r.snapshot() })
+	e.order(func(r *register) { edges = r.standings() })
 	return edges
 }
 

@@ -53,7 +53,7 @@ func TestAShardThatPanicsGoesOnOverFreshSockets(t *testing.T) { //nolint:paralle
 		f.until(target.ID, "up ok")
 	}
 	files, seq := openFiles(t), map[probe.ID]uint64{}
-	for _, e := range f.Snapshot() {
+	for _, e := range f.Standings() {
 		seq[e.ID] = e.Seq
 	}
 	for i := range 10 {
@@ -61,7 +61,7 @@ func TestAShardThatPanicsGoesOnOverFreshSockets(t *testing.T) { //nolint:paralle
 		late := of(10+i, "127.0.0.1", check(fleet.CheckPing, 0))
 		f.Set(late)
 		f.until(late.ID, "up ok")
-		for _, e := range f.Snapshot() {
+		for _, e := range f.Standings() {
 			if was, early := seq[e.ID]; i == 0 && early && (e.Seq != was || e.Standing != fleet.StandingUp) {
 				t.Errorf("%v: %s %s, %d edges since", e.ID, e.Standing, e.Result, e.Seq-was)
 			}

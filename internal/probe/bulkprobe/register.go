@@ -265,10 +265,10 @@ func (r *register) edge(rec *record) probe.Edge {
 	return e
 }
 
-// snapshot returns the latest edge of every target, sorted by ID.
-func (r *register) snapshot() []probe.Edge {
+// standings returns the latest edge of every target, sorted by ID.
+func (r *register) standings() []probe.Edge {
 	r.hear()
-	edges := r.ordinary.Snapshot()
+	edges := r.ordinary.Standings()
 	for k := range edges {
 		edges[k].Seq = r.theirs.seq(edges[k])
 	}

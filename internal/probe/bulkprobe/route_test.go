@@ -45,7 +45,7 @@ func TestAChangedCheckChangesItsEngine(t *testing.T) {
 			e.Set(a)
 			<-time.After(5 * time.Second)
 			synctest.Wait()
-			if s := e.Snapshot(); len(s) != 1 || s[0].Standing != fleet.StandingUp || s[0].Seq != seqs[len(seqs)-1] {
+			if s := e.Standings(); len(s) != 1 || s[0].Standing != fleet.StandingUp || s[0].Seq != seqs[len(seqs)-1] {
 				t.Fatalf("snapshot %+v, last told %d", s, seqs[len(seqs)-1])
 			}
 		}
@@ -61,7 +61,7 @@ func TestAChangedCheckChangesItsEngine(t *testing.T) {
 		a.Spec = &demanding
 		e.Set(a)
 		e.Remove(a.ID)
-		if s := e.Snapshot(); len(s) != 0 {
+		if s := e.Standings(); len(s) != 0 {
 			t.Errorf("after Remove: %+v", s)
 		}
 	})

@@ -172,7 +172,7 @@ func (f *field) until(id probe.ID, want string) probe.Edge {
 	defer tick.Stop()
 	last := ""
 	for {
-		for _, e := range f.Snapshot() {
+		for _, e := range f.Standings() {
 			if last = fmt.Sprintf("%s %s", e.Standing, e.Result); e.ID == id && last == want {
 				return e
 			}

@@ -61,7 +61,7 @@ func (r *register) moveIn(id probe.ID) probe.Edge {
 	if _, known := r.theirs[id]; !known {
 		return probe.Edge{}
 	}
-	edges := r.ordinary.Snapshot()
+	edges := r.ordinary.Standings()
 	i := slices.IndexFunc(edges, func(e probe.Edge) bool { return e.ID == id })
 	var last probe.Edge
 	if i >= 0 {

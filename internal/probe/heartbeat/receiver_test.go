@@ -141,7 +141,7 @@ func (h *house) becomes(standing fleet.Standing, result fleet.ResultReason, deta
 		if beat != nil {
 			beat()
 		}
-		for _, e := range h.engine.Snapshot() {
+		for _, e := range h.engine.Standings() {
 			is = e
 		}
 		if is.Standing == standing && is.Result == result && strings.Contains(is.Detail, detail) {

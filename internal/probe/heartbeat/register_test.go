@@ -110,7 +110,7 @@ func (s *stage) told(t probe.Target, want ...string) {
 }
 
 func (s *stage) now(t probe.Target) probe.Edge {
-	for _, e := range s.engine.Snapshot() {
+	for _, e := range s.engine.Standings() {
 		if e.ID == t.ID {
 			return e
 		}

@@ -122,7 +122,7 @@ func TestAnAgentIsAskedWhereItsInstanceIs(t *testing.T) {
 			e.Set(target)
 			time.Sleep(time.Second)
 			synctest.Wait()
-			return e.Snapshot()[0]
+			return e.Standings()[0]
 		}
 		if edge := now(agentOf("", "")); edge.Result != fleet.ResultNoAddress || len(g.asked) > 0 {
 			t.Errorf("without an instance: %+v", edge)
@@ -134,7 +134,7 @@ func TestAnAgentIsAskedWhereItsInstanceIs(t *testing.T) {
 				t.Errorf("aimed at %s on %s: asked %+v, %+v", where.Instance, where.Host, ref, edge)
 			}
 		}
-		asked, before := len(g.asked), e.Snapshot()[0].Seq
+		asked, before := len(g.asked), e.Standings()[0].Seq
 		addressed := agentOf("b", "h2")
 		addressed.Address = netip.MustParseAddr("10.0.0.9")
 		if edge := now(addressed); edge.Seq != before || len(g.asked) > asked+1 {
@@ -143,7 +143,7 @@ func TestAnAgentIsAskedWhereItsInstanceIs(t *testing.T) {
 		g.set(true, saidBy(fault.Conflict, "no answer"))
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		if edge := e.Snapshot()[0]; edge.Standing != fleet.StandingDown || edge.Result != fleet.ResultTimeout {
+		if edge := e.Standings()[0]; edge.Standing != fleet.StandingDown || edge.Result != fleet.ResultTimeout {
 			t.Errorf("silent: %+v", edge)
 		}
 	})

@@ -178,11 +178,11 @@ func (e *Engine) Remove(ids ...probe.ID) {
 	e.order(context.Background(), func(b *register, _ time.Time) { b.remove(ids) })
 }
 
-// Snapshot implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has
+// Standings implements probe.Engine. It returns each target's latest edge, delivered or not; a target without any has
 // Seq 0. It is empty when Run has ended.
-func (e *Engine) Snapshot() []probe.Edge {
+func (e *Engine) Standings() []probe.Edge {
 	var edges []probe.Edge
-	e.order(context.Background(), func(b *register, _ time.Time) { edges = b.snapshot() })
+	e.order(context.Background(), func(b *register, _ time.Time) { edges = b.standings() })
 	return edges
 }
 

@@ -53,7 +53,7 @@ func TestNoMoreProbesInFlightThanWorkers(t *testing.T) {
 			t.Errorf("%d probes were in flight at once, want 7", most)
 		}
 		unknown := 0
-		for _, edge := range e.Snapshot() {
+		for _, edge := range e.Standings() {
 			switch {
 			case edge.Standing == fleet.StandingUnknown && edge.Result == fleet.ResultLate:
 				unknown++
@@ -120,8 +120,8 @@ func TestEndOfRun(t *testing.T) {
 		}
 		e.Set(deaf)
 		e.Remove(quiet.ID)
-		if got := e.Snapshot(); len(got) != 0 {
-			t.Errorf("snapshot after the end: %v", got)
+		if got := e.Standings(); len(got) != 0 {
+			t.Errorf("standings after the end: %v", got)
 		}
 		if got := e.Look(t.Context(), deaf); got.Standing != fleet.StandingUnknown {
 			t.Errorf("look after the end says %+v, want unknown", got)

@@ -188,7 +188,7 @@ func TestEngineOnLoopback(t *testing.T) {
 	e.Set(target)
 	becomes := func(want fleet.Standing) {
 		t.Helper()
-		eventually(t, string(want), func() bool { return e.Snapshot()[0].Standing == want })
+		eventually(t, string(want), func() bool { return e.Standings()[0].Standing == want })
 	}
 	becomes(fleet.StandingUp)
 	listener.Close()

@@ -56,7 +56,7 @@ func TestAProbeThatPanicsIsUnknown(t *testing.T) {
 			e.Set(targets[a])
 		}
 		time.Sleep(10 * time.Second)
-		edges := e.Snapshot()
+		edges := e.Standings()
 		if len(edges) != 2 || edges[0].Standing != fleet.StandingUp || edges[1].Standing != fleet.StandingUnknown ||
 			edges[1].Result != fleet.ResultPanicked {
 			t.Errorf("%+v", edges)

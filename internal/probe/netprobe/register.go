@@ -34,7 +34,7 @@ type target struct {
 	run     uint64 // counts restarts; what belongs to an earlier run is ignored
 	gone    bool
 	tally   probe.Tally
-	edge    probe.Edge  // the last one, delivered or not; the state for a snapshot
+	edge    probe.Edge  // the last one, delivered or not; what Standings says
 	pending *probe.Edge // not delivered yet
 	due     time.Time   // of the next probe
 	index   int         // in the heap, -1 outside
@@ -200,8 +200,8 @@ func (b *register) remove(ids []probe.ID) {
 	}
 }
 
-// snapshot returns the latest edge of every target, sorted by ID. One that has none yet has Seq 0.
-func (b *register) snapshot() []probe.Edge {
+// standings returns the latest edge of every target, sorted by ID. One that has none yet has Seq 0.
+func (b *register) standings() []probe.Edge {
 	edges := make([]probe.Edge, 0, len(b.targets))
 	for _, t := range b.targets {
 		edges = append(edges, t.edge)

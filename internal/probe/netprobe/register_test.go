@@ -172,7 +172,7 @@ func TestNoBurstAfterAStall(t *testing.T) {
 	if most > n/20 {
 		t.Errorf("%d probes in 10 ms after the stall, want about %d", most, n/100)
 	}
-	for _, e := range r.snapshot() {
+	for _, e := range r.standings() {
 		if e.Standing != fleet.StandingUp {
 			t.Fatalf("two seconds after the stall %s is %s %s", e.Machine, e.Standing, e.Result)
 		}
@@ -189,7 +189,7 @@ func TestWhatFindsNoWorkerIsLate(t *testing.T) {
 		t.Fatalf("%d probes started with one worker", started)
 	}
 	r.run(3 * time.Second)
-	for _, e := range r.snapshot() {
+	for _, e := range r.standings() {
 		if e.Standing != fleet.StandingUnknown || e.Result != fleet.ResultLate {
 			t.Errorf("%s is %s %s, want unknown late", e.Machine, e.Standing, e.Result)
 		}

@@ -56,7 +56,7 @@ func stoppedProcess(mode string) error {
 	} else {
 		e.Set(target)
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		for _, edge := range e.Snapshot() {
+		for _, edge := range e.Standings() {
 			fmt.Fprintf(os.Stdout, "%s %s after %d edges\n", edge.Standing, edge.Result, edge.Seq)
 		}
 	}

@@ -88,19 +88,19 @@ func (s *stage) marksRead() []mark {
 	return slices.Clone(s.marks)
 }
 
-// now returns the target's state in a snapshot.
+// now returns the target's state among all.
 func (s *stage) now(id probe.ID) probe.Edge {
 	s.t.Helper()
-	for _, e := range s.engine.Snapshot() {
+	for _, e := range s.engine.Standings() {
 		if e.ID == id {
 			return e
 		}
 	}
-	s.t.Fatalf("%v is not in the snapshot", id)
+	s.t.Fatalf("%v is not among the standings", id)
 	return probe.Edge{}
 }
 
-// stands checks the target's state in a snapshot, as "up ok", and returns it.
+// stands checks the target's state among all, as "up ok", and returns it.
 func (s *stage) stands(name string, id probe.ID, want string) probe.Edge {
 	s.t.Helper()
 	e := s.now(id)

@@ -263,7 +263,7 @@ func noAddress(s *stage) {
 	s.pass(time.Minute)
 	s.told(a.ID, "unknown no-address")
 	if e := s.now(a.ID); e.Standing != fleet.StandingUnknown || e.Result != fleet.ResultNoAddress {
-		s.t.Errorf("snapshot says %+v", e)
+		s.t.Errorf("the standing says %+v", e)
 	}
 	a.Address = at
 	s.engine.Set(a)
@@ -334,8 +334,8 @@ func removed(s *stage) {
 	if n := len(s.net.Starts(a.Address)); n != probes {
 		s.t.Errorf("%d probes after Remove", n-probes)
 	}
-	if snapshot := s.engine.Snapshot(); len(snapshot) != 1 || snapshot[0].ID != b.ID {
-		s.t.Errorf("snapshot after Remove: %v", snapshot)
+	if standings := s.engine.Standings(); len(standings) != 1 || standings[0].ID != b.ID {
+		s.t.Errorf("standings after Remove: %v", standings)
 	}
 }
 
@@ -405,7 +405,7 @@ func look(s *stage) {
 			s.t.Errorf("%s: down after %d questions", tc.script, n)
 		}
 	}
-	if len(s.engine.Snapshot()) != 0 {
+	if len(s.engine.Standings()) != 0 {
 		s.t.Error("a look made a target")
 	}
 }

@@ -325,10 +325,10 @@ func slowReader(s *stage) {
 		s.t.Errorf("the reader caught up and the watermarks are %v at %v", marks, woke)
 	}
 	s.pass(time.Minute)
-	s.foldIsSnapshot()
+	s.foldIsStandings()
 }
 
-func foldEqualsSnapshot(s *stage) {
+func foldEqualsStandings(s *stage) {
 	const n = 50
 	dice := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same story every time
 	s.listen()
@@ -350,29 +350,29 @@ func foldEqualsSnapshot(s *stage) {
 		s.net.Script(a.Address, answers([]string{"o", "of", "offo", "fs", "olll", "l"}[dice.IntN(6)])...)
 		s.engine.Set(a)
 		s.pass(time.Duration(dice.IntN(3000)) * time.Millisecond)
-		s.foldIsSnapshot()
+		s.foldIsStandings()
 		if s.t.Failed() {
 			s.t.Fatalf("at step %d", step)
 		}
 	}
 }
 
-// foldIsSnapshot compares once everything has settled. Targets without any edge have Seq 0 and are not in the fold.
-func (s *stage) foldIsSnapshot() {
+// foldIsStandings compares once everything has settled. Targets without any edge have Seq 0 and are not in the fold.
+func (s *stage) foldIsStandings() {
 	s.t.Helper()
 	synctest.Wait()
 	state := s.fold()
-	snapshot := s.engine.Snapshot()
-	if !slices.IsSortedFunc(snapshot, func(x, y probe.Edge) int {
+	standings := s.engine.Standings()
+	if !slices.IsSortedFunc(standings, func(x, y probe.Edge) int {
 		return compare(fmt.Sprint(x.Machine, "\x00", x.Check), fmt.Sprint(y.Machine, "\x00", y.Check))
 	}) {
-		s.t.Error("the snapshot is not sorted by ID")
+		s.t.Error("the standings are not sorted by ID")
 	}
-	for _, e := range snapshot {
+	for _, e := range standings {
 		if folded, ok := state[e.ID]; ok && folded.Epoch == e.Epoch && folded != e {
-			s.t.Errorf("snapshot %+v\nfold     %+v", e, folded)
+			s.t.Errorf("standing %+v\nfold     %+v", e, folded)
 		} else if e.Seq > 0 && (!ok || folded != e) {
-			s.t.Errorf("snapshot %+v was never told", e)
+			s.t.Errorf("standing %+v was never told", e)
 		}
 	}
 }

@@ -66,7 +66,7 @@ var stories = map[string]func(s *stage){
 	"an edge tells its past, its reason and its times":     edgeFields,
 	"watermarks come every second and follow their edges":  watermarks,
 	"a reader that falls behind loses nothing":             slowReader,
-	"a snapshot equals the fold of all edges":              foldEqualsSnapshot,
+	"the standings equal the fold of all edges":            foldEqualsStandings,
 	"a look insists, now":                                  look,
 	"a look stands beside the regular probes":              lookBeside,
 	"a look that was cut short is unknown":                 lookCutShort,

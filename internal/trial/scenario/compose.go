@@ -143,8 +143,8 @@ func Policy(o sim.Options) []byte {
 	line(2, "grace: %s", s.Grace)
 	line(2, "build_within: %s", s.BuildWithin)
 	line(2, "blind_after: %s", s.BlindAfter)
-	if u := s.Update; u.Canary > 0 {
-		line(2, "update: {canary: %d, soak: %s}", u.Canary, u.Soak)
+	if u := s.Update; u.Pilots > 0 {
+		line(2, "update: {canary: %d, soak: %s}", u.Pilots, u.Soak)
 	}
 	if e := s.Evidence; e != (fleet.EvidencePolicy{}) {
 		line(2, "evidence: {gather: %v, console: %dKiB, screenshot: %v, wait: %s}",

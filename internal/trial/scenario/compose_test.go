@@ -41,7 +41,7 @@ func policies(t *testing.T) []sim.Options {
 		Empty: true,
 	}
 	full.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateEvacuate, AtLeast: 0, Wait: time.Hour}
-	full.Spec.Update = fleet.UpdatePolicy{Canary: 2, Soak: 3 * time.Minute}
+	full.Spec.Update = fleet.UpdatePolicy{Pilots: 2, Soak: 3 * time.Minute}
 	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
 	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
 	full.Spec.Repair.Steps = slices.Concat([]fleet.Step{

@@ -39,7 +39,7 @@ func (j *judge) tries(is *fleet.Machine) {
 	if _, already := t.tried[name]; already {
 		return
 	}
-	first := max(1, j.s.spec.Update.Canary)
+	first := max(1, j.s.spec.Update.Pilots)
 	if !t.proven && !j.trials.trusted[t.image] && j.under(t) >= first {
 		if stand := j.stand(t); stand < first {
 			j.broken("canary", name, fmt.Sprintf("it is built from another template, which %d machines tried before "+

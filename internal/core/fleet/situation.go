@@ -1,7 +1,7 @@
 package fleet
 
-// Snapshot is everything that one round of decisions about one fleet depends on. Equal snapshots give equal decisions.
-type Snapshot struct {
+// Situation is everything that one round of decisions about one fleet depends on. Equal situations give equal decisions.
+type Situation struct {
 	Now          Now
 	Installation Installation
 	Spec         Spec // with what is in force (Ledger.Force)
