@@ -14,7 +14,7 @@ func (r *Record) Valid() error {
 }
 
 // none stands for a record that needs no reason: what it says is one.
-const none Reason = ""
+const none = ""
 
 // reasons are those that a record of each kind can have.
 var reasons = map[RecordKind][]Reason{
