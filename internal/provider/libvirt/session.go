@@ -277,13 +277,19 @@ func kindOf(err error) (fault.Kind, bool) {
 	case golibvirt.ErrNoMemory, golibvirt.ErrResourceBusy, golibvirt.ErrOperationInvalid:
 		return fault.Transient, true
 	case golibvirt.ErrSystemError:
-		// Two daemons of one host that start a domain at once can choose the same free name for its tap device. One of
-		// them gets EBUSY and starts nothing. EBUSY of other calls says less: "Failed to terminate process: Device or
-		// resource busy" means that a killed domain may still end.
-		if strings.Contains(err.Error(), "create tap device") &&
-			strings.HasSuffix(err.Error(), ": Device or resource busy") {
+		if tapTaken(err) {
 			return fault.Transient, true
 		}
 	}
 	return "", true
+}
+
+// tapTaken reports whether the daemon found the name for a tap device taken. Two daemons of one host that start a domain
+// at once can choose the same free name; one of them gets EBUSY and starts nothing. EBUSY of other calls says less:
+// "Failed to terminate process: Device or resource busy" means that a killed domain may still end. The daemon has no
+// code for it, only words.
+func tapTaken(err error) bool {
+	var answer golibvirt.Error
+	return errors.As(err, &answer) && strings.Contains(answer.Message, "create tap device") &&
+		strings.HasSuffix(answer.Message, ": Device or resource busy")
 }
