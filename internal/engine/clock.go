@@ -28,6 +28,13 @@ func (c *clock) now() fleet.Now {
 // instant returns the Instant of a time read in this process.
 func (c *clock) instant(t time.Time) fleet.Instant { return firstInstant.Add(t.Sub(c.start)) }
 
+// unset returns the present as it would be had the wall clock not been set since it had the drift.
+func (c *clock) unset(drift time.Duration) fleet.Now {
+	now := c.now()
+	now.Wall = now.Wall.Add(drift - c.drift(now))
+	return now
+}
+
 // drift is how far wall time has moved beyond monotonic time since the start.
 func (c *clock) drift(now fleet.Now) time.Duration {
 	return now.Wall.Sub(c.start.Round(0)) - now.Mono.Sub(firstInstant)

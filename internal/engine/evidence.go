@@ -16,8 +16,8 @@ const deafAfter = 4 * time.Second
 
 // minds looks at the clocks and at the probes' watermark.
 func (t *term) minds(now fleet.Now) {
-	if d := t.clock.drift(now); d-t.drift > tolerance || t.drift-d > tolerance {
-		t.drift = d
+	if d := t.clock.drift(now); d-*t.drift > tolerance || *t.drift-d > tolerance {
+		*t.drift = d
 		t.clockSet(now)
 	}
 	// After a long round the watermark is old because the loop did not listen, not because the probes were silent.

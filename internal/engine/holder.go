@@ -109,7 +109,10 @@ type holder struct {
 	defects      *defect.Register
 	confessed    map[defect.Place]told // which of them the journal has
 	stumbled     bool                  // the last term ended by a panic
-	published    atomic.Pointer[FleetStatus]
+	// drift is the clock's as last heeded, also in an earlier term: a step between two is noticed in the later one (L15).
+	// nil: there was no term yet, and what wall time says holds.
+	drift     *time.Duration
+	published atomic.Pointer[FleetStatus]
 	// turn is when the turn of its loop began that is under way, a fleet.Instant; 0: it waits for something to hear.
 	turn atomic.Int64
 	// lived is when the last turn began, a fleet.Instant.

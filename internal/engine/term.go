@@ -47,7 +47,6 @@ type term struct {
 	// foreseen is how machines stand that could not be written down, by their index: for people to see, and for
 	// nothing else.
 	foreseen map[int]fleet.Health
-	drift    time.Duration
 	telling  []telling // what of defects is noted, and not stored yet
 	// heeded is how much of the defects was looked at, and when.
 	heeded   uint64
@@ -149,8 +148,11 @@ func (t *term) awaitVacancy(ctx context.Context) error {
 
 // load reads the beliefs of an earlier owner and makes them good for this one.
 func (t *term) load(ctx context.Context) error {
-	now := t.clock.now()
-	t.drift = t.clock.drift(now)
+	if t.drift == nil {
+		drift := t.clock.drift(t.clock.now())
+		t.drift = &drift
+	}
+	now := t.clock.unset(*t.drift) // what was promised in an earlier term is measured by that clock
 	t.take()
 	var err error
 	if t.book, err = journal.Open(ctx, t.store, t.spec.Name); err != nil {

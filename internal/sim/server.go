@@ -27,6 +27,8 @@ type server struct {
 	missed []func()      // what reached the process while it stood still
 	born   time.Duration
 	skew   time.Duration // of the wall clock
+	heeded time.Duration // the skew that its terms know of
+	reigns bool          // it had a term in this life of the process, or has one
 
 	client *world.Client
 	roll   roll
@@ -62,9 +64,12 @@ const (
 	firstInstant = fleet.Instant(time.Second)
 )
 
-func (c *server) now() fleet.Now {
+func (c *server) now() fleet.Now { return c.nowBy(c.skew) }
+
+// nowBy returns the present by a wall clock with that skew.
+func (c *server) nowBy(skew time.Duration) fleet.Now {
 	t := c.s.w.Now()
-	return fleet.Now{Mono: firstInstant.Add(t - c.born), Wall: c.s.wall(t).Add(c.skew)}
+	return fleet.Now{Mono: firstInstant.Add(t - c.born), Wall: c.s.wall(t).Add(skew)}
 }
 
 // worldTime returns when an instant of this process is.
@@ -91,7 +96,7 @@ func (c *server) enter(life uint64, do func()) {
 func (c *server) start() {
 	c.life++
 	c.alive, c.frozen, c.missed, c.born, c.term = true, 0, nil, c.s.w.Now(), 0
-	c.pauseFor, c.crashIn = 0, 0
+	c.pauseFor, c.crashIn, c.reigns = 0, 0, false
 	c.roll = roll{}
 	c.s.trace.say(c.s.w.Now(), "", c.name+" starts")
 	if c.s.servers.alone() && c.s.store.owner == c {
@@ -146,12 +151,14 @@ func (c *server) begin(term uint64) {
 		c.s.judge.broken("L12", "", "the stored beliefs cannot be read: "+err.Error())
 		return
 	}
-	c.term = term
+	if c.term = term; !c.reigns {
+		c.heeded, c.reigns = c.skew, true
+	}
 	c.watch()
 	c.own = owner.New(owner.Options{Options: picture.Options{
 		Spec: c.s.wanted, Installation: fleet.Installation(c.s.installation), Beliefs: beliefs, Brake: all.Brake,
 		Whole: all.Whole, FreshID: c.freshID, Aimed: c.aimed,
-	}}, c.now())
+	}}, c.nowBy(c.heeded))
 	if !c.beginSlots(all.Slots) {
 		c.lose()
 		return
@@ -168,6 +175,7 @@ func (c *server) begin(term uint64) {
 	c.own.NotePlan(c.now())
 	c.polls, c.pollAt, c.lastPoll = false, 0, c.s.w.Now()-c.s.options.Poll
 	c.listAfresh()
+	c.heedClock()
 	c.heat()
 }
 
@@ -274,14 +282,19 @@ func (c *server) tellStandings() {
 // stepClock moves the wall clock. The process notices within its heartbeat.
 func (c *server) stepClock(by time.Duration) {
 	c.skew += by
-	c.soon(time.Second, func() {
-		if c.term != 0 {
-			c.own.ClockSet(c.now())
-			c.s.judge.startedAfresh(c)
-			c.listAfresh()
-			c.heat()
-		}
-	})
+	c.soon(time.Second, c.heedClock)
+}
+
+// heedClock has the term notice that the wall clock was set.
+func (c *server) heedClock() {
+	if c.term == 0 || c.heeded == c.skew {
+		return
+	}
+	c.heeded = c.skew
+	c.own.ClockSet(c.now())
+	c.s.judge.startedAfresh(c)
+	c.listAfresh()
+	c.heat()
 }
 
 // lose ends the term: the store says that another one owns the fleet, or does not answer.
