@@ -238,6 +238,8 @@ var reasons = map[fleet.Reason]reason{
 		"turn off the one that is wrong, or have the access cut again"},
 	fleet.ReasonHostFenced: {"its host did not answer, and hale cut the host's power",
 		"see what is wrong with the host before you turn it on again"},
+	fleet.ReasonHostReboots: {"it took its machines along again and again, and hale started them each time",
+		"see what is wrong with the host; hale goes on to start its machines, unless you hold it (hale hold host:HOST)"},
 	fleet.ReasonHostBack: {"its old host is back, on which it left an instance", ""},
 	fleet.ReasonFenceDelay: {"hale waits before it cuts the power of its host, so that another hale can be first",
 		"nothing needs to be done: hale looks once more when fence_delay is over"},

@@ -66,6 +66,7 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordUndelivered:    undelivered,
 	fleet.RecordRemnant:        remnant,
 	fleet.RecordCheck:          checkNews,
+	fleet.RecordHostStands:     hostStands,
 	fleet.RecordSummary:        summary,
 	fleet.RecordWarning:        warning,
 	fleet.RecordWarningOver:    warningOver,
@@ -443,6 +444,8 @@ func whyPaged(r fleet.Record) string {
 		return silence(r)
 	case fleet.ReasonShort:
 		return shortfall(r)
+	case fleet.ReasonHostReboots:
+		return rebooted(r)
 	case fleet.ReasonTargetPanicked, fleet.ReasonCheckPanicked: // which one
 		return panicked(r) + " panicked, " + Reason(r.Reason)
 	default:

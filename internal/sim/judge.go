@@ -518,6 +518,9 @@ func (j *judge) paged(r fleet.Record) {
 		sc.Paged++
 		sc.page(string(r.Reason), 1)
 	}
+	if r.Reason == fleet.ReasonHostReboots {
+		return // it is about what was, and explains nothing that fails now
+	}
 	j.warned(r)
 	if r.Joint == "" || r.Machine != "" {
 		j.s.eldest().judge.tell(string(r.Machine), r.Parent, r.Reason)

@@ -93,6 +93,7 @@ func (r *round) decide() Decision {
 	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
 	r.sit.Sights = sights(r, works)
 	r.goThrough(works, &d)
+	tellReboots(r)
 	d.Whole = r.sit.Whole
 	r.record(tellJointly(&r.s, &d)...)
 	r.record(warnJointly(&r.s, &d)...)
@@ -114,6 +115,7 @@ func (r *round) goThrough(works []*work, d *Decision) {
 			continue
 		}
 		r.proceed(w)
+		noteReboot(r, w)
 		r.again = r.again || w.changed()
 		if w.nothingFollows() {
 			continue

@@ -56,6 +56,7 @@ var reasons = map[RecordKind][]Reason{
 	RecordNotified:       {none},
 	RecordUndelivered:    {ReasonTriesSpent, ReasonTargetRefuses, ReasonTargetGone, ReasonOutboxFull},
 	RecordRemnant:        {none, ReasonFound, ReasonSecondRunning},
+	RecordHostStands:     {ReasonHostReboots},
 	RecordSummary:        {none},
 	RecordWarning:        {none},
 	RecordWarningOver:    {ReasonRecovered, ReasonRemoved},
@@ -113,7 +114,7 @@ var failures = []Reason{
 // told are those for which a person must look.
 var told = slices.Concat(held, failures, panicked, []Reason{
 	ReasonStepPage, ReasonHoldExpired, ReasonHostFenced, ReasonHostCut, ReasonSnapshotStays, ReasonGivenUp,
-	ReasonNotSelected, ReasonShort, ReasonDown, ReasonStoreLow, ReasonStoreDown, ReasonStoreLost,
+	ReasonNotSelected, ReasonShort, ReasonDown, ReasonStoreLow, ReasonStoreDown, ReasonStoreLost, ReasonHostReboots,
 })
 
 // refusals are those for which an order is not taken up, or not followed any more.

@@ -169,6 +169,8 @@ const (
 	RecordNotified       RecordKind = "notified"        // Target took the message
 	RecordUndelivered    RecordKind = "undelivered"     // it did not, and nothing more is tried: a dead letter
 	RecordRemnant        RecordKind = "remnant"         // an instance of an expired build, or a stranger with our mark
+	// Host, of which people were told that it reboots again and again, has not done so for the time in Took
+	RecordHostStands RecordKind = "host-stands"
 	// what hale healed since Target was told last, in Summary
 	RecordSummary RecordKind = "summary"
 	// a check that only tells is down, and people are told so
@@ -326,6 +328,8 @@ const (
 	ReasonHostCut    Reason = "host-cut"
 	ReasonAccessBack Reason = "access-back" // a host's access was restored while what was left on it may run
 	ReasonHostBack   Reason = "host-back"   // what was left on a host that was off goes
+	// it took machines along more often than one may fail, and hale started them each time
+	ReasonHostReboots Reason = "host-reboots"
 	// its host is left as it is for a while: another hale may be quicker
 	ReasonFenceDelay    Reason = "fence-delay"
 	ReasonFenceFailed   Reason = "fence-failed"     // none of its host's power controllers proved the host off

@@ -35,6 +35,8 @@ type Whole struct {
 	Book *CheckHistory `json:",omitempty"`
 	// Summaries are what the recipients who want it once a day are told next of what was healed, sorted as those are.
 	Summaries []Summary `json:",omitempty"`
+	// Reboots are the hosts that took machines along of late, as their reboots were noticed.
+	Reboots []HostReboots `json:",omitempty"`
 }
 
 // Older is what proves that the store is older than the world, as one does that was restored from a backup, or lost its
@@ -149,7 +151,8 @@ func (w Whole) Equal(other Whole) bool {
 		slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
 		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign) &&
-		w.Book.Equal(other.Book) && slices.EqualFunc(w.Summaries, other.Summaries, Summary.same)
+		w.Book.Equal(other.Book) && slices.EqualFunc(w.Summaries, other.Summaries, Summary.same) &&
+		slices.EqualFunc(w.Reboots, other.Reboots, HostReboots.equal)
 }
 
 // Clone returns a copy that shares nothing with w.
@@ -157,6 +160,7 @@ func (w Whole) Clone() Whole {
 	w.Parents, w.Holds, w.LetGo = slices.Clone(w.Parents), slices.Clone(w.Holds), slices.Clone(w.LetGo)
 	w.Fenced, w.Foreign, w.Brakes = slices.Clone(w.Fenced), slices.Clone(w.Foreign), slices.Clone(w.Brakes)
 	w.Begun, w.Summaries = slices.Clone(w.Begun), slices.Clone(w.Summaries)
+	w.Reboots = slices.Clone(w.Reboots)
 	return w
 }
 

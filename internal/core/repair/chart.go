@@ -19,6 +19,9 @@ type Chart struct {
 
 	Actions []fleet.Action
 	Records []fleet.Record
+	// TakenAlong says that its host had taken the machine along, and that a start was all that it needed, or would have
+	// been, had the host not done so again.
+	TakenAlong bool
 	// Order is the person's order from which the records of this round follow; empty: none.
 	Order fleet.OrderID
 }

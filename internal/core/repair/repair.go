@@ -249,6 +249,7 @@ func (w *Work) verify(r *fleet.Repair) onward {
 		}
 		return w.enter(fleet.PhaseCertify)
 	case w.undone(r):
+		w.TakenAlong = true
 		return w.chooseRung(0)
 	case h.Cause.Stopped() && w.freshlySeen(r) && r.Step != fleet.StepPage: // a person takes their time
 		return w.failRung(fleet.ReasonNotVerified, string(h.Cause))
@@ -297,7 +298,7 @@ func (w *Work) certify(r *fleet.Repair) onward {
 func (w *Work) finish() onward {
 	m := w.M
 	reason := fleet.ReasonHealed
-	if takenAlong(w.M) {
+	if w.TakenAlong = takenAlong(w.M); w.TakenAlong {
 		w.uncount()
 	}
 	if m.Repair.Kind == fleet.RepairUndo {

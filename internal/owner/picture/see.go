@@ -3,7 +3,6 @@ package picture
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"hale/internal/core/fleet"
 )
@@ -30,9 +29,9 @@ func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
 	return was
 }
 
-// providerCalm is how long a provider must have been up before its next failure is told to a person again: one that
-// fails every other call is one incident, not hundreds.
-const providerCalm = 10 * time.Minute
+// providerCalm is how long a provider must have been up before its next failure is another one: one that fails every
+// other call is one incident, not hundreds, and a host on which hale depends alone may reboot twice in ten minutes.
+const providerCalm = fleet.HostBoot
 
 // ProviderRecords returns what is to be recorded when a provider that stood as was stands as now: nothing when its
 // standing is the same, or at the ordinary beginning. At, Fleet and Provider are left to the caller. Since says when

@@ -266,9 +266,17 @@ func TestAProviderThatFlapsIsToldOfOnce(t *testing.T) {
 	if pages != 1 {
 		t.Errorf("a provider that fails every other call is told of %d times", pages)
 	}
-	turn(time.Hour, fleet.ProviderDown)
-	turn(time.Hour+time.Second, fleet.ProviderDoubtful)
-	turn(time.Hour+fleet.HostBoot, fleet.ProviderDown)
+	for n := range 5 { // a host that reboots, each time as soon as it has stood for as long as one may take to boot
+		d := 30*time.Minute + time.Duration(n)*(2*fleet.HostBoot-time.Second)
+		turn(d, fleet.ProviderDown)
+		turn(d+fleet.HostBoot-time.Second, fleet.ProviderUp)
+	}
+	if pages != 1 {
+		t.Errorf("reboots that end in time are told of: %d pages", pages)
+	}
+	turn(2*time.Hour, fleet.ProviderDown)
+	turn(2*time.Hour+time.Second, fleet.ProviderDoubtful)
+	turn(2*time.Hour+fleet.HostBoot, fleet.ProviderDown)
 	if pages != 3 {
 		t.Errorf("after it was calm, and for another trouble, a person is told anew: %d pages", pages)
 	}

@@ -277,7 +277,7 @@ func (j *judge) page(h hearing) {
 	if rec.Joint != "" && rec.Machine == "" {
 		return // the machines' own records name them
 	}
-	j.silent = j.silent || rec.Machine == "" && rec.Reason != fleet.ReasonBrake
+	j.silent = j.silent || rec.Machine == "" && rec.Reason != fleet.ReasonBrake && rec.Reason != fleet.ReasonHostReboots
 	for name, o := range j.outages {
 		o.paged = o.paged || rec.Machine == "" || rec.Machine == name
 	}
