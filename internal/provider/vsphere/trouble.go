@@ -47,15 +47,20 @@ func sessionOver(err error, c *conn) bool {
 
 // kindOf classifies what vCenter told; empty: it says too little.
 func kindOf(f types.BaseMethodFault) fault.Kind {
-	switch f.(type) {
+	switch f := f.(type) {
 	case *types.InvalidLogin, *types.NoPermission:
 		return fault.Unauthorised
 	case *types.DuplicateName, *types.AlreadyExists, *types.InvalidPowerState:
 		return fault.Conflict
 	case *types.NotAuthenticated, *types.ConcurrentAccess, *types.TaskInProgress, *types.ResourceInUse,
-		*types.FileLocked, *types.MethodDisabled,
+		*types.FileLocked,
 		// something that was there a moment ago; only a search for a machine finds that it is gone
 		*types.ManagedObjectNotFound:
+		return fault.Transient
+	case *types.MethodDisabled:
+		if f.Source != "" { // who disabled it, as a backup does while it runs; without one the state does not allow it
+			return fault.Locked
+		}
 		return fault.Transient
 	case *types.NoDiskSpace, *types.InsufficientStorageSpace:
 		return fault.NoSpace
