@@ -457,9 +457,10 @@ type Event struct {
 	Target     string    `json:"target,omitempty"`
 	Message    string    `json:"message,omitempty"` // what kind of message the target was sent
 	Tries      int       `json:"tries,omitempty"`
-	// the page about several machines: of an event about one of them, that it is no message of its own
-	Joint string   `json:"joint,omitempty"`
-	Of    []string `json:"of,omitempty"` // the first of the machines that it is about
+	// the page about several machines, or domains: of an event about one of them, that it is no message of its own
+	Joint   string   `json:"joint,omitempty"`
+	Of      []string `json:"of,omitempty"`      // the first of the machines that it is about
+	Domains []Domain `json:"domains,omitempty"` // the domains that it is about
 	// how often the machine was held before this, without an event, for reasons that have theirs
 	Again int `json:"again,omitempty"`
 	// how many older records of the machine the journal let go for this one

@@ -346,6 +346,9 @@ func ViewEvent(r fleet.Record) Event {
 	for _, m := range r.Of {
 		e.Of = append(e.Of, string(m.Machine))
 	}
+	for _, d := range r.Domains {
+		e.Domains = append(e.Domains, viewDomain(d))
+	}
 	if r.Address.IsValid() {
 		e.Address = r.Address.String()
 	}

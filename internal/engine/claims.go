@@ -38,7 +38,7 @@ func fateClaims(p fleet.ProviderName, d fleet.Domain) string {
 
 // common is what a record says that is the same for several fleets: one of them tells people.
 type common struct {
-	claims  string       // the prefix of the claims under which it is told
+	claims  []string     // the prefixes of the claims under which it is told
 	fellows []fleet.Spec // the fleets that it is about, as this engine knows them
 	over    bool         // what it tells is that it is over
 	silent  bool         // no person is told: a wider incident is open
@@ -47,32 +47,42 @@ type common struct {
 
 // inCommon returns what the record has to say for several fleets; false: it is about its own.
 func (t *term) inCommon(r *fleet.Record) (common, bool) {
-	if r.Machine != "" {
+	if r.Machine != "" || r.Joined() {
 		return common{}, false
 	}
 	c := common{remind: r.Kind == fleet.RecordReminded}
 	paged := r.Kind == fleet.RecordPaged || c.remind
 	switch {
 	case r.Scope != "" && (paged || r.Kind == fleet.RecordBrake && r.Paged):
-		c.claims, c.over = brakeClaims(r.Scope, t.spec.Provider), r.Kind == fleet.RecordBrake
+		c.claims, c.over = []string{brakeClaims(r.Scope, t.spec.Provider)}, r.Kind == fleet.RecordBrake
 		if c.fellows = t.poller.fellows(); r.Scope == fleet.ScopeInstallation {
 			c.fellows = t.everyone("")
 		}
 		return c, true
-	case !r.Domain.None() && (paged && r.Reason == fleet.ReasonSharedFate ||
-		r.Kind == fleet.RecordParentClosed && r.Paged):
-		c.claims, c.fellows = fateClaims(t.spec.Provider, r.Domain), t.struck(t.spec.Provider, r.Domain)
-		c.over, c.silent = r.Kind == fleet.RecordParentClosed, r.Reason == fleet.ReasonSuperseded
-		return c, true
+	case paged && r.Reason == fleet.ReasonSharedFate || isFateOver(r):
+		first := r.Domains[:min(len(r.Domains), fleet.MostAmong)]
+		for _, d := range append(slices.Clone(first), r.Domain) {
+			if !d.None() {
+				c.claims = append(c.claims, fateClaims(t.spec.Provider, d))
+				c.fellows = append(c.fellows, t.struck(t.spec.Provider, d)...)
+			}
+		}
+		c.over, c.silent = isFateOver(r), r.Reason == fleet.ReasonSuperseded
+		return c, len(c.claims) > 0
 	case r.Provider == "":
 		return common{}, false
 	case paged && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful),
 		r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && r.Paged:
-		c.claims, c.fellows = claimsPrefix(t.spec.Provider), t.poller.fellows()
+		c.claims, c.fellows = []string{claimsPrefix(t.spec.Provider)}, t.poller.fellows()
 		c.over = r.Kind == fleet.RecordProvider
 		return c, true
 	}
 	return common{}, false
+}
+
+// isFateOver reports whether the record says that the fate of one domain, or of several, is over.
+func isFateOver(r *fleet.Record) bool {
+	return r.Paged && (r.Kind == fleet.RecordParentClosed || r.Kind == fleet.RecordJointOver && len(r.Domains) > 0)
 }
 
 // fellows are the fleets on the provider, as this engine was told.
@@ -100,6 +110,7 @@ func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Let
 			l.Fleets = append(l.Fleets, c.fellows[i].Name)
 		}
 		slices.Sort(l.Fleets)
+		l.Fleets = slices.Compact(l.Fleets)
 	}
 	if c.over {
 		l.Sendings = nil
@@ -109,19 +120,11 @@ func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Let
 	}
 	var mine []outbox.Sending
 	for _, s := range l.Sendings {
-		key := c.claims + string(s.Target)
-		was, revision, err := t.claimOf(ctx, key)
+		told, writes, err := t.claimFor(ctx, s.Target, c, l.Record)
 		if err != nil {
 			return l, txn, err
 		}
-		told, write, err := t.decideClaim(ctx, key, was, &c, l.Record, s.Target)
-		if err != nil {
-			return l, txn, err
-		}
-		if write != nil {
-			txn.If = append(txn.If, state.At(key, revision))
-			txn.Then = append(txn.Then, *write)
-		}
+		txn.If, txn.Then = append(txn.If, writes.If...), append(txn.Then, writes.Then...)
 		if !told {
 			mine = append(mine, s)
 		}
@@ -130,6 +133,30 @@ func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Let
 		l.Sendings = nil
 	}
 	return l, txn, nil
+}
+
+// claimFor reports whether the target need not be told of the record, since others told all of it, and returns what is to
+// be claimed, or let go, with the message.
+func (t *term) claimFor(ctx context.Context, target fleet.TargetName, c common,
+	r fleet.Record) (told bool, txn state.Txn, _ error) {
+	told = true
+	for _, prefix := range c.claims {
+		key := prefix + string(target)
+		was, revision, err := t.claimOf(ctx, key)
+		if err != nil {
+			return false, txn, err
+		}
+		toldHere, write, err := t.decideClaim(ctx, key, was, &c, r, target)
+		if err != nil {
+			return false, txn, err
+		}
+		if write != nil {
+			txn.If = append(txn.If, state.At(key, revision))
+			txn.Then = append(txn.Then, *write)
+		}
+		told = told && toldHere
+	}
+	return told, txn, nil
 }
 
 // decideClaim reports whether the target need not be told of the record, and returns what becomes of the claim; nil:

@@ -30,14 +30,7 @@ func thirtyOn(t *testing.T, world simulated.Options,
 	first.Notify = told(0, "ops").Notify
 	tell(t, world, first, func(s *story) {
 		s.people(targets)
-		s.post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
-			return notify.Message{
-				Key:    l.Key,
-				Event:  notify.Event(l.Event),
-				Reason: string(l.Record.Reason),
-				Text:   fmt.Sprint(len(l.Fleets)),
-			}
-		}
+		s.post.Words = countFleets
 		for i := 1; i < 30; i++ {
 			spec := web(1)
 			spec.Name = fleet.Name(fmt.Sprintf("f%d", i))
@@ -66,6 +59,13 @@ func thirtyOn(t *testing.T, world simulated.Options,
 		s.pass(time.Minute)
 		tale(s, targets)
 	})
+}
+
+// countFleets are words that say why people are told, and of how many fleets.
+func countFleets(l outbox.Letter, _ []fleet.Record) notify.Message {
+	return notify.Message{
+		Key: l.Key, Event: notify.Event(l.Event), Reason: string(l.Record.Reason), Text: fmt.Sprint(len(l.Fleets)),
+	}
 }
 
 // wantEach wants each target to have been told exactly that.

@@ -56,3 +56,38 @@ func TestS74TheFleetsBehindADeadSwitchAreTold(t *testing.T) {
 		}
 	}, shared)
 }
+
+// S74: two hosts that no rack shares lose their network at once. That is one page for both hosts and both fleets that
+// lie there, and one message when the last of them is back.
+func TestS74HostsThatGoTogetherAreOnePageForAllFleets(t *testing.T) {
+	t.Parallel()
+	spec := crowd(fleet.FatePage)
+	spec.Size, spec.Notify = 36, told(0, "ops").Notify
+	ops := &notified.Target{}
+	tell(t, halls(), spec, func(s *story) {
+		s.people(map[fleet.TargetName]*notified.Target{"ops": ops})
+		s.post.Words = countFleets
+		other := spec
+		other.Name = "db"
+		s.beside = append(s.beside, other)
+		s.grown()
+		s.pass(time.Minute)
+		at := time.Now()
+		lifts := []func(){s.inject(simulated.CutOff{Host: "h01"}), s.inject(simulated.CutOff{Host: "h06"})}
+		s.pass(20 * time.Minute)
+		s.wantUntouched(at, "its host is cut off")
+		if got := reasons(ops); !slices.Equal(got, []string{"pages shared-fate"}) {
+			t.Errorf("people were told %q", got)
+		}
+		lifts[0]()
+		s.pass(10 * time.Minute)
+		if got := reasons(ops); !slices.Equal(got, []string{"pages shared-fate"}) {
+			t.Errorf("people were told %q, and one of the hosts is cut off", got)
+		}
+		lifts[1]()
+		s.pass(10 * time.Minute)
+		if got := reasons(ops); !slices.Equal(got, []string{"pages shared-fate", "healed released"}) {
+			t.Errorf("people were told %q", got)
+		}
+	})
+}

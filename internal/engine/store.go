@@ -89,9 +89,19 @@ func (t *term) documents(ctx context.Context, w *owner.Write) []document {
 	return docs
 }
 
+// mostRecords is how many records go into one transaction beside what they are about. Each may bring a message along.
+const mostRecords = 32
+
 // write stores what is to be stored together in one transaction that also compares the owner's lease. What is unchanged
-// is not written.
+// is not written. When a hundred hosts go at once, most of the records go before the rest: killed in between, hale
+// tells something twice, and not never.
 func (t *term) write(ctx context.Context, w owner.Write) error {
+	for w.Fleet && len(w.Records) > mostRecords {
+		if err := t.write(ctx, owner.Write{Records: w.Records[:mostRecords]}); err != nil {
+			return err
+		}
+		w.Records = w.Records[mostRecords:]
+	}
 	for i := range w.Records {
 		if err := w.Records[i].Valid(); err != nil {
 			t.defects.Note(t.place(), "a record", &defect.Panic{Value: err.Error()})

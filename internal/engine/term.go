@@ -440,7 +440,7 @@ func (t *term) publish(now fleet.Now) {
 		Whole:        whole,
 		Tally:        tally,
 		Tolls:        t.own.Tolls(),
-		Lots:         decide.Lots(t.own.Spec(), &whole, views),
+		Lots:         decide.Lots(t.own.Spec(), &whole, views, now),
 		Machines:     views,
 		At:           now,
 		Slots:        t.own.Slots(),

@@ -2,16 +2,23 @@ package prose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"hale/internal/core/fleet"
 )
 
-// pagedJointly says that a person must look at several machines of a fleet, for one reason; or at one of them, together
-// with the others.
+// mostDomains is how many domains a page about several names; the others are only counted.
+const mostDomains = 10
+
+// pagedJointly says that a person must look at several machines, or domains, of a fleet, for one reason; or at one of
+// them, together with the others.
 func pagedJointly(r fleet.Record, must string) string {
-	if r.Joined() {
-		return because(must+about(r)+after(r), whyPaged(r)) + " (told with others, " + r.Joint + ")"
+	switch {
+	case r.Joined():
+		return because(must+subjectOfPage(r)+after(r), whyPaged(r)) + " (told with others, " + r.Joint + ")"
+	case len(r.Domains) > 0:
+		return because(must+severalDomains(r)+after(r), whyPaged(r))
 	}
 	return because(aside(must+severalOf(r), named(r))+after(r)+", each for the same reason", whyPaged(r))
 }
@@ -37,7 +44,33 @@ func times(n int) string {
 }
 
 func jointOver(r fleet.Record) string {
-	return about(r) + ": " + aside("what a person was told of several machines together is over"+after(r), r.Joint)
+	several := "machines"
+	if len(r.Domains) > 0 {
+		several = "domains"
+	}
+	return about(r) + ": " + aside("what a person was told of several "+several+" together is over"+after(r), r.Joint)
+}
+
+// severalDomains names the domains that a record about a fleet is about.
+func severalDomains(r fleet.Record) string {
+	kind := r.Domains[0].Kind
+	mixed := slices.ContainsFunc(r.Domains, func(d fleet.Domain) bool { return d.Kind != kind })
+	names := make([]string, 0, mostDomains)
+	for _, d := range r.Domains[:min(len(r.Domains), mostDomains)] {
+		name := d.Name
+		if mixed {
+			name = Domain(d)
+		}
+		names = append(names, name)
+	}
+	if more := len(r.Domains) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	what := "domain"
+	if !mixed {
+		what = word(domains, kind)
+	}
+	return aside(fmt.Sprintf("%d %ss of fleet %s", len(r.Domains), what, r.Fleet), strings.Join(names, ", "))
 }
 
 // severalOf counts the machines that a record about a fleet is about.
@@ -67,6 +100,9 @@ func named(r fleet.Record) string {
 
 // jointSymptom says what is wrong with several machines.
 func jointSymptom(r fleet.Record) string {
+	if len(r.Domains) > 0 {
+		return because(severalDomains(r), whyPaged(r))
+	}
 	if state, _ := stateOf(r); state != "" && hides[r.Reason] {
 		are := " are "
 		if r.Failing == 1 {

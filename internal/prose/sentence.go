@@ -226,6 +226,9 @@ func held(r fleet.Record) string {
 
 // share says how much of a domain fails.
 func share(r fleet.Record) string {
+	if len(r.Domains) > 0 {
+		return fmt.Sprintf("%d of %d machines there fail", r.Failing, r.Size)
+	}
 	return fmt.Sprintf("%d of %d machines on %s fail", r.Failing, r.Size, Domain(r.Domain))
 }
 

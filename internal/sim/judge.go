@@ -522,14 +522,14 @@ func (j *judge) paged(r fleet.Record) {
 		return // it is about what was, and explains nothing that fails now
 	}
 	j.warned(r)
-	if r.Joint == "" || r.Machine != "" {
+	if r.Joint == "" || r.Joined() {
 		j.s.eldest().judge.tell(string(r.Machine), r.Parent, r.Reason)
 	}
 	if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
 		j.truth.Told(string(r.Machine), j.s.w.Now())
 	}
 	switch told := j.s.eldest().judge; {
-	case r.Joint != "" && r.Machine == "": // the machines' own records name them
+	case r.Joint != "" && !r.Joined(): // the machines' own records name them, or those of the domains
 	case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
 	case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated,
 		r.Reason == fleet.ReasonVantageDoubtful:

@@ -589,14 +589,39 @@ func TestWhoeverWasHeardOfIsDecided(t *testing.T) {
 	}
 }
 
-func TestS74TwoRacksAreTwoIncidents(t *testing.T) {
+// Two racks that go at nearly the same time are two incidents, and one page, one reminder and one message when the last
+// of them is back.
+func TestS74TwoRacksAreTwoIncidentsAndOnePage(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 20)
-	tl.say(fleet.StandingDown, append(tl.rack(4), tl.rack(9)...)...)
+	tl.s.Spec.Notify.RemindEvery = time.Hour
+	tl.say(fleet.StandingDown, tl.rack(9)...)
+	tl.pass(10 * time.Second)
+	tl.say(fleet.StandingDown, tl.rack(4)...)
 	tl.pass(3 * time.Minute)
 	tl.wantCount("open parents", len(tl.s.Whole.Parents), 2)
 	tl.wantCount("children", tl.children(), 40)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonSharedFate), 2)
+	tl.wantMessages("after the pause", "pages of 40")
+	tl.pass(time.Hour)
+	tl.wantMessages("when it lasts", "pages of 40", "reminders of 40")
+	tl.say(fleet.StandingUp, tl.rack(9)...)
+	tl.pass(10 * time.Minute)
+	tl.wantCount("open parents when one is back", len(tl.s.Whole.Parents), 1)
+	tl.wantMessages("when one is back", "pages of 40", "reminders of 40")
+	tl.say(fleet.StandingUp, tl.rack(4)...)
+	tl.pass(10 * time.Minute)
+	tl.wantMessages("when both are back", "pages of 40", "reminders of 40", "healed")
+}
+
+// Two racks that go far apart in time are two pages: a person reads the first of them at once.
+func TestS74RacksThatGoOneAfterTheOtherAreTwoPages(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 20)
+	tl.say(fleet.StandingDown, tl.rack(9)...)
+	tl.pass(time.Minute)
+	tl.say(fleet.StandingDown, tl.rack(4)...)
+	tl.pass(5 * time.Minute)
+	tl.wantMessages("after both", "pages", "pages")
 }
 
 // The brake may engage beside the parent; then the parent's page is the one that tells of it, as long as it explains

@@ -106,7 +106,7 @@ func tellJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 	}
 	for _, j := range pages {
 		if len(j.records) > 1 {
-			j.name(nextJoint(s, d))
+			j.name(nextJoint(s.Spec.Name, &d.Whole))
 			said = append(said, j.page)
 		}
 	}
@@ -116,10 +116,10 @@ func tellJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 	return append(said, endJoints(s, d)...)
 }
 
-// nextJoint returns a name that no page about several machines ever had.
-func nextJoint(s *fleet.Situation, d *Decision) string {
-	d.Whole.Opened++
-	return string(s.Spec.Name) + "/j" + strconv.FormatUint(d.Whole.Opened, 10)
+// nextJoint returns a name that no page about several machines, or domains, ever had.
+func nextJoint(of fleet.Name, w *fleet.Whole) string {
+	w.Opened++
+	return string(of) + "/j" + strconv.FormatUint(w.Opened, 10)
 }
 
 // isPageOf reports whether the record is the page of the incident, and not of something else that concerns the machine.

@@ -42,16 +42,6 @@ func (w *work) remind() {
 		Took: now.Sub(i.Opened), Joint: i.Joint})
 }
 
-// remindOfParent does so of a parent incident.
-func (r *round) remindOfParent(p *fleet.Parent) {
-	if !p.Paged || !again(&p.Told, p.Opened, &r.s.Spec, r.s.Now) {
-		return
-	}
-	rec := about(*p)
-	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonSharedFate, r.s.Now.Wall.Sub(p.Opened)
-	r.record(rec)
-}
-
 // remindOfBrake tells a person again that nothing is repaired, if it is time: they were told that the brake is on, or
 // another person put it on. While nothing fails, a brake that a person put on holds nothing. The record has the brake's
 // arithmetic.

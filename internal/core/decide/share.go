@@ -30,7 +30,7 @@ func (r *round) findParents(works []*work) {
 // shareFates tells of the parents, and hangs the machines' incidents under them.
 func (r *round) shareFates(works []*work) {
 	if r.census != nil {
-		r.pageParents(works)
+		pageParents(r, works)
 		r.foresee(works)
 		askAround(r, works)
 	}
@@ -227,7 +227,8 @@ func stands(r *round, f correlation.Finding) bool {
 
 func (r *round) closeParent(p fleet.Parent, why fleet.Reason) {
 	rec := about(p)
-	rec.Kind, rec.Reason, rec.Took, rec.Paged = fleet.RecordParentClosed, why, r.s.Now.Wall.Sub(p.Opened), p.Paged
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordParentClosed, why, r.s.Now.Wall.Sub(p.Opened)
+	rec.Paged, rec.Joint = p.Paged, p.Joint
 	r.record(rec)
 }
 
@@ -306,8 +307,9 @@ func (r *round) openParent(f correlation.Finding, instead []fleet.Parent) {
 			p.Opened = old.Opened
 		}
 	}
-	r.sit.Whole.Parents = slices.DeleteFunc(r.sit.Whole.Parents,
-		func(old fleet.Parent) bool { return slices.Contains(instead, old) })
+	r.sit.Whole.Parents = slices.DeleteFunc(r.sit.Whole.Parents, func(old fleet.Parent) bool {
+		return slices.ContainsFunc(instead, func(i fleet.Parent) bool { return i.ID == old.ID })
+	})
 	rec := about(p)
 	rec.Kind = fleet.RecordParentOpen
 	r.record(rec)
@@ -315,30 +317,6 @@ func (r *round) openParent(f correlation.Finding, instead []fleet.Parent) {
 		r.closeParent(old, fleet.ReasonSuperseded)
 	}
 	r.sit.Whole.Parents = append(r.sit.Whole.Parents, p)
-}
-
-// pageParents tells a person of each parent once: at once, but when its extent is clear, or when it lasts (L8). Who has
-// only just begun to look does not know yet what of it is over.
-func (r *round) pageParents(works []*work) {
-	now, spec := r.s.Now, &r.s.Spec
-	for i := range r.sit.Whole.Parents {
-		p := &r.sit.Whole.Parents[i]
-		due := now.Reached(p.Opened.Add(spec.SharedFate.Wait))
-		if spec.SharedFate.Then == fleet.FatePage && now.Due(r.sit.SteadyAt) {
-			due = due || r.tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
-		}
-		due = due && now.Reached(p.Opened.Add(min(pagePause, spec.SharedFate.Wait))) &&
-			slices.ContainsFunc(works, func(w *work) bool {
-				return r.census.Within(w.site, p.Domain) && r.stateOf(w) == correlation.Failing && !passing(w.M, &r.sit)
-			})
-		if !p.Paged && due {
-			p.Paged, p.Told = true, now.Wall
-			rec := about(*p)
-			rec.Kind, rec.Reason = fleet.RecordPaged, fleet.ReasonSharedFate
-			r.record(rec)
-		}
-		r.remindOfParent(p)
-	}
 }
 
 // foresee marks the machines that would share a fate if the suspects around them turned out to fail.

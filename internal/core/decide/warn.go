@@ -117,7 +117,7 @@ func warnJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 	}
 	for _, j := range warnings {
 		if len(j.records) > 1 {
-			j.page.Joint = nextJoint(s, d)
+			j.page.Joint = nextJoint(s.Spec.Name, &d.Whole)
 			j.page.Check, j.page.Result = j.records[0].Check, j.records[0].Result
 			for k, m := range j.machines {
 				j.records[k].Joint, m.Belief.WarnedBy(j.page.Check).Joint = j.page.Joint, j.page.Joint

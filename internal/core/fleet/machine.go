@@ -138,6 +138,8 @@ type Incident struct {
 	Evidence InstanceID `json:",omitempty"`
 	// Dark says that it waited for its host, or for its whole provider, to answer.
 	Dark bool `json:",omitempty"`
+	// Refuted is how often a look found the machine alive before hale touched it.
+	Refuted int `json:",omitempty"`
 }
 
 // Failure is why an attempt ended without health.

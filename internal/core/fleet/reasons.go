@@ -52,7 +52,7 @@ var reasons = map[RecordKind][]Reason{
 	RecordQuarantineOver: {ReasonWorsened},
 	RecordPaged:          told,
 	RecordReminded:       told,
-	RecordJointOver:      told,
+	RecordJointOver:      slices.Concat(told, []Reason{ReasonReleased, ReasonSuperseded}),
 	RecordNotified:       {none},
 	RecordUndelivered:    {ReasonTriesSpent, ReasonTargetRefuses, ReasonTargetGone, ReasonOutboxFull},
 	RecordRemnant:        {none, ReasonFound, ReasonSecondRunning},

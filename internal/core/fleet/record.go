@@ -68,11 +68,12 @@ type Record struct {
 	Target TargetName  `json:",omitempty"`
 	Event  NotifyEvent `json:",omitempty"`
 	Tries  int         `json:",omitempty"`
-	// Joint names the page that is about several machines of the fleet. The record about one of them is no message: a
-	// person is told by the one about the fleet, which says Of which machines, the first of Failing, and their Host, if
-	// they share one.
-	Joint string   `json:",omitempty"`
-	Of    []Member `json:",omitempty"`
+	// Joint names the page that is about several machines of the fleet, or about several Domains. The record about one
+	// of them is no message: a person is told by the one about the fleet, which says Of which machines, the first of
+	// Failing, and their Host, if they share one.
+	Joint   string   `json:",omitempty"`
+	Of      []Member `json:",omitempty"`
+	Domains []Domain `json:",omitempty"`
 	// Again is how often the machine was held before this, without a record, for reasons that are written down: of a
 	// record that it is held, for that one. Of a warning, how often it came back meanwhile.
 	Again int `json:",omitempty"`
@@ -89,7 +90,7 @@ type Member struct {
 }
 
 // Joined reports whether a person is told of it by another record, together with other machines.
-func (r *Record) Joined() bool { return r.Joint != "" && r.Machine != "" }
+func (r *Record) Joined() bool { return r.Joint != "" && (r.Machine != "" || r.Parent != "") }
 
 // Swings reports whether a record of the kind says no more than how a machine's health went: a machine that flaps
 // makes thousands of them. Of a repair, an order or a page it says nothing.

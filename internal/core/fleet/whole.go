@@ -105,9 +105,22 @@ type Parent struct {
 	Paged     bool
 	// Told is the wall time at which a person was told last.
 	Told time.Time `json:",omitzero"`
+	// Joint names the page that told of this domain and others at once: Among are the first of them, MostAmong at most.
+	Joint string   `json:",omitempty"`
+	Among []Domain `json:",omitempty"`
 	// Failing of Members failed when it was last looked at, and Chance is how likely that is without a common cause.
 	Failing, Members int
 	Chance           float64
+}
+
+// MostAmong is how many domains of one page are kept in mind, so that other fleets do not tell of them again.
+const MostAmong = 8
+
+func (p Parent) equal(other Parent) bool {
+	return p.ID == other.ID && p.Domain == other.Domain && p.Opened.Equal(other.Opened) && p.Since == other.Since &&
+		p.CalmSince == other.CalmSince && p.Paged == other.Paged && p.Told.Equal(other.Told) &&
+		p.Joint == other.Joint && slices.Equal(p.Among, other.Among) && p.Failing == other.Failing &&
+		p.Members == other.Members && p.Chance == other.Chance
 }
 
 // Doubt is the belief that hale's own sight is at fault, and not the machines.
@@ -146,7 +159,7 @@ func (w Whole) Brake(k ScopeKind) Brake {
 
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
-	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.Equal(w.Parents, other.Parents) &&
+	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.EqualFunc(w.Parents, other.Parents, Parent.equal) &&
 		slices.Equal(w.Brakes, other.Brakes) && slices.Equal(w.Begun, other.Begun) &&
 		slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"strconv"
+	"time"
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/health"
@@ -102,6 +103,9 @@ func (p looking) unclear() onward {
 	return over
 }
 
+// refutedPause is the longest wait for the next look at a machine that looks found alive.
+const refutedPause = time.Minute
+
 // refuted ends the repair: the machine is not what we thought.
 func (p looking) refuted() onward {
 	if p.r.Kind == fleet.RepairRemnant && p.M.KeptAt(p.r.Target.ID) >= 0 &&
@@ -113,7 +117,14 @@ func (p looking) refuted() onward {
 		return p.end(fleet.ReasonVanished)
 	}
 	p.uncount()
-	p.M.RetryAt = p.now().Add(p.Situation.Spec.Repair.Backoff)
+	pause := p.Situation.Spec.Repair.Backoff
+	if i := p.M.Incident; i != nil {
+		// A listing that is older than the truth refutes itself again and again. A machine that fails in earnest
+		// meanwhile does not wait for long.
+		i.Refuted++
+		pause = max(pause, min(Backoff(pause, i.Refuted), refutedPause))
+	}
+	p.M.RetryAt = p.now().Add(pause)
 	return p.end(fleet.ReasonRefuted)
 }
 

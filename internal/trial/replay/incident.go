@@ -105,7 +105,7 @@ func (h *history) overall(e api.Event) {
 	reason := fleet.Reason(e.Reason)
 	switch fleet.RecordKind(e.Kind) {
 	case fleet.RecordPaged:
-		if e.Joint == "" { // else it is about machines
+		if e.Joint == "" || len(e.Domains) > 0 { // else it is about machines, or one of the domains
 			h.pages++
 		}
 	case fleet.RecordProvider:

@@ -114,7 +114,8 @@ func (i *Incident) became(healed bool) Became {
 func (v *verdicts) pages() int {
 	n := 0
 	for _, m := range v.h.Moments {
-		if m.Record != nil && m.Machine == "" && m.Record.Kind == fleet.RecordPaged && m.Record.Joint == "" {
+		if m.Record != nil && m.Machine == "" && m.Record.Kind == fleet.RecordPaged &&
+			(m.Record.Joint == "" || len(m.Record.Domains) > 0) {
 			n++
 		}
 	}
