@@ -92,16 +92,20 @@ func (t *term) documents(ctx context.Context, w *owner.Write) []document {
 // mostRecords is how many records go into one transaction beside what they are about. Each may bring a message along.
 const mostRecords = 32
 
-// write stores what is to be stored together in one transaction that also compares the owner's lease. What is unchanged
-// is not written. When a hundred hosts go at once, most of the records go before the rest: killed in between, hale
-// tells something twice, and not never.
+// write stores what is to be stored together. When a hundred hosts go at once, most of the records go before the rest:
+// killed in between, hale tells something twice, and not never.
 func (t *term) write(ctx context.Context, w owner.Write) error {
 	for w.Fleet && len(w.Records) > mostRecords {
-		if err := t.write(ctx, owner.Write{Records: w.Records[:mostRecords]}); err != nil {
+		if err := t.writeTogether(ctx, owner.Write{Records: w.Records[:mostRecords]}); err != nil {
 			return err
 		}
 		w.Records = w.Records[mostRecords:]
 	}
+	return t.writeTogether(ctx, w)
+}
+
+// writeTogether stores it in one transaction that also compares the owner's lease. What is unchanged is not written.
+func (t *term) writeTogether(ctx context.Context, w owner.Write) error {
 	for i := range w.Records {
 		if err := w.Records[i].Valid(); err != nil {
 			t.defects.Note(t.place(), "a record", &defect.Panic{Value: err.Error()})
