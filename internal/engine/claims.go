@@ -135,8 +135,8 @@ func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Let
 	return l, txn, nil
 }
 
-// claimFor reports whether the target need not be told of the record, since others told all of it, and returns what is to
-// be claimed, or let go, with the message.
+// claimFor reports whether the target need not be told of the record, since others told all of it. It returns what is
+// to be claimed, or let go, with the message.
 func (t *term) claimFor(ctx context.Context, target fleet.TargetName, c common,
 	r fleet.Record) (told bool, txn state.Txn, _ error) {
 	told = true

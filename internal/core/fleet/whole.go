@@ -159,7 +159,8 @@ func (w Whole) Brake(k ScopeKind) Brake {
 
 // Equal reports whether the two say the same.
 func (w Whole) Equal(other Whole) bool {
-	return w.Opened == other.Opened && w.Doubt == other.Doubt && slices.EqualFunc(w.Parents, other.Parents, Parent.equal) &&
+	return w.Opened == other.Opened && w.Doubt == other.Doubt &&
+		slices.EqualFunc(w.Parents, other.Parents, Parent.equal) &&
 		slices.Equal(w.Brakes, other.Brakes) && slices.Equal(w.Begun, other.Begun) &&
 		slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
