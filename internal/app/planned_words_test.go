@@ -89,7 +89,7 @@ func TestAPlanNamesTheMachinesThatHaveNoWitness(t *testing.T) {
 		},
 	} {
 		got := fleets(c.change)
-		if c.quiet != (len(got) == 0) || !c.quiet && (!strings.Contains(got[0], "hale does not know: web-1. ") ||
+		if c.quiet != (len(got) == 0) || !c.quiet && (!strings.Contains(got[0], "hale does not know the host's own address: web-1. ") ||
 			!strings.Contains(got[0], "silence: act")) {
 			t.Errorf("%s: it warns %q", name, got)
 		}
