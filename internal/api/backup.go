@@ -3,12 +3,7 @@ package api
 import (
 	"context"
 	"io"
-	"net/http"
 	"time"
-
-	"hale/internal/engine"
-	"hale/internal/state"
-	"hale/internal/state/backup"
 )
 
 // Backup says what a backup of the state is of.
@@ -44,23 +39,3 @@ type Restored struct {
 
 // Backup returns a backup of the state, as package backup reads it. The caller closes it.
 func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) { return c.open(ctx, "/v1/backup") }
-
-func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
-	h, err := BackupHeader(r.Context(), s.opts.Store, s.opts.Version, s.opts.Server)
-	if err != nil {
-		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
-		return
-	}
-	w.Header().Set("Content-Type", "application/gzip")
-	if err := backup.Write(r.Context(), w, s.opts.Store, h); err != nil {
-		s.opts.Logger.Warn("a backup was not finished, and says so", "err", err)
-		return
-	}
-	s.opts.Logger.Info("a backup was made", "by", callerOf(r.Context()))
-}
-
-// BackupHeader returns what a backup begins with that a hale of the version makes now, on the server.
-func BackupHeader(ctx context.Context, store state.Store, version, server string) (backup.Header, error) {
-	installation, err := engine.Installation(ctx, store)
-	return backup.Header{Made: time.Now(), Hale: version, Server: server, Installation: installation}, err
-}

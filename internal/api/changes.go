@@ -1,15 +1,5 @@
 package api
 
-import (
-	"errors"
-	"net/http"
-	"path/filepath"
-
-	"hale/internal/core/change"
-	"hale/internal/core/fault"
-	"hale/internal/keys"
-)
-
 // Changes are what another configuration changes, and what of it waits for a person's word.
 type Changes struct {
 	Changes []Change  `json:"changes"`
@@ -62,73 +52,4 @@ type Touched struct {
 	Machine  string `json:"machine"`
 	Instance string `json:"instance,omitempty"`
 	Why      Reason `json:"why,omitzero"` // why it is this one
-}
-
-// ViewWaiting translates a fleet's plan.
-func ViewWaiting(p change.Plan) Waiting {
-	w := Waiting{
-		ID: p.ID, Subject: "fleet " + string(p.Fleet), Template: p.Template, Blocked: ViewReason(p.Blocked, ""),
-		Remove: viewTouched(p.Remove), Replace: viewTouched(p.Replace), Doubted: []Touched{},
-	}
-	if p.From != p.To {
-		w.From, w.To = p.From, p.To
-	}
-	return w
-}
-
-func viewTouched(all []change.Touched) []Touched {
-	out := make([]Touched, 0, len(all))
-	for _, t := range all {
-		out = append(out, Touched{Machine: string(t.Machine), Instance: string(t.Instance), Why: ViewReason(t.Why, "")})
-	}
-	return out
-}
-
-func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
-	c, err := s.opts.Desk.Reload(r.Context())
-	s.changes(w, c, err)
-}
-
-func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Query().Get("path")
-	if !filepath.IsAbs(path) {
-		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: "path: is not an absolute path"})
-		return
-	}
-	c, err := s.opts.Desk.Compare(r.Context(), path)
-	s.changes(w, c, err)
-}
-
-func (s *Server) pending(w http.ResponseWriter, r *http.Request) {
-	c, err := s.opts.Desk.Pending(r.Context())
-	s.changes(w, c, err)
-}
-
-func (s *Server) readdress(w http.ResponseWriter, r *http.Request) {
-	err := s.opts.Desk.Readdress(r.Context(), r.URL.Query().Get("plan"), callerOf(r.Context()))
-	s.changes(w, Changes{Changes: []Change{}, Plans: []Waiting{}}, err)
-}
-
-// changes answers with what changed, or with all that is wrong.
-func (s *Server) changes(w http.ResponseWriter, c Changes, err error) {
-	var problems keys.Problems
-	switch {
-	case err == nil:
-		s.answer(w, http.StatusOK, c)
-	case errors.As(err, &problems):
-		p := Problem{
-			Code:    CodeConfiguration,
-			Message: "the configuration is not valid; the one that runs is left as it is",
-		}
-		for _, one := range problems {
-			p.Lines = append(p.Lines, one.String())
-		}
-		s.fail(w, http.StatusUnprocessableEntity, p)
-	case fault.Is(err, fault.Invalid):
-		var f *fault.Error
-		errors.As(err, &f)
-		s.fail(w, http.StatusUnprocessableEntity, Problem{Code: CodeConfiguration, Message: f.Err.Error()})
-	default:
-		s.fail(w, http.StatusConflict, Problem{Code: CodeRefused, Message: cause(err).Error()})
-	}
 }

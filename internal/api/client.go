@@ -63,11 +63,11 @@ type NotRunning struct {
 // Error implements error. It says how to start a controller.
 func (n NotRunning) Error() string {
 	if errors.Is(n.Err, fs.ErrPermission) {
-		return fmt.Sprintf("you may not use the socket %s (%v): %s", n.Socket, cause(n.Err), mayUse(n.Socket))
+		return fmt.Sprintf("you may not use the socket %s (%v): %s", n.Socket, Cause(n.Err), mayUse(n.Socket))
 	}
 	return fmt.Sprintf("no hale controller listens on %s (%v); start one with 'hale run', or name its socket with "+
 		"--socket or HALE_SOCKET",
-		n.Socket, cause(n.Err))
+		n.Socket, Cause(n.Err))
 }
 
 // mayUse says who may use the socket, and how.
@@ -86,8 +86,8 @@ func mayUse(socket string) string {
 // Unwrap returns the cause.
 func (n NotRunning) Unwrap() error { return n.Err }
 
-// cause strips what net and net/http put around an error.
-func cause(err error) error {
+// Cause strips what net and net/http put around an error.
+func Cause(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
@@ -136,6 +136,10 @@ func (c *Client) WhyFleet(ctx context.Context, name string) (FleetWhy, error) {
 // State returns what the controller believes.
 func (c *Client) State(ctx context.Context) (State, error) { return get[State](ctx, c, "/v1/state") }
 
+// HeaderBegins is the header of the answer to who asks for older events than there are: from its time on nothing was
+// removed for its age, or to make room.
+const HeaderBegins = "Hale-Events-Begin"
+
 // EventsQuery says which events are wanted.
 type EventsQuery struct {
 	Fleet   string    // empty: all
@@ -180,7 +184,7 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) iter.Seq2[Event, err
 			return
 		}
 		defer body.Close()
-		if begins, err := time.Parse(time.RFC3339Nano, header.Get(headerBegins)); err == nil && q.Begins != nil {
+		if begins, err := time.Parse(time.RFC3339Nano, header.Get(HeaderBegins)); err == nil && q.Begins != nil {
 			q.Begins(begins)
 		}
 		err = readEvents(body, yield)
@@ -226,6 +230,15 @@ func readEvents(body io.Reader, yield func(Event, error) bool) error {
 // Reload lets the controller read its configuration again.
 func (c *Client) Reload(ctx context.Context) (Changes, error) {
 	return ask[Changes](ctx, c, http.MethodPost, "/v1/reload", nil)
+}
+
+// Order gives an order, and waits for its owner to take it up.
+func (c *Client) Order(ctx context.Context, q OrderRequest) (Orders, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return Orders{}, err
+	}
+	return ask[Orders](ctx, c, http.MethodPost, "/v1/orders", body)
 }
 
 // Readdress confirms the plan that connects a provider to its changed address.

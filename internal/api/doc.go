@@ -1,5 +1,5 @@
-// Package api is the narrow seam between a running controller and its clients: HTTP with JSON over a unix socket,
-// the server for it and the client.
+// Package api is the narrow seam between a running controller and its clients: HTTP with JSON over a unix socket, as
+// what lies on the wire and the client for it. Package server answers, and package view has what it answers with.
 //
 //	GET /v1/status                                  Status
 //	GET /v1/machines/{name}/why                     Why; 404 carries the names that are near
@@ -11,9 +11,5 @@
 //	POST /v1/take-over                              TakeOverRequest to TakeOver: this store becomes another installation
 //
 // It promises structures of its own with stable names (snake_case; times in RFC 3339; durations in nanoseconds, in
-// names that end in _ns), the raw reason beside each sentence, a socket that only its owner may open, and that the
-// server ends with its context, streams included. An error is {"error": {"code", "message", "near"}}.
-//
-// It acts on no machine: it stores an order in the inbox of its fleet, and the fleet's owner decides what follows. It
-// names as the giver the user that the kernel reports for the other end of the socket.
+// names that end in _ns), and the raw reason beside each sentence. An error is {"error": {"code", "message", "near"}}.
 package api

@@ -2,31 +2,8 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
-	"slices"
-	"strings"
-	"sync"
 	"time"
-
-	"hale/internal/core/fleet"
-	"hale/internal/defect"
 )
-
-// Fencing knows how the power of hosts is cut.
-type Fencing interface {
-	// Fences returns the hosts that have methods, with what their last tests said.
-	Fences() []FencedHost
-	// Test asks every method of the host how the host stands, and changes nothing. Fences has the answers.
-	Test(ctx context.Context, provider fleet.ProviderName, host fleet.HostName)
-	// Off has the host turned off: its methods in their order, each as often as it may, until one proves it. It returns
-	// the tries, as they ended.
-	Off(ctx context.Context, provider fleet.ProviderName, host fleet.HostName) []FenceTry
-	// Uncut gives the host its access back, by each of its methods that cut it, unless free returns objections. It
-	// keeps fencing of the host out meanwhile.
-	Uncut(ctx context.Context, provider fleet.ProviderName, host fleet.HostName, free func() []string) (
-		tries []FenceTry, against []string)
-}
 
 // Fences are the hosts that have a fence.
 type Fences struct {
@@ -70,106 +47,6 @@ type FenceRequest struct {
 	Subjects []string `json:"subjects"`
 }
 
-func (s *Server) fences(w http.ResponseWriter, _ *http.Request) {
-	s.answer(w, http.StatusOK, Fences{Hosts: s.fenced()})
-}
-
-// fenced returns the hosts that have methods, with what lies on them.
-func (s *Server) fenced() []FencedHost {
-	if s.opts.Fencing == nil {
-		return nil
-	}
-	hosts := s.opts.Fencing.Fences()
-	status := s.opts.Status()
-	for i := range hosts {
-		h := &hosts[i]
-		h.Machines = []string{}
-		for _, f := range status {
-			if string(f.Spec.Provider) != h.Provider {
-				continue
-			}
-			h.Up = h.Up ||
-				slices.ContainsFunc(f.Hosts, func(k fleet.Host) bool { return string(k.Name) == h.Host && k.Up })
-			for j := range f.Machines {
-				if m := &f.Machines[j].Machine; string(m.Lies().Host) == h.Host && !m.Lies().None() {
-					h.Machines = append(h.Machines, string(m.Name))
-				}
-			}
-		}
-	}
-	return hosts
-}
-
-// testFences asks the controllers of the hosts that are named, side by side.
-func (s *Server) testFences(w http.ResponseWriter, r *http.Request) {
-	var q FenceRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(&q); err != nil {
-		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
-		return
-	}
-	wanted, problem := meantHosts(q.Subjects, s.fenced())
-	if problem != nil {
-		s.fail(w, http.StatusNotFound, *problem)
-		return
-	}
-	var asked sync.WaitGroup
-	for _, h := range wanted {
-		asked.Go(func() {
-			defer s.opts.Defects.Catch(defect.Place{Part: defect.Fence, Of: h.Provider}, "a test", nil)
-			s.opts.Fencing.Test(r.Context(), fleet.ProviderName(h.Provider), fleet.HostName(h.Host))
-		})
-	}
-	asked.Wait()
-	out := Fences{Hosts: []FencedHost{}}
-	for _, h := range s.fenced() {
-		if slices.ContainsFunc(wanted, func(k FencedHost) bool {
-			return k.Provider == h.Provider && k.Host == h.Host
-		}) {
-			out.Hosts = append(out.Hosts, h)
-		}
-	}
-	s.answer(w, http.StatusOK, out)
-}
-
-// meantHosts finds the hosts that the subjects name: h1, host:h1, host:lab/h1, or a machine that lies on one. None
-// names all.
-func meantHosts(subjects []string, hosts []FencedHost) ([]FencedHost, *Problem) {
-	if len(subjects) == 0 {
-		return hosts, nil
-	}
-	var out []FencedHost
-	for _, subject := range subjects {
-		name := strings.TrimPrefix(subject, hostWord)
-		provider, host, named := strings.Cut(name, "/")
-		if !named {
-			provider, host = "", name
-		}
-		var found []FencedHost
-		var known []string
-		for _, h := range hosts {
-			known = append(append(known, h.Host), h.Machines...)
-			if h.Host == host && (provider == "" || h.Provider == provider) ||
-				!named && slices.Contains(h.Machines, name) {
-				found = append(found, h)
-			}
-		}
-		switch {
-		case len(found) == 0:
-			return nil, &Problem{
-				Code: CodeUnknownHost,
-				Near: near(name, known),
-				Message: "no host " + name +
-					" has a method that cuts its power, and no machine of that name lies on one",
-			}
-		case len(found) > 1:
-			return nil, badRequest(subject +
-				": several providers have a host of that name: write host:PROVIDER/" + host)
-		}
-		out = append(out, found...)
-	}
-	return out, nil
-}
-
 // FenceProblem is what is wrong with the way in which a host's power would be cut.
 type FenceProblem struct {
 	Host   string `json:"host"`
@@ -179,25 +56,6 @@ type FenceProblem struct {
 	Untested   bool   `json:"untested,omitempty"`
 	Unverified bool   `json:"unverified,omitempty"`
 	Detail     string `json:"detail,omitempty"`
-}
-
-// fenceProblems are those of the hosts of a provider.
-func fenceProblems(provider string, hosts []FencedHost) []FenceProblem {
-	out := []FenceProblem{}
-	for _, h := range hosts {
-		for _, m := range h.Methods {
-			switch {
-			case h.Provider != provider:
-			case m.Test == nil:
-				out = append(out, FenceProblem{Host: h.Host, Method: m.Name, Untested: true})
-			case !m.Test.OK:
-				out = append(out, FenceProblem{Host: h.Host, Method: m.Name, Detail: m.Test.Detail})
-			case m.Unverified:
-				out = append(out, FenceProblem{Host: h.Host, Method: m.Name, Unverified: true})
-			}
-		}
-	}
-	return out
 }
 
 // Fences returns the hosts that have a fence.

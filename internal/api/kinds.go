@@ -13,7 +13,7 @@ func EventKinds() []string { return prose.Kinds() }
 // UnknownKind says that there is no such kind of event, and which there are.
 func UnknownKind(kind string) error {
 	said := "there is no kind of event " + kind
-	if meant := near(kind, EventKinds()); len(meant) > 0 {
+	if meant := Near(kind, EventKinds()); len(meant) > 0 {
 		said += "; did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return errors.New(said + " The kinds are: " + strings.Join(EventKinds(), ", "))

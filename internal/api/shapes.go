@@ -358,6 +358,13 @@ type Machine struct {
 	NeedsPerson bool `json:"needs_person"` // a person was paged
 }
 
+// What an instance that hale did not build is to hale.
+const (
+	AdoptionCandidate   = "candidate"   // it is watched, and not touched
+	AdoptionKept        = "kept"        // it is looked after, and never destroyed
+	AdoptionReplaceable = "replaceable" // it may be replaced
+)
+
 // Check is how one check stands.
 type Check struct {
 	Name     string    `json:"name"`

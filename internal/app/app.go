@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/api"
+	"hale/internal/api/server"
 	"hale/internal/app/fencing"
 	"hale/internal/config"
 	"hale/internal/core/fault"
@@ -207,8 +207,8 @@ func tellLost(ctx context.Context, store state.Store, e *engine.Engine) {
 }
 
 // surface is what people and tools ask; it says that hale stops when working ends.
-func (a *App) surface(working context.Context, store state.Store, s *site, d *desk) *api.Server {
-	return api.NewServer(api.Options{
+func (a *App) surface(working context.Context, store state.Store, s *site, d *desk) *server.Server {
+	return server.New(server.Options{
 		Version:  a.opts.Version,
 		Server:   a.server,
 		Status:   s.engine.Status,
@@ -235,7 +235,7 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 // serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.
 func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) error {
 	log := a.opts.Logger
-	listener, err := api.Listen(ctx, a.opts.Socket, a.opts.Readers)
+	listener, err := server.Listen(ctx, a.opts.Socket, a.opts.Readers)
 	if err != nil {
 		return err
 	}

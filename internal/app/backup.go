@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"hale/internal/api"
+	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
@@ -83,12 +84,12 @@ func pour(ctx context.Context, w io.Writer, o BackupOptions) (from string, err e
 		return "", err
 	}
 	running := err
-	server, err := os.Hostname()
+	host, err := os.Hostname()
 	if err != nil {
 		return "", err
 	}
 	err = onCopy(ctx, o.DataDir, o.Logger, func(store state.Store) error {
-		h, err := api.BackupHeader(ctx, store, o.Version, server)
+		h, err := server.BackupHeader(ctx, store, o.Version, host)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"hale/internal/provider/simulated"
 )
 
-// Ways implements api.Breaking.
+// Ways implements server.Breaking.
 func (d *desk) Ways() []api.Breakage {
 	var out []api.Breakage
 	for _, b := range simulated.Breakages() {
@@ -19,7 +19,7 @@ func (d *desk) Ways() []api.Breakage {
 	return out
 }
 
-// Break implements api.Breaking.
+// Break implements server.Breaking.
 func (d *desk) Break(p fleet.ProviderName, id fleet.InstanceID, way string) (string, error) {
 	const op = "app.break"
 	d.mu.Lock() // a reload changes the adapters

@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/api"
+	"hale/internal/api/view"
 	"hale/internal/config"
 	"hale/internal/core/change"
 	"hale/internal/core/fault"
@@ -51,7 +52,7 @@ func (d *desk) listen(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// Reload implements api.Desk: the configuration is read again, and is in force when it returns without an error, as far
+// Reload implements server.Desk: the configuration is read again, and is in force when it returns without an error, as far
 // as it destroys nothing. After an error everything is as it was.
 func (d *desk) Reload(ctx context.Context) (api.Changes, error) {
 	d.mu.Lock()
@@ -163,7 +164,7 @@ func (d *desk) read(load func() (*config.Config, error)) (*config.Config, error)
 	return next, movable(d.site.config, next)
 }
 
-// Compare implements api.Desk: it says what a configuration would change, and changes nothing.
+// Compare implements server.Desk: it says what a configuration would change, and changes nothing.
 func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -182,7 +183,7 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	return out, nil
 }
 
-// Readdress implements api.Desk: it connects the provider to its new address, and trusts what answers there. The guard
+// Readdress implements server.Desk: it connects the provider to its new address, and trusts what answers there. The guard
 // decides, as ever, about machines that are not found there.
 func (d *desk) Readdress(ctx context.Context, plan, by string) error {
 	d.mu.Lock()
@@ -206,7 +207,7 @@ func (d *desk) Readdress(ctx context.Context, plan, by string) error {
 		errors.New(prose.Reason(fleet.ReasonStalePlan)+"; "+prose.Advice(fleet.ReasonStalePlan)))
 }
 
-// Pending implements api.Desk: it says what waits for a person's word.
+// Pending implements server.Desk: it says what waits for a person's word.
 func (d *desk) Pending(context.Context) (api.Changes, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -251,11 +252,11 @@ func (d *desk) changes(differences []change.Difference, c *config.Config) api.Ch
 			if f.Spec.Name != spec.Name {
 				continue
 			}
-			for _, said := range api.ViewWarnings(f) {
+			for _, said := range view.Warnings(f) {
 				out.Warnings = append(out.Warnings, "fleet "+string(spec.Name)+": "+said)
 			}
 			if p := change.Pending(&spec, f.Whole.Ledger, f.Machines); !p.Empty() {
-				out.Plans = append(out.Plans, api.ViewWaiting(p))
+				out.Plans = append(out.Plans, view.Waiting(p))
 			}
 		}
 	}

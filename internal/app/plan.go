@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/api/server"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -123,7 +124,7 @@ func readCopy(ctx context.Context, o PlanOptions) (believed api.State, err error
 		if err := format.Open(ctx, store, ""); err != nil {
 			return err
 		}
-		believed, err = api.Dump(ctx, store)
+		believed, err = server.Dump(ctx, store)
 		return err
 	})
 	return believed, err

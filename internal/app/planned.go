@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/api/view"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
@@ -39,12 +40,12 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 	}
 	f.Brake, f.Whole.Brakes = d.Brake, d.Whole.Brakes
 	w := api.PlannedWork{
-		Fleet: string(f.Spec.Name), Mode: string(f.Spec.Mode), Brake: api.ViewBrake(f), Provider: api.ViewProvider(f),
-		Failing: begun.tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{}, Ordered: api.ViewOrderedSize(f),
-		Plans: []api.Waiting{}, Warnings: api.ViewWarnings(f),
+		Fleet: string(f.Spec.Name), Mode: string(f.Spec.Mode), Brake: view.Brake(f), Provider: view.Provider(f),
+		Failing: begun.tally.Failing, Size: f.Spec.Size, Machines: []api.PlannedStep{}, Ordered: view.OrderedSize(f),
+		Plans: []api.Waiting{}, Warnings: view.Warnings(f),
 	}
 	if p := f.Pending(); !p.Empty() {
-		w.Plans = append(w.Plans, api.ViewWaiting(p))
+		w.Plans = append(w.Plans, view.Waiting(p))
 	}
 	for _, step := range f.Spec.Repair.Steps {
 		if slices.Contains(f.Cannot, repair.OpOf(step)) {
@@ -57,7 +58,7 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 		if action == api.ActionNone && held.Code == "" && f.Spec.Mode == fleet.ModeObserve {
 			action, _ = otherwise.of(&v.Machine, &otherwise.d.Machines[i])
 			if action != api.ActionNone && action != api.ActionAdopt {
-				held = api.ViewReason(fleet.ReasonObserve, "")
+				held = view.Reason(fleet.ReasonObserve, "")
 			}
 		}
 		if action == api.ActionNone && m.Belief.Vacant() && guard.Surplus(&m.Belief, &f.Spec) {
@@ -66,7 +67,7 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 		v.Machine = m.Belief
 		p := api.PlannedStep{
 			Machine: string(v.Machine.Name), Alias: v.Machine.Alias, Verdict: string(v.Machine.Health.Verdict),
-			Since: v.Machine.Health.Since, Text: api.VerdictText(v), Action: action, Held: held,
+			Since: v.Machine.Health.Since, Text: view.Verdict(v), Action: action, Held: held,
 		}
 		if r, busy := was.underWay[v.Machine.Name]; busy && action == api.ActionGoOn {
 			p.Repair, p.Kind = fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase), string(r.Kind)
@@ -146,7 +147,7 @@ func (o *outlook) of(was *fleet.Machine, m *decide.Machine) (action string, held
 	case why != "" && is.Health.Verdict == fleet.VerdictHealthy && !is.Current.Certified:
 		action = api.ActionCertify
 	}
-	return action, api.ViewReason(why, o.figures(why, is, &rec))
+	return action, view.Reason(why, o.figures(why, is, &rec))
 }
 
 // workOf names the work that a machine is in.

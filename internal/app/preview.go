@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/api/view"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -129,7 +130,7 @@ func judged(out *api.Preview, f engine.FleetStatus) {
 	for _, v := range f.Machines {
 		for i := range out.Machines {
 			if m := &out.Machines[i]; m.Instance == string(v.Machine.Current.ID) && m.Instance != "" {
-				m.Verdict, m.Text = string(v.Machine.Health.Verdict), api.VerdictText(v)
+				m.Verdict, m.Text = string(v.Machine.Health.Verdict), view.Verdict(v)
 			}
 		}
 	}

@@ -266,6 +266,19 @@ func g(wg group, p provider) {
 		},
 		want: []string{"package util", "package helpers_test"},
 	},
+	"a package too large, one that no longer is, an adapter, and tests": {
+		rule: "package size",
+		files: map[string]string{
+			"internal/owner/a.go":                     "package owner\n" + strings.Repeat("\n", packageLimit-1),
+			"internal/owner/a_test.go":                "package owner\n" + strings.Repeat("\n", packageLimit),
+			"internal/owner/picture/a.go":             "package picture\n" + strings.Repeat("\n", packageLimit/2),
+			"internal/owner/picture/b.go":             "package picture\n" + strings.Repeat("\n", packageLimit/2),
+			"internal/core/fleet/a.go":                "package fleet\n",
+			"internal/provider/libvirt/a.go":          "package libvirt\n" + strings.Repeat("\n", packageLimit),
+			"internal/provider/providertest/stays.go": "package providertest\n" + strings.Repeat("\n", packageLimit),
+		},
+		want: []string{"picture: 3002 lines", "core/fleet: it is within the limit"},
+	},
 	"one function too long": {
 		rule: "function length",
 		files: map[string]string{

@@ -38,6 +38,7 @@ func Rules() []Rule {
 		},
 		{"package names", "a name says what is inside", checkPackageNames},
 		{"function length", "a long function hides its steps; give each step a name without 'and'", checkLength},
+		{"package size", "a package has one subject, and its name says which", checkPackageSize},
 		{"file length", "a file has one subject", checkFileLength},
 		{"methods", "a type with a hundred methods is a package without walls", checkMethods},
 		{

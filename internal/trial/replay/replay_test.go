@@ -9,15 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hale/internal/api"
+	"hale/internal/api/view"
 	"hale/internal/config"
 	"hale/internal/config/configtest"
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
 	"hale/internal/trial/replay"
 	"hale/internal/trial/scenario"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 const patience = 15 * time.Minute
@@ -53,7 +54,7 @@ func recorded(t *testing.T, c *config.Config, events ...string) string {
 			seq++
 			r := *m.Record
 			r.Seq = seq
-			if err := lines.Encode(api.ViewEvent(r)); err != nil {
+			if err := lines.Encode(view.Event(r)); err != nil {
 				t.Fatal(err)
 			}
 		}

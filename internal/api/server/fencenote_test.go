@@ -1,4 +1,4 @@
-package api_test
+package server_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hale/internal/api"
+	"hale/internal/api/server"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 	"hale/internal/state"
@@ -56,7 +57,7 @@ func (b *breakers) ask(t *testing.T, path, body string,
 		return all
 	}
 	store := state.Store(memory.New(memory.Options{}).Open(nil))
-	server := api.NewServer(api.Options{
+	server := server.New(server.Options{
 		Status:  status,
 		Fencing: b,
 		Store:   store,

@@ -1,9 +1,10 @@
-package api
+package view
 
 import (
 	"cmp"
 	"slices"
 
+	"hale/internal/api"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 	"hale/internal/prose"
@@ -12,12 +13,12 @@ import (
 // lastEvents is how many events are told of a machine that never had an incident.
 const lastEvents = 20
 
-// viewWhy joins the present state of a machine with the journal of its fleet.
-func viewWhy(s engine.FleetStatus, v fleet.View, journal []fleet.Record) Why {
+// Why joins the present state of a machine with the journal of its fleet.
+func Why(s engine.FleetStatus, v fleet.View, journal []fleet.Record) api.Why {
 	e := prose.Explain(s, v)
-	w := Why{
-		Now: s.At.Wall, Fleet: string(s.Spec.Name), Machine: viewMachine(s, v),
-		Because: e.Because, Doing: e.Now, Person: e.Person, Timeline: []Event{},
+	w := api.Why{
+		Now: s.At.Wall, Fleet: string(s.Spec.Name), Machine: machine(s, v),
+		Because: e.Because, Doing: e.Now, Person: e.Person, Timeline: []api.Event{},
 	}
 	own := slices.DeleteFunc(slices.Clone(journal), func(r fleet.Record) bool { return r.Machine != v.Machine.Name })
 	if i := v.Machine.Incident; i != nil {
@@ -28,7 +29,7 @@ func viewWhy(s engine.FleetStatus, v fleet.View, journal []fleet.Record) Why {
 		}
 	}
 	for _, r := range withParents(chapter(own, w.Incident), journal) {
-		w.Timeline = append(w.Timeline, ViewEvent(r))
+		w.Timeline = append(w.Timeline, Event(r))
 	}
 	return w
 }
@@ -74,45 +75,4 @@ func chapter(own []fleet.Record, incident string) []fleet.Record {
 		to = closed + 1
 	}
 	return own[from:to]
-}
-
-// near returns the names that are most like the wanted one, best first.
-func near(wanted string, names []string) []string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var found []candidate
-	for _, n := range names {
-		if d := distance(wanted, n); d <= max(2, len(wanted)/2) {
-			found = append(found, candidate{n, d})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	var out []string
-	for _, c := range found[:min(3, len(found))] {
-		out = append(out, c.name)
-	}
-	return out
-}
-
-// distance is how many bytes must be put in, taken out or changed to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,10 +1,11 @@
-package api
+package server
 
 import (
 	"context"
 	"strings"
 	"time"
 
+	"hale/internal/api"
 	"hale/internal/core/fleet"
 	"hale/internal/state/journal"
 )
@@ -46,12 +47,12 @@ func (s *Server) releasedWith(ctx context.Context, text string) (released, bool,
 }
 
 // problem says that nothing looks after what the text means, and where its past can be read.
-func (r released) problem(text string) Problem {
-	p := Problem{Code: CodeUnknownFleet, Message: "fleet " + string(r.name) + " was let go"}
+func (r released) problem(text string) api.Problem {
+	p := api.Problem{Code: api.CodeUnknownFleet, Message: "fleet " + string(r.name) + " was let go"}
 	tail := " at " + r.since.UTC().Format("2006-01-02 15:04") + " UTC: it is not in the configuration, " +
 		"and nothing of it is watched or touched; its journal: hale events --fleet " + string(r.name)
 	if text != string(r.name) {
-		p.Code = CodeUnknownMachine
+		p.Code = api.CodeUnknownMachine
 		p.Message = text + " belongs to fleet " + string(r.name) + ", which was let go"
 		tail += " --machine " + text
 	}

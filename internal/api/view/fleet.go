@@ -1,28 +1,29 @@
-package api
+package view
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
+	"hale/internal/api"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/engine"
 	"hale/internal/prose"
 )
 
-// viewFleet translates a fleet's status.
-func viewFleet(s engine.FleetStatus) Fleet {
-	f := Fleet{
+// Fleet translates a fleet's status.
+func Fleet(s engine.FleetStatus) api.Fleet {
+	f := api.Fleet{
 		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
-		Acting: s.Acting == "", NotActing: ViewReason(s.Acting, s.Detail),
+		Acting: s.Acting == "", NotActing: Reason(s.Acting, s.Detail),
 		NotActingSince: s.Idle, FromMemory: s.FromMemory, AsOf: s.AsOf,
-		Brake: ViewBrake(s), Vantage: viewVantage(s), Parents: viewParents(s), Holds: viewHolds(s),
-		Provider: ViewProvider(s),
-		Ordered:  ViewOrderedSize(s), Plans: []Waiting{}, Kept: viewKept(s),
-		Hosts: make([]Host, 0, len(s.Hosts)), Machines: make([]Machine, 0, len(s.Machines)),
-		Messages: Messages{
+		Brake: Brake(s), Vantage: vantage(s), Parents: parents(s), Holds: holds(s),
+		Provider: Provider(s),
+		Ordered:  OrderedSize(s), Plans: []api.Waiting{}, Kept: kept(s),
+		Hosts: make([]api.Host, 0, len(s.Hosts)), Machines: make([]api.Machine, 0, len(s.Machines)),
+		Messages: api.Messages{
 			Waiting: s.Post.Waiting, Since: s.Post.Since, Dead: s.Post.Dead, Target: string(s.Post.Target),
 			Detail: s.Post.Detail,
 		},
@@ -31,22 +32,22 @@ func viewFleet(s engine.FleetStatus) Fleet {
 		f.Shortfall = prose.Shortfall(s.Spec.Size, a.Expected)
 	}
 	if p := s.Pending(); !p.Empty() {
-		f.Plans = append(f.Plans, ViewWaiting(p))
+		f.Plans = append(f.Plans, Waiting(p))
 	}
-	f.Older, f.Foreign = viewOlder(s.Spec.Name, s.Whole.Older), viewForeign(s.Spec.Name, s.Whole.Foreign)
-	f.Unproven, f.Warnings = viewUnproven(s), ViewWarnings(s)
+	f.Older, f.Foreign = older(s.Spec.Name, s.Whole.Older), foreign(s.Spec.Name, s.Whole.Foreign)
+	f.Unproven, f.Warnings = unproven(s), Warnings(s)
 	if why := s.Unnoted(); why != "" {
-		f.Unnoted = ViewReason(fleet.ReasonPlaceSilent, why)
+		f.Unnoted = Reason(fleet.ReasonPlaceSilent, why)
 	}
 	for _, h := range s.Hosts {
-		f.Hosts = append(f.Hosts, Host{Name: string(h.Name), Up: h.Up,
+		f.Hosts = append(f.Hosts, api.Host{Name: string(h.Name), Up: h.Up,
 			Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})
 	}
 	for _, v := range s.Machines {
 		if left(&s.Spec, &v.Machine) {
 			continue
 		}
-		m := viewMachine(s, v)
+		m := machine(s, v)
 		switch {
 		case v.Machine.Current.Candidate():
 			f.Candidates++
@@ -58,22 +59,22 @@ func viewFleet(s engine.FleetStatus) Fleet {
 	return f
 }
 
-func viewUnproven(s engine.FleetStatus) []Unproven {
+func unproven(s engine.FleetStatus) []api.Unproven {
 	if s.Whole.Book == nil {
 		return nil
 	}
-	var out []Unproven
+	var out []api.Unproven
 	for _, t := range s.Whole.Book.Checks {
 		if !t.Proven() {
-			out = append(out, Unproven{Check: string(t.Name), Edited: t.Edited, Since: t.Since, Failing: t.Told(),
+			out = append(out, api.Unproven{Check: string(t.Name), Edited: t.Edited, Since: t.Since, Failing: t.Told(),
 				Text: prose.Unproven(t, s.At.Wall)})
 		}
 	}
 	return out
 }
 
-// ViewWarnings say what does no harm in the fleet yet, and will one day.
-func ViewWarnings(s engine.FleetStatus) []string {
+// Warnings say what does no harm in the fleet yet, and will one day.
+func Warnings(s engine.FleetStatus) []string {
 	var names []string
 	for i := range s.Machines {
 		v := &s.Machines[i]
@@ -87,11 +88,12 @@ func ViewWarnings(s engine.FleetStatus) []string {
 	return []string{prose.Transient(names)}
 }
 
-func viewUnowned(all []engine.Unowned) []Unowned {
-	out := make([]Unowned, 0, len(all))
+// Unowned shows what bears the mark of hale and no fleet owns.
+func Unowned(all []engine.Unowned) []api.Unowned {
+	out := make([]api.Unowned, 0, len(all))
 	for _, u := range all {
 		i := u.Instance
-		v := Unowned{
+		v := api.Unowned{
 			Provider: string(u.Provider), Name: i.Name, Instance: string(i.ID), Host: string(i.Host),
 			Power: string(i.Power), Fleet: string(i.Mark.Fleet), Machine: string(i.Mark.Machine),
 			Generation: uint64(i.Mark.Generation), Since: u.Since,
@@ -104,27 +106,27 @@ func viewUnowned(all []engine.Unowned) []Unowned {
 	return out
 }
 
-// viewStore translates how the store does; nil: well.
-func viewStore(s engine.StoreStatus) *StoreTrouble {
+// Store translates how the store does; nil: well.
+func Store(s engine.StoreStatus) *api.StoreTrouble {
 	if s.Trouble == "" && s.Low == "" {
 		return nil
 	}
-	return &StoreTrouble{Takes: s.Trouble == "", Reason: ViewReason(s.Trouble, ""), Detail: s.Detail, Since: s.Since,
+	return &api.StoreTrouble{Takes: s.Trouble == "", Reason: Reason(s.Trouble, ""), Detail: s.Detail, Since: s.Since,
 		Low: s.Low, LowSince: s.LowAt}
 }
 
-// ViewReason puts a reason into words; the zero Reason for none.
-func ViewReason(r fleet.Reason, detail string) Reason {
+// Reason puts a reason into words; the zero Reason for none.
+func Reason(r fleet.Reason, detail string) api.Reason {
 	if r == "" {
-		return Reason{}
+		return api.Reason{}
 	}
-	return Reason{Code: string(r), Text: prose.Reason(r), Detail: detail, Advice: prose.Advice(r)}
+	return api.Reason{Code: string(r), Text: prose.Reason(r), Detail: detail, Advice: prose.Advice(r)}
 }
 
-// ViewBrake translates a fleet's brake.
-func ViewBrake(s engine.FleetStatus) Brake {
+// Brake translates a fleet's brake.
+func Brake(s engine.FleetStatus) api.Brake {
 	is, policy, t := s.Braked()
-	b := Brake{Engaged: is.On(), Since: is.Since, Limit: guard.BrakeLimit(policy, t.Size), By: is.By,
+	b := api.Brake{Engaged: is.On(), Since: is.Since, Limit: guard.BrakeLimit(policy, t.Size), By: is.By,
 		Reason: is.Words, Excused: is.Excused, Scope: string(is.Scope), Ends: prose.BrakeEnds(s)}
 	if is.Scope != "" {
 		b.Failing, b.Size = t.Failing, t.Size
@@ -135,21 +137,21 @@ func ViewBrake(s engine.FleetStatus) Brake {
 	return b
 }
 
-func viewVantage(s engine.FleetStatus) Vantage {
-	v := Vantage{Standing: string(s.Vantage.Standing), Since: wall(s.At, s.Vantage.Since), Detail: s.Vantage.Detail}
+func vantage(s engine.FleetStatus) api.Vantage {
+	v := api.Vantage{Standing: string(s.Vantage.Standing), Since: wall(s.At, s.Vantage.Since), Detail: s.Vantage.Detail}
 	if d := s.Whole.Doubt; d.Reason != "" {
-		v.Doubt, v.DoubtSince = ViewReason(d.Reason, ""), d.Since
+		v.Doubt, v.DoubtSince = Reason(d.Reason, ""), d.Since
 	}
 	return v
 }
 
-func viewDomain(d fleet.Domain) Domain { return Domain{Kind: string(d.Kind), Name: d.Name} }
+func domain(d fleet.Domain) api.Domain { return api.Domain{Kind: string(d.Kind), Name: d.Name} }
 
-func viewParents(s engine.FleetStatus) []Parent {
-	out := make([]Parent, 0, len(s.Whole.Parents))
+func parents(s engine.FleetStatus) []api.Parent {
+	out := make([]api.Parent, 0, len(s.Whole.Parents))
 	for _, p := range s.Whole.Parents {
-		v := Parent{
-			ID: p.ID, Domain: viewDomain(p.Domain), Opened: p.Opened, Paged: p.Paged,
+		v := api.Parent{
+			ID: p.ID, Domain: domain(p.Domain), Opened: p.Opened, Paged: p.Paged,
 			Then: string(s.Spec.SharedFate.Then), Failing: p.Failing, Members: p.Members, Chance: p.Chance,
 			Children: []string{}, Text: prose.Parent(p),
 		}
@@ -163,10 +165,10 @@ func viewParents(s engine.FleetStatus) []Parent {
 	return out
 }
 
-func viewHolds(s engine.FleetStatus) []Hold {
-	out := make([]Hold, 0, len(s.Whole.Holds))
+func holds(s engine.FleetStatus) []api.Hold {
+	out := make([]api.Hold, 0, len(s.Whole.Holds))
 	for _, h := range s.Whole.Holds {
-		out = append(out, Hold{
+		out = append(out, api.Hold{
 			Machine: string(h.Machine), Host: string(h.Host), By: h.By, Reason: h.Reason, Given: h.Given,
 			Until: h.Until,
 		})
@@ -174,26 +176,26 @@ func viewHolds(s engine.FleetStatus) []Hold {
 	return out
 }
 
-// ViewOrderedSize translates the size that people ordered; nil: the configuration's size holds.
-func ViewOrderedSize(s engine.FleetStatus) *OrderedSize {
+// OrderedSize translates the size that people ordered; nil: the configuration's size holds.
+func OrderedSize(s engine.FleetStatus) *api.OrderedSize {
 	l := s.Whole.Ledger
 	asked := l.Asked(&s.Wanted)
 	if asked == s.Wanted.Size || s.Wanted.Adopt.Selects() {
 		return nil
 	}
 	o := l.Ordered
-	return &OrderedSize{
+	return &api.OrderedSize{
 		Size: asked, File: o.File, By: o.By, Reason: o.Reason, At: o.At, Order: string(o.Order),
 		Text: prose.OrderedSize(o, asked, s.At.Wall),
 	}
 }
 
-func viewKept(s engine.FleetStatus) []Kept {
-	out := []Kept{}
+func kept(s engine.FleetStatus) []api.Kept {
+	out := []api.Kept{}
 	for i := range s.Machines {
 		m := &s.Machines[i].Machine
 		for _, k := range m.Kept {
-			out = append(out, Kept{
+			out = append(out, api.Kept{
 				Machine: string(m.Name), Instance: string(k.ID), Generation: uint64(k.Generation), Host: string(k.Host),
 				Since: k.Since, Until: k.Until, Orphan: left(&s.Spec, m),
 			})
@@ -202,9 +204,9 @@ func viewKept(s engine.FleetStatus) []Kept {
 	return out
 }
 
-// ViewProvider translates how a fleet's provider stands.
-func ViewProvider(s engine.FleetStatus) Provider {
-	p := Provider{Name: string(s.Spec.Provider), Standing: string(s.Provider.Standing), Detail: s.Provider.Detail,
+// Provider translates how a fleet's provider stands.
+func Provider(s engine.FleetStatus) api.Provider {
+	p := api.Provider{Name: string(s.Spec.Provider), Standing: string(s.Provider.Standing), Detail: s.Provider.Detail,
 		Since: wall(s.At, s.Provider.Since)}
 	if p.Standing == "" {
 		p.Standing = string(fleet.ProviderUnknown)
@@ -220,13 +222,13 @@ func wall(now fleet.Now, at fleet.Instant) time.Time {
 	return now.Wall.Add(at.Sub(now.Mono))
 }
 
-// viewHeld translates why a machine waits.
-func viewHeld(s engine.FleetStatus, v fleet.View) Reason {
+// held translates why a machine waits.
+func held(s engine.FleetStatus, v fleet.View) api.Reason {
 	why := v.Machine.Waiting
 	if b := s.Brake; why == fleet.ReasonBrake && b.By != "" {
-		return Reason{Code: string(why), Text: prose.ByHand(b.By, b.Words), Advice: prose.LetGo(s.Spec.Name)}
+		return api.Reason{Code: string(why), Text: prose.ByHand(b.By, b.Words), Advice: prose.LetGo(s.Spec.Name)}
 	}
-	r := ViewReason(why, "")
+	r := Reason(why, "")
 	if why == fleet.ReasonBackoff {
 		r.Text = prose.Retry(&v.Machine, s.At)
 		if i := v.Machine.Incident; i != nil {
@@ -250,17 +252,17 @@ func viewHeld(s engine.FleetStatus, v fleet.View) Reason {
 	return r
 }
 
-func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
+func machine(s engine.FleetStatus, v fleet.View) api.Machine {
 	b, h := v.Machine, v.Machine.Health
-	m := Machine{
+	m := api.Machine{
 		Name: string(b.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict),
-		Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result), Text: VerdictText(v), Since: h.Since,
+		Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result), Text: Verdict(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
-		Host: string(b.Current.Host), Waiting: viewHeld(s, v), Checks: make([]Check, 0, len(v.Checks)),
+		Host: string(b.Current.Host), Waiting: held(s, v), Checks: make([]api.Check, 0, len(v.Checks)),
 	}
 	if left := prose.GraceLeft(&b, s.At); left != "" {
 		m.Text = left
-		if why := VerdictText(v); why != "" {
+		if why := Verdict(v); why != "" {
 			m.Text = why + "; " + left
 		}
 	}
@@ -271,51 +273,44 @@ func viewMachine(s engine.FleetStatus, v fleet.View) Machine {
 		m.Address = b.Address.String()
 	}
 	for k, c := range slices.Concat(v.Checks, v.Tells) {
-		m.Checks = append(m.Checks, Check{Name: string(c.Check), Standing: string(c.Standing), Result: string(c.Result),
+		m.Checks = append(m.Checks, api.Check{Name: string(c.Check), Standing: string(c.Standing), Result: string(c.Result),
 			Detail: c.Detail, Since: wall(s.At, c.Since), Tells: k >= len(v.Checks)})
 	}
 	for _, stray := range b.Strays {
 		m.Strays = append(m.Strays, string(stray.ID))
 	}
 	if i := b.Incident; i != nil {
-		m.Incident = &Incident{ID: i.ID, Cause: string(i.Cause), Opened: i.Opened, Paged: i.Paged, Parent: i.Parent}
+		m.Incident = &api.Incident{ID: i.ID, Cause: string(i.Cause), Opened: i.Opened, Paged: i.Paged, Parent: i.Parent}
 		m.NeedsPerson = i.Paged
 	}
 	if r := b.Repair; r != nil {
-		m.Repair = &Repair{
+		m.Repair = &api.Repair{
 			ID: r.ID, Kind: string(r.Kind), Step: string(r.Step), Phase: string(r.Phase), Started: r.Started,
 			Text: prose.Work(*r, s.At),
 		}
 	}
 	m.Leaving = s.Whole.Ledger.Removal(b.Name) != nil
 	if q := b.Quarantine; q != nil {
-		m.Quarantine = &Quarantine{Since: q.Since, Reason: ViewReason(q.Reason, "")}
+		m.Quarantine = &api.Quarantine{Since: q.Since, Reason: Reason(q.Reason, "")}
 		m.NeedsPerson = true
 	}
 	return m
 }
-
-// What an instance that hale did not build is to hale.
-const (
-	AdoptionCandidate   = "candidate"   // it is watched, and not touched
-	AdoptionKept        = "kept"        // it is looked after, and never destroyed
-	AdoptionReplaceable = "replaceable" // it may be replaced
-)
 
 func adoptionOf(i fleet.Incarnation) string {
 	switch {
 	case !i.Adopted:
 		return ""
 	case i.Candidate():
-		return AdoptionCandidate
+		return api.AdoptionCandidate
 	case i.Irreplaceable:
-		return AdoptionKept
+		return api.AdoptionKept
 	}
-	return AdoptionReplaceable
+	return api.AdoptionReplaceable
 }
 
-// VerdictText says why the machine's verdict is what it is; empty when there is nothing to say.
-func VerdictText(v fleet.View) string {
+// Verdict says why the machine's verdict is what it is; empty when there is nothing to say.
+func Verdict(v fleet.View) string {
 	h := v.Machine.Health
 	detail := ""
 	for _, c := range v.Checks {
@@ -330,13 +325,13 @@ func VerdictText(v fleet.View) string {
 	return prose.Cause(h.Cause)
 }
 
-// ViewEvent translates a record and puts it into words.
-func ViewEvent(r fleet.Record) Event {
-	e := Event{
+// Event translates a record and puts it into words.
+func Event(r fleet.Record) api.Event {
+	e := api.Event{
 		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Alias: r.Alias, Kind: string(r.Kind),
 		Reason: string(r.Reason), Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was),
 		Cause: string(r.Cause), Check: string(r.Check), Result: string(r.Result), Incident: r.Incident,
-		Parent: r.Parent, Domain: viewDomain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
+		Parent: r.Parent, Domain: domain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
 		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance),
 		Generation: uint64(r.Generation), Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail,
 		Failing: r.Failing, Size: r.Size, Limit: r.Limit, Chance: r.Chance, TookNS: int64(r.Took),
@@ -347,7 +342,7 @@ func ViewEvent(r fleet.Record) Event {
 		e.Of = append(e.Of, string(m.Machine))
 	}
 	for _, d := range r.Domains {
-		e.Domains = append(e.Domains, viewDomain(d))
+		e.Domains = append(e.Domains, domain(d))
 	}
 	if r.Address.IsValid() {
 		e.Address = r.Address.String()

@@ -1,4 +1,4 @@
-package api_test
+package server_test
 
 import (
 	"context"
@@ -14,11 +14,12 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"hale/internal/api"
+	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/state/memory"
-
-	"golang.org/x/sys/unix"
 )
 
 // A member of the readers' group sees what monitoring shows, and neither gives orders nor reads what guests wrote.
@@ -40,13 +41,13 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(outer, "run", "s")
-	l, err := api.Listen(t.Context(), socket, group.Name)
+	l, err := server.Listen(t.Context(), socket, group.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	server := api.NewServer(api.Options{
+	server := server.New(server.Options{
 		Version: "1", Server: "h", Status: standing, Store: memory.New(memory.Options{}).Open(nil),
 		Logger: slog.New(slog.DiscardHandler),
 	})
@@ -80,7 +81,7 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 
 func TestAGroupOfReadersThatDoesNotExistIsRefused(t *testing.T) {
 	t.Parallel()
-	_, err := api.Listen(t.Context(), filepath.Join(t.TempDir(), "s"), "no-such-group")
+	_, err := server.Listen(t.Context(), filepath.Join(t.TempDir(), "s"), "no-such-group")
 	if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "there is no group no-such-group") {
 		t.Errorf("it ended with %v", err)
 	}

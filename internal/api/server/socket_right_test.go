@@ -1,4 +1,4 @@
-package api
+package server_test
 
 import (
 	"io/fs"
@@ -7,17 +7,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hale/internal/api"
+	"hale/internal/api/server"
 )
 
 func TestWhoMayNotUseTheSocketLearnsWhoMay(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
-	l, err := Listen(t.Context(), socket, "")
+	l, err := server.Listen(t.Context(), socket, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	denied := NotRunning{
+	denied := api.NotRunning{
 		Socket: socket,
 		Err:    &net.OpError{Op: "dial", Err: &os.SyscallError{Syscall: "connect", Err: fs.ErrPermission}},
 	}

@@ -1,4 +1,4 @@
-package api_test
+package server_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hale/internal/api"
+	"hale/internal/api/server"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 	"hale/internal/state/memory"
@@ -89,7 +90,7 @@ func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 				c.change(&all[0])
 				return all
 			}
-			server := api.NewServer(api.Options{
+			server := server.New(server.Options{
 				Status:  status,
 				Fencing: s,
 				Store:   memory.New(memory.Options{}).Open(nil),

@@ -1,14 +1,15 @@
-package api
+package server
 
 import (
 	"strings"
 
+	"hale/internal/api"
 	"hale/internal/engine"
 )
 
 // meant returns the name of the machine, or fleet, that a person means. An adopted machine also goes by its name at the
 // provider, unless another machine has that name. Several of that name are a problem.
-func meant(text string, status []engine.FleetStatus) (string, *Problem) {
+func meant(text string, status []engine.FleetStatus) (string, *api.Problem) {
 	var called []string
 	for _, f := range status {
 		if string(f.Spec.Name) == text {

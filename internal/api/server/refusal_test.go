@@ -1,9 +1,11 @@
-package api
+package server
 
 import (
 	"testing"
 	"time"
 
+	"hale/internal/api"
+	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 )
@@ -16,7 +18,7 @@ func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 	s := &Server{}
 	s.opts.Status = func() []engine.FleetStatus { return []engine.FleetStatus{f} }
 	got := s.refusal(fleet.ReasonBrake, "web")
-	want := Reason{
+	want := api.Reason{
 		Code: "brake", Text: "maria put the brake on (disk swap) 2h00m ago",
 		Advice: "hale brake off web lets repairs begin again; nothing else does",
 	}
@@ -24,7 +26,7 @@ func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	f.Brake = fleet.Brake{}
-	if got := s.refusal(fleet.ReasonBrake, "web"); got != ViewReason(fleet.ReasonBrake, "") {
+	if got := s.refusal(fleet.ReasonBrake, "web"); got != view.Reason(fleet.ReasonBrake, "") {
 		t.Errorf("the brake of its own: %+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package server
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/api"
+	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/engine"
@@ -47,7 +49,7 @@ type Options struct {
 	Test    func(ctx context.Context, name fleet.TargetName) (notify.Answer, error)
 	Nudge   func()
 	// Probes says how the large probe engine does; nil: there is none.
-	Probes func(ctx context.Context) *Probes
+	Probes func(ctx context.Context) *api.Probes
 	// TakeOver has the store become another installation; see engine.Engine.TakeOver.
 	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
 	// Breaking has machines of simulated providers fail.
@@ -55,9 +57,9 @@ type Options struct {
 	// Fencing cuts the power of hosts; nil: no host has a fence.
 	Fencing Fencing
 	// Plans are those of providers that wait for a person's word; nil: none do.
-	Plans func() []Waiting
+	Plans func() []api.Waiting
 	// Troubles is what hale itself lacks, and a person can give it; nil: nothing.
-	Troubles func() []Trouble
+	Troubles func() []api.Trouble
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:
 	// that is only logged.
 	Defects *defect.Register
@@ -66,14 +68,14 @@ type Options struct {
 // Desk takes changes of what is wanted. Problems of a configuration are errors of type keys.Problems.
 type Desk interface {
 	// Reload reads the controller's configuration again. After an error the one that runs is left as it is.
-	Reload(ctx context.Context) (Changes, error)
+	Reload(ctx context.Context) (api.Changes, error)
 	// Compare says what the configuration in the file or folder would change. It changes nothing.
-	Compare(ctx context.Context, path string) (Changes, error)
+	Compare(ctx context.Context, path string) (api.Changes, error)
 	// Readdress connects the provider of the confirmed plan anew; by names the person. fault.Conflict: another plan
 	// waits.
 	Readdress(ctx context.Context, plan, by string) error
 	// Pending says what of the running configuration waits for a person's word.
-	Pending(ctx context.Context) (Changes, error)
+	Pending(ctx context.Context) (api.Changes, error)
 }
 
 // Server answers the calls of package api.
@@ -82,8 +84,8 @@ type Server struct {
 	started time.Time
 }
 
-// NewServer makes a server that was started now.
-func NewServer(opts Options) *Server {
+// New makes a server that was started now.
+func New(opts Options) *Server {
 	if opts.Defects == nil {
 		opts.Defects = defect.NewRegister(opts.Logger)
 	}
@@ -161,9 +163,9 @@ func (s *Server) Handler() http.Handler {
 const countWithin = 300 * time.Millisecond
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
-	out := Status{
+	out := api.Status{
 		Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(),
-		Fleets: []Fleet{},
+		Fleets: []api.Fleet{},
 	}
 	out.Stopping = s.opts.Stopping != nil && s.opts.Stopping()
 	fenced := s.fenced()
@@ -173,7 +175,7 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		if s.opts.Count != nil {
 			s.opts.Count(counting, &f)
 		}
-		v := viewFleet(f)
+		v := view.Fleet(f)
 		v.Fencing = fenceProblems(string(f.Spec.Provider), fenced)
 		out.Fleets = append(out.Fleets, v)
 	}
@@ -186,12 +188,12 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	if s.opts.Troubles != nil {
 		out.Troubles = s.opts.Troubles()
 	}
-	out.Defects = viewDefects(s.opts.Defects.All())
+	out.Defects = view.Defects(s.opts.Defects.All())
 	if s.opts.Unowned != nil {
-		out.Unowned = viewUnowned(s.opts.Unowned())
+		out.Unowned = view.Unowned(s.opts.Unowned())
 	}
 	if s.opts.Stored != nil {
-		out.Store = viewStore(s.opts.Stored())
+		out.Store = view.Store(s.opts.Stored())
 	}
 	s.answer(w, http.StatusOK, out)
 }
@@ -215,13 +217,13 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 			}
 			records, _, err := journal.Read(r.Context(), s.opts.Store, f.Spec.Name)
 			if err != nil {
-				s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+				s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
 				return
 			}
 			if s.opts.Count != nil {
 				s.opts.Count(r.Context(), &f)
 			}
-			s.answer(w, http.StatusOK, viewWhy(f, v, records))
+			s.answer(w, http.StatusOK, view.Why(f, v, records))
 			return
 		}
 	}
@@ -229,9 +231,9 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusNotFound, gone.problem(text))
 		return
 	}
-	s.fail(w, http.StatusNotFound, Problem{
-		Code: CodeUnknownMachine, Message: "there is no machine or fleet " + string(name),
-		Near: near(string(name), append(names, fleets...)),
+	s.fail(w, http.StatusNotFound, api.Problem{
+		Code: api.CodeUnknownMachine, Message: "there is no machine or fleet " + string(name),
+		Near: api.Near(string(name), append(names, fleets...)),
 	})
 }
 
@@ -243,7 +245,7 @@ func (s *Server) whyFleet(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e := prose.ExplainFleet(f)
-	out := FleetWhy{Now: f.At.Wall, Fleet: viewFleet(f), Holding: append([]string{}, e.Now...), Person: []string{}}
+	out := api.FleetWhy{Now: f.At.Wall, Fleet: view.Fleet(f), Holding: append([]string{}, e.Now...), Person: []string{}}
 	for _, advice := range e.Person {
 		if !slices.Contains(out.Person, advice) {
 			out.Person = append(out.Person, advice)
@@ -259,23 +261,23 @@ var statePrefixes = []string{"installation", "fleets/", "providers/", starts.Not
 func (s *Server) state(w http.ResponseWriter, r *http.Request) {
 	dump, err := Dump(r.Context(), s.opts.Store)
 	if err != nil {
-		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
 		return
 	}
 	s.answer(w, http.StatusOK, dump)
 }
 
 // Dump reads what a plan needs from a store: no journal, and nothing that lives by a lease.
-func Dump(ctx context.Context, store state.Store) (State, error) {
-	dump := State{Entries: []Entry{}}
+func Dump(ctx context.Context, store state.Store) (api.State, error) {
+	dump := api.State{Entries: []api.Entry{}}
 	for _, prefix := range statePrefixes {
 		entries, _, err := store.List(ctx, prefix)
 		if err != nil {
-			return State{}, err
+			return api.State{}, err
 		}
 		for _, e := range entries {
 			if e.Lease == 0 {
-				dump.Entries = append(dump.Entries, Entry{Key: e.Key, Value: e.Value})
+				dump.Entries = append(dump.Entries, api.Entry{Key: e.Key, Value: e.Value})
 			}
 		}
 	}
@@ -286,7 +288,7 @@ func Dump(ctx context.Context, store state.Store) (State, error) {
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	q, err := parseEventsQuery(r.URL.Query())
 	if err != nil {
-		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: err.Error()})
 		return
 	}
 	if problem := s.aboutMachine(r.Context(), &q); problem != nil {
@@ -297,14 +299,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		var unknown unknownFleet
 		if errors.As(err, &unknown) {
-			s.fail(w, http.StatusNotFound, Problem{
-				Code:    CodeUnknownFleet,
+			s.fail(w, http.StatusNotFound, api.Problem{
+				Code:    api.CodeUnknownFleet,
 				Message: err.Error(),
-				Near:    near(string(unknown.name), unknown.known),
+				Near:    api.Near(string(unknown.name), unknown.known),
 			})
 			return
 		}
-		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
@@ -316,13 +318,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	begins := beginning(records)
 	records = slices.DeleteFunc(records, func(r fleet.Record) bool { return !q.wants(r) })
 	if q.reaches(begins, len(records)) {
-		w.Header().Set(headerBegins, begins.UTC().Format(time.RFC3339Nano))
+		w.Header().Set(api.HeaderBegins, begins.UTC().Format(time.RFC3339Nano))
 	}
 	for i, rec := range records {
 		if q.last >= 0 && i < len(records)-q.last {
 			continue
 		}
-		if !lines.send(ViewEvent(rec)) {
+		if !lines.send(view.Event(rec)) {
 			return
 		}
 	}
@@ -330,10 +332,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		s.follow(r.Context(), lines, told, q, revision)
 	}
 }
-
-// headerBegins is the header of the answer to who asks for older events than there are: from its time on nothing was
-// removed for its age, or to make room.
-const headerBegins = "Hale-Events-Begin"
 
 // beginning returns from when on the journals are whole at their beginnings; zero: nothing older was ever removed.
 func beginning(records []fleet.Record) time.Time {
@@ -357,13 +355,13 @@ func (q eventsQuery) reaches(begins time.Time, wanted int) bool {
 func (s *Server) follow(ctx context.Context, lines stream, told map[fleet.Name]uint64, q eventsQuery, revision int64) {
 	for rec, err := range journal.Follow(ctx, s.opts.Store, q.fleet, revision) {
 		if err != nil {
-			lines.send(Failure{Error: Problem{Code: CodeStore, Message: err.Error()}})
+			lines.send(api.Failure{Error: api.Problem{Code: api.CodeStore, Message: err.Error()}})
 			return
 		}
 		if rec.Seq <= told[rec.Fleet] || !q.wants(rec) {
 			continue
 		}
-		if !lines.send(ViewEvent(rec)) || !lines.flushed() {
+		if !lines.send(view.Event(rec)) || !lines.flushed() {
 			return
 		}
 	}
@@ -406,8 +404,8 @@ func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
 			q.since, err = time.Parse(time.RFC3339Nano, value)
 		case "kind":
 			for _, k := range values {
-				if q.kinds = append(q.kinds, fleet.RecordKind(k)); !slices.Contains(EventKinds(), k) {
-					err = UnknownKind(k)
+				if q.kinds = append(q.kinds, fleet.RecordKind(k)); !slices.Contains(api.EventKinds(), k) {
+					err = api.UnknownKind(k)
 				}
 			}
 		case "last":
@@ -427,7 +425,7 @@ func parseEventsQuery(v map[string][]string) (eventsQuery, error) {
 // aboutMachine finds the machine that the query means, by its name or what its provider calls it; it may stand in the
 // place of a fleet. One that has gone is still in the journal: its name is taken as it is where a fleet could have had
 // it.
-func (s *Server) aboutMachine(ctx context.Context, q *eventsQuery) *Problem {
+func (s *Server) aboutMachine(ctx context.Context, q *eventsQuery) *api.Problem {
 	status := s.opts.Status()
 	if q.machine == "" {
 		text, problem := meant(string(q.fleet), status)
@@ -463,7 +461,7 @@ func (s *Server) aboutMachine(ctx context.Context, q *eventsQuery) *Problem {
 		q.fleet = gone.name
 		return nil
 	}
-	return &Problem{Code: CodeUnknownMachine, Message: "there is no machine " + text, Near: near(text, names)}
+	return &api.Problem{Code: api.CodeUnknownMachine, Message: "there is no machine " + text, Near: api.Near(text, names)}
 }
 
 type unknownFleet struct {
@@ -526,6 +524,6 @@ func (s *Server) answer(w http.ResponseWriter, status int, v any) {
 	}
 }
 
-func (s *Server) fail(w http.ResponseWriter, status int, p Problem) {
-	s.answer(w, status, Failure{Error: p})
+func (s *Server) fail(w http.ResponseWriter, status int, p api.Problem) {
+	s.answer(w, status, api.Failure{Error: p})
 }

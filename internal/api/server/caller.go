@@ -1,4 +1,4 @@
-package api
+package server
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
+
+	"hale/internal/api"
 )
 
 // callerKey is where the context of a request has its caller.
@@ -65,13 +67,13 @@ var readable = []string{
 
 // forReaders lets root, and the user who runs hale, make all calls, and every other user those that are readable.
 // Without a group of readers the socket's mode keeps others out before this does.
-func forReaders(mux *http.ServeMux, fail func(http.ResponseWriter, int, Problem)) http.Handler {
+func forReaders(mux *http.ServeMux, fail func(http.ResponseWriter, int, api.Problem)) http.Handler {
 	owner := uint32(os.Geteuid()) //nolint:gosec // an id of 32 bits
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := r.Context().Value(callerKey{}).(caller)
 		_, pattern := mux.Handler(r)
 		if c.known && c.uid != 0 && c.uid != owner && !slices.Contains(readable, pattern) {
-			fail(w, http.StatusForbidden, Problem{Code: CodeForbidden, Message: fmt.Sprintf(
+			fail(w, http.StatusForbidden, api.Problem{Code: api.CodeForbidden, Message: fmt.Sprintf(
 				"%s may only read here; everything else is for root and %s, who runs hale", c.name, userName(owner))})
 			return
 		}

@@ -1,4 +1,4 @@
-package api_test
+package server_test
 
 import (
 	"context"
@@ -13,7 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
 	"hale/internal/api"
+	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
@@ -22,9 +26,6 @@ import (
 	"hale/internal/state/journal"
 	"hale/internal/state/memory"
 	"hale/internal/state/starts"
-
-	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,13 +49,13 @@ func open(t *testing.T) *office {
 		t: t, socket: filepath.Join(t.TempDir(), "s"), store: memory.New(memory.Options{}).Open(nil),
 		ended: make(chan error, 1), books: map[fleet.Name]*journal.Journal{},
 	}
-	l, err := api.Listen(t.Context(), o.socket, "")
+	l, err := server.Listen(t.Context(), o.socket, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ctx context.Context
 	ctx, o.stop = context.WithCancel(t.Context())
-	server := api.NewServer(api.Options{
+	server := server.New(server.Options{
 		Version: "1", Server: "h", Status: standing, Store: o.store, Logger: slog.New(slog.DiscardHandler),
 	})
 	go func() { o.ended <- server.Serve(ctx, l) }()
@@ -490,7 +491,7 @@ func TestOnlyTheOwnerMayOpenTheSocket(t *testing.T) {
 func TestALiveSocketIsRefused(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	if _, err := api.Listen(t.Context(), o.socket, ""); !fault.Is(err, fault.Conflict) {
+	if _, err := server.Listen(t.Context(), o.socket, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := o.client().Status(t.Context()); err != nil {
@@ -507,7 +508,7 @@ func TestTheSocketOfADeadProcessIsReplaced(t *testing.T) {
 	}
 	l.SetUnlinkOnClose(false)
 	l.Close()
-	next, err := api.Listen(t.Context(), socket, "")
+	next, err := server.Listen(t.Context(), socket, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -521,7 +522,7 @@ func TestWhatCannotBeASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, filepath.Join(t.TempDir(), strings.Repeat("x", 120))} {
-		if _, err := api.Listen(t.Context(), path, ""); !fault.Is(err, fault.Invalid) {
+		if _, err := server.Listen(t.Context(), path, ""); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: got %v", path, err)
 		}
 	}

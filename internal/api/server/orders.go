@@ -1,4 +1,4 @@
-package api
+package server
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/api"
+	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
@@ -28,19 +30,19 @@ const (
 
 // orders takes a person's order, stores it, and answers when its owner took it up, or when the time to wait is over.
 func (s *Server) orders(w http.ResponseWriter, r *http.Request) {
-	var request OrderRequest
+	var request api.OrderRequest
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes))
 	body.DisallowUnknownFields()
 	if err := body.Decode(&request); err != nil {
-		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: err.Error()})
+		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: err.Error()})
 		return
 	}
 	wanted, problem := s.wanted(request, callerOf(r.Context()))
 	if problem != nil {
 		status := http.StatusBadRequest
 		switch problem.Code {
-		case CodeBadRequest:
-		case CodeRefused:
+		case api.CodeBadRequest:
+		case api.CodeRefused:
 			status = http.StatusConflict
 		default:
 			status = http.StatusNotFound
@@ -51,20 +53,20 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request) {
 	revision, err := inbox.Post(r.Context(), s.opts.Store, wanted...)
 	switch {
 	case fault.Is(err, fault.Invalid):
-		s.fail(w, http.StatusBadRequest, Problem{Code: CodeBadRequest, Message: cause(err).Error()})
+		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: api.Cause(err).Error()})
 		return
 	case err != nil:
-		s.fail(w, http.StatusServiceUnavailable, Problem{Code: CodeStore, Message: err.Error()})
+		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
 		return
 	}
-	s.answer(w, http.StatusOK, Orders{Orders: s.await(r.Context(), wanted, revision, request.WaitNS)})
+	s.answer(w, http.StatusOK, api.Orders{Orders: s.await(r.Context(), wanted, revision, request.WaitNS)})
 }
 
 // await waits for so many nanoseconds for the orders to be taken up, and tells what became of each.
-func (s *Server) await(ctx context.Context, orders []fleet.Order, revision, wait int64) []Ordered {
+func (s *Server) await(ctx context.Context, orders []fleet.Order, revision, wait int64) []api.Ordered {
 	ctx, cancel := context.WithTimeout(ctx, min(longestAwait, time.Duration(max(0, wait))))
 	defer cancel()
-	out := make([]Ordered, 0, len(orders))
+	out := make([]api.Ordered, 0, len(orders))
 	for i := range orders {
 		done, err := s.became(ctx, &orders[i], revision)
 		if err != nil {
@@ -76,10 +78,10 @@ func (s *Server) await(ctx context.Context, orders []fleet.Order, revision, wait
 }
 
 // became waits until the order was taken up or refused, and tells what follows from it.
-func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Ordered, error) {
-	out := Ordered{
+func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (api.Ordered, error) {
+	out := api.Ordered{
 		ID: string(o.ID), Kind: string(o.Kind), Fleet: string(o.Fleet), Machine: string(o.Machine),
-		Host: string(o.Host), By: o.By, State: OrderPending, Events: []Event{},
+		Host: string(o.Host), By: o.By, State: api.OrderPending, Events: []api.Event{},
 	}
 	if err := inbox.Await(ctx, s.opts.Store, o, revision); err != nil {
 		if ctx.Err() != nil {
@@ -87,21 +89,21 @@ func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (Or
 		}
 		return out, err
 	}
-	out.State = OrderTaken
+	out.State = api.OrderTaken
 	records, err := s.followed(context.WithoutCancel(ctx), o)
 	for _, r := range records {
 		if r.Kind == fleet.RecordOrder && r.Reason != "" {
-			out.State, out.Refused = OrderRefused, s.refusal(r.Reason, o.Fleet)
+			out.State, out.Refused = api.OrderRefused, s.refusal(r.Reason, o.Fleet)
 		}
-		out.Events = append(out.Events, ViewEvent(r))
+		out.Events = append(out.Events, view.Event(r))
 	}
 	return out, err
 }
 
 // refusal says why an order is refused. A brake that a person put on does not release by itself: it is said who put it
 // on, when, and what ends it.
-func (s *Server) refusal(why fleet.Reason, name fleet.Name) Reason {
-	out := ViewReason(why, "")
+func (s *Server) refusal(why fleet.Reason, name fleet.Name) api.Reason {
+	out := view.Reason(why, "")
 	if why != fleet.ReasonBrake {
 		return out
 	}
@@ -144,7 +146,7 @@ func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]fleet.Record, 
 }
 
 // wanted makes the orders of a request: one for each fleet that it concerns.
-func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem) {
+func (s *Server) wanted(q api.OrderRequest, caller string) ([]fleet.Order, *api.Problem) {
 	if fleet.OrderKind(q.Kind).Notes() {
 		return nil, badRequest("that is asked of /v1/fences/off and /v1/fences/uncut: " +
 			"what is noted of it is what was done")
@@ -195,13 +197,15 @@ func (s *Server) wanted(q OrderRequest, caller string) ([]fleet.Order, *Problem)
 }
 
 // badRequest says what is wrong with a request.
-func badRequest(message string) *Problem { return &Problem{Code: CodeBadRequest, Message: message} }
+func badRequest(message string) *api.Problem {
+	return &api.Problem{Code: api.CodeBadRequest, Message: message}
+}
 
 // hostWord begins a subject that is a host: host:h1, or host:lab/h1 where several providers have one of that name.
 const hostWord = "host:"
 
 // resolve finds what a subject names: a fleet, a machine, or a host in each fleet that its provider serves.
-func resolve(text string, status []engine.FleetStatus) ([]fleet.Order, *Problem) {
+func resolve(text string, status []engine.FleetStatus) ([]fleet.Order, *api.Problem) {
 	if name, ok := strings.CutPrefix(text, hostWord); ok {
 		return resolveHost(text, name, status)
 	}
@@ -219,10 +223,10 @@ func resolve(text string, status []engine.FleetStatus) ([]fleet.Order, *Problem)
 		}
 		names = append(names, string(f.Spec.Name))
 	}
-	return nil, &Problem{Code: CodeUnknownFleet, Message: "there is no fleet " + text, Near: near(text, names)}
+	return nil, &api.Problem{Code: api.CodeUnknownFleet, Message: "there is no fleet " + text, Near: api.Near(text, names)}
 }
 
-func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]fleet.Order, *Problem) {
+func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]fleet.Order, *api.Problem) {
 	var names []string
 	for _, f := range status {
 		n, _ := name.Ordinal()
@@ -242,17 +246,17 @@ func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]flee
 }
 
 // unknownMachine says that there is no machine of the name, and which names are near.
-func unknownMachine(name fleet.MachineName, names []string) *Problem {
-	return &Problem{
-		Code:    CodeUnknownMachine,
+func unknownMachine(name fleet.MachineName, names []string) *api.Problem {
+	return &api.Problem{
+		Code:    api.CodeUnknownMachine,
 		Message: "there is no machine " + string(name),
-		Near:    near(string(name), names),
+		Near:    api.Near(string(name), names),
 	}
 }
 
 // resolveHost finds the fleets of the host's provider. A server that does not own a fleet has not asked for its hosts:
 // then the owner says whether it knows the host.
-func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order, *Problem) {
+func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order, *api.Problem) {
 	provider, host, named := strings.Cut(name, "/")
 	if !named {
 		provider, host = "", name
@@ -278,19 +282,10 @@ func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order,
 	}
 	switch {
 	case len(out) == 0:
-		return nil, &Problem{Code: CodeUnknownHost, Message: "there is no host " + host, Near: near(text, names)}
+		return nil, &api.Problem{Code: api.CodeUnknownHost, Message: "there is no host " + host, Near: api.Near(text, names)}
 	case len(of) > 1:
 		return nil, badRequest(text +
 			": several providers have, or may have, a host of that name: write host:PROVIDER/" + host)
 	}
 	return out, nil
-}
-
-// Order gives an order, and waits for its owner to take it up.
-func (c *Client) Order(ctx context.Context, q OrderRequest) (Orders, error) {
-	body, err := json.Marshal(q)
-	if err != nil {
-		return Orders{}, err
-	}
-	return ask[Orders](ctx, c, http.MethodPost, "/v1/orders", body)
 }

@@ -1,15 +1,15 @@
-package api_test
+package server_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hale/internal/api"
 	"hale/internal/core/fleet"
 	"hale/internal/state/journal"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestWhyOfAFleetSaysWhatHoldsIt(t *testing.T) {

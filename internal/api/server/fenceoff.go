@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/core/fleet"
+	"hale/internal/engine"
+)
+
+// fenceOff turns a host off, or says what that would mean. It builds no machine anew. It keeps no proof: a repair asks
+// the controller itself, and that answer is the stronger proof.
+func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
+	var q api.FenceOffRequest
+	h, known := s.namedHost(w, r, &q, &q.Subject)
+	if !known {
+		return
+	}
+	out := meaning(h, s.opts.Status())
+	switch {
+	case !q.Confirm:
+	case out.Needs && !q.Force:
+		s.fail(w, http.StatusConflict, api.Problem{
+			Code:    api.CodeRefused,
+			Message: "host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "),
+			Lines:   out.Against(),
+		})
+		return
+	default:
+		if err := s.cut(r.Context(), q, &out); err != nil {
+			s.fail(w, http.StatusServiceUnavailable, api.Problem{
+				Code:    api.CodeStore,
+				Message: "the controllers were not asked: " + api.Cause(err).Error(),
+			})
+			return
+		}
+	}
+	s.answer(w, http.StatusOK, out)
+}
+
+// namedHost reads the request, and returns the one host that its subject means. False: there is none, and that was
+// answered.
+func (s *Server) namedHost(w http.ResponseWriter, r *http.Request, q any, subject *string) (api.FencedHost, bool) {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(q)
+	if err == nil && *subject == "" {
+		err = errors.New("no host is named") // none would be all of them
+	}
+	if err != nil {
+		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: err.Error()})
+		return api.FencedHost{}, false
+	}
+	hosts, problem := meantHosts([]string{*subject}, s.fenced())
+	if problem != nil {
+		s.fail(w, http.StatusNotFound, *problem)
+		return api.FencedHost{}, false
+	}
+	return hosts[0], true
+}
+
+// meaning says what lies on the host, and what would follow.
+func meaning(h api.FencedHost, status []engine.FleetStatus) api.FenceOff {
+	power := slices.DeleteFunc(slices.Clone(h.Methods), func(m api.FenceMethod) bool {
+		return m.Proof == string(fleet.ProofAccessCut)
+	})
+	out := api.FenceOff{
+		Provider: h.Provider, Host: h.Host, Up: h.Up, Methods: power, Machines: []api.FenceMachine{}, Unseen: []string{},
+		Follows: []api.FenceFollow{},
+	}
+	for _, f := range status {
+		if string(f.Spec.Provider) != h.Provider {
+			continue
+		}
+		if f.Acting == fleet.ReasonNotOwner {
+			out.Unseen = append(out.Unseen, string(f.Spec.Name))
+			continue
+		}
+		before := len(out.Machines)
+		for i := range f.Machines {
+			m := &f.Machines[i].Machine
+			if lies := m.Lies(); !lies.None() && string(lies.Host) == h.Host {
+				out.Machines = append(out.Machines, api.FenceMachine{
+					Name:    string(m.Name),
+					Verdict: string(m.Health.Verdict),
+					Fails:   m.Health.Verdict == fleet.VerdictUnhealthy,
+				})
+			}
+		}
+		if len(out.Machines) > before {
+			out.Follows = append(out.Follows, api.FenceFollow{
+				Fleet:   string(f.Spec.Name),
+				Follows: followsIn(f.Spec.Repair.Fence),
+			})
+		}
+	}
+	out.Needs = len(out.Against()) > 0
+	return out
+}
+
+// followsIn says what the policy makes of a host that is off.
+func followsIn(p fleet.Fence) string {
+	switch {
+	case p.Hosts && p.Enough(fleet.ProofHostOff):
+		return api.FollowsElsewhere
+	case p.Enough(fleet.ProofWord):
+		return api.FollowsWord
+	}
+	return api.FollowsNothing
+}
+
+// cut notes who asks for it, and then asks the controllers. After an error, which means that the note could not be
+// stored, no controller was asked.
+func (s *Server) cut(ctx context.Context, q api.FenceOffRequest, out *api.FenceOff) error {
+	n, err := s.begin(ctx, fleet.OrderCut, out.Provider, out.Host, spokenFor(ctx, q.As), q.Reason)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	out.Done, out.Tries = true, s.opts.Fencing.Off(ctx, fleet.ProviderName(out.Provider), fleet.HostName(out.Host))
+	out.TookNS = int64(time.Since(began))
+	end := fleet.Order{Proof: fleet.ProofNone, For: time.Since(began)}
+	for _, t := range out.Tries {
+		end.Reason = t.Method + ": " + t.Detail
+		if t.OK {
+			out.Off, out.Method, out.Proof = true, t.Method, t.Proof
+			end.Proof, end.Reason = fleet.Proof(t.Proof), t.Method
+		}
+	}
+	s.end(ctx, n, end)
+	return nil
+}

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/api/view"
+	"hale/internal/core/fleet"
+	"hale/internal/prose"
+	"hale/internal/state"
+	"hale/internal/state/inbox"
+	"hale/internal/state/journal"
+)
+
+func (s *Server) given(w http.ResponseWriter, r *http.Request) {
+	only := r.URL.Query().Get("fleet")
+	var known []string
+	out := api.Given{Orders: []api.GivenOrder{}}
+	for _, f := range s.opts.Status() {
+		known = append(known, string(f.Spec.Name))
+		if only != "" && only != string(f.Spec.Name) {
+			continue
+		}
+		orders, err := ordersOf(r.Context(), s.opts.Store, f.Spec.Name)
+		if err != nil {
+			s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
+			return
+		}
+		out.Orders = append(out.Orders, orders...)
+	}
+	if only != "" && !slices.Contains(known, only) {
+		s.fail(w, http.StatusNotFound, api.Problem{
+			Code:    api.CodeUnknownFleet,
+			Message: "there is no fleet " + only,
+			Near:    api.Near(only, known),
+		})
+		return
+	}
+	slices.SortStableFunc(out.Orders, func(a, b api.GivenOrder) int { return a.At.Compare(b.At) })
+	s.answer(w, http.StatusOK, out)
+}
+
+// ordersOf joins what the journal, the dead letters and the inbox know of the fleet's orders.
+func ordersOf(ctx context.Context, store state.Store, name fleet.Name) ([]api.GivenOrder, error) {
+	records, _, err := journal.Read(ctx, store, name)
+	if err != nil {
+		return nil, err
+	}
+	out := toldOf(records)
+	dead, err := inbox.DeadLetters(ctx, store, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range dead {
+		var o fleet.Order
+		if json.Unmarshal([]byte(d.Letter), &o) != nil {
+			o = fleet.Order{} // whatever it says is not believed
+		}
+		if o.ID == "" || !slices.ContainsFunc(out, func(g api.GivenOrder) bool { return g.ID == string(o.ID) }) {
+			g := viewOrder(name, &o, d.At)
+			refuse(&g, d.Reason, d.Detail)
+			out = append(out, g)
+		}
+	}
+	letters, _, err := inbox.Pending(ctx, store, name)
+	for i := range letters {
+		if l := &letters[i]; l.Err == nil {
+			out = append(out, viewOrder(name, &l.Order, l.Order.At))
+		}
+	}
+	return out, err
+}
+
+// toldOf returns the orders that the records tell of, and what followed from each.
+func toldOf(records []fleet.Record) []api.GivenOrder {
+	var out []api.GivenOrder
+	at := map[fleet.OrderID]int{}
+	for _, r := range records {
+		i, known := at[r.Order]
+		switch {
+		case r.Order == "":
+		case r.Kind == fleet.RecordOrder && !known:
+			at[r.Order] = len(out)
+			o := fleet.Order{
+				ID: r.Order, Kind: r.Command, Machine: r.Machine, Host: r.Host, By: r.By, Reason: r.Detail,
+			}
+			g := viewOrder(r.Fleet, &o, r.At)
+			if g.State, g.Text = api.OrderTaken, "taken up"; r.Reason != "" {
+				refuseFor(&g, r)
+			}
+			out = append(out, g)
+		case known && r.Kind == fleet.RecordOrder && string(r.Machine) == out[i].Machine:
+			// taken up, then refused: it could not be done in time
+			refuseFor(&out[i], r)
+		case known:
+			e := view.Event(r)
+			out[i].Last, out[i].Text = &e, e.Text
+		}
+	}
+	return out
+}
+
+func viewOrder(name fleet.Name, o *fleet.Order, at time.Time) api.GivenOrder {
+	return api.GivenOrder{
+		ID: string(o.ID), At: at, Fleet: string(name), Machine: string(o.Machine), Host: string(o.Host),
+		Kind: string(o.Kind), By: o.By, Reason: o.Reason, State: api.OrderPending,
+		Text: "waits: no server has taken it up yet",
+	}
+}
+
+// refuseFor is refuse, and names the person who put the brake on, where that is why.
+func refuseFor(g *api.GivenOrder, r fleet.Record) {
+	refuse(g, r.Reason, "")
+	if r.Braker != "" {
+		g.Refused.Text, g.Refused.Advice = prose.ByHand(r.Braker, ""), prose.LetGo(r.Fleet)
+		g.Text = "refused: " + g.Refused.Text
+	}
+}
+
+func refuse(g *api.GivenOrder, why fleet.Reason, detail string) {
+	g.State, g.Refused = api.OrderRefused, view.Reason(why, detail)
+	g.Text = "refused: " + cmp.Or(prose.Reason(why), string(why))
+	if detail != "" {
+		g.Text += " (" + detail + ")"
+	}
+}

@@ -1,0 +1,26 @@
+package view
+
+import (
+	"hale/internal/api"
+	"hale/internal/core/change"
+)
+
+// Waiting translates a fleet's plan.
+func Waiting(p change.Plan) api.Waiting {
+	w := api.Waiting{
+		ID: p.ID, Subject: "fleet " + string(p.Fleet), Template: p.Template, Blocked: Reason(p.Blocked, ""),
+		Remove: touched(p.Remove), Replace: touched(p.Replace), Doubted: []api.Touched{},
+	}
+	if p.From != p.To {
+		w.From, w.To = p.From, p.To
+	}
+	return w
+}
+
+func touched(all []change.Touched) []api.Touched {
+	out := make([]api.Touched, 0, len(all))
+	for _, t := range all {
+		out = append(out, api.Touched{Machine: string(t.Machine), Instance: string(t.Instance), Why: Reason(t.Why, "")})
+	}
+	return out
+}
