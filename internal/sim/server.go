@@ -244,10 +244,11 @@ func (c *server) freeze(d time.Duration) {
 	})
 }
 
-// renew goes on with the lease's renewal, if it is not too late.
+// renew goes on with the lease's renewal, if it is not too late. A lease belongs to its term: one that ended leaves its
+// lease to run out.
 func (c *server) renew() {
 	now := c.s.w.Now()
-	if c.alive && c.frozen == 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c && c.lease.ends(now) > now {
+	if c.alive && c.frozen == 0 && c.term != 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c && c.lease.ends(now) > now {
 		c.lease.granted, c.lease.stopped = now, 0
 	}
 }
