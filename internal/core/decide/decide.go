@@ -369,7 +369,7 @@ func (r *round) judgeOne(w *work) {
 		w.judge()
 		r.readMarks(w)
 	}
-	r.tally.Add(m, &r.s.Spec)
+	r.tally.Follow(&r.s.Machines[w.index].Machine, m, &r.s.Spec)
 }
 
 // own gives the work a belief of its own, to be changed.

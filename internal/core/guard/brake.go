@@ -24,7 +24,7 @@ func StepBrake(b fleet.Brake, p fleet.BrakePolicy, settle time.Duration, t Tally
 	switch {
 	case t.Failing > limit || !b.Engaged:
 		b.SteadySince, b.Steady = 0, 0
-	case b.SteadySince == 0 || t.Failing > b.Steady:
+	case b.SteadySince == 0 || t.Rose || t.Failing > b.Steady:
 		b.SteadySince, b.Steady = now.Mono, t.Failing
 		now.Await(SteadyUntil(&b, p, settle))
 	default:

@@ -21,7 +21,8 @@ type Tally struct {
 	InBuild  int
 	// Rest has the holds and removals in force: what is down under one, and not in repair, does not count.
 	Rest     *fleet.Whole
-	Changing int // by a person's order: in repair, and not failing (L10)
+	Changing int  // by a person's order: in repair, and not failing (L10)
+	Rose     bool // a machine came to fail in this round, of this fleet, though as many may fail as before
 }
 
 // DoubtUntil returns when a doubt that calmed down is over.
@@ -521,6 +522,15 @@ func Count(spec fleet.Spec, all *fleet.Whole, machines []fleet.View) Tally {
 
 // Add counts one machine.
 func (t *Tally) Add(m *fleet.Machine, spec *fleet.Spec) { t.count(m, spec, 1) }
+
+// Follow counts one more machine, as Add does, and notes whether it came to fail since it was as before.
+func (t *Tally) Follow(before, m *fleet.Machine, spec *fleet.Spec) {
+	failing, was := t.Failing, Tally{Rest: t.Rest}
+	if t.Add(m, spec); t.Failing > failing {
+		was.Add(before, spec)
+		t.Rose = t.Rose || was.Failing == 0
+	}
+}
 
 // Remove takes one machine out of the count, as it was added.
 func (t *Tally) Remove(m *fleet.Machine, spec *fleet.Spec) { t.count(m, spec, -1) }

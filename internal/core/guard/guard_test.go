@@ -74,23 +74,28 @@ func TestBrakeReleasesOnlyAfterItStayedCalm(t *testing.T) {
 func TestL06BrakeReleasesWhenNoFurtherMachineFailsForLong(t *testing.T) {
 	t.Parallel()
 	settle := time.Duration(0)
+	swap := false // one is healed and another fails at once, so that as many fail
 	step := func(b fleet.Brake, failing int, at time.Duration) fleet.Brake {
-		return guard.StepBrake(b, policy, settle, guard.Tally{Size: 8, Failing: failing}, now(at))
+		return guard.StepBrake(b, policy, settle, guard.Tally{Size: 8, Failing: failing, Rose: swap}, now(at))
 	}
 	engaged := step(step(fleet.Brake{}, 3, 0), 2, time.Minute)
 	at := time.Minute + 10*policy.ReleaseAfter
 	for name, c := range map[string]struct {
 		between []int // how many fail meanwhile, a minute apart
-		want    bool  // it is on when the time is over
+		swap    bool
+		want    bool // it is on when the time is over
 	}{
-		"no further one fails":           {nil, false},
-		"a further one fails":            {[]int{3, 2}, true},
-		"one is healed, and another one": {[]int{1, 2}, true},
+		"no further one fails":               {nil, false, false},
+		"a further one fails":                {[]int{3, 2}, false, true},
+		"one is healed, and another one":     {[]int{1, 2}, false, true},
+		"one is healed as another one fails": {[]int{2}, true, true},
 	} {
 		b := engaged
+		swap = c.swap
 		for i, failing := range c.between {
 			b = step(b, failing, time.Duration(i+2)*time.Minute)
 		}
+		swap = false
 		if b = step(b, 2, at-time.Nanosecond); !b.Engaged {
 			t.Errorf("%s: released a nanosecond too early", name)
 		}
@@ -277,5 +282,23 @@ func TestL06ADeadBuildWaitsForTheBrake(t *testing.T) {
 	s.Tally.Failing--
 	if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != "" {
 		t.Errorf("with one failure less it is held for %q", got)
+	}
+}
+
+// A machine that comes to fail is told from one that fails still, whatever else is healed meanwhile.
+func TestTheTallyFollowsWhoComesToFail(t *testing.T) {
+	t.Parallel()
+	spec := fleet.Spec{Name: "web", Size: 8}
+	well := fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictHealthy}}
+	fails := fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictUnhealthy,
+		Cause: fleet.CauseChecks}}
+	for name, c := range map[string]struct {
+		was, is fleet.Machine
+		rose    bool
+	}{"it comes to fail": {well, fails, true}, "it fails still": {fails, fails, false}, "healed": {fails, well, false}} {
+		var tally guard.Tally
+		if tally.Follow(&c.was, &c.is, &spec); tally.Rose != c.rose {
+			t.Errorf("%s: it rose: %v", name, tally.Rose)
+		}
 	}
 }
