@@ -85,7 +85,7 @@ var reasons = map[fleet.Reason]reason{
 			"its claims a day after it renewed them last"},
 	fleet.ReasonHostUnasked: {"a host that does not answer may have it, too",
 		"bring that host back, or make sure that it is off and say so with hale fence confirm HOST"},
-	fleet.ReasonRival: {"another instance bears its mark and may run, and no second one is built beside it",
+	fleet.ReasonRival: {"another instance bears its mark and may run, and no second one is built or started beside it",
 		"decide which of the two is the right one and remove the other at the provider"},
 	fleet.ReasonStoreOlder: {"the provider shows a mark or a start of this hale that is not in its store, so the " +
 		"store is older than the world: " +

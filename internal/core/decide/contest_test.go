@@ -454,6 +454,43 @@ func TestWhatRunsBeyondAnOlderSizeIsTakenIn(t *testing.T) {
 	tl.wantOnly(fleet.OpCertify, "when it is healthy")
 }
 
+// A machine that is off is not started while another instance with its mark runs: there would be two of it (L1). What an
+// unfinished build left is removed first; of what was finished, a person says which of the two is the right one.
+func TestNothingIsStartedBesideWhatRuns(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		certified bool
+		call      fleet.Op
+		waiting   fleet.Reason
+	}{
+		"an unfinished build": {false, fleet.OpPowerOff, ""},
+		"a finished one":      {true, "", fleet.ReasonRival},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.mark()
+			m := &tl.s.Machines[3].Machine
+			m.Generation, m.Current.Generation = 2, 2
+			tl.sighted(3, "other", fleet.PowerRunning,
+				fleet.Mark{Installation: ours, Generation: 1, Certified: c.certified})
+			tl.power(fleet.PowerOff, 3)
+			for range 5 {
+				tl.pass(10 * time.Second)
+				tl.confirm()
+			}
+			if c.call != "" {
+				tl.wantOnly(c.call, "of what runs beside it")
+			} else if tl.calls() > 0 {
+				t.Errorf("calls beside what runs: %+v", tl.actions)
+			}
+			if w := tl.s.Machines[3].Machine.Waiting; w != c.waiting {
+				t.Errorf("it waits for %q", w)
+			}
+		})
+	}
+}
+
 // Where another installation's instance bears a machine's mark, no first instance is built in the fleet; what the fleet
 // has is healed.
 func TestAnotherInstallationHoldsFirstBuilds(t *testing.T) {

@@ -120,6 +120,9 @@ func (w *work) advance() {
 	case m.Incident != nil:
 		w.Worsen()
 		held, step := repair.Admit(m, s)
+		if held == "" && w.StartsBeside() {
+			held = fleet.ReasonRival
+		}
 		w.admit(held, fleet.RepairHeal, step)
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
 		w.Wait("", "") // it has left, or never was
@@ -140,8 +143,9 @@ func (w *work) firstBuild() fleet.Reason {
 	return held
 }
 
-// faulty reports whether the machine has an instance with an incident.
-func (w *work) faulty() bool { return w.M.Incident != nil && !w.M.Current.None() }
+// faulty reports whether the machine has an instance with an incident, which nothing that runs beside it keeps from
+// being healed.
+func (w *work) faulty() bool { return w.M.Incident != nil && !w.M.Current.None() && !w.StartsBeside() }
 
 // putFirst ends the removal of a remnant, unless a call is under way, when the machine itself needs a repair.
 func (w *work) putFirst() {
@@ -157,7 +161,7 @@ func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKi
 		w.Begin(kind)
 	case fleet.ReasonAttempts:
 		w.LeaveToPerson(held)
-	case fleet.ReasonProtected:
+	case fleet.ReasonProtected, fleet.ReasonRival:
 		w.Wait(held, step)
 		w.Page(held)
 	default:

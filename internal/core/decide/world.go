@@ -218,8 +218,8 @@ func stoppedByHand(v *fleet.View, ours fleet.Installation) (fleet.Instance, bool
 }
 
 // believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted
-// again, the newest certified instance is the machine's, and what was put aside is kept. What was under way rested on
-// an older world, and begins anew.
+// again, the certified instance that runs, or else what runs at all, or else the newest certified one is the machine's,
+// and what was put aside is kept. What was under way rested on an older world, and begins anew.
 func (w *work) believe(o *fleet.Order) {
 	m := w.M
 	w.Order = o.ID
@@ -234,9 +234,9 @@ func (w *work) believe(o *fleet.Order) {
 		w.Overrule()
 	}
 	switch {
-	case shown.Serves != nil:
+	case shown.Serves != nil && shown.Serves.Mark.Certified:
 		w.House(*shown.Serves)
-	case w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
+	case shown.Serves != nil || w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
 		w.Vacate() // what runs, and was not finished, is found, verified and certified as after any lost order
 		if hand {
 			w.House(stopped) // and what a person stopped meanwhile waits for them

@@ -9,8 +9,9 @@ import (
 type Shown struct {
 	// Generation is the highest that was ever marked, as far as is seen; 0: nothing bears a mark.
 	Generation Generation
-	// Serves is the certified instance that is most likely to be the machine's: it runs, or was built last. Nil: there
-	// is none.
+	// Serves is the instance that is most likely to be the machine's: the certified one that runs, else the one that
+	// runs and was built when the store knew nothing of it, else the certified one that was built last. What runs may
+	// serve, certified or not, so nothing that is off takes its place. Nil: there is none.
 	Serves *Instance
 	// Aside are those that were replaced and put aside, and are off, in the order of their generations.
 	Aside []*Instance
@@ -31,7 +32,7 @@ func (v *View) Shown(by Installation) Shown {
 		switch {
 		case i.Mark.Kept && i.Power == PowerOff:
 			out.Aside = append(out.Aside, i)
-		case i.Mark.Certified && !i.Mark.Kept && (out.Serves == nil || truer(i, out.Serves)):
+		case !i.Mark.Kept && v.mayServe(i) && (out.Serves == nil || truer(i, out.Serves)):
 			out.Serves = i
 		}
 	}
@@ -58,11 +59,21 @@ func (i *Instance) Marked(m MachineName, by Installation) bool {
 	return by != "" && i.Mark.Machine == m && i.Mark.Installation == by && i.Power != PowerGone
 }
 
-// truer reports whether the instance is more likely than the other to be the one that serves: it runs, or was built
-// later.
+// mayServe reports whether the instance may be the machine's: it is certified, or believed to be it, or runs with a
+// generation that the store never gave out. An unfinished one of a generation that it did give out is a remnant.
+func (v *View) mayServe(i *Instance) bool {
+	unheard := i.Power == PowerRunning && i.Mark.Generation > v.Machine.Generation
+	return i.Mark.Certified || i.ID == v.Machine.Current.ID || unheard
+}
+
+// truer reports whether the instance is more likely than the other to be the one that serves: it runs, is certified, or
+// was built later.
 func truer(i, other *Instance) bool {
 	if runs := i.Power == PowerRunning; runs != (other.Power == PowerRunning) {
 		return runs
+	}
+	if i.Mark.Certified != other.Mark.Certified {
+		return i.Mark.Certified
 	}
 	return i.Mark.Generation > other.Mark.Generation
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is shown of a machine: the certified instance that runs, else the newest; what was put aside; and the highest
+// What is shown of a machine: the certified instance that runs, else what runs unfinished, else the newest; what was put aside; and the highest
 // generation of all. Marks of other machines and of other hales count for nothing, and what is gone does not, either.
 func TestWhatMarksShowOfAMachine(t *testing.T) {
 	t.Parallel()
@@ -28,8 +28,11 @@ func TestWhatMarksShowOfAMachine(t *testing.T) {
 			nil},
 		"what runs, though it is older": {[]Sighting{at("a", 1, PowerRunning, nil), at("b", 2, PowerOff, nil)}, "a", 2,
 			nil},
-		"never what is unfinished": {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerRunning, unfinished)},
-			"a", 2, nil},
+		"what is unfinished and runs": {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerRunning, unfinished)},
+			"b", 2, nil},
+		"but not beside what is certified and runs": {[]Sighting{at("a", 1, PowerRunning, nil),
+			at("b", 2, PowerRunning, unfinished)}, "a", 2, nil},
+		"nor when it is off": {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerOff, unfinished)}, "a", 2, nil},
 		"nor what is gone": {[]Sighting{at("a", 1, PowerOff, nil), at("b", 2, PowerGone, nil)}, "a", 1,
 			nil},
 		"what was put aside, in order": {[]Sighting{at("c", 2, PowerOff, kept), at("b", 1, PowerOff, kept),

@@ -175,6 +175,9 @@ func (w *Chart) heldBack(r *fleet.Repair) fleet.Reason {
 	if reason == "" && (guard.HostHeld(r.Target.Host, w.Situation) || guard.HostHeld(r.Back.Host, w.Situation)) {
 		reason = fleet.ReasonHold // of a host that the machine itself is not on
 	}
+	if reason == "" && r.Kind == fleet.RepairHeal && r.OffOrders == 0 && w.StartsBeside() {
+		reason = fleet.ReasonRival
+	}
 	// A step under way finishes (L6), as soon as the picture is good enough for it (L9).
 	if letsFinish(reason) && r.OffOrders > 0 {
 		return guard.Unfinished(w.M, w.Situation)

@@ -25,6 +25,13 @@ func (w *Chart) RivalledBeside(id fleet.InstanceID) bool {
 		})
 }
 
+// StartsBeside reports whether the machine does not run, and another instance with its mark may: whatever sets the
+// machine going would make two of it (L1).
+func (w *Chart) StartsBeside() bool {
+	c := w.M.Health.Cause
+	return c.Stopped() && c != fleet.CauseGone && !w.M.Current.None() && w.Rivalled()
+}
+
 // isForeign reports whether another installation of hale marked the instance as this very machine's.
 func (w *Chart) isForeign(i *fleet.Instance) bool {
 	return i.Mark.Machine == w.M.Name && i.Mark.Installation != "" && i.Mark.Installation != w.Installation &&
