@@ -23,7 +23,7 @@ func adoption(r fleet.Record) string {
 		return fmt.Sprintf("%s: %s is adopted: it was seen healthy, and hale looks after it from now on", about(r),
 			instance(r))
 	case fleet.ReasonRenamed:
-		return aside(about(r)+": its provider calls it otherwise now", "before: "+r.Detail)
+		return Aside(about(r)+": its provider calls it otherwise now", "before: "+r.Detail)
 	case fleet.ReasonContested:
 		if r.Machine == "" {
 			return fmt.Sprintf("fleet %s: %s is selected by fleet %s, too, so neither adopts it", r.Fleet, r.Alias,
@@ -31,12 +31,12 @@ func adoption(r fleet.Record) string {
 		}
 		return fmt.Sprintf("%s: fleet %s selects it, too, so neither adopts it", about(r), r.Detail)
 	case fleet.ReasonElsewhere:
-		return aside(fmt.Sprintf("%s: %s is looked after by another hale, so this one leaves it alone", about(r),
+		return Aside(fmt.Sprintf("%s: %s is looked after by another hale, so this one leaves it alone", about(r),
 			instance(r)), r.Detail)
 	case fleet.ReasonClaimOver:
-		return aside(about(r)+": no other hale claims it any more, so this one looks after it", "before: "+r.Detail)
+		return Aside(about(r)+": no other hale claims it any more, so this one looks after it", "before: "+r.Detail)
 	case fleet.ReasonNotSelected:
-		return letGo(r, aside(Reason(r.Reason), renamed(r)))
+		return letGo(r, Aside(Reason(r.Reason), renamed(r)))
 	case fleet.ReasonShort:
 		return about(r) + ": " + shortfall(r)
 	default:
@@ -45,7 +45,7 @@ func adoption(r fleet.Record) string {
 }
 
 func letGo(r fleet.Record, why string) string {
-	return because(fmt.Sprintf("%s: %s is let go as it is", about(r), instance(r)), why)
+	return Because(fmt.Sprintf("%s: %s is let go as it is", about(r), instance(r)), why)
 }
 
 // renamed is the name that the fleet does not select, where it is not the one that it was known by.
@@ -65,12 +65,4 @@ func Shortfall(have, expected int) string {
 		return fmt.Sprintf("only %d of the %d machines that its size speaks of are adopted", have, expected)
 	}
 	return fmt.Sprintf("%d machines are adopted, and its size speaks of %d", have, expected)
-}
-
-// adopted says what an adopted instance is to hale.
-func adopted(kept bool) string {
-	if kept {
-		return "hale did not build it, and never destroys it"
-	}
-	return "hale did not build it, and may replace it"
 }

@@ -41,7 +41,7 @@ func Difference(d change.Difference) string {
 		if d.Check != "" {
 			said = fmt.Sprintf(said, d.Check)
 		}
-		return aside(said, d.Is)
+		return Aside(said, d.Is)
 	case d.Check != "":
 		return fmt.Sprintf(said, d.Check)
 	case d.Was != "" || d.Is != "":
@@ -74,7 +74,7 @@ func wantedChange(r fleet.Record) string {
 			return about(r) + ": the configuration does not ask for the other template any more, so the update goes " +
 				"no further"
 		}
-		return because(about(r), Reason(r.Reason))
+		return Because(about(r), Reason(r.Reason))
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonSizeOrdered:
@@ -97,21 +97,21 @@ func wantedChange(r fleet.Record) string {
 			"removed then", about(r), Instance(fleet.InstanceID(r.Detail)))
 	case fleet.ReasonAwaitsWord:
 		if r.Order == "" {
-			return because(about(r), aside(Reason(r.Reason), r.Detail))
+			return Because(about(r), Aside(Reason(r.Reason), r.Detail))
 		}
-		return aside(fmt.Sprintf("%s: to go from %d to %s would destroy something, so it waits for a person's word",
+		return Aside(fmt.Sprintf("%s: to go from %d to %s would destroy something, so it waits for a person's word",
 			about(r), r.Limit, machines(r.Size)), r.Detail)
 	case fleet.ReasonTakenBack:
 		if r.Order == "" {
-			return because(about(r), aside(Reason(r.Reason), r.Detail))
+			return Because(about(r), Aside(Reason(r.Reason), r.Detail))
 		}
-		return aside(fmt.Sprintf("%s: to go from %d to %s waits no more, since %s ordered another size", about(r),
+		return Aside(fmt.Sprintf("%s: to go from %d to %s waits no more, since %s ordered another size", about(r),
 			r.Limit,
 			machines(r.Size), giver(r)), r.Detail)
 	case fleet.ReasonReloaded:
-		return because(about(r)+" is edited", Difference(change.Recorded(r)))
+		return Because(about(r)+" is edited", Difference(change.Recorded(r)))
 	default:
-		return because(about(r), aside(Reason(r.Reason), r.Detail))
+		return Because(about(r), Aside(Reason(r.Reason), r.Detail))
 	}
 }
 
@@ -126,6 +126,6 @@ func already(r fleet.Record) string {
 // OrderedSize says who ordered the fleet's size, and what the configuration says: "5 machines, ordered by alice 2 h
 // ago (fewer visitors); the file says 3".
 func OrderedSize(o *fleet.OrderedSize, asked int, now time.Time) string {
-	return fmt.Sprintf("%s; the file says %d", aside(fmt.Sprintf("%s, ordered by %s %s ago", machines(asked), o.By,
+	return fmt.Sprintf("%s; the file says %d", Aside(fmt.Sprintf("%s, ordered by %s %s ago", machines(asked), o.By,
 		Span(now.Sub(o.At))), o.Reason), o.File)
 }

@@ -32,7 +32,7 @@ func panicked(r fleet.Record) string {
 }
 
 func defectFound(r fleet.Record) string {
-	return because(about(r)+": a defect: "+panicked(r)+" panicked", aside(Reason(r.Reason), r.Detail))
+	return Because(about(r)+": a defect: "+panicked(r)+" panicked", Aside(Reason(r.Reason), r.Detail))
 }
 
 func defectOver(r fleet.Record) string {

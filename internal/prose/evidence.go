@@ -17,7 +17,7 @@ func evidence(r fleet.Record) string {
 		if part.Why == "" {
 			kept = append(kept, part.Name+part.size())
 		} else {
-			lacks = append(lacks, because("no "+part.Name, aside(Reason(part.Why), part.Detail)))
+			lacks = append(lacks, Because("no "+part.Name, Aside(Reason(part.Why), part.Detail)))
 		}
 	}
 	said := atStep(r) + ": no evidence is kept"
@@ -72,12 +72,24 @@ func Said(p fleet.Power, s fleet.Stop) string {
 	case fleet.PowerRunning:
 		return "the provider says the instance is " + word(powers, p)
 	default:
-		return aside("the provider says the instance is "+word(powers, p), word(stops, s))
+		return Aside("the provider says the instance is "+word(powers, p), word(stops, s))
 	}
 }
 
 // Stands says how a check stands.
 func Stands(c fleet.CheckState) string {
 	c.Since = 0
-	return standing(c, fleet.Now{})
+	return StandsSince(c, fleet.Now{})
+}
+
+// StandsSince says how a check stands, and since when.
+func StandsSince(c fleet.CheckState, now fleet.Now) string {
+	said := fmt.Sprintf("check %s is %s", c.Check, word(standings, c.Standing))
+	if c.Since != 0 && c.Standing != fleet.StandingUnknown {
+		said += " for " + Span(now.Mono.Sub(c.Since))
+	}
+	if c.Standing == fleet.StandingUp {
+		return said
+	}
+	return Because(said, Aside(Result(c.Result), c.Detail))
 }

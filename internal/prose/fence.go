@@ -12,11 +12,11 @@ func hostProof(r fleet.Record) string {
 	if r.Proof == fleet.ProofHostOff {
 		said = "a power controller says that " + hostOf(r) + " is off, asked by a person"
 	}
-	said = aside(about(r)+": "+said, r.By)
+	said = Aside(about(r)+": "+said, r.By)
 	if r.Reason != "" {
-		return because(said+", and that counts no more", Reason(r.Reason))
+		return Because(said+", and that counts no more", Reason(r.Reason))
 	}
-	return because(said+", and that counts"+during(r), r.Detail)
+	return Because(said+", and that counts"+during(r), r.Detail)
 }
 
 // hostCut tells how it ended that a person had a host's power cut.
@@ -25,7 +25,7 @@ func hostCut(r fleet.Record) string {
 	if r.Proof == fleet.ProofHostOff {
 		said = "its power controller says that " + hostOf(r) + " is off; a later repair asks it again"
 	}
-	return because(aside(about(r)+": "+said, r.By), r.Detail)
+	return Because(Aside(about(r)+": "+said, r.By), r.Detail)
 }
 
 // hostUncut tells how it ended that a person had a host given its access back.
@@ -34,7 +34,7 @@ func hostUncut(r fleet.Record) string {
 	if r.Proof == fleet.ProofAccessCut {
 		said = hostOf(r) + " was to have its access to storage and network back, and nothing says that it has"
 	}
-	return because(aside(about(r)+": "+said, r.By), r.Detail)
+	return Because(Aside(about(r)+": "+said, r.By), r.Detail)
 }
 
 // fenceOutcomes are how a try to cut a host's power ends. The others are said as of any call.
@@ -64,7 +64,7 @@ func fenceOutcome(r fleet.Record) string {
 	if r.Outcome == fleet.OutcomeDone && r.Proof == fleet.ProofAccessCut {
 		ended = "it is cut, and may run on"
 	}
-	return aside(fmt.Sprintf("%s: cut the %s of the host of %s: %s", atStep(r), cutOf(r), instance(r), ended)+after(r),
+	return Aside(fmt.Sprintf("%s: cut the %s of the host of %s: %s", atStep(r), cutOf(r), instance(r), ended)+after(r),
 		r.Detail)
 }
 

@@ -16,11 +16,11 @@ const mostDomains = 10
 func pagedJointly(r fleet.Record, must string) string {
 	switch {
 	case r.Joined():
-		return because(must+subjectOfPage(r)+after(r), whyPaged(r)) + " (told with others, " + r.Joint + ")"
+		return Because(must+subjectOfPage(r)+after(r), whyPaged(r)) + " (told with others, " + r.Joint + ")"
 	case len(r.Domains) > 0:
-		return because(must+severalDomains(r)+after(r), whyPaged(r))
+		return Because(must+severalDomains(r)+after(r), whyPaged(r))
 	}
-	return because(aside(must+severalOf(r), named(r))+after(r)+", each for the same reason", whyPaged(r))
+	return Because(Aside(must+severalOf(r), named(r))+after(r)+", each for the same reason", whyPaged(r))
 }
 
 // again says how often a machine was held without a record of its own, since the reasons came and went.
@@ -48,7 +48,7 @@ func jointOver(r fleet.Record) string {
 	if len(r.Domains) > 0 {
 		several = "domains"
 	}
-	return about(r) + ": " + aside("what a person was told of several "+several+" together is over"+after(r), r.Joint)
+	return about(r) + ": " + Aside("what a person was told of several "+several+" together is over"+after(r), r.Joint)
 }
 
 // severalDomains names the domains that a record about a fleet is about.
@@ -70,7 +70,7 @@ func severalDomains(r fleet.Record) string {
 	if !mixed {
 		what = word(domains, kind)
 	}
-	return aside(fmt.Sprintf("%d %ss of fleet %s", len(r.Domains), what, r.Fleet), strings.Join(names, ", "))
+	return Aside(fmt.Sprintf("%d %ss of fleet %s", len(r.Domains), what, r.Fleet), strings.Join(names, ", "))
 }
 
 // severalOf counts the machines that a record about a fleet is about.
@@ -101,14 +101,14 @@ func named(r fleet.Record) string {
 // jointSymptom says what is wrong with several machines.
 func jointSymptom(r fleet.Record) string {
 	if len(r.Domains) > 0 {
-		return because(severalDomains(r), whyPaged(r))
+		return Because(severalDomains(r), whyPaged(r))
 	}
 	if state, _ := stateOf(r); state != "" && hides[r.Reason] {
 		are := " are "
 		if r.Failing == 1 {
 			are = " is "
 		}
-		return because(severalOf(r)+are+state, named(r))
+		return Because(severalOf(r)+are+state, named(r))
 	}
-	return because(severalOf(r), whyPaged(r), named(r))
+	return Because(severalOf(r), whyPaged(r), named(r))
 }

@@ -106,7 +106,7 @@ func opening(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {
 	}
 	said := symptom(r, story)
 	if why := Reason(r.Reason); hides[r.Reason] && !strings.Contains(said, why) {
-		said += "; " + aside(why, r.Detail)
+		said += "; " + Aside(why, r.Detail)
 	}
 	if e == fleet.NotifyReminder {
 		return "still: " + said

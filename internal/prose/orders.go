@@ -9,7 +9,7 @@ import (
 // order says what a person wants, and that it was refused where it was.
 func order(r fleet.Record) string {
 	if r.Order == "" { // a letter that is no order
-		return because(about(r)+": a letter in the inbox is put aside", aside(Reason(r.Reason), r.Detail))
+		return Because(about(r)+": a letter in the inbox is put aside", Aside(Reason(r.Reason), r.Detail))
 	}
 	wants := word(orders, r.Command)
 	if r.Command == fleet.OrderScale {
@@ -19,12 +19,12 @@ func order(r fleet.Record) string {
 		wants += " for " + Span(r.Took)
 	}
 	if r.Reason == fleet.ReasonOverruled {
-		return aside(subjectOfOrder(r)+": another order takes the place of "+wants+", ordered by "+r.By, r.Detail)
+		return Aside(subjectOfOrder(r)+": another order takes the place of "+wants+", ordered by "+r.By, r.Detail)
 	}
 	if r.Reason != "" {
-		return because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", refusedFor(r))
+		return Because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", refusedFor(r))
 	}
-	return aside(subjectOfOrder(r)+": "+r.By+" orders "+wants, r.Detail)
+	return Aside(subjectOfOrder(r)+": "+r.By+" orders "+wants, r.Detail)
 }
 
 // found says what an order to recover found: of the whole fleet, or of one machine and what follows for it.
@@ -76,9 +76,9 @@ func holdEnded(r fleet.Record) string {
 		which = "the hold by " + r.By
 	}
 	if r.Reason == fleet.ReasonSuperseded {
-		return aside(subjectOfOrder(r)+": another one takes the place of "+which, r.Detail)
+		return Aside(subjectOfOrder(r)+": another one takes the place of "+which, r.Detail)
 	}
-	return because(subjectOfOrder(r)+": "+which+" is over"+after(r), aside(Reason(r.Reason), r.Detail))
+	return Because(subjectOfOrder(r)+": "+which+" is over"+after(r), Aside(Reason(r.Reason), r.Detail))
 }
 
 // subjectOfOrder names the machine, the host, or the fleet.
@@ -91,3 +91,11 @@ func subjectOfOrder(r fleet.Record) string {
 
 // Order says what an order wants.
 func Order(k fleet.OrderKind) string { return word(orders, k) }
+
+// ByHand says who put a fleet's brake on, and in which words.
+func ByHand(who, words string) string { return Aside(who+" put the brake on", words) }
+
+// LetGo is what ends a brake that a person put on: no number of healthy machines does.
+func LetGo(name fleet.Name) string {
+	return fmt.Sprintf("hale brake off %s lets repairs begin again; nothing else does", name)
+}

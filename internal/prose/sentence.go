@@ -116,8 +116,8 @@ func stepName(r fleet.Record) string {
 	return string(r.Step)
 }
 
-// because joins a statement and what explains it; empty explanations are left out.
-func because(statement string, explanations ...string) string {
+// Because joins a statement and what explains it; empty explanations are left out.
+func Because(statement string, explanations ...string) string {
 	said := statement
 	for _, e := range explanations {
 		if e != "" {
@@ -127,8 +127,8 @@ func because(statement string, explanations ...string) string {
 	return said
 }
 
-// aside appends a detail in brackets, unless there is none.
-func aside(statement, detail string) string {
+// Aside appends a detail in brackets, unless there is none.
+func Aside(statement, detail string) string {
 	if detail = strings.TrimSpace(detail); detail == "" {
 		return statement
 	}
@@ -162,7 +162,7 @@ func Finding(name fleet.CheckName, result fleet.ResultReason, detail string) str
 	if name == "" {
 		return ""
 	}
-	return aside("check "+string(name)+": "+Result(result), detail)
+	return Aside("check "+string(name)+": "+Result(result), detail)
 }
 
 func verdict(r fleet.Record) string {
@@ -172,18 +172,18 @@ func verdict(r fleet.Record) string {
 	case fleet.VerdictHealthy:
 		return said
 	case fleet.VerdictStarting:
-		return because(said, finding)
+		return Because(said, finding)
 	case fleet.VerdictSuspect:
 		if finding == "" {
 			finding = "the provider and the checks disagree"
 		}
-		return because(said, finding)
+		return Because(said, finding)
 	case fleet.VerdictUnhealthy, fleet.VerdictUnknown:
 	}
 	if Cause(r.Cause) == "" && finding == "" {
-		return because(said, "nothing was heard of it yet")
+		return Because(said, "nothing was heard of it yet")
 	}
-	return because(said, Cause(r.Cause), finding)
+	return Because(said, Cause(r.Cause), finding)
 }
 
 func address(r fleet.Record) string {
@@ -194,11 +194,11 @@ func address(r fleet.Record) string {
 }
 
 func incidentOpen(r fleet.Record) string {
-	return because(about(r)+": incident "+r.Incident+" is open", Cause(r.Cause), Finding(r.Check, r.Result, ""))
+	return Because(about(r)+": incident "+r.Incident+" is open", Cause(r.Cause), Finding(r.Check, r.Result, ""))
 }
 
 func incidentClosed(r fleet.Record) string {
-	return because(about(r)+": incident "+r.Incident+" is closed"+after(r), Reason(r.Reason))
+	return Because(about(r)+": incident "+r.Incident+" is closed"+after(r), Reason(r.Reason))
 }
 
 func held(r fleet.Record) string {
@@ -214,7 +214,7 @@ func held(r fleet.Record) string {
 		why += fmt.Sprintf(" (incident %s, %s)", r.Parent, share(r))
 	default:
 	}
-	said := about(r) + " is held: " + aside(why, r.Detail)
+	said := about(r) + " is held: " + Aside(why, r.Detail)
 	switch {
 	case r.Step != "" && stepName(r) == string(r.Step):
 		said += "; else hale would " + Step(r.Step)
@@ -234,7 +234,7 @@ func share(r fleet.Record) string {
 
 func parentOpen(r fleet.Record) string {
 	said := fmt.Sprintf("%s: incident %s is open: %s, too many together", about(r), parent(r), share(r))
-	return aside(said, odds(r.Chance))
+	return Aside(said, odds(r.Chance))
 }
 
 // odds says how unlikely the failures are without a common cause.
@@ -260,7 +260,7 @@ func parentClosed(r fleet.Record) string {
 	if r.Reason == fleet.ReasonSuperseded {
 		why = Reason(r.Reason)
 	}
-	return because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), Domain(r.Domain), after(r)),
+	return Because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), Domain(r.Domain), after(r)),
 		why)
 }
 
@@ -275,9 +275,9 @@ func childReleased(r fleet.Record) string {
 // arithmetic is the brake's.
 func arithmetic(r fleet.Record) string {
 	if r.Failing <= r.Limit {
-		return failing(r.Failing, r.Size, r.Scope, r.Detail) + ", and the brake is still on"
+		return Failing(r.Failing, r.Size, r.Scope, r.Detail) + ", and the brake is still on"
 	}
-	return fmt.Sprintf("%s, the brake engages above %d", failing(r.Failing, r.Size, r.Scope, r.Detail), r.Limit)
+	return fmt.Sprintf("%s, the brake engages above %d", Failing(r.Failing, r.Size, r.Scope, r.Detail), r.Limit)
 }
 
 func repairStarted(r fleet.Record) string {
@@ -296,7 +296,7 @@ func repairStarted(r fleet.Record) string {
 	case fleet.RepairBuild:
 		return fmt.Sprintf("%s: hale builds its instance (%s)", about(r), r.Repair)
 	case fleet.RepairRemove:
-		return because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
+		return Because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
 			Reason(fleet.Reason(r.Detail)))
 	case fleet.RepairUpdate:
 		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
@@ -308,15 +308,15 @@ func repairStarted(r fleet.Record) string {
 		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
 	case fleet.RepairHeal:
 		if r.Detail == string(fleet.ReasonStandsStill) {
-			return because(fmt.Sprintf("%s: repair %s begins", about(r), r.Repair), Cause(r.Cause)) + "; " +
+			return Because(fmt.Sprintf("%s: repair %s begins", about(r), r.Repair), Cause(r.Cause)) + "; " +
 				Reason(fleet.ReasonStandsStill)
 		}
 	}
-	return because(fmt.Sprintf("%s: %s %s begins", about(r), word(repairs, kind), r.Repair), Cause(r.Cause))
+	return Because(fmt.Sprintf("%s: %s %s begins", about(r), word(repairs, kind), r.Repair), Cause(r.Cause))
 }
 
 func repairEnded(r fleet.Record) string {
-	return because(fmt.Sprintf("%s: %s ended%s", about(r), r.Repair, after(r)), Reason(r.Reason))
+	return Because(fmt.Sprintf("%s: %s ended%s", about(r), r.Repair, after(r)), Reason(r.Reason))
 }
 
 func stepChosen(r fleet.Record) string {
@@ -324,11 +324,11 @@ func stepChosen(r fleet.Record) string {
 }
 
 func stepSkipped(r fleet.Record) string {
-	return fmt.Sprintf("%s: step %s does not apply: %s", about(r), r.Step, aside(Reason(r.Reason), r.Detail))
+	return fmt.Sprintf("%s: step %s does not apply: %s", about(r), r.Step, Aside(Reason(r.Reason), r.Detail))
 }
 
 func stepFailed(r fleet.Record) string {
-	return fmt.Sprintf("%s: step %s failed: %s", about(r), stepName(r), aside(Reason(r.Reason), r.Detail))
+	return fmt.Sprintf("%s: step %s failed: %s", about(r), stepName(r), Aside(Reason(r.Reason), r.Detail))
 }
 
 func look(r fleet.Record) string {
@@ -336,7 +336,7 @@ func look(r fleet.Record) string {
 	if seen == "" && r.Detail != "" {
 		seen = "the provider says it is " + word(powers, fleet.Power(r.Detail))
 	}
-	return because(atStep(r), because(Reason(r.Reason), seen))
+	return Because(atStep(r), Because(Reason(r.Reason), seen))
 }
 
 func intent(r fleet.Record) string {
@@ -356,26 +356,26 @@ func outcome(r fleet.Record) string {
 		return fenceOutcome(r)
 	}
 	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), word(ops, r.Op), instance(r), ended)
-	return aside(said+after(r), r.Detail)
+	return Aside(said+after(r), r.Detail)
 }
 
 // output is a piece of what a command said, on one line.
 func output(r fleet.Record) string {
-	return because(atStep(r)+": it says", strings.Join(strings.FieldsFunc(r.Detail,
+	return Because(atStep(r)+": it says", strings.Join(strings.FieldsFunc(r.Detail,
 		func(c rune) bool { return c == '\n' }), " | "))
 }
 
 // snapshot is about a copy of an instance's disks.
 func snapshot(r fleet.Record) string {
 	if r.Reason == fleet.ReasonRemoved {
-		return because(fmt.Sprintf("%s: the copy %s of the disks of %s is removed", about(r), r.Snapshot, instance(r)),
+		return Because(fmt.Sprintf("%s: the copy %s of the disks of %s is removed", about(r), r.Snapshot, instance(r)),
 			r.Detail)
 	}
 	size := ""
 	if r.Bytes > 0 {
 		size = ", " + Volume(r.Bytes)
 	}
-	return because(fmt.Sprintf("%s: the disks of %s are copied (%s%s), for %s", atStep(r), instance(r), r.Snapshot,
+	return Because(fmt.Sprintf("%s: the disks of %s are copied (%s%s), for %s", atStep(r), instance(r), r.Snapshot,
 		size, Span(r.Took)), r.Detail)
 }
 
@@ -404,11 +404,11 @@ func quarantined(r fleet.Record) string {
 	if known, ok := reasons[fleet.Reason(detail)]; ok {
 		detail = known.clause
 	}
-	return because(about(r)+" is in quarantine, hale does not touch it", aside(Reason(r.Reason), detail))
+	return Because(about(r)+" is in quarantine, hale does not touch it", Aside(Reason(r.Reason), detail))
 }
 
 func quarantineOver(r fleet.Record) string {
-	return because(about(r)+" is out of quarantine", Reason(r.Reason), Finding(r.Check, r.Result, ""))
+	return Because(about(r)+" is out of quarantine", Reason(r.Reason), Finding(r.Check, r.Result, ""))
 }
 
 func paged(r fleet.Record) string {
@@ -416,7 +416,7 @@ func paged(r fleet.Record) string {
 		return pagedJointly(r, "a person must look at ")
 	}
 	if r.Reason == fleet.ReasonUnproven {
-		return because("a person must look at "+subjectOfPage(r), whyPaged(r))
+		return Because("a person must look at "+subjectOfPage(r), whyPaged(r))
 	}
 	detail := r.Detail
 	if r.Scope != "" {
@@ -425,11 +425,11 @@ func paged(r fleet.Record) string {
 	if len(r.Of) > 0 {
 		detail = named(r)
 	}
-	why := aside(whyPaged(r), detail)
+	why := Aside(whyPaged(r), detail)
 	if sick := Cause(r.Cause); sick != "" && ladder[r.Reason] {
 		why = sick + "; " + why
 	}
-	return because("a person must look at "+subjectOfPage(r), why)
+	return Because("a person must look at "+subjectOfPage(r), why)
 }
 
 func whyPaged(r fleet.Record) string {
@@ -460,7 +460,7 @@ func reminded(r fleet.Record) string {
 	if r.Joint != "" {
 		return pagedJointly(r, "a person must still look at ")
 	}
-	return because("a person must still look at "+subjectOfPage(r)+after(r), whyPaged(r))
+	return Because("a person must still look at "+subjectOfPage(r)+after(r), whyPaged(r))
 }
 
 func notified(r fleet.Record) string {
@@ -476,7 +476,7 @@ func undelivered(r fleet.Record) string {
 	if r.Tries > 0 {
 		said += fmt.Sprintf(" in %d tries", r.Tries)
 	}
-	return because(said+", and it is a dead letter", aside(Reason(r.Reason), r.Detail))
+	return Because(said+", and it is a dead letter", Aside(Reason(r.Reason), r.Detail))
 }
 
 func targetOf(r fleet.Record) string {
@@ -517,14 +517,14 @@ func remnant(r fleet.Record) string {
 
 func brake(r fleet.Record) string {
 	if r.By != "" && r.Reason == fleet.ReasonReleased {
-		return aside(fmt.Sprintf("%s: %s takes the brake off: %d of %d machines fail", about(r), r.By, r.Failing,
+		return Aside(fmt.Sprintf("%s: %s takes the brake off: %d of %d machines fail", about(r), r.By, r.Failing,
 			r.Size), r.Detail)
 	}
 	if r.By != "" {
-		return aside(fmt.Sprintf("%s: %s puts the brake on: no repair begins", about(r), r.By), r.Detail)
+		return Aside(fmt.Sprintf("%s: %s puts the brake on: no repair begins", about(r), r.By), r.Detail)
 	}
 	if r.Reason == fleet.ReasonReleased {
-		return fmt.Sprintf("%s: the brake is released: %s", about(r), failing(r.Failing, r.Size, r.Scope, r.Detail))
+		return fmt.Sprintf("%s: the brake is released: %s", about(r), Failing(r.Failing, r.Size, r.Scope, r.Detail))
 	}
 	return fmt.Sprintf("%s: the brake is on: %s; no repair begins", about(r), arithmetic(r))
 }
@@ -532,11 +532,11 @@ func brake(r fleet.Record) string {
 func providerNews(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonDown:
-		return aside(about(r)+" does not answer; its machines are only probed", r.Detail)
+		return Aside(about(r)+" does not answer; its machines are only probed", r.Detail)
 	case fleet.ReasonProviderDoubtful:
-		return aside(about(r)+" is another one than before; nothing is touched", r.Detail)
+		return Aside(about(r)+" is another one than before; nothing is touched", r.Detail)
 	default:
-		return because(about(r), Reason(r.Reason))
+		return Because(about(r), Reason(r.Reason))
 	}
 }
 
@@ -552,10 +552,10 @@ func silence(r fleet.Record) string {
 func vantageNews(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonVantageIsolated:
-		return because(about(r)+": the checks count for nothing, and no repair begins",
-			aside(Reason(r.Reason), r.Detail))
+		return Because(about(r)+": the checks count for nothing, and no repair begins",
+			Aside(Reason(r.Reason), r.Detail))
 	case fleet.ReasonVantageDoubtful:
-		return because(about(r)+": hale doubts its own sight, and no repair begins", aside(silence(r), r.Detail))
+		return Because(about(r)+": hale doubts its own sight, and no repair begins", Aside(silence(r), r.Detail))
 	default:
 		return about(r) + ": hale trusts its own sight again" + after(r) + ", and has judged everything afresh"
 	}
@@ -565,14 +565,14 @@ func owner(r fleet.Record) string {
 	switch r.Reason {
 	case fleet.ReasonTookOver:
 		if r.Size == 1 {
-			return because(about(r), fmt.Sprintf("server %s looks after its one machine and judges it afresh",
+			return Because(about(r), fmt.Sprintf("server %s looks after its one machine and judges it afresh",
 				r.Detail))
 		}
-		return because(about(r), fmt.Sprintf("server %s looks after its %d machines and judges them afresh", r.Detail,
+		return Because(about(r), fmt.Sprintf("server %s looks after its %d machines and judges them afresh", r.Detail,
 			r.Size))
 	case fleet.ReasonActing:
-		return because(about(r), "hale acts again; it did not, because "+Reason(fleet.Reason(r.Detail)))
+		return Because(about(r), "hale acts again; it did not, because "+Reason(fleet.Reason(r.Detail)))
 	default:
-		return because(about(r), Reason(r.Reason))
+		return Because(about(r), Reason(r.Reason))
 	}
 }

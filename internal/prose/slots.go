@@ -21,10 +21,10 @@ func scope(k fleet.ScopeKind, name string) string {
 }
 
 // BrakeFigures is the arithmetic of the brake that a record is about.
-func BrakeFigures(r fleet.Record) string { return failing(r.Failing, r.Size, r.Scope, r.Detail) }
+func BrakeFigures(r fleet.Record) string { return Failing(r.Failing, r.Size, r.Scope, r.Detail) }
 
-// failing counts the machines that a brake goes by.
-func failing(n, size int, k fleet.ScopeKind, name string) string {
+// Failing counts the machines that a brake goes by.
+func Failing(n, size int, k fleet.ScopeKind, name string) string {
 	said := fmt.Sprintf("%d of %d machines", n, size)
 	if k != "" {
 		said += " of " + scope(k, name)

@@ -22,7 +22,7 @@ func summary(r fleet.Record) string {
 	for _, c := range s.Steps {
 		steps = append(steps, fmt.Sprintf("%s %d", c.Step, c.N))
 	}
-	return aside(said+times(s.Count), fmt.Sprintf("%s; %s down in all", strings.Join(steps, ", "), Span(s.Down)))
+	return Aside(said+times(s.Count), fmt.Sprintf("%s; %s down in all", strings.Join(steps, ", "), Span(s.Down)))
 }
 
 // healedLines are the repairs that a summary names.
@@ -47,5 +47,5 @@ func healedBy(r fleet.Record) string {
 	if r.Step != "" {
 		said += " by " + string(r.Step)
 	}
-	return aside(said+after(r), Cause(r.Cause))
+	return Aside(said+after(r), Cause(r.Cause))
 }

@@ -16,35 +16,35 @@ func symptom(r fleet.Record, story []fleet.Record) string {
 	case r.Reason == fleet.ReasonDown && r.Provider != "":
 		return "provider " + string(r.Provider) + " does not answer"
 	}
-	return because(subjectOfPage(r), whyPaged(r))
+	return Because(subjectOfPage(r), whyPaged(r))
 }
 
 func machineSymptom(r fleet.Record, story []fleet.Record) string {
 	sick := sickening(r, story)
 	if sick.Cause == fleet.CauseBuild {
-		return because(about(r)+" could not be built", buildFailed(r, sick))
+		return Because(about(r)+" could not be built", buildFailed(r, sick))
 	}
 	state, why := stateOf(sick)
 	if state == "" && ladder[r.Reason] {
 		return about(r) + " is not healthy"
 	}
 	if state == "" {
-		return because(about(r), aside(whyPaged(r), r.Detail))
+		return Because(about(r), Aside(whyPaged(r), r.Detail))
 	}
 	said := about(r) + " is " + state
 	if d := r.At.Sub(sick.At); d >= time.Second {
 		said = about(r) + " has been " + state + " for " + Span(d.Round(time.Second))
 	}
 	if hides[r.Reason] {
-		return because(said, why)
+		return Because(said, why)
 	}
-	return because(said, aside(Reason(r.Reason), r.Detail))
+	return Because(said, Aside(Reason(r.Reason), r.Detail))
 }
 
 // buildFailed says by what a build failed.
 func buildFailed(r, sick fleet.Record) string {
 	if !hides[r.Reason] {
-		return aside(Reason(r.Reason), r.Detail)
+		return Aside(Reason(r.Reason), r.Detail)
 	}
 	return Finding(sick.Check, sick.Result, sick.Detail)
 }

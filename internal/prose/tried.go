@@ -32,7 +32,7 @@ func attemptsIn(story []fleet.Record) []string {
 			attempts = append(attempts, nil)
 		case s.Kind == fleet.RecordStepFailed && len(attempts) > 0:
 			last := &attempts[len(attempts)-1]
-			*last = append(*last, because(stepName(s), aside(Reason(s.Reason), s.Detail)))
+			*last = append(*last, Because(stepName(s), Aside(Reason(s.Reason), s.Detail)))
 		}
 	}
 	lines := make([]string, 0, len(attempts))

@@ -4,12 +4,12 @@ import "hale/internal/core/fleet"
 
 // warning says that a check which only tells is down, on one machine or on several.
 func warning(r fleet.Record) string {
-	found := because(checkOf(r.Check)+" is down", aside(Result(r.Result), r.Detail))
+	found := Because(checkOf(r.Check)+" is down", Aside(Result(r.Result), r.Detail))
 	switch {
 	case r.Joined():
 		return about(r) + ": " + found + " (told with others, " + r.Joint + ")"
 	case r.Machine == "":
-		return because(aside(severalOf(r), named(r)), found)
+		return Because(Aside(severalOf(r), named(r)), found)
 	}
 	return about(r) + ": " + found
 }
@@ -20,7 +20,7 @@ func warningOver(r fleet.Record) string {
 	case r.Reason == fleet.ReasonRemoved:
 		return about(r) + ": " + checkOf(r.Check) + ", which a warning told of, is not asked any more"
 	case r.Machine == "":
-		return about(r) + ": " + aside(checkOf(r.Check)+" is down on no machine any more that the warning named"+after(
+		return about(r) + ": " + Aside(checkOf(r.Check)+" is down on no machine any more that the warning named"+after(
 			r),
 			r.Joint)
 	}

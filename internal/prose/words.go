@@ -238,6 +238,18 @@ func Result(r fleet.ResultReason) string { return word(results, r) }
 // Step says what a step does to the machine, as in "hale would …".
 func Step(s fleet.StepKind) string { return word(steps, s) }
 
+// Power says how an instance stands, as its provider puts it.
+func Power(p fleet.Power) string { return word(powers, p) }
+
+// Stop says why an instance does not run.
+func Stop(s fleet.Stop) string { return word(stops, s) }
+
+// Op names a call to a provider.
+func Op(o fleet.Op) string { return word(ops, o) }
+
+// RepairKind says what a repair is for.
+func RepairKind(k fleet.RepairKind) string { return word(repairs, k) }
+
 // Phase says where the work on a step stands.
 func Phase(p fleet.Phase) string { return word(phases, p) }
 
@@ -257,7 +269,7 @@ func Domain(d fleet.Domain) string {
 
 // Parent says what a parent incident is about: how much of its domain fails, and how unlikely that is by chance.
 func Parent(p fleet.Parent) string {
-	return aside(fmt.Sprintf("%d of %d machines on %s fail", p.Failing, p.Members, Domain(p.Domain)), odds(p.Chance))
+	return Aside(fmt.Sprintf("%d of %d machines on %s fail", p.Failing, p.Members, Domain(p.Domain)), odds(p.Chance))
 }
 
 // Mode says what hale does with a fleet, as in "hale …".

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 )
 
 // contest tells that two hosts show an instance, or that one does again.
@@ -39,7 +38,7 @@ func storeNews(r fleet.Record) string {
 		return fmt.Sprintf("%s: the store is older than the world: %s bears a mark that the store, which is at "+
 			"generation %d, never gave out; hale does nothing in the fleet", about(r), instance(r), r.Limit)
 	case fleet.ReasonTakenOver:
-		return aside(fmt.Sprintf(
+		return Aside(fmt.Sprintf(
 			"%s: this hale takes over installation %s: what bears that mark is its own from now on", about(r),
 			r.Detail), r.By)
 	case fleet.ReasonRestored:
@@ -51,7 +50,7 @@ func storeNews(r fleet.Record) string {
 	default:
 	}
 	if r.Machine == "" {
-		return aside(about(r)+": hale believes what the provider shows, and goes on from there", r.By)
+		return Aside(about(r)+": hale believes what the provider shows, and goes on from there", r.By)
 	}
 	return fmt.Sprintf("%s: %s is its instance, as the provider shows it", about(r), instance(r))
 }
@@ -78,26 +77,6 @@ func place(h fleet.HostName) string {
 		return "the only host"
 	}
 	return string(h)
-}
-
-// MarkedBeyond says which instance bears the machine's mark although the store knows it not, where the machine's own is
-// not there: it may be well, and is not what the store believes in. Empty: there is none.
-func MarkedBeyond(f engine.FleetStatus, v fleet.View) string {
-	m := &v.Machine
-	if !m.Current.None() && m.Health.Cause != fleet.CauseGone {
-		return ""
-	}
-	if s, _ := v.Beyond(f.Installation); f.Whole.Older != nil && s.Serves != nil {
-		return fmt.Sprintf("the store is older than the world: %s (generation %d) bears its mark now",
-			Instance(s.Serves.ID), s.Serves.Mark.Generation)
-	}
-	for _, x := range f.Whole.Foreign {
-		if s, _ := v.Beyond(x.Installation); m.Current.None() && s.Serves != nil {
-			return fmt.Sprintf("%s (generation %d) bears its mark, by installation %s", Instance(s.Serves.ID),
-				s.Serves.Mark.Generation, x.Installation)
-		}
-	}
-	return ""
 }
 
 // Beyond says what believing the world would make of the machine.

@@ -20,7 +20,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/notify"
-	"hale/internal/prose"
+	"hale/internal/prose/explain"
 	"hale/internal/state"
 	"hale/internal/state/journal"
 	"hale/internal/state/starts"
@@ -244,7 +244,7 @@ func (s *Server) whyFleet(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusNotFound, *problem)
 		return
 	}
-	e := prose.ExplainFleet(f)
+	e := explain.Fleet(f)
 	out := api.FleetWhy{Now: f.At.Wall, Fleet: view.Fleet(f), Holding: append([]string{}, e.Now...), Person: []string{}}
 	for _, advice := range e.Person {
 		if !slices.Contains(out.Person, advice) {

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/engine"
 	"hale/internal/prose"
+	"hale/internal/prose/explain"
 )
 
 // Fleet translates a fleet's status.
@@ -127,7 +128,7 @@ func Reason(r fleet.Reason, detail string) api.Reason {
 func Brake(s engine.FleetStatus) api.Brake {
 	is, policy, t := s.Braked()
 	b := api.Brake{Engaged: is.On(), Since: is.Since, Limit: guard.BrakeLimit(policy, t.Size), By: is.By,
-		Reason: is.Words, Excused: is.Excused, Scope: string(is.Scope), Ends: prose.BrakeEnds(s)}
+		Reason: is.Words, Excused: is.Excused, Scope: string(is.Scope), Ends: explain.BrakeEnds(s)}
 	if is.Scope != "" {
 		b.Failing, b.Size = t.Failing, t.Size
 	}
@@ -230,7 +231,7 @@ func held(s engine.FleetStatus, v fleet.View) api.Reason {
 	}
 	r := Reason(why, "")
 	if why == fleet.ReasonBackoff {
-		r.Text = prose.Retry(&v.Machine, s.At)
+		r.Text = explain.Retry(&v.Machine, s.At)
 		if i := v.Machine.Incident; i != nil {
 			r.Advice = prose.Advice(i.Last.Why)
 		}
@@ -241,13 +242,13 @@ func held(s engine.FleetStatus, v fleet.View) api.Reason {
 			r.Detail = c.String()
 		}
 	case fleet.ReasonAmnesty:
-		r.Detail = prose.AmnestyLeft(s)
+		r.Detail = explain.AmnestyLeft(s)
 	case fleet.ReasonBrake:
-		r.Detail = prose.BrakeEnds(s)
+		r.Detail = explain.BrakeEnds(s)
 	default:
 	}
 	if why == fleet.ReasonRecovering {
-		r.Detail = prose.Lacking(&s, v)
+		r.Detail = explain.Lacking(&s, v)
 	}
 	return r
 }
@@ -260,13 +261,13 @@ func machine(s engine.FleetStatus, v fleet.View) api.Machine {
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: held(s, v), Checks: make([]api.Check, 0, len(v.Checks)),
 	}
-	if left := prose.GraceLeft(&b, s.At); left != "" {
+	if left := explain.GraceLeft(&b, s.At); left != "" {
 		m.Text = left
 		if why := Verdict(v); why != "" {
 			m.Text = why + "; " + left
 		}
 	}
-	if beyond := prose.MarkedBeyond(s, v); beyond != "" {
+	if beyond := explain.MarkedBeyond(s, v); beyond != "" {
 		m.Text = beyond
 	}
 	if b.Address.IsValid() && !b.Current.None() {
@@ -286,7 +287,7 @@ func machine(s engine.FleetStatus, v fleet.View) api.Machine {
 	if r := b.Repair; r != nil {
 		m.Repair = &api.Repair{
 			ID: r.ID, Kind: string(r.Kind), Step: string(r.Step), Phase: string(r.Phase), Started: r.Started,
-			Text: prose.Work(*r, s.At),
+			Text: explain.Work(*r, s.At),
 		}
 	}
 	m.Leaving = s.Whole.Ledger.Removal(b.Name) != nil

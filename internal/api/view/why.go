@@ -7,7 +7,7 @@ import (
 	"hale/internal/api"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/prose"
+	"hale/internal/prose/explain"
 )
 
 // lastEvents is how many events are told of a machine that never had an incident.
@@ -15,7 +15,7 @@ const lastEvents = 20
 
 // Why joins the present state of a machine with the journal of its fleet.
 func Why(s engine.FleetStatus, v fleet.View, journal []fleet.Record) api.Why {
-	e := prose.Explain(s, v)
+	e := explain.Machine(s, v)
 	w := api.Why{
 		Now: s.At.Wall, Fleet: string(s.Spec.Name), Machine: machine(s, v),
 		Because: e.Because, Doing: e.Now, Person: e.Person, Timeline: []api.Event{},

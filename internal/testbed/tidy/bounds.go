@@ -30,7 +30,6 @@ var uncut = map[string]int{
 	"internal/core/fleet":  6100,
 	"internal/core/repair": 3700,
 	"internal/engine":      5896,
-	"internal/prose":       3348,
 	"internal/sim":         7705,
 	"internal/sim/world":   3510,
 }

@@ -1,4 +1,4 @@
-package prose
+package explain
 
 import (
 	"fmt"
@@ -6,10 +6,11 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/engine"
+	"hale/internal/prose"
 )
 
-// ExplainFleet says what holds a fleet as a whole, and what a person can do about it.
-func ExplainFleet(f engine.FleetStatus) Explanation {
+// Fleet says what holds a fleet as a whole, and what a person can do about it.
+func Fleet(f engine.FleetStatus) Answer {
 	e := explainerOf(f)
 	if f.Acting != "" {
 		e.hold(f.Acting, f.Detail)
@@ -30,15 +31,15 @@ func ExplainFleet(f engine.FleetStatus) Explanation {
 	e.explainUnproven(f)
 	e.explainBrake(f)
 	if d := f.Whole.Doubt; d.Reason != "" {
-		e.hold(d.Reason, "for "+Span(max(0, f.At.Wall.Sub(d.Since))))
+		e.hold(d.Reason, "for "+prose.Span(max(0, f.At.Wall.Sub(d.Since))))
 	}
 	for _, p := range f.Whole.Parents {
 		e.Now = append(
 			e.Now,
-			fmt.Sprintf("incident %s, open for %s: %s", p.ID, Span(max(0, f.At.Wall.Sub(p.Opened))), Parent(p)),
+			fmt.Sprintf("incident %s, open for %s: %s", p.ID, prose.Span(max(0, f.At.Wall.Sub(p.Opened))), prose.Parent(p)),
 		)
 		e.explainPolicy(f, p)
-		e.advise(Advice(fleet.ReasonSharedFate))
+		e.advise(prose.Advice(fleet.ReasonSharedFate))
 	}
 	e.explainHeld(f)
 	e.explainMachines(f)
@@ -50,9 +51,9 @@ func ExplainFleet(f engine.FleetStatus) Explanation {
 		e.advise("see what it would do: hale apply; have it done: hale apply --confirm " + p.ID)
 	}
 	if l := f.Whole.Ledger; !f.Wanted.Adopt.Selects() && l.Asked(&f.Wanted) != f.Wanted.Size {
-		e.Now = append(e.Now, OrderedSize(l.Ordered, l.Asked(&f.Wanted), f.At.Wall))
+		e.Now = append(e.Now, prose.OrderedSize(l.Ordered, l.Asked(&f.Wanted), f.At.Wall))
 	}
-	return e.Explanation
+	return e.Answer
 }
 
 // explainHeld says what of the fleet people hold, and until when.
@@ -72,7 +73,7 @@ func (e *explainer) explainHeld(f engine.FleetStatus) {
 				what,
 				h.By,
 				h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
-				Span(max(0, h.Until.Sub(f.At.Wall))),
+				prose.Span(max(0, h.Until.Sub(f.At.Wall))),
 				h.Reason,
 			),
 		)
@@ -82,10 +83,10 @@ func (e *explainer) explainHeld(f engine.FleetStatus) {
 // explainStore says that the store does not know the world, or cannot know whether it does.
 func (e *explainer) explainStore(f engine.FleetStatus) {
 	if o := f.Whole.Older; o != nil {
-		e.hold(fleet.ReasonStoreOlder, Older(o))
+		e.hold(fleet.ReasonStoreOlder, prose.Older(o))
 	}
 	for _, x := range f.Whole.Foreign {
-		e.hold(fleet.ReasonInstallation, Foreign(x))
+		e.hold(fleet.ReasonInstallation, prose.Foreign(x))
 	}
 	if why := f.Unnoted(); why != "" {
 		e.hold(fleet.ReasonPlaceSilent, why)
@@ -99,8 +100,8 @@ func (e *explainer) explainUnproven(f engine.FleetStatus) {
 	}
 	for _, t := range f.Whole.Book.Checks {
 		if !t.Proven() && t.Told() {
-			e.Now = append(e.Now, Unproven(t, f.At.Wall)+": its failures count for nothing until it does")
-			e.advise(Advice(fleet.ReasonUnproven))
+			e.Now = append(e.Now, prose.Unproven(t, f.At.Wall)+": its failures count for nothing until it does")
+			e.advise(prose.Advice(fleet.ReasonUnproven))
 		}
 	}
 }
@@ -111,14 +112,14 @@ func (e *explainer) explainBrake(f engine.FleetStatus) {
 	case f.Brake.By != "":
 		e.Now = append(
 			e.Now,
-			fmt.Sprintf("held: %s %s ago", ByHand(f.Brake.By, f.Brake.Words), Span(max(0, f.At.Wall.Sub(f.Brake.At)))),
+			fmt.Sprintf("held: %s %s ago", prose.ByHand(f.Brake.By, f.Brake.Words), prose.Span(max(0, f.At.Wall.Sub(f.Brake.At)))),
 		)
-		e.advise(LetGo(f.Spec.Name))
+		e.advise(prose.LetGo(f.Spec.Name))
 	default:
 		b, p, t := f.Braked()
 		if b.On() {
 			above := fmt.Sprintf("%s, it engages above %d", Braked(f), guard.BrakeLimit(p, t.Size))
-			e.hold(fleet.ReasonBrake, because(above, BrakeEnds(f)))
+			e.hold(fleet.ReasonBrake, prose.Because(above, BrakeEnds(f)))
 		}
 	}
 }
@@ -126,7 +127,7 @@ func (e *explainer) explainBrake(f engine.FleetStatus) {
 // Braked says how many machines fail, of those that the brake counts under which the fleet stands.
 func Braked(f engine.FleetStatus) string {
 	b, _, t := f.Braked()
-	return failing(t.Failing, t.Size, b.Scope, string(f.Spec.Provider))
+	return prose.Failing(t.Failing, t.Size, b.Scope, string(f.Spec.Provider))
 }
 
 // said are what is told of the fleet as a whole already.
@@ -156,9 +157,9 @@ func (e *explainer) explainMachines(f engine.FleetStatus) {
 		if waiting[why] == 1 {
 			machines = "machine waits"
 		}
-		said := Reason(why)
+		said := prose.Reason(why)
 		if why == fleet.ReasonAmnesty {
-			said = aside(said, AmnestyLeft(f))
+			said = prose.Aside(said, AmnestyLeft(f))
 		}
 		e.Now = append(e.Now, fmt.Sprintf("%d %s: %s", waiting[why], machines, said))
 	}

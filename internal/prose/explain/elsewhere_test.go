@@ -1,4 +1,4 @@
-package prose_test
+package explain_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
-	"hale/internal/prose"
+	"hale/internal/prose/explain"
 )
 
 // A machine that another hale looks after says so while it is healthy, too: before it fails is the time to take it
@@ -20,7 +20,7 @@ func TestAMachineThatAnotherHaleClaimedFirstSaysWhich(t *testing.T) {
 	}
 	for _, waiting := range []fleet.Reason{"", fleet.ReasonElsewhere} {
 		m.Waiting = waiting
-		said := strings.Join(prose.Explain(engine.FleetStatus{}, fleet.View{Machine: m}).Now, "\n")
+		said := strings.Join(explain.Machine(engine.FleetStatus{}, fleet.View{Machine: m}).Now, "\n")
 		if want := "(installation 4f00aa11bb…, since 2025-11-24 16:00 UTC)"; strings.Count(said, want) != 1 {
 			t.Errorf("waiting for %q it says:\n%s\nwant %q once", waiting, said, want)
 		}

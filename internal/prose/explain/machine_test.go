@@ -1,16 +1,17 @@
-package prose_test
+package explain_test
 
 import (
 	"net/netip"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/engine"
 	"hale/internal/prose"
-
-	"github.com/google/go-cmp/cmp"
+	"hale/internal/prose/explain"
 )
 
 // scene is a fleet with one machine to tell about.
@@ -40,11 +41,11 @@ func TestExplain(t *testing.T) {
 	const runs = "the provider says the instance is running at 10.0.0.3"
 	for name, c := range map[string]struct {
 		change func(s *engine.FleetStatus, v *fleet.View)
-		want   prose.Explanation
+		want   explain.Answer
 	}{
 		"healthy": {
 			change: func(*engine.FleetStatus, *fleet.View) {},
-			want: prose.Explanation{
+			want: explain.Answer{
 				Because: []string{"check page is up for 1m00s", "check ping is up for 1m00s", runs},
 				Now:     []string{"nothing to do"},
 			},
@@ -55,7 +56,7 @@ func TestExplain(t *testing.T) {
 				v.Machine.Waiting = fleet.ReasonBrake
 				s.Tally.Failing = 4
 			},
-			want: prose.Explanation{
+			want: explain.Answer{
 				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
 				Now:     []string{"held: too many machines fail at once, so the brake is on (4 of 10 machines fail)"},
 				Person:  []string{prose.Advice(fleet.ReasonBrake)},
@@ -72,7 +73,7 @@ func TestExplain(t *testing.T) {
 					Climb:   fleet.Climb{Step: fleet.StepRecreate, Stage: fleet.Stage{Phase: fleet.PhaseAct}},
 				}
 			},
-			want: prose.Explanation{
+			want: explain.Answer{
 				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
 				Now: []string{"repair web-2/r3, begun 4s ago, step recreate: acting; " +
 					"it is not known yet whether power off of 3f2a1b2c… took effect"},
@@ -84,7 +85,7 @@ func TestExplain(t *testing.T) {
 				v.Machine.Waiting = fleet.ReasonQuarantined
 				v.Machine.Quarantine = &fleet.Quarantine{Since: s.At.Wall.Add(-5 * time.Minute), Reason: fleet.ReasonNameTaken}
 			},
-			want: prose.Explanation{
+			want: explain.Answer{
 				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
 				Now:     []string{"in quarantine for 5m00s: another instance at the provider has the machine's name"},
 				Person:  []string{"rename or remove the instance that has the name", "when it is mended: hale retry web-2"},
@@ -95,7 +96,7 @@ func TestExplain(t *testing.T) {
 				s.Provider = fleet.ProviderState{Standing: fleet.ProviderDown, Detail: "refused"}
 				s.Acting, s.Detail = fleet.ReasonNotOwner, "lease lost"
 			},
-			want: prose.Explanation{
+			want: explain.Answer{
 				Because: []string{"check page is up for 1m00s", "check ping is up for 1m00s", "provider lab does not answer (refused)"},
 				Now:     []string{"held: this server does not own the fleet now (lease lost)"},
 				Person:  []string{"see whether another hale server looks after it"},
@@ -105,14 +106,14 @@ func TestExplain(t *testing.T) {
 			change: func(_ *engine.FleetStatus, v *fleet.View) {
 				v.Machine = fleet.Machine{Name: "web-99", Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
 			},
-			want: prose.Explanation{Because: []string{"the fleet has no such machine now"}, Now: []string{"nothing to do"}},
+			want: explain.Answer{Because: []string{"the fleet has no such machine now"}, Now: []string{"nothing to do"}},
 		},
 		"never built": {
 			change: func(_ *engine.FleetStatus, v *fleet.View) {
 				v.Machine = fleet.Machine{Name: "web-2", Waiting: fleet.ReasonBuildBudget,
 					Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
 			},
-			want: prose.Explanation{
+			want: explain.Answer{
 				Because: []string{"no instance of it was built yet"},
 				Now:     []string{"held: as many first builds run as the fleet allows"},
 				Person:  []string{"wait, or raise limits.in_build"},
@@ -123,7 +124,7 @@ func TestExplain(t *testing.T) {
 			t.Parallel()
 			s, v := scene()
 			c.change(&s, &v)
-			if diff := cmp.Diff(c.want, prose.Explain(s, v)); diff != "" {
+			if diff := cmp.Diff(c.want, explain.Machine(s, v)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -137,7 +138,7 @@ func TestExplainABrakeThatAPersonPutOn(t *testing.T) {
 	fail(&v)
 	v.Machine.Waiting = fleet.ReasonBrake
 	s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.At.Wall.Add(-2 * time.Hour)}
-	got := prose.Explain(s, v)
+	got := explain.Machine(s, v)
 	if diff := cmp.Diff([]string{"held: maria put the brake on (disk swap) 2h00m ago"}, got.Now); diff != "" {
 		t.Error(diff)
 	}
@@ -157,11 +158,11 @@ func TestExplainAProtectedMachineFirst(t *testing.T) {
 		v.Machine.Waiting, v.Machine.Incident = waiting, &fleet.Incident{ID: "i1", Cause: fleet.CauseChecks}
 		s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.At.Wall.Add(-2 * time.Hour)}
 		s.Spec.Repair.Steps = []fleet.Step{{Kind: fleet.StepReboot}}
-		if got := prose.Explain(s, v); len(got.Now) != 1 || got.Now[0] == protected {
+		if got := explain.Machine(s, v); len(got.Now) != 1 || got.Now[0] == protected {
 			t.Errorf("unprotected, %s: %q", waiting, got.Now)
 		}
 		s.Spec.Protected = []int{2}
-		if got := prose.Explain(s, v); len(got.Now) != 2 || got.Now[0] != protected {
+		if got := explain.Machine(s, v); len(got.Now) != 2 || got.Now[0] != protected {
 			t.Errorf("protected, %s: %q", waiting, got.Now)
 		}
 	}
@@ -180,7 +181,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 		"the provider says the instance is running at 10.0.0.3"}
 	for name, c := range map[string]struct {
 		change func(s *engine.FleetStatus, v *fleet.View)
-		want   prose.Explanation
+		want   explain.Answer
 	}{
 		"it shares a fate": {
 			change: func(s *engine.FleetStatus, v *fleet.View) {
@@ -191,7 +192,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 				s.Whole.Parents = []fleet.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainStorage, Name: "nas1"}, Opened: s.At.Wall.Add(-time.Minute),
 					Failing: 4, Members: 5, Chance: 0.001}}
 			},
-			want: prose.Explanation{
+			want: explain.Answer{
 				Because: evidence,
 				Now: []string{"it shares the fate of storage nas1: incident web/p1, open for 1m00s: 4 of 5 machines on storage nas1 fail (1 in 1000 by chance)",
 					"a person is paged in 9m00s if it lasts", "held: it failed together with others of its domain, so the common cause comes first"},
@@ -204,7 +205,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 				v.Machine.Waiting = fleet.ReasonVantageIsolated
 				s.Vantage = fleet.Vantage{Standing: fleet.VantageIsolated, Detail: "10.0.0.1: timeout"}
 			},
-			want: prose.Explanation{
+			want: explain.Answer{
 				Because: evidence,
 				Now:     []string{"held: hale itself is cut off: no canary answers it (10.0.0.1: timeout)"},
 				Person:  []string{prose.Advice(fleet.ReasonVantageIsolated)},
@@ -215,7 +216,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 			t.Parallel()
 			s, v := scene()
 			c.change(&s, &v)
-			if diff := cmp.Diff(c.want, prose.Explain(s, v)); diff != "" {
+			if diff := cmp.Diff(c.want, explain.Machine(s, v)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -229,7 +230,7 @@ func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 	v.Checks[0].Standing, v.Checks[0].Result = fleet.StandingDown, fleet.ResultRefused
 	s.Whole.Book = &fleet.CheckHistory{Checks: []fleet.Tested{
 		{Name: "page", Definition: "b", Good: "a", Edited: true, Since: s.At.Wall.Add(-time.Hour)}}}
-	want := prose.Explanation{
+	want := explain.Answer{
 		Because: []string{"check page is down for 1m00s: connection refused or reset",
 			"check page was edited at 02:00 UTC and has not succeeded since: its failures count for nothing until it does",
 			"check ping is up for 1m00s", "the provider says the instance is running at 10.0.0.3"},
@@ -238,7 +239,7 @@ func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 		Person: []string{"see whether the check asks the right thing, and edit it and reload; " +
 			"as soon as it succeeds on one machine it counts"},
 	}
-	if diff := cmp.Diff(want, prose.Explain(s, v)); diff != "" {
+	if diff := cmp.Diff(want, explain.Machine(s, v)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -280,10 +281,10 @@ func TestTimeLeftIsSaid(t *testing.T) {
 		s, _ := scene()
 		s.Spec.Limits.Brake = policy
 		c.change(&s)
-		if got := prose.BrakeEnds(s); got != c.brake {
+		if got := explain.BrakeEnds(s); got != c.brake {
 			t.Errorf("%s: of the brake it says %q", name, got)
 		}
-		if got := prose.AmnestyLeft(s); got != c.left {
+		if got := explain.AmnestyLeft(s); got != c.left {
 			t.Errorf("%s: of the amnesty it says %q", name, got)
 		}
 	}
@@ -317,7 +318,7 @@ func TestAHeldMachineSaysForHowLong(t *testing.T) {
 		s, v := scene()
 		fail(&v)
 		change(&s, &v)
-		if got := prose.Explain(s, v).Now; len(got) != 1 || got[0] != want {
+		if got := explain.Machine(s, v).Now; len(got) != 1 || got[0] != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

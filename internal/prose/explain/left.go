@@ -1,4 +1,4 @@
-package prose
+package explain
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/engine"
+	"hale/internal/prose"
 )
 
 // AmnestyLeft says how long the amnesty still lasts, or what ends it.
@@ -18,7 +19,7 @@ func AmnestyLeft(f engine.FleetStatus) string {
 	case f.Provider.Standing == fleet.ProviderUnknown:
 		return fmt.Sprintf("until provider %s answers for the first time", f.Spec.Provider)
 	case left > 0:
-		return "for another " + Span(left)
+		return "for another " + prose.Span(left)
 	}
 	return ""
 }
@@ -36,25 +37,25 @@ func BrakeEnds(f engine.FleetStatus) string {
 		calm = "no machine fails"
 	}
 	if b.CalmSince != 0 && t.Failing <= most {
-		return fmt.Sprintf("it releases in %s if %s until then", Span(max(0, guard.CalmUntil(&b, p).Sub(f.At.Mono))),
+		return fmt.Sprintf("it releases in %s if %s until then", prose.Span(max(0, guard.CalmUntil(&b, p).Sub(f.At.Mono))),
 			calm)
 	}
 	switch {
 	case limit == most:
-		return fmt.Sprintf("it releases when %s for %s", calm, Span(p.ReleaseAfter))
+		return fmt.Sprintf("it releases when %s for %s", calm, prose.Span(p.ReleaseAfter))
 	case b.SteadySince != 0 && t.Failing <= limit:
 		return fmt.Sprintf("it releases when %s for %s, or in %s if no further one fails until then", calm,
-			Span(p.ReleaseAfter), Span(max(0, guard.SteadyUntil(&b, p, settle).Sub(f.At.Mono))))
+			prose.Span(p.ReleaseAfter), prose.Span(max(0, guard.SteadyUntil(&b, p, settle).Sub(f.At.Mono))))
 	}
 	return fmt.Sprintf("it releases when %s for %s, or no more than %d and no further one for %s", calm,
-		Span(p.ReleaseAfter), limit, Span(guard.SteadyFor(p, settle)))
+		prose.Span(p.ReleaseAfter), limit, prose.Span(guard.SteadyFor(p, settle)))
 }
 
 // GraceLeft says how long a machine that was just started still has; empty: it was not, or that is not known.
 func GraceLeft(m *fleet.Machine, now fleet.Now) string {
 	h := m.Health
 	if left := h.Grace.Sub(now.Mono); h.Verdict == fleet.VerdictStarting && h.Grace != 0 && left > 0 {
-		return "it was just started and has " + Span(left) + " more to become healthy"
+		return "it was just started and has " + prose.Span(left) + " more to become healthy"
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package prose
+package explain
 
 import (
 	"cmp"
@@ -12,10 +12,11 @@ import (
 	"hale/internal/core/repair"
 	"hale/internal/engine"
 	"hale/internal/probe"
+	"hale/internal/prose"
 )
 
-// Explanation is the present state of one machine in words. Each line is a clause of its own.
-type Explanation struct {
+// Answer is the present state of one machine in words. Each line is a clause of its own.
+type Answer struct {
 	Because []string // the evidence behind the verdict
 	Now     []string // what is being done, or why nothing is
 	Person  []string // what a person can do
@@ -23,7 +24,7 @@ type Explanation struct {
 
 // explainer makes one.
 type explainer struct {
-	Explanation
+	Answer
 	fleet   fleet.Name
 	foreign fleet.Installation // another installation that marked instances of the fleet
 }
@@ -36,15 +37,15 @@ func explainerOf(f engine.FleetStatus) *explainer {
 	return e
 }
 
-// Explain says why the machine is judged as it is, what is done about it and what is not.
-func Explain(f engine.FleetStatus, v fleet.View) Explanation {
+// Machine says why the machine is judged as it is, what is done about it and what is not.
+func Machine(f engine.FleetStatus, v fleet.View) Answer {
 	e := explainerOf(f)
 	e.explainVerdict(f, v)
 	e.explainWork(f, v)
 	if len(e.Now) == 0 {
 		e.Now = []string{"nothing to do"}
 	}
-	return e.Explanation
+	return e.Answer
 }
 
 func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
@@ -53,7 +54,7 @@ func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 		e.Because = append(e.Because, "the fleet has no such machine now")
 		return
 	}
-	if c := Cause(h.Cause); c != "" {
+	if c := prose.Cause(h.Cause); c != "" {
 		e.Because = append(e.Because, c)
 	}
 	if beyond := MarkedBeyond(f, v); beyond != "" {
@@ -66,13 +67,13 @@ func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 		e.Because = append(e.Because, adopted(i.Irreplaceable))
 	}
 	for _, c := range v.Checks {
-		e.Because = append(e.Because, standing(c, f.At))
+		e.Because = append(e.Because, prose.StandsSince(c, f.At))
 		if t := f.Whole.Book.Of(c.Check); t != nil && !t.Proven() && c.Standing != fleet.StandingUp {
-			e.Because = append(e.Because, Unproven(*t, f.At.Wall)+": its failures count for nothing until it does")
+			e.Because = append(e.Because, prose.Unproven(*t, f.At.Wall)+": its failures count for nothing until it does")
 		}
 	}
 	for _, c := range v.Tells {
-		e.Because = append(e.Because, standing(c, f.At)+", and only tells")
+		e.Because = append(e.Because, prose.StandsSince(c, f.At)+", and only tells")
 	}
 	e.Because = append(e.Because, providersWord(f, v))
 	if left := GraceLeft(&v.Machine, f.At); left != "" {
@@ -80,29 +81,25 @@ func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 	}
 }
 
-// standing says how a check stands, and since when.
-func standing(c fleet.CheckState, now fleet.Now) string {
-	said := fmt.Sprintf("check %s is %s", c.Check, word(standings, c.Standing))
-	if c.Since != 0 && c.Standing != fleet.StandingUnknown {
-		said += " for " + Span(now.Mono.Sub(c.Since))
+// adopted says what an adopted instance is to hale.
+func adopted(kept bool) string {
+	if kept {
+		return "hale did not build it, and never destroys it"
 	}
-	if c.Standing == fleet.StandingUp {
-		return said
-	}
-	return because(said, aside(Result(c.Result), c.Detail))
+	return "hale did not build it, and may replace it"
 }
 
 func providersWord(f engine.FleetStatus, v fleet.View) string {
 	if f.Provider.Standing != fleet.ProviderUp {
-		return aside(fmt.Sprintf("provider %s %s", f.Spec.Provider, Provider(f.Provider.Standing)), f.Provider.Detail)
+		return prose.Aside(fmt.Sprintf("provider %s %s", f.Spec.Provider, prose.Provider(f.Provider.Standing)), f.Provider.Detail)
 	}
 	seen := v.Sighting(v.Machine.Current.ID)
 	if !seen.Known() {
 		return "the provider said nothing of the instance yet"
 	}
-	said := "the provider says the instance is " + word(powers, seen.Instance.Power)
+	said := "the provider says the instance is " + prose.Power(seen.Instance.Power)
 	if seen.Instance.Power != fleet.PowerRunning {
-		said = aside(said, word(stops, seen.Instance.Stop))
+		said = prose.Aside(said, prose.Stop(seen.Instance.Stop))
 	}
 	if seen.Instance.Address.IsValid() {
 		said += " at " + seen.Instance.Address.String()
@@ -120,8 +117,8 @@ func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
 		e.Now = append(e.Now, Work(*m.Repair, f.At))
 	}
 	if q := m.Quarantine; q != nil {
-		e.Now = append(e.Now, fmt.Sprintf("in quarantine for %s: %s", Span(f.At.Wall.Sub(q.Since)), Reason(q.Reason)))
-		advice := cmp.Or(Advice(q.Reason), Advice(fleet.ReasonQuarantined))
+		e.Now = append(e.Now, fmt.Sprintf("in quarantine for %s: %s", prose.Span(f.At.Wall.Sub(q.Since)), prose.Reason(q.Reason)))
+		advice := cmp.Or(prose.Advice(q.Reason), prose.Advice(fleet.ReasonQuarantined))
 		if e.advise(advice); !strings.Contains(advice, "hale retry") {
 			e.advise("when it is mended: hale retry " + string(m.Name))
 		}
@@ -136,7 +133,7 @@ func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
 	e.explainSize(f, m)
 	if len(m.Strays) > 0 {
 		e.Now = append(e.Now, fmt.Sprintf("%d further instances bear its mark, the first is %s", len(m.Strays),
-			Instance(m.Strays[0].ID)))
+			prose.Instance(m.Strays[0].ID)))
 	}
 }
 
@@ -180,12 +177,12 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 	m := v.Machine
 	switch m.Waiting {
 	case fleet.ReasonBrake:
-		return because(Braked(f), BrakeEnds(f))
+		return prose.Because(Braked(f), BrakeEnds(f))
 	case fleet.ReasonAmnesty:
 		return AmnestyLeft(f)
 	case fleet.ReasonBudget:
 		if full := guard.SharedBudget(&m, &guard.Situation{Spec: f.Spec, Hosts: f.Hosts, Slots: f.Slots}); full != nil {
-			return SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
+			return prose.SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
 		}
 		return fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Places())
 	case fleet.ReasonRecovering:
@@ -194,7 +191,7 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 		return f.Vantage.Detail
 	case fleet.ReasonStoreOlder:
 		if o := f.Whole.Older; o != nil {
-			return Older(o)
+			return prose.Older(o)
 		}
 	case fleet.ReasonElsewhere:
 		if c := m.Elsewhere; c != nil {
@@ -202,12 +199,12 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 		}
 	case fleet.ReasonInstallation:
 		if known := f.Whole.Foreign; len(known) > 0 {
-			return Foreign(known[0])
+			return prose.Foreign(known[0])
 		}
 	case fleet.ReasonStoppedByPerson, fleet.ReasonShutDown, fleet.ReasonPaused, fleet.ReasonSuspended,
 		fleet.ReasonRescued:
 		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
-			return "a person is paged in " + Span(i.HoldUntil.Sub(f.At.Wall))
+			return "a person is paged in " + prose.Span(i.HoldUntil.Sub(f.At.Wall))
 		}
 	default:
 	}
@@ -221,7 +218,7 @@ func (e *explainer) explainFate(f engine.FleetStatus, m *fleet.Machine) {
 	}
 	if p := f.Whole.Parent(m.Incident.Parent); p != nil {
 		e.Now = append(e.Now, fmt.Sprintf("it shares the fate of %s: incident %s, open for %s: %s",
-			Domain(p.Domain), p.ID, Span(f.At.Wall.Sub(p.Opened)), Parent(*p)))
+			prose.Domain(p.Domain), p.ID, prose.Span(f.At.Wall.Sub(p.Opened)), prose.Parent(*p)))
 		e.explainPolicy(f, *p)
 	}
 }
@@ -252,18 +249,18 @@ func spared(f engine.FleetStatus, v *fleet.View) bool {
 func (e *explainer) explainRetry(m *fleet.Machine, now fleet.Now) {
 	e.Now = append(e.Now, Retry(m, now))
 	if m.Incident != nil {
-		e.advise(Advice(m.Incident.Last.Why))
+		e.advise(prose.Advice(m.Incident.Last.Why))
 	}
 }
 
 // Retry says what the last attempt failed by, and when the next one follows.
 func Retry(m *fleet.Machine, now fleet.Now) string {
-	said := Reason(fleet.ReasonBackoff)
+	said := prose.Reason(fleet.ReasonBackoff)
 	if i := m.Incident; i != nil && i.Last.Why != "" {
-		said = because(attempted(m), attemptFailed(i.Last))
+		said = prose.Because(attempted(m), attemptFailed(i.Last))
 	}
 	if left := m.RetryAt.Sub(now.Mono); left > 0 {
-		said += "; next try in " + Span(left)
+		said += "; next try in " + prose.Span(left)
 	}
 	return said
 }
@@ -282,7 +279,7 @@ func attemptFailed(f fleet.Failure) string {
 	if f.Detail != "" && slices.Contains(says, f.Why) {
 		return f.Detail
 	}
-	return aside(Reason(f.Why), f.Detail)
+	return prose.Aside(prose.Reason(f.Why), f.Detail)
 }
 
 // Lacking says which checks must yet succeed, and how often, before the machine is healthy; empty: none is known.
@@ -295,7 +292,7 @@ func Lacking(f *engine.FleetStatus, v fleet.View) string {
 		}
 		for i := range spec.Checks {
 			if k := &spec.Checks[i]; k.Name == c.Check {
-				said = append(said, aside(needs(k), soFar(f, v.Machine.Name, c.Check)))
+				said = append(said, prose.Aside(needs(k), soFar(f, v.Machine.Name, c.Check)))
 			}
 		}
 	}
@@ -325,16 +322,16 @@ func soFar(f *engine.FleetStatus, m fleet.MachineName, c fleet.CheckName) string
 func (e *explainer) explainSize(f engine.FleetStatus, m fleet.Machine) {
 	l := f.Whole.Ledger
 	if r := l.Removal(m.Name); r != nil {
-		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, Reason(r.Why)))
+		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, prose.Reason(r.Why)))
 	}
 	for i := range m.Kept {
 		k := &m.Kept[i]
 		e.Now = append(e.Now, fmt.Sprintf("its old instance %s is kept, powered off, until %s (%s more)",
-			Instance(k.ID),
-			k.Until.UTC().Format("2006-01-02 15:04:05 MST"), Span(max(0, k.Until.Sub(f.At.Wall)))))
+			prose.Instance(k.ID),
+			k.Until.UTC().Format("2006-01-02 15:04:05 MST"), prose.Span(max(0, k.Until.Sub(f.At.Wall)))))
 	}
 	if asked := l.Asked(&f.Wanted); asked != f.Wanted.Size && !f.Wanted.Adopt.Selects() {
-		e.Now = append(e.Now, fmt.Sprintf("fleet %s: %s", f.Wanted.Name, OrderedSize(l.Ordered, asked, f.At.Wall)))
+		e.Now = append(e.Now, fmt.Sprintf("fleet %s: %s", f.Wanted.Name, prose.OrderedSize(l.Ordered, asked, f.At.Wall)))
 	}
 }
 
@@ -347,7 +344,7 @@ func (e *explainer) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
 		}
 		e.Now = append(e.Now, fmt.Sprintf("held by %s until %s (%s more): %s", h.By,
 			h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
-			Span(max(0, h.Until.Sub(f.At.Wall))), h.Reason))
+			prose.Span(max(0, h.Until.Sub(f.At.Wall))), h.Reason))
 	}
 }
 
@@ -357,7 +354,7 @@ func (e *explainer) explainWorld(f engine.FleetStatus, m fleet.Machine) {
 		e.hold(fleet.ReasonElsewhere, c.String())
 	}
 	if o := f.Whole.Older; o != nil && m.Waiting != fleet.ReasonStoreOlder {
-		e.hold(fleet.ReasonStoreOlder, Older(o))
+		e.hold(fleet.ReasonStoreOlder, prose.Older(o))
 	}
 }
 
@@ -367,27 +364,19 @@ func (e *explainer) explainPolicy(f engine.FleetStatus, p fleet.Parent) {
 	switch f.Spec.SharedFate.Then {
 	case fleet.FateWait:
 		if left := p.Opened.Add(wait).Sub(f.At.Wall); left > 0 {
-			e.Now = append(e.Now, "a person is paged in "+Span(left)+" if it lasts")
+			e.Now = append(e.Now, "a person is paged in "+prose.Span(left)+" if it lasts")
 		}
 	case fleet.FateEvacuate:
 		if left := p.Since.Add(wait).Sub(f.At.Mono); left > 0 {
-			e.Now = append(e.Now, "it is built anew elsewhere in "+Span(left)+" if it lasts")
+			e.Now = append(e.Now, "it is built anew elsewhere in "+prose.Span(left)+" if it lasts")
 		}
 	case fleet.FatePage:
 	}
 }
 
 func (e *explainer) hold(r fleet.Reason, detail string) {
-	e.Now = append(e.Now, "held: "+aside(Reason(r), detail))
-	e.advise(AdviceFor(r, e.fleet, e.foreign))
-}
-
-// ByHand says who put a fleet's brake on, and in which words.
-func ByHand(who, words string) string { return aside(who+" put the brake on", words) }
-
-// LetGo is what ends a brake that a person put on: no number of healthy machines does.
-func LetGo(name fleet.Name) string {
-	return fmt.Sprintf("hale brake off %s lets repairs begin again; nothing else does", name)
+	e.Now = append(e.Now, "held: "+prose.Aside(prose.Reason(r), detail))
+	e.advise(prose.AdviceFor(r, e.fleet, e.foreign))
 }
 
 func (e *explainer) advise(what string) {
@@ -398,22 +387,22 @@ func (e *explainer) advise(what string) {
 
 // Work says where a repair stands.
 func Work(r fleet.Repair, now fleet.Now) string {
-	said := fmt.Sprintf("%s %s, begun %s ago", word(repairs, r.Kind), r.ID, Span(now.Wall.Sub(r.Started)))
+	said := fmt.Sprintf("%s %s, begun %s ago", prose.RepairKind(r.Kind), r.ID, prose.Span(now.Wall.Sub(r.Started)))
 	if r.Kind == fleet.RepairHeal {
 		said += ", step " + string(r.Step)
 	}
-	said = because(said, Phase(r.Phase))
+	said = prose.Because(said, prose.Phase(r.Phase))
 	if r.Gather != "" {
 		said += ", and first for the evidence to be kept"
 	}
 	if r.Phase == fleet.PhaseVerify && r.Deadline > now.Mono {
-		said += ", " + Span(r.Deadline.Sub(now.Mono)) + " more"
+		said += ", " + prose.Span(r.Deadline.Sub(now.Mono)) + " more"
 	}
 	if in := r.Intent; in != nil {
-		call := fmt.Sprintf("%s of %s is under way", word(ops, in.Op), Instance(in.Instance))
+		call := fmt.Sprintf("%s of %s is under way", prose.Op(in.Op), prose.Instance(in.Instance))
 		if in.Unknown {
-			call = fmt.Sprintf("it is not known yet whether %s of %s took effect", word(ops, in.Op),
-				Instance(in.Instance))
+			call = fmt.Sprintf("it is not known yet whether %s of %s took effect", prose.Op(in.Op),
+				prose.Instance(in.Instance))
 		}
 		said += "; " + call
 	}
