@@ -38,13 +38,16 @@ func full(m *fleet.Machine, s *Situation, limits []fleet.SharedLimit, start bool
 	}
 	own := SlotOf(m, &s.Spec, s.Hosts)
 	for _, limit := range limits {
+		if own.In(limit.Scope) == "" {
+			continue
+		}
 		taken := 0
 		for i := range s.Slots {
 			if o := &s.Slots[i]; o.Start == start && o.Machine != m.Name && own.Shares(limit.Scope, o) {
 				taken++
 			}
 		}
-		if taken >= limit.InRepair && own.In(limit.Scope) != "" {
+		if taken >= limit.InRepair {
 			return &Full{Limit: limit, Name: own.In(limit.Scope), Taken: taken}
 		}
 	}

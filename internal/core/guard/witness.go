@@ -91,7 +91,7 @@ func (s Sights) Hear(
 	}
 	for m, v := range views {
 		n := m.Current.Neighbourhood()
-		if !mayBeHeard(m, spec) || !wanted(n) {
+		if !wanted(n) || !mayBeHeard(m, spec) {
 			continue
 		}
 		h := fleet.Hearing{Neighbourhood: n, Expected: 1, Delay: delay}

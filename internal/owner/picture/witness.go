@@ -10,26 +10,18 @@ import (
 // Silenced returns the neighbourhoods, sorted, in which machines fail by their checks, or may, or are in repair and
 // not well yet: it matters who else is heard there.
 func (p *Picture) Silenced() []fleet.Neighbourhood {
-	var found map[fleet.Neighbourhood]bool
+	var out []fleet.Neighbourhood
 	for _, i := range p.Open() {
 		m := &p.views[i].Machine
 		ill := m.Incident != nil && m.Health.Verdict != fleet.VerdictHealthy || m.Health.Verdict == fleet.VerdictSuspect
-		if !ill || m.Health.Cause.Stopped() || m.Current.None() {
-			continue
+		if ill && !m.Health.Cause.Stopped() && !m.Current.None() {
+			out = append(out, m.Current.Neighbourhood())
 		}
-		if found == nil {
-			found = map[fleet.Neighbourhood]bool{}
-		}
-		found[m.Current.Neighbourhood()] = true
-	}
-	out := make([]fleet.Neighbourhood, 0, len(found))
-	for n := range found {
-		out = append(out, n)
 	}
 	slices.SortFunc(out, func(a, b fleet.Neighbourhood) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Network, b.Network))
 	})
-	return out
+	return slices.Compact(out)
 }
 
 // SetOthers takes in what the other fleets on the provider hear in the neighbourhoods that are Silenced.
