@@ -277,8 +277,7 @@ func (r *round) judgeAll() []*work {
 	for _, i := range r.s.Open {
 		v := &r.s.Machines[i]
 		asleep := r.asleep(v)
-		if m := &v.Machine; asleep && m.Incident == nil && m.Health.Verdict == fleet.VerdictUnknown &&
-			r.s.Whole.Doubt.Reason == "" {
+		if m := &v.Machine; asleep && m.Health.Verdict == fleet.VerdictUnknown && r.s.Whole.Doubt.Reason == "" {
 			if r.cannotAnswer(m) {
 				r.mute++
 			}
