@@ -12,20 +12,22 @@ import (
 const mostAsked = 256
 
 // askAround has every machine asked once, on demand, in the domains in which some fail and others may: until each has
-// said how it is since a machine there failed, nothing disruptive begins for that one.
+// said how it is since a machine there failed, nothing disruptive begins for that one. When another one comes under
+// suspicion while a rung looks at it, they are asked anew: what the look does not hear may be the place's.
 func askAround(r *round, works []*work) {
 	if !r.census.Unsure() {
 		return
 	}
 	unclear := r.census.Unclear(besides(r, r.question(), nil))
-	since := make([]fleet.Instant, len(unclear)) // by domain, when a machine failed there last
+	suspected := r.lastSuspected(works, len(unclear))
+	since := make([]fleet.Instant, len(unclear)) // by domain, since when its machines are to have said how they are
 	for _, w := range works {
 		if !waits(r, w) {
 			continue
 		}
 		for _, d := range r.census.In(w.site) {
 			if unclear[d] {
-				since[d] = max(since[d], w.M.Health.SinceMono)
+				since[d] = max(since[d], tellsSince(w.M, suspected[d]))
 			}
 		}
 	}
@@ -36,16 +38,52 @@ func askAround(r *round, works []*work) {
 	for _, w := range works {
 		if waits(r, w) {
 			w.unasked = slices.ContainsFunc(r.census.In(w.site), func(d int) bool {
-				return since[d] != 0 && oldest[d] < w.M.Health.SinceMono
+				return since[d] != 0 && oldest[d] < tellsSince(w.M, suspected[d])
 			})
 		}
 	}
 }
 
-// waits reports whether the machine fails for itself, as far as is known, and nothing was begun for it.
+// lastSuspected returns, by domain, when a machine came under suspicion there last.
+func (r *round) lastSuspected(works []*work, domains int) []fleet.Instant {
+	last := make([]fleet.Instant, domains)
+	for _, w := range works {
+		if w.site < 0 || r.stateOf(w) != correlation.Suspect {
+			continue
+		}
+		for _, d := range r.census.In(w.site) {
+			last[d] = max(last[d], w.M.Health.SinceMono)
+		}
+	}
+	return last
+}
+
+// tellsSince returns since when those near the machine are to have said how they are, of which one came under suspicion
+// last at that time.
+func tellsSince(m *fleet.Machine, suspected fleet.Instant) fleet.Instant {
+	if r := m.Repair; r != nil && r.Phase == fleet.PhaseLook && suspected > r.Since {
+		return suspected
+	}
+	return m.Health.SinceMono
+}
+
+// waits reports whether the machine fails for itself, as far as is known, and nothing is done for it just now: no repair
+// was begun, a rung looks at it, or the last one did not help.
 func waits(r *round, w *work) bool {
-	return w.site >= 0 && !w.broken && w.M.Repair == nil && w.M.Incident != nil && r.parentOf(w) == nil &&
+	return w.site >= 0 && !w.broken && idle(w.M) && w.M.Incident != nil && r.parentOf(w) == nil &&
 		r.stateOf(w) == correlation.Failing
+}
+
+func idle(m *fleet.Machine) bool {
+	switch r := m.Repair; {
+	case r == nil:
+		return true
+	case r.Kind != fleet.RepairHeal:
+		return false
+	default:
+		return r.Phase == fleet.PhaseLook ||
+			r.Phase == fleet.PhaseVerify && m.Health.Verdict == fleet.VerdictUnhealthy
+	}
 }
 
 // askWhere notes who is to be asked, and returns, by domain, when the one was asked that was asked first.

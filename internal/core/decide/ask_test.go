@@ -28,6 +28,34 @@ func TestL04EveryMachineNearAFailingOneIsAskedOnce(t *testing.T) {
 	tl.wantCount("machines that were asked", len(tl.asked), 19)
 }
 
+// L4: all near a machine that fails were asked, and its rung looks at it, when another one of the rack comes under
+// suspicion. What the look shows counts for nothing until all were asked anew; then another look lets the rung go on.
+// The evidence that comes meanwhile is kept, and is not waited for again.
+func TestL04ThoseNearAMachineAreAskedAnewBeforeTheCall(t *testing.T) {
+	t.Parallel()
+	tl := street(t, 10)
+	tl.pass(time.Second)
+	tl.say(fleet.StandingFailing, 82)
+	refuses(tl, 80)
+	tl.decide()
+	tl.decide()
+	tl.wantCount("repairs", tl.repairs(), 1)
+	tl.say(fleet.StandingUp, 82)
+	tl.pass(time.Second)
+	tl.say(fleet.StandingFailing, 81)
+	tl.confirm()
+	tl.decide()
+	tl.wantHeld(fleet.ReasonUnclear, []int{80})
+	tl.wantCount("calls before they answer", tl.calls(), 0)
+	if rack := tl.rack(4)[1:]; !slices.Equal(tl.asked, append(slices.Clone(rack), rack...)) {
+		t.Errorf("asked: %v, want twice %v", tl.asked, rack)
+	}
+	tl.decide()
+	tl.confirm()
+	tl.decide()
+	tl.wantCount("calls", tl.calls(), 1)
+}
+
 // L8: an answer that never comes holds nothing for ever.
 func TestL08AnAnswerThatNeverComesHoldsNothing(t *testing.T) {
 	t.Parallel()

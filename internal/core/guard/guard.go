@@ -110,8 +110,25 @@ func AnyRolled(s *Situation) fleet.Reason {
 }
 
 // AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
-func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason {
-	return rivalStep(m, s, m.Repair != nil && m.Repair.Revives && Revives(m, s, m.Repair.Step))
+func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason { return rivalStep(m, s, stillRevives(m, s)) }
+
+// AnyRung says why no rung of the machine's repair may begin, nor act on what its look showed: as of a new repair, what
+// speaks against it counts at the moment of the call.
+func AnyRung(m *fleet.Machine, s *Situation) fleet.Reason { return anyRung(m, s, stillRevives(m, s)) }
+
+func anyRung(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
+	if r := rivalStep(m, s, revives); r != "" {
+		return r
+	}
+	if !revives && unclear(m, s) {
+		return fleet.ReasonUnclear
+	}
+	return ""
+}
+
+// stillRevives reports whether the machine's repair did no more so far than set it going, and is about to do that.
+func stillRevives(m *fleet.Machine, s *Situation) bool {
+	return m.Repair != nil && m.Repair.Revives && Revives(m, s, m.Repair.Step)
 }
 
 func rivalStep(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
@@ -299,12 +316,10 @@ func NewRepair(m *fleet.Machine, s *Situation, step fleet.StepKind) fleet.Reason
 	if r := notToHeal(m, s, revives); r != "" {
 		return r
 	}
-	if r := rivalStep(m, s, revives); r != "" {
+	if r := anyRung(m, s, revives); r != "" {
 		return r
 	}
 	switch {
-	case !revives && unclear(m, s):
-		return fleet.ReasonUnclear
 	case undecided(m, s):
 		return fleet.ReasonUndecided
 	case m.Ordered(s.Now): // neither attempts nor backoff
@@ -364,10 +379,19 @@ func Spent(m *fleet.Machine, s *Situation) bool {
 	return s.Spec.Repair.Attempts > 0 && len(Recent(m, s)) >= s.Spec.Repair.Attempts
 }
 
+// FailsSince returns from when on the machine's failure stands beside what others show: since it failed, or, of one in
+// repair, since its rung looks at it. That is the failure that the next call rests on, and others may fail since.
+func FailsSince(m *fleet.Machine) fleet.Instant {
+	if r := m.Repair; r != nil && r.Phase == fleet.PhaseLook {
+		return max(m.Health.SinceMono, r.Since)
+	}
+	return m.Health.SinceMono
+}
+
 // AskedUntil returns until when it is waited for those near a machine that are asked since it failed. An answer that
 // never comes holds nothing for ever (L8).
 func AskedUntil(m *fleet.Machine, spec *fleet.Spec) fleet.Instant {
-	return m.Health.SinceMono.Add(2 * SettleTime(*spec))
+	return FailsSince(m).Add(2 * SettleTime(*spec))
 }
 
 // unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They
@@ -383,7 +407,7 @@ func unclear(m *fleet.Machine, s *Situation) bool {
 	if s.Unasked && !m.Health.Cause.Stopped() && !s.Now.Due(AskedUntil(m, &s.Spec)) {
 		return true
 	}
-	return (storm || fated) && !s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec)))
+	return (storm || fated) && !s.Now.Due(FailsSince(m).Add(SettleTime(s.Spec)))
 }
 
 // undecided reports whether a check that decides on the ladder's steps may yet turn out to be down: of a machine that

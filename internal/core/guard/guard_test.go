@@ -244,6 +244,27 @@ func TestWhatHoldsARepair(t *testing.T) {
 	}
 }
 
+// L4: the machine failed long ago, and waited for a place. Others come under suspicion when its rung looks at it: they
+// get the time that their checks need, counted from the look, and no more than that (L8).
+func TestL04SuspectsHoldTheCallAfterALook(t *testing.T) {
+	t.Parallel()
+	m, s := sick(), situation()
+	m.Health.SinceMono = 1
+	m.Repair = &fleet.Repair{Kind: fleet.RepairHeal}
+	m.Repair.Stage = fleet.Stage{Phase: fleet.PhaseLook, Since: s.Now.Mono}
+	s.Tally.Suspect = 2
+	for over, want := range map[time.Duration]fleet.Reason{
+		guard.SettleTime(s.Spec) - 1: fleet.ReasonUnclear,
+		guard.SettleTime(s.Spec):     "",
+	} {
+		later := s
+		later.Now.Mono = s.Now.Mono.Add(over)
+		if got := guard.AnyRung(&m, &later); got != want {
+			t.Errorf("%v after the look began it is held for %q, want %q", over, got, want)
+		}
+	}
+}
+
 // What failed as often as the policy repairs a machine is a person's business, unless it shares its fate with others.
 func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 	t.Parallel()

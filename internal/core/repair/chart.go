@@ -168,15 +168,23 @@ func (w *Chart) fated(r fleet.Repair, step fleet.StepKind) bool {
 
 // heldBack says why the work may not go on to its next step.
 func (w *Chart) heldBack(r *fleet.Repair) fleet.Reason {
-	reason := guard.AnyStep(w.M, w.Situation)
-	if r.Kind == fleet.RepairRemnant {
+	var reason fleet.Reason
+	switch r.Kind {
+	case fleet.RepairHeal:
+		reason = guard.AnyRung(w.M, w.Situation)
+	case fleet.RepairRemnant:
 		reason = guard.ClearUp(w.M, w.Situation)
+	default:
+		reason = guard.AnyStep(w.M, w.Situation)
 	}
 	if reason == "" && (guard.HostHeld(r.Target.Host, w.Situation) || guard.HostHeld(r.Back.Host, w.Situation)) {
 		reason = fleet.ReasonHold // of a host that the machine itself is not on
 	}
 	if reason == "" && r.Kind == fleet.RepairHeal && r.OffOrders == 0 && w.StartsBeside() {
 		reason = fleet.ReasonRival
+	}
+	if reason == "" {
+		reason = w.unrolled(r) // also before the look, which would be old by the time that it may go on
 	}
 	// A step under way finishes (L6), as soon as the picture is good enough for it (L9).
 	if letsFinish(reason) && r.OffOrders > 0 {

@@ -6,7 +6,7 @@ import "hale/internal/core/fleet"
 // destroy it. It is asked for once per incident and instance, before the look, so that the look stays the last word
 // before the step.
 func (p looking) gathered() bool {
-	switch g, i := p.View.Gathered, p.M.Incident; {
+	switch i := p.M.Incident; {
 	case p.r.Gather == "":
 		if p.Situation.Spec.Evidence.Off || p.r.Kind != fleet.RepairHeal || i == nil || !p.r.Step.Destroys() ||
 			p.r.Target.None() || i.Evidence == p.r.Target.ID {
@@ -15,8 +15,6 @@ func (p looking) gathered() bool {
 		i.Evidence = p.r.Target.ID
 		p.gather()
 		return false
-	case g != nil && g.ID == p.r.Gather:
-		p.keep(g.Evidence)
 	case p.r.GatherBy == 0: // hale ended while it was gathered; were that the reason, it would end again
 		p.keep(fleet.NoEvidence(fleet.ReasonInterrupted))
 	case p.Situation.Now.Due(p.r.GatherBy):
@@ -25,6 +23,13 @@ func (p looking) gathered() bool {
 		return false
 	}
 	return true
+}
+
+// takeGathered keeps the evidence that has come, also while the rung is held: it comes once.
+func (p looking) takeGathered() {
+	if g := p.View.Gathered; g != nil && p.r.Gather != "" && g.ID == p.r.Gather {
+		p.keep(g.Evidence)
+	}
 }
 
 func (p looking) gather() {

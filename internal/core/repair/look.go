@@ -16,6 +16,7 @@ type looking struct {
 
 // look waits for the look that confirms the failure, having asked for it.
 func (p looking) look() onward {
+	p.takeGathered()
 	if p.leftAlone() || p.overtaken() {
 		return over
 	}
@@ -131,6 +132,9 @@ func (p looking) refuted() onward {
 func (p looking) askLook() {
 	if p.r.Look != "" {
 		return // under way
+	}
+	if p.M.Waiting != fleet.ReasonUnclear { // for which no rung waits again and again (L8)
+		p.r.Since = p.now()
 	}
 	p.r.Looks++
 	p.r.Look = p.r.ID + "/look" + strconv.Itoa(p.r.Looks)

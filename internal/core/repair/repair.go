@@ -173,14 +173,19 @@ func (w *Work) placed(r *fleet.Repair) bool {
 
 // rolled reports whether the rung may build or destroy, if it does, and says why not.
 func (w *Work) rolled(r *fleet.Repair) bool {
-	if (r.Kind == fleet.RepairHeal || r.Kind == "") && !r.Step.Rolled() {
-		return true
-	}
-	held := guard.AnyRolled(w.Situation)
+	held := w.unrolled(r)
 	if held != "" {
 		w.wait(held)
 	}
 	return held == ""
+}
+
+// unrolled says why the rung, if it builds or destroys, may not.
+func (w *Chart) unrolled(r *fleet.Repair) fleet.Reason {
+	if (r.Kind == fleet.RepairHeal || r.Kind == "") && !r.Step.Rolled() {
+		return ""
+	}
+	return guard.AnyRolled(w.Situation)
 }
 
 // leftAlone ends the repair when a person stopped or paused the machine meanwhile and the policy respects that (L10).

@@ -23,12 +23,13 @@ func TestWhatHaleOrderedOffWasNotStoppedByAPerson(t *testing.T) {
 }
 
 // While the place of hale's starts at the provider is silent, another hale could be at work on a copy of this one's
-// store: nothing is built or destroyed. To set a machine going again doubles nothing.
+// store: nothing is built or destroyed, and the look that was taken until then is not kept for later. To set a machine
+// going again doubles nothing.
 func TestASilentPlaceOfStartsHoldsWhatBuilds(t *testing.T) {
 	t.Parallel()
 	for step, want := range map[fleet.StepKind]string{
 		fleet.StepReboot:   "look confirmed; CALL reboot old; act",
-		fleet.StepRecreate: "look confirmed; held place-silent; act",
+		fleet.StepRecreate: "held place-silent; look",
 	} {
 		st := looked(t, step, fleet.CauseChecks)
 		st.s.Roll.Silent = "the provider takes no note"
