@@ -11,6 +11,7 @@ import (
 	"hale/internal/api"
 	"hale/internal/app"
 	"hale/internal/cli"
+	"hale/internal/cli/command"
 )
 
 // version is set by the build.
@@ -23,13 +24,13 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return cli.Execute(ctx, cli.Program{
+	return cli.Execute(ctx, command.Program{
 		Version: versionOf(debug.ReadBuildInfo()), Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Run: control,
 		Plan: plan, Preview: preview, Backup: backup, Restore: restore,
 	}, os.Args[1:])
 }
 
-func control(ctx context.Context, o cli.RunOptions) error {
+func control(ctx context.Context, o command.RunOptions) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -43,19 +44,19 @@ func control(ctx context.Context, o cli.RunOptions) error {
 	return a.Run(ctx)
 }
 
-func plan(ctx context.Context, o cli.PlanOptions) (api.Plan, error) {
+func plan(ctx context.Context, o command.PlanOptions) (api.Plan, error) {
 	return app.Plan(ctx, app.PlanOptions(o))
 }
 
-func preview(ctx context.Context, o cli.PreviewOptions) (api.Preview, error) {
+func preview(ctx context.Context, o command.PreviewOptions) (api.Preview, error) {
 	return app.Preview(ctx, app.PreviewOptions(o))
 }
 
-func backup(ctx context.Context, o cli.BackupOptions) (api.Backup, error) {
+func backup(ctx context.Context, o command.BackupOptions) (api.Backup, error) {
 	return app.Backup(ctx, app.BackupOptions(o))
 }
 
-func restore(ctx context.Context, o cli.RestoreOptions) (api.Restored, error) {
+func restore(ctx context.Context, o command.RestoreOptions) (api.Restored, error) {
 	return app.Restore(ctx, app.RestoreOptions(o))
 }
 

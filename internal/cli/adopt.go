@@ -13,6 +13,9 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/api"
+	"hale/internal/cli/command"
+	"hale/internal/cli/paper"
+	"hale/internal/cli/show"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
@@ -36,9 +39,9 @@ const adoptHelp = "" +
 	"the configuration is written into a new file; where hale runs on a folder, write it there and say\n" +
 	"hale reload."
 
-func (c *commander) adoptCommand() *cobra.Command {
+func (c commander) adoptCommand() *cobra.Command {
 	var f adoptFlags
-	var log logFlags
+	var log command.LogFlags
 	cmd := &cobra.Command{
 		Use:   "adopt [FILE|DIR] --name PATTERN",
 		Short: "Say which existing machines hale would look after, and write the configuration that does it",
@@ -46,8 +49,8 @@ func (c *commander) adoptCommand() *cobra.Command {
 		Example: "  hale adopt --provider lab --name 'db-*'\n" +
 			"  hale adopt --uri qemu:///system --name 'db-*' --check tcp:5432 --write hale.yaml",
 		Args: cobra.MaximumNArgs(1),
-		RunE: c.command(func(cmd *cobra.Command, args []string) error {
-			logger, err := log.logger(c.Err)
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			logger, err := log.Logger(c.Err)
 			if err != nil {
 				return err
 			}
@@ -58,15 +61,15 @@ func (c *commander) adoptCommand() *cobra.Command {
 			spec := loaded.Fleets[slices.IndexFunc(loaded.Fleets, func(s fleet.Spec) bool {
 				return string(s.Name) == f.fleet
 			})]
-			options := PreviewOptions{Config: loaded, Fleet: spec, Waiting: c.waiting, Logger: logger}
+			options := command.PreviewOptions{Config: loaded, Fleet: spec, Waiting: c.waiting, Logger: logger}
 			found, err := c.Preview(cmd.Context(), options)
 			if err != nil {
 				return err
 			}
 			if f.json {
-				err = printJSON(c.Out, found)
+				err = paper.JSON(c.Out, found)
 			} else {
-				fmt.Fprintln(c.Out, strings.Join(screenOf(c.Out, c.Getenv).paper().preview(found, f.name), "\n"))
+				fmt.Fprintln(c.Out, strings.Join(c.sheet().preview(found, f.name), "\n"))
 			}
 			if err != nil || !adoptable(found) {
 				return errors.Join(err, nothingToAdopt(found, f.meant()))
@@ -89,57 +92,57 @@ func (c *commander) adoptCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.fleet, "fleet", "", "the fleet's name (default: the beginning of the pattern)")
 	cmd.Flags().StringVar(&f.write, "write", "", "write the configuration into this new file")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
-	log.register(cmd, "error")
+	log.Register(cmd, "error")
 	return cmd
 }
 
 // waiting says what a command waits for.
-func (c *commander) waiting(atMost time.Duration) {
+func (c commander) waiting(atMost time.Duration) {
 	fmt.Fprintf(c.Err, "waiting for hale to see the machines (up to %s)\n", prose.Span(atMost))
 }
 
 // adopting returns the configuration with the new fleet, and what is to be added to the file for it.
-func (c *commander) adopting(args []string, f *adoptFlags) (*config.Config, string, error) {
+func (c commander) adopting(args []string, f *adoptFlags) (*config.Config, string, error) {
 	if f.name == "" && len(f.metadata)+len(f.tags) > 0 {
 		f.name = "*"
 	}
 	if f.name == "" {
-		return nil, "", usageError{errors.New("say which machines, as --name 'db-*'")}
+		return nil, "", command.Usage(errors.New("say which machines, as --name 'db-*'"))
 	}
 	base := &config.Config{}
 	if f.uri == "" {
-		path := starterName
+		path := command.StarterName
 		if len(args) == 1 {
 			path = args[0]
 		}
 		if _, err := os.Stat(path); err != nil && len(args) == 0 {
-			return nil, "", usageError{
+			return nil, "", command.Usage(
 				fmt.Errorf("there is no %s here: name a configuration, or a libvirt daemon as --uri qemu:///system",
-					starterName),
-			}
+					command.StarterName),
+			)
 		}
 		var err error
-		if base, err = c.sound(path); err != nil {
-			return nil, "", usageError{err}
+		if base, err = c.Sound(path); err != nil {
+			return nil, "", command.Usage(err)
 		}
 	} else if len(args) > 0 {
-		return nil, "", usageError{errors.New("--uri stands for a configuration: give one of the two")}
+		return nil, "", command.Usage(errors.New("--uri stands for a configuration: give one of the two"))
 	}
 	if err := f.complete(base); err != nil {
-		return nil, "", usageError{err}
+		return nil, "", command.Usage(err)
 	}
 	text, err := f.yaml()
 	if err != nil {
-		return nil, "", usageError{err}
+		return nil, "", command.Usage(err)
 	}
 	whole, err := f.join(base, text)
 	if err != nil {
-		return nil, "", usageError{err}
+		return nil, "", command.Usage(err)
 	}
 	return whole, text, nil
 }
 
-// complete fills in what can be told from the rest.
+// Complete fills in what can be told from the rest.
 func (f *adoptFlags) complete(base *config.Config) error {
 	names := make([]string, len(base.Providers))
 	for i, p := range base.Providers {
@@ -302,13 +305,13 @@ func nothingToAdopt(p api.Preview, name string) error {
 	}
 	said := fmt.Sprintf("provider %s has no machine called %s", p.Provider, name)
 	if len(p.Others) > 0 {
-		said += "; it has " + named(p.Others)
+		said += "; it has " + paper.Named(p.Others)
 	}
 	return errors.New(said)
 }
 
 // handOver prints or writes the configuration.
-func (c *commander) handOver(text string, f adoptFlags) error {
+func (c commander) handOver(text string, f adoptFlags) error {
 	if f.write == "" {
 		if !f.json {
 			fmt.Fprintf(c.Out, "\nThis protects them:\n\n%s", text)
@@ -330,14 +333,21 @@ func (c *commander) handOver(text string, f adoptFlags) error {
 }
 
 // preview renders what would be adopted.
-func (p paper) preview(v api.Preview, pattern string) []string {
+func (p sheet) preview(v api.Preview, pattern string) []string {
 	if len(v.Machines) == 0 {
 		return []string{fmt.Sprintf("provider %s: nothing is called %s", v.Provider, pattern)}
 	}
-	columns := []column{
-		{title: "NAME", keep: keepAlways}, {title: "POWER", keep: keepAlways}, {title: "HEALTH", keep: keepAlways},
-		{title: "ADOPTION", keep: 9, narrowest: 16}, {title: "ADDRESS", keep: 7}, {title: "INSTANCE", keep: 5},
-		{title: "HOST", keep: 4},
+	columns := []paper.Column{
+		{
+			Title: "NAME",
+			Keep:  paper.KeepAlways,
+		},
+		{Title: "POWER", Keep: paper.KeepAlways},
+		{Title: "HEALTH", Keep: paper.KeepAlways},
+		{Title: "ADOPTION", Keep: 9, Narrowest: 16},
+		{Title: "ADDRESS", Keep: 7},
+		{Title: "INSTANCE", Keep: 5},
+		{Title: "HOST", Keep: 4},
 	}
 	ready := 0
 	for _, m := range v.Machines {
@@ -348,23 +358,23 @@ func (p paper) preview(v api.Preview, pattern string) []string {
 		if verdict == "" {
 			verdict = "-"
 		}
-		for i, c := range []cell{
-			{m.Name, plain}, {m.Power, plain}, {verdict, verdictStyle(m.Verdict)}, {prospects(m), plain},
-			{m.Address, plain}, {prose.Instance(fleet.InstanceID(m.Instance)), plain}, {m.Host, plain},
+		for i, c := range []paper.Cell{
+			{Text: m.Name}, {Text: m.Power}, {Text: verdict, Style: show.VerdictStyle(m.Verdict)}, {Text: prospects(m)},
+			{Text: m.Address}, {Text: prose.Instance(fleet.InstanceID(m.Instance))}, {Text: m.Host},
 		} {
-			columns[i].cells = append(columns[i].cells, c)
+			columns[i].Cells = append(columns[i].Cells, c)
 		}
 	}
 	lines := []string{
 		fmt.Sprintf("provider %s: %s called %s, %d would be adopted at once",
-			v.Provider, count(len(v.Machines), "machine"), pattern, ready),
+			v.Provider, paper.Count(len(v.Machines), "machine"), pattern, ready),
 	}
 	if v.Unseen != "" {
-		lines = append(lines, p.paint(yellow, "There may be more: "+v.Unseen))
+		lines = append(lines, p.Paint(paper.Yellow, "There may be more: "+v.Unseen))
 	}
-	lines = append(lines, p.table(columns)...)
+	lines = append(lines, p.Table(columns)...)
 	for _, said := range v.Warnings {
-		lines = append(lines, p.paint(yellow, "warning: "+said))
+		lines = append(lines, p.Paint(paper.Yellow, "warning: "+said))
 	}
 	return lines
 }

@@ -2,40 +2,21 @@ package cli
 
 import (
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"hale/internal/api"
+	"hale/internal/cli/command"
+	"hale/internal/cli/paper"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
 )
 
-// BackupOptions are what a backup is made from.
-type BackupOptions struct {
-	File    string
-	Force   bool
-	DataDir string
-	Socket  string
-	Version string
-	Logger  *slog.Logger
-}
-
-// RestoreOptions say what is restored where.
-type RestoreOptions struct {
-	File    string
-	DataDir string
-	Force   bool
-	Check   bool
-	Version string
-	Logger  *slog.Logger
-}
-
-func (c *commander) backupCommand() *cobra.Command {
+func (c commander) backupCommand() *cobra.Command {
 	var force, asJSON bool
-	var log logFlags
+	var log command.LogFlags
 	cmd := &cobra.Command{
 		Use: "backup FILE", Short: "Write all that hale knows into a file",
 		Long: "Writes the state of the running controller, as it is at one moment, into a file: what is believed\n" +
@@ -47,23 +28,23 @@ func (c *commander) backupCommand() *cobra.Command {
 			"before you need it.",
 		Example: "  hale backup /var/backups/hale-$(date +%F).backup",
 		Args:    cobra.ExactArgs(1),
-		RunE: c.command(func(cmd *cobra.Command, args []string) error {
-			logger, err := log.logger(c.Err)
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			logger, err := log.Logger(c.Err)
 			if err != nil {
 				return err
 			}
-			dataDir, socket, err := c.places()
+			dataDir, socket, err := c.Places()
 			if err != nil {
 				return err
 			}
-			b, err := c.Backup(cmd.Context(), BackupOptions{
+			b, err := c.Backup(cmd.Context(), command.BackupOptions{
 				File: args[0], Force: force, DataDir: dataDir, Socket: socket, Version: c.Version, Logger: logger,
 			})
 			switch {
 			case err != nil:
 				return err
 			case asJSON:
-				return printJSON(c.Out, b)
+				return paper.JSON(c.Out, b)
 			}
 			fmt.Fprintln(c.Out, strings.Join(backupLines(b, time.Now()), "\n"))
 			return nil
@@ -71,13 +52,13 @@ func (c *commander) backupCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace the file if it is there")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	log.register(cmd, "error")
+	log.Register(cmd, "error")
 	return cmd
 }
 
-func (c *commander) restoreCommand() *cobra.Command {
+func (c commander) restoreCommand() *cobra.Command {
 	var force, check, asJSON bool
-	var log logFlags
+	var log command.LogFlags
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Bring back what a backup has, while hale is stopped",
 		Long: "Reads a backup to its end, says what it is of, and makes it the state of the data folder. The\n" +
@@ -89,23 +70,23 @@ func (c *commander) restoreCommand() *cobra.Command {
 		Example: "  hale restore /var/backups/hale-2026-11-21.backup --check\n" +
 			"  hale restore /var/backups/hale-2026-11-21.backup --force",
 		Args: cobra.ExactArgs(1),
-		RunE: c.command(func(cmd *cobra.Command, args []string) error {
-			logger, err := log.logger(c.Err)
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			logger, err := log.Logger(c.Err)
 			if err != nil {
 				return err
 			}
-			dataDir, _, err := c.places()
+			dataDir, _, err := c.Places()
 			if err != nil {
 				return err
 			}
-			r, err := c.Restore(cmd.Context(), RestoreOptions{
+			r, err := c.Restore(cmd.Context(), command.RestoreOptions{
 				File: args[0], DataDir: dataDir, Force: force, Check: check, Version: c.Version, Logger: logger,
 			})
 			switch {
 			case err != nil:
 				return err
 			case asJSON:
-				return printJSON(c.Out, r)
+				return paper.JSON(c.Out, r)
 			}
 			fmt.Fprintln(c.Out, strings.Join(restoreLines(r, time.Now()), "\n"))
 			return nil
@@ -114,7 +95,7 @@ func (c *commander) restoreCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&force, "force", false, "put the state that is there aside")
 	cmd.Flags().BoolVar(&check, "check", false, "only read the backup, and say what it is of")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	log.register(cmd, "error")
+	log.Register(cmd, "error")
 	return cmd
 }
 
@@ -126,7 +107,7 @@ func contentLines(b api.Backup, now time.Time) []string {
 	}
 	lines := []string{
 		fmt.Sprintf("  made %s (%s before now) by hale %s on %s",
-			moment(b.Made, now), prose.Span(now.Sub(b.Made)), b.Hale, b.Server),
+			paper.Moment(b.Made, now), prose.Span(now.Sub(b.Made)), b.Hale, b.Server),
 		fmt.Sprintf("  %s, format %d, %d entries, %s",
 			installation, b.Format, b.Entries, prose.Volume(uint64(max(0, b.Bytes)))),
 	}

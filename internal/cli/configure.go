@@ -7,23 +7,22 @@ import (
 	"os"
 
 	"hale/internal/adapters"
+	"hale/internal/cli/command"
+	"hale/internal/cli/paper"
 	"hale/internal/config"
 	"hale/internal/keys"
 
 	"github.com/spf13/cobra"
 )
 
-// starterName is what hale init writes unless told otherwise.
-const starterName = "hale.yaml"
-
-func (c *commander) initCommand() *cobra.Command {
+func (c commander) initCommand() *cobra.Command {
 	var simulated bool
 	cmd := &cobra.Command{
 		Use: "init [FILE]", Short: "Write a commented configuration to start from (hale.yaml)",
 		Args:    cobra.MaximumNArgs(1),
 		Example: "  hale init\n  hale init --simulated try.yaml",
-		RunE: c.command(func(_ *cobra.Command, args []string) error {
-			name := starterName
+		RunE: c.Begin(func(_ *cobra.Command, args []string) error {
+			name := command.StarterName
 			if len(args) == 1 {
 				name = args[0]
 			}
@@ -44,18 +43,6 @@ func (c *commander) initCommand() *cobra.Command {
 	return cmd
 }
 
-// configuration is the file or folder that was named, or the one that lies in the working folder.
-func configuration(args []string) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
-	}
-	if _, err := os.Stat(starterName); err != nil {
-		return "", usageError{errors.New("name a configuration file or folder: there is no " + starterName +
-			" in this folder (hale init writes one)")}
-	}
-	return starterName, nil
-}
-
 // writeNew writes a file that must not exist yet.
 func writeNew(name string, data []byte) (err error) {
 	//nolint:gosec // a configuration has no secrets
@@ -71,7 +58,7 @@ func writeNew(name string, data []byte) (err error) {
 	return err
 }
 
-func (c *commander) validateCommand() *cobra.Command {
+func (c commander) validateCommand() *cobra.Command {
 	var schema, asJSON bool
 	cmd := &cobra.Command{
 		Use: "validate [FILE|DIR]", Short: "Say everything that is wrong with a configuration",
@@ -84,11 +71,11 @@ func (c *commander) validateCommand() *cobra.Command {
 			}
 			return cobra.MaximumNArgs(1)(cmd, args)
 		},
-		RunE: c.command(func(_ *cobra.Command, args []string) error {
+		RunE: c.Begin(func(_ *cobra.Command, args []string) error {
 			if schema {
 				return c.printSchema()
 			}
-			path, err := configuration(args)
+			path, err := command.Configuration(args)
 			if err != nil {
 				return err
 			}
@@ -105,7 +92,7 @@ func (c *commander) validateCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *commander) printSchema() error {
+func (c commander) printSchema() error {
 	data, err := config.Schema(adapters.All())
 	if err != nil {
 		return err
@@ -114,23 +101,10 @@ func (c *commander) printSchema() error {
 	return err
 }
 
-// sound reads a configuration and says everything that is wrong with it, a line each, so that programs find the places.
-func (c *commander) sound(path string) (*config.Config, error) {
-	loaded, err := read(path)
-	var problems keys.Problems
-	if errors.As(err, &problems) {
-		for _, p := range problems {
-			fmt.Fprintln(c.Err, p)
-		}
-		return nil, fmt.Errorf("%s is not valid: %s", path, count(len(problems), "problem"))
-	}
-	return loaded, err
-}
-
-func (c *commander) validate(path string) error {
-	loaded, err := c.sound(path)
+func (c commander) validate(path string) error {
+	loaded, err := c.Sound(path)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	machines, more := 0, []string(nil)
 	for _, f := range loaded.Fleets {
@@ -138,11 +112,11 @@ func (c *commander) validate(path string) error {
 			more = append(more, string(f.Name))
 		}
 	}
-	said := fmt.Sprintf("%s is valid: %s, %s, %s", path, count(len(loaded.Providers), "provider"),
-		count(len(loaded.Fleets), "fleet"),
-		count(machines, "machine"))
+	said := fmt.Sprintf("%s is valid: %s, %s, %s", path, paper.Count(len(loaded.Providers), "provider"),
+		paper.Count(len(loaded.Fleets), "fleet"),
+		paper.Count(machines, "machine"))
 	if len(more) > 0 {
-		said += ", and whatever " + named(more) + " can adopt"
+		said += ", and whatever " + paper.Named(more) + " can adopt"
 	}
 	fmt.Fprintln(c.Out, said)
 	for _, w := range loaded.Warnings(adapters.All()) {
@@ -169,31 +143,23 @@ type problem struct {
 }
 
 // validateJSON says all that validate says, for programs, and ends alike.
-func (c *commander) validateJSON(path string) error {
+func (c commander) validateJSON(path string) error {
 	out := judgement{File: path, Problems: []problem{}, Warnings: []string{}}
-	loaded, err := read(path)
+	loaded, err := command.Read(path)
 	var problems keys.Problems
 	switch {
 	case errors.As(err, &problems):
 		for _, p := range problems {
 			out.Problems = append(out.Problems, problem(p))
 		}
-		err = fmt.Errorf("%s is not valid: %s", path, count(len(problems), "problem"))
+		err = fmt.Errorf("%s is not valid: %s", path, paper.Count(len(problems), "problem"))
 	case err != nil:
 		out.Problems = append(out.Problems, problem{File: path, Message: err.Error()})
 	default:
 		out.Valid, out.Warnings = true, append(out.Warnings, loaded.Warnings(adapters.All())...)
 	}
-	if bad := printJSON(c.Out, out); bad != nil || err == nil {
+	if bad := paper.JSON(c.Out, out); bad != nil || err == nil {
 		return bad
 	}
-	return usageError{err}
-}
-
-// count renders "1 fleet", "3 fleets".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return command.Usage(err)
 }

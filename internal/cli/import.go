@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"hale/internal/adapters"
+	"hale/internal/cli/command"
+	"hale/internal/cli/paper"
 	"hale/internal/config"
 	"hale/internal/importer"
 	"hale/internal/keys"
@@ -13,13 +15,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *commander) importCommand() *cobra.Command {
+func (c commander) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import", Short: "Make a configuration of what another healer was told", Args: cobra.NoArgs,
 		Long: "Makes a hale.yaml of the files of another healer, with the same meaning, and names, line by line,\n" +
 			"what could not be carried over, what is to be filled in, and what hale does differently on\n" +
 			"purpose: on standard error, and at the head of what it makes. It touches nothing else.",
-		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
+		RunE: c.Begin(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
 	cmd.AddCommand(
 		c.importing(&cobra.Command{
@@ -38,23 +40,23 @@ func (c *commander) importCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *commander) importing(cmd *cobra.Command, from func([]importer.Source) (importer.Result,
+func (c commander) importing(cmd *cobra.Command, from func([]importer.Source) (importer.Result,
 	error)) *cobra.Command {
 	var out string
 	cmd.Flags().StringVarP(&out, "output", "o", "",
 		"write it to this file, which must not exist yet, instead of standard output")
-	cmd.RunE = c.command(func(_ *cobra.Command, args []string) error {
+	cmd.RunE = c.Begin(func(_ *cobra.Command, args []string) error {
 		var sources []importer.Source
 		for _, name := range args {
 			data, err := os.ReadFile(name)
 			if err != nil {
-				return usageError{err}
+				return command.Usage(err)
 			}
 			sources = append(sources, importer.Source{Name: name, Data: data})
 		}
 		r, err := from(sources)
 		if err != nil {
-			return usageError{err}
+			return command.Usage(err)
 		}
 		return c.moved(r, out)
 	})
@@ -62,7 +64,7 @@ func (c *commander) importing(cmd *cobra.Command, from func([]importer.Source) (
 }
 
 // moved writes what was made, says what is to be known about it, and looks whether it is valid.
-func (c *commander) moved(r importer.Result, out string) error {
+func (c commander) moved(r importer.Result, out string) error {
 	for _, n := range r.Notes {
 		fmt.Fprintln(c.Err, n)
 	}
@@ -81,7 +83,7 @@ func (c *commander) moved(r importer.Result, out string) error {
 		for _, p := range problems {
 			fmt.Fprintln(c.Err, p)
 		}
-		return fmt.Errorf("%s is not valid yet: %s", name, count(len(problems), "problem"))
+		return fmt.Errorf("%s is not valid yet: %s", name, paper.Count(len(problems), "problem"))
 	}
 	return err
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/cli/command"
+	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
 	"hale/internal/provider/examine"
 	"hale/internal/provider/external"
@@ -23,10 +25,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *commander) providerCommand() *cobra.Command {
+func (c commander) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "provider", Short: "Examine the program of an exec provider", Args: cobra.NoArgs,
-		RunE: c.command(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
+		RunE: c.Begin(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
 	cmd.AddCommand(c.providerTestCommand())
 	return cmd
@@ -40,7 +42,7 @@ type viva struct {
 	json, verbose         bool
 }
 
-func (c *commander) providerTestCommand() *cobra.Command {
+func (c commander) providerTestCommand() *cobra.Command {
 	var v viva
 	cmd := &cobra.Command{
 		Use: "test PROGRAM [ARGUMENT...]", Short: "Ask an exec provider's program what hale's own adapters are asked",
@@ -53,7 +55,7 @@ func (c *commander) providerTestCommand() *cobra.Command {
 			"  hale provider test --env TOKEN --option pool=ssd --hooks ./my-hooks --run 'create|delete' " +
 			"./my-provider --zone eu",
 		Args: cobra.MinimumNArgs(1),
-		RunE: c.command(func(cmd *cobra.Command, args []string) error { return c.examine(cmd.Context(), v, args) }),
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error { return c.examine(cmd.Context(), v, args) }),
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().StringVar(&v.template, "template", "",
@@ -71,51 +73,51 @@ func (c *commander) providerTestCommand() *cobra.Command {
 
 // examine asks all questions. The program's own errors before the first one are usage errors: there is nothing to be
 // examined.
-func (c *commander) examine(ctx context.Context, v viva, args []string) error {
+func (c commander) examine(ctx context.Context, v viva, args []string) error {
 	o, err := v.read(args)
 	if err != nil {
-		return usageError{err}
+		return command.Usage(err)
 	}
 	if v.verbose {
 		o.External.Logger = slog.New(slog.NewTextHandler(c.Err, nil))
 	}
-	paper := screenOf(c.Out, c.Getenv).paper()
+	p := c.sheet()
 	r, err := examine.Run(ctx, o, func(out examine.Outcome) {
 		if !v.json {
-			fmt.Fprintln(c.Out, paper.question(out))
+			fmt.Fprintln(c.Out, p.question(out))
 		}
 	})
 	if err != nil {
-		return usageError{fmt.Errorf("%s cannot be examined: %w", args[0], err)}
+		return command.Usage(fmt.Errorf("%s cannot be examined: %w", args[0], err))
 	}
 	failed := r.Count(examine.Failed)
 	sum := fmt.Sprintf("%s: %d passed, %d failed, %d not asked",
 		r.Program, r.Count(examine.Passed), failed, r.Count(examine.NotAsked))
 	if v.json {
-		err = printJSON(c.Out, r)
+		err = paper.JSON(c.Out, r)
 	} else {
 		_, err = fmt.Fprintln(c.Out, sum)
 	}
 	if err == nil && failed > 0 {
-		err = errors.New(count(failed, "question") + " failed")
+		err = errors.New(paper.Count(failed, "question") + " failed")
 	}
 	return err
 }
 
 // question renders one question and how it ended.
-func (p paper) question(o examine.Outcome) string {
-	style := map[examine.Verdict]style{examine.Passed: green, examine.Failed: red, examine.NotAsked: plain}[o.Verdict]
-	line := p.paint(style, fmt.Sprintf("%-9s", string(o.Verdict))) + "  " + o.Question
+func (p sheet) question(o examine.Outcome) string {
+	style := map[examine.Verdict]paper.Style{examine.Passed: paper.Green, examine.Failed: paper.Red}[o.Verdict]
+	line := p.Paint(style, fmt.Sprintf("%-9s", string(o.Verdict))) + "  " + o.Question
 	for _, why := range o.Why {
 		if o.Verdict == examine.NotAsked {
 			return line + " (" + why + ")"
 		}
-		line += "\n" + indented(why)
+		line += "\n" + paper.Indented(why)
 	}
 	return line
 }
 
-// read makes an examination of what was asked for.
+// Read makes an examination of what was asked for.
 func (v viva) read(args []string) (examine.Options, error) {
 	o := examine.Options{Patience: v.patience}
 	program, perr := programAt(args[0])

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"hale/internal/api"
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/state/memory"
+
+	"golang.org/x/sys/unix"
 )
 
 // A member of the readers' group sees what monitoring shows, and neither gives orders nor reads what guests wrote.

@@ -13,9 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
-
 	"hale/internal/api"
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
@@ -26,6 +23,9 @@ import (
 	"hale/internal/state/journal"
 	"hale/internal/state/memory"
 	"hale/internal/state/starts"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hale/internal/api"
 	"hale/internal/core/fleet"
 	"hale/internal/state/journal"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestWhyOfAFleetSaysWhatHoldsIt(t *testing.T) {

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/engine"
 	"hale/internal/prose"
 	"hale/internal/prose/explain"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // scene is a fleet with one machine to tell about.
@@ -171,14 +171,23 @@ func TestExplainAProtectedMachineFirst(t *testing.T) {
 // fail takes the machine's page down.
 func fail(v *fleet.View) {
 	v.Machine.Health.Verdict, v.Machine.Health.Cause, v.Machine.Health.Check = fleet.VerdictUnhealthy, fleet.CauseChecks, "page"
-	v.Checks[0] = fleet.CheckState{Check: "page", Standing: fleet.StandingDown, Since: fleet.Instant(time.Hour - 12*time.Second),
-		Result: fleet.ResultRefused, Detail: "refused"}
+	v.Checks[0] = fleet.CheckState{
+		Check:    "page",
+		Standing: fleet.StandingDown,
+		Since:    fleet.Instant(time.Hour - 12*time.Second),
+		Result:   fleet.ResultRefused,
+		Detail:   "refused",
+	}
 }
 
 func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 	t.Parallel()
-	evidence := []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s",
-		"the provider says the instance is running at 10.0.0.3"}
+	evidence := []string{
+		"its checks are down",
+		"check page is down for 12s: connection refused or reset (refused)",
+		"check ping is up for 1m00s",
+		"the provider says the instance is running at 10.0.0.3",
+	}
 	for name, c := range map[string]struct {
 		change func(s *engine.FleetStatus, v *fleet.View)
 		want   explain.Answer
@@ -231,11 +240,16 @@ func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 	s.Whole.Book = &fleet.CheckHistory{Checks: []fleet.Tested{
 		{Name: "page", Definition: "b", Good: "a", Edited: true, Since: s.At.Wall.Add(-time.Hour)}}}
 	want := explain.Answer{
-		Because: []string{"check page is down for 1m00s: connection refused or reset",
+		Because: []string{
+			"check page is down for 1m00s: connection refused or reset",
 			"check page was edited at 02:00 UTC and has not succeeded since: its failures count for nothing until it does",
-			"check ping is up for 1m00s", "the provider says the instance is running at 10.0.0.3"},
-		Now: []string{"held: a check that fails has succeeded on no machine of the fleet since it was made or edited, " +
-			"so it may be wrong itself"},
+			"check ping is up for 1m00s",
+			"the provider says the instance is running at 10.0.0.3",
+		},
+		Now: []string{
+			"held: a check that fails has succeeded on no machine of the fleet since it was made or edited, " +
+				"so it may be wrong itself",
+		},
 		Person: []string{"see whether the check asks the right thing, and edit it and reload; " +
 			"as soon as it succeeds on one machine it counts"},
 	}

@@ -92,7 +92,7 @@ func ends(f File) bool {
 }
 
 func speaks(f File) bool {
-	return isMain(f) || f.dir() == "internal/cli" || strings.HasPrefix(f.Path, "demo/") ||
+	return isMain(f) || strings.HasPrefix(f.Path, "internal/cli/") || strings.HasPrefix(f.Path, "demo/") ||
 		strings.HasSuffix(f.Path, "/example_test.go") // go test compares what an example prints
 }
 

@@ -120,7 +120,12 @@ var packages = []pkgRule{
 	{path: "internal/trial/rehearsal", floor: 4, step: 2},
 	{path: "internal/trial/replay", floor: 4, step: 3},
 	{path: "internal/trial/report", floor: 4, step: 4},
-	{path: "internal/cli", floor: 4, step: 5},
+	{path: "internal/cli/paper", floor: 4, step: 1},
+	{path: "internal/cli/command", floor: 4, step: 2},
+	{path: "internal/cli/show", floor: 4, step: 3},
+	{path: "internal/cli/steer", floor: 4, step: 4},
+	{path: "internal/cli/play", floor: 4, step: 5},
+	{path: "internal/cli", floor: 4, step: 6},
 	// Room B: tests only, of floors 0 to 2 by the files of floor 4.
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
@@ -175,12 +180,14 @@ var doors = map[string][]string{
 	"github.com/digitalocean/go-libvirt": {"internal/provider/libvirt", "internal/testbed/lab", "demo/lab"},
 	"libvirt.org/go/":                    {"internal/provider/libvirt", "internal/testbed/lab", "demo/lab"},
 	"github.com/gophercloud/":            {"internal/provider/openstack", "bench/openstack"},
-	"github.com/spf13/cobra":             {"internal/cli", "cmd/hale"},
-	"github.com/wneessen/go-mail":        {"internal/notify/mail"},
-	"github.com/stmcginnis/gofish":       {"internal/fence/redfish"},
-	"github.com/rabbitmq/amqp091-go":     {"internal/provider/openstack/notification"},
-	"google.golang.org/grpc":             {"internal/probe/netprobe", "internal/probe/probetest"},
-	"github.com/vmware/govmomi":          {"internal/provider/vsphere", "internal/testbed/vcsim"},
+	"github.com/spf13/cobra": {
+		"internal/cli", "internal/cli/command", "internal/cli/show", "internal/cli/steer", "internal/cli/play", "cmd/hale",
+	},
+	"github.com/wneessen/go-mail":    {"internal/notify/mail"},
+	"github.com/stmcginnis/gofish":   {"internal/fence/redfish"},
+	"github.com/rabbitmq/amqp091-go": {"internal/provider/openstack/notification"},
+	"google.golang.org/grpc":         {"internal/probe/netprobe", "internal/probe/probetest"},
+	"github.com/vmware/govmomi":      {"internal/provider/vsphere", "internal/testbed/vcsim"},
 }
 
 // coreStd is all that the core may import of the standard library. Of fmt it may call Errorf only, of time nothing

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hale/internal/api"
 	"hale/internal/api/view"
 	"hale/internal/config"
@@ -19,6 +17,8 @@ import (
 	"hale/internal/sim"
 	"hale/internal/trial/replay"
 	"hale/internal/trial/scenario"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const patience = 15 * time.Minute

@@ -1,0 +1,80 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"hale/internal/api"
+
+	"github.com/spf13/cobra"
+)
+
+// Call holds what the commands share.
+type Call struct {
+	Program
+	Args    []string // as they were given
+	dataDir string
+	socket  string
+	began   bool
+}
+
+// New is a call of the program with these arguments.
+func New(p Program, args []string) *Call { return &Call{Program: p, Args: args} }
+
+// Flags gives the command, and all below it, the flags that say where hale's state and socket are.
+func (c *Call) Flags(root *cobra.Command) {
+	root.PersistentFlags().StringVar(&c.dataDir, "data-dir", "",
+		"folder of the state (default /var/lib/hale for root, else $XDG_STATE_HOME/hale)")
+	root.PersistentFlags().StringVar(&c.socket, "socket", "",
+		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
+}
+
+// Understood reports whether the arguments were, so that what failed is the work.
+func (c *Call) Understood() bool { return c.began }
+
+// Begin notes that the arguments were understood before it does its work.
+func (c *Call) Begin(do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c.began = true
+		return do(cmd, args)
+	}
+}
+
+// folder returns the data folder that was named, or the user's own.
+func (c *Call) folder() (string, error) {
+	if c.dataDir != "" {
+		return c.dataDir, nil
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/hale", nil
+	}
+	if dir := c.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "hale"), nil
+	}
+	if home := c.Getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "hale"), nil
+	}
+	return "", Usage(errors.New("there is no home folder for the state: name a data folder with --data-dir"))
+}
+
+// Places returns the data folder and the socket.
+func (c *Call) Places() (dataDir, socket string, err error) {
+	dataDir, err = c.folder()
+	switch {
+	case c.socket != "":
+		return dataDir, c.socket, err
+	case c.dataDir == "" && c.Getenv("HALE_SOCKET") != "":
+		return dataDir, c.Getenv("HALE_SOCKET"), err
+	}
+	return dataDir, filepath.Join(dataDir, "hale.sock"), err
+}
+
+// Dial returns a client of the running controller.
+func (c *Call) Dial() (*api.Client, error) {
+	_, socket, err := c.Places()
+	if err != nil && c.socket == "" && c.Getenv("HALE_SOCKET") == "" {
+		return nil, err
+	}
+	return api.Dial(socket), nil
+}

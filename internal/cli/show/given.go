@@ -1,0 +1,96 @@
+package show
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/cli/command"
+	"hale/internal/cli/paper"
+
+	"github.com/spf13/cobra"
+)
+
+func (c reader) ordersCommand() *cobra.Command {
+	var asJSON bool
+	q := api.GivenQuery{}
+	cmd := &cobra.Command{
+		Use: "orders [FLEET]", Short: "List the orders that people gave, and what became of them",
+		Long: "Lists the orders that the journal still knows, those that wait, and those that were refused: when,\n" +
+			"who, what, why, and what became of them, the last ones last. Confirmed plans are orders, too.",
+		Example: "  hale orders\n  hale orders web --refused --last 5",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			if q.Last < 0 {
+				return command.Usage(errors.New("--last wants a number from 0; 0 is all of them"))
+			}
+			if len(args) > 0 {
+				q.Fleet = args[0]
+			}
+			client, err := c.Dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			given, err := client.Given(cmd.Context(), q)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return paper.JSON(c.Out, given)
+			}
+			fmt.Fprintln(c.Out, strings.Join(c.sheet().given(given, time.Now()), "\n"))
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().IntVar(&q.Last, "last", 20, "only so many; 0: all that are known")
+	cmd.Flags().BoolVar(&q.Refused, "refused", false, "only those that were refused")
+	return cmd
+}
+
+// given renders a table of orders, in now's time zone.
+func (p sheet) given(given api.Given, now time.Time) []string {
+	if len(given.Orders) == 0 {
+		return []string{"no order is known"}
+	}
+	columns := []paper.Column{
+		{
+			Title: "WHEN",
+			Keep:  paper.KeepAlways,
+		},
+		{Title: "ABOUT", Keep: paper.KeepAlways},
+		{Title: "ORDER", Keep: paper.KeepAlways},
+		{Title: "BY", Keep: 8},
+		{Title: "REASON", Keep: 6, Narrowest: 12},
+		{Title: "WHAT BECAME OF IT", Keep: paper.KeepAlways, Narrowest: 20},
+	}
+	for _, g := range given.Orders {
+		about, what, style := g.Fleet, g.Kind, paper.Plain
+		switch {
+		case g.Machine != "":
+			about = g.Machine
+		case g.Host != "":
+			about += ", host " + g.Host
+		}
+		if what == "" {
+			what = "?"
+		}
+		if g.State != api.OrderTaken {
+			style = paper.Yellow
+		}
+		for i, x := range []paper.Cell{
+			{Text: paper.Moment(g.At, now)},
+			{Text: about},
+			{Text: what},
+			{Text: g.By},
+			{Text: g.Reason},
+			{Text: g.Text, Style: style},
+		} {
+			columns[i].Cells = append(columns[i].Cells, x)
+		}
+	}
+	return p.Table(columns)
+}

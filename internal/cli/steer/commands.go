@@ -1,0 +1,36 @@
+package steer
+
+import (
+	"hale/internal/cli/command"
+	"hale/internal/cli/paper"
+
+	"github.com/spf13/cobra"
+)
+
+// Commands are the commands of this package.
+func Commands(c *command.Call) []*cobra.Command {
+	g := giver{c}
+	return []*cobra.Command{
+		g.holdCommand(),
+		g.releaseCommand(),
+		g.retryCommand(),
+		g.healCommand(),
+		g.undoCommand(),
+		g.brakeCommand(),
+		g.scaleCommand(),
+		g.deleteCommand(),
+		g.reloadCommand(),
+		g.applyCommand(),
+		g.recoverCommand(),
+		g.takeOverCommand(),
+		g.fenceCommand(),
+		g.notifyCommand(),
+	}
+}
+
+type giver struct{ *command.Call }
+
+// sheet is paper for what these commands print.
+type sheet struct{ paper.Sheet }
+
+func (c giver) sheet() sheet { return sheet{paper.ScreenOf(c.Out, c.Getenv).Sheet()} }

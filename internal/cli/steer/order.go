@@ -1,0 +1,241 @@
+package steer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"hale/internal/api"
+	"hale/internal/cli/command"
+	"hale/internal/cli/paper"
+	"hale/internal/core/fleet"
+
+	"github.com/spf13/cobra"
+)
+
+// patience is how long a command waits for its order to be taken up.
+const patience = 10 * time.Second
+
+// subjects is the help on what an order can be about.
+const subjects = `A SUBJECT is a fleet (web), a machine (web-2), or a host (host:h1; host:lab/h1 where several
+providers have an h1).`
+
+// orderFlags are what all orders share.
+type orderFlags struct {
+	reason, as string
+	json       bool
+}
+
+func (f *orderFlags) add(cmd *cobra.Command, c giver) {
+	cmd.Flags().StringVarP(&f.reason, "reason", "r", "", "why, for the journal")
+	cmd.Flags().StringVar(&f.as, "as", c.Getenv("SUDO_USER"), "the person you speak for, noted beside your user name")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// give gives an order and prints what became of it.
+func (c giver) give(ctx context.Context, q api.OrderRequest, f orderFlags) error {
+	client, err := c.Dial()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	q.Reason, q.As, q.WaitNS = f.reason, f.as, int64(patience)
+	out, err := client.Order(ctx, q)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		if err := paper.JSON(c.Out, out); err != nil {
+			return err
+		}
+	} else {
+		c.printOrders(out)
+	}
+	if len(q.Subjects) == 0 {
+		out = relevant(out)
+	}
+	return verdictOn(out)
+}
+
+// relevant leaves out what an order to every fleet has nothing to do with: where one fleet's brake was on, it does not
+// matter that those of others were not.
+func relevant(out api.Orders) api.Orders {
+	isOff := func(o api.Ordered) bool { return o.Refused.Code == string(fleet.ReasonNotBraked) }
+	some := slices.DeleteFunc(slices.Clone(out.Orders), isOff)
+	if len(some) == 0 {
+		return out
+	}
+	return api.Orders{Orders: some}
+}
+
+// printOrders prints what followed from the orders that were taken up.
+func (c giver) printOrders(out api.Orders) {
+	for _, o := range out.Orders {
+		if o.State != api.OrderTaken {
+			continue
+		}
+		for _, e := range o.Events {
+			fmt.Fprintln(c.Out, e.Text)
+		}
+	}
+}
+
+// verdictOn is the command's error: a refusal weighs more than what is pending.
+func verdictOn(out api.Orders) error {
+	var refused []error
+	var pending []string
+	for _, o := range out.Orders {
+		switch o.State {
+		case api.OrderRefused:
+			refused = append(refused, refusalOf(o))
+		case api.OrderPending:
+			pending = append(pending, "fleet "+o.Fleet)
+		}
+	}
+	if len(refused) > 0 {
+		return errors.Join(refused...)
+	}
+	if len(pending) > 0 {
+		return command.Pending(pending)
+	}
+	return nil
+}
+
+func refusalOf(o api.Ordered) error {
+	about := o.Fleet
+	switch {
+	case o.Machine != "":
+		about = o.Machine
+	case o.Host != "":
+		about = "host " + o.Host + " in fleet " + o.Fleet
+	}
+	said := about + ": " + o.Kind + " is refused: " + o.Refused.Text
+	if o.Refused.Advice != "" {
+		said += "; " + o.Refused.Advice
+	}
+	return errors.New(said)
+}
+
+func (c giver) holdCommand() *cobra.Command {
+	var f orderFlags
+	var lasts time.Duration
+	cmd := &cobra.Command{
+		Use:   "hold SUBJECT… --for DURATION --reason TEXT",
+		Short: "Leave a machine, a host's machines or a fleet alone for a while",
+		Long: "Holds: nothing disruptive begins on what is held until the time is over. Watching and recording go\n" +
+			"on, a step under way finishes, and what is down meanwhile counts as no failure. Afterwards\n" +
+			"everything is judged afresh, at once.\n\n" +
+			subjects,
+		Example: "  hale hold web-2 --for 2h --reason \"kernel upgrade\"\n" +
+			"  hale hold host:h1 --for 4h --reason \"new power supply\"",
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			switch {
+			case lasts <= 0:
+				return command.Usage(errors.New("say for how long, as --for 2h: every hold ends by itself"))
+			case lasts > fleet.LongestHold:
+				return command.Usage(fmt.Errorf("--for %s is too long: the longest hold is %s", lasts, fleet.LongestHold))
+			case f.reason == "":
+				return command.Usage(
+					errors.New("say why, as --reason \"kernel upgrade\": others will find the hold and wonder"),
+				)
+			}
+			return c.give(cmd.Context(),
+				api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args, ForNS: int64(lasts)}, f)
+		}),
+	}
+	f.add(cmd, c)
+	cmd.Flags().Var((*span)(&lasts), "for", "how long, as 30m, 2h or 3d; needed")
+	return cmd
+}
+
+func (c giver) releaseCommand() *cobra.Command {
+	var f orderFlags
+	var all bool
+	cmd := &cobra.Command{
+		Use: "release SUBJECT…", Short: "End your hold; what was held is judged afresh at once",
+		Long: "Ends the holds that you placed on exactly this subject, or everybody's with --all.\n\n" + subjects,
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(),
+				api.OrderRequest{Kind: string(fleet.OrderRelease), Subjects: args, All: all}, f)
+		}),
+	}
+	f.add(cmd, c)
+	cmd.Flags().BoolVar(&all, "all", false, "the holds of others, too")
+	return cmd
+}
+
+func (c giver) retryCommand() *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use: "retry MACHINE…", Short: "Take a machine out of quarantine: hale tries again from the beginning",
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderRetry), Subjects: args}, f)
+		}),
+	}
+	f.add(cmd, c)
+	return cmd
+}
+
+func (c giver) healCommand() *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use: "heal MACHINE…", Short: "Repair a machine now, although the policy would wait or leave it alone",
+		Long: "Begins the repair of a machine that is not healthy at once: without its backoff, its window and\n" +
+			"its attempts, and also when a person stopped it. Laws and budgets stand: there is one more look,\n" +
+			"and if that says nothing certain the order stands for it; a machine that answers is left alone,\n" +
+			"and nothing is replaced without proof that it is off. A hold or the brake must be ended first.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderHeal), Subjects: args}, f)
+		}),
+	}
+	f.add(cmd, c)
+	return cmd
+}
+
+func (c giver) undoCommand() *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use: "undo MACHINE…", Short: "Bring the old instance back that a recreate kept (keep_old)",
+		Long: "Powers the machine's present instance off, puts it aside, and starts the one that was replaced\n" +
+			"last; kept disks go along. The present one is kept in turn, so that a second undo brings it back.\n" +
+			"Nothing is started before the other one is proven off. If the old instance does not become\n" +
+			"healthy, the machine is left to a person. What made hale replace it may do so again: hold the\n" +
+			"machine, or mend the check or the policy first, and release it for the undo.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderUndo), Subjects: args}, f)
+		}),
+	}
+	f.add(cmd, c)
+	return cmd
+}
+
+func (c giver) brakeCommand() *cobra.Command {
+	var f orderFlags
+	cmd := &cobra.Command{
+		Use: "brake on|off [FLEET…]", Short: "Stop all repairs, or let them go on",
+		Long: "On: no repair and no further step begins, in the fleets named or in all of them; a step under way\n" +
+			"finishes. Off: it is released, also when it engaged by itself; what fails now is excused, and one\n" +
+			"failure more engages it again.",
+		Example:   "  hale brake on --reason \"network maintenance\"\n  hale brake off web",
+		ValidArgs: []string{"on", "off"},
+		Args:      cobra.MinimumNArgs(1),
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			kind, ok := map[string]fleet.OrderKind{"on": fleet.OrderBrakeOn, "off": fleet.OrderBrakeOff}[args[0]]
+			if !ok {
+				return command.Usage(
+					fmt.Errorf("brake %s: write hale brake on, or hale brake off, and then the fleets", args[0]),
+				)
+			}
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(kind), Subjects: args[1:]}, f)
+		}),
+	}
+	f.add(cmd, c)
+	return cmd
+}
