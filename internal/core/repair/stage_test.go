@@ -2,6 +2,7 @@ package repair_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,9 @@ var ladder = map[fleet.StepKind]fleet.Step{
 	fleet.StepSnapshot: {Kind: fleet.StepSnapshot, Timeout: time.Minute, KeepFor: 24 * time.Hour},
 	fleet.StepPage:     {Kind: fleet.StepPage},
 }
+
+// work is one machine's, in a round.
+type work = repair.Work
 
 // stage plays one machine's repair: what the provider and the looks say, and how calls end.
 type stage struct {
@@ -84,7 +88,7 @@ func (st *stage) work() *repair.Work {
 }
 
 // play runs a round, checks the laws before and after it, and tells what follows.
-func (st *stage) play(do func(*repair.Work)) string {
+func (st *stage) play(do func(*work)) string {
 	st.Helper()
 	if err := st.m.Check(); err != nil {
 		st.Fatal("before the round: ", err)
@@ -102,7 +106,61 @@ func (st *stage) play(do func(*repair.Work)) string {
 // round goes on with the repair.
 func (st *stage) round() string {
 	st.Helper()
-	return st.play((*repair.Work).Advance)
+	return st.play((*work).Advance)
+}
+
+// begin opens a repair of the machine, which fails.
+func (st *stage) begin() string {
+	st.Helper()
+	return st.play(func(w *work) { w.Begin(fleet.RepairHeal) })
+}
+
+// fails gives the machine another cause to fail for.
+func (st *stage) fails(c fleet.Cause) *stage {
+	st.m.Health.Cause, st.m.Incident.Cause = c, c
+	return st
+}
+
+// ends has the call that is under way end a second later.
+func (st *stage) ends(kind fleet.OutcomeKind) {
+	st.pass(time.Second)
+	st.view.Outcome = &fleet.Outcome{Intent: st.m.Repair.Intent.ID, Kind: kind, Detail: "so it was said"}
+}
+
+// restarts has a new owner go on, as when hale died; what fails is judged anew as before.
+func (st *stage) restarts() {
+	h := st.m.Health
+	st.pass(time.Second)
+	st.m = st.m.Restart(st.s.Now, st.s.Spec)
+	st.m.Health.Verdict, st.m.Health.Cause = h.Verdict, h.Cause
+}
+
+// due lets the time go by until which the repair waits.
+func (st *stage) due() { st.pass(max(st.m.Repair.RetryAt, st.m.Repair.AskAt).Sub(st.s.Now.Mono)) }
+
+// record returns the round's first record of the kind.
+func (st *stage) record(k fleet.RecordKind) fleet.Record {
+	st.Helper()
+	i := slices.IndexFunc(st.records, func(r fleet.Record) bool { return r.Kind == k })
+	if i < 0 {
+		st.Fatalf("there is no record %s among %+v", k, st.records)
+	}
+	return st.records[i]
+}
+
+// action returns the one thing that the round asked for.
+func (st *stage) action() fleet.Action {
+	st.Helper()
+	if len(st.actions) != 1 {
+		st.Fatalf("it asked for %+v", st.actions)
+	}
+	return st.actions[0]
+}
+
+// marked is an instance of the machine, by this installation.
+func marked(id fleet.InstanceID, host fleet.HostName, p fleet.Power, g fleet.Generation) fleet.Instance {
+	return fleet.Instance{ID: id, Host: host, Power: p,
+		Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1", Generation: g}}
 }
 
 // outline tells what followed in the round, and where the repair stands now.
@@ -154,10 +212,13 @@ func (st *stage) pass(d time.Duration) {
 	st.s.Now = fleet.Now{Mono: st.s.Now.Mono.Add(d), Wall: st.s.Now.Wall.Add(d)}
 }
 
-// seen says what the provider says of an instance, asked now.
-func (st *stage) seen(i fleet.Instance) {
+// seen says what the provider says of the instances, asked now. It says nothing else.
+func (st *stage) seen(all ...fleet.Instance) {
 	st.pass(time.Millisecond)
-	st.view.Seen = []fleet.Sighting{{Asked: st.s.Now.Mono, Instance: i}}
+	st.view.Seen = nil
+	for _, i := range all {
+		st.view.Seen = append(st.view.Seen, fleet.Sighting{Asked: st.s.Now.Mono, Instance: i})
+	}
 }
 
 // underWay has a call of the operation be under way.

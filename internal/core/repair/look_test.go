@@ -20,13 +20,18 @@ func looked(t *testing.T, step fleet.StepKind, cause fleet.Cause) *stage {
 	return st
 }
 
-// answer is what the look shows.
+// answer is what the look shows of the machine's instance: of its power, and of its check.
 func (st *stage) answer(p fleet.Power, page fleet.Standing) {
+	st.show(fleet.Instance{ID: "old", Host: "h1", Power: p}, page)
+}
+
+// show is what the look shows of an instance; without a power, the provider says nothing.
+func (st *stage) show(i fleet.Instance, page fleet.Standing) {
 	st.pass(time.Millisecond)
 	l := &fleet.Look{ID: st.m.Repair.Look, Started: st.s.Now.Mono,
 		Checks: []fleet.CheckState{{Check: "page", Standing: page}}}
-	if p != "" {
-		l.Seen = fleet.Sighting{Asked: st.s.Now.Mono, Instance: fleet.Instance{ID: "old", Host: "h1", Power: p}}
+	if i.Power != "" {
+		l.Seen = fleet.Sighting{Asked: st.s.Now.Mono, Instance: i}
 		st.view.Seen = []fleet.Sighting{l.Seen}
 	}
 	st.view.Look = l

@@ -1,0 +1,65 @@
+package repair_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/core/fleet"
+)
+
+// What runs and fails is reset, or its guest is asked to reboot, and gets its time; in vain, the next step follows.
+func TestAReboot(t *testing.T) {
+	t.Parallel()
+	for mode, op := range map[fleet.RebootMode]string{"": "reboot", fleet.RebootHard: "reboot",
+		fleet.RebootSoft: "soft-reboot"} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			step := ladder[fleet.StepReboot]
+			step.Mode = mode
+			st := newStage(t, step, ladder[fleet.StepPage])
+			st.want("it begins", st.begin(), "repair-started heal; then reboot; LOOK; look")
+			st.answer(fleet.PowerRunning, fleet.StandingDown)
+			st.want("it fails", st.round(), "look confirmed; CALL "+op+" old; act")
+			if got := st.action().Intent.Limit; got != 5*time.Second {
+				t.Errorf("the call may take %v, and the policy says 5s", got)
+			}
+			epoch := st.m.Epoch
+			st.ends(fleet.OutcomeDone)
+			st.want("it reboots", st.round(), "verify")
+			if st.m.Epoch == epoch || st.m.Acted != st.s.Now.Mono {
+				t.Errorf("what was heard before the reboot counts: epoch %d, acted at %v", st.m.Epoch, st.m.Acted)
+			}
+			st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
+			st.pass(10 * time.Second)
+			st.want("in vain", st.round(), "step-failed not-verified; then page; LOOK; look")
+		})
+	}
+}
+
+// L12: whether a reset happened cannot be seen. It is not sent again; what counts is whether the machine is healthy.
+func TestL12ALostResetIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
+	st.restarts()
+	st.want("hale died", st.round(), "verify")
+	if st.m.Repair.Intent != nil || st.m.Repair.Deadline != st.s.Now.Mono.Add(10*time.Second) {
+		t.Errorf("it has not its whole time: %+v", st.m.Repair)
+	}
+}
+
+// L10: a reboot that hangs leaves the machine off, and that is hale's own doing, also when the answer was lost. A person
+// who stops it is another thing, and so is what hale did not power off.
+func TestWhatHalePowersOffIsRemembered(t *testing.T) {
+	t.Parallel()
+	for step, want := range map[fleet.StepKind]bool{
+		fleet.StepReboot: true, fleet.StepRebuild: true, fleet.StepRecreate: true,
+		fleet.StepRun: false, fleet.StepRescue: false, fleet.StepSnapshot: false,
+	} {
+		st := looked(t, step, fleet.CauseChecks)
+		st.answer(fleet.PowerRunning, fleet.StandingDown)
+		st.round()
+		if got := st.m.Current.PoweredOff; got != want {
+			t.Errorf("%s: hale powered it off: %t, want %t", step, got, want)
+		}
+	}
+}
