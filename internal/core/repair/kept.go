@@ -122,7 +122,7 @@ func (x exchange) seeBack() onward {
 	case x.Rivalled():
 		return x.giveUpChange(fleet.ReasonSecondRunning, "")
 	}
-	x.r.Confirmed = true
+	x.r.Confirmed, x.r.AskAt = true, 0 // the next question is another
 	return again
 }
 
