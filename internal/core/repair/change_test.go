@@ -16,7 +16,8 @@ func removing(t *testing.T) (st *stage, begins string) {
 	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
 	o := fleet.Removal{Machine: "web-1", Order: "o1", By: "ann", Why: fleet.ReasonNamed}
 	st.s.Whole.Ledger = &fleet.Ledger{Size: 5, Removals: []fleet.Removal{o}}
-	return st, st.play(func(w *work) { w.BeginChange(fleet.RepairRemove, &o) })
+	begins = st.play(func(w *work) { w.BeginChange(fleet.RepairRemove, &o) })
+	return st, begins
 }
 
 // updating is a machine that serves, and that a person wants built from another template.
@@ -29,7 +30,8 @@ func updating(t *testing.T, keep time.Duration) (st *stage, begins string) {
 	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
 	st.s.Whole.Ledger = &fleet.Ledger{Size: 5, Edition: 3, Update: &fleet.Update{Edition: 4, Order: "o1", By: "ann"}}
 	o := fleet.Removal{Machine: "web-1", Order: "o1", By: "ann"}
-	return st, st.play(func(w *work) { w.BeginChange(fleet.RepairUpdate, &o) })
+	begins = st.play(func(w *work) { w.BeginChange(fleet.RepairUpdate, &o) })
+	return st, begins
 }
 
 // givenUp is what follows where a wanted change is given up: the machine is healed again as any other.
@@ -155,7 +157,8 @@ func TestAnUpdateThatBuildsNothing(t *testing.T) {
 	st.ends(fleet.OutcomeDone)
 	st.round()
 	st.ends(fleet.OutcomeFailed)
-	st.want("the build fails", st.round(), "repair-ended call-failed; paged update-stopped; held backoff; over, again in 5s")
+	st.want("the build fails", st.round(),
+		"repair-ended call-failed; paged update-stopped; held backoff; over, again in 5s")
 	if st.m.Incident == nil || st.m.Incident.Cause != fleet.CauseBuild {
 		t.Errorf("nothing heals it: %+v", st.m.Incident)
 	}
@@ -213,7 +216,9 @@ func TestL13WhatStandsAgainstAWantedChange(t *testing.T) {
 			"CALL create new; act"},
 		"the machine is protected by now": {func(st *stage) { st.s.Spec.Protected = []int{1} }, givenUp("protected"),
 			"CALL create new; act"},
-		"a disk of it is to be kept by now": {func(st *stage) { st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data"}} },
+		"a disk of it is to be kept by now": {func(st *stage) {
+			st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data"}}
+		},
 			givenUp("disk-kept"), "CALL create new; act"},
 		"it is not to be destroyed by now": {func(st *stage) {
 			st.m.Repair.Target.Adopted, st.m.Repair.Target.Irreplaceable = true, true
@@ -250,11 +255,14 @@ func TestL6AWantedChangeUnderWayFinishes(t *testing.T) {
 		set  func(*guard.Situation)
 		want string
 	}{
-		"the brake is on":       {func(s *guard.Situation) { s.Brake.Engaged = true }, "CALL delete old; act"},
-		"a person holds it":     {func(s *guard.Situation) { s.Whole.Holds = []fleet.Hold{{}} }, "CALL delete old; act"},
-		"it is night":           {func(s *guard.Situation) { s.Closed = true }, "CALL delete old; act"},
-		"hale has just begun":   {func(s *guard.Situation) { s.Closed, s.SteadyAt = true, hour+1 }, "held amnesty; act"},
-		"hale cannot see":       {func(s *guard.Situation) { s.Whole.Doubt.Reason = fleet.ReasonVantageIsolated }, "held vantage-isolated; act"},
+		"the brake is on": {func(s *guard.Situation) { s.Brake.Engaged = true }, "CALL delete old; act"},
+		"a person holds it": {func(s *guard.Situation) { s.Whole.Holds = []fleet.Hold{{}} },
+			"CALL delete old; act"},
+		"it is night": {func(s *guard.Situation) { s.Closed = true }, "CALL delete old; act"},
+		"hale has just begun": {func(s *guard.Situation) { s.Closed, s.SteadyAt = true, hour+1 },
+			"held amnesty; act"},
+		"hale cannot see": {func(s *guard.Situation) { s.Whole.Doubt.Reason = fleet.ReasonVantageIsolated },
+			"held vantage-isolated; act"},
 		"hale may only observe": {func(s *guard.Situation) { s.Spec.Mode = fleet.ModeObserve }, "held observe; act"},
 	} {
 		st, _ := updating(t, 0)
@@ -317,13 +325,18 @@ func TestWhichTemplateIsBuiltFrom(t *testing.T) {
 		stood  uint64 // the old instance's
 		want   uint64
 	}{
-		"there is no book":               {nil, 0, 0},
-		"no update goes on":              {&fleet.Ledger{Edition: 3}, 3, 3},
-		"one is being tried":             {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Order: "o1"}}, 3, 3},
-		"and the machine is of that":     {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Order: "o1"}}, 4, 4},
-		"one proved itself":              {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Proven: true}}, 3, 4},
-		"one was stopped":                {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Stopped: stopped}}, 4, 3},
-		"one was stopped when it proved": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Proven: true, Stopped: stopped}}, 3, 3},
+		"there is no book":  {nil, 0, 0},
+		"no update goes on": {&fleet.Ledger{Edition: 3}, 3, 3},
+		"one is being tried": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Order: "o1"}},
+			3, 3},
+		"and the machine is of that": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Order: "o1"}},
+			4, 4},
+		"one proved itself": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Proven: true}},
+			3, 4},
+		"one was stopped": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4,
+			Stopped: stopped}}, 4, 3},
+		"one was stopped when it proved": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Proven: true,
+			Stopped: stopped}}, 3, 3},
 	} {
 		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
 		st.s.Whole.Ledger = c.ledger

@@ -22,11 +22,15 @@ func TestL2WhatTheConfigurationForbidsByNowIsNotDone(t *testing.T) {
 		set  []func(*stage)
 		want string
 	}{
-		"a disk is to be kept": {fleet.StepRecreate, []func(*stage){keep}, "repair-ended disk-kept; held disk-kept; over"},
-		"it is protected":      {fleet.StepRecreate, []func(*stage){protect}, "repair-ended protected; held protected; over"},
-		"of a rebuild":         {fleet.StepRebuild, []func(*stage){keep}, "repair-ended disk-kept; held disk-kept; over"},
-		"of a reboot":          {fleet.StepReboot, []func(*stage){keep, protect}, "CALL reboot old; act"},
-		"it is gone": {fleet.StepRecreate, []func(*stage){keep, func(st *stage) { st.m.Repair.Proof = fleet.ProofDeleted }},
+		"a disk is to be kept": {fleet.StepRecreate, []func(*stage){keep},
+			"repair-ended disk-kept; held disk-kept; over"},
+		"it is protected": {fleet.StepRecreate, []func(*stage){protect},
+			"repair-ended protected; held protected; over"},
+		"of a rebuild": {fleet.StepRebuild, []func(*stage){keep},
+			"repair-ended disk-kept; held disk-kept; over"},
+		"of a reboot": {fleet.StepReboot, []func(*stage){keep, protect}, "CALL reboot old; act"},
+		"it is gone": {fleet.StepRecreate, []func(*stage){keep,
+			func(st *stage) { st.m.Repair.Proof = fleet.ProofDeleted }},
 			"CALL delete old; act"},
 		"a call is under way": {fleet.StepRecreate, []func(*stage){keep, func(st *stage) {
 			st.m.Repair.OffOrders = 1
@@ -66,9 +70,10 @@ func TestL10AnOrderThatTheConfigurationForbids(t *testing.T) {
 		want fleet.Reason
 		undo fleet.Reason // what is put aside keeps its disks
 	}{
-		"nothing":         {func(*stage) {}, "", ""},
-		"it is protected": {func(st *stage) { st.s.Spec.Protected = []int{1} }, fleet.ReasonProtected, fleet.ReasonProtected},
-		"another is":      {func(st *stage) { st.s.Spec.Protected = []int{2} }, "", ""},
+		"nothing": {func(*stage) {}, "", ""},
+		"it is protected": {func(st *stage) { st.s.Spec.Protected = []int{1} }, fleet.ReasonProtected,
+			fleet.ReasonProtected},
+		"another is": {func(st *stage) { st.s.Spec.Protected = []int{2} }, "", ""},
 		"it was adopted, and is to be kept": {func(st *stage) { st.m.Current.Irreplaceable = true },
 			fleet.ReasonIrreplaceable, fleet.ReasonIrreplaceable},
 		"a disk would be lost": {func(st *stage) { st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data"}} },
@@ -79,8 +84,9 @@ func TestL10AnOrderThatTheConfigurationForbids(t *testing.T) {
 	} {
 		st := newStage(t, ladder[fleet.StepRecreate])
 		c.set(st)
-		for kind, want := range map[fleet.RepairKind]fleet.Reason{fleet.RepairRemove: c.want, fleet.RepairUpdate: c.want,
-			fleet.RepairUndo: c.undo} {
+		for kind, want := range map[fleet.RepairKind]fleet.Reason{fleet.RepairRemove: c.want,
+			fleet.RepairUpdate: c.want,
+			fleet.RepairUndo:   c.undo} {
 			if got := forbidden(st, kind); got != want {
 				t.Errorf("%s of a machine, and %s: %q, want %q", kind, name, got, want)
 			}

@@ -56,7 +56,7 @@ func TestARecreateThatCannotKeep(t *testing.T) {
 	}
 }
 
-// keeping is a machine whose old instance was kept, and whose time is over.
+// expired is a machine whose old instance was kept, and whose time is over.
 func expired(t *testing.T) (*stage, fleet.KeptInstance) {
 	t.Helper()
 	st := newStage(t, ladder[fleet.StepRecreate])
@@ -83,17 +83,21 @@ func TestL2WhatWasKeptGoesAsItWasLeft(t *testing.T) {
 		shows func(*fleet.Instance)
 		want  string
 	}{
-		"as it was left":       {func(*fleet.Instance) {}, "look confirmed; proven confirmed-off; CALL delete old; act"},
+		"as it was left": {func(*fleet.Instance) {},
+			"look confirmed; proven confirmed-off; CALL delete old; act"},
 		"it runs":              {func(i *fleet.Instance) { i.Power = fleet.PowerRunning }, inUse},
 		"it is paused":         {func(i *fleet.Instance) { i.Power = fleet.PowerPaused }, inUse},
 		"it has its name back": {func(i *fleet.Instance) { i.Mark.Kept = false }, inUse},
 		"it is another hale's": {func(i *fleet.Instance) { i.Mark.Installation = "theirs" }, inUse},
 		"it is another's":      {func(i *fleet.Instance) { i.Mark.Machine = "web-2" }, inUse},
-		"it is gone":           {func(i *fleet.Instance) { i.Power = fleet.PowerGone }, "look refuted; repair-ended vanished; over"},
-		"nothing is said":      {func(i *fleet.Instance) { i.Power = "" }, "look look-unclear; held look-unclear; look in 500ms"},
+		"it is gone": {func(i *fleet.Instance) { i.Power = fleet.PowerGone },
+			"look refuted; repair-ended vanished; over"},
+		"nothing is said": {func(i *fleet.Instance) { i.Power = "" },
+			"look look-unclear; held look-unclear; look in 500ms"},
 	} {
 		st, old := expired(t)
-		st.want("its time is over", st.play(func(w *work) { w.BeginExpire(old) }), "repair-started keep-over; LOOK; look")
+		st.want("its time is over", st.play(func(w *work) { w.BeginExpire(old) }),
+			"repair-started keep-over; LOOK; look")
 		if a := st.action(); a.Scope != fleet.LookProvider || a.Instance != "old" {
 			t.Errorf("another is looked at: %+v", a)
 		}
@@ -156,7 +160,8 @@ func undoing(t *testing.T) (st *stage, begins string) {
 	t.Helper()
 	st, _ = expired(t)
 	st.m.Wanted = &fleet.Wanted{Order: "o1", By: "ann", Undo: true, Back: "old", Until: st.s.Now.Wall.Add(time.Hour)}
-	return st, st.play(func(w *work) { w.BeginUndo(w.M.Wanted) })
+	begins = st.play(func(w *work) { w.BeginUndo(w.M.Wanted) })
+	return st, begins
 }
 
 // An undo: the old instance is seen as it was left, the new one is off and put aside, and the old one has its name back
@@ -256,8 +261,8 @@ func TestAnUndoOfWhatIsGone(t *testing.T) {
 	st.want("its files, too", st.round(), "CALL restore old; act")
 }
 
-// An undo takes the place of a repair that built the new instance and has not verified it: that one makes way, though it
-// never was healthy. So does one that an order built late.
+// An undo takes the place of a repair that built the new instance and has not verified it: that one makes way, though
+// it never was healthy. So does one that an order built late.
 func TestAnUndoOvertakesAVerification(t *testing.T) {
 	t.Parallel()
 	st, _ := expired(t)
@@ -295,7 +300,8 @@ func TestAnUndoLeavesTheUpdate(t *testing.T) {
 	}{
 		"it is of the old template":      {3, update, &fleet.Change{Order: "o7", Ended: fleet.ReasonUndone}},
 		"it is of the one that is tried": {4, update, nil},
-		"the update was stopped already": {3, fleet.Update{Edition: 4, Order: "o7", Stopped: fleet.ReasonPilotFailed}, nil},
+		"the update was stopped already": {3, fleet.Update{Edition: 4, Order: "o7", Stopped: fleet.ReasonPilotFailed},
+			nil},
 	} {
 		st := calling[fleet.OpRestore](t)
 		st.m.Repair.Back.Edition = c.stood

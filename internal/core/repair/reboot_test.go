@@ -47,8 +47,8 @@ func TestL12ALostResetIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// L10: a reboot that hangs leaves the machine off, and that is hale's own doing, also when the answer was lost. A person
-// who stops it is another thing, and so is what hale did not power off.
+// L10: a reboot that hangs leaves the machine off, and that is hale's own doing, also when the answer was lost. A
+// person who stops it is another thing, and so is what hale did not power off.
 func TestWhatHalePowersOffIsRemembered(t *testing.T) {
 	t.Parallel()
 	for step, want := range map[fleet.StepKind]bool{

@@ -86,7 +86,8 @@ func TestALateBuildIsCertified(t *testing.T) {
 	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
 	st.m.Quarantine = &fleet.Quarantine{Reason: fleet.ReasonAttempts}
 	st.m.Attempts = []fleet.Instant{hour, hour}
-	st.want("it is well", st.play(func(w *work) { w.BeginCertify() }), "repair-started build; CALL certify old; certify")
+	st.want("it is well", st.play(func(w *work) { w.BeginCertify() }),
+		"repair-started build; CALL certify old; certify")
 	st.ends(fleet.OutcomeDone)
 	st.want("it is certified", st.round(), "certified; repair-ended built; incident-closed healed; over")
 	if st.m.Quarantine != nil || st.m.Current.Expired || len(st.m.Attempts) != 0 {
@@ -100,7 +101,8 @@ func TestAMarkThatCannotBeWritten(t *testing.T) {
 	st := calling[fleet.OpCertify](t)
 	st.m.Incident, st.m.Repair.Kind = nil, fleet.RepairBuild
 	st.ends(fleet.OutcomeFailed)
-	st.want("it fails", st.round(), "step-failed call-failed; repair-ended call-failed; paged call-failed; over, again in 30m0s")
+	st.want("it fails", st.round(),
+		"step-failed call-failed; repair-ended call-failed; paged call-failed; over, again in 30m0s")
 	if st.m.Incident == nil || st.m.Quarantine != nil || st.m.Current.None() {
 		t.Errorf("nothing shows what is wrong, or it was given up: %+v", st.m)
 	}
@@ -139,8 +141,8 @@ func TestL12ALostBuild(t *testing.T) {
 	}
 }
 
-// L1: while an order without an answer may yet be carried out, the next one goes to the same host, under another id; and
-// what was removed is proven off once more. When that time is over, any host does.
+// L1: while an order without an answer may yet be carried out, the next one goes to the same host, under another id;
+// and what was removed is proven off once more. When that time is over, any host does.
 func TestL1ALateBuildIsAwaitedWhereItWouldAppear(t *testing.T) {
 	t.Parallel()
 	for after, host := range map[time.Duration]fleet.HostName{2*time.Minute - 1: "h2", 2 * time.Minute: "h1"} {

@@ -13,7 +13,8 @@ import (
 func TestACommandIsRun(t *testing.T) {
 	t.Parallel()
 	step := ladder[fleet.StepRun]
-	step.Run = fleet.Command{Args: []string{"mend", "{name}", "{ip}"}, Env: []fleet.Variable{{Name: "ID", Value: "{id}"}}}
+	step.Run = fleet.Command{Args: []string{"mend", "{name}", "{ip}"}, Env: []fleet.Variable{{Name: "ID",
+		Value: "{id}"}}}
 	st := newStage(t, step, ladder[fleet.StepPage])
 	st.m.Address = netip.MustParseAddr("10.0.0.7")
 	st.want("it begins", st.begin(), "repair-started heal; then run; LOOK; look")

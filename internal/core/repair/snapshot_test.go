@@ -24,10 +24,11 @@ func TestL12TheNameOfACopyDoesNotRepeat(t *testing.T) {
 		set  func(*stage)
 		same bool
 	}{
-		"the same repair":                     {func(*stage) {}, true},
-		"the same number at another time":     {func(st *stage) { st.pass(time.Second) }, false},
-		"another repair of the same moment":   {func(st *stage) { st.m.Repairs++ }, false},
-		"one that an older version had begun": {func(st *stage) { st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r2"}} }, false},
+		"the same repair":                   {func(*stage) {}, true},
+		"the same number at another time":   {func(st *stage) { st.pass(time.Second) }, false},
+		"another repair of the same moment": {func(st *stage) { st.m.Repairs++ }, false},
+		"one that an older version had begun": {func(st *stage) { st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r2"}} },
+			false},
 	} {
 		if got := named(c.set); (got == first) != c.same || got == "" {
 			t.Errorf("%s is named %s, and the first one %s", name, got, first)
@@ -107,7 +108,8 @@ func TestWhatACopyIsFor(t *testing.T) {
 		want string
 	}{
 		"the machine is built anew": {func(*stage) {}, copied},
-		"it gets a new disk":        {func(st *stage) { st.s.Spec.Repair.Steps[1] = ladder[fleet.StepRebuild] }, copied},
+		"it gets a new disk": {func(st *stage) { st.s.Spec.Repair.Steps[1] = ladder[fleet.StepRebuild] },
+			copied},
 		"it is rebooted": {func(st *stage) { st.s.Spec.Repair.Steps[1] = ladder[fleet.StepReboot] },
 			skipped + "nothing-after; then reboot; LOOK; look"},
 		"nothing may take its place": {func(st *stage) {
@@ -132,7 +134,8 @@ func TestWhatACopyIsFor(t *testing.T) {
 	}
 }
 
-// The provider cannot copy disks. Only where the policy says that the copy is not worth the machine, the ladder goes on.
+// The provider cannot copy disks. Only where the policy says that the copy is not worth the machine, the ladder goes
+// on.
 func TestACopyThatTheProviderCannotMake(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[fleet.OnFailure]string{
@@ -184,13 +187,15 @@ func TestACopyIsRemovedWhenItsTimeIsOver(t *testing.T) {
 	d := st.m.Snapshots[0]
 	st.m.Repair, st.m.Waiting = nil, fleet.ReasonBackoff
 	d.Until, d.Ends = st.s.Now.Wall, st.s.Now.Mono
-	st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r0", Leaving: fleet.Leaving{Expiry: fleet.ExpiryIn(time.Hour, st.s.Now)}}, d}
+	st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r0", Leaving: fleet.Leaving{Expiry: fleet.ExpiryIn(time.Hour,
+		st.s.Now)}}, d}
 	w := st.work()
 	got, over := w.Overdue()
 	if !over || got.ID != "r1" {
 		t.Fatalf("%s is to go: %t", got.ID, over)
 	}
-	st.want("it is to go", st.play(func(w *work) { w.BeginDrop(got) }), "repair-started tidy; CALL drop-snapshot old; act")
+	st.want("it is to go", st.play(func(w *work) { w.BeginDrop(got) }),
+		"repair-started tidy; CALL drop-snapshot old; act")
 	if a := st.action(); a.Snapshot.ID != "r1" || a.Intent.Snapshot != "r1" {
 		t.Errorf("another copy goes: %+v", a)
 	}
