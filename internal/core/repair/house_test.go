@@ -154,28 +154,32 @@ func TestL2WhatWasLeftBehindMayGo(t *testing.T) {
 	}
 }
 
-// A store that lost its last writes is told by the world: what the machine has, what was put aside, and what it has
-// not.
-func TestTheWorldIsBelieved(t *testing.T) {
+// served is an instance that the world shows, and the store does not know.
+func served() fleet.Instance {
+	i := marked("served", "h2", fleet.PowerRunning, 1)
+	i.Mark.Certified, i.Address, i.Network, i.Storage = true, netip.MustParseAddr("10.0.0.5"), "lan", "nas"
+	return i
+}
+
+// A store that lost its last writes is told by the world what the machine has. Nothing is known of it, and it is nothing
+// else any more.
+func TestTheWorldShowsWhatAMachineHas(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepRecreate])
+	st, i := newStage(t, ladder[fleet.StepRecreate]), served()
 	st.m.Incident, st.m.Health.Grace = nil, hour
 	st.m.Strays = []fleet.Stray{{ID: "served"}}
 	st.m.Kept = []fleet.KeptInstance{{Incarnation: fleet.Incarnation{ID: "served"}}}
 	st.m.Leave(fleet.Incarnation{ID: "served"}, fleet.ProofHostOff, st.s.Now)
 	st.s.Whole.Ledger = &fleet.Ledger{Edition: 3}
 	st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1}}
-	i := marked("served", "h2", fleet.PowerRunning, 1)
-	i.Mark.Certified, i.Address, i.Network, i.Storage = true, netip.MustParseAddr("10.0.0.5"), "lan", "nas"
 	epoch := st.m.Epoch
 	st.play(func(w *work) { w.House(i) })
-	want := fleet.Incarnation{ID: "served", Generation: 1, Host: "h2", Network: "lan", Storage: "nas",
-		Certified: true, Edition: 3}
+	want := fleet.Incarnation{ID: "served", Generation: 1, Host: "h2", Network: "lan", Storage: "nas", Certified: true,
+		Edition: 3}
 	if st.m.Current != want || st.m.Address != i.Address || st.m.Epoch == epoch || st.m.Acted != st.s.Now.Mono {
 		t.Errorf("the machine has %+v", st.m)
 	}
-	if h := st.m.Health; h.Verdict != fleet.VerdictUnknown || h.Cause != "" || h.Grace != 0 ||
-		h.SinceMono != st.s.Now.Mono {
+	if h := st.m.Health; h.Verdict != fleet.VerdictUnknown || h.Cause != "" || h.Grace != 0 || h.SinceMono == 0 {
 		t.Errorf("it is judged by what was: %+v", h)
 	}
 	if len(st.m.Strays)+len(st.m.Kept)+len(st.m.Left) != 0 {
@@ -184,20 +188,24 @@ func TestTheWorldIsBelieved(t *testing.T) {
 	if v := st.m.Volumes; v == nil || v.Host != "h2" || len(v.Made) != 1 || v.Made[0] != "data" {
 		t.Errorf("its disks lie at %+v", v)
 	}
+}
 
-	epoch = st.m.Epoch
-	st.play(func(w *work) { w.Shelve(marked("other", "h1", fleet.PowerOff, 1)) })
-	if st.m.Current.ID != "served" || st.m.Epoch != epoch || len(st.m.Kept) != 1 || st.m.Kept[0].ID != "other" {
+// The world shows what was put aside, too, and that the machine does not have any more what the store says.
+func TestTheWorldShowsWhatAMachineHasNot(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, ladder[fleet.StepRecreate])
+	st.s.Spec.Repair.Steps[0].KeepOld = time.Hour
+	epoch := st.m.Epoch
+	st.play(func(w *work) { w.Shelve(served()) })
+	if st.m.Current.ID != "old" || st.m.Epoch != epoch || len(st.m.Kept) != 1 || st.m.Kept[0].ID != "served" {
 		t.Errorf("what was put aside is %+v", st.m.Kept)
 	}
-	st.s.Spec.Repair.Steps[0].KeepOld = time.Hour
-	st.play(func(w *work) { w.Shelve(i) })
-	if k := st.m.Kept; !st.m.Current.None() || st.m.Epoch == epoch || len(k) != 2 || k[1].ID != "served" ||
+	st.play(func(w *work) { w.Shelve(marked("old", "h1", fleet.PowerOff, 1)) })
+	if k := st.m.Kept; !st.m.Current.None() || st.m.Epoch == epoch || len(k) != 2 || k[1].ID != "old" ||
 		!k[1].Over(in(st.s.Now, time.Hour)) || k[1].Over(in(st.s.Now, time.Hour-1)) {
 		t.Errorf("it was put aside by the other hale, and is kept as %+v; the machine has %+v", k, st.m.Current)
 	}
-
-	st.m.Current, epoch = fleet.Incarnation{ID: "old"}, st.m.Epoch
+	st.m.Current, epoch = fleet.Incarnation{ID: "another"}, st.m.Epoch
 	st.play(func(w *work) { w.Vacate() })
 	if !st.m.Current.None() || st.m.Epoch == epoch {
 		t.Errorf("it has none, and is judged by that: %+v", st.m)
