@@ -16,6 +16,8 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
+	"hale/internal/sim/survey"
 )
 
 // dose is one part of the machine-days: fleets of a size, under a number of servers.
@@ -75,7 +77,7 @@ func main() {
 }
 
 func run(f flags, out io.Writer) error {
-	kinds, err := sim.ParseKinds(f.kinds)
+	kinds, err := script.ParseKinds(f.kinds)
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func run(f flags, out io.Writer) error {
 	return nil
 }
 
-func row(say func(string, ...any), name string, r sim.Reckoning) {
+func row(say func(string, ...any), name string, r survey.Reckoning) {
 	s := r.Score
 	say("\n%s: %.0f machine-days, %d runs, %d faults, %d outages, %d edges, %d decisions\n",
 		name, s.MachineDays, s.Runs, s.Faults, s.Outages, s.Edges, s.Decisions)
@@ -170,7 +172,7 @@ func times(a, b float64) float64 {
 func nights(say func(string, ...any), n sim.Nights) {
 	say("  %-24s %8s %10s %8s %8s %8s %8s %8s\n",
 		"what could make two", "nights", "no effect", "calm", "healed", "paged", "open", "wrong")
-	for i, v := range sim.NightVerbs() {
+	for i, v := range script.NightVerbs() {
 		e := n[i]
 		if e.Nights == 0 {
 			continue // nothing draws it, or what was drawn has none
@@ -181,7 +183,7 @@ func nights(say func(string, ...any), n sim.Nights) {
 }
 
 // survey plays the mixture, or the one size that was asked for.
-func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) {
+func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {
 	doses := slices.Concat(mixture, small, fenced)
 	plain, unfenced := len(mixture), len(mixture)+len(small)
 	if f.size > 0 {
@@ -190,18 +192,18 @@ func (f flags) survey(kinds []sim.Kind, rival sim.Rival) (sim.Reckoning, error) 
 			plain = 0
 		}
 	}
-	var total sim.Reckoning
+	var total survey.Reckoning
 	const seedsPerDose = 1_000_000
 	for i, d := range doses {
 		const horizon = 10 * 24 * time.Hour
-		s := sim.Survey{
+		s := survey.Dose{
 			Spec:  func() fleet.Spec { return sim.Defaults(d.size) },
 			Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
 			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
 			Operator: answers, Unbrakes: true, Vary: i >= plain && i < unfenced,
 		}
 		if i >= unfenced {
-			spec, hosts := sim.Fenced(s.Spec(), s.Hosts)
+			spec, hosts := script.Fenced(s.Spec(), s.Hosts)
 			s.Spec, s.Hosts = func() fleet.Spec { return spec }, hosts
 		}
 		perRun := float64(d.size) * horizon.Hours() / 24

@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/tenure"
 	"hale/internal/owner/picture"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -296,7 +297,7 @@ func (c *server) call(index int, a fleet.Action) {
 		c.pauseFor = 0
 		said := fmt.Sprintf("its %s of %s", a.Intent.Op, c.s.trace.name(a.Instance))
 		c.s.trace.say(c.s.w.Now(), string(a.Machine),
-			"! "+c.name+" stands still for "+span(d)+", right before it sends "+said)
+			"! "+c.name+" stands still for "+script.Span(d)+", right before it sends "+said)
 		c.freeze(d)
 		c.missed = append(c.missed, func() {
 			c.s.trace.say(c.s.w.Now(), string(a.Machine), "! "+c.name+" sends "+said+" only now")

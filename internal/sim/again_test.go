@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/sim/script"
 )
 
 // TestNothingIsDueBeforeTheNotedMoment plays nights, and judges again, at moments up to the one that the last decision
@@ -17,28 +18,28 @@ func TestNothingIsDueBeforeTheNotedMoment(t *testing.T) {
 	t.Parallel()
 	for name, d := range map[string]struct {
 		size, servers, runs int
-		kinds               []Kind
+		kinds               []script.Kind
 	}{
-		"two machines":              {size: 2, servers: 1, runs: 8, kinds: Kinds()},
-		"five":                      {size: 5, servers: 1, runs: 8, kinds: Kinds()},
-		"five under three servers":  {size: 5, servers: 3, runs: 6, kinds: Kinds()},
-		"a dozen":                   {size: 12, servers: 1, runs: 3, kinds: Kinds()},
-		"sixty, and what is common": {size: 60, servers: 1, runs: 1, kinds: FirstKinds()},
+		"two machines":              {size: 2, servers: 1, runs: 8, kinds: script.Kinds()},
+		"five":                      {size: 5, servers: 1, runs: 8, kinds: script.Kinds()},
+		"five under three servers":  {size: 5, servers: 3, runs: 6, kinds: script.Kinds()},
+		"a dozen":                   {size: 12, servers: 1, runs: 3, kinds: script.Kinds()},
+		"sixty, and what is common": {size: 60, servers: 1, runs: 1, kinds: script.FirstKinds()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := Survey{
-				Spec:  func() fleet.Spec { return Exemplar(d.size) },
-				Hosts: Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: d.kinds, Seed: 33,
-				Horizon: 10 * 24 * time.Hour, Gap: 8 * 24 * time.Hour, Operator: 40 * time.Minute, Vary: true,
-				Unbrakes: true,
-			}
+			const horizon = 10 * 24 * time.Hour
 			var runs sync.WaitGroup
 			for i := range d.runs {
 				runs.Go(func() {
-					o := s.Options(i)
-					o.settled = func(c *server) { judgeAhead(t, c) }
-					if _, err := Run(o); err != nil {
+					seed := 33 + uint64(max(i, 0))
+					spec, hosts := script.Vary(Exemplar(d.size), Town(max(3, d.size/10), 5, 4), seed)
+					f := script.Forecast{Seed: seed, Kinds: d.kinds, Horizon: horizon, MachineGap: 8 * 24 * time.Hour}
+					if _, err := Run(Options{
+						Spec: spec, Hosts: hosts, Servers: d.servers, Seed: seed, Horizon: horizon,
+						Operator: 40 * time.Minute, Plan: f.Draw(spec, hosts, d.servers), Unbrakes: true,
+						settled: func(c *server) { judgeAhead(t, c) },
+					}); err != nil {
 						t.Error(err)
 					}
 				})

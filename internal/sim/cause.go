@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -20,7 +21,7 @@ const (
 // failure of more machines at once than the brake lets pass, unless all that they lack is a start (storms); a bad
 // template from which a machine is to be built (spoils); and what makes two of one machine (dawn). What lasts shorter,
 // what a step cures, and what has no machine of the fleet is no cause.
-func (j *judge) cause(e Event) {
+func (j *judge) cause(e script.Event) {
 	least := deafLasts
 	switch e.Verb {
 	case world.IsCutOff, world.IsOutOfSight, world.IsParted:

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"slices"
+
+	"hale/internal/sim/script"
 )
 
 // What the server of a second hale is called, on a copy of the store and on one of its own.
@@ -12,18 +14,18 @@ const other = "other"
 
 // startsTwice starts a second hale on a copy of the store. Each of the two believes that the fleet is its own. What the
 // operator orders goes to the first.
-func startsTwice(s *stage, e Event) (func(), error) {
+func startsTwice(s *stage, e script.Event) (func(), error) {
 	return s.secondHale(e, s.installation, copyName, s.store.now(s.judge))
 }
 
 // installsTwice starts a second hale with the same file on a store of its own, which is empty: another installation.
 // What the operator orders goes to the first.
-func installsTwice(s *stage, e Event) (func(), error) {
+func installsTwice(s *stage, e script.Event) (func(), error) {
 	return s.secondHale(e, other, otherName, newStore(len(s.store.beliefs)).now(s.judge))
 }
 
 // secondHale starts one beside the first, on a store that holds what is given.
-func (s *stage) secondHale(e Event, id, name string, holds *past) (func(), error) {
+func (s *stage) secondHale(e script.Event, id, name string, holds *past) (func(), error) {
 	if s.rival != nil || s.double != nil {
 		return nil, nil // a rival has no store; a third hale shows nothing that the second does not
 	}

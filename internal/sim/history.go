@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/sim/law"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -19,8 +20,8 @@ type History struct {
 	End     time.Duration // of the run
 
 	name     fleet.Name
-	open     map[int]int // index in Outages, by ordinal
-	striking *Event      // the event of the plan that is happening now
+	open     map[int]int   // index in Outages, by ordinal
+	striking *script.Event // the event of the plan that is happening now
 }
 
 // Moment is something that happened, or that hale said.
@@ -28,7 +29,7 @@ type Moment struct {
 	At      time.Duration // since the beginning
 	Machine string        // empty: about the fleet as a whole, its provider, hosts or servers
 	Record  *fleet.Record // what hale said; nil: it is no record
-	Event   *Event        // what the plan did; nil: it did nothing
+	Event   *script.Event // what the plan did; nil: it did nothing
 	Over    bool          // the event is over
 	said    string        // what is neither
 }
@@ -53,12 +54,12 @@ func Stamp(at time.Duration) string { return stamp(at) }
 type Outage struct {
 	Machine  string
 	From, To time.Duration
-	Open     bool   // it was not over at the end, which To is then
-	Event    *Event // what brought it about; nil: no event of the plan did
-	ByCall   bool   // a call brought it about: hale's own, in time or late
-	Healable bool   // hale could and should have healed it without a person
-	Unseen   bool   // the policy does not call this a failure: no check asks for what was lost
-	Paged    bool   // a person was told of it, or of something that covers it
+	Open     bool          // it was not over at the end, which To is then
+	Event    *script.Event // what brought it about; nil: no event of the plan did
+	ByCall   bool          // a call brought it about: hale's own, in time or late
+	Healable bool          // hale could and should have healed it without a person
+	Unseen   bool          // the policy does not call this a failure: no check asks for what was lost
+	Paged    bool          // a person was told of it, or of something that covers it
 	PagedAt  time.Duration
 	Late     bool // healed, later than one pass of the ladder takes
 	Ended    Ending
@@ -129,7 +130,7 @@ func (h *History) close(end time.Duration) {
 }
 
 // strike notes which event happens until the returned function is called.
-func (h *History) strike(e *Event) (over func()) {
+func (h *History) strike(e *script.Event) (over func()) {
 	if h == nil {
 		return func() {}
 	}
@@ -183,8 +184,8 @@ func (h *History) acted(c *world.Call, wrong Wrong) {
 }
 
 // machineOf returns the event's subject where it is a machine.
-func machineOf(e *Event) string {
-	switch subjectKind(e.Subject) {
+func machineOf(e *script.Event) string {
+	switch script.SubjectKind(e.Subject) {
 	case "machine":
 		return e.Subject
 	case "person":

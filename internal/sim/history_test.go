@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 )
 
 // remembered plays events on a fleet of five and returns what the run was like.
@@ -14,7 +15,7 @@ func remembered(t *testing.T, change func(*sim.Options), lines ...string) (*sim.
 	t.Helper()
 	o := sim.Options{Spec: sim.Exemplar(5), Horizon: 3 * time.Hour, Calm: 6 * time.Hour, History: &sim.History{}}
 	for _, line := range lines {
-		e, err := sim.ParseEvent(line)
+		e, err := script.Parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}

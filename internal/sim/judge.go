@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/law"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -560,7 +561,7 @@ func (j *judge) heldBack(r fleet.Record) {
 }
 
 // fault counts what the plan does.
-func (j *judge) fault(e Event) {
+func (j *judge) fault(e script.Event) {
 	j.s.score.Faults++
 	j.cause(e)
 	j.struck, j.struckAt = e.Class(), j.s.w.Now()

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/owner"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -477,8 +478,8 @@ func belongings() []crime {
 			mark := world.Mark{Machine: "web-1", Generation: 2}
 			o.w.Leave(world.Status{ID: "second", Host: "h2", Name: "web-1", Mark: mark})
 			o.w.PowerOn(o.w.VM("second"))
-			e := Event{Subject: "host h1", Verb: world.GivesAccess}
-			if _, err := o.ways[e.Verb].play(o.stage, e); err != nil {
+			e := script.Event{Subject: "host h1", Verb: world.GivesAccess}
+			if _, err := o.ways[e.Verb](o.stage, e); err != nil {
 				panic(err)
 			}
 			if !breaks {

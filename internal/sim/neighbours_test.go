@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -32,11 +33,11 @@ func TestS74TheOnlyMachineOfAFleetBehindADeadSwitch(t *testing.T) {
 						Name: fmt.Sprintf("h%d", h+1), Rack: fmt.Sprintf("r%d", 1+h/3), Beside: 10,
 					})
 				}
-				e, err := sim.ParseEvent(fmt.Sprintf("%ds %s", 60+second, event))
+				e, err := script.Parse(fmt.Sprintf("%ds %s", 60+second, event))
 				if err != nil {
 					t.Fatal(err)
 				}
-				o.Plan = []sim.Event{e}
+				o.Plan = []script.Event{e}
 				r, err := sim.Run(o)
 				if err != nil {
 					t.Fatal(err)
@@ -59,12 +60,12 @@ func TestS74ADeadHostIsKnownWithItsFirstMachine(t *testing.T) {
 	for h := range 3 {
 		o.Hosts = append(o.Hosts, world.Host{Name: fmt.Sprintf("h%d", h+1)})
 	}
-	e, err := sim.ParseEvent("2m host h1 is cut off for 10m")
+	e, err := script.Parse("2m host h1 is cut off for 10m")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var trace bytes.Buffer
-	o.Plan, o.Trace = []sim.Event{e}, &trace
+	o.Plan, o.Trace = []script.Event{e}, &trace
 	r, err := sim.Run(o)
 	if err != nil {
 		t.Fatal(err)

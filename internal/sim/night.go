@@ -6,13 +6,9 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
-
-// NightVerbs are what can make two instances of one: the score tells of each how its nights ended.
-func NightVerbs() []Verb {
-	return []Verb{world.StaysOn, world.Copies, LosesLast, IsRolledBack, StartedTwice, InstalledTwice}
-}
 
 // Nights is how the nights ended that could have made two of one, in the order of NightVerbs.
 type Nights [6]Ends
@@ -39,7 +35,7 @@ func (n *Nights) add(o Nights) {
 
 // night is one that is not over.
 type night struct {
-	verb    Verb
+	verb    script.Verb
 	machine string // empty: it is about the whole fleet
 	down    bool   // a machine of it failed since
 	paged   bool   // a person was told
@@ -52,15 +48,15 @@ const nightLasts = 2 * time.Hour
 
 // nightFalls notes that something happened that can make two of one. What a naive policy makes of it is seen by the
 // laws alone.
-func (j *judge) nightFalls(e Event, machine string) {
+func (j *judge) nightFalls(e script.Event, machine string) {
 	n := &night{verb: e.Verb, machine: machine}
 	j.nights = append(j.nights, n)
 	j.s.w.After(e.For+nightLasts, func() { j.dawn(n) })
 }
 
 // nothingToDo notes that the event had nothing that it could happen to.
-func (j *judge) nothingToDo(e Event) {
-	ends := &j.s.score.Nights[slices.Index(NightVerbs(), e.Verb)]
+func (j *judge) nothingToDo(e script.Event) {
+	ends := &j.s.score.Nights[slices.Index(script.NightVerbs(), e.Verb)]
 	ends.Nights++
 	ends.NoEffect++
 }
@@ -72,9 +68,9 @@ func (j *judge) dawn(n *night) {
 	}
 	n.over = true
 	j.nights = slices.DeleteFunc(j.nights, func(o *night) bool { return o == n })
-	ends := &j.s.score.Nights[slices.Index(NightVerbs(), n.verb)]
+	ends := &j.s.score.Nights[slices.Index(script.NightVerbs(), n.verb)]
 	ends.Nights++
-	if n.verb != world.Copies && n.verb != LosesLast {
+	if n.verb != world.Copies && n.verb != script.LosesLast {
 		j.s.score.Causes++ // a person has to put it in order, whether or not a machine fails meanwhile
 	}
 	switch {
@@ -155,8 +151,11 @@ func (j *judge) putsInOrder(machine string) {
 		}
 	}
 	if j.toldOlder {
-		if o, err := (Event{Subject: operator, Verb: Believes}).Order(j.s.spec.Name, j.s.options.Hosts); err == nil {
-			j.s.trace.say(j.s.w.Now(), "", "! operator "+string(Believes))
+		if o, err := (script.Event{Subject: script.Operator, Verb: script.Believes}).Order(
+			j.s.spec.Name,
+			j.s.options.Hosts,
+		); err == nil {
+			j.s.trace.say(j.s.w.Now(), "", "! operator "+string(script.Believes))
 			j.s.post(o)
 		}
 	}
@@ -234,7 +233,7 @@ func (j *judge) knowsOfTwo(machine string) bool {
 }
 
 // staysOn follows what becomes of an instance that a person moves while it runs, and that leaves its definition behind.
-func (j *judge) staysOn(e Event) func(lift func()) func() {
+func (j *judge) staysOn(e script.Event) func(lift func()) func() {
 	vm := j.s.w.Current(e.Subject)
 	was := vm != nil && j.s.w.Contested(vm.ID)
 	return func(lift func()) func() {

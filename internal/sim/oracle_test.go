@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -124,15 +125,15 @@ func TestHoursOfTheBrake(t *testing.T) {
 func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
 	t.Parallel()
 	hosts := sim.Town(6, 5, 4)
-	spec, few := sim.Vary(sim.Exemplar(5), hosts, 3)
+	spec, few := script.Vary(sim.Exemplar(5), hosts, 3)
 	if !spec.Asks(fleet.CheckAgent) || len(few) != 6 {
 		t.Fatalf("seed 3 asks agents on six hosts, and here %v on %d", spec.Checks, len(few))
 	}
-	draw := func(kinds []sim.Kind) []sim.Event {
-		return sim.Forecast{Seed: 1, Kinds: kinds, Horizon: 100 * day}.Draw(spec, hosts, 1)
+	draw := func(kinds []script.Kind) []script.Event {
+		return script.Forecast{Seed: 1, Kinds: kinds, Horizon: 100 * 24 * time.Hour}.Draw(spec, hosts, 1)
 	}
-	before, now := draw(sim.FirstKinds()), draw(sim.Kinds())
-	verbs, left := map[sim.Verb]bool{}, before
+	before, now := draw(script.FirstKinds()), draw(script.Kinds())
+	verbs, left := map[script.Verb]bool{}, before
 	for _, e := range now {
 		verbs[e.Verb] = true
 		if len(left) > 0 && left[0] == e {
@@ -142,8 +143,8 @@ func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
 	if len(left) > 0 || len(now) < len(before)*5/4 {
 		t.Errorf("%d of %d events are drawn otherwise than before, and %d now", len(left), len(before), len(now))
 	}
-	for _, v := range []sim.Verb{world.IsCutOff, world.AgentSilent, world.AgentAnswers, sim.Retries, sim.Unbrakes,
-		sim.Releases} {
+	for _, v := range []script.Verb{world.IsCutOff, world.AgentSilent, world.AgentAnswers, script.Retries,
+		script.Unbrakes, script.Releases} {
 		if !verbs[v] {
 			t.Errorf("%q is never drawn", v)
 		}
@@ -155,7 +156,7 @@ func TestAgentsLie(t *testing.T) {
 	t.Parallel()
 	asks := func(o *sim.Options) {
 		sure(o)
-		o.Spec, _ = sim.Vary(o.Spec, nil, 3)
+		o.Spec, _ = script.Vary(o.Spec, nil, 3)
 	}
 	_, s := remembered(t, asks, "10m web-2's agent falls silent for 1h")
 	if s.Outages != 0 || s.Actions != 0 {

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/law"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -14,7 +15,7 @@ type outage struct {
 	open     bool
 	from     time.Duration
 	struckAt time.Duration
-	struck   Verb
+	struck   script.Verb
 	healable bool
 	paged    bool          // a person was told of it, or of something that covers it
 	pagedAt  time.Duration // when
@@ -28,7 +29,7 @@ type outage struct {
 }
 
 // strike notes what was done to the machine last.
-func (o *outage) strike(e Event) { o.struck, o.struckAt = e.Verb, e.At }
+func (o *outage) strike(e script.Event) { o.struck, o.struckAt = e.Verb, e.At }
 
 // Serving implements world.Watcher.
 func (j *judge) Serving(vm *world.VM) {
@@ -125,7 +126,7 @@ func (j *judge) healable(vm *world.VM, o *outage) bool {
 }
 
 // cured reports whether a step of the ladder cures what struck the machine.
-func (j *judge) cured(struck Verb) bool {
+func (j *judge) cured(struck script.Verb) bool {
 	cures := map[fleet.StepKind]bool{}
 	for _, step := range j.s.spec.Repair.Steps {
 		cures[step.Kind] = true
@@ -204,8 +205,15 @@ func (j *judge) expect(n int, from time.Duration) {
 		}
 		if o.open && o.from == from && !o.paged && !j.covered(n) {
 			j.s.score.Unhealed++
-			j.broken("L8", string(j.s.spec.Name.Machine(n)),
-				"down for "+span(j.s.w.Now()-from)+" ("+string(o.struck)+"), neither healed nor in a person's hands")
+			j.broken(
+				"L8",
+				string(j.s.spec.Name.Machine(n)),
+				"down for "+script.Span(
+					j.s.w.Now()-from,
+				)+" ("+string(
+					o.struck,
+				)+"), neither healed nor in a person's hands",
+			)
 		}
 	})
 }
@@ -250,8 +258,11 @@ func (j *judge) unbrake() {
 	if !j.s.options.Unbrakes || !b.Engaged || b.By != "" {
 		return
 	}
-	if o, err := (Event{Subject: operator, Verb: Unbrakes}).Order(j.s.spec.Name, j.s.options.Hosts); err == nil {
-		j.s.trace.say(j.s.w.Now(), "", "! operator "+string(Unbrakes))
+	if o, err := (script.Event{Subject: script.Operator, Verb: script.Unbrakes}).Order(
+		j.s.spec.Name,
+		j.s.options.Hosts,
+	); err == nil {
+		j.s.trace.say(j.s.w.Now(), "", "! operator "+string(script.Unbrakes))
 		j.s.post(o)
 	}
 }
@@ -261,9 +272,12 @@ func (j *judge) retry(machine string) {
 	if !j.s.options.Unbrakes {
 		return
 	}
-	o, err := (Event{Subject: operator, Verb: Retries, Arg: machine}).Order(j.s.spec.Name, j.s.options.Hosts)
+	o, err := (script.Event{Subject: script.Operator, Verb: script.Retries, Arg: machine}).Order(
+		j.s.spec.Name,
+		j.s.options.Hosts,
+	)
 	if err == nil {
-		j.s.trace.say(j.s.w.Now(), machine, "! operator "+string(Retries)+" "+machine)
+		j.s.trace.say(j.s.w.Now(), machine, "! operator "+string(script.Retries)+" "+machine)
 		j.s.post(o)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -31,20 +32,34 @@ func TestS74OnlyAHostThatRebootsForEverIsToldOf(t *testing.T) {
 			o := Options{Spec: Exemplar(40), Hosts: Town(2, 1, 1), Trace: &trace}
 			o.Horizon = time.Duration(c.reboots+1)*c.every + 3*time.Hour
 			for n := range c.reboots {
-				o.Plan = append(o.Plan, Event{
-					At: time.Minute + time.Duration(n)*c.every, Subject: "host h001", Verb: world.LosesPower, For: 90 * time.Second,
+				o.Plan = append(o.Plan, script.Event{
+					At: time.Minute + time.Duration(
+						n,
+					)*c.every,
+					Subject: "host h001",
+					Verb:    world.LosesPower,
+					For:     90 * time.Second,
 				})
 			}
 			r, err := Run(o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			pages := strings.Count(trace.String(), "a person must look at host h001: it took its machines along 4 times")
+			pages := strings.Count(
+				trace.String(),
+				"a person must look at host h001: it took its machines along 4 times",
+			)
 			ends := strings.Count(trace.String(), "host h001 has not taken its machines along for 1h")
 			want := map[bool]int{true: 1}[c.told]
 			if s := r.Score; pages != want || ends != want || s.Paged != want || s.LawsBroken > 0 {
-				t.Errorf("%d pages of the host and %d of its end, %d pages in all, broken: %v\n%s", pages, ends, s.Paged,
-					r.Violations, trace.String())
+				t.Errorf(
+					"%d pages of the host and %d of its end, %d pages in all, broken: %v\n%s",
+					pages,
+					ends,
+					s.Paged,
+					r.Violations,
+					trace.String(),
+				)
 			}
 		})
 	}

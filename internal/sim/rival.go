@@ -125,7 +125,7 @@ func (r *rival) poll(i int) {
 	})
 }
 
-// check looks at one machine by the provider, and acts as its kind does.
+// Check looks at one machine by the provider, and acts as its kind does.
 func (r *rival) check(i int, then func()) {
 	vm := r.s.w.Current(r.name(i))
 	if vm == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -27,22 +28,9 @@ const (
 	restoration = downtime(time.Minute)     // a person restores a backup
 )
 
-// since returns when the store held what the event brings back, and whether the event is one that does.
-func (e *Event) since() (at time.Duration, is bool) {
-	d, _ := time.ParseDuration(e.Arg) // it was checked when it was read
-	switch e.Verb {
-	case LosesLast:
-		return max(e.At-d, 0), true
-	case IsRolledBack:
-		return d, true
-	default:
-		return 0, false
-	}
-}
-
 // remembers has the store keep what it holds when an event will bring that back.
-func (s *stage) remembers(e *Event) {
-	if at, is := e.since(); is {
+func (s *stage) remembers(e *script.Event) {
+	if at, is := e.Since(); is {
 		s.w.At(at, func() { s.store.pasts[at] = s.store.now(s.judge) })
 	}
 }
@@ -71,11 +59,11 @@ func (s *store) hold(p *past) {
 
 // rollsBack kills hale, puts the store back to what it held, and starts hale again.
 func rollsBack(d downtime) act {
-	return func(s *stage, e Event) (func(), error) {
+	return func(s *stage, e script.Event) (func(), error) {
 		if s.rival != nil {
 			return nil, nil // it has no store
 		}
-		at, _ := e.since()
+		at, _ := e.Since()
 		var dead []*server
 		for _, c := range s.servers {
 			if c.alive {

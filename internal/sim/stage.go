@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/law"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -28,7 +29,7 @@ type Options struct {
 	Horizon                              time.Duration // how long faults may begin
 	// Calm is how much longer the run goes on without new faults, so that what was begun can end. Default 6 h.
 	Calm time.Duration
-	Plan []Event // what happens, sorted by time
+	Plan []script.Event // what happens, sorted by time
 	// Operator is the mean time after which a person who was paged mends what hale left to them; zero: no person comes.
 	Operator time.Duration
 	// Unbrakes has that person take a brake of hale's own off, too, when they come for it.
@@ -69,7 +70,7 @@ type stage struct {
 	score        *Score
 	trace        *trace
 	rival        *rival
-	ways         map[Verb]way
+	ways         map[script.Verb]act
 	nonces       int          // that starts of hale were given; of the first hale's
 	disks        []string     // the template's kept disks that outlive instances
 	allUp        []fleet.Host // the hosts as a listing shows them when all answer
@@ -95,7 +96,7 @@ func Run(o Options) (Result, error) {
 func Check(o Options) error {
 	var problems []error
 	for _, e := range o.Plan {
-		if err := e.fits(o); err != nil {
+		if err := fits(e, o); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -136,11 +137,11 @@ func (o Options) housed() error {
 }
 
 // fits says why the event cannot happen in the run.
-func (e Event) fits(o Options) error {
-	if err := e.check(); err != nil {
+func fits(e script.Event, o Options) error {
+	if err := e.Check(); err != nil {
 		return err
 	}
-	switch subjectKind(e.Subject) {
+	switch script.SubjectKind(e.Subject) {
 	case "machine", "person":
 		m := fleet.MachineName(e.Subject)
 		if e.Verb == world.Copies {
@@ -159,10 +160,10 @@ func (e Event) fits(o Options) error {
 			return fmt.Errorf("%s: the servers are hale-1 to hale-%d", e, max(o.Servers, 1))
 		}
 	case "operator":
-		if e.Verb == Mistypes && !asksPort(o.Spec.Checks, e.Arg) {
+		if e.Verb == script.Mistypes && !asksPort(o.Spec.Checks, e.Arg) {
 			return fmt.Errorf("%s: fleet %s has no check %s that asks at a port", e, o.Spec.Name, e.Arg)
 		}
-		if _, edit := edits()[e.Verb]; edit {
+		if e.Edits() {
 			return nil
 		}
 		_, err := e.Order(o.Spec.Name, o.Hosts)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -18,10 +19,10 @@ func TestACheckThatOnlyTellsMovesNothing(t *testing.T) {
 	spec := Exemplar(6)
 	spec.Tells = []fleet.Check{{Name: "disk", Kind: fleet.CheckExec, Every: 10 * time.Second, Timeout: time.Second,
 		DownAfter: 2, UpAfter: 1, Tells: true}}
-	fails := func(m string, at, d time.Duration) Event {
-		return Event{At: at, Subject: m, Verb: world.FailsCheck, Arg: "disk", For: d}
+	fails := func(m string, at, d time.Duration) script.Event {
+		return script.Event{At: at, Subject: m, Verb: world.FailsCheck, Arg: "disk", For: d}
 	}
-	plan := []Event{{At: 20 * time.Minute, Subject: "web-3", Verb: world.Crashes}}
+	plan := []script.Event{{At: 20 * time.Minute, Subject: "web-3", Verb: world.Crashes}}
 	for _, m := range []string{"web-1", "web-2", "web-3", "web-4", "web-5", "web-6"} {
 		plan = append(plan, fails(m, 10*time.Minute, 30*time.Minute))
 	}

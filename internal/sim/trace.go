@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/script"
 )
 
 // trace writes a run as an operator would read it: one line for each event of the plan ("! …"), and one for each
@@ -48,12 +48,12 @@ func (t *trace) record(at time.Duration, r fleet.Record) {
 	}
 }
 
-func (t *trace) event(at time.Duration, e *Event) {
+func (t *trace) event(at time.Duration, e *script.Event) {
 	t.history.note(Moment{At: at, Machine: machineOf(e), Event: e})
 	t.write(at, eventLine(*e))
 }
 
-func (t *trace) over(at time.Duration, e *Event) {
+func (t *trace) over(at time.Duration, e *script.Event) {
 	t.history.note(Moment{At: at, Machine: machineOf(e), Event: e, Over: true})
 	t.write(at, overLine(*e))
 }
@@ -65,9 +65,9 @@ func (t *trace) write(at time.Duration, what string) {
 	_, _ = fmt.Fprintf(t.out, "%s  %s\n", stamp(at), what) // a trace that cannot be written must not change the run
 }
 
-func eventLine(e Event) string { return "! " + e.String() }
+func eventLine(e script.Event) string { return "! " + e.String() }
 
-func overLine(e Event) string {
+func overLine(e script.Event) string {
 	e.For = 0
 	return "! over: " + e.String()
 }
@@ -88,15 +88,4 @@ func stamp(at time.Duration) string {
 	s := at.Truncate(time.Second)
 	return fmt.Sprintf("%2dd %02d:%02d:%02d", int(s.Hours())/24, int(s.Hours())%24, int(s.Minutes())%60,
 		int(s.Seconds())%60)
-}
-
-// span writes a duration exactly, and as people do: 1h30m, not 1h30m0s.
-func span(d time.Duration) string {
-	said := d.String()
-	for _, nothing := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(said, nothing) {
-			said = said[:len(said)-2]
-		}
-	}
-	return said
 }

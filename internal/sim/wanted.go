@@ -2,24 +2,14 @@ package sim
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
-
-// edits are the verbs by which an operator changes the configuration, or confirms what waits.
-func edits() map[Verb]way {
-	return map[Verb]way{
-		Resizes:     {shape{"operator", "count", true}, resizes},
-		Retemplates: {shape{"operator", "image", true}, retemplates},
-		Confirms:    {shape{subject: "operator"}, confirms},
-		Mistypes:    {shape{"operator", "check", true}, mistypes},
-	}
-}
 
 // Most returns the largest size that the fleet is ever asked to have.
 func (o Options) Most() int {
@@ -28,7 +18,7 @@ func (o Options) Most() int {
 		most += spareMachines
 	}
 	for _, e := range o.Plan {
-		if n, err := strconv.Atoi(e.Arg); (e.Verb == Resizes || e.Verb == Scales) && err == nil {
+		if n, err := strconv.Atoi(e.Arg); (e.Verb == script.Resizes || e.Verb == script.Scales) && err == nil {
 			most = max(most, n)
 		}
 	}
@@ -36,7 +26,7 @@ func (o Options) Most() int {
 }
 
 // resizes edits the size in the configuration, which every server reads again.
-func resizes(s *stage, e Event) (func(), error) {
+func resizes(s *stage, e script.Event) (func(), error) {
 	n, err := strconv.Atoi(e.Arg)
 	if err != nil || s.rival != nil {
 		return nil, err
@@ -51,11 +41,8 @@ func resizes(s *stage, e Event) (func(), error) {
 	return nil, nil
 }
 
-// Image returns the image that the event names, in the folder of the spec's own.
-func (e Event) Image(spec fleet.Spec) string { return path.Join(path.Dir(spec.Template.Image), e.Arg) }
-
 // retemplates edits the image in the configuration's template, which every server reads again.
-func retemplates(s *stage, e Event) (func(), error) {
+func retemplates(s *stage, e script.Event) (func(), error) {
 	if s.rival != nil {
 		return nil, nil
 	}
@@ -66,21 +53,8 @@ func retemplates(s *stage, e Event) (func(), error) {
 	return nil, nil
 }
 
-// Mistyped returns the checks with another port in the one that the event names: nothing listens there.
-func (e Event) Mistyped(checks []fleet.Check) []fleet.Check {
-	out := slices.Clone(checks)
-	for i := range out {
-		if string(out[i].Name) == e.Arg {
-			out[i].Port = wrongPort
-		}
-	}
-	return out
-}
-
-const wrongPort = 9
-
 // mistypes edits the check's port in the configuration, which every server reads again. Its end puts it right.
-func mistypes(s *stage, e Event) (func(), error) {
+func mistypes(s *stage, e script.Event) (func(), error) {
 	if s.rival != nil {
 		return nil, nil
 	}
@@ -119,7 +93,7 @@ func (c *server) reload() {
 }
 
 // confirms lets the operator confirm the plan that he is shown, if one waits.
-func confirms(s *stage, _ Event) (func(), error) {
+func confirms(s *stage, _ script.Event) (func(), error) {
 	if s.rival != nil || s.store.owner == nil || s.store.owner.term == 0 {
 		return nil, nil // there is nothing to show
 	}
@@ -127,7 +101,7 @@ func confirms(s *stage, _ Event) (func(), error) {
 	if p.Empty() {
 		return nil, nil
 	}
-	o := fleet.Order{Kind: fleet.OrderConfirm, Fleet: s.spec.Name, By: operator, Plan: p.ID}
+	o := fleet.Order{Kind: fleet.OrderConfirm, Fleet: s.spec.Name, By: script.Operator, Plan: p.ID}
 	id := s.post(o)
 	s.judge.shown[id], s.judge.trials.shown[id] = p, s.store.owner.own.Wanted().Template.Image
 	return nil, nil

@@ -17,6 +17,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
 	"hale/internal/trial/rehearsal"
 	"hale/internal/trial/report"
@@ -99,8 +100,8 @@ func (c player) simulateCommand() *cobra.Command {
 }
 
 func kinds() string {
-	words := make([]string, 0, len(sim.Kinds()))
-	for _, k := range sim.Kinds() {
+	words := make([]string, 0, len(script.Kinds()))
+	for _, k := range script.Kinds() {
 		words = append(words, string(k))
 	}
 	return strings.Join(words, ",")
@@ -172,7 +173,7 @@ func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) 
 func (s simulation) weather(order rehearsal.Options, chosen func(flag string) bool) (rehearsal.Options, error) {
 	var drawn rehearsal.Faults
 	if s.faults != "" {
-		list, err := sim.ParseKinds(s.faults)
+		list, err := script.ParseKinds(s.faults)
 		if err != nil {
 			return order, fmt.Errorf("--faults: %w", err)
 		}

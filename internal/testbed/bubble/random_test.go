@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 )
 
 // The environment can choose the runs: BUBBLE_RUNS of them (one if not said), from the seed BUBBLE_SEED on.
@@ -86,9 +87,17 @@ func (r *room) restore(within time.Duration) {
 	}
 	for n := 1; n <= r.spec.Size; n++ {
 		if m, known := r.machine(n); !restored(n) {
-			r.t.Errorf("%v after all faults were lifted %s is %s, serves %v, waiting %q, repair %+v (known %v, brake %v)",
-				within, r.spec.Name.Machine(n), m.Health.Verdict, r.serves(n), m.Waiting, m.Repair, known,
-				r.judge.braked)
+			r.t.Errorf(
+				"%v after all faults were lifted %s is %s, serves %v, waiting %q, repair %+v (known %v, brake %v)",
+				within,
+				r.spec.Name.Machine(n),
+				m.Health.Verdict,
+				r.serves(n),
+				m.Waiting,
+				m.Repair,
+				known,
+				r.judge.braked,
+			)
 		}
 	}
 }
@@ -114,7 +123,7 @@ func draw(seed uint64) sim.Options {
 		Spec: sim.Exemplar(size), Hosts: sim.Town(3, 2, 1), Servers: 1 + 2*int(seed%2), Seed: seed, Horizon: horizon,
 		Operator: 20 * time.Minute,
 	}
-	f := sim.Forecast{Seed: seed, Kinds: sim.FirstKinds(), Horizon: horizon, MachineGap: time.Hour, Gap: 1. / 48}
+	f := script.Forecast{Seed: seed, Kinds: script.FirstKinds(), Horizon: horizon, MachineGap: time.Hour, Gap: 1. / 48}
 	for _, e := range f.Draw(o.Spec, o.Hosts, o.Servers) {
 		if onlyRoomA[e.Verb] == "" {
 			o.Plan = append(o.Plan, e)

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 	"hale/internal/trial/scenario"
 )
@@ -160,8 +161,8 @@ func (r *room) converge(within time.Duration) {
 func TestEveryVerbHasARoom(t *testing.T) {
 	t.Parallel()
 	here := verbs()
-	for _, line := range sim.Verbs() {
-		e, _ := sim.ParseEvent("1h " + line) // some want to know for how long
+	for _, line := range script.Verbs() {
+		e, _ := script.Parse("1h " + line) // some want to know for how long
 		switch {
 		case e.Verb == "":
 			t.Errorf("%q is not understood", line)

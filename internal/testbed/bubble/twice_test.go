@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 	"hale/internal/state/journal"
 	"hale/internal/state/memory"
@@ -19,12 +19,12 @@ import (
 const copyName, otherName = "copy-1", "other-1"
 
 // past is what the event brings back: when the store held it, and how long hale does not run then.
-func past(e sim.Event) (since, down time.Duration, is bool) {
+func past(e script.Event) (since, down time.Duration, is bool) {
 	d, _ := time.ParseDuration(e.Arg) // it was checked when it was read
 	switch e.Verb {
-	case sim.LosesLast:
+	case script.LosesLast:
 		return max(e.At-d, 0), 5 * time.Second, true
-	case sim.IsRolledBack:
+	case script.IsRolledBack:
 		return d, time.Minute, true
 	default:
 		return 0, 0, false
@@ -38,7 +38,7 @@ type holding struct {
 }
 
 // remember keeps what the store holds at the time that an event will bring back.
-func (r *room) remember(e sim.Event) {
+func (r *room) remember(e script.Event) {
 	if since, _, is := past(e); is {
 		r.at(since, func() {
 			r.judge.look()
@@ -48,7 +48,7 @@ func (r *room) remember(e sim.Event) {
 }
 
 // rollsBack kills hale, puts the store back to what it held, and starts hale again.
-func rollsBack(r *room, e sim.Event) func() {
+func rollsBack(r *room, e script.Event) func() {
 	since, down, _ := past(e)
 	var dead []*server
 	for _, s := range r.servers {
@@ -79,12 +79,12 @@ func (j *judge) rolledBack(braked bool) {
 }
 
 // startsTwice starts a second hale on a copy of the store.
-func startsTwice(r *room, _ sim.Event) func() {
+func startsTwice(r *room, _ script.Event) func() {
 	return r.secondHale(copyName, r.backing.Copy())
 }
 
 // installsTwice starts a second hale with the same file on an empty store.
-func installsTwice(r *room, _ sim.Event) func() {
+func installsTwice(r *room, _ script.Event) func() {
 	return r.secondHale(otherName, memory.New(memory.Options{}))
 }
 
@@ -122,7 +122,7 @@ func (r *room) putsInOrder(rec fleet.Record) {
 		r.truth(func(t *world.World) { t.Undefine(string(i.ID)) })
 	}
 	if rec.Reason == fleet.ReasonStoreOlder {
-		r.judge.note("operator " + string(sim.Believes))
+		r.judge.note("operator " + string(script.Believes))
 		r.post(fleet.Order{Kind: fleet.OrderRecover, Fleet: r.spec.Name, By: "operator", Believe: true})
 	}
 }

@@ -7,47 +7,44 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 	"hale/internal/state/inbox"
 	"hale/internal/state/memory"
 )
 
 // onlyRoomA are the verbs that room B cannot play, with the reason.
-var onlyRoomA = map[sim.Verb]string{
-	sim.Freezes: "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
-	sim.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody " +
+var onlyRoomA = map[script.Verb]string{
+	script.Freezes: "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
+	script.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody " +
 		"was there",
 }
 
 // act makes an event happen, and returns what ends it, if anything does.
-type act func(r *room, e sim.Event) (lift func())
+type act func(r *room, e script.Event) (lift func())
 
 // verbs says how each thing happens here: the world's happen there, as in room A.
-func verbs() map[sim.Verb]act {
-	all := map[sim.Verb]act{
-		sim.LosesLast: rollsBack, sim.IsRolledBack: rollsBack,
-		sim.StartedTwice: startsTwice, sim.InstalledTwice: installsTwice,
-		sim.IsFull:  fills,
-		sim.Resizes: resizes, sim.Retemplates: retemplates, sim.Confirms: confirms, sim.Mistypes: mistypes,
-		sim.Dies: onServer(dies), sim.DiesWriting: onServer(diesWriting), sim.ClockSteps: onServer(clockSteps),
-		sim.LosesStore: onServer(losesStore), sim.FreezesCall: onServer(freezesCall),
+func verbs() map[script.Verb]act {
+	all := map[script.Verb]act{
+		script.LosesLast: rollsBack, script.IsRolledBack: rollsBack,
+		script.StartedTwice: startsTwice, script.InstalledTwice: installsTwice,
+		script.IsFull:  fills,
+		script.Resizes: resizes, script.Retemplates: retemplates, script.Confirms: confirms, script.Mistypes: mistypes,
+		script.Dies: onServer(dies), script.DiesWriting: onServer(diesWriting), script.ClockSteps: onServer(clockSteps),
+		script.LosesStore: onServer(losesStore), script.FreezesCall: onServer(freezesCall),
 	}
 	for _, r := range world.Rows() {
 		all[r.Verb] = befalls
 	}
 	all[world.TakesHale] = takesHale
-	for _, v := range []sim.Verb{
-		sim.Holds, sim.Releases, sim.Retries, sim.Heals, sim.Undoes, sim.Recovers, sim.Believes, sim.Brakes,
-		sim.Unbrakes, sim.Scales, sim.Deletes, sim.Vouches,
-	} {
+	for _, v := range script.Orders() {
 		all[v] = orders
 	}
 	return all
 }
 
 // befalls lets the world play the event.
-func befalls(r *room, e sim.Event) func() {
+func befalls(r *room, e script.Event) func() {
 	var hale []string
 	for _, s := range r.servers {
 		hale = append(hale, s.name)
@@ -69,7 +66,7 @@ func befalls(r *room, e sim.Event) func() {
 }
 
 // takesHale lets a domain fail together with the server that stands in it.
-func takesHale(r *room, e sim.Event) func() {
+func takesHale(r *room, e script.Event) func() {
 	back := befalls(r, e)
 	e.Subject = e.Arg
 	revive := onServer(dies)(r, e)
@@ -80,22 +77,22 @@ func takesHale(r *room, e sim.Event) func() {
 }
 
 // fills has the store take nothing.
-func fills(r *room, _ sim.Event) func() {
+func fills(r *room, _ script.Event) func() {
 	r.full.Add(1)
 	return func() { r.full.Add(-1) }
 }
 
-func freezesCall(_ *room, s *server, e sim.Event) func() {
+func freezesCall(_ *room, s *server, e script.Event) func() {
 	s.holdUp("", e.For)
 	return nil
 }
 
-func losesStore(_ *room, s *server, _ sim.Event) func() {
+func losesStore(_ *room, s *server, _ script.Event) func() {
 	s.cut.Add(1)
 	return func() { s.cut.Add(-1) }
 }
 
-func clockSteps(_ *room, s *server, e sim.Event) func() {
+func clockSteps(_ *room, s *server, e script.Event) func() {
 	by, _ := time.ParseDuration(e.Arg)
 	s.skew += by
 	if s.life != nil {
@@ -110,7 +107,7 @@ var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.O
 	fleet.OpSnapshot, fleet.OpDropSnapshot, fleet.OpEvacuate, fleet.OpMigrate, fleet.OpRescue}
 
 // schedule puts an event on the agenda.
-func (r *room) schedule(e sim.Event) {
+func (r *room) schedule(e script.Event) {
 	do, ok := verbs()[e.Verb]
 	if !ok {
 		r.t.Fatalf("room B does not know how something %s: add it to verbs, or with the reason to onlyRoomA", e.Verb)
@@ -160,8 +157,8 @@ func (r *room) members(d world.Domain) (n int) {
 	return n
 }
 
-func onServer(do func(r *room, s *server, e sim.Event) func()) act {
-	return func(r *room, e sim.Event) func() {
+func onServer(do func(r *room, s *server, e script.Event) func()) act {
+	return func(r *room, e script.Event) func() {
 		for _, s := range r.servers {
 			if s.name == e.Subject {
 				return do(r, s, e)
@@ -173,7 +170,7 @@ func onServer(do func(r *room, s *server, e sim.Event) func()) act {
 }
 
 // resizes edits the size in the configuration, which every server reads again.
-func resizes(r *room, e sim.Event) func() {
+func resizes(r *room, e script.Event) func() {
 	n, err := strconv.Atoi(e.Arg)
 	r.must(err)
 	r.wanted.Size = n
@@ -182,14 +179,14 @@ func resizes(r *room, e sim.Event) func() {
 }
 
 // retemplates edits the image in the configuration's template.
-func retemplates(r *room, e sim.Event) func() {
+func retemplates(r *room, e script.Event) func() {
 	r.wanted.Template.Image = e.Image(r.spec)
 	r.reload()
 	return nil
 }
 
 // mistypes edits a check's port in the configuration. Its end puts it right.
-func mistypes(r *room, e sim.Event) func() {
+func mistypes(r *room, e script.Event) func() {
 	right := r.wanted.Checks
 	r.wanted.Checks = e.Mistyped(right)
 	r.reload()
@@ -209,7 +206,7 @@ func (r *room) reload() {
 }
 
 // confirms lets the operator confirm the plan that he is shown, if one waits.
-func confirms(r *room, _ sim.Event) func() {
+func confirms(r *room, _ script.Event) func() {
 	s := r.owner()
 	if s == nil {
 		return nil // there is nothing to show
@@ -230,7 +227,7 @@ func confirms(r *room, _ sim.Event) func() {
 }
 
 // orders posts an operator's order, as the API does.
-func orders(r *room, e sim.Event) func() {
+func orders(r *room, e script.Event) func() {
 	o, err := e.Order(r.spec.Name, r.o.Hosts)
 	r.must(err)
 	switch o.Kind {
@@ -263,13 +260,13 @@ func (r *room) post(o fleet.Order) {
 	r.must(err)
 }
 
-func dies(r *room, s *server, _ sim.Event) func() {
+func dies(r *room, s *server, _ script.Event) func() {
 	s.kill()
 	return func() { r.revive(s) }
 }
 
 // diesWriting lets the server die at the n-th of its next writes, before or after that is stored.
-func diesWriting(r *room, s *server, e sim.Event) func() {
+func diesWriting(r *room, s *server, e script.Event) func() {
 	n, _ := strconv.Atoi(e.Arg)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ var uncut = map[string]int{
 	"internal/core/fleet":  6100,
 	"internal/core/repair": 3700,
 	"internal/engine":      5896,
-	"internal/sim":         7706,
+	"internal/sim":         6369,
 	"internal/sim/world":   3510,
 }
 
@@ -47,7 +47,10 @@ func checkPackageSize(t Tree) []Finding {
 	for _, dir := range slices.Sorted(maps.Keys(lines)) {
 		switch n := lines[dir]; {
 		case n <= packageLimit && uncut[dir] > 0:
-			found = append(found, Finding{dir, "it is within the limit: remove it from the list of those still to be cut"})
+			found = append(
+				found,
+				Finding{dir, "it is within the limit: remove it from the list of those still to be cut"},
+			)
 		case n > max(packageLimit, uncut[dir]) && !slices.Contains(adapters, dir):
 			found = append(found, Finding{dir, fmt.Sprintf("%d lines; the limit is %d: cut it by subject", n,
 				max(packageLimit, uncut[dir]))})

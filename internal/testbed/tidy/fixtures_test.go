@@ -124,7 +124,7 @@ func g(wg group, p provider) {
 	context.AfterFunc(ctx, func() { _ = conn.Close() })
 }
 `,
-			"internal/sim/ok.go":         "package sim\nfunc f(wg group) { wg.Go(func() { play() }) }",
+			"internal/sim/survey/ok.go":  "package sim\nfunc f(wg group) { wg.Go(func() { play() }) }",
 			"internal/engine/ok_test.go": "package engine\nfunc f(wg group) { wg.Go(func() { play() }) }",
 		},
 		want: []string{

@@ -101,12 +101,14 @@ var packages = []pkgRule{
 	{path: "internal/adapters", floor: 3, step: 2},
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
 	{path: "internal/sim/law", floor: 1}, // the one judge of both rooms
+	{path: "internal/sim/script", floor: 1},
 	{
 		path:  "internal/sim",
 		floor: 2,
 		step:  1,
 		also:  []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"},
 	},
+	{path: "internal/sim/survey", floor: 2, step: 2},
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},
 	{path: "internal/prose/explain", floor: 4, step: 1},
@@ -181,7 +183,12 @@ var doors = map[string][]string{
 	"libvirt.org/go/":                    {"internal/provider/libvirt", "internal/testbed/lab", "demo/lab"},
 	"github.com/gophercloud/":            {"internal/provider/openstack", "bench/openstack"},
 	"github.com/spf13/cobra": {
-		"internal/cli", "internal/cli/command", "internal/cli/show", "internal/cli/steer", "internal/cli/play", "cmd/hale",
+		"internal/cli",
+		"internal/cli/command",
+		"internal/cli/show",
+		"internal/cli/steer",
+		"internal/cli/play",
+		"cmd/hale",
 	},
 	"github.com/wneessen/go-mail":    {"internal/notify/mail"},
 	"github.com/stmcginnis/gofish":   {"internal/fence/redfish"},

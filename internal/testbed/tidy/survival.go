@@ -7,7 +7,7 @@ import (
 
 // unguarded are the packages where goroutines need no guard against panics, with the reason.
 var unguarded = map[string]string{
-	"internal/sim":                "it is one run of a command",
+	"internal/sim/survey":         "it is one run of a command",
 	"internal/cli/play":           "it is one run of a command",
 	"internal/trial/report":       "it is one run of a command",
 	"internal/provider/examine":   "it is one run of a command",

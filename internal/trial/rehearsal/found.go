@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/sim"
+	"hale/internal/sim/survey"
 	"hale/internal/trial/scenario"
 )
 
@@ -33,7 +33,7 @@ func (o *Outcome) Find(stop func() bool) []Found {
 }
 
 func (f Fleet) find(stop func() bool) Found {
-	s := sim.Shrink(f.Options, f.Result.Violations[0], stop)
+	s := survey.Shrink(f.Options, f.Result.Violations[0], stop)
 	v := s.Violation
 	what := v.What
 	if v.Machine != "" {

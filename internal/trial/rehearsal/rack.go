@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
 	"hale/internal/sim/world"
 )
@@ -29,7 +30,7 @@ func (p *placing) together(t trace.Trace) map[int]bool {
 	for i := range p.o.Spec.Size {
 		members[p.domainOf(i)]++
 	}
-	for _, verb := range []sim.Verb{world.LosesPower, world.IsCutOff} {
+	for _, verb := range []script.Verb{world.LosesPower, world.IsCutOff} {
 		byDomain := map[string][]int{}
 		var domains []string
 		for i, o := range t {
@@ -51,7 +52,7 @@ func (p *placing) together(t trace.Trace) map[int]bool {
 }
 
 // joins makes one event of each moment in which enough of the domain's outages begin.
-func (p *placing) joins(t trace.Trace, all []int, domain string, verb sim.Verb, members int, part map[int]bool) {
+func (p *placing) joins(t trace.Trace, all []int, domain string, verb script.Verb, members int, part map[int]bool) {
 	slices.SortStableFunc(all, func(a, b int) int { return int(t[a].Start - t[b].Start) })
 	for len(all) > 0 {
 		begins := t[all[0]].Start
@@ -69,7 +70,10 @@ func (p *placing) joins(t trace.Trace, all []int, domain string, verb sim.Verb, 
 			for _, i := range all[:n] {
 				part[i] = true
 			}
-			p.o.Plan = append(p.o.Plan, sim.Event{At: quiet + begins, Subject: domain, Verb: verb, For: ends - begins})
+			p.o.Plan = append(
+				p.o.Plan,
+				script.Event{At: quiet + begins, Subject: domain, Verb: verb, For: ends - begins},
+			)
 		}
 		all = all[n:]
 	}
@@ -87,7 +91,7 @@ func (p *placing) domainOf(machine int) string {
 }
 
 // commonVerb is what befalls a rack when all its nodes had such an outage; empty: it befalls each node by itself.
-func commonVerb(o trace.Outage) sim.Verb {
+func commonVerb(o trace.Outage) script.Verb {
 	switch strings.ToLower(o.Cause) {
 	case "", "power":
 		return world.LosesPower
@@ -110,6 +114,6 @@ func (b Both) befall(o *sim.Options) (unfit []string) {
 	unfit = b.Recorded.befall(o)
 	recorded := o.Plan
 	unfit = append(unfit, b.Faults.befall(o)...)
-	o.Plan = sim.Merge(recorded, o.Plan)
+	o.Plan = script.Merge(recorded, o.Plan)
 	return unfit
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hale/internal/config/configtest"
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/trial/rehearsal"
 )
 
@@ -62,7 +62,10 @@ func TestARackOfATraceFailsAsOne(t *testing.T) {
 func TestATraceAndDrawnFaultsPlayTogether(t *testing.T) {
 	t.Parallel()
 	r := recorded(t, rackOf("power", 0, 1, 2, 3)...)
-	both := rehearsal.Both{Recorded: r, Faults: rehearsal.Faults{Kinds: []sim.Kind{sim.KindReboot, sim.KindMachine}}}
+	both := rehearsal.Both{
+		Recorded: r,
+		Faults:   rehearsal.Faults{Kinds: []script.Kind{script.KindReboot, script.KindMachine}},
+	}
 	out := rehearse(t, rehearsal.Options{
 		Config: configtest.Parse(t, "size: 8", page), Seed: 1, Horizon: 10 * 24 * r.Span(), Weather: both,
 	})

@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
 	"hale/internal/sim/weather"
 	"hale/internal/sim/world"
@@ -227,19 +228,19 @@ func (p *placing) plan(t trace.Trace) {
 		if !known {
 			strange[o.Cause]++
 		}
-		p.o.Plan = append(p.o.Plan, sim.Event{
+		p.o.Plan = append(p.o.Plan, script.Event{
 			At: quiet + o.Start, Subject: string(p.o.Spec.Name.Machine(n + 1)), Verb: verb, For: o.End - o.Start,
 		})
 	}
-	slices.SortStableFunc(p.o.Plan, func(a, b sim.Event) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(p.o.Plan, func(a, b script.Event) int { return cmp.Compare(a.At, b.At) })
 	for _, cause := range slices.Sorted(maps.Keys(strange)) {
 		p.say("cause %q is none that the simulated world knows: %s, hangs or lost disks", cause, became(strange[cause]))
 	}
 }
 
 // Causes are the words that a trace may use for what happened to a machine, beside the verbs of scenario files.
-func Causes() map[string]sim.Verb {
-	return map[string]sim.Verb{
+func Causes() map[string]script.Verb {
+	return map[string]script.Verb{
 		"crash": world.Crashes, "power": world.Crashes, "hang": world.Hangs, "disk": world.LosesDisk,
 		"network": world.LosesNet, "panic": world.Panics, "application": world.StopsApp, "slow": world.IsSlow,
 		"shutdown": world.ShutsDown, "stopped": world.IsStopped, "paused": world.IsPaused,
@@ -248,7 +249,7 @@ func Causes() map[string]sim.Verb {
 
 // verbOf is what the outage does to its machine, and false where its cause is not known. Without a cause four in eight
 // crash, three hang, and one loses its disk; the same one in every run.
-func verbOf(o trace.Outage) (verb sim.Verb, known bool) {
+func verbOf(o trace.Outage) (verb script.Verb, known bool) {
 	word := strings.ToLower(o.Cause)
 	if v, ok := Causes()[word]; ok {
 		return v, true
@@ -266,7 +267,7 @@ func verbOf(o trace.Outage) (verb sim.Verb, known bool) {
 	}
 	h := fnv.New32a()
 	h.Write([]byte(o.Node + o.Start.String())) // hash.Hash never fails to write
-	mixture := []sim.Verb{
+	mixture := []script.Verb{
 		world.Crashes, world.Crashes, world.Crashes, world.Crashes, world.Hangs, world.Hangs, world.Hangs,
 		world.LosesDisk,
 	}

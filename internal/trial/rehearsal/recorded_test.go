@@ -10,7 +10,7 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/config/configtest"
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
 	"hale/internal/sim/world"
 	"hale/internal/trial/rehearsal"
@@ -122,7 +122,7 @@ func TestWithoutACauseMachinesFailInOneOfThreeWaysAndEndOneDay(t *testing.T) {
 		rows = append(rows, fmt.Sprintf("%d,n%d", 60*i, i))
 	}
 	out, _ := replayed(t, configtest.Parse(t, "size: 400", page, "limits: {in_repair: 20}"), recorded(t, rows...))
-	n := map[sim.Verb]int{}
+	n := map[script.Verb]int{}
 	for _, e := range out.Fleets[0].Options.Plan {
 		n[e.Verb]++
 		if e.For <= 0 {

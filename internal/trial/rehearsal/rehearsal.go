@@ -11,6 +11,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 	"hale/internal/trial/scenario"
 )
@@ -157,15 +158,20 @@ func furnish(o *sim.Options) {
 
 // Faults are drawn from the order's seed.
 type Faults struct {
-	Kinds []sim.Kind
+	Kinds []script.Kind
 	usual bool // they are the default
 }
 
 // Usual are the faults of an ordinary, bad month.
 func Usual() Faults {
-	return Faults{usual: true, Kinds: []sim.Kind{
-		sim.KindMachine, sim.KindStorm, sim.KindPartition, sim.KindPower, sim.KindProvider, sim.KindController,
-		sim.KindPerson,
+	return Faults{usual: true, Kinds: []script.Kind{
+		script.KindMachine,
+		script.KindStorm,
+		script.KindPartition,
+		script.KindPower,
+		script.KindProvider,
+		script.KindController,
+		script.KindPerson,
 	}}
 }
 
@@ -186,11 +192,11 @@ const smallest = 3
 func (f Faults) befall(o *sim.Options) (unfit []string) {
 	drawn := slices.Clone(f.Kinds)
 	if f.usual && o.Spec.Size < smallest && o.Spec.Repair.Silence == fleet.SilenceActs {
-		drawn = slices.DeleteFunc(drawn, func(k sim.Kind) bool { return k == sim.KindPartition })
+		drawn = slices.DeleteFunc(drawn, func(k script.Kind) bool { return k == script.KindPartition })
 		unfit = append(unfit, fmt.Sprintf("a fleet of %d has no brake and takes silence for death, so partitions "+
 			"are left out; --faults %s plays them",
-			o.Spec.Size, sim.KindPartition))
+			o.Spec.Size, script.KindPartition))
 	}
-	o.Plan = sim.Forecast{Seed: o.Seed, Kinds: drawn, Horizon: o.Horizon}.Draw(o.Spec, o.Hosts, o.Servers)
+	o.Plan = script.Forecast{Seed: o.Seed, Kinds: drawn, Horizon: o.Horizon}.Draw(o.Spec, o.Hosts, o.Servers)
 	return unfit
 }

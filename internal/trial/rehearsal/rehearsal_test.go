@@ -14,7 +14,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/config/configtest"
 	"hale/internal/core/fleet"
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
 	"hale/internal/sim/world"
 	"hale/internal/trial/rehearsal"
@@ -42,8 +42,13 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 	if err != nil || len(paths) < 7 {
 		t.Fatalf("examples %v, %v", paths, err)
 	}
-	weather := rehearsal.Faults{Kinds: []sim.Kind{
-		sim.KindMachine, sim.KindStorm, sim.KindPower, sim.KindProvider, sim.KindController, sim.KindPerson,
+	weather := rehearsal.Faults{Kinds: []script.Kind{
+		script.KindMachine,
+		script.KindStorm,
+		script.KindPower,
+		script.KindProvider,
+		script.KindController,
+		script.KindPerson,
 	}}
 	failures := exampleTrace(t)
 	for _, path := range paths {
@@ -126,7 +131,7 @@ func TestTheSumOfTheFleetsIsTheWhole(t *testing.T) {
 		Config:  c,
 		Seed:    3,
 		Horizon: 40 * day,
-		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine}},
+		Weather: rehearsal.Faults{Kinds: []script.Kind{script.KindMachine}},
 	}
 	out := rehearse(t, order)
 	if len(out.Fleets) != 2 || out.Outages == 0 ||
@@ -157,7 +162,7 @@ func TestAFleetWithoutABrakeIsSparedPartitionsUnlessTheyAreAskedFor(t *testing.T
 	if parted(out) || len(out.DidNotFit) != 1 || !strings.Contains(out.DidNotFit[0], "--faults partition") {
 		t.Errorf("parted: %v; did not fit: %v", parted(out), out.DidNotFit)
 	}
-	order.Weather = rehearsal.Faults{Kinds: []sim.Kind{sim.KindPartition}}
+	order.Weather = rehearsal.Faults{Kinds: []script.Kind{script.KindPartition}}
 	if out = rehearse(t, order); !parted(out) || len(out.DidNotFit) != 0 {
 		t.Errorf("parted: %v; did not fit: %v", parted(out), out.DidNotFit)
 	}
@@ -211,7 +216,7 @@ func TestWhatARunShowsAboutThePolicyIsSaid(t *testing.T) {
 func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 	t.Parallel()
 	out := rehearse(t, rehearsal.Options{Config: configtest.Parse(t, "size: 5", page), Seed: 1, Horizon: 60 * day,
-		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine}}})
+		Weather: rehearsal.Faults{Kinds: []script.Kind{script.KindMachine}}})
 	f := out.Fleets[0]
 	var times, outages int
 	for _, row := range f.Faults {
@@ -241,7 +246,7 @@ func TestWrongActsComeWithTheLinesAroundThem(t *testing.T) {
 	t.Parallel()
 	out := rehearse(t, rehearsal.Options{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
 		Horizon: 10 * day,
-		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindPartition}}})
+		Weather: rehearsal.Faults{Kinds: []script.Kind{script.KindPartition}}})
 	if out.OK() || len(out.Fleets[0].Wrong) == 0 {
 		t.Fatal("a machine out of sight was let alone, although the policy takes silence for death")
 	}
@@ -293,9 +298,14 @@ func fleetName(s string) fleet.Name { return fleet.Name(s) }
 
 func TestTheLeastThatDoesItAgainIsFoundAndIsAScenarioFile(t *testing.T) {
 	t.Parallel()
-	out := rehearse(t, rehearsal.Options{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
+	out := rehearse(t, rehearsal.Options{
+		Config:  configtest.Parse(t, "size: 1", page, "silence: act"),
+		Seed:    1,
 		Horizon: 20 * day,
-		Weather: rehearsal.Faults{Kinds: []sim.Kind{sim.KindMachine, sim.KindPartition, sim.KindController}}})
+		Weather: rehearsal.Faults{
+			Kinds: []script.Kind{script.KindMachine, script.KindPartition, script.KindController},
+		},
+	})
 	found := out.Find(nil)
 	if len(found) != 1 || found[0].Events != 1 || found[0].Of < 20 || !found[0].Whole {
 		t.Fatalf("found %+v", found)

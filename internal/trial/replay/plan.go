@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -20,7 +21,7 @@ type plan struct {
 	size   int
 	origin time.Time
 	end    time.Time
-	events []sim.Event
+	events []script.Event
 	of     map[*Incident]int // the place of each incident's event
 	unfit  []string
 }
@@ -52,19 +53,19 @@ func newPlan(h *history, spec fleet.Spec, from, to time.Time) *plan {
 
 func (p *plan) at(t time.Time) time.Duration { return lead + t.Sub(p.origin) }
 
-func (p *plan) shared(s span, subject string, verb sim.Verb, arg string) {
+func (p *plan) shared(s span, subject string, verb script.Verb, arg string) {
 	to := s.to
 	if to.IsZero() {
 		to = p.end
 	}
-	p.events = append(p.events, sim.Event{
+	p.events = append(p.events, script.Event{
 		At: p.at(s.from), Subject: subject, Verb: verb, Arg: arg, For: max(to.Sub(s.from), time.Second),
 	})
 }
 
 // event is what happens to the machine in the simulated world.
-func (p *plan) event(i *Incident, n int) sim.Event {
-	e := sim.Event{At: p.at(i.From), Subject: string(p.name.Machine(n))}
+func (p *plan) event(i *Incident, n int) script.Event {
+	e := script.Event{At: p.at(i.From), Subject: string(p.name.Machine(n))}
 	e.Verb = i.verb()
 	if over := i.over(); !over.IsZero() {
 		e.For = max(over.Sub(i.From), time.Second)
@@ -73,7 +74,7 @@ func (p *plan) event(i *Incident, n int) sim.Event {
 }
 
 // verb is the fault that shows as the incident did, and that what was tried cures and does not cure.
-func (i *Incident) verb() sim.Verb {
+func (i *Incident) verb() script.Verb {
 	switch i.Cause {
 	case fleet.CauseStopped:
 		return world.IsStopped
@@ -119,7 +120,7 @@ func (i *Incident) verb() sim.Verb {
 // run sets the simulated run up.
 func (p *plan) run(o *sim.Options) {
 	o.Plan = slices.Clone(p.events)
-	slices.SortStableFunc(o.Plan, func(a, b sim.Event) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(o.Plan, func(a, b script.Event) int { return cmp.Compare(a.At, b.At) })
 	o.Horizon = p.at(p.end) + time.Second
 	o.Calm = 6 * time.Hour
 }

@@ -15,6 +15,7 @@ import (
 	"hale/internal/config/configtest"
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/trial/replay"
 	"hale/internal/trial/scenario"
 
@@ -38,7 +39,7 @@ func recorded(t *testing.T, c *config.Config, events ...string) string {
 	}
 	scenario.Adopt(&o, c, 0)
 	for _, line := range events {
-		e, err := sim.ParseEvent(line)
+		e, err := script.Parse(line)
 		if err != nil {
 			t.Fatal(err)
 		}

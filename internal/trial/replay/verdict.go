@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/law"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
 
@@ -47,7 +48,7 @@ func (v *verdicts) until(later []*Incident, i *Incident) time.Duration {
 }
 
 // one judges one incident by its event.
-func (v *verdicts) one(i *Incident, e sim.Event, until time.Duration, claimed map[int]bool) {
+func (v *verdicts) one(i *Incident, e script.Event, until time.Duration, claimed map[int]bool) {
 	r := &i.Replayed
 	outage := v.outage(e)
 	if outage == nil {
@@ -66,7 +67,7 @@ func (v *verdicts) one(i *Incident, e sim.Event, until time.Duration, claimed ma
 }
 
 // outage returns the one that the event brought about.
-func (v *verdicts) outage(e sim.Event) *sim.Outage {
+func (v *verdicts) outage(e script.Event) *sim.Outage {
 	for n := range v.h.Outages {
 		if o := &v.h.Outages[n]; o.Machine == e.Subject && o.From == e.At {
 			return o
@@ -76,7 +77,7 @@ func (v *verdicts) outage(e sim.Event) *sim.Outage {
 }
 
 // hear takes in what hale said about the machine meanwhile.
-func (v *verdicts) hear(i *Incident, e sim.Event, until time.Duration) {
+func (v *verdicts) hear(i *Incident, e script.Event, until time.Duration) {
 	r := &i.Replayed
 	for _, m := range v.h.Moments {
 		if m.Record == nil || m.Machine != e.Subject || m.At < e.At || m.At >= until {

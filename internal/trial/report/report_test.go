@@ -14,7 +14,7 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/trial/rehearsal"
 	"hale/internal/trial/report"
 )
@@ -23,7 +23,7 @@ const day = 24 * time.Hour
 
 // rehearsed plays a fleet of the size for the time, changed as the test wants.
 func rehearsed(t *testing.T, size int, horizon time.Duration, change func(*config.Config),
-	kinds ...sim.Kind) rehearsal.Outcome {
+	kinds ...script.Kind) rehearsal.Outcome {
 	t.Helper()
 	c, err := config.Parse("hale.yaml", []byte(fmt.Sprintf(`
 providers: {dream: {type: simulated, boot: 20s, latency: 100ms}}
@@ -105,7 +105,7 @@ func count(all []element, is func(element) bool) int {
 
 func TestTheReportShowsWhatHappened(t *testing.T) {
 	t.Parallel()
-	out := rehearsed(t, 3, 30*day, nil, sim.KindMachine, sim.KindPower, sim.KindController)
+	out := rehearsed(t, 3, 30*day, nil, script.KindMachine, script.KindPower, script.KindController)
 	page := written(t, report.Page{Outcome: out, Version: "1.2", Command: "hale simulate hale.yaml --seed 1"})
 	all := elements(t, page)
 	for _, want := range []string{
@@ -149,7 +149,7 @@ func TestTheReportShowsWhatHappened(t *testing.T) {
 func TestAWrongActIsShownWithItsLinesAndTheLeastThatDoesItAgain(t *testing.T) {
 	t.Parallel()
 	acts := func(c *config.Config) { c.Fleets[0].Repair.Silence = fleet.SilenceActs }
-	out := rehearsed(t, 1, 10*day, acts, sim.KindPartition)
+	out := rehearsed(t, 1, 10*day, acts, script.KindPartition)
 	out.Found = out.Find(nil)
 	page := written(t, report.Page{Outcome: out})
 	all := elements(t, page)
@@ -172,7 +172,7 @@ func TestAWrongActIsShownWithItsLinesAndTheLeastThatDoesItAgain(t *testing.T) {
 
 func TestALargeFleetIsShownByPlaceAndByItsWorstMachines(t *testing.T) {
 	t.Parallel()
-	out := rehearsed(t, 2000, 5*day, nil, sim.KindMachine, sim.KindStorm)
+	out := rehearsed(t, 2000, 5*day, nil, script.KindMachine, script.KindStorm)
 	page := written(t, report.Page{Outcome: out})
 	all := elements(t, page)
 	if lanes := count(all, func(e element) bool { return e.attr["class"] == "lane" }); lanes != 43 {
@@ -187,7 +187,7 @@ func TestALargeFleetIsShownByPlaceAndByItsWorstMachines(t *testing.T) {
 	if len(page) > 2<<20 {
 		t.Errorf("the page has %d bytes for %d outages", len(page), out.Outages)
 	}
-	small := elements(t, written(t, report.Page{Outcome: rehearsed(t, 3, day, nil, sim.KindMachine)}))
+	small := elements(t, written(t, report.Page{Outcome: rehearsed(t, 3, day, nil, script.KindMachine)}))
 	if count(small, func(e element) bool { return e.attr["class"] == "heat" }) != 0 {
 		t.Error("three machines need no strips")
 	}
@@ -195,7 +195,7 @@ func TestALargeFleetIsShownByPlaceAndByItsWorstMachines(t *testing.T) {
 
 func TestThePageStandsAloneAndRunsNothing(t *testing.T) {
 	t.Parallel()
-	page := written(t, report.Page{Outcome: rehearsed(t, 5, 10*day, nil, sim.FirstKinds()...)})
+	page := written(t, report.Page{Outcome: rehearsed(t, 5, 10*day, nil, script.FirstKinds()...)})
 	for _, e := range elements(t, page) {
 		if e.name == "script" || e.name == "link" || e.name == "iframe" || e.name == "img" {
 			t.Errorf("there is a <%s>", e.name)
@@ -223,7 +223,7 @@ func TestHostileNamesStayNames(t *testing.T) {
 		c.Fleets[0].Name = evil
 		c.Fleets[0].Checks[0].Name = evil
 		c.Fleets[0].UnhealthyWhen = fleet.Condition{Op: fleet.OpTerm, Term: evil}
-	}, sim.KindMachine)
+	}, script.KindMachine)
 	out.DidNotFit = append(out.DidNotFit, evil)
 	out.Fleets[0].Warnings = append(out.Fleets[0].Warnings, evil)
 	page := written(t, report.Page{Outcome: out, Version: evil, Command: evil})

@@ -11,6 +11,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -130,7 +131,15 @@ func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 			o.Homes = append(o.Homes, o.Hosts[n%3].Name)
 		}
 		o.Horizon = 2 * 24 * time.Hour
-		o.Plan = sim.Forecast{Seed: 3, Kinds: sim.FirstKinds(), Horizon: o.Horizon}.Draw(o.Spec, o.Hosts, o.Servers)
+		o.Plan = script.Forecast{
+			Seed:    3,
+			Kinds:   script.FirstKinds(),
+			Horizon: o.Horizon,
+		}.Draw(
+			o.Spec,
+			o.Hosts,
+			o.Servers,
+		)
 		file := Compose("A run.", o)
 		s, err := Parse("f.txt", file)
 		if err != nil {
@@ -163,7 +172,7 @@ func TestAFilePlaysTheRunAgainLineForLine(t *testing.T) {
 	for _, o := range policies(t) {
 		o.Hosts, o.Horizon, o.Calm = sim.Town(4, 2, 1), 2*24*time.Hour, time.Hour
 		o.Spec.Template = fleet.Template{Disks: o.Spec.Template.Disks}
-		o.Plan = sim.Forecast{Seed: 3, Kinds: sim.FirstKinds(), Horizon: o.Horizon,
+		o.Plan = script.Forecast{Seed: 3, Kinds: script.FirstKinds(), Horizon: o.Horizon,
 			MachineGap: 24 * time.Hour}.Draw(o.Spec, o.Hosts, o.Servers)
 		var played bytes.Buffer
 		o.Trace = &played

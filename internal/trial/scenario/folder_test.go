@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 )
 
 var numbered = regexp.MustCompile(`^([SL][0-9]{2})(-[a-z0-9]+)+\.txt$`)
@@ -75,7 +75,7 @@ func TestEveryVerbIsPlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	played := map[sim.Verb]bool{}
+	played := map[script.Verb]bool{}
 	for _, file := range files {
 		s, err := Load(file)
 		if err != nil {
@@ -85,8 +85,8 @@ func TestEveryVerbIsPlayed(t *testing.T) {
 			played[e.Verb] = true
 		}
 	}
-	for _, line := range sim.Verbs() {
-		e, err := sim.ParseEvent("1h " + line + " for 1m")
+	for _, line := range script.Verbs() {
+		e, err := script.Parse("1h " + line + " for 1m")
 		if err != nil {
 			t.Fatal(err)
 		}

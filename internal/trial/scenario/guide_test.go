@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 )
 
 // TestTheGuideNamesEverything: each verb stands in the guide's tables, and each line there can be read; so do the
@@ -24,7 +24,7 @@ func TestTheGuideNamesEverything(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(tables, -1) {
 		told = append(told, m[1])
 	}
-	verbs := sim.Verbs()
+	verbs := script.Verbs()
 	for _, v := range verbs {
 		if !slices.Contains(told, v) {
 			t.Errorf("the guide does not say what %q means", v)

@@ -28,6 +28,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/keys"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -238,7 +239,7 @@ func (r *reader) config(p part) {
 }
 
 func (r *reader) event(line int, text string) error {
-	e, err := sim.ParseEvent(text)
+	e, err := script.Parse(text)
 	if err == nil {
 		r.s.Options.Plan = append(r.s.Options.Plan, e)
 		r.events = append(r.events, line)
@@ -263,7 +264,7 @@ func (r *reader) complete() {
 	}
 	for i, e := range o.Plan {
 		alone := *o
-		alone.Plan = []sim.Event{e}
+		alone.Plan = []script.Event{e}
 		if err := sim.Check(alone); err != nil {
 			r.add(r.events[i], "%v", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,7 +145,7 @@ empty
 		BootMost: 9 * time.Second,
 		Latency:  80 * time.Millisecond, LatencyMost: 80 * time.Millisecond, Poll: 5 * time.Second,
 		Operator: 30 * time.Minute, Empty: true,
-		Plan: []sim.Event{
+		Plan: []script.Event{
 			{At: 2 * time.Minute, Subject: "host h2", Verb: world.LosesPower, For: 5 * time.Minute},
 			{At: time.Minute, Subject: "web-1", Verb: world.Crashes},
 		},

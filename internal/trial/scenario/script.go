@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
 )
 
 // Script is a scenario file without its fleet: what happens, and in which world, to be played by a fleet of the user's
@@ -107,7 +108,7 @@ func (s *Script) Befall(o *sim.Options) (unfit []string) {
 		said := e.String()
 		e = e.Of(o.Spec.Name)
 		alone := *o
-		alone.Plan = []sim.Event{e}
+		alone.Plan = []script.Event{e}
 		switch err := sim.Check(alone); {
 		case err != nil:
 			unfit = append(unfit, fmt.Sprintf("%s: %v", said, err))
@@ -117,7 +118,7 @@ func (s *Script) Befall(o *sim.Options) (unfit []string) {
 			o.Plan = append(o.Plan, e)
 		}
 	}
-	slices.SortStableFunc(o.Plan, func(a, b sim.Event) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(o.Plan, func(a, b script.Event) int { return cmp.Compare(a.At, b.At) })
 	return unfit
 }
 

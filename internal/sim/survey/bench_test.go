@@ -1,4 +1,4 @@
-package sim_test
+package survey_test
 
 import (
 	"runtime/debug"
@@ -7,6 +7,8 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
+	"hale/internal/sim/survey"
 )
 
 // BenchmarkTenDays plays ten days of a fleet of 1,000 machines with checks every 10 s, in which each machine has a
@@ -16,12 +18,12 @@ func BenchmarkTenDays(b *testing.B) {
 	// as bench/score sets it: what lives is small, and what dies is much
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	const size, days = 1000, 10
-	o := sim.Survey{
+	o := survey.Dose{
 		Spec: func() fleet.Spec { return sim.Exemplar(size) }, Hosts: sim.Town(100, 5, 4),
-		Kinds: []sim.Kind{sim.KindMachine},
+		Kinds: []script.Kind{script.KindMachine},
 		Seed:  7, Horizon: days * day, Gap: 8 * day,
 	}.Options(0)
-	o.Plan = sim.Merge(o.Plan, sim.Storm(o.Spec, 5*day, 250, 2*time.Minute, 7))
+	o.Plan = script.Merge(o.Plan, script.Storm(o.Spec, 5*day, 250, 2*time.Minute, 7))
 	o.Calm = time.Hour
 	var s sim.Score
 	for b.Loop() {

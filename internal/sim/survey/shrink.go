@@ -1,15 +1,18 @@
-package sim
+package survey
 
 import (
 	"cmp"
 	"slices"
 	"time"
+
+	"hale/internal/sim"
+	"hale/internal/sim/script"
 )
 
 // Shrunk is what is left of a run that breaks a law when everything that the breach does not need is taken out of it.
 type Shrunk struct {
-	Options   Options // without history and trace
-	Violation Violation
+	Options   sim.Options // without history and trace
+	Violation sim.Violation
 	Plays     int // how many runs it took
 	// Whole says that nothing more could be taken out; else there was no time for that.
 	Whole bool
@@ -19,7 +22,7 @@ type Shrunk struct {
 // halves, quarters and so on down to single ones, what lasts is made shorter, and what is left is moved together.
 // Removing an event changes what chance does to the others, so the result is one that cannot be made smaller by one
 // step, not the smallest there is. It stops when stop, which is asked before each run, says so; nil: never.
-func Shrink(o Options, broke Violation, stop func() bool) Shrunk {
+func Shrink(o sim.Options, broke sim.Violation, stop func() bool) Shrunk {
 	o.History, o.Trace = nil, nil
 	s := &shrinker{best: Shrunk{Options: o, Violation: broke, Whole: true}, law: broke.Law, stop: stop}
 	s.try(s.cut(o, broke))
@@ -45,17 +48,17 @@ type shrinker struct {
 }
 
 // try plays the run, and keeps it when it breaks the same law.
-func (s *shrinker) try(o Options) bool {
+func (s *shrinker) try(o sim.Options) bool {
 	if s.stop != nil && s.stop() {
 		s.best.Whole = false
 		return false
 	}
 	s.best.Plays++
-	r, err := Run(o)
+	r, err := sim.Run(o)
 	if err != nil {
 		return false
 	}
-	i := slices.IndexFunc(r.Violations, func(v Violation) bool { return v.Law == s.law })
+	i := slices.IndexFunc(r.Violations, func(v sim.Violation) bool { return v.Law == s.law })
 	if i < 0 {
 		return false
 	}
@@ -64,14 +67,14 @@ func (s *shrinker) try(o Options) bool {
 }
 
 // cut ends the run where the law is broken: what happens afterwards cannot matter.
-func (*shrinker) cut(o Options, v Violation) Options {
-	o.Plan = slices.DeleteFunc(slices.Clone(o.Plan), func(e Event) bool { return e.At > v.At })
+func (*shrinker) cut(o sim.Options, v sim.Violation) sim.Options {
+	o.Plan = slices.DeleteFunc(slices.Clone(o.Plan), func(e script.Event) bool { return e.At > v.At })
 	o.Horizon, o.Calm = v.At.Truncate(time.Second)+time.Second, time.Minute
 	return o
 }
 
 // with returns the best run so far with another plan.
-func (s *shrinker) with(plan []Event) Options {
+func (s *shrinker) with(plan []script.Event) sim.Options {
 	o := s.best.Options
 	o.Plan = plan
 	return o
@@ -82,7 +85,7 @@ func (s *shrinker) guess() {
 	v := s.best.Violation
 	for _, lately := range []time.Duration{time.Hour, 24 * time.Hour, v.At} {
 		for _, others := range []bool{false, true} {
-			plan := slices.DeleteFunc(slices.Clone(s.best.Options.Plan), func(e Event) bool {
+			plan := slices.DeleteFunc(slices.Clone(s.best.Options.Plan), func(e script.Event) bool {
 				return e.At < v.At-lately || !others && e.OfMachine() && e.Subject != v.Machine
 			})
 			if len(plan) < len(s.best.Options.Plan) && s.try(s.with(plan)) {
@@ -110,14 +113,14 @@ func (s *shrinker) shorten() {
 	for i := 0; i < len(s.best.Options.Plan); i++ {
 		for n := 0; n < 12; n++ {
 			e := s.best.Options.Plan[i]
-			if e.For <= time.Second || !s.replace(i, func(e *Event) {
+			if e.For <= time.Second || !s.replace(i, func(e *script.Event) {
 				e.For = max((e.For / 2).Round(time.Second),
 					time.Second)
 			}) {
 				break
 			}
 		}
-		s.replace(i, func(e *Event) {
+		s.replace(i, func(e *script.Event) {
 			if e.For > time.Minute {
 				e.For = e.For.Round(time.Minute)
 			}
@@ -126,14 +129,14 @@ func (s *shrinker) shorten() {
 }
 
 // replace tries the plan with one event changed.
-func (s *shrinker) replace(i int, change func(*Event)) bool {
+func (s *shrinker) replace(i int, change func(*script.Event)) bool {
 	if i >= len(s.best.Options.Plan) {
 		return false
 	}
 	plan := slices.Clone(s.best.Options.Plan)
 	was := plan[i]
 	change(&plan[i])
-	return plan[i] != was && plan[i].check() == nil && s.try(s.with(plan))
+	return plan[i] != was && plan[i].Check() == nil && s.try(s.with(plan))
 }
 
 // early is when the first event may happen: hale has seen every machine by then.
@@ -172,7 +175,7 @@ func (s *shrinker) gather() {
 }
 
 // later returns the best run with a plan that was moved by so much. It needs no longer than before.
-func (s *shrinker) later(plan []Event, by time.Duration) Options {
+func (s *shrinker) later(plan []script.Event, by time.Duration) sim.Options {
 	o := s.with(plan)
 	o.Horizon = max(o.Horizon-by, time.Second) + 2*time.Minute // chance may need a moment more
 	return o
@@ -185,7 +188,7 @@ func (s *shrinker) roundTimes() {
 		for i := range plan {
 			plan[i].At = plan[i].At.Round(grain)
 		}
-		slices.SortStableFunc(plan, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+		slices.SortStableFunc(plan, func(a, b script.Event) int { return cmp.Compare(a.At, b.At) })
 		if !slices.Equal(plan, s.best.Options.Plan) && s.try(s.later(plan, 0)) {
 			return
 		}
@@ -196,7 +199,7 @@ func (s *shrinker) roundTimes() {
 func (s *shrinker) fewerServers() {
 	if o := s.best.Options; o.Servers > 1 {
 		o.Servers = 1
-		if Check(o) == nil {
+		if sim.Check(o) == nil {
 			s.try(o)
 		}
 	}

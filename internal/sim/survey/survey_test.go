@@ -1,4 +1,4 @@
-package sim_test
+package survey_test
 
 import (
 	"bytes"
@@ -7,15 +7,17 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
+	"hale/internal/sim/survey"
 )
 
 const day = 24 * time.Hour
 
 // stormy is a survey of small fleets in which everything goes wrong much more often than anybody should see.
-func stormy(size, servers, runs int) sim.Survey {
-	return sim.Survey{
+func stormy(size, servers, runs int) survey.Dose {
+	return survey.Dose{
 		Spec: func() fleet.Spec { return sim.Exemplar(size) }, Hosts: sim.Town(max(3, size/10), 5, 4), Servers: servers,
-		Kinds: sim.FirstKinds(), Seed: 1, Runs: runs, Horizon: 10 * day, Gap: 4 * day,
+		Kinds: script.FirstKinds(), Seed: 1, Runs: runs, Horizon: 10 * day, Gap: 4 * day,
 	}
 }
 

@@ -1,4 +1,4 @@
-package sim
+package script
 
 import (
 	"slices"
@@ -107,19 +107,19 @@ func (d *drawing) agent(at time.Duration) {
 func (d *drawing) hands(at time.Duration) {
 	switch d.random.IntN(4) {
 	case 0:
-		d.add(at, operator, Holds, d.held(), d.lasting(time.Minute, 2*time.Hour))
+		d.add(at, Operator, Holds, d.held(), d.lasting(time.Minute, 2*time.Hour))
 	case 1:
 		name := d.machine()
 		d.ail(at, name)
-		d.add(at+d.lasting(time.Second, 10*time.Minute), operator, Retries, name, 0)
+		d.add(at+d.lasting(time.Second, 10*time.Minute), Operator, Retries, name, 0)
 	case 2:
 		d.storm(at)
-		d.add(at+d.lasting(time.Minute, time.Hour), operator, Unbrakes, "", 0)
+		d.add(at+d.lasting(time.Minute, time.Hour), Operator, Unbrakes, "", 0)
 	case 3:
 		name := d.machine()
-		d.add(at, operator, Holds, name, d.lasting(time.Minute, time.Hour))
+		d.add(at, Operator, Holds, name, d.lasting(time.Minute, time.Hour))
 		d.ail(at+d.lasting(time.Second, 30*time.Minute), name)
-		d.add(at+d.lasting(time.Minute, time.Hour), operator, Releases, name, 0)
+		d.add(at+d.lasting(time.Minute, time.Hour), Operator, Releases, name, 0)
 	}
 }
 

@@ -1,4 +1,4 @@
-package sim
+package script
 
 import (
 	"cmp"
@@ -398,7 +398,7 @@ func Merge(plans ...[]Event) []Event {
 // from a dead network (docs/safety.md).
 const fewest = 3
 
-// operator draws what an operator orders. Whatever they take away they give back some time later: the brake, holds, and
+// Operator draws what an operator orders. Whatever they take away they give back some time later: the brake, holds, and
 // the size.
 func (d *drawing) operator(at time.Duration) {
 	later := at + d.lasting(time.Minute, 6*time.Hour)
@@ -406,26 +406,26 @@ func (d *drawing) operator(at time.Duration) {
 	size := func(n int) string { return strconv.Itoa(max(min(fewest, d.spec.Size), n)) }
 	switch d.random.IntN(12) {
 	case 0, 1:
-		d.add(at, operator, Holds, d.held(), d.lasting(time.Minute, 2*time.Hour))
+		d.add(at, Operator, Holds, d.held(), d.lasting(time.Minute, 2*time.Hour))
 	case 2:
-		d.add(at, operator, Releases, d.machine(), 0)
+		d.add(at, Operator, Releases, d.machine(), 0)
 	case 3:
-		d.add(at, operator, Brakes, "", 0)
-		d.add(later, operator, Unbrakes, "", 0)
+		d.add(at, Operator, Brakes, "", 0)
+		d.add(later, Operator, Unbrakes, "", 0)
 	case 4, 5:
-		d.add(at, operator, pick(d.random, Heals, Heals, Retries, Undoes), d.machine(), 0)
+		d.add(at, Operator, pick(d.random, Heals, Heals, Retries, Undoes), d.machine(), 0)
 	case 6, 7:
-		d.add(at, operator, Scales, size(d.spec.Size+d.random.IntN(4)), 0)
+		d.add(at, Operator, Scales, size(d.spec.Size+d.random.IntN(4)), 0)
 	case 8, 9:
-		d.add(at, operator, Scales, size(d.spec.Size-1-d.random.IntN(max(1, d.spec.Size/4))), 0)
-		d.add(at+d.lasting(time.Second, time.Hour), operator, Confirms, "", 0)
-		d.add(back, operator, Scales, size(d.spec.Size), 0)
+		d.add(at, Operator, Scales, size(d.spec.Size-1-d.random.IntN(max(1, d.spec.Size/4))), 0)
+		d.add(at+d.lasting(time.Second, time.Hour), Operator, Confirms, "", 0)
+		d.add(back, Operator, Scales, size(d.spec.Size), 0)
 	case 10, 11:
 		if d.spec.Size < 2*fewest { // first there must be some to spare
-			d.add(at, operator, Scales, size(d.spec.Size+fewest), 0)
+			d.add(at, Operator, Scales, size(d.spec.Size+fewest), 0)
 		}
-		d.add(at+d.lasting(time.Second, 20*time.Minute), operator, Deletes, d.machine(), 0)
-		d.add(back, operator, Scales, size(d.spec.Size), 0)
+		d.add(at+d.lasting(time.Second, 20*time.Minute), Operator, Deletes, d.machine(), 0)
+		d.add(back, Operator, Scales, size(d.spec.Size), 0)
 	}
 }
 

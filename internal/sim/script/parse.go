@@ -1,4 +1,4 @@
-package sim
+package script
 
 import (
 	"cmp"
@@ -33,8 +33,8 @@ func examples() map[string]string {
 // Verbs lists everything that can happen, as lines of a scenario file without their time.
 func Verbs() []string {
 	var out []string
-	for v, s := range ways() {
-		out = append(out, examples()[s.subject]+join(v)+with(v, s.shape))
+	for v, s := range shapes() {
+		out = append(out, examples()[s.subject]+join(v)+with(v, s))
 	}
 	slices.Sort(out)
 	return out
@@ -48,14 +48,14 @@ func with(v Verb, s shape) string {
 // verbsOf lists what can happen to what the text begins with.
 func verbsOf(text string) string {
 	words := strings.Fields(text)
-	kind := subjectKind(strings.Join(words[:min(1, len(words))], " "))
-	if both := subjectKind(strings.Join(words[:min(2, len(words))], " ")); both == "domain" {
+	kind := SubjectKind(strings.Join(words[:min(1, len(words))], " "))
+	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); both == "domain" {
 		kind = both
 	}
 	var out []string
-	for v, s := range ways() {
+	for v, s := range shapes() {
 		if s.subject == kind {
-			out = append(out, with(v, s.shape))
+			out = append(out, with(v, s))
 		}
 	}
 	slices.SortFunc(out, func(a, b string) int {
@@ -65,8 +65,8 @@ func verbsOf(text string) string {
 	return "a " + kind + ": " + strings.Join(out, ", ")
 }
 
-// ParseEvent reads a line as "10m  host h2 loses power for 5m": when, what to, what, and for how long.
-func ParseEvent(line string) (Event, error) {
+// Parse reads a line as "10m  host h2 loses power for 5m": when, what to, what, and for how long.
+func Parse(line string) (Event, error) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	at, err := time.ParseDuration(first)
 	if err != nil || at < 0 {
@@ -91,7 +91,7 @@ func ParseEvent(line string) (Event, error) {
 		}
 		e.Arg = strings.TrimSpace(e.Arg[:i])
 	}
-	return e, e.check()
+	return e, e.Check()
 }
 
 // least introduces how many machines the subject must have for the event to happen.
@@ -99,7 +99,7 @@ const least = " if at least "
 
 // findVerb returns the longest verb in the text, and where it begins.
 func findVerb(text string) (Verb, int) {
-	all := slices.SortedFunc(maps.Keys(ways()), func(a, b Verb) int {
+	all := slices.SortedFunc(maps.Keys(shapes()), func(a, b Verb) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
 	padded := text + " "
@@ -111,10 +111,10 @@ func findVerb(text string) (Verb, int) {
 	return "", 0
 }
 
-// check says what is wrong with the event, as far as it can be told without a fleet.
-func (e Event) check() error {
-	s := ways()[e.Verb]
-	if kind := subjectKind(e.Subject); kind != s.subject {
+// Check says what is wrong with the event, as far as it can be told without a fleet.
+func (e Event) Check() error {
+	s := shapes()[e.Verb]
+	if kind := SubjectKind(e.Subject); kind != s.subject {
 		return fmt.Errorf("%q %s: the subject is a %s, and this happens to a %s", e.Subject, e.Verb, kind, s.subject)
 	}
 	switch {
@@ -142,7 +142,7 @@ func (e Event) checkPast() error {
 		return fmt.Errorf("%s %s: %w", e.Subject, e.Verb, err)
 	case d < 0 || d > e.At || d == e.At && e.Verb == IsRolledBack:
 		return fmt.Errorf("%s %s %s: that is not between the start and now, which is %s later", e.Subject, e.Verb,
-			e.Arg, span(e.At))
+			e.Arg, Span(e.At))
 	}
 	return nil
 }
@@ -166,7 +166,8 @@ func (e Event) checkArg(kind string) error {
 	return nil
 }
 
-func subjectKind(subject string) string {
+// SubjectKind says what an event's subject is: a machine, domain, server, person, or one of those that are named so.
+func SubjectKind(subject string) string {
 	switch {
 	case subject == "provider", subject == "template", subject == "store", subject == "operator", subject == "hale":
 		return subject

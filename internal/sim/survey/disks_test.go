@@ -1,4 +1,4 @@
-package sim_test
+package survey_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
+	"hale/internal/sim/survey"
 	"hale/internal/sim/world"
 )
 
@@ -36,14 +38,19 @@ func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			survey := sim.Survey{
+			survey := survey.Dose{
 				Spec: func() fleet.Spec {
 					spec := database(12)
 					spec.SharedFate.Then = s.then
 					return spec
 				},
-				Hosts: s.hosts, Servers: s.servers, Kinds: sim.FirstKinds(), Seed: 1, Runs: s.runs, Horizon: 10 * day,
-				Gap: day,
+				Hosts:   s.hosts,
+				Servers: s.servers,
+				Kinds:   script.FirstKinds(),
+				Seed:    1,
+				Runs:    s.runs,
+				Horizon: 10 * day,
+				Gap:     day,
 			}
 			r, err := survey.Run()
 			if err != nil {
@@ -69,7 +76,7 @@ func TestALostDiskIsFoundOut(t *testing.T) {
 	o := sim.Options{
 		Spec: database(3), Hosts: sim.Town(3, 3, 1), Seed: 1, Horizon: 10 * time.Minute, Calm: time.Hour,
 		Rival: sim.Sequential,
-		Plan:  []sim.Event{{At: time.Minute, Subject: "web-2", Verb: world.LosesDisk}},
+		Plan:  []script.Event{{At: time.Minute, Subject: "web-2", Verb: world.LosesDisk}},
 	}
 	r, err := sim.Run(o)
 	if err != nil {

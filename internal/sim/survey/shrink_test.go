@@ -1,10 +1,12 @@
-package sim_test
+package survey_test
 
 import (
 	"testing"
 	"time"
 
 	"hale/internal/sim"
+	"hale/internal/sim/script"
+	"hale/internal/sim/survey"
 )
 
 // broken plays a run that breaks the law, and returns its first violation of it.
@@ -29,8 +31,16 @@ func defective() sim.Options {
 	o := sim.Options{Spec: sim.Exemplar(30), Hosts: sim.Town(6, 3, 2), Servers: 1, Seed: 1, Horizon: 6 * day,
 		Operator: time.Hour,
 		Rival:    sim.RestartOnPing}
-	o.Plan = sim.Forecast{Seed: 1, Kinds: sim.FirstKinds(), Horizon: o.Horizon, MachineGap: day}.Draw(o.Spec, o.Hosts,
-		1)
+	o.Plan = script.Forecast{
+		Seed:       1,
+		Kinds:      script.FirstKinds(),
+		Horizon:    o.Horizon,
+		MachineGap: day,
+	}.Draw(
+		o.Spec,
+		o.Hosts,
+		1,
+	)
 	return o
 }
 
@@ -40,7 +50,7 @@ func TestAFailingPlanIsShrunkToWhatItNeeds(t *testing.T) {
 	if len(o.Plan) < 200 {
 		t.Fatalf("only %d events", len(o.Plan))
 	}
-	s := sim.Shrink(o, broken(t, o, "harm"), nil)
+	s := survey.Shrink(o, broken(t, o, "harm"), nil)
 	if n := len(s.Options.Plan); n < 1 || n > 2 || !s.Whole {
 		t.Errorf("%d events are left of %d after %d runs: %v", n, len(o.Plan), s.Plays, s.Options.Plan)
 	}
@@ -63,7 +73,7 @@ func TestShrinkingEndsWhenTimeIsUpAndKeepsWhatItHas(t *testing.T) {
 	v := broken(t, o, "harm")
 	for _, most := range []int{0, 1, 2} {
 		plays := 0
-		s := sim.Shrink(o, v, func() bool { plays++; return plays > most })
+		s := survey.Shrink(o, v, func() bool { plays++; return plays > most })
 		if s.Whole || s.Plays != most {
 			t.Errorf("after %d runs of %d it calls itself whole: %v", s.Plays, most, s.Whole)
 		}
@@ -75,8 +85,8 @@ func TestARunWithOneEventNeedsNoShrinking(t *testing.T) {
 	t.Parallel()
 	o := defective()
 	v := broken(t, o, "harm")
-	o = sim.Shrink(o, v, nil).Options
-	again := sim.Shrink(o, broken(t, o, "harm"), nil)
+	o = survey.Shrink(o, v, nil).Options
+	again := survey.Shrink(o, broken(t, o, "harm"), nil)
 	if len(again.Options.Plan) != len(o.Plan) {
 		t.Errorf("%v became %v", o.Plan, again.Options.Plan)
 	}

@@ -1,4 +1,4 @@
-package sim_test
+package survey_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/script"
+	"hale/internal/sim/survey"
 )
 
 // doses is the smaller dose of the score that every run of the tests takes; bench/score takes the large one.
@@ -26,10 +28,10 @@ func TestTheScoreOfADose(t *testing.T) {
 	for name, d := range doses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := sim.Survey{
+			s := survey.Dose{
 				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4),
 				Servers: d.servers,
-				Kinds:   sim.FirstKinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
+				Kinds:   script.FirstKinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
 			}
 			r, err := s.Run()
 			if err != nil {
@@ -61,10 +63,10 @@ func TestADoseOfNights(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := sim.Survey{
+			r, err := survey.Dose{
 				Spec:  func() fleet.Spec { return sim.Exemplar(d.size) },
 				Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
-				Kinds: sim.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day,
+				Kinds: script.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day,
 				Operator: 40 * time.Minute, Vary: true, Unbrakes: true,
 			}.Run()
 			if err != nil {
@@ -100,11 +102,18 @@ func TestADoseWithOperators(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := sim.Survey{
-				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4),
+			s := survey.Dose{
+				Spec:    func() fleet.Spec { return sim.Exemplar(d.size) },
+				Hosts:   sim.Town(max(3, d.size/10), 5, 4),
 				Servers: d.servers,
-				Kinds:   append(sim.FirstKinds(), sim.KindOperator), Seed: d.seed, Runs: d.runs, Horizon: 10 * day,
-				Gap: 2 * day,
+				Kinds: append(
+					script.FirstKinds(),
+					script.KindOperator,
+				),
+				Seed:    d.seed,
+				Runs:    d.runs,
+				Horizon: 10 * day,
+				Gap:     2 * day,
 			}
 			r, err := s.Run()
 			if err != nil {
@@ -118,7 +127,7 @@ func TestADoseWithOperators(t *testing.T) {
 }
 
 // harmless asks that hale did nothing that it must never do.
-func harmless(t *testing.T, r sim.Reckoning) {
+func harmless(t *testing.T, r survey.Reckoning) {
 	t.Helper()
 	for _, f := range r.Found {
 		t.Errorf("seed %d, after %s: law %s, %s: %s", f.Seed, f.At, f.Law, f.Machine, f.What)
@@ -165,9 +174,9 @@ func TestNaivePoliciesAreFoundOut(t *testing.T) {
 	for _, rival := range sim.Rivals() {
 		t.Run(string(rival), func(t *testing.T) {
 			t.Parallel()
-			s := sim.Survey{
+			s := survey.Dose{
 				Spec: func() fleet.Spec { return sim.Exemplar(12) }, Hosts: sim.Town(3, 3, 4),
-				Kinds: sim.FirstKinds(), Seed: 1, Runs: 3,
+				Kinds: script.FirstKinds(), Seed: 1, Runs: 3,
 				Horizon: 3 * day, Gap: day, Rival: rival,
 			}
 			r, err := s.Run()

@@ -2,99 +2,12 @@ package sim
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
-	"sync"
 	"time"
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/world"
 )
-
-// Survey is many runs that differ in their seeds: the score of a policy, not of a day.
-type Survey struct {
-	Spec    func() fleet.Spec
-	Hosts   []world.Host
-	Servers int
-	Kinds   []Kind
-	Seed    uint64 // of the first run; each further one has the next
-	Runs    int
-	Horizon time.Duration // of each run
-	Gap     time.Duration // Forecast.MachineGap
-	Rate    float64       // Forecast.Gap
-	Rival   Rival
-	// Operator is as in Options. Default 1 h.
-	Operator time.Duration
-	// Vary gives each run another policy and another number of hosts, as Vary does by its seed.
-	Vary bool
-	// Unbrakes is as in Options.
-	Unbrakes bool
-	// Keep is how many violations are kept. Default 20.
-	Keep int
-}
-
-// Found is a violation and the run in which it happened.
-type Found struct {
-	Seed uint64
-	Violation
-}
-
-// Reckoning is what a survey came to.
-type Reckoning struct {
-	Score Score
-	Found []Found
-}
-
-// Options returns the run with the index, to be played again by itself.
-func (s Survey) Options(i int) Options {
-	spec, seed := s.Spec(), s.Seed+uint64(max(i, 0))
-	operator := s.Operator
-	if operator == 0 {
-		operator = time.Hour
-	}
-	hosts := s.Hosts
-	if s.Vary {
-		spec, hosts = Vary(spec, hosts, seed)
-	}
-	f := Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
-	return Options{
-		Spec: spec, Hosts: hosts, Servers: s.Servers, Seed: seed, Horizon: s.Horizon, Operator: operator,
-		Rival: s.Rival,
-		Plan:  f.Draw(spec, hosts, s.Servers), Unbrakes: s.Unbrakes,
-	}
-}
-
-// Run plays the runs, several at a time; the sum does not depend on how many.
-func (s Survey) Run() (Reckoning, error) {
-	results, errs := make([]Result, s.Runs), make([]error, s.Runs)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), max(s.Runs, 1)) {
-		wg.Go(func() {
-			for i := range next {
-				results[i], errs[i] = Run(s.Options(i))
-			}
-		})
-	}
-	for i := range s.Runs {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	var out Reckoning
-	for i, r := range results {
-		if errs[i] != nil {
-			return out, fmt.Errorf("run with seed %d: %w", s.Seed+uint64(i), errs[i])
-		}
-		out.Score.Add(r.Score)
-		for _, v := range r.Violations {
-			if len(out.Found) < max(s.Keep, 20) {
-				out.Found = append(out.Found, Found{Seed: s.Seed + uint64(i), Violation: v})
-			}
-		}
-	}
-	return out, nil
-}
 
 // Town returns hosts in racks, rooms, zones and networks: each rack has a network of its own, and rooms are spread over
 // three zones.
@@ -145,4 +58,26 @@ func Exemplar(size int) fleet.Spec {
 		},
 		Grace: 3 * time.Minute, BuildWithin: 10 * time.Minute, BlindAfter: 10 * time.Minute,
 	}
+}
+
+// Defaults is the exemplar with the times that a configuration has which says nothing of them: the score of the new
+// plans is what an operator gets who wrote ten lines. Its limits grow with the fleet, as the exemplar's do.
+func Defaults(size int) fleet.Spec {
+	const every, wait = 5 * time.Second, time.Minute
+	s := Exemplar(size)
+	for i := range s.Checks {
+		s.Checks[i].Every, s.Checks[i].Timeout = every, time.Second
+	}
+	for i := range s.Repair.Steps {
+		step := &s.Repair.Steps[i]
+		if step.Kind.Builds() {
+			step.Timeout, step.VerifyWithin = 2*time.Minute, 0 // it is built within BuildWithin
+			continue
+		}
+		step.Timeout, step.VerifyWithin = 30*time.Second, wait
+	}
+	s.Repair.Backoff = 10 * time.Second
+	s.Limits.Brake.ReleaseAfter = 30 * time.Second
+	s.Grace, s.BuildWithin, s.BlindAfter = wait, 5*wait, 5*wait
+	return s
 }

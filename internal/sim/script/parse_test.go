@@ -1,11 +1,11 @@
-package sim_test
+package script_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"hale/internal/sim"
+	"hale/internal/sim/script"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -13,7 +13,7 @@ import (
 // TestEveryVerbSurvivesBeingWrittenDown: what a scenario file says comes back as it was said, with and without an end.
 func TestEveryVerbSurvivesBeingWrittenDown(t *testing.T) {
 	t.Parallel()
-	verbs := sim.Verbs()
+	verbs := script.Verbs()
 	if len(verbs) < 40 {
 		t.Fatalf("only %d verbs", len(verbs))
 	}
@@ -24,7 +24,7 @@ func TestEveryVerbSurvivesBeingWrittenDown(t *testing.T) {
 			if length != 0 {
 				line += " for " + length.String()
 			}
-			e, err := sim.ParseEvent(line)
+			e, err := script.Parse(line)
 			if length == 0 && (strings.Contains(what, "freezes") || strings.Contains(what, "holds")) {
 				if err == nil || !strings.Contains(err.Error(), "say for how long") {
 					t.Errorf("%q: %v, and a process that stands still must go on one day, and so must hale", line, err)
@@ -38,7 +38,7 @@ func TestEveryVerbSurvivesBeingWrittenDown(t *testing.T) {
 			if e.At != time.Hour+2*time.Minute || e.For != length || !strings.HasPrefix(e.String(), what) {
 				t.Errorf("%q was read as %+v, which says %q", line, e, e.String())
 			}
-			again, err := sim.ParseEvent("1h2m " + e.String())
+			again, err := script.Parse("1h2m " + e.String())
 			if err != nil || !cmp.Equal(e, again) {
 				t.Errorf("%q was written as %q and read as %+v, %v", line, e.String(), again, err)
 			}
@@ -49,12 +49,12 @@ func TestEveryVerbSurvivesBeingWrittenDown(t *testing.T) {
 func TestAnEventMayAskForMachines(t *testing.T) {
 	t.Parallel()
 	const line = "host h2 is out of sight of hale-1 for 5m if at least 3"
-	if e, err := sim.ParseEvent("1m " + line); err != nil || e.Least != 3 || e.For != 5*time.Minute ||
+	if e, err := script.Parse("1m " + line); err != nil || e.Least != 3 || e.For != 5*time.Minute ||
 		e.Arg != "hale-1" || e.String() != line {
 		t.Errorf("%q was read as %+v (%s), %v", line, e, e, err)
 	}
 	for _, wrong := range []string{"1m host h2 loses power if at least many", "1m host h2 loses power if at least 0"} {
-		if e, err := sim.ParseEvent(wrong); err == nil || !strings.Contains(err.Error(), "a number of machines") {
+		if e, err := script.Parse(wrong); err == nil || !strings.Contains(err.Error(), "a number of machines") {
 			t.Errorf("%q was read as %+v, %v", wrong, e, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestWhatNoEventIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if e, err := sim.ParseEvent(c.line); err == nil || !strings.Contains(err.Error(), c.says) {
+			if e, err := script.Parse(c.line); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%q was read as %+v, %v; it should say %q", c.line, e, err, c.says)
 			}
 		})
