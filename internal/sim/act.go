@@ -199,7 +199,7 @@ func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
 	})
 }
 
-// look asks the provider, and then each check once at the address that it named.
+// Look asks the provider, and then each check once at the address that it named.
 func (c *server) look(index int, a fleet.Action) {
 	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
 	aim := c.own.Aim(index)
@@ -218,15 +218,15 @@ func (c *server) look(index int, a fleet.Action) {
 			c.own.TellLook(index, l)
 			c.heat()
 		}
-		if a.Scope != fleet.LookFull || aim.Epoch == 0 || len(c.probes.checks) == 0 {
+		if a.Scope != fleet.LookFull || aim.Epoch == 0 || len(c.probes.Judging()) == 0 {
 			tell()
 			return
 		}
-		checks := c.probes.checks
+		checks := c.probes.Judging()
 		l.Checks = make([]fleet.CheckState, len(checks))
 		life, left := c.life, len(checks)
 		for k := range checks {
-			c.probes.look(&checks[k], whom{address, string(aim.Instance), rival},
+			c.probes.Look(&checks[k], picture.Aim{Address: address, Instance: aim.Instance, Rival: rival},
 				func(state fleet.CheckState) {
 					l.Checks[k] = state
 					if left--; left == 0 {
@@ -242,7 +242,7 @@ func (c *server) askOnDemand(index int) {
 	aim, life, left := c.own.Aim(index), c.life, 0
 	var said []fleet.CheckState
 	if aim.Epoch != 0 {
-		said = make([]fleet.CheckState, len(c.probes.checks))
+		said = make([]fleet.CheckState, len(c.probes.Judging()))
 		left = len(said)
 	}
 	tell := func() {
@@ -254,7 +254,7 @@ func (c *server) askOnDemand(index int) {
 		return
 	}
 	for k := range said {
-		c.probes.look(&c.probes.checks[k], whom{aim.Address, string(aim.Instance), aim.Rival},
+		c.probes.Look(&c.probes.Judging()[k], aim,
 			func(state fleet.CheckState) {
 				said[k] = state
 				if left--; left == 0 {

@@ -3,11 +3,12 @@ package sim
 import (
 	"slices"
 
+	"hale/internal/sim/prober"
 	"hale/internal/sim/script"
 )
 
-// What the server of a second hale is called, on a copy of the store and on one of its own.
-const copyName, otherName = "copy-1", "other-1"
+// otherName is what the server of a second hale is called that has a store of its own.
+const otherName = "other-1"
 
 // other is the second hale's installation, where its store is its own.
 const other = "other"
@@ -15,7 +16,7 @@ const other = "other"
 // startsTwice starts a second hale on a copy of the store. Each of the two believes that the fleet is its own. What the
 // operator orders goes to the first.
 func startsTwice(s *stage, e script.Event) (func(), error) {
-	return s.secondHale(e, s.installation, copyName, s.store.now(s.judge))
+	return s.secondHale(e, s.installation, prober.CopyName, s.store.now(s.judge))
 }
 
 // installsTwice starts a second hale with the same file on a store of its own, which is empty: another installation.

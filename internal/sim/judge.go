@@ -269,7 +269,7 @@ func (j *judge) believes(was, is *fleet.Machine) {
 	}
 }
 
-// tally keeps the judge's own count of what hale takes for failing, and for being repaired.
+// Tally keeps the judge's own count of what hale takes for failing, and for being repaired.
 func (j *judge) tally(m fleet.Machine, by int) {
 	if m.Current.Adopted && !m.Current.Certified {
 		return // it is not hale's yet

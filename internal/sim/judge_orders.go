@@ -206,7 +206,7 @@ func (j *judge) resting() []int {
 	return out
 }
 
-// resume notes which of those that rested by order are to be healed from now on.
+// Resume notes which of those that rested by order are to be healed from now on.
 func (j *judge) resume(rested []int) {
 	for _, i := range rested {
 		if !j.restsByOrder(i + 1) {

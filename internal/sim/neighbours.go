@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/owner/picture"
+	"hale/internal/sim/prober"
 	"hale/internal/sim/world"
 )
 
@@ -14,7 +15,7 @@ import (
 // play in room B's world, in the stories of the engine.
 type neighbours struct {
 	vms    []*world.VM
-	probes *prober
+	probes *prober.Prober
 }
 
 // plantNeighbours puts them on their hosts. They bear no mark of this hale's.
@@ -32,9 +33,9 @@ func (b *neighbours) watch(c *server) {
 	if b.vms = c.s.beside; b.probes != nil || len(b.vms) == 0 {
 		return
 	}
-	b.probes = newProber(c.s.w, c.name, withoutTells(c.s.spec), len(b.vms), func(int, row) { c.heat() })
+	b.probes = prober.New(c.s.w, c.name, prober.WithoutTells(c.s.spec), len(b.vms), func(int, prober.Row) { c.heat() })
 	for i, vm := range b.vms {
-		b.probes.aim(i, picture.Aim{Epoch: 1, Instance: fleet.InstanceID(vm.ID), Address: vm.Address})
+		b.probes.Aim(i, picture.Aim{Epoch: 1, Instance: fleet.InstanceID(vm.ID), Address: vm.Address})
 	}
 }
 
@@ -53,7 +54,7 @@ func (b *neighbours) show(c *server, silenced []fleet.Neighbourhood) {
 			byHost[host] = l
 		}
 		l.Members++
-		switch standing(b.probes.rows[i]) {
+		switch b.probes.Standing(i) {
 		case fleet.StandingDown:
 			l.Failing++
 		case fleet.StandingFailing, fleet.StandingUnknown:
@@ -75,18 +76,4 @@ func (b *neighbours) show(c *server, silenced []fleet.Neighbourhood) {
 		}
 	}
 	c.own.SetOthers(heard)
-}
-
-// standing is how a machine stands by its checks: as the worst of them.
-func standing(rows []*row) fleet.Standing {
-	worst := fleet.StandingUp
-	for _, r := range rows {
-		switch is := r.tally.Standing; {
-		case is == fleet.StandingDown:
-			return is
-		case is != fleet.StandingUp:
-			worst = is
-		}
-	}
-	return worst
 }

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/owner/picture"
+	"hale/internal/sim/prober"
 	"hale/internal/sim/world"
 )
 
@@ -35,7 +36,7 @@ type rival struct {
 	s      *stage
 	kind   Rival
 	client *world.Client
-	probes *prober
+	probes *prober.Prober
 	ids    int
 	epoch  uint64
 	gens   []uint64
@@ -51,8 +52,8 @@ func newRival(s *stage, kind Rival) *rival {
 		s: s, kind: kind, client: s.w.Client("rival"), gens: make([]uint64, s.spec.Size),
 		down: make([]bool, s.spec.Size), acted: make([]bool, s.spec.Size),
 	}
-	r.probes = newProber(s.w, "hale-1", withoutTells(s.spec), s.spec.Size, r.hear)
-	r.probes.edges = &s.score.Edges
+	r.probes = prober.New(s.w, "hale-1", prober.WithoutTells(s.spec), s.spec.Size, r.hear)
+	r.probes.CountEdges(&s.score.Edges)
 	return r
 }
 
@@ -71,7 +72,7 @@ func (r *rival) start() {
 
 func (r *rival) name(i int) string { return string(r.s.spec.Name.Machine(i + 1)) }
 
-// aim points the checks at the machine's instance, as a file of addresses that is kept up to date.
+// Aim points the checks at the machine's instance, as a file of addresses that is kept up to date.
 func (r *rival) aim(i int) {
 	vm := r.s.w.Current(r.name(i))
 	if vm == nil {
@@ -79,12 +80,12 @@ func (r *rival) aim(i int) {
 	}
 	a := vm.Status.Address
 	r.epoch++
-	r.probes.aim(i, picture.Aim{Instance: fleet.InstanceID(vm.ID), Address: a, Epoch: r.epoch})
+	r.probes.Aim(i, picture.Aim{Instance: fleet.InstanceID(vm.ID), Address: a, Epoch: r.epoch})
 	r.down[i] = false
 }
 
-func (r *rival) hear(i int, row row) {
-	switch row.tally.Standing {
+func (r *rival) hear(i int, row prober.Row) {
+	switch row.Tally.Standing {
 	case fleet.StandingDown:
 		r.failed(i, row)
 	case fleet.StandingUp:
@@ -93,12 +94,12 @@ func (r *rival) hear(i int, row row) {
 	}
 }
 
-func (r *rival) failed(i int, row row) {
+func (r *rival) failed(i int, row prober.Row) {
 	r.down[i] = true
 	vm := r.s.w.Current(r.name(i))
 	switch {
 	case vm == nil:
-	case r.kind == RestartOnPing && row.check.Kind == fleet.CheckPing:
+	case r.kind == RestartOnPing && row.Check.Kind == fleet.CheckPing:
 		r.restart(i, vm.Status)
 	case r.kind == OncePerTransition && !r.acted[i]:
 		r.acted[i] = true
@@ -139,7 +140,7 @@ func (r *rival) check(i int, then func()) {
 	r.client.Get(vm.ID, vm.Host, 5*time.Second, func(s world.Status, end world.End) {
 		bad := end == world.NotFound || end == world.Done && s.Power != world.Running
 		if end == world.Done && s.Power == world.Running && s.Address.IsValid() &&
-			r.probes.rows[i][0].lastAddress != s.Address {
+			r.probes.Address(i) != s.Address {
 			r.aim(i)
 		}
 		switch {

@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/tenure"
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
+	"hale/internal/sim/prober"
 	"hale/internal/sim/world"
 )
 
@@ -36,7 +37,7 @@ type server struct {
 	term   uint64 // 0: it owns nothing
 	own    *owner.Owner
 	cat    *picture.Catalogue
-	probes *prober
+	probes *prober.Prober
 	hosts  []fleet.Host
 	state  fleet.ProviderState
 
@@ -190,13 +191,13 @@ func (c *server) watch() {
 	c.client = c.s.w.Client(c.name)
 	c.client.News = func() { c.soon(eventPause, c.list) }
 	c.client.Noted = func() { c.readRollIn(owner.RollBeat) }
-	c.probes = newProber(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.beliefs)), c.hear)
-	c.probes.edges = &c.s.score.Edges
-	c.probes.edit(c.s.wanted.Checks)
+	c.probes = prober.New(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.beliefs)), c.hear)
+	c.probes.CountEdges(&c.s.score.Edges)
+	c.probes.Edit(c.s.wanted.Checks)
 	c.neighbours.watch(c)
 }
 
-func (c *server) aimed(index int, a picture.Aim) { c.probes.aim(index, a) }
+func (c *server) aimed(index int, a picture.Aim) { c.probes.Aim(index, a) }
 
 func (c *server) freshID() fleet.InstanceID {
 	c.ids++
@@ -211,7 +212,7 @@ func (c *server) crash() {
 	c.rest()
 	c.alive = false
 	if c.probes != nil {
-		c.probes.halt()
+		c.probes.Halt()
 	}
 	if c.client != nil {
 		c.client.News, c.client.Noted = nil, nil
@@ -234,7 +235,7 @@ func (c *server) freeze(d time.Duration) {
 	c.frozen = c.since + d
 	c.rest()
 	if c.probes != nil {
-		c.probes.halt()
+		c.probes.Halt()
 	}
 	life := c.life
 	c.s.w.After(d, func() {
@@ -248,7 +249,8 @@ func (c *server) freeze(d time.Duration) {
 // lease to run out.
 func (c *server) renew() {
 	now := c.s.w.Now()
-	if c.alive && c.frozen == 0 && c.term != 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c && c.lease.ends(now) > now {
+	if c.alive && c.frozen == 0 && c.term != 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c &&
+		c.lease.ends(now) > now {
 		c.lease.granted, c.lease.stopped = now, 0
 	}
 }
@@ -261,7 +263,7 @@ func (c *server) thaw() {
 	c.missed = nil
 	c.renew()
 	if c.probes != nil {
-		c.probes.resume()
+		c.probes.Resume()
 	}
 	if c.term != 0 && stood > deafAfter {
 		c.own.Deafen(fleet.ResultLate)
@@ -277,7 +279,7 @@ func (c *server) thaw() {
 
 // tellStandings repeats what the probes know.
 func (c *server) tellStandings() {
-	c.probes.all(func(index int, r row) { c.hear(index, r) })
+	c.probes.All(func(index int, r prober.Row) { c.hear(index, r) })
 }
 
 // stepClock moves the wall clock. The process notices within its heartbeat.
@@ -303,21 +305,21 @@ func (c *server) lose() {
 	c.rest()
 	c.term = 0
 	c.life++ // whatever was under way is void
-	c.probes.halt()
+	c.probes.Halt()
 	c.client.News, c.client.Noted = nil, nil
 	c.soon(100*time.Millisecond, func() { c.claim(true) })
 }
 
-func (c *server) hear(index int, r row) {
+func (c *server) hear(index int, r prober.Row) {
 	if c.term == 0 || !c.alive || c.frozen != 0 {
 		return
 	}
 	c.own.Hear(picture.Edge{
 		Machine:  c.own.View(index).Machine.Name,
-		Check:    r.check.Name,
-		Epoch:    r.epoch,
-		Standing: r.tally.Standing,
-		Result:   r.tally.Reason,
+		Check:    r.Check.Name,
+		Epoch:    r.Epoch,
+		Standing: r.Tally.Standing,
+		Result:   r.Tally.Reason,
 		Since:    c.now().Mono,
 	})
 	c.heat()
@@ -326,17 +328,17 @@ func (c *server) hear(index int, r row) {
 // answersChanged takes in that an address may answer differently.
 func (c *server) answersChanged(a netip.Addr) {
 	if c.alive && c.frozen == 0 && c.probes != nil {
-		c.probes.changed(a)
+		c.probes.Changed(a)
 	}
 	if c.neighbours.probes != nil {
-		c.neighbours.probes.changed(a)
+		c.neighbours.probes.Changed(a)
 	}
 }
 
-// guestChanged takes in that the agent inside an instance may answer differently.
+// GuestChanged takes in that the agent inside an instance may answer differently.
 func (c *server) guestChanged(id string) {
 	if c.alive && c.frozen == 0 && c.probes != nil {
-		c.probes.guestChanged(id)
+		c.probes.GuestChanged(id)
 	}
 }
 

@@ -48,7 +48,7 @@ type Options struct {
 // DefaultPoll is the time between two full listings where a run does not say.
 const DefaultPoll = 5 * time.Second
 
-// epoch is the wall time at which every simulated world begins.
+// Epoch is the wall time at which every simulated world begins.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const installation = "simulated"
@@ -340,7 +340,7 @@ func (s *stage) addressChanged(a netip.Addr) {
 		s.double.addressChanged(a)
 	}
 	if s.rival != nil {
-		s.rival.probes.changed(a)
+		s.rival.probes.Changed(a)
 	}
 }
 
@@ -352,7 +352,7 @@ func (s *stage) guestChanged(id string) {
 		s.double.guestChanged(id)
 	}
 	if s.rival != nil {
-		s.rival.probes.guestChanged(id)
+		s.rival.probes.GuestChanged(id)
 	}
 }
 

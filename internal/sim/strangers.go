@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/prober"
 	"hale/internal/sim/world"
 )
 
@@ -73,4 +74,12 @@ func (s *stage) inCare(machine, id string) bool {
 	}
 	m := &s.store.beliefs[n-1]
 	return string(m.Current.ID) == id && m.Current.Certified
+}
+
+// sees reports whether the policy calls a machine of the fleet unhealthy that is as this one is now.
+func (s *stage) sees(vm *world.VM) bool {
+	if vm.Mark.Unmarked && !s.inCare(vm.Mark.Machine, vm.ID) {
+		return false
+	}
+	return prober.Fails(s.w, &s.spec, vm)
 }

@@ -86,7 +86,7 @@ func (c *server) reload() {
 	c.enter(c.life, func() {
 		if c.term != 0 {
 			c.own.Edit(c.s.wanted, c.now())
-			c.probes.edit(c.s.wanted.Checks)
+			c.probes.Edit(c.s.wanted.Checks)
 			c.heat()
 		}
 	})
@@ -300,7 +300,7 @@ func (j *judge) unmissed(machine string) {
 	}
 }
 
-// changed follows what hale says became of a wanted change: a machine that stays is to be healed as before (S52).
+// Changed follows what hale says became of a wanted change: a machine that stays is to be healed as before (S52).
 func (j *judge) changed(r fleet.Record) {
 	switch r.Reason {
 	case fleet.ReasonSizeUp:

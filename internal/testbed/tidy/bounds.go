@@ -29,7 +29,7 @@ var uncut = map[string]int{
 	"internal/core/fleet":  6100,
 	"internal/core/repair": 3700,
 	"internal/engine":      5896,
-	"internal/sim":         6369,
+	"internal/sim":         5735,
 	"internal/sim/world":   3510,
 }
 

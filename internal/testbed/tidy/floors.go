@@ -102,6 +102,7 @@ var packages = []pkgRule{
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
 	{path: "internal/sim/law", floor: 1}, // the one judge of both rooms
 	{path: "internal/sim/script", floor: 1},
+	{path: "internal/sim/prober", floor: 1, step: 1},
 	{
 		path:  "internal/sim",
 		floor: 2,

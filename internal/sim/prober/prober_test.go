@@ -1,4 +1,4 @@
-package sim
+package prober
 
 import (
 	"fmt"
@@ -35,13 +35,13 @@ func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
 		vm := w.Plant(world.Status{ID: "a", Name: "web-1", Mark: world.Mark{Machine: "web-1"}})
 		var got, want []string
 		spec := fleet.Spec{Checks: []fleet.Check{check}}
-		note := func(into *[]string) func(int, row) {
-			return func(_ int, r row) { *into = append(*into, fmt.Sprint(w.Now(), r.tally.Standing, r.tally.Reason)) }
+		note := func(into *[]string) func(int, Row) {
+			return func(_ int, r Row) { *into = append(*into, fmt.Sprint(w.Now(), r.Tally.Standing, r.Tally.Reason)) }
 		}
-		p := newProber(w, "hale", spec, 1, note(&got))
+		p := New(w, "hale", spec, 1, note(&got))
 		w.Watch = watcher{address: p}
-		p.aim(0, picture.Aim{Instance: "a", Address: vm.Address, Epoch: 1})
-		twin := dumb{p: newProber(w, "hale", spec, 1, note(&want)), w: w}
+		p.Aim(0, picture.Aim{Instance: "a", Address: vm.Address, Epoch: 1})
+		twin := dumb{p: New(w, "hale", spec, 1, note(&want)), w: w}
 		twin.start(vm)
 		end := w.Now()
 		for range rapid.IntRange(0, 12).Draw(t, "changes") {
@@ -73,35 +73,35 @@ func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
 // watcher tells a prober which addresses changed.
 type watcher struct {
 	world.Deaf
-	address *prober
+	address *Prober
 }
 
 // dumb plays every probe.
 type dumb struct {
-	p     *prober
+	p     *Prober
 	w     *world.World
 	lifts []func()
 }
 
 func (d *dumb) start(vm *world.VM) {
 	r := d.p.rows[0][0]
-	r.epoch, r.lastAddress, r.next = 1, vm.Address, d.w.Now()
+	r.Epoch, r.lastAddress, r.next = 1, vm.Address, d.w.Now()
 	d.play(r)
 }
 
 // play counts every result by itself; package probe has a twin for how that is done.
-func (d *dumb) play(r *row) {
+func (d *dumb) play(r *Row) {
 	at := r.next
 	d.w.At(at, func() {
-		answer, _ := d.p.hear(r.check, r.whom)
-		before := r.tally
-		r.tally = before.Add(probe.Result{Reason: resultOf(r.check, answer), At: at + delay(r.check, answer)}, r.check)
-		if r.tally.Differs(before) {
-			d.p.tell(r, delay(r.check, answer))
+		answer, _ := d.p.hear(r.Check, r.whom)
+		before := r.Tally
+		r.Tally = before.Add(probe.Result{Reason: resultOf(r.Check, answer), At: at + delay(r.Check, answer)}, r.Check)
+		if r.Tally.Differs(before) {
+			d.p.tell(r, delay(r.Check, answer))
 		}
-		r.next = d.p.slot(r, at+r.check.Every)
+		r.next = d.p.slot(r, at+r.Check.Every)
 		d.play(r)
 	})
 }
 
-func (w watcher) Address(a netip.Addr) { w.address.changed(a) }
+func (w watcher) Address(a netip.Addr) { w.address.Changed(a) }

@@ -1,9 +1,10 @@
-package sim
+package prober
 
 import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/owner/picture"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 )
@@ -11,9 +12,10 @@ import (
 // lookEvery is the time between two questions of a look.
 const lookEvery = 250 * time.Millisecond
 
-// look asks one check again and again until its timeout is over, and at least as often as makes it down; a success ends
+// Look asks one check again and again until its timeout is over, and at least as often as makes it down; a success ends
 // it. A program is run once, and a check with a window has its own way.
-func (p *prober) look(c *fleet.Check, a whom, then func(fleet.CheckState)) {
+func (p *Prober) Look(c *fleet.Check, aim picture.Aim, then func(fleet.CheckState)) {
+	a := whom{aim.Address, string(aim.Instance), aim.Rival}
 	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: a.unaimed(c)}
 	if state.Result != fleet.ResultNone {
 		then(state)
@@ -48,7 +50,7 @@ func (p *prober) look(c *fleet.Check, a whom, then func(fleet.CheckState)) {
 }
 
 // poll asks as often as the check's window is long, and goes by as many failures as make the check down.
-func (p *prober) poll(c *fleet.Check, a whom, then func(fleet.CheckState)) {
+func (p *Prober) poll(c *fleet.Check, a whom, then func(fleet.CheckState)) {
 	asked, oks, fails, over := 0, 0, 0, false
 	var ask func()
 	ask = func() {
@@ -91,7 +93,7 @@ func looked(r fleet.ResultReason) fleet.Standing {
 }
 
 // hearOnce is what one probe hears, which may be lost.
-func (p *prober) hearOnce(c *fleet.Check, a whom) world.Answer {
+func (p *Prober) hearOnce(c *fleet.Check, a whom) world.Answer {
 	answer, loss := p.hear(c, a)
 	if p.w.Chance(loss) {
 		return world.Silence

@@ -1,4 +1,4 @@
-package sim
+package prober
 
 import (
 	"hash/fnv"
@@ -14,35 +14,35 @@ import (
 	"hale/internal/sim/world"
 )
 
-// prober asks a fleet's checks from one vantage. Between two changes of what the world answers, all probes of a check
+// Prober asks a fleet's checks from one vantage. Between two changes of what the world answers, all probes of a check
 // hear the same; so only those that change a standing are played, and the others are counted (prober_test.go plays them
 // one by one and compares).
-type prober struct {
+type Prober struct {
 	w       *world.World
 	vantage string
 	checks  []fleet.Check           // those by which machines are judged
 	ports   map[fleet.CheckName]int // at which the machines listen for them
-	rows    [][]*row                // by machine and check, those that only tell last
+	rows    [][]*Row                // by machine and check, those that only tell last
 	at      map[netip.Addr][]int
 	agents  bool                   // some check asks them
 	of      map[string]int         // the machine by its instance, where agents are asked
-	heard   func(index int, r row) // a standing changed
+	heard   func(index int, r Row) // a standing changed
 	halted  bool
 	edges   *int
 }
 
-// row is one check of one machine.
-type row struct {
-	check  *fleet.Check
+// Row is one check of one machine.
+type Row struct {
+	Check  *fleet.Check
 	index  int
 	phase  time.Duration
-	epoch  uint64
+	Epoch  uint64
 	stamp  uint64 // what was planned under an earlier one is void
 	next   time.Duration
 	answer world.Answer
 	loss   float64
 
-	tally probe.Tally
+	Tally probe.Tally
 	whom
 }
 
@@ -67,8 +67,12 @@ func (w whom) unaimed(c *fleet.Check) fleet.ResultReason {
 	return fleet.ResultNone
 }
 
-func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, row)) *prober {
-	p := &prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{},
+// CopyName is the vantage of a hale that runs on a copy of another's store, and asks at other moments than that.
+const CopyName = "copy-1"
+
+// New asks the checks of so many machines, none of which is aimed at yet. heard is told of a changed standing.
+func New(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, Row)) *Prober {
+	p := &Prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{},
 		heard: heard, edges: new(int)}
 	asked := spec.Asked()
 	p.ports = make(map[fleet.CheckName]int, len(asked))
@@ -76,19 +80,19 @@ func newProber(w *world.World, vantage string, spec fleet.Spec, machines int, he
 		p.agents = p.agents || c.Kind == fleet.CheckAgent
 		p.ports[c.Name] = c.Port
 	}
-	p.rows = make([][]*row, machines)
+	p.rows = make([][]*Row, machines)
 	for i := range p.rows {
-		p.rows[i] = make([]*row, len(asked))
+		p.rows[i] = make([]*Row, len(asked))
 		for k, c := range asked {
-			p.rows[i][k] = &row{check: c, index: i, phase: stagger(i, c.Name, c.Every, vantage),
-				tally: probe.NewTally()}
+			p.rows[i][k] = &Row{Check: c, index: i, phase: stagger(i, c.Name, c.Every, vantage),
+				Tally: probe.NewTally()}
 		}
 	}
 	return p
 }
 
-// withoutTells leaves out what is only told: those who have no word for it ask what they judge by.
-func withoutTells(spec fleet.Spec) fleet.Spec {
+// WithoutTells leaves out what is only told: those who have no word for it ask what they judge by.
+func WithoutTells(spec fleet.Spec) fleet.Spec {
 	spec.Tells = nil
 	return spec
 }
@@ -97,14 +101,14 @@ func withoutTells(spec fleet.Spec) fleet.Spec {
 func stagger(index int, check fleet.CheckName, every time.Duration, vantage string) time.Duration {
 	h := fnv.New32a()
 	h.Write([]byte(strconv.Itoa(index) + "/" + string(check))) // hash.Hash never fails to write
-	if vantage == copyName {
+	if vantage == CopyName {
 		h.Write([]byte(vantage))
 	}
 	return time.Duration(h.Sum32()) * 7919 % every
 }
 
-// aim points a machine's checks at an address; epoch 0 ends them.
-func (p *prober) aim(index int, a picture.Aim) {
+// Aim points a machine's checks at an address; epoch 0 ends them.
+func (p *Prober) Aim(index int, a picture.Aim) {
 	for _, r := range p.rows[index] {
 		r.stamp++
 		if r.lastAddress != a.Address {
@@ -113,13 +117,13 @@ func (p *prober) aim(index int, a picture.Aim) {
 		if p.of[r.instance] == index {
 			delete(p.of, r.instance)
 		}
-		*r = row{check: r.check, index: index, phase: r.phase, stamp: r.stamp, epoch: a.Epoch, tally: probe.NewTally(),
+		*r = Row{Check: r.Check, index: index, phase: r.phase, stamp: r.stamp, Epoch: a.Epoch, Tally: probe.NewTally(),
 			next: p.w.Now(), whom: whom{a.Address, string(a.Instance), a.Rival}}
 		if a.Epoch == 0 {
 			continue
 		}
-		if why := r.unaimed(r.check); why != fleet.ResultNone {
-			r.tally.Reason, r.tally.Detail = why, string(r.rival)
+		if why := r.unaimed(r.Check); why != fleet.ResultNone {
+			r.Tally.Reason, r.Tally.Detail = why, string(r.rival)
 			p.tell(r, 0)
 		}
 	}
@@ -133,13 +137,13 @@ func (p *prober) aim(index int, a picture.Aim) {
 		p.of[string(a.Instance)] = index
 	}
 	for _, r := range p.rows[index] {
-		if r.known(r.check) {
+		if r.known(r.Check) {
 			p.listen(r)
 		}
 	}
 }
 
-func (p *prober) unlist(a netip.Addr, index int) {
+func (p *Prober) unlist(a netip.Addr, index int) {
 	if list := p.at[a]; slices.Contains(list, index) {
 		if len(list) == 1 {
 			delete(p.at, a)
@@ -149,35 +153,35 @@ func (p *prober) unlist(a netip.Addr, index int) {
 	}
 }
 
-// changed takes in that the world may answer differently at the address.
-func (p *prober) changed(a netip.Addr) {
+// Changed takes in that the world may answer differently at the address.
+func (p *Prober) Changed(a netip.Addr) {
 	for _, index := range p.at[a] {
 		p.reconsider(index)
 	}
 }
 
-// guestChanged takes in that the agent inside the instance may answer differently.
-func (p *prober) guestChanged(id string) {
+// GuestChanged takes in that the agent inside the instance may answer differently.
+func (p *Prober) GuestChanged(id string) {
 	if index, asked := p.of[id]; p.agents && asked {
 		p.reconsider(index)
 	}
 }
 
-func (p *prober) reconsider(index int) {
+func (p *Prober) reconsider(index int) {
 	for _, r := range p.rows[index] {
-		if r.epoch != 0 && r.known(r.check) && p.differs(r) {
+		if r.Epoch != 0 && r.known(r.Check) && p.differs(r) {
 			p.count(r)
 			p.listen(r)
 		}
 	}
 }
 
-func (p *prober) differs(r *row) bool {
-	answer, loss := p.hear(r.check, r.whom)
+func (p *Prober) differs(r *Row) bool {
+	answer, loss := p.hear(r.Check, r.whom)
 	return answer != r.answer || loss != r.loss
 }
 
-func (p *prober) hear(c *fleet.Check, at whom) (world.Answer, float64) {
+func (p *Prober) hear(c *fleet.Check, at whom) (world.Answer, float64) {
 	if c.Kind == fleet.CheckAgent {
 		return p.w.HearAgent(p.vantage, at.instance, string(c.Name)), 0
 	}
@@ -189,21 +193,21 @@ func (p *prober) hear(c *fleet.Check, at whom) (world.Answer, float64) {
 	return said, h.Loss
 }
 
-// edit asks by the checks as they are now, those that are another begin anew.
-func (p *prober) edit(checks []fleet.Check) {
+// Edit asks by the checks as they are now, those that are another begin anew.
+func (p *Prober) Edit(checks []fleet.Check) {
 	if len(checks) == 0 || &checks[0] == &p.checks[0] {
 		return
 	}
 	for _, rows := range p.rows {
 		for k, r := range rows[:len(checks)] {
-			was := r.check
-			r.check = &checks[k]
+			was := r.Check
+			r.Check = &checks[k]
 			if change.SameCheck(*was, checks[k]) {
 				continue
 			}
-			*r = row{check: r.check, index: r.index, phase: r.phase, stamp: r.stamp + 1, epoch: r.epoch,
-				tally: probe.NewTally(), next: p.w.Now(), whom: r.whom}
-			if r.epoch != 0 && r.known(r.check) {
+			*r = Row{Check: r.Check, index: r.index, phase: r.phase, stamp: r.stamp + 1, Epoch: r.Epoch,
+				Tally: probe.NewTally(), next: p.w.Now(), whom: r.whom}
+			if r.Epoch != 0 && r.known(r.Check) {
 				p.listen(r)
 			}
 		}
@@ -211,15 +215,16 @@ func (p *prober) edit(checks []fleet.Check) {
 	p.checks = checks
 }
 
-// halt stops all probing, as when the whole process stands still; resume goes on with the next regular probes.
-func (p *prober) halt() {
+// Halt stops all probing, as when the whole process stands still; resume goes on with the next regular probes.
+func (p *Prober) Halt() {
 	p.halted = true
-	p.each(func(r *row) { p.count(r) })
+	p.each(func(r *Row) { p.count(r) })
 }
 
-func (p *prober) resume() {
+// Resume goes on asking after Halt.
+func (p *Prober) Resume() {
 	p.halted = false
-	p.each(func(r *row) {
+	p.each(func(r *Row) {
 		for r.next < p.w.Now() {
 			r.next = p.slot(r, r.next+1)
 		}
@@ -227,10 +232,10 @@ func (p *prober) resume() {
 	})
 }
 
-func (p *prober) each(do func(*row)) {
+func (p *Prober) each(do func(*Row)) {
 	for _, rows := range p.rows {
 		for _, r := range rows {
-			if r.epoch != 0 && r.known(r.check) {
+			if r.Epoch != 0 && r.known(r.Check) {
 				r.stamp++
 				do(r)
 			}
@@ -239,8 +244,8 @@ func (p *prober) each(do func(*row)) {
 }
 
 // slot returns the row's first regular time that is not before t.
-func (p *prober) slot(r *row, t time.Duration) time.Duration {
-	every := r.check.Every
+func (p *Prober) slot(r *Row, t time.Duration) time.Duration {
+	every := r.Check.Every
 	past := (t - r.phase) % every
 	if past < 0 {
 		past += every
@@ -252,47 +257,47 @@ func (p *prober) slot(r *row, t time.Duration) time.Duration {
 }
 
 // count counts the probes begun before now that did not change the standing.
-func (p *prober) count(r *row) {
+func (p *Prober) count(r *Row) {
 	for n := 0; r.next < p.w.Now(); n++ {
 		if n == 1 { // on the regular grid from here on
-			missed := (p.w.Now() - r.next + r.check.Every - 1) / r.check.Every
+			missed := (p.w.Now() - r.next + r.Check.Every - 1) / r.Check.Every
 			p.add(r, int(missed))
 			r.next = p.slot(r, p.w.Now())
 			return
 		}
 		p.add(r, 1)
-		r.next = p.slot(r, r.next+r.check.Every)
+		r.next = p.slot(r, r.next+r.Check.Every)
 	}
 }
 
-func (p *prober) add(r *row, n int) {
+func (p *Prober) add(r *Row, n int) {
 	// after a silence the first one may count afresh
-	r.tally = r.tally.Add(p.result(r.check, r.answer, r.next), r.check)
+	r.Tally = r.Tally.Add(p.result(r.Check, r.answer, r.next), r.Check)
 	if n > 1 {
-		r.tally = r.tally.Repeat(n-1, p.result(r.check, r.answer, p.begins(r, n)), r.check)
+		r.Tally = r.Tally.Repeat(n-1, p.result(r.Check, r.answer, p.begins(r, n)), r.Check)
 	}
 }
 
 // result is what a probe says that begins then and hears the answer.
-func (p *prober) result(c *fleet.Check, a world.Answer, began time.Duration) probe.Result {
+func (p *Prober) result(c *fleet.Check, a world.Answer, began time.Duration) probe.Result {
 	return probe.Result{Reason: resultOf(c, a), At: began + delay(c, a)}
 }
 
 // begins returns when the n-th probe from now on begins.
-func (p *prober) begins(r *row, n int) time.Duration {
+func (p *Prober) begins(r *Row, n int) time.Duration {
 	if n == 1 {
 		return r.next
 	}
-	return p.slot(r, r.next+r.check.Every) + time.Duration(n-2)*r.check.Every
+	return p.slot(r, r.next+r.Check.Every) + time.Duration(n-2)*r.Check.Every
 }
 
 // listen takes the present answer and plans the probe that will change the standing, if one will.
-func (p *prober) listen(r *row) {
+func (p *Prober) listen(r *Row) {
 	if p.halted {
 		return
 	}
 	r.stamp++
-	r.answer, r.loss = p.hear(r.check, r.whom)
+	r.answer, r.loss = p.hear(r.Check, r.whom)
 	n := p.untilChange(r)
 	if n == 0 {
 		return
@@ -308,28 +313,28 @@ func (p *prober) listen(r *row) {
 
 // untilChange returns how many more probes it takes, with the present answer, to change the standing or its reason; 0:
 // none ever will.
-func (p *prober) untilChange(r *row) int {
+func (p *Prober) untilChange(r *Row) int {
 	if r.loss > 0 {
 		return 1
 	}
-	reason := resultOf(r.check, r.answer)
-	if r.tally.Reason == reason {
-		if r.tally.Add(p.result(r.check, r.answer, r.next), r.check).Differs(r.tally) {
+	reason := resultOf(r.Check, r.answer)
+	if r.Tally.Reason == reason {
+		if r.Tally.Add(p.result(r.Check, r.answer, r.next), r.Check).Differs(r.Tally) {
 			return 1 // after a silence
 		}
 		switch m := probe.MeaningOf(reason); {
-		case r.tally.Standing == fleet.StandingUp, r.tally.Standing == fleet.StandingDown && m == probe.MeansFailure,
-			r.tally.Standing == fleet.StandingUnknown && m == probe.MeansNothing:
+		case r.Tally.Standing == fleet.StandingUp, r.Tally.Standing == fleet.StandingDown && m == probe.MeansFailure,
+			r.Tally.Standing == fleet.StandingUnknown && m == probe.MeansNothing:
 			return 0
 		}
 	}
-	if probe.MeaningOf(reason) == probe.MeansNothing && r.tally.Standing != fleet.StandingUnknown {
+	if probe.MeaningOf(reason) == probe.MeansNothing && r.Tally.Standing != fleet.StandingUnknown {
 		return p.untilFaded(r)
 	}
-	c := r.check
-	t := r.tally
+	c := r.Check
+	t := r.Tally
 	for n := 1; n <= max(c.DownAfter, c.DownIn, c.UpAfter, c.UpIn)+1; n++ {
-		if t = t.Add(p.result(c, r.answer, p.begins(r, n)), c); t.Differs(r.tally) {
+		if t = t.Add(p.result(c, r.answer, p.begins(r, n)), c); t.Differs(r.Tally) {
 			return n
 		}
 	}
@@ -337,46 +342,69 @@ func (p *prober) untilChange(r *row) int {
 }
 
 // untilFaded returns how many probes that say nothing it takes until the standing is forgotten.
-func (p *prober) untilFaded(r *row) int {
+func (p *Prober) untilFaded(r *Row) int {
 	n := 1
-	for !r.tally.Add(p.result(r.check, r.answer, p.begins(r, n)), r.check).Differs(r.tally) {
+	for !r.Tally.Add(p.result(r.Check, r.answer, p.begins(r, n)), r.Check).Differs(r.Tally) {
 		n++
 	}
 	return n
 }
 
 // probe plays the last of n probes, begun now, which alone changes the standing.
-func (p *prober) probe(r *row, n int, at time.Duration) {
+func (p *Prober) probe(r *Row, n int, at time.Duration) {
 	answer := r.answer
 	if r.loss > 0 && p.w.Chance(r.loss) {
 		answer = world.Silence
 	}
-	before := r.tally
+	before := r.Tally
 	if n > 1 {
 		p.add(r, n-1)
 	}
-	r.tally = r.tally.Add(p.result(r.check, answer, at), r.check)
-	r.next = p.slot(r, at+r.check.Every)
-	if r.tally.Differs(before) {
-		p.tell(r, delay(r.check, answer))
+	r.Tally = r.Tally.Add(p.result(r.Check, answer, at), r.Check)
+	r.next = p.slot(r, at+r.Check.Every)
+	if r.Tally.Differs(before) {
+		p.tell(r, delay(r.Check, answer))
 	}
 	p.listen(r)
 }
 
-// all hands out every row that says something.
-func (p *prober) all(do func(index int, r row)) {
-	p.each(func(r *row) {
+// Standing is how a machine stands by its checks: as the worst of them.
+func (p *Prober) Standing(index int) fleet.Standing {
+	worst := fleet.StandingUp
+	for _, r := range p.rows[index] {
+		switch is := r.Tally.Standing; {
+		case is == fleet.StandingDown:
+			return is
+		case is != fleet.StandingUp:
+			worst = is
+		}
+	}
+	return worst
+}
+
+// Address is where the machine's checks are aimed.
+func (p *Prober) Address(index int) netip.Addr { return p.rows[index][0].lastAddress }
+
+// Judging are the checks by which machines are judged.
+func (p *Prober) Judging() []fleet.Check { return p.checks }
+
+// CountEdges has the changes of standings that are told counted there.
+func (p *Prober) CountEdges(at *int) { p.edges = at }
+
+// All hands out every row that says something.
+func (p *Prober) All(do func(index int, r Row)) {
+	p.each(func(r *Row) {
 		do(r.index, *r)
 		p.listen(r)
 	})
 }
 
 // tell reports the row as it stands, once the probe behind it is over.
-func (p *prober) tell(r *row, after time.Duration) {
+func (p *Prober) tell(r *Row, after time.Duration) {
 	*p.edges++
 	said := *r
 	p.w.After(after, func() {
-		if r.epoch == said.epoch && !p.halted {
+		if r.Epoch == said.Epoch && !p.halted {
 			p.heard(said.index, said)
 		}
 	})

@@ -1,4 +1,4 @@
-package sim
+package prober
 
 import (
 	"hale/internal/core/fleet"
@@ -6,24 +6,21 @@ import (
 	"hale/internal/sim/world"
 )
 
-// sees reports whether the policy calls a machine unhealthy that is as this one is now, asked from where its peers
+// Fails reports whether the policy calls a machine unhealthy that is as this one is now, asked from where its peers
 // stand: a dead web server is no failure to a fleet that is only pinged. It works that out by itself, from the world
 // and the policy, as the judge does with everything.
-func (s *stage) sees(vm *world.VM) bool {
-	if vm.Mark.Unmarked && !s.inCare(vm.Mark.Machine, vm.ID) {
-		return false
-	}
+func Fails(w *world.World, spec *fleet.Spec, vm *world.VM) bool {
 	stands := vm.Power != world.Running // in the provider's word
-	if stands && !names(s.spec.UnhealthyWhen, fleet.ProviderTerm) {
+	if stands && !names(spec.UnhealthyWhen, fleet.ProviderTerm) {
 		return true
 	}
-	heard := s.w.Hear("", vm.Address)
-	return fails(s.spec.UnhealthyWhen, func(term fleet.CheckName) bool {
+	heard := w.Hear("", vm.Address)
+	return holds(spec.UnhealthyWhen, func(term fleet.CheckName) bool {
 		if term == fleet.ProviderTerm {
 			return stands
 		}
-		for k := range s.spec.Checks {
-			if c := &s.spec.Checks[k]; c.Name == term {
+		for k := range spec.Checks {
+			if c := &spec.Checks[k]; c.Name == term {
 				return probe.MeaningOf(resultOf(c, answer(c, heard))) == probe.MeansFailure
 			}
 		}
@@ -40,14 +37,14 @@ func names(c fleet.Condition, term fleet.CheckName) bool {
 	return c.Op == fleet.OpTerm && c.Term == term
 }
 
-// fails evaluates a condition with known terms.
-func fails(c fleet.Condition, is func(fleet.CheckName) bool) bool {
+// holds evaluates a condition with known terms.
+func holds(c fleet.Condition, is func(fleet.CheckName) bool) bool {
 	if c.Op == fleet.OpTerm {
 		return is(c.Term)
 	}
 	n := 0
 	for _, o := range c.Of {
-		if fails(o, is) {
+		if holds(o, is) {
 			n++
 		}
 	}
