@@ -4,7 +4,8 @@
 //
 //	mutants [flags] [packages]
 //
-// The packages are guard, repair and decide, unless others are named; the tests are those of the simulated world. See
+// The packages are guard, placement, repair and decide, unless others are named; the tests are those of the simulated
+// world. See
 // bench/README.md.
 //
 // It promises not to touch the tree: the changed files are an overlay of the build. It judges nothing before the tests
@@ -73,7 +74,8 @@ func parse(args []string, complain io.Writer) (options, error) {
 	}
 	o.packages = f.Args()
 	if len(o.packages) == 0 {
-		o.packages = []string{"./internal/core/guard", "./internal/core/repair", "./internal/core/decide"}
+		o.packages = []string{"./internal/core/guard", "./internal/core/placement", "./internal/core/repair",
+			"./internal/core/decide"}
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {

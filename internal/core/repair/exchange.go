@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/placement"
 )
 
 // exchange takes the old instance away, with proof, and puts its successor in its place.
@@ -174,14 +175,14 @@ func (x exchange) build() onward {
 		x.retry(x.r)
 		return x.wait(fleet.ReasonHostUnasked)
 	}
-	places := newPlacement(&x.Chart)
-	host, ok := places.choose(x.r.ID)
+	places := x.places()
+	host, ok := places.Host(x.r.ID)
 	if a := x.M.Anchor; a != nil {
-		host, ok = a.Host, x.buildsOn(a.Host)
+		host, ok = a.Host, placement.BuildsOn(a.Host, x.Situation)
 	}
 	switch {
 	case !ok:
-		x.wait(places.nowhere())
+		x.wait(places.Nowhere())
 		x.retry(x.r)
 		return waits
 	case x.occupied():

@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/placement"
 )
 
 // Limits of patience within one repair.
@@ -391,13 +392,30 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	}
 	m.Incident.Failed++
 	m.Incident.Last = fleet.Failure{Why: reason, Detail: detail}
-	if vain && newPlacement(&w.Chart).spurn(host) {
+	if vain && w.places().Spurn(host) {
 		m.RetryAt = w.now().Add(firstRetry)
 		return over
 	}
 	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	w.wait(fleet.ReasonBackoff)
 	return over
+}
+
+// builtInVain returns the host on which the attempt that ends built in vain, if it built.
+func builtInVain(m *fleet.Machine, why fleet.Reason) (host fleet.HostName, vain bool) {
+	switch r := m.Repair; {
+	case !r.Step.Builds(), r.Kind != fleet.RepairHeal && r.Kind != fleet.RepairBuild:
+	case why == fleet.ReasonCallFailed && !r.Next.None():
+		return r.Next.Host, true
+	case why == fleet.ReasonNotVerified && m.Current.Expired:
+		return m.Current.Host, true
+	}
+	return "", false
+}
+
+// places are the hosts that the machine can be built on.
+func (w *Chart) places() placement.Choice {
+	return placement.Of(w.M, &w.View.Machine, w.Situation, w.Load())
 }
 
 // putAside leaves a remnant that would not go for later, and tells a person once.
