@@ -5,8 +5,7 @@
 //	mutants [flags] [packages]
 //
 // The packages are guard, placement, repair and decide, unless others are named; the tests are those of the simulated
-// world. See
-// bench/README.md.
+// world. See bench/README.md.
 //
 // It promises not to touch the tree: the changed files are an overlay of the build. It judges nothing before the tests
 // pass on the source as it stands. Equal sources, flags and seeds give the same mutants. What a mutant that survives

@@ -56,6 +56,9 @@ type Aim struct {
 	Removed bool
 	// OffOrders counts the orders to power Target off on this rung.
 	OffOrders int
+	// OffAccepted says that Target's provider accepted one of them, and may be slow to carry it out. Of an order whose
+	// answer was lost, Incarnation.PoweredOff says as much until Target is seen to run.
+	OffAccepted bool `json:",omitempty"`
 	// ClearedOrders is OffOrders at the moment of the last confirming look: a further order needs a further look.
 	ClearedOrders int
 	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look

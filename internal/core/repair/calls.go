@@ -20,7 +20,7 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) onward {
 	}
 	w.M.Waiting = ""
 	if on.ID == w.M.Current.ID && (op == fleet.OpPowerOff || op == fleet.OpReboot || op == fleet.OpRebuild) {
-		w.M.Current.PoweredOff = true // also when the answer is lost
+		w.M.Current.PoweredOff = true // also when the answer is lost; see withoutEffect
 	}
 	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
 	a := fleet.Action{
@@ -139,6 +139,7 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 }
 
 func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+	withoutEffect(w.M, in, o)
 	if o.Kind == fleet.OutcomeLocked && r.Kind != fleet.RepairTidy { // a copy is none of the instance's
 		return exchange{w, r}.locked(in, o.Detail)
 	}
@@ -167,6 +168,15 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward 
 	case fleet.OutcomeUnknown, fleet.OutcomeLocked: // resolved by observation, and dealt with above
 	}
 	return again
+}
+
+// withoutEffect takes back that hale powered the instance off, where its provider says for certain that nothing was
+// done: whoever turns it off from now on is not hale (L10). An order with an unknown outcome may be carried out yet.
+func withoutEffect(m *fleet.Machine, in fleet.Intent, o fleet.Outcome) {
+	stops := in.Op == fleet.OpPowerOff || in.Op == fleet.OpReboot
+	if stops && o.Kind != fleet.OutcomeDone && in.Instance == m.Current.ID {
+		m.Current.PoweredOff = false
+	}
 }
 
 // locked: its provider's people keep everybody from the instance. Nothing is built around it: it is tried again until

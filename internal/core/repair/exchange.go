@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/health"
 	"hale/internal/core/placement"
 )
 
@@ -70,6 +71,8 @@ func (x exchange) fence() onward {
 		return x.ask()
 	case i.Power == fleet.PowerGone:
 		return x.proven(fleet.ProofDeleted)
+	case x.stoppedMeanwhile(i):
+		return lookAgain(x.r) // its provider did not say so yet when it was judged
 	case i.Power == fleet.PowerOff:
 		return x.proven(fleet.ProofConfirmedOff)
 	case used:
@@ -81,6 +84,13 @@ func (x exchange) fence() onward {
 	}
 	x.r.OffOrders++
 	return x.call(x.r, fleet.OpPowerOff, x.r.Target)
+}
+
+// stoppedMeanwhile reports whether a person stopped the target since it was judged, and hale did not: then it is no
+// proof of hale's own (L10). While the target is replaced it is not judged.
+func (x exchange) stoppedMeanwhile(i fleet.Instance) bool {
+	cause, stopped := health.PowerCause(i)
+	return stopped && x.minds(x.M.Blame(cause, i.Stop))
 }
 
 // lookAgain sends the rung back to its look.

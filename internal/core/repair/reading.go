@@ -69,7 +69,7 @@ func (s reading) truth() health.Truth {
 func (s reading) contradicts() bool {
 	cause, stopped := health.PowerCause(s.l.Seen.Instance)
 	cause = s.M.Blame(cause, s.l.Seen.Instance.Stop)
-	if !stopped || s.r.OffOrders > 0 || s.r.Target.Expired {
+	if !stopped || s.turnedOff() || s.r.Target.Expired {
 		return false // or it is our own doing, or a build that is to go in any case
 	}
 	ofRunning := s.r.Step == fleet.StepReboot || s.r.Step == fleet.StepRun

@@ -44,6 +44,11 @@ func (c creating) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 // given up there without proof.
 type poweringOff struct{ nothing }
 
+func (poweringOff) done(_ *Work, r *fleet.Repair) onward {
+	r.OffAccepted = true
+	return again
+}
+
 func (poweringOff) undone(r *fleet.Repair) { onTheSpot{}.undone(r) }
 
 func (poweringOff) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {

@@ -195,15 +195,25 @@ func (w *Work) leftAlone() bool {
 	if w.rescued() {
 		return true
 	}
-	ours := m.Repair.OffOrders > 0 // we ordered it off ourselves
-	if m.Repair.Kind != fleet.RepairHeal || m.Repair.Target.Expired || ours || w.ordered() ||
-		!guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
+	if !w.minds(m.Health.Cause) {
 		return false
 	}
 	w.uncount()
 	w.end(fleet.ReasonStoppedByPerson)
 	return true
 }
+
+// minds reports whether the repair minds the cause, as a person's doing that the policy leaves alone.
+func (w *Chart) minds(c fleet.Cause) bool {
+	r := w.M.Repair
+	return r.Kind == fleet.RepairHeal && !r.Target.Expired && !w.turnedOff() && !w.ordered() &&
+		guard.LeftAlone(c, &w.Situation.Spec)
+}
+
+// turnedOff reports whether it was hale that turned the instance off, if it is off: its provider accepted an order of
+// this rung, or may have carried one out. An order that was surely not carried out turned nothing off, and where it is
+// not known who did, a person may have.
+func (w *Chart) turnedOff() bool { return w.M.Current.PoweredOff || w.M.Repair.OffAccepted }
 
 // makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
 // What comes after a start in vain, the brake holds for long.

@@ -2,23 +2,51 @@ package repair_test
 
 import (
 	"testing"
+	"time"
 
 	"hale/internal/core/fleet"
 )
 
-// L10: the provider calls a machine stopped that hale has ordered off, and does not say who did it. It was hale: its
-// replacement goes on. A machine that hale did not order off was stopped by a person, and is left as it is.
+// L10: the provider calls a machine stopped that hale has ordered off, and does not say who did it. If it accepted the
+// order, it was hale: the replacement goes on. Without an order, or with one that surely had no effect, it was a person,
+// and the machine is left as it is.
 func TestWhatHaleOrderedOffWasNotStoppedByAPerson(t *testing.T) {
 	t.Parallel()
-	for orders, want := range map[int]string{
-		0: "repair-ended stopped-by-person; over",
-		1: "look confirmed; proven confirmed-off; CALL delete old; act",
+	for name, c := range map[string]struct {
+		orders   int
+		accepted bool
+		want     string
+	}{
+		"not ordered":  {want: "repair-ended stopped-by-person; over"},
+		"ordered":      {orders: 1, accepted: true, want: "look confirmed; proven confirmed-off; CALL delete old; act"},
+		"not accepted": {orders: 1, want: "repair-ended stopped-by-person; over"},
 	} {
 		st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
 		st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
-		st.m.Health.Cause, st.m.Repair.OffOrders = fleet.CauseStopped, orders
+		st.m.Health.Cause, st.m.Repair.OffOrders, st.m.Repair.OffAccepted = fleet.CauseStopped, c.orders, c.accepted
 		st.answer(fleet.PowerOff, fleet.StandingDown)
-		st.want("stopped", st.round(), want)
+		st.want(name, st.round(), c.want)
+	}
+}
+
+// L10: an order to power off that failed for certain turned nothing off. What is off after it was stopped by a person;
+// of an order that was accepted, or may have been, hale's own proof follows.
+func TestAFailedOrderTurnsNothingOff(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[fleet.OutcomeKind]string{
+		fleet.OutcomeDone:        "proven confirmed-off; CALL delete old; act",
+		fleet.OutcomeUnknown:     "proven confirmed-off; CALL delete old; act",
+		fleet.OutcomeFailed:      "LOOK; look",
+		fleet.OutcomeUnsupported: "LOOK; look",
+		fleet.OutcomeRetry:       "LOOK; look",
+	} {
+		st := calling[fleet.OpPowerOff](t)
+		st.s.Spec.Repair.OnExternalStop, st.m.Current.PoweredOff = fleet.ExternalStopHoldThenPage, true
+		st.view.Outcome = &fleet.Outcome{Intent: st.m.Repair.Intent.ID, Kind: how}
+		st.round()
+		st.pass(time.Minute)
+		st.seen(fleet.Instance{ID: "old", Host: "h1", Power: fleet.PowerOff, Stop: fleet.StopExternal})
+		st.want(string(how), st.round(), want)
 	}
 }
 
