@@ -161,8 +161,8 @@ func served() fleet.Instance {
 	return i
 }
 
-// A store that lost its last writes is told by the world what the machine has. Nothing is known of it, and it is nothing
-// else any more.
+// A store that lost its last writes is told by the world what the machine has. Nothing is known of it, and it is
+// nothing else any more.
 func TestTheWorldShowsWhatAMachineHas(t *testing.T) {
 	t.Parallel()
 	st, i := newStage(t, ladder[fleet.StepRecreate]), served()

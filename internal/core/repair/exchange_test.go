@@ -1,0 +1,195 @@
+package repair_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/core/fleet"
+)
+
+// L1: an instance that was ordered off and runs on may have been mended by a person: each further order needs a look of
+// its own. After three there is no proof, and nothing takes its place.
+func TestL1WithoutProofNothingTakesItsPlace(t *testing.T) {
+	t.Parallel()
+	for _, step := range []fleet.StepKind{fleet.StepRecreate, fleet.StepRebuild} {
+		st := looked(t, step, fleet.CauseChecks)
+		for n := 1; n <= 3; n++ {
+			st.answer(fleet.PowerRunning, fleet.StandingDown)
+			st.want("it fails", st.round(), "look confirmed; CALL power-off old; act")
+			st.ends(fleet.OutcomeDone)
+			st.want("it is said to be off", st.round(), "ASK old; act")
+			st.seen(marked("old", "h1", fleet.PowerRunning, 1))
+			if n < 3 {
+				st.want("it runs on", st.round(), "LOOK; look")
+			}
+		}
+		st.want("three times", st.round(), toPerson("no-proof"))
+		if st.m.Current.ID != "old" {
+			t.Errorf("it is not the machine's any more: %+v", st.m.Current)
+		}
+	}
+}
+
+// L3: a person mended it between two orders, as the look in between shows.
+func TestL3ALookBetweenTwoOrdersOff(t *testing.T) {
+	t.Parallel()
+	st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
+	st.answer(fleet.PowerRunning, fleet.StandingDown)
+	st.round()
+	st.ends(fleet.OutcomeFailed)
+	st.want("it could not be ordered off", st.round(), "ASK old; act")
+	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
+	st.want("it runs", st.round(), "LOOK; look")
+	st.answer(fleet.PowerRunning, fleet.StandingUp)
+	st.want("it answers", st.round(), "look refuted; repair-ended refuted; over, again in 5s")
+}
+
+// A machine of a domain that fails as a whole is not left to a person one by one: they were told of the domain.
+func TestNoProofUnderAParentIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	st := looked(t, fleet.StepRecreate, fleet.CauseGone)
+	st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
+	st.m.Incident.Parent = "web/i1"
+	r := st.m.Repair
+	r.Phase, r.Confirmed, r.OffOrders, r.ClearedOrders = fleet.PhaseAct, true, 3, 3
+	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
+	st.want("it runs on", st.round(), "repair-ended still-running; held backoff; over, again in 5s")
+}
+
+// L1: the policy demands more than that the old instance is off. The provider has to say that it is gone, once it was
+// deleted.
+func TestL1APolicyThatDemandsMore(t *testing.T) {
+	t.Parallel()
+	for power, want := range map[fleet.Power]string{
+		fleet.PowerGone:    "proven confirmed-deleted; CALL create new; act",
+		fleet.PowerOff:     toPerson("no-proof"),
+		fleet.PowerRunning: toPerson("no-proof"),
+	} {
+		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
+		st.s.Spec.Repair.Fence.Proof = fleet.ProofDeleted
+		st.ends(fleet.OutcomeDone)
+		st.want("it is deleted, as was said", st.round(), "ASK old; act")
+		st.seen(marked("old", "h1", power, 1))
+		st.want("it is "+string(power), st.round(), want)
+	}
+}
+
+// The old instance is off and will not go. Only the policy lets its successor stand beside it, and only with the proof
+// and without disks that both would have.
+func TestWhatWillNotGo(t *testing.T) {
+	t.Parallel()
+	const beside = "step-failed delete-failed; CALL create new; act"
+	for name, c := range map[string]struct {
+		set  func(*stage)
+		want string
+	}{
+		"the policy goes on": {func(*stage) {}, beside},
+		"the policy stops":   {func(st *stage) { st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureStop }, toPerson("delete-failed")},
+		"it has disks that are to be kept": {func(st *stage) { st.m.Volumes = &fleet.Volumes{Host: "h1"} },
+			toPerson("delete-failed")},
+		"the policy demands more proof": {func(st *stage) { st.s.Spec.Repair.Fence.Proof = fleet.ProofDeleted },
+			toPerson("delete-failed")},
+		"it is gone: there were only its files": {func(st *stage) {
+			st.m.Repair.Proof, st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.ProofDeleted, fleet.DeleteFailureStop
+		}, "CALL create new; act"},
+	} {
+		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
+		st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureContinue
+		c.set(st)
+		st.ends(fleet.OutcomeFailed)
+		st.want(name, st.round(), c.want)
+	}
+}
+
+// L1: a delete that the provider's truth stands against ten times is given up. The instance may run again, or be
+// another's, so that nothing is built beside it, whatever the policy says of a delete that fails. A person was told by
+// then.
+func TestL1ConflictsComeToAnEnd(t *testing.T) {
+	t.Parallel()
+	st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
+	st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureContinue
+	for n := 1; n < 10; n++ {
+		st.ends(fleet.OutcomeConflict)
+		st.round()
+		st.due()
+		st.want("again", st.round(), "LOOK; look")
+		st.answer(fleet.PowerOff, fleet.StandingDown)
+		st.want("it is off", st.round(), "look confirmed; proven confirmed-off; CALL delete old; act")
+	}
+	st.ends(fleet.OutcomeConflict)
+	st.want("ten times", st.round(), "paged call-failed; repair-ended delete-failed; quarantined delete-failed; over")
+}
+
+// What was put aside is in use: it is not touched, whatever it was removed for.
+func TestWhatIsInUseIsNotTurnedOff(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*stage){
+		"it is kept": func(st *stage) {
+			st.m.Kept = []fleet.KeptInstance{{Incarnation: fleet.Incarnation{ID: "left", Host: "h2"}}}
+		},
+		"it was left behind": func(st *stage) {
+			st.m.Leave(fleet.Incarnation{ID: "left", Host: "h2"}, fleet.ProofHostOff, st.s.Now)
+		},
+	} {
+		st, _ := remnant(t)
+		set(st)
+		st.m.Repair.Phase, st.m.Repair.Confirmed = fleet.PhaseAct, true
+		st.seen(marked("left", "h2", fleet.PowerRunning, 2))
+		st.round()
+		if st.m.Repair != nil || len(st.actions) != 0 {
+			t.Errorf("%s, and runs: %s", name, st.outline())
+		}
+	}
+}
+
+// L1: what was removed is shown once more to be off before anything is built, after a restart or a lost order. What
+// runs by then is the machine's again; what was kept has no name and no disks, and is a person's.
+func TestL1WhatWasRemovedIsShownOnceMore(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kept, left bool
+		power      fleet.Power
+		want       string
+	}{
+		"gone":                     {false, false, fleet.PowerGone, "proven confirmed-deleted; CALL create new; act"},
+		"kept, and it runs":        {true, false, fleet.PowerRunning, toPerson("no-proof")},
+		"kept, and it is off":      {true, false, fleet.PowerOff, "proven confirmed-off; CALL create new; act"},
+		"left, and its host is up": {false, true, fleet.PowerRunning, "repair-ended refuted; over"},
+		"left, and it is gone":     {false, true, fleet.PowerGone, "proven confirmed-deleted; CALL create new; act"},
+		"it runs":                  {false, false, fleet.PowerRunning, "repair-ended refuted; over"},
+	} {
+		st := calling[fleet.OpCreate](t)
+		r := st.m.Repair
+		r.Intent, r.Next, r.Proof = nil, fleet.Incarnation{}, ""
+		if c.kept {
+			st.m.Kept = []fleet.KeptInstance{fleet.KeepFor(r.Target, time.Hour, st.s.Now)}
+		}
+		if c.left {
+			st.m.Leave(r.Target, fleet.ProofHostOff, st.s.Now)
+		}
+		epoch := st.m.Epoch
+		st.seen(marked("old", "h1", c.power, 1))
+		st.want(name, st.round(), c.want)
+		if back := c.want == "repair-ended refuted; over"; back != (st.m.Current.ID == "old") || back &&
+			st.m.Epoch == epoch {
+			t.Errorf("%s: the machine has %+v", name, st.m.Current)
+		}
+		if len(st.m.Left) != 0 {
+			t.Errorf("%s: it is still left behind: %+v", name, st.m.Left)
+		}
+	}
+}
+
+// L1: a host that alone knows what is on it does not answer, and may have the machine's instance, or one of its name.
+// Nothing is built before it was asked.
+func TestL1ASilentHostIsAskedBeforeABuild(t *testing.T) {
+	t.Parallel()
+	for off, want := range map[bool]string{false: "held host-unasked; act", true: "CALL create new; act"} {
+		st := building(t, host("h2", ""))
+		st.s.Silent = []fleet.Silence{{Host: "h9", Off: off}}
+		st.m.Repair.Target = fleet.Incarnation{ID: "old", Host: "h1", Certified: true}
+		st.m.Repair.Stranded = true
+		st.s.Hosts = append(st.s.Hosts, fleet.Host{Name: "h1"})
+		st.want("it is proven off", st.round(), want)
+	}
+}
