@@ -1,0 +1,178 @@
+package repair_test
+
+import (
+	"testing"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// A call says all that its provider needs: which instance, where, with which mark, and how long it may take. Each has
+// an id of its own.
+func TestWhatACallSays(t *testing.T) {
+	t.Parallel()
+	for adopted, mark := range map[bool]fleet.Mark{
+		false: {Installation: "ours", Fleet: "web", Machine: "web-1", Generation: 1, Certified: true},
+		true:  {},
+	} {
+		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st.m.Current.Adopted, st.m.Repair.Target.Adopted = adopted, adopted
+		st.s.Silent = []fleet.Silence{{Host: "h1"}, {Host: "h9", Off: true}}
+		st.answer(fleet.PowerRunning, fleet.StandingDown)
+		st.want("it fails", st.round(), "look confirmed; CALL reboot old; act")
+		a := st.action()
+		if a.Instance != "old" || a.Host != "h1" || a.Mark != mark || a.Adopted != adopted || len(a.Excused) != 2 {
+			t.Errorf("adopted %t: it is sent as %+v", adopted, a)
+		}
+		in := a.Intent
+		if in != *st.m.Repair.Intent || in.Limit != 5*time.Second || in.Generation != 1 || !in.At.Equal(st.s.Now.Wall) {
+			t.Errorf("it is sent otherwise than it is stored: %+v", in)
+		}
+		st.ends(fleet.OutcomeRetry)
+		st.round()
+		st.due()
+		st.round()
+		st.answer(fleet.PowerRunning, fleet.StandingDown)
+		st.want("again", st.round(), "look confirmed; CALL reboot old; act")
+		if again := st.action().Intent.ID; again == in.ID {
+			t.Errorf("two calls have the id %s", again)
+		}
+	}
+}
+
+// L12: an outcome of another call than the one under way is none, and so is one that comes after the call was believed
+// lost: what became of it is seen.
+func TestL12WhichOutcomeCounts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set  func(*stage)
+		want string
+	}{
+		"that of the call":    {func(*stage) {}, "verify"},
+		"that of another":     {func(st *stage) { st.view.Outcome.Intent = "web-1/r0/call1" }, "act"},
+		"one that comes late": {func(st *stage) { st.m.Repair.Intent.Unknown = true }, "ASK old; act"},
+		"none yet":            {func(st *stage) { st.view.Outcome = nil }, "act"},
+	} {
+		st := inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff)
+		st.ends(fleet.OutcomeDone)
+		c.set(st)
+		st.want(name, st.round(), c.want)
+	}
+}
+
+// A call that did nothing is sent again, ever later, and after another look; a person is told when that lasts.
+func TestACallThatDidNothing(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepPage])
+	st.begin()
+	for _, wait := range []string{"500ms", "1s", "2s", "4s", "8s", "16s", "30s", "30s", "30s"} {
+		st.answer(fleet.PowerRunning, fleet.StandingDown)
+		st.want("it fails", st.round(), "look confirmed; CALL reboot old; act")
+		st.ends(fleet.OutcomeRetry)
+		st.want("not now", st.round(), "look in "+wait)
+		st.s.Now.Mono = st.m.Repair.RetryAt - 1
+		st.want("a moment before", st.round(), "look in 1ns")
+		st.s.Now.Mono++
+		st.want("then", st.round(), "LOOK; look")
+	}
+	st.answer(fleet.PowerRunning, fleet.StandingDown)
+	st.round()
+	st.ends(fleet.OutcomeRetry)
+	st.want("the tenth time", st.round(), "paged call-failed; step-failed call-failed; then page; LOOK; look")
+}
+
+// A question that is not answered is asked again, ever later, and not before.
+func TestAQuestionThatIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	st := inAct(t, fleet.OpPowerOff, fleet.StepRecreate, fleet.CauseChecks)
+	st.ends(fleet.OutcomeDone)
+	for _, wait := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
+		st.want("it is asked", st.round(), "ASK old; act")
+		if a := st.action(); a.Host != "h1" {
+			t.Errorf("it is asked at %s", a.Host)
+		}
+		st.pass(wait - 1)
+		st.want("it is waited for", st.round(), "act")
+		st.pass(1)
+	}
+	st.m.Repair.AskAt, st.m.Repair.Retries = 0, 9
+	st.want("the tenth time", st.round(), "paged call-failed; ASK old; act")
+	st.view.Seen = []fleet.Sighting{{Asked: st.m.Repair.LastOutcome, Instance: marked("old", "h1", fleet.PowerOff, 1)}}
+	st.want("what was asked before is no answer", st.round(), "act")
+	st.view.Seen[0].Asked++
+	st.want("what was asked since is", st.round(), "proven confirmed-off; CALL delete old; act")
+}
+
+// While the provider may not be called, a call waits with a reason, and what became of a lost one is not asked either.
+func TestWhatHoldsACall(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set  func(*guard.Situation)
+		want string
+	}{
+		"the provider is down": {func(s *guard.Situation) { s.Provider.Standing = fleet.ProviderDown },
+			"held provider-down; act"},
+		"it is another one": {func(s *guard.Situation) { s.Provider.Standing = fleet.ProviderDoubtful },
+			"held provider-doubtful; act"},
+		"hale may only observe": {func(s *guard.Situation) { s.Spec.Mode = fleet.ModeObserve }, "held observe; act"},
+		"the store is full": {func(s *guard.Situation) { s.Acting = fleet.ReasonStoreFull },
+			"held store-full; act"},
+		"the store is older": {func(s *guard.Situation) { s.Whole.Older = &fleet.Older{} },
+			"held store-older; act"},
+	} {
+		st := newStage(t, ladder[fleet.StepReboot])
+		r := st.healing(fleet.StepReboot)
+		st.m.Repair = &r
+		c.set(&st.s)
+		st.want(name, st.round(), c.want)
+		st = inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff)
+		st.restarts()
+		c.set(&st.s)
+		st.want(name+", and a call was lost", st.round(), c.want)
+	}
+}
+
+// A call that is under way is waited for, whatever holds new ones: its outcome is taken in.
+func TestAnOutcomeIsTakenInWhateverHolds(t *testing.T) {
+	t.Parallel()
+	st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
+	st.s.Brake.Engaged, st.s.Spec.Mode = true, fleet.ModeObserve
+	st.s.Whole.Holds = []fleet.Hold{{}}
+	st.ends(fleet.OutcomeDone)
+	st.want("it is done", st.round(), "verify")
+}
+
+// People of the provider lock an instance, so that nothing can be done to it. Nothing is built around it: it is tried
+// again until they unlock it, soon, and a person is told once. No attempt is lost.
+func TestALockedInstanceIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepRecreate])
+	for n, again := range []string{"5s", "10s", "20s", "40s", "1m20s", "2m0s", "2m0s"} {
+		st.begin()
+		st.answer(fleet.PowerRunning, fleet.StandingDown)
+		st.round()
+		st.ends(fleet.OutcomeLocked)
+		want := "repair-ended locked; held locked; paged locked; over, again in " + again
+		if n > 0 {
+			want = "repair-ended locked; held locked; over, again in " + again
+		}
+		st.want("locked", st.round(), want)
+		if len(st.m.Attempts) != 1 || st.m.Incident.Last.Why != fleet.ReasonLocked {
+			t.Errorf("what was not done counts: %v, %+v", st.m.Attempts, st.m.Incident)
+		}
+	}
+}
+
+// What cannot be done without a secret, or is refused, is for a person, who is told; a first build, too.
+func TestWhatIsForAPerson(t *testing.T) {
+	t.Parallel()
+	for kind, why := range map[fleet.OutcomeKind]string{fleet.OutcomeRefused: "refused",
+		fleet.OutcomeNoSecret: "no-secret",
+		fleet.OutcomeLocked:   "locked"} {
+		st := calling[fleet.OpCreate](t)
+		st.m.Repair.Kind, st.m.Repair.Aim, st.m.Incident = fleet.RepairBuild, fleet.AimAt(fleet.Incarnation{}), nil
+		st.ends(kind)
+		st.want(string(kind), st.round(), "repair-ended "+why+"; quarantined "+why+"; paged "+why+"; over")
+	}
+}
