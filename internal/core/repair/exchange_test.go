@@ -84,7 +84,9 @@ func TestWhatWillNotGo(t *testing.T) {
 		want string
 	}{
 		"the policy goes on": {func(*stage) {}, beside},
-		"the policy stops":   {func(st *stage) { st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureStop }, toPerson("delete-failed")},
+		"the policy stops": {func(st *stage) {
+			st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureStop
+		}, toPerson("delete-failed")},
 		"it has disks that are to be kept": {func(st *stage) { st.m.Volumes = &fleet.Volumes{Host: "h1"} },
 			toPerson("delete-failed")},
 		"the policy demands more proof": {func(st *stage) { st.s.Spec.Repair.Fence.Proof = fleet.ProofDeleted },

@@ -580,3 +580,18 @@ func TestWhatIsCutStillIsTurnedOff(t *testing.T) {
 		}
 	}
 }
+
+// L1: a host is off, as its power controller says, and a check of the machine succeeds. One of the two is wrong, so
+// that nothing takes the machine's place. What the check heard of an earlier start says nothing of now.
+func TestAHostThatIsOffAndAMachineThatAnswers(t *testing.T) {
+	t.Parallel()
+	for epoch, want := range map[uint64]string{
+		1: "repair-ended no-proof; quarantined no-proof; paged no-proof; over",
+		0: "proven host-off; paged host-fenced; left-behind; CALL create new; act",
+	} {
+		st := calling[fleet.OpFence](t)
+		st.view.Epoch, st.view.Checks[0].Standing = epoch, fleet.StandingUp
+		st.view.Outcome = &fleet.Outcome{Intent: st.m.Repair.Intent.ID, Kind: fleet.OutcomeDone}
+		st.want("fenced", st.round(), want)
+	}
+}

@@ -240,3 +240,206 @@ func TestAPhaseBeginsWithItsOwnData(t *testing.T) {
 		t.Errorf("it verifies with %+v", got)
 	}
 }
+
+// L10: the provider calls a machine stopped that hale has ordered off, and does not say who did it. If it accepted the
+// order, it was hale: the replacement goes on. Without an order, or with one that surely had no effect, it was a person,
+// and the machine is left as it is.
+func TestWhatHaleOrderedOffWasNotStoppedByAPerson(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		orders   int
+		accepted bool
+		want     string
+	}{
+		"not ordered":  {want: "repair-ended stopped-by-person; over"},
+		"ordered":      {orders: 1, accepted: true, want: "look confirmed; proven confirmed-off; CALL delete old; act"},
+		"not accepted": {orders: 1, want: "repair-ended stopped-by-person; over"},
+	} {
+		st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
+		st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
+		st.m.Health.Cause, st.m.Repair.OffOrders, st.m.Repair.OffAccepted = fleet.CauseStopped, c.orders, c.accepted
+		st.answer(fleet.PowerOff, fleet.StandingDown)
+		st.want(name, st.round(), c.want)
+	}
+}
+
+// L10: an order to power off that failed for certain turned nothing off. What is off after it was stopped by a person;
+// of an order that was accepted, or may have been, hale's own proof follows.
+func TestAFailedOrderTurnsNothingOff(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[fleet.OutcomeKind]string{
+		fleet.OutcomeDone:        "proven confirmed-off; CALL delete old; act",
+		fleet.OutcomeUnknown:     "proven confirmed-off; CALL delete old; act",
+		fleet.OutcomeFailed:      "LOOK; look",
+		fleet.OutcomeUnsupported: "LOOK; look",
+		fleet.OutcomeRetry:       "LOOK; look",
+	} {
+		st := calling[fleet.OpPowerOff](t)
+		st.s.Spec.Repair.OnExternalStop, st.m.Current.PoweredOff = fleet.ExternalStopHoldThenPage, true
+		st.view.Outcome = &fleet.Outcome{Intent: st.m.Repair.Intent.ID, Kind: how}
+		st.round()
+		st.pass(time.Minute)
+		st.seen(fleet.Instance{ID: "old", Host: "h1", Power: fleet.PowerOff, Stop: fleet.StopExternal})
+		st.want(string(how), st.round(), want)
+	}
+}
+
+// What a look asked, and what it found, is written down: of several checks the one that is down.
+func TestWhatALookSays(t *testing.T) {
+	t.Parallel()
+	up := fleet.CheckState{Check: "disk", Standing: fleet.StandingUp, Result: fleet.ResultOK, Detail: "fine"}
+	down := fleet.CheckState{Check: "page", Standing: fleet.StandingDown, Result: fleet.ResultStatus, Detail: "503"}
+	for name, c := range map[string]struct {
+		checks []fleet.CheckState
+		want   string
+	}{
+		"one that is down": {[]fleet.CheckState{up, down}, "page status 503"},
+		"none is":          {[]fleet.CheckState{up}, "disk ok fine"},
+		"none was asked":   {nil, "  running"},
+	} {
+		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st.answer(fleet.PowerRunning, fleet.StandingDown)
+		st.view.Look.Checks = c.checks
+		st.pass(300 * time.Millisecond)
+		st.round()
+		got := st.record(fleet.RecordLook)
+		if said := fmt.Sprint(got.Check, " ", got.Result, " ", got.Detail); said != c.want ||
+			got.Took != 300*time.Millisecond {
+			t.Errorf("%s: it is said %q, after %v", name, said, got.Took)
+		}
+	}
+}
+
+// A look is asked for once, and what comes meanwhile changes the question: a step that fits no more, or a ladder that
+// was edited, is chosen anew.
+func TestAStepThatIsOutdated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set  func(*stage)
+		want string
+	}{
+		"nothing changed": {func(*stage) {}, "look"},
+		"it is off by now": {func(st *stage) { st.m.Health.Cause = fleet.CauseOff },
+			"step-skipped not-running; then page; LOOK; look"},
+		"its ladder was edited": {func(st *stage) { st.s.Spec.Repair.Steps[0] = ladder[fleet.StepRun] },
+			"then run; LOOK; look"},
+		"its ladder is shorter": {func(st *stage) {
+			st.m.Repair.Rung, st.s.Spec.Repair.Steps = 1,
+				st.s.Spec.Repair.Steps[:1]
+		}, "then reboot; LOOK; look"},
+		"it is only suspect": {func(st *stage) {
+			st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictSuspect,
+				fleet.CauseOff
+		}, "look"},
+		"it was ordered off": {func(st *stage) { st.m.Repair.OffOrders, st.m.Health.Cause = 1, fleet.CauseOff },
+			"look"},
+		"it is on no rung": {func(st *stage) { st.m.Repair.Rung = fleet.NoRung }, "look"},
+	} {
+		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		c.set(st)
+		st.want(name, st.round(), c.want)
+	}
+}
+
+// The regular evidence was faster than the look: the machine is well, or was just started, not by hale. An order to
+// repair it outlasts the latter.
+func TestALookThatIsOvertaken(t *testing.T) {
+	t.Parallel()
+	const over = "repair-ended refuted; over, again in 5s"
+	for name, c := range map[string]struct {
+		verdict fleet.Verdict
+		ordered bool
+		kind    fleet.RepairKind
+		want    string
+	}{
+		"it is well":                          {fleet.VerdictHealthy, false, fleet.RepairHeal, over},
+		"it is starting":                      {fleet.VerdictStarting, false, fleet.RepairHeal, over},
+		"it is well, and a person orders":     {fleet.VerdictHealthy, true, fleet.RepairHeal, over},
+		"it is starting, and a person orders": {fleet.VerdictStarting, true, fleet.RepairHeal, "look"},
+		"it is suspect":                       {fleet.VerdictSuspect, false, fleet.RepairHeal, "look"},
+		"it is well beside a remnant":         {fleet.VerdictHealthy, false, fleet.RepairRemnant, "look"},
+	} {
+		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st.m.Repair.Kind, st.m.Health.Verdict = c.kind, c.verdict
+		if c.ordered {
+			st.m.Wanted = &fleet.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(time.Hour)}
+		}
+		st.want(name, st.round(), c.want)
+		if st.m.Repair == nil && (len(st.m.Attempts) != 0 || st.m.Incident.Refuted != 1 || c.ordered &&
+			st.m.Wanted != nil) {
+			t.Errorf("%s: it counts, or is to be repaired still: %+v", name, st.m)
+		}
+	}
+}
+
+// A listing that is older than the truth refutes itself again and again: the pause grows, to a minute.
+func TestLooksThatFindTheMachineAlive(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, ladder[fleet.StepReboot])
+	for _, again := range []string{"5s", "10s", "20s", "40s", "1m0s", "1m0s"} {
+		st.begin()
+		st.answer(fleet.PowerRunning, fleet.StandingUp)
+		st.want("it answers", st.round(), "look refuted; repair-ended refuted; over, again in "+again)
+	}
+	st = newStage(t, ladder[fleet.StepReboot])
+	st.s.Spec.Repair.Backoff = 5 * time.Minute
+	st.begin()
+	st.answer(fleet.PowerRunning, fleet.StandingUp)
+	st.want("the policy has longer ones", st.round(), "look refuted; repair-ended refuted; over, again in 5m0s")
+}
+
+// Nothing speaks against the machine but a check that never succeeded as it is: nothing is done for that alone.
+func TestAnUnprovenCheckEndsARepair(t *testing.T) {
+	t.Parallel()
+	st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+	st.m.Health.Verdict, st.m.Health.Result = fleet.VerdictUnknown, fleet.ResultUnproven
+	st.answer(fleet.PowerRunning, fleet.StandingUnknown)
+	st.want("a look", st.round(), "look look-unclear; repair-ended unproven; held unproven; over")
+
+	st = verifying(t, fleet.StepReboot, true)
+	st.m.Health.Verdict, st.m.Health.Result = fleet.VerdictUnknown, fleet.ResultUnproven
+	st.s.Now.Mono = st.m.Repair.Deadline
+	st.want("a verification", st.round(), "repair-ended unproven; held unproven; over, again in 5s")
+}
+
+// L6: a parent incident holds what was not ordered off already.
+func TestL6AParentHoldsWhatWasNotBegun(t *testing.T) {
+	t.Parallel()
+	for orders, want := range []string{"repair-ended shared-fate; held shared-fate; over", "LOOK; look"} {
+		st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
+		st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
+		st.m.Incident.Parent, st.m.Repair.Look = "web/i1", ""
+		st.m.Repair.OffOrders, st.m.Repair.ClearedOrders = orders, orders
+		st.want("a parent", st.round(), want)
+	}
+}
+
+// What holds a step for as long as it likes ends its repair, which keeps the place of others; something else it waits
+// for.
+func TestWhatMakesRoom(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set  func(*stage)
+		want string
+	}{
+		"a hold": {func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{}} },
+			"repair-ended hold; held hold; over"},
+		"the time of day": {func(st *stage) { st.s.Closed = true }, "repair-ended window; held window; over"},
+		"no witness": {func(st *stage) {
+			st.s.Spec.Repair.Silence, st.view.Checks[0].Result = "", fleet.ResultTimeout
+		}, "repair-ended no-witness; held no-witness; over"},
+		"the brake": {func(st *stage) { st.s.Brake.Engaged = true }, "held brake; look"},
+		"the provider": {func(st *stage) { st.s.Provider.Standing = fleet.ProviderDown },
+			"held provider-down; look"},
+		"a remnant is held": {func(st *stage) {
+			st.m.Repair.Kind, st.s.Whole.Holds = fleet.RepairRemnant, []fleet.Hold{{}}
+		}, "held hold; look"},
+	} {
+		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		c.set(st)
+		st.want(name, st.round(), c.want)
+		if r := st.m.Repair; r != nil && r.Look != "" {
+			t.Errorf("%s: an old look decides", name)
+		}
+	}
+}

@@ -155,3 +155,214 @@ func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 		}
 	}
 }
+
+// While the place of hale's starts at the provider is silent, another hale could be at work on a copy of this one's
+// store: nothing is built or destroyed, and the look that was taken until then is not kept for later. To set a machine
+// going again doubles nothing.
+func TestASilentPlaceOfStartsHoldsWhatBuilds(t *testing.T) {
+	t.Parallel()
+	for step, want := range map[fleet.StepKind]string{
+		fleet.StepReboot:   "look confirmed; CALL reboot old; act",
+		fleet.StepRecreate: "held place-silent; look",
+	} {
+		st := looked(t, step, fleet.CauseChecks)
+		st.s.Roll.Silent = "the provider takes no note"
+		st.answer(fleet.PowerRunning, fleet.StandingDown)
+		st.want(string(step), st.round(), want)
+	}
+}
+
+// A first build has no incident and no look: it is ordered where there is room, verified and certified, and that counts
+// for no attempt.
+func TestAFirstBuild(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, ladder[fleet.StepReboot])
+	st.m = fleet.Machine{Name: "web-1", Waiting: fleet.ReasonBuildBudget, RetryAt: hour,
+		Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+	st.want("it begins", st.play(func(w *work) { w.Begin(fleet.RepairBuild) }),
+		"repair-started build; CALL create new; act")
+	if in := st.action().Intent; in.Generation != 1 || in.Limit != fleet.BuildCallLimit ||
+		st.m.Repair.ID != "web-1/r1" ||
+		len(st.m.Attempts) != 1 {
+		t.Errorf("it is ordered as %+v, in %s", in, st.m.Repair.ID)
+	}
+	st.ends(fleet.OutcomeDone)
+	st.want("it is there", st.round(), "verify")
+	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+	st.want("it is well", st.round(), "verified; CALL certify new; certify")
+	st.ends(fleet.OutcomeDone)
+	st.want("its mark says so", st.round(), "certified; repair-ended built; over")
+	if len(st.m.Attempts) != 0 || !st.m.Current.Certified {
+		t.Errorf("a build that went well is a sign of trouble: %+v", st.m)
+	}
+}
+
+// A first build that fails opens the machine's incident: from then on it is healed as any other.
+func TestAFirstBuildThatFails(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, ladder[fleet.StepReboot])
+	st.m = fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+	st.play(func(w *work) { w.Begin(fleet.RepairBuild) })
+	st.ends(fleet.OutcomeDone)
+	st.round()
+	st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+	st.s.Now.Mono = st.m.Repair.Deadline
+	st.want("its time is over", st.round(), "step-failed not-verified; repair-ended not-verified; over, again in 500ms")
+	if i := st.m.Incident; i == nil || i.Cause != fleet.CauseBuild || i.Failed != 1 ||
+		i.Last != (fleet.Failure{Why: fleet.ReasonNotVerified, Detail: "unhealthy"}) || !st.m.Current.Expired {
+		t.Errorf("it is not to be built anew: %+v", st.m)
+	}
+}
+
+// L12: hale dies in a first build before its order, and under it. There is nothing to look at, so that it goes on.
+func TestL12AFirstBuildGoesOn(t *testing.T) {
+	t.Parallel()
+	for before, want := range map[bool]string{true: "CALL create new; act", false: "ASK new; act"} {
+		st := newStage(t, ladder[fleet.StepReboot])
+		st.m = fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictUnknown,
+			Cause: fleet.CauseMissing}}
+		if before {
+			st.s.Hosts = nil
+		}
+		st.play(func(w *work) { w.Begin(fleet.RepairBuild) })
+		st.s.Hosts = []fleet.Host{host("h1", "")}
+		st.restarts()
+		st.want("hale died", st.round(), want)
+	}
+}
+
+// While hale waits for a machine to be healthy, not every failure is one of the step: the host took it along, hale
+// could not see, or no other step could be taken.
+func TestWhatIsNoFailureOfTheStep(t *testing.T) {
+	t.Parallel()
+	late := func(st *stage) { st.s.Now.Mono = st.m.Repair.Deadline }
+	off := func(st *stage) {
+		st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseOff
+		st.seen(marked("old", "h1", fleet.PowerOff, 1))
+	}
+	dark := func(st *stage) {
+		st.s.Hosts[0].Up = false
+		st.round()
+		st.s.Hosts[0].Up = true
+	}
+	for name, c := range map[string]struct {
+		set  []func(*stage)
+		want string
+	}{
+		"it was turned off":      {[]func(*stage){off}, "step-failed not-verified; then page; LOOK; look"},
+		"its host took it along": {[]func(*stage){dark, off}, "then start; LOOK; look"},
+		"its provider was away": {[]func(*stage){func(st *stage) {
+			st.s.Provider.Standing = fleet.ProviderDown
+			st.round()
+			st.s.Provider.Standing = fleet.ProviderUp
+		}, off}, "then start; LOOK; look"},
+		"its host is away still": {[]func(*stage){off, func(st *stage) { st.s.Hosts[0].Up = false }},
+			"step-failed not-verified; then page; repair-ended host-down; held host-down; over, again in 5s"},
+		"its host is back, and it crashed": {[]func(*stage){dark, off,
+			func(st *stage) { st.m.Health.Cause = fleet.CauseCrashed }},
+			"step-failed not-verified; then page; LOOK; look"},
+		"and it never was whole": {[]func(*stage){dark, off, func(st *stage) { st.m.Current.Certified = false }},
+			"step-failed not-verified; then page; LOOK; look"},
+		"hale cannot see": {[]func(*stage){late,
+			func(st *stage) { st.s.Whole.Doubt.Reason = fleet.ReasonVantageIsolated }},
+			"held vantage-isolated; verify"},
+		"its provider does not answer": {[]func(*stage){late,
+			func(st *stage) { st.s.Provider.Standing = fleet.ProviderDown }},
+			"held provider-down; verify"},
+	} {
+		st := verifying(t, fleet.StepReboot, true)
+		st.s.Spec.Repair.Steps = []fleet.Step{ladder[fleet.StepReboot], ladder[fleet.StepPage], ladder[fleet.StepStart]}
+		if strings.Contains(c.want, "then start") {
+			st.s.Spec.Repair.Steps = []fleet.Step{ladder[fleet.StepStart], ladder[fleet.StepReboot]}
+			st.m.Repair.Rung = 1
+		}
+		for _, set := range c.set {
+			set(st)
+		}
+		st.want(name, st.round(), c.want)
+	}
+}
+
+// A repair that ends takes what a person wanted with it: that was done, or tried. What they want back is still to be
+// done.
+func TestWhatAPersonWantedIsDone(t *testing.T) {
+	t.Parallel()
+	for undo, stays := range map[bool]bool{false: false, true: true} {
+		for _, end := range []func(*stage){
+			func(st *stage) { st.play((*work).Overrule) },
+			func(st *stage) { st.play(func(w *work) { w.LeaveToPerson(fleet.ReasonAttempts) }) },
+			func(st *stage) {
+				st.m.Health, st.m.Repair.Phase = fleet.Health{Verdict: fleet.VerdictHealthy}, fleet.PhaseVerify
+				st.round()
+			},
+		} {
+			st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+			st.m.Wanted = &fleet.Wanted{Order: "o1", Undo: undo, Until: st.s.Now.Wall.Add(time.Hour)}
+			end(st)
+			if got := st.m.Wanted != nil; got != stays || st.m.Repair != nil {
+				t.Errorf("an undo %t: wanted still %t", undo, got)
+			}
+		}
+	}
+}
+
+// The end of an incident says how long it took, by which step, and whether a person was told of it; nothing of it is
+// left.
+func TestTheEndOfAnIncident(t *testing.T) {
+	t.Parallel()
+	st := verifying(t, fleet.StepReboot, true)
+	st.m.Incident.Told, st.m.Incident.Joint = st.s.Now.Wall, "web/j1"
+	st.m.Spurned, st.m.Waiting, st.m.RetryAt = []fleet.HostName{"h2"}, fleet.ReasonBudget, hour
+	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+	st.pass(90 * time.Second)
+	st.want("it is well", st.round(), "verified; repair-ended healed; incident-closed healed; over")
+	got := st.record(fleet.RecordIncidentClosed)
+	if got.Took != 90*time.Second || got.Step != fleet.StepReboot || !got.Paged || got.Joint != "web/j1" ||
+		got.Incident != "web-1/1" || got.Cause != fleet.CauseChecks {
+		t.Errorf("it is said %+v", got)
+	}
+	if v := st.record(fleet.RecordVerified); v.Took != 90*time.Second || v.Step != fleet.StepReboot {
+		t.Errorf("the step is said to have taken %v: %+v", v.Took, v)
+	}
+	if st.m.Incident != nil || st.m.Spurned != nil || st.m.Waiting != "" || st.m.RetryAt != 0 {
+		t.Errorf("something is left of it: %+v", st.m)
+	}
+}
+
+// A repair that begins says why, and what speaks for it beside the checks.
+func TestTheBeginOfARepair(t *testing.T) {
+	t.Parallel()
+	for still, want := range map[bool]string{true: "stands-still", false: ""} {
+		st := newStage(t, ladder[fleet.StepReboot])
+		st.m.Waiting, st.m.RetryAt = fleet.ReasonBackoff, hour
+		st.s.Spec.Repair.Silence, st.view.Checks[0].Result = "", fleet.ResultTimeout
+		if still {
+			st.s.Still = []fleet.InstanceID{"old"}
+		}
+		st.begin()
+		got := st.record(fleet.RecordRepairStarted)
+		if got.Detail != want || got.Cause != fleet.CauseChecks {
+			t.Errorf("its processors stand still %t, and it is said %+v", still, got)
+		}
+	}
+	st := newStage(t, ladder[fleet.StepReboot])
+	st.m.Attempts = []fleet.Instant{1, hour - 1}
+	st.pass(time.Minute)
+	st.begin()
+	if got := st.m.Attempts; len(got) != 2 || got[1] != st.s.Now.Mono {
+		t.Errorf("what is older than the policy's time counts, or this does not: %v", got)
+	}
+}
+
+// Nothing is done to a machine that two hosts show, whatever was begun.
+func TestL1WhatIsOnTwoHostsIsNotTouched(t *testing.T) {
+	t.Parallel()
+	for _, phase := range []fleet.Phase{fleet.PhaseAct, fleet.PhaseCertify} {
+		st := newStage(t, ladder[fleet.StepReboot])
+		r := st.healing(fleet.StepReboot)
+		r.Phase = phase
+		st.m.Repair = &r
+		st.view.Seen = []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "old", Host: "h1", Also: "h2"}}}
+		st.want(string(phase), st.round(), "held two-hosts; "+string(phase))
+	}
+}
