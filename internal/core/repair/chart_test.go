@@ -228,7 +228,7 @@ func TestAMachineThatGetsWorseIsTriedOnce(t *testing.T) {
 		set  func(*stage)
 		want string
 	}{
-		"its disk fails, too":    {func(st *stage) {}, tried},
+		"its disk fails, too":    {func(*stage) {}, tried},
 		"its disk is well":       {func(st *stage) { st.view.Checks[1].Standing = fleet.StandingUp }, left},
 		"that was before":        {func(st *stage) { st.view.Epoch++ }, left},
 		"it did so once":         {func(st *stage) { st.m.Incident.Worsened = true }, left},

@@ -195,3 +195,107 @@ func TestL1ASilentHostIsAskedBeforeABuild(t *testing.T) {
 		st.want("it is proven off", st.round(), want)
 	}
 }
+
+// building is the stage of a build whose host is to be chosen: its old instance was on h1, and is gone.
+func building(t *testing.T, hosts ...fleet.Host) *stage {
+	t.Helper()
+	st := calling[fleet.OpCreate](t)
+	st.m.Repair.Intent, st.m.Repair.Next, st.m.Generation = nil, fleet.Incarnation{}, 1
+	st.m.Repair.Proof = fleet.ProofDeleted
+	st.s.Hosts = hosts
+	return st
+}
+
+// builds returns where the round builds, or why it does not.
+func (st *stage) builds(load map[fleet.HostName]int) string {
+	st.Helper()
+	st.play(func(w *work) {
+		w.Load = func() map[fleet.HostName]int { return load }
+		w.Advance()
+	})
+	if r := st.m.Repair; r != nil && !r.Next.None() {
+		return string(r.Next.Host)
+	}
+	return "held " + string(st.m.Waiting)
+}
+
+// host is one that answers, in a rack.
+func host(name fleet.HostName, rack string) fleet.Host {
+	return fleet.Host{Name: name, Up: true, Place: fleet.Place{Rack: rack}}
+}
+
+// Those that are built in one round see each other.
+func TestBuildsOfOneRoundAreSpread(t *testing.T) {
+	t.Parallel()
+	load := map[fleet.HostName]int{"h1": 1}
+	st := building(t, host("h1", ""), host("h2", ""), host("h3", ""))
+	first := st.builds(load)
+	st = building(t, host("h1", ""), host("h2", ""), host("h3", ""))
+	if second := st.builds(load); first == second || first == "h1" || second == "h1" {
+		t.Errorf("two are built on %s and %s", first, second)
+	}
+}
+
+// While a build waits for a place, what a person orders meanwhile counts for it, since nothing is under way; and a
+// first build stops where another installation shows itself.
+func TestABuildThatWaitsIsHeldAnew(t *testing.T) {
+	t.Parallel()
+	waiting := []fleet.Reason{fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
+		fleet.ReasonHostUnasked, fleet.ReasonHold, fleet.ReasonBrake}
+	for _, why := range waiting {
+		for name, c := range map[string]struct {
+			set  func(*stage)
+			want string
+		}{
+			"a person holds it": {func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{Machine: "web-1"}} }, "held hold"},
+			"the brake is on":   {func(st *stage) { st.s.Brake.Engaged = true }, "held brake"},
+			"the brake is on, and it is a first build": {func(st *stage) {
+				st.s.Brake.Engaged, st.m.Repair.Kind = true, fleet.RepairBuild
+			}, "h2"},
+			"a person's brake, and it is a first build": {func(st *stage) {
+				st.s.Brake.By, st.m.Repair.Kind = "ann", fleet.RepairBuild
+			}, "held brake"},
+			"nothing": {func(*stage) {}, "h2"},
+		} {
+			st := building(t, host("h2", ""))
+			st.m.Waiting = why
+			c.set(st)
+			if got := st.builds(map[fleet.HostName]int{}); got != c.want {
+				t.Errorf("it waits for %s, and %s: %s, want %s", why, name, got, c.want)
+			}
+		}
+	}
+	st := building(t, host("h2", ""))
+	st.s.Brake.Engaged = true
+	if got := st.builds(map[fleet.HostName]int{}); got != "h2" {
+		t.Errorf("what is under way is held: %s", got)
+	}
+	st = building(t, host("h2", ""))
+	st.s.Whole.Foreign, st.m.Repair.Kind = []fleet.Foreign{{Installation: "theirs"}}, fleet.RepairBuild
+	if got := st.builds(map[fleet.HostName]int{}); got != "held another-installation" {
+		t.Errorf("another hale has one of its machines: %s", got)
+	}
+}
+
+// L8: a build without a place waits ever longer, and a person is told of why.
+func TestABuildWithoutAPlaceIsTold(t *testing.T) {
+	t.Parallel()
+	st := building(t)
+	for n := 1; n < 10; n++ {
+		st.round()
+		st.due()
+	}
+	st.want("ten times", st.round(), "paged no-host; act in 30s")
+	st.due()
+	st.want("and on", st.round(), "act in 30s")
+}
+
+// A machine that is to go, by its name, is not built again, whatever began.
+func TestAMachineThatIsToGoIsNotBuilt(t *testing.T) {
+	t.Parallel()
+	for named, want := range map[bool]string{true: "repair-ended overruled; over", false: "CALL create new; act"} {
+		st := building(t, host("h2", ""))
+		st.s.Whole.Ledger = &fleet.Ledger{Removals: []fleet.Removal{{Machine: "web-1", Order: "o1", Named: named}}}
+		st.want("it is to go", st.round(), want)
+	}
+}

@@ -242,8 +242,8 @@ func TestAPhaseBeginsWithItsOwnData(t *testing.T) {
 }
 
 // L10: the provider calls a machine stopped that hale has ordered off, and does not say who did it. If it accepted the
-// order, it was hale: the replacement goes on. Without an order, or with one that surely had no effect, it was a person,
-// and the machine is left as it is.
+// order, it was hale: the replacement goes on. Without an order, or with one that surely had no effect, it was a
+// person, and the machine is left as it is.
 func TestWhatHaleOrderedOffWasNotStoppedByAPerson(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

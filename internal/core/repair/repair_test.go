@@ -1,6 +1,7 @@
 package repair_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -364,5 +365,82 @@ func TestL1WhatIsOnTwoHostsIsNotTouched(t *testing.T) {
 		st.m.Repair = &r
 		st.view.Seen = []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "old", Host: "h1", Also: "h2"}}}
 		st.want(string(phase), st.round(), "held two-hosts; "+string(phase))
+	}
+}
+
+// A build in vain tries another host at once, the first time and if there is one; then it has to wait as long as after
+// any attempt.
+func TestABuildInVainGoesElsewhereAtOnce(t *testing.T) {
+	t.Parallel()
+	const atOnce, later = "repair-ended call-failed; over, again in 500ms",
+		"repair-ended call-failed; held backoff; over, again in 5s"
+	for name, c := range map[string]struct {
+		set  func(*stage)
+		want string
+	}{
+		"the first time":            {func(*stage) {}, atOnce},
+		"the second time":           {func(st *stage) { st.m.Spurned = []fleet.HostName{"h1"} }, later},
+		"on that host again":        {func(st *stage) { st.m.Spurned = []fleet.HostName{"h2"} }, later},
+		"there is no other":         {func(st *stage) { st.s.Hosts = st.s.Hosts[1:] }, later},
+		"the other does not answer": {func(st *stage) { st.s.Hosts[0].Up = false }, later},
+		"the provider chooses hosts": {func(st *stage) {
+			st.s.Hosts = []fleet.Host{{Name: "cloud", Up: true,
+				Closed: true}}
+		}, atOnce},
+		"it may appear yet": {func(st *stage) {
+			st.m.Anchor = &fleet.Anchor{Host: "h2", Until: hour + 1}
+		}, later},
+		"a first build": {func(st *stage) {
+			st.m.Repair.Kind, st.m.Incident = fleet.RepairBuild, nil
+			st.m.Repair.Aim = fleet.AimAt(fleet.Incarnation{})
+		}, atOnce},
+	} {
+		st := calling[fleet.OpCreate](t)
+		c.set(st)
+		st.ends(fleet.OutcomeFailed)
+		st.want(name, st.round(), c.want)
+		if !slices.Contains(st.m.Spurned, "h2") {
+			t.Errorf("%s: h2 is as good as any: %v", name, st.m.Spurned)
+		}
+	}
+}
+
+// Only what a build itself shows speaks against its host: it failed there, or what was built there never was healthy.
+func TestWhatSpeaksAgainstAHost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set  func(*stage) string
+		want bool
+	}{
+		"the build fails": {func(st *stage) string {
+			st.ends(fleet.OutcomeFailed)
+			return st.round()
+		}, true},
+		"the name is taken": {func(st *stage) string {
+			st.ends(fleet.OutcomeConflict)
+			return st.round()
+		}, false},
+		"what it built is never healthy": {func(st *stage) string {
+			st.ends(fleet.OutcomeDone)
+			st.round()
+			st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+			st.due()
+			st.s.Now.Mono = st.m.Repair.Deadline
+			return st.round()
+		}, true},
+		"what it built was healthy once": {func(st *stage) string {
+			st.ends(fleet.OutcomeDone)
+			st.round()
+			st.m.Current.Certified = true
+			st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+			st.s.Now.Mono = st.m.Repair.Deadline
+			return st.round()
+		}, false},
+	} {
+		st := calling[fleet.OpCreate](t)
+		c.set(st)
+		if got := slices.Contains(st.m.Spurned, "h2"); got != c.want {
+			t.Errorf("%s: h2 is avoided: %t, want %t; %s", name, got, c.want, st.outline())
+		}
 	}
 }

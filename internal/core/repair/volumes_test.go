@@ -85,3 +85,47 @@ func TestAMachineWithoutKeptDisksIsBoundToNoHost(t *testing.T) {
 		}
 	}
 }
+
+// L1: nothing is built while another instance with the machine's mark may run, or may hold its disks.
+func TestL1NothingIsBuiltBesideAnother(t *testing.T) {
+	t.Parallel()
+	theirs := marked("x", "h2", fleet.PowerRunning, 1)
+	theirs.Mark.Installation = "theirs"
+	certified := marked("x", "h2", fleet.PowerRunning, 1)
+	certified.Mark.Certified = true
+	off := certified
+	off.Power = fleet.PowerOff
+	for name, c := range map[string]struct {
+		shows fleet.Instance
+		disks bool
+		want  string
+	}{
+		"one that runs":               {certified, false, "repair-ended rival; held backoff; over, again in 5s"},
+		"one that is off":             {off, false, "CALL create new; act"},
+		"one of another hale":         {theirs, false, "repair-ended rival; held backoff; over, again in 5s"},
+		"one that may have its disks": {certified, true, "repair-ended disk-in-use; held backoff; over, again in 5s"},
+	} {
+		st := building(t, host("h2", ""))
+		if c.disks {
+			st.m.Volumes = &fleet.Volumes{Host: "h2", Made: []string{"data"}}
+		}
+		st.seen(c.shows)
+		st.want(name, st.round(), c.want)
+	}
+}
+
+// L1: a machine that is about to have an instance, as one that was found, is rivalled by any other, and not by that.
+func TestL1WhoIsARival(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[fleet.InstanceID]bool{"x": false, "y": true, "": true} {
+		st := building(t)
+		st.seen(marked("x", "h2", fleet.PowerRunning, 1))
+		if got := st.work().RivalledBeside(id); got != want {
+			t.Errorf("beside %q: %t, want %t", id, got, want)
+		}
+		st.m.Strays, st.view.Seen = []fleet.Stray{{ID: "x"}}, nil
+		if got := st.work().RivalledBeside(id); got != want {
+			t.Errorf("beside %q, of a stray that nothing is known of: %t, want %t", id, got, want)
+		}
+	}
+}
