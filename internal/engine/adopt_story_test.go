@@ -6,7 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // db is a fleet that selects machines which existed before hale, with the ladder that such a fleet has.
@@ -396,7 +396,7 @@ func TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld(t *testing.T) {
 		s.existing("db-main", "db-one")
 		s.adopts("db-main", "db-one")
 		began := time.Now()
-		s.inject(simulated.Happens{Verb: world.IsShutDown, Instance: "db-one"})
+		s.inject(simulated.Happens{Verb: verbs.IsShutDown, Instance: "db-one"})
 		s.inject(simulated.Crash{Instance: "db-main"})
 		s.pass(10 * time.Minute)
 		for _, c := range s.calls(fleet.OpStart, began) {

@@ -8,7 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // leaveRemnant puts an instance into the world that bears web-n's mark, uncertified, as a late build does.
@@ -303,7 +303,7 @@ func TestAMachineThatMovedIsNotGoneBecauseAListIsEmpty(t *testing.T) {
 	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}, ladder(web(3), fleet.StepRecreate), func(s *story) {
 		s.grown()
 		began, old := time.Now(), s.id(2)
-		lift := s.inject(simulated.Happens{Verb: world.ListsNothing})
+		lift := s.inject(simulated.Happens{Verb: verbs.ListsNothing})
 		to := fleet.HostName("h1")
 		if s.machine(2).Current.Host == "h1" {
 			to = "h2"
@@ -339,8 +339,8 @@ func TestAMigratedMachineIsFollowed(t *testing.T) {
 func TestAMigratedMachineThatNoListingHasIsNotGone(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]simulated.Fault{
-		"empty":       simulated.Happens{Verb: world.ListsNothing},
-		"of the past": simulated.Happens{Verb: world.ListsStale, Arg: "9m"},
+		"empty":       simulated.Happens{Verb: verbs.ListsNothing},
+		"of the past": simulated.Happens{Verb: verbs.ListsStale, Arg: "9m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // halls are twelve hosts, four in each of three racks.
@@ -121,7 +121,7 @@ func TestS74AHostLosesPowerAndComesBack(t *testing.T) {
 	tell(t, halls(), crowd(fleet.FatePage), func(s *story) {
 		s.grown()
 		at := time.Now()
-		lift := s.inject(simulated.Happens{Verb: world.LosesPower, Host: "h05"})
+		lift := s.inject(simulated.Happens{Verb: verbs.LosesPower, Host: "h05"})
 		s.await(time.Minute, "one incident", func() bool { return len(s.status().Whole.Parents) == 1 })
 		s.pass(20 * time.Minute)
 		s.wantUntouched(at, "its host is dead")

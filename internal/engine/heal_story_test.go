@@ -8,7 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 func TestAFleetIsBuiltAndCertified(t *testing.T) {
@@ -294,7 +294,7 @@ func TestS42WhatTheProviderSaysIsRecovered(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(s *story) simulated.Fault{
 		"powered itself off": func(s *story) simulated.Fault {
-			return simulated.Happens{Verb: world.ShutsDown, Instance: s.id(2)}
+			return simulated.Happens{Verb: verbs.ShutsDown, Instance: s.id(2)}
 		},
 		"stopped by a person, policy heal": func(s *story) simulated.Fault {
 			return simulated.PersonPowersOff{Instance: s.id(2)}

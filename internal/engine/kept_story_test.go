@@ -8,7 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // lost returns the instance that the lost order built.
@@ -136,7 +136,7 @@ func TestL8AnUndoThatIsNotAnsweredEnds(t *testing.T) {
 		s.grown()
 		old := s.replaced(2)
 		s.inject(simulated.Calls{Op: provider.OpGet, Instance: old, Effect: simulated.Fails})
-		s.inject(simulated.Happens{Verb: world.ListsStale, Arg: "1h"})
+		s.inject(simulated.Happens{Verb: verbs.ListsStale, Arg: "1h"})
 		s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: "web-2"})
 		s.await(10*time.Minute, "it is given up", func() bool {
 			return s.has(fleet.ReasonGivenUp) &&

@@ -7,7 +7,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // bare is a fleet that costs a test little: one check of a port.
@@ -288,7 +288,7 @@ func fateOrdeal() ordeal {
 		step: "a parent of many incidents", spec: spec, world: simulated.Options{Hosts: []fleet.HostName{"h1", "h2",
 			"h3"}}, incidents: 4, pages: 1,
 		begin: func(s *story) {
-			lift := s.inject(simulated.Happens{Verb: world.LosesPower, Host: "h2"})
+			lift := s.inject(simulated.Happens{Verb: verbs.LosesPower, Host: "h2"})
 			time.AfterFunc(7*time.Minute, lift) // longer than a host takes to boot
 		},
 		ends: func(s *story) bool {

@@ -7,7 +7,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // What happens in ordeals, and what comes of it.
@@ -111,7 +111,7 @@ func nothingLeftBehind(s *story) bool {
 		s.machine(2).Repair == nil
 }
 
-func hostIsDisabled(s *story) { s.inject(simulated.Happens{Verb: world.IsDisabled, Host: "h2"}) }
+func hostIsDisabled(s *story) { s.inject(simulated.Happens{Verb: verbs.IsDisabled, Host: "h2"}) }
 
 func hasLeft(s *story) bool { return s.allHealthy() && s.machine(2).Current.Host == "h1" }
 

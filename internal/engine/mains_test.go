@@ -11,7 +11,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // mains are what can turn the hosts of a world off, and what can cut them from storage and network. They have a network
@@ -69,9 +69,9 @@ func (m *mains) Fence(ctx context.Context, host fleet.HostName, try int) (engine
 	case <-ctx.Done():
 		return engine.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
 	}
-	done, struck, verb := engine.Fenced{Proof: fleet.ProofHostOff}, m.off, world.LosesPower
+	done, struck, verb := engine.Fenced{Proof: fleet.ProofHostOff}, m.off, verbs.LosesPower
 	if try > m.means.Tries {
-		done.Proof, struck, verb = fleet.ProofAccessCut, m.cut, world.CutsAccess
+		done.Proof, struck, verb = fleet.ProofAccessCut, m.cut, verbs.CutsAccess
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 	"hale/internal/state/outbox"
 )
 
@@ -58,7 +58,7 @@ func TestAnOwnerThatPanicsBeginsAnew(t *testing.T) {
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		trapped, bell := s.ambush()
 		trapped.set.Store(true)
-		s.inject(simulated.Happens{Verb: world.Readdressed, Instance: s.id(2)}) // the probes are to follow it
+		s.inject(simulated.Happens{Verb: verbs.Readdressed, Instance: s.id(2)}) // the probes are to follow it
 		s.pass(10 * time.Minute)
 		if n := trapped.caught.Load(); n < 20 {
 			t.Errorf("it panicked %d times in ten minutes: the owner does not try again", n)
@@ -194,7 +194,7 @@ func TestAnOwnerThatPanicsAtItsBeginningLetsGo(t *testing.T) {
 		trapped, _ := s.ambush()
 		trapped.deeper.Store(true)
 		trapped.set.Store(true)
-		s.inject(simulated.Happens{Verb: world.Readdressed, Instance: s.id(2)})
+		s.inject(simulated.Happens{Verb: verbs.Readdressed, Instance: s.id(2)})
 		s.pass(2 * time.Minute)
 		if n := trapped.caught.Load(); n < 10 {
 			t.Errorf("it panicked %d times in two minutes: the owner does not try again", n)

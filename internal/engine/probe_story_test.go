@@ -11,7 +11,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/probe"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 func ping(every time.Duration) fleet.Check {
@@ -312,7 +312,7 @@ func TestS19AChangedAddressIsFollowed(t *testing.T) {
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
 		before, at := s.machine(2).Address, time.Now()
-		s.inject(simulated.Happens{Verb: world.Readdressed, Instance: s.id(2)})
+		s.inject(simulated.Happens{Verb: verbs.Readdressed, Instance: s.id(2)})
 		s.await(20*time.Second, "the new address is watched", func() bool {
 			return s.machine(2).Address != before &&
 				s.healthy(2)

@@ -7,7 +7,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // rescuing is a fleet with a ladder that ends with a person at the machine's disk.
@@ -43,7 +43,7 @@ func TestS48ARescuedMachineIsAPersons(t *testing.T) {
 			s.machine(2).Quarantine != nil {
 			t.Errorf("%d pages, %+v", n, s.machine(2))
 		}
-		s.inject(simulated.Happens{Verb: world.IsRepaired, Instance: id})
+		s.inject(simulated.Happens{Verb: verbs.IsRepaired, Instance: id})
 		s.await(10*time.Minute, "web-2 is well", func() bool { return s.healthy(2) && s.machine(2).Incident == nil })
 		s.inject(sick(s))
 		s.await(10*time.Minute, "web-2 is rescued again", func() bool { return isRescued(s) })
@@ -88,7 +88,7 @@ func TestL10WhatAPersonRescuedIsTheirs(t *testing.T) {
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		at := len(s.world.Calls())
-		s.inject(simulated.Happens{Verb: world.IsRescued, Instance: s.id(2)})
+		s.inject(simulated.Happens{Verb: verbs.IsRescued, Instance: s.id(2)})
 		s.await(time.Minute, "it is seen", func() bool { return s.machine(2).Waiting == fleet.ReasonRescued })
 		s.pass(14 * time.Minute)
 		if n := s.count(kind(fleet.RecordPaged)); n != 0 || s.status().Tally.Failing != 0 {
@@ -98,7 +98,7 @@ func TestL10WhatAPersonRescuedIsTheirs(t *testing.T) {
 		if n := s.count(because(fleet.RecordPaged, fleet.ReasonHoldExpired)); n != 1 || len(s.world.Calls()) != at {
 			t.Errorf("%d pages, then %+v", n, s.world.Calls()[at:])
 		}
-		s.inject(simulated.Happens{Verb: world.IsRepaired, Instance: s.id(2)})
+		s.inject(simulated.Happens{Verb: verbs.IsRepaired, Instance: s.id(2)})
 		s.await(5*time.Minute, "it is well", func() bool { return s.healthy(2) })
 	})
 }

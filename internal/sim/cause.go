@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -24,11 +25,11 @@ const (
 func (j *judge) cause(e script.Event) {
 	least := deafLasts
 	switch e.Verb {
-	case world.IsCutOff, world.IsOutOfSight, world.IsParted:
+	case verbs.IsCutOff, verbs.IsOutOfSight, verbs.IsParted:
 		least = fateLasts
-	case world.LosesPower, world.TakesHale, world.TurnedOff, world.GoesDark, world.IsSilent, world.Throttles,
-		world.ListsNothing:
-	case world.IsStopped, world.IsShutDown, world.IsPaused, world.IsRescued:
+	case verbs.LosesPower, verbs.TakesHale, verbs.TurnedOff, verbs.GoesDark, verbs.IsSilent, verbs.Throttles,
+		verbs.ListsNothing:
+	case verbs.IsStopped, verbs.IsShutDown, verbs.IsPaused, verbs.IsRescued:
 		least = j.s.spec.Repair.ExternalStopHold
 		if j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
 			return
@@ -36,7 +37,7 @@ func (j *judge) cause(e script.Event) {
 	default:
 		return
 	}
-	if d, err := world.ParseDomain(e.Subject); err == nil && j.s.w.Members(d, j.isOfFleet) == 0 {
+	if d, err := verbs.ParseDomain(e.Subject); err == nil && j.s.w.Members(d, j.isOfFleet) == 0 {
 		return
 	}
 	if e.For == 0 || e.For > least {

@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/owner"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -173,7 +174,7 @@ func slights() []crime {
 			vm := o.w.Current("web-1")
 			vm.Power, vm.Stop = world.Off, world.StopExternal
 			if breaks {
-				o.judge.truth.Foresees(o.w, "web-1", world.IsStopped, nil)
+				o.judge.truth.Foresees(o.w, "web-1", verbs.IsStopped, nil)
 			}
 			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
 		}},
@@ -189,7 +190,7 @@ func slights() []crime {
 					o.w.Step()
 				}
 			}
-			o.judge.truth.Foresees(o.w, "web-1", world.IsStopped, nil)
+			o.judge.truth.Foresees(o.w, "web-1", verbs.IsStopped, nil)
 			o.judge.Sent(&world.Call{Op: "start", ID: vm.ID, Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"L15", "a hold ends early, and not only by a copy's clock that is ahead", func(o court, breaks bool) {
@@ -401,7 +402,7 @@ func rests() []crime {
 		}},
 		{"L10", "what a person stopped is deleted, and was not started since", func(o court, breaks bool) {
 			vm := o.w.VM("planted-1")
-			o.judge.truth.Foresees(o.w, "web-1", world.IsStopped, nil)
+			o.judge.truth.Foresees(o.w, "web-1", verbs.IsStopped, nil)
 			vm.Power, vm.Stop = world.Off, world.StopExternal
 			if !breaks {
 				o.acts(world.Start)
@@ -478,7 +479,7 @@ func belongings() []crime {
 			mark := world.Mark{Machine: "web-1", Generation: 2}
 			o.w.Leave(world.Status{ID: "second", Host: "h2", Name: "web-1", Mark: mark})
 			o.w.PowerOn(o.w.VM("second"))
-			e := script.Event{Subject: "host h1", Verb: world.GivesAccess}
+			e := script.Event{Subject: "host h1", Verb: verbs.GivesAccess}
 			if _, err := o.ways[e.Verb](o.stage, e); err != nil {
 				panic(err)
 			}

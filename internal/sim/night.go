@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -70,7 +71,7 @@ func (j *judge) dawn(n *night) {
 	j.nights = slices.DeleteFunc(j.nights, func(o *night) bool { return o == n })
 	ends := &j.s.score.Nights[slices.Index(script.NightVerbs(), n.verb)]
 	ends.Nights++
-	if n.verb != world.Copies && n.verb != script.LosesLast {
+	if n.verb != verbs.Copies && n.verb != script.LosesLast {
 		j.s.score.Causes++ // a person has to put it in order, whether or not a machine fails meanwhile
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -133,9 +134,9 @@ func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
 		return script.Forecast{Seed: 1, Kinds: kinds, Horizon: 100 * 24 * time.Hour}.Draw(spec, hosts, 1)
 	}
 	before, now := draw(script.FirstKinds()), draw(script.Kinds())
-	verbs, left := map[script.Verb]bool{}, before
+	drawn, left := map[script.Verb]bool{}, before
 	for _, e := range now {
-		verbs[e.Verb] = true
+		drawn[e.Verb] = true
 		if len(left) > 0 && left[0] == e {
 			left = left[1:]
 		}
@@ -143,9 +144,9 @@ func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
 	if len(left) > 0 || len(now) < len(before)*5/4 {
 		t.Errorf("%d of %d events are drawn otherwise than before, and %d now", len(left), len(before), len(now))
 	}
-	for _, v := range []script.Verb{world.IsCutOff, world.AgentSilent, world.AgentAnswers, script.Retries,
+	for _, v := range []script.Verb{verbs.IsCutOff, verbs.AgentSilent, verbs.AgentAnswers, script.Retries,
 		script.Unbrakes, script.Releases} {
-		if !verbs[v] {
+		if !drawn[v] {
 			t.Errorf("%q is never drawn", v)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/sim/law"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -134,16 +135,16 @@ func (j *judge) cured(struck script.Verb) bool {
 	rebuilds, recreates := j.makesAnew()
 	anew := rebuilds || recreates
 	switch struck {
-	case world.Vanishes:
+	case verbs.Vanishes:
 		return recreates
-	case world.LosesDisk:
+	case verbs.LosesDisk:
 		return anew
 	default:
 	}
-	if struck == world.LosesConfig {
+	if struck == verbs.LosesConfig {
 		return cures[fleet.StepRun] || anew
 	}
-	if struck == world.Crashes || struck == world.ShutsDown {
+	if struck == verbs.Crashes || struck == verbs.ShutsDown {
 		return cures[fleet.StepStart] || anew
 	}
 	return cures[fleet.StepReboot] || anew

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hale/internal/sim/script"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // S74: a host that reboots is started from without a page, also with more machines than may boot at once, so that some
@@ -37,7 +37,7 @@ func TestS74OnlyAHostThatRebootsForEverIsToldOf(t *testing.T) {
 						n,
 					)*c.every,
 					Subject: "host h001",
-					Verb:    world.LosesPower,
+					Verb:    verbs.LosesPower,
 					For:     90 * time.Second,
 				})
 			}

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -43,10 +44,10 @@ func (s *stage) playsOn(t *testing.T, until time.Duration) {
 func TestAStartIsNotedBeforeItBuilds(t *testing.T) {
 	t.Parallel()
 	s := noting(t,
-		script.Event{At: 10 * time.Minute, Subject: "web-1", Verb: world.LosesDisk},
-		script.Event{At: 30 * time.Minute, Subject: "web-2", Verb: world.LosesDisk},
+		script.Event{At: 10 * time.Minute, Subject: "web-1", Verb: verbs.LosesDisk},
+		script.Event{At: 30 * time.Minute, Subject: "web-2", Verb: verbs.LosesDisk},
 		script.Event{At: 50 * time.Minute, Subject: "hale-1", Verb: script.Dies, For: time.Minute},
-		script.Event{At: 60 * time.Minute, Subject: "web-3", Verb: world.LosesDisk})
+		script.Event{At: 60 * time.Minute, Subject: "web-3", Verb: verbs.LosesDisk})
 	for _, step := range []struct {
 		until time.Duration
 		noted int
@@ -66,10 +67,10 @@ func TestAStartIsNotedBeforeItBuilds(t *testing.T) {
 func TestL1OfTwoCopiesABelievedOneStopsTheOther(t *testing.T) {
 	t.Parallel()
 	s := noting(t,
-		script.Event{At: 5 * time.Minute, Subject: "web-1", Verb: world.LosesDisk},
+		script.Event{At: 5 * time.Minute, Subject: "web-1", Verb: verbs.LosesDisk},
 		script.Event{At: 20 * time.Minute, Subject: "hale", Verb: script.StartedTwice, For: time.Hour},
 		script.Event{At: 25 * time.Minute, Subject: "operator", Verb: script.Holds, Arg: "web", For: time.Hour},
-		script.Event{At: 30 * time.Minute, Subject: "web-2", Verb: world.LosesDisk},
+		script.Event{At: 30 * time.Minute, Subject: "web-2", Verb: verbs.LosesDisk},
 		script.Event{At: 40 * time.Minute, Subject: "operator", Verb: script.Believes})
 	s.playsOn(t, 39*time.Minute)
 	if o := s.store.overall.Whole.Older; o == nil || s.double.store.overall.Whole.Older != nil {
@@ -114,7 +115,7 @@ func TestNothingIsDestroyedWhileAStartCannotBeNoted(t *testing.T) {
 // called, and it is healed when they can be read again.
 func TestARepairWaitsForTheNotes(t *testing.T) {
 	t.Parallel()
-	s := noting(t, script.Event{At: 10 * time.Minute, Subject: "web-1", Verb: world.LosesDisk})
+	s := noting(t, script.Event{At: 10 * time.Minute, Subject: "web-1", Verb: verbs.LosesDisk})
 	lift := s.w.Upset(world.Trouble{Op: world.Notes, Fails: 1, Reads: true})
 	s.playsOn(t, 40*time.Minute)
 	if m := s.store.beliefs[0]; m.Waiting != fleet.ReasonPlaceSilent || s.score.Actions+s.score.Paged != 0 {
@@ -133,9 +134,9 @@ func TestARepairWaitsForTheNotes(t *testing.T) {
 func TestWhatIsBelievedIsListedOnceMore(t *testing.T) {
 	t.Parallel()
 	s := noting(t,
-		script.Event{At: 10 * time.Minute, Subject: "web-1", Verb: world.LosesDisk},
+		script.Event{At: 10 * time.Minute, Subject: "web-1", Verb: verbs.LosesDisk},
 		script.Event{At: 30 * time.Minute, Subject: "store", Verb: script.IsRolledBack, Arg: "5m"},
-		script.Event{At: 40 * time.Minute, Subject: "web-1", Verb: world.Crashes},
+		script.Event{At: 40 * time.Minute, Subject: "web-1", Verb: verbs.Crashes},
 		script.Event{At: 60 * time.Minute, Subject: "operator", Verb: script.Believes})
 	s.playsOn(t, 59*time.Minute)
 	if s.store.overall.Whole.Older == nil || s.judge.down != 1 {

@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/sim/law"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -144,7 +145,7 @@ func fits(e script.Event, o Options) error {
 	switch script.SubjectKind(e.Subject) {
 	case "machine", "person":
 		m := fleet.MachineName(e.Subject)
-		if e.Verb == world.Copies {
+		if e.Verb == verbs.Copies {
 			m = fleet.MachineName(e.Arg)
 		}
 		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.Spec.Size {
@@ -152,7 +153,7 @@ func fits(e script.Event, o Options) error {
 				o.Spec.Name.Machine(o.Spec.Size))
 		}
 		named := func(c *fleet.Check) bool { return string(c.Name) == e.Arg }
-		if e.Verb == world.FailsCheck && !slices.ContainsFunc(o.Spec.Asked(), named) {
+		if e.Verb == verbs.FailsCheck && !slices.ContainsFunc(o.Spec.Asked(), named) {
 			return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
 		}
 	case "server":
@@ -169,7 +170,7 @@ func fits(e script.Event, o Options) error {
 		_, err := e.Order(o.Spec.Name, o.Hosts)
 		return err
 	case "domain":
-		if d, err := world.ParseDomain(e.Subject); err != nil || d.Kind != "all" && !world.Has(o.Hosts, d) {
+		if d, err := verbs.ParseDomain(e.Subject); err != nil || d.Kind != "all" && !world.Has(o.Hosts, d) {
 			return fmt.Errorf("%s: no host lies in %s", e, e.Subject)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/script"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // A check that only tells is down on every machine, and comes and goes on one of them: none of them is judged, held or
@@ -20,9 +20,9 @@ func TestACheckThatOnlyTellsMovesNothing(t *testing.T) {
 	spec.Tells = []fleet.Check{{Name: "disk", Kind: fleet.CheckExec, Every: 10 * time.Second, Timeout: time.Second,
 		DownAfter: 2, UpAfter: 1, Tells: true}}
 	fails := func(m string, at, d time.Duration) script.Event {
-		return script.Event{At: at, Subject: m, Verb: world.FailsCheck, Arg: "disk", For: d}
+		return script.Event{At: at, Subject: m, Verb: verbs.FailsCheck, Arg: "disk", For: d}
 	}
-	plan := []script.Event{{At: 20 * time.Minute, Subject: "web-3", Verb: world.Crashes}}
+	plan := []script.Event{{At: 20 * time.Minute, Subject: "web-3", Verb: verbs.Crashes}}
 	for _, m := range []string{"web-1", "web-2", "web-3", "web-4", "web-5", "web-6"} {
 		plan = append(plan, fails(m, 10*time.Minute, 30*time.Minute))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -32,25 +33,25 @@ func ways() map[script.Verb]act {
 		script.Confirms:       confirms,
 		script.Mistypes:       mistypes,
 	}
-	for _, r := range world.Rows() {
+	for _, r := range verbs.Rows() {
 		out[r.Verb] = befalls(r.Of)
 	}
 	for _, v := range script.Orders() {
 		out[v] = orders
 	}
-	out[world.TakesHale] = takesHale
+	out[verbs.TakesHale] = takesHale
 	return out
 }
 
 // befalls lets the world play the event, and the judge and the servers know of it.
-func befalls(kind world.Kind) act {
+func befalls(kind verbs.Kind) act {
 	return func(s *stage, e script.Event) (func(), error) {
 		after := s.judge.strikes(e, kind)
 		var hale []string
 		for _, c := range s.servers {
 			hale = append(hale, c.name)
 		}
-		lift, err := s.w.Play(e.Subject, e.Verb, e.Arg, hale...)
+		lift, err := verbs.Play(s.w, e.Subject, e.Verb, e.Arg, hale...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", e, err)
 		}
@@ -63,7 +64,7 @@ func befalls(kind world.Kind) act {
 				s.judge.truth.Over(e.Subject, e.Verb)
 			}
 		}
-		if kind == world.OfDomain || kind == world.OfProvider {
+		if kind == verbs.OfDomain || kind == verbs.OfProvider {
 			s.pollSoon()
 		}
 		return lift, nil
@@ -72,7 +73,7 @@ func befalls(kind world.Kind) act {
 
 // takesHale lets a domain fail together with the server that stands in it.
 func takesHale(s *stage, e script.Event) (func(), error) {
-	back, err := befalls(world.OfDomain)(s, e)
+	back, err := befalls(verbs.OfDomain)(s, e)
 	if err != nil {
 		return nil, err
 	}
@@ -88,19 +89,19 @@ func takesHale(s *stage, e script.Event) (func(), error) {
 
 // strikes has the judge know what is about to happen in the world. What it returns is to be asked afterwards: it takes
 // what ends the event, and returns that with what the judge does then; nil: nothing.
-func (j *judge) strikes(e script.Event, kind world.Kind) func(lift func()) func() {
+func (j *judge) strikes(e script.Event, kind verbs.Kind) func(lift func()) func() {
 	j.truth.Foresees(j.s.w, e.Subject, e.Verb, func(judge func()) { judge() })
 	switch kind {
-	case world.OfDomain, world.OfProvider:
+	case verbs.OfDomain, verbs.OfProvider:
 		return j.strikesMany(e)
-	case world.OfTemplate:
+	case verbs.OfTemplate:
 		return func(lift func()) func() {
 			return func() {
 				lift()
 				j.moved, j.spoiled = true, false
 			}
 		}
-	case world.OfPerson:
+	case verbs.OfPerson:
 		return func(lift func()) func() {
 			if lift == nil {
 				j.nothingToDo(e)
@@ -109,9 +110,9 @@ func (j *judge) strikes(e script.Event, kind world.Kind) func(lift func()) func(
 			}
 			return lift
 		}
-	case world.OfMachine:
+	case verbs.OfMachine:
 	}
-	if e.Verb == world.StaysOn {
+	if e.Verb == verbs.StaysOn {
 		return j.staysOn(e)
 	}
 	return nil
@@ -119,7 +120,7 @@ func (j *judge) strikes(e script.Event, kind world.Kind) func(lift func()) func(
 
 // strikesMany is the same of what a domain or all share.
 func (j *judge) strikesMany(e script.Event) func(lift func()) func() {
-	d, err := world.ParseDomain(e.Subject)
+	d, err := verbs.ParseDomain(e.Subject)
 	if err != nil {
 		d = world.Domain{Kind: "all"} // the provider's
 	}
@@ -226,7 +227,7 @@ func (s *stage) schedule(e script.Event) {
 	do := s.ways[e.Verb]
 	s.remembers(&e)
 	s.w.At(e.At, func() {
-		if d, err := world.ParseDomain(e.Subject); err == nil && s.w.Members(d, s.judge.isOfFleet) < e.Least {
+		if d, err := verbs.ParseDomain(e.Subject); err == nil && s.w.Members(d, s.judge.isOfFleet) < e.Least {
 			return
 		}
 		s.trace.event(s.w.Now(), &e)

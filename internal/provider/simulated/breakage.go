@@ -2,14 +2,14 @@ package simulated
 
 import (
 	"hale/internal/core/fleet"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // Breakage is a way in which a person has a simulated machine fail, to see what hale does about it.
 type Breakage struct {
 	Name string // a word
 	Does string // what happens, as the end of a sentence about the machine
-	verb world.Verb
+	verb verbs.Verb
 }
 
 // Of is the fault of the instance.
@@ -18,14 +18,14 @@ func (b Breakage) Of(id fleet.InstanceID) Fault { return Happens{Verb: b.verb, I
 // Breakages are all that there are, those that people try first at the beginning.
 func Breakages() []Breakage {
 	return []Breakage{
-		{"crash", "dies at once, and is off", world.Crashes},
-		{"hang", "runs and answers nothing, until it is reset", world.Hangs},
-		{"service", "answers pings and refuses connections, until it is reset", world.StopsApp},
-		{"network", "lives and cannot be reached, until it is reset", world.LosesNet},
-		{"disk", "hangs and comes up no more: only a new instance helps", world.LosesDisk},
-		{"panic", "dies and leaves its remains", world.Panics},
-		{"shutdown", "shuts itself down", world.ShutsDown},
-		{"stop", "is stopped at its provider, as by a person", world.IsStopped},
-		{"vanish", "is removed at its provider", world.Vanishes},
+		{"crash", "dies at once, and is off", verbs.Crashes},
+		{"hang", "runs and answers nothing, until it is reset", verbs.Hangs},
+		{"service", "answers pings and refuses connections, until it is reset", verbs.StopsApp},
+		{"network", "lives and cannot be reached, until it is reset", verbs.LosesNet},
+		{"disk", "hangs and comes up no more: only a new instance helps", verbs.LosesDisk},
+		{"panic", "dies and leaves its remains", verbs.Panics},
+		{"shutdown", "shuts itself down", verbs.ShutsDown},
+		{"stop", "is stopped at its provider, as by a person", verbs.IsStopped},
+		{"vanish", "is removed at its provider", verbs.Vanishes},
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // harness makes the trouble that the exam asks for in a world.
@@ -59,7 +59,7 @@ func (h *harness) Pause(t providertest.T, id fleet.InstanceID) {
 }
 
 func (h harness) Unrescue(t providertest.T, id fleet.InstanceID) {
-	h.inject(t, simulated.Happens{Verb: world.IsRepaired, Instance: id})
+	h.inject(t, simulated.Happens{Verb: verbs.IsRepaired, Instance: id})
 }
 
 // Boot waits until the guest has booted, and counts its boots.

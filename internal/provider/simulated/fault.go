@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/provider"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -57,38 +58,38 @@ func (w *World) onHost(host fleet.HostName, strike func(world.Domain) (lift func
 
 // Happens is a row of the world's table. Of the instance, the host and the object it has what the verb asks for.
 type Happens struct {
-	Verb     world.Verb
+	Verb     verbs.Verb
 	Instance fleet.InstanceID
 	Host     fleet.HostName
 	Arg      string
 }
 
 func (f Happens) strike(w *World) struck {
-	row, known := world.RowOf(f.Verb)
+	row, known := verbs.RowOf(f.Verb)
 	if !known {
 		return struck{err: fault.New(fault.Invalid, "simulated.inject", string(f.Verb), nil)}
 	}
-	do := func(c world.Case) (lift func(), err error) {
+	do := func(c verbs.Case) (lift func(), err error) {
 		c.Arg = f.Arg
 		return row.Do(w.truth, c)
 	}
 	switch row.Of {
-	case world.OfMachine, world.OfPerson:
+	case verbs.OfMachine, verbs.OfPerson:
 		vm, err := w.find(f.Instance)
 		if err != nil {
 			return struck{err: err}
 		}
-		lift, err := do(world.Case{VM: vm})
+		lift, err := do(verbs.Case{VM: vm})
 		return struck{lift, err}
-	case world.OfDomain:
+	case verbs.OfDomain:
 		if err := w.hostExists(f.Host); err != nil {
 			return struck{err: err}
 		}
-		lift, err := do(world.Case{Domain: world.Domain{Kind: "host", Name: string(f.Host)}})
+		lift, err := do(verbs.Case{Domain: world.Domain{Kind: "host", Name: string(f.Host)}})
 		return struck{lift, err}
-	case world.OfProvider, world.OfTemplate:
+	case verbs.OfProvider, verbs.OfTemplate:
 	}
-	lift, err := do(world.Case{})
+	lift, err := do(verbs.Case{})
 	return struck{lift, err}
 }
 
@@ -152,7 +153,7 @@ func (f NextBuilds) strike(w *World) struck {
 type Crash struct{ Instance fleet.InstanceID }
 
 func (f Crash) strike(w *World) struck {
-	return Happens{Verb: world.Crashes, Instance: f.Instance}.strike(w)
+	return Happens{Verb: verbs.Crashes, Instance: f.Instance}.strike(w)
 }
 
 // Panic ends the guest's kernel. Remains says what the provider makes of it: PowerCrashed (the default) keeps the
@@ -172,7 +173,7 @@ func (f Panic) strike(w *World) struck {
 			return nil
 		})
 	default:
-		return Happens{Verb: world.Panics, Instance: f.Instance}.strike(w)
+		return Happens{Verb: verbs.Panics, Instance: f.Instance}.strike(w)
 	}
 }
 
@@ -180,14 +181,14 @@ func (f Panic) strike(w *World) struck {
 type PersonPowersOff struct{ Instance fleet.InstanceID }
 
 func (f PersonPowersOff) strike(w *World) struck {
-	return Happens{Verb: world.IsStopped, Instance: f.Instance}.strike(w)
+	return Happens{Verb: verbs.IsStopped, Instance: f.Instance}.strike(w)
 }
 
 // PersonMends is a person's repair of a guest that was left to them: all that ailed it is gone, and it boots.
 type PersonMends struct{ Instance fleet.InstanceID }
 
 func (f PersonMends) strike(w *World) struck {
-	return Happens{Verb: world.IsStarted, Instance: f.Instance}.strike(w)
+	return Happens{Verb: verbs.IsStarted, Instance: f.Instance}.strike(w)
 }
 
 // Paused suspends the guest; when lifted it goes on, if it is still suspended.
@@ -206,7 +207,7 @@ func (f Paused) strike(w *World) struck {
 type Vanishes struct{ Instance fleet.InstanceID }
 
 func (f Vanishes) strike(w *World) struck {
-	return Happens{Verb: world.Vanishes, Instance: f.Instance}.strike(w)
+	return Happens{Verb: verbs.Vanishes, Instance: f.Instance}.strike(w)
 }
 
 // Calls makes provider calls go wrong. Empty selectors select all; the newest fault that selects a call hits it.

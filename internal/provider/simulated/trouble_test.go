@@ -11,7 +11,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // TestCallEffects tells, for a power off of a healthy machine, what the caller hears and what is true, at once and
@@ -137,14 +137,14 @@ func TestListsLie(t *testing.T) {
 			s.Error("a misreport changed the truth")
 		}
 		lift()
-		lift = s.inject(simulated.Happens{Verb: world.ListsNothing})
+		lift = s.inject(simulated.Happens{Verb: verbs.ListsNothing})
 		want("empty", "", fleet.PowerRunning)
 		lift()
 
 		time.Sleep(time.Minute)
 		s.must(s.p.PowerOff(s.Context(), o.Ref))
 		time.Sleep(10 * time.Second)
-		lift = s.inject(simulated.Happens{Verb: world.ListsStale, Arg: "15s"})
+		lift = s.inject(simulated.Happens{Verb: verbs.ListsStale, Arg: "15s"})
 		want("stale", fleet.PowerRunning, fleet.PowerOff)
 		time.Sleep(5 * time.Second)
 		want("stale, later", fleet.PowerOff, fleet.PowerOff)
@@ -188,7 +188,7 @@ func TestHostLosesPowerWithItsGuests(t *testing.T) {
 		s.must(s.p.Create(s.Context(), here))
 		s.must(s.p.Create(s.Context(), there))
 		time.Sleep(2 * time.Second)
-		repair := s.inject(simulated.Happens{Verb: world.LosesPower, Host: "h2"})
+		repair := s.inject(simulated.Happens{Verb: verbs.LosesPower, Host: "h2"})
 		if !s.world.Healthy("a") || s.world.Healthy("b") {
 			s.Errorf("a healthy: %v, b healthy: %v", s.world.Healthy("a"), s.world.Healthy("b"))
 		}

@@ -18,7 +18,7 @@ import (
 	"hale/internal/probe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // stage is a world with a handle and one client of its network.
@@ -176,7 +176,7 @@ func TestGuestFaults(t *testing.T) {
 		"crash":  {simulated.Crash{Instance: id}, fleet.PowerOff, fleet.StopCrash, "timeout", "timeout"},
 		"person": {simulated.PersonPowersOff{Instance: id}, fleet.PowerOff, fleet.StopExternal, "timeout", "timeout"},
 		"guest": {
-			simulated.Happens{Verb: world.ShutsDown, Instance: id}, fleet.PowerOff, fleet.StopGuest, "timeout",
+			simulated.Happens{Verb: verbs.ShutsDown, Instance: id}, fleet.PowerOff, fleet.StopGuest, "timeout",
 			"timeout",
 		},
 		"panic": {simulated.Panic{Instance: id}, fleet.PowerCrashed, fleet.StopCrash, "timeout", "timeout"},
@@ -323,7 +323,7 @@ func TestAddressChangesUnderARunningMachine(t *testing.T) {
 	play(t, simulated.Options{}, func(s *stage) {
 		o := s.build("a")
 		was := s.see(o.Ref).Address
-		s.inject(simulated.Happens{Verb: world.Readdressed, Instance: "a"})
+		s.inject(simulated.Happens{Verb: verbs.Readdressed, Instance: "a"})
 		now := s.see(o.Ref).Address
 		s.want("old address", was, "timeout", "timeout")
 		s.want("new address", now, "ok", healthy)

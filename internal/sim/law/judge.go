@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -99,16 +100,16 @@ func New(room Room, f Fleet, t *Tally) *Judge {
 
 // Foresees has the judge know of what is about to happen to the subject. What follows from it later is judged by way
 // of later.
-func (j *Judge) Foresees(w *world.World, subject string, v world.Verb, later func(judge func())) {
+func (j *Judge) Foresees(w *world.World, subject string, v verbs.Verb, later func(judge func())) {
 	switch v {
-	case world.IsStopped, world.IsShutDown:
+	case verbs.IsStopped, verbs.IsShutDown:
 		if vm := w.Current(subject); vm != nil && (vm.Power != world.Off || w.Reaches("", vm.Host)) {
 			j.stopped(vm.Mark.Machine, vm.ID, w.Now())
 		}
-	case world.GivesAccess:
+	case verbs.GivesAccess:
 		since := w.Now()
 		for _, h := range w.Hosts() {
-			if d, err := world.ParseDomain(subject); err == nil && world.Has([]world.Host{h}, d) {
+			if d, err := verbs.ParseDomain(subject); err == nil && world.Has([]world.Host{h}, d) {
 				j.given[h.Name] = since
 			}
 		}
@@ -121,8 +122,8 @@ func (j *Judge) Foresees(w *world.World, subject string, v world.Verb, later fun
 }
 
 // Over has the judge know that what happened to the subject is over: who stopped a machine turns it on again.
-func (j *Judge) Over(subject string, v world.Verb) {
-	if v == world.IsStopped || v == world.IsShutDown {
+func (j *Judge) Over(subject string, v verbs.Verb) {
+	if v == verbs.IsStopped || v == verbs.IsShutDown {
 		j.WantedOn(subject)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // Event is one thing that goes wrong, or is done, at a time.
@@ -25,8 +25,8 @@ type Event struct {
 }
 
 // Verb is what happens. What befalls machines, domains, the provider and what is built are the world's own verbs
-// (world.Rows); here are those of hale itself, and of who looks after it.
-type Verb = world.Verb
+// (verbs.Rows); here are those of hale itself, and of who looks after it.
+type Verb = verbs.Verb
 
 // What can happen to the store, and to hale as a whole.
 const (
@@ -136,7 +136,7 @@ func shapes() map[Verb]shape {
 		LosesStore:     {subject: "server"},
 		LosesLease:     {subject: "server"},
 	}
-	for _, r := range world.Rows() {
+	for _, r := range verbs.Rows() {
 		out[r.Verb] = shape{string(r.Of), string(r.Takes), r.Must}
 	}
 	for v := range ordered() {
@@ -147,7 +147,7 @@ func shapes() map[Verb]shape {
 	}
 	out[Scales] = shape{"operator", "count", true}
 	out[Vouches] = shape{"operator", "the host", true}
-	out[world.TakesHale] = shape{"domain", "server", true}
+	out[verbs.TakesHale] = shape{"domain", "server", true}
 	maps.Copy(out, edits())
 	return out
 }
@@ -164,7 +164,7 @@ func edits() map[Verb]shape {
 
 // NightVerbs are what can make two instances of one: the score tells of each how its nights ended.
 func NightVerbs() []Verb {
-	return []Verb{world.StaysOn, world.Copies, LosesLast, IsRolledBack, StartedTwice, InstalledTwice}
+	return []Verb{verbs.StaysOn, verbs.Copies, LosesLast, IsRolledBack, StartedTwice, InstalledTwice}
 }
 
 // Edits reports whether it changes the configuration, or confirms what waits.

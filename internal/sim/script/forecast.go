@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/weather"
 	"hale/internal/sim/world"
 )
@@ -176,23 +177,23 @@ func (d *drawing) machines(kind int) {
 func (d *drawing) ail(at time.Duration, name string) {
 	switch d.random.IntN(16) {
 	case 0, 1, 2, 3:
-		d.add(at, name, world.Crashes, "", 0)
+		d.add(at, name, verbs.Crashes, "", 0)
 	case 4, 5, 6:
-		d.add(at, name, world.Hangs, "", 0)
+		d.add(at, name, verbs.Hangs, "", 0)
 	case 7, 8:
-		d.add(at, name, pick(d.random, world.StopsApp, world.Fails503), "", 0)
+		d.add(at, name, pick(d.random, verbs.StopsApp, verbs.Fails503), "", 0)
 	case 9, 10:
-		d.add(at, name, world.LosesDisk, "", 0)
+		d.add(at, name, verbs.LosesDisk, "", 0)
 	case 11:
-		d.add(at, name, pick(d.random, world.Panics, world.ShutsDown), "", 0)
+		d.add(at, name, pick(d.random, verbs.Panics, verbs.ShutsDown), "", 0)
 	case 12:
-		d.add(at, name, world.LosesNet, "", 0)
+		d.add(at, name, verbs.LosesNet, "", 0)
 	case 13: // it lives, and its checks fail for a while
-		d.add(at, name, world.IsSlow, "", d.lasting(5*time.Second, 2*time.Minute))
+		d.add(at, name, verbs.IsSlow, "", d.lasting(5*time.Second, 2*time.Minute))
 	case 14:
-		d.add(at, name, world.LosesProbes, pick(d.random, "1%", "3%"), d.lasting(time.Minute, time.Hour))
+		d.add(at, name, verbs.LosesProbes, pick(d.random, "1%", "3%"), d.lasting(time.Minute, time.Hour))
 	case 15:
-		d.add(at, name, world.Vanishes, "", 0)
+		d.add(at, name, verbs.Vanishes, "", 0)
 	}
 }
 
@@ -204,7 +205,7 @@ func (d *drawing) strike(k Kind, at time.Duration) {
 	case KindPartition:
 		d.partition(at)
 	case KindPower:
-		d.add(at, d.domain(), world.LosesPower, "", d.lasting(time.Minute, time.Hour))
+		d.add(at, d.domain(), verbs.LosesPower, "", d.lasting(time.Minute, time.Hour))
 	case KindProvider:
 		d.provider(at)
 	case KindController:
@@ -218,7 +219,7 @@ func (d *drawing) strike(k Kind, at time.Duration) {
 			d.add(at, d.server(), LosesStore, "", d.lasting(time.Second, 10*time.Minute))
 		}
 	case KindTemplate:
-		d.add(at, "template", world.IsBad, "", d.lasting(time.Minute, 3*time.Hour))
+		d.add(at, "template", verbs.IsBad, "", d.lasting(time.Minute, 3*time.Hour))
 	case KindPerson:
 		d.person(at)
 	case KindOperator:
@@ -262,7 +263,7 @@ func (d *drawing) storm(at time.Duration) {
 func (d *drawing) hit(at time.Duration, machines int, spread time.Duration) {
 	for _, n := range d.random.Perm(d.spec.Size)[:machines] {
 		moment := at + time.Duration(d.random.Int64N(int64(spread)))
-		verb := pick(d.random, world.Crashes, world.Crashes, world.Crashes, world.Hangs, world.StopsApp)
+		verb := pick(d.random, verbs.Crashes, verbs.Crashes, verbs.Crashes, verbs.Hangs, verbs.StopsApp)
 		d.add(moment, string(d.spec.Name.Machine(n+1)), verb, "", 0)
 	}
 }
@@ -274,9 +275,9 @@ func (d *drawing) partition(at time.Duration) {
 		subject = d.domain()
 	}
 	if subject != "all" && d.random.IntN(4) == 0 {
-		d.add(at, subject, world.IsParted, "", d.lasting(10*time.Second, time.Hour))
+		d.add(at, subject, verbs.IsParted, "", d.lasting(10*time.Second, time.Hour))
 	} else {
-		d.add(at, subject, world.IsOutOfSight, d.server(), d.lasting(10*time.Second, time.Hour))
+		d.add(at, subject, verbs.IsOutOfSight, d.server(), d.lasting(10*time.Second, time.Hour))
 	}
 	if d.spec.Repair.Silence == fleet.SilenceActs {
 		// One or two machines out of sight look exactly as if they were dead, and the policy takes them to be.
@@ -288,21 +289,21 @@ func (d *drawing) provider(at time.Duration) {
 	lasts := d.lasting(10*time.Second, time.Hour)
 	switch d.random.IntN(8) {
 	case 0:
-		d.add(at, "provider", world.IsSilent, "", lasts)
+		d.add(at, "provider", verbs.IsSilent, "", lasts)
 	case 1:
-		d.add(at, d.domain(), world.GoesDark, "", lasts)
+		d.add(at, d.domain(), verbs.GoesDark, "", lasts)
 	case 2:
-		d.add(at, "provider", world.FailsCalls, pick(d.random, "10%", "50%"), lasts)
+		d.add(at, "provider", verbs.FailsCalls, pick(d.random, "10%", "50%"), lasts)
 	case 3:
-		d.add(at, "provider", world.LosesAnswers, pick(d.random, "10%", "50%"), lasts)
+		d.add(at, "provider", verbs.LosesAnswers, pick(d.random, "10%", "50%"), lasts)
 	case 4:
-		d.add(at, "provider", world.ActsTwice, "50%", lasts)
+		d.add(at, "provider", verbs.ActsTwice, "50%", lasts)
 	case 5:
-		d.add(at, "provider", world.ActsLate, pick(d.random, "10%", "50%"), lasts)
+		d.add(at, "provider", verbs.ActsLate, pick(d.random, "10%", "50%"), lasts)
 	case 6:
-		d.add(at, "provider", world.ListsStale, pick(d.random, "30s", "2m"), lasts)
+		d.add(at, "provider", verbs.ListsStale, pick(d.random, "30s", "2m"), lasts)
 	case 7:
-		d.add(at, "provider", pick(d.random, world.Throttles, world.ListsNothing), "", lasts)
+		d.add(at, "provider", pick(d.random, verbs.Throttles, verbs.ListsNothing), "", lasts)
 	}
 }
 
@@ -323,13 +324,13 @@ func (d *drawing) person(at time.Duration) {
 	name := d.machine()
 	switch d.random.IntN(5) {
 	case 0, 1:
-		d.add(at, name, world.IsStopped, "", d.lasting(time.Minute, 2*time.Hour))
+		d.add(at, name, verbs.IsStopped, "", d.lasting(time.Minute, 2*time.Hour))
 	case 2:
-		d.add(at, name, world.IsPaused, "", d.lasting(time.Minute, time.Hour))
+		d.add(at, name, verbs.IsPaused, "", d.lasting(time.Minute, time.Hour))
 	case 3:
-		d.add(at, name, world.Readdressed, "", 0)
+		d.add(at, name, verbs.Readdressed, "", 0)
 	case 4:
-		d.add(at, name, world.Moves, pick(d.random, d.hosts...).Name, 0)
+		d.add(at, name, verbs.Moves, pick(d.random, d.hosts...).Name, 0)
 	}
 }
 
@@ -340,22 +341,22 @@ func (d *drawing) definition(at time.Duration) {
 	soon, later := at+d.lasting(20*time.Second, 2*time.Minute), at+d.lasting(time.Minute, 2*time.Hour)
 	switch d.random.IntN(6) {
 	case 0, 1:
-		d.add(at, name, world.StaysOn, pick(d.random, d.hosts...).Name, lasts)
+		d.add(at, name, verbs.StaysOn, pick(d.random, d.hosts...).Name, lasts)
 	case 2:
-		d.add(at, name, world.StaysOn, pick(d.random, d.hosts...).Name, lasts)
+		d.add(at, name, verbs.StaysOn, pick(d.random, d.hosts...).Name, lasts)
 		d.ail(later, name)
 	case 3:
 		host := pick(d.random, d.hosts...).Name
-		d.add(at, name, world.StaysOn, host, lasts)
-		d.add(at+d.lasting(time.Second, 10*time.Minute), "host "+pick(d.random, d.hosts...).Name, world.GoesDark, "",
+		d.add(at, name, verbs.StaysOn, host, lasts)
+		d.add(at+d.lasting(time.Second, 10*time.Minute), "host "+pick(d.random, d.hosts...).Name, verbs.GoesDark, "",
 			d.lasting(time.Minute, time.Hour))
 		d.ail(later, name)
 	case 4:
-		d.add(at, person, world.Copies, name, lasts)
+		d.add(at, person, verbs.Copies, name, lasts)
 		d.ail(later, name)
 	case 5:
-		d.add(at, name, world.Vanishes, "", 0)
-		d.add(soon, person, world.Copies, name, lasts)
+		d.add(at, name, verbs.Vanishes, "", 0)
+		d.add(soon, person, verbs.Copies, name, lasts)
 	}
 }
 
@@ -368,7 +369,7 @@ func (d *drawing) past(at time.Duration) {
 	case 0:
 		d.add(at, "store", LosesLast, last, 0)
 	case 1, 2:
-		d.add(at, name, world.Vanishes, "", 0)
+		d.add(at, name, verbs.Vanishes, "", 0)
 		d.add(soon, "store", LosesLast, last, 0)
 	case 3, 4:
 		if back := at - d.lasting(time.Minute, 3*24*time.Hour); back > 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -25,7 +26,7 @@ func FirstKinds() []Kind {
 func (d *drawing) night(k Kind, at time.Duration) {
 	switch k {
 	case KindReboot:
-		d.add(at, "host "+pick(d.random, d.hosts...).Name, world.LosesPower, "", d.lasting(time.Minute, 5*time.Minute))
+		d.add(at, "host "+pick(d.random, d.hosts...).Name, verbs.LosesPower, "", d.lasting(time.Minute, 5*time.Minute))
 	case KindSeveral:
 		d.several(at)
 	case KindGateway:
@@ -33,16 +34,16 @@ func (d *drawing) night(k Kind, at time.Duration) {
 	case KindAgent:
 		d.agent(at)
 	case KindQuarantine:
-		d.add(at, "template", world.IsBad, "", d.lasting(30*time.Minute, 3*time.Hour))
+		d.add(at, "template", verbs.IsBad, "", d.lasting(30*time.Minute, 3*time.Hour))
 		for range 1 + d.random.IntN(2) {
-			d.add(at+d.lasting(time.Second, 10*time.Minute), d.machine(), world.LosesDisk, "", 0)
+			d.add(at+d.lasting(time.Second, 10*time.Minute), d.machine(), verbs.LosesDisk, "", 0)
 		}
 	case KindHands:
 		d.hands(at)
 	case KindRefusal:
 		d.refusal(at)
 	case KindHouse:
-		d.add(at, "host "+pick(d.random, d.hosts...).Name, world.TakesHale, d.server(),
+		d.add(at, "host "+pick(d.random, d.hosts...).Name, verbs.TakesHale, d.server(),
 			d.lasting(time.Minute, 30*time.Minute))
 	default:
 	}
@@ -50,12 +51,12 @@ func (d *drawing) night(k Kind, at time.Duration) {
 
 // several lets two or three hosts fail at once, or within five minutes, in the same way.
 func (d *drawing) several(at time.Duration) {
-	verb := pick(d.random, world.LosesPower, world.LosesPower, world.IsCutOff, world.IsOutOfSight, world.IsOutOfSight,
-		world.GoesDark, world.IsParted)
+	verb := pick(d.random, verbs.LosesPower, verbs.LosesPower, verbs.IsCutOff, verbs.IsOutOfSight, verbs.IsOutOfSight,
+		verbs.GoesDark, verbs.IsParted)
 	spread := pick(d.random, time.Second, 5*time.Minute)
 	for _, i := range d.random.Perm(len(d.hosts))[:min(len(d.hosts), 2+d.random.IntN(2))] {
 		arg := ""
-		if verb == world.IsOutOfSight {
+		if verb == verbs.IsOutOfSight {
 			arg = d.server()
 		}
 		d.add(at+d.lasting(0, spread), "host "+d.hosts[i].Name, verb, arg, d.lasting(time.Minute, time.Hour))
@@ -75,11 +76,11 @@ func (d *drawing) gateway(at time.Duration) {
 	}
 	switch d.random.IntN(3) {
 	case 0:
-		d.add(at, subject, world.IsCutOff, "", lasts)
+		d.add(at, subject, verbs.IsCutOff, "", lasts)
 	case 1:
-		d.add(at, subject, world.IsOutOfSight, d.server(), lasts)
+		d.add(at, subject, verbs.IsOutOfSight, d.server(), lasts)
 	case 2:
-		d.add(at, d.machine(), world.LosesNet, "", lasts)
+		d.add(at, d.machine(), verbs.LosesNet, "", lasts)
 	}
 }
 
@@ -93,13 +94,13 @@ func (d *drawing) agent(at time.Duration) {
 	}
 	switch d.random.IntN(3) {
 	case 0:
-		d.add(at, name, world.AgentSilent, "", lasts)
+		d.add(at, name, verbs.AgentSilent, "", lasts)
 	case 1:
-		d.add(at, name, world.AgentSilent, "", lasts)
+		d.add(at, name, verbs.AgentSilent, "", lasts)
 		d.ail(later, name)
 	case 2:
-		d.add(at, name, world.AgentAnswers, "", lasts)
-		d.add(later, name, world.Hangs, "", 0)
+		d.add(at, name, verbs.AgentAnswers, "", lasts)
+		d.add(later, name, verbs.Hangs, "", 0)
 	}
 }
 
@@ -129,23 +130,23 @@ func (d *drawing) refusal(at time.Duration) {
 	later := at + d.lasting(time.Second, 10*time.Minute)
 	switch d.random.IntN(6) {
 	case 0, 1:
-		d.add(at, name, world.IsLocked, "", lasts)
+		d.add(at, name, verbs.IsLocked, "", lasts)
 		d.ail(later, name)
 	case 2:
-		d.add(at, host, world.BuildsNone, "", lasts)
-		d.add(later, name, pick(d.random, world.Vanishes, world.LosesDisk), "", 0)
+		d.add(at, host, verbs.BuildsNone, "", lasts)
+		d.add(later, name, pick(d.random, verbs.Vanishes, verbs.LosesDisk), "", 0)
 	case 3:
-		d.add(at, host, world.SpoilsOwn, "", lasts)
-		d.add(later, name, pick(d.random, world.Vanishes, world.LosesDisk), "", 0)
+		d.add(at, host, verbs.SpoilsOwn, "", lasts)
+		d.add(later, name, pick(d.random, verbs.Vanishes, verbs.LosesDisk), "", 0)
 	case 4:
 		if d.spec.Repair.Has(fleet.StepEvacuate) {
-			d.add(at, "provider", world.DropsMoves, pick(d.random, "50%", "100%"), lasts)
-			d.add(later, host, world.TurnedOff, "", lasts)
+			d.add(at, "provider", verbs.DropsMoves, pick(d.random, "50%", "100%"), lasts)
+			d.add(later, host, verbs.TurnedOff, "", lasts)
 		}
 	case 5:
 		if d.hosts[0].Fence > 0 {
-			d.add(at, host, world.DeadFirst, "", lasts)
-			d.add(later, host, world.TurnedOff, "", lasts)
+			d.add(at, host, verbs.DeadFirst, "", lasts)
+			d.add(later, host, verbs.TurnedOff, "", lasts)
 		}
 	}
 }

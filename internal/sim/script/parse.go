@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // shape says what a verb goes with.
@@ -151,7 +151,7 @@ func (e Event) checkArg(kind string) error {
 	var err error
 	switch kind {
 	case "share":
-		_, err = world.ParseShare(e.Arg)
+		_, err = verbs.ParseShare(e.Arg)
 	case "duration":
 		_, err = time.ParseDuration(e.Arg)
 	case "count":
@@ -176,7 +176,7 @@ func SubjectKind(subject string) string {
 	case strings.HasPrefix(subject, "hale-"):
 		return "server"
 	}
-	if _, err := world.ParseDomain(subject); err == nil {
+	if _, err := verbs.ParseDomain(subject); err == nil {
 		return "domain"
 	}
 	return "machine"

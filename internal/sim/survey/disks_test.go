@@ -8,6 +8,7 @@ import (
 	"hale/internal/sim"
 	"hale/internal/sim/script"
 	"hale/internal/sim/survey"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -76,7 +77,7 @@ func TestALostDiskIsFoundOut(t *testing.T) {
 	o := sim.Options{
 		Spec: database(3), Hosts: sim.Town(3, 3, 1), Seed: 1, Horizon: 10 * time.Minute, Calm: time.Hour,
 		Rival: sim.Sequential,
-		Plan:  []script.Event{{At: time.Minute, Subject: "web-2", Verb: world.LosesDisk}},
+		Plan:  []script.Event{{At: time.Minute, Subject: "web-2", Verb: verbs.LosesDisk}},
 	}
 	r, err := sim.Run(o)
 	if err != nil {

@@ -175,10 +175,10 @@ func (c *Client) Behind() bool { return len(c.news) > 0 }
 // a call back that did not arrive yet, unless it is one that is carried out late.
 func (c *Client) Send(call Call, limit time.Duration, answer func(End)) (giveUp func()) {
 	w := c.w
-	call.Client, call.Sent = c.Name, w.now
+	call.Client, call.Sent = c.Name, w.Now()
 	if vm := w.victim(call.ID, call.Host); vm != nil {
 		if call.Unseen = w.cutFrom(c.Name, vm) && !w.severed(vm); vm.serving {
-			call.Served = w.now - vm.since
+			call.Served = w.Now() - vm.since
 		}
 		call.Healthy, call.Serving = w.Healthy(vm), vm.serving
 		call.Stranger, call.Copied = vm.Machine() == "" || !vm.knows(&call), vm.Copied()
@@ -254,7 +254,7 @@ func (c *Client) order(call *Call, limit time.Duration, answer func(End)) (giveU
 
 // carryOut lets the call reach the provider, unless its sender was refused before.
 func (w *World) carryOut(c *Client, call *Call, refused End) End {
-	call.At = w.now
+	call.At = w.Now()
 	if vm := w.victim(call.ID, call.Host); vm != nil {
 		call.Works, call.Power = vm.serving, vm.Power
 	}
@@ -385,7 +385,7 @@ func (w *World) command(c *Client, call Call, limit time.Duration, answer func(E
 		return
 	}
 	w.After(took, func() {
-		call.At = w.now
+		call.At = w.Now()
 		vm := w.vms[call.ID]
 		if vm == nil || w.cutFrom(c.Name, vm) {
 			call.End = Permanent

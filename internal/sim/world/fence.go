@@ -27,7 +27,7 @@ func (w *World) cutPower(call *Call, limit time.Duration, answer func(End)) {
 	}
 	took := w.between(fenceLeast, fenceMost)
 	w.After(took, func() {
-		call.At = w.now
+		call.At = w.Now()
 		if call.Try > h.Fence {
 			call.Effect, call.End = w.takeAccess(h)
 		} else {

@@ -98,8 +98,8 @@ func (c *Client) listing() (Listing, End) {
 	if w.emptied() {
 		return c.emptyListing(l), Done
 	}
-	as := w.now - w.staleness()
-	if as < w.now {
+	as := w.Now() - w.staleness()
+	if as < w.Now() {
 		w.forget()
 		for _, vm := range w.recent {
 			c.note(vm)
@@ -117,7 +117,7 @@ func (c *Client) listing() (Listing, End) {
 		default:
 			l.Removed = append(l.Removed, vm.ID)
 		}
-		if as < w.now && vm.history[len(vm.history)-1].at > as {
+		if as < w.Now() && vm.history[len(vm.history)-1].at > as {
 			later = append(later, vm)
 		}
 	}
@@ -140,7 +140,7 @@ func (c *Client) Survey() []Status {
 	if w.emptied() {
 		return nil
 	}
-	as := w.now - w.staleness()
+	as := w.Now() - w.staleness()
 	all := slices.DeleteFunc(slices.Clone(w.recent), func(vm *VM) bool { return vm.Power != Gone })
 	for _, h := range w.order {
 		all = append(all, h.guests...)
@@ -172,7 +172,7 @@ func (c *Client) emptyListing(l Listing) Listing {
 // forget drops from recent what no stale listing can still be wrong about.
 func (w *World) forget() {
 	w.recent = slices.DeleteFunc(w.recent, func(vm *VM) bool {
-		old := w.now-vm.history[len(vm.history)-1].at > memory
+		old := w.Now()-vm.history[len(vm.history)-1].at > memory
 		if old {
 			vm.listed = false
 		}

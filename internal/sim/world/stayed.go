@@ -207,7 +207,7 @@ func onHost(definitions []*VM, host string, then time.Duration) (Status, bool) {
 // recently reports whether something changed about the definitions that a stale listing may not show yet.
 func (w *World) recently(definitions []*VM) bool {
 	return slices.ContainsFunc(definitions,
-		func(vm *VM) bool { return w.now-vm.history[len(vm.history)-1].at <= memory })
+		func(vm *VM) bool { return w.Now()-vm.history[len(vm.history)-1].at <= memory })
 }
 
 // Contested reports whether several hosts have a definition of the instance.

@@ -239,7 +239,7 @@ func (vm *VM) works() bool {
 
 // Healthy reports whether the instance would pass its own checks now, asked by its peers.
 func (w *World) Healthy(vm *VM) bool {
-	return vm.serving && w.now-vm.since >= w.options.Proven
+	return vm.serving && w.Now()-vm.since >= w.options.Proven
 }
 
 // VM returns the instance, or nil; of several definitions of it the one that did not stay behind.
@@ -293,7 +293,7 @@ func (w *World) Plant(s Status) *VM {
 	w.setPower(vm, Running, StopUnknown)
 	vm.booted, vm.learnt = true, true
 	w.refresh(vm)
-	vm.since = w.now - w.options.Proven - time.Hour
+	vm.since = w.Now() - w.options.Proven - time.Hour
 	return vm
 }
 
@@ -319,7 +319,7 @@ func (w *World) add(s Status) *VM {
 func (w *World) define(s Status) *VM {
 	h := w.hosts[s.Host]
 	s.Power, s.Stop, s.Network, s.Storage = Off, StopUnknown, cmp.Or(h.Network, s.Network), h.Storage
-	vm := &VM{Status: s, Born: w.now, since: w.now}
+	vm := &VM{Status: s, Born: w.Now(), since: w.Now()}
 	w.names[place{s.Host, s.Name}] = vm
 	h.guests = append(h.guests, vm)
 	w.newLease(vm)
@@ -367,7 +367,7 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 	}
 	vm.Power, vm.Stop = p, why
 	if p == Paused {
-		vm.halted = w.now
+		vm.halted = w.Now()
 	}
 	if p == Running {
 		w.boot(vm)
@@ -453,7 +453,7 @@ func (w *World) refresh(vm *VM) {
 	w.remember(vm)
 	serving := vm.works() && !w.severed(vm)
 	if serving != vm.serving {
-		vm.serving, vm.since = serving, w.now
+		vm.serving, vm.since = serving, w.Now()
 		w.Watch.Serving(vm)
 	}
 	w.tellAddress(vm.lease)
@@ -466,13 +466,13 @@ func (w *World) remember(vm *VM) {
 	if n > 0 && vm.history[n-1].status == vm.Status {
 		return
 	}
-	for len(vm.history) > 1 && w.now-vm.history[1].at > memory {
+	for len(vm.history) > 1 && w.Now()-vm.history[1].at > memory {
 		vm.history = vm.history[1:]
 	}
-	if n > 0 && vm.history[len(vm.history)-1].at == w.now {
+	if n > 0 && vm.history[len(vm.history)-1].at == w.Now() {
 		vm.history[len(vm.history)-1].status = vm.Status
 	} else {
-		vm.history = append(vm.history, moment{w.now, vm.Status})
+		vm.history = append(vm.history, moment{w.Now(), vm.Status})
 	}
 	if !vm.listed {
 		vm.listed = true

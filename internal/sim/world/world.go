@@ -3,8 +3,8 @@
 // part, power that fails. It knows the truth about every machine and judges every call by it.
 //
 // It promises: one goroutine, time that only World.Step moves, and the same course of events for the same seed and the
-// same calls. It imports nothing of hale, so that no mistake of the judgement can hide in its judge. What it calls
-// healthy is a machine that would pass its own checks, asked from where its peers stand.
+// same calls. It imports nothing of hale but its calendar, so that no mistake of the judgement can hide in its judge.
+// What it calls healthy is a machine that would pass its own checks, asked from where its peers stand.
 //
 // It does not probe, decide or act by itself; it keeps nothing on disk.
 package world
@@ -15,6 +15,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"hale/internal/sim/calendar"
 )
 
 // Host is one hypervisor with the domains that it lies in. Empty names mean that there is no such domain.
@@ -53,7 +55,7 @@ type Options struct {
 
 // World is the truth about a simulated installation. It is not safe for concurrent use.
 type World struct {
-	queue
+	calendar.Calendar
 	options    Options
 	random     *rand.Rand
 	hosts      map[string]*host

@@ -160,14 +160,14 @@ func (r *room) converge(within time.Duration) {
 // TestEveryVerbHasARoom keeps the lists complete.
 func TestEveryVerbHasARoom(t *testing.T) {
 	t.Parallel()
-	here := verbs()
+	here := ways()
 	for _, line := range script.Verbs() {
 		e, _ := script.Parse("1h " + line) // some want to know for how long
 		switch {
 		case e.Verb == "":
 			t.Errorf("%q is not understood", line)
 		case here[e.Verb] == nil && onlyRoomA[e.Verb] == "":
-			t.Errorf("room B cannot play %q: add it to verbs, or with the reason to onlyRoomA", line)
+			t.Errorf("room B cannot play %q: add it to ways, or with the reason to onlyRoomA", line)
 		case here[e.Verb] != nil && onlyRoomA[e.Verb] != "":
 			t.Errorf("room B plays %q: remove it from onlyRoomA", line)
 		}

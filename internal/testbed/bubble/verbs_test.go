@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 	"hale/internal/state/inbox"
 	"hale/internal/state/memory"
@@ -23,8 +24,8 @@ var onlyRoomA = map[script.Verb]string{
 // act makes an event happen, and returns what ends it, if anything does.
 type act func(r *room, e script.Event) (lift func())
 
-// verbs says how each thing happens here: the world's happen there, as in room A.
-func verbs() map[script.Verb]act {
+// ways says how each thing happens here: the world's happen there, as in room A.
+func ways() map[script.Verb]act {
 	all := map[script.Verb]act{
 		script.LosesLast: rollsBack, script.IsRolledBack: rollsBack,
 		script.StartedTwice: startsTwice, script.InstalledTwice: installsTwice,
@@ -33,10 +34,10 @@ func verbs() map[script.Verb]act {
 		script.Dies: onServer(dies), script.DiesWriting: onServer(diesWriting), script.ClockSteps: onServer(clockSteps),
 		script.LosesStore: onServer(losesStore), script.FreezesCall: onServer(freezesCall),
 	}
-	for _, r := range world.Rows() {
+	for _, r := range verbs.Rows() {
 		all[r.Verb] = befalls
 	}
-	all[world.TakesHale] = takesHale
+	all[verbs.TakesHale] = takesHale
 	for _, v := range script.Orders() {
 		all[v] = orders
 	}
@@ -51,7 +52,7 @@ func befalls(r *room, e script.Event) func() {
 	}
 	return r.world.Strike(func(t *world.World) func() {
 		r.judge.truth.Foresees(t, e.Subject, e.Verb, func(judge func()) { r.unjudged = append(r.unjudged, judge) })
-		lift, err := t.Play(e.Subject, e.Verb, e.Arg, hale...)
+		lift, err := verbs.Play(t, e.Subject, e.Verb, e.Arg, hale...)
 		if err != nil {
 			r.t.Errorf("%s: %v", e, err)
 		}
@@ -108,13 +109,13 @@ var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.O
 
 // schedule puts an event on the agenda.
 func (r *room) schedule(e script.Event) {
-	do, ok := verbs()[e.Verb]
+	do, ok := ways()[e.Verb]
 	if !ok {
-		r.t.Fatalf("room B does not know how something %s: add it to verbs, or with the reason to onlyRoomA", e.Verb)
+		r.t.Fatalf("room B does not know how something %s: add it to ways, or with the reason to onlyRoomA", e.Verb)
 	}
 	r.remember(e)
 	r.at(e.At, func() {
-		if d, err := world.ParseDomain(e.Subject); err == nil && r.members(d) < e.Least {
+		if d, err := verbs.ParseDomain(e.Subject); err == nil && r.members(d) < e.Least {
 			return
 		}
 		r.judge.note(e.String())

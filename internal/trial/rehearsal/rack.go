@@ -8,7 +8,7 @@ import (
 	"hale/internal/sim"
 	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 const (
@@ -30,7 +30,7 @@ func (p *placing) together(t trace.Trace) map[int]bool {
 	for i := range p.o.Spec.Size {
 		members[p.domainOf(i)]++
 	}
-	for _, verb := range []script.Verb{world.LosesPower, world.IsCutOff} {
+	for _, verb := range []script.Verb{verbs.LosesPower, verbs.IsCutOff} {
 		byDomain := map[string][]int{}
 		var domains []string
 		for i, o := range t {
@@ -94,9 +94,9 @@ func (p *placing) domainOf(machine int) string {
 func commonVerb(o trace.Outage) script.Verb {
 	switch strings.ToLower(o.Cause) {
 	case "", "power":
-		return world.LosesPower
-	case "network", string(world.LosesNet):
-		return world.IsCutOff
+		return verbs.LosesPower
+	case "network", string(verbs.LosesNet):
+		return verbs.IsCutOff
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"hale/internal/sim"
 	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/weather"
 	"hale/internal/sim/world"
 )
@@ -241,9 +242,9 @@ func (p *placing) plan(t trace.Trace) {
 // Causes are the words that a trace may use for what happened to a machine, beside the verbs of scenario files.
 func Causes() map[string]script.Verb {
 	return map[string]script.Verb{
-		"crash": world.Crashes, "power": world.Crashes, "hang": world.Hangs, "disk": world.LosesDisk,
-		"network": world.LosesNet, "panic": world.Panics, "application": world.StopsApp, "slow": world.IsSlow,
-		"shutdown": world.ShutsDown, "stopped": world.IsStopped, "paused": world.IsPaused,
+		"crash": verbs.Crashes, "power": verbs.Crashes, "hang": verbs.Hangs, "disk": verbs.LosesDisk,
+		"network": verbs.LosesNet, "panic": verbs.Panics, "application": verbs.StopsApp, "slow": verbs.IsSlow,
+		"shutdown": verbs.ShutsDown, "stopped": verbs.IsStopped, "paused": verbs.IsPaused,
 	}
 }
 
@@ -260,16 +261,16 @@ func verbOf(o trace.Outage) (verb script.Verb, known bool) {
 		}
 	}
 	switch word {
-	case string(world.Fails503):
-		return world.Fails503, true
-	case string(world.Vanishes):
-		return world.Vanishes, true
+	case string(verbs.Fails503):
+		return verbs.Fails503, true
+	case string(verbs.Vanishes):
+		return verbs.Vanishes, true
 	}
 	h := fnv.New32a()
 	h.Write([]byte(o.Node + o.Start.String())) // hash.Hash never fails to write
 	mixture := []script.Verb{
-		world.Crashes, world.Crashes, world.Crashes, world.Crashes, world.Hangs, world.Hangs, world.Hangs,
-		world.LosesDisk,
+		verbs.Crashes, verbs.Crashes, verbs.Crashes, verbs.Crashes, verbs.Hangs, verbs.Hangs, verbs.Hangs,
+		verbs.LosesDisk,
 	}
 	return mixture[int(h.Sum32()>>1)%len(mixture)], word == ""
 }

@@ -12,7 +12,7 @@ import (
 	"hale/internal/config/configtest"
 	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 	"hale/internal/trial/rehearsal"
 )
 
@@ -129,8 +129,8 @@ func TestWithoutACauseMachinesFailInOneOfThreeWaysAndEndOneDay(t *testing.T) {
 			t.Errorf("%s has no end", e)
 		}
 	}
-	if n[world.Crashes] < 150 || n[world.Crashes] > 250 || n[world.Hangs] < 100 || n[world.Hangs] > 200 ||
-		n[world.LosesDisk] < 20 || n[world.LosesDisk] > 80 {
+	if n[verbs.Crashes] < 150 || n[verbs.Crashes] > 250 || n[verbs.Hangs] < 100 || n[verbs.Hangs] > 200 ||
+		n[verbs.LosesDisk] < 20 || n[verbs.LosesDisk] > 80 {
 		t.Errorf("the mixture is %v", n)
 	}
 	if !out.OK() {

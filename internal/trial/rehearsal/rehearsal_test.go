@@ -16,7 +16,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 	"hale/internal/trial/rehearsal"
 	"hale/internal/trial/scenario"
 
@@ -153,7 +153,7 @@ func TestAFleetWithoutABrakeIsSparedPartitionsUnlessTheyAreAskedFor(t *testing.T
 	t.Parallel()
 	parted := func(out rehearsal.Outcome) bool {
 		return slices.ContainsFunc(out.Fleets[0].Faults, func(f rehearsal.Fault) bool {
-			return strings.HasSuffix(f.Kind, string(world.IsOutOfSight))
+			return strings.HasSuffix(f.Kind, string(verbs.IsOutOfSight))
 		})
 	}
 	order := rehearsal.Options{Config: configtest.Parse(t, "size: 1", page, "silence: act"), Seed: 1,
@@ -229,7 +229,7 @@ func TestFaultsAreSummedUpByWhatCameOfThem(t *testing.T) {
 	if times != out.Faults || outages != out.Outages || outages == 0 {
 		t.Errorf("%d faults of %d and %d outages of %d are in the table", times, out.Faults, outages, out.Outages)
 	}
-	crashes := func(f rehearsal.Fault) bool { return f.Kind == string(world.Crashes) }
+	crashes := func(f rehearsal.Fault) bool { return f.Kind == string(verbs.Crashes) }
 	if i := slices.IndexFunc(f.Faults, crashes); i < 0 || f.Faults[i].Healed == 0 {
 		t.Errorf("no crash was healed: %+v", f.Faults)
 	}

@@ -9,7 +9,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/script"
-	"hale/internal/sim/world"
+	"hale/internal/sim/verbs"
 )
 
 // lead is how long nothing happens at first, so that the simulated hale has seen every machine.
@@ -43,10 +43,10 @@ func newPlan(h *history, spec fleet.Spec, from, to time.Time) *plan {
 			fmt.Sprintf("%d machines of the journal are beyond the fleet's size, %d", len(beyond), p.size))
 	}
 	for _, s := range h.provider {
-		p.shared(s, "provider", world.IsSilent, "")
+		p.shared(s, "provider", verbs.IsSilent, "")
 	}
 	for _, s := range h.isolated {
-		p.shared(s, "all", world.IsOutOfSight, "hale-1")
+		p.shared(s, "all", verbs.IsOutOfSight, "hale-1")
 	}
 	return p
 }
@@ -77,44 +77,44 @@ func (p *plan) event(i *Incident, n int) script.Event {
 func (i *Incident) verb() script.Verb {
 	switch i.Cause {
 	case fleet.CauseStopped:
-		return world.IsStopped
+		return verbs.IsStopped
 	case fleet.CauseShutdown:
-		return world.IsShutDown
+		return verbs.IsShutDown
 	case fleet.CausePaused:
-		return world.IsPaused
+		return verbs.IsPaused
 	case fleet.CauseSuspended:
-		return world.Suspends
+		return verbs.Suspends
 	case fleet.CauseIOError:
-		return world.DiskFull
+		return verbs.DiskFull
 	case fleet.CauseRescued:
-		return world.IsRescued
+		return verbs.IsRescued
 	case fleet.CauseCrashed:
-		return world.Crashes
+		return verbs.Crashes
 	case fleet.CauseOff:
-		return world.ShutsDown
+		return verbs.ShutsDown
 	case fleet.CauseGone:
-		return world.Vanishes
+		return verbs.Vanishes
 	case fleet.CausePanic, fleet.CauseError:
-		return world.Panics
+		return verbs.Panics
 	case fleet.CauseNone, fleet.CauseChecks, fleet.CauseMissing, fleet.CauseBuild, fleet.CauseBlind,
 		fleet.CauseOrdered, fleet.CauseDisabled:
 	}
 	if slices.Contains(i.failed, fleet.StepReboot) || slices.Contains(i.failed, fleet.StepRecreate) {
-		return world.LosesDisk // a reset did not help
+		return verbs.LosesDisk // a reset did not help
 	}
 	switch i.result {
 	case fleet.ResultRefused:
-		return world.StopsApp
+		return verbs.StopsApp
 	case fleet.ResultStatus, fleet.ResultBody, fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
-		return world.Fails503
+		return verbs.Fails503
 	case fleet.ResultUnreachable:
-		return world.LosesNet
+		return verbs.LosesNet
 	default:
 	}
 	if i.Nature == Transient {
-		return world.IsSlow
+		return verbs.IsSlow
 	}
-	return world.Hangs
+	return verbs.Hangs
 }
 
 // run sets the simulated run up.

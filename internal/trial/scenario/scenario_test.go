@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/sim"
 	"hale/internal/sim/script"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 
 	"github.com/google/go-cmp/cmp"
@@ -146,8 +147,8 @@ empty
 		Latency:  80 * time.Millisecond, LatencyMost: 80 * time.Millisecond, Poll: 5 * time.Second,
 		Operator: 30 * time.Minute, Empty: true,
 		Plan: []script.Event{
-			{At: 2 * time.Minute, Subject: "host h2", Verb: world.LosesPower, For: 5 * time.Minute},
-			{At: time.Minute, Subject: "web-1", Verb: world.Crashes},
+			{At: 2 * time.Minute, Subject: "host h2", Verb: verbs.LosesPower, For: 5 * time.Minute},
+			{At: time.Minute, Subject: "web-1", Verb: verbs.Crashes},
 		},
 	}
 	if diff := cmp.Diff(want, o, cmpopts.IgnoreUnexported(sim.Options{})); diff != "" {

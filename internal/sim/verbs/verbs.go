@@ -1,4 +1,4 @@
-package world
+package verbs
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hale/internal/sim/world"
 )
 
 // Verb is what happens to something in the world, in the words of scenario files.
@@ -102,7 +104,7 @@ type Row struct {
 	Takes Object
 	Must  bool
 	// Do makes it happen, and returns what ends it; nil: nothing happened, or nothing ends it.
-	Do func(w *World, c Case) (lift func(), err error)
+	Do func(w *world.World, c Case) (lift func(), err error)
 }
 
 // Kind is what a verb happens to.
@@ -133,8 +135,8 @@ const (
 
 // Case is what one happening is about, as far as its verb asks for it.
 type Case struct {
-	VM     *VM
-	Domain Domain
+	VM     *world.VM
+	Domain world.Domain
 	Arg    string
 	// Hale are the clients that are hale's.
 	Hale []string
@@ -144,11 +146,11 @@ type Case struct {
 func Rows() []Row {
 	shared := slices.Concat(of(OfDomain, domainRows()), of(OfProvider, providerRows()))
 	return slices.Concat(of(OfMachine, machineRows()), shared, []Row{
-		{Verb: IsBad, Of: OfTemplate, Do: anyway(func(w *World, _ string) func() {
-			return w.SpoilBuilds(Builds{}, Ailment{Symptom: NoBoot, Cure: ByRecreate})
+		{Verb: IsBad, Of: OfTemplate, Do: anyway(func(w *world.World, _ string) func() {
+			return w.SpoilBuilds(world.Builds{}, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
 		})},
-		{Verb: Copies, Of: OfPerson, Takes: AMachine, Must: true, Do: toOne(func(w *World, vm *VM) func() {
-			if !vm.serving && vm.Power != Running {
+		{Verb: Copies, Of: OfPerson, Takes: AMachine, Must: true, Do: toOne(func(w *world.World, vm *world.VM) func() {
+			if !vm.Serving() && vm.Power != world.Running {
 				return nil
 			}
 			return w.CopyDefinition(vm)
@@ -176,7 +178,7 @@ func RowOf(v Verb) (Row, bool) {
 
 // Play makes the verb happen to the subject, as scenario files name it, and returns what ends it; nil: it had nothing
 // that it could happen to, or nothing ends it.
-func (w *World) Play(subject string, v Verb, arg string, hale ...string) (lift func(), err error) {
+func Play(w *world.World, subject string, v Verb, arg string, hale ...string) (lift func(), err error) {
 	r, known := RowOf(v)
 	if !known {
 		return nil, fmt.Errorf("%s: no such thing happens in the world", v)
@@ -199,54 +201,54 @@ func (w *World) Play(subject string, v Verb, arg string, hale ...string) (lift f
 
 func machineRows() []Row {
 	return []Row{
-		{Verb: Crashes, Do: goesDown(StopCrash)},
-		{Verb: ShutsDown, Do: goesDown(StopGuest)},
-		{Verb: IsStopped, Do: stoppedByPerson(StopExternal)},
-		{Verb: IsShutDown, Do: stoppedByPerson(StopShutdown)},
-		{Verb: IsStarted, Do: forGood((*World).PowerOn)},
-		{Verb: IsPaused, Do: pauses(StopUnknown)},
-		{Verb: IsRescued, Do: toOne((*World).Rescue)},
-		{Verb: IsRepaired, Do: forGood((*World).Unrescue)},
-		{Verb: Suspends, Do: pauses(StopGuest)},
-		{Verb: DiskFull, Do: pauses(StopIOError)},
-		{Verb: Panics, Do: toOne((*World).Panic)},
-		{Verb: Vanishes, Do: forGood((*World).Vanish)},
-		{Verb: Hangs, Do: ails(Ailment{Symptom: Hung})},
-		{Verb: Halts, Do: ails(Ailment{Symptom: Halted})},
-		{Verb: LosesNet, Do: ails(Ailment{Symptom: Unplugged})},
-		{Verb: StopsApp, Do: ails(Ailment{Symptom: AppDead})},
-		{Verb: Fails503, Do: ails(Ailment{Symptom: AppError})},
-		{Verb: WrongPages, Do: ails(Ailment{Symptom: BadPage})},
-		{Verb: IsSlow, Do: ails(Ailment{Symptom: Slow})},
-		{Verb: LosesConfig, Do: ails(Ailment{Symptom: AppError, Cure: ByCommand})},
-		{Verb: AgentSilent, Do: ails(Ailment{Symptom: AgentMute})},
-		{Verb: AgentAnswers, Do: ails(Ailment{Symptom: AgentLies})},
+		{Verb: Crashes, Do: goesDown(world.StopCrash)},
+		{Verb: ShutsDown, Do: goesDown(world.StopGuest)},
+		{Verb: IsStopped, Do: stoppedByPerson(world.StopExternal)},
+		{Verb: IsShutDown, Do: stoppedByPerson(world.StopShutdown)},
+		{Verb: IsStarted, Do: forGood((*world.World).PowerOn)},
+		{Verb: IsPaused, Do: pauses(world.StopUnknown)},
+		{Verb: IsRescued, Do: toOne((*world.World).Rescue)},
+		{Verb: IsRepaired, Do: forGood((*world.World).Unrescue)},
+		{Verb: Suspends, Do: pauses(world.StopGuest)},
+		{Verb: DiskFull, Do: pauses(world.StopIOError)},
+		{Verb: Panics, Do: toOne((*world.World).Panic)},
+		{Verb: Vanishes, Do: forGood((*world.World).Vanish)},
+		{Verb: Hangs, Do: ails(world.Ailment{Symptom: world.Hung})},
+		{Verb: Halts, Do: ails(world.Ailment{Symptom: world.Halted})},
+		{Verb: LosesNet, Do: ails(world.Ailment{Symptom: world.Unplugged})},
+		{Verb: StopsApp, Do: ails(world.Ailment{Symptom: world.AppDead})},
+		{Verb: Fails503, Do: ails(world.Ailment{Symptom: world.AppError})},
+		{Verb: WrongPages, Do: ails(world.Ailment{Symptom: world.BadPage})},
+		{Verb: IsSlow, Do: ails(world.Ailment{Symptom: world.Slow})},
+		{Verb: LosesConfig, Do: ails(world.Ailment{Symptom: world.AppError, Cure: world.ByCommand})},
+		{Verb: AgentSilent, Do: ails(world.Ailment{Symptom: world.AgentMute})},
+		{Verb: AgentAnswers, Do: ails(world.Ailment{Symptom: world.AgentLies})},
 		{Verb: LosesDisk, Do: toOne(diskLost)},
-		{Verb: LosesData, Do: forGood(func(w *World, vm *VM) { w.DestroyDisks(vm.Mark.Machine) })},
-		{Verb: Readdressed, Do: forGood((*World).Readdress)},
-		{Verb: FailsCheck, Takes: ACheck, Must: true, Do: func(w *World, c Case) (func(), error) {
-			return w.Sicken(c.VM, Ailment{Symptom: CheckFails, Check: c.Arg}), nil
+		{Verb: LosesData, Do: forGood(func(w *world.World, vm *world.VM) { w.DestroyDisks(vm.Mark.Machine) })},
+		{Verb: Readdressed, Do: forGood((*world.World).Readdress)},
+		{Verb: FailsCheck, Takes: ACheck, Must: true, Do: func(w *world.World, c Case) (func(), error) {
+			return w.Sicken(c.VM, world.Ailment{Symptom: world.CheckFails, Check: c.Arg}), nil
 		}},
-		{Verb: LosesProbes, Takes: AShare, Must: true, Do: func(w *World, c Case) (func(), error) {
+		{Verb: LosesProbes, Takes: AShare, Must: true, Do: func(w *world.World, c Case) (func(), error) {
 			p, err := ParseShare(c.Arg)
 			if err != nil {
 				return nil, err
 			}
-			return w.Sicken(c.VM, Ailment{Symptom: Lossy, Share: p}), nil
+			return w.Sicken(c.VM, world.Ailment{Symptom: world.Lossy, Share: p}), nil
 		}},
-		{Verb: Moves, Takes: AHost, Must: true, Do: func(w *World, c Case) (func(), error) {
+		{Verb: Moves, Takes: AHost, Must: true, Do: func(w *world.World, c Case) (func(), error) {
 			w.Migrate(c.VM, c.Arg)
 			return nil, nil
 		}},
 		{Verb: TakesAddr, Takes: Another, Must: true, Do: takesAddress},
-		{Verb: StaysOn, Takes: AHost, Must: true, Do: func(w *World, c Case) (func(), error) {
+		{Verb: StaysOn, Takes: AHost, Must: true, Do: func(w *world.World, c Case) (func(), error) {
 			lift, ok := w.StayBehind(c.VM, c.Arg)
 			if !ok {
 				return nil, nil
 			}
 			return lift, nil
 		}},
-		{Verb: IsLocked, Do: toOne((*World).Lock)},
+		{Verb: IsLocked, Do: toOne((*world.World).Lock)},
 		{Verb: IsRestored, Takes: AHost, Must: true, Do: leaves("backup", true)},
 		{Verb: LeavesBuild, Takes: AHost, Must: true, Do: leaves("build", false)},
 	}
@@ -254,26 +256,31 @@ func machineRows() []Row {
 
 func domainRows() []Row {
 	return []Row{
-		{Verb: LosesPower, Do: toAll((*World).PowerFailure)},
-		{Verb: TakesHale, Takes: AClient, Must: true, Do: toAll((*World).PowerFailure)}, // the room plays the server
-		{Verb: BuildsNone, Do: toAll((*World).RefuseBuilds)},
-		{Verb: SpoilsOwn, Do: toAll((*World).SpoilHosts)},
-		{Verb: DeadFirst, Do: toAll((*World).DeadFirst)},
-		{Verb: IsCutOff, Do: toAll(func(w *World, d Domain) func() { return w.Part("", d) })},
-		{Verb: IsOutOfSight, Takes: AClient, Must: true, Do: func(w *World, c Case) (func(), error) {
+		{Verb: LosesPower, Do: toAll((*world.World).PowerFailure)},
+		{
+			Verb:  TakesHale,
+			Takes: AClient,
+			Must:  true,
+			Do:    toAll((*world.World).PowerFailure),
+		}, // the room plays the server
+		{Verb: BuildsNone, Do: toAll((*world.World).RefuseBuilds)},
+		{Verb: SpoilsOwn, Do: toAll((*world.World).SpoilHosts)},
+		{Verb: DeadFirst, Do: toAll((*world.World).DeadFirst)},
+		{Verb: IsCutOff, Do: toAll(func(w *world.World, d world.Domain) func() { return w.Part("", d) })},
+		{Verb: IsOutOfSight, Takes: AClient, Must: true, Do: func(w *world.World, c Case) (func(), error) {
 			return w.Part(c.Arg, c.Domain), nil
 		}},
-		{Verb: GoesDark, Do: toAll((*World).Darkness)},
-		{Verb: NoFence, Do: toAll((*World).DeadController)},
-		{Verb: MuteFence, Do: toAll((*World).MuteController)},
-		{Verb: NoCut, Do: toAll((*World).DeafCut)},
-		{Verb: IsDisabled, Do: toAll((*World).Disable)},
-		{Verb: CutsAccess, Do: toAll((*World).CutAccess)},
-		{Verb: GivesAccess, Do: toAll(func(w *World, d Domain) func() {
+		{Verb: GoesDark, Do: toAll((*world.World).Darkness)},
+		{Verb: NoFence, Do: toAll((*world.World).DeadController)},
+		{Verb: MuteFence, Do: toAll((*world.World).MuteController)},
+		{Verb: NoCut, Do: toAll((*world.World).DeafCut)},
+		{Verb: IsDisabled, Do: toAll((*world.World).Disable)},
+		{Verb: CutsAccess, Do: toAll((*world.World).CutAccess)},
+		{Verb: GivesAccess, Do: toAll(func(w *world.World, d world.Domain) func() {
 			w.GiveAccess(d)
 			return func() {}
 		})},
-		{Verb: IsParted, Do: func(w *World, c Case) (func(), error) {
+		{Verb: IsParted, Do: func(w *world.World, c Case) (func(), error) {
 			lifts := []func(){w.Darkness(c.Domain)}
 			for _, client := range c.Hale {
 				lifts = append(lifts, w.Part(client, c.Domain))
@@ -284,8 +291,8 @@ func domainRows() []Row {
 				}
 			}, nil
 		}},
-		{Verb: TurnedOff, Do: toAll((*World).TurnOff)},
-		{Verb: ShutsGuests, Do: toAll(func(w *World, d Domain) func() {
+		{Verb: TurnedOff, Do: toAll((*world.World).TurnOff)},
+		{Verb: ShutsGuests, Do: toAll(func(w *world.World, d world.Domain) func() {
 			w.ShutDown(d)
 			return func() {}
 		})},
@@ -294,80 +301,91 @@ func domainRows() []Row {
 
 func providerRows() []Row {
 	return []Row{
-		{Verb: IsSilent, Do: anyway(func(w *World, _ string) func() { return w.Cutoff("") })},
-		{Verb: IsSilentTo, Takes: AClient, Must: true, Do: anyway((*World).Cutoff)},
-		{Verb: FailsCalls, Takes: AShare, Do: troubles(func(p float64) Trouble {
-			return Trouble{Fails: p, Reads: true}
+		{Verb: IsSilent, Do: anyway(func(w *world.World, _ string) func() { return w.Cutoff("") })},
+		{Verb: IsSilentTo, Takes: AClient, Must: true, Do: anyway((*world.World).Cutoff)},
+		{Verb: FailsCalls, Takes: AShare, Do: troubles(func(p float64) world.Trouble {
+			return world.Trouble{Fails: p, Reads: true}
 		})},
-		{Verb: LosesAnswers, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Lost: p} })},
-		{Verb: ActsTwice, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Twice: p} })},
-		{Verb: ActsLate, Takes: AShare, Do: troubles(func(p float64) Trouble { return Trouble{Late: p} })},
-		{Verb: Throttles, Takes: AShare, Do: troubles(func(p float64) Trouble {
-			return Trouble{Fails: p, How: Throttled}
+		{
+			Verb:  LosesAnswers,
+			Takes: AShare,
+			Do:    troubles(func(p float64) world.Trouble { return world.Trouble{Lost: p} }),
+		},
+		{
+			Verb:  ActsTwice,
+			Takes: AShare,
+			Do:    troubles(func(p float64) world.Trouble { return world.Trouble{Twice: p} }),
+		},
+		{Verb: ActsLate, Takes: AShare, Do: troubles(func(p float64) world.Trouble { return world.Trouble{Late: p} })},
+		{Verb: Throttles, Takes: AShare, Do: troubles(func(p float64) world.Trouble {
+			return world.Trouble{Fails: p, How: world.Throttled}
 		})},
-		{Verb: OverQuota, Takes: AShare, Do: troubles(func(p float64) Trouble {
-			return Trouble{Fails: p, How: Quota, Op: Create}
+		{Verb: OverQuota, Takes: AShare, Do: troubles(func(p float64) world.Trouble {
+			return world.Trouble{Fails: p, How: world.Quota, Op: world.Create}
 		})},
-		{Verb: KeepsOn, Do: refuses(PowerOff, Permanent)},
-		{Verb: KeepsAll, Do: refuses(Delete, Permanent)},
-		{Verb: MarksNothing, Do: refuses(Certify, Permanent)},
-		{Verb: DropsMoves, Takes: AShare, Do: func(w *World, c Case) (func(), error) {
+		{Verb: KeepsOn, Do: refuses(world.PowerOff, world.Permanent)},
+		{Verb: KeepsAll, Do: refuses(world.Delete, world.Permanent)},
+		{Verb: MarksNothing, Do: refuses(world.Certify, world.Permanent)},
+		{Verb: DropsMoves, Takes: AShare, Do: func(w *world.World, c Case) (func(), error) {
 			p, err := shareOf(c.Arg)
 			return w.DropMoves(p), err
 		}},
-		{Verb: CopiesNone, Do: refuses(Snapshot, Quota)},
-		{Verb: ListsStale, Takes: ADuration, Must: true, Do: func(w *World, c Case) (func(), error) {
+		{Verb: CopiesNone, Do: refuses(world.Snapshot, world.Quota)},
+		{Verb: ListsStale, Takes: ADuration, Must: true, Do: func(w *world.World, c Case) (func(), error) {
 			age, err := time.ParseDuration(c.Arg)
-			return w.Upset(Trouble{Stale: age}), err
+			return w.Upset(world.Trouble{Stale: age}), err
 		}},
-		{Verb: ListsNothing, Do: anyway(func(w *World, _ string) func() { return w.Upset(Trouble{Empty: true}) })},
+		{
+			Verb: ListsNothing,
+			Do:   anyway(func(w *world.World, _ string) func() { return w.Upset(world.Trouble{Empty: true}) }),
+		},
 	}
 }
 
 // doing is how a row happens.
-type doing = func(w *World, c Case) (lift func(), err error)
+type doing = func(w *world.World, c Case) (lift func(), err error)
 
 // toOne is what happens to one instance.
-func toOne(do func(w *World, vm *VM) func()) doing {
-	return func(w *World, c Case) (func(), error) { return do(w, c.VM), nil }
+func toOne(do func(w *world.World, vm *world.VM) func()) doing {
+	return func(w *world.World, c Case) (func(), error) { return do(w, c.VM), nil }
 }
 
 // forGood is the same of what has no end.
-func forGood(do func(w *World, vm *VM)) doing {
-	return toOne(func(w *World, vm *VM) func() {
+func forGood(do func(w *world.World, vm *world.VM)) doing {
+	return toOne(func(w *world.World, vm *world.VM) func() {
 		do(w, vm)
 		return nil
 	})
 }
 
 // toAll is what happens to a domain.
-func toAll(do func(w *World, d Domain) func()) doing {
-	return func(w *World, c Case) (func(), error) { return do(w, c.Domain), nil }
+func toAll(do func(w *world.World, d world.Domain) func()) doing {
+	return func(w *world.World, c Case) (func(), error) { return do(w, c.Domain), nil }
 }
 
 // anyway is what happens to the provider, whatever there is.
-func anyway(do func(w *World, arg string) func()) doing {
-	return func(w *World, c Case) (func(), error) { return do(w, c.Arg), nil }
+func anyway(do func(w *world.World, arg string) func()) doing {
+	return func(w *world.World, c Case) (func(), error) { return do(w, c.Arg), nil }
 }
 
-func goesDown(why Stop) doing {
-	return toOne(func(w *World, vm *VM) func() { return w.Crash(vm, why) })
+func goesDown(why world.Stop) doing {
+	return toOne(func(w *world.World, vm *world.VM) func() { return w.Crash(vm, why) })
 }
 
-func pauses(by Stop) doing {
-	return toOne(func(w *World, vm *VM) func() { return w.Suspend(vm, by) })
+func pauses(by world.Stop) doing {
+	return toOne(func(w *world.World, vm *world.VM) func() { return w.Suspend(vm, by) })
 }
 
-func ails(a Ailment) doing {
-	return toOne(func(w *World, vm *VM) func() { return w.Sicken(vm, a) })
+func ails(a world.Ailment) doing {
+	return toOne(func(w *world.World, vm *world.VM) func() { return w.Sicken(vm, a) })
 }
 
 // stoppedByPerson is started by that person at its end.
-func stoppedByPerson(how Stop) doing {
-	return toOne(func(w *World, vm *VM) func() {
+func stoppedByPerson(how world.Stop) doing {
+	return toOne(func(w *world.World, vm *world.VM) func() {
 		w.Crash(vm, how)
 		return func() {
-			if vm.Power != Running { // who finds it running leaves it so
+			if vm.Power != world.Running { // who finds it running leaves it so
 				w.PowerOn(vm)
 			}
 		}
@@ -375,9 +393,9 @@ func stoppedByPerson(how Stop) doing {
 }
 
 // diskLost: it stands still and never comes up, until it is built anew, or a person puts another disk in.
-func diskLost(w *World, vm *VM) func() {
-	bootable := w.Sicken(vm, Ailment{Symptom: NoBoot, Cure: ByRecreate})
-	awake := w.Sicken(vm, Ailment{Symptom: Hung})
+func diskLost(w *world.World, vm *world.VM) func() {
+	bootable := w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
+	awake := w.Sicken(vm, world.Ailment{Symptom: world.Hung})
 	return func() {
 		bootable()
 		awake()
@@ -385,7 +403,7 @@ func diskLost(w *World, vm *VM) func() {
 	}
 }
 
-func takesAddress(w *World, c Case) (func(), error) {
+func takesAddress(w *world.World, c Case) (func(), error) {
 	other := w.Current(c.Arg)
 	if other == nil {
 		return nil, nil // it is just being replaced: it has no address
@@ -398,8 +416,8 @@ var errNoPlace = errors.New("there is no such host, or the machine's name is tak
 
 // leaves makes an older instance of the machine, powered off, on another host.
 func leaves(what string, certified bool) doing {
-	return func(w *World, c Case) (func(), error) {
-		left := Status{ID: what + "-" + c.VM.ID, Host: c.Arg, Name: c.VM.Name, Mark: c.VM.Mark}
+	return func(w *world.World, c Case) (func(), error) {
+		left := world.Status{ID: what + "-" + c.VM.ID, Host: c.Arg, Name: c.VM.Name, Mark: c.VM.Mark}
 		left.Mark.Generation, left.Mark.Certified, left.Mark.Instance = left.Mark.Generation-1, certified, left.ID
 		if !w.Leave(left) {
 			return nil, errNoPlace
@@ -409,8 +427,8 @@ func leaves(what string, certified bool) doing {
 }
 
 // troubles hit a share of the calls.
-func troubles(of func(p float64) Trouble) doing {
-	return func(w *World, c Case) (func(), error) {
+func troubles(of func(p float64) world.Trouble) doing {
+	return func(w *world.World, c Case) (func(), error) {
 		p, err := shareOf(c.Arg)
 		if err != nil {
 			return nil, err
@@ -428,8 +446,8 @@ func shareOf(arg string) (float64, error) {
 }
 
 // refuses lets the provider carry out no such operation.
-func refuses(op Op, how End) doing {
-	return anyway(func(w *World, _ string) func() { return w.Upset(Trouble{Fails: 1, How: how, Op: op}) })
+func refuses(op world.Op, how world.End) doing {
+	return anyway(func(w *world.World, _ string) func() { return w.Upset(world.Trouble{Fails: 1, How: how, Op: op}) })
 }
 
 // ParseShare reads "5%".
@@ -442,14 +460,17 @@ func ParseShare(text string) (float64, error) {
 }
 
 // ParseDomain reads "host h2", or "all".
-func ParseDomain(text string) (Domain, error) {
+func ParseDomain(text string) (world.Domain, error) {
 	if text == "all" {
-		return Domain{Kind: "all"}, nil
+		return world.Domain{Kind: "all"}, nil
 	}
 	kind, name, ok := strings.Cut(text, " ")
 	if !ok || !slices.Contains([]string{"host", "rack", "room", "zone", "network", "storage"}, kind) {
-		return Domain{}, fmt.Errorf("%q is no domain: write host, rack, room, zone, network or storage and its name, "+
-			"or all", text)
+		return world.Domain{}, fmt.Errorf(
+			"%q is no domain: write host, rack, room, zone, network or storage and its name, "+
+				"or all",
+			text,
+		)
 	}
-	return Domain{Kind: kind, Name: name}, nil
+	return world.Domain{Kind: kind, Name: name}, nil
 }

@@ -1,12 +1,12 @@
-package world
+package calendar
 
 import (
 	"container/heap"
 	"time"
 )
 
-// queue holds what is due, in the order of time and, within one instant, of being scheduled.
-type queue struct {
+// Calendar holds what is due, in the order of time and, within one instant, of being scheduled.
+type Calendar struct {
 	now    time.Duration
 	count  uint64
 	events eventHeap
@@ -19,42 +19,42 @@ type event struct {
 }
 
 // Now returns the time since the world began.
-func (q *queue) Now() time.Duration { return q.now }
+func (c *Calendar) Now() time.Duration { return c.now }
 
 // At schedules do. A time that has passed means now.
-func (q *queue) At(t time.Duration, do func()) {
-	q.count++
-	heap.Push(&q.events, &event{at: max(t, q.now), seq: q.count, do: do})
+func (c *Calendar) At(t time.Duration, do func()) {
+	c.count++
+	heap.Push(&c.events, &event{at: max(t, c.now), seq: c.count, do: do})
 }
 
 // After schedules do for the time d from now.
-func (q *queue) After(d time.Duration, do func()) { q.At(q.now+d, do) }
+func (c *Calendar) After(d time.Duration, do func()) { c.At(c.now+d, do) }
 
 // Next returns when the next event is due, and whether there is one.
-func (q *queue) Next() (time.Duration, bool) {
-	if len(q.events) == 0 {
+func (c *Calendar) Next() (time.Duration, bool) {
+	if len(c.events) == 0 {
 		return 0, false
 	}
-	return q.events[0].at, true
+	return c.events[0].at, true
 }
 
 // Step jumps to the next event and lets it happen. It reports whether there was one.
-func (q *queue) Step() bool {
-	if len(q.events) == 0 {
+func (c *Calendar) Step() bool {
+	if len(c.events) == 0 {
 		return false
 	}
-	e, _ := heap.Pop(&q.events).(*event)
-	q.now = e.at
+	e, _ := heap.Pop(&c.events).(*event)
+	c.now = e.at
 	e.do()
 	return true
 }
 
 // Until lets everything happen that is due until then, and the time be t.
-func (q *queue) Until(t time.Duration) {
-	for len(q.events) > 0 && q.events[0].at <= t {
-		q.Step()
+func (c *Calendar) Until(t time.Duration) {
+	for len(c.events) > 0 && c.events[0].at <= t {
+		c.Step()
 	}
-	q.now = max(q.now, t)
+	c.now = max(c.now, t)
 }
 
 type eventHeap []*event // pointers, which heap.Interface takes as they are
