@@ -19,8 +19,8 @@ func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
 	w.Advance()
 }
 
-// spoilt says why a wanted change is given up before the old instance is removed: its order does not stand any more, or
-// what it is to keep cannot be kept.
+// spoilt says why a wanted change is given up before the old instance is removed: its order does not stand any more,
+// what it is to keep cannot be kept, or there is no host for its successor, and has not been for a while.
 func (w *Work) spoilt(r *fleet.Repair) fleet.Reason {
 	switch {
 	case !r.Wanted() || r.Removed:
@@ -28,7 +28,12 @@ func (w *Work) spoilt(r *fleet.Repair) fleet.Reason {
 	case !w.orderStands(r):
 		return fleet.ReasonWithdrawn
 	case r.Kind == fleet.RepairUpdate && w.keeps(r):
-		return keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r))
+		if why := keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r)); why != "" {
+			return why
+		}
+	}
+	if r.Retries >= pageAfter {
+		return w.homeless(r)
 	}
 	return ""
 }
@@ -40,6 +45,11 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 		return true
 	}
 	reason := w.heldBack(r)
+	if reason == "" {
+		if reason = w.homeless(r); reason != "" {
+			w.retry(r) // for a while; see spoilt
+		}
+	}
 	if reason != "" {
 		w.wait(reason)
 	}

@@ -26,6 +26,9 @@ func (x exchange) replace() onward {
 		return x.fence()
 	case x.strands(policy):
 		return x.leave()
+	case x.homeless(x.r) != "":
+		x.retry(x.r)
+		return x.wait(x.homeless(x.r))
 	case !x.r.Target.None() && !x.r.Removed && x.keeps(x.r):
 		return x.call(x.r, fleet.OpKeep, x.r.Target)
 	case !x.r.Target.None() && !x.r.Removed:

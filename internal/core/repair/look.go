@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -27,7 +28,7 @@ func (p looking) look() onward {
 	if makesRoom(reason, p.r) && p.r.Kind == fleet.RepairHeal && p.r.OffOrders == 0 {
 		return p.yield(p.r, reason)
 	}
-	if reason != "" {
+	if reason = cmp.Or(reason, p.homeless(p.r)); reason != "" {
 		p.r.Look = ""
 		return p.wait(reason)
 	}

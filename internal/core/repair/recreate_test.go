@@ -162,3 +162,50 @@ func TestL1ALateBuildIsAwaitedWhereItWouldAppear(t *testing.T) {
 	st.m.Anchor, st.s.Hosts[1].Up = &fleet.Anchor{Host: "h2", Until: hour.Add(time.Minute)}, false
 	st.want("and that host is lost", st.round(), "held no-host; act in 500ms")
 }
+
+// L2: nothing is taken away before there is a host for its successor: neither before the look nor after the old
+// instance was turned off, when that host is lost meanwhile; and no order of a person's changes that. What is gone has
+// nothing to lose.
+func TestL02NothingIsTakenAwayBeforeThereIsAHost(t *testing.T) {
+	t.Parallel()
+	nowhere := func(st *stage) *stage {
+		for i := range st.s.Hosts {
+			st.s.Hosts[i].Disabled = true
+		}
+		return st
+	}
+	st := nowhere(looked(t, fleet.StepRecreate, fleet.CauseChecks))
+	st.answer(fleet.PowerRunning, fleet.StandingDown)
+	st.want("before the look", st.round(), "held no-host; look")
+
+	st = nowhere(looked(t, fleet.StepReboot, fleet.CauseChecks))
+	st.answer(fleet.PowerRunning, fleet.StandingDown)
+	st.want("what stays where it is", st.round(), "look confirmed; CALL reboot old; act")
+
+	st = nowhere(calling[fleet.OpDelete](t))
+	st.m.Repair.Intent = nil
+	st.want("after it was turned off", st.round(), "held no-host; act in 500ms")
+	st.m.Repair.Proof, st.m.Repair.RetryAt, st.m.Waiting = fleet.ProofDeleted, 0, ""
+	st.want("what is gone", st.round(), "CALL delete old; act")
+}
+
+// L8: an update that finds no host for a machine waits for one for some minutes, and is given up, and a person is told.
+// The machine serves all the time.
+func TestAnUpdateWaitsForAHostForAWhile(t *testing.T) {
+	t.Parallel()
+	st, _ := updating(t, 0)
+	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
+	for i := range st.s.Hosts {
+		st.s.Hosts[i].Disabled = true
+	}
+	st.want("no host", st.round(), "held no-host; act in 1s")
+	for n := 0; st.m.Repair != nil; n++ {
+		if n > 20 || st.s.Now.Mono > hour.Add(10*time.Minute) {
+			t.Fatal("it waits for ever")
+		}
+		st.s.Now.Mono = st.m.Repair.RetryAt
+		if got := st.round(); st.m.Repair == nil {
+			st.want("none for a while", got, givenUp("no-host"))
+		}
+	}
+}

@@ -428,6 +428,22 @@ func (w *Chart) places() placement.Choice {
 	return placement.Of(w.M, &w.View.Machine, w.Situation, w.Load())
 }
 
+// homeless says why the successor of an instance that is still there would find no host: nothing is taken away before
+// there is one, and no host is fenced for it. Where the provider chooses the hypervisor, whether one has room is not
+// known beforehand.
+func (w *Chart) homeless(r *fleet.Repair) fleet.Reason {
+	builds := r.Kind == fleet.RepairHeal && r.Step == fleet.StepRecreate || r.Kind == fleet.RepairUpdate
+	gone := r.Removed || r.Proof == fleet.ProofDeleted || w.M.Health.Cause == fleet.CauseGone
+	if !builds || r.Target.None() || gone {
+		return ""
+	}
+	places := w.places()
+	if _, some := places.Host(r.ID); some {
+		return ""
+	}
+	return places.Nowhere()
+}
+
 // putAside leaves a remnant that would not go for later, and tells a person once.
 func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
 	w.putOff(id, reason)
