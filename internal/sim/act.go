@@ -346,7 +346,7 @@ func outcomeOf(e world.End) fleet.OutcomeKind {
 // callOf returns the call as the provider gets it.
 func (c *server) callOf(a fleet.Action) world.Call {
 	template := c.own.Spec().Template
-	if l := c.own.Whole().Ledger; l != nil {
+	if l := c.own.State().Whole.Ledger; l != nil {
 		template = l.TemplateOf(a.Intent.Edition, c.own.Wanted())
 	}
 	if a.Snapshot.ID != "" {

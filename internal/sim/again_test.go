@@ -56,7 +56,7 @@ func judgeAhead(t *testing.T, c *server) {
 	if next == 0 {
 		next = now.Mono.Add(24 * time.Hour)
 	}
-	if c.own.Dirty() || c.own.Acting() == fleet.ReasonStoreFull || next <= now.Mono+1 {
+	if c.own.Dirty() || c.own.State().Acting == fleet.ReasonStoreFull || next <= now.Mono+1 {
 		return
 	}
 	judged := func(at fleet.Instant) string {

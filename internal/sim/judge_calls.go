@@ -67,37 +67,37 @@ func (j *judge) Acted(c *world.Call) {
 	j.s.options.History.acted(c, wrong)
 }
 
-// room tells the judge of the truth what only this room knows.
+// room tells the judge of the truth what only the simulator knows.
 type room struct{ j *judge }
 
 // of is the judge of the hale that sent the deed's call.
 func (r room) of(d *law.Deed) *judge { return r.j.of(d.Client) }
 
-// Broken implements law.Room.
+// Broken implements law.Court.
 func (r room) Broken(law, machine, what string) { r.j.broken(law, machine, what) }
 
-// Called implements law.Room.
+// Called implements law.Court.
 func (r room) Called(id string) string { return string(r.j.called(id)) }
 
-// Named implements law.Room.
+// Named implements law.Court.
 func (r room) Named(d *law.Deed) bool { return r.of(d).isNamed(d.Machine, d.ID) }
 
-// Swapped implements law.Room.
+// Swapped implements law.Court.
 func (r room) Swapped(d *law.Deed) bool { return r.of(d).swaps(d.Machine, d.ID) }
 
-// Undone implements law.Room.
+// Undone implements law.Court.
 func (r room) Undone(d *law.Deed) bool { return r.of(d).undoing(d.Machine) }
 
-// InCare implements law.Room.
+// InCare implements law.Court.
 func (r room) InCare(d *law.Deed) bool { return r.of(d).s.inCare(d.Machine, d.ID) }
 
-// SaidOff implements law.Room.
+// SaidOff implements law.Court.
 func (r room) SaidOff(host string) bool { return r.j.saidOff(host) }
 
-// Apart implements law.Room.
+// Apart implements law.Court.
 func (r room) Apart(d *law.Deed) time.Duration { return r.of(d).s.servers.apart() }
 
-// Excused implements law.Room.
+// Excused implements law.Court.
 func (room) Excused(*law.Deed) bool { return false }
 
 // tellOdd tells of calls that the caller cannot know of: those that come late, or are carried out twice.

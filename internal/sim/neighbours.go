@@ -12,7 +12,7 @@ import (
 
 // neighbours are machines of other fleets on the same hosts. What their owners show to this one is worked out from what
 // the same checks hear of them, and that is all: they are not healed here. Owners that decide beside one another
-// play in room B's world, in the stories of the engine.
+// play in the bubble's world, in the stories of the engine.
 type neighbours struct {
 	vms    []*world.VM
 	probes *prober.Prober

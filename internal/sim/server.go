@@ -15,8 +15,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// server is one hale server in room A: the real decisions on the real picture, with everything around them simulated in
-// one goroutine. It does in its order what package engine does with goroutines.
+// server is one hale server in the simulator: the real decisions on the real picture, with everything around them
+// simulated in one goroutine. It does in its order what package engine does with goroutines.
 type server struct {
 	s    *stage
 	name string
@@ -245,8 +245,7 @@ func (c *server) freeze(d time.Duration) {
 	})
 }
 
-// renew goes on with the lease's renewal, if it is not too late. A lease belongs to its term: one that ended leaves its
-// lease to run out.
+// renew goes on with the lease's renewal, if it is not too late: a term that ended leaves its lease to run out.
 func (c *server) renew() {
 	now := c.s.w.Now()
 	if c.alive && c.frozen == 0 && c.term != 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c &&
@@ -364,7 +363,7 @@ func (c *server) round() {
 	if !c.own.Due(now) {
 		return
 	}
-	if c.own.Acting() != fleet.ReasonStoreFull {
+	if c.own.State().Acting != fleet.ReasonStoreFull {
 		c.s.score.Decisions++
 	}
 	c.own.Decide(now)
@@ -402,7 +401,7 @@ func (c *server) wakeAt(t time.Duration) {
 
 // refused deals with a store that did not take a decision.
 func (c *server) refused(err error) {
-	already := c.own.Acting() == fleet.ReasonStoreFull
+	already := c.own.State().Acting == fleet.ReasonStoreFull
 	if !c.own.Refused(err, c.now()) {
 		c.lose()
 		return
@@ -428,7 +427,7 @@ func (c *server) tellOfStore() {
 	}
 	life := c.life
 	c.s.w.At(c.s.w.Now()+storePatience, func() {
-		if c.life != life || !c.alive || c.own == nil || c.own.Acting() != fleet.ReasonStoreFull {
+		if c.life != life || !c.alive || c.own == nil || c.own.State().Acting != fleet.ReasonStoreFull {
 			return
 		}
 		c.s.score.StorePages++

@@ -7,8 +7,8 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// beginSlots makes the book of slots agree with what the server believes. There is no other fleet in room A: what
-// several owners do at once is room B's, and the engine's stories tell it. False: the store does not take it.
+// beginSlots makes the book of slots agree with what the server believes. There is no other fleet in the simulator:
+// what several owners do at once is the bubble's, and the engine's stories tell it. False: the store does not take it.
 func (c *server) beginSlots(book fleet.Slots) bool {
 	c.own.SetSlots(book)
 	claims := c.own.Claims()

@@ -37,8 +37,7 @@ type overall struct {
 func newStore(machines int) *store {
 	return &store{
 		beliefs: make([]fleet.Machine, machines), pasts: map[time.Duration]*past{}, named: map[fleet.InstanceID]bool{},
-		cut:    map[*server]int{},
-		starts: starts{noted: map[fleet.StartName]bool{}},
+		cut: map[*server]int{}, starts: starts{noted: map[fleet.StartName]bool{}},
 	}
 }
 

@@ -1,9 +1,9 @@
 // Package law judges what is done to the machines of a simulated world, and what becomes of them, by the truth alone.
-// It is the one judge of both rooms: of room A as it happens, of room B when what was seen can be told in order.
+// It is the one judge of simulator and bubble: there as it happens, here when what was seen can be told in order.
 //
-// It promises to share no code with the judgement that it judges, and to change nothing in the world. What only a
-// room can know it asks the room for (Room): what a person ordered, and what hale had seen. What hale believes, and
-// what it writes down, is for the rooms' own judges.
+// It promises to share no code with the judgement that it judges, and to change nothing in the world. What only the two
+// can know it asks its court for: what a person ordered, and what hale had seen. What hale believes, and what it writes
+// down, is for their own judges.
 package law
 
 import (
@@ -16,8 +16,8 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Room is what the judge asks the room in which it sits.
-type Room interface {
+// Court is what the judge asks the place in which it sits, simulator or bubble.
+type Court interface {
 	// Broken is told of a broken law, again and again.
 	Broken(law, machine, what string)
 	// Called is the instance's name in what is said.
@@ -34,7 +34,7 @@ type Room interface {
 	SaidOff(host string) bool
 	// Apart is how far the clocks of the deed's servers are apart.
 	Apart(d *Deed) time.Duration
-	// Excused reports whether the room cannot hold it against hale that the deed hit a healthy machine.
+	// Excused reports whether the court cannot hold it against hale that the deed hit a healthy machine.
 	Excused(d *Deed) bool
 }
 
@@ -50,7 +50,7 @@ type Fleet struct {
 // Judge knows the truth of a play, as far as it was told.
 type Judge struct {
 	Fleet
-	room  Room
+	court Court
 	tally *Tally
 
 	personal map[string]bool // stopped by a person, and not started again
@@ -90,9 +90,9 @@ func (t *Tally) Add(o Tally) {
 }
 
 // New returns a judge of the fleet, who counts in the tally.
-func New(room Room, f Fleet, t *Tally) *Judge {
+func New(court Court, f Fleet, t *Tally) *Judge {
 	return &Judge{
-		Fleet: f, room: room, tally: t, personal: map[string]bool{}, unread: map[string]bool{},
+		Fleet: f, court: court, tally: t, personal: map[string]bool{}, unread: map[string]bool{},
 		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
 	}
@@ -153,7 +153,7 @@ func (j *Judge) Sent(d *Deed) {
 		return
 	}
 	j.touches(d)
-	if !j.room.Named(d) && j.personal[d.Machine] && !j.unread[d.Machine] && !j.heals() && d.current {
+	if !j.court.Named(d) && j.personal[d.Machine] && !j.unread[d.Machine] && !j.heals() && d.current {
 		j.broken("L10", d, "which a person stopped")
 	}
 }
@@ -168,7 +168,7 @@ func (j *Judge) strangers(d *Deed) {
 		return
 	}
 	switch destroys := d.Op == world.PowerOff || d.Op == world.Delete || d.Op == world.Rebuild; {
-	case !j.room.InCare(d):
+	case !j.court.InCare(d):
 		j.broken("L2", d, "before it was adopted")
 	case d.Op == world.Certify:
 		j.broken("L2", d, "a mark on what hale did not build")
@@ -181,7 +181,7 @@ func (j *Judge) strangers(d *Deed) {
 // looked: it may go on where it was, if no person ordered the pause, or if the policy takes such an order for a
 // failure, and never when a write to its disk would fail again. Only an unfinished build may go.
 func (j *Judge) touches(d *Deed) {
-	if !d.there || j.Naive || !d.Status.Mark.Certified || d.Status.Power != world.Paused || j.room.Named(d) ||
+	if !d.there || j.Naive || !d.Status.Mark.Certified || d.Status.Power != world.Paused || j.court.Named(d) ||
 		d.halted >= d.Looked {
 		return
 	}
@@ -254,7 +254,7 @@ func (j *Judge) wronged(d *Deed) Wrong {
 		return WrongWindow
 	case d.Healthy:
 		j.tally.HealthyDestroyed++
-		if !j.room.Excused(d) {
+		if !j.court.Excused(d) {
 			j.broken("harm", d, "although it was healthy")
 		}
 		return WrongHealthy
@@ -268,8 +268,8 @@ func (j *Judge) wronged(d *Deed) Wrong {
 // isOrdered reports whether a person's order has the call in it: a confirmed plan, or the old instance that is wanted
 // back.
 func (j *Judge) isOrdered(d *Deed) bool {
-	return (d.Op == world.PowerOff || d.Op == world.Delete) && j.room.Named(d) ||
-		d.Op == world.PowerOff && j.room.Swapped(d)
+	return (d.Op == world.PowerOff || d.Op == world.Delete) && j.court.Named(d) ||
+		d.Op == world.PowerOff && j.court.Swapped(d)
 }
 
 // shelved checks that an instance that was put aside stays so for its whole time, unless a person wants it back.
@@ -281,12 +281,12 @@ func (j *Judge) shelved(d *Deed) {
 	case !kept:
 	case d.Op == world.Restore:
 		delete(j.shelf, d.ID)
-		if !j.room.Undone(d) {
+		if !j.court.Undone(d) {
 			j.broken("L3", d, "which no person wanted back")
 		}
 	case d.Op == world.Delete:
 		delete(j.shelf, d.ID)
-		if lasted, whole := d.now-at, j.Spec.Repair.KeepTime(); lasted < whole-j.room.Apart(d) {
+		if lasted, whole := d.now-at, j.Spec.Repair.KeepTime(); lasted < whole-j.court.Apart(d) {
 			j.broken("L15", d, fmt.Sprintf("which was to be kept for %s, after %s", whole, lasted))
 		}
 	default:
@@ -309,11 +309,11 @@ func (j *Judge) Holds(machine string, disks map[string]uint64) (known int) {
 		k := heldDisk{machine, d.Name}
 		switch content := disks[d.Name]; {
 		case content == 0:
-			j.room.Broken("disk", machine, "it was built without its disk "+d.Name)
+			j.court.Broken("disk", machine, "it was built without its disk "+d.Name)
 		case j.contents[k] == 0:
 			j.contents[k] = content
 		case j.contents[k] != content:
-			j.room.Broken("disk", machine, fmt.Sprintf("its disk %s is another one, without the data", d.Name))
+			j.court.Broken("disk", machine, fmt.Sprintf("its disk %s is another one, without the data", d.Name))
 		default:
 			known++
 		}
@@ -335,9 +335,9 @@ func (j *Judge) Stands(c *Crowd) {
 	if c.N < 2 || j.vouched(c) {
 		return
 	}
-	j.room.Broken("L1", c.Machine, fmt.Sprintf("%d instances run at once", c.N))
+	j.court.Broken("L1", c.Machine, fmt.Sprintf("%d instances run at once", c.N))
 	if c.shares != "" {
-		j.room.Broken("disk", c.Machine, "several instances write to its disk "+c.shares)
+		j.court.Broken("disk", c.Machine, "several instances write to its disk "+c.shares)
 	}
 }
 
@@ -347,7 +347,7 @@ func (j *Judge) Stands(c *Crowd) {
 func (j *Judge) vouched(c *Crowd) bool {
 	others, excused := 0, 0
 	for _, w := range c.writers {
-		if j.Spec.Repair.Fence.Word && j.room.SaidOff(w.host) || j.wasGiven(w, c.writers) {
+		if j.Spec.Repair.Fence.Word && j.court.SaidOff(w.host) || j.wasGiven(w, c.writers) {
 			excused++
 		} else {
 			others++
@@ -372,7 +372,7 @@ func (j *Judge) Told(machine string, now time.Duration) { j.told[machine] = now 
 func (j *Judge) gave(crowds []*Crowd, since time.Duration) {
 	for _, c := range crowds {
 		if told, ever := j.told[c.Machine]; c.N > 1 && j.vouched(c) && (!ever || told < since) {
-			j.room.Broken("L1", c.Machine, "two can write since a host got its access back, and no person was told")
+			j.court.Broken("L1", c.Machine, "two can write since a host got its access back, and no person was told")
 		}
 	}
 }
@@ -381,16 +381,16 @@ func (j *Judge) gave(crowds []*Crowd, since time.Duration) {
 func (j *Judge) Believed(m *fleet.Machine) {
 	name := string(m.Name)
 	if err := m.Check(); err != nil {
-		j.room.Broken("belief", name, err.Error())
+		j.court.Broken("belief", name, err.Error())
 	}
 	if m.Waiting == fleet.ReasonLawBroken {
-		j.room.Broken("belief", name, "hale itself found a law broken and stopped touching it")
+		j.court.Broken("belief", name, "hale itself found a law broken and stopped touching it")
 	}
 	if m.Quarantine != nil && (m.Incident == nil || !m.Incident.Paged) {
-		j.room.Broken("L8", name, "in quarantine, and no person was told")
+		j.court.Broken("L8", name, "in quarantine, and no person was told")
 	}
 }
 
 func (j *Judge) broken(law string, d *Deed, why string) {
-	j.room.Broken(law, d.Machine, fmt.Sprintf("%s of %s, %s", d.Op, j.room.Called(d.ID), why))
+	j.court.Broken(law, d.Machine, fmt.Sprintf("%s of %s, %s", d.Op, j.court.Called(d.ID), why))
 }

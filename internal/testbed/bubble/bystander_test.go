@@ -76,36 +76,36 @@ func (b bystander) Copies(machine string, n int) {
 	b.note(func() { b.r.judge.truth.Crowded(c) })
 }
 
-// Broken implements law.Room.
+// Broken implements law.Court.
 func (j *judge) Broken(law, machine, what string) {
 	j.broken(law, fleet.MachineName(machine), "%s", what)
 }
 
-// Called implements law.Room.
+// Called implements law.Court.
 func (j *judge) Called(id string) string { return id }
 
-// Named implements law.Room: by a plan or an order of a person's.
+// Named implements law.Court: by a plan or an order of a person's.
 func (j *judge) Named(d *law.Deed) bool {
 	id, machine := fleet.InstanceID(d.ID), fleet.MachineName(d.Machine)
 	return j.r.named[id] == machine && id != "" || j.r.renewed[id] || j.r.leaving[machine] && !j.r.spec.Adopt.Selects()
 }
 
-// Swapped implements law.Room.
+// Swapped implements law.Court.
 func (j *judge) Swapped(d *law.Deed) bool { return j.r.swapped[fleet.MachineName(d.Machine)] }
 
-// Undone implements law.Room.
+// Undone implements law.Court.
 func (j *judge) Undone(d *law.Deed) bool { return j.r.swapped[fleet.MachineName(d.Machine)] }
 
-// InCare implements law.Room: the journal says when a machine was adopted.
+// InCare implements law.Court: the journal says when a machine was adopted.
 func (j *judge) InCare(d *law.Deed) bool {
 	adopted, ours := j.adopted[fleet.InstanceID(d.ID)]
 	return ours && !j.r.epoch.Add(d.Sent).Before(adopted)
 }
 
-// SaidOff implements law.Room.
+// SaidOff implements law.Court.
 func (j *judge) SaidOff(host string) bool { return slices.Contains(j.r.saidOff, fleet.HostName(host)) }
 
-// Apart implements law.Room.
+// Apart implements law.Court.
 func (j *judge) Apart(*law.Deed) time.Duration {
 	var least, most time.Duration
 	for _, s := range j.r.servers {
@@ -114,7 +114,7 @@ func (j *judge) Apart(*law.Deed) time.Duration {
 	return most - least
 }
 
-// Excused implements law.Room.
+// Excused implements law.Court.
 func (j *judge) Excused(d *law.Deed) bool {
 	if d.Unseen {
 		j.tally.unseen++

@@ -17,7 +17,7 @@ type powers struct {
 	client string
 }
 
-// fenceLimit is how long a try may take, as in room A.
+// fenceLimit is how long a try may take, as in the simulator.
 const fenceLimit = 15 * time.Second
 
 func (p powers) host(name fleet.HostName) world.Host {

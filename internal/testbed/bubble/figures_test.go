@@ -8,13 +8,13 @@ import (
 	"hale/internal/trial/scenario"
 )
 
-// apart are the figures of the score that room B does not compare, with the reason.
+// apart are the figures of the score that the bubble does not compare, with the reason.
 var apart = map[string]string{
 	"runs":               "a play is one",
 	"machine_days":       "a play ends when there is nothing left to happen",
 	"faults":             "they are the file's own events",
 	"outages":            "a beat can miss a short one",
-	"healable":           "which outage hale should have healed alone is the bookkeeping of room A's judge",
+	"healable":           "which outage hale should have healed alone is the bookkeeping of the simulator's judge",
 	"healed_alone":       "as healable",
 	"healable_paged":     "as healable",
 	"late_heals":         "as healable",
@@ -25,7 +25,7 @@ var apart = map[string]string{
 	"causes":             "as healable",
 	"needless_holds":     "as healable",
 	"needless_brakes":    "as healable",
-	"machine_hours_lost": "boots and calls take as long as they take there: room B has the middle of each range",
+	"machine_hours_lost": "boots and calls take as long as they take there: the bubble has the middle of each range",
 	"hours_alone":        "as machine_hours_lost",
 	"oracle_hours":       "as machine_hours_lost",
 	"oracle_hours_alone": "as machine_hours_lost",
@@ -38,8 +38,8 @@ var apart = map[string]string{
 	"window_acts":        "as caught_recovering",
 }
 
-// roughly are the figures that room B compares only by whether there were any: how often the same reason is given again
-// depends on the order within one instant.
+// roughly are the figures that the bubble compares only by whether there were any: how often the same reason is given
+// again depends on the order within one instant.
 var roughly = map[string]bool{"held": true, "actions": true, "visits": true, "disks_reattached": true}
 
 // figures returns what was counted, by the names in the score's JSON.
@@ -80,10 +80,10 @@ func (j *judge) compare(expected []scenario.Expectation) []string {
 		case apart[e.Figure] != "":
 		case !counted:
 			problems = append(problems,
-				fmt.Sprintf("room B knows no figure %s: count it, or list it in apart with the reason", e.Figure))
+				fmt.Sprintf("the bubble knows no figure %s: count it, or list it in apart with the reason", e.Figure))
 		case roughly[e.Figure] && e.Op == "=":
 			if (v > 0) != (e.Value > 0) {
-				problems = append(problems, fmt.Sprintf("%s is %v, and room A counts %v", e.Figure, v, e.Value))
+				problems = append(problems, fmt.Sprintf("%s is %v, and the simulator counts %v", e.Figure, v, e.Value))
 			}
 		case !e.Holds(v):
 			problems = append(problems, fmt.Sprintf("%s is %v, expected %s %v", e.Figure, v, e.Op, e.Value))

@@ -18,7 +18,7 @@ import (
 )
 
 // judge watches a play from the side of the truth and of the store: it follows the journal in the store's own order,
-// and lets the judge of the truth, which is room A's too, know of what a bystander saw.
+// and lets the judge of the truth, which is the simulator's too, know of what a bystander saw.
 type judge struct {
 	r     *room
 	truth *law.Judge
@@ -43,7 +43,7 @@ type judge struct {
 	tally    tally
 }
 
-// tally is what can be counted here as in room A.
+// tally is what can be counted here as in the simulator.
 type tally struct {
 	law.Tally
 	lost, unhealed, repairs, paged, held, brakes, visits int
@@ -217,7 +217,7 @@ func (j *judge) record(h hearing) {
 		delete(j.repairs, rec.Machine)
 		delete(j.healing, rec.Machine)
 		delete(j.reviving, rec.Machine)
-	default: // the rest says why, and is room A's business
+	default: // the rest says why, and is the simulator's business
 	}
 }
 

@@ -116,7 +116,7 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// draw sets a run up, of what room B can play.
+// draw sets a run up, of what the bubble can play.
 func draw(seed uint64) sim.Options {
 	size := 3 + int(seed%3)
 	o := sim.Options{
@@ -125,7 +125,7 @@ func draw(seed uint64) sim.Options {
 	}
 	f := script.Forecast{Seed: seed, Kinds: script.FirstKinds(), Horizon: horizon, MachineGap: time.Hour, Gap: 1. / 48}
 	for _, e := range f.Draw(o.Spec, o.Hosts, o.Servers) {
-		if onlyRoomA[e.Verb] == "" {
+		if onlySimulator[e.Verb] == "" {
 			o.Plan = append(o.Plan, e)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"hale/internal/trial/scenario"
 )
 
-// folders hold the scenario files that both rooms play.
+// folders hold the scenario files that simulator and bubble play.
 var folders = []string{"../../../scenarios", "../../trial/scenario/testdata"}
 
 // mostProbes bounds what one file may cost here, where each probe is played: about five seconds of one core.
@@ -36,7 +36,7 @@ func TestScenarios(t *testing.T) {
 	}
 	var stepped, played atomic.Int32
 	t.Cleanup(func() {
-		t.Logf("room A plays %d files, room B %d of them", stepped.Load(), played.Load())
+		t.Logf("the simulator plays %d files, the bubble %d of them", stepped.Load(), played.Load())
 	})
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -46,9 +46,9 @@ func TestScenarios(t *testing.T) {
 				t.Fatal(err)
 			}
 			stepped.Add(1)
-			playInA(t, s)
+			simulate(t, s)
 			if why := unplayable(s.Options); why != "" {
-				t.Logf("room A only: %s", why)
+				t.Logf("the simulator only: %s", why)
 				return
 			}
 			played.Add(1)
@@ -57,10 +57,10 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// unplayable says why room B leaves the play to room A; empty: it does not.
+// unplayable says why the bubble leaves the play to the simulator; empty: it does not.
 func unplayable(o sim.Options) string {
 	for _, e := range o.Plan {
-		if why := onlyRoomA[e.Verb]; why != "" {
+		if why := onlySimulator[e.Verb]; why != "" {
 			return e.String() + ": " + why
 		}
 	}
@@ -76,7 +76,7 @@ func unplayable(o sim.Options) string {
 	}
 	if most := perSecond * lastEvent(o).Seconds(); most > mostProbes {
 		return "it would take more than " + time.Duration(float64(mostProbes)/perSecond*float64(
-			time.Second)).String() + " of probes, which room B plays one by one"
+			time.Second)).String() + " of probes, which the bubble plays one by one"
 	}
 	return ""
 }
@@ -90,8 +90,8 @@ func lastEvent(o sim.Options) time.Duration {
 	return last
 }
 
-// playInA plays the file in room A. The trace is that room's own affair.
-func playInA(t *testing.T, s *scenario.Scenario) {
+// simulate plays the file in the simulator. The trace is its own affair.
+func simulate(t *testing.T, s *scenario.Scenario) {
 	t.Helper()
 	s.Trace = nil
 	out, err := s.Play()
@@ -99,9 +99,9 @@ func playInA(t *testing.T, s *scenario.Scenario) {
 		t.Fatal(err)
 	}
 	for _, p := range out.Problems {
-		t.Errorf("room A: %s", p)
+		t.Errorf("the simulator: %s", p)
 	}
-	t.Logf("room A: %+v", out.Result.Score)
+	t.Logf("the simulator: %+v", out.Result.Score)
 }
 
 func playFile(t *testing.T, s *scenario.Scenario) {
@@ -115,14 +115,14 @@ func playFile(t *testing.T, s *scenario.Scenario) {
 		r.playOut()
 	})
 	for _, p := range j.compare(s.Expect) {
-		t.Errorf("room B: %s", p)
+		t.Errorf("the bubble: %s", p)
 	}
 	for _, b := range j.broke {
 		if !s.ExpectsWrong() {
-			t.Errorf("room B, after %v: %s", b.at, b.what)
+			t.Errorf("the bubble, after %v: %s", b.at, b.what)
 		}
 	}
-	t.Logf("room B: %+v", j.tally)
+	t.Logf("the bubble: %+v", j.tally)
 }
 
 // playOut lets the plan happen, and then the file's own time, or less when nothing is left to happen; whatever is not
@@ -166,10 +166,10 @@ func TestEveryVerbHasARoom(t *testing.T) {
 		switch {
 		case e.Verb == "":
 			t.Errorf("%q is not understood", line)
-		case here[e.Verb] == nil && onlyRoomA[e.Verb] == "":
-			t.Errorf("room B cannot play %q: add it to ways, or with the reason to onlyRoomA", line)
-		case here[e.Verb] != nil && onlyRoomA[e.Verb] != "":
-			t.Errorf("room B plays %q: remove it from onlyRoomA", line)
+		case here[e.Verb] == nil && onlySimulator[e.Verb] == "":
+			t.Errorf("the bubble cannot play %q: add it to ways, or with the reason to onlySimulator", line)
+		case here[e.Verb] != nil && onlySimulator[e.Verb] != "":
+			t.Errorf("the bubble plays %q: remove it from onlySimulator", line)
 		}
 	}
 }

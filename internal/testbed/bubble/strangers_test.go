@@ -12,7 +12,7 @@ import (
 const passerBy = fleet.InstanceID("somebody-else")
 
 // plantStrangers gives the fleet machines that existed before hale, and one beside them that is none of its business,
-// as room A does.
+// as the simulator does.
 func (r *room) plantStrangers() {
 	r.t.Helper()
 	r.must(r.world.Plant(fleet.Instance{ID: passerBy, Name: string(passerBy), Host: r.home(1)}))

@@ -15,7 +15,7 @@ import (
 // What can make two of one: a definition that stays behind, a mark that is copied, a store that goes back, and a second
 // hale.
 
-// What the server of the second hale is called, as in room A: on a copy of the store, and on one of its own.
+// What the server of the second hale is called, as in the simulator: on a copy of the store, and on one of its own.
 const copyName, otherName = "copy-1", "other-1"
 
 // past is what the event brings back: when the store held it, and how long hale does not run then.

@@ -14,8 +14,8 @@ import (
 	"hale/internal/state/memory"
 )
 
-// onlyRoomA are the verbs that room B cannot play, with the reason.
-var onlyRoomA = map[script.Verb]string{
+// onlySimulator are the verbs that the bubble cannot play, with the reason.
+var onlySimulator = map[script.Verb]string{
 	script.Freezes: "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
 	script.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody " +
 		"was there",
@@ -24,7 +24,7 @@ var onlyRoomA = map[script.Verb]string{
 // act makes an event happen, and returns what ends it, if anything does.
 type act func(r *room, e script.Event) (lift func())
 
-// ways says how each thing happens here: the world's happen there, as in room A.
+// ways says how each thing happens here: the world's happen there, as in the simulator.
 func ways() map[script.Verb]act {
 	all := map[script.Verb]act{
 		script.LosesLast: rollsBack, script.IsRolledBack: rollsBack,
@@ -111,7 +111,7 @@ var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.O
 func (r *room) schedule(e script.Event) {
 	do, ok := ways()[e.Verb]
 	if !ok {
-		r.t.Fatalf("room B does not know how something %s: add it to ways, or with the reason to onlyRoomA", e.Verb)
+		r.t.Fatalf("the bubble does not know how something %s: add it to ways, or with the reason to onlySimulator", e.Verb)
 	}
 	r.remember(e)
 	r.at(e.At, func() {

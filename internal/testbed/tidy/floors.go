@@ -20,7 +20,7 @@ type pkgRule struct {
 	support bool     // only tests and other support may import it, and it imports no product code but what also names
 	leaf    bool     // it imports no package of hale but those that also names
 	also    []string // what it may import beyond the rule, or for support at all
-	std     []string // what a room of floor 0 may import beyond coreStd
+	std     []string // what a package of floor 0 may import beyond coreStd
 }
 
 // packages lists every package of hale.
@@ -103,7 +103,7 @@ var packages = []pkgRule{
 	// The list of the adapters that a configuration can name.
 	{path: "internal/adapters", floor: 3, step: 2},
 	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
-	{path: "internal/sim/law", floor: 1}, // the one judge of both rooms
+	{path: "internal/sim/law", floor: 1}, // the one judge of simulator and bubble
 	{path: "internal/sim/script", floor: 1},
 	{path: "internal/sim/prober", floor: 1, step: 1},
 	{
@@ -132,7 +132,7 @@ var packages = []pkgRule{
 	{path: "internal/cli/steer", floor: 4, step: 4},
 	{path: "internal/cli/play", floor: 4, step: 5},
 	{path: "internal/cli", floor: 4, step: 6},
-	// Room B: tests only, of floors 0 to 2 by the files of floor 4.
+	// The bubble: tests only, of floors 0 to 2 by the files of floor 4.
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},

@@ -63,7 +63,8 @@ type item struct {
 	do func()
 }
 
-// enter tells a tale in a bubble, about a fleet that stands as room A's does, with servers that have just started.
+// enter tells a tale in a bubble, about a fleet that stands as the simulator's does, with servers that have just
+// started.
 func enter(t *testing.T, o sim.Options, tale func(r *room)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,7 +82,7 @@ func enter(t *testing.T, o sim.Options, tale func(r *room)) {
 	})
 }
 
-// These are room A's defaults, in the middle of what it draws from.
+// These are the simulator's defaults, in the middle of what it draws from.
 const (
 	usualBoot    = 30 * time.Second
 	usualLatency = 250 * time.Millisecond
@@ -119,7 +120,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 	return r
 }
 
-// build lets hale itself build the fleet, and puts the machines on the hosts on which room A plants them.
+// build lets hale itself build the fleet, and puts the machines on the hosts on which the simulator plants them.
 func (r *room) build() {
 	r.t.Helper()
 	spec := r.spec
@@ -146,10 +147,10 @@ func (r *room) build() {
 	builder.life.end()
 }
 
-// home is where room A plants the machine.
+// home is where the simulator plants the machine.
 func (r *room) home(n int) fleet.HostName { return fleet.HostName(r.o.Standing()[n-1]) }
 
-// open starts the servers, the first one first, as room A does. Time counts from here.
+// open starts the servers, the first one first, as the simulator does. Time counts from here.
 func (r *room) open() {
 	for n := range r.o.Servers {
 		r.servers = append(r.servers, &server{room: r, name: fmt.Sprintf("hale-%d", n+1)})
@@ -164,7 +165,7 @@ func (r *room) open() {
 	}
 }
 
-// untilItsDay is the time until it is as late as when room A begins, in the same week: midnight of a Thursday.
+// untilItsDay is the time until it is as late as when the simulator begins, in the same week: midnight of a Thursday.
 func untilItsDay() time.Duration {
 	now := time.Now().UTC()
 	day := now.Truncate(24 * time.Hour)
