@@ -84,29 +84,14 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 // These stand still.
 func pictured(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) fleet.Situation {
 	s := fleet.Situation{
-		Now:          f.At,
-		Installation: f.Installation,
-		Spec:         f.Spec,
-		Wanted:       &f.Wanted,
-		Acting:       f.Acting,
-		SteadyAt:     settledAt,
-		Provider:     f.Provider,
-		Roll:         f.Roll,
-		Hosts:        f.Hosts,
-		Silent:       f.Silent,
-		Cannot:       f.Cannot,
-		Vantage:      f.Vantage,
-		Brake:        f.Brake,
-		Tolls:        f.Tolls,
-		Whole:        f.Whole,
-		Slots:        f.Slots,
-		Machines:     slices.Clone(f.Machines),
+		State: f.State, Installation: f.Installation, Wanted: &f.Wanted, Machines: slices.Clone(f.Machines),
 	}
+	s.SteadyAt = settledAt
 	for i := range s.Machines {
 		v := &s.Machines[i]
 		v.Due, v.Machine.Waiting = true, "" // so that it is said again what holds it
 		if r, busy := underWay[v.Machine.Name]; busy {
-			r.Intent, r.RetryAt = nil, f.At.Mono.Add(standstill)
+			r.Intent, r.RetryAt = nil, f.Now.Mono.Add(standstill)
 			v.Machine.Repair = &r
 		}
 	}

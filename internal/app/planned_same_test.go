@@ -48,7 +48,7 @@ func anyFleet(t *rapid.T) engine.FleetStatus {
 		)
 	}
 	for i := range f.Machines {
-		anyMachine(t, &f.Machines[i], f.At.Mono)
+		anyMachine(t, &f.Machines[i], f.Now.Mono)
 	}
 	f.Wanted = f.Spec
 	return f
@@ -108,17 +108,19 @@ func anySighting(
 // pictureOf is what an owner that acts would decide on.
 func pictureOf(f engine.FleetStatus) fleet.Situation {
 	return fleet.Situation{
-		Now:          f.At,
+		State: fleet.State{
+			Now:      f.Now,
+			Spec:     f.Spec,
+			SteadyAt: settledAt,
+			Provider: f.Provider,
+			Hosts:    f.Hosts,
+			Silent:   f.Silent,
+			Brake:    f.Brake,
+			Whole:    f.Whole,
+			Slots:    f.Slots,
+		},
 		Installation: "ours",
-		Spec:         f.Spec,
 		Wanted:       &f.Wanted,
-		SteadyAt:     settledAt,
-		Provider:     f.Provider,
-		Hosts:        f.Hosts,
-		Silent:       f.Silent,
-		Brake:        f.Brake,
-		Whole:        f.Whole,
-		Slots:        f.Slots,
 		Machines:     f.Machines,
 	}
 }
@@ -137,7 +139,7 @@ func watched(t *rapid.T, f engine.FleetStatus) engine.FleetStatus {
 			f.Machines[m.Index].Machine, f.Machines[m.Index].Epoch = m.Belief, m.Belief.Epoch
 		}
 		f.Brake, f.Whole = d.Brake, d.Whole
-		f.At = fleet.Now{Mono: f.At.Mono.Add(10 * time.Second), Wall: f.At.Wall.Add(10 * time.Second)}
+		f.Now = fleet.Now{Mono: f.Now.Mono.Add(10 * time.Second), Wall: f.Now.Wall.Add(10 * time.Second)}
 	}
 	return f
 }

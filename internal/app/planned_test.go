@@ -16,33 +16,37 @@ import (
 func beliefs(n int) engine.FleetStatus {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
 	f := engine.FleetStatus{
-		Spec: fleet.Spec{
-			Name:     "web",
-			Provider: "lab",
-			Size:     n,
-			Mode:     fleet.ModeAct,
-			Checks: []fleet.Check{
-				{Name: "page", Every: time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1},
-			},
-			UnhealthyWhen: fleet.Condition{Op: fleet.OpTerm, Term: "page"},
-			Repair: fleet.RepairPolicy{
-				Steps: []fleet.Step{
-					{Kind: fleet.StepStart, Timeout: time.Minute},
-					{Kind: fleet.StepReboot, Timeout: time.Minute},
-					{Kind: fleet.StepRecreate, Timeout: time.Minute},
+		State: fleet.State{
+			Spec: fleet.Spec{
+				Name:     "web",
+				Provider: "lab",
+				Size:     n,
+				Mode:     fleet.ModeAct,
+				Checks: []fleet.Check{
+					{Name: "page", Every: time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1},
 				},
-				Fence:          fleet.Fence{Proof: fleet.ProofConfirmedOff},
-				OnExternalStop: fleet.ExternalStopHeal,
+				UnhealthyWhen: fleet.Condition{Op: fleet.OpTerm, Term: "page"},
+				Repair: fleet.RepairPolicy{
+					Steps: []fleet.Step{
+						{Kind: fleet.StepStart, Timeout: time.Minute},
+						{Kind: fleet.StepReboot, Timeout: time.Minute},
+						{Kind: fleet.StepRecreate, Timeout: time.Minute},
+					},
+					Fence:          fleet.Fence{Proof: fleet.ProofConfirmedOff},
+					OnExternalStop: fleet.ExternalStopHeal,
+				},
+				BuildWithin: time.Minute, BlindAfter: 2 * time.Hour,
+				Limits: fleet.Limits{
+					InRepair: 1,
+					InBuild:  1,
+					Brake:    fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute},
+				},
 			},
-			BuildWithin: time.Minute, BlindAfter: 2 * time.Hour,
-			Limits: fleet.Limits{
-				InRepair: 1,
-				InBuild:  1,
-				Brake:    fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute},
-			},
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			Now:      now,
+			Hosts:    []fleet.Host{{Name: "h0", Up: true}},
 		},
-		Installation: "ours", Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, At: now,
-		Hosts: []fleet.Host{{Name: "h0", Up: true}},
+		Installation: "ours",
 	}
 	for i := 1; i <= n; i++ {
 		name := f.Spec.Name.Machine(i)
@@ -221,7 +225,7 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 					host := f.Hosts[i/9].Name
 					f.Machines[i].Machine.Current.Host, f.Machines[i].Seen[0].Instance.Host = host, host
 				}
-				sicken(*f, 10, fleet.CauseChecks).Health.SinceMono = f.At.Mono
+				sicken(*f, 10, fleet.CauseChecks).Health.SinceMono = f.Now.Mono
 				for i := 10; i < 12; i++ {
 					f.Machines[i].Machine.Health.Verdict = fleet.VerdictSuspect
 					f.Machines[i].Checks[0].Standing = fleet.StandingFailing

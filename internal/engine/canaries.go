@@ -60,7 +60,7 @@ func (t *term) hearCanary(e probe.Edge) {
 
 // lookAround tells the picture how the vantage stands.
 func (t *term) lookAround() {
-	v, was := t.canaries.Vantage(), t.own.Vantage()
+	v, was := t.canaries.Vantage(), t.own.State().Vantage
 	if v.Standing != was.Standing {
 		t.log.Info("vantage", "standing", v.Standing, "detail", v.Detail)
 	}

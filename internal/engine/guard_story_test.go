@@ -376,7 +376,7 @@ func TestTheFleetShowsHowLongTheAmnestyLasts(t *testing.T) {
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.start()
 		s.await(2*time.Second, "hale looks after the fleet", func() bool { return s.status().Acting == "" })
-		at, now := s.status().SteadyAt, s.status().At.Mono
+		at, now := s.status().SteadyAt, s.status().Now.Mono
 		if left := at.Sub(now); left <= 0 || left > guard.SettleTime(s.spec)+time.Second {
 			t.Errorf("the amnesty lasts for another %s", left)
 		}

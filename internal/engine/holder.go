@@ -21,35 +21,22 @@ import (
 
 // FleetStatus is one fleet as its owner sees it.
 type FleetStatus struct {
+	fleet.State
 	// Installation is the store's, by which instances are marked; empty: the fleet had no owner yet.
 	Installation fleet.Installation
 
-	Spec   fleet.Spec   // with what is in force
-	Wanted fleet.Spec   // as configured
-	Acting fleet.Reason // empty: hale acts
-	Detail string       // the error behind Acting, if one is
-	Idle   time.Time    // since when hale does not act; zero: it does, or that is not known
+	Wanted fleet.Spec // as configured
+	Detail string     // the error behind Acting, if one is
+	Idle   time.Time  // since when hale does not act; zero: it does, or that is not known
 	// FromMemory says that verdicts are among the machines' that could not be written down.
 	FromMemory bool
 	// AsOf is when hale saw the machines so, where it has not looked at them since; zero: it does look.
 	AsOf     time.Time
-	Provider fleet.ProviderState
-	Hosts    []fleet.Host
-	Roll     fleet.Roll      // of hale's starts at the provider's
-	Silent   []fleet.Silence // of those that do not answer
-	Cannot   []fleet.Op      // what the provider is known not to have
-	Vantage  fleet.Vantage
-	Brake    fleet.Brake
-	SteadyAt fleet.Instant // ends the amnesty
-	Whole    fleet.Whole
 	Tally    guard.Tally
-	Tolls    []fleet.Toll // the other fleets, where they share a brake
-	Lots     []fleet.Lot  // how the machines fare, place by place
-	Slots    fleet.Slots  // machines in repair of all fleets
+	Lots     []fleet.Lot // how the machines fare, place by place
 	Machines []fleet.View
 	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
 	Good map[probe.ID]int
-	At   fleet.Now
 	Post outbox.Standing
 }
 
@@ -109,8 +96,8 @@ type holder struct {
 	defects      *defect.Register
 	confessed    map[defect.Place]told // which of them the journal has
 	stumbled     bool                  // the last term ended by a panic
-	// drift is the clock's as last heeded, also in an earlier term: a step between two is noticed in the later one (L15).
-	// nil: there was no term yet, and what wall time says holds.
+	// drift is the clock's as last heeded, also in an earlier term: a step between two is noticed in the later one
+	// (L15). nil: there was no term yet, and what wall time says holds.
 	drift     *time.Duration
 	published atomic.Pointer[FleetStatus]
 	// turn is when the turn of its loop began that is under way, a fleet.Instant; 0: it waits for something to hear.
@@ -129,7 +116,10 @@ func newHolder(f Fleet, c *clock, s *poller, b *beginning, opts Options) *holder
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()
-	o.published.Store(&FleetStatus{Spec: f.Spec, Wanted: f.Spec, Cannot: o.cannot, Acting: fleet.ReasonNotOwner})
+	o.published.Store(&FleetStatus{
+		State:  fleet.State{Spec: f.Spec, Cannot: o.cannot, Acting: fleet.ReasonNotOwner},
+		Wanted: f.Spec,
+	})
 	return o
 }
 
@@ -215,7 +205,7 @@ func (o *holder) sayWhy(err error) {
 		s.Idle = o.clock.now().Wall
 	}
 	if s.AsOf.IsZero() {
-		s.AsOf = s.At.Wall
+		s.AsOf = s.Now.Wall
 	}
 	o.published.Store(&s)
 }

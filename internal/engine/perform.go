@@ -145,7 +145,7 @@ func (t *term) orderOf(a fleet.Action) provider.Blueprint {
 	ref := refOf(a)
 	ref.Mark.Built, ref.Mark.Instance = a.Intent.At, a.Instance
 	template := t.own.Spec().Template
-	if l := t.own.Whole().Ledger; l != nil {
+	if l := t.own.State().Whole.Ledger; l != nil {
 		template = l.TemplateOf(a.Intent.Edition, t.own.Wanted())
 	}
 	return provider.Blueprint{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}

@@ -203,7 +203,7 @@ const storePause = 1_000_000_000
 // refused returns when to try again, since the store did not take what was decided, or the error that ends the term.
 // While the store has no space, people see how things stand, and nothing is done.
 func (t *term) refused(now fleet.Now, err error) (fleet.Instant, error) {
-	acted := t.own.Acting() != fleet.ReasonStoreFull
+	acted := t.own.State().Acting != fleet.ReasonStoreFull
 	if !t.own.Refused(err, now) {
 		return 0, err
 	}

@@ -413,7 +413,7 @@ func (t *term) show(now fleet.Now) fleet.Instant {
 
 // publish shows the fleet as it stands.
 func (t *term) publish(now fleet.Now) {
-	views, whole := t.own.Copies(), t.own.Whole().Clone()
+	views, whole := t.own.Copies(), t.own.State().Whole.Clone()
 	for i, h := range t.foreseen {
 		if i < len(views) {
 			views[i].Machine.Health = h
@@ -421,29 +421,18 @@ func (t *term) publish(now fleet.Now) {
 	}
 	tally := guard.Count(*t.own.Spec(), &whole, views)
 	t.tolls.pay(t.spec.Name, t.spec.Provider, tally)
+	state := *t.own.State()
+	state.Now, state.Whole, state.Roll, state.Cannot = now, whole, t.poller.notes(), t.cannot
 	t.published.Store(&FleetStatus{
+		State:        state,
 		Installation: t.installation,
-		Roll:         t.poller.notes(),
-		Spec:         *t.own.Spec(),
 		Wanted:       t.spec,
-		Acting:       t.own.Acting(),
 		Detail:       t.trouble,
 		Idle:         t.idle,
 		FromMemory:   len(t.foreseen) > 0,
-		Provider:     t.own.Provider(),
-		Hosts:        t.own.Hosts(),
-		Silent:       t.own.Silent(),
-		Cannot:       t.cannot,
-		Vantage:      t.own.Vantage(),
-		Brake:        t.own.Brake(),
-		SteadyAt:     t.own.SteadyAt(),
-		Whole:        whole,
 		Tally:        tally,
-		Tolls:        t.own.Tolls(),
 		Lots:         decide.Lots(t.own.Spec(), &whole, views, now),
 		Machines:     views,
-		At:           now,
-		Slots:        t.own.Slots(),
 		Post:         t.box.Standing(),
 	})
 }

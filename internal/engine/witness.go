@@ -41,7 +41,7 @@ const besideEvery = 200 * time.Millisecond
 
 // lookBeside learns what there is to learn near the machines that are silent.
 func (t *term) lookBeside(ctx context.Context, now fleet.Now) {
-	open := len(t.own.Open()) > 0 || len(t.own.Whole().Parents) > 0
+	open := len(t.own.Open()) > 0 || len(t.own.State().Whole.Parents) > 0
 	if now.Mono < t.beside.next && (t.beside.open || !open) {
 		return
 	}
@@ -63,7 +63,7 @@ func (t *term) askHosts(silenced []fleet.Neighbourhood) {
 	for _, n := range silenced {
 		on[n.Host] = true
 	}
-	for _, h := range t.own.Hosts() {
+	for _, h := range t.own.State().Hosts {
 		if h.Address.IsValid() && on[h.Name] {
 			wanted[h.Name] = h.Address
 		}

@@ -47,10 +47,12 @@ func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
 			o.lived.Store(int64(e.clock.now().Mono))
 			time.Sleep(c.still)
 			o.published.Store(&FleetStatus{
-				Acting: c.acting,
-				Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Checks: []fleet.Check{
-					{Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second},
-				}},
+				State: fleet.State{
+					Acting: c.acting,
+					Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Checks: []fleet.Check{
+						{Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second},
+					}},
+				},
 				Machines: []fleet.View{{
 					Machine: fleet.Machine{Name: "db-1", Current: fleet.Incarnation{ID: "i", Host: "h1"},
 						Health: fleet.Health{Verdict: fleet.VerdictHealthy}},

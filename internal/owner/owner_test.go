@@ -203,8 +203,8 @@ func TestAFullStoreTakesASignOfLifeBeforeAnythingIsDecided(t *testing.T) {
 	d.full = true
 	d.crash(2)
 	d.pass(10 * time.Second)
-	if d.Acting() != fleet.ReasonStoreFull || len(d.begun) > 0 {
-		t.Fatalf("acting: %q; %d actions began", d.Acting(), len(d.begun))
+	if d.State().Acting != fleet.ReasonStoreFull || len(d.begun) > 0 {
+		t.Fatalf("acting: %q; %d actions began", d.State().Acting, len(d.begun))
 	}
 	foreseen := d.Foresee(d.at())
 	if len(foreseen) != 1 || foreseen[0].Belief.Health.Verdict != fleet.VerdictUnhealthy {
@@ -215,8 +215,8 @@ func TestAFullStoreTakesASignOfLifeBeforeAnythingIsDecided(t *testing.T) {
 	if len(d.stored) == 0 || !d.stored[0].Alive || d.records(fleet.RecordOwner, fleet.ReasonActing) != 1 {
 		t.Errorf("what was stored first is %+v", d.stored)
 	}
-	if d.Acting() != "" || d.calls() != 1 {
-		t.Errorf("acting: %q; %d calls", d.Acting(), d.calls())
+	if d.State().Acting != "" || d.calls() != 1 {
+		t.Errorf("acting: %q; %d calls", d.State().Acting, d.calls())
 	}
 }
 
@@ -271,7 +271,7 @@ func TestAnOrderLeavesTheInboxWithWhatFollowsFromIt(t *testing.T) {
 		rulings[1].Refused != "" {
 		t.Errorf("the rulings are %+v", rulings)
 	}
-	if b := d.Brake(); !b.On() {
+	if b := d.State().Brake; !b.On() {
 		t.Error("the brake is off")
 	}
 }
@@ -318,8 +318,8 @@ func TestALastPlaceThatAnotherFleetTookIsNotTakenTwice(t *testing.T) {
 	d.taken = nil
 	d.SetSlots(nil)
 	d.pass(time.Minute)
-	if d.calls() != 1 || len(d.Slots()) > 0 {
-		t.Errorf("%d calls; the book is %+v", d.calls(), d.Slots())
+	if d.calls() != 1 || len(d.State().Slots) > 0 {
+		t.Errorf("%d calls; the book is %+v", d.calls(), d.State().Slots)
 	}
 }
 

@@ -59,7 +59,7 @@ const (
 // Due reports whether there is anything to decide. While the store is full nothing is decided; it is tried again from
 // time to time.
 func (o *Owner) Due(now fleet.Now) bool {
-	if o.Acting() == fleet.ReasonStoreFull {
+	if o.State().Acting == fleet.ReasonStoreFull {
 		return now.Due(o.tryAt)
 	}
 	return o.Dirty() || now.Due(o.next)
@@ -70,7 +70,7 @@ func (o *Owner) Next() fleet.Instant { return o.next }
 
 // Decide judges what is known. What is to be stored of it Ready returns; of a full store, first a sign of life.
 func (o *Owner) Decide(now fleet.Now) {
-	if o.Acting() != fleet.ReasonStoreFull {
+	if o.State().Acting != fleet.ReasonStoreFull {
 		o.decide(now)
 		return
 	}
@@ -91,7 +91,7 @@ func (o *Owner) decide(now fleet.Now) {
 		Records: slices.Concat(records, o.pending, d.Records), Rulings: append(rulings, d.Orders...),
 	}
 	w := &o.round.write
-	if d.Brake == o.Brake() && d.Whole.Equal(o.Whole()) && len(w.Records) == 0 && len(w.Rulings) == 0 {
+	if d.Brake == o.State().Brake && d.Whole.Equal(o.State().Whole) && len(w.Records) == 0 && len(w.Rulings) == 0 {
 		o.round.stage = stageMachines
 	}
 }

@@ -16,16 +16,16 @@ func (o *Owner) slot(m *fleet.Machine) *fleet.Slot {
 	if !guard.TakesSlot(m, spec) {
 		return nil
 	}
-	if old, ok := o.Slots().Of(m.Name); ok && old.Repair == m.Repair.ID && old.Start == m.Repair.Starts() {
+	if old, ok := o.State().Slots.Of(m.Name); ok && old.Repair == m.Repair.ID && old.Start == m.Repair.Starts() {
 		return &old // where it lay when the repair began
 	}
-	s := guard.SlotOf(m, spec, o.Hosts())
+	s := guard.SlotOf(m, spec, o.State().Hosts)
 	return &s
 }
 
 // entered returns the book as it is to be once the belief is stored, and whether that differs from the present one.
 func (o *Owner) entered(m *fleet.Machine) (book fleet.Slots, differs bool) {
-	now := o.Slots()
+	now := o.State().Slots
 	old, has := now.Of(m.Name)
 	want := o.slot(m)
 	switch {
@@ -47,7 +47,7 @@ func (o *Owner) begins(m *decide.Machine) bool {
 // Claims returns the book as it agrees with what this owner believes: repairs that ended without it, as when hale died
 // or the fleet had no owner, give their places back.
 func (o *Owner) Claims() fleet.Slots {
-	book := o.Slots()
+	book := o.State().Slots
 	for _, s := range book {
 		if s.Machine.Fleet() != o.Wanted().Name {
 			continue

@@ -109,7 +109,7 @@ func (s *Server) refusal(why fleet.Reason, name fleet.Name) api.Reason {
 	}
 	for _, f := range s.opts.Status() {
 		if b := f.Brake; f.Spec.Name == name && b.By != "" {
-			out.Text = prose.ByHand(b.By, b.Words) + " " + prose.Span(max(0, f.At.Wall.Sub(b.At))) + " ago"
+			out.Text = prose.ByHand(b.By, b.Words) + " " + prose.Span(max(0, f.Now.Wall.Sub(b.At))) + " ago"
 			out.Advice = prose.LetGo(name)
 		}
 	}

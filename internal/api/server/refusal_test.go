@@ -12,9 +12,9 @@ import (
 
 func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 	t.Parallel()
-	f := engine.FleetStatus{Spec: fleet.Spec{Name: "web"}}
-	f.At.Wall = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-	f.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: f.At.Wall.Add(-2 * time.Hour)}
+	f := engine.FleetStatus{State: fleet.State{Spec: fleet.Spec{Name: "web"}}}
+	f.Now.Wall = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+	f.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: f.Now.Wall.Add(-2 * time.Hour)}
 	s := &Server{}
 	s.opts.Status = func() []engine.FleetStatus { return []engine.FleetStatus{f} }
 	got := s.refusal(fleet.ReasonBrake, "web")

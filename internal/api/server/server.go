@@ -245,7 +245,7 @@ func (s *Server) whyFleet(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e := explain.Fleet(f)
-	out := api.FleetWhy{Now: f.At.Wall, Fleet: view.Fleet(f), Holding: append([]string{}, e.Now...), Person: []string{}}
+	out := api.FleetWhy{Now: f.Now.Wall, Fleet: view.Fleet(f), Holding: append([]string{}, e.Now...), Person: []string{}}
 	for _, advice := range e.Person {
 		if !slices.Contains(out.Person, advice) {
 			out.Person = append(out.Person, advice)

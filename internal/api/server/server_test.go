@@ -138,14 +138,20 @@ func standing() []engine.FleetStatus {
 		{ID: "r1", Instance: "i-0", Generation: 1, Whole: true, Where: "/pool/r1", Bytes: 7},
 	}
 	return []engine.FleetStatus{
-		{Spec: fleet.Spec{Name: "web", Provider: "lab", Size: 2, Mode: fleet.ModeAct}, Provider: up, At: now,
-			Machines: []fleet.View{view("web-1"), sick}},
 		{
-			Spec: fleet.Spec{
-				Name: "db", Provider: "lab", Size: 1, Mode: fleet.ModeAct,
-				SharedFate: fleet.SharedFate{Then: fleet.FatePage},
+			State: fleet.State{
+				Now: now, Spec: fleet.Spec{Name: "web", Provider: "lab", Size: 2, Mode: fleet.ModeAct}, Provider: up,
 			},
-			Provider: up, Vantage: fleet.Vantage{Standing: fleet.VantageUnknown}, Whole: whole, At: now,
+			Machines: []fleet.View{view("web-1"), sick},
+		},
+		{
+			State: fleet.State{
+				Now: now, Provider: up, Vantage: fleet.Vantage{Standing: fleet.VantageUnknown}, Whole: whole,
+				Spec: fleet.Spec{
+					Name: "db", Provider: "lab", Size: 1, Mode: fleet.ModeAct,
+					SharedFate: fleet.SharedFate{Then: fleet.FatePage},
+				},
+			},
 			Machines: []fleet.View{child},
 		},
 	}

@@ -68,7 +68,7 @@ func unproven(s engine.FleetStatus) []api.Unproven {
 	for _, t := range s.Whole.Book.Checks {
 		if !t.Proven() {
 			out = append(out, api.Unproven{Check: string(t.Name), Edited: t.Edited, Since: t.Since, Failing: t.Told(),
-				Text: prose.Unproven(t, s.At.Wall)})
+				Text: prose.Unproven(t, s.Now.Wall)})
 		}
 	}
 	return out
@@ -139,7 +139,7 @@ func Brake(s engine.FleetStatus) api.Brake {
 }
 
 func vantage(s engine.FleetStatus) api.Vantage {
-	v := api.Vantage{Standing: string(s.Vantage.Standing), Since: wall(s.At, s.Vantage.Since), Detail: s.Vantage.Detail}
+	v := api.Vantage{Standing: string(s.Vantage.Standing), Since: wall(s.Now, s.Vantage.Since), Detail: s.Vantage.Detail}
 	if d := s.Whole.Doubt; d.Reason != "" {
 		v.Doubt, v.DoubtSince = Reason(d.Reason, ""), d.Since
 	}
@@ -187,7 +187,7 @@ func OrderedSize(s engine.FleetStatus) *api.OrderedSize {
 	o := l.Ordered
 	return &api.OrderedSize{
 		Size: asked, File: o.File, By: o.By, Reason: o.Reason, At: o.At, Order: string(o.Order),
-		Text: prose.OrderedSize(o, asked, s.At.Wall),
+		Text: prose.OrderedSize(o, asked, s.Now.Wall),
 	}
 }
 
@@ -208,7 +208,7 @@ func kept(s engine.FleetStatus) []api.Kept {
 // Provider translates how a fleet's provider stands.
 func Provider(s engine.FleetStatus) api.Provider {
 	p := api.Provider{Name: string(s.Spec.Provider), Standing: string(s.Provider.Standing), Detail: s.Provider.Detail,
-		Since: wall(s.At, s.Provider.Since)}
+		Since: wall(s.Now, s.Provider.Since)}
 	if p.Standing == "" {
 		p.Standing = string(fleet.ProviderUnknown)
 	}
@@ -231,7 +231,7 @@ func held(s engine.FleetStatus, v fleet.View) api.Reason {
 	}
 	r := Reason(why, "")
 	if why == fleet.ReasonBackoff {
-		r.Text = explain.Retry(&v.Machine, s.At)
+		r.Text = explain.Retry(&v.Machine, s.Now)
 		if i := v.Machine.Incident; i != nil {
 			r.Advice = prose.Advice(i.Last.Why)
 		}
@@ -261,7 +261,7 @@ func machine(s engine.FleetStatus, v fleet.View) api.Machine {
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: held(s, v), Checks: make([]api.Check, 0, len(v.Checks)),
 	}
-	if left := explain.GraceLeft(&b, s.At); left != "" {
+	if left := explain.GraceLeft(&b, s.Now); left != "" {
 		m.Text = left
 		if why := Verdict(v); why != "" {
 			m.Text = why + "; " + left
@@ -275,7 +275,7 @@ func machine(s engine.FleetStatus, v fleet.View) api.Machine {
 	}
 	for k, c := range slices.Concat(v.Checks, v.Tells) {
 		m.Checks = append(m.Checks, api.Check{Name: string(c.Check), Standing: string(c.Standing), Result: string(c.Result),
-			Detail: c.Detail, Since: wall(s.At, c.Since), Tells: k >= len(v.Checks)})
+			Detail: c.Detail, Since: wall(s.Now, c.Since), Tells: k >= len(v.Checks)})
 	}
 	for _, stray := range b.Strays {
 		m.Strays = append(m.Strays, string(stray.ID))
@@ -287,7 +287,7 @@ func machine(s engine.FleetStatus, v fleet.View) api.Machine {
 	if r := b.Repair; r != nil {
 		m.Repair = &api.Repair{
 			ID: r.ID, Kind: string(r.Kind), Step: string(r.Step), Phase: string(r.Phase), Started: r.Started,
-			Text: explain.Work(*r, s.At),
+			Text: explain.Work(*r, s.Now),
 		}
 	}
 	m.Leaving = s.Whole.Ledger.Removal(b.Name) != nil

@@ -72,8 +72,13 @@ func BenchmarkNight(b *testing.B) {
 func crowd(size, open int) fleet.Situation {
 	now := fleet.Instant(time.Hour)
 	s := fleet.Situation{
-		Now:          fleet.Now{Mono: now, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
+		State: fleet.State{
+			Now:      fleet.Now{Mono: now, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+			Spec:     spec(size),
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			SteadyAt: 1,
+		},
+		Installation: ours,
 	}
 	for h := range 50 {
 		s.Hosts = append(s.Hosts, fleet.Host{Name: fleet.HostName("h" + strconv.Itoa(100+h)), Up: true})

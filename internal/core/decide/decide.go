@@ -1,5 +1,5 @@
-// Package decide is hale's judgement: one total, deterministic function from the situation of a fleet to new beliefs, the
-// actions that follow, a record for each change, and the time to look again.
+// Package decide is hale's judgement: one total, deterministic function from the situation of a fleet to new beliefs,
+// the actions that follow, a record for each change, and the time to look again.
 //
 // It promises: no I/O, no clock, no randomness, no logging; equal situations give equal decisions; machines are decided
 // in order, each isolated from the others' trouble; the laws are checked on entry and exit, and a belief that breaks
@@ -215,12 +215,8 @@ func (r *round) begin(s fleet.Situation) {
 	r.loader = r.load
 	r.muted = health.Muted(s.Spec.Checks, s.Now)
 	r.tally = guard.Tally{Size: s.Spec.Size}
-	r.sit = guard.Situation{
-		Spec: s.Spec, Now: s.Now, Acting: s.Acting, SteadyAt: s.SteadyAt, Provider: s.Provider, Roll: s.Roll,
-		Hosts: s.Hosts, Struck: guard.Struck(s.Hosts), Silent: s.Silent, Cannot: s.Cannot, Vantage: s.Vantage,
-		Answers: s.Answers, Still: s.Still, Tolls: s.Tolls,
-		Brake: guard.Braked(s.Brake, &s.Whole), Whole: s.Whole.Clone(), Slots: s.Slots,
-	}
+	r.sit = guard.Situation{State: s.State, Struck: guard.Struck(s.Hosts)}
+	r.sit.Brake, r.sit.Whole = guard.Braked(s.Brake, &s.Whole), s.Whole.Clone()
 }
 
 // end lets go of everything but the memory.

@@ -62,11 +62,16 @@ func newChaos(t *rapid.T, size int) *chaos {
 	c := &chaos{t: t, looks: map[int]fleet.Action{}, gathers: map[int]fleet.Action{}, calls: map[int]fleet.Action{},
 		moved: map[fleet.MachineName]fleet.HostName{}}
 	c.s = fleet.Situation{
-		Now:          fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		Installation: ours, Spec: spec(size), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
-		Placed: 1,
-		Hosts: []fleet.Host{{Name: "h1", Up: true, Place: fleet.Place{Rack: "r1"}}, {Name: "h2", Up: true},
-			{Name: "h3", Up: true}},
+		State: fleet.State{
+			Now:      fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+			Spec:     spec(size),
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			SteadyAt: 1,
+			Hosts: []fleet.Host{{Name: "h1", Up: true, Place: fleet.Place{Rack: "r1"}}, {Name: "h2", Up: true},
+				{Name: "h3", Up: true}},
+		},
+		Installation: ours,
+		Placed:       1,
 	}
 	c.s.Spec.SharedFate = fleet.SharedFate{AtLeast: 3, Wait: 10 * time.Second, Then: rapid.SampledFrom(
 		[]fleet.FateAnswer{fleet.FateWait, fleet.FatePage, fleet.FateEvacuate}).Draw(t, "then")}

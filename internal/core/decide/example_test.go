@@ -13,9 +13,14 @@ func ExampleDecide() {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 3, 0, 0, 0, time.UTC)}
 	current := fleet.Incarnation{ID: "i-1", Generation: 1, Host: "h1", Certified: true}
 	s := fleet.Situation{
-		Now: now, Installation: ours, Spec: spec(1), SteadyAt: 1,
-		Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-		Hosts:    []fleet.Host{{Name: "h1", Up: true}},
+		State: fleet.State{
+			Now:      now,
+			Spec:     spec(1),
+			SteadyAt: 1,
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			Hosts:    []fleet.Host{{Name: "h1", Up: true}},
+		},
+		Installation: ours,
 		Machines: []fleet.View{{
 			Due: true, FreshID: "i-2",
 			Machine: fleet.Machine{Name: "web-1", Generation: 1, Current: current},

@@ -9,7 +9,10 @@ import (
 // Lots returns how the fleet's machines fare, place by place, for the owners of others: they look for the causes of all
 // failures together. What nothing is known of may fail.
 func Lots(spec *fleet.Spec, whole *fleet.Whole, views []fleet.View, now fleet.Now) []fleet.Lot {
-	r := round{s: fleet.Situation{Spec: *spec, Now: now}, sit: guard.Situation{Whole: *whole}}
+	r := round{
+		s:   fleet.Situation{State: fleet.State{Spec: *spec, Now: now}},
+		sit: guard.Situation{State: fleet.State{Whole: *whole}},
+	}
 	var c correlation.Census
 	c.Begin(nil)
 	for i := range views {

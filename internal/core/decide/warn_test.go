@@ -64,9 +64,14 @@ func (c *chaos) checkTells(d decide.Decision) {
 // warned are three healthy machines. The disk is nearly full on all of them for a moment.
 func warned() fleet.Situation {
 	s := fleet.Situation{
-		Now:          fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)},
-		Installation: ours, Spec: spec(3), Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, SteadyAt: 1,
-		Hosts: []fleet.Host{{Name: "h1", Up: true}},
+		State: fleet.State{
+			Now:      fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)},
+			Spec:     spec(3),
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			SteadyAt: 1,
+			Hosts:    []fleet.Host{{Name: "h1", Up: true}},
+		},
+		Installation: ours,
 	}
 	s.Spec.Tells = tells
 	for n := 1; n <= 3; n++ {

@@ -93,14 +93,19 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			views := slices.Clone(c.on)
-			r := round{s: fleet.Situation{Spec: silenceSpec(len(views)), Machines: views, Others: c.others}}
+			r := round{s: fleet.Situation{State: fleet.State{Spec: silenceSpec(len(views))}, Machines: views, Others: c.others}}
 			for i := range views {
 				views[i].Machine.Name = fleet.Name("web").Machine(i + 1)
 			}
 			r.sit = guard.Situation{
-				SteadyAt: 1, Spec: r.s.Spec, Now: fleet.Now{Mono: fleet.Instant(time.Hour + time.Second)},
-				Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
-				Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, View: &views[0],
+				State: fleet.State{
+					SteadyAt: 1,
+					Spec:     r.s.Spec,
+					Now:      fleet.Now{Mono: fleet.Instant(time.Hour + time.Second)},
+					Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
+					Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+				},
+				View: &views[0],
 			}
 			if c.answers {
 				r.sit.Answers = []fleet.HostName{"h1"}
@@ -131,10 +136,15 @@ func TestL04AWitnessIsHeardAfterTheSilenceBegan(t *testing.T) {
 		}
 		spec := silenceSpec(2)
 		spec.Checks[0].DownAfter = c.downAfter
-		r := round{s: fleet.Situation{Spec: spec, Machines: views}}
+		r := round{s: fleet.Situation{State: fleet.State{Spec: spec}, Machines: views}}
 		r.sit = guard.Situation{
-			SteadyAt: 1, Spec: spec, Hosts: []fleet.Host{{Name: "h1", Up: true}}, View: &views[0],
-			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			State: fleet.State{
+				SteadyAt: 1,
+				Spec:     spec,
+				Hosts:    []fleet.Host{{Name: "h1", Up: true}},
+				Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			},
+			View: &views[0],
 		}
 		w := &work{}
 		w.M, w.View = &views[0].Machine, &views[0]

@@ -1,38 +1,17 @@
 package fleet
 
-// Situation is everything that one round of decisions about one fleet depends on. Equal situations give equal decisions.
+// Situation is everything that one round of decisions about one fleet depends on. Equal situations give equal
+// decisions.
 type Situation struct {
-	Now          Now
+	State
 	Installation Installation
-	Spec         Spec // with what is in force (Ledger.Force)
 	// Wanted is the spec as the configuration has it. Nil: the fleet has no ledger, and everything in Spec is in force.
 	Wanted *Spec
-	// Acting is empty when hale may act, or why it may not.
-	Acting Reason
-	// SteadyAt ends the amnesty: until then every machine is judged afresh and nothing disruptive is begun (L9).
-	SteadyAt Instant
-	Provider ProviderState
-	Roll     Roll   // the starts of hale that are noted at the provider's
-	Hosts    []Host // sorted by name
-	// Silent are the hosts of those that do not answer, where each speaks for itself.
-	Silent []Silence
-	// Cannot are the operations that the provider is known not to have.
-	Cannot  []Op
-	Vantage Vantage
 	// Others are what the other fleets on the provider hear, in the neighbourhoods in which a machine of this one is
-	// silent, and Answers the hosts that answer at their own address. What is stale is left out.
-	Others  []Hearing
-	Answers []HostName
-	// Still are the silent instances with processors that stood still between two readings.
-	Still []InstanceID
+	// silent. What is stale is left out.
+	Others []Hearing
 	// Lots are how the machines of the other fleets on the provider fare, sorted by place.
 	Lots []Lot
-	// Tolls count the other fleets, in each scope of Spec.Limits.Brakes.
-	Tolls []Toll
-	Brake Brake
-	Whole Whole
-	// Slots are the machines in repair of all fleets. They count only under Spec.Limits.Shared.
-	Slots Slots
 	// Orders are those in the inbox that were not taken up yet, sorted by id.
 	Orders   []Order
 	Machines []View // sorted by ordinal

@@ -42,36 +42,17 @@ func SettleTime(spec fleet.Spec) time.Duration {
 
 // Situation is what the guard looks at beside the machine.
 type Situation struct {
-	Spec     fleet.Spec
-	Now      fleet.Now
-	Acting   fleet.Reason
-	SteadyAt fleet.Instant
-	Provider fleet.ProviderState
-	Roll     fleet.Roll
-	Hosts    []fleet.Host
-	Struck   []int // Struck(Hosts), made once for all machines; nil: it is not made
-	Silent   []fleet.Silence
-	Cannot   []fleet.Op // what the provider is known not to have
-	Vantage  fleet.Vantage
-	// Brake is the one under which the fleet stands, its own or a shared one; see Braked.
-	Brake fleet.Brake
-	Whole fleet.Whole
-	Tally Tally
-	Tolls []fleet.Toll
-	// Slots are the machines in repair of all fleets, those included that this round began to repair.
-	Slots fleet.Slots
+	fleet.State
+	Struck []int // Struck(Hosts), made once for all machines; nil: it is not made
+	Tally  Tally
 	// Closed says that the policy's windows let no repair begin now.
 	Closed bool
 	// View is what is known of the machine; nil: nothing but its belief.
 	View *fleet.View
 	// Answering are the hosts with a machine of the fleet that is not known to fail, where that matters.
 	Answering []fleet.HostName
-	// Sights are what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent, and
-	// Answers their hosts that answer at an address of their own.
-	Sights  Sights
-	Answers []fleet.HostName
-	// Still are the silent instances with processors that stand still.
-	Still []fleet.InstanceID
+	// Sights are what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent.
+	Sights Sights
 	// Fated says that the machine may yet turn out to share its fate with others, which are suspect.
 	Fated bool
 	// Unasked says that machines near it are suspect or unknown, and were not asked since it failed.

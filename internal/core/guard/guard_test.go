@@ -119,14 +119,18 @@ func now(d time.Duration) fleet.Now {
 // situation is one in which nothing holds a repair back.
 func situation() guard.Situation {
 	return guard.Situation{
-		Spec: fleet.Spec{
-			Name: "web", Size: 10, Mode: fleet.ModeAct,
-			Checks: []fleet.Check{{Name: "page", Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3}},
-			Limits: fleet.Limits{InRepair: 1, InBuild: 3, Brake: policy},
-			Repair: fleet.RepairPolicy{OnExternalStop: fleet.ExternalStopHoldThenPage},
+		State: fleet.State{
+			Spec: fleet.Spec{
+				Name: "web", Size: 10, Mode: fleet.ModeAct,
+				Checks: []fleet.Check{{Name: "page", Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3}},
+				Limits: fleet.Limits{InRepair: 1, InBuild: 3, Brake: policy},
+				Repair: fleet.RepairPolicy{OnExternalStop: fleet.ExternalStopHoldThenPage},
+			},
+			Now:      now(0),
+			SteadyAt: 1,
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
 		},
-		Now: now(0), SteadyAt: 1, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-		Hosts: []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
 		Tally: guard.Tally{Size: 10, Failing: 1},
 	}
 }

@@ -35,7 +35,7 @@ func TestL04AHostIsFencedOnlyWhenSomethingElseAgrees(t *testing.T) {
 		"nobody can turn it off":                {host: fleet.Host{}, policy: fleet.SilenceActs},
 	} {
 		c.host.Name = "h1"
-		s := guard.Situation{Now: now, Hosts: []fleet.Host{c.host, {Name: "h2", Up: true}}}
+		s := guard.Situation{State: fleet.State{Now: now, Hosts: []fleet.Host{c.host, {Name: "h2", Up: true}}}}
 		s.Spec.Repair.Fence = fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: true}
 		s.Spec.Repair.Silence = c.policy
 		if got := guard.MayFence(c.host, &s); got != c.may {

@@ -61,12 +61,16 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 				Instance: fleet.Instance{ID: "older", Power: c.older}}}}
 			w := repair.Work{Chart: repair.Chart{M: &m, View: view,
 				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
-					Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
-						Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
-						Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Word: true}}},
-					Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-					Whole: fleet.Whole{Fenced: c.known},
-					Hosts: []fleet.Host{{Name: "h0", Up: true}, {Name: "h1", Up: c.up}, {Name: "h2", Up: true}},
+					State: fleet.State{
+						Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
+							Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
+							Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Word: true}}},
+						Now:      now,
+						Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+						Whole:    fleet.Whole{Fenced: c.known},
+						Hosts:    []fleet.Host{{Name: "h0", Up: true}, {Name: "h1", Up: c.up}, {Name: "h2", Up: true}},
+					},
+					View: view,
 				}}}
 			w.Advance()
 			built := false
@@ -140,12 +144,16 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 			view := &fleet.View{Machine: m, FreshID: "new"}
 			w := repair.Work{Chart: repair.Chart{M: &m, View: view,
 				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
-					Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
-						Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour, Fence: fleet.Fence{Proof: c.demand,
-						Hosts: true}, Silence: fleet.SilenceActs}},
-					Now: now, View: view, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-					Hosts: []fleet.Host{{Name: "h1", Up: c.up, Fence: c.means}, {Name: "h2", Up: c.place},
-						{Name: "h3", Up: true, Fence: fleet.Means{Access: fleet.AccessCut}}},
+					State: fleet.State{
+						Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
+							Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour, Fence: fleet.Fence{Proof: c.demand,
+							Hosts: true}, Silence: fleet.SilenceActs}},
+						Now:      now,
+						Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+						Hosts: []fleet.Host{{Name: "h1", Up: c.up, Fence: c.means}, {Name: "h2", Up: c.place},
+							{Name: "h3", Up: true, Fence: fleet.Means{Access: fleet.AccessCut}}},
+					},
+					View: view,
 				}}}
 			w.Advance()
 			got := fleet.Op("")

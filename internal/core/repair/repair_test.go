@@ -62,14 +62,14 @@ func TestWhichStepFitsTheCause(t *testing.T) {
 		fleet.CauseGone: fleet.StepRecreate,
 	} {
 		m := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: cause}}
-		if got, ok := repair.FirstStep(&m, &guard.Situation{Spec: spec}); !ok || got != want {
+		if got, ok := repair.FirstStep(&m, &guard.Situation{State: fleet.State{Spec: spec}}); !ok || got != want {
 			t.Errorf("%s: %s, want %s", cause, got, want)
 		}
 	}
 	kept := spec
 	kept.Template.Disks = []fleet.Disk{{Name: "root"}}
 	gone := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: fleet.CauseGone}}
-	if _, ok := repair.FirstStep(&gone, &guard.Situation{Spec: kept}); ok {
+	if _, ok := repair.FirstStep(&gone, &guard.Situation{State: fleet.State{Spec: kept}}); ok {
 		t.Error("a recreate would lose a kept disk")
 	}
 }
@@ -97,13 +97,18 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 			Health: fleet.Health{Cause: c.cause}}
 		view := &fleet.View{Machine: m, Checks: []fleet.CheckState{{Check: "beat", Standing: c.beat},
 			{Check: "page", Standing: c.page}}}
-		s := &guard.Situation{View: view, Spec: fleet.Spec{
-			Checks: []fleet.Check{
-				{Name: "beat", Kind: fleet.CheckHeartbeat, Heartbeat: fleet.HeartbeatCheck{PerMachine: c.perMachine}},
-				{Name: "page", Kind: fleet.CheckHTTP},
+		s := &guard.Situation{
+			State: fleet.State{
+				Spec: fleet.Spec{
+					Checks: []fleet.Check{
+						{Name: "beat", Kind: fleet.CheckHeartbeat, Heartbeat: fleet.HeartbeatCheck{PerMachine: c.perMachine}},
+						{Name: "page", Kind: fleet.CheckHTTP},
+					},
+					Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}},
+				},
 			},
-			Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}},
-		}}
+			View: view,
+		}
 		if got, _ := repair.FirstStep(&m, s); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
@@ -139,9 +144,12 @@ func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 		view := &fleet.View{Machine: m, Seen: []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "a",
 			Power: fleet.PowerRunning, Metadata: bears}}}}
 		w := repair.Work{Chart: repair.Chart{M: &m, View: view, Situation: &guard.Situation{
-			Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{step, {Kind: fleet.StepPage}}}},
-			Now:  fleet.Now{Mono: 10}, View: view,
-			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			State: fleet.State{
+				Spec:     fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{step, {Kind: fleet.StepPage}}}},
+				Now:      fleet.Now{Mono: 10},
+				Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			},
+			View: view,
 		}}}
 		w.Advance()
 		var args []string

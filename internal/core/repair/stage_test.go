@@ -48,22 +48,25 @@ func newStage(t *testing.T, steps ...fleet.Step) *stage {
 	t.Helper()
 	st := &stage{T: t}
 	st.s = guard.Situation{
-		Now:      fleet.Now{Mono: hour, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
-		SteadyAt: 1, Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-		Hosts: []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
-		Tally: guard.Tally{Size: 5},
-		Spec: fleet.Spec{
-			Name: "web", Provider: "lab", Size: 5, Mode: fleet.ModeAct, Grace: 20 * time.Second,
-			BuildWithin: time.Minute, BlindAfter: time.Minute, Evidence: fleet.EvidencePolicy{Off: true},
-			Checks: []fleet.Check{{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second,
-				Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2}},
-			UnhealthyWhen: fleet.Condition{Op: fleet.OpTerm, Term: "page"},
-			Repair: fleet.RepairPolicy{Steps: steps, Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
-				Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: true}, Silence: fleet.SilenceActs,
-				OnExternalStop: fleet.ExternalStopHeal},
-			Limits: fleet.Limits{InRepair: 5, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 5,
-				ReleaseAfter: time.Minute}},
+		State: fleet.State{
+			Now:      fleet.Now{Mono: hour, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+			SteadyAt: 1,
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
+			Spec: fleet.Spec{
+				Name: "web", Provider: "lab", Size: 5, Mode: fleet.ModeAct, Grace: 20 * time.Second,
+				BuildWithin: time.Minute, BlindAfter: time.Minute, Evidence: fleet.EvidencePolicy{Off: true},
+				Checks: []fleet.Check{{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second,
+					Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2}},
+				UnhealthyWhen: fleet.Condition{Op: fleet.OpTerm, Term: "page"},
+				Repair: fleet.RepairPolicy{Steps: steps, Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
+					Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: true}, Silence: fleet.SilenceActs,
+					OnExternalStop: fleet.ExternalStopHeal},
+				Limits: fleet.Limits{InRepair: 5, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 5,
+					ReleaseAfter: time.Minute}},
+			},
 		},
+		Tally: guard.Tally{Size: 5},
 	}
 	st.m = fleet.Machine{
 		Name: "web-1", Generation: 1, Epoch: 1, Repairs: 1, Incidents: 1,

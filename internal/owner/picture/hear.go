@@ -62,7 +62,7 @@ func (p *Picture) Deaf() bool { return p.deaf }
 // lost meanwhile.
 func (p *Picture) Listen(now fleet.Now) {
 	p.deaf, p.dirty = false, true
-	p.steadyAt = now.Mono.Add(guard.SettleTime(p.spec))
+	p.is.SteadyAt = now.Mono.Add(guard.SettleTime(p.is.Spec))
 }
 
 func (p *Picture) forgetChecks(why fleet.ResultReason) {
@@ -120,8 +120,8 @@ func (p *Picture) doubtAnswers(i int, l *fleet.Look) {
 	}
 	for k := range l.Checks {
 		s := &l.Checks[k]
-		n := slices.IndexFunc(p.spec.Checks, func(c fleet.Check) bool { return c.Name == s.Check })
-		if n >= 0 && p.spec.Checks[n].Reaches() {
+		n := slices.IndexFunc(p.is.Spec.Checks, func(c fleet.Check) bool { return c.Name == s.Check })
+		if n >= 0 && p.is.Spec.Checks[n].Reaches() {
 			s.Standing, s.Result, s.Detail = fleet.StandingUnknown, fleet.ResultSharedAddress, string(rival)
 		}
 	}

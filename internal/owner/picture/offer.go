@@ -15,7 +15,7 @@ const mostPlaces = 10_000
 func (p *Picture) size() int {
 	n := 0
 	for i := range p.views {
-		if !guard.Surplus(&p.views[i].Machine, &p.spec) {
+		if !guard.Surplus(&p.views[i].Machine, &p.is.Spec) {
 			n++
 		}
 	}
@@ -25,7 +25,7 @@ func (p *Picture) size() int {
 // offer shows each instance that the fleet selects, and does not have, to a place without one; where there is none,
 // it makes room. What two fleets select is shown to neither. What becomes of an offer is for the next decision.
 func (p *Picture) offer(c *Catalogue) {
-	a := &p.spec.Adopt
+	a := &p.is.Spec.Adopt
 	if !a.Selects() {
 		return
 	}
@@ -102,7 +102,7 @@ func (p *Picture) placeFor(i fleet.Instance, free *places) (index int, ok bool) 
 	if n > 0 {
 		last, _ = p.views[n-1].Machine.Name.Ordinal()
 	}
-	p.grow(fleet.Machine{Name: p.spec.Name.Machine(last + 1), Health: fleet.Health{Verdict: fleet.VerdictUnknown}})
+	p.grow(fleet.Machine{Name: p.is.Spec.Name.Machine(last + 1), Health: fleet.Health{Verdict: fleet.VerdictUnknown}})
 	return n, true
 }
 

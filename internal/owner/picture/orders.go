@@ -23,7 +23,7 @@ func (p *Picture) TellOrder(o fleet.Order) {
 // offered returns the orders that may be taken up now: one to believe the world waits until the provider was asked
 // what that is like.
 func (p *Picture) offered() []fleet.Order {
-	if p.provider.Standing != fleet.ProviderUnknown || !slices.ContainsFunc(p.orders, believes) {
+	if p.is.Provider.Standing != fleet.ProviderUnknown || !slices.ContainsFunc(p.orders, believes) {
 		return p.orders
 	}
 	return slices.DeleteFunc(slices.Clone(p.orders), believes)

@@ -43,6 +43,7 @@ type Options struct {
 
 // Picture is what is known of one fleet.
 type Picture struct {
+	is fleet.State // as it was told last; its Now is that of the last situation
 	// providerFails is when the trouble began that lasts, or that was over for a moment only.
 	providerFails fleet.Instant
 	providerTold  fleet.ProviderStanding // the trouble that a person was told of last
@@ -51,9 +52,7 @@ type Picture struct {
 	// providerPaged says that a person was told of the trouble that lasts.
 	providerPaged bool
 	wanted        *fleet.Spec // as configured
-	spec          fleet.Spec  // with what is in force
 	installation  fleet.Installation
-	cannot        []fleet.Op
 	freshID       func() fleet.InstanceID
 	aimed         func(index int, a Aim)
 
@@ -64,30 +63,17 @@ type Picture struct {
 	aims   []aim
 	epoch  uint64 // the last one given
 
-	brake     fleet.Brake
-	whole     fleet.Whole
-	slots     fleet.Slots
 	orders    []fleet.Order // not taken up yet, sorted by id
-	vantage   fleet.Vantage
 	others    []fleet.Hearing
-	answers   []fleet.HostName
-	still     []fleet.InstanceID
-	tolls     []fleet.Toll
 	lots      []fleet.Lot
-	inVain    []int // Situation.InVain
-	provider  fleet.ProviderState
-	roll      fleet.Roll
-	catalogue *Catalogue // as last seen; nil: never
-	hosts     []fleet.Host
+	inVain    []int                            // Situation.InVain
+	catalogue *Catalogue                       // as last seen; nil: never
 	asked     fleet.Instant                    // the listing last seen
 	answered  map[fleet.HostName]fleet.Instant // what a silent host answered last
-	silent    []fleet.Silence
-	steadyAt  fleet.Instant
-	acting    fleet.Reason
-	dirty     bool                      // there is something to decide
-	muted     uint64                    // the checks that were not heeded at the last situation
-	deaf      bool                      // nothing is known by checks
-	asking    map[fleet.InstanceID]bool // asked for: are they really absent?
+	dirty     bool                             // there is something to decide
+	muted     uint64                           // the checks that were not heeded at the last situation
+	deaf      bool                             // nothing is known by checks
+	asking    map[fleet.InstanceID]bool        // asked for: are they really absent?
 
 	open   openSet
 	placed uint64 // Situation.Placed
@@ -113,12 +99,13 @@ func New(o Options, now fleet.Now) *Picture {
 		spec.Size = 0 // nothing is built: what it has, the beliefs say
 	}
 	p := &Picture{
-		wanted: &o.Spec, spec: spec, installation: o.Installation, cannot: o.Cannot, freshID: o.FreshID, aimed: o.Aimed,
-		epoch: o.Epoch,
-		brake: o.Brake, whole: o.Whole.Restart(now),
+		is: fleet.State{
+			Now: now, Spec: spec, Cannot: o.Cannot, Brake: o.Brake, Whole: o.Whole.Restart(now),
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
+			SteadyAt: now.Mono.Add(guard.SettleTime(spec) + time.Second),
+		},
+		wanted: &o.Spec, installation: o.Installation, freshID: o.FreshID, aimed: o.Aimed, epoch: o.Epoch,
 		byName:   make(map[fleet.MachineName]int),
-		provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
-		steadyAt: now.Mono.Add(guard.SettleTime(spec) + time.Second),
 		asking:   make(map[fleet.InstanceID]bool),
 		answered: make(map[fleet.HostName]fleet.Instant),
 		made:     make(map[fleet.CheckName]fleet.Instant),
@@ -126,7 +113,7 @@ func New(o Options, now fleet.Now) *Picture {
 		placed:   1,
 		needs:    needsOf(spec.Asked()),
 	}
-	p.brake.CalmSince, p.brake.SteadySince = 0, 0
+	p.is.Brake.CalmSince, p.is.Brake.SteadySince = 0, 0
 	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))
 	top := spec.Top() // none, of a fleet that selects
 	for _, m := range o.Beliefs {
@@ -143,8 +130,8 @@ func New(o Options, now fleet.Now) *Picture {
 			p.add(unbuilt(&spec, n, now))
 		}
 	}
-	if p.spec.Adopt.Selects() {
-		p.spec.Size = p.size()
+	if p.is.Spec.Adopt.Selects() {
+		p.is.Spec.Size = p.size()
 	}
 	p.aims = make([]aim, len(p.views))
 	p.open, p.opened = newOpenSet(len(p.views)), []int{}
@@ -163,7 +150,7 @@ func unbuilt(spec *fleet.Spec, ordinal int, now fleet.Now) fleet.Machine {
 func (p *Picture) add(m fleet.Machine) {
 	p.byName[m.Name] = len(p.views)
 	p.views = append(p.views, fleet.View{
-		Machine: m, Checks: unheard(p.spec.Checks), Tells: unheard(p.spec.Tells), FreshID: p.freshID(),
+		Machine: m, Checks: unheard(p.is.Spec.Checks), Tells: unheard(p.is.Spec.Tells), FreshID: p.freshID(),
 	})
 }
 
@@ -199,20 +186,18 @@ func (p *Picture) Dirty() bool { return p.dirty }
 func (p *Picture) Situation(now fleet.Now) fleet.Situation {
 	p.mute(now)
 	orders := p.offered()
+	p.is.Now = now
 	return fleet.Situation{
-		Now: now, Installation: p.installation, Spec: p.spec, Wanted: p.wanted, Acting: p.acting, SteadyAt: p.steadyAt,
-		Provider: p.provider, Roll: p.roll, Hosts: p.hosts, Silent: p.silent, Cannot: p.cannot, Vantage: p.vantage,
-		Others: p.others, Answers: p.answers, Still: p.still, Lots: p.lots, Tolls: p.tolls,
-		Brake: p.brake, Whole: p.whole, Machines: p.views,
-		Open:   p.Open(),
-		Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed, InVain: p.inVain, Slots: p.slots,
+		State: p.is, Installation: p.installation, Wanted: p.wanted, Others: p.others, Lots: p.lots,
+		Machines: p.views, Open: p.Open(), Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed,
+		InVain: p.inVain,
 	}
 }
 
 // mute asks for a decision about the machines with a check that is down when other checks are heeded than at the last
 // situation.
 func (p *Picture) mute(now fleet.Now) {
-	muted := health.Muted(p.spec.Checks, now)
+	muted := health.Muted(p.is.Spec.Checks, now)
 	if muted == p.muted {
 		return
 	}
@@ -238,25 +223,25 @@ func (p *Picture) Adopt(m decide.Machine) {
 	if was, is := v.Machine.Lies(), m.Belief.Lies(); is.Apart(&was) {
 		p.placed++
 	}
-	selects := p.spec.Adopt.Selects()
-	cared := selects && !guard.Surplus(&v.Machine, &p.spec)
+	selects := p.is.Spec.Adopt.Selects()
+	cared := selects && !guard.Surplus(&v.Machine, &p.is.Spec)
 	v.Machine, v.Due, v.Look, v.Outcome, v.Gathered = m.Belief, m.Ends(&v.Machine), nil, nil, nil
-	if selects && cared == guard.Surplus(&v.Machine, &p.spec) {
-		p.spec.Size = p.size()
+	if selects && cared == guard.Surplus(&v.Machine, &p.is.Spec) {
+		p.is.Spec.Size = p.size()
 	}
 	p.open.put(m.Index, v.Open())
 	p.aim(m.Index)
 }
 
 // AdoptBrake takes in what was decided about the brake. Call it once the brake is stored.
-func (p *Picture) AdoptBrake(b fleet.Brake) { p.brake = b }
+func (p *Picture) AdoptBrake(b fleet.Brake) { p.is.Brake = b }
 
 // AdoptWhole takes in what else was decided about the fleet as a whole. Call it once it is stored. Where the ledger
 // has more machines than before, the picture has them from now on: see Len.
 func (p *Picture) AdoptWhole(w fleet.Whole, now fleet.Now) {
-	booked := w.Ledger != p.whole.Ledger || !slices.EqualFunc(w.LetGo, p.whole.LetGo, fleet.LetGo.Equal)
-	proven := !w.Book.SameProofs(p.whole.Book)
-	p.whole = w
+	booked := w.Ledger != p.is.Whole.Ledger || !slices.EqualFunc(w.LetGo, p.is.Whole.LetGo, fleet.LetGo.Equal)
+	proven := !w.Book.SameProofs(p.is.Whole.Book)
+	p.is.Whole = w
 	if booked {
 		p.force(now)
 	}
@@ -278,58 +263,34 @@ func (p *Picture) weighAnew() {
 
 // SetVantage takes in how hale's own sight stands.
 func (p *Picture) SetVantage(v fleet.Vantage) {
-	p.dirty = p.dirty || v.Standing != p.vantage.Standing
-	p.vantage = v
+	p.dirty = p.dirty || v.Standing != p.is.Vantage.Standing
+	p.is.Vantage = v
 }
 
 // SetRoll takes in what the notes at the provider's say of hale's starts.
 func (p *Picture) SetRoll(r fleet.Roll) {
-	if p.roll.Equal(r) {
+	if p.is.Roll.Equal(r) {
 		return
 	}
 	for i := range p.views {
 		p.due(i)
 	}
-	p.roll, p.dirty = r, true
+	p.is.Roll, p.dirty = r, true
 }
 
 // SetActing says why nothing may be done, or, with an empty reason, that it may.
-func (p *Picture) SetActing(r fleet.Reason) { p.acting = r }
+func (p *Picture) SetActing(r fleet.Reason) { p.is.Acting = r }
 
-// Acting returns why nothing may be done; empty when it may.
-func (p *Picture) Acting() fleet.Reason { return p.acting }
-
-// SteadyAt returns the end of the amnesty.
-func (p *Picture) SteadyAt() fleet.Instant { return p.steadyAt }
-
-// Provider returns how the provider as a whole stands.
-func (p *Picture) Provider() fleet.ProviderState { return p.provider }
-
-// Hosts returns the provider's hosts as last seen, to be read only.
-func (p *Picture) Hosts() []fleet.Host { return p.hosts }
-
-// Silent returns the hosts that do not answer and that each speak for themselves, to be read only.
-func (p *Picture) Silent() []fleet.Silence { return p.silent }
-
-// Tolls returns how many machines fail in the other fleets. It is not to be changed.
-func (p *Picture) Tolls() []fleet.Toll { return p.tolls }
-
-// Brake returns the brake as believed.
-func (p *Picture) Brake() fleet.Brake { return p.brake }
-
-// Whole returns what else is believed of the fleet as a whole, to be read only.
-func (p *Picture) Whole() fleet.Whole { return p.whole }
-
-// Vantage returns how hale's own sight stands.
-func (p *Picture) Vantage() fleet.Vantage { return p.vantage }
+// State returns what is known of the fleet beside its machines, to be read only.
+func (p *Picture) State() *fleet.State { return &p.is }
 
 // ClockSet forgets what was seen, as at a take-over: after a step of the clock, durations are not what they seem (L9).
 func (p *Picture) ClockSet(now fleet.Now) {
-	p.steadyAt = now.Mono.Add(guard.SettleTime(p.spec))
-	p.whole = p.whole.ClockSet(now)
+	p.is.SteadyAt = now.Mono.Add(guard.SettleTime(p.is.Spec))
+	p.is.Whole = p.is.Whole.ClockSet(now)
 	p.forgetChecks(fleet.ResultNone)
 	for i := range p.views {
-		p.views[i].Machine = p.views[i].Machine.ClockSet(now, p.spec)
+		p.views[i].Machine = p.views[i].Machine.ClockSet(now, p.is.Spec)
 		p.open.put(i, p.views[i].Open())
 		p.aims[i].stale = true
 		p.aim(i)

@@ -142,11 +142,11 @@ func TestANewOwnerBeginsAfresh(t *testing.T) {
 	if _, ok := a.Index("web-4"); ok {
 		t.Error("web-4 was neither believed nor wanted")
 	}
-	if b := a.Brake(); !b.Engaged || b.CalmSince != 0 {
+	if b := a.State().Brake; !b.Engaged || b.CalmSince != 0 {
 		t.Errorf("the brake stays, its calm begins anew: %+v", b)
 	}
-	if want := at(guard.SettleTime(a.spec) + time.Second); !a.Dirty() || a.SteadyAt() != want {
-		t.Errorf("dirty %v, steady at %v, not %v", a.Dirty(), a.SteadyAt(), want)
+	if want := at(guard.SettleTime(a.spec) + time.Second); !a.Dirty() || a.State().SteadyAt != want {
+		t.Errorf("dirty %v, steady at %v, not %v", a.Dirty(), a.State().SteadyAt, want)
 	}
 }
 
@@ -266,8 +266,8 @@ func TestADeafPictureForgetsTheChecks(t *testing.T) {
 	a.wantPage(fleet.StandingUnknown, fleet.ResultLate, "still deaf")
 
 	a.Listen(noon(time.Minute))
-	if want := at(time.Minute + guard.SettleTime(a.spec)); a.SteadyAt() != want || a.Deaf() {
-		t.Errorf("deaf %v, steady at %v, not %v", a.Deaf(), a.SteadyAt(), want)
+	if want := at(time.Minute + guard.SettleTime(a.spec)); a.State().SteadyAt != want || a.Deaf() {
+		t.Errorf("deaf %v, steady at %v, not %v", a.Deaf(), a.State().SteadyAt, want)
 	}
 	a.Hear(a.edge())
 	a.wantPage(fleet.StandingDown, fleet.ResultRefused, "listening again")
@@ -289,8 +289,8 @@ func TestAfterAGapNothingOldCounts(t *testing.T) {
 			t.Errorf("%s is not judged afresh: %+v", v.Machine.Name, v.Machine)
 		}
 	}
-	if want := at(time.Minute + guard.SettleTime(a.spec)); !a.Dirty() || a.SteadyAt() != want {
-		t.Errorf("dirty %v, steady at %v, not %v", a.Dirty(), a.SteadyAt(), want)
+	if want := at(time.Minute + guard.SettleTime(a.spec)); !a.Dirty() || a.State().SteadyAt != want {
+		t.Errorf("dirty %v, steady at %v, not %v", a.Dirty(), a.State().SteadyAt, want)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestWhatHoldsActsBackIsInTheSnapshot(t *testing.T) {
 		len(s.Hosts) != 3 || s.Installation != "here" {
 		t.Errorf("%+v", s)
 	}
-	if a.Acting() != s.Acting || a.Provider() != s.Provider || len(a.Hosts()) != 3 {
+	if a.State().Acting != s.Acting || a.State().Provider != s.Provider || len(a.State().Hosts) != 3 {
 		t.Error("the picture says something else than its snapshot")
 	}
 }

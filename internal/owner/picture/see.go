@@ -16,10 +16,10 @@ type Doubt struct {
 
 // SetProvider takes in how the provider as a whole stands, and returns how it stood: see ProviderRecords.
 func (p *Picture) SetProvider(s fleet.ProviderState) (was fleet.ProviderState) {
-	was = p.provider
-	p.provider, p.dirty = s, true
+	was = p.is.Provider
+	p.is.Provider, p.dirty = s, true
 	if was.Standing == fleet.ProviderUp && s.Standing == fleet.ProviderDown {
-		p.fell(p.hosts)
+		p.fell(p.is.Hosts)
 	}
 	if was.Standing != s.Standing {
 		for i := range p.views {
@@ -69,14 +69,14 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 // ProviderPage returns when a person is to be told that the provider does not answer: when it has failed for as long as
 // a host may take to boot. It may have answered for a moment of that. False: it answers, or a person was told.
 func (p *Picture) ProviderPage() (at fleet.Instant, due bool) {
-	due = p.provider.Standing == fleet.ProviderDown && p.providerTold != fleet.ProviderDown
+	due = p.is.Provider.Standing == fleet.ProviderDown && p.providerTold != fleet.ProviderDown
 	return p.providerFails.Add(fleet.HostBoot), due
 }
 
 // ProviderPaged returns the page about the provider, as one that is told.
 func (p *Picture) ProviderPaged() fleet.Record {
 	p.providerTold, p.providerPaged = fleet.ProviderDown, true
-	return fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonDown, Detail: p.provider.Detail}
+	return fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonDown, Detail: p.is.Provider.Detail}
 }
 
 // See takes in a listing for the machines with the indices; nil means all of them. It returns the absent instances that
@@ -86,7 +86,7 @@ func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 	p.welcome(c)
 	p.disabled(c.hosts)
 	p.hearSilence(c.hosts)
-	p.catalogue, p.hosts, p.dirty = c, c.hosts, true
+	p.catalogue, p.is.Hosts, p.dirty = c, c.hosts, true
 	var doubts []Doubt
 	if indices == nil {
 		for i := range p.views {
@@ -104,11 +104,11 @@ func (p *Picture) See(c *Catalogue, indices []int) []Doubt {
 
 // hearSilence keeps which hosts do not answer that each speak for themselves, and what they answered last.
 func (p *Picture) hearSilence(now []fleet.Host) {
-	if len(now) > 0 && len(p.hosts) > 0 && &now[0] == &p.hosts[0] {
+	if len(now) > 0 && len(p.is.Hosts) > 0 && &now[0] == &p.is.Hosts[0] {
 		return
 	}
 	var fallen []fleet.Host
-	for _, h := range p.hosts {
+	for _, h := range p.is.Hosts {
 		if !h.Up {
 			continue
 		}
@@ -124,12 +124,12 @@ func (p *Picture) hearSilence(now []fleet.Host) {
 			silent = append(silent, fleet.Silence{Host: h.Name, Answered: p.answered[h.Name]})
 		}
 	}
-	if !slices.Equal(silent, p.silent) {
+	if !slices.Equal(silent, p.is.Silent) {
 		for i := range p.views {
 			p.due(i) // what waits for a host to answer, or need not any more
 		}
 	}
-	p.silent = silent
+	p.is.Silent = silent
 }
 
 // fell tells, of hosts that answered until now, those that were shut down in order from those that died: the former
@@ -182,7 +182,7 @@ func runs(seen []fleet.Sighting, id fleet.InstanceID) bool {
 // may run, or write, and a listing that shows it as it was says so, too.
 func (p *Picture) welcome(c *Catalogue) {
 	back, open := map[fleet.HostName]bool{}, false
-	for _, h := range p.hosts {
+	for _, h := range p.is.Hosts {
 		if !h.Up && c.up[h.Name] {
 			back[h.Name] = true
 		}
@@ -212,10 +212,10 @@ func (p *Picture) disabled(now []fleet.Host) {
 		}
 		return false
 	}
-	for _, hosts := range [...][]fleet.Host{p.hosts, now} {
+	for _, hosts := range [...][]fleet.Host{p.is.Hosts, now} {
 		for h := range hosts {
 			name := hosts[h].Name
-			if !hosts[h].Disabled || is(p.hosts, name) == is(now, name) {
+			if !hosts[h].Disabled || is(p.is.Hosts, name) == is(now, name) {
 				continue
 			}
 			for i := range p.views {
@@ -256,7 +256,7 @@ func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 			}
 		}
 	}
-	for _, id := range c.marked[bearer{p.spec.Name, v.Machine.Name}] {
+	for _, id := range c.marked[bearer{p.is.Spec.Name, v.Machine.Name}] {
 		if !names(p.named, id) {
 			seen = append(seen, fleet.Sighting{Instance: c.byID[id], Asked: c.asked})
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // Spec returns the fleet's spec with what is in force instead of what the configuration asks for.
-func (p *Picture) Spec() *fleet.Spec { return &p.spec }
+func (p *Picture) Spec() *fleet.Spec { return &p.is.Spec }
 
 // Wanted returns the spec as the configuration has it.
 func (p *Picture) Wanted() *fleet.Spec { return p.wanted }
@@ -18,8 +18,8 @@ func (p *Picture) Wanted() *fleet.Spec { return p.wanted }
 // something is for the next decision. It returns the names of the checks that are not there any more; Aim stays as it
 // was.
 func (p *Picture) Want(spec fleet.Spec, now fleet.Now) (dropped []fleet.CheckName) {
-	was, is := p.spec.Asked(), spec.Asked()
-	judged, told := p.spec.Checks, p.spec.Tells
+	was, is := p.is.Spec.Asked(), spec.Asked()
+	judged, told := p.is.Spec.Checks, p.is.Spec.Tells
 	for _, c := range was {
 		if !slices.ContainsFunc(is, func(k *fleet.Check) bool { return k.Name == c.Name }) {
 			dropped = append(dropped, c.Name)
@@ -55,17 +55,17 @@ func carried(was []fleet.Check, known []fleet.CheckState, is []fleet.Check) []fl
 
 // force works out what is in force, and makes room for the machines that this asks for.
 func (p *Picture) force(now fleet.Now) {
-	p.spec, p.dirty = p.whole.Ledger.Force(*p.wanted), true
-	if p.spec.Adopt.Selects() {
-		p.spec.Adopt.Left = p.whole.Left()
-		p.spec.Size = p.size()
+	p.is.Spec, p.dirty = p.is.Whole.Ledger.Force(*p.wanted), true
+	if p.is.Spec.Adopt.Selects() {
+		p.is.Spec.Adopt.Left = p.is.Whole.Left()
+		p.is.Spec.Size = p.size()
 		return
 	}
-	for n := 1; n <= p.spec.Top(); n++ {
-		if _, known := p.byName[p.spec.Name.Machine(n)]; known {
+	for n := 1; n <= p.is.Spec.Top(); n++ {
+		if _, known := p.byName[p.is.Spec.Name.Machine(n)]; known {
 			continue
 		}
-		p.grow(unbuilt(&p.spec, n, now))
+		p.grow(unbuilt(&p.is.Spec, n, now))
 		if p.catalogue != nil { // what bears its mark already counts from the first round on
 			p.seeMachine(p.catalogue, len(p.views)-1, nil)
 		}
@@ -73,4 +73,4 @@ func (p *Picture) force(now fleet.Now) {
 }
 
 // Pending returns what of the configuration waits for a person's word.
-func (p *Picture) Pending() change.Plan { return change.Pending(p.wanted, p.whole.Ledger, p.views) }
+func (p *Picture) Pending() change.Plan { return change.Pending(p.wanted, p.is.Whole.Ledger, p.views) }

@@ -33,11 +33,11 @@ func (p *Picture) SetOthers(all []fleet.Hearing) {
 
 // SetTolls takes in how many machines fail in the other fleets, for the brakes that they share. The picture keeps it.
 func (p *Picture) SetTolls(all []fleet.Toll) {
-	if slices.Equal(p.tolls, all) {
+	if slices.Equal(p.is.Tolls, all) {
 		return
 	}
-	p.tolls = all
-	p.dirty = p.dirty || len(p.whole.Brakes) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
+	p.is.Tolls = all
+	p.dirty = p.dirty || len(p.is.Whole.Brakes) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
 }
 
 // SetLots takes in how the machines of the other fleets on the provider fare, sorted by place. The picture keeps it.
@@ -46,13 +46,13 @@ func (p *Picture) SetLots(all []fleet.Lot) {
 		return
 	}
 	p.lots = all
-	p.dirty = p.dirty || len(p.whole.Parents) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
+	p.dirty = p.dirty || len(p.is.Whole.Parents) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
 }
 
 // SetAnswers takes in which hosts of the neighbourhoods that are Silenced answer at their own address, sorted.
 func (p *Picture) SetAnswers(hosts []fleet.HostName) {
-	if !slices.Equal(p.answers, hosts) {
-		p.answers, p.dirty = hosts, true
+	if !slices.Equal(p.is.Answers, hosts) {
+		p.is.Answers, p.dirty = hosts, true
 	}
 }
 
@@ -62,7 +62,7 @@ func (p *Picture) Mute() []fleet.Instance {
 	var found []fleet.Instance
 	for _, i := range p.Open() {
 		m := &p.views[i].Machine
-		held := m.Waiting == fleet.ReasonNoWitness || slices.Contains(p.still, m.Current.ID)
+		held := m.Waiting == fleet.ReasonNoWitness || slices.Contains(p.is.Still, m.Current.ID)
 		if held && !m.Current.None() && m.Health.Verdict == fleet.VerdictUnhealthy {
 			found = append(found, fleet.Instance{ID: m.Current.ID, Host: m.Current.Host})
 		}
@@ -72,7 +72,7 @@ func (p *Picture) Mute() []fleet.Instance {
 
 // SetStill takes in which of those that are Mute stand still, sorted.
 func (p *Picture) SetStill(all []fleet.InstanceID) {
-	if !slices.Equal(p.still, all) {
-		p.still, p.dirty = all, true
+	if !slices.Equal(p.is.Still, all) {
+		p.is.Still, p.dirty = all, true
 	}
 }

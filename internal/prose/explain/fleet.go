@@ -31,12 +31,12 @@ func Fleet(f engine.FleetStatus) Answer {
 	e.explainUnproven(f)
 	e.explainBrake(f)
 	if d := f.Whole.Doubt; d.Reason != "" {
-		e.hold(d.Reason, "for "+prose.Span(max(0, f.At.Wall.Sub(d.Since))))
+		e.hold(d.Reason, "for "+prose.Span(max(0, f.Now.Wall.Sub(d.Since))))
 	}
 	for _, p := range f.Whole.Parents {
 		e.Now = append(
 			e.Now,
-			fmt.Sprintf("incident %s, open for %s: %s", p.ID, prose.Span(max(0, f.At.Wall.Sub(p.Opened))), prose.Parent(p)),
+			fmt.Sprintf("incident %s, open for %s: %s", p.ID, prose.Span(max(0, f.Now.Wall.Sub(p.Opened))), prose.Parent(p)),
 		)
 		e.explainPolicy(f, p)
 		e.advise(prose.Advice(fleet.ReasonSharedFate))
@@ -51,7 +51,7 @@ func Fleet(f engine.FleetStatus) Answer {
 		e.advise("see what it would do: hale apply; have it done: hale apply --confirm " + p.ID)
 	}
 	if l := f.Whole.Ledger; !f.Wanted.Adopt.Selects() && l.Asked(&f.Wanted) != f.Wanted.Size {
-		e.Now = append(e.Now, prose.OrderedSize(l.Ordered, l.Asked(&f.Wanted), f.At.Wall))
+		e.Now = append(e.Now, prose.OrderedSize(l.Ordered, l.Asked(&f.Wanted), f.Now.Wall))
 	}
 	return e.Answer
 }
@@ -73,7 +73,7 @@ func (e *explainer) explainHeld(f engine.FleetStatus) {
 				what,
 				h.By,
 				h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
-				prose.Span(max(0, h.Until.Sub(f.At.Wall))),
+				prose.Span(max(0, h.Until.Sub(f.Now.Wall))),
 				h.Reason,
 			),
 		)
@@ -100,7 +100,7 @@ func (e *explainer) explainUnproven(f engine.FleetStatus) {
 	}
 	for _, t := range f.Whole.Book.Checks {
 		if !t.Proven() && t.Told() {
-			e.Now = append(e.Now, prose.Unproven(t, f.At.Wall)+": its failures count for nothing until it does")
+			e.Now = append(e.Now, prose.Unproven(t, f.Now.Wall)+": its failures count for nothing until it does")
 			e.advise(prose.Advice(fleet.ReasonUnproven))
 		}
 	}
@@ -112,7 +112,7 @@ func (e *explainer) explainBrake(f engine.FleetStatus) {
 	case f.Brake.By != "":
 		e.Now = append(
 			e.Now,
-			fmt.Sprintf("held: %s %s ago", prose.ByHand(f.Brake.By, f.Brake.Words), prose.Span(max(0, f.At.Wall.Sub(f.Brake.At)))),
+			fmt.Sprintf("held: %s %s ago", prose.ByHand(f.Brake.By, f.Brake.Words), prose.Span(max(0, f.Now.Wall.Sub(f.Brake.At)))),
 		)
 		e.advise(prose.LetGo(f.Spec.Name))
 	default:

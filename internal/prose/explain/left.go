@@ -11,9 +11,9 @@ import (
 
 // AmnestyLeft says how long the amnesty still lasts, or what ends it.
 func AmnestyLeft(f engine.FleetStatus) string {
-	left := f.SteadyAt.Sub(f.At.Mono)
+	left := f.SteadyAt.Sub(f.Now.Mono)
 	if d := f.Whole.Doubt; d.Reason != "" && d.CalmSince != 0 {
-		left = max(left, guard.DoubtUntil(&d, &f.Spec).Sub(f.At.Mono))
+		left = max(left, guard.DoubtUntil(&d, &f.Spec).Sub(f.Now.Mono))
 	}
 	switch {
 	case f.Provider.Standing == fleet.ProviderUnknown:
@@ -37,7 +37,7 @@ func BrakeEnds(f engine.FleetStatus) string {
 		calm = "no machine fails"
 	}
 	if b.CalmSince != 0 && t.Failing <= most {
-		return fmt.Sprintf("it releases in %s if %s until then", prose.Span(max(0, guard.CalmUntil(&b, p).Sub(f.At.Mono))),
+		return fmt.Sprintf("it releases in %s if %s until then", prose.Span(max(0, guard.CalmUntil(&b, p).Sub(f.Now.Mono))),
 			calm)
 	}
 	switch {
@@ -45,7 +45,7 @@ func BrakeEnds(f engine.FleetStatus) string {
 		return fmt.Sprintf("it releases when %s for %s", calm, prose.Span(p.ReleaseAfter))
 	case b.SteadySince != 0 && t.Failing <= limit:
 		return fmt.Sprintf("it releases when %s for %s, or in %s if no further one fails until then", calm,
-			prose.Span(p.ReleaseAfter), prose.Span(max(0, guard.SteadyUntil(&b, p, settle).Sub(f.At.Mono))))
+			prose.Span(p.ReleaseAfter), prose.Span(max(0, guard.SteadyUntil(&b, p, settle).Sub(f.Now.Mono))))
 	}
 	return fmt.Sprintf("it releases when %s for %s, or no more than %d and no further one for %s", calm,
 		prose.Span(p.ReleaseAfter), limit, prose.Span(guard.SteadyFor(p, settle)))

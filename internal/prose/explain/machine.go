@@ -67,16 +67,16 @@ func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 		e.Because = append(e.Because, adopted(i.Irreplaceable))
 	}
 	for _, c := range v.Checks {
-		e.Because = append(e.Because, prose.StandsSince(c, f.At))
+		e.Because = append(e.Because, prose.StandsSince(c, f.Now))
 		if t := f.Whole.Book.Of(c.Check); t != nil && !t.Proven() && c.Standing != fleet.StandingUp {
-			e.Because = append(e.Because, prose.Unproven(*t, f.At.Wall)+": its failures count for nothing until it does")
+			e.Because = append(e.Because, prose.Unproven(*t, f.Now.Wall)+": its failures count for nothing until it does")
 		}
 	}
 	for _, c := range v.Tells {
-		e.Because = append(e.Because, prose.StandsSince(c, f.At)+", and only tells")
+		e.Because = append(e.Because, prose.StandsSince(c, f.Now)+", and only tells")
 	}
 	e.Because = append(e.Because, providersWord(f, v))
-	if left := GraceLeft(&v.Machine, f.At); left != "" {
+	if left := GraceLeft(&v.Machine, f.Now); left != "" {
 		e.Because = append(e.Because, left)
 	}
 }
@@ -114,10 +114,10 @@ func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
 		e.explainIdle(f)
 	}
 	if m.Repair != nil {
-		e.Now = append(e.Now, Work(*m.Repair, f.At))
+		e.Now = append(e.Now, Work(*m.Repair, f.Now))
 	}
 	if q := m.Quarantine; q != nil {
-		e.Now = append(e.Now, fmt.Sprintf("in quarantine for %s: %s", prose.Span(f.At.Wall.Sub(q.Since)), prose.Reason(q.Reason)))
+		e.Now = append(e.Now, fmt.Sprintf("in quarantine for %s: %s", prose.Span(f.Now.Wall.Sub(q.Since)), prose.Reason(q.Reason)))
 		advice := cmp.Or(prose.Advice(q.Reason), prose.Advice(fleet.ReasonQuarantined))
 		if e.advise(advice); !strings.Contains(advice, "hale retry") {
 			e.advise("when it is mended: hale retry " + string(m.Name))
@@ -166,7 +166,7 @@ func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 	case m.Waiting == fleet.ReasonBrake && f.Brake.By != "":
 		e.explainBrake(f)
 	case m.Waiting == fleet.ReasonBackoff:
-		e.explainRetry(&m, f.At)
+		e.explainRetry(&m, f.Now)
 	default:
 		e.hold(m.Waiting, waitingFor(f, v))
 	}
@@ -181,7 +181,7 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 	case fleet.ReasonAmnesty:
 		return AmnestyLeft(f)
 	case fleet.ReasonBudget:
-		if full := guard.SharedBudget(&m, &guard.Situation{Spec: f.Spec, Hosts: f.Hosts, Slots: f.Slots}); full != nil {
+		if full := guard.SharedBudget(&m, &guard.Situation{State: f.State}); full != nil {
 			return prose.SharedBudget(full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair)
 		}
 		return fmt.Sprintf("%d of %d", f.Tally.InRepair, f.Spec.Places())
@@ -203,8 +203,8 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 		}
 	case fleet.ReasonStoppedByPerson, fleet.ReasonShutDown, fleet.ReasonPaused, fleet.ReasonSuspended,
 		fleet.ReasonRescued:
-		if i := m.Incident; i != nil && i.HoldUntil.After(f.At.Wall) {
-			return "a person is paged in " + prose.Span(i.HoldUntil.Sub(f.At.Wall))
+		if i := m.Incident; i != nil && i.HoldUntil.After(f.Now.Wall) {
+			return "a person is paged in " + prose.Span(i.HoldUntil.Sub(f.Now.Wall))
 		}
 	default:
 	}
@@ -218,7 +218,7 @@ func (e *explainer) explainFate(f engine.FleetStatus, m *fleet.Machine) {
 	}
 	if p := f.Whole.Parent(m.Incident.Parent); p != nil {
 		e.Now = append(e.Now, fmt.Sprintf("it shares the fate of %s: incident %s, open for %s: %s",
-			prose.Domain(p.Domain), p.ID, prose.Span(f.At.Wall.Sub(p.Opened)), prose.Parent(*p)))
+			prose.Domain(p.Domain), p.ID, prose.Span(f.Now.Wall.Sub(p.Opened)), prose.Parent(*p)))
 		e.explainPolicy(f, *p)
 	}
 }
@@ -230,19 +230,9 @@ func spared(f engine.FleetStatus, v *fleet.View) bool {
 	if m.Incident == nil || m.Repair != nil || m.Health.Verdict != fleet.VerdictUnhealthy || !f.Spec.Protects(m) {
 		return false
 	}
-	_, some := repair.FirstStep(m, &guard.Situation{
-		Spec:     f.Spec,
-		Now:      f.At,
-		Provider: f.Provider,
-		Hosts:    f.Hosts,
-		Vantage:  f.Vantage,
-		Brake:    guard.Braked(f.Brake, &f.Whole),
-		Tolls:    f.Tolls,
-		Whole:    f.Whole,
-		Tally:    f.Tally,
-		Slots:    f.Slots,
-		View:     v,
-	})
+	sit := guard.Situation{State: f.State, Tally: f.Tally, View: v}
+	sit.Brake = guard.Braked(f.Brake, &f.Whole)
+	_, some := repair.FirstStep(m, &sit)
 	return !some
 }
 
@@ -328,10 +318,10 @@ func (e *explainer) explainSize(f engine.FleetStatus, m fleet.Machine) {
 		k := &m.Kept[i]
 		e.Now = append(e.Now, fmt.Sprintf("its old instance %s is kept, powered off, until %s (%s more)",
 			prose.Instance(k.ID),
-			k.Until.UTC().Format("2006-01-02 15:04:05 MST"), prose.Span(max(0, k.Until.Sub(f.At.Wall)))))
+			k.Until.UTC().Format("2006-01-02 15:04:05 MST"), prose.Span(max(0, k.Until.Sub(f.Now.Wall)))))
 	}
 	if asked := l.Asked(&f.Wanted); asked != f.Wanted.Size && !f.Wanted.Adopt.Selects() {
-		e.Now = append(e.Now, fmt.Sprintf("fleet %s: %s", f.Wanted.Name, prose.OrderedSize(l.Ordered, asked, f.At.Wall)))
+		e.Now = append(e.Now, fmt.Sprintf("fleet %s: %s", f.Wanted.Name, prose.OrderedSize(l.Ordered, asked, f.Now.Wall)))
 	}
 }
 
@@ -344,7 +334,7 @@ func (e *explainer) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
 		}
 		e.Now = append(e.Now, fmt.Sprintf("held by %s until %s (%s more): %s", h.By,
 			h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
-			prose.Span(max(0, h.Until.Sub(f.At.Wall))), h.Reason))
+			prose.Span(max(0, h.Until.Sub(f.Now.Wall))), h.Reason))
 	}
 }
 
@@ -363,11 +353,11 @@ func (e *explainer) explainPolicy(f engine.FleetStatus, p fleet.Parent) {
 	wait := f.Spec.SharedFate.Wait
 	switch f.Spec.SharedFate.Then {
 	case fleet.FateWait:
-		if left := p.Opened.Add(wait).Sub(f.At.Wall); left > 0 {
+		if left := p.Opened.Add(wait).Sub(f.Now.Wall); left > 0 {
 			e.Now = append(e.Now, "a person is paged in "+prose.Span(left)+" if it lasts")
 		}
 	case fleet.FateEvacuate:
-		if left := p.Since.Add(wait).Sub(f.At.Mono); left > 0 {
+		if left := p.Since.Add(wait).Sub(f.Now.Mono); left > 0 {
 			e.Now = append(e.Now, "it is built anew elsewhere in "+prose.Span(left)+" if it lasts")
 		}
 	case fleet.FatePage:

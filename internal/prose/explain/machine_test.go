@@ -30,8 +30,12 @@ func scene() (engine.FleetStatus, fleet.View) {
 		Seen: []fleet.Sighting{{Instance: running, Asked: now.Mono}},
 	}
 	s := engine.FleetStatus{
-		Spec:     fleet.Spec{Name: "web", Provider: "lab", Size: 10, Limits: fleet.Limits{InRepair: 1}},
-		Provider: fleet.ProviderState{Standing: fleet.ProviderUp}, Tally: guard.Tally{Size: 10}, At: now,
+		State: fleet.State{
+			Spec:     fleet.Spec{Name: "web", Provider: "lab", Size: 10, Limits: fleet.Limits{InRepair: 1}},
+			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
+			Now:      now,
+		},
+		Tally: guard.Tally{Size: 10},
 	}
 	return s, v
 }
@@ -68,7 +72,7 @@ func TestExplain(t *testing.T) {
 				v.Machine.Repair = &fleet.Repair{
 					ID:      "web-2/r3",
 					Kind:    fleet.RepairHeal,
-					Started: s.At.Wall.Add(-4 * time.Second),
+					Started: s.Now.Wall.Add(-4 * time.Second),
 					Intent:  &fleet.Intent{Op: fleet.OpPowerOff, Instance: v.Machine.Current.ID, Unknown: true},
 					Climb:   fleet.Climb{Step: fleet.StepRecreate, Stage: fleet.Stage{Phase: fleet.PhaseAct}},
 				}
@@ -83,7 +87,7 @@ func TestExplain(t *testing.T) {
 			change: func(s *engine.FleetStatus, v *fleet.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonQuarantined
-				v.Machine.Quarantine = &fleet.Quarantine{Since: s.At.Wall.Add(-5 * time.Minute), Reason: fleet.ReasonNameTaken}
+				v.Machine.Quarantine = &fleet.Quarantine{Since: s.Now.Wall.Add(-5 * time.Minute), Reason: fleet.ReasonNameTaken}
 			},
 			want: explain.Answer{
 				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
@@ -137,7 +141,7 @@ func TestExplainABrakeThatAPersonPutOn(t *testing.T) {
 	s, v := scene()
 	fail(&v)
 	v.Machine.Waiting = fleet.ReasonBrake
-	s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.At.Wall.Add(-2 * time.Hour)}
+	s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.Now.Wall.Add(-2 * time.Hour)}
 	got := explain.Machine(s, v)
 	if diff := cmp.Diff([]string{"held: maria put the brake on (disk swap) 2h00m ago"}, got.Now); diff != "" {
 		t.Error(diff)
@@ -156,7 +160,7 @@ func TestExplainAProtectedMachineFirst(t *testing.T) {
 		s, v := scene()
 		fail(&v)
 		v.Machine.Waiting, v.Machine.Incident = waiting, &fleet.Incident{ID: "i1", Cause: fleet.CauseChecks}
-		s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.At.Wall.Add(-2 * time.Hour)}
+		s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.Now.Wall.Add(-2 * time.Hour)}
 		s.Spec.Repair.Steps = []fleet.Step{{Kind: fleet.StepReboot}}
 		if got := explain.Machine(s, v); len(got.Now) != 1 || got.Now[0] == protected {
 			t.Errorf("unprotected, %s: %q", waiting, got.Now)
@@ -198,7 +202,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 				v.Machine.Waiting = fleet.ReasonSharedFate
 				v.Machine.Incident = &fleet.Incident{ID: "web-2/1", Parent: "web/p1"}
 				s.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateWait, Wait: 10 * time.Minute}
-				s.Whole.Parents = []fleet.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainStorage, Name: "nas1"}, Opened: s.At.Wall.Add(-time.Minute),
+				s.Whole.Parents = []fleet.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainStorage, Name: "nas1"}, Opened: s.Now.Wall.Add(-time.Minute),
 					Failing: 4, Members: 5, Chance: 0.001}}
 			},
 			want: explain.Answer{
@@ -238,7 +242,7 @@ func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 	v.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Check: "page", Result: fleet.ResultUnproven}
 	v.Checks[0].Standing, v.Checks[0].Result = fleet.StandingDown, fleet.ResultRefused
 	s.Whole.Book = &fleet.CheckHistory{Checks: []fleet.Tested{
-		{Name: "page", Definition: "b", Good: "a", Edited: true, Since: s.At.Wall.Add(-time.Hour)}}}
+		{Name: "page", Definition: "b", Good: "a", Edited: true, Since: s.Now.Wall.Add(-time.Hour)}}}
 	want := explain.Answer{
 		Because: []string{
 			"check page is down for 1m00s: connection refused or reset",
@@ -272,7 +276,7 @@ func TestTimeLeftIsSaid(t *testing.T) {
 			brake: "it releases when no more than 1 of 10 machines fail for 30s, or no more than 2 and no " +
 				"further one for 5m00s"},
 		"two fail for a minute": {change: func(s *engine.FleetStatus) {
-			s.Brake = fleet.Brake{Engaged: true, SteadySince: s.At.Mono.Add(-time.Minute), Steady: 2}
+			s.Brake = fleet.Brake{Engaged: true, SteadySince: s.Now.Mono.Add(-time.Minute), Steady: 2}
 			s.Tally.Failing = 2
 		},
 			brake: "it releases when no more than 1 of 10 machines fail for 30s, or in 4m00s if no further one " +
@@ -281,7 +285,7 @@ func TestTimeLeftIsSaid(t *testing.T) {
 			s.Brake.Engaged, s.Tally.Size, s.Spec.Limits.Brake.AtLeast = true, 3, 1
 		}, brake: "it releases when no machine fails for 30s, or no more than 1 and no further one for 5m00s"},
 		"calm for 10s": {change: func(s *engine.FleetStatus) {
-			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.At.Mono.Add(-10 * time.Second)}
+			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.Now.Mono.Add(-10 * time.Second)}
 		},
 			brake: "it releases in 20s if no more than 1 of 10 machines fail until then"},
 		"by hand": {change: func(s *engine.FleetStatus) { s.Brake = fleet.Brake{Engaged: true, By: "alice"} }},
@@ -289,7 +293,7 @@ func TestTimeLeftIsSaid(t *testing.T) {
 			left: "until provider lab answers for the first time"},
 		"after a doubt": {change: func(s *engine.FleetStatus) {
 			s.Whole.Doubt = fleet.Doubt{Reason: fleet.ReasonVantageDoubtful,
-				CalmSince: s.At.Mono.Add(-10 * time.Second)}
+				CalmSince: s.Now.Mono.Add(-10 * time.Second)}
 		}, left: "for another 20s"},
 	} {
 		s, _ := scene()
@@ -314,19 +318,19 @@ func TestAHeldMachineSaysForHowLong(t *testing.T) {
 			v.Machine.Waiting = fleet.ReasonBrake
 			s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}
 			s.Tally.Failing = 1
-			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.At.Mono.Add(-100 * time.Second)}
+			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.Now.Mono.Add(-100 * time.Second)}
 		},
 		"held: hale has only just begun to look, and judges everything afresh before it acts (for another 3m20s)": func(
 			s *engine.FleetStatus, v *fleet.View,
 		) {
 			v.Machine.Waiting = fleet.ReasonAmnesty
-			s.SteadyAt = s.At.Mono.Add(200 * time.Second)
+			s.SteadyAt = s.Now.Mono.Add(200 * time.Second)
 		},
 		"held: a person, or a program other than hale, paused it, and that is no failure (a person is paged in 3m20s)": func(
 			s *engine.FleetStatus, v *fleet.View,
 		) {
 			v.Machine.Waiting = fleet.ReasonPaused
-			v.Machine.Incident = &fleet.Incident{Cause: fleet.CausePaused, HoldUntil: s.At.Wall.Add(200 * time.Second)}
+			v.Machine.Incident = &fleet.Incident{Cause: fleet.CausePaused, HoldUntil: s.Now.Wall.Add(200 * time.Second)}
 		},
 	} {
 		s, v := scene()
