@@ -365,6 +365,9 @@ func (r *round) judgeOne(w *work) {
 		r.readMarks(w)
 	}
 	r.tally.Follow(&r.s.Machines[w.index].Machine, m, &r.s.Spec)
+	if m.Quarantine != nil && len(r.orders(w)) > 0 {
+		r.tally.Freed++
+	}
 }
 
 // own gives the work a belief of its own, to be changed.
@@ -428,11 +431,11 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 	if r.recovers != nil {
 		w.recover(r.recovers)
 	}
-	if r.before.Quarantine != nil && w.M.Quarantine == nil {
-		r.again = true // the brake did not count it: what follows is for a round in which it does (L6)
-	} else {
+	freed := func() bool { return r.before.Quarantine != nil && w.M.Quarantine == nil }
+	if !freed() {
 		goOn(w)
 	}
+	r.again = r.again || freed() // the brake did not count it: what follows is for a round in which it does (L6)
 	warn(r, w)
 	return w.M.Check()
 }

@@ -117,8 +117,8 @@ func (w *work) advance() {
 		w.adopt()
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		w.certify()
+	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:
-		w.Worsen()
 		held, step := repair.Admit(m, s)
 		if held == "" && w.StartsBeside() {
 			held = fleet.ReasonRival

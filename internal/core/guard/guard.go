@@ -22,6 +22,7 @@ type Tally struct {
 	// Rest has the holds and removals in force: what is down under one, and not in repair, does not count.
 	Rest     *fleet.Whole
 	Changing int  // by a person's order: in repair, and not failing (L10)
+	Freed    int  // quarantined, and a person's order may free them in this round, so that they count from the next on
 	Rose     bool // a machine came to fail in this round, of this fleet, though as many may fail as before
 }
 
@@ -382,6 +383,9 @@ func unclear(m *fleet.Machine, s *Situation) bool {
 	own := Tally{Rest: s.Tally.Rest}
 	if own.Add(m, &s.Spec); own.Failing == 0 && s.Tally.Failing+1 > most {
 		return true // a dead build counts for nothing until it is in repair: with it, more would fail than may (L6)
+	}
+	if s.Tally.Failing+s.Tally.Freed > most {
+		return true // since the brake was judged: it engages in the next round
 	}
 	storm := s.Tally.Failing+s.Tally.Suspect > most
 	fated := s.Fated && !m.Health.Cause.Stopped()

@@ -210,13 +210,14 @@ func (w *Chart) spared() fleet.Rungs {
 }
 
 // Worsen takes the machine out of quarantine when more fails now than what it was put there for, so that a step may
-// help that was not for that. Once per incident: a check that comes and goes is no reason to begin again and again.
-func (w *Chart) Worsen() {
+// help that was not for that, and reports whether it did. Once per incident: a check that comes and goes is no reason
+// to begin again and again.
+func (w *Chart) Worsen() bool {
 	m := w.M
 	q := m.Quarantine
 	if q == nil || q.Spared == 0 || m.Incident.Worsened || m.Health.Verdict != fleet.VerdictUnhealthy ||
 		guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
-		return
+		return false
 	}
 	for rung, step := range w.Situation.Spec.Repair.Steps {
 		if !q.Spared.Has(rung) || step.Kind == fleet.StepPage || step.Kind == fleet.StepQuarantine ||
@@ -228,6 +229,7 @@ func (w *Chart) Worsen() {
 		m.Incident.Worsened, m.Incident.Failed, m.Incident.Paged = true, 0, false
 		w.Record(fleet.Record{Kind: fleet.RecordQuarantineOver, Reason: fleet.ReasonWorsened, Step: step.Kind,
 			Cause: m.Health.Cause, Check: m.Health.Check, Result: m.Health.Result, Instance: m.Current.ID})
-		return
+		return true
 	}
+	return false
 }

@@ -24,7 +24,6 @@ var adapters = []string{
 // uncut are the packages that have more lines than a package may have, and are still to be cut by subject. Lower what
 // is higher here when it has fallen, never raise it.
 var uncut = map[string]int{
-	"internal/app":         3002,
 	"internal/core/decide": 4500,
 	"internal/core/fleet":  6100,
 	"internal/core/repair": 3700,
