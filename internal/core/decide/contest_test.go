@@ -277,6 +277,26 @@ func TestL10WhatIsBeingHealedStaysWhenMoreAreAskedFor(t *testing.T) {
 	}
 }
 
+// L8: a person was told that hale turned the host off. That the machine was moved half way only, and cannot go on before
+// the host answers, is another thing to tell of, once.
+func TestL08AHostThatWasTurnedOffIsNoWordOfTheMachine(t *testing.T) {
+	t.Parallel()
+	for told, pages := range map[fleet.Reason]int{
+		fleet.ReasonHostFenced: 1, fleet.ReasonHostCut: 1, fleet.ReasonHostUnasked: 0,
+	} {
+		tl := few(t, 10)
+		tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: "h9", Independent: true})
+		tl.s.Silent = []fleet.Silence{{Host: "h9"}}
+		tl.power(fleet.PowerOff, 3)
+		tl.pass(time.Second)
+		tl.wantHeld(fleet.ReasonHostUnasked, []int{3})
+		i := tl.s.Machines[3].Machine.Incident
+		i.Paged, i.For = true, told
+		tl.pass(10 * time.Minute)
+		tl.wantCount("pages after "+string(told), tl.count(fleet.RecordPaged, fleet.ReasonHostUnasked), pages)
+	}
+}
+
 // A build that waits for a host is not under way: what a person ordered meanwhile counts for it.
 func TestABuildThatWaitsHeedsAPerson(t *testing.T) {
 	t.Parallel()

@@ -444,6 +444,7 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 func goOn(w *work) {
 	w.advance()
 	if lost(w, withHeld) {
+		w.M.Incident.Paged = false // that its host was turned off does not say that it has nowhere to go
 		w.Page(w.M.Waiting)
 	}
 	w.remind()

@@ -26,7 +26,7 @@ var patiences = [...]func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, boo
 // a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
 func withHeld(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
 	i := m.Incident
-	if i == nil || i.Paged || i.Parent != "" || !unreachable(m.Waiting) {
+	if i == nil || i.Paged && !i.ToldOfHost() || i.Parent != "" || !unreachable(m.Waiting) {
 		return patience{}, false
 	}
 	return patience{m.Waiting, now.At(i.Lasts().Add(spec.BlindAfter)), spec.BlindAfter}, true

@@ -152,6 +152,12 @@ type Failure struct {
 // too.
 func (i *Incident) Known() bool { return i.Paged || !i.Told.IsZero() }
 
+// ToldOfHost reports whether all that a person was told is that hale turned the host off, or cut it: then it went on by
+// itself.
+func (i *Incident) ToldOfHost() bool {
+	return i.Paged && (i.For == ReasonHostFenced || i.For == ReasonHostCut)
+}
+
 // Lasts returns since when the incident is hale's business.
 func (i *Incident) Lasts() time.Time {
 	if i.Freed.After(i.Opened) {

@@ -491,9 +491,8 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) onward {
 	m.RetryAt = 0
 	w.Record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID,
 		Tries: len(guard.Recent(m, w.Situation))})
-	if told := m.Incident.For; told == fleet.ReasonHostFenced || told == fleet.ReasonHostCut ||
-		told == fleet.ReasonBlind {
-		m.Incident.Paged = false // that was about the host, or that nothing was known, while hale went on by itself
+	if m.Incident.ToldOfHost() || m.Incident.For == fleet.ReasonBlind {
+		m.Incident.Paged = false // that nothing was known is another thing, too
 	}
 	w.Page(reason)
 	m.Waiting = fleet.ReasonQuarantined
