@@ -176,3 +176,24 @@ func TestWhatIsForAPerson(t *testing.T) {
 		st.want(string(kind), st.round(), "repair-ended "+why+"; quarantined "+why+"; paged "+why+"; over")
 	}
 }
+
+// Work that tries in vain tells a person, whatever it is for: a first build gets an incident for that, and what lies
+// beside a machine is put aside.
+func TestWhatIsInVainIsTold(t *testing.T) {
+	t.Parallel()
+	st := calling[fleet.OpCreate](t)
+	st.m.Repair.Kind, st.m.Repair.Aim, st.m.Incident = fleet.RepairBuild, fleet.AimAt(fleet.Incarnation{}), nil
+	st.m.Repair.Retries = 9
+	st.ends(fleet.OutcomeRetry)
+	st.want("a first build", st.round(), "paged call-failed; act in 30s")
+	if i := st.m.Incident; i == nil || i.Cause != fleet.CauseBuild {
+		t.Errorf("it has %+v", i)
+	}
+	st, _ = remnant(t)
+	st.m.Repair.Retries = 9
+	st.show(fleet.Instance{}, fleet.StandingUnknown)
+	st.want("a remnant", st.round(), "look look-unclear; paged call-failed; held look-unclear; look in 30s")
+	if s := st.m.Strays[0]; !s.Paged || st.m.Incident != nil {
+		t.Errorf("the machine fails for it, or it is not put aside: %+v", s)
+	}
+}

@@ -348,3 +348,26 @@ func TestWhichTemplateIsBuiltFrom(t *testing.T) {
 		}
 	}
 }
+
+// L8: the old instance cannot be put aside: the change is given up while there still is an instance.
+func TestAnUpdateThatCannotKeepIsGivenUp(t *testing.T) {
+	t.Parallel()
+	st, _ := updating(t, time.Hour)
+	st.m.Repair.Proof = fleet.ProofConfirmedOff
+	st.want("it is off", st.round(), "CALL keep old; act")
+	st.ends(fleet.OutcomeFailed)
+	st.want("it fails", st.round(), givenUp("keep-failed"))
+}
+
+// While the place of hale's starts at the provider is silent, a change waits, too, also when its old instance is gone.
+func TestASilentPlaceOfStartsHoldsAChange(t *testing.T) {
+	t.Parallel()
+	for _, removed := range []bool{false, true} {
+		st, _ := updating(t, 0)
+		if st.m.Repair.Proof = fleet.ProofConfirmedOff; removed {
+			st.m.Repair.Removed, st.m.Current = true, fleet.Incarnation{}
+		}
+		st.s.Roll.Silent = "the provider takes no note"
+		st.want("silent", st.round(), "held place-silent; act")
+	}
+}

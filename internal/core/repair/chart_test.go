@@ -292,3 +292,20 @@ func TestL6WhatHoldsARungBack(t *testing.T) {
 		}
 	}
 }
+
+// A person holds a host that the machine itself is not on: what lies there, and what would come back there, stays as it
+// is.
+func TestAHeldHostIsHeldForWhatLiesThere(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[fleet.HostName]string{"h2": "held hold; look", "h3": "look"} {
+		st, _ := remnant(t)
+		st.s.Whole.Holds = []fleet.Hold{{Host: host}}
+		st.want("a remnant on h2, and held is "+string(host), st.round(), want)
+	}
+	for host, want := range map[fleet.HostName]string{"h1": "held hold; act", "h3": "ASK new; act"} {
+		st, _ := undoing(t)
+		st.s.Whole.Holds = []fleet.Hold{{Host: host}}
+		st.seen(aside())
+		st.want("an undo of what is on h1, and held is "+string(host), st.round(), want)
+	}
+}

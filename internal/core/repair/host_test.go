@@ -387,6 +387,9 @@ func TestWhichStepsLeaveALostHost(t *testing.T) {
 		}, "evacuate page quarantine recreate"},
 		"a disk would be lost": {func(st *stage) { st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data"}} },
 			"page quarantine"},
+		"a disk would be lost, which is put aside": {func(st *stage) {
+			st.s.Spec.Template.Disks, st.s.Spec.Repair.Steps[0].KeepOld = []fleet.Disk{{Name: "data"}}, time.Hour
+		}, "page quarantine"},
 		"name and address are the cloud's": {func(st *stage) { st.s.Hosts[0].Closed = true },
 			"evacuate page quarantine"},
 		"nothing may be done to it": {func(st *stage) { st.s.Hosts[0].Serves = true },
@@ -602,4 +605,48 @@ func TestAHostThatIsOffAndAMachineThatAnswers(t *testing.T) {
 		st.view.Outcome = &fleet.Outcome{Intent: st.m.Repair.Intent.ID, Kind: fleet.OutcomeDone}
 		st.want("fenced", st.round(), want)
 	}
+}
+
+// The policy was edited while a host was cut, and demands more by then. What comes next needs a look of its own, and so
+// it does when the host answers meanwhile.
+func TestACutThatIsWorthNothingByNow(t *testing.T) {
+	t.Parallel()
+	for up, want := range map[bool]string{false: "LOOK; look", true: "then recreate; LOOK; look"} {
+		st := calling[fleet.OpFence](t)
+		st.s.Spec.Repair.Fence.Proof = fleet.ProofConfirmedOff
+		st.ends(fleet.OutcomeDone)
+		st.view.Outcome.Proof = fleet.ProofAccessCut
+		st.round()
+		st.due()
+		st.s.Hosts[0].Up = up
+		st.want("then", st.round(), want)
+	}
+}
+
+// What was left behind has to be proven off once more after a restart. Its host is given its time then, too; nothing is
+// left to look at.
+func TestAHostIsGivenTimeAgain(t *testing.T) {
+	t.Parallel()
+	st := building(t, fleet.Host{Name: "h1", Fence: fleet.Means{Tries: 1, Limit: time.Second, Delay: 10 * time.Second}},
+		host("h2", ""))
+	st.m.Leave(st.m.Repair.Target, fleet.ProofHostOff, st.s.Now)
+	st.restarts()
+	st.want("hale died", st.round(), "held fence-delay; act in 10s")
+	st.pass(10*time.Second - 1)
+	st.want("a moment before", st.round(), "act in 1ns")
+	st.pass(1)
+	st.want("the time is over", st.round(), "CALL fence old; act")
+	st.ends(fleet.OutcomeDone)
+	st.want("it is off", st.round(), "proven host-off; paged host-fenced; CALL create new; act")
+}
+
+// L1: the host may not be turned off any more, when what was left behind there has to be proven off once more: it is
+// waited for.
+func TestL1WhatWasLeftIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	st := building(t, fleet.Host{Name: "h1", Serves: true, Fence: fleet.Means{Tries: 1, Limit: time.Second}},
+		host("h2", ""))
+	st.m.Leave(st.m.Repair.Target, fleet.ProofHostOff, st.s.Now)
+	st.restarts()
+	st.want("hale died", st.round(), "held host-down; act")
 }

@@ -327,3 +327,13 @@ func TestWhatACommandCannotBeTold(t *testing.T) {
 		}
 	}
 }
+
+// A machine without an instance has nothing to look at or to fence: it is built.
+func TestAMachineWithoutAnInstanceIsBuilt(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepRecreate]).fails(fleet.CauseGone)
+	st.m.Current = fleet.Incarnation{}
+	st.s.Hosts = append(st.s.Hosts, fleet.Host{}) // one without a name is not where it was
+	st.want("it begins", st.begin(),
+		"repair-started heal; step-skipped no-instance; then recreate; CALL create new; act")
+}
