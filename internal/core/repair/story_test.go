@@ -8,25 +8,40 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/core/repair"
 )
 
 // theatre is a stage with a provider, on which calls have their effect, and machines become healthy when they were
 // mended by the operation that helps.
 type theatre struct {
 	*stage
-	world map[fleet.InstanceID]fleet.Power
+	world map[fleet.InstanceID]fleet.Instance
 	helps fleet.Op
 	heals bool
 	calls []string
 	lose  int // the answer to this call is lost, and hale dies; 0: none
 }
 
+// open has the instances of the stage be there.
+func (st *stage) open(helps fleet.Op, lose int, there ...fleet.Instance) *theatre {
+	th := &theatre{stage: st, helps: helps, lose: lose, world: map[fleet.InstanceID]fleet.Instance{}}
+	for _, i := range there {
+		th.world[i.ID] = i
+	}
+	return th
+}
+
 // effect is what the operation does to the instance.
-var effect = map[fleet.Op]fleet.Power{
-	fleet.OpStart: fleet.PowerRunning, fleet.OpResume: fleet.PowerRunning, fleet.OpReboot: fleet.PowerRunning,
-	fleet.OpRebuild: fleet.PowerRunning, fleet.OpCreate: fleet.PowerRunning, fleet.OpPowerOff: fleet.PowerOff,
-	fleet.OpDelete: fleet.PowerGone,
+var effect = map[fleet.Op]func(*fleet.Instance){
+	fleet.OpStart:    func(i *fleet.Instance) { i.Power = fleet.PowerRunning },
+	fleet.OpResume:   func(i *fleet.Instance) { i.Power = fleet.PowerRunning },
+	fleet.OpReboot:   func(i *fleet.Instance) { i.Power = fleet.PowerRunning },
+	fleet.OpRebuild:  func(i *fleet.Instance) { i.Power = fleet.PowerRunning },
+	fleet.OpCreate:   func(i *fleet.Instance) { i.Power = fleet.PowerRunning },
+	fleet.OpPowerOff: func(i *fleet.Instance) { i.Power = fleet.PowerOff },
+	fleet.OpDelete:   func(i *fleet.Instance) { i.Power = fleet.PowerGone },
+	fleet.OpKeep:     func(i *fleet.Instance) { i.Mark.Kept = true },
+	fleet.OpRestore:  func(i *fleet.Instance) { i.Mark.Kept = false },
+	fleet.OpCertify:  func(i *fleet.Instance) { i.Mark.Certified = true },
 }
 
 // act carries out what the last round asked for.
@@ -40,9 +55,9 @@ func (th *theatre) act() {
 			if th.heals {
 				page = fleet.StandingUp
 			}
-			th.answer(th.power(a.Instance), page)
+			th.show(th.instance(a.Instance), page)
 		case fleet.ActionObserve:
-			th.observe(a.Instance)
+			th.seen(th.instance(a.Instance))
 		case fleet.ActionCall:
 			th.call(a)
 		case fleet.ActionGather:
@@ -50,30 +65,27 @@ func (th *theatre) act() {
 	}
 }
 
-func (th *theatre) power(id fleet.InstanceID) fleet.Power {
-	if p, known := th.world[id]; known {
-		return p
+func (th *theatre) instance(id fleet.InstanceID) fleet.Instance {
+	if i, known := th.world[id]; known {
+		return i
 	}
-	return fleet.PowerGone
-}
-
-func (th *theatre) observe(id fleet.InstanceID) {
-	th.seen(fleet.Instance{ID: id, Host: "h1", Power: th.power(id), Mark: fleet.Mark{Installation: "ours", Fleet: "web",
-		Machine: "web-1", Generation: th.m.Generation, Certified: id == "old" || th.m.Current.Certified}})
+	return fleet.Instance{ID: id, Power: fleet.PowerGone}
 }
 
 // call has the effect of the call, and answers it, or loses the answer. Never do two instances run (L1).
 func (th *theatre) call(a fleet.Action) {
 	th.Helper()
-	op, id := a.Intent.Op, a.Instance
+	op, i := a.Intent.Op, th.instance(a.Instance)
 	th.calls = append(th.calls, string(op))
-	if p, some := effect[op]; some {
-		th.world[id] = p
+	if op == fleet.OpCreate {
+		i = fleet.Instance{ID: a.Instance, Host: a.Host, Mark: a.Mark}
 	}
+	effect[op](&i)
+	th.world[i.ID] = i
 	th.heals = th.heals || op == th.helps
 	running := 0
-	for _, p := range th.world {
-		if p == fleet.PowerRunning {
+	for _, i := range th.world {
+		if i.Power == fleet.PowerRunning {
 			running++
 		}
 	}
@@ -96,7 +108,7 @@ func (th *theatre) judge() {
 		th.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
 	case r.Phase == fleet.PhaseVerify:
 		th.m.Health.Verdict, th.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
-	default:
+	case r.Kind == fleet.RepairHeal:
 		th.m.Health.Verdict, th.m.Health.Cause = fleet.VerdictUnhealthy, th.m.Incident.Cause
 	}
 	th.view.Epoch = th.m.Epoch
@@ -123,20 +135,83 @@ func TestEachStepHealsAndBearsADeathAtEachOfItsCalls(t *testing.T) {
 		for lose := range len(strings.Fields(c.want)) + 1 {
 			t.Run(fmt.Sprint(name, ", lost ", lose), func(t *testing.T) {
 				t.Parallel()
-				th := &theatre{stage: newStage(t, ladder[fleet.StepStart], ladder[fleet.StepResume],
-					ladder[fleet.StepReboot],
-					ladder[fleet.StepRebuild], ladder[fleet.StepRecreate]), helps: c.helps, lose: lose}
-				th.world = map[fleet.InstanceID]fleet.Power{"old": c.power}
-				th.m.Health.Cause, th.m.Incident.Cause = c.cause, c.cause
-				th.play(func(w *repair.Work) { w.Begin(fleet.RepairHeal) })
+				old := marked("old", "h1", c.power, 1)
+				old.Mark.Certified = true
+				th := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepResume], ladder[fleet.StepReboot],
+					ladder[fleet.StepRebuild], ladder[fleet.StepRecreate]).fails(c.cause).open(c.helps, lose, old)
+				th.begin()
 				th.run()
 				if th.m.Repair != nil || th.m.Incident != nil || !th.m.Current.Certified {
 					th.Fatalf("after %v: %+v, incident %+v", th.calls, th.m.Repair, th.m.Incident)
 				}
-				want := strings.Fields(c.want)
-				done := slices.Compact(slices.Clone(th.calls)) // what was lost may be ordered once more
-				if lose == 0 && !slices.Equal(th.calls, want) || !slices.Equal(done, slices.Compact(want)) {
-					th.Errorf("it took %v, want %v", th.calls, want)
+				th.took(c.want)
+			})
+		}
+	}
+}
+
+// took compares the calls that it took with those that are wanted. What was lost may be ordered once more.
+func (th *theatre) took(calls string) {
+	th.Helper()
+	want, done := strings.Fields(calls), slices.Compact(slices.Clone(th.calls))
+	if th.lose == 0 && !slices.Equal(th.calls, want) || !slices.Equal(done, slices.Compact(want)) {
+		th.Errorf("it took %v, want %v", th.calls, want)
+	}
+}
+
+// begun leaves out what the begin of the work was.
+func begun(st *stage, _ string) *stage { return st }
+
+// L1, L12, L13: the same for what a person ordered, for a first build, and for what lies beside a machine: each comes
+// to its end, whenever hale dies.
+func TestEachWorkBearsADeathAtEachOfItsCalls(t *testing.T) {
+	t.Parallel()
+	old, fresh := marked("old", "h1", fleet.PowerRunning, 1), marked("new", "h2", fleet.PowerRunning, 2)
+	old.Mark.Certified, fresh.Mark.Certified = true, true
+	for name, c := range map[string]struct {
+		set   func(*testing.T) *stage
+		there []fleet.Instance
+		helps fleet.Op
+		want  string // the calls
+		ends  fleet.Reason
+		left  string // what runs in the end
+	}{
+		"a removal": {func(t *testing.T) *stage { return begun(removing(t)) }, []fleet.Instance{old}, "",
+			"power-off delete", fleet.ReasonRemoved, ""},
+		"an update": {func(t *testing.T) *stage { return begun(updating(t, 0)) }, []fleet.Instance{old},
+			fleet.OpCreate, "power-off delete create certify", fleet.ReasonUpdated, "new"},
+		"an update that keeps": {func(t *testing.T) *stage { return begun(updating(t, time.Hour)) },
+			[]fleet.Instance{old}, fleet.OpCreate, "power-off keep create certify", fleet.ReasonUpdated, "new"},
+		"an undo": {func(t *testing.T) *stage { return begun(undoing(t)) }, []fleet.Instance{aside(), fresh},
+			fleet.OpStart, "power-off keep restore start", fleet.ReasonUndone, "old"},
+		"the end of what was kept": {func(t *testing.T) *stage {
+			st, kept := expired(t)
+			st.play(func(w *work) { w.BeginExpire(kept) })
+			return st
+		}, []fleet.Instance{aside(), fresh}, "", "delete", fleet.ReasonRemoved, "new"},
+		"the removal of a remnant": {func(t *testing.T) *stage { return begun(remnant(t)) },
+			[]fleet.Instance{marked("left", "h2", fleet.PowerRunning, 2)}, "", "power-off delete", fleet.ReasonRemoved,
+			""},
+		"a first build": {func(t *testing.T) *stage {
+			st := newStage(t, ladder[fleet.StepReboot])
+			st.m = fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictUnknown}}
+			st.play(func(w *work) { w.Begin(fleet.RepairBuild) })
+			return st
+		}, nil, fleet.OpCreate, "create certify", fleet.ReasonBuilt, "new"},
+	} {
+		for lose := range len(strings.Fields(c.want)) + 1 {
+			t.Run(fmt.Sprint(name, ", lost ", lose), func(t *testing.T) {
+				t.Parallel()
+				th := c.set(t).open(c.helps, lose, c.there...)
+				th.run()
+				th.took(c.want)
+				if got := th.record(fleet.RecordRepairEnded).Reason; got != c.ends {
+					th.Errorf("it ended %s, want %s", got, c.ends)
+				}
+				for id, i := range th.world {
+					if (i.Power == fleet.PowerRunning) != (string(id) == c.left) {
+						th.Errorf("%s is %s in the end", id, i.Power)
+					}
 				}
 			})
 		}
