@@ -124,8 +124,13 @@ func TestWhatHoldsACall(t *testing.T) {
 		st := newStage(t, ladder[fleet.StepReboot])
 		r := st.healing(fleet.StepReboot)
 		st.m.Repair = &r
+		before := st.s
 		c.set(&st.s)
 		st.want(name, st.round(), c.want)
+		st.s = before
+		if st.want(name+" no more", st.round(), "CALL reboot old; act"); st.m.Waiting != "" {
+			t.Errorf("%s no more, and it waits for it: %s", name, st.m.Waiting)
+		}
 		st = inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff)
 		st.restarts()
 		c.set(&st.s)
@@ -195,5 +200,53 @@ func TestWhatIsInVainIsTold(t *testing.T) {
 	st.want("a remnant", st.round(), "look look-unclear; paged call-failed; held look-unclear; look in 30s")
 	if s := st.m.Strays[0]; !s.Paged || st.m.Incident != nil {
 		t.Errorf("the machine fails for it, or it is not put aside: %+v", s)
+	}
+}
+
+// A call is written down before it is sent, and so is its end, as it was told or as it was seen.
+func TestACallIsWrittenDown(t *testing.T) {
+	t.Parallel()
+	st := looked(t, fleet.StepStart, fleet.CauseOff)
+	st.answer(fleet.PowerOff, fleet.StandingDown)
+	st.round()
+	if got := st.record(fleet.RecordIntent); got.Op != fleet.OpStart || got.Instance != "old" || got.Host != "h1" ||
+		got.Generation != 1 {
+		t.Errorf("it is said %+v", got)
+	}
+	lost := newStage(t)
+	*lost = *st
+	lost.m = st.m.Clone()
+	st.ends(fleet.OutcomeDone)
+	st.round()
+	if got := st.record(fleet.RecordOutcome); got.Op != fleet.OpStart || got.Outcome != fleet.OutcomeDone ||
+		got.Took != time.Second || got.Detail != "so it was said" || got.Instance != "old" {
+		t.Errorf("its end is said to be %+v", got)
+	}
+	lost.restarts()
+	lost.seen(marked("old", "h1", fleet.PowerRunning, 1))
+	lost.want("its answer is lost", lost.round(), "verify")
+	if got := lost.record(fleet.RecordOutcome); got.Outcome != fleet.OutcomeUnknown ||
+		got.Detail != "observed running" {
+		t.Errorf("its end is said to be %+v", got)
+	}
+}
+
+// A call that starts the machine makes worthless what was known of it: it is starting from then on, and forgiven until
+// its time is over. A call that did not, does not.
+func TestAMachineStartsAnew(t *testing.T) {
+	t.Parallel()
+	for kind, starts := range map[fleet.OutcomeKind]bool{fleet.OutcomeDone: true, fleet.OutcomeRetry: false} {
+		st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
+		before := st.m.Health
+		st.ends(kind)
+		st.round()
+		want := before
+		if starts {
+			want = fleet.Health{Verdict: fleet.VerdictStarting, Since: st.s.Now.Wall, SinceMono: st.s.Now.Mono,
+				Grace: st.s.Now.Mono.Add(10 * time.Second)}
+		}
+		if st.m.Health != want || starts != (st.m.Epoch == 2) || starts != (st.m.Acted == st.s.Now.Mono) {
+			t.Errorf("%s: %+v, epoch %d, acted at %v", kind, st.m.Health, st.m.Epoch, st.m.Acted)
+		}
 	}
 }

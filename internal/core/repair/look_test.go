@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 )
 
 // looked is the stage of a repair that waits for its look.
@@ -441,5 +442,27 @@ func TestWhatMakesRoom(t *testing.T) {
 		if r := st.m.Repair; r != nil && r.Look != "" {
 			t.Errorf("%s: an old look decides", name)
 		}
+	}
+}
+
+// L6: machines come under suspicion between a repair's begin and its look: they may yet engage the brake, and get the
+// time that their checks need, from when the rung looked; once, and then it goes on (L8).
+func TestL6SuspectsHoldALook(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, ladder[fleet.StepReboot])
+	st.pass(10 * time.Minute)
+	st.want("it begins", st.begin(), "repair-started heal; then reboot; LOOK; look")
+	st.answer(fleet.PowerRunning, fleet.StandingDown)
+	looked := st.m.Repair.Since
+	st.s.Tally.Suspect = 5
+	st.want("others are suspect", st.round(), "held picture-unclear; look")
+	st.s.Now.Mono = looked.Add(guard.SettleTime(st.s.Spec) - 1)
+	st.want("a moment before they tell", st.round(), "look")
+	st.s.Now.Mono++
+	st.want("they could have told", st.round(), "LOOK; look")
+	st.answer(fleet.PowerRunning, fleet.StandingDown)
+	st.want("it goes on", st.round(), "look confirmed; CALL reboot old; act")
+	if st.m.Waiting != "" {
+		t.Errorf("it waits still: %s", st.m.Waiting)
 	}
 }
