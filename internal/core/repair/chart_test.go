@@ -169,10 +169,10 @@ func TestAPersonIsToldOnce(t *testing.T) {
 		t.Errorf("it is not said when, and why: %+v", i)
 	}
 	st.want("again", st.play(func(w *work) { w.Page(fleet.ReasonLocked) }), "over")
-	st.m.Incident = nil
+	st.m.Incident, st.m.Incidents = nil, 11
 	st.want("without an incident", st.play(func(w *work) { w.Page(fleet.ReasonLocked) }), "over")
 	st.play(func(w *work) { w.OpenIncident(fleet.CauseBuild) })
-	if got := st.m.Incident; got.ID != "web-1/2" || got.Cause != fleet.CauseBuild || !got.Opened.Equal(st.s.Now.Wall) {
+	if got := st.m.Incident; got.ID != "web-1/12" || got.Cause != fleet.CauseBuild || !got.Opened.Equal(st.s.Now.Wall) {
 		t.Errorf("the next incident is %+v", got)
 	}
 }

@@ -336,3 +336,31 @@ func TestWhatWasLeftBehindGoesWhenItsHostIsBack(t *testing.T) {
 		t.Errorf("it is still left: %+v", st.m.Left)
 	}
 }
+
+// Of a machine that is beyond the fleet's size nothing is repaired; what lies beside its instance is not touched
+// either. What a removed one left is hale's to remove.
+func TestWhatARemovedMachineLeft(t *testing.T) {
+	t.Parallel()
+	for removed, want := range map[bool]string{true: "look confirmed; CALL power-off left; act",
+		false: "held surplus; look"} {
+		st, _ := remnant(t)
+		if st.s.Spec.Size = 0; removed {
+			st.m.Current = fleet.Incarnation{}
+		}
+		st.show(marked("left", "h2", fleet.PowerRunning, 2), fleet.StandingUnknown)
+		st.want("there are fewer to be", st.round(), want)
+	}
+}
+
+// L1: a machine that is off is not started beside a remnant that runs. That one can be removed all the same.
+func TestL1ARemnantDoesNotHoldItsOwnRemoval(t *testing.T) {
+	t.Parallel()
+	st, _ := remnant(t)
+	st.m.Incident, st.m.Health = &fleet.Incident{ID: "web-1/1"}, fleet.Health{Verdict: fleet.VerdictUnhealthy,
+		Cause: fleet.CauseOff}
+	st.show(marked("left", "h2", fleet.PowerRunning, 2), fleet.StandingUnknown)
+	if !st.work().StartsBeside() {
+		t.Error("the machine may be started beside it")
+	}
+	st.want("it is one", st.round(), "look confirmed; CALL power-off left; act")
+}

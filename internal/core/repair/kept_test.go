@@ -313,3 +313,16 @@ func TestAnUndoLeavesTheUpdate(t *testing.T) {
 		}
 	}
 }
+
+// An undo takes one back and puts one aside: as many may be kept as the policy says, and none is too many.
+func TestAnUndoKeepsAsManyAsThereWere(t *testing.T) {
+	t.Parallel()
+	st, _ := undoing(t)
+	st.s.Spec.Repair.Steps[0].KeepOld = time.Hour
+	st.m.Kept = append(st.m.Kept, fleet.KeptInstance{Incarnation: fleet.Incarnation{ID: "a"}},
+		fleet.KeptInstance{Incarnation: fleet.Incarnation{ID: "b"}})
+	st.seen(aside())
+	st.want("it is as it was left", st.round(), "ASK new; act")
+	st.seen(marked("new", "h2", fleet.PowerOff, 2))
+	st.want("the new one is off", st.round(), "proven confirmed-off; CALL keep new; act")
+}

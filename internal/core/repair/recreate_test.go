@@ -119,6 +119,7 @@ func TestL12ALostBuild(t *testing.T) {
 	} {
 		st := calling[fleet.OpCreate](t)
 		st.restarts()
+		epoch := st.m.Epoch
 		st.want("unseen", st.round(), "ASK new; act")
 		st.seen(marked("new", "h2", power, 2))
 		st.want(string(power), st.round(), c.want)
@@ -132,7 +133,7 @@ func TestL12ALostBuild(t *testing.T) {
 				t.Errorf("it is not the machine's: %+v", st.m)
 			}
 		default: // it was made halfway: it is an expired build, and is proven off as any
-			if !st.m.Current.Expired || st.m.Repair.Target.ID != "new" {
+			if !st.m.Current.Expired || st.m.Repair.Target.ID != "new" || st.m.Epoch == epoch {
 				t.Errorf("it is not to go: %+v", st.m.Current)
 			}
 			st.show(marked("new", "h2", power, 2), fleet.StandingUnknown)
