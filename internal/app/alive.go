@@ -84,7 +84,7 @@ func (l lifeSigns) send(ctx context.Context, name fleet.TargetName, to listed, a
 	}
 }
 
-// underWay are the targets that have not answered yet: each is sent one sign at a time.
+// UnderWay are the targets that have not answered yet: each is sent one sign at a time.
 type underWay struct {
 	mu    sync.Mutex
 	names map[fleet.TargetName]bool

@@ -21,6 +21,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
 	"hale/internal/state/format"
 	"hale/internal/state/starts"
@@ -178,7 +179,7 @@ func (a *App) recognise(ctx context.Context, store state.Store) error {
 	if err := format.Open(ctx, store, a.opts.Version); err != nil {
 		return of(a.opts.DataDir, err)
 	}
-	restored, ever, err := engine.LastRestore(ctx, store)
+	restored, ever, err := beliefs.LastRestore(ctx, store)
 	if err != nil || !ever {
 		return err
 	}

@@ -18,9 +18,9 @@ import (
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 	"hale/internal/state"
 	"hale/internal/state/backup"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
 	"hale/internal/state/format"
 )
@@ -158,7 +158,7 @@ func inspect(path string) (api.Backup, error) {
 				return err
 			}
 			out.Entries++
-			m, ok := engine.MachineOf(e.Key)
+			m, ok := beliefs.MachineOf(e.Key)
 			if !ok {
 				continue
 			}
@@ -238,7 +238,7 @@ func Restore(ctx context.Context, o RestoreOptions) (api.Restored, error) {
 		if err := format.Open(ctx, s, o.Version); err != nil {
 			return err
 		}
-		return engine.MarkRestored(ctx, s, b.Made)
+		return beliefs.MarkRestored(ctx, s, b.Made)
 	}
 	out.Aside, err = etcd.Replace(ctx, etcd.Replacement{Dir: o.DataDir, Logger: o.Logger, Aside: o.Force, Fill: fill})
 	out.Done = err == nil

@@ -15,8 +15,8 @@ import (
 	"hale/internal/app"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
 	"hale/internal/state/format"
 	"hale/internal/state/starts"
@@ -102,7 +102,7 @@ func TestABackupOfARunningControllerIsRestored(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	h.inStore(func(s state.Store) error {
-		last, ever, err := engine.LastRestore(t.Context(), s)
+		last, ever, err := beliefs.LastRestore(t.Context(), s)
 		if !ever || !last.Made.Equal(b.Made) {
 			t.Errorf("the store says that it was restored: %v %+v", ever, last)
 		}
@@ -182,7 +182,7 @@ func TestAStoppedControllerIsBackedUpFromItsFolder(t *testing.T) {
 	stop()
 	size := 0
 	h.inStore(func(s state.Store) error {
-		all, err := engine.Beliefs(t.Context(), s, "web")
+		all, err := beliefs.All(t.Context(), s, "web")
 		size = len(all)
 		gone, err2 := json.Marshal(fleet.Machine{Name: "web-9", Generation: 4}) // removed; its number is kept
 		_, err3 := s.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put("fleets/web/machines/web-9", gone)}})

@@ -10,9 +10,9 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 	"hale/internal/kinds"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 )
 
 // connections are the providers as they were connected last, by name: another address behind the same name may be
@@ -82,7 +82,7 @@ func (s *site) noteConnections(ctx context.Context, adapters []adapter) error {
 		}
 		writes := []state.Write{state.Put(connectionKey(a.config.Name), data)}
 		if known && !a.config.SameAddress(was) {
-			writes = append(writes, engine.ForgetIdentity(a.config.Name))
+			writes = append(writes, beliefs.ForgetIdentity(a.config.Name))
 		}
 		if _, err := s.how.store.Commit(ctx, state.Txn{Then: writes}); err != nil {
 			return err

@@ -18,8 +18,8 @@ import (
 	"hale/internal/core/change"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 	"hale/internal/keys"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
 
@@ -52,8 +52,8 @@ func (d *desk) listen(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// Reload implements server.Desk: the configuration is read again, and is in force when it returns without an error, as far
-// as it destroys nothing. After an error everything is as it was.
+// Reload implements server.Desk: the configuration is read again, and is in force when it returns without an error, as
+// far as it destroys nothing. After an error everything is as it was.
 func (d *desk) Reload(ctx context.Context) (api.Changes, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -183,8 +183,8 @@ func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	return out, nil
 }
 
-// Readdress implements server.Desk: it connects the provider to its new address, and trusts what answers there. The guard
-// decides, as ever, about machines that are not found there.
+// Readdress implements server.Desk: it connects the provider to its new address, and trusts what answers there. The
+// guard decides, as ever, about machines that are not found there.
 func (d *desk) Readdress(ctx context.Context, plan, by string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -288,7 +288,7 @@ func subject(d change.Difference) string {
 }
 
 // waiting returns the plan for a provider with a changed address, if there is one.
-func (s *site) waiting(p config.Provider, status []engine.FleetStatus) (api.Waiting, bool) {
+func (s *site) waiting(p config.Provider, status []published.Fleet) (api.Waiting, bool) {
 	was := adapterOf(s.adapters, p.Name)
 	if was.Provider == nil || p.SameAddress(was.config) {
 		return api.Waiting{}, false

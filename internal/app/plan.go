@@ -13,14 +13,16 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/api/server"
+	"hale/internal/app/outlook"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/defect"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/provider"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/format"
 	"hale/internal/state/memory"
 )
@@ -81,8 +83,8 @@ func Plan(ctx context.Context, o PlanOptions) (api.Plan, error) {
 		if f.Spec = f.Whole.Ledger.Force(f.Wanted); f.Spec.Adopt.Selects() {
 			f.Spec.Size, f.Spec.Adopt.Left = size, left // what is there
 		}
-		w := planFleet(f, was)
-		w.Warnings = slices.Concat(w.Warnings, unwitnessed(f, status), s.askedElsewhere(f.Wanted.Provider))
+		w := outlook.Of(f, was)
+		w.Warnings = slices.Concat(w.Warnings, outlook.Unwitnessed(f, status), s.askedElsewhere(f.Wanted.Provider))
 		p.Fleets = append(p.Fleets, w)
 	}
 	return p, nil
@@ -143,19 +145,19 @@ func fill(ctx context.Context, store state.Store, believed api.State) error {
 
 // setAside notes which instances are adopted, and takes the repairs under way out of the beliefs: the controller goes
 // on with them, and a plan must not.
-func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (beforehand, error) {
-	was := beforehand{underWay: map[fleet.MachineName]fleet.Repair{}, adopted: map[fleet.InstanceID]bool{}}
+func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (outlook.Before, error) {
+	was := outlook.Before{UnderWay: map[fleet.MachineName]fleet.Repair{}, Adopted: map[fleet.InstanceID]bool{}}
 	for _, spec := range specs {
-		beliefs, err := engine.Beliefs(ctx, store, spec.Name)
+		beliefs, err := beliefs.All(ctx, store, spec.Name)
 		if err != nil {
 			return was, err
 		}
 		for _, b := range beliefs {
-			was.adopted[b.Machine.Current.ID] = b.Machine.Current.Adopted && !b.Machine.Current.Candidate()
+			was.Adopted[b.Machine.Current.ID] = b.Machine.Current.Adopted && !b.Machine.Current.Candidate()
 			if b.Machine.Repair == nil {
 				continue
 			}
-			was.underWay[b.Machine.Name] = *b.Machine.Repair
+			was.UnderWay[b.Machine.Name] = *b.Machine.Repair
 			b.Machine.Repair = nil
 			data, err := json.Marshal(b.Machine)
 			if err != nil {
@@ -194,7 +196,7 @@ func (s *site) patience() time.Duration {
 }
 
 // contemplate runs the site until there is a verdict on every machine, or time is over.
-func (s *site) contemplate(ctx context.Context) (status []engine.FleetStatus, settled bool, err error) {
+func (s *site) contemplate(ctx context.Context) (status []published.Fleet, settled bool, err error) {
 	watching, stop := context.WithTimeout(ctx, s.patience())
 	defer stop()
 	var wg sync.WaitGroup
@@ -223,7 +225,7 @@ func (s *site) contemplate(ctx context.Context) (status []engine.FleetStatus, se
 }
 
 // unsettled reports whether there is something that a little patience would tell.
-func unsettled(f engine.FleetStatus) bool {
+func unsettled(f published.Fleet) bool {
 	if f.Acting != "" || f.Provider.Standing == fleet.ProviderUnknown || len(f.Machines) < f.Spec.Size {
 		return true
 	}

@@ -14,7 +14,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/provider"
 	"hale/internal/state/memory"
@@ -126,7 +126,7 @@ func leftTo(i *fleet.Instance, a fleet.Adoption) (why, with string) {
 }
 
 // judged adds how the machines are.
-func judged(out *api.Preview, f engine.FleetStatus) {
+func judged(out *api.Preview, f published.Fleet) {
 	for _, v := range f.Machines {
 		for i := range out.Machines {
 			if m := &out.Machines[i]; m.Instance == string(v.Machine.Current.ID) && m.Instance != "" {

@@ -10,8 +10,8 @@ import (
 	"hale/internal/core/change"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 )
 
 // reload turns the running site into that of another configuration. It makes the new parts aside, and lets go of the
@@ -129,7 +129,7 @@ func movable(was, is *config.Config) error {
 func unmoved(ctx context.Context, store state.Store, is *config.Config) error {
 	was := &config.Config{}
 	for _, f := range is.Fleets {
-		ledger, err := engine.InForce(ctx, store, f.Name)
+		ledger, err := beliefs.InForce(ctx, store, f.Name)
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,9 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 )
 
 // withheld is the configuration in which fleets that look renamed are as they were: the new ones are not built, and the
@@ -32,7 +33,7 @@ func withheld(next *config.Config, all []change.Renaming) *config.Config {
 }
 
 // renamings are the plan for the fleets that look renamed in the next configuration; false: there are none.
-func renamings(all []change.Renaming, status []engine.FleetStatus) (api.Waiting, bool) {
+func renamings(all []change.Renaming, status []published.Fleet) (api.Waiting, bool) {
 	if len(all) == 0 {
 		return api.Waiting{}, false
 	}
@@ -77,13 +78,13 @@ func renamings(all []change.Renaming, status []engine.FleetStatus) (api.Waiting,
 
 // sinceLast returns the fleets that look as if they were given another name since hale ran last on the store.
 func sinceLast(ctx context.Context, store state.Store, next *config.Config) ([]change.Renaming, error) {
-	names, err := engine.LookedAfter(ctx, store)
+	names, err := beliefs.LookedAfter(ctx, store)
 	if err != nil {
 		return nil, err
 	}
 	before := map[fleet.Name]*fleet.Ledger{}
 	for _, name := range names {
-		if before[name], err = engine.InForce(ctx, store, name); err != nil {
+		if before[name], err = beliefs.InForce(ctx, store, name); err != nil {
 			return nil, err
 		}
 	}

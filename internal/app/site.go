@@ -23,6 +23,7 @@ import (
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 
 	"github.com/google/uuid"
 )
@@ -184,7 +185,7 @@ func (a adapter) restore(ctx context.Context, store state.Store, fleets []fleet.
 	if a.world == nil {
 		return nil
 	}
-	installation, err := engine.Installation(ctx, store)
+	installation, err := beliefs.Installation(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (a adapter) restore(ctx context.Context, store state.Store, fleets []fleet.
 		if spec.Provider != a.config.Name {
 			continue
 		}
-		beliefs, err := engine.Beliefs(ctx, store, spec.Name)
+		beliefs, err := beliefs.All(ctx, store, spec.Name)
 		if err != nil {
 			return err
 		}

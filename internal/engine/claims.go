@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/outbox"
 )
 
@@ -216,7 +217,7 @@ func (t *term) stands(ctx context.Context, was *claim, c *common) (bool, error) 
 		slices.ContainsFunc(c.fellows, func(f fleet.Spec) bool { return f.Name == was.By }) {
 		return true, nil
 	}
-	_, err := t.store.Get(ctx, ownerKey(was.By))
+	_, err := t.store.Get(ctx, beliefs.OwnerKey(was.By))
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
+	"hale/internal/owner/published"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/outbox"
 )
@@ -53,7 +53,7 @@ func thirtyOn(t *testing.T, world simulated.Options,
 		s.await(10*time.Minute, "all stand", func() bool {
 			return !slices.ContainsFunc(
 				s.hale.engine.Status(),
-				func(f engine.FleetStatus) bool { return f.Tally.Failing+f.Tally.InBuild > 0 || len(f.Machines) == 0 },
+				func(f published.Fleet) bool { return f.Tally.Failing+f.Tally.InBuild > 0 || len(f.Machines) == 0 },
 			)
 		})
 		s.pass(time.Minute)

@@ -11,8 +11,10 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/journal"
 
 	"github.com/google/uuid"
@@ -81,10 +83,15 @@ func New(opts Options) (*Engine, error) {
 	heard := newHeardStore(opts.Store)
 	opts.Store = heard
 	e := &Engine{
-		opts: opts, clock: newClock(), begun: newBeginning(opts.Store), workers: map[any]*worker{}, asks: make(chan asked),
+		opts:     opts,
+		clock:    newClock(),
+		begun:    newBeginning(opts.Store),
+		workers:  map[any]*worker{},
+		asks:     make(chan asked),
 		ended:    make(chan struct{}),
-		released: map[fleet.Name]time.Time{}, tolls: newTolls(),
-		lots: lots{last: map[fleet.ProviderName]*gathering{}},
+		released: map[fleet.Name]time.Time{},
+		tolls:    newTolls(),
+		lots:     lots{last: map[fleet.ProviderName]*gathering{}},
 	}
 	byName := make(map[fleet.ProviderName]*poller)
 	for _, src := range opts.Sources {
@@ -187,7 +194,7 @@ func (e *Engine) Run(ctx context.Context) error {
 // installation returns this store's random id, made at first use.
 func (e *Engine) installation(ctx context.Context) (fleet.Installation, error) {
 	for {
-		entry, err := e.opts.Store.Get(ctx, installationKey)
+		entry, err := e.opts.Store.Get(ctx, beliefs.InstallationKey)
 		if err == nil {
 			return fleet.Installation(entry.Value), nil
 		}
@@ -195,8 +202,8 @@ func (e *Engine) installation(ctx context.Context) (fleet.Installation, error) {
 			return "", err
 		}
 		_, err = e.opts.Store.Commit(ctx, state.Txn{
-			If:   []state.Compare{state.Absent(installationKey)},
-			Then: []state.Write{state.Put(installationKey, []byte(uuid.NewString()))},
+			If:   []state.Compare{state.Absent(beliefs.InstallationKey)},
+			Then: []state.Write{state.Put(beliefs.InstallationKey, []byte(uuid.NewString()))},
 		})
 		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.UnknownOutcome) {
 			return "", err
@@ -207,7 +214,7 @@ func (e *Engine) installation(ctx context.Context) (fleet.Installation, error) {
 // noteReleased says, once, of each fleet that is in the store and no longer in the configuration that it was let go:
 // nothing of it is watched or touched any more.
 func (e *Engine) noteReleased(ctx context.Context) error {
-	entries, _, err := e.opts.Store.List(ctx, fleetsPrefix)
+	entries, _, err := e.opts.Store.List(ctx, beliefs.FleetsPrefix)
 	if err != nil {
 		return err
 	}
@@ -216,7 +223,7 @@ func (e *Engine) noteReleased(ctx context.Context) error {
 		known[o.name] = true
 	}
 	for _, entry := range entries {
-		name, ok := fleetOf(entry.Key)
+		name, ok := beliefs.FleetOf(entry.Key)
 		if !ok || known[name] {
 			continue
 		}
@@ -232,7 +239,7 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 	if err := freeSlots(ctx, e.opts.Store, name); err != nil {
 		return err
 	}
-	left, since, err := letGo(ctx, e.opts.Store, name)
+	left, since, err := beliefs.LetGo(ctx, e.opts.Store, name)
 	if err != nil {
 		return err
 	}
@@ -298,9 +305,9 @@ func (e *Engine) Idle(longerThan time.Duration) (name fleet.Name, why string, id
 }
 
 // Status returns the fleets as they stand, in the order of the configuration.
-func (e *Engine) Status() []FleetStatus {
+func (e *Engine) Status() []published.Fleet {
 	owners := *e.owners.Load()
-	out := make([]FleetStatus, 0, len(owners))
+	out := make([]published.Fleet, 0, len(owners))
 	for _, o := range owners {
 		out = append(out, *o.published.Load())
 	}

@@ -12,6 +12,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/provider"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/evidence"
 )
 
@@ -26,7 +27,7 @@ func askLimit(patience time.Duration) time.Duration { return patience - min(stor
 // answer.
 func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 	e, policy := t.exhibit(index, a), t.spec.Evidence
-	owns := []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}
+	owns := []state.Compare{state.Held(beliefs.OwnerKey(t.spec.Name), t.ownerRev, t.lease.ID())}
 	told := func(k fleet.Evidence) news {
 		return func(t *term) { t.own.TellGathered(index, fleet.Gathered{ID: a.Gather, Evidence: k}) }
 	}

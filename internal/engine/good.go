@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/owner/published"
 	"hale/internal/probe"
 )
 
@@ -17,7 +18,7 @@ const (
 
 // Count completes the fleet's status with the good answers that its recovering machines have, as far as the probes say
 // it in time. It asks the probes, and no machine.
-func (e *Engine) Count(ctx context.Context, f *FleetStatus) {
+func (e *Engine) Count(ctx context.Context, f *published.Fleet) {
 	o := ownerOf(*e.owners.Load(), f.Spec.Name)
 	if o == nil {
 		return

@@ -8,58 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hale/internal/core/change"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/core/guard"
 	"hale/internal/core/repair"
 	"hale/internal/defect"
+	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/state"
-	"hale/internal/state/outbox"
 )
-
-// FleetStatus is one fleet as its owner sees it.
-type FleetStatus struct {
-	fleet.State
-	// Installation is the store's, by which instances are marked; empty: the fleet had no owner yet.
-	Installation fleet.Installation
-
-	Wanted fleet.Spec // as configured
-	Detail string     // the error behind Acting, if one is
-	Idle   time.Time  // since when hale does not act; zero: it does, or that is not known
-	// FromMemory says that verdicts are among the machines' that could not be written down.
-	FromMemory bool
-	// AsOf is when hale saw the machines so, where it has not looked at them since; zero: it does look.
-	AsOf     time.Time
-	Tally    guard.Tally
-	Lots     []fleet.Lot // how the machines fare, place by place
-	Machines []fleet.View
-	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
-	Good map[probe.ID]int
-	Post outbox.Standing
-}
-
-// Braked returns the brake under which the fleet stands, its own or a shared one, with its policy and its arithmetic.
-func (s *FleetStatus) Braked() (fleet.Brake, fleet.BrakePolicy, guard.Tally) {
-	b := guard.Braked(s.Brake, &s.Whole)
-	policy, tally := guard.BrakePolicy(&b, &s.Spec.Limits), guard.Among(&b, s.Tally, s.Tolls)
-	return b, policy, tally
-}
-
-// Pending returns what of the configuration waits for a person's word, because it would destroy something.
-func (s *FleetStatus) Pending() change.Plan {
-	return change.Pending(&s.Wanted, s.Whole.Ledger, s.Machines)
-}
-
-// Unnoted is why hale's starts cannot be read or noted at the provider's, where something waits for that; empty: they
-// can, or the provider does not answer at all, which says it.
-func (s *FleetStatus) Unnoted() string {
-	if s.Provider.Standing == fleet.ProviderDown || s.Spec.Mode != fleet.ModeAct || !s.Spec.Rolled() {
-		return ""
-	}
-	return s.Roll.Silent
-}
 
 // charge is what an owner is told to look after. It may be told anew.
 type charge struct {
@@ -99,7 +55,7 @@ type holder struct {
 	// drift is the clock's as last heeded, also in an earlier term: a step between two is noticed in the later one
 	// (L15). nil: there was no term yet, and what wall time says holds.
 	drift     *time.Duration
-	published atomic.Pointer[FleetStatus]
+	published atomic.Pointer[published.Fleet]
 	// turn is when the turn of its loop began that is under way, a fleet.Instant; 0: it waits for something to hear.
 	turn atomic.Int64
 	// lived is when the last turn began, a fleet.Instant.
@@ -116,7 +72,7 @@ func newHolder(f Fleet, c *clock, s *poller, b *beginning, opts Options) *holder
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()
-	o.published.Store(&FleetStatus{
+	o.published.Store(&published.Fleet{
 		State:  fleet.State{Spec: f.Spec, Cannot: o.cannot, Acting: fleet.ReasonNotOwner},
 		Wanted: f.Spec,
 	})

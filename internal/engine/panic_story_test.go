@@ -17,6 +17,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
+	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider"
@@ -228,13 +229,13 @@ func (w *town) open() (stop func()) {
 	}
 }
 
-func (w *town) status(name fleet.Name) engine.FleetStatus {
+func (w *town) status(name fleet.Name) published.Fleet {
 	for _, s := range w.engine.Status() {
 		if s.Spec.Name == name {
 			return s
 		}
 	}
-	return engine.FleetStatus{}
+	return published.Fleet{}
 }
 
 // well reports whether every machine of the fleet is healthy.

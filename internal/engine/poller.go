@@ -23,6 +23,7 @@ import (
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 )
 
 // Source is one provider with how it is to be watched.
@@ -402,7 +403,7 @@ func (s *poller) vouch(ctx context.Context) error {
 }
 
 func (s *poller) loadPin(ctx context.Context) error {
-	e, err := s.store.Get(ctx, pinKey(s.src.Name))
+	e, err := s.store.Get(ctx, beliefs.PinKey(s.src.Name))
 	if fault.Is(err, fault.NotFound) {
 		s.pinned.Store(&map[fleet.HostName]string{})
 		return nil
@@ -423,6 +424,6 @@ func (s *poller) storePin(ctx context.Context, pinned map[fleet.HostName]string)
 	if err != nil {
 		return fault.New(fault.Permanent, "engine.identity", string(s.src.Name), err)
 	}
-	_, err = s.store.Commit(ctx, state.Txn{Then: []state.Write{state.Put(pinKey(s.src.Name), data)}})
+	_, err = s.store.Commit(ctx, state.Txn{Then: []state.Write{state.Put(beliefs.PinKey(s.src.Name), data)}})
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/notify"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/journal"
 	"hale/internal/state/outbox"
 )
@@ -174,7 +175,7 @@ func (t *term) settlePost(ctx context.Context, now fleet.Now) error {
 // lease.
 func (t *term) settleLetter(ctx context.Context, s outbox.Settlement) error {
 	txn := s.Txn
-	txn.If = append(txn.If, state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID()))
+	txn.If = append(txn.If, state.Held(beliefs.OwnerKey(t.spec.Name), t.ownerRev, t.lease.ID()))
 	records, err := t.book.Writes(s.Records, t.keep())
 	if err != nil {
 		return err

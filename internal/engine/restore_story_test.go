@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	store "hale/internal/state/memory"
 	begun "hale/internal/state/starts"
 )
@@ -55,7 +55,7 @@ func TestMessageKeysDoNotRepeatOnAnOlderStore(t *testing.T) {
 	for name, mark := range map[string]func(*story, state.Store, time.Time){
 		"the store lost its last writes": func(*story, state.Store, time.Time) {},
 		"the store was restored": func(s *story, fresh state.Store, made time.Time) {
-			if err := engine.MarkRestored(s.t.Context(), fresh, made); err != nil {
+			if err := beliefs.MarkRestored(s.t.Context(), fresh, made); err != nil {
 				s.t.Fatal(err)
 			}
 		},
@@ -109,7 +109,7 @@ func TestAMessageThatWaitedInABackupKeepsItsKey(t *testing.T) {
 			s.start()
 			s.await(10*time.Minute, "it is taken", func() bool { return len(ops.Taken()) == n+1 })
 			s.kill()
-			if err := engine.MarkRestored(t.Context(), s.refill(before), time.Now()); err != nil {
+			if err := beliefs.MarkRestored(t.Context(), s.refill(before), time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -127,17 +127,17 @@ func TestNumbersLeapAtARestore(t *testing.T) {
 		s.grown()
 		s.kill()
 		before := s.stored()
-		if _, ever, err := engine.LastRestore(t.Context(), s.store()); ever || err != nil {
+		if _, ever, err := beliefs.LastRestore(t.Context(), s.store()); ever || err != nil {
 			t.Errorf("it was never restored: %v, %v", ever, err)
 		}
 		made := time.Now().Add(-time.Hour)
 		nonces := map[string]bool{}
 		for range 2 {
 			fresh := s.refill(before)
-			if err := engine.MarkRestored(t.Context(), fresh, made); err != nil {
+			if err := beliefs.MarkRestored(t.Context(), fresh, made); err != nil {
 				t.Fatal(err)
 			}
-			r, ever, err := engine.LastRestore(t.Context(), fresh)
+			r, ever, err := beliefs.LastRestore(t.Context(), fresh)
 			if err != nil || !ever || !r.Made.Equal(made) || !r.At.Equal(time.Now()) {
 				t.Errorf("%+v, %v, %v", r, ever, err)
 			}

@@ -14,6 +14,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/owner"
+	"hale/internal/owner/published"
 	"hale/internal/provider"
 	"hale/internal/state/memory"
 )
@@ -131,7 +132,9 @@ func TestThePlaceOfStartsIsSilentInThePlainWordsOfItsProvider(t *testing.T) {
 	if again := r.look(t.Context()); again != owner.RollAgain {
 		t.Fatal("nobody answered")
 	}
-	s := FleetStatus{State: fleet.State{Roll: r.standing(), Provider: fleet.ProviderState{Standing: fleet.ProviderDown}}}
+	s := published.Fleet{
+		State: fleet.State{Roll: r.standing(), Provider: fleet.ProviderState{Standing: fleet.ProviderDown}},
+	}
 	s.Spec.Mode = fleet.ModeAct
 	if why := s.Unnoted(); why != "" || log.Len() != 0 {
 		t.Errorf("the provider is down, and there is more that is wrong: %q\n%s", why, log.String())

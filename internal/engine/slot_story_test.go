@@ -12,6 +12,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/memory"
 )
 
@@ -74,11 +75,11 @@ func (s *street) beliefs() []fleet.Machine {
 	s.t.Helper()
 	var out []fleet.Machine
 	for name := range s.specs {
-		beliefs, err := engine.Beliefs(s.t.Context(), s.backing.Open(nil), name)
+		stored, err := beliefs.All(s.t.Context(), s.backing.Open(nil), name)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		for _, b := range beliefs {
+		for _, b := range stored {
 			out = append(out, b.Machine)
 		}
 	}

@@ -8,13 +8,14 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/owner"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/lossless"
 )
 
 // readSlots reads the book of slots.
 func (t *term) readSlots(ctx context.Context) (fleet.Slots, error) {
 	var book fleet.Slots
-	doc, err := t.read(ctx, slotsKey, &book)
+	doc, err := t.read(ctx, beliefs.SlotsKey, &book)
 	if err == nil {
 		t.slotsDoc = doc
 	}
@@ -46,14 +47,14 @@ func (t *term) loadSlots(ctx context.Context) error {
 
 // followSlots tells the reigning goroutine whenever the book changes, until the watch breaks.
 func (t *term) followSlots(ctx context.Context) error {
-	entries, after, err := t.store.List(ctx, slotsKey)
+	entries, after, err := t.store.List(ctx, beliefs.SlotsKey)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		t.tellSlots(ctx, e)
 	}
-	for event, err := range t.store.Watch(ctx, slotsKey, after) {
+	for event, err := range t.store.Watch(ctx, beliefs.SlotsKey, after) {
 		if err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func (t *term) followSlots(ctx context.Context) error {
 func (t *term) tellSlots(ctx context.Context, e state.Entry) {
 	var book fleet.Slots
 	rest, err := lossless.Unmarshal(e.Value, &book)
-	if err != nil || e.Key != slotsKey {
+	if err != nil || e.Key != beliefs.SlotsKey {
 		return
 	}
 	t.tell(ctx, func(t *term) {
@@ -81,7 +82,7 @@ func (t *term) tellSlots(ctx context.Context, e state.Entry) {
 // freeSlots gives back the places of a fleet that is looked after no longer.
 func freeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
 	for {
-		e, err := s.Get(ctx, slotsKey)
+		e, err := s.Get(ctx, beliefs.SlotsKey)
 		if fault.Is(err, fault.NotFound) {
 			return nil
 		}
@@ -91,7 +92,7 @@ func freeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
 		var book fleet.Slots
 		rest, err := lossless.Unmarshal(e.Value, &book)
 		if err != nil {
-			return fault.New(fault.Permanent, "engine.free-slots", slotsKey, err)
+			return fault.New(fault.Permanent, "engine.free-slots", beliefs.SlotsKey, err)
 		}
 		kept := slices.DeleteFunc(slices.Clone(book), func(x fleet.Slot) bool { return x.Machine.Fleet() == name })
 		if len(kept) == len(book) {
@@ -99,10 +100,10 @@ func freeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
 		}
 		data, _, err := rest.Marshal(kept)
 		if err != nil {
-			return fault.New(fault.Invalid, "engine.free-slots", slotsKey, err)
+			return fault.New(fault.Invalid, "engine.free-slots", beliefs.SlotsKey, err)
 		}
-		_, err = s.Commit(ctx, state.Txn{If: []state.Compare{state.At(slotsKey, e.Revision)},
-			Then: []state.Write{state.Put(slotsKey, data)}})
+		_, err = s.Commit(ctx, state.Txn{If: []state.Compare{state.At(beliefs.SlotsKey, e.Revision)},
+			Then: []state.Write{state.Put(beliefs.SlotsKey, data)}})
 		if !fault.Is(err, fault.Conflict) {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/notify"
+	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/outbox"
 
@@ -112,15 +113,6 @@ func (h *heardStore) stands(now time.Time) (failing, well time.Time, err error) 
 	return failing, h.well, err
 }
 
-// StoreStatus is how the store does.
-type StoreStatus struct {
-	Trouble fleet.Reason // why it takes nothing; empty: it does
-	Since   time.Time    // of Trouble
-	Detail  string
-	Low     string // why there is soon no room in it; empty: there is enough
-	LowAt   time.Time
-}
-
 // steward watches the store that everything else relies on, and tells people of it without it: what cannot be written
 // down waits in no outbox. It keeps in memory what it told, so that a restart in the middle of an outage tells once
 // more.
@@ -130,8 +122,8 @@ type steward struct {
 	post    Post
 	log     *slog.Logger
 	defects *defect.Register
-	status  func() []FleetStatus
-	shown   atomic.Pointer[StoreStatus]
+	status  func() []published.Fleet
+	shown   atomic.Pointer[published.Store]
 
 	id       fleet.Installation
 	nonce    string
@@ -167,7 +159,7 @@ func newSteward(e *Engine, s *heardStore) *steward {
 		store: s, room: e.opts.Room, post: e.opts.Post, log: e.opts.Logger, defects: e.opts.Defects, status: e.Status,
 		nonce: uuid.NewString()[:8], busy: map[fleet.TargetName]bool{}, outcomes: make(chan func()),
 	}
-	w.shown.Store(&StoreStatus{})
+	w.shown.Store(&published.Store{})
 	return w
 }
 
@@ -257,7 +249,7 @@ func (w *steward) heedRoom(now time.Time) {
 
 // show keeps what is answered to those who ask.
 func (w *steward) show(now time.Time) {
-	var s StoreStatus
+	var s published.Store
 	if failing, _, err := w.store.stands(now); !failing.IsZero() {
 		s.Trouble, s.Since, s.Detail = storeTrouble(err), failing, fault.Plain(err)
 	}
@@ -474,4 +466,4 @@ func (e *Engine) TellStoreLost(ctx context.Context, why error) {
 }
 
 // StoreStatus returns how the store does.
-func (e *Engine) StoreStatus() StoreStatus { return *e.steward.shown.Load() }
+func (e *Engine) StoreStatus() published.Store { return *e.steward.shown.Load() }

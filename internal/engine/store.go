@@ -11,6 +11,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/owner"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/journal"
 	"hale/internal/state/outbox"
 	"hale/internal/state/starts"
@@ -70,21 +71,21 @@ type document struct {
 func (t *term) documents(ctx context.Context, w *owner.Write) []document {
 	var docs []document
 	if w.Fleet {
-		docs = append(docs, document{brakeKey(t.spec.Name), w.Brake, &t.brakeDoc},
-			document{wholeKey(t.spec.Name), w.Whole, &t.wholeDoc})
+		docs = append(docs, document{beliefs.BrakeKey(t.spec.Name), w.Brake, &t.brakeDoc},
+			document{beliefs.WholeKey(t.spec.Name), w.Whole, &t.wholeDoc})
 	}
 	for _, m := range w.Machines {
-		docs = append(docs, document{machineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]})
+		docs = append(docs, document{beliefs.MachineKey(m.Belief.Name), m.Belief, &t.docs[m.Index]})
 	}
 	if w.Slots != nil {
-		docs = append(docs, document{slotsKey, *w.Slots, &t.slotsDoc})
+		docs = append(docs, document{beliefs.SlotsKey, *w.Slots, &t.slotsDoc})
 	}
 	if w.Alive {
 		var was stored
-		if e, err := t.store.Get(ctx, aliveKey(t.spec.Name)); err == nil {
+		if e, err := t.store.Get(ctx, beliefs.AliveKey(t.spec.Name)); err == nil {
 			was.revision = e.Revision
 		}
-		docs = append(docs, document{aliveKey(t.spec.Name), t.clock.now().Wall, &was})
+		docs = append(docs, document{beliefs.AliveKey(t.spec.Name), t.clock.now().Wall, &was})
 	}
 	return docs
 }
@@ -112,7 +113,7 @@ func (t *term) writeTogether(ctx context.Context, w owner.Write) error {
 		}
 	}
 	docs := t.documents(ctx, &w)
-	txn := state.Txn{If: []state.Compare{state.Held(ownerKey(t.spec.Name), t.ownerRev, t.lease.ID())}}
+	txn := state.Txn{If: []state.Compare{state.Held(beliefs.OwnerKey(t.spec.Name), t.ownerRev, t.lease.ID())}}
 	fresh := make([]stored, len(docs))
 	for i, d := range docs {
 		data, rest, err := d.was.rest.Marshal(d.value)

@@ -17,6 +17,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 	notified "hale/internal/notify/memory"
+	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/program"
@@ -235,7 +236,7 @@ func (s *story) store() state.Store {
 	return s.hale.store
 }
 
-func (s *story) status() engine.FleetStatus { return s.hale.engine.Status()[0] }
+func (s *story) status() published.Fleet { return s.hale.engine.Status()[0] }
 
 // machine returns what hale believes of the machine with the ordinal.
 func (s *story) machine(n int) fleet.Machine {

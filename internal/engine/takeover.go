@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/inbox"
 	"hale/internal/state/journal"
 )
@@ -47,7 +48,7 @@ func (e *Engine) TakeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 
 // mayTakeOver says why the store cannot become the other installation.
 func (e *Engine) mayTakeOver(ctx context.Context, t TakeOver) error {
-	is, err := Installation(ctx, e.opts.Store)
+	is, err := beliefs.Installation(ctx, e.opts.Store)
 	if err != nil {
 		return err
 	}
@@ -88,13 +89,13 @@ func (e *Engine) listed() []fleet.Installation {
 // ownsNothing is an error when the store knows a machine that was built under its own id: that one would be a
 // stranger's afterwards. What was adopted bears no mark.
 func (e *Engine) ownsNothing(ctx context.Context, t TakeOver) error {
-	entries, _, err := e.opts.Store.List(ctx, fleetsPrefix)
+	entries, _, err := e.opts.Store.List(ctx, beliefs.FleetsPrefix)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		name, ok := fleetOf(entry.Key)
-		if !ok || !strings.HasPrefix(entry.Key, machinesPrefix(name)) {
+		name, ok := beliefs.FleetOf(entry.Key)
+		if !ok || !strings.HasPrefix(entry.Key, beliefs.MachinesPrefix(name)) {
 			continue
 		}
 		var m fleet.Machine
@@ -164,16 +165,16 @@ func (e *Engine) rename(ctx context.Context, t TakeOver, marked []fleet.Name) (T
 	if err := e.ownsNothing(ctx, t); err != nil {
 		return TakenOver{}, err
 	}
-	was, err := e.opts.Store.Get(ctx, installationKey)
+	was, err := e.opts.Store.Get(ctx, beliefs.InstallationKey)
 	if err != nil {
 		return TakenOver{}, err
 	}
 	txn := state.Txn{
-		If:   []state.Compare{state.At(installationKey, was.Revision)},
-		Then: []state.Write{state.Put(installationKey, []byte(t.Installation))},
+		If:   []state.Compare{state.At(beliefs.InstallationKey, was.Revision)},
+		Then: []state.Write{state.Put(beliefs.InstallationKey, []byte(t.Installation))},
 	}
 	for _, o := range *e.owners.Load() {
-		txn.If = append(txn.If, state.Absent(ownerKey(o.name))) // as of another server
+		txn.If = append(txn.If, state.Absent(beliefs.OwnerKey(o.name))) // as of another server
 	}
 	var out TakenOver
 	now := e.clock.now().Wall.UTC()

@@ -16,7 +16,9 @@ import (
 	"hale/internal/core/tenure"
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
+	"hale/internal/owner/published"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/inbox"
 	"hale/internal/state/journal"
 	"hale/internal/state/lossless"
@@ -106,8 +108,8 @@ func (t *term) claim(ctx context.Context) error {
 	late := false
 	for {
 		rev, err := t.store.Commit(ctx, state.Txn{
-			If:   []state.Compare{state.Absent(ownerKey(t.spec.Name))},
-			Then: []state.Write{state.PutLeased(ownerKey(t.spec.Name), []byte(t.server), t.lease.ID())},
+			If:   []state.Compare{state.Absent(beliefs.OwnerKey(t.spec.Name))},
+			Then: []state.Write{state.PutLeased(beliefs.OwnerKey(t.spec.Name), []byte(t.server), t.lease.ID())},
 		})
 		if err == nil {
 			t.ownerRev = rev
@@ -130,7 +132,7 @@ func (t *term) claim(ctx context.Context) error {
 
 // awaitVacancy returns when the owner's key is gone.
 func (t *term) awaitVacancy(ctx context.Context) error {
-	key := ownerKey(t.spec.Name)
+	key := beliefs.OwnerKey(t.spec.Name)
 	entries, rev, err := t.store.List(ctx, key)
 	if err != nil || len(entries) == 0 {
 		return err
@@ -159,11 +161,11 @@ func (t *term) load(ctx context.Context) error {
 		return err
 	}
 	var brake fleet.Brake
-	if t.brakeDoc, err = t.read(ctx, brakeKey(t.spec.Name), &brake); err != nil {
+	if t.brakeDoc, err = t.read(ctx, beliefs.BrakeKey(t.spec.Name), &brake); err != nil {
 		return err
 	}
 	var whole fleet.Whole
-	if t.wholeDoc, err = t.read(ctx, wholeKey(t.spec.Name), &whole); err != nil {
+	if t.wholeDoc, err = t.read(ctx, beliefs.WholeKey(t.spec.Name), &whole); err != nil {
 		return err
 	}
 	if err := t.poller.roll.learn(ctx); err != nil {
@@ -232,7 +234,7 @@ func (t *term) read(ctx context.Context, key string, value any) (stored, error) 
 
 // loadMachines returns the beliefs as stored, sorted by ordinal, and where they are stored.
 func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.MachineName]stored, error) {
-	entries, _, err := t.store.List(ctx, machinesPrefix(t.spec.Name))
+	entries, _, err := t.store.List(ctx, beliefs.MachinesPrefix(t.spec.Name))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -423,7 +425,7 @@ func (t *term) publish(now fleet.Now) {
 	t.tolls.pay(t.spec.Name, t.spec.Provider, tally)
 	state := *t.own.State()
 	state.Now, state.Whole, state.Roll, state.Cannot = now, whole, t.poller.notes(), t.cannot
-	t.published.Store(&FleetStatus{
+	t.published.Store(&published.Fleet{
 		State:        state,
 		Installation: t.installation,
 		Wanted:       t.spec,

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
 	notified "hale/internal/notify/memory"
+	"hale/internal/owner/published"
 	"hale/internal/provider/simulated"
 )
 
@@ -56,7 +56,7 @@ func TestL06ManySmallFleetsThatFailAtOnceAreHeldByTheBrakeThatTheyShare(t *testi
 		}
 		s.await(30*time.Minute, "all are healed", func() bool {
 			return !slices.ContainsFunc(s.hale.engine.Status(),
-				func(f engine.FleetStatus) bool { return f.Tally.Failing > 0 })
+				func(f published.Fleet) bool { return f.Tally.Failing > 0 })
 		})
 		s.pass(5 * time.Minute)
 		for _, name := range []fleet.TargetName{"ops", "hook"} {

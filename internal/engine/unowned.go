@@ -6,16 +6,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/owner/published"
 )
-
-// Unowned is an instance that bears hale's mark and that no fleet looks after: its fleet left the configuration or was
-// renamed, or it is left over. Nothing watches, repairs or removes it.
-type Unowned struct {
-	Provider fleet.ProviderName
-	Instance fleet.Instance
-	Since    time.Time // since when hale knows that
-	Foreign  bool      // the mark is another installation's
-}
 
 // marked returns the instances of a listing that bear a mark of hale's.
 func marked(all []fleet.Instance) []fleet.Instance {
@@ -30,7 +22,7 @@ func marked(all []fleet.Instance) []fleet.Instance {
 
 // Unowned returns what each provider's last good listing shows of hale's mark and no fleet owns, by provider, fleet and
 // name. An instance on a host that does not answer is not among them.
-func (e *Engine) Unowned() []Unowned {
+func (e *Engine) Unowned() []published.Unowned {
 	beliefs := make(map[fleet.Name]map[fleet.MachineName]bool)
 	for _, s := range e.Status() {
 		known := make(map[fleet.MachineName]bool, len(s.Machines))
@@ -41,7 +33,7 @@ func (e *Engine) Unowned() []Unowned {
 	}
 	e.unownedMu.Lock()
 	defer e.unownedMu.Unlock()
-	var out []Unowned
+	var out []published.Unowned
 	var ours fleet.Installation
 	if id := e.ours.Load(); id != nil {
 		ours = *id
@@ -56,11 +48,14 @@ func (e *Engine) Unowned() []Unowned {
 			}
 			since := cmp.Or(e.released[i.Mark.Fleet], e.unownedSince[i.ID], listed.at)
 			seen[i.ID] = cmp.Or(e.unownedSince[i.ID], listed.at)
-			out = append(out, Unowned{Provider: name, Instance: i, Since: since, Foreign: i.Mark.Installation != ours})
+			out = append(
+				out,
+				published.Unowned{Provider: name, Instance: i, Since: since, Foreign: i.Mark.Installation != ours},
+			)
 		}
 	}
 	e.unownedSince = seen
-	slices.SortFunc(out, func(a, b Unowned) int {
+	slices.SortFunc(out, func(a, b published.Unowned) int {
 		return cmp.Or(cmp.Compare(a.Provider, b.Provider), cmp.Compare(a.Instance.Mark.Fleet, b.Instance.Mark.Fleet),
 			cmp.Compare(a.Instance.Name, b.Instance.Name), cmp.Compare(a.Instance.ID, b.Instance.ID))
 	})

@@ -152,14 +152,3 @@ func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet
 	}
 	return out
 }
-
-// Believed returns the machines with what is known of each.
-func (s *FleetStatus) Believed() func(yield func(*fleet.Machine, *fleet.View) bool) {
-	return func(yield func(*fleet.Machine, *fleet.View) bool) {
-		for i := range s.Machines {
-			if !yield(&s.Machines[i].Machine, &s.Machines[i]) {
-				return
-			}
-		}
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/owner/published"
 )
 
 // What another fleet hears counts for as long as its owner looks at its probes, on the same provider, and not of
@@ -46,7 +47,7 @@ func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
 			o := &holder{name: "db"}
 			o.lived.Store(int64(e.clock.now().Mono))
 			time.Sleep(c.still)
-			o.published.Store(&FleetStatus{
+			o.published.Store(&published.Fleet{
 				State: fleet.State{
 					Acting: c.acting,
 					Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Checks: []fleet.Check{

@@ -15,6 +15,7 @@ import (
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/memory"
 )
 
@@ -34,7 +35,7 @@ func (s *story) restored(on *memory.Backing) {
 // installation is the id of the story's store.
 func (s *story) installation() fleet.Installation {
 	s.t.Helper()
-	id, err := engine.Installation(s.t.Context(), s.backing.Open(nil))
+	id, err := beliefs.Installation(s.t.Context(), s.backing.Open(nil))
 	if err != nil || id == "" {
 		s.t.Fatalf("the store is installation %q: %v", id, err)
 	}

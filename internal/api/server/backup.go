@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"hale/internal/api"
-	"hale/internal/engine"
 	"hale/internal/state"
 	"hale/internal/state/backup"
+	"hale/internal/state/beliefs"
 )
 
 func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
@@ -27,6 +27,6 @@ func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
 
 // BackupHeader returns what a backup begins with that a hale of the version makes now, on the server.
 func BackupHeader(ctx context.Context, store state.Store, version, server string) (backup.Header, error) {
-	installation, err := engine.Installation(ctx, store)
+	installation, err := beliefs.Installation(ctx, store)
 	return backup.Header{Made: time.Now(), Hale: version, Server: server, Installation: installation}, err
 }

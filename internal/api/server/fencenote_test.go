@@ -13,7 +13,7 @@ import (
 	"hale/internal/api"
 	"hale/internal/api/server"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/inbox"
 	"hale/internal/state/memory"
@@ -45,9 +45,9 @@ func (b *breakers) Uncut(ctx context.Context, p fleet.ProviderName, h fleet.Host
 
 // ask posts the request to a server with fleets on h1 and h2. It returns the answer, and the notes made for fleet web.
 func (b *breakers) ask(t *testing.T, path, body string,
-	change func(all []engine.FleetStatus)) (code int, said string, notes []fleet.Order) {
+	change func(all []published.Fleet)) (code int, said string, notes []fleet.Order) {
 	t.Helper()
-	status := func() []engine.FleetStatus {
+	status := func() []published.Fleet {
 		all := standing()
 		for i := range all {
 			all[i].Hosts = []fleet.Host{{Name: "h1"}, {Name: "h2"}}
@@ -83,7 +83,7 @@ func (b *breakers) ask(t *testing.T, path, body string,
 	return w.Code, string(answer), notes
 }
 
-func asIs([]engine.FleetStatus) {}
+func asIs([]published.Fleet) {}
 
 // Who has a cut undone, why, and how it ended is written down: once before anybody is asked, and once after. Of what is
 // refused at once, nothing is.
@@ -92,14 +92,14 @@ func TestTheUndoingOfACutIsWrittenDown(t *testing.T) {
 	const body = `{"subject":"h1","reason":"the switch is mended","as":"kim"}`
 	for name, c := range map[string]struct {
 		stuck  bool
-		change func(all []engine.FleetStatus)
+		change func(all []published.Fleet)
 		code   int
 		proof  fleet.Proof // at its end; empty: nothing is noted
 		why    string
 	}{
 		"it has its access back": {false, asIs, http.StatusOK, fleet.ProofNone, ""},
 		"it is cut still":        {true, asIs, http.StatusOK, fleet.ProofAccessCut, "ports: it is cut still"},
-		"something rests on it": {false, func(all []engine.FleetStatus) {
+		"something rests on it": {false, func(all []published.Fleet) {
 			all[0].Machines[0].Machine.Left = []fleet.LeftBehind{
 				{Incarnation: fleet.Incarnation{ID: "i-old", Host: "h1"}, Proof: fleet.ProofAccessCut},
 			}
@@ -134,8 +134,8 @@ func TestTheUndoingOfACutIsWrittenDown(t *testing.T) {
 // host off. A forced fencing is noted for the other server's fleet, too.
 func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 	t.Parallel()
-	fails := func(all []engine.FleetStatus) { all[0].Machines[0].Machine.Health.Verdict = fleet.VerdictUnhealthy }
-	others := func(all []engine.FleetStatus) {
+	fails := func(all []published.Fleet) { all[0].Machines[0].Machine.Health.Verdict = fleet.VerdictUnhealthy }
+	others := func(all []published.Fleet) {
 		fails(all)
 		all[0].Acting, all[0].Hosts = fleet.ReasonNotOwner, nil
 	}
@@ -143,7 +143,7 @@ func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 	const forced = `{"subject":"h1","confirm":true,"force":true,"as":"kim"}`
 	for name, c := range map[string]struct {
 		body   string
-		change func(all []engine.FleetStatus)
+		change func(all []published.Fleet)
 		stuck  bool
 		says   string // of a refusal
 		proof  fleet.Proof

@@ -11,7 +11,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 )
 
 // fenceOff turns a host off, or says what that would mean. It builds no machine anew. It keeps no proof: a repair asks
@@ -64,13 +64,18 @@ func (s *Server) namedHost(w http.ResponseWriter, r *http.Request, q any, subjec
 }
 
 // meaning says what lies on the host, and what would follow.
-func meaning(h api.FencedHost, status []engine.FleetStatus) api.FenceOff {
+func meaning(h api.FencedHost, status []published.Fleet) api.FenceOff {
 	power := slices.DeleteFunc(slices.Clone(h.Methods), func(m api.FenceMethod) bool {
 		return m.Proof == string(fleet.ProofAccessCut)
 	})
 	out := api.FenceOff{
-		Provider: h.Provider, Host: h.Host, Up: h.Up, Methods: power, Machines: []api.FenceMachine{}, Unseen: []string{},
-		Follows: []api.FenceFollow{},
+		Provider: h.Provider,
+		Host:     h.Host,
+		Up:       h.Up,
+		Methods:  power,
+		Machines: []api.FenceMachine{},
+		Unseen:   []string{},
+		Follows:  []api.FenceFollow{},
 	}
 	for _, f := range status {
 		if string(f.Spec.Provider) != h.Provider {

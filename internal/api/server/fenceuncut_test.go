@@ -12,7 +12,7 @@ import (
 	"hale/internal/api"
 	"hale/internal/api/server"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/state/memory"
 )
 
@@ -47,8 +47,8 @@ func (s *switches) Uncut(_ context.Context, _ fleet.ProviderName, h fleet.HostNa
 func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 	t.Parallel()
 	old := fleet.Incarnation{ID: "i-old", Generation: 1, Host: "h1"}
-	left := func(host fleet.HostName, proof fleet.Proof) func(*engine.FleetStatus) {
-		return func(f *engine.FleetStatus) {
+	left := func(host fleet.HostName, proof fleet.Proof) func(*published.Fleet) {
+		return func(f *published.Fleet) {
 			at := old
 			at.Host = host
 			f.Machines[0].Machine.Left = []fleet.LeftBehind{{Incarnation: at, Proof: proof}}
@@ -56,36 +56,36 @@ func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		host   string
-		change func(*engine.FleetStatus) // of fleet web
-		says   string                    // empty: it is undone
+		change func(*published.Fleet) // of fleet web
+		says   string                 // empty: it is undone
 	}{
-		"nothing rests on it": {"h1", func(*engine.FleetStatus) {}, ""},
+		"nothing rests on it": {"h1", func(*published.Fleet) {}, ""},
 		"an old instance runs there": {"h1", left("h1", fleet.ProofAccessCut),
 			"an old instance of web-1 may run there"},
 		"it runs elsewhere": {"h1", left("h2", fleet.ProofAccessCut), ""},
 		"it was off":        {"h1", left("h1", fleet.ProofHostOff), ""},
 		"of another provider's": {"h1",
-			func(f *engine.FleetStatus) { left("h1", fleet.ProofAccessCut)(f); f.Spec.Provider = "other" }, ""},
-		"another server looks after them": {"h1", func(f *engine.FleetStatus) { f.Acting = fleet.ReasonNotOwner },
+			func(f *published.Fleet) { left("h1", fleet.ProofAccessCut)(f); f.Spec.Provider = "other" }, ""},
+		"another server looks after them": {"h1", func(f *published.Fleet) { f.Acting = fleet.ReasonNotOwner },
 			"another server looks after fleet web"},
-		"a build is to rest on it": {"h1", func(f *engine.FleetStatus) {
+		"a build is to rest on it": {"h1", func(f *published.Fleet) {
 			f.Machines[0].Machine.Repair = &fleet.Repair{
 				Climb: fleet.Climb{Aim: fleet.Aim{Target: old, Finding: fleet.Finding{Proof: fleet.ProofAccessCut}}},
 			}
 		}, "an old instance of web-1 may run there"},
-		"it is being cut": {"h1", func(f *engine.FleetStatus) {
+		"it is being cut": {"h1", func(f *published.Fleet) {
 			f.Machines[0].Machine.Repair = &fleet.Repair{
 				Intent: &fleet.Intent{Op: fleet.OpFence}, Climb: fleet.Climb{Aim: fleet.Aim{Target: old}},
 			}
 		}, "an old instance of web-1 may run there"},
-		"nothing can cut it": {"h2", func(*engine.FleetStatus) {}, "host h2 has no method that cuts its access"},
-		"no such host":       {"h9", func(*engine.FleetStatus) {}, "h9"},
-		"no host is named":   {"", func(*engine.FleetStatus) {}, "no host is named"},
+		"nothing can cut it": {"h2", func(*published.Fleet) {}, "host h2 has no method that cuts its access"},
+		"no such host":       {"h9", func(*published.Fleet) {}, "h9"},
+		"no host is named":   {"", func(*published.Fleet) {}, "no host is named"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &switches{}
-			status := func() []engine.FleetStatus {
+			status := func() []published.Fleet {
 				all := standing()
 				c.change(&all[0])
 				return all

@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"hale/internal/api"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 )
 
 // meant returns the name of the machine, or fleet, that a person means. An adopted machine also goes by its name at the
 // provider, unless another machine has that name. Several of that name are a problem.
-func meant(text string, status []engine.FleetStatus) (string, *api.Problem) {
+func meant(text string, status []published.Fleet) (string, *api.Problem) {
 	var called []string
 	for _, f := range status {
 		if string(f.Spec.Name) == text {
@@ -35,7 +35,7 @@ func meant(text string, status []engine.FleetStatus) (string, *api.Problem) {
 }
 
 // aliases are what the machines of a fleet are called at their provider.
-func aliases(f engine.FleetStatus) []string {
+func aliases(f published.Fleet) []string {
 	var out []string
 	for i := range f.Machines {
 		if a := f.Machines[i].Machine.Alias; a != "" {

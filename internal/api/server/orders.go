@@ -13,7 +13,7 @@ import (
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/state/inbox"
 	"hale/internal/state/journal"
@@ -205,7 +205,7 @@ func badRequest(message string) *api.Problem {
 const hostWord = "host:"
 
 // resolve finds what a subject names: a fleet, a machine, or a host in each fleet that its provider serves.
-func resolve(text string, status []engine.FleetStatus) ([]fleet.Order, *api.Problem) {
+func resolve(text string, status []published.Fleet) ([]fleet.Order, *api.Problem) {
 	if name, ok := strings.CutPrefix(text, hostWord); ok {
 		return resolveHost(text, name, status)
 	}
@@ -223,10 +223,14 @@ func resolve(text string, status []engine.FleetStatus) ([]fleet.Order, *api.Prob
 		}
 		names = append(names, string(f.Spec.Name))
 	}
-	return nil, &api.Problem{Code: api.CodeUnknownFleet, Message: "there is no fleet " + text, Near: api.Near(text, names)}
+	return nil, &api.Problem{
+		Code:    api.CodeUnknownFleet,
+		Message: "there is no fleet " + text,
+		Near:    api.Near(text, names),
+	}
 }
 
-func resolveMachine(name fleet.MachineName, status []engine.FleetStatus) ([]fleet.Order, *api.Problem) {
+func resolveMachine(name fleet.MachineName, status []published.Fleet) ([]fleet.Order, *api.Problem) {
 	var names []string
 	for _, f := range status {
 		n, _ := name.Ordinal()
@@ -256,7 +260,7 @@ func unknownMachine(name fleet.MachineName, names []string) *api.Problem {
 
 // resolveHost finds the fleets of the host's provider. A server that does not own a fleet has not asked for its hosts:
 // then the owner says whether it knows the host.
-func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order, *api.Problem) {
+func resolveHost(text, name string, status []published.Fleet) ([]fleet.Order, *api.Problem) {
 	provider, host, named := strings.Cut(name, "/")
 	if !named {
 		provider, host = "", name
@@ -282,7 +286,11 @@ func resolveHost(text, name string, status []engine.FleetStatus) ([]fleet.Order,
 	}
 	switch {
 	case len(out) == 0:
-		return nil, &api.Problem{Code: api.CodeUnknownHost, Message: "there is no host " + host, Near: api.Near(text, names)}
+		return nil, &api.Problem{
+			Code:    api.CodeUnknownHost,
+			Message: "there is no host " + host,
+			Near:    api.Near(text, names),
+		}
 	case len(of) > 1:
 		return nil, badRequest(text +
 			": several providers have, or may have, a host of that name: write host:PROVIDER/" + host)

@@ -7,16 +7,16 @@ import (
 	"hale/internal/api"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 )
 
 func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 	t.Parallel()
-	f := engine.FleetStatus{State: fleet.State{Spec: fleet.Spec{Name: "web"}}}
+	f := published.Fleet{State: fleet.State{Spec: fleet.Spec{Name: "web"}}}
 	f.Now.Wall = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	f.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: f.Now.Wall.Add(-2 * time.Hour)}
 	s := &Server{}
-	s.opts.Status = func() []engine.FleetStatus { return []engine.FleetStatus{f} }
+	s.opts.Status = func() []published.Fleet { return []published.Fleet{f} }
 	got := s.refusal(fleet.ReasonBrake, "web")
 	want := api.Reason{
 		Code: "brake", Text: "maria put the brake on (disk swap) 2h00m ago",

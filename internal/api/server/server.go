@@ -20,6 +20,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/notify"
+	"hale/internal/owner/published"
 	"hale/internal/prose/explain"
 	"hale/internal/state"
 	"hale/internal/state/journal"
@@ -30,16 +31,16 @@ import (
 type Options struct {
 	Version string
 	Server  string // this server's name
-	Status  func() []engine.FleetStatus
+	Status  func() []published.Fleet
 	// Count completes a fleet's status with what its recovering machines lack; nil: that is not known.
-	Count  func(ctx context.Context, f *engine.FleetStatus)
+	Count  func(ctx context.Context, f *published.Fleet)
 	Store  state.Store
 	Desk   Desk
 	Logger *slog.Logger
 	// Unowned tells what bears hale's mark and no fleet owns; nil: that is not known.
-	Unowned func() []engine.Unowned
+	Unowned func() []published.Unowned
 	// Stored tells how the store does; nil: that is not known.
-	Stored func() engine.StoreStatus
+	Stored func() published.Store
 	// Stopping says whether the controller was told to end; nil: it is not.
 	Stopping func() bool
 
@@ -245,7 +246,12 @@ func (s *Server) whyFleet(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e := explain.Fleet(f)
-	out := api.FleetWhy{Now: f.Now.Wall, Fleet: view.Fleet(f), Holding: append([]string{}, e.Now...), Person: []string{}}
+	out := api.FleetWhy{
+		Now:     f.Now.Wall,
+		Fleet:   view.Fleet(f),
+		Holding: append([]string{}, e.Now...),
+		Person:  []string{},
+	}
 	for _, advice := range e.Person {
 		if !slices.Contains(out.Person, advice) {
 			out.Person = append(out.Person, advice)
@@ -461,7 +467,11 @@ func (s *Server) aboutMachine(ctx context.Context, q *eventsQuery) *api.Problem 
 		q.fleet = gone.name
 		return nil
 	}
-	return &api.Problem{Code: api.CodeUnknownMachine, Message: "there is no machine " + text, Near: api.Near(text, names)}
+	return &api.Problem{
+		Code:    api.CodeUnknownMachine,
+		Message: "there is no machine " + text,
+		Near:    api.Near(text, names),
+	}
 }
 
 type unknownFleet struct {

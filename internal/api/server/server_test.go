@@ -17,7 +17,7 @@ import (
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/inbox"
 	"hale/internal/state/journal"
@@ -106,7 +106,7 @@ func (o *office) write(records ...fleet.Record) {
 }
 
 // standing is two fleets: web, with its second machine down and held, and db.
-func standing() []engine.FleetStatus {
+func standing() []published.Fleet {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: dawn}
 	view := func(name fleet.MachineName) fleet.View {
 		return fleet.View{Machine: fleet.Machine{
@@ -137,7 +137,7 @@ func standing() []engine.FleetStatus {
 	sick.Machine.Snapshots = []fleet.DiskSnapshot{
 		{ID: "r1", Instance: "i-0", Generation: 1, Whole: true, Where: "/pool/r1", Bytes: 7},
 	}
-	return []engine.FleetStatus{
+	return []published.Fleet{
 		{
 			State: fleet.State{
 				Now: now, Spec: fleet.Spec{Name: "web", Provider: "lab", Size: 2, Mode: fleet.ModeAct}, Provider: up,

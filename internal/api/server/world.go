@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
 
@@ -28,7 +29,7 @@ func (s *Server) world(w http.ResponseWriter, r *http.Request) {
 }
 
 // unbelievable says why there is nothing to believe in the fleet; empty: there is.
-func unbelievable(f engine.FleetStatus) fleet.Reason {
+func unbelievable(f published.Fleet) fleet.Reason {
 	switch {
 	case f.Acting == fleet.ReasonNotOwner:
 		return f.Acting
@@ -41,7 +42,7 @@ func unbelievable(f engine.FleetStatus) fleet.Reason {
 	return ""
 }
 
-func refusal(f engine.FleetStatus, why fleet.Reason) api.Problem {
+func refusal(f published.Fleet, why fleet.Reason) api.Problem {
 	said := string(f.Spec.Name) + ": " + prose.Reason(why)
 	if a := prose.Advice(why); a != "" {
 		said += "; " + a
@@ -49,7 +50,7 @@ func refusal(f engine.FleetStatus, why fleet.Reason) api.Problem {
 	return api.Problem{Code: api.CodeRefused, Message: said}
 }
 
-func fleetNamed(name string, status []engine.FleetStatus) (engine.FleetStatus, *api.Problem) {
+func fleetNamed(name string, status []published.Fleet) (published.Fleet, *api.Problem) {
 	var names []string
 	for _, f := range status {
 		if string(f.Spec.Name) == name {
@@ -58,12 +59,12 @@ func fleetNamed(name string, status []engine.FleetStatus) (engine.FleetStatus, *
 		names = append(names, string(f.Spec.Name))
 	}
 	problem := api.UnknownFleet(name, names)
-	return engine.FleetStatus{}, &problem
+	return published.Fleet{}, &problem
 }
 
 // confirmsWorld checks the plan by which a person wants the world to be believed, and takes it out of the request: the
 // order has none.
-func confirmsWorld(q *api.OrderRequest, status []engine.FleetStatus) *api.Problem {
+func confirmsWorld(q *api.OrderRequest, status []published.Fleet) *api.Problem {
 	if !q.Believe {
 		return nil
 	}

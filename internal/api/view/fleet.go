@@ -8,13 +8,13 @@ import (
 	"hale/internal/api"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/prose/explain"
 )
 
 // Fleet translates a fleet's status.
-func Fleet(s engine.FleetStatus) api.Fleet {
+func Fleet(s published.Fleet) api.Fleet {
 	f := api.Fleet{
 		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
@@ -60,7 +60,7 @@ func Fleet(s engine.FleetStatus) api.Fleet {
 	return f
 }
 
-func unproven(s engine.FleetStatus) []api.Unproven {
+func unproven(s published.Fleet) []api.Unproven {
 	if s.Whole.Book == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func unproven(s engine.FleetStatus) []api.Unproven {
 }
 
 // Warnings say what does no harm in the fleet yet, and will one day.
-func Warnings(s engine.FleetStatus) []string {
+func Warnings(s published.Fleet) []string {
 	var names []string
 	for i := range s.Machines {
 		v := &s.Machines[i]
@@ -90,7 +90,7 @@ func Warnings(s engine.FleetStatus) []string {
 }
 
 // Unowned shows what bears the mark of hale and no fleet owns.
-func Unowned(all []engine.Unowned) []api.Unowned {
+func Unowned(all []published.Unowned) []api.Unowned {
 	out := make([]api.Unowned, 0, len(all))
 	for _, u := range all {
 		i := u.Instance
@@ -108,7 +108,7 @@ func Unowned(all []engine.Unowned) []api.Unowned {
 }
 
 // Store translates how the store does; nil: well.
-func Store(s engine.StoreStatus) *api.StoreTrouble {
+func Store(s published.Store) *api.StoreTrouble {
 	if s.Trouble == "" && s.Low == "" {
 		return nil
 	}
@@ -125,7 +125,7 @@ func Reason(r fleet.Reason, detail string) api.Reason {
 }
 
 // Brake translates a fleet's brake.
-func Brake(s engine.FleetStatus) api.Brake {
+func Brake(s published.Fleet) api.Brake {
 	is, policy, t := s.Braked()
 	b := api.Brake{Engaged: is.On(), Since: is.Since, Limit: guard.BrakeLimit(policy, t.Size), By: is.By,
 		Reason: is.Words, Excused: is.Excused, Scope: string(is.Scope), Ends: explain.BrakeEnds(s)}
@@ -138,8 +138,12 @@ func Brake(s engine.FleetStatus) api.Brake {
 	return b
 }
 
-func vantage(s engine.FleetStatus) api.Vantage {
-	v := api.Vantage{Standing: string(s.Vantage.Standing), Since: wall(s.Now, s.Vantage.Since), Detail: s.Vantage.Detail}
+func vantage(s published.Fleet) api.Vantage {
+	v := api.Vantage{
+		Standing: string(s.Vantage.Standing),
+		Since:    wall(s.Now, s.Vantage.Since),
+		Detail:   s.Vantage.Detail,
+	}
 	if d := s.Whole.Doubt; d.Reason != "" {
 		v.Doubt, v.DoubtSince = Reason(d.Reason, ""), d.Since
 	}
@@ -148,7 +152,7 @@ func vantage(s engine.FleetStatus) api.Vantage {
 
 func domain(d fleet.Domain) api.Domain { return api.Domain{Kind: string(d.Kind), Name: d.Name} }
 
-func parents(s engine.FleetStatus) []api.Parent {
+func parents(s published.Fleet) []api.Parent {
 	out := make([]api.Parent, 0, len(s.Whole.Parents))
 	for _, p := range s.Whole.Parents {
 		v := api.Parent{
@@ -166,7 +170,7 @@ func parents(s engine.FleetStatus) []api.Parent {
 	return out
 }
 
-func holds(s engine.FleetStatus) []api.Hold {
+func holds(s published.Fleet) []api.Hold {
 	out := make([]api.Hold, 0, len(s.Whole.Holds))
 	for _, h := range s.Whole.Holds {
 		out = append(out, api.Hold{
@@ -178,7 +182,7 @@ func holds(s engine.FleetStatus) []api.Hold {
 }
 
 // OrderedSize translates the size that people ordered; nil: the configuration's size holds.
-func OrderedSize(s engine.FleetStatus) *api.OrderedSize {
+func OrderedSize(s published.Fleet) *api.OrderedSize {
 	l := s.Whole.Ledger
 	asked := l.Asked(&s.Wanted)
 	if asked == s.Wanted.Size || s.Wanted.Adopt.Selects() {
@@ -191,7 +195,7 @@ func OrderedSize(s engine.FleetStatus) *api.OrderedSize {
 	}
 }
 
-func kept(s engine.FleetStatus) []api.Kept {
+func kept(s published.Fleet) []api.Kept {
 	out := []api.Kept{}
 	for i := range s.Machines {
 		m := &s.Machines[i].Machine
@@ -206,7 +210,7 @@ func kept(s engine.FleetStatus) []api.Kept {
 }
 
 // Provider translates how a fleet's provider stands.
-func Provider(s engine.FleetStatus) api.Provider {
+func Provider(s published.Fleet) api.Provider {
 	p := api.Provider{Name: string(s.Spec.Provider), Standing: string(s.Provider.Standing), Detail: s.Provider.Detail,
 		Since: wall(s.Now, s.Provider.Since)}
 	if p.Standing == "" {
@@ -224,7 +228,7 @@ func wall(now fleet.Now, at fleet.Instant) time.Time {
 }
 
 // held translates why a machine waits.
-func held(s engine.FleetStatus, v fleet.View) api.Reason {
+func held(s published.Fleet, v fleet.View) api.Reason {
 	why := v.Machine.Waiting
 	if b := s.Brake; why == fleet.ReasonBrake && b.By != "" {
 		return api.Reason{Code: string(why), Text: prose.ByHand(b.By, b.Words), Advice: prose.LetGo(s.Spec.Name)}
@@ -253,7 +257,7 @@ func held(s engine.FleetStatus, v fleet.View) api.Reason {
 	return r
 }
 
-func machine(s engine.FleetStatus, v fleet.View) api.Machine {
+func machine(s published.Fleet, v fleet.View) api.Machine {
 	b, h := v.Machine, v.Machine.Health
 	m := api.Machine{
 		Name: string(b.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict),
@@ -274,8 +278,11 @@ func machine(s engine.FleetStatus, v fleet.View) api.Machine {
 		m.Address = b.Address.String()
 	}
 	for k, c := range slices.Concat(v.Checks, v.Tells) {
-		m.Checks = append(m.Checks, api.Check{Name: string(c.Check), Standing: string(c.Standing), Result: string(c.Result),
-			Detail: c.Detail, Since: wall(s.Now, c.Since), Tells: k >= len(v.Checks)})
+		m.Checks = append(
+			m.Checks,
+			api.Check{Name: string(c.Check), Standing: string(c.Standing), Result: string(c.Result),
+				Detail: c.Detail, Since: wall(s.Now, c.Since), Tells: k >= len(v.Checks)},
+		)
 	}
 	for _, stray := range b.Strays {
 		m.Strays = append(m.Strays, string(stray.ID))

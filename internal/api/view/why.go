@@ -6,7 +6,7 @@ import (
 
 	"hale/internal/api"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose/explain"
 )
 
@@ -14,7 +14,7 @@ import (
 const lastEvents = 20
 
 // Why joins the present state of a machine with the journal of its fleet.
-func Why(s engine.FleetStatus, v fleet.View, journal []fleet.Record) api.Why {
+func Why(s published.Fleet, v fleet.View, journal []fleet.Record) api.Why {
 	e := explain.Machine(s, v)
 	w := api.Why{
 		Now: s.Now.Wall, Fleet: string(s.Spec.Name), Machine: machine(s, v),

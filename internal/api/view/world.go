@@ -4,7 +4,7 @@ import (
 	"hale/internal/api"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
 
@@ -39,7 +39,7 @@ func foreign(name fleet.Name, all []fleet.Foreign) []api.Foreign {
 }
 
 // World reads the marks of the installation on the fleet's instances.
-func World(f engine.FleetStatus, by fleet.Installation) api.World {
+func World(f published.Fleet, by fleet.Installation) api.World {
 	w := api.World{Fleet: string(f.Spec.Name), Installation: string(by), Machines: []api.Shown{}, Starts: []string{},
 		Silent: []string{}}
 	for i := range f.Machines {

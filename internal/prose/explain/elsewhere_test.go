@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose/explain"
 )
 
@@ -20,7 +20,7 @@ func TestAMachineThatAnotherHaleClaimedFirstSaysWhich(t *testing.T) {
 	}
 	for _, waiting := range []fleet.Reason{"", fleet.ReasonElsewhere} {
 		m.Waiting = waiting
-		said := strings.Join(explain.Machine(engine.FleetStatus{}, fleet.View{Machine: m}).Now, "\n")
+		said := strings.Join(explain.Machine(published.Fleet{}, fleet.View{Machine: m}).Now, "\n")
 		if want := "(installation 4f00aa11bb…, since 2025-11-24 16:00 UTC)"; strings.Count(said, want) != 1 {
 			t.Errorf("waiting for %q it says:\n%s\nwant %q once", waiting, said, want)
 		}

@@ -5,12 +5,12 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
 
 // Fleet says what holds a fleet as a whole, and what a person can do about it.
-func Fleet(f engine.FleetStatus) Answer {
+func Fleet(f published.Fleet) Answer {
 	e := explainerOf(f)
 	if f.Acting != "" {
 		e.hold(f.Acting, f.Detail)
@@ -36,7 +36,12 @@ func Fleet(f engine.FleetStatus) Answer {
 	for _, p := range f.Whole.Parents {
 		e.Now = append(
 			e.Now,
-			fmt.Sprintf("incident %s, open for %s: %s", p.ID, prose.Span(max(0, f.Now.Wall.Sub(p.Opened))), prose.Parent(p)),
+			fmt.Sprintf(
+				"incident %s, open for %s: %s",
+				p.ID,
+				prose.Span(max(0, f.Now.Wall.Sub(p.Opened))),
+				prose.Parent(p),
+			),
 		)
 		e.explainPolicy(f, p)
 		e.advise(prose.Advice(fleet.ReasonSharedFate))
@@ -57,7 +62,7 @@ func Fleet(f engine.FleetStatus) Answer {
 }
 
 // explainHeld says what of the fleet people hold, and until when.
-func (e *explainer) explainHeld(f engine.FleetStatus) {
+func (e *explainer) explainHeld(f published.Fleet) {
 	for i := range f.Whole.Holds {
 		h := &f.Whole.Holds[i]
 		what := "the fleet"
@@ -81,7 +86,7 @@ func (e *explainer) explainHeld(f engine.FleetStatus) {
 }
 
 // explainStore says that the store does not know the world, or cannot know whether it does.
-func (e *explainer) explainStore(f engine.FleetStatus) {
+func (e *explainer) explainStore(f published.Fleet) {
 	if o := f.Whole.Older; o != nil {
 		e.hold(fleet.ReasonStoreOlder, prose.Older(o))
 	}
@@ -94,7 +99,7 @@ func (e *explainer) explainStore(f engine.FleetStatus) {
 }
 
 // explainUnproven says which checks count for nothing, since they have not succeeded as they are.
-func (e *explainer) explainUnproven(f engine.FleetStatus) {
+func (e *explainer) explainUnproven(f published.Fleet) {
 	if f.Whole.Book == nil {
 		return
 	}
@@ -107,12 +112,16 @@ func (e *explainer) explainUnproven(f engine.FleetStatus) {
 }
 
 // explainBrake says who put the brake on, or what.
-func (e *explainer) explainBrake(f engine.FleetStatus) {
+func (e *explainer) explainBrake(f published.Fleet) {
 	switch {
 	case f.Brake.By != "":
 		e.Now = append(
 			e.Now,
-			fmt.Sprintf("held: %s %s ago", prose.ByHand(f.Brake.By, f.Brake.Words), prose.Span(max(0, f.Now.Wall.Sub(f.Brake.At)))),
+			fmt.Sprintf(
+				"held: %s %s ago",
+				prose.ByHand(f.Brake.By, f.Brake.Words),
+				prose.Span(max(0, f.Now.Wall.Sub(f.Brake.At))),
+			),
 		)
 		e.advise(prose.LetGo(f.Spec.Name))
 	default:
@@ -125,7 +134,7 @@ func (e *explainer) explainBrake(f engine.FleetStatus) {
 }
 
 // Braked says how many machines fail, of those that the brake counts under which the fleet stands.
-func Braked(f engine.FleetStatus) string {
+func Braked(f published.Fleet) string {
 	b, _, t := f.Braked()
 	return prose.Failing(t.Failing, t.Size, b.Scope, string(f.Spec.Provider))
 }
@@ -140,7 +149,7 @@ var said = map[fleet.Reason]bool{
 }
 
 // explainMachines counts those that wait, by what they wait for.
-func (e *explainer) explainMachines(f engine.FleetStatus) {
+func (e *explainer) explainMachines(f published.Fleet) {
 	waiting := map[fleet.Reason]int{}
 	var order []fleet.Reason
 	for i := range f.Machines {

@@ -5,12 +5,12 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
 
 // AmnestyLeft says how long the amnesty still lasts, or what ends it.
-func AmnestyLeft(f engine.FleetStatus) string {
+func AmnestyLeft(f published.Fleet) string {
 	left := f.SteadyAt.Sub(f.Now.Mono)
 	if d := f.Whole.Doubt; d.Reason != "" && d.CalmSince != 0 {
 		left = max(left, guard.DoubtUntil(&d, &f.Spec).Sub(f.Now.Mono))
@@ -25,7 +25,7 @@ func AmnestyLeft(f engine.FleetStatus) string {
 }
 
 // BrakeEnds says when the brake releases by itself; empty: it is off, or a person put it on.
-func BrakeEnds(f engine.FleetStatus) string {
+func BrakeEnds(f published.Fleet) string {
 	b, p, t := f.Braked()
 	if b.By != "" || !b.Engaged {
 		return ""
@@ -37,8 +37,11 @@ func BrakeEnds(f engine.FleetStatus) string {
 		calm = "no machine fails"
 	}
 	if b.CalmSince != 0 && t.Failing <= most {
-		return fmt.Sprintf("it releases in %s if %s until then", prose.Span(max(0, guard.CalmUntil(&b, p).Sub(f.Now.Mono))),
-			calm)
+		return fmt.Sprintf(
+			"it releases in %s if %s until then",
+			prose.Span(max(0, guard.CalmUntil(&b, p).Sub(f.Now.Mono))),
+			calm,
+		)
 	}
 	switch {
 	case limit == most:

@@ -10,7 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/prose"
 )
@@ -29,7 +29,7 @@ type explainer struct {
 	foreign fleet.Installation // another installation that marked instances of the fleet
 }
 
-func explainerOf(f engine.FleetStatus) *explainer {
+func explainerOf(f published.Fleet) *explainer {
 	e := &explainer{fleet: f.Spec.Name}
 	if known := f.Whole.Foreign; len(known) > 0 {
 		e.foreign = known[0].Installation
@@ -38,7 +38,7 @@ func explainerOf(f engine.FleetStatus) *explainer {
 }
 
 // Machine says why the machine is judged as it is, what is done about it and what is not.
-func Machine(f engine.FleetStatus, v fleet.View) Answer {
+func Machine(f published.Fleet, v fleet.View) Answer {
 	e := explainerOf(f)
 	e.explainVerdict(f, v)
 	e.explainWork(f, v)
@@ -48,7 +48,7 @@ func Machine(f engine.FleetStatus, v fleet.View) Answer {
 	return e.Answer
 }
 
-func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
+func (e *explainer) explainVerdict(f published.Fleet, v fleet.View) {
 	h := v.Machine.Health
 	if v.Machine.Vacant() && guard.Surplus(&v.Machine, &f.Spec) {
 		e.Because = append(e.Because, "the fleet has no such machine now")
@@ -69,7 +69,10 @@ func (e *explainer) explainVerdict(f engine.FleetStatus, v fleet.View) {
 	for _, c := range v.Checks {
 		e.Because = append(e.Because, prose.StandsSince(c, f.Now))
 		if t := f.Whole.Book.Of(c.Check); t != nil && !t.Proven() && c.Standing != fleet.StandingUp {
-			e.Because = append(e.Because, prose.Unproven(*t, f.Now.Wall)+": its failures count for nothing until it does")
+			e.Because = append(
+				e.Because,
+				prose.Unproven(*t, f.Now.Wall)+": its failures count for nothing until it does",
+			)
 		}
 	}
 	for _, c := range v.Tells {
@@ -89,9 +92,12 @@ func adopted(kept bool) string {
 	return "hale did not build it, and may replace it"
 }
 
-func providersWord(f engine.FleetStatus, v fleet.View) string {
+func providersWord(f published.Fleet, v fleet.View) string {
 	if f.Provider.Standing != fleet.ProviderUp {
-		return prose.Aside(fmt.Sprintf("provider %s %s", f.Spec.Provider, prose.Provider(f.Provider.Standing)), f.Provider.Detail)
+		return prose.Aside(
+			fmt.Sprintf("provider %s %s", f.Spec.Provider, prose.Provider(f.Provider.Standing)),
+			f.Provider.Detail,
+		)
 	}
 	seen := v.Sighting(v.Machine.Current.ID)
 	if !seen.Known() {
@@ -107,7 +113,7 @@ func providersWord(f engine.FleetStatus, v fleet.View) string {
 	return said
 }
 
-func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
+func (e *explainer) explainWork(f published.Fleet, v fleet.View) {
 	m := v.Machine
 	if f.Acting != "" {
 		e.hold(f.Acting, f.Detail)
@@ -117,7 +123,10 @@ func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
 		e.Now = append(e.Now, Work(*m.Repair, f.Now))
 	}
 	if q := m.Quarantine; q != nil {
-		e.Now = append(e.Now, fmt.Sprintf("in quarantine for %s: %s", prose.Span(f.Now.Wall.Sub(q.Since)), prose.Reason(q.Reason)))
+		e.Now = append(
+			e.Now,
+			fmt.Sprintf("in quarantine for %s: %s", prose.Span(f.Now.Wall.Sub(q.Since)), prose.Reason(q.Reason)),
+		)
 		advice := cmp.Or(prose.Advice(q.Reason), prose.Advice(fleet.ReasonQuarantined))
 		if e.advise(advice); !strings.Contains(advice, "hale retry") {
 			e.advise("when it is mended: hale retry " + string(m.Name))
@@ -138,7 +147,7 @@ func (e *explainer) explainWork(f engine.FleetStatus, v fleet.View) {
 }
 
 // explainIdle says since when hale does nothing, and what its verdicts are worth meanwhile.
-func (e *explainer) explainIdle(f engine.FleetStatus) {
+func (e *explainer) explainIdle(f published.Fleet) {
 	if !f.Idle.IsZero() {
 		e.Now = append(e.Now, fmt.Sprintf("hale has not acted in this fleet since %s UTC",
 			f.Idle.UTC().Format(time.DateTime)))
@@ -153,7 +162,7 @@ func (e *explainer) explainIdle(f engine.FleetStatus) {
 	}
 }
 
-func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
+func (e *explainer) explainWaiting(f published.Fleet, v fleet.View) {
 	m := v.Machine
 	e.explainFate(f, &m)
 	if m.Waiting == "" || m.Waiting == f.Acting {
@@ -173,7 +182,7 @@ func (e *explainer) explainWaiting(f engine.FleetStatus, v fleet.View) {
 }
 
 // waitingFor says what ends the machine's waiting, or how much of it there is, where that is known.
-func waitingFor(f engine.FleetStatus, v fleet.View) string {
+func waitingFor(f published.Fleet, v fleet.View) string {
 	m := v.Machine
 	switch m.Waiting {
 	case fleet.ReasonBrake:
@@ -212,7 +221,7 @@ func waitingFor(f engine.FleetStatus, v fleet.View) string {
 }
 
 // explainFate says which common cause the machine's incident hangs under.
-func (e *explainer) explainFate(f engine.FleetStatus, m *fleet.Machine) {
+func (e *explainer) explainFate(f published.Fleet, m *fleet.Machine) {
 	if m.Incident == nil {
 		return
 	}
@@ -225,7 +234,7 @@ func (e *explainer) explainFate(f engine.FleetStatus, m *fleet.Machine) {
 
 // spared reports whether the machine is protected, and no step is gentle enough for it as it stands: then it is not
 // healed when what else holds it has passed, either.
-func spared(f engine.FleetStatus, v *fleet.View) bool {
+func spared(f published.Fleet, v *fleet.View) bool {
 	m := &v.Machine
 	if m.Incident == nil || m.Repair != nil || m.Health.Verdict != fleet.VerdictUnhealthy || !f.Spec.Protects(m) {
 		return false
@@ -273,7 +282,7 @@ func attemptFailed(f fleet.Failure) string {
 }
 
 // Lacking says which checks must yet succeed, and how often, before the machine is healthy; empty: none is known.
-func Lacking(f *engine.FleetStatus, v fleet.View) string {
+func Lacking(f *published.Fleet, v fleet.View) string {
 	spec := &f.Spec
 	var said []string
 	for _, c := range v.Checks {
@@ -300,7 +309,7 @@ func needs(c *fleet.Check) string {
 }
 
 // soFar says how many of them there are; empty: that is not known.
-func soFar(f *engine.FleetStatus, m fleet.MachineName, c fleet.CheckName) string {
+func soFar(f *published.Fleet, m fleet.MachineName, c fleet.CheckName) string {
 	n, known := f.Good[probe.ID{Machine: m, Check: c}]
 	if !known {
 		return ""
@@ -309,7 +318,7 @@ func soFar(f *engine.FleetStatus, m fleet.MachineName, c fleet.CheckName) string
 }
 
 // explainSize says that the machine is to go, which old instances of it are kept, and who ordered the fleet's size.
-func (e *explainer) explainSize(f engine.FleetStatus, m fleet.Machine) {
+func (e *explainer) explainSize(f published.Fleet, m fleet.Machine) {
 	l := f.Whole.Ledger
 	if r := l.Removal(m.Name); r != nil {
 		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, prose.Reason(r.Why)))
@@ -321,12 +330,15 @@ func (e *explainer) explainSize(f engine.FleetStatus, m fleet.Machine) {
 			k.Until.UTC().Format("2006-01-02 15:04:05 MST"), prose.Span(max(0, k.Until.Sub(f.Now.Wall)))))
 	}
 	if asked := l.Asked(&f.Wanted); asked != f.Wanted.Size && !f.Wanted.Adopt.Selects() {
-		e.Now = append(e.Now, fmt.Sprintf("fleet %s: %s", f.Wanted.Name, prose.OrderedSize(l.Ordered, asked, f.Now.Wall)))
+		e.Now = append(
+			e.Now,
+			fmt.Sprintf("fleet %s: %s", f.Wanted.Name, prose.OrderedSize(l.Ordered, asked, f.Now.Wall)),
+		)
 	}
 }
 
 // explainHolds says who holds the machine, and until when.
-func (e *explainer) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
+func (e *explainer) explainHolds(f published.Fleet, m *fleet.Machine) {
 	for i := range f.Whole.Holds {
 		h := &f.Whole.Holds[i]
 		if !h.Covers(m) {
@@ -339,7 +351,7 @@ func (e *explainer) explainHolds(f engine.FleetStatus, m *fleet.Machine) {
 }
 
 // explainWorld says what shows that the store does not know the world, where that holds the machine.
-func (e *explainer) explainWorld(f engine.FleetStatus, m fleet.Machine) {
+func (e *explainer) explainWorld(f published.Fleet, m fleet.Machine) {
 	if c := m.Elsewhere; c != nil && m.Waiting != fleet.ReasonElsewhere {
 		e.hold(fleet.ReasonElsewhere, c.String())
 	}
@@ -349,7 +361,7 @@ func (e *explainer) explainWorld(f engine.FleetStatus, m fleet.Machine) {
 }
 
 // explainPolicy says what becomes of a parent that lasts.
-func (e *explainer) explainPolicy(f engine.FleetStatus, p fleet.Parent) {
+func (e *explainer) explainPolicy(f published.Fleet, p fleet.Parent) {
 	wait := f.Spec.SharedFate.Wait
 	switch f.Spec.SharedFate.Then {
 	case fleet.FateWait:

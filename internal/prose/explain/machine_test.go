@@ -7,7 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/prose/explain"
 
@@ -15,7 +15,7 @@ import (
 )
 
 // scene is a fleet with one machine to tell about.
-func scene() (engine.FleetStatus, fleet.View) {
+func scene() (published.Fleet, fleet.View) {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
 	running := fleet.Instance{ID: "3f2a1b2c-9e5e", Power: fleet.PowerRunning, Address: netip.MustParseAddr("10.0.0.3")}
 	v := fleet.View{
@@ -29,7 +29,7 @@ func scene() (engine.FleetStatus, fleet.View) {
 		},
 		Seen: []fleet.Sighting{{Instance: running, Asked: now.Mono}},
 	}
-	s := engine.FleetStatus{
+	s := published.Fleet{
 		State: fleet.State{
 			Spec:     fleet.Spec{Name: "web", Provider: "lab", Size: 10, Limits: fleet.Limits{InRepair: 1}},
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
@@ -44,18 +44,18 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	const runs = "the provider says the instance is running at 10.0.0.3"
 	for name, c := range map[string]struct {
-		change func(s *engine.FleetStatus, v *fleet.View)
+		change func(s *published.Fleet, v *fleet.View)
 		want   explain.Answer
 	}{
 		"healthy": {
-			change: func(*engine.FleetStatus, *fleet.View) {},
+			change: func(*published.Fleet, *fleet.View) {},
 			want: explain.Answer{
 				Because: []string{"check page is up for 1m00s", "check ping is up for 1m00s", runs},
 				Now:     []string{"nothing to do"},
 			},
 		},
 		"held by the brake": {
-			change: func(s *engine.FleetStatus, v *fleet.View) {
+			change: func(s *published.Fleet, v *fleet.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonBrake
 				s.Tally.Failing = 4
@@ -67,7 +67,7 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"the old instance is fenced": {
-			change: func(s *engine.FleetStatus, v *fleet.View) {
+			change: func(s *published.Fleet, v *fleet.View) {
 				fail(v)
 				v.Machine.Repair = &fleet.Repair{
 					ID:      "web-2/r3",
@@ -84,7 +84,7 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"in quarantine": {
-			change: func(s *engine.FleetStatus, v *fleet.View) {
+			change: func(s *published.Fleet, v *fleet.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonQuarantined
 				v.Machine.Quarantine = &fleet.Quarantine{Since: s.Now.Wall.Add(-5 * time.Minute), Reason: fleet.ReasonNameTaken}
@@ -96,7 +96,7 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"the provider is down and hale does not own the fleet": {
-			change: func(s *engine.FleetStatus, _ *fleet.View) {
+			change: func(s *published.Fleet, _ *fleet.View) {
 				s.Provider = fleet.ProviderState{Standing: fleet.ProviderDown, Detail: "refused"}
 				s.Acting, s.Detail = fleet.ReasonNotOwner, "lease lost"
 			},
@@ -107,13 +107,13 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"left the fleet": {
-			change: func(_ *engine.FleetStatus, v *fleet.View) {
+			change: func(_ *published.Fleet, v *fleet.View) {
 				v.Machine = fleet.Machine{Name: "web-99", Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
 			},
 			want: explain.Answer{Because: []string{"the fleet has no such machine now"}, Now: []string{"nothing to do"}},
 		},
 		"never built": {
-			change: func(_ *engine.FleetStatus, v *fleet.View) {
+			change: func(_ *published.Fleet, v *fleet.View) {
 				v.Machine = fleet.Machine{Name: "web-2", Waiting: fleet.ReasonBuildBudget,
 					Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
 			},
@@ -193,11 +193,11 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 		"the provider says the instance is running at 10.0.0.3",
 	}
 	for name, c := range map[string]struct {
-		change func(s *engine.FleetStatus, v *fleet.View)
+		change func(s *published.Fleet, v *fleet.View)
 		want   explain.Answer
 	}{
 		"it shares a fate": {
-			change: func(s *engine.FleetStatus, v *fleet.View) {
+			change: func(s *published.Fleet, v *fleet.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonSharedFate
 				v.Machine.Incident = &fleet.Incident{ID: "web-2/1", Parent: "web/p1"}
@@ -213,7 +213,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 			},
 		},
 		"hale is cut off": {
-			change: func(s *engine.FleetStatus, v *fleet.View) {
+			change: func(s *published.Fleet, v *fleet.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonVantageIsolated
 				s.Vantage = fleet.Vantage{Standing: fleet.VantageIsolated, Detail: "10.0.0.1: timeout"}
@@ -267,31 +267,31 @@ func TestTimeLeftIsSaid(t *testing.T) {
 	t.Parallel()
 	policy := fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
 	for name, c := range map[string]struct {
-		change func(s *engine.FleetStatus)
+		change func(s *published.Fleet)
 		brake  string
 		left   string
 	}{
-		"neither": {change: func(*engine.FleetStatus) {}},
-		"too many fail": {change: func(s *engine.FleetStatus) { s.Brake.Engaged = true; s.Tally.Failing = 4 },
+		"neither": {change: func(*published.Fleet) {}},
+		"too many fail": {change: func(s *published.Fleet) { s.Brake.Engaged = true; s.Tally.Failing = 4 },
 			brake: "it releases when no more than 1 of 10 machines fail for 30s, or no more than 2 and no " +
 				"further one for 5m00s"},
-		"two fail for a minute": {change: func(s *engine.FleetStatus) {
+		"two fail for a minute": {change: func(s *published.Fleet) {
 			s.Brake = fleet.Brake{Engaged: true, SteadySince: s.Now.Mono.Add(-time.Minute), Steady: 2}
 			s.Tally.Failing = 2
 		},
 			brake: "it releases when no more than 1 of 10 machines fail for 30s, or in 4m00s if no further one " +
 				"fails until then"},
-		"of so few that none may fail": {change: func(s *engine.FleetStatus) {
+		"of so few that none may fail": {change: func(s *published.Fleet) {
 			s.Brake.Engaged, s.Tally.Size, s.Spec.Limits.Brake.AtLeast = true, 3, 1
 		}, brake: "it releases when no machine fails for 30s, or no more than 1 and no further one for 5m00s"},
-		"calm for 10s": {change: func(s *engine.FleetStatus) {
+		"calm for 10s": {change: func(s *published.Fleet) {
 			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.Now.Mono.Add(-10 * time.Second)}
 		},
 			brake: "it releases in 20s if no more than 1 of 10 machines fail until then"},
-		"by hand": {change: func(s *engine.FleetStatus) { s.Brake = fleet.Brake{Engaged: true, By: "alice"} }},
-		"a provider that was not asked": {change: func(s *engine.FleetStatus) { s.Provider.Standing = fleet.ProviderUnknown },
+		"by hand": {change: func(s *published.Fleet) { s.Brake = fleet.Brake{Engaged: true, By: "alice"} }},
+		"a provider that was not asked": {change: func(s *published.Fleet) { s.Provider.Standing = fleet.ProviderUnknown },
 			left: "until provider lab answers for the first time"},
-		"after a doubt": {change: func(s *engine.FleetStatus) {
+		"after a doubt": {change: func(s *published.Fleet) {
 			s.Whole.Doubt = fleet.Doubt{Reason: fleet.ReasonVantageDoubtful,
 				CalmSince: s.Now.Mono.Add(-10 * time.Second)}
 		}, left: "for another 20s"},
@@ -311,9 +311,9 @@ func TestTimeLeftIsSaid(t *testing.T) {
 // What holds a machine for a time says in its line how much of it is left.
 func TestAHeldMachineSaysForHowLong(t *testing.T) {
 	t.Parallel()
-	for want, change := range map[string]func(s *engine.FleetStatus, v *fleet.View){
+	for want, change := range map[string]func(s *published.Fleet, v *fleet.View){
 		"held: too many machines fail at once, so the brake is on (1 of 10 machines fail: " +
-			"it releases in 3m20s if no more than 1 of 10 machines fail until then)": func(s *engine.FleetStatus,
+			"it releases in 3m20s if no more than 1 of 10 machines fail until then)": func(s *published.Fleet,
 			v *fleet.View) {
 			v.Machine.Waiting = fleet.ReasonBrake
 			s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}
@@ -321,13 +321,13 @@ func TestAHeldMachineSaysForHowLong(t *testing.T) {
 			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.Now.Mono.Add(-100 * time.Second)}
 		},
 		"held: hale has only just begun to look, and judges everything afresh before it acts (for another 3m20s)": func(
-			s *engine.FleetStatus, v *fleet.View,
+			s *published.Fleet, v *fleet.View,
 		) {
 			v.Machine.Waiting = fleet.ReasonAmnesty
 			s.SteadyAt = s.Now.Mono.Add(200 * time.Second)
 		},
 		"held: a person, or a program other than hale, paused it, and that is no failure (a person is paged in 3m20s)": func(
-			s *engine.FleetStatus, v *fleet.View,
+			s *published.Fleet, v *fleet.View,
 		) {
 			v.Machine.Waiting = fleet.ReasonPaused
 			v.Machine.Incident = &fleet.Incident{Cause: fleet.CausePaused, HoldUntil: s.Now.Wall.Add(200 * time.Second)}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/probe"
 )
 
@@ -24,7 +24,7 @@ func TestAnAttemptThatFailedSaysByWhatAndWhenTheNextOneFollows(t *testing.T) {
 		"it could not be built: the name web-1 belongs to VM c2d9; next try in 19s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	e := Machine(engine.FleetStatus{State: fleet.State{Now: now}}, fleet.View{Machine: m})
+	e := Machine(published.Fleet{State: fleet.State{Now: now}}, fleet.View{Machine: m})
 	if len(e.Person) != 1 || e.Person[0] != "rename or remove the instance that has the name" {
 		t.Errorf("a person is told %q", e.Person)
 	}
@@ -51,7 +51,7 @@ func TestWhatGetsWellSaysWhichAnswersItLacks(t *testing.T) {
 			{Check: "ssh", Standing: fleet.StandingFailing},
 		},
 	}
-	f := engine.FleetStatus{State: fleet.State{Spec: spec}, Good: map[probe.ID]int{{Check: "page"}: 1}}
+	f := published.Fleet{State: fleet.State{Spec: spec}, Good: map[probe.ID]int{{Check: "page"}: 1}}
 	if got, want := Lacking(&f, v), "check page needs 2 good answers in a row (1 so far), check ssh needs 3 good "+
 		"answers of 5"; got != want {
 		t.Errorf("got %q, want %q", got, want)

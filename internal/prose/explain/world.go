@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
 
 // MarkedBeyond says which instance bears the machine's mark although the store knows it not, where the machine's own is
 // not there: it may be well, and is not what the store believes in. Empty: there is none.
-func MarkedBeyond(f engine.FleetStatus, v fleet.View) string {
+func MarkedBeyond(f published.Fleet, v fleet.View) string {
 	m := &v.Machine
 	if !m.Current.None() && m.Health.Cause != fleet.CauseGone {
 		return ""

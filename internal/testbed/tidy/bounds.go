@@ -27,8 +27,8 @@ var uncut = map[string]int{
 	"internal/core/decide": 4500,
 	"internal/core/fleet":  6100,
 	"internal/core/repair": 3700,
-	"internal/engine":      5896,
-	"internal/sim":         5740,
+	"internal/engine":      5600,
+	"internal/sim":         5800,
 }
 
 // crowded are the types that have more methods. Lower what is higher here when it has fallen, never raise it.

@@ -1,4 +1,4 @@
-package engine
+package beliefs
 
 import (
 	"context"
@@ -60,11 +60,11 @@ func MarkRestored(ctx context.Context, s state.Store, made time.Time) error {
 // restoreTold are the writes that tell of a restore in the journal of each fleet.
 func restoreTold(ctx context.Context, s state.Store, r Restored) ([]state.Write, error) {
 	names := map[fleet.Name]bool{}
-	for e, err := range state.Scan(ctx, s, fleetsPrefix) {
+	for e, err := range state.Scan(ctx, s, FleetsPrefix) {
 		if err != nil {
 			return nil, err
 		}
-		if name, ok := fleetOf(e.Key); ok {
+		if name, ok := FleetOf(e.Key); ok {
 			names[name] = true
 		}
 	}
@@ -89,7 +89,7 @@ func restoreTold(ctx context.Context, s state.Store, r Restored) ([]state.Write,
 // leaps yields the writes by which the numbers of all fleets leap.
 func leaps(ctx context.Context, s state.Store) iter.Seq2[state.Write, error] {
 	return func(yield func(state.Write, error) bool) {
-		for e, err := range state.Scan(ctx, s, fleetsPrefix) {
+		for e, err := range state.Scan(ctx, s, FleetsPrefix) {
 			if err != nil {
 				yield(state.Write{}, err)
 				return
@@ -105,7 +105,7 @@ func leaps(ctx context.Context, s state.Store) iter.Seq2[state.Write, error] {
 func leapOf(e state.Entry) (state.Write, bool, error) {
 	var data []byte
 	var err error
-	name, _ := fleetOf(e.Key)
+	name, _ := FleetOf(e.Key)
 	_, isMachine := MachineOf(e.Key)
 	switch {
 	case isMachine:
@@ -113,7 +113,7 @@ func leapOf(e state.Entry) (state.Write, bool, error) {
 			m.Incidents, m.Repairs = leapt(m.Incidents),
 				leapt(m.Repairs)
 		})
-	case e.Key == wholeKey(name):
+	case e.Key == WholeKey(name):
 		data, err = changed(e.Value, func(w *fleet.Whole) { w.Opened = leapt(w.Opened) })
 	default:
 		return state.Write{}, false, nil
@@ -154,10 +154,10 @@ func LastRestore(ctx context.Context, s state.Store) (Restored, bool, error) {
 
 // MachineOf returns the machine that the key's belief is about.
 func MachineOf(key string) (fleet.MachineName, bool) {
-	name, ok := fleetOf(key)
+	name, ok := FleetOf(key)
 	if !ok {
 		return "", false
 	}
-	machine, ok := strings.CutPrefix(key, machinesPrefix(name))
+	machine, ok := strings.CutPrefix(key, MachinesPrefix(name))
 	return fleet.MachineName(machine), ok
 }

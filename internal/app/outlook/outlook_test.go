@@ -1,4 +1,4 @@
-package app
+package outlook
 
 import (
 	"fmt"
@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// beliefs is a fleet of n healthy machines, as a site that only watched it leaves it.
-func beliefs(n int) engine.FleetStatus {
+// believed is a fleet of n healthy machines, as a site that only watched it leaves it.
+func believed(n int) published.Fleet {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
-	f := engine.FleetStatus{
+	f := published.Fleet{
 		State: fleet.State{
 			Spec: fleet.Spec{
 				Name:     "web",
@@ -79,7 +79,7 @@ func beliefs(n int) engine.FleetStatus {
 }
 
 // sicken makes a machine unhealthy for the cause.
-func sicken(f engine.FleetStatus, ordinal int, cause fleet.Cause) *fleet.Machine {
+func sicken(f published.Fleet, ordinal int, cause fleet.Cause) *fleet.Machine {
 	v := &f.Machines[ordinal-1]
 	switch cause {
 	case fleet.CauseOff:
@@ -98,12 +98,12 @@ func sicken(f engine.FleetStatus, ordinal int, cause fleet.Cause) *fleet.Machine
 func TestPlanFleet(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change   func(f *engine.FleetStatus)
+		change   func(f *published.Fleet)
 		underWay map[fleet.MachineName]fleet.Repair
 		want     []string
 	}{
 		"one is off, two fail their checks: the last one waits for the budget": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				sicken(*f, 2, fleet.CauseOff)
 				sicken(*f, 3, fleet.CauseChecks)
 				sicken(*f, 4, fleet.CauseChecks)
@@ -112,7 +112,7 @@ func TestPlanFleet(t *testing.T) {
 			want: []string{"none", "start", "reboot", "reboot budget", "none"},
 		},
 		"too many fail": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				for i := 1; i <= 3; i++ {
 					sicken(*f, i, fleet.CauseGone)
 				}
@@ -120,18 +120,18 @@ func TestPlanFleet(t *testing.T) {
 			want: []string{"recreate brake", "recreate brake", "recreate brake", "none", "none"},
 		},
 		"the fleet is only watched": {
-			change: func(f *engine.FleetStatus) { f.Spec.Mode = fleet.ModeObserve; sicken(*f, 1, fleet.CauseOff) },
+			change: func(f *published.Fleet) { f.Spec.Mode = fleet.ModeObserve; sicken(*f, 1, fleet.CauseOff) },
 			want:   []string{"start observe", "none", "none", "none", "none"},
 		},
 		"the provider is down": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				f.Provider.Standing = fleet.ProviderDown
 				sicken(*f, 1, fleet.CauseChecks)
 			},
 			want: []string{"reboot provider-down", "none", "none", "none", "none"},
 		},
 		"two were never built": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				for i := range 2 {
 					f.Machines[i].Machine = fleet.Machine{Name: f.Machines[i].Machine.Name,
 						Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
@@ -141,27 +141,27 @@ func TestPlanFleet(t *testing.T) {
 			want: []string{"build", "build build-budget", "none", "none", "none"},
 		},
 		"a repair is under way, and takes the budget": {
-			change: func(f *engine.FleetStatus) { sicken(*f, 1, fleet.CauseChecks); sicken(*f, 2, fleet.CauseChecks) },
+			change: func(f *published.Fleet) { sicken(*f, 1, fleet.CauseChecks); sicken(*f, 2, fleet.CauseChecks) },
 			underWay: map[fleet.MachineName]fleet.Repair{
 				"web-1": {ID: "web-1/r1", Kind: fleet.RepairHeal, Climb: fleet.Climb{Step: fleet.StepReboot}},
 			},
 			want: []string{"go-on", "reboot budget", "none", "none", "none"},
 		},
 		"in quarantine": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				sicken(*f, 1, fleet.CauseOff).Quarantine = &fleet.Quarantine{Reason: fleet.ReasonAttempts}
 			},
 			want: []string{"start quarantined", "none", "none", "none", "none"},
 		},
 		"nothing on the ladder fits": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				f.Spec.Repair.Steps = f.Spec.Repair.Steps[:1]
 				sicken(*f, 1, fleet.CauseChecks)
 			},
 			want: []string{"none no-step", "none", "none", "none", "none"},
 		},
 		"an unfinished build left something": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				v := &f.Machines[0]
 				v.Machine.Generation = 2
 				v.Machine.Strays = []fleet.Stray{{ID: "old"}}
@@ -171,13 +171,13 @@ func TestPlanFleet(t *testing.T) {
 			want: []string{"remove-remnant", "none", "none", "none", "none"},
 		},
 		"healthy and not yet certified": {
-			change: func(f *engine.FleetStatus) { f.Machines[0].Machine.Current.Certified = false },
+			change: func(f *published.Fleet) { f.Machines[0].Machine.Current.Certified = false },
 			want:   []string{"certify", "none", "none", "none", "none"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := beliefs(5)
+			f := believed(5)
 			c.change(&f)
 			if diff := cmp.Diff(c.want, planned(f, c.underWay)); diff != "" {
 				t.Error(diff)
@@ -187,9 +187,9 @@ func TestPlanFleet(t *testing.T) {
 }
 
 // planned is the plan of the fleet, as "action reason".
-func planned(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) (said []string) {
+func planned(f published.Fleet, underWay map[fleet.MachineName]fleet.Repair) (said []string) {
 	f.Wanted = f.Spec
-	for _, m := range planFleet(f, beforehand{underWay: underWay}).Machines {
+	for _, m := range Of(f, Before{UnderWay: underWay}).Machines {
 		is := m.Action
 		if m.Held.Code != "" {
 			is += " " + m.Held.Code
@@ -202,11 +202,11 @@ func planned(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) 
 func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(f *engine.FleetStatus)
+		change func(f *published.Fleet)
 		want   []string
 	}{
 		"a machine answers on the lost host, which is not turned off": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				f.Hosts = append(f.Hosts, fleet.Host{Name: "h1", Fence: fleet.Means{Tries: 2}})
 				f.Spec.Repair.Fence.Hosts = true
 				sicken(*f, 1, fleet.CauseChecks).Current.Host = "h1"
@@ -216,8 +216,8 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 			want: []string{"reboot host-down", "none", "none", "none", "none"},
 		},
 		"no machine on its host is heard": {
-			change: func(f *engine.FleetStatus) {
-				*f = beliefs(12)
+			change: func(f *published.Fleet) {
+				*f = believed(12)
 				f.Spec.SharedFate = fleet.SharedFate{AtLeast: 3, Wait: time.Minute, Then: fleet.FateWait}
 				f.Spec.Limits.Brake.AtLeast = 4
 				f.Hosts = append(f.Hosts, fleet.Host{Name: "h1", Up: true})
@@ -234,7 +234,7 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 			want: append(slices.Repeat([]string{"none"}, 9), "reboot no-witness", "none", "none"),
 		},
 		"what is only watched is not certified": {
-			change: func(f *engine.FleetStatus) {
+			change: func(f *published.Fleet) {
 				f.Spec.Mode, f.Machines[0].Machine.Current.Certified = fleet.ModeObserve, false
 			},
 			want: []string{"certify observe", "none", "none", "none", "none"},
@@ -242,7 +242,7 @@ func TestAPlanAnnouncesNothingThatWouldBeHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := beliefs(5)
+			f := believed(5)
 			c.change(&f)
 			if diff := cmp.Diff(c.want, planned(f, nil)); diff != "" {
 				t.Error(diff)

@@ -1,4 +1,4 @@
-package engine
+package beliefs
 
 import (
 	"context"
@@ -17,9 +17,9 @@ type Belief struct {
 	Machine fleet.Machine
 }
 
-// Beliefs returns what the store holds of the fleet's machines, for those who ask without owning it.
-func Beliefs(ctx context.Context, s state.Store, name fleet.Name) ([]Belief, error) {
-	entries, _, err := s.List(ctx, machinesPrefix(name))
+// All returns what the store holds of the fleet's machines, for those who ask without owning it.
+func All(ctx context.Context, s state.Store, name fleet.Name) ([]Belief, error) {
+	entries, _, err := s.List(ctx, MachinesPrefix(name))
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func Beliefs(ctx context.Context, s state.Store, name fleet.Name) ([]Belief, err
 
 // InForce returns the fleet's ledger as a store has it; nil: there is none yet.
 func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger, error) {
-	entry, err := s.Get(ctx, wholeKey(name))
+	entry, err := s.Get(ctx, WholeKey(name))
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger
 		err = json.Unmarshal(entry.Value, &whole)
 	}
 	if err != nil {
-		return nil, fault.New(fault.KindOf(err), "engine.ledger", wholeKey(name), err)
+		return nil, fault.New(fault.KindOf(err), "engine.ledger", WholeKey(name), err)
 	}
 	return whole.Ledger, nil
 }
@@ -53,19 +53,19 @@ func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger
 // LookedAfter returns the fleets that the engine on the store looked after last: those that were let go since are not
 // among them.
 func LookedAfter(ctx context.Context, s state.Store) ([]fleet.Name, error) {
-	entries, _, err := s.List(ctx, fleetsPrefix)
+	entries, _, err := s.List(ctx, FleetsPrefix)
 	if err != nil {
 		return nil, err
 	}
 	var out []fleet.Name
 	known := make(map[fleet.Name]bool)
 	for _, entry := range entries {
-		name, ok := fleetOf(entry.Key)
+		name, ok := FleetOf(entry.Key)
 		if !ok || known[name] {
 			continue
 		}
 		known[name] = true
-		left, _, err := letGo(ctx, s, name)
+		left, _, err := LetGo(ctx, s, name)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +76,8 @@ func LookedAfter(ctx context.Context, s state.Store) ([]fleet.Name, error) {
 	return out, nil
 }
 
-// letGo reports whether the fleet's journal ends by saying that it was let go, and when that was.
-func letGo(ctx context.Context, s state.Store, name fleet.Name) (left bool, at time.Time, err error) {
+// LetGo reports whether the fleet's journal ends by saying that it was let go, and when that was.
+func LetGo(ctx context.Context, s state.Store, name fleet.Name) (left bool, at time.Time, err error) {
 	records, _, err := journal.Read(ctx, s, name)
 	n := len(records)
 	if err != nil || n == 0 || records[n-1].Reason != fleet.ReasonFleetLeft {
@@ -88,11 +88,11 @@ func letGo(ctx context.Context, s state.Store, name fleet.Name) (left bool, at t
 
 // ForgetIdentity is the write by which a provider's pinned identity is forgotten: the next one that answers at its
 // address is believed to be the right one.
-func ForgetIdentity(p fleet.ProviderName) state.Write { return state.Delete(pinKey(p)) }
+func ForgetIdentity(p fleet.ProviderName) state.Write { return state.Delete(PinKey(p)) }
 
 // Installation returns the store's random id; empty when no engine ever ran on it.
 func Installation(ctx context.Context, s state.Store) (fleet.Installation, error) {
-	entry, err := s.Get(ctx, installationKey)
+	entry, err := s.Get(ctx, InstallationKey)
 	if fault.Is(err, fault.NotFound) {
 		return "", nil
 	}

@@ -1,4 +1,4 @@
-package app
+package outlook
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"hale/internal/api"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -16,9 +16,9 @@ import (
 
 // anyFleet is a fleet in any state that a watch may leave: on hosts that answer or not, with machines that fail, stop,
 // vanish, were never built, or left something behind.
-func anyFleet(t *rapid.T) engine.FleetStatus {
+func anyFleet(t *rapid.T) published.Fleet {
 	size := rapid.IntRange(1, 8).Draw(t, "size")
-	f := beliefs(size)
+	f := believed(size)
 	f.Spec.Limits.InRepair = rapid.IntRange(1, 3).Draw(t, "budget")
 	f.Spec.Limits.Brake.AtLeast = rapid.IntRange(1, 6).Draw(t, "limit")
 	f.Spec.Repair.Fence = fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: rapid.Bool().Draw(t, "fences")}
@@ -106,7 +106,7 @@ func anySighting(
 }
 
 // pictureOf is what an owner that acts would decide on.
-func pictureOf(f engine.FleetStatus) fleet.Situation {
+func pictureOf(f published.Fleet) fleet.Situation {
 	return fleet.Situation{
 		State: fleet.State{
 			Now:      f.Now,
@@ -126,7 +126,7 @@ func pictureOf(f engine.FleetStatus) fleet.Situation {
 }
 
 // watched is the fleet after a few rounds in which hale only watched it, as a plan does before it is made.
-func watched(t *rapid.T, f engine.FleetStatus) engine.FleetStatus {
+func watched(t *rapid.T, f published.Fleet) published.Fleet {
 	for range rapid.IntRange(1, 3).Draw(t, "rounds") {
 		watches := f
 		watches.Spec.Mode, watches.Wanted.Mode = fleet.ModeObserve, fleet.ModeObserve
@@ -171,7 +171,7 @@ func TestS73APlanAnnouncesWhatIsDecided(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := watched(t, anyFleet(t))
 		said, want := map[string]string{}, map[string]string{}
-		for _, m := range planFleet(f, beforehand{}).Machines {
+		for _, m := range Of(f, Before{}).Machines {
 			switch {
 			case m.Held.Code != "":
 				said[m.Machine] = "held: " + m.Held.Code

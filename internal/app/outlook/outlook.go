@@ -1,4 +1,4 @@
-package app
+package outlook
 
 import (
 	"fmt"
@@ -11,23 +11,23 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
-	"hale/internal/engine"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
 
 // settledAt is an end of the amnesty that is over: a plan has waited.
 const settledAt = fleet.Instant(1)
 
-// beforehand is what was believed before the plan was made.
-type beforehand struct {
-	underWay map[fleet.MachineName]fleet.Repair
-	adopted  map[fleet.InstanceID]bool
+// Before is what was believed before the plan was made.
+type Before struct {
+	UnderWay map[fleet.MachineName]fleet.Repair
+	Adopted  map[fleet.InstanceID]bool
 }
 
-// planFleet says what would be done: what decide begins in this picture, which is not carried out, and why it holds the
+// Of says what would be done: what decide begins in this picture, which is not carried out, and why it holds the
 // rest.
-func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
-	s := pictured(f, was.underWay)
+func Of(f published.Fleet, was Before) api.PlannedWork {
+	s := pictured(f, was.UnderWay)
 	d := decide.Decide(s)
 	begun := outlook{d: d, was: was, spec: &f.Spec, tally: guard.Tally{Size: f.Spec.Size, Rest: &d.Whole}}
 	for i := range d.Machines {
@@ -69,7 +69,7 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 			Machine: string(v.Machine.Name), Alias: v.Machine.Alias, Verdict: string(v.Machine.Health.Verdict),
 			Since: v.Machine.Health.Since, Text: view.Verdict(v), Action: action, Held: held,
 		}
-		if r, busy := was.underWay[v.Machine.Name]; busy && action == api.ActionGoOn {
+		if r, busy := was.UnderWay[v.Machine.Name]; busy && action == api.ActionGoOn {
 			p.Repair, p.Kind = fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase), string(r.Kind)
 			if r.Kind == fleet.RepairBuild {
 				p.Repair, p.Held = fmt.Sprintf("%s, phase %s", r.ID, r.Phase), api.Reason{} // nothing else is wanted
@@ -82,7 +82,7 @@ func planFleet(f engine.FleetStatus, was beforehand) api.PlannedWork {
 
 // pictured is what decide is asked about: every machine, all that the watch found, and the repairs that were set aside.
 // These stand still.
-func pictured(f engine.FleetStatus, underWay map[fleet.MachineName]fleet.Repair) fleet.Situation {
+func pictured(f published.Fleet, underWay map[fleet.MachineName]fleet.Repair) fleet.Situation {
 	s := fleet.Situation{
 		State: f.State, Installation: f.Installation, Wanted: &f.Wanted, Machines: slices.Clone(f.Machines),
 	}
@@ -104,7 +104,7 @@ const standstill = 24 * time.Hour
 // outlook is a decision that is told and not carried out.
 type outlook struct {
 	d     decide.Decision
-	was   beforehand
+	was   Before
 	spec  *fleet.Spec
 	tally guard.Tally // with what is begun
 }
@@ -123,7 +123,7 @@ func (o *outlook) of(was *fleet.Machine, m *decide.Machine) (action string, held
 		action = workOf(was, r)
 	case is.Quarantine != nil && was.Quarantine == nil: // nothing on the ladder helps, or it was tried too often
 		why = is.Quarantine.Reason
-	case is.Current.Candidate(), is.Current.Adopted && !o.was.adopted[is.Current.ID] && why == "":
+	case is.Current.Candidate(), is.Current.Adopted && !o.was.Adopted[is.Current.ID] && why == "":
 		action = api.ActionAdopt
 	case rec.Step != "" && is.Incident == nil:
 		action = api.ActionBuild
@@ -169,8 +169,8 @@ func (o *outlook) figures(held fleet.Reason, m *fleet.Machine, rec *fleet.Record
 	return ""
 }
 
-// unwitnessed warns of the machines of one fleet that no witness can vouch for when they fall silent.
-func unwitnessed(f engine.FleetStatus, all []engine.FleetStatus) []string {
+// Unwitnessed warns of the machines of one fleet that no witness can vouch for when they fall silent.
+func Unwitnessed(f published.Fleet, all []published.Fleet) []string {
 	sights := guard.Sights{}
 	for i := range all {
 		o := &all[i]

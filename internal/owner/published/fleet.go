@@ -1,0 +1,64 @@
+package published
+
+import (
+	"time"
+
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/probe"
+	"hale/internal/state/outbox"
+)
+
+// Fleet is one fleet as its owner sees it.
+type Fleet struct {
+	fleet.State
+	// Installation is the store's, by which instances are marked; empty: the fleet had no owner yet.
+	Installation fleet.Installation
+
+	Wanted fleet.Spec // as configured
+	Detail string     // the error behind Acting, if one is
+	Idle   time.Time  // since when hale does not act; zero: it does, or that is not known
+	// FromMemory says that verdicts are among the machines' that could not be written down.
+	FromMemory bool
+	// AsOf is when hale saw the machines so, where it has not looked at them since; zero: it does look.
+	AsOf     time.Time
+	Tally    guard.Tally
+	Lots     []fleet.Lot // how the machines fare, place by place
+	Machines []fleet.View
+	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
+	Good map[probe.ID]int
+	Post outbox.Standing
+}
+
+// Braked returns the brake under which the fleet stands, its own or a shared one, with its policy and its arithmetic.
+func (s *Fleet) Braked() (fleet.Brake, fleet.BrakePolicy, guard.Tally) {
+	b := guard.Braked(s.Brake, &s.Whole)
+	policy, tally := guard.BrakePolicy(&b, &s.Spec.Limits), guard.Among(&b, s.Tally, s.Tolls)
+	return b, policy, tally
+}
+
+// Pending returns what of the configuration waits for a person's word, because it would destroy something.
+func (s *Fleet) Pending() change.Plan {
+	return change.Pending(&s.Wanted, s.Whole.Ledger, s.Machines)
+}
+
+// Unnoted is why hale's starts cannot be read or noted at the provider's, where something waits for that; empty: they
+// can, or the provider does not answer at all, which says it.
+func (s *Fleet) Unnoted() string {
+	if s.Provider.Standing == fleet.ProviderDown || s.Spec.Mode != fleet.ModeAct || !s.Spec.Rolled() {
+		return ""
+	}
+	return s.Roll.Silent
+}
+
+// Believed returns the machines with what is known of each.
+func (s *Fleet) Believed() func(yield func(*fleet.Machine, *fleet.View) bool) {
+	return func(yield func(*fleet.Machine, *fleet.View) bool) {
+		for i := range s.Machines {
+			if !yield(&s.Machines[i].Machine, &s.Machines[i]) {
+				return
+			}
+		}
+	}
+}
