@@ -56,8 +56,8 @@ type Aim struct {
 	Removed bool
 	// OffOrders counts the orders to power Target off on this rung.
 	OffOrders int
-	// OffAccepted says that Target's provider accepted one of them, and may be slow to carry it out. Of an order whose
-	// answer was lost, Incarnation.PoweredOff says as much until Target is seen to run.
+	// OffAccepted says that Target's provider accepted one of them, or may have, since its answer was lost: it may be
+	// carried out late (S71).
 	OffAccepted bool `json:",omitempty"`
 	// ClearedOrders is OffOrders at the moment of the last confirming look: a further order needs a further look.
 	ClearedOrders int

@@ -226,6 +226,7 @@ func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) onward {
 // resolve finds out by observation whether a call without an answer took effect.
 func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) onward {
 	op := operationOf(in.Op)
+	r.OffAccepted = r.OffAccepted || in.Op == fleet.OpPowerOff
 	if unseen, ok := op.(resolver); ok {
 		return unseen.resolve(w, r, in)
 	}

@@ -211,8 +211,7 @@ func (w *Chart) minds(c fleet.Cause) bool {
 }
 
 // turnedOff reports whether it was hale that turned the instance off, if it is off: its provider accepted an order of
-// this rung, or may have carried one out. An order that was surely not carried out turned nothing off, and where it is
-// not known who did, a person may have.
+// this rung, or may have. An order that was surely not carried out turned nothing off: a person may have.
 func (w *Chart) turnedOff() bool { return w.M.Current.PoweredOff || w.M.Repair.OffAccepted }
 
 // makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
