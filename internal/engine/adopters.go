@@ -94,7 +94,7 @@ func (a *adopters) become(ctx context.Context, id fleet.Installation) {
 	a.forget(ctx, stale)
 }
 
-// run looks on a beat.
+// Run looks on a beat.
 func (a *adopters) run(ctx context.Context) {
 	for a.reader != nil && a.noter != nil && ctx.Err() == nil {
 		beat := owner.RollBeat

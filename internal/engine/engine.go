@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/steward"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/state"
@@ -61,7 +62,7 @@ type Engine struct {
 	asks     chan asked
 	id       fleet.Installation // the store's, while it runs; Run's own
 	ended    chan struct{}
-	steward  *steward
+	steward  *steward.Steward
 	watching atomic.Pointer[[]*poller] // the pollers, for those who ask
 
 	ours atomic.Pointer[fleet.Installation] // id, for those who ask
@@ -80,7 +81,7 @@ func New(opts Options) (*Engine, error) {
 		opts.Defects = defect.NewRegister(opts.Logger)
 	}
 	opts.Post = opts.Post.guarded(opts.Defects)
-	heard := newHeardStore(opts.Store)
+	heard := steward.Listen(opts.Store)
 	opts.Store = heard
 	e := &Engine{
 		opts:     opts,
@@ -110,7 +111,10 @@ func New(opts Options) (*Engine, error) {
 	}
 	e.owners.Store(&owners)
 	e.show()
-	e.steward = newSteward(e, heard)
+	e.steward = steward.New(steward.Options{
+		Room: opts.Room, Find: opts.Post.find, Words: opts.Post.Words, Within: sendLimit, Logger: opts.Logger,
+		Defects: opts.Defects, Status: e.Status,
+	}, heard)
 	return e, nil
 }
 
@@ -150,9 +154,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	if e.id, err = e.installation(ctx); err != nil {
 		return err
 	}
-	e.steward.id = e.id
+	e.steward.Begin(e.id)
 	e.recall(e.id)
-	e.keep(ctx, e.steward, e.steward.place(), e.steward.run)
+	e.keep(ctx, e.steward, e.steward.Place(), e.steward.Run)
 	if _, err := e.begun.start(ctx); err != nil && !fault.Is(err, fault.Permanent) {
 		e.opts.Logger.Warn("this start could not be counted in the store yet; nothing is done before that", "err", err)
 	} else if err != nil {
@@ -313,3 +317,16 @@ func (e *Engine) Status() []published.Fleet {
 	}
 	return out
 }
+
+// TellStoreLost pages that the store cannot go on and hale ends, and returns when each target took it, refused it, or
+// ctx ended.
+func (e *Engine) TellStoreLost(ctx context.Context, why error) {
+	var id fleet.Installation
+	if ours := e.ours.Load(); ours != nil {
+		id = *ours
+	}
+	e.steward.TellLost(ctx, id, why)
+}
+
+// StoreStatus returns how the store does.
+func (e *Engine) StoreStatus() published.Store { return e.steward.Stands() }

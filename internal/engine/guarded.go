@@ -73,7 +73,7 @@ func (g guardedFencer) Fence(ctx context.Context, host fleet.HostName, try int) 
 	return g.behind.Fence(ctx, host, try)
 }
 
-// place is where a panic of the owner's own is noted.
+// Place is where a panic of the owner's own is noted.
 func (o *holder) place() defect.Place { return defect.Place{Part: defect.Owner, Of: string(o.name)} }
 
 // apart does work on a goroutine of the term's own, and tells the reigning one what came of it, if anything. Where the

@@ -182,7 +182,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprin
 	return o
 }
 
-// run executes a command. Its exit code is its word: 0 is a success.
+// Run executes a command. Its exit code is its word: 0 is a success.
 func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 	result, err := t.poller.src.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
 		Args: a.Args, Env: a.Env})

@@ -250,7 +250,7 @@ func (s *poller) publish(r report) {
 	}
 }
 
-// place is where a panic of the poller's own is noted.
+// Place is where a panic of the poller's own is noted.
 func (s *poller) place() defect.Place {
 	return defect.Place{Part: defect.Provider, Of: string(s.src.Name)}
 }

@@ -53,7 +53,7 @@ func newRoll(src Source, s state.Store, b *beginning, log *slog.Logger, nudge fu
 	return r
 }
 
-// run looks on a beat, so that a copy of the store is found while there is nothing to do.
+// Run looks on a beat, so that a copy of the store is found while there is nothing to do.
 func (r *roll) run(ctx context.Context) {
 	for r.reader != nil && ctx.Err() == nil {
 		beat := r.look(ctx)

@@ -79,7 +79,7 @@ type stored struct {
 	rest     *lossless.Rest // of it, which this version does not know
 }
 
-// begin waits for the fleet to be free, takes it, and loads what was believed of it.
+// Begin waits for the fleet to be free, takes it, and loads what was believed of it.
 func (o *holder) begin(ctx context.Context) (*term, error) {
 	start, err := o.begun.start(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ var uncut = map[string]int{
 	"internal/core/decide": 4500,
 	"internal/core/fleet":  6100,
 	"internal/core/repair": 3700,
-	"internal/engine":      5600,
+	"internal/engine":      5150,
 	"internal/sim":         5800,
 }
 

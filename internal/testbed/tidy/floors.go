@@ -77,7 +77,8 @@ var packages = []pkgRule{
 	{path: "internal/owner", floor: 1, step: 1},
 	{path: "internal/owner/published", floor: 1, step: 2},
 	// Floor 2, the owners of goroutines.
-	{path: "internal/engine", floor: 2},
+	{path: "internal/engine/steward", floor: 2},
+	{path: "internal/engine", floor: 2, step: 1},
 	// The configuration, below the adapters: it is told which kinds there are.
 	{path: "internal/config/fleets", floor: 2},
 	{path: "internal/config", floor: 2, step: 1},

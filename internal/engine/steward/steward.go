@@ -1,4 +1,4 @@
-package engine
+package steward
 
 import (
 	"context"
@@ -32,9 +32,9 @@ const (
 	stewardBeat = time.Second
 )
 
-// heardStore is a store that listens to the answers to writes: nothing else knows, before a disk is full or broken,
+// Store is a store that listens to the answers to writes: nothing else knows, before a disk is full or broken,
 // that it is.
-type heardStore struct {
+type Store struct {
 	state.Store
 	mu   sync.Mutex
 	last uint64
@@ -45,12 +45,13 @@ type heardStore struct {
 	err      error     // of the last one that failed
 }
 
-func newHeardStore(s state.Store) *heardStore {
-	return &heardStore{Store: s, underWay: map[uint64]time.Time{}}
+// Listen listens to what the store answers.
+func Listen(s state.Store) *Store {
+	return &Store{Store: s, underWay: map[uint64]time.Time{}}
 }
 
 // Commit implements state.Store.
-func (h *heardStore) Commit(ctx context.Context, txn state.Txn) (int64, error) {
+func (h *Store) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 	n := h.begin()
 	rev, err := h.Store.Commit(ctx, txn)
 	h.hear(ctx, n, err)
@@ -58,14 +59,14 @@ func (h *heardStore) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 }
 
 // Grant implements state.Store.
-func (h *heardStore) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
+func (h *Store) Grant(ctx context.Context, ttl time.Duration) (state.Lease, error) {
 	n := h.begin()
 	lease, err := h.Store.Grant(ctx, ttl)
 	h.hear(ctx, n, err)
 	return lease, err
 }
 
-func (h *heardStore) begin() uint64 {
+func (h *Store) begin() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last++
@@ -75,7 +76,7 @@ func (h *heardStore) begin() uint64 {
 
 // hear takes note of how a write ended. One that was called off, or that was wrong in itself, says nothing of the
 // store.
-func (h *heardStore) hear(ctx context.Context, n uint64, err error) {
+func (h *Store) hear(ctx context.Context, n uint64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	began := h.underWay[n]
@@ -98,7 +99,7 @@ func (h *heardStore) hear(ctx context.Context, n uint64, err error) {
 var errNoAnswer = errors.New("it has not answered a write yet")
 
 // stands returns since when the store takes nothing, and why; or since when it takes everything.
-func (h *heardStore) stands(now time.Time) (failing, well time.Time, err error) {
+func (h *Store) stands(now time.Time) (failing, well time.Time, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	failing, err = h.failing, h.err
@@ -113,17 +114,24 @@ func (h *heardStore) stands(now time.Time) (failing, well time.Time, err error) 
 	return failing, h.well, err
 }
 
-// steward watches the store that everything else relies on, and tells people of it without it: what cannot be written
+// Options are what a steward is made of. All are needed but Room.
+type Options struct {
+	Room    func() (state.Space, error) // nil: the store has no disk
+	Find    func(name fleet.TargetName) notify.Target
+	Words   func(l outbox.Letter, story []fleet.Record) notify.Message
+	Within  time.Duration // bounds one try to send, beyond what the targets themselves allow
+	Logger  *slog.Logger
+	Defects *defect.Register
+	Status  func() []published.Fleet
+}
+
+// Steward watches the store that everything else relies on, and tells people of it without it: what cannot be written
 // down waits in no outbox. It keeps in memory what it told, so that a restart in the middle of an outage tells once
 // more.
-type steward struct {
-	store   *heardStore
-	room    func() (state.Space, error) // nil: the store has no disk
-	post    Post
-	log     *slog.Logger
-	defects *defect.Register
-	status  func() []published.Fleet
-	shown   atomic.Pointer[published.Store]
+type Steward struct {
+	Options
+	store *Store
+	shown atomic.Pointer[published.Store]
 
 	id       fleet.Installation
 	nonce    string
@@ -154,22 +162,23 @@ type word struct {
 	to     fleet.Recipient
 }
 
-func newSteward(e *Engine, s *heardStore) *steward {
-	w := &steward{
-		store: s, room: e.opts.Room, post: e.opts.Post, log: e.opts.Logger, defects: e.opts.Defects, status: e.Status,
-		nonce: uuid.NewString()[:8], busy: map[fleet.TargetName]bool{}, outcomes: make(chan func()),
+// New is one that watches the store by what is heard of it.
+func New(o Options, s *Store) *Steward {
+	w := &Steward{
+		Options: o, store: s, nonce: uuid.NewString()[:8], busy: map[fleet.TargetName]bool{},
+		outcomes: make(chan func()),
 	}
 	w.shown.Store(&published.Store{})
 	return w
 }
 
-// place is where a panic of the steward's own is noted.
-func (w *steward) place() defect.Place {
+// Place is where a panic of the steward's own is noted.
+func (w *Steward) Place() defect.Place {
 	return defect.Place{Part: defect.Surface, Name: "what watches the store"}
 }
 
-// run watches until ctx ends.
-func (w *steward) run(ctx context.Context) {
+// Run watches until ctx ends.
+func (w *Steward) Run(ctx context.Context) {
 	defer w.wg.Wait()
 	beat := time.NewTicker(stewardBeat)
 	defer beat.Stop()
@@ -190,17 +199,17 @@ func (w *steward) run(ctx context.Context) {
 }
 
 // heedOutage begins or ends an outage of the store.
-func (w *steward) heedOutage(now time.Time) {
+func (w *Steward) heedOutage(now time.Time) {
 	failing, well, err := w.store.stands(now)
 	switch {
 	case w.outage != nil && failing.IsZero() && now.Sub(well) >= storePatience:
-		w.log.Info("the store takes what is written again", "after", well.Sub(w.outage.since).Round(time.Second))
+		w.Logger.Info("the store takes what is written again", "after", well.Sub(w.outage.since).Round(time.Second))
 		w.end(w.outage, well)
 		w.outage, w.closedAt = nil, now
 		return
 	case w.outage == nil && !failing.IsZero() && now.Sub(failing) >= storePatience:
 		w.outage = &plight{reason: storeTrouble(err), since: failing}
-		w.log.Error("the store takes nothing: no repair begins", "since", failing, "err", fault.Plain(err))
+		w.Logger.Error("the store takes nothing: no repair begins", "since", failing, "err", fault.Plain(err))
 	case w.outage == nil:
 		return
 	}
@@ -221,11 +230,11 @@ func storeTrouble(err error) fleet.Reason {
 }
 
 // heedRoom warns once, long before the store is full, and says when it is over.
-func (w *steward) heedRoom(now time.Time) {
-	if w.room == nil {
+func (w *Steward) heedRoom(now time.Time) {
+	if w.Room == nil {
 		return
 	}
-	room, err := w.room()
+	room, err := w.Room()
 	if err != nil {
 		return // a store fails by itself when its disk does not answer
 	}
@@ -236,10 +245,10 @@ func (w *steward) heedRoom(now time.Time) {
 	switch {
 	case w.low == nil && why != "":
 		w.low = &plight{reason: fleet.ReasonStoreLow, since: now, detail: why}
-		w.log.Warn("the store is nearly full: make room before it takes nothing more", "why", why)
+		w.Logger.Warn("the store is nearly full: make room before it takes nothing more", "why", why)
 		w.page(w.low, why)
 	case w.low != nil && why == "":
-		w.log.Info("the store has enough room again")
+		w.Logger.Info("the store has enough room again")
 		w.end(w.low, now)
 		w.low = nil
 	case w.low != nil:
@@ -248,7 +257,7 @@ func (w *steward) heedRoom(now time.Time) {
 }
 
 // show keeps what is answered to those who ask.
-func (w *steward) show(now time.Time) {
+func (w *Steward) show(now time.Time) {
 	var s published.Store
 	if failing, _, err := w.store.stands(now); !failing.IsZero() {
 		s.Trouble, s.Since, s.Detail = storeTrouble(err), failing, fault.Plain(err)
@@ -263,10 +272,10 @@ func (w *steward) show(now time.Time) {
 const fewSeen = 5
 
 // seen says which machines fail while nothing can be written down.
-func (w *steward) seen() string {
+func (w *Steward) seen() string {
 	var failing []string
 	fleets := 0
-	for _, s := range w.status() {
+	for _, s := range w.Status() {
 		if s.Acting == "" {
 			continue
 		}
@@ -289,7 +298,7 @@ func (w *steward) seen() string {
 }
 
 // page tells each target of a fleet's pages once.
-func (w *steward) page(p *plight, detail string) {
+func (w *Steward) page(p *plight, detail string) {
 	p.paged = true
 	rec := fleet.Record{At: p.since, Kind: fleet.RecordPaged, Reason: p.reason, Detail: detail}
 	for _, to := range w.recipients() {
@@ -300,7 +309,7 @@ func (w *steward) page(p *plight, detail string) {
 }
 
 // end tells those who took the page that it is over.
-func (w *steward) end(p *plight, at time.Time) {
+func (w *Steward) end(p *plight, at time.Time) {
 	p.over = true
 	for _, to := range p.told {
 		w.put(p, to, ending(p, at))
@@ -312,7 +321,7 @@ func ending(p *plight, at time.Time) fleet.Record {
 }
 
 // put puts one message on its way to one target.
-func (w *steward) put(p *plight, to fleet.Recipient, rec fleet.Record) {
+func (w *Steward) put(p *plight, to fleet.Recipient, rec fleet.Record) {
 	event, ok := rec.Notifies()
 	if !ok || !to.Wants(event) {
 		return
@@ -327,9 +336,9 @@ func (w *steward) put(p *plight, to fleet.Recipient, rec fleet.Record) {
 }
 
 // recipients are the targets of all fleets, each with all that one of them wants told to it.
-func (w *steward) recipients() []fleet.Recipient {
+func (w *Steward) recipients() []fleet.Recipient {
 	var all []fleet.Recipient
-	for _, s := range w.status() {
+	for _, s := range w.Status() {
 		for _, to := range s.Wanted.Notify.To {
 			i := slices.IndexFunc(all, func(r fleet.Recipient) bool { return r.Target == to.Target })
 			if i < 0 {
@@ -348,13 +357,13 @@ func (w *steward) recipients() []fleet.Recipient {
 }
 
 // deliver sends what is due, one message at a time to each target.
-func (w *steward) deliver(ctx context.Context, now time.Time) {
+func (w *Steward) deliver(ctx context.Context, now time.Time) {
 	w.words = slices.DeleteFunc(w.words, func(m *word) bool {
 		unheard := m.about.over && m.letter.Event == fleet.NotifyPage && !w.busy[m.to.Target]
 		return unheard || len(m.letter.Sendings) == 0
 	})
 	for _, m := range w.words {
-		target := w.post.find(m.to.Target)
+		target := w.Find(m.to.Target)
 		if w.busy[m.to.Target] || now.Before(m.letter.Sendings[0].DueAt(now)) {
 			continue
 		}
@@ -368,7 +377,7 @@ func (w *steward) deliver(ctx context.Context, now time.Time) {
 }
 
 // send tries a message once.
-func (w *steward) send(ctx context.Context, m *word, target notify.Target) {
+func (w *Steward) send(ctx context.Context, m *word, target notify.Target) {
 	letter := m.letter
 	w.wg.Go(func() {
 		o := outbox.Outcome{Detail: "it was not tried"}
@@ -378,12 +387,12 @@ func (w *steward) send(ctx context.Context, m *word, target notify.Target) {
 			case <-ctx.Done():
 			}
 		}()
-		defer w.defects.Catch(w.place(), "tell "+string(m.to.Target), func(p *defect.Panic) {
+		defer w.Defects.Catch(w.Place(), "tell "+string(m.to.Target), func(p *defect.Panic) {
 			o = outbox.Outcome{Detail: p.Error()}
 		})
-		sctx, cancel := context.WithTimeout(ctx, sendLimit)
+		sctx, cancel := context.WithTimeout(ctx, w.Within)
 		defer cancel()
-		_, err := target.Send(sctx, w.post.Words(letter, nil))
+		_, err := target.Send(sctx, w.Words(letter, nil))
 		o = outbox.Outcome{Taken: err == nil}
 		if err != nil {
 			o = outbox.Outcome{Refused: notify.Refused(err), Later: notify.Later(err), Detail: notify.Why(err)}
@@ -392,13 +401,13 @@ func (w *steward) send(ctx context.Context, m *word, target notify.Target) {
 }
 
 // took notes how a try went.
-func (w *steward) took(m *word, o outbox.Outcome) {
+func (w *Steward) took(m *word, o outbox.Outcome) {
 	delete(w.busy, m.to.Target)
 	var dead *outbox.Dead
 	m.letter, _, dead = m.letter.After(m.to.Target, m.to, o, time.Now())
 	switch {
 	case dead != nil:
-		w.log.Error(
+		w.Logger.Error(
 			"a message about the store was given up",
 			"target",
 			m.to.Target,
@@ -426,10 +435,9 @@ func overReason(p *plight) fleet.Reason {
 // lastTry is the time between two tries to tell a target that the store is lost.
 const lastTry = time.Second
 
-// TellStoreLost pages that the store cannot go on and hale ends, and returns when each target took it, refused it, or
-// ctx ended.
-func (e *Engine) TellStoreLost(ctx context.Context, why error) {
-	w := e.steward
+// TellLost pages, in the name of the installation, that the store cannot go on and hale ends. It returns when each
+// target took it, refused it, or ctx ended.
+func (w *Steward) TellLost(ctx context.Context, id fleet.Installation, why error) {
 	rec := fleet.Record{
 		At:     time.Now(),
 		Kind:   fleet.RecordPaged,
@@ -438,32 +446,41 @@ func (e *Engine) TellStoreLost(ctx context.Context, why error) {
 		Fleet:  "store",
 	}
 	letter := outbox.Letter{Event: fleet.NotifyPage, Since: rec.At}
-	var id fleet.Installation
-	if ours := e.ours.Load(); ours != nil {
-		id = *ours
-	}
 	letter.Key = outbox.KeyOf(id, uuid.NewString()[:8], rec)
 	letter.Record, letter.Record.Fleet = rec, ""
 	var wg sync.WaitGroup
 	for _, to := range w.recipients() {
-		target := w.post.find(to.Target)
+		target := w.Find(to.Target)
 		if !to.Wants(fleet.NotifyPage) || target == nil {
 			continue
 		}
 		wg.Go(func() {
-			defer w.defects.Catch(w.place(), "tell "+string(to.Target), nil)
+			defer w.Defects.Catch(w.Place(), "tell "+string(to.Target), nil)
 			for ctx.Err() == nil {
-				_, err := target.Send(ctx, w.post.Words(letter, nil))
+				_, err := target.Send(ctx, w.Words(letter, nil))
 				if err == nil || notify.Refused(err) {
 					return
 				}
-				w.log.Error("a message about the store was not taken", "target", to.Target, "err", notify.Why(err))
-				_ = rest(ctx, lastTry)
+				w.Logger.Error("a message about the store was not taken", "target", to.Target, "err", notify.Why(err))
+				pause(ctx, lastTry)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// StoreStatus returns how the store does.
-func (e *Engine) StoreStatus() published.Store { return *e.steward.shown.Load() }
+// Stands returns how the store does.
+func (w *Steward) Stands() published.Store { return *w.shown.Load() }
+
+// Begin has the steward speak for the installation.
+func (w *Steward) Begin(id fleet.Installation) { w.id = id }
+
+// pause lets the time pass, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
