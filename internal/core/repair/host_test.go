@@ -146,8 +146,9 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
 					State: fleet.State{
 						Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
-							Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour, Fence: fleet.Fence{Proof: c.demand,
-							Hosts: true}, Silence: fleet.SilenceActs}},
+							Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
+							Fence: fleet.Fence{Proof: c.demand,
+								Hosts: true}, Silence: fleet.SilenceActs}},
 						Now:      now,
 						Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
 						Hosts: []fleet.Host{{Name: "h1", Up: c.up, Fence: c.means}, {Name: "h2", Up: c.place},

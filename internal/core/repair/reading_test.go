@@ -176,3 +176,13 @@ func TestALookAtALostHost(t *testing.T) {
 		st.want(name, st.round(), c.want)
 	}
 }
+
+// A step that leads nowhere else is of no use to a machine that the provider is silent of: its checks alone confirm
+// nothing.
+func TestASilentLookConfirmsNoStepOnTheSpot(t *testing.T) {
+	t.Parallel()
+	st := lost(t, fleet.StepPage, fleet.Means{Tries: 1})
+	st.want("it begins", st.begin(), "repair-started heal; then page; LOOK; look")
+	st.silent(fleet.StandingDown)
+	st.want("it fails", st.round(), "look look-unclear; held look-unclear; look in 500ms")
+}

@@ -101,7 +101,8 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 			State: fleet.State{
 				Spec: fleet.Spec{
 					Checks: []fleet.Check{
-						{Name: "beat", Kind: fleet.CheckHeartbeat, Heartbeat: fleet.HeartbeatCheck{PerMachine: c.perMachine}},
+						{Name: "beat", Kind: fleet.CheckHeartbeat,
+							Heartbeat: fleet.HeartbeatCheck{PerMachine: c.perMachine}},
 						{Name: "page", Kind: fleet.CheckHTTP},
 					},
 					Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}},

@@ -227,3 +227,26 @@ func TestACopyThatStaysIsToldOnce(t *testing.T) {
 		}
 	}
 }
+
+// L15: a copy that was begun, and one that is whole, is kept for its time, also when the clock on the wall is set.
+func TestL15ACopyIsKeptForItsTimeByEachClock(t *testing.T) {
+	t.Parallel()
+	st := toCopy(t)
+	st.begin()
+	st.answer(fleet.PowerRunning, fleet.StandingDown)
+	st.round()
+	for _, whole := range []bool{false, true} {
+		d := st.m.Snapshots[0]
+		if later := st.s.Now.Wall.Add(1000 * time.Hour); d.Whole != whole || d.Over(fleet.Now{Mono: st.s.Now.Mono,
+			Wall: later}) {
+			t.Errorf("whole %t: it may go when the clock was set", d.Whole)
+		}
+		if later := st.s.Now.Mono.Add(1000 * time.Hour); d.Over(fleet.Now{Mono: later, Wall: st.s.Now.Wall}) {
+			t.Errorf("whole %t: it may go when the clock was set back", d.Whole)
+		}
+		if !whole {
+			st.ends(fleet.OutcomeDone)
+			st.round()
+		}
+	}
+}

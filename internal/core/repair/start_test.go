@@ -101,15 +101,25 @@ func TestL6TheBrakeEndsARepairThatStartedInVain(t *testing.T) {
 	}
 }
 
-// The machine was off when its repair began, and runs by now, with what ails it: the ladder is chosen from anew.
+// The machine was off when its repair began, and runs by now. With what ails it the ladder is chosen from anew, with or
+// without a place in the budgets; what only may ail it, or starts, is looked at as before.
 func TestWhatRunsByNowIsNotStarted(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot]).fails(fleet.CauseOff)
-	st.begin()
-	st.m.Health.Cause = fleet.CauseChecks
-	st.want("it runs", st.round(), "step-skipped not-off; then reboot; LOOK; look")
-	if got := st.action().Scope; got != fleet.LookFull {
-		t.Errorf("it is looked at by the provider's word alone: %s", got)
+	const anew = "step-skipped not-off; then reboot; "
+	for name, c := range map[string]struct {
+		verdict fleet.Verdict
+		busy    int // machines in repair
+		want    string
+	}{
+		"it fails":                       {fleet.VerdictUnhealthy, 0, anew + "LOOK; look"},
+		"it fails, and no place is free": {fleet.VerdictUnhealthy, 5, anew + "held budget; look"},
+		"it is suspect":                  {fleet.VerdictSuspect, 0, "look"},
+		"it is starting":                 {fleet.VerdictStarting, 0, "repair-ended refuted; over, again in 5s"},
+	} {
+		st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot]).fails(fleet.CauseOff)
+		st.begin()
+		st.m.Health.Cause, st.m.Health.Verdict, st.s.Tally.InRepair = fleet.CauseChecks, c.verdict, c.busy
+		st.want(name, st.round(), c.want)
 	}
 }
 
@@ -151,6 +161,19 @@ func TestL1NothingIsStartedBesideAnother(t *testing.T) {
 			st.seen(marked("other", "h2", power, 1))
 			st.want(string(step)+" beside one that is "+string(power), st.round(), want)
 		}
+	}
+}
+
+// What runs is not doubled by a step, and what is gone is not started: another instance beside it is no reason to leave
+// it sick.
+func TestWhatRunsIsMendedBesideAnother(t *testing.T) {
+	t.Parallel()
+	for step, cause := range map[fleet.StepKind]fleet.Cause{
+		fleet.StepReboot: fleet.CauseChecks, fleet.StepRecreate: fleet.CauseGone} {
+		st := looked(t, step, cause)
+		st.m.Repair.Look = ""
+		st.seen(marked("other", "h2", fleet.PowerRunning, 1))
+		st.want(string(step), st.round(), "LOOK; look")
 	}
 }
 
