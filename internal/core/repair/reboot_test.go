@@ -63,3 +63,31 @@ func TestWhatHalePowersOffIsRemembered(t *testing.T) {
 		}
 	}
 }
+
+// L10: an order that surely had no effect turned nothing off: who does from then on is not hale. Of one that may have,
+// and of another operation's failure, nothing is learnt.
+func TestL10WhatSurelyDidNothingIsForgotten(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		op   fleet.Op
+		kind fleet.OutcomeKind
+		want bool // hale powered it off
+	}{
+		"a reboot":                 {fleet.OpReboot, fleet.OutcomeDone, true},
+		"a reboot that is lost":    {fleet.OpReboot, fleet.OutcomeUnknown, true},
+		"a reboot that failed":     {fleet.OpReboot, fleet.OutcomeFailed, false},
+		"a reboot not sent":        {fleet.OpReboot, fleet.OutcomeNotSent, false},
+		"an order off":             {fleet.OpPowerOff, fleet.OutcomeDone, true},
+		"an order off that failed": {fleet.OpPowerOff, fleet.OutcomeFailed, false},
+		"a start that failed":      {fleet.OpStart, fleet.OutcomeFailed, true},
+		"a command that failed":    {fleet.OpRun, fleet.OutcomeFailed, true},
+	} {
+		st := calling[c.op](t)
+		st.m.Current.PoweredOff = true
+		st.ends(c.kind)
+		st.round()
+		if got := st.m.Current.PoweredOff; got != c.want {
+			t.Errorf("%s: hale powered it off: %t, want %t", name, got, c.want)
+		}
+	}
+}

@@ -259,7 +259,10 @@ func TestWhatIsNoFailureOfTheStep(t *testing.T) {
 		set  []func(*stage)
 		want string
 	}{
-		"it was turned off":      {[]func(*stage){off}, "step-failed not-verified; then page; LOOK; look"},
+		"it was turned off": {[]func(*stage){off}, "step-failed not-verified; then page; LOOK; look"},
+		"it was off when the call ended": {[]func(*stage){off, func(st *stage) {
+			st.view.Seen[0].Asked = st.m.Repair.LastOutcome
+		}}, "verify"},
 		"its host took it along": {[]func(*stage){dark, off}, "then start; LOOK; look"},
 		"its provider was away": {[]func(*stage){func(st *stage) {
 			st.s.Provider.Standing = fleet.ProviderDown
