@@ -173,6 +173,9 @@ func TestAnUndo(t *testing.T) {
 	if got := st.record(fleet.RecordRepairStarted); got.By != "ann" || got.Order != "o1" || got.Instance != "old" {
 		t.Errorf("it is not said who wants what: %+v", got)
 	}
+	if st.m.Wanted != nil {
+		t.Errorf("it is wanted still: %+v", st.m.Wanted)
+	}
 	st.seen(aside())
 	st.want("it is as it was left", st.round(), "ASK new; act")
 	st.seen(aside(), marked("new", "h2", fleet.PowerRunning, 2))

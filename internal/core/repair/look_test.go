@@ -93,7 +93,12 @@ func TestAnotherLookDecidesNothing(t *testing.T) {
 func TestALookThatSaysNothingForLong(t *testing.T) {
 	t.Parallel()
 	st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+	asked := map[string]bool{}
 	for n := 1; n <= 10; n++ {
+		if id := st.m.Repair.Look; asked[id] {
+			t.Errorf("another look has the id %s", id)
+		}
+		asked[st.m.Repair.Look] = true
 		st.answer("", fleet.StandingUnknown)
 		got := st.round()
 		switch n {
@@ -101,6 +106,9 @@ func TestALookThatSaysNothingForLong(t *testing.T) {
 			st.want("first", got, "look look-unclear; held look-unclear; look in 500ms")
 		case 10:
 			st.want("last", got, "look look-unclear; paged look-unclear; repair-ended look-unclear; over, again in 5s")
+			if i := st.m.Incident; i.Failed != 1 || i.Last.Why != fleet.ReasonLookUnclear || len(st.m.Attempts) != 0 {
+				t.Errorf("it is not said why it failed, or counts: %+v, %v", i, st.m.Attempts)
+			}
 			return
 		}
 		st.pass(st.m.Repair.RetryAt.Sub(st.s.Now.Mono))

@@ -91,6 +91,7 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 		"another check begins to fail":  {down, failing, false, fleet.CauseChecks, fleet.StepRecreate},
 		"a token of its own":            {down, up, true, fleet.CauseChecks, fleet.StepRecreate},
 		"another check alone":           {up, down, false, fleet.CauseChecks, fleet.StepRecreate},
+		"it has to leave its host":      {up, up, false, fleet.CauseDisabled, fleet.StepRecreate},
 		"the provider's word beside it": {down, up, false, fleet.CauseCrashed, fleet.StepRecreate},
 	} {
 		m := fleet.Machine{Name: "web-1", Current: fleet.Incarnation{ID: "a", Generation: 1, Certified: true},
@@ -453,6 +454,30 @@ func TestWhatSpeaksAgainstAHost(t *testing.T) {
 		c.set(st)
 		if got := slices.Contains(st.m.Spurned, "h2"); got != c.want {
 			t.Errorf("%s: h2 is avoided: %t, want %t; %s", name, got, c.want, st.outline())
+		}
+	}
+}
+
+// That a host took its machine along is told of the round in which it shows: when it does so again while the machine
+// starts, and when a start was all that the machine needed.
+func TestAHostThatTakesItsMachineAlongIsTold(t *testing.T) {
+	t.Parallel()
+	for dark, want := range map[bool]bool{true: true, false: false} {
+		again := verifying(t, fleet.StepStart, true)
+		again.m.Repair.Dark = dark
+		again.m.Health.Verdict, again.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseOff
+		again.seen(marked("old", "h1", fleet.PowerOff, 1))
+		once := verifying(t, fleet.StepStart, true)
+		once.m.Repair.Revives, once.m.Incident.Dark, once.m.Health.Verdict = true, dark, fleet.VerdictHealthy
+		for name, st := range map[string]*stage{"again": again, "once": once} {
+			told := false
+			st.play(func(w *work) {
+				w.Advance()
+				told = w.TakenAlong
+			})
+			if told != want {
+				t.Errorf("%s, in the dark %t: it is told: %t", name, dark, told)
+			}
 		}
 	}
 }
