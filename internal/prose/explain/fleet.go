@@ -127,14 +127,14 @@ func (e *explainer) explainBrake(f published.Fleet) {
 	default:
 		b, p, t := f.Braked()
 		if b.On() {
-			above := fmt.Sprintf("%s, it engages above %d", Braked(f), guard.BrakeLimit(p, t.Size))
+			above := fmt.Sprintf("%s, it engages above %d", braked(f), guard.BrakeLimit(p, t.Size))
 			e.hold(fleet.ReasonBrake, prose.Because(above, BrakeEnds(f)))
 		}
 	}
 }
 
-// Braked says how many machines fail, of those that the brake counts under which the fleet stands.
-func Braked(f published.Fleet) string {
+// braked says how many machines fail, of those that the brake counts under which the fleet stands.
+func braked(f published.Fleet) string {
 	b, _, t := f.Braked()
 	return prose.Failing(t.Failing, t.Size, b.Scope, string(f.Spec.Provider))
 }

@@ -186,7 +186,7 @@ func waitingFor(f published.Fleet, v fleet.View) string {
 	m := v.Machine
 	switch m.Waiting {
 	case fleet.ReasonBrake:
-		return prose.Because(Braked(f), BrakeEnds(f))
+		return prose.Because(braked(f), BrakeEnds(f))
 	case fleet.ReasonAmnesty:
 		return AmnestyLeft(f)
 	case fleet.ReasonBudget:
