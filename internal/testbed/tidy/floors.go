@@ -112,10 +112,10 @@ var packages = []pkgRule{
 	{
 		path:  "internal/sim",
 		floor: 2,
-		step:  1,
+		step:  2,
 		also:  []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"},
 	},
-	{path: "internal/sim/survey", floor: 2, step: 2},
+	{path: "internal/sim/survey", floor: 2, step: 3},
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},
 	{path: "internal/prose/explain", floor: 4, step: 1},
