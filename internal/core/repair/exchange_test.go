@@ -300,59 +300,31 @@ func TestAMachineThatIsToGoIsNotBuilt(t *testing.T) {
 	}
 }
 
-// Nothing is taken away before there is a place for its successor: neither looked at, nor deleted, nor is its host
-// turned off. What is gone has nothing to lose, and what stays where it is needs no place.
-func TestNothingIsTakenAwayWithoutAPlace(t *testing.T) {
+// Without a place for its successor a lost host is not turned off, either. What is gone, as the provider says, has
+// nothing to lose, and what is rebuilt, or removed, needs no place.
+func TestWhatNeedsNoPlace(t *testing.T) {
 	t.Parallel()
-	off := func(st *stage) { st.m.Repair.Proof = fleet.ProofConfirmedOff }
 	for name, c := range map[string]struct {
 		step fleet.StepKind
 		set  func(*stage)
 		want string
 	}{
-		"it is looked at": {fleet.StepRecreate, func(st *stage) { st.m.Repair.LookAgain() }, "held no-host; look"},
-		"it is off":       {fleet.StepRecreate, off, "held no-host; act in 500ms"},
 		"its host is lost": {fleet.StepRecreate, func(st *stage) {
 			st.m.Repair.LookAgain()
 			st.m.Repair.Stranded = true
 			st.s.Hosts[0] = fleet.Host{Name: "h1", Fence: fleet.Means{Tries: 1, Limit: time.Second}}
 		}, "held no-host; look"},
-		"it is gone": {fleet.StepRecreate, func(st *stage) { st.m.Repair.Proof = fleet.ProofDeleted },
-			"CALL delete old; act"},
-		"it is gone, as was said": {fleet.StepRecreate, func(st *stage) {
-			off(st)
-			st.fails(fleet.CauseGone)
-		}, "CALL delete old; act"},
-		"it is rebuilt":  {fleet.StepRebuild, off, "CALL rebuild old; act"},
-		"it is rebooted": {fleet.StepReboot, func(*stage) {}, "CALL reboot old; act"},
+		"it is gone":    {fleet.StepRecreate, func(st *stage) { st.fails(fleet.CauseGone) }, "CALL delete old; act"},
+		"it is rebuilt": {fleet.StepRebuild, func(*stage) {}, "CALL rebuild old; act"},
 	} {
 		st := newStage(t, ladder[c.step])
 		r := st.healing(c.step)
-		st.m.Repair = &r
+		r.Proof, st.m.Repair = fleet.ProofConfirmedOff, &r
 		st.s.Hosts[0].Disabled, st.s.Hosts[1].Up = true, false
 		c.set(st)
 		st.want(name, st.round(), c.want)
 	}
-}
-
-// The same for a person's update: it waits for a place, and is given up when none comes. A removal needs none.
-func TestAnUpdateWithoutAPlace(t *testing.T) {
-	t.Parallel()
-	st, _ := updating(t, 0)
-	st.m.Repair.Proof, st.m.Repair.AskAt, st.m.Repair.Retries = fleet.ProofConfirmedOff, 0, 0
-	st.s.Hosts = st.s.Hosts[:1]
-	st.s.Hosts[0].Disabled = true
-	st.want("there is none", st.round(), "held no-host; act in 500ms")
-	for st.m.Repair.Retries < 10 {
-		st.due()
-		st.round()
-	}
-	st.due()
-	st.want("none for long", st.round(), givenUp("no-host"))
-	if st.m.Current.ID != "old" {
-		t.Errorf("what serves is gone: %+v", st.m.Current)
-	}
-	st, _ = removing(t)
+	st, _ := removing(t)
 	st.m.Repair.Proof, st.s.Hosts = fleet.ProofConfirmedOff, nil
-	st.want("a removal", st.round(), "CALL delete old; act")
+	st.want("it is removed", st.round(), "CALL delete old; act")
 }
