@@ -37,14 +37,14 @@ type recovery struct {
 	By      way
 	Told    []float64 // from the request for the failure until Nova had done it, and told so
 	Decided []float64 // from the request to the beginning of the repair
-	Started []float64 // to the first order
-	Since   []float64 // from Nova's word to the first order
+	Started []float64 // to the first call
+	Since   []float64 // from Nova's word to the first call
 	Healthy []float64 // from the request
 	Wrong   int       // machines that were ordered something although they had not failed
 }
 
 func (r recovery) String() string {
-	return fmt.Sprintf("%d of %d by %s, %s: told after %s, decided after %s, first order after %s (since told %s), "+
+	return fmt.Sprintf("%d of %d by %s, %s: told after %s, decided after %s, first call after %s (since told %s), "+
 		"healthy after %s, wrong %d",
 		r.Failed, r.Size, r.By, r.Fault, span(r.Told), span(r.Decided), span(r.Started), span(r.Since), span(r.Healthy),
 		r.Wrong)
@@ -127,7 +127,7 @@ func (r *results) print(to io.Writer) {
 	w := tabwriter.NewWriter(to, 0, 4, 2, ' ', 0)
 	line := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")) }
 	line("seconds from the request for the failure: smallest / middle / largest")
-	line("trial", "Nova had done it", "decided", "first order", "first order since then", "healthy", "wrong")
+	line("trial", "Nova had done it", "decided", "first call", "first call since then", "healthy", "wrong")
 	line("Senlin 14, by poll", "", "", senlinStarted, "", senlinHealthy, "")
 	line("Senlin 14, by event", "", "never", "", "", "", "")
 	for _, t := range r.Recoveries {

@@ -130,7 +130,7 @@ func (h *hale) strike(ctx context.Context, fault string, all map[string]servers.
 // outcome is what became of one machine.
 type outcome struct {
 	decided time.Time // its repair began
-	started time.Time // its first order was written down, to be sent at once
+	started time.Time // its first call was written down, to be sent at once
 	healthy time.Time // its incident was closed
 }
 

@@ -181,7 +181,7 @@ func (k *keeper) await(what string, limit time.Duration, wanted func(api.Fleet) 
 	}
 }
 
-// orders returns how long after the moment the first order was given to each machine. A certificate does not count: it
+// orders returns how long after the moment the first call was given to each machine. A certificate does not count: it
 // changes only metadata.
 func (k *keeper) orders(after time.Time) map[string]time.Duration {
 	k.t.Helper()
@@ -253,7 +253,7 @@ var harms = map[string]harm{
 	},
 }
 
-// soon is how long the first order may take on a machine that has much else to do: a small part of the time between two
+// soon is how long the first call may take on a machine that has much else to do: a small part of the time between two
 // polls. What it takes on a quiet one is measured by bench/openstack.
 const soon = 20 * time.Second
 
@@ -281,10 +281,10 @@ func TestS47TenFleetsAreHeardSideBySide(t *testing.T) {
 		return f.Healthy == 2 && f.InRepair == 0 && len(k.orders(at)) >= len(fleets)
 	})
 	orders := k.orders(at)
-	t.Logf("all were harmed within %s; first orders after %v", asked, orders)
+	t.Logf("all were harmed within %s; first calls after %v", asked, orders)
 	for _, f := range fleets {
 		if took, known := orders[f+"-2"]; !known || took > asked+soon {
-			t.Errorf("%s-2: the first order came after %s, known %v", f, took, known)
+			t.Errorf("%s-2: the first call came after %s, known %v", f, took, known)
 		}
 	}
 	if len(orders) != len(fleets) {

@@ -419,7 +419,7 @@ func TestKilledWhenNovaAccepted(t *testing.T) {
 			t.Fatalf("Nova answered %s", status)
 		}
 	case <-time.After(2 * time.Minute):
-		t.Fatal("nothing was ordered")
+		t.Fatal("nothing was asked for")
 	}
 	m.kill()
 	m.proxy.set(nil)

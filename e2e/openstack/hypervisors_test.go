@@ -166,7 +166,7 @@ func (s *mover) at(host fleet.HostName) provider.Ref {
 	return ref
 }
 
-// leave moves the server off its hypervisor. The first order's answer is lost.
+// leave moves the server off its hypervisor. The first call's answer is lost.
 func (s *mover) leave(what string, move func(context.Context, provider.Ref) error) {
 	s.Helper()
 	from := s.seen.Host

@@ -195,7 +195,7 @@ func TestL2AReplacementEndsWhenThePolicyForbidsIt(t *testing.T) {
 		s.adopts("db-main", "db-one", "db-two")
 		s.inject(simulated.Calls{Op: fleet.OpPowerOff, Effect: simulated.Slow, Delay: 5 * time.Second})
 		s.inject(simulated.Broken{Instance: "db-one", Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		s.await(time.Minute, "it is ordered off", func() bool {
+		s.await(time.Minute, "it is told to power off", func() bool {
 			r := s.called("db-one").Repair
 			return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpPowerOff
 		})

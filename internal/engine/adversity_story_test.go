@@ -145,7 +145,7 @@ func TestARemnantOnALostHostDoesNotBlockTheHeal(t *testing.T) {
 	})
 }
 
-// L8: an order to power off that is never answered ends with a person.
+// L8: a call to power off that is never answered ends with a person.
 func TestAPowerOffThatHangsEveryTimeIsPaged(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
@@ -155,7 +155,7 @@ func TestAPowerOffThatHangsEveryTimeIsPaged(t *testing.T) {
 		s.pass(6 * time.Hour)
 		n := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordIntent && r.Op == fleet.OpPowerOff })
 		if p := s.count(kind(fleet.RecordPaged)); p == 0 {
-			t.Errorf("%d orders to power off and no page; quarantine %v", n, s.machine(2).Quarantine)
+			t.Errorf("%d calls to power off and no page; quarantine %v", n, s.machine(2).Quarantine)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestAnOldConfirmationIsWorthNothingAfterARestart(t *testing.T) {
 	})
 }
 
-// L3: the provider is away between the order to power off and the proof, and a person mends the machine.
+// L3: the provider is away between the call to power off and the proof, and a person mends the machine.
 func TestAnOldConfirmationIsWorthNothingAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
@@ -368,7 +368,7 @@ func TestAMigratedMachineThatNoListingHasIsNotGone(t *testing.T) {
 	}
 }
 
-// L1: an order without an answer takes effect late.
+// L1: a call without an answer takes effect late.
 func TestALostOrderBindsTheNextOneToItsHost(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3", "h4"}}, web(4), func(s *story) {

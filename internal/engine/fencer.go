@@ -22,14 +22,14 @@ type Fencer interface {
 	// Watch has the controllers of these hosts asked often from now on, and of no others.
 	Watch(hosts []fleet.HostName)
 	// Fence makes one of these tries, from 1. Without an error the host is proven off, or cut. fault.UnknownOutcome:
-	// something was ordered, and nothing knows what became of it. It may be tried again after any error.
+	// something was asked for, and nothing knows what became of it. It may be tried again after any error.
 	Fence(ctx context.Context, host fleet.HostName, try int) (Fenced, error)
 }
 
 // Fenced is what one try proved.
 type Fenced struct {
 	Proof   fleet.Proof // that the host is off, or cut
-	Already bool        // it was so before anything was ordered
+	Already bool        // it was so before anything was asked for
 }
 
 // serves returns a function that says whether a machine of any fleet on the provider is not known to fail on the host.

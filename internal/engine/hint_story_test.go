@@ -142,7 +142,7 @@ func (w *tower) await(within time.Duration, what string, cond func() bool) {
 	}
 }
 
-// orders returns how long after the moment the first order was given to each machine of the fleet.
+// orders returns how long after the moment the first call was given to each machine of the fleet.
 func (w *tower) orders(name fleet.Name, after time.Time) map[fleet.MachineName]time.Duration {
 	w.t.Helper()
 	records, _, err := journal.Read(w.t.Context(), w.backing.Open(nil), name)

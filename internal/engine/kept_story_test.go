@@ -11,7 +11,7 @@ import (
 	"hale/internal/sim/verbs"
 )
 
-// lost returns the instance that the lost order built.
+// lost returns the instance that the lost call built.
 func (s *story) lost(n int) (id fleet.InstanceID) {
 	s.t.Helper()
 	for _, r := range s.records() {
@@ -23,7 +23,7 @@ func (s *story) lost(n int) (id fleet.InstanceID) {
 	return id
 }
 
-// L1: while an order to build may yet be carried out on another host, nothing is brought back beside it; when it is
+// L1: while a call to build may yet be carried out on another host, nothing is brought back beside it; when it is
 // carried out, that instance makes way as any other.
 func TestL1NothingIsBroughtBackBesideALateBuild(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestL1NothingIsBroughtBackBesideALateBuild(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.ActsLate, Delay: 110 * time.Second, Times: 1})
 		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.NoNetwork,
 			Cure: simulated.ByReboot}})
-		s.await(5*time.Minute, "its successor was ordered in vain",
+		s.await(5*time.Minute, "its successor was asked for in vain",
 			func() bool { m := s.machine(n); return m.Anchor != nil && m.Repair == nil })
 		if s.machine(n).Anchor.Host == s.machine(n).Kept[0].Host {
 			t.Fatal("the same host")
@@ -64,13 +64,13 @@ func TestL1NothingIsBroughtBackBesideALateBuild(t *testing.T) {
 			return s.healthy(n) &&
 				s.machine(n).Current.ID == old
 		})
-		if !s.has(fleet.ReasonLateOrder) {
+		if !s.has(fleet.ReasonLateCall) {
 			t.Error("nobody was told why it waited")
 		}
 	})
 }
 
-// L1: what was ordered to start, and did not, does not do so when it was put aside since.
+// L1: what was told to start, and did not, does not do so when it was put aside since.
 func TestL1WhatWasPutAsideDoesNotStartLate(t *testing.T) {
 	t.Parallel()
 	spec := keeper(3)

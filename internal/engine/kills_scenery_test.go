@@ -85,7 +85,7 @@ func standsAlone(s *story) {
 }
 
 // hostIsLost takes h2 out of everybody's reach. Somebody brings it back when what was there is healed elsewhere, and in
-// ten minutes at the latest: as long as a host is silent, what was ordered and not answered may be on it, and nothing
+// ten minutes at the latest: as long as a host is silent, what was asked for and not answered may be on it, and nothing
 // is ordered in its place.
 func hostIsLost(s *story) {
 	began := time.Now()

@@ -388,7 +388,7 @@ func TestWhatADeletedMachineKeptGoesWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
-// What a lost order builds after all, when its machine has gone, is removed.
+// What a lost call builds after all, when its machine has gone, is removed.
 func TestWhatIsBuiltTooLateForADeletedMachineIsRemoved(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
@@ -493,7 +493,7 @@ func TestARemovalUnderAHoldWaitsForTheAmnesty(t *testing.T) {
 		s.grown()
 		lift := s.inject(simulated.Calls{Op: fleet.OpPowerOff, Effect: simulated.Hangs})
 		s.remove(2)
-		s.await(time.Minute, "it is ordered off", func() bool {
+		s.await(time.Minute, "it is told to power off", func() bool {
 			r := s.machine(2).Repair
 			return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpPowerOff
 		})
@@ -513,7 +513,7 @@ func TestARemovalUnderAHoldWaitsForTheAmnesty(t *testing.T) {
 	})
 }
 
-// No machine is removed while an order to build it may yet be carried out; what that builds all the same does not stay.
+// No machine is removed while a call to build it may yet be carried out; what that builds all the same does not stay.
 func TestL1NoMachineIsRemovedBesideALateBuild(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, ladder(web(3), fleet.StepRecreate), func(s *story) {
@@ -523,11 +523,11 @@ func TestL1NoMachineIsRemovedBesideALateBuild(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.ActsLate, Delay: 110 * time.Second, Times: 1})
 		s.inject(simulated.Broken{Instance: s.id(3), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
 			Cure: simulated.ByRecreate}})
-		s.await(5*time.Minute, "its successor was ordered in vain",
+		s.await(5*time.Minute, "its successor was asked for in vain",
 			func() bool { m := s.machine(3); return m.Anchor != nil && m.Repair == nil })
 		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
 		s.confirm()
-		s.await(time.Minute, "it waits, and says why", func() bool { return s.has(fleet.ReasonLateOrder) })
+		s.await(time.Minute, "it waits, and says why", func() bool { return s.has(fleet.ReasonLateCall) })
 		lift()
 		s.await(10*time.Minute, "it has gone", func() bool { return s.status().Spec.Size == 2 })
 		s.pass(10 * time.Minute)

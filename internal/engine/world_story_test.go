@@ -252,7 +252,7 @@ func TestL1AStoreRestoredFromBeforeARebuildIsHeld(t *testing.T) {
 	})
 }
 
-// L1: the store loses its last two seconds right after an instance was ordered: the fleet is held until a person has
+// L1: the store loses its last two seconds right after an instance was asked for: the fleet is held until a person has
 // the world believed, and no second instance is built. With disks that are kept, too.
 func TestL1AStoreThatLosesItsLastWritesBuildsNoSecond(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,7 @@
 // Package fence is hale's port to whatever can cut a host's power, or its way to storage and network, from outside: a
 // power controller (BMC), a switched outlet, a command. The exam that every adapter passes is package fencetest.
 //
-// It promises that a host counts as off only when its controller said so twice, a moment apart, after the last order.
+// It promises that a host counts as off only when its controller said so twice, a moment apart, after the last call.
 // An acknowledged order is no proof, and neither is a moment of being off in another client's power cycle. It never
 // turns anything on, and never cycles. A controller that does not answer proves nothing. It decides neither whether a
 // host may be fenced nor what follows.
@@ -73,7 +73,7 @@ const mostOrders = 2
 
 // Done is a host that was fenced.
 type Done struct {
-	Already bool // it was off before anything was ordered
+	Already bool // it was off before anything was asked for
 	Orders  int
 	Took    time.Duration
 }

@@ -91,7 +91,8 @@ func TestL1AnAttemptProvesOffOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// Off is not proven in the middle of another client's power cycle, and a host that comes back is ordered off once more.
+// Off is not proven in the middle of another client's power cycle, and a host that comes back is told to power off once
+// more.
 func TestL1AMomentOfBeingOffIsNoProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +106,7 @@ func TestL1AMomentOfBeingOffIsNoProof(t *testing.T) {
 	})
 }
 
-// Another client turns it on again and again: it is not ordered off again and again.
+// Another client turns it on again and again: it is not told to power off again and again.
 func TestAHostThatKeepsComingBackIsNotFoughtOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -126,13 +126,13 @@ var reasons = map[fleet.Reason]reason{
 		"hale's store cannot go on, so hale has ended",
 		"put right what the detail names, then start hale again",
 	},
-	fleet.ReasonLateOrder: {"the provider did not answer an order to build it, and may still carry it out",
+	fleet.ReasonLateCall: {"the provider did not answer a call to build it, and may still carry it out",
 		"nothing needs to be done: hale goes on when the order can no longer be carried out: after the timeout of " +
 			"recreate, or two minutes"},
 	fleet.ReasonClockStep: {"this server's clock was set, so everything is judged afresh", ""},
 
 	fleet.ReasonProviderPanicked: {"a defect in what speaks with the provider: its questions have no answer, and " +
-		"what was ordered is looked for before anything else is done", toReport},
+		"what was asked for is looked for before anything else is done", toReport},
 	fleet.ReasonCommandPanicked: {"a defect in what runs the commands of run steps: it is unknown how far such a " +
 		"command ran", toReport},
 	fleet.ReasonFencePanicked: {"a defect in what cuts the power of hosts: nothing counts as off by it", toReport},
@@ -265,7 +265,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonRefusedBy: {"the provider refused (quota, permission or configuration)",
 		"read the provider's message and lift what it names; " + byHand},
 	fleet.ReasonNotVerified:  {"it did not become healthy in time", ""},
-	fleet.ReasonStillRunning: {"it was ordered off and still runs", "power it off at the provider"},
+	fleet.ReasonStillRunning: {"it was told to power off and still runs", "power it off at the provider"},
 	fleet.ReasonMarkChanged: {"the instance no longer bears the mark that hale believes in",
 		"see who changed the instance; hale does not touch what it does not recognise"},
 	fleet.ReasonLawBroken: {"hale's own belief about it is inconsistent, so hale stops touching it",
@@ -298,7 +298,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonKeepOver:   {"the time for which the old instance was kept is over", ""},
 	fleet.ReasonBuilt:      {"built", ""},
 	fleet.ReasonRemoved:    {"removed", ""},
-	fleet.ReasonFound:      {"an order without an answer had built it after all, so it is taken", ""},
+	fleet.ReasonFound:      {"a call without an answer had built it after all, so it is taken", ""},
 	fleet.ReasonVanished:   {"it went by itself", ""},
 	fleet.ReasonPutOff:     {"put off, the machine itself comes first", ""},
 	fleet.ReasonEngaged:    {"the brake engages", "look for one cause behind all of the failures"},

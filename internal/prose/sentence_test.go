@@ -105,7 +105,7 @@ func TestSentencesAboutTheWhole(t *testing.T) {
 	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
 	for want, r := range map[string]fleet.Record{
 		"fleet web: a defect: what speaks with provider lab panicked: a defect in what speaks with the provider: its " +
-			"questions have no answer, and what was ordered is looked for before anything else is done (boom)": {
+			"questions have no answer, and what was asked for is looked for before anything else is done (boom)": {
 			Fleet: "web", Kind: fleet.RecordDefect, Reason: fleet.ReasonProviderPanicked, Provider: "lab",
 			Detail: "boom"},
 		"a person must look at fleet web: check page panicked, a defect in what asks for the check: it is unknown, " +

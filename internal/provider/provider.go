@@ -124,7 +124,7 @@ type HostAnswer struct {
 	Name  fleet.HostName
 	Place fleet.Place // where it stands, as far as the provider knows; also of a host that did not answer
 	Err   error       // nil: its part of the listing is complete
-	// Closed says that no instance is ordered there: the provider chooses where what is ordered on another host's name
+	// Closed says that no instance is built there: the provider chooses where what is built on another host's name
 	// comes to lie.
 	Closed bool
 	// Independent says that the host alone knows what is on it, so that an id or a name can be there while another host

@@ -20,7 +20,7 @@ var errStillOn = errors.New("no method proved it off")
 // fenceOffHelp is what hale fence off --help says.
 const fenceOffHelp = "" +
 	"Without --confirm no controller is asked: it says which methods would be tried, which machines are\n" +
-	"on the host, and what would follow. With it the host is ordered off, and asked until it is. While\n" +
+	"on the host, and what would follow. With it the host is told to power off, and asked until it is. While\n" +
 	"a machine on the host is not known to fail, the host is left on, unless --force is given. This\n" +
 	"command builds nothing in the place of what was on the host: with repair.fence.hosts: off, a fleet\n" +
 	"does that by itself, once its own repair asked the controller and heard off.\n\n" +

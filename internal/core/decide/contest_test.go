@@ -81,7 +81,7 @@ func TestL08AnotherContestIsToldOfAgain(t *testing.T) {
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 2)
 }
 
-// What was begun does not go on either: what was ordered off is not deleted while another host shows it, too.
+// What was begun does not go on either: what was told to power off is not deleted while another host shows it, too.
 func TestL01AStepUnderWayStopsWhereTwoHostsShowIt(t *testing.T) {
 	t.Parallel()
 	for name, other := range map[string]fleet.HostName{"two hosts show it": "h9", "one does": ""} {
@@ -277,8 +277,8 @@ func TestL10WhatIsBeingHealedStaysWhenMoreAreAskedFor(t *testing.T) {
 	}
 }
 
-// L8: a person was told that hale turned the host off. That the machine was moved half way only, and cannot go on before
-// the host answers, is another thing to tell of, once.
+// L8: a person was told that hale turned the host off. That the machine was moved half way only, and cannot go on
+// before the host answers, is another thing to tell of, once.
 func TestL08AHostThatWasTurnedOffIsNoWordOfTheMachine(t *testing.T) {
 	t.Parallel()
 	for told, pages := range map[fleet.Reason]int{
@@ -474,8 +474,8 @@ func TestWhatRunsBeyondAnOlderSizeIsTakenIn(t *testing.T) {
 	tl.wantOnly(fleet.OpCertify, "when it is healthy")
 }
 
-// A machine that is off is not started while another instance with its mark runs: there would be two of it (L1). What an
-// unfinished build left is removed first; of what was finished, a person says which of the two is the right one.
+// A machine that is off is not started while another instance with its mark runs: there would be two of it (L1). What
+// an unfinished build left is removed first; of what was finished, a person says which of the two is the right one.
 func TestNothingIsStartedBesideWhatRuns(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

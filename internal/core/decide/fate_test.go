@@ -347,7 +347,7 @@ func (tl *tale) answer(how fleet.OutcomeKind) {
 	tl.confirm()
 }
 
-// wantOnly checks that no other call was ordered.
+// wantOnly checks that no other call was made.
 func (tl *tale) wantOnly(op fleet.Op, when string) {
 	tl.Helper()
 	for _, r := range tl.records {
@@ -506,7 +506,7 @@ func TestS74WithoutProofNothingIsEvacuated(t *testing.T) {
 	tl.wantCount("repairs", tl.repairs(), 0)
 	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
 	tl.s.Hosts[8].Up, tl.s.Hosts[9].Up = true, true
-	for range 120 { // the orders to power off are taken, and the machines run on
+	for range 120 { // the calls to power off are taken, and the machines run on
 		tl.pass(5 * time.Second)
 		tl.answer(fleet.OutcomeDone)
 	}

@@ -237,7 +237,7 @@ func (w *work) believe(o *fleet.Order) {
 	case shown.Serves != nil && shown.Serves.Mark.Certified:
 		w.House(*shown.Serves)
 	case shown.Serves != nil || w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
-		w.Vacate() // what runs, and was not finished, is found, verified and certified as after any lost order
+		w.Vacate() // what runs, and was not finished, is found, verified and certified as after any lost call
 		if hand {
 			w.House(stopped) // and what a person stopped meanwhile waits for them
 		}

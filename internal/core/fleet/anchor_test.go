@@ -7,7 +7,7 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// An order to build without an answer may be carried out for as long as it was given: a new owner waits for as
+// A call to build without an answer may be carried out for as long as it was given: a new owner waits for as
 // long, too.
 func TestALostBuildIsWaitedForAsLongAsItMayTake(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ type DiskSnapshot struct {
 	Whole bool   `json:",omitempty"`
 	Where string `json:",omitempty"` // what a person finds it by, as the provider says
 	Bytes uint64 `json:",omitempty"` // that it takes
-	// One that is not whole may go when the last order of it cannot take effect any more.
+	// One that is not whole may go when the last call for it cannot take effect any more.
 	Leaving
 }
 

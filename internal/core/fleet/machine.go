@@ -55,7 +55,7 @@ type Machine struct {
 	RetryAt Instant `json:",omitempty"`
 	// Incidents and Repairs count what there was, so that ids are never reused.
 	Incidents, Repairs uint64
-	// Anchor is where an order without an answer may yet take effect: until then nothing is built elsewhere, since only
+	// Anchor is where a call without an answer may yet take effect: until then nothing is built elsewhere, since only
 	// there its name is guarded.
 	Anchor *Anchor `json:",omitempty"`
 	// Change is the last wanted change of the machine that came to an end.
@@ -221,7 +221,7 @@ type Stray struct {
 	Paged   bool    `json:",omitempty"`
 }
 
-// Takes returns the host on which the machine has an instance, or will have the one that was ordered.
+// Takes returns the host on which the machine has an instance, or will have the one that was asked for.
 func (m *Machine) Takes() (HostName, bool) {
 	switch {
 	case !m.Current.None():

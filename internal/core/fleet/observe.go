@@ -168,8 +168,8 @@ type Look struct {
 	Started Instant // when it began
 	Checks  []CheckState
 	Seen    Sighting
-	// Moves says that the processors of an instance that stood still (Situation.Still) do something again, or that it is
-	// not known any more.
+	// Moves says that the processors of an instance that stood still (Situation.Still) do something again, or that it
+	// is not known any more.
 	Moves bool
 }
 
@@ -232,7 +232,7 @@ type Host struct {
 	Name  HostName
 	Up    bool
 	Place Place
-	// Closed says that nothing is ordered there, and Disabled that the provider's operator wants nothing to be on it;
+	// Closed says that nothing is built there, and Disabled that the provider's operator wants nothing to be on it;
 	// see provider.HostAnswer.
 	Closed, Disabled bool
 	// Independent says that the host alone knows what is on it; see provider.HostAnswer.

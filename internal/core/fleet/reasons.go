@@ -88,7 +88,7 @@ var held = []Reason{
 	ReasonStoppedByPerson, ReasonShutDown, ReasonPaused, ReasonSuspended, ReasonRescued, ReasonIOError,
 	ReasonQuarantined, ReasonRecovering, ReasonNotEvery, ReasonUnproven, ReasonBlind, ReasonProviderDown,
 	ReasonProviderDoubtful, ReasonHostDown, ReasonTwoHosts, ReasonElsewhere, ReasonHostUnasked, ReasonRival,
-	ReasonStoreOlder, ReasonPlaceSilent, ReasonInstallation, ReasonObserve, ReasonSurplus, ReasonHold, ReasonLateOrder,
+	ReasonStoreOlder, ReasonPlaceSilent, ReasonInstallation, ReasonObserve, ReasonSurplus, ReasonHold, ReasonLateCall,
 	ReasonWindow, ReasonProtected, ReasonStoreFull, ReasonCandidate, ReasonLookUnclear, ReasonNoHost, ReasonNoPlace,
 	ReasonDiskElsewhere, ReasonFenceDelay, ReasonFenceFailed, ReasonLocked, ReasonLawBroken, ReasonAccessBack,
 	ReasonSharedToken, ReasonIrreplaceable, ReasonDiskKept,

@@ -264,8 +264,8 @@ const (
 	ReasonLeaseShort Reason = "lease-short" // the remaining lease does not cover the call
 	ReasonNotOwner   Reason = "not-owner"   // the lease is lost
 	ReasonHold       Reason = "hold"        // a person holds it
-	// an order to build it went without an answer, and may yet be carried out
-	ReasonLateOrder Reason = "late-order"
+	// a call to build it went without an answer, and may yet be carried out
+	ReasonLateCall  Reason = "late-order"
 	ReasonWindow    Reason = "window"     // repairs begin at other times
 	ReasonProtected Reason = "protected"  // it is never disrupted; a person is told
 	ReasonStoreFull Reason = "store-full" // the disk is full: nothing can be written down first
@@ -346,7 +346,7 @@ const (
 	ReasonNameTaken     Reason = "name-taken"       // another instance has the machine's name
 	ReasonRefusedBy     Reason = "refused"          // quota, permission or configuration: a person's business
 	ReasonNotVerified   Reason = "not-verified"     // health did not come in time
-	ReasonStillRunning  Reason = "still-running"    // ordered off and still running
+	ReasonStillRunning  Reason = "still-running"    // told to power off and still running
 	ReasonMarkChanged   Reason = "mark-changed"     // the instance no longer bears the mark we believe in
 	ReasonLawBroken     Reason = "law-broken"       // hale's own belief is inconsistent; it stops touching the machine
 	ReasonSecondRunning Reason = "second-instance"  // two certified instances of one machine
@@ -395,7 +395,7 @@ const (
 	ReasonBuilt       Reason = "built"        //
 	ReasonRemoved     Reason = "removed"      //
 	ReasonTaken       Reason = "taken"        // the copy is whole
-	ReasonFound       Reason = "found"        // a lost order had built it after all; it is taken
+	ReasonFound       Reason = "found"        // a lost call had built it after all; it is taken
 	ReasonVanished    Reason = "vanished"     // the remnant went by itself
 	ReasonPutOff      Reason = "put-off"      // the remnant waits while the machine itself is healed
 	ReasonEngaged     Reason = "engaged"      //

@@ -18,7 +18,7 @@ type Repair struct {
 	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none
 	// in the budgets of machines in repair.
 	Revives bool `json:",omitempty"`
-	// Struck says that an order to fence the target's host ended unheard, and may have been carried out.
+	// Struck says that a call to fence the target's host ended unheard, and may have been carried out.
 	Struck bool `json:",omitempty"`
 	// Intent is the call under way, or one with an unknown outcome.
 	Intent *Intent `json:",omitempty"`
@@ -54,13 +54,13 @@ type Aim struct {
 	Target Incarnation
 	// Removed says that Target was deleted, or is to be left where it is.
 	Removed bool
-	// OffOrders counts the orders to power Target off on this rung.
-	OffOrders int
+	// OffCalls counts the calls to power Target off on this rung.
+	OffCalls int `json:"OffOrders"`
 	// OffAccepted says that Target's provider accepted one of them, or may have, since its answer was lost: it may be
 	// carried out late (S71).
 	OffAccepted bool `json:",omitempty"`
-	// ClearedOrders is OffOrders at the moment of the last confirming look: a further order needs a further look.
-	ClearedOrders int
+	// ClearedCalls is OffCalls at the moment of the last confirming look: a further call needs a further look.
+	ClearedCalls int `json:"ClearedOrders"`
 	// FenceAt is when the time is over for which the target's host is left as it is before it is fenced: only a look
 	// that begins then lets hale do so. Zero: it has not begun.
 	FenceAt Instant `json:",omitempty"`
@@ -230,7 +230,7 @@ func CurrentStep(spec Spec, r Repair) Step {
 // BuildCallLimit limits each call of a build in a fleet without a recreate step.
 const BuildCallLimit = 2 * time.Minute
 
-// BuildLimit is how long an order to build may take at most. One without an answer may be carried out until then.
+// BuildLimit is how long a call to build may take at most. One without an answer may be carried out until then.
 func (s *Spec) BuildLimit() time.Duration {
 	limit := BuildCallLimit
 	for _, step := range s.Repair.Steps {

@@ -57,11 +57,11 @@ func TestARepairIsStoredAsItWasBeforeItHadParts(t *testing.T) {
 func TestWhatWasFoundGoesWithTheLook(t *testing.T) {
 	t.Parallel()
 	found := fleet.Finding{Look: "l", Confirmed: true, Proof: fleet.ProofAccessCut, ProvenAt: 5}
-	climb := fleet.Climb{Aim: fleet.Aim{OffOrders: 2, Finding: found}, Stage: fleet.Stage{Phase: fleet.PhaseAct,
+	climb := fleet.Climb{Aim: fleet.Aim{OffCalls: 2, Finding: found}, Stage: fleet.Stage{Phase: fleet.PhaseAct,
 		Retries: 3}}
 	heals := fleet.Repair{Climb: climb}
 	heals.LookAgain()
-	if heals.Phase != fleet.PhaseLook || heals.Finding != (fleet.Finding{}) || heals.OffOrders != 2 ||
+	if heals.Phase != fleet.PhaseLook || heals.Finding != (fleet.Finding{}) || heals.OffCalls != 2 ||
 		heals.Retries != 3 {
 		t.Errorf("%+v", heals.Climb)
 	}

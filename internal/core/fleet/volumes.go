@@ -2,7 +2,7 @@ package fleet
 
 import "slices"
 
-// Volumes is where a machine's kept disks lie, from the first order of an instance with them on. They outlive every
+// Volumes is where a machine's kept disks lie, from the first call of an instance with them on. They outlive every
 // instance.
 type Volumes struct {
 	// Host has them, and so does every host that shares its Storage, if that has a name.

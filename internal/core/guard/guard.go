@@ -439,14 +439,14 @@ func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 }
 
 // NewChange says why a wanted change of the machine may not begin. It books in the same ledger as healing: together
-// with what fails, or is under way on others, it stays within the budget. While an order to build the machine may yet
+// with what fails, or is under way on others, it stays within the budget. While a call to build the machine may yet
 // be carried out, nothing else takes or gives up its place (L1).
 func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
 	if r := AnyStep(m, s); r != "" {
 		return r
 	}
 	if m.Anchor != nil && !s.Now.Due(m.Anchor.Until) {
-		return fleet.ReasonLateOrder
+		return fleet.ReasonLateCall
 	}
 	own := Tally{Rest: s.Tally.Rest}
 	own.Add(m, &s.Spec)

@@ -1,8 +1,8 @@
 // Package placement chooses the host on which a new instance of a machine is built.
 //
-// It promises to name none on which nothing may be ordered, and to say why where there is none at all. Where the provider
-// chooses the hypervisor (fleet.Host.Closed), as OpenStack does, what is named stands for all of them, and whether one of
-// them has room is not known. How full a host is, it does not know either.
+// It promises to name none on which nothing may be ordered, and to say why where there is none at all. Where the
+// provider chooses the hypervisor (fleet.Host.Closed), as OpenStack does, what is named stands for all of them, and
+// whether one of them has room is not known. How full a host is, it does not know either.
 package placement
 
 import (
@@ -96,7 +96,7 @@ func (c Choice) allowed(h *fleet.Host) bool {
 	return policy.Allows(*h) && (!policy.Apart || c.inDomain[h.Within(policy.By())] == 0)
 }
 
-// usable reports whether something may be ordered there: the host answers, it is neither to be empty nor held,
+// usable reports whether something may be built there: the host answers, it is neither to be empty nor held,
 // and what is built there could write.
 func usable(h *fleet.Host, s *guard.Situation) bool {
 	return h.Up && !h.Closed && !h.Disabled && h.Fence.Access != fleet.AccessCut && !guard.HostHeld(h.Name, s)

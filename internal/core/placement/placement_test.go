@@ -122,10 +122,10 @@ func TestWhichHostIsTaken(t *testing.T) {
 		spoil       func(*site, *fleet.Host) // h2, which is empty
 		want, alone string                   // beside h1, which has an instance, and alone
 	}{
-		"as it should be":          {func(*site, *fleet.Host) {}, "h2", "h2"},
-		"it does not answer":       {func(_ *site, h *fleet.Host) { h.Up = false }, "h1", "held no-host"},
-		"nothing is ordered there": {func(_ *site, h *fleet.Host) { h.Closed = true }, "h1", "held no-host"},
-		"it is to be empty":        {func(_ *site, h *fleet.Host) { h.Disabled = true }, "h1", "held no-host"},
+		"as it should be":        {func(*site, *fleet.Host) {}, "h2", "h2"},
+		"it does not answer":     {func(_ *site, h *fleet.Host) { h.Up = false }, "h1", "held no-host"},
+		"nothing is built there": {func(_ *site, h *fleet.Host) { h.Closed = true }, "h1", "held no-host"},
+		"it is to be empty":      {func(_ *site, h *fleet.Host) { h.Disabled = true }, "h1", "held no-host"},
 		"it cannot write": {func(_ *site, h *fleet.Host) { h.Fence.Access = fleet.AccessCut },
 			"h1", "held no-host"},
 		"a person holds it": {func(st *site, _ *fleet.Host) { st.s.Whole.Holds = []fleet.Hold{{Host: "h2"}} },
@@ -156,18 +156,18 @@ func TestWhichHostIsTaken(t *testing.T) {
 	}
 }
 
-// A host that was settled before, as by an order without an answer, is taken only if something may be ordered there.
+// A host that was settled before, as by a call without an answer, is taken only if something may be built there.
 func TestWhereSomethingMayBeOrdered(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(*site, *fleet.Host)
 		want  bool
 	}{
-		"as it should be":          {func(*site, *fleet.Host) {}, true},
-		"it does not answer":       {func(_ *site, h *fleet.Host) { h.Up = false }, false},
-		"nothing is ordered there": {func(_ *site, h *fleet.Host) { h.Closed = true }, false},
-		"it is to be empty":        {func(_ *site, h *fleet.Host) { h.Disabled = true }, false},
-		"it cannot write":          {func(_ *site, h *fleet.Host) { h.Fence.Access = fleet.AccessCut }, false},
+		"as it should be":        {func(*site, *fleet.Host) {}, true},
+		"it does not answer":     {func(_ *site, h *fleet.Host) { h.Up = false }, false},
+		"nothing is built there": {func(_ *site, h *fleet.Host) { h.Closed = true }, false},
+		"it is to be empty":      {func(_ *site, h *fleet.Host) { h.Disabled = true }, false},
+		"it cannot write":        {func(_ *site, h *fleet.Host) { h.Fence.Access = fleet.AccessCut }, false},
 		"a person holds it": {func(st *site, _ *fleet.Host) { st.s.Whole.Holds = []fleet.Hold{{Host: "h1"}} },
 			false},
 		"it is not known": {func(_ *site, h *fleet.Host) { h.Name = "h3" }, false},

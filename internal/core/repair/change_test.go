@@ -51,7 +51,7 @@ func TestAMachineIsRemoved(t *testing.T) {
 	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
 	st.want("it runs", st.round(), "CALL power-off old; act")
 	st.ends(fleet.OutcomeDone)
-	st.want("it was ordered off", st.round(), "ASK old; act")
+	st.want("it was told to power off", st.round(), "ASK old; act")
 	st.seen(marked("old", "h1", fleet.PowerOff, 1))
 	st.want("it is off", st.round(), "proven confirmed-off; CALL delete old; act")
 	if !st.action().ForGood {
@@ -247,8 +247,8 @@ func TestL13WhatStandsAgainstAWantedChange(t *testing.T) {
 	}
 }
 
-// L6: what holds new steps back lets a wanted change finish when its instance was ordered off already, as soon as the
-// picture is good enough.
+// L6: what holds new steps back lets a wanted change finish when its instance was told to power off already, as soon as
+// the picture is good enough.
 func TestL6AWantedChangeUnderWayFinishes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -266,7 +266,7 @@ func TestL6AWantedChangeUnderWayFinishes(t *testing.T) {
 		"hale may only observe": {func(s *guard.Situation) { s.Spec.Mode = fleet.ModeObserve }, "held observe; act"},
 	} {
 		st, _ := updating(t, 0)
-		st.m.Repair.Proof, st.m.Repair.OffOrders = fleet.ProofConfirmedOff, 1
+		st.m.Repair.Proof, st.m.Repair.OffCalls = fleet.ProofConfirmedOff, 1
 		c.set(&st.s)
 		st.want(name, st.round(), c.want)
 	}

@@ -163,7 +163,7 @@ func (w *Chart) freshlySeen(r *fleet.Repair) bool {
 
 // fated reports whether a parent incident holds the step. What was fenced already goes on.
 func (w *Chart) fated(r fleet.Repair, step fleet.StepKind) bool {
-	return r.Kind == fleet.RepairHeal && r.OffOrders == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
+	return r.Kind == fleet.RepairHeal && r.OffCalls == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
 }
 
 // heldBack says why the work may not go on to its next step.
@@ -180,14 +180,14 @@ func (w *Chart) heldBack(r *fleet.Repair) fleet.Reason {
 	if reason == "" && (guard.HostHeld(r.Target.Host, w.Situation) || guard.HostHeld(r.Back.Host, w.Situation)) {
 		reason = fleet.ReasonHold // of a host that the machine itself is not on
 	}
-	if reason == "" && r.Kind == fleet.RepairHeal && r.OffOrders == 0 && w.StartsBeside() {
+	if reason == "" && r.Kind == fleet.RepairHeal && r.OffCalls == 0 && w.StartsBeside() {
 		reason = fleet.ReasonRival
 	}
 	if reason == "" {
 		reason = w.unrolled(r) // also before the look, which would be old by the time that it may go on
 	}
 	// A step under way finishes (L6), as soon as the picture is good enough for it (L9).
-	if letsFinish(reason) && r.OffOrders > 0 {
+	if letsFinish(reason) && r.OffCalls > 0 {
 		return guard.Unfinished(w.M, w.Situation)
 	}
 	return reason

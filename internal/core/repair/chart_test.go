@@ -265,7 +265,7 @@ func TestL6WhatHoldsARungBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		set             func(*stage)
-		first, underWay string // nothing was ordered off, and something was
+		first, underWay string // nothing was told to power off, and something was
 	}{
 		"nothing":   {func(*stage) {}, "LOOK; look", "LOOK; look"},
 		"the brake": {func(st *stage) { st.s.Brake.Engaged = true }, "held brake; look", "LOOK; look"},
@@ -286,7 +286,7 @@ func TestL6WhatHoldsARungBack(t *testing.T) {
 	} {
 		for orders, want := range []string{c.first, c.underWay} {
 			st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
-			st.m.Repair.Look, st.m.Repair.OffOrders, st.m.Repair.ClearedOrders = "", orders, orders
+			st.m.Repair.Look, st.m.Repair.OffCalls, st.m.Repair.ClearedCalls = "", orders, orders
 			c.set(st)
 			st.want(name, st.round(), want)
 		}

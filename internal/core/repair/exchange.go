@@ -60,7 +60,7 @@ func (x exchange) rebuild() onward {
 // ask asks the provider for the target.
 func (x exchange) ask() onward { return x.observe(x.r, x.r.Target.ID, x.r.Target.Host) }
 
-// fence makes sure that the target cannot run: ordered off, then seen off.
+// fence makes sure that the target cannot run: told to power off, then seen off.
 func (x exchange) fence() onward {
 	if h, dead := x.deadHost(x.r.Target); dead && x.r.Kind == fleet.RepairHeal && goesElsewhere(x.r.Step) {
 		return x.fenceHost(h)
@@ -80,12 +80,12 @@ func (x exchange) fence() onward {
 		return x.proven(fleet.ProofConfirmedOff)
 	case used:
 		return x.failAttempt(fleet.ReasonStillRunning, "") // what was put aside is in use
-	case x.r.OffOrders >= maxOffOrders:
+	case x.r.OffCalls >= maxOffCalls:
 		return x.giveUpFence(fleet.ReasonStillRunning)
-	case !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders:
-		return lookAgain(x.r) // it was ordered off and runs: perhaps a person mended it meanwhile
+	case !x.r.Wanted() && x.r.OffCalls != x.r.ClearedCalls:
+		return lookAgain(x.r) // it was told to power off and runs: perhaps a person mended it meanwhile
 	}
-	x.r.OffOrders++
+	x.r.OffCalls++
 	return x.call(x.r, fleet.OpPowerOff, x.r.Target)
 }
 
@@ -123,7 +123,7 @@ func (x exchange) proven(p fleet.Proof) onward {
 	return again
 }
 
-// proveAgain shows once more, after a restart or a lost order, that what was removed still does not run.
+// proveAgain shows once more, after a restart or a lost call, that what was removed still does not run.
 func (x exchange) proveAgain() onward {
 	if h, dead := x.deadHost(x.r.Target); dead && x.M.LeftAt(x.r.Target.ID) >= 0 {
 		return x.fenceHost(h)
@@ -277,7 +277,7 @@ func (x exchange) deleteFailed(o fleet.Outcome) onward {
 	return x.quarantine(fleet.ReasonDeleteFailed, o.Detail)
 }
 
-// halfMade: an instance was ordered and exists, but does not run. It is unknown how far it was made, so it is not
+// halfMade: an instance was asked for and exists, but does not run. It is unknown how far it was made, so it is not
 // started; it is an expired build of our own, to be removed and built anew.
 func (x exchange) halfMade() onward {
 	x.M.Current, x.r.Next = x.r.Next, fleet.Incarnation{}
@@ -288,9 +288,9 @@ func (x exchange) halfMade() onward {
 	return lookAgain(x.r)
 }
 
-// lostOrder: an instance was ordered, the answer was lost, and it is not there. It may yet appear. The next one gets
+// lostCall: an instance was asked for, the answer was lost, and it is not there. It may yet appear. The next one gets
 // another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
-func (x exchange) lostOrder() onward {
+func (x exchange) lostCall() onward {
 	x.M.Anchor = &fleet.Anchor{Host: x.r.Next.Host, Until: x.now().Add(x.Situation.Spec.BuildLimit())}
 	x.r.Next = fleet.Incarnation{}
 	x.r.LastOutcome = x.now()

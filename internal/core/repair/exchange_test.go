@@ -7,8 +7,8 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// L1: an instance that was ordered off and runs on may have been mended by a person: each further order needs a look of
-// its own. After three there is no proof, and nothing takes its place.
+// L1: an instance that was told to power off and runs on may have been mended by a person: each further call needs a
+// look of its own. After three there is no proof, and nothing takes its place.
 func TestL1WithoutProofNothingTakesItsPlace(t *testing.T) {
 	t.Parallel()
 	for _, step := range []fleet.StepKind{fleet.StepRecreate, fleet.StepRebuild} {
@@ -37,7 +37,7 @@ func TestL3ALookBetweenTwoOrdersOff(t *testing.T) {
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.round()
 	st.ends(fleet.OutcomeFailed)
-	st.want("it could not be ordered off", st.round(), "ASK old; act")
+	st.want("it could not be told to power off", st.round(), "ASK old; act")
 	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
 	st.want("it runs", st.round(), "LOOK; look")
 	st.answer(fleet.PowerRunning, fleet.StandingUp)
@@ -51,7 +51,7 @@ func TestNoProofUnderAParentIsAnAttempt(t *testing.T) {
 	st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
 	st.m.Incident.Parent = "web/i1"
 	r := st.m.Repair
-	r.Phase, r.Confirmed, r.OffOrders, r.ClearedOrders = fleet.PhaseAct, true, 3, 3
+	r.Phase, r.Confirmed, r.OffCalls, r.ClearedCalls = fleet.PhaseAct, true, 3, 3
 	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
 	st.want("it runs on", st.round(), "repair-ended still-running; held backoff; over, again in 5s")
 }
@@ -144,7 +144,7 @@ func TestWhatIsInUseIsNotTurnedOff(t *testing.T) {
 	}
 }
 
-// L1: what was removed is shown once more to be off before anything is built, after a restart or a lost order. What
+// L1: what was removed is shown once more to be off before anything is built, after a restart or a lost call. What
 // runs by then is the machine's again; what was kept has no name and no disks, and is a person's.
 func TestL1WhatWasRemovedIsShownOnceMore(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ func TestL2WhatTheConfigurationForbidsByNowIsNotDone(t *testing.T) {
 			func(st *stage) { st.m.Repair.Proof = fleet.ProofDeleted }},
 			"CALL delete old; act"},
 		"a call is under way": {fleet.StepRecreate, []func(*stage){keep, func(st *stage) {
-			st.m.Repair.OffOrders = 1
+			st.m.Repair.OffCalls = 1
 			st.underWay(fleet.OpPowerOff, *st.m.Repair)
 		}}, "act"},
 		"it was removed": {fleet.StepRecreate, []func(*stage){keep, func(st *stage) {

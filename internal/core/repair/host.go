@@ -68,7 +68,7 @@ func (x exchange) evacuate() onward {
 	return x.call(x.r, fleet.OpEvacuate, x.r.Target)
 }
 
-// movedAgain is how often a move without an answer is looked for before it is ordered again.
+// movedAgain is how often a move without an answer is looked for before it is sent again.
 const movedAgain = 5
 
 // resolve deals with a move without an answer. What is seen on another host has moved. As long as the provider says
@@ -84,7 +84,7 @@ func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	r.Intent = nil
 	rec := fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
 		Generation: in.Generation, Host: in.Host}
-	if rec.Detail = "it can be ordered again"; away {
+	if rec.Detail = "it can be sent again"; away {
 		rec.Detail = "observed on " + string(seen.Instance.Host)
 	}
 	w.Record(rec)
@@ -125,16 +125,16 @@ func (x exchange) fenceHost(h fleet.Host) onward {
 		return x.wait(fleet.ReasonHostDown)
 	case !guard.MayFence(h, x.Situation):
 		return x.yield(x.r, fleet.ReasonHostDown)
-	case x.r.OffOrders >= x.mostTries(h):
+	case x.r.OffCalls >= x.mostTries(h):
 		return x.comeAgain(fleet.ReasonFenceFailed, "") // nothing takes the machine's place (L1)
-	case !x.r.Removed && !x.r.Wanted() && x.r.OffOrders != x.r.ClearedOrders:
+	case !x.r.Removed && !x.r.Wanted() && x.r.OffCalls != x.r.ClearedCalls:
 		return lookAgain(x.r) // it could not be proven off: perhaps it answers again meanwhile
 	case h.Fence.Delay > 0 && !x.Situation.Now.Due(x.r.FenceAt):
 		return x.bide(h)
 	}
-	x.r.OffOrders++
+	x.r.OffCalls++
 	x.call(x.r, fleet.OpFence, x.r.Target)
-	x.r.Intent.Limit, x.r.Intent.Try = h.Fence.Limit, x.r.OffOrders
+	x.r.Intent.Limit, x.r.Intent.Try = h.Fence.Limit, x.r.OffCalls
 	if x.r.Intent.Try > h.Fence.Tries {
 		x.Records[len(x.Records)-1].Proof = fleet.ProofAccessCut
 	}
@@ -189,7 +189,7 @@ func (x exchange) comeAgain(why fleet.Reason, detail string) onward {
 func (x exchange) settleFence(o fleet.Outcome) onward {
 	switch {
 	case o.Kind == fleet.OutcomeNotSent:
-		x.r.OffOrders--
+		x.r.OffCalls--
 	case o.Kind == fleet.OutcomeUnknown:
 		x.r.Struck = true
 	case o.Kind == fleet.OutcomeDone && x.answersStill():
@@ -264,7 +264,7 @@ func (x exchange) stale() bool {
 // disprove lets a proof go that counts no more. A host that was cut is cut anew, with all the tries that there are.
 func (x exchange) disprove() {
 	if x.r.Proof == fleet.ProofAccessCut {
-		x.r.OffOrders, x.r.ClearedOrders = 0, 0
+		x.r.OffCalls, x.r.ClearedCalls = 0, 0
 	}
 	x.r.Proof = ""
 }

@@ -122,9 +122,9 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 				Climb: fleet.Climb{
 					Step: fleet.StepRecreate,
 					Aim: fleet.Aim{
-						Removed:   true,
-						Target:    target,
-						OffOrders: 2,
+						Removed:  true,
+						Target:   target,
+						OffCalls: 2,
 						Finding: fleet.Finding{
 							Confirmed: true, Proof: fleet.ProofAccessCut, ProvenAt: now.Mono.Add(-c.seen),
 						},
@@ -234,14 +234,14 @@ func TestL1AHostThatCannotBeTurnedOff(t *testing.T) {
 	}
 }
 
-// An order to fence that was not sent is none, and what was done before is no page; one whose answer was lost may have
+// A call to fence that was not sent is none, and what was done before is no page; one whose answer was lost may have
 // been carried out, so that it is.
 func TestWhoTurnedTheHostOff(t *testing.T) {
 	t.Parallel()
 	st := calling[fleet.OpFence](t)
 	st.ends(fleet.OutcomeNotSent)
 	st.round()
-	if got := st.m.Repair.OffOrders; got != 0 {
+	if got := st.m.Repair.OffCalls; got != 0 {
 		t.Errorf("an order that was not sent counts: %d", got)
 	}
 	for name, c := range map[string]struct {
@@ -472,7 +472,7 @@ func TestL1AnEvacuationNeedsItsHostOff(t *testing.T) {
 	}
 }
 
-// L12: a move without an answer is looked for, and then ordered again, if another look still wants it. What is seen on
+// L12: a move without an answer is looked for, and then sent again, if another look still wants it. What is seen on
 // another host has moved.
 func TestL12AMoveWithoutAnAnswer(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// Found returns an instance that an earlier, lost order of ours built after all, if the machine has no other: it is
+// Found returns an instance that an earlier, lost call of ours built after all, if the machine has no other: it is
 // taken instead of being removed.
 func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
 	if !m.Current.None() {
@@ -68,7 +68,7 @@ func (w *Chart) shown(i fleet.Instance) fleet.Incarnation {
 	return out
 }
 
-// house believes that the machine has the instance, which an earlier order of ours built.
+// house believes that the machine has the instance, which an earlier call of ours built.
 func (w *Chart) house(i fleet.Instance) {
 	w.M.Current, w.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host,
 		Edition: w.edition(w.M.Repair)}, i.Address

@@ -234,7 +234,7 @@ func TestL2ARemnantIsRemoved(t *testing.T) {
 	st.show(marked("left", "h2", fleet.PowerRunning, 2), fleet.StandingUnknown)
 	st.want("it is one", st.round(), "look confirmed; CALL power-off left; act")
 	st.ends(fleet.OutcomeDone)
-	st.want("it is ordered off", st.round(), "ASK left; act")
+	st.want("it is told to power off", st.round(), "ASK left; act")
 	st.seen(marked("left", "h2", fleet.PowerOff, 2))
 	st.want("it is off", st.round(), "proven confirmed-off; CALL delete left; act")
 	st.ends(fleet.OutcomeDone)
@@ -297,7 +297,7 @@ func TestL1ARemnantThatRunsOn(t *testing.T) {
 		st.show(marked("left", "h2", fleet.PowerRunning, 2), fleet.StandingUnknown)
 		st.want("it runs", st.round(), "look confirmed; CALL power-off left; act")
 		st.ends(fleet.OutcomeDone)
-		st.want("ordered off", st.round(), "ASK left; act")
+		st.want("told to power off", st.round(), "ASK left; act")
 		st.seen(marked("left", "h2", fleet.PowerRunning, 2))
 		if n < 2 {
 			st.want("it runs on", st.round(), "LOOK; look")

@@ -181,7 +181,7 @@ func TestAnUndo(t *testing.T) {
 	st.seen(aside(), marked("new", "h2", fleet.PowerRunning, 2))
 	st.want("the new one runs", st.round(), "CALL power-off new; act")
 	st.ends(fleet.OutcomeDone)
-	st.want("and is ordered off", st.round(), "ASK new; act")
+	st.want("and is told to power off", st.round(), "ASK new; act")
 	st.seen(aside(), marked("new", "h2", fleet.PowerOff, 2))
 	st.want("it is off", st.round(), "proven confirmed-off; CALL keep new; act")
 	st.ends(fleet.OutcomeDone)

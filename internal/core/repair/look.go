@@ -25,7 +25,7 @@ func (p looking) look() onward {
 		return p.yield(p.r, fleet.ReasonSharedFate)
 	}
 	reason := p.heldBack(p.r)
-	if makesRoom(reason, p.r) && p.r.Kind == fleet.RepairHeal && p.r.OffOrders == 0 {
+	if makesRoom(reason, p.r) && p.r.Kind == fleet.RepairHeal && p.r.OffCalls == 0 {
 		return p.yield(p.r, reason)
 	}
 	if reason = cmp.Or(reason, p.homeless(p.r)); reason != "" {
@@ -51,7 +51,7 @@ func (p looking) look() onward {
 	p.Record(rec)
 	switch truth {
 	case health.True:
-		p.r.Confirmed, p.r.ClearedOrders = true, p.r.OffOrders
+		p.r.Confirmed, p.r.ClearedCalls = true, p.r.OffCalls
 		p.M.Waiting = ""
 		tries := p.r.Retries
 		p.enter(fleet.PhaseAct)
@@ -70,7 +70,7 @@ func (p looking) outdated() bool {
 		return false
 	}
 	step, ok := p.Situation.Spec.Repair.Step(p.r.Rung)
-	return !ok || step.Kind != p.r.Step || (p.r.OffOrders == 0 && unfit(p.M, p.Situation, step) != "")
+	return !ok || step.Kind != p.r.Step || (p.r.OffCalls == 0 && unfit(p.M, p.Situation, step) != "")
 }
 
 // overtaken ends the repair when the regular evidence was faster than the look: the machine is healthy, or was just

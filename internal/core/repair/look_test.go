@@ -217,21 +217,21 @@ func TestANewOwnerProvesAgainBeforeItBuilds(t *testing.T) {
 	}
 }
 
-// An instance that came of a lost order does not run. It is the rung's target from then on, and nothing is known of it
+// An instance that came of a lost call does not run. It is the rung's target from then on, and nothing is known of it
 // yet: neither the proof nor the orders were about it, nor the time for which its host was left as it is.
 func TestL1WhatIsKnownOfOneTargetIsNotOfTheNext(t *testing.T) {
 	t.Parallel()
 	st := calling[fleet.OpCreate](t)
 	r := st.m.Repair
-	r.Aim = fleet.Aim{Target: fleet.Incarnation{ID: "old", Host: "h1", Certified: true}, Removed: true, OffOrders: 2,
-		ClearedOrders: 2, FenceAt: hour, Finding: fleet.Finding{Look: "web-1/r1/look1", Confirmed: true,
+	r.Aim = fleet.Aim{Target: fleet.Incarnation{ID: "old", Host: "h1", Certified: true}, Removed: true, OffCalls: 2,
+		ClearedCalls: 2, FenceAt: hour, Finding: fleet.Finding{Look: "web-1/r1/look1", Confirmed: true,
 			Proof: fleet.ProofConfirmedOff}}
 	r.Intent.Unknown = true
 	st.seen(fleet.Instance{ID: "new", Host: "h2", Power: fleet.PowerOff,
 		Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1", Generation: 2}})
 	st.want("half made", st.round(), "LOOK; look")
 	if at := st.m.Repair.Aim; at.Look == "" || at.Target != st.m.Current || at.Target.ID != "new" || at.Removed ||
-		at.OffOrders+at.ClearedOrders != 0 || at.FenceAt != 0 || at.Confirmed || at.Proof != "" {
+		at.OffCalls+at.ClearedCalls != 0 || at.FenceAt != 0 || at.Confirmed || at.Proof != "" {
 		t.Errorf("of the new target is known: %+v", at)
 	}
 }
@@ -250,9 +250,9 @@ func TestAPhaseBeginsWithItsOwnData(t *testing.T) {
 	}
 }
 
-// L10: the provider calls a machine stopped that hale has ordered off, and does not say who did it. If it accepted the
-// order, it was hale: the replacement goes on. Without an order, or with one that surely had no effect, it was a
-// person, and the machine is left as it is.
+// L10: the provider calls a machine stopped that hale has told to power off, and does not say who did it. If it
+// accepted the order, it was hale: the replacement goes on. Without an order, or with one that surely had no effect, it
+// was a person, and the machine is left as it is.
 func TestWhatHaleOrderedOffWasNotStoppedByAPerson(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -266,13 +266,13 @@ func TestWhatHaleOrderedOffWasNotStoppedByAPerson(t *testing.T) {
 	} {
 		st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
 		st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
-		st.m.Health.Cause, st.m.Repair.OffOrders, st.m.Repair.OffAccepted = fleet.CauseStopped, c.orders, c.accepted
+		st.m.Health.Cause, st.m.Repair.OffCalls, st.m.Repair.OffAccepted = fleet.CauseStopped, c.orders, c.accepted
 		st.answer(fleet.PowerOff, fleet.StandingDown)
 		st.want(name, st.round(), c.want)
 	}
 }
 
-// L10: an order to power off that failed for certain turned nothing off. What is off after it was stopped by a person;
+// L10: a call to power off that failed for certain turned nothing off. What is off after it was stopped by a person;
 // of an order that was accepted, or may have been, hale's own proof follows.
 func TestAFailedOrderTurnsNothingOff(t *testing.T) {
 	t.Parallel()
@@ -340,7 +340,7 @@ func TestAStepThatIsOutdated(t *testing.T) {
 			st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictSuspect,
 				fleet.CauseOff
 		}, "look"},
-		"it was ordered off": {func(st *stage) { st.m.Repair.OffOrders, st.m.Health.Cause = 1, fleet.CauseOff },
+		"it was told to power off": {func(st *stage) { st.m.Repair.OffCalls, st.m.Health.Cause = 1, fleet.CauseOff },
 			"look"},
 		"it is on no rung": {func(st *stage) { st.m.Repair.Rung = fleet.NoRung }, "look"},
 	} {
@@ -411,14 +411,14 @@ func TestAnUnprovenCheckEndsARepair(t *testing.T) {
 	st.want("a verification", st.round(), "repair-ended unproven; held unproven; over, again in 5s")
 }
 
-// L6: a parent incident holds what was not ordered off already.
+// L6: a parent incident holds what was not told to power off already.
 func TestL6AParentHoldsWhatWasNotBegun(t *testing.T) {
 	t.Parallel()
 	for orders, want := range []string{"repair-ended shared-fate; held shared-fate; over", "LOOK; look"} {
 		st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
 		st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
 		st.m.Incident.Parent, st.m.Repair.Look = "web/i1", ""
-		st.m.Repair.OffOrders, st.m.Repair.ClearedOrders = orders, orders
+		st.m.Repair.OffCalls, st.m.Repair.ClearedCalls = orders, orders
 		st.want("a parent", st.round(), want)
 	}
 }

@@ -97,18 +97,18 @@ func (ofTheOld) conflict(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outc
 	return w.boundConflicts(r, in, o)
 }
 
-// orderedAgain is an operation that can be ordered again to find out what became of the first order.
-type orderedAgain struct{ nothing }
+// sentAgain is an operation that can be sent again to find out what became of the first call.
+type sentAgain struct{ nothing }
 
-func (orderedAgain) resolved(w *Work, r *fleet.Repair, in fleet.Intent) fleet.Outcome {
+func (sentAgain) resolved(w *Work, r *fleet.Repair, in fleet.Intent) fleet.Outcome {
 	r.Intent = nil
 	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
-		Generation: in.Generation, Host: in.Host, Detail: "it can be ordered again"})
+		Generation: in.Generation, Host: in.Host, Detail: "it can be sent again"})
 	return fleet.Outcome{Intent: in.ID, Kind: fleet.OutcomeUnknown}
 }
 
 // fencing cuts the power of the host.
-type fencing struct{ orderedAgain }
+type fencing struct{ sentAgain }
 
 func (fencing) settle(w *Work, r *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
 	return exchange{w, r}.settleFence(o)

@@ -173,7 +173,7 @@ func inAct(t *testing.T, op fleet.Op, step fleet.StepKind, cause fleet.Cause) *s
 	st.m.Health.Cause, st.m.Incident.Cause = cause, cause
 	r := st.healing(step)
 	if op == fleet.OpPowerOff || op == fleet.OpFence {
-		r.OffOrders = 1
+		r.OffCalls = 1
 	}
 	st.underWay(op, r)
 	return st

@@ -38,9 +38,9 @@ func TestALookThatContradictsTheStep(t *testing.T) {
 			st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
 			st.m.Current.PoweredOff = true
 		}, "look confirmed; proven confirmed-off; CALL delete old; act"},
-		"of what this repair paused, as it ordered it off": {fleet.StepRecreate, fleet.PowerPaused, "",
+		"of what this repair paused, as it told it to power off": {fleet.StepRecreate, fleet.PowerPaused, "",
 			func(st *stage) {
-				st.m.Repair.OffOrders, st.m.Repair.OffAccepted = 1, true
+				st.m.Repair.OffCalls, st.m.Repair.OffAccepted = 1, true
 			}, "look confirmed; CALL power-off old; act"},
 		"of a build that is to go": {fleet.StepRecreate, fleet.PowerPaused, "", func(st *stage) {
 			st.m.Current.Certified, st.m.Current.Expired = false, true

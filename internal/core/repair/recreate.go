@@ -35,7 +35,7 @@ func (c creating) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	case seen.Power == fleet.PowerRunning:
 		return c.done(w, r)
 	case seen.Power == fleet.PowerGone:
-		return exchange{w, r}.lostOrder()
+		return exchange{w, r}.lostCall()
 	}
 	return exchange{w, r}.halfMade()
 }
@@ -71,7 +71,7 @@ func (deleting) failed(w *Work, r *fleet.Repair, o fleet.Outcome) onward {
 }
 
 // resolve: that the instance is gone does not show that its files went, too. A delete finds those that are left, so it
-// is ordered once more.
+// is sent once more.
 func (deleting) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	seen, known := w.observed(r, in)
 	switch {

@@ -16,7 +16,7 @@ func TestARecreate(t *testing.T) {
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.want("it fails", st.round(), "look confirmed; CALL power-off old; act")
 	st.ends(fleet.OutcomeDone)
-	st.want("it is ordered off", st.round(), "ASK old; act")
+	st.want("it is told to power off", st.round(), "ASK old; act")
 	st.seen(marked("old", "h1", fleet.PowerOff, 1))
 	st.want("it is off", st.round(), "proven confirmed-off; CALL delete old; act")
 	epoch := st.m.Epoch
@@ -108,7 +108,7 @@ func TestAMarkThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// L12: the answer to an order to build was lost. Whether it is there, and how, says what follows.
+// L12: the answer to a call to build was lost. Whether it is there, and how, says what follows.
 func TestL12ALostBuild(t *testing.T) {
 	t.Parallel()
 	for power, c := range map[fleet.Power]struct{ want, then string }{
@@ -142,7 +142,7 @@ func TestL12ALostBuild(t *testing.T) {
 	}
 }
 
-// L1: while an order without an answer may yet be carried out, the next one goes to the same host, under another id;
+// L1: while a call without an answer may yet be carried out, the next one goes to the same host, under another id;
 // and what was removed is proven off once more. When that time is over, any host does.
 func TestL1ALateBuildIsAwaitedWhereItWouldAppear(t *testing.T) {
 	t.Parallel()

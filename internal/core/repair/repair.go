@@ -18,7 +18,7 @@ import (
 
 // Limits of patience within one repair.
 const (
-	maxOffOrders   = 3                      // orders to power off before "no proof"
+	maxOffCalls    = 3                      // calls to power off before "no proof"
 	pageAfter      = 10                     // fruitless calls before a person is told
 	firstRetry     = 500 * time.Millisecond // after a call that did nothing; doubles
 	longestRetry   = 30 * time.Second

@@ -15,8 +15,8 @@ const snapshotTries = 3
 
 // copying is the operation of the step snapshot, and dropping removes a copy.
 type (
-	copying  struct{ orderedAgain }
-	dropping struct{ orderedAgain }
+	copying  struct{ sentAgain }
+	dropping struct{ sentAgain }
 )
 
 func (copying) settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {

@@ -7,7 +7,7 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// L12: a copy that lies at the provider under its name is taken for the one that was ordered. An older store that was
+// L12: a copy that lies at the provider under its name is taken for the one that was asked for. An older store that was
 // restored gives a repair's number once more, and must not give the name.
 func TestL12TheNameOfACopyDoesNotRepeat(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestACopyThatTheProviderCannotMake(t *testing.T) {
 	}
 }
 
-// The same for one that fails when it is made. What only is not known, or not done, is ordered again, as the same copy,
+// The same for one that fails when it is made. What only is not known, or not done, is sent again, as the same copy,
 // three times at most.
 func TestACopyThatFails(t *testing.T) {
 	t.Parallel()

@@ -207,13 +207,13 @@ func TestL10APersonsStopIsLeftAlone(t *testing.T) {
 		"a person orders its repair": {func(st *stage) {
 			st.m.Wanted = &fleet.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(time.Hour)}
 		}, "look"},
-		"hale ordered it off": {func(st *stage) {
-			st.m.Repair.OffOrders, st.m.Repair.OffAccepted = 1, true
+		"hale told it to power off": {func(st *stage) {
+			st.m.Repair.OffCalls, st.m.Repair.OffAccepted = 1, true
 		}, "look"},
 		"hale may have turned it off": {func(st *stage) {
-			st.m.Repair.OffOrders, st.m.Current.PoweredOff = 1, true
+			st.m.Repair.OffCalls, st.m.Current.PoweredOff = 1, true
 		}, "look"},
-		"its provider refused hale's order": {func(st *stage) { st.m.Repair.OffOrders = 1 },
+		"its provider refused hale's order": {func(st *stage) { st.m.Repair.OffCalls = 1 },
 			"repair-ended stopped-by-person; over"},
 		"the policy heals it": {func(st *stage) { st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHeal }, "look"},
 		"its build is to go":  {func(st *stage) { st.m.Repair.Target.Expired = true }, "look"},

@@ -18,7 +18,7 @@ func withDisk(t *testing.T, storage string) *stage {
 	return st
 }
 
-// Where a machine's kept disks will lie is written down before the instance is ordered that has them, and which there
+// Where a machine's kept disks will lie is written down before the instance is asked for that has them, and which there
 // are once one stood. The next one is told, so that none of them is made anew.
 func TestWhereKeptDisksLie(t *testing.T) {
 	t.Parallel()

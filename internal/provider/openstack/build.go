@@ -218,7 +218,7 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 	return nil
 }
 
-// awaitGone waits for the end that was ordered, where the cloud only sets aside what is deleted by a second order.
+// awaitGone waits for the end that was asked for, where the cloud only sets aside what is deleted by a second call.
 // fault.Permanent: Nova gave up, as it does when the hypervisor fails.
 func (c *call) awaitGone(s *server) error {
 	for {

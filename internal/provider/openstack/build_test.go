@@ -151,7 +151,7 @@ func TestASoftDeletedServerKeepsItsPort(t *testing.T) {
 		next.ID, next.Mark.Generation = "00000000-0000-4000-8000-00000000ffff", 2
 		s.makeTrouble(func(q *http.Request) effect {
 			if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "/servers") {
-				s.Error("a server was ordered")
+				s.Error("a server was asked for")
 			}
 			return effect{}
 		})

@@ -163,7 +163,7 @@ func (p *Provider) leaving(ctx context.Context, op string, ref provider.Ref) (*c
 	}
 	s, err = c.settled(s)
 	switch {
-	case fault.Is(err, fault.UnknownOutcome): // nothing was ordered
+	case fault.Is(err, fault.UnknownOutcome): // nothing was asked for
 		err = c.fault(fault.Transient, errors.New("nova is still busy with it"))
 	case err == nil && s.Host == "":
 		err = c.conflictf("it is on no hypervisor")
@@ -229,7 +229,8 @@ func (c *call) move(s *server, action string, how any) error {
 	return err
 }
 
-// awaitElsewhere waits until Nova is done with the move that was ordered: when a look fails, its outcome is not known.
+// awaitElsewhere waits until Nova is done with the move that was asked for: when a look fails, its outcome is not
+// known.
 func (c *call) awaitElsewhere(s *server) error {
 	last, err := c.settled(s)
 	switch {

@@ -53,7 +53,7 @@ func (c *call) keptDisks(order provider.Blueprint) ([]keptDisk, error) {
 	return kept, nil
 }
 
-// choose picks the disk's volume, if there is one: the one that a server had before, else the oldest. A late order may
+// choose picks the disk's volume, if there is one: the one that a server had before, else the oldest. A late call may
 // have made a further one, which no server used. fault.Invalid: several may be the disk.
 func (c *call) choose(k *keptDisk, found []volume) error {
 	used, unused := volumesFor(k.Name, found)
@@ -158,7 +158,7 @@ func (c *call) awaitVolume(k *keptDisk) error {
 	}
 }
 
-// settleVolumes writes on the volumes that a server was ordered with them, so that a later order takes these and no
+// settleVolumes writes on the volumes that a server was asked for with them, so that a later call takes these and no
 // others.
 func (c *call) settleVolumes(kept []keptDisk) {
 	for _, k := range kept {

@@ -99,7 +99,7 @@ func (c *call) idle(s *server) (*server, error) {
 		last = now
 		return now.Task == "" || now.Task == taskPoweringOff
 	})
-	if fault.Is(err, fault.UnknownOutcome) { // nothing was ordered
+	if fault.Is(err, fault.UnknownOutcome) { // nothing was asked for
 		err = c.fault(fault.Transient, errors.New("nova is still busy with it: "+last.Task))
 	}
 	return last, err

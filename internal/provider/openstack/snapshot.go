@@ -203,7 +203,7 @@ func (c *call) copyDisk(s *server, name fleet.SnapshotName) (fleet.Copy, error) 
 	return fleet.Copy{}, err
 }
 
-// awaitCopy waits until the image that was ordered is whole. It removes an image that Nova gave up. Nova tells only
+// awaitCopy waits until the image that was asked for is whole. It removes an image that Nova gave up. Nova tells only
 // administrators why it did.
 func (c *call) awaitCopy(s *server, name fleet.SnapshotName) (fleet.Copy, error) {
 	var ended bool

@@ -158,7 +158,7 @@ func TestWhatIsLeftOfACopyGoes(t *testing.T) {
 	}
 }
 
-// TestACopyThatNovaGivesUpIsNone: it is neither reported nor left, and may be ordered again.
+// TestACopyThatNovaGivesUpIsNone: it is neither reported nor left, and may be sent again.
 func TestACopyThatNovaGivesUpIsNone(t *testing.T) {
 	t.Parallel()
 	playCopy(t, func(c *copying) {

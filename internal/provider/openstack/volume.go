@@ -31,7 +31,7 @@ type volume struct {
 const (
 	keyDisk  = "hale_disk"  // which of the machine's disks it is
 	keyOrder = "hale_order" // the order that it was made for
-	keyUsed  = "hale_used"  // a server was ordered with it: there may be data on it
+	keyUsed  = "hale_used"  // a server was asked for with it: there may be data on it
 )
 
 // Cinder's words.

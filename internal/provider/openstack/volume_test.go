@@ -369,7 +369,7 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 				s.look(func() {
 					for _, server := range s.servers {
 						if server.Name == order.Name {
-							s.Error("a server was ordered")
+							s.Error("a server was asked for")
 						}
 					}
 					for _, p := range s.ports {
@@ -530,7 +530,7 @@ func TestAnOlderNovaIsNotAskedForWhatItDoesNotKnow(t *testing.T) {
 			}
 			s.want("create", err, kind)
 			if len(s.living()) > 0 {
-				s.Error("a server was ordered")
+				s.Error("a server was asked for")
 			}
 		})
 	}

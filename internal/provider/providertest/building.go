@@ -104,7 +104,7 @@ func keptDiskIsNotMadeAnew(t T, h Harness) {
 	}
 }
 
-// untouched fails the test unless the instance runs and bears what was ordered.
+// untouched fails the test unless the instance runs and bears what was asked for.
 func (e *exam) untouched(order provider.Blueprint) {
 	e.Helper()
 	seen := e.get(order.Ref)

@@ -56,7 +56,7 @@ type Watched interface {
 	Watched()
 }
 
-// Killer is a harness that can let an instance die without an order to the provider: its process is killed, its
+// Killer is a harness that can let an instance die without a call to the provider: its process is killed, its
 // simulated machine crashes.
 type Killer interface {
 	Kill(t T, id fleet.InstanceID)

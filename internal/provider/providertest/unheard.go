@@ -196,7 +196,7 @@ func (e *exam) uncertain(what string, after int, err error) {
 	}
 }
 
-// eachOrder asks about a call with the answer to its first order lost, then to its second, and so on to its last.
+// eachOrder asks about a call with the answer to its first call lost, then to its second, and so on to its last.
 func (e *exam) eachOrder(what string, round func(after int) (done bool)) {
 	e.Helper()
 	for after := range mostOrders {

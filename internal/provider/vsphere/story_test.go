@@ -145,7 +145,7 @@ func awaitThere(t *testing.T, p provider.Provider, ref provider.Ref) {
 	}
 }
 
-// A delete that lost an answer, at any step, can be ordered again, and the machine's disk is there for the next
+// A delete that lost an answer, at any step, can be sent again, and the machine's disk is there for the next
 // instance.
 func TestADeleteWithoutAnAnswerNeverTakesTheKeptDiskAlong(t *testing.T) {
 	t.Parallel()
@@ -311,7 +311,7 @@ func TestAnIDThatTwoHaveIsNotTouched(t *testing.T) {
 	refused(t, "power off", p.PowerOff(t.Context(), o.Ref), fault.Permanent)
 }
 
-// A host in maintenance is no place once it has no machine; what is ordered there all the same is built on another host
+// A host in maintenance is no place once it has no machine; what is built there all the same is built on another host
 // of its cluster.
 func TestAHostInMaintenanceIsNoPlace(t *testing.T) {
 	t.Parallel()

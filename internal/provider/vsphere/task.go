@@ -30,7 +30,7 @@ func (c *call) order(ctx context.Context, send func() (*object.Task, error)) (ty
 	return c.outcome(ctx, sent.Reference())
 }
 
-// outcome waits for the end of a task that was ordered.
+// outcome waits for the end of a task that was asked for.
 func (c *call) outcome(ctx context.Context, ref types.ManagedObjectReference) (types.AnyType, error) {
 	info, err := c.await(ctx, ref)
 	if err != nil {

@@ -35,7 +35,7 @@ type live struct {
 
 // powered is one machine from power on to power off.
 type powered struct {
-	off  context.CancelFunc // it was ordered off
+	off  context.CancelFunc // it was told to power off
 	gone chan struct{}      // closed when its process is gone
 }
 

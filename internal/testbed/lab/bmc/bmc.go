@@ -64,7 +64,7 @@ func (c *Controller) Break(f Faults) {
 	c.faults = f
 }
 
-// Wait returns when nothing is under way that was ordered.
+// Wait returns when nothing is under way that was asked for.
 func (c *Controller) Wait() { c.late.Wait() }
 
 func (c *Controller) now() Faults {
