@@ -228,6 +228,7 @@ func (w *work) believe(o *fleet.Order) {
 	if !beyond {
 		return
 	}
+	believed := w.View.Sighting(m.Current.ID) // not known, as after a start: it is not listed, and not asked for yet
 	stopped, hand := stoppedByHand(w.View, w.Installation)
 	m.Generation = max(m.Generation, shown.Generation)
 	if m.Repair != nil {
@@ -236,7 +237,7 @@ func (w *work) believe(o *fleet.Order) {
 	switch {
 	case shown.Serves != nil && shown.Serves.Mark.Certified:
 		w.House(*shown.Serves)
-	case shown.Serves != nil || w.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerGone:
+	case shown.Serves != nil || believed.Instance.Power == fleet.PowerGone || hand && !believed.Known():
 		w.Vacate() // what runs, and was not finished, is found, verified and certified as after any lost call
 		if hand {
 			w.House(stopped) // and what a person stopped meanwhile waits for them
