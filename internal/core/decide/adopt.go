@@ -5,14 +5,17 @@ import (
 	"hale/internal/core/guard"
 )
 
+// adoption is the work on a machine that existed before hale.
+type adoption struct{ *work }
+
 // followSelection keeps a machine that existed before hale in step with what the fleet selects: it is taken as a
 // candidate, or let go. Nothing is done to it in either case.
-func (w *work) followSelection() {
+func (w adoption) followSelection() {
 	m, a := w.M, &w.Situation.Spec.Adopt
 	if m.Current.Adopted {
 		m.Keep(a)
 		w.followAlias()
-		followClaims(w)
+		followClaims(w.work)
 	}
 	if a.Selects() && m.Vacant() {
 		if i, ok := w.offered(""); ok {
@@ -38,13 +41,13 @@ func followClaims(w *work) {
 		rec.Kind = fleet.RecordPaged
 		w.Record(rec)
 	case !claimed && m.Elsewhere != nil && w.Situation.Roll.Claims:
-		w.recordAdoption(fleet.ReasonClaimOver, m.Elsewhere.String())
+		adoption{w}.recordAdoption(fleet.ReasonClaimOver, m.Elsewhere.String())
 		m.Elsewhere = nil
 	}
 }
 
 // offered returns an instance that the picture shows and the fleet may adopt; with a name: only one that is called so.
-func (w *work) offered(name string) (fleet.Instance, bool) {
+func (w adoption) offered(name string) (fleet.Instance, bool) {
 	for _, s := range w.View.Seen {
 		i := &s.Instance
 		if i.ID != w.M.Current.ID && s.Known() && i.Power != fleet.PowerGone && (name == "" || i.Name == name) &&
@@ -58,7 +61,7 @@ func (w *work) offered(name string) (fleet.Instance, bool) {
 // followAlias keeps the name that the instance has at its provider, and lets the instance go when the fleet does not
 // select it any more, or it is not there, or is not what it was. What is under way with it is seen to first, unless it
 // is not selected any more: then it ends with the present call.
-func (w *work) followAlias() {
+func (w adoption) followAlias() {
 	m, a := w.M, &w.Situation.Spec.Adopt
 	if a.Let(m.Current.ID) {
 		w.dismiss()
@@ -93,7 +96,7 @@ func (w *work) followAlias() {
 
 // unselected lets a machine go that is selected no more. A person who renamed it, or wrote something else on it, may
 // not know what that means. What it bore is not kept, so that an edit of the file may look so.
-func (w *work) unselected(name string) {
+func (w adoption) unselected(name string) {
 	if name != w.M.Alias || w.Situation.Spec.Adopt.Select.Means(name) {
 		w.pageAdoption(fleet.ReasonNotSelected)
 	}
@@ -102,7 +105,7 @@ func (w *work) unselected(name string) {
 
 // bearer returns the machine's instance as its provider shows it now, nil when it does not, and the name that it bears,
 // or bore last.
-func (w *work) bearer() (*fleet.Instance, string) {
+func (w adoption) bearer() (*fleet.Instance, string) {
 	seen := w.View.Sighting(w.M.Current.ID)
 	if !seen.Known() || w.Situation.Provider.Standing != fleet.ProviderUp {
 		return nil, w.M.Alias
@@ -114,14 +117,14 @@ func (w *work) bearer() (*fleet.Instance, string) {
 }
 
 // dismiss takes the instance out of hale's care as a person wants it.
-func (w *work) dismiss() {
+func (w adoption) dismiss() {
 	if w.stop() {
 		w.letGo(fleet.ReasonLetGo, "")
 	}
 }
 
 // stop ends whatever is under way with the machine, and reports whether it did: a call comes to its end first.
-func (w *work) stop() bool {
+func (w adoption) stop() bool {
 	if r := w.M.Repair; r != nil {
 		if r.Intent != nil {
 			return false
@@ -132,7 +135,7 @@ func (w *work) stop() bool {
 }
 
 // letGo takes the instance out of hale's care.
-func (w *work) letGo(why fleet.Reason, detail string) {
+func (w adoption) letGo(why fleet.Reason, detail string) {
 	m := w.M
 	if m.Incident != nil {
 		w.endIncident(why)
@@ -141,20 +144,20 @@ func (w *work) letGo(why fleet.Reason, detail string) {
 	m.Vacate(w.Situation.Now)
 }
 
-func (w *work) recordAdoption(why fleet.Reason, detail string) {
+func (w adoption) recordAdoption(why fleet.Reason, detail string) {
 	m := w.M
 	w.Record(fleet.Record{Kind: fleet.RecordAdoption, Reason: why, Instance: m.Current.ID,
 		Generation: m.Current.Generation,
 		Host:       m.Current.Host, Detail: detail})
 }
 
-func (w *work) pageAdoption(why fleet.Reason) {
+func (w adoption) pageAdoption(why fleet.Reason) {
 	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: why, Instance: w.M.Current.ID})
 }
 
 // adopt takes a candidate that is healthy into hale's care; until it is, it is only watched. It is written down, and
 // nothing else is done.
-func (w *work) adopt() {
+func (w adoption) adopt() {
 	m := w.M
 	if !w.seenHealthy() {
 		w.Wait(fleet.ReasonCandidate, "")
@@ -165,7 +168,7 @@ func (w *work) adopt() {
 }
 
 // seenHealthy reports whether there is no doubt that the candidate is well: by its checks, and by its provider.
-func (w *work) seenHealthy() bool {
+func (w adoption) seenHealthy() bool {
 	s, seen := w.Situation, w.View.Sighting(w.M.Current.ID)
 	return w.M.Health.Verdict == fleet.VerdictHealthy && s.Acting == "" && s.Now.Due(s.SteadyAt) &&
 		s.Whole.Doubt.Reason == "" &&

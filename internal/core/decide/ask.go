@@ -14,15 +14,15 @@ const mostAsked = 256
 // askAround has every machine asked once, on demand, in the domains in which some fail and others may: until each has
 // said how it is since a machine there failed, nothing disruptive begins for that one. When another one comes under
 // suspicion while a rung looks at it, they are asked anew: what the look does not hear may be the place's.
-func askAround(r *round, works []*work) {
+func (r inference) askAround(works []*work) {
 	if !r.census.Unsure() {
 		return
 	}
-	unclear := r.census.Unclear(besides(r, r.question(), nil))
+	unclear := r.census.Unclear(r.besides(r.question(), nil))
 	suspected := r.lastSuspected(works, len(unclear))
 	since := make([]fleet.Instant, len(unclear)) // by domain, since when its machines are to have said how they are
 	for _, w := range works {
-		if !waits(r, w) {
+		if !r.waits(w) {
 			continue
 		}
 		for _, d := range r.census.In(w.site) {
@@ -36,7 +36,7 @@ func askAround(r *round, works []*work) {
 	}
 	oldest := r.askWhere(since, works)
 	for _, w := range works {
-		if waits(r, w) {
+		if r.waits(w) {
 			w.unasked = slices.ContainsFunc(r.census.In(w.site), func(d int) bool {
 				return since[d] != 0 && oldest[d] < tellsSince(w.M, suspected[d])
 			})
@@ -45,7 +45,7 @@ func askAround(r *round, works []*work) {
 }
 
 // lastSuspected returns, by domain, when a machine came under suspicion there last.
-func (r *round) lastSuspected(works []*work, domains int) []fleet.Instant {
+func (r inference) lastSuspected(works []*work, domains int) []fleet.Instant {
 	last := make([]fleet.Instant, domains)
 	for _, w := range works {
 		if w.site < 0 || r.stateOf(w) != correlation.Suspect {
@@ -69,7 +69,7 @@ func tellsSince(m *fleet.Machine, suspected fleet.Instant) fleet.Instant {
 
 // waits reports whether the machine fails for itself, as far as is known, and nothing is done for it just now: no repair
 // was begun, a rung looks at it, or the last one did not help.
-func waits(r *round, w *work) bool {
+func (r inference) waits(w *work) bool {
 	return w.site >= 0 && !w.broken && idle(w.M) && w.M.Incident != nil && r.parentOf(w) == nil &&
 		r.stateOf(w) == correlation.Failing
 }
@@ -87,7 +87,7 @@ func idle(m *fleet.Machine) bool {
 }
 
 // askWhere notes who is to be asked, and returns, by domain, when the one was asked that was asked first.
-func (r *round) askWhere(since []fleet.Instant, works []*work) (oldest []fleet.Instant) {
+func (r inference) askWhere(since []fleet.Instant, works []*work) (oldest []fleet.Instant) {
 	oldest = make([]fleet.Instant, len(since))
 	for d := range oldest {
 		oldest[d] = r.s.Now.Mono
@@ -119,7 +119,7 @@ func (r *round) askWhere(since []fleet.Instant, works []*work) (oldest []fleet.I
 
 // inVain reports whether the machine was asked on demand of late, and did not answer: its place may be at fault, before
 // its checks have failed as often as they must.
-func inVain(r *round, v *fleet.View) bool {
+func (r inference) inVain(v *fleet.View) bool {
 	a := v.Asked
 	return a.Down && r.s.Now.Within(guard.SettleTime(r.s.Spec), a.At) && a.At > v.Machine.Acted &&
 		v.Machine.Repair == nil && v.Machine.Health.Verdict != fleet.VerdictUnhealthy

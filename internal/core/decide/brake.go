@@ -56,7 +56,7 @@ func tellBrake(r *round, b *fleet.Brake, was fleet.Brake, works []*work, told bo
 		limit = 0
 	}
 	due := b.Engaged && !b.Paged && r.s.Now.Reached(b.Since.Add(pagePause))
-	if due && !told && !r.explained(b, works, limit) && (b.Scope == "" || r.tally.Failing > 0) {
+	if due && !told && !(inference{r}).explained(b, works, limit) && (b.Scope == "" || r.tally.Failing > 0) {
 		b.Paged, b.Told = true, r.s.Now.Wall
 		rec.Kind, rec.Reason, rec.Of = fleet.RecordPaged, fleet.ReasonBrake, failing(works, r.tally.Rest, &r.s.Spec)
 		r.record(rec)

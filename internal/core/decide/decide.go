@@ -66,30 +66,30 @@ func (d *Decider) Decide(s fleet.Situation) Decision {
 func (r *round) decide() Decision {
 	r.forgetProofs()
 	r.proveSilent()
-	r.isOurs()
+	believing{r}.isOurs()
 	if len(r.s.Orders) > 0 || len(r.s.Whole.Holds) > 0 {
 		r.expireHolds()
 		r.heedOrders()
 	}
-	r.readRoll()
+	believing{r}.readRoll()
 	r.tally.Rest = &r.sit.Whole
 	r.hearHosts()
 	r.minuteHand()
-	r.book()
-	r.selectAgain()
+	changing{r}.book()
+	changing{r}.selectAgain()
 	r.countAdopted()
-	r.heedCanaries()
-	r.testChecks()
+	inference{r}.heedCanaries()
+	proving{r}.testChecks()
 	r.telling = losePatience(&r.s, &r.sit, r.telling[:0])
 	readWarnings(r)
 	works := r.judgeAll()
-	r.findParents(works)
-	r.heedProvider(works)
+	inference{r}.findParents(works)
+	inference{r}.heedProvider(works)
 	if r.s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
-		r.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
+		inference{r}.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
 	}
 	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
-	r.shareFates(works)
+	inference{r}.shareFates(works)
 	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
 	r.sit.Sights = sights(r, works)
 	r.goThrough(works, &d)
@@ -98,7 +98,7 @@ func (r *round) decide() Decision {
 	r.record(tellJointly(&r.s, &d)...)
 	r.record(warnJointly(&r.s, &d)...)
 	sumUp(r, &d)
-	d.Believes, d.Believed = r.trusted()
+	d.Believes, d.Believed = believing{r}.trusted()
 	d.Asks = r.asks
 	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
 	if d.Next = r.next; r.again {
@@ -205,9 +205,9 @@ func (r *round) begin(s fleet.Situation) {
 	if r.s = s; len(s.Orders) > 0 {
 		r.openOrdered()
 	}
-	r.openBelieved()
+	believing{r}.openBelieved()
 	if s.Whole.Ledger.Changing() {
-		r.openChanging()
+		changing{r}.openChanging()
 	}
 	s = r.s
 	n := len(s.Open) // pointers into works and owned must stand
@@ -274,7 +274,7 @@ func (r *round) judgeAll() []*work {
 		v := &r.s.Machines[i]
 		asleep := r.asleep(v)
 		if m := &v.Machine; asleep && m.Health.Verdict == fleet.VerdictUnknown && r.s.Whole.Doubt.Reason == "" {
-			if r.cannotAnswer(m) {
+			if (inference{r}).cannotAnswer(m) {
 				r.mute++
 			}
 			continue // for nothing else it counts, but that it is judged afresh when a doubt ends
@@ -303,7 +303,7 @@ func (r *round) asleep(v *fleet.View) bool {
 	switch {
 	case reminds(m, &r.s.Spec, r.s.Now):
 		return false
-	case r.stirred(m), r.isChanging(m), m.Wanted != nil, r.afresh, r.retested,
+	case r.stirred(m), changing{r}.isChanging(m), m.Wanted != nil, r.afresh, r.retested,
 		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		// what its checks said counts no more
 		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown,
@@ -362,7 +362,7 @@ func (r *round) judgeOne(w *work) {
 			m.Afresh(r.s.Now, r.s.Spec)
 		}
 		w.judge()
-		r.readMarks(w)
+		believing{r}.readMarks(w)
 	}
 	r.tally.Follow(&r.s.Machines[w.index].Machine, m, &r.s.Spec)
 	if m.Quarantine != nil && len(r.orders(w)) > 0 {
@@ -377,7 +377,7 @@ func (r *round) own(w *work) {
 	w.M.CopyTo(own)
 	w.M, w.Situation, w.Installation, w.Load = own, &r.sit, r.s.Installation, r.loader
 	w.telling = r.telling
-	w.chosen = len(r.chosen) > 0 && r.isChosen(own)
+	w.chosen = len(r.chosen) > 0 && changing{r}.isChosen(own)
 }
 
 // record adds records about the fleet.

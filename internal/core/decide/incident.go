@@ -114,7 +114,7 @@ func (w *work) advance() {
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
 	case m.Quarantine == nil && !w.faulty() && guard.ClearUp(m, s) == "" && w.clearsUp():
 	case m.Current.Candidate():
-		w.adopt()
+		adoption{w}.adopt()
 	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
 		w.certify()
 	case m.Incident != nil && w.Worsen(): // first it is counted again

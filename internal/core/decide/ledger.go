@@ -5,9 +5,13 @@ import (
 	"hale/internal/core/fleet"
 )
 
+// changing is the part of a round that follows what people want the fleet to be: how many machines it has, and from
+// which template they are built.
+type changing struct{ *round }
+
 // book enters into the ledger what the configuration asks for and destroys nothing, and how wanted changes of machines
 // ended. Whatever would destroy something waits for a person's word: package change says what that is.
-func (r *round) book() {
+func (r changing) book() {
 	wanted := r.s.Wanted
 	if wanted == nil || wanted.Adopt.Selects() { // of what exists already there is as much as there is
 		return
@@ -30,14 +34,14 @@ func (r *round) book() {
 }
 
 // enforce lets the round go by what is in force from now on.
-func (r *round) enforce(l *fleet.Ledger) {
+func (r changing) enforce(l *fleet.Ledger) {
 	r.sit.Whole.Ledger = l
 	r.s.Spec = l.Force(*r.s.Wanted)
 	r.sit.Spec, r.tally.Size = r.s.Spec, r.s.Spec.Size
 }
 
 // standing returns the highest number of a machine that has an instance.
-func (r *round) standing() int {
+func (r changing) standing() int {
 	top := 0
 	for i := range r.s.Machines {
 		m := &r.s.Machines[i].Machine
@@ -50,7 +54,7 @@ func (r *round) standing() int {
 
 // grow takes removals back that did not begin, the last ordered first, and then asks for more machines. What a person
 // named goes all the same.
-func (r *round) grow(l *fleet.Ledger, size int) *fleet.Ledger {
+func (r changing) grow(l *fleet.Ledger, size int) *fleet.Ledger {
 	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
 		rem := l.Removals[i]
 		if rem.Named {
@@ -71,7 +75,7 @@ func (r *round) grow(l *fleet.Ledger, size int) *fleet.Ledger {
 }
 
 // bookChanges books the removals that came to an end.
-func (r *round) bookChanges(l *fleet.Ledger) *fleet.Ledger {
+func (r changing) bookChanges(l *fleet.Ledger) *fleet.Ledger {
 	for _, rem := range l.Removals {
 		at, known := r.ordered(rem.Machine)
 		if !known {
@@ -96,7 +100,7 @@ func (r *round) bookChanges(l *fleet.Ledger) *fleet.Ledger {
 }
 
 // confirm takes a person's word for the plan that waits, if it is the plan that the person was shown.
-func (r *round) confirm(o *fleet.Order) {
+func (r changing) confirm(o *fleet.Order) {
 	l := r.sit.Whole.Ledger
 	if r.s.Wanted == nil || l == nil {
 		r.rule(o, fleet.ReasonNothingWaits)
@@ -132,7 +136,7 @@ func (r *round) confirm(o *fleet.Order) {
 }
 
 // openChanging opens the machines that are to be changed by a person's order: nothing else may be heard of them.
-func (r *round) openChanging() {
+func (r changing) openChanging() {
 	l := r.s.Whole.Ledger
 	for i := range l.Removals {
 		if at, known := r.ordered(l.Removals[i].Machine); known {
@@ -145,6 +149,6 @@ func (r *round) openChanging() {
 }
 
 // isChanging reports whether the machine is to be changed by a person's order.
-func (r *round) isChanging(m *fleet.Machine) bool {
+func (r changing) isChanging(m *fleet.Machine) bool {
 	return r.sit.Whole.Ledger.Changing() && (r.sit.Whole.Ledger.Removal(m.Name) != nil || r.isChosen(m))
 }

@@ -24,7 +24,7 @@ func Lots(spec *fleet.Spec, whole *fleet.Whole, views []fleet.View, now fleet.No
 		}
 		w := work{}
 		w.M, w.View = m, v
-		is := shows(&r, &w)
+		is := inference{&r}.shows(&w)
 		if is == correlation.Sound && m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() {
 			is = correlation.Suspect
 		}

@@ -52,13 +52,13 @@ func (r *round) heedOrders() {
 		case o.Kind == fleet.OrderRelease:
 			r.release(o)
 		case o.Kind == fleet.OrderConfirm:
-			r.confirm(o)
+			changing{r}.confirm(o)
 		case o.Kind == fleet.OrderScale:
-			r.scale(o)
+			changing{r}.scale(o)
 		case o.Kind == fleet.OrderDelete:
-			r.remove(o)
+			changing{r}.remove(o)
 		case o.Kind == fleet.OrderRecover && o.Believe:
-			r.believes(o)
+			believing{r}.believes(o)
 		case o.Kind == fleet.OrderRecover:
 			r.recovery(o)
 		case o.Kind == fleet.OrderFenced:

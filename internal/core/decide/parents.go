@@ -13,17 +13,17 @@ import (
 
 // pageParents tells a person of each parent once, and again when it lasts. Parents that are due at nearly the same time
 // become one page: a switch that no domain names takes twenty hosts along.
-func pageParents(r *round, works []*work) {
+func (r inference) pageParents(works []*work) {
 	var due []*fleet.Parent
 	for i := range r.sit.Whole.Parents {
-		if p := &r.sit.Whole.Parents[i]; !p.Paged && isPageDue(r, p) && isFailing(r, works, p) {
+		if p := &r.sit.Whole.Parents[i]; !p.Paged && r.isPageDue(p) && r.isFailing(works, p) {
 			due = append(due, p)
 		}
 	}
 	for i := range r.sit.Whole.Parents {
 		p := &r.sit.Whole.Parents[i]
-		if len(due) > 0 && !p.Paged && !slices.Contains(due, p) && isFailing(r, works, p) &&
-			r.s.Now.Reached(p.Opened.Add(parentPause(r)*4/5)) {
+		if len(due) > 0 && !p.Paged && !slices.Contains(due, p) && r.isFailing(works, p) &&
+			r.s.Now.Reached(p.Opened.Add(r.parentPause()*4/5)) {
 			due = append(due, p)
 		}
 	}
@@ -31,34 +31,34 @@ func pageParents(r *round, works []*work) {
 		return cmp.Or(strings.Compare(string(a.Domain.Kind), string(b.Domain.Kind)),
 			strings.Compare(a.Domain.Name, b.Domain.Name))
 	})
-	tellOfParents(r, due)
-	remindOfParents(r)
-	endJointParents(r)
+	r.tellOfParents(due)
+	r.remindOfParents()
+	r.endJointParents()
 }
 
 // isPageDue reports whether the parent's extent is clear, or it has lasted for long (L8). A server that has only just
 // begun to look does not know yet what of it is over.
-func isPageDue(r *round, p *fleet.Parent) bool {
+func (r inference) isPageDue(p *fleet.Parent) bool {
 	now, spec := r.s.Now, &r.s.Spec
 	due := now.Reached(p.Opened.Add(spec.SharedFate.Wait))
 	if spec.SharedFate.Then == fleet.FatePage && now.Due(r.sit.SteadyAt) {
 		due = due || r.tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
 	}
-	return due && now.Reached(p.Opened.Add(parentPause(r)))
+	return due && now.Reached(p.Opened.Add(r.parentPause()))
 }
 
 // parentPause is for how long a parent must last before a person is told.
-func parentPause(r *round) time.Duration { return min(pagePause, r.s.Spec.SharedFate.Wait) }
+func (r inference) parentPause() time.Duration { return min(pagePause, r.s.Spec.SharedFate.Wait) }
 
 // isFailing reports whether a machine of the parent's domain fails, and not only in passing.
-func isFailing(r *round, works []*work, p *fleet.Parent) bool {
+func (r inference) isFailing(works []*work, p *fleet.Parent) bool {
 	return slices.ContainsFunc(works, func(w *work) bool {
 		return r.census.Within(w.site, p.Domain) && r.stateOf(w) == correlation.Failing && !passing(w.M, &r.sit)
 	})
 }
 
 // tellOfParents pages for the parents: of several by one message, beside a record of each.
-func tellOfParents(r *round, parents []*fleet.Parent) {
+func (r inference) tellOfParents(parents []*fleet.Parent) {
 	joint, among := "", []fleet.Domain(nil)
 	if len(parents) > 1 {
 		joint = nextJoint(r.s.Spec.Name, &r.sit.Whole)
@@ -69,12 +69,12 @@ func tellOfParents(r *round, parents []*fleet.Parent) {
 	for _, p := range parents {
 		p.Paged, p.Told, p.Joint, p.Among = true, r.s.Now.Wall, joint, among
 	}
-	sayOfParents(r, parents, fleet.Record{Kind: fleet.RecordPaged})
+	r.sayOfParents(parents, fleet.Record{Kind: fleet.RecordPaged})
 }
 
 // remindOfParents tells a person again of the parents that last, if it is time. Those that were one page are one
 // reminder.
-func remindOfParents(r *round) {
+func (r inference) remindOfParents() {
 	var due []*fleet.Parent
 	for i := range r.sit.Whole.Parents {
 		if p := &r.sit.Whole.Parents[i]; p.Paged && again(&p.Told, p.Opened, &r.s.Spec, r.s.Now) {
@@ -91,12 +91,12 @@ func remindOfParents(r *round) {
 			}
 		}
 		due = slices.DeleteFunc(due, with)
-		sayOfParents(r, group, fleet.Record{Kind: fleet.RecordReminded, Took: r.s.Now.Wall.Sub(first.Opened)})
+		r.sayOfParents(group, fleet.Record{Kind: fleet.RecordReminded, Took: r.s.Now.Wall.Sub(first.Opened)})
 	}
 }
 
 // sayOfParents records rec of each of the parents, and once more of all that are one page.
-func sayOfParents(r *round, parents []*fleet.Parent, rec fleet.Record) {
+func (r inference) sayOfParents(parents []*fleet.Parent, rec fleet.Record) {
 	all := rec
 	for _, p := range parents {
 		one := about(*p)
@@ -113,7 +113,7 @@ func sayOfParents(r *round, parents []*fleet.Parent, rec fleet.Record) {
 }
 
 // endJointParents says that what a page told of several parents is over, when the last of them is closed.
-func endJointParents(r *round) {
+func (r inference) endJointParents() {
 	for i, rec := range r.records {
 		open := func(p fleet.Parent) bool { return p.Joint == rec.Joint }
 		later := func(other fleet.Record) bool { return other.Kind == rec.Kind && other.Joint == rec.Joint }

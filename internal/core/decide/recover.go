@@ -10,7 +10,7 @@ import (
 // the plan that the order names; each machine's own part follows when its turn comes, see work.recover.
 func (r *round) recovery(o *fleet.Order) {
 	if o.Plan != "" {
-		if r.confirm(o); r.refused(o) {
+		if (changing{r}).confirm(o); r.refused(o) {
 			return
 		}
 	} else {

@@ -10,7 +10,7 @@ import (
 )
 
 // ledger returns what is in force, opening the book where there is none yet.
-func (r *round) ledger() *fleet.Ledger {
+func (r changing) ledger() *fleet.Ledger {
 	if r.sit.Whole.Ledger == nil {
 		r.enforce(fleet.OpenLedger(r.s.Wanted, r.standing()))
 	}
@@ -19,7 +19,7 @@ func (r *round) ledger() *fleet.Ledger {
 
 // scale takes the order of a size. A larger one is booked in this round; what a smaller one would destroy waits for a
 // person's word, as when the file is edited.
-func (r *round) scale(o *fleet.Order) {
+func (r changing) scale(o *fleet.Order) {
 	switch {
 	case r.s.Wanted == nil:
 		r.rule(o, fleet.ReasonUnsupported)
@@ -47,7 +47,7 @@ func (r *round) scale(o *fleet.Order) {
 }
 
 // sayPending records what waits for a person's word, where it follows from an order, and returns the plan.
-func (r *round) sayPending(o *fleet.Order) change.Plan {
+func (r changing) sayPending(o *fleet.Order) change.Plan {
 	p := change.Pending(r.s.Wanted, r.sit.Whole.Ledger, r.s.Machines)
 	if p.From != p.To {
 		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
@@ -58,7 +58,7 @@ func (r *round) sayPending(o *fleet.Order) change.Plan {
 
 // listen lets the configuration have the last word on a size that people ordered, when it asks for another one than it
 // did then.
-func (r *round) listen(l *fleet.Ledger) *fleet.Ledger {
+func (r changing) listen(l *fleet.Ledger) *fleet.Ledger {
 	if !l.Outspoken(r.s.Wanted) {
 		return l
 	}
@@ -70,7 +70,7 @@ func (r *round) listen(l *fleet.Ledger) *fleet.Ledger {
 
 // remove takes the order to remove a machine: the one that was named, whichever instance it has. A size that was asked
 // for before is in force first: else the number that the machine gives up would be taken again for it.
-func (r *round) remove(o *fleet.Order) {
+func (r changing) remove(o *fleet.Order) {
 	at, _ := r.ordered(o.Machine)
 	m := &r.s.Machines[at].Machine
 	if r.s.Wanted != nil && r.s.Wanted.Adopt.Selects() {
@@ -98,12 +98,12 @@ func (r *round) remove(o *fleet.Order) {
 }
 
 // leaves reports whether the machine has gone, or is to.
-func (r *round) leaves(m *fleet.Machine) bool {
+func (r changing) leaves(m *fleet.Machine) bool {
 	return guard.Surplus(m, &r.s.Spec) || r.sit.Whole.Ledger.Removal(m.Name) != nil
 }
 
 // unremovable says why the machine may not be removed.
-func (r *round) unremovable(m *fleet.Machine) fleet.Reason {
+func (r changing) unremovable(m *fleet.Machine) fleet.Reason {
 	if r.s.Wanted == nil {
 		return fleet.ReasonUnsupported
 	}
@@ -129,7 +129,7 @@ func (r *round) unremovable(m *fleet.Machine) fleet.Reason {
 
 // sayWhatStays records what the machine leaves behind at its provider: its kept disks, and older instances for the rest
 // of their time.
-func (r *round) sayWhatStays(o *fleet.Order, m *fleet.Machine) {
+func (r changing) sayWhatStays(o *fleet.Order, m *fleet.Machine) {
 	say := func(reason fleet.Reason, host fleet.HostName, detail string) {
 		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: reason, Machine: m.Name, Order: o.ID, Host: host,
 			Detail: detail})
@@ -143,7 +143,7 @@ func (r *round) sayWhatStays(o *fleet.Order, m *fleet.Machine) {
 }
 
 // dismiss takes the order to let an adopted machine go: it stays as it is, and is not taken up again.
-func (r *round) dismiss(o *fleet.Order, m *fleet.Machine) {
+func (r changing) dismiss(o *fleet.Order, m *fleet.Machine) {
 	refused := fleet.Reason("")
 	switch {
 	case m.Current.None() && m.Repair != nil:
@@ -165,14 +165,14 @@ func (r *round) dismiss(o *fleet.Order, m *fleet.Machine) {
 }
 
 // keepOut lets the round go by what people want out of hale's care.
-func (r *round) keepOut(all []fleet.LetGo) {
+func (r changing) keepOut(all []fleet.LetGo) {
 	r.sit.Whole.LetGo = all
 	r.s.Spec.Adopt.Left = r.sit.Whole.Left()
 	r.sit.Spec = r.s.Spec
 }
 
 // selectAgain forgets what people wanted out of hale's care when the configuration selects otherwise.
-func (r *round) selectAgain() {
+func (r changing) selectAgain() {
 	if len(r.sit.Whole.LetGo) == 0 || r.s.Wanted == nil {
 		return
 	}

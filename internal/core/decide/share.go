@@ -9,9 +9,13 @@ import (
 	"hale/internal/core/guard"
 )
 
+// inference is the part of a round that asks which failures have one cause, and whether it is hale's own sight: all
+// machines and domains are explained together.
+type inference struct{ *round }
+
 // findParents opens a parent incident where failures concentrate in one domain beyond chance, and closes those that are
 // over. While hale doubts its own sight, all stays as it is.
-func (r *round) findParents(works []*work) {
+func (r inference) findParents(works []*work) {
 	if !r.anybodysFate(works) || r.countedBefore(works) {
 		return
 	}
@@ -28,30 +32,30 @@ func (r *round) findParents(works []*work) {
 }
 
 // shareFates tells of the parents, and hangs the machines' incidents under them.
-func (r *round) shareFates(works []*work) {
+func (r inference) shareFates(works []*work) {
 	if r.census != nil {
-		pageParents(r, works)
+		r.pageParents(works)
 		r.foresee(works)
-		askAround(r, works)
+		r.askAround(works)
 	}
 	for _, w := range works {
 		r.followParent(w)
 	}
 }
 
-func (r *round) question() correlation.Question {
+func (r inference) question() correlation.Question {
 	return correlation.Question{AtLeast: r.s.Spec.SharedFate.AtLeast}
 }
 
 // alone asks of this fleet only: what others say may be old, and must not hide what it sees itself.
-func alone(r *round) correlation.Question {
+func (r inference) alone() correlation.Question {
 	q := r.question()
 	q.Alone = true
 	return q
 }
 
 // anybodysFate reports whether it is worth counting: there are parents, or enough machines that fail or may.
-func (r *round) anybodysFate(works []*work) bool {
+func (r inference) anybodysFate(works []*work) bool {
 	if len(r.sit.Whole.Parents) > 0 {
 		return true
 	}
@@ -74,7 +78,7 @@ func (r *round) anybodysFate(works []*work) bool {
 
 // countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect
 // domain, where machines might share a fate yet, and no machine that fails or moved since.
-func (r *round) countedBefore(works []*work) bool {
+func (r inference) countedBefore(works []*work) bool {
 	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 ||
 		!slices.Equal(r.lots, r.s.Lots) ||
 		slices.ContainsFunc(r.lots, func(l fleet.Lot) bool { return l.Suspect > 0 }) {
@@ -95,14 +99,14 @@ func (r *round) countedBefore(works []*work) bool {
 // stateOf says whether the machine's failure can be a shared one. A person's stop that is left alone is none, nor is an
 // instance that never stood; one in quarantine, or in a person's hands, has a story of its own. A parent's child fails
 // until it is seen healthy.
-func (r *round) stateOf(w *work) correlation.State {
+func (r inference) stateOf(w *work) correlation.State {
 	if w.broken {
 		return correlation.Sound
 	}
 	return r.state(w.M)
 }
 
-func (r *round) state(m *fleet.Machine) correlation.State {
+func (r inference) state(m *fleet.Machine) correlation.State {
 	switch {
 	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, &r.sit.Whole), m.Quarantine != nil,
 		m.Health.Cause == fleet.CauseRescued, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
@@ -121,8 +125,8 @@ func (r *round) state(m *fleet.Machine) correlation.State {
 
 // shows says what the machine shows of its place. One that a person holds shows it, too: its silence is no failure of
 // its own, and may be the place's.
-func shows(r *round, w *work) correlation.State {
-	if inVain(r, w.View) {
+func (r inference) shows(w *work) correlation.State {
+	if r.inVain(w.View) {
 		return correlation.Failing
 	}
 	if m := w.M; guard.AtRest(m, &r.sit.Whole) && m.Health.Verdict == fleet.VerdictUnhealthy &&
@@ -133,7 +137,7 @@ func shows(r *round, w *work) correlation.State {
 }
 
 // takeCensus counts every machine where it lies. Those without work are well.
-func (r *round) takeCensus(works []*work) {
+func (r inference) takeCensus(works []*work) {
 	r.census = &r.fates
 	r.settle()
 	for _, w := range works {
@@ -146,10 +150,10 @@ func (r *round) takeCensus(works []*work) {
 			w.site = r.census.Move(w.site, &is)
 			r.settled.census = 0
 		}
-		r.census.Mark(w.site, shows(r, w))
+		r.census.Mark(w.site, r.shows(w))
 	}
 	for _, i := range r.s.InVain { // also where its checks have noticed nothing yet
-		if v := &r.s.Machines[i]; !v.Open() && inVain(r, v) {
+		if v := &r.s.Machines[i]; !v.Open() && r.inVain(v) {
 			r.census.Mark(r.settled.sites[i], correlation.Failing)
 		}
 	}
@@ -167,7 +171,7 @@ type settled struct {
 }
 
 // settle counts the population, unless it lies where it lay when it was counted last.
-func (r *round) settle() {
+func (r inference) settle() {
 	s, was := &r.s, &r.settled
 	if was.census == len(s.Machines) && was.machines == &s.Machines[0] && was.placed == s.Placed && s.Placed != 0 &&
 		was.size == s.Spec.Size && r.census.Holds(s.Hosts) {
@@ -192,14 +196,14 @@ func (r *round) settle() {
 
 // closeParents closes each parent when its domain has been calm for the time that a brake needs: hardly a machine fails
 // there, or no more than chance explains.
-func (r *round) closeParents() {
+func (r inference) closeParents() {
 	least, calm := r.s.Spec.SharedFate.AtLeast, r.s.Spec.Limits.Brake.ReleaseAfter
 	kept := r.sit.Whole.Parents[:0]
 	for _, p := range r.sit.Whole.Parents {
 		f := r.census.Look(p.Domain, r.question())
 		p.Failing, p.Members, p.Chance = f.Failing, f.Members, f.Chance
 		switch {
-		case least > 0 && (stands(r, f) || isLeft(r, &p) || stands(r, r.census.Look(p.Domain, alone(r)))):
+		case least > 0 && (r.stands(f) || r.isLeft(&p) || r.stands(r.census.Look(p.Domain, r.alone()))):
 			p.CalmSince = 0
 		case p.CalmSince == 0:
 			p.CalmSince = r.s.Now.Mono
@@ -215,17 +219,17 @@ func (r *round) closeParents() {
 
 // isLeft reports whether the machines leave the domain, and none that is still there is well: that they become fewer
 // contradicts nothing.
-func isLeft(r *round, p *fleet.Parent) bool {
-	f := r.census.Look(p.Domain, alone(r))
+func (r inference) isLeft(p *fleet.Parent) bool {
+	f := r.census.Look(p.Domain, r.alone())
 	return guard.Leaving(p, &r.sit) && f.Failing > 0 && f.Failing == f.Members
 }
 
 // stands reports whether nothing contradicts what was told of the domain.
-func stands(r *round, f correlation.Finding) bool {
+func (r inference) stands(f correlation.Finding) bool {
 	return 2*f.Failing >= r.s.Spec.SharedFate.AtLeast && f.Stands()
 }
 
-func (r *round) closeParent(p fleet.Parent, why fleet.Reason) {
+func (r inference) closeParent(p fleet.Parent, why fleet.Reason) {
 	rec := about(p)
 	rec.Kind, rec.Reason, rec.Took = fleet.RecordParentClosed, why, r.s.Now.Wall.Sub(p.Opened)
 	rec.Paged, rec.Joint = p.Paged, p.Joint
@@ -239,7 +243,7 @@ func about(p fleet.Parent) fleet.Record {
 
 // openParents blames domains as long as there are any to blame: first a wider one than is blamed already, then others,
 // beside it.
-func (r *round) openParents() {
+func (r inference) openParents() {
 	q := r.question()
 	unplaced := func(p fleet.Parent) bool { return !r.census.Knows(p.Domain) }
 	if slices.ContainsFunc(r.sit.Whole.Parents, unplaced) {
@@ -250,9 +254,9 @@ func (r *round) openParents() {
 		if f := r.census.Blame(q); f.Concentrated && r.widen(f) {
 			continue
 		}
-		causes := r.census.Causes(besides(r, q, others))
+		causes := r.census.Causes(r.besides(q, others))
 		if len(causes) == 0 {
-			causes = r.census.Causes(besides(r, alone(r), others))
+			causes = r.census.Causes(r.besides(r.alone(), others))
 		}
 		if len(causes) == 0 {
 			return
@@ -268,7 +272,7 @@ func (r *round) openParents() {
 }
 
 // besides asks about what neither the open parents explain nor these domains do.
-func besides(r *round, q correlation.Question, others []fleet.Domain) correlation.Question {
+func (r inference) besides(q correlation.Question, others []fleet.Domain) correlation.Question {
 	q.Without = slices.Clone(others)
 	for _, p := range r.sit.Whole.Parents {
 		q.Without = append(q.Without, p.Domain)
@@ -277,7 +281,7 @@ func besides(r *round, q correlation.Question, others []fleet.Domain) correlatio
 }
 
 // widen opens a parent for a domain in which all the failures of open parents lie, and more, in their place.
-func (r *round) widen(f correlation.Finding) bool {
+func (r inference) widen(f correlation.Finding) bool {
 	var inner []fleet.Parent
 	for _, p := range r.sit.Whole.Parents {
 		if p.Domain == f.Domain {
@@ -295,7 +299,7 @@ func (r *round) widen(f correlation.Finding) bool {
 }
 
 // openParent opens the parent of a domain. One that takes the place of others began when the first of them did.
-func (r *round) openParent(f correlation.Finding, instead []fleet.Parent) {
+func (r inference) openParent(f correlation.Finding, instead []fleet.Parent) {
 	r.sit.Whole.Opened++
 	p := fleet.Parent{
 		ID: string(r.s.Spec.Name) + "/p" + strconv.FormatUint(r.sit.Whole.Opened, 10), Domain: f.Domain,
@@ -320,12 +324,12 @@ func (r *round) openParent(f correlation.Finding, instead []fleet.Parent) {
 }
 
 // foresee marks the machines that would share a fate if the suspects around them turned out to fail.
-func (r *round) foresee(works []*work) {
+func (r inference) foresee(works []*work) {
 	q := r.question()
 	if q.AtLeast == 0 || !r.census.Unsure() {
 		return
 	}
-	q = besides(r, q, nil)
+	q = r.besides(q, nil)
 	q.Suspects = true
 	suspicions := r.census.Suspicions(q)
 	q.Alone = true
@@ -338,7 +342,7 @@ func (r *round) foresee(works []*work) {
 
 // followParent hangs a failing machine's incident under the parent of its domain, and judges the machine afresh when
 // there is none any more.
-func (r *round) followParent(w *work) {
+func (r inference) followParent(w *work) {
 	i := w.M.Incident
 	if i == nil || w.broken {
 		return
@@ -374,7 +378,7 @@ func (r *round) followParent(w *work) {
 }
 
 // parentOf returns the open parent of the machine's incident, or nil.
-func (r *round) parentOf(w *work) *fleet.Parent {
+func (r inference) parentOf(w *work) *fleet.Parent {
 	if r.census == nil || w.site < 0 || r.first[w.site] < 0 || r.stateOf(w) != correlation.Failing {
 		return nil
 	}
@@ -383,7 +387,7 @@ func (r *round) parentOf(w *work) *fleet.Parent {
 
 // darkWithProvider reports whether the machine fell silent when its whole provider did. A person is told of the
 // provider (picture.Picture.ProviderPage). One that is heard, or was silent before, fails for another reason.
-func darkWithProvider(r *round, w *work) bool {
+func (r inference) darkWithProvider(w *work) bool {
 	return r.s.Provider.Standing == fleet.ProviderDown && !guard.Speaks(w.View) &&
 		w.M.Health.SinceMono >= r.s.Provider.Since.Add(-guard.SettleTime(r.s.Spec))
 }
@@ -392,7 +396,7 @@ func darkWithProvider(r *round, w *work) bool {
 // incidents and a silent provider that leave no more of them than the brake allows; or that they pass without a person:
 // no more last than the brake allows once it is released, and it is still to be hoped that it will be (L8). The limit
 // is the brake's, and 0 of a brake that several fleets share: what fails in this one is explained, or not.
-func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
+func (r inference) explained(b *fleet.Brake, works []*work, limit int) bool {
 	if d := r.sit.Whole.Doubt; d.Paged || d.Reason != "" && !r.s.Now.Reached(d.Since.Add(pagePause)) {
 		return true
 	}
@@ -400,7 +404,7 @@ func (r *round) explained(b *fleet.Brake, works []*work, limit int) bool {
 	for _, w := range works {
 		switch {
 		case guard.Surplus(w.M, &r.s.Spec), !guard.Counts(w.M, &r.s.Spec):
-		case w.M.Incident != nil && r.sit.Whole.Parent(w.M.Incident.Parent) != nil, darkWithProvider(r, w):
+		case w.M.Incident != nil && r.sit.Whole.Parent(w.M.Incident.Parent) != nil, r.darkWithProvider(w):
 			shared++
 		case passing(w.M, &r.sit):
 			lasting--

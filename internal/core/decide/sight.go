@@ -14,7 +14,7 @@ const leastDoubt = 3
 
 // heedCanaries begins a doubt when the canaries say that hale itself is cut off, or have said nothing for too long, and
 // lets it go when one of them answers.
-func (r *round) heedCanaries() {
+func (r inference) heedCanaries() {
 	v := r.s.Vantage
 	switch v.Standing {
 	case fleet.VantageIsolated:
@@ -36,7 +36,7 @@ func (r *round) heedCanaries() {
 // heedProvider begins a doubt without canaries: when many machines at once fail by their checks alone while the
 // provider says that all of those run, it is as likely that hale does not see them. What a parent incident explains
 // does not count.
-func (r *round) heedProvider(works []*work) {
+func (r inference) heedProvider(works []*work) {
 	if r.s.Vantage.Standing != "" {
 		return
 	}
@@ -70,7 +70,7 @@ func (r *round) heedProvider(works []*work) {
 
 // silent counts the machines that fail by their checks alone while they run, and those of them that fell together:
 // within the time that the checks of all need to tell of one moment.
-func (r *round) silent(works []*work) (all, together int) {
+func (r inference) silent(works []*work) (all, together int) {
 	var fell []fleet.Instant
 	for _, w := range works {
 		if w.runsAndFails(&r.s.Spec) && !silentPlace(w.M, &r.sit) && r.parentOf(w) == nil &&
@@ -94,7 +94,7 @@ func isBeingStarted(m *fleet.Machine) bool {
 // missing counts the machines that were not seen healthy since they failed by their checks, whatever was done to them
 // meanwhile, or that failed otherwise and run again: a doubt ends when machines answer, or when their provider says
 // that none of them runs.
-func (r *round) missing(works []*work, counts func(*work) bool) int {
+func (r inference) missing(works []*work, counts func(*work) bool) int {
 	n := 0
 	for _, w := range works {
 		i := w.M.Incident
@@ -127,7 +127,7 @@ func (w *work) runsAgain() bool {
 func most(failing, size int) bool { return failing >= leastDoubt && 2*failing > size }
 
 // everyone reports whether so many are all that could answer: when a person has paused one of a fleet's three, two are.
-func (r *round) everyone(failing int, works []*work) bool {
+func (r inference) everyone(failing int, works []*work) bool {
 	size := r.s.Spec.Size
 	running := size - r.mute
 	for _, w := range works {
@@ -140,7 +140,7 @@ func (r *round) everyone(failing int, works []*work) bool {
 
 // nobodyAnswers reports whether no machine at all is well: that some of them need not be, because a person holds them
 // since, does not end a doubt.
-func (r *round) nobodyAnswers(works []*work) bool {
+func (r inference) nobodyAnswers(works []*work) bool {
 	silent := r.mute
 	for _, w := range works {
 		if w.M.Health.Verdict != fleet.VerdictHealthy && !guard.Surplus(w.M, &r.s.Spec) {
@@ -152,7 +152,7 @@ func (r *round) nobodyAnswers(works []*work) bool {
 
 // cannotAnswer reports whether no answer of the machine is expected: it is not there, or off, or a person is at work on
 // it. One that is held and well does answer.
-func (r *round) cannotAnswer(m *fleet.Machine) bool {
+func (r inference) cannotAnswer(m *fleet.Machine) bool {
 	away := m.Current.None() || m.Health.Cause.Stopped() ||
 		m.Health.Verdict != fleet.VerdictHealthy && guard.AtRest(m, &r.sit.Whole)
 	return away && !guard.Surplus(m, &r.s.Spec)
@@ -168,7 +168,7 @@ func (w *work) runsAndFails(spec *fleet.Spec) bool {
 }
 
 // doubt begins a doubt, or keeps it up, and tells a person once, when it has lasted for the pause.
-func (r *round) doubt(why fleet.Reason, detail string, failing int, pause time.Duration) {
+func (r inference) doubt(why fleet.Reason, detail string, failing int, pause time.Duration) {
 	d := &r.sit.Whole.Doubt
 	rec := fleet.Record{Kind: fleet.RecordVantage, Reason: why, Detail: detail, Failing: failing, Size: r.s.Spec.Size}
 	if d.Reason != why {
@@ -187,7 +187,7 @@ func (r *round) doubt(why fleet.Reason, detail string, failing int, pause time.D
 }
 
 // calmDown lets a doubt go: first everything that is not well is judged afresh, and gets the time for it.
-func (r *round) calmDown() {
+func (r inference) calmDown() {
 	d := &r.sit.Whole.Doubt
 	switch {
 	case d.Reason == "":
@@ -202,12 +202,12 @@ func (r *round) calmDown() {
 }
 
 // doubtEnds returns when a doubt that calmed down is over.
-func (r *round) doubtEnds() fleet.Instant {
+func (r inference) doubtEnds() fleet.Instant {
 	return guard.DoubtUntil(&r.sit.Whole.Doubt, &r.s.Spec)
 }
 
 // judgeAfresh forgets what was heard of a machine that is not well, and judges it by what is left.
-func (r *round) judgeAfresh(w *work) {
+func (r inference) judgeAfresh(w *work) {
 	if w.broken || w.M.Health.Verdict == fleet.VerdictHealthy {
 		return
 	}

@@ -14,8 +14,11 @@ type defined struct {
 	list []string
 }
 
+// proving is the part of a round that keeps what each check was seen to do: one that never succeeded proves nothing.
+type proving struct{ *round }
+
 // definitions returns those of the spec's checks.
-func (r *round) definitions() []string {
+func (r proving) definitions() []string {
 	checks := r.s.Spec.Checks
 	if len(checks) == 0 {
 		return nil
@@ -32,7 +35,7 @@ func (r *round) definitions() []string {
 // testChecks keeps the book of what each check was seen to do: one that succeeds on a machine of the fleet is proven
 // until it is edited. As long as it is not, its failures count for nothing: it may be the check that is wrong. One that
 // makes no machine unhealthy repairs none in any case.
-func (r *round) testChecks() {
+func (r proving) testChecks() {
 	was := r.sit.Whole.Book
 	if r.allProven(was) {
 		return
@@ -60,7 +63,7 @@ func (r *round) testChecks() {
 }
 
 // allProven reports whether the book has the spec's checks as they are, and there is nothing to do in it.
-func (r *round) allProven(book *fleet.CheckHistory) bool {
+func (r proving) allProven(book *fleet.CheckHistory) bool {
 	definitions := r.definitions()
 	if book == nil || len(book.Checks) != len(definitions) {
 		return false
@@ -76,7 +79,7 @@ func (r *round) allProven(book *fleet.CheckHistory) bool {
 
 // tested returns what the spec's checks were seen to do before this round. Where an older hale kept no book, and
 // certified machines of the fleet, the checks are proven: it certified, or adopted, what they showed to be healthy.
-func (r *round) tested(was *fleet.CheckHistory) []fleet.Tested {
+func (r proving) tested(was *fleet.CheckHistory) []fleet.Tested {
 	var out []fleet.Tested
 	believed := was == nil && r.certifiedAny()
 	for i, definition := range r.definitions() {
@@ -95,14 +98,14 @@ func (r *round) tested(was *fleet.CheckHistory) []fleet.Tested {
 	return out
 }
 
-func (r *round) certifiedAny() bool {
+func (r proving) certifiedAny() bool {
 	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
 		return !v.Machine.Current.None() && v.Machine.Current.Certified
 	})
 }
 
 // succeeds reports whether the check is up on a machine that has news in this round: success is news.
-func (r *round) succeeds(name fleet.CheckName) bool {
+func (r proving) succeeds(name fleet.CheckName) bool {
 	return slices.ContainsFunc(r.s.Open, func(i int) bool {
 		return standingOf(&r.s.Machines[i], name) == fleet.StandingUp
 	})
@@ -118,7 +121,7 @@ func standingOf(v *fleet.View, name fleet.CheckName) fleet.Standing {
 }
 
 // prove books that the check succeeded, and says so where a person was told that it does not.
-func (r *round) prove(t *fleet.Tested) {
+func (r proving) prove(t *fleet.Tested) {
 	if t.Paged != "" {
 		r.record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRecovered, Check: t.Name, Paged: true})
 	}
@@ -126,7 +129,7 @@ func (r *round) prove(t *fleet.Tested) {
 }
 
 // forgetChecks finds the checks that are not asked any more, and that a person was told do not succeed.
-func (r *round) forgetChecks(was, is *fleet.CheckHistory) {
+func (r proving) forgetChecks(was, is *fleet.CheckHistory) {
 	if was == nil {
 		return
 	}
@@ -138,7 +141,7 @@ func (r *round) forgetChecks(was, is *fleet.CheckHistory) {
 }
 
 // tellUnproven tells a person, once, of a check that is down where hale had the time to see it succeed (L8).
-func (r *round) tellUnproven(t *fleet.Tested) {
+func (r proving) tellUnproven(t *fleet.Tested) {
 	due := r.s.Now.Due(t.SinceMono.Add(guard.SettleTime(r.s.Spec))) && r.s.Now.Due(r.s.SteadyAt)
 	if t.Told() || !due || r.s.Vantage.Standing == fleet.VantageIsolated || r.sit.Whole.Doubt.Reason != "" ||
 		!slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return r.fails(&v, t.Name) }) {
@@ -154,7 +157,7 @@ func (r *round) tellUnproven(t *fleet.Tested) {
 }
 
 // fails reports whether the check is down on a machine that has had the time to start.
-func (r *round) fails(v *fleet.View, name fleet.CheckName) bool {
+func (r proving) fails(v *fleet.View, name fleet.CheckName) bool {
 	m, now := &v.Machine, r.s.Now
 	starts := m.Health.Grace != 0 && !now.Due(m.Health.Grace)
 	if p := m.Repair; p != nil && (p.Phase != fleet.PhaseVerify || !now.Due(p.Deadline)) {

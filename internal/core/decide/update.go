@@ -8,7 +8,7 @@ import (
 )
 
 // updateTo returns the update that a person ordered: to the template in force, which needs no trial, or to another.
-func (r *round) updateTo(l *fleet.Ledger, o *fleet.Order) *fleet.Update {
+func (r changing) updateTo(l *fleet.Ledger, o *fleet.Order) *fleet.Update {
 	u := &fleet.Update{Template: r.s.Wanted.Template, Edition: max(l.Editions, l.Edition) + 1, Order: o.ID, By: o.By}
 	if u.Template.Builds(l.Template) {
 		u.Edition, u.Proven = l.Edition, true
@@ -27,7 +27,7 @@ type progress struct {
 	told     bool // a person, of the machine that failed
 }
 
-func (r *round) progress(l *fleet.Ledger) progress {
+func (r changing) progress(l *fleet.Ledger) progress {
 	var p progress
 	for i := range r.s.Machines {
 		m := &r.s.Machines[i].Machine
@@ -63,10 +63,10 @@ func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
 }
 
 // pilots returns how many machines are to try another template first.
-func (r *round) pilots() int { return max(1, r.s.Spec.Update.Pilots) }
+func (r changing) pilots() int { return max(1, r.s.Spec.Update.Pilots) }
 
 // bookUpdate books how far another template came: whether it is proven, has failed, or is in force everywhere.
-func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
+func (r changing) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 	if !l.Update.Goes() {
 		return l
 	}
@@ -111,7 +111,7 @@ func (r *round) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 // chooseNext opens the machines that are to be built from the other template next: as many as may try it first, or as
 // many as the budget has room for. One that failed on yet another template goes first, then those with the highest
 // numbers.
-func (r *round) chooseNext(l *fleet.Ledger) {
+func (r changing) chooseNext(l *fleet.Ledger) {
 	p := r.progress(l)
 	room := r.s.Spec.Places() - p.under
 	if !l.Update.Proven {
@@ -142,7 +142,7 @@ func strayed(m *fleet.Machine) int {
 }
 
 // fits reports whether the machine may be built from the other template now: it is well, or failed on another one.
-func (r *round) fits(m *fleet.Machine, l *fleet.Ledger) bool {
+func (r changing) fits(m *fleet.Machine, l *fleet.Ledger) bool {
 	n, ok := m.Name.Ordinal()
 	if !ok || !r.s.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() ||
 		m.Current.Edition == l.Update.Edition || m.Repair != nil ||
@@ -153,4 +153,4 @@ func (r *round) fits(m *fleet.Machine, l *fleet.Ledger) bool {
 }
 
 // isChosen reports whether the machine is to be built from another template next.
-func (r *round) isChosen(m *fleet.Machine) bool { return slices.Contains(r.chosen, m.Name) }
+func (r changing) isChosen(m *fleet.Machine) bool { return slices.Contains(r.chosen, m.Name) }

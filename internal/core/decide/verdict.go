@@ -11,7 +11,7 @@ import (
 
 // judge brings the belief up to date with the evidence: address, health, strays, incident.
 func (w *work) judge() {
-	w.followSelection()
+	adoption{w}.followSelection()
 	w.followPlace()
 	w.noticeAccess()
 	w.noticeContest()

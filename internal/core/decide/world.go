@@ -44,10 +44,13 @@ func (w *work) noticeContest() {
 	}
 }
 
+// believing is the part of a round that finds that the store does not know the world, and has people say so.
+type believing struct{ *round }
+
 // readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never
 // allotted what is there, or another installation of hale was here before. In the round in which it is believed they
 // are not read.
-func (r *round) readMarks(w *work) {
+func (r believing) readMarks(w *work) {
 	if r.believed != nil {
 		return
 	}
@@ -67,7 +70,7 @@ func (r *round) readMarks(w *work) {
 }
 
 // older holds the fleet, and tells a person once.
-func (r *round) older(m *fleet.Machine, i *fleet.Instance) {
+func (r believing) older(m *fleet.Machine, i *fleet.Instance) {
 	if r.sit.Whole.Older != nil {
 		return
 	}
@@ -83,7 +86,7 @@ func (r *round) older(m *fleet.Machine, i *fleet.Instance) {
 // readRoll finds in the starts that are noted at the provider's what proves that the store does not know the world. A
 // person is told again of a start of which they were not told, unless it comes so soon that it belongs to what they
 // were told just now: a store that was put back may say that they were told of what is long past.
-func (r *round) readRoll() {
+func (r believing) readRoll() {
 	unknown, o := r.s.Roll.Unknown, r.sit.Whole.Older
 	news := slices.IndexFunc(unknown, func(n fleet.NotedStart) bool { return !o.Covers(n.Name) })
 	if news < 0 || r.believed != nil {
@@ -110,7 +113,7 @@ func (r *round) readRoll() {
 }
 
 // trusted returns whether the world is to be believed, and the starts that are known from now on.
-func (r *round) trusted() (believes bool, names []fleet.StartName) {
+func (r believing) trusted() (believes bool, names []fleet.StartName) {
 	if r.believed == nil {
 		return false, nil
 	}
@@ -124,7 +127,7 @@ func (r *round) trusted() (believes bool, names []fleet.StartName) {
 const mostForeign = 8
 
 // foreign holds first builds, and tells a person once of each other installation.
-func (r *round) foreign(m *fleet.Machine, i *fleet.Instance) {
+func (r believing) foreign(m *fleet.Machine, i *fleet.Instance) {
 	known := slices.ContainsFunc(r.sit.Whole.Foreign,
 		func(f fleet.Foreign) bool { return f.Installation == i.Mark.Installation })
 	if known || len(r.sit.Whole.Foreign) >= mostForeign {
@@ -139,20 +142,20 @@ func (r *round) foreign(m *fleet.Machine, i *fleet.Instance) {
 }
 
 // tell records something about the fleet that a person is told of, too.
-func (r *round) tell(rec fleet.Record) {
+func (r believing) tell(rec fleet.Record) {
 	r.record(rec)
 	rec.Kind = fleet.RecordPaged
 	r.record(rec)
 }
 
 // isOurs lets go of other installations that are this one by now: a person had it taken over.
-func (r *round) isOurs() {
+func (r believing) isOurs() {
 	r.sit.Whole.Foreign = slices.DeleteFunc(r.sit.Whole.Foreign,
 		func(f fleet.Foreign) bool { return f.Installation == r.s.Installation })
 }
 
 // openBelieved opens all machines when the world is to be believed.
-func (r *round) openBelieved() {
+func (r believing) openBelieved() {
 	if !slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Believe && !o.Due(r.s.Now) }) {
 		return
 	}
@@ -163,7 +166,7 @@ func (r *round) openBelieved() {
 
 // believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe.
 // Other installations are not believed while their marks are listed, or may be on a host that does not answer.
-func (r *round) believes(o *fleet.Order) {
+func (r believing) believes(o *fleet.Order) {
 	if r.s.Provider.Standing != fleet.ProviderUp {
 		r.rule(o, fleet.ReasonProviderDown)
 		return
@@ -187,13 +190,13 @@ func (r *round) believes(o *fleet.Order) {
 
 // mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not
 // answer.
-func (r *round) mayBeListed(f *fleet.Foreign) bool {
+func (r believing) mayBeListed(f *fleet.Foreign) bool {
 	return slices.ContainsFunc(r.s.Silent, func(s fleet.Silence) bool { return s.Host == f.Host }) ||
 		slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return v.Shown(f.Installation).Marked > 0 })
 }
 
 // outgrown reports whether an instance bears a mark with a generation that the store never allotted.
-func (r *round) outgrown() bool {
+func (r believing) outgrown() bool {
 	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
 		return v.Shown(r.s.Installation).Generation > v.Machine.Generation
 	})
