@@ -254,7 +254,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	o, err := parse(nil, &complaints)
-	if err != nil || !slices.Contains(o.packages, "./internal/core/guard") || o.atLeast != 0.9 || !o.only.MatchString("anything") {
+	if err != nil || !slices.Contains(o.packages, "./internal/core/guard") || o.atLeast != 0.9 ||
+		!o.only.MatchString("anything") {
 		t.Errorf("%+v: %v", o, err)
 	}
 }

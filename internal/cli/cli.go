@@ -11,8 +11,8 @@
 //	4  the order is stored, and the fleet's owner did not take it up yet
 //
 // Its commands lie in packages of their own (show, steer, play), but for those that set hale up and start it. It starts
-// nothing by itself: what runs a controller and makes a plan is handed in (command.Program), and a running controller is
-// asked through package api.
+// nothing by itself: what runs a controller and makes a plan is handed in (command.Program), and a running controller
+// is asked through package api.
 package cli
 
 import (

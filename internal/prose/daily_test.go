@@ -17,8 +17,8 @@ import (
 	"hale/internal/state/outbox"
 )
 
-// S24: from the judgement to the wire: at seven in the morning in Berlin, and at no other time of the day, a receiver of
-// webhooks is told what was healed since the day before, and nothing of what it was told already.
+// S24: from the judgement to the wire: at seven in the morning in Berlin, and at no other time of the day, a receiver
+// of webhooks is told what was healed since the day before, and nothing of what it was told already.
 func TestTheSummaryOfTheDayReachesAWebhook(t *testing.T) {
 	t.Parallel()
 	var taken []notify.Message

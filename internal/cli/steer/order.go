@@ -136,7 +136,8 @@ func (c giver) holdCommand() *cobra.Command {
 			case lasts <= 0:
 				return command.Usage(errors.New("say for how long, as --for 2h: every hold ends by itself"))
 			case lasts > fleet.LongestHold:
-				return command.Usage(fmt.Errorf("--for %s is too long: the longest hold is %s", lasts, fleet.LongestHold))
+				return command.Usage(fmt.Errorf("--for %s is too long: the longest hold is %s", lasts,
+					fleet.LongestHold))
 			case f.reason == "":
 				return command.Usage(
 					errors.New("say why, as --reason \"kernel upgrade\": others will find the hold and wonder"),

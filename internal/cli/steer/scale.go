@@ -35,7 +35,8 @@ func (c giver) scaleCommand() *cobra.Command {
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
 			size, err := strconv.Atoi(args[1])
 			if err != nil || size < 1 || size > fleet.LargestSize {
-				return command.Usage(fmt.Errorf("%s is no size: write a number from 1 to %d", args[1], fleet.LargestSize))
+				return command.Usage(fmt.Errorf("%s is no size: write a number from 1 to %d", args[1],
+					fleet.LargestSize))
 			}
 			if end := strings.LastIndexByte(plan, '-'); plan != "" && (end < 1 || plan[:end] != args[0]) {
 				return command.Usage(

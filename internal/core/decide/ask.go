@@ -58,8 +58,8 @@ func (r inference) lastSuspected(works []*work, domains int) []fleet.Instant {
 	return last
 }
 
-// tellsSince returns since when those near the machine are to have said how they are, of which one came under suspicion
-// last at that time.
+// tellsSince returns how old the answers of the machines near this one may be: they count since it failed, or, while a
+// rung looks at it, since the last of them came under suspicion.
 func tellsSince(m *fleet.Machine, suspected fleet.Instant) fleet.Instant {
 	if r := m.Repair; r != nil && r.Phase == fleet.PhaseLook && suspected > r.Since {
 		return suspected
@@ -67,8 +67,8 @@ func tellsSince(m *fleet.Machine, suspected fleet.Instant) fleet.Instant {
 	return m.Health.SinceMono
 }
 
-// waits reports whether the machine fails for itself, as far as is known, and nothing is done for it just now: no repair
-// was begun, a rung looks at it, or the last one did not help.
+// waits reports whether the machine fails for itself, as far as is known, and nothing is done for it just now: no
+// repair was begun, a rung looks at it, or the last one did not help.
 func (r inference) waits(w *work) bool {
 	return w.site >= 0 && !w.broken && idle(w.M) && w.M.Incident != nil && r.parentOf(w) == nil &&
 		r.stateOf(w) == correlation.Failing

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// What is shown of a machine: the certified instance that runs, else what runs unfinished, else the newest; what was put aside; and the highest
-// generation of all. Marks of other machines and of other hales count for nothing, and what is gone does not, either.
+// What is shown of a machine: the certified instance that runs, else what runs unfinished, else the newest; what was
+// put aside; and the highest generation of all. Marks of other machines and of other hales count for nothing, and what
+// is gone does not, either.
 func TestWhatMarksShowOfAMachine(t *testing.T) {
 	t.Parallel()
 	at := func(id InstanceID, g Generation, p Power, change func(*Mark)) Sighting {

@@ -108,7 +108,7 @@ func anyRung(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
 	return ""
 }
 
-// stillRevives reports whether the machine's repair did no more so far than set it going, and is about to do that.
+// stillRevives reports whether the machine's repair is about to set it going, and did nothing else so far.
 func stillRevives(m *fleet.Machine, s *Situation) bool {
 	return m.Repair != nil && m.Repair.Revives && Revives(m, s, m.Repair.Step)
 }

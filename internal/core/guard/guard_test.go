@@ -248,8 +248,8 @@ func TestWhatHoldsARepair(t *testing.T) {
 	}
 }
 
-// L4: the machine failed long ago, and waited for a place. Others come under suspicion when its rung looks at it: they
-// get the time that their checks need, counted from the look, and no more than that (L8).
+// L4: the machine failed long ago, and waited for a place. Others come under suspicion when its rung looks at it. The
+// call waits until their checks had the time to decide, counted from the look, and no longer (L8).
 func TestL04SuspectsHoldTheCallAfterALook(t *testing.T) {
 	t.Parallel()
 	m, s := sick(), situation()
@@ -320,7 +320,10 @@ func TestTheTallyFollowsWhoComesToFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		was, is fleet.Machine
 		rose    bool
-	}{"it comes to fail": {well, fails, true}, "it fails still": {fails, fails, false}, "healed": {fails, well, false}} {
+	}{
+		"it comes to fail": {well, fails, true}, "it fails still": {fails, fails, false},
+		"it is healed": {fails, well, false},
+	} {
 		var tally guard.Tally
 		if tally.Follow(&c.was, &c.is, &spec); tally.Rose != c.rose {
 			t.Errorf("%s: it rose: %v", name, tally.Rose)

@@ -23,7 +23,8 @@ type site struct {
 // among is the site with the hosts, which have so many instances of the fleet.
 func among(load map[fleet.HostName]int, hosts ...fleet.Host) *site {
 	m := fleet.Machine{Name: "web-1", Incident: &fleet.Incident{ID: "web-1/1"}}
-	return &site{m: m, was: m, load: load, s: guard.Situation{State: fleet.State{Now: fleet.Now{Mono: now}, Hosts: hosts}}}
+	state := fleet.State{Now: fleet.Now{Mono: now}, Hosts: hosts}
+	return &site{m: m, was: m, load: load, s: guard.Situation{State: state}}
 }
 
 // chosen returns the host for the repair with the id, or why there is none.

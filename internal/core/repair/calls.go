@@ -171,7 +171,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward 
 }
 
 // withoutEffect takes back that hale powered the instance off, where its provider says for certain that nothing was
-// done: whoever turns it off from now on is not hale (L10). An order with an unknown outcome may be carried out yet.
+// done: if it goes off from now on, that was not hale (L10). A call with an unknown outcome may still be carried out.
 func withoutEffect(m *fleet.Machine, in fleet.Intent, o fleet.Outcome) {
 	stops := in.Op == fleet.OpPowerOff || in.Op == fleet.OpReboot
 	if stops && o.Kind != fleet.OutcomeDone && in.Instance == m.Current.ID {

@@ -65,8 +65,7 @@ func TestAMachineIsRemoved(t *testing.T) {
 	}
 }
 
-// A machine that fails, and is removed, fails no more: nothing is left of its incident, of its attempts, or of a
-// quarantine.
+// Removing a machine that fails ends its incident, and forgets its attempts and its quarantine.
 func TestARemovedMachineHasNoIncident(t *testing.T) {
 	t.Parallel()
 	st, _ := removing(t)

@@ -7,7 +7,7 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// gathering is a machine of which evidence is kept before it is rebooted.
+// gathering sets up a machine that is about to be rebooted: hale keeps evidence of it first.
 func gathering(t *testing.T) *stage {
 	t.Helper()
 	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepRecreate])

@@ -269,7 +269,8 @@ func TestWhoTurnedTheHostOff(t *testing.T) {
 	}
 }
 
-// What was cut may run on: it is built beside only where the policy demands no more, by then. It is left as cut.
+// An instance without access may still run. Hale builds beside it only if the policy takes that for proof when it
+// builds, and leaves the host cut.
 func TestWhatACutIsWorth(t *testing.T) {
 	t.Parallel()
 	for demand, want := range map[fleet.Proof]string{
@@ -331,7 +332,7 @@ func TestAHostThatCameBack(t *testing.T) {
 	st.want("it is chosen anew", st.round(), "then recreate; LOOK; look")
 }
 
-// Hale may not turn the host off any more: somebody is known to answer there. The repair makes room.
+// Hale does not turn off a host on which a machine answers. The repair ends, and makes room for others.
 func TestAHostThatServesIsNotTurnedOff(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*guard.Situation){

@@ -111,7 +111,8 @@ var changing = []fleet.Op{fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.O
 func (r *room) schedule(e script.Event) {
 	do, ok := ways()[e.Verb]
 	if !ok {
-		r.t.Fatalf("the bubble does not know how something %s: add it to ways, or with the reason to onlySimulator", e.Verb)
+		r.t.Fatalf("the bubble does not know how something %s: add it to ways, or with the reason to onlySimulator",
+			e.Verb)
 	}
 	r.remember(e)
 	r.at(e.At, func() {
