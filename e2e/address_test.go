@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/testbed/lab"
 )
 

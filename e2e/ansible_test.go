@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/testbed/lab"
 )
 

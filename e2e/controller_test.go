@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // controller is hale, as a process.

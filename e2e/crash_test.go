@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/testbed/lab"
 )
 

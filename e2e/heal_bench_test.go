@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/testbed/lab"
 )
 
@@ -146,9 +146,9 @@ func account(story []api.Event, begin, served time.Time) healing {
 	for _, e := range story {
 		switch e.Kind {
 		case "look":
-			h.Look += time.Duration(e.TookNS)
+			h.Look += time.Duration(e.Took)
 		case "outcome":
-			h.Calls += time.Duration(e.TookNS)
+			h.Calls += time.Duration(e.Took)
 			if e.Seq < verified.Seq {
 				last = e.At
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/testbed/lab"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/testbed/lab"
 	"hale/internal/testbed/lab/bmc"
 )

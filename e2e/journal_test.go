@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // journal collects hale's events as they are stored, over all of hale's lives.

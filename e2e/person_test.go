@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/notify"
 	"hale/internal/testbed/lab"
 )

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"hale/api"
 	"hale/bench/rig"
-	"hale/internal/api"
 	"hale/internal/core/fleet"
 )
 

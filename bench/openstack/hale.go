@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/testbed/cloud"
 )
 

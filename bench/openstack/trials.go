@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // TestALostOrOlderStateIsNoDeadEnd puts an older state back, and then deletes it, while the instances live on: what

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/app"
 	"hale/internal/cli"
 	"hale/internal/cli/command"

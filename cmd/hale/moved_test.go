@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // TestAMovedDataFolderIsToldAndEndsHale moves the data folder away under a running hale: it pages, ends soon with one

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // lacking is a hale that lacks something on its own server.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // TestWhatNoFleetOwnsIsListed takes a fleet out of the configuration: apply and reload name the machines that run on

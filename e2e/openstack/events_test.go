@@ -16,8 +16,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
+	"hale/api"
 	"hale/internal/adapters"
-	"hale/internal/api"
 	"hale/internal/app"
 	"hale/internal/config"
 	"hale/internal/provider/providertest"

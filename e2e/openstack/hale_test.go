@@ -24,7 +24,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/testbed/cloud"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"hale/api"
 	"hale/internal/adapters"
-	"hale/internal/api"
 	"hale/internal/app"
 	"hale/internal/config"
 	"hale/internal/core/fault"

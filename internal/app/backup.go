@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/app"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -48,7 +48,7 @@ func (h *house) hold(machine string) {
 	_, err := client.Order(h.t.Context(), api.OrderRequest{
 		Kind:     string(fleet.OrderHold),
 		Subjects: []string{machine},
-		ForNS:    int64(time.Hour),
+		For:      api.Duration(time.Hour),
 		Reason:   "test",
 	})
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"

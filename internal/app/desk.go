@@ -11,8 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hale/api"
 	"hale/internal/adapters"
-	"hale/internal/api"
 	"hale/internal/api/view"
 	"hale/internal/config"
 	"hale/internal/core/change"

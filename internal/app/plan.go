@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/server"
 	"hale/internal/app/outlook"
 	"hale/internal/config"

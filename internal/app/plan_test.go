@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/app"
 	"hale/internal/core/fault"
 

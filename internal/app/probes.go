@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // statsLimit is how long is waited for what the shards have to say of themselves.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/config"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"

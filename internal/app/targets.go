@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/api"
 	"hale/internal/adapters"
-	"hale/internal/api"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/kinds"

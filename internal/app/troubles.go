@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/notify"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"hale/api"
 	"hale/internal/adapters"
-	"hale/internal/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/cli/show"

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/state"
 	"hale/internal/state/backup"
 	"hale/internal/state/beliefs"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 )

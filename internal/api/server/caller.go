@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // callerKey is where the context of a request has its caller.

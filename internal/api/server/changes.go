@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fault"
 	"hale/internal/keys"
 )

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/state/evidence"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 )
@@ -127,7 +127,7 @@ func (s *Server) cut(ctx context.Context, q api.FenceOffRequest, out *api.FenceO
 	}
 	began := time.Now()
 	out.Done, out.Tries = true, s.opts.Fencing.Off(ctx, fleet.ProviderName(out.Provider), fleet.HostName(out.Host))
-	out.TookNS = int64(time.Since(began))
+	out.Took = api.Duration(time.Since(began))
 	end := fleet.Order{Proof: fleet.ProofNone, For: time.Since(began)}
 	for _, t := range out.Tries {
 		end.Reason = t.Method + ": " + t.Detail

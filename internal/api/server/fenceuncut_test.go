@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/server"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"

@@ -3,7 +3,7 @@ package server
 import (
 	"strings"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/owner/published"
 )
 

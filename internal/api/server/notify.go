@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -121,6 +121,6 @@ func (s *Server) testTarget(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, http.StatusOK, api.TestAnswer{
 		Target: string(name),
 		Answer: answer.Said,
-		TookNS: time.Since(began).Nanoseconds(),
+		Took:   api.Duration(time.Since(began)),
 	})
 }

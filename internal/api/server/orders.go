@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -59,11 +59,11 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
 		return
 	}
-	s.answer(w, http.StatusOK, api.Orders{Orders: s.await(r.Context(), wanted, revision, request.WaitNS)})
+	s.answer(w, http.StatusOK, api.Orders{Orders: s.await(r.Context(), wanted, revision, request.Wait)})
 }
 
-// await waits for so many nanoseconds for the orders to be taken up, and tells what became of each.
-func (s *Server) await(ctx context.Context, orders []fleet.Order, revision, wait int64) []api.Ordered {
+// await waits so long for the orders to be taken up, and tells what became of each.
+func (s *Server) await(ctx context.Context, orders []fleet.Order, revision int64, wait api.Duration) []api.Ordered {
 	ctx, cancel := context.WithTimeout(ctx, min(longestAwait, time.Duration(max(0, wait))))
 	defer cancel()
 	out := make([]api.Ordered, 0, len(orders))
@@ -169,7 +169,7 @@ func (s *Server) wanted(q api.OrderRequest, caller string) ([]fleet.Order, *api.
 		}
 		for _, o := range about {
 			o.Kind, o.By, o.Reason, o.At = fleet.OrderKind(q.Kind), caller, q.Reason, now
-			o.For, o.All = time.Duration(q.ForNS), q.All
+			o.For, o.All = time.Duration(q.For), q.All
 			o.Plan, o.Size, o.DryRun, o.Believe = q.Plan, q.Size, q.DryRun, q.Believe
 			if q.As != "" && q.As != caller {
 				o.By = fmt.Sprintf("%s (%s)", q.As, caller)

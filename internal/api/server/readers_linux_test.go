@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/state/memory"

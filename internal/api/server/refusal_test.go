@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"

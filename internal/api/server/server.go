@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"

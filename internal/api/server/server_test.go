@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -576,7 +576,7 @@ func TestARecoveryTellsOfEachMachine(t *testing.T) {
 		}
 	}()
 	order := api.OrderRequest{Kind: string(fleet.OrderRecover), Subjects: []string{"web"}, DryRun: true}
-	order.WaitNS = int64(10 * time.Second)
+	order.Wait = api.Duration(10 * time.Second)
 	out, err := o.client().Order(t.Context(), order)
 	if err := errors.Join(err, <-taken); err != nil {
 		t.Fatal(err)

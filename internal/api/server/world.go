@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -123,7 +123,7 @@ func (s *Server) takeOver(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if out.Done = q.Confirm; out.Done {
-		out.Orders = s.await(r.Context(), taken.Orders, taken.Revision, q.WaitNS)
+		out.Orders = s.await(r.Context(), taken.Orders, taken.Revision, q.Wait)
 	}
 	s.answer(w, http.StatusOK, out)
 }

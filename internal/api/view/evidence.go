@@ -1,7 +1,7 @@
 package view
 
 import (
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/state/evidence"

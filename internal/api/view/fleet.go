@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/owner/published"
@@ -342,7 +342,7 @@ func Event(r fleet.Record) api.Event {
 		Parent: r.Parent, Domain: domain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
 		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance),
 		Generation: uint64(r.Generation), Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail,
-		Failing: r.Failing, Size: r.Size, Limit: r.Limit, Chance: r.Chance, TookNS: int64(r.Took),
+		Failing: r.Failing, Size: r.Size, Limit: r.Limit, Chance: r.Chance, Took: api.Duration(r.Took),
 		Order: string(r.Order), Command: string(r.Command), By: r.By, Paged: r.Paged, Target: string(r.Target),
 		Message: string(r.Event), Tries: r.Tries, Thinned: r.Thinned, Braker: r.Braker, Joint: r.Joint, Again: r.Again,
 	}

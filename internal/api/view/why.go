@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 	"hale/internal/prose/explain"

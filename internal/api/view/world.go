@@ -1,7 +1,7 @@
 package view
 
 import (
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/fence"
 	"hale/internal/notify"
@@ -142,7 +142,7 @@ func (f *Fencing) open(ctx context.Context, e fenced, m armed) api.FenceTry {
 		power, err := m.Controller.Power(ctx)
 		if err == nil && power == fence.PowerOn {
 			f.heard(e, m, power)
-			t.OK, t.Already, t.TookNS = true, t.Orders == 0, int64(time.Since(began))
+			t.OK, t.Already, t.Took = true, t.Orders == 0, api.Duration(time.Since(began))
 			return t
 		}
 		if err == nil && t.Orders == 0 {
@@ -155,7 +155,7 @@ func (f *Fencing) open(ctx context.Context, e fenced, m armed) api.FenceTry {
 		select {
 		case <-time.After(m.Poll):
 		case <-ctx.Done():
-			t.Detail, t.TookNS = notify.Why(why), int64(time.Since(began))
+			t.Detail, t.Took = notify.Why(why), api.Duration(time.Since(began))
 			return t
 		}
 	}

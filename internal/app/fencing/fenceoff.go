@@ -3,7 +3,7 @@ package fencing
 import (
 	"context"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/fence"
 	"hale/internal/notify"
@@ -37,7 +37,7 @@ func (f *Fencing) Off(ctx context.Context, p fleet.ProviderName, host fleet.Host
 			"already", t.Done.Already, "orders", t.Done.Orders, "took", t.Done.Took, "err", t.Err)
 		told := api.FenceTry{
 			Method: t.Method, Number: t.Number, OK: t.Err == nil, Already: t.Done.Already && t.Err == nil,
-			Orders: t.Done.Orders, TookNS: int64(t.Done.Took),
+			Orders: t.Done.Orders, Took: api.Duration(t.Done.Took),
 		}
 		if t.Err != nil {
 			told.Detail = notify.Why(t.Err)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -131,7 +131,7 @@ func (f *Fencing) Fences() []api.FencedHost {
 		h := api.FencedHost{Provider: string(e.provider), Host: string(e.host), Methods: []api.FenceMethod{}}
 		for _, m := range e.methods {
 			v := api.FenceMethod{
-				Name: m.Name, Kind: m.Kind, Proof: string(m.Yields), Attempts: m.Attempts, TimeoutNS: int64(m.Timeout),
+				Name: m.Name, Kind: m.Kind, Proof: string(m.Yields), Attempts: m.Attempts, Timeout: api.Duration(m.Timeout),
 				Unverified: m.Unverified,
 			}
 			if t, tested := f.tested[fencedMethod{e.provider, e.host, m.Name}]; tested {
@@ -179,7 +179,7 @@ func (f *Fencing) test(ctx context.Context, e fenced, m armed) {
 	if err == nil {
 		power, err = m.Controller.Power(ctx)
 	}
-	t := api.FenceTest{At: began.UTC(), OK: err == nil, Power: string(power), TookNS: int64(time.Since(began))}
+	t := api.FenceTest{At: began.UTC(), OK: err == nil, Power: string(power), Took: api.Duration(time.Since(began))}
 	if err != nil {
 		t.Code, t.Detail = string(fault.KindOf(err)), notify.Why(err)
 	}

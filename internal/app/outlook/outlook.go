@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"

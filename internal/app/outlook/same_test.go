@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 )

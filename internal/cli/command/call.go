@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"hale/internal/api"
+	"hale/api"
 
 	"github.com/spf13/cobra"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 
 	"github.com/spf13/cobra"
 )

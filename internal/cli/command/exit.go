@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 // Exit codes.

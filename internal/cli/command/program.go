@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 )

@@ -3,7 +3,7 @@ package play
 import (
 	"fmt"
 
-	"hale/internal/api"
+	"hale/api"
 
 	"github.com/spf13/cobra"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/paper"
 	"hale/internal/prose"
 

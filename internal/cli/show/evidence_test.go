@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 
 	"github.com/google/go-cmp/cmp"
 )

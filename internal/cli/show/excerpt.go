@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
 )

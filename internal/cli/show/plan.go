@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/paper"
 
 	"github.com/google/go-cmp/cmp"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"

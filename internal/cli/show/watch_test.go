@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 )

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/cli/show"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"hale/internal/api"
+	"hale/api"
 )
 
 func TestAPlanThatWaitsNamesTheCommandThatConfirmsIt(t *testing.T) {

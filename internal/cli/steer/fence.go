@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
@@ -143,7 +143,7 @@ func (c giver) fenceConfirmCommand() *cobra.Command {
 			}
 			host := "host:" + strings.TrimPrefix(args[0], "host:")
 			return c.give(cmd.Context(),
-				api.OrderRequest{Kind: string(fleet.OrderFenced), Subjects: []string{host}, ForNS: int64(lasts)}, f)
+				api.OrderRequest{Kind: string(fleet.OrderFenced), Subjects: []string{host}, For: api.Duration(lasts)}, f)
 		}),
 	}
 	f.add(cmd, c)

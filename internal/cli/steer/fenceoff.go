@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/prose"
@@ -96,7 +96,7 @@ func fenceOffLines(o api.FenceOff, force bool) []string {
 	}
 	for _, m := range o.Methods {
 		line := fmt.Sprintf("  %s (%s), up to %d tries of %s each, proves %s",
-			m.Name, m.Kind, m.Attempts, prose.Span(time.Duration(m.TimeoutNS)), m.Proof)
+			m.Name, m.Kind, m.Attempts, prose.Span(time.Duration(m.Timeout)), m.Proof)
 		if m.Test != nil && !m.Test.OK {
 			line += "; its last test failed: " + m.Test.Detail
 		}
@@ -144,7 +144,7 @@ func followText(follows, host string) string {
 func triedLines(o api.FenceOff) []string {
 	var lines []string
 	for _, t := range o.Tries {
-		took := time.Duration(t.TookNS).Round(100 * time.Millisecond).Seconds()
+		took := time.Duration(t.Took).Round(100 * time.Millisecond).Seconds()
 		switch {
 		case t.OK && t.Already:
 			lines = append(lines,

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/paper"
 	"hale/internal/fence"
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/cli/show"
@@ -46,7 +46,7 @@ func (c giver) notifyTestCommand() *cobra.Command {
 				return paper.JSON(c.Out, a)
 			}
 			fmt.Fprintf(c.Out, "%s took the message in %s and answered: %s\n",
-				a.Target, prose.Span(time.Duration(a.TookNS)), cmp.Or(a.Answer, "(nothing)"))
+				a.Target, prose.Span(time.Duration(a.Took)), cmp.Or(a.Answer, "(nothing)"))
 			return nil
 		}),
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
@@ -41,7 +41,7 @@ func (c giver) give(ctx context.Context, q api.OrderRequest, f orderFlags) error
 		return err
 	}
 	defer client.Close()
-	q.Reason, q.As, q.WaitNS = f.reason, f.as, int64(patience)
+	q.Reason, q.As, q.Wait = f.reason, f.as, api.Duration(patience)
 	out, err := client.Order(ctx, q)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (c giver) holdCommand() *cobra.Command {
 				)
 			}
 			return c.give(cmd.Context(),
-				api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args, ForNS: int64(lasts)}, f)
+				api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args, For: api.Duration(lasts)}, f)
 		}),
 	}
 	f.add(cmd, c)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/core/fleet"
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
@@ -67,7 +67,7 @@ func (c giver) scale(ctx context.Context, name string, size int, plan string, f 
 	defer client.Close()
 	q := api.OrderRequest{
 		Kind: string(fleet.OrderScale), Subjects: []string{name}, Size: size, Reason: f.reason, As: f.as,
-		WaitNS: int64(patience),
+		Wait: api.Duration(patience),
 	}
 	out, err := client.Order(ctx, q)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
 
@@ -76,7 +76,7 @@ func (c giver) takeOverCommand() *cobra.Command {
 			"  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11 --confirm --reason \"its disk died\"",
 		Args: cobra.ExactArgs(1),
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			q.Installation, q.WaitNS = args[0], int64(patience)
+			q.Installation, q.Wait = args[0], api.Duration(patience)
 			client, err := c.Dial()
 			if err != nil {
 				return err

@@ -157,7 +157,7 @@ func g(wg group, p provider) {
 		files: map[string]string{
 			"internal/core/guard/a.go":  "package guard\nimport (\n_ \"os\"\n_ \"time\"\n_ \"context\"\n)",
 			"internal/core/fault/ok.go": "package fault\nimport _ \"context\"",
-			"internal/api/a.go":         "package api\nimport _ \"go.etcd.io/etcd/client/v3\"",
+			"api/a.go":                  "package api\nimport _ \"go.etcd.io/etcd/client/v3\"",
 			"internal/state/etcd/a.go":  "package etcd\nimport _ \"go.etcd.io/etcd/client/v3\"",
 		},
 		want: []string{

@@ -124,7 +124,7 @@ var packages = []pkgRule{
 	{path: "internal/importer", floor: 4, step: 1}, // its tests read what it writes with package config
 	{path: "internal/config/configtest", floor: 4, step: 1},
 	{path: "internal/trial/scenario", floor: 4, step: 1},
-	{path: "internal/api", floor: 4, step: 1},
+	{path: "api", floor: 4, step: 1},
 	{path: "internal/api/view", floor: 4, step: 2},
 	{path: "internal/api/server", floor: 4, step: 3},
 	{path: "internal/trial/rehearsal", floor: 4, step: 2},

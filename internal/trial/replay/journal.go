@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/api"
+	"hale/api"
 	"hale/internal/api/view"
 	"hale/internal/config"
 	"hale/internal/config/configtest"

@@ -215,15 +215,15 @@ type OrderRequest struct {
 	// fleet.
 	Subjects []string `json:"subjects"`
 	Reason   string   `json:"reason,omitempty"`
-	As       string   `json:"as,omitempty"`     // the user that the caller speaks for
-	ForNS    int64    `json:"for_ns,omitempty"` // how long a hold lasts
-	All      bool     `json:"all,omitempty"`    // release the holds of others, too
-	Plan     string   `json:"plan,omitempty"`   // that is confirmed
-	Size     int      `json:"size,omitempty"`   // that the fleet is to have
+	As       string   `json:"as,omitempty"`   // the user that the caller speaks for
+	For      Duration `json:"for,omitempty"`  // how long a hold lasts
+	All      bool     `json:"all,omitempty"`  // release the holds of others, too
+	Plan     string   `json:"plan,omitempty"` // that is confirmed
+	Size     int      `json:"size,omitempty"` // that the fleet is to have
 	DryRun   bool     `json:"dry_run,omitempty"`
 	// Believe has a recovery take the world for what is; Plan is then that of World, which must still be the same.
-	Believe bool  `json:"believe,omitempty"`
-	WaitNS  int64 `json:"wait_ns,omitempty"`
+	Believe bool     `json:"believe,omitempty"`
+	Wait    Duration `json:"wait,omitempty"`
 }
 
 // Orders is what became of a request: it is one order for each fleet that it concerns.
@@ -456,7 +456,7 @@ type Event struct {
 	Size       int       `json:"size,omitempty"`
 	Limit      int       `json:"limit,omitempty"`
 	Chance     float64   `json:"chance,omitempty"`
-	TookNS     int64     `json:"took_ns,omitempty"`
+	Took       Duration  `json:"took,omitempty"`
 	Order      string    `json:"order,omitempty"`   // the person's order from which it follows
 	Command    string    `json:"command,omitempty"` // what that order wants
 	By         string    `json:"by,omitempty"`

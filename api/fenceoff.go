@@ -36,7 +36,7 @@ type FenceOff struct {
 	Off    bool       `json:"off"`
 	Method string     `json:"method,omitempty"`
 	Proof  string     `json:"proof,omitempty"`
-	TookNS int64      `json:"took_ns,omitempty"` // of all tries
+	Took   Duration   `json:"took,omitempty"` // of all tries
 }
 
 // FenceMachine is a machine on the host.
@@ -63,14 +63,14 @@ type FenceFollow struct {
 
 // FenceTry is one try to turn a host off, as it ended.
 type FenceTry struct {
-	Method  string `json:"method"`
-	Number  int    `json:"number"` // of the method's attempts, from 1
-	OK      bool   `json:"ok"`     // the host is proven off
-	Already bool   `json:"already,omitempty"`
-	Orders  int    `json:"orders"`
-	Proof   string `json:"proof,omitempty"`
-	TookNS  int64  `json:"took_ns"`
-	Detail  string `json:"detail,omitempty"` // what is wrong
+	Method  string   `json:"method"`
+	Number  int      `json:"number"` // of the method's attempts, from 1
+	OK      bool     `json:"ok"`     // the host is proven off
+	Already bool     `json:"already,omitempty"`
+	Orders  int      `json:"orders"`
+	Proof   string   `json:"proof,omitempty"`
+	Took    Duration `json:"took"`
+	Detail  string   `json:"detail,omitempty"` // what is wrong
 }
 
 // Against says what speaks against turning the host off.

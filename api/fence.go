@@ -22,11 +22,11 @@ type FencedHost struct {
 
 // FenceMethod is one way to cut a host's power.
 type FenceMethod struct {
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`  // redfish, ipmi, agent, command, cut
-	Proof     string `json:"proof"` // what its off proves
-	Attempts  int    `json:"attempts"`
-	TimeoutNS int64  `json:"timeout_ns"` // of one attempt
+	Name     string   `json:"name"`
+	Kind     string   `json:"kind"`  // redfish, ipmi, agent, command, cut
+	Proof    string   `json:"proof"` // what its off proves
+	Attempts int      `json:"attempts"`
+	Timeout  Duration `json:"timeout"` // of one attempt
 	// Unverified: the server's identity is not checked before it gets the password.
 	Unverified bool       `json:"unverified,omitempty"`
 	Test       *FenceTest `json:"test,omitempty"` // the last one
@@ -39,7 +39,7 @@ type FenceTest struct {
 	Power  string    `json:"power"` // on, off, unknown
 	Code   string    `json:"code,omitempty"`
 	Detail string    `json:"detail,omitempty"` // what is wrong
-	TookNS int64     `json:"took_ns"`
+	Took   Duration  `json:"took"`
 }
 
 // FenceRequest names hosts, or machines that lie on them. None: every host that has methods.

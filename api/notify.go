@@ -31,9 +31,9 @@ type DeadLetter struct {
 
 // TestAnswer is what a target answered to a test message.
 type TestAnswer struct {
-	Target string `json:"target"`
-	Answer string `json:"answer"`
-	TookNS int64  `json:"took_ns"`
+	Target string   `json:"target"`
+	Answer string   `json:"answer"`
+	Took   Duration `json:"took"`
 }
 
 // RetryOrder says which dead letters are to be tried again: those with the key, or all.

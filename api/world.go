@@ -62,10 +62,10 @@ type Shown struct {
 type TakeOverRequest struct {
 	Installation string `json:"installation"`
 	// Confirm has it done; without that the answer only says what would be.
-	Confirm bool   `json:"confirm"`
-	Reason  string `json:"reason,omitempty"`
-	As      string `json:"as,omitempty"`
-	WaitNS  int64  `json:"wait_ns,omitempty"`
+	Confirm bool     `json:"confirm"`
+	Reason  string   `json:"reason,omitempty"`
+	As      string   `json:"as,omitempty"`
+	Wait    Duration `json:"wait,omitempty"`
 }
 
 // TakeOver is what a take-over means, and where it was confirmed, what became of the orders that follow from it.

@@ -10,6 +10,5 @@
 //	GET /v1/fleets/{name}/world                     World: what believing the world would mean for a fleet
 //	POST /v1/take-over                              TakeOverRequest to TakeOver: this store becomes another installation
 //
-// It promises structures of its own with stable names (snake_case; times in RFC 3339; durations in nanoseconds, in
-// names that end in _ns), and the raw reason beside each sentence. An error is {"error": {"code", "message", "near"}}.
+// It promises structures of its own with stable names (snake_case; times in RFC 3339; durations as "1h30m"), and the raw reason beside each sentence. An error is {"error": {"code", "message", "near"}}.
 package api
