@@ -37,7 +37,7 @@ func narrate(ctx context.Context, store state.Store, after int64, log *slog.Logg
 				break
 			}
 			if r.Seq > told[r.Fleet] { // else told before the stream broke
-				tell(ctx, log, r)
+				tell(ctx, log, r.Record)
 				told[r.Fleet] = r.Seq
 			}
 		}

@@ -364,10 +364,10 @@ func (s *Server) follow(ctx context.Context, lines stream, told map[fleet.Name]u
 			lines.send(api.Failure{Error: api.Problem{Code: api.CodeStore, Message: err.Error()}})
 			return
 		}
-		if rec.Seq <= told[rec.Fleet] || !q.wants(rec) {
+		if rec.Seq <= told[rec.Fleet] || !q.wants(rec.Record) {
 			continue
 		}
-		if !lines.send(view.Event(rec)) || !lines.flushed() {
+		if !lines.send(view.Event(rec.Record)) || !lines.flushed() {
 			return
 		}
 	}

@@ -25,41 +25,59 @@ func Prefix(name fleet.Name) string { return root + string(name) + "/" }
 
 func key(name fleet.Name, seq uint64) string { return fmt.Sprintf("%s%020d", Prefix(name), seq) }
 
+// Stored is a record with the revision of the store at which it was written. Records of one transaction share one: they
+// are of one fleet, and in the order of their numbers.
+type Stored struct {
+	fleet.Record
+	Revision int64
+}
+
 // Read returns a fleet's records, oldest first, and the revision to follow from.
 func Read(ctx context.Context, s state.Store, name fleet.Name) ([]fleet.Record, int64, error) {
+	stored, revision, err := List(ctx, s, name)
+	records := make([]fleet.Record, 0, len(stored))
+	for i := range stored {
+		records = append(records, stored[i].Record)
+	}
+	return records, revision, err
+}
+
+// List is Read, and says at which revision each record was written.
+func List(ctx context.Context, s state.Store, name fleet.Name) ([]Stored, int64, error) {
 	entries, revision, err := s.List(ctx, Prefix(name))
 	if err != nil {
 		return nil, 0, err
 	}
-	records := make([]fleet.Record, 0, len(entries))
+	stored := make([]Stored, 0, len(entries))
 	for _, e := range entries {
 		r, err := parse(e)
 		if err != nil {
 			return nil, 0, err
 		}
-		records = append(records, r)
+		stored = append(stored, Stored{Record: r, Revision: e.Revision})
 	}
-	return records, revision, nil
+	return stored, revision, nil
 }
 
 // Follow yields the records of all fleets (or of one, when name is not empty) that are stored after the revision, until
-// ctx ends.
-func Follow(ctx context.Context, s state.Store, name fleet.Name, after int64) iter.Seq2[fleet.Record, error] {
+// ctx ends. An error whose cause is state.ErrCompacted: they are to be listed again, since the store let go of what
+// happened since the revision.
+func Follow(ctx context.Context, s state.Store, name fleet.Name, after int64) iter.Seq2[Stored, error] {
 	prefix := root
 	if name != "" {
 		prefix = Prefix(name)
 	}
-	return func(yield func(fleet.Record, error) bool) {
+	return func(yield func(Stored, error) bool) {
 		for event, err := range s.Watch(ctx, prefix, after) {
 			if err != nil {
-				yield(fleet.Record{}, err)
+				yield(Stored{}, err)
 				return
 			}
 			if event.Deleted {
 				continue
 			}
 			r, err := parse(event.Entry)
-			if !yield(r, err) || err != nil {
+			if !yield(Stored{Record: r, Revision: event.Revision}, err) || err != nil {
 				return
 			}
 		}
