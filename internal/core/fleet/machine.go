@@ -115,8 +115,10 @@ type Incident struct {
 	ID     string
 	Cause  Cause
 	Opened time.Time
-	Paged  bool // a person was told; once per incident
-	Failed int  // attempts at this incident that ended without health
+	// Began is when the first probe failed of those that led to it; zero: that is not known, or no probe did.
+	Began  time.Time `json:",omitzero"`
+	Paged  bool      // a person was told; once per incident
+	Failed int       // attempts at this incident that ended without health
 	// Last is why the last of them did.
 	Last Failure `json:",omitzero"`
 	// HoldUntil is the wall time until which a stop by a person is left alone. Zero: no such hold.

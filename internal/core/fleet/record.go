@@ -27,8 +27,10 @@ type Record struct {
 	Repair   string       `json:",omitempty"`
 	Step     StepKind     `json:",omitempty"`
 	Op       Op           `json:",omitempty"`
-	Outcome  OutcomeKind  `json:",omitempty"`
-	Proof    Proof        `json:",omitempty"`
+	// Call is the id of the call (Intent.ID) that an intent, its outcomes and its output are about.
+	Call    string      `json:",omitempty"`
+	Outcome OutcomeKind `json:",omitempty"`
+	Proof   Proof       `json:",omitempty"`
 
 	Instance   InstanceID   `json:",omitempty"`
 	Generation Generation   `json:",omitempty"`
@@ -44,6 +46,8 @@ type Record struct {
 	Limit   int `json:",omitempty"`
 	// Chance is how likely a parent's failures are without a common cause.
 	Chance float64 `json:",omitempty"`
+	// Began is, of an incident that opens or closes, when the first probe failed that led to it (Incident.Began).
+	Began time.Time `json:",omitzero"`
 	// Took is the duration behind the record: a look's, a call's, an incident's, a hold's.
 	Took time.Duration `json:",omitempty"`
 

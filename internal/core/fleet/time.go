@@ -94,6 +94,9 @@ func (n Now) await(deadline Instant) (reached bool) {
 	return n.Mono >= deadline
 }
 
+// When returns the moment of wall time of the instant.
+func (n Now) When(i Instant) time.Time { return n.Wall.Add(i.Sub(n.Mono)) }
+
 // At returns the instant of the moment of wall time; of one that is farther than instants reach, the last of them.
 func (n Now) At(moment time.Time) Instant {
 	return n.Mono.Add(min(moment.Sub(n.Wall), math.MaxInt64-time.Duration(n.Mono)))

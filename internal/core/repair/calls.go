@@ -22,7 +22,8 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) onward {
 	if on.ID == w.M.Current.ID && (op == fleet.OpPowerOff || op == fleet.OpReboot || op == fleet.OpRebuild) {
 		w.M.Current.PoweredOff = true // also when the answer is lost; see withoutEffect
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host})
+	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Call: r.Intent.ID, Instance: on.ID,
+		Generation: on.Generation, Host: on.Host})
 	a := fleet.Action{
 		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on),
 		Adopted: on.Adopted, Intent: *r.Intent,
@@ -98,7 +99,7 @@ func (w *Work) seenSince(r *fleet.Repair, id fleet.InstanceID) (i fleet.Instance
 func (w *Work) settleIntent(r *fleet.Repair) onward {
 	in, o := *r.Intent, w.View.Outcome
 	if o != nil && o.Intent == in.ID && !in.Unknown {
-		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: o.Kind, Detail: o.Detail,
+		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: o.Kind, Detail: o.Detail,
 			Instance: in.Instance, Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At),
 			Proof: o.Proof})
 		w.recordOutput(in, o.Output)
@@ -132,8 +133,8 @@ func (w *Work) recordOutput(in fleet.Intent, output string) {
 				n--
 			}
 		}
-		w.Record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Instance: in.Instance, Generation: in.Generation,
-			Detail: output[:n]})
+		w.Record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Call: in.ID, Instance: in.Instance,
+			Generation: in.Generation, Detail: output[:n]})
 		output = strings.TrimLeft(output[n:], "\n")
 	}
 }
@@ -247,8 +248,8 @@ func (w *Work) observed(r *fleet.Repair, in fleet.Intent) (fleet.Instance, bool)
 		return fleet.Instance{}, false
 	}
 	r.Intent, r.AskAt = nil, 0
-	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
-		Generation: in.Generation, Host: in.Host, Detail: "observed " + string(seen.Power)})
+	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
+		Instance: in.Instance, Generation: in.Generation, Host: in.Host, Detail: "observed " + string(seen.Power)})
 	return seen, true
 }
 

@@ -210,23 +210,24 @@ func TestACallIsWrittenDown(t *testing.T) {
 	st.answer(fleet.PowerOff, fleet.StandingDown)
 	st.round()
 	if got := st.record(fleet.RecordIntent); got.Op != fleet.OpStart || got.Instance != "old" || got.Host != "h1" ||
-		got.Generation != 1 {
+		got.Generation != 1 || got.Call == "" {
 		t.Errorf("it is said %+v", got)
 	}
+	call := st.record(fleet.RecordIntent).Call
 	lost := newStage(t)
 	*lost = *st
 	lost.m = st.m.Clone()
 	st.ends(fleet.OutcomeDone)
 	st.round()
 	if got := st.record(fleet.RecordOutcome); got.Op != fleet.OpStart || got.Outcome != fleet.OutcomeDone ||
-		got.Took != time.Second || got.Detail != "so it was said" || got.Instance != "old" {
+		got.Took != time.Second || got.Detail != "so it was said" || got.Instance != "old" || got.Call != call {
 		t.Errorf("its end is said to be %+v", got)
 	}
 	lost.restarts()
 	lost.seen(marked("old", "h1", fleet.PowerRunning, 1))
 	lost.want("its answer is lost", lost.round(), "verify")
 	if got := lost.record(fleet.RecordOutcome); got.Outcome != fleet.OutcomeUnknown ||
-		got.Detail != "observed running" {
+		got.Detail != "observed running" || got.Call != call {
 		t.Errorf("its end is said to be %+v", got)
 	}
 }

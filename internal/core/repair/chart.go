@@ -2,6 +2,7 @@ package repair
 
 import (
 	"strconv"
+	"time"
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
@@ -52,6 +53,9 @@ func (w *Chart) Record(rec fleet.Record) {
 	}
 	if m.Incident != nil && rec.Incident == "" {
 		rec.Incident = m.Incident.ID
+	}
+	if m.Incident != nil && (rec.Kind == fleet.RecordIncidentOpen || rec.Kind == fleet.RecordIncidentClosed) {
+		rec.Began = m.Incident.Began
 	}
 	if m.Incident != nil && rec.Parent == "" {
 		rec.Parent = m.Incident.Parent
@@ -133,9 +137,25 @@ func (w *Chart) OpenIncident(cause fleet.Cause) {
 	m.Incidents++
 	m.Incident = &fleet.Incident{
 		ID: string(m.Name) + "/" + strconv.FormatUint(m.Incidents, 10), Cause: cause, Opened: w.Situation.Now.Wall,
+		Began: w.firstFailure(),
 	}
 	w.Record(fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: cause, Check: m.Health.Check, Result: m.Health.Result,
 		Instance: m.Current.ID, Generation: m.Current.Generation})
+}
+
+// firstFailure returns when the first probe failed of the checks that fail now; zero: none does, or it is not known.
+func (w *Chart) firstFailure() time.Time {
+	first := fleet.Instant(0)
+	for _, c := range w.View.Checks {
+		fails := c.Standing == fleet.StandingFailing || c.Standing == fleet.StandingDown
+		if fails && c.Answered != 0 && (first == 0 || c.Answered < first) {
+			first = c.Answered
+		}
+	}
+	if first == 0 {
+		return time.Time{}
+	}
+	return w.Situation.Now.When(first)
 }
 
 // Page tells a person, once per incident.

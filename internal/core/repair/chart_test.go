@@ -309,3 +309,38 @@ func TestAHeldHostIsHeldForWhatLiesThere(t *testing.T) {
 		st.want("an undo of what is on h1, and held is "+string(host), st.round(), want)
 	}
 }
+
+// An incident says when the first probe failed of those that led to it, when it opens and when it closes: not what
+// failed before and succeeds again, nor what is unknown. Of what never succeeded that is not known.
+func TestAnIncidentSaysWhenTheFirstProbeFailed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		checks []fleet.CheckState
+		ago    time.Duration // 0: it is not known
+	}{
+		"one that is down": {[]fleet.CheckState{{Standing: fleet.StandingDown, Answered: hour.Add(-3 * time.Second)}},
+			3 * time.Second},
+		"the first of two": {[]fleet.CheckState{{Standing: fleet.StandingDown, Answered: hour.Add(-3 * time.Second)},
+			{Standing: fleet.StandingFailing, Answered: hour.Add(-4 * time.Second)},
+			{Standing: fleet.StandingUp, Answered: hour.Add(-time.Minute)},
+			{Standing: fleet.StandingUnknown, Answered: hour.Add(-time.Minute)}}, 4 * time.Second},
+		"one that never succeeded":   {[]fleet.CheckState{{Standing: fleet.StandingDown}}, 0},
+		"the provider's word, alone": {nil, 0},
+	} {
+		st := newStage(t)
+		st.m.Incident, st.view.Checks = nil, c.checks
+		st.play(func(w *work) { w.OpenIncident(fleet.CauseChecks) })
+		want := time.Time{}
+		if c.ago != 0 {
+			want = st.s.Now.Wall.Add(-c.ago)
+		}
+		if got := st.record(fleet.RecordIncidentOpen).Began; !got.Equal(want) {
+			t.Errorf("%s: it began at %v, want %v", name, got, want)
+		}
+		st.pass(time.Minute)
+		st.play(func(w *work) { w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed}) })
+		if got := st.record(fleet.RecordIncidentClosed).Began; !got.Equal(want) {
+			t.Errorf("%s: at its end it is said to have begun at %v, want %v", name, got, want)
+		}
+	}
+}

@@ -82,8 +82,8 @@ func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 		return w.observe(r, in.Instance, in.Host)
 	}
 	r.Intent = nil
-	rec := fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
-		Generation: in.Generation, Host: in.Host}
+	rec := fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
+		Instance: in.Instance, Generation: in.Generation, Host: in.Host}
 	if rec.Detail = "it can be sent again"; away {
 		rec.Detail = "observed on " + string(seen.Instance.Host)
 	}

@@ -102,8 +102,8 @@ type sentAgain struct{ nothing }
 
 func (sentAgain) resolved(w *Work, r *fleet.Repair, in fleet.Intent) fleet.Outcome {
 	r.Intent = nil
-	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
-		Generation: in.Generation, Host: in.Host, Detail: "it can be sent again"})
+	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
+		Instance: in.Instance, Generation: in.Generation, Host: in.Host, Detail: "it can be sent again"})
 	return fleet.Outcome{Intent: in.ID, Kind: fleet.OutcomeUnknown}
 }
 

@@ -24,8 +24,8 @@ func (running) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	if !in.Repeatable {
 		return w.giveUp(fleet.ReasonRunUnclear, "")
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Outcome: fleet.OutcomeUnknown, Instance: in.Instance,
-		Generation: in.Generation, Host: in.Host, Detail: "it is declared idempotent"})
+	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
+		Instance: in.Instance, Generation: in.Generation, Host: in.Host, Detail: "it is declared idempotent"})
 	return w.repeat(r, in)
 }
 
