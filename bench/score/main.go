@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/survey"
 )
@@ -138,7 +139,7 @@ func row(say func(string, ...any), name string, r survey.Reckoning) {
 }
 
 // why prints what the outages were put down to that a step could heal, and what the pages were about.
-func why(say func(string, ...any), m sim.Measure) {
+func why(say func(string, ...any), m score.Measure) {
 	say("  %-32s %8s %8s %10s %10s %8s %12s\n", "a step could heal, struck by", "outages", "alone", "hours",
 		"oracle's", "times", "longest, h")
 	for _, k := range slices.Sorted(maps.Keys(m.Why)) {
@@ -147,7 +148,7 @@ func why(say func(string, ...any), m sim.Measure) {
 			b.AloneOracle.Hours(),
 			times(b.AloneLost.Hours(), b.AloneOracle.Hours()), b.Longest.Hours())
 	}
-	most := func(a, b sim.Miss) int {
+	most := func(a, b score.Miss) int {
 		x, y := m.Misses[a], m.Misses[b]
 		return cmp.Or(y.Prompt-x.Prompt, y.Later-x.Later, cmp.Compare(a.Why, b.Why), cmp.Compare(a.Told, b.Told))
 	}
@@ -169,7 +170,7 @@ func times(a, b float64) float64 {
 }
 
 // nights prints how those ended that could have made two instances of one.
-func nights(say func(string, ...any), n sim.Nights) {
+func nights(say func(string, ...any), n score.Nights) {
 	say("  %-24s %8s %10s %8s %8s %8s %8s %8s\n",
 		"what could make two", "nights", "no effect", "calm", "healed", "paged", "open", "wrong")
 	for i, v := range script.NightVerbs() {

@@ -295,12 +295,12 @@ func (c *server) call(index int, a fleet.Action) {
 	if d := c.pauseFor; d > 0 && a.Intent.Op.Disruptive() {
 		// The process stands still exactly between the reading of the lease and the sending.
 		c.pauseFor = 0
-		said := fmt.Sprintf("its %s of %s", a.Intent.Op, c.s.trace.name(a.Instance))
-		c.s.trace.say(c.s.w.Now(), string(a.Machine),
+		said := fmt.Sprintf("its %s of %s", a.Intent.Op, c.s.trace.Name(a.Instance))
+		c.s.trace.Say(c.s.w.Now(), string(a.Machine),
 			"! "+c.name+" stands still for "+script.Span(d)+", right before it sends "+said)
 		c.freeze(d)
 		c.missed = append(c.missed, func() {
-			c.s.trace.say(c.s.w.Now(), string(a.Machine), "! "+c.name+" sends "+said+" only now")
+			c.s.trace.Say(c.s.w.Now(), string(a.Machine), "! "+c.name+" sends "+said+" only now")
 			c.s.judge.windowOpen = true
 			send(time.Millisecond)
 			c.s.judge.windowOpen = false

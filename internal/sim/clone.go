@@ -49,7 +49,7 @@ func (s *stage) secondHale(e script.Event, id, name string, holds *past) (func()
 // endDouble kills the second hale.
 func (s *stage) endDouble() {
 	if s.double != nil {
-		s.trace.say(s.w.Now(), "", "! "+s.double.servers[0].name+" is ended by a person")
+		s.trace.Say(s.w.Now(), "", "! "+s.double.servers[0].name+" is ended by a person")
 		s.double.servers[0].crash()
 		s.double.servers[0].client.Close()
 		s.double = nil

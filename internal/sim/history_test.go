@@ -7,13 +7,15 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/chronicle"
+	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 )
 
 // remembered plays events on a fleet of five and returns what the run was like.
-func remembered(t *testing.T, change func(*sim.Options), lines ...string) (*sim.History, sim.Score) {
+func remembered(t *testing.T, change func(*sim.Options), lines ...string) (*chronicle.History, score.Score) {
 	t.Helper()
-	o := sim.Options{Spec: sim.Exemplar(5), Horizon: 3 * time.Hour, Calm: 6 * time.Hour, History: &sim.History{}}
+	o := sim.Options{Spec: sim.Exemplar(5), Horizon: 3 * time.Hour, Calm: 6 * time.Hour, History: &chronicle.History{}}
 	for _, line := range lines {
 		e, err := script.Parse(line)
 		if err != nil {
@@ -40,15 +42,15 @@ func TestAHistoryTellsWhatStruckAndWhoEndedIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		event  string
 		change func(*sim.Options)
-		ended  sim.Ending
+		ended  chronicle.Ending
 		paged  bool
 	}{
-		"a crash is healed by hale":  {"10m web-2 crashes", nil, sim.EndedByHale, false},
-		"slowness passes":            {"10m web-2 is too slow for 15s", nil, sim.EndedByItself, false},
-		"a lost disk needs a person": {"10m web-2 loses its disk", noCure, sim.EndedByPerson, true},
+		"a crash is healed by hale":  {"10m web-2 crashes", nil, chronicle.EndedByHale, false},
+		"slowness passes":            {"10m web-2 is too slow for 15s", nil, chronicle.EndedByItself, false},
+		"a lost disk needs a person": {"10m web-2 loses its disk", noCure, chronicle.EndedByPerson, true},
 		"without a person it stays as it is": {"10m web-2 loses its disk",
-			func(o *sim.Options) { noCure(o); o.Operator = 0 }, sim.NotEnded, true},
-		"all at once are started by hale": {"10m all loses power for 1m", nil, sim.EndedByHale, false},
+			func(o *sim.Options) { noCure(o); o.Operator = 0 }, chronicle.NotEnded, true},
+		"all at once are started by hale": {"10m all loses power for 1m", nil, chronicle.EndedByHale, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +64,7 @@ func TestAHistoryTellsWhatStruckAndWhoEndedIt(t *testing.T) {
 				t.Errorf("it is put down to %v", o.Event)
 			case o.From != 10*time.Minute || o.To <= o.From:
 				t.Errorf("it lasted from %v to %v", o.From, o.To)
-			case o.Ended != c.ended || o.Paged != c.paged || o.Open != (c.ended == sim.NotEnded):
+			case o.Ended != c.ended || o.Paged != c.paged || o.Open != (c.ended == chronicle.NotEnded):
 				t.Errorf("ended by %q (paged %v, open %v), and it was %q (paged %v)", o.Ended, o.Paged, o.Open, c.ended,
 					c.paged)
 			}
@@ -154,21 +156,21 @@ func TestWhatHasAnEndComesBackByItselfUnlessSomebodyWasFaster(t *testing.T) {
 	for name, c := range map[string]struct {
 		event  string
 		change func(*sim.Options)
-		ended  sim.Ending
+		ended  chronicle.Ending
 		least  time.Duration // of the outage
 		most   time.Duration
 	}{
-		"a crash": {"10m web-2 crashes for 30m", watch, sim.EndedByItself, 30 * time.Minute,
+		"a crash": {"10m web-2 crashes for 30m", watch, chronicle.EndedByItself, 30 * time.Minute,
 			31 * time.Minute},
-		"a shutdown": {"10m web-2 shuts itself down for 30m", watch, sim.EndedByItself, 30 * time.Minute,
+		"a shutdown": {"10m web-2 shuts itself down for 30m", watch, chronicle.EndedByItself, 30 * time.Minute,
 			31 * time.Minute},
-		"a panic": {"10m web-2 panics for 30m", watch, sim.EndedByItself, 30 * time.Minute,
+		"a panic": {"10m web-2 panics for 30m", watch, chronicle.EndedByItself, 30 * time.Minute,
 			31 * time.Minute},
-		"a disk": {"10m web-2 loses its disk for 30m", watch, sim.EndedByItself, 30 * time.Minute,
+		"a disk": {"10m web-2 loses its disk for 30m", watch, chronicle.EndedByItself, 30 * time.Minute,
 			30 * time.Minute},
-		"a healed crash": {"10m web-2 crashes for 30m", nil, sim.EndedByHale, 0, 5 * time.Minute},
-		"a healed disk":  {"10m web-2 loses its disk for 30m", nil, sim.EndedByHale, 0, 10 * time.Minute},
-		"a disk reset before": {"10m web-2 loses its disk for 30m", gentle, sim.EndedByHale, 30 * time.Minute,
+		"a healed crash": {"10m web-2 crashes for 30m", nil, chronicle.EndedByHale, 0, 5 * time.Minute},
+		"a healed disk":  {"10m web-2 loses its disk for 30m", nil, chronicle.EndedByHale, 0, 10 * time.Minute},
+		"a disk reset before": {"10m web-2 loses its disk for 30m", gentle, chronicle.EndedByHale, 30 * time.Minute,
 			31 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -110,7 +110,7 @@ func (j *judge) broken(law, machine, what string) {
 		j.each(machine, func(n *night) { n.wrong = true })
 	}
 	j.s.score.LawsBroken++
-	j.s.trace.say(j.s.w.Now(), machine, "BROKEN "+law+" "+machine+": "+what)
+	j.s.trace.Say(j.s.w.Now(), machine, "BROKEN "+law+" "+machine+": "+what)
 	c := lawCase{law, machine}
 	if j.seen[c] || len(j.broke) >= 100 {
 		return
@@ -120,7 +120,7 @@ func (j *judge) broken(law, machine, what string) {
 }
 
 // called is the instance's name in the trace.
-func (j *judge) called(id string) fleet.InstanceID { return j.s.trace.name(fleet.InstanceID(id)) }
+func (j *judge) called(id string) fleet.InstanceID { return j.s.trace.Name(fleet.InstanceID(id)) }
 
 // Address implements world.Watcher.
 func (j *judge) Address(a netip.Addr) {
@@ -491,9 +491,9 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 	}
 }
 
-// record counts what hale says.
+// Record counts what hale says.
 func (j *judge) record(r fleet.Record) {
-	j.s.trace.record(j.s.w.Now(), r)
+	j.s.trace.Record(j.s.w.Now(), r)
 	if err := r.Valid(); err != nil {
 		j.broken("L11", string(r.Machine), err.Error())
 	}
@@ -517,7 +517,7 @@ func (j *judge) record(r fleet.Record) {
 func (j *judge) paged(r fleet.Record) {
 	if sc := j.s.score; !r.Joined() {
 		sc.Paged++
-		sc.page(string(r.Reason), 1)
+		sc.Page(string(r.Reason), 1)
 	}
 	if r.Reason == fleet.ReasonHostReboots {
 		return // it is about what was, and explains nothing that fails now

@@ -64,7 +64,7 @@ func (j *judge) Acted(c *world.Call) {
 	if n, ok := fleet.MachineName(c.Mark.Machine).Ordinal(); ok && n <= len(j.outages) {
 		j.outages[n-1].acted = true
 	}
-	j.s.options.History.acted(c, wrong)
+	j.s.options.History.Acted(c, wrong)
 }
 
 // room tells the judge of the truth what only the simulator knows.
@@ -115,7 +115,7 @@ func (j *judge) tellOdd(c *world.Call) {
 	if !c.Effect {
 		said = fmt.Sprintf("! the %s of %s reaches the provider %s, and changes nothing", c.Op, j.called(c.ID), how)
 	}
-	j.s.trace.say(j.s.w.Now(), c.Mark.Machine, said)
+	j.s.trace.Say(j.s.w.Now(), c.Mark.Machine, said)
 }
 
 // mayDestroy checks that what goes is certified, or known to its builder as an expired build (L2).

@@ -11,29 +11,6 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Nights is how the nights ended that could have made two of one, in the order of NightVerbs.
-type Nights [6]Ends
-
-// Ends counts the nights of a kind by how they ended. They add up to Nights.
-type Ends struct {
-	Nights   int // that there were, in all
-	NoEffect int // there was nothing that it could happen to
-	Calm     int // no machine failed, and no person was needed
-	Healed   int // a machine failed, and was healed without a person
-	Paged    int // a person was told
-	Open     int // a machine is down, and no person was told
-	Wrong    int // two ran, or a healthy one or a stranger was hit
-}
-
-func (n *Nights) add(o Nights) {
-	for i := range n {
-		a, b := &n[i], o[i]
-		a.Nights, a.NoEffect, a.Calm, a.Healed = a.Nights+b.Nights, a.NoEffect+b.NoEffect, a.Calm+b.Calm,
-			a.Healed+b.Healed
-		a.Paged, a.Open, a.Wrong = a.Paged+b.Paged, a.Open+b.Open, a.Wrong+b.Wrong
-	}
-}
-
 // night is one that is not over.
 type night struct {
 	verb    script.Verb
@@ -148,7 +125,7 @@ func (j *judge) putsInOrder(machine string) {
 	j.s.endDouble()
 	for _, vm := range j.s.w.All(machine) {
 		if j.s.w.Undefine(vm.ID) {
-			j.s.trace.say(j.s.w.Now(), machine, "! a person removes the definition of "+machine+" that stayed behind")
+			j.s.trace.Say(j.s.w.Now(), machine, "! a person removes the definition of "+machine+" that stayed behind")
 		}
 	}
 	if j.toldOlder {
@@ -156,7 +133,7 @@ func (j *judge) putsInOrder(machine string) {
 			j.s.spec.Name,
 			j.s.options.Hosts,
 		); err == nil {
-			j.s.trace.say(j.s.w.Now(), "", "! operator "+string(script.Believes))
+			j.s.trace.Say(j.s.w.Now(), "", "! operator "+string(script.Believes))
 			j.s.post(o)
 		}
 	}

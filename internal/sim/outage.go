@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
@@ -29,7 +30,24 @@ type outage struct {
 	truth
 }
 
-// strike notes what was done to the machine last.
+// ended is the outage as the history has it, when it ends or the run does.
+func (o *outage) ended(to time.Duration, late bool) chronicle.Outage {
+	out := chronicle.Outage{To: to, Open: o.open, Healable: o.healable, Unseen: o.unseen, Late: late, Paged: o.paged,
+		PagedAt: o.pagedAt}
+	switch {
+	case o.open:
+		out.Ended = chronicle.NotEnded
+	case o.visited:
+		out.Ended = chronicle.EndedByPerson
+	case o.acted:
+		out.Ended = chronicle.EndedByHale
+	default:
+		out.Ended = chronicle.EndedByItself
+	}
+	return out
+}
+
+// Strike notes what was done to the machine last.
 func (o *outage) strike(e script.Event) { o.struck, o.struckAt = e.Verb, e.At }
 
 // Serving implements world.Watcher.
@@ -58,7 +76,7 @@ func (j *judge) Serving(vm *world.VM) {
 			o.about = j.about(n)
 		}
 		j.moved, j.waiting = true, append(j.waiting, n)
-		j.s.options.History.down(n, o)
+		j.s.options.History.Down(n, o.from)
 		j.down++
 		j.each(vm.Machine(), func(n *night) { n.down = true })
 		j.s.score.Outages++
@@ -166,21 +184,21 @@ func (j *judge) resumable(vm *world.VM) bool {
 	return vm.Stop == world.StopGuest || j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
 }
 
-// over ends an outage in health.
+// Over ends an outage in health.
 func (j *judge) over(n int, o *outage) {
 	took := j.s.w.Now() - o.from
 	late := o.healable && took > j.s.onePass(o.queue) && !o.paged
 	sc := j.s.score
-	sc.lost += took
+	sc.Lost(took)
 	j.down--
 	o.open = false
 	j.measure(n, o, j.s.w.Now())
-	j.s.options.History.up(n, o, j.s.w.Now(), late)
+	j.s.options.History.Up(n, o.ended(j.s.w.Now(), late))
 	j.thin()
 	if !o.healable {
 		return
 	}
-	sc.heals = append(sc.heals, took)
+	sc.Healed(took)
 	switch {
 	case o.paged:
 		sc.HealablePaged++
@@ -263,7 +281,7 @@ func (j *judge) unbrake() {
 		j.s.spec.Name,
 		j.s.options.Hosts,
 	); err == nil {
-		j.s.trace.say(j.s.w.Now(), "", "! operator "+string(script.Unbrakes))
+		j.s.trace.Say(j.s.w.Now(), "", "! operator "+string(script.Unbrakes))
 		j.s.post(o)
 	}
 }
@@ -278,7 +296,7 @@ func (j *judge) retry(machine string) {
 		j.s.options.Hosts,
 	)
 	if err == nil {
-		j.s.trace.say(j.s.w.Now(), machine, "! operator "+string(script.Retries)+" "+machine)
+		j.s.trace.Say(j.s.w.Now(), machine, "! operator "+string(script.Retries)+" "+machine)
 		j.s.post(o)
 	}
 }
@@ -314,7 +332,7 @@ func (j *judge) visit(machine string) {
 		}
 		j.s.score.Visits++
 		j.outages[i].visited = true
-		j.s.trace.say(j.s.w.Now(), name, "! a person mends "+name)
+		j.s.trace.Say(j.s.w.Now(), name, "! a person mends "+name)
 		j.s.w.PowerOn(vm)
 	}
 }
@@ -322,7 +340,7 @@ func (j *judge) visit(machine string) {
 // finish judges what is left at the end.
 func (j *judge) finish(end time.Duration) {
 	sc := j.s.score
-	j.s.options.History.close(end)
+	j.s.options.History.Close(end)
 	for _, n := range slices.Clone(j.nights) {
 		j.dawn(n)
 	}
@@ -332,9 +350,9 @@ func (j *judge) finish(end time.Duration) {
 		if !o.open {
 			continue
 		}
-		sc.lost += end - o.from
+		sc.Lost(end - o.from)
 		j.measure(i+1, o, end)
-		j.s.options.History.up(i+1, o, end, false)
+		j.s.options.History.Up(i+1, o.ended(end, false))
 		if o.healable {
 			sc.HealablePaged++
 		}

@@ -99,7 +99,7 @@ func (c *server) start() {
 	c.alive, c.frozen, c.missed, c.born, c.term = true, 0, nil, c.s.w.Now(), 0
 	c.pauseFor, c.crashIn, c.reigns = 0, 0, false
 	c.roll = roll{}
-	c.s.trace.say(c.s.w.Now(), "", c.name+" starts")
+	c.s.trace.Say(c.s.w.Now(), "", c.name+" starts")
 	if c.s.servers.alone() && c.s.store.owner == c {
 		c.s.store.owner = nil // it holds the data folder's lock, and revokes its own predecessor's lease
 	}
@@ -145,7 +145,7 @@ func (c *server) holds() bool {
 	return c.alive && c.frozen == 0 && c.lease.stopped == 0 && c.s.store.cut[c] == 0 && c.s.store.owner == c
 }
 
-// begin loads what was believed and starts to watch.
+// Begin loads what was believed and starts to watch.
 func (c *server) begin(term uint64) {
 	beliefs, all, err := c.s.store.load()
 	if err != nil {
@@ -255,7 +255,7 @@ func (c *server) renew() {
 }
 
 func (c *server) thaw() {
-	c.s.trace.say(c.s.w.Now(), "", "! "+c.name+" goes on")
+	c.s.trace.Say(c.s.w.Now(), "", "! "+c.name+" goes on")
 	stood := c.s.w.Now() - c.since
 	c.frozen = 0
 	missed := c.missed
@@ -410,7 +410,7 @@ func (c *server) refused(err error) {
 		c.s.judge.broken("L7", "", c.name+" goes on after the store refused what it wrote")
 	}
 	if !already {
-		c.s.trace.say(c.s.w.Now(), "", c.name+" can write nothing down, the store is full, and so it does nothing")
+		c.s.trace.Say(c.s.w.Now(), "", c.name+" can write nothing down, the store is full, and so it does nothing")
 		c.tellOfStore()
 	}
 	c.wakeAt(c.worldTime(c.own.Next()))
@@ -432,7 +432,7 @@ func (c *server) tellOfStore() {
 		}
 		c.s.score.StorePages++
 		c.toldOfStore = true
-		c.s.trace.say(c.s.w.Now(), "", "a person is told, without the store, that "+c.name+" can write nothing down")
+		c.s.trace.Say(c.s.w.Now(), "", "a person is told, without the store, that "+c.name+" can write nothing down")
 	})
 }
 
@@ -442,7 +442,7 @@ func (c *server) tellStoreTakes() {
 	c.s.w.At(c.s.w.Now()+storePatience, func() {
 		if c.life == life && c.alive && c.toldOfStore && c.s.store.full == 0 {
 			c.toldOfStore = false
-			c.s.trace.say(c.s.w.Now(), "", "a person is told that the store takes what is written again")
+			c.s.trace.Say(c.s.w.Now(), "", "a person is told that the store takes what is written again")
 		}
 	})
 }

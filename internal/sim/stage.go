@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
+	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
@@ -39,7 +41,7 @@ type Options struct {
 	Empty bool
 	Trace io.Writer // a line per event and record; nil: none
 	// History is filled with what the run was like; nil: none is kept.
-	History *History
+	History *chronicle.History
 	// Rival replaces hale's judgement by a naive policy; empty: hale.
 	Rival Rival
 
@@ -68,8 +70,8 @@ type stage struct {
 	judge   *judge
 	// installation is what the marks of what this hale builds say.
 	installation string
-	score        *Score
-	trace        *trace
+	score        *score.Score
+	trace        *chronicle.Trace
 	rival        *rival
 	ways         map[script.Verb]act
 	nonces       int          // that starts of hale were given; of the first hale's
@@ -189,7 +191,7 @@ func newStage(o Options) (*stage, error) {
 	}
 	o.Servers = max(o.Servers, 1)
 	s := &stage{
-		options: o, spec: o.Spec, wanted: o.Spec, score: &Score{}, trace: newTrace(o.Trace, o.History), ways: ways(),
+		options: o, spec: o.Spec, wanted: o.Spec, score: &score.Score{}, trace: chronicle.NewTrace(o.Trace, o.History), ways: ways(),
 		installation: installation,
 	}
 	s.w = world.New(world.Options{
@@ -202,7 +204,7 @@ func newStage(o Options) (*stage, error) {
 			s.disks = append(s.disks, d.Name)
 		}
 	}
-	o.History.begin(o.Spec.Name)
+	o.History.Begin(o.Spec.Name)
 	s.judge = newJudge(s)
 	s.w.Watch = s.judge
 	s.store = newStore(o.Most())
@@ -229,7 +231,7 @@ func (s *stage) plant() {
 		n := i + 1
 		name := s.spec.Name.Machine(n)
 		id := "planted-" + strconv.Itoa(n)
-		s.trace.name(fleet.InstanceID(id)) // web-3's is vm-3
+		s.trace.Name(fleet.InstanceID(id)) // web-3's is vm-3
 		vm := s.w.Plant(world.Status{ID: id, Name: string(name), Host: h, Metadata: string(s.spec.Template.Metadata),
 			Mark: world.Mark{
 				Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1,
@@ -359,7 +361,7 @@ func (s *stage) guestChanged(id string) {
 
 // crashAndReturn kills a server in the middle of what it does; it is started again later.
 func (s *stage) crashAndReturn(c *server) {
-	s.trace.say(s.w.Now(), "", c.name+" dies at this write")
+	s.trace.Say(s.w.Now(), "", c.name+" dies at this write")
 	c.crash()
 	s.w.After(s.between(time.Second, time.Minute), func() {
 		if !c.alive {

@@ -40,7 +40,7 @@ func (s *stage) plantStrangers() {
 	for i, h := range homes {
 		n := i + 1
 		id := fmt.Sprintf("planted-%d", n)
-		s.trace.name(fleet.InstanceID(id))
+		s.trace.Name(fleet.InstanceID(id))
 		s.w.Plant(world.Status{ID: id, Name: StrangerName(sel, n, len(homes)), Host: h, Metadata: string(sel.Metadata),
 			Tags: string(fleet.TagsOf(sel.Tags)), Mark: world.Mark{
 				Installation: "nobody", Fleet: string(s.spec.Name), Machine: string(s.spec.Name.Machine(n)),

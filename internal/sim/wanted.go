@@ -293,7 +293,7 @@ func (j *judge) unmissed(machine string) {
 	}
 	o.open = false
 	j.down--
-	j.s.options.History.up(n, o, j.s.w.Now(), false)
+	j.s.options.History.Up(n, o.ended(j.s.w.Now(), false))
 	j.thin()
 	if vm := j.s.w.Current(machine); vm != nil {
 		j.ignored[machine] = vm.ID

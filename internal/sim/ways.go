@@ -230,9 +230,9 @@ func (s *stage) schedule(e script.Event) {
 		if d, err := verbs.ParseDomain(e.Subject); err == nil && s.w.Members(d, s.judge.isOfFleet) < e.Least {
 			return
 		}
-		s.trace.event(s.w.Now(), &e)
+		s.trace.Event(s.w.Now(), &e)
 		s.judge.fault(e)
-		over := s.options.History.strike(&e)
+		over := s.options.History.Strike(&e)
 		lift, err := do(s, e)
 		over()
 		if err != nil {
@@ -241,8 +241,8 @@ func (s *stage) schedule(e script.Event) {
 		}
 		if lift != nil && e.For > 0 {
 			s.w.After(e.For, func() {
-				s.trace.over(s.w.Now(), &e)
-				over := s.options.History.strike(&e)
+				s.trace.Over(s.w.Now(), &e)
+				over := s.options.History.Strike(&e)
 				lift()
 				over()
 			})

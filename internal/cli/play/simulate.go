@@ -16,7 +16,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
-	"hale/internal/sim"
+	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
 	"hale/internal/trial/rehearsal"
@@ -423,7 +423,7 @@ func counted(title string, counts []rehearsal.Count) []string {
 }
 
 // score renders the figures of a run.
-func (p sheet) score(s sim.Score) []string {
+func (p sheet) score(s score.Score) []string {
 	share := "none was hale's to heal alone"
 	if s.Healable > 0 {
 		share = fmt.Sprintf("of %d that hale could heal alone it healed %d (%.1f%%), half of them within %s, 99%% "+

@@ -13,7 +13,7 @@ import (
 
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
-	"hale/internal/sim"
+	"hale/internal/sim/score"
 	"hale/internal/trial/scenario"
 
 	"github.com/spf13/cobra"
@@ -54,7 +54,7 @@ type played struct {
 	OK       bool               `json:"ok"`
 	Updated  bool               `json:"updated,omitempty"` // its trace was written anew
 	Problems []scenario.Problem `json:"problems"`
-	Score    sim.Score          `json:"score"`
+	Score    score.Score        `json:"score"`
 	Trace    string             `json:"trace,omitempty"` // with --verbose
 
 	scenario *scenario.Scenario

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/survey"
 )
@@ -25,7 +26,7 @@ func BenchmarkTenDays(b *testing.B) {
 	}.Options(0)
 	o.Plan = script.Merge(o.Plan, script.Storm(o.Spec, 5*day, 250, 2*time.Minute, 7))
 	o.Calm = time.Hour
-	var s sim.Score
+	var s score.Score
 	for b.Loop() {
 		r, err := sim.Run(o)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
@@ -42,7 +43,7 @@ type Found struct {
 
 // Reckoning is what a survey came to.
 type Reckoning struct {
-	Score sim.Score
+	Score score.Score
 	Found []Found
 }
 

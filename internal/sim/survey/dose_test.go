@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/survey"
 )
@@ -139,7 +140,7 @@ func harmless(t *testing.T, r survey.Reckoning) {
 }
 
 // sound asks of a score what an operator would.
-func sound(t *testing.T, s sim.Score) {
+func sound(t *testing.T, s score.Score) {
 	t.Helper()
 	for _, c := range []struct {
 		what        string

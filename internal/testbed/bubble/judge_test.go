@@ -99,7 +99,7 @@ func (j *judge) listen() {
 				return
 			}
 			j.mu.Lock()
-			j.heard = append(j.heard, hearing{time.Now(), record})
+			j.heard = append(j.heard, hearing{time.Now(), record.Record})
 			j.mu.Unlock()
 		}
 	})

@@ -45,11 +45,11 @@ var fixtures = map[string]fixture{
 	"product code uses the laboratory, and a leaf the core": {
 		rule: "floors",
 		files: map[string]string{
-			"internal/app/a.go":   "package app\nimport _ \"hale/internal/testbed/lab\"",
-			"internal/accel/a.go": "package accel\nimport _ \"hale/internal/core/fleet\"",
-			"internal/sim/ok.go": "package sim\nimport (\n_ \"hale/internal/state/memory\"\n_ " +
-				"\"hale/internal/engine\"\n)",
-			"internal/sim/a.go": "package sim\nimport _ \"hale/internal/state/etcd\"",
+			"internal/app/a.go":            "package app\nimport _ \"hale/internal/testbed/lab\"",
+			"internal/accel/a.go":          "package accel\nimport _ \"hale/internal/core/fleet\"",
+			"internal/sim/ok.go":           "package sim\nimport _ \"hale/internal/engine\"",
+			"internal/sim/chronicle/ok.go": "package chronicle\nimport _ \"hale/internal/prose\"",
+			"internal/sim/a.go":            "package sim\nimport _ \"hale/internal/state/etcd\"",
 		},
 		want: []string{
 			"may not import internal/testbed/lab (support for tests)",

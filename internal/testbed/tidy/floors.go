@@ -106,16 +106,13 @@ var packages = []pkgRule{
 	{path: "internal/fence/memory", floor: 3},
 	// The list of the adapters that a configuration can name.
 	{path: "internal/adapters", floor: 3, step: 2},
-	// The wing: a simulated world for floors 0 to 2, furnished with the two adapters that are made for it.
+	// The wing: a simulated world for floors 0 to 2. What is kept of a run is kept in sentences.
 	{path: "internal/sim/law", floor: 1}, // the one judge of simulator and bubble
 	{path: "internal/sim/script", floor: 1},
 	{path: "internal/sim/prober", floor: 1, step: 1},
-	{
-		path:  "internal/sim",
-		floor: 2,
-		step:  2,
-		also:  []string{"internal/prose", "internal/state/memory", "internal/provider/simulated"},
-	},
+	{path: "internal/sim/chronicle", floor: 1, step: 1, also: []string{"internal/prose"}},
+	{path: "internal/sim/score", floor: 1, step: 1},
+	{path: "internal/sim", floor: 2, step: 2},
 	{path: "internal/sim/survey", floor: 2, step: 3},
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},

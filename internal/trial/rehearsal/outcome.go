@@ -9,13 +9,15 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/sim"
+	"hale/internal/sim/chronicle"
+	"hale/internal/sim/score"
 )
 
 // Outcome is what came of an order. It is what hale simulate --json prints.
 type Outcome struct {
 	Seed    uint64 `json:"seed"`
 	Weather string `json:"weather"` // what went wrong, by its title
-	sim.Score
+	score.Score
 	Fleets []Fleet `json:"fleets"`
 	// DidNotFit says what of a scenario or trace could not happen to the fleets.
 	DidNotFit []string `json:"did_not_fit"`
@@ -25,13 +27,13 @@ type Outcome struct {
 
 // Fleet is what came of one fleet.
 type Fleet struct {
-	Name    fleet.Name `json:"name"`
-	Mode    fleet.Mode `json:"mode"`
-	Size    int        `json:"size"`
-	Hosts   int        `json:"hosts"`
-	Servers int        `json:"servers"`
-	Days    float64    `json:"days"`
-	Score   sim.Score  `json:"score"`
+	Name    fleet.Name  `json:"name"`
+	Mode    fleet.Mode  `json:"mode"`
+	Size    int         `json:"size"`
+	Hosts   int         `json:"hosts"`
+	Servers int         `json:"servers"`
+	Days    float64     `json:"days"`
+	Score   score.Score `json:"score"`
 
 	Faults   []Fault   `json:"by_fault"` // the most frequent first
 	Actions  []Count   `json:"actions"`  // changing calls that took effect, by operation
@@ -86,7 +88,7 @@ const (
 )
 
 // classOf says what brought the outage about.
-func classOf(o sim.Outage) string {
+func classOf(o chronicle.Outage) string {
 	switch {
 	case o.Event != nil:
 		return o.Event.Class()
@@ -112,7 +114,7 @@ func newFleet(o sim.Options, r sim.Result) Fleet {
 }
 
 // faults sums the outages up by what brought them about.
-func faults(h *sim.History) []Fault {
+func faults(h *chronicle.History) []Fault {
 	rows := map[string]*Fault{}
 	row := func(kind string) *Fault {
 		if rows[kind] == nil {
@@ -150,24 +152,24 @@ func values(rows map[string]*Fault) func(func(Fault) bool) {
 	}
 }
 
-func (f *Fault) add(o sim.Outage) {
+func (f *Fault) add(o chronicle.Outage) {
 	f.Outages++
 	f.LostSeconds += int((o.To - o.From).Seconds())
 	if o.Unseen {
 		f.Unseen++
 	}
 	switch o.Ended {
-	case sim.EndedByHale:
+	case chronicle.EndedByHale:
 		if o.Paged {
 			f.HealedPaged++
 		} else {
 			f.Healed++
 		}
-	case sim.EndedByItself:
+	case chronicle.EndedByItself:
 		f.ByItself++
-	case sim.EndedByPerson:
+	case chronicle.EndedByPerson:
 		f.ByPerson++
-	case sim.NotEnded:
+	case chronicle.NotEnded:
 		f.Open++
 	}
 }
@@ -203,7 +205,7 @@ func (c counter) counts(text func(string) string) []Count {
 	return out
 }
 
-func actions(h *sim.History) []Count {
+func actions(h *chronicle.History) []Count {
 	c := newCounter()
 	for _, a := range h.Acts {
 		c.add(string(a.Op), a.Machine)
@@ -212,7 +214,7 @@ func actions(h *sim.History) []Count {
 }
 
 // tell counts the records of the kind by their reason.
-func tell(h *sim.History, kind fleet.RecordKind) []Count {
+func tell(h *chronicle.History, kind fleet.RecordKind) []Count {
 	c := newCounter()
 	for _, m := range h.Moments {
 		if m.Record != nil && m.Record.Kind == kind && !m.Record.Joined() {
@@ -229,12 +231,12 @@ const (
 	mostLine = 20
 )
 
-func misdeeds(h *sim.History, broke []sim.Violation) []Misdeed {
+func misdeeds(h *chronicle.History, broke []sim.Violation) []Misdeed {
 	out := []Misdeed{}
 	for _, v := range broke {
 		m := Misdeed{AtSeconds: int(v.At.Seconds()), Law: v.Law, Machine: v.Machine, What: v.What, Around: []string{}}
 		for _, line := range h.Around(v.Machine, v.At, before, after, mostLine) {
-			m.Around = append(m.Around, sim.Stamp(line.At)+"  "+line.Line())
+			m.Around = append(m.Around, chronicle.Stamp(line.At)+"  "+line.Line())
 		}
 		out = append(out, m)
 	}

@@ -11,6 +11,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 	"hale/internal/trial/scenario"
@@ -100,7 +101,7 @@ func (o Options) fleets() ([]int, error) {
 // play plays one fleet.
 func (o Options) play(index int) (Fleet, []string, error) {
 	options := sim.Options{
-		Servers: o.Servers, Seed: o.Seed, Horizon: o.Horizon, Operator: o.Operator, History: &sim.History{},
+		Servers: o.Servers, Seed: o.Seed, Horizon: o.Horizon, Operator: o.Operator, History: &chronicle.History{},
 	}
 	scenario.Adopt(&options, o.Config, index)
 	furnish(&options)

@@ -10,7 +10,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
-	"hale/internal/sim"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/world"
 )
 
@@ -153,7 +153,7 @@ func braking(f Fleet) []string {
 type Span struct{ From, To time.Duration }
 
 // Brakes returns when the brake was on.
-func Brakes(h *sim.History) []Span {
+func Brakes(h *chronicle.History) []Span {
 	var out []Span
 	on := false
 	for _, m := range h.Moments {

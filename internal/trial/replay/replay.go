@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/sim"
+	"hale/internal/sim/chronicle"
 	"hale/internal/trial/scenario"
 )
 
@@ -162,7 +163,7 @@ func list(names []fleet.Name) string {
 // replay plays one fleet.
 func (c *Comparison) replay(o Options, p pair) error {
 	h := tell(o.Journal.events[p.recorded], o.Patience)
-	options := sim.Options{Servers: 1, Seed: o.Seed, History: &sim.History{}}
+	options := sim.Options{Servers: 1, Seed: o.Seed, History: &chronicle.History{}}
 	scenario.Adopt(&options, o.Policy, p.index)
 	plan := newPlan(h, options.Spec, o.Journal.From, o.Journal.To)
 	plan.run(&options)

@@ -15,6 +15,7 @@ import (
 	"hale/internal/config/configtest"
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/script"
 	"hale/internal/trial/replay"
 	"hale/internal/trial/scenario"
@@ -35,7 +36,7 @@ func recorded(t *testing.T, c *config.Config, events ...string) string {
 	t.Helper()
 	o := sim.Options{
 		Servers: 1, Seed: 1, Horizon: 24 * time.Hour, Calm: time.Hour, Operator: 30 * time.Minute,
-		History: &sim.History{},
+		History: &chronicle.History{},
 	}
 	scenario.Adopt(&o, c, 0)
 	for _, line := range events {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/sim"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
 	"hale/internal/sim/script"
 	"hale/internal/sim/world"
@@ -14,7 +14,7 @@ import (
 // verdicts says what became of each incident in the simulated run.
 type verdicts struct {
 	plan      *plan
-	h         *sim.History
+	h         *chronicle.History
 	name      fleet.Name
 	elsewhere int
 }
@@ -63,11 +63,11 @@ func (v *verdicts) one(i *Incident, e script.Event, until time.Duration, claimed
 		}
 	}
 	v.hear(i, e, until)
-	r.Became = i.became(outage.Ended == sim.EndedByHale)
+	r.Became = i.became(outage.Ended == chronicle.EndedByHale)
 }
 
 // outage returns the one that the event brought about.
-func (v *verdicts) outage(e script.Event) *sim.Outage {
+func (v *verdicts) outage(e script.Event) *chronicle.Outage {
 	for n := range v.h.Outages {
 		if o := &v.h.Outages[n]; o.Machine == e.Subject && o.From == e.At {
 			return o

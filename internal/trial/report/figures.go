@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hale/internal/prose"
-	"hale/internal/sim"
+	"hale/internal/sim/score"
 	"hale/internal/trial/rehearsal"
 )
 
@@ -14,7 +14,7 @@ import (
 type reading struct {
 	name  string
 	part  int // the table that it stands in
-	value func(s sim.Score) string
+	value func(s score.Score) string
 }
 
 // The tables. In the first one, anything but 0 is wrong.
@@ -24,41 +24,41 @@ const (
 	done
 )
 
-func number(of func(sim.Score) int) func(sim.Score) string {
-	return func(s sim.Score) string { return strconv.Itoa(of(s)) }
+func number(of func(score.Score) int) func(score.Score) string {
+	return func(s score.Score) string { return strconv.Itoa(of(s)) }
 }
 
-func lasting(of func(sim.Score) float64) func(sim.Score) string {
-	return func(s sim.Score) string { return prose.Span(time.Duration(of(s) * float64(time.Second))) }
+func lasting(of func(score.Score) float64) func(score.Score) string {
+	return func(s score.Score) string { return prose.Span(time.Duration(of(s) * float64(time.Second))) }
 }
 
 var readings = []reading{
-	{"healthy machines destroyed", never, number(func(s sim.Score) int { return s.HealthyDestroyed })},
-	{"two instances of one machine", never, number(func(s sim.Score) int { return s.DoubleInstances })},
-	{"repairs lost", never, number(func(s sim.Score) int { return s.LostRepairs })},
-	{"neither healed nor in a person's hands in time", never, number(func(s sim.Score) int { return s.Unhealed })},
-	{"laws broken", never, number(func(s sim.Score) int { return s.LawsBroken })},
-	{"machine-days", outages, func(s sim.Score) string { return fmt.Sprintf("%.0f", s.MachineDays) }},
-	{"faults", outages, number(func(s sim.Score) int { return s.Faults })},
-	{"outages of machines", outages, number(func(s sim.Score) int { return s.Outages })},
-	{"no failure to the policy", outages, number(func(s sim.Score) int { return s.Unseen })},
-	{"hale's to heal alone", outages, number(func(s sim.Score) int { return s.Healable })},
+	{"healthy machines destroyed", never, number(func(s score.Score) int { return s.HealthyDestroyed })},
+	{"two instances of one machine", never, number(func(s score.Score) int { return s.DoubleInstances })},
+	{"repairs lost", never, number(func(s score.Score) int { return s.LostRepairs })},
+	{"neither healed nor in a person's hands in time", never, number(func(s score.Score) int { return s.Unhealed })},
+	{"laws broken", never, number(func(s score.Score) int { return s.LawsBroken })},
+	{"machine-days", outages, func(s score.Score) string { return fmt.Sprintf("%.0f", s.MachineDays) }},
+	{"faults", outages, number(func(s score.Score) int { return s.Faults })},
+	{"outages of machines", outages, number(func(s score.Score) int { return s.Outages })},
+	{"no failure to the policy", outages, number(func(s score.Score) int { return s.Unseen })},
+	{"hale's to heal alone", outages, number(func(s score.Score) int { return s.Healable })},
 	{"healed alone", outages,
-		func(s sim.Score) string { return fmt.Sprintf("%d (%.1f %%)", s.HealedAlone, 100*s.HealedShare()) }},
-	{"healed late", outages, number(func(s sim.Score) int { return s.LateHeals })},
-	{"half healed within", outages, lasting(func(s sim.Score) float64 { return s.HealP50 })},
-	{"99 % healed within", outages, lasting(func(s sim.Score) float64 { return s.HealP99 })},
-	{"caught while recovering", outages, number(func(s sim.Score) int { return s.CaughtRecovering })},
+		func(s score.Score) string { return fmt.Sprintf("%d (%.1f %%)", s.HealedAlone, 100*s.HealedShare()) }},
+	{"healed late", outages, number(func(s score.Score) int { return s.LateHeals })},
+	{"half healed within", outages, lasting(func(s score.Score) float64 { return s.HealP50 })},
+	{"99 % healed within", outages, lasting(func(s score.Score) float64 { return s.HealP99 })},
+	{"caught while recovering", outages, number(func(s score.Score) int { return s.CaughtRecovering })},
 	{"machine-hours without service", outages,
-		func(s sim.Score) string { return fmt.Sprintf("%.1f", s.MachineHoursLost) }},
-	{"repairs", done, number(func(s sim.Score) int { return s.Repairs })},
-	{"actions", done, number(func(s sim.Score) int { return s.Actions })},
+		func(s score.Score) string { return fmt.Sprintf("%.1f", s.MachineHoursLost) }},
+	{"repairs", done, number(func(s score.Score) int { return s.Repairs })},
+	{"actions", done, number(func(s score.Score) int { return s.Actions })},
 	{"times held, needlessly", done,
-		func(s sim.Score) string { return fmt.Sprintf("%d, %d", s.Held, s.NeedlessHolds) }},
+		func(s score.Score) string { return fmt.Sprintf("%d, %d", s.Held, s.NeedlessHolds) }},
 	{"brake engaged, needlessly", done,
-		func(s sim.Score) string { return fmt.Sprintf("%d, %d", s.Brakes, s.NeedlessBrakes) }},
-	{"pages", done, number(func(s sim.Score) int { return s.Paged })},
-	{"mended by a person", done, number(func(s sim.Score) int { return s.Visits })},
+		func(s score.Score) string { return fmt.Sprintf("%d, %d", s.Brakes, s.NeedlessBrakes) }},
+	{"pages", done, number(func(s score.Score) int { return s.Paged })},
+	{"mended by a person", done, number(func(s score.Score) int { return s.Visits })},
 }
 
 // table is figures under a title.
@@ -70,7 +70,7 @@ type table struct {
 // figures lists the score of the whole and, where there are several, of each fleet: what must never happen, what came
 // of the outages, and what was done.
 func figures(o rehearsal.Outcome) []table {
-	scores := []sim.Score{o.Score}
+	scores := []score.Score{o.Score}
 	if len(o.Fleets) > 1 {
 		for _, f := range o.Fleets {
 			scores = append(scores, f.Score)

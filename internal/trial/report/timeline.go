@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/sim"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
 	"hale/internal/trial/rehearsal"
 )
@@ -70,7 +70,7 @@ func round(f float64) float64 { return float64(int(f*10+0.5)) / 10 }
 type canvas struct {
 	scale
 	f     rehearsal.Fleet
-	h     *sim.History
+	h     *chronicle.History
 	lanes map[string]*laneView // by machine
 }
 
@@ -202,7 +202,7 @@ func (c *canvas) world(label, subject string) *laneView {
 		if m.Event == nil || m.Over || m.Event.OfMachine() || m.Event.OfServer() != (subject == "server") {
 			continue
 		}
-		c.bar(l, m.At, m.At+m.Event.For, "shared", sim.Stamp(m.At)+"  "+m.Event.String())
+		c.bar(l, m.At, m.At+m.Event.For, "shared", chronicle.Stamp(m.At)+"  "+m.Event.String())
 	}
 	return l
 }
@@ -210,21 +210,21 @@ func (c *canvas) world(label, subject string) *laneView {
 func (c *canvas) brake() *laneView {
 	l := &laneView{Label: "brake"}
 	for _, s := range rehearsal.Brakes(c.h) {
-		c.bar(l, s.From, s.To, "brake", "the brake is on from "+sim.Stamp(s.From)+" to "+sim.Stamp(s.To))
+		c.bar(l, s.From, s.To, "brake", "the brake is on from "+chronicle.Stamp(s.From)+" to "+chronicle.Stamp(s.To))
 	}
 	return l
 }
 
 // endings say how an outage is drawn, and told.
-var endings = map[sim.Ending]struct{ class, said string }{
-	sim.EndedByHale: {"hale", "healed by hale"}, sim.EndedByItself: {"itself", "over by itself"},
-	sim.EndedByPerson: {"person", "mended by a person"}, sim.NotEnded: {"open", "still down at the end"},
+var endings = map[chronicle.Ending]struct{ class, said string }{
+	chronicle.EndedByHale: {"hale", "healed by hale"}, chronicle.EndedByItself: {"itself", "over by itself"},
+	chronicle.EndedByPerson: {"person", "mended by a person"}, chronicle.NotEnded: {"open", "still down at the end"},
 }
 
 func (c *canvas) outages() {
 	for _, o := range c.h.Outages {
 		e := endings[o.Ended]
-		if o.Ended == sim.EndedByHale && o.Paged {
+		if o.Ended == chronicle.EndedByHale && o.Paged {
 			e.class, e.said = "paged", "healed by hale after a page"
 		}
 		if o.Unseen {
@@ -235,7 +235,7 @@ func (c *canvas) outages() {
 			what = o.Event.String()
 		}
 		c.bar(c.lanes[o.Machine], o.From, o.To, e.class,
-			fmt.Sprintf("%s  %s: down for %s, %s", sim.Stamp(o.From), what, (o.To-o.From).Round(time.Second), e.said))
+			fmt.Sprintf("%s  %s: down for %s, %s", chronicle.Stamp(o.From), what, (o.To-o.From).Round(time.Second), e.said))
 	}
 }
 
@@ -246,7 +246,7 @@ func (c *canvas) records() {
 		if m.Record == nil {
 			continue
 		}
-		l, title := c.lanes[m.Machine], sim.Stamp(m.At)+"  "+m.Line()
+		l, title := c.lanes[m.Machine], chronicle.Stamp(m.At)+"  "+m.Line()
 		switch m.Record.Kind {
 		case fleet.RecordRepairStarted:
 			begun[m.Machine] = m.At
@@ -269,12 +269,12 @@ func (c *canvas) records() {
 func (c *canvas) wrongs() {
 	for _, v := range c.f.Result.Violations {
 		c.mark(c.lanes[v.Machine], v.At, "wrong",
-			fmt.Sprintf("%s  law %s is broken: %s", sim.Stamp(v.At), v.Law, v.What))
+			fmt.Sprintf("%s  law %s is broken: %s", chronicle.Stamp(v.At), v.Law, v.What))
 	}
 	for _, a := range c.h.Acts {
 		if a.Wrong == law.WrongHealthy {
 			c.mark(c.lanes[a.Machine], a.At, "wrong",
-				fmt.Sprintf("%s  %s although it was healthy", sim.Stamp(a.At), a.Op))
+				fmt.Sprintf("%s  %s although it was healthy", chronicle.Stamp(a.At), a.Op))
 		}
 	}
 }

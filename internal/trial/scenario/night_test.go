@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hale/internal/sim"
+	"hale/internal/sim/score"
 )
 
 // TestS74AHostThatRebootsWakesNobody plays the commonest night in small and large installations, at default settings: a
@@ -37,7 +38,7 @@ func TestS74AHostThatRebootsWakesNobody(t *testing.T) {
 }
 
 // reboot plays the reboot of the first host, minutes long.
-func reboot(t *testing.T, size, hosts, minutes int, poll string) sim.Score {
+func reboot(t *testing.T, size, hosts, minutes int, poll string) score.Score {
 	t.Helper()
 	var file strings.Builder
 	fmt.Fprintf(&file, `S74: a host reboots.

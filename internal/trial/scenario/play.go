@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hale/internal/sim"
+	"hale/internal/sim/score"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -46,10 +47,10 @@ func (r *reader) expect(line int, text string) error {
 }
 
 // Figures lists what can be expected of a score, sorted.
-func Figures() []string { return slices.Sorted(maps.Keys(figures(sim.Score{}))) }
+func Figures() []string { return slices.Sorted(maps.Keys(figures(score.Score{}))) }
 
 // figures returns the score by the names of its JSON.
-func figures(s sim.Score) map[string]float64 {
+func figures(s score.Score) map[string]float64 {
 	data, err := json.Marshal(s)
 	out := map[string]float64{}
 	if err == nil {

@@ -1,4 +1,4 @@
-package sim
+package chronicle
 
 import (
 	"slices"
@@ -46,9 +46,6 @@ func (m Moment) Line() string {
 	}
 	return eventLine(*m.Event)
 }
-
-// Stamp renders a time of a run as traces do: days, hours, minutes and seconds since its beginning.
-func Stamp(at time.Duration) string { return stamp(at) }
 
 // Outage is a time during which a machine did not serve its users, by truth.
 type Outage struct {
@@ -111,7 +108,8 @@ func (h *History) Around(machine string, at, before, after time.Duration, most i
 
 // The methods below are called by the run. They do nothing for a run without a history.
 
-func (h *History) begin(name fleet.Name) {
+// Begin starts a history of the fleet.
+func (h *History) Begin(name fleet.Name) {
 	if h != nil {
 		*h = History{name: name, open: map[int]int{}}
 	}
@@ -123,14 +121,15 @@ func (h *History) note(m Moment) {
 	}
 }
 
-func (h *History) close(end time.Duration) {
+// Close notes when the run ended.
+func (h *History) Close(end time.Duration) {
 	if h != nil {
 		h.End = end
 	}
 }
 
-// strike notes which event happens until the returned function is called.
-func (h *History) strike(e *script.Event) (over func()) {
+// Strike notes which event happens until the returned function is called.
+func (h *History) Strike(e *script.Event) (over func()) {
 	if h == nil {
 		return func() {}
 	}
@@ -138,16 +137,17 @@ func (h *History) strike(e *script.Event) (over func()) {
 	return func() { h.striking = nil }
 }
 
-func (h *History) down(n int, o *outage) {
+// Down begins an outage of the machine.
+func (h *History) Down(n int, from time.Duration) {
 	if h == nil {
 		return
 	}
 	h.open[n] = len(h.Outages)
-	h.Outages = append(h.Outages, Outage{Machine: string(h.name.Machine(n)), From: o.from, Event: h.striking})
+	h.Outages = append(h.Outages, Outage{Machine: string(h.name.Machine(n)), From: from, Event: h.striking})
 }
 
-// up ends the outage of the machine, or closes the book on it.
-func (h *History) up(n int, o *outage, to time.Duration, late bool) {
+// Up ends the outage of the machine, or closes the book on it: it was, beyond how it began, as is says.
+func (h *History) Up(n int, is Outage) {
 	if h == nil {
 		return
 	}
@@ -156,23 +156,13 @@ func (h *History) up(n int, o *outage, to time.Duration, late bool) {
 		return
 	}
 	delete(h.open, n)
-	out := &h.Outages[i]
-	out.To, out.Open, out.Healable, out.Unseen, out.Late = to, o.open, o.healable, o.unseen, late
-	out.Paged, out.PagedAt = o.paged, o.pagedAt
-	switch {
-	case out.Open:
-		out.Ended = NotEnded
-	case o.visited:
-		out.Ended = EndedByPerson
-	case o.acted:
-		out.Ended = EndedByHale
-	default:
-		out.Ended = EndedByItself
-	}
+	began := &h.Outages[i]
+	is.Machine, is.From, is.Event, is.ByCall = began.Machine, began.From, began.Event, began.ByCall
+	*began = is
 }
 
-// acted notes that a call took effect now.
-func (h *History) acted(c *world.Call, wrong Wrong) {
+// Acted notes that a call took effect now.
+func (h *History) Acted(c *world.Call, wrong Wrong) {
 	if h == nil {
 		return
 	}

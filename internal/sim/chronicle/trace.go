@@ -1,4 +1,4 @@
-package sim
+package chronicle
 
 import (
 	"fmt"
@@ -10,30 +10,32 @@ import (
 	"hale/internal/sim/script"
 )
 
-// trace writes a run as an operator would read it: one line for each event of the plan ("! …"), and one for each
+// Trace writes a run as an operator would read it: one line for each event of the plan ("! …"), and one for each
 // record. The same goes into the history, where one is kept.
-type trace struct {
+type Trace struct {
 	out     io.Writer
 	history *History
 	names   map[fleet.InstanceID]fleet.InstanceID
 }
 
-func newTrace(w io.Writer, h *History) *trace {
-	return &trace{out: w, history: h, names: map[fleet.InstanceID]fleet.InstanceID{}}
+// NewTrace returns a trace that is written to w and kept in the history; both may be nil.
+func NewTrace(w io.Writer, h *History) *Trace {
+	return &Trace{out: w, history: h, names: map[fleet.InstanceID]fleet.InstanceID{}}
 }
 
-// say tells what is neither an event nor a record, about a machine or, if it is empty, about the whole.
-func (t *trace) say(at time.Duration, machine, what string) {
+// Say tells what is neither an event nor a record, about a machine or, if it is empty, about the whole.
+func (t *Trace) Say(at time.Duration, machine, what string) {
 	t.history.note(Moment{At: at, Machine: machine, said: what})
 	t.write(at, what)
 }
 
-func (t *trace) record(at time.Duration, r fleet.Record) {
+// Record tells what hale said.
+func (t *Trace) Record(at time.Duration, r fleet.Record) {
 	if r.Kind == fleet.RecordEvidence {
 		return // it changes nothing that the reader of a scenario wants to know
 	}
 	if r.Instance != "" {
-		r.Instance = t.name(r.Instance)
+		r.Instance = t.Name(r.Instance)
 	}
 	if r.Reason == fleet.ReasonAwaitsWord || r.Reason == fleet.ReasonTakenBack ||
 		r.Reason == fleet.ReasonConfirmedPlan {
@@ -48,21 +50,23 @@ func (t *trace) record(at time.Duration, r fleet.Record) {
 	}
 }
 
-func (t *trace) event(at time.Duration, e *script.Event) {
+// Event tells what the plan does now.
+func (t *Trace) Event(at time.Duration, e *script.Event) {
 	t.history.note(Moment{At: at, Machine: machineOf(e), Event: e})
 	t.write(at, eventLine(*e))
 }
 
-func (t *trace) over(at time.Duration, e *script.Event) {
+// Over tells that an event of the plan is over.
+func (t *Trace) Over(at time.Duration, e *script.Event) {
 	t.history.note(Moment{At: at, Machine: machineOf(e), Event: e, Over: true})
 	t.write(at, overLine(*e))
 }
 
-func (t *trace) write(at time.Duration, what string) {
+func (t *Trace) write(at time.Duration, what string) {
 	if t.out == nil {
 		return
 	}
-	_, _ = fmt.Fprintf(t.out, "%s  %s\n", stamp(at), what) // a trace that cannot be written must not change the run
+	_, _ = fmt.Fprintf(t.out, "%s  %s\n", Stamp(at), what) // a trace that cannot be written must not change the run
 }
 
 func eventLine(e script.Event) string { return "! " + e.String() }
@@ -72,9 +76,9 @@ func overLine(e script.Event) string {
 	return "! over: " + e.String()
 }
 
-// name returns what the reader knows an instance by: vm-1, vm-2 and so on, in the order in which they are heard of.
+// Name returns what the reader knows an instance by: vm-1, vm-2 and so on, in the order in which they are heard of.
 // Real ids are long, and prose cuts them where these would not differ.
-func (t *trace) name(id fleet.InstanceID) fleet.InstanceID {
+func (t *Trace) Name(id fleet.InstanceID) fleet.InstanceID {
 	known, ok := t.names[id]
 	if !ok {
 		known = fleet.InstanceID("vm-" + strconv.Itoa(len(t.names)+1))
@@ -83,8 +87,8 @@ func (t *trace) name(id fleet.InstanceID) fleet.InstanceID {
 	return known
 }
 
-// stamp writes a time as days, hours, minutes and seconds since the beginning.
-func stamp(at time.Duration) string {
+// Stamp renders a time of a run as days, hours, minutes and seconds since the beginning.
+func Stamp(at time.Duration) string {
 	s := at.Truncate(time.Second)
 	return fmt.Sprintf("%2dd %02d:%02d:%02d", int(s.Hours())/24, int(s.Hours())%24, int(s.Minutes())%60,
 		int(s.Seconds())%60)

@@ -1,4 +1,4 @@
-package sim
+package score
 
 import (
 	"slices"
@@ -52,6 +52,12 @@ type Score struct {
 	lost  time.Duration
 }
 
+// Lost counts a time in which a machine did not serve.
+func (s *Score) Lost(lasted time.Duration) { s.lost += lasted }
+
+// Healed counts how long a healable outage lasted that is over.
+func (s *Score) Healed(took time.Duration) { s.heals = append(s.heals, took) }
+
 // Add adds another run's score.
 func (s *Score) Add(o Score) {
 	s.Runs += o.Runs
@@ -81,11 +87,11 @@ func (s *Score) Add(o Score) {
 	s.Measure.add(o.Measure)
 	s.heals = append(s.heals, o.heals...)
 	s.lost += o.lost
-	s.close()
+	s.Close()
 }
 
-// close works out what follows from the single times.
-func (s *Score) close() {
+// Close works out what follows from the single times.
+func (s *Score) Close() {
 	slices.Sort(s.heals)
 	s.HealP50, s.HealP99 = quantile(s.heals, 0.50).Seconds(), quantile(s.heals, 0.99).Seconds()
 	s.MachineHoursLost = s.lost.Hours()
@@ -111,15 +117,4 @@ func (s *Score) HealedShare() float64 {
 // Wrong is how often hale did what it must never do. Anything but zero is a failure.
 func (s *Score) Wrong() int {
 	return s.HealthyDestroyed + s.DoubleInstances + s.LostRepairs + s.Unhealed + s.LawsBroken
-}
-
-// Result is how a run went.
-type Result struct {
-	Score      Score
-	Violations []Violation
-}
-
-func (s *stage) result() Result {
-	s.score.close()
-	return Result{Score: *s.score, Violations: s.judge.broke}
 }
