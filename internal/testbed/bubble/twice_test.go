@@ -154,7 +154,7 @@ func (j *judge) overhear(b *memory.Backing) (stop func()) {
 			}
 			if record.Kind == fleet.RecordPaged {
 				j.mu.Lock()
-				j.heard = append(j.heard, hearing{time.Now(), record})
+				j.heard = append(j.heard, hearing{time.Now(), record.Record})
 				j.mu.Unlock()
 			}
 		}
