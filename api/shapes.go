@@ -71,7 +71,7 @@ type Trouble struct {
 const (
 	TroublePing       = "ping"       // there is no right to send pings
 	TroubleHeartbeats = "heartbeats" // nothing is heard where machines report
-	TroubleTarget     = "target"     // its secret cannot be read
+	TroubleTarget     = "target"     // its secret cannot be read, or its address is refused
 	TroubleCheck      = "check"
 	TroubleFence      = "fence"
 	TroubleProvider   = "provider"

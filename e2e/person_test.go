@@ -63,7 +63,7 @@ func attended(steps, attempts, url string) string {
     update: {canary: 1, soak: 1s}
     notify: {to: [person], remind_every: 1m}
 notify:
-  person: {webhook: {url: "` + url + `"}}`
+  person: {webhook: {url: "` + url + `", allow_addresses: [127.0.0.1]}}`
 }
 
 // receiver is the server behind the webhook.

@@ -136,6 +136,8 @@ func TestStatusSaysWhichSecretAndWhichPortHaleLacks(t *testing.T) {
 	l.await("the port is taken", about(api.TroubleHeartbeats, "address already in use"))
 	l.await("the secret cannot be read", about(api.TroubleTarget, "no message reaches target ops"))
 	l.must(os.WriteFile(l.dir+"/url", []byte("http://127.0.0.1:1/\n"), 0o600))
+	l.await("the address is refused", about(api.TroubleTarget, "write allow_addresses: [127.0.0.1]"))
+	l.must(os.WriteFile(l.dir+"/url", []byte("http://hook.invalid/\n"), 0o600))
 	l.must(taken.Close())
 	l.await("nothing is lacking any more", func(all []api.Trouble) bool { return len(all) == 0 })
 }

@@ -12,6 +12,7 @@ import (
 	"hale/api"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
+	"hale/internal/kinds"
 	"hale/internal/notify"
 	"hale/internal/probe/heartbeat"
 	"hale/internal/probe/netprobe"
@@ -106,6 +107,7 @@ func (t *troubles) look(ctx context.Context) {
 			lacks(what, err, s.log(t.log), "a secret cannot be read: what needs it waits until it can")
 		}
 	}
+	refusedTargets(ctx, c, t.log, lacks)
 	for _, b := range before {
 		if !slices.ContainsFunc(found, func(f api.Trouble) bool { return sameTrouble(f, b) }) {
 			t.log.Info("hale has what it lacked", "was", b.Text)
@@ -114,6 +116,24 @@ func (t *troubles) look(ctx context.Context) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.known = found
+}
+
+// refusedTargets finds those with an address that hale refuses.
+func refusedTargets(ctx context.Context, c *config.Config, log *slog.Logger,
+	lacks func(what api.Trouble, err error, log *slog.Logger, said string)) {
+	for _, target := range c.Targets {
+		bounded, ok := target.Settings.(kinds.Bounded)
+		if !ok {
+			continue
+		}
+		if err := bounded.Unreachable(ctx); err != nil {
+			what := api.Trouble{Part: api.TroubleTarget, Name: string(target.Name),
+				Text:   "no message reaches target " + string(target.Name) + ": " + err.Error(),
+				Advice: "list the address under its allow_addresses if it is meant, and reload: hale reload",
+			}
+			lacks(what, err, log.With("target", target.Name), "a target's address is refused: it is told nothing")
+		}
+	}
 }
 
 const pingAdvice = "let its group send pings (sysctl -w net.ipv4.ping_group_range=\"0 2147483647\"), or give it " +

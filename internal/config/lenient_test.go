@@ -64,6 +64,30 @@ func TestABrakeThatIsAlwaysOnIsWarnedOf(t *testing.T) {
 	}
 }
 
+// Hale starts with a target on its own server that is not listed, since machines are to be healed all the same, and says
+// which line is missing.
+func TestATargetOnHalesOwnServerIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for hook, warned := range map[string]bool{
+		`{url: "http://localhost:9093/"}`:                                 true,
+		`{url: "http://169.254.169.254/"}`:                                true,
+		`{url: "http://[::1]:9093/", allow_addresses: [127.0.0.1]}`:       true,
+		`{url: "http://localhost:9093/", allow_addresses: [127.0.0.0/8]}`: false,
+		`{url: "http://[::1]:9093/", allow_addresses: ["::1"]}`:           false,
+		`{url: "https://example.org/hook"}`:                               false,
+	} {
+		c, err := parsed("hale.yaml", []byte("notify: {ops: {webhook: "+hook+"}}\n"+small))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := strings.Join(c.Warnings(adapters.All()), "\n")
+		if strings.Contains(w, "notify.ops: no message reaches it: refusing address ") != warned ||
+			strings.Contains(w, "write allow_addresses: [") != warned {
+			t.Errorf("%s: %q", hook, w)
+		}
+	}
+}
+
 func TestAProtectedMachineBeyondTheSizeIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for name, warned := range map[string]bool{"web-5": false, "web-9": true} {

@@ -16,6 +16,9 @@ func (c *Config) Warnings(all kinds.All) []string {
 		out = append(out, name+" is not read: only files that end in .yaml are; rename it if it is a part of the "+
 			"configuration")
 	}
+	for _, t := range c.Targets {
+		out = append(out, targetWarnings(&t)...)
+	}
 	on := map[fleet.ProviderName][]fleet.Spec{}
 	for i := range c.Fleets {
 		on[c.Fleets[i].Provider] = append(on[c.Fleets[i].Provider], c.Fleets[i])
@@ -67,6 +70,18 @@ func silenceWarnings(f *fleet.Spec, p *Provider, kind *kinds.Provider) []string 
 			"silent, and a person is told instead; %s the guest's agent, or write silence: act", f.Name, which, add))
 	}
 	return out
+}
+
+// targetWarnings are about who is told of nothing, whatever happens.
+func targetWarnings(t *Target) []string {
+	bounded, ok := t.Settings.(kinds.Bounded)
+	if !ok {
+		return nil
+	}
+	if err := bounded.Refused(); err != nil {
+		return []string{fmt.Sprintf("notify.%s: no message reaches it: %s", t.Name, err)}
+	}
+	return nil
 }
 
 // fleetWarnings are those about one fleet.

@@ -196,6 +196,32 @@ func Address() Scalar[netip.Addr] {
 	}
 }
 
+// Network is a range of IP addresses, or a single one.
+func Network() Scalar[netip.Prefix] {
+	return Scalar[netip.Prefix]{
+		Noun: "an IP address or a range of them", Example: "127.0.0.1", Forms: []Form{FormText},
+		Parse: func(text string) (netip.Prefix, *Flaw) {
+			if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+				a = a.Unmap()
+				return netip.PrefixFrom(a, a.BitLen()), nil
+			}
+			p, err := netip.ParsePrefix(text)
+			if err != nil {
+				return netip.Prefix{}, Flawf("write for example 127.0.0.1, 10.0.0.0/8 or fd00::/8",
+					"%q is neither an IP address nor a range of them", text)
+			}
+			return p.Masked(), nil
+		},
+		Format: func(p netip.Prefix) any {
+			if p.IsSingleIP() {
+				return p.Addr().String()
+			}
+			return p.String()
+		},
+		JSON: Schema{Type: "string", MinLength: 2, Noun: "IP address or range"},
+	}
+}
+
 // Name is a name that becomes part of host names and store keys.
 func Name() Scalar[string] {
 	return Scalar[string]{

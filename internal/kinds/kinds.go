@@ -103,6 +103,15 @@ type Telling interface {
 	Target(o TargetOptions) notify.Target
 }
 
+// Bounded is a Telling that leads over the network to an address which hale may have to refuse.
+type Bounded interface {
+	// Refused says why hale refuses the address that stands in the configuration, and how to mend that; nil: it does
+	// not, or the address is kept as a secret.
+	Refused() error
+	// Unreachable is Refused for the address as it is now, wherever it is kept.
+	Unreachable(ctx context.Context) error
+}
+
 // TargetOptions are what all targets have.
 type TargetOptions struct {
 	Name    string

@@ -4,6 +4,9 @@
 // limit, and one operation stays within its limits of requests and of bytes read. What it refuses is a RefusedError,
 // which says whether the request had left.
 //
+// Where a configuration only names who is told, Reach keeps what is said away from hale's own server, its links and its
+// cloud's metadata.
+//
 // It does not limit time, which the caller's context does, and knows nothing of what is asked or answered.
 package strict
 

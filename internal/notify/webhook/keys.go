@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"context"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -34,11 +36,30 @@ func (s Settings) Target(t kinds.TargetOptions) notify.Target {
 	return New(o)
 }
 
+// Refused implements kinds.Bounded.
+func (s Settings) Refused() error { return s.refuses(s.URL.Plain) }
+
+// Unreachable implements kinds.Bounded.
+func (s Settings) Unreachable(ctx context.Context) error {
+	if address, _, err := s.URL.Resolve(ctx); err == nil { // else that is said of the secret
+		return s.refuses(address)
+	}
+	return nil
+}
+
+func (s Settings) refuses(address string) error {
+	if u, err := url.Parse(address); err == nil {
+		return s.Reach.Host(u.Hostname())
+	}
+	return nil
+}
+
 type draft struct {
 	url     keys.At[keys.TextDraft]
 	ca      keys.At[string]
 	format  keys.At[Format]
 	headers keys.At[[]keys.Named[keys.TextDraft]]
+	allow   keys.At[[]keys.At[netip.Prefix]]
 }
 
 func shape() keys.Object[draft] {
@@ -58,12 +79,18 @@ func shape() keys.Object[draft] {
 			keys.Mapping[keys.TextDraft]{Key: "HEADER", Each: keys.TextOrSecret("a header's value", "on-call"),
 				Names: keys.HeaderNames},
 			func(w *draft) *keys.At[[]keys.Named[keys.TextDraft]] { return &w.headers }),
+		keys.May("allow_addresses", "What of hale's own surroundings it may reach: loopback (127.0.0.1, \"::1\"), "+
+			"link-local addresses and those of a cloud's metadata are refused unless they are listed here, whatever "+
+			"the address in url comes to when hale connects. All others may be reached anyway.",
+			keys.List[netip.Prefix]{Noun: "one address or range", Each: keys.Network()},
+			func(w *draft) *keys.At[[]keys.At[netip.Prefix]] { return &w.allow }).Said("none of them"),
 	}}
 }
 
 func compileKeys(f *keys.Finder, v keys.At[draft]) kinds.Telling {
 	d := v.Value
-	o := Options{CA: keys.Path(d.ca), Format: d.format.Value, URL: f.Text(d.url.Value)}
+	o := Options{CA: keys.Path(d.ca), Format: d.format.Value, URL: f.Text(d.url.Value),
+		Reach: keys.Values(d.allow)}
 	if plain := d.url.Value.Plain; plain.Known() && plain.Value != "" {
 		if bad := hookFlaw(plain.Value); bad != nil {
 			f.Add(plain.Spot, bad.Message, bad.Hint)

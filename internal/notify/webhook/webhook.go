@@ -1,8 +1,9 @@
 // Package webhook tells people by POST requests.
 //
-// It promises that only a 2xx answer is a yes; that the secret headers go to the configured address only (package
-// strict); that each request bears the message's key as Idempotency-Key; that Retry-After is heeded; and that neither
-// the address, where it is secret, nor a secret header is in any answer or error. It keeps no connection open.
+// It promises that only a 2xx answer is a yes; that the secret headers go to the configured address only, and nothing
+// goes to hale's own server, its links or its cloud's metadata unless that is listed (package strict); that each request
+// bears the message's key as Idempotency-Key; that Retry-After is heeded; and that neither the address, where it is
+// secret, nor a secret header is in any answer or error. It keeps no connection open.
 package webhook
 
 import (
@@ -33,6 +34,7 @@ type Options struct {
 	CA      string // a PEM file; empty: the system's authorities
 	Format  Format
 	Headers []secret.Named
+	Reach   strict.Reach  // what it may reach of hale's own surroundings
 	Timeout time.Duration // of one try
 	Version string        // of hale, for User-Agent
 }
@@ -61,7 +63,7 @@ func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, err
 	if err != nil {
 		return notify.Answer{}, err
 	}
-	client, err := t.client(request.URL)
+	client, err := t.client(request)
 	if err != nil {
 		return notify.Answer{}, err
 	}
@@ -146,10 +148,21 @@ func (t *Target) body(m notify.Message) (contentType string, body []byte, err er
 	return "application/json", body, err
 }
 
-// client makes a client for one request to the address: the authorities may be other ones next time.
-func (t *Target) client(address *url.URL) (*http.Client, error) {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true,
+// client makes a client for one request: the authorities may be other ones next time.
+func (t *Target) client(q *http.Request) (*http.Client, error) {
+	transport := &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: strict.MaxHead}
+	switch proxy, err := http.ProxyFromEnvironment(q); {
+	case err != nil:
+		return nil, t.fail(fault.Invalid, "the proxy in hale's environment is no address")
+	case proxy == nil:
+		transport.DialContext = t.o.Reach.Dialer().DialContext
+	default: // the administrator's own, wherever it is
+		if err := t.o.Reach.Behind(q.Context(), q.URL); err != nil {
+			return nil, t.fail(kindOf(q.Context(), err), err.Error())
+		}
+		transport.Proxy = http.ProxyURL(proxy)
+	}
 	if t.o.CA != "" {
 		pem, err := os.ReadFile(t.o.CA)
 		pool := x509.NewCertPool()
@@ -158,7 +171,7 @@ func (t *Target) client(address *url.URL) (*http.Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	return &http.Client{Transport: strict.New(transport, strict.Limits{Answer: 2 * longestAnswer}, address)}, nil
+	return &http.Client{Transport: strict.New(transport, strict.Limits{Answer: 2 * longestAnswer}, q.URL)}, nil
 }
 
 const op = "webhook.send"
@@ -169,8 +182,11 @@ func (t *Target) fail(kind fault.Kind, said string) error {
 
 // kindOf classifies a request that got no answer.
 func kindOf(ctx context.Context, err error) fault.Kind {
+	var refused *strict.RefusedError
 	switch {
-	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(*strict.RefusedError)):
+	case errors.As(err, &refused) && !refused.Sent: // a name may come to another address, and a line be added
+		return fault.Transient
+	case errors.As(err, new(*tls.CertificateVerificationError)), refused != nil:
 		return fault.Permanent
 	case ctx.Err() != nil:
 		return fault.UnknownOutcome

@@ -5,8 +5,10 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +21,7 @@ import (
 	"hale/internal/notify/notifytest"
 	"hale/internal/notify/webhook"
 	"hale/internal/secret"
+	"hale/internal/strict"
 )
 
 const token = "Bearer c4f3-b4b3-s3cr3t"
@@ -98,6 +101,7 @@ func options(t *testing.T, url string) webhook.Options {
 	t.Helper()
 	return webhook.Options{
 		Name: "hook", URL: secret.Value{Plain: url}, Format: webhook.FormatHale, Timeout: time.Minute, Version: "1",
+		Reach: strict.Reach{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
 		Headers: []secret.Named{
 			{Name: "Authorization", Secret: notifytest.Secret(t, token)},
 			{Name: "X-Team", Plain: "web"},
@@ -248,6 +252,38 @@ func TestASecretThatIsGoneIsSaid(t *testing.T) {
 	o.Headers = []secret.Named{{Name: "Authorization", Secret: gone}}
 	if _, err := webhook.New(o).Send(t.Context(), notifytest.Message(1)); !fault.Is(err, fault.NotFound) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Nothing knocks at hale's own server, whether it is written so, a name comes to it, or it is kept as a secret. What is
+// not sent for that is tried again, since a person may list the address, and says how.
+func TestAWebhookKeepsAwayFromHalesOwnServerUnlessItIsListed(t *testing.T) {
+	t.Parallel()
+	r := &receiver{t: t}
+	server := open(t, r)
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, where := range map[string]secret.Value{
+		"written":         {Plain: server.URL},
+		"a name":          {Plain: "http://localhost:" + port},
+		"a secret":        {Secret: notifytest.Secret(t, server.URL)},
+		"no address":      {Plain: "http://0.0.0.0:" + port},
+		"in IPv6":         {Plain: "http://[::ffff:127.0.0.1]:" + port},
+		"cloud metadata":  {Plain: "http://169.254.169.254/latest/meta-data"},
+		"metadata, IPv6":  {Plain: "http://[fd00:ec2::254]/latest/meta-data"},
+		"by a translator": {Plain: "http://[64:ff9b::a9fe:a9fe]/latest/meta-data"},
+	} {
+		o := options(t, "")
+		o.URL, o.Reach = where, nil
+		_, err := webhook.New(o).Send(t.Context(), notifytest.Message(1))
+		if !fault.Is(err, fault.Transient) || !strings.Contains(err.Error(), "allow_addresses: [") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(r.heads) != 0 {
+		t.Errorf("%d requests arrived", len(r.heads))
 	}
 }
 
