@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hale/internal/core/fleet"
 )
@@ -32,6 +33,16 @@ func (r Role) String() string {
 	return roleNames[r]
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. There is no role but those that have a name.
+func (r *Role) UnmarshalText(text []byte) error {
+	var err error
+	*r, err = ParseRole(string(text))
+	return err
+}
+
 // ParseRole reads viewer, operator or admin.
 func ParseRole(text string) (Role, error) {
 	if i := slices.Index(roleNames, text); i > int(None) {
@@ -43,7 +54,7 @@ func ParseRole(text string) (Role, error) {
 // Grant is a role in some fleets.
 type Grant struct {
 	Role   Role
-	Fleets []fleet.Name // empty: all, and what belongs to no fleet
+	Fleets []fleet.Name `json:",omitempty"` // empty: all, and what belongs to no fleet
 }
 
 // Kind is by what a caller is known.
@@ -64,6 +75,9 @@ type Principal struct {
 	ID     string // what stays the same when the name changes: uid, token id, subject, SAN URI
 	From   string // the address that it calls from; empty: this machine
 	Grants []Grant
+	// Persons are those who may be behind it: who it is by any of its names, and of a token also who made it. Of two
+	// callers that are to be two people, none may be behind both.
+	Persons []string
 }
 
 // May reports whether the principal has the role, or a greater one, in the fleet. An empty fleet stands for what
@@ -78,6 +92,39 @@ func (p Principal) May(r Role, of fleet.Name) bool {
 func (p Principal) MayAnywhere(r Role) bool {
 	return r > None && slices.ContainsFunc(p.Grants, func(g Grant) bool { return g.Role >= r })
 }
+
+// Covers reports whether the principal has the role of the grant, or a greater one, wherever the grant has it: only
+// that may it give to others.
+func (p Principal) Covers(g Grant) bool {
+	if len(g.Fleets) == 0 {
+		return p.May(g.Role, "")
+	}
+	return !slices.ContainsFunc(g.Fleets, func(f fleet.Name) bool { return !p.May(g.Role, f) })
+}
+
+// Apart reports whether the two are surely two people. Upper and lower case make no two.
+func (p Principal) Apart(q Principal) bool {
+	if len(p.Persons) == 0 || len(q.Persons) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Persons, func(a string) bool {
+		return slices.ContainsFunc(q.Persons, func(b string) bool { return strings.EqualFold(a, b) })
+	})
+}
+
+// Risk is a kind of act that the configuration can have two people agree to.
+type Risk string
+
+// The kinds.
+const (
+	RiskFence    Risk = "fence"     // a host's power is cut
+	RiskDelete   Risk = "delete"    // a machine is removed
+	RiskConfirm  Risk = "confirm"   // a plan that destroys is carried out
+	RiskBrakeOff Risk = "brake-off" // repairs may begin that the brake holds
+)
+
+// Risks returns all kinds.
+func Risks() []Risk { return []Risk{RiskFence, RiskDelete, RiskConfirm, RiskBrakeOff} }
 
 type principalKey struct{}
 

@@ -51,3 +51,41 @@ func TestARoleIsReadAsItIsWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestACallerGivesNoMoreThanItHas(t *testing.T) {
+	t.Parallel()
+	web := access.Principal{Grants: []access.Grant{{Role: access.Admin, Fleets: []fleet.Name{"web", "db"}}}}
+	for _, c := range []struct {
+		give access.Grant
+		may  bool
+	}{
+		{access.Grant{Role: access.Admin, Fleets: []fleet.Name{"web"}}, true},
+		{access.Grant{Role: access.Viewer, Fleets: []fleet.Name{"db", "web"}}, true},
+		{access.Grant{Role: access.Viewer, Fleets: []fleet.Name{"web", "mail"}}, false},
+		{access.Grant{Role: access.Viewer}, false},
+		{access.Grant{Role: access.None, Fleets: []fleet.Name{"web"}}, false},
+	} {
+		if got := web.Covers(c.give); got != c.may {
+			t.Errorf("%+v: %v", c.give, got)
+		}
+	}
+}
+
+func TestTwoCallersAreTwoPeopleOnlyWhereNoneIsBehindBoth(t *testing.T) {
+	t.Parallel()
+	of := func(persons ...string) access.Principal { return access.Principal{Persons: persons} }
+	for _, c := range []struct {
+		a, b  access.Principal
+		apart bool
+	}{
+		{of("ana@example.org"), of("bo@example.org"), true},
+		{of("ana@example.org"), of("Ana@Example.org"), false},
+		{of("ana@example.org"), of("bo@example.org", "ana@example.org"), false}, // bo's token, which ana made
+		{of("bo@example.org"), of(), false},
+		{of(), of(), false},
+	} {
+		if got := c.a.Apart(c.b); got != c.apart || c.b.Apart(c.a) != c.apart {
+			t.Errorf("%v and %v: %v", c.a.Persons, c.b.Persons, got)
+		}
+	}
+}
