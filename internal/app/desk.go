@@ -282,6 +282,8 @@ func subject(d change.Difference) string {
 		return "notify"
 	case change.FencesChanged:
 		return "fences"
+	case change.AccessChanged:
+		return "api"
 	default:
 		return "fleet " + d.Subject
 	}

@@ -39,6 +39,9 @@ func Compare(was, is *Config) []change.Difference {
 	if !reflect.DeepEqual(was.Targets, is.Targets) {
 		out = append(out, change.Difference{Kind: change.TargetsChanged})
 	}
+	if !reflect.DeepEqual(was.API, is.API) {
+		out = append(out, change.Difference{Kind: change.AccessChanged})
+	}
 	return out
 }
 

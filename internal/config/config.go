@@ -24,6 +24,7 @@ type Config struct {
 	Fences    []Fence  // sorted by name
 	// Heartbeats is where machines report by themselves.
 	Heartbeats Heartbeats `json:",omitzero"`
+	API        API        `json:",omitzero"`
 	// Passed are files of the folder that look like a part of the configuration and are not read.
 	Passed []string `json:"-"`
 }
@@ -165,18 +166,20 @@ func (d *document) merge(other document, f *keys.Finder) {
 	case other.limits.Written():
 		f.Add(other.limits.Spot, fmt.Sprintf("is there already, at %s", d.limits.Place), "keep one of the two")
 	}
-	switch {
-	case d.heartbeats.How == keys.Absent:
-		d.heartbeats = other.heartbeats
-	case other.heartbeats.How != keys.Absent:
-		f.Add(other.heartbeats.Spot, fmt.Sprintf("is there already, at %s", d.heartbeats.Place), "keep one of the two")
+	d.heartbeats = mergeOne(d.heartbeats, other.heartbeats, f)
+	d.api = mergeOne(d.api, other.api, f)
+	d.vantage = mergeOne(d.vantage, other.vantage, f)
+}
+
+// mergeOne is the one of the two that is there.
+func mergeOne[V any](into, more keys.At[V], f *keys.Finder) keys.At[V] {
+	if into.How == keys.Absent {
+		return more
 	}
-	switch {
-	case d.vantage.How == keys.Absent:
-		d.vantage = other.vantage
-	case other.vantage.How != keys.Absent:
-		f.Add(other.vantage.Spot, fmt.Sprintf("is there already, at %s", d.vantage.Place), "keep one of the two")
+	if more.How != keys.Absent {
+		f.Add(more.Spot, fmt.Sprintf("is there already, at %s", into.Place), "keep one of the two")
 	}
+	return into
 }
 
 func mergeNamed[V any](into, more keys.At[[]keys.Named[V]], f *keys.Finder) keys.At[[]keys.Named[V]] {

@@ -20,6 +20,7 @@ type document struct {
 	fences    keys.At[[]keys.Named[methodDraft]]
 
 	heartbeats keys.At[heartbeatsDraft]
+	api        keys.At[apiDraft]
 }
 
 type providerDraft struct {

@@ -30,13 +30,18 @@ func heartbeatsShape() keys.Object[heartbeatsDraft] {
 			keys.Text("an address and port", "hale.example.org:7700"),
 			func(h *heartbeatsDraft) *keys.At[string] { return &h.address }).Said("where it listens"),
 		keys.May("tls", "Speak TLS. Without it, tokens go in the clear.",
-			keys.Object[keyPairDraft]{Fields: []keys.Field[keyPairDraft]{
-				keys.Must("certificate", "cert.pem", "The file with the certificate, and those that it rests on, in "+
-					"PEM form. It is read again when it changes.", keys.Text("a path", "cert.pem"),
-					func(p *keyPairDraft) *keys.At[string] { return &p.certificate }),
-				keys.Must("key", "key.pem", "The file with its key, in PEM form.", keys.Text("a path", "key.pem"),
-					func(p *keyPairDraft) *keys.At[string] { return &p.key }),
-			}}, func(h *heartbeatsDraft) *keys.At[keyPairDraft] { return &h.tls }),
+			keyPairShape(), func(h *heartbeatsDraft) *keys.At[keyPairDraft] { return &h.tls }),
+	}}
+}
+
+// keyPairShape is by what a server of hale's speaks TLS.
+func keyPairShape() keys.Object[keyPairDraft] {
+	return keys.Object[keyPairDraft]{Fields: []keys.Field[keyPairDraft]{
+		keys.Must("certificate", "cert.pem", "The file with the certificate, and those that it rests on, in PEM form. It "+
+			"is read again when it changes.", keys.Text("a path", "cert.pem"),
+			func(p *keyPairDraft) *keys.At[string] { return &p.certificate }),
+		keys.Must("key", "key.pem", "The file with its key, in PEM form.", keys.Text("a path", "key.pem"),
+			func(p *keyPairDraft) *keys.At[string] { return &p.key }),
 	}}
 }
 

@@ -44,6 +44,9 @@ func documentShape(all kinds.All) keys.Object[document] {
 			keys.May("heartbeats", "Where machines report by themselves, for heartbeat checks: by `POST "+
 				"/heartbeat/FLEET/MACHINE/CHECK`.", heartbeatsShape(),
 				func(d *document) *keys.At[heartbeatsDraft] { return &d.heartbeats }),
+			keys.May("api", "Where programs, and people at other machines, reach hale's API over the network, and what "+
+				"they may do. Without it, hale answers on its socket only. See the guide to access.", apiShape(),
+				func(d *document) *keys.At[apiDraft] { return &d.api }),
 		},
 		Later: map[string]string{
 			"alarms":    "take it out",

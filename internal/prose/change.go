@@ -28,6 +28,7 @@ var changes = map[change.Kind]string{
 	change.AddressChanged:      "its address changed: another one may answer there",
 	change.TargetsChanged:      "who is told, and how",
 	change.FencesChanged:       "how the power of hosts is cut",
+	change.AccessChanged:       "where the API listens, and who may use it",
 	change.VantageChanged:      "who is asked whether hale's own network works",
 }
 

@@ -33,6 +33,7 @@ const (
 	VantageChanged      Kind = "vantage-changed"
 	TargetsChanged      Kind = "targets-changed" // who is told
 	FencesChanged       Kind = "fences-changed"  // how the power of hosts is cut
+	AccessChanged       Kind = "access-changed"  // where the API listens, and who may use it
 )
 
 // Destructive reports whether it would destroy something, or make hale believe that something is gone: such an edit
@@ -42,7 +43,8 @@ func (k Kind) Destructive() bool {
 	case SizeDown, TemplateChanged, ProviderChanged, AddressChanged:
 		return true
 	case FleetAdded, FleetRemoved, CheckAdded, CheckRemoved, CheckChanged, PolicyChanged, SizeUp,
-		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged, TargetsChanged, FencesChanged:
+		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged, TargetsChanged, FencesChanged,
+		AccessChanged:
 	}
 	return false
 }
