@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/doorway"
 	"hale/internal/probe"
 )
 
@@ -39,8 +40,8 @@ type Receiver struct {
 	registers map[*Register]struct{}
 	complaint complaint
 
-	crowd crowd
-	word  *word
+	places *doorway.Places
+	word   *word
 }
 
 // word is by what a receiver knows itself.
@@ -61,7 +62,7 @@ func New(log *slog.Logger, panics defect.Witness) *Receiver {
 	return &Receiver{
 		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1),
 		proofs: map[topic]fleet.HeartbeatCheck{}, registers: map[*Register]struct{}{},
-		word: &word{say: rand.Text()},
+		word: &word{say: rand.Text()}, places: doorway.New(places),
 	}
 }
 

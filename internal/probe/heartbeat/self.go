@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"sync"
 	"time"
 )
 
@@ -96,52 +94,4 @@ func (s *self) test(ctx context.Context, client *http.Client) error {
 		return fmt.Errorf("another server answers at %s", s.address)
 	}
 	return nil
-}
-
-// keyPair is a certificate and its key, read again when one of the files changed.
-type keyPair struct {
-	certificate, key string
-
-	mu      sync.Mutex // guards reading, too: handshakes wait for the new pair
-	checked time.Time
-	stamp   [2]time.Time
-	pair    *tls.Certificate
-}
-
-// pairEvery is how often is looked whether the files changed.
-const pairEvery = 10 * time.Second
-
-// get returns the pair. One that can no longer be read is used until it can.
-func (k *keyPair) get(now time.Time) (*tls.Certificate, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.pair != nil && now.Sub(k.checked) < pairEvery {
-		return k.pair, nil
-	}
-	k.checked = now
-	var stamp [2]time.Time
-	for i, name := range []string{k.certificate, k.key} {
-		info, err := os.Stat(name)
-		if err != nil {
-			return k.pair, k.unless(err)
-		}
-		stamp[i] = info.ModTime()
-	}
-	if k.pair != nil && stamp == k.stamp {
-		return k.pair, nil
-	}
-	pair, err := tls.LoadX509KeyPair(k.certificate, k.key)
-	if err != nil {
-		return k.pair, k.unless(err)
-	}
-	k.pair, k.stamp = &pair, stamp
-	return k.pair, nil
-}
-
-// unless is the error, as long as there is no pair from before.
-func (k *keyPair) unless(err error) error {
-	if k.pair != nil {
-		return nil
-	}
-	return err
 }

@@ -17,11 +17,17 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/doorway"
 	"hale/internal/probe"
 	"hale/internal/secret"
 )
 
-// The limits of what one client may take, machine or not, beside those of crowd.
+// places are the limits of who is connected.
+var places = doorway.Limits{
+	All: 8192, Strangers: 4096, PerStranger: 32, PerKnown: 4096, KnownFor: time.Hour,
+}
+
+// The limits of what one client may take, machine or not, beside those of places.
 const (
 	maxHead      = 16 << 10 // bytes
 	requestLimit = 10 * time.Second
@@ -39,7 +45,7 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 		return err
 	}
 	defer listener.Close()
-	var bounded net.Listener = door{listener, &r.crowd}
+	bounded := r.places.Listener(listener)
 	server := &http.Server{
 		Handler: defect.Handler(r.handler(), r.panics, ""), ReadHeaderTimeout: requestLimit, ReadTimeout: requestLimit,
 		WriteTimeout: requestLimit, IdleTimeout: idleLimit, MaxHeaderBytes: maxHead,
@@ -48,13 +54,13 @@ func (r *Receiver) serve(ctx context.Context, place Place) error {
 	}
 	self := &self{address: cmp.Or(place.Address, listener.Addr().String()), word: r.word}
 	if place.Certificate != "" {
-		pair := &keyPair{certificate: place.Certificate, key: place.Key}
-		if _, err := pair.get(time.Now()); err != nil {
+		pair := doorway.Pair(place.Certificate, place.Key)
+		if _, err := pair.Get(time.Now()); err != nil {
 			return err
 		}
 		server.TLSConfig = &tls.Config{
 			MinVersion:     tls.VersionTLS12,
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.get(time.Now()) },
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Get(time.Now()) },
 		}
 		bounded, self.secure = tls.NewListener(bounded, server.TLSConfig), true
 	}
@@ -85,7 +91,7 @@ func (r *Receiver) handler() http.Handler {
 // answer says that a receiver listens here. The receiver recognizes its own requests by a word that only it knows.
 func (r *Receiver) answer(w http.ResponseWriter, req *http.Request) {
 	if same(req.Header.Get("Authorization"), "Bearer "+r.word.say) {
-		r.crowd.vouch(whereFrom(req.RemoteAddr), time.Now())
+		r.places.Vouch(doorway.From(req.RemoteAddr), time.Now())
 		r.word.heard.Add(1)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -103,7 +109,7 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request) {
 	token, code, why := r.admit(req.Context(), t, machine, req.Header.Get("Authorization"))
 	var body []byte
 	if why == "" {
-		r.crowd.vouch(whereFrom(req.RemoteAddr), time.Now())
+		r.places.Vouch(doorway.From(req.RemoteAddr), time.Now())
 		w.Header().Del("Connection")
 		body, code, why = read(w, req)
 	}

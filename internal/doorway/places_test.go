@@ -1,4 +1,4 @@
-package heartbeat
+package doorway
 
 import (
 	"net/netip"
@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// TestPlacesOfACrowd: strangers from ever so many addresses leave half of the places; who showed a token is let in,
+// TestStrangersLeavePlaces: strangers from ever so many addresses leave half of the places; who showed a token is let in,
 // for an hour.
-func TestPlacesOfACrowd(t *testing.T) {
+func TestStrangersLeavePlaces(t *testing.T) {
 	t.Parallel()
-	var c crowd
+	const maxStrangers, maxConnections, perStranger, knownFor = 4096, 8192, 32, time.Hour
+	c := New(Limits{All: maxConnections, Strangers: maxStrangers, PerStranger: perStranger, PerKnown: 4096, KnownFor: knownFor})
 	now := time.Now()
-	enter := func(address string, at time.Time) (func(), bool) { return c.enter(whereFrom(address), at) }
+	enter := func(address string, at time.Time) (func(), bool) { return c.enter(From(address), at) }
 	in := 0
 	var leaves []func()
 	for i := range 2 * maxConnections {
@@ -29,7 +30,7 @@ func TestPlacesOfACrowd(t *testing.T) {
 	if _, ok := enter(machine, now); ok {
 		t.Error("one stranger more is in")
 	}
-	c.vouch(whereFrom(machine), now)
+	c.Vouch(From(machine), now)
 	if _, ok := enter(machine, now.Add(knownFor)); !ok {
 		t.Error("a machine is not let in")
 	}
