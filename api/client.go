@@ -1,58 +1,23 @@
 package api
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 )
-
-// Codes of Problem.
-const (
-	CodeUnknownMachine  = "unknown_machine"
-	CodeUnknownIncident = "unknown_incident"
-	CodeUnknownFleet    = "unknown_fleet"
-	CodeUnknownHost     = "unknown_host"
-	CodeBadRequest      = "bad_request"
-	CodeStore           = "store"
-	CodeConfiguration   = "configuration" // the file is wrong; Lines say what
-	CodeRefused         = "refused"
-	CodeForbidden       = "forbidden" // the user may read only
-)
-
-// Failure is the body of an answer that is none, and the last line of a stream that broke off.
-type Failure struct {
-	Error Problem `json:"error"`
-}
-
-// Problem is why the server did not answer. It is an error.
-type Problem struct {
-	Code    string   `json:"code"`
-	Message string   `json:"message"`
-	Near    []string `json:"near,omitempty"`  // names that were perhaps meant
-	Lines   []string `json:"lines,omitempty"` // all that is wrong, one by one
-}
-
-// Error implements error.
-func (p Problem) Error() string {
-	if len(p.Near) == 0 {
-		return p.Message
-	}
-	return p.Message + "; did you mean " + strings.Join(p.Near, " or ") + "?"
-}
 
 // NotRunning says that no controller listens on the socket.
 type NotRunning struct {
@@ -99,10 +64,27 @@ func Cause(err error) error {
 	return err
 }
 
-// Client asks a running controller.
+// Unreachable says that no controller answers at the address.
+type Unreachable struct {
+	Server string
+	Err    error
+}
+
+// Error implements error.
+func (u Unreachable) Error() string {
+	return fmt.Sprintf("hale cannot be reached at %s: %v", u.Server, Cause(u.Err))
+}
+
+// Unwrap returns the cause.
+func (u Unreachable) Unwrap() error { return u.Err }
+
+// Client asks a running controller. It is safe for concurrent use.
 type Client struct {
-	socket string
-	http   *http.Client
+	base  string // of all addresses
+	token string
+	http  *http.Client
+	// away says that nothing answers.
+	away func(error) error
 }
 
 // Dial makes a client for the controller on the socket. It connects with the first call. Each call returns NotRunning
@@ -112,7 +94,50 @@ func Dial(socket string) *Client {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
 	}}
-	return &Client{socket: socket, http: &http.Client{Transport: transport}}
+	return &Client{base: "http://hale", http: &http.Client{Transport: transport, CheckRedirect: noRedirect},
+		away: func(err error) error { return NotRunning{Socket: socket, Err: err} }}
+}
+
+// Server is where a controller is reached over the network, and by what.
+type Server struct {
+	URL   string      // as https://hale.example.org:7117
+	Token string      // empty: none; the certificate in TLS may do
+	TLS   *tls.Config // nil: as the system has it
+}
+
+// connectWithin bounds how long a server may take until it listens.
+const connectWithin = 10 * time.Second
+
+// DialServer makes a client for the controller at the address. It connects with the first call. Each call returns
+// Unreachable when nothing answers there, and Problem when the controller refuses. The caller closes the client. An
+// error says what is wrong with the address.
+func DialServer(s Server) (*Client, error) {
+	u, err := url.Parse(s.URL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%q is no address: %w", s.URL, Cause(err))
+	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("%q is no address of a hale: write for example https://hale.example.org:7117", s.URL)
+	case u.Scheme == "http" && s.Token != "" && !loopback(u.Hostname()):
+		return nil, fmt.Errorf("%s would carry the token in the clear: use https", s.URL)
+	}
+	dialer := net.Dialer{Timeout: connectWithin}
+	transport := &http.Transport{
+		DialContext: dialer.DialContext, TLSClientConfig: s.TLS, TLSHandshakeTimeout: connectWithin,
+		ForceAttemptHTTP2: true, Proxy: http.ProxyFromEnvironment,
+	}
+	base := u.Scheme + "://" + u.Host
+	return &Client{base: base, token: s.Token, http: &http.Client{Transport: transport, CheckRedirect: noRedirect},
+		away: func(err error) error { return Unreachable{Server: base, Err: err} }}, nil
+}
+
+// noRedirect keeps a token from being carried elsewhere.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // Close ends idle connections.
@@ -135,97 +160,6 @@ func (c *Client) WhyFleet(ctx context.Context, name string) (FleetWhy, error) {
 
 // State returns what the controller believes.
 func (c *Client) State(ctx context.Context) (State, error) { return get[State](ctx, c, "/v1/state") }
-
-// HeaderBegins is the header of the answer to who asks for older events than there are: from its time on nothing was
-// removed for its age, or to make room.
-const HeaderBegins = "Hale-Events-Begin"
-
-// EventsQuery says which events are wanted.
-type EventsQuery struct {
-	Fleet   string    // empty: all
-	Machine string    // empty: all, and what is about none
-	Since   time.Time // zero: from the beginning
-	Kinds   []string  // empty: all
-	Last    int       // only so many of those that there are; 0: all
-	Follow  bool      // and then those to come, until ctx ends
-	// Begins is called, if it is not nil, before the first event when older ones were asked for and are gone: with the
-	// time from which on the journals are whole at their beginnings.
-	Begins func(time.Time)
-}
-
-// ErrStreamEnded is what Events yields when the controller ended the stream of a query that follows.
-var ErrStreamEnded = errors.New("the controller has ended")
-
-// Events yields the journal's events, oldest first. After an error it yields nothing more.
-func (c *Client) Events(ctx context.Context, q EventsQuery) iter.Seq2[Event, error] {
-	v := url.Values{}
-	if q.Fleet != "" {
-		v.Set("fleet", q.Fleet)
-	}
-	if q.Machine != "" {
-		v.Set("machine", q.Machine)
-	}
-	if !q.Since.IsZero() {
-		v.Set("since", q.Since.Format(time.RFC3339Nano))
-	}
-	for _, k := range q.Kinds {
-		v.Add("kind", k)
-	}
-	if q.Last > 0 {
-		v.Set("last", strconv.Itoa(q.Last))
-	}
-	if q.Follow {
-		v.Set("follow", "true")
-	}
-	return func(yield func(Event, error) bool) {
-		body, header, err := c.exchange(ctx, http.MethodGet, "/v1/events?"+v.Encode(), nil)
-		if err != nil {
-			yield(Event{}, err)
-			return
-		}
-		defer body.Close()
-		if begins, err := time.Parse(time.RFC3339Nano, header.Get(HeaderBegins)); err == nil && q.Begins != nil {
-			q.Begins(begins)
-		}
-		err = readEvents(body, yield)
-		switch {
-		case ctx.Err() != nil || errors.Is(err, errEnough):
-		case err != nil:
-			yield(Event{}, err)
-		case q.Follow:
-			yield(Event{}, ErrStreamEnded)
-		}
-	}
-}
-
-var errEnough = errors.New("the reader has enough")
-
-// readEvents yields line by line. It returns nil at the end of the stream.
-func readEvents(body io.Reader, yield func(Event, error) bool) error {
-	lines := bufio.NewReader(body)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		var either struct {
-			Event
-			Error *Problem `json:"error"`
-		}
-		if err := json.Unmarshal(line, &either); err != nil {
-			return err
-		}
-		if either.Error != nil {
-			return *either.Error
-		}
-		if !yield(either.Event, nil) {
-			return errEnough
-		}
-	}
-}
 
 // Reload lets the controller read its configuration again.
 func (c *Client) Reload(ctx context.Context) (Changes, error) {
@@ -295,24 +229,30 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (io
 
 // exchange is send, and returns the header of the answer, too.
 func (c *Client) exchange(ctx context.Context, method, path string, body []byte) (io.ReadCloser, http.Header, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://hale"+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(body) > 0 {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		return nil, nil, NotRunning{Socket: c.socket, Err: err}
+		return nil, nil, c.away(err)
 	}
-	if response.StatusCode == http.StatusOK {
+	if response.StatusCode/100 == 2 {
 		return response.Body, response.Header, nil
 	}
 	defer response.Body.Close()
-	var f Failure
-	if err := json.NewDecoder(response.Body).Decode(&f); err != nil || f.Error.Message == "" {
-		return nil, nil, Problem{Code: CodeBadRequest, Message: "the controller answered " + response.Status}
+	var p Problem
+	if err := json.NewDecoder(response.Body).Decode(&p); err != nil || p.Detail == "" {
+		return nil, nil, NewProblem(CodeBadRequest, "what answers there is no hale of this version: "+response.Status)
 	}
-	return nil, nil, f.Error
+	return nil, nil, p
 }

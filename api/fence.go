@@ -44,7 +44,7 @@ type FenceTest struct {
 
 // FenceRequest names hosts, or machines that lie on them. None: every host that has methods.
 type FenceRequest struct {
-	Subjects []string `json:"subjects"`
+	Subjects []string `json:"subjects,omitempty"`
 }
 
 // FenceProblem is what is wrong with the way in which a host's power would be cut.

@@ -7,9 +7,9 @@ type FenceOffRequest struct {
 	// Subject is a host, or a machine that lies on it, as in FenceRequest.
 	Subject string `json:"subject"`
 	// Confirm has it done; without that the answer only says what would be.
-	Confirm bool `json:"confirm"`
+	Confirm bool `json:"confirm,omitempty"`
 	// Force turns the host off although a machine on it is not known to fail.
-	Force  bool   `json:"force"`
+	Force  bool   `json:"force,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	As     string `json:"as,omitempty"`
 }

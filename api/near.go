@@ -48,5 +48,5 @@ func distance(a, b string) int {
 
 // UnknownFleet says that there is no fleet of the name, and which of those that there are may be meant.
 func UnknownFleet(name string, known []string) Problem {
-	return Problem{Code: CodeUnknownFleet, Message: "there is no fleet " + name, Near: Near(name, known)}
+	return Unknown(CodeUnknownFleet, "fleet "+name, name, known)
 }

@@ -6,13 +6,6 @@ import (
 	"time"
 )
 
-// Codes of Problem that are about messages.
-const (
-	CodeUnknownTarget = "unknown_target"
-	CodeUnknownLetter = "unknown_letter"
-	CodeTarget        = "target" // it did not take the message
-)
-
 // DeadLetters are the messages that were given up, oldest first within each fleet.
 type DeadLetters struct {
 	Letters []DeadLetter `json:"letters"`
@@ -38,8 +31,8 @@ type TestAnswer struct {
 
 // RetryOrder says which dead letters are to be tried again: those with the key, or all.
 type RetryOrder struct {
-	Key string `json:"key"` // of one message
-	All bool   `json:"all"`
+	Key string `json:"key,omitempty"` // of one message
+	All bool   `json:"all,omitempty"`
 }
 
 // Retried is how many dead letters wait again.

@@ -213,7 +213,7 @@ type OrderRequest struct {
 	Kind string `json:"kind"` // hold, release, retry, heal, undo, recover, brake-on, brake-off, scale, delete, confirm
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every
 	// fleet.
-	Subjects []string `json:"subjects"`
+	Subjects []string `json:"subjects,omitempty"`
 	Reason   string   `json:"reason,omitempty"`
 	As       string   `json:"as,omitempty"`   // the user that the caller speaks for
 	For      Duration `json:"for,omitempty"`  // how long a hold lasts
@@ -425,7 +425,9 @@ type FleetWhy struct {
 
 // Event is one record of the journal.
 type Event struct {
-	Seq        uint64    `json:"seq"` // orders the events of one fleet
+	Seq uint64 `json:"seq"` // orders the events of one fleet
+	// Cursor is where a stream goes on behind the event; see EventsQuery.From. It is opaque.
+	Cursor     string    `json:"cursor,omitempty"`
 	At         time.Time `json:"at"`
 	Fleet      string    `json:"fleet"`
 	Machine    string    `json:"machine,omitempty"`

@@ -62,7 +62,7 @@ type Shown struct {
 type TakeOverRequest struct {
 	Installation string `json:"installation"`
 	// Confirm has it done; without that the answer only says what would be.
-	Confirm bool     `json:"confirm"`
+	Confirm bool     `json:"confirm,omitempty"`
 	Reason  string   `json:"reason,omitempty"`
 	As      string   `json:"as,omitempty"`
 	Wait    Duration `json:"wait,omitempty"`

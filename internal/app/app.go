@@ -242,7 +242,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	}
 	working, stopWork := context.WithCancel(ctx)
 	defer stopWork()
-	server := a.surface(working, store, s, d)
+	at := a.surface(working, store, s, d)
 	surfaces, stopSurfaces := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopSurfaces()
 	var wg sync.WaitGroup
@@ -271,7 +271,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) {
 			unserved = p
 		})
-		unserved = server.Serve(surfaces, listener)
+		unserved = at.Serve(surfaces, server.Door{Listener: listener})
 	})
 	wg.Go(func() {
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "page of a lost store"}, "its work", nil)

@@ -2,27 +2,31 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"time"
 
-	"hale/api"
+	"hale/internal/access"
 	"hale/internal/state"
 	"hale/internal/state/backup"
 	"hale/internal/state/beliefs"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-func (s *Server) backup(w http.ResponseWriter, r *http.Request) {
-	h, err := BackupHeader(r.Context(), s.opts.Store, s.opts.Version, s.opts.Server)
+func (s *Server) backup(ctx context.Context, _ *nothing) (*huma.StreamResponse, error) {
+	h, err := BackupHeader(ctx, s.opts.Store, s.opts.Version, s.opts.Server)
 	if err != nil {
-		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
-		return
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "application/gzip")
-	if err := backup.Write(r.Context(), w, s.opts.Store, h); err != nil {
-		s.opts.Logger.Warn("a backup was not finished, and says so", "err", err)
-		return
-	}
-	s.opts.Logger.Info("a backup was made", "by", callerOf(r.Context()))
+	return &huma.StreamResponse{Body: func(c huma.Context) {
+		_, w := humago.Unwrap(c)
+		w.Header().Set("Content-Type", "application/gzip")
+		if err := backup.Write(ctx, w, s.opts.Store, h); err != nil {
+			s.opts.Logger.Warn("a backup was not finished, and says so", "err", err)
+			return
+		}
+		s.opts.Logger.Info("a backup was made", "by", access.Of(ctx).Name)
+	}}, nil
 }
 
 // BackupHeader returns what a backup begins with that a hale of the version makes now, on the server.

@@ -1,60 +1,56 @@
 package server
 
 import (
+	"context"
 	"errors"
-	"net/http"
 	"path/filepath"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/core/fault"
 	"hale/internal/keys"
 )
 
-func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
-	c, err := s.opts.Desk.Reload(r.Context())
-	s.changes(w, c, err)
+func (s *Server) reload(ctx context.Context, _ *nothing) (api.Changes, error) {
+	c, err := s.opts.Desk.Reload(ctx)
+	return c, unfit(err)
 }
 
-func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Query().Get("path")
-	if !filepath.IsAbs(path) {
-		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: "path: is not an absolute path"})
-		return
+// inFile names a configuration on the server.
+type inFile struct {
+	Path string `query:"path" required:"true" maxLength:"4096" doc:"An absolute path on the server."`
+}
+
+func (s *Server) compare(ctx context.Context, in *inFile) (api.Changes, error) {
+	if !filepath.IsAbs(in.Path) {
+		return api.Changes{}, badRequest("path: is not an absolute path")
 	}
-	c, err := s.opts.Desk.Compare(r.Context(), path)
-	s.changes(w, c, err)
+	c, err := s.opts.Desk.Compare(ctx, in.Path)
+	return c, unfit(err)
 }
 
-func (s *Server) pending(w http.ResponseWriter, r *http.Request) {
-	c, err := s.opts.Desk.Pending(r.Context())
-	s.changes(w, c, err)
+func (s *Server) pending(ctx context.Context, _ *nothing) (api.Changes, error) {
+	c, err := s.opts.Desk.Pending(ctx)
+	return c, unfit(err)
 }
 
-func (s *Server) readdress(w http.ResponseWriter, r *http.Request) {
-	err := s.opts.Desk.Readdress(r.Context(), r.URL.Query().Get("plan"), callerOf(r.Context()))
-	s.changes(w, api.Changes{Changes: []api.Change{}, Plans: []api.Waiting{}}, err)
+// ofPlan names a plan that waits for a person's word.
+type ofPlan struct {
+	Plan string `query:"plan" required:"true" maxLength:"200"`
 }
 
-// changes answers with what changed, or with all that is wrong.
-func (s *Server) changes(w http.ResponseWriter, c api.Changes, err error) {
-	var problems keys.Problems
+func (s *Server) readdress(ctx context.Context, in *ofPlan) (api.Changes, error) {
+	err := s.opts.Desk.Readdress(ctx, in.Plan, access.Of(ctx).Name)
+	return api.Changes{Changes: []api.Change{}, Plans: []api.Waiting{}}, unfit(err)
+}
+
+// unfit says that a configuration cannot be in force: what is wrong with it, or else that it is refused as things stand.
+func unfit(err error) error {
 	switch {
-	case err == nil:
-		s.answer(w, http.StatusOK, c)
-	case errors.As(err, &problems):
-		p := api.Problem{
-			Code:    api.CodeConfiguration,
-			Message: "the configuration is not valid; the one that runs is left as it is",
-		}
-		for _, one := range problems {
-			p.Lines = append(p.Lines, one.String())
-		}
-		s.fail(w, http.StatusUnprocessableEntity, p)
+	case err == nil, errors.As(err, new(keys.Problems)):
+		return err
 	case fault.Is(err, fault.Invalid):
-		var f *fault.Error
-		errors.As(err, &f)
-		s.fail(w, http.StatusUnprocessableEntity, api.Problem{Code: api.CodeConfiguration, Message: f.Err.Error()})
-	default:
-		s.fail(w, http.StatusConflict, api.Problem{Code: api.CodeRefused, Message: api.Cause(err).Error()})
+		return api.NewProblem(api.CodeConfiguration, because(err))
 	}
+	return refused(api.Cause(err).Error())
 }

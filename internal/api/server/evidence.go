@@ -2,32 +2,41 @@ package server
 
 import (
 	"cmp"
-	"net/http"
+	"context"
 	"slices"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
+	"hale/internal/owner/published"
 	"hale/internal/state/evidence"
 )
 
+// evidenceOf is whose evidence is asked for, and of which incident.
+type evidenceOf struct {
+	Name     string `path:"name" maxLength:"253" doc:"A name, or what the provider calls the machine."`
+	Incident string `query:"incident" maxLength:"300" doc:"Of this incident; else of the last one."`
+}
+
 // evidence answers also for a machine that was removed.
-func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
-	text, problem := meant(r.PathValue("name"), s.opts.Status())
-	if problem != nil {
-		s.fail(w, http.StatusBadRequest, *problem)
-		return
+func (s *Server) evidence(ctx context.Context, in *evidenceOf) (api.Evidence, error) {
+	status := s.seen(ctx, access.Admin)
+	text, err := meant(in.Name, status)
+	if err != nil {
+		return api.Evidence{}, err
 	}
 	machine := fleet.MachineName(text)
-	kept, err := evidence.Of(r.Context(), s.opts.Store, machine)
-	if err != nil {
-		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
-		return
+	known, names, copies := knows(status, machine)
+	if !known && !access.Of(ctx).May(access.Admin, machine.Fleet()) {
+		return api.Evidence{}, unknownMachine(machine, names)
 	}
-	known, names, copies := s.knows(machine)
+	kept, err := evidence.Of(ctx, s.opts.Store, machine)
+	if err != nil {
+		return api.Evidence{}, err
+	}
 	if len(kept) == 0 && !known {
-		s.fail(w, http.StatusNotFound, *unknownMachine(machine, names))
-		return
+		return api.Evidence{}, unknownMachine(machine, names)
 	}
 	out := api.Evidence{Machine: string(machine), Incidents: []string{}, Exhibits: []api.Exhibit{}, Copies: copies}
 	for _, e := range kept {
@@ -38,33 +47,30 @@ func (s *Server) evidence(w http.ResponseWriter, r *http.Request) {
 	if n := len(out.Incidents); n > 0 {
 		out.Incident = out.Incidents[n-1]
 	}
-	wanted := r.URL.Query().Get("incident")
-	if wanted != "" && !slices.Contains(out.Incidents, wanted) {
-		s.fail(w, http.StatusNotFound, api.Problem{
-			Code: api.CodeUnknownIncident, Message: "nothing is kept of incident " + wanted + " of " + string(machine),
-			Near: api.Near(wanted, out.Incidents),
-		})
-		return
+	if in.Incident != "" && !slices.Contains(out.Incidents, in.Incident) {
+		p := api.NewProblem(api.CodeUnknownIncident,
+			"nothing is kept of incident "+in.Incident+" of "+string(machine))
+		p.Near = api.Near(in.Incident, out.Incidents)
+		return api.Evidence{}, p
 	}
-	out.Incident = cmp.Or(wanted, out.Incident)
+	out.Incident = cmp.Or(in.Incident, out.Incident)
 	for _, e := range kept {
 		if e.Incident != out.Incident {
 			continue
 		}
-		b, err := evidence.Open(r.Context(), s.opts.Store, e)
+		b, err := evidence.Open(ctx, s.opts.Store, e)
 		if err != nil {
-			s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
-			return
+			return api.Evidence{}, err
 		}
 		out.Exhibits = append(out.Exhibits, view.Exhibit(e, b))
 	}
-	s.answer(w, http.StatusOK, out)
+	return out, nil
 }
 
 // knows reports whether there is such a machine, which there are, and what copies of its disks.
-func (s *Server) knows(machine fleet.MachineName) (known bool, names []string, copies []api.DiskCopy) {
+func knows(status []published.Fleet, machine fleet.MachineName) (known bool, names []string, copies []api.DiskCopy) {
 	copies = []api.DiskCopy{}
-	for _, f := range s.opts.Status() {
+	for _, f := range status {
 		names = append(names, aliases(f)...)
 		for _, v := range f.Machines {
 			names = append(names, string(v.Machine.Name))

@@ -2,13 +2,12 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 )
@@ -28,17 +27,17 @@ type Fencing interface {
 		tries []api.FenceTry, against []string)
 }
 
-func (s *Server) fences(w http.ResponseWriter, _ *http.Request) {
-	s.answer(w, http.StatusOK, api.Fences{Hosts: s.fenced()})
+func (s *Server) fences(ctx context.Context, _ *nothing) (api.Fences, error) {
+	return api.Fences{Hosts: s.fenced(ctx)}, nil
 }
 
-// fenced returns the hosts that have methods, with what lies on them.
-func (s *Server) fenced() []api.FencedHost {
+// fenced returns the hosts that have methods, with what lies on them of the fleets that the caller may see.
+func (s *Server) fenced(ctx context.Context) []api.FencedHost {
 	if s.opts.Fencing == nil {
-		return nil
+		return []api.FencedHost{}
 	}
 	hosts := s.opts.Fencing.Fences()
-	status := s.opts.Status()
+	status := s.seen(ctx, access.Viewer)
 	for i := range hosts {
 		h := &hosts[i]
 		h.Machines = []string{}
@@ -59,39 +58,33 @@ func (s *Server) fenced() []api.FencedHost {
 }
 
 // testFences asks the controllers of the hosts that are named, side by side.
-func (s *Server) testFences(w http.ResponseWriter, r *http.Request) {
-	var q api.FenceRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(&q); err != nil {
-		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: err.Error()})
-		return
-	}
-	wanted, problem := meantHosts(q.Subjects, s.fenced())
-	if problem != nil {
-		s.fail(w, http.StatusNotFound, *problem)
-		return
+func (s *Server) testFences(ctx context.Context, in *answer[api.FenceRequest]) (api.Fences, error) {
+	out := api.Fences{Hosts: []api.FencedHost{}}
+	wanted, err := meantHosts(in.Body.Subjects, s.fenced(ctx))
+	if err != nil {
+		return out, err
 	}
 	var asked sync.WaitGroup
 	for _, h := range wanted {
 		asked.Go(func() {
 			defer s.opts.Defects.Catch(defect.Place{Part: defect.Fence, Of: h.Provider}, "a test", nil)
-			s.opts.Fencing.Test(r.Context(), fleet.ProviderName(h.Provider), fleet.HostName(h.Host))
+			s.opts.Fencing.Test(ctx, fleet.ProviderName(h.Provider), fleet.HostName(h.Host))
 		})
 	}
 	asked.Wait()
-	out := api.Fences{Hosts: []api.FencedHost{}}
-	for _, h := range s.fenced() {
+	for _, h := range s.fenced(ctx) {
 		if slices.ContainsFunc(wanted, func(k api.FencedHost) bool {
 			return k.Provider == h.Provider && k.Host == h.Host
 		}) {
 			out.Hosts = append(out.Hosts, h)
 		}
 	}
-	s.answer(w, http.StatusOK, out)
+	return out, nil
 }
 
 // meantHosts finds the hosts that the subjects name: h1, host:h1, host:lab/h1, or a machine that lies on one. None
 // names all.
-func meantHosts(subjects []string, hosts []api.FencedHost) ([]api.FencedHost, *api.Problem) {
+func meantHosts(subjects []string, hosts []api.FencedHost) ([]api.FencedHost, error) {
 	if len(subjects) == 0 {
 		return hosts, nil
 	}
@@ -113,12 +106,10 @@ func meantHosts(subjects []string, hosts []api.FencedHost) ([]api.FencedHost, *a
 		}
 		switch {
 		case len(found) == 0:
-			return nil, &api.Problem{
-				Code: api.CodeUnknownHost,
-				Near: api.Near(name, known),
-				Message: "no host " + name +
-					" has a method that cuts its power, and no machine of that name lies on one",
-			}
+			p := api.NewProblem(api.CodeUnknownHost, "no host "+name+
+				" has a method that cuts its power, and no machine of that name lies on one")
+			p.Near = api.Near(name, known)
+			return nil, p
 		case len(found) > 1:
 			return nil, badRequest(subject +
 				": several providers have a host of that name: write host:PROVIDER/" + host)

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"hale/internal/access"
 	"hale/internal/core/fleet"
 	"hale/internal/state/inbox"
 )
@@ -26,7 +27,7 @@ const noteLimit = 5 * time.Second
 
 // spokenFor says who asks, and for which user.
 func spokenFor(ctx context.Context, as string) string {
-	by := callerOf(ctx)
+	by := access.Of(ctx).Name
 	if as != "" && as != by {
 		return fmt.Sprintf("%s (%s)", as, by)
 	}

@@ -64,7 +64,7 @@ func (b *breakers) ask(t *testing.T, path, body string,
 		Logger:  slog.New(slog.DiscardHandler),
 	})
 	w := httptest.NewRecorder()
-	server.Handler().ServeHTTP(w,
+	asAdmin(server).ServeHTTP(w,
 		httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body)))
 	answer, err := io.ReadAll(w.Result().Body)
 	if err != nil {

@@ -2,9 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -16,51 +13,36 @@ import (
 
 // fenceOff turns a host off, or says what that would mean. It builds no machine anew. It keeps no proof: a repair asks
 // the controller itself, and that answer is the stronger proof.
-func (s *Server) fenceOff(w http.ResponseWriter, r *http.Request) {
-	var q api.FenceOffRequest
-	h, known := s.namedHost(w, r, &q, &q.Subject)
-	if !known {
-		return
+func (s *Server) fenceOff(ctx context.Context, in *answer[api.FenceOffRequest]) (api.FenceOff, error) {
+	h, err := s.namedHost(ctx, in.Body.Subject)
+	if err != nil {
+		return api.FenceOff{}, err
 	}
 	out := meaning(h, s.opts.Status())
 	switch {
-	case !q.Confirm:
-	case out.Needs && !q.Force:
-		s.fail(w, http.StatusConflict, api.Problem{
-			Code:    api.CodeRefused,
-			Message: "host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "),
-			Lines:   out.Against(),
-		})
-		return
+	case !in.Body.Confirm:
+	case out.Needs && !in.Body.Force:
+		p := refused("host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "))
+		p.Lines = out.Against()
+		return out, p
 	default:
-		if err := s.cut(r.Context(), q, &out); err != nil {
-			s.fail(w, http.StatusServiceUnavailable, api.Problem{
-				Code:    api.CodeStore,
-				Message: "the controllers were not asked: " + api.Cause(err).Error(),
-			})
-			return
+		if err := s.cut(ctx, in.Body, &out); err != nil {
+			return out, api.NewProblem(api.CodeStore, "the controllers were not asked: "+api.Cause(err).Error())
 		}
 	}
-	s.answer(w, http.StatusOK, out)
+	return out, nil
 }
 
-// namedHost reads the request, and returns the one host that its subject means. False: there is none, and that was
-// answered.
-func (s *Server) namedHost(w http.ResponseWriter, r *http.Request, q any, subject *string) (api.FencedHost, bool) {
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(q)
-	if err == nil && *subject == "" {
-		err = errors.New("no host is named") // none would be all of them
+// namedHost returns the one host that the subject means.
+func (s *Server) namedHost(ctx context.Context, subject string) (api.FencedHost, error) {
+	if subject == "" {
+		return api.FencedHost{}, badRequest("no host is named") // none would be all of them
 	}
+	hosts, err := meantHosts([]string{subject}, s.fenced(ctx))
 	if err != nil {
-		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: err.Error()})
-		return api.FencedHost{}, false
+		return api.FencedHost{}, err
 	}
-	hosts, problem := meantHosts([]string{*subject}, s.fenced())
-	if problem != nil {
-		s.fail(w, http.StatusNotFound, *problem)
-		return api.FencedHost{}, false
-	}
-	return hosts[0], true
+	return hosts[0], nil
 }
 
 // meaning says what lies on the host, and what would follow.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -12,35 +11,26 @@ import (
 )
 
 // fenceUncut gives a host its access back when nothing relies on its being cut any more.
-func (s *Server) fenceUncut(w http.ResponseWriter, r *http.Request) {
-	var q api.FenceUncutRequest
-	h, known := s.namedHost(w, r, &q, &q.Subject)
-	if !known {
-		return
+func (s *Server) fenceUncut(ctx context.Context, in *answer[api.FenceUncutRequest]) (api.FenceUncut, error) {
+	h, err := s.namedHost(ctx, in.Body.Subject)
+	out := api.FenceUncut{Provider: h.Provider, Host: h.Host, Tries: []api.FenceTry{}}
+	if err != nil {
+		return out, err
 	}
 	if !slices.ContainsFunc(h.Methods, func(m api.FenceMethod) bool { return m.Proof == string(fleet.ProofAccessCut) }) {
-		s.fail(w, http.StatusConflict, api.Problem{
-			Code:    api.CodeRefused,
-			Message: "host " + h.Host + " has no method that cuts its access",
-		})
-		return
+		return out, refused("host " + h.Host + " has no method that cuts its access")
 	}
-	tries, against, err := s.uncut(r.Context(), h, q)
+	tries, against, err := s.uncut(ctx, h, in.Body)
 	switch {
 	case err != nil:
-		s.fail(w, http.StatusServiceUnavailable, api.Problem{
-			Code:    api.CodeStore,
-			Message: "nothing was undone: " + api.Cause(err).Error(),
-		})
+		return out, api.NewProblem(api.CodeStore, "nothing was undone: "+api.Cause(err).Error())
 	case len(against) > 0:
-		s.fail(w, http.StatusConflict, api.Problem{
-			Code:    api.CodeRefused,
-			Message: "host " + h.Host + " stays cut: " + strings.Join(against, "; "),
-			Lines:   against,
-		})
-	default:
-		s.answer(w, http.StatusOK, api.FenceUncut{Provider: h.Provider, Host: h.Host, Tries: tries})
+		p := refused("host " + h.Host + " stays cut: " + strings.Join(against, "; "))
+		p.Lines = against
+		return out, p
 	}
+	out.Tries = append(out.Tries, tries...)
+	return out, nil
 }
 
 // uncut has the cut undone, once it is written down who wants that, and writes down how it ended. Against is what rests

@@ -97,7 +97,7 @@ func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 				Logger:  slog.New(slog.DiscardHandler),
 			})
 			w := httptest.NewRecorder()
-			server.Handler().ServeHTTP(w,
+			asAdmin(server).ServeHTTP(w,
 				httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/fences/uncut",
 					strings.NewReader(`{"subject":"`+c.host+`"}`)))
 			switch {

@@ -4,45 +4,44 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"time"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
+	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/state"
 	"hale/internal/state/inbox"
 	"hale/internal/state/journal"
 )
 
-func (s *Server) given(w http.ResponseWriter, r *http.Request) {
-	only := r.URL.Query().Get("fleet")
-	var known []string
+// ofFleet is what is asked for of one fleet, or of all.
+type ofFleet struct {
+	Fleet string `query:"fleet" maxLength:"253" doc:"Of this fleet only."`
+}
+
+func (s *Server) given(ctx context.Context, in *ofFleet) (api.Given, error) {
 	out := api.Given{Orders: []api.GivenOrder{}}
-	for _, f := range s.opts.Status() {
-		known = append(known, string(f.Spec.Name))
-		if only != "" && only != string(f.Spec.Name) {
-			continue
-		}
-		orders, err := ordersOf(r.Context(), s.opts.Store, f.Spec.Name)
+	status := s.seen(ctx, access.Viewer)
+	if in.Fleet != "" {
+		f, err := fleetNamed(in.Fleet, status)
 		if err != nil {
-			s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
-			return
+			return out, err
+		}
+		status = []published.Fleet{f}
+	}
+	for _, f := range status {
+		orders, err := ordersOf(ctx, s.opts.Store, f.Spec.Name)
+		if err != nil {
+			return out, err
 		}
 		out.Orders = append(out.Orders, orders...)
 	}
-	if only != "" && !slices.Contains(known, only) {
-		s.fail(w, http.StatusNotFound, api.Problem{
-			Code:    api.CodeUnknownFleet,
-			Message: "there is no fleet " + only,
-			Near:    api.Near(only, known),
-		})
-		return
-	}
 	slices.SortStableFunc(out.Orders, func(a, b api.GivenOrder) int { return a.At.Compare(b.At) })
-	s.answer(w, http.StatusOK, out)
+	return out, nil
 }
 
 // ordersOf joins what the journal, the dead letters and the inbox know of the fleet's orders.

@@ -3,13 +3,12 @@ package server
 import (
 	"strings"
 
-	"hale/api"
 	"hale/internal/owner/published"
 )
 
 // meant returns the name of the machine, or fleet, that a person means. An adopted machine also goes by its name at the
 // provider, unless another machine has that name. Several of that name are a problem.
-func meant(text string, status []published.Fleet) (string, *api.Problem) {
+func meant(text string, status []published.Fleet) (string, error) {
 	var called []string
 	for _, f := range status {
 		if string(f.Spec.Name) == text {

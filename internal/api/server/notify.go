@@ -2,12 +2,11 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"slices"
 	"time"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -16,13 +15,10 @@ import (
 	"hale/internal/state/outbox"
 )
 
-// longestOrder bounds the body of a request, in bytes.
-const longestOrder = 64 << 10
-
-// dead returns the dead letters of all fleets.
-func (s *Server) dead(ctx context.Context) ([]outbox.Stored[outbox.Dead], error) {
+// dead returns the dead letters of the fleets in which the caller has the role.
+func (s *Server) dead(ctx context.Context, r access.Role) ([]outbox.Stored[outbox.Dead], error) {
 	var all []outbox.Stored[outbox.Dead]
-	for _, f := range s.opts.Status() {
+	for _, f := range s.seen(ctx, r) {
 		dead, err := outbox.DeadLetters(ctx, s.opts.Store, f.Spec.Name)
 		if err != nil {
 			return nil, err
@@ -32,12 +28,8 @@ func (s *Server) dead(ctx context.Context) ([]outbox.Stored[outbox.Dead], error)
 	return all, nil
 }
 
-func (s *Server) deadLetters(w http.ResponseWriter, r *http.Request) {
-	dead, err := s.dead(r.Context())
-	if err != nil {
-		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
-		return
-	}
+func (s *Server) deadLetters(ctx context.Context, _ *nothing) (api.DeadLetters, error) {
+	dead, err := s.dead(ctx, access.Viewer)
 	out := api.DeadLetters{Letters: make([]api.DeadLetter, 0, len(dead))}
 	for _, k := range dead {
 		d := k.Value
@@ -46,22 +38,20 @@ func (s *Server) deadLetters(w http.ResponseWriter, r *http.Request) {
 			Tries: d.Tries, At: d.At, Reason: view.Reason(d.Reason, d.Detail),
 		})
 	}
-	s.answer(w, http.StatusOK, out)
+	return out, err
 }
 
 // retryDead takes dead letters back among those that wait. It is done once for each, however often it is asked.
-func (s *Server) retryDead(w http.ResponseWriter, r *http.Request) {
-	var order api.RetryOrder
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestOrder)).Decode(&order); err != nil ||
-		order.All == (order.Key != "") {
-		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: "say which: a key, or all"})
-		return
-	}
-	dead, err := s.dead(r.Context())
+func (s *Server) retryDead(ctx context.Context, in *answer[api.RetryOrder]) (api.Retried, error) {
 	var out api.Retried
+	order := in.Body
+	if order.All == (order.Key != "") {
+		return out, badRequest("say which: a key, or all")
+	}
+	dead, err := s.dead(ctx, access.Operator)
 	for _, d := range dead {
 		if err == nil && (order.All || d.Value.Key == order.Key) {
-			if err = outbox.Revive(r.Context(), s.opts.Store, d, time.Now().UTC()); err == nil {
+			if err = outbox.Revive(ctx, s.opts.Store, d, time.Now().UTC()); err == nil {
 				out.Letters++
 			} else if fault.Is(err, fault.Conflict) {
 				err = nil // another server did so
@@ -71,56 +61,37 @@ func (s *Server) retryDead(w http.ResponseWriter, r *http.Request) {
 	if out.Letters > 0 {
 		s.opts.Nudge()
 	}
-	switch {
-	case err != nil:
-		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
-	case out.Letters == 0 && !order.All:
-		s.fail(w, http.StatusNotFound, api.Problem{
-			Code:    api.CodeUnknownLetter,
-			Message: "there is no dead letter " + order.Key,
-			Near:    nearKeys(order.Key, dead),
-		})
-	default:
-		s.answer(w, http.StatusOK, out)
+	if err == nil && out.Letters == 0 && !order.All {
+		return out, api.Unknown(api.CodeUnknownLetter, "dead letter "+order.Key, order.Key, keysOf(dead))
 	}
+	return out, err
 }
 
-func nearKeys(key string, dead []outbox.Stored[outbox.Dead]) []string {
+func keysOf(dead []outbox.Stored[outbox.Dead]) []string {
 	var keys []string
 	for _, d := range dead {
 		if !slices.Contains(keys, d.Value.Key) {
 			keys = append(keys, d.Value.Key)
 		}
 	}
-	return api.Near(key, keys)
+	return keys
 }
 
-func (s *Server) testTarget(w http.ResponseWriter, r *http.Request) {
-	name := fleet.TargetName(r.PathValue("name"))
-	if targets := s.opts.Targets(); !slices.Contains(targets, name) {
-		known := make([]string, len(targets))
-		for i, t := range targets {
-			known[i] = string(t)
+func (s *Server) testTarget(ctx context.Context, in *byName) (api.TestAnswer, error) {
+	name := fleet.TargetName(in.Name)
+	var known []string
+	if s.opts.Targets != nil {
+		for _, t := range s.opts.Targets() {
+			known = append(known, string(t))
 		}
-		s.fail(w, http.StatusNotFound, api.Problem{
-			Code:    api.CodeUnknownTarget,
-			Message: "there is no target " + string(name),
-			Near:    api.Near(string(name), known),
-		})
-		return
+	}
+	if !slices.Contains(known, in.Name) {
+		return api.TestAnswer{}, api.Unknown(api.CodeUnknownTarget, "target "+in.Name, in.Name, known)
 	}
 	began := time.Now()
-	answer, err := s.opts.Test(r.Context(), name)
+	said, err := s.opts.Test(ctx, name)
 	if err != nil {
-		s.fail(w, http.StatusBadGateway, api.Problem{
-			Code:    api.CodeTarget,
-			Message: string(name) + " did not take the message: " + notify.Why(err),
-		})
-		return
+		return api.TestAnswer{}, api.NewProblem(api.CodeTarget, in.Name+" did not take the message: "+notify.Why(err))
 	}
-	s.answer(w, http.StatusOK, api.TestAnswer{
-		Target: string(name),
-		Answer: answer.Said,
-		Took:   api.Duration(time.Since(began)),
-	})
+	return api.TestAnswer{Target: in.Name, Answer: said.Said, Took: api.Duration(time.Since(began))}, nil
 }

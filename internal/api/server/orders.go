@@ -2,16 +2,14 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/api/view"
-	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
@@ -28,38 +26,17 @@ const (
 	followsWithin, readsAgain = 2 * time.Second, 20 * time.Millisecond
 )
 
-// orders takes a person's order, stores it, and answers when its owner took it up, or when the time to wait is over.
-func (s *Server) orders(w http.ResponseWriter, r *http.Request) {
-	var request api.OrderRequest
-	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes))
-	body.DisallowUnknownFields()
-	if err := body.Decode(&request); err != nil {
-		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: err.Error()})
-		return
+// order takes a person's order, stores it, and answers when its owner took it up, or when the time to wait is over.
+func (s *Server) order(ctx context.Context, in *answer[api.OrderRequest]) (api.Orders, error) {
+	wanted, err := s.wanted(ctx, in.Body)
+	if err != nil {
+		return api.Orders{}, err
 	}
-	wanted, problem := s.wanted(request, callerOf(r.Context()))
-	if problem != nil {
-		status := http.StatusBadRequest
-		switch problem.Code {
-		case api.CodeBadRequest:
-		case api.CodeRefused:
-			status = http.StatusConflict
-		default:
-			status = http.StatusNotFound
-		}
-		s.fail(w, status, *problem)
-		return
+	revision, err := inbox.Post(ctx, s.opts.Store, wanted...)
+	if err != nil {
+		return api.Orders{}, err
 	}
-	revision, err := inbox.Post(r.Context(), s.opts.Store, wanted...)
-	switch {
-	case fault.Is(err, fault.Invalid):
-		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: api.Cause(err).Error()})
-		return
-	case err != nil:
-		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
-		return
-	}
-	s.answer(w, http.StatusOK, api.Orders{Orders: s.await(r.Context(), wanted, revision, request.Wait)})
+	return api.Orders{Orders: s.await(ctx, wanted, revision, in.Body.Wait)}, nil
 }
 
 // await waits so long for the orders to be taken up, and tells what became of each.
@@ -146,45 +123,33 @@ func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]fleet.Record, 
 }
 
 // wanted makes the orders of a request: one for each fleet that it concerns.
-func (s *Server) wanted(q api.OrderRequest, caller string) ([]fleet.Order, *api.Problem) {
+func (s *Server) wanted(ctx context.Context, q api.OrderRequest) ([]fleet.Order, error) {
 	if fleet.OrderKind(q.Kind).Notes() {
 		return nil, badRequest("that is asked of /v1/fences/off and /v1/fences/uncut: " +
 			"what is noted of it is what was done")
 	}
-	status, subjects := s.opts.Status(), q.Subjects
-	if problem := confirmsWorld(&q, status); problem != nil {
-		return nil, problem
+	status := s.seen(ctx, access.Viewer)
+	if err := confirmsWorld(&q, status); err != nil {
+		return nil, err
 	}
+	subjects := q.Subjects
 	if len(subjects) == 0 {
-		for _, f := range status {
+		for _, f := range s.seen(ctx, access.Operator) {
 			subjects = append(subjects, string(f.Spec.Name))
 		}
 	}
 	now := time.Now().UTC()
 	var out []fleet.Order
 	for _, text := range subjects {
-		about, problem := resolve(text, status)
-		if problem != nil {
-			return nil, problem
+		about, err := resolve(text, status)
+		if err != nil {
+			return nil, err
 		}
 		for _, o := range about {
-			o.Kind, o.By, o.Reason, o.At = fleet.OrderKind(q.Kind), caller, q.Reason, now
-			o.For, o.All = time.Duration(q.For), q.All
-			o.Plan, o.Size, o.DryRun, o.Believe = q.Plan, q.Size, q.DryRun, q.Believe
-			if q.As != "" && q.As != caller {
-				o.By = fmt.Sprintf("%s (%s)", q.As, caller)
+			if err := may(ctx, access.Operator, o.Fleet); err != nil {
+				return nil, err
 			}
-			if o.Kind == fleet.OrderFenced {
-				o.Proof = fleet.ProofWord // a person's word is never the proof of a power controller
-			}
-			if o.Kind.PermitsHarm() {
-				o.Expires = now.Add(fleet.OrderLife)
-			}
-			var err error
-			if o.ID, err = inbox.NewID(); err != nil {
-				return nil, badRequest(err.Error())
-			}
-			if err := o.Check(); err != nil {
+			if err := fill(&o, &q, access.Of(ctx).Name, now); err != nil {
 				return nil, badRequest(text + ": " + err.Error())
 			}
 			out = append(out, o)
@@ -196,22 +161,39 @@ func (s *Server) wanted(q api.OrderRequest, caller string) ([]fleet.Order, *api.
 	return out, nil
 }
 
-// badRequest says what is wrong with a request.
-func badRequest(message string) *api.Problem {
-	return &api.Problem{Code: api.CodeBadRequest, Message: message}
+// fill writes into an order, which has its subject, what the caller requests. An error says what is wrong with it.
+func fill(o *fleet.Order, q *api.OrderRequest, caller string, now time.Time) error {
+	o.Kind, o.By, o.Reason, o.At = fleet.OrderKind(q.Kind), caller, q.Reason, now
+	o.For, o.All = time.Duration(q.For), q.All
+	o.Plan, o.Size, o.DryRun, o.Believe = q.Plan, q.Size, q.DryRun, q.Believe
+	if q.As != "" && q.As != caller {
+		o.By = fmt.Sprintf("%s (%s)", q.As, caller)
+	}
+	if o.Kind == fleet.OrderFenced {
+		o.Proof = fleet.ProofWord // a person's word is never the proof of a power controller
+	}
+	if o.Kind.PermitsHarm() {
+		o.Expires = now.Add(fleet.OrderLife)
+	}
+	id, err := inbox.NewID()
+	if err != nil {
+		return err
+	}
+	o.ID = id
+	return o.Check()
 }
 
 // hostWord begins a subject that is a host: host:h1, or host:lab/h1 where several providers have one of that name.
 const hostWord = "host:"
 
 // resolve finds what a subject names: a fleet, a machine, or a host in each fleet that its provider serves.
-func resolve(text string, status []published.Fleet) ([]fleet.Order, *api.Problem) {
+func resolve(text string, status []published.Fleet) ([]fleet.Order, error) {
 	if name, ok := strings.CutPrefix(text, hostWord); ok {
 		return resolveHost(text, name, status)
 	}
-	text, problem := meant(text, status)
-	if problem != nil {
-		return nil, problem
+	text, err := meant(text, status)
+	if err != nil {
+		return nil, err
 	}
 	if _, numbered := fleet.MachineName(text).Ordinal(); numbered {
 		return resolveMachine(fleet.MachineName(text), status)
@@ -223,14 +205,10 @@ func resolve(text string, status []published.Fleet) ([]fleet.Order, *api.Problem
 		}
 		names = append(names, string(f.Spec.Name))
 	}
-	return nil, &api.Problem{
-		Code:    api.CodeUnknownFleet,
-		Message: "there is no fleet " + text,
-		Near:    api.Near(text, names),
-	}
+	return nil, api.UnknownFleet(text, names)
 }
 
-func resolveMachine(name fleet.MachineName, status []published.Fleet) ([]fleet.Order, *api.Problem) {
+func resolveMachine(name fleet.MachineName, status []published.Fleet) ([]fleet.Order, error) {
 	var names []string
 	for _, f := range status {
 		n, _ := name.Ordinal()
@@ -250,17 +228,13 @@ func resolveMachine(name fleet.MachineName, status []published.Fleet) ([]fleet.O
 }
 
 // unknownMachine says that there is no machine of the name, and which names are near.
-func unknownMachine(name fleet.MachineName, names []string) *api.Problem {
-	return &api.Problem{
-		Code:    api.CodeUnknownMachine,
-		Message: "there is no machine " + string(name),
-		Near:    api.Near(string(name), names),
-	}
+func unknownMachine(name fleet.MachineName, names []string) api.Problem {
+	return api.Unknown(api.CodeUnknownMachine, "machine "+string(name), string(name), names)
 }
 
 // resolveHost finds the fleets of the host's provider. A server that does not own a fleet has not asked for its hosts:
 // then the owner says whether it knows the host.
-func resolveHost(text, name string, status []published.Fleet) ([]fleet.Order, *api.Problem) {
+func resolveHost(text, name string, status []published.Fleet) ([]fleet.Order, error) {
 	provider, host, named := strings.Cut(name, "/")
 	if !named {
 		provider, host = "", name
@@ -286,11 +260,7 @@ func resolveHost(text, name string, status []published.Fleet) ([]fleet.Order, *a
 	}
 	switch {
 	case len(out) == 0:
-		return nil, &api.Problem{
-			Code:    api.CodeUnknownHost,
-			Message: "there is no host " + host,
-			Near:    api.Near(text, names),
-		}
+		return nil, api.Unknown(api.CodeUnknownHost, "host "+host, text, names)
 	case len(of) > 1:
 		return nil, badRequest(text +
 			": several providers have, or may have, a host of that name: write host:PROVIDER/" + host)

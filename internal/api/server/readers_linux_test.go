@@ -52,10 +52,10 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, l) }()
+	go func() { ended <- server.Serve(ctx, doorAt(l)) }()
 
 	for call, want := range map[string]int{
-		"GET /v1/status": 200, "GET /v1/machines/web-2/why": 200, "GET /v1/events": 200, "GET /v1/nothing": 403,
+		"GET /v1/status": 200, "GET /v1/machines/web-2/why": 200, "GET /v1/events": 200, "GET /v1/nothing": 404,
 		"POST /v1/orders": 403, "POST /v1/reload": 403, "GET /v1/backup": 403, "GET /v1/state": 403,
 		"GET /v1/machines/web-2/evidence": 403, "GET /debug/pprof/": 403,
 	} {

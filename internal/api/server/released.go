@@ -6,17 +6,15 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/core/fleet"
 	"hale/internal/state/journal"
 )
 
 // released is a fleet that left the configuration but still has a journal in the store.
 type released struct {
-	name    fleet.Name
-	since   time.Time
-	records []fleet.Record
-	// revision of the store at which they were read.
-	revision int64
+	name  fleet.Name
+	since time.Time
 }
 
 // releasedFleet returns the fleet that was let go and has the name; false: the store knows none.
@@ -24,17 +22,20 @@ func (s *Server) releasedFleet(ctx context.Context, name fleet.Name) (released, 
 	if name == "" || strings.Contains(string(name), "/") {
 		return released{}, false, nil
 	}
+	if !access.Of(ctx).May(access.Viewer, name) {
+		return released{}, false, nil
+	}
 	for _, f := range s.opts.Status() {
 		if f.Spec.Name == name {
 			return released{}, false, nil
 		}
 	}
-	records, revision, err := journal.Read(ctx, s.opts.Store, name)
+	records, _, err := journal.Read(ctx, s.opts.Store, name)
 	if err != nil || len(records) == 0 {
 		return released{}, false, err
 	}
 	// What a released fleet's journal says last is that it was let go.
-	return released{name: name, since: records[len(records)-1].At, records: records, revision: revision}, true, nil
+	return released{name: name, since: records[len(records)-1].At}, true, nil
 }
 
 // releasedWith returns the fleet that was let go, and which the name means or which had the machine of the name.
@@ -48,14 +49,13 @@ func (s *Server) releasedWith(ctx context.Context, text string) (released, bool,
 
 // problem says that nothing looks after what the text means, and where its past can be read.
 func (r released) problem(text string) api.Problem {
-	p := api.Problem{Code: api.CodeUnknownFleet, Message: "fleet " + string(r.name) + " was let go"}
+	p := api.NewProblem(api.CodeUnknownFleet, "fleet "+string(r.name)+" was let go")
 	tail := " at " + r.since.UTC().Format("2006-01-02 15:04") + " UTC: it is not in the configuration, " +
 		"and nothing of it is watched or touched; its journal: hale events --fleet " + string(r.name)
 	if text != string(r.name) {
-		p.Code = api.CodeUnknownMachine
-		p.Message = text + " belongs to fleet " + string(r.name) + ", which was let go"
+		p = api.NewProblem(api.CodeUnknownMachine, text+" belongs to fleet "+string(r.name)+", which was let go")
 		tail += " --machine " + text
 	}
-	p.Message += tail
+	p.Detail += tail
 	return p
 }

@@ -42,8 +42,8 @@ func TestTheJournalOfAReleasedFleetCanBeRead(t *testing.T) {
 	for name, events := range map[string]string{"old": "--fleet old", "old-2": "--fleet old --machine old-2"} {
 		_, err := o.client().Why(t.Context(), name)
 		var p api.Problem
-		if !errors.As(err, &p) || !strings.Contains(p.Message, "was let go at "+since) ||
-			!strings.HasSuffix(p.Message, events) {
+		if !errors.As(err, &p) || !strings.Contains(p.Detail, "was let go at "+since) ||
+			!strings.HasSuffix(p.Detail, events) {
 			t.Errorf("why %s: %v", name, err)
 		}
 	}

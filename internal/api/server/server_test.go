@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -58,7 +60,7 @@ func open(t *testing.T) *office {
 	server := server.New(server.Options{
 		Version: "1", Server: "h", Status: standing, Store: o.store, Logger: slog.New(slog.DiscardHandler),
 	})
-	go func() { o.ended <- server.Serve(ctx, l) }()
+	go func() { o.ended <- server.Serve(ctx, doorAt(l)) }()
 	t.Cleanup(o.close)
 	return o
 }
@@ -584,4 +586,15 @@ func TestARecoveryTellsOfEachMachine(t *testing.T) {
 	if len(out.Orders) != 1 || len(out.Orders[0].Events) != 4 {
 		t.Errorf("it tells %+v, and not of the order, of what was found, and of two machines", out.Orders)
 	}
+}
+
+// doorAt is the socket.
+func doorAt(l net.Listener) server.Door { return server.Door{Listener: l} }
+
+// asAdmin are the calls of a caller who may make them all.
+func asAdmin(s *server.Server) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		admin := access.Principal{Kind: access.ByToken, Name: "ana", Grants: []access.Grant{{Role: access.Admin}}}
+		s.Handler().ServeHTTP(w, r.WithContext(access.With(r.Context(), admin)))
+	})
 }

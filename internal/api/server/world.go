@@ -1,11 +1,10 @@
 package server
 
 import (
-	"encoding/json"
-	"errors"
-	"net/http"
+	"context"
 
 	"hale/api"
+	"hale/internal/access"
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -15,17 +14,15 @@ import (
 )
 
 // world says what believing the world would mean for a fleet.
-func (s *Server) world(w http.ResponseWriter, r *http.Request) {
-	f, problem := fleetNamed(r.PathValue("name"), s.opts.Status())
-	if problem != nil {
-		s.fail(w, http.StatusNotFound, *problem)
-		return
+func (s *Server) world(ctx context.Context, in *byName) (api.World, error) {
+	f, err := fleetNamed(in.Name, s.seen(ctx, access.Viewer))
+	if err != nil {
+		return api.World{}, err
 	}
 	if why := unbelievable(f); why != "" {
-		s.fail(w, http.StatusConflict, refusal(f, why))
-		return
+		return api.World{}, refusal(f, why)
 	}
-	s.answer(w, http.StatusOK, view.World(f, f.Installation))
+	return view.World(f, f.Installation), nil
 }
 
 // unbelievable says why there is nothing to believe in the fleet; empty: there is.
@@ -47,10 +44,10 @@ func refusal(f published.Fleet, why fleet.Reason) api.Problem {
 	if a := prose.Advice(why); a != "" {
 		said += "; " + a
 	}
-	return api.Problem{Code: api.CodeRefused, Message: said}
+	return refused(said)
 }
 
-func fleetNamed(name string, status []published.Fleet) (published.Fleet, *api.Problem) {
+func fleetNamed(name string, status []published.Fleet) (published.Fleet, error) {
 	var names []string
 	for _, f := range status {
 		if string(f.Spec.Name) == name {
@@ -58,72 +55,56 @@ func fleetNamed(name string, status []published.Fleet) (published.Fleet, *api.Pr
 		}
 		names = append(names, string(f.Spec.Name))
 	}
-	problem := api.UnknownFleet(name, names)
-	return published.Fleet{}, &problem
+	return published.Fleet{}, api.UnknownFleet(name, names)
 }
 
 // confirmsWorld checks the plan by which a person wants the world to be believed, and takes it out of the request: the
 // order has none.
-func confirmsWorld(q *api.OrderRequest, status []published.Fleet) *api.Problem {
+func confirmsWorld(q *api.OrderRequest, status []published.Fleet) error {
 	if !q.Believe {
 		return nil
 	}
 	if len(q.Subjects) != 1 || q.Plan == "" {
 		return badRequest("the world is believed in one fleet, by the plan that says what that means")
 	}
-	f, problem := fleetNamed(q.Subjects[0], status)
-	if problem != nil {
-		return problem
+	f, err := fleetNamed(q.Subjects[0], status)
+	if err != nil {
+		return err
 	}
 	if why := unbelievable(f); why != "" {
-		p := refusal(f, why)
-		return &p
+		return refusal(f, why)
 	}
 	if view.World(f, f.Installation).Plan != q.Plan {
-		return &api.Problem{Code: api.CodeRefused, Message: q.Plan + ": " + prose.Reason(fleet.ReasonStalePlan) +
-			"; see what it would mean now: hale recover " + q.Subjects[0] + " --believe-the-world"}
+		return refused(q.Plan + ": " + prose.Reason(fleet.ReasonStalePlan) +
+			"; see what it would mean now: hale recover " + q.Subjects[0] + " --believe-the-world")
 	}
 	q.Plan = ""
 	return nil
 }
 
 // takeOver has the store become another installation, or says what that would mean.
-func (s *Server) takeOver(w http.ResponseWriter, r *http.Request) {
-	var q api.TakeOverRequest
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, orderBytes)).Decode(&q)
-	if err == nil && q.Installation == "" {
-		err = errors.New("no installation is named")
-	}
-	if err != nil {
-		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: err.Error()})
-		return
-	}
+func (s *Server) takeOver(ctx context.Context, in *answer[api.TakeOverRequest]) (api.TakeOver, error) {
+	q := in.Body
 	of := fleet.Installation(q.Installation)
 	out := api.TakeOver{Installation: q.Installation, Fleets: []api.World{}}
+	if of == "" {
+		return out, badRequest("no installation is named")
+	}
 	for _, f := range s.opts.Status() {
 		if v := view.World(f, of); len(v.Machines) > 0 {
 			out.Fleets = append(out.Fleets, v)
 		}
 	}
-	taken, err := s.opts.TakeOver(r.Context(), engine.TakeOver{
-		Installation: of, By: spokenFor(r.Context(), q.As), Reason: q.Reason, DryRun: !q.Confirm})
-	var f *fault.Error
+	taken, err := s.opts.TakeOver(ctx, engine.TakeOver{
+		Installation: of, By: spokenFor(ctx, q.As), Reason: q.Reason, DryRun: !q.Confirm})
 	switch {
-	case errors.As(err, &f) && f.Kind == fault.Conflict && f.Err != nil:
-		s.fail(w, http.StatusConflict, api.Problem{
-			Code:    api.CodeRefused,
-			Message: "take-over of " + q.Installation + " is refused: " + f.Err.Error(),
-		})
-		return
-	case fault.Is(err, fault.Invalid):
-		s.fail(w, http.StatusBadRequest, api.Problem{Code: api.CodeBadRequest, Message: api.Cause(err).Error()})
-		return
+	case fault.Is(err, fault.Conflict):
+		return out, refused("take-over of " + q.Installation + " is refused: " + because(err))
 	case err != nil:
-		s.fail(w, http.StatusServiceUnavailable, api.Problem{Code: api.CodeStore, Message: err.Error()})
-		return
+		return out, err
 	}
 	if out.Done = q.Confirm; out.Done {
-		out.Orders = s.await(r.Context(), taken.Orders, taken.Revision, q.Wait)
+		out.Orders = s.await(ctx, taken.Orders, taken.Revision, q.Wait)
 	}
-	s.answer(w, http.StatusOK, out)
+	return out, nil
 }

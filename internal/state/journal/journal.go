@@ -25,6 +25,14 @@ func Prefix(name fleet.Name) string { return root + string(name) + "/" }
 
 func key(name fleet.Name, seq uint64) string { return fmt.Sprintf("%s%020d", Prefix(name), seq) }
 
+// within is the store prefix of a fleet's records, or of all fleets' when name is empty.
+func within(name fleet.Name) string {
+	if name == "" {
+		return root
+	}
+	return Prefix(name)
+}
+
 // Stored is a record with the revision of the store at which it was written. Records of one transaction share one: they
 // are of one fleet, and in the order of their numbers.
 type Stored struct {
@@ -42,9 +50,10 @@ func Read(ctx context.Context, s state.Store, name fleet.Name) ([]fleet.Record, 
 	return records, revision, err
 }
 
-// List is Read, and says at which revision each record was written.
+// List returns the records of a fleet, or of all when name is empty: fleet by fleet, oldest first, with the revision to
+// follow from.
 func List(ctx context.Context, s state.Store, name fleet.Name) ([]Stored, int64, error) {
-	entries, revision, err := s.List(ctx, Prefix(name))
+	entries, revision, err := s.List(ctx, within(name))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -63,12 +72,8 @@ func List(ctx context.Context, s state.Store, name fleet.Name) ([]Stored, int64,
 // ctx ends. An error whose cause is state.ErrCompacted: they are to be listed again, since the store let go of what
 // happened since the revision.
 func Follow(ctx context.Context, s state.Store, name fleet.Name, after int64) iter.Seq2[Stored, error] {
-	prefix := root
-	if name != "" {
-		prefix = Prefix(name)
-	}
 	return func(yield func(Stored, error) bool) {
-		for event, err := range s.Watch(ctx, prefix, after) {
+		for event, err := range s.Watch(ctx, within(name), after) {
 			if err != nil {
 				yield(Stored{}, err)
 				return

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Problem is why the server did not answer, in the form of RFC 9457. It is an error.
+type Problem struct {
+	// Type never changes for a Code: it is urn:hale:problem: and the code.
+	Type   string `json:"type" doc:"A URI that names the kind of problem, and never changes."`
+	Title  string `json:"title" doc:"The kind of problem in words."`
+	Status int    `json:"status" doc:"The HTTP status."`
+	Detail string `json:"detail" doc:"What is wrong this time."`
+	// Instance names the request in the log of the server.
+	Instance string `json:"instance,omitempty" doc:"The request, as the server's log names it."`
+	// Code is one of the Code constants.
+	Code   string       `json:"code" doc:"The kind of problem, for programs."`
+	Near   []string     `json:"near,omitempty" doc:"Names that were perhaps meant."`
+	Lines  []string     `json:"lines,omitempty" doc:"All that is wrong, one by one."`
+	Advice string       `json:"advice,omitempty" doc:"What a person can do."`
+	Errors []FieldError `json:"errors,omitempty" doc:"What is wrong with which part of the request."`
+}
+
+// FieldError is what is wrong with one part of a request.
+type FieldError struct {
+	Location string `json:"location" doc:"As body.subjects[0], query.limit or header.If-Match."`
+	Message  string `json:"message"`
+}
+
+// Codes of Problem.
+const (
+	CodeUnknownMachine  = "unknown_machine"
+	CodeUnknownIncident = "unknown_incident"
+	CodeUnknownFleet    = "unknown_fleet"
+	CodeUnknownHost     = "unknown_host"
+	CodeUnknownTarget   = "unknown_target"
+	CodeUnknownLetter   = "unknown_letter"
+	CodeUnknownRoute    = "unknown_route" // there is no such call
+	CodeMethod          = "method"        // the call has other methods
+	CodeBadRequest      = "bad_request"
+	CodeInvalid         = "invalid"   // the request does not fit the document; Errors say where
+	CodeTooLarge        = "too_large" // the body
+	CodeTooSlow         = "too_slow"  // the body did not come in time
+	CodeMediaType       = "media_type"
+	CodeStore           = "store"
+	CodeConfiguration   = "configuration" // the file is wrong; Lines say what
+	CodeRefused         = "refused"
+	CodeTarget          = "target"          // it did not take the message
+	CodeUnauthenticated = "unauthenticated" // who calls is not known
+	CodeForbidden       = "forbidden"       // who calls may not do that
+	CodeInternal        = "internal"        // a defect of hale; Instance finds it in the log
+)
+
+// problems says of each code what it means, and by which HTTP status.
+var problems = map[string]struct {
+	status int
+	title  string
+}{
+	CodeUnknownMachine:  {http.StatusNotFound, "there is no such machine"},
+	CodeUnknownIncident: {http.StatusNotFound, "there is no such incident"},
+	CodeUnknownFleet:    {http.StatusNotFound, "there is no such fleet"},
+	CodeUnknownHost:     {http.StatusNotFound, "there is no such host"},
+	CodeUnknownTarget:   {http.StatusNotFound, "there is no such target"},
+	CodeUnknownLetter:   {http.StatusNotFound, "there is no such message"},
+	CodeUnknownRoute:    {http.StatusNotFound, "there is no such call"},
+	CodeMethod:          {http.StatusMethodNotAllowed, "the call has other methods"},
+	CodeBadRequest:      {http.StatusBadRequest, "the request cannot be understood"},
+	CodeInvalid:         {http.StatusUnprocessableEntity, "the request does not fit the document"},
+	CodeTooLarge:        {http.StatusRequestEntityTooLarge, "the request is too large"},
+	CodeTooSlow:         {http.StatusRequestTimeout, "the request came too slowly"},
+	CodeMediaType:       {http.StatusUnsupportedMediaType, "the request's media type is not known"},
+	CodeStore:           {http.StatusServiceUnavailable, "the store does not answer"},
+	CodeConfiguration:   {http.StatusUnprocessableEntity, "the configuration is not valid"},
+	CodeRefused:         {http.StatusConflict, "it is refused as things stand"},
+	CodeTarget:          {http.StatusBadGateway, "the target did not take the message"},
+	CodeUnauthenticated: {http.StatusUnauthorized, "who calls is not known"},
+	CodeForbidden:       {http.StatusForbidden, "the caller may not do that"},
+	CodeInternal:        {http.StatusInternalServerError, "a defect of hale"},
+}
+
+// NewProblem makes a problem of one of the codes.
+func NewProblem(code, detail string) Problem {
+	p := problems[code]
+	return Problem{
+		Type: "urn:hale:problem:" + strings.ReplaceAll(code, "_", "-"), Title: p.title, Status: p.status,
+		Detail: detail, Code: code,
+	}
+}
+
+// Unknown says that there is nothing of the name, and which of those that there are may be meant. The code says what is
+// looked for, and what names it, as in "machine web-9".
+func Unknown(code, what, name string, known []string) Problem {
+	p := NewProblem(code, "there is no "+what)
+	p.Near = Near(name, known)
+	return p
+}
+
+// Error implements error.
+func (p Problem) Error() string {
+	if len(p.Near) == 0 {
+		return p.Detail
+	}
+	return p.Detail + "; did you mean " + strings.Join(p.Near, " or ") + "?"
+}
+
+// GetStatus returns the HTTP status of the answer.
+func (p Problem) GetStatus() int { return p.Status }
+
+// ContentType returns the media type of the problem where an answer would have the other.
+func (p Problem) ContentType(of string) string {
+	if of == "application/json" {
+		return "application/problem+json"
+	}
+	return of
+}
