@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"hale/internal/prose"
 	"hale/internal/secret"
 	"hale/internal/state/outbox"
+	"hale/internal/strict"
 )
 
 // S24: from the judgement to the wire: at seven in the morning in Berlin, and at no other time of the day, a receiver
@@ -31,7 +33,7 @@ func TestTheSummaryOfTheDayReachesAWebhook(t *testing.T) {
 	}))
 	defer server.Close()
 	hook := webhook.New(webhook.Options{Name: "team", URL: secret.Value{Plain: server.URL}, Timeout: time.Minute,
-		Format: webhook.FormatHale, Version: "1"})
+		Format: webhook.FormatHale, Version: "1", Reach: strict.Reach{netip.MustParsePrefix("127.0.0.1/32")}})
 
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
