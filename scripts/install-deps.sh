@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests and the demo need for real virtual machines on Debian or Ubuntu: QEMU,
 # libvirt and its helpers; with "tests" also what only tests need: ansible-playbook, a
-# simulated power controller, and what speaks to it.
+# simulated power controller, and what speaks to it, and node.
 # Says what it is going to install; does nothing where everything is there.
 # No service is started: hale's lab runs a libvirtd of its own.
 # Run as root, or as a user who may sudo.
@@ -19,6 +19,7 @@ optional="libvirt-daemon-driver-network libvirt-daemon-driver-storage"
 [ "$(uname -m)" = x86_64 ] || { echo "install-deps: the lab's guest exists for x86_64 only" >&2; exit 1; }
 if [ "${1:-}" = tests ]; then
   command -v ansible-playbook >/dev/null || needed="$needed ansible-core|ansible" # before the core was a package of its own
+  command -v npm >/dev/null || needed="$needed nodejs npm" # for the OpenID provider, which is a package of npm's
   # Agents are packages of their own, or groups of them, or all in one, by the release.
   needed="$needed openipmi ipmitool fence-agents-ipmilan|fence-agents-base|fence-agents fence-agents-redfish|fence-agents-base|fence-agents
 fence-agents-virsh|fence-agents-base|fence-agents fence-virt fence-virtd openssh-client

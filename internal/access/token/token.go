@@ -49,8 +49,8 @@ type Token struct {
 	ID   string
 	Hash string // SHA-256 of the whole token, in hexadecimal digits
 	Name string // for people: what it is for
-	// Grant is what its bearer may do.
-	Grant access.Grant
+	// Grants are what its bearer may do.
+	Grants []access.Grant
 	// Person is who bears it; By is its maker's name, and Makers are those who may be behind the maker. A maker on the
 	// socket can do all that hale can, and is not among them.
 	Person string
@@ -67,14 +67,14 @@ type Token struct {
 type Wish struct {
 	Name   string
 	Person string // empty: the maker
-	Grant  access.Grant
+	Grants []access.Grant
 	For    time.Duration // it has no default
 }
 
 // principal is who bears it.
 func (t *Token) principal() access.Principal {
 	return access.Principal{
-		Kind: access.ByToken, Name: t.Person + " by token " + t.ID, ID: t.ID, Grants: []access.Grant{t.Grant},
+		Kind: access.ByToken, Name: t.Person + " by token " + t.ID, ID: t.ID, Grants: t.Grants,
 		Persons: append([]string{t.Person}, t.Makers...),
 	}
 }
@@ -87,7 +87,7 @@ var plain = regexp.MustCompile(`^[^\pC]+$`)
 func Make(ctx context.Context, s state.Store, by access.Principal, w Wish, now time.Time) (string, Token, error) {
 	const op = "token.make"
 	t := Token{
-		ID: strings.ToLower(rand.Text()[:10]), Name: w.Name, Grant: w.Grant, Person: w.Person, By: by.Name,
+		ID: strings.ToLower(rand.Text()[:10]), Name: w.Name, Grants: w.Grants, Person: w.Person, By: by.Name,
 		Made: now.UTC(), Expires: now.Add(w.For).UTC(),
 	}
 	if t.Person == "" && len(by.Persons) > 0 {
@@ -158,7 +158,7 @@ func (w Wish) check(person string) error {
 		return fmt.Errorf("name: say in 1 to %d characters what it is for", longestName)
 	case person == "" || len(person) > longestPerson || !plain.MatchString(person):
 		return fmt.Errorf("person: say in 1 to %d characters who has it", longestPerson)
-	case w.Grant.Role < access.Viewer || w.Grant.Role > access.Admin:
+	case !sound(w.Grants):
 		return errors.New("role: give one")
 	case w.For < time.Minute || w.For > Longest:
 		return fmt.Errorf("for: give a time from a minute to %d days", Longest/(24*time.Hour))
@@ -169,18 +169,36 @@ func (w Wish) check(person string) error {
 // mayMake says why the caller may not make such a token. People make short ones for themselves; all else is for those
 // who are admin of the fleets.
 func mayMake(by access.Principal, w Wish) error {
-	if !by.Covers(w.Grant) {
+	if !coversAll(by, w.Grants) {
 		return errors.New("a caller gives no more than it has")
 	}
-	admin := w.Grant
-	admin.Role = access.Admin
 	own := by.Kind == access.ByOpenID && w.For <= OwnDay &&
 		(w.Person == "" || len(by.Persons) > 0 && strings.EqualFold(w.Person, by.Persons[0]))
-	if !own && !by.Covers(admin) {
+	if !own && !coversAll(by, ruling(w.Grants)) {
 		return fmt.Errorf("only an admin makes tokens, and who is signed in, one for the next %d hours",
 			OwnDay/time.Hour)
 	}
 	return nil
+}
+
+// sound reports whether there are grants, and each is one.
+func sound(all []access.Grant) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(g access.Grant) bool {
+		return g.Role < access.Viewer || g.Role > access.Admin
+	})
+}
+
+func coversAll(p access.Principal, all []access.Grant) bool {
+	return !slices.ContainsFunc(all, func(g access.Grant) bool { return !p.Covers(g) })
+}
+
+// ruling is admin wherever the grants are.
+func ruling(all []access.Grant) []access.Grant {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Role = access.Admin
+	}
+	return out
 }
 
 func hash(text string) string {
@@ -263,7 +281,7 @@ func read(e state.Entry) (Token, error) {
 	var t Token
 	id := strings.TrimPrefix(e.Key, root)
 	if json.Unmarshal(e.Value, &t) != nil || t.ID != id || len(t.Hash) != 2*sha256.Size || t.Person == "" ||
-		t.Made.IsZero() || t.Expires.IsZero() || t.Grant.Role < access.Viewer || t.Grant.Role > access.Admin {
+		t.Made.IsZero() || t.Expires.IsZero() || !sound(t.Grants) {
 		return Token{ID: id}, fault.New(fault.Unauthorised, "token.load", id, ErrDamaged)
 	}
 	return t, nil
@@ -373,7 +391,7 @@ func Sweep(ctx context.Context, s state.Store, now time.Time) error {
 
 // Of reports whether the caller may see and revoke the token: its own, and those that it could have made.
 func (t *Token) Of(p access.Principal) bool {
-	admin := access.Grant{Role: access.Admin, Fleets: t.Grant.Fleets}
-	return p.Kind == access.ByToken && p.ID == t.ID || p.Covers(admin) || t.Person != "" &&
+	rules := coversAll(p, ruling(t.Grants)) && (len(t.Grants) > 0 || p.May(access.Admin, ""))
+	return p.Kind == access.ByToken && p.ID == t.ID || rules || t.Person != "" &&
 		slices.ContainsFunc(p.Persons, func(who string) bool { return strings.EqualFold(who, t.Person) })
 }

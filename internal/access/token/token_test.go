@@ -22,8 +22,8 @@ var (
 		Kind: access.BySocket, Name: "root", ID: "0", Persons: []string{"root"},
 		Grants: []access.Grant{{Role: access.Admin}},
 	}
-	web   = access.Grant{Role: access.Operator, Fleets: []fleet.Name{"web"}}
-	forBo = token.Wish{Name: "laptop", Person: "bo@example.org", Grant: web, For: token.Usual}
+	web   = []access.Grant{{Role: access.Operator, Fleets: []fleet.Name{"web"}}}
+	forBo = token.Wish{Name: "laptop", Person: "bo@example.org", Grants: web, For: token.Usual}
 )
 
 // desk is where tokens are made and shown, on a store of its own.
@@ -104,7 +104,7 @@ func TestATokenThatIsNotOneOpensNothing(t *testing.T) {
 func TestARevokedTokenIsOverAtOnceWithAllThatItMade(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	all := token.Wish{Name: "ci", Person: "ci", Grant: access.Grant{Role: access.Admin}, For: token.Usual}
+	all := token.Wish{Name: "ci", Person: "ci", Grants: []access.Grant{{Role: access.Admin}}, For: token.Usual}
 	first, kept := d.made(root, all)
 	all.For = token.Usual / 2
 	second, _ := d.made(d.bearer(first, dawn), all)
@@ -133,7 +133,7 @@ func TestARevokedTokenIsOverAtOnceWithAllThatItMade(t *testing.T) {
 func TestATokenWhoseMakerIsGoneIsOver(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	all := token.Wish{Name: "ci", Person: "ci", Grant: access.Grant{Role: access.Admin}, For: token.Usual}
+	all := token.Wish{Name: "ci", Person: "ci", Grants: []access.Grant{{Role: access.Admin}}, For: token.Usual}
 	first, kept := d.made(root, all)
 	second, child := d.made(d.bearer(first, dawn), all)
 	entry := d.entry("access/tokens/" + child.ID)
@@ -277,22 +277,23 @@ func TestNoneGivesMoreThanItHas(t *testing.T) {
 		want fault.Kind // empty: it is made
 	}{
 		"an admin of the fleet":            {admin, func(*token.Wish) {}, ""},
-		"an admin of another fleet":        {admin, func(w *token.Wish) { w.Grant.Fleets[0] = "db" }, fault.Unauthorised},
-		"an admin of one, for all":         {admin, func(w *token.Wish) { w.Grant.Fleets = nil }, fault.Unauthorised},
+		"an admin of another fleet":        {admin, func(w *token.Wish) { w.Grants[0].Fleets = []fleet.Name{"db"} }, fault.Unauthorised},
+		"an admin of one, for all":         {admin, func(w *token.Wish) { w.Grants[0].Fleets = nil }, fault.Unauthorised},
 		"a person for the day":             {ana, func(w *token.Wish) { w.For, w.Person = token.OwnDay, "" }, ""},
 		"a person for longer":              {ana, func(w *token.Wish) { w.Person = "" }, fault.Unauthorised},
 		"a person for another":             {ana, func(w *token.Wish) { w.For = token.OwnDay }, fault.Unauthorised},
-		"a person for more than they have": {ana, func(w *token.Wish) { w.Grant.Role, w.Person, w.For = access.Admin, "", 1e12 }, fault.Unauthorised},
+		"a person for more than they have": {ana, func(w *token.Wish) { w.Grants[0].Role, w.Person, w.For = access.Admin, "", 1e12 }, fault.Unauthorised},
 		"nobody":                           {access.Principal{}, func(*token.Wish) {}, fault.Unauthorised},
 		"for ever":                         {root, func(w *token.Wish) { w.For = token.Longest + 1 }, fault.Invalid},
 		"without an end":                   {root, func(w *token.Wish) { w.For = 0 }, fault.Invalid},
-		"without a role":                   {root, func(w *token.Wish) { w.Grant.Role = access.None }, fault.Invalid},
+		"without any role":                 {root, func(w *token.Wish) { w.Grants = nil }, fault.Invalid},
+		"without a role":                   {root, func(w *token.Wish) { w.Grants[0].Role = access.None }, fault.Invalid},
 		"without a name":                   {root, func(w *token.Wish) { w.Name = "" }, fault.Invalid},
 		"with a name of two lines":         {root, func(w *token.Wish) { w.Name = "a\nb" }, fault.Invalid},
 	} {
 		d := open(t)
 		w := forBo
-		w.Grant.Fleets = slices.Clone(w.Grant.Fleets)
+		w.Grants = slices.Clone(w.Grants)
 		c.wish(&w)
 		text, _, err := token.Make(t.Context(), d.store, c.by, w, dawn)
 		if c.want == "" && err != nil || c.want != "" && (!fault.Is(err, c.want) || text != "") {
@@ -304,7 +305,7 @@ func TestNoneGivesMoreThanItHas(t *testing.T) {
 func TestATokenMakesNoneThatOutlivesIt(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	w := token.Wish{Name: "ci", Person: "ci", Grant: access.Grant{Role: access.Admin}, For: time.Hour}
+	w := token.Wish{Name: "ci", Person: "ci", Grants: []access.Grant{{Role: access.Admin}}, For: time.Hour}
 	text, _ := d.made(root, w)
 	w.For += time.Second
 	if _, _, err := token.Make(t.Context(), d.store, d.bearer(text, dawn), w, dawn); !fault.Is(err, fault.Invalid) {

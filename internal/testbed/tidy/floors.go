@@ -75,6 +75,7 @@ var packages = []pkgRule{
 	{path: "internal/access/token", floor: 1, step: 1},
 	{path: "internal/access/audit", floor: 1, step: 1},
 	{path: "internal/access/pair", floor: 1, step: 1},
+	{path: "internal/access/openid", floor: 3},
 	{path: "internal/fence", floor: 1, step: 2},
 	{path: "internal/fence/fencetest", floor: 1, step: 3},
 	// What the drivers of floor 2 share; it knows nothing but the core.
@@ -159,6 +160,7 @@ var packages = []pkgRule{
 	{path: "internal/testbed/lab/labtest", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/cloud", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/nettest", support: true},
+	{path: "internal/testbed/people", support: true},
 	{
 		path:    "internal/testbed/rabbit",
 		support: true,
@@ -184,7 +186,7 @@ var forTests = []string{
 	"internal/testbed/lab",
 	"internal/testbed/cloud",
 	"internal/accel",
-	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/program/programtest", "internal/testbed/nettest",
+	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/program/programtest", "internal/testbed/nettest", "internal/testbed/people",
 }
 
 // doors names, per foreign module, the packages that may import it in product code.
@@ -205,6 +207,9 @@ var doors = map[string][]string{
 	"github.com/stmcginnis/gofish":   {"internal/fence/redfish"},
 	"github.com/rabbitmq/amqp091-go": {"internal/provider/openstack/notification"},
 	"google.golang.org/grpc":         {"internal/probe/netprobe", "internal/probe/probetest"},
+	"github.com/coreos/go-oidc":      {"internal/access/openid"},
+	"golang.org/x/oauth2":            {"internal/access/openid"},
+	"github.com/alexedwards/scs":     {"internal/access/openid"},
 	"github.com/vmware/govmomi":      {"internal/provider/vsphere", "internal/testbed/vcsim"},
 }
 
