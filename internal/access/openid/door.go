@@ -33,7 +33,7 @@ const (
 const (
 	signInWithin = 10 * time.Minute
 	mostUnderWay = 2000
-	waitsAtOnce  = 25 * time.Second // of one question whether a person has signed in on another device
+	waitsAtOnce  = 25 * time.Second     // of one question whether a person has signed in on another device
 	passName     = "__Host-hale-signin" //nolint:gosec // the name of a cookie
 )
 
