@@ -14,6 +14,7 @@ import (
 	"hale/internal/engine/steward"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
+	"hale/internal/provider"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/journal"
@@ -27,7 +28,7 @@ type Fleet struct {
 	Probes probe.Engine
 }
 
-// Options are what an Engine is made of. All are needed but Vantage, Post, Defects and Room.
+// Options are what an Engine is made of. All are needed but Vantage, Post, Defects, Room, Called and Committed.
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
@@ -40,6 +41,9 @@ type Options struct {
 	Defects *defect.Register
 	// Room tells how much room the store has; nil: it does not say.
 	Room func() (state.Space, error)
+	// Called is told how each call to a provider went, and Committed how each write to the store did; nil: nothing is.
+	Called    func(of fleet.ProviderName, c provider.Call, took time.Duration, err error)
+	Committed func(took time.Duration, err error)
 }
 
 // Setup is what an engine looks after: the part of its options that Reload can replace.
@@ -81,7 +85,7 @@ func New(opts Options) (*Engine, error) {
 		opts.Defects = defect.NewRegister(opts.Logger)
 	}
 	opts.Post = opts.Post.guarded(opts.Defects)
-	heard := steward.Listen(opts.Store)
+	heard := steward.Listen(opts.Store, opts.Committed)
 	opts.Store = heard
 	e := &Engine{
 		opts:     opts,
@@ -313,7 +317,9 @@ func (e *Engine) Status() []published.Fleet {
 	owners := *e.owners.Load()
 	out := make([]published.Fleet, 0, len(owners))
 	for _, o := range owners {
-		out = append(out, *o.published.Load())
+		f := *o.published.Load()
+		f.Lease = o.remaining()
+		out = append(out, f)
 	}
 	return out
 }

@@ -15,8 +15,14 @@ import (
 
 // guarded returns the source with a guard around whatever of it is not the engine's own: what panics there is noted,
 // and unknown to the engine.
-func (s Source) guarded(b *defect.Register) Source {
+func (s Source) guarded(b *defect.Register,
+	called func(fleet.ProviderName, provider.Call, time.Duration, error)) Source {
 	of := string(s.Name)
+	if called != nil {
+		s.Adapter = provider.Timed(s.Adapter, func(c provider.Call, took time.Duration, err error) {
+			called(s.Name, c, took, err)
+		})
+	}
 	told := b.Witness(defect.Provider, of)
 	s.Adapter, s.Watcher = provider.Guarded(s.Adapter, told), provider.GuardedWatcher(s.Watcher, told)
 	s.Runner = program.Guarded(s.Runner, b.Witness(defect.Commands, of))

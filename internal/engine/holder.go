@@ -56,6 +56,7 @@ type holder struct {
 	// (L15). nil: there was no term yet, and what wall time says holds.
 	drift     *time.Duration
 	published atomic.Pointer[published.Fleet]
+	lease     atomic.Pointer[state.Lease] // of the term; nil: there is none
 	// turn is when the turn of its loop began that is under way, a fleet.Instant; 0: it waits for something to hear.
 	turn atomic.Int64
 	// lived is when the last turn began, a fleet.Instant.
@@ -134,12 +135,22 @@ func (o *holder) serve(ctx context.Context) error {
 		return err
 	}
 	defer t.end(tctx, cancel)
+	o.lease.Store(&t.lease)
+	defer o.lease.Store(nil)
 	if o.stumbled {
 		if err := t.confess(tctx); err != nil {
 			return err
 		}
 	}
 	return t.reign(tctx)
+}
+
+// remaining is for how long the fleet is surely still held.
+func (o *holder) remaining() time.Duration {
+	if lease := o.lease.Load(); lease != nil {
+		return (*lease).Remaining()
+	}
+	return 0
 }
 
 func (o *holder) sayWhy(err error) {

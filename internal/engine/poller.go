@@ -115,7 +115,7 @@ type poller struct {
 
 func newPoller(src Source, c *clock, b *beginning, opts Options) *poller {
 	s := &poller{
-		src: src.guarded(opts.Defects), given: src.Adapter, clock: c, store: opts.Store,
+		src: src.guarded(opts.Defects, opts.Called), given: src.Adapter, clock: c, store: opts.Store,
 		log: opts.Logger.With("provider", src.Name), defects: opts.Defects, questions: newQuestions(),
 		poke:      make(chan struct{}, 1),
 		impatient: make(chan struct{}, 1),

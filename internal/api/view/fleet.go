@@ -45,7 +45,7 @@ func Fleet(s published.Fleet) api.Fleet {
 			Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})
 	}
 	for _, v := range s.Machines {
-		if left(&s.Spec, &v.Machine) {
+		if s.Left(&v.Machine) {
 			continue
 		}
 		m := machine(s, v)
@@ -202,7 +202,7 @@ func kept(s published.Fleet) []api.Kept {
 		for _, k := range m.Kept {
 			out = append(out, api.Kept{
 				Machine: string(m.Name), Instance: string(k.ID), Generation: uint64(k.Generation), Host: string(k.Host),
-				Since: k.Since, Until: k.Until, Orphan: left(&s.Spec, m),
+				Since: k.Since, Until: k.Until, Orphan: s.Left(m),
 			})
 		}
 	}
@@ -356,9 +356,4 @@ func Event(r fleet.Record) api.Event {
 		e.Address = r.Address.String()
 	}
 	return e
-}
-
-// left reports whether the machine has gone by a person's order: nothing is there, and nothing is to be.
-func left(spec *fleet.Spec, m *fleet.Machine) bool {
-	return guard.Surplus(m, spec) && m.Current.None() && m.Repair == nil && len(m.Strays) == 0
 }

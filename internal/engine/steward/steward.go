@@ -36,6 +36,7 @@ const (
 // that it is.
 type Store struct {
 	state.Store
+	told func(took time.Duration, err error) // how each write went; nil: nothing is
 	mu   sync.Mutex
 	last uint64
 	// underWay are the writes that have no answer yet, by when they began.
@@ -45,16 +46,20 @@ type Store struct {
 	err      error     // of the last one that failed
 }
 
-// Listen listens to what the store answers.
-func Listen(s state.Store) *Store {
-	return &Store{Store: s, underWay: map[uint64]time.Time{}}
+// Listen listens to what the store answers, and tells of it; told may be nil.
+func Listen(s state.Store, told func(took time.Duration, err error)) *Store {
+	return &Store{Store: s, told: told, underWay: map[uint64]time.Time{}}
 }
 
 // Commit implements state.Store.
 func (h *Store) Commit(ctx context.Context, txn state.Txn) (int64, error) {
 	n := h.begin()
+	began := time.Now()
 	rev, err := h.Store.Commit(ctx, txn)
 	h.hear(ctx, n, err)
+	if h.told != nil {
+		h.told(time.Since(began), err)
+	}
 	return rev, err
 }
 

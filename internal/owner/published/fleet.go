@@ -29,6 +29,13 @@ type Fleet struct {
 	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
 	Good map[probe.ID]int
 	Post outbox.Standing
+	// Lease is for how long its owner surely still holds it, at the moment of the question; 0: it does not.
+	Lease time.Duration
+}
+
+// Left reports whether the machine has gone by a person's order: nothing is there, and nothing is to be.
+func (s *Fleet) Left(m *fleet.Machine) bool {
+	return guard.Surplus(m, &s.Spec) && m.Current.None() && m.Repair == nil && len(m.Strays) == 0
 }
 
 // Braked returns the brake under which the fleet stands, its own or a shared one, with its policy and its arithmetic.

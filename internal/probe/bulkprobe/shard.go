@@ -317,6 +317,7 @@ func (s *shard) start(i int32, t *target, p *plan) {
 	s.started++
 	s.stats.Started++
 	s.stats.Lateness.add(behind)
+	s.stats.Late += time.Duration(max(behind, 0))
 	if t.flags.has(flying) {
 		s.wheel.put(i, t.next(p))
 	}

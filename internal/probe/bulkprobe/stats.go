@@ -15,7 +15,8 @@ type Stats struct {
 	Local    uint64 // probes that failed on our side
 	Stalls   uint64 // times that a shard was stalled
 	Edges    uint64
-	Lateness Histogram // of a probe's start, behind its due time
+	Lateness Histogram     // of a probe's start, behind its due time
+	Late     time.Duration // all of it together
 	// Stalest is the longest time for which nothing was heard about a target that was heard of at all.
 	Stalest time.Duration
 }
@@ -30,6 +31,7 @@ func (s Stats) plus(o Stats) Stats {
 	s.Local += o.Local
 	s.Stalls += o.Stalls
 	s.Edges += o.Edges
+	s.Late += o.Late
 	for i, n := range o.Lateness {
 		s.Lateness[i] += n
 	}
@@ -69,6 +71,17 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 		}
 	}
 	return upper(len(h) - 1)
+}
+
+// Within returns how many times surely lay within the bound: those of a bucket that it cuts are not counted.
+func (h *Histogram) Within(bound time.Duration) (n uint64) {
+	for i, in := range h {
+		if upper(i) > bound {
+			break
+		}
+		n += in
+	}
+	return n
 }
 
 // upper returns where a bucket ends.
