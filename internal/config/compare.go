@@ -42,6 +42,9 @@ func Compare(was, is *Config) []change.Difference {
 	if !reflect.DeepEqual(was.API, is.API) {
 		out = append(out, change.Difference{Kind: change.AccessChanged})
 	}
+	if was.Metrics != is.Metrics {
+		out = append(out, change.Difference{Kind: change.MetricsChanged})
+	}
 	return out
 }
 

@@ -25,6 +25,7 @@ type Config struct {
 	// Heartbeats is where machines report by themselves.
 	Heartbeats Heartbeats `json:",omitzero"`
 	API        API        `json:",omitzero"`
+	Metrics    Metrics    `json:",omitzero"`
 	// Passed are files of the folder that look like a part of the configuration and are not read.
 	Passed []string `json:"-"`
 }
@@ -168,6 +169,7 @@ func (d *document) merge(other document, f *keys.Finder) {
 	}
 	d.heartbeats = mergeOne(d.heartbeats, other.heartbeats, f)
 	d.api = mergeOne(d.api, other.api, f)
+	d.metrics = mergeOne(d.metrics, other.metrics, f)
 	d.vantage = mergeOne(d.vantage, other.vantage, f)
 }
 

@@ -21,6 +21,7 @@ type document struct {
 
 	heartbeats keys.At[heartbeatsDraft]
 	api        keys.At[apiDraft]
+	metrics    keys.At[metricsDraft]
 }
 
 type providerDraft struct {

@@ -47,6 +47,9 @@ func documentShape(all kinds.All) keys.Object[document] {
 			keys.May("api", "Where programs, and people at other machines, reach hale's API over the network, and what "+
 				"they may do. Without it, hale answers on its socket only. See the guide to access.", apiShape(),
 				func(d *document) *keys.At[apiDraft] { return &d.api }),
+			keys.May("metrics", "What monitoring is told. It reads hale's metrics at `/metrics` of the API. See the guide "+
+				"to monitoring.", metricsShape(),
+				func(d *document) *keys.At[metricsDraft] { return &d.metrics }),
 		},
 		Later: map[string]string{
 			"alarms":    "take it out",

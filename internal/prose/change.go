@@ -29,6 +29,7 @@ var changes = map[change.Kind]string{
 	change.TargetsChanged:      "who is told, and how",
 	change.FencesChanged:       "how the power of hosts is cut",
 	change.AccessChanged:       "where the API listens, and who may use it",
+	change.MetricsChanged:      "what monitoring is told",
 	change.VantageChanged:      "who is asked whether hale's own network works",
 }
 

@@ -34,6 +34,7 @@ const (
 	TargetsChanged      Kind = "targets-changed" // who is told
 	FencesChanged       Kind = "fences-changed"  // how the power of hosts is cut
 	AccessChanged       Kind = "access-changed"  // where the API listens, and who may use it
+	MetricsChanged      Kind = "metrics-changed" // what monitoring is told
 )
 
 // Destructive reports whether it would destroy something, or make hale believe that something is gone: such an edit
@@ -44,7 +45,7 @@ func (k Kind) Destructive() bool {
 		return true
 	case FleetAdded, FleetRemoved, CheckAdded, CheckRemoved, CheckChanged, PolicyChanged, SizeUp,
 		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged, TargetsChanged, FencesChanged,
-		AccessChanged:
+		AccessChanged, MetricsChanged:
 	}
 	return false
 }
