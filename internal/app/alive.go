@@ -17,6 +17,8 @@ type lifeSigns struct {
 	teller *teller
 	// idle names a fleet in which hale does not act, or decided nothing for longer than that.
 	idle func(longerThan time.Duration) (fleet.Name, string, bool)
+	// acting is told of each look by which hale acts in every fleet; nil: nothing is.
+	acting func(at time.Time)
 	// panics is told when a target panics.
 	panics defect.Witness
 	log    *slog.Logger
@@ -43,6 +45,9 @@ func (l lifeSigns) run(ctx context.Context) {
 			quiet = idle
 		}
 		now := time.Now()
+		if !idle && l.acting != nil {
+			l.acting(now)
+		}
 		for target, to := range l.teller.all() {
 			if idle || to.aliveEvery <= 0 || now.Sub(sent[target]) < to.aliveEvery || !under.begin(target) {
 				continue

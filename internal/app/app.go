@@ -20,6 +20,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/defect"
 	"hale/internal/engine"
+	"hale/internal/metrics"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
@@ -161,7 +162,8 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	s.troubles.look(ctx)
 	s.teller = newTeller(c, a.opts.Version, a.server, s.defects)
 	s.fencing = fencing.New(c, a.opts.Logger, s.defects)
-	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, log: a.opts.Logger})
+	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, counts: metrics.NewCounts(),
+		log: a.opts.Logger})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
 	}
@@ -230,6 +232,8 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 		Stored:   s.engine.StoreStatus,
 		Unowned:  s.engine.Unowned,
 		Stopping: func() bool { return working.Err() != nil },
+
+		Monitoring: a.monitoring(working, store, s, d),
 	})
 }
 
@@ -247,11 +251,11 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	defer stopSurfaces()
 	var wg sync.WaitGroup
 	var unserved error
-	begin := revision(ctx, store)
+	tells := newNarrator(ctx, store, log, s.how.counts.Take)
 	keep := func(ctx context.Context, what string, work func(context.Context)) {
 		wg.Go(func() { s.defects.Keep(ctx, defect.Place{Part: defect.Surface, Name: what}, work) })
 	}
-	keep(surfaces, "journal in the log", func(ctx context.Context) { narrate(ctx, store, begin, log) })
+	keep(surfaces, "journal in the log", tells.run)
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
@@ -264,7 +268,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 		<-ctx.Done()
 		log.Info("hale is stopping")
 	})
-	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, panics: s.teller.panics, log: log}
+	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, acting: s.how.counts.Beat, panics: s.teller.panics, log: log}
 	keep(working, "signs of life", signs.run)
 	wg.Go(func() {
 		defer stopWork()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hale/api"
 	"hale/internal/adapters"
@@ -33,9 +34,26 @@ type desk struct {
 	next *config.Config
 	// plans are those of providers, as they were when they were last asked for.
 	plans atomic.Pointer[[]api.Waiting]
+	taken atomic.Pointer[takenOver]
 }
 
-func newDesk(o Options, s *site) *desk { return &desk{load: o.Load, site: s, log: o.Logger} }
+// takenOver is when the configuration that runs was taken over, and why a later one was not.
+type takenOver struct {
+	at      time.Time
+	refused error
+}
+
+func newDesk(o Options, s *site) *desk {
+	d := &desk{load: o.Load, site: s, log: o.Logger}
+	d.taken.Store(&takenOver{at: time.Now()})
+	return d
+}
+
+// Reloaded says when the configuration that runs was taken over, and why a later one was not.
+func (d *desk) Reloaded() (time.Time, error) {
+	is := d.taken.Load()
+	return is.at, is.refused
+}
 
 // listen reloads at each hangup, until ctx ends. What was wrong is logged.
 func (d *desk) listen(ctx context.Context, hangups <-chan os.Signal) {
@@ -58,6 +76,12 @@ func (d *desk) Reload(ctx context.Context) (api.Changes, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out, err := d.reload(ctx)
+	switch {
+	case err == nil:
+		d.taken.Store(&takenOver{at: time.Now()})
+	case ctx.Err() == nil && !fault.Is(err, fault.Unsupported):
+		d.taken.Store(&takenOver{d.taken.Load().at, err})
+	}
 	if err != nil {
 		for _, line := range strings.Split(err.Error(), "\n") {
 			d.log.Error("reload", "problem", line)
@@ -284,6 +308,8 @@ func subject(d change.Difference) string {
 		return "fences"
 	case change.AccessChanged:
 		return "api"
+	case change.MetricsChanged:
+		return "metrics"
 	default:
 		return "fleet " + d.Subject
 	}

@@ -24,21 +24,35 @@ func revision(ctx context.Context, store state.Store) int64 {
 	return now
 }
 
-// narrate writes every record that is stored after the revision to the log, until ctx ends.
-func narrate(ctx context.Context, store state.Store, after int64, log *slog.Logger) {
-	told := map[fleet.Name]uint64{}
+// narrator writes every record that is stored after the revision to the log, and counts it.
+type narrator struct {
+	store state.Store
+	after int64
+	log   *slog.Logger
+	count func(fleet.Record)
+	told  map[fleet.Name]uint64 // the last one of each fleet; it outlives a broken stream, and a panic
+}
+
+// newNarrator returns one that tells of what is stored from now on.
+func newNarrator(ctx context.Context, store state.Store, log *slog.Logger, count func(fleet.Record)) *narrator {
+	return &narrator{store: store, after: revision(ctx, store), log: log, count: count, told: map[fleet.Name]uint64{}}
+}
+
+// run narrates until ctx ends.
+func (n *narrator) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		for r, err := range journal.Follow(ctx, store, "", after) {
+		for r, err := range journal.Follow(ctx, n.store, "", n.after) {
 			if err != nil {
-				log.Warn("some records do not appear in this log; hale events has them", "err", err)
+				n.log.Warn("some records do not appear in this log; hale events has them", "err", err)
 				if errors.Is(err, state.ErrCompacted) {
-					after = revision(ctx, store)
+					n.after = revision(ctx, n.store)
 				}
 				break
 			}
-			if r.Seq > told[r.Fleet] { // else told before the stream broke
-				tell(ctx, log, r.Record)
-				told[r.Fleet] = r.Seq
+			if r.Seq > n.told[r.Fleet] { // else told before the stream broke
+				n.told[r.Fleet] = r.Seq
+				n.count(r.Record)
+				tell(ctx, n.log, r.Record)
 			}
 		}
 		select {

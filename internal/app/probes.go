@@ -5,20 +5,27 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/probe/bulkprobe"
 )
 
 // statsLimit is how long is waited for what the shards have to say of themselves.
 const statsLimit = time.Second
 
-// probes says how the large probe engine does; nil where there is none, or where it does not say in time.
-func (s *site) probes(ctx context.Context) *api.Probes {
+// shards says how the large probe engine does, where there is one, and it says so in time.
+func (s *site) shards(ctx context.Context) (bulkprobe.Stats, bool) {
 	if s.pool == nil {
-		return nil
+		return bulkprobe.Stats{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, statsLimit)
 	defer cancel()
 	is, err := s.pool.Stats(ctx)
-	if err != nil {
+	return is, err == nil
+}
+
+// probes is shards for the API.
+func (s *site) probes(ctx context.Context) *api.Probes {
+	is, known := s.shards(ctx)
+	if !known {
 		return nil
 	}
 	return &api.Probes{

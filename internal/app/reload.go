@@ -57,6 +57,7 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 	if s.troubles != nil {
 		s.troubles.take(c)
 	}
+	s.machines.Store(c.Metrics.Machines)
 	s.fencing.Take(c)
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"hale/internal/app/fencing"
 	"hale/internal/config"
@@ -16,6 +17,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/kinds"
+	"hale/internal/metrics"
 	"hale/internal/probe"
 	"hale/internal/probe/bulkprobe"
 	"hale/internal/probe/heartbeat"
@@ -77,6 +79,7 @@ type site struct {
 	fencing  *fencing.Fencing // nil: no host has a fence
 	receiver *heartbeat.Receiver
 	troubles *troubles      // nil: not looked for
+	machines atomic.Bool    // whether each has metrics of its own
 	begun    chan struct{}  // closed when launch may be called
 	launch   func(w *watch) // lets a watch work
 }
@@ -104,6 +107,7 @@ type watch struct {
 func newSite(c *config.Config, were connections, log *slog.Logger) (*site, error) {
 	s := &site{teller: &teller{}, config: c, log: log, defects: defect.NewRegister(log),
 		network: netprobe.Network(), vantage: vantageOf(c.Vantage, log), begun: make(chan struct{})}
+	s.machines.Store(c.Metrics.Machines)
 	s.receiver = heartbeat.New(log, s.defects.Witness(defect.Heartbeats, ""))
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.pool = poolOf(log, s.defects.Witness(defect.Probes, ""))
@@ -264,7 +268,9 @@ type staffing struct {
 	specs  []fleet.Spec
 	// wrap decorates each provider.
 	wrap func(provider.Provider) provider.Provider
-	log  *slog.Logger
+	// counts is what calls and writes are counted in; nil: they are not.
+	counts *metrics.Counts
+	log    *slog.Logger
 }
 
 // staff makes the engine and a probe engine for each fleet.
@@ -272,12 +278,16 @@ func (s *site) staff(how staffing) error {
 	s.how = how
 	setup, all := s.setup(s.config, s.adapters, how.specs)
 	setup.Vantage, s.watches = s.vantage, all
-	var err error
-	s.engine, err = engine.New(engine.Options{
+	options := engine.Options{
 		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets,
 		Logger: how.log, Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message}, Defects: s.defects,
 		Room: roomOf(how.store),
-	})
+	}
+	if how.counts != nil {
+		options.Called, options.Committed = how.counts.Called, how.counts.Committed
+	}
+	var err error
+	s.engine, err = engine.New(options)
 	return err
 }
 

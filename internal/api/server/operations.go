@@ -8,6 +8,7 @@ import (
 
 // operations lists all that the API can do.
 func (s *Server) operations() {
+	s.watching()
 	s.reading()
 	s.ordering()
 	s.configuring()

@@ -55,6 +55,8 @@ type Options struct {
 	Plans func() []api.Waiting
 	// Troubles is what hale itself lacks, and a person can give it; nil: nothing.
 	Troubles func() []api.Trouble
+	// Monitoring answers those who watch hale.
+	Monitoring Monitoring
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:
 	// that is only logged.
 	Defects *defect.Register

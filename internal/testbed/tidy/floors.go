@@ -130,6 +130,8 @@ var packages = []pkgRule{
 	{path: "internal/api/view", floor: 4, step: 2},
 	{path: "internal/api/feed", floor: 4, step: 3},
 	{path: "internal/api/server", floor: 4, step: 4},
+	{path: "internal/metrics", floor: 4, step: 3}, // what monitoring sees
+	{path: "internal/ready", floor: 4, step: 3},   // whether hale lives, and can do its work
 	{path: "internal/trial/rehearsal", floor: 4, step: 2},
 	{path: "internal/trial/replay", floor: 4, step: 3},
 	{path: "internal/trial/report", floor: 4, step: 4},
@@ -206,6 +208,7 @@ var doors = map[string][]string{
 	"github.com/wneessen/go-mail":    {"internal/notify/mail"},
 	"github.com/stmcginnis/gofish":   {"internal/fence/redfish"},
 	"github.com/rabbitmq/amqp091-go": {"internal/provider/openstack/notification"},
+	"github.com/prometheus/":         {"internal/metrics"},
 	"google.golang.org/grpc":         {"internal/probe/netprobe", "internal/probe/probetest"},
 	"github.com/coreos/go-oidc":      {"internal/access/openid"},
 	"golang.org/x/oauth2":            {"internal/access/openid"},
