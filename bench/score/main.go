@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/survey"
@@ -198,8 +199,8 @@ func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, e
 	for i, d := range doses {
 		const horizon = 10 * 24 * time.Hour
 		s := survey.Dose{
-			Spec:  func() fleet.Spec { return sim.Defaults(d.size) },
-			Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
+			Spec:  func() fleet.Spec { return exemplar.Defaults(d.size) },
+			Hosts: exemplar.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
 			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
 			Operator: answers, Unbrakes: true, Vary: i >= plain && i < unfenced,
 		}

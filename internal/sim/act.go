@@ -204,7 +204,7 @@ func (c *server) look(index int, a fleet.Action) {
 	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
 	aim := c.own.Aim(index)
 	stood := c.own.Stood(a.Instance)
-	c.s.judge.looks(a)
+	c.s.judge.Looks(a)
 	c.ask(index, a.Instance, a.Host, func(s fleet.Sighting, found bool) {
 		address, rival := aim.Address, aim.Rival
 		l.Moves = stood != nil && c.meter(a.Instance) != *stood
@@ -268,7 +268,7 @@ func (c *server) askOnDemand(index int) {
 func (c *server) call(index int, a fleet.Action) {
 	tell := func(o fleet.Outcome) {
 		o.Intent = a.Intent.ID
-		c.s.judge.answered(a)
+		c.s.judge.Answered(a)
 		c.own.TellOutcome(index, o)
 		c.soon(eventPause, c.list)
 		c.heat()
@@ -284,8 +284,8 @@ func (c *server) call(index int, a fleet.Action) {
 	}
 	life := c.life
 	send := func(limit time.Duration) {
-		c.s.judge.sends(c, a)
-		c.s.judge.noted(c, a)
+		c.s.judge.Sends(c.seen(), a)
+		c.s.judge.Noted(c.seen(), a)
 		c.client.Send(c.callOf(a), limit, func(end world.End) {
 			c.enter(life, func() {
 				tell(fenceOutcome(fleet.Outcome{Kind: outcomeOf(end), Detail: string(end)}, end))
@@ -301,9 +301,7 @@ func (c *server) call(index int, a fleet.Action) {
 		c.freeze(d)
 		c.missed = append(c.missed, func() {
 			c.s.trace.Say(c.s.w.Now(), string(a.Machine), "! "+c.name+" sends "+said+" only now")
-			c.s.judge.windowOpen = true
-			send(time.Millisecond)
-			c.s.judge.windowOpen = false
+			c.s.judge.Window(func() { send(time.Millisecond) })
 		})
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 )
 
@@ -33,7 +34,7 @@ func TestNothingIsDueBeforeTheNotedMoment(t *testing.T) {
 			for i := range d.runs {
 				runs.Go(func() {
 					seed := 33 + uint64(max(i, 0))
-					spec, hosts := script.Vary(Exemplar(d.size), Town(max(3, d.size/10), 5, 4), seed)
+					spec, hosts := script.Vary(exemplar.Fleet(d.size), exemplar.Town(max(3, d.size/10), 5, 4), seed)
 					f := script.Forecast{Seed: seed, Kinds: d.kinds, Horizon: horizon, MachineGap: 8 * 24 * time.Hour}
 					if _, err := Run(Options{
 						Spec: spec, Hosts: hosts, Servers: d.servers, Seed: seed, Horizon: horizon,

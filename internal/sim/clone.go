@@ -22,7 +22,7 @@ func startsTwice(s *stage, e script.Event) (func(), error) {
 // installsTwice starts a second hale with the same file on a store of its own, which is empty: another installation.
 // What the operator orders goes to the first.
 func installsTwice(s *stage, e script.Event) (func(), error) {
-	return s.secondHale(e, other, otherName, newStore(len(s.store.beliefs)).now(s.judge))
+	return s.secondHale(e, other, otherName, newStore(len(s.store.Beliefs)).now(s.judge))
 }
 
 // secondHale starts one beside the first, on a store that holds what is given.
@@ -35,36 +35,26 @@ func (s *stage) secondHale(e script.Event, id, name string, holds *past) (func()
 		disks: s.disks, first: s,
 		installation: id,
 	}
-	d.store = newStore(len(s.store.beliefs))
+	d.store = newStore(len(s.store.Beliefs))
 	d.store.hold(holds)
 	d.store.posted = s.store.posted
-	d.judge = s.judge.double(d)
+	d.judge = s.judge.Second(d, name, id, &d.store.Content)
 	d.servers = crew{&server{s: d, name: name}}
 	s.double = d
-	s.judge.nightFalls(e, "")
+	s.judge.NightFalls(e, "")
 	d.servers[0].start()
-	return func() { s.endDouble() }, nil
+	return func() { s.EndSecond() }, nil
 }
 
-// endDouble kills the second hale.
-func (s *stage) endDouble() {
+// EndSecond implements judge.Run: it kills the second hale.
+func (s *stage) EndSecond() {
 	if s.double != nil {
 		s.trace.Say(s.w.Now(), "", "! "+s.double.servers[0].name+" is ended by a person")
 		s.double.servers[0].crash()
 		s.double.servers[0].client.Close()
 		s.double = nil
+		s.judge.Alone()
 	}
-}
-
-// double returns a judge of the second hale: it knows its beliefs, and the same truth. What machines are to their users
-// is for the first judge.
-func (j *judge) double(d *stage) *judge {
-	o := newJudge(d)
-	o.truth, o.copies, o.built, o.forgot = j.truth, j.copies, j.built, j.forgot
-	o.wishes.posted, o.wishes.taken = j.wishes.posted, j.wishes.taken
-	o.rolledBack(d.store.now(j))
-	o.domains = 1 // whether a brake is needless is for the first
-	return o
 }
 
 // everybody returns the servers of both hales.
@@ -81,12 +71,4 @@ func (s *stage) eldest() *stage {
 		return s.first
 	}
 	return s
-}
-
-// of returns the judge of the one who sent a call.
-func (j *judge) of(client string) *judge {
-	if d := j.s.double; d != nil && slices.ContainsFunc(d.servers, func(c *server) bool { return c.name == client }) {
-		return d.judge
-	}
-	return j
 }

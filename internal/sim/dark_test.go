@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 )
@@ -16,7 +17,7 @@ func pages(t *testing.T, events ...script.Event) (all, brakes int) {
 	t.Helper()
 	plan := append([]script.Event{{At: time.Minute, Subject: "provider", Verb: verbs.IsSilent}}, events...)
 	var trace bytes.Buffer
-	o := Options{Spec: Exemplar(4), Hosts: Town(1, 1, 1), Horizon: time.Hour, Plan: plan, Trace: &trace}
+	o := Options{Spec: exemplar.Fleet(4), Hosts: exemplar.Town(1, 1, 1), Horizon: time.Hour, Plan: plan, Trace: &trace}
 	if _, err := Run(o); err != nil {
 		t.Fatal(err)
 	}

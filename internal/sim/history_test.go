@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 )
@@ -15,7 +16,8 @@ import (
 // remembered plays events on a fleet of five and returns what the run was like.
 func remembered(t *testing.T, change func(*sim.Options), lines ...string) (*chronicle.History, score.Score) {
 	t.Helper()
-	o := sim.Options{Spec: sim.Exemplar(5), Horizon: 3 * time.Hour, Calm: 6 * time.Hour, History: &chronicle.History{}}
+	o := sim.Options{Spec: exemplar.Fleet(5), Horizon: 3 * time.Hour, Calm: 6 * time.Hour,
+		History: &chronicle.History{}}
 	for _, line := range lines {
 		e, err := script.Parse(line)
 		if err != nil {
@@ -189,7 +191,7 @@ func TestWhatHasAnEndComesBackByItselfUnlessSomebodyWasFaster(t *testing.T) {
 
 func TestMachinesStandWhereTheyAreSaidToStand(t *testing.T) {
 	t.Parallel()
-	hosts := sim.Town(2, 1, 1)
+	hosts := exemplar.Town(2, 1, 1)
 	homes := []string{hosts[1].Name, hosts[0].Name, hosts[0].Name, hosts[0].Name, hosts[0].Name}
 	h, _ := remembered(t, func(o *sim.Options) { o.Hosts, o.Homes = hosts, homes },
 		"10m host "+hosts[1].Name+" loses power for 10m")
@@ -197,7 +199,7 @@ func TestMachinesStandWhereTheyAreSaidToStand(t *testing.T) {
 		t.Errorf("the host of web-1 lost its power: %+v", h.Outages)
 	}
 	for _, wrong := range [][]string{homes[:3], {"h9", "h9", "h9", "h9", "h9"}} {
-		if err := sim.Check(sim.Options{Spec: sim.Exemplar(5), Hosts: hosts, Homes: wrong}); err == nil {
+		if err := sim.Check(sim.Options{Spec: exemplar.Fleet(5), Hosts: hosts, Homes: wrong}); err == nil {
 			t.Errorf("%v is taken for a home", wrong)
 		}
 	}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"hale/internal/core/fleet"
@@ -18,12 +17,12 @@ func orders(s *stage, e script.Event) (func(), error) {
 	if err != nil || s.rival != nil {
 		return nil, err // a rival has no inbox
 	}
-	s.post(o)
+	s.Post(o)
 	return nil, nil
 }
 
-// post puts the order into the inbox, and returns its id.
-func (s *stage) post(o fleet.Order) fleet.OrderID {
+// Post implements judge.Run: it puts the order into the inbox, and returns its id.
+func (s *stage) Post(o fleet.Order) fleet.OrderID {
 	s.store.posted++
 	o.ID = fleet.OrderID(fmt.Sprintf("%012d", s.store.posted))
 	o.At = s.wall(s.w.Now()).Add(s.servers[0].skew) // by the clock of the server that takes it
@@ -33,8 +32,8 @@ func (s *stage) post(o fleet.Order) fleet.OrderID {
 	if o.Kind.PermitsHarm() {
 		o.Expires = o.At.Add(fleet.OrderLife)
 	}
-	s.judge.ordered(&o)
-	s.store.inbox = append(s.store.inbox, o)
+	s.judge.Ordered(&o)
+	s.store.Inbox = append(s.store.Inbox, o)
 	for _, c := range s.servers {
 		c.learn(o)
 	}
@@ -51,22 +50,10 @@ func (c *server) learn(o fleet.Order) {
 		case c.term == 0:
 		case c.s.store.cut[c] > 0:
 			c.soon(watchPause, func() { c.learn(o) })
-		case c.s.store.waits(o.ID):
+		case c.s.store.Waits(o.ID):
 			c.own.TellOrder(o)
 			c.heat()
 			c.soon(watchPause, func() { c.own.TellOrder(o) }) // a watch may tell of it once more
 		}
 	})
-}
-
-// waits reports whether the order lies in the inbox.
-func (s *store) waits(id fleet.OrderID) bool {
-	return slices.ContainsFunc(s.inbox, func(o fleet.Order) bool { return o.ID == id })
-}
-
-// settle takes orders out of the inbox.
-func (s *store) settle(rulings []fleet.Ruling) {
-	for _, r := range rulings {
-		s.inbox = slices.DeleteFunc(s.inbox, func(o fleet.Order) bool { return o.ID == r.Order })
-	}
 }

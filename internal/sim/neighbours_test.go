@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 )
@@ -23,7 +24,7 @@ func TestS74TheOnlyMachineOfAFleetBehindADeadSwitch(t *testing.T) {
 		for event, healed := range map[string]bool{"rack r1 is cut off for 30m": false, "web-1 hangs": true} {
 			t.Run(fmt.Sprintf("%s after %d s", event, 60+second), func(t *testing.T) {
 				t.Parallel()
-				o := sim.Options{Spec: sim.Exemplar(1), Horizon: time.Hour}
+				o := sim.Options{Spec: exemplar.Fleet(1), Horizon: time.Hour}
 				o.Spec.Repair.Silence = fleet.SilenceActs
 				o.Spec.Checks = o.Spec.Checks[:1] // seldom, so that the first to fail is far ahead of the others
 				o.Spec.Checks[0].Every = 30 * time.Second
@@ -55,7 +56,7 @@ func TestS74TheOnlyMachineOfAFleetBehindADeadSwitch(t *testing.T) {
 // time-out of theirs it is one incident, though most of their checks have not failed as often as they must.
 func TestS74ADeadHostIsKnownWithItsFirstMachine(t *testing.T) {
 	t.Parallel()
-	o := sim.Options{Spec: sim.Exemplar(24), Horizon: 20 * time.Minute}
+	o := sim.Options{Spec: exemplar.Fleet(24), Horizon: 20 * time.Minute}
 	o.Spec.Checks[0].Every, o.Spec.Checks[1].Every = time.Minute, time.Minute
 	for h := range 3 {
 		o.Hosts = append(o.Hosts, world.Host{Name: fmt.Sprintf("h%d", h+1)})

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
@@ -125,8 +126,8 @@ func TestHoursOfTheBrake(t *testing.T) {
 // The night kinds are drawn, and what was drawn before them is drawn as it was.
 func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
 	t.Parallel()
-	hosts := sim.Town(6, 5, 4)
-	spec, few := script.Vary(sim.Exemplar(5), hosts, 3)
+	hosts := exemplar.Town(6, 5, 4)
+	spec, few := script.Vary(exemplar.Fleet(5), hosts, 3)
 	if !spec.Asks(fleet.CheckAgent) || len(few) != 6 {
 		t.Fatalf("seed 3 asks agents on six hosts, and here %v on %d", spec.Checks, len(few))
 	}

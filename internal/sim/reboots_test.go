@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 )
@@ -29,7 +30,7 @@ func TestS74OnlyAHostThatRebootsForEverIsToldOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var trace bytes.Buffer
-			o := Options{Spec: Exemplar(40), Hosts: Town(2, 1, 1), Trace: &trace}
+			o := Options{Spec: exemplar.Fleet(40), Hosts: exemplar.Town(2, 1, 1), Trace: &trace}
 			o.Horizon = time.Duration(c.reboots+1)*c.every + 3*time.Hour
 			for n := range c.reboots {
 				o.Plan = append(o.Plan, script.Event{

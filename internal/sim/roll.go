@@ -2,9 +2,7 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -21,26 +19,12 @@ type roll struct {
 	readAt time.Duration   // when the notes are read next; 0: when something asks for it
 }
 
-// starts is what a store knows of hale's starts.
-type starts struct {
-	count int
-	noted map[fleet.StartName]bool // at the provider's
-}
-
-func (s starts) clone() starts { return starts{s.count, maps.Clone(s.noted)} }
-
-func (s starts) know(names ...fleet.StartName) {
-	for _, n := range names {
-		s.noted[n] = true
-	}
-}
-
 // countStart counts a start in the store. Its nonce is one that no other start has, on whichever store.
 func (s *stage) countStart() fleet.StartName {
 	first := s.eldest()
 	first.nonces++
-	s.store.starts.count++
-	return fleet.NameStart(uint64(s.store.starts.count), "n"+strconv.Itoa(first.nonces)) //nolint:gosec // from 1
+	s.store.Starts.Count++
+	return fleet.NameStart(uint64(s.store.Starts.Count), "n"+strconv.Itoa(first.nonces)) //nolint:gosec // from 1
 }
 
 // permit says why the call may not be sent; empty: it may.
@@ -68,7 +52,7 @@ func (c *server) answer(want owner.Want) owner.Want {
 		found, end := world.ReadNotes[fleet.HostName, fleet.StartName](c.client, c.s.installation)
 		return c.roll.Read(found, failed(end))
 	case owner.WantKnown:
-		return c.roll.Learn(maps.Keys(st.starts.noted), nil)
+		return c.roll.Learn(maps.Keys(st.Starts.Noted), nil)
 	case owner.WantName:
 		return c.roll.Named(c.roll.start, nil)
 	case owner.WantAnother:
@@ -77,7 +61,7 @@ func (c *server) answer(want owner.Want) owner.Want {
 		if st.cut[c] > 0 || st.full > 0 {
 			return c.roll.Stored(errors.New("the store does not take it"))
 		}
-		st.starts.know(c.roll.Own)
+		st.Starts.Know(c.roll.Own)
 		return c.roll.Stored(nil)
 	case owner.WantNoted:
 		return c.roll.Noted(failed(c.client.Note(c.s.installation, string(c.roll.Own))))
@@ -98,7 +82,7 @@ func (c *server) beginRoll() {
 	if c.roll.start == "" {
 		c.roll.start = c.s.countStart()
 	}
-	c.roll.Know(maps.Keys(c.s.store.starts.noted))
+	c.roll.Know(maps.Keys(c.s.store.Starts.Noted))
 	c.roll.readAt = 0
 	c.readRoll(owner.Pass{})
 }
@@ -124,27 +108,4 @@ func (c *server) believe(names []fleet.StartName) {
 		c.roll.Owed = true
 	}
 	c.readRoll(owner.Pass{})
-}
-
-// noted checks that hale builds and destroys only where its start is noted, and does nothing where one is that its
-// store does not know (L1).
-func (j *judge) noted(c *server, a fleet.Action) {
-	if j.windowOpen {
-		return
-	}
-	harmless := []fleet.Op{
-		fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume, fleet.OpRun, fleet.OpSnapshot,
-		fleet.OpCertify,
-	}
-	own := slices.Contains(harmless, a.Intent.Op) || j.s.spec.Adopt.Selects() && !j.s.spec.Adopt.Replaceable
-	for _, n := range j.s.w.Noted(j.s.installation) {
-		own = own || n == string(c.roll.Own)
-		if !j.s.store.starts.noted[fleet.StartName(n)] {
-			what := fmt.Sprintf("%s by %s, which does not know start %s", a.Intent.Op, c.name, n)
-			j.broken("L1", string(a.Machine), what)
-		}
-	}
-	if !own {
-		j.broken("L1", string(a.Machine), fmt.Sprintf("%s by %s, which has noted no start", a.Intent.Op, c.name))
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
@@ -14,7 +15,7 @@ import (
 // noting is a run on two hosts, of three machines that only a new instance heals.
 func noting(t *testing.T, plan ...script.Event) *stage {
 	t.Helper()
-	spec := Exemplar(3)
+	spec := exemplar.Fleet(3)
 	spec.Repair.Steps = spec.Repair.Steps[2:]
 	hosts := []world.Host{{Name: "h1"}, {Name: "h2"}}
 	s, err := newStage(Options{Spec: spec, Hosts: hosts, Horizon: 2 * time.Hour, Plan: plan})
@@ -35,8 +36,8 @@ func (s *stage) playsOn(t *testing.T, until time.Duration) {
 	}
 	for s.settle(); s.w.Now() < until && s.w.Step(); s.settle() {
 	}
-	if len(s.judge.broke) > 0 {
-		t.Errorf("the judge says %v", s.judge.broke)
+	if len(s.judge.Broke()) > 0 {
+		t.Errorf("the judge says %v", s.judge.Broke())
 	}
 }
 
@@ -57,8 +58,8 @@ func TestAStartIsNotedBeforeItBuilds(t *testing.T) {
 			t.Errorf("after %s %v are noted", step.until, n)
 		}
 	}
-	if s.score.Repairs != 3 || s.judge.down != 0 {
-		t.Errorf("%d repairs, %d machines are down", s.score.Repairs, s.judge.down)
+	if s.score.Repairs != 3 || down(s) != 0 {
+		t.Errorf("%d repairs, %d machines are down", s.score.Repairs, down(s))
 	}
 }
 
@@ -73,13 +74,13 @@ func TestL1OfTwoCopiesABelievedOneStopsTheOther(t *testing.T) {
 		script.Event{At: 30 * time.Minute, Subject: "web-2", Verb: verbs.LosesDisk},
 		script.Event{At: 40 * time.Minute, Subject: "operator", Verb: script.Believes})
 	s.playsOn(t, 39*time.Minute)
-	if o := s.store.overall.Whole.Older; o == nil || s.double.store.overall.Whole.Older != nil {
-		t.Fatalf("the first is held by %+v, and the copy by %+v", o, s.double.store.overall.Whole.Older)
+	if o := s.store.Overall.Whole.Older; o == nil || s.double.store.Overall.Whole.Older != nil {
+		t.Fatalf("the first is held by %+v, and the copy by %+v", o, s.double.store.Overall.Whole.Older)
 	}
 	s.playsOn(t, 41*time.Minute)
-	o := s.double.store.overall.Whole.Older
-	if s.store.overall.Whole.Older != nil || o == nil || o.Start != s.servers[0].roll.Own {
-		t.Errorf("the first is held by %+v, and the copy by %+v", s.store.overall.Whole.Older, o)
+	o := s.double.store.Overall.Whole.Older
+	if s.store.Overall.Whole.Older != nil || o == nil || o.Start != s.servers[0].roll.Own {
+		t.Errorf("the first is held by %+v, and the copy by %+v", s.store.Overall.Whole.Older, o)
 	}
 }
 
@@ -118,13 +119,13 @@ func TestARepairWaitsForTheNotes(t *testing.T) {
 	s := noting(t, script.Event{At: 10 * time.Minute, Subject: "web-1", Verb: verbs.LosesDisk})
 	lift := s.w.Upset(world.Trouble{Op: world.Notes, Fails: 1, Reads: true})
 	s.playsOn(t, 40*time.Minute)
-	if m := s.store.beliefs[0]; m.Waiting != fleet.ReasonPlaceSilent || s.score.Actions+s.score.Paged != 0 {
+	if m := s.store.Beliefs[0]; m.Waiting != fleet.ReasonPlaceSilent || s.score.Actions+s.score.Paged != 0 {
 		t.Errorf("it waits for %q, %d actions, %d pages", m.Waiting, s.score.Actions, s.score.Paged)
 	}
 	lift()
 	s.playsOn(t, 50*time.Minute)
-	if s.score.Repairs != 1 || s.judge.down != 0 {
-		t.Errorf("%d repairs, %d machines are down", s.score.Repairs, s.judge.down)
+	if s.score.Repairs != 1 || down(s) != 0 {
+		t.Errorf("%d repairs, %d machines are down", s.score.Repairs, down(s))
 	}
 }
 
@@ -139,11 +140,22 @@ func TestWhatIsBelievedIsListedOnceMore(t *testing.T) {
 		script.Event{At: 40 * time.Minute, Subject: "web-1", Verb: verbs.Crashes},
 		script.Event{At: 60 * time.Minute, Subject: "operator", Verb: script.Believes})
 	s.playsOn(t, 59*time.Minute)
-	if s.store.overall.Whole.Older == nil || s.judge.down != 1 {
-		t.Fatalf("held by %+v, %d machines are down", s.store.overall.Whole.Older, s.judge.down)
+	if s.store.Overall.Whole.Older == nil || down(s) != 1 {
+		t.Fatalf("held by %+v, %d machines are down", s.store.Overall.Whole.Older, down(s))
 	}
 	s.playsOn(t, 70*time.Minute)
-	if s.judge.down != 0 {
-		t.Errorf("%d machines are down: %+v", s.judge.down, s.store.beliefs[0].Health)
+	if down(s) != 0 {
+		t.Errorf("%d machines are down: %+v", down(s), s.store.Beliefs[0].Health)
 	}
+}
+
+// down is how many machines do not serve.
+func down(s *stage) int {
+	n := 0
+	for i := range s.spec.Size {
+		if vm := s.w.Current(string(s.spec.Name.Machine(i + 1))); vm == nil || !vm.Serving() {
+			n++
+		}
+	}
+	return n
 }

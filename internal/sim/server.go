@@ -12,6 +12,7 @@ import (
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
 	"hale/internal/sim/prober"
+	"hale/internal/sim/stored"
 	"hale/internal/sim/world"
 )
 
@@ -147,9 +148,9 @@ func (c *server) holds() bool {
 
 // Begin loads what was believed and starts to watch.
 func (c *server) begin(term uint64) {
-	beliefs, all, err := c.s.store.load()
+	beliefs, all, err := c.s.store.Load()
 	if err != nil {
-		c.s.judge.broken("L12", "", "the stored beliefs cannot be read: "+err.Error())
+		c.s.judge.Broken("L12", "", "the stored beliefs cannot be read: "+err.Error())
 		return
 	}
 	if c.term = term; !c.reigns {
@@ -164,13 +165,13 @@ func (c *server) begin(term uint64) {
 		c.lose()
 		return
 	}
-	for _, o := range c.s.store.inbox {
+	for _, o := range c.s.store.Inbox {
 		c.own.TellOrder(o)
 	}
 	c.cat = picture.NewCatalogue()
 	c.state = fleet.ProviderState{Standing: fleet.ProviderUnknown}
 	c.beginRoll()
-	c.s.judge.tookOver(c)
+	c.s.judge.StartedAfresh(c.seen())
 	c.own.Note(c.now(),
 		fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.own.Spec().Size})
 	c.own.NotePlan(c.now())
@@ -191,7 +192,7 @@ func (c *server) watch() {
 	c.client = c.s.w.Client(c.name)
 	c.client.News = func() { c.soon(eventPause, c.list) }
 	c.client.Noted = func() { c.readRollIn(owner.RollBeat) }
-	c.probes = prober.New(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.beliefs)), c.hear)
+	c.probes = prober.New(c.s.w, c.name, c.s.spec, max(c.s.spec.Size, len(c.s.store.Beliefs)), c.hear)
 	c.probes.CountEdges(&c.s.score.Edges)
 	c.probes.Edit(c.s.wanted.Checks)
 	c.neighbours.watch(c)
@@ -268,7 +269,7 @@ func (c *server) thaw() {
 		c.own.Deafen(fleet.ResultLate)
 		c.own.Listen(c.now())
 		c.tellStandings()
-		c.s.judge.startedAfresh(c)
+		c.s.judge.StartedAfresh(c.seen())
 	}
 	for _, do := range missed {
 		do()
@@ -294,7 +295,7 @@ func (c *server) heedClock() {
 	}
 	c.heeded = c.skew
 	c.own.ClockSet(c.now())
-	c.s.judge.startedAfresh(c)
+	c.s.judge.StartedAfresh(c.seen())
 	c.listAfresh()
 	c.heat()
 }
@@ -367,7 +368,7 @@ func (c *server) round() {
 		c.s.score.Decisions++
 	}
 	c.own.Decide(now)
-	defer c.s.judge.decided()
+	defer c.s.judge.Decided()
 	for w, ok := c.own.Ready(now); ok; w, ok = c.own.Ready(now) {
 		if err := c.write(w); err != nil {
 			c.refused(err)
@@ -407,7 +408,7 @@ func (c *server) refused(err error) {
 		return
 	}
 	if c.s.store.full == 0 {
-		c.s.judge.broken("L7", "", c.name+" goes on after the store refused what it wrote")
+		c.s.judge.Broken("L7", "", c.name+" goes on after the store refused what it wrote")
 	}
 	if !already {
 		c.s.trace.Say(c.s.w.Now(), "", c.name+" can write nothing down, the store is full, and so it does nothing")
@@ -455,7 +456,7 @@ func (c *server) write(w owner.Write) error {
 		// what was seen before says nothing any more
 		void = void || c.own.View(m.Index).Machine.Acted != m.Belief.Acted
 	}
-	if w.Fleet || w.Alive || w.Slots != nil || len(w.Records) > 0 || len(w.Rulings) > 0 || st.differs(w.Machines) {
+	if w.Fleet || w.Alive || w.Slots != nil || len(w.Records) > 0 || len(w.Rulings) > 0 || st.Differs(w.Machines) {
 		if err := c.commit(func() { c.keep(w) }); err != nil {
 			return err
 		}
@@ -479,37 +480,37 @@ func (c *server) write(w owner.Write) error {
 
 // keep is what the store holds after a write.
 func (c *server) keep(w owner.Write) {
-	st, judge := c.s.store, c.s.judge
+	st, judge, by := c.s.store, c.s.judge, c.seen()
 	for _, r := range w.Rulings {
-		if !st.waits(r.Order) {
-			judge.broken("L12", "", fmt.Sprintf("order %s is taken up once more", r.Order))
+		if !st.Waits(r.Order) {
+			judge.Broken("L12", "", fmt.Sprintf("order %s is taken up once more", r.Order))
 		}
 	}
 	switch {
 	case w.Fleet:
-		judge.ruled(w.Rulings)
-		is := overall{w.Brake, w.Whole.Clone(), st.overall.Slots}
-		judge.overall(st.overall, is, w.Records)
-		st.overall = is
-		st.starts.know(w.Believed...)
+		judge.Ruled(w.Rulings)
+		is := stored.Overall{Brake: w.Brake, Whole: w.Whole.Clone(), Slots: st.Overall.Slots}
+		judge.CommittedWhole(st.Overall, is, w.Records)
+		st.Overall = is
+		st.Starts.Know(w.Believed...)
 	case len(w.Machines) == 0:
 		for _, r := range w.Records {
-			judge.record(r)
+			judge.Record(r)
 		}
 	}
 	for i := range w.Machines {
 		m := &w.Machines[i]
 		n, _ := m.Belief.Name.Ordinal()
-		judge.committed(c, &st.beliefs[n-1], &m.Belief, m.Records)
-		st.beliefs[n-1] = m.Belief.Clone()
-		st.names(&m.Belief)
+		judge.Committed(by, &st.Beliefs[n-1], &m.Belief, m.Records)
+		st.Beliefs[n-1] = m.Belief.Clone()
+		st.Names(&m.Belief)
 	}
 	if w.Slots != nil {
-		st.overall.Slots = *w.Slots
+		st.Overall.Slots = *w.Slots
 	}
-	st.settle(w.Rulings)
+	st.Settle(w.Rulings)
 	if !w.Fleet {
-		judge.ruled(w.Rulings)
+		judge.Ruled(w.Rulings)
 	}
 }
 

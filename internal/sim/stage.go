@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim/chronicle"
+	"hale/internal/sim/judge"
 	"hale/internal/sim/law"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
@@ -56,6 +57,12 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const installation = "simulated"
 
+// Result is how a run went.
+type Result struct {
+	Score      score.Score
+	Violations []judge.Violation
+}
+
 // stage is one run.
 type stage struct {
 	options Options
@@ -67,7 +74,7 @@ type stage struct {
 	hot     []*server
 	double  *stage // of the second hale that was started on a copy of the store; nil: there is none
 	first   *stage // of the first hale, where this is the second's; nil: it is the first
-	judge   *judge
+	judge   *judge.Judge
 	// installation is what the marks of what this hale builds say.
 	installation string
 	score        *score.Score
@@ -93,6 +100,11 @@ func Run(o Options) (Result, error) {
 	}
 	s.play()
 	return s.result(), nil
+}
+
+func (s *stage) result() Result {
+	s.score.Close()
+	return Result{Score: *s.score, Violations: s.judge.Broke()}
 }
 
 // Check says what is wrong with a run before it begins: events about machines, hosts or servers that it does not have.
@@ -191,7 +203,8 @@ func newStage(o Options) (*stage, error) {
 	}
 	o.Servers = max(o.Servers, 1)
 	s := &stage{
-		options: o, spec: o.Spec, wanted: o.Spec, score: &score.Score{}, trace: chronicle.NewTrace(o.Trace, o.History), ways: ways(),
+		options: o, spec: o.Spec, wanted: o.Spec, score: &score.Score{},
+		trace: chronicle.NewTrace(o.Trace, o.History), ways: ways(),
 		installation: installation,
 	}
 	s.w = world.New(world.Options{
@@ -205,9 +218,12 @@ func newStage(o Options) (*stage, error) {
 		}
 	}
 	o.History.Begin(o.Spec.Name)
-	s.judge = newJudge(s)
-	s.w.Watch = s.judge
 	s.store = newStore(o.Most())
+	s.judge = judge.New(s, s.eyes(), judge.Options{
+		Spec: o.Spec, Installation: installation, Poll: o.Poll, Most: o.Most(), Hosts: o.Hosts, Naive: o.Rival != "",
+		Horizon: o.Horizon, Calm: o.Calm, Operator: o.Operator, Unbrakes: o.Unbrakes,
+	})
+	s.w.Watch = watcher{s.judge, s}
 	switch {
 	case o.Empty:
 	case o.Spec.Adopt.Selects():
@@ -237,17 +253,17 @@ func (s *stage) plant() {
 				Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1,
 				Certified: true, Instance: id,
 			}})
-		s.store.beliefs[n-1] = fleet.Machine{
+		s.store.Beliefs[n-1] = fleet.Machine{
 			Name: name, Generation: 1, Address: vm.Status.Address,
 			Current: fleet.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h),
 				Certified: true},
 			Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
 		}
-		s.store.name(fleet.InstanceID(id))
+		s.store.Name(fleet.InstanceID(id))
 		if len(s.disks) > 0 {
 			s.w.Equip(vm, s.disks)
-			s.store.beliefs[n-1].Volumes = &fleet.Volumes{Host: fleet.HostName(h), Storage: vm.Storage, Made: s.disks}
-			s.judge.truth.Equipped(string(name), law.Disks(vm))
+			s.store.Beliefs[n-1].Volumes = &fleet.Volumes{Host: fleet.HostName(h), Storage: vm.Storage, Made: s.disks}
+			s.judge.Equipped(vm)
 		}
 	}
 }
@@ -263,7 +279,7 @@ func (s *stage) play() {
 		}
 	}
 	end := s.options.Horizon + s.options.Calm
-	s.judge.patrol()
+	s.judge.Patrol()
 	for {
 		s.settle()
 		next, ok := s.w.Next()
@@ -274,9 +290,9 @@ func (s *stage) play() {
 		for t, ok := s.w.Next(); ok && t == s.w.Now(); t, ok = s.w.Next() {
 			s.w.Step()
 		}
-		s.judge.weighAll()
+		s.judge.WeighAll()
 	}
-	s.judge.finish(end)
+	s.judge.Finish(end)
 }
 
 // settle lets every server decide on what it heard in this instant.
@@ -313,7 +329,7 @@ func (s *stage) fleetHosts(dark map[string]bool, now fleet.Instant) []fleet.Host
 			Independent: len(hosts) > 1,
 			Place:       fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
 			Fence:       fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit, Delay: h.Delay}}
-		if slices.ContainsFunc(s.store.beliefs, func(m fleet.Machine) bool {
+		if slices.ContainsFunc(s.store.Beliefs, func(m fleet.Machine) bool {
 			return !m.Current.None() &&
 				string(m.Current.Host) == h.Name
 		}) {
@@ -334,6 +350,21 @@ func (s *stage) fleetHosts(dark map[string]bool, now fleet.Instant) []fleet.Host
 	}
 	return out
 }
+
+// watcher hears of the world: the judge, and the servers of what can change what probes hear.
+type watcher struct {
+	*judge.Judge
+	s *stage
+}
+
+// Address implements world.Watcher.
+func (w watcher) Address(a netip.Addr) {
+	w.Judge.Address(a)
+	w.s.addressChanged(a)
+}
+
+// Guest implements world.Watcher.
+func (w watcher) Guest(id string) { w.s.guestChanged(id) }
 
 func (s *stage) addressChanged(a netip.Addr) {
 	for _, c := range s.servers {
@@ -363,13 +394,9 @@ func (s *stage) guestChanged(id string) {
 func (s *stage) crashAndReturn(c *server) {
 	s.trace.Say(s.w.Now(), "", c.name+" dies at this write")
 	c.crash()
-	s.w.After(s.between(time.Second, time.Minute), func() {
+	s.w.After(s.w.Between(time.Second, time.Minute), func() {
 		if !c.alive {
 			c.start()
 		}
 	})
-}
-
-func (s *stage) between(least, most time.Duration) time.Duration {
-	return least + time.Duration(s.w.Random(int(most-least)))
 }

@@ -1,44 +1,25 @@
 package sim
 
 import (
-	"encoding/json"
-	"fmt"
-	"slices"
 	"time"
 
-	"hale/internal/core/decide"
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
+	"hale/internal/sim/stored"
 )
 
-// store is what survives controllers: beliefs, brake and the owner's lease. It rejects a stale owner's write by itself.
+// store is what survives controllers: what it holds, and the owner's lease. It rejects a stale owner's write by itself.
 type store struct {
-	beliefs []fleet.Machine // by ordinal-1; the zero value: never written
-	overall overall
-	owner   *server
-	term    uint64 // of the owner; each claim gets the next
-	commits uint64
-	inbox   []fleet.Order // in the order in which they were posted
-	posted  int
-	pasts   map[time.Duration]*past   // what it held at times that are brought back
-	named   map[fleet.InstanceID]bool // the instances that it ever named
-	starts  starts
-	full    int             // how many faults keep it from taking writes
-	cut     map[*server]int // how many faults keep a server from it
-}
-
-// overall is the belief about the fleet as a whole, and the book of slots.
-type overall struct {
-	Brake fleet.Brake
-	Whole fleet.Whole
-	Slots fleet.Slots
+	stored.Content
+	owner  *server
+	term   uint64 // of the owner; each claim gets the next
+	posted int
+	pasts  map[time.Duration]*past // what it held at times that are brought back
+	full   int                     // how many faults keep it from taking writes
+	cut    map[*server]int         // how many faults keep a server from it
 }
 
 func newStore(machines int) *store {
-	return &store{
-		beliefs: make([]fleet.Machine, machines), pasts: map[time.Duration]*past{}, named: map[fleet.InstanceID]bool{},
-		cut: map[*server]int{}, starts: starts{noted: map[fleet.StartName]bool{}},
-	}
+	return &store{Content: stored.New(machines), pasts: map[time.Duration]*past{}, cut: map[*server]int{}}
 }
 
 // commit stores what write changes, if the server still owns the fleet.
@@ -52,44 +33,8 @@ func (s *store) commit(by *server, term uint64, write func()) error {
 	case s.full > 0:
 		return refused(fault.NoSpace)
 	}
-	s.commits++
 	write()
 	return nil
-}
-
-// differs reports whether a belief is not what is stored.
-func (s *store) differs(all []decide.Machine) bool {
-	return slices.ContainsFunc(all, func(m decide.Machine) bool {
-		n, _ := m.Belief.Name.Ordinal()
-		return !s.beliefs[n-1].Equal(&m.Belief)
-	})
-}
-
-// load returns the beliefs as another process would read them.
-func (s *store) load() ([]fleet.Machine, overall, error) {
-	var out []fleet.Machine
-	for _, m := range s.beliefs {
-		if m.Name == "" {
-			continue
-		}
-		var read fleet.Machine
-		if err := again(m, &read); err != nil {
-			return nil, overall{}, fmt.Errorf("%s: %w", m.Name, err)
-		}
-		out = append(out, read)
-	}
-	var all overall
-	err := again(s.overall, &all)
-	return out, all, err
-}
-
-// again takes a value through the form in which a store keeps it.
-func again(from, to any) error {
-	data, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, to)
 }
 
 // lease is one server's claim on the fleet.

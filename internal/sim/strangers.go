@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
-	"hale/internal/sim/prober"
 	"hale/internal/sim/world"
 )
 
@@ -64,22 +63,4 @@ func (o Options) named() error {
 		}
 	}
 	return nil
-}
-
-// inCare reports whether hale has adopted the instance: until then nothing that happens to it is a failure to hale.
-func (s *stage) inCare(machine, id string) bool {
-	n, ok := fleet.MachineName(machine).Ordinal()
-	if !ok || n > len(s.store.beliefs) {
-		return false
-	}
-	m := &s.store.beliefs[n-1]
-	return string(m.Current.ID) == id && m.Current.Certified
-}
-
-// sees reports whether the policy calls a machine of the fleet unhealthy that is as this one is now.
-func (s *stage) sees(vm *world.VM) bool {
-	if vm.Mark.Unmarked && !s.inCare(vm.Mark.Machine, vm.ID) {
-		return false
-	}
-	return prober.Fails(s.w, &s.spec, vm)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 )
@@ -16,7 +17,7 @@ import (
 // goes.
 func TestACheckThatOnlyTellsMovesNothing(t *testing.T) {
 	t.Parallel()
-	spec := Exemplar(6)
+	spec := exemplar.Fleet(6)
 	spec.Tells = []fleet.Check{{Name: "disk", Kind: fleet.CheckExec, Every: 10 * time.Second, Timeout: time.Second,
 		DownAfter: 2, UpAfter: 1, Tells: true}}
 	fails := func(m string, at, d time.Duration) script.Event {
@@ -30,7 +31,7 @@ func TestACheckThatOnlyTellsMovesNothing(t *testing.T) {
 		plan = append(plan, fails("web-1", at, time.Minute))
 	}
 	var trace bytes.Buffer
-	o := Options{Spec: spec, Hosts: Town(3, 1, 1), Horizon: 3 * time.Hour, Plan: plan, Trace: &trace}
+	o := Options{Spec: spec, Hosts: exemplar.Town(3, 1, 1), Horizon: 3 * time.Hour, Plan: plan, Trace: &trace}
 	out, err := Run(o)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
-	"hale/internal/sim/world"
 )
 
 // act makes the event happen now, and returns what ends it, if anything does.
@@ -46,7 +45,7 @@ func ways() map[script.Verb]act {
 // befalls lets the world play the event, and the judge and the servers know of it.
 func befalls(kind verbs.Kind) act {
 	return func(s *stage, e script.Event) (func(), error) {
-		after := s.judge.strikes(e, kind)
+		after := s.judge.Strikes(e, kind)
 		var hale []string
 		for _, c := range s.servers {
 			hale = append(hale, c.name)
@@ -61,7 +60,7 @@ func befalls(kind verbs.Kind) act {
 		if ends := lift; ends != nil {
 			lift = func() {
 				ends()
-				s.judge.truth.Over(e.Subject, e.Verb)
+				s.judge.Over(e)
 			}
 		}
 		if kind == verbs.OfDomain || kind == verbs.OfProvider {
@@ -85,52 +84,6 @@ func takesHale(s *stage, e script.Event) (func(), error) {
 			revive()
 		}
 	}, err
-}
-
-// strikes has the judge know what is about to happen in the world. What it returns is to be asked afterwards: it takes
-// what ends the event, and returns that with what the judge does then; nil: nothing.
-func (j *judge) strikes(e script.Event, kind verbs.Kind) func(lift func()) func() {
-	j.truth.Foresees(j.s.w, e.Subject, e.Verb, func(judge func()) { judge() })
-	switch kind {
-	case verbs.OfDomain, verbs.OfProvider:
-		return j.strikesMany(e)
-	case verbs.OfTemplate:
-		return func(lift func()) func() {
-			return func() {
-				lift()
-				j.moved, j.spoiled = true, false
-			}
-		}
-	case verbs.OfPerson:
-		return func(lift func()) func() {
-			if lift == nil {
-				j.nothingToDo(e)
-			} else {
-				j.nightFalls(e, e.Arg)
-			}
-			return lift
-		}
-	case verbs.OfMachine:
-	}
-	if e.Verb == verbs.StaysOn {
-		return j.staysOn(e)
-	}
-	return nil
-}
-
-// strikesMany is the same of what a domain or all share.
-func (j *judge) strikesMany(e script.Event) func(lift func()) func() {
-	d, err := verbs.ParseDomain(e.Subject)
-	if err != nil {
-		d = world.Domain{Kind: "all"} // the provider's
-	}
-	lower := j.shared(d)
-	return func(lift func()) func() {
-		return func() {
-			lift()
-			lower()
-		}
-	}
 }
 
 // pollSoon lets every owner notice with its next listing what no news tell.
@@ -227,16 +180,16 @@ func (s *stage) schedule(e script.Event) {
 	do := s.ways[e.Verb]
 	s.remembers(&e)
 	s.w.At(e.At, func() {
-		if d, err := verbs.ParseDomain(e.Subject); err == nil && s.w.Members(d, s.judge.isOfFleet) < e.Least {
+		if d, err := verbs.ParseDomain(e.Subject); err == nil && s.w.Members(d, s.judge.IsOfFleet) < e.Least {
 			return
 		}
 		s.trace.Event(s.w.Now(), &e)
-		s.judge.fault(e)
+		s.judge.Fault(e)
 		over := s.options.History.Strike(&e)
 		lift, err := do(s, e)
 		over()
 		if err != nil {
-			s.judge.broken("plan", e.Subject, err.Error())
+			s.judge.Broken("plan", e.Subject, err.Error())
 			return
 		}
 		if lift != nil && e.For > 0 {

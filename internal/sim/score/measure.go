@@ -28,8 +28,8 @@ type Measure struct {
 	// over with no person's hand on the machine: what held it was over, and hale did the rest.
 	Later        int `json:"later"`
 	LaterUnaided int `json:"later_unaided"`
-	// Causes are what only a person could end, or was to know of (the judge says which). Paged / Causes is what a cause costs in
-	// pages.
+	// Causes are what only a person could end, or was to know of; the judge says which. Paged / Causes is what a cause
+	// costs in pages.
 	Causes int `json:"causes"`
 	// HoursAlone and OracleAlone are the machine-hours of CurableAlone; OracleHours are those of all outages.
 	HoursAlone  float64 `json:"hours_alone"`

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/survey"
 	"hale/internal/sim/verbs"
@@ -14,7 +15,7 @@ import (
 
 // database is the exemplary fleet with a disk of data on each machine.
 func database(size int) fleet.Spec {
-	spec := sim.Exemplar(size)
+	spec := exemplar.Fleet(size)
 	spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	spec.Limits.InRepair = 2
 	return spec
@@ -24,7 +25,7 @@ func database(size int) fleet.Spec {
 // what is on it), and no two instances ever write to one.
 func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 	t.Parallel()
-	shared := sim.Town(6, 2, 3)
+	shared := exemplar.Town(6, 2, 3)
 	for i := range shared {
 		shared[i].Storage = []string{"", "nas1", "nas1", "nas1", "nas2", "nas2"}[i]
 	}
@@ -33,7 +34,7 @@ func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 		servers, runs int
 		then          fleet.FateAnswer
 	}{
-		"on hosts of their own":             {hosts: sim.Town(6, 2, 3), servers: 1, runs: 4, then: fleet.FatePage},
+		"on hosts of their own":             {hosts: exemplar.Town(6, 2, 3), servers: 1, runs: 4, then: fleet.FatePage},
 		"on shared storage":                 {hosts: shared, servers: 3, runs: 4, then: fleet.FatePage},
 		"on shared storage, and evacuating": {hosts: shared, servers: 1, runs: 4, then: fleet.FateEvacuate},
 	} {
@@ -75,7 +76,7 @@ func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 func TestALostDiskIsFoundOut(t *testing.T) {
 	t.Parallel()
 	o := sim.Options{
-		Spec: database(3), Hosts: sim.Town(3, 3, 1), Seed: 1, Horizon: 10 * time.Minute, Calm: time.Hour,
+		Spec: database(3), Hosts: exemplar.Town(3, 3, 1), Seed: 1, Horizon: 10 * time.Minute, Calm: time.Hour,
 		Rival: sim.Sequential,
 		Plan:  []script.Event{{At: time.Minute, Subject: "web-2", Verb: verbs.LosesDisk}},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/judge"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/world"
@@ -38,7 +39,7 @@ type Dose struct {
 // Found is a violation and the run in which it happened.
 type Found struct {
 	Seed uint64
-	sim.Violation
+	judge.Violation
 }
 
 // Reckoning is what a survey came to.

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/survey"
@@ -30,7 +31,7 @@ func TestTheScoreOfADose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := survey.Dose{
-				Spec: func() fleet.Spec { return sim.Exemplar(d.size) }, Hosts: sim.Town(max(3, d.size/10), 5, 4),
+				Spec: func() fleet.Spec { return exemplar.Fleet(d.size) }, Hosts: exemplar.Town(max(3, d.size/10), 5, 4),
 				Servers: d.servers,
 				Kinds:   script.FirstKinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
 			}
@@ -65,8 +66,8 @@ func TestADoseOfNights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := survey.Dose{
-				Spec:  func() fleet.Spec { return sim.Exemplar(d.size) },
-				Hosts: sim.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
+				Spec:  func() fleet.Spec { return exemplar.Fleet(d.size) },
+				Hosts: exemplar.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
 				Kinds: script.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day,
 				Operator: 40 * time.Minute, Vary: true, Unbrakes: true,
 			}.Run()
@@ -104,8 +105,8 @@ func TestADoseWithOperators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := survey.Dose{
-				Spec:    func() fleet.Spec { return sim.Exemplar(d.size) },
-				Hosts:   sim.Town(max(3, d.size/10), 5, 4),
+				Spec:    func() fleet.Spec { return exemplar.Fleet(d.size) },
+				Hosts:   exemplar.Town(max(3, d.size/10), 5, 4),
 				Servers: d.servers,
 				Kinds: append(
 					script.FirstKinds(),
@@ -176,7 +177,7 @@ func TestNaivePoliciesAreFoundOut(t *testing.T) {
 		t.Run(string(rival), func(t *testing.T) {
 			t.Parallel()
 			s := survey.Dose{
-				Spec: func() fleet.Spec { return sim.Exemplar(12) }, Hosts: sim.Town(3, 3, 4),
+				Spec: func() fleet.Spec { return exemplar.Fleet(12) }, Hosts: exemplar.Town(3, 3, 4),
 				Kinds: script.FirstKinds(), Seed: 1, Runs: 3,
 				Horizon: 3 * day, Gap: day, Rival: rival,
 			}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"hale/internal/sim"
+	"hale/internal/sim/judge"
 	"hale/internal/sim/script"
 )
 
 // Shrunk is what is left of a run that breaks a law when everything that the breach does not need is taken out of it.
 type Shrunk struct {
 	Options   sim.Options // without history and trace
-	Violation sim.Violation
+	Violation judge.Violation
 	Plays     int // how many runs it took
 	// Whole says that nothing more could be taken out; else there was no time for that.
 	Whole bool
@@ -22,7 +23,7 @@ type Shrunk struct {
 // halves, quarters and so on down to single ones, what lasts is made shorter, and what is left is moved together.
 // Removing an event changes what chance does to the others, so the result is one that cannot be made smaller by one
 // step, not the smallest there is. It stops when stop, which is asked before each run, says so; nil: never.
-func Shrink(o sim.Options, broke sim.Violation, stop func() bool) Shrunk {
+func Shrink(o sim.Options, broke judge.Violation, stop func() bool) Shrunk {
 	o.History, o.Trace = nil, nil
 	s := &shrinker{best: Shrunk{Options: o, Violation: broke, Whole: true}, law: broke.Law, stop: stop}
 	s.try(s.cut(o, broke))
@@ -58,7 +59,7 @@ func (s *shrinker) try(o sim.Options) bool {
 	if err != nil {
 		return false
 	}
-	i := slices.IndexFunc(r.Violations, func(v sim.Violation) bool { return v.Law == s.law })
+	i := slices.IndexFunc(r.Violations, func(v judge.Violation) bool { return v.Law == s.law })
 	if i < 0 {
 		return false
 	}
@@ -67,7 +68,7 @@ func (s *shrinker) try(o sim.Options) bool {
 }
 
 // cut ends the run where the law is broken: what happens afterwards cannot matter.
-func (*shrinker) cut(o sim.Options, v sim.Violation) sim.Options {
+func (*shrinker) cut(o sim.Options, v judge.Violation) sim.Options {
 	o.Plan = slices.DeleteFunc(slices.Clone(o.Plan), func(e script.Event) bool { return e.At > v.At })
 	o.Horizon, o.Calm = v.At.Truncate(time.Second)+time.Second, time.Minute
 	return o

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
+	"hale/internal/sim/judge"
 	"hale/internal/sim/script"
 	"hale/internal/sim/survey"
 )
 
 // broken plays a run that breaks the law, and returns its first violation of it.
-func broken(t *testing.T, o sim.Options, law string) sim.Violation {
+func broken(t *testing.T, o sim.Options, law string) judge.Violation {
 	t.Helper()
 	r, err := sim.Run(o)
 	if err != nil {
@@ -22,13 +24,13 @@ func broken(t *testing.T, o sim.Options, law string) sim.Violation {
 		}
 	}
 	t.Fatalf("law %s was not broken: %+v", law, r.Score)
-	return sim.Violation{}
+	return judge.Violation{}
 }
 
 // defective is a run of a naive policy that destroys what is only out of its sight, among 200 events and more of every
 // kind.
 func defective() sim.Options {
-	o := sim.Options{Spec: sim.Exemplar(30), Hosts: sim.Town(6, 3, 2), Servers: 1, Seed: 1, Horizon: 6 * day,
+	o := sim.Options{Spec: exemplar.Fleet(30), Hosts: exemplar.Town(6, 3, 2), Servers: 1, Seed: 1, Horizon: 6 * day,
 		Operator: time.Hour,
 		Rival:    sim.RestartOnPing}
 	o.Plan = script.Forecast{

@@ -408,6 +408,11 @@ func (w *World) Chance(p float64) bool { return p > 0 && w.random.Float64() < p 
 // Random returns a number below n.
 func (w *World) Random(n int) int { return w.random.IntN(n) }
 
+// Between returns a time drawn between the two.
+func (w *World) Between(least, most time.Duration) time.Duration {
+	return least + time.Duration(w.Random(int(most-least)))
+}
+
 // Trouble makes provider calls go wrong, each with its chance, while it lasts.
 type Trouble struct {
 	Client  string // empty: everybody's

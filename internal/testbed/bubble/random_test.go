@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 )
 
@@ -120,7 +121,7 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 func draw(seed uint64) sim.Options {
 	size := 3 + int(seed%3)
 	o := sim.Options{
-		Spec: sim.Exemplar(size), Hosts: sim.Town(3, 2, 1), Servers: 1 + 2*int(seed%2), Seed: seed, Horizon: horizon,
+		Spec: exemplar.Fleet(size), Hosts: exemplar.Town(3, 2, 1), Servers: 1 + 2*int(seed%2), Seed: seed, Horizon: horizon,
 		Operator: 20 * time.Minute,
 	}
 	f := script.Forecast{Seed: seed, Kinds: script.FirstKinds(), Horizon: horizon, MachineGap: time.Hour, Gap: 1. / 48}

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
 )
 
 // held is how long the first server stands still between the reading of its lease and the sending: much longer than the
@@ -92,7 +93,7 @@ func TestACallThatIsHeldUpAfterItsLeaseWasRead(t *testing.T) {
 
 // rivals are two servers and a fleet of three with these steps.
 func rivals(steps []fleet.StepKind) sim.Options {
-	spec := sim.Exemplar(3)
+	spec := exemplar.Fleet(3)
 	var ladder []fleet.Step
 	for _, kind := range steps {
 		for _, step := range spec.Repair.Steps {
@@ -102,7 +103,7 @@ func rivals(steps []fleet.StepKind) sim.Options {
 		}
 	}
 	spec.Repair.Steps = ladder
-	return sim.Options{Spec: spec, Hosts: sim.Town(2, 1, 1), Servers: 2, Seed: 1, Operator: 20 * time.Minute}
+	return sim.Options{Spec: spec, Hosts: exemplar.Town(2, 1, 1), Servers: 2, Seed: 1, Operator: 20 * time.Minute}
 }
 
 // judgeLate looks at what the late call did.

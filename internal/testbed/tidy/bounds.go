@@ -28,7 +28,6 @@ var uncut = map[string]int{
 	"internal/core/fleet":  6100,
 	"internal/core/repair": 3700,
 	"internal/engine":      5150,
-	"internal/sim":         5800,
 }
 
 // checkPackageSize finds packages of the product that hold more than one subject, and such that are named as too large

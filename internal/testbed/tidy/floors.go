@@ -117,6 +117,9 @@ var packages = []pkgRule{
 	{path: "internal/sim/prober", floor: 1, step: 1},
 	{path: "internal/sim/chronicle", floor: 1, step: 1, also: []string{"internal/prose"}},
 	{path: "internal/sim/score", floor: 1, step: 1},
+	{path: "internal/sim/exemplar", floor: 1, step: 1},
+	{path: "internal/sim/stored", floor: 1, step: 1},
+	{path: "internal/sim/judge", floor: 1, step: 2},
 	{path: "internal/sim", floor: 2, step: 2},
 	{path: "internal/sim/survey", floor: 2, step: 3},
 	// Floor 4, the surfaces.

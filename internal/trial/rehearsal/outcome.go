@@ -10,6 +10,7 @@ import (
 	"hale/internal/prose"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
+	"hale/internal/sim/judge"
 	"hale/internal/sim/score"
 )
 
@@ -231,7 +232,7 @@ const (
 	mostLine = 20
 )
 
-func misdeeds(h *chronicle.History, broke []sim.Violation) []Misdeed {
+func misdeeds(h *chronicle.History, broke []judge.Violation) []Misdeed {
 	out := []Misdeed{}
 	for _, v := range broke {
 		m := Misdeed{AtSeconds: int(v.At.Seconds()), Law: v.Law, Machine: v.Machine, What: v.What, Around: []string{}}

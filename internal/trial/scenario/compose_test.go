@@ -11,6 +11,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
+	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,7 +38,7 @@ func policies(t *testing.T) []sim.Options {
 		}
 	}
 	full := sim.Options{
-		Spec: sim.Exemplar(12), Servers: 3, Seed: 7, Poll: 7 * time.Second, Operator: time.Hour, Calm: 2 * time.Hour,
+		Spec: exemplar.Fleet(12), Servers: 3, Seed: 7, Poll: 7 * time.Second, Operator: time.Hour, Calm: 2 * time.Hour,
 		Boot: 3 * time.Second, BootMost: 9 * time.Second, Latency: time.Millisecond, LatencyMost: time.Millisecond,
 		Empty: true,
 	}
@@ -126,7 +127,7 @@ func services() []fleet.Check {
 func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 	t.Parallel()
 	for _, o := range policies(t) {
-		o.Hosts = sim.Town(3, 1, 2)
+		o.Hosts = exemplar.Town(3, 1, 2)
 		for n := range o.Spec.Size {
 			o.Homes = append(o.Homes, o.Hosts[n%3].Name)
 		}
@@ -170,7 +171,7 @@ func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 func TestAFilePlaysTheRunAgainLineForLine(t *testing.T) {
 	t.Parallel()
 	for _, o := range policies(t) {
-		o.Hosts, o.Horizon, o.Calm = sim.Town(4, 2, 1), 2*24*time.Hour, time.Hour
+		o.Hosts, o.Horizon, o.Calm = exemplar.Town(4, 2, 1), 2*24*time.Hour, time.Hour
 		o.Spec.Template = fleet.Template{Disks: o.Spec.Template.Disks}
 		o.Plan = script.Forecast{Seed: 3, Kinds: script.FirstKinds(), Horizon: o.Horizon,
 			MachineGap: 24 * time.Hour}.Draw(o.Spec, o.Hosts, o.Servers)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hale/internal/sim"
+	"hale/internal/sim/judge"
 )
 
 // crash is a scenario in which web-2 crashes and is started again.
@@ -117,7 +118,7 @@ func TestWhereTracesPart(t *testing.T) {
 func TestBrokenLawsAreProblems(t *testing.T) {
 	t.Parallel()
 	result := sim.Result{
-		Violations: []sim.Violation{{At: 5, Law: "L1", Machine: "web-2", What: "2 instances run at once"}},
+		Violations: []judge.Violation{{At: 5, Law: "L1", Machine: "web-2", What: "2 instances run at once"}},
 	}
 	result.Score.LawsBroken = 1
 	got := understood(t, crash).compare(result)

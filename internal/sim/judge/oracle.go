@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"cmp"
@@ -26,18 +26,18 @@ type truth struct {
 }
 
 // weigh looks for the first moment at which a step could be begun that cures the open outage of the machine.
-func (j *judge) weigh(n int) {
+func (j *Judge) weigh(n int) {
 	o := &j.outages[n-1]
 	if !o.open || o.curable || o.unseen {
 		return
 	}
 	if takes, ok := j.remedy(n); ok {
-		o.curable, o.ready, o.step = true, j.s.w.Now(), takes
+		o.curable, o.ready, o.step = true, j.w.Now(), takes
 	}
 }
 
-// weighAll does so for all, after something changed.
-func (j *judge) weighAll() {
+// WeighAll does so for all, after something changed.
+func (j *Judge) WeighAll() {
 	if !j.moved {
 		return
 	}
@@ -50,25 +50,25 @@ func (j *judge) weighAll() {
 
 // remedy returns how long the cheapest step takes that would set the machine right if it were begun now, if there is
 // one.
-func (j *judge) remedy(n int) (time.Duration, bool) {
-	name := string(j.s.spec.Name.Machine(n))
-	if j.s.spec.Mode == fleet.ModeObserve || j.truth.Personal(name) || j.restsByOrder(n) || j.isBeyond(name) {
+func (j *Judge) remedy(n int) (time.Duration, bool) {
+	name := string(j.spec.Name.Machine(n))
+	if j.spec.Mode == fleet.ModeObserve || j.truth.Personal(name) || j.restsByOrder(n) || j.isBeyond(name) {
 		return 0, false
 	}
-	vm, host := j.s.w.Current(name), ""
+	vm, host := j.w.Current(name), ""
 	if vm != nil {
 		host = vm.Host
 	}
 	can := func(has bool, ops ...world.Op) bool {
 		return has && !slices.ContainsFunc(ops, func(op world.Op) bool {
 			if op == world.Create {
-				return !j.s.w.Obeys("", op) // anywhere
+				return !j.w.Obeys("", op) // anywhere
 			}
-			return !j.s.w.Obeys(host, op)
+			return !j.w.Obeys(host, op)
 		})
 	}
-	has, need := j.s.spec.Repair.Has, j.s.w.Needs(vm)
-	call, boot := j.s.w.Pace()
+	has, need := j.spec.Repair.Has, j.w.Needs(vm)
+	call, boot := j.w.Pace()
 	rebuilds, recreates := j.makesAnew()
 	switch {
 	case need == world.NeedsPower && can(has(fleet.StepStart), world.Start), need == world.NeedsReset &&
@@ -83,7 +83,7 @@ func (j *judge) remedy(n int) (time.Duration, bool) {
 	case need == world.NeedsUnlocked:
 		j.locks(&j.outages[n-1])
 		return 0, false
-	case j.s.w.Spoiled(name):
+	case j.w.Spoiled(name):
 		j.spoils()
 		return 0, false
 	case need == world.NeedsInstance:
@@ -95,7 +95,7 @@ func (j *judge) remedy(n int) (time.Duration, bool) {
 }
 
 // measure counts an outage that lasted until the time, beside the oracle.
-func (j *judge) measure(n int, o *outage, to time.Duration) {
+func (j *Judge) measure(n int, o *outage, to time.Duration) {
 	took := to - o.from
 	oracle := took
 	if o.curable {
@@ -104,7 +104,7 @@ func (j *judge) measure(n int, o *outage, to time.Duration) {
 	if o.visited && o.told {
 		oracle = min(oracle, to-o.toldAt)
 	}
-	j.s.score.Foresee(oracle)
+	j.score.Foresee(oracle)
 	if !o.curable {
 		return
 	}
@@ -115,17 +115,17 @@ func (j *judge) measure(n int, o *outage, to time.Duration) {
 	if !c.Alone {
 		c.Told = cmp.Or(o.about, j.about(n))
 	}
-	j.s.score.Cure(c)
+	j.score.Cure(c)
 }
 
 // about returns what a person knows that explains the machine's outage, if nothing was said of it since it began.
-func (j *judge) about(n int) string {
+func (j *Judge) about(n int) string {
 	switch {
 	case j.provider:
 		return "before: provider"
 	case j.told > 0:
 		return "before: brake or doubt"
-	case j.knowsOfTwo(string(j.s.spec.Name.Machine(n))):
+	case j.knowsOfTwo(string(j.spec.Name.Machine(n))):
 		return "before: two of one"
 	case j.isTold(n):
 		return "before: its incident"
@@ -137,8 +137,8 @@ func (j *judge) about(n int) string {
 }
 
 // why returns what the outage that begins now is put down to.
-func (j *judge) why(o *outage) string {
-	switch now := j.s.w.Now(); {
+func (j *Judge) why(o *outage) string {
+	switch now := j.w.Now(); {
 	case j.struckAt == now && j.struck != "":
 		return j.struck
 	case o.struckAt == now && o.struck != "":
@@ -148,35 +148,35 @@ func (j *judge) why(o *outage) string {
 }
 
 // isTold reports whether a person was told of the machine's incident, or of the one that it is part of.
-func (j *judge) isTold(n int) bool {
-	m := &j.s.store.beliefs[n-1]
+func (j *Judge) isTold(n int) bool {
+	m := &j.store.Beliefs[n-1]
 	if m.Incident == nil {
 		return false
 	}
-	p := j.s.store.overall.Whole.Parent(m.Incident.Parent)
+	p := j.store.Overall.Whole.Parent(m.Incident.Parent)
 	return m.Incident.Paged || p != nil && p.Paged
 }
 
 // tell notes that a person was told: of the machine, of a parent's children, or of something that may explain all that
 // is down.
-func (j *judge) tell(machine, parent string, about fleet.Reason) {
+func (j *Judge) tell(machine, parent string, about fleet.Reason) {
 	for i := range j.outages {
-		o, m := &j.outages[i], &j.s.store.beliefs[i]
+		o, m := &j.outages[i], &j.store.Beliefs[i]
 		if !o.open || o.told {
 			continue
 		}
-		if machine == string(j.s.spec.Name.Machine(i+1)) || machine == "" &&
+		if machine == string(j.spec.Name.Machine(i+1)) || machine == "" &&
 			(parent == "" || m.Incident != nil && m.Incident.Parent == parent) {
-			o.told, o.toldAt, o.about = true, j.s.w.Now(), string(about)
+			o.told, o.toldAt, o.about = true, j.w.Now(), string(about)
 		}
 	}
 }
 
 // braking keeps count of how long hale's own brake is on.
-func (j *judge) braking(is fleet.Brake, now time.Duration) {
+func (j *Judge) braking(is fleet.Brake, now time.Duration) {
 	on := is.Engaged && is.By == ""
 	if j.brakedAt >= 0 && !on {
-		j.s.score.Braked(now - j.brakedAt)
+		j.score.Braked(now - j.brakedAt)
 		j.brakedAt = -1
 	}
 	if on && j.brakedAt < 0 {

@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 )
 
 // Sent implements world.Watcher.
-func (j *judge) Sent(c *world.Call) {
+func (j *Judge) Sent(c *world.Call) {
 	if o := j.of(c.Client); o != j {
 		o.Sent(c)
 		return
@@ -21,8 +21,8 @@ func (j *judge) Sent(c *world.Call) {
 		j.held[c] = true
 	}
 	j.untouched(c)
-	d := law.Saw(j.s.w, c)
-	if c.Op != world.Create && j.s.rival == nil {
+	d := law.Saw(j.w, c)
+	if c.Op != world.Create && !j.options.Naive {
 		d.Looked = j.rungOf(d.Machine).looked
 	}
 	j.truth.Sent(d)
@@ -34,13 +34,13 @@ func takesAway(op world.Op) bool {
 }
 
 // Acted implements world.Watcher.
-func (j *judge) Acted(c *world.Call) {
+func (j *Judge) Acted(c *world.Call) {
 	if o := j.of(c.Client); o != j {
 		o.Acted(c)
 		return
 	}
 	j.tellOdd(c)
-	d := law.Saw(j.s.w, c)
+	d := law.Saw(j.w, c)
 	d.Held = j.held[c]
 	delete(j.held, c)
 	if !c.Effect {
@@ -64,17 +64,17 @@ func (j *judge) Acted(c *world.Call) {
 	if n, ok := fleet.MachineName(c.Mark.Machine).Ordinal(); ok && n <= len(j.outages) {
 		j.outages[n-1].acted = true
 	}
-	j.s.options.History.Acted(c, wrong)
+	j.history.Acted(c, wrong)
 }
 
 // room tells the judge of the truth what only the simulator knows.
-type room struct{ j *judge }
+type room struct{ j *Judge }
 
 // of is the judge of the hale that sent the deed's call.
-func (r room) of(d *law.Deed) *judge { return r.j.of(d.Client) }
+func (r room) of(d *law.Deed) *Judge { return r.j.of(d.Client) }
 
 // Broken implements law.Court.
-func (r room) Broken(law, machine, what string) { r.j.broken(law, machine, what) }
+func (r room) Broken(law, machine, what string) { r.j.Broken(law, machine, what) }
 
 // Called implements law.Court.
 func (r room) Called(id string) string { return string(r.j.called(id)) }
@@ -89,19 +89,19 @@ func (r room) Swapped(d *law.Deed) bool { return r.of(d).swaps(d.Machine, d.ID) 
 func (r room) Undone(d *law.Deed) bool { return r.of(d).undoing(d.Machine) }
 
 // InCare implements law.Court.
-func (r room) InCare(d *law.Deed) bool { return r.of(d).s.inCare(d.Machine, d.ID) }
+func (r room) InCare(d *law.Deed) bool { return r.of(d).inCare(d.Machine, d.ID) }
 
 // SaidOff implements law.Court.
 func (r room) SaidOff(host string) bool { return r.j.saidOff(host) }
 
 // Apart implements law.Court.
-func (r room) Apart(d *law.Deed) time.Duration { return r.of(d).s.servers.apart() }
+func (r room) Apart(d *law.Deed) time.Duration { return spread(r.of(d).run.Skews()) }
 
 // Excused implements law.Court.
 func (room) Excused(*law.Deed) bool { return false }
 
 // tellOdd tells of calls that the caller cannot know of: those that come late, or are carried out twice.
-func (j *judge) tellOdd(c *world.Call) {
+func (j *Judge) tellOdd(c *world.Call) {
 	var how string
 	switch {
 	case c.Again:
@@ -115,75 +115,105 @@ func (j *judge) tellOdd(c *world.Call) {
 	if !c.Effect {
 		said = fmt.Sprintf("! the %s of %s reaches the provider %s, and changes nothing", c.Op, j.called(c.ID), how)
 	}
-	j.s.trace.Say(j.s.w.Now(), c.Mark.Machine, said)
+	j.trace.Say(j.w.Now(), c.Mark.Machine, said)
 }
 
 // mayDestroy checks that what goes is certified, or known to its builder as an expired build (L2).
-func (j *judge) mayDestroy(c *world.Call) {
-	if c.Certified || j.s.rival != nil {
+func (j *Judge) mayDestroy(c *world.Call) {
+	if c.Certified || j.options.Naive {
 		return
 	}
 	n, ok := fleet.MachineName(c.Mark.Machine).Ordinal()
-	if !ok || n > len(j.s.store.beliefs) {
+	if !ok || n > len(j.store.Beliefs) {
 		return
 	}
-	m := j.s.store.beliefs[n-1]
+	m := j.store.Beliefs[n-1]
 	if string(m.Current.ID) == c.ID && !m.Current.Expired && !m.Current.Certified {
-		j.broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is neither certified nor expired", c.Op,
+		j.Broken("L2", c.Mark.Machine, fmt.Sprintf("%s of %s, which is neither certified nor expired", c.Op,
 			j.called(c.ID)))
 	}
 }
 
-// sends checks what must hold at the moment when a call leaves.
-func (j *judge) sends(c *server, a fleet.Action) {
-	now, op := j.s.w.Now(), a.Intent.Op
+// Sends checks what must hold at the moment when a call leaves.
+func (j *Judge) Sends(c Server, a fleet.Action) {
+	now, op := j.w.Now(), a.Intent.Op
 	if !op.Disruptive() && op != fleet.OpRun {
 		return
 	}
 	j.spares(a)
 	r := j.rungOf(string(a.Machine))
-	if vm := j.s.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff && takesAway(world.Op(op)) &&
+	if vm := j.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff && takesAway(world.Op(op)) &&
 		(vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
 	if !r.disrupted && !j.windowOpen && j.unlooked(r, a) {
-		j.broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
+		j.Broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
 	}
 	if op.Disruptive() && !j.windowOpen && !j.documented(a) {
-		j.broken("evidence", string(a.Machine), fmt.Sprintf("%s before any evidence was gathered", op))
+		j.Broken("evidence", string(a.Machine), fmt.Sprintf("%s before any evidence was gathered", op))
 	}
 	r.disrupted = true
-	if now < j.steady[c] && !j.windowOpen {
-		j.broken("L9", string(a.Machine), fmt.Sprintf("%s before a fresh verdict was possible", op))
+	if now < j.steady[c.Name] && !j.windowOpen {
+		j.Broken("L9", string(a.Machine), fmt.Sprintf("%s before a fresh verdict was possible", op))
 	}
-	if j.s.store.owner != c && !j.windowOpen {
-		j.broken("L7", string(a.Machine), fmt.Sprintf("%s by %s, which does not own the fleet", op, c.name))
+	if !c.Owns && !j.windowOpen {
+		j.Broken("L7", string(a.Machine), fmt.Sprintf("%s by %s, which does not own the fleet", op, c.Name))
 	}
-	if !j.windowOpen && op.Disruptive() && c.lease.ends(now)-now <= min(a.Intent.Limit, tenure.DisruptiveLimit) {
-		j.broken("L7", string(a.Machine), fmt.Sprintf("%s that may outlive the lease", op))
+	if !j.windowOpen && op.Disruptive() && c.Lease <= min(a.Intent.Limit, tenure.DisruptiveLimit) {
+		j.Broken("L7", string(a.Machine), fmt.Sprintf("%s that may outlive the lease", op))
 	}
 }
 
+// Window notes that what is sent was held up between the reading of the lease and the sending.
+func (j *Judge) Window(send func()) {
+	j.windowOpen = true
+	send()
+	j.windowOpen = false
+}
+
 // spares checks that no protected machine is disrupted, unless a person wants just that.
-func (j *judge) spares(a fleet.Action) {
+func (j *Judge) spares(a fleet.Action) {
 	n, _ := a.Machine.Ordinal()
-	its := a.Mark.Certified || j.s.store.beliefs[n-1].Current.ID == a.Instance // and nothing that was left beside it
-	if slices.Contains(j.s.spec.Protected, n) && its && !j.isNamed(string(a.Machine), string(a.Instance)) {
-		j.broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted",
+	its := a.Mark.Certified || j.store.Beliefs[n-1].Current.ID == a.Instance // and nothing that was left beside it
+	if slices.Contains(j.spec.Protected, n) && its && !j.isNamed(string(a.Machine), string(a.Instance)) {
+		j.Broken("protect", string(a.Machine), fmt.Sprintf("%s of a machine that is never to be disrupted",
 			a.Intent.Op))
 	}
 }
 
 // unlooked reports whether neither a look since the last outcome nor a person's order stands behind the call.
-func (j *judge) unlooked(r *rung, a fleet.Action) bool {
+func (j *Judge) unlooked(r *rung, a fleet.Action) bool {
 	return !j.isNamed(string(a.Machine), string(a.Instance)) && !j.swaps(string(a.Machine), string(a.Instance)) &&
 		(r.looked == 0 || r.looked < r.answered)
 }
 
 // documented reports whether evidence was gathered on what is healed, or tried to be.
-func (j *judge) documented(a fleet.Action) bool {
+func (j *Judge) documented(a fleet.Action) bool {
 	n, _ := a.Machine.Ordinal()
-	m := &j.s.store.beliefs[n-1]
-	return j.s.spec.Evidence.Off || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Incident == nil ||
+	m := &j.store.Beliefs[n-1]
+	return j.spec.Evidence.Off || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Incident == nil ||
 		m.Incident.Evidence == a.Instance && m.Repair.Gather == ""
+}
+
+// Noted checks that hale builds and destroys only where its start is noted, and does nothing where one is that its
+// store does not know (L1).
+func (j *Judge) Noted(c Server, a fleet.Action) {
+	if j.windowOpen {
+		return
+	}
+	harmless := []fleet.Op{
+		fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume, fleet.OpRun, fleet.OpSnapshot,
+		fleet.OpCertify,
+	}
+	own := slices.Contains(harmless, a.Intent.Op) || j.spec.Adopt.Selects() && !j.spec.Adopt.Replaceable
+	for _, n := range j.w.Noted(j.options.Installation) {
+		own = own || n == string(c.Start)
+		if !j.store.Starts.Noted[fleet.StartName(n)] {
+			what := fmt.Sprintf("%s by %s, which does not know start %s", a.Intent.Op, c.Name, n)
+			j.Broken("L1", string(a.Machine), what)
+		}
+	}
+	if !own {
+		j.Broken("L1", string(a.Machine), fmt.Sprintf("%s by %s, which has noted no start", a.Intent.Op, c.Name))
+	}
 }

@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/stored"
 )
 
 // wishes is what the judge knows of the operator's orders, from the side of those who gave them.
@@ -18,8 +19,8 @@ type wishes struct {
 	leaving map[fleet.MachineName]bool
 }
 
-// ordered notes that the operator gave an order. To have a stopped machine healed is to want it to run.
-func (j *judge) ordered(o *fleet.Order) {
+// Ordered notes that the operator gave an order. To have a stopped machine healed is to want it to run.
+func (j *Judge) Ordered(o *fleet.Order) {
 	if j.wishes.posted == nil {
 		j.wishes = wishes{posted: map[fleet.OrderID]fleet.Order{}, taken: map[fleet.OrderID]time.Duration{}}
 	}
@@ -30,7 +31,7 @@ func (j *judge) ordered(o *fleet.Order) {
 }
 
 // saidOff reports whether a person ever took the host for off.
-func (j *judge) saidOff(host string) bool {
+func (j *Judge) saidOff(host string) bool {
 	for _, o := range j.wishes.posted {
 		if o.Kind == fleet.OrderFenced && string(o.Host) == host {
 			return true
@@ -40,7 +41,7 @@ func (j *judge) saidOff(host string) bool {
 }
 
 // isHeld reports whether a hold in force covers the machine.
-func (j *judge) isHeld(m *fleet.Machine) bool {
+func (j *Judge) isHeld(m *fleet.Machine) bool {
 	lies := m.Current.Host
 	if m.Current.None() && m.Repair != nil {
 		lies = m.Repair.Target.Host
@@ -55,7 +56,7 @@ func (j *judge) isHeld(m *fleet.Machine) bool {
 }
 
 // isHostHeld reports whether a hold in force is on the host.
-func (j *judge) isHostHeld(name fleet.HostName) bool {
+func (j *Judge) isHostHeld(name fleet.HostName) bool {
 	return name != "" && slices.ContainsFunc(j.wishes.holds, func(h fleet.Hold) bool {
 		return h.Machine == "" &&
 			h.Host == name
@@ -64,12 +65,12 @@ func (j *judge) isHostHeld(name fleet.HostName) bool {
 
 // restsByOrder reports whether what happens to the machine is as a person wants it for now: it is held, it is to go, or
 // the brake was put on by hand.
-func (j *judge) restsByOrder(n int) bool {
-	return j.wishes.braked || j.isHeld(&j.s.store.beliefs[n-1]) || j.isToGo(string(j.s.spec.Name.Machine(n)))
+func (j *Judge) restsByOrder(n int) bool {
+	return j.wishes.braked || j.isHeld(&j.store.Beliefs[n-1]) || j.isToGo(string(j.spec.Name.Machine(n)))
 }
 
 // obeyed judges how holds and the hand on the brake change.
-func (j *judge) obeyed(before, after overall, records []fleet.Record) {
+func (j *Judge) obeyed(before, after stored.Overall, records []fleet.Record) {
 	j.moved = true
 	defer j.resume(j.resting())
 	if len(before.Whole.Holds) > 0 || len(after.Whole.Holds) > 0 {
@@ -79,10 +80,10 @@ func (j *judge) obeyed(before, after overall, records []fleet.Record) {
 	j.books(after.Whole.Ledger)
 	was, is := before.Brake, after.Brake
 	if is.Excused > was.Excused && !j.tookOff(records) {
-		j.broken("L6", "", fmt.Sprintf("%d failures are excused, and nobody took the brake off", is.Excused))
+		j.Broken("L6", "", fmt.Sprintf("%d failures are excused, and nobody took the brake off", is.Excused))
 	}
 	if was.By != "" && is.By == "" && !j.tookOff(records) {
-		j.broken("L6", "", "a brake that was put on by hand is off, and nobody took it off")
+		j.Broken("L6", "", "a brake that was put on by hand is off, and nobody took it off")
 	}
 	if j.wishes.braked = is.By != ""; j.wishes.braked {
 		j.excuse()
@@ -90,7 +91,7 @@ func (j *judge) obeyed(before, after overall, records []fleet.Record) {
 }
 
 // leave notes which machines are ordered away: what becomes of them is no failure (L10).
-func (j *judge) leave(l *fleet.Ledger) {
+func (j *Judge) leave(l *fleet.Ledger) {
 	if len(j.wishes.leaving) == 0 && (l == nil || len(l.Removals) == 0) {
 		return
 	}
@@ -104,15 +105,15 @@ func (j *judge) leave(l *fleet.Ledger) {
 }
 
 // tookOff reports whether an operator's order to take the brake off was taken up with these records.
-func (j *judge) tookOff(records []fleet.Record) bool {
+func (j *Judge) tookOff(records []fleet.Record) bool {
 	return slices.ContainsFunc(records, func(r fleet.Record) bool {
 		return r.Kind == fleet.RecordOrder && r.Reason == "" && j.wishes.posted[r.Order].Kind == fleet.OrderBrakeOff
 	})
 }
 
 // holdsChange notes new holds, and sees that none ends before its whole time but by order (L15).
-func (j *judge) holdsChange(before, after []fleet.Hold) {
-	now := j.s.w.Now()
+func (j *Judge) holdsChange(before, after []fleet.Hold) {
+	now := j.w.Now()
 	for _, h := range after {
 		if _, known := j.wishes.taken[h.Order]; !known {
 			j.wishes.taken[h.Order] = now
@@ -121,9 +122,9 @@ func (j *judge) holdsChange(before, after []fleet.Hold) {
 	for _, h := range before {
 		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after,
 			func(a fleet.Hold) bool { return a.Order == h.Order })
-		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.s.eldest().everybody().apart() &&
+		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.eldest().apart() &&
 			!j.endedByOrder(&o) {
-			j.broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
+			j.Broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
 		}
 	}
 	j.wishes.holds = slices.Clone(after)
@@ -132,7 +133,7 @@ func (j *judge) holdsChange(before, after []fleet.Hold) {
 }
 
 // endedByOrder reports whether a person released the hold, or gave another in its place.
-func (j *judge) endedByOrder(hold *fleet.Order) bool {
+func (j *Judge) endedByOrder(hold *fleet.Order) bool {
 	for _, o := range j.wishes.posted {
 		same := o.Machine == hold.Machine && o.Host == hold.Host && o.ID > hold.ID
 		if same && (o.Kind == fleet.OrderRelease || o.Kind == fleet.OrderHold) {
@@ -143,28 +144,28 @@ func (j *judge) endedByOrder(hold *fleet.Order) bool {
 }
 
 // excuse takes outages that rest by order out of what is hale's to heal alone.
-func (j *judge) excuse() {
+func (j *Judge) excuse() {
 	for i := range j.outages {
 		if o := &j.outages[i]; o.open && o.healable && j.restsByOrder(i+1) {
 			o.healable = false
-			j.s.score.Healable--
+			j.score.Healable--
 		}
 	}
 }
 
 // recount counts what fails anew: with a hold, what counts has changed.
-func (j *judge) recount() {
+func (j *Judge) recount() {
 	failed := j.failing
 	defer func() { j.noteRise(failed) }()
 	j.failing, j.inRepair = 0, 0
-	for i := range j.s.store.beliefs {
-		j.tally(j.s.store.beliefs[i], 1)
+	for i := range j.store.Beliefs {
+		j.tally(j.store.Beliefs[i], 1)
 	}
 }
 
 // outOfHours reports whether the policy lets no repair begin at the time: worked out once more, from the minutes that
 // were.
-func (j *judge) outOfHours(at time.Time) bool {
+func (j *Judge) outOfHours(at time.Time) bool {
 	stands := func(windows []fleet.Window) bool {
 		return slices.ContainsFunc(windows, func(w fleet.Window) bool {
 			for m := at.Truncate(time.Minute); m.After(at.Add(-w.For)); m = m.Add(-time.Minute) {
@@ -182,21 +183,12 @@ func (j *judge) outOfHours(at time.Time) bool {
 			return false
 		})
 	}
-	p := j.s.spec.Repair
+	p := j.spec.Repair
 	return stands(p.NotEvery) || len(p.Windows) > 0 && !stands(p.Windows)
 }
 
-// apart is how far the servers' clocks are apart: a hold ends by the clock of the fleet's owner.
-func (c crew) apart() time.Duration {
-	least, most := c[0].skew, c[0].skew
-	for _, s := range c {
-		least, most = min(least, s.skew), max(most, s.skew)
-	}
-	return most - least
-}
-
 // resting returns the machines that are down, and rest by order.
-func (j *judge) resting() []int {
+func (j *Judge) resting() []int {
 	var out []int
 	for i := range j.outages {
 		if j.outages[i].open && j.restsByOrder(i+1) {
@@ -207,10 +199,10 @@ func (j *judge) resting() []int {
 }
 
 // Resume notes which of those that rested by order are to be healed from now on.
-func (j *judge) resume(rested []int) {
+func (j *Judge) resume(rested []int) {
 	for _, i := range rested {
 		if !j.restsByOrder(i + 1) {
-			j.outages[i].freed = j.s.w.Now()
+			j.outages[i].freed = j.w.Now()
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"slices"
@@ -51,7 +51,7 @@ func (o *outage) ended(to time.Duration, late bool) chronicle.Outage {
 func (o *outage) strike(e script.Event) { o.struck, o.struckAt = e.Verb, e.At }
 
 // Serving implements world.Watcher.
-func (j *judge) Serving(vm *world.VM) {
+func (j *Judge) Serving(vm *world.VM) {
 	n, ok := fleet.MachineName(vm.Machine()).Ordinal()
 	if !ok || n > len(j.outages) {
 		return
@@ -68,24 +68,24 @@ func (j *judge) Serving(vm *world.VM) {
 		}
 	case !o.open:
 		*o = outage{
-			open: true, from: j.s.w.Now(), struck: o.struck, struckAt: o.struckAt, queue: j.down,
-			healable: j.healable(vm, o), unseen: !j.s.sees(vm),
-			truth: truth{told: j.pages > 0 || j.knowsOfTwo(vm.Machine()), toldAt: j.s.w.Now(), why: j.why(o)},
+			open: true, from: j.w.Now(), struck: o.struck, struckAt: o.struckAt, queue: j.down,
+			healable: j.healable(vm, o), unseen: !j.sees(vm),
+			truth: truth{told: j.pages > 0 || j.knowsOfTwo(vm.Machine()), toldAt: j.w.Now(), why: j.why(o)},
 		}
 		if o.told {
 			o.about = j.about(n)
 		}
 		j.moved, j.waiting = true, append(j.waiting, n)
-		j.s.options.History.Down(n, o.from)
+		j.history.Down(n, o.from)
 		j.down++
 		j.each(vm.Machine(), func(n *night) { n.down = true })
-		j.s.score.Outages++
+		j.score.Outages++
 		if o.healable {
-			j.s.score.Healable++
+			j.score.Healable++
 		}
 		j.crowd()
 		if o.unseen {
-			j.s.score.Unseen++
+			j.score.Unseen++
 		} else {
 			j.expect(n, o.from)
 		}
@@ -94,7 +94,7 @@ func (j *judge) Serving(vm *world.VM) {
 
 // crowd notices when so many are down that the policy forbids to act: then no outage is hale's to heal alone, until
 // they were few for as long as the brake asks for.
-func (j *judge) crowd() {
+func (j *Judge) crowd() {
 	if 2*j.down > j.brakeLimit() {
 		j.crowds++
 	}
@@ -106,18 +106,18 @@ func (j *judge) crowd() {
 	for i := range j.outages {
 		if o := &j.outages[i]; o.open && o.healable {
 			o.healable = false
-			j.s.score.Healable--
+			j.score.Healable--
 		}
 	}
 }
 
 // thin notices when the crowd is over.
-func (j *judge) thin() {
+func (j *Judge) thin() {
 	if !j.mass || 2*j.down > j.brakeLimit() {
 		return
 	}
 	crowds := j.crowds
-	j.s.w.After(j.s.spec.Limits.Brake.ReleaseAfter+law.Detection(&j.s.spec, j.s.options.Poll), func() {
+	j.w.After(j.spec.Limits.Brake.ReleaseAfter+law.Detection(&j.spec, j.options.Poll), func() {
 		if j.crowds == crowds {
 			j.mass, j.stormy = false, false
 		}
@@ -126,28 +126,28 @@ func (j *judge) thin() {
 
 // healable reports whether hale could and should heal the machine without a person: something is wrong with this
 // machine alone, a step of the ladder cures it, and no more machines fail than the policy lets it act on.
-func (j *judge) healable(vm *world.VM, o *outage) bool {
+func (j *Judge) healable(vm *world.VM, o *outage) bool {
 	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
 		return false
 	}
 	if j.inTwo(vm) || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass ||
 		j.isNamed(vm.Mark.Machine, vm.ID) || j.truth.Personal(vm.Mark.Machine) ||
-		j.s.spec.Mode == fleet.ModeObserve || !j.s.sees(vm) {
+		j.spec.Mode == fleet.ModeObserve || !j.sees(vm) {
 		return false
 	}
 	if vm.Power == world.Paused {
-		return o.struckAt == j.s.w.Now() && j.resumable(vm)
+		return o.struckAt == j.w.Now() && j.resumable(vm)
 	}
-	if o.struckAt != j.s.w.Now() && o.struck != "" && vm.Power == world.Off {
-		return o.struckAt == j.s.w.Now()
+	if o.struckAt != j.w.Now() && o.struck != "" && vm.Power == world.Off {
+		return o.struckAt == j.w.Now()
 	}
 	return j.cured(o.struck)
 }
 
 // cured reports whether a step of the ladder cures what struck the machine.
-func (j *judge) cured(struck script.Verb) bool {
+func (j *Judge) cured(struck script.Verb) bool {
 	cures := map[fleet.StepKind]bool{}
-	for _, step := range j.s.spec.Repair.Steps {
+	for _, step := range j.spec.Repair.Steps {
 		cures[step.Kind] = true
 	}
 	rebuilds, recreates := j.makesAnew()
@@ -170,30 +170,30 @@ func (j *judge) cured(struck script.Verb) bool {
 
 // makesAnew reports whether the ladder gives an instance another disk, and whether it makes another instance in spite
 // of what is on its disks.
-func (j *judge) makesAnew() (rebuilds, recreates bool) {
-	_, lost := j.s.spec.Template.DiskLost()
-	keeps := slices.ContainsFunc(j.s.spec.Repair.Steps, func(s fleet.Step) bool { return s.KeepOld > 0 })
-	return j.s.spec.Repair.Has(fleet.StepRebuild), j.s.spec.Repair.Has(fleet.StepRecreate) && (!lost || keeps)
+func (j *Judge) makesAnew() (rebuilds, recreates bool) {
+	_, lost := j.spec.Template.DiskLost()
+	keeps := slices.ContainsFunc(j.spec.Repair.Steps, func(s fleet.Step) bool { return s.KeepOld > 0 })
+	return j.spec.Repair.Has(fleet.StepRebuild), j.spec.Repair.Has(fleet.StepRecreate) && (!lost || keeps)
 }
 
 // resumable reports whether the policy is to let the paused machine go on.
-func (j *judge) resumable(vm *world.VM) bool {
-	if !j.s.spec.Repair.Has(fleet.StepResume) || vm.Stop == world.StopIOError || vm.Stop == world.StopRescue {
+func (j *Judge) resumable(vm *world.VM) bool {
+	if !j.spec.Repair.Has(fleet.StepResume) || vm.Stop == world.StopIOError || vm.Stop == world.StopRescue {
 		return false
 	}
-	return vm.Stop == world.StopGuest || j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
+	return vm.Stop == world.StopGuest || j.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
 }
 
 // Over ends an outage in health.
-func (j *judge) over(n int, o *outage) {
-	took := j.s.w.Now() - o.from
-	late := o.healable && took > j.s.onePass(o.queue) && !o.paged
-	sc := j.s.score
+func (j *Judge) over(n int, o *outage) {
+	took := j.w.Now() - o.from
+	late := o.healable && took > j.onePass(o.queue) && !o.paged
+	sc := j.score
 	sc.Lost(took)
 	j.down--
 	o.open = false
-	j.measure(n, o, j.s.w.Now())
-	j.s.options.History.Up(n, o.ended(j.s.w.Now(), late))
+	j.measure(n, o, j.w.Now())
+	j.history.Up(n, o.ended(j.w.Now(), late))
 	j.thin()
 	if !o.healable {
 		return
@@ -211,24 +211,24 @@ func (j *judge) over(n int, o *outage) {
 }
 
 // expect looks after the outage when it should be over, or in a person's hands.
-func (j *judge) expect(n int, from time.Duration) {
+func (j *Judge) expect(n int, from time.Duration) {
 	o := &j.outages[n-1]
-	if j.s.spec.Mode == fleet.ModeObserve {
+	if j.spec.Mode == fleet.ModeObserve {
 		return // to heal was not the order
 	}
-	begun := j.s.w.Now()
-	j.s.w.At(max(from, begun)+j.s.utmost(o.queue), func() {
+	begun := j.w.Now()
+	j.w.At(max(from, begun)+j.utmost(o.queue), func() {
 		if o.open && o.from == from && (j.restsByOrder(n) || o.freed > begun) {
 			j.expect(n, from) // it is not missed now, or was not a while ago
 			return
 		}
 		if o.open && o.from == from && !o.paged && !j.covered(n) {
-			j.s.score.Unhealed++
-			j.broken(
+			j.score.Unhealed++
+			j.Broken(
 				"L8",
-				string(j.s.spec.Name.Machine(n)),
+				string(j.spec.Name.Machine(n)),
 				"down for "+script.Span(
-					j.s.w.Now()-from,
+					j.w.Now()-from,
 				)+" ("+string(
 					o.struck,
 				)+"), neither healed nor in a person's hands",
@@ -238,109 +238,26 @@ func (j *judge) expect(n int, from time.Duration) {
 }
 
 // covered reports whether a person was told of something that explains the machine's outage.
-func (j *judge) covered(n int) bool {
-	if j.pages > 0 || j.knowsOfTwo(string(j.s.spec.Name.Machine(n))) {
+func (j *Judge) covered(n int) bool {
+	if j.pages > 0 || j.knowsOfTwo(string(j.spec.Name.Machine(n))) {
 		return true
 	}
-	m := j.s.store.beliefs[n-1]
+	m := j.store.Beliefs[n-1]
 	if j.truth.Personal(string(m.Name)) || m.Incident == nil {
 		return j.truth.Personal(string(m.Name))
 	}
-	p := j.s.store.overall.Whole.Parent(m.Incident.Parent)
+	p := j.store.Overall.Whole.Parent(m.Incident.Parent)
 	return m.Incident.Paged || p != nil && p.Paged
 }
 
 // onePass is law.OnePass, and utmost law.Utmost.
-func (s *stage) onePass(queue int) time.Duration { return law.OnePass(&s.spec, s.options.Poll, queue) }
-func (s *stage) utmost(queue int) time.Duration  { return law.Utmost(&s.spec, s.options.Poll, queue) }
+func (j *Judge) onePass(queue int) time.Duration { return law.OnePass(&j.spec, j.options.Poll, queue) }
+func (j *Judge) utmost(queue int) time.Duration  { return law.Utmost(&j.spec, j.options.Poll, queue) }
 
-// page notes that a person was told: of a machine, or of the whole fleet.
-func (j *judge) page(machine string) {
-	now := j.s.w.Now()
-	for i := range j.outages {
-		o := &j.outages[i]
-		if o.open && !o.paged && (machine == "" || string(j.s.spec.Name.Machine(i+1)) == machine) {
-			o.paged, o.pagedAt = true, now
-		}
-	}
-	if j.s.options.Operator > 0 {
-		j.s.w.After(j.s.between(j.s.options.Operator/2, j.s.options.Operator*3/2), func() {
-			j.visit(machine)
-			j.unbrake()
-		})
-	}
-}
-
-// unbrake lets the person who came take hale's own brake off.
-func (j *judge) unbrake() {
-	b := j.s.store.overall.Brake
-	if !j.s.options.Unbrakes || !b.Engaged || b.By != "" {
-		return
-	}
-	if o, err := (script.Event{Subject: script.Operator, Verb: script.Unbrakes}).Order(
-		j.s.spec.Name,
-		j.s.options.Hosts,
-	); err == nil {
-		j.s.trace.Say(j.s.w.Now(), "", "! operator "+string(script.Unbrakes))
-		j.s.post(o)
-	}
-}
-
-// retry lets the person who came have hale build once more what it gave up: there is nothing that they could start.
-func (j *judge) retry(machine string) {
-	if !j.s.options.Unbrakes {
-		return
-	}
-	o, err := (script.Event{Subject: script.Operator, Verb: script.Retries, Arg: machine}).Order(
-		j.s.spec.Name,
-		j.s.options.Hosts,
-	)
-	if err == nil {
-		j.s.trace.Say(j.s.w.Now(), machine, "! operator "+string(script.Retries)+" "+machine)
-		j.s.post(o)
-	}
-}
-
-// call notes that a person was told of a parent incident: some time later he mends its children.
-func (j *judge) call(parent string) {
-	if j.s.options.Operator <= 0 {
-		return
-	}
-	j.s.w.After(j.s.between(j.s.options.Operator/2, j.s.options.Operator*3/2), func() {
-		for i := range j.s.store.beliefs {
-			if m := &j.s.store.beliefs[i]; m.Incident != nil && m.Incident.Parent == parent {
-				j.visit(string(m.Name))
-			}
-		}
-	})
-}
-
-// visit lets a person mend what hale left to him: start what is off, reset what hangs, with whatever that needs.
-func (j *judge) visit(machine string) {
-	for i := range j.outages {
-		name := string(j.s.spec.Name.Machine(i + 1))
-		if !j.outages[i].open || machine != "" && name != machine {
-			continue
-		}
-		m := j.s.store.beliefs[i]
-		vm := j.s.w.Current(name)
-		if vm == nil && m.Quarantine != nil {
-			j.retry(name)
-		}
-		if vm == nil || m.Repair != nil || j.truth.Personal(name) {
-			continue
-		}
-		j.s.score.Visits++
-		j.outages[i].visited = true
-		j.s.trace.Say(j.s.w.Now(), name, "! a person mends "+name)
-		j.s.w.PowerOn(vm)
-	}
-}
-
-// finish judges what is left at the end.
-func (j *judge) finish(end time.Duration) {
-	sc := j.s.score
-	j.s.options.History.Close(end)
+// Finish judges what is left at the end.
+func (j *Judge) Finish(end time.Duration) {
+	sc := j.score
+	j.history.Close(end)
 	for _, n := range slices.Clone(j.nights) {
 		j.dawn(n)
 	}
@@ -352,12 +269,12 @@ func (j *judge) finish(end time.Duration) {
 		}
 		sc.Lost(end - o.from)
 		j.measure(i+1, o, end)
-		j.s.options.History.Up(i+1, o.ended(end, false))
+		j.history.Up(i+1, o.ended(end, false))
 		if o.healable {
 			sc.HealablePaged++
 		}
 	}
 	j.inspect()
-	sc.MachineDays = float64(j.s.spec.Size) * (j.s.options.Horizon + j.s.options.Calm).Hours() / 24
+	sc.MachineDays = float64(j.spec.Size) * (j.options.Horizon + j.options.Calm).Hours() / 24
 	sc.Runs = 1
 }

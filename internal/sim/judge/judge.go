@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"fmt"
@@ -7,16 +7,29 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
+	"hale/internal/sim/score"
 	"hale/internal/sim/script"
+	"hale/internal/sim/stored"
 	"hale/internal/sim/world"
 )
 
-// judge watches a run from the side of the truth. It shares no code with the judgement that it judges: what it needs to
+// Judge watches a run from the side of the truth. It shares no code with the judgement that it judges: what it needs to
 // know of budgets, brakes and times it works out by itself, from the policy and from the world.
-type judge struct {
+type Judge struct {
 	world.Deaf
-	s        *stage
+	w        *world.World
+	store    *stored.Content
+	score    *score.Score
+	trace    *chronicle.Trace
+	history  *chronicle.History
+	options  Options
+	spec     fleet.Spec
+	run      Run
+	first    *Judge        // of the first hale, where this is the second's; nil: it is the first
+	second   *Judge        // of the second hale that there is now; nil: there is none
+	client   string        // what the provider knows the second hale by
 	truth    *law.Judge    // of machines and calls; one for both hales
 	outages  []outage      // by ordinal-1
 	down     int           // machines that do not serve now
@@ -29,7 +42,7 @@ type judge struct {
 	ignored  map[string]string
 	pages    int // fleet-wide conditions that a person was told of and that last
 	steps    map[string]*rung
-	steady   map[*server]time.Duration // before which a server that began afresh may disrupt nothing
+	steady   map[string]time.Duration // before which a server that began afresh may disrupt nothing
 	inRepair int
 	failing  int
 	crowded  []beginning   // what this round began, as far as it is stored
@@ -83,86 +96,78 @@ type rung struct {
 	disrupted bool          // a disruptive call was sent on it
 }
 
-func newJudge(s *stage) *judge {
-	j := &judge{
-		s: s, outages: make([]outage, s.options.Most()), isShared: map[world.Domain]int{},
-		ignored: map[string]string{},
-		steps:   map[string]*rung{}, steady: map[*server]time.Duration{}, held: map[*world.Call]bool{},
-		seen:   map[lawCase]bool{},
-		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{},
-		built: map[string]bool{}, forgot: map[copyMade]bool{}, toldTwo: map[string]string{},
-		mistyped: map[fleet.CheckName]bool{},
-		brakedAt: -1, plans: newPlans(s.spec.Size), trials: newTrials(s.spec.Template.Image),
+// New returns a judge of a run that begins.
+func New(run Run, eyes Eyes, o Options) *Judge {
+	j := &Judge{
+		w: eyes.World, store: eyes.Store, score: eyes.Score, trace: eyes.Trace, history: eyes.History,
+		options: o, spec: o.Spec, run: run, outages: make([]outage, o.Most),
+		isShared: map[world.Domain]int{}, ignored: map[string]string{}, steps: map[string]*rung{},
+		steady: map[string]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
+		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{}, built: map[string]bool{},
+		forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{}, brakedAt: -1,
+		plans: newPlans(o.Spec.Size), trials: newTrials(o.Spec.Template.Image),
 	}
-	j.truth = law.New(room{j}, law.Fleet{
-		Spec: &s.spec, Poll: s.options.Poll, Most: s.options.Most(), Naive: s.options.Rival != "",
-	}, &s.score.Tally)
+	j.truth = law.New(room{j}, law.Fleet{Spec: &j.spec, Poll: o.Poll, Most: o.Most, Naive: o.Naive}, &eyes.Score.Tally)
 	return j
 }
 
-// broken books a broken law, each once per machine.
-func (j *judge) broken(law, machine, what string) {
-	if j.s.first != nil {
-		j.s.first.judge.broken(law, machine, what)
+// Broken books a broken law, each once per machine.
+func (j *Judge) Broken(law, machine, what string) {
+	if j.first != nil {
+		j.first.Broken(law, machine, what)
 		return
 	}
 	if law == "L1" || law == "L2" || law == "harm" {
 		j.each(machine, func(n *night) { n.wrong = true })
 	}
-	j.s.score.LawsBroken++
-	j.s.trace.Say(j.s.w.Now(), machine, "BROKEN "+law+" "+machine+": "+what)
+	j.score.LawsBroken++
+	j.trace.Say(j.w.Now(), machine, "BROKEN "+law+" "+machine+": "+what)
 	c := lawCase{law, machine}
 	if j.seen[c] || len(j.broke) >= 100 {
 		return
 	}
 	j.seen[c] = true
-	j.broke = append(j.broke, Violation{At: j.s.w.Now(), Law: law, Machine: machine, What: what})
+	j.broke = append(j.broke, Violation{At: j.w.Now(), Law: law, Machine: machine, What: what})
 }
+
+// Broke returns the laws that the run broke, each once per machine.
+func (j *Judge) Broke() []Violation { return j.broke }
 
 // called is the instance's name in the trace.
-func (j *judge) called(id string) fleet.InstanceID { return j.s.trace.Name(fleet.InstanceID(id)) }
+func (j *Judge) called(id string) fleet.InstanceID { return j.trace.Name(fleet.InstanceID(id)) }
 
 // Address implements world.Watcher.
-func (j *judge) Address(a netip.Addr) {
-	j.moved = true
-	j.s.addressChanged(a)
-}
-
-// Guest implements world.Watcher.
-func (j *judge) Guest(id string) { j.s.guestChanged(id) }
+func (j *Judge) Address(netip.Addr) { j.moved = true }
 
 // Copies implements world.Watcher.
-func (j *judge) Copies(machine string, n int) { j.truth.Crowded(law.Count(j.s.w, machine, n)) }
+func (j *Judge) Copies(machine string, n int) { j.truth.Crowded(law.Count(j.w, machine, n)) }
 
-// tookOver notes that a server owns the fleet now.
-func (j *judge) tookOver(c *server) { j.startedAfresh(c) }
-
-// startedAfresh notes that a server knows nothing any more: until its checks could speak it may disrupt nothing (L9).
-func (j *judge) startedAfresh(c *server) {
-	j.steady[c] = j.s.w.Now() + law.Steady(&j.s.spec)
-	for i := range j.s.store.beliefs {
-		j.afresh[string(j.s.spec.Name.Machine(i+1))] = true
+// StartedAfresh notes that a server knows nothing any more: until its checks could speak it may disrupt nothing (L9).
+func (j *Judge) StartedAfresh(c Server) {
+	j.steady[c.Name] = j.w.Now() + law.Steady(&j.spec)
+	for i := range j.store.Beliefs {
+		j.afresh[string(j.spec.Name.Machine(i+1))] = true
 	}
 }
 
-// looks notes that a look begins.
-func (j *judge) looks(a fleet.Action) {
-	j.rungOf(string(a.Machine)).looked = j.s.w.Now()
+// Looks notes that a look begins.
+func (j *Judge) Looks(a fleet.Action) {
+	j.rungOf(string(a.Machine)).looked = j.w.Now()
 }
 
-// answered notes that a call ended for its sender.
-func (j *judge) answered(a fleet.Action) {
-	j.rungOf(string(a.Machine)).answered = j.s.w.Now()
+// Answered notes that a call ended for its sender.
+func (j *Judge) Answered(a fleet.Action) {
+	j.rungOf(string(a.Machine)).answered = j.w.Now()
 }
 
-func (j *judge) rungOf(machine string) *rung {
+func (j *Judge) rungOf(machine string) *rung {
 	r := j.steps[machine]
 	if r == nil {
 		r = &rung{}
 		j.steps[machine] = r
 	}
 	n, _ := fleet.MachineName(machine).Ordinal()
-	if w := j.s.store.beliefs[n-1].Repair; w != nil {
+	if w := j.store.Beliefs[n-1].Repair; w != nil {
 		if id := fmt.Sprintf("%s %d", w.ID, w.Rung); r.id != id {
 			r.id, r.disrupted = id, false
 		}
@@ -170,49 +175,49 @@ func (j *judge) rungOf(machine string) *rung {
 	return r
 }
 
-// overall judges a change of what is believed of the fleet as a whole.
-func (j *judge) overall(before, after overall, records []fleet.Record) {
+// CommittedWhole judges a change of what is believed of the fleet as a whole.
+func (j *Judge) CommittedWhole(before, after stored.Overall, records []fleet.Record) {
 	for _, r := range records {
-		j.record(r)
+		j.Record(r)
 	}
 	j.tells(after)
 	j.obeyed(before, after, records)
 	was, is := before.Brake, after.Brake
-	j.braking(is, j.s.w.Now())
+	j.braking(is, j.w.Now())
 	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
-		j.broken("L11", "", "the brake changed without a record")
+		j.Broken("L11", "", "the brake changed without a record")
 	}
-	if is.Engaged && !was.Engaged && !j.mass && j.domains == 0 && j.s.double == nil && !j.astray() {
-		j.s.score.NeedlessBrakes++
+	if is.Engaged && !was.Engaged && !j.mass && j.domains == 0 && j.second == nil && !j.astray() {
+		j.score.NeedlessBrakes++
 	}
 	switch {
 	case is.Engaged && !was.Engaged:
-		j.s.score.Brakes++
+		j.score.Brakes++
 	case was.Engaged && !is.Engaged:
 		if 2*j.failing > j.brakeLimit()+1 && !j.isSteady() && !j.tookOff(records) {
-			j.broken("L6", "", fmt.Sprintf("the brake released with %d machines failing", j.failing))
+			j.Broken("L6", "", fmt.Sprintf("the brake released with %d machines failing", j.failing))
 		}
 	}
 }
 
 // noteRise notes when more machines came to fail, or more did than the brake allows.
-func (j *judge) noteRise(failed int) {
+func (j *Judge) noteRise(failed int) {
 	if j.failing > failed || failed > j.brakeLimit() && j.failing != failed {
-		j.restless = j.s.w.Now()
+		j.restless = j.w.Now()
 	}
 }
 
 // isSteady reports whether as many machines fail as may, and no further one has for as long as the brake waits for
 // that.
-func (j *judge) isSteady() bool {
-	return j.failing <= j.brakeLimit() && j.s.w.Now()-j.restless >= steadyTimes*j.s.spec.Limits.Brake.ReleaseAfter
+func (j *Judge) isSteady() bool {
+	return j.failing <= j.brakeLimit() && j.w.Now()-j.restless >= steadyTimes*j.spec.Limits.Brake.ReleaseAfter
 }
 
 // steadyTimes is how many times release_after no further machine may fail.
 const steadyTimes = 10
 
 // tells keeps count of what a person was told of that explains all outages: the brake and doubts, as long as they last.
-func (j *judge) tells(o overall) {
+func (j *Judge) tells(o stored.Overall) {
 	n := 0
 	if o.Brake.Paged {
 		n++
@@ -225,8 +230,8 @@ func (j *judge) tells(o overall) {
 }
 
 // brakeLimit is the policy's arithmetic, worked out once more.
-func (j *judge) brakeLimit() int {
-	b := j.s.spec.Limits.Brake
+func (j *Judge) brakeLimit() int {
+	b := j.spec.Limits.Brake
 	limit := b.Percent * j.size / 100
 	if b.AtLeast > limit {
 		limit = b.AtLeast
@@ -246,10 +251,10 @@ func has(records []fleet.Record, kind fleet.RecordKind) bool {
 	return false
 }
 
-// committed judges a change of what is believed of one machine, at the moment when it is stored.
-func (j *judge) committed(c *server, was, is *fleet.Machine, records []fleet.Record) {
+// Committed judges a change of what is believed of one machine, at the moment when it is stored.
+func (j *Judge) Committed(c Server, was, is *fleet.Machine, records []fleet.Record) {
 	for i := range records {
-		j.record(records[i])
+		j.Record(records[i])
 	}
 	failed := j.failing
 	j.tally(*was, -1)
@@ -261,16 +266,16 @@ func (j *judge) committed(c *server, was, is *fleet.Machine, records []fleet.Rec
 }
 
 // believes checks that no repair begins for what a check says that can succeed nowhere, since its port is mistyped.
-func (j *judge) believes(was, is *fleet.Machine) {
+func (j *Judge) believes(was, is *fleet.Machine) {
 	if was.Repair == nil && is.Repair != nil && is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil &&
 		is.Health.Cause == fleet.CauseChecks && j.mistyped[is.Health.Check] {
-		j.broken("unproven", string(is.Name),
+		j.Broken("unproven", string(is.Name),
 			"its repair begins by check "+string(is.Health.Check)+", which has a mistyped port")
 	}
 }
 
 // Tally keeps the judge's own count of what hale takes for failing, and for being repaired.
-func (j *judge) tally(m fleet.Machine, by int) {
+func (j *Judge) tally(m fleet.Machine, by int) {
 	if m.Current.Adopted && !m.Current.Certified {
 		return // it is not hale's yet
 	}
@@ -292,16 +297,16 @@ func (j *judge) tally(m fleet.Machine, by int) {
 
 // isAlone works out once more whether a machine that is not being repaired is left to a person, and counts as no
 // failure.
-func (j *judge) isAlone(m *fleet.Machine) bool {
+func (j *Judge) isAlone(m *fleet.Machine) bool {
 	rescued := m.Health.Cause == fleet.CauseRescued && (m.Incident == nil || m.Incident.Cause == fleet.CauseRescued)
 	apart := m.Repair == nil && (j.isHeld(m) || j.wishes.leaving[m.Name])
 	return j.isLeft(m.Health.Cause) || rescued || m.Quarantine != nil || apart
 }
 
 // isLeft works out once more which causes the policy leaves to a person and takes for no failure.
-func (j *judge) isLeft(c fleet.Cause) bool {
-	heal, resumes := j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal, false
-	for _, step := range j.s.spec.Repair.Steps {
+func (j *Judge) isLeft(c fleet.Cause) bool {
+	heal, resumes := j.spec.Repair.OnExternalStop == fleet.ExternalStopHeal, false
+	for _, step := range j.spec.Repair.Steps {
 		resumes = resumes || step.Kind == fleet.StepResume
 	}
 	switch c {
@@ -316,7 +321,7 @@ func (j *judge) isLeft(c fleet.Cause) bool {
 	}
 }
 
-func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
+func (j *Judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 	name := string(is.Name)
 	began := was.Health.Verdict
 	if began == "" || j.afresh[name] {
@@ -328,7 +333,7 @@ func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 		return r.Kind == fleet.RecordRepairEnded && r.Reason == fleet.ReasonRemoved // and what has left has no verdict
 	})
 	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted && !left {
-		j.broken("L11", name, fmt.Sprintf("it is %s and was %s, without a record", is.Health.Verdict, began))
+		j.Broken("L11", name, fmt.Sprintf("it is %s and was %s, without a record", is.Health.Verdict, began))
 	}
 	counted := is.Swung()
 	for i := range records {
@@ -336,16 +341,16 @@ func (j *judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 	}
 	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && counted <= was.Swung() &&
 		is.Waiting != fleet.ReasonQuarantined {
-		j.broken("L11", name, fmt.Sprintf("it is held (%s) without a record", is.Waiting))
+		j.Broken("L11", name, fmt.Sprintf("it is held (%s) without a record", is.Waiting))
 	}
 }
 
-func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Record) {
+func (j *Judge) repairs(c Server, was, is *fleet.Machine, records []fleet.Record) {
 	name := string(is.Name)
 	ended := was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
 	if ended && !has(records, fleet.RecordRepairEnded) {
-		j.s.score.LostRepairs++
-		j.broken("L12", name, "repair "+was.Repair.ID+" is gone without an end")
+		j.score.LostRepairs++
+		j.Broken("L12", name, "repair "+was.Repair.ID+" is gone without an end")
 	}
 	if is.Repair != nil && (was.Repair == nil || is.Repair.ID != was.Repair.ID) {
 		j.begun(c, is)
@@ -362,114 +367,45 @@ func (j *judge) repairs(c *server, was, is *fleet.Machine, records []fleet.Recor
 }
 
 // newRung checks that no further rung begins while the brake is on, or a person holds the machine.
-func (j *judge) newRung(was, is *fleet.Machine) {
+func (j *Judge) newRung(was, is *fleet.Machine) {
 	name, ended := string(is.Name), was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
 	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung &&
 		is.Repair.Phase == fleet.PhaseAct {
-		if j.s.store.overall.Brake.On() && !is.Repair.Revives {
-			j.broken("L6", name, "a new rung is acted on while the brake is on")
+		if j.store.Overall.Brake.On() && !is.Repair.Revives {
+			j.Broken("L6", name, "a new rung is acted on while the brake is on")
 		}
 		if j.isHeld(was) {
-			j.broken("L10", name, "a new rung is acted on while a person holds it")
+			j.Broken("L10", name, "a new rung is acted on while a person holds it")
 		}
 	}
 }
 
 // begun checks that a repair may begin.
-func (j *judge) begun(c *server, is *fleet.Machine) {
-	name, spec := string(is.Name), j.s.spec
+func (j *Judge) begun(c Server, is *fleet.Machine) {
+	name, spec := string(is.Name), j.spec
 	if is.Repair.Kind == fleet.RepairHeal {
-		j.s.score.Repairs++
+		j.score.Repairs++
 	}
 	j.takesPlace(is)
 	if j.isHeld(is) || j.isHostHeld(is.Repair.Target.Host) || j.isHostHeld(is.Repair.Back.Host) {
-		j.broken("L10", name, "a repair begins while a person holds it")
+		j.Broken("L10", name, "a repair begins while a person holds it")
 	}
-	if is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil && j.outOfHours(c.now().Wall) {
-		j.broken("windows", name, "a repair begins at a time when none may")
+	if is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil && j.outOfHours(c.Now.Wall) {
+		j.Broken("windows", name, "a repair begins at a time when none may")
 	}
 	// else what stands is certified, and nothing is built
 	builds := is.Repair.Kind == fleet.RepairBuild && is.Current.None()
 	if n, _ := is.Name.Ordinal(); builds && (n > max(spec.Size, j.size+len(j.left)) || j.left[name]) {
-		j.broken("L13", name, "a machine beyond the fleet's size is built")
+		j.Broken("L13", name, "a machine beyond the fleet's size is built")
 	}
 	if builds && spec.Adopt.Selects() {
-		j.broken("L13", name, "a machine is built that existed never")
+		j.Broken("L13", name, "a machine is built that existed never")
 	}
 }
-
-// takesPlace checks that a repair may take a place in the budgets: when it begins, or when it goes on to more than a
-// start.
-func (j *judge) takesPlace(is *fleet.Machine) {
-	name, brake := string(is.Name), j.s.store.overall.Brake
-	if is.Repair.Kind == fleet.RepairHeal && brake.On() && (brake.By != "" || !is.Repair.Revives) {
-		j.broken("L6", name, "a repair begins while the brake is on")
-	}
-	if is.Repair.Revives {
-		return
-	}
-	if is.Repair.Kind == fleet.RepairHeal {
-		j.crowded = append(j.crowded, beginning{name, max(j.brakeLimit(), brake.Excused)})
-	}
-	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
-		j.sharedBudgets(is)
-	}
-	if most := j.s.spec.Places(); j.inRepair > most {
-		j.broken("L5", name, fmt.Sprintf("%d machines are in repair, and %d may be", j.inRepair, most))
-	}
-}
-
-// beginning is a repair that began in this round, and how many machines may fail with it.
-type beginning struct {
-	machine string
-	most    int
-}
-
-// decided checks what a round began against all that it found: what is written first may begin because of a machine
-// that is well again, which is written after it.
-func (j *judge) decided() {
-	for _, b := range j.crowded {
-		if j.failing > b.most {
-			j.broken("L6", b.machine, fmt.Sprintf("a repair begins while %d machines fail, and %d are allowed to",
-				j.failing, b.most))
-		}
-	}
-	j.crowded = j.crowded[:0]
-}
-
-// revives checks that a repair which takes no place in the budgets does no more than to set going what does not run,
-// and that not too many do so at once.
-func (j *judge) revives(is *fleet.Machine) {
-	r := is.Repair
-	if r == nil || !r.Revives {
-		return
-	}
-	if in := r.Intent; in != nil && in.Op != fleet.OpStart && in.Op != fleet.OpResume {
-		j.broken("L5", string(is.Name), fmt.Sprintf("%s without a place in the budget", in.Op))
-	}
-	here, all := 1, 1
-	for i := range j.s.store.beliefs {
-		o := &j.s.store.beliefs[i]
-		if o.Name == is.Name || o.Repair == nil || !o.Repair.Revives || !slices.Contains(reviving, o.Repair.Step) {
-			continue
-		}
-		if all++; o.Repair.Target.Host == r.Target.Host {
-			here++
-		}
-	}
-	if slices.Contains(reviving, r.Step) && (here > startsOfHost || all > startsOfAll) {
-		j.broken("L5", string(is.Name), fmt.Sprintf("%d are started at once, %d on its host", all, here))
-	}
-}
-
-// What the judge allows at once of the steps that set machines going.
-const startsOfHost, startsOfAll = 8, 40
-
-var reviving = []fleet.StepKind{fleet.StepStart, fleet.StepResume}
 
 // patience checks that no time was cut short that permits harm when it ends (L15): a step gets its whole time from its
 // outcome, or from the take-over.
-func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) {
+func (j *Judge) patience(c Server, was *fleet.Machine, records []fleet.Record) {
 	w := was.Repair
 	if w == nil || w.Phase != fleet.PhaseVerify {
 		return
@@ -478,32 +414,32 @@ func (j *judge) patience(c *server, was *fleet.Machine, records []fleet.Record) 
 		if r.Kind != fleet.RecordStepFailed || r.Reason != fleet.ReasonNotVerified || fleet.Cause(r.Detail).Stopped() {
 			continue
 		}
-		least := j.s.spec.BuildWithin
+		least := j.spec.BuildWithin
 		if !w.Step.Builds() {
-			if step, ok := j.s.spec.Repair.Step(w.Rung); ok {
+			if step, ok := j.spec.Repair.Step(w.Rung); ok {
 				least = step.VerifyWithin
 			}
 		}
-		if waited := c.now().Mono.Sub(w.Since); waited < least {
-			j.broken("L15", string(was.Name), fmt.Sprintf("given up %s after the step, and %s was allowed", waited,
+		if waited := c.Now.Mono.Sub(w.Since); waited < least {
+			j.Broken("L15", string(was.Name), fmt.Sprintf("given up %s after the step, and %s was allowed", waited,
 				least))
 		}
 	}
 }
 
 // Record counts what hale says.
-func (j *judge) record(r fleet.Record) {
-	j.s.trace.Record(j.s.w.Now(), r)
+func (j *Judge) Record(r fleet.Record) {
+	j.trace.Record(j.w.Now(), r)
 	if err := r.Valid(); err != nil {
-		j.broken("L11", string(r.Machine), err.Error())
+		j.Broken("L11", string(r.Machine), err.Error())
 	}
 	switch {
 	case r.Kind == fleet.RecordChange:
 		j.changed(r)
 	case r.Kind == fleet.RecordContest && r.Reason == fleet.ReasonReleased:
-		delete(j.s.eldest().judge.toldTwo, string(r.Machine))
+		delete(j.eldest().toldTwo, string(r.Machine))
 	case r.Kind == fleet.RecordHeld:
-		j.s.score.Held++
+		j.score.Held++
 		j.heldBack(r)
 	case r.Kind == fleet.RecordPaged:
 		j.paged(r)
@@ -514,8 +450,8 @@ func (j *judge) record(r fleet.Record) {
 }
 
 // paged counts that a person is told, and of what.
-func (j *judge) paged(r fleet.Record) {
-	if sc := j.s.score; !r.Joined() {
+func (j *Judge) paged(r fleet.Record) {
+	if sc := j.score; !r.Joined() {
 		sc.Paged++
 		sc.Page(string(r.Reason), 1)
 	}
@@ -524,12 +460,12 @@ func (j *judge) paged(r fleet.Record) {
 	}
 	j.warned(r)
 	if r.Joint == "" || r.Joined() {
-		j.s.eldest().judge.tell(string(r.Machine), r.Parent, r.Reason)
+		j.eldest().tell(string(r.Machine), r.Parent, r.Reason)
 	}
 	if r.Reason == fleet.ReasonAccessBack || r.Reason == fleet.ReasonSecondRunning {
-		j.truth.Told(string(r.Machine), j.s.w.Now())
+		j.truth.Told(string(r.Machine), j.w.Now())
 	}
-	switch told := j.s.eldest().judge; {
+	switch told := j.eldest(); {
 	case r.Joint != "" && !r.Joined(): // the machines' own records name them, or those of the domains
 	case r.Reason == fleet.ReasonStoreOlder, r.Reason == fleet.ReasonInstallation: // until a person says what is
 	case r.Machine != "", r.Reason == fleet.ReasonBrake, r.Reason == fleet.ReasonVantageIsolated,
@@ -544,7 +480,7 @@ func (j *judge) paged(r fleet.Record) {
 }
 
 // heldBack counts holds that the truth does not justify: the machine fails, and nothing else in the world is wrong.
-func (j *judge) heldBack(r fleet.Record) {
+func (j *Judge) heldBack(r fleet.Record) {
 	n, ok := r.Machine.Ordinal()
 	if !ok || n > len(j.outages) {
 		return
@@ -556,29 +492,29 @@ func (j *judge) heldBack(r fleet.Record) {
 	}
 	o := &j.outages[n-1]
 	if o.open && o.healable && j.domains == 0 && !j.mass && slices.Contains(doubts, r.Reason) {
-		j.s.score.NeedlessHolds++
+		j.score.NeedlessHolds++
 	}
 }
 
-// fault counts what the plan does.
-func (j *judge) fault(e script.Event) {
-	j.s.score.Faults++
+// Fault counts what the plan does.
+func (j *Judge) Fault(e script.Event) {
+	j.score.Faults++
 	j.cause(e)
-	j.struck, j.struckAt = e.Class(), j.s.w.Now()
+	j.struck, j.struckAt = e.Class(), j.w.Now()
 	if n, ok := fleet.MachineName(e.Subject).Ordinal(); ok && n <= len(j.outages) {
 		j.outages[n-1].strike(e)
 	}
 }
 
 // shared notes that a shared fault is in force, until the returned function is called.
-func (j *judge) shared(d world.Domain) func() {
+func (j *Judge) shared(d world.Domain) func() {
 	j.domains++
-	j.stirred = j.s.w.Now()
+	j.stirred = j.w.Now()
 	j.isShared[d]++
 	return func() {
 		j.moved = true
 		j.domains--
-		j.stirred = j.s.w.Now()
+		j.stirred = j.w.Now()
 		j.isShared[d]--
 	}
 }

@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func newTrials(image string) trials {
 // tries notes that hale begins to build the machine anew from another template. Beyond the number that may try it
 // first, none may follow before so many of these were certified, and stand as long as the policy says: by truth,
 // whatever hale thinks of them (S56).
-func (j *judge) tries(is *fleet.Machine) {
+func (j *Judge) tries(is *fleet.Machine) {
 	name, order := string(is.Name), is.Repair.Order
 	t := j.trials.by[order]
 	if t == nil {
@@ -39,10 +39,10 @@ func (j *judge) tries(is *fleet.Machine) {
 	if _, already := t.tried[name]; already {
 		return
 	}
-	first := max(1, j.s.spec.Update.Pilots)
+	first := max(1, j.spec.Update.Pilots)
 	if !t.proven && !j.trials.trusted[t.image] && j.under(t) >= first {
 		if stand := j.stand(t); stand < first {
-			j.broken("canary", name, fmt.Sprintf("it is built from another template, which %d machines tried before "+
+			j.Broken("canary", name, fmt.Sprintf("it is built from another template, which %d machines tried before "+
 				"it and %d of these proved", len(t.tried), stand))
 		}
 		t.proven, j.trials.trusted[t.image] = true, true
@@ -51,7 +51,7 @@ func (j *judge) tries(is *fleet.Machine) {
 }
 
 // under counts the machines that try the template, and were not removed since.
-func (j *judge) under(t *trial) int {
+func (j *Judge) under(t *trial) int {
 	n := 0
 	for name := range t.tried {
 		if !j.left[name] {
@@ -62,11 +62,11 @@ func (j *judge) under(t *trial) int {
 }
 
 // stand counts those of them that have a certified new instance, as old as the policy wants it to be.
-func (j *judge) stand(t *trial) int {
+func (j *Judge) stand(t *trial) int {
 	n := 0
 	for name, old := range t.tried {
-		vm := j.s.w.Current(name)
-		if vm != nil && vm.ID != old && vm.Mark.Certified && j.s.w.Now()-vm.Born >= j.s.spec.Update.Soak {
+		vm := j.w.Current(name)
+		if vm != nil && vm.ID != old && vm.Mark.Certified && j.w.Now()-vm.Born >= j.spec.Update.Soak {
 			n++
 		}
 	}

@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"fmt"
@@ -14,11 +14,11 @@ type copyMade struct{ machine, id string }
 
 // copied checks that a copy of disks stays as long as the policy says, unless younger ones took its place or hale never
 // knew that it was whole.
-func (j *judge) copied(c *world.Call) {
+func (j *Judge) copied(c *world.Call) {
 	made := copyMade{c.Mark.Machine, c.Snapshot}
 	switch c.Op {
 	case world.Snapshot:
-		j.copies[made] = j.s.w.Now()
+		j.copies[made] = j.w.Now()
 	case world.DropSnapshot:
 		at := j.copies[made]
 		delete(j.copies, made)
@@ -29,12 +29,12 @@ func (j *judge) copied(c *world.Call) {
 			}
 		}
 		if m := j.belief(c.Mark.Machine); m != nil && step != nil && younger < step.Keep &&
-			j.s.w.Now()-at < step.KeepFor {
+			j.w.Now()-at < step.KeepFor {
 			if i := m.SnapshotAt(fleet.SnapshotID(c.Snapshot)); i < 0 || m.Snapshots[i].Whole {
-				j.broken("L15", c.Mark.Machine,
+				j.Broken("L15", c.Mark.Machine,
 					fmt.Sprintf("the copy %s of its disks was to be kept for %s, and is removed after %s", c.Snapshot,
 						step.KeepFor,
-						(j.s.w.Now()-at).Round(time.Second)))
+						(j.w.Now()-at).Round(time.Second)))
 			}
 		}
 	default:
@@ -42,8 +42,8 @@ func (j *judge) copied(c *world.Call) {
 }
 
 // copying returns the ladder's step that copies disks.
-func (j *judge) copying() *fleet.Step {
-	steps := j.s.spec.Repair.Steps
+func (j *Judge) copying() *fleet.Step {
+	steps := j.spec.Repair.Steps
 	i := slices.IndexFunc(steps, func(s fleet.Step) bool { return s.Kind == fleet.StepSnapshot })
 	if i < 0 {
 		return nil
@@ -51,16 +51,16 @@ func (j *judge) copying() *fleet.Step {
 	return &steps[i]
 }
 
-func (j *judge) belief(machine string) *fleet.Machine {
+func (j *Judge) belief(machine string) *fleet.Machine {
 	n, ok := fleet.MachineName(machine).Ordinal()
-	if !ok || n > len(j.s.store.beliefs) {
+	if !ok || n > len(j.store.Beliefs) {
 		return nil
 	}
-	return &j.s.store.beliefs[n-1]
+	return &j.store.Beliefs[n-1]
 }
 
 // uncopied checks that a repair loses no disk that its ladder demands to be copied first.
-func (j *judge) uncopied(c *world.Call) {
+func (j *Judge) uncopied(c *world.Call) {
 	step, m := j.copying(), j.belief(c.Mark.Machine)
 	if c.Op != world.Delete && c.Op != world.Rebuild || step == nil || step.OnFailure == fleet.OnFailureContinue ||
 		len(step.For) > 0 ||
@@ -68,17 +68,17 @@ func (j *judge) uncopied(c *world.Call) {
 		string(m.Repair.Target.ID) != c.ID {
 		return
 	}
-	if !slices.ContainsFunc(j.s.w.DiskCopies(), func(d world.Copy) bool { return d.Instance == c.ID }) {
-		j.broken("snapshot", c.Mark.Machine, fmt.Sprintf("%s of %s before its disks were copied", c.Op, j.called(c.ID)))
+	if !slices.ContainsFunc(j.w.DiskCopies(), func(d world.Copy) bool { return d.Instance == c.ID }) {
+		j.Broken("snapshot", c.Mark.Machine, fmt.Sprintf("%s of %s before its disks were copied", c.Op, j.called(c.ID)))
 	}
 }
 
 // unknownCopies checks that hale knows of every copy of disks that there is: no other is ever removed.
-func (j *judge) unknownCopies() {
-	for _, d := range j.s.w.DiskCopies() {
+func (j *Judge) unknownCopies() {
+	for _, d := range j.w.DiskCopies() {
 		if m := j.belief(d.Machine); (m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0) &&
 			!j.forgot[copyMade{d.Machine, d.ID}] {
-			j.broken("L12", d.Machine, fmt.Sprintf("the copy %s of its disks is forgotten", d.ID))
+			j.Broken("L12", d.Machine, fmt.Sprintf("the copy %s of its disks is forgotten", d.ID))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"time"
@@ -22,7 +22,7 @@ const (
 // failure of more machines at once than the brake lets pass, unless all that they lack is a start (storms); a bad
 // template from which a machine is to be built (spoils); and what makes two of one machine (dawn). What lasts shorter,
 // what a step cures, and what has no machine of the fleet is no cause.
-func (j *judge) cause(e script.Event) {
+func (j *Judge) cause(e script.Event) {
 	least := deafLasts
 	switch e.Verb {
 	case verbs.IsCutOff, verbs.IsOutOfSight, verbs.IsParted:
@@ -30,56 +30,56 @@ func (j *judge) cause(e script.Event) {
 	case verbs.LosesPower, verbs.TakesHale, verbs.TurnedOff, verbs.GoesDark, verbs.IsSilent, verbs.Throttles,
 		verbs.ListsNothing:
 	case verbs.IsStopped, verbs.IsShutDown, verbs.IsPaused, verbs.IsRescued:
-		least = j.s.spec.Repair.ExternalStopHold
-		if j.s.spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
+		least = j.spec.Repair.ExternalStopHold
+		if j.spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
 			return
 		}
 	default:
 		return
 	}
-	if d, err := verbs.ParseDomain(e.Subject); err == nil && j.s.w.Members(d, j.isOfFleet) == 0 {
+	if d, err := verbs.ParseDomain(e.Subject); err == nil && j.w.Members(d, j.IsOfFleet) == 0 {
 		return
 	}
 	if e.For == 0 || e.For > least {
-		j.s.score.Causes++
+		j.score.Causes++
 	}
 }
 
 // storms counts a cause where more machines are down at once than the brake lets pass, and lack more than a start.
-func (j *judge) storms() {
+func (j *Judge) storms() {
 	if j.stormy || j.domains > 0 {
 		return
 	}
 	n := 0
 	for i := range j.outages {
-		name := string(j.s.spec.Name.Machine(i + 1))
-		if j.outages[i].open && !j.truth.Personal(name) && j.s.w.Needs(j.s.w.Current(name)) != world.NeedsPower {
+		name := string(j.spec.Name.Machine(i + 1))
+		if j.outages[i].open && !j.truth.Personal(name) && j.w.Needs(j.w.Current(name)) != world.NeedsPower {
 			n++
 		}
 	}
 	if n > j.brakeLimit() {
 		j.stormy = true
-		j.s.score.Causes++
+		j.score.Causes++
 	}
 }
 
 // locks counts a locked machine that does not serve as a cause, once for each lock on it.
-func (j *judge) locks(o *outage) {
+func (j *Judge) locks(o *outage) {
 	if !o.locked {
 		o.locked = true
-		j.s.score.Causes++
+		j.score.Causes++
 	}
 }
 
 // spoils counts a bad template as a cause when something is still to be built from it some time later.
-func (j *judge) spoils() {
+func (j *Judge) spoils() {
 	if j.spoiled {
 		return
 	}
 	j.spoiled = true
-	j.s.w.After(spoilLasts, func() {
+	j.w.After(spoilLasts, func() {
 		if j.spoiled {
-			j.s.score.Causes++
+			j.score.Causes++
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package sim
+package judge
 
 import (
 	"fmt"
@@ -24,32 +24,32 @@ type night struct {
 // nightLasts is how long after its event is over a night is judged.
 const nightLasts = 2 * time.Hour
 
-// nightFalls notes that something happened that can make two of one. What a naive policy makes of it is seen by the
+// NightFalls notes that something happened that can make two of one. What a naive policy makes of it is seen by the
 // laws alone.
-func (j *judge) nightFalls(e script.Event, machine string) {
+func (j *Judge) NightFalls(e script.Event, machine string) {
 	n := &night{verb: e.Verb, machine: machine}
 	j.nights = append(j.nights, n)
-	j.s.w.After(e.For+nightLasts, func() { j.dawn(n) })
+	j.w.After(e.For+nightLasts, func() { j.dawn(n) })
 }
 
 // nothingToDo notes that the event had nothing that it could happen to.
-func (j *judge) nothingToDo(e script.Event) {
-	ends := &j.s.score.Nights[slices.Index(script.NightVerbs(), e.Verb)]
+func (j *Judge) nothingToDo(e script.Event) {
+	ends := &j.score.Nights[slices.Index(script.NightVerbs(), e.Verb)]
 	ends.Nights++
 	ends.NoEffect++
 }
 
 // dawn judges how the night ended.
-func (j *judge) dawn(n *night) {
+func (j *Judge) dawn(n *night) {
 	if n.over {
 		return
 	}
 	n.over = true
 	j.nights = slices.DeleteFunc(j.nights, func(o *night) bool { return o == n })
-	ends := &j.s.score.Nights[slices.Index(script.NightVerbs(), n.verb)]
+	ends := &j.score.Nights[slices.Index(script.NightVerbs(), n.verb)]
 	ends.Nights++
 	if n.verb != verbs.Copies && n.verb != script.LosesLast {
-		j.s.score.Causes++ // a person has to put it in order, whether or not a machine fails meanwhile
+		j.score.Causes++ // a person has to put it in order, whether or not a machine fails meanwhile
 	}
 	switch {
 	case n.wrong:
@@ -66,13 +66,13 @@ func (j *judge) dawn(n *night) {
 }
 
 // dark reports whether a machine of the night has been down for long, and no person was told.
-func (j *judge) dark(n *night) bool {
+func (j *Judge) dark(n *night) bool {
 	for i := range j.outages {
 		o := &j.outages[i]
-		if n.machine != "" && n.machine != string(j.s.spec.Name.Machine(i+1)) {
+		if n.machine != "" && n.machine != string(j.spec.Name.Machine(i+1)) {
 			continue
 		}
-		if o.open && j.s.w.Now()-o.from > nightLasts/2 && !o.paged && !o.unseen && !j.covered(i+1) &&
+		if o.open && j.w.Now()-o.from > nightLasts/2 && !o.paged && !o.unseen && !j.covered(i+1) &&
 			!j.restsByOrder(i+1) {
 			return true
 		}
@@ -81,7 +81,7 @@ func (j *judge) dark(n *night) bool {
 }
 
 // each does something with the nights that a machine is part of.
-func (j *judge) each(machine string, do func(*night)) {
+func (j *Judge) each(machine string, do func(*night)) {
 	for _, n := range j.nights {
 		if n.machine == "" || n.machine == machine {
 			do(n)
@@ -96,8 +96,8 @@ func ofTwo(r fleet.Reason) bool {
 }
 
 // warned takes in that a person was told, and sends the operator where two are, or may come to be.
-func (j *judge) warned(r fleet.Record) {
-	first := j.s.eldest().judge
+func (j *Judge) warned(r fleet.Record) {
+	first := j.eldest()
 	for _, n := range first.nights {
 		if n.machine == "" && ofTwo(r.Reason) || n.machine != "" && (n.machine == string(r.Machine) ||
 			r.Machine == "" && ofTwo(r.Reason)) {
@@ -108,34 +108,14 @@ func (j *judge) warned(r fleet.Record) {
 	case !ofTwo(r.Reason):
 		return
 	case r.Reason == fleet.ReasonTwoHosts:
-		if vm := first.s.w.Current(string(r.Machine)); vm != nil {
-			first.toldTwo[string(r.Machine)] = first.s.w.ShownBy(vm.ID)
+		if vm := first.w.Current(string(r.Machine)); vm != nil {
+			first.toldTwo[string(r.Machine)] = first.w.ShownBy(vm.ID)
 		}
 	case r.Reason != fleet.ReasonSecondRunning:
 		j.toldOlder = true
 	}
-	if mean := j.s.options.Operator; mean > 0 {
-		j.s.w.After(j.s.between(mean/2, mean*3/2), func() { first.putsInOrder(string(r.Machine)) })
-	}
-}
-
-// putsInOrder is the operator who leaves one hale and one definition of everything, and has hale believe what there is
-// then.
-func (j *judge) putsInOrder(machine string) {
-	j.s.endDouble()
-	for _, vm := range j.s.w.All(machine) {
-		if j.s.w.Undefine(vm.ID) {
-			j.s.trace.Say(j.s.w.Now(), machine, "! a person removes the definition of "+machine+" that stayed behind")
-		}
-	}
-	if j.toldOlder {
-		if o, err := (script.Event{Subject: script.Operator, Verb: script.Believes}).Order(
-			j.s.spec.Name,
-			j.s.options.Hosts,
-		); err == nil {
-			j.s.trace.Say(j.s.w.Now(), "", "! operator "+string(script.Believes))
-			j.s.post(o)
-		}
+	if mean := j.options.Operator; mean > 0 {
+		j.w.After(j.w.Between(mean/2, mean*3/2), func() { first.putsInOrder(string(r.Machine)) })
 	}
 }
 
@@ -143,30 +123,30 @@ func (j *judge) putsInOrder(machine string) {
 func believes(o *fleet.Order) bool { return o.Kind == fleet.OrderRecover && o.Believe }
 
 // takesWorld takes in that hale takes the world for what is, as a person wants it.
-func (j *judge) takesWorld(o *fleet.Order) {
+func (j *Judge) takesWorld(o *fleet.Order) {
 	if !believes(o) {
 		return
 	}
 	j.toldOlder = false
-	for i := range j.s.store.beliefs {
-		for _, vm := range j.s.w.All(string(j.s.spec.Name.Machine(i + 1))) {
-			j.s.store.name(fleet.InstanceID(vm.ID))
+	for i := range j.store.Beliefs {
+		for _, vm := range j.w.All(string(j.spec.Name.Machine(i + 1))) {
+			j.store.Name(fleet.InstanceID(vm.ID))
 		}
 	}
 }
 
 // inTwo reports whether the machine may be in two: what hale can do about it alone is nothing but to wait.
-func (j *judge) inTwo(vm *world.VM) bool {
-	return j.s.double != nil || j.s.w.Contested(vm.ID) || j.astray()
+func (j *Judge) inTwo(vm *world.VM) bool {
+	return j.second != nil || j.w.Contested(vm.ID) || j.astray()
 }
 
 // untouched checks that nothing is done to an instance while two hosts show it, as they have for a while, and hale
 // itself has told a person so (L1).
-func (j *judge) untouched(c *world.Call) {
-	first := j.s.eldest().judge
-	shown := first.domains == 0 && j.s.w.Now()-first.stirred > seenWithin && j.s.w.Contested(c.ID)
+func (j *Judge) untouched(c *world.Call) {
+	first := j.eldest()
+	shown := first.domains == 0 && j.w.Now()-first.stirred > seenWithin && j.w.Contested(c.ID)
 	if shown && first.toldTwo[c.Mark.Machine] != "" && c.Op != world.Run {
-		j.broken("L1", c.Mark.Machine, fmt.Sprintf("%s of %s, which two hosts show", c.Op, j.called(c.ID)))
+		j.Broken("L1", c.Mark.Machine, fmt.Sprintf("%s of %s, which two hosts show", c.Op, j.called(c.ID)))
 	}
 }
 
@@ -179,41 +159,34 @@ const tellTwoWithin = 5
 
 // tellsOfTwo sees minute by minute that a person is told of an instance that two hosts show (L8); seen is for how many
 // minutes on end hale could have seen it.
-func (j *judge) tellsOfTwo(machine, id string, seen int) {
-	j.s.w.After(time.Minute, func() {
+func (j *Judge) tellsOfTwo(machine, id string, seen int) {
+	j.w.After(time.Minute, func() {
 		switch {
-		case j.toldTwo[machine] != "" || !j.s.w.Contested(id) || j.s.rival != nil:
+		case j.toldTwo[machine] != "" || !j.w.Contested(id) || j.options.Naive:
 			return
-		case !j.s.looksOn():
+		case j.domains > 0 || !j.run.LooksOn():
 			seen = 0
 		case seen >= tellTwoWithin:
-			j.broken("L8", machine, "two hosts show it, and nobody was told")
+			j.Broken("L8", machine, "two hosts show it, and nobody was told")
 			return
 		}
 		j.tellsOfTwo(machine, id, seen+1)
 	})
 }
 
-// looksOn reports whether hale looks after the fleet now, with nothing in its way to the provider and to the store.
-func (s *stage) looksOn() bool {
-	c := s.store.owner
-	return s.judge.domains == 0 && c != nil && c.term != 0 && c.alive && c.frozen == 0 && s.store.full == 0 &&
-		s.store.cut[c] == 0
-}
-
 // knowsOfTwo reports whether a person was told of what keeps hale from healing the machine.
-func (j *judge) knowsOfTwo(machine string) bool {
+func (j *Judge) knowsOfTwo(machine string) bool {
 	if j.toldOlder {
 		return true
 	}
-	vm := j.s.w.Current(machine)
-	return vm != nil && j.toldTwo[machine] != "" && j.s.w.Contested(vm.ID)
+	vm := j.w.Current(machine)
+	return vm != nil && j.toldTwo[machine] != "" && j.w.Contested(vm.ID)
 }
 
 // staysOn follows what becomes of an instance that a person moves while it runs, and that leaves its definition behind.
-func (j *judge) staysOn(e script.Event) func(lift func()) func() {
-	vm := j.s.w.Current(e.Subject)
-	was := vm != nil && j.s.w.Contested(vm.ID)
+func (j *Judge) staysOn(e script.Event) func(lift func()) func() {
+	vm := j.w.Current(e.Subject)
+	was := vm != nil && j.w.Contested(vm.ID)
 	return func(lift func()) func() {
 		switch {
 		case vm == nil:
@@ -221,11 +194,11 @@ func (j *judge) staysOn(e script.Event) func(lift func()) func() {
 		case lift == nil:
 			j.nothingToDo(e)
 			return func() {}
-		case !was && j.toldTwo[vm.Machine()] != j.s.w.ShownBy(vm.ID): // else that page has not been taken back
+		case !was && j.toldTwo[vm.Machine()] != j.w.ShownBy(vm.ID): // else that page has not been taken back
 			delete(j.toldTwo, vm.Machine())
 		}
 		j.tellsOfTwo(vm.Machine(), vm.ID, 0)
-		j.nightFalls(e, vm.Machine())
+		j.NightFalls(e, vm.Machine())
 		return lift
 	}
 }

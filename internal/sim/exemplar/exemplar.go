@@ -1,4 +1,4 @@
-package sim
+package exemplar
 
 import (
 	"fmt"
@@ -24,8 +24,8 @@ func Town(hosts, perRack, racksPerRoom int) []world.Host {
 	return out
 }
 
-// Exemplar is the fleet that the published score is about: checks every 10 s, the whole ladder, the default limits.
-func Exemplar(size int) fleet.Spec {
+// Fleet is the fleet that the published score is about: checks every 10 s, the whole ladder, the default limits.
+func Fleet(size int) fleet.Spec {
 	const checkEvery = 10 * time.Second
 	return fleet.Spec{
 		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
@@ -64,7 +64,7 @@ func Exemplar(size int) fleet.Spec {
 // plans is what an operator gets who wrote ten lines. Its limits grow with the fleet, as the exemplar's do.
 func Defaults(size int) fleet.Spec {
 	const every, wait = 5 * time.Second, time.Minute
-	s := Exemplar(size)
+	s := Fleet(size)
 	for i := range s.Checks {
 		s.Checks[i].Every, s.Checks[i].Timeout = every, time.Second
 	}

@@ -1,0 +1,77 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+
+	"hale/internal/core/fleet"
+	"hale/internal/sim/world"
+)
+
+// Memory is what the judge knows of the orders that are in a store.
+type Memory struct{ plans }
+
+// Memory returns what it knows now.
+func (j *Judge) Memory() Memory { return Memory{j.plans.clone()} }
+
+// RolledBack takes in that the store holds again what it held when the judge knew that.
+func (j *Judge) RolledBack(then Memory) {
+	was := j.store.Overall
+	j.plans = then.plans.clone()
+	j.wishes.holds, j.wishes.braked = slices.Clone(was.Whole.Holds), was.Brake.By != ""
+	clear(j.steps)
+	j.tells(was)
+	j.leave(was.Whole.Ledger)
+	j.booked = was.Whole.Ledger
+	j.recount()
+	for i := range j.outages {
+		if name := string(j.spec.Name.Machine(i + 1)); j.isBeyond(name) {
+			j.unmissed(name)
+		}
+	}
+	j.rolled = true
+	for _, d := range j.w.DiskCopies() {
+		if m := j.belief(d.Machine); m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0 {
+			j.forgot[copyMade{d.Machine, d.ID}] = true
+		}
+	}
+}
+
+// clone returns a copy that shares nothing with the plans.
+func (p *plans) clone() plans {
+	c := *p
+	c.shown, c.leaving, c.renewed = maps.Clone(p.shown), maps.Clone(p.leaving), maps.Clone(p.renewed)
+	c.left, c.going, c.away = maps.Clone(p.left), maps.Clone(p.going), maps.Clone(p.away)
+	return c
+}
+
+// astray reports whether there is an instance that hale built, or a start of hale that is noted, and the store does not
+// know it: it lost its memory of it, or never had it.
+func (j *Judge) astray() bool {
+	unknown := func(n string) bool { return !j.store.Starts.Noted[fleet.StartName(n)] }
+	if slices.ContainsFunc(j.w.Noted(j.options.Installation), unknown) {
+		return true
+	}
+	if !j.rolled {
+		return false
+	}
+	for i := range j.store.Beliefs {
+		for _, vm := range j.w.All(string(j.spec.Name.Machine(i + 1))) {
+			if j.unknown(vm.ID) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unknown reports whether a hale built the instance, and the store of this one never heard of it.
+func (j *Judge) unknown(id string) bool { return j.built[id] && !j.store.Named(fleet.InstanceID(id)) }
+
+// unborn checks that nothing is taken away that was built by a hale which is another one by now: it may be the one that
+// serves, and no expired build that this one knows of (L1, L2).
+func (j *Judge) unborn(c *world.Call) {
+	if !j.options.Naive && j.unknown(c.ID) {
+		j.Broken("L2", c.Mark.Machine, string(c.Op)+" of "+string(j.called(c.ID))+", which its store does not know")
+	}
+}

@@ -1,0 +1,299 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
+	"hale/internal/sim/world"
+)
+
+// plans is what the judge knows of wanted changes: what the person was shown, and what became of it by truth.
+type plans struct {
+	shown   map[fleet.OrderID]change.Plan
+	leaving map[string]string // the instances that a confirmed plan removes, by machine
+	renewed map[string]string // that one replaces
+	left    map[string]bool   // machines that have gone so
+	size    int               // in force
+	asked   int               // by the file or the operator, the last word
+	most    int               // that was asked for with the orders that were taken up last, one after the other
+	// machines that the operator named, and asked as it was stated then: they go, whichever instance they have
+	going  map[string]int
+	stated int             // how often a size was stated
+	away   map[string]bool // adopted instances that the operator wants let go
+	booked *fleet.Ledger   // as stored
+}
+
+func newPlans(size int) plans {
+	return plans{
+		asked: size, size: size, shown: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{},
+		renewed: map[string]string{},
+		left:    map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
+	}
+}
+
+// Shown notes what the operator was shown and confirmed by the order: a plan, and the image that it is about.
+func (j *Judge) Shown(by fleet.OrderID, p change.Plan, image string) {
+	j.shown[by], j.trials.shown[by] = p, image
+}
+
+// Mistyped notes that the check has a mistyped port until the returned function is called: it succeeds nowhere.
+func (j *Judge) Mistyped(check fleet.CheckName) (corrected func()) {
+	j.mistyped[check] = true
+	return func() { delete(j.mistyped, check) }
+}
+
+// Resized notes that the configuration asks for another size: a larger one is in force at once.
+func (j *Judge) Resized(n int) {
+	j.asked = n
+	j.stated++
+	if n > j.size {
+		j.size = n
+		j.comeBack()
+	}
+}
+
+// Ruled notes which plans hale took up: what they name may go, and nothing else.
+func (j *Judge) Ruled(rulings []fleet.Ruling) {
+	j.most = j.asked
+	for _, r := range rulings {
+		if r.Refused != "" {
+			continue
+		}
+		for _, t := range j.shown[r.Order].Remove {
+			j.leaving[string(t.Machine)] = string(t.Instance)
+		}
+		for _, t := range j.shown[r.Order].Replace {
+			j.renewed[string(t.Machine)] = string(t.Instance)
+		}
+		o := j.wishes.posted[r.Order]
+		j.takesWorld(&o)
+		switch o.Kind {
+		case fleet.OrderScale:
+			if o.Size != j.asked {
+				j.Resized(o.Size)
+				j.most = max(j.most, o.Size)
+			}
+		case fleet.OrderDelete:
+			j.sentAway(string(o.Machine))
+		default:
+		}
+	}
+}
+
+// sentAway notes that hale took up the order to remove the machine, or to let go of what it adopted.
+func (j *Judge) sentAway(machine string) {
+	n, _ := fleet.MachineName(machine).Ordinal()
+	o := &j.outages[n-1]
+	if o.open && o.healable { // it is not to be healed
+		o.healable = false
+		j.score.Healable--
+	}
+	if j.spec.Adopt.Selects() {
+		j.away[string(j.store.Beliefs[n-1].Current.ID)] = true
+		return
+	}
+	if j.left[machine] || j.isToGo(machine) {
+		return // it was so already
+	}
+	since := settled
+	if j.asked >= j.staying() {
+		j.asked--
+		since = j.stated
+	}
+	j.going[machine] = since
+}
+
+// settled stands for a machine that was one of those that were too many already.
+const settled = -1
+
+// staying is how many machines are left when all that are to go have gone.
+func (j *Judge) staying() int {
+	n := j.size
+	for i := range j.outages {
+		if j.isToGo(string(j.spec.Name.Machine(i + 1))) {
+			n--
+		}
+	}
+	return n
+}
+
+// comeBack forgets which machines went: more are asked for, and their numbers are taken again. Which those are, the
+// ledger says that is booked with it.
+func (j *Judge) comeBack() {
+	for machine := range j.left {
+		delete(j.leaving, machine)
+	}
+	clear(j.left)
+}
+
+// books notes what hale holds to be in force.
+func (j *Judge) books(l *fleet.Ledger) {
+	if j.booked != l {
+		j.booked = l
+		j.lookAround()
+	}
+}
+
+// lookAround counts what fails anew, and looks after what has become one of the fleet's machines.
+func (j *Judge) lookAround() {
+	j.recount()
+	for i := range j.outages {
+		name := string(j.spec.Name.Machine(i + 1))
+		vm := j.w.Current(name)
+		if id := j.ignored[name]; id == "" || j.isBeyond(name) {
+			continue
+		} else if delete(j.ignored, name); vm != nil && vm.ID == id && !vm.Serving() {
+			j.Serving(vm)
+		}
+	}
+}
+
+// isBeyond reports whether the machine is none of the fleet's: it left, or its number is higher than those that are in
+// force. A store that was put back to a smaller size knows of no order to have it: hale holds it and says so, and what
+// becomes of it is for a person to say.
+func (j *Judge) isBeyond(machine string) bool {
+	n, ok := fleet.MachineName(machine).Ordinal()
+	switch l := j.booked; {
+	case !ok || j.spec.Adopt.Selects():
+		return false
+	// how many there are to be is known here; which numbers they have is hale's choice
+	case l != nil && l.Size == j.size && !j.left[machine]:
+		return n > l.Size+len(l.Left) || slices.Contains(l.Left, n)
+	}
+	return j.left[machine] || n > j.size+len(j.left)
+}
+
+// IsOfFleet reports whether the machine is one of the fleet's.
+func (j *Judge) IsOfFleet(machine string) bool { return !j.isBeyond(machine) }
+
+// grows checks that hale builds no more machines than it was asked for.
+func (j *Judge) grows(size int) {
+	if size > max(j.asked, j.most) { // the larger of two sizes may be in force for a moment
+		j.Broken("L13", "", fmt.Sprintf("the fleet grows to %d machines, and %d are asked for", size, j.asked))
+	}
+	if size > j.size {
+		j.size = size
+		j.comeBack()
+	}
+}
+
+// isNamed reports whether a confirmed plan names the instance.
+func (j *Judge) isNamed(machine, id string) bool {
+	_, goes := j.going[machine]
+	return id != "" && (goes || j.leaving[machine] == id || j.renewed[machine] == id)
+}
+
+// leaves notes that an instance is gone by a person's order: with it went its machine.
+func (j *Judge) leaves(machine string) {
+	if j.left[machine] {
+		return
+	}
+	j.left[machine] = true
+	delete(j.going, machine)
+	j.size--
+	j.recount()
+	j.unmissed(machine)
+}
+
+// unmissed ends the outage of a machine that is no longer wanted.
+func (j *Judge) unmissed(machine string) {
+	n, _ := fleet.MachineName(machine).Ordinal()
+	o := &j.outages[n-1]
+	if !o.open {
+		return
+	}
+	o.open = false
+	j.down--
+	j.history.Up(n, o.ended(j.w.Now(), false))
+	j.thin()
+	if vm := j.w.Current(machine); vm != nil {
+		j.ignored[machine] = vm.ID
+	}
+}
+
+// Changed follows what hale says became of a wanted change: a machine that stays is to be healed as before (S52).
+func (j *Judge) changed(r fleet.Record) {
+	switch r.Reason {
+	case fleet.ReasonSizeUp:
+		j.grows(r.Size)
+	case fleet.ReasonSizeDown:
+		if vm := j.w.Current(string(r.Machine)); vm != nil && vm.Power == world.Running {
+			j.Broken("L13", string(r.Machine), "it is said to have left, and runs")
+		}
+		j.leaves(string(r.Machine))
+	default:
+	}
+	// or it is an update that is no longer wanted
+	if r.Reason != fleet.ReasonGivenUp && r.Reason != fleet.ReasonWithdrawn || r.Machine == "" {
+		return
+	}
+	name := string(r.Machine)
+	stated, named := j.going[name]
+	if named && stated == j.stated {
+		j.asked++ // no size was asked for since: it is what it was
+	}
+	delete(j.going, name)
+	if _, known := j.leaving[name]; !known && !named || j.left[name] {
+		j.Broken("L13", name, "a change is given up that nobody confirmed, or that was carried out")
+		return
+	}
+	delete(j.leaving, name)
+	if vm := j.w.Current(name); vm != nil && !vm.Serving() {
+		j.Serving(vm)
+	}
+}
+
+// orderly checks what must hold of a wanted change when it is stored.
+func (j *Judge) orderly(was, is *fleet.Machine, records []fleet.Record) {
+	r := is.Repair
+	if r == nil || !r.Wanted() {
+		return
+	}
+	name := string(is.Name)
+	if r.Kind == fleet.RepairUndo {
+		if j.wishes.posted[r.Order].Kind != fleet.OrderUndo || j.wishes.posted[r.Order].Machine != is.Name {
+			j.Broken("L3", name, "an old instance is brought back, which nobody ordered")
+		}
+	} else if !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed && r.Calls == 0 {
+		j.Broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind,
+			j.called(string(r.Target.ID))))
+	}
+	if r.Kind == fleet.RepairUpdate {
+		j.tries(is)
+	}
+	// before that nothing was done, and what failed did so by itself
+	begun := was.Repair != nil && was.Repair.ID == r.ID
+	if begun && has(records, fleet.RecordIncidentOpen) {
+		j.Broken("L10", name, "a wanted change looks like a failure")
+	}
+}
+
+// isRemoved reports whether hale is at work on the machine's removal, and does not mend it.
+func (j *Judge) isRemoved(machine string) bool {
+	n, _ := fleet.MachineName(machine).Ordinal()
+	r := j.store.Beliefs[n-1].Repair
+	return r != nil && r.Kind == fleet.RepairRemove
+}
+
+// isToGo reports whether a person's order has the machine removed.
+func (j *Judge) isToGo(machine string) bool {
+	_, named := j.going[machine]
+	_, planned := j.leaving[machine]
+	return named || planned && !j.left[machine]
+}
+
+// goes reports whether a person wants the machine gone that has the instance.
+func (j *Judge) goes(machine, id string) bool {
+	_, named := j.going[machine]
+	return named || j.leaving[machine] == id
+}
+
+// letGo checks that an adopted instance that the operator wanted out of hale's care is not taken up again.
+func (j *Judge) letGo(was, is *fleet.Machine) {
+	if id := is.Current.ID; j.away[string(id)] && was.Current.ID != id {
+		j.Broken("L2", string(is.Name), fmt.Sprintf("%s is taken up again, and a person wanted it let go",
+			j.called(string(id))))
+	}
+}
