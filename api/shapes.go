@@ -137,7 +137,7 @@ type Fleet struct {
 	Kept     []Kept    `json:"kept"`
 	Provider Provider  `json:"provider"`
 	Hosts    []Host    `json:"hosts"`
-	Machines []Machine `json:"machines"`
+	Machines []Machine `json:"machines,omitempty"` // in Status only; else they are asked for in pages
 	Messages Messages  `json:"messages"`
 	// Fencing is what is wrong with the ways in which its hosts' power would be cut.
 	Fencing []FenceProblem `json:"fencing,omitempty"`
@@ -334,6 +334,7 @@ type Host struct {
 // Machine is one machine as hale believes it to be.
 type Machine struct {
 	Name       string      `json:"name"`
+	Fleet      string      `json:"fleet"`
 	Alias      string      `json:"alias,omitempty"`    // what its provider calls it, if hale did not build it
 	Adoption   string      `json:"adoption,omitempty"` // candidate, kept or replaceable, if hale did not build it
 	Verdict    string      `json:"verdict"`

@@ -187,6 +187,7 @@ func (t *term) settleLetter(ctx context.Context, s outbox.Settlement) error {
 	if err != nil {
 		return err
 	}
+	t.wrote = rev
 	t.book.Advance(s.Records)
 	t.box.Settled(s, len(forgotten), rev)
 	for _, r := range s.Records {

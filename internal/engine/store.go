@@ -141,6 +141,7 @@ func (t *term) writeTogether(ctx context.Context, w owner.Write) error {
 	if err != nil || rev == 0 {
 		return err
 	}
+	t.wrote = rev
 	t.book.Advance(w.Records)
 	t.settled(w.Rulings)
 	t.box.Posted(letters, rev)

@@ -32,6 +32,7 @@ type term struct {
 	*holder
 	lease    state.Lease
 	ownerRev int64
+	wrote    int64        // the store's revision at the fleet's last write in this term
 	start    starts.Start // of the engine
 	book     *journal.Journal
 
@@ -429,6 +430,7 @@ func (t *term) publish(now fleet.Now) {
 		State:        state,
 		Installation: t.installation,
 		Wanted:       t.spec,
+		Revision:     t.wrote,
 		Detail:       t.trouble,
 		Idle:         t.idle,
 		FromMemory:   len(t.foreseen) > 0,

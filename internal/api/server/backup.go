@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/access"
+	"hale/internal/api/rest"
 	"hale/internal/state"
 	"hale/internal/state/backup"
 	"hale/internal/state/beliefs"
@@ -13,7 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-func (s *Server) backup(ctx context.Context, _ *nothing) (*huma.StreamResponse, error) {
+func (s *Server) backup(ctx context.Context, _ *rest.Nothing) (*huma.StreamResponse, error) {
 	h, err := BackupHeader(ctx, s.opts.Store, s.opts.Version, s.opts.Server)
 	if err != nil {
 		return nil, err

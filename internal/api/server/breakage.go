@@ -5,6 +5,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/rest"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 )
@@ -18,12 +19,12 @@ type Breaking interface {
 	Ways() []api.Breakage
 }
 
-func (s *Server) breakages(context.Context, *nothing) (api.Breakages, error) {
+func (s *Server) breakages(context.Context, *rest.Nothing) (api.Breakages, error) {
 	return api.Breakages{Breakages: s.opts.Breaking.Ways()}, nil
 }
 
 // breakMachine has a simulated machine fail.
-func (s *Server) breakMachine(ctx context.Context, in *answer[api.BreakOrder]) (api.Broken, error) {
+func (s *Server) breakMachine(ctx context.Context, in *rest.Answer[api.BreakOrder]) (api.Broken, error) {
 	status := s.seen(ctx, access.Admin)
 	name, err := meant(in.Body.Machine, status)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Server) breakMachine(ctx context.Context, in *answer[api.BreakOrder]) (
 func (s *Server) breaks(p fleet.ProviderName, m *fleet.Machine, way string) (api.Broken, error) {
 	name := string(m.Name)
 	if m.Current.None() {
-		return api.Broken{}, refused(name + " has no instance yet")
+		return api.Broken{}, rest.Refused(name + " has no instance yet")
 	}
 	does, err := s.opts.Breaking.Break(p, m.Current.ID, way)
 	switch {
@@ -57,9 +58,9 @@ func (s *Server) breaks(p fleet.ProviderName, m *fleet.Machine, way string) (api
 		for _, b := range s.opts.Breaking.Ways() {
 			known = append(known, b.Name)
 		}
-		p := badRequest(because(err))
+		p := rest.BadRequest(rest.Because(err))
 		p.Near = api.Near(way, known)
 		return api.Broken{}, p
 	}
-	return api.Broken{}, refused(name + " " + because(err))
+	return api.Broken{}, rest.Refused(name + " " + rest.Because(err))
 }

@@ -7,11 +7,12 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/rest"
 	"hale/internal/core/fault"
 	"hale/internal/keys"
 )
 
-func (s *Server) reload(ctx context.Context, _ *nothing) (api.Changes, error) {
+func (s *Server) reload(ctx context.Context, _ *rest.Nothing) (api.Changes, error) {
 	c, err := s.opts.Desk.Reload(ctx)
 	return c, unfit(err)
 }
@@ -23,13 +24,13 @@ type inFile struct {
 
 func (s *Server) compare(ctx context.Context, in *inFile) (api.Changes, error) {
 	if !filepath.IsAbs(in.Path) {
-		return api.Changes{}, badRequest("path: is not an absolute path")
+		return api.Changes{}, rest.BadRequest("path: is not an absolute path")
 	}
 	c, err := s.opts.Desk.Compare(ctx, in.Path)
 	return c, unfit(err)
 }
 
-func (s *Server) pending(ctx context.Context, _ *nothing) (api.Changes, error) {
+func (s *Server) pending(ctx context.Context, _ *rest.Nothing) (api.Changes, error) {
 	c, err := s.opts.Desk.Pending(ctx)
 	return c, unfit(err)
 }
@@ -50,7 +51,7 @@ func unfit(err error) error {
 	case err == nil, errors.As(err, new(keys.Problems)):
 		return err
 	case fault.Is(err, fault.Invalid):
-		return api.NewProblem(api.CodeConfiguration, because(err))
+		return api.NewProblem(api.CodeConfiguration, rest.Because(err))
 	}
-	return refused(api.Cause(err).Error())
+	return rest.Refused(api.Cause(err).Error())
 }

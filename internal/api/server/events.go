@@ -10,6 +10,7 @@ import (
 	"hale/api"
 	"hale/internal/access"
 	"hale/internal/api/feed"
+	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/state/journal"
 
@@ -62,48 +63,56 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	if err != nil {
 		return nil, err
 	}
-	encoding := lines
-	if in.Watch || strings.Contains(in.Accept, mediaSSE) {
-		encoding = serverSent
+	encoding := rest.Lines
+	if in.Watch || strings.Contains(in.Accept, rest.MediaSSE) {
+		encoding = rest.ServerSent
 	}
 	return &huma.StreamResponse{Body: func(c huma.Context) {
-		out := newStream(c, encoding)
+		out := rest.NewStream(c, encoding)
 		if !past.begins.IsZero() {
 			c.SetHeader(api.HeaderBegins, past.begins.UTC().Format(time.RFC3339Nano))
 		}
 		if past.gap {
-			out.gap(past.items)
+			out.Gap(oldest(past.items))
 		}
 		for i := range past.items {
-			out.item(&past.items[i])
+			out.Item(past.items[i].Cursor().String(), past.items[i].JSON)
 		}
-		if out.flush(past.next) && q.follow {
+		if out.Flush(past.next.String()) && q.follow {
 			s.follow(c.Context(), out, q, past.next)
 		}
 	}}, nil
 }
 
 // follow sends what is stored behind the cursor, until ctx ends or the reader has gone.
-func (s *Server) follow(ctx context.Context, out *stream, q wantedEvents, at feed.Cursor) {
+func (s *Server) follow(ctx context.Context, out *rest.Stream, q wantedEvents, at feed.Cursor) {
 	for batch, err := range s.feed.After(ctx, q.fleet, at, beat) {
 		if err != nil {
-			out.broke(s.problem(ctx, err))
+			out.Broke(s.router.Problem(ctx, err))
 			return
 		}
 		if batch.Gap {
-			out.gap(batch.Items)
+			out.Gap(oldest(batch.Items))
 		}
 		sent := 0
 		for i := range batch.Items {
 			if q.wants(&batch.Items[i].Record) {
-				out.item(&batch.Items[i])
+				out.Item(batch.Items[i].Cursor().String(), batch.Items[i].JSON)
 				sent++
 			}
 		}
-		if (sent > 0 || len(batch.Items) == 0) && !out.flush(batch.Next) {
+		if (sent > 0 || len(batch.Items) == 0) && !out.Flush(batch.Next.String()) {
 			return
 		}
 	}
+}
+
+// oldest is the place of the first of the items; empty: there are none.
+func oldest(items []feed.Item) string {
+	if len(items) == 0 {
+		return ""
+	}
+	return items[0].Cursor().String()
 }
 
 // history is what the journal has of what was asked for.
@@ -187,7 +196,7 @@ func (s *Server) understood(ctx context.Context, in *eventsInput) (wantedEvents,
 	}
 	for _, k := range in.Kinds {
 		if q.kinds = append(q.kinds, fleet.RecordKind(k)); !slices.Contains(api.EventKinds(), k) {
-			return q, badRequest("kind: " + api.UnknownKind(k).Error())
+			return q, rest.BadRequest("kind: " + api.UnknownKind(k).Error())
 		}
 	}
 	from := in.From
@@ -197,7 +206,7 @@ func (s *Server) understood(ctx context.Context, in *eventsInput) (wantedEvents,
 	switch from {
 	case "":
 	case "now":
-		now, err := s.feed.Now(ctx)
+		now, err := s.now(ctx)
 		if err != nil {
 			return q, err
 		}
@@ -205,12 +214,12 @@ func (s *Server) understood(ctx context.Context, in *eventsInput) (wantedEvents,
 	default:
 		at, err := feed.ParseCursor(from)
 		if err != nil {
-			return q, badRequest("from: " + err.Error())
+			return q, rest.BadRequest("from: " + err.Error())
 		}
 		q.from = &at
 	}
 	if q.from != nil && (!q.since.IsZero() || q.last >= 0) {
-		return q, badRequest("from: is not for use with since or last")
+		return q, rest.BadRequest("from: is not for use with since or last")
 	}
 	if err := s.aboutMachine(ctx, &q); err != nil {
 		return q, err

@@ -8,6 +8,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 )
@@ -27,7 +28,7 @@ type Fencing interface {
 		tries []api.FenceTry, against []string)
 }
 
-func (s *Server) fences(ctx context.Context, _ *nothing) (api.Fences, error) {
+func (s *Server) fences(ctx context.Context, _ *rest.Nothing) (api.Fences, error) {
 	return api.Fences{Hosts: s.fenced(ctx)}, nil
 }
 
@@ -58,7 +59,7 @@ func (s *Server) fenced(ctx context.Context) []api.FencedHost {
 }
 
 // testFences asks the controllers of the hosts that are named, side by side.
-func (s *Server) testFences(ctx context.Context, in *answer[api.FenceRequest]) (api.Fences, error) {
+func (s *Server) testFences(ctx context.Context, in *rest.Answer[api.FenceRequest]) (api.Fences, error) {
 	out := api.Fences{Hosts: []api.FencedHost{}}
 	wanted, err := meantHosts(in.Body.Subjects, s.fenced(ctx))
 	if err != nil {
@@ -111,7 +112,7 @@ func meantHosts(subjects []string, hosts []api.FencedHost) ([]api.FencedHost, er
 			p.Near = api.Near(name, known)
 			return nil, p
 		case len(found) > 1:
-			return nil, badRequest(subject +
+			return nil, rest.BadRequest(subject +
 				": several providers have a host of that name: write host:PROVIDER/" + host)
 		}
 		out = append(out, found...)

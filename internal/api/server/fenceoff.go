@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 )
 
 // fenceOff turns a host off, or says what that would mean. It builds no machine anew. It keeps no proof: a repair asks
 // the controller itself, and that answer is the stronger proof.
-func (s *Server) fenceOff(ctx context.Context, in *answer[api.FenceOffRequest]) (api.FenceOff, error) {
+func (s *Server) fenceOff(ctx context.Context, in *rest.Answer[api.FenceOffRequest]) (api.FenceOff, error) {
 	h, err := s.namedHost(ctx, in.Body.Subject)
 	if err != nil {
 		return api.FenceOff{}, err
@@ -22,7 +23,7 @@ func (s *Server) fenceOff(ctx context.Context, in *answer[api.FenceOffRequest]) 
 	switch {
 	case !in.Body.Confirm:
 	case out.Needs && !in.Body.Force:
-		p := refused("host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "))
+		p := rest.Refused("host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "))
 		p.Lines = out.Against()
 		return out, p
 	default:
@@ -36,7 +37,7 @@ func (s *Server) fenceOff(ctx context.Context, in *answer[api.FenceOffRequest]) 
 // namedHost returns the one host that the subject means.
 func (s *Server) namedHost(ctx context.Context, subject string) (api.FencedHost, error) {
 	if subject == "" {
-		return api.FencedHost{}, badRequest("no host is named") // none would be all of them
+		return api.FencedHost{}, rest.BadRequest("no host is named") // none would be all of them
 	}
 	hosts, err := meantHosts([]string{subject}, s.fenced(ctx))
 	if err != nil {

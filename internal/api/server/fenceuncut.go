@@ -7,25 +7,26 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 )
 
 // fenceUncut gives a host its access back when nothing relies on its being cut any more.
-func (s *Server) fenceUncut(ctx context.Context, in *answer[api.FenceUncutRequest]) (api.FenceUncut, error) {
+func (s *Server) fenceUncut(ctx context.Context, in *rest.Answer[api.FenceUncutRequest]) (api.FenceUncut, error) {
 	h, err := s.namedHost(ctx, in.Body.Subject)
 	out := api.FenceUncut{Provider: h.Provider, Host: h.Host, Tries: []api.FenceTry{}}
 	if err != nil {
 		return out, err
 	}
 	if !slices.ContainsFunc(h.Methods, func(m api.FenceMethod) bool { return m.Proof == string(fleet.ProofAccessCut) }) {
-		return out, refused("host " + h.Host + " has no method that cuts its access")
+		return out, rest.Refused("host " + h.Host + " has no method that cuts its access")
 	}
 	tries, against, err := s.uncut(ctx, h, in.Body)
 	switch {
 	case err != nil:
 		return out, api.NewProblem(api.CodeStore, "nothing was undone: "+api.Cause(err).Error())
 	case len(against) > 0:
-		p := refused("host " + h.Host + " stays cut: " + strings.Join(against, "; "))
+		p := rest.Refused("host " + h.Host + " stays cut: " + strings.Join(against, "; "))
 		p.Lines = against
 		return out, p
 	}

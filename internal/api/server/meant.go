@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 
+	"hale/internal/api/rest"
 	"hale/internal/owner/published"
 )
 
@@ -30,7 +31,7 @@ func meant(text string, status []published.Fleet) (string, error) {
 	case 1:
 		return called[0], nil
 	}
-	return "", badRequest(text + " is what several machines are called: say which of " + strings.Join(called, ", "))
+	return "", rest.BadRequest(text + " is what several machines are called: say which of " + strings.Join(called, ", "))
 }
 
 // aliases are what the machines of a fleet are called at their provider.

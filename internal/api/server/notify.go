@@ -7,6 +7,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/rest"
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -28,7 +29,7 @@ func (s *Server) dead(ctx context.Context, r access.Role) ([]outbox.Stored[outbo
 	return all, nil
 }
 
-func (s *Server) deadLetters(ctx context.Context, _ *nothing) (api.DeadLetters, error) {
+func (s *Server) deadLetters(ctx context.Context, _ *rest.Nothing) (api.DeadLetters, error) {
 	dead, err := s.dead(ctx, access.Viewer)
 	out := api.DeadLetters{Letters: make([]api.DeadLetter, 0, len(dead))}
 	for _, k := range dead {
@@ -42,11 +43,11 @@ func (s *Server) deadLetters(ctx context.Context, _ *nothing) (api.DeadLetters, 
 }
 
 // retryDead takes dead letters back among those that wait. It is done once for each, however often it is asked.
-func (s *Server) retryDead(ctx context.Context, in *answer[api.RetryOrder]) (api.Retried, error) {
+func (s *Server) retryDead(ctx context.Context, in *rest.Answer[api.RetryOrder]) (api.Retried, error) {
 	var out api.Retried
 	order := in.Body
 	if order.All == (order.Key != "") {
-		return out, badRequest("say which: a key, or all")
+		return out, rest.BadRequest("say which: a key, or all")
 	}
 	dead, err := s.dead(ctx, access.Operator)
 	for _, d := range dead {

@@ -2,94 +2,101 @@ package server
 
 import (
 	"net/http"
+	"net/http/pprof"
 
 	"hale/api"
+	"hale/internal/api/rest"
 )
 
 // operations lists all that the API can do.
 func (s *Server) operations() {
 	s.watching()
 	s.reading()
+	s.listing()
 	s.ordering()
 	s.configuring()
 	s.notifying()
 	s.fencingHosts()
 	s.simulating()
+	// What the program itself takes, for go tool pprof.
+	s.router.Beside("GET /debug/pprof/", rest.Governs, http.HandlerFunc(pprof.Index))
+	s.router.Beside("GET /debug/pprof/profile", rest.Governs, http.HandlerFunc(pprof.Profile))
+	s.router.Beside("GET /debug/pprof/trace", rest.Governs, http.HandlerFunc(pprof.Trace))
 }
 
 // reading are the calls that change nothing.
 func (s *Server) reading() {
-	serve(s, call{id: "status", method: http.MethodGet, path: "/v1/status", needs: reads,
-		summary: "The whole controller at one moment"}, s.status)
-	serve(s, call{id: "why-machine", method: http.MethodGet, path: "/v1/machines/{name}/why", needs: reads,
-		summary: "How a machine stands, and how that came to be", codes: []string{api.CodeUnknownMachine}}, s.why)
-	serve(s, call{id: "evidence", method: http.MethodGet, path: "/v1/machines/{name}/evidence", needs: inspects,
-		summary: "What a machine said before something was done to it",
-		codes:   []string{api.CodeUnknownMachine, api.CodeUnknownIncident}}, s.evidence)
-	serve(s, call{id: "why-fleet", method: http.MethodGet, path: "/v1/fleets/{name}/why", needs: reads,
-		summary: "How a fleet stands, and what holds it", codes: []string{api.CodeUnknownFleet}}, s.whyFleet)
-	serve(s, call{id: "state", method: http.MethodGet, path: "/v1/state", needs: governs,
-		summary: "What is believed, as the store has it, for a plan"}, s.state)
-	register(s, call{id: "backup", method: http.MethodGet, path: "/v1/backup", needs: governs,
-		summary: "All that is stored, for hale restore"}, s.backup)
-	register(s, call{id: "events", method: http.MethodGet, path: "/v1/events", needs: reads,
-		summary: "The journal", codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine}}, s.events)
+	rest.Serve(s.router, rest.Call{ID: "status", Method: http.MethodGet, Path: "/v1/status", Needs: rest.Reads,
+		Summary: "The whole controller at one moment"}, s.status)
+	rest.Serve(s.router, rest.Call{ID: "why-machine", Method: http.MethodGet, Path: "/v1/machines/{name}/why", Needs: rest.Reads,
+		Summary: "How a machine stands, and how that came to be", Codes: []string{api.CodeUnknownMachine}}, s.why)
+	rest.Serve(s.router, rest.Call{ID: "evidence", Method: http.MethodGet, Path: "/v1/machines/{name}/evidence", Needs: rest.Inspects,
+		Summary: "What a machine said before something was done to it",
+		Codes:   []string{api.CodeUnknownMachine, api.CodeUnknownIncident}}, s.evidence)
+	rest.Serve(s.router, rest.Call{ID: "why-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}/why", Needs: rest.Reads,
+		Summary: "How a fleet stands, and what holds it", Codes: []string{api.CodeUnknownFleet}}, s.whyFleet)
+	rest.Serve(s.router, rest.Call{ID: "state", Method: http.MethodGet, Path: "/v1/state", Needs: rest.Governs,
+		Summary: "What is believed, as the store has it, for a plan"}, s.state)
+	rest.Register(s.router, rest.Call{ID: "backup", Method: http.MethodGet, Path: "/v1/backup", Needs: rest.Governs,
+		Summary: "All that is stored, for hale restore"}, s.backup)
+	rest.Register(s.router, rest.Call{ID: "events", Method: http.MethodGet, Path: "/v1/events", Needs: rest.Reads,
+		Summary: "The journal", Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine}}, s.events)
 }
 
 // ordering are the calls by which a person gives hale a word.
 func (s *Server) ordering() {
-	serve(s, call{id: "order", method: http.MethodPost, path: "/v1/orders", needs: orders,
-		summary: "Give an order, and learn what became of it",
-		codes:   []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused}}, s.order)
-	serve(s, call{id: "list-orders", method: http.MethodGet, path: "/v1/orders", needs: reads,
-		summary: "The orders that people gave, and what became of them", codes: []string{api.CodeUnknownFleet}}, s.given)
-	serve(s, call{id: "world", method: http.MethodGet, path: "/v1/fleets/{name}/world", needs: reads,
-		summary: "What believing the world would mean for a fleet",
-		codes:   []string{api.CodeUnknownFleet, api.CodeRefused}}, s.world)
-	serve(s, call{id: "take-over", method: http.MethodPost, path: "/v1/take-over", needs: governs,
-		summary: "Have this store become another installation", codes: []string{api.CodeRefused}}, s.takeOver)
+	rest.Serve(s.router, rest.Call{ID: "order", Method: http.MethodPost, Path: "/v1/orders", Needs: rest.Orders,
+		Summary: "Give an order, and learn what became of it",
+		Codes:   []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused}}, s.order)
+	rest.Serve(s.router, rest.Call{ID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Needs: rest.Reads,
+		Summary: "The orders that people gave, and what became of them", Codes: []string{api.CodeUnknownFleet}}, s.given)
+	rest.Serve(s.router, rest.Call{ID: "world", Method: http.MethodGet, Path: "/v1/fleets/{name}/world", Needs: rest.Reads,
+		Summary: "What believing the world would mean for a fleet",
+		Codes:   []string{api.CodeUnknownFleet, api.CodeRefused}}, s.world)
+	rest.Serve(s.router, rest.Call{ID: "take-over", Method: http.MethodPost, Path: "/v1/take-over", Needs: rest.Governs,
+		Summary: "Have this store become another installation", Codes: []string{api.CodeRefused}}, s.takeOver)
 }
 
 // configuring are the calls about what is wanted.
 func (s *Server) configuring() {
 	refusals := []string{api.CodeRefused, api.CodeConfiguration}
-	serve(s, call{id: "reload", method: http.MethodPost, path: "/v1/reload", needs: governs,
-		summary: "Read the configuration again", codes: refusals}, s.reload)
-	serve(s, call{id: "readdress", method: http.MethodPost, path: "/v1/readdress", needs: governs,
-		summary: "Connect a provider to its changed address", codes: refusals}, s.readdress)
-	serve(s, call{id: "compare", method: http.MethodGet, path: "/v1/compare", needs: governs,
-		summary: "What the configuration in a file of the server would change", codes: refusals}, s.compare)
-	serve(s, call{id: "pending", method: http.MethodGet, path: "/v1/pending", needs: surveys,
-		summary: "What of the running configuration waits for a person's word", codes: refusals}, s.pending)
+	rest.Serve(s.router, rest.Call{ID: "reload", Method: http.MethodPost, Path: "/v1/reload", Needs: rest.Governs,
+		Summary: "Read the configuration again", Codes: refusals}, s.reload)
+	rest.Serve(s.router, rest.Call{ID: "readdress", Method: http.MethodPost, Path: "/v1/readdress", Needs: rest.Governs,
+		Summary: "Connect a provider to its changed address", Codes: refusals}, s.readdress)
+	rest.Serve(s.router, rest.Call{ID: "compare", Method: http.MethodGet, Path: "/v1/compare", Needs: rest.Governs,
+		Summary: "What the configuration in a file of the server would change", Codes: refusals}, s.compare)
+	rest.Serve(s.router, rest.Call{ID: "pending", Method: http.MethodGet, Path: "/v1/pending", Needs: rest.Surveys,
+		Summary: "What of the running configuration waits for a person's word", Codes: refusals}, s.pending)
 }
 
 // notifying are the calls about messages to people.
 func (s *Server) notifying() {
-	serve(s, call{id: "dead-letters", method: http.MethodGet, path: "/v1/notify/dead", needs: reads,
-		summary: "The messages that were given up"}, s.deadLetters)
-	serve(s, call{id: "retry-dead-letters", method: http.MethodPost, path: "/v1/notify/dead/retry", needs: orders,
-		summary: "Have messages that were given up tried again", codes: []string{api.CodeUnknownLetter}}, s.retryDead)
-	serve(s, call{id: "test-target", method: http.MethodPost, path: "/v1/notify/targets/{name}/test", needs: governs,
-		summary: "Send a target a test message", codes: []string{api.CodeUnknownTarget, api.CodeTarget}}, s.testTarget)
+	rest.Serve(s.router, rest.Call{ID: "dead-letters", Method: http.MethodGet, Path: "/v1/notify/dead", Needs: rest.Reads,
+		Summary: "The messages that were given up"}, s.deadLetters)
+	rest.Serve(s.router, rest.Call{ID: "retry-dead-letters", Method: http.MethodPost, Path: "/v1/notify/dead/retry", Needs: rest.Orders,
+		Summary: "Have messages that were given up tried again", Codes: []string{api.CodeUnknownLetter}}, s.retryDead)
+	rest.Serve(s.router, rest.Call{ID: "test-target", Method: http.MethodPost, Path: "/v1/notify/targets/{name}/test", Needs: rest.Governs,
+		Summary: "Send a target a test message", Codes: []string{api.CodeUnknownTarget, api.CodeTarget}}, s.testTarget)
 }
 
 // fencingHosts are the calls about the power of hosts.
 func (s *Server) fencingHosts() {
 	hosts := []string{api.CodeUnknownHost, api.CodeRefused}
-	serve(s, call{id: "fences", method: http.MethodGet, path: "/v1/fences", needs: surveys,
-		summary: "The hosts that have a fence"}, s.fences)
-	serve(s, call{id: "test-fences", method: http.MethodPost, path: "/v1/fences/test", needs: governs,
-		summary: "Ask the power controllers how their hosts stand", codes: hosts}, s.testFences)
-	serve(s, call{id: "fence-off", method: http.MethodPost, path: "/v1/fences/off", needs: governs,
-		summary: "Turn a host off, or say what that would mean", codes: hosts}, s.fenceOff)
-	serve(s, call{id: "fence-uncut", method: http.MethodPost, path: "/v1/fences/uncut", needs: governs,
-		summary: "Give a host its access to storage and network back", codes: hosts}, s.fenceUncut)
+	rest.Serve(s.router, rest.Call{ID: "fences", Method: http.MethodGet, Path: "/v1/fences", Needs: rest.Surveys,
+		Summary: "The hosts that have a fence"}, s.fences)
+	rest.Serve(s.router, rest.Call{ID: "test-fences", Method: http.MethodPost, Path: "/v1/fences/test", Needs: rest.Governs,
+		Summary: "Ask the power controllers how their hosts stand", Codes: hosts}, s.testFences)
+	rest.Serve(s.router, rest.Call{ID: "fence-off", Method: http.MethodPost, Path: "/v1/fences/off", Needs: rest.Governs,
+		Summary: "Turn a host off, or say what that would mean", Codes: hosts}, s.fenceOff)
+	rest.Serve(s.router, rest.Call{ID: "fence-uncut", Method: http.MethodPost, Path: "/v1/fences/uncut", Needs: rest.Governs,
+		Summary: "Give a host its access to storage and network back", Codes: hosts}, s.fenceUncut)
 }
 
 // simulating are the calls about machines of simulated providers.
 func (s *Server) simulating() {
-	serve(s, call{id: "breakages", method: http.MethodGet, path: "/v1/simulated/breakages", needs: surveys,
-		summary: "The ways in which a simulated machine can fail"}, s.breakages)
-	serve(s, call{id: "break", method: http.MethodPost, path: "/v1/simulated/break", needs: governs,
-		summary: "Have a simulated machine fail", codes: []string{api.CodeUnknownMachine, api.CodeRefused}}, s.breakMachine)
+	rest.Serve(s.router, rest.Call{ID: "breakages", Method: http.MethodGet, Path: "/v1/simulated/breakages", Needs: rest.Surveys,
+		Summary: "The ways in which a simulated machine can fail"}, s.breakages)
+	rest.Serve(s.router, rest.Call{ID: "break", Method: http.MethodPost, Path: "/v1/simulated/break", Needs: rest.Governs,
+		Summary: "Have a simulated machine fail", Codes: []string{api.CodeUnknownMachine, api.CodeRefused}}, s.breakMachine)
 }

@@ -9,6 +9,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/rest"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
@@ -27,7 +28,7 @@ const (
 )
 
 // order takes a person's order, stores it, and answers when its owner took it up, or when the time to wait is over.
-func (s *Server) order(ctx context.Context, in *answer[api.OrderRequest]) (api.Orders, error) {
+func (s *Server) order(ctx context.Context, in *rest.Answer[api.OrderRequest]) (api.Orders, error) {
 	wanted, err := s.wanted(ctx, in.Body)
 	if err != nil {
 		return api.Orders{}, err
@@ -125,7 +126,7 @@ func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]fleet.Record, 
 // wanted makes the orders of a request: one for each fleet that it concerns.
 func (s *Server) wanted(ctx context.Context, q api.OrderRequest) ([]fleet.Order, error) {
 	if fleet.OrderKind(q.Kind).Notes() {
-		return nil, badRequest("that is asked of /v1/fences/off and /v1/fences/uncut: " +
+		return nil, rest.BadRequest("that is asked of /v1/fences/off and /v1/fences/uncut: " +
 			"what is noted of it is what was done")
 	}
 	status := s.seen(ctx, access.Viewer)
@@ -146,17 +147,17 @@ func (s *Server) wanted(ctx context.Context, q api.OrderRequest) ([]fleet.Order,
 			return nil, err
 		}
 		for _, o := range about {
-			if err := may(ctx, access.Operator, o.Fleet); err != nil {
+			if err := rest.May(ctx, access.Operator, o.Fleet); err != nil {
 				return nil, err
 			}
 			if err := fill(&o, &q, access.Of(ctx).Name, now); err != nil {
-				return nil, badRequest(text + ": " + err.Error())
+				return nil, rest.BadRequest(text + ": " + err.Error())
 			}
 			out = append(out, o)
 		}
 	}
 	if len(out) > mostOrders {
-		return nil, badRequest(fmt.Sprintf("these are %d orders; give at most %d at once", len(out), mostOrders))
+		return nil, rest.BadRequest(fmt.Sprintf("these are %d orders; give at most %d at once", len(out), mostOrders))
 	}
 	return out, nil
 }
@@ -262,7 +263,7 @@ func resolveHost(text, name string, status []published.Fleet) ([]fleet.Order, er
 	case len(out) == 0:
 		return nil, api.Unknown(api.CodeUnknownHost, "host "+host, text, names)
 	case len(of) > 1:
-		return nil, badRequest(text +
+		return nil, rest.BadRequest(text +
 			": several providers have, or may have, a host of that name: write host:PROVIDER/" + host)
 	}
 	return out, nil

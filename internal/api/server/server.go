@@ -11,14 +11,13 @@ import (
 
 	"hale/api"
 	"hale/internal/api/feed"
+	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/notify"
 	"hale/internal/owner/published"
 	"hale/internal/state"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // Options are what a Server answers from. All are needed but Targets; without it no notifier can be tested.
@@ -79,9 +78,8 @@ type Desk interface {
 type Server struct {
 	opts    Options
 	started time.Time
-	api     huma.API
+	router  *rest.Router
 	feed    *feed.Feed
-	handler http.Handler
 }
 
 // New makes a server that was started now.
@@ -90,9 +88,13 @@ func New(opts Options) *Server {
 		opts.Defects = defect.NewRegister(opts.Logger)
 	}
 	s := &Server{opts: opts, started: time.Now(), feed: feed.New(opts.Store, opts.Logger)}
-	s.handler = s.build()
+	s.router = rest.New(opts.Logger, opts.Defects.Witness(defect.Surface, ""))
+	s.operations()
 	return s
 }
+
+// Handler returns the calls, for callers that package access knows.
+func (s *Server) Handler() http.Handler { return s.router.Handler() }
 
 const (
 	readLimit   = 5 * time.Second // of a request
@@ -129,14 +131,14 @@ func (s *Server) Serve(ctx context.Context, doors ...Door) error {
 
 func (s *Server) serveAt(ctx context.Context, d Door) error {
 	server := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: headerBytes,
+		Handler: s.Handler(), ReadHeaderTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: headerBytes,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ErrorLog:    slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
 	}
 	if d.Guard == nil {
 		server.ConnContext = withCaller
 	} else {
-		server.Handler = d.Guard(s.handler)
+		server.Handler = d.Guard(s.Handler())
 	}
 	ended := make(chan error, 1)
 	go func() { // ends with Shutdown or Close; serveAt waits for it

@@ -8,6 +8,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/rest"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
@@ -31,7 +32,7 @@ func (s *Server) seen(ctx context.Context, r access.Role) []published.Fleet {
 const countWithin = 300 * time.Millisecond
 
 // status is filtered for callers who may not see the whole installation.
-func (s *Server) status(ctx context.Context, _ *nothing) (api.Status, error) {
+func (s *Server) status(ctx context.Context, _ *rest.Nothing) (api.Status, error) {
 	out := api.Status{
 		Version: s.opts.Version, Server: s.opts.Server, PID: os.Getpid(), Started: s.started, Now: time.Now(),
 		Fleets: []api.Fleet{},
@@ -136,7 +137,7 @@ func (s *Server) whyFleet(ctx context.Context, in *byName) (api.FleetWhy, error)
 // hale would prove to it that the store is older than the world.
 var statePrefixes = []string{"installation", "fleets/", "providers/", starts.NotedPrefix}
 
-func (s *Server) state(ctx context.Context, _ *nothing) (api.State, error) {
+func (s *Server) state(ctx context.Context, _ *rest.Nothing) (api.State, error) {
 	return Dump(ctx, s.opts.Store)
 }
 

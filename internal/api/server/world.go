@@ -5,6 +5,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/rest"
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -44,7 +45,7 @@ func refusal(f published.Fleet, why fleet.Reason) api.Problem {
 	if a := prose.Advice(why); a != "" {
 		said += "; " + a
 	}
-	return refused(said)
+	return rest.Refused(said)
 }
 
 func fleetNamed(name string, status []published.Fleet) (published.Fleet, error) {
@@ -65,7 +66,7 @@ func confirmsWorld(q *api.OrderRequest, status []published.Fleet) error {
 		return nil
 	}
 	if len(q.Subjects) != 1 || q.Plan == "" {
-		return badRequest("the world is believed in one fleet, by the plan that says what that means")
+		return rest.BadRequest("the world is believed in one fleet, by the plan that says what that means")
 	}
 	f, err := fleetNamed(q.Subjects[0], status)
 	if err != nil {
@@ -75,7 +76,7 @@ func confirmsWorld(q *api.OrderRequest, status []published.Fleet) error {
 		return refusal(f, why)
 	}
 	if view.World(f, f.Installation).Plan != q.Plan {
-		return refused(q.Plan + ": " + prose.Reason(fleet.ReasonStalePlan) +
+		return rest.Refused(q.Plan + ": " + prose.Reason(fleet.ReasonStalePlan) +
 			"; see what it would mean now: hale recover " + q.Subjects[0] + " --believe-the-world")
 	}
 	q.Plan = ""
@@ -83,12 +84,12 @@ func confirmsWorld(q *api.OrderRequest, status []published.Fleet) error {
 }
 
 // takeOver has the store become another installation, or says what that would mean.
-func (s *Server) takeOver(ctx context.Context, in *answer[api.TakeOverRequest]) (api.TakeOver, error) {
+func (s *Server) takeOver(ctx context.Context, in *rest.Answer[api.TakeOverRequest]) (api.TakeOver, error) {
 	q := in.Body
 	of := fleet.Installation(q.Installation)
 	out := api.TakeOver{Installation: q.Installation, Fleets: []api.World{}}
 	if of == "" {
-		return out, badRequest("no installation is named")
+		return out, rest.BadRequest("no installation is named")
 	}
 	for _, f := range s.opts.Status() {
 		if v := view.World(f, of); len(v.Machines) > 0 {
@@ -99,7 +100,7 @@ func (s *Server) takeOver(ctx context.Context, in *answer[api.TakeOverRequest]) 
 		Installation: of, By: spokenFor(ctx, q.As), Reason: q.Reason, DryRun: !q.Confirm})
 	switch {
 	case fault.Is(err, fault.Conflict):
-		return out, refused("take-over of " + q.Installation + " is refused: " + because(err))
+		return out, rest.Refused("take-over of " + q.Installation + " is refused: " + rest.Because(err))
 	case err != nil:
 		return out, err
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -13,8 +14,29 @@ import (
 	"hale/internal/prose/explain"
 )
 
-// Fleet translates a fleet's status.
+// Fleet translates a fleet's status, machines and all.
 func Fleet(s published.Fleet) api.Fleet {
+	f := FleetAlone(s)
+	f.Machines = make([]api.Machine, 0, len(s.Machines))
+	for _, v := range Machines(s) {
+		f.Machines = append(f.Machines, Machine(s, *v))
+	}
+	return f
+}
+
+// Machines yields the machines that the fleet has by its configuration, or that are still there.
+func Machines(s published.Fleet) iter.Seq2[int, *fleet.View] {
+	return func(yield func(int, *fleet.View) bool) {
+		for i := range s.Machines {
+			if v := &s.Machines[i]; !s.Left(&v.Machine) && !yield(i, v) {
+				return
+			}
+		}
+	}
+}
+
+// FleetAlone translates a fleet's status without its machines.
+func FleetAlone(s published.Fleet) api.Fleet {
 	f := api.Fleet{
 		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
@@ -23,7 +45,7 @@ func Fleet(s published.Fleet) api.Fleet {
 		Brake: Brake(s), Vantage: vantage(s), Parents: parents(s), Holds: holds(s),
 		Provider: Provider(s),
 		Ordered:  OrderedSize(s), Plans: []api.Waiting{}, Kept: kept(s),
-		Hosts: make([]api.Host, 0, len(s.Hosts)), Machines: make([]api.Machine, 0, len(s.Machines)),
+		Hosts: make([]api.Host, 0, len(s.Hosts)),
 		Messages: api.Messages{
 			Waiting: s.Post.Waiting, Since: s.Post.Since, Dead: s.Post.Dead, Target: string(s.Post.Target),
 			Detail: s.Post.Detail,
@@ -41,23 +63,22 @@ func Fleet(s published.Fleet) api.Fleet {
 		f.Unnoted = Reason(fleet.ReasonPlaceSilent, why)
 	}
 	for _, h := range s.Hosts {
-		f.Hosts = append(f.Hosts, api.Host{Name: string(h.Name), Up: h.Up,
-			Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone, Storage: h.Place.Storage})
+		f.Hosts = append(f.Hosts, host(h))
 	}
-	for _, v := range s.Machines {
-		if s.Left(&v.Machine) {
-			continue
-		}
-		m := machine(s, v)
+	for _, v := range Machines(s) {
 		switch {
 		case v.Machine.Current.Candidate():
 			f.Candidates++
-		case m.Verdict == string(fleet.VerdictHealthy):
+		case v.Machine.Health.Verdict == fleet.VerdictHealthy:
 			f.Healthy++
 		}
-		f.Machines = append(f.Machines, m)
 	}
 	return f
+}
+
+func host(h fleet.Host) api.Host {
+	return api.Host{Name: string(h.Name), Up: h.Up, Rack: h.Place.Rack, Room: h.Place.Room, Zone: h.Place.Zone,
+		Storage: h.Place.Storage}
 }
 
 func unproven(s published.Fleet) []api.Unproven {
@@ -257,10 +278,11 @@ func held(s published.Fleet, v fleet.View) api.Reason {
 	return r
 }
 
-func machine(s published.Fleet, v fleet.View) api.Machine {
+// Machine translates how a machine stands.
+func Machine(s published.Fleet, v fleet.View) api.Machine {
 	b, h := v.Machine, v.Machine.Health
 	m := api.Machine{
-		Name: string(b.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict),
+		Name: string(b.Name), Fleet: string(s.Spec.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict),
 		Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result), Text: Verdict(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: held(s, v), Checks: make([]api.Check, 0, len(v.Checks)),

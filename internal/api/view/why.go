@@ -17,7 +17,7 @@ const lastEvents = 20
 func Why(s published.Fleet, v fleet.View, journal []fleet.Record) api.Why {
 	e := explain.Machine(s, v)
 	w := api.Why{
-		Now: s.Now.Wall, Fleet: string(s.Spec.Name), Machine: machine(s, v),
+		Now: s.Now.Wall, Fleet: string(s.Spec.Name), Machine: Machine(s, v),
 		Because: e.Because, Doing: e.Now, Person: e.Person, Timeline: []api.Event{},
 	}
 	own := slices.DeleteFunc(slices.Clone(journal), func(r fleet.Record) bool { return r.Machine != v.Machine.Name })

@@ -17,8 +17,10 @@ type Fleet struct {
 	Installation fleet.Installation
 
 	Wanted fleet.Spec // as configured
-	Detail string     // the error behind Acting, if one is
-	Idle   time.Time  // since when hale does not act; zero: it does, or that is not known
+	// Revision is the store's at the last write of the fleet that is shown here; zero: there was none in this term.
+	Revision int64
+	Detail   string    // the error behind Acting, if one is
+	Idle     time.Time // since when hale does not act; zero: it does, or that is not known
 	// FromMemory says that verdicts are among the machines' that could not be written down.
 	FromMemory bool
 	// AsOf is when hale saw the machines so, where it has not looked at them since; zero: it does look.

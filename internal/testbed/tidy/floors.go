@@ -132,6 +132,7 @@ var packages = []pkgRule{
 	{path: "api", floor: 4, step: 1},
 	{path: "internal/api/view", floor: 4, step: 2},
 	{path: "internal/api/feed", floor: 4, step: 3},
+	{path: "internal/api/rest", floor: 4, step: 2},
 	{path: "internal/api/server", floor: 4, step: 4},
 	{path: "internal/metrics", floor: 4, step: 3}, // what monitoring sees
 	{path: "internal/ready", floor: 4, step: 3},   // whether hale lives, and can do its work

@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hale/api"
-	"hale/internal/api/feed"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -14,48 +13,49 @@ import (
 
 // The media types of streams.
 const (
-	mediaSSE   = "text/event-stream"
-	mediaLines = "application/x-ndjson"
+	MediaSSE   = "text/event-stream"
+	MediaLines = "application/x-ndjson"
 )
 
-// encoding is how a stream goes over the wire.
-type encoding int
+// Encoding is how a stream goes over the wire.
+type Encoding int
 
 const (
-	lines      encoding = iota // a JSON object a line
-	serverSent                 // server-sent events, as the HTML standard has them
+	Lines      Encoding = iota // a JSON object a line
+	ServerSent                 // server-sent events, as the HTML standard has them
 )
 
 // writeLimit bounds how long a reader may take for what is sent at once. A stream as a whole has no limit.
 const writeLimit = 10 * time.Second
 
-// stream sends what a reader follows, until the reader has gone.
-type stream struct {
-	encoding encoding
+// Stream sends what a reader follows, until the reader has gone.
+type Stream struct {
+	encoding Encoding
 	w        http.ResponseWriter
 	control  *http.ResponseController
 	pending  []byte // not sent yet
 	gone     bool
 }
 
-func newStream(c huma.Context, e encoding) *stream {
+// NewStream begins an answer that is a stream.
+func NewStream(c huma.Context, e Encoding) *Stream {
 	_, w := humago.Unwrap(c)
-	media := mediaLines
-	if e == serverSent {
-		media = mediaSSE
+	media := MediaLines
+	if e == ServerSent {
+		media = MediaSSE
 	}
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Cache-Control", "no-store")
-	return &stream{encoding: e, w: w, control: http.NewResponseController(w)}
+	return &Stream{encoding: e, w: w, control: http.NewResponseController(w)}
 }
 
-// item puts an event among what is sent next.
-func (s *stream) item(i *feed.Item) {
-	if s.encoding == lines {
-		s.line(i.JSON)
+// Item puts an event among what is sent next.
+func (s *Stream) Item(cursor string, data []byte) {
+	if s.encoding == Lines {
+		s.line(data)
 	} else {
-		s.field("id", []byte(i.Cursor().String()))
-		s.message("record", i.JSON)
+		s.field("id", []byte(cursor))
+		s.message("record", data)
 	}
 	if len(s.pending) > sendsAt {
 		s.send()
@@ -65,13 +65,10 @@ func (s *stream) item(i *feed.Item) {
 // sendsAt is how much is sent at once, in bytes.
 const sendsAt = 64 << 10
 
-// gap says that the journal let go of some before the items.
-func (s *stream) gap(items []feed.Item) {
-	var g api.Gap
-	if len(items) > 0 {
-		g.Oldest = items[0].Cursor().String()
-	}
-	if s.encoding == lines {
+// Gap says that the journal let go of some before the place, which is empty when none is left.
+func (s *Stream) Gap(oldest string) {
+	g := api.Gap{Oldest: oldest}
+	if s.encoding == Lines {
 		s.value(api.StreamNote{Gap: &g})
 		return
 	}
@@ -79,9 +76,9 @@ func (s *stream) gap(items []feed.Item) {
 	s.message("gap", data)
 }
 
-// broke says why the stream ends, and sends it.
-func (s *stream) broke(p api.Problem) {
-	if s.encoding == lines {
+// Broke says why the stream ends, and sends it.
+func (s *Stream) Broke(p api.Problem) {
+	if s.encoding == Lines {
 		s.value(api.StreamNote{Problem: &p})
 	} else {
 		data, _ := json.Marshal(p) //nolint:errchkjson // strings
@@ -90,14 +87,14 @@ func (s *stream) broke(p api.Problem) {
 	s.send()
 }
 
-// flush sends all that is pending, and says that the stream has come to the cursor: a reader whose filter lets nothing
+// Flush sends all that is pending, and says that the stream has come to the cursor: a reader whose filter lets nothing
 // through goes on from there. False: the reader has gone.
-func (s *stream) flush(at feed.Cursor) bool {
-	if s.encoding == serverSent {
-		s.field("id", []byte(at.String()))
+func (s *Stream) Flush(cursor string) bool {
+	if s.encoding == ServerSent {
+		s.field("id", []byte(cursor))
 		s.pending = append(s.pending, '\n')
 	} else if len(s.pending) == 0 {
-		s.value(bookmark{Cursor: at.String()})
+		s.value(bookmark{Cursor: cursor})
 	}
 	return s.send()
 }
@@ -107,7 +104,7 @@ type bookmark struct {
 	Cursor string `json:"cursor"`
 }
 
-func (s *stream) send() bool {
+func (s *Stream) send() bool {
 	if s.gone {
 		return false
 	}
@@ -127,19 +124,19 @@ func (s *stream) send() bool {
 // keepsPending is the largest buffer, in bytes, that a quiet stream keeps.
 const keepsPending = 4 << 10
 
-func (s *stream) value(v any) {
+func (s *Stream) value(v any) {
 	data, _ := json.Marshal(v) //nolint:errchkjson // what is sent so has words only
 	s.line(data)
 }
 
-func (s *stream) line(data []byte) { s.pending = append(append(s.pending, data...), '\n') }
+func (s *Stream) line(data []byte) { s.pending = append(append(s.pending, data...), '\n') }
 
-func (s *stream) field(name string, value []byte) {
+func (s *Stream) field(name string, value []byte) {
 	s.pending = append(append(s.pending, name...), ": "...)
 	s.line(value)
 }
 
-func (s *stream) message(kind string, data []byte) {
+func (s *Stream) message(kind string, data []byte) {
 	s.field("event", []byte(kind))
 	s.field("data", data)
 	s.pending = append(s.pending, '\n')

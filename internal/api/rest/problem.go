@@ -1,4 +1,4 @@
-package server
+package rest
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// problem makes of an error what the caller is told. What only the log may have stays there: then the problem names the
+// Problem makes of an error what the caller is told. What only the log may have stays there: then the problem names the
 // request.
-func (s *Server) problem(ctx context.Context, err error) api.Problem {
+func (r *Router) Problem(ctx context.Context, err error) api.Problem {
 	var said api.Problem
 	var wrong keys.Problems
 	switch {
@@ -27,21 +27,21 @@ func (s *Server) problem(ctx context.Context, err error) api.Problem {
 			said.Lines = append(said.Lines, one.String())
 		}
 	case fault.Is(err, fault.Invalid):
-		said = api.NewProblem(api.CodeBadRequest, because(err))
+		said = api.NewProblem(api.CodeBadRequest, Because(err))
 	case fault.Is(err, fault.Conflict):
-		said = api.NewProblem(api.CodeRefused, because(err))
+		said = api.NewProblem(api.CodeRefused, Because(err))
 	default:
 		said = api.NewProblem(api.CodeStore, err.Error())
 	}
 	said.Instance = instanceOf(ctx)
 	if said.Status >= http.StatusInternalServerError {
-		s.opts.Logger.Warn("a call of the API failed", "request", requestOf(ctx), "code", said.Code, "err", err)
+		r.log.Warn("a call of the API failed", "request", RequestOf(ctx), "code", said.Code, "err", err)
 	}
 	return said
 }
 
-// because is the cause of a fault, without its operation and subject.
-func because(err error) string {
+// Because is the cause of a fault, without its operation and subject.
+func Because(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) && f.Err != nil {
 		return f.Err.Error()
@@ -49,11 +49,11 @@ func because(err error) string {
 	return api.Cause(err).Error()
 }
 
-// badRequest says what is wrong with a request.
-func badRequest(detail string) api.Problem { return api.NewProblem(api.CodeBadRequest, detail) }
+// BadRequest says what is wrong with a request.
+func BadRequest(detail string) api.Problem { return api.NewProblem(api.CodeBadRequest, detail) }
 
-// refused says why something is not done as things stand.
-func refused(detail string) api.Problem { return api.NewProblem(api.CodeRefused, detail) }
+// Refused says why something is not done as things stand.
+func Refused(detail string) api.Problem { return api.NewProblem(api.CodeRefused, detail) }
 
 // codeOf is the code of what huma, or net/http, answers by itself.
 var codeOf = map[int]string{
@@ -113,13 +113,14 @@ func named(h http.Handler) http.Handler {
 // requestLetters are enough of 5 bits each that no two requests of a log have the same name.
 const requestLetters = 16
 
-func requestOf(ctx context.Context) string {
+// RequestOf returns the name that the request has in the log.
+func RequestOf(ctx context.Context) string {
 	id, _ := ctx.Value(requestKey{}).(string)
 	return id
 }
 
 func instanceOf(ctx context.Context) string {
-	if id := requestOf(ctx); id != "" {
+	if id := RequestOf(ctx); id != "" {
 		return "urn:hale:request:" + id
 	}
 	return ""

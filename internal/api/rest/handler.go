@@ -1,9 +1,9 @@
-package server
+package rest
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
-	"net/http/pprof"
 	"path"
 	"reflect"
 
@@ -21,21 +21,36 @@ const (
 	DocumentVersion = "1.0.0"
 )
 
-// Handler returns the calls, for callers that package access knows.
-func (s *Server) Handler() http.Handler { return s.handler }
+// Router has the calls of an API, and the document of it.
+type Router struct {
+	api     huma.API
+	mux     *http.ServeMux
+	log     *slog.Logger
+	handler http.Handler
+}
 
-// build makes the handler, and the document with it.
-func (s *Server) build() http.Handler {
+// New makes a router without calls. A panic of one is noted.
+func New(log *slog.Logger, panics defect.Witness) *Router {
 	problemsAreHales()
-	mux := http.NewServeMux()
-	s.api = humago.New(mux, documented())
-	s.api.UseMiddleware(s.authorise)
-	s.operations()
-	mux.Handle("GET /debug/pprof/", s.forAdmins(http.HandlerFunc(pprof.Index)))
-	mux.Handle("GET /debug/pprof/profile", s.forAdmins(http.HandlerFunc(pprof.Profile)))
-	mux.Handle("GET /debug/pprof/trace", s.forAdmins(http.HandlerFunc(pprof.Trace)))
-	whole := named(s.routed(mux))
-	return defect.Handler(whole, s.opts.Defects.Witness(defect.Surface, ""), "api")
+	r := &Router{mux: http.NewServeMux(), log: log}
+	r.api = humago.New(r.mux, documented())
+	r.api.UseMiddleware(r.authorise)
+	r.handler = defect.Handler(named(http.HandlerFunc(r.route)), panics, "api")
+	return r
+}
+
+// Handler returns the calls, for callers that package access knows.
+func (r *Router) Handler() http.Handler { return r.handler }
+
+// Beside has the handler answer what is no call of the document: to those who have what it needs.
+func (r *Router) Beside(pattern string, n Need, h http.Handler) {
+	r.mux.HandleFunc(pattern, func(w http.ResponseWriter, q *http.Request) {
+		if p := access.Of(q.Context()); !n.satisfied(p) {
+			r.fail(w, q, refusedTo(p, n))
+			return
+		}
+		h.ServeHTTP(w, q)
+	})
 }
 
 // documented is how the API describes itself: in OpenAPI 3.1, in JSON only, and without a page that loads its script
@@ -61,21 +76,19 @@ func (durationShape) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// routed answers with a problem where there is no such call, and does not guess which one an unclean path means.
-func (s *Server) routed(mux *http.ServeMux) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, pattern := mux.Handler(r)
-		if pattern != "" && path.Clean(r.URL.Path) == clean(r.URL.Path) {
-			mux.ServeHTTP(w, r)
-			return
-		}
-		code, methods := api.CodeUnknownRoute, allowed(mux, r)
-		if methods != "" {
-			code = api.CodeMethod
-			w.Header().Set("Allow", methods)
-		}
-		s.fail(w, r, api.NewProblem(code, r.Method+" "+r.URL.Path+" is no call; /openapi.json names all"))
-	})
+// route answers with a problem where there is no such call, and does not guess which one an unclean path means.
+func (r *Router) route(w http.ResponseWriter, q *http.Request) {
+	_, pattern := r.mux.Handler(q)
+	if pattern != "" && path.Clean(q.URL.Path) == clean(q.URL.Path) {
+		r.mux.ServeHTTP(w, q)
+		return
+	}
+	code, methods := api.CodeUnknownRoute, allowed(r.mux, q)
+	if methods != "" {
+		code = api.CodeMethod
+		w.Header().Set("Allow", methods)
+	}
+	r.fail(w, q, api.NewProblem(code, q.Method+" "+q.URL.Path+" is no call; /openapi.json names all"))
 }
 
 // clean is the path without the slash at its end, which the index of profiles has.
@@ -114,23 +127,12 @@ func (*headers) Write(b []byte) (int, error) { return len(b), nil }
 // WriteHeader implements http.ResponseWriter.
 func (*headers) WriteHeader(int) {}
 
-// forAdmins lets those through who govern the installation.
-func (s *Server) forAdmins(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p := access.Of(r.Context()); !governs.satisfied(p) {
-			s.fail(w, r, refusedTo(p, governs))
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
 // fail answers with a problem outside of an operation.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, p api.Problem) {
-	p.Instance = instanceOf(r.Context())
+func (r *Router) fail(w http.ResponseWriter, q *http.Request, p api.Problem) {
+	p.Instance = instanceOf(q.Context())
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	if err := json.NewEncoder(w).Encode(p); err != nil {
-		s.opts.Logger.Debug("an answer did not reach its reader", "err", err)
+		r.log.Debug("an answer did not reach its reader", "err", err)
 	}
 }
