@@ -82,7 +82,7 @@ func Natural(name string) string {
 			n++
 		}
 		if digits := strings.TrimLeft(name[i:n], "0"); n > i {
-			b.WriteByte('0' + byte(min(len(digits), 200))) //nolint:gosec // at most 248
+			b.WriteByte('0' + byte(min(len(digits), 200)))
 			b.WriteString(digits)
 			i = n
 			continue

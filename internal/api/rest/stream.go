@@ -20,6 +20,7 @@ const (
 // Encoding is how a stream goes over the wire.
 type Encoding int
 
+// The encodings.
 const (
 	Lines      Encoding = iota // a JSON object a line
 	ServerSent                 // server-sent events, as the HTML standard has them

@@ -25,9 +25,6 @@ func withCaller(ctx context.Context, c net.Conn) context.Context {
 	return access.With(ctx, p)
 }
 
-// owner is the user who runs hale.
-func owner() string { return userName(uint32(os.Geteuid())) } //nolint:gosec // an id of 32 bits
-
 // peer returns the user at the other end of a unix socket; false: the kernel does not say.
 func peer(c net.Conn) (uid uint32, known bool) {
 	u, ok := c.(*net.UnixConn)

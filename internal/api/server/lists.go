@@ -55,7 +55,7 @@ func (s *Server) whoAmI(ctx context.Context, _ *rest.Nothing) (api.WhoAmI, error
 type fleetsIn struct{ rest.Page }
 
 func (s *Server) listFleets(ctx context.Context, in *fleetsIn) (*rest.Listed[api.FleetSummary], error) {
-	fleets, at, err := s.snapshot(ctx, access.Viewer)
+	fleets, at, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *Server) listMachines(ctx context.Context, in *machinesIn) (*rest.Listed
 
 // of returns the fleet of the name, or all where it is empty.
 func (s *Server) of(ctx context.Context, name string) ([]published.Fleet, feed.Cursor, error) {
-	fleets, at, err := s.snapshot(ctx, access.Viewer)
+	fleets, at, err := s.snapshot(ctx)
 	if err != nil || name == "" {
 		return fleets, at, err
 	}
@@ -280,7 +280,7 @@ func (s *Server) listRepairs(ctx context.Context, in *workIn) (*rest.Listed[api.
 }
 
 func (s *Server) listHosts(ctx context.Context, in *fleetsIn) (*rest.Listed[api.HostItem], error) {
-	fleets, at, err := s.snapshot(ctx, access.Viewer)
+	fleets, at, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ func (s *Server) listHosts(ctx context.Context, in *fleetsIn) (*rest.Listed[api.
 }
 
 func (s *Server) listProviders(ctx context.Context, in *fleetsIn) (*rest.Listed[api.ProviderItem], error) {
-	fleets, at, err := s.snapshot(ctx, access.Viewer)
+	fleets, at, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +330,7 @@ func (s *Server) listProviders(ctx context.Context, in *fleetsIn) (*rest.Listed[
 }
 
 func (s *Server) listBrakes(ctx context.Context, in *fleetsIn) (*rest.Listed[api.BrakeItem], error) {
-	fleets, at, err := s.snapshot(ctx, access.Viewer)
+	fleets, at, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}

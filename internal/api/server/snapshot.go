@@ -10,14 +10,14 @@ import (
 	"hale/internal/owner/published"
 )
 
-// snapshot returns the fleets in which the caller has the role, and the place behind which a stream tells all that they
+// snapshot returns the fleets that the caller may see, and the place behind which a stream tells all that they
 // do not show. An owner writes first and shows then: where a fleet lags behind its journal, the place does, too.
-func (s *Server) snapshot(ctx context.Context, r access.Role) ([]published.Fleet, feed.Cursor, error) {
+func (s *Server) snapshot(ctx context.Context) ([]published.Fleet, feed.Cursor, error) {
 	at, err := s.now(ctx)
 	if err != nil {
 		return nil, at, err
 	}
-	fleets := s.seen(ctx, r)
+	fleets := s.seen(ctx, access.Viewer)
 	for i := range fleets {
 		f := &fleets[i]
 		written, ever := s.feed.Last(f.Spec.Name)
