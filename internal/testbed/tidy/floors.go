@@ -172,6 +172,7 @@ var packages = []pkgRule{
 		support: true,
 		also:    []string{"internal/provider/openstack/notification", "internal/secret"},
 	},
+	{path: "internal/testbed/prometheus", support: true},
 	{path: "internal/testbed/vcsim", support: true},
 	{path: "internal/testbed/tidy", support: true},
 	{path: "bench/mutants", support: true},
@@ -192,7 +193,7 @@ var forTests = []string{
 	"internal/testbed/lab",
 	"internal/testbed/cloud",
 	"internal/accel",
-	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/program/programtest", "internal/testbed/nettest", "internal/testbed/people",
+	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/testbed/prometheus", "internal/program/programtest", "internal/testbed/nettest", "internal/testbed/people",
 }
 
 // doors names, per foreign module, the packages that may import it in product code.
