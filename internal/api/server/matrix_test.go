@@ -35,8 +35,8 @@ type row struct {
 // with another role.
 var matrix = map[string]row{
 	"alive":                  {},
-	"ready":                  {role: access.Viewer, whole: true},
-	"metrics":                {role: access.Viewer, whole: true},
+	"ready":                  {role: access.Viewer},
+	"metrics":                {role: access.Viewer},
 	"status":                 {role: access.Viewer},
 	"why-machine":            {role: access.Viewer, path: "/v1/machines/web-2/why"},
 	"why-fleet":              {role: access.Viewer, path: "/v1/fleets/web/why"},

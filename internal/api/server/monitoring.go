@@ -18,10 +18,10 @@ type Monitoring struct {
 func (s *Server) watching() {
 	is := s.opts.Monitoring
 	metrics := &huma.Schema{Type: huma.TypeString}
-	s.router.Pass(rest.Call{ID: "metrics", Method: http.MethodGet, Path: "/metrics", Needs: rest.Surveys,
+	s.router.Pass(rest.Call{ID: "metrics", Method: http.MethodGet, Path: "/metrics", Needs: rest.Reads,
 		Summary: "What monitoring sees, in the form that Prometheus reads"}, is.Metrics, mediaMetrics, metrics)
 	ready := rest.SchemaOf[api.Readiness](s.router)
-	s.router.Pass(rest.Call{ID: "ready", Method: http.MethodGet, Path: "/readyz", Needs: rest.Surveys,
+	s.router.Pass(rest.Call{ID: "ready", Method: http.MethodGet, Path: "/readyz", Needs: rest.Reads,
 		Summary: "Whether hale can do all its work, and what it lacks"}, is.Ready, mediaJSON, ready, http.StatusServiceUnavailable)
 	alive := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{
 		"status": {Type: huma.TypeString, Enum: []any{"ok", "stuck"}}}, Required: []string{"status"}}
