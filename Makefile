@@ -8,6 +8,7 @@ MAKEFLAGS   += --no-print-directory
 GO       := scripts/ensure-go.sh go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINTER   := bin/golangci-lint
+OASDIFF  := bin/oasdiff
 RUNS     ?= 20
 BENCH    ?= .
 MUTANTS_FLAGS ?=
@@ -15,7 +16,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks records survive hostile ends race lint tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks records survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -60,8 +61,9 @@ race: ## the tests without real machines, the longest in their short form, under
 	@CGO_ENABLED=1 scripts/test.sh --fast -race -short -timeout 28m \
 		-skip '^(TestTheMachinesDiskGoesWithItsInstance|TestAWatchOfMachinesThatComeAndGoAllTheTime|TestTheTreeIsTidy)$$'
 
-lint: $(LINTER) ## the linter, pinned in tools/go.mod; and whether hale builds where it is not Linux
+lint: $(LINTER) $(OASDIFF) ## the linter, pinned in tools/go.mod; whether the API breaks clients of the last release; and whether hale builds where it is not Linux
 	scripts/ensure-go.sh $(LINTER) run ./...
+	scripts/api-breaks.sh $(OASDIFF)
 	for os in darwin freebsd; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/hale || exit 1; done
 
 tidy: ## the rules about the source tree itself
@@ -72,6 +74,9 @@ cover: ## coverage of the tests without real machines, per function in bin/cover
 	@scripts/test.sh --fast -coverpkg=./internal/... -coverprofile=bin/cover.out
 	@$(GO) tool cover -func=bin/cover.out >bin/cover.txt
 	@tail -n 1 bin/cover.txt
+
+fuzz-api: ## a whole hale is asked at random, from its own document, for FOR (10m); make test does so for 20s
+	@HALE_FUZZ_API=$(or $(FOR),10m) scripts/ensure-go.sh go test -count=1 -timeout 120m -run TestTheAPIKeeps -v ./internal/app
 
 fuzz: ## every fuzz test, one after the other, for FOR (10s) each
 	@scripts/fuzz.sh $(or $(FOR),10s)
@@ -115,3 +120,8 @@ $(LINTER): tools/go.mod tools/go.sum
 	@mkdir -p bin
 	scripts/ensure-go.sh env -C tools go build -buildvcs=false -o ../$(LINTER) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $(LINTER)
+
+$(OASDIFF): tools/oasdiff/go.mod tools/oasdiff/go.sum
+	@mkdir -p bin
+	scripts/ensure-go.sh env -C tools/oasdiff go build -buildvcs=false -o ../../$(OASDIFF) github.com/oasdiff/oasdiff
+	@touch $(OASDIFF)

@@ -210,16 +210,16 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind"` // hold, release, retry, heal, undo, recover, brake-on, brake-off, scale, delete, confirm
+	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete"`
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every
 	// fleet.
-	Subjects []string `json:"subjects,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
-	As       string   `json:"as,omitempty"`   // the user that the caller speaks for
-	For      Duration `json:"for,omitempty"`  // how long a hold lasts
-	All      bool     `json:"all,omitempty"`  // release the holds of others, too
-	Plan     string   `json:"plan,omitempty"` // that is confirmed
-	Size     int      `json:"size,omitempty"` // that the fleet is to have
+	Subjects []string `json:"subjects,omitempty" maxItems:"100"`
+	Reason   string   `json:"reason,omitempty" maxLength:"200"`
+	As       string   `json:"as,omitempty" maxLength:"200"`                // the user that the caller speaks for
+	For      Duration `json:"for,omitempty"`                               // how long a hold lasts
+	All      bool     `json:"all,omitempty"`                               // release the holds of others, too
+	Plan     string   `json:"plan,omitempty" maxLength:"200"`              // that is confirmed
+	Size     int      `json:"size,omitempty" minimum:"0" maximum:"100000"` // that the fleet is to have
 	DryRun   bool     `json:"dry_run,omitempty"`
 	// Believe has a recovery take the world for what is; Plan is then that of World, which must still be the same.
 	Believe bool     `json:"believe,omitempty"`

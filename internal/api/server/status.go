@@ -151,7 +151,7 @@ func Dump(ctx context.Context, store state.Store) (api.State, error) {
 		}
 		for _, e := range entries {
 			if e.Lease == 0 {
-				dump.Entries = append(dump.Entries, api.Entry{Key: e.Key, Value: e.Value})
+				dump.Entries = append(dump.Entries, api.Entry{Key: e.Key, Value: append([]byte{}, e.Value...)})
 			}
 		}
 	}

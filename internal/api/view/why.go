@@ -18,7 +18,7 @@ func Why(s published.Fleet, v fleet.View, journal []fleet.Record) api.Why {
 	e := explain.Machine(s, v)
 	w := api.Why{
 		Now: s.Now.Wall, Fleet: string(s.Spec.Name), Machine: Machine(s, v),
-		Because: e.Because, Doing: e.Now, Person: e.Person, Timeline: []api.Event{},
+		Because: listed(e.Because), Doing: listed(e.Now), Person: listed(e.Person), Timeline: []api.Event{},
 	}
 	own := slices.DeleteFunc(slices.Clone(journal), func(r fleet.Record) bool { return r.Machine != v.Machine.Name })
 	if i := v.Machine.Incident; i != nil {
@@ -32,6 +32,14 @@ func Why(s published.Fleet, v fleet.View, journal []fleet.Record) api.Why {
 		w.Timeline = append(w.Timeline, Event(r))
 	}
 	return w
+}
+
+// listed is the list, which is empty and not absent where there is nothing on it.
+func listed[T any](of []T) []T {
+	if of == nil {
+		return []T{}
+	}
+	return of
 }
 
 // withParents adds what the journal has of the parent incidents that the chapter names.
