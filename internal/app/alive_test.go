@@ -15,7 +15,8 @@ import (
 	"hale/internal/prose"
 )
 
-// Signs of life come as often as the target wants them, and stay away while hale does not act in a fleet.
+// Signs of life come as often as the target wants them, and stay away while hale does not act in a fleet. The heartbeat
+// that monitoring sees moves and stands still with them.
 func TestSignsOfLifeStayAwayWhileHaleDoesNotAct(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -25,8 +26,10 @@ func TestSignsOfLifeStayAwayWhileHaleDoesNotAct(t *testing.T) {
 			"patient": {patient, time.Minute}, "hurried": {hurried, 10 * time.Second}, "other": {other, 0},
 		})
 		began := time.Now()
+		var beats []time.Duration
 		l := lifeSigns{
 			teller: tells,
+			acting: func(at time.Time) { beats = append(beats, at.Sub(began)) },
 			log:    slog.New(slog.DiscardHandler),
 			idle: func(time.Duration) (fleet.Name, string, bool) {
 				since := time.Since(began)
@@ -38,12 +41,20 @@ func TestSignsOfLifeStayAwayWhileHaleDoesNotAct(t *testing.T) {
 		l.run(ctx)
 		signs := patient.Taken()
 		if len(signs) != 8 { // from 30 s to 5 min, and from 8 min to 10 min
-			t.Errorf("%d signs in the 7 min and a half in which hale acted, want 8", len(signs))
+			t.Errorf("%d signs in the 6 min and a half in which hale acted, want 8", len(signs))
 		}
 		for _, m := range signs {
 			if at := m.At.Sub(began); m.Event != notify.EventAlive || at < 30*time.Second ||
 				at > 5*time.Minute && at < 8*time.Minute {
 				t.Errorf("%s after %v: %s", m.Event, at, m.Subject)
+			}
+		}
+		if n := len(beats); n < 388 || n > 393 { // one a second in those 6 min and a half
+			t.Errorf("%d heartbeats", n)
+		}
+		for _, at := range beats {
+			if at < 30*time.Second || at > 5*time.Minute && at < 8*time.Minute {
+				t.Errorf("a heartbeat after %v", at)
 			}
 		}
 		// One that takes a minute and a half for an answer holds up itself only.

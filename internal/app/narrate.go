@@ -49,6 +49,7 @@ func (n *narrator) run(ctx context.Context) {
 				}
 				break
 			}
+			n.after = r.Revision - 1     // a transaction has several, and the stream may break between two
 			if r.Seq > n.told[r.Fleet] { // else told before the stream broke
 				n.told[r.Fleet] = r.Seq
 				n.count(r.Record)

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/defect"
+	"hale/internal/state"
+	"hale/internal/state/journal"
+	"hale/internal/state/memory"
+)
+
+// breaking is a store with streams that break after two events each.
+type breaking struct{ state.Store }
+
+func (b breaking) Watch(ctx context.Context, prefix string, after int64) iter.Seq2[state.Event, error] {
+	return func(yield func(state.Event, error) bool) {
+		left := 2 + int(after%2)
+		for e, err := range b.Store.Watch(ctx, prefix, after) {
+			if left--; left < 0 {
+				err = fault.New(fault.Transient, "breaking.watch", "", nil)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Each record is counted once, in its order, although the stream of records breaks again and again, and although the
+// counting of one panics.
+func TestARecordIsCountedOnceThoughTheStreamBreaks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{}).Open(nil)
+		book, err := journal.Open(t.Context(), store, "web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got []string
+		counted := map[string]int{}
+		n := newNarrator(t.Context(), breaking{store}, slog.New(slog.DiscardHandler), func(r fleet.Record) {
+			counted[r.Detail]++
+			if r.Detail == "5" {
+				panic("it is made for this")
+			}
+			got = append(got, r.Detail)
+		})
+		for i := range 12 {
+			detail := fmt.Sprint(i)
+			records := []fleet.Record{{Fleet: "web", Kind: fleet.RecordOutput, Detail: detail}}
+			writes, err := book.Writes(records, journal.Keep{})
+			if err == nil {
+				_, err = store.Commit(t.Context(), state.Txn{Then: writes})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			book.Advance(records)
+			if detail != "5" {
+				want = append(want, detail)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		defect.NewRegister(slog.New(slog.DiscardHandler)).Keep(ctx, defect.Place{}, n.run)
+		if !slices.Equal(got, want) || counted["5"] != 1 {
+			t.Errorf("counted %v, want %v; the one that panics %d times", got, want, counted["5"])
+		}
+	})
+}
