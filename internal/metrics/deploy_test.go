@@ -54,6 +54,9 @@ func everything() metrics.Options {
 	o.Machines = func() bool { return true }
 	o.Troubles = func() []api.Trouble { return nil }
 	o.Unowned = func() []published.Unowned { return []published.Unowned{{Provider: "lab-0"}} }
+	o.Fences = func() []api.FencedHost {
+		return []api.FencedHost{{Provider: "lab-0", Host: "h1", Methods: []api.FenceMethod{{}, {Test: &api.FenceTest{}}}}}
+	}
 	o.Reloaded = func() (time.Time, error) { return dawn, nil }
 	o.Defects.Note(defect.Place{Part: defect.Check}, "its work", &defect.Panic{Value: "boom"})
 	for _, r := range []fleet.Record{{Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake}, {Kind: fleet.RecordOrder,

@@ -36,6 +36,8 @@ type Options struct {
 	// Troubles is what hale lacks on its own server, Unowned what bears its mark and no fleet owns; nil: not known.
 	Troubles func() []api.Trouble
 	Unowned  func() []published.Unowned
+	// Fences are the ways to cut the power of hosts, with how their last tests ended; nil: there are none.
+	Fences func() []api.FencedHost
 	// Reloaded says when the configuration was last taken over, and why a later one was not; nil: not known.
 	Reloaded func() (time.Time, error)
 }

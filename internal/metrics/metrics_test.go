@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -298,6 +300,36 @@ func busy(o metrics.Options) {
 			o.Counts.Called(f.Spec.Provider, provider.Call{Op: op}, time.Second, nil)
 		}
 	}
+}
+
+// Several read at once while hale counts, and fleets come and go.
+func TestMetricsAreReadWhileHaleWorks(t *testing.T) {
+	t.Parallel()
+	fleets := nFleets(3, 5)
+	o := options(fleets)
+	var scrapes atomic.Int64
+	o.Fleets = func() []published.Fleet { return fleets[:1+scrapes.Add(1)%3] }
+	h := metrics.Handler(o)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for range 20 {
+				parsed(t, served(t, h, everyone))
+			}
+		})
+		wg.Go(func() {
+			for k := range 200 {
+				f := fleets[k%3].Spec.Name
+				o.Counts.Take(fleet.Record{Fleet: f, Machine: f.Machine(i + 1), Kind: fleet.RecordVerdict,
+					Was: fleet.VerdictHealthy, Verdict: fleet.VerdictUnhealthy})
+				o.Counts.Take(fleet.Record{Fleet: f, Machine: f.Machine(i + 1), Kind: fleet.RecordIncidentClosed,
+					Reason: fleet.ReasonHealed})
+				o.Counts.Called("lab-0", provider.Call{Op: provider.OpList}, time.Millisecond, nil)
+				o.Counts.Beat(dawn)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // A hundred thousand machines in a hundred fleets are told in less than 2 MB, with no machine's name in it.

@@ -35,6 +35,9 @@ var (
 	unowned = gauge("provider_unowned_instances", "Instances at the provider that bear hale's mark and that no fleet "+
 		"looks after.", "provider")
 
+	fences = gauge("provider_fences", "Ways to cut the power of the provider's hosts, by how the last test of each ended.",
+		"provider", "test")
+
 	targets  = gauge("probe_targets", "What is asked by the shards that all fleets share: pings, ports and plain pages.")
 	probed   = counter("probes_started_total", "Probes by those shards.")
 	answered = counter("probes_answered_total", "Probes that got any answer within their time.")
@@ -49,7 +52,7 @@ var (
 
 var parts = []family{
 	buildInfo, started, heartbeat, reloaded, reloadedAt, troubles, panics, defects, storeTakes, storeLow, storeSize,
-	storeQuota, diskFree, diskSize, unowned, targets, probed, answered, skipped, putOff, local, stalls, lateness, stalest,
+	storeQuota, diskFree, diskSize, unowned, fences, targets, probed, answered, skipped, putOff, local, stalls, lateness, stalest,
 }
 
 type partCollector struct {
@@ -79,6 +82,7 @@ func (c partCollector) Collect(to chan<- prometheus.Metric) {
 	c.troubles(out)
 	c.store(out)
 	c.unowned(out)
+	c.fences(out)
 	c.probes(out)
 }
 
@@ -139,6 +143,43 @@ func (c partCollector) unowned(out say) {
 	for name, count := range n {
 		out.value(unowned, number(count), string(name))
 	}
+}
+
+func (c partCollector) fences(out say) {
+	if c.Fences == nil {
+		return
+	}
+	n := map[string]map[string]int{}
+	for _, h := range c.Fences() {
+		if n[h.Provider] == nil {
+			n[h.Provider] = map[string]int{}
+		}
+		for _, m := range h.Methods {
+			n[h.Provider][tested(m)]++
+		}
+	}
+	for name, of := range n {
+		for _, test := range []string{testOK, testFailed, testNone} {
+			out.value(fences, number(of[test]), name, test)
+		}
+	}
+}
+
+// How the last test of a fence ended, as a label says it.
+const (
+	testOK     = "ok"
+	testFailed = "failed"
+	testNone   = "none"
+)
+
+func tested(m api.FenceMethod) string {
+	switch {
+	case m.Test == nil:
+		return testNone
+	case m.Test.OK:
+		return testOK
+	}
+	return testFailed
 }
 
 // latenessBounds are those of the histogram: a probe that is later than the last is skipped.
