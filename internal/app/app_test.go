@@ -61,7 +61,13 @@ func (h *house) options() app.Options {
 // run starts a controller; stop ends it and waits.
 func (h *house) run() (stop func()) {
 	h.t.Helper()
-	a, err := app.New(h.options())
+	return h.runs(h.options())
+}
+
+// runs is run with options of one's own.
+func (h *house) runs(o app.Options) (stop func()) {
+	h.t.Helper()
+	a, err := app.New(o)
 	if err != nil {
 		h.t.Fatal(err)
 	}
