@@ -174,7 +174,7 @@ type documented struct {
 // read reads the document, and checks that it is one.
 func (c *converser) read() {
 	c.t.Helper()
-	said, err := c.client.Get("http://hale/openapi.json") //nolint:noctx // the test's end ends it
+	said, err := c.client.Get("http://hale/openapi.json")
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func value(t *rapid.T, s *openapi3.Schema, at string) any {
 		return rapid.Bool().Draw(t, at)
 	case s.Type.Includes("array"):
 		out := []any{}
-		for range rapid.IntRange(int(s.MinItems), int(s.MinItems)+2).Draw(t, at) { //nolint:gosec // a handful
+		for range rapid.IntRange(int(s.MinItems), int(s.MinItems)+2).Draw(t, at) {
 			out = append(out, value(t, s.Items.Value, at+"[]"))
 		}
 		return out
@@ -350,10 +350,10 @@ func value(t *rapid.T, s *openapi3.Schema, at string) any {
 func text(t *rapid.T, s *openapi3.Schema, at string) string {
 	most := 40
 	if s.MaxLength != nil {
-		most = min(most, int(*s.MaxLength)) //nolint:gosec // a length
+		most = min(most, int(*s.MaxLength))
 	}
 	fits := func(x string) bool {
-		return len(x) <= most && len(x) >= int(s.MinLength) && s.VisitJSONString(x) == nil //nolint:gosec // a length
+		return len(x) <= most && len(x) >= int(s.MinLength) && s.VisitJSONString(x) == nil
 	}
 	if known := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !fits(n) }); len(known) > 0 &&
 		rapid.IntRange(0, 3).Draw(t, at) > 0 {
@@ -363,7 +363,7 @@ func text(t *rapid.T, s *openapi3.Schema, at string) string {
 		return rapid.StringMatching(s.Pattern).Filter(fits).Draw(t, at)
 	}
 	letters := []rune("web-123/\\'\"<>%;é\u202e \n\x00.")
-	return rapid.StringOfN(rapid.RuneFrom(letters), int(s.MinLength), most, most).Draw(t, at) //nolint:gosec // a length
+	return rapid.StringOfN(rapid.RuneFrom(letters), int(s.MinLength), most, most).Draw(t, at)
 }
 
 // answerWithin bounds an answer that is no stream.

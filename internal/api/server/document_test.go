@@ -26,7 +26,7 @@ func TestTheDocumentInTheTreeIsTheOneThatIsServed(t *testing.T) {
 	}
 	served.WriteByte('\n')
 	if *update {
-		if err := os.WriteFile(documentFile, served.Bytes(), 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(documentFile, served.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -233,9 +233,17 @@ var well = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Wri
 // call makes a call, and follows nothing.
 func (h *house) call(t *testing.T, who access.Principal, method, path, body string) *httptest.ResponseRecorder {
 	t.Helper()
+	return h.callWith(t, who, method, path, body, http.Header{})
+}
+
+// callWith is call, with headers.
+func (h *house) callWith(t *testing.T, who access.Principal, method, path, body string,
+	with http.Header) *httptest.ResponseRecorder {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(access.With(t.Context(), who), time.Minute)
 	defer cancel()
 	q := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
+	q.Header = with
 	if body != "" {
 		q.Header.Set("Content-Type", "application/json")
 	}
