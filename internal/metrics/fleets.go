@@ -190,7 +190,8 @@ func (c fleetCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, r := range fleetRows {
 		to <- r.desc
 	}
-	for _, f := range []family{machineVerdict, machineHeld, providerUp, providerHosts} {
+	for _, f := range []family{machineVerdict, machineHeld, providerUp, providerHosts, sharedBudget, sharedUsed,
+		providerBudget, providerUsed} {
 		to <- f.desc
 	}
 }
@@ -209,6 +210,7 @@ func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 		}
 	}
 	standings(all, out)
+	shared(all, out)
 }
 
 // single says how each machine stands.
@@ -222,35 +224,5 @@ func (l *look) single(out say) {
 		if m.Waiting != "" {
 			out.value(machineHeld, 1, name, string(m.Name), string(m.Waiting))
 		}
-	}
-}
-
-var (
-	providerUp    = gauge("provider_up", "Whether the provider answers, and is believed.", "provider")
-	providerHosts = gauge("provider_hosts", "Hosts of the provider, by whether they answer.", "provider", "answers")
-)
-
-// standings say how the fleets' providers stand. One fleet that saw its provider fail is enough.
-func standings(all []published.Fleet, out say) {
-	up := map[fleet.ProviderName]bool{}
-	hosts := map[fleet.ProviderName][]fleet.Host{}
-	for i := range all {
-		f := &all[i]
-		was, seen := up[f.Spec.Provider]
-		up[f.Spec.Provider] = f.Provider.Standing == fleet.ProviderUp && (was || !seen)
-		if len(f.Hosts) > len(hosts[f.Spec.Provider]) {
-			hosts[f.Spec.Provider] = f.Hosts
-		}
-	}
-	for name, is := range up {
-		out.whether(providerUp, truth(is), string(name))
-		answer := 0
-		for _, h := range hosts[name] {
-			if h.Up {
-				answer++
-			}
-		}
-		out.value(providerHosts, number(answer), string(name), "yes")
-		out.value(providerHosts, number(len(hosts[name])-answer), string(name), "no")
 	}
 }

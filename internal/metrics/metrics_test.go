@@ -38,11 +38,14 @@ func nFleets(fleets, machines int) []published.Fleet {
 	for i := range out {
 		spec := fleet.Spec{Name: fleet.Name(fmt.Sprint("fleet-", i)), Provider: fleet.ProviderName(fmt.Sprint("lab-", i%10)),
 			Mode: fleet.ModeAct, Size: machines,
-			Limits: fleet.Limits{InRepair: 3, Brake: fleet.BrakePolicy{Percent: 20, AtLeast: 2}},
+			Limits: fleet.Limits{InRepair: 3, Shared: []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 40},
+				{Scope: fleet.ScopeProvider, InRepair: 20}, {Scope: fleet.ScopeHost, InRepair: 2}}, Brake: fleet.BrakePolicy{Percent: 20, AtLeast: 2}},
 			Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot},
 				{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}}}
 		f := published.Fleet{Wanted: spec, Lease: 8 * time.Second, Machines: make([]fleet.View, machines)}
 		f.State.Spec, f.State.Now = spec, fleet.Now{Wall: dawn, Mono: 1}
+		f.State.Slots = fleet.Slots{{Machine: "fleet-0-1", Provider: "lab-0"}, {Machine: "fleet-0-2", Provider: "lab-0", Start: true},
+			{Machine: "fleet-1-1", Provider: "lab-1"}}
 		f.State.Provider.Standing = fleet.ProviderUp
 		f.State.Hosts = []fleet.Host{{Name: "h1", Up: true}, {Name: "h2"}}
 		f.Tally = guard.Tally{Size: machines, Failing: 2, InRepair: 1}
@@ -150,6 +153,8 @@ func TestHowAFleetStandsIsTold(t *testing.T) {
 		`hale_fleet_repair_budget{fleet="fleet-0"} 3`, `hale_fleet_repair_budget_left{fleet="fleet-0"} 2`,
 		`hale_fleet_info{fleet="fleet-0",mode="act",provider="lab-0"} 1`, `hale_fleet_acting{fleet="fleet-0"} 1`,
 		`hale_fleet_lease_remaining_seconds{fleet="fleet-0"} 8`,
+		`hale_repair_budget 40`, `hale_repair_budget_used 2`, `hale_provider_repair_budget{provider="lab-0"} 20`,
+		`hale_provider_repair_budget_used{provider="lab-0"} 1`,
 		`hale_provider_up{provider="lab-0"} 1`, `hale_provider_hosts{answers="no",provider="lab-0"} 1`,
 		`hale_store_takes 1`, `hale_store_size_bytes 1.048576e+06`, `hale_probes_skipped_total 3`,
 		`hale_panics_total 0`, `hale_incidents_opened_total{cause="checks",fleet="fleet-0"} 0`,
