@@ -73,8 +73,8 @@ func parse(args []string, complain io.Writer) (options, error) {
 	}
 	o.packages = f.Args()
 	if len(o.packages) == 0 {
-		o.packages = []string{"./internal/core/guard", "./internal/core/placement", "./internal/core/repair",
-			"./internal/core/decide"}
+		o.packages = []string{"./internal/core/guard", "./internal/core/placement", "./internal/core/chart",
+			"./internal/core/look", "./internal/core/repair", "./internal/core/decide"}
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {

@@ -3,8 +3,8 @@ package decide
 import (
 	"maps"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
-	"hale/internal/core/repair"
 )
 
 // lookAhead judges a machine that the round changed once more, as it is now, only for what is tested on the way: when
@@ -15,7 +15,7 @@ func (r *round) lookAhead(w *work) {
 	view.Machine, view.Look, view.Outcome, view.Gathered = *w.M, nil, nil, nil
 	w.M.CopyTo(&r.before)
 	x := work{index: w.index, site: w.site, telling: r.telling, fated: w.fated, unasked: w.unasked}
-	x.Chart = repair.Chart{M: &r.before, View: &view, Situation: &r.sit, Installation: r.s.Installation,
+	x.Chart = chart.Chart{M: &r.before, View: &view, Situation: &r.sit, Installation: r.s.Installation,
 		Load: func() map[fleet.HostName]int { return maps.Clone(r.load()) }}
 	tally.Remove(x.M, &r.s.Spec)
 	r.see(&x, tally)

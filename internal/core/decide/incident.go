@@ -3,6 +3,7 @@ package decide
 import (
 	"time"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
@@ -136,7 +137,7 @@ func (w *work) advance() {
 // firstBuild says why the machine's first instance may not be built.
 func (w *work) firstBuild() fleet.Reason {
 	held := guard.NewBuild(w.M, w.Situation)
-	found, _ := repair.Found(w.M, w.View, w.Installation) // it is taken, and none is built
+	found, _ := chart.Found(w.M, w.View, w.Installation) // it is taken, and none is built
 	if held == "" && w.RivalledBeside(found.ID) {
 		return fleet.ReasonRival
 	}
@@ -171,12 +172,12 @@ func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKi
 
 // removableStray brings a provable remnant to the head of the list, if there is one.
 func (w *work) removableStray() bool {
-	if _, found := repair.Found(w.M, w.View, w.Installation); found && !guard.Surplus(w.M, &w.Situation.Spec) {
+	if _, found := chart.Found(w.M, w.View, w.Installation); found && !guard.Surplus(w.M, &w.Situation.Spec) {
 		return false // it is needed
 	}
 	for i, s := range w.M.Strays {
 		due := (s.RetryAt == 0 || w.Situation.Now.Due(s.RetryAt)) && !guard.HostHeld(s.Host, w.Situation)
-		if due && repair.IsRemnant(*w.M, w.View.Sighting(s.ID).Instance, w.Installation) {
+		if due && chart.IsRemnant(*w.M, w.View.Sighting(s.ID).Instance, w.Installation) {
 			w.M.Strays[0], w.M.Strays[i] = w.M.Strays[i], w.M.Strays[0]
 			return true
 		}

@@ -3,10 +3,10 @@ package decide
 import (
 	"slices"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
-	"hale/internal/core/repair"
 )
 
 // judge brings the belief up to date with the evidence: address, health, strays, incident.
@@ -145,7 +145,7 @@ func (w *work) noticeStrays() {
 	for k := range w.View.Seen {
 		seen := &w.View.Seen[k]
 		i := &seen.Instance
-		if !repair.IsStray(m, i, w.Installation) {
+		if !chart.IsStray(m, i, w.Installation) {
 			continue
 		}
 		if w.Away(i.ID) {
@@ -179,7 +179,7 @@ func (w *work) knownStray(s fleet.Stray, i *fleet.Instance) fleet.Stray {
 // newStray tells of an instance that should not be there: a person, too, unless it is hale's own to remove.
 func (w *work) newStray(i *fleet.Instance) fleet.Stray {
 	s, reason := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}, fleet.Reason("")
-	if !repair.IsRemnant(*w.M, *i, w.Installation) {
+	if !chart.IsRemnant(*w.M, *i, w.Installation) {
 		s.Paged, reason = true, fleet.ReasonSecondRunning
 		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
 	}

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/core/repair"
 )
 
 // contestLasts is for how long two hosts show an instance until a person is told, where no further listing said so:
@@ -246,7 +246,7 @@ func (w *work) believe(o *fleet.Order) {
 			w.House(stopped) // and what a person stopped meanwhile waits for them
 		}
 	}
-	if i, runs := repair.Found(m, w.View, w.Installation); runs && guard.Surplus(m, &w.Situation.Spec) {
+	if i, runs := chart.Found(m, w.View, w.Installation); runs && guard.Surplus(m, &w.Situation.Spec) {
 		w.House(i) // what is beyond the fleet's size is not finished, and it may serve: a person must say that it goes
 	}
 	for _, i := range shown.Aside {

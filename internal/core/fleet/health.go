@@ -88,3 +88,8 @@ func (c Cause) Personal() bool { return c == CauseStopped || c == CauseShutdown 
 func (c Cause) Halted() bool {
 	return c == CausePaused || c == CauseSuspended || c == CauseRescued || c == CauseIOError
 }
+
+// Off reports whether the instance is powered off, for whatever reason.
+func (c Cause) Off() bool {
+	return c == CauseOff || c == CauseStopped || c == CauseShutdown || c == CauseCrashed
+}

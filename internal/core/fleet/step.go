@@ -170,3 +170,6 @@ func (o Op) Rolled() bool {
 	row, known := operations[o]
 	return row.rolled || !known
 }
+
+// GoesElsewhere reports whether after the step the machine is on another host than one that does not answer.
+func (k StepKind) GoesElsewhere() bool { return k == StepRecreate || k == StepEvacuate }

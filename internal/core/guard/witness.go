@@ -212,3 +212,23 @@ func silentSince(m *fleet.Machine, v *fleet.View, spec *fleet.Spec) fleet.Instan
 	}
 	return m.Health.SinceMono.Add(-max(least, 0))
 }
+
+// Hearsay reports whether nothing speaks against the machine but heartbeats that any other machine of the fleet can
+// send in its name, since they share the token.
+func Hearsay(m *fleet.Machine, s *Situation) bool {
+	if s.View == nil || m.Current.None() || m.Health.Cause.Stopped() {
+		return false
+	}
+	said := false
+	for _, state := range s.View.Checks {
+		if state.Standing != fleet.StandingDown && state.Standing != fleet.StandingFailing {
+			continue
+		}
+		i := slices.IndexFunc(s.Spec.Checks, func(c fleet.Check) bool { return c.Name == state.Check })
+		if i < 0 || !s.Spec.Checks[i].Shared() {
+			return false
+		}
+		said = true
+	}
+	return said
+}

@@ -2,8 +2,6 @@ package repair
 
 import (
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
@@ -25,13 +23,13 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) onward {
 	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Call: r.Intent.ID, Instance: on.ID,
 		Generation: on.Generation, Host: on.Host})
 	a := fleet.Action{
-		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.mark(on),
+		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.Mark(on),
 		Adopted: on.Adopted, Intent: *r.Intent,
 		Excused: guard.Excused(w.M, w.Situation),
 		ForGood: op == fleet.OpDelete && r.Kind == fleet.RepairRemove,
 	}
 	if op == fleet.OpCreate {
-		a.Made = w.made()
+		a.Made = w.Made()
 	}
 	if r.Intent.Snapshot != "" {
 		a.Snapshot = fleet.SnapshotName{Installation: w.Installation, Machine: w.M.Name, Host: on.Host,
@@ -80,7 +78,7 @@ func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName
 	if r.Intent == nil && r.Retries >= pageAfter && w.wantedIn() {
 		return w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
 	}
-	r.AskAt = w.now().Add(w.patience(r))
+	r.AskAt = w.Now().Add(w.patience(r))
 	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
 	return waits
 }
@@ -102,8 +100,8 @@ func (w *Work) settleIntent(r *fleet.Repair) onward {
 		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: o.Kind, Detail: o.Detail,
 			Instance: in.Instance, Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At),
 			Proof: o.Proof})
-		w.recordOutput(in, o.Output)
-		r.LastOutcome, r.RetryAt, r.AskAt = w.now(), 0, 0
+		w.RecordOutput(in, o.Output)
+		r.LastOutcome, r.RetryAt, r.AskAt = w.Now(), 0, 0
 		if o.Kind != fleet.OutcomeUnknown {
 			r.Intent = nil
 			return w.settle(r, in, *o)
@@ -117,28 +115,6 @@ func (w *Work) settleIntent(r *fleet.Repair) onward {
 	return waits
 }
 
-// outputPiece is how much of a command's output goes into one record, in bytes.
-const outputPiece = 2 << 10
-
-// recordOutput keeps what a command said, in pieces that end with a line where they can.
-func (w *Work) recordOutput(in fleet.Intent, output string) {
-	output = strings.TrimSpace(output)
-	for output != "" {
-		n := min(len(output), outputPiece)
-		if n < len(output) {
-			if line := strings.LastIndexByte(output[:n], '\n'); line > 0 {
-				n = line
-			}
-			for n > 1 && !utf8.RuneStart(output[n]) {
-				n--
-			}
-		}
-		w.Record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Call: in.ID, Instance: in.Instance,
-			Generation: in.Generation, Detail: output[:n]})
-		output = strings.TrimLeft(output[n:], "\n")
-	}
-}
-
 func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
 	withoutEffect(w.M, in, o)
 	if o.Kind == fleet.OutcomeLocked && r.Kind != fleet.RepairTidy { // a copy is none of the instance's
@@ -149,7 +125,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward 
 		return apart.settle(w, r, in, o)
 	}
 	if in.Op == fleet.OpCreate && o.Kind != fleet.OutcomeDone {
-		w.unbind()
+		w.Unbind()
 	}
 	switch o.Kind {
 	case fleet.OutcomeDone:
@@ -194,9 +170,9 @@ func (x exchange) locked(in fleet.Intent, detail string) onward {
 
 func (w *Work) verifyFrom() onward {
 	w.M.Epoch++
-	w.M.Acted = w.now()
+	w.M.Acted = w.Now()
 	h := &w.M.Health
-	h.Verdict, h.Cause, h.Since, h.SinceMono = fleet.VerdictStarting, fleet.CauseNone, w.Situation.Now.Wall, w.now()
+	h.Verdict, h.Cause, h.Since, h.SinceMono = fleet.VerdictStarting, fleet.CauseNone, w.Situation.Now.Wall, w.Now()
 	return w.enter(fleet.PhaseVerify)
 }
 
@@ -220,7 +196,7 @@ func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) onward {
 		w.OpenIncident(fleet.CauseBuild)
 	}
 	w.Page(reason)
-	w.M.RetryAt = w.now().Add(longestBackoff)
+	w.M.RetryAt = w.Now().Add(longestBackoff)
 	return over
 }
 

@@ -1,8 +1,6 @@
 package repair
 
-import (
-	"hale/internal/core/fleet"
-)
+import "hale/internal/core/fleet"
 
 // BeginChange opens the work that a person ordered. The guard has admitted it. Healing pauses meanwhile: it goes on
 // when the work ends, however it does.
@@ -44,7 +42,7 @@ func (w *Work) mayChange(r *fleet.Repair) bool {
 	if !r.Wanted() || r.Removed {
 		return true
 	}
-	reason := w.heldBack(r)
+	reason := w.HeldBack(r)
 	if reason == "" {
 		if reason = w.homeless(r); reason != "" {
 			w.retry(r) // for a while; see spoilt
@@ -76,10 +74,10 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 }
 
 // wantedIn reports whether the work under way is a wanted change that did not remove anything yet: it can be given up.
-func (w *Chart) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
+func (w *Work) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
 
 // orderStands reports whether the order that the work carries out is still in the ledger.
-func (w *Chart) orderStands(r *fleet.Repair) bool {
+func (w *Work) orderStands(r *fleet.Repair) bool {
 	l := w.Situation.Whole.Ledger
 	if r.Kind == fleet.RepairUndo {
 		return true // it was taken up once and for all
@@ -92,18 +90,4 @@ func (w *Chart) orderStands(r *fleet.Repair) bool {
 	}
 	o := l.Removal(w.M.Name)
 	return o != nil && o.Order == r.Order
-}
-
-// edition returns which template the next instance is built from: the one in force, as long as another one did not
-// prove itself, unless the machine is to try that, or stood on it.
-func (w *Chart) edition(r *fleet.Repair) uint64 {
-	l := w.Situation.Whole.Ledger
-	if l == nil {
-		return 0
-	}
-	u := l.Update
-	if u.Goes() && (u.Proven || r.Order == u.Order || !r.Target.None() && r.Target.Edition == u.Edition) {
-		return u.Edition
-	}
-	return l.Edition
 }

@@ -3,6 +3,7 @@ package repair
 import (
 	"slices"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
@@ -34,7 +35,7 @@ func (x exchange) replace() onward {
 	case !x.r.Target.None() && !x.r.Removed:
 		return x.call(x.r, fleet.OpDelete, x.r.Target) // also of one that is gone: its files may be left
 	case x.r.Kind == fleet.RepairRemnant:
-		x.forget(x.r.Target.ID)
+		x.Forget(x.r.Target.ID)
 		return x.end(fleet.ReasonRemoved)
 	case x.r.Kind == fleet.RepairRemove:
 		return x.gone()
@@ -62,7 +63,7 @@ func (x exchange) ask() onward { return x.observe(x.r, x.r.Target.ID, x.r.Target
 
 // fence makes sure that the target cannot run: told to power off, then seen off.
 func (x exchange) fence() onward {
-	if h, dead := x.deadHost(x.r.Target); dead && x.r.Kind == fleet.RepairHeal && goesElsewhere(x.r.Step) {
+	if h, dead := x.DeadHost(x.r.Target); dead && x.r.Kind == fleet.RepairHeal && x.r.Step.GoesElsewhere() {
 		return x.fenceHost(h)
 	}
 	if x.r.Stranded && x.r.Confirmed {
@@ -116,7 +117,7 @@ func (x exchange) giveUpFence(why fleet.Reason) onward {
 func (x exchange) proven(p fleet.Proof) onward {
 	x.r.Proof, x.r.ProvenAt = p, 0
 	if p == fleet.ProofAccessCut {
-		x.r.ProvenAt = x.now()
+		x.r.ProvenAt = x.Now()
 	}
 	x.Record(fleet.Record{Kind: fleet.RecordProof, Proof: p, Instance: x.r.Target.ID,
 		Generation: x.r.Target.Generation})
@@ -125,7 +126,7 @@ func (x exchange) proven(p fleet.Proof) onward {
 
 // proveAgain shows once more, after a restart or a lost call, that what was removed still does not run.
 func (x exchange) proveAgain() onward {
-	if h, dead := x.deadHost(x.r.Target); dead && x.M.LeftAt(x.r.Target.ID) >= 0 {
+	if h, dead := x.DeadHost(x.r.Target); dead && x.M.LeftAt(x.r.Target.ID) >= 0 {
 		return x.fenceHost(h)
 	}
 	i, known := x.seenSince(x.r, x.r.Target.ID)
@@ -164,7 +165,7 @@ func (x exchange) removed() onward {
 	if x.M.Current.ID == x.r.Target.ID {
 		x.M.Current = fleet.Incarnation{}
 		x.M.Epoch++
-		x.M.Acted = x.now()
+		x.M.Acted = x.Now()
 	}
 	return again
 }
@@ -174,14 +175,14 @@ func (x exchange) build() onward {
 	if o := x.Situation.Whole.Ledger.Removal(x.M.Name); o != nil && o.Named && !x.r.Wanted() {
 		return x.end(fleet.ReasonOverruled) // it is to go
 	}
-	if found, ok := Found(x.M, x.View, x.Installation); ok {
-		x.house(found)
+	if found, ok := chart.Found(x.M, x.View, x.Installation); ok {
+		x.TakeFound(found)
 		return x.verifyFrom()
 	}
 	if a := x.M.Anchor; a != nil && x.Situation.Now.Due(a.Until) {
 		x.M.Anchor = nil
 	}
-	if held := x.heldWaiting(x.r); held != "" {
+	if held := x.heldWaiting(); held != "" {
 		return x.wait(held)
 	}
 	if _, some := guard.Unasked(x.M, x.Situation); some {
@@ -198,40 +199,40 @@ func (x exchange) build() onward {
 		x.wait(places.Nowhere())
 		x.retry(x.r)
 		return waits
-	case x.occupied():
+	case x.Occupied():
 		return x.failAttempt(fleet.ReasonDiskInUse, "")
 	case x.Rivalled():
 		return x.failAttempt(fleet.ReasonRival, "")
-	case x.leftRuns():
+	case x.LeftRuns():
 		return x.failAttempt(fleet.ReasonStillRunning, "")
 	case x.stale():
 		return x.proveAgain()
 	}
-	x.bind(host)
+	x.Bind(host)
 	x.Load()[host]++ // the next one placed in this round sees it
 	x.M.Generation++
-	x.r.Next = fleet.Incarnation{ID: x.View.FreshID, Generation: x.M.Generation, Host: host, Edition: x.edition(x.r)}
+	x.r.Next = fleet.Incarnation{ID: x.View.FreshID, Generation: x.M.Generation, Host: host, Edition: x.Edition(x.r)}
 	return x.call(x.r, fleet.OpCreate, x.r.Next)
 }
 
 // heldWaiting says why a build that waits, as for a host or a place, does not go on: what a person ordered meanwhile
 // counts for it, since it is not under way. A first one does not go on once another installation's mark was seen,
 // either.
-func (w *Chart) heldWaiting(r *fleet.Repair) fleet.Reason {
-	if r.Kind == fleet.RepairBuild && len(w.Situation.Whole.Foreign) > 0 {
+func (x exchange) heldWaiting() fleet.Reason {
+	if x.r.Kind == fleet.RepairBuild && len(x.Situation.Whole.Foreign) > 0 {
 		return fleet.ReasonInstallation // it was seen since the build was begun
 	}
-	switch w.M.Waiting {
+	switch x.M.Waiting {
 	case fleet.ReasonNoHost, fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere, fleet.ReasonHostUnasked, fleet.ReasonHold,
 		fleet.ReasonBrake:
 	default:
 		return ""
 	}
-	b := &w.Situation.Brake
+	b := &x.Situation.Brake
 	switch {
-	case guard.HoldOn(w.M, w.Situation) != nil:
+	case guard.HoldOn(x.M, x.Situation) != nil:
 		return fleet.ReasonHold
-	case b.By != "", b.On() && r.Kind != fleet.RepairBuild:
+	case b.By != "", b.On() && x.r.Kind != fleet.RepairBuild:
 		return fleet.ReasonBrake
 	}
 	return ""
@@ -291,9 +292,9 @@ func (x exchange) halfMade() onward {
 // lostCall: an instance was asked for, the answer was lost, and it is not there. It may yet appear. The next one gets
 // another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
 func (x exchange) lostCall() onward {
-	x.M.Anchor = &fleet.Anchor{Host: x.r.Next.Host, Until: x.now().Add(x.Situation.Spec.BuildLimit())}
+	x.M.Anchor = &fleet.Anchor{Host: x.r.Next.Host, Until: x.Now().Add(x.Situation.Spec.BuildLimit())}
 	x.r.Next = fleet.Incarnation{}
-	x.r.LastOutcome = x.now()
+	x.r.LastOutcome = x.Now()
 	if !x.r.Target.None() && !x.r.Proof.Meets(fleet.ProofDeleted) {
 		x.r.Proof = ""
 	}
@@ -311,7 +312,7 @@ func (x exchange) gone() onward {
 	m.IncidentOver()
 	m.Attempts = nil
 	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: x.Situation.Now.Wall,
-		SinceMono: x.now()}
+		SinceMono: x.Now()}
 	m.Change = &fleet.Change{Order: order, Ended: fleet.ReasonRemoved}
 	return over
 }

@@ -1,8 +1,6 @@
 package repair
 
-import (
-	"hale/internal/core/fleet"
-)
+import "hale/internal/core/fleet"
 
 // Forbidden says why a wanted change of the kind may not take the machine's instance away, as the configuration stands
 // now; empty: it may.
@@ -35,11 +33,4 @@ func (w *Work) forbidden(r *fleet.Repair) fleet.Reason {
 		return ""
 	}
 	return against(w.M, &w.Situation.Spec, r.Target, w.keeps(r) || !r.Wanted() && r.Target.Expired)
-}
-
-// RefuseChange ends a wanted change of the machine before it begins, and tells a person.
-func (w *Chart) RefuseChange(order fleet.OrderID, why fleet.Reason) {
-	w.M.Change = &fleet.Change{Order: order, Ended: why}
-	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
-		Instance: w.M.Current.ID})
 }

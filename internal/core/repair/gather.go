@@ -34,9 +34,9 @@ func (p looking) takeGathered() {
 
 func (p looking) gather() {
 	p.r.Gather = p.r.ID + "/" + string(p.r.Target.ID)
-	p.r.GatherBy = p.now().Add(p.Situation.Spec.Evidence.Patience())
+	p.r.GatherBy = p.Now().Add(p.Situation.Spec.Evidence.Patience())
 	p.Actions = append(p.Actions, fleet.Action{Kind: fleet.ActionGather, Machine: p.M.Name, Gather: p.r.Gather,
-		Incident: p.M.Incident.ID, Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.mark(p.r.Target),
+		Incident: p.M.Incident.ID, Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.Mark(p.r.Target),
 		Adopted: p.r.Target.Adopted})
 }
 

@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"slices"
 	"time"
 
 	"hale/internal/core/fleet"
@@ -45,11 +44,6 @@ func lostWithHost(s *guard.Situation) fleet.Reason {
 	return ""
 }
 
-// goesElsewhere reports whether after the step the machine is on another host than one that does not answer.
-func goesElsewhere(step fleet.StepKind) bool {
-	return step == fleet.StepRecreate || step == fleet.StepEvacuate
-}
-
 // toLeave says why the step is not for the machine, as its host stands: from a disabled host a step must lead away,
 // and no step leaves a host that is as it should be.
 func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
@@ -59,7 +53,7 @@ func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 
 // evacuate makes sure that the target's host is off, and lets the target go on elsewhere.
 func (x exchange) evacuate() onward {
-	switch _, dead := x.deadHost(x.r.Target); {
+	switch _, dead := x.DeadHost(x.r.Target); {
 	case !dead || x.lapsed():
 		return lookAgain(x.r) // it is back, or no longer said to be off
 	case !x.r.Proof.OfHost() || !x.Situation.Spec.Repair.Fence.Enough(x.r.Proof):
@@ -95,25 +89,6 @@ func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	return w.repeat(r, in)
 }
 
-// deadHost returns the host of the instance if it does not answer.
-func (w *Chart) deadHost(i fleet.Incarnation) (fleet.Host, bool) {
-	if i.None() {
-		return fleet.Host{}, false
-	}
-	return guard.DeadHost(i.Host, w.Situation)
-}
-
-// Away reports whether the instance was left behind on a host that still does not answer: what was last seen of it
-// counts no more.
-func (w *Chart) Away(id fleet.InstanceID) bool {
-	at := w.M.LeftAt(id)
-	if at < 0 {
-		return false
-	}
-	_, dead := w.deadHost(w.M.Left[at].Incarnation)
-	return dead
-}
-
 // fenceHost makes sure that the target's host is off, which does not answer: it is known to be, or its power is
 // cut.
 func (x exchange) fenceHost(h fleet.Host) onward {
@@ -147,7 +122,7 @@ func (x exchange) fenceHost(h fleet.Host) onward {
 // over, the failure is looked at once more.
 func (x exchange) bide(h fleet.Host) onward {
 	if x.r.FenceAt == 0 {
-		x.r.FenceAt = x.now().Add(h.Fence.Delay)
+		x.r.FenceAt = x.Now().Add(h.Fence.Delay)
 	}
 	x.wait(fleet.ReasonFenceDelay)
 	if x.r.Removed { // nothing is left to look at
@@ -175,11 +150,11 @@ const comesBack = 2 * time.Minute
 // and the next one may.
 func (x exchange) comeAgain(why fleet.Reason, detail string) onward {
 	m := x.M
-	x.uncount()
+	x.Uncount()
 	x.end(why)
 	m.Incident.Failed++
 	m.Incident.Last = fleet.Failure{Why: why, Detail: detail}
-	m.RetryAt = x.now().Add(min(Backoff(x.Situation.Spec.Repair.Backoff, m.Incident.Failed), comesBack))
+	m.RetryAt = x.Now().Add(min(Backoff(x.Situation.Spec.Repair.Backoff, m.Incident.Failed), comesBack))
 	x.wait(why)
 	x.Page(why)
 	return over
@@ -192,7 +167,7 @@ func (x exchange) settleFence(o fleet.Outcome) onward {
 		x.r.OffCalls--
 	case o.Kind == fleet.OutcomeUnknown:
 		x.r.Struck = true
-	case o.Kind == fleet.OutcomeDone && x.answersStill():
+	case o.Kind == fleet.OutcomeDone && x.AnswersStill():
 		return x.giveUpFence(fleet.ReasonAnswers) // it is said to be off, and is not
 	case o.Kind == fleet.OutcomeDone && o.Proof == fleet.ProofAccessCut:
 		return x.fencedBy(o, fleet.ProofAccessCut, fleet.ReasonHostCut)
@@ -220,22 +195,9 @@ func (x exchange) fencedBy(o fleet.Outcome, p fleet.Proof, told fleet.Reason) on
 	return again
 }
 
-// answersStill reports whether one of the machine's checks succeeds at this very moment.
-func (w *Chart) answersStill() bool {
-	if w.View.Epoch != w.M.Epoch {
-		return false
-	}
-	for _, c := range w.View.Checks {
-		if c.Standing == fleet.StandingUp {
-			return true
-		}
-	}
-	return false
-}
-
 // strands reports whether the target is to be left where it is: on a host that is proven off.
 func (x exchange) strands(policy fleet.Fence) bool {
-	_, dead := x.deadHost(x.r.Target)
+	_, dead := x.DeadHost(x.r.Target)
 	return dead && !x.r.Removed && x.r.Kind == fleet.RepairHeal && policy.Enough(x.r.Proof)
 }
 
@@ -272,7 +234,7 @@ func (x exchange) disprove() {
 // lapsed reports whether the proof rests on the host's being off, and the host answers by now, or the word that it is
 // off counts no more; or on its being cut, and that is not as fresh as it must be.
 func (x exchange) lapsed() bool {
-	h, dead := x.deadHost(x.r.Target)
+	h, dead := x.DeadHost(x.r.Target)
 	switch x.r.Proof {
 	case fleet.ProofHostOff:
 		return !dead
@@ -289,39 +251,6 @@ func (x exchange) lapsed() bool {
 // more.
 func (x exchange) holds(policy fleet.Fence) bool {
 	return x.r.Proof.Off() || x.r.Proof == fleet.ProofAccessCut && policy.Enough(x.r.Proof)
-}
-
-// HeldCut reports whether the instance was left behind cut, and its host, which answers, is known to be cut still: then
-// it is turned off as any other.
-func (w *Chart) HeldCut(id fleet.InstanceID) bool {
-	at := w.M.LeftAt(id)
-	// It may have been moved, not by hale.
-	if at < 0 || !w.M.Left[at].Cut() || w.View.Sighting(id).Instance.Host != w.M.Left[at].Host {
-		return false
-	}
-	return slices.ContainsFunc(w.Situation.Hosts, func(h fleet.Host) bool {
-		return h.Name == w.M.Left[at].Host && h.Up && h.Fence.Access == fleet.AccessCut &&
-			h.Fence.AccessAt > w.M.Left[at].Since
-	})
-}
-
-// takeBack makes what was left behind the machine again, where a repair ends without anything in its place: the next
-// one looks at it and proves it off anew, since its host may have been turned on meanwhile, and the instance with it.
-func (w *Chart) takeBack(r *fleet.Repair) {
-	if !r.Removed || !w.M.Current.None() || w.M.LeftAt(r.Target.ID) < 0 {
-		return
-	}
-	w.M.Current = r.Target
-	w.M.Retrieve(r.Target.ID)
-	w.M.Epoch++
-}
-
-// leftRuns reports whether something that was left behind off is known to run by now, or what was left behind cut to be
-// so no more: nothing is built beside it (L1).
-func (w *Chart) leftRuns() bool {
-	return w.M.Rivalled() || slices.ContainsFunc(w.M.Left, func(l fleet.LeftBehind) bool {
-		return !w.Away(l.ID) && w.View.Sighting(l.ID).Instance.Power == fleet.PowerRunning
-	})
 }
 
 // moving is the operation of the steps evacuate and migrate.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
@@ -59,7 +60,7 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 			}
 			view := &fleet.View{Machine: m, FreshID: "new", Seen: []fleet.Sighting{{Asked: 999,
 				Instance: fleet.Instance{ID: "older", Power: c.older}}}}
-			w := repair.Work{Chart: repair.Chart{M: &m, View: view,
+			w := repair.Work{Chart: chart.Chart{M: &m, View: view,
 				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
 					State: fleet.State{
 						Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
@@ -142,7 +143,7 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 				c.demand = fleet.ProofAccessCut
 			}
 			view := &fleet.View{Machine: m, FreshID: "new"}
-			w := repair.Work{Chart: repair.Chart{M: &m, View: view,
+			w := repair.Work{Chart: chart.Chart{M: &m, View: view,
 				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
 					State: fleet.State{
 						Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,

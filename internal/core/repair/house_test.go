@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
-	"hale/internal/core/repair"
 )
 
 // L12: an order that was believed lost had built the instance after all. It is taken, and none is built, if it is
@@ -48,7 +48,7 @@ func TestL12WhatALostOrderBuiltIsTaken(t *testing.T) {
 		st.m.Repair.Intent, st.m.Repair.Next = nil, fleet.Incarnation{}
 		st.seen(marked("late", "h2", fleet.PowerRunning, 2))
 		c.spoil(st, &st.view.Seen[0])
-		if got, found := repair.Found(&st.m, &st.view, "ours"); found != c.found || found && got.ID != "late" {
+		if got, found := chart.Found(&st.m, &st.view, "ours"); found != c.found || found && got.ID != "late" {
 			t.Errorf("%s: %t, %s", name, found, got.ID)
 		}
 	}
@@ -115,7 +115,7 @@ func TestL1WhatAStrayIs(t *testing.T) {
 	} {
 		i := marked(c.id, "h1", fleet.PowerRunning, 1)
 		c.spoil(&i)
-		if got := repair.IsStray(c.m, &i, "ours"); got != c.want {
+		if got := chart.IsStray(c.m, &i, "ours"); got != c.want {
 			t.Errorf("%s is a stray: %t, want %t", name, got, c.want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestL2WhatWasLeftBehindMayGo(t *testing.T) {
 		}
 		i := marked("old", c.host, c.power, 1)
 		i.Mark.Certified = true
-		if got := repair.IsRemnant(m, i, "ours"); got != c.want {
+		if got := chart.IsRemnant(m, i, "ours"); got != c.want {
 			t.Errorf("%s: it may go: %t, want %t", name, got, c.want)
 		}
 	}

@@ -3,6 +3,7 @@ package repair
 import (
 	"slices"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 )
@@ -21,7 +22,7 @@ func keepable(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reaso
 }
 
 // keeps reports whether the target is put aside, and not deleted. What was never whole, and what is gone, is not.
-func (w *Chart) keeps(r *fleet.Repair) bool {
+func (w *Work) keeps(r *fleet.Repair) bool {
 	if r.Proof == fleet.ProofDeleted {
 		return false
 	}
@@ -41,27 +42,6 @@ func (w *Work) BeginExpire(k fleet.KeptInstance) {
 	w.Advance()
 }
 
-// aside reports whether the instance is what was put aside, and still is as it was left.
-func (w *Chart) aside(i fleet.Instance) bool {
-	return i.Power == fleet.PowerOff && i.Mark.Kept && i.Mark.Installation == w.Installation &&
-		i.Mark.Machine == w.M.Name
-}
-
-// putOff leaves a kept instance that would not go, or that is in use, for later, and tells a person once.
-func (w *Chart) putOff(id fleet.InstanceID, reason fleet.Reason) {
-	at := w.M.KeptAt(id)
-	if at < 0 {
-		return
-	}
-	w.M.Kept = slices.Clone(w.M.Kept)
-	k := &w.M.Kept[at]
-	k.RetryAt = w.now().Add(longestBackoff)
-	if !k.Paged {
-		k.Paged = true
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: k.Host})
-	}
-}
-
 // BeginUndo opens the work that brings the instance back that a person wants, which is kept. The guard has admitted it.
 func (w *Work) BeginUndo(o *fleet.Wanted) {
 	m := w.M
@@ -73,12 +53,12 @@ func (w *Work) BeginUndo(o *fleet.Wanted) {
 	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0
 	r := w.open(fleet.Repair{
 		Kind: fleet.RepairUndo, Order: o.Order, Back: back,
-		LastOutcome: w.now(), // what it looked like before counts for nothing
+		LastOutcome: w.Now(), // what it looked like before counts for nothing
 	}, fleet.AimAt(m.Current))
 	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairUndo), Order: o.Order,
 		By: o.By, Instance: r.Back.ID, Generation: r.Back.Generation, Host: r.Back.Host})
-	if late, ok := Found(m, w.View, w.Installation); ok { // it is the machine by now, and makes way as any other
-		w.house(late)
+	if late, ok := chart.Found(m, w.View, w.Installation); ok { // it is the machine by now, and makes way as any other
+		w.TakeFound(late)
 		m.Current.Expired = true
 		r.Aim = fleet.AimAt(m.Current)
 	}
@@ -117,7 +97,7 @@ func (x exchange) seeBack() onward {
 	case i.Power == fleet.PowerGone:
 		x.M.LetGo(x.r.Back.ID)
 		return x.giveUpChange(fleet.ReasonNoInstance, "")
-	case !x.aside(i):
+	case !x.Aside(i):
 		return x.giveUpChange(fleet.ReasonMarkChanged, string(i.Power))
 	case x.Rivalled():
 		return x.giveUpChange(fleet.ReasonSecondRunning, "")
@@ -132,7 +112,7 @@ func (x exchange) isBack() onward {
 	m.LetGo(x.r.Back.ID)
 	m.Current = x.r.Back
 	m.Epoch++
-	m.Acted = x.now()
+	m.Acted = x.Now()
 	x.stopUpdate()
 	return again
 }

@@ -67,7 +67,7 @@ func expired(t *testing.T) (*stage, fleet.KeptInstance) {
 	return st, old
 }
 
-// aside is the old instance as it was put aside.
+// Aside is the old instance as it was put aside.
 func aside() fleet.Instance {
 	i := marked("old", "h1", fleet.PowerOff, 1)
 	i.Mark.Kept, i.Mark.Certified = true, true

@@ -10,7 +10,7 @@ import (
 // chooseRung takes the first rung, from the given one on, that may be tried.
 func (w *Work) chooseRung(from int) onward {
 	m := w.M
-	w.takeBack(m.Repair)
+	w.TakeBack(m.Repair)
 	if from == 0 && neverStood(m, w.Situation) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
 		return w.takeRung(fleet.NoRung, fleet.StepRecreate)
@@ -38,12 +38,12 @@ func (w *Work) chooseRung(from int) onward {
 // built anew, unless it is protected, or only hearsay speaks against it. Then it may serve users all the same.
 func neverStood(m *fleet.Machine, s *guard.Situation) bool {
 	gone := m.Current.None() && m.Incident != nil && m.Incident.Cause == fleet.CauseBuild
-	return (gone || m.Current.Expired && !s.Spec.Protects(m)) && !hearsay(m, s)
+	return (gone || m.Current.Expired && !s.Spec.Protects(m)) && !guard.Hearsay(m, s)
 }
 
 func (w *Work) takeRung(rung int, kind fleet.StepKind) onward {
 	r, target := w.M.Repair, w.M.Current
-	_, dead := w.deadHost(target)
+	_, dead := w.DeadHost(target)
 	r.Climb = fleet.Climb{Rung: rung, Step: kind, Stranded: dead, Aim: fleet.AimAt(target)}
 	w.Record(fleet.Record{Kind: fleet.RecordStepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: target.ID,
 		Generation: target.Generation})
@@ -85,7 +85,7 @@ func idle(m *fleet.Machine) fleet.Reason {
 	switch {
 	case m.Current.None() || cause == fleet.CauseGone:
 		return fleet.ReasonNoInstance
-	case off(cause):
+	case cause.Off():
 		return fleet.ReasonNotRunning
 	case cause.Halted():
 		return fleet.ReasonHalted
@@ -125,7 +125,7 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	if s.Spec.Protects(m) && !step.Kind.Gentle() {
 		return fleet.ReasonProtected
 	}
-	if step.Kind.Builds() && hearsay(m, s) {
+	if step.Kind.Builds() && guard.Hearsay(m, s) {
 		return fleet.ReasonSharedToken
 	}
 	if !concerns(m, s.View, step) {
@@ -133,26 +133,6 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 	}
 	reason, _ := lacks(m, s.View, step, m.Current)
 	return reason
-}
-
-// hearsay reports whether nothing speaks against the machine but heartbeats that any other machine of the fleet can
-// send in its name, since they share the token.
-func hearsay(m *fleet.Machine, s *guard.Situation) bool {
-	if s.View == nil || m.Current.None() || m.Health.Cause.Stopped() {
-		return false
-	}
-	said := false
-	for _, state := range s.View.Checks {
-		if state.Standing != fleet.StandingDown && state.Standing != fleet.StandingFailing {
-			continue
-		}
-		i := slices.IndexFunc(s.Spec.Checks, func(c fleet.Check) bool { return c.Name == state.Check })
-		if i < 0 || !s.Spec.Checks[i].Shared() {
-			return false
-		}
-		said = true
-	}
-	return said
 }
 
 // factsOf are what is known of the machine's instance for a command.
@@ -226,7 +206,7 @@ func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.
 	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonUndecided, fleet.ReasonBackoff, fleet.ReasonBudget,
 		fleet.ReasonStarts, fleet.ReasonNoWitness, fleet.ReasonRepairRate:
 		r := guard.SharedFate(m, s, step)
-		if r != "" && guard.Evacuating(m, guard.Parent(m, s), s) && hearsay(m, s) {
+		if r != "" && guard.Evacuating(m, guard.Parent(m, s), s) && guard.Hearsay(m, s) {
 			r = fleet.ReasonSharedToken
 		}
 		if r != "" {
@@ -245,7 +225,7 @@ func (w *Work) act(r *fleet.Repair) onward {
 	case r.Kind == fleet.RepairTidy:
 		return w.call(r, fleet.OpDropSnapshot, r.Target)
 	case r.Step == fleet.StepSnapshot:
-		return w.snapshot(r)
+		return copier{w, r}.order()
 	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
 		return exchange{w, r}.replace()
 	case r.Step == fleet.StepRebuild:
@@ -273,4 +253,40 @@ func (w *Work) run(r *fleet.Repair) onward {
 		return w.failRung(why, placeholder)
 	}
 	return w.call(r, fleet.OpRun, r.Target)
+}
+
+// spared returns the rungs that are for other checks than those that are down.
+func (w *Work) spared() fleet.Rungs {
+	var out fleet.Rungs
+	for rung, step := range w.Situation.Spec.Repair.Steps {
+		if !concerns(w.M, w.Situation.View, step) {
+			out = out.With(rung)
+		}
+	}
+	return out
+}
+
+// Worsen takes the machine out of quarantine when more fails now than what it was put there for, so that a step may
+// help that was not for that, and reports whether it did. Once per incident: a check that comes and goes is no reason
+// to begin again and again.
+func (w *Work) Worsen() bool {
+	m := w.M
+	q := m.Quarantine
+	if q == nil || q.Spared == 0 || m.Incident.Worsened || m.Health.Verdict != fleet.VerdictUnhealthy ||
+		guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
+		return false
+	}
+	for rung, step := range w.Situation.Spec.Repair.Steps {
+		if !q.Spared.Has(rung) || step.Kind == fleet.StepPage || step.Kind == fleet.StepQuarantine ||
+			unfit(m, w.Situation, step) != "" {
+			continue
+		}
+		m.Quarantine, m.Waiting = nil, ""
+		m.Attempts, m.RetryAt = nil, 0
+		m.Incident.Worsened, m.Incident.Failed, m.Incident.Paged = true, 0, false
+		w.Record(fleet.Record{Kind: fleet.RecordQuarantineOver, Reason: fleet.ReasonWorsened, Step: step.Kind,
+			Cause: m.Health.Cause, Check: m.Health.Check, Result: m.Health.Result, Instance: m.Current.ID})
+		return true
+	}
+	return false
 }

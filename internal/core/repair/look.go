@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/look"
 )
 
 // looking is the phase in which a look confirms the failure, or refutes it, before anything disruptive.
@@ -24,7 +26,7 @@ func (p looking) look() onward {
 	if p.fated(*p.r, p.r.Step) {
 		return p.yield(p.r, fleet.ReasonSharedFate)
 	}
-	reason := p.heldBack(p.r)
+	reason := p.HeldBack(p.r)
 	if makesRoom(reason, p.r) && p.r.Kind == fleet.RepairHeal && p.r.OffCalls == 0 {
 		return p.yield(p.r, reason)
 	}
@@ -45,8 +47,8 @@ func (p looking) look() onward {
 		}
 		return waits
 	}
-	truth, reason := reading{&p.Chart, p.r, l}.judge()
-	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: p.r.Target.ID, Took: p.now().Sub(l.Started)}
+	truth, reason := look.Shows(&p.Chart, p.r, l)
+	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: p.r.Target.ID, Took: p.Now().Sub(l.Started)}
 	rec.Check, rec.Result, rec.Detail = lookDetail(*l)
 	p.Record(rec)
 	switch truth {
@@ -64,6 +66,11 @@ func (p looking) look() onward {
 	return p.unclear()
 }
 
+// fated reports whether a parent incident holds the step. What was fenced already goes on.
+func (w *Work) fated(r fleet.Repair, step fleet.StepKind) bool {
+	return r.Kind == fleet.RepairHeal && r.OffCalls == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
+}
+
 // outdated reports whether the rung no longer fits: the cause changed, or the ladder was edited since it was chosen.
 func (p looking) outdated() bool {
 	if p.r.Kind != fleet.RepairHeal || p.r.Rung == fleet.NoRung || p.M.Health.Verdict != fleet.VerdictUnhealthy {
@@ -77,7 +84,7 @@ func (p looking) outdated() bool {
 // started, not by hale.
 func (p looking) overtaken() bool {
 	v := p.M.Health.Verdict
-	if p.r.Kind != fleet.RepairHeal || v != fleet.VerdictHealthy && (v != fleet.VerdictStarting || p.ordered()) {
+	if p.r.Kind != fleet.RepairHeal || v != fleet.VerdictHealthy && (v != fleet.VerdictStarting || p.Ordered()) {
 		return false
 	}
 	p.refuted()
@@ -88,7 +95,7 @@ func (p looking) overtaken() bool {
 // others: it did nothing that it could lose, and begins anew after a while.
 func (p looking) unclear() onward {
 	p.r.Look = ""
-	if p.r.Kind == fleet.RepairHeal && p.unproven() {
+	if p.r.Kind == fleet.RepairHeal && p.Unproven() {
 		return p.yield(p.r, fleet.ReasonUnproven)
 	}
 	p.retry(p.r)
@@ -97,11 +104,11 @@ func (p looking) unclear() onward {
 		return waits
 	}
 	m, policy := p.M, p.Situation.Spec.Repair
-	p.uncount()
+	p.Uncount()
 	p.end(fleet.ReasonLookUnclear)
 	m.Incident.Failed++
 	m.Incident.Last = fleet.Failure{Why: fleet.ReasonLookUnclear}
-	m.RetryAt = p.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
+	m.RetryAt = p.Now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	return over
 }
 
@@ -115,10 +122,10 @@ func (p looking) refuted() onward {
 		return p.failAttempt(fleet.ReasonStillRunning, "")
 	}
 	if p.r.Kind == fleet.RepairRemnant {
-		p.forget(p.r.Target.ID)
+		p.Forget(p.r.Target.ID)
 		return p.end(fleet.ReasonVanished)
 	}
-	p.uncount()
+	p.Uncount()
 	pause := p.Situation.Spec.Repair.Backoff
 	if i := p.M.Incident; i != nil {
 		// A listing that is older than the truth refutes itself again and again. A machine that fails in earnest
@@ -126,7 +133,7 @@ func (p looking) refuted() onward {
 		i.Refuted++
 		pause = max(pause, min(Backoff(pause, i.Refuted), refutedPause))
 	}
-	p.M.RetryAt = p.now().Add(pause)
+	p.M.RetryAt = p.Now().Add(pause)
 	return p.end(fleet.ReasonRefuted)
 }
 
@@ -135,7 +142,7 @@ func (p looking) askLook() {
 		return // under way
 	}
 	if p.M.Waiting != fleet.ReasonUnclear { // for which no rung waits again and again (L8)
-		p.r.Since = p.now()
+		p.r.Since = p.Now()
 	}
 	p.r.Looks++
 	p.r.Look = p.r.ID + "/look" + strconv.Itoa(p.r.Looks)
@@ -145,7 +152,7 @@ func (p looking) askLook() {
 	}
 	p.Actions = append(p.Actions, fleet.Action{
 		Kind: fleet.ActionLook, Machine: p.M.Name, Look: p.r.Look, Scope: scope,
-		Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.mark(p.r.Target),
+		Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.Mark(p.r.Target),
 	})
 }
 
@@ -166,6 +173,6 @@ func (p looking) cameBack() bool {
 	if !p.r.Stranded || p.r.Kind != fleet.RepairHeal {
 		return false
 	}
-	_, dead := p.deadHost(p.r.Target)
+	_, dead := p.DeadHost(p.r.Target)
 	return !dead
 }

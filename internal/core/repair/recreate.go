@@ -8,7 +8,7 @@ type creating struct{ nothing }
 func (creating) done(w *Work, r *fleet.Repair) onward {
 	m := w.M
 	m.Current, r.Next = r.Next, fleet.Incarnation{}
-	w.stands()
+	w.Stands()
 	m.Address = w.View.Sighting(m.Current.ID).Instance.Address
 	return w.verifyFrom()
 }
@@ -101,7 +101,7 @@ func (certifying) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Out
 
 // notFound: what became of it is the provider's word to judge.
 func (certifying) notFound(w *Work, _ *fleet.Repair, _ fleet.Intent) onward {
-	w.M.RetryAt = w.now().Add(w.Situation.Spec.Repair.Backoff)
+	w.M.RetryAt = w.Now().Add(w.Situation.Spec.Repair.Backoff)
 	return w.end(fleet.ReasonNoInstance)
 }
 

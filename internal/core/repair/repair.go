@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/placement"
@@ -27,7 +28,7 @@ const (
 )
 
 // Work is one machine's repair in one round.
-type Work struct{ Chart }
+type Work struct{ chart.Chart }
 
 // open numbers the work and puts it on the machine. Until it climbs the ladder it is on no rung.
 func (w *Work) open(r fleet.Repair, at fleet.Aim) *fleet.Repair {
@@ -47,7 +48,7 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 	w.open(fleet.Repair{Kind: kind, Revives: kind == fleet.RepairHeal && guard.Revives(m, w.Situation, first)},
 		fleet.Aim{})
 	if kind != fleet.RepairRemnant {
-		m.Attempts = append(guard.Recent(m, w.Situation), w.now())
+		m.Attempts = append(guard.Recent(m, w.Situation), w.Now())
 	}
 	why := fleet.Reason(kind)
 	if kind == fleet.RepairRemnant && m.LeftAt(m.Strays[0].ID) >= 0 {
@@ -125,14 +126,14 @@ func (w *Work) pass(r *fleet.Repair) onward {
 	case fleet.PhaseLook:
 		return looking{w, r}.look()
 	case fleet.PhaseVerify:
-		return w.verify(r)
+		return verifying{w, r}.verify()
 	case fleet.PhaseAct, fleet.PhaseCertify:
 	}
 	if !w.mayAct() {
 		return waits
 	}
 	if r.Phase == fleet.PhaseCertify {
-		return w.certify(r)
+		return verifying{w, r}.certify()
 	}
 	if why := w.spoilt(r); why != "" {
 		return w.giveUpChange(why, "")
@@ -174,19 +175,11 @@ func (w *Work) placed(r *fleet.Repair) bool {
 
 // rolled reports whether the rung may build or destroy, if it does, and says why not.
 func (w *Work) rolled(r *fleet.Repair) bool {
-	held := w.unrolled(r)
+	held := w.Unrolled(r)
 	if held != "" {
 		w.wait(held)
 	}
 	return held == ""
-}
-
-// unrolled says why the rung, if it builds or destroys, may not.
-func (w *Chart) unrolled(r *fleet.Repair) fleet.Reason {
-	if (r.Kind == fleet.RepairHeal || r.Kind == "") && !r.Step.Rolled() {
-		return ""
-	}
-	return guard.AnyRolled(w.Situation)
 }
 
 // leftAlone ends the repair when a person stopped or paused the machine meanwhile and the policy respects that (L10).
@@ -198,21 +191,17 @@ func (w *Work) leftAlone() bool {
 	if !w.minds(m.Health.Cause) {
 		return false
 	}
-	w.uncount()
+	w.Uncount()
 	w.end(fleet.ReasonStoppedByPerson)
 	return true
 }
 
 // minds reports whether the repair minds the cause, as a person's doing that the policy leaves alone.
-func (w *Chart) minds(c fleet.Cause) bool {
+func (w *Work) minds(c fleet.Cause) bool {
 	r := w.M.Repair
-	return r.Kind == fleet.RepairHeal && !r.Target.Expired && !w.turnedOff() && !w.ordered() &&
+	return r.Kind == fleet.RepairHeal && !r.Target.Expired && !w.TurnedOff() && !w.Ordered() &&
 		guard.LeftAlone(c, &w.Situation.Spec)
 }
-
-// turnedOff reports whether it was hale that turned the instance off, if it is off: its provider accepted an order of
-// this rung, or may have. An order that was surely not carried out turned nothing off: a person may have.
-func (w *Chart) turnedOff() bool { return w.M.Current.PoweredOff || w.M.Repair.OffAccepted }
 
 // makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
 // What comes after a start in vain, the brake holds for long.
@@ -236,107 +225,11 @@ func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) onward {
 	if tried {
 		m.Incident.Failed++
 		m.Incident.Last = fleet.Failure{Why: reason}
-		m.RetryAt = w.now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
+		m.RetryAt = w.Now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
 	} else {
-		w.uncount()
+		w.Uncount()
 	}
 	w.wait(reason)
-	return over
-}
-
-// verify waits for health after a step.
-func (w *Work) verify(r *fleet.Repair) onward {
-	if w.leftAlone() {
-		return over
-	}
-	h := w.M.Health
-	r.Dark = r.Dark || w.dark()
-	switch {
-	case h.Verdict == fleet.VerdictHealthy:
-		step := r.Step
-		if r.Kind == fleet.RepairUndo {
-			step = "" // it is none of the ladder's
-		}
-		w.Record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: step, Instance: w.M.Current.ID,
-			Took: w.now().Sub(r.Since), Address: w.M.Address})
-		if w.M.Current.Certified {
-			return w.finish()
-		}
-		return w.enter(fleet.PhaseCertify)
-	case w.undone(r):
-		w.TakenAlong = true
-		return w.chooseRung(0)
-	case h.Cause.Stopped() && w.freshlySeen(r) && r.Step != fleet.StepPage: // a person takes their time
-		return w.failRung(fleet.ReasonNotVerified, string(h.Cause))
-	case guard.Sightless(w.Situation): // it could not be seen healthy
-		return w.wait(w.Situation.Whole.Doubt.Reason)
-	case w.Situation.Provider.Standing == fleet.ProviderDown: // no other step could be taken, either
-		return w.wait(fleet.ReasonProviderDown)
-	case w.Situation.Now.Due(r.Deadline) && r.Kind == fleet.RepairHeal && w.unproven():
-		return w.yield(r, fleet.ReasonUnproven) // a further step would be taken for that check alone
-	case w.Situation.Now.Due(r.Deadline):
-		return w.failRung(fleet.ReasonNotVerified, string(h.Verdict))
-	}
-	return waits
-}
-
-// dark reports whether nothing can be known of the machine's host now.
-func (w *Work) dark() bool {
-	_, dead := w.deadHost(w.M.Current)
-	return dead || w.Situation.Provider.Standing == fleet.ProviderDown
-}
-
-// undone reports whether the host took the machine along before it could be healthy: it did not answer since, and knows
-// that the machine is off, and not why. That says nothing of the step, and what is off is started.
-func (w *Work) undone(r *fleet.Repair) bool {
-	return r.Dark && r.Kind == fleet.RepairHeal && w.M.Health.Cause == fleet.CauseOff && w.M.Current.Certified &&
-		w.freshlySeen(r) && !w.dark()
-}
-
-// takenAlong reports whether a start was all that the machine needed, which its host had taken along: that is no sign
-// of trouble of its own, however often the host does so.
-func takenAlong(m *fleet.Machine) bool {
-	return m.Repair.Revives && m.Incident != nil && m.Incident.Dark
-}
-
-func (w *Work) certify(r *fleet.Repair) onward {
-	switch {
-	case w.M.Current.Certified:
-		return w.finish()
-	case w.M.Health.Verdict != fleet.VerdictHealthy:
-		return w.enter(fleet.PhaseVerify)
-	}
-	return w.call(r, fleet.OpCertify, w.M.Current)
-}
-
-// finish ends the repair, and its incident, in health.
-func (w *Work) finish() onward {
-	m := w.M
-	reason := fleet.ReasonHealed
-	if w.TakenAlong = takenAlong(w.M); w.TakenAlong {
-		w.uncount()
-	}
-	if m.Repair.Kind == fleet.RepairUndo {
-		reason = fleet.ReasonUndone
-	}
-	if m.Repair.Kind == fleet.RepairBuild {
-		reason = fleet.ReasonBuilt
-		m.Attempts = nil // a build that succeeded is no sign of trouble
-	}
-	if m.Repair.Kind == fleet.RepairUpdate {
-		reason = fleet.ReasonUpdated
-		m.Attempts = nil
-	}
-	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Step: m.Repair.Step}
-	if m.Incident != nil {
-		rec.Incident, rec.Took = m.Incident.ID, w.Situation.Now.Wall.Sub(m.Incident.Opened)
-		rec.Cause, rec.Paged, rec.Joint = m.Incident.Cause, m.Incident.Known(), m.Incident.Joint
-	}
-	w.end(reason)
-	if m.Incident != nil {
-		w.Record(rec)
-	}
-	m.IncidentOver()
 	return over
 }
 
@@ -354,7 +247,7 @@ func (w *Work) end(reason fleet.Reason) onward {
 	if w.M.Repair.Gather != "" && w.M.Incident != nil {
 		w.M.Incident.Evidence = "" // it was not waited for, so the next repair asks again
 	}
-	w.takeBack(w.M.Repair)
+	w.TakeBack(w.M.Repair)
 	w.M.Repair = nil
 	return over
 }
@@ -387,7 +280,7 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 		return w.quarantine(fleet.ReasonPilotFailed, string(reason)) // it shows what is wrong with the template
 	}
 	if kind == fleet.RepairRemnant {
-		w.putAside(target, reason)
+		w.PutOff(target, reason, w.Now().Add(longestBackoff))
 		return over
 	}
 	if m.Incident == nil {
@@ -402,10 +295,10 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	m.Incident.Failed++
 	m.Incident.Last = fleet.Failure{Why: reason, Detail: detail}
 	if vain && w.places().Spurn(host) {
-		m.RetryAt = w.now().Add(firstRetry)
+		m.RetryAt = w.Now().Add(firstRetry)
 		return over
 	}
-	m.RetryAt = w.now().Add(Backoff(policy.Backoff, m.Incident.Failed))
+	m.RetryAt = w.Now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	w.wait(fleet.ReasonBackoff)
 	return over
 }
@@ -423,14 +316,14 @@ func builtInVain(m *fleet.Machine, why fleet.Reason) (host fleet.HostName, vain 
 }
 
 // places are the hosts that the machine can be built on.
-func (w *Chart) places() placement.Choice {
+func (w *Work) places() placement.Choice {
 	return placement.Of(w.M, &w.View.Machine, w.Situation, w.Load())
 }
 
 // homeless says why the successor of an instance that is still there would find no host: nothing is taken away before
 // there is one, and no host is fenced for it. Where the provider chooses the hypervisor, whether one has room is not
 // known beforehand.
-func (w *Chart) homeless(r *fleet.Repair) fleet.Reason {
+func (w *Work) homeless(r *fleet.Repair) fleet.Reason {
 	builds := r.Kind == fleet.RepairHeal && r.Step == fleet.StepRecreate || r.Kind == fleet.RepairUpdate
 	gone := r.Removed || r.Proof == fleet.ProofDeleted || w.M.Health.Cause == fleet.CauseGone
 	if !builds || r.Target.None() || gone {
@@ -441,22 +334,6 @@ func (w *Chart) homeless(r *fleet.Repair) fleet.Reason {
 		return ""
 	}
 	return places.Nowhere()
-}
-
-// putAside leaves a remnant that would not go for later, and tells a person once.
-func (w *Work) putAside(id fleet.InstanceID, reason fleet.Reason) {
-	w.putOff(id, reason)
-	for i := range w.M.Strays {
-		s := &w.M.Strays[i]
-		if s.ID != id {
-			continue
-		}
-		s.RetryAt = w.now().Add(longestBackoff)
-		if !s.Paged {
-			s.Paged = true
-			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: s.Host})
-		}
-	}
 }
 
 // Abandon ends the removal of a remnant in favour of something more urgent. It is found again.
@@ -498,12 +375,18 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) onward {
 	return over
 }
 
+// wait records once why nothing is done.
+func (w *Work) wait(reason fleet.Reason) onward {
+	w.Wait(reason, "")
+	return waits
+}
+
 // enter starts a phase of the current rung.
 func (w *Work) enter(p fleet.Phase) onward {
 	r := w.M.Repair
-	r.Stage = fleet.Stage{Phase: p, Since: w.now()}
+	r.Stage = fleet.Stage{Phase: p, Since: w.Now()}
 	if p == fleet.PhaseVerify {
-		r.Deadline = w.now().Add(fleet.VerifyTime(w.Situation.Spec, *r))
+		r.Deadline = w.Now().Add(fleet.VerifyTime(w.Situation.Spec, *r))
 		if r.Step != fleet.StepPage { // to tell a person is no start
 			w.M.Health.Grace = r.Deadline
 		}
@@ -512,7 +395,7 @@ func (w *Work) enter(p fleet.Phase) onward {
 }
 
 // retry sends the same thing again later, since nothing was done.
-func (w *Work) retry(r *fleet.Repair) { r.RetryAt = w.now().Add(w.patience(r)) }
+func (w *Work) retry(r *fleet.Repair) { r.RetryAt = w.Now().Add(w.patience(r)) }
 
 // patience returns the wait before the next try; it doubles, and a person is told when it was in vain too often.
 func (w *Work) patience(r *fleet.Repair) time.Duration {
@@ -523,7 +406,7 @@ func (w *Work) patience(r *fleet.Repair) time.Duration {
 	}
 	switch {
 	case r.Kind == fleet.RepairRemnant:
-		w.putAside(r.Target.ID, fleet.ReasonCallFailed)
+		w.PutOff(r.Target.ID, fleet.ReasonCallFailed, w.Now().Add(longestBackoff))
 	case w.wantedIn() && r.Intent == nil:
 		return d // it will be given up
 	case w.M.Incident == nil:

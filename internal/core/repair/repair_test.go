@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
@@ -28,7 +29,7 @@ func TestWhatARemnantIs(t *testing.T) {
 		Certified: true}, Repair: &fleet.Repair{Climb: fleet.Climb{Next: fleet.Incarnation{ID: "next", Generation: 3}}}}
 	remnant := fleet.Instance{ID: "left", Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1",
 		Generation: 1}}
-	if !repair.IsRemnant(m, remnant, "ours") {
+	if !chart.IsRemnant(m, remnant, "ours") {
 		t.Fatal("a remnant was not recognised")
 	}
 	for name, spoil := range map[string]func(*fleet.Instance){
@@ -42,11 +43,11 @@ func TestWhatARemnantIs(t *testing.T) {
 	} {
 		i := remnant
 		spoil(&i)
-		if repair.IsRemnant(m, i, "ours") {
+		if chart.IsRemnant(m, i, "ours") {
 			t.Errorf("%s: taken for a remnant", name)
 		}
 	}
-	if repair.IsRemnant(m, fleet.Instance{ID: "left", Mark: fleet.Mark{Machine: "web-1", Generation: 1}}, "") {
+	if chart.IsRemnant(m, fleet.Instance{ID: "left", Mark: fleet.Mark{Machine: "web-1", Generation: 1}}, "") {
 		t.Error("without an installation everything unmarked would be a remnant")
 	}
 }
@@ -145,7 +146,7 @@ func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 		}
 		view := &fleet.View{Machine: m, Seen: []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "a",
 			Power: fleet.PowerRunning, Metadata: bears}}}}
-		w := repair.Work{Chart: repair.Chart{M: &m, View: view, Situation: &guard.Situation{
+		w := repair.Work{Chart: chart.Chart{M: &m, View: view, Situation: &guard.Situation{
 			State: fleet.State{
 				Spec:     fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{step, {Kind: fleet.StepPage}}}},
 				Now:      fleet.Now{Mono: 10},

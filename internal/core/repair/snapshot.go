@@ -20,19 +20,25 @@ type (
 )
 
 func (copying) settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
-	return w.settleSnapshot(r, in, o)
+	return copier{w, r}.settle(in, o)
 }
 
 func (c copying) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	return c.settle(w, r, in, c.resolved(w, r, in))
 }
 
-func (dropping) settle(w *Work, _ *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
-	return w.settleDrop(in, o)
+func (dropping) settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+	return copier{w, r}.dropped(in, o)
 }
 
 func (d dropping) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 	return d.settle(w, r, in, d.resolved(w, r, in))
+}
+
+// copier has the disks of the target copied, or removes a copy.
+type copier struct {
+	*Work
+	r *fleet.Repair
 }
 
 // snapshot is the step.
@@ -91,74 +97,74 @@ func copyOf(m *fleet.Machine, r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
 	}
 }
 
-// snapshot writes down that the target's disks are copied, and orders it. An order that is repeated is for the same
+// order writes down that the target's disks are copied, and orders it. An order that is repeated is for the same
 // copy.
-func (w *Work) snapshot(r *fleet.Repair) onward {
-	id := copyOf(w.M, r, fleet.OpSnapshot)
-	if w.M.SnapshotAt(id) < 0 {
-		d := fleet.DiskSnapshot{ID: id, Instance: r.Target.ID, Generation: r.Target.Generation, Host: r.Target.Host,
-			At: w.Situation.Now.Wall}
-		if w.M.Incident != nil {
-			d.Incident = w.M.Incident.ID
+func (c copier) order() onward {
+	id := copyOf(c.M, c.r, fleet.OpSnapshot)
+	if c.M.SnapshotAt(id) < 0 {
+		d := fleet.DiskSnapshot{ID: id, Instance: c.r.Target.ID, Generation: c.r.Target.Generation,
+			Host: c.r.Target.Host, At: c.Situation.Now.Wall}
+		if c.M.Incident != nil {
+			d.Incident = c.M.Incident.ID
 		}
-		w.M.Snapshots = append(w.M.Snapshots, d)
+		c.M.Snapshots = append(c.M.Snapshots, d)
 	}
-	d, late := &w.M.Snapshots[w.M.SnapshotAt(id)], fleet.CurrentStep(w.Situation.Spec, *r).Timeout+fleet.BuildCallLimit
-	d.Until, d.Ends = w.Situation.Now.Wall.Add(late), w.now().Add(late)
-	return w.call(r, fleet.OpSnapshot, r.Target)
+	d := &c.M.Snapshots[c.M.SnapshotAt(id)]
+	late := fleet.CurrentStep(c.Situation.Spec, *c.r).Timeout + fleet.BuildCallLimit
+	d.Until, d.Ends = c.Situation.Now.Wall.Add(late), c.Now().Add(late)
+	return c.call(c.r, fleet.OpSnapshot, c.r.Target)
 }
 
-// settleSnapshot goes on after the copy, or says what follows from its failure.
-func (w *Work) settleSnapshot(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+// settle goes on after the copy, or says what follows from its failure.
+func (c copier) settle(in fleet.Intent, o fleet.Outcome) onward {
 	switch o.Kind {
 	case fleet.OutcomeDone:
-		return w.taken(r, in, o.Copy)
+		return c.taken(in, o.Copy)
 	case fleet.OutcomeNotFound:
-		return w.failRung(fleet.ReasonNoInstance, string(in.Op))
+		return c.failRung(fleet.ReasonNoInstance, string(in.Op))
 	case fleet.OutcomeRefused:
-		return w.snapshotFailed(fleet.ReasonRefusedBy, o.Detail)
+		return c.failed(fleet.ReasonRefusedBy, o.Detail)
 	case fleet.OutcomeUnsupported:
-		return w.snapshotFailed(fleet.ReasonUnsupported, o.Detail)
+		return c.failed(fleet.ReasonUnsupported, o.Detail)
 	case fleet.OutcomeFailed, fleet.OutcomeNoSecret:
-		return w.snapshotFailed(fleet.ReasonCallFailed, o.Detail)
+		return c.failed(fleet.ReasonCallFailed, o.Detail)
 	case fleet.OutcomeUnknown, fleet.OutcomeRetry, fleet.OutcomeNotSent, fleet.OutcomeConflict,
 		fleet.OutcomeLocked: // dealt with before
 	}
-	r.LookAgain() // perhaps it is well by now
-	w.retry(r)
-	if r.Retries >= snapshotTries {
-		return w.snapshotFailed(fleet.ReasonCallFailed, o.Detail)
+	c.r.LookAgain() // perhaps it is well by now
+	c.retry(c.r)
+	if c.r.Retries >= snapshotTries {
+		return c.failed(fleet.ReasonCallFailed, o.Detail)
 	}
 	return again
 }
 
 // taken: the copy is whole. It is none of the instance's any more.
-func (w *Work) taken(r *fleet.Repair, in fleet.Intent, c fleet.Copy) onward {
-	step, now := fleet.CurrentStep(w.Situation.Spec, *r), w.Situation.Now
-	d := &w.M.Snapshots[w.M.SnapshotAt(in.Snapshot)]
-	d.Whole, d.At, d.Where, d.Bytes = true, now.Wall, c.Where, c.Bytes
+func (c copier) taken(in fleet.Intent, made fleet.Copy) onward {
+	step, now := fleet.CurrentStep(c.Situation.Spec, *c.r), c.Situation.Now
+	d := &c.M.Snapshots[c.M.SnapshotAt(in.Snapshot)]
+	d.Whole, d.At, d.Where, d.Bytes = true, now.Wall, made.Where, made.Bytes
 	d.Until, d.Ends = now.Wall.Add(step.KeepFor), now.Mono.Add(step.KeepFor)
-	w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance,
+	c.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance,
 		Generation: d.Generation, Host: d.Host, Detail: d.Where, Bytes: d.Bytes, Took: step.KeepFor})
-	w.M.Outdate(max(1, step.Keep), now)
-	return w.chooseRung(r.Rung + 1)
+	c.M.Outdate(max(1, step.Keep), now)
+	return c.chooseRung(c.r.Rung + 1)
 }
 
-// snapshotFailed: nothing was done to the machine. The policy says whether the next step, which may lose what was to be
+// failed: nothing was done to the machine. The policy says whether the next step, which may lose what was to be
 // copied, is tried.
-func (w *Work) snapshotFailed(why fleet.Reason, detail string) onward {
-	r := w.M.Repair
-	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Step: r.Step, Detail: detail,
-		Instance: r.Target.ID})
-	if fleet.CurrentStep(w.Situation.Spec, *r).OnFailure == fleet.OnFailureContinue {
-		return w.chooseRung(r.Rung + 1)
+func (c copier) failed(why fleet.Reason, detail string) onward {
+	c.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Step: c.r.Step, Detail: detail,
+		Instance: c.r.Target.ID})
+	if fleet.CurrentStep(c.Situation.Spec, *c.r).OnFailure == fleet.OnFailureContinue {
+		return c.chooseRung(c.r.Rung + 1)
 	}
-	return w.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
+	return c.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
 }
 
 // Overdue returns the first copy of disks that was kept for its time, or given up, and that lies on no host that is
 // held.
-func (w *Chart) Overdue() (fleet.DiskSnapshot, bool) {
+func (w *Work) Overdue() (fleet.DiskSnapshot, bool) {
 	for _, d := range w.M.Snapshots {
 		if d.MayGo(w.Situation.Now) && !guard.HostHeld(d.Host, w.Situation) {
 			return d, true
@@ -178,23 +184,23 @@ func (w *Work) BeginDrop(d fleet.DiskSnapshot) {
 	w.Advance()
 }
 
-// settleDrop ends the removal. What would not go is tried again later: the order can be repeated, whatever became of
+// dropped ends the removal. What would not go is tried again later: the order can be repeated, whatever became of
 // it.
-func (w *Work) settleDrop(in fleet.Intent, o fleet.Outcome) onward {
-	at := w.M.SnapshotAt(in.Snapshot)
-	d := &w.M.Snapshots[at]
+func (c copier) dropped(in fleet.Intent, o fleet.Outcome) onward {
+	at := c.M.SnapshotAt(in.Snapshot)
+	d := &c.M.Snapshots[at]
 	if o.Kind == fleet.OutcomeDone {
-		w.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID,
+		c.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID,
 			Instance: d.Instance, Generation: d.Generation, Host: d.Host, Detail: d.Where})
-		w.M.Snapshots = append(w.M.Snapshots[:at], w.M.Snapshots[at+1:]...)
-		return w.end(fleet.ReasonRemoved)
+		c.M.Snapshots = append(c.M.Snapshots[:at], c.M.Snapshots[at+1:]...)
+		return c.end(fleet.ReasonRemoved)
 	}
-	d.RetryAt = w.now().Add(longestBackoff)
+	d.RetryAt = c.Now().Add(longestBackoff)
 	lasting := o.Kind == fleet.OutcomeRefused || o.Kind == fleet.OutcomeUnsupported || o.Kind == fleet.OutcomeFailed
 	if lasting && !d.Paged {
 		d.Paged = true
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host,
+		c.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host,
 			Detail: o.Detail})
 	}
-	return w.end(fleet.ReasonPutOff)
+	return c.end(fleet.ReasonPutOff)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
@@ -86,7 +87,7 @@ func (st *stage) work() *repair.Work {
 	st.view.Machine = st.m.Clone()
 	st.s.View = &st.view
 	st.records, st.actions = nil, nil
-	return &repair.Work{Chart: repair.Chart{M: &st.m, View: &st.view, Situation: &st.s, Installation: "ours",
+	return &repair.Work{Chart: chart.Chart{M: &st.m, View: &st.view, Situation: &st.s, Installation: "ours",
 		Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }}}
 }
 

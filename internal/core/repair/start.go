@@ -16,7 +16,7 @@ func (start) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason
 	switch {
 	case missing(m):
 		return fleet.ReasonNoInstance
-	case off(m.Health.Cause):
+	case m.Health.Cause.Off():
 		return ""
 	}
 	return fleet.ReasonNotOff

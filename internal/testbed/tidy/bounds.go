@@ -26,7 +26,6 @@ var adapters = []string{
 var uncut = map[string]int{
 	"internal/core/decide": 4500,
 	"internal/core/fleet":  6100,
-	"internal/core/repair": 3700,
 	"internal/engine":      5150,
 }
 

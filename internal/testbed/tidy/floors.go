@@ -34,8 +34,10 @@ var packages = []pkgRule{
 	{path: "internal/core/correlation", floor: 0, step: 2},
 	{path: "internal/core/change", floor: 0, step: 2, std: []string{"reflect"}}, // and whatever a policy does
 	{path: "internal/core/placement", floor: 0, step: 3},
-	{path: "internal/core/repair", floor: 0, step: 4},
-	{path: "internal/core/decide", floor: 0, step: 5},
+	{path: "internal/core/chart", floor: 0, step: 4},
+	{path: "internal/core/look", floor: 0, step: 5},
+	{path: "internal/core/repair", floor: 0, step: 6},
+	{path: "internal/core/decide", floor: 0, step: 7},
 	{path: "internal/core/tenure", floor: 0, step: 2},
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},

@@ -1,8 +1,9 @@
-package repair
+package look
 
 import (
 	"slices"
 
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
@@ -10,16 +11,17 @@ import (
 
 // reading is what a look at the target of a repair shows.
 type reading struct {
-	*Chart
+	*chart.Chart
 	r *fleet.Repair
 	l *fleet.Look
 }
 
-// judge says what the look shows, and why. Where it shows nothing certain, the current order of a person stands for it
-// (L3).
-func (s reading) judge() (health.Truth, fleet.Reason) {
+// Shows says what the look at the target of the repair shows, and why. Where it shows nothing certain, the current
+// order of a person stands for it (L3).
+func Shows(c *chart.Chart, r *fleet.Repair, l *fleet.Look) (health.Truth, fleet.Reason) {
+	s := reading{c, r, l}
 	truth := s.truth()
-	if truth == health.Unknown && s.ordered() && s.r.Kind == fleet.RepairHeal && s.l.Seen.Known() && !s.contradicts() {
+	if truth == health.Unknown && s.Ordered() && s.r.Kind == fleet.RepairHeal && s.l.Seen.Known() && !s.contradicts() {
 		return health.True, fleet.ReasonOrdered
 	}
 	switch truth {
@@ -38,12 +40,12 @@ func (s reading) truth() health.Truth {
 	}
 	if s.r.Kind == fleet.RepairRemnant {
 		if s.M.KeptAt(s.r.Target.ID) >= 0 {
-			if !s.aside(s.l.Seen.Instance) {
+			if !s.Aside(s.l.Seen.Instance) {
 				return health.False
 			}
 			return health.True
 		}
-		if s.l.Seen.Instance.Power == fleet.PowerGone || !s.isRemnant(s.l.Seen.Instance) {
+		if s.l.Seen.Instance.Power == fleet.PowerGone || !s.IsRemnant(s.l.Seen.Instance) {
 			return health.False
 		}
 		return health.True
@@ -69,17 +71,12 @@ func (s reading) truth() health.Truth {
 func (s reading) contradicts() bool {
 	cause, stopped := health.PowerCause(s.l.Seen.Instance)
 	cause = s.M.Blame(cause, s.l.Seen.Instance.Stop)
-	if !stopped || s.turnedOff() || s.r.Target.Expired {
+	if !stopped || s.TurnedOff() || s.r.Target.Expired {
 		return false // or it is our own doing, or a build that is to go in any case
 	}
 	ofRunning := s.r.Step == fleet.StepReboot || s.r.Step == fleet.StepRun
-	return guard.LeftAlone(cause, &s.Situation.Spec) && !s.ordered() || ofRunning && off(cause) ||
+	return guard.LeftAlone(cause, &s.Situation.Spec) && !s.Ordered() || ofRunning && cause.Off() ||
 		s.r.Step != fleet.StepResume && cause.Halted()
-}
-
-// off reports whether the cause is that the instance is powered off, for whatever reason.
-func off(c fleet.Cause) bool {
-	return c == fleet.CauseOff || c == fleet.CauseStopped || c == fleet.CauseShutdown || c == fleet.CauseCrashed
 }
 
 // neverAddressed reports whether the look says nothing for the one reason that is the build's own: no address. An agent
@@ -130,8 +127,8 @@ func (s reading) leavesDisabled() health.Truth {
 // confirmSilent says whether a look that the provider could not answer, since the host does not, confirms the failure
 // all the same: by the checks alone.
 func (s reading) confirmSilent() health.Truth {
-	h, dead := s.deadHost(s.r.Target)
-	if !dead || s.l.Seen.Known() || s.r.Kind != fleet.RepairHeal || !goesElsewhere(s.r.Step) ||
+	h, dead := s.DeadHost(s.r.Target)
+	if !dead || s.l.Seen.Known() || s.r.Kind != fleet.RepairHeal || !s.r.Step.GoesElsewhere() ||
 		!guard.Fenceable(h, s.Situation) {
 		return health.Unknown
 	}

@@ -1,0 +1,202 @@
+package chart
+
+import (
+	"strconv"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/health"
+)
+
+// Chart is one machine in one round: the belief about it is changed in place, and what follows is collected.
+type Chart struct {
+	M            *fleet.Machine
+	View         *fleet.View // to be read only
+	Situation    *guard.Situation
+	Installation fleet.Installation
+	// Load counts the fleet's instances per host, to spread new ones.
+	Load func() map[fleet.HostName]int
+
+	Actions []fleet.Action
+	Records []fleet.Record
+	// TakenAlong says that its host had taken the machine along, and that a start was all that it needed, or would have
+	// been, had the host not done so again.
+	TakenAlong bool
+	// Order is the person's order from which the records of this round follow; empty: none.
+	Order fleet.OrderID
+}
+
+// Now is the present, by the process's clock.
+func (c *Chart) Now() fleet.Instant { return c.Situation.Now.Mono }
+
+// fewRecords is how many a machine has in a round in which it fails: room for them is made once, since thousands may.
+const fewRecords = 4
+
+// Record adds a record about the machine.
+func (c *Chart) Record(rec fleet.Record) {
+	m := c.M
+	rec.At, rec.Fleet, rec.Machine, rec.Alias = c.Situation.Now.Wall, c.Situation.Spec.Name, m.Name, m.Alias
+	rec.Provider = c.Situation.Spec.Provider
+	if rec.Order == "" {
+		rec.Order = c.Order
+	}
+	if rec.Kind == fleet.RecordRepairStarted || rec.Kind == fleet.RecordRepairEnded ||
+		rec.Kind == fleet.RecordIncidentClosed {
+		rec.Again, m.Swings = m.Swung(), nil // from now on the same reasons say something new
+	}
+	if m.Repair != nil {
+		rec.Repair = m.Repair.ID
+		if rec.Step == "" && !m.Repair.Aside() && m.Repair.Kind != fleet.RepairRemove &&
+			m.Repair.Kind != fleet.RepairUndo {
+			rec.Step = m.Repair.Step
+		}
+	}
+	if m.Incident != nil && rec.Incident == "" {
+		rec.Incident = m.Incident.ID
+	}
+	if m.Incident != nil && (rec.Kind == fleet.RecordIncidentOpen || rec.Kind == fleet.RecordIncidentClosed) {
+		rec.Began = m.Incident.Began
+	}
+	if m.Incident != nil && rec.Parent == "" {
+		rec.Parent = m.Incident.Parent
+	}
+	if c.Records == nil {
+		c.Records = make([]fleet.Record, 0, fewRecords)
+	}
+	c.Records = append(c.Records, rec)
+}
+
+// Mark is what the instance must bear: of an adopted one, nothing.
+func (c *Chart) Mark(i fleet.Incarnation) fleet.Mark {
+	if i.Adopted {
+		return fleet.Mark{}
+	}
+	return fleet.Mark{Installation: c.Installation, Fleet: c.Situation.Spec.Name, Machine: c.M.Name,
+		Generation: i.Generation, Certified: i.Certified}
+}
+
+// braked has the arithmetic of the brake that holds a machine, and who put it on.
+func braked(rec fleet.Record, b *fleet.Brake, s *guard.Situation) fleet.Record {
+	if rec.By, rec.Detail = b.By, b.Words; b.Scope == "" {
+		return rec
+	}
+	t := guard.Among(b, s.Tally, s.Tolls)
+	rec.Scope, rec.Failing, rec.Size = b.Scope, t.Failing, t.Size
+	rec.Limit = guard.BrakeLimit(guard.BrakePolicy(b, &s.Spec.Limits), t.Size)
+	if b.Scope == fleet.ScopeProvider {
+		rec.Detail = string(s.Spec.Provider)
+	}
+	return rec
+}
+
+// Wait records once why nothing is done, and which step would be. A reason that comes and goes is counted; see
+// fleet.Machine.Swings.
+func (c *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
+	if c.M.Waiting == reason {
+		return
+	}
+	c.M.Waiting = reason
+	switch {
+	case reason == "":
+		return
+	case c.M.Incident != nil && (reason == fleet.ReasonHostDown || reason == fleet.ReasonProviderDown):
+		c.M.Incident.Dark = true
+	}
+	again, write := c.M.Swing(reason, c.Situation.Now.Wall)
+	if !write {
+		return
+	}
+	t := c.Situation.Tally
+	rec := fleet.Record{Kind: fleet.RecordHeld, Again: again, Reason: reason, Cause: c.M.Health.Cause, Step: step,
+		Instance: c.M.Current.ID, Failing: t.Failing, Size: t.Size,
+		Limit: guard.BrakeLimit(c.Situation.Spec.Limits.Brake, t.Size)}
+	if p := guard.Parent(c.M, c.Situation); p != nil && reason == fleet.ReasonSharedFate {
+		rec.Domain, rec.Failing, rec.Size, rec.Limit = p.Domain, p.Failing, p.Members, 0
+	}
+	if full := guard.SharedBudget(c.M, c.Situation); full != nil && reason == fleet.ReasonBudget {
+		rec.Scope, rec.Detail, rec.Failing, rec.Limit = full.Limit.Scope, full.Name, full.Taken, full.Limit.InRepair
+	}
+	if b := c.Situation.Brake; reason == fleet.ReasonBrake {
+		rec = braked(rec, &b, c.Situation)
+	}
+	if h, some := guard.Unasked(c.M, c.Situation); some && reason == fleet.ReasonHostUnasked {
+		rec.Host = h
+	}
+	c.Record(rec)
+}
+
+// OpenIncident opens the machine's incident. There is none.
+func (c *Chart) OpenIncident(cause fleet.Cause) {
+	m := c.M
+	m.Incidents++
+	m.Incident = &fleet.Incident{
+		ID: string(m.Name) + "/" + strconv.FormatUint(m.Incidents, 10), Cause: cause, Opened: c.Situation.Now.Wall,
+		Began: c.firstFailure(),
+	}
+	c.Record(fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: cause, Check: m.Health.Check, Result: m.Health.Result,
+		Instance: m.Current.ID, Generation: m.Current.Generation})
+}
+
+// firstFailure returns when the first probe failed of the checks that fail now; zero: none does, or it is not known.
+func (c *Chart) firstFailure() time.Time {
+	first := fleet.Instant(0)
+	for _, check := range c.View.Checks {
+		fails := check.Standing == fleet.StandingFailing || check.Standing == fleet.StandingDown
+		if fails && check.Answered != 0 && (first == 0 || check.Answered < first) {
+			first = check.Answered
+		}
+	}
+	if first == 0 {
+		return time.Time{}
+	}
+	return c.Situation.Now.When(first)
+}
+
+// Page tells a person, once per incident.
+func (c *Chart) Page(reason fleet.Reason) {
+	if c.M.Incident == nil || c.M.Incident.Paged {
+		return
+	}
+	c.M.Incident.Paged, c.M.Incident.Told, c.M.Incident.For = true, c.Situation.Now.Wall, reason
+	c.M.Incident.Joint = ""
+	c.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Cause: c.M.Incident.Cause, Instance: c.M.Current.ID})
+}
+
+// Uncount takes the attempt back: nothing was tried.
+func (c *Chart) Uncount() { c.M.Attempts = c.M.Attempts[:max(0, len(c.M.Attempts)-1)] }
+
+// Ordered reports whether a person's current order wants the machine repaired.
+func (c *Chart) Ordered() bool { return c.M.Ordered(c.Situation.Now) }
+
+// Unproven reports whether all that keeps the machine from being healthy is a check that never succeeded as it is.
+func (c *Chart) Unproven() bool { return health.OnlyUnproven(&c.M.Health, c.View.Checks) }
+
+// FreshlySeen reports whether the provider said something of the instance since the last call ended.
+func (c *Chart) FreshlySeen(r *fleet.Repair) bool {
+	return c.View.Sighting(c.M.Current.ID).Asked > r.LastOutcome
+}
+
+// TurnedOff reports whether it was hale that turned the instance off, if it is off: its provider accepted an order of
+// this rung, or may have. An order that was surely not carried out turned nothing off: a person may have.
+func (c *Chart) TurnedOff() bool { return c.M.Current.PoweredOff || c.M.Repair.OffAccepted }
+
+// AnswersStill reports whether one of the machine's checks succeeds at this very moment.
+func (c *Chart) AnswersStill() bool {
+	if c.View.Epoch != c.M.Epoch {
+		return false
+	}
+	for _, check := range c.View.Checks {
+		if check.Standing == fleet.StandingUp {
+			return true
+		}
+	}
+	return false
+}
+
+// RefuseChange ends a wanted change of the machine before it begins, and tells a person.
+func (c *Chart) RefuseChange(order fleet.OrderID, why fleet.Reason) {
+	c.M.Change = &fleet.Change{Order: order, Ended: why}
+	c.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
+		Instance: c.M.Current.ID})
+}
