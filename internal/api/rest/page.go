@@ -20,11 +20,20 @@ type Page struct {
 	IfNoneMatch string `header:"If-None-Match" maxLength:"100" doc:"The ETag of an answer that is known: 304 when nothing changed."`
 }
 
+// Watching is what a list that can be watched takes beside the page.
+type Watching struct {
+	Watch  bool   `query:"watch" doc:"What changes from now on, or from the place that is named, as server-sent events."`
+	From   string `query:"from" maxLength:"64" doc:"Watch from here: the revision of a list, the id of an event, or now."`
+	LastID string `header:"Last-Event-ID" maxLength:"64" doc:"As from; it goes before that."`
+}
+
+// Place is where the watch begins, as the caller says it.
+func (w Watching) Place() string { return cmp.Or(w.LastID, w.From, "now") }
+
 // Listed is a list as it is answered.
 type Listed[T any] struct {
 	Status int
-	ETag   string `header:"ETag"`
-	Vary   string `header:"Vary"`
+	ETag   string
 	Body   api.List[T]
 }
 
@@ -40,7 +49,7 @@ func At[T any](key string, item T) Keyed[T] { return Keyed[T]{Key: key, Item: it
 // Paged answers with the part of the items that is asked for, in the order of their keys. Items are made for that part
 // only.
 func Paged[K, T any](p Page, revision string, all []Keyed[K], item func(K) T) (*Listed[T], error) {
-	out := &Listed[T]{Status: http.StatusOK, ETag: `"` + revision + `"`, Vary: "Authorization"}
+	out := &Listed[T]{Status: http.StatusOK, ETag: `W/"` + revision + `"`}
 	if p.IfNoneMatch == out.ETag {
 		out.Status = http.StatusNotModified
 		return out, nil

@@ -66,6 +66,14 @@ func (s *Stream) Item(cursor string, data []byte) {
 // sendsAt is how much is sent at once, in bytes.
 const sendsAt = 64 << 10
 
+// Show puts something of the kind among what is sent next, as a server-sent event.
+func (s *Stream) Show(kind string, data []byte) {
+	s.message(kind, data)
+	if len(s.pending) > sendsAt {
+		s.send()
+	}
+}
+
 // Gap says that the journal let go of some before the place, which is empty when none is left.
 func (s *Stream) Gap(oldest string) {
 	g := api.Gap{Oldest: oldest}

@@ -114,7 +114,7 @@ func BenchmarkWatchers(b *testing.B) {
 		if conns[i], err = d.DialContext(b.Context(), "tcp", l.Addr().String()); err != nil {
 			b.Fatal(err)
 		}
-		defer conns[i].Close()
+		b.Cleanup(func() { conns[i].Close() })
 		if _, err := fmt.Fprintf(conns[i], "GET /v1/events?watch=true&from=now HTTP/1.1\r\nHost: hale\r\n\r\n"); err != nil {
 			b.Fatal(err)
 		}
@@ -167,5 +167,5 @@ func taken() int64 {
 	runtime.GC()
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc + m.StackInuse) //nolint:gosec // less than 2^63
+	return int64(m.HeapAlloc + m.StackInuse)
 }

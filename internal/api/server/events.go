@@ -203,18 +203,10 @@ func (s *Server) understood(ctx context.Context, in *eventsInput) (wantedEvents,
 	if in.LastID != "" {
 		from = in.LastID
 	}
-	switch from {
-	case "":
-	case "now":
-		now, err := s.now(ctx)
+	if from != "" {
+		at, err := s.place(ctx, from)
 		if err != nil {
 			return q, err
-		}
-		q.from = &now
-	default:
-		at, err := feed.ParseCursor(from)
-		if err != nil {
-			return q, rest.BadRequest("from: " + err.Error())
 		}
 		q.from = &at
 	}
@@ -226,6 +218,18 @@ func (s *Server) understood(ctx context.Context, in *eventsInput) (wantedEvents,
 	}
 	err := s.aboutFleet(ctx, &q)
 	return q, err
+}
+
+// place is where in the journal the text says.
+func (s *Server) place(ctx context.Context, text string) (feed.Cursor, error) {
+	if text == "now" {
+		return s.now(ctx)
+	}
+	at, err := feed.ParseCursor(text)
+	if err != nil {
+		return at, rest.BadRequest("from: " + err.Error())
+	}
+	return at, nil
 }
 
 // aboutFleet makes sure that there is the fleet, or was.

@@ -18,31 +18,31 @@ import (
 
 // listing are the calls that read resources, one or a page of them.
 func (s *Server) listing() {
-	rest.Register(s.router, rest.Call{ID: "list-fleets", Method: http.MethodGet, Path: "/v1/fleets", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-fleets", Method: http.MethodGet, Path: "/v1/fleets", Needs: rest.Reads,
 		Summary: "The fleets, by name"}, s.listFleets)
 	rest.Serve(s.router, rest.Call{ID: "get-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}", Needs: rest.Reads,
 		Summary: "One fleet, without its machines", Codes: []string{api.CodeUnknownFleet}}, s.getFleet)
-	rest.Register(s.router, rest.Call{ID: "list-machines", Method: http.MethodGet, Path: "/v1/machines", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-machines", Method: http.MethodGet, Path: "/v1/machines", Needs: rest.Reads,
 		Summary: "The machines, by name", Codes: []string{api.CodeUnknownFleet}}, s.listMachines)
-	rest.Register(s.router, rest.Call{ID: "list-machines-of-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}/machines",
+	rest.RegisterList(s.router, rest.Call{ID: "list-machines-of-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}/machines",
 		Needs: rest.Reads, Summary: "The machines of a fleet", Codes: []string{api.CodeUnknownFleet}}, s.listMachinesOf)
 	rest.Serve(s.router, rest.Call{ID: "get-machine", Method: http.MethodGet, Path: "/v1/machines/{name}", Needs: rest.Reads,
 		Summary: "One machine", Codes: []string{api.CodeUnknownMachine}}, s.getMachine)
-	rest.Register(s.router, rest.Call{ID: "list-instances", Method: http.MethodGet, Path: "/v1/instances", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-instances", Method: http.MethodGet, Path: "/v1/instances", Needs: rest.Reads,
 		Summary: "The virtual machines at the providers, as far as they bear on machines of hale's",
-		Codes:   []string{api.CodeUnknownFleet}}, s.listInstances)
-	rest.Register(s.router, rest.Call{ID: "list-incidents", Method: http.MethodGet, Path: "/v1/incidents", Needs: rest.Reads,
-		Summary: "The incidents, newest first", Codes: []string{api.CodeUnknownFleet}}, s.listIncidents)
+		Codes:   []string{api.CodeUnknownFleet}}, still(s.listInstances))
+	rest.RegisterList(s.router, rest.Call{ID: "list-incidents", Method: http.MethodGet, Path: "/v1/incidents", Needs: rest.Reads,
+		Summary: "The incidents, newest first", Codes: []string{api.CodeUnknownFleet}}, still(s.listIncidents))
 	rest.Serve(s.router, rest.Call{ID: "get-incident", Method: http.MethodGet, Path: "/v1/incidents/{id}", Needs: rest.Reads,
 		Summary: "One incident, and what happened", Codes: []string{api.CodeUnknownIncident}}, s.getIncident)
-	rest.Register(s.router, rest.Call{ID: "list-repairs", Method: http.MethodGet, Path: "/v1/repairs", Needs: rest.Reads,
-		Summary: "The repairs, newest first", Codes: []string{api.CodeUnknownFleet}}, s.listRepairs)
-	rest.Register(s.router, rest.Call{ID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts", Needs: rest.Reads,
-		Summary: "The hypervisor hosts"}, s.listHosts)
-	rest.Register(s.router, rest.Call{ID: "list-providers", Method: http.MethodGet, Path: "/v1/providers", Needs: rest.Reads,
-		Summary: "The providers"}, s.listProviders)
-	rest.Register(s.router, rest.Call{ID: "list-brakes", Method: http.MethodGet, Path: "/v1/brakes", Needs: rest.Reads,
-		Summary: "The brake under which each fleet stands"}, s.listBrakes)
+	rest.RegisterList(s.router, rest.Call{ID: "list-repairs", Method: http.MethodGet, Path: "/v1/repairs", Needs: rest.Reads,
+		Summary: "The repairs, newest first", Codes: []string{api.CodeUnknownFleet}}, still(s.listRepairs))
+	rest.RegisterList(s.router, rest.Call{ID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts", Needs: rest.Reads,
+		Summary: "The hypervisor hosts"}, still(s.listHosts))
+	rest.RegisterList(s.router, rest.Call{ID: "list-providers", Method: http.MethodGet, Path: "/v1/providers", Needs: rest.Reads,
+		Summary: "The providers"}, still(s.listProviders))
+	rest.RegisterList(s.router, rest.Call{ID: "list-brakes", Method: http.MethodGet, Path: "/v1/brakes", Needs: rest.Reads,
+		Summary: "The brake under which each fleet stands"}, still(s.listBrakes))
 	rest.Serve(s.router, rest.Call{ID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Needs: rest.Reads,
 		Summary: "The caller, as hale knows it"}, s.whoAmI)
 }
@@ -51,15 +51,35 @@ func (s *Server) whoAmI(ctx context.Context, _ *rest.Nothing) (api.WhoAmI, error
 	return view.WhoAmI(access.Of(ctx)), nil
 }
 
-// fleetsIn lists the fleets themselves.
-type fleetsIn struct{ rest.Page }
+// still is a list that cannot be watched.
+func still[I, T any](list func(context.Context, *I) (*rest.Listed[T], error)) func(context.Context, *I) (
+	*rest.Listed[T], rest.Watch, error) {
+	return func(ctx context.Context, in *I) (*rest.Listed[T], rest.Watch, error) {
+		l, err := list(ctx, in)
+		return l, nil, err
+	}
+}
 
-func (s *Server) listFleets(ctx context.Context, in *fleetsIn) (*rest.Listed[api.FleetSummary], error) {
+// pageIn lists what belongs to no single fleet.
+type pageIn struct{ rest.Page }
+
+// fleetsIn lists the fleets themselves.
+type fleetsIn struct {
+	rest.Page
+	rest.Watching
+}
+
+func (s *Server) listFleets(ctx context.Context, in *fleetsIn) (*rest.Listed[api.FleetSummary], rest.Watch, error) {
+	if in.Watch {
+		w, err := s.watchFleets(ctx, in.Place())
+		return nil, w, err
+	}
 	fleets, at, err := s.snapshot(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rest.Paged(in.Page, at.String(), byFleet(fleets), view.FleetSummary)
+	l, err := rest.Paged(in.Page, at.String(), byFleet(fleets), view.FleetSummary)
+	return l, nil, err
 }
 
 // byFleet gives each fleet its place by its name.
@@ -106,6 +126,7 @@ func (n *Narrowing) lets(m *fleet.Machine) bool {
 // machinesIn lists machines of all fleets, or of one.
 type machinesIn struct {
 	rest.Page
+	rest.Watching
 	Narrowing
 	Fleet string `query:"fleet" maxLength:"253" doc:"Of this fleet only."`
 }
@@ -113,18 +134,29 @@ type machinesIn struct {
 // machinesOfIn lists the machines of a fleet.
 type machinesOfIn struct {
 	rest.Page
+	rest.Watching
 	Narrowing
 	Name string `path:"name" maxLength:"253"`
 }
 
-func (s *Server) listMachinesOf(ctx context.Context, in *machinesOfIn) (*rest.Listed[api.Machine], error) {
-	return s.listMachines(ctx, &machinesIn{Page: in.Page, Narrowing: in.Narrowing, Fleet: in.Name})
+func (s *Server) listMachinesOf(ctx context.Context, in *machinesOfIn) (
+	*rest.Listed[api.Machine], rest.Watch, error) {
+	return s.listMachines(ctx, &machinesIn{
+		Page: in.Page, Watching: in.Watching, Narrowing: in.Narrowing, Fleet: in.Name,
+	})
 }
 
-func (s *Server) listMachines(ctx context.Context, in *machinesIn) (*rest.Listed[api.Machine], error) {
+func (s *Server) listMachines(ctx context.Context, in *machinesIn) (*rest.Listed[api.Machine], rest.Watch, error) {
 	fleets, at, err := s.of(ctx, in.Fleet)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if in.Watch {
+		if in.Narrowing != (Narrowing{}) {
+			return nil, nil, rest.BadRequest("watch: goes with a fleet only, and with nothing else that narrows the list")
+		}
+		w, err := s.watchMachines(ctx, fleet.Name(in.Fleet), in.Place())
+		return nil, w, err
 	}
 	type one struct {
 		fleet *published.Fleet
@@ -138,7 +170,10 @@ func (s *Server) listMachines(ctx context.Context, in *machinesIn) (*rest.Listed
 			}
 		}
 	}
-	return rest.Paged(in.Page, at.String(), all, func(o one) api.Machine { return view.Machine(*o.fleet, *o.view) })
+	l, err := rest.Paged(in.Page, at.String(), all, func(o one) api.Machine {
+		return view.Machine(*o.fleet, *o.view)
+	})
+	return l, nil, err
 }
 
 // of returns the fleet of the name, or all where it is empty.
@@ -279,7 +314,7 @@ func (s *Server) listRepairs(ctx context.Context, in *workIn) (*rest.Listed[api.
 	return rest.Paged(in.Page, at.String(), all, rest.Same)
 }
 
-func (s *Server) listHosts(ctx context.Context, in *fleetsIn) (*rest.Listed[api.HostItem], error) {
+func (s *Server) listHosts(ctx context.Context, in *pageIn) (*rest.Listed[api.HostItem], error) {
 	fleets, at, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -306,7 +341,7 @@ func (s *Server) listHosts(ctx context.Context, in *fleetsIn) (*rest.Listed[api.
 	return rest.Paged(in.Page, at.String(), all, rest.Same)
 }
 
-func (s *Server) listProviders(ctx context.Context, in *fleetsIn) (*rest.Listed[api.ProviderItem], error) {
+func (s *Server) listProviders(ctx context.Context, in *pageIn) (*rest.Listed[api.ProviderItem], error) {
 	fleets, at, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -329,7 +364,7 @@ func (s *Server) listProviders(ctx context.Context, in *fleetsIn) (*rest.Listed[
 	return rest.Paged(in.Page, at.String(), all, rest.Same)
 }
 
-func (s *Server) listBrakes(ctx context.Context, in *fleetsIn) (*rest.Listed[api.BrakeItem], error) {
+func (s *Server) listBrakes(ctx context.Context, in *pageIn) (*rest.Listed[api.BrakeItem], error) {
 	fleets, at, err := s.snapshot(ctx)
 	if err != nil {
 		return nil, err

@@ -80,6 +80,7 @@ type Server struct {
 	started time.Time
 	router  *rest.Router
 	feed    *feed.Feed
+	frames  frames
 }
 
 // New makes a server that was started now.

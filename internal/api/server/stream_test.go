@@ -3,8 +3,10 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,11 +21,17 @@ import (
 // watch opens a stream of server-sent events, and returns what reads its next message, by its fields.
 func (o *office) watch(query, lastID string) (next func() map[string]string, hangUp func()) {
 	o.t.Helper()
+	return o.watchAt("/v1/events?watch=true"+query, lastID)
+}
+
+// watchAt is watch, of what is at the path.
+func (o *office) watchAt(path, lastID string) (next func() map[string]string, hangUp func()) {
+	o.t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", o.socket)
 	}}}
-	q, err := http.NewRequestWithContext(o.t.Context(), http.MethodGet, "http://hale/v1/events?watch=true"+query, http.NoBody)
+	q, err := http.NewRequestWithContext(o.t.Context(), http.MethodGet, "http://hale"+path, http.NoBody)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -169,5 +177,35 @@ func TestAListThatIsKnownIsNotSentAgain(t *testing.T) {
 	}
 	if other := h.callWith(t, who, http.MethodGet, "/v1/machines", "", http.Header{"If-None-Match": {`"x"`}}); other.Code != 200 {
 		t.Errorf("another tag: %d", other.Code)
+	}
+}
+
+// Who watches machines is shown each as it stands, once its owner shows what was recorded of it.
+func TestAWatcherOfMachinesIsShownEachThatChanges(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	next, _ := o.watchAt("/v1/fleets/web/machines?watch=true", "")
+	o.write(verdict("db-1", fleet.VerdictUnknown), verdict("web-2", fleet.VerdictUnhealthy),
+		verdict("web-9", fleet.VerdictUnknown))
+	shown, left := next(), next()
+	if shown["event"] != "machine" || !strings.Contains(shown["data"], `"name":"web-2"`) ||
+		!strings.Contains(shown["data"], `"verdict":"unhealthy"`) {
+		t.Errorf("shown %v", shown)
+	}
+	if left["event"] != "gone" || left["data"] != `{"name":"web-9"}` {
+		t.Errorf("a machine that is not there is %v", left)
+	}
+	fleets, _ := o.watchAt("/v1/fleets?watch=true&from=0", "")
+	var names []string
+	for range 2 {
+		var f api.FleetSummary
+		if m := fleets(); m["event"] != "fleet" || json.Unmarshal([]byte(m["data"]), &f) != nil {
+			t.Errorf("shown %v", m)
+		}
+		names = append(names, f.Name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"db", "web"}, names); diff != "" {
+		t.Error(diff)
 	}
 }
