@@ -50,10 +50,13 @@ const (
 )
 
 // Target posts messages to one address.
-type Target struct{ o Options }
+type Target struct {
+	o     Options
+	proxy func(*http.Request) (*url.URL, error)
+}
 
 // New makes a target. It connects to nothing yet.
-func New(o Options) *Target { return &Target{o} }
+func New(o Options) *Target { return &Target{o, http.ProxyFromEnvironment} }
 
 // Send implements notify.Target.
 func (t *Target) Send(ctx context.Context, m notify.Message) (notify.Answer, error) {
@@ -152,7 +155,7 @@ func (t *Target) body(m notify.Message) (contentType string, body []byte, err er
 func (t *Target) client(q *http.Request) (*http.Client, error) {
 	transport := &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: true,
 		MaxResponseHeaderBytes: strict.MaxHead}
-	switch proxy, err := http.ProxyFromEnvironment(q); {
+	switch proxy, err := t.proxy(q); {
 	case err != nil:
 		return nil, t.fail(fault.Invalid, "the proxy in hale's environment is no address")
 	case proxy == nil:
