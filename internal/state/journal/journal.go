@@ -68,6 +68,22 @@ func List(ctx context.Context, s state.Store, name fleet.Name) ([]Stored, int64,
 	return stored, revision, nil
 }
 
+// Scan yields the records of all fleets, one fleet after the other, oldest first, as of one revision of the store.
+func Scan(ctx context.Context, s state.Store) iter.Seq2[Stored, error] {
+	return func(yield func(Stored, error) bool) {
+		for e, err := range state.Scan(ctx, s, root) {
+			if err != nil {
+				yield(Stored{}, err)
+				return
+			}
+			r, err := parse(e)
+			if !yield(Stored{Record: r, Revision: e.Revision}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Follow yields the records of all fleets (or of one, when name is not empty) that are stored after the revision, until
 // ctx ends. An error whose cause is state.ErrCompacted: they are to be listed again, since the store let go of what
 // happened since the revision.
