@@ -48,7 +48,7 @@ type Record struct {
 	Chance float64 `json:",omitempty"`
 	// Began is, of an incident that opens or closes, when the first probe failed that led to it (Incident.Began).
 	Began time.Time `json:",omitzero"`
-	// Took is the duration behind the record: a look's, a call's, an incident's, a hold's.
+	// Took is the duration behind the record: a look's, a call's, an incident's, a hold's, that of gathering evidence.
 	Took time.Duration `json:",omitempty"`
 
 	// Scope is the sort of budget that is used up, where it is one that fleets share; Detail names the scope.

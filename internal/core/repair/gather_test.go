@@ -35,8 +35,8 @@ func TestEvidenceIsKeptBeforeTheLook(t *testing.T) {
 	st.want("it takes a while", st.round(), "look")
 	st.gathered(fleet.Evidence{Console: fleet.EvidencePart{Bytes: 7}})
 	st.want("it is kept", st.round(), "evidence kept; LOOK; look")
-	if e := st.record(fleet.RecordEvidence).Evidence; e == nil || e.Console.Bytes != 7 {
-		t.Errorf("it is not said what: %+v", e)
+	if r := st.record(fleet.RecordEvidence); r.Evidence == nil || r.Evidence.Console.Bytes != 7 || r.Took != 2*time.Second {
+		t.Errorf("it is not said what, or how long it took: %+v, %v", r.Evidence, r.Took)
 	}
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.want("it fails", st.round(), "look confirmed; CALL reboot old; act")
