@@ -13,6 +13,9 @@ import (
 	"hale/internal/notify/command"
 	"hale/internal/notify/mail"
 	"hale/internal/notify/webhook"
+	"hale/internal/outlet/cloudevents"
+	"hale/internal/outlet/file"
+	"hale/internal/outlet/otlp"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/external"
 	"hale/internal/provider/libvirt"
@@ -30,5 +33,7 @@ func All() kinds.All {
 		Checks:  netprobe.Checks(),
 		Fences:  slices.Concat([]kinds.Fence{redfish.Kind(), ipmi.Kind(), agent.Kind()}, fenceprogram.Kinds()),
 		Targets: []kinds.Target{mail.Kind(), webhook.Kind(), command.Kind()},
+		Outlets: []kinds.Outlet{file.Kind(), cloudevents.Kind(), otlp.Kind()},
+		Traces:  otlp.TracesKind(),
 	}
 }

@@ -26,6 +26,7 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	c.Heartbeats = compileHeartbeats(doc.heartbeats, f)
 	c.API = compileAPI(doc.api, fleetNames(doc.fleets.Value), f)
 	c.Metrics = Metrics{Machines: doc.metrics.Value.machines.Value}
+	c.Telemetry = compileTelemetry(doc.telemetry, all, f)
 	c.Targets = compileTargets(doc.notify.Value, all, f)
 	recipients := map[string]fleet.Recipient{}
 	for _, n := range doc.notify.Value {

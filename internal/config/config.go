@@ -26,6 +26,8 @@ type Config struct {
 	Heartbeats Heartbeats `json:",omitzero"`
 	API        API        `json:",omitzero"`
 	Metrics    Metrics    `json:",omitzero"`
+	// Telemetry is where traces and the journal go.
+	Telemetry Telemetry `json:",omitzero"`
 	// Passed are files of the folder that look like a part of the configuration and are not read.
 	Passed []string `json:"-"`
 }
@@ -170,6 +172,7 @@ func (d *document) merge(other document, f *keys.Finder) {
 	d.heartbeats = mergeOne(d.heartbeats, other.heartbeats, f)
 	d.api = mergeOne(d.api, other.api, f)
 	d.metrics = mergeOne(d.metrics, other.metrics, f)
+	d.telemetry = mergeOne(d.telemetry, other.telemetry, f)
 	d.vantage = mergeOne(d.vantage, other.vantage, f)
 }
 

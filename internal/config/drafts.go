@@ -22,6 +22,7 @@ type document struct {
 	heartbeats keys.At[heartbeatsDraft]
 	api        keys.At[apiDraft]
 	metrics    keys.At[metricsDraft]
+	telemetry  keys.At[telemetryDraft]
 }
 
 type providerDraft struct {

@@ -50,6 +50,8 @@ func documentShape(all kinds.All) keys.Object[document] {
 			keys.May("metrics", "What monitoring is told. It reads hale's metrics at `/metrics` of the API. See the guide "+
 				"to monitoring.", metricsShape(),
 				func(d *document) *keys.At[metricsDraft] { return &d.metrics }),
+			keys.May("telemetry", "What leaves hale for those who look at many systems at once: traces, and the journal.",
+				telemetryShape(all), func(d *document) *keys.At[telemetryDraft] { return &d.telemetry }),
 		},
 		Later: map[string]string{
 			"alarms":    "take it out",

@@ -16,7 +16,9 @@ import (
 	"hale/internal/fence"
 	"hale/internal/keys"
 	"hale/internal/notify"
+	"hale/internal/outlet"
 	"hale/internal/secret"
+	"hale/internal/state/feed"
 )
 
 // All are the kinds that a configuration can use, each list in the order of the reference.
@@ -25,6 +27,8 @@ type All struct {
 	Checks    []Check
 	Fences    []Fence
 	Targets   []Target
+	Outlets   []Outlet
+	Traces    Tracing
 }
 
 // Provider returns the type of the word; nil: there is none.
@@ -117,6 +121,43 @@ type TargetOptions struct {
 	Name    string
 	Timeout time.Duration // of one try
 	Version string        // of hale
+}
+
+// Outlet is a way out for the journal, under telemetry.journal.OUTLET.
+type Outlet = Way[*keys.Finder, Streaming]
+
+// Streaming is what the keys of an outlet come to.
+type Streaming interface {
+	Secrets() []secret.Secret
+	// Outlet returns what the journal streams out to. It connects to nothing yet.
+	Outlet(o OutletOptions) outlet.Outlet
+}
+
+// Tracing is the way of the traces of incidents, under telemetry.traces.
+type Tracing = Way[*keys.Finder, Weaving]
+
+// Weaving is what its keys come to.
+type Weaving interface {
+	Secrets() []secret.Secret
+	// Traces returns what makes traces of the records of the installation, and sends them. It is for a feed that
+	// recalls, and connects to nothing yet.
+	Traces(installation fleet.Installation, o OutletOptions) Tracer
+}
+
+// Tracer is closed once, after the last Take.
+type Tracer interface {
+	feed.Taker
+	Close()
+}
+
+// OutletOptions are what all outlets have.
+type OutletOptions struct {
+	Name    string
+	Timeout time.Duration // of one try
+	Version string        // of hale
+	Server  string        // on which it runs
+	// Refused is told how many records, or spans, the receiver takes to be wrong, and will not be sent again.
+	Refused func(n int, why error)
 }
 
 // Running is a Fencing or a Telling that runs a program of its own.

@@ -19,6 +19,8 @@ type Outlet interface {
 	// Every error is a fault. fault.Invalid: they, or some of them, will never be taken as they are. Anything else may
 	// pass by itself; see notify.Later for when. Some may have been taken.
 	Take(ctx context.Context, events []Event) error
+	// Close lets go of connections. It is called once, after the last Take.
+	Close()
 }
 
 // Event is one record of the journal as it leaves hale, or the word that some are missing.
@@ -31,10 +33,10 @@ type Event struct {
 	Kind                         string // the record's, or KindGap
 	Severe                       bool   // a person must look
 	Text                         string // one sentence
-	// Trace is the trace of the incident that it belongs to, in hexadecimal; empty: to none.
-	Trace    string
-	Incident string
-	Repair   string
+	// Trace is the trace of the incident that it belongs to, and Span its root, in hexadecimal; empty: it belongs to none.
+	Trace, Span string
+	Incident    string
+	Repair      string
 	// Body is the whole of it as JSON.
 	Body json.RawMessage
 }

@@ -37,7 +37,12 @@ func TestOneThatIsRefusedHoldsUpNoOther(t *testing.T) {
 		"all but one": {[]int{1, 2, 4, 5}, []int{1, 2, 4, 5}, []int{3}},
 	} {
 		r := &receiver{refuses: c.refuses}
-		refused, err := outlet.Sift([]int{1, 2, 3, 4, 5}, r.send)
+		one := &receiver{refuses: c.refuses}
+		if refused, err := outlet.Sift([]int{1, 2, 3, 4, 5}, 1, one.send); err != nil || !slices.Equal(refused, c.want) ||
+			!slices.Equal(one.took, c.took) {
+			t.Errorf("%s, one by one: refused %v, took %v, %v", name, refused, one.took, err)
+		}
+		refused, err := outlet.Sift([]int{1, 2, 3, 4, 5}, 8, r.send)
 		if err != nil || !slices.Equal(refused, c.want) || !slices.Equal(r.took, c.took) {
 			t.Errorf("%s: refused %v, took %v, %v", name, refused, r.took, err)
 		}
@@ -48,14 +53,14 @@ func TestOneThatIsRefusedHoldsUpNoOther(t *testing.T) {
 func TestAReceiverThatRefusesAllIsToBlameItself(t *testing.T) {
 	t.Parallel()
 	r := &receiver{refuses: []int{1, 2, 3}}
-	if refused, err := outlet.Sift([]int{1, 2, 3}, r.send); !fault.Is(err, fault.Invalid) || refused != nil {
+	if refused, err := outlet.Sift([]int{1, 2, 3}, 8, r.send); !fault.Is(err, fault.Invalid) || refused != nil {
 		t.Errorf("refused %v, %v", refused, err)
 	}
-	if refused, err := outlet.Sift([]int{1}, r.send); !fault.Is(err, fault.Invalid) || refused != nil {
+	if refused, err := outlet.Sift([]int{1}, 8, r.send); !fault.Is(err, fault.Invalid) || refused != nil {
 		t.Errorf("one alone: refused %v, %v", refused, err)
 	}
 	r = &receiver{refuses: []int{1}, until: 1}
-	if refused, err := outlet.Sift([]int{1, 2, 3, 4, 5}, r.send); !fault.Is(err, fault.Transient) || refused != nil {
+	if refused, err := outlet.Sift([]int{1, 2, 3, 4, 5}, 8, r.send); !fault.Is(err, fault.Transient) || refused != nil {
 		t.Errorf("it falls silent in between: refused %v, %v", refused, err)
 	}
 }

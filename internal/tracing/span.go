@@ -1,6 +1,7 @@
 package tracing
 
 import (
+	"strings"
 	"time"
 )
 
@@ -56,7 +57,7 @@ type facts []Attribute
 
 func (f *facts) text(key, value string) {
 	if len(value) > longestText {
-		value = value[:longestText]
+		value = strings.ToValidUTF8(value[:longestText], "")
 	}
 	if value != "" {
 		*f = append(*f, Attribute{key, value})
