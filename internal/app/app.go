@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/api/server"
 	"hale/internal/app/fencing"
+	"hale/internal/app/streams"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/defect"
@@ -162,6 +163,8 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	s.troubles.look(ctx)
 	s.teller = newTeller(c, a.opts.Version, a.server, s.defects)
 	s.fencing = fencing.New(c, a.opts.Logger, s.defects)
+	s.streams = streams.New(c, streams.Options{Store: store, Version: a.opts.Version, Server: a.server,
+		Defects: s.defects, Log: a.opts.Logger})
 	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, counts: metrics.NewCounts(),
 		log: a.opts.Logger})
 	if err == nil {
@@ -256,6 +259,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 		wg.Go(func() { s.defects.Keep(ctx, defect.Place{Part: defect.Surface, Name: what}, work) })
 	}
 	keep(surfaces, "journal in the log", tells.run)
+	wg.Go(func() { s.streams.Run(surfaces) })
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.run)
 	keep(surfaces, "tests of fences", s.fencing.Run)

@@ -9,7 +9,9 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/state"
+	"hale/internal/state/beliefs"
 	"hale/internal/state/journal"
+	"hale/internal/tracing"
 )
 
 // narratePause is the wait before a broken stream of records is taken up again.
@@ -31,6 +33,8 @@ type narrator struct {
 	log   *slog.Logger
 	count func(fleet.Record)
 	told  map[fleet.Name]uint64 // the last one of each fleet; it outlives a broken stream, and a panic
+	// installation is whose records these are; empty: that is not known yet.
+	installation fleet.Installation
 }
 
 // newNarrator returns one that tells of what is stored from now on.
@@ -53,7 +57,7 @@ func (n *narrator) run(ctx context.Context) {
 			if r.Seq > n.told[r.Fleet] { // else told before the stream broke
 				n.told[r.Fleet] = r.Seq
 				n.count(r.Record)
-				tell(ctx, n.log, r.Record)
+				tell(ctx, n.log, n.of(ctx), r.Record)
 			}
 		}
 		select {
@@ -63,22 +67,23 @@ func (n *narrator) run(ctx context.Context) {
 	}
 }
 
-func tell(ctx context.Context, log *slog.Logger, r fleet.Record) {
+// of returns whose records these are: that is known with the first one, at the latest.
+func (n *narrator) of(ctx context.Context) fleet.Installation {
+	if n.installation == "" {
+		n.installation, _ = beliefs.Installation(ctx, n.store) // a record without its trace is better than none
+	}
+	return n.installation
+}
+
+func tell(ctx context.Context, log *slog.Logger, installation fleet.Installation, r fleet.Record) {
 	level := slog.LevelInfo
 	if r.Kind == fleet.RecordPaged && !r.Joined() {
 		level = slog.LevelWarn
 	}
-	attrs := []slog.Attr{
-		slog.String("text", prose.Sentence(r)), slog.String("kind", string(r.Kind)),
-		slog.String("fleet", string(r.Fleet)),
+	attrs := []slog.Attr{slog.String("text", prose.Sentence(r)), slog.String("kind", string(r.Kind))}
+	if r.Reason != "" {
+		attrs = append(attrs, slog.String("reason", string(r.Reason)))
 	}
-	for _, a := range []slog.Attr{
-		slog.String("machine", string(r.Machine)), slog.String("reason", string(r.Reason)),
-		slog.String("incident", r.Incident),
-	} {
-		if a.Value.String() != "" {
-			attrs = append(attrs, a)
-		}
-	}
-	log.LogAttrs(ctx, level, "record", attrs...)
+	attrs = append(attrs, tracing.Logged(installation, &r)...)
+	log.LogAttrs(ctx, level, "record", append(attrs, slog.Uint64("seq", r.Seq))...)
 }

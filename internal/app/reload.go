@@ -59,6 +59,9 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 	}
 	s.machines.Store(c.Metrics.Machines)
 	s.fencing.Take(c)
+	if s.streams != nil {
+		s.streams.Take(c)
+	}
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all
 	return nil

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"hale/internal/app/fencing"
+	"hale/internal/app/streams"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -78,6 +79,7 @@ type site struct {
 	teller   *teller
 	fencing  *fencing.Fencing // nil: no host has a fence
 	receiver *heartbeat.Receiver
+	streams  *streams.Streams
 	troubles *troubles      // nil: not looked for
 	machines atomic.Bool    // whether each has metrics of its own
 	begun    chan struct{}  // closed when launch may be called

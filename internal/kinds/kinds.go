@@ -141,11 +141,11 @@ type Weaving interface {
 	Secrets() []secret.Secret
 	// Traces returns what makes traces of the records of the installation, and sends them. It is for a feed that
 	// recalls, and connects to nothing yet.
-	Traces(installation fleet.Installation, o OutletOptions) Tracer
+	Traces(installation fleet.Installation, o OutletOptions) Sink
 }
 
-// Tracer is closed once, after the last Take.
-type Tracer interface {
+// Sink is what a stream flows into. It is closed once, after the last Take.
+type Sink interface {
 	feed.Taker
 	Close()
 }

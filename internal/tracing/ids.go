@@ -41,13 +41,20 @@ func subject(r *fleet.Record) string {
 	return r.Incident
 }
 
+// Root names the trace's root span.
+func (t TraceID) Root() SpanID { return t.span("root") }
+
+// String writes it as W3C's Trace Context does.
+func (s SpanID) String() string { return hex.EncodeToString(s[:]) }
+
 // span names the span of its kind in the trace.
 func (t TraceID) span(of ...string) SpanID {
 	return SpanID(digest(append([]string{"span", t.String()}, of...)...)[:8])
 }
 
-// identity is what tells the record from all others, also from one of the same number in a store that was restored.
-func identity(r *fleet.Record) string {
+// Identity is what tells the record from all others of the installation, also from one of the same number in a store
+// that was restored.
+func Identity(r *fleet.Record) string {
 	return string(r.Fleet) + "/" + strconv.FormatUint(r.Seq, 10) + "/" + strconv.FormatInt(r.At.UnixNano(), 10)
 }
 

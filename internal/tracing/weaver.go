@@ -105,7 +105,7 @@ func opens(k fleet.RecordKind) bool {
 // begin notes an incident of which this is the first record: it opens, or what came before is gone.
 func (w *Weaver) begin(id string, r *fleet.Record) *incident {
 	i := &incident{id: id, trace: traceOf(w.installation, id), parent: r.Machine == "", began: r.At}
-	i.root = i.trace.span("root")
+	i.root = i.trace.Root()
 	opened := r.Kind == fleet.RecordIncidentOpen || r.Kind == fleet.RecordParentOpen
 	i.since(r)
 	i.facts.text("hale.fleet", string(r.Fleet))
@@ -161,7 +161,7 @@ func (w *Weaver) take(i *incident, r *fleet.Record) []Span {
 		return i.endRepair(r)
 	case fleet.RecordStepChosen:
 		out := i.endStep(r, StateUnset, "")
-		i.step = &part{id: i.trace.span("step", identity(r)), name: "step " + string(r.Step), start: r.At}
+		i.step = &part{id: i.trace.span("step", Identity(r)), name: "step " + string(r.Step), start: r.At}
 		i.step.facts.about(r)
 		return out
 	case fleet.RecordStepFailed:
@@ -209,7 +209,7 @@ func (i *incident) endCall(r *fleet.Record, o fleet.OutcomeKind) []Span {
 		return nil
 	}
 	i.call = nil
-	s := Span{Trace: i.trace, ID: i.trace.span("call", cmp.Or(c.id, identity(r))), Parent: i.under(),
+	s := Span{Trace: i.trace, ID: i.trace.span("call", cmp.Or(c.id, Identity(r))), Parent: i.under(),
 		Name: "call " + string(c.op), Calls: true, Start: c.start, End: r.At}
 	c.facts.text("hale.outcome", string(o))
 	switch o {
@@ -278,7 +278,7 @@ func (i *incident) close(r *fleet.Record) []Span {
 		if !i.rooted {
 			out = append(out, i.rootOpen())
 		}
-		s := i.span("close", i.root, i.trace.span("close", identity(r)), r.At, r)
+		s := i.span("close", i.root, i.trace.span("close", Identity(r)), r.At, r)
 		s.State, s.Events, s.Dropped = StateOK, i.events, i.dropped
 		return append(out, s)
 	}
@@ -330,7 +330,7 @@ func (i *incident) timed(r *fleet.Record) Span {
 	name := map[fleet.RecordKind]string{
 		fleet.RecordLook: "look", fleet.RecordVerified: "verify", fleet.RecordEvidence: "evidence",
 	}[r.Kind]
-	s := i.span(name, i.under(), i.trace.span(name, identity(r)), r.At.Add(-r.Took), r)
+	s := i.span(name, i.under(), i.trace.span(name, Identity(r)), r.At.Add(-r.Took), r)
 	if r.Kind == fleet.RecordVerified {
 		s.State = StateOK
 	}
@@ -373,7 +373,7 @@ func (i *incident) note(r *fleet.Record) {
 
 func (i *incident) link(installation fleet.Installation, parent string) {
 	t := traceOf(installation, parent)
-	to := Link{Trace: t, Span: t.span("root")}
+	to := Link{Trace: t, Span: t.Root()}
 	if parent != "" && len(i.links) < mostLinks && !slices.Contains(i.links, to) {
 		i.links = append(i.links, to)
 	}

@@ -40,7 +40,7 @@ func (s Settings) Outlet(o kinds.OutletOptions) outlet.Outlet {
 }
 
 // Traces implements kinds.Weaving.
-func (s Settings) Traces(installation fleet.Installation, o kinds.OutletOptions) kinds.Tracer {
+func (s Settings) Traces(installation fleet.Installation, o kinds.OutletOptions) kinds.Sink {
 	return NewTraces(s.options(o), installation, o.Refused)
 }
 
