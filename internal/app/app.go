@@ -240,6 +240,12 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 	})
 }
 
+// sayEnd says when hale begins to stop.
+func (a *App) sayEnd(ctx context.Context) {
+	<-ctx.Done()
+	a.opts.Logger.Info("hale is stopping")
+}
+
 // serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.
 func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) error {
 	log := a.opts.Logger
@@ -259,7 +265,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 		wg.Go(func() { s.defects.Keep(ctx, defect.Place{Part: defect.Surface, Name: what}, work) })
 	}
 	keep(surfaces, "journal in the log", tells.run)
-	wg.Go(func() { s.streams.Run(surfaces) })
+	keep(surfaces, "streams", s.streams.Run)
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
@@ -268,10 +274,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 		log.Warn("systemd's watchdog is not fed", "err", err)
 	}
 	keep(working, "systemd", systemd.run)
-	keep(working, "the end in the log", func(ctx context.Context) {
-		<-ctx.Done()
-		log.Info("hale is stopping")
-	})
+	keep(working, "the end in the log", a.sayEnd)
 	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, acting: s.how.counts.Beat, panics: s.teller.panics, log: log}
 	keep(working, "signs of life", signs.run)
 	wg.Go(func() {

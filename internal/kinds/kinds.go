@@ -18,7 +18,7 @@ import (
 	"hale/internal/notify"
 	"hale/internal/outlet"
 	"hale/internal/secret"
-	"hale/internal/state/feed"
+	"hale/internal/state/courier"
 )
 
 // All are the kinds that a configuration can use, each list in the order of the reference.
@@ -139,14 +139,14 @@ type Tracing = Way[*keys.Finder, Weaving]
 // Weaving is what its keys come to.
 type Weaving interface {
 	Secrets() []secret.Secret
-	// Traces returns what makes traces of the records of the installation, and sends them. It is for a feed that
+	// Traces returns what makes traces of the records of the installation, and sends them. It is for a courier that
 	// recalls, and connects to nothing yet.
 	Traces(installation fleet.Installation, o OutletOptions) Sink
 }
 
 // Sink is what a stream flows into. It is closed once, after the last Take.
 type Sink interface {
-	feed.Taker
+	courier.Taker
 	Close()
 }
 

@@ -2,7 +2,7 @@
 //
 // An outlet is handed what happened, fleet by fleet in the order in which it did, and says whether it has it for good.
 // It promises nothing about what it was handed and did not acknowledge: that comes again, and has the same id then, so
-// that a receiver can drop what it has. Where to go on from is kept by package feed, and what is said of an event by
+// that a receiver can drop what it has. Where to go on from is kept by package courier, and what is said of an event by
 // the caller.
 package outlet
 

@@ -11,7 +11,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/outlet"
-	"hale/internal/state/feed"
+	"hale/internal/state/courier"
 	"hale/internal/tracing"
 )
 
@@ -21,8 +21,8 @@ type publisher struct {
 	outlet       outlet.Outlet
 }
 
-// Take implements feed.Taker.
-func (p publisher) Take(ctx context.Context, entries []feed.Entry) error {
+// Take implements courier.Taker.
+func (p publisher) Take(ctx context.Context, entries []courier.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -60,7 +60,7 @@ type gap struct {
 	Before       uint64    `json:"before"`
 }
 
-func (p publisher) event(e *feed.Entry) (outlet.Event, error) {
+func (p publisher) event(e *courier.Entry) (outlet.Event, error) {
 	out := outlet.Event{
 		At: e.At, Installation: string(p.installation), Fleet: string(e.Fleet), Machine: string(e.Machine),
 		Kind: string(e.Kind), Incident: e.Incident, Repair: e.Repair, Severe: severe(&e.Record),

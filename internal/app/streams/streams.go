@@ -21,7 +21,7 @@ import (
 	"hale/internal/kinds"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
-	"hale/internal/state/feed"
+	"hale/internal/state/courier"
 )
 
 // Options are what all streams have.
@@ -56,7 +56,7 @@ type wanted struct {
 // stream is one that works.
 type stream struct {
 	wanted
-	feed    atomic.Pointer[feed.Feed] // nil: it has not begun
+	courier atomic.Pointer[courier.Courier] // nil: it has not begun
 	refused atomic.Uint64
 	stop    context.CancelFunc
 	ended   chan struct{}
@@ -64,7 +64,7 @@ type stream struct {
 
 // Status is how a stream stands.
 type Status struct {
-	feed.Status
+	courier.Status
 	// Refused is how many records, or spans, the receiver took to be wrong since the start of the process.
 	Refused uint64
 }
@@ -103,9 +103,9 @@ func (s *Streams) Status() []Status {
 	defer s.mu.Unlock()
 	var out []Status
 	for _, w := range s.wanted {
-		st := Status{Status: feed.Status{Name: w.name}}
+		st := Status{Status: courier.Status{Name: w.name}}
 		if at := s.at[w.name]; at != nil {
-			if f := at.feed.Load(); f != nil {
+			if f := at.courier.Load(); f != nil {
 				st.Status = f.Status()
 			}
 			st.Refused = at.refused.Load()
@@ -202,7 +202,7 @@ func (s *Streams) work(ctx context.Context, at *stream, installation fleet.Insta
 		},
 	})
 	defer taker.Close()
-	f := feed.New(feed.Options{Store: s.o.Store, Name: at.name, Taker: taker, Log: s.o.Log, Recall: at.recall})
-	at.feed.Store(f)
+	f := courier.New(courier.Options{Store: s.o.Store, Name: at.name, Taker: taker, Log: s.o.Log, Recall: at.recall})
+	at.courier.Store(f)
 	f.Run(ctx)
 }

@@ -21,7 +21,7 @@ import (
 	"hale/internal/outlet/otlp"
 	"hale/internal/outlet/post"
 	"hale/internal/secret"
-	"hale/internal/state/feed"
+	"hale/internal/state/courier"
 	"hale/internal/testbed/collector"
 
 	"google.golang.org/grpc/codes"
@@ -118,13 +118,13 @@ func TestRecordsAreLogs(t *testing.T) {
 }
 
 // incident is the journal of one that ends healed, with so many calls.
-func incident(calls int) []feed.Entry {
+func incident(calls int) []courier.Entry {
 	at := time.Unix(1_800_000_000, 0)
-	entry := func(after time.Duration, r fleet.Record) feed.Entry {
+	entry := func(after time.Duration, r fleet.Record) courier.Entry {
 		r.At, r.Fleet, r.Machine, r.Incident, r.Repair = at.Add(after), "web", "web-2", "web-2/1", "web-2/r1"
-		return feed.Entry{Record: r}
+		return courier.Entry{Record: r}
 	}
-	all := []feed.Entry{
+	all := []courier.Entry{
 		entry(0, fleet.Record{Kind: fleet.RecordIncidentOpen, Began: at.Add(-time.Second), Check: "page"}),
 		entry(0, fleet.Record{Kind: fleet.RecordRepairStarted}),
 	}

@@ -9,7 +9,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/notify"
 	"hale/internal/outlet"
-	"hale/internal/state/feed"
+	"hale/internal/state/courier"
 	"hale/internal/tracing"
 
 	coltrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -17,7 +17,7 @@ import (
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// Traces weaves the records of the journal into traces, and sends these. It is for a feed that recalls.
+// Traces weaves the records of the journal into traces, and sends these. It is for a courier that recalls.
 type Traces struct {
 	o            Options
 	client       client
@@ -37,12 +37,12 @@ func NewTraces(o Options, installation fleet.Installation, refused func(n int, w
 // mostSpans is how many go into one request.
 const mostSpans = 256
 
-// Take implements feed.Taker. What ended before the feed began, or was sent, is not sent.
-func (t *Traces) Take(ctx context.Context, entries []feed.Entry) error {
+// Take implements courier.Taker. What ended before the courier began, or was sent, is not sent.
+func (t *Traces) Take(ctx context.Context, entries []courier.Entry) error {
 	for i := range entries {
 		e := &entries[i]
 		if e.Gap() {
-			continue // what is missing of a trace is missing in it; the feed tells
+			continue // what is missing of a trace is missing in it; the courier tells
 		}
 		spans := t.weaver.Weave(&e.Record)
 		if !e.Known {

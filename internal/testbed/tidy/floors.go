@@ -59,6 +59,7 @@ var packages = []pkgRule{
 	{path: "internal/state/starts", floor: 1, step: 1},
 	{path: "internal/state/lossless", floor: 1},
 	{path: "internal/state/format", floor: 1, step: 1},
+	{path: "internal/state/courier", floor: 1, step: 2},
 	{path: "internal/state/backup", floor: 1, step: 2},
 	{path: "internal/state/beliefs", floor: 1, step: 2},
 	{path: "internal/state/evidence", floor: 1, step: 1},
@@ -66,6 +67,8 @@ var packages = []pkgRule{
 	{path: "internal/notify", floor: 1, step: 1},
 	{path: "internal/notify/notifytest", floor: 1, step: 2},
 	{path: "internal/state/outbox", floor: 1, step: 1},
+	{path: "internal/outlet", floor: 1},
+	{path: "internal/tracing", floor: 1},
 	{path: "internal/secret", floor: 1},
 	{path: "internal/keys", floor: 1, step: 1},
 	{path: "internal/kinds", floor: 1, step: 3},
@@ -106,6 +109,10 @@ var packages = []pkgRule{
 	{path: "internal/notify/webhook", floor: 3},
 	{path: "internal/notify/command", floor: 3},
 	{path: "internal/notify/memory", floor: 3},
+	{path: "internal/outlet/post", floor: 3},
+	{path: "internal/outlet/file", floor: 3},
+	{path: "internal/outlet/cloudevents", floor: 3, step: 1},
+	{path: "internal/outlet/otlp", floor: 3, step: 1},
 	{path: "internal/fence/redfish", floor: 3},
 	{path: "internal/fence/ipmi", floor: 3},
 	{path: "internal/fence/agent", floor: 3},
@@ -151,6 +158,7 @@ var packages = []pkgRule{
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},
+	{path: "internal/app/streams", floor: 5},
 	{path: "internal/app/outlook", floor: 5},
 	{path: "internal/app", floor: 5, step: 1},
 	{path: "cmd/hale", floor: 6},
@@ -168,6 +176,7 @@ var packages = []pkgRule{
 	{path: "internal/testbed/lab/labtest", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/cloud", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/nettest", support: true},
+	{path: "internal/testbed/collector", support: true},
 	{path: "internal/testbed/people", support: true},
 	{
 		path:    "internal/testbed/rabbit",
@@ -195,7 +204,8 @@ var forTests = []string{
 	"internal/testbed/lab",
 	"internal/testbed/cloud",
 	"internal/accel",
-	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/testbed/prometheus", "internal/program/programtest", "internal/testbed/nettest", "internal/testbed/people",
+	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/testbed/prometheus", "internal/program/programtest",
+	"internal/testbed/nettest", "internal/testbed/collector", "internal/testbed/people",
 }
 
 // doors names, per foreign module, the packages that may import it in product code.
@@ -216,11 +226,14 @@ var doors = map[string][]string{
 	"github.com/stmcginnis/gofish":   {"internal/fence/redfish"},
 	"github.com/rabbitmq/amqp091-go": {"internal/provider/openstack/notification"},
 	"github.com/prometheus/":         {"internal/metrics"},
-	"google.golang.org/grpc":         {"internal/probe/netprobe", "internal/probe/probetest"},
-	"github.com/coreos/go-oidc":      {"internal/access/openid"},
-	"golang.org/x/oauth2":            {"internal/access/openid"},
-	"github.com/alexedwards/scs":     {"internal/access/openid"},
-	"github.com/vmware/govmomi":      {"internal/provider/vsphere", "internal/testbed/vcsim"},
+	"google.golang.org/grpc": {"internal/probe/netprobe", "internal/probe/probetest", "internal/outlet/otlp",
+		"internal/testbed/collector"},
+	"go.opentelemetry.io/":       {"internal/outlet/otlp", "internal/testbed/collector"},
+	"github.com/cloudevents/":    {"internal/outlet/cloudevents"},
+	"github.com/coreos/go-oidc":  {"internal/access/openid"},
+	"golang.org/x/oauth2":        {"internal/access/openid"},
+	"github.com/alexedwards/scs": {"internal/access/openid"},
+	"github.com/vmware/govmomi":  {"internal/provider/vsphere", "internal/testbed/vcsim"},
 }
 
 // coreStd is all that the core may import of the standard library. Of fmt it may call Errorf only, of time nothing

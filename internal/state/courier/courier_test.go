@@ -1,4 +1,4 @@
-package feed_test
+package courier_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
-	"hale/internal/state/feed"
+	"hale/internal/state/courier"
 	"hale/internal/state/journal"
 	"hale/internal/state/memory"
 )
@@ -28,7 +28,7 @@ type stream struct {
 	mu    sync.Mutex
 	down  error
 	hangs bool
-	got   []feed.Entry
+	got   []courier.Entry
 	said  strings.Builder
 }
 
@@ -36,7 +36,7 @@ func newStream(t *testing.T) *stream {
 	return &stream{T: t, store: memory.New(memory.Options{}).Open(nil)}
 }
 
-func (s *stream) Take(ctx context.Context, entries []feed.Entry) error {
+func (s *stream) Take(ctx context.Context, entries []courier.Entry) error {
 	s.mu.Lock()
 	down, hangs := s.down, s.hangs
 	s.mu.Unlock()
@@ -66,9 +66,9 @@ func (s *stream) turn(down error) {
 	s.down = down
 }
 
-// starts has the feed work, and returns what ends it.
-func (s *stream) starts() (f *feed.Feed, stop func()) {
-	f = feed.New(feed.Options{Store: s.store, Name: "test", Taker: s, Recall: s.recall,
+// starts has the courier work, and returns what ends it.
+func (s *stream) starts() (f *courier.Courier, stop func()) {
+	f = courier.New(courier.Options{Store: s.store, Name: "test", Taker: s, Recall: s.recall,
 		Log: slog.New(slog.NewTextHandler(s, nil))})
 	ctx, cancel := context.WithCancel(s.Context())
 	ended := make(chan struct{})
@@ -231,7 +231,7 @@ func TestAFloodWaitsInTheJournal(t *testing.T) {
 	})
 }
 
-// When the journal let go of records before they were handed over, that is told at their place. A feed that begins has
+// When the journal let go of records before they were handed over, that is told at their place. A courier that begins has
 // lost nothing.
 func TestAGapIsTold(t *testing.T) {
 	bubble(t, func(s *stream) {
@@ -302,14 +302,14 @@ func TestAJournalThatIsNumberedAnew(t *testing.T) {
 	})
 }
 
-// Two feeds keep positions of their own.
-func TestEachFeedHasItsPosition(t *testing.T) {
+// Two couriers keep positions of their own.
+func TestEachCourierHasItsPosition(t *testing.T) {
 	bubble(t, func(s *stream) {
 		s.writes("web", 1)
 		_, stop := s.starts()
 		s.want("one", "web1")
 		stop()
-		other := feed.New(feed.Options{Store: s.store, Name: "other", Taker: s, Log: slog.New(slog.DiscardHandler)})
+		other := courier.New(courier.Options{Store: s.store, Name: "other", Taker: s, Log: slog.New(slog.DiscardHandler)})
 		ctx, cancel := context.WithCancel(s.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { other.Run(ctx) })
