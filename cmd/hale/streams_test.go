@@ -63,7 +63,7 @@ func (e *events) turn(down bool) {
 }
 
 func stream(t *testing.T) *streaming {
-	dir, err := os.MkdirTemp("", "hale-streams-") // a socket's path is limited
+	dir, err := os.MkdirTemp("", "hale-streams-") //nolint:usetesting // a socket's path is limited
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 package tracing
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"hale/internal/core/fleet"
@@ -184,6 +184,7 @@ func (w *Weaver) take(i *incident, r *fleet.Record) []Span {
 		}
 	case fleet.RecordChildJoined:
 		i.link(w.installation, r.Parent)
+	default: // it happened at one moment
 	}
 	i.note(r)
 	return nil
@@ -321,7 +322,7 @@ func (w *Weaver) Overdue(now time.Time) []Span {
 			out = append(out, i.rootOpen())
 		}
 	}
-	slices.SortFunc(out, func(a, b Span) int { return strings.Compare(string(a.ID[:]), string(b.ID[:])) })
+	slices.SortFunc(out, func(a, b Span) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return out
 }
 

@@ -196,7 +196,7 @@ func (s *Streams) work(ctx context.Context, at *stream, installation fleet.Insta
 	taker := at.make(installation, kinds.OutletOptions{
 		Name: at.name, Timeout: at.timeout, Version: s.o.Version, Server: s.o.Server,
 		Refused: func(n int, why error) {
-			at.refused.Add(uint64(max(0, n))) //nolint:gosec // not below zero
+			at.refused.Add(uint64(max(0, n)))
 			s.o.Log.Warn("the receiver takes something to be wrong, which is not sent again", "stream", at.name,
 				"number", n, "err", fault.Plain(why))
 		},

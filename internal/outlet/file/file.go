@@ -56,7 +56,7 @@ func (o *Outlet) fail(err error) error {
 func (o *Outlet) append(lines []byte) (err error) {
 	_, err = os.Lstat(o.path)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	f, err := os.OpenFile(o.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640)
+	f, err := os.OpenFile(o.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o640) //nolint:gosec // the group of the log's folder reads it
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package otlp
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"hale/internal/core/fault"
@@ -79,7 +80,7 @@ func (o Options) resource(installation string) *resource.Resource {
 		"service.version", o.Version, "host.name", o.Server)}
 }
 
-func nanos(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) } //nolint:gosec // not below zero
+func nanos(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
 func text(s string) *common.AnyValue {
 	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: s}}
@@ -88,9 +89,9 @@ func text(s string) *common.AnyValue {
 // pairs are attributes of key and value, without those that say nothing.
 func pairs(all ...string) []*common.KeyValue {
 	var out []*common.KeyValue
-	for i := 0; i < len(all); i += 2 {
-		if all[i+1] != "" {
-			out = append(out, &common.KeyValue{Key: all[i], Value: text(all[i+1])})
+	for pair := range slices.Chunk(all, 2) {
+		if pair[1] != "" {
+			out = append(out, &common.KeyValue{Key: pair[0], Value: text(pair[1])})
 		}
 	}
 	return out

@@ -1,7 +1,7 @@
 package otlp_test
 
 import (
-	"context"
+	"bytes"
 	"encoding/pem"
 	"fmt"
 	"net"
@@ -158,8 +158,8 @@ func TestAnIncidentIsATrace(t *testing.T) {
 		call, root := spans[1], spans[3]
 		if call.GetKind().String() != "SPAN_KIND_CLIENT" || call.GetStatus().GetMessage() != "a quota" ||
 			call.GetEndTimeUnixNano()-call.GetStartTimeUnixNano() != uint64(time.Second) ||
-			string(call.GetParentSpanId()) != string(spans[2].GetSpanId()) ||
-			string(spans[2].GetParentSpanId()) != string(root.GetSpanId()) || len(root.GetParentSpanId()) != 0 {
+			!bytes.Equal(call.GetParentSpanId(), spans[2].GetSpanId()) ||
+			!bytes.Equal(spans[2].GetParentSpanId(), root.GetSpanId()) || len(root.GetParentSpanId()) != 0 {
 			s.Errorf("the call is %+v", call)
 		}
 		if collector.Attributes(root.GetAttributes())["hale.check"] != "page" ||
@@ -274,7 +274,7 @@ func TestACollectorBehindTLS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { took <- r.URL.Path }))
 	t.Cleanup(server.Close)
 	o := otlp.Options{Endpoint: server.URL + "/otlp", Identity: post.Identity{Name: "test", Timeout: 5 * time.Second}}
-	if err := otlp.NewLogs(o, nil).Take(context.Background(), events(1, 1)); !fault.Is(err, fault.Permanent) {
+	if err := otlp.NewLogs(o, nil).Take(t.Context(), events(1, 1)); !fault.Is(err, fault.Permanent) {
 		t.Errorf("a stranger's certificate: %v", err)
 	}
 	o.CA = filepath.Join(t.TempDir(), "ca.pem")
@@ -282,7 +282,7 @@ func TestACollectorBehindTLS(t *testing.T) {
 	if err := os.WriteFile(o.CA, ca, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := otlp.NewLogs(o, nil).Take(context.Background(), events(1, 1)); err != nil {
+	if err := otlp.NewLogs(o, nil).Take(t.Context(), events(1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if path := <-took; path != "/otlp/v1/logs" {

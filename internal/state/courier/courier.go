@@ -7,6 +7,7 @@
 package courier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -277,8 +278,7 @@ func (c *Courier) follow(ctx context.Context, after int64) error {
 			}
 			if err := c.together(ctx, r, coming); err != nil {
 				stop()
-				<-ended
-				return err
+				return cmp.Or(err, <-ended) // the other one follows from it
 			}
 			continue
 		case <-tick.C:

@@ -67,7 +67,7 @@ func Start(t *testing.T) *Collector {
 	})
 	c.HTTP = s.URL
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +100,8 @@ func (c *Collector) feels() Mood {
 }
 
 // serve answers one request over HTTP.
-func serve[Q proto.Message](c *Collector, w http.ResponseWriter, r *http.Request, q Q,
-	take func(Q, map[string]string) proto.Message) {
+func serve[Q, A proto.Message](c *Collector, w http.ResponseWriter, r *http.Request, q Q,
+	take func(Q, map[string]string) A) {
 	body, err := io.ReadAll(r.Body) // all of it, so that it is seen when the other side goes
 	mood := c.feels()
 	if mood.Hangs {
@@ -143,7 +143,7 @@ func (t traces) Export(ctx context.Context, q *coltrace.ExportTraceServiceReques
 	if err != nil {
 		return nil, err
 	}
-	return t.c.takeTraces(q, heads).(*coltrace.ExportTraceServiceResponse), nil
+	return t.c.takeTraces(q, heads), nil
 }
 
 type records struct {
@@ -157,7 +157,7 @@ func (r records) Export(ctx context.Context, q *collogs.ExportLogsServiceRequest
 	if err != nil {
 		return nil, err
 	}
-	return r.c.takeLogs(q, heads).(*collogs.ExportLogsServiceResponse), nil
+	return r.c.takeLogs(q, heads), nil
 }
 
 // answer is what it says over gRPC before it takes anything.
@@ -178,7 +178,8 @@ func (c *Collector) answer(ctx context.Context) (map[string]string, error) {
 	return heads, nil
 }
 
-func (c *Collector) takeTraces(q *coltrace.ExportTraceServiceRequest, heads map[string]string) proto.Message {
+func (c *Collector) takeTraces(q *coltrace.ExportTraceServiceRequest,
+	heads map[string]string) *coltrace.ExportTraceServiceResponse {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range q.GetResourceSpans() {
@@ -195,7 +196,8 @@ func (c *Collector) takeTraces(q *coltrace.ExportTraceServiceRequest, heads map[
 	return out
 }
 
-func (c *Collector) takeLogs(q *collogs.ExportLogsServiceRequest, heads map[string]string) proto.Message {
+func (c *Collector) takeLogs(q *collogs.ExportLogsServiceRequest,
+	heads map[string]string) *collogs.ExportLogsServiceResponse {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range q.GetResourceLogs() {
