@@ -72,6 +72,7 @@ const (
 	TroublePing       = "ping"       // there is no right to send pings
 	TroubleHeartbeats = "heartbeats" // nothing is heard where machines report
 	TroubleTarget     = "target"     // its secret cannot be read, or its address is refused
+	TroubleStream     = "stream"     // its secret cannot be read, or its receiver takes nothing
 	TroubleCheck      = "check"
 	TroubleFence      = "fence"
 	TroubleProvider   = "provider"
@@ -447,6 +448,7 @@ type Event struct {
 	Repair     string    `json:"repair,omitempty"`
 	Step       string    `json:"step,omitempty"`
 	Op         string    `json:"op,omitempty"`
+	Call       string    `json:"call,omitempty"` // the call that an intent, its outcomes and its output are about
 	Outcome    string    `json:"outcome,omitempty"`
 	Proof      string    `json:"proof,omitempty"`
 	Instance   string    `json:"instance,omitempty"`
@@ -460,6 +462,7 @@ type Event struct {
 	Limit      int       `json:"limit,omitempty"`
 	Chance     float64   `json:"chance,omitempty"`
 	Took       Duration  `json:"took,omitempty"`
+	Began      time.Time `json:"began,omitzero"`    // of an incident: when the first probe failed that led to it
 	Order      string    `json:"order,omitempty"`   // the person's order from which it follows
 	Command    string    `json:"command,omitempty"` // what that order wants
 	By         string    `json:"by,omitempty"`

@@ -165,6 +165,7 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	s.fencing = fencing.New(c, a.opts.Logger, s.defects)
 	s.streams = streams.New(c, streams.Options{Store: store, Version: a.opts.Version, Server: a.server,
 		Defects: s.defects, Log: a.opts.Logger})
+	s.troubles.streams = s.streams
 	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, counts: metrics.NewCounts(),
 		log: a.opts.Logger})
 	if err == nil {

@@ -98,6 +98,8 @@ func (s placed) log(log *slog.Logger) *slog.Logger {
 	switch s.Part {
 	case api.TroubleProvider:
 		return log.With("provider", s.Of)
+	case api.TroubleStream:
+		return log.With("stream", s.Name)
 	case api.TroubleTarget:
 		return log.With("target", s.Name)
 	case api.TroubleFence:
@@ -121,6 +123,9 @@ func secretsIn(c *config.Config) []placed {
 	}
 	for _, t := range c.Targets {
 		add(api.TroubleTarget, "", string(t.Name), t.Settings.Secrets()...)
+	}
+	for name, secrets := range c.Telemetry.Secrets() {
+		add(api.TroubleStream, "", name, secrets...)
 	}
 	for _, f := range c.Fences {
 		add(api.TroubleFence, "", f.Name, f.Settings.Secrets()...)

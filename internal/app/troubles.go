@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/app/streams"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/kinds"
@@ -30,6 +31,7 @@ const troubleWithin = 5 * time.Second
 type troubles struct {
 	log      *slog.Logger
 	receiver *heartbeat.Receiver
+	streams  *streams.Streams // nil: there are none
 	again    chan struct{}
 
 	mu     sync.Mutex
@@ -144,6 +146,9 @@ var waitsFor = map[string]func(api.Trouble) string{
 	api.TroubleTarget: func(t api.Trouble) string {
 		return "no message reaches target " + t.Name + ": its secret cannot be read"
 	},
+	api.TroubleStream: func(t api.Trouble) string {
+		return "stream " + t.Name + " goes nowhere, and waits in the journal: its secret cannot be read"
+	},
 	api.TroubleCheck: func(t api.Trouble) string {
 		return "check " + t.Name + " of fleet " + t.Of + " is unknown: its secret cannot be read"
 	},
@@ -169,6 +174,25 @@ func (t *troubles) all() []api.Trouble {
 		out = append(out, api.Trouble{Part: api.TroubleHeartbeats, Since: since.UTC(), Text: err.Error(),
 			Advice: "see which program has the port (ss -ltnp), or give heartbeats: listen another one; hale goes on " +
 				"by itself when it can listen"})
+	}
+	return append(out, t.stuckStreams(time.Now())...)
+}
+
+// streamPatience is how long a receiver may take nothing before it counts as a trouble.
+const streamPatience = 30 * time.Second
+
+// stuckStreams are those with a receiver that takes nothing.
+func (t *troubles) stuckStreams(now time.Time) []api.Trouble {
+	if t.streams == nil {
+		return nil
+	}
+	var out []api.Trouble
+	for _, s := range t.streams.Status() {
+		if !s.Failing.IsZero() && now.Sub(s.Failing) >= streamPatience {
+			out = append(out, api.Trouble{Part: api.TroubleStream, Name: s.Name, Since: s.Failing.UTC(),
+				Text:   "stream " + s.Name + " is not taken, and waits in the journal: " + s.Why,
+				Advice: "see why its receiver takes nothing; hale goes on by itself, and tells what the journal let go of meanwhile"})
+		}
 	}
 	return out
 }

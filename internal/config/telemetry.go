@@ -3,11 +3,13 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"hale/internal/keys"
 	"hale/internal/kinds"
+	"hale/internal/secret"
 )
 
 // Where the traces of incidents go, and where the journal streams out to.
@@ -16,6 +18,26 @@ import (
 type Telemetry struct {
 	Traces  Traces
 	Journal []Outlet // sorted by name
+}
+
+// TracesStream is the name of the stream of traces.
+const TracesStream = "traces"
+
+// JournalStream is the name of the outlet's stream.
+func JournalStream(outlet string) string { return "journal " + outlet }
+
+// Secrets are those that the streams need, by the names of these, in their order.
+func (t Telemetry) Secrets() iter.Seq2[string, []secret.Secret] {
+	return func(yield func(string, []secret.Secret) bool) {
+		if t.Traces.Settings != nil && !yield(TracesStream, t.Traces.Settings.Secrets()) {
+			return
+		}
+		for _, o := range t.Journal {
+			if !yield(JournalStream(o.Name), o.Settings.Secrets()) {
+				return
+			}
+		}
+	}
 }
 
 // Traces is where the traces of incidents go.

@@ -361,7 +361,7 @@ func Event(r fleet.Record) api.Event {
 		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Alias: r.Alias, Kind: string(r.Kind),
 		Reason: string(r.Reason), Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was),
 		Cause: string(r.Cause), Check: string(r.Check), Result: string(r.Result), Incident: r.Incident,
-		Parent: r.Parent, Domain: domain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op),
+		Parent: r.Parent, Domain: domain(r.Domain), Repair: r.Repair, Step: string(r.Step), Op: string(r.Op), Call: r.Call, Began: r.Began,
 		Outcome: string(r.Outcome), Proof: string(r.Proof), Instance: string(r.Instance),
 		Generation: uint64(r.Generation), Host: string(r.Host), Provider: string(r.Provider), Detail: r.Detail,
 		Failing: r.Failing, Size: r.Size, Limit: r.Limit, Chance: r.Chance, Took: api.Duration(r.Took),

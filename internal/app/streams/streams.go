@@ -80,10 +80,10 @@ func New(c *config.Config, o Options) *Streams {
 func (s *Streams) Take(c *config.Config) {
 	var all []wanted
 	if t := c.Telemetry.Traces; t.Settings != nil {
-		all = append(all, wanted{name: "traces", timeout: t.Timeout, how: t, make: t.Settings.Traces, recall: true})
+		all = append(all, wanted{name: config.TracesStream, timeout: t.Timeout, how: t, make: t.Settings.Traces, recall: true})
 	}
 	for _, o := range c.Telemetry.Journal {
-		all = append(all, wanted{name: "journal " + o.Name, timeout: o.Timeout, how: o,
+		all = append(all, wanted{name: config.JournalStream(o.Name), timeout: o.Timeout, how: o,
 			make: func(installation fleet.Installation, with kinds.OutletOptions) kinds.Sink {
 				return publisher{installation, o.Settings.Outlet(with)}
 			}})

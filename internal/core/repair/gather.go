@@ -45,7 +45,7 @@ func (p looking) keep(e fleet.Evidence) {
 	rec := fleet.Record{Kind: fleet.RecordEvidence, Reason: fleet.ReasonGathered, Instance: p.r.Target.ID,
 		Generation: p.r.Target.Generation, Host: p.r.Target.Host, Evidence: &e}
 	if p.r.GatherBy != 0 {
-		rec.Took = p.now().Sub(p.r.GatherBy.Add(-p.Situation.Spec.Evidence.Patience()))
+		rec.Took = p.Now().Sub(p.r.GatherBy.Add(-p.Situation.Spec.Evidence.Patience()))
 	}
 	if !e.Some() {
 		rec.Reason = fleet.ReasonNotGathered
