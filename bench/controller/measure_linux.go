@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +32,8 @@ type figures struct {
 	RestMiB        float64 `json:"rest_resident_mib"`
 	RestAnonMiB    float64 `json:"rest_anonymous_mib"`
 	RestCores      float64 `json:"rest_cores"`
+	ScrapeSeconds  float64 `json:"scrape_seconds"` // the slowest of some
+	ScrapeMiB      float64 `json:"scrape_mib"`
 	Dead           int     `json:"dead"`
 	Found          int     `json:"found"`
 	FoundP50       float64 `json:"found_p50_seconds"`
@@ -70,7 +75,7 @@ func measure(ctx context.Context, o options) error {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		t.configure, t.list, t.start, t.rest, t.fail, t.mend, t.restart,
+		t.configure, t.list, t.start, t.rest, t.scrape, t.fail, t.mend, t.restart,
 	} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("%w\n%s", err, tail(filepath.Join(dir, "log")))
@@ -193,6 +198,40 @@ func (t *trial) rest(ctx context.Context) error {
 	t.told.RestCores = (t.program.CPU() - cpu).Seconds() / time.Since(at).Seconds()
 	t.told.RestMiB, t.told.RestAnonMiB = t.program.Memory("VmRSS"), t.program.Memory("RssAnon")
 	t.told.DataMiB = folder(filepath.Join(t.dir, "data"))
+	return nil
+}
+
+// scrapes is how often the metrics are read.
+const scrapes = 10
+
+// scrape measures how long what monitoring reads takes, and how much that is.
+func (t *trial) scrape(ctx context.Context) error {
+	socket := filepath.Join(t.dir, "data", "hale.sock")
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+	}}
+	defer client.CloseIdleConnections()
+	for range scrapes {
+		at := time.Now()
+		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hale/metrics", http.NoBody)
+		if err != nil {
+			return err
+		}
+		q.Header.Set("Accept-Encoding", "identity")
+		answer, err := client.Do(q)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(io.Discard, answer.Body)
+		err = errors.Join(err, answer.Body.Close())
+		if err != nil || answer.StatusCode != http.StatusOK {
+			return errors.Join(err, errors.New(answer.Status))
+		}
+		t.told.ScrapeSeconds = max(t.told.ScrapeSeconds, time.Since(at).Seconds())
+		t.told.ScrapeMiB = float64(n) / (1 << 20)
+	}
 	return nil
 }
 
