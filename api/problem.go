@@ -15,10 +15,12 @@ type Problem struct {
 	// Instance names the request in the log of the server.
 	Instance string `json:"instance,omitempty" doc:"The request, as the server's log names it."`
 	// Code is one of the Code constants.
-	Code   string       `json:"code" doc:"The kind of problem, for programs."`
-	Near   []string     `json:"near,omitempty" doc:"Names that were perhaps meant."`
-	Lines  []string     `json:"lines,omitempty" doc:"All that is wrong, one by one."`
-	Advice string       `json:"advice,omitempty" doc:"What a person can do."`
+	Code   string   `json:"code" doc:"The kind of problem, for programs."`
+	Near   []string `json:"near,omitempty" doc:"Names that were perhaps meant."`
+	Lines  []string `json:"lines,omitempty" doc:"All that is wrong, one by one."`
+	Advice string   `json:"advice,omitempty" doc:"What a person can do."`
+	// Waits is the id under which the call waits for a second person.
+	Waits  string       `json:"waits,omitempty" doc:"The id under which the call waits for a second person."`
 	Errors []FieldError `json:"errors,omitempty" doc:"What is wrong with which part of the request."`
 }
 
@@ -49,7 +51,14 @@ const (
 	CodeTarget          = "target"          // it did not take the message
 	CodeUnauthenticated = "unauthenticated" // who calls is not known
 	CodeForbidden       = "forbidden"       // who calls may not do that
-	CodeInternal        = "internal"        // a defect of hale; Instance finds it in the log
+	CodeThrottled       = "throttled"       // who calls does so too often
+	CodeBusy            = "busy"            // too much is under way
+	CodeMisdirected     = "misdirected"     // the name by which hale was asked is none of its own
+	CodeCrossOrigin     = "cross_origin"    // a page from elsewhere had a browser ask
+	CodeUnknownToken    = "unknown_token"
+	CodeUnknownAct      = "unknown_act"
+	CodeSecondPerson    = "second_person" // it waits until another person agrees; Waits is its id
+	CodeInternal        = "internal"      // a defect of hale; Instance finds it in the log
 )
 
 // problems says of each code what it means, and by which HTTP status.
@@ -76,6 +85,13 @@ var problems = map[string]struct {
 	CodeTarget:          {http.StatusBadGateway, "the target did not take the message"},
 	CodeUnauthenticated: {http.StatusUnauthorized, "who calls is not known"},
 	CodeForbidden:       {http.StatusForbidden, "the caller may not do that"},
+	CodeThrottled:       {http.StatusTooManyRequests, "the caller asks too often"},
+	CodeBusy:            {http.StatusServiceUnavailable, "too much is under way"},
+	CodeMisdirected:     {http.StatusMisdirectedRequest, "hale has no such name"},
+	CodeCrossOrigin:     {http.StatusForbidden, "a page from elsewhere asks"},
+	CodeUnknownToken:    {http.StatusNotFound, "there is no such token"},
+	CodeUnknownAct:      {http.StatusNotFound, "nothing of the id waits for a second person"},
+	CodeSecondPerson:    {http.StatusConflict, "it waits for a second person"},
 	CodeInternal:        {http.StatusInternalServerError, "a defect of hale"},
 }
 

@@ -71,6 +71,7 @@ type Trouble struct {
 const (
 	TroublePing       = "ping"       // there is no right to send pings
 	TroubleHeartbeats = "heartbeats" // nothing is heard where machines report
+	TroubleAPI        = "api"        // it is on the socket only
 	TroubleTarget     = "target"     // its secret cannot be read, or its address is refused
 	TroubleStream     = "stream"     // its secret cannot be read, or its receiver takes nothing
 	TroubleCheck      = "check"

@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/api/server"
 	"hale/internal/app/fencing"
+	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
 	"hale/internal/core/fault"
@@ -159,7 +160,10 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 		return err
 	}
 	warnOf(c, a.opts.Logger)
+	s.porter = porter.New(store, a.opts.Logger, s.defects)
+	s.porter.Take(c)
 	s.troubles = newTroubles(c, s.receiver, a.opts.Logger)
+	s.troubles.porter = s.porter
 	s.troubles.look(ctx)
 	s.teller = newTeller(c, a.opts.Version, a.server, s.defects)
 	s.fencing = fencing.New(c, a.opts.Logger, s.defects)
@@ -238,9 +242,15 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 		Stopping: func() bool { return working.Err() != nil },
 
 		Monitoring: a.monitoring(working, store, s, d),
+		Audit:      s.porter.Book,
+		Risks:      s.porter.Risks,
 	})
 }
 
+// tellEnd says in the log that hale stops, when ctx ends.
+func tellEnd(ctx context.Context, log *slog.Logger) {
+	<-ctx.Done()
+	log.Info("hale is stopping")
 // sayEnd says when hale begins to stop.
 func (a *App) sayEnd(ctx context.Context) {
 	<-ctx.Done()
@@ -270,6 +280,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
+	keep(surfaces, "porter", s.porter.Run)
 	systemd, err := bySystemd(s.engine.Stuck, log)
 	if err != nil {
 		log.Warn("systemd's watchdog is not fed", "err", err)
@@ -283,7 +294,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "api"}, "its work", func(p *defect.Panic) {
 			unserved = p
 		})
-		unserved = at.Serve(surfaces, server.Door{Listener: listener})
+		unserved = at.Serve(surfaces, server.Door{Listener: listener}, s.porter.Door())
 	})
 	wg.Go(func() {
 		defer s.defects.Catch(defect.Place{Part: defect.Surface, Name: "page of a lost store"}, "its work", nil)

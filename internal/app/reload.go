@@ -63,6 +63,7 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 		s.streams.Take(c)
 	}
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
+	s.porter.Take(c)
 	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"hale/internal/app/fencing"
+	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
 	"hale/internal/core/fault"
@@ -79,6 +80,7 @@ type site struct {
 	teller   *teller
 	fencing  *fencing.Fencing // nil: no host has a fence
 	receiver *heartbeat.Receiver
+	porter   *porter.Porter // nil: there is no API
 	streams  *streams.Streams
 	troubles *troubles      // nil: not looked for
 	machines atomic.Bool    // whether each has metrics of its own

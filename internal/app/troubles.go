@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
@@ -31,6 +32,7 @@ const troubleWithin = 5 * time.Second
 type troubles struct {
 	log      *slog.Logger
 	receiver *heartbeat.Receiver
+	porter   *porter.Porter
 	streams  *streams.Streams // nil: there are none
 	again    chan struct{}
 
@@ -174,6 +176,9 @@ func (t *troubles) all() []api.Trouble {
 		out = append(out, api.Trouble{Part: api.TroubleHeartbeats, Since: since.UTC(), Text: err.Error(),
 			Advice: "see which program has the port (ss -ltnp), or give heartbeats: listen another one; hale goes on " +
 				"by itself when it can listen"})
+	}
+	if lack, there := t.porter.Trouble(); there {
+		out = append(out, lack)
 	}
 	return append(out, t.stuckStreams(time.Now())...)
 }

@@ -90,7 +90,7 @@ func (c partCollector) Collect(to chan<- prometheus.Metric) {
 func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }
 
 // lacks are what a trouble can be about.
-var lacks = []string{api.TroublePing, api.TroubleHeartbeats, api.TroubleTarget, api.TroubleStream, api.TroubleCheck,
+var lacks = []string{api.TroublePing, api.TroubleHeartbeats, api.TroubleAPI, api.TroubleTarget, api.TroubleStream, api.TroubleCheck,
 	api.TroubleFence, api.TroubleProvider}
 
 func (c partCollector) troubles(out say) {

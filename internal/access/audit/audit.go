@@ -309,10 +309,10 @@ func size(e state.Entry) int { return overhead + len(e.Key) + len(e.Value) }
 
 // Query chooses records. The zero value chooses all.
 type Query struct {
-	Since    time.Time
-	Who      string // of the name, or the id
-	Refusals Choice
-	Limit    int // the newest so many; 0: all
+	Since time.Time
+	Who   string // of the name, or the id
+	Only  Choice
+	Limit int // the newest so many; 0: all
 }
 
 // Choice says which kinds of record are wanted.
@@ -329,7 +329,7 @@ const (
 func Read(ctx context.Context, s state.Store, q Query) ([]Record, error) {
 	var out []Record
 	for _, of := range shelves {
-		if q.Refusals == OnlyActs && of.root == refusalsRoot || q.Refusals == OnlyRefusals && of.root == actsRoot {
+		if q.Only == OnlyActs && of.root == refusalsRoot || q.Only == OnlyRefusals && of.root == actsRoot {
 			continue
 		}
 		entries, _, err := s.List(ctx, of.root)
@@ -370,6 +370,8 @@ func read(e state.Entry) Record {
 type Note struct {
 	mu    sync.Mutex
 	about []string
+	why   string
+	held  bool
 }
 
 type noteKey struct{}
@@ -391,6 +393,38 @@ func About(ctx context.Context, names ...string) {
 			}
 		}
 	}
+}
+
+// Why says why a call comes to nothing, as its caller is told.
+func Why(ctx context.Context, why string) {
+	if n, ok := ctx.Value(noteKey{}).(*Note); ok {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.why = why
+	}
+}
+
+// Why returns what the call said of why it comes to nothing.
+func (n *Note) Why() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.why
+}
+
+// Hold says that a call waits for a second person.
+func Hold(ctx context.Context) {
+	if n, ok := ctx.Value(noteKey{}).(*Note); ok {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.held = true
+	}
+}
+
+// Held reports whether the call waits for a second person.
+func (n *Note) Held() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.held
 }
 
 // About returns what the call said.

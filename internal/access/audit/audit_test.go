@@ -109,7 +109,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 		time.Sleep(time.Minute + 1)
 		synctest.Wait()
 		sum := 0
-		got := b.read(audit.Query{Refusals: audit.OnlyRefusals})
+		got := b.read(audit.Query{Only: audit.OnlyRefusals})
 		for _, r := range got {
 			sum += max(1, r.Count)
 		}
@@ -158,7 +158,7 @@ func TestStrangersDoNotDriveOutWhatWasDone(t *testing.T) {
 		if bytes > 4<<20 {
 			t.Errorf("they take %d bytes", bytes)
 		}
-		if got := b.read(audit.Query{Refusals: audit.OnlyActs}); len(got) != 1 {
+		if got := b.read(audit.Query{Only: audit.OnlyActs}); len(got) != 1 {
 			t.Errorf("what was done is %+v", got)
 		}
 		stop()
@@ -183,8 +183,8 @@ func TestTheAuditForgetsWhatIsOld(t *testing.T) {
 			time.Sleep(time.Minute + 1)
 			stop()
 			synctest.Wait()
-			acts := b.read(audit.Query{Refusals: audit.OnlyActs})
-			refusals := b.read(audit.Query{Refusals: audit.OnlyRefusals})
+			acts := b.read(audit.Query{Only: audit.OnlyActs})
+			refusals := b.read(audit.Query{Only: audit.OnlyRefusals})
 			if len(acts) != c.acts || len(refusals) != c.refs {
 				t.Errorf("after %d days more: %d acts and %d refusals", c.days, len(acts), len(refusals))
 			}

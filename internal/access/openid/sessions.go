@@ -24,13 +24,13 @@ const (
 
 // newSessions keeps sessions in the store, under a hash of their cookies. Every hale on the store knows them.
 func newSessions(s state.Store) *scs.SessionManager {
-	m := scs.New()
-	m.Store, m.Codec = sessions{s}, asJSON{}
-	m.HashTokenInStore, m.Lifetime = true, SessionFor
-	m.Cookie = scs.SessionCookie{
-		Name: cookieName, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, Persist: true,
+	// scs.New would start a goroutine for a store that is not used.
+	return &scs.SessionManager{
+		Store: sessions{s}, Codec: asJSON{}, HashTokenInStore: true, Lifetime: SessionFor,
+		Cookie: scs.SessionCookie{
+			Name: cookieName, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, Persist: true,
+		},
 	}
-	return m
 }
 
 // asJSON is how a session is written: a newer hale can read it.

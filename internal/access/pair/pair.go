@@ -224,6 +224,12 @@ func Agree(ctx context.Context, s state.Store, id string, by access.Principal, n
 	return a, err
 }
 
+// Reopen has an act wait again: who agreed may not do it.
+func Reopen(ctx context.Context, s state.Store, a Act) error {
+	a.Standing, a.Second, a.Since = Waits, Person{}, time.Time{}
+	return a.put(ctx, s, state.At(root+a.ID, a.revision))
+}
+
 // Answered notes what came of an act that was agreed to.
 func Answered(ctx context.Context, s state.Store, a Act, status int, answer []byte) error {
 	a.Standing, a.Status, a.Answer = Done, status, answer[:min(len(answer), longestSaid)]

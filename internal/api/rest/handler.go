@@ -9,6 +9,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/access/audit"
 	"hale/internal/defect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -27,15 +28,17 @@ type Router struct {
 	mux     *http.ServeMux
 	log     *slog.Logger
 	handler http.Handler
+	book    *audit.Book   // nil: calls are not noted
+	large   chan struct{} // has an entry for each large body that is read
 }
 
-// New makes a router without calls. A panic of one is noted.
-func New(log *slog.Logger, panics defect.Witness) *Router {
+// New makes a router without calls. A panic of one is noted, and what each changes is in the book; nil: it is in none.
+func New(log *slog.Logger, panics defect.Witness, book *audit.Book) *Router {
 	problemsAreHales()
-	r := &Router{mux: http.NewServeMux(), log: log}
+	r := &Router{mux: http.NewServeMux(), log: log, book: book, large: make(chan struct{}, largeBodies)}
 	r.api = humago.New(r.mux, documented())
-	r.api.UseMiddleware(r.authorise)
-	r.handler = defect.Handler(named(http.HandlerFunc(r.route)), panics, "api")
+	r.api.UseMiddleware(r.noted, r.authorise)
+	r.handler = defect.Handler(Named(r.whole(http.HandlerFunc(r.route))), panics, "api")
 	return r
 }
 
@@ -129,10 +132,15 @@ func (*headers) WriteHeader(int) {}
 
 // fail answers with a problem outside of an operation.
 func (r *Router) fail(w http.ResponseWriter, q *http.Request, p api.Problem) {
+	if err := Refuse(w, q, p); err != nil {
+		r.log.Debug("an answer did not reach its reader", "err", err)
+	}
+}
+
+// Refuse answers with a problem, also before there is a call. An error says that it did not reach its reader.
+func Refuse(w http.ResponseWriter, q *http.Request, p api.Problem) error {
 	p.Instance = instanceOf(q.Context())
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	if err := json.NewEncoder(w).Encode(p); err != nil {
-		r.log.Debug("an answer did not reach its reader", "err", err)
-	}
+	return json.NewEncoder(w).Encode(p)
 }

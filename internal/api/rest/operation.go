@@ -120,10 +120,7 @@ func (r *Router) authorise(c huma.Context, next func(huma.Context)) {
 		next(c)
 		return
 	}
-	p := refusedTo(caller, n)
-	if err := huma.WriteErr(r.api, c, p.Status, p.Detail); err != nil {
-		r.log.Debug("an answer did not reach its reader", "err", err)
-	}
+	r.write(c, refusedTo(caller, n))
 }
 
 // refusedTo says why the caller may not make a call that needs so much.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hale/api"
+	"hale/internal/access/audit"
 	"hale/internal/core/fault"
 	"hale/internal/keys"
 
@@ -28,12 +29,15 @@ func (r *Router) Problem(ctx context.Context, err error) api.Problem {
 		}
 	case fault.Is(err, fault.Invalid):
 		said = api.NewProblem(api.CodeBadRequest, Because(err))
-	case fault.Is(err, fault.Conflict):
+	case fault.Is(err, fault.Conflict), fault.Is(err, fault.Quota):
 		said = api.NewProblem(api.CodeRefused, Because(err))
+	case fault.Is(err, fault.Unauthorised):
+		said = api.NewProblem(api.CodeForbidden, Because(err))
 	default:
 		said = api.NewProblem(api.CodeStore, err.Error())
 	}
 	said.Instance = instanceOf(ctx)
+	audit.Why(ctx, said.Detail)
 	if said.Status >= http.StatusInternalServerError {
 		r.log.Warn("a call of the API failed", "request", RequestOf(ctx), "code", said.Code, "err", err)
 	}
@@ -101,9 +105,13 @@ type requestKey struct{}
 // HeaderRequest is the header of an answer that names the request, as the log and the audit do.
 const HeaderRequest = "X-Request-Id"
 
-// named gives the request a name of its own, which its answer and the log bear.
-func named(h http.Handler) http.Handler {
+// Named gives the request a name of its own, which its answer and the log bear. One that has a name keeps it.
+func Named(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if RequestOf(r.Context()) != "" {
+			h.ServeHTTP(w, r)
+			return
+		}
 		id := rand.Text()[:requestLetters]
 		w.Header().Set(HeaderRequest, id)
 		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))

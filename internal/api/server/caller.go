@@ -22,6 +22,7 @@ func withCaller(ctx context.Context, c net.Conn) context.Context {
 			p.Grants = []access.Grant{{Role: access.Viewer}}
 		}
 	}
+	p.Persons = []string{"socket user " + p.ID} // several people may be one user
 	return access.With(ctx, p)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/access/audit"
 	"hale/internal/api/rest"
 	"hale/internal/core/fault"
 	"hale/internal/keys"
@@ -41,6 +42,10 @@ type ofPlan struct {
 }
 
 func (s *Server) readdress(ctx context.Context, in *ofPlan) (api.Changes, error) {
+	audit.About(ctx, "plan "+in.Plan)
+	if err := s.hold(ctx, access.RiskConfirm, "plan "+in.Plan); err != nil {
+		return api.Changes{}, err
+	}
 	err := s.opts.Desk.Readdress(ctx, in.Plan, access.Of(ctx).Name)
 	return api.Changes{Changes: []api.Change{}, Plans: []api.Waiting{}}, unfit(err)
 }

@@ -18,7 +18,8 @@ var methods = map[string]string{
 	"world": "World", "take-over": "TakeOver", "reload": "Reload", "readdress": "Readdress", "compare": "Compare",
 	"pending": "Pending", "dead-letters": "DeadLetters", "retry-dead-letters": "Retry", "test-target": "Test",
 	"fences": "Fences", "test-fences": "TestFences", "fence-off": "FenceOff", "fence-uncut": "FenceUncut",
-	"breakages": "Breakages", "break": "Break",
+	"breakages": "Breakages", "break": "Break", "list-tokens": "Tokens", "make-token": "MakeToken",
+	"revoke-token": "Revoke", "audit": "Audit", "list-acts": "Acts", "agree": "Agree", "withdraw": "Withdraw",
 }
 
 // Everything that the API can do, the Go client can. What it sends and reads are the types that the document is made of.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/access"
+	"hale/internal/access/audit"
 	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
@@ -19,6 +21,7 @@ func (s *Server) fenceOff(ctx context.Context, in *rest.Answer[api.FenceOffReque
 	if err != nil {
 		return api.FenceOff{}, err
 	}
+	audit.About(ctx, "host "+h.Host)
 	out := meaning(h, s.opts.Status())
 	switch {
 	case !in.Body.Confirm:
@@ -27,6 +30,9 @@ func (s *Server) fenceOff(ctx context.Context, in *rest.Answer[api.FenceOffReque
 		p.Lines = out.Against()
 		return out, p
 	default:
+		if err := s.hold(ctx, access.RiskFence, "host "+out.Host); err != nil {
+			return out, err
+		}
 		if err := s.cut(ctx, in.Body, &out); err != nil {
 			return out, api.NewProblem(api.CodeStore, "the controllers were not asked: "+api.Cause(err).Error())
 		}

@@ -57,23 +57,32 @@ var matrix = map[string]row{
 	"list-providers":         {role: access.Viewer},
 	"list-brakes":            {role: access.Viewer},
 	"whoami":                 {role: access.Viewer},
-	"order":                  {role: access.Operator, body: `{"kind":"brake-on","subjects":["web"]}`},
-	"list-orders":            {role: access.Viewer},
-	"world":                  {role: access.Viewer, path: "/v1/fleets/web/world"},
-	"take-over":              {role: access.Admin, whole: true, body: `{"installation":"other"}`},
-	"reload":                 {role: access.Admin, whole: true},
-	"readdress":              {role: access.Admin, whole: true, path: "/v1/readdress?plan=p1"},
-	"compare":                {role: access.Admin, whole: true, path: "/v1/compare?path=/etc/hale.yaml"},
-	"pending":                {role: access.Viewer, whole: true},
-	"dead-letters":           {role: access.Viewer},
-	"retry-dead-letters":     {role: access.Operator, body: `{"all":true}`},
-	"test-target":            {role: access.Admin, whole: true, path: "/v1/notify/targets/ops/test"},
-	"fences":                 {role: access.Viewer, whole: true},
-	"test-fences":            {role: access.Admin, whole: true, body: `{"subjects":["h1"]}`},
-	"fence-off":              {role: access.Admin, whole: true, body: `{"subject":"h1"}`},
-	"fence-uncut":            {role: access.Admin, whole: true, body: `{"subject":"h1"}`},
-	"breakages":              {role: access.Viewer, whole: true},
-	"break":                  {role: access.Admin, whole: true, body: `{"machine":"web-1","way":"crash"}`},
+	"list-tokens":            {role: access.Viewer},
+	"make-token": {
+		role: access.Admin, body: `{"name":"ci","person":"bo","role":"viewer","fleets":["web"],"for":"1h"}`,
+	},
+	"revoke-token":       {role: access.Viewer, path: "/v1/tokens/abcdefghij"},
+	"audit":              {role: access.Admin, whole: true},
+	"list-acts":          {role: access.Operator},
+	"agree":              {role: access.Operator, path: "/v1/second-person/abcdefgh/agree"},
+	"withdraw":           {role: access.Operator, path: "/v1/second-person/abcdefgh"},
+	"order":              {role: access.Operator, body: `{"kind":"brake-on","subjects":["web"]}`},
+	"list-orders":        {role: access.Viewer},
+	"world":              {role: access.Viewer, path: "/v1/fleets/web/world"},
+	"take-over":          {role: access.Admin, whole: true, body: `{"installation":"other"}`},
+	"reload":             {role: access.Admin, whole: true},
+	"readdress":          {role: access.Admin, whole: true, path: "/v1/readdress?plan=p1"},
+	"compare":            {role: access.Admin, whole: true, path: "/v1/compare?path=/etc/hale.yaml"},
+	"pending":            {role: access.Viewer, whole: true},
+	"dead-letters":       {role: access.Viewer},
+	"retry-dead-letters": {role: access.Operator, body: `{"all":true}`},
+	"test-target":        {role: access.Admin, whole: true, path: "/v1/notify/targets/ops/test"},
+	"fences":             {role: access.Viewer, whole: true},
+	"test-fences":        {role: access.Admin, whole: true, body: `{"subjects":["h1"]}`},
+	"fence-off":          {role: access.Admin, whole: true, body: `{"subject":"h1"}`},
+	"fence-uncut":        {role: access.Admin, whole: true, body: `{"subject":"h1"}`},
+	"breakages":          {role: access.Viewer, whole: true},
+	"break":              {role: access.Admin, whole: true, body: `{"machine":"web-1","way":"crash"}`},
 }
 
 // callers are all sorts of them, with what they may do.
@@ -107,7 +116,7 @@ func TestWhoMayMakeWhichCall(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			for name, grants := range callers {
-				who := access.Principal{Kind: access.ByToken, Name: "ana", Grants: grants}
+				who := access.Principal{Kind: access.ByCertificate, Name: "ana", ID: "ana", Persons: []string{"ana"}, Grants: grants}
 				if name == "a caller who cannot be told" {
 					who = access.Principal{}
 				}

@@ -6,6 +6,7 @@ import (
 
 	"hale/api"
 	"hale/internal/api/rest"
+	"hale/internal/api/rights"
 )
 
 // operations lists all that the API can do.
@@ -18,6 +19,7 @@ func (s *Server) operations() {
 	s.notifying()
 	s.fencingHosts()
 	s.simulating()
+	rights.Serve(s.router, s.opts.Store, s.opts.Logger)
 	// What the program itself takes, for go tool pprof.
 	s.router.Beside("GET /debug/pprof/", rest.Governs, http.HandlerFunc(pprof.Index))
 	s.router.Beside("GET /debug/pprof/profile", rest.Governs, http.HandlerFunc(pprof.Profile))

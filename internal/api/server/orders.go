@@ -9,7 +9,10 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/access/audit"
+	"hale/internal/access/pair"
 	"hale/internal/api/rest"
+	"hale/internal/api/rights"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
@@ -30,6 +33,9 @@ const (
 // order takes a person's order, stores it, and answers when its owner took it up, or when the time to wait is over.
 func (s *Server) order(ctx context.Context, in *rest.Answer[api.OrderRequest]) (api.Orders, error) {
 	wanted, err := s.wanted(ctx, in.Body)
+	if err == nil {
+		err = s.agreed(ctx, wanted)
+	}
 	if err != nil {
 		return api.Orders{}, err
 	}
@@ -38,6 +44,36 @@ func (s *Server) order(ctx context.Context, in *rest.Answer[api.OrderRequest]) (
 		return api.Orders{}, err
 	}
 	return api.Orders{Orders: s.await(ctx, wanted, revision, in.Body.Wait)}, nil
+}
+
+// risky are the orders that can take a second person.
+var risky = map[fleet.OrderKind]access.Risk{
+	fleet.OrderDelete: access.RiskDelete, fleet.OrderConfirm: access.RiskConfirm, fleet.OrderBrakeOff: access.RiskBrakeOff,
+}
+
+// agreed keeps orders that take a second person, and notes what they are about.
+func (s *Server) agreed(ctx context.Context, orders []fleet.Order) error {
+	var about []string
+	var risk access.Risk
+	for i := range orders {
+		o := &orders[i]
+		for _, name := range []string{string(o.Fleet), string(o.Machine), string(o.Host), o.Plan} {
+			if name != "" && !slices.Contains(about, name) {
+				about = append(about, name)
+			}
+		}
+		audit.About(ctx, "order "+string(o.ID), string(o.Kind))
+		if !o.DryRun {
+			risk = risky[o.Kind]
+		}
+	}
+	audit.About(ctx, about...)
+	return s.hold(ctx, risk, about...)
+}
+
+// hold keeps the call if it takes a second person.
+func (s *Server) hold(ctx context.Context, risk access.Risk, about ...string) error {
+	return rights.Hold(ctx, pair.Rule{Store: s.opts.Store, Risks: s.opts.Risks}, risk, about...)
 }
 
 // await waits so long for the orders to be taken up, and tells what became of each.

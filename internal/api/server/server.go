@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/access"
+	"hale/internal/access/audit"
 	"hale/internal/api/feed"
 	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
@@ -59,6 +61,10 @@ type Options struct {
 	// Defects is what panicked since hale was started, and where it is noted when a call of this package does; nil:
 	// that is only logged.
 	Defects *defect.Register
+	// Audit notes who does what; nil: nothing does.
+	Audit *audit.Book
+	// Risks are the acts that take a second person; nil: none do.
+	Risks func() []access.Risk
 }
 
 // Desk takes changes of what is wanted. Problems of a configuration are errors of type keys.Problems.
@@ -89,7 +95,7 @@ func New(opts Options) *Server {
 		opts.Defects = defect.NewRegister(opts.Logger)
 	}
 	s := &Server{opts: opts, started: time.Now(), feed: feed.New(opts.Store, opts.Logger)}
-	s.router = rest.New(opts.Logger, opts.Defects.Witness(defect.Surface, ""))
+	s.router = rest.New(opts.Logger, opts.Defects.Witness(defect.Surface, ""), opts.Audit)
 	s.operations()
 	return s
 }
@@ -139,7 +145,7 @@ func (s *Server) serveAt(ctx context.Context, d Door) error {
 	if d.Guard == nil {
 		server.ConnContext = withCaller
 	} else {
-		server.Handler = d.Guard(s.Handler())
+		server.Handler = rest.Named(d.Guard(s.Handler()))
 	}
 	ended := make(chan error, 1)
 	go func() { // ends with Shutdown or Close; serveAt waits for it

@@ -247,13 +247,18 @@ func Hosts(s published.Fleet) []api.HostItem {
 
 // WhoAmI translates a caller.
 func WhoAmI(p access.Principal) api.WhoAmI {
-	w := api.WhoAmI{Kind: string(p.Kind), Name: p.Name, ID: p.ID, Grants: []api.Grant{}}
-	for _, g := range p.Grants {
+	return api.WhoAmI{Kind: string(p.Kind), Name: p.Name, ID: p.ID, Grants: Grants(p.Grants)}
+}
+
+// Grants translates what a caller may do.
+func Grants(all []access.Grant) []api.Grant {
+	out := make([]api.Grant, 0, len(all))
+	for _, g := range all {
 		granted := api.Grant{Role: g.Role.String()}
 		for _, f := range g.Fleets {
 			granted.Fleets = append(granted.Fleets, string(f))
 		}
-		w.Grants = append(w.Grants, granted)
+		out = append(out, granted)
 	}
-	return w
+	return out
 }

@@ -142,7 +142,9 @@ var packages = []pkgRule{
 	{path: "internal/api/view", floor: 4, step: 2},
 	{path: "internal/api/feed", floor: 4, step: 3},
 	{path: "internal/api/rest", floor: 4, step: 2},
+	{path: "internal/api/rights", floor: 4, step: 3},
 	{path: "internal/api/server", floor: 4, step: 4},
+	{path: "internal/api/gate", floor: 4, step: 5},
 	{path: "internal/metrics", floor: 4, step: 3}, // what monitoring sees
 	{path: "internal/ready", floor: 4, step: 3},   // whether hale lives, and can do its work
 	{path: "internal/trial/rehearsal", floor: 4, step: 2},
@@ -158,6 +160,7 @@ var packages = []pkgRule{
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},
+	{path: "internal/app/porter", floor: 5},
 	{path: "internal/app/streams", floor: 5},
 	{path: "internal/app/outlook", floor: 5},
 	{path: "internal/app", floor: 5, step: 1},
@@ -233,6 +236,7 @@ var doors = map[string][]string{
 	"github.com/coreos/go-oidc":  {"internal/access/openid"},
 	"golang.org/x/oauth2":        {"internal/access/openid"},
 	"github.com/alexedwards/scs": {"internal/access/openid"},
+	"golang.org/x/time/rate":     {"internal/access/openid", "internal/api/gate"},
 	"github.com/vmware/govmomi":  {"internal/provider/vsphere", "internal/testbed/vcsim"},
 }
 
