@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hale/internal/api/server"
+	"hale/internal/api/socket"
 	"hale/internal/app/fencing"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
@@ -247,10 +248,6 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 	})
 }
 
-// tellEnd says in the log that hale stops, when ctx ends.
-func tellEnd(ctx context.Context, log *slog.Logger) {
-	<-ctx.Done()
-	log.Info("hale is stopping")
 // sayEnd says when hale begins to stop.
 func (a *App) sayEnd(ctx context.Context) {
 	<-ctx.Done()
@@ -260,7 +257,7 @@ func (a *App) sayEnd(ctx context.Context) {
 // serve runs the site, and beside it the narrator and the API, which end after it: what stops can be watched.
 func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) error {
 	log := a.opts.Logger
-	listener, err := server.Listen(ctx, a.opts.Socket, a.opts.Readers)
+	listener, err := socket.Listen(ctx, a.opts.Socket, a.opts.Readers)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"hale/api"
 	"hale/internal/api/server"
-	"hale/internal/core/fault"
+	"hale/internal/api/socket"
 	"hale/internal/state/memory"
 
 	"golang.org/x/sys/unix"
@@ -40,8 +40,8 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 	if err := os.Chmod(outer, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	socket := filepath.Join(outer, "run", "s")
-	l, err := server.Listen(t.Context(), socket, group.Name)
+	path := filepath.Join(outer, "run", "s")
+	l, err := socket.Listen(t.Context(), path, group.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,16 +59,16 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 		"POST /v1/orders": 403, "POST /v1/reload": 403, "GET /v1/backup": 403, "GET /v1/state": 403,
 		"GET /v1/machines/web-2/evidence": 403, "GET /debug/pprof/": 403,
 	} {
-		if got, said := asReader(t, socket, call); got != want ||
+		if got, said := asReader(t, path, call); got != want ||
 			got == 403 && !strings.Contains(said, "may only read here") {
 			t.Errorf("%s by a reader: %d %s, want %d", call, got, said, want)
 		}
 	}
-	if conn, err := dialAs(socket, 12345, 12345); err == nil {
+	if conn, err := dialAs(path, 12345, 12345); err == nil {
 		conn.Close()
 		t.Error("a user outside the group reached the socket")
 	}
-	mine := api.Dial(socket)
+	mine := api.Dial(path)
 	defer mine.Close()
 	if _, err := mine.State(t.Context()); err != nil {
 		t.Errorf("root may read the state: %v", err)
@@ -76,14 +76,6 @@ func TestReadersReadAndGiveNoOrders(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
-	}
-}
-
-func TestAGroupOfReadersThatDoesNotExistIsRefused(t *testing.T) {
-	t.Parallel()
-	_, err := server.Listen(t.Context(), filepath.Join(t.TempDir(), "s"), "no-such-group")
-	if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "there is no group no-such-group") {
-		t.Errorf("it ended with %v", err)
 	}
 }
 

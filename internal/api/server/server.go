@@ -14,6 +14,7 @@ import (
 	"hale/internal/access/audit"
 	"hale/internal/api/feed"
 	"hale/internal/api/rest"
+	"hale/internal/api/socket"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/engine"
@@ -143,7 +144,7 @@ func (s *Server) serveAt(ctx context.Context, d Door) error {
 		ErrorLog:    slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
 	}
 	if d.Guard == nil {
-		server.ConnContext = withCaller
+		server.ConnContext = socket.WithCaller
 	} else {
 		server.Handler = rest.Named(d.Guard(s.Handler()))
 	}

@@ -17,6 +17,7 @@ import (
 	"hale/api"
 	"hale/internal/access"
 	"hale/internal/api/server"
+	"hale/internal/api/socket"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
@@ -51,7 +52,7 @@ func open(t *testing.T) *office {
 		t: t, socket: filepath.Join(t.TempDir(), "s"), store: memory.New(memory.Options{}).Open(nil),
 		ended: make(chan error, 1), books: map[fleet.Name]*journal.Journal{},
 	}
-	l, err := server.Listen(t.Context(), o.socket, "")
+	l, err := socket.Listen(t.Context(), o.socket, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,43 +500,11 @@ func TestOnlyTheOwnerMayOpenTheSocket(t *testing.T) {
 func TestALiveSocketIsRefused(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	if _, err := server.Listen(t.Context(), o.socket, ""); !fault.Is(err, fault.Conflict) {
+	if _, err := socket.Listen(t.Context(), o.socket, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := o.client().Status(t.Context()); err != nil {
 		t.Errorf("the first server suffered: %v", err)
-	}
-}
-
-func TestTheSocketOfADeadProcessIsReplaced(t *testing.T) {
-	t.Parallel()
-	socket := filepath.Join(t.TempDir(), "s")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.SetUnlinkOnClose(false)
-	l.Close()
-	next, err := server.Listen(t.Context(), socket, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	next.Close()
-}
-
-func TestWhatCannotBeASocket(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{file, filepath.Join(t.TempDir(), strings.Repeat("x", 120))} {
-		if _, err := server.Listen(t.Context(), path, ""); !fault.Is(err, fault.Invalid) {
-			t.Errorf("%s: got %v", path, err)
-		}
-	}
-	if data, err := os.ReadFile(file); err != nil || string(data) != "precious" {
-		t.Errorf("the file was harmed: %q, %v", data, err)
 	}
 }
 

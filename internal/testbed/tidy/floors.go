@@ -143,6 +143,7 @@ var packages = []pkgRule{
 	{path: "internal/api/feed", floor: 4, step: 3},
 	{path: "internal/api/rest", floor: 4, step: 2},
 	{path: "internal/api/rights", floor: 4, step: 3},
+	{path: "internal/api/socket", floor: 4, step: 2},
 	{path: "internal/api/server", floor: 4, step: 4},
 	{path: "internal/api/gate", floor: 4, step: 5},
 	{path: "internal/metrics", floor: 4, step: 3}, // what monitoring sees

@@ -1,4 +1,4 @@
-package server
+package socket
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"hale/internal/access"
 )
 
-// withCaller notes who is at the other end of a connection to the socket, as the kernel says: root, and the user who
+// WithCaller notes who is at the other end of a connection to the socket, as the kernel says: root, and the user who
 // runs hale, govern; the members of a group of readers read. Without such a group the socket's mode keeps others out
 // before this does.
-func withCaller(ctx context.Context, c net.Conn) context.Context {
+func WithCaller(ctx context.Context, c net.Conn) context.Context {
 	uid, known := peer(c)
 	p := access.Principal{Kind: access.BySocket, Grants: []access.Grant{{Role: access.Admin}}}
 	if known {

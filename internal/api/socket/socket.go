@@ -1,4 +1,8 @@
-package server
+// Package socket is where users of this machine call hale: a unix socket, by whose file rights, and by the kernel's word
+// for who is at the other end, it is known who may do what.
+//
+// It promises that what a dead controller left there is replaced, and a live one is not.
+package socket
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package server
+package socket
 
 import "golang.org/x/sys/unix"
 
