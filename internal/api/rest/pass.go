@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// Pass makes a call of the handler, which answers with the media type, also with the further statuses.
-func (r *Router) Pass(c Call, h http.Handler, media string, schema *huma.Schema, also ...int) {
+// Pass makes a call of the handler, which answers with one of the media types, also with the further statuses.
+func (r *Router) Pass(c Call, h http.Handler, media []string, schema *huma.Schema, also ...int) {
 	Register(r, c, func(_ context.Context, _ *Nothing) (*huma.StreamResponse, error) {
 		if h == nil {
 			return nil, api.NewProblem(api.CodeUnknownRoute, "this hale does not answer that")
@@ -33,7 +33,9 @@ func (r *Router) Pass(c Call, h http.Handler, media string, schema *huma.Schema,
 		if answer.Content == nil {
 			answer.Content = map[string]*huma.MediaType{}
 		}
-		answer.Content[media] = &huma.MediaType{Schema: schema}
+		for _, one := range media {
+			answer.Content[one] = &huma.MediaType{Schema: schema}
+		}
 	}
 }
 

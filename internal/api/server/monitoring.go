@@ -29,7 +29,8 @@ func (s *Server) watching() {
 		Summary: "Whether hale lives"}, is.Alive, mediaJSON, alive, http.StatusServiceUnavailable)
 }
 
-const (
-	mediaJSON    = "application/json"
-	mediaMetrics = "text/plain"
+// What they answer with: Prometheus asks for the newer of the two forms of metrics, and others get the older one.
+var (
+	mediaJSON    = []string{"application/json"}
+	mediaMetrics = []string{"text/plain", "application/openmetrics-text"}
 )
