@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/inference"
 	"hale/internal/core/tenure"
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
@@ -435,7 +435,7 @@ func (t *term) publish(now fleet.Now) {
 		Idle:         t.idle,
 		FromMemory:   len(t.foreseen) > 0,
 		Tally:        tally,
-		Lots:         decide.Lots(t.own.Spec(), &whole, views, now),
+		Lots:         inference.Lots(t.own.Spec(), &whole, views, now),
 		Machines:     views,
 		Post:         t.box.Standing(),
 	})

@@ -178,23 +178,23 @@ func (w adoption) seenHealthy() bool {
 
 // countAdopted tells a person, once, when the fleet has had another number of machines for long than the one that is
 // expected of it.
-func (r *round) countAdopted() {
-	a, short := &r.s.Spec.Adopt, &r.sit.Whole.Short
-	if !a.Selects() || a.Expected == 0 || a.Expected == r.s.Spec.Size {
+func (r *deciding) countAdopted() {
+	a, short := &r.S.Spec.Adopt, &r.Sit.Whole.Short
+	if !a.Selects() || a.Expected == 0 || a.Expected == r.S.Spec.Size {
 		*short = fleet.Shortfall{}
 		return
 	}
 	switch {
 	case short.Since.IsZero():
-		*short = fleet.Shortfall{Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono}
-		r.s.Now.Await(short.SinceMono.Add(r.s.Spec.BlindAfter))
-	case !short.Paged && r.s.Provider.Standing == fleet.ProviderUp &&
-		r.s.Now.Due(short.SinceMono.Add(r.s.Spec.BlindAfter)):
+		*short = fleet.Shortfall{Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono}
+		r.S.Now.Await(short.SinceMono.Add(r.S.Spec.BlindAfter))
+	case !short.Paged && r.S.Provider.Standing == fleet.ProviderUp &&
+		r.S.Now.Due(short.SinceMono.Add(r.S.Spec.BlindAfter)):
 		short.Paged = true
-		rec := fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonShort, Size: r.s.Spec.Size,
+		rec := fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonShort, Size: r.S.Spec.Size,
 			Limit: a.Expected}
-		r.record(rec)
+		r.Record(rec)
 		rec.Kind = fleet.RecordPaged
-		r.record(rec)
+		r.Record(rec)
 	}
 }

@@ -10,11 +10,14 @@ import (
 	"fmt"
 	"slices"
 
-	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/inference"
+	"hale/internal/core/ledger"
+	"hale/internal/core/proving"
 	"hale/internal/core/repair"
+	"hale/internal/core/round"
 )
 
 // Decision is what follows from a situation.
@@ -53,80 +56,82 @@ func Decide(s fleet.Situation) Decision { return new(Decider).Decide(s) }
 // Decider decides round after round in the same memory: in a storm there are hundreds of rounds a second, with hundreds
 // of machines each. The list of a decision's machines stands until the next one; nothing else in it is used again. The
 // zero value is ready. It is not safe for concurrent use.
-type Decider struct{ round round }
+type Decider struct{ deciding deciding }
 
 // Decide runs one round, as the function does.
 func (d *Decider) Decide(s fleet.Situation) Decision {
-	r := &d.round
+	r := &d.deciding
 	r.begin(s)
 	defer r.end()
 	return r.decide()
 }
 
-func (r *round) decide() Decision {
+func (r *deciding) decide() Decision {
 	r.forgetProofs()
 	r.proveSilent()
 	believing{r}.isOurs()
-	if len(r.s.Orders) > 0 || len(r.s.Whole.Holds) > 0 {
+	if len(r.S.Orders) > 0 || len(r.S.Whole.Holds) > 0 {
 		r.expireHolds()
 		r.heedOrders()
 	}
 	believing{r}.readRoll()
-	r.tally.Rest = &r.sit.Whole
+	r.Tally.Rest = &r.Sit.Whole
 	r.hearHosts()
 	r.minuteHand()
-	changing{r}.book()
-	changing{r}.selectAgain()
+	ledger.Book(&r.Round)
+	ledger.SelectAgain(&r.Round)
 	r.countAdopted()
-	inference{r}.heedCanaries()
-	proving{r}.testChecks()
-	r.telling = losePatience(&r.s, &r.sit, r.telling[:0])
+	r.inference.HeedCanaries()
+	proving.TestChecks(&r.Round, &r.defined)
+	r.telling = losePatience(&r.S, &r.Sit, r.telling[:0])
 	readWarnings(r)
 	works := r.judgeAll()
-	inference{r}.findParents(works)
-	inference{r}.heedProvider(works)
-	if r.s.Whole.Doubt.Reason != "" && r.sit.Whole.Doubt.Reason == "" {
-		inference{r}.findParents(works) // hale trusts its eyes again, and nothing may begin before this is known
+	r.inference.FindParents(r.members)
+	if r.inference.HeedProvider(r.members) {
+		r.judgeAllAfresh(works)
 	}
-	r.record(remindOfDoubt(&r.sit.Whole.Doubt, &r.s)...)
-	inference{r}.shareFates(works)
+	if r.S.Whole.Doubt.Reason != "" && r.Sit.Whole.Doubt.Reason == "" {
+		r.inference.FindParents(r.members) // hale trusts its eyes again, and nothing may begin before this is known
+	}
+	r.Record(remindOfDoubt(&r.Sit.Whole.Doubt, &r.S)...)
+	r.shareFates(works)
 	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
-	r.sit.Sights = sights(r, works)
+	r.Sit.Sights = sights(r, works)
 	r.goThrough(works, &d)
 	tellReboots(r)
-	d.Whole = r.sit.Whole
-	r.record(tellJointly(&r.s, &d)...)
-	r.record(warnJointly(&r.s, &d)...)
+	d.Whole = r.Sit.Whole
+	r.Record(tellJointly(&r.S, &d)...)
+	r.Record(warnJointly(&r.S, &d)...)
 	sumUp(r, &d)
 	d.Believes, d.Believed = believing{r}.trusted()
-	d.Asks = r.asks
-	d.Records, d.Orders, r.decided = r.records, r.rulings, d.Machines[:0]
-	if d.Next = r.next; r.again {
-		d.Next = r.s.Now.Mono + 1
+	d.Asks = r.Asks
+	d.Records, d.Orders, r.decided = r.Records, r.Rulings, d.Machines[:0]
+	if d.Next = r.next; r.Again {
+		d.Next = r.S.Now.Mono + 1
 	}
 	return d
 }
 
 // goThrough takes each machine's work as far as it gets, in their order. When to look again depends on what became of
 // them.
-func (r *round) goThrough(works []*work, d *Decision) {
+func (r *deciding) goThrough(works []*work, d *Decision) {
 	for _, w := range works {
 		if r.sleepsOn(w) {
 			continue
 		}
 		r.proceed(w)
 		noteReboot(r, w)
-		r.again = r.again || w.changed()
+		r.Again = r.Again || w.changed()
 		if w.nothingFollows() {
 			continue
 		}
 		w.decided = true
 		d.Machines = append(d.Machines, Machine{
-			Index: w.index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
+			Index: w.Index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
 		})
 	}
 	for _, w := range works {
-		if w.decided && !w.broken && !w.M.Equal(&w.View.Machine) {
+		if w.decided && !w.Broken && !w.M.Equal(&w.View.Machine) {
 			r.lookAhead(w)
 		}
 	}
@@ -136,64 +141,44 @@ func (r *round) goThrough(works []*work, d *Decision) {
 func awake(works []*work) int {
 	n := 0
 	for _, w := range works {
-		if !w.asleep {
+		if !w.Asleep {
 			n++
 		}
 	}
 	return n
 }
 
-// round is the state of one Decide.
-type round struct {
-	s fleet.Situation
-	// sit is what the guard sees. Its tally and its doubt about one machine are set when that machine's turn comes.
-	sit   guard.Situation
-	tally guard.Tally
-	// afresh says that hale's own sight just came back: whatever is not well is judged anew.
-	afresh bool
-	census *correlation.Census // nil: no shared fate is in question
+// deciding is the state of one Decide.
+type deciding struct {
+	round.Round
 	hosted map[fleet.HostName]int
 	loader func() map[fleet.HostName]int // load, made once
 	muted  uint64                        // the checks that are not heeded now
 	hushed uint64                        // those that only tell, and are not heeded now
-	// unproven are the checks that succeeded on no machine since they were made or edited, and retested says that in
-	// this round there are others of these than before.
-	unproven []fleet.CheckName
-	retested bool
-	mute     int           // machines that are no work of this round, and cannot answer
-	next     fleet.Instant // see Decision.Next
-	records  []fleet.Record
-	rulings  []fleet.Ruling
-	freed    []fleet.Hold // that ended in this round
-	letGo    bool         // a person took the brake off in this round
+	next   fleet.Instant                 // see Decision.Next
+	letGo  bool                          // a person took the brake off in this round
 	// recovers is the order to recover the fleet that was taken up in this round; of several, the last.
 	recovers *fleet.Order
-	believed *fleet.Order        // the order to believe the world that was taken up in this round
-	chosen   []fleet.MachineName // that are to be built from another template next
-	asks     []int               // the machines that are to be asked on demand
-	again    bool                // another round is to follow at once: what is booked in this one has consequences
+	believed *fleet.Order // the order to believe the world that was taken up in this round
 	memory
 }
 
 // memory is what a round leaves to the next, to be used again.
 type memory struct {
-	works   []work
-	owned   []fleet.Machine // the beliefs that the round changes
-	before  fleet.Machine   // one of them, as it was before it was changed
-	order   []*work
-	decided []Machine // the last decision's
-	fates   correlation.Census
-	settled settled
-	domains []fleet.Domain // of the parents
-	first   []int          // by site, the first of these that it lies in
-	lots    []fleet.Lot    // of the other fleets, that were counted last
-	hours   hours
-	defined defined
-	telling []fleet.Reason    // for which a person is told of a machine in this round, since its time is over
-	warning []fleet.CheckName // that only tell, and tell people in this round
+	works     []work
+	owned     []fleet.Machine // the beliefs that the round changes
+	before    fleet.Machine   // one of them, as it was before it was changed
+	order     []*work
+	decided   []Machine       // the last decision's
+	members   []*round.Member // of the works
+	inference inference.Inference
+	hours     hours
+	defined   proving.Definitions
+	telling   []fleet.Reason    // for which a person is told of a machine in this round, since its time is over
+	warning   []fleet.CheckName // that only tell, and tell people in this round
 }
 
-func (r *round) begin(s fleet.Situation) {
+func (r *deciding) begin(s fleet.Situation) {
 	if s.Open == nil {
 		for i := range s.Machines {
 			if s.Machines[i].Open() {
@@ -201,26 +186,27 @@ func (r *round) begin(s fleet.Situation) {
 			}
 		}
 	}
+	r.inference.Begin(&r.Round)
 	s.Now = s.Now.Watched(&r.next)
-	if r.s = s; len(s.Orders) > 0 {
+	if r.S = s; len(s.Orders) > 0 {
 		r.openOrdered()
 	}
 	believing{r}.openBelieved()
 	if s.Whole.Ledger.Changing() {
-		changing{r}.openChanging()
+		ledger.OpenChanging(&r.Round)
 	}
-	s = r.s
+	s = r.S
 	n := len(s.Open) // pointers into works and owned must stand
 	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
 	r.loader = r.load
 	r.muted = health.Muted(s.Spec.Checks, s.Now)
-	r.tally = guard.Tally{Size: s.Spec.Size}
-	r.sit = guard.Situation{State: s.State, Struck: guard.Struck(s.Hosts)}
-	r.sit.Brake, r.sit.Whole = guard.Braked(s.Brake, &s.Whole), s.Whole.Clone()
+	r.Tally = guard.Tally{Size: s.Spec.Size}
+	r.Sit = guard.Situation{State: s.State, Struck: guard.Struck(s.Hosts)}
+	r.Sit.Brake, r.Sit.Whole = guard.Braked(s.Brake, &s.Whole), s.Whole.Clone()
 }
 
 // end lets go of everything but the memory.
-func (r *round) end() {
+func (r *deciding) end() {
 	for i := range r.works {
 		if w := &r.works[i]; w.decided {
 			*w.M = fleet.Machine{} // what it points to belongs to the decision
@@ -228,22 +214,18 @@ func (r *round) end() {
 	}
 	clear(r.works)
 	clear(r.order)
-	r.works, r.owned, r.order = r.works[:0], r.owned[:0], r.order[:0]
-	*r = round{memory: r.memory}
+	clear(r.members)
+	r.works, r.owned, r.order, r.members = r.works[:0], r.owned[:0], r.order[:0], r.members[:0]
+	*r = deciding{memory: r.memory}
 }
 
 type work struct {
 	repair.Work
-	index   int
+	round.Member
 	rulings []fleet.Ruling
-	asleep  bool           // it is held as before: its belief is the situation's own, to be read only; see wake
-	broken  bool           // it broke a law; nothing more is done with it
 	decided bool           // its belief is in the decision
-	site    int            // in the census
 	chosen  bool           // it is to be built from another template now
 	telling []fleet.Reason // the round's
-	fated   bool           // suspects may yet show that it shares its fate with them
-	unasked bool           // not every machine near it was asked since it failed
 }
 
 // nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all
@@ -256,38 +238,39 @@ func (w *work) nothingFollows() bool {
 }
 
 // load counts the fleet's instances per host, as they were believed before this round.
-func (r *round) load() map[fleet.HostName]int {
+func (r *deciding) load() map[fleet.HostName]int {
 	if r.hosted != nil {
 		return r.hosted
 	}
 	r.hosted = make(map[fleet.HostName]int)
-	for i := range r.s.Machines {
-		if host, somewhere := r.s.Machines[i].Machine.Takes(); somewhere {
+	for i := range r.S.Machines {
+		if host, somewhere := r.S.Machines[i].Machine.Takes(); somewhere {
 			r.hosted[host]++
 		}
 	}
 	return r.hosted
 }
 
-func (r *round) judgeAll() []*work {
-	for _, i := range r.s.Open {
-		v := &r.s.Machines[i]
+func (r *deciding) judgeAll() []*work {
+	for _, i := range r.S.Open {
+		v := &r.S.Machines[i]
 		asleep := r.asleep(v)
-		if m := &v.Machine; asleep && m.Health.Verdict == fleet.VerdictUnknown && r.s.Whole.Doubt.Reason == "" {
-			if (inference{r}).cannotAnswer(m) {
-				r.mute++
+		if m := &v.Machine; asleep && m.Health.Verdict == fleet.VerdictUnknown && r.S.Whole.Doubt.Reason == "" {
+			if r.inference.CannotAnswer(m) {
+				r.Mute++
 			}
 			continue // for nothing else it counts, but that it is judged afresh when a doubt ends
 		}
-		r.works = append(r.works, work{index: i, site: -1, asleep: asleep})
+		r.works = append(r.works, work{Member: round.Member{Index: i, Site: -1, Asleep: asleep}})
 		w := &r.works[len(r.works)-1]
 		w.M, w.View = &v.Machine, r.heeded(v)
+		w.On = &w.Chart
 		if asleep {
-			r.tally.Add(w.M, &r.s.Spec)
+			r.Tally.Add(w.M, &r.S.Spec)
 		} else {
 			r.judgeOne(w)
 		}
-		r.order = append(r.order, w)
+		r.order, r.members = append(r.order, w), append(r.members, &w.Member)
 	}
 	return r.order
 }
@@ -295,18 +278,18 @@ func (r *round) judgeAll() []*work {
 // asleep reports whether nothing was heard of the machine since it was judged, and it is either held, or not well and
 // nobody's business yet: it only counts, until the reason for holding it changes or its time is over. In a storm this
 // is what most machines do.
-func (r *round) asleep(v *fleet.View) bool {
+func (r *deciding) asleep(v *fleet.View) bool {
 	m := &v.Machine
-	if isLost(m, &r.s, r.telling) {
+	if isLost(m, &r.S, r.telling) {
 		return false
 	}
 	switch {
-	case reminds(m, &r.s.Spec, r.s.Now):
+	case reminds(m, &r.S.Spec, r.S.Now):
 		return false
-	case r.stirred(m), changing{r}.isChanging(m), m.Wanted != nil, r.afresh, r.retested,
+	case r.stirred(m), ledger.IsChanging(&r.Round, m), m.Wanted != nil, r.Afresh, r.Retested,
 		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		// what its checks said counts no more
-		r.s.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown,
+		r.S.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown,
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
 	case m.Incident == nil:
@@ -314,7 +297,7 @@ func (r *round) asleep(v *fleet.View) bool {
 			m.Health.Verdict == fleet.VerdictUnknown)
 	}
 	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
-		!guard.LeftAlone(m.Health.Cause, &r.s.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
+		!guard.LeftAlone(m.Health.Cause, &r.S.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
 }
 
 // unreachable reports whether the machine is held since no host can be asked, or none be built on.
@@ -326,15 +309,15 @@ func unreachable(held fleet.Reason) bool {
 }
 
 // sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.
-func (r *round) sleepsOn(w *work) bool {
-	if !w.asleep {
+func (r *deciding) sleepsOn(w *work) bool {
+	if !w.Asleep {
 		return false
 	}
-	if r.sit.Provider.Standing == fleet.ProviderUnknown || w.M.Incident == nil {
+	if r.Sit.Provider.Standing == fleet.ProviderUnknown || w.M.Incident == nil {
 		return true
 	}
-	r.see(w, r.tally)
-	if held, _ := repair.Admit(w.M, &r.sit); held == w.M.Waiting && held != "" {
+	r.see(w, r.Tally)
+	if held, _ := repair.Admit(w.M, &r.Sit); held == w.M.Waiting && held != "" {
 		return true
 	}
 	r.wake(w)
@@ -342,14 +325,14 @@ func (r *round) sleepsOn(w *work) bool {
 }
 
 // wake lets the machine be judged, and its belief be changed.
-func (r *round) wake(w *work) {
-	if w.asleep {
-		w.asleep = false
+func (r *deciding) wake(w *work) {
+	if w.Asleep {
+		w.Asleep = false
 		r.own(w)
 	}
 }
 
-func (r *round) judgeOne(w *work) {
+func (r *deciding) judgeOne(w *work) {
 	r.own(w)
 	m := w.M
 	if r.isFreed(m) {
@@ -358,65 +341,57 @@ func (r *round) judgeOne(w *work) {
 	if err := m.Check(); err != nil {
 		w.breakLaw(err)
 	} else {
-		if r.afresh && m.Health.Verdict != fleet.VerdictHealthy {
-			m.Afresh(r.s.Now, r.s.Spec)
+		if r.Afresh && m.Health.Verdict != fleet.VerdictHealthy {
+			m.Afresh(r.S.Now, r.S.Spec)
 		}
 		w.judge()
 		believing{r}.readMarks(w)
 	}
-	r.tally.Follow(&r.s.Machines[w.index].Machine, m, &r.s.Spec)
+	r.Tally.Follow(&r.S.Machines[w.Index].Machine, m, &r.S.Spec)
 	if m.Quarantine != nil && len(r.orders(w)) > 0 {
-		r.tally.Freed++
+		r.Tally.Freed++
 	}
 }
 
 // own gives the work a belief of its own, to be changed.
-func (r *round) own(w *work) {
+func (r *deciding) own(w *work) {
 	r.owned = r.owned[:len(r.owned)+1]
 	own := &r.owned[len(r.owned)-1]
 	w.M.CopyTo(own)
-	w.M, w.Situation, w.Installation, w.Load = own, &r.sit, r.s.Installation, r.loader
+	w.M, w.Situation, w.Installation, w.Load = own, &r.Sit, r.S.Installation, r.loader
 	w.telling = r.telling
-	w.chosen = len(r.chosen) > 0 && changing{r}.isChosen(own)
-}
-
-// record adds records about the fleet.
-func (r *round) record(all ...fleet.Record) {
-	for _, rec := range all {
-		rec.At, rec.Fleet = r.s.Now.Wall, r.s.Spec.Name
-		r.records = append(r.records, rec)
-	}
+	w.chosen = len(r.Chosen) > 0 && ledger.IsChosen(&r.Round, own)
 }
 
 // see lets the guard see the machine, among those that are counted.
-func (r *round) see(w *work, counted guard.Tally) {
-	r.sit.Tally, r.sit.Fated, r.sit.Unasked, r.sit.View = counted, w.fated, w.unasked, w.View
+func (r *deciding) see(w *work, counted guard.Tally) {
+	r.Sit.Tally, r.Sit.Fated, r.Sit.Unasked, r.Sit.View = counted, w.Fated, w.Unasked, w.View
 }
 
 // proceed takes the machine's work as far as evidence and guard allow.
-func (r *round) proceed(w *work) {
-	if w.broken {
+func (r *deciding) proceed(w *work) {
+	if w.Broken {
 		r.refuseAll(w)
 		return
 	}
 	w.M.CopyTo(&r.before)
 	judged := len(w.Records)
-	r.see(w, r.tally) // the machine itself, too
-	r.tally.Remove(w.M, &r.s.Spec)
+	r.see(w, r.Tally) // the machine itself, too
+	r.Tally.Remove(w.M, &r.S.Spec)
 	if err := w.advanceSafely(r, r.orders(w)); err != nil {
 		*w.M = r.before.Clone()
 		w.Actions, w.Records, w.rulings = nil, w.Records[:judged], nil
 		w.breakLaw(err)
 		r.refuseAll(w)
 	}
-	r.tally.Add(w.M, &r.s.Spec)
-	guard.TakeSlot(w.M, &r.sit)
-	guard.CountRepair(r.before.Repair, w.M.Repair, &r.sit)
+	r.Tally.Add(w.M, &r.S.Spec)
+	guard.TakeSlot(w.M, &r.Sit)
+	guard.CountRepair(r.before.Repair, w.M.Repair, &r.Sit)
 }
 
 // advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not
 // everybody's.
-func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
+func (w *work) advanceSafely(r *deciding, orders []*fleet.Order) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: a defect: %v", w.M.Name, p)
@@ -435,7 +410,7 @@ func (w *work) advanceSafely(r *round, orders []*fleet.Order) (err error) {
 	if !freed() {
 		goOn(w)
 	}
-	r.again = r.again || freed() // the brake did not count it: what follows is for a round in which it does (L6)
+	r.Again = r.Again || freed() // the brake did not count it: what follows is for a round in which it does (L6)
 	warn(r, w)
 	return w.M.Check()
 }
@@ -451,7 +426,7 @@ func goOn(w *work) {
 }
 
 func (w *work) breakLaw(err error) {
-	w.broken = true
+	w.Broken = true
 	if w.M.Waiting == fleet.ReasonLawBroken {
 		return
 	}

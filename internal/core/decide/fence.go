@@ -11,67 +11,67 @@ import (
 const mostProofs = 100
 
 // fenced takes up what a person knows of a host that does not answer. Of one that answers its provider knows more.
-func (r *round) fenced(o *fleet.Order) {
-	if _, dead := guard.DeadHost(o.Host, &r.sit); !dead {
-		r.rule(o, fleet.ReasonHostUp)
+func (r *deciding) fenced(o *fleet.Order) {
+	if _, dead := guard.DeadHost(o.Host, &r.Sit); !dead {
+		r.Rule(o, fleet.ReasonHostUp)
 		return
 	}
-	if !r.s.Spec.Repair.Fence.Enough(o.Proof) {
-		r.rule(o, fleet.ReasonWordRefused)
+	if !r.S.Spec.Repair.Fence.Enough(o.Proof) {
+		r.Rule(o, fleet.ReasonWordRefused)
 		return
 	}
-	if len(r.sit.Whole.Fenced) >= mostProofs {
-		r.rule(o, fleet.ReasonTooMany)
+	if len(r.Sit.Whole.Fenced) >= mostProofs {
+		r.Rule(o, fleet.ReasonTooMany)
 		return
 	}
-	r.rule(o, "")
-	p := fleet.HostProofOf(o, r.s.Now)
-	r.sit.Whole.Fenced = append(r.sit.Whole.Fenced, p)
-	r.s.Now.Await(p.Ends)
-	r.record(fleet.Record{Kind: fleet.RecordHostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order,
+	r.Rule(o, "")
+	p := fleet.HostProofOf(o, r.S.Now)
+	r.Sit.Whole.Fenced = append(r.Sit.Whole.Fenced, p)
+	r.S.Now.Await(p.Ends)
+	r.Record(fleet.Record{Kind: fleet.RecordHostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order,
 		Detail: p.Reason, Took: o.For})
 }
 
 // note writes down that a person had a host's power cut, or a cut undone. What the controller said is not kept as a
 // proof: it was true then, and anybody may have turned the host on since, or have cut it. A repair that needs to know
 // asks for itself, and finds the host off already.
-func (r *round) note(o *fleet.Order) {
+func (r *deciding) note(o *fleet.Order) {
 	if o.After == "" {
-		r.rule(o, "")
+		r.Rule(o, "")
 		return
 	}
-	r.rulings = append(r.rulings, fleet.Ruling{Order: o.ID})
+	r.Rulings = append(r.Rulings, fleet.Ruling{Order: o.ID})
 	kind := fleet.RecordHostCut
 	if o.Kind == fleet.OrderUncut {
 		kind = fleet.RecordHostUncut
 	}
-	r.record(fleet.Record{Kind: kind, Host: o.Host, Proof: o.Proof, By: o.By, Order: o.After, Detail: o.Reason,
+	r.Record(fleet.Record{Kind: kind, Host: o.Host, Proof: o.Proof, By: o.By, Order: o.After, Detail: o.Reason,
 		Took: o.For})
 }
 
 // forgetProofs lets go what counts no more: its time is over, or the host answers.
-func (r *round) forgetProofs() {
-	if len(r.sit.Whole.Fenced) == 0 {
+func (r *deciding) forgetProofs() {
+	if len(r.Sit.Whole.Fenced) == 0 {
 		return
 	}
 	var kept []fleet.HostProof
-	for i := range r.sit.Whole.Fenced {
-		p := r.sit.Whole.Fenced[i]
+	for i := range r.Sit.Whole.Fenced {
+		p := r.Sit.Whole.Fenced[i]
 		reason := fleet.Reason("")
-		switch _, dead := guard.DeadHost(p.Host, &r.sit); {
-		case p.Over(r.s.Now):
+		switch _, dead := guard.DeadHost(p.Host, &r.Sit); {
+		case p.Over(r.S.Now):
 			reason = fleet.ReasonExpired
-		case !dead && slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return h.Name == p.Host }):
+		case !dead && slices.ContainsFunc(r.S.Hosts, func(h fleet.Host) bool { return h.Name == p.Host }):
 			reason = fleet.ReasonHostUp
 		}
 		if reason == "" {
 			kept = append(kept, p)
 			continue
 		}
-		r.record(fleet.Record{Kind: fleet.RecordHostProof, Reason: reason, Host: p.Host, Proof: p.Proof, By: p.By,
+		r.Record(fleet.Record{Kind: fleet.RecordHostProof, Reason: reason, Host: p.Host, Proof: p.Proof, By: p.By,
 			Order: p.Order})
 	}
-	r.sit.Whole.Fenced = kept
+	r.Sit.Whole.Fenced = kept
 }
 
 // noticeAccess tells a person at once of what was left behind cut, and may write by now beside the machine's instance
@@ -90,32 +90,32 @@ func (w *work) noticeAccess() {
 
 // hearHosts notes each dead host with a machine that is not known to fail: where hale could turn a host off, every
 // machine on it counts.
-func (r *round) hearHosts() {
-	if !r.s.Spec.Repair.Fence.Hosts || !slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return !h.Up }) {
+func (r *deciding) hearHosts() {
+	if !r.S.Spec.Repair.Fence.Hosts || !slices.ContainsFunc(r.S.Hosts, func(h fleet.Host) bool { return !h.Up }) {
 		return
 	}
-	for i := range r.s.Machines {
-		m := &r.s.Machines[i].Machine
+	for i := range r.S.Machines {
+		m := &r.S.Machines[i].Machine
 		host := m.Current.Host
-		if m.Current.None() || m.Health.Verdict == fleet.VerdictUnhealthy || slices.Contains(r.sit.Answering, host) {
+		if m.Current.None() || m.Health.Verdict == fleet.VerdictUnhealthy || slices.Contains(r.Sit.Answering, host) {
 			continue
 		}
-		if _, dead := guard.DeadHost(host, &r.sit); dead {
-			r.sit.Answering = append(r.sit.Answering, host)
+		if _, dead := guard.DeadHost(host, &r.Sit); dead {
+			r.Sit.Answering = append(r.Sit.Answering, host)
 		}
 	}
 }
 
 // proveSilent notes which of the silent hosts are proven off: by a repair that rests on it, or by what one left behind
 // there. What was proven before a host last answered counts no more.
-func (r *round) proveSilent() {
-	if len(r.s.Silent) == 0 {
+func (r *deciding) proveSilent() {
+	if len(r.S.Silent) == 0 {
 		return
 	}
-	r.sit.Silent = slices.Clone(r.s.Silent)
-	for i := range r.sit.Silent {
-		h := &r.sit.Silent[i]
-		h.Off = slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return provesOff(&v.Machine, h) })
+	r.Sit.Silent = slices.Clone(r.S.Silent)
+	for i := range r.Sit.Silent {
+		h := &r.Sit.Silent[i]
+		h.Off = slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool { return provesOff(&v.Machine, h) })
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // heeded returns the view with what its checks, and those of a look, say as far as it counts now (health.Heed). Nothing
 // of the view is changed.
-func (r *round) heeded(v *fleet.View) *fleet.View {
+func (r *deciding) heeded(v *fleet.View) *fleet.View {
 	checks := r.heed(v.Checks)
 	look := v.Look
 	if look != nil {
@@ -25,8 +25,8 @@ func (r *round) heeded(v *fleet.View) *fleet.View {
 	return &h
 }
 
-func (r *round) heed(states []fleet.CheckState) []fleet.CheckState {
-	return health.Heed(r.s.Spec.Checks, health.Doubted{Muted: r.muted, Unproven: r.unproven}, states)
+func (r *deciding) heed(states []fleet.CheckState) []fleet.CheckState {
+	return health.Heed(r.S.Spec.Checks, health.Doubted{Muted: r.muted, Unproven: r.Unproven}, states)
 }
 
 // same reports whether the two are one and the same list.

@@ -14,18 +14,18 @@ type hours struct {
 }
 
 // minuteHand says whether repairs may begin at this time of day.
-func (r *round) minuteHand() {
-	policy := &r.s.Spec.Repair
+func (r *deciding) minuteHand() {
+	policy := &r.S.Spec.Repair
 	if !policy.Windowed() {
 		return
 	}
-	of, now := firstWindow(policy), r.s.Now.Wall
-	if h := &r.hours; h.of != of || now.Before(h.from) || r.s.Now.Reached(h.until) {
+	of, now := firstWindow(policy), r.S.Now.Wall
+	if h := &r.hours; h.of != of || now.Before(h.from) || r.S.Now.Reached(h.until) {
 		*h = hours{of: of, from: now}
 		h.closed, h.until = policy.Closed(now)
-		r.s.Now.Reached(h.until)
+		r.S.Now.Reached(h.until)
 	}
-	r.sit.Closed = r.hours.closed
+	r.Sit.Closed = r.hours.closed
 }
 
 func firstWindow(p *fleet.RepairPolicy) *fleet.Window {

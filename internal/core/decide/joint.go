@@ -2,11 +2,11 @@ package decide
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/round"
 )
 
 // mostNamed is how many machines a page about several names; the others are only counted.
@@ -69,7 +69,7 @@ func losePatience(s *fleet.Situation, sit *guard.Situation, telling []fleet.Reas
 // isOver reports whether the time is over; or nearly so, while another machine's for the same reason is: what one hand
 // did to forty machines within a minute is one page.
 func (p patience) isOver(telling []fleet.Reason, now fleet.Now) bool {
-	return now.Due(p.until) || slices.Contains(telling, p.why) && now.Due(p.until.Add(-min(pagePause, p.all/5)))
+	return now.Due(p.until) || slices.Contains(telling, p.why) && now.Due(p.until.Add(-min(round.PagePause, p.all/5)))
 }
 
 // lost reports whether a person is to be told of the machine now.
@@ -106,7 +106,7 @@ func tellJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 	}
 	for _, j := range pages {
 		if len(j.records) > 1 {
-			j.name(nextJoint(s.Spec.Name, &d.Whole))
+			j.name(round.NextJoint(s.Spec.Name, &d.Whole))
 			said = append(said, j.page)
 		}
 	}
@@ -114,12 +114,6 @@ func tellJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 		said = append(said, j.page)
 	}
 	return append(said, endJoints(s, d)...)
-}
-
-// nextJoint returns a name that no page about several machines, or domains, ever had.
-func nextJoint(of fleet.Name, w *fleet.Whole) string {
-	w.Opened++
-	return string(of) + "/j" + strconv.FormatUint(w.Opened, 10)
 }
 
 // isPageOf reports whether the record is the page of the incident, and not of something else that concerns the machine.

@@ -5,7 +5,9 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ledger"
 	"hale/internal/core/repair"
+	"hale/internal/core/round"
 )
 
 // Bounds of what is stored together.
@@ -16,47 +18,34 @@ const (
 )
 
 // openOrdered opens the machines with an order.
-func (r *round) openOrdered() {
-	for i := range r.s.Orders {
-		if n, ok := r.ordered(r.s.Orders[i].Machine); ok {
-			r.open(n)
+func (r *deciding) openOrdered() {
+	for i := range r.S.Orders {
+		if n, ok := r.Ordered(r.S.Orders[i].Machine); ok {
+			r.Open(n)
 		}
 	}
 }
 
-// open opens the machine with the index.
-func (r *round) open(n int) {
-	if at, open := slices.BinarySearch(r.s.Open, n); !open {
-		r.s.Open = slices.Insert(slices.Clone(r.s.Open), at, n)
-	}
-}
-
-// ordered returns the index of the machine, and whether the fleet has it. Views are sorted by ordinal.
-func (r *round) ordered(name fleet.MachineName) (int, bool) {
-	i := slices.IndexFunc(r.s.Machines, func(v fleet.View) bool { return v.Machine.Name == name })
-	return i, i >= 0
-}
-
 // heedOrders takes up the orders that are to the fleet as a whole, and refuses those to an unknown subject.
-func (r *round) heedOrders() {
-	for i := range r.s.Orders {
-		o := &r.s.Orders[i]
-		_, known := r.ordered(o.Machine)
+func (r *deciding) heedOrders() {
+	for i := range r.S.Orders {
+		o := &r.S.Orders[i]
+		_, known := r.Ordered(o.Machine)
 		switch {
-		case o.Due(r.s.Now):
-			r.rule(o, fleet.ReasonExpired)
+		case o.Due(r.S.Now):
+			r.Rule(o, fleet.ReasonExpired)
 		case o.Machine != "" && !known, o.Host != "" && !r.knowsHost(o.Host):
-			r.rule(o, fleet.ReasonUnknownSubject)
+			r.Rule(o, fleet.ReasonUnknownSubject)
 		case o.Kind == fleet.OrderHold:
 			r.hold(o)
 		case o.Kind == fleet.OrderRelease:
 			r.release(o)
 		case o.Kind == fleet.OrderConfirm:
-			changing{r}.confirm(o)
+			ledger.Confirm(&r.Round, o)
 		case o.Kind == fleet.OrderScale:
-			changing{r}.scale(o)
+			ledger.Scale(&r.Round, o)
 		case o.Kind == fleet.OrderDelete:
-			changing{r}.remove(o)
+			ledger.Remove(&r.Round, o)
 		case o.Kind == fleet.OrderRecover && o.Believe:
 			believing{r}.believes(o)
 		case o.Kind == fleet.OrderRecover:
@@ -71,99 +60,76 @@ func (r *round) heedOrders() {
 
 // knowsHost reports whether the fleet may have to do with the host: its provider names it, or the hosts are not known
 // yet.
-func (r *round) knowsHost(name fleet.HostName) bool {
-	return len(r.s.Hosts) == 0 || slices.ContainsFunc(r.s.Hosts, func(h fleet.Host) bool { return h.Name == name })
-}
-
-// rule says what became of an order to the whole.
-func (r *round) rule(o *fleet.Order, refused fleet.Reason) {
-	r.rulings = append(r.rulings, fleet.Ruling{Order: o.ID, Refused: refused})
-	r.record(withBraker(aboutOrder(o, refused), &r.sit.Brake))
-}
-
-// aboutOrder is the record of what became of an order.
-func aboutOrder(o *fleet.Order, refused fleet.Reason) fleet.Record {
-	return fleet.Record{
-		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind,
-		By:     o.By,
-		Detail: o.Reason, Took: o.For, Size: o.Size,
-	}
-}
-
-// withBraker names the person who put the brake on, where that is the record's reason.
-func withBraker(rec fleet.Record, b *fleet.Brake) fleet.Record {
-	if rec.Reason == fleet.ReasonBrake {
-		rec.Braker = b.By
-	}
-	return rec
+func (r *deciding) knowsHost(name fleet.HostName) bool {
+	return len(r.S.Hosts) == 0 || slices.ContainsFunc(r.S.Hosts, func(h fleet.Host) bool { return h.Name == name })
 }
 
 // hold places a hold. One that the same person has on the same subject gives way to it.
-func (r *round) hold(o *fleet.Order) {
+func (r *deciding) hold(o *fleet.Order) {
 	onOne := 0
-	for i := range r.sit.Whole.Holds {
-		if r.sit.Whole.Holds[i].Same(o.Machine, o.Host) {
+	for i := range r.Sit.Whole.Holds {
+		if r.Sit.Whole.Holds[i].Same(o.Machine, o.Host) {
 			onOne++
 		}
 	}
-	if len(r.sit.Whole.Holds) >= mostHolds || onOne >= mostOnOne {
-		r.rule(o, fleet.ReasonTooMany)
+	if len(r.Sit.Whole.Holds) >= mostHolds || onOne >= mostOnOne {
+		r.Rule(o, fleet.ReasonTooMany)
 		return
 	}
-	r.rule(o, "")
+	r.Rule(o, "")
 	r.endHolds(fleet.ReasonSuperseded, o, func(h *fleet.Hold) bool { return h.Same(o.Machine, o.Host) && h.By == o.By })
-	h := fleet.HoldOf(o, r.s.Now)
-	r.sit.Whole.Holds = append(r.sit.Whole.Holds, h)
-	r.s.Now.Await(h.Ends)
+	h := fleet.HoldOf(o, r.S.Now)
+	r.Sit.Whole.Holds = append(r.Sit.Whole.Holds, h)
+	r.S.Now.Await(h.Ends)
 }
 
 // release ends the person's own holds on the subject, or everybody's when that is asked for.
-func (r *round) release(o *fleet.Order) {
+func (r *deciding) release(o *fleet.Order) {
 	own := func(h *fleet.Hold) bool { return h.Same(o.Machine, o.Host) && (o.All || h.By == o.By) }
 	refused := fleet.ReasonNotHeld
-	for i := range r.sit.Whole.Holds {
-		h := &r.sit.Whole.Holds[i]
+	for i := range r.Sit.Whole.Holds {
+		h := &r.Sit.Whole.Holds[i]
 		switch {
 		case own(h):
-			r.rule(o, "")
+			r.Rule(o, "")
 			r.endHolds(fleet.ReasonReleased, o, own)
 			return
 		case h.Same(o.Machine, o.Host):
 			refused = fleet.ReasonHeldByOthers
 		}
 	}
-	r.rule(o, refused)
+	r.Rule(o, refused)
 }
 
 // endHolds takes the holds away that are to end, with a record each, and has what they held judged anew.
-func (r *round) endHolds(why fleet.Reason, by *fleet.Order, ends func(*fleet.Hold) bool) {
+func (r *deciding) endHolds(why fleet.Reason, by *fleet.Order, ends func(*fleet.Hold) bool) {
 	var kept []fleet.Hold
-	for i := range r.sit.Whole.Holds {
-		h := r.sit.Whole.Holds[i]
+	for i := range r.Sit.Whole.Holds {
+		h := r.Sit.Whole.Holds[i]
 		if !ends(&h) {
 			kept = append(kept, h)
 			continue
 		}
 		rec := fleet.Record{
 			Kind: fleet.RecordHoldEnded, Reason: why, Machine: h.Machine, Host: h.Host, By: h.By, Detail: h.Reason,
-			Took: r.s.Now.Wall.Sub(h.Given),
+			Took: r.S.Now.Wall.Sub(h.Given),
 		}
 		if by != nil {
 			rec.Order = by.ID
 		}
-		r.record(rec)
+		r.Record(rec)
 		if why != fleet.ReasonSuperseded {
-			r.freed = append(r.freed, h)
+			r.Freed = append(r.Freed, h)
 		}
 	}
-	r.sit.Whole.Holds = kept
+	r.Sit.Whole.Holds = kept
 }
 
 // expireHolds ends the holds that are over: the first ones, when they are many.
-func (r *round) expireHolds() {
+func (r *deciding) expireHolds() {
 	over := 0
-	for i := range r.sit.Whole.Holds {
-		if r.sit.Whole.Holds[i].Over(r.s.Now) {
+	for i := range r.Sit.Whole.Holds {
+		if r.Sit.Whole.Holds[i].Over(r.S.Now) {
 			over++
 		}
 	}
@@ -171,9 +137,9 @@ func (r *round) expireHolds() {
 		return
 	}
 	left := endingAtOnce
-	r.again = r.again || over > left // the next ones in the next round
+	r.Again = r.Again || over > left // the next ones in the next round
 	r.endHolds(fleet.ReasonExpired, nil, func(h *fleet.Hold) bool {
-		if left == 0 || !h.Over(r.s.Now) {
+		if left == 0 || !h.Over(r.S.Now) {
 			return false
 		}
 		left--
@@ -182,25 +148,25 @@ func (r *round) expireHolds() {
 }
 
 // isFreed reports whether a hold of the machine just ended.
-func (r *round) isFreed(m *fleet.Machine) bool {
-	return slices.ContainsFunc(r.freed, func(h fleet.Hold) bool { return h.Covers(m) })
+func (r *deciding) isFreed(m *fleet.Machine) bool {
+	return slices.ContainsFunc(r.Freed, func(h fleet.Hold) bool { return h.Covers(m) })
 }
 
 // stirred reports whether the machine is to be judged though nothing was heard of it: a person gave it an order, or let
 // it go.
-func (r *round) stirred(m *fleet.Machine) bool {
-	if len(r.s.Orders) == 0 && len(r.freed) == 0 {
+func (r *deciding) stirred(m *fleet.Machine) bool {
+	if len(r.S.Orders) == 0 && len(r.Freed) == 0 {
 		return false
 	}
-	return r.recovers != nil || r.believed != nil || r.isFreed(m) || slices.ContainsFunc(r.s.Orders,
+	return r.recovers != nil || r.believed != nil || r.isFreed(m) || slices.ContainsFunc(r.S.Orders,
 		func(o fleet.Order) bool { return o.Machine == m.Name })
 }
 
 // orders returns those to the machine that stand.
-func (r *round) orders(w *work) []*fleet.Order {
+func (r *deciding) orders(w *work) []*fleet.Order {
 	var out []*fleet.Order
-	for i := range r.s.Orders {
-		if o := &r.s.Orders[i]; o.Machine == w.M.Name && o.Kind.ToMachine() && !o.Due(r.s.Now) {
+	for i := range r.S.Orders {
+		if o := &r.S.Orders[i]; o.Machine == w.M.Name && o.Kind.ToMachine() && !o.Due(r.S.Now) {
 			out = append(out, o)
 		}
 	}
@@ -208,7 +174,7 @@ func (r *round) orders(w *work) []*fleet.Order {
 }
 
 // refuseAll refuses the orders to a machine with an inconsistent belief: nothing is done with it any more.
-func (r *round) refuseAll(w *work) {
+func (r *deciding) refuseAll(w *work) {
 	for _, o := range r.orders(w) {
 		w.refuse(o, fleet.ReasonLawBroken)
 	}
@@ -225,7 +191,7 @@ func (w *work) obey(o *fleet.Order) {
 
 func (w *work) refuse(o *fleet.Order, why fleet.Reason) {
 	w.rulings = append(w.rulings, fleet.Ruling{Order: o.ID, Refused: why})
-	w.Record(withBraker(aboutOrder(o, why), &w.Situation.Brake))
+	w.Record(round.WithBraker(round.AboutOrder(o, why), &w.Situation.Brake))
 }
 
 // take does what the order wants of the machine's belief, or says why not.
@@ -261,7 +227,7 @@ func (w *work) retry(o *fleet.Order) fleet.Reason {
 // accept records that the order is taken up. What else is recorded in this round follows from it.
 func (w *work) accept(o *fleet.Order) {
 	w.Order = o.ID
-	w.Record(aboutOrder(o, ""))
+	w.Record(round.AboutOrder(o, ""))
 }
 
 // heal has the machine repaired as soon as nothing but patience is against it. What looks well is left alone, and

@@ -8,37 +8,37 @@ import (
 
 // noteReboot counts the reboot of a host that took the machine along. It uses up none of the machine's attempts, so that
 // hale starts it again however often that happens.
-func noteReboot(r *round, w *work) {
+func noteReboot(r *deciding, w *work) {
 	if !w.TakenAlong {
 		return
 	}
 	was := &w.View.Machine
 	began := was.Incident.Opened
 	if w.M.Repair != nil { // it goes on: hale had started the machine before, and the host had been back
-		began = r.s.Now.Wall.Add(-r.s.Now.Mono.Sub(was.Repair.Since))
+		began = r.S.Now.Wall.Add(-r.S.Now.Mono.Sub(was.Repair.Since))
 	}
-	all, host := r.sit.Whole.Reboots, w.M.Current.Host
+	all, host := r.Sit.Whole.Reboots, w.M.Current.Host
 	at := slices.IndexFunc(all, func(h fleet.HostReboots) bool { return h.Host == host })
 	switch {
 	case at >= 0:
 		all = slices.Clone(all)
-		all[at] = all[at].Take(began, r.s.Now)
+		all[at] = all[at].Take(began, r.S.Now)
 	case len(all) < fleet.MostRebooting:
-		all = append(slices.Clip(all), fleet.HostReboots{Host: host}.Take(began, r.s.Now))
+		all = append(slices.Clip(all), fleet.HostReboots{Host: host}.Take(began, r.S.Now))
 	}
-	r.sit.Whole.Reboots = all
+	r.Sit.Whole.Reboots = all
 }
 
 // tellReboots tells a person once of each host that reboots more often than a machine may fail, since hale alone would
 // start its machines for ever (L8), and says when the host has stood for as long as attempts count.
-func tellReboots(r *round) {
-	policy, all := &r.s.Spec.Repair, r.sit.Whole.Reboots
+func tellReboots(r *deciding) {
+	policy, all := &r.S.Spec.Repair, r.Sit.Whole.Reboots
 	if len(all) == 0 {
 		return
 	}
-	r.sit.Whole.Reboots = nil
+	r.Sit.Whole.Reboots = nil
 	for _, h := range all {
-		h.At = h.Lately(policy.AttemptsIn, r.s.Now)
+		h.At = h.Lately(policy.AttemptsIn, r.S.Now)
 		rec := fleet.Record{
 			Reason: fleet.ReasonHostReboots, Host: h.Host, Took: policy.AttemptsIn, Size: len(h.At),
 			Domain: fleet.Domain{Kind: fleet.DomainHost, Name: string(h.Host)},
@@ -46,13 +46,13 @@ func tellReboots(r *round) {
 		switch {
 		case len(h.At) == 0 && h.Paged:
 			rec.Kind, rec.Paged = fleet.RecordHostStands, true
-			r.record(rec)
+			r.Record(rec)
 		case policy.Attempts > 0 && len(h.At) > policy.Attempts && !h.Paged:
 			rec.Kind, h.Paged = fleet.RecordPaged, true
-			r.record(rec)
+			r.Record(rec)
 		}
 		if len(h.At) > 0 {
-			r.sit.Whole.Reboots = append(r.sit.Whole.Reboots, h)
+			r.Sit.Whole.Reboots = append(r.Sit.Whole.Reboots, h)
 		}
 	}
 }

@@ -4,23 +4,25 @@ import (
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ledger"
+	"hale/internal/core/round"
 )
 
 // recovery takes the order to bring the fleet to what is asked for, and says how it is. What is too many goes only by
 // the plan that the order names; each machine's own part follows when its turn comes, see work.recover.
-func (r *round) recovery(o *fleet.Order) {
+func (r *deciding) recovery(o *fleet.Order) {
 	if o.Plan != "" {
-		if (changing{r}).confirm(o); r.refused(o) {
+		if ledger.Confirm(&r.Round, o); r.refused(o) {
 			return
 		}
 	} else {
-		r.rule(o, "")
+		r.Rule(o, "")
 	}
 	r.recovers = o
 	found := fleet.Record{Kind: fleet.RecordFound, Order: o.ID, By: o.By}
-	for i := range r.s.Machines {
-		m := &r.s.Machines[i].Machine
-		if guard.Surplus(m, &r.s.Spec) {
+	for i := range r.S.Machines {
+		m := &r.S.Machines[i].Machine
+		if guard.Surplus(m, &r.S.Spec) {
 			continue
 		}
 		found.Size++
@@ -28,15 +30,15 @@ func (r *round) recovery(o *fleet.Order) {
 			found.Failing++
 		}
 	}
-	r.record(found)
-	if o.Plan == "" && r.s.Wanted != nil {
+	r.Record(found)
+	if o.Plan == "" && r.S.Wanted != nil {
 		r.sayWaiting(o)
 	}
 }
 
 // refused reports whether the order was refused in this round.
-func (r *round) refused(o *fleet.Order) bool {
-	for _, ruling := range r.rulings {
+func (r *deciding) refused(o *fleet.Order) bool {
+	for _, ruling := range r.Rulings {
 		if ruling.Order == o.ID {
 			return ruling.Refused != ""
 		}
@@ -45,9 +47,9 @@ func (r *round) refused(o *fleet.Order) bool {
 }
 
 // sayWaiting records the plan that waits for a person's word, if one does: what is too many, and another template.
-func (r *round) sayWaiting(o *fleet.Order) {
-	if p := change.Pending(r.s.Wanted, r.sit.Whole.Ledger, r.s.Machines); !p.Empty() {
-		r.record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
+func (r *deciding) sayWaiting(o *fleet.Order) {
+	if p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines); !p.Empty() {
+		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
 			Size: p.To, Limit: p.From})
 	}
 }
@@ -88,5 +90,5 @@ func (w *work) recover(o *fleet.Order) {
 	if o.DryRun {
 		found.Command = fleet.OrderRecover // and nothing more
 	}
-	w.Record(withBraker(found, &w.Situation.Brake))
+	w.Record(round.WithBraker(found, &w.Situation.Brake))
 }

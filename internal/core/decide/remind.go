@@ -1,34 +1,15 @@
 package decide
 
 import (
-	"time"
-
 	"hale/internal/core/fleet"
+	"hale/internal/core/round"
 )
 
 // reminds reports whether a person is to be told again of the machine's incident now. A machine that shares the fate of
 // others is spoken of with them. It is a deadline in wall time, so that it stands when hale is started anew.
 func reminds(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) bool {
 	i := m.Incident
-	return i != nil && i.Paged && i.Parent == "" && isTime(i.Told, i.Opened, spec, now)
-}
-
-// isTime reports whether people are to be told again by now of what they were told of.
-func isTime(told, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
-	if told.IsZero() { // it was written down before hale kept the time
-		told = opened
-	}
-	return spec.Notify.RemindEvery > 0 && now.Reached(told.Add(spec.Notify.RemindEvery))
-}
-
-// again takes it down that people are told again, if it is time.
-func again(told *time.Time, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
-	if !isTime(*told, opened, spec, now) {
-		return false
-	}
-	*told = now.Wall
-	now.Await(now.Mono.Add(spec.Notify.RemindEvery))
-	return true
+	return i != nil && i.Paged && i.Parent == "" && round.IsTime(i.Told, i.Opened, spec, now)
 }
 
 // remind tells a person again of what they were told of, when it is time.
@@ -54,7 +35,7 @@ func remindOfBrake(b *fleet.Brake, s *fleet.Situation, rec fleet.Record) []fleet
 	if b.Told.After(since) {
 		told = b.Told
 	}
-	if rec.Failing == 0 || b.By == "" && (!b.Engaged || !b.Paged) || !again(&told, since, &s.Spec, s.Now) {
+	if rec.Failing == 0 || b.By == "" && (!b.Engaged || !b.Paged) || !round.RemindAgain(&told, since, &s.Spec, s.Now) {
 		return nil
 	}
 	b.Told = told
@@ -67,7 +48,7 @@ func remindOfBrake(b *fleet.Brake, s *fleet.Situation, rec fleet.Record) []fleet
 
 // remindOfDoubt tells a person again that hale doubts its own sight, if it is time.
 func remindOfDoubt(d *fleet.Doubt, s *fleet.Situation) []fleet.Record {
-	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || !again(&d.Told, d.Since, &s.Spec, s.Now) {
+	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || !round.RemindAgain(&d.Told, d.Since, &s.Spec, s.Now) {
 		return nil
 	}
 	took := s.Now.Wall.Sub(d.Since)

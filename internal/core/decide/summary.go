@@ -8,15 +8,15 @@ import (
 
 // sumUp keeps what recipients are told once a day of what was healed, and tells them when it is time. It stands in the
 // ledger, in wall time, so that it outlasts an owner.
-func sumUp(r *round, d *Decision) {
+func sumUp(r *deciding, d *Decision) {
 	was := d.Whole.Summaries
 	d.Whole.Summaries = nil
-	for i := range r.s.Spec.Notify.To {
-		to := &r.s.Spec.Notify.To[i]
+	for i := range r.S.Spec.Notify.To {
+		to := &r.S.Spec.Notify.To[i]
 		if to.Daily.Zone == nil {
 			continue
 		}
-		s := fleet.Summary{Target: to.Target, Since: r.s.Now.Wall}
+		s := fleet.Summary{Target: to.Target, Since: r.S.Now.Wall}
 		if at := slices.IndexFunc(was, func(o fleet.Summary) bool { return o.Target == to.Target }); at >= 0 {
 			s = was[at]
 		}
@@ -26,8 +26,8 @@ func sumUp(r *round, d *Decision) {
 
 // tellDaily tells the recipient, if it is time, and returns what they are told next. What was due while no hale ran is
 // one summary.
-func tellDaily(r *round, to *fleet.Recipient, s fleet.Summary) fleet.Summary {
-	now := r.s.Now
+func tellDaily(r *deciding, to *fleet.Recipient, s fleet.Summary) fleet.Summary {
+	now := r.S.Now
 	if !now.Reached(s.Since) {
 		s.Since = now.Wall // it was written by another clock
 	}
@@ -36,7 +36,7 @@ func tellDaily(r *round, to *fleet.Recipient, s fleet.Summary) fleet.Summary {
 	}
 	if s.Count > 0 || to.Daily.Empty {
 		told := s
-		r.record(fleet.Record{
+		r.Record(fleet.Record{
 			Kind: fleet.RecordSummary, Target: to.Target, Summary: &told, Took: now.Wall.Sub(s.Since),
 		})
 	}

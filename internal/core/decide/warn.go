@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/round"
 )
 
 // A check that only tells (Spec.Tells) has no part in any judgement: it is not in Spec.Checks, and what it says is not
@@ -13,18 +14,18 @@ import (
 
 // readWarnings finds the checks to tell people of in this round: one has been down on some machine for as long as
 // others are waited for; then people are told of all machines on which it is down.
-func readWarnings(r *round) {
+func readWarnings(r *deciding) {
 	r.warning = r.warning[:0]
-	tells := r.s.Spec.Tells
+	tells := r.S.Spec.Tells
 	if len(tells) == 0 {
 		return
 	}
-	r.hushed = health.Muted(tells, r.s.Now)
-	for _, i := range r.s.Open {
-		v := &r.s.Machines[i]
+	r.hushed = health.Muted(tells, r.S.Now)
+	for _, i := range r.S.Open {
+		v := &r.S.Machines[i]
 		for k := range v.Tells {
 			if check := v.Tells[k].Check; !slices.Contains(r.warning, check) && warns(r, &v.Machine, v, k) &&
-				v.Machine.WarnedBy(check).Due(&tells[k], r.s.Now) {
+				v.Machine.WarnedBy(check).Due(&tells[k], r.S.Now) {
 				r.warning = append(r.warning, check)
 			}
 		}
@@ -33,23 +34,23 @@ func readWarnings(r *round) {
 
 // warns reports whether people are to be told of the machine by what the check found: only while the machine is well
 // otherwise, is in no person's hands, and hale trusts its own sight.
-func warns(r *round, m *fleet.Machine, v *fleet.View, k int) bool {
+func warns(r *deciding, m *fleet.Machine, v *fleet.View, k int) bool {
 	c := &v.Tells[k]
 	was, hushed := m.WarnedBy(c.Check), k < 64 && r.hushed&(1<<k) != 0
 	return c.Standing == fleet.StandingDown && v.Epoch == m.Epoch && !hushed &&
-		was != nil && was.Down && !was.Open && !was.Quiet(r.s.Now) &&
+		was != nil && was.Down && !was.Open && !was.Quiet(r.S.Now) &&
 		m.Health.Verdict == fleet.VerdictHealthy && m.Incident == nil && m.Repair == nil &&
-		guard.HoldOn(m, &r.sit) == nil &&
-		r.s.Vantage.Standing != fleet.VantageIsolated && r.sit.Whole.Doubt.Reason == ""
+		guard.HoldOn(m, &r.Sit) == nil &&
+		r.S.Vantage.Standing != fleet.VantageIsolated && r.Sit.Whole.Doubt.Reason == ""
 }
 
 // warn tells people of the machine by its checks that only tell, and takes back what is over.
-func warn(r *round, w *work) {
+func warn(r *deciding, w *work) {
 	m, v := w.M, w.View
-	gone := m.Current.None() && guard.Surplus(m, &r.s.Spec)
+	gone := m.Current.None() && guard.Surplus(m, &r.S.Spec)
 	for i := range m.Warned {
 		check := m.Warned[i].Check
-		if gone || !slices.ContainsFunc(r.s.Spec.Tells, func(c fleet.Check) bool { return c.Name == check }) {
+		if gone || !slices.ContainsFunc(r.S.Spec.Tells, func(c fleet.Check) bool { return c.Name == check }) {
 			takeBack(w, &m.Warned[i], fleet.ReasonRemoved)
 		}
 	}
@@ -62,7 +63,7 @@ func warn(r *round, w *work) {
 		if !warns(r, m, v, k) {
 			continue
 		}
-		if was := m.WarnedBy(check); slices.Contains(r.warning, check) || was.Due(&r.s.Spec.Tells[k], r.s.Now) {
+		if was := m.WarnedBy(check); slices.Contains(r.warning, check) || was.Due(&r.S.Spec.Tells[k], r.S.Now) {
 			giveWarning(w, was, &v.Tells[k])
 		}
 	}
@@ -117,7 +118,7 @@ func warnJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 	}
 	for _, j := range warnings {
 		if len(j.records) > 1 {
-			j.page.Joint = nextJoint(s.Spec.Name, &d.Whole)
+			j.page.Joint = round.NextJoint(s.Spec.Name, &d.Whole)
 			j.page.Check, j.page.Result = j.records[0].Check, j.records[0].Result
 			for k, m := range j.machines {
 				j.records[k].Joint, m.Belief.WarnedBy(j.page.Check).Joint = j.page.Joint, j.page.Joint

@@ -8,13 +8,13 @@ import (
 )
 
 // sights returns what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent.
-func sights(r *round, works []*work) guard.Sights {
-	if r.sit.Brake.On() {
+func sights(r *deciding, works []*work) guard.Sights {
+	if r.Sit.Brake.On() {
 		return nil // nothing disruptive begins
 	}
 	var silent map[fleet.Neighbourhood]bool
 	for _, w := range works {
-		if guard.Silent(w.M, w.View, &r.sit) {
+		if guard.Silent(w.M, w.View, &r.Sit) {
 			if silent == nil {
 				silent = map[fleet.Neighbourhood]bool{}
 			}
@@ -26,8 +26,8 @@ func sights(r *round, works []*work) guard.Sights {
 	}
 	wanted := func(n fleet.Neighbourhood) bool { return silent[n] }
 	all := guard.Sights{}
-	all.Hear(r.s.Now, &r.s.Spec, judged(r.s.Machines, works), wanted)
-	for _, h := range r.s.Others {
+	all.Hear(r.S.Now, &r.S.Spec, judged(r.S.Machines, works), wanted)
+	for _, h := range r.S.Others {
 		if wanted(h.Neighbourhood) {
 			all.Add(h)
 		}
@@ -42,7 +42,7 @@ func judged(all []fleet.View, works []*work) iter.Seq2[*fleet.Machine, *fleet.Vi
 		for i := range all {
 			v := &all[i]
 			m := &v.Machine
-			if next < len(works) && works[next].index == i {
+			if next < len(works) && works[next].Index == i {
 				m, v = works[next].M, works[next].View
 				next++
 			}

@@ -93,14 +93,15 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			views := slices.Clone(c.on)
-			r := round{s: fleet.Situation{State: fleet.State{Spec: silenceSpec(len(views))}, Machines: views, Others: c.others}}
+			r := deciding{}
+			r.S = fleet.Situation{State: fleet.State{Spec: silenceSpec(len(views))}, Machines: views, Others: c.others}
 			for i := range views {
 				views[i].Machine.Name = fleet.Name("web").Machine(i + 1)
 			}
-			r.sit = guard.Situation{
+			r.Sit = guard.Situation{
 				State: fleet.State{
 					SteadyAt: 1,
-					Spec:     r.s.Spec,
+					Spec:     r.S.Spec,
 					Now:      fleet.Now{Mono: fleet.Instant(time.Hour + time.Second)},
 					Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
 					Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
@@ -108,15 +109,15 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 				View: &views[0],
 			}
 			if c.answers {
-				r.sit.Answers = []fleet.HostName{"h1"}
+				r.Sit.Answers = []fleet.HostName{"h1"}
 			}
 			if c.act {
-				r.sit.Spec.Repair.Silence = fleet.SilenceActs
+				r.Sit.Spec.Repair.Silence = fleet.SilenceActs
 			}
 			w := &work{}
 			w.M, w.View = &views[0].Machine, &views[0]
-			r.sit.Sights = sights(&r, []*work{w})
-			if got := guard.AnyStep(w.M, &r.sit); got != c.want {
+			r.Sit.Sights = sights(&r, []*work{w})
+			if got := guard.AnyStep(w.M, &r.Sit); got != c.want {
 				t.Errorf("held: %q, want %q", got, c.want)
 			}
 		})
@@ -136,8 +137,9 @@ func TestL04AWitnessIsHeardAfterTheSilenceBegan(t *testing.T) {
 		}
 		spec := silenceSpec(2)
 		spec.Checks[0].DownAfter = c.downAfter
-		r := round{s: fleet.Situation{State: fleet.State{Spec: spec}, Machines: views}}
-		r.sit = guard.Situation{
+		r := deciding{}
+		r.S = fleet.Situation{State: fleet.State{Spec: spec}, Machines: views}
+		r.Sit = guard.Situation{
 			State: fleet.State{
 				SteadyAt: 1,
 				Spec:     spec,
@@ -148,12 +150,12 @@ func TestL04AWitnessIsHeardAfterTheSilenceBegan(t *testing.T) {
 		}
 		w := &work{}
 		w.M, w.View = &views[0].Machine, &views[0]
-		r.sit.Sights = sights(&r, []*work{w})
+		r.Sit.Sights = sights(&r, []*work{w})
 		since := views[0].Machine.Health.SinceMono
-		if r.sit.Now.Mono = since.Add(c.wait); guard.AnyStep(w.M, &r.sit) != "" {
+		if r.Sit.Now.Mono = since.Add(c.wait); guard.AnyStep(w.M, &r.Sit) != "" {
 			t.Errorf("down after %d: held %v after the verdict", c.downAfter, c.wait)
 		}
-		if r.sit.Now.Mono = since.Add(c.wait - 1); c.wait > 0 && guard.AnyStep(w.M, &r.sit) != fleet.ReasonUnclear {
+		if r.Sit.Now.Mono = since.Add(c.wait - 1); c.wait > 0 && guard.AnyStep(w.M, &r.Sit) != fleet.ReasonUnclear {
 			t.Errorf("down after %d: not held before %v", c.downAfter, c.wait)
 		}
 	}

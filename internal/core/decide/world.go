@@ -45,7 +45,7 @@ func (w *work) noticeContest() {
 }
 
 // believing is the part of a round that finds that the store does not know the world, and has people say so.
-type believing struct{ *round }
+type believing struct{ *deciding }
 
 // readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never
 // allotted what is there, or another installation of hale was here before. In the round in which it is believed they
@@ -71,12 +71,12 @@ func (r believing) readMarks(w *work) {
 
 // older holds the fleet, and tells a person once.
 func (r believing) older(m *fleet.Machine, i *fleet.Instance) {
-	if r.sit.Whole.Older != nil {
+	if r.Sit.Whole.Older != nil {
 		return
 	}
-	r.sit.Whole.Older = &fleet.Older{
+	r.Sit.Whole.Older = &fleet.Older{
 		Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation,
-		Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono,
+		Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono,
 	}
 	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID,
 		Generation: i.Mark.Generation, Host: i.Host,
@@ -87,14 +87,14 @@ func (r believing) older(m *fleet.Machine, i *fleet.Instance) {
 // person is told again of a start of which they were not told, unless it comes so soon that it belongs to what they
 // were told just now: a store that was put back may say that they were told of what is long past.
 func (r believing) readRoll() {
-	unknown, o := r.s.Roll.Unknown, r.sit.Whole.Older
+	unknown, o := r.S.Roll.Unknown, r.Sit.Whole.Older
 	news := slices.IndexFunc(unknown, func(n fleet.NotedStart) bool { return !o.Covers(n.Name) })
 	if news < 0 || r.believed != nil {
 		return
 	}
-	n, now := unknown[news], r.s.Now
+	n, now := unknown[news], r.S.Now
 	is := fleet.Older{Start: n.Name, Host: n.Host, Since: now.Wall, SinceMono: now.Mono}
-	same := o != nil && o.SinceMono != 0 && !now.Due(o.SinceMono.Add(r.s.Spec.BlindAfter))
+	same := o != nil && o.SinceMono != 0 && !now.Due(o.SinceMono.Add(r.S.Spec.BlindAfter))
 	if same {
 		is = *o
 	}
@@ -106,7 +106,7 @@ func (r believing) readRoll() {
 			is.Told = append(is.Told, n.Name)
 		}
 	}
-	if r.sit.Whole.Older = &is; !same {
+	if r.Sit.Whole.Older = &is; !same {
 		r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Host: n.Host,
 			Detail: string(n.Name)})
 	}
@@ -117,7 +117,7 @@ func (r believing) trusted() (believes bool, names []fleet.StartName) {
 	if r.believed == nil {
 		return false, nil
 	}
-	for _, n := range r.s.Roll.Unknown {
+	for _, n := range r.S.Roll.Unknown {
 		names = append(names, n.Name)
 	}
 	return true, names
@@ -128,13 +128,13 @@ const mostForeign = 8
 
 // foreign holds first builds, and tells a person once of each other installation.
 func (r believing) foreign(m *fleet.Machine, i *fleet.Instance) {
-	known := slices.ContainsFunc(r.sit.Whole.Foreign,
+	known := slices.ContainsFunc(r.Sit.Whole.Foreign,
 		func(f fleet.Foreign) bool { return f.Installation == i.Mark.Installation })
-	if known || len(r.sit.Whole.Foreign) >= mostForeign {
+	if known || len(r.Sit.Whole.Foreign) >= mostForeign {
 		return
 	}
-	r.sit.Whole.Foreign = append(r.sit.Whole.Foreign, fleet.Foreign{
-		Installation: i.Mark.Installation, Machine: m.Name, Instance: i.ID, Host: i.Host, Since: r.s.Now.Wall,
+	r.Sit.Whole.Foreign = append(r.Sit.Whole.Foreign, fleet.Foreign{
+		Installation: i.Mark.Installation, Machine: m.Name, Instance: i.ID, Host: i.Host, Since: r.S.Now.Wall,
 	})
 	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonInstallation, Machine: m.Name, Instance: i.ID,
 		Host:   i.Host,
@@ -143,62 +143,62 @@ func (r believing) foreign(m *fleet.Machine, i *fleet.Instance) {
 
 // tell records something about the fleet that a person is told of, too.
 func (r believing) tell(rec fleet.Record) {
-	r.record(rec)
+	r.Record(rec)
 	rec.Kind = fleet.RecordPaged
-	r.record(rec)
+	r.Record(rec)
 }
 
 // isOurs lets go of other installations that are this one by now: a person had it taken over.
 func (r believing) isOurs() {
-	r.sit.Whole.Foreign = slices.DeleteFunc(r.sit.Whole.Foreign,
-		func(f fleet.Foreign) bool { return f.Installation == r.s.Installation })
+	r.Sit.Whole.Foreign = slices.DeleteFunc(r.Sit.Whole.Foreign,
+		func(f fleet.Foreign) bool { return f.Installation == r.S.Installation })
 }
 
 // openBelieved opens all machines when the world is to be believed.
 func (r believing) openBelieved() {
-	if !slices.ContainsFunc(r.s.Orders, func(o fleet.Order) bool { return o.Believe && !o.Due(r.s.Now) }) {
+	if !slices.ContainsFunc(r.S.Orders, func(o fleet.Order) bool { return o.Believe && !o.Due(r.S.Now) }) {
 		return
 	}
-	for i := range r.s.Machines {
-		r.open(i)
+	for i := range r.S.Machines {
+		r.Open(i)
 	}
 }
 
 // believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe.
 // Other installations are not believed while their marks are listed, or may be on a host that does not answer.
 func (r believing) believes(o *fleet.Order) {
-	if r.s.Provider.Standing != fleet.ProviderUp {
-		r.rule(o, fleet.ReasonProviderDown)
+	if r.S.Provider.Standing != fleet.ProviderUp {
+		r.Rule(o, fleet.ReasonProviderDown)
 		return
 	}
-	foreign := slices.DeleteFunc(slices.Clone(r.sit.Whole.Foreign),
+	foreign := slices.DeleteFunc(slices.Clone(r.Sit.Whole.Foreign),
 		func(f fleet.Foreign) bool { return !r.mayBeListed(&f) })
-	if r.sit.Whole.Older == nil && len(foreign) == len(r.sit.Whole.Foreign) && !r.outgrown() &&
-		len(r.s.Roll.Unknown) == 0 {
+	if r.Sit.Whole.Older == nil && len(foreign) == len(r.Sit.Whole.Foreign) && !r.outgrown() &&
+		len(r.S.Roll.Unknown) == 0 {
 		why := fleet.ReasonNotOlder
 		if len(foreign) > 0 {
 			why = fleet.ReasonInstallation
 		}
-		r.rule(o, why)
+		r.Rule(o, why)
 		return
 	}
-	r.rule(o, "")
+	r.Rule(o, "")
 	r.believed = o
-	r.sit.Whole.Older, r.sit.Whole.Foreign = nil, foreign
-	r.record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
+	r.Sit.Whole.Older, r.Sit.Whole.Foreign = nil, foreign
+	r.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
 }
 
 // mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not
 // answer.
 func (r believing) mayBeListed(f *fleet.Foreign) bool {
-	return slices.ContainsFunc(r.s.Silent, func(s fleet.Silence) bool { return s.Host == f.Host }) ||
-		slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return v.Shown(f.Installation).Marked > 0 })
+	return slices.ContainsFunc(r.S.Silent, func(s fleet.Silence) bool { return s.Host == f.Host }) ||
+		slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool { return v.Shown(f.Installation).Marked > 0 })
 }
 
 // outgrown reports whether an instance bears a mark with a generation that the store never allotted.
 func (r believing) outgrown() bool {
-	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
-		return v.Shown(r.s.Installation).Generation > v.Machine.Generation
+	return slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool {
+		return v.Shown(r.S.Installation).Generation > v.Machine.Generation
 	})
 }
 

@@ -24,9 +24,8 @@ var adapters = []string{
 // uncut are the packages that have more lines than a package may have, and are still to be cut by subject. Lower what
 // is higher here when it has fallen, never raise it.
 var uncut = map[string]int{
-	"internal/core/decide": 4500,
-	"internal/core/fleet":  6100,
-	"internal/engine":      5150,
+	"internal/core/fleet": 6100,
+	"internal/engine":     5150,
 }
 
 // checkPackageSize finds packages of the product that hold more than one subject, and such that are named as too large

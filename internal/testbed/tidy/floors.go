@@ -36,8 +36,12 @@ var packages = []pkgRule{
 	{path: "internal/core/placement", floor: 0, step: 3},
 	{path: "internal/core/chart", floor: 0, step: 4},
 	{path: "internal/core/look", floor: 0, step: 5},
+	{path: "internal/core/round", floor: 0, step: 5},
 	{path: "internal/core/repair", floor: 0, step: 6},
-	{path: "internal/core/decide", floor: 0, step: 7},
+	{path: "internal/core/ledger", floor: 0, step: 6},
+	{path: "internal/core/proving", floor: 0, step: 6},
+	{path: "internal/core/inference", floor: 0, step: 7},
+	{path: "internal/core/decide", floor: 0, step: 8},
 	{path: "internal/core/tenure", floor: 0, step: 2},
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
 	{path: "internal/accel", floor: 0, step: 9, leaf: true},

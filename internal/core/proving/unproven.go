@@ -1,4 +1,4 @@
-package decide
+package proving
 
 import (
 	"slices"
@@ -6,37 +6,42 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/round"
 )
 
-// defined are the definitions of a spec's checks, worked out once.
-type defined struct {
+// Definitions are the definitions of a spec's checks, worked out once.
+type Definitions struct {
 	of   *fleet.Check // the first of them
 	list []string
 }
 
 // proving is the part of a round that keeps what each check was seen to do: one that never succeeded proves nothing.
-type proving struct{ *round }
+type proving struct {
+	*round.Round
+	known *Definitions
+}
 
 // definitions returns those of the spec's checks.
 func (r proving) definitions() []string {
-	checks := r.s.Spec.Checks
+	checks := r.S.Spec.Checks
 	if len(checks) == 0 {
 		return nil
 	}
-	if d := &r.defined; d.of != &checks[0] || len(d.list) != len(checks) {
-		*d = defined{of: &checks[0], list: make([]string, len(checks))}
+	if d := r.known; d.of != &checks[0] || len(d.list) != len(checks) {
+		*d = Definitions{of: &checks[0], list: make([]string, len(checks))}
 		for i := range checks {
 			d.list[i] = checks[i].Definition()
 		}
 	}
-	return r.defined.list
+	return r.known.list
 }
 
-// testChecks keeps the book of what each check was seen to do: one that succeeds on a machine of the fleet is proven
+// TestChecks keeps the book of what each check was seen to do: one that succeeds on a machine of the fleet is proven
 // until it is edited. As long as it is not, its failures count for nothing: it may be the check that is wrong. One that
 // makes no machine unhealthy repairs none in any case.
-func (r proving) testChecks() {
-	was := r.sit.Whole.Book
+func TestChecks(of *round.Round, known *Definitions) {
+	r := proving{of, known}
+	was := r.Sit.Whole.Book
 	if r.allProven(was) {
 		return
 	}
@@ -48,17 +53,17 @@ func (r proving) testChecks() {
 	}
 	r.forgetChecks(was, next)
 	for i := range next.Checks {
-		if t := &next.Checks[i]; !t.Proven() && health.Mentions(r.s.Spec.UnhealthyWhen, t.Name) {
-			r.unproven = append(r.unproven, t.Name)
+		if t := &next.Checks[i]; !t.Proven() && health.Mentions(r.S.Spec.UnhealthyWhen, t.Name) {
+			r.Unproven = append(r.Unproven, t.Name)
 			r.tellUnproven(t)
 		}
 	}
 	if next.Equal(was) {
 		return
 	}
-	r.sit.Whole.Book = next
-	if r.retested = !next.SameProofs(was); r.retested {
-		r.again = true // what is no work of this round is judged in the next one
+	r.Sit.Whole.Book = next
+	if r.Retested = !next.SameProofs(was); r.Retested {
+		r.Again = true // what is no work of this round is judged in the next one
 	}
 }
 
@@ -70,7 +75,7 @@ func (r proving) allProven(book *fleet.CheckHistory) bool {
 	}
 	for i := range book.Checks {
 		t := &book.Checks[i]
-		if t.Name != r.s.Spec.Checks[i].Name || t.Definition != definitions[i] || !t.Proven() || t.Paged != "" {
+		if t.Name != r.S.Spec.Checks[i].Name || t.Definition != definitions[i] || !t.Proven() || t.Paged != "" {
 			return false
 		}
 	}
@@ -83,7 +88,7 @@ func (r proving) tested(was *fleet.CheckHistory) []fleet.Tested {
 	var out []fleet.Tested
 	believed := was == nil && r.certifiedAny()
 	for i, definition := range r.definitions() {
-		t := fleet.Tested{Name: r.s.Spec.Checks[i].Name, Since: r.s.Now.Wall, SinceMono: r.s.Now.Mono}
+		t := fleet.Tested{Name: r.S.Spec.Checks[i].Name, Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono}
 		if known := was.Of(t.Name); known != nil && known.Definition == definition {
 			t = *known
 		} else if known != nil {
@@ -99,15 +104,15 @@ func (r proving) tested(was *fleet.CheckHistory) []fleet.Tested {
 }
 
 func (r proving) certifiedAny() bool {
-	return slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool {
+	return slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool {
 		return !v.Machine.Current.None() && v.Machine.Current.Certified
 	})
 }
 
 // succeeds reports whether the check is up on a machine that has news in this round: success is news.
 func (r proving) succeeds(name fleet.CheckName) bool {
-	return slices.ContainsFunc(r.s.Open, func(i int) bool {
-		return standingOf(&r.s.Machines[i], name) == fleet.StandingUp
+	return slices.ContainsFunc(r.S.Open, func(i int) bool {
+		return standingOf(&r.S.Machines[i], name) == fleet.StandingUp
 	})
 }
 
@@ -123,7 +128,7 @@ func standingOf(v *fleet.View, name fleet.CheckName) fleet.Standing {
 // prove books that the check succeeded, and says so where a person was told that it does not.
 func (r proving) prove(t *fleet.Tested) {
 	if t.Paged != "" {
-		r.record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRecovered, Check: t.Name, Paged: true})
+		r.Record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRecovered, Check: t.Name, Paged: true})
 	}
 	t.Good, t.Paged = t.Definition, ""
 }
@@ -135,30 +140,30 @@ func (r proving) forgetChecks(was, is *fleet.CheckHistory) {
 	}
 	for _, t := range was.Checks {
 		if t.Paged != "" && is.Of(t.Name) == nil {
-			r.record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRemoved, Check: t.Name, Paged: true})
+			r.Record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRemoved, Check: t.Name, Paged: true})
 		}
 	}
 }
 
 // tellUnproven tells a person, once, of a check that is down where hale had the time to see it succeed (L8).
 func (r proving) tellUnproven(t *fleet.Tested) {
-	due := r.s.Now.Due(t.SinceMono.Add(guard.SettleTime(r.s.Spec))) && r.s.Now.Due(r.s.SteadyAt)
-	if t.Told() || !due || r.s.Vantage.Standing == fleet.VantageIsolated || r.sit.Whole.Doubt.Reason != "" ||
-		!slices.ContainsFunc(r.s.Machines, func(v fleet.View) bool { return r.fails(&v, t.Name) }) {
+	due := r.S.Now.Due(t.SinceMono.Add(guard.SettleTime(r.S.Spec))) && r.S.Now.Due(r.S.SteadyAt)
+	if t.Told() || !due || r.S.Vantage.Standing == fleet.VantageIsolated || r.Sit.Whole.Doubt.Reason != "" ||
+		!slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool { return r.fails(&v, t.Name) }) {
 		return
 	}
 	t.Paged = t.Definition
 	rec := fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonUnproven, Check: t.Name,
-		Took: r.s.Now.Wall.Sub(t.Since)}
+		Took: r.S.Now.Wall.Sub(t.Since)}
 	if t.Edited {
 		rec.Detail = "edited"
 	}
-	r.record(rec)
+	r.Record(rec)
 }
 
 // fails reports whether the check is down on a machine that has had the time to start.
 func (r proving) fails(v *fleet.View, name fleet.CheckName) bool {
-	m, now := &v.Machine, r.s.Now
+	m, now := &v.Machine, r.S.Now
 	starts := m.Health.Grace != 0 && !now.Due(m.Health.Grace)
 	if p := m.Repair; p != nil && (p.Phase != fleet.PhaseVerify || !now.Due(p.Deadline)) {
 		starts = true

@@ -1,4 +1,4 @@
-package decide
+package inference
 
 import (
 	"slices"
@@ -7,60 +7,73 @@ import (
 	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/round"
 )
 
-// inference is the part of a round that asks which failures have one cause, and whether it is hale's own sight: all
-// machines and domains are explained together.
-type inference struct{ *round }
+// Inference asks, round after round in the same memory, which failures have one cause, and whether it is hale's own
+// sight: all machines and domains are explained together. The zero value is ready.
+type Inference struct {
+	*round.Round
+	census  *correlation.Census // nil: no shared fate is in question
+	fates   correlation.Census
+	settled settled
+	domains []fleet.Domain // of the parents
+	first   []int          // by site, the first of these that it lies in
+	lots    []fleet.Lot    // of the other fleets, that were counted last
+}
 
-// findParents opens a parent incident where failures concentrate in one domain beyond chance, and closes those that are
+// Begin begins a round.
+func (r *Inference) Begin(of *round.Round) { r.Round, r.census = of, nil }
+
+// FindParents opens a parent incident where failures concentrate in one domain beyond chance, and closes those that are
 // over. While hale doubts its own sight, all stays as it is.
-func (r inference) findParents(works []*work) {
-	if !r.anybodysFate(works) || r.countedBefore(works) {
+func (r *Inference) FindParents(members []*round.Member) {
+	if !r.anybodysFate(members) || r.countedBefore(members) {
 		return
 	}
-	r.takeCensus(works)
-	if r.sit.Whole.Doubt.Reason == "" {
+	r.takeCensus(members)
+	if r.Sit.Whole.Doubt.Reason == "" {
 		r.closeParents()
 		r.openParents()
 	}
 	r.domains = r.domains[:0]
-	for _, p := range r.sit.Whole.Parents {
+	for _, p := range r.Sit.Whole.Parents {
 		r.domains = append(r.domains, p.Domain)
 	}
 	r.first = r.census.First(r.domains, r.first)
 }
 
-// shareFates tells of the parents, and hangs the machines' incidents under them.
-func (r inference) shareFates(works []*work) {
+// Tell tells people of the parents, and has machines asked on demand where it is not clear yet which failures share a
+// cause.
+func (r *Inference) Tell(members []*round.Member) {
 	if r.census != nil {
-		r.pageParents(works)
-		r.foresee(works)
-		r.askAround(works)
-	}
-	for _, w := range works {
-		r.followParent(w)
+		r.pageParents(members)
+		r.foresee(members)
+		r.askAround(members)
 	}
 }
 
-func (r inference) question() correlation.Question {
-	return correlation.Question{AtLeast: r.s.Spec.SharedFate.AtLeast}
+// LiesIn reports whether the machine lies in the domain, as it was counted.
+func (r *Inference) LiesIn(w *round.Member, d fleet.Domain) bool { return r.census.Within(w.Site, d) }
+
+func (r *Inference) question() correlation.Question {
+	return correlation.Question{AtLeast: r.S.Spec.SharedFate.AtLeast}
 }
 
 // alone asks of this fleet only: what others say may be old, and must not hide what it sees itself.
-func (r inference) alone() correlation.Question {
+func (r *Inference) alone() correlation.Question {
 	q := r.question()
 	q.Alone = true
 	return q
 }
 
 // anybodysFate reports whether it is worth counting: there are parents, or enough machines that fail or may.
-func (r inference) anybodysFate(works []*work) bool {
-	if len(r.sit.Whole.Parents) > 0 {
+func (r *Inference) anybodysFate(members []*round.Member) bool {
+	if len(r.Sit.Whole.Parents) > 0 {
 		return true
 	}
 	failing, suspect := 0, 0
-	for _, w := range works {
+	for _, w := range members {
 		switch r.stateOf(w) {
 		case correlation.Failing:
 			failing++
@@ -69,27 +82,27 @@ func (r inference) anybodysFate(works []*work) bool {
 		case correlation.Sound:
 		}
 	}
-	least := r.s.Spec.SharedFate.AtLeast
-	for i := range r.s.Lots {
-		suspect += r.s.Lots[i].Failing + r.s.Lots[i].Suspect
+	least := r.S.Spec.SharedFate.AtLeast
+	for i := range r.S.Lots {
+		suspect += r.S.Lots[i].Failing + r.S.Lots[i].Suspect
 	}
 	return least > 0 && failing > 0 && (suspect > 0 || failing >= least)
 }
 
 // countedBefore reports whether a census would find what the last one found: no parent to look after, no suspect
 // domain, where machines might share a fate yet, and no machine that fails or moved since.
-func (r inference) countedBefore(works []*work) bool {
-	if len(r.sit.Whole.Parents) > 0 || r.s.Whole.Doubt.Reason != "" || r.tally.Suspect > 0 || len(r.freed) > 0 ||
-		!slices.Equal(r.lots, r.s.Lots) ||
+func (r *Inference) countedBefore(members []*round.Member) bool {
+	if len(r.Sit.Whole.Parents) > 0 || r.S.Whole.Doubt.Reason != "" || r.Tally.Suspect > 0 || len(r.Freed) > 0 ||
+		!slices.Equal(r.lots, r.S.Lots) ||
 		slices.ContainsFunc(r.lots, func(l fleet.Lot) bool { return l.Suspect > 0 }) {
 		return false
 	}
-	for _, w := range works {
-		if w.asleep {
+	for _, w := range members {
+		if w.Asleep {
 			continue
 		}
-		was := &r.s.Machines[w.index].Machine
-		if r.state(was) != r.stateOf(w) || was.Lies() != w.M.Lies() {
+		was := &r.S.Machines[w.Index].Machine
+		if r.state(was) != r.stateOf(w) || was.Lies() != w.On.M.Lies() {
 			return false
 		}
 	}
@@ -99,23 +112,23 @@ func (r inference) countedBefore(works []*work) bool {
 // stateOf says whether the machine's failure can be a shared one. A person's stop that is left alone is none, nor is an
 // instance that never stood; one in quarantine, or in a person's hands, has a story of its own. A parent's child fails
 // until it is seen healthy.
-func (r inference) stateOf(w *work) correlation.State {
-	if w.broken {
+func (r *Inference) stateOf(w *round.Member) correlation.State {
+	if w.Broken {
 		return correlation.Sound
 	}
-	return r.state(w.M)
+	return r.state(w.On.M)
 }
 
-func (r inference) state(m *fleet.Machine) correlation.State {
+func (r *Inference) state(m *fleet.Machine) correlation.State {
 	switch {
-	case guard.Surplus(m, &r.s.Spec), guard.AtRest(m, &r.sit.Whole), m.Quarantine != nil,
+	case guard.Surplus(m, &r.S.Spec), guard.AtRest(m, &r.Sit.Whole), m.Quarantine != nil,
 		m.Health.Cause == fleet.CauseRescued, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
 		return correlation.Sound
-	case guard.Counts(m, &r.s.Spec):
+	case guard.Counts(m, &r.S.Spec):
 		return correlation.Failing
-	case m.Incident != nil && r.sit.Whole.Parent(m.Incident.Parent) != nil &&
+	case m.Incident != nil && r.Sit.Whole.Parent(m.Incident.Parent) != nil &&
 		m.Health.Verdict != fleet.VerdictHealthy &&
-		!guard.LeftAlone(m.Health.Cause, &r.s.Spec):
+		!guard.LeftAlone(m.Health.Cause, &r.S.Spec):
 		return correlation.Failing
 	case m.Health.Verdict == fleet.VerdictSuspect, m.Health.Result == fleet.ResultDependsOn:
 		return correlation.Suspect
@@ -125,40 +138,40 @@ func (r inference) state(m *fleet.Machine) correlation.State {
 
 // shows says what the machine shows of its place. One that a person holds shows it, too: its silence is no failure of
 // its own, and may be the place's.
-func (r inference) shows(w *work) correlation.State {
-	if r.inVain(w.View) {
+func (r *Inference) shows(w *round.Member) correlation.State {
+	if r.inVain(w.On.View) {
 		return correlation.Failing
 	}
-	if m := w.M; guard.AtRest(m, &r.sit.Whole) && m.Health.Verdict == fleet.VerdictUnhealthy &&
-		m.Health.Cause == fleet.CauseChecks && !guard.Speaks(w.View) {
+	if m := w.On.M; guard.AtRest(m, &r.Sit.Whole) && m.Health.Verdict == fleet.VerdictUnhealthy &&
+		m.Health.Cause == fleet.CauseChecks && !guard.Speaks(w.On.View) {
 		return correlation.Failing
 	}
 	return r.stateOf(w)
 }
 
 // takeCensus counts every machine where it lies. Those without work are well.
-func (r inference) takeCensus(works []*work) {
+func (r *Inference) takeCensus(members []*round.Member) {
 	r.census = &r.fates
 	r.settle()
-	for _, w := range works {
-		if guard.Surplus(w.M, &r.s.Spec) {
+	for _, w := range members {
+		if guard.Surplus(w.On.M, &r.S.Spec) {
 			continue
 		}
-		w.site = r.settled.sites[w.index]
-		was, is := r.s.Machines[w.index].Machine.Lies(), w.M.Lies()
+		w.Site = r.settled.sites[w.Index]
+		was, is := r.S.Machines[w.Index].Machine.Lies(), w.On.M.Lies()
 		if is.Apart(&was) { // it is where this round saw it, which is not stored yet
-			w.site = r.census.Move(w.site, &is)
+			w.Site = r.census.Move(w.Site, &is)
 			r.settled.census = 0
 		}
-		r.census.Mark(w.site, r.shows(w))
+		r.census.Mark(w.Site, r.shows(w))
 	}
-	for _, i := range r.s.InVain { // also where its checks have noticed nothing yet
-		if v := &r.s.Machines[i]; !v.Open() && r.inVain(v) {
+	for _, i := range r.S.InVain { // also where its checks have noticed nothing yet
+		if v := &r.S.Machines[i]; !v.Open() && r.inVain(v) {
 			r.census.Mark(r.settled.sites[i], correlation.Failing)
 		}
 	}
-	r.census.Beside(r.s.Lots)
-	r.lots = r.s.Lots
+	r.census.Beside(r.S.Lots)
+	r.lots = r.S.Lots
 }
 
 // settled is the population of the census, and what it was counted from.
@@ -171,8 +184,8 @@ type settled struct {
 }
 
 // settle counts the population, unless it lies where it lay when it was counted last.
-func (r inference) settle() {
-	s, was := &r.s, &r.settled
+func (r *Inference) settle() {
+	s, was := &r.S, &r.settled
 	if was.census == len(s.Machines) && was.machines == &s.Machines[0] && was.placed == s.Placed && s.Placed != 0 &&
 		was.size == s.Spec.Size && r.census.Holds(s.Hosts) {
 		r.census.Unmark()
@@ -196,44 +209,44 @@ func (r inference) settle() {
 
 // closeParents closes each parent when its domain has been calm for the time that a brake needs: hardly a machine fails
 // there, or no more than chance explains.
-func (r inference) closeParents() {
-	least, calm := r.s.Spec.SharedFate.AtLeast, r.s.Spec.Limits.Brake.ReleaseAfter
-	kept := r.sit.Whole.Parents[:0]
-	for _, p := range r.sit.Whole.Parents {
+func (r *Inference) closeParents() {
+	least, calm := r.S.Spec.SharedFate.AtLeast, r.S.Spec.Limits.Brake.ReleaseAfter
+	kept := r.Sit.Whole.Parents[:0]
+	for _, p := range r.Sit.Whole.Parents {
 		f := r.census.Look(p.Domain, r.question())
 		p.Failing, p.Members, p.Chance = f.Failing, f.Members, f.Chance
 		switch {
 		case least > 0 && (r.stands(f) || r.isLeft(&p) || r.stands(r.census.Look(p.Domain, r.alone()))):
 			p.CalmSince = 0
 		case p.CalmSince == 0:
-			p.CalmSince = r.s.Now.Mono
+			p.CalmSince = r.S.Now.Mono
 		}
-		if p.CalmSince != 0 && r.s.Now.Due(p.CalmSince.Add(calm)) {
+		if p.CalmSince != 0 && r.S.Now.Due(p.CalmSince.Add(calm)) {
 			r.closeParent(p, fleet.ReasonReleased)
 			continue
 		}
 		kept = append(kept, p)
 	}
-	r.sit.Whole.Parents = kept
+	r.Sit.Whole.Parents = kept
 }
 
 // isLeft reports whether the machines leave the domain, and none that is still there is well: that they become fewer
 // contradicts nothing.
-func (r inference) isLeft(p *fleet.Parent) bool {
+func (r *Inference) isLeft(p *fleet.Parent) bool {
 	f := r.census.Look(p.Domain, r.alone())
-	return guard.Leaving(p, &r.sit) && f.Failing > 0 && f.Failing == f.Members
+	return guard.Leaving(p, &r.Sit) && f.Failing > 0 && f.Failing == f.Members
 }
 
 // stands reports whether nothing contradicts what was told of the domain.
-func (r inference) stands(f correlation.Finding) bool {
-	return 2*f.Failing >= r.s.Spec.SharedFate.AtLeast && f.Stands()
+func (r *Inference) stands(f correlation.Finding) bool {
+	return 2*f.Failing >= r.S.Spec.SharedFate.AtLeast && f.Stands()
 }
 
-func (r inference) closeParent(p fleet.Parent, why fleet.Reason) {
+func (r *Inference) closeParent(p fleet.Parent, why fleet.Reason) {
 	rec := about(p)
-	rec.Kind, rec.Reason, rec.Took = fleet.RecordParentClosed, why, r.s.Now.Wall.Sub(p.Opened)
+	rec.Kind, rec.Reason, rec.Took = fleet.RecordParentClosed, why, r.S.Now.Wall.Sub(p.Opened)
 	rec.Paged, rec.Joint = p.Paged, p.Joint
-	r.record(rec)
+	r.Record(rec)
 }
 
 // about begins a record about a parent.
@@ -243,10 +256,10 @@ func about(p fleet.Parent) fleet.Record {
 
 // openParents blames domains as long as there are any to blame: first a wider one than is blamed already, then others,
 // beside it.
-func (r inference) openParents() {
+func (r *Inference) openParents() {
 	q := r.question()
 	unplaced := func(p fleet.Parent) bool { return !r.census.Knows(p.Domain) }
-	if slices.ContainsFunc(r.sit.Whole.Parents, unplaced) {
+	if slices.ContainsFunc(r.Sit.Whole.Parents, unplaced) {
 		return // as before the first listing: it is not known which failures are explained already
 	}
 	var others []fleet.Domain // that explain failures of other fleets only
@@ -272,18 +285,18 @@ func (r inference) openParents() {
 }
 
 // besides asks about what neither the open parents explain nor these domains do.
-func (r inference) besides(q correlation.Question, others []fleet.Domain) correlation.Question {
+func (r *Inference) besides(q correlation.Question, others []fleet.Domain) correlation.Question {
 	q.Without = slices.Clone(others)
-	for _, p := range r.sit.Whole.Parents {
+	for _, p := range r.Sit.Whole.Parents {
 		q.Without = append(q.Without, p.Domain)
 	}
 	return q
 }
 
 // widen opens a parent for a domain in which all the failures of open parents lie, and more, in their place.
-func (r inference) widen(f correlation.Finding) bool {
+func (r *Inference) widen(f correlation.Finding) bool {
 	var inner []fleet.Parent
-	for _, p := range r.sit.Whole.Parents {
+	for _, p := range r.Sit.Whole.Parents {
 		if p.Domain == f.Domain {
 			return false
 		}
@@ -299,11 +312,11 @@ func (r inference) widen(f correlation.Finding) bool {
 }
 
 // openParent opens the parent of a domain. One that takes the place of others began when the first of them did.
-func (r inference) openParent(f correlation.Finding, instead []fleet.Parent) {
-	r.sit.Whole.Opened++
+func (r *Inference) openParent(f correlation.Finding, instead []fleet.Parent) {
+	r.Sit.Whole.Opened++
 	p := fleet.Parent{
-		ID: string(r.s.Spec.Name) + "/p" + strconv.FormatUint(r.sit.Whole.Opened, 10), Domain: f.Domain,
-		Opened: r.s.Now.Wall, Since: r.s.Now.Mono, Failing: f.Failing, Members: f.Members, Chance: f.Chance,
+		ID: string(r.S.Spec.Name) + "/p" + strconv.FormatUint(r.Sit.Whole.Opened, 10), Domain: f.Domain,
+		Opened: r.S.Now.Wall, Since: r.S.Now.Mono, Failing: f.Failing, Members: f.Members, Chance: f.Chance,
 	}
 	for _, old := range instead {
 		p.Since = min(p.Since, old.Since)
@@ -311,20 +324,20 @@ func (r inference) openParent(f correlation.Finding, instead []fleet.Parent) {
 			p.Opened = old.Opened
 		}
 	}
-	r.sit.Whole.Parents = slices.DeleteFunc(r.sit.Whole.Parents, func(old fleet.Parent) bool {
+	r.Sit.Whole.Parents = slices.DeleteFunc(r.Sit.Whole.Parents, func(old fleet.Parent) bool {
 		return slices.ContainsFunc(instead, func(i fleet.Parent) bool { return i.ID == old.ID })
 	})
 	rec := about(p)
 	rec.Kind = fleet.RecordParentOpen
-	r.record(rec)
+	r.Record(rec)
 	for _, old := range instead {
 		r.closeParent(old, fleet.ReasonSuperseded)
 	}
-	r.sit.Whole.Parents = append(r.sit.Whole.Parents, p)
+	r.Sit.Whole.Parents = append(r.Sit.Whole.Parents, p)
 }
 
 // foresee marks the machines that would share a fate if the suspects around them turned out to fail.
-func (r inference) foresee(works []*work) {
+func (r *Inference) foresee(members []*round.Member) {
 	q := r.question()
 	if q.AtLeast == 0 || !r.census.Unsure() {
 		return
@@ -334,83 +347,46 @@ func (r inference) foresee(works []*work) {
 	suspicions := r.census.Suspicions(q)
 	q.Alone = true
 	for _, f := range append(suspicions, r.census.Suspicions(q)...) {
-		for _, w := range works {
-			w.fated = w.fated || r.census.Within(w.site, f.Domain)
+		for _, w := range members {
+			w.Fated = w.Fated || r.census.Within(w.Site, f.Domain)
 		}
 	}
 }
 
-// followParent hangs a failing machine's incident under the parent of its domain, and judges the machine afresh when
-// there is none any more.
-func (r inference) followParent(w *work) {
-	i := w.M.Incident
-	if i == nil || w.broken {
-		return
-	}
-	kept := r.sit.Whole.Parent(i.Parent)
-	if kept != nil && r.census.Within(w.site, kept.Domain) {
-		return
-	}
-	if p := r.parentOf(w); p != nil {
-		r.wake(w)
-		w.M.Incident.Parent = p.ID
-		w.Record(fleet.Record{Kind: fleet.RecordChildJoined, Domain: p.Domain, Cause: w.M.Health.Cause,
-			Instance: w.M.Current.ID})
-		return
-	}
-	if i.Parent == "" {
-		return
-	}
-	r.wake(w)
-	i = w.M.Incident
-	rec := fleet.Record{Kind: fleet.RecordChildReleased, Instance: w.M.Current.ID}
-	if kept != nil {
-		rec.Domain = kept.Domain
-	}
-	w.Record(rec)
-	i.Parent = ""
-	if w.M.Repair != nil {
-		return // what is under way looks for itself
-	}
-	// what was tried under the parent proves nothing against the machine
-	i.Failed, w.M.RetryAt, w.M.Attempts = 0, 0, nil
-	r.judgeAfresh(w)
-}
-
-// parentOf returns the open parent of the machine's incident, or nil.
-func (r inference) parentOf(w *work) *fleet.Parent {
-	if r.census == nil || w.site < 0 || r.first[w.site] < 0 || r.stateOf(w) != correlation.Failing {
+// ParentOf returns the open parent of the machine's incident, or nil.
+func (r *Inference) ParentOf(w *round.Member) *fleet.Parent {
+	if r.census == nil || w.Site < 0 || r.first[w.Site] < 0 || r.stateOf(w) != correlation.Failing {
 		return nil
 	}
-	return &r.sit.Whole.Parents[r.first[w.site]]
+	return &r.Sit.Whole.Parents[r.first[w.Site]]
 }
 
 // darkWithProvider reports whether the machine fell silent when its whole provider did. A person is told of the
 // provider (picture.Picture.ProviderPage). One that is heard, or was silent before, fails for another reason.
-func (r inference) darkWithProvider(w *work) bool {
-	return r.s.Provider.Standing == fleet.ProviderDown && !guard.Speaks(w.View) &&
-		w.M.Health.SinceMono >= r.s.Provider.Since.Add(-guard.SettleTime(r.s.Spec))
+func (r *Inference) darkWithProvider(w *round.Member) bool {
+	return r.S.Provider.Standing == fleet.ProviderDown && !guard.Speaks(w.On.View) &&
+		w.On.M.Health.SinceMono >= r.S.Provider.Since.Add(-guard.SettleTime(r.S.Spec))
 }
 
-// explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent
+// Explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent
 // incidents and a silent provider that leave no more of them than the brake allows; or that they pass without a person:
 // no more last than the brake allows once it is released, and it is still to be hoped that it will be (L8). The limit
 // is the brake's, and 0 of a brake that several fleets share: what fails in this one is explained, or not.
-func (r inference) explained(b *fleet.Brake, works []*work, limit int) bool {
-	if d := r.sit.Whole.Doubt; d.Paged || d.Reason != "" && !r.s.Now.Reached(d.Since.Add(pagePause)) {
+func (r *Inference) Explained(b *fleet.Brake, members []*round.Member, limit int) bool {
+	if d := r.Sit.Whole.Doubt; d.Paged || d.Reason != "" && !r.S.Now.Reached(d.Since.Add(round.PagePause)) {
 		return true
 	}
-	lasting, shared := r.tally.Failing, 0
-	for _, w := range works {
+	lasting, shared := r.Tally.Failing, 0
+	for _, w := range members {
 		switch {
-		case guard.Surplus(w.M, &r.s.Spec), !guard.Counts(w.M, &r.s.Spec):
-		case w.M.Incident != nil && r.sit.Whole.Parent(w.M.Incident.Parent) != nil, r.darkWithProvider(w):
+		case guard.Surplus(w.On.M, &r.S.Spec), !guard.Counts(w.On.M, &r.S.Spec):
+		case w.On.M.Incident != nil && r.Sit.Whole.Parent(w.On.M.Incident.Parent) != nil, r.darkWithProvider(w):
 			shared++
-		case passing(w.M, &r.sit):
+		case passing(w.On.M, &r.Sit):
 			lasting--
 		}
 	}
-	if r.s.Now.Reached(b.Since.Add(brakePause)) {
+	if r.S.Now.Reached(b.Since.Add(brakePause)) {
 		limit /= 2 // at half the limit it is about to release
 	}
 	return lasting <= limit || shared > 0 && lasting-shared <= limit

@@ -1,4 +1,4 @@
-package decide
+package inference
 
 import (
 	"cmp"
@@ -9,21 +9,22 @@ import (
 	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/round"
 )
 
 // pageParents tells a person of each parent once, and again when it lasts. Parents that are due at nearly the same time
 // become one page: a switch that no domain names takes twenty hosts along.
-func (r inference) pageParents(works []*work) {
+func (r *Inference) pageParents(members []*round.Member) {
 	var due []*fleet.Parent
-	for i := range r.sit.Whole.Parents {
-		if p := &r.sit.Whole.Parents[i]; !p.Paged && r.isPageDue(p) && r.isFailing(works, p) {
+	for i := range r.Sit.Whole.Parents {
+		if p := &r.Sit.Whole.Parents[i]; !p.Paged && r.isPageDue(p) && r.isFailing(members, p) {
 			due = append(due, p)
 		}
 	}
-	for i := range r.sit.Whole.Parents {
-		p := &r.sit.Whole.Parents[i]
-		if len(due) > 0 && !p.Paged && !slices.Contains(due, p) && r.isFailing(works, p) &&
-			r.s.Now.Reached(p.Opened.Add(r.parentPause()*4/5)) {
+	for i := range r.Sit.Whole.Parents {
+		p := &r.Sit.Whole.Parents[i]
+		if len(due) > 0 && !p.Paged && !slices.Contains(due, p) && r.isFailing(members, p) &&
+			r.S.Now.Reached(p.Opened.Add(r.parentPause()*4/5)) {
 			due = append(due, p)
 		}
 	}
@@ -38,46 +39,48 @@ func (r inference) pageParents(works []*work) {
 
 // isPageDue reports whether the parent's extent is clear, or it has lasted for long (L8). A server that has only just
 // begun to look does not know yet what of it is over.
-func (r inference) isPageDue(p *fleet.Parent) bool {
-	now, spec := r.s.Now, &r.s.Spec
+func (r *Inference) isPageDue(p *fleet.Parent) bool {
+	now, spec := r.S.Now, &r.S.Spec
 	due := now.Reached(p.Opened.Add(spec.SharedFate.Wait))
-	if spec.SharedFate.Then == fleet.FatePage && now.Due(r.sit.SteadyAt) {
-		due = due || r.tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
+	if spec.SharedFate.Then == fleet.FatePage && now.Due(r.Sit.SteadyAt) {
+		due = due || r.Tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
 	}
 	return due && now.Reached(p.Opened.Add(r.parentPause()))
 }
 
 // parentPause is for how long a parent must last before a person is told.
-func (r inference) parentPause() time.Duration { return min(pagePause, r.s.Spec.SharedFate.Wait) }
+func (r *Inference) parentPause() time.Duration {
+	return min(round.PagePause, r.S.Spec.SharedFate.Wait)
+}
 
 // isFailing reports whether a machine of the parent's domain fails, and not only in passing.
-func (r inference) isFailing(works []*work, p *fleet.Parent) bool {
-	return slices.ContainsFunc(works, func(w *work) bool {
-		return r.census.Within(w.site, p.Domain) && r.stateOf(w) == correlation.Failing && !passing(w.M, &r.sit)
+func (r *Inference) isFailing(members []*round.Member, p *fleet.Parent) bool {
+	return slices.ContainsFunc(members, func(w *round.Member) bool {
+		return r.census.Within(w.Site, p.Domain) && r.stateOf(w) == correlation.Failing && !passing(w.On.M, &r.Sit)
 	})
 }
 
 // tellOfParents pages for the parents: of several by one message, beside a record of each.
-func (r inference) tellOfParents(parents []*fleet.Parent) {
+func (r *Inference) tellOfParents(parents []*fleet.Parent) {
 	joint, among := "", []fleet.Domain(nil)
 	if len(parents) > 1 {
-		joint = nextJoint(r.s.Spec.Name, &r.sit.Whole)
+		joint = round.NextJoint(r.S.Spec.Name, &r.Sit.Whole)
 		for _, p := range parents[:min(len(parents), fleet.MostAmong)] {
 			among = append(among, p.Domain)
 		}
 	}
 	for _, p := range parents {
-		p.Paged, p.Told, p.Joint, p.Among = true, r.s.Now.Wall, joint, among
+		p.Paged, p.Told, p.Joint, p.Among = true, r.S.Now.Wall, joint, among
 	}
 	r.sayOfParents(parents, fleet.Record{Kind: fleet.RecordPaged})
 }
 
 // remindOfParents tells a person again of the parents that last, if it is time. Those that were one page are one
 // reminder.
-func (r inference) remindOfParents() {
+func (r *Inference) remindOfParents() {
 	var due []*fleet.Parent
-	for i := range r.sit.Whole.Parents {
-		if p := &r.sit.Whole.Parents[i]; p.Paged && again(&p.Told, p.Opened, &r.s.Spec, r.s.Now) {
+	for i := range r.Sit.Whole.Parents {
+		if p := &r.Sit.Whole.Parents[i]; p.Paged && round.RemindAgain(&p.Told, p.Opened, &r.S.Spec, r.S.Now) {
 			due = append(due, p)
 		}
 	}
@@ -91,38 +94,38 @@ func (r inference) remindOfParents() {
 			}
 		}
 		due = slices.DeleteFunc(due, with)
-		r.sayOfParents(group, fleet.Record{Kind: fleet.RecordReminded, Took: r.s.Now.Wall.Sub(first.Opened)})
+		r.sayOfParents(group, fleet.Record{Kind: fleet.RecordReminded, Took: r.S.Now.Wall.Sub(first.Opened)})
 	}
 }
 
 // sayOfParents records rec of each of the parents, and once more of all that are one page.
-func (r inference) sayOfParents(parents []*fleet.Parent, rec fleet.Record) {
+func (r *Inference) sayOfParents(parents []*fleet.Parent, rec fleet.Record) {
 	all := rec
 	for _, p := range parents {
 		one := about(*p)
 		one.Kind, one.Reason, one.Took, one.Joint = rec.Kind, fleet.ReasonSharedFate, rec.Took, p.Joint
-		r.record(one)
+		r.Record(one)
 		all.Domains = append(all.Domains, p.Domain)
 		all.Failing, all.Size = all.Failing+p.Failing, all.Size+p.Members
 		all.Joint = p.Joint
 	}
 	if all.Joint != "" {
 		all.Reason = fleet.ReasonSharedFate
-		r.record(all)
+		r.Record(all)
 	}
 }
 
 // endJointParents says that what a page told of several parents is over, when the last of them is closed.
-func (r inference) endJointParents() {
-	for i, rec := range r.records {
+func (r *Inference) endJointParents() {
+	for i, rec := range r.Records {
 		open := func(p fleet.Parent) bool { return p.Joint == rec.Joint }
 		later := func(other fleet.Record) bool { return other.Kind == rec.Kind && other.Joint == rec.Joint }
-		was := r.s.Whole.Parent(rec.Parent)
+		was := r.S.Whole.Parent(rec.Parent)
 		if rec.Kind != fleet.RecordParentClosed || rec.Joint == "" || was == nil ||
-			slices.ContainsFunc(r.sit.Whole.Parents, open) || slices.ContainsFunc(r.records[i+1:], later) {
+			slices.ContainsFunc(r.Sit.Whole.Parents, open) || slices.ContainsFunc(r.Records[i+1:], later) {
 			continue
 		}
-		r.record(fleet.Record{Kind: fleet.RecordJointOver, Reason: rec.Reason, Took: rec.Took, Joint: rec.Joint,
+		r.Record(fleet.Record{Kind: fleet.RecordJointOver, Reason: rec.Reason, Took: rec.Took, Joint: rec.Joint,
 			Domains: was.Among, Paged: true})
 	}
 }

@@ -1,22 +1,23 @@
-package decide
+package ledger
 
 import (
 	"cmp"
 	"slices"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/round"
 )
 
 // updateTo returns the update that a person ordered: to the template in force, which needs no trial, or to another.
-func (r changing) updateTo(l *fleet.Ledger, o *fleet.Order) *fleet.Update {
-	u := &fleet.Update{Template: r.s.Wanted.Template, Edition: max(l.Editions, l.Edition) + 1, Order: o.ID, By: o.By}
+func updateTo(r *round.Round, l *fleet.Ledger, o *fleet.Order) *fleet.Update {
+	u := &fleet.Update{Template: r.S.Wanted.Template, Edition: max(l.Editions, l.Edition) + 1, Order: o.ID, By: o.By}
 	if u.Template.Builds(l.Template) {
 		u.Edition, u.Proven = l.Edition, true
 	}
 	return u
 }
 
-// progress is how far an update came.
+// progressOf is how far an update came.
 type progress struct {
 	machines int // of the fleet, that stay
 	old      int // that are not built from it
@@ -27,11 +28,11 @@ type progress struct {
 	told     bool // a person, of the machine that failed
 }
 
-func (r changing) progress(l *fleet.Ledger) progress {
+func progressOf(r *round.Round, l *fleet.Ledger) progress {
 	var p progress
-	for i := range r.s.Machines {
-		m := &r.s.Machines[i].Machine
-		if n, ok := m.Name.Ordinal(); ok && r.s.Spec.Has(n) && l.Removal(m.Name) == nil {
+	for i := range r.S.Machines {
+		m := &r.S.Machines[i].Machine
+		if n, ok := m.Name.Ordinal(); ok && r.S.Spec.Has(n) && l.Removal(m.Name) == nil {
 			p.add(m, l.Update)
 		}
 	}
@@ -63,20 +64,20 @@ func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
 }
 
 // pilots returns how many machines are to try another template first.
-func (r changing) pilots() int { return max(1, r.s.Spec.Update.Pilots) }
+func pilots(r *round.Round) int { return max(1, r.S.Spec.Update.Pilots) }
 
 // bookUpdate books how far another template came: whether it is proven, has failed, or is in force everywhere.
-func (r changing) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
+func bookUpdate(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
 	if !l.Update.Goes() {
 		return l
 	}
-	u, p := *l.Update, r.progress(l)
+	u, p := *l.Update, progressOf(r, l)
 	say := func(kind fleet.RecordKind, reason fleet.Reason) {
-		r.record(fleet.Record{Kind: kind, Reason: reason, Order: u.Order, By: u.By, Size: p.machines})
+		r.Record(fleet.Record{Kind: kind, Reason: reason, Order: u.Order, By: u.By, Size: p.machines})
 	}
 	switch {
 	// put back, or changed once more: this one is not wanted
-	case r.s.Wanted != nil && !u.Template.Builds(r.s.Wanted.Template):
+	case r.S.Wanted != nil && !u.Template.Builds(r.S.Wanted.Template):
 		u.Stopped = fleet.ReasonWithdrawn
 		say(fleet.RecordChange, fleet.ReasonWithdrawn)
 	case p.failed != "":
@@ -92,15 +93,15 @@ func (r changing) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 		return next
 	case u.Proven:
 		return l
-	case p.well < min(r.pilots(), p.machines) || p.well < p.on:
+	case p.well < min(pilots(r), p.machines) || p.well < p.on:
 		u.Calm = 0
 	case u.Calm == 0:
-		u.Calm = r.s.Now.Mono
-		r.s.Now.Await(u.Calm.Add(r.s.Spec.Update.Soak))
-	case r.s.Now.Due(u.Calm.Add(r.s.Spec.Update.Soak)):
+		u.Calm = r.S.Now.Mono
+		r.S.Now.Await(u.Calm.Add(r.S.Spec.Update.Soak))
+	case r.S.Now.Due(u.Calm.Add(r.S.Spec.Update.Soak)):
 		u.Proven = true
 		say(fleet.RecordChange, fleet.ReasonProven)
-		r.again = true
+		r.Again = true
 	}
 	if u.Stopped == l.Update.Stopped && u.Calm == l.Update.Calm && u.Proven == l.Update.Proven {
 		return l
@@ -111,25 +112,25 @@ func (r changing) bookUpdate(l *fleet.Ledger) *fleet.Ledger {
 // chooseNext opens the machines that are to be built from the other template next: as many as may try it first, or as
 // many as the budget has room for. One that failed on yet another template goes first, then those with the highest
 // numbers.
-func (r changing) chooseNext(l *fleet.Ledger) {
-	p := r.progress(l)
-	room := r.s.Spec.Places() - p.under
+func chooseNext(r *round.Round, l *fleet.Ledger) {
+	p := progressOf(r, l)
+	room := r.S.Spec.Places() - p.under
 	if !l.Update.Proven {
-		room = min(room, r.pilots()-p.on)
+		room = min(room, pilots(r)-p.on)
 	}
 	var fit []int
-	for i := range r.s.Machines {
-		if r.fits(&r.s.Machines[i].Machine, l) {
+	for i := range r.S.Machines {
+		if fits(r, &r.S.Machines[i].Machine, l) {
 			fit = append(fit, i)
 		}
 	}
 	slices.SortStableFunc(fit, func(a, b int) int {
-		return cmp.Or(cmp.Compare(strayed(&r.s.Machines[b].Machine), strayed(&r.s.Machines[a].Machine)),
+		return cmp.Or(cmp.Compare(strayed(&r.S.Machines[b].Machine), strayed(&r.S.Machines[a].Machine)),
 			cmp.Compare(b, a))
 	})
 	for _, i := range fit[:max(0, min(room, len(fit)))] {
-		r.chosen = append(r.chosen, r.s.Machines[i].Machine.Name)
-		r.open(i)
+		r.Chosen = append(r.Chosen, r.S.Machines[i].Machine.Name)
+		r.Open(i)
 	}
 }
 
@@ -142,9 +143,9 @@ func strayed(m *fleet.Machine) int {
 }
 
 // fits reports whether the machine may be built from the other template now: it is well, or failed on another one.
-func (r changing) fits(m *fleet.Machine, l *fleet.Ledger) bool {
+func fits(r *round.Round, m *fleet.Machine, l *fleet.Ledger) bool {
 	n, ok := m.Name.Ordinal()
-	if !ok || !r.s.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() ||
+	if !ok || !r.S.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() ||
 		m.Current.Edition == l.Update.Edition || m.Repair != nil ||
 		m.Change != nil && m.Change.Order == l.Update.Order {
 		return false
@@ -152,5 +153,5 @@ func (r changing) fits(m *fleet.Machine, l *fleet.Ledger) bool {
 	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified
 }
 
-// isChosen reports whether the machine is to be built from another template next.
-func (r changing) isChosen(m *fleet.Machine) bool { return slices.Contains(r.chosen, m.Name) }
+// IsChosen reports whether the machine is to be built from another template next.
+func IsChosen(r *round.Round, m *fleet.Machine) bool { return slices.Contains(r.Chosen, m.Name) }

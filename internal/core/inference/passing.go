@@ -1,4 +1,4 @@
-package decide
+package inference
 
 import (
 	"time"
@@ -7,10 +7,6 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
 )
-
-// pagePause is for how long what many machines have in common must last before a person is told: by then it is known
-// which of their hosts answer, and whether it was a moment's trouble of the network.
-const pagePause = 2 * time.Minute
 
 // brakePause is for how long hale's own brake may be on without a page while no more machines fail than it would let
 // pass: it releases by itself when none comes to them.

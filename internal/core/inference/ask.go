@@ -1,4 +1,4 @@
-package decide
+package inference
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/round"
 )
 
 // mostAsked is how many machines are asked on demand in one round at most: the others have their turn in the next.
@@ -14,45 +15,45 @@ const mostAsked = 256
 // askAround has every machine asked once, on demand, in the domains in which some fail and others may: until each has
 // said how it is since a machine there failed, nothing disruptive begins for that one. When another one comes under
 // suspicion while a rung looks at it, they are asked anew: what the look does not hear may be the place's.
-func (r inference) askAround(works []*work) {
+func (r *Inference) askAround(members []*round.Member) {
 	if !r.census.Unsure() {
 		return
 	}
 	unclear := r.census.Unclear(r.besides(r.question(), nil))
-	suspected := r.lastSuspected(works, len(unclear))
+	suspected := r.lastSuspected(members, len(unclear))
 	since := make([]fleet.Instant, len(unclear)) // by domain, since when its machines are to have said how they are
-	for _, w := range works {
+	for _, w := range members {
 		if !r.waits(w) {
 			continue
 		}
-		for _, d := range r.census.In(w.site) {
+		for _, d := range r.census.In(w.Site) {
 			if unclear[d] {
-				since[d] = max(since[d], tellsSince(w.M, suspected[d]))
+				since[d] = max(since[d], tellsSince(w.On.M, suspected[d]))
 			}
 		}
 	}
 	if slices.Max(since) == 0 {
 		return
 	}
-	oldest := r.askWhere(since, works)
-	for _, w := range works {
+	oldest := r.askWhere(since, members)
+	for _, w := range members {
 		if r.waits(w) {
-			w.unasked = slices.ContainsFunc(r.census.In(w.site), func(d int) bool {
-				return since[d] != 0 && oldest[d] < tellsSince(w.M, suspected[d])
+			w.Unasked = slices.ContainsFunc(r.census.In(w.Site), func(d int) bool {
+				return since[d] != 0 && oldest[d] < tellsSince(w.On.M, suspected[d])
 			})
 		}
 	}
 }
 
 // lastSuspected returns, by domain, when a machine came under suspicion there last.
-func (r inference) lastSuspected(works []*work, domains int) []fleet.Instant {
+func (r *Inference) lastSuspected(members []*round.Member, domains int) []fleet.Instant {
 	last := make([]fleet.Instant, domains)
-	for _, w := range works {
-		if w.site < 0 || r.stateOf(w) != correlation.Suspect {
+	for _, w := range members {
+		if w.Site < 0 || r.stateOf(w) != correlation.Suspect {
 			continue
 		}
-		for _, d := range r.census.In(w.site) {
-			last[d] = max(last[d], w.M.Health.SinceMono)
+		for _, d := range r.census.In(w.Site) {
+			last[d] = max(last[d], w.On.M.Health.SinceMono)
 		}
 	}
 	return last
@@ -69,8 +70,8 @@ func tellsSince(m *fleet.Machine, suspected fleet.Instant) fleet.Instant {
 
 // waits reports whether the machine fails for itself, as far as is known, and nothing is done for it just now: no
 // repair was begun, a rung looks at it, or the last one did not help.
-func (r inference) waits(w *work) bool {
-	return w.site >= 0 && !w.broken && idle(w.M) && w.M.Incident != nil && r.parentOf(w) == nil &&
+func (r *Inference) waits(w *round.Member) bool {
+	return w.Site >= 0 && !w.Broken && idle(w.On.M) && w.On.M.Incident != nil && r.ParentOf(w) == nil &&
 		r.stateOf(w) == correlation.Failing
 }
 
@@ -87,18 +88,18 @@ func idle(m *fleet.Machine) bool {
 }
 
 // askWhere notes who is to be asked, and returns, by domain, when the one was asked that was asked first.
-func (r inference) askWhere(since []fleet.Instant, works []*work) (oldest []fleet.Instant) {
+func (r *Inference) askWhere(since []fleet.Instant, members []*round.Member) (oldest []fleet.Instant) {
 	oldest = make([]fleet.Instant, len(since))
 	for d := range oldest {
-		oldest[d] = r.s.Now.Mono
+		oldest[d] = r.S.Now.Mono
 	}
 	next := 0 // of the works, which are in the machines' order
-	for i := range r.s.Machines {
-		v, site := &r.s.Machines[i], r.settled.sites[i]
-		fails := v.Machine.Repair != nil || guard.Surplus(&v.Machine, &r.s.Spec)
-		if next < len(works) && works[next].index == i {
-			w := works[next]
-			site, fails = w.site, fails || w.M.Repair != nil || r.stateOf(w) == correlation.Failing
+	for i := range r.S.Machines {
+		v, site := &r.S.Machines[i], r.settled.sites[i]
+		fails := v.Machine.Repair != nil || guard.Surplus(&v.Machine, &r.S.Spec)
+		if next < len(members) && members[next].Index == i {
+			w := members[next]
+			site, fails = w.Site, fails || w.On.M.Repair != nil || r.stateOf(w) == correlation.Failing
 			next++
 		}
 		if site < 0 || fails {
@@ -110,8 +111,8 @@ func (r inference) askWhere(since []fleet.Instant, works []*work) (oldest []flee
 				need, oldest[d] = max(need, since[d]), min(oldest[d], v.Asked.At)
 			}
 		}
-		if v.Asked.At < need && v.Asking == 0 && len(r.asks) < mostAsked {
-			r.asks = append(r.asks, i)
+		if v.Asked.At < need && v.Asking == 0 && len(r.Asks) < mostAsked {
+			r.Asks = append(r.Asks, i)
 		}
 	}
 	return oldest
@@ -119,8 +120,8 @@ func (r inference) askWhere(since []fleet.Instant, works []*work) (oldest []flee
 
 // inVain reports whether the machine was asked on demand of late, and did not answer: its place may be at fault, before
 // its checks have failed as often as they must.
-func (r inference) inVain(v *fleet.View) bool {
+func (r *Inference) inVain(v *fleet.View) bool {
 	a := v.Asked
-	return a.Down && r.s.Now.Within(guard.SettleTime(r.s.Spec), a.At) && a.At > v.Machine.Acted &&
+	return a.Down && r.S.Now.Within(guard.SettleTime(r.S.Spec), a.At) && a.At > v.Machine.Acted &&
 		v.Machine.Repair == nil && v.Machine.Health.Verdict != fleet.VerdictUnhealthy
 }

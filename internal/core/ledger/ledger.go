@@ -1,0 +1,151 @@
+package ledger
+
+import (
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
+	"hale/internal/core/round"
+)
+
+// Book enters into the ledger what the configuration asks for and destroys nothing, and how wanted changes of machines
+// ended. Whatever would destroy something waits for a person's word: package change says what that is.
+func Book(r *round.Round) {
+	wanted := r.S.Wanted
+	if wanted == nil || wanted.Adopt.Selects() { // of what exists already there is as much as there is
+		return
+	}
+	was := r.Sit.Whole.Ledger
+	l := was
+	if l == nil {
+		l = fleet.OpenLedger(wanted, standing(r))
+	}
+	if l.Changing() {
+		l = bookUpdate(r, bookChanges(r, l))
+	}
+	l = listen(r, l)
+	if asked := l.Asked(wanted); asked > l.Staying() {
+		l = grow(r, l, asked)
+	}
+	if l != was {
+		enforce(r, l)
+	}
+}
+
+// enforce lets the round go by what is in force from now on.
+func enforce(r *round.Round, l *fleet.Ledger) {
+	r.Sit.Whole.Ledger = l
+	r.S.Spec = l.Force(*r.S.Wanted)
+	r.Sit.Spec, r.Tally.Size = r.S.Spec, r.S.Spec.Size
+}
+
+// standing returns the highest number of a machine that has an instance.
+func standing(r *round.Round) int {
+	top := 0
+	for i := range r.S.Machines {
+		m := &r.S.Machines[i].Machine
+		if n, _ := m.Name.Ordinal(); n > top && !m.Current.None() && !m.Current.Adopted {
+			top = n
+		}
+	}
+	return top
+}
+
+// grow takes removals back that did not begin, the last ordered first, and then asks for more machines. What a person
+// named goes all the same.
+func grow(r *round.Round, l *fleet.Ledger, size int) *fleet.Ledger {
+	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
+		rem := l.Removals[i]
+		if rem.Named {
+			continue
+		}
+		if at, known := r.Ordered(rem.Machine); known && r.S.Machines[at].Machine.Repair.Removes() {
+			continue // it is gone already
+		}
+		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine,
+			Order: rem.Order, By: rem.By})
+		l = l.Dropped(rem.Machine)
+	}
+	if size > l.Size {
+		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: size, Limit: l.Size})
+		l, r.Again = l.Grown(size), true
+	}
+	return l
+}
+
+// bookChanges books the removals that came to an end.
+func bookChanges(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
+	for _, rem := range l.Removals {
+		at, known := r.Ordered(rem.Machine)
+		if !known {
+			continue
+		}
+		c := r.S.Machines[at].Machine.Change
+		if c == nil || c.Order != rem.Order {
+			continue
+		}
+		rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonGivenUp, Machine: rem.Machine,
+			Order: rem.Order, By: rem.By,
+			Detail: string(c.Ended), Limit: l.Size}
+		if c.Ended == fleet.ReasonRemoved {
+			l, rec.Reason, rec.Detail = l.Without(rem.Machine, r.S.Now.Wall), fleet.ReasonSizeDown, ""
+		} else {
+			l = l.Dropped(rem.Machine)
+		}
+		rec.Size = l.Size
+		r.Record(rec)
+	}
+	return l
+}
+
+// Confirm takes a person's word for the plan that waits, if it is the plan that the person was shown.
+func Confirm(r *round.Round, o *fleet.Order) {
+	l := r.Sit.Whole.Ledger
+	if r.S.Wanted == nil || l == nil {
+		r.Rule(o, fleet.ReasonNothingWaits)
+		return
+	}
+	p := change.Pending(r.S.Wanted, l, r.S.Machines)
+	switch {
+	case p.Empty():
+		r.Rule(o, fleet.ReasonNothingWaits)
+		return
+	case p.ID != o.Plan:
+		r.Rule(o, fleet.ReasonStalePlan)
+		return
+	case p.Blocked != "":
+		r.Rule(o, p.Blocked)
+		return
+	}
+	r.Rule(o, "")
+	r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonConfirmedPlan, Order: o.ID, By: o.By,
+		Detail: p.ID, Size: p.To, Limit: p.From})
+	next := *l
+	next.Removals = append([]fleet.Removal(nil), l.Removals...)
+	for _, t := range p.Remove {
+		next.Removals = append(next.Removals, fleet.Removal{Machine: t.Machine, Instance: t.Instance, Why: t.Why,
+			Order: o.ID, By: o.By})
+	}
+	if p.Template {
+		next.Update = updateTo(r, l, o)
+		next.Editions = max(l.Editions, next.Update.Edition)
+	}
+	enforce(r, &next)
+	r.Again = true
+}
+
+// OpenChanging opens the machines that are to be changed by a person's order: nothing else may be heard of them.
+func OpenChanging(r *round.Round) {
+	l := r.S.Whole.Ledger
+	for i := range l.Removals {
+		if at, known := r.Ordered(l.Removals[i].Machine); known {
+			r.Open(at)
+		}
+	}
+	if l.Update.Goes() {
+		chooseNext(r, l)
+	}
+}
+
+// IsChanging reports whether the machine is to be changed by a person's order.
+func IsChanging(r *round.Round, m *fleet.Machine) bool {
+	return r.Sit.Whole.Ledger.Changing() && (r.Sit.Whole.Ledger.Removal(m.Name) != nil || IsChosen(r, m))
+}

@@ -1,0 +1,185 @@
+package ledger
+
+import (
+	"slices"
+	"strings"
+
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/round"
+)
+
+// opened returns what is in force, opening the book where there is none yet.
+func opened(r *round.Round) *fleet.Ledger {
+	if r.Sit.Whole.Ledger == nil {
+		enforce(r, fleet.OpenLedger(r.S.Wanted, standing(r)))
+	}
+	return r.Sit.Whole.Ledger
+}
+
+// Scale takes the order of a size. A larger one is booked in this round; what a smaller one would destroy waits for a
+// person's word, as when the file is edited.
+func Scale(r *round.Round, o *fleet.Order) {
+	switch {
+	case r.S.Wanted == nil:
+		r.Rule(o, fleet.ReasonUnsupported)
+		return
+	case r.S.Wanted.Adopt.Selects():
+		r.Rule(o, fleet.ReasonSelects)
+		return
+	}
+	l := opened(r)
+	was, waited := l.Asked(r.S.Wanted), change.Pending(r.S.Wanted, l, r.S.Machines)
+	r.Rule(o, "")
+	rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: o.Size,
+		Limit: was}
+	if was == o.Size {
+		rec.Reason = fleet.ReasonAlready
+	} else {
+		enforce(r, l.Order(&fleet.OrderedSize{Size: o.Size, File: r.S.Wanted.Size, Order: o.ID, By: o.By,
+			Reason: o.Reason, At: r.S.Now.Wall}))
+	}
+	r.Record(rec)
+	if sayPending(r, o).From == 0 && waited.From != 0 && l.Ordered != nil {
+		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Order: l.Ordered.Order, By: o.By,
+			Detail: waited.ID, Size: waited.To, Limit: waited.From})
+	}
+}
+
+// sayPending records what waits for a person's word, where it follows from an order, and returns the plan.
+func sayPending(r *round.Round, o *fleet.Order) change.Plan {
+	p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines)
+	if p.From != p.To {
+		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
+			Size: p.To, Limit: p.From})
+	}
+	return p
+}
+
+// listen lets the configuration have the last word on a size that people ordered, when it asks for another one than it
+// did then.
+func listen(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
+	if !l.Outspoken(r.S.Wanted) {
+		return l
+	}
+	o := l.Ordered
+	r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeFromFile, Order: o.Order, By: o.By,
+		Size: r.S.Wanted.Size, Limit: o.Size})
+	return l.Order(nil)
+}
+
+// Remove takes the order to remove a machine: the one that was named, whichever instance it has. A size that was asked
+// for before is in force first: else the number that the machine gives up would be taken again for it.
+func Remove(r *round.Round, o *fleet.Order) {
+	at, _ := r.Ordered(o.Machine)
+	m := &r.S.Machines[at].Machine
+	if r.S.Wanted != nil && r.S.Wanted.Adopt.Selects() {
+		dismiss(r, o, m)
+		return
+	}
+	Book(r)
+	refused := unremovable(r, m)
+	r.Rule(o, refused)
+	if refused != "" {
+		return
+	}
+	l := opened(r)
+	if leaves(r, m) {
+		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAlready, Machine: m.Name, Order: o.ID,
+			By: o.By})
+		return
+	}
+	enforce(r, l.Removing(fleet.Removal{Machine: m.Name, Instance: m.Current.ID, Why: fleet.ReasonNamed, Order: o.ID,
+		By: o.By}, o, r.S.Wanted))
+	r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonNamed, Machine: m.Name, Order: o.ID, By: o.By,
+		Instance: m.Current.ID, Size: r.Sit.Whole.Ledger.Staying(), Limit: l.Staying()})
+	sayWhatStays(r, o, m)
+	r.Again = true
+}
+
+// leaves reports whether the machine has gone, or is to.
+func leaves(r *round.Round, m *fleet.Machine) bool {
+	return guard.Surplus(m, &r.S.Spec) || r.Sit.Whole.Ledger.Removal(m.Name) != nil
+}
+
+// unremovable says why the machine may not be removed.
+func unremovable(r *round.Round, m *fleet.Machine) fleet.Reason {
+	if r.S.Wanted == nil {
+		return fleet.ReasonUnsupported
+	}
+	l := opened(r)
+	switch held := change.Unremovable(m, &r.S.Spec); {
+	case guard.Surplus(m, &r.S.Spec) && !m.Current.None():
+		return fleet.ReasonSurplus
+	case leaves(r, m):
+		return ""
+	case r.S.Spec.Mode == fleet.ModeObserve:
+		return fleet.ReasonObserve
+	case guard.HoldOn(m, &r.Sit) != nil:
+		return fleet.ReasonHold
+	case held != "":
+		return held
+	case r.Sit.Brake.On():
+		return fleet.ReasonBrake
+	case l.Staying() <= 1:
+		return fleet.ReasonLastMachine
+	}
+	return ""
+}
+
+// sayWhatStays records what the machine leaves behind at its provider: its kept disks, and older instances for the rest
+// of their time.
+func sayWhatStays(r *round.Round, o *fleet.Order, m *fleet.Machine) {
+	say := func(reason fleet.Reason, host fleet.HostName, detail string) {
+		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: reason, Machine: m.Name, Order: o.ID, Host: host,
+			Detail: detail})
+	}
+	if v := m.Volumes; v != nil && len(v.Made) > 0 {
+		say(fleet.ReasonDisksStay, v.Host, strings.Join(v.Made, ", "))
+	}
+	for i := range m.Kept {
+		say(fleet.ReasonKeptStays, m.Kept[i].Host, string(m.Kept[i].ID))
+	}
+}
+
+// dismiss takes the order to let an adopted machine go: it stays as it is, and is not taken up again.
+func dismiss(r *round.Round, o *fleet.Order, m *fleet.Machine) {
+	refused := fleet.Reason("")
+	switch {
+	case m.Current.None() && m.Repair != nil:
+		refused = fleet.ReasonInRepair
+	case m.Current.None():
+		refused = fleet.ReasonUnknownSubject
+	case !m.Current.Adopted:
+		refused = fleet.ReasonOwnBuild
+	case len(r.Sit.Whole.LetGo) >= fleet.MostLetGo:
+		refused = fleet.ReasonTooMany
+	}
+	r.Rule(o, refused)
+	if refused != "" || r.S.Spec.Adopt.Let(m.Current.ID) {
+		return
+	}
+	keepOut(r, append(slices.Clone(r.Sit.Whole.LetGo), fleet.LetGo{
+		Instance: m.Current.ID, Name: m.Alias, Order: o.ID, By: o.By, At: r.S.Now.Wall, Select: r.S.Wanted.Adopt.Select,
+	}))
+}
+
+// keepOut lets the round go by what people want out of hale's care.
+func keepOut(r *round.Round, all []fleet.LetGo) {
+	r.Sit.Whole.LetGo = all
+	r.S.Spec.Adopt.Left = r.Sit.Whole.Left()
+	r.Sit.Spec = r.S.Spec
+}
+
+// SelectAgain forgets what people wanted out of hale's care when the configuration selects otherwise.
+func SelectAgain(r *round.Round) {
+	if len(r.Sit.Whole.LetGo) == 0 || r.S.Wanted == nil {
+		return
+	}
+	sel := &r.S.Wanted.Adopt.Select
+	kept := slices.DeleteFunc(slices.Clone(r.Sit.Whole.LetGo), func(l fleet.LetGo) bool { return !l.Select.Equal(sel) })
+	if len(kept) < len(r.Sit.Whole.LetGo) {
+		keepOut(r, kept)
+	}
+}

@@ -1,0 +1,73 @@
+package round
+
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+)
+
+// Round is one round of a fleet: the situation, what was found of the whole so far, and what was written down.
+type Round struct {
+	S fleet.Situation
+	// Sit is what the guard sees. Its tally and its doubt about one machine are set when that machine's turn comes.
+	Sit   guard.Situation
+	Tally guard.Tally
+	// Afresh says that hale's own sight just came back: whatever is not well is judged anew.
+	Afresh bool
+	// Unproven are the checks that succeeded on no machine since they were made or edited, and Retested says that in
+	// this round there are others of these than before.
+	Unproven []fleet.CheckName
+	Retested bool
+	Mute     int // machines that are no work of this round, and cannot answer
+	Records  []fleet.Record
+	Rulings  []fleet.Ruling
+	Freed    []fleet.Hold        // that ended in this round
+	Chosen   []fleet.MachineName // that are to be built from another template next
+	Asks     []int               // the machines that are to be asked on demand
+	Again    bool                // another round is to follow at once: what is booked in this one has consequences
+}
+
+// Record adds records about the fleet.
+func (r *Round) Record(all ...fleet.Record) {
+	for _, rec := range all {
+		rec.At, rec.Fleet = r.S.Now.Wall, r.S.Spec.Name
+		r.Records = append(r.Records, rec)
+	}
+}
+
+// Open opens the machine with the index.
+func (r *Round) Open(n int) {
+	if at, open := slices.BinarySearch(r.S.Open, n); !open {
+		r.S.Open = slices.Insert(slices.Clone(r.S.Open), at, n)
+	}
+}
+
+// Ordered returns the index of the machine, and whether the fleet has it. Views are sorted by ordinal.
+func (r *Round) Ordered(name fleet.MachineName) (int, bool) {
+	i := slices.IndexFunc(r.S.Machines, func(v fleet.View) bool { return v.Machine.Name == name })
+	return i, i >= 0
+}
+
+// Rule says what became of an order to the whole.
+func (r *Round) Rule(o *fleet.Order, refused fleet.Reason) {
+	r.Rulings = append(r.Rulings, fleet.Ruling{Order: o.ID, Refused: refused})
+	r.Record(WithBraker(AboutOrder(o, refused), &r.Sit.Brake))
+}
+
+// AboutOrder is the record of what became of an order.
+func AboutOrder(o *fleet.Order, refused fleet.Reason) fleet.Record {
+	return fleet.Record{
+		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind,
+		By:     o.By,
+		Detail: o.Reason, Took: o.For, Size: o.Size,
+	}
+}
+
+// WithBraker names the person who put the brake on, where that is the record's reason.
+func WithBraker(rec fleet.Record, b *fleet.Brake) fleet.Record {
+	if rec.Reason == fleet.ReasonBrake {
+		rec.Braker = b.By
+	}
+	return rec
+}
