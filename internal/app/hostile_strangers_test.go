@@ -18,17 +18,6 @@ import (
 	"hale/internal/secret"
 )
 
-// freeAddress is one on loopback without a listener.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
 // beating are three machines that report to hale as they should, and what hale makes of that.
 type beating struct {
 	watch   *watch

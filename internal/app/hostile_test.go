@@ -16,6 +16,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/state/memory"
+	"hale/internal/testbed/nettest"
 	"hale/internal/testbed/rabbit"
 )
 
@@ -108,7 +109,7 @@ func TestLiarsGetNothingAndHinderNobody(t *testing.T) {
 			t.Fatalf("HOSTILE=%s: %v; write 20s or 10m", said, err)
 		}
 	}
-	l, broker, listen := newLiars(t), rabbit.StartLiar(t, rabbit.Lies()...), freeAddress(t)
+	l, broker, listen := newLiars(t), rabbit.StartLiar(t, rabbit.Lies()...), nettest.Free(t)
 	c := hostileConfig(t, l, broker.Address, listen)
 	s := amongLiars(t, c)
 	stop := s.run()

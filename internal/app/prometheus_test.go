@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +11,7 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/testbed/nettest"
 	"hale/internal/testbed/prometheus"
 )
 
@@ -28,30 +26,42 @@ fleets:
     repair: {attempts: 1 in 1h, steps: [page]}
 `
 
-// A real Prometheus reads a running hale: every query of the dashboard is one to it, and what hale cannot heal arrives
-// at a real Alertmanager by hale's own rules, beside the sign that hale acts.
+// A real Prometheus reads a running hale over the network, with a viewer's token: every query of the dashboard is one
+// to it, and what hale cannot heal arrives at a real Alertmanager by hale's own rules, beside the sign that hale acts.
 func TestAPrometheusSeesHaleAndItsAlertsArrive(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, wakeful)
+	address := nettest.Free(t)
+	h := newHouse(t, wakeful+"api: {listen: \""+address+"\"}\n")
 	stop := h.run()
-	tcp := httptest.NewServer(h.proxy())
-	defer tcp.Close()
+	h.await("all are well", allWell)
+	client := api.Dial(h.socket)
+	defer client.Close()
+	token, err := client.MakeToken(t.Context(), api.TokenRequest{
+		Name: "prometheus", Role: "viewer", For: api.Duration(time.Hour),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{
+		"/healthz": http.StatusOK, "/readyz": http.StatusUnauthorized, "/metrics": http.StatusUnauthorized,
+	} {
+		if code := stranger(t, "http://"+address+path); code != want {
+			t.Errorf("a stranger gets %d at %s", code, path)
+		}
+	}
 	alerts := prometheus.StartAlertmanager(t)
 	rules, err := filepath.Abs("../../deploy/prometheus/hale-alerts.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := prometheus.Start(t, prometheus.Job{
-		Name: "hale", Address: strings.TrimPrefix(tcp.URL, "http://"), Rules: rules, Alerts: alerts,
+		Name: "hale", Address: address, Rules: rules, Alerts: alerts, Token: token.Text,
 	})
-	h.await("all are well", allWell)
 	h.eventually("the scrape", func(ctx context.Context) bool {
 		got, err := server.Query(ctx, `sum(hale_machines{verdict="healthy"}) == 3 and sum(up{job="hale"}) == 1`)
 		return err == nil && len(got) == 1
 	})
 
-	client := api.Dial(h.socket)
-	defer client.Close()
 	if _, err := client.Break(t.Context(), api.BreakOrder{Machine: "web-2", Way: "crash"}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +83,19 @@ func TestAPrometheusSeesHaleAndItsAlertsArrive(t *testing.T) {
 	stop()
 }
 
-// proxy lets the network in at the socket, for a program that knows no sockets.
-func (h *house) proxy() http.Handler {
-	return &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "hale"}) },
-		Transport: h.door().Transport,
+// stranger returns what a caller without a token is answered.
+func stranger(t *testing.T, at string) int {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
 	}
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode
 }
 
 // eventually polls until something is so.

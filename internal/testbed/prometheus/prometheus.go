@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -22,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hale/internal/testbed/nettest"
 )
 
 // startLimit is more than either needs to start on a machine that has much else to do.
@@ -42,7 +43,7 @@ type Job struct {
 // Start starts a Prometheus, and waits until it is ready.
 func Start(t testing.TB, j Job) Server {
 	t.Helper()
-	dir, address := t.TempDir(), free(t)
+	dir, address := t.TempDir(), nettest.Free(t)
 	token := ""
 	if j.Token != "" {
 		token = fmt.Sprintf("    authorization: {credentials: %q}\n", j.Token)
@@ -94,7 +95,7 @@ type Alertmanager struct{ URL string }
 // StartAlertmanager starts an Alertmanager that tells nobody, and waits until it is ready.
 func StartAlertmanager(t testing.TB) Alertmanager {
 	t.Helper()
-	dir, address := t.TempDir(), free(t)
+	dir, address := t.TempDir(), nettest.Free(t)
 	run(t, dir, "alertmanager.yml", "route: {receiver: none}\nreceivers: [{name: none}]\n", "prometheus-alertmanager",
 		"--config.file="+filepath.Join(dir, "alertmanager.yml"), "--storage.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+address, "--cluster.listen-address=")
@@ -129,17 +130,6 @@ func installed(t testing.TB, program string) string {
 		t.Fatalf("%v: scripts/install-deps.sh tests", err)
 	}
 	return path
-}
-
-// free is an address that nothing listens at.
-func free(t testing.TB) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // run starts a program that ends with the test.

@@ -191,7 +191,7 @@ var packages = []pkgRule{
 		support: true,
 		also:    []string{"internal/provider/openstack/notification", "internal/secret"},
 	},
-	{path: "internal/testbed/prometheus", support: true},
+	{path: "internal/testbed/prometheus", support: true, also: []string{"internal/testbed/nettest"}},
 	{path: "internal/testbed/vcsim", support: true},
 	{path: "internal/testbed/tidy", support: true},
 	{path: "bench/mutants", support: true},
