@@ -17,6 +17,8 @@ type Breakage struct {
 type BreakOrder struct {
 	Machine string `json:"machine"`
 	Way     string `json:"way"`
+	// DryRun has the answer only say what would happen.
+	DryRun bool `json:"-"`
 }
 
 // Broken is what was done.
@@ -32,5 +34,5 @@ func (c *Client) Breakages(ctx context.Context) (Breakages, error) {
 
 // Break has a machine of a simulated provider fail.
 func (c *Client) Break(ctx context.Context, o BreakOrder) (Broken, error) {
-	return post[Broken](ctx, c, "/v1/simulated/break", o)
+	return post[Broken](ctx, c, tried("/v1/simulated/break", o.DryRun), o)
 }

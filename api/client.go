@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -168,17 +167,7 @@ func (c *Client) Reload(ctx context.Context) (Changes, error) {
 
 // Order gives an order, and waits for its owner to take it up.
 func (c *Client) Order(ctx context.Context, q OrderRequest) (Orders, error) {
-	body, err := json.Marshal(q)
-	if err != nil {
-		return Orders{}, err
-	}
-	return ask[Orders](ctx, c, http.MethodPost, "/v1/orders", body)
-}
-
-// Readdress confirms the plan that connects a provider to its changed address.
-func (c *Client) Readdress(ctx context.Context, plan string) error {
-	_, err := ask[Changes](ctx, c, http.MethodPost, "/v1/readdress?plan="+url.QueryEscape(plan), nil)
-	return err
+	return post[Orders](ctx, c, tried("/v1/orders", q.DryRun), q)
 }
 
 // Compare returns what the configuration in a file or folder, named by an absolute path, would change.
@@ -186,9 +175,12 @@ func (c *Client) Compare(ctx context.Context, path string) (Changes, error) {
 	return get[Changes](ctx, c, "/v1/compare?path="+url.QueryEscape(path))
 }
 
-// Pending returns what of the running configuration waits for a person's word.
-func (c *Client) Pending(ctx context.Context) (Changes, error) {
-	return get[Changes](ctx, c, "/v1/pending")
+// tried is the path of a call that changes something, which may only be tried.
+func tried(path string, dry bool) string {
+	if dry {
+		return path + "?dry_run=true"
+	}
+	return path
 }
 
 func get[T any](ctx context.Context, c *Client, path string) (T, error) {
@@ -229,22 +221,9 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (io
 
 // exchange is send, and returns the header of the answer, too.
 func (c *Client) exchange(ctx context.Context, method, path string, body []byte) (io.ReadCloser, http.Header, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	response, err := c.repeat(ctx, method, path, body)
 	if err != nil {
 		return nil, nil, err
-	}
-	if len(body) > 0 {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if c.token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		return nil, nil, c.away(err)
 	}
 	if response.StatusCode/100 == 2 {
 		return response.Body, response.Header, nil

@@ -42,9 +42,14 @@ type FenceTest struct {
 	Took   Duration  `json:"took"`
 }
 
+// HostWord begins a subject that is a host: host:h1, or host:lab/h1 where several providers have one of that name.
+const HostWord = "host:"
+
 // FenceRequest names hosts, or machines that lie on them. None: every host that has methods.
 type FenceRequest struct {
 	Subjects []string `json:"subjects,omitempty"`
+	// DryRun has the answer name the hosts only, with their last tests.
+	DryRun bool `json:"-"`
 }
 
 // FenceProblem is what is wrong with the way in which a host's power would be cut.
@@ -65,5 +70,5 @@ func (c *Client) Fences(ctx context.Context) (Fences, error) {
 
 // TestFences asks the controllers how their hosts stand.
 func (c *Client) TestFences(ctx context.Context, q FenceRequest) (Fences, error) {
-	return post[Fences](ctx, c, "/v1/fences/test", q)
+	return post[Fences](ctx, c, tried("/v1/fences/test", q.DryRun), q)
 }

@@ -6,15 +6,15 @@ import "context"
 type FenceOffRequest struct {
 	// Subject is a host, or a machine that lies on it, as in FenceRequest.
 	Subject string `json:"subject"`
-	// Confirm has it done; without that the answer only says what would be.
-	Confirm bool `json:"confirm,omitempty"`
 	// Force turns the host off although a machine on it is not known to fail.
 	Force  bool   `json:"force,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	As     string `json:"as,omitempty"`
+	// DryRun has the answer only say what would be.
+	DryRun bool `json:"-"`
 }
 
-// FenceOff is what turning a host off means, and, where that was confirmed, how it ended.
+// FenceOff is what turning a host off means, and, unless that is all that was asked, how it ended.
 type FenceOff struct {
 	Provider string `json:"provider"`
 	Host     string `json:"host"`
@@ -89,5 +89,5 @@ func (o *FenceOff) Against() []string {
 
 // FenceOff asks for a host to be turned off, or what that would mean. It takes as long as the controllers do.
 func (c *Client) FenceOff(ctx context.Context, q FenceOffRequest) (FenceOff, error) {
-	return post[FenceOff](ctx, c, "/v1/fences/off", q)
+	return post[FenceOff](ctx, c, tried("/v1/fences/off", q.DryRun), q)
 }

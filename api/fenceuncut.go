@@ -8,6 +8,8 @@ type FenceUncutRequest struct {
 	Subject string `json:"subject"`
 	Reason  string `json:"reason,omitempty"`
 	As      string `json:"as,omitempty"`
+	// DryRun has the answer only say that it would be done, or why not.
+	DryRun bool `json:"-"`
 }
 
 // FenceUncut is how it ended that a host was to get its access to storage and network back.
@@ -21,5 +23,5 @@ type FenceUncut struct {
 
 // FenceUncut has a cut undone. It takes as long as those do who cut.
 func (c *Client) FenceUncut(ctx context.Context, q FenceUncutRequest) (FenceUncut, error) {
-	return post[FenceUncut](ctx, c, "/v1/fences/uncut", q)
+	return post[FenceUncut](ctx, c, tried("/v1/fences/uncut", q.DryRun), q)
 }

@@ -39,6 +39,11 @@ type GivenQuery struct {
 	Refused bool   // only those that were refused
 }
 
+// GivenOrder returns one order, and what became of it.
+func (c *Client) GivenOrder(ctx context.Context, id string) (GivenOrder, error) {
+	return get[GivenOrder](ctx, c, "/v1/orders/"+url.PathEscape(id))
+}
+
 // Given returns the orders that people gave, and what became of them.
 func (c *Client) Given(ctx context.Context, q GivenQuery) (Given, error) {
 	path := "/v1/orders"

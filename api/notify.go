@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -33,6 +34,8 @@ type TestAnswer struct {
 type RetryOrder struct {
 	Key string `json:"key,omitempty"` // of one message
 	All bool   `json:"all,omitempty"`
+	// DryRun has them counted only.
+	DryRun bool `json:"-"`
 }
 
 // Retried is how many dead letters wait again.
@@ -47,10 +50,10 @@ func (c *Client) DeadLetters(ctx context.Context) (DeadLetters, error) {
 
 // Retry lets dead letters be tried again.
 func (c *Client) Retry(ctx context.Context, o RetryOrder) (Retried, error) {
-	return post[Retried](ctx, c, "/v1/notify/dead/retry", o)
+	return post[Retried](ctx, c, tried("/v1/notify/dead/retry", o.DryRun), o)
 }
 
 // Test sends a target a test message.
 func (c *Client) Test(ctx context.Context, target string) (TestAnswer, error) {
-	return post[TestAnswer](ctx, c, "/v1/notify/targets/"+url.PathEscape(target)+"/test", struct{}{})
+	return ask[TestAnswer](ctx, c, http.MethodPost, "/v1/notify/targets/"+url.PathEscape(target)+"/test", nil)
 }

@@ -38,6 +38,9 @@ const (
 	CodeUnknownHost     = "unknown_host"
 	CodeUnknownTarget   = "unknown_target"
 	CodeUnknownLetter   = "unknown_letter"
+	CodeUnknownPlan     = "unknown_plan"
+	CodeUnknownOrder    = "unknown_order"
+	CodeUnknownHold     = "unknown_hold"
 	CodeUnknownRoute    = "unknown_route" // there is no such call
 	CodeMethod          = "method"        // the call has other methods
 	CodeBadRequest      = "bad_request"
@@ -48,6 +51,7 @@ const (
 	CodeStore           = "store"
 	CodeConfiguration   = "configuration" // the file is wrong; Lines say what
 	CodeRefused         = "refused"
+	CodePrecondition    = "precondition"    // If-Match or If-None-Match does not fit
 	CodeTarget          = "target"          // it did not take the message
 	CodeUnauthenticated = "unauthenticated" // who calls is not known
 	CodeForbidden       = "forbidden"       // who calls may not do that
@@ -59,6 +63,11 @@ const (
 	CodeUnknownAct      = "unknown_act"
 	CodeSecondPerson    = "second_person" // it waits until another person agrees; Waits is its id
 	CodeInternal        = "internal"      // a defect of hale; Instance finds it in the log
+
+	// of requests with an Idempotency-Key
+	CodeKeyReused = "key_reused" // for another request
+	CodeUnderWay  = "under_way"  // a request with the key is
+	CodeHalfDone  = "half_done"  // hale ended meanwhile, and nothing says how far it came
 )
 
 // problems says of each code what it means, and by which HTTP status.
@@ -72,6 +81,10 @@ var problems = map[string]struct {
 	CodeUnknownHost:     {http.StatusNotFound, "there is no such host"},
 	CodeUnknownTarget:   {http.StatusNotFound, "there is no such target"},
 	CodeUnknownLetter:   {http.StatusNotFound, "there is no such message"},
+	CodeUnknownPlan:     {http.StatusNotFound, "there is no such plan"},
+	CodeUnknownOrder:    {http.StatusNotFound, "there is no such order"},
+	CodeUnknownHold:     {http.StatusNotFound, "there is no such hold"},
+	CodePrecondition:    {http.StatusPreconditionFailed, "it is not at the revision that was seen"},
 	CodeUnknownRoute:    {http.StatusNotFound, "there is no such call"},
 	CodeMethod:          {http.StatusMethodNotAllowed, "the call has other methods"},
 	CodeBadRequest:      {http.StatusBadRequest, "the request cannot be understood"},
@@ -93,6 +106,9 @@ var problems = map[string]struct {
 	CodeUnknownAct:      {http.StatusNotFound, "nothing of the id waits for a second person"},
 	CodeSecondPerson:    {http.StatusConflict, "it waits for a second person"},
 	CodeInternal:        {http.StatusInternalServerError, "a defect of hale"},
+	CodeKeyReused:       {http.StatusUnprocessableEntity, "the key was used for another request"},
+	CodeUnderWay:        {http.StatusConflict, "a request with the key is under way"},
+	CodeHalfDone:        {http.StatusConflict, "it is not known how far the request came"},
 }
 
 // NewProblem makes a problem of one of the codes.
@@ -122,6 +138,14 @@ func (p Problem) Error() string {
 
 // GetStatus returns the HTTP status of the answer.
 func (p Problem) GetStatus() int { return p.Status }
+
+// GetHeaders returns what the answer's header says of it.
+func (p Problem) GetHeaders() http.Header {
+	if p.Code != CodeUnderWay {
+		return nil
+	}
+	return http.Header{"Retry-After": {"1"}}
+}
 
 // ContentType returns the media type of the problem where an answer would have the other.
 func (p Problem) ContentType(of string) string {

@@ -222,7 +222,8 @@ type OrderRequest struct {
 	All      bool     `json:"all,omitempty"`                               // release the holds of others, too
 	Plan     string   `json:"plan,omitempty" maxLength:"200"`              // that is confirmed
 	Size     int      `json:"size,omitempty" minimum:"0" maximum:"100000"` // that the fleet is to have
-	DryRun   bool     `json:"dry_run,omitempty"`
+	// DryRun has the answer only say what would become of it.
+	DryRun bool `json:"-"`
 	// Believe has a recovery take the world for what is; Plan is then that of World, which must still be the same.
 	Believe bool     `json:"believe,omitempty"`
 	Wait    Duration `json:"wait,omitempty"`
@@ -253,6 +254,7 @@ const (
 	OrderTaken   = "taken"
 	OrderRefused = "refused"
 	OrderPending = "pending" // it is stored, and the fleet's owner did not take it up yet
+	OrderUntried = "untried" // of what was only to be tried: this server does not own the fleet, and cannot say
 )
 
 // Reason is a reason from hale's closed set, with its words.

@@ -60,15 +60,15 @@ type Shown struct {
 
 // TakeOverRequest asks for this store to become another installation.
 type TakeOverRequest struct {
-	Installation string `json:"installation"`
-	// Confirm has it done; without that the answer only says what would be.
-	Confirm bool     `json:"confirm,omitempty"`
-	Reason  string   `json:"reason,omitempty"`
-	As      string   `json:"as,omitempty"`
-	Wait    Duration `json:"wait,omitempty"`
+	Installation string   `json:"installation"`
+	Reason       string   `json:"reason,omitempty"`
+	As           string   `json:"as,omitempty"`
+	Wait         Duration `json:"wait,omitempty"`
+	// DryRun has the answer only say what would be.
+	DryRun bool `json:"-"`
 }
 
-// TakeOver is what a take-over means, and where it was confirmed, what became of the orders that follow from it.
+// TakeOver is what a take-over means, and where it was done, what became of the orders that follow from it.
 type TakeOver struct {
 	Installation string    `json:"installation"`
 	Fleets       []World   `json:"fleets"` // that have instances with its mark
@@ -83,5 +83,5 @@ func (c *Client) World(ctx context.Context, name string) (World, error) {
 
 // TakeOver asks for this store to become another installation, or what that would mean.
 func (c *Client) TakeOver(ctx context.Context, q TakeOverRequest) (TakeOver, error) {
-	return post[TakeOver](ctx, c, "/v1/take-over", q)
+	return post[TakeOver](ctx, c, tried("/v1/take-over", q.DryRun), q)
 }

@@ -232,7 +232,7 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 		Targets:  s.teller.names,
 		Test:     s.teller.Test,
 		Nudge:    s.engine.Nudge,
-		TakeOver: s.engine.TakeOver,
+		TakeOver: s.engine.TakeOver, Try: s.engine.Try,
 		Fencing:  s.fencing,
 		Probes:   s.probes,
 		Defects:  s.defects,

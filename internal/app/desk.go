@@ -91,10 +91,6 @@ func (d *desk) Reload(ctx context.Context) (api.Changes, error) {
 }
 
 func (d *desk) reload(ctx context.Context) (api.Changes, error) {
-	if d.load == nil {
-		return api.Changes{}, fault.New(fault.Unsupported, "app.reload", "",
-			errors.New("this controller was not started from a file"))
-	}
 	next, err := d.read(d.load)
 	if err != nil {
 		return api.Changes{}, err
@@ -177,6 +173,10 @@ func (d *desk) unwatched(next *config.Config) []api.Unwatched {
 
 // read reads a configuration that could follow the running one. An error is of type keys.Problems or fault.Invalid.
 func (d *desk) read(load func() (*config.Config, error)) (*config.Config, error) {
+	if load == nil {
+		return nil, fault.New(fault.Unsupported, "app.reload", "",
+			errors.New("this controller was not started from a file"))
+	}
 	next, err := load()
 	var problems keys.Problems
 	switch {
@@ -188,11 +188,22 @@ func (d *desk) read(load func() (*config.Config, error)) (*config.Config, error)
 	return next, movable(d.site.config, next)
 }
 
+// Foresee implements server.Desk: it says what Reload would change, and changes nothing.
+func (d *desk) Foresee(context.Context) (api.Changes, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.compare(d.load)
+}
+
 // Compare implements server.Desk: it says what a configuration would change, and changes nothing.
 func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next, err := d.read(func() (*config.Config, error) { return config.Load(path, adapters.All()) })
+	return d.compare(func() (*config.Config, error) { return config.Load(path, adapters.All()) })
+}
+
+func (d *desk) compare(load func() (*config.Config, error)) (api.Changes, error) {
+	next, err := d.read(load)
 	if err != nil {
 		return api.Changes{}, err
 	}

@@ -46,6 +46,7 @@ type holder struct {
 	log          *slog.Logger
 	tells        Post
 	nudged       chan struct{}
+	trials       chan trial
 	installation fleet.Installation
 	begun        *beginning
 	cannot       []fleet.Op // what the provider does not have
@@ -68,7 +69,7 @@ func newHolder(f Fleet, c *clock, s *poller, b *beginning, opts Options) *holder
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, poller: s,
 		reports: s.subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
-		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), defects: opts.Defects,
+		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), trials: make(chan trial), defects: opts.Defects,
 		confessed: map[defect.Place]told{},
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})

@@ -314,6 +314,9 @@ func (t *term) reign(ctx context.Context) error {
 			n(t)
 		case <-t.edited:
 			t.heed()
+		case a := <-t.trials:
+			a.answer <- t.own.Try(a.order, t.clock.now())
+			continue
 		case <-t.nudged:
 			if err := t.loadPost(ctx); err != nil {
 				return err

@@ -227,6 +227,36 @@ func (o *Owner) Foresee(now fleet.Now) []decide.Machine {
 	return o.decider.Decide(o.Situation(now)).Machines
 }
 
+// Trial is what would become of an order.
+type Trial struct {
+	Ruling  fleet.Ruling
+	Ruled   bool           // it would be taken up or refused at once
+	Records []fleet.Record // that would be written of it
+}
+
+// Try says what would become of an order now. Nothing follows from it.
+func (o *Owner) Try(order fleet.Order, now fleet.Now) Trial {
+	s := o.Situation(now)
+	s.Orders = []fleet.Order{order}
+	d := decide.Decide(s)
+	rulings, records := d.Orders, d.Records
+	for _, m := range d.Machines {
+		rulings, records = append(rulings, m.Orders...), append(records, m.Records...)
+	}
+	var out Trial
+	for _, r := range rulings {
+		if r.Order == order.ID {
+			out.Ruling, out.Ruled = r, true
+		}
+	}
+	for _, r := range records {
+		if r.Order == order.ID {
+			out.Records = append(out.Records, o.About(now, r))
+		}
+	}
+	return out
+}
+
 // Asks returns the machines that are to be asked on demand since the last decision, and takes them to be. Tell the
 // answers to TellAsked.
 func (o *Owner) Asks(now fleet.Now) []int {

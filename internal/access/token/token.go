@@ -25,6 +25,7 @@ import (
 	"hale/internal/access"
 	"hale/internal/core/fault"
 	"hale/internal/state"
+	"hale/internal/state/once"
 )
 
 const (
@@ -121,9 +122,9 @@ func Make(ctx context.Context, s state.Store, by access.Principal, w Wish, now t
 	if err != nil {
 		return "", Token{}, fault.New(fault.Invalid, op, w.Name, err)
 	}
-	_, err = s.Commit(ctx, state.Txn{
+	_, err = once.Commit(ctx, s, state.Txn{
 		If: []state.Compare{state.Absent(root + t.ID)}, Then: []state.Write{state.Put(root+t.ID, data)},
-	})
+	}, t.ID)
 	if err != nil {
 		return "", Token{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"hale/internal/access"
 	"hale/internal/access/audit"
 	"hale/internal/defect"
+	"hale/internal/state/once"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -27,15 +28,17 @@ type Router struct {
 	api     huma.API
 	mux     *http.ServeMux
 	log     *slog.Logger
+	calls   *once.Book
 	handler http.Handler
 	book    *audit.Book   // nil: calls are not noted
 	large   chan struct{} // has an entry for each large body that is read
 }
 
-// New makes a router without calls. A panic of one is noted, and what each changes is in the book; nil: it is in none.
-func New(log *slog.Logger, panics defect.Witness, book *audit.Book) *Router {
+// New makes a router without calls. A panic of one is noted, and what each changes is in the audit; nil: it is in none. Calls
+// has those that change something and bear a key.
+func New(log *slog.Logger, panics defect.Witness, book *audit.Book, calls *once.Book) *Router {
 	problemsAreHales()
-	r := &Router{mux: http.NewServeMux(), log: log, book: book, large: make(chan struct{}, largeBodies)}
+	r := &Router{mux: http.NewServeMux(), log: log, calls: calls, book: book, large: make(chan struct{}, largeBodies)}
 	r.api = humago.New(r.mux, documented())
 	r.api.UseMiddleware(r.noted, r.authorise)
 	r.handler = defect.Handler(Named(r.whole(http.HandlerFunc(r.route))), panics, "api")

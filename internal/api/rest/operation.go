@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"hale/api"
@@ -54,6 +55,8 @@ type Call struct {
 	Needs                     Need
 	Codes                     []string // of the problems that it answers with, beyond those that every call has
 	Large                     int64    // bytes that the body may have; 0: 16 KiB
+	Again                     Repeated // of what changes something
+	Secret                    bool     // what it answers is told once, and never kept
 }
 
 // everyCode are the codes of problems that any call can answer with.
@@ -147,4 +150,13 @@ func May(ctx context.Context, r access.Role, of fleet.Name) error {
 		return api.NewProblem(api.CodeForbidden, p.Name+" is not "+r.String()+" in fleet "+string(of))
 	}
 	return nil
+}
+
+// SpokenFor says who calls, and for which user.
+func SpokenFor(ctx context.Context, as string) string {
+	by := access.Of(ctx).Name
+	if as != "" && as != by {
+		return fmt.Sprintf("%s (%s)", as, by)
+	}
+	return by
 }

@@ -20,7 +20,10 @@ import (
 func (r *Router) Problem(ctx context.Context, err error) api.Problem {
 	var said api.Problem
 	var wrong keys.Problems
+	ofKey, isKey := ofKeys(err)
 	switch {
+	case isKey:
+		said = ofKey
 	case errors.As(err, &said):
 	case errors.As(err, &wrong):
 		said = api.NewProblem(api.CodeConfiguration, "the configuration is not valid; the one that runs is left as it is")

@@ -25,6 +25,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
+	"hale/internal/state/once"
 )
 
 // desk answers the calls.
@@ -46,9 +47,11 @@ func Serve(r *rest.Router, store state.Store, log *slog.Logger) {
 func (d *desk) tokens() {
 	rest.Serve(d.router, rest.Call{ID: "list-tokens", Method: http.MethodGet, Path: "/v1/tokens", Needs: rest.Reads,
 		Summary: "The tokens that the caller may revoke"}, d.list)
-	rest.Serve(d.router, rest.Call{ID: "make-token", Method: http.MethodPost, Path: "/v1/tokens", Needs: rest.Inspects,
+	rest.Mutate(d.router, rest.Call{ID: "make-token", Method: http.MethodPost, Path: "/v1/tokens", Needs: rest.Inspects,
+		Again: rest.GoesOn, Secret: true,
 		Summary: "Make a token, which is told this once", Codes: []string{api.CodeRefused, api.CodeUnknownFleet}}, d.make)
-	rest.Serve(d.router, rest.Call{ID: "revoke-token", Method: http.MethodDelete, Path: "/v1/tokens/{id}", Needs: rest.Reads,
+	rest.Mutate(d.router, rest.Call{ID: "revoke-token", Method: http.MethodDelete, Path: "/v1/tokens/{id}", Needs: rest.Reads,
+		Again:   rest.RunsAgain,
 		Summary: "End a token, and those that were made by it", Codes: []string{api.CodeUnknownToken}}, d.revoke)
 }
 
@@ -56,14 +59,15 @@ func (d *desk) secondPerson() {
 	rest.Serve(d.router, rest.Call{ID: "list-acts", Method: http.MethodGet, Path: "/v1/second-person", Needs: rest.Orders,
 		Summary: "What waits for a second person, and what did in the last week"}, d.acts)
 	codes := []string{api.CodeUnknownAct, api.CodeRefused}
-	rest.Serve(d.router, rest.Call{ID: "agree", Method: http.MethodPost, Path: "/v1/second-person/{id}/agree",
-		Needs: rest.Orders, Summary: "Agree to an act as the second person: it is carried out", Codes: codes}, d.agree)
-	rest.Serve(d.router, rest.Call{ID: "withdraw", Method: http.MethodDelete, Path: "/v1/second-person/{id}",
-		Needs: rest.Orders, Summary: "End an act that waits for a second person", Codes: codes}, d.withdraw)
+	rest.Mutate(d.router, rest.Call{ID: "agree", Method: http.MethodPost, Path: "/v1/second-person/{id}/agree",
+		Needs: rest.Orders, Again: rest.RunsAgain, Summary: "Agree to an act as the second person: it is carried out", Codes: codes}, d.agree)
+	rest.Mutate(d.router, rest.Call{ID: "withdraw", Method: http.MethodDelete, Path: "/v1/second-person/{id}",
+		Needs: rest.Orders, Again: rest.RunsAgain, Summary: "End an act that waits for a second person", Codes: codes}, d.withdraw)
 }
 
 // byID names a token, or an act.
 type byID struct {
+	rest.Repeatable
 	ID string `path:"id" minLength:"1" maxLength:"40" pattern:"^[a-z2-7]+$"`
 }
 
@@ -93,7 +97,17 @@ func tokenOf(t *token.Token, now time.Time) api.Token {
 	return out
 }
 
-func (d *desk) make(ctx context.Context, in *rest.Answer[api.TokenRequest]) (api.NewToken, error) {
+func (d *desk) make(ctx context.Context, in *rest.Asked[api.TokenRequest]) (api.NewToken, error) {
+	var made string
+	at, err := once.Stage(ctx, &made)
+	if err != nil {
+		return api.NewToken{}, err
+	}
+	if at > 0 {
+		p := api.NewProblem(api.CodeHalfDone, "token "+made+" was made, and a token is told once")
+		p.Advice = "if it did not arrive, revoke it and make another one, with another key"
+		return api.NewToken{}, p
+	}
 	role, err := access.ParseRole(in.Body.Role)
 	if err != nil {
 		return api.NewToken{}, rest.BadRequest("role: " + err.Error())
@@ -105,16 +119,30 @@ func (d *desk) make(ctx context.Context, in *rest.Answer[api.TokenRequest]) (api
 		}
 		grant.Fleets = append(grant.Fleets, fleet.Name(name))
 	}
-	text, kept, err := token.Make(ctx, d.store, access.Of(ctx), token.Wish{
+	store := d.store
+	if in.Dry {
+		store = unwritten{store}
+	}
+	text, kept, err := token.Make(ctx, store, access.Of(ctx), token.Wish{
 		Name: in.Body.Name, Person: in.Body.Person, For: time.Duration(in.Body.For), Grants: []access.Grant{grant},
 	}, time.Now())
 	if err != nil {
 		return api.NewToken{}, err
 	}
+	if in.Dry {
+		kept.ID = ""
+		return api.NewToken{Token: tokenOf(&kept, time.Now())}, nil
+	}
 	audit.About(ctx, "token "+kept.ID, "of "+kept.Person, "role "+in.Body.Role)
 	audit.About(ctx, in.Body.Fleets...)
 	return api.NewToken{Token: tokenOf(&kept, time.Now()), Text: text}, nil
 }
+
+// unwritten is a store to which nothing is written, for what is only tried.
+type unwritten struct{ state.Store }
+
+// Commit implements state.Store.
+func (unwritten) Commit(context.Context, state.Txn) (int64, error) { return 0, nil }
 
 func (d *desk) revoke(ctx context.Context, in *byID) (api.Revoked, error) {
 	audit.About(ctx, "token "+in.ID)
@@ -124,9 +152,16 @@ func (d *desk) revoke(ctx context.Context, in *byID) (api.Revoked, error) {
 	}
 	for i := range all {
 		if all[i].ID == in.ID && all[i].Of(access.Of(ctx)) {
-			gone, err := token.Revoke(ctx, d.store, in.ID)
+			store := d.store
+			if in.Dry {
+				store = unwritten{store}
+			}
+			gone, err := token.Revoke(ctx, store, in.ID)
 			return api.Revoked{Revoked: gone}, err
 		}
+	}
+	if _, again := once.Began(ctx); again {
+		return api.Revoked{Revoked: []string{in.ID}}, nil // it was there when it was asked for first
 	}
 	// one that the caller may not see is as one that there is not
 	return api.Revoked{}, api.NewProblem(api.CodeUnknownToken, "there is no token "+in.ID+" that is yours to revoke")
@@ -199,6 +234,9 @@ func (d *desk) agree(ctx context.Context, in *byID) (api.Act, error) {
 	}
 	audit.About(ctx, string(act.Risk))
 	audit.About(ctx, act.About...)
+	if _, again := once.Began(ctx); in.Dry || again && act.Standing == pair.Done {
+		return actOf(&act), nil
+	}
 	if act, err = pair.Agree(ctx, d.store, in.ID, access.Of(ctx), time.Now()); err != nil {
 		return api.Act{}, err
 	}
@@ -282,7 +320,7 @@ func (t *taken) Write(b []byte) (int, error) {
 func (d *desk) withdraw(ctx context.Context, in *byID) (api.Acts, error) {
 	audit.About(ctx, "act "+in.ID)
 	act, err := d.get(ctx, in.ID)
-	if err == nil {
+	if _, again := once.Began(ctx); err == nil && !in.Dry && (!again || act.Standing != pair.Withdrawn) {
 		err = pair.Withdraw(ctx, d.store, in.ID, access.Of(ctx), time.Now())
 	}
 	if err != nil {

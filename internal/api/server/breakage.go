@@ -15,6 +15,8 @@ type Breaking interface {
 	// Break has the machine's instance at the provider fail in the way, and returns what happens to it. fault.NotFound:
 	// there is no such way. fault.Invalid: the provider is a real one. fault.Conflict: the instance has gone.
 	Break(p fleet.ProviderName, id fleet.InstanceID, way string) (does string, err error)
+	// Foretell says what would happen, and has nothing happen. Its errors are those of Break.
+	Foretell(p fleet.ProviderName, id fleet.InstanceID, way string) (does string, err error)
 	// Ways are the ways, a line each.
 	Ways() []api.Breakage
 }
@@ -24,7 +26,7 @@ func (s *Server) breakages(context.Context, *rest.Nothing) (api.Breakages, error
 }
 
 // breakMachine has a simulated machine fail.
-func (s *Server) breakMachine(ctx context.Context, in *rest.Answer[api.BreakOrder]) (api.Broken, error) {
+func (s *Server) breakMachine(ctx context.Context, in *rest.Asked[api.BreakOrder]) (api.Broken, error) {
 	status := s.seen(ctx, access.Admin)
 	name, err := meant(in.Body.Machine, status)
 	if err != nil {
@@ -36,7 +38,7 @@ func (s *Server) breakMachine(ctx context.Context, in *rest.Answer[api.BreakOrde
 		for i := range f.Machines {
 			m := &f.Machines[i].Machine
 			if string(m.Name) == name {
-				return s.breaks(f.Spec.Provider, m, in.Body.Way)
+				return s.breaks(f.Spec.Provider, m, in)
 			}
 			names = append(names, string(m.Name))
 		}
@@ -44,12 +46,16 @@ func (s *Server) breakMachine(ctx context.Context, in *rest.Answer[api.BreakOrde
 	return api.Broken{}, api.Unknown(api.CodeUnknownMachine, "machine "+name, name, names)
 }
 
-func (s *Server) breaks(p fleet.ProviderName, m *fleet.Machine, way string) (api.Broken, error) {
+func (s *Server) breaks(p fleet.ProviderName, m *fleet.Machine, in *rest.Asked[api.BreakOrder]) (api.Broken, error) {
 	name := string(m.Name)
 	if m.Current.None() {
 		return api.Broken{}, rest.Refused(name + " has no instance yet")
 	}
-	does, err := s.opts.Breaking.Break(p, m.Current.ID, way)
+	do := s.opts.Breaking.Break
+	if in.Dry {
+		do = s.opts.Breaking.Foretell
+	}
+	does, err := do(p, m.Current.ID, in.Body.Way)
 	switch {
 	case err == nil:
 		return api.Broken{Machine: name, Does: does}, nil
@@ -59,7 +65,7 @@ func (s *Server) breaks(p fleet.ProviderName, m *fleet.Machine, way string) (api
 			known = append(known, b.Name)
 		}
 		p := rest.BadRequest(rest.Because(err))
-		p.Near = api.Near(way, known)
+		p.Near = api.Near(in.Body.Way, known)
 		return api.Broken{}, p
 	}
 	return api.Broken{}, rest.Refused(name + " " + rest.Because(err))

@@ -6,15 +6,17 @@ import (
 	"path/filepath"
 
 	"hale/api"
-	"hale/internal/access"
-	"hale/internal/access/audit"
 	"hale/internal/api/rest"
 	"hale/internal/core/fault"
 	"hale/internal/keys"
 )
 
-func (s *Server) reload(ctx context.Context, _ *rest.Nothing) (api.Changes, error) {
-	c, err := s.opts.Desk.Reload(ctx)
+func (s *Server) reload(ctx context.Context, in *rest.Plainly) (api.Changes, error) {
+	do := s.opts.Desk.Reload
+	if in.Dry {
+		do = s.opts.Desk.Foresee
+	}
+	c, err := do(ctx)
 	return c, unfit(err)
 }
 
@@ -29,25 +31,6 @@ func (s *Server) compare(ctx context.Context, in *inFile) (api.Changes, error) {
 	}
 	c, err := s.opts.Desk.Compare(ctx, in.Path)
 	return c, unfit(err)
-}
-
-func (s *Server) pending(ctx context.Context, _ *rest.Nothing) (api.Changes, error) {
-	c, err := s.opts.Desk.Pending(ctx)
-	return c, unfit(err)
-}
-
-// ofPlan names a plan that waits for a person's word.
-type ofPlan struct {
-	Plan string `query:"plan" required:"true" maxLength:"200"`
-}
-
-func (s *Server) readdress(ctx context.Context, in *ofPlan) (api.Changes, error) {
-	audit.About(ctx, "plan "+in.Plan)
-	if err := s.hold(ctx, access.RiskConfirm, "plan "+in.Plan); err != nil {
-		return api.Changes{}, err
-	}
-	err := s.opts.Desk.Readdress(ctx, in.Plan, access.Of(ctx).Name)
-	return api.Changes{Changes: []api.Change{}, Plans: []api.Waiting{}}, unfit(err)
 }
 
 // unfit says that a configuration cannot be in force: what is wrong with it, or else that it is refused as things stand.

@@ -139,8 +139,9 @@ func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 		fails(all)
 		all[0].Acting, all[0].Hosts = fleet.ReasonNotOwner, nil
 	}
-	const plain = `{"subject":"h1","confirm":true,"as":"kim"}`
-	const forced = `{"subject":"h1","confirm":true,"force":true,"as":"kim"}`
+	const plain = `{"subject":"h1","as":"kim"}`
+	const forced = `{"subject":"h1","force":true,"as":"kim"}`
+	tried := map[bool]string{true: "?dry_run=true"}
 	for name, c := range map[string]struct {
 		body   string
 		change func(all []published.Fleet)
@@ -155,12 +156,12 @@ func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 			"another server looks after fleet web, which may have machines on it", ""},
 		"another server may have one, by force": {forced, others, false, "", fleet.ProofHostOff},
 		"the breaker is stuck":                  {forced, asIs, true, "", fleet.ProofNone},
-		"only asked what it would mean":         {`{"subject":"h1","force":true}`, fails, false, "", ""},
+		"only asked what it would mean":         {forced, fails, false, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := &breakers{stuck: c.stuck}
-			code, said, notes := b.ask(t, "/v1/fences/off", c.body, c.change)
+			code, said, notes := b.ask(t, "/v1/fences/off"+tried[c.proof == "" && c.says == ""], c.body, c.change)
 			if (code == http.StatusConflict) != (c.says != "") || !strings.Contains(said, c.says) {
 				t.Errorf("%d %s", code, said)
 			}

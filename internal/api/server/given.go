@@ -44,6 +44,22 @@ func (s *Server) given(ctx context.Context, in *ofFleet) (api.Given, error) {
 	return out, nil
 }
 
+// givenOne returns what became of one order.
+func (s *Server) givenOne(ctx context.Context, in *byID) (api.GivenOrder, error) {
+	all, err := s.given(ctx, &ofFleet{})
+	if err != nil {
+		return api.GivenOrder{}, err
+	}
+	for _, o := range all.Orders {
+		if o.ID == in.ID {
+			return o, nil
+		}
+	}
+	p := api.NewProblem(api.CodeUnknownOrder, "there is no order "+in.ID)
+	p.Advice = "it was never given, or it is so old that the journal let go of it"
+	return api.GivenOrder{}, p
+}
+
 // ordersOf joins what the journal, the dead letters and the inbox know of the fleet's orders.
 func ordersOf(ctx context.Context, store state.Store, name fleet.Name) ([]api.GivenOrder, error) {
 	records, _, err := journal.Read(ctx, store, name)

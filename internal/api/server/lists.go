@@ -9,6 +9,7 @@ import (
 	"hale/api"
 	"hale/internal/access"
 	"hale/internal/api/feed"
+	"hale/internal/api/power"
 	"hale/internal/api/rest"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
@@ -97,7 +98,7 @@ func (s *Server) getFleet(ctx context.Context, in *byName) (api.Fleet, error) {
 		return api.Fleet{}, err
 	}
 	out := view.FleetAlone(f)
-	out.Fencing = fenceProblems(string(f.Spec.Provider), s.fenced(ctx))
+	out.Fencing = power.Problems(string(f.Spec.Provider), s.hosts.All(ctx))
 	return out, nil
 }
 
@@ -330,7 +331,7 @@ func (s *Server) listHosts(ctx context.Context, in *pageIn) (*rest.Listed[api.Ho
 			joined[key] = &h
 		}
 	}
-	fenced := s.fenced(ctx)
+	fenced := s.hosts.All(ctx)
 	all := make([]rest.Keyed[api.HostItem], 0, len(joined))
 	for key, h := range joined {
 		h.Fenced = slices.ContainsFunc(fenced, func(k api.FencedHost) bool {

@@ -68,12 +68,14 @@ var matrix = map[string]row{
 	"withdraw":           {role: access.Operator, path: "/v1/second-person/abcdefgh"},
 	"order":              {role: access.Operator, body: `{"kind":"brake-on","subjects":["web"]}`},
 	"list-orders":        {role: access.Viewer},
+	"given-order":        {role: access.Viewer, path: "/v1/orders/o-1"},
 	"world":              {role: access.Viewer, path: "/v1/fleets/web/world"},
 	"take-over":          {role: access.Admin, whole: true, body: `{"installation":"other"}`},
 	"reload":             {role: access.Admin, whole: true},
-	"readdress":          {role: access.Admin, whole: true, path: "/v1/readdress?plan=p1"},
+	"list-plans":         {role: access.Viewer},
+	"plan":               {role: access.Viewer, path: "/v1/plans/web-0a"},
+	"confirm-plan":       {role: access.Operator, path: "/v1/plans/web-0a/confirm", body: `{}`},
 	"compare":            {role: access.Admin, whole: true, path: "/v1/compare?path=/etc/hale.yaml"},
-	"pending":            {role: access.Viewer, whole: true},
 	"dead-letters":       {role: access.Viewer},
 	"retry-dead-letters": {role: access.Operator, body: `{"all":true}`},
 	"test-target":        {role: access.Admin, whole: true, path: "/v1/notify/targets/ops/test"},
@@ -206,6 +208,7 @@ type house struct {
 	desk   *clerk
 	hosts  *breakers
 	broken []string
+	test   func(context.Context, fleet.TargetName) (notify.Answer, error) // nil: it notes that it was asked
 }
 
 func furnished(t *testing.T) *house {
@@ -216,12 +219,17 @@ func furnished(t *testing.T) *house {
 		Fencing: h.hosts, Breaking: h, Nudge: func() {},
 		Monitoring: server.Monitoring{Metrics: well, Ready: well, Alive: well},
 		Targets:    func() []fleet.TargetName { return []fleet.TargetName{"ops"} },
-		Test: func(context.Context, fleet.TargetName) (notify.Answer, error) {
+		Test: func(ctx context.Context, name fleet.TargetName) (notify.Answer, error) {
+			if h.test != nil {
+				return h.test(ctx, name)
+			}
 			h.desk.did("test")
 			return notify.Answer{}, nil
 		},
-		TakeOver: func(context.Context, engine.TakeOver) (engine.TakenOver, error) {
-			h.desk.did("take-over")
+		TakeOver: func(_ context.Context, o engine.TakeOver) (engine.TakenOver, error) {
+			if !o.DryRun {
+				h.desk.did("take-over")
+			}
 			return engine.TakenOver{}, nil
 		},
 	})
@@ -281,6 +289,11 @@ func (h *house) Break(fleet.ProviderName, fleet.InstanceID, string) (string, err
 	return "crashes", nil
 }
 
+// Foretell implements server.Breaking.
+func (*house) Foretell(fleet.ProviderName, fleet.InstanceID, string) (string, error) {
+	return "crashes", nil
+}
+
 // Ways implements server.Breaking.
 func (h *house) Ways() []api.Breakage { return []api.Breakage{{Name: "crash", Does: "crashes"}} }
 
@@ -296,6 +309,9 @@ func (c *clerk) Reload(context.Context) (api.Changes, error) {
 	c.did("reload")
 	return noChanges, nil
 }
+
+// Foresee implements server.Desk.
+func (*clerk) Foresee(context.Context) (api.Changes, error) { return noChanges, nil }
 
 // Compare implements server.Desk.
 func (*clerk) Compare(context.Context, string) (api.Changes, error) { return noChanges, nil }

@@ -13,6 +13,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/notify"
 	"hale/internal/prose"
+	"hale/internal/state/once"
 	"hale/internal/state/outbox"
 )
 
@@ -43,7 +44,7 @@ func (s *Server) deadLetters(ctx context.Context, _ *rest.Nothing) (api.DeadLett
 }
 
 // retryDead takes dead letters back among those that wait. It is done once for each, however often it is asked.
-func (s *Server) retryDead(ctx context.Context, in *rest.Answer[api.RetryOrder]) (api.Retried, error) {
+func (s *Server) retryDead(ctx context.Context, in *rest.Asked[api.RetryOrder]) (api.Retried, error) {
 	var out api.Retried
 	order := in.Body
 	if order.All == (order.Key != "") {
@@ -52,17 +53,19 @@ func (s *Server) retryDead(ctx context.Context, in *rest.Answer[api.RetryOrder])
 	dead, err := s.dead(ctx, access.Operator)
 	for _, d := range dead {
 		if err == nil && (order.All || d.Value.Key == order.Key) {
-			if err = outbox.Revive(ctx, s.opts.Store, d, time.Now().UTC()); err == nil {
+			if in.Dry {
+				out.Letters++
+			} else if err = outbox.Revive(ctx, s.opts.Store, d, time.Now().UTC()); err == nil {
 				out.Letters++
 			} else if fault.Is(err, fault.Conflict) {
 				err = nil // another server did so
 			}
 		}
 	}
-	if out.Letters > 0 {
+	if out.Letters > 0 && !in.Dry {
 		s.opts.Nudge()
 	}
-	if err == nil && out.Letters == 0 && !order.All {
+	if _, again := once.Began(ctx); err == nil && out.Letters == 0 && !order.All && !again {
 		return out, api.Unknown(api.CodeUnknownLetter, "dead letter "+order.Key, order.Key, keysOf(dead))
 	}
 	return out, err
@@ -78,7 +81,13 @@ func keysOf(dead []outbox.Stored[outbox.Dead]) []string {
 	return keys
 }
 
-func (s *Server) testTarget(ctx context.Context, in *byName) (api.TestAnswer, error) {
+// target names a target that is to take a test message.
+type target struct {
+	rest.Repeatable
+	Name string `path:"name" maxLength:"253"`
+}
+
+func (s *Server) testTarget(ctx context.Context, in *target) (api.TestAnswer, error) {
 	name := fleet.TargetName(in.Name)
 	var known []string
 	if s.opts.Targets != nil {
@@ -88,6 +97,9 @@ func (s *Server) testTarget(ctx context.Context, in *byName) (api.TestAnswer, er
 	}
 	if !slices.Contains(known, in.Name) {
 		return api.TestAnswer{}, api.Unknown(api.CodeUnknownTarget, "target "+in.Name, in.Name, known)
+	}
+	if in.Dry {
+		return api.TestAnswer{Target: in.Name}, nil
 	}
 	began := time.Now()
 	said, err := s.opts.Test(ctx, name)

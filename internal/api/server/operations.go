@@ -47,58 +47,63 @@ func (s *Server) reading() {
 
 // ordering are the calls by which a person gives hale a word.
 func (s *Server) ordering() {
-	rest.Serve(s.router, rest.Call{ID: "order", Method: http.MethodPost, Path: "/v1/orders", Needs: rest.Orders,
-		Summary: "Give an order, and learn what became of it",
-		Codes:   []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused}}, s.order)
+	rest.Mutate(s.router, rest.Call{ID: "order", Method: http.MethodPost, Path: "/v1/orders", Needs: rest.Orders,
+		Again: rest.GoesOn, Summary: "Give an order, and learn what became of it",
+		Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused}}, s.order)
 	rest.Serve(s.router, rest.Call{ID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Needs: rest.Reads,
 		Summary: "The orders that people gave, and what became of them", Codes: []string{api.CodeUnknownFleet}}, s.given)
+	rest.Serve(s.router, rest.Call{ID: "given-order", Method: http.MethodGet, Path: "/v1/orders/{id}", Needs: rest.Reads,
+		Summary: "An order, and what became of it", Codes: []string{api.CodeUnknownOrder}}, s.givenOne)
 	rest.Serve(s.router, rest.Call{ID: "world", Method: http.MethodGet, Path: "/v1/fleets/{name}/world", Needs: rest.Reads,
 		Summary: "What believing the world would mean for a fleet",
 		Codes:   []string{api.CodeUnknownFleet, api.CodeRefused}}, s.world)
-	rest.Serve(s.router, rest.Call{ID: "take-over", Method: http.MethodPost, Path: "/v1/take-over", Needs: rest.Governs,
-		Summary: "Have this store become another installation", Codes: []string{api.CodeRefused}}, s.takeOver)
+	rest.Mutate(s.router, rest.Call{ID: "take-over", Method: http.MethodPost, Path: "/v1/take-over", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Have this store become another installation", Codes: []string{api.CodeRefused}}, s.takeOver)
 }
 
 // configuring are the calls about what is wanted.
 func (s *Server) configuring() {
 	refusals := []string{api.CodeRefused, api.CodeConfiguration}
-	rest.Serve(s.router, rest.Call{ID: "reload", Method: http.MethodPost, Path: "/v1/reload", Needs: rest.Governs,
-		Summary: "Read the configuration again", Codes: refusals}, s.reload)
-	rest.Serve(s.router, rest.Call{ID: "readdress", Method: http.MethodPost, Path: "/v1/readdress", Needs: rest.Governs,
-		Summary: "Connect a provider to its changed address", Codes: refusals}, s.readdress)
+	rest.Mutate(s.router, rest.Call{ID: "reload", Method: http.MethodPost, Path: "/v1/reload", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Read the configuration again", Codes: refusals}, s.reload)
+	rest.Serve(s.router, rest.Call{ID: "list-plans", Method: http.MethodGet, Path: "/v1/plans", Needs: rest.Reads,
+		Summary: "What of the running configuration waits for a person's word", Codes: refusals}, s.plans)
+	rest.Register(s.router, rest.Call{ID: "plan", Method: http.MethodGet, Path: "/v1/plans/{id}", Needs: rest.Reads,
+		Summary: "A plan that waits for a person's word", Codes: append(refusals, api.CodeUnknownPlan)}, s.plan)
+	rest.Mutate(s.router, rest.Call{ID: "confirm-plan", Method: http.MethodPost, Path: "/v1/plans/{id}/confirm", Needs: rest.Orders,
+		Again: rest.RunsAgain, Summary: "Have a plan carried out",
+		Codes: append(refusals, api.CodeUnknownPlan, api.CodePrecondition)}, s.confirm)
 	rest.Serve(s.router, rest.Call{ID: "compare", Method: http.MethodGet, Path: "/v1/compare", Needs: rest.Governs,
 		Summary: "What the configuration in a file of the server would change", Codes: refusals}, s.compare)
-	rest.Serve(s.router, rest.Call{ID: "pending", Method: http.MethodGet, Path: "/v1/pending", Needs: rest.Surveys,
-		Summary: "What of the running configuration waits for a person's word", Codes: refusals}, s.pending)
 }
 
 // notifying are the calls about messages to people.
 func (s *Server) notifying() {
 	rest.Serve(s.router, rest.Call{ID: "dead-letters", Method: http.MethodGet, Path: "/v1/notify/dead", Needs: rest.Reads,
 		Summary: "The messages that were given up"}, s.deadLetters)
-	rest.Serve(s.router, rest.Call{ID: "retry-dead-letters", Method: http.MethodPost, Path: "/v1/notify/dead/retry", Needs: rest.Orders,
-		Summary: "Have messages that were given up tried again", Codes: []string{api.CodeUnknownLetter}}, s.retryDead)
-	rest.Serve(s.router, rest.Call{ID: "test-target", Method: http.MethodPost, Path: "/v1/notify/targets/{name}/test", Needs: rest.Governs,
-		Summary: "Send a target a test message", Codes: []string{api.CodeUnknownTarget, api.CodeTarget}}, s.testTarget)
+	rest.Mutate(s.router, rest.Call{ID: "retry-dead-letters", Method: http.MethodPost, Path: "/v1/notify/dead/retry", Needs: rest.Orders,
+		Again: rest.RunsAgain, Summary: "Have messages that were given up tried again", Codes: []string{api.CodeUnknownLetter}}, s.retryDead)
+	rest.Mutate(s.router, rest.Call{ID: "test-target", Method: http.MethodPost, Path: "/v1/notify/targets/{name}/test", Needs: rest.Governs,
+		Again: rest.RefusedAgain, Summary: "Send a target a test message", Codes: []string{api.CodeUnknownTarget, api.CodeTarget}}, s.testTarget)
 }
 
 // fencingHosts are the calls about the power of hosts.
 func (s *Server) fencingHosts() {
 	hosts := []string{api.CodeUnknownHost, api.CodeRefused}
 	rest.Serve(s.router, rest.Call{ID: "fences", Method: http.MethodGet, Path: "/v1/fences", Needs: rest.Surveys,
-		Summary: "The hosts that have a fence"}, s.fences)
-	rest.Serve(s.router, rest.Call{ID: "test-fences", Method: http.MethodPost, Path: "/v1/fences/test", Needs: rest.Governs,
-		Summary: "Ask the power controllers how their hosts stand", Codes: hosts}, s.testFences)
-	rest.Serve(s.router, rest.Call{ID: "fence-off", Method: http.MethodPost, Path: "/v1/fences/off", Needs: rest.Governs,
-		Summary: "Turn a host off, or say what that would mean", Codes: hosts}, s.fenceOff)
-	rest.Serve(s.router, rest.Call{ID: "fence-uncut", Method: http.MethodPost, Path: "/v1/fences/uncut", Needs: rest.Governs,
-		Summary: "Give a host its access to storage and network back", Codes: hosts}, s.fenceUncut)
+		Summary: "The hosts that have a fence"}, s.hosts.List)
+	rest.Mutate(s.router, rest.Call{ID: "test-fences", Method: http.MethodPost, Path: "/v1/fences/test", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Ask the power controllers how their hosts stand", Codes: hosts}, s.hosts.Test)
+	rest.Mutate(s.router, rest.Call{ID: "fence-off", Method: http.MethodPost, Path: "/v1/fences/off", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Turn a host off, or say what that would mean", Codes: hosts}, s.hosts.Off)
+	rest.Mutate(s.router, rest.Call{ID: "fence-uncut", Method: http.MethodPost, Path: "/v1/fences/uncut", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Give a host its access to storage and network back", Codes: hosts}, s.hosts.Uncut)
 }
 
 // simulating are the calls about machines of simulated providers.
 func (s *Server) simulating() {
 	rest.Serve(s.router, rest.Call{ID: "breakages", Method: http.MethodGet, Path: "/v1/simulated/breakages", Needs: rest.Surveys,
 		Summary: "The ways in which a simulated machine can fail"}, s.breakages)
-	rest.Serve(s.router, rest.Call{ID: "break", Method: http.MethodPost, Path: "/v1/simulated/break", Needs: rest.Governs,
-		Summary: "Have a simulated machine fail", Codes: []string{api.CodeUnknownMachine, api.CodeRefused}}, s.breakMachine)
+	rest.Mutate(s.router, rest.Call{ID: "break", Method: http.MethodPost, Path: "/v1/simulated/break", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Have a simulated machine fail", Codes: []string{api.CodeUnknownMachine, api.CodeRefused}}, s.breakMachine)
 }

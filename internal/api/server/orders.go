@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"hale/internal/prose"
 	"hale/internal/state/inbox"
 	"hale/internal/state/journal"
+	"hale/internal/state/once"
 )
 
 // Limits of an order over the API.
@@ -31,15 +33,23 @@ const (
 )
 
 // order takes a person's order, stores it, and answers when its owner took it up, or when the time to wait is over.
-func (s *Server) order(ctx context.Context, in *rest.Answer[api.OrderRequest]) (api.Orders, error) {
-	wanted, err := s.wanted(ctx, in.Body)
-	if err == nil {
-		err = s.agreed(ctx, wanted)
+func (s *Server) order(ctx context.Context, in *rest.Asked[api.OrderRequest]) (api.Orders, error) {
+	wanted, revision, err := posted(ctx)
+	if err == nil && revision == 0 {
+		if wanted, err = s.wanted(ctx, in.Body, in.Dry); err != nil {
+			return api.Orders{}, err
+		}
+		if !in.Dry {
+			if err := s.agreed(ctx, wanted); err != nil {
+				return api.Orders{}, err
+			}
+		}
+		// what a recovery finds its owner says, wherever that is
+		if in.Dry && in.Body.Kind != string(fleet.OrderRecover) {
+			return api.Orders{Orders: s.try(ctx, wanted)}, nil
+		}
+		revision, err = s.post(ctx, wanted, wanted)
 	}
-	if err != nil {
-		return api.Orders{}, err
-	}
-	revision, err := inbox.Post(ctx, s.opts.Store, wanted...)
 	if err != nil {
 		return api.Orders{}, err
 	}
@@ -76,6 +86,54 @@ func (s *Server) hold(ctx context.Context, risk access.Risk, about ...string) er
 	return rights.Hold(ctx, pair.Rule{Store: s.opts.Store, Risks: s.opts.Risks}, risk, about...)
 }
 
+// post posts the orders that are all that a call does. The stage is what it is to know when it is asked again.
+func (s *Server) post(ctx context.Context, orders []fleet.Order, stage any) (int64, error) {
+	letters, err := inbox.Letters(orders...)
+	if err != nil {
+		return 0, err
+	}
+	return once.Commit(ctx, s.opts.Store, letters, stage)
+}
+
+// posted returns what the same call posted when it was made before, and at which revision. 0: it posted nothing.
+func posted(ctx context.Context) ([]fleet.Order, int64, error) {
+	var orders []fleet.Order
+	revision, err := once.Stage(ctx, &orders)
+	return orders, revision, err
+}
+
+// try says what would become of the orders, and has no effect.
+func (s *Server) try(ctx context.Context, orders []fleet.Order) []api.Ordered {
+	out := make([]api.Ordered, 0, len(orders))
+	for i := range orders {
+		o := &orders[i]
+		would := ordered(o)
+		would.State = api.OrderUntried
+		if s.opts.Try != nil {
+			ruling, records, tried := s.opts.Try(ctx, *o)
+			for _, r := range records {
+				would.Events = append(would.Events, view.Event(r))
+			}
+			switch {
+			case !tried:
+			case ruling.Refused != "":
+				would.State, would.Refused = api.OrderRefused, s.refusal(ruling.Refused, o.Fleet)
+			default:
+				would.State = api.OrderTaken
+			}
+		}
+		out = append(out, would)
+	}
+	return out
+}
+
+func ordered(o *fleet.Order) api.Ordered {
+	return api.Ordered{
+		ID: string(o.ID), Kind: string(o.Kind), Fleet: string(o.Fleet), Machine: string(o.Machine),
+		Host: string(o.Host), By: o.By, State: api.OrderPending, Events: []api.Event{},
+	}
+}
+
 // await waits so long for the orders to be taken up, and tells what became of each.
 func (s *Server) await(ctx context.Context, orders []fleet.Order, revision int64, wait api.Duration) []api.Ordered {
 	ctx, cancel := context.WithTimeout(ctx, min(longestAwait, time.Duration(max(0, wait))))
@@ -93,10 +151,7 @@ func (s *Server) await(ctx context.Context, orders []fleet.Order, revision int64
 
 // became waits until the order was taken up or refused, and tells what follows from it.
 func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (api.Ordered, error) {
-	out := api.Ordered{
-		ID: string(o.ID), Kind: string(o.Kind), Fleet: string(o.Fleet), Machine: string(o.Machine),
-		Host: string(o.Host), By: o.By, State: api.OrderPending, Events: []api.Event{},
-	}
+	out := ordered(o)
 	if err := inbox.Await(ctx, s.opts.Store, o, revision); err != nil {
 		if ctx.Err() != nil {
 			err = nil // no owner took it up in time
@@ -160,7 +215,7 @@ func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]fleet.Record, 
 }
 
 // wanted makes the orders of a request: one for each fleet that it concerns.
-func (s *Server) wanted(ctx context.Context, q api.OrderRequest) ([]fleet.Order, error) {
+func (s *Server) wanted(ctx context.Context, q api.OrderRequest, dry bool) ([]fleet.Order, error) {
 	if fleet.OrderKind(q.Kind).Notes() {
 		return nil, rest.BadRequest("that is asked of /v1/fences/off and /v1/fences/uncut: " +
 			"what is noted of it is what was done")
@@ -186,7 +241,11 @@ func (s *Server) wanted(ctx context.Context, q api.OrderRequest) ([]fleet.Order,
 			if err := rest.May(ctx, access.Operator, o.Fleet); err != nil {
 				return nil, err
 			}
-			if err := fill(&o, &q, access.Of(ctx).Name, now); err != nil {
+			if o.ID, err = once.OrderID(ctx, strconv.Itoa(len(out))); err != nil {
+				return nil, err
+			}
+			o.DryRun = dry && q.Kind == string(fleet.OrderRecover)
+			if err := fill(ctx, &o, &q, now); err != nil {
 				return nil, rest.BadRequest(text + ": " + err.Error())
 			}
 			out = append(out, o)
@@ -199,33 +258,22 @@ func (s *Server) wanted(ctx context.Context, q api.OrderRequest) ([]fleet.Order,
 }
 
 // fill writes into an order, which has its subject, what the caller requests. An error says what is wrong with it.
-func fill(o *fleet.Order, q *api.OrderRequest, caller string, now time.Time) error {
-	o.Kind, o.By, o.Reason, o.At = fleet.OrderKind(q.Kind), caller, q.Reason, now
+func fill(ctx context.Context, o *fleet.Order, q *api.OrderRequest, now time.Time) error {
+	o.Kind, o.By, o.Reason, o.At = fleet.OrderKind(q.Kind), rest.SpokenFor(ctx, q.As), q.Reason, now
 	o.For, o.All = time.Duration(q.For), q.All
-	o.Plan, o.Size, o.DryRun, o.Believe = q.Plan, q.Size, q.DryRun, q.Believe
-	if q.As != "" && q.As != caller {
-		o.By = fmt.Sprintf("%s (%s)", q.As, caller)
-	}
+	o.Plan, o.Size, o.Believe = q.Plan, q.Size, q.Believe
 	if o.Kind == fleet.OrderFenced {
 		o.Proof = fleet.ProofWord // a person's word is never the proof of a power controller
 	}
 	if o.Kind.PermitsHarm() {
 		o.Expires = now.Add(fleet.OrderLife)
 	}
-	id, err := inbox.NewID()
-	if err != nil {
-		return err
-	}
-	o.ID = id
 	return o.Check()
 }
 
-// hostWord begins a subject that is a host: host:h1, or host:lab/h1 where several providers have one of that name.
-const hostWord = "host:"
-
 // resolve finds what a subject names: a fleet, a machine, or a host in each fleet that its provider serves.
 func resolve(text string, status []published.Fleet) ([]fleet.Order, error) {
-	if name, ok := strings.CutPrefix(text, hostWord); ok {
+	if name, ok := strings.CutPrefix(text, api.HostWord); ok {
 		return resolveHost(text, name, status)
 	}
 	text, err := meant(text, status)
@@ -284,7 +332,7 @@ func resolveHost(text, name string, status []published.Fleet) ([]fleet.Order, er
 			continue
 		}
 		for _, h := range f.Hosts {
-			if name := hostWord + string(h.Name); h.Name != "" && !slices.Contains(names, name) {
+			if name := api.HostWord + string(h.Name); h.Name != "" && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"hale/internal/access"
 	"hale/internal/access/audit"
 	"hale/internal/api/feed"
+	"hale/internal/api/power"
 	"hale/internal/api/rest"
 	"hale/internal/api/socket"
 	"hale/internal/core/fleet"
@@ -21,6 +22,7 @@ import (
 	"hale/internal/notify"
 	"hale/internal/owner/published"
 	"hale/internal/state"
+	"hale/internal/state/once"
 )
 
 // Options are what a Server answers from. All are needed but Targets; without it no notifier can be tested.
@@ -47,12 +49,15 @@ type Options struct {
 	Nudge   func()
 	// Probes says how the large probe engine does; nil: there is none.
 	Probes func(ctx context.Context) *api.Probes
+	// Try says what would become of an order, and what would be recorded of it, as its fleet stands now; false: this
+	// server does not own the fleet. Nil: that cannot be said.
+	Try func(ctx context.Context, o fleet.Order) (fleet.Ruling, []fleet.Record, bool)
 	// TakeOver has the store become another installation; see engine.Engine.TakeOver.
 	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
 	// Breaking has machines of simulated providers fail.
 	Breaking Breaking
 	// Fencing cuts the power of hosts; nil: no host has a fence.
-	Fencing Fencing
+	Fencing power.Fencing
 	// Plans are those of providers that wait for a person's word; nil: none do.
 	Plans func() []api.Waiting
 	// Troubles is what hale itself lacks, and a person can give it; nil: nothing.
@@ -72,6 +77,8 @@ type Options struct {
 type Desk interface {
 	// Reload reads the controller's configuration again. After an error the one that runs is left as it is.
 	Reload(ctx context.Context) (api.Changes, error)
+	// Foresee says what Reload would change. It changes nothing.
+	Foresee(ctx context.Context) (api.Changes, error)
 	// Compare says what the configuration in the file or folder would change. It changes nothing.
 	Compare(ctx context.Context, path string) (api.Changes, error)
 	// Readdress connects the provider of the confirmed plan anew; by names the person. fault.Conflict: another plan
@@ -86,6 +93,7 @@ type Server struct {
 	opts    Options
 	started time.Time
 	router  *rest.Router
+	hosts   *power.Hosts
 	feed    *feed.Feed
 	frames  frames
 }
@@ -96,7 +104,9 @@ func New(opts Options) *Server {
 		opts.Defects = defect.NewRegister(opts.Logger)
 	}
 	s := &Server{opts: opts, started: time.Now(), feed: feed.New(opts.Store, opts.Logger)}
-	s.router = rest.New(opts.Logger, opts.Defects.Witness(defect.Surface, ""), opts.Audit)
+	s.router = rest.New(opts.Logger, opts.Defects.Witness(defect.Surface, ""), opts.Audit, once.New(opts.Store, opts.Server))
+	s.hosts = &power.Hosts{Fencing: opts.Fencing, Status: opts.Status, Seen: s.seen, Store: opts.Store, Hold: s.hold,
+		Log: opts.Logger, Defects: opts.Defects}
 	s.operations()
 	return s
 }
@@ -126,6 +136,7 @@ func (s *Server) Serve(ctx context.Context, doors ...Door) error {
 	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { s.opts.Defects.Keep(ctx, defect.Place{Part: defect.Surface, Name: "events"}, s.feed.Run) })
+	wg.Go(func() { s.opts.Defects.Keep(ctx, defect.Place{Part: defect.Surface, Name: "calls"}, s.sweep) })
 	failures := make([]error, len(doors))
 	for i, d := range doors {
 		wg.Go(func() {
@@ -140,7 +151,7 @@ func (s *Server) Serve(ctx context.Context, doors ...Door) error {
 func (s *Server) serveAt(ctx context.Context, d Door) error {
 	server := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: headerBytes,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return rest.Serving(ctx) },
 		ErrorLog:    slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelWarn),
 	}
 	if d.Guard == nil {

@@ -8,6 +8,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/power"
 	"hale/internal/api/rest"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
@@ -38,7 +39,7 @@ func (s *Server) status(ctx context.Context, _ *rest.Nothing) (api.Status, error
 		Fleets: []api.Fleet{},
 	}
 	out.Stopping = s.opts.Stopping != nil && s.opts.Stopping()
-	fenced := s.fenced(ctx)
+	fenced := s.hosts.All(ctx)
 	counting, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
 	for _, f := range s.seen(ctx, access.Viewer) {
@@ -46,7 +47,7 @@ func (s *Server) status(ctx context.Context, _ *rest.Nothing) (api.Status, error
 			s.opts.Count(counting, &f)
 		}
 		v := view.Fleet(f)
-		v.Fencing = fenceProblems(string(f.Spec.Provider), fenced)
+		v.Fencing = power.Problems(string(f.Spec.Provider), fenced)
 		out.Fleets = append(out.Fleets, v)
 	}
 	if access.Of(ctx).May(access.Viewer, "") {

@@ -12,6 +12,8 @@ import (
 	"hale/internal/engine"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
+	"hale/internal/state/beliefs"
+	"hale/internal/state/once"
 )
 
 // world says what believing the world would mean for a fleet.
@@ -84,7 +86,7 @@ func confirmsWorld(q *api.OrderRequest, status []published.Fleet) error {
 }
 
 // takeOver has the store become another installation, or says what that would mean.
-func (s *Server) takeOver(ctx context.Context, in *rest.Answer[api.TakeOverRequest]) (api.TakeOver, error) {
+func (s *Server) takeOver(ctx context.Context, in *rest.Asked[api.TakeOverRequest]) (api.TakeOver, error) {
 	q := in.Body
 	of := fleet.Installation(q.Installation)
 	out := api.TakeOver{Installation: q.Installation, Fleets: []api.World{}}
@@ -96,15 +98,22 @@ func (s *Server) takeOver(ctx context.Context, in *rest.Answer[api.TakeOverReque
 			out.Fleets = append(out.Fleets, v)
 		}
 	}
+	if _, again := once.Began(ctx); again {
+		// it is one already: what was ordered with that is among the orders
+		if is, err := beliefs.Installation(ctx, s.opts.Store); err != nil || is == of {
+			out.Done = err == nil
+			return out, err
+		}
+	}
 	taken, err := s.opts.TakeOver(ctx, engine.TakeOver{
-		Installation: of, By: spokenFor(ctx, q.As), Reason: q.Reason, DryRun: !q.Confirm})
+		Installation: of, By: rest.SpokenFor(ctx, q.As), Reason: q.Reason, DryRun: in.Dry})
 	switch {
 	case fault.Is(err, fault.Conflict):
 		return out, rest.Refused("take-over of " + q.Installation + " is refused: " + rest.Because(err))
 	case err != nil:
 		return out, err
 	}
-	if out.Done = q.Confirm; out.Done {
+	if out.Done = !in.Dry; out.Done {
 		out.Orders = s.await(ctx, taken.Orders, taken.Revision, q.Wait)
 	}
 	return out, nil

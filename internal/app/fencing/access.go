@@ -103,7 +103,7 @@ func (f *Fencing) heard(e fenced, m armed, p fence.Power) {
 
 var errStillCut = errors.New("it is cut still")
 
-// Uncut implements server.Fencing.
+// Uncut implements power.Fencing.
 func (f *Fencing) Uncut(ctx context.Context, p fleet.ProviderName, host fleet.HostName,
 	free func() []string) (tries []api.FenceTry, against []string) {
 	e := fencer{f, p}.host(host)

@@ -9,7 +9,7 @@ import (
 	"hale/internal/notify"
 )
 
-// Off implements server.Fencing. A fencing of the same host meanwhile waits, and finds it off.
+// Off implements power.Fencing. A fencing of the same host meanwhile waits, and finds it off.
 func (f *Fencing) Off(ctx context.Context, p fleet.ProviderName, host fleet.HostName) []api.FenceTry {
 	e := fencer{f, p}.host(host)
 	if len(e.methods) == 0 {

@@ -122,7 +122,7 @@ func (f *Fencing) all() []fenced {
 	return f.hosts
 }
 
-// Fences implements server.Fencing: what there is, and how the last tests ended.
+// Fences implements power.Fencing: what there is, and how the last tests ended.
 func (f *Fencing) Fences() []api.FencedHost {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,7 +144,7 @@ func (f *Fencing) Fences() []api.FencedHost {
 	return out
 }
 
-// Test implements server.Fencing: every method of the host is asked how the host stands. Nothing is changed.
+// Test implements power.Fencing: every method of the host is asked how the host stands. Nothing is changed.
 func (f *Fencing) Test(ctx context.Context, p fleet.ProviderName, host fleet.HostName) {
 	for _, e := range f.all() {
 		if e.provider != p || e.host != host {

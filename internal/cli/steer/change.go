@@ -11,7 +11,6 @@ import (
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/cli/show"
-	"hale/internal/core/fleet"
 
 	"github.com/spf13/cobra"
 )
@@ -69,7 +68,7 @@ func (c giver) applyCommand() *cobra.Command {
 				return err
 			}
 			defer client.Close()
-			changes, err := client.Pending(cmd.Context())
+			changes, err := waits(cmd.Context(), client)
 			if err != nil {
 				return err
 			}
@@ -101,39 +100,39 @@ func (c giver) compare(ctx context.Context, file string, asJSON bool) error {
 	return c.printChanges(changes, "Reading "+file+" would change this; nothing was changed.", false, asJSON)
 }
 
-// confirm gives a person's word for a plan: of a provider to the controller itself, of a fleet to the fleet's owner.
+// confirm gives a person's word for a plan.
 func (c giver) confirm(ctx context.Context, plan string, f orderFlags) error {
 	client, err := c.Dial()
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	waiting, err := client.Pending(ctx)
+	if end := strings.LastIndexByte(plan, '-'); end < 1 {
+		return command.Usage(fmt.Errorf("--confirm %s: that is no plan's name; hale apply lists those that wait", plan))
+	}
+	done, err := client.Confirm(ctx, plan, api.Confirmation{Reason: f.reason, As: f.as, Wait: api.Duration(patience)})
 	if err != nil {
 		return err
 	}
-	for _, w := range waiting.Plans {
-		if w.Subject == api.SubjectConfiguration && w.ID == plan {
-			if err := client.Readdress(ctx, plan); err != nil {
-				return err
-			}
-			fmt.Fprintln(c.Out, "the configuration is in force with the renamed fleets")
-			return nil
-		}
-		if name, ok := strings.CutPrefix(w.Subject, "provider "); ok && w.ID == plan {
-			if err := client.Readdress(ctx, plan); err != nil {
-				return err
-			}
-			fmt.Fprintf(c.Out, "provider %s is connected to its new address\n", name)
-			return nil
-		}
+	out := api.Orders{Orders: done.Orders}
+	name, ofProvider := strings.CutPrefix(done.Plan.Subject, "provider ")
+	switch {
+	case f.json:
+		err = paper.JSON(c.Out, done)
+	case done.Plan.Subject == api.SubjectConfiguration:
+		fmt.Fprintln(c.Out, "the configuration is in force with the renamed fleets")
+	case ofProvider:
+		fmt.Fprintf(c.Out, "provider %s is connected to its new address\n", name)
+	default:
+		c.printOrders(out)
 	}
-	end := strings.LastIndexByte(plan, '-')
-	if end < 1 {
-		return command.Usage(fmt.Errorf("--confirm %s: that is no plan's name; hale apply lists those that wait", plan))
-	}
-	return c.give(ctx,
-		api.OrderRequest{Kind: string(fleet.OrderConfirm), Subjects: []string{plan[:end]}, Plan: plan}, f)
+	return errors.Join(err, verdictOn(out))
+}
+
+// waits is what waits for a person's word.
+func waits(ctx context.Context, client *api.Client) (api.Changes, error) {
+	p, err := client.Plans(ctx)
+	return api.Changes{Changes: []api.Change{}, Plans: p.Plans, Passed: p.Passed, Warnings: p.Warnings}, err
 }
 
 // sayLines says everything that is wrong with a configuration, a line each, as hale validate does.

@@ -29,14 +29,14 @@ const fenceOffHelp = "" +
 func (c giver) fenceOffCommand() *cobra.Command {
 	var q api.FenceOffRequest
 	var provider string
-	var asJSON bool
+	var asJSON, confirm bool
 	cmd := &cobra.Command{
 		Use:   "off HOST|MACHINE",
 		Short: "Turn a host off by its power controllers; without --confirm, say what that would mean",
 		Long:  fenceOffHelp,
 		Args:  cobra.ExactArgs(1),
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			q.Subject = args[0]
+			q.Subject, q.DryRun = args[0], !confirm
 			switch {
 			case provider == "":
 			case strings.Contains(q.Subject, "/"):
@@ -65,7 +65,7 @@ func (c giver) fenceOffCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "the host's provider, where several have one of that name")
-	cmd.Flags().BoolVar(&q.Confirm, "confirm", false, "do it")
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "do it")
 	cmd.Flags().BoolVar(&q.Force, "force", false, "do it although a machine on the host is not known to fail")
 	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for the journal")
 	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "the person you speak for, noted beside your user name")

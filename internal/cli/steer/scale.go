@@ -81,11 +81,11 @@ func (c giver) scale(ctx context.Context, name string, size int, plan string, f 
 		}
 		out.Orders = append(out.Orders, word.Orders...)
 	}
-	waiting, err := client.Pending(ctx)
+	waiting, err := waits(ctx, client)
 	// its owner stores the plan first, and shows it then
 	for wait := 0; err == nil && plan == "" && !shows(waiting, out) && wait < 40; wait++ {
 		<-time.After(50 * time.Millisecond)
-		waiting, err = client.Pending(ctx)
+		waiting, err = waits(ctx, client)
 	}
 	if err != nil {
 		return err

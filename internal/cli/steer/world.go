@@ -62,7 +62,7 @@ func worldLines(w api.World) []string {
 
 func (c giver) takeOverCommand() *cobra.Command {
 	var q api.TakeOverRequest
-	var asJSON bool
+	var asJSON, confirm bool
 	cmd := &cobra.Command{
 		Use:   "take-over INSTALLATION",
 		Short: "Let this hale be another one that is gone for good; without --confirm, say what that would mean",
@@ -76,7 +76,7 @@ func (c giver) takeOverCommand() *cobra.Command {
 			"  hale take-over 5b0c6f0e-3f2f-4f2e-9a53-1f0d6f6e7c11 --confirm --reason \"its disk died\"",
 		Args: cobra.ExactArgs(1),
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			q.Installation, q.Wait = args[0], api.Duration(patience)
+			q.Installation, q.Wait, q.DryRun = args[0], api.Duration(patience), !confirm
 			client, err := c.Dial()
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ func (c giver) takeOverCommand() *cobra.Command {
 			return errors.Join(err, verdictOn(api.Orders{Orders: out.Orders}))
 		}),
 	}
-	cmd.Flags().BoolVar(&q.Confirm, "confirm", false, "do it")
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "do it")
 	cmd.Flags().StringVarP(&q.Reason, "reason", "r", "", "why, for the journal")
 	cmd.Flags().StringVar(&q.As, "as", c.Getenv("SUDO_USER"), "the person you speak for, noted beside your user name")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

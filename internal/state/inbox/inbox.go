@@ -7,6 +7,8 @@ package inbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +32,18 @@ const (
 func NewID() (fleet.OrderID, error) {
 	id, err := uuid.NewV7()
 	return fleet.OrderID(id.String()), err
+}
+
+// IDOf returns the id that belongs to the seed at the moment. It sorts as those of NewID do.
+func IDOf(at time.Time, seed string) fleet.OrderID {
+	sum := sha256.Sum256([]byte(seed))
+	id := uuid.UUID(sum[:16])
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli())) //nolint:gosec // the years after 1970
+	copy(id[:6], ms[2:])
+	id[6] = id[6]&0x0f | 7<<4 // version 7
+	id[8] = id[8]&0x3f | 0x80 // of RFC 9562
+	return fleet.OrderID(id.String())
 }
 
 func prefix(name fleet.Name) string                { return root + string(name) + "/" }
@@ -182,6 +196,9 @@ func Trim(ctx context.Context, s state.Store, name fleet.Name) error {
 func Await(ctx context.Context, s state.Store, o *fleet.Order, after int64) error {
 	k := key(o.Fleet, o.ID)
 	for event, err := range s.Watch(ctx, k, after) {
+		if errors.Is(err, state.ErrCompacted) {
+			return awaitAnew(ctx, s, o, k)
+		}
 		if err != nil {
 			return err
 		}
@@ -190,4 +207,16 @@ func Await(ctx context.Context, s state.Store, o *fleet.Order, after int64) erro
 		}
 	}
 	return fmt.Errorf("order %s: %w", o.ID, context.Cause(ctx))
+}
+
+// awaitAnew is Await where it is not known any more what happened since the order was posted.
+func awaitAnew(ctx context.Context, s state.Store, o *fleet.Order, key string) error {
+	letters, revision, err := s.List(ctx, key)
+	switch {
+	case err != nil:
+		return err
+	case len(letters) == 0:
+		return nil
+	}
+	return Await(ctx, s, o, revision)
 }

@@ -1,4 +1,4 @@
-package server
+package power
 
 import (
 	"context"
@@ -12,25 +12,30 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
+	"hale/internal/state/once"
 )
 
-// fenceOff turns a host off, or says what that would mean. It builds no machine anew. It keeps no proof: a repair asks
+// Off turns a host off, or says what that would mean. It builds no machine anew. It keeps no proof: a repair asks
 // the controller itself, and that answer is the stronger proof.
-func (s *Server) fenceOff(ctx context.Context, in *rest.Answer[api.FenceOffRequest]) (api.FenceOff, error) {
+func (s *Hosts) Off(ctx context.Context, in *rest.Asked[api.FenceOffRequest]) (api.FenceOff, error) {
+	var was noteStage[api.FenceOff]
+	if _, err := once.Stage(ctx, &was); err != nil || was.Result != nil {
+		return was.result(), err
+	}
 	h, err := s.namedHost(ctx, in.Body.Subject)
 	if err != nil {
 		return api.FenceOff{}, err
 	}
 	audit.About(ctx, "host "+h.Host)
-	out := meaning(h, s.opts.Status())
+	out := meaning(h, s.Status())
 	switch {
-	case !in.Body.Confirm:
+	case in.Dry:
 	case out.Needs && !in.Body.Force:
 		p := rest.Refused("host " + out.Host + " is left on: " + strings.Join(out.Against(), "; "))
 		p.Lines = out.Against()
 		return out, p
 	default:
-		if err := s.hold(ctx, access.RiskFence, "host "+out.Host); err != nil {
+		if err := s.Hold(ctx, access.RiskFence, "host "+out.Host); err != nil {
 			return out, err
 		}
 		if err := s.cut(ctx, in.Body, &out); err != nil {
@@ -41,11 +46,11 @@ func (s *Server) fenceOff(ctx context.Context, in *rest.Answer[api.FenceOffReque
 }
 
 // namedHost returns the one host that the subject means.
-func (s *Server) namedHost(ctx context.Context, subject string) (api.FencedHost, error) {
+func (s *Hosts) namedHost(ctx context.Context, subject string) (api.FencedHost, error) {
 	if subject == "" {
 		return api.FencedHost{}, rest.BadRequest("no host is named") // none would be all of them
 	}
-	hosts, err := meantHosts([]string{subject}, s.fenced(ctx))
+	hosts, err := meantHosts([]string{subject}, s.All(ctx))
 	if err != nil {
 		return api.FencedHost{}, err
 	}
@@ -109,13 +114,13 @@ func followsIn(p fleet.Fence) string {
 
 // cut notes who asks for it, and then asks the controllers. After an error, which means that the note could not be
 // stored, no controller was asked.
-func (s *Server) cut(ctx context.Context, q api.FenceOffRequest, out *api.FenceOff) error {
-	n, err := s.begin(ctx, fleet.OrderCut, out.Provider, out.Host, spokenFor(ctx, q.As), q.Reason)
+func (s *Hosts) cut(ctx context.Context, q api.FenceOffRequest, out *api.FenceOff) error {
+	n, err := s.begin(ctx, fleet.OrderCut, out.Provider, out.Host, rest.SpokenFor(ctx, q.As), q.Reason)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	out.Done, out.Tries = true, s.opts.Fencing.Off(ctx, fleet.ProviderName(out.Provider), fleet.HostName(out.Host))
+	out.Done, out.Tries = true, s.Fencing.Off(ctx, fleet.ProviderName(out.Provider), fleet.HostName(out.Host))
 	out.Took = api.Duration(time.Since(began))
 	end := fleet.Order{Proof: fleet.ProofNone, For: time.Since(began)}
 	for _, t := range out.Tries {
@@ -125,6 +130,6 @@ func (s *Server) cut(ctx context.Context, q api.FenceOffRequest, out *api.FenceO
 			end.Proof, end.Reason = fleet.Proof(t.Proof), t.Method
 		}
 	}
-	s.end(ctx, n, end)
+	endNote(ctx, s, n, end, *out)
 	return nil
 }

@@ -1,7 +1,14 @@
-package server
+// Package power is what people ask of the power controllers of hosts: which there are, how they stand, and that they
+// turn a host off or give it its access back.
+//
+// It promises that a host on which a machine may be well is turned off by force only, and one that anything rests on
+// stays cut; that who wants what of a host is written down before a controller is asked, and how it ended after that;
+// and that a call which is asked again with its key goes on from there.
+package power
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +18,8 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/owner/published"
+	"hale/internal/state"
 )
 
 // Fencing knows how the power of hosts is cut.
@@ -28,17 +37,30 @@ type Fencing interface {
 		tries []api.FenceTry, against []string)
 }
 
-func (s *Server) fences(ctx context.Context, _ *rest.Nothing) (api.Fences, error) {
-	return api.Fences{Hosts: s.fenced(ctx)}, nil
+// Hosts are those that have a fence.
+type Hosts struct {
+	Fencing Fencing // nil: no host has one
+	Status  func() []published.Fleet
+	Seen    func(ctx context.Context, r access.Role) []published.Fleet // in which the caller has the role
+	// Hold keeps a call that takes a second person: its error says so.
+	Hold    func(ctx context.Context, risk access.Risk, about ...string) error
+	Store   state.Store
+	Log     *slog.Logger
+	Defects *defect.Register
 }
 
-// fenced returns the hosts that have methods, with what lies on them of the fleets that the caller may see.
-func (s *Server) fenced(ctx context.Context) []api.FencedHost {
-	if s.opts.Fencing == nil {
+// List returns the hosts.
+func (s *Hosts) List(ctx context.Context, _ *rest.Nothing) (api.Fences, error) {
+	return api.Fences{Hosts: s.All(ctx)}, nil
+}
+
+// All returns the hosts that have methods, with what lies on them of the fleets that the caller may see.
+func (s *Hosts) All(ctx context.Context) []api.FencedHost {
+	if s.Fencing == nil {
 		return []api.FencedHost{}
 	}
-	hosts := s.opts.Fencing.Fences()
-	status := s.seen(ctx, access.Viewer)
+	hosts := s.Fencing.Fences()
+	status := s.Seen(ctx, access.Viewer)
 	for i := range hosts {
 		h := &hosts[i]
 		h.Machines = []string{}
@@ -58,22 +80,25 @@ func (s *Server) fenced(ctx context.Context) []api.FencedHost {
 	return hosts
 }
 
-// testFences asks the controllers of the hosts that are named, side by side.
-func (s *Server) testFences(ctx context.Context, in *rest.Answer[api.FenceRequest]) (api.Fences, error) {
+// Test asks the controllers of the hosts that are named, side by side.
+func (s *Hosts) Test(ctx context.Context, in *rest.Asked[api.FenceRequest]) (api.Fences, error) {
 	out := api.Fences{Hosts: []api.FencedHost{}}
-	wanted, err := meantHosts(in.Body.Subjects, s.fenced(ctx))
+	wanted, err := meantHosts(in.Body.Subjects, s.All(ctx))
 	if err != nil {
 		return out, err
 	}
-	var asked sync.WaitGroup
+	var asking sync.WaitGroup
 	for _, h := range wanted {
-		asked.Go(func() {
-			defer s.opts.Defects.Catch(defect.Place{Part: defect.Fence, Of: h.Provider}, "a test", nil)
-			s.opts.Fencing.Test(ctx, fleet.ProviderName(h.Provider), fleet.HostName(h.Host))
+		if in.Dry {
+			break
+		}
+		asking.Go(func() {
+			defer s.Defects.Catch(defect.Place{Part: defect.Fence, Of: h.Provider}, "a test", nil)
+			s.Fencing.Test(ctx, fleet.ProviderName(h.Provider), fleet.HostName(h.Host))
 		})
 	}
-	asked.Wait()
-	for _, h := range s.fenced(ctx) {
+	asking.Wait()
+	for _, h := range s.All(ctx) {
 		if slices.ContainsFunc(wanted, func(k api.FencedHost) bool {
 			return k.Provider == h.Provider && k.Host == h.Host
 		}) {
@@ -91,7 +116,7 @@ func meantHosts(subjects []string, hosts []api.FencedHost) ([]api.FencedHost, er
 	}
 	var out []api.FencedHost
 	for _, subject := range subjects {
-		name := strings.TrimPrefix(subject, hostWord)
+		name := strings.TrimPrefix(subject, api.HostWord)
 		provider, host, named := strings.Cut(name, "/")
 		if !named {
 			provider, host = "", name
@@ -120,8 +145,8 @@ func meantHosts(subjects []string, hosts []api.FencedHost) ([]api.FencedHost, er
 	return out, nil
 }
 
-// fenceProblems are those of the hosts of a provider.
-func fenceProblems(provider string, hosts []api.FencedHost) []api.FenceProblem {
+// Problems are those of the hosts of a provider.
+func Problems(provider string, hosts []api.FencedHost) []api.FenceProblem {
 	out := []api.FenceProblem{}
 	for _, h := range hosts {
 		for _, m := range h.Methods {

@@ -1,16 +1,15 @@
-package server
+package power
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 
-	"hale/internal/access"
 	"hale/internal/core/fleet"
 	"hale/internal/state/inbox"
+	"hale/internal/state/once"
 )
 
 // noted is what a person has done to a host, as it is written down: that it begins, and how it ended.
@@ -25,47 +24,67 @@ type noted struct {
 // the answer.
 const noteLimit = 5 * time.Second
 
-// spokenFor says who asks, and for which user.
-func spokenFor(ctx context.Context, as string) string {
-	by := access.Of(ctx).Name
-	if as != "" && as != by {
-		return fmt.Sprintf("%s (%s)", as, by)
-	}
-	return by
+// noteStage is how far a call came that notes what it does to a host, for when it is asked again.
+type noteStage[T any] struct {
+	Begun  map[fleet.Name]fleet.OrderID
+	Result *T `json:",omitempty"` // nil: it has not ended
 }
 
-// begin writes down who wants what of the host, before anything is done.
-func (s *Server) begin(ctx context.Context, kind fleet.OrderKind, provider, host, by, reason string) (noted, error) {
+func (n noteStage[T]) result() T {
+	if n.Result == nil {
+		var none T
+		return none
+	}
+	return *n.Result
+}
+
+// begin writes down who wants what of the host, before anything is done. What was written down before, by the same
+// call, is enough.
+func (s *Hosts) begin(ctx context.Context, kind fleet.OrderKind, provider, host, by, reason string) (noted, error) {
 	n := noted{kind: kind, provider: provider, host: host, by: by}
-	var err error
-	n.begun, err = s.note(ctx, n, fleet.Order{Reason: reason})
+	var was noteStage[any]
+	at, err := once.Stage(ctx, &was)
+	if err != nil || at > 0 {
+		n.begun = was.Begun
+		return n, err
+	}
+	n.begun, err = s.note(ctx, n, fleet.Order{Reason: reason}, func(ids map[fleet.Name]fleet.OrderID) any {
+		return noteStage[any]{Begun: ids}
+	})
 	return n, err
 }
 
-// end writes down how it ended, whether or not anybody still waits for the answer.
-func (s *Server) end(ctx context.Context, n noted, o fleet.Order) {
+// endNote writes down how it ended, whether or not anybody still waits for the answer.
+func endNote[T any](ctx context.Context, s *Hosts, n noted, o fleet.Order, result T) {
 	o.Reason = shown(o.Reason)
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteLimit)
 	defer cancel()
-	if _, err := s.note(noting, n, o); err != nil {
-		s.opts.Logger.Warn("how it ended is not written down",
+	if _, err := s.note(noting, n, o, func(map[fleet.Name]fleet.OrderID) any {
+		return noteStage[T]{n.begun, &result}
+	}); err != nil {
+		s.Log.Warn("how it ended is not written down",
 			"order", n.kind, "host", n.host, "proof", o.Proof, "err", err)
 	}
 }
 
 // note posts a note to each fleet of the host's provider that has, or may have, machines there, and returns the notes'
-// ids by fleet.
-func (s *Server) note(ctx context.Context, n noted, o fleet.Order) (map[fleet.Name]fleet.OrderID, error) {
+// ids by fleet. The stage is what the call is to know when it is asked again.
+func (s *Hosts) note(ctx context.Context, n noted, o fleet.Order,
+	stage func(map[fleet.Name]fleet.OrderID) any) (map[fleet.Name]fleet.OrderID, error) {
+	which := "begins/"
+	if n.begun != nil {
+		which = "ended/"
+	}
 	ids := map[fleet.Name]fleet.OrderID{}
 	var notes []fleet.Order
-	for _, f := range s.opts.Status() {
+	for _, f := range s.Status() {
 		known := f.Acting == fleet.ReasonNotOwner ||
 			slices.ContainsFunc(f.Hosts, func(h fleet.Host) bool { return string(h.Name) == n.host })
 		if string(f.Spec.Provider) != n.provider || n.begun == nil && !known ||
 			n.begun != nil && n.begun[f.Spec.Name] == "" {
 			continue
 		}
-		id, err := inbox.NewID()
+		id, err := once.OrderID(ctx, which+string(f.Spec.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -73,13 +92,20 @@ func (s *Server) note(ctx context.Context, n noted, o fleet.Order) (map[fleet.Na
 		o.Fleet, o.Host, o.After = f.Spec.Name, fleet.HostName(n.host), n.begun[f.Spec.Name]
 		ids[o.Fleet], notes = id, append(notes, o)
 	}
-	for some := range slices.Chunk(notes, mostOrders) {
-		if _, err := inbox.Post(ctx, s.opts.Store, some...); err != nil {
+	for some := range slices.Chunk(notes, notesAtOnce) {
+		letters, err := inbox.Letters(some...)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := once.Commit(ctx, s.Store, letters, stage(ids)); err != nil {
 			return nil, err
 		}
 	}
 	return ids, nil
 }
+
+// notesAtOnce fit into one transaction.
+const notesAtOnce = 100
 
 // longestNote is how much of a controller's words is written down, in bytes.
 const longestNote = 160
