@@ -44,11 +44,11 @@ type revised interface{ ETag() string }
 type Repeated int
 
 const (
-	// GoesOn, which is meant unless another is said: all that it does is in one transaction, which says so. If that was done, it goes on behind it.
+	// GoesOn has all that it does in one transaction, which says so: if that was done, it goes on behind it.
 	GoesOn Repeated = iota
-	// RunsAgain: it is done again, since to do it twice is to do it once, or since what it did is looked at first.
+	// RunsAgain has it done again, since to do it twice is to do it once, or since what it did is looked at first.
 	RunsAgain
-	// RefusedAgain: nothing shows whether it was done, and twice would be too much.
+	// RefusedAgain has it refused: nothing shows whether it was done, and twice would be too much.
 	RefusedAgain
 )
 

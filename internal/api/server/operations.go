@@ -57,8 +57,10 @@ func (s *Server) ordering() {
 	rest.Serve(s.router, rest.Call{ID: "world", Method: http.MethodGet, Path: "/v1/fleets/{name}/world", Needs: rest.Reads,
 		Summary: "What believing the world would mean for a fleet",
 		Codes:   []string{api.CodeUnknownFleet, api.CodeRefused}}, s.world)
-	rest.Mutate(s.router, rest.Call{ID: "take-over", Method: http.MethodPost, Path: "/v1/take-over", Needs: rest.Governs,
-		Again: rest.RunsAgain, Summary: "Have this store become another installation", Codes: []string{api.CodeRefused}}, s.takeOver)
+	rest.Mutate(s.router, rest.Call{ID: "take-over", Method: http.MethodPost,
+		Path: "/v1/take-over", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Have this store become another installation",
+		Codes: []string{api.CodeRefused}}, s.takeOver)
 }
 
 // configuring are the calls about what is wanted.
@@ -70,7 +72,8 @@ func (s *Server) configuring() {
 		Summary: "What of the running configuration waits for a person's word", Codes: refusals}, s.plans)
 	rest.Register(s.router, rest.Call{ID: "plan", Method: http.MethodGet, Path: "/v1/plans/{id}", Needs: rest.Reads,
 		Summary: "A plan that waits for a person's word", Codes: append(refusals, api.CodeUnknownPlan)}, s.plan)
-	rest.Mutate(s.router, rest.Call{ID: "confirm-plan", Method: http.MethodPost, Path: "/v1/plans/{id}/confirm", Needs: rest.Orders,
+	rest.Mutate(s.router, rest.Call{ID: "confirm-plan", Method: http.MethodPost,
+		Path: "/v1/plans/{id}/confirm", Needs: rest.Orders,
 		Again: rest.RunsAgain, Summary: "Have a plan carried out",
 		Codes: append(refusals, api.CodeUnknownPlan, api.CodePrecondition)}, s.confirm)
 	rest.Serve(s.router, rest.Call{ID: "compare", Method: http.MethodGet, Path: "/v1/compare", Needs: rest.Governs,
@@ -81,10 +84,14 @@ func (s *Server) configuring() {
 func (s *Server) notifying() {
 	rest.Serve(s.router, rest.Call{ID: "dead-letters", Method: http.MethodGet, Path: "/v1/notify/dead", Needs: rest.Reads,
 		Summary: "The messages that were given up"}, s.deadLetters)
-	rest.Mutate(s.router, rest.Call{ID: "retry-dead-letters", Method: http.MethodPost, Path: "/v1/notify/dead/retry", Needs: rest.Orders,
-		Again: rest.RunsAgain, Summary: "Have messages that were given up tried again", Codes: []string{api.CodeUnknownLetter}}, s.retryDead)
-	rest.Mutate(s.router, rest.Call{ID: "test-target", Method: http.MethodPost, Path: "/v1/notify/targets/{name}/test", Needs: rest.Governs,
-		Again: rest.RefusedAgain, Summary: "Send a target a test message", Codes: []string{api.CodeUnknownTarget, api.CodeTarget}}, s.testTarget)
+	rest.Mutate(s.router, rest.Call{ID: "retry-dead-letters", Method: http.MethodPost,
+		Path: "/v1/notify/dead/retry", Needs: rest.Orders,
+		Again: rest.RunsAgain, Summary: "Have messages that were given up tried again",
+		Codes: []string{api.CodeUnknownLetter}}, s.retryDead)
+	rest.Mutate(s.router, rest.Call{ID: "test-target", Method: http.MethodPost,
+		Path: "/v1/notify/targets/{name}/test", Needs: rest.Governs,
+		Again: rest.RefusedAgain, Summary: "Send a target a test message",
+		Codes: []string{api.CodeUnknownTarget, api.CodeTarget}}, s.testTarget)
 }
 
 // fencingHosts are the calls about the power of hosts.
@@ -92,18 +99,24 @@ func (s *Server) fencingHosts() {
 	hosts := []string{api.CodeUnknownHost, api.CodeRefused}
 	rest.Serve(s.router, rest.Call{ID: "fences", Method: http.MethodGet, Path: "/v1/fences", Needs: rest.Surveys,
 		Summary: "The hosts that have a fence"}, s.hosts.List)
-	rest.Mutate(s.router, rest.Call{ID: "test-fences", Method: http.MethodPost, Path: "/v1/fences/test", Needs: rest.Governs,
+	rest.Mutate(s.router, rest.Call{ID: "test-fences", Method: http.MethodPost,
+		Path: "/v1/fences/test", Needs: rest.Governs,
 		Again: rest.RunsAgain, Summary: "Ask the power controllers how their hosts stand", Codes: hosts}, s.hosts.Test)
-	rest.Mutate(s.router, rest.Call{ID: "fence-off", Method: http.MethodPost, Path: "/v1/fences/off", Needs: rest.Governs,
+	rest.Mutate(s.router, rest.Call{ID: "fence-off", Method: http.MethodPost,
+		Path: "/v1/fences/off", Needs: rest.Governs,
 		Again: rest.RunsAgain, Summary: "Turn a host off, or say what that would mean", Codes: hosts}, s.hosts.Off)
-	rest.Mutate(s.router, rest.Call{ID: "fence-uncut", Method: http.MethodPost, Path: "/v1/fences/uncut", Needs: rest.Governs,
-		Again: rest.RunsAgain, Summary: "Give a host its access to storage and network back", Codes: hosts}, s.hosts.Uncut)
+	rest.Mutate(s.router, rest.Call{ID: "fence-uncut", Method: http.MethodPost,
+		Path: "/v1/fences/uncut", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Give a host its access to storage and network back",
+		Codes: hosts}, s.hosts.Uncut)
 }
 
 // simulating are the calls about machines of simulated providers.
 func (s *Server) simulating() {
 	rest.Serve(s.router, rest.Call{ID: "breakages", Method: http.MethodGet, Path: "/v1/simulated/breakages", Needs: rest.Surveys,
 		Summary: "The ways in which a simulated machine can fail"}, s.breakages)
-	rest.Mutate(s.router, rest.Call{ID: "break", Method: http.MethodPost, Path: "/v1/simulated/break", Needs: rest.Governs,
-		Again: rest.RunsAgain, Summary: "Have a simulated machine fail", Codes: []string{api.CodeUnknownMachine, api.CodeRefused}}, s.breakMachine)
+	rest.Mutate(s.router, rest.Call{ID: "break", Method: http.MethodPost,
+		Path: "/v1/simulated/break", Needs: rest.Governs,
+		Again: rest.RunsAgain, Summary: "Have a simulated machine fail",
+		Codes: []string{api.CodeUnknownMachine, api.CodeRefused}}, s.breakMachine)
 }

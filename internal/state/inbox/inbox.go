@@ -39,7 +39,7 @@ func IDOf(at time.Time, seed string) fleet.OrderID {
 	sum := sha256.Sum256([]byte(seed))
 	id := uuid.UUID(sum[:16])
 	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli())) //nolint:gosec // the years after 1970
+	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
 	copy(id[:6], ms[2:])
 	id[6] = id[6]&0x0f | 7<<4 // version 7
 	id[8] = id[8]&0x3f | 0x80 // of RFC 9562
