@@ -21,39 +21,32 @@ func (d *desk) Ways() []api.Breakage {
 
 // Foretell implements server.Breaking.
 func (d *desk) Foretell(p fleet.ProviderName, id fleet.InstanceID, way string) (string, error) {
-	_, b, err := d.breakage("app.foretell", p, id, way)
+	_, b, err := d.breakage(p, id, way)
 	return b.Does, err
 }
 
 // Break implements server.Breaking.
 func (d *desk) Break(p fleet.ProviderName, id fleet.InstanceID, way string) (string, error) {
-	const op = "app.break"
-	world, b, err := d.breakage(op, p, id, way)
-	if err != nil {
-		return "", err
-	}
-	if _, err = world.Inject(b.Of(id)); fault.Is(err, fault.NotFound) {
-		err = fault.New(fault.Conflict, op, string(id), errors.New("has no instance at its provider"))
+	world, b, err := d.breakage(p, id, way)
+	if err == nil {
+		_, err = world.Inject(b.Of(id))
+		if fault.Is(err, fault.NotFound) {
+			err = fault.New(fault.Conflict, "app.break", string(id), errors.New("has no instance at its provider"))
+		}
 	}
 	return b.Does, err
 }
 
 // breakage finds the way, and the world in which it is to happen.
-func (d *desk) breakage(op string, p fleet.ProviderName, id fleet.InstanceID, way string) (
-	*simulated.World, simulated.Breakage, error) {
+func (d *desk) breakage(p fleet.ProviderName, id fleet.InstanceID, way string) (
+	w *simulated.World, b simulated.Breakage, err error) {
 	d.mu.Lock() // a reload changes the adapters
 	a := adapterOf(d.site.adapters, p)
 	d.mu.Unlock()
 	if a.world == nil {
-		return nil, simulated.Breakage{}, fault.New(fault.Invalid, op, string(id),
-			fmt.Errorf("is a machine of provider %s, which is %s: hale has machines of simulated providers fail, and no "+
-				"others", p, a.config.Type))
+		return nil, b, fault.New(fault.Invalid, "app.break", string(id), fmt.Errorf("is a machine of provider %s, which "+
+			"is %s: hale has machines of simulated providers fail, and no others", p, a.config.Type))
 	}
-	for _, b := range simulated.Breakages() {
-		if b.Name == way {
-			return a.world, b, nil
-		}
-	}
-	return nil, simulated.Breakage{}, fault.New(fault.NotFound, op, way,
-		fmt.Errorf("a simulated machine cannot fail in the way %q; hale sim break lists the ways", way))
+	b, err = simulated.BreakageNamed(way)
+	return a.world, b, err
 }

@@ -188,21 +188,14 @@ func (d *desk) read(load func() (*config.Config, error)) (*config.Config, error)
 	return next, movable(d.site.config, next)
 }
 
-// Foresee implements server.Desk: it says what Reload would change, and changes nothing.
-func (d *desk) Foresee(context.Context) (api.Changes, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.compare(d.load)
-}
-
 // Compare implements server.Desk: it says what a configuration would change, and changes nothing.
 func (d *desk) Compare(_ context.Context, path string) (api.Changes, error) {
+	load := d.load
+	if path != "" {
+		load = func() (*config.Config, error) { return config.Load(path, adapters.All()) }
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.compare(func() (*config.Config, error) { return config.Load(path, adapters.All()) })
-}
-
-func (d *desk) compare(load func() (*config.Config, error)) (api.Changes, error) {
 	next, err := d.read(load)
 	if err != nil {
 		return api.Changes{}, err

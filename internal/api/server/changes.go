@@ -12,11 +12,11 @@ import (
 )
 
 func (s *Server) reload(ctx context.Context, in *rest.Plainly) (api.Changes, error) {
-	do := s.opts.Desk.Reload
 	if in.Dry {
-		do = s.opts.Desk.Foresee
+		c, err := s.opts.Desk.Compare(ctx, "")
+		return c, unfit(err)
 	}
-	c, err := do(ctx)
+	c, err := s.opts.Desk.Reload(ctx)
 	return c, unfit(err)
 }
 

@@ -310,9 +310,6 @@ func (c *clerk) Reload(context.Context) (api.Changes, error) {
 	return noChanges, nil
 }
 
-// Foresee implements server.Desk.
-func (*clerk) Foresee(context.Context) (api.Changes, error) { return noChanges, nil }
-
 // Compare implements server.Desk.
 func (*clerk) Compare(context.Context, string) (api.Changes, error) { return noChanges, nil }
 

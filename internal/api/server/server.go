@@ -77,9 +77,8 @@ type Options struct {
 type Desk interface {
 	// Reload reads the controller's configuration again. After an error the one that runs is left as it is.
 	Reload(ctx context.Context) (api.Changes, error)
-	// Foresee says what Reload would change. It changes nothing.
-	Foresee(ctx context.Context) (api.Changes, error)
-	// Compare says what the configuration in the file or folder would change. It changes nothing.
+	// Compare says what the configuration in the file or folder would change; empty: what Reload would. It changes
+	// nothing.
 	Compare(ctx context.Context, path string) (api.Changes, error)
 	// Readdress connects the provider of the confirmed plan anew; by names the person. fault.Conflict: another plan
 	// waits.

@@ -1,6 +1,9 @@
 package simulated
 
 import (
+	"fmt"
+
+	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/sim/verbs"
 )
@@ -28,4 +31,15 @@ func Breakages() []Breakage {
 		{"stop", "is stopped at its provider, as by a person", verbs.IsStopped},
 		{"vanish", "is removed at its provider", verbs.Vanishes},
 	}
+}
+
+// BreakageNamed returns the one of the name. fault.NotFound: there is none.
+func BreakageNamed(way string) (Breakage, error) {
+	for _, b := range Breakages() {
+		if b.Name == way {
+			return b, nil
+		}
+	}
+	return Breakage{}, fault.New(fault.NotFound, "simulated.break", way, fmt.Errorf("a simulated machine cannot fail in "+
+		"the way %q; hale sim break lists the ways", way))
 }
