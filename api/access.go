@@ -157,3 +157,30 @@ func (c *Client) Withdraw(ctx context.Context, id string) error {
 	_, err := ask[Acts](ctx, c, http.MethodDelete, "/v1/second-person/"+url.PathEscape(id), nil)
 	return err
 }
+
+// Device is a sign-in on another device, as its beginner is told of it.
+type Device struct {
+	Handle  string    `json:"handle"` // a secret of who began it
+	Code    string    `json:"code"`   // that the person types in
+	Address string    `json:"address"`
+	Whole   string    `json:"whole,omitempty"` // the address with the code in it
+	Expires time.Time `json:"expires"`
+}
+
+// Ticket is the token that a sign-in on another device ends with.
+type Ticket struct {
+	Waits   bool      `json:"waits,omitempty"` // the person has not signed in yet: ask again
+	Token   string    `json:"token"`
+	Person  string    `json:"person"`
+	Expires time.Time `json:"expires"`
+}
+
+// BeginSignIn begins the sign-in of a person on another device.
+func (c *Client) BeginSignIn(ctx context.Context) (Device, error) {
+	return ask[Device](ctx, c, http.MethodPost, "/signin/device", nil)
+}
+
+// AwaitSignIn waits for a while until the person has signed in.
+func (c *Client) AwaitSignIn(ctx context.Context, handle string) (Ticket, error) {
+	return post[Ticket](ctx, c, "/signin/device/wait", map[string]string{"handle": handle})
+}

@@ -81,6 +81,7 @@ func (u Unreachable) Unwrap() error { return u.Err }
 type Client struct {
 	base  string // of all addresses
 	token string
+	alone bool
 	http  *http.Client
 	// away says that nothing answers.
 	away func(error) error
@@ -138,6 +139,9 @@ func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
+
+// Alone has the calls wait for no second person, which only who sits at the machine may say. Say it before the first.
+func (c *Client) Alone() { c.alone = true }
 
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

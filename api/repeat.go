@@ -77,6 +77,9 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, key
 	if key != "" {
 		request.Header.Set(HeaderKey, key)
 	}
+	if c.alone {
+		request.Header.Set(HeaderAlone, "true")
+	}
 	response, err := c.http.Do(request)
 	if err == nil {
 		return response, nil

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"regexp"
@@ -24,7 +26,13 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("HALE_SOCKET", "")
-			return nil
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			_, port, err := net.SplitHostPort(free.Addr().String())
+			e.Setenv("API_PORT", port)
+			return errors.Join(err, free.Close())
 		},
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"await": await},
 		RequireExplicitExec: true,

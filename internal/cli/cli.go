@@ -25,6 +25,7 @@ import (
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/cli/play"
+	"hale/internal/cli/reach"
 	"hale/internal/cli/show"
 	"hale/internal/cli/steer"
 
@@ -77,6 +78,7 @@ func (c commander) root() *cobra.Command {
 	root.AddCommand(show.Commands(c.Call)...)
 	root.AddCommand(steer.Commands(c.Call)...)
 	root.AddCommand(play.Commands(c.Call)...)
+	root.AddCommand(reach.Commands(c.Call)...)
 	spell(root.Commands())
 	return root
 }

@@ -17,6 +17,9 @@ type Call struct {
 	dataDir string
 	socket  string
 	began   bool
+
+	server, ca, tokenFile, context string
+	alone                          bool
 }
 
 // New is a call of the program with these arguments.
@@ -28,6 +31,15 @@ func (c *Call) Flags(root *cobra.Command) {
 		"folder of the state (default /var/lib/hale for root, else $XDG_STATE_HOME/hale)")
 	root.PersistentFlags().StringVar(&c.socket, "socket", "",
 		"the controller's socket (default $HALE_SOCKET, or hale.sock in the data folder)")
+	root.PersistentFlags().StringVar(&c.server, "server", "",
+		"the address of a controller on another machine, as https://hale.example.org:7117 (default $HALE_SERVER)")
+	root.PersistentFlags().StringVar(&c.tokenFile, "token-file", "",
+		"the file with the token to show there (default $HALE_TOKEN_FILE; $HALE_TOKEN is the token itself)")
+	root.PersistentFlags().StringVar(&c.ca, "ca", "", "the file with who signs its certificate (default: as the system has it)")
+	root.PersistentFlags().StringVar(&c.context, "context", "",
+		"the context to use, as hale context list names it (default $HALE_CONTEXT, or the current one)")
+	root.PersistentFlags().BoolVar(&c.alone, "alone", false,
+		"at the machine itself: do not wait for a second person; the audit says so")
 }
 
 // Understood reports whether the arguments were, so that what failed is the work.
@@ -70,11 +82,25 @@ func (c *Call) Places() (dataDir, socket string, err error) {
 	return dataDir, filepath.Join(dataDir, "hale.sock"), err
 }
 
-// Dial returns a client of the running controller.
+// Dial returns a client of the controller that was named: one on another machine, or the one on the socket.
 func (c *Call) Dial() (*api.Client, error) {
+	at, err := c.where()
+	if err != nil {
+		return nil, err
+	}
+	if at.Server != "" {
+		return at.Reach()
+	}
 	_, socket, err := c.Places()
 	if err != nil && c.socket == "" && c.Getenv("HALE_SOCKET") == "" {
 		return nil, err
 	}
-	return api.Dial(socket), nil
+	client := api.Dial(socket)
+	if c.alone {
+		client.Alone()
+	}
+	return client, nil
 }
+
+// Server returns what was named of a server.
+func (c *Call) Server() (Context, error) { return c.where() }

@@ -23,9 +23,9 @@ func ExitCode(err error) int {
 	switch {
 	case isUsage(err), errors.As(err, &refused) && refused.Code == api.CodeConfiguration:
 		return ExitUsage
-	case errors.As(err, &absent), errors.Is(err, ErrStopping):
+	case errors.As(err, &absent), errors.As(err, new(api.Unreachable)), errors.Is(err, ErrStopping):
 		return ExitNotRunning
-	case errors.As(err, new(pendingError)):
+	case errors.As(err, new(pendingError)), errors.As(err, &refused) && refused.Code == api.CodeSecondPerson:
 		return ExitPending
 	}
 	return ExitFailure

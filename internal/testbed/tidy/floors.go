@@ -162,6 +162,7 @@ var packages = []pkgRule{
 	{path: "internal/cli/show", floor: 4, step: 3},
 	{path: "internal/cli/steer", floor: 4, step: 4},
 	{path: "internal/cli/play", floor: 4, step: 5},
+	{path: "internal/cli/reach", floor: 4, step: 5},
 	{path: "internal/cli", floor: 4, step: 6},
 	// The bubble: tests only, of floors 0 to 2 by the files of floor 4.
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
@@ -230,6 +231,7 @@ var doors = map[string][]string{
 		"internal/cli/show",
 		"internal/cli/steer",
 		"internal/cli/play",
+		"internal/cli/reach",
 		"cmd/hale",
 	},
 	"github.com/wneessen/go-mail":    {"internal/notify/mail"},
