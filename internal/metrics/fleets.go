@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"cmp"
+
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/owner/published"
@@ -19,6 +21,8 @@ type look struct {
 	held       map[fleet.Reason]int
 	incidents  map[fleet.Cause]int
 	repairs    map[fleet.RepairKind]int
+	checks     map[fleet.Standing]int
+	unknown    map[fleet.ResultReason]int // why checks are
 	candidates int
 	persons    int // machines that wait for one
 	quarantine int
@@ -28,14 +32,31 @@ func lookAt(f *published.Fleet) *look {
 	l := &look{
 		Fleet: f, verdicts: map[fleet.Verdict]int{}, held: map[fleet.Reason]int{},
 		incidents: map[fleet.Cause]int{}, repairs: map[fleet.RepairKind]int{},
+		checks: map[fleet.Standing]int{}, unknown: map[fleet.ResultReason]int{},
 	}
 	l.brake, l.policy, l.tally = f.Braked()
-	for m := range f.Believed() {
+	for m, v := range f.Believed() {
 		if !f.Left(m) {
 			l.count(m)
+			l.ask(v.Checks)
 		}
 	}
 	return l
+}
+
+// unasked is of a check that has no result yet.
+const unasked fleet.ResultReason = "none"
+
+// ask counts how a machine's checks stand.
+func (l *look) ask(checks []fleet.CheckState) {
+	for i := range checks {
+		c := &checks[i]
+		standing := cmp.Or(c.Standing, fleet.StandingUnknown) // nothing was heard yet
+		l.checks[standing]++
+		if standing == fleet.StandingUnknown {
+			l.unknown[cmp.Or(c.Result, unasked)]++
+		}
+	}
 }
 
 func (l *look) count(m *fleet.Machine) {
@@ -84,6 +105,9 @@ func each[W ~string](name, help, label string, from func(l *look) map[W]int) row
 var verdicts = []fleet.Verdict{fleet.VerdictUnknown, fleet.VerdictStarting, fleet.VerdictHealthy, fleet.VerdictSuspect,
 	fleet.VerdictUnhealthy}
 
+var standingsOfChecks = []fleet.Standing{fleet.StandingUp, fleet.StandingFailing, fleet.StandingDown,
+	fleet.StandingUnknown}
+
 var fleetRows = []row{
 	{gauge("fleet_info", "What the fleet is: 1.", "fleet", "provider", "mode"),
 		func(l *look, put func(float64, ...string)) { put(1, string(l.Spec.Provider), string(l.Spec.Mode)) }},
@@ -94,6 +118,14 @@ var fleetRows = []row{
 				put(number(l.verdicts[v]), string(v))
 			}
 		}},
+	{gauge("checks", "Checks of machines by standing.", "fleet", "standing"),
+		func(l *look, put func(float64, ...string)) {
+			for _, s := range standingsOfChecks {
+				put(number(l.checks[s]), string(s))
+			}
+		}},
+	each("checks_unknown", "Checks that say nothing of their machine, by why: late, local, no-address and so on.", "result",
+		func(l *look) map[fleet.ResultReason]int { return l.unknown }),
 	one("machines_candidate", "Machines that are watched, and not looked after yet.",
 		func(l *look) float64 { return number(l.candidates) }),
 	each("machines_held", "Machines to which nothing is done now although something could be, by why.", "reason",

@@ -50,7 +50,7 @@ func nFleets(fleets, machines int) []published.Fleet {
 		f.State.Hosts = []fleet.Host{{Name: "h1", Up: true}, {Name: "h2"}}
 		f.Tally = guard.Tally{Size: machines, Failing: 2, InRepair: 1}
 		for k := range f.Machines {
-			f.Machines[k].Machine = machine(spec.Name.Machine(k+1), k)
+			f.Machines[k].Machine, f.Machines[k].Checks = machine(spec.Name.Machine(k+1), k), asked(k)
 		}
 		out[i] = f
 	}
@@ -76,6 +76,14 @@ func machine(name fleet.MachineName, k int) fleet.Machine {
 		m.Health.Verdict = fleet.VerdictSuspect
 	}
 	return m
+}
+
+// asked are the checks of a machine.
+func asked(k int) []fleet.CheckState {
+	if k == 4 {
+		return []fleet.CheckState{{Check: "page", Standing: fleet.StandingUnknown, Result: fleet.ResultLate}}
+	}
+	return []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp, Result: fleet.ResultOK}}
 }
 
 func options(fleets []published.Fleet) metrics.Options {
@@ -145,6 +153,7 @@ func TestHowAFleetStandsIsTold(t *testing.T) {
 	has(t, text,
 		`hale_machines{fleet="fleet-0",verdict="healthy"} 6`, `hale_machines{fleet="fleet-0",verdict="unhealthy"} 3`,
 		`hale_machines{fleet="fleet-0",verdict="suspect"} 1`, `hale_machines{fleet="fleet-0",verdict="starting"} 0`,
+		`hale_checks{fleet="fleet-0",standing="up"} 9`, `hale_checks_unknown{fleet="fleet-0",result="late"} 1`,
 		`hale_machines_held{fleet="fleet-0",reason="budget"} 1`,
 		`hale_machines_in_repair{fleet="fleet-0",kind="heal"} 1`,
 		`hale_machines_waiting_for_person{fleet="fleet-0"} 2`, `hale_machines_quarantined{fleet="fleet-0"} 1`,
