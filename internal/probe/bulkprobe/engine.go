@@ -30,7 +30,10 @@ type Engine struct {
 	ended    chan struct{}
 }
 
-var _ probe.Engine = (*Engine)(nil)
+var (
+	_ probe.Engine = (*Engine)(nil)
+	_ probe.Logger = (*Engine)(nil)
+)
 
 // command is work on the register by another goroutine than Run's.
 type command struct {

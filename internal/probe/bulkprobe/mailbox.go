@@ -22,6 +22,8 @@ type mailbox struct {
 	marks []int64 // per shard: everything due before is judged
 	spare []news  // to take turns with news
 	shut  bool    // its reader is gone
+	// singles are of targets that are overheard; at most mostSingles.
+	singles []single
 }
 
 func newMailbox(shards int) *mailbox {
@@ -69,5 +71,5 @@ func (m *mailbox) empty() (all []news, judged int64) {
 func (m *mailbox) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.shut, m.news, m.spare = true, nil, nil
+	m.shut, m.news, m.spare, m.singles = true, nil, nil, nil
 }

@@ -54,6 +54,7 @@ type register struct {
 	run      uint32
 	out      outbox
 	theirs   theirs
+	log      probe.Listeners
 }
 
 // shared is a plan with the number of records that use it.
@@ -187,6 +188,9 @@ func (r *register) begin(i int32, rec *record, where int, first int64) instructi
 	if rec.address.is4() {
 		t.flags |= isIPv4
 	}
+	if r.log.To(rec.machine) {
+		t.flags |= overheard
+	}
 	return instruction{handle: rec.handle, target: t, plan: rec.plan, first: first}
 }
 
@@ -240,6 +244,7 @@ func (r *register) hear() {
 		}
 	}
 	r.out.judged(judged)
+	r.passSingles()
 }
 
 // tell makes an edge.

@@ -42,7 +42,8 @@ const (
 	flying       // a probe is
 	fresh        // no probe was started yet
 	isIPv4
-	again // the probe in flight is the second try over a fresh connection
+	again     // the probe in flight is the second try over a fresh connection
+	overheard // each of its probes is told
 )
 
 func (f flags) has(x flags) bool { return f&x != 0 }
@@ -344,6 +345,7 @@ func (s *shard) skip(i int32, t *target, p *plan) {
 		why = textStalled
 	}
 	t.slot, t.due = t.due, s.slotFrom(t, p, s.now+1)
+	t.started = 0 // it was not
 	t.flags &^= fresh
 	s.stats.Skipped++
 	s.judge(t, p, late, why)
@@ -425,6 +427,9 @@ func (s *shard) land(t *target) {
 func (s *shard) judge(t *target, p *plan, r reason, n note) {
 	if said, edge := t.tally.add(r, n, s.now, p); edge {
 		s.announce(t, said)
+	}
+	if t.flags.has(overheard) {
+		s.mention(t, r, n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +44,10 @@ type Engine struct {
 	ended    chan struct{}
 }
 
-var _ probe.Engine = (*Engine)(nil)
+var (
+	_ probe.Engine = (*Engine)(nil)
+	_ probe.Logger = (*Engine)(nil)
+)
 
 // command is work on the register by another goroutine than Run's.
 type command struct {
@@ -197,6 +201,17 @@ func (e *Engine) Good(ctx context.Context, ids ...probe.ID) map[probe.ID]int {
 		}
 	})
 	return out
+}
+
+// Log implements probe.Logger.
+func (e *Engine) Log(machine fleet.MachineName, each func(probe.Single)) (stop func()) {
+	number := 0
+	if !e.order(context.Background(), func(b *register, _ time.Time) { number = b.log.Add(machine, each) }) {
+		return func() {}
+	}
+	return sync.OnceFunc(func() {
+		e.order(context.Background(), func(b *register, _ time.Time) { b.log.Remove(machine, number) })
+	})
 }
 
 // Reports implements probe.Engine. Edges that wait are merged per target: the latest stands for all, and its Seq shows

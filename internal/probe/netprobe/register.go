@@ -46,10 +46,11 @@ type target struct {
 
 // result is what one probe had to say.
 type result struct {
-	reason fleet.ResultReason
-	detail string
-	at     time.Time // when it was known
-	due    time.Time // when its probe was due
+	reason  fleet.ResultReason
+	detail  string
+	started time.Time // zero: it was not
+	at      time.Time // when it was known
+	due     time.Time // when its probe was due
 }
 
 // attempt is one probe in flight.
@@ -81,6 +82,7 @@ type register struct {
 	stalls  uint64 // noticed so far
 	out     outbox
 	hearing probe.Hearing // nil: beats are not received
+	log     probe.Listeners
 	markDue time.Time
 	beat    time.Time
 	// expect is when the clock was to be read next at the latest: when it was read last, or while the scheduler sleeps,
@@ -293,7 +295,7 @@ func (b *register) finish(a *attempt) {
 		return
 	}
 	t.flying = nil
-	r := result{reason: a.answer.reason, detail: a.answer.detail, at: a.answer.at, due: a.due}
+	r := result{reason: a.answer.reason, detail: a.answer.detail, started: a.started, at: a.answer.at, due: a.due}
 	if r.reason == fleet.ResultTimeout && a.stalled {
 		r.reason, r.detail = fleet.ResultLate, "stalled"
 	}
@@ -305,6 +307,10 @@ func (b *register) judge(t *target, r result) {
 	t.tally = before.Add(probe.Result{Reason: r.reason, Detail: r.detail, At: r.at.Sub(b.origin)}, t.Spec)
 	if t.tally.Differs(before) {
 		b.tell(t, r)
+	}
+	if b.log.To(t.Machine) {
+		b.log.Tell(probe.Single{ID: t.ID, Started: r.started, Ended: r.at, Result: r.reason, Detail: r.detail,
+			Standing: t.tally.Standing})
 	}
 }
 

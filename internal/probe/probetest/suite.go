@@ -63,6 +63,7 @@ var stories = map[string]func(s *stage){
 	"an unchanged target goes on undisturbed":              unchanged,
 	"a changed check starts from unknown":                  changedSpec,
 	"a new epoch counts its own edges":                     newEpoch,
+	"each probe of a machine is told while it is wanted":   logged,
 	"an edge tells its past, its reason and its times":     edgeFields,
 	"watermarks come every second and follow their edges":  watermarks,
 	"a reader that falls behind loses nothing":             slowReader,
