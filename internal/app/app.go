@@ -235,6 +235,7 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 		TakeOver: s.engine.TakeOver, Try: s.engine.Try,
 		Fencing:  s.fencing,
 		Probes:   s.probes,
+		ProbeLog: d.ProbeLog,
 		Defects:  s.defects,
 		Troubles: s.troubles.all,
 		Plans:    d.providerPlans,

@@ -373,7 +373,8 @@ const answerWithin = 20 * time.Second
 func (c *converser) send(a asked) {
 	c.t.Helper()
 	within := answerWithin
-	if strings.Contains(a.target, "follow=true") || strings.Contains(a.target, "watch=true") {
+	if strings.Contains(a.target, "follow=true") || strings.Contains(a.target, "watch=true") ||
+		strings.Contains(a.target, "/probes") {
 		within = 200 * time.Millisecond // a stream ends by its reader
 	}
 	ctx, cancel := context.WithTimeout(c.t.Context(), within)

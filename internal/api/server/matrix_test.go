@@ -44,6 +44,7 @@ var matrix = map[string]row{
 	"state":                  {role: access.Admin, whole: true},
 	"backup":                 {role: access.Admin, whole: true},
 	"events":                 {role: access.Viewer},
+	"probe-log":              {role: access.Viewer, path: "/v1/machines/web-2/probes?for=1s"},
 	"list-fleets":            {role: access.Viewer},
 	"get-fleet":              {role: access.Viewer, path: "/v1/fleets/web"},
 	"list-machines":          {role: access.Viewer},

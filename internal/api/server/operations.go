@@ -41,6 +41,9 @@ func (s *Server) reading() {
 		Summary: "What is believed, as the store has it, for a plan"}, s.state)
 	rest.Register(s.router, rest.Call{ID: "backup", Method: http.MethodGet, Path: "/v1/backup", Needs: rest.Governs,
 		Summary: "All that is stored, for hale restore"}, s.backup)
+	rest.Register(s.router, rest.Call{ID: "probe-log", Method: http.MethodGet, Path: "/v1/machines/{name}/probes", Needs: rest.Reads,
+		Summary: "Each single probe of a machine's checks, as it ends, for a time: a JSON object a line",
+		Codes:   []string{api.CodeUnknownMachine, api.CodeRefused}}, s.probeLog)
 	rest.Register(s.router, rest.Call{ID: "events", Method: http.MethodGet, Path: "/v1/events", Needs: rest.Reads,
 		Summary: "The journal", Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine}}, s.events)
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hale/api"
@@ -21,6 +22,7 @@ import (
 	"hale/internal/engine"
 	"hale/internal/notify"
 	"hale/internal/owner/published"
+	"hale/internal/probe"
 	"hale/internal/state"
 	"hale/internal/state/once"
 )
@@ -52,6 +54,8 @@ type Options struct {
 	// Try says what would become of an order, and what would be recorded of it, as its fleet stands now; false: this
 	// server does not own the fleet. Nil: that cannot be said.
 	Try func(ctx context.Context, o fleet.Order) (fleet.Ruling, []fleet.Record, bool)
+	// ProbeLog has each probe of the machine's checks told to each until stop is called; nil: that cannot be.
+	ProbeLog func(machine fleet.MachineName, each func(probe.Single)) (stop func(), err error)
 	// TakeOver has the store become another installation; see engine.Engine.TakeOver.
 	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
 	// Breaking has machines of simulated providers fail.
@@ -95,6 +99,8 @@ type Server struct {
 	hosts   *power.Hosts
 	feed    *feed.Feed
 	frames  frames
+	// probeLogs is how many are told of single probes now.
+	probeLogs atomic.Int32
 }
 
 // New makes a server that was started now.

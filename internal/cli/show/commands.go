@@ -15,6 +15,7 @@ func Commands(c *command.Call) []*cobra.Command {
 		r.whyCommand(),
 		r.evidenceCommand(),
 		r.eventsCommand(),
+		r.probeLogCommand(),
 		r.ordersCommand(),
 		r.holdsCommand(),
 		r.planCommand(),
