@@ -269,11 +269,11 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	defer stopSurfaces()
 	var wg sync.WaitGroup
 	var unserved error
-	tells := newNarrator(ctx, store, log, s.how.counts.Take)
+	tells := streams.NewNarrator(ctx, store, log, s.how.counts.Take)
 	keep := func(ctx context.Context, what string, work func(context.Context)) {
 		wg.Go(func() { s.defects.Keep(ctx, defect.Place{Part: defect.Surface, Name: what}, work) })
 	}
-	keep(surfaces, "journal in the log", tells.run)
+	keep(surfaces, "journal in the log", tells.Run)
 	keep(surfaces, "streams", s.streams.Run)
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.run)

@@ -5,6 +5,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/naming"
 	"hale/internal/api/rest"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -28,13 +29,13 @@ func (s *Server) breakages(context.Context, *rest.Nothing) (api.Breakages, error
 // breakMachine has a simulated machine fail.
 func (s *Server) breakMachine(ctx context.Context, in *rest.Asked[api.BreakOrder]) (api.Broken, error) {
 	status := s.seen(ctx, access.Admin)
-	name, err := meant(in.Body.Machine, status)
+	name, err := naming.Meant(in.Body.Machine, status)
 	if err != nil {
 		return api.Broken{}, err
 	}
 	var names []string
 	for _, f := range status {
-		names = append(names, aliases(f)...)
+		names = append(names, naming.Aliases(f)...)
 		for i := range f.Machines {
 			m := &f.Machines[i].Machine
 			if string(m.Name) == name {

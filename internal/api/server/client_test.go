@@ -11,7 +11,8 @@ import (
 var methods = map[string]string{
 	"alive": "", "ready": "", "metrics": "", // for programs that know nothing of hale
 	"status": "Status", "why-machine": "Why", "why-fleet": "WhyFleet", "evidence": "Evidence", "state": "State",
-	"backup": "Backup", "events": "Events", "list-fleets": "Fleets", "get-fleet": "Fleet", "list-machines": "Machines",
+	"backup": "Backup", "events": "Events", "probe-log": "ProbeLog", "list-fleets": "Fleets",
+	"get-fleet": "Fleet", "list-machines": "Machines",
 	"list-machines-of-fleet": "Machines", "get-machine": "Machine", "list-instances": "Instances",
 	"list-incidents": "Incidents", "get-incident": "Incident", "list-repairs": "Repairs", "list-hosts": "Hosts",
 	"list-providers": "Providers", "list-brakes": "Brakes", "whoami": "WhoAmI", "order": "Order", "list-orders": "Given",

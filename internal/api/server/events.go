@@ -10,6 +10,7 @@ import (
 	"hale/api"
 	"hale/internal/access"
 	"hale/internal/api/feed"
+	"hale/internal/api/naming"
 	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/state/journal"
@@ -254,20 +255,20 @@ func (s *Server) aboutFleet(ctx context.Context, q *wantedEvents) error {
 func (s *Server) aboutMachine(ctx context.Context, q *wantedEvents) error {
 	status := s.seen(ctx, access.Viewer)
 	if q.machine == "" {
-		text, err := meant(string(q.fleet), status)
+		text, err := naming.Meant(string(q.fleet), status)
 		if err == nil && text != string(q.fleet) {
 			q.fleet, q.machine = "", fleet.MachineName(text)
 		}
 		return err
 	}
-	text, err := meant(string(q.machine), status)
+	text, err := naming.Meant(string(q.machine), status)
 	if err != nil {
 		return err
 	}
 	q.machine = fleet.MachineName(text)
 	var names []string
 	for _, f := range status {
-		names = append(names, aliases(f)...)
+		names = append(names, naming.Aliases(f)...)
 		for _, v := range f.Machines {
 			names = append(names, string(v.Machine.Name))
 		}

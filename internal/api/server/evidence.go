@@ -7,6 +7,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/naming"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
@@ -22,21 +23,21 @@ type evidenceOf struct {
 // evidence answers also for a machine that was removed.
 func (s *Server) evidence(ctx context.Context, in *evidenceOf) (api.Evidence, error) {
 	status := s.seen(ctx, access.Admin)
-	text, err := meant(in.Name, status)
+	text, err := naming.Meant(in.Name, status)
 	if err != nil {
 		return api.Evidence{}, err
 	}
 	machine := fleet.MachineName(text)
 	known, names, copies := knows(status, machine)
 	if !known && !access.Of(ctx).May(access.Admin, machine.Fleet()) {
-		return api.Evidence{}, unknownMachine(machine, names)
+		return api.Evidence{}, naming.UnknownMachine(machine, names)
 	}
 	kept, err := evidence.Of(ctx, s.opts.Store, machine)
 	if err != nil {
 		return api.Evidence{}, err
 	}
 	if len(kept) == 0 && !known {
-		return api.Evidence{}, unknownMachine(machine, names)
+		return api.Evidence{}, naming.UnknownMachine(machine, names)
 	}
 	out := api.Evidence{Machine: string(machine), Incidents: []string{}, Exhibits: []api.Exhibit{}, Copies: copies}
 	for _, e := range kept {
@@ -71,7 +72,7 @@ func (s *Server) evidence(ctx context.Context, in *evidenceOf) (api.Evidence, er
 func knows(status []published.Fleet, machine fleet.MachineName) (known bool, names []string, copies []api.DiskCopy) {
 	copies = []api.DiskCopy{}
 	for _, f := range status {
-		names = append(names, aliases(f)...)
+		names = append(names, naming.Aliases(f)...)
 		for _, v := range f.Machines {
 			names = append(names, string(v.Machine.Name))
 			if v.Machine.Name != machine {

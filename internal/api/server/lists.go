@@ -9,6 +9,7 @@ import (
 	"hale/api"
 	"hale/internal/access"
 	"hale/internal/api/feed"
+	"hale/internal/api/naming"
 	"hale/internal/api/power"
 	"hale/internal/api/rest"
 	"hale/internal/api/view"
@@ -189,7 +190,7 @@ func (s *Server) of(ctx context.Context, name string) ([]published.Fleet, feed.C
 
 func (s *Server) getMachine(ctx context.Context, in *byName) (api.Machine, error) {
 	status := s.seen(ctx, access.Viewer)
-	name, err := meant(in.Name, status)
+	name, err := naming.Meant(in.Name, status)
 	if err != nil {
 		return api.Machine{}, err
 	}
@@ -201,9 +202,9 @@ func (s *Server) getMachine(ctx context.Context, in *byName) (api.Machine, error
 			}
 			known = append(known, string(v.Machine.Name))
 		}
-		known = append(known, aliases(status[i])...)
+		known = append(known, naming.Aliases(status[i])...)
 	}
-	return api.Machine{}, unknownMachine(fleet.MachineName(name), known)
+	return api.Machine{}, naming.UnknownMachine(fleet.MachineName(name), known)
 }
 
 // ofFleetIn lists what belongs to all fleets, or to one.

@@ -1,12 +1,16 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/http/pprof"
 
 	"hale/api"
+	"hale/internal/access"
+	"hale/internal/api/probelog"
 	"hale/internal/api/rest"
 	"hale/internal/api/rights"
+	"hale/internal/owner/published"
 )
 
 // operations lists all that the API can do.
@@ -41,9 +45,7 @@ func (s *Server) reading() {
 		Summary: "What is believed, as the store has it, for a plan"}, s.state)
 	rest.Register(s.router, rest.Call{ID: "backup", Method: http.MethodGet, Path: "/v1/backup", Needs: rest.Governs,
 		Summary: "All that is stored, for hale restore"}, s.backup)
-	rest.Register(s.router, rest.Call{ID: "probe-log", Method: http.MethodGet, Path: "/v1/machines/{name}/probes", Needs: rest.Reads,
-		Summary: "Each single probe of a machine's checks, as it ends, for a time: a JSON object a line",
-		Codes:   []string{api.CodeUnknownMachine, api.CodeRefused}}, s.probeLog)
+	probelog.Register(s.router, func(ctx context.Context) []published.Fleet { return s.seen(ctx, access.Viewer) }, s.opts.ProbeLog)
 	rest.Register(s.router, rest.Call{ID: "events", Method: http.MethodGet, Path: "/v1/events", Needs: rest.Reads,
 		Summary: "The journal", Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine}}, s.events)
 }

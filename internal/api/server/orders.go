@@ -12,6 +12,7 @@ import (
 	"hale/internal/access"
 	"hale/internal/access/audit"
 	"hale/internal/access/pair"
+	"hale/internal/api/naming"
 	"hale/internal/api/rest"
 	"hale/internal/api/rights"
 	"hale/internal/api/view"
@@ -276,7 +277,7 @@ func resolve(text string, status []published.Fleet) ([]fleet.Order, error) {
 	if name, ok := strings.CutPrefix(text, api.HostWord); ok {
 		return resolveHost(text, name, status)
 	}
-	text, err := meant(text, status)
+	text, err := naming.Meant(text, status)
 	if err != nil {
 		return nil, err
 	}
@@ -307,16 +308,12 @@ func resolveMachine(name fleet.MachineName, status []published.Fleet) ([]fleet.O
 		for n := range f.Spec.Size {
 			names = append(names, string(f.Spec.Name.Machine(n+1)))
 		}
-		names = append(names, aliases(f)...)
+		names = append(names, naming.Aliases(f)...)
 	}
-	return nil, unknownMachine(name, names)
+	return nil, naming.UnknownMachine(name, names)
 }
 
 // unknownMachine says that there is no machine of the name, and which names are near.
-func unknownMachine(name fleet.MachineName, names []string) api.Problem {
-	return api.Unknown(api.CodeUnknownMachine, "machine "+string(name), string(name), names)
-}
-
 // resolveHost finds the fleets of the host's provider. A server that does not own a fleet has not asked for its hosts:
 // then the owner says whether it knows the host.
 func resolveHost(text, name string, status []published.Fleet) ([]fleet.Order, error) {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"hale/api"
@@ -15,6 +14,7 @@ import (
 	"hale/internal/access/audit"
 	"hale/internal/api/feed"
 	"hale/internal/api/power"
+	"hale/internal/api/probelog"
 	"hale/internal/api/rest"
 	"hale/internal/api/socket"
 	"hale/internal/core/fleet"
@@ -22,7 +22,6 @@ import (
 	"hale/internal/engine"
 	"hale/internal/notify"
 	"hale/internal/owner/published"
-	"hale/internal/probe"
 	"hale/internal/state"
 	"hale/internal/state/once"
 )
@@ -55,7 +54,7 @@ type Options struct {
 	// server does not own the fleet. Nil: that cannot be said.
 	Try func(ctx context.Context, o fleet.Order) (fleet.Ruling, []fleet.Record, bool)
 	// ProbeLog has each probe of the machine's checks told to each until stop is called; nil: that cannot be.
-	ProbeLog func(machine fleet.MachineName, each func(probe.Single)) (stop func(), err error)
+	ProbeLog probelog.Tell
 	// TakeOver has the store become another installation; see engine.Engine.TakeOver.
 	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
 	// Breaking has machines of simulated providers fail.
@@ -99,8 +98,6 @@ type Server struct {
 	hosts   *power.Hosts
 	feed    *feed.Feed
 	frames  frames
-	// probeLogs is how many are told of single probes now.
-	probeLogs atomic.Int32
 }
 
 // New makes a server that was started now.

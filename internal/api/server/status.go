@@ -8,6 +8,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/api/naming"
 	"hale/internal/api/power"
 	"hale/internal/api/rest"
 	"hale/internal/api/view"
@@ -83,7 +84,7 @@ type byName struct {
 
 func (s *Server) why(ctx context.Context, in *byName) (api.Why, error) {
 	status := s.seen(ctx, access.Viewer)
-	text, err := meant(in.Name, status)
+	text, err := naming.Meant(in.Name, status)
 	if err != nil {
 		return api.Why{}, err
 	}
@@ -91,7 +92,7 @@ func (s *Server) why(ctx context.Context, in *byName) (api.Why, error) {
 	var known, fleets []string
 	for _, f := range status {
 		fleets = append(fleets, string(f.Spec.Name))
-		known = append(known, aliases(f)...)
+		known = append(known, naming.Aliases(f)...)
 		for _, v := range f.Machines {
 			known = append(known, string(v.Machine.Name))
 			if v.Machine.Name != name {

@@ -1,4 +1,5 @@
-// Package streams is what leaves hale record by record: the traces of incidents, and the journal through its outlets.
+// Package streams is what leaves hale record by record: the traces of incidents, the journal through its outlets, and
+// the journal in hale's log.
 //
 // It promises that each stream has a position of its own, that none waits for another, and that one which stays the
 // same in a new configuration goes on undisturbed. It holds up no one: what a receiver does not take waits in the

@@ -150,8 +150,10 @@ var packages = []pkgRule{
 	{path: "internal/api/rights", floor: 4, step: 3},
 	{path: "internal/api/socket", floor: 4, step: 2},
 	{path: "internal/api/power", floor: 4, step: 3},
-	{path: "internal/api/server", floor: 4, step: 4},
-	{path: "internal/api/gate", floor: 4, step: 5},
+	{path: "internal/api/naming", floor: 4, step: 3},
+	{path: "internal/api/probelog", floor: 4, step: 4},
+	{path: "internal/api/server", floor: 4, step: 5},
+	{path: "internal/api/gate", floor: 4, step: 6},
 	{path: "internal/metrics", floor: 4, step: 3}, // what monitoring sees
 	{path: "internal/ready", floor: 4, step: 3},   // whether hale lives, and can do its work
 	{path: "internal/trial/rehearsal", floor: 4, step: 2},

@@ -1,4 +1,4 @@
-package app
+package streams
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func TestARecordIsCountedOnceThoughTheStreamBreaks(t *testing.T) {
 		}
 		var want, got []string
 		counted := map[string]int{}
-		n := newNarrator(t.Context(), breaking{store}, slog.New(slog.DiscardHandler), func(r fleet.Record) {
+		n := NewNarrator(t.Context(), breaking{store}, slog.New(slog.DiscardHandler), func(r fleet.Record) {
 			counted[r.Detail]++
 			if r.Detail == "5" {
 				panic("it is made for this")
@@ -71,7 +71,7 @@ func TestARecordIsCountedOnceThoughTheStreamBreaks(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		defect.NewRegister(slog.New(slog.DiscardHandler)).Keep(ctx, defect.Place{}, n.run)
+		defect.NewRegister(slog.New(slog.DiscardHandler)).Keep(ctx, defect.Place{}, n.Run)
 		if !slices.Equal(got, want) || counted["5"] != 1 {
 			t.Errorf("counted %v, want %v; the one that panics %d times", got, want, counted["5"])
 		}

@@ -1,4 +1,4 @@
-package app
+package streams
 
 import (
 	"context"
@@ -26,8 +26,8 @@ func revision(ctx context.Context, store state.Store) int64 {
 	return now
 }
 
-// narrator writes every record that is stored after the revision to the log, and counts it.
-type narrator struct {
+// Narrator writes every record that is stored after the revision to the log, and counts it.
+type Narrator struct {
 	store state.Store
 	after int64
 	log   *slog.Logger
@@ -37,13 +37,13 @@ type narrator struct {
 	installation fleet.Installation
 }
 
-// newNarrator returns one that tells of what is stored from now on.
-func newNarrator(ctx context.Context, store state.Store, log *slog.Logger, count func(fleet.Record)) *narrator {
-	return &narrator{store: store, after: revision(ctx, store), log: log, count: count, told: map[fleet.Name]uint64{}}
+// NewNarrator returns one that tells of what is stored from now on.
+func NewNarrator(ctx context.Context, store state.Store, log *slog.Logger, count func(fleet.Record)) *Narrator {
+	return &Narrator{store: store, after: revision(ctx, store), log: log, count: count, told: map[fleet.Name]uint64{}}
 }
 
-// run narrates until ctx ends.
-func (n *narrator) run(ctx context.Context) {
+// Run narrates until ctx ends.
+func (n *Narrator) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		for r, err := range journal.Follow(ctx, n.store, "", n.after) {
 			if err != nil {
@@ -68,7 +68,7 @@ func (n *narrator) run(ctx context.Context) {
 }
 
 // of returns whose records these are: that is known with the first one, at the latest.
-func (n *narrator) of(ctx context.Context) fleet.Installation {
+func (n *Narrator) of(ctx context.Context) fleet.Installation {
 	if n.installation == "" {
 		n.installation, _ = beliefs.Installation(ctx, n.store) // a record without its trace is better than none
 	}
@@ -77,7 +77,7 @@ func (n *narrator) of(ctx context.Context) fleet.Installation {
 
 func tell(ctx context.Context, log *slog.Logger, installation fleet.Installation, r fleet.Record) {
 	level := slog.LevelInfo
-	if r.Kind == fleet.RecordPaged && !r.Joined() {
+	if severe(&r) {
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{slog.String("text", prose.Sentence(r)), slog.String("kind", string(r.Kind))}
