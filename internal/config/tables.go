@@ -45,7 +45,7 @@ func documentShape(all kinds.All) keys.Object[document] {
 				"/heartbeat/FLEET/MACHINE/CHECK`.", heartbeatsShape(),
 				func(d *document) *keys.At[heartbeatsDraft] { return &d.heartbeats }),
 			keys.May("api", "Where programs, and people at other machines, reach hale's API over the network, and what "+
-				"they may do. Without it, hale answers on its socket only. See the guide to access.", apiShape(),
+				"they may do. Without it, hale answers on its socket only. See docs/guide/access.md.", apiShape(),
 				func(d *document) *keys.At[apiDraft] { return &d.api }),
 			keys.May("metrics", "What monitoring is told. It reads hale's metrics at `/metrics` of the API. See the guide "+
 				"to monitoring.", metricsShape(),
