@@ -54,7 +54,7 @@ func (t *term) hearCanary(e probe.Edge) {
 	if err != nil || e.Epoch != t.canaryEpoch || t.own.Deaf() {
 		return
 	}
-	t.canaries.Hear(a, e.Standing, e.Result, t.clock.now())
+	t.canaries.Hear(a, e.Standing, e.Result, t.clock.Now())
 	t.lookAround()
 }
 

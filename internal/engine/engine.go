@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/process"
 	"hale/internal/engine/steward"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -56,12 +57,12 @@ type Setup struct {
 // Engine runs the owners of fleets.
 type Engine struct {
 	opts     Options
-	clock    *clock
+	clock    *process.Clock
 	pollers  []*poller // while it runs, Run's own
 	owners   atomic.Pointer[[]*holder]
 	tolls    *tolls
 	lots     lots
-	begun    *beginning
+	begun    *process.Beginning
 	workers  map[any]*worker // of pollers and owners; Run's own
 	asks     chan asked
 	id       fleet.Installation // the store's, while it runs; Run's own
@@ -89,8 +90,8 @@ func New(opts Options) (*Engine, error) {
 	opts.Store = heard
 	e := &Engine{
 		opts:     opts,
-		clock:    newClock(),
-		begun:    newBeginning(opts.Store),
+		clock:    process.NewClock(),
+		begun:    process.NewBeginning(opts.Store),
 		workers:  map[any]*worker{},
 		asks:     make(chan asked),
 		ended:    make(chan struct{}),
@@ -102,7 +103,7 @@ func New(opts Options) (*Engine, error) {
 	for _, src := range opts.Sources {
 		s := newPoller(src, e.clock, e.begun, opts)
 		s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
-		s.adopters.cares = e.cares(src.Name)
+		s.adopters.Care(e.cares(src.Name))
 		byName[src.Name] = s
 		e.pollers = append(e.pollers, s)
 	}
@@ -161,7 +162,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.steward.Begin(e.id)
 	e.recall(e.id)
 	e.keep(ctx, e.steward, e.steward.Place(), e.steward.Run)
-	if _, err := e.begun.start(ctx); err != nil && !fault.Is(err, fault.Permanent) {
+	if _, err := e.begun.Start(ctx); err != nil && !fault.Is(err, fault.Permanent) {
 		e.opts.Logger.Warn("this start could not be counted in the store yet; nothing is done before that", "err", err)
 	} else if err != nil {
 		e.dismiss(e.steward)
@@ -171,9 +172,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.opts.Logger.Warn("fleets that left the configuration could not be noted", "err", err)
 	}
 	for _, s := range e.pollers {
-		s.roll.installation = e.id
-		s.adopters.become(ctx, e.id)
-		e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run, s.adopters.run)
+		s.roll.Of(e.id)
+		s.adopters.Become(ctx, e.id)
+		e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.Run, s.adopters.Run)
 	}
 	for _, o := range *e.owners.Load() {
 		o.installation = e.id
@@ -255,7 +256,7 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 		e.noteUnwatched(name, since)
 		return nil
 	}
-	at := e.clock.now().Wall
+	at := e.clock.Now().Wall
 	e.noteUnwatched(name, at)
 	e.opts.Logger.Warn("the fleet is no longer in the configuration: it is not watched any more, and nothing was "+
 		"destroyed", "fleet", name)
@@ -274,7 +275,7 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 
 // StepClock moves the wall clock as this engine sees it, as an administrator or a time server does, where time
 // is simulated.
-func (e *Engine) StepClock(by time.Duration) { e.clock.skew.Add(int64(by)) }
+func (e *Engine) StepClock(by time.Duration) { e.clock.Step(by) }
 
 // Nudge lets the owners look for letters that another process put into the store.
 func (e *Engine) Nudge() {
@@ -289,7 +290,7 @@ func (e *Engine) Nudge() {
 // Stuck returns a fleet with an owner that has been at one turn of its loop for longer than that: nothing is decided in
 // it meanwhile. None is stuck while it waits for a lease, for news or for a call: calls have goroutines of their own.
 func (e *Engine) Stuck(longerThan time.Duration) (fleet.Name, bool) {
-	now := e.clock.now().Mono
+	now := e.clock.Now().Mono
 	for _, o := range *e.owners.Load() {
 		if began := fleet.Instant(o.turn.Load()); began != 0 && now.Sub(began) > longerThan {
 			return o.name, true

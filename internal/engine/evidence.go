@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/process"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
 )
@@ -16,7 +17,7 @@ const deafAfter = 4 * time.Second
 
 // minds looks at the clocks and at the probes' watermark.
 func (t *term) minds(now fleet.Now) {
-	if d := t.clock.drift(now); d-*t.drift > tolerance || *t.drift-d > tolerance {
+	if d := t.clock.Drift(now); d-*t.drift > process.Tolerance || *t.drift-d > process.Tolerance {
 		*t.drift = d
 		t.clockSet(now)
 	}
@@ -65,13 +66,13 @@ func (t *term) hearEdge(e probe.Edge) {
 	}
 	t.own.Hear(picture.Edge{
 		Machine: e.Machine, Check: e.Check, Epoch: e.Epoch, Standing: e.Standing, Result: e.Result, Detail: e.Detail,
-		Since: t.clock.instant(e.At),
+		Since: t.clock.Instant(e.At),
 	})
 }
 
 // see takes in what the provider said of everything.
 func (t *term) see(ctx context.Context, r report) {
-	now := t.clock.now()
+	now := t.clock.Now()
 	t.own.SetProvider(r.state, now)
 	if r.state.Standing != fleet.ProviderUp {
 		return

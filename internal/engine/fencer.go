@@ -60,7 +60,7 @@ func (s *poller) fenced(hosts []fleet.Host) []fleet.Host {
 	if f == nil {
 		return hosts
 	}
-	now := s.clock.now().Mono
+	now := s.clock.Now().Mono
 	cuts := false
 	var silent []fleet.HostName
 	for i := range hosts {

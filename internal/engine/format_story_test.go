@@ -37,7 +37,7 @@ func entriesOf(t *testing.T, file string) []state.Entry {
 	return entries
 }
 
-// inherit is a world with the machines of busy, as the entries have them, and a hale that begins with these.
+// Inherit is a world with the machines of busy, as the entries have them, and a hale that begins with these.
 func (s *story) inherit(entries []state.Entry) {
 	s.t.Helper()
 	s.pass(time.Hour) // the day that it was is over

@@ -47,7 +47,7 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 func (t *term) exhibit(index int, a fleet.Action) evidence.Exhibit {
 	v := t.own.View(index)
 	e := evidence.Exhibit{
-		At: t.clock.now().Wall, Fleet: t.spec.Name, Machine: a.Machine, Incident: a.Incident, Instance: a.Instance,
+		At: t.clock.Now().Wall, Fleet: t.spec.Name, Machine: a.Machine, Incident: a.Incident, Instance: a.Instance,
 		Generation: a.Mark.Generation, Host: a.Host,
 	}
 	e.Cause, e.Since = v.Machine.Health.Cause, v.Machine.Health.Since

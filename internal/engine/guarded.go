@@ -136,12 +136,12 @@ func (t *term) heedDefects() {
 			rec := defectRecord(e)
 			page := rec
 			page.Kind = fleet.RecordPaged
-			t.own.Note(t.clock.now(), rec)
-			t.own.Note(t.clock.now(), page)
+			t.own.Note(t.clock.Now(), rec)
+			t.own.Note(t.clock.Now(), page)
 		case now.spell == was.spell && now.over:
 			rec := defectRecord(e)
 			rec.Kind, rec.Size, rec.Took, rec.Paged = fleet.RecordDefectOver, e.Count, e.Last.Sub(e.First), true
-			t.own.Note(t.clock.now(), rec)
+			t.own.Note(t.clock.Now(), rec)
 		default: // it is over already, and the fleet did not see it
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/repair"
 	"hale/internal/defect"
+	"hale/internal/engine/process"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/state"
@@ -31,7 +32,7 @@ type holder struct {
 	spec    fleet.Spec             // as configured; of the charge that was taken, as the vantage
 	vantage Vantage
 	probes  probe.Engine
-	clock   *clock
+	clock   *process.Clock
 	poller  *poller
 	reports <-chan report
 	store   state.Store
@@ -48,7 +49,7 @@ type holder struct {
 	nudged       chan struct{}
 	trials       chan trial
 	installation fleet.Installation
-	begun        *beginning
+	begun        *process.Beginning
 	cannot       []fleet.Op // what the provider does not have
 	defects      *defect.Register
 	confessed    map[defect.Place]told // which of them the journal has
@@ -64,7 +65,7 @@ type holder struct {
 	lived atomic.Int64
 }
 
-func newHolder(f Fleet, c *clock, s *poller, b *beginning, opts Options) *holder {
+func newHolder(f Fleet, c *process.Clock, s *poller, b *process.Beginning, opts Options) *holder {
 	o := &holder{
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, poller: s,
 		reports: s.subscribe(), store: opts.Store,
@@ -81,7 +82,7 @@ func newHolder(f Fleet, c *clock, s *poller, b *beginning, opts Options) *holder
 	return o
 }
 
-// tell gives the owner another charge, of the same fleet. It takes it when it is ready to.
+// Tell gives the owner another charge, of the same fleet. It takes it when it is ready to.
 func (o *holder) tell(c charge) {
 	o.told.Store(&c)
 	select {
@@ -122,7 +123,7 @@ func (o *holder) run(ctx context.Context) {
 		if time.Since(began) > longestRest {
 			pause = firstRest
 		}
-		_ = rest(ctx, pause)
+		_ = process.Rest(ctx, pause)
 		pause = min(2*pause, longestRest)
 	}
 }
@@ -170,7 +171,7 @@ func (o *holder) sayWhy(err error) {
 		o.log.Warn("not acting", "reason", s.Acting, "err", s.Detail)
 	}
 	if s.Idle.IsZero() {
-		s.Idle = o.clock.now().Wall
+		s.Idle = o.clock.Now().Wall
 	}
 	if s.AsOf.IsZero() {
 		s.AsOf = s.Now.Wall

@@ -162,7 +162,7 @@ func (o ordeal) kill(t *testing.T, m moment, how manner) (result string) {
 	return result
 }
 
-// start brings it to where it begins.
+// Start brings it to where it begins.
 func (o ordeal) start(s *story, f *fuse) {
 	if o.early != nil {
 		o.early(s)

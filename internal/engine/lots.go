@@ -47,7 +47,7 @@ func (g *gathering) beside(name fleet.Name) []fleet.Lot {
 func (e *Engine) lotsBeside(of fleet.ProviderName, asks fleet.Name) []fleet.Lot {
 	e.lots.mu.Lock()
 	g := e.lots.last[of]
-	if now := e.clock.now().Mono; g == nil || now.Sub(g.at) >= besideEvery {
+	if now := e.clock.Now().Mono; g == nil || now.Sub(g.at) >= besideEvery {
 		g = e.gatherLots(of, now)
 		e.lots.last[of] = g
 	}

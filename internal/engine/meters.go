@@ -13,7 +13,7 @@ import (
 func (t *term) readMeters(ctx context.Context, now fleet.Now) {
 	for _, i := range t.own.Meters(now) {
 		told := func(read provider.Meter, err error) news {
-			return func(t *term) { t.own.TellMeter(i.ID, now.Mono, read, err, t.clock.now()) }
+			return func(t *term) { t.own.TellMeter(i.ID, now.Mono, read, err, t.clock.Now()) }
 		}
 		t.apart(ctx, "meter", func() news { return told(t.poller.meter(ctx, i)) },
 			func(p *defect.Panic) news { return told("", p) })

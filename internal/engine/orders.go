@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/engine/process"
 	"hale/internal/state"
 	"hale/internal/state/inbox"
 )
@@ -33,7 +34,7 @@ func (t *term) follow(ctx context.Context, once func(context.Context) error) {
 				if err := once(ctx); err != nil {
 					t.log.Debug("the store could not be followed", "err", err)
 				}
-				_ = rest(ctx, followPause)
+				_ = process.Rest(ctx, followPause)
 			}
 		})
 	})
@@ -84,7 +85,7 @@ func (t *term) settle(txn *state.Txn, rulings []fleet.Ruling) error {
 		if r.Refused == "" {
 			continue
 		}
-		d := inbox.Dead{At: t.clock.now().Wall, Reason: r.Refused}
+		d := inbox.Dead{At: t.clock.Now().Wall, Reason: r.Refused}
 		if l.Err != nil {
 			d.Detail = l.Err.Error()
 		}

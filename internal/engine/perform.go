@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/tenure"
 	"hale/internal/defect"
+	"hale/internal/engine/notes"
 	"hale/internal/probe"
 	"hale/internal/program"
 	"hale/internal/provider"
@@ -38,7 +39,7 @@ func (t *term) perform(ctx context.Context, index int, a fleet.Action) {
 	}
 }
 
-// tell hands news to the reigning goroutine, unless the term is over.
+// Tell hands news to the reigning goroutine, unless the term is over.
 func (t *term) tell(ctx context.Context, n news) {
 	select {
 	case t.inbox <- n:
@@ -61,7 +62,7 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 	targets, q := t.forLook(index, a.Scope), t.question(index, a.Instance, a.Host)
 	stood := t.own.Stood(a.Instance)
-	asked := fleet.Look{ID: a.Look, Started: t.clock.now().Mono}
+	asked := fleet.Look{ID: a.Look, Started: t.clock.Now().Mono}
 	told := func(l fleet.Look) news { return func(t *term) { t.own.TellLook(index, l) } }
 	t.apart(ctx, "look", func() news {
 		l := asked
@@ -123,7 +124,7 @@ func blind(l fleet.Look, targets []probe.Target, p *defect.Panic) fleet.Look {
 
 // call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
 func (t *term) call(ctx context.Context, index int, a fleet.Action) {
-	order, rolled, checks := t.orderOf(a), t.spec.Rolled(), t.own.Spec().Asked()
+	order, rolled, checks := t.orderOf(a), notes.Builds(t.spec.Rolled()), t.own.Spec().Asked()
 	told := func(o fleet.Outcome) news {
 		return func(t *term) {
 			t.own.TellOutcome(index, o)
@@ -151,11 +152,11 @@ func (t *term) orderOf(a fleet.Action) provider.Blueprint {
 	return provider.Blueprint{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}
 }
 
-func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprint, rolled bool) fleet.Outcome {
-	if why := t.poller.roll.permit(ctx, a, rolled); why != "" {
+func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprint, rolled notes.Builds) fleet.Outcome {
+	if why := t.poller.roll.Permit(ctx, a, rolled); why != "" {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: why}
 	}
-	if err := t.poller.adopters.permit(ctx, a); err != nil {
+	if err := t.poller.adopters.Permit(ctx, a); err != nil {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
 	}
 	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())

@@ -19,6 +19,8 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/notes"
+	"hale/internal/engine/process"
 	"hale/internal/owner/picture"
 	"hale/internal/program"
 	"hale/internal/provider"
@@ -76,7 +78,7 @@ type report struct {
 type poller struct {
 	src     Source            // guarded
 	given   provider.Provider // the adapter as it was given
-	clock   *clock
+	clock   *process.Clock
 	store   state.Store
 	log     *slog.Logger
 	defects *defect.Register
@@ -107,13 +109,13 @@ type poller struct {
 	again    time.Duration                             // the pause before the next try, as long as one is owed
 	compared fleet.Instant                             // when the identity was last compared
 	pinned   atomic.Pointer[map[fleet.HostName]string] // the identities of first sight; nil: not loaded yet
-	roll     *roll
-	adopters *adopters
+	roll     *notes.Roll
+	adopters *notes.Adopters
 	// marked is what the last good listing has of hale's marks.
 	marked atomic.Pointer[listing]
 }
 
-func newPoller(src Source, c *clock, b *beginning, opts Options) *poller {
+func newPoller(src Source, c *process.Clock, b *process.Beginning, opts Options) *poller {
 	s := &poller{
 		src: src.guarded(opts.Defects, opts.Called), given: src.Adapter, clock: c, store: opts.Store,
 		log: opts.Logger.With("provider", src.Name), defects: opts.Defects, questions: newQuestions(),
@@ -122,14 +124,14 @@ func newPoller(src Source, c *clock, b *beginning, opts Options) *poller {
 		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
 		seen:      map[fleet.HostName][]fleet.Name{},
 	}
-	s.roll = newRoll(s.src, opts.Store, b, s.log, s.nudge)
-	s.adopters = newAdopters(s.src, s.log, s.nudge)
+	s.roll = notes.NewRoll(src.Name, s.src.Adapter, opts.Store, b, s.log, s.nudge)
+	s.adopters = notes.NewAdopters(s.src.Adapter, s.log, s.nudge)
 	s.pace(src)
 	return s
 }
 
 // notes is what hale's notes at the provider's say.
-func (s *poller) notes() fleet.Roll { return s.adopters.tell(s.roll.standing()) }
+func (s *poller) notes() fleet.Roll { return s.adopters.Tell(s.roll.Standing()) }
 
 // pace sets how often the provider is listed, and how long that may take.
 func (s *poller) pace(src Source) {
@@ -156,7 +158,7 @@ func (s *poller) unsubscribe(reports <-chan report) {
 
 // hasten asks for frequent listings for a while.
 func (s *poller) hasten() {
-	s.hurry.Store(int64(s.clock.now().Mono.Add(hurryFor)))
+	s.hurry.Store(int64(s.clock.Now().Mono.Add(hurryFor)))
 	select {
 	case s.impatient <- struct{}{}:
 	default:
@@ -180,7 +182,7 @@ func (s *poller) watch(ctx context.Context) {
 			return
 		}
 		s.log.Error("lifecycle events are lost for a while; polling goes on", "err", err, "again", pause)
-		_ = rest(ctx, pause)
+		_ = process.Rest(ctx, pause)
 		s.nudge() // what happened meanwhile was not told
 	}
 }
@@ -200,7 +202,7 @@ func (s *poller) run(ctx context.Context) {
 // fails: it is tried again soon, however rare polls are.
 func (s *poller) beat(hurried time.Duration) time.Duration {
 	beat := time.Duration(s.poll.Load())
-	if s.clock.now().Mono < fleet.Instant(s.hurry.Load()) {
+	if s.clock.Now().Mono < fleet.Instant(s.hurry.Load()) {
 		beat = min(beat, hurried)
 	}
 	if s.owed {
@@ -261,11 +263,11 @@ func (s *poller) look(ctx context.Context) (r report) {
 		s.note(p)
 		r = report{state: s.state, catalogue: picture.NewCatalogue()}
 	})
-	asked := s.clock.now().Mono
+	asked := s.clock.Now().Mono
 	lctx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
 	list, err := s.src.Adapter.List(lctx)
-	if err == nil && s.identityDue(s.hostsOf(list), s.clock.now()) {
+	if err == nil && s.identityDue(s.hostsOf(list), s.clock.Now()) {
 		err = s.checkIdentity(ctx)
 	}
 	s.note(err)
@@ -274,7 +276,7 @@ func (s *poller) look(ctx context.Context) (r report) {
 		s.state.Detail = silence(list.Hosts)
 		s.questions.hosts(list.Hosts)
 		s.remember(list)
-		s.marked.Store(&listing{marked(list.Instances), s.clock.now().Wall})
+		s.marked.Store(&listing{marked(list.Instances), s.clock.Now().Wall})
 		c.Replace(s.fenced(s.hostsOf(list)), list.Instances, asked)
 	}
 	return report{state: s.state, catalogue: c}
@@ -313,7 +315,7 @@ func (s *poller) note(err error) {
 		next.Standing, next.Detail = fleet.ProviderDown, fault.Plain(err)
 	}
 	if next.Standing != s.state.Standing {
-		next.Since = s.clock.now().Mono
+		next.Since = s.clock.Now().Mono
 		s.log.Info("provider", "standing", next.Standing, "detail", next.Detail)
 	}
 	s.state = next
@@ -374,7 +376,7 @@ func (s *poller) checkIdentity(ctx context.Context) error {
 		}
 		s.pinned.Store(&all)
 	}
-	s.compared = s.clock.now().Mono
+	s.compared = s.clock.Now().Mono
 	return nil
 }
 

@@ -81,7 +81,7 @@ func (t *term) enclose(ctx context.Context, records []fleet.Record) (enclosed, e
 
 // post sends the messages that are due, and writes down what became of those that were sent.
 func (t *term) post(ctx context.Context) error {
-	now := t.clock.now()
+	now := t.clock.Now()
 	exists := func(name fleet.TargetName) bool { return t.tells.find(name) != nil }
 	for _, d := range t.box.Due(now, t.spec.Notify.To, exists) {
 		t.deliver(ctx, d)
@@ -107,7 +107,7 @@ func (t *term) deliver(ctx context.Context, d outbox.Delivery) {
 	told := func(o outbox.Outcome, tale []fleet.Record) news {
 		return func(t *term) {
 			t.tale = tale
-			t.box.Told(d, o, t.clock.now())
+			t.box.Told(d, o, t.clock.Now())
 		}
 	}
 	t.apart(ctx, "tell "+string(d.To.Target), func() news {
@@ -181,7 +181,7 @@ func (t *term) settleLetter(ctx context.Context, s outbox.Settlement) error {
 		return err
 	}
 	txn.Then = append(txn.Then, records...)
-	forgotten := t.box.Forgettable(t.clock.now().Wall, state.MaxOps-len(txn.Then))
+	forgotten := t.box.Forgettable(t.clock.Now().Wall, state.MaxOps-len(txn.Then))
 	txn.Then = append(txn.Then, forgotten...)
 	rev, err := t.store.Commit(ctx, txn)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/engine/process"
 	"hale/internal/provider"
 )
 
@@ -107,7 +108,7 @@ func (s *poller) instance(ctx context.Context, of subject, by asker) (fleet.Sigh
 		}
 		octx, cancel := context.WithTimeout(ctx, observeLimit)
 		defer cancel()
-		asked := s.clock.now().Mono
+		asked := s.clock.Now().Mono
 		i, err := s.src.Adapter.Get(octx, provider.Ref{ID: of.id, Host: of.host})
 		l.heed(l.slows(err) && ctx.Err() == nil, 0)
 		return fleet.Sighting{Instance: i, Asked: asked}, err
@@ -140,7 +141,7 @@ func (s *poller) whole(ctx context.Context) (whole, error) {
 func (s *poller) listWhole(ctx context.Context) (whole, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
-	w := whole{asked: s.clock.now().Mono, complete: true}
+	w := whole{asked: s.clock.Now().Mono, complete: true}
 	if err := s.vouch(ctx); err != nil {
 		s.log.Warn("not found, but the provider is not the one we know", "err", err)
 		return whole{}, err
@@ -171,21 +172,7 @@ func (p *pace) wait(ctx context.Context) error {
 	p.mu.Lock()
 	until := p.until
 	p.mu.Unlock()
-	return rest(ctx, time.Until(until))
-}
-
-// rest lets the time pass, unless ctx ends.
-func rest(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
+	return process.Rest(ctx, time.Until(until))
 }
 
 // heed takes in how a question ended: after one that failed the pause is longer each time, after another one it is as

@@ -29,7 +29,7 @@ func (e *Engine) keep(ctx context.Context, who any, at defect.Place, work ...fun
 	e.workers[who] = p
 }
 
-// leave ends the work, and waits for its end.
+// Leave ends the work, and waits for its end.
 func (p *worker) leave() {
 	p.stop()
 	p.wg.Wait()
@@ -141,9 +141,10 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 		if s == nil {
 			s = newPoller(src, e.clock, e.begun, e.opts)
 			s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
-			s.roll.installation, s.adopters.cares = e.id, e.cares(src.Name)
-			s.adopters.become(ctx, e.id)
-			e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.run, s.adopters.run)
+			s.roll.Of(e.id)
+			s.adopters.Care(e.cares(src.Name))
+			s.adopters.Become(ctx, e.id)
+			e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.Run, s.adopters.Run)
 		}
 		byName[src.Name] = s
 		e.pollers = append(e.pollers, s)
@@ -177,7 +178,7 @@ func (o *holder) mind(spec fleet.Spec, vantage Vantage) {
 
 // heed takes in what the owner was told anew: whatever did not change goes on undisturbed.
 func (t *term) heed() {
-	c, now := t.told.Load(), t.clock.now()
+	c, now := t.told.Load(), t.clock.Now()
 	t.spec = c.spec
 	changes, dropped := t.own.Edit(t.spec, now)
 	t.aimAnew(dropped)

@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/notes"
 	"hale/internal/owner"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
@@ -44,7 +45,7 @@ func (t *term) storeAll(ctx context.Context, now fleet.Now) error {
 		if err != nil {
 			return err
 		}
-		for _, b := range t.own.Stored(t.clock.now()) {
+		for _, b := range t.own.Stored(t.clock.Now()) {
 			t.perform(ctx, b.Index, b.Action)
 		}
 		if w.Fleet {
@@ -55,7 +56,7 @@ func (t *term) storeAll(ctx context.Context, now fleet.Now) error {
 			t.trouble, t.idle, t.foreseen = "", time.Time{}, nil
 		}
 		if w.Believes {
-			t.poller.roll.believe(w.Believed, t.spec.Mode == fleet.ModeAct && t.spec.Rolled())
+			t.poller.roll.Believe(w.Believed, notes.Builds(t.spec.Mode == fleet.ModeAct && t.spec.Rolled()))
 		}
 	}
 }
@@ -85,7 +86,7 @@ func (t *term) documents(ctx context.Context, w *owner.Write) []document {
 		if e, err := t.store.Get(ctx, beliefs.AliveKey(t.spec.Name)); err == nil {
 			was.revision = e.Revision
 		}
-		docs = append(docs, document{beliefs.AliveKey(t.spec.Name), t.clock.now().Wall, &was})
+		docs = append(docs, document{beliefs.AliveKey(t.spec.Name), t.clock.Now().Wall, &was})
 	}
 	return docs
 }
@@ -156,7 +157,7 @@ func (t *term) writeTogether(ctx context.Context, w owner.Write) error {
 
 // keep says which of the fleet's records are kept.
 func (t *term) keep() journal.Keep {
-	return journal.Keep{Now: t.clock.now().Wall, For: t.spec.History, Bytes: journal.Share(t.fleets())}
+	return journal.Keep{Now: t.clock.Now().Wall, For: t.spec.History, Bytes: journal.Share(t.fleets())}
 }
 
 // fade removes the records that have outlived their time, where nothing new is written that would do it.

@@ -102,7 +102,7 @@ func (c *controller) setup(spec fleet.Spec) engine.Setup {
 	}
 }
 
-// tell runs a story in a bubble, with the laws checked when it ends.
+// Tell runs a story in a bubble, with the laws checked when it ends.
 func tell(t *testing.T, options simulated.Options, spec fleet.Spec, tale func(s *story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func tell(t *testing.T, options simulated.Options, spec fleet.Spec, tale func(s 
 	})
 }
 
-// start starts a controller on the story's store and world.
+// Start starts a controller on the story's store and world.
 func (s *story) start() {
 	s.t.Helper()
 	s.hale = s.controller("hale-1")

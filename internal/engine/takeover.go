@@ -10,6 +10,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/engine/notes"
+	"hale/internal/engine/process"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/inbox"
@@ -132,14 +134,14 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 			}
 			break
 		}
-		_ = rest(ctx, firstRest)
+		_ = process.Rest(ctx, firstRest)
 	}
 	e.recall(e.id)
 	for _, s := range e.pollers {
-		s.roll.become(ctx, e.id)
-		s.adopters.become(ctx, e.id)
+		s.roll.Become(ctx, e.id)
+		s.adopters.Become(ctx, e.id)
 		if e.id == t.Installation {
-			s.roll.inherit(ctx, e.builds(s))
+			s.roll.Inherit(ctx, notes.Builds(e.builds(s)))
 		}
 	}
 	for _, o := range owners {
@@ -177,7 +179,7 @@ func (e *Engine) rename(ctx context.Context, t TakeOver, marked []fleet.Name) (T
 		txn.If = append(txn.If, state.Absent(beliefs.OwnerKey(o.name))) // as of another server
 	}
 	var out TakenOver
-	now := e.clock.now().Wall.UTC()
+	now := e.clock.Now().Wall.UTC()
 	for _, name := range marked {
 		o := fleet.Order{Kind: fleet.OrderRecover, Fleet: name, By: t.By, Reason: t.Reason, Believe: true, At: now,
 			Expires: now.Add(fleet.OrderLife)}

@@ -14,6 +14,7 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/inference"
 	"hale/internal/core/tenure"
+	"hale/internal/engine/process"
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
 	"hale/internal/owner/published"
@@ -82,7 +83,7 @@ type stored struct {
 
 // Begin waits for the fleet to be free, takes it, and loads what was believed of it.
 func (o *holder) begin(ctx context.Context) (*term, error) {
-	start, err := o.begun.start(ctx)
+	start, err := o.begun.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (t *term) claim(ctx context.Context) error {
 	if !late {
 		return nil
 	}
-	return rest(ctx, tenure.Handover)
+	return process.Rest(ctx, tenure.Handover)
 }
 
 // awaitVacancy returns when the owner's key is gone.
@@ -152,10 +153,10 @@ func (t *term) awaitVacancy(ctx context.Context) error {
 // load reads the beliefs of an earlier owner and makes them good for this one.
 func (t *term) load(ctx context.Context) error {
 	if t.drift == nil {
-		drift := t.clock.drift(t.clock.now())
+		drift := t.clock.Drift(t.clock.Now())
 		t.drift = &drift
 	}
-	now := t.clock.unset(*t.drift) // what was promised in an earlier term is measured by that clock
+	now := t.clock.Unset(*t.drift) // what was promised in an earlier term is measured by that clock
 	t.take()
 	var err error
 	if t.book, err = journal.Open(ctx, t.store, t.spec.Name); err != nil {
@@ -169,7 +170,7 @@ func (t *term) load(ctx context.Context) error {
 	if t.wholeDoc, err = t.read(ctx, beliefs.WholeKey(t.spec.Name), &whole); err != nil {
 		return err
 	}
-	if err := t.poller.roll.learn(ctx); err != nil {
+	if err := t.poller.roll.Learn(ctx); err != nil {
 		return err
 	}
 	beliefs, docs, err := t.loadMachines(ctx)
@@ -206,7 +207,7 @@ func (t *term) load(ctx context.Context) error {
 // is what panicked.
 func (t *term) announce(ctx context.Context) error {
 	if t.heedDefects(); !t.stumbled {
-		return t.write(ctx, owner.Write{Records: []fleet.Record{t.own.About(t.clock.now(), fleet.Record{
+		return t.write(ctx, owner.Write{Records: []fleet.Record{t.own.About(t.clock.Now(), fleet.Record{
 			Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.own.Spec().Size})}})
 	}
 	if err := t.write(ctx, owner.Write{Records: t.own.Noted()}); err != nil {
@@ -315,14 +316,14 @@ func (t *term) reign(ctx context.Context) error {
 		case <-t.edited:
 			t.heed()
 		case a := <-t.trials:
-			a.answer <- t.own.Try(a.order, t.clock.now())
+			a.answer <- t.own.Try(a.order, t.clock.Now())
 			continue
 		case <-t.nudged:
 			if err := t.loadPost(ctx); err != nil {
 				return err
 			}
 		}
-		t.turn.Store(int64(t.clock.now().Mono))
+		t.turn.Store(int64(t.clock.Now().Mono))
 		t.lived.Store(t.turn.Load())
 		t.hearAll()
 		t.heedDefects()
@@ -368,12 +369,12 @@ func (t *term) untilNext(next fleet.Instant) time.Duration {
 	if next == 0 {
 		return heartbeat
 	}
-	return min(heartbeat, max(0, next.Sub(t.clock.now().Mono)))
+	return min(heartbeat, max(0, next.Sub(t.clock.Now().Mono)))
 }
 
 // round decides if there is anything to decide, and lets what follows happen.
 func (t *term) round(ctx context.Context) (fleet.Instant, error) {
-	now := t.clock.now()
+	now := t.clock.Now()
 	t.minds(now)
 	t.lookBeside(ctx, now)
 	t.own.SetTolls(t.tolls.beside(t.own.Spec()))
@@ -383,13 +384,13 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	}
 	t.own.Decide(now)
 	err := t.storeAll(ctx, now)
-	if t.clock.now().Mono.Sub(now.Mono) > heartbeat {
+	if t.clock.Now().Mono.Sub(now.Mono) > heartbeat {
 		t.listens = time.Now()
 	}
 	if err != nil {
 		return t.refused(now, err)
 	}
-	for _, i := range t.own.Asks(t.clock.now()) {
+	for _, i := range t.own.Asks(t.clock.Now()) {
 		t.ask(ctx, i)
 	}
 	t.stale = true

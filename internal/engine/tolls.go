@@ -35,7 +35,7 @@ func (t *tolls) pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally
 	t.add(t.fleets[name], 1)
 }
 
-// leave takes the fleet out, which this engine looks after no longer.
+// Leave takes the fleet out, which this engine looks after no longer.
 func (t *tolls) leave(name fleet.Name) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

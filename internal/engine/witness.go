@@ -128,7 +128,7 @@ func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet
 		some[n] = true
 	}
 	wanted := func(n fleet.Neighbourhood) bool { return some[n] }
-	all, now := guard.Sights{}, e.clock.now()
+	all, now := guard.Sights{}, e.clock.Now()
 	for _, o := range *e.owners.Load() {
 		f := o.published.Load()
 		if f.Spec.Provider != of || f.Spec.Name == asks || f.Acting == fleet.ReasonNotOwner {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/engine/process"
 	"hale/internal/owner/published"
 )
 
@@ -42,10 +43,10 @@ func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
 			if c.of == "" {
 				c.of = "lab"
 			}
-			e := &Engine{clock: newClock()}
+			e := &Engine{clock: process.NewClock()}
 			time.Sleep(time.Minute)
 			o := &holder{name: "db"}
-			o.lived.Store(int64(e.clock.now().Mono))
+			o.lived.Store(int64(e.clock.Now().Mono))
 			time.Sleep(c.still)
 			o.published.Store(&published.Fleet{
 				State: fleet.State{

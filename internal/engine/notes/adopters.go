@@ -1,4 +1,4 @@
-package engine
+package notes
 
 import (
 	"context"
@@ -12,24 +12,25 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/engine/process"
 	"hale/internal/owner"
 	"hale/internal/provider"
 )
 
-// adopters notes at one provider's which instances this installation adopted, and reads which ones others did. The
+// Adopters notes at one provider's which instances this installation adopted, and reads which ones others did. The
 // notes are of the kind that starts are noted by (see roll), under one name for all hales.
 //
 // Its rule is: a call to an adopted instance is sent only after this installation's claim on it had stood for a while,
 // and after a look that began later and found no claim that goes before it. Where notes cannot be read or written, what
 // was read last counts, and no more: a hale that is alone must heal.
-type adopters struct {
+type Adopters struct {
 	reader provider.StartReader
 	noter  provider.StartNoter // nil: there is no such place, or it cannot be written
-	cares  func() cares
+	cares  func() Cares
 	log    *slog.Logger
 	nudge  func()
 
-	turn turn
+	turn process.Turn
 	by   string // this installation, in its claims; of the one with the turn
 
 	mu       sync.Mutex // guards what follows; held for no call
@@ -39,51 +40,29 @@ type adopters struct {
 	unwanted error // why the last claim could not be noted
 }
 
-// cares is what an engine adopted at a provider.
-type cares struct {
+// Cares is what an engine adopted at a provider.
+type Cares struct {
 	fleet.Cared      // sorted; whole where all fleets that adopt are looked after here
-	selects     bool // there is a fleet that adopts
+	Selects     bool // there is a fleet that adopts
 }
 
-func newAdopters(src Source, log *slog.Logger, nudge func()) *adopters {
-	a := &adopters{log: log, nudge: nudge, turn: make(turn, 1), cares: func() cares { return cares{} }}
-	a.reader, _ = src.Adapter.(provider.StartReader)
-	a.noter, _ = src.Adapter.(provider.StartNoter)
+// NewAdopters returns what keeps claims at the provider's. Nudge wakes the owners.
+func NewAdopters(at provider.Provider, log *slog.Logger, nudge func()) *Adopters {
+	a := &Adopters{log: log, nudge: nudge, turn: make(process.Turn, 1), cares: func() Cares { return Cares{} }}
+	a.reader, _ = at.(provider.StartReader)
+	a.noter, _ = at.(provider.StartNoter)
 	return a
 }
 
-// cares returns what the engine's fleets on the provider adopted, of those that may act.
-func (e *Engine) cares(of fleet.ProviderName) func() cares {
-	return func() cares {
-		c := cares{Cared: fleet.Cared{Whole: true}}
-		for _, o := range *e.owners.Load() {
-			f := o.published.Load()
-			if f.Spec.Provider != of || !f.Spec.Adopt.Selects() {
-				continue
-			}
-			c.selects = true
-			if f.Acting != "" {
-				c.Whole = false
-				continue
-			}
-			for i := range f.Machines {
-				m := &f.Machines[i].Machine
-				if f.Spec.Mode == fleet.ModeAct && m.Current.Adopted && m.Current.Certified {
-					c.IDs = append(c.IDs, m.Current.ID)
-				}
-			}
-		}
-		slices.Sort(c.IDs)
-		return c
-	}
-}
+// Care says what is adopted, from now on; before anything is asked.
+func (a *Adopters) Care(what func() Cares) { a.cares = what }
 
-// become begins to claim for the installation. What an earlier one of this engine's claimed is over.
-func (a *adopters) become(ctx context.Context, id fleet.Installation) {
-	if a.turn.enter(ctx) != nil {
+// Become begins to claim for the installation. What an earlier one of this engine's claimed is over.
+func (a *Adopters) Become(ctx context.Context, id fleet.Installation) {
+	if a.turn.Enter(ctx) != nil {
 		return
 	}
-	defer a.turn.leave()
+	defer a.turn.Leave()
 	was := a.by
 	if a.by = fleet.Claimant(id); was == "" || was == a.by || a.noter == nil {
 		return
@@ -95,24 +74,24 @@ func (a *adopters) become(ctx context.Context, id fleet.Installation) {
 }
 
 // Run looks on a beat.
-func (a *adopters) run(ctx context.Context) {
+func (a *Adopters) Run(ctx context.Context) {
 	for a.reader != nil && a.noter != nil && ctx.Err() == nil {
 		beat := owner.RollBeat
-		if c := a.cares(); c.selects {
+		if c := a.cares(); c.Selects {
 			if err := a.look(ctx); err != nil && !fault.Is(err, fault.Unsupported) {
 				beat = owner.RollAgain
 			}
 		}
-		_ = rest(ctx, beat)
+		_ = process.Rest(ctx, beat)
 	}
 }
 
 // look reads the claims, and notes and removes what is to be.
-func (a *adopters) look(ctx context.Context) error {
-	if err := a.turn.enter(ctx); err != nil {
+func (a *Adopters) look(ctx context.Context) error {
+	if err := a.turn.Enter(ctx); err != nil {
 		return err
 	}
-	defer a.turn.leave()
+	defer a.turn.Leave()
 	c := a.cares()
 	found, err := a.reads(ctx)
 	if err != nil {
@@ -132,7 +111,7 @@ func (a *adopters) look(ctx context.Context) error {
 	return err
 }
 
-func (a *adopters) reads(ctx context.Context) (map[fleet.HostName][]fleet.StartName, error) {
+func (a *Adopters) reads(ctx context.Context) (map[fleet.HostName][]fleet.StartName, error) {
 	ctx, cancel := context.WithTimeout(ctx, rollLimit)
 	defer cancel()
 	return a.reader.Starts(ctx, fleet.ClaimPlace)
@@ -150,8 +129,8 @@ func claimsIn(found map[fleet.HostName][]fleet.StartName) fleet.Claims {
 
 // stake notes the claims that are wanted wherever they are not, and that they stand, which comes first. It reports
 // whether it noted anything.
-func (a *adopters) stake(ctx context.Context, claims *fleet.Claims, found map[fleet.HostName][]fleet.StartName,
-	c cares) (bool, error) {
+func (a *Adopters) stake(ctx context.Context, claims *fleet.Claims, found map[fleet.HostName][]fleet.StartName,
+	c Cares) (bool, error) {
 	if len(c.IDs) == 0 {
 		return false, nil
 	}
@@ -185,7 +164,7 @@ func (a *adopters) stake(ctx context.Context, claims *fleet.Claims, found map[fl
 	return noted, errors.Join(errs...)
 }
 
-func (a *adopters) forget(ctx context.Context, names []fleet.StartName) {
+func (a *Adopters) forget(ctx context.Context, names []fleet.StartName) {
 	for _, name := range names {
 		if err := a.within(ctx, func(ctx context.Context) error {
 			return a.noter.ForgetStart(ctx, fleet.ClaimPlace,
@@ -196,14 +175,14 @@ func (a *adopters) forget(ctx context.Context, names []fleet.StartName) {
 	}
 }
 
-func (*adopters) within(ctx context.Context, do func(context.Context) error) error {
+func (*Adopters) within(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, rollLimit)
 	defer cancel()
 	return do(ctx)
 }
 
 // take takes in what was read, and wakes the owners when it says something else than before.
-func (a *adopters) take(claims fleet.Claims, c cares, err error) {
+func (a *Adopters) take(claims fleet.Claims, c Cares, err error) {
 	verdict := make(map[fleet.InstanceID]fleet.Claim)
 	for _, id := range c.IDs {
 		if claim, elsewhere := claims.Elsewhere(a.by, id, time.Now()); elsewhere {
@@ -219,8 +198,8 @@ func (a *adopters) take(claims fleet.Claims, c cares, err error) {
 	}
 }
 
-// tell says in what the notes say of starts what the claims say.
-func (a *adopters) tell(r fleet.Roll) fleet.Roll {
+// Tell says in what the notes say of starts what the claims say.
+func (a *Adopters) Tell(r fleet.Roll) fleet.Roll {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r.Claims = a.read
@@ -230,8 +209,8 @@ func (a *adopters) tell(r fleet.Roll) fleet.Roll {
 	return r
 }
 
-// permit says why the call may not be sent; nil: it may.
-func (a *adopters) permit(ctx context.Context, call fleet.Action) error {
+// Permit says why the call may not be sent; nil: it may.
+func (a *Adopters) Permit(ctx context.Context, call fleet.Action) error {
 	if a.reader == nil || a.noter == nil {
 		return nil
 	}

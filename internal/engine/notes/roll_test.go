@@ -1,4 +1,4 @@
-package engine
+package notes
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/engine/process"
 	"hale/internal/owner"
 	"hale/internal/owner/published"
 	"hale/internal/provider"
@@ -62,9 +63,9 @@ func (b *board) NoteStart(_ context.Context, _ fleet.Installation, name fleet.St
 func (b *board) ForgetStart(context.Context, fleet.Installation, fleet.StartName) error { return nil }
 
 // rollOn is the roll of an engine with a store of its own.
-func rollOn(b *board) *roll {
+func rollOn(b *board) *Roll {
 	s := memory.New(memory.Options{}).Open(nil)
-	return newRoll(Source{Name: "lab", Adapter: b}, s, newBeginning(s), slog.New(slog.DiscardHandler), func() {})
+	return NewRoll("lab", b, s, process.NewBeginning(s), slog.New(slog.DiscardHandler), func() {})
 }
 
 func callOf(op fleet.Op, host fleet.HostName) fleet.Action {
@@ -77,19 +78,19 @@ func TestAnUnknownStartIsFoundRightBeforeEachCall(t *testing.T) {
 	t.Parallel()
 	b := newBoard("h1", "h2")
 	r := rollOn(b)
-	if why := r.permit(t.Context(), callOf(fleet.OpPowerOff, "h1"), true); why != "" || len(b.noted["h2"]) != 1 {
+	if why := r.Permit(t.Context(), callOf(fleet.OpPowerOff, "h1"), true); why != "" || len(b.noted["h2"]) != 1 {
 		t.Fatalf("the first call: %s, noted are %v", why, b.noted)
 	}
 	b.noted["h2"] = append(b.noted["h2"], "1-copy")
 	for _, op := range []fleet.Op{fleet.OpPowerOff, fleet.OpCreate, fleet.OpStart, fleet.OpReboot, fleet.OpFence,
 		fleet.OpRun} {
-		why := r.permit(t.Context(), callOf(op, "h1"), true)
+		why := r.Permit(t.Context(), callOf(op, "h1"), true)
 		if !strings.HasPrefix(why, string(fleet.ReasonStoreOlder)) {
 			t.Errorf("%s: %s", op, why)
 		}
 	}
-	r.believe([]fleet.StartName{"1-copy"}, false)
-	if why := r.permit(t.Context(), callOf(fleet.OpPowerOff, "h1"), true); why != "" || len(b.noted["h1"]) != 2 {
+	r.Believe([]fleet.StartName{"1-copy"}, false)
+	if why := r.Permit(t.Context(), callOf(fleet.OpPowerOff, "h1"), true); why != "" || len(b.noted["h1"]) != 2 {
 		t.Errorf("once it is believed: %s, noted are %v", why, b.noted)
 	}
 }
@@ -109,13 +110,13 @@ func TestNothingIsDestroyedOnAHostWhoseNotesAreNotRead(t *testing.T) {
 		{fleet.OpStart, "h2", false},
 		{fleet.OpFence, "h2", false}, {fleet.OpEvacuate, "h2", false},
 	} {
-		if why := r.permit(t.Context(), callOf(c.op, c.host), true); (why != "") != c.holds {
+		if why := r.Permit(t.Context(), callOf(c.op, c.host), true); (why != "") != c.holds {
 			t.Errorf("%s on %s: %s", c.op, c.host, why)
 		}
 	}
 	b.dark["h1"] = true
 	for op, holds := range map[fleet.Op]bool{fleet.OpCreate: true, fleet.OpFence: true, fleet.OpStart: false} {
-		if why := r.permit(t.Context(), callOf(op, "h1"), true); (why != "") != holds {
+		if why := r.Permit(t.Context(), callOf(op, "h1"), true); (why != "") != holds {
 			t.Errorf("%s while nobody answers: %s", op, why)
 		}
 	}
@@ -133,7 +134,7 @@ func TestThePlaceOfStartsIsSilentInThePlainWordsOfItsProvider(t *testing.T) {
 		t.Fatal("nobody answered")
 	}
 	s := published.Fleet{
-		State: fleet.State{Roll: r.standing(), Provider: fleet.ProviderState{Standing: fleet.ProviderDown}},
+		State: fleet.State{Roll: r.Standing(), Provider: fleet.ProviderState{Standing: fleet.ProviderDown}},
 	}
 	s.Spec.Mode = fleet.ModeAct
 	if why := s.Unnoted(); why != "" || log.Len() != 0 {
@@ -156,7 +157,7 @@ func TestOfTwoThatNoteAtOnceOneActsAtMost(t *testing.T) {
 		for range 2 {
 			r := rollOn(b)
 			wg.Go(func() {
-				if r.permit(t.Context(), callOf(fleet.OpCreate, ""), true) == "" {
+				if r.Permit(t.Context(), callOf(fleet.OpCreate, ""), true) == "" {
 					mu.Lock()
 					defer mu.Unlock()
 					acts++
@@ -177,7 +178,7 @@ func TestCallsShareALookThatBeganAfterTheyAsked(t *testing.T) {
 		b := newBoard("")
 		r := rollOn(b)
 		call := func() {
-			if why := r.permit(t.Context(), callOf(fleet.OpCreate, ""), true); why != "" {
+			if why := r.Permit(t.Context(), callOf(fleet.OpCreate, ""), true); why != "" {
 				t.Error(why)
 			}
 		}
@@ -188,7 +189,7 @@ func TestCallsShareALookThatBeganAfterTheyAsked(t *testing.T) {
 			go call()
 		}
 		synctest.Wait()
-		r.turn.leave()
+		r.turn.Leave()
 		synctest.Wait()
 		if n := r.looks.Load() - before; n != 1 {
 			t.Errorf("%d looks for 50 calls", n)

@@ -1,4 +1,4 @@
-package engine
+package notes
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/engine/process"
 	"hale/internal/owner"
 	"hale/internal/provider"
 	"hale/internal/state"
@@ -23,18 +24,21 @@ const (
 	notesKnown = 64
 )
 
-// roll drives an owner.Roll: the goroutines that send calls do, and its own.
-type roll struct {
+// Builds says that something is built or destroyed in a fleet, so that this start is to be noted before.
+type Builds bool
+
+// Roll drives an owner.Roll: the goroutines that send calls do, and its own.
+type Roll struct {
 	provider     fleet.ProviderName
 	reader       provider.StartReader // nil: the provider has no such place
 	noter        provider.StartNoter  // nil: it cannot be written
 	installation fleet.Installation   // set before anything is asked; see become
 	store        state.Store
-	begun        *beginning
+	begun        *process.Beginning
 	log          *slog.Logger
 	nudge        func() // the owners, when it says something else than before
 
-	turn  turn
+	turn  process.Turn
 	looks atomic.Uint64 // that were begun
 	last  uint64        // the number of the last one; of the one with the turn
 	poke  chan struct{} // to look now
@@ -43,18 +47,23 @@ type roll struct {
 	is owner.Roll
 }
 
-func newRoll(src Source, s state.Store, b *beginning, log *slog.Logger, nudge func()) *roll {
-	r := &roll{
-		provider: src.Name, store: s, begun: b, log: log, nudge: nudge, turn: make(turn, 1),
+// NewRoll returns a roll of the starts that are noted at the provider's. Nudge wakes the owners.
+func NewRoll(of fleet.ProviderName, at provider.Provider, s state.Store, b *process.Beginning, log *slog.Logger,
+	nudge func()) *Roll {
+	r := &Roll{
+		provider: of, store: s, begun: b, log: log, nudge: nudge, turn: make(process.Turn, 1),
 		poke: make(chan struct{}, 1),
 	}
-	r.reader, _ = src.Adapter.(provider.StartReader)
-	r.noter, _ = src.Adapter.(provider.StartNoter)
+	r.reader, _ = at.(provider.StartReader)
+	r.noter, _ = at.(provider.StartNoter)
 	return r
 }
 
+// Of says whose starts are noted, before anything is asked.
+func (r *Roll) Of(id fleet.Installation) { r.installation = id }
+
 // Run looks on a beat, so that a copy of the store is found while there is nothing to do.
-func (r *roll) run(ctx context.Context) {
+func (r *Roll) Run(ctx context.Context) {
 	for r.reader != nil && ctx.Err() == nil {
 		beat := r.look(ctx)
 		select {
@@ -66,7 +75,7 @@ func (r *roll) run(ctx context.Context) {
 }
 
 // look looks once, and returns how soon to look again.
-func (r *roll) look(ctx context.Context) time.Duration {
+func (r *Roll) look(ctx context.Context) time.Duration {
 	again := owner.RollAgain
 	_ = r.pass(ctx, owner.Pass{}, func() { again = r.is.Again() })
 	return again
@@ -74,14 +83,14 @@ func (r *roll) look(ctx context.Context) time.Duration {
 
 // pass takes the roll through a pass. What was looked at while this waited for its turn need not be looked at once
 // more. The error: it got no turn.
-func (r *roll) pass(ctx context.Context, p owner.Pass, then func()) error {
+func (r *Roll) pass(ctx context.Context, p owner.Pass, then func()) error {
 	ctx, cancel := context.WithTimeout(ctx, rollLimit)
 	defer cancel()
 	asked := r.looks.Load()
-	if err := r.turn.enter(ctx); err != nil {
+	if err := r.turn.Enter(ctx); err != nil {
 		return err
 	}
-	defer r.turn.leave()
+	defer r.turn.Leave()
 	p.Shared = r.last > asked
 	var want owner.Want
 	for do := func() owner.Want { return r.is.Begin(p) }; do != nil; do = r.answer(ctx, want) {
@@ -94,7 +103,7 @@ func (r *roll) pass(ctx context.Context, p owner.Pass, then func()) error {
 }
 
 // answer does what the roll wants, and returns what it is to be told; nil: it wants nothing more.
-func (r *roll) answer(ctx context.Context, want owner.Want) func() owner.Want {
+func (r *Roll) answer(ctx context.Context, want owner.Want) func() owner.Want {
 	named := func(s starts.Start, err error) func() owner.Want {
 		return func() owner.Want { return r.is.Named(s.Name(), err) }
 	}
@@ -107,7 +116,7 @@ func (r *roll) answer(ctx context.Context, want owner.Want) func() owner.Want {
 		known, err := starts.Noted(ctx, r.store)
 		return func() owner.Want { return r.is.Learn(maps.Keys(known), err) }
 	case owner.WantName:
-		return named(r.begun.start(ctx))
+		return named(r.begun.Start(ctx))
 	case owner.WantAnother:
 		return named(starts.Begin(ctx, r.store))
 	case owner.WantStored:
@@ -126,26 +135,26 @@ func (r *roll) answer(ctx context.Context, want owner.Want) func() owner.Want {
 	return nil
 }
 
-// become looks at the notes of another installation, which the store is from now on.
-func (r *roll) become(ctx context.Context, id fleet.Installation) {
-	if r.reader == nil || r.turn.enter(ctx) != nil {
+// Become looks at the notes of another installation, which the store is from now on.
+func (r *Roll) Become(ctx context.Context, id fleet.Installation) {
+	if r.reader == nil || r.turn.Enter(ctx) != nil {
 		return
 	}
 	r.installation, r.last = id, 0
 	r.say(r.is.Forget)
-	r.turn.leave()
+	r.turn.Leave()
 	r.look(ctx)
 }
 
-// learn reads which starts the store knows.
-func (r *roll) learn(ctx context.Context) error {
+// Learn reads which starts the store knows.
+func (r *Roll) Learn(ctx context.Context) error {
 	noted, err := starts.Noted(ctx, r.store)
 	r.say(func() { r.is.Know(maps.Keys(noted)) })
 	return err
 }
 
 // say tells the roll something, and wakes the owners when it says something else than before.
-func (r *roll) say(what func()) {
+func (r *Roll) say(what func()) {
 	r.mu.Lock()
 	was := r.is.Standing()
 	what()
@@ -162,16 +171,16 @@ func (r *roll) say(what func()) {
 	r.nudge()
 }
 
-// standing is what the notes say, as far as it was seen.
-func (r *roll) standing() fleet.Roll {
+// Standing is what the notes say, as far as it was seen.
+func (r *Roll) Standing() fleet.Roll {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.is.Standing()
 }
 
-// believe takes the starts for known, which a person had this store believe. That this start is another one from now on
+// Believe takes the starts for known, which a person had this store believe. That this start is another one from now on
 // is noted at once, where something is built or destroyed in the fleet.
-func (r *roll) believe(names []fleet.StartName, acts bool) {
+func (r *Roll) Believe(names []fleet.StartName, acts Builds) {
 	r.say(func() {
 		if r.is.Believe(names); acts {
 			r.is.Owed = true
@@ -186,12 +195,12 @@ func (r *roll) believe(names []fleet.StartName, acts bool) {
 	}
 }
 
-// inherit takes the starts of the installation for known that a person has this store take over: the hale that noted
+// Inherit takes the starts of the installation for known that a person has this store take over: the hale that noted
 // them is gone, they say. It is so for all fleets. What cannot be read or written now holds them until a person has
 // the world believed.
-func (r *roll) inherit(ctx context.Context, acts bool) {
+func (r *Roll) Inherit(ctx context.Context, acts Builds) {
 	var names []fleet.StartName
-	for _, n := range r.standing().Unknown {
+	for _, n := range r.Standing().Unknown {
 		if err := starts.Note(ctx, r.store, r.provider, n.Name); err != nil {
 			r.log.Warn("a start of the installation that was taken over stays unknown", "start", n.Name, "err", err)
 			continue
@@ -199,17 +208,17 @@ func (r *roll) inherit(ctx context.Context, acts bool) {
 		names = append(names, n.Name)
 	}
 	if len(names) > 0 {
-		r.believe(names, acts)
+		r.Believe(names, acts)
 	}
 }
 
-// permit says why the call may not be sent; empty: it may. What builds or destroys is preceded by the note of this
+// Permit says why the call may not be sent; empty: it may. What builds or destroys is preceded by the note of this
 // start, where the fleet is of that kind.
-func (r *roll) permit(ctx context.Context, a fleet.Action, rolled bool) (why string) {
+func (r *Roll) Permit(ctx context.Context, a fleet.Action, rolled Builds) (why string) {
 	if r.reader == nil {
 		return ""
 	}
-	err := r.pass(ctx, owner.Pass{Call: &a, Rolled: rolled}, func() { why = r.is.Permit() })
+	err := r.pass(ctx, owner.Pass{Call: &a, Rolled: bool(rolled)}, func() { why = r.is.Permit() })
 	if err != nil && a.Intent.Op.Rolled() {
 		return string(fleet.ReasonPlaceSilent) + ": " + err.Error()
 	}
@@ -217,7 +226,7 @@ func (r *roll) permit(ctx context.Context, a fleet.Action, rolled bool) (why str
 }
 
 // prune removes the notes that are of no use, and has the store forget what stands nowhere.
-func (r *roll) prune(ctx context.Context) {
+func (r *Roll) prune(ctx context.Context) {
 	for _, n := range r.is.Surplus() {
 		if err := r.noter.ForgetStart(ctx, r.installation, n.Name); err != nil {
 			r.log.Debug("an old note was not removed", "start", n.Name, "err", err)
