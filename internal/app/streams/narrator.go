@@ -17,11 +17,14 @@ import (
 // narratePause is the wait before a broken stream of records is taken up again.
 const narratePause = time.Second
 
-// revision returns where the store stands, or 0 when it does not say.
+// unknown is where the store stands when it does not say.
+const unknown = -1
+
+// revision returns where the store stands.
 func revision(ctx context.Context, store state.Store) int64 {
 	_, now, err := store.List(ctx, "installation")
 	if err != nil {
-		return 0
+		return unknown
 	}
 	return now
 }
@@ -29,7 +32,7 @@ func revision(ctx context.Context, store state.Store) int64 {
 // Narrator writes every record that is stored after the revision to the log, and counts it.
 type Narrator struct {
 	store state.Store
-	after int64
+	after int64 // unknown: from where the store stands once it says that
 	log   *slog.Logger
 	count func(fleet.Record)
 	told  map[fleet.Name]uint64 // the last one of each fleet; it outlives a broken stream, and a panic
@@ -45,24 +48,34 @@ func NewNarrator(ctx context.Context, store state.Store, log *slog.Logger, count
 // Run narrates until ctx ends.
 func (n *Narrator) Run(ctx context.Context) {
 	for ctx.Err() == nil {
-		for r, err := range journal.Follow(ctx, n.store, "", n.after) {
-			if err != nil {
-				n.log.Warn("some records do not appear in this log; hale events has them", "err", err)
-				if errors.Is(err, state.ErrCompacted) {
-					n.after = revision(ctx, n.store)
-				}
-				break
-			}
-			n.after = r.Revision - 1     // a transaction has several, and the stream may break between two
-			if r.Seq > n.told[r.Fleet] { // else told before the stream broke
-				n.told[r.Fleet] = r.Seq
-				n.count(r.Record)
-				tell(ctx, n.log, n.of(ctx), r.Record)
-			}
+		if n.after == unknown {
+			n.after = revision(ctx, n.store)
+		}
+		if n.after != unknown {
+			n.follow(ctx)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(narratePause):
+		}
+	}
+}
+
+// follow narrates until the stream breaks.
+func (n *Narrator) follow(ctx context.Context) {
+	for r, err := range journal.Follow(ctx, n.store, "", n.after) {
+		if err != nil {
+			n.log.Warn("some records do not appear in this log; hale events has them", "err", err)
+			if errors.Is(err, state.ErrCompacted) {
+				n.after = revision(ctx, n.store)
+			}
+			return
+		}
+		n.after = r.Revision - 1     // a transaction has several, and the stream may break between two
+		if r.Seq > n.told[r.Fleet] { // else told before the stream broke
+			n.told[r.Fleet] = r.Seq
+			n.count(r.Record)
+			tell(ctx, n.log, n.of(ctx), r.Record)
 		}
 	}
 }

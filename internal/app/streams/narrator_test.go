@@ -35,6 +35,59 @@ func (b breaking) Watch(ctx context.Context, prefix string, after int64) iter.Se
 	}
 }
 
+// dumb is a store that does not say where it stands, the first time that it is asked.
+type dumb struct {
+	state.Store
+	asked *int
+}
+
+func (d dumb) List(ctx context.Context, prefix string) ([]state.Entry, int64, error) {
+	if *d.asked++; *d.asked == 1 {
+		return nil, 0, fault.New(fault.Transient, "dumb.list", "", nil)
+	}
+	return d.Store.List(ctx, prefix)
+}
+
+// write stores a record of fleet web.
+func write(t *testing.T, s state.Store, book *journal.Journal, detail string) {
+	t.Helper()
+	records := []fleet.Record{{Fleet: "web", Kind: fleet.RecordOutput, Detail: detail}}
+	writes, err := book.Writes(records, journal.Keep{})
+	if err == nil {
+		_, err = s.Commit(t.Context(), state.Txn{Then: writes})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	book.Advance(records)
+}
+
+// What happened before hale was started is not told again where the store does not say at once where it stands.
+func TestWhatWasBeforeIsNotCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(memory.Options{}).Open(nil)
+		book, err := journal.Open(t.Context(), store, "web")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, store, book, "before")
+		var got []string
+		n := NewNarrator(t.Context(), dumb{store, new(int)}, slog.New(slog.DiscardHandler),
+			func(r fleet.Record) { got = append(got, r.Detail) })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() { // ends with ctx
+			time.Sleep(time.Second)
+			write(t, store, book, "after")
+		}()
+		n.Run(ctx)
+		if !slices.Equal(got, []string{"after"}) {
+			t.Errorf("counted %v", got)
+		}
+	})
+}
+
 // Each record is counted once, in its order, although the stream of records breaks again and again, and although the
 // counting of one panics.
 func TestARecordIsCountedOnceThoughTheStreamBreaks(t *testing.T) {
@@ -56,15 +109,7 @@ func TestARecordIsCountedOnceThoughTheStreamBreaks(t *testing.T) {
 		})
 		for i := range 12 {
 			detail := fmt.Sprint(i)
-			records := []fleet.Record{{Fleet: "web", Kind: fleet.RecordOutput, Detail: detail}}
-			writes, err := book.Writes(records, journal.Keep{})
-			if err == nil {
-				_, err = store.Commit(t.Context(), state.Txn{Then: writes})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			book.Advance(records)
+			write(t, store, book, detail)
 			if detail != "5" {
 				want = append(want, detail)
 			}
