@@ -14,6 +14,7 @@ import (
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/evidence"
+	"hale/internal/tracing"
 )
 
 // storeShare is the part of the time for gathering that is left to store the answers: so long at most, and half of it
@@ -36,7 +37,7 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 		defer cancel()
 		b := t.askEvidence(gctx, &e, refOf(a), policy)
 		if err := evidence.Keep(gctx, t.store, owns, e, b); err != nil {
-			t.log.Warn("the evidence could not be kept", "machine", a.Machine, "err", err)
+			t.log.Warn("the evidence could not be kept", tracing.About(t.installation, a.Machine, a.Incident), "err", err)
 			e.Parts = unstored(e.Parts, err)
 		}
 		return told(e.Parts)

@@ -57,6 +57,7 @@ func everything() metrics.Options {
 	o.Fences = func() []api.FencedHost {
 		return []api.FencedHost{{Provider: "lab-0", Host: "h1", Methods: []api.FenceMethod{{}, {Test: &api.FenceTest{}}}}}
 	}
+	o.Streams = func() []metrics.Stream { return []metrics.Stream{{Name: "traces", Taken: 3}} }
 	o.Reloaded = func() (time.Time, error) { return dawn, nil }
 	o.Defects.Note(defect.Place{Part: defect.Check}, "its work", &defect.Panic{Value: "boom"})
 	for _, r := range []fleet.Record{{Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake}, {Kind: fleet.RecordOrder,

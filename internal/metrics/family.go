@@ -12,8 +12,8 @@ func gauge(name, help string, labels ...string) family {
 	return family{prometheus.NewDesc("hale_"+name, help, labels, nil), prometheus.GaugeValue}
 }
 
-func counter(name, help string) family {
-	return family{prometheus.NewDesc("hale_"+name, help, nil, nil), prometheus.CounterValue}
+func counter(name, help string, labels ...string) family {
+	return family{prometheus.NewDesc("hale_"+name, help, labels, nil), prometheus.CounterValue}
 }
 
 // say is where values of families go.

@@ -33,6 +33,8 @@ type Options struct {
 	Room func() (state.Space, error)
 	// Probes says how the shards that probe do, if they say it in time; nil: there are none.
 	Probes func() (bulkprobe.Stats, bool)
+	// Streams says how the streams out of hale stand; nil: there are none.
+	Streams func() []Stream
 	// Troubles is what hale lacks on its own server, Unowned what bears its mark and no fleet owns; nil: not known.
 	Troubles func() []api.Trouble
 	Unowned  func() []published.Unowned

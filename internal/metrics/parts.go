@@ -38,6 +38,15 @@ var (
 	fences = gauge("provider_fences", "Ways to cut the power of the provider's hosts, by how the last test of each ended.",
 		"provider", "test")
 
+	streamTaken = counter("stream_records_total", "Records of the journal that a stream's receiver took: traces, or an "+
+		"outlet of the journal.", "stream")
+	streamLost = counter("stream_lost_total", "Records that the journal let go of before a stream's receiver took them.",
+		"stream")
+	streamRefused = counter("stream_refused_total", "Records, or spans, that a stream's receiver took to be wrong: they are "+
+		"not sent again.", "stream")
+	streamTakes = gauge("stream_takes", "Whether the stream's receiver takes what it is sent; else it waits in the journal.",
+		"stream")
+
 	targets  = gauge("probe_targets", "What is asked by the shards that all fleets share: pings, ports and plain pages.")
 	probed   = counter("probes_started_total", "Probes by those shards.")
 	answered = counter("probes_answered_total", "Probes that got any answer within their time.")
@@ -52,7 +61,8 @@ var (
 
 var parts = []family{
 	buildInfo, started, heartbeat, reloaded, reloadedAt, troubles, panics, defects, storeTakes, storeLow, storeSize,
-	storeQuota, diskFree, diskSize, unowned, fences, targets, probed, answered, skipped, putOff, local, stalls, lateness, stalest,
+	storeQuota, diskFree, diskSize, unowned, fences, streamTaken, streamLost,
+	streamRefused, streamTakes, targets, probed, answered, skipped, putOff, local, stalls, lateness, stalest,
 }
 
 type partCollector struct {
@@ -83,7 +93,27 @@ func (c partCollector) Collect(to chan<- prometheus.Metric) {
 	c.store(out)
 	c.unowned(out)
 	c.fences(out)
+	c.streams(out)
 	c.probes(out)
+}
+
+// Stream is how one stream out of hale stands.
+type Stream struct {
+	Name                 string
+	Taken, Lost, Refused uint64
+	Takes                bool
+}
+
+func (c partCollector) streams(out say) {
+	if c.Streams == nil {
+		return
+	}
+	for _, s := range c.Streams() {
+		out.value(streamTaken, float64(s.Taken), s.Name)
+		out.value(streamLost, float64(s.Lost), s.Name)
+		out.value(streamRefused, float64(s.Refused), s.Name)
+		out.whether(streamTakes, truth(s.Takes), s.Name)
+	}
 }
 
 // seconds is a time as Prometheus says it.

@@ -25,3 +25,8 @@ func Logged(installation fleet.Installation, r *fleet.Record) []slog.Attr {
 	}
 	return out
 }
+
+// About is Logged for a line about a machine's incident in a log that names the fleet.
+func About(installation fleet.Installation, machine fleet.MachineName, incident string) slog.Attr {
+	return slog.Attr{Value: slog.GroupValue(Logged(installation, &fleet.Record{Machine: machine, Incident: incident})...)}
+}

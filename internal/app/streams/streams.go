@@ -20,6 +20,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/kinds"
+	"hale/internal/metrics"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/courier"
@@ -112,6 +113,16 @@ func (s *Streams) Status() []Status {
 			st.Refused = at.refused.Load()
 		}
 		out = append(out, st)
+	}
+	return out
+}
+
+// Metrics is Status, for monitoring.
+func (s *Streams) Metrics() []metrics.Stream {
+	var out []metrics.Stream
+	for _, is := range s.Status() {
+		out = append(out, metrics.Stream{Name: is.Name, Taken: is.Taken, Lost: is.Lost, Refused: is.Refused,
+			Takes: is.Failing.IsZero()})
 	}
 	return out
 }
