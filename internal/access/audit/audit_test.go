@@ -145,6 +145,9 @@ func TestStrangersDoNotDriveOutWhatWasDone(t *testing.T) {
 				b.Refuse(t.Context(), audit.Record{From: from, Operation: long, Status: 401, Why: long})
 			}
 			time.Sleep(time.Minute)
+			if got := b.read(audit.Query{Only: audit.OnlyRefusals}); minute == 0 && len(got) > 600 {
+				t.Errorf("in a minute they make %d records", len(got))
+			}
 		}
 		synctest.Wait()
 		bytes := 0

@@ -206,7 +206,10 @@ func TestASignInEndsWhereItBegan(t *testing.T) {
 	if back == "" {
 		t.Fatal("the provider does not send the browser back")
 	}
-	if page := h.browser("bo").Open(back); page.Status != http.StatusForbidden {
+	other := h.browser("bo") // which has begun a sign-in of its own
+	other.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	other.Open(h.url + openid.PathSignIn)
+	if page := other.Open(back); page.Status != http.StatusForbidden {
 		t.Errorf("another browser: %+v", page)
 	}
 	if page := b.Open(back); page.Status != http.StatusForbidden { // the first question spent it
@@ -216,6 +219,23 @@ func TestASignInEndsWhereItBegan(t *testing.T) {
 		if page := b.Open(h.url + openid.PathDone + address); page.Status != http.StatusForbidden {
 			t.Errorf("%s: %+v", address, page)
 		}
+	}
+}
+
+// TestTheProvidersWordIsForThisSignIn: one that was made for another nonce lets none in.
+func TestTheProvidersWordIsForThisSignIn(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	b := h.browser("ana")
+	b.CheckRedirect = func(q *http.Request, _ []*http.Request) error {
+		if v := q.URL.Query(); v.Has("nonce") {
+			v.Set("nonce", "another")
+			q.URL.RawQuery = v.Encode()
+		}
+		return nil
+	}
+	if page := b.Open(h.url + openid.PathSignIn); page.Status != http.StatusForbidden {
+		t.Errorf("%+v", page)
 	}
 }
 

@@ -140,6 +140,27 @@ func TestOneOfManyWhoAgreeAtOnceCounts(t *testing.T) {
 	}
 }
 
+// TestWhoWasFasterIsTheSecondPerson: two agree, and have both read that it waits.
+func TestWhoWasFasterIsTheSecondPerson(t *testing.T) {
+	t.Parallel()
+	w := open(t, access.RiskFence)
+	asked := w.waits(ana)
+	slow := w.backing.Open(func(_ context.Context, c memory.Call) memory.Effect {
+		if c.Op == memory.OpCommit {
+			if _, err := w.agree(asked.ID, bo); err != nil {
+				t.Error(err)
+			}
+		}
+		return memory.Normal
+	})
+	if _, err := pair.Agree(t.Context(), slow, asked.ID, person("cy", access.ByOpenID), time.Now()); !fault.Is(err, fault.Conflict) {
+		t.Errorf("cy agrees, too: %v", err)
+	}
+	if a, err := pair.Get(t.Context(), w.Store, asked.ID, time.Now()); err != nil || a.Second.Name != bo.Name {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
 // TestKilledAfterAgreeing: the one who agreed asks again, and the call is made with the same key; nobody else can.
 func TestKilledAfterAgreeing(t *testing.T) {
 	t.Parallel()

@@ -359,6 +359,28 @@ func TestUseIsNotedOnceAMinuteAndNeverWithoutTheToken(t *testing.T) {
 	}
 }
 
+// TestAUseIsNotNotedBehindARevocation: the token goes between the look and the note.
+func TestAUseIsNotNotedBehindARevocation(t *testing.T) {
+	t.Parallel()
+	backing := memory.New(memory.Options{})
+	plain := backing.Open(nil)
+	_, kept := desk{t, plain}.made(root, forBo)
+	late := backing.Open(func(_ context.Context, c memory.Call) memory.Effect {
+		if c.Op == memory.OpCommit {
+			if _, err := token.Revoke(t.Context(), plain, kept.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		return memory.Normal
+	})
+	if _, err := token.NoteUse(t.Context(), late, kept.ID, time.Time{}, dawn); !fault.Is(err, fault.Conflict) {
+		t.Errorf("%v", err)
+	}
+	if entries, _, err := plain.List(t.Context(), ""); err != nil || len(entries) != 0 {
+		t.Errorf("%d entries are left, %v", len(entries), err)
+	}
+}
+
 func TestATokenThatIsLongOverIsForgotten(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -220,7 +220,7 @@ func TestATokenLetsItsBearerIn(t *testing.T) {
 	}
 	for name, edit := range map[string]func(*http.Request){
 		"another":            bearer(text[:len(text)-1] + "a"),
-		"one too many":       func(q *http.Request) { q.Header["Authorization"] = []string{"Bearer x", "Bearer " + text} },
+		"one too many":       func(q *http.Request) { q.Header["Authorization"] = []string{"Bearer " + text, "Bearer x"} },
 		"by another scheme":  func(q *http.Request) { q.Header.Set("Authorization", "Basic "+text) },
 		"in the address":     func(q *http.Request) { q.URL.RawQuery = "access_token=" + text },
 		"in a cookie":        func(q *http.Request) { q.AddCookie(&http.Cookie{Name: "__Host-hale", Value: text}) },
