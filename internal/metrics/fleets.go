@@ -134,7 +134,7 @@ var fleetRows = []row{
 		func(l *look) map[fleet.RepairKind]int { return l.repairs }),
 	each("incidents_open", "Incidents of machines that are open, by cause.", "cause",
 		func(l *look) map[fleet.Cause]int { return l.incidents }),
-	one("machines_waiting_for_person", "Machines of which a person was told, or that are in quarantine.",
+	one("machines_waiting_for_person", "Machines that a person was told of, or that are in quarantine.",
 		func(l *look) float64 { return number(l.persons) }),
 	one("machines_quarantined", "Machines that hale could not heal and leaves alone.",
 		func(l *look) float64 { return number(l.quarantine) }),

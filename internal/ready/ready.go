@@ -1,7 +1,8 @@
 // Package ready answers those who ask whether hale lives, and whether it can do all its work.
 //
-// It promises that neither answer waits for an owner, that who may not see a fleet learns nothing of it, and that whoever
-// asks whether hale lives learns no more than that. It judges nothing: what it says is what owners and store published.
+// It promises that neither answer waits for an owner, that a caller learns nothing of a fleet that it may not see, and
+// that the question whether hale lives is answered with no more than that. It judges nothing: what it says is what owners
+// and store published.
 package ready
 
 import (

@@ -11,8 +11,8 @@ import (
 )
 
 // Reach is how far what a configuration names may lead: the ranges of hale's own server, of its links and of a cloud's
-// metadata that it may, too. Everywhere else it may anyway. What answers there was not made for strangers, and whoever
-// writes an address, or answers for a name, would otherwise have hale knock for them.
+// metadata that it may, too. Everywhere else it may anyway. What answers there was not made for strangers, and an
+// address, or the answer of a name server, could otherwise have hale knock there for them.
 type Reach []netip.Prefix
 
 // sensitive are the ranges that need to be listed, with what lies there.

@@ -58,7 +58,7 @@ func TestANameOfHalesOwnServerIsKnownBeforeItIsDialled(t *testing.T) {
 	}
 }
 
-// A name that came to a good address when somebody looked, and comes to hale's own server when it is dialled, leads
+// A name that came to a good address when it was looked up, and comes to hale's own server when it is dialled, leads
 // nowhere: the address is judged that is connected to.
 func TestANameIsJudgedByTheAddressThatIsDialled(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,7 @@ func (s Server) Query(ctx context.Context, expression string) ([]Sample, error) 
 // Alertmanager is one.
 type Alertmanager struct{ URL string }
 
-// StartAlertmanager starts an Alertmanager that tells nobody, and waits until it is ready.
+// StartAlertmanager starts an Alertmanager that has no one to tell, and waits until it is ready.
 func StartAlertmanager(t testing.TB) Alertmanager {
 	t.Helper()
 	dir, address := t.TempDir(), nettest.Free(t)
