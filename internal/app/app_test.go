@@ -92,6 +92,14 @@ func (h *house) runs(o app.Options) (stop func()) {
 	return stop
 }
 
+// client asks the controller on the socket.
+func (h *house) client(socket string) *api.Client {
+	h.t.Helper()
+	c := api.Dial(socket)
+	h.t.Cleanup(c.Close)
+	return c
+}
+
 // await polls the status until it is as wanted.
 func (h *house) await(what string, wanted func(api.Fleet) bool) api.Fleet {
 	h.t.Helper()

@@ -27,10 +27,10 @@ import (
 
 // BackupOptions are what a backup is made from.
 type BackupOptions struct {
-	File    string // to be written
-	Force   bool   // one that is there may be replaced
-	DataDir string // of a controller that may have run here; it is copied, never opened
-	Socket  string // of a controller that may run now
+	File    string      // to be written
+	Force   bool        // one that is there may be replaced
+	DataDir string      // of a controller that may have run here; it is copied, never opened
+	Client  *api.Client // of a controller that may run now
 	Version string
 	Logger  *slog.Logger
 }
@@ -73,9 +73,7 @@ func vacant(path string, force bool) error {
 
 // pour writes the backup, and returns what it is from.
 func pour(ctx context.Context, w io.Writer, o BackupOptions) (from string, err error) {
-	client := api.Dial(o.Socket)
-	defer client.Close()
-	body, err := client.Backup(ctx)
+	body, err := o.Client.Backup(ctx)
 	if err == nil {
 		_, err = io.Copy(w, body)
 		return api.FromController, errors.Join(err, body.Close())

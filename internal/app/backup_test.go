@@ -26,7 +26,7 @@ import (
 
 func (h *house) backup(file string) (api.Backup, error) {
 	return app.Backup(h.t.Context(), app.BackupOptions{
-		File: file, DataDir: h.dir, Socket: h.socket, Version: "test", Logger: slog.New(slog.DiscardHandler),
+		File: file, DataDir: h.dir, Client: h.client(h.socket), Version: "test", Logger: slog.New(slog.DiscardHandler),
 	})
 }
 

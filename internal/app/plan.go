@@ -30,9 +30,9 @@ import (
 // PlanOptions are what a plan is made from.
 type PlanOptions struct {
 	Config  *config.Config
-	DataDir string // of a controller that may have run here; it is copied, never opened
-	Socket  string // of a controller that may run now
-	Deep    bool   // also try what would be needed
+	DataDir string      // of a controller that may have run here; it is copied, never opened
+	Client  *api.Client // of a controller that may run now
+	Deep    bool        // also try what would be needed
 	Logger  *slog.Logger
 }
 
@@ -104,9 +104,7 @@ func (s *site) askedElsewhere(p fleet.ProviderName) []string {
 
 // recall finds what is believed: by the running controller, else by the last one that ran on the data folder.
 func recall(ctx context.Context, o PlanOptions) (api.State, string, error) {
-	client := api.Dial(o.Socket)
-	defer client.Close()
-	believed, err := client.State(ctx)
+	believed, err := o.Client.State(ctx)
 	if err == nil {
 		return believed, api.FromController, nil
 	}

@@ -22,7 +22,7 @@ func (h *house) plan() (api.Plan, []string) {
 	p, err := app.Plan(h.t.Context(), app.PlanOptions{
 		Config:  h.config,
 		DataDir: h.dir,
-		Socket:  h.socket,
+		Client:  h.client(h.socket),
 		Logger:  slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func TestAPlanDoesNotReadBehindAControllersBack(t *testing.T) {
 	_, err := app.Plan(t.Context(), app.PlanOptions{
 		Config:  h.config,
 		DataDir: h.dir,
-		Socket:  h.socket + "2",
+		Client:  h.client(h.socket + "2"),
 		Logger:  slog.New(slog.DiscardHandler),
 	})
 	if !fault.Is(err, fault.Conflict) {

@@ -33,12 +33,17 @@ func (c commander) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dataDir, socket, err := c.Places()
+			dataDir, _, err := c.Places()
 			if err != nil {
 				return err
 			}
+			client, err := c.Dial()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
 			b, err := c.Backup(cmd.Context(), command.BackupOptions{
-				File: args[0], Force: force, DataDir: dataDir, Socket: socket, Version: c.Version, Logger: logger,
+				File: args[0], Force: force, DataDir: dataDir, Client: client, Version: c.Version, Logger: logger,
 			})
 			switch {
 			case err != nil:

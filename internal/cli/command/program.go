@@ -42,7 +42,7 @@ type RunOptions struct {
 type PlanOptions struct {
 	Config  *config.Config
 	DataDir string
-	Socket  string
+	Client  *api.Client
 	Deep    bool
 	Logger  *slog.Logger
 }
@@ -60,7 +60,7 @@ type BackupOptions struct {
 	File    string
 	Force   bool
 	DataDir string
-	Socket  string
+	Client  *api.Client
 	Version string
 	Logger  *slog.Logger
 }

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,17 +38,7 @@ func (c reader) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			loaded, err := command.Load(path)
-			if err != nil {
-				return err
-			}
-			dataDir, socket, err := c.Places()
-			if err != nil {
-				return err
-			}
-			plan, err := c.Plan(cmd.Context(), command.PlanOptions{
-				Config: loaded, DataDir: dataDir, Socket: socket, Deep: deep, Logger: logger,
-			})
+			plan, err := c.plan(cmd.Context(), path, command.PlanOptions{Deep: deep, Logger: logger})
 			if err != nil {
 				return err
 			}
@@ -64,6 +55,22 @@ func (c reader) planCommand() *cobra.Command {
 		"also try what would be needed: secrets, programs, and what a new machine is built from")
 	log.Register(cmd, "error")
 	return cmd
+}
+
+// plan makes the plan of the configuration at the path.
+func (c reader) plan(ctx context.Context, path string, o command.PlanOptions) (api.Plan, error) {
+	var err error
+	if o.Config, err = command.Load(path); err != nil {
+		return api.Plan{}, err
+	}
+	if o.DataDir, _, err = c.Places(); err != nil {
+		return api.Plan{}, err
+	}
+	if o.Client, err = c.Dial(); err != nil {
+		return api.Plan{}, err
+	}
+	defer o.Client.Close()
+	return c.Plan(ctx, o)
 }
 
 // sources say where the beliefs behind a plan came from.

@@ -84,6 +84,12 @@ func (c giver) compare(ctx context.Context, file string, asJSON bool) error {
 	if err := command.Present(file); err != nil {
 		return err
 	}
+	if at, err := c.Server(); err != nil {
+		return err
+	} else if at.Server != "" {
+		return command.Usage(fmt.Errorf("a file is compared at hale's own machine: run hale apply %s there; without a "+
+			"file, hale apply says what waits at %s", file, at.Server))
+	}
 	client, err := c.Dial()
 	if err != nil {
 		return err
