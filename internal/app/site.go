@@ -18,6 +18,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/kinds"
 	"hale/internal/metrics"
 	"hale/internal/probe"
@@ -320,7 +321,7 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (
 	var setup engine.Setup
 	for _, p := range c.Providers {
 		a := adapterOf(adapters, p.Name)
-		setup.Sources = append(setup.Sources, engine.Source{
+		setup.Sources = append(setup.Sources, poller.Source{
 			Name: p.Name, Adapter: s.how.wrap(a.Provider), Watcher: a.Watcher, Poll: p.Poll, ListWithin: p.ListWithin,
 			Runner: a.Runner, Fencer: s.fencing.Of(p.Name), Addresses: addresses(p.Hosts),
 		})

@@ -56,7 +56,7 @@ func (t *term) inCommon(r *fleet.Record) (common, bool) {
 	switch {
 	case r.Scope != "" && (paged || r.Kind == fleet.RecordBrake && r.Paged):
 		c.claims, c.over = []string{brakeClaims(r.Scope, t.spec.Provider)}, r.Kind == fleet.RecordBrake
-		if c.fellows = t.poller.fellows(); r.Scope == fleet.ScopeInstallation {
+		if c.fellows = t.everyone(t.spec.Provider); r.Scope == fleet.ScopeInstallation {
 			c.fellows = t.everyone("")
 		}
 		return c, true
@@ -74,7 +74,7 @@ func (t *term) inCommon(r *fleet.Record) (common, bool) {
 		return common{}, false
 	case paged && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful),
 		r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && r.Paged:
-		c.claims, c.fellows = []string{claimsPrefix(t.spec.Provider)}, t.poller.fellows()
+		c.claims, c.fellows = []string{claimsPrefix(t.spec.Provider)}, t.everyone(t.spec.Provider)
 		c.over = r.Kind == fleet.RecordProvider
 		return c, true
 	}
@@ -84,11 +84,6 @@ func (t *term) inCommon(r *fleet.Record) (common, bool) {
 // isFateOver reports whether the record says that the fate of one domain, or of several, is over.
 func isFateOver(r *fleet.Record) bool {
 	return r.Paged && (r.Kind == fleet.RecordParentClosed || r.Kind == fleet.RecordJointOver && len(r.Domains) > 0)
-}
-
-// fellows are the fleets on the provider, as this engine was told.
-func (e *Engine) fellows(of fleet.ProviderName) func() []fleet.Spec {
-	return func() []fleet.Spec { return e.everyone(of) }
 }
 
 // everyone is all fleets, or those on the provider, as this engine was told.

@@ -46,7 +46,7 @@ func (s *story) crashes(n int) {
 	s.await(10*time.Minute, "and healed", s.allHealthy)
 }
 
-// at lets time pass until the hour of the day.
+// At lets time pass until the hour of the day.
 func (s *story) at(hour time.Duration) {
 	now := time.Now().UTC()
 	s.pass((hour - now.Sub(now.Truncate(24*time.Hour)) + 48*time.Hour) % (24 * time.Hour))

@@ -9,7 +9,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -42,10 +42,10 @@ func (s shooter) Means(host fleet.HostName, seen []fleet.Name) fleet.Means {
 }
 
 // Fence implements engine.Fencer. Whoever has no power any more orders nothing.
-func (s shooter) Fence(ctx context.Context, host fleet.HostName, try int) (engine.Fenced, error) {
+func (s shooter) Fence(ctx context.Context, host fleet.HostName, try int) (poller.Fenced, error) {
 	if slices.Contains(s.areOff(), s.from) {
 		<-ctx.Done()
-		return engine.Fenced{}, fault.New(fault.Transient, "duel.fence", string(host), ctx.Err())
+		return poller.Fenced{}, fault.New(fault.Transient, "duel.fence", string(host), ctx.Err())
 	}
 	return s.mains.Fence(ctx, host, try)
 }

@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/engine/steward"
 	"hale/internal/owner/published"
@@ -33,7 +34,7 @@ type Fleet struct {
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
-	Sources []Source
+	Sources []poller.Source
 	Fleets  []Fleet
 	Vantage Vantage
 	Post    Post
@@ -49,7 +50,7 @@ type Options struct {
 
 // Setup is what an engine looks after: the part of its options that Reload can replace.
 type Setup struct {
-	Sources []Source
+	Sources []poller.Source
 	Fleets  []Fleet
 	Vantage Vantage
 }
@@ -58,7 +59,7 @@ type Setup struct {
 type Engine struct {
 	opts     Options
 	clock    *process.Clock
-	pollers  []*poller // while it runs, Run's own
+	pollers  []*poller.Poller // while it runs, Run's own
 	owners   atomic.Pointer[[]*holder]
 	tolls    *tolls
 	lots     lots
@@ -68,7 +69,7 @@ type Engine struct {
 	id       fleet.Installation // the store's, while it runs; Run's own
 	ended    chan struct{}
 	steward  *steward.Steward
-	watching atomic.Pointer[[]*poller] // the pollers, for those who ask
+	watching atomic.Pointer[[]*poller.Poller] // the pollers, for those who ask
 
 	ours atomic.Pointer[fleet.Installation] // id, for those who ask
 
@@ -99,11 +100,9 @@ func New(opts Options) (*Engine, error) {
 		tolls:    newTolls(),
 		lots:     lots{last: map[fleet.ProviderName]*gathering{}},
 	}
-	byName := make(map[fleet.ProviderName]*poller)
+	byName := make(map[fleet.ProviderName]*poller.Poller)
 	for _, src := range opts.Sources {
-		s := newPoller(src, e.clock, e.begun, opts)
-		s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
-		s.adopters.Care(e.cares(src.Name))
+		s := e.newPoller(src, opts)
 		byName[src.Name] = s
 		e.pollers = append(e.pollers, s)
 	}
@@ -142,7 +141,7 @@ func (e *Engine) show() {
 // sound is fault.Invalid when a fleet names a provider that is not among the sources.
 func (s Setup) sound() error {
 	for _, f := range s.Fleets {
-		if !slices.ContainsFunc(s.Sources, func(src Source) bool { return src.Name == f.Spec.Provider }) {
+		if !slices.ContainsFunc(s.Sources, func(src poller.Source) bool { return src.Name == f.Spec.Provider }) {
 			return fault.New(fault.Invalid, "engine.setup", string(f.Spec.Name), nil)
 		}
 	}
@@ -172,9 +171,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.opts.Logger.Warn("fleets that left the configuration could not be noted", "err", err)
 	}
 	for _, s := range e.pollers {
-		s.roll.Of(e.id)
-		s.adopters.Become(ctx, e.id)
-		e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.Run, s.adopters.Run)
+		s.Roll.Of(e.id)
+		s.Adopters.Become(ctx, e.id)
+		e.keep(ctx, s, s.Place(), s.Runs()...)
 	}
 	for _, o := range *e.owners.Load() {
 		o.installation = e.id

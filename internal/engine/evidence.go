@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
@@ -71,18 +72,18 @@ func (t *term) hearEdge(e probe.Edge) {
 }
 
 // see takes in what the provider said of everything.
-func (t *term) see(ctx context.Context, r report) {
+func (t *term) see(ctx context.Context, r poller.Report) {
 	now := t.clock.Now()
-	t.own.SetProvider(r.state, now)
-	if r.state.Standing != fleet.ProviderUp {
+	t.own.SetProvider(r.State, now)
+	if r.State.Standing != fleet.ProviderUp {
 		return
 	}
-	for _, d := range t.own.See(r.catalogue, nil, now) {
+	for _, d := range t.own.See(r.Catalogue, nil, now) {
 		t.confirmAbsence(ctx, d)
 	}
 	for i := range t.own.Len() {
 		if t.own.AwaitsAddress(i) {
-			t.poller.hasten()
+			t.poller.Hasten()
 		}
 	}
 }
@@ -90,7 +91,7 @@ func (t *term) see(ctx context.Context, r report) {
 // confirmAbsence asks for an instance that a complete listing does not have: only then is it gone.
 func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
 	q := t.question(d.Index, d.Instance.ID, d.Instance.Host)
-	q.by = byDoubt
+	q.by = poller.ByDoubt
 	told := func(s *fleet.Sighting) news {
 		return func(t *term) {
 			t.own.Answered(d.Instance.ID)
@@ -106,26 +107,26 @@ func (t *term) confirmAbsence(ctx context.Context, d picture.Doubt) {
 
 // question is about one instance. The witnesses are other machines' instances, without which no listing is believed.
 type question struct {
-	subject
-	by        asker
+	poller.Subject
+	by        poller.Asker
 	witnesses []fleet.InstanceID
 }
 
 // question is what a repair asks.
 func (t *term) question(index int, id fleet.InstanceID, host fleet.HostName) question {
-	return question{subject{id, host}, byRepair, t.own.Witnesses(index)}
+	return question{poller.Subject{ID: id, Host: host}, poller.ByRepair, t.own.Witnesses(index)}
 }
 
 // observation asks for one instance; a nil sighting means that nothing was learnt.
 func (t *term) observation(ctx context.Context, q question) *fleet.Sighting {
-	s, err := t.poller.instance(ctx, q.subject, q.by)
+	s, err := t.poller.Instance(ctx, q.Subject, q.by)
 	switch {
 	case err == nil:
 		return &s
 	case fault.Is(err, fault.NotFound):
 		return t.absence(ctx, q, s.Asked)
 	}
-	t.log.Debug("no observation", "instance", q.id, "err", err)
+	t.log.Debug("no observation", "instance", q.ID, "err", err)
 	return nil
 }
 
@@ -133,22 +134,22 @@ func (t *term) observation(ctx context.Context, q question) *fleet.Sighting {
 // provider that we know and asked for later, does not have it on any host either: it may have been migrated, and
 // another provider would have none of ours.
 func (t *term) absence(ctx context.Context, q question, asked fleet.Instant) *fleet.Sighting {
-	w, err := t.poller.whole(ctx)
-	if err != nil || !w.complete {
+	w, err := t.poller.Whole(ctx)
+	if err != nil || !w.Complete {
 		return nil // it may be there
 	}
-	if i, listed := w.instances[q.id]; listed {
-		return &fleet.Sighting{Instance: i, Asked: w.asked}
+	if i, listed := w.Instances[q.ID]; listed {
+		return &fleet.Sighting{Instance: i, Asked: w.Asked}
 	}
-	shows := func(id fleet.InstanceID) bool { _, listed := w.instances[id]; return listed }
+	shows := func(id fleet.InstanceID) bool { _, listed := w.Instances[id]; return listed }
 	if !picture.Credible(q.witnesses, shows) {
-		t.log.Warn("not found, but the provider's list does not show its neighbours either", "instance", q.id)
-		if q.by == byDoubt {
-			t.disbelief.heed(true, 0)
-			_ = t.disbelief.wait(ctx) // for the next listing will lack all of them again, and raise the same doubts
+		t.log.Warn("not found, but the provider's list does not show its neighbours either", "instance", q.ID)
+		if q.by == poller.ByDoubt {
+			t.disbelief.Heed(true, 0)
+			_ = t.disbelief.Wait(ctx) // for the next listing will lack all of them again, and raise the same doubts
 		}
 		return nil
 	}
-	t.disbelief.heed(false, 0)
-	return &fleet.Sighting{Instance: fleet.Instance{ID: q.id, Host: q.host, Power: fleet.PowerGone}, Asked: asked}
+	t.disbelief.Heed(false, 0)
+	return &fleet.Sighting{Instance: fleet.Instance{ID: q.ID, Host: q.Host, Power: fleet.PowerGone}, Asked: asked}
 }

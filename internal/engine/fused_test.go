@@ -9,7 +9,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/notify"
 	"hale/internal/program"
 	"hale/internal/provider"
@@ -122,12 +122,12 @@ func (r fusedRunner) Run(ctx context.Context, job program.Job) (result program.R
 
 // fusedFencer fences hosts behind a fuse.
 type fusedFencer struct {
-	engine.Fencer
+	poller.Fencer
 	fuse *fuse
 }
 
 // Fence implements engine.Fencer.
-func (f fusedFencer) Fence(ctx context.Context, host fleet.HostName, try int) (done engine.Fenced, err error) {
+func (f fusedFencer) Fence(ctx context.Context, host fleet.HostName, try int) (done poller.Fenced, err error) {
 	err = f.fuse.through(ctx, sortCall, string(fleet.OpFence), deed{
 		now: func(ctx context.Context) error {
 			done, err = f.Fencer.Fence(ctx, host, try)

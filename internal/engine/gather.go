@@ -93,7 +93,7 @@ func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provide
 }
 
 func (t *term) console(ctx context.Context, ref provider.Ref, limit int) ([]byte, error) {
-	able, ok := t.poller.src.Adapter.(provider.ConsoleReader)
+	able, ok := t.poller.Source.Adapter.(provider.ConsoleReader)
 	if !ok {
 		return nil, fault.New(fault.Unsupported, "engine.console", string(ref.ID), nil)
 	}
@@ -102,7 +102,7 @@ func (t *term) console(ctx context.Context, ref provider.Ref, limit int) ([]byte
 }
 
 func (t *term) screenshot(ctx context.Context, ref provider.Ref) (provider.Image, error) {
-	able, ok := t.poller.src.Adapter.(provider.Screenshooter)
+	able, ok := t.poller.Source.Adapter.(provider.Screenshooter)
 	if !ok {
 		return provider.Image{}, fault.New(fault.Unsupported, "engine.screenshot", string(ref.ID), nil)
 	}

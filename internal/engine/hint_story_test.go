@@ -13,6 +13,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
@@ -89,7 +90,7 @@ func overhear(t *testing.T, takes, every time.Duration, tale func(w *tower)) {
 			world: simulated.NewWorld(simulated.Options{Latency: 20 * time.Millisecond, Ports: []uint16{80}})}
 		handle := w.world.Open("hale-1")
 		w.lister = &slowLister{Provider: handle, takes: takes}
-		setup := engine.Setup{Sources: []engine.Source{{Name: "lab", Adapter: w.lister, Watcher: din{handle, every},
+		setup := engine.Setup{Sources: []poller.Source{{Name: "lab", Adapter: w.lister, Watcher: din{handle, every},
 			Poll: 30 * time.Minute}}}
 		var asked []*netprobe.Engine
 		for i := range 10 {

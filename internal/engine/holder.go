@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/repair"
 	"hale/internal/defect"
+	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -33,8 +34,8 @@ type holder struct {
 	vantage Vantage
 	probes  probe.Engine
 	clock   *process.Clock
-	poller  *poller
-	reports <-chan report
+	poller  *poller.Poller
+	reports <-chan poller.Report
 	store   state.Store
 	fleets  func() int // that share the store
 	// others says what other fleets on the provider hear; see Engine.others.
@@ -65,11 +66,11 @@ type holder struct {
 	lived atomic.Int64
 }
 
-func newHolder(f Fleet, c *process.Clock, s *poller, b *process.Beginning, opts Options) *holder {
+func newHolder(f Fleet, c *process.Clock, s *poller.Poller, b *process.Beginning, opts Options) *holder {
 	o := &holder{
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, poller: s,
-		reports: s.subscribe(), store: opts.Store,
-		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.src.cannot(),
+		reports: s.Subscribe(), store: opts.Store,
+		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.Source.Cannot(),
 		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), trials: make(chan trial), defects: opts.Defects,
 		confessed: map[defect.Place]told{},
 	}

@@ -9,7 +9,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
 )
@@ -62,14 +62,14 @@ func (m *mains) SaidOff(host fleet.HostName) time.Time {
 func (m *mains) Watch([]fleet.HostName) {}
 
 // Fence implements engine.Fencer.
-func (m *mains) Fence(ctx context.Context, host fleet.HostName, try int) (engine.Fenced, error) {
+func (m *mains) Fence(ctx context.Context, host fleet.HostName, try int) (poller.Fenced, error) {
 	const op = "mains.fence"
 	select {
 	case <-time.After(mainsTake):
 	case <-ctx.Done():
-		return engine.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
+		return poller.Fenced{}, fault.New(fault.UnknownOutcome, op, string(host), ctx.Err())
 	}
-	done, struck, verb := engine.Fenced{Proof: fleet.ProofHostOff}, m.off, verbs.LosesPower
+	done, struck, verb := poller.Fenced{Proof: fleet.ProofHostOff}, m.off, verbs.LosesPower
 	if try > m.means.Tries {
 		done.Proof, struck, verb = fleet.ProofAccessCut, m.cut, verbs.CutsAccess
 	}
@@ -82,7 +82,7 @@ func (m *mains) Fence(ctx context.Context, host fleet.HostName, try int) (engine
 	struck[host] = true
 	lift, err := m.world.Inject(simulated.Happens{Verb: verb, Host: host})
 	if err != nil {
-		return engine.Fenced{}, fault.New(fault.Permanent, op, string(host), err)
+		return poller.Fenced{}, fault.New(fault.Permanent, op, string(host), err)
 	}
 	if done.Proof == fleet.ProofHostOff {
 		lift() // its machines stay off; that nobody reaches it has other reasons

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 
-	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/poller"
 	"hale/internal/provider"
 )
 
@@ -15,27 +15,16 @@ func (t *term) readMeters(ctx context.Context, now fleet.Now) {
 		told := func(read provider.Meter, err error) news {
 			return func(t *term) { t.own.TellMeter(i.ID, now.Mono, read, err, t.clock.Now()) }
 		}
-		t.apart(ctx, "meter", func() news { return told(t.poller.meter(ctx, i)) },
+		t.apart(ctx, "meter", func() news { return told(t.poller.Meter(ctx, i)) },
 			func(p *defect.Panic) news { return told("", p) })
 	}
 }
 
 // moves reports whether the processors do something again since they were read so, or cannot be read.
-func (t *term) moves(ctx context.Context, of subject, since *provider.Meter) bool {
+func (t *term) moves(ctx context.Context, of poller.Subject, since *provider.Meter) bool {
 	if since == nil {
 		return false
 	}
-	read, err := t.poller.meter(ctx, fleet.Instance{ID: of.id, Host: of.host})
+	read, err := t.poller.Meter(ctx, fleet.Instance{ID: of.ID, Host: of.Host})
 	return err != nil || read != *since
-}
-
-// meter reads the counters of one instance.
-func (s *poller) meter(ctx context.Context, of fleet.Instance) (provider.Meter, error) {
-	able, ok := s.src.Adapter.(provider.MeterReader)
-	if !ok {
-		return "", fault.New(fault.Unsupported, "engine.meter", string(of.ID), nil)
-	}
-	ctx, cancel := context.WithTimeout(ctx, observeLimit)
-	defer cancel()
-	return able.Meter(ctx, provider.Ref{ID: of.ID, Host: of.Host})
 }

@@ -15,6 +15,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
 	"hale/internal/owner/published"
@@ -113,11 +114,11 @@ func (h hoarse) Send(ctx context.Context, m notify.Message) (a notify.Answer, er
 
 // shaky is a fencer that panics now and then.
 type shaky struct {
-	engine.Fencer
+	poller.Fencer
 	*bomb
 }
 
-func (s shaky) Fence(ctx context.Context, host fleet.HostName, try int) (done engine.Fenced, err error) {
+func (s shaky) Fence(ctx context.Context, host fleet.HostName, try int) (done poller.Fenced, err error) {
 	s.tick(func() { done, err = s.Fencer.Fence(ctx, host, try) })
 	return done, err
 }
@@ -185,7 +186,7 @@ func (w *town) open() (stop func()) {
 		spec := web(5)
 		spec.Name, spec.Provider = name, fleet.ProviderName(name+"s")
 		spec.Repair.Attempts = 100
-		src := engine.Source{Name: spec.Provider, Adapter: rough{handle, &bomb{}}, Watcher: handle,
+		src := poller.Source{Name: spec.Provider, Adapter: rough{handle, &bomb{}}, Watcher: handle,
 			Poll: 5 * time.Second}
 		transport := probe.Transport(world)
 		switch name {

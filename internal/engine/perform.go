@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"sync"
-	"time"
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -16,9 +15,6 @@ import (
 	"hale/internal/program"
 	"hale/internal/provider"
 )
-
-// observeLimit bounds one question about one instance.
-const observeLimit = 5 * time.Second
 
 func refOf(a fleet.Action) provider.Ref {
 	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted, ForGood: a.ForGood,
@@ -80,7 +76,7 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 			}
 			probes.Go(func() { l.Checks[k] = t.lookAt(ctx, targets[k]) })
 		}
-		l.Moves = t.moves(ctx, q.subject, stood)
+		l.Moves = t.moves(ctx, q.Subject, stood)
 		probes.Wait()
 		return told(l)
 	}, func(p *defect.Panic) news { return told(blind(asked, targets, p)) })
@@ -128,7 +124,7 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 	told := func(o fleet.Outcome) news {
 		return func(t *term) {
 			t.own.TellOutcome(index, o)
-			t.poller.nudge()
+			t.poller.Nudge()
 		}
 	}
 	t.apart(ctx, "call", func() news {
@@ -153,10 +149,10 @@ func (t *term) orderOf(a fleet.Action) provider.Blueprint {
 }
 
 func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprint, rolled notes.Builds) fleet.Outcome {
-	if why := t.poller.roll.Permit(ctx, a, rolled); why != "" {
+	if why := t.poller.Roll.Permit(ctx, a, rolled); why != "" {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: why}
 	}
-	if err := t.poller.adopters.Permit(ctx, a); err != nil {
+	if err := t.poller.Adopters.Permit(ctx, a); err != nil {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
 	}
 	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())
@@ -175,7 +171,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprin
 	o := fleet.Outcome{Intent: a.Intent.ID}
 	var err error
 	call := provider.Call{Op: a.Intent.Op, Ref: refOf(a), Blueprint: order, Snapshot: a.Snapshot}
-	o.Copy, err = provider.Do(cctx, t.poller.src.Adapter, call)
+	o.Copy, err = provider.Do(cctx, t.poller.Source.Adapter, call)
 	o.Kind = outcomeOf(err)
 	if err != nil {
 		o.Detail = fault.Plain(err)
@@ -185,7 +181,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprin
 
 // Run executes a command. Its exit code is its word: 0 is a success.
 func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
-	result, err := t.poller.src.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
+	result, err := t.poller.Source.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
 		Args: a.Args, Env: a.Env})
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
 	switch {
@@ -202,7 +198,7 @@ func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 // cutPower has the host turned off, or its access cut, by one of its methods.
 func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
 	o := fleet.Outcome{Intent: a.Intent.ID}
-	f := t.poller.src.Fencer
+	f := t.poller.Source.Fencer
 	if f == nil {
 		o.Kind, o.Detail = fleet.OutcomeUnsupported, lacking(a).Error()
 		return o

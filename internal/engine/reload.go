@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/poller"
 	"hale/internal/probe"
 )
 
@@ -58,7 +59,7 @@ func (e *Engine) ask(ctx context.Context, do func(ctx context.Context)) error {
 	}
 }
 
-// asked is what Run is asked to do, with the context of Run.
+// Asked is what Run is asked to do, with the context of Run.
 type asked struct {
 	do   func(ctx context.Context)
 	done chan struct{}
@@ -119,32 +120,30 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 		}
 	}
 	for _, old := range was {
-		if byName[old.src.Name] != old {
+		if byName[old.Source.Name] != old {
 			e.dismiss(old)
 		}
 	}
 }
 
 // hire returns the pollers of the sources: those that there are, and new ones.
-func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderName]*poller {
-	byName := make(map[fleet.ProviderName]*poller)
+func (e *Engine) hire(ctx context.Context, sources []poller.Source) map[fleet.ProviderName]*poller.Poller {
+	byName := make(map[fleet.ProviderName]*poller.Poller)
 	was := e.pollers
 	e.pollers = nil
 	for _, src := range sources {
-		var s *poller
+		var s *poller.Poller
 		for _, old := range was {
-			if old.src.Name == src.Name && old.given == src.Adapter {
+			if old.Is(src) {
 				s = old
-				s.pace(src)
+				s.SetBeat(src)
 			}
 		}
 		if s == nil {
-			s = newPoller(src, e.clock, e.begun, e.opts)
-			s.serves, s.rests, s.fellows = e.serves(src.Name), e.rests(src.Name), e.fellows(src.Name)
-			s.roll.Of(e.id)
-			s.adopters.Care(e.cares(src.Name))
-			s.adopters.Become(ctx, e.id)
-			e.keep(ctx, s, s.place(), s.run, s.watch, s.roll.Run, s.adopters.Run)
+			s = e.newPoller(src, e.opts)
+			s.Roll.Of(e.id)
+			s.Adopters.Become(ctx, e.id)
+			e.keep(ctx, s, s.Place(), s.Runs()...)
 		}
 		byName[src.Name] = s
 		e.pollers = append(e.pollers, s)
@@ -156,7 +155,7 @@ func (e *Engine) hire(ctx context.Context, sources []Source) map[fleet.ProviderN
 func (e *Engine) release(o *holder) {
 	if o != nil {
 		e.dismiss(o)
-		o.poller.unsubscribe(o.reports)
+		o.poller.Unsubscribe(o.reports)
 	}
 }
 

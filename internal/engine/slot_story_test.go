@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/beliefs"
@@ -61,7 +62,7 @@ func (s *street) start(name fleet.Name) {
 	probes := netprobe.New(s.world, netprobe.Options{})
 	e, err := engine.New(engine.Options{
 		Store: s.backing.Open(nil), Server: "hale-" + string(name), Logger: slog.New(slog.DiscardHandler),
-		Sources: []engine.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
+		Sources: []poller.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
 		Fleets:  []engine.Fleet{{Spec: s.specs[name], Probes: probes}},
 	})
 	if err != nil {

@@ -56,7 +56,7 @@ func (t *term) storeAll(ctx context.Context, now fleet.Now) error {
 			t.trouble, t.idle, t.foreseen = "", time.Time{}, nil
 		}
 		if w.Believes {
-			t.poller.roll.Believe(w.Believed, notes.Builds(t.spec.Mode == fleet.ModeAct && t.spec.Rolled()))
+			t.poller.Roll.Believe(w.Believed, notes.Builds(t.spec.Mode == fleet.ModeAct && t.spec.Rolled()))
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (t *term) writeTogether(ctx context.Context, w owner.Write) error {
 	}
 	txn.Then = append(txn.Then, writes...)
 	for _, name := range w.Believed {
-		txn.Then = append(txn.Then, starts.Noting(t.poller.src.Name, name))
+		txn.Then = append(txn.Then, starts.Noting(t.poller.Source.Name, name))
 	}
 	if err := t.settle(&txn, w.Rulings); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	notified "hale/internal/notify/memory"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -50,7 +51,7 @@ type story struct {
 	// runner executes commands; nil: the world's.
 	runner program.Runner
 	// fencer cuts the power of hosts; nil: nobody does.
-	fencer engine.Fencer
+	fencer poller.Fencer
 	// engineOf is what stands before the probes of the next controller; nil: nothing.
 	engineOf func(probe.Engine) probe.Engine
 	// within is how long a listing of the next controller may take; 0: as long as is usual.
@@ -86,7 +87,7 @@ type controller struct {
 	// adapter is the handle, or what stands before it.
 	adapter provider.Provider
 	runner  program.Runner
-	fencer  engine.Fencer
+	fencer  poller.Fencer
 	within  time.Duration
 	beside  []engine.Fleet
 	store   state.Store
@@ -96,7 +97,7 @@ type controller struct {
 // setup is what it looks after: the spec, by its connection and its probes.
 func (c *controller) setup(spec fleet.Spec) engine.Setup {
 	return engine.Setup{
-		Sources: []engine.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second,
+		Sources: []poller.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second,
 			ListWithin: c.within, Runner: c.runner, Fencer: c.fencer}},
 		Fleets: append([]engine.Fleet{{Spec: spec, Probes: c.probes}}, c.beside...),
 	}

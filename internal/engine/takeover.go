@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/engine/notes"
+	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
@@ -138,10 +139,10 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 	}
 	e.recall(e.id)
 	for _, s := range e.pollers {
-		s.roll.Become(ctx, e.id)
-		s.adopters.Become(ctx, e.id)
+		s.Roll.Become(ctx, e.id)
+		s.Adopters.Become(ctx, e.id)
 		if e.id == t.Installation {
-			s.roll.Inherit(ctx, notes.Builds(e.builds(s)))
+			s.Roll.Inherit(ctx, notes.Builds(e.builds(s)))
 		}
 	}
 	for _, o := range owners {
@@ -149,13 +150,13 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 		e.keep(ctx, o, o.place(), o.run)
 	}
 	for _, s := range e.pollers {
-		s.nudge()
+		s.Nudge()
 	}
 	return out, err
 }
 
 // builds reports whether something is built or destroyed in a fleet of the poller's.
-func (e *Engine) builds(s *poller) bool {
+func (e *Engine) builds(s *poller.Poller) bool {
 	return slices.ContainsFunc(*e.owners.Load(), func(o *holder) bool {
 		spec := o.told.Load().spec
 		return o.poller == s && spec.Mode == fleet.ModeAct && spec.Rolled()

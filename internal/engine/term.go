@@ -63,7 +63,7 @@ type term struct {
 	tale    []fleet.Record
 	listens time.Time // since when the loop listens again after a round that took long
 	// disbelief keeps off the questions about absences as long as no listing is to be believed.
-	disbelief pace
+	disbelief process.Pace
 
 	letters  map[fleet.OrderID]inbox.Letter // that the owner was told of, and has not taken up yet
 	slotsDoc stored                         // the book of slots, as last read or written
@@ -170,7 +170,7 @@ func (t *term) load(ctx context.Context) error {
 	if t.wholeDoc, err = t.read(ctx, beliefs.WholeKey(t.spec.Name), &whole); err != nil {
 		return err
 	}
-	if err := t.poller.roll.Learn(ctx); err != nil {
+	if err := t.poller.Roll.Learn(ctx); err != nil {
 		return err
 	}
 	beliefs, docs, err := t.loadMachines(ctx)
@@ -378,7 +378,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	t.minds(now)
 	t.lookBeside(ctx, now)
 	t.own.SetTolls(t.tolls.beside(t.own.Spec()))
-	t.own.SetRoll(t.poller.notes())
+	t.own.SetRoll(t.poller.Notes())
 	if !t.own.Due(now) {
 		return t.show(now), nil
 	}
@@ -429,7 +429,7 @@ func (t *term) publish(now fleet.Now) {
 	tally := guard.Count(*t.own.Spec(), &whole, views)
 	t.tolls.pay(t.spec.Name, t.spec.Provider, tally)
 	state := *t.own.State()
-	state.Now, state.Whole, state.Roll, state.Cannot = now, whole, t.poller.notes(), t.cannot
+	state.Now, state.Whole, state.Roll, state.Cannot = now, whole, t.poller.Notes(), t.cannot
 	t.published.Store(&published.Fleet{
 		State:        state,
 		Installation: t.installation,

@@ -6,19 +6,9 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/engine/poller"
 	"hale/internal/owner/published"
 )
-
-// marked returns the instances of a listing that bear a mark of hale's.
-func marked(all []fleet.Instance) []fleet.Instance {
-	var out []fleet.Instance
-	for i := range all {
-		if m := all[i].Mark.Of(all[i].ID); m.Fleet != "" {
-			out = append(out, all[i])
-		}
-	}
-	return out
-}
 
 // Unowned returns what each provider's last good listing shows of hale's mark and no fleet owns, by provider, fleet and
 // name. An instance on a host that does not answer is not among them.
@@ -40,14 +30,14 @@ func (e *Engine) Unowned() []published.Unowned {
 	}
 	seen := make(map[fleet.InstanceID]time.Time)
 	for name, listed := range e.listings() {
-		for _, i := range listed.instances {
+		for _, i := range listed.Instances {
 			known, configured := beliefs[i.Mark.Fleet]
 			if configured &&
 				(len(known) == 0 || known[i.Mark.Machine]) { // it is not loaded yet, or the machine is there
 				continue
 			}
-			since := cmp.Or(e.released[i.Mark.Fleet], e.unownedSince[i.ID], listed.at)
-			seen[i.ID] = cmp.Or(e.unownedSince[i.ID], listed.at)
+			since := cmp.Or(e.released[i.Mark.Fleet], e.unownedSince[i.ID], listed.At)
+			seen[i.ID] = cmp.Or(e.unownedSince[i.ID], listed.At)
 			out = append(
 				out,
 				published.Unowned{Provider: name, Instance: i, Since: since, Foreign: i.Mark.Installation != ours},
@@ -62,18 +52,12 @@ func (e *Engine) Unowned() []published.Unowned {
 	return out
 }
 
-// listing is what a provider listed last that bears a mark of hale's.
-type listing struct {
-	instances []fleet.Instance
-	at        time.Time
-}
-
 // listings returns the last one of each provider.
-func (e *Engine) listings() map[fleet.ProviderName]listing {
-	out := make(map[fleet.ProviderName]listing)
+func (e *Engine) listings() map[fleet.ProviderName]poller.Listing {
+	out := make(map[fleet.ProviderName]poller.Listing)
 	for _, s := range *e.watching.Load() {
-		if l := s.marked.Load(); l != nil {
-			out[s.src.Name] = *l
+		if l := s.Shows(); l != nil {
+			out[s.Source.Name] = *l
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
@@ -30,7 +31,7 @@ func dwell(t *testing.T, tale func(h *house)) {
 		handle := h.world.Open("hale")
 		o := engine.Options{
 			Store: memory.New(memory.Options{}).Open(nil), Server: "hale", Logger: slog.New(slog.DiscardHandler),
-			Sources: []engine.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
+			Sources: []poller.Source{{Name: "lab", Adapter: handle, Watcher: handle, Poll: 5 * time.Second}},
 		}
 		var asked []*netprobe.Engine
 		for _, name := range []fleet.Name{"app", "db"} {

@@ -7,7 +7,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/fence"
 )
 
@@ -18,7 +18,7 @@ type fencer struct {
 }
 
 // Of returns the provider's fencer; nil: its hosts have no fence.
-func (f *Fencing) Of(p fleet.ProviderName) engine.Fencer {
+func (f *Fencing) Of(p fleet.ProviderName) poller.Fencer {
 	if f == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (e fenced) weighs(seen []fleet.Name) time.Duration {
 }
 
 // Fence implements engine.Fencer. Two at once take turns: who comes second finds the host off already.
-func (f fencer) Fence(ctx context.Context, host fleet.HostName, try int) (engine.Fenced, error) {
+func (f fencer) Fence(ctx context.Context, host fleet.HostName, try int) (poller.Fenced, error) {
 	const op = "app.fence"
 	e := f.host(host)
 	for _, m := range e.methods {
@@ -72,16 +72,16 @@ func (f fencer) Fence(ctx context.Context, host fleet.HostName, try int) (engine
 		}
 		return f.strike(ctx, e, m)
 	}
-	return engine.Fenced{}, fault.New(fault.Unsupported, op, string(host), nil)
+	return poller.Fenced{}, fault.New(fault.Unsupported, op, string(host), nil)
 }
 
 // strike makes one try by the method.
-func (f fencer) strike(ctx context.Context, e fenced, m armed) (engine.Fenced, error) {
+func (f fencer) strike(ctx context.Context, e fenced, m armed) (poller.Fenced, error) {
 	const op = "app.fence"
 	select {
 	case e.turn <- struct{}{}:
 	case <-ctx.Done():
-		return engine.Fenced{}, fault.New(fault.Transient, op, string(e.host), ctx.Err())
+		return poller.Fenced{}, fault.New(fault.Transient, op, string(e.host), ctx.Err())
 	}
 	defer func() { <-e.turn }()
 	done, err := fence.Attempt(ctx, m.Method)
@@ -94,5 +94,5 @@ func (f fencer) strike(ctx context.Context, e fenced, m armed) (engine.Fenced, e
 	f.log.Info("a host is fenced", "provider", e.provider, "host", e.host, "method", m.Name, "proves", m.Yields,
 		"already", done.Already, "orders", done.Orders,
 		"took", done.Took, "err", err)
-	return engine.Fenced{Proof: m.Yields, Already: done.Already}, err
+	return poller.Fenced{Proof: m.Yields, Already: done.Already}, err
 }

@@ -7,7 +7,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/sim/world"
 )
 
@@ -69,7 +69,7 @@ func (p powers) SaidOff(host fleet.HostName) (at time.Time) {
 func (powers) Watch([]fleet.HostName) {}
 
 // Fence implements engine.Fencer.
-func (p powers) Fence(ctx context.Context, host fleet.HostName, try int) (engine.Fenced, error) {
+func (p powers) Fence(ctx context.Context, host fleet.HostName, try int) (poller.Fenced, error) {
 	ended := make(chan world.End, 1)
 	p.r.truth(func(t *world.World) {
 		order := world.Call{Op: world.Fence, Host: string(host), Try: try}
@@ -81,9 +81,9 @@ func (p powers) Fence(ctx context.Context, host fleet.HostName, try int) (engine
 	case end := <-ended:
 		switch end {
 		case world.Done, world.AlreadyOff:
-			return engine.Fenced{Proof: fleet.ProofHostOff, Already: end == world.AlreadyOff}, nil
+			return poller.Fenced{Proof: fleet.ProofHostOff, Already: end == world.AlreadyOff}, nil
 		case world.IsCut, world.AlreadyCut:
-			return engine.Fenced{Proof: fleet.ProofAccessCut, Already: end == world.AlreadyCut}, nil
+			return poller.Fenced{Proof: fleet.ProofAccessCut, Already: end == world.AlreadyCut}, nil
 		case world.Transient:
 			kind = fault.Transient
 		case world.Permanent:
@@ -91,5 +91,5 @@ func (p powers) Fence(ctx context.Context, host fleet.HostName, try int) (engine
 		default:
 		}
 	}
-	return engine.Fenced{}, fault.New(kind, "bubble.fence", string(host), ctx.Err())
+	return poller.Fenced{}, fault.New(kind, "bubble.fence", string(host), ctx.Err())
 }

@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/tenure"
 	"hale/internal/engine"
+	"hale/internal/engine/poller"
 	"hale/internal/notify"
 	"hale/internal/probe/netprobe"
 	"hale/internal/prose"
@@ -67,7 +68,7 @@ func (s *server) start(spec fleet.Spec) {
 	adapter := newWire(handle, r.world.Open(s.name+lateSuffix), s)
 	l.setup = func(spec fleet.Spec) engine.Setup {
 		return engine.Setup{
-			Sources: []engine.Source{{
+			Sources: []poller.Source{{
 				Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands(),
 				Fencer: powers{r, s.name},
 			}},

@@ -25,7 +25,7 @@ var adapters = []string{
 // is higher here when it has fallen, never raise it.
 var uncut = map[string]int{
 	"internal/core/fleet": 6100,
-	"internal/engine":     4600,
+	"internal/engine":     3850,
 }
 
 // checkPackageSize finds packages of the product that hold more than one subject, and such that are named as too large

@@ -54,7 +54,7 @@ var fixtures = map[string]fixture{
 		want: []string{
 			"may not import internal/testbed/lab (support for tests)",
 			"internal/accel",
-			"internal/sim (floor 2.3) may not import internal/state/etcd",
+			"internal/sim (floor 2.4) may not import internal/state/etcd",
 		},
 	},
 	"a file is too long": {

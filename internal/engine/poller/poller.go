@@ -1,4 +1,4 @@
-package engine
+package poller
 
 import (
 	"cmp"
@@ -53,13 +53,10 @@ const (
 	hurryPoll  = 200 * time.Millisecond // while an owner waits for an address
 	hurryFor   = time.Second
 	eventPause = 20 * time.Millisecond // gathers the events of one moment into one listing
-	// Bounds of the time from a listing that failed, although something was announced, to the next one.
-	firstAgain = time.Second
-	lastAgain  = 30 * time.Second
 )
 
-// cannot returns the operations that are not to be had.
-func (s Source) cannot() []fleet.Op {
+// Cannot returns the operations that are not to be had.
+func (s Source) Cannot() []fleet.Op {
 	lacks := provider.Cannot(s.Adapter)
 	if s.Runner == nil {
 		lacks = append(lacks, fleet.OpRun)
@@ -67,16 +64,16 @@ func (s Source) cannot() []fleet.Op {
 	return lacks
 }
 
-// report is what a poller tells the owners: the whole truth as of one question.
-type report struct {
-	state fleet.ProviderState
+// Report is what a poller tells the owners: the whole truth as of one question.
+type Report struct {
+	State fleet.ProviderState
 	// catalogue is what was listed. All fleets see the same one: it is not changed any more.
-	catalogue *picture.Catalogue
+	Catalogue *picture.Catalogue
 }
 
-// poller watches one provider: it lists on a beat, at once after an event, and faster while an owner is in a hurry.
-type poller struct {
-	src     Source            // guarded
+// Poller watches one provider: it lists on a beat, at once after an event, and faster while an owner is in a hurry.
+type Poller struct {
+	Source  Source            // guarded
 	given   provider.Provider // the adapter as it was given
 	clock   *process.Clock
 	store   state.Store
@@ -86,8 +83,6 @@ type poller struct {
 	serves func(fleet.HostName) bool
 	// rests says which hosts must stay cut; nil: unknown.
 	rests func() []fleet.HostName
-	// fellows are the fleets on the provider.
-	fellows func() []fleet.Spec
 	// questions are the owners'.
 	questions *questions
 
@@ -99,7 +94,7 @@ type poller struct {
 	within    atomic.Int64 // what a listing may take, a time.Duration
 
 	mu   sync.Mutex // guards subs, which is never held while the provider is asked
-	subs []chan report
+	subs []chan Report
 
 	state fleet.ProviderState
 	hosts []fleet.Host // as last listed
@@ -109,55 +104,85 @@ type poller struct {
 	again    time.Duration                             // the pause before the next try, as long as one is owed
 	compared fleet.Instant                             // when the identity was last compared
 	pinned   atomic.Pointer[map[fleet.HostName]string] // the identities of first sight; nil: not loaded yet
-	roll     *notes.Roll
-	adopters *notes.Adopters
+	Roll     *notes.Roll
+	Adopters *notes.Adopters
 	// marked is what the last good listing has of hale's marks.
-	marked atomic.Pointer[listing]
+	marked atomic.Pointer[Listing]
 }
 
-func newPoller(src Source, c *process.Clock, b *process.Beginning, opts Options) *poller {
-	s := &poller{
-		src: src.guarded(opts.Defects, opts.Called), given: src.Adapter, clock: c, store: opts.Store,
-		log: opts.Logger.With("provider", src.Name), defects: opts.Defects, questions: newQuestions(),
-		poke:      make(chan struct{}, 1),
-		impatient: make(chan struct{}, 1),
-		state:     fleet.ProviderState{Standing: fleet.ProviderUnknown},
-		seen:      map[fleet.HostName][]fleet.Name{},
+// Options are what a poller is told.
+type Options struct {
+	Source  Source
+	Clock   *process.Clock
+	Begun   *process.Beginning
+	Store   state.Store
+	Log     *slog.Logger
+	Defects *defect.Register
+	// Called is told of each call to the provider; may be nil.
+	Called func(fleet.ProviderName, provider.Call, time.Duration, error)
+	// Serves says whether users may be served by a host; nil: unknown.
+	Serves func(fleet.HostName) bool
+	// Rests says which hosts must stay cut; nil: unknown.
+	Rests func() []fleet.HostName
+	// Cares says which instances at the provider are adopted.
+	Cares func() notes.Cares
+}
+
+// New returns a poller that does nothing yet.
+func New(o Options) *Poller {
+	s := &Poller{
+		Source: o.Source.guarded(o.Defects, o.Called), given: o.Source.Adapter, clock: o.Clock, store: o.Store,
+		log: o.Log.With("provider", o.Source.Name), defects: o.Defects, serves: o.Serves, rests: o.Rests,
+		questions: newQuestions(), poke: make(chan struct{}, 1), impatient: make(chan struct{}, 1),
+		state: fleet.ProviderState{Standing: fleet.ProviderUnknown},
+		seen:  map[fleet.HostName][]fleet.Name{},
 	}
-	s.roll = notes.NewRoll(src.Name, s.src.Adapter, opts.Store, b, s.log, s.nudge)
-	s.adopters = notes.NewAdopters(s.src.Adapter, s.log, s.nudge)
-	s.pace(src)
+	s.Roll = notes.NewRoll(o.Source.Name, s.Source.Adapter, o.Store, o.Begun, s.log, s.Nudge)
+	s.Adopters = notes.NewAdopters(s.Source.Adapter, s.log, s.Nudge)
+	s.Adopters.Care(o.Cares)
+	s.SetBeat(o.Source)
 	return s
 }
 
-// notes is what hale's notes at the provider's say.
-func (s *poller) notes() fleet.Roll { return s.adopters.Tell(s.roll.Standing()) }
+// Is reports whether the poller watches this very provider.
+func (s *Poller) Is(src Source) bool { return s.Source.Name == src.Name && s.given == src.Adapter }
 
-// pace sets how often the provider is listed, and how long that may take.
-func (s *poller) pace(src Source) {
+// Runs are what the poller does, each on a goroutine of its own.
+func (s *Poller) Runs() []func(context.Context) {
+	return []func(context.Context){s.run, s.watch, s.Roll.Run, s.Adopters.Run}
+}
+
+// Shows is what its last good listing has of hale's marks; nil: there was none.
+func (s *Poller) Shows() *Listing { return s.marked.Load() }
+
+// Notes is what hale's notes at the provider's say.
+func (s *Poller) Notes() fleet.Roll { return s.Adopters.Tell(s.Roll.Standing()) }
+
+// SetBeat sets how often the provider is listed, and how long that may take.
+func (s *Poller) SetBeat(src Source) {
 	s.poll.Store(int64(src.Poll))
 	s.within.Store(int64(cmp.Or(src.ListWithin, DefaultListWithin)))
 }
 
-// subscribe returns a channel that always holds the latest report, from the next one on, which comes soon.
-func (s *poller) subscribe() <-chan report {
-	c := make(chan report, 1)
+// Subscribe returns a channel that always holds the latest report, from the next one on, which comes soon.
+func (s *Poller) Subscribe() <-chan Report {
+	c := make(chan Report, 1)
 	s.mu.Lock()
 	s.subs = append(s.subs, c)
 	s.mu.Unlock()
-	s.nudge()
+	s.Nudge()
 	return c
 }
 
-// unsubscribe lets nothing more be sent to the channel.
-func (s *poller) unsubscribe(reports <-chan report) {
+// Unsubscribe lets nothing more be sent to the channel.
+func (s *Poller) Unsubscribe(reports <-chan Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.subs = slices.DeleteFunc(s.subs, func(c chan report) bool { return c == reports })
+	s.subs = slices.DeleteFunc(s.subs, func(c chan Report) bool { return c == reports })
 }
 
-// hasten asks for frequent listings for a while.
-func (s *poller) hasten() {
+// Hasten asks for frequent listings for a while.
+func (s *Poller) Hasten() {
 	s.hurry.Store(int64(s.clock.Now().Mono.Add(hurryFor)))
 	select {
 	case s.impatient <- struct{}{}:
@@ -165,29 +190,30 @@ func (s *poller) hasten() {
 	}
 }
 
-func (s *poller) nudge() {
+// Nudge asks for a listing soon.
+func (s *Poller) Nudge() {
 	select {
 	case s.poke <- struct{}{}:
 	default:
 	}
 }
 
-func (s *poller) watch(ctx context.Context) {
-	if s.src.Watcher == nil {
+func (s *Poller) watch(ctx context.Context) {
+	if s.Source.Watcher == nil {
 		return
 	}
-	for pause := firstAgain; ; pause = min(2*pause, lastAgain) {
-		err := s.src.Watcher.Watch(ctx, func(provider.Event) { s.nudge() })
+	for pause := process.FirstAgain; ; pause = min(2*pause, process.LastAgain) {
+		err := s.Source.Watcher.Watch(ctx, func(provider.Event) { s.Nudge() })
 		if err == nil || ctx.Err() != nil {
 			return
 		}
 		s.log.Error("lifecycle events are lost for a while; polling goes on", "err", err, "again", pause)
 		_ = process.Rest(ctx, pause)
-		s.nudge() // what happened meanwhile was not told
+		s.Nudge() // what happened meanwhile was not told
 	}
 }
 
-func (s *poller) run(ctx context.Context) {
+func (s *Poller) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		s.publish(s.look(ctx))
@@ -200,13 +226,13 @@ func (s *poller) run(ctx context.Context) {
 
 // beat is the time from one listing to the next. What was announced is not forgotten when the listing that it led to
 // fails: it is tried again soon, however rare polls are.
-func (s *poller) beat(hurried time.Duration) time.Duration {
+func (s *Poller) beat(hurried time.Duration) time.Duration {
 	beat := time.Duration(s.poll.Load())
 	if s.clock.Now().Mono < fleet.Instant(s.hurry.Load()) {
 		beat = min(beat, hurried)
 	}
 	if s.owed {
-		s.again = min(max(2*s.again, firstAgain), lastAgain)
+		s.again = min(max(2*s.again, process.FirstAgain), process.LastAgain)
 		beat = min(beat, s.again)
 	}
 	return beat
@@ -215,7 +241,7 @@ func (s *poller) beat(hurried time.Duration) time.Duration {
 // pause waits for the next beat after a listing, for an event, or less long when an owner becomes impatient. The
 // provider is left alone for as long as the listing took, so that neither the events of a busy cloud nor a hurry has it
 // list all the time: of one that lists slowly because much is asked of it, orders are what it should have time for.
-func (s *poller) pause(ctx context.Context, last, ended time.Time) {
+func (s *Poller) pause(ctx context.Context, last, ended time.Time) {
 	rested := ended.Add(min(ended.Sub(last), time.Duration(s.poll.Load())))
 	hurried := max(hurryPoll, rested.Sub(last))
 	timer := time.NewTimer(time.Until(last.Add(s.beat(hurried))))
@@ -240,7 +266,7 @@ func (s *poller) pause(ctx context.Context, last, ended time.Time) {
 	}
 }
 
-func (s *poller) publish(r report) {
+func (s *Poller) publish(r Report) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.subs {
@@ -253,20 +279,20 @@ func (s *poller) publish(r report) {
 }
 
 // Place is where a panic of the poller's own is noted.
-func (s *poller) place() defect.Place {
-	return defect.Place{Part: defect.Provider, Of: string(s.src.Name)}
+func (s *Poller) Place() defect.Place {
+	return defect.Place{Part: defect.Provider, Of: string(s.Source.Name)}
 }
 
 // look asks the provider once. A listing that makes no sense has failed.
-func (s *poller) look(ctx context.Context) (r report) {
-	defer s.defects.Catch(s.place(), "look", func(p *defect.Panic) {
+func (s *Poller) look(ctx context.Context) (r Report) {
+	defer s.defects.Catch(s.Place(), "look", func(p *defect.Panic) {
 		s.note(p)
-		r = report{state: s.state, catalogue: picture.NewCatalogue()}
+		r = Report{State: s.state, Catalogue: picture.NewCatalogue()}
 	})
 	asked := s.clock.Now().Mono
 	lctx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
-	list, err := s.src.Adapter.List(lctx)
+	list, err := s.Source.Adapter.List(lctx)
 	if err == nil && s.identityDue(s.hostsOf(list), s.clock.Now()) {
 		err = s.checkIdentity(ctx)
 	}
@@ -276,13 +302,13 @@ func (s *poller) look(ctx context.Context) (r report) {
 		s.state.Detail = silence(list.Hosts)
 		s.questions.hosts(list.Hosts)
 		s.remember(list)
-		s.marked.Store(&listing{marked(list.Instances), s.clock.Now().Wall})
+		s.marked.Store(&Listing{marked(list.Instances), s.clock.Now().Wall})
 		c.Replace(s.fenced(s.hostsOf(list)), list.Instances, asked)
 	}
-	return report{state: s.state, catalogue: c}
+	return Report{State: s.state, Catalogue: c}
 }
 
-func (s *poller) hostsOf(l provider.Listing) []fleet.Host {
+func (s *Poller) hostsOf(l provider.Listing) []fleet.Host {
 	hosts := make([]fleet.Host, 0, len(l.Hosts))
 	for _, h := range l.Hosts {
 		hosts = append(hosts, fleet.Host{Name: h.Name, Up: h.Err == nil, Place: h.Place, Closed: h.Closed,
@@ -291,7 +317,7 @@ func (s *poller) hostsOf(l provider.Listing) []fleet.Host {
 	}
 	bear := map[netip.Addr]int{}
 	for i := range hosts {
-		if named, ok := s.src.Addresses[hosts[i].Name]; ok {
+		if named, ok := s.Source.Addresses[hosts[i].Name]; ok {
 			hosts[i].Address = named
 		}
 		bear[hosts[i].Address]++
@@ -306,7 +332,7 @@ func (s *poller) hostsOf(l provider.Listing) []fleet.Host {
 }
 
 // note turns the result of a listing into the provider's standing.
-func (s *poller) note(err error) {
+func (s *Poller) note(err error) {
 	next := fleet.ProviderState{Standing: fleet.ProviderUp, Since: s.state.Since}
 	switch {
 	case errors.Is(err, errDoubtful), errors.Is(err, provider.ErrDoubtful):
@@ -344,14 +370,14 @@ var errDoubtful = errors.New("another provider answers behind this address")
 const identityEvery = time.Minute
 
 // identityDue reports whether the provider must show again who it is: hosts changed, or it is long ago.
-func (s *poller) identityDue(hosts []fleet.Host, now fleet.Now) bool {
+func (s *Poller) identityDue(hosts []fleet.Host, now fleet.Now) bool {
 	changed := !slices.Equal(hosts, s.hosts)
 	s.hosts = hosts
 	return changed || s.state.Standing != fleet.ProviderUp || now.Mono.Sub(s.compared) > identityEvery
 }
 
 // checkIdentity compares the provider with the one that was pinned at first sight, and pins hosts that are new.
-func (s *poller) checkIdentity(ctx context.Context) error {
+func (s *Poller) checkIdentity(ctx context.Context) error {
 	if s.pinned.Load() == nil {
 		if err := s.loadPin(ctx); err != nil {
 			return err
@@ -360,7 +386,7 @@ func (s *poller) checkIdentity(ctx context.Context) error {
 	// With time of its own: a host that hangs may have taken all that the listing had.
 	ictx, cancel := context.WithTimeout(ctx, time.Duration(s.within.Load()))
 	defer cancel()
-	ids, err := s.src.Adapter.Identity(ictx)
+	ids, err := s.Source.Adapter.Identity(ictx)
 	if err != nil {
 		return err
 	}
@@ -392,20 +418,20 @@ func compare(pinned, ids map[fleet.HostName]string) error {
 }
 
 // vouch compares the provider once more, before something is believed to be gone. It pins nothing.
-func (s *poller) vouch(ctx context.Context) error {
+func (s *Poller) vouch(ctx context.Context) error {
 	pinned := s.pinned.Load()
 	if pinned == nil {
 		return errDoubtful
 	}
-	ids, err := s.src.Adapter.Identity(ctx)
+	ids, err := s.Source.Adapter.Identity(ctx)
 	if err != nil {
 		return err
 	}
 	return compare(*pinned, ids)
 }
 
-func (s *poller) loadPin(ctx context.Context) error {
-	e, err := s.store.Get(ctx, beliefs.PinKey(s.src.Name))
+func (s *Poller) loadPin(ctx context.Context) error {
+	e, err := s.store.Get(ctx, beliefs.PinKey(s.Source.Name))
 	if fault.Is(err, fault.NotFound) {
 		s.pinned.Store(&map[fleet.HostName]string{})
 		return nil
@@ -415,17 +441,17 @@ func (s *poller) loadPin(ctx context.Context) error {
 	}
 	pinned := make(map[fleet.HostName]string)
 	if err := json.Unmarshal(e.Value, &pinned); err != nil {
-		return fault.New(fault.Permanent, "engine.identity", string(s.src.Name), err)
+		return fault.New(fault.Permanent, "engine.identity", string(s.Source.Name), err)
 	}
 	s.pinned.Store(&pinned)
 	return nil
 }
 
-func (s *poller) storePin(ctx context.Context, pinned map[fleet.HostName]string) error {
+func (s *Poller) storePin(ctx context.Context, pinned map[fleet.HostName]string) error {
 	data, err := json.Marshal(pinned)
 	if err != nil {
-		return fault.New(fault.Permanent, "engine.identity", string(s.src.Name), err)
+		return fault.New(fault.Permanent, "engine.identity", string(s.Source.Name), err)
 	}
-	_, err = s.store.Commit(ctx, state.Txn{Then: []state.Write{state.Put(beliefs.PinKey(s.src.Name), data)}})
+	_, err = s.store.Commit(ctx, state.Txn{Then: []state.Write{state.Put(beliefs.PinKey(s.Source.Name), data)}})
 	return err
 }
