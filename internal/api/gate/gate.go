@@ -391,20 +391,32 @@ func hostOf(remote string) string {
 }
 
 // paced gives a reader so much time for each piece of an answer. The answer as a whole has no limit: it may be a stream.
+// Between two pieces there is no deadline: by HTTP/2, one that passes ends a stream that nothing is written to.
 type paced struct {
 	http.ResponseWriter
-	conn *http.ResponseController
+	conn *http.ResponseController // not every connection has deadlines
 }
 
 // Write implements http.ResponseWriter.
 func (p *paced) Write(b []byte) (int, error) {
 	p.extend()
+	defer p.rest()
 	return p.ResponseWriter.Write(b)
 }
 
-func (p *paced) extend() {
-	_ = p.conn.SetWriteDeadline(time.Now().Add(writeWithin)) // not every connection has deadlines
+// FlushError is what http.ResponseController calls.
+func (p *paced) FlushError() error {
+	p.extend()
+	defer p.rest()
+	return p.conn.Flush()
 }
+
+// SetWriteDeadline is what http.ResponseController calls. The pace is set already.
+func (*paced) SetWriteDeadline(time.Time) error { return nil }
+
+func (p *paced) extend() { _ = p.conn.SetWriteDeadline(time.Now().Add(writeWithin)) }
+
+func (p *paced) rest() { _ = p.conn.SetWriteDeadline(time.Time{}) }
 
 // Unwrap is for http.ResponseController.
 func (p *paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }

@@ -45,6 +45,15 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 // inBubble serves a stream behind a gate, and calls what the test does with it.
 func inBubble(t *testing.T, stream http.HandlerFunc, do func(t *testing.T, s state.Store, text string, client *http.Client)) {
 	t.Helper()
+	var plain http.Protocols
+	plain.SetHTTP1(true)
+	inBubbleBy(t, &plain, stream, do)
+}
+
+// inBubbleBy is inBubble by other protocols.
+func inBubbleBy(t *testing.T, by *http.Protocols, stream http.HandlerFunc,
+	do func(t *testing.T, s state.Store, text string, client *http.Client)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New(memory.Options{}).Open(nil)
 		log := slog.New(slog.DiscardHandler)
@@ -59,10 +68,10 @@ func inBubble(t *testing.T, stream http.HandlerFunc, do func(t *testing.T, s sta
 			t.Fatal(err)
 		}
 		l := pipes{make(chan net.Conn), make(chan struct{})}
-		server := &http.Server{Handler: g.Guard(stream)}
+		server := &http.Server{Handler: g.Guard(stream), Protocols: by}
 		ended := make(chan error, 1)
 		go func() { ended <- server.Serve(l) }()
-		transport := &http.Transport{DialContext: l.dial, DisableCompression: true}
+		transport := &http.Transport{DialContext: l.dial, DisableCompression: true, Protocols: by}
 		do(t, s, text, &http.Client{Transport: transport})
 		transport.CloseIdleConnections()
 		_ = server.Close()
@@ -154,4 +163,39 @@ func TestAReaderThatDoesNotReadIsLeft(t *testing.T) {
 		}
 		body.Close()
 	})
+}
+
+// TestAQuietStreamStaysOpen, however long it says nothing, also by HTTP/2, in which a deadline that passes ends a stream
+// that nothing is written to; and whatever deadlines the call sets by itself.
+func TestAQuietStreamStaysOpen(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*http.Protocols){
+		"HTTP/1.1": func(p *http.Protocols) { p.SetHTTP1(true) },
+		"HTTP/2":   func(p *http.Protocols) { p.SetUnencryptedHTTP2(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var by http.Protocols
+			set(&by)
+			inBubbleBy(t, &by, func(w http.ResponseWriter, r *http.Request) {
+				control := http.NewResponseController(w)
+				for range 3 {
+					_ = control.SetWriteDeadline(time.Now().Add(10 * time.Second))
+					_, _ = io.WriteString(w, ".")
+					_ = control.Flush()
+					select {
+					case <-time.After(time.Minute):
+					case <-r.Context().Done():
+						return
+					}
+				}
+			}, func(t *testing.T, _ state.Store, text string, client *http.Client) {
+				body := opened(t, text, client)
+				defer body.Close()
+				if got, err := io.ReadAll(body); err != nil || string(got) != "..." {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		})
+	}
 }
