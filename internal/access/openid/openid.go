@@ -11,12 +11,14 @@
 package openid
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -92,7 +94,7 @@ func New(o Options) (*Provider, error) {
 	}
 	bounded := strict.New(through, strict.Limits{Answer: answerLimit}, issuer)
 	slow := &unhurried{through: bounded, pace: rate.NewLimiter(rate.Every(askEvery), asksAtOnce)}
-	return &Provider{opts: o, trust: bounded.Trust, client: &http.Client{Transport: slow, Timeout: askWithin}}, nil
+	return &Provider{opts: o, trust: bounded.Trust, client: &http.Client{Transport: slow}}, nil
 }
 
 // Close ends idle connections.
@@ -115,12 +117,23 @@ func (u *unhurried) RoundTrip(q *http.Request) (*http.Response, error) {
 		}
 		return nil, errHurried
 	}
-	resp, err := u.through.RoundTrip(q)
-	if err == nil && q.Method == http.MethodGet && resp.StatusCode != http.StatusOK {
-		_ = resp.Body.Close()
-		return nil, fmt.Errorf("the provider answers with status %d", resp.StatusCode)
+	// All is read here, and within its time: what asks does not close every answer, or give every question a time.
+	ctx, cancel := context.WithTimeout(q.Context(), askWithin)
+	defer cancel()
+	resp, err := u.through.RoundTrip(q.WithContext(ctx))
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err == nil && q.Method == http.MethodGet && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the provider answers with status %d", resp.StatusCode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
 }
 
 // CloseIdleConnections closes those of the transport behind.
@@ -336,7 +349,7 @@ func (p *Provider) proving(flow *oauth2.Config) *http.Client {
 	if flow.ClientSecret == "" {
 		return p.client
 	}
-	return &http.Client{Timeout: askWithin, Transport: basic{p.client.Transport, flow.ClientID, flow.ClientSecret}}
+	return &http.Client{Transport: basic{p.client.Transport, flow.ClientID, flow.ClientSecret}}
 }
 
 type basic struct {
