@@ -9,6 +9,7 @@ GO       := scripts/ensure-go.sh go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINTER   := bin/golangci-lint
 OASDIFF  := bin/oasdiff
+OTELCOL  := bin/otelcol
 RUNS     ?= 20
 BENCH    ?= .
 MUTANTS_FLAGS ?=
@@ -24,7 +25,7 @@ help: ## list the targets
 build: ## bin/hale: one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hale ./cmd/hale
 
-test: ## install what the tests need (as root), then vet and run all of them, real machines last
+test: $(OTELCOL) ## install what the tests need (as root), then vet and run all of them, real machines last
 	scripts/install-deps.sh tests
 	$(GO) vet ./...
 	@scripts/test.sh
@@ -125,3 +126,9 @@ $(OASDIFF): tools/oasdiff/go.mod tools/oasdiff/go.sum
 	@mkdir -p bin
 	scripts/ensure-go.sh env -C tools/oasdiff go build -buildvcs=false -o ../../$(OASDIFF) github.com/oasdiff/oasdiff
 	@touch $(OASDIFF)
+
+# OpenTelemetry's own collector, for the tests: no package has it.
+$(OTELCOL): tools/otelcol/go.mod tools/otelcol/go.sum tools/otelcol/main.go
+	@mkdir -p bin
+	scripts/ensure-go.sh env -C tools/otelcol go build -buildvcs=false -o ../../$(OTELCOL) .
+	@touch $(OTELCOL)

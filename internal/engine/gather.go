@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -37,7 +38,8 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 		defer cancel()
 		b := t.askEvidence(gctx, &e, refOf(a), policy)
 		if err := evidence.Keep(gctx, t.store, owns, e, b); err != nil {
-			t.log.Warn("the evidence could not be kept", tracing.About(t.installation, a.Machine, a.Incident), "err", err)
+			t.log.Warn("the evidence could not be kept", tracing.About(t.installation, a.Machine, a.Incident),
+				slog.Any("err", err))
 			e.Parts = unstored(e.Parts, err)
 		}
 		return told(e.Parts)

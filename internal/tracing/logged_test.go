@@ -28,7 +28,7 @@ func TestALineOfTheLogBearsTheIDs(t *testing.T) {
 			log.LogAttrs(t.Context(), slog.LevelInfo, "record", tracing.Logged("ours", &fleet.Record{Fleet: "web"})...)
 		}, map[string]string{"fleet": "web"}},
 		"another line": {func(log *slog.Logger) {
-			log.Warn("something else", tracing.About("ours", "web-2", "web-2/1"), "err", "no")
+			log.Warn("something else", tracing.About("ours", "web-2", "web-2/1"), slog.String("err", "no"))
 		}, map[string]string{"machine": "web-2", "incident": "web-2/1", "trace": trace, "err": "no"}},
 	} {
 		var said bytes.Buffer

@@ -192,7 +192,8 @@ var packages = []pkgRule{
 	{path: "internal/testbed/lab/labtest", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/cloud", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/nettest", support: true},
-	{path: "internal/testbed/collector", support: true},
+	{path: "internal/testbed/collector", support: true, also: []string{"internal/testbed/nettest"}},
+	{path: "tools/otelcol", support: true},
 	{path: "internal/testbed/people", support: true},
 	{
 		path:    "internal/testbed/rabbit",
@@ -245,7 +246,7 @@ var doors = map[string][]string{
 	"github.com/prometheus/":         {"internal/metrics"},
 	"google.golang.org/grpc": {"internal/probe/netprobe", "internal/probe/probetest", "internal/outlet/otlp",
 		"internal/testbed/collector"},
-	"go.opentelemetry.io/":       {"internal/outlet/otlp", "internal/testbed/collector"},
+	"go.opentelemetry.io/":       {"internal/outlet/otlp", "internal/testbed/collector", "tools/otelcol"},
 	"github.com/cloudevents/":    {"internal/outlet/cloudevents"},
 	"github.com/coreos/go-oidc":  {"internal/access/openid"},
 	"golang.org/x/oauth2":        {"internal/access/openid"},
