@@ -51,7 +51,7 @@ func TestAPersonSignsInFromATerminal(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	stop := h.runs(o)
 	h.await("the machine is healthy", healthy)
-	said := &strings.Builder{}
+	said, secrets := &strings.Builder{}, []string{people.Secret}
 	for who, c := range map[string]struct{ mayNot string }{
 		"ana": {api.CodeForbidden}, "bo": {""},
 	} {
@@ -77,11 +77,7 @@ func TestAPersonSignsInFromATerminal(t *testing.T) {
 			t.Errorf("%s: %+v, %v", who, tokens, err)
 		}
 		fmt.Fprint(said, tokens)
-		defer func() {
-			if text := log.String() + said.String(); strings.Contains(text, ticket.Token[16:]) {
-				t.Error("a token is told again")
-			}
-		}()
+		secrets = append(secrets, ticket.Token[16:])
 	}
 	stranger := h.remote(at, "")
 	d, err := stranger.BeginSignIn(t.Context())
@@ -103,7 +99,9 @@ func TestAPersonSignsInFromATerminal(t *testing.T) {
 		fmt.Fprint(said, entries)
 		return err
 	})
-	if strings.Contains(log.String()+said.String(), people.Secret) {
-		t.Error("the client's secret is told")
+	for i, secret := range secrets {
+		if strings.Contains(log.String()+said.String(), secret) {
+			t.Errorf("secret %d is told or stored", i)
+		}
 	}
 }

@@ -52,6 +52,7 @@ func (r *Router) Handler() http.Handler { return r.handler }
 func (r *Router) Beside(pattern string, n Need, h http.Handler) {
 	r.mux.HandleFunc(pattern, func(w http.ResponseWriter, q *http.Request) {
 		if p := access.Of(q.Context()); !n.satisfied(p) {
+			r.noteRefusal(q, pattern, refusedTo(p, n))
 			r.fail(w, q, refusedTo(p, n))
 			return
 		}

@@ -33,6 +33,16 @@ func (r *Router) noted(c huma.Context, next func(huma.Context)) {
 	r.act(c, next, record, note)
 }
 
+// noteRefusal has the book say of a call that is not in the document, and is refused, who made it.
+func (r *Router) noteRefusal(q *http.Request, operation string, p api.Problem) {
+	if r.book == nil {
+		return
+	}
+	record := audit.Of(access.Of(q.Context()), operation)
+	record.Request, record.Status, record.Why = RequestOf(q.Context()), p.Status, p.Detail
+	r.book.Refuse(q.Context(), record)
+}
+
 // act makes a call that changes something, between two words in the book.
 func (r *Router) act(c huma.Context, next func(huma.Context), record audit.Record, note *audit.Note) {
 	ctx := c.Context()

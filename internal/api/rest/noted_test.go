@@ -121,6 +121,18 @@ func TestWhoMayNotIsNoted(t *testing.T) {
 	}
 }
 
+func TestWhoMayNotSeeProfilesIsNoted(t *testing.T) {
+	t.Parallel()
+	d := asked(t, nil, func(context.Context) error { return nil })
+	d.router.Beside("GET /beside", rest.Governs, http.NotFoundHandler())
+	q := httptest.NewRequestWithContext(access.With(t.Context(), caller(access.ByToken, access.Operator)), http.MethodGet, "/beside", nil)
+	w := httptest.NewRecorder()
+	d.router.Handler().ServeHTTP(w, q)
+	if got := d.noted(); w.Code != http.StatusForbidden || len(got) != 1 || got[0].Operation != "GET /beside" {
+		t.Errorf("%d, %+v", w.Code, got)
+	}
+}
+
 // TestWhatCannotBeNotedIsNotDone, unless the caller sits at the machine.
 func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 	t.Parallel()

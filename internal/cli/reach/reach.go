@@ -245,6 +245,11 @@ func (r reacher) login() *cobra.Command {
 			return err
 		}
 		at.Token = ticket.Token
+		if at.CA != "" { // it is read from wherever the next command is given
+			if at.CA, err = filepath.Abs(at.CA); err != nil {
+				return err
+			}
+		}
 		if err := r.keep(cmp.Or(name, hostOf(at.Server)), at); err != nil {
 			return err
 		}
