@@ -232,3 +232,23 @@ func (h *house) begun() bool {
 	_, err := h.store.Get(h.Context(), "streams/traces/")
 	return err == nil
 }
+
+// A receiver that hangs holds up neither another stream nor the end of hale, and gets what it missed at the next start.
+func TestAReceiverThatHangsHoldsUpNoEnd(t *testing.T) {
+	t.Parallel()
+	c := collector.Start(t)
+	c.Feel(collector.Mood{Hangs: true})
+	telemetry := "telemetry: {journal: {archive: {file: {path: a.jsonl}}, away: {otlp: {endpoint: \"" + c.HTTP +
+		"\"}, timeout: 1m}, far: {otlp: {endpoint: \"" + c.GRPC + "\", protocol: grpc}, timeout: 1m}}}\n"
+	h := open(t, telemetry)
+	h.records(fleet.Record{Kind: fleet.RecordOrder}, fleet.Record{Kind: fleet.RecordOrder})
+	h.await("the file has it", func() bool { return len(h.lines("a.jsonl")) == 2 })
+	told := time.Now()
+	h.end()
+	if took := time.Since(told); took > 5*time.Second {
+		t.Errorf("it ended after %v", took)
+	}
+	c.Feel(collector.Mood{})
+	h.begin(telemetry)
+	h.await("both have it", func() bool { return len(c.Logs()) >= 4 })
+}
