@@ -80,6 +80,10 @@ func (c *Client) once(ctx context.Context, method, path string, body []byte, key
 	if c.alone {
 		request.Header.Set(HeaderAlone, "true")
 	}
+	conditions, _ := ctx.Value(conditionKey{}).(map[string]string)
+	for name, value := range conditions {
+		request.Header.Set(name, value)
+	}
 	response, err := c.http.Do(request)
 	if err == nil {
 		return response, nil

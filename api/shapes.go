@@ -202,6 +202,7 @@ type Messages struct {
 
 // Hold is a person's wish that hale leaves a machine, a host's machines or the fleet alone for a while.
 type Hold struct {
+	Name    string    `json:"name,omitempty"` // that its owner gave it
 	Machine string    `json:"machine,omitempty"`
 	Host    string    `json:"host,omitempty"` // neither: the whole fleet
 	By      string    `json:"by"`

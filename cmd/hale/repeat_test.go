@@ -34,6 +34,37 @@ var changes = map[string]changing{
 			})
 			return k.orders(try)
 		}},
+	"a hold with a name": {nil,
+		func(ctx context.Context, c *api.Client, try string) error {
+			_, err := c.PutHold(ctx, "power", api.HoldWish{Subject: "web-1", Reason: try, For: "1h"},
+				api.HoldChange{Wait: 10 * time.Second})
+			return err
+		},
+		func(k *killing, try string) int {
+			is, err := k.client.Hold(k.Context(), "power")
+			if err != nil || is.Reason != try || len(is.Parts) != 1 || is.Parts[0].State != api.HoldHeld {
+				k.Errorf("it is %+v, %v", is, err)
+			}
+			return k.orders(try)
+		}},
+	"a name released": {
+		func(k *killing, try string) {
+			_, err := k.client.PutHold(k.Context(), "power", api.HoldWish{Subject: "web", Reason: "before " + try, For: "1h"},
+				api.HoldChange{New: true, Wait: 10 * time.Second})
+			k.must(err)
+		},
+		func(ctx context.Context, c *api.Client, _ string) error {
+			_, err := c.DeleteHold(ctx, "power", api.HoldChange{Wait: 10 * time.Second})
+			return err
+		},
+		func(k *killing, try string) int {
+			_, err := k.client.Hold(k.Context(), "power")
+			var p api.Problem
+			if !errors.As(err, &p) || p.Code != api.CodeUnknownHold {
+				k.Errorf("it is there still: %v", err)
+			}
+			return k.orders("before "+try) - 1 // that placed it, and that released it
+		}},
 	"the brake": {nil, order(api.OrderRequest{Kind: "brake-on", Subjects: []string{"web"}}), (*killing).orders},
 	"a size":    {nil, order(api.OrderRequest{Kind: "scale", Subjects: []string{"web"}, Size: 3}), (*killing).orders},
 	"a plan":    {(*killing).plans, nil, (*killing).orders},

@@ -199,6 +199,15 @@ func orderOrdeals() []ordeal {
 		{step: "order: release", spec: bare(2, rung(fleet.StepStart)), before: isHeld,
 			begin: given(fleet.Order{Kind: fleet.OrderRelease, Machine: "web-2"}),
 			ends:  func(s *story) bool { return len(s.status().Whole.Holds) == 0 && s.settled(2) }},
+		{step: "order: a hold of a name moves", spec: bare(2, rung(fleet.StepStart)), before: isHeldByName,
+			begin: given(fleet.Order{Kind: fleet.OrderHold, Name: "power", Machine: "web-2", For: time.Hour, Reason: "r"}),
+			ends: func(s *story) bool {
+				held := s.status().Whole.Holds
+				return len(held) == 1 && held[0].Name == "power" && held[0].Machine == "web-2" && s.settled(2)
+			}},
+		{step: "order: release by name", spec: bare(2, rung(fleet.StepStart)), before: isHeldByName,
+			begin: given(fleet.Order{Kind: fleet.OrderRelease, Name: "power"}),
+			ends:  func(s *story) bool { return len(s.status().Whole.Holds) == 0 && s.settled(2) }},
 		{step: "order: heal", spec: bare(2, rung(fleet.StepStart)), before: isStopped,
 			begin: given(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-2"}),
 			ends:  func(s *story) bool { return s.allHealthy() && s.settled(1) }, incidents: 1},

@@ -150,6 +150,8 @@ func (s *story) settled(n int) bool {
 
 func isHeld(s *story) { s.holds(fleet.Order{Machine: "web-2"}, time.Hour) }
 
+func isHeldByName(s *story) { s.holds(fleet.Order{Name: "power", Machine: "web-1"}, time.Hour) }
+
 func isBraked(s *story) {
 	s.orders(fleet.Order{Kind: fleet.OrderBrakeOn})
 	s.await(time.Minute, "the brake is on", func() bool { return s.braked() })

@@ -112,6 +112,26 @@ func TestHoldsOutliveOwners(t *testing.T) {
 	})
 }
 
+// A hold of a name moves with it: what it held before is judged at once, and what it holds now is left alone, until the
+// name is released, by another person too. A hold without a name is another one.
+func TestAHoldOfANameMovesWithIt(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.holds(fleet.Order{Name: "power", Machine: "web-1"}, time.Hour)
+		s.holds(fleet.Order{Machine: "web-1"}, time.Minute)
+		s.holds(fleet.Order{Name: "power", Machine: "web-2", By: "bob"}, 2*time.Hour)
+		s.inject(simulated.Crash{Instance: s.id(1)})
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.await(10*time.Minute, "the first one is healed", func() bool { return s.healthy(1) && s.heals(1) == 1 })
+		if held := s.status().Whole.Holds; s.heals(2) != 0 || len(held) != 1 || held[0].Name != "power" {
+			t.Errorf("%d repairs of what is held; holds: %+v", s.heals(2), held)
+		}
+		s.orders(fleet.Order{Kind: fleet.OrderRelease, Name: "power", By: "alice"})
+		s.await(10*time.Minute, "the second one, too", func() bool { return s.healthy(2) && s.heals(2) == 1 })
+	})
+}
+
 // The clock is set forward by an hour: no hold gets shorter (L15), also not for the next owner.
 func TestL15NoStepOfTheClockShortensAHold(t *testing.T) {
 	t.Parallel()

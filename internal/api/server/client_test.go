@@ -17,7 +17,7 @@ var methods = map[string]string{
 	"list-incidents": "Incidents", "get-incident": "Incident", "list-repairs": "Repairs", "list-hosts": "Hosts",
 	"list-providers": "Providers", "list-brakes": "Brakes", "whoami": "WhoAmI", "order": "Order", "list-orders": "Given",
 	"world": "World", "take-over": "TakeOver", "reload": "Reload", "list-plans": "Plans",
-	"plan": "Plan", "confirm-plan": "Confirm", "given-order": "GivenOrder", "compare": "Compare",
+	"plan": "Plan", "list-holds": "Holds", "get-hold": "Hold", "put-hold": "PutHold", "delete-hold": "DeleteHold", "confirm-plan": "Confirm", "given-order": "GivenOrder", "compare": "Compare",
 	"dead-letters": "DeadLetters", "retry-dead-letters": "Retry", "test-target": "Test",
 	"fences": "Fences", "test-fences": "TestFences", "fence-off": "FenceOff", "fence-uncut": "FenceUncut",
 	"breakages": "Breakages", "break": "Break", "list-tokens": "Tokens", "make-token": "MakeToken",

@@ -19,6 +19,7 @@ func (s *Server) operations() {
 	s.reading()
 	s.listing()
 	s.ordering()
+	s.holding()
 	s.configuring()
 	s.notifying()
 	s.fencingHosts()
@@ -66,6 +67,20 @@ func (s *Server) ordering() {
 		Path: "/v1/take-over", Needs: rest.Governs,
 		Again: rest.RunsAgain, Summary: "Have this store become another installation",
 		Codes: []string{api.CodeRefused}}, s.takeOver)
+}
+
+// holding are the calls about holds with names.
+func (s *Server) holding() {
+	codes := []string{api.CodeUnknownHold, api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost,
+		api.CodeRefused, api.CodePrecondition}
+	rest.Serve(s.router, rest.Call{ID: "list-holds", Method: http.MethodGet, Path: "/v1/holds", Needs: rest.Reads,
+		Summary: "The holds that have a name"}, s.listHolds)
+	rest.Register(s.router, rest.Call{ID: "get-hold", Method: http.MethodGet, Path: "/v1/holds/{name}", Needs: rest.Reads,
+		Summary: "A hold that has a name", Codes: codes[:1]}, s.getHold)
+	rest.Mutate(s.router, rest.Call{ID: "put-hold", Method: http.MethodPut, Path: "/v1/holds/{name}", Needs: rest.Orders,
+		Again: rest.GoesOn, Summary: "Have a hold of a name be so", Codes: codes[1:]}, s.putHold)
+	rest.Mutate(s.router, rest.Call{ID: "delete-hold", Method: http.MethodDelete, Path: "/v1/holds/{name}",
+		Needs: rest.Orders, Again: rest.GoesOn, Summary: "Release the hold of a name", Codes: codes}, s.deleteHold)
 }
 
 // configuring are the calls about what is wanted.

@@ -64,28 +64,35 @@ func (r *deciding) knowsHost(name fleet.HostName) bool {
 	return len(r.S.Hosts) == 0 || slices.ContainsFunc(r.S.Hosts, func(h fleet.Host) bool { return h.Name == name })
 }
 
-// hold places a hold. One that the same person has on the same subject gives way to it.
+// hold places a hold. One of the same name gives way to it, or without a name that of the same person on the same
+// subject.
 func (r *deciding) hold(o *fleet.Order) {
-	onOne := 0
+	all, onOne := 0, 0
 	for i := range r.Sit.Whole.Holds {
-		if r.Sit.Whole.Holds[i].Same(o.Machine, o.Host) {
+		h := &r.Sit.Whole.Holds[i]
+		if h.GivesWay(o) {
+			continue
+		}
+		all++
+		if h.Same(o.Machine, o.Host) {
 			onOne++
 		}
 	}
-	if len(r.Sit.Whole.Holds) >= mostHolds || onOne >= mostOnOne {
+	if all >= mostHolds || onOne >= mostOnOne {
 		r.Rule(o, fleet.ReasonTooMany)
 		return
 	}
 	r.Rule(o, "")
-	r.endHolds(fleet.ReasonSuperseded, o, func(h *fleet.Hold) bool { return h.Same(o.Machine, o.Host) && h.By == o.By })
+	r.endHolds(fleet.ReasonSuperseded, o, func(h *fleet.Hold) bool { return h.GivesWay(o) })
 	h := fleet.HoldOf(o, r.S.Now)
 	r.Sit.Whole.Holds = append(r.Sit.Whole.Holds, h)
 	r.S.Now.Await(h.Ends)
 }
 
-// release ends the person's own holds on the subject, or everybody's when that is asked for.
+// release ends the hold of the name, or else the person's own holds on the subject, or everybody's when that is asked
+// for.
 func (r *deciding) release(o *fleet.Order) {
-	own := func(h *fleet.Hold) bool { return h.Same(o.Machine, o.Host) && (o.All || h.By == o.By) }
+	own := func(h *fleet.Hold) bool { return h.EndsBy(o) }
 	refused := fleet.ReasonNotHeld
 	for i := range r.Sit.Whole.Holds {
 		h := &r.Sit.Whole.Holds[i]
@@ -94,7 +101,7 @@ func (r *deciding) release(o *fleet.Order) {
 			r.Rule(o, "")
 			r.endHolds(fleet.ReasonReleased, o, own)
 			return
-		case h.Same(o.Machine, o.Host):
+		case h.Same(o.Machine, o.Host) && o.Name == "":
 			refused = fleet.ReasonHeldByOthers
 		}
 	}
@@ -118,7 +125,7 @@ func (r *deciding) endHolds(why fleet.Reason, by *fleet.Order, ends func(*fleet.
 			rec.Order = by.ID
 		}
 		r.Record(rec)
-		if why != fleet.ReasonSuperseded {
+		if why != fleet.ReasonSuperseded || !h.Same(by.Machine, by.Host) {
 			r.Freed = append(r.Freed, h)
 		}
 	}

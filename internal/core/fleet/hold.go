@@ -1,11 +1,33 @@
 package fleet
 
-import "time"
+import (
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// HoldName is what a hold's owner calls it, as a tool does that declares what it wants. It is one hold's in the whole
+// installation: another hold that is given the name takes its place.
+type HoldName string
+
+// HoldNames is what every name of a hold matches.
+const HoldNames = `^[a-z0-9]([a-z0-9._-]{0,98}[a-z0-9])?$`
+
+var holdNames = regexp.MustCompile(HoldNames)
+
+// Check says what is wrong with the name.
+func (n HoldName) Check() error {
+	if !holdNames.MatchString(string(n)) {
+		return fmt.Errorf("%q is no name of a hold: write up to 100 small letters, digits, dots, lines and underscores", n)
+	}
+	return nil
+}
 
 // Hold is a person's wish that nothing is begun on a machine, on a host's machines, or on the whole fleet, until its
 // time is over. Watching and recording go on, and a step under way finishes.
 type Hold struct {
-	Order OrderID // that placed it
+	Order OrderID  // that placed it
+	Name  HoldName `json:",omitempty"` // empty: its owner gave it none
 	// Machine or Host is what is held; both empty: the fleet.
 	Machine MachineName `json:",omitempty"`
 	Host    HostName    `json:",omitempty"`
@@ -18,7 +40,7 @@ type Hold struct {
 // HoldOf returns the hold that the order places.
 func HoldOf(o *Order, now Now) Hold {
 	return Hold{
-		Order: o.ID, Machine: o.Machine, Host: o.Host, By: o.By, Reason: o.Reason, Given: now.Wall,
+		Order: o.ID, Name: o.Name, Machine: o.Machine, Host: o.Host, By: o.By, Reason: o.Reason, Given: now.Wall,
 		Expiry: ExpiryIn(o.For, now),
 	}
 }
@@ -32,6 +54,23 @@ func (h *Hold) Covers(m *Machine) bool {
 		return h.Host == m.Lies().Host
 	}
 	return true
+}
+
+// GivesWay reports whether the hold ends when the order, which is a hold, is taken up: it has the name that this one is
+// given, or neither has one, and it is the same person's on the same subject.
+func (h *Hold) GivesWay(o *Order) bool {
+	if o.Name != "" || h.Name != "" {
+		return h.Name == o.Name
+	}
+	return h.Same(o.Machine, o.Host) && h.By == o.By
+}
+
+// EndsBy reports whether the order, which is a release, ends the hold.
+func (h *Hold) EndsBy(o *Order) bool {
+	if o.Name != "" {
+		return h.Name == o.Name
+	}
+	return h.Same(o.Machine, o.Host) && (o.All || h.By == o.By)
 }
 
 // Same reports whether the two hold the same subject.

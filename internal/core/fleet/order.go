@@ -28,6 +28,8 @@ type Order struct {
 	Expires time.Time `json:",omitzero"`
 	// For is how long a hold lasts, from when it is taken up: no clock but the owner's can shorten it (L15).
 	For time.Duration `json:",omitempty"`
+	// Name is that of a hold, where its owner gave it one: of that to place, or to release.
+	Name HoldName `json:",omitempty"`
 	// All extends a release to the holds of others.
 	All bool `json:",omitempty"`
 	// Plan is the id of the plan that is confirmed.
@@ -107,6 +109,12 @@ func (o *Order) Check() error {
 		return errors.New("it names both a machine and a host")
 	case o.By == "":
 		return errors.New("nobody gave it")
+	case o.Name != "" && o.Kind != OrderHold && o.Kind != OrderRelease:
+		return errors.New("only a hold has a name")
+	case o.Name != "":
+		if err := o.Name.Check(); err != nil {
+			return err
+		}
 	}
 	for _, words := range []string{o.By, o.Reason, string(o.Host), o.Plan} {
 		if err := speakable(words); err != nil {

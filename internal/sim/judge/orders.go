@@ -135,8 +135,8 @@ func (j *Judge) holdsChange(before, after []fleet.Hold) {
 // endedByOrder reports whether a person released the hold, or gave another in its place.
 func (j *Judge) endedByOrder(hold *fleet.Order) bool {
 	for _, o := range j.wishes.posted {
-		same := o.Machine == hold.Machine && o.Host == hold.Host && o.ID > hold.ID
-		if same && (o.Kind == fleet.OrderRelease || o.Kind == fleet.OrderHold) {
+		same := o.Machine == hold.Machine && o.Host == hold.Host || o.Name != "" && o.Name == hold.Name
+		if same && o.ID > hold.ID && (o.Kind == fleet.OrderRelease || o.Kind == fleet.OrderHold) {
 			return true
 		}
 	}

@@ -50,6 +50,19 @@ func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger
 	return whole.Ledger, nil
 }
 
+// Holds returns what people hold in the fleet, as its owner stored it last.
+func Holds(ctx context.Context, s state.Store, name fleet.Name) ([]fleet.Hold, error) {
+	var whole fleet.Whole
+	entry, err := s.Get(ctx, WholeKey(name))
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(entry.Value, &whole)
+	}
+	return whole.Holds, err
+}
+
 // LookedAfter returns the fleets that the engine on the store looked after last: those that were let go since are not
 // among them.
 func LookedAfter(ctx context.Context, s state.Store) ([]fleet.Name, error) {

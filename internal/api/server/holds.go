@@ -1,0 +1,406 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hale/api"
+	"hale/internal/access"
+	"hale/internal/access/audit"
+	"hale/internal/api/rest"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/state"
+	"hale/internal/state/beliefs"
+	"hale/internal/state/inbox"
+	"hale/internal/state/once"
+)
+
+// holdsRoot is where lies what the owners of named holds wish for. What is in force is in their fleets' beliefs.
+const holdsRoot = "holds/"
+
+// wish is a named hold as it lies in the store.
+type wish struct {
+	api.HoldWish
+	Name  fleet.HoldName
+	By    string
+	Given time.Time
+	Parts []part
+}
+
+// part is the order by which it holds in one fleet.
+type part struct {
+	Order   fleet.OrderID
+	Fleet   fleet.Name
+	Machine fleet.MachineName `json:",omitempty"`
+	Host    fleet.HostName    `json:",omitempty"`
+}
+
+// kept is a wish as it was read.
+type kept struct {
+	wish
+	revision int64 // 0: there is none
+	parts    []api.HoldPart
+}
+
+// inForce reports whether it holds anything, or will.
+func (k kept) inForce() bool {
+	return slices.ContainsFunc(k.parts, func(p api.HoldPart) bool { return p.State != api.HoldEnded })
+}
+
+func (k kept) view() api.NamedHold {
+	return api.NamedHold{
+		Name: string(k.Name), HoldWish: k.HoldWish, By: k.By, Given: k.Given, Revision: strconv.FormatInt(k.revision, 10),
+		Parts: k.parts,
+	}
+}
+
+// readHold returns the named hold with how it stands; one that holds nothing any more has its revision only.
+func (s *Server) readHold(ctx context.Context, name string) (kept, error) {
+	e, err := s.opts.Store.Get(ctx, holdsRoot+name)
+	if fault.Is(err, fault.NotFound) {
+		return kept{}, nil
+	}
+	if err != nil {
+		return kept{}, err
+	}
+	return s.openHold(ctx, e)
+}
+
+func (s *Server) openHold(ctx context.Context, e state.Entry) (kept, error) {
+	k := kept{revision: e.Revision}
+	if err := json.Unmarshal(e.Value, &k.wish); err != nil {
+		return k, fault.New(fault.Permanent, "server.hold", e.Key, err)
+	}
+	for _, p := range k.Parts {
+		stands, err := s.standsPart(ctx, p)
+		if err != nil {
+			return k, err
+		}
+		k.parts = append(k.parts, stands)
+	}
+	return k, nil
+}
+
+// standsPart says how a part stands. An order leaves the inbox in the transaction that stores what follows from it: who
+// reads in this turn sees one of both.
+func (s *Server) standsPart(ctx context.Context, p part) (api.HoldPart, error) {
+	out := api.HoldPart{
+		Fleet: string(p.Fleet), Machine: string(p.Machine), Host: string(p.Host), State: api.HoldPending,
+	}
+	letters, _, err := inbox.Pending(ctx, s.opts.Store, p.Fleet)
+	if err != nil || slices.ContainsFunc(letters, func(l inbox.Letter) bool { return l.Order.ID == p.Order }) {
+		return out, err
+	}
+	out.State = api.HoldEnded
+	holds, err := beliefs.Holds(ctx, s.opts.Store, p.Fleet)
+	for _, h := range holds {
+		if h.Order == p.Order {
+			out.State, out.Until = api.HoldHeld, h.Until
+		}
+	}
+	return out, err
+}
+
+// sees reports whether the caller may see the hold: a part of it is in a fleet in which it is a viewer.
+func sees(ctx context.Context, k kept) bool {
+	p := access.Of(ctx)
+	return slices.ContainsFunc(k.Parts, func(q part) bool { return p.May(access.Viewer, q.Fleet) })
+}
+
+func (s *Server) allHolds(ctx context.Context) ([]kept, error) {
+	entries, _, err := s.opts.Store.List(ctx, holdsRoot)
+	if err != nil {
+		return nil, err
+	}
+	var all []kept
+	for _, e := range entries {
+		k, err := s.openHold(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, k)
+	}
+	return all, nil
+}
+
+func (s *Server) listHolds(ctx context.Context, _ *rest.Nothing) (api.NamedHolds, error) {
+	all, err := s.allHolds(ctx)
+	out := api.NamedHolds{Holds: []api.NamedHold{}}
+	for _, k := range all {
+		if k.inForce() && sees(ctx, k) {
+			out.Holds = append(out.Holds, k.view())
+		}
+	}
+	return out, err
+}
+
+// sweepHolds forgets the names whose holds are over.
+func (s *Server) sweepHolds(ctx context.Context) error {
+	all, err := s.allHolds(ctx)
+	for _, k := range all {
+		key := holdsRoot + string(k.Name)
+		if err == nil && !k.inForce() {
+			_, err = s.opts.Store.Commit(ctx, state.Txn{
+				If: []state.Compare{state.At(key, k.revision)}, Then: []state.Write{state.Delete(key)},
+			})
+			if fault.Is(err, fault.Conflict) {
+				err = nil // it is used anew
+			}
+		}
+	}
+	return err
+}
+
+// holdNamed is what is asked by a hold's name.
+type holdNamed struct {
+	Name string `path:"name" maxLength:"100"`
+}
+
+// oneHold is a named hold with its revision.
+type oneHold struct {
+	Revision string `header:"ETag" doc:"The hold's revision."`
+	Body     api.NamedHold
+}
+
+func (s *Server) getHold(ctx context.Context, in *holdNamed) (*oneHold, error) {
+	k, err := s.readHold(ctx, in.Name)
+	if err == nil && (!k.inForce() || !sees(ctx, k)) {
+		err = s.unknownHold(ctx, in.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &oneHold{Revision: k.view().ETag(), Body: k.view()}, nil
+}
+
+func (s *Server) unknownHold(ctx context.Context, name string) error {
+	all, err := s.listHolds(ctx, nil)
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, h := range all.Holds {
+		known = append(known, h.Name)
+	}
+	return api.Unknown(api.CodeUnknownHold, "hold "+name, name, known)
+}
+
+// putting has a hold of a name be so.
+type putting struct {
+	rest.Repeatable
+	Name    string `path:"name" maxLength:"100" pattern:"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$"`
+	IfMatch string `header:"If-Match" maxLength:"50" doc:"The revision that was seen."`
+	IfNone  string `header:"If-None-Match" enum:"*" doc:"There must be no hold of the name."`
+	Wait    string `query:"wait" pattern:"^[0-9]+(s|ms)$" maxLength:"8" doc:"How long to wait for the owners of the fleets."`
+	Body    api.HoldWish
+}
+
+// heldSo is how far a change of a named hold came, for when it is asked again.
+type heldSo struct {
+	Wish   wish
+	Orders []fleet.Order
+}
+
+func (s *Server) putHold(ctx context.Context, in *putting) (api.NamedHold, error) {
+	audit.About(ctx, "hold "+in.Name, in.Body.Subject)
+	var so heldSo
+	revision, err := once.Stage(ctx, &so)
+	if err != nil {
+		return api.NamedHold{}, err
+	}
+	if revision == 0 {
+		before, err := s.readHold(ctx, in.Name)
+		if err == nil {
+			err = fits(in, before)
+		}
+		if err != nil {
+			return api.NamedHold{}, err
+		}
+		if before.inForce() && before.HoldWish == in.Body && sees(ctx, before) {
+			return before.view(), nil // it is so already
+		}
+		if so, err = s.wishes(ctx, in, before); err != nil {
+			return api.NamedHold{}, err
+		}
+		if in.Dry {
+			return so.became(before.revision, s.try(ctx, so.Orders))
+		}
+		if revision, err = s.commitHold(ctx, in.Name, before, so); err != nil {
+			return api.NamedHold{}, err
+		}
+	}
+	return so.became(revision, s.await(ctx, so.Orders, revision, waitOf(in.Wait)))
+}
+
+// waitOf reads how long to wait; the document keeps out what is none.
+func waitOf(text string) api.Duration {
+	d, _ := time.ParseDuration(text)
+	return api.Duration(d)
+}
+
+// fits refuses what does not have the conditions of its caller.
+func fits(in *putting, is kept) error {
+	tag := ""
+	if is.inForce() {
+		tag = is.view().ETag()
+	}
+	if in.IfNone != "" && tag != "" {
+		return api.NewProblem(api.CodePrecondition, "there is a hold "+in.Name+" already, and If-None-Match is *")
+	}
+	return matches(in.IfMatch, tag)
+}
+
+// wishes makes what is asked for: a hold in each fleet that it concerns, and the release of what it was in others.
+func (s *Server) wishes(ctx context.Context, in *putting, before kept) (heldSo, error) {
+	lasts, err := time.ParseDuration(in.Body.For)
+	if err != nil {
+		return heldSo{}, rest.BadRequest("for: " + err.Error())
+	}
+	so := heldSo{Wish: wish{HoldWish: in.Body, Name: fleet.HoldName(in.Name), By: access.Of(ctx).Name,
+		Given: time.Now().UTC()}}
+	about, err := resolve(in.Body.Subject, s.seen(ctx, access.Viewer))
+	if err != nil {
+		return so, err
+	}
+	held := map[fleet.Name]bool{}
+	for _, o := range about {
+		held[o.Fleet], o.Kind, o.Name, o.For = true, fleet.OrderHold, so.Wish.Name, lasts
+		if err := so.add(ctx, o); err != nil {
+			return so, err
+		}
+		so.Wish.Parts = append(so.Wish.Parts, part{so.Orders[len(so.Orders)-1].ID, o.Fleet, o.Machine, o.Host})
+	}
+	return so, so.release(ctx, before, held)
+}
+
+// release adds the releases of what the hold is in other fleets.
+func (so *heldSo) release(ctx context.Context, before kept, but map[fleet.Name]bool) error {
+	gone := map[fleet.Name]bool{}
+	for _, p := range before.Parts {
+		gone[p.Fleet] = !but[p.Fleet]
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		if !gone[name] {
+			continue
+		}
+		o := fleet.Order{Kind: fleet.OrderRelease, Name: so.Wish.Name, Fleet: name,
+			Expires: so.Wish.Given.Add(fleet.OrderLife)}
+		if err := so.add(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (so *heldSo) add(ctx context.Context, o fleet.Order) error {
+	if err := rest.May(ctx, access.Operator, o.Fleet); err != nil {
+		return err
+	}
+	var err error
+	if o.ID, err = once.OrderID(ctx, string(o.Kind)+"/"+string(o.Fleet)); err != nil {
+		return err
+	}
+	o.By, o.Reason, o.At = so.Wish.By, so.Wish.Reason, so.Wish.Given
+	if err := o.Check(); err != nil {
+		return rest.BadRequest(err.Error())
+	}
+	so.Orders = append(so.Orders, o)
+	return nil
+}
+
+// commitHold stores the wish and posts its orders, if the hold is still as it was read.
+func (s *Server) commitHold(ctx context.Context, name string, before kept, so heldSo) (int64, error) {
+	txn, err := inbox.Letters(so.Orders...)
+	if err != nil {
+		return 0, err
+	}
+	key := holdsRoot + name
+	txn.If = append(txn.If, state.At(key, before.revision))
+	data, err := json.Marshal(so.Wish)
+	if err != nil {
+		return 0, err
+	}
+	if len(so.Wish.Parts) > 0 {
+		txn.Then = append(txn.Then, state.Put(key, data))
+	} else {
+		txn.Then = append(txn.Then, state.Delete(key))
+	}
+	revision, err := once.Commit(ctx, s.opts.Store, txn, so)
+	if fault.Is(err, fault.Conflict) {
+		return 0, api.NewProblem(api.CodePrecondition, "hold "+name+" was changed meanwhile")
+	}
+	return revision, err
+}
+
+// became is the hold as the owners of its fleets made it. If none of them took it up, it is none.
+func (so *heldSo) became(revision int64, orders []api.Ordered) (api.NamedHold, error) {
+	k := kept{wish: so.Wish, revision: revision, parts: []api.HoldPart{}}
+	var refused []string
+	for _, o := range orders {
+		p := api.HoldPart{Fleet: o.Fleet, Machine: o.Machine, Host: o.Host, State: api.HoldPending}
+		switch {
+		case o.State == api.OrderRefused:
+			p.State, p.Refused = api.HoldEnded, o.Refused
+		case o.State == api.OrderTaken && o.Kind == string(fleet.OrderHold):
+			p.State = api.HoldHeld
+			lasts, _ := time.ParseDuration(so.Wish.For) // it was read before
+			p.Until = so.Wish.Given.Add(lasts)
+		case o.State == api.OrderTaken:
+			p.State = api.HoldEnded
+		}
+		if o.Kind == string(fleet.OrderHold) && p.Refused.Code != "" {
+			refused = append(refused, o.Fleet+": "+p.Refused.Text)
+		}
+		k.parts = append(k.parts, p)
+	}
+	if len(refused) > 0 && !k.inForce() {
+		return k.view(), rest.Refused("nothing is held: " + strings.Join(refused, "; "))
+	}
+	return k.view(), nil
+}
+
+// deleting releases a hold of a name.
+type deleting struct {
+	rest.Repeatable
+	Name    string `path:"name" maxLength:"100"`
+	IfMatch string `header:"If-Match" maxLength:"50" doc:"The revision that was seen."`
+	Wait    string `query:"wait" pattern:"^[0-9]+(s|ms)$" maxLength:"8" doc:"How long to wait for the owners of the fleets."`
+}
+
+func (s *Server) deleteHold(ctx context.Context, in *deleting) (api.NamedHold, error) {
+	audit.About(ctx, "hold "+in.Name)
+	var so heldSo
+	revision, err := once.Stage(ctx, &so)
+	if err != nil {
+		return api.NamedHold{}, err
+	}
+	if revision == 0 {
+		before, err := s.readHold(ctx, in.Name)
+		switch {
+		case err != nil:
+			return api.NamedHold{}, err
+		case !before.inForce() || !sees(ctx, before):
+			return api.NamedHold{}, s.unknownHold(ctx, in.Name)
+		}
+		if err := matches(in.IfMatch, before.view().ETag()); err != nil {
+			return api.NamedHold{}, err
+		}
+		so.Wish = wish{HoldWish: before.HoldWish, Name: before.Name, By: access.Of(ctx).Name, Given: time.Now().UTC()}
+		if err := so.release(ctx, before, nil); err != nil {
+			return api.NamedHold{}, err
+		}
+		if in.Dry {
+			return so.became(before.revision, s.try(ctx, so.Orders))
+		}
+		if revision, err = s.commitHold(ctx, in.Name, before, so); err != nil {
+			return api.NamedHold{}, err
+		}
+	}
+	return so.became(revision, s.await(ctx, so.Orders, revision, waitOf(in.Wait)))
+}
