@@ -169,3 +169,15 @@ func ofKeys(err error) (api.Problem, bool) {
 	}
 	return api.Problem{}, false
 }
+
+// Quoted is a revision as a header has it.
+func Quoted(revision string) string { return `"` + revision + `"` }
+
+// Matches refuses what is about another revision than there is. Without one that is asked for, any is meant.
+func Matches(ifMatch, is string) error {
+	if ifMatch == "" || ifMatch == is || ifMatch == "*" && is != "" {
+		return nil
+	}
+	return api.NewProblem(api.CodePrecondition, "If-Match is "+ifMatch+", and the revision is "+
+		map[bool]string{true: "none: there is nothing of the name", false: is}[is == ""])
+}

@@ -74,13 +74,13 @@ func (s *Server) holding() {
 	codes := []string{api.CodeUnknownHold, api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost,
 		api.CodeRefused, api.CodePrecondition}
 	rest.Serve(s.router, rest.Call{ID: "list-holds", Method: http.MethodGet, Path: "/v1/holds", Needs: rest.Reads,
-		Summary: "The holds that have a name"}, s.listHolds)
+		Summary: "The holds that have a name"}, s.named.List)
 	rest.Register(s.router, rest.Call{ID: "get-hold", Method: http.MethodGet, Path: "/v1/holds/{name}", Needs: rest.Reads,
-		Summary: "A hold that has a name", Codes: codes[:1]}, s.getHold)
+		Summary: "A hold that has a name", Codes: codes[:1]}, s.named.Get)
 	rest.Mutate(s.router, rest.Call{ID: "put-hold", Method: http.MethodPut, Path: "/v1/holds/{name}", Needs: rest.Orders,
-		Again: rest.GoesOn, Summary: "Have a hold of a name be so", Codes: codes[1:]}, s.putHold)
+		Again: rest.GoesOn, Summary: "Have a hold of a name be so", Codes: codes[1:]}, s.named.Put)
 	rest.Mutate(s.router, rest.Call{ID: "delete-hold", Method: http.MethodDelete, Path: "/v1/holds/{name}",
-		Needs: rest.Orders, Again: rest.GoesOn, Summary: "Release the hold of a name", Codes: codes}, s.deleteHold)
+		Needs: rest.Orders, Again: rest.GoesOn, Summary: "Release the hold of a name", Codes: codes}, s.named.Delete)
 }
 
 // configuring are the calls about what is wanted.

@@ -75,7 +75,7 @@ type onePlan struct {
 
 func (s *Server) plan(ctx context.Context, in *byPlan) (*onePlan, error) {
 	w, err := s.planNamed(ctx, in.ID)
-	return &onePlan{Revision: quoted(w.ID), Body: w}, err
+	return &onePlan{Revision: rest.Quoted(w.ID), Body: w}, err
 }
 
 func (s *Server) planNamed(ctx context.Context, id string) (api.Waiting, error) {
@@ -112,7 +112,7 @@ type confirmed struct {
 // confirm gives a person's word for a plan: of a fleet to the fleet's owner, of a provider or of the configuration to
 // this server.
 func (s *Server) confirm(ctx context.Context, in *confirming) (api.Confirmed, error) {
-	if err := matches(in.IfMatch, quoted(in.ID)); err != nil {
+	if err := rest.Matches(in.IfMatch, rest.Quoted(in.ID)); err != nil {
 		return api.Confirmed{}, err
 	}
 	var was confirmed
@@ -182,16 +182,4 @@ func (s *Server) readdress(ctx context.Context, in *confirming, w api.Waiting, a
 		}
 	}
 	return unfit(err)
-}
-
-// quoted is a revision as a header has it.
-func quoted(revision string) string { return `"` + revision + `"` }
-
-// matches refuses what is about another revision than there is. Without one that is asked for, any is meant.
-func matches(ifMatch, is string) error {
-	if ifMatch == "" || ifMatch == is || ifMatch == "*" && is != "" {
-		return nil
-	}
-	return api.NewProblem(api.CodePrecondition, "If-Match is "+ifMatch+", and the revision is "+
-		map[bool]string{true: "none: there is nothing of the name", false: is}[is == ""])
 }

@@ -13,6 +13,7 @@ import (
 	"hale/internal/access"
 	"hale/internal/access/audit"
 	"hale/internal/api/feed"
+	"hale/internal/api/named"
 	"hale/internal/api/power"
 	"hale/internal/api/probelog"
 	"hale/internal/api/rest"
@@ -96,6 +97,7 @@ type Server struct {
 	started time.Time
 	router  *rest.Router
 	hosts   *power.Hosts
+	named   *named.Holds
 	feed    *feed.Feed
 	frames  frames
 }
@@ -109,6 +111,7 @@ func New(opts Options) *Server {
 	s.router = rest.New(opts.Logger, opts.Defects.Witness(defect.Surface, ""), opts.Audit, once.New(opts.Store, opts.Server))
 	s.hosts = &power.Hosts{Fencing: opts.Fencing, Status: opts.Status, Seen: s.seen, Store: opts.Store, Hold: s.hold,
 		Log: opts.Logger, Defects: opts.Defects}
+	s.named = &named.Holds{Store: opts.Store, Seen: s.seen, Resolve: resolve, Await: s.await, Try: s.try}
 	s.operations()
 	return s
 }

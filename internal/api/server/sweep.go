@@ -18,7 +18,7 @@ func (s *Server) sweep(ctx context.Context) {
 		if err := once.Sweep(ctx, s.opts.Store, time.Now()); err != nil && ctx.Err() == nil {
 			s.opts.Logger.Warn("the notes of calls are not swept", "err", err)
 		}
-		if err := s.sweepHolds(ctx); err != nil && ctx.Err() == nil {
+		if err := s.named.Sweep(ctx); err != nil && ctx.Err() == nil {
 			s.opts.Logger.Warn("named holds that are over are not swept", "err", err)
 		}
 		select {

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,13 +47,16 @@ func (p sheet) holds(held []fleetHold, now time.Time) []string {
 	}
 	columns := []paper.Column{
 		{Title: "HELD", Keep: paper.KeepAlways}, {Title: "FLEET", Keep: 3}, {Title: "UNTIL", Keep: paper.KeepAlways},
-		{Title: "LEFT", Keep: 6}, {Title: "BY", Keep: 8}, {Title: "REASON", Keep: 7, Narrowest: 12},
+		{Title: "LEFT", Keep: 6}, {Title: "NAME", Keep: 5}, {Title: "BY", Keep: 8}, {Title: "REASON", Keep: 7, Narrowest: 12},
 	}
 	for _, h := range held {
-		row := []string{h.subject(), h.Fleet, paper.Moment(h.Until, now), left(h.Hold, now), h.By, h.Reason}
+		row := []string{h.subject(), h.Fleet, paper.Moment(h.Until, now), left(h.Hold, now), h.Name, h.By, h.Reason}
 		for i, text := range row {
 			columns[i].Cells = append(columns[i].Cells, paper.Cell{Text: text})
 		}
+	}
+	if !slices.ContainsFunc(held, func(h fleetHold) bool { return h.Name != "" }) {
+		columns = slices.DeleteFunc(columns, func(c paper.Column) bool { return c.Title == "NAME" })
 	}
 	return p.Table(columns)
 }

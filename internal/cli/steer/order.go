@@ -121,6 +121,7 @@ func refusalOf(o api.Ordered) error {
 func (c giver) holdCommand() *cobra.Command {
 	var f orderFlags
 	var lasts time.Duration
+	var name string
 	cmd := &cobra.Command{
 		Use:   "hold SUBJECT… --for DURATION --reason TEXT",
 		Short: "Leave a machine, a host's machines or a fleet alone for a while",
@@ -143,29 +144,93 @@ func (c giver) holdCommand() *cobra.Command {
 					errors.New("say why, as --reason \"kernel upgrade\": others will find the hold and wonder"),
 				)
 			}
+			if name != "" {
+				return c.holdByName(cmd.Context(), name, args, lasts, f)
+			}
 			return c.give(cmd.Context(),
 				api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args, For: api.Duration(lasts)}, f)
 		}),
 	}
 	f.add(cmd, c)
 	cmd.Flags().Var((*span)(&lasts), "for", "how long, as 30m, 2h or 3d; needed")
+	cmd.Flags().StringVar(&name, "name", "", "a name for the hold: another one with it takes its place")
 	return cmd
+}
+
+// holdByName has the hold of a name be so.
+func (c giver) holdByName(ctx context.Context, name string, subjects []string, lasts time.Duration, f orderFlags) error {
+	if len(subjects) != 1 {
+		return command.Usage(errors.New("a hold with a name is of one subject"))
+	}
+	client, err := c.Dial()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	h, err := client.PutHold(ctx, name, api.HoldWish{Subject: subjects[0], Reason: f.reason, For: lasts.String()},
+		api.HoldChange{Wait: patience})
+	return c.printNamed(h, err, f.json)
+}
+
+func (c giver) releaseByName(ctx context.Context, name string, f orderFlags) error {
+	client, err := c.Dial()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	h, err := client.DeleteHold(ctx, name, api.HoldChange{Wait: patience})
+	return c.printNamed(h, err, f.json)
+}
+
+// printNamed prints how a named hold stands in each of its fleets.
+func (c giver) printNamed(h api.NamedHold, err error, asJSON bool) error {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return paper.JSON(c.Out, h)
+	}
+	for _, p := range h.Parts {
+		about := p.Fleet
+		if p.Machine != "" {
+			about = p.Machine
+		} else if p.Host != "" {
+			about = "host " + p.Host + " in fleet " + p.Fleet
+		}
+		said := about + ": hold " + h.Name + " " + map[string]string{
+			api.HoldPending: "waits for the fleet's owner", api.HoldEnded: "is over",
+			api.HoldHeld: "is in force until " + paper.Moment(p.Until, time.Now()),
+		}[p.State]
+		if p.Refused.Text != "" {
+			said = about + ": hold " + h.Name + " is refused: " + p.Refused.Text
+		}
+		fmt.Fprintln(c.Out, said)
+	}
+	return nil
 }
 
 func (c giver) releaseCommand() *cobra.Command {
 	var f orderFlags
 	var all bool
+	var name string
 	cmd := &cobra.Command{
-		Use: "release SUBJECT…", Short: "End your hold; what was held is judged afresh at once",
-		Long: "Ends the holds that you placed on exactly this subject, or everybody's with --all.\n\n" + subjects,
-		Args: cobra.MinimumNArgs(1),
+		Use: "release SUBJECT… | --name NAME", Short: "End your hold; what was held is judged afresh at once",
+		Long: "Ends the holds that you placed on exactly this subject, or everybody's with --all; or the hold with the\n" +
+			"name, wherever it is.\n\n" + subjects,
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			switch {
+			case (name == "") == (len(args) == 0):
+				return command.Usage(errors.New("say what is to be released: subjects, or --name"))
+			case name != "":
+				return c.releaseByName(cmd.Context(), name, f)
+			}
 			return c.give(cmd.Context(),
 				api.OrderRequest{Kind: string(fleet.OrderRelease), Subjects: args, All: all}, f)
 		}),
 	}
 	f.add(cmd, c)
 	cmd.Flags().BoolVar(&all, "all", false, "the holds of others, too")
+	cmd.Flags().StringVar(&name, "name", "", "the hold with this name")
 	return cmd
 }
 

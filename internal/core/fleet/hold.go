@@ -2,7 +2,7 @@ package fleet
 
 import (
 	"fmt"
-	"regexp"
+	"strings"
 	"time"
 )
 
@@ -10,15 +10,17 @@ import (
 // installation: another hold that is given the name takes its place.
 type HoldName string
 
-// HoldNames is what every name of a hold matches.
-const HoldNames = `^[a-z0-9]([a-z0-9._-]{0,98}[a-z0-9])?$`
-
-var holdNames = regexp.MustCompile(HoldNames)
+const longestHoldName = 100 // bytes
 
 // Check says what is wrong with the name.
 func (n HoldName) Check() error {
-	if !holdNames.MatchString(string(n)) {
-		return fmt.Errorf("%q is no name of a hold: write up to 100 small letters, digits, dots, lines and underscores", n)
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	}
+	if n == "" || len(n) > longestHoldName || strings.ContainsFunc(string(n), odd) ||
+		strings.Trim(string(n), "._-") != string(n) {
+		return fmt.Errorf("%q is no name of a hold: write up to %d small letters, digits, and between them dots, lines "+
+			"and underscores", n, longestHoldName)
 	}
 	return nil
 }

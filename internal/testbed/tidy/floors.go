@@ -153,6 +153,7 @@ var packages = []pkgRule{
 	{path: "internal/api/rights", floor: 4, step: 3},
 	{path: "internal/api/socket", floor: 4, step: 2},
 	{path: "internal/api/power", floor: 4, step: 3},
+	{path: "internal/api/named", floor: 4, step: 3},
 	{path: "internal/api/naming", floor: 4, step: 3},
 	{path: "internal/api/probelog", floor: 4, step: 4},
 	{path: "internal/api/server", floor: 4, step: 5},

@@ -1,4 +1,9 @@
-package server
+// Package named answers about holds that have names of their owners': as a tool declares them that owns what it makes.
+//
+// It promises that a name is one hold's in the whole installation, that what was declared comes back in the same words,
+// at once and from every server, and that it is changed only as it was seen by its owner. What holds is in the beliefs
+// of the fleets; the declaration lies beside, and is stored with the orders that follow from it.
+package named
 
 import (
 	"context"
@@ -15,11 +20,24 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/inbox"
 	"hale/internal/state/once"
 )
+
+// Holds answers the calls.
+type Holds struct {
+	Store state.Store
+	// Seen are the fleets in which the caller has the role, and Resolve finds what a subject names among them.
+	Seen    func(ctx context.Context, r access.Role) []published.Fleet
+	Resolve func(subject string, among []published.Fleet) ([]fleet.Order, error)
+	// Await waits until the owners took the orders up that were posted at the revision, and Try asks what they would make
+	// of them.
+	Await func(ctx context.Context, orders []fleet.Order, revision int64, wait api.Duration) []api.Ordered
+	Try   func(ctx context.Context, orders []fleet.Order) []api.Ordered
+}
 
 // holdsRoot is where lies what the owners of named holds wish for. What is in force is in their fleets' beliefs.
 const holdsRoot = "holds/"
@@ -61,8 +79,8 @@ func (k kept) view() api.NamedHold {
 }
 
 // readHold returns the named hold with how it stands; one that holds nothing any more has its revision only.
-func (s *Server) readHold(ctx context.Context, name string) (kept, error) {
-	e, err := s.opts.Store.Get(ctx, holdsRoot+name)
+func (s *Holds) readHold(ctx context.Context, name string) (kept, error) {
+	e, err := s.Store.Get(ctx, holdsRoot+name)
 	if fault.Is(err, fault.NotFound) {
 		return kept{}, nil
 	}
@@ -72,10 +90,10 @@ func (s *Server) readHold(ctx context.Context, name string) (kept, error) {
 	return s.openHold(ctx, e)
 }
 
-func (s *Server) openHold(ctx context.Context, e state.Entry) (kept, error) {
+func (s *Holds) openHold(ctx context.Context, e state.Entry) (kept, error) {
 	k := kept{revision: e.Revision}
 	if err := json.Unmarshal(e.Value, &k.wish); err != nil {
-		return k, fault.New(fault.Permanent, "server.hold", e.Key, err)
+		return k, fault.New(fault.Permanent, "named.hold", e.Key, err)
 	}
 	for _, p := range k.Parts {
 		stands, err := s.standsPart(ctx, p)
@@ -89,16 +107,16 @@ func (s *Server) openHold(ctx context.Context, e state.Entry) (kept, error) {
 
 // standsPart says how a part stands. An order leaves the inbox in the transaction that stores what follows from it: who
 // reads in this turn sees one of both.
-func (s *Server) standsPart(ctx context.Context, p part) (api.HoldPart, error) {
+func (s *Holds) standsPart(ctx context.Context, p part) (api.HoldPart, error) {
 	out := api.HoldPart{
 		Fleet: string(p.Fleet), Machine: string(p.Machine), Host: string(p.Host), State: api.HoldPending,
 	}
-	letters, _, err := inbox.Pending(ctx, s.opts.Store, p.Fleet)
+	letters, _, err := inbox.Pending(ctx, s.Store, p.Fleet)
 	if err != nil || slices.ContainsFunc(letters, func(l inbox.Letter) bool { return l.Order.ID == p.Order }) {
 		return out, err
 	}
 	out.State = api.HoldEnded
-	holds, err := beliefs.Holds(ctx, s.opts.Store, p.Fleet)
+	holds, err := beliefs.Holds(ctx, s.Store, p.Fleet)
 	for _, h := range holds {
 		if h.Order == p.Order {
 			out.State, out.Until = api.HoldHeld, h.Until
@@ -113,8 +131,8 @@ func sees(ctx context.Context, k kept) bool {
 	return slices.ContainsFunc(k.Parts, func(q part) bool { return p.May(access.Viewer, q.Fleet) })
 }
 
-func (s *Server) allHolds(ctx context.Context) ([]kept, error) {
-	entries, _, err := s.opts.Store.List(ctx, holdsRoot)
+func (s *Holds) allHolds(ctx context.Context) ([]kept, error) {
+	entries, _, err := s.Store.List(ctx, holdsRoot)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +147,8 @@ func (s *Server) allHolds(ctx context.Context) ([]kept, error) {
 	return all, nil
 }
 
-func (s *Server) listHolds(ctx context.Context, _ *rest.Nothing) (api.NamedHolds, error) {
+// List returns those that the caller may see.
+func (s *Holds) List(ctx context.Context, _ *rest.Nothing) (api.NamedHolds, error) {
 	all, err := s.allHolds(ctx)
 	out := api.NamedHolds{Holds: []api.NamedHold{}}
 	for _, k := range all {
@@ -140,13 +159,13 @@ func (s *Server) listHolds(ctx context.Context, _ *rest.Nothing) (api.NamedHolds
 	return out, err
 }
 
-// sweepHolds forgets the names whose holds are over.
-func (s *Server) sweepHolds(ctx context.Context) error {
+// Sweep forgets the names whose holds are over.
+func (s *Holds) Sweep(ctx context.Context) error {
 	all, err := s.allHolds(ctx)
 	for _, k := range all {
 		key := holdsRoot + string(k.Name)
 		if err == nil && !k.inForce() {
-			_, err = s.opts.Store.Commit(ctx, state.Txn{
+			_, err = s.Store.Commit(ctx, state.Txn{
 				If: []state.Compare{state.At(key, k.revision)}, Then: []state.Write{state.Delete(key)},
 			})
 			if fault.Is(err, fault.Conflict) {
@@ -168,7 +187,8 @@ type oneHold struct {
 	Body     api.NamedHold
 }
 
-func (s *Server) getHold(ctx context.Context, in *holdNamed) (*oneHold, error) {
+// Get returns one.
+func (s *Holds) Get(ctx context.Context, in *holdNamed) (*oneHold, error) {
 	k, err := s.readHold(ctx, in.Name)
 	if err == nil && (!k.inForce() || !sees(ctx, k)) {
 		err = s.unknownHold(ctx, in.Name)
@@ -179,8 +199,8 @@ func (s *Server) getHold(ctx context.Context, in *holdNamed) (*oneHold, error) {
 	return &oneHold{Revision: k.view().ETag(), Body: k.view()}, nil
 }
 
-func (s *Server) unknownHold(ctx context.Context, name string) error {
-	all, err := s.listHolds(ctx, nil)
+func (s *Holds) unknownHold(ctx context.Context, name string) error {
+	all, err := s.List(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -207,7 +227,8 @@ type heldSo struct {
 	Orders []fleet.Order
 }
 
-func (s *Server) putHold(ctx context.Context, in *putting) (api.NamedHold, error) {
+// Put has one be so.
+func (s *Holds) Put(ctx context.Context, in *putting) (api.NamedHold, error) {
 	audit.About(ctx, "hold "+in.Name, in.Body.Subject)
 	var so heldSo
 	revision, err := once.Stage(ctx, &so)
@@ -229,13 +250,13 @@ func (s *Server) putHold(ctx context.Context, in *putting) (api.NamedHold, error
 			return api.NamedHold{}, err
 		}
 		if in.Dry {
-			return so.became(before.revision, s.try(ctx, so.Orders))
+			return so.became(before.revision, s.Try(ctx, so.Orders))
 		}
 		if revision, err = s.commitHold(ctx, in.Name, before, so); err != nil {
 			return api.NamedHold{}, err
 		}
 	}
-	return so.became(revision, s.await(ctx, so.Orders, revision, waitOf(in.Wait)))
+	return so.became(revision, s.Await(ctx, so.Orders, revision, waitOf(in.Wait)))
 }
 
 // waitOf reads how long to wait; the document keeps out what is none.
@@ -253,18 +274,18 @@ func fits(in *putting, is kept) error {
 	if in.IfNone != "" && tag != "" {
 		return api.NewProblem(api.CodePrecondition, "there is a hold "+in.Name+" already, and If-None-Match is *")
 	}
-	return matches(in.IfMatch, tag)
+	return rest.Matches(in.IfMatch, tag)
 }
 
 // wishes makes what is asked for: a hold in each fleet that it concerns, and the release of what it was in others.
-func (s *Server) wishes(ctx context.Context, in *putting, before kept) (heldSo, error) {
+func (s *Holds) wishes(ctx context.Context, in *putting, before kept) (heldSo, error) {
 	lasts, err := time.ParseDuration(in.Body.For)
 	if err != nil {
 		return heldSo{}, rest.BadRequest("for: " + err.Error())
 	}
 	so := heldSo{Wish: wish{HoldWish: in.Body, Name: fleet.HoldName(in.Name), By: access.Of(ctx).Name,
 		Given: time.Now().UTC()}}
-	about, err := resolve(in.Body.Subject, s.seen(ctx, access.Viewer))
+	about, err := s.Resolve(in.Body.Subject, s.Seen(ctx, access.Viewer))
 	if err != nil {
 		return so, err
 	}
@@ -315,7 +336,7 @@ func (so *heldSo) add(ctx context.Context, o fleet.Order) error {
 }
 
 // commitHold stores the wish and posts its orders, if the hold is still as it was read.
-func (s *Server) commitHold(ctx context.Context, name string, before kept, so heldSo) (int64, error) {
+func (s *Holds) commitHold(ctx context.Context, name string, before kept, so heldSo) (int64, error) {
 	txn, err := inbox.Letters(so.Orders...)
 	if err != nil {
 		return 0, err
@@ -331,7 +352,7 @@ func (s *Server) commitHold(ctx context.Context, name string, before kept, so he
 	} else {
 		txn.Then = append(txn.Then, state.Delete(key))
 	}
-	revision, err := once.Commit(ctx, s.opts.Store, txn, so)
+	revision, err := once.Commit(ctx, s.Store, txn, so)
 	if fault.Is(err, fault.Conflict) {
 		return 0, api.NewProblem(api.CodePrecondition, "hold "+name+" was changed meanwhile")
 	}
@@ -373,7 +394,8 @@ type deleting struct {
 	Wait    string `query:"wait" pattern:"^[0-9]+(s|ms)$" maxLength:"8" doc:"How long to wait for the owners of the fleets."`
 }
 
-func (s *Server) deleteHold(ctx context.Context, in *deleting) (api.NamedHold, error) {
+// Delete releases one.
+func (s *Holds) Delete(ctx context.Context, in *deleting) (api.NamedHold, error) {
 	audit.About(ctx, "hold "+in.Name)
 	var so heldSo
 	revision, err := once.Stage(ctx, &so)
@@ -388,7 +410,7 @@ func (s *Server) deleteHold(ctx context.Context, in *deleting) (api.NamedHold, e
 		case !before.inForce() || !sees(ctx, before):
 			return api.NamedHold{}, s.unknownHold(ctx, in.Name)
 		}
-		if err := matches(in.IfMatch, before.view().ETag()); err != nil {
+		if err := rest.Matches(in.IfMatch, before.view().ETag()); err != nil {
 			return api.NamedHold{}, err
 		}
 		so.Wish = wish{HoldWish: before.HoldWish, Name: before.Name, By: access.Of(ctx).Name, Given: time.Now().UTC()}
@@ -396,11 +418,11 @@ func (s *Server) deleteHold(ctx context.Context, in *deleting) (api.NamedHold, e
 			return api.NamedHold{}, err
 		}
 		if in.Dry {
-			return so.became(before.revision, s.try(ctx, so.Orders))
+			return so.became(before.revision, s.Try(ctx, so.Orders))
 		}
 		if revision, err = s.commitHold(ctx, in.Name, before, so); err != nil {
 			return api.NamedHold{}, err
 		}
 	}
-	return so.became(revision, s.await(ctx, so.Orders, revision, waitOf(in.Wait)))
+	return so.became(revision, s.Await(ctx, so.Orders, revision, waitOf(in.Wait)))
 }
