@@ -175,7 +175,7 @@ D=$(dirname "$0")
 if [ "$HALE_ACTION" = off ]; then echo off >> "$D/off"; exit 0; fi
 [ -e "$D/off" ] && exit 4
 exit 0
-`), 0o700)) //nolint:gosec // a program
+`), 0o700))
 	k.must(os.WriteFile(k.path("hale.yaml"), fmt.Appendf(nil, `
 providers: {lab: {type: simulated, boot: 0s, hosts: [{name: h1, fence: [own]}]}}
 fences: {own: {command: {command: [%q]}}}

@@ -231,32 +231,35 @@ type heldSo struct {
 func (s *Holds) Put(ctx context.Context, in *putting) (api.NamedHold, error) {
 	audit.About(ctx, "hold "+in.Name, in.Body.Subject)
 	var so heldSo
-	revision, err := once.Stage(ctx, &so)
+	if revision, err := once.Stage(ctx, &so); err != nil || revision > 0 {
+		return s.became(ctx, so, revision, in.Wait, err)
+	}
+	before, err := s.readHold(ctx, in.Name)
+	if err == nil {
+		err = fits(in, before)
+	}
 	if err != nil {
 		return api.NamedHold{}, err
 	}
-	if revision == 0 {
-		before, err := s.readHold(ctx, in.Name)
-		if err == nil {
-			err = fits(in, before)
-		}
-		if err != nil {
-			return api.NamedHold{}, err
-		}
-		if before.inForce() && before.HoldWish == in.Body && sees(ctx, before) {
-			return before.view(), nil // it is so already
-		}
-		if so, err = s.wishes(ctx, in, before); err != nil {
-			return api.NamedHold{}, err
-		}
-		if in.Dry {
-			return so.became(before.revision, s.Try(ctx, so.Orders))
-		}
-		if revision, err = s.commitHold(ctx, in.Name, before, so); err != nil {
-			return api.NamedHold{}, err
-		}
+	if before.inForce() && before.HoldWish == in.Body && sees(ctx, before) {
+		return before.view(), nil // it is so already
 	}
-	return so.became(revision, s.Await(ctx, so.Orders, revision, waitOf(in.Wait)))
+	if so, err = s.wishes(ctx, in, before); err != nil {
+		return api.NamedHold{}, err
+	}
+	if in.Dry {
+		return so.made(before.revision, s.Try(ctx, so.Orders))
+	}
+	revision, err := s.commitHold(ctx, in.Name, before, so)
+	return s.became(ctx, so, revision, in.Wait, err)
+}
+
+// became waits for the owners of the fleets, and returns what they made of the hold.
+func (s *Holds) became(ctx context.Context, so heldSo, revision int64, wait string, err error) (api.NamedHold, error) {
+	if err != nil {
+		return api.NamedHold{}, err
+	}
+	return so.made(revision, s.Await(ctx, so.Orders, revision, waitOf(wait)))
 }
 
 // waitOf reads how long to wait; the document keeps out what is none.
@@ -297,7 +300,8 @@ func (s *Holds) wishes(ctx context.Context, in *putting, before kept) (heldSo, e
 		}
 		so.Wish.Parts = append(so.Wish.Parts, part{so.Orders[len(so.Orders)-1].ID, o.Fleet, o.Machine, o.Host})
 	}
-	return so, so.release(ctx, before, held)
+	err = so.release(ctx, before, held)
+	return so, err
 }
 
 // release adds the releases of what the hold is in other fleets.
@@ -359,8 +363,8 @@ func (s *Holds) commitHold(ctx context.Context, name string, before kept, so hel
 	return revision, err
 }
 
-// became is the hold as the owners of its fleets made it. If none of them took it up, it is none.
-func (so *heldSo) became(revision int64, orders []api.Ordered) (api.NamedHold, error) {
+// made is the hold as the owners of its fleets made it. If none of them took it up, it is none.
+func (so *heldSo) made(revision int64, orders []api.Ordered) (api.NamedHold, error) {
 	k := kept{wish: so.Wish, revision: revision, parts: []api.HoldPart{}}
 	var refused []string
 	for _, o := range orders {
@@ -398,31 +402,26 @@ type deleting struct {
 func (s *Holds) Delete(ctx context.Context, in *deleting) (api.NamedHold, error) {
 	audit.About(ctx, "hold "+in.Name)
 	var so heldSo
-	revision, err := once.Stage(ctx, &so)
+	if revision, err := once.Stage(ctx, &so); err != nil || revision > 0 {
+		return s.became(ctx, so, revision, in.Wait, err)
+	}
+	before, err := s.readHold(ctx, in.Name)
+	if err == nil {
+		if !before.inForce() || !sees(ctx, before) {
+			return api.NamedHold{}, s.unknownHold(ctx, in.Name)
+		}
+		err = rest.Matches(in.IfMatch, before.view().ETag())
+	}
 	if err != nil {
 		return api.NamedHold{}, err
 	}
-	if revision == 0 {
-		before, err := s.readHold(ctx, in.Name)
-		switch {
-		case err != nil:
-			return api.NamedHold{}, err
-		case !before.inForce() || !sees(ctx, before):
-			return api.NamedHold{}, s.unknownHold(ctx, in.Name)
-		}
-		if err := rest.Matches(in.IfMatch, before.view().ETag()); err != nil {
-			return api.NamedHold{}, err
-		}
-		so.Wish = wish{HoldWish: before.HoldWish, Name: before.Name, By: access.Of(ctx).Name, Given: time.Now().UTC()}
-		if err := so.release(ctx, before, nil); err != nil {
-			return api.NamedHold{}, err
-		}
-		if in.Dry {
-			return so.became(before.revision, s.Try(ctx, so.Orders))
-		}
-		if revision, err = s.commitHold(ctx, in.Name, before, so); err != nil {
-			return api.NamedHold{}, err
-		}
+	so.Wish = wish{HoldWish: before.HoldWish, Name: before.Name, By: access.Of(ctx).Name, Given: time.Now().UTC()}
+	if err := so.release(ctx, before, nil); err != nil {
+		return api.NamedHold{}, err
 	}
-	return so.became(revision, s.Await(ctx, so.Orders, revision, waitOf(in.Wait)))
+	if in.Dry {
+		return so.made(before.revision, s.Try(ctx, so.Orders))
+	}
+	revision, err := s.commitHold(ctx, in.Name, before, so)
+	return s.became(ctx, so, revision, in.Wait, err)
 }

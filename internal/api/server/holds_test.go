@@ -75,6 +75,12 @@ func TestAHoldOfANameIsAsItWasDeclared(t *testing.T) {
 	if len(orders) != 1 || orders[0].Name != "power" || orders[0].Machine != "web-1" || orders[0].For != 720*time.Hour {
 		t.Errorf("ordered: %+v", orders)
 	}
+}
+
+func TestAHoldOfANameIsGoneOnceItIsDeleted(t *testing.T) {
+	t.Parallel()
+	h, ana := furnished(t), everywhere(access.Operator)
+	h.held(t, ana, http.MethodPut, "power", aHold)
 	gone, _ := h.held(t, ana, http.MethodDelete, "power", "")
 	after, _ := h.held(t, ana, http.MethodGet, "power", "")
 	again, _ := h.held(t, ana, http.MethodDelete, "power", "")
@@ -82,7 +88,7 @@ func TestAHoldOfANameIsAsItWasDeclared(t *testing.T) {
 		again.Code != http.StatusNotFound {
 		t.Errorf("%d %s, then %d, %d", gone.Code, gone.Body, after.Code, again.Code)
 	}
-	if orders = h.ordered(t, "web"); len(orders) != 2 || orders[1].Kind != fleet.OrderRelease || orders[1].Name != "power" {
+	if orders := h.ordered(t, "web"); len(orders) != 2 || orders[1].Kind != fleet.OrderRelease || orders[1].Name != "power" {
 		t.Errorf("ordered: %+v", orders)
 	}
 }

@@ -141,7 +141,7 @@ func (s *Server) await(ctx context.Context, orders []fleet.Order, revision int64
 	defer cancel()
 	out := make([]api.Ordered, 0, len(orders))
 	for i := range orders {
-		done, err := s.became(ctx, &orders[i], revision)
+		done, err := s.tookUp(ctx, &orders[i], revision)
 		if err != nil {
 			s.opts.Logger.Warn("what became of an order is not known", "order", orders[i].ID, "err", err)
 		}
@@ -150,8 +150,8 @@ func (s *Server) await(ctx context.Context, orders []fleet.Order, revision int64
 	return out
 }
 
-// became waits until the order was taken up or refused, and tells what follows from it.
-func (s *Server) became(ctx context.Context, o *fleet.Order, revision int64) (api.Ordered, error) {
+// tookUp waits until the order was taken up or refused, and tells what follows from it.
+func (s *Server) tookUp(ctx context.Context, o *fleet.Order, revision int64) (api.Ordered, error) {
 	out := ordered(o)
 	if err := inbox.Await(ctx, s.opts.Store, o, revision); err != nil {
 		if ctx.Err() != nil {
