@@ -181,14 +181,14 @@ type holdNamed struct {
 	Name string `path:"name" maxLength:"100"`
 }
 
-// oneHold is a named hold with its revision.
-type oneHold struct {
+// Current is a named hold with its revision.
+type Current struct {
 	Revision string `header:"ETag" doc:"The hold's revision."`
 	Body     api.NamedHold
 }
 
 // Get returns one.
-func (s *Holds) Get(ctx context.Context, in *holdNamed) (*oneHold, error) {
+func (s *Holds) Get(ctx context.Context, in *holdNamed) (*Current, error) {
 	k, err := s.readHold(ctx, in.Name)
 	if err == nil && (!k.inForce() || !sees(ctx, k)) {
 		err = s.unknownHold(ctx, in.Name)
@@ -196,7 +196,7 @@ func (s *Holds) Get(ctx context.Context, in *holdNamed) (*oneHold, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &oneHold{Revision: k.view().ETag(), Body: k.view()}, nil
+	return &Current{Revision: k.view().ETag(), Body: k.view()}, nil
 }
 
 func (s *Holds) unknownHold(ctx context.Context, name string) error {
