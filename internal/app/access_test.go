@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -142,6 +143,7 @@ func TestALaptopSteersHale(t *testing.T) {
 	if _, err := laptop.Status(t.Context()); refusedWith(err) != api.CodeUnauthenticated {
 		t.Errorf("with a token that was revoked: %v", err)
 	}
+	said += h.scraped()
 	stop()
 	secret := text[len("hale_")+11:]
 	h.inStore(func(s state.Store) error {
@@ -154,8 +156,27 @@ func TestALaptopSteersHale(t *testing.T) {
 		return err
 	})
 	if strings.Contains(log.String()+said+fmt.Sprintf("%+v", tokens), secret) {
-		t.Error("the log, the audit or the list has the token")
+		t.Error("the log, the audit, the metrics or the list has the token")
 	}
+}
+
+// scraped is what monitoring sees.
+func (h *house) scraped() string {
+	h.t.Helper()
+	q, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, "http://hale/metrics", http.NoBody)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	said, err := h.onSocket().Do(q)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer said.Body.Close()
+	text, err := io.ReadAll(said.Body)
+	if err != nil || !strings.Contains(string(text), "hale_machines{") {
+		h.t.Errorf("%v: %s", err, text)
+	}
+	return string(text)
 }
 
 // TestTwoPeopleTakeTheBrakeOff: what one asked for outlives a restart, and is done when the other one agrees, once.
