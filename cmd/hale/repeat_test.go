@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,9 +19,9 @@ import (
 
 // changing is a call that changes something, for hale to be killed in the middle of it.
 type changing struct {
-	before func(k *killing, try string)                               // what must be so for it; nil: nothing
-	call   func(ctx context.Context, c *api.Client, try string) error // nil: it confirms the plan that waits
-	effect func(k *killing, try string) int                           // how often it took effect; nil: it leaves nothing to count
+	before func(k *killing, try string) // what must be so for it; nil: nothing
+	call   func(ctx context.Context, k *killing, try string) error
+	effect func(k *killing, try string) int // how often it took effect; nil: it leaves nothing to count
 }
 
 // changes are the calls that change something, and what is to be seen of each. A take-over takes another installation,
@@ -35,8 +36,8 @@ var changes = map[string]changing{
 			return k.orders(try)
 		}},
 	"a hold with a name": {nil,
-		func(ctx context.Context, c *api.Client, try string) error {
-			_, err := c.PutHold(ctx, "power", api.HoldWish{Subject: "web-1", Reason: try, For: "1h"},
+		func(ctx context.Context, k *killing, try string) error {
+			_, err := k.client.PutHold(ctx, "power", api.HoldWish{Subject: "web-1", Reason: try, For: "1h"},
 				api.HoldChange{Wait: 10 * time.Second})
 			return err
 		},
@@ -53,8 +54,8 @@ var changes = map[string]changing{
 				api.HoldChange{New: true, Wait: 10 * time.Second})
 			k.must(err)
 		},
-		func(ctx context.Context, c *api.Client, _ string) error {
-			_, err := c.DeleteHold(ctx, "power", api.HoldChange{Wait: 10 * time.Second})
+		func(ctx context.Context, k *killing, _ string) error {
+			_, err := k.client.DeleteHold(ctx, "power", api.HoldChange{Wait: 10 * time.Second})
 			return err
 		},
 		func(k *killing, try string) int {
@@ -67,23 +68,23 @@ var changes = map[string]changing{
 		}},
 	"the brake": {nil, order(api.OrderRequest{Kind: "brake-on", Subjects: []string{"web"}}), (*killing).orders},
 	"a size":    {nil, order(api.OrderRequest{Kind: "scale", Subjects: []string{"web"}, Size: 3}), (*killing).orders},
-	"a plan":    {(*killing).plans, nil, (*killing).orders},
+	"a plan":    {(*killing).plans, confirm, (*killing).orders},
 	"a host turned off": {(*killing).powered,
-		func(ctx context.Context, c *api.Client, try string) error {
-			_, err := c.FenceOff(ctx, api.FenceOffRequest{Subject: "h1", Force: true, Reason: try})
+		func(ctx context.Context, k *killing, try string) error {
+			_, err := k.client.FenceOff(ctx, api.FenceOffRequest{Subject: "h1", Force: true, Reason: try})
 			return err
 		},
 		func(k *killing, _ string) int { return k.lines("off") }},
 	"a test message": {
 		func(k *killing, _ string) { k.must(os.RemoveAll(k.path("told"))) },
-		func(ctx context.Context, c *api.Client, _ string) error {
-			_, err := c.Test(ctx, "pager")
+		func(ctx context.Context, k *killing, _ string) error {
+			_, err := k.client.Test(ctx, "pager")
 			return err
 		},
 		func(k *killing, _ string) int { return k.lines("told") }},
 	"a token": {nil,
-		func(ctx context.Context, c *api.Client, try string) error {
-			_, err := c.MakeToken(ctx, api.TokenRequest{Name: try, Person: "ana", Role: "viewer",
+		func(ctx context.Context, k *killing, try string) error {
+			_, err := k.client.MakeToken(ctx, api.TokenRequest{Name: try, Person: "ana", Role: "viewer",
 				For: api.Duration(time.Hour)})
 			return err
 		},
@@ -98,38 +99,62 @@ var changes = map[string]changing{
 			}
 			return n
 		}},
-	"a reload": {nil, func(ctx context.Context, c *api.Client, _ string) error {
-		_, err := c.Reload(ctx)
+	"a token revoked": {
+		func(k *killing, try string) {
+			made, err := k.client.MakeToken(k.Context(), api.TokenRequest{Name: try, Person: "ana", Role: "viewer",
+				For: api.Duration(time.Hour)})
+			k.must(err)
+			k.token = made.ID
+		},
+		func(ctx context.Context, k *killing, _ string) error {
+			_, err := k.client.Revoke(ctx, k.token)
+			return err
+		},
+		func(k *killing, _ string) int {
+			all, err := k.client.Tokens(k.Context())
+			k.must(err)
+			if slices.ContainsFunc(all.Tokens, func(t api.Token) bool { return t.ID == k.token }) {
+				return 0
+			}
+			return 1
+		}},
+	"a test of fences": {(*killing).powered, func(ctx context.Context, k *killing, _ string) error {
+		_, err := k.client.TestFences(ctx, api.FenceRequest{Subjects: []string{"h1"}})
+		return err
+	}, nil},
+	"a reload": {nil, func(ctx context.Context, k *killing, _ string) error {
+		_, err := k.client.Reload(ctx)
 		return err
 	}, nil},
 	"a simulated failure": {
 		func(k *killing, _ string) {
 			k.await("web-2 is there", func(s api.Status) bool { return k.healthy(s) == s.Fleets[0].Size })
 		},
-		func(ctx context.Context, c *api.Client, _ string) error {
-			_, err := c.Break(ctx, api.BreakOrder{Machine: "web-2", Way: "hang"})
+		func(ctx context.Context, k *killing, _ string) error {
+			_, err := k.client.Break(ctx, api.BreakOrder{Machine: "web-2", Way: "hang"})
 			return err
 		}, nil},
 }
 
-func order(q api.OrderRequest) func(context.Context, *api.Client, string) error {
+func order(q api.OrderRequest) func(context.Context, *killing, string) error {
 	q.Wait = api.Duration(10 * time.Second)
-	return func(ctx context.Context, c *api.Client, try string) error {
+	return func(ctx context.Context, k *killing, try string) error {
 		q.Reason = try
-		_, err := c.Order(ctx, q)
+		_, err := k.client.Order(ctx, q)
 		return err
 	}
 }
 
-func (k *killing) confirm(ctx context.Context, c *api.Client, try string) error {
-	_, err := c.Confirm(ctx, k.plan, api.Confirmation{Reason: try, Wait: api.Duration(10 * time.Second)})
+func confirm(ctx context.Context, k *killing, try string) error {
+	_, err := k.client.Confirm(ctx, k.plan, api.Confirmation{Reason: try, Wait: api.Duration(10 * time.Second)})
 	return err
 }
 
 // killing is a hale with two simulated machines, which is killed again and again.
 type killing struct {
 	*ending
-	plan string // that waits
+	plan  string // that waits
+	token string // that is to be revoked
 }
 
 // TestKilledInTheMiddleOfACall kills hale at a random moment of each call that changes something, starts it anew, and
@@ -148,9 +173,6 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 	for name, c := range changes {
 		t.Run(name, func(t *testing.T) {
 			k := &killing{ending: &ending{T: t, fleets: 1, dice: rand.New(rand.NewPCG(seed, uint64(len(name))))}}
-			if c.call == nil {
-				c.call = k.confirm
-			}
 			k.begin()
 			k.start()
 			k.await("all are healthy", func(s api.Status) bool { return k.healthy(s) == 2 })
@@ -193,7 +215,7 @@ func (k *killing) try(c changing, try string) {
 	key := fmt.Sprintf("%032x", k.dice.Uint64())
 	ctx := api.WithKey(k.Context(), key)
 	asked := make(chan error, 1)
-	go func() { asked <- c.call(ctx, k.client, try) }() // ends soon after hale is there again; awaited below
+	go func() { asked <- c.call(ctx, k, try) }() // ends soon after hale is there again; awaited below
 	moment := time.Duration(k.dice.ExpFloat64() * float64(8*time.Millisecond))
 	<-time.After(moment)
 	k.must(k.hale.Process.Signal(syscall.SIGKILL))
@@ -201,7 +223,7 @@ func (k *killing) try(c changing, try string) {
 	k.start()
 	first := <-asked
 	k.await("it knows its machines", func(s api.Status) bool { return len(s.Fleets[0].Machines) >= 2 })
-	again := c.call(ctx, k.client, try)
+	again := c.call(ctx, k, try)
 	var p api.Problem
 	half := errors.As(again, &p) && p.Code == api.CodeHalfDone
 	if again != nil && !half {
@@ -244,7 +266,7 @@ func (k *killing) plans(try string) {
 	k.Helper()
 	for i, size := range []int{3, 2} {
 		k.must(order(api.OrderRequest{Kind: "scale", Subjects: []string{"web"}, Size: size})(
-			k.Context(), k.client, fmt.Sprintf("before %s, %d", try, i)))
+			k.Context(), k, fmt.Sprintf("before %s, %d", try, i)))
 	}
 	k.await("a plan waits", func(api.Status) bool {
 		waits, err := k.client.Plans(k.Context())
