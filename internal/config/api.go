@@ -131,7 +131,7 @@ func openIDShape() keys.Object[openIDDraft] {
 		keys.May("client_secret", "By which hale proves that to it. Without one, hale is a public client, and PKCE "+
 			"alone binds a sign-in to who began it.", keys.Secret(),
 			func(o *openIDDraft) *keys.At[keys.SecretRef] { return &o.secret }),
-		keys.May("audience", "For whom its access tokens are that hale takes.", keys.Text("an audience", "hale-api"),
+		keys.May("audience", "The audience that an access token must name. hale takes no other access token.", keys.Text("an audience", "hale-api"),
 			func(o *openIDDraft) *keys.At[string] { return &o.audience }).Said("only ID tokens are taken"),
 		keys.Or("groups_claim", defaultGroups, "The claim of its tokens that lists a person's groups.",
 			keys.Text("the name of a claim", defaultGroups),

@@ -91,7 +91,7 @@ func TestTheEndIsNotedAlsoWhenTheCallerHasGone(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreCounted: none is lost, and a thousand take no more room than two.
+// TestRefusalsAreCounted: each refusal is counted, and a thousand take as much room as two.
 func TestRefusalsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

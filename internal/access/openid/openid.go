@@ -100,8 +100,7 @@ func New(o Options) (*Provider, error) {
 // Close ends idle connections.
 func (p *Provider) Close() { p.client.CloseIdleConnections() }
 
-// unhurried keeps what strangers send from making hale ask the provider again and again, as tokens with keys that
-// nobody knows would.
+// unhurried bounds how often hale asks the provider because of what strangers send, such as tokens with unknown keys.
 type unhurried struct {
 	through http.RoundTripper
 	pace    *rate.Limiter

@@ -188,8 +188,8 @@ func TestAPersonWithoutARoleIsKeptOut(t *testing.T) {
 	}
 }
 
-// TestASignInEndsWhereItBegan: whoever has the address that the provider sends a browser back to cannot have another
-// browser use it, nor use it twice.
+// TestASignInEndsWhereItBegan: the address to which the provider sends a browser back works in that browser
+// only, and once.
 func TestASignInEndsWhereItBegan(t *testing.T) {
 	t.Parallel()
 	h := open(t)

@@ -285,8 +285,8 @@ func requestOf(ctx context.Context) Request {
 	return q
 }
 
-// Carrying returns the context in which the act is carried out: by whom it was asked for and who agreed, with the
-// rights of the latter.
+// Carrying returns the context in which the act is carried out. Its caller is named by who asked and who agreed, and has
+// the rights of the one who agreed.
 func Carrying(ctx context.Context, a Act) context.Context {
 	p := access.Of(ctx)
 	p.Name = fmt.Sprintf("%s, agreed by %s", a.By.Name, p.Name)
