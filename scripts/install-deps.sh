@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests and the demo need for real virtual machines on Debian or Ubuntu: QEMU,
 # libvirt and its helpers; with "tests" also what only tests need: ansible-playbook, a
-# simulated power controller, and what speaks to it, node, Prometheus and Alertmanager.
+# simulated power controller, and what speaks to it, node, Prometheus, Alertmanager and HAProxy.
 # Says what it is going to install; does nothing where everything is there.
 # No service is started: hale's lab runs a libvirtd of its own.
 # Run as root, or as a user who may sudo.
@@ -23,7 +23,7 @@ if [ "${1:-}" = tests ]; then
   # Agents are packages of their own, or groups of them, or all in one, by the release.
   needed="$needed openipmi ipmitool fence-agents-ipmilan|fence-agents-base|fence-agents fence-agents-redfish|fence-agents-base|fence-agents
 fence-agents-virsh|fence-agents-base|fence-agents fence-virt fence-virtd openssh-client
-openssh-server netcat-openbsd sasl2-bin libsasl2-modules prometheus prometheus-alertmanager"
+openssh-server netcat-openbsd sasl2-bin libsasl2-modules prometheus prometheus-alertmanager haproxy"
 fi
 # shellcheck disable=SC2086 # lists of words
 exec scripts/apt-install.sh install-deps $needed -- $optional

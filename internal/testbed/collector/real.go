@@ -2,60 +2,44 @@ package collector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"hale/internal/testbed/daemon"
 	"hale/internal/testbed/nettest"
 )
 
 // Real is OpenTelemetry's own collector, which make test builds. It writes what it takes to its log.
 type Real struct {
+	*daemon.Daemon
 	// HTTP and GRPC are the addresses of its two doors.
 	HTTP, GRPC string
-	log        string
 }
 
-// startLimit is more than it needs to start on a machine that has much else to do.
-const startLimit = time.Minute
+// writeLimit is more than it needs to write down what it took, on a machine that has much else to do.
+const writeLimit = time.Minute
 
 // StartReal has one receive until the test ends.
 func StartReal(t *testing.T) *Real {
 	t.Helper()
-	program := built(t)
-	r := &Real{log: filepath.Join(t.TempDir(), "log")}
+	r, dir := &Real{}, t.TempDir()
 	http, grpc := nettest.Free(t), nettest.Free(t)
 	r.HTTP, r.GRPC = "http://"+http, "http://"+grpc
-	log, err := os.Create(r.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	c := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--config", fmt.Sprintf(`yaml:
+	r.Daemon = daemon.Start(t, dir, built(t), "--config", fmt.Sprintf(`yaml:
 receivers: {otlp: {protocols: {http: {endpoint: %q}, grpc: {endpoint: %q}}}}
 exporters: {debug: {verbosity: detailed}}
 service:
   telemetry: {metrics: {level: none}}
   pipelines: {traces: {receivers: [otlp], exporters: [debug]}, logs: {receivers: [otlp], exporters: [debug]}}
 `, http, grpc))
-	c.Stdout, c.Stderr = log, log
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Kill() // an error says that it has ended
-		_ = c.Wait()         // it is killed
-	})
-	if !r.await(startLimit, func() bool { return r.answers(t.Context()) }) {
-		t.Fatalf("the collector does not answer: %s", r.Said())
-	}
+	r.AwaitReady(t, r.answers)
 	return r
 }
 
@@ -84,50 +68,38 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func (r *Real) answers(ctx context.Context) bool {
+func (r *Real) answers(ctx context.Context) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.HTTP+"/v1/traces", strings.NewReader("{}"))
 	if err != nil {
-		return false
+		return err
 	}
 	q.Header.Set("Content-Type", "application/json")
 	a, err := (&http.Client{Timeout: time.Second}).Do(q)
 	if err != nil {
-		return false
+		return err
 	}
 	_ = a.Body.Close() // its status says all
-	return a.StatusCode == http.StatusOK
-}
-
-// Said is its log so far.
-func (r *Real) Said() string {
-	text, _ := os.ReadFile(r.log) // it is there
-	return string(text)
+	if a.StatusCode != http.StatusOK {
+		return errors.New(a.Status)
+	}
+	return nil
 }
 
 // Await waits until its log has all the texts, and reports whether it does.
 func (r *Real) Await(texts ...string) bool {
-	return r.await(startLimit, func() bool {
-		said := r.Said()
-		for _, text := range texts {
-			if !strings.Contains(said, text) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-func (r *Real) await(within time.Duration, holds func() bool) bool {
-	limit := time.NewTimer(within)
+	limit := time.NewTimer(writeLimit)
 	defer limit.Stop()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for !holds() {
+	for {
+		said := r.Said()
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(said, text) }) {
+			return true
+		}
 		select {
 		case <-look.C:
 		case <-limit.C:
 			return false
 		}
 	}
-	return true
 }

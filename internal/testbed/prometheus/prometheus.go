@@ -18,18 +18,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
+	"hale/internal/testbed/daemon"
 	"hale/internal/testbed/nettest"
 )
 
-// startLimit is more than either needs to start on a machine that has much else to do.
-const startLimit = time.Minute
-
 // Server is a Prometheus.
-type Server struct{ URL string }
+type Server struct {
+	*daemon.Daemon
+	URL string
+}
 
 // Job is what a Prometheus is told to do, every second.
 type Job struct {
@@ -57,10 +56,9 @@ scrape_configs:
   - job_name: %s
 %s    static_configs: [{targets: [%q]}]
 `, j.Rules, strings.TrimPrefix(j.Alerts.URL, "http://"), j.Name, token, j.Address)
-	run(t, dir, "prometheus.yml", config, "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"),
+	s := Server{URL: "http://" + address}
+	s.Daemon = run(t, dir, s.URL, config, "prometheus",
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
-	s := Server{"http://" + address}
-	await(t, dir, s.URL)
 	return s
 }
 
@@ -96,11 +94,10 @@ type Alertmanager struct{ URL string }
 func StartAlertmanager(t testing.TB) Alertmanager {
 	t.Helper()
 	dir, address := t.TempDir(), nettest.Free(t)
-	run(t, dir, "alertmanager.yml", "route: {receiver: none}\nreceivers: [{name: none}]\n", "prometheus-alertmanager",
-		"--config.file="+filepath.Join(dir, "alertmanager.yml"), "--storage.path="+filepath.Join(dir, "data"),
-		"--web.listen-address="+address, "--cluster.listen-address=")
 	a := Alertmanager{"http://" + address}
-	await(t, dir, a.URL)
+	run(t, dir, a.URL, "route: {receiver: none}\nreceivers: [{name: none}]\n",
+		"prometheus-alertmanager", "--storage.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+address, "--cluster.listen-address=")
 	return a
 }
 
@@ -117,59 +114,22 @@ func (a Alertmanager) Alerts(ctx context.Context, name string) ([]Alert, error) 
 // Promtool runs the tool with the arguments, and returns what it said.
 func Promtool(t testing.TB, stdin io.Reader, args ...string) (string, error) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), installed(t, "promtool"), args...)
+	c := exec.CommandContext(t.Context(), daemon.Installed(t, "promtool"), args...)
 	c.Stdin = stdin
 	out, err := c.CombinedOutput()
 	return string(out), err
 }
 
-func installed(t testing.TB, program string) string {
+// run starts a program with its configuration in the folder, and waits until it says at the address that it is ready.
+func run(t testing.TB, dir, at, config, program string, args ...string) *daemon.Daemon {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Fatalf("%v: scripts/install-deps.sh tests", err)
-	}
-	return path
-}
-
-// run starts a program that ends with the test.
-func run(t testing.TB, dir, name, config, program string, args ...string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(config), 0o600); err != nil {
+	path := filepath.Join(dir, program+".yml")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.CommandContext(context.WithoutCancel(t.Context()), installed(t, program), args...)
-	c.Stdout, c.Stderr, c.Dir = log, log, dir
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Kill() // it may have ended
-		_ = c.Wait()         // by that
-		_ = log.Close()
-	})
-}
-
-// await waits until the program says that it is ready.
-func await(t testing.TB, dir, at string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for get(ctx, at+"/-/ready", nil) != nil {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			log, _ := os.ReadFile(filepath.Join(dir, "log"))
-			t.Fatalf("it did not start within %s:\n%s", startLimit, log)
-		}
-	}
+	d := daemon.Start(t, dir, daemon.Installed(t, program), append(args, "--config.file="+path)...)
+	d.AwaitReady(t, func(ctx context.Context) error { return get(ctx, at+"/-/ready", nil) })
+	return d
 }
 
 // get reads an answer into a value; nil: what it says is of no interest.

@@ -193,7 +193,12 @@ var packages = []pkgRule{
 	{path: "internal/testbed/lab/labtest", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/cloud", support: true, also: []string{"internal/testbed/lab"}},
 	{path: "internal/testbed/nettest", support: true},
-	{path: "internal/testbed/collector", support: true, also: []string{"internal/testbed/nettest"}},
+	{path: "internal/testbed/daemon", support: true},
+	{
+		path:    "internal/testbed/collector",
+		support: true,
+		also:    []string{"internal/testbed/daemon", "internal/testbed/nettest"},
+	},
 	{path: "tools/otelcol", support: true},
 	{path: "internal/testbed/people", support: true},
 	{
@@ -201,8 +206,18 @@ var packages = []pkgRule{
 		support: true,
 		also:    []string{"internal/provider/openstack/notification", "internal/secret"},
 	},
-	{path: "internal/testbed/prometheus", support: true, also: []string{"internal/testbed/nettest"}},
+	{
+		path:    "internal/testbed/prometheus",
+		support: true,
+		also:    []string{"internal/testbed/daemon", "internal/testbed/nettest"},
+	},
+	{
+		path:    "internal/testbed/haproxy",
+		support: true,
+		also:    []string{"internal/testbed/daemon", "internal/testbed/nettest"},
+	},
 	{path: "internal/testbed/vcsim", support: true},
+	{path: "internal/testbed/traffic", support: true},
 	{path: "internal/testbed/tidy", support: true},
 	{path: "bench/mutants", support: true},
 	{path: "bench/rig", support: true},
@@ -223,7 +238,8 @@ var forTests = []string{
 	"internal/testbed/cloud",
 	"internal/accel",
 	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/testbed/prometheus", "internal/program/programtest",
-	"internal/testbed/nettest", "internal/testbed/collector", "internal/testbed/people",
+	"internal/testbed/nettest", "internal/testbed/collector", "internal/testbed/people", "internal/testbed/haproxy",
+	"internal/testbed/traffic",
 }
 
 // doors names, per foreign module, the packages that may import it in product code.
