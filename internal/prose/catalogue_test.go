@@ -32,6 +32,12 @@ var untold = map[string]string{
 	"RebootMode":      "configuration: the person wrote it",
 	"Accel":           "configuration: the person wrote it",
 	"Warning":         "configuration: the person wrote it",
+	"MetricKind":      "configuration: the person wrote it",
+	"MetricName":      "configuration: the person wrote it",
+	"Combine":         "configuration: the person wrote it",
+	"Usage":           "configuration: the person wrote it",
+	"OpinionKind":     "configuration: the person wrote it",
+	"LeaveRule":       "configuration: the person wrote it",
 	"NoConnection":    "configuration: the person wrote it",
 }
 

@@ -128,6 +128,12 @@ func already(r fleet.Record) string {
 // OrderedSize says who ordered the fleet's size, and what the configuration says: "5 machines, ordered by alice 2 h
 // ago (fewer visitors); the file says 3".
 func OrderedSize(o *fleet.OrderedSize, asked int, now time.Time) string {
+	switch {
+	case o.Opinion != "":
+		return fmt.Sprintf("%s, by opinion %s %s ago", machines(asked), o.Opinion, Span(now.Sub(o.At)))
+	case o.File == 0:
+		return Aside(fmt.Sprintf("%s, ordered by %s %s ago", machines(asked), o.By, Span(now.Sub(o.At))), o.Reason)
+	}
 	return fmt.Sprintf("%s; the file says %d", Aside(fmt.Sprintf("%s, ordered by %s %s ago", machines(asked), o.By,
 		Span(now.Sub(o.At))), o.Reason), o.File)
 }

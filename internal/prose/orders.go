@@ -13,7 +13,7 @@ func order(r fleet.Record) string {
 	}
 	wants := word(orders, r.Command)
 	if r.Command == fleet.OrderScale {
-		wants = machines(r.Size)
+		wants = sizeOrder(r.Size, r.Change)
 	}
 	if r.Took > 0 {
 		wants += " for " + Span(r.Took)
@@ -22,7 +22,7 @@ func order(r fleet.Record) string {
 		return Aside(subjectOfOrder(r)+": another order takes the place of "+wants+", ordered by "+r.By, r.Detail)
 	}
 	if r.Reason != "" {
-		return Because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", refusedFor(r))
+		return Because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", refusedFor(r)) + until(r)
 	}
 	return Aside(subjectOfOrder(r)+": "+r.By+" orders "+wants, r.Detail)
 }

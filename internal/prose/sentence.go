@@ -79,6 +79,8 @@ var sentences = map[fleet.RecordKind]func(fleet.Record) string{
 	fleet.RecordHoldEnded:      holdEnded,
 	fleet.RecordAdoption:       adoption,
 	fleet.RecordChange:         wantedChange,
+	fleet.RecordSize:           size,
+	fleet.RecordMetric:         metric,
 	fleet.RecordHostProof:      hostProof,
 	fleet.RecordHostCut:        hostCut,
 	fleet.RecordHostUncut:      hostUncut,

@@ -204,12 +204,10 @@ func holds(s published.Fleet) []api.Hold {
 
 // OrderedSize translates the size that people ordered; nil: the configuration's size holds.
 func OrderedSize(s published.Fleet) *api.OrderedSize {
-	l := s.Whole.Ledger
-	asked := l.Asked(&s.Wanted)
-	if asked == s.Wanted.Size || s.Wanted.Adopt.Selects() {
+	o, asked := s.Whole.Ledger.LastWord(&s.Wanted), s.Whole.Ledger.Asked(&s.Wanted)
+	if o == nil {
 		return nil
 	}
-	o := l.Ordered
 	return &api.OrderedSize{
 		Size: asked, File: o.File, By: o.By, Reason: o.Reason, At: o.At, Order: string(o.Order),
 		Text: prose.OrderedSize(o, asked, s.Now.Wall),

@@ -100,12 +100,12 @@ func Specs(was, is *fleet.Spec) []Difference {
 	if !samePolicy(was, is) {
 		say(PolicyChanged, "", told(parts(policyOf(*was)), parts(policyOf(*is))))
 	}
-	if was.Size != is.Size {
-		kind := SizeUp
-		if is.Size < was.Size {
-			kind = SizeDown
-		}
-		say(kind, strconv.Itoa(was.Size), strconv.Itoa(is.Size))
+	switch from, to := was.Said(), is.Said(); { // whoever begins, or ceases, to say a size changes the policy
+	case from == 0 || to == 0 || from == to:
+	case to < from:
+		say(SizeDown, strconv.Itoa(from), strconv.Itoa(to))
+	default:
+		say(SizeUp, strconv.Itoa(from), strconv.Itoa(to))
 	}
 	if !was.Template.Builds(is.Template) {
 		say(TemplateChanged, "", "")
@@ -151,6 +151,10 @@ func samePolicy(a, b *fleet.Spec) bool {
 func policyOf(s fleet.Spec) fleet.Spec {
 	s.Provider, s.Size, s.Left, s.Template, s.Checks = "", 0, nil, fleet.Template{Disks: s.Template.Disks}, nil
 	s.Tells = nil
+	if s.Sizing != nil { // another size is told of by another kind; whether there is one is policy
+		sizing := *s.Sizing
+		sizing.Desired, s.Sizing = min(sizing.Desired, 1), &sizing
+	}
 	return s
 }
 

@@ -37,7 +37,7 @@ func bare(key string, value any) part { return part{key: key, value: value} }
 // parts returns a fleet's policy key by key. The last one is whatever has no key of its own here.
 func parts(s fleet.Spec) []part {
 	r, l, e := &s.Repair, &s.Limits, &s.Evidence
-	return []part{
+	return append(sizeParts(s.Sizing), []part{
 		word("mode", s.Mode), steps(r.Steps), bare("repair.steps, their options", r.Steps),
 		word("repair.fence.proof", r.Fence.Proof), bare("repair.fence", r.Fence),
 		{"repair.attempts", [2]any{r.Attempts, r.AttemptsIn},
@@ -68,7 +68,29 @@ func parts(s fleet.Spec) []part {
 		span("notify.remind_every", s.Notify.RemindEvery), bare("notify", s.Notify.To),
 		number("evidence.console", e.Console),
 		bare("evidence", s.Evidence), bare("template.disks", s.Template.Disks),
+	}...)
+}
+
+// sizeParts returns what moves a fleet's size, key by key; nil: nothing does.
+func sizeParts(s *fleet.Sizing) []part {
+	kind := "bounded"
+	if s == nil {
+		kind, s = "plain", &fleet.Sizing{}
 	}
+	parts := []part{
+		word("size", kind),
+		number("size.min", s.Min), number("size.max", s.Max), flag("size.desired", s.Desired > 0),
+		flag("size.strict", s.Strict), word("size.mode", s.Mode), bare("size.metrics", s.Metrics),
+		bare("size.opinions", s.Opinions), span("size.down.grace", s.Grace), bare("size.up", s.Up),
+		bare("size.down", s.Down), bare("size.leave", []any{s.Leave, s.Busy}), word("size.even", s.Even),
+		bare("size.stay", s.Stay), span("size.tell_after", s.TellAfter), flag("size.forecast", s.Forecast),
+	}
+	for i := range parts { // what was not said has no word
+		if reflect.ValueOf(parts[i].value).IsZero() {
+			parts[i].said = ""
+		}
+	}
+	return parts
 }
 
 // partsOfCheck returns a check key by key.

@@ -34,7 +34,7 @@ func Renamings(was, is []fleet.Spec) []Renaming {
 
 // alike reports whether the second would build what the first has.
 func alike(gone, fresh *fleet.Spec) bool {
-	return gone.Provider == fresh.Provider && gone.Size == fresh.Size && fresh.Template.Builds(gone.Template) &&
+	return gone.Provider == fresh.Provider && gone.Said() == fresh.Said() && fresh.Template.Builds(gone.Template) &&
 		!gone.Adopt.Selects() && !fresh.Adopt.Selects()
 }
 
@@ -63,7 +63,7 @@ func RenamedSince(before map[fleet.Name]*fleet.Ledger, is []fleet.Spec) []Renami
 			continue
 		}
 		for _, s := range is {
-			if before[s.Name] == nil && !taken[s.Name] && s.Provider == l.Provider && s.Size == configured(l) &&
+			if before[s.Name] == nil && !taken[s.Name] && s.Provider == l.Provider && likeSize(&s, l) &&
 				s.Template.Builds(l.Template) {
 				taken[s.Name] = true
 				s.Name = name
@@ -75,10 +75,13 @@ func RenamedSince(before map[fleet.Name]*fleet.Ledger, is []fleet.Spec) []Renami
 	return Renamings(was, is)
 }
 
-// configured is the size that the configuration had when the ledger was written.
-func configured(l *fleet.Ledger) int {
-	if l.Ordered != nil {
-		return l.Ordered.File
+// likeSize reports whether the configuration, when the ledger was written, may have said the size that the spec says.
+func likeSize(s *fleet.Spec, l *fleet.Ledger) bool {
+	switch {
+	case l.Ordered != nil:
+		return l.Ordered.File == s.Said()
+	case s.Said() == 0:
+		return s.Sizing.Bound(l.Size) == l.Size
 	}
-	return l.Size
+	return l.Size == s.Said()
 }

@@ -16,6 +16,16 @@ type Gauge struct {
 	Since Instant
 }
 
+// Gauged returns what was read of the metric, or nil.
+func Gauged(all []Gauge, name MetricName) *Gauge {
+	for i := range all {
+		if all[i].Metric == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
 // Point is one reading of a metric.
 type Point struct {
 	At    Instant // when it was asked for

@@ -18,9 +18,11 @@ type Ledger struct {
 	// built from.
 	Template Template
 	Edition  uint64 `json:",omitempty"`
-	// Ordered is the size that people ordered instead of the configuration's; nil: none.
+	// Ordered is the size that people, or opinions, want instead of the configuration's; nil: none.
 	Ordered *OrderedSize `json:",omitempty"`
-	// Removals are machines that are to go, by a person's order, in the order in which they go.
+	// Moves counts how often opinions moved the size, so that each move has a name of its own.
+	Moves uint64 `json:",omitempty"`
+	// Removals are machines that are to go, by a person's order or by an opinion's, in the order in which they go.
 	Removals []Removal `json:",omitempty"`
 	// Update is another template on its way through the fleet; nil: none is. Editions is the highest number ever given.
 	Update   *Update `json:",omitempty"`
@@ -34,8 +36,13 @@ type Removal struct {
 	Machine  MachineName
 	Instance InstanceID `json:",omitempty"` // that the person was shown; empty: it had none
 	Why      Reason     // it is this one
-	Order    OrderID    // the person's
+	Order    OrderID    // the person's, or the name of the opinion's move
 	By       string
+	// Opinion is by which it goes; empty: by a person's word.
+	Opinion OpinionName `json:",omitempty"`
+	// Chosen is when it was chosen, where it has some time left before anything is done; it restarts with a new owner
+	// (L15). Zero: it has none.
+	Chosen Instant `json:",omitempty"`
 	// Named says that the person named the machine, and not an instance of it: it goes whichever it has by then, and no
 	// size that is asked for brings it back.
 	Named bool `json:",omitempty"`
@@ -180,4 +187,39 @@ func (t Template) Builds(o Template) bool {
 // Equal reports whether the two say the same.
 func (l *Ledger) Equal(other *Ledger) bool {
 	return l == other || l != nil && other != nil && reflect.DeepEqual(*l, *other) // they share memory as a rule
+}
+
+// restart makes the book good for a new owner with another clock.
+func (l *Ledger) restart(now Now) *Ledger {
+	if l == nil {
+		return nil
+	}
+	next := *l
+	if next.Update != nil && next.Update.Calm != 0 {
+		u := *next.Update
+		u.Calm, next.Update = 0, &u
+	}
+	if next.Ordered.pins() {
+		o := *next.Ordered
+		o.Pin.restart(now)
+		next.Ordered = &o
+	}
+	next.Removals = slices.Clone(l.Removals)
+	for i := range next.Removals {
+		if next.Removals[i].Chosen != 0 {
+			next.Removals[i].Chosen = now.Mono
+		}
+	}
+	return &next
+}
+
+// stretched returns the book in which a pin lasts as long as it would have, had the wall clock not been set.
+func (l *Ledger) stretched(now Now) *Ledger {
+	if l == nil || !l.Ordered.pins() {
+		return l
+	}
+	next, o := *l, *l.Ordered
+	o.Pin.stretch(now)
+	next.Ordered = &o
+	return &next
 }

@@ -26,7 +26,8 @@ type Order struct {
 	// Expires is when it may not be taken up any more: set for orders that permit what could be harm by then. Zero:
 	// never.
 	Expires time.Time `json:",omitzero"`
-	// For is how long a hold lasts, from when it is taken up: no clock but the owner's can shorten it (L15).
+	// For is how long a hold lasts, or a size is pinned, from when it is taken up: no clock but the owner's can shorten
+	// it (L15).
 	For time.Duration `json:",omitempty"`
 	// Name is that of a hold, where its owner gave it one: of that to place, or to release.
 	Name HoldName `json:",omitempty"`
@@ -34,8 +35,12 @@ type Order struct {
 	All bool `json:",omitempty"`
 	// Plan is the id of the plan that is confirmed.
 	Plan string `json:",omitempty"`
-	// Size is how many machines the fleet is to have.
+	// Size is how many machines the fleet is to have; 0: what Change says.
 	Size int `json:",omitempty"`
+	// Change is another size than the one that is asked for.
+	Change SizeChange `json:",omitzero"`
+	// Signal says that a program gives it, which knows nothing of how the fleet fares: cooldowns and pins hold it back.
+	Signal bool `json:",omitempty"`
 	// Believe has a recovery take the world for what is, where the store is older than it.
 	Believe bool `json:",omitempty"`
 	// DryRun has a recovery only say what it finds, and what would follow.
@@ -169,9 +174,30 @@ func (o *Order) checkSize() error {
 	switch {
 	case o.Machine != "" || o.Host != "":
 		return errors.New("a size is a whole fleet's")
+	case o.For < 0 || o.For > LongestHold:
+		return fmt.Errorf("a size is pinned for at most %d days", int(LongestHold.Hours()/24))
+	case o.For > 0 && o.Signal:
+		return errors.New("a signal pins nothing")
+	case o.Change != SizeChange{}:
+		return o.checkChange()
 	case o.Size < 1 || o.Size > LargestSize:
 		return fmt.Errorf("a fleet has at least 1 machine, and at most %d: to let all of them go, take it out of the "+
 			"configuration", LargestSize)
+	}
+	return nil
+}
+
+func (o *Order) checkChange() error {
+	c := o.Change
+	switch {
+	case o.Size != 0 || c.Exact != 0:
+		return errors.New("it is either a size or a change of it")
+	case (c.By != 0) == (c.Percent != 0):
+		return errors.New("a change is so many machines, or so many percent")
+	case c.AtLeast < 0 || c.AtLeast > LargestSize || c.AtLeast > 0 && c.Percent == 0:
+		return errors.New("at least so many machines is said of percent, and of no more than a fleet can have")
+	case max(c.By, -c.By) > LargestSize || c.Percent < -100 || c.Percent > LargestSize:
+		return errors.New("so many no fleet has")
 	}
 	return nil
 }
@@ -230,4 +256,6 @@ func (o *Order) Due(now Now) bool { return !o.Expires.IsZero() && now.Reached(o.
 type Ruling struct {
 	Order   OrderID
 	Refused Reason // empty: it was taken up
+	// Until is when it would not be refused any more, where that is known.
+	Until time.Time `json:",omitzero"`
 }

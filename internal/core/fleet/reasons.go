@@ -77,6 +77,9 @@ var reasons = map[RecordKind][]Reason{
 	RecordChange: {ReasonReloaded, ReasonAwaitsWord, ReasonTakenBack, ReasonConfirmedPlan, ReasonWithdrawn,
 		ReasonSizeUp, ReasonSizeDown, ReasonSizeOrdered, ReasonSizeFromFile, ReasonAlready, ReasonNamed,
 		ReasonDisksStay, ReasonKeptStays, ReasonUpdated, ReasonProven, ReasonUpdateStopped, ReasonGivenUp},
+	RecordSize: slices.Concat(halts, []Reason{ReasonOpinion, ReasonForecast, ReasonCooldown, ReasonPinned, ReasonBounds,
+		ReasonNoOpinion, ReasonUpdating, ReasonNoneMayGo}),
+	RecordMetric:     append([]Reason{ReasonUp, ReasonRemoved}, muteMetric...),
 	RecordDefect:     panicked,
 	RecordDefectOver: panicked,
 }
@@ -93,6 +96,15 @@ var held = []Reason{
 	ReasonDiskElsewhere, ReasonFenceDelay, ReasonFenceFailed, ReasonLocked, ReasonLawBroken, ReasonAccessBack,
 	ReasonSharedToken, ReasonIrreplaceable, ReasonDiskKept,
 }
+
+// halts are those for which no machine goes by an opinion, whatever it wants.
+var halts = []Reason{
+	ReasonAmnesty, ReasonBrake, ReasonSharedFate, ReasonVantageIsolated, ReasonVantageDoubtful, ReasonProviderDown,
+	ReasonProviderDoubtful, ReasonStoreOlder, ReasonPlaceSilent, ReasonInstallation, ReasonObserve, ReasonHold,
+}
+
+// muteMetric are what a metric can be that says nothing.
+var muteMetric = []Reason{ReasonMetricSilent, ReasonMetricAbsurd, ReasonMetricMany}
 
 // passedOver are those for which a step of the ladder is not taken.
 var passedOver = []Reason{
@@ -112,7 +124,7 @@ var failures = []Reason{
 }
 
 // told are those for which a person must look.
-var told = slices.Concat(held, failures, panicked, []Reason{
+var told = slices.Concat(held, failures, panicked, muteMetric, []Reason{
 	ReasonStepPage, ReasonHoldExpired, ReasonHostFenced, ReasonHostCut, ReasonSnapshotStays, ReasonGivenUp,
 	ReasonNotSelected, ReasonShort, ReasonDown, ReasonStoreLow, ReasonStoreDown, ReasonStoreLost, ReasonHostReboots,
 })
@@ -125,6 +137,7 @@ var refusals = []Reason{
 	ReasonHostUp, ReasonWordRefused, ReasonQuarantined, ReasonNoInstance, ReasonObserve, ReasonCandidate,
 	ReasonSurplus, ReasonHold, ReasonProtected, ReasonBrake, ReasonProviderDown, ReasonStoreOlder, ReasonInstallation,
 	ReasonNotCertified, ReasonIrreplaceable, ReasonDiskKept, ReasonUnsupported, ReasonLawBroken, ReasonStoppedByPerson,
+	ReasonCooldown, ReasonPinned, ReasonBounds, ReasonPlainSize,
 }
 
 // lettingGo are those for which an instance is taken out of hale's care.

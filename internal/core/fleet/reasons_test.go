@@ -15,6 +15,7 @@ var elsewhere = []Reason{
 	ReasonStandsStill, ReasonLeaseShort, ReasonNotOwner,
 	ReasonTooLate, ReasonTooLarge, ReasonNothing, ReasonNotWanted, ReasonInterrupted,
 	ReasonFailing, ReasonHighestNumber, ReasonBeingBuilt,
+	ReasonUnread, ReasonClosed, ReasonEven, ReasonOldTemplate, ReasonOldest, ReasonNewest, ReasonRandom, ReasonLeastBusy,
 }
 
 // TestEachReasonHasItsRecords holds the table to the constants: each kind is in it, and each reason in one of its
@@ -40,7 +41,7 @@ func TestEachReasonHasItsRecords(t *testing.T) {
 			t.Errorf("reason %s: a record can have it: %v, and it is told elsewhere alone: %v", r, !told, told)
 		}
 	}
-	for _, list := range [][]Reason{held, passedOver, failures, refusals, panicked} {
+	for _, list := range [][]Reason{held, halts, muteMetric, passedOver, failures, refusals, panicked} {
 		for i, r := range list {
 			if slices.Contains(list[:i], r) {
 				t.Errorf("reason %s is listed twice", r)

@@ -54,6 +54,16 @@ type Record struct {
 	// Scope is the sort of budget that is used up, where it is one that fleets share; Detail names the scope.
 	Scope ScopeKind `json:",omitempty"`
 
+	// Opinion and Metric are behind a size, Value is what the metric was, and Goal what the opinion keeps it at.
+	Opinion OpinionName `json:",omitempty"`
+	Metric  MetricName  `json:",omitempty"`
+	Value   float64     `json:",omitempty"`
+	Goal    float64     `json:",omitempty"`
+	// Change is the change of the size that an order wants.
+	Change SizeChange `json:",omitzero"`
+	// Until is when what holds it back is over, or when a promised time is.
+	Until time.Time `json:",omitzero"`
+
 	// Order is the person's order from which it follows; Command is what that order wants, and By is who gave it.
 	Order   OrderID   `json:",omitempty"`
 	Command OrderKind `json:",omitempty"`
@@ -203,6 +213,11 @@ const (
 	// the old instance stays on its host, which is off, until that is back
 	RecordLeftBehind RecordKind = "left-behind"
 	RecordChange     RecordKind = "change" // a person changed what is wanted; Reason says what
+	// what opinions want of the fleet's size: with the Reason opinion, Size are asked for from now on, Limit before;
+	// otherwise Reason says why not
+	RecordSize RecordKind = "size"
+	// Metric says nothing, and why, so that the opinions that go by it have none; or, with the Reason up, it does again
+	RecordMetric RecordKind = "metric"
 	// a part of hale panicked; Reason says which. Once, however often it does
 	RecordDefect     RecordKind = "defect"
 	RecordDefectOver RecordKind = "defect-over" // it has not for an hour; Size is how often it had
@@ -444,6 +459,32 @@ const (
 	ReasonOverruled    Reason = "overruled"  // a person's order took its place
 	ReasonDisksStay    Reason = "disks-stay" // its kept disks stay at the provider
 	ReasonKeptStays    Reason = "kept-stays" // its kept old instance stays for the rest of its time
+
+	// Sizes by opinion.
+	ReasonOpinion   Reason = "opinion"     // an opinion wants it
+	ReasonForecast  Reason = "forecast"    // what a forecast from history would have wanted of late
+	ReasonCooldown  Reason = "cooldown"    // the size moved a while ago
+	ReasonPinned    Reason = "pinned"      // a person pinned the size
+	ReasonBounds    Reason = "bounds"      // it is beyond the fleet's least or greatest size
+	ReasonNoOpinion Reason = "no-opinion"  // an opinion has none, and until all have one nothing is scaled in
+	ReasonUpdating  Reason = "updating"    // another template is on its way through the fleet
+	ReasonNoneMayGo Reason = "none-may-go" // no machine may: they are protected, held, in repair or the last of their domain
+	ReasonPlainSize Reason = "plain-size"  // only what has bounds can be pinned, or moved by a signal
+	ReasonUnread    Reason = "unread"      // the metric has not been read for as long as the opinion looks back
+	ReasonClosed    Reason = "closed"      // the opinion counts at other times
+
+	// What a metric is that says nothing.
+	ReasonMetricSilent Reason = "metric-silent" // its source does not answer, or has nothing
+	ReasonMetricAbsurd Reason = "metric-absurd" // it is no number, or beyond what is believed
+	ReasonMetricMany   Reason = "metric-many"   // it is many numbers, and none says whose
+
+	// Why a machine goes, of those that could.
+	ReasonEven        Reason = "even" // its domain has the most
+	ReasonOldTemplate Reason = "oldest-template"
+	ReasonOldest      Reason = "oldest"
+	ReasonNewest      Reason = "newest"
+	ReasonRandom      Reason = "random"
+	ReasonLeastBusy   Reason = "least-busy"
 
 	// What panicked.
 	ReasonProviderPanicked   Reason = "provider-panicked"   // the provider's adapter

@@ -12,6 +12,8 @@ type Situation struct {
 	Others []Hearing
 	// Lots are how the machines of the other fleets on the provider fare, sorted by place.
 	Lots []Lot
+	// Gauges are what the metrics of Spec.Sizing were read to be, sorted by metric.
+	Gauges []Gauge
 	// Orders are those in the inbox that were not taken up yet, sorted by id.
 	Orders   []Order
 	Machines []View // sorted by ordinal

@@ -10,6 +10,9 @@ import (
 type Sizing struct {
 	// Min and Max bound the size, whoever asks for another one; at least 1.
 	Min, Max int
+	// Desired is the size that the configuration says; 0: it says none, and the size stays as the last word on it left
+	// it.
+	Desired int `json:",omitempty"`
 	// Strict refuses an order that would leave the bounds; otherwise it goes as far as they let it.
 	Strict bool `json:",omitempty"`
 	// Mode says whether opinions move the size, or it is only recorded what they would do.
@@ -42,6 +45,14 @@ func (s *Sizing) Bound(size int) int {
 		return size
 	}
 	return min(max(size, s.Min), s.Max)
+}
+
+// Said returns the size that the configuration says; 0: it says none.
+func (s *Spec) Said() int {
+	if s.Sizing != nil {
+		return s.Sizing.Desired
+	}
+	return s.Size
 }
 
 // Metric returns the metric of the name, or nil.

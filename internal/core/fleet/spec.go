@@ -10,7 +10,11 @@ import (
 type Spec struct {
 	Name     Name
 	Provider ProviderName
-	Size     int // desired number of machines; of a fleet that selects, of those that it has in its care
+	// Size is the desired number of machines; of a fleet that selects, of those that it has in its care; of one with
+	// Sizing, Sizing.Desired, or else the least.
+	Size int
+	// Sizing is what moves the size beside the configuration and people; nil: nothing does.
+	Sizing *Sizing `json:",omitempty"`
 	// Left are the numbers below the highest that have no machine any more; Ledger.Force sets them.
 	Left     []int
 	Adopt    Adoption

@@ -21,6 +21,8 @@ type Whole struct {
 	Holds []Hold `json:",omitempty"`
 	// Ledger is what is in force; nil: what the configuration says. It is shared by copies.
 	Ledger *Ledger `json:",omitempty"`
+	// Sizing is what is remembered of how opinions moved the size; nil: nothing. It is shared by copies.
+	Sizing *SizeState `json:",omitempty"`
 	// LetGo are instances that people want out of hale's care, in the order in which they said so.
 	LetGo []LetGo `json:",omitempty"`
 	// Short is since when a fleet that selects has had another number of machines than is expected of it.
@@ -165,7 +167,7 @@ func (w Whole) Equal(other Whole) bool {
 		slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
 		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign) &&
-		w.Book.Equal(other.Book) && slices.EqualFunc(w.Summaries, other.Summaries, Summary.same) &&
+		w.Book.Equal(other.Book) && w.Sizing.Equal(other.Sizing) && slices.EqualFunc(w.Summaries, other.Summaries, Summary.same) &&
 		slices.EqualFunc(w.Reboots, other.Reboots, HostReboots.equal)
 }
 
@@ -191,7 +193,7 @@ func (w Whole) Restart(now Now) Whole {
 		w.Begun[i] = now.Mono
 	}
 	w.Doubt.CalmSince = 0
-	w.Book = w.Book.restart(now)
+	w.Book, w.Sizing, w.Ledger = w.Book.restart(now), w.Sizing.restart(now), w.Ledger.restart(now)
 	if w.Older != nil {
 		o := *w.Older
 		o.SinceMono, w.Older = 0, &o
@@ -205,11 +207,6 @@ func (w Whole) Restart(now Now) Whole {
 	for i := range w.Fenced {
 		w.Fenced[i].Ends = now.Mono.Add(max(0, w.Fenced[i].Until.Sub(now.Wall)))
 	}
-	if l := w.Ledger; l != nil && l.Update != nil && l.Update.Calm != 0 {
-		u := *l.Update
-		u.Calm = 0
-		w.Ledger = l.Updated(&u)
-	}
 	return w
 }
 
@@ -219,7 +216,11 @@ func (w Whole) ClockSet(now Now) Whole {
 	for i := range holds {
 		holds[i].stretch(now)
 	}
+	ledger := w.Ledger.stretched(now)
 	w = w.Restart(now)
 	w.Holds, w.Fenced = holds, nil // it is unknown now how long a word counted
+	if w.Ledger != nil && w.Ledger.Ordered != nil {
+		w.Ledger.Ordered = ledger.Ordered
+	}
 	return w
 }

@@ -55,8 +55,8 @@ func Fleet(f published.Fleet) Answer {
 		e.Now = append(e.Now, fmt.Sprintf("plan %s waits to be confirmed", p.ID))
 		e.advise("see what it would do: hale apply; have it done: hale apply --confirm " + p.ID)
 	}
-	if l := f.Whole.Ledger; !f.Wanted.Adopt.Selects() && l.Asked(&f.Wanted) != f.Wanted.Size {
-		e.Now = append(e.Now, prose.OrderedSize(l.Ordered, l.Asked(&f.Wanted), f.Now.Wall))
+	if o := f.Whole.Ledger.LastWord(&f.Wanted); o != nil {
+		e.Now = append(e.Now, prose.OrderedSize(o, f.Whole.Ledger.Asked(&f.Wanted), f.Now.Wall))
 	}
 	return e.Answer
 }

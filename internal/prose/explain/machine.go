@@ -329,11 +329,9 @@ func (e *explainer) explainSize(f published.Fleet, m fleet.Machine) {
 			prose.Instance(k.ID),
 			k.Until.UTC().Format("2006-01-02 15:04:05 MST"), prose.Span(max(0, k.Until.Sub(f.Now.Wall)))))
 	}
-	if asked := l.Asked(&f.Wanted); asked != f.Wanted.Size && !f.Wanted.Adopt.Selects() {
-		e.Now = append(
-			e.Now,
-			fmt.Sprintf("fleet %s: %s", f.Wanted.Name, prose.OrderedSize(l.Ordered, asked, f.Now.Wall)),
-		)
+	if o := l.LastWord(&f.Wanted); o != nil {
+		e.Now = append(e.Now, fmt.Sprintf("fleet %s: %s", f.Wanted.Name, prose.OrderedSize(o, l.Asked(&f.Wanted),
+			f.Now.Wall)))
 	}
 }
 

@@ -34,6 +34,7 @@ var packages = []pkgRule{
 	{path: "internal/core/correlation", floor: 0, step: 2},
 	{path: "internal/core/change", floor: 0, step: 2, std: []string{"reflect"}}, // and whatever a policy does
 	{path: "internal/core/placement", floor: 0, step: 3},
+	{path: "internal/core/sizing", floor: 0, step: 2},
 	{path: "internal/core/chart", floor: 0, step: 4},
 	{path: "internal/core/look", floor: 0, step: 5},
 	{path: "internal/core/round", floor: 0, step: 5},
