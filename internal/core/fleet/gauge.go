@@ -32,6 +32,9 @@ type Point struct {
 	Value float64
 	// Serving is how many machines were healthy then, and Size is how many there were to be.
 	Serving, Size int
+	// Missing are those of Serving without a value, where the metric tells machines apart: what is left of it may be
+	// too little, so that nothing is scaled in by it.
+	Missing int
 }
 
 // MachineValue is a metric's value at one machine.

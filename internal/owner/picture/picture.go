@@ -81,7 +81,8 @@ type Picture struct {
 	contested map[fleet.InstanceID]string // by which other fleet
 	news      []fleet.Record
 
-	needs needs
+	needs  needs
+	gauges gauges
 
 	// Used again by each seeMachine.
 	seen  []fleet.Sighting
@@ -138,6 +139,7 @@ func New(o Options, now fleet.Now) *Picture {
 	for i := range p.views {
 		p.due(i)
 	}
+	p.measure(now)
 	return p
 }
 
@@ -190,7 +192,7 @@ func (p *Picture) Situation(now fleet.Now) fleet.Situation {
 	return fleet.Situation{
 		State: p.is, Installation: p.installation, Wanted: p.wanted, Others: p.others, Lots: p.lots,
 		Machines: p.views, Open: p.Open(), Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed,
-		InVain: p.inVain,
+		InVain: p.inVain, Gauges: p.gauges.all,
 	}
 }
 
@@ -289,6 +291,7 @@ func (p *Picture) ClockSet(now fleet.Now) {
 	p.is.SteadyAt = now.Mono.Add(guard.SettleTime(p.is.Spec))
 	p.is.Whole = p.is.Whole.ClockSet(now)
 	p.forgetChecks(fleet.ResultNone)
+	p.measureAnew(now)
 	for i := range p.views {
 		p.views[i].Machine = p.views[i].Machine.ClockSet(now, p.is.Spec)
 		p.open.put(i, p.views[i].Open())

@@ -32,6 +32,7 @@ func (p *Picture) Want(spec fleet.Spec, now fleet.Now) (dropped []fleet.CheckNam
 	}
 	p.wanted, p.dirty = &spec, true
 	p.force(now)
+	p.measure(now)
 	for i := range p.views {
 		v := &p.views[i]
 		v.Checks, v.Tells = carried(judged, v.Checks, spec.Checks), carried(told, v.Tells, spec.Tells)
