@@ -23,6 +23,7 @@ func TestWhatASourceSaysIsOneNumberOrATypedTrouble(t *testing.T) {
 	t.Parallel()
 	percent := fleet.Metric{Name: "busy", Of: fleet.CombineMean, Least: 0, Most: 100}
 	sum := fleet.Metric{Of: fleet.CombineSum}
+	twice := gauge.Reading{Each: slices.Repeat(each(10), 2)}
 	mixed := gauge.Reading{Each: each(10), Whole: []float64{1}}
 	whole := func(v ...float64) gauge.Reading { return gauge.Reading{Whole: v} }
 	for name, c := range map[string]struct {
@@ -51,7 +52,7 @@ func TestWhatASourceSaysIsOneNumberOrATypedTrouble(t *testing.T) {
 		"a sum beyond the bounds of one":    {fleet.Metric{Of: fleet.CombineSum, Most: 100}, whole(90, 90), 180, ""},
 		"a sum that no number can say":      {sum, whole(1e308, 1e308), 0, fleet.ReasonMetricAbsurd},
 		"machines":                          {percent, gauge.Reading{Each: each(10, 20, 60)}, 30, ""},
-		"one machine twice":                 {percent, gauge.Reading{Each: slices.Repeat(each(10), 2)}, 0, fleet.ReasonMetricMany},
+		"one machine twice":                 {percent, twice, 0, fleet.ReasonMetricMany},
 		"machines, and what names no one's": {percent, mixed, 0, fleet.ReasonMetricMany},
 	} {
 		t.Run(name, func(t *testing.T) {
