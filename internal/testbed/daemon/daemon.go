@@ -5,9 +5,12 @@ package daemon
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -50,6 +53,34 @@ func (d *Daemon) Freeze() error { return d.process.Signal(syscall.SIGSTOP) }
 
 // Thaw lets it go on.
 func (d *Daemon) Thaw() error { return d.process.Signal(syscall.SIGCONT) }
+
+// Kill ends it at once, and what it started, as a crash does.
+func (d *Daemon) Kill() {
+	_ = d.Signal(syscall.SIGKILL) // it may have ended
+	_, _ = d.process.Wait()       // by that
+}
+
+// Signal sends it, and what it started, a signal.
+func (d *Daemon) Signal(s syscall.Signal) error { return syscall.Kill(-d.process.Pid, s) }
+
+// Hears reports whether it is there and reacts to the signal in a way of its own: one that comes while it starts may be
+// lost.
+func (d *Daemon) Hears(s syscall.Signal) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.process.Pid))
+	if err != nil {
+		return false
+	}
+	masked := func(name string) bool {
+		_, rest, _ := strings.Cut(string(status), name+":")
+		word, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+		mask, _ := strconv.ParseUint(word, 16, 64)
+		return mask>>(s-1)&1 == 1
+	}
+	return masked("SigCgt") && !masked("SigBlk")
+}
+
+// Tell sends a signal to it alone.
+func (d *Daemon) Tell(s syscall.Signal) error { return d.process.Signal(s) }
 
 // AwaitReady waits until it is ready, as the test sees it.
 func (d *Daemon) AwaitReady(t testing.TB, ready func(context.Context) error) {

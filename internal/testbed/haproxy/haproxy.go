@@ -108,24 +108,30 @@ func (p Proxy) Leave(ctx context.Context, n int) error {
 
 // order gives one order; what HAProxy does not take, it says.
 func (p Proxy) order(ctx context.Context, text string) error {
-	c, err := (&net.Dialer{}).DialContext(ctx, "unix", p.orders)
+	said, err := ask(ctx, p.orders, text)
 	if err != nil {
 		return err
+	}
+	if strings.HasPrefix(text, "set ") && !taken(said) {
+		return fmt.Errorf("haproxy: %s: %s", text, strings.TrimSpace(said))
+	}
+	return nil
+}
+
+// ask gives one command at the socket, and returns the answer.
+func ask(ctx context.Context, socket, command string) (string, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return "", err
 	}
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	if _, err := fmt.Fprintln(c, text); err != nil {
-		return err
+	if _, err := fmt.Fprintln(c, command); err != nil {
+		return "", err
 	}
 	said, err := io.ReadAll(c)
-	if err != nil {
-		return err
-	}
-	if strings.HasPrefix(text, "set ") && !taken(string(said)) {
-		return fmt.Errorf("haproxy: %s: %s", text, strings.TrimSpace(string(said)))
-	}
-	return nil
+	return string(said), err
 }
 
 // taken reports whether HAProxy's answer to an order is silence, or what it says of an address.
