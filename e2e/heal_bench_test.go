@@ -29,10 +29,12 @@ const (
 	amnesty = 20 * time.Second
 )
 
-// Fleets of the measurements: at hale's defaults as far as they go, and what each says beyond them.
+// Fleets of the measurements: at hale's defaults as far as they go, and what each says beyond them. Machines are killed
+// far more often than the default of three repairs an hour forgives, after which hale would leave them to a person.
 const (
-	atDefaults = "    checks: {page: {http: {}}, alive: {ping: {}}}"
-	onlyAnew   = atDefaults + "\n    repair: {steps: [recreate]}"
+	bothChecks = "    checks: {page: {http: {}}, alive: {ping: {}}}\n"
+	atDefaults = bothChecks + "    repair: {attempts: 100 in 1h}"
+	onlyAnew   = bothChecks + "    repair: {attempts: 100 in 1h, steps: [recreate]}"
 	onlySeen   = "    checks: {page: {http: {}, every: 1s}}\n    mode: observe"
 )
 
