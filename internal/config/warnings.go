@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/kinds"
@@ -86,13 +87,17 @@ func targetWarnings(t *Target) []string {
 
 // fleetWarnings are those about one fleet.
 func fleetWarnings(f *fleet.Spec) []string {
-	var out []string
+	out := sizes.Warn(f)
+	most := f.Size
+	if f.Sizing != nil {
+		most = f.Sizing.Max
+	}
 	for _, n := range f.Protected {
-		if !f.Adopt.Selects() && n > f.Size {
+		if !f.Adopt.Selects() && n > most {
 			out = append(
 				out,
 				fmt.Sprintf("fleets.%s.protect: %s is beyond the size of %d: nothing is protected by it",
-					f.Name, f.Name.Machine(n), f.Size),
+					f.Name, f.Name.Machine(n), most),
 			)
 		}
 	}

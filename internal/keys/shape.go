@@ -2,7 +2,9 @@ package keys
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -123,6 +125,32 @@ func Integer(low, high int) Scalar[int] {
 	}
 }
 
+// Number is a number from low to high, with or without a fraction.
+func Number(low, high float64) Scalar[float64] {
+	bounds := Span(low, high, FormatNumber)
+	if low == -math.MaxFloat64 && high == math.MaxFloat64 {
+		bounds = ""
+	}
+	return Scalar[float64]{
+		Noun: "a number", Example: FormatNumber(max(low, min(high, 1))), Forms: []Form{FormNumber, FormText},
+		Parse: func(text string) (float64, *Flaw) {
+			v, err := strconv.ParseFloat(text, 64)
+			switch {
+			case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+				return 0, Flawf("write for example 80 or 0.5", "%q is not a number", text)
+			case v < low || v > high:
+				return 0, Flawf("choose "+FormatNumber(low)+" to "+FormatNumber(high), "%s is out of range", text)
+			}
+			return v, nil
+		},
+		Format: func(v float64) any { return v },
+		JSON:   Schema{Type: "number", Noun: "number", Bounds: bounds},
+	}
+}
+
+// FormatNumber writes a number as briefly as it can be read again.
+func FormatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
 // Percent is a percentage from "0%" to "100%".
 func Percent() Scalar[int] {
 	return Scalar[int]{
@@ -177,6 +205,21 @@ func Text(noun, example string) Scalar[string] {
 		Format: func(s string) any { return s },
 		JSON:   Schema{Type: "string", MinLength: 1, Noun: strings.TrimPrefix(strings.TrimPrefix(noun, "a "), "an ")},
 	}
+}
+
+// WebAddressFlaw judges a web address. What was written is not repeated, since a token might be in it. instead says
+// where a name and a password go, and example is one as it should be.
+func WebAddressFlaw(text, example, instead string) *Flaw {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return Flawf("write for example "+example, "is not a web address")
+	case u.User != nil:
+		return Flawf("take them out; use "+instead, "holds a user name or a password")
+	case u.Fragment != "":
+		return Flawf("take it out", "holds a fragment, which is never sent")
+	}
+	return nil
 }
 
 // Address is a literal IP address.

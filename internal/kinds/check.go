@@ -3,6 +3,7 @@ package kinds
 import (
 	"crypto/x509"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,6 +95,29 @@ func Command(f *keys.Finder, d keys.ProgramDraft, placeholders func(keys.Spot, s
 	return args, env
 }
 
+// Headers judges the further lines of a request's head, and returns them sorted by name. own are those that are not to
+// be written, with what to do instead.
+func Headers(f *keys.Finder, all []keys.Named[keys.TextDraft], own map[string]string) []fleet.Header {
+	var out []fleet.Header
+	for _, n := range all {
+		name := http.CanonicalHeaderKey(n.Name)
+		if instead, ok := own[name]; ok {
+			f.Add(n.Spot, "is not for you to set", instead)
+		}
+		value, kept := f.TextPlace(n)
+		f.Spelt(n, keys.Hushed)
+		if strings.ContainsAny(value, "\r\n") {
+			f.Add(n.Spot, "has more than one line", "write it in one line")
+		}
+		if slices.ContainsFunc(out, func(h fleet.Header) bool { return h.Name == name }) {
+			f.Add(n.Spot, "is there already, in other letters", "take one of the two out")
+		}
+		out = append(out, fleet.Header{Name: name, Value: value, Secret: kept})
+	}
+	slices.SortFunc(out, func(a, b fleet.Header) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
 // NoCertificate reports keys about a certificate of a server that shows none.
 func (a Asked) NoCertificate(only, add string, ca keys.At[string], days keys.At[int], insecure keys.At[bool]) {
 	for _, s := range []struct {
@@ -106,17 +130,17 @@ func (a Asked) NoCertificate(only, add string, ca keys.At[string], days keys.At[
 	}
 }
 
-// authorities reads the file of a check's own certificates.
-func (a Asked) authorities(path keys.At[string]) string {
+// Authorities reads the file of certificates that are trusted instead of the system's.
+func Authorities(f *keys.Finder, path keys.At[string]) string {
 	if !path.Given() {
 		return ""
 	}
 	pem, err := keys.ReadText(keys.Path(path))
 	switch {
 	case err != nil:
-		a.Add(path.Spot, "cannot be read: "+err.Error(), "")
+		f.Add(path.Spot, "cannot be read: "+err.Error(), "")
 	case !x509.NewCertPool().AppendCertsFromPEM([]byte(pem)):
-		a.Add(path.Spot, "holds no certificate", "name a file with -----BEGIN CERTIFICATE-----")
+		f.Add(path.Spot, "holds no certificate", "name a file with -----BEGIN CERTIFICATE-----")
 	}
 	return pem
 }
@@ -126,16 +150,16 @@ func (a Asked) Certificate(ca keys.At[string], days keys.At[int], insecure keys.
 	if ca.Written() && insecure.Value {
 		a.Add(insecure.Spot, "comes beside ca", "take insecure out: ca says whom to trust")
 	}
-	return fleet.TLSCheck{CA: a.authorities(ca), Days: days.Value, Insecure: insecure.Value}
+	return fleet.TLSCheck{CA: Authorities(a.Finder, ca), Days: days.Value, Insecure: insecure.Value}
 }
 
 // Pattern returns a regular expression as it is written.
-func (a Asked) Pattern(p keys.At[string]) string {
+func Pattern(f *keys.Finder, p keys.At[string]) string {
 	if !p.Given() {
 		return ""
 	}
 	if _, err := regexp.Compile(p.Value); err != nil {
-		a.Add(p.Spot, strings.TrimPrefix(err.Error(), "error parsing regexp: "),
+		f.Add(p.Spot, strings.TrimPrefix(err.Error(), "error parsing regexp: "),
 			"write a regular expression of RE2's kind; \\. stands for a dot")
 	}
 	return p.Value

@@ -59,6 +59,8 @@ type Provider struct {
 	MovesIf string
 	// Rescues says that it can start another system in a machine's place.
 	Rescues bool
+	// Usages are what it counts of its instances, as their processors' load.
+	Usages []fleet.Usage
 	// KeepsNames says that a machine keeps its name and port while its host is off.
 	KeepsNames bool
 	// Simulated says that its machines exist only inside hale.

@@ -3,6 +3,7 @@ package fleets
 import (
 	"slices"
 
+	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
@@ -28,7 +29,7 @@ func (c *compiler) adoption() fleet.Adoption {
 		c.Add(d.adopt.Value.replaceable.Spot, "needs a template to build the new machine from",
 			"add template, or take it out")
 	}
-	return fleet.Adoption{Select: c.selector(), Replaceable: replaceable, Expected: d.size.Value}
+	return fleet.Adoption{Select: c.selector(), Replaceable: replaceable, Expected: sizes.Asked(d.size).Value}
 }
 
 // selector says which machines are meant. Whoever says nothing of names means any, where something else is said.
@@ -61,18 +62,6 @@ func (c *compiler) selector() fleet.Selector {
 		c.Add(c.draft.selects.Spot, "says of no machine that it is meant", "add name: \"db-*\", metadata or tags")
 	}
 	return s
-}
-
-// size is the number of machines that a fleet builds; one that selects has as many as there are.
-func (c *compiler) size() int {
-	d := c.draft.size
-	if c.selects() {
-		return 0
-	}
-	if d.How == keys.Absent {
-		c.Add(c.spot, "is missing", "add size: 3")
-	}
-	return d.Value
 }
 
 // unreplaceable is what is wrong with a recreate of machines that hale may not destroy.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/config/sizes"
+	"hale/internal/config/times"
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -84,6 +86,7 @@ func (c *compiler) compile() fleet.Spec {
 		Name:          fleet.Name(c.name),
 		Provider:      c.provider(),
 		Size:          c.size(),
+		Sizing:        sizes.Compile(d.size, c.aroundSize(slices.Concat(checks, tells))),
 		Adopt:         adopt,
 		Template:      template,
 		Checks:        checks,
@@ -103,6 +106,27 @@ func (c *compiler) compile() fleet.Spec {
 		Evidence:      c.evidence(),
 		History:       d.history.Value,
 	}
+}
+
+// size is the number of machines that a fleet builds; one that selects has as many as there are.
+func (c *compiler) size() int {
+	if c.selects() {
+		return 0
+	}
+	if c.draft.size.How == keys.Absent {
+		c.Add(c.spot, "is missing", "add size: 3")
+	}
+	return sizes.Asked(c.draft.size).Value
+}
+
+// aroundSize is what else the configuration says, as far as it matters to the fleet's size.
+func (c *compiler) aroundSize(checks []fleet.Check) sizes.Around {
+	around := sizes.Around{Finder: c.Finder, Selects: c.selects(), Checks: checks,
+		Broken: c.draft.checks.How == keys.Broken || len(checks) != len(c.draft.checks.Value)}
+	if c.known {
+		around.Kind = &c.kind
+	}
+	return around
 }
 
 func (c *compiler) provider() fleet.ProviderName {
@@ -132,7 +156,7 @@ func (c *compiler) evidence() fleet.EvidencePolicy {
 
 func (c *compiler) limits() fleet.Limits {
 	d := c.draft.limits.Value
-	size := c.draft.size
+	size := sizes.Largest(c.draft.size)
 	if n := d.inRepair.Value.number; d.inRepair.Known() && size.Known() && n > size.Value {
 		c.Add(d.inRepair.Spot, fmt.Sprintf("%d is more than the size, %d", n, size.Value), "lower in_repair")
 	}
@@ -179,8 +203,8 @@ func (c *compiler) repair(loss *keys.Flaw) fleet.RepairPolicy {
 		OnHostDisabled:   c.hostDisabled(),
 		Silence:          c.silence(),
 		ExternalStopHold: hold,
-		Windows:          c.windows(d.windows),
-		NotEvery:         c.windows(d.notEvery),
+		Windows:          times.Windows(c.Finder, d.windows),
+		NotEvery:         times.Windows(c.Finder, d.notEvery),
 	}
 }
 

@@ -3,6 +3,8 @@ package fleets
 import (
 	"time"
 
+	"hale/internal/config/sizes"
+	"hale/internal/config/times"
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -11,7 +13,7 @@ import (
 // Draft is what the file says of a fleet, key by key.
 type Draft struct {
 	provider       keys.At[string]
-	size           keys.At[int]
+	size           keys.At[sizes.Draft]
 	selects        keys.At[selectDraft]
 	adopt          keys.At[adoptDraft]
 	template       keys.At[kinds.TemplateDraft]
@@ -59,15 +61,8 @@ type repairDraft struct {
 	fence    keys.At[fenceDraft]
 	attempts keys.At[keys.Rate]
 	backoff  keys.At[time.Duration]
-	windows  keys.At[[]keys.At[windowDraft]]
-	notEvery keys.At[[]keys.At[windowDraft]]
-}
-
-// windowDraft is a time that comes again and again.
-type windowDraft struct {
-	at    keys.At[string]
-	lasts keys.At[time.Duration]
-	zone  keys.At[string]
+	windows  keys.At[[]keys.At[times.Draft]]
+	notEvery keys.At[[]keys.At[times.Draft]]
 }
 
 type fenceDraft struct {

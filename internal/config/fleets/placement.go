@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
 )
@@ -85,7 +86,7 @@ func (c *compiler) placement() fleet.Placement {
 // spreadable reports hosts that do not say where they stand, and a size for which there cannot be places enough.
 func (c *compiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
 	d, by := c.draft.placement.Value, p.By()
-	size := c.draft.size
+	size := sizes.Largest(c.draft.size)
 	if len(hosts) == 0 {
 		if p.Apart && size.Known() && size.Value > 1 && c.nameless() {
 			c.Add(d.apart.Spot, "the provider has a single host", "give it hosts, or leave out apart")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -31,21 +32,17 @@ func sharedFateShape() keys.Object[sharedFateDraft] {
 func Shape(all kinds.All) keys.Object[Draft] {
 	return keys.Object[Draft]{
 		Fields: slices.Concat(fleetMachines(all), fleetPolicies(), fleetMeanings(), fleetTimes()),
-		Later:  map[string]string{"scaling": "give size a number"},
+		Later:  map[string]string{"scaling": "write size: {min: 2, max: 6}, with opinions"},
 	}
 }
 
 // fleetMachines are the keys of what a fleet is: its machines, and how they are asked.
 func fleetMachines(all kinds.All) []keys.Field[Draft] {
-	size := keys.Integer(1, maxSize)
-	size.Mapping = keys.Flawf("give a number", "scaling is not available yet")
 	return []keys.Field[Draft]{
 		keys.Must("provider", "lab", "The provider that the machines live on, by its name.", keys.Name(),
 			func(f *Draft) *keys.At[string] { return &f.provider }),
-		keys.May("size", "How many machines there shall be. Needed, unless select takes machines that exist "+
-			"already: then a person is paged when another number of them was adopted for longer than blind_after.",
-			size,
-			func(f *Draft) *keys.At[int] { return &f.size }).Said("with select: as many as there are"),
+		keys.May("size", sizes.Said, sizes.Shape(), func(f *Draft) *keys.At[sizes.Draft] { return &f.size }).
+			Said("with select: as many as there are"),
 		keys.May("select", "Take machines that exist already instead of building some. What is selected is "+
 			"watched, and adopted as soon as it was seen healthy; nothing is written on it, and nothing done to "+
 			"it. A machine that bears the mark of another fleet or of another hale is never taken, and what two "+

@@ -3,6 +3,7 @@ package fleets
 import (
 	"time"
 
+	"hale/internal/config/times"
 	"hale/internal/core/fleet"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -43,26 +44,13 @@ func repairShape() keys.Object[repairDraft] {
 				keys.Duration(0, time.Hour), func(r *repairDraft) *keys.At[time.Duration] { return &r.backoff }),
 			keys.May("windows", "When repairs and their further steps may begin; at other times a machine that fails "+
 				"is held. Building what is missing from the start is no repair.",
-				keys.List[windowDraft]{Noun: "one window", Each: windowShape()},
-				func(r *repairDraft) *keys.At[[]keys.At[windowDraft]] { return &r.windows }).Said("always"),
+				keys.List[times.Draft]{Noun: "one window", Each: times.Shape()},
+				func(r *repairDraft) *keys.At[[]keys.At[times.Draft]] { return &r.windows }).Said("always"),
 			keys.May("not_every", "When they may not, whatever windows says.",
-				keys.List[windowDraft]{Noun: "one window", Each: windowShape()},
-				func(r *repairDraft) *keys.At[[]keys.At[windowDraft]] { return &r.notEvery }).Said("never"),
+				keys.List[times.Draft]{Noun: "one window", Each: times.Shape()},
+				func(r *repairDraft) *keys.At[[]keys.At[times.Draft]] { return &r.notEvery }).Said("never"),
 		},
 	}
-}
-
-func windowShape() keys.Object[windowDraft] {
-	return keys.Object[windowDraft]{Fields: []keys.Field[windowDraft]{
-		keys.Must("at", "0 2 * * *", "When it opens, as cron has it: minute, hour, day of the month, name or number "+
-			"of the month, day of the week.", keys.Text("a cron expression", "0 2 * * 1-5"),
-			func(w *windowDraft) *keys.At[string] { return &w.at }),
-		keys.Must("for", "4h", "How long it stays open.", keys.Duration(time.Minute, 7*24*time.Hour),
-			func(w *windowDraft) *keys.At[time.Duration] { return &w.lasts }),
-		keys.Or("zone", "UTC", "The time zone of at, as `Europe/Berlin`; `Local` is that of hale's server.",
-			keys.Text("a time zone", "Europe/Berlin"),
-			func(w *windowDraft) *keys.At[string] { return &w.zone }),
-	}}
 }
 
 func stepShape() keys.OneOf[stepDraft] {

@@ -181,25 +181,16 @@ func (o *Order) checkSize() error {
 	case o.Change != SizeChange{}:
 		return o.checkChange()
 	case o.Size < 1 || o.Size > LargestSize:
-		return fmt.Errorf("a fleet has at least 1 machine, and at most %d: to let all of them go, take it out of the "+
-			"configuration", LargestSize)
+		return errNoSize
 	}
 	return nil
 }
 
 func (o *Order) checkChange() error {
-	c := o.Change
-	switch {
-	case o.Size != 0 || c.Exact != 0:
+	if o.Size != 0 || o.Change.Exact != 0 {
 		return errors.New("it is either a size or a change of it")
-	case (c.By != 0) == (c.Percent != 0):
-		return errors.New("a change is so many machines, or so many percent")
-	case c.AtLeast < 0 || c.AtLeast > LargestSize || c.AtLeast > 0 && c.Percent == 0:
-		return errors.New("at least so many machines is said of percent, and of no more than a fleet can have")
-	case max(c.By, -c.By) > LargestSize || c.Percent < -100 || c.Percent > LargestSize:
-		return errors.New("so many no fleet has")
 	}
-	return nil
+	return o.Change.Check()
 }
 
 func (o *Order) checkRecovery() error {

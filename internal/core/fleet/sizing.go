@@ -102,6 +102,11 @@ type Metric struct {
 	Usage      Usage           `json:",omitempty"`
 }
 
+// TellsApart reports whether the metric has a value of each machine.
+func (m *Metric) TellsApart() bool {
+	return m.Kind == MetricCheck || m.Kind == MetricProvider || m.Kind == MetricPrometheus && m.Prometheus.Label != ""
+}
+
 // MetricKind says where a metric is read.
 type MetricKind string
 
@@ -152,6 +157,9 @@ const (
 	UsageReceived Usage = "received" // bytes per second
 	UsageSent     Usage = "sent"     // bytes per second
 )
+
+// Usages are all of them.
+func Usages() []Usage { return []Usage{UsageCPU, UsageMemory, UsageReceived, UsageSent} }
 
 // OpinionName names an opinion on a fleet's size, as "busy".
 type OpinionName string

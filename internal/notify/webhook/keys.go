@@ -92,7 +92,8 @@ func compileKeys(f *keys.Finder, v keys.At[draft]) kinds.Telling {
 	o := Options{CA: keys.Path(d.ca), Format: d.format.Value, URL: f.Text(d.url.Value),
 		Reach: keys.Values(d.allow)}
 	if plain := d.url.Value.Plain; plain.Known() && plain.Value != "" {
-		if bad := hookFlaw(plain.Value); bad != nil {
+		if bad := keys.WebAddressFlaw(plain.Value, "https://example.org/hale",
+			"headers: {Authorization: {file: PATH}}, or url: {file: PATH}"); bad != nil {
 			f.Add(plain.Spot, bad.Message, bad.Hint)
 		}
 	}
@@ -115,19 +116,4 @@ func compileKeys(f *keys.Finder, v keys.At[draft]) kinds.Telling {
 		}
 	}
 	return Settings{o}
-}
-
-// hookFlaw judges a web address. What was written is not repeated, since a token might be in it.
-func hookFlaw(text string) *keys.Flaw {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return keys.Flawf("write for example https://example.org/hale", "is not a web address")
-	case u.User != nil:
-		return keys.Flawf("take them out; use headers: {Authorization: {file: PATH}}, or url: {file: PATH}",
-			"holds a user name or a password")
-	case u.Fragment != "":
-		return keys.Flawf("take it out", "holds a fragment, which nobody is sent")
-	}
-	return nil
 }

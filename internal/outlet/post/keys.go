@@ -2,7 +2,6 @@ package post
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -53,14 +52,8 @@ func Address(f *keys.Finder, at keys.At[string]) {
 	if !at.Known() || at.Value == "" {
 		return
 	}
-	u, err := url.Parse(at.Value)
-	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		f.Add(at.Spot, "is not a web address", "write for example https://collector.example.org:4318")
-	case u.User != nil:
-		f.Add(at.Spot, "holds a user name or a password",
-			"take them out; use headers: {Authorization: {file: PATH}}")
-	case u.Fragment != "":
-		f.Add(at.Spot, "holds a fragment, which is never sent", "take it out")
+	if bad := keys.WebAddressFlaw(at.Value, "https://collector.example.org:4318",
+		"headers: {Authorization: {file: PATH}}"); bad != nil {
+		f.Add(at.Spot, bad.Message, bad.Hint)
 	}
 }

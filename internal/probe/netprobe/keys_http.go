@@ -3,7 +3,6 @@ package netprobe
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -139,7 +138,7 @@ func httpOf(c kinds.Asked, d httpDraft) (int, fleet.HTTPCheck) {
 		}
 	}
 	out := fleet.HTTPCheck{
-		Scheme: d.scheme.Value, Path: d.path.Value, Host: d.host.Value, Headers: headersOf(c, d.headers.Value),
+		Scheme: d.scheme.Value, Path: d.path.Value, Host: d.host.Value, Headers: kinds.Headers(c.Finder, d.headers.Value, ownHeaders),
 		Body:      bodyOf(c, d),
 		Redirects: d.redirects.Value, TLS: httpTLSOf(c, d), KeepAlive: d.keepAlive.Value,
 	}
@@ -167,29 +166,8 @@ var ownHeaders = map[string]string{
 	"Accept-Encoding":   "take it out; body looks at the page as it is sent",
 }
 
-func headersOf(c kinds.Asked, all []keys.Named[keys.TextDraft]) []fleet.Header {
-	var out []fleet.Header
-	for _, n := range all {
-		name := http.CanonicalHeaderKey(n.Name)
-		if instead, ok := ownHeaders[name]; ok {
-			c.Add(n.Spot, "is not for you to set", instead)
-		}
-		value, kept := c.TextPlace(n)
-		c.Spelt(n, keys.Hushed)
-		if strings.ContainsAny(value, "\r\n") {
-			c.Add(n.Spot, "has more than one line", "write it in one line")
-		}
-		if slices.ContainsFunc(out, func(h fleet.Header) bool { return h.Name == name }) {
-			c.Add(n.Spot, "is there already, in other letters", "take one of the two out")
-		}
-		out = append(out, fleet.Header{Name: name, Value: value, Secret: kept})
-	}
-	slices.SortFunc(out, func(a, b fleet.Header) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
 func bodyOf(c kinds.Asked, d httpDraft) string {
-	pattern := c.Pattern(d.body)
+	pattern := kinds.Pattern(c.Finder, d.body)
 	if pattern != "" && d.method.Given() && d.method.Value == http.MethodHead {
 		c.Add(d.body.Spot, "comes with method HEAD, which is answered without a page", "take body out, or use GET")
 	}

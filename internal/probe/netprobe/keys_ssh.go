@@ -27,7 +27,7 @@ func sshShape() keys.Object[sshDraft] {
 }
 
 func sshOf(c kinds.Asked, d sshDraft) (int, fleet.SSHCheck) {
-	return d.port.Value, fleet.SSHCheck{Banner: c.Pattern(d.banner)}
+	return d.port.Value, fleet.SSHCheck{Banner: kinds.Pattern(c.Finder, d.banner)}
 }
 
 func writeSSH(c *fleet.Check, p *keys.Pairs) {

@@ -61,7 +61,7 @@ const maxSend = 1200
 
 func udpOf(c kinds.Asked, at keys.At[udpDraft]) fleet.UDPCheck {
 	d := at.Value
-	out := fleet.UDPCheck{Send: []byte(d.send.Value), Answer: c.Pattern(d.answer)}
+	out := fleet.UDPCheck{Send: []byte(d.send.Value), Answer: kinds.Pattern(c.Finder, d.answer)}
 	switch {
 	case d.send.Written() && d.sendHex.Written():
 		c.Add(d.sendHex.Spot, "comes beside send", "take one of the two out")

@@ -19,7 +19,8 @@ import (
 func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "libvirt", Doc: "for QEMU under libvirt",
-		Hosts: true, HostURIs: true, HostAddresses: true, Single: true, Witnesses: true, Builds: true,
+		Usages: fleet.Usages(),
+		Hosts:  true, HostURIs: true, HostAddresses: true, Single: true, Witnesses: true, Builds: true,
 		Keys: keys.SectionOf("libvirt", providerKeys(), compileKeys), Stored: kinds.StoredAs[Settings], Warn: warn,
 	}
 }

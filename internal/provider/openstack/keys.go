@@ -16,7 +16,8 @@ import (
 func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "openstack", Doc: "for a project of an OpenStack cloud",
-		Hosts: true, HostAddresses: true, Central: true, Builds: true, Source: true, Volumes: true, Tags: true,
+		Usages: fleet.Usages(),
+		Hosts:  true, HostAddresses: true, Central: true, Builds: true, Source: true, Volumes: true, Tags: true,
 		Moves: true, MovesIf: "name the hypervisors in hosts of the provider, with credentials that may see them",
 		Rescues: true, KeepsNames: true,
 		Keys: keys.SectionOf("openstack", providerKeys(), compileKeys),

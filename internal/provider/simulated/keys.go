@@ -16,7 +16,8 @@ import (
 func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "simulated", Doc: "for machines that exist only inside hale, to try a configuration",
-		Hosts: true, Witnesses: true, Tags: true, Moves: true, Rescues: true, Simulated: true,
+		Usages: fleet.Usages(),
+		Hosts:  true, Witnesses: true, Tags: true, Moves: true, Rescues: true, Simulated: true,
 		Keys: keys.SectionOf("simulated", providerKeys(), compileKeys), Stored: kinds.StoredAs[Settings], Warn: warn,
 	}
 }

@@ -104,8 +104,10 @@ var packages = []pkgRule{
 	{path: "internal/engine/poller", floor: 2, step: 2},
 	{path: "internal/engine", floor: 2, step: 3},
 	// The configuration, below the adapters: it is told which kinds there are.
-	{path: "internal/config/fleets", floor: 2},
-	{path: "internal/config", floor: 2, step: 1},
+	{path: "internal/config/times", floor: 2},
+	{path: "internal/config/sizes", floor: 2, step: 1},
+	{path: "internal/config/fleets", floor: 2, step: 2},
+	{path: "internal/config", floor: 2, step: 3},
 	// Floor 3, the adapters: none knows another.
 	{path: "internal/provider/libvirt", floor: 3},
 	{path: "internal/provider/external", floor: 3},

@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config/fleets"
+	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
@@ -107,8 +108,8 @@ func Policy(o sim.Options) []byte {
 	line(0, "fleets:")
 	line(1, "%s:", s.Name)
 	line(2, "provider: %s", s.Provider)
-	if n := s.Size; !s.Adopt.Selects() || s.Adopt.Expected > 0 {
-		line(2, "size: %d", n)
+	if !s.Adopt.Selects() || s.Adopt.Expected > 0 {
+		line(2, "size: %s", sizes.Write(&s))
 	}
 	if a := s.Adopt; a.Selects() {
 		except := ""

@@ -1,0 +1,30 @@
+package sizes
+
+import (
+	"time"
+
+	"hale/internal/core/fleet"
+)
+
+// The defaults, in one place: the reader fills them in, the schema and the reference page state them.
+const (
+	defaultTellAfter     = 10 * time.Minute
+	defaultMetricEvery   = 15 * time.Second
+	defaultMetricTimeout = 5 * time.Second // or half of every, when that is shorter
+	defaultTolerance     = 0.1
+)
+
+// How fast opinions move a size. Down there is no need for a cooldown: the window is enough.
+var (
+	defaultUp   = pace{most: stride{4, 100}}
+	defaultDown = pace{stabilise: 5 * time.Minute, most: stride{1, 10}}
+)
+
+// defaultLeave says who goes first.
+var defaultLeave = []fleet.LeaveRule{fleet.LeaveUnhealthy, fleet.LeaveOldestTemplate, fleet.LeaveOldest}
+
+const (
+	maxSize = fleet.LargestSize
+	// longestLook is how far the rule of sizes looks back at most.
+	longestLook = time.Hour
+)
