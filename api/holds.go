@@ -14,7 +14,8 @@ type HoldWish struct {
 	Subject string `json:"subject" minLength:"1" maxLength:"253" doc:"A fleet (web), a machine (web-2) or a host (host:h1)."`
 	Reason  string `json:"reason" minLength:"1" maxLength:"200"`
 	// For is kept in the words in which it was sent, so it is none of Duration.
-	For string `json:"for" pattern:"^([0-9]+(\\.[0-9]+)?(s|m|h))+$" maxLength:"20" doc:"How long, from when it is taken up: 2h, 720h."`
+	For  string `json:"for" pattern:"^([0-9]+(\\.[0-9]+)?(s|m|h))+$" maxLength:"20" doc:"How long, from when it is taken up: 2h, 720h."`
+	Only string `json:"only,omitempty" enum:"scale-in" doc:"What alone it forbids; without it, everything disruptive."`
 }
 
 // NamedHold is a hold with a name of its owner's.

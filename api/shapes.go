@@ -205,6 +205,7 @@ type Hold struct {
 	Name    string    `json:"name,omitempty"` // that its owner gave it
 	Machine string    `json:"machine,omitempty"`
 	Host    string    `json:"host,omitempty"` // neither: the whole fleet
+	Only    string    `json:"only,omitempty"` // what alone it forbids; empty: everything disruptive
 	By      string    `json:"by"`
 	Reason  string    `json:"reason"`
 	Given   time.Time `json:"given"`
@@ -220,6 +221,7 @@ type OrderRequest struct {
 	Reason   string   `json:"reason,omitempty" maxLength:"200"`
 	As       string   `json:"as,omitempty" maxLength:"200"`                // the user that the caller speaks for
 	For      Duration `json:"for,omitempty"`                               // how long a hold lasts
+	Only     string   `json:"only,omitempty" enum:"scale-in"`              // what alone a hold forbids
 	All      bool     `json:"all,omitempty"`                               // release the holds of others, too
 	Plan     string   `json:"plan,omitempty" maxLength:"200"`              // that is confirmed
 	Size     int      `json:"size,omitempty" minimum:"0" maximum:"100000"` // that the fleet is to have

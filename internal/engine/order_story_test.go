@@ -72,6 +72,27 @@ func TestAHeldMachineIsHealedWhenTheHoldIsOver(t *testing.T) {
 	})
 }
 
+// A hold against scale-in alone does not keep a machine from being healed.
+func TestAMachineHeldAgainstScaleInIsHealed(t *testing.T) {
+	t.Parallel()
+	tell(t, simulated.Options{}, web(3), func(s *story) {
+		s.grown()
+		s.holds(fleet.Order{Machine: "web-2", Only: fleet.HoldScaleIn}, 3*time.Hour)
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.await(10*time.Minute, "it is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
+		s.holds(fleet.Order{Machine: "web-2"}, time.Hour)
+		if holds := s.status().Whole.Holds; len(holds) != 2 {
+			t.Errorf("a hold against everything took the place of the other one: %+v", holds)
+		}
+		s.inject(simulated.Crash{Instance: s.id(2)})
+		s.pass(50 * time.Minute)
+		if s.heals(2) != 1 {
+			t.Errorf("%d repairs of what is held against everything", s.heals(2))
+		}
+		s.await(15*time.Minute, "it is healed", func() bool { return s.heals(2) == 2 && s.healthy(2) })
+	})
+}
+
 // Status shows since when a machine starts: from the order to start it, however long it was ill before.
 func TestAMachineIsStartingSinceItsStartBegan(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,7 @@ func TestEveryConstantHasWords(t *testing.T) {
 		"DomainKind":       has(domains),
 		"OrderKind":        has(orders),
 		"ScopeKind":        has(scopes),
+		"HoldScope":        has(scopesOfHold),
 		"NotifyEvent":      has(events),
 		"Reason":           has(reasons),
 		"RecordKind":       has(sentences),

@@ -15,6 +15,7 @@ func order(r fleet.Record) string {
 	if r.Command == fleet.OrderScale {
 		wants = sizeOrder(r.Size, r.Change)
 	}
+	wants += alone(r.Only)
 	if r.Took > 0 {
 		wants += " for " + Span(r.Took)
 	}
@@ -71,15 +72,29 @@ func refusedFor(r fleet.Record) string {
 }
 
 func holdEnded(r fleet.Record) string {
-	which := "a hold"
+	which := "a hold" + alone(r.Only)
 	if r.By != "" {
-		which = "the hold by " + r.By
+		which = "the hold" + alone(r.Only) + " by " + r.By
 	}
 	if r.Reason == fleet.ReasonSuperseded {
 		return Aside(subjectOfOrder(r)+": another one takes the place of "+which, r.Detail)
 	}
 	return Because(subjectOfOrder(r)+": "+which+" is over"+after(r), Aside(Reason(r.Reason), r.Detail))
 }
+
+// scopesOfHold say what alone a hold forbids.
+var scopesOfHold = map[fleet.HoldScope]string{fleet.HoldScaleIn: "against scale-in alone"}
+
+// alone says what alone a hold forbids.
+func alone(only fleet.HoldScope) string {
+	if only == "" {
+		return ""
+	}
+	return " " + word(scopesOfHold, only)
+}
+
+// Held is the word for what a person holds, and against what.
+func Held(only fleet.HoldScope) string { return "held" + alone(only) }
 
 // subjectOfOrder names the machine, the host, or the fleet.
 func subjectOfOrder(r fleet.Record) string {

@@ -294,7 +294,8 @@ func (s *Holds) wishes(ctx context.Context, in *putting, before kept) (heldSo, e
 	}
 	held := map[fleet.Name]bool{}
 	for _, o := range about {
-		held[o.Fleet], o.Kind, o.Name, o.For = true, fleet.OrderHold, so.Wish.Name, lasts
+		held[o.Fleet], o.Kind, o.Name, o.For, o.Only = true, fleet.OrderHold, so.Wish.Name, lasts,
+			fleet.HoldScope(in.Body.Only)
 		if err := so.add(ctx, o); err != nil {
 			return so, err
 		}

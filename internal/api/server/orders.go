@@ -261,7 +261,7 @@ func (s *Server) wanted(ctx context.Context, q api.OrderRequest, dry bool) ([]fl
 // fill writes into an order, which has its subject, what the caller requests. An error says what is wrong with it.
 func fill(ctx context.Context, o *fleet.Order, q *api.OrderRequest, now time.Time) error {
 	o.Kind, o.By, o.Reason, o.At = fleet.OrderKind(q.Kind), rest.SpokenFor(ctx, q.As), q.Reason, now
-	o.For, o.All = time.Duration(q.For), q.All
+	o.For, o.All, o.Only = time.Duration(q.For), q.All, fleet.HoldScope(q.Only)
 	o.Plan, o.Size, o.Believe = q.Plan, q.Size, q.Believe
 	if o.Kind == fleet.OrderFenced {
 		o.Proof = fleet.ProofWord // a person's word is never the proof of a power controller

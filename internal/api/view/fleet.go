@@ -195,8 +195,8 @@ func holds(s published.Fleet) []api.Hold {
 	out := make([]api.Hold, 0, len(s.Whole.Holds))
 	for _, h := range s.Whole.Holds {
 		out = append(out, api.Hold{
-			Name: string(h.Name), Machine: string(h.Machine), Host: string(h.Host), By: h.By, Reason: h.Reason, Given: h.Given,
-			Until: h.Until,
+			Name: string(h.Name), Machine: string(h.Machine), Host: string(h.Host), Only: string(h.Only), By: h.By,
+			Reason: h.Reason, Given: h.Given, Until: h.Until,
 		})
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 
 	"hale/api"
 	"hale/internal/cli/paper"
+	"hale/internal/core/fleet"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
@@ -46,18 +47,19 @@ func (p sheet) holds(held []fleetHold, now time.Time) []string {
 		return []string{"nothing is held"}
 	}
 	columns := []paper.Column{
-		{Title: "HELD", Keep: paper.KeepAlways}, {Title: "FLEET", Keep: 3}, {Title: "UNTIL", Keep: paper.KeepAlways},
+		{Title: "HELD", Keep: paper.KeepAlways}, {Title: "ONLY", Keep: 4}, {Title: "FLEET", Keep: 3}, {Title: "UNTIL", Keep: paper.KeepAlways},
 		{Title: "LEFT", Keep: 6}, {Title: "NAME", Keep: 5}, {Title: "BY", Keep: 8}, {Title: "REASON", Keep: 7, Narrowest: 12},
 	}
 	for _, h := range held {
-		row := []string{h.subject(), h.Fleet, paper.Moment(h.Until, now), left(h.Hold, now), h.Name, h.By, h.Reason}
+		row := []string{h.subject(), h.Only, h.Fleet, paper.Moment(h.Until, now), left(h.Hold, now), h.Name, h.By, h.Reason}
 		for i, text := range row {
 			columns[i].Cells = append(columns[i].Cells, paper.Cell{Text: text})
 		}
 	}
-	if !slices.ContainsFunc(held, func(h fleetHold) bool { return h.Name != "" }) {
-		columns = slices.DeleteFunc(columns, func(c paper.Column) bool { return c.Title == "NAME" })
-	}
+	columns = slices.DeleteFunc(columns, func(c paper.Column) bool {
+		said := func(cell paper.Cell) bool { return cell.Text != "" }
+		return (c.Title == "NAME" || c.Title == "ONLY") && !slices.ContainsFunc(c.Cells, said)
+	})
 	return p.Table(columns)
 }
 
@@ -74,7 +76,7 @@ func holdLine(name string, h api.Hold, now time.Time) string {
 	if h.Machine != "" || h.Host != "" {
 		what = fleetHold{name, h}.subject()
 	}
-	return fmt.Sprintf("%s is held by %s until %s: %s", what, h.By, paper.Moment(h.Until, now), h.Reason)
+	return fmt.Sprintf("%s is %s by %s until %s: %s", what, prose.Held(fleet.HoldScope(h.Only)), h.By, paper.Moment(h.Until, now), h.Reason)
 }
 
 func (c reader) holdsCommand() *cobra.Command {

@@ -121,16 +121,19 @@ func refusalOf(o api.Ordered) error {
 func (c giver) holdCommand() *cobra.Command {
 	var f orderFlags
 	var lasts time.Duration
-	var name string
+	var name, only string
 	cmd := &cobra.Command{
 		Use:   "hold SUBJECT… --for DURATION --reason TEXT",
 		Short: "Leave a machine, a host's machines or a fleet alone for a while",
 		Long: "Holds: nothing disruptive begins on what is held until the time is over. Watching and recording go\n" +
 			"on, a step under way finishes, and what is down meanwhile counts as no failure. Afterwards\n" +
 			"everything is judged afresh, at once.\n\n" +
+			"With --only scale-in, what is held is merely not chosen when there are to be fewer machines; it is\n" +
+			"repaired as any other.\n\n" +
 			subjects,
 		Example: "  hale hold web-2 --for 2h --reason \"kernel upgrade\"\n" +
-			"  hale hold host:h1 --for 4h --reason \"new power supply\"",
+			"  hale hold host:h1 --for 4h --reason \"new power supply\"\n" +
+			"  hale hold web-2 --only scale-in --for 3h --reason \"long job\"",
 		Args: cobra.MinimumNArgs(1),
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -144,21 +147,25 @@ func (c giver) holdCommand() *cobra.Command {
 					errors.New("say why, as --reason \"kernel upgrade\": others will find the hold and wonder"),
 				)
 			}
-			if name != "" {
-				return c.holdByName(cmd.Context(), name, args, lasts, f)
+			if only != "" && only != string(fleet.HoldScaleIn) {
+				return command.Usage(fmt.Errorf("--only %s is not known: there is %s", only, fleet.HoldScaleIn))
 			}
-			return c.give(cmd.Context(),
-				api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args, For: api.Duration(lasts)}, f)
+			if name != "" {
+				return c.holdByName(cmd.Context(), name, args, api.HoldWish{For: lasts.String(), Only: only}, f)
+			}
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderHold), Subjects: args,
+				For: api.Duration(lasts), Only: only}, f)
 		}),
 	}
 	f.add(cmd, c)
 	cmd.Flags().Var((*span)(&lasts), "for", "how long, as 30m, 2h or 3d; needed")
 	cmd.Flags().StringVar(&name, "name", "", "a name for the hold: another one with it takes its place")
+	cmd.Flags().StringVar(&only, "only", "", "what alone it forbids: scale-in; without it, everything disruptive")
 	return cmd
 }
 
 // holdByName has the hold of a name be so.
-func (c giver) holdByName(ctx context.Context, name string, subjects []string, lasts time.Duration, f orderFlags) error {
+func (c giver) holdByName(ctx context.Context, name string, subjects []string, wish api.HoldWish, f orderFlags) error {
 	if len(subjects) != 1 {
 		return command.Usage(errors.New("a hold with a name is of one subject"))
 	}
@@ -167,8 +174,8 @@ func (c giver) holdByName(ctx context.Context, name string, subjects []string, l
 		return err
 	}
 	defer client.Close()
-	h, err := client.PutHold(ctx, name, api.HoldWish{Subject: subjects[0], Reason: f.reason, For: lasts.String()},
-		api.HoldChange{Wait: patience})
+	wish.Subject, wish.Reason = subjects[0], f.reason
+	h, err := client.PutHold(ctx, name, wish, api.HoldChange{Wait: patience})
 	return c.printNamed(h, err, f.json)
 }
 

@@ -119,13 +119,13 @@ func (r *deciding) endHolds(why fleet.Reason, by *fleet.Order, ends func(*fleet.
 		}
 		rec := fleet.Record{
 			Kind: fleet.RecordHoldEnded, Reason: why, Machine: h.Machine, Host: h.Host, By: h.By, Detail: h.Reason,
-			Took: r.S.Now.Wall.Sub(h.Given),
+			Took: r.S.Now.Wall.Sub(h.Given), Only: h.Only,
 		}
 		if by != nil {
 			rec.Order = by.ID
 		}
 		r.Record(rec)
-		if why != fleet.ReasonSuperseded || !h.Same(by.Machine, by.Host) {
+		if h.Only == "" && (why != fleet.ReasonSuperseded || by.Only != "" || !h.Same(by.Machine, by.Host)) {
 			r.Freed = append(r.Freed, h)
 		}
 	}

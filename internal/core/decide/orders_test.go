@@ -29,6 +29,9 @@ func (c *chaos) order() {
 				fleet.OrderRecover}).Draw(c.t, "kind"),
 			All: rapid.Bool().Draw(c.t, "all"), DryRun: rapid.Bool().Draw(c.t, "dry run"),
 		}
+		if o.Kind == fleet.OrderHold && rapid.Bool().Draw(c.t, "only") {
+			o.Only = fleet.HoldScaleIn
+		}
 		o.Believe = o.Kind == fleet.OrderRecover && rapid.Bool().Draw(c.t, "believe")
 		switch n := rapid.IntRange(-1, len(c.s.Machines)+1).Draw(c.t, "subject"); {
 		case o.Kind == fleet.OrderBrakeOn || o.Kind == fleet.OrderBrakeOff || o.Kind == fleet.OrderRecover:

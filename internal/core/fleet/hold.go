@@ -33,22 +33,34 @@ type Hold struct {
 	// Machine or Host is what is held; both empty: the fleet.
 	Machine MachineName `json:",omitempty"`
 	Host    HostName    `json:",omitempty"`
-	By      string
-	Reason  string
-	Given   time.Time
+	// Only is what alone it forbids; empty: everything disruptive.
+	Only   HoldScope `json:",omitempty"`
+	By     string
+	Reason string
+	Given  time.Time
 	Expiry
 }
+
+// HoldScope is what alone a hold forbids.
+type HoldScope string
+
+// HoldScaleIn forbids only that a machine is chosen to go because there are to be fewer; it is repaired as any other.
+const HoldScaleIn HoldScope = "scale-in"
 
 // HoldOf returns the hold that the order places.
 func HoldOf(o *Order, now Now) Hold {
 	return Hold{
-		Order: o.ID, Name: o.Name, Machine: o.Machine, Host: o.Host, By: o.By, Reason: o.Reason, Given: now.Wall,
+		Order: o.ID, Name: o.Name, Machine: o.Machine, Host: o.Host, Only: o.Only, By: o.By, Reason: o.Reason, Given: now.Wall,
 		Expiry: ExpiryIn(o.For, now),
 	}
 }
 
-// Covers reports whether the machine is held: by its own name, by the host that it lies on, or with its fleet.
-func (h *Hold) Covers(m *Machine) bool {
+// Covers reports whether nothing disruptive is to begin on the machine.
+func (h *Hold) Covers(m *Machine) bool { return h.Only == "" && h.Keeps(m) }
+
+// Keeps reports whether the machine is not to be chosen when there are to be fewer: it is held by its own name, by the
+// host that it lies on, or with its fleet, for that alone or altogether.
+func (h *Hold) Keeps(m *Machine) bool {
 	switch {
 	case h.Machine != "":
 		return h.Machine == m.Name
@@ -64,7 +76,7 @@ func (h *Hold) GivesWay(o *Order) bool {
 	if o.Name != "" || h.Name != "" {
 		return h.Name == o.Name
 	}
-	return h.Same(o.Machine, o.Host) && h.By == o.By
+	return h.Same(o.Machine, o.Host) && h.By == o.By && h.Only == o.Only
 }
 
 // EndsBy reports whether the order, which is a release, ends the hold.

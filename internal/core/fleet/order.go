@@ -31,6 +31,8 @@ type Order struct {
 	For time.Duration `json:",omitempty"`
 	// Name is that of a hold, where its owner gave it one: of that to place, or to release.
 	Name HoldName `json:",omitempty"`
+	// Only is what alone a hold forbids; empty: everything disruptive.
+	Only HoldScope `json:",omitempty"`
 	// All extends a release to the holds of others.
 	All bool `json:",omitempty"`
 	// Plan is the id of the plan that is confirmed.
@@ -114,6 +116,8 @@ func (o *Order) Check() error {
 		return errors.New("it names both a machine and a host")
 	case o.By == "":
 		return errors.New("nobody gave it")
+	case o.Only != "" && (o.Kind != OrderHold || o.Only != HoldScaleIn):
+		return fmt.Errorf("only a hold is for something alone, and that is %s", HoldScaleIn)
 	case o.Name != "" && o.Kind != OrderHold && o.Kind != OrderRelease:
 		return errors.New("only a hold has a name")
 	case o.Name != "":

@@ -59,6 +59,8 @@ type Record struct {
 	Metric  MetricName  `json:",omitempty"`
 	Value   float64     `json:",omitempty"`
 	Goal    float64     `json:",omitempty"`
+	// Only is what alone a hold forbids that is ordered, or has ended; empty: everything disruptive.
+	Only HoldScope `json:",omitempty"`
 	// Change is the change of the size that an order wants.
 	Change SizeChange `json:",omitzero"`
 	// Until is when what holds it back is over, or when a promised time is.

@@ -1,9 +1,19 @@
 package guard
 
-import "hale/internal/core/fleet"
+import (
+	"slices"
+
+	"hale/internal/core/fleet"
+)
 
 // HoldOn returns the hold that covers the machine, or nil. Of several it is the one that lasts longest.
 func HoldOn(m *fleet.Machine, s *Situation) *fleet.Hold { return holdOn(m, s.Whole.Holds) }
+
+// Kept reports whether a person wants the machine not to be chosen when there are to be fewer: it is held for that
+// alone, or altogether.
+func Kept(m *fleet.Machine, all *fleet.Whole) bool {
+	return slices.ContainsFunc(all.Holds, func(h fleet.Hold) bool { return h.Keeps(m) })
+}
 
 // AtRest reports whether the machine is held, or ordered away, and nothing is done to it: what becomes of it meanwhile
 // is wanted, and no failure (L10).
@@ -28,7 +38,7 @@ func holdOn(m *fleet.Machine, holds []fleet.Hold) *fleet.Hold {
 // as it is, wherever its machine is by now.
 func HostHeld(name fleet.HostName, s *Situation) bool {
 	for i := range s.Whole.Holds {
-		if h := &s.Whole.Holds[i]; h.Host != "" && h.Host == name {
+		if h := &s.Whole.Holds[i]; h.Only == "" && h.Host != "" && h.Host == name {
 			return true
 		}
 	}

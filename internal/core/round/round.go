@@ -60,7 +60,7 @@ func AboutOrder(o *fleet.Order, refused fleet.Reason) fleet.Record {
 	return fleet.Record{
 		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind,
 		By:     o.By,
-		Detail: o.Reason, Took: o.For, Size: o.Size, Change: o.Change,
+		Detail: o.Reason, Took: o.For, Size: o.Size, Change: o.Change, Only: o.Only,
 	}
 }
 

@@ -74,8 +74,9 @@ func (e *explainer) explainHeld(f published.Fleet) {
 		e.Now = append(
 			e.Now,
 			fmt.Sprintf(
-				"%s is held by %s until %s (%s more): %s",
+				"%s is %s by %s until %s (%s more): %s",
 				what,
+				prose.Held(h.Only),
 				h.By,
 				h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
 				prose.Span(max(0, h.Until.Sub(f.Now.Wall))),

@@ -339,10 +339,10 @@ func (e *explainer) explainSize(f published.Fleet, m fleet.Machine) {
 func (e *explainer) explainHolds(f published.Fleet, m *fleet.Machine) {
 	for i := range f.Whole.Holds {
 		h := &f.Whole.Holds[i]
-		if !h.Covers(m) {
+		if !h.Keeps(m) {
 			continue
 		}
-		e.Now = append(e.Now, fmt.Sprintf("held by %s until %s (%s more): %s", h.By,
+		e.Now = append(e.Now, fmt.Sprintf("%s by %s until %s (%s more): %s", prose.Held(h.Only), h.By,
 			h.Until.UTC().Format("2006-01-02 15:04:05 MST"),
 			prose.Span(max(0, h.Until.Sub(f.Now.Wall))), h.Reason))
 	}

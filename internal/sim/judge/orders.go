@@ -48,7 +48,7 @@ func (j *Judge) isHeld(m *fleet.Machine) bool {
 	}
 	for i := range j.wishes.holds {
 		h := &j.wishes.holds[i]
-		if h.Machine == m.Name || h.Machine == "" && (h.Host == "" || h.Host == lies) {
+		if h.Only == "" && (h.Machine == m.Name || h.Machine == "" && (h.Host == "" || h.Host == lies)) {
 			return true
 		}
 	}
@@ -58,8 +58,7 @@ func (j *Judge) isHeld(m *fleet.Machine) bool {
 // isHostHeld reports whether a hold in force is on the host.
 func (j *Judge) isHostHeld(name fleet.HostName) bool {
 	return name != "" && slices.ContainsFunc(j.wishes.holds, func(h fleet.Hold) bool {
-		return h.Machine == "" &&
-			h.Host == name
+		return h.Only == "" && h.Machine == "" && h.Host == name
 	})
 }
 
