@@ -41,6 +41,7 @@ type Score struct {
 	HealP99          float64 `json:"heal_seconds_p99"`
 
 	Measure
+	Sizes
 
 	Edges     int `json:"edges"`
 	Decisions int `json:"decisions"`
@@ -85,6 +86,7 @@ func (s *Score) Add(o Score) {
 	s.Decisions += o.Decisions
 	s.Nights.add(o.Nights)
 	s.Measure.add(o.Measure)
+	s.Sizes.add(o.Sizes)
 	s.heals = append(s.heals, o.heals...)
 	s.lost += o.lost
 	s.Close()
@@ -96,6 +98,7 @@ func (s *Score) Close() {
 	s.HealP50, s.HealP99 = quantile(s.heals, 0.50).Seconds(), quantile(s.heals, 0.99).Seconds()
 	s.MachineHoursLost = s.lost.Hours()
 	s.Measure.close()
+	s.Sizes.close()
 }
 
 // quantile returns the q-th quantile of sorted durations, by the nearest rank.
@@ -116,5 +119,5 @@ func (s *Score) HealedShare() float64 {
 
 // Wrong is how often hale did what it must never do. Anything but zero is a failure.
 func (s *Score) Wrong() int {
-	return s.HealthyDestroyed + s.DoubleInstances + s.LostRepairs + s.Unhealed + s.LawsBroken
+	return s.HealthyDestroyed + s.DoubleInstances + s.LostRepairs + s.Unhealed + s.LawsBroken + s.ScaledInBlind
 }

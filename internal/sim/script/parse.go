@@ -26,6 +26,7 @@ func examples() map[string]string {
 		"store": "store", "server": "hale-1",
 		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2",
 		"the host": "host h2", "image": "web-2.qcow2",
+		"load": "load", "metric": "metric requests", "amount": "500", "lie": "nothing",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 	}
 }
@@ -49,7 +50,7 @@ func with(v Verb, s shape) string {
 func verbsOf(text string) string {
 	words := strings.Fields(text)
 	kind := SubjectKind(strings.Join(words[:min(1, len(words))], " "))
-	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); both == "domain" {
+	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); both == "domain" || both == "metric" {
 		kind = both
 	}
 	var out []string
@@ -154,6 +155,10 @@ func (e Event) checkArg(kind string) error {
 		_, err = verbs.ParseShare(e.Arg)
 	case "duration":
 		_, err = time.ParseDuration(e.Arg)
+	case "amount":
+		_, err = verbs.ParseAmount(e.Arg)
+	case "lie":
+		_, err = verbs.ParseLie(e.Arg)
 	case "count":
 		var n int
 		if n, err = strconv.Atoi(e.Arg); err == nil && n < 1 {
@@ -169,12 +174,16 @@ func (e Event) checkArg(kind string) error {
 // SubjectKind says what an event's subject is: a machine, domain, server, person, or one of those that are named so.
 func SubjectKind(subject string) string {
 	switch {
-	case subject == "provider", subject == "template", subject == "store", subject == "operator", subject == "hale":
+	case subject == "provider", subject == "template", subject == "store", subject == "operator", subject == "hale",
+		subject == "load":
 		return subject
 	case subject == person:
 		return "person"
 	case strings.HasPrefix(subject, "hale-"):
 		return "server"
+	}
+	if _, ok := verbs.ParseMetric(subject); ok {
+		return "metric"
 	}
 	if _, err := verbs.ParseDomain(subject); err == nil {
 		return "domain"

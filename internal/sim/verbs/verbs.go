@@ -96,6 +96,13 @@ const (
 	IsBad        Verb = "is bad" // the template
 )
 
+// What can happen to the load, and to a metric of it.
+const (
+	RisesTo Verb = "rises to" // at once
+	FallsTo Verb = "falls to" // the same: it is what a reader calls it
+	Says    Verb = "says"     // instead of the truth
+)
+
 // Row is all that there is to say about a verb: this table is the only place that knows it.
 type Row struct {
 	Verb Verb
@@ -116,6 +123,8 @@ const (
 	OfDomain   Kind = "domain"
 	OfProvider Kind = "provider"
 	OfTemplate Kind = "template"
+	OfLoad     Kind = "load"
+	OfMetric   Kind = "metric"
 	OfPerson   Kind = "person" // who acts on a machine, which is the object
 )
 
@@ -131,12 +140,15 @@ const (
 	ACheck    Object = "check"
 	AMachine  Object = "machine"
 	Another   Object = "another" // machine
+	AnAmount  Object = "amount"  // of load, in units per second
+	ALie      Object = "lie"
 )
 
 // Case is what one happening is about, as far as its verb asks for it.
 type Case struct {
 	VM     *world.VM
 	Domain world.Domain
+	Metric string
 	Arg    string
 	// Hale are the clients that are hale's.
 	Hale []string
@@ -145,7 +157,7 @@ type Case struct {
 // Rows is the table.
 func Rows() []Row {
 	shared := slices.Concat(of(OfDomain, domainRows()), of(OfProvider, providerRows()))
-	return slices.Concat(of(OfMachine, machineRows()), shared, []Row{
+	return slices.Concat(of(OfMachine, machineRows()), shared, loadRows(), []Row{
 		{Verb: IsBad, Of: OfTemplate, Do: anyway(func(w *world.World, _ string) func() {
 			return w.SpoilBuilds(world.Builds{}, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
 		})},
@@ -191,7 +203,9 @@ func Play(w *world.World, subject string, v Verb, arg string, hale ...string) (l
 		c.VM = w.Current(arg)
 	case OfDomain:
 		c.Domain, err = ParseDomain(subject)
-	case OfProvider, OfTemplate:
+	case OfMetric:
+		c.Metric, _ = ParseMetric(subject)
+	case OfProvider, OfTemplate, OfLoad:
 	}
 	if err != nil || c.VM == nil && (r.Of == OfMachine || r.Of == OfPerson) {
 		return nil, err // it is just being replaced: it has nothing to break
@@ -342,6 +356,27 @@ func providerRows() []Row {
 	}
 }
 
+func loadRows() []Row {
+	sets := func(w *world.World, c Case) (func(), error) {
+		units, err := ParseAmount(c.Arg)
+		if err != nil {
+			return nil, err
+		}
+		return w.Ask(units), nil
+	}
+	return []Row{
+		{Verb: RisesTo, Of: OfLoad, Takes: AnAmount, Must: true, Do: sets},
+		{Verb: FallsTo, Of: OfLoad, Takes: AnAmount, Must: true, Do: sets},
+		{Verb: Says, Of: OfMetric, Takes: ALie, Must: true, Do: func(w *world.World, c Case) (func(), error) {
+			lie, err := ParseLie(c.Arg)
+			if err != nil {
+				return nil, err
+			}
+			return w.Deceive(c.Metric, lie), nil
+		}},
+	}
+}
+
 // doing is how a row happens.
 type doing = func(w *world.World, c Case) (lift func(), err error)
 
@@ -473,4 +508,28 @@ func ParseDomain(text string) (world.Domain, error) {
 		)
 	}
 	return world.Domain{Kind: kind, Name: name}, nil
+}
+
+// ParseMetric reads "metric requests".
+func ParseMetric(text string) (name string, ok bool) {
+	kind, name, ok := strings.Cut(text, " ")
+	return name, ok && kind == string(OfMetric) && name != "" && !strings.Contains(name, " ")
+}
+
+// ParseAmount reads an amount of load.
+func ParseAmount(text string) (float64, error) {
+	units, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(units >= 0 && units <= 1e9) {
+		return 0, fmt.Errorf("%q is no load: write a number of units per second, from 0 to 1e9", text)
+	}
+	return units, nil
+}
+
+// ParseLie reads what a metric says instead of the truth.
+func ParseLie(text string) (world.Lie, error) {
+	all := append([]world.Lie{world.SaysNothing}, world.Lies()...)
+	if !slices.Contains(all, world.Lie(text)) {
+		return "", fmt.Errorf("%q is nothing that a metric says: write one of %v", text, all)
+	}
+	return world.Lie(text), nil
 }

@@ -78,6 +78,7 @@ type World struct {
 	diskCopies map[copyName]Copy // of disks: the instance that each is of
 	written    uint64            // how many disks there ever were
 	notes      []*noted          // in the order in which they came
+	demand     demand
 
 	// Watch is told of everything that the judge may want to know.
 	Watch Watcher
@@ -99,6 +100,8 @@ type Watcher interface {
 	Address(a netip.Addr)
 	// Guest is told when what the agent inside an instance would say may have changed.
 	Guest(id string)
+	// Load is told before the load is set to something else: that it follows its course is not told.
+	Load()
 	// Host is told when a client, everybody if it is empty, has to look at a host anew, at all of them if that is
 	// empty: it answers again, or whether it is to be empty has changed.
 	Host(name, client string)
@@ -127,6 +130,9 @@ func (Deaf) Address(netip.Addr) {}
 
 // Guest implements Watcher.
 func (Deaf) Guest(string) {}
+
+// Load implements Watcher.
+func (Deaf) Load() {}
 
 // Host implements Watcher.
 func (Deaf) Host(string, string) {}

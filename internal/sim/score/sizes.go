@@ -1,0 +1,47 @@
+package score
+
+import "time"
+
+// Sizes is what became of a fleet's size under a load, by truth. What a load needs are the machines that take all of
+// it, within the fleet's bounds.
+type Sizes struct {
+	// SecondsUnder is for how long fewer machines served than the load needed.
+	SecondsUnder float64 `json:"seconds_under_capacity"`
+	// HoursOver are the machine-hours of machines that were on beyond that, and MachineHours those of all.
+	HoursOver    float64 `json:"machine_hours_over"`
+	MachineHours float64 `json:"machine_hours_on"`
+	ScaledOut    int     `json:"scaled_out"` // times that the size asked for grew
+	ScaledIn     int     `json:"scaled_in"`
+	// ScaledInBlind is how often it shrank by an opinion while a metric said nothing: that must never be.
+	ScaledInBlind int `json:"scaled_in_blind"`
+
+	under, over, on time.Duration
+}
+
+// Span counts a time in which so many machines served and were on, and so many were needed.
+func (s *Sizes) Span(lasted time.Duration, serving, on, needed int) {
+	if serving < needed {
+		s.under += lasted
+	}
+	s.over += lasted * time.Duration(max(on-needed, 0))
+	s.on += lasted * time.Duration(on)
+}
+
+// Changes is how often the size asked for became another one.
+func (s *Sizes) Changes() int { return s.ScaledOut + s.ScaledIn }
+
+// On is for how long machines were on, all together.
+func (s *Sizes) On() time.Duration { return s.on }
+
+func (s *Sizes) add(o Sizes) {
+	s.under += o.under
+	s.over += o.over
+	s.on += o.on
+	s.ScaledOut += o.ScaledOut
+	s.ScaledIn += o.ScaledIn
+	s.ScaledInBlind += o.ScaledInBlind
+}
+
+func (s *Sizes) close() {
+	s.SecondsUnder, s.HoursOver, s.MachineHours = s.under.Seconds(), s.over.Hours(), s.on.Hours()
+}
