@@ -69,10 +69,11 @@ type Judge struct {
 	toldTwo  map[string]string
 	struck   string // the plan's last event
 	struckAt time.Duration
-	waiting  []int         // the machines that are down and that no step could cure so far
-	moved    bool          // something changed since they were looked at
-	stormy   bool          // the failure of many at once was counted as a cause
-	spoiled  bool          // so was the template, where something needs to be built
+	waiting  []int // the machines that are down and that no step could cure so far
+	moved    bool  // something changed since they were looked at
+	stormy   bool  // the failure of many at once was counted as a cause
+	spoiled  bool  // so was the template, where something needs to be built
+	burden   burden
 	brakedAt time.Duration // when hale put its own brake on; negative: it is not on
 	// checks with a mistyped port: they succeed nowhere
 	mistyped map[fleet.CheckName]bool

@@ -50,6 +50,8 @@ var packages = []pkgRule{
 	{path: "internal/doorway", floor: 0, step: 9, leaf: true},
 	{path: "internal/strict", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/calendar", floor: 0, step: 9, leaf: true},
+	{path: "internal/sim/load", floor: 0, step: 9, leaf: true},
+	{path: "internal/sim/scaler", floor: 0, step: 9, leaf: true},
 	{path: "internal/sim/world", floor: 0, step: 9, leaf: true, also: []string{"internal/sim/calendar"}},
 	{path: "internal/sim/verbs", floor: 0, step: 9, leaf: true, also: []string{"internal/sim/world"}},
 	{path: "internal/sim/trace", floor: 0, step: 9, leaf: true},

@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/sim/world"
+)
+
+// burden is what the judge knows of the load beside the machines that bear it.
+type burden struct {
+	counted     time.Duration // until when it is
+	serving, on int           // since then
+}
+
+// glance is the time between two looks at a load that follows its course.
+const glance = 5 * time.Second
+
+// Load implements world.Watcher: until now the load was another one.
+func (j *Judge) Load() { j.bear() }
+
+// bear counts what the load needed and had until now, and how many machines bear it from now on.
+func (j *Judge) bear() {
+	if j.first != nil || !j.w.Loaded() {
+		return
+	}
+	b, now := &j.burden, j.w.Now()
+	for b.counted < now {
+		next := min(b.counted+glance, now)
+		needed := j.spec.Sizing.Bound(j.w.Needed(b.counted + (next-b.counted)/2))
+		j.score.Span(next-b.counted, b.serving, b.on, needed)
+		b.counted = next
+	}
+	b.serving = j.w.Members(world.Domain{Kind: "all"}, j.IsOfFleet)
+	b.on = 0
+	for machine, n := range j.w.Running() {
+		if fleet.MachineName(machine).Fleet() == j.spec.Name {
+			b.on += n
+		}
+	}
+}
