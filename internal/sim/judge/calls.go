@@ -47,6 +47,9 @@ func (j *Judge) Acted(c *world.Call) {
 		return
 	}
 	j.built[c.ID] = j.built[c.ID] || c.Op == world.Create
+	if c.Op == world.Create {
+		j.adds(c)
+	}
 	if c.Op == world.Snapshot || c.Op == world.DropSnapshot {
 		j.truth.Acted(d)
 		j.copied(c)

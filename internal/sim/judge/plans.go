@@ -71,10 +71,7 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		j.takesWorld(&o)
 		switch o.Kind {
 		case fleet.OrderScale:
-			if o.Size != j.asked {
-				j.Resized(o.Size)
-				j.most = max(j.most, o.Size)
-			}
+			j.scaled(&o)
 		case fleet.OrderDelete:
 			j.sentAway(string(o.Machine))
 		default:
