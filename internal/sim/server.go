@@ -46,9 +46,11 @@ type server struct {
 	polls    bool          // a listing is planned or under way
 	lastPoll time.Duration
 	pollAt   time.Duration // when the next regular listing is planned; 0: none is
-	ids      int
-	hot      bool          // in stage.hot
-	beside   time.Duration // when the hosts are asked next on which a machine is silent
+	// measureAt is when metrics are read next; 0: no reading is planned.
+	measureAt time.Duration
+	ids       int
+	hot       bool          // in stage.hot
+	beside    time.Duration // when the hosts are asked next on which a machine is silent
 	// toldOfStore says that a person was told that the store takes nothing.
 	toldOfStore bool
 	neighbours  neighbours
@@ -177,6 +179,8 @@ func (c *server) begin(term uint64) {
 	c.own.NotePlan(c.now())
 	c.polls, c.pollAt, c.lastPoll = false, 0, c.s.w.Now()-c.s.options.Poll
 	c.listAfresh()
+	c.measureAt = 0
+	c.measure()
 	c.heedClock()
 	c.heat()
 }

@@ -38,6 +38,8 @@ type Options struct {
 	Operator time.Duration
 	// Unbrakes has that person take a brake of hale's own off, too, when they come for it.
 	Unbrakes bool
+	// Burden is the load on the fleet, where it bears one.
+	Burden Burden
 	// Empty begins with nothing built; else every machine runs, certified, at the start.
 	Empty bool
 	Trace io.Writer // a line per event and record; nil: none
@@ -162,13 +164,21 @@ func fits(e script.Event, o Options) error {
 		if e.Verb == verbs.Copies {
 			m = fleet.MachineName(e.Arg)
 		}
-		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.Spec.Size {
+		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.largest() {
 			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1),
-				o.Spec.Name.Machine(o.Spec.Size))
+				o.Spec.Name.Machine(o.largest()))
 		}
 		named := func(c *fleet.Check) bool { return string(c.Name) == e.Arg }
 		if e.Verb == verbs.FailsCheck && !slices.ContainsFunc(o.Spec.Asked(), named) {
 			return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
+		}
+	case "metric":
+		if name, _ := verbs.ParseMetric(e.Subject); o.Spec.Sizing.Metric(fleet.MetricName(name)) == nil {
+			return fmt.Errorf("%s: fleet %s has no metric %s", e, o.Spec.Name, name)
+		}
+	case "load":
+		if o.Burden.Capacity == 0 {
+			return fmt.Errorf("%s: nothing bears a load: say how much a machine takes, as capacity 100", e)
 		}
 	case "server":
 		if n, ok := fleet.MachineName(e.Subject).Ordinal(); !ok || n > max(o.Servers, 1) {
@@ -232,6 +242,7 @@ func newStage(o Options) (*stage, error) {
 		s.plant()
 	}
 	s.plantNeighbours()
+	s.bear()
 	for i := range o.Servers {
 		s.servers = append(s.servers, &server{s: s, name: "hale-" + strconv.Itoa(i+1)})
 	}

@@ -8,9 +8,17 @@ import (
 	"hale/internal/sim/script"
 )
 
+// largest is the largest size that the fleet has by its own policy.
+func (o Options) largest() int {
+	if p := o.Spec.Sizing; p != nil {
+		return p.Max
+	}
+	return o.Spec.Size
+}
+
 // Most returns the largest size that the fleet is ever asked to have.
 func (o Options) Most() int {
-	most := o.Spec.Size
+	most := o.largest()
 	if o.Spec.Adopt.Selects() {
 		most += spareMachines
 	}
@@ -84,6 +92,7 @@ func (c *server) reload() {
 		if c.term != 0 {
 			c.own.Edit(c.s.wanted, c.now())
 			c.probes.Edit(c.s.wanted.Checks)
+			c.measure()
 			c.heat()
 		}
 	})

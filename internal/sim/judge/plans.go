@@ -162,6 +162,9 @@ func (j *Judge) isBeyond(machine string) bool {
 	return j.left[machine] || n > j.size+len(j.left)
 }
 
+// Asked is how many machines are asked for.
+func (j *Judge) Asked() int { return j.asked }
+
 // IsOfFleet reports whether the machine is one of the fleet's.
 func (j *Judge) IsOfFleet(machine string) bool { return !j.isBeyond(machine) }
 

@@ -1,0 +1,88 @@
+// Package source reads metrics of the load in a simulated world, as the adapters read those of a real one.
+//
+// It promises that what it says is the truth of that moment, unless the world has the metric's source say something
+// else. It keeps nothing, and takes no time.
+package source
+
+import (
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/gauge"
+	"hale/internal/sim/world"
+)
+
+// Source is what can be measured of a fleet in a world.
+type Source struct {
+	World *world.World
+	Fleet fleet.Name
+	Most  int // machines that the fleet ever has
+	// Measures are the quantities that metrics are, beside those that are as Usual says.
+	Measures map[fleet.MetricName]world.Quantity
+}
+
+// Usual returns which quantity a metric is where nothing says it: what the provider counts of machines, and what stands
+// for one machine, is its use or its share of the load; a metric that is the size is how many machines the load needs;
+// all others are the whole load.
+func Usual(p *fleet.Sizing, m *fleet.Metric) world.Quantity {
+	if m.Kind == fleet.MetricProvider {
+		return world.Busy
+	}
+	for i := range p.Opinions {
+		switch o := &p.Opinions[i]; {
+		case o.Metric != m.Name:
+		case o.PerMachine && m.Least == 0 && m.Most == percent:
+			return world.Busy
+		case o.PerMachine:
+			return world.LoadOfEach
+		case o.Kind == fleet.OpinionSize:
+			return world.NeedsSo
+		case o.Kind == fleet.OpinionSteps && m.Least == 0 && m.Most == percent:
+			return world.Busy
+		}
+	}
+	return world.TotalLoad
+}
+
+const percent = 100
+
+// apart reports whether the metric's source says which machine a value is of.
+func apart(m *fleet.Metric) bool {
+	return m.Kind == fleet.MetricProvider || m.Kind == fleet.MetricCheck ||
+		m.Kind == fleet.MetricPrometheus && m.Prometheus.Label != ""
+}
+
+const op = "source.read"
+
+// Read reads the metric now.
+func (s Source) Read(p *fleet.Sizing, m *fleet.Metric) (gauge.Reading, error) {
+	q, chosen := s.Measures[m.Name]
+	if !chosen {
+		q = Usual(p, m)
+	}
+	var serving []fleet.MachineName
+	for n := 1; n <= s.Most; n++ {
+		name := s.Fleet.Machine(n)
+		if vm := s.World.Current(string(name)); vm != nil && vm.Serving() {
+			serving = append(serving, name)
+		}
+	}
+	truth, there := s.World.Value(q, len(serving))
+	value, lie := s.World.Read(string(m.Name), truth)
+	switch {
+	case lie == world.SaysNothing:
+		return gauge.Reading{}, fault.New(fault.Transient, op, string(m.Name), nil)
+	case lie == world.SaysMany:
+		return gauge.Reading{Whole: make([]float64, 1000)}, nil
+	case lie != "":
+		return gauge.Reading{Whole: []float64{value}}, nil
+	case !there:
+		return gauge.Reading{}, nil
+	case apart(m) && (q == world.Busy || q == world.LoadOfEach):
+		var r gauge.Reading
+		for _, name := range serving {
+			r.Each = append(r.Each, fleet.MachineValue{Machine: name, Value: value})
+		}
+		return r, nil
+	}
+	return gauge.Reading{Whole: []float64{value}}, nil
+}

@@ -1,0 +1,93 @@
+package source_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/gauge"
+	"hale/internal/sim/source"
+	"hale/internal/sim/world"
+)
+
+// place is a world with two machines of fleet web that serve, and a load of 300, of which each takes 200.
+func place(t *testing.T) source.Source {
+	t.Helper()
+	w := world.New(world.Options{Seed: 1})
+	w.PutOn(world.Load{Capacity: 200, At: func(time.Duration) float64 { return 300 }})
+	for n := 1; n <= 2; n++ {
+		name := string(fleet.Name("web").Machine(n))
+		w.Plant(world.Status{ID: fmt.Sprint("vm-", n), Name: name, Mark: world.Mark{Fleet: "web", Machine: name}})
+	}
+	return source.Source{World: w, Fleet: "web", Most: 5}
+}
+
+// A metric says the truth about the load, by what the policy uses it for, or what its source says instead.
+func TestAMetricSaysTheTruthOrALie(t *testing.T) {
+	t.Parallel()
+	percent := func(m fleet.Metric) fleet.Metric {
+		m.Most, m.Of = 100, fleet.CombineMean
+		return m
+	}
+	per := fleet.Opinion{Kind: fleet.OpinionTarget, PerMachine: true}
+	for name, c := range map[string]struct {
+		metric  fleet.Metric
+		opinion fleet.Opinion
+		lie     world.Lie
+		want    float64
+		trouble fleet.Reason
+	}{
+		"the whole load":                {fleet.Metric{}, fleet.Opinion{Kind: fleet.OpinionTarget}, "", 300, ""},
+		"a machine's share":             {fleet.Metric{}, per, "", 150, ""},
+		"its use":                       {percent(fleet.Metric{}), per, "", 75, ""},
+		"its use, by the provider":      {percent(fleet.Metric{Kind: fleet.MetricProvider}), fleet.Opinion{}, "", 75, ""},
+		"its use, for steps":            {percent(fleet.Metric{}), fleet.Opinion{Kind: fleet.OpinionSteps}, "", 75, ""},
+		"how many machines":             {fleet.Metric{}, fleet.Opinion{Kind: fleet.OpinionSize}, "", 2, ""},
+		"nothing":                       {fleet.Metric{}, per, world.SaysNothing, 0, fleet.ReasonMetricSilent},
+		"no number":                     {percent(fleet.Metric{}), per, world.SaysNaN, 0, fleet.ReasonMetricAbsurd},
+		"more than there can be":        {percent(fleet.Metric{}), per, world.SaysHuge, 0, fleet.ReasonMetricAbsurd},
+		"a thousand series":             {percent(fleet.Metric{}), per, world.SaysMany, 0, fleet.ReasonMetricMany},
+		"an endless number as a metric": {fleet.Metric{}, per, world.SaysInf, 0, fleet.ReasonMetricAbsurd},
+	} {
+		s := place(t)
+		c.metric.Name, c.opinion.Metric = "requests", "requests"
+		if c.lie != "" {
+			s.World.Deceive("requests", c.lie)
+		}
+		p := &fleet.Sizing{Min: 1, Max: 5, Metrics: []fleet.Metric{c.metric}, Opinions: []fleet.Opinion{c.opinion}}
+		r, err := s.Read(p, &c.metric)
+		v := gauge.Value{}
+		if err == nil {
+			v, err = gauge.Weigh(&c.metric, r)
+		}
+		switch {
+		case c.trouble == "" && (err != nil || v.Value != c.want):
+			t.Errorf("%s: it says %v (%v), want %v", name, v.Value, err, c.want)
+		case c.trouble != "" && (err == nil || gauge.Trouble(err) != c.trouble):
+			t.Errorf("%s: %v, want %s", name, err, c.trouble)
+		}
+	}
+}
+
+// With the last lie the truth is back, and until then the judge knows since when nothing good was said.
+func TestALieEnds(t *testing.T) {
+	t.Parallel()
+	s := place(t)
+	one, two := s.World.Deceive("requests", world.SaysNaN), s.World.Deceive("requests", world.SaysNothing)
+	one()
+	if since, is := s.World.Silent("requests"); !is || since != 0 {
+		t.Errorf("silent: %v since %s", is, since)
+	}
+	two()
+	if _, is := s.World.Silent("requests"); is {
+		t.Error("it says the truth, and counts as silent")
+	}
+	back := s.World.Ask(900)
+	if got := s.World.Needed(0); got != 5 {
+		t.Errorf("a load of 900 needs %d machines of 200", got)
+	}
+	if back(); s.World.Asked(0) != 300 {
+		t.Errorf("the load is %v again", s.World.Asked(0))
+	}
+}
