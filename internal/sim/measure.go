@@ -16,7 +16,7 @@ type Burden struct {
 	// Capacity is how much of it a machine takes; zero: there is no load.
 	Capacity float64
 	// Measures are the quantities that metrics are, where that does not follow from the policy (source.Usual).
-	Measures map[fleet.MetricName]world.Quantity
+	Measures map[fleet.MetricName]load.Quantity
 	// Scaler is another system's rule that orders the size, and Target the use of machines that it is to keep; empty:
 	// none does.
 	Scaler scaler.Kind
@@ -29,7 +29,7 @@ func (s *stage) bear() {
 	if b.Capacity == 0 {
 		return
 	}
-	s.w.PutOn(world.Load{At: b.Load.At, Capacity: b.Capacity})
+	s.w.Demand = load.Demand{Course: b.Load.At, Capacity: b.Capacity, Before: s.judge.Bear}
 	if rule := scaler.New(b.Scaler, b.Target); rule != nil {
 		s.w.After(rule.Every(), func() { s.scale(rule) })
 	}
@@ -44,8 +44,8 @@ func (s *stage) source() source.Source {
 func (s *stage) scale(rule scaler.Scaler) {
 	s.w.After(rule.Every(), func() { s.scale(rule) })
 	serving := s.w.Members(world.Domain{Kind: "all"}, s.judge.IsOfFleet)
-	truth, there := s.w.Value(world.Busy, serving)
-	value, lie := s.w.Read(string(s.options.Burden.Scaler), truth)
+	truth, there := s.w.Demand.Value(load.Busy, s.w.Now(), serving)
+	value, lie := s.w.Demand.Read(string(s.options.Burden.Scaler), truth)
 	size := s.judge.Asked()
 	want := s.wanted.Sizing.Bound(rule.Next(scaler.Reading{
 		At: s.w.Now(), Busy: value, OK: there && lie == "", Serving: serving, Size: size,

@@ -74,7 +74,7 @@ type Judge struct {
 	stormy   bool  // the failure of many at once was counted as a cause
 	spoiled  bool  // so was the template, where something needs to be built
 	burden   burden
-	sizes    sizes
+	sizes    *law.Sizes
 	brakedAt time.Duration // when hale put its own brake on; negative: it is not on
 	// checks with a mistyped port: they succeed nowhere
 	mistyped map[fleet.CheckName]bool
@@ -107,10 +107,10 @@ func New(run Run, eyes Eyes, o Options) *Judge {
 		steady: map[string]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{}, built: map[string]bool{},
 		forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{}, brakedAt: -1,
-		sizes: sizes{policy: o.Spec.Sizing, added: map[string]time.Duration{}, named: map[string]bool{}},
 		plans: newPlans(o.Spec.Size), trials: newTrials(o.Spec.Template.Image),
 	}
 	j.truth = law.New(room{j}, law.Fleet{Spec: &j.spec, Poll: o.Poll, Most: o.Most, Naive: o.Naive}, &eyes.Score.Tally)
+	j.sizes = law.NewSizes(room{j}, o.Spec.Sizing, &j.w.Demand, &eyes.Score.SizeTally)
 	return j
 }
 
@@ -145,13 +145,13 @@ func (j *Judge) Address(netip.Addr) { j.moved = true }
 // Copies implements world.Watcher.
 func (j *Judge) Copies(machine string, n int) {
 	j.truth.Crowded(law.Count(j.w, machine, n))
-	j.bear()
+	j.Bear()
 }
 
 // StartedAfresh notes that a server knows nothing any more: until its checks could speak it may disrupt nothing (L9).
 func (j *Judge) StartedAfresh(c Server) {
 	j.steady[c.Name] = j.w.Now() + law.Steady(&j.spec)
-	j.sizes.began = j.w.Now()
+	j.sizes.Afresh(j.w.Now())
 	for i := range j.store.Beliefs {
 		j.afresh[string(j.spec.Name.Machine(i+1))] = true
 	}
@@ -188,7 +188,7 @@ func (j *Judge) CommittedWhole(before, after stored.Overall, records []fleet.Rec
 	for _, r := range records {
 		j.Record(r)
 	}
-	j.keeps(after.Whole.Ledger)
+	j.stays(after.Whole.Ledger)
 	j.tells(after)
 	j.obeyed(before, after, records)
 	was, is := before.Brake, after.Brake

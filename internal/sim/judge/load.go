@@ -16,18 +16,15 @@ type burden struct {
 // glance is the time between two looks at a load that follows its course.
 const glance = 5 * time.Second
 
-// Load implements world.Watcher: until now the load was another one.
-func (j *Judge) Load() { j.bear() }
-
-// bear counts what the load needed and had until now, and how many machines bear it from now on.
-func (j *Judge) bear() {
-	if j.first != nil || !j.w.Loaded() {
+// Bear counts what the load needed and had until now, and how many machines bear it from now on.
+func (j *Judge) Bear() {
+	if j.first != nil || !j.w.Demand.Loaded() {
 		return
 	}
 	b, now := &j.burden, j.w.Now()
 	for b.counted < now {
 		next := min(b.counted+glance, now)
-		needed := j.spec.Sizing.Bound(j.w.Needed(b.counted + (next-b.counted)/2))
+		needed := j.spec.Sizing.Bound(j.w.Demand.Needed(b.counted + (next-b.counted)/2))
 		j.score.Span(next-b.counted, b.serving, b.on, needed)
 		b.counted = next
 	}

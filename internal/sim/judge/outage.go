@@ -56,7 +56,7 @@ func (j *Judge) Serving(vm *world.VM) {
 	if !ok || n > len(j.outages) {
 		return
 	}
-	defer j.bear()
+	defer j.Bear()
 	o := &j.outages[n-1]
 	switch {
 	case !o.open && !vm.Serving() && j.goes(vm.Mark.Machine, vm.ID): // a person wants it to go
@@ -258,7 +258,7 @@ func (j *Judge) utmost(queue int) time.Duration  { return law.Utmost(&j.spec, j.
 // Finish judges what is left at the end.
 func (j *Judge) Finish(end time.Duration) {
 	sc := j.score
-	j.bear()
+	j.Bear()
 	j.history.Close(end)
 	for _, n := range slices.Clone(j.nights) {
 		j.dawn(n)

@@ -23,13 +23,15 @@ type plans struct {
 	stated int             // how often a size was stated
 	away   map[string]bool // adopted instances that the operator wants let go
 	booked *fleet.Ledger   // as stored
+	// unplanned are those of leaving that no plan names.
+	unplanned map[string]bool
 }
 
 func newPlans(size int) plans {
 	return plans{
 		asked: size, size: size, shown: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{},
 		renewed: map[string]string{},
-		left:    map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
+		left:    map[string]bool{}, unplanned: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
 	}
 }
 
@@ -71,7 +73,7 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		j.takesWorld(&o)
 		switch o.Kind {
 		case fleet.OrderScale:
-			j.scaled(&o)
+			j.asks(j.sizes.ByOrder(&o, j.moment(false)))
 		case fleet.OrderDelete:
 			j.sentAway(string(o.Machine))
 		default:

@@ -91,3 +91,31 @@ func TestTheRecordedWeek(t *testing.T) {
 		t.Errorf("%v requests on Thursday, 13 July 1995", thursday)
 	}
 }
+
+// With the last lie the truth is back, and it is known when nothing good was said.
+func TestALieEnds(t *testing.T) {
+	t.Parallel()
+	told := 0
+	d := load.Demand{Course: func(time.Duration) float64 { return 300 }, Capacity: 200, Before: func() { told++ }}
+	one := d.Deceive("requests", load.SaysNaN, 10*time.Second)
+	two := d.Deceive("requests", load.SaysNothing, 20*time.Second)
+	one(30 * time.Second)
+	if lasts, is := d.Silent("requests", 40*time.Second); !is || lasts != 30*time.Second {
+		t.Errorf("silent: %v for %s", is, lasts)
+	}
+	two(50 * time.Second)
+	for at, want := range map[time.Duration]bool{
+		9 * time.Second: false, 10 * time.Second: true, 49 * time.Second: true, 50 * time.Second: false,
+	} {
+		if _, is := d.Silent("requests", at); is != want {
+			t.Errorf("silent after %s: %v", at, is)
+		}
+	}
+	back := d.Set(900)
+	if got := d.Needed(0); got != 5 {
+		t.Errorf("a load of 900 needs %d machines of 200", got)
+	}
+	if back(); d.Asked(0) != 300 || told != 2 {
+		t.Errorf("the load is %v again, and was told to change %d times", d.Asked(0), told)
+	}
+}

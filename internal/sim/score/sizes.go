@@ -1,6 +1,10 @@
 package score
 
-import "time"
+import (
+	"time"
+
+	"hale/internal/sim/law"
+)
 
 // Sizes is what became of a fleet's size under a load, by truth. What a load needs are the machines that take all of
 // it, within the fleet's bounds.
@@ -10,10 +14,7 @@ type Sizes struct {
 	// HoursOver are the machine-hours of machines that were on beyond that, and MachineHours those of all.
 	HoursOver    float64 `json:"machine_hours_over"`
 	MachineHours float64 `json:"machine_hours_on"`
-	ScaledOut    int     `json:"scaled_out"` // times that the size asked for grew
-	ScaledIn     int     `json:"scaled_in"`
-	// ScaledInBlind is how often it shrank by an opinion while a metric said nothing: that must never be.
-	ScaledInBlind int `json:"scaled_in_blind"`
+	law.SizeTally
 
 	under, over, on time.Duration
 }
@@ -37,9 +38,7 @@ func (s *Sizes) add(o Sizes) {
 	s.under += o.under
 	s.over += o.over
 	s.on += o.on
-	s.ScaledOut += o.ScaledOut
-	s.ScaledIn += o.ScaledIn
-	s.ScaledInBlind += o.ScaledInBlind
+	s.SizeTally.Add(o.SizeTally)
 }
 
 func (s *Sizes) close() {

@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/gauge"
+	"hale/internal/sim/load"
 	"hale/internal/sim/world"
 )
 
@@ -17,30 +18,30 @@ type Source struct {
 	Fleet fleet.Name
 	Most  int // machines that the fleet ever has
 	// Measures are the quantities that metrics are, beside those that are as Usual says.
-	Measures map[fleet.MetricName]world.Quantity
+	Measures map[fleet.MetricName]load.Quantity
 }
 
 // Usual returns which quantity a metric is where nothing says it: what the provider counts of machines, and what stands
 // for one machine, is its use or its share of the load; a metric that is the size is how many machines the load needs;
 // all others are the whole load.
-func Usual(p *fleet.Sizing, m *fleet.Metric) world.Quantity {
+func Usual(p *fleet.Sizing, m *fleet.Metric) load.Quantity {
 	if m.Kind == fleet.MetricProvider {
-		return world.Busy
+		return load.Busy
 	}
 	for i := range p.Opinions {
 		switch o := &p.Opinions[i]; {
 		case o.Metric != m.Name:
 		case o.PerMachine && m.Least == 0 && m.Most == percent:
-			return world.Busy
+			return load.Busy
 		case o.PerMachine:
-			return world.LoadOfEach
+			return load.LoadOfEach
 		case o.Kind == fleet.OpinionSize:
-			return world.NeedsSo
+			return load.NeedsSo
 		case o.Kind == fleet.OpinionSteps && m.Least == 0 && m.Most == percent:
-			return world.Busy
+			return load.Busy
 		}
 	}
-	return world.TotalLoad
+	return load.TotalLoad
 }
 
 const percent = 100
@@ -66,18 +67,18 @@ func (s Source) Read(p *fleet.Sizing, m *fleet.Metric) (gauge.Reading, error) {
 			serving = append(serving, name)
 		}
 	}
-	truth, there := s.World.Value(q, len(serving))
-	value, lie := s.World.Read(string(m.Name), truth)
+	truth, there := s.World.Demand.Value(q, s.World.Now(), len(serving))
+	value, lie := s.World.Demand.Read(string(m.Name), truth)
 	switch {
-	case lie == world.SaysNothing:
+	case lie == load.SaysNothing:
 		return gauge.Reading{}, fault.New(fault.Transient, op, string(m.Name), nil)
-	case lie == world.SaysMany:
+	case lie == load.SaysMany:
 		return gauge.Reading{Whole: make([]float64, 1000)}, nil
 	case lie != "":
 		return gauge.Reading{Whole: []float64{value}}, nil
 	case !there:
 		return gauge.Reading{}, nil
-	case apart(m) && (q == world.Busy || q == world.LoadOfEach):
+	case apart(m) && (q == load.Busy || q == load.LoadOfEach):
 		var r gauge.Reading
 		for _, name := range serving {
 			r.Each = append(r.Each, fleet.MachineValue{Machine: name, Value: value})

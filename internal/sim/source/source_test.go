@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/gauge"
+	"hale/internal/sim/load"
 	"hale/internal/sim/source"
 	"hale/internal/sim/world"
 )
@@ -15,7 +16,7 @@ import (
 func place(t *testing.T) source.Source {
 	t.Helper()
 	w := world.New(world.Options{Seed: 1})
-	w.PutOn(world.Load{Capacity: 200, At: func(time.Duration) float64 { return 300 }})
+	w.Demand = load.Demand{Capacity: 200, Course: func(time.Duration) float64 { return 300 }}
 	for n := 1; n <= 2; n++ {
 		name := string(fleet.Name("web").Machine(n))
 		w.Plant(world.Status{ID: fmt.Sprint("vm-", n), Name: name, Mark: world.Mark{Fleet: "web", Machine: name}})
@@ -34,7 +35,7 @@ func TestAMetricSaysTheTruthOrALie(t *testing.T) {
 	for name, c := range map[string]struct {
 		metric  fleet.Metric
 		opinion fleet.Opinion
-		lie     world.Lie
+		lie     load.Lie
 		want    float64
 		trouble fleet.Reason
 	}{
@@ -44,16 +45,16 @@ func TestAMetricSaysTheTruthOrALie(t *testing.T) {
 		"its use, by the provider":      {percent(fleet.Metric{Kind: fleet.MetricProvider}), fleet.Opinion{}, "", 75, ""},
 		"its use, for steps":            {percent(fleet.Metric{}), fleet.Opinion{Kind: fleet.OpinionSteps}, "", 75, ""},
 		"how many machines":             {fleet.Metric{}, fleet.Opinion{Kind: fleet.OpinionSize}, "", 2, ""},
-		"nothing":                       {fleet.Metric{}, per, world.SaysNothing, 0, fleet.ReasonMetricSilent},
-		"no number":                     {percent(fleet.Metric{}), per, world.SaysNaN, 0, fleet.ReasonMetricAbsurd},
-		"more than there can be":        {percent(fleet.Metric{}), per, world.SaysHuge, 0, fleet.ReasonMetricAbsurd},
-		"a thousand series":             {percent(fleet.Metric{}), per, world.SaysMany, 0, fleet.ReasonMetricMany},
-		"an endless number as a metric": {fleet.Metric{}, per, world.SaysInf, 0, fleet.ReasonMetricAbsurd},
+		"nothing":                       {fleet.Metric{}, per, load.SaysNothing, 0, fleet.ReasonMetricSilent},
+		"no number":                     {percent(fleet.Metric{}), per, load.SaysNaN, 0, fleet.ReasonMetricAbsurd},
+		"more than there can be":        {percent(fleet.Metric{}), per, load.SaysHuge, 0, fleet.ReasonMetricAbsurd},
+		"a thousand series":             {percent(fleet.Metric{}), per, load.SaysMany, 0, fleet.ReasonMetricMany},
+		"an endless number as a metric": {fleet.Metric{}, per, load.SaysInf, 0, fleet.ReasonMetricAbsurd},
 	} {
 		s := place(t)
 		c.metric.Name, c.opinion.Metric = "requests", "requests"
 		if c.lie != "" {
-			s.World.Deceive("requests", c.lie)
+			s.World.Demand.Deceive("requests", c.lie, 0)
 		}
 		p := &fleet.Sizing{Min: 1, Max: 5, Metrics: []fleet.Metric{c.metric}, Opinions: []fleet.Opinion{c.opinion}}
 		r, err := s.Read(p, &c.metric)
@@ -67,27 +68,5 @@ func TestAMetricSaysTheTruthOrALie(t *testing.T) {
 		case c.trouble != "" && (err == nil || gauge.Trouble(err) != c.trouble):
 			t.Errorf("%s: %v, want %s", name, err, c.trouble)
 		}
-	}
-}
-
-// With the last lie the truth is back, and until then the judge knows since when nothing good was said.
-func TestALieEnds(t *testing.T) {
-	t.Parallel()
-	s := place(t)
-	one, two := s.World.Deceive("requests", world.SaysNaN), s.World.Deceive("requests", world.SaysNothing)
-	one()
-	if since, is := s.World.Silent("requests"); !is || since != 0 {
-		t.Errorf("silent: %v since %s", is, since)
-	}
-	two()
-	if _, is := s.World.Silent("requests"); is {
-		t.Error("it says the truth, and counts as silent")
-	}
-	back := s.World.Ask(900)
-	if got := s.World.Needed(0); got != 5 {
-		t.Errorf("a load of 900 needs %d machines of 200", got)
-	}
-	if back(); s.World.Asked(0) != 300 {
-		t.Errorf("the load is %v again", s.World.Asked(0))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/sim/load"
 	"hale/internal/sim/world"
 )
 
@@ -362,7 +363,7 @@ func loadRows() []Row {
 		if err != nil {
 			return nil, err
 		}
-		return w.Ask(units), nil
+		return w.Demand.Set(units), nil
 	}
 	return []Row{
 		{Verb: RisesTo, Of: OfLoad, Takes: AnAmount, Must: true, Do: sets},
@@ -372,7 +373,8 @@ func loadRows() []Row {
 			if err != nil {
 				return nil, err
 			}
-			return w.Deceive(c.Metric, lie), nil
+			lift := w.Demand.Deceive(c.Metric, lie, w.Now())
+			return func() { lift(w.Now()) }, nil
 		}},
 	}
 }
@@ -526,10 +528,10 @@ func ParseAmount(text string) (float64, error) {
 }
 
 // ParseLie reads what a metric says instead of the truth.
-func ParseLie(text string) (world.Lie, error) {
-	all := append([]world.Lie{world.SaysNothing}, world.Lies()...)
-	if !slices.Contains(all, world.Lie(text)) {
+func ParseLie(text string) (load.Lie, error) {
+	all := append([]load.Lie{load.SaysNothing}, load.Lies()...)
+	if !slices.Contains(all, load.Lie(text)) {
 		return "", fmt.Errorf("%q is nothing that a metric says: write one of %v", text, all)
 	}
-	return world.Lie(text), nil
+	return load.Lie(text), nil
 }

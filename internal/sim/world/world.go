@@ -3,7 +3,7 @@
 // part, power that fails. It knows the truth about every machine and judges every call by it.
 //
 // It promises: one goroutine, time that only World.Step moves, and the same course of events for the same seed and the
-// same calls. It imports nothing of hale but its calendar, so that no mistake of the judgement can hide in its judge.
+// same calls. It imports nothing of hale but its calendar and load, so that no mistake of the judgement can hide in its judge.
 // What it calls healthy is a machine that would pass its own checks, asked from where its peers stand.
 //
 // It does not probe, decide or act by itself; it keeps nothing on disk.
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hale/internal/sim/calendar"
+	"hale/internal/sim/load"
 )
 
 // Host is one hypervisor with the domains that it lies in. Empty names mean that there is no such domain.
@@ -78,8 +79,9 @@ type World struct {
 	diskCopies map[copyName]Copy // of disks: the instance that each is of
 	written    uint64            // how many disks there ever were
 	notes      []*noted          // in the order in which they came
-	demand     demand
 
+	// Demand is the load on its machines.
+	Demand load.Demand
 	// Watch is told of everything that the judge may want to know.
 	Watch Watcher
 }
@@ -100,8 +102,6 @@ type Watcher interface {
 	Address(a netip.Addr)
 	// Guest is told when what the agent inside an instance would say may have changed.
 	Guest(id string)
-	// Load is told before the load is set to something else: that it follows its course is not told.
-	Load()
 	// Host is told when a client, everybody if it is empty, has to look at a host anew, at all of them if that is
 	// empty: it answers again, or whether it is to be empty has changed.
 	Host(name, client string)
@@ -130,9 +130,6 @@ func (Deaf) Address(netip.Addr) {}
 
 // Guest implements Watcher.
 func (Deaf) Guest(string) {}
-
-// Load implements Watcher.
-func (Deaf) Load() {}
 
 // Host implements Watcher.
 func (Deaf) Host(string, string) {}

@@ -36,6 +36,11 @@ var apart = map[string]string{
 	"decisions":          "as edges",
 	"caught_recovering":  "it hangs on seconds of one boot",
 	"window_acts":        "as caught_recovering",
+
+	"seconds_under_capacity": "as machine_hours_lost",
+	"machine_hours_over":     "as machine_hours_lost",
+	"machine_hours_on":       "as machine_hours_lost",
+	"scaled_out":             "counted below",
 }
 
 // roughly are the figures that the bubble compares only by whether there were any: how often the same reason is given

@@ -1,0 +1,188 @@
+package law
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"hale/internal/core/fleet"
+	"hale/internal/sim/load"
+)
+
+// Sizes judges how a fleet's size moves where no person confirmed a plan: by opinions, by signals, and by orders within
+// its bounds.
+type Sizes struct {
+	// Policy is as the operator edited it; nil: the size is a plain one.
+	Policy *fleet.Sizing
+
+	court  Court
+	demand *load.Demand
+	tally  *SizeTally
+	// began is when the owner knew nothing of the metrics for the last time.
+	began time.Duration
+	// moved and grew are when another size, and a larger one, was asked for last; stated is when a person did.
+	moved, grew, stated time.Duration
+	pinned              time.Duration            // until when a person pinned the size
+	added               map[string]time.Duration // instances of machines that came with a larger size: when that was
+}
+
+// SizeTally counts how the size moved.
+type SizeTally struct {
+	ScaledOut int `json:"scaled_out"` // times that the size asked for grew
+	ScaledIn  int `json:"scaled_in"`
+	// ScaledInBlind is how often it shrank by an opinion while a metric said nothing: that must never be.
+	ScaledInBlind int `json:"scaled_in_blind"`
+}
+
+// Add adds another tally.
+func (t *SizeTally) Add(o SizeTally) {
+	t.ScaledOut += o.ScaledOut
+	t.ScaledIn += o.ScaledIn
+	t.ScaledInBlind += o.ScaledInBlind
+}
+
+// NewSizes returns a judge of sizes, who counts in the tally.
+func NewSizes(court Court, policy *fleet.Sizing, demand *load.Demand, t *SizeTally) *Sizes {
+	return &Sizes{Policy: policy, court: court, demand: demand, tally: t, added: map[string]time.Duration{}}
+}
+
+// Now is the moment of a move.
+type Now struct {
+	At     time.Duration
+	Asked  int           // how many machines are asked for until now
+	Braked bool          // the brake is on
+	Apart  time.Duration // how far the servers' clocks are
+}
+
+// Afresh notes that the owner knows nothing of the metrics.
+func (s *Sizes) Afresh(now time.Duration) { s.began = now }
+
+// ByOpinion judges a move by an opinion, as the record has it.
+func (s *Sizes) ByOpinion(r *fleet.Record, now Now) {
+	p, who := s.Policy, "opinion "+string(r.Opinion)
+	if r.Size < p.Min || r.Size > p.Max {
+		s.broken("L13", "%s moves the size to %d, and it is to be %d to %d", who, r.Size, p.Min, p.Max)
+	}
+	if p.Mode == fleet.ModeObserve {
+		s.broken("L3", "%s moves the size, and is only watched", who)
+	}
+	s.inTime(who, r.Size, now)
+	if r.Size < now.Asked {
+		s.shrinks(who, r.Size, now)
+	}
+	s.Wants(r.Size, now)
+}
+
+func (s *Sizes) broken(law, format string, args ...any) {
+	s.court.Broken(law, "", fmt.Sprintf(format, args...))
+}
+
+// Wants notes that another size is asked for.
+func (s *Sizes) Wants(size int, now Now) {
+	switch {
+	case size == now.Asked:
+		return
+	case size > now.Asked:
+		s.grew = now.At
+		s.tally.ScaledOut++
+	default:
+		s.tally.ScaledIn++
+	}
+	s.moved = now.At
+}
+
+// inTime judges that an opinion or a signal moves the size when it may.
+func (s *Sizes) inTime(who string, size int, now Now) {
+	cooldown := s.Policy.Up.Cooldown
+	if size < now.Asked {
+		cooldown = s.Policy.Down.Cooldown
+	}
+	if since := now.At - s.moved; size != now.Asked && s.moved != 0 && since < cooldown {
+		s.broken("size", "%s moves the size %s after it moved, and its cooldown is %s", who, since, cooldown)
+	}
+	if now.At < s.pinned-now.Apart {
+		s.broken("L15", "%s moves the size, which a person pinned", who)
+	}
+}
+
+// shrinks judges that an opinion wants fewer machines.
+func (s *Sizes) shrinks(who string, size int, now Now) {
+	if m, lasts, is := s.blind(now.At); is {
+		s.tally.ScaledInBlind++
+		s.broken("size", "%s shrinks the fleet to %d, and metric %s has said nothing for %s", who, size, m, lasts)
+	}
+	if stood := now.At - s.began; stood < s.Policy.Down.Stabilise {
+		s.broken("L9", "%s shrinks the fleet %s after its owner began to read, and its window is %s", who, stood,
+			s.Policy.Down.Stabilise)
+	}
+	if now.Braked {
+		s.broken("L6", "%s shrinks the fleet while the brake is on", who)
+	}
+}
+
+// blind returns a metric that an opinion goes by and that has said nothing for longer than it may be late.
+func (s *Sizes) blind(at time.Duration) (fleet.MetricName, time.Duration, bool) {
+	for i := range s.Policy.Opinions {
+		o := &s.Policy.Opinions[i]
+		m := s.Policy.Metric(o.Metric)
+		if m == nil || len(o.Only) > 0 || len(o.Not) > 0 {
+			continue // it may have no say now
+		}
+		if lasts, is := s.demand.Silent(string(m.Name), at); is && lasts > m.Late+m.Every {
+			return m.Name, lasts, true
+		}
+	}
+	return "", 0, false
+}
+
+// ByOrder judges an order of a size as it is taken up, and returns the size that is asked for then.
+func (s *Sizes) ByOrder(o *fleet.Order, now Now) int {
+	size, p := o.Size, s.Policy
+	if p == nil {
+		return size
+	}
+	if o.Change != (fleet.SizeChange{}) {
+		size = o.Change.To(now.Asked)
+	}
+	if p.Strict && p.Bound(size) != size {
+		s.broken("L13", "%d machines are ordered, beyond strict bounds, and that is taken up", size)
+	}
+	size = p.Bound(size)
+	if o.Signal {
+		s.inTime("a signal", size, now)
+	} else {
+		s.stated, s.pinned = now.At, 0
+		if o.For > 0 {
+			s.pinned = now.At + o.For
+		}
+	}
+	s.Wants(size, now)
+	return size
+}
+
+// Goes judges that a machine is to go without a plan, so that so many stay.
+func (s *Sizes) Goes(r *fleet.Removal, staying int, serves bool, now time.Duration) {
+	name, p := string(r.Machine), s.Policy
+	if staying < p.Min {
+		s.court.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and there are to be %d at least", staying,
+			p.Min))
+	}
+	if r.Opinion == "" {
+		return
+	}
+	if n, _ := r.Machine.Ordinal(); slices.Contains(p.Stay, n) {
+		s.court.Broken("L10", name, "it is to go by an opinion, and to stay by the configuration")
+	}
+	at, added := s.added[string(r.Instance)]
+	if lived := now - at; added && serves && lived < p.Down.Stabilise && at > s.stated {
+		s.court.Broken("size", name, fmt.Sprintf("it was added %s ago, and is to go within the window of %s", lived,
+			p.Down.Stabilise))
+	}
+}
+
+// Adds notes that an instance is built for a machine that came with a larger size.
+func (s *Sizes) Adds(instance string) {
+	if s.grew > 0 {
+		s.added[instance] = s.grew
+	}
+}
