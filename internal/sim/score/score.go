@@ -86,7 +86,7 @@ func (s *Score) Add(o Score) {
 	s.Decisions += o.Decisions
 	s.Nights.add(o.Nights)
 	s.Measure.add(o.Measure)
-	s.Sizes.add(o.Sizes)
+	s.Sizes.Add(o.Sizes)
 	s.heals = append(s.heals, o.heals...)
 	s.lost += o.lost
 	s.Close()

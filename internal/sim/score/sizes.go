@@ -34,11 +34,13 @@ func (s *Sizes) Changes() int { return s.ScaledOut + s.ScaledIn }
 // On is for how long machines were on, all together.
 func (s *Sizes) On() time.Duration { return s.on }
 
-func (s *Sizes) add(o Sizes) {
+// Add adds another run's.
+func (s *Sizes) Add(o Sizes) {
 	s.under += o.under
 	s.over += o.over
 	s.on += o.on
 	s.SizeTally.Add(o.SizeTally)
+	s.close()
 }
 
 func (s *Sizes) close() {

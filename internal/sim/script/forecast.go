@@ -119,6 +119,9 @@ func rates() map[Kind]time.Duration {
 func (f Forecast) Draw(spec fleet.Spec, hosts []world.Host, servers int) []Event {
 	f.MachineGap = cmp.Or(f.MachineGap, 10*24*time.Hour)
 	f.Gap = cmp.Or(f.Gap, 1)
+	if spec.Sizing != nil {
+		spec.Size = spec.Sizing.Max // whichever of them there are then
+	}
 	d := drawing{Forecast: f, spec: spec, hosts: hosts, servers: max(servers, 1)}
 	for i, k := range streams() {
 		if !slices.Contains(f.Kinds, k) {

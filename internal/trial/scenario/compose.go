@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,11 @@ func Compose(purpose string, o sim.Options) []byte {
 			{Name: partConfig, Data: Policy(o)}, {Name: partWorld, Data: worldOf(o)},
 			{Name: partEvents, Data: eventsOf(o)},
 		},
+	}
+	if len(o.Burden.Load.Points) > 0 {
+		var b bytes.Buffer
+		_ = o.Burden.Load.Write(&b) // memory takes everything
+		a.Files = slices.Insert(a.Files, 2, txtar.File{Name: partLoad, Data: b.Bytes()})
 	}
 	return txtar.Format(&a)
 }
@@ -71,6 +77,12 @@ func worldOf(o sim.Options) []byte {
 	}
 	if o.Empty {
 		b.WriteString("empty\n")
+	}
+	if o.Burden.Capacity > 0 {
+		fmt.Fprintf(&b, "capacity %s\n", strconv.FormatFloat(o.Burden.Capacity, 'f', -1, 64))
+	}
+	for _, m := range slices.Sorted(maps.Keys(o.Burden.Measures)) {
+		fmt.Fprintf(&b, "measure %s %s\n", m, o.Burden.Measures[m])
 	}
 	w := world.Options{Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost}.Complete()
 	fmt.Fprintf(&b, "boot %s\nlatency %s\n", between(w.Boot, w.BootMost), between(w.Latency, w.LatencyMost))

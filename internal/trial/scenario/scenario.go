@@ -5,6 +5,7 @@
 //
 //	hale.yaml   the configuration of one fleet, as for hale run
 //	world       where it lives: a line per host, and how the run is set up
+//	load        what is asked of the fleet: a line for each time, as 10m,250
 //	events      a line for each thing that happens: 10m  host h2 loses power for 5m
 //	expect      a line for each figure of the score: repairs 1, held > 0
 //	trace       every line that the run writes; made by hale test --update, and read by people
@@ -28,6 +29,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/keys"
 	"hale/internal/sim"
+	"hale/internal/sim/load"
 	"hale/internal/sim/script"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -49,6 +51,7 @@ type Scenario struct {
 const (
 	partConfig = "hale.yaml"
 	partWorld  = "world"
+	partLoad   = "load"
 	partEvents = "events"
 	partExpect = "expect"
 	partTrace  = "trace"
@@ -132,6 +135,7 @@ func Parse(name string, data []byte) (*Scenario, error) {
 	}
 	r.config(r.parts[partConfig])
 	r.lines(r.parts[partWorld], r.world)
+	r.load(r.parts[partLoad])
 	r.lines(r.parts[partEvents], r.event)
 	r.lines(r.parts[partExpect], r.expect)
 	if p, ok := r.parts[partTrace]; ok {
@@ -181,7 +185,7 @@ func (r *reader) add(line int, format string, args ...any) {
 
 // divide finds the parts.
 func (r *reader) divide(a *txtar.Archive) {
-	known := []string{partConfig, partWorld, partEvents, partExpect, partTrace}
+	known := []string{partConfig, partWorld, partLoad, partEvents, partExpect, partTrace}
 	line := 1 + bytes.Count(a.Comment, []byte("\n"))
 	for _, f := range a.Files {
 		line++
@@ -238,6 +242,26 @@ func (r *reader) config(p part) {
 	}
 }
 
+// load reads what is asked of the fleet.
+func (r *reader) load(p part) {
+	if p.line == 0 {
+		return
+	}
+	t, err := load.Read(bytes.NewReader(p.data))
+	var problem load.Problem
+	switch {
+	case errors.As(err, &problem):
+		r.add(p.line+problem.Line-1, "%s", problem.Message)
+	case err != nil:
+		r.add(p.line, "%v", err)
+	}
+	o := &r.s.Options
+	o.Burden.Load = t
+	if err == nil && o.Burden.Capacity == 0 {
+		r.add(p.line, "nothing bears the load: say in the part world how much a machine takes, as capacity 100")
+	}
+}
+
 func (r *reader) event(line int, text string) error {
 	e, err := script.Parse(text)
 	if err == nil {
@@ -254,7 +278,7 @@ func (r *reader) complete() {
 		for _, e := range o.Plan {
 			o.Horizon = max(o.Horizon, e.At+e.For)
 		}
-		o.Horizon += time.Hour
+		o.Horizon = max(o.Horizon, o.Burden.Load.Span()) + time.Hour
 	}
 	if o.Calm == 0 {
 		o.Calm = time.Minute

@@ -51,6 +51,7 @@ func ParseScript(name string, data []byte) (*Script, error) {
 		s.own = own.Options.Spec
 	}
 	r.lines(r.parts[partWorld], r.world)
+	r.load(r.parts[partLoad])
 	r.lines(r.parts[partEvents], r.event)
 	r.lines(r.parts[partExpect], r.expect)
 	if p, ok := r.parts[partTrace]; ok {
@@ -98,6 +99,9 @@ func (s *Script) Befall(o *sim.Options) (unfit []string) {
 		o.Latency, o.LatencyMost = w.Latency, w.LatencyMost
 	}
 	o.Empty, o.Calm = w.Empty, w.Calm
+	if w.Burden.Capacity != 0 {
+		o.Burden = w.Burden
+	}
 	if len(w.Homes) == o.Spec.Size {
 		o.Homes = w.Homes
 	} else if len(w.Homes) > 0 {

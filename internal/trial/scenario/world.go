@@ -14,6 +14,8 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
+	"hale/internal/sim/load"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -70,9 +72,11 @@ func (r *reader) world(_ int, text string) error {
 	case words[0] == "empty" && len(words) == 1:
 		o.Empty = true
 		return nil
+	case words[0] == "measure" && len(words) == 3:
+		return measure(o, words[1], words[2])
 	case len(words) != 2:
 		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, empty, "+
-			"or one of %s with its value",
+			"measure METRIC QUANTITY, or one of %s with its value",
 			text, strings.Join(Settings(), ", "))
 	}
 	return setting(o, words[0], words[1])
@@ -86,6 +90,18 @@ func (r *reader) home(machine, host string) error {
 			machine, len(o.Homes)+1)
 	}
 	o.Homes = append(o.Homes, host)
+	return nil
+}
+
+// measure says which quantity of the load a metric is.
+func measure(o *sim.Options, metric, quantity string) error {
+	if !slices.Contains(load.Quantities(), load.Quantity(quantity)) {
+		return fmt.Errorf("measure %s %s: a metric can be one of %v", metric, quantity, load.Quantities())
+	}
+	if o.Burden.Measures == nil {
+		o.Burden.Measures = map[fleet.MetricName]load.Quantity{}
+	}
+	o.Burden.Measures[fleet.MetricName(metric)] = load.Quantity(quantity)
 	return nil
 }
 
@@ -115,6 +131,7 @@ func settings() map[string]set {
 		"boot":     stretch(func(o *sim.Options, least, most time.Duration) { o.Boot, o.BootMost = least, most }),
 		"latency":  stretch(func(o *sim.Options, least, most time.Duration) { o.Latency, o.LatencyMost = least, most }),
 		"operator": span(func(o *sim.Options, d time.Duration) { o.Operator = d }),
+		"capacity": amount(func(o *sim.Options, units float64) { o.Burden.Capacity = units }),
 	}
 }
 
@@ -141,6 +158,17 @@ func number(least, most uint64, take func(*sim.Options, uint64)) set {
 		}
 		take(o, n)
 		return nil
+	}
+}
+
+func amount(take func(*sim.Options, float64)) set {
+	return func(o *sim.Options, value string) error {
+		units, err := verbs.ParseAmount(value)
+		if err == nil && units == 0 {
+			err = errors.New("write more than 0")
+		}
+		take(o, units)
+		return err
 	}
 }
 
