@@ -23,7 +23,13 @@ func (o Options) Most() int {
 		most += spareMachines
 	}
 	for _, e := range o.Plan {
-		if n, err := strconv.Atoi(e.Arg); (e.Verb == script.Resizes || e.Verb == script.Scales) && err == nil {
+		switch spec, err := e.Sized(o.Spec); {
+		case e.Verb == script.Resizes && err == nil && spec.Sizing != nil:
+			most = max(most, spec.Sizing.Max)
+		case e.Verb == script.Resizes && err == nil:
+			most = max(most, spec.Size)
+		case e.Verb == script.Scales && o.Spec.Sizing == nil:
+			n, _ := strconv.Atoi(e.Arg) // it was read before
 			most = max(most, n)
 		}
 	}
@@ -32,14 +38,15 @@ func (o Options) Most() int {
 
 // resizes edits the size in the configuration, which every server reads again.
 func resizes(s *stage, e script.Event) (func(), error) {
-	n, err := strconv.Atoi(e.Arg)
+	wanted, err := e.Sized(s.wanted)
 	if err != nil || s.rival != nil {
 		return nil, err
 	}
-	if n != s.wanted.Size {
+	if n := wanted.Size; n != s.wanted.Size && wanted.Said() != 0 {
 		s.judge.Resized(n)
 	}
-	s.wanted.Size = n
+	s.wanted = wanted
+	s.judge.Bounded(wanted.Sizing)
 	for _, c := range s.servers {
 		c.reload()
 	}

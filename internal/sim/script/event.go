@@ -59,10 +59,14 @@ const (
 	Believes Verb = "recovers the fleet believing the world"
 	Brakes   Verb = "puts the brake on"
 	Unbrakes Verb = "takes the brake off"
-	Scales   Verb = "scales to"
+	Scales   Verb = "scales to" // and with an end, pins the size until then
+	ScalesBy Verb = "scales by"
 	Deletes  Verb = "deletes"
 	Vouches  Verb = "takes for off" // a host that does not answer
 )
+
+// Signals is what a program can order, which knows nothing of the fleet.
+const Signals Verb = "signals"
 
 // What an operator does to the configuration.
 const (
@@ -107,6 +111,8 @@ func (e Event) Class() string {
 		subject = "hale"
 	case "person":
 		subject = person
+	case program:
+		subject = "a " + program
 	default:
 		subject = kind
 	}
@@ -146,6 +152,8 @@ func shapes() map[Verb]shape {
 		out[v] = shape{subject: "operator"}
 	}
 	out[Scales] = shape{"operator", "count", true}
+	out[ScalesBy] = shape{"operator", "change", true}
+	out[Signals] = shape{program, "change", true}
 	out[Vouches] = shape{"operator", "the host", true}
 	out[verbs.TakesHale] = shape{"domain", "server", true}
 	maps.Copy(out, edits())
@@ -155,7 +163,7 @@ func shapes() map[Verb]shape {
 // edits are the verbs by which an operator changes the configuration, or confirms what waits.
 func edits() map[Verb]shape {
 	return map[Verb]shape{
-		Resizes:     {"operator", "count", true},
+		Resizes:     {"operator", "bounds", true},
 		Retemplates: {"operator", "image", true},
 		Confirms:    {subject: "operator"},
 		Mistypes:    {"operator", "check", true},

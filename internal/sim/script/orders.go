@@ -19,7 +19,8 @@ func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
 		Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
-		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, Deletes: fleet.OrderDelete,
+		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, ScalesBy: fleet.OrderScale, Signals: fleet.OrderScale,
+		Deletes: fleet.OrderDelete,
 		Vouches: fleet.OrderFenced, Believes: fleet.OrderRecover,
 	}
 }
@@ -28,6 +29,9 @@ func ordered() map[Verb]fleet.OrderKind {
 func Orders() []Verb {
 	return slices.Sorted(maps.Keys(ordered()))
 }
+
+// program is who signals.
+const program = "program"
 
 // Operator is who gives the orders in a scenario.
 const Operator = "operator"
@@ -47,8 +51,15 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 		o.Proof, o.For, o.Reason = fleet.ProofWord, cmp.Or(e.For, time.Hour), "seen"
 	}
 	if o.Kind == fleet.OrderScale {
-		size, err := strconv.Atoi(e.Arg)
-		o.Size = size
+		var err error
+		if e.Verb == Scales {
+			o.Size, err = strconv.Atoi(e.Arg)
+		} else if o.Change, err = ParseChange(e.Arg); o.Change.Exact > 0 {
+			o.Size, o.Change = o.Change.Exact, fleet.SizeChange{}
+		}
+		if e.Verb == Signals {
+			o.Signal, o.By = true, "a "+program
+		}
 		return o, err // what else is wrong with it is for the owner that takes it
 	}
 	host, ofHost := strings.CutPrefix(e.Arg, "host ")
@@ -84,7 +95,7 @@ func (e Event) Of(name fleet.Name) Event {
 			e.Arg = string(name.Machine(n))
 		}
 	case Operator:
-		if e.Edits() || e.Verb == Scales {
+		if e.Edits() || e.Verb == Scales || e.Verb == ScalesBy {
 			return e
 		}
 		if n, ok := fleet.MachineName(e.Arg).Ordinal(); ok {
@@ -111,3 +122,44 @@ func (e Event) Mistyped(checks []fleet.Check) []fleet.Check {
 }
 
 const wrongPort = 9
+
+// ParseChange reads a change of a size, as +2, -1, 4 or +50% at least 2.
+func ParseChange(text string) (fleet.SizeChange, error) {
+	change, least, given := strings.Cut(text, " at least ")
+	c, err := fleet.ParseSizeChange(change)
+	if err == nil && given {
+		c.AtLeast, err = strconv.Atoi(least)
+	}
+	return c, cmp.Or(err, c.Check())
+}
+
+// Sized returns the spec with the size that the event asks for: a number, or bounds as 2..6.
+func (e Event) Sized(spec fleet.Spec) (fleet.Spec, error) {
+	low, high, bounds := strings.Cut(e.Arg, "..")
+	least, err := strconv.Atoi(low)
+	most, err2 := least, error(nil)
+	if bounds {
+		most, err2 = strconv.Atoi(high)
+	}
+	if err := cmp.Or(err, err2); err != nil {
+		return spec, err
+	}
+	if least < 1 || most < least {
+		return spec, fmt.Errorf("%s is no size: write a number, or bounds as 2..6", e.Arg)
+	}
+	if bounds != (spec.Sizing != nil) && bounds {
+		return spec, fmt.Errorf("%s: fleet %s has a plain size", e, spec.Name)
+	}
+	if spec.Sizing == nil {
+		spec.Size = least
+		return spec, nil
+	}
+	sizing := *spec.Sizing
+	if bounds {
+		sizing.Min, sizing.Max = least, most
+	} else {
+		sizing.Desired = least
+	}
+	spec.Sizing, spec.Size = &sizing, sizing.Bound(cmp.Or(sizing.Desired, sizing.Min))
+	return spec, nil
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/sim/verbs"
 )
 
@@ -28,6 +29,7 @@ func examples() map[string]string {
 		"the host": "host h2", "image": "web-2.qcow2",
 		"load": "load", "metric": "metric requests", "amount": "500", "lie": "nothing",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
+		program: "a " + program, "change": "+1", "bounds": "3",
 	}
 }
 
@@ -50,7 +52,7 @@ func with(v Verb, s shape) string {
 func verbsOf(text string) string {
 	words := strings.Fields(text)
 	kind := SubjectKind(strings.Join(words[:min(1, len(words))], " "))
-	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); both == "domain" || both == "metric" {
+	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); slices.Contains([]string{"domain", "metric", program, "person"}, both) {
 		kind = both
 	}
 	var out []string
@@ -155,6 +157,10 @@ func (e Event) checkArg(kind string) error {
 		_, err = verbs.ParseShare(e.Arg)
 	case "duration":
 		_, err = time.ParseDuration(e.Arg)
+	case "change":
+		_, err = ParseChange(e.Arg)
+	case "bounds":
+		_, err = e.Sized(fleet.Spec{Sizing: &fleet.Sizing{}})
 	case "amount":
 		_, err = verbs.ParseAmount(e.Arg)
 	case "lie":
@@ -177,6 +183,8 @@ func SubjectKind(subject string) string {
 	case subject == "provider", subject == "template", subject == "store", subject == "operator", subject == "hale",
 		subject == "load":
 		return subject
+	case subject == "a "+program:
+		return program
 	case subject == person:
 		return "person"
 	case strings.HasPrefix(subject, "hale-"):

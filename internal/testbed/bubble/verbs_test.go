@@ -173,9 +173,9 @@ func onServer(do func(r *room, s *server, e script.Event) func()) act {
 
 // resizes edits the size in the configuration, which every server reads again.
 func resizes(r *room, e script.Event) func() {
-	n, err := strconv.Atoi(e.Arg)
+	wanted, err := e.Sized(r.wanted)
 	r.must(err)
-	r.wanted.Size = n
+	r.wanted = wanted
 	r.reload()
 	return nil
 }

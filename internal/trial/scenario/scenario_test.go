@@ -43,7 +43,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 			[]string{"f.txt:1: begins without a purpose: say in a sentence what it shows, before the first part"}},
 		"no fleet": {"A story.\n-- events --\n1m web-1 crashes\n", []string{"f.txt:1: has no part hale.yaml"}},
 		"a part that is none": {"A story.\n" + ten + "-- evnts --\n1m web-1 crashes\n",
-			[]string{`f.txt:11: there is no part "evnts": the parts are hale.yaml, world, events, expect, trace`}},
+			[]string{`f.txt:11: there is no part "evnts": the parts are hale.yaml, world, load, events, expect, trace`}},
 		"a part without a name": {"A story.\n-- --\n", []string{"f.txt:2: a part has no name: write -- hale.yaml --"}},
 		"a part said twice": {"A story.\n" + ten + "-- world --\n-- world --\nempty\n",
 			[]string{"f.txt:12: part world is there already, on line 11: keep one of the two"}},
@@ -57,13 +57,13 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 			[]string{
 				"f.txt:12: the name of the rack is missing: write pairs, as host h1 rack r1",
 				`f.txt:13: a host has a rack, room, zone, network and storage, but no "row"`,
-				`f.txt:14: there is no setting "speed": write host, empty, or one of boot, calm, latency, operator, ` +
+				`f.txt:14: there is no setting "speed": write host, empty, or one of boot, calm, capacity, latency, operator, ` +
 					`run, seed, servers`,
 				"f.txt:15: servers many: write a whole number from 1 to 9",
 				"f.txt:16: servers 10: write a whole number from 1 to 9",
 				"f.txt:17: run -1m: write a duration, as 30s or 1h30m", "f.txt:18: boot soon: write a duration",
 				`f.txt:19: "full": write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, ` +
-					`empty, or one of boot, calm`,
+					`empty, measure METRIC QUANTITY, or one of boot, calm, capacity`,
 			}},
 		"events that cannot be": {"A story.\n" + ten +
 			"-- events --\n# a comment\n1m web-9 crashes\n1m hale-2 dies\n\n1m host h9 loses power\n1m web-1 " +
