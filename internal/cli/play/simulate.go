@@ -16,6 +16,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
+	"hale/internal/sim/load"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
@@ -30,6 +31,8 @@ import (
 type simulation struct {
 	scenario string
 	trace    string
+	load     string
+	capacity float64
 	faults   string
 	days     float64
 	seed     uint64
@@ -79,6 +82,10 @@ func (c player) simulateCommand() *cobra.Command {
 	f.StringVar(&s.scenario, "scenario", "", "play the events of this scenario file instead of drawn faults")
 	f.StringVar(&s.trace, "trace", "",
 		"play the outages of this CSV file: start, node, and optionally end, rack, room and cause")
+	f.StringVar(&s.load, "load", "",
+		"put the load of this CSV file on each fleet, time and load, and say what its size costs")
+	f.Float64Var(&s.capacity, "capacity", 0,
+		"with --load: how much of it a machine takes (default the target that an opinion on the size has for it)")
 	f.StringVar(&s.faults, "faults", "",
 		"kinds of faults to draw: all, or some of "+kinds()+" (default the usual ones; with --trace: none)")
 	f.Float64Var(&s.days, "days", 0, "how long faults may begin (default 30, or as long as the scenario or trace is)")
@@ -163,6 +170,9 @@ func (s simulation) order(loaded *config.Config, chosen func(flag string) bool) 
 		order.Seed = uint64(rand.Uint32()) //nolint:gosec // the seed is printed; it is no secret
 	}
 	order, err := s.weather(order, chosen)
+	if err == nil {
+		order, err = s.burden(order, chosen)
+	}
 	if err != nil {
 		return rehearsal.Options{}, err
 	}
@@ -202,6 +212,32 @@ func (s simulation) weather(order rehearsal.Options, chosen func(flag string) bo
 		}
 	case s.faults != "":
 		order.Weather = drawn
+	}
+	return order, nil
+}
+
+// burden puts the load into the order.
+func (s simulation) burden(order rehearsal.Options, chosen func(flag string) bool) (rehearsal.Options, error) {
+	switch {
+	case s.load == "" && chosen("capacity"):
+		return order, errors.New("--capacity is how much of a load a machine takes: add --load FILE")
+	case s.load == "":
+		return order, nil
+	case chosen("capacity") && !(s.capacity > 0 && s.capacity <= 1e9):
+		return order, fmt.Errorf("--capacity %v: write a number above 0", s.capacity)
+	}
+	file, err := os.Open(s.load)
+	if err != nil {
+		return order, err
+	}
+	defer file.Close()
+	t, err := load.Read(file)
+	if err != nil {
+		return order, fmt.Errorf("%s: %w", s.load, err)
+	}
+	order.Load, order.Capacity = &t, s.capacity
+	if s.scenario == "" && s.trace == "" && !chosen("days") {
+		order.Horizon = max(t.Span(), time.Hour)
 	}
 	return order, nil
 }
@@ -313,6 +349,7 @@ func (p sheet) rehearsed(f rehearsal.Fleet) []string {
 		lines = append(lines, counted(part.title, part.counts)...)
 	}
 	lines = append(lines, p.score(f.Score)...)
+	lines = append(lines, p.sizes(f)...)
 	for _, w := range f.Warnings {
 		lines = append(lines, "  "+p.Paint(paper.Yellow, "mind")+"   "+w)
 	}
@@ -330,6 +367,19 @@ func (p sheet) rehearsed(f rehearsal.Fleet) []string {
 		}
 	}
 	return lines
+}
+
+// sizes renders what the fleet's size cost under its load.
+func (p sheet) sizes(f rehearsal.Fleet) []string {
+	if f.Options.Burden.Capacity == 0 {
+		return nil
+	}
+	s := f.Score.Sizes
+	return []string{
+		fmt.Sprintf("  %-6s too small for %s; %.1f of %.1f machine-hours more than the load needed; it grew %s and shrank "+
+			"%s", "size", prose.Span(time.Duration(s.SecondsUnder)*time.Second), s.HoursOver, s.MachineHours,
+			paper.Count(s.ScaledOut, "time"), paper.Count(s.ScaledIn, "time")),
+	}
 }
 
 // found renders the least that does it again, or says in which file it is.

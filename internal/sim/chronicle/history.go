@@ -17,6 +17,7 @@ type History struct {
 	Moments []Moment      // in order
 	Outages []Outage      // by their beginning; machines that were down at the end are among them
 	Acts    []Act         // the changing calls that took effect, in order
+	Loads   []Load        // how the load was borne, in order; none: there was none
 	End     time.Duration // of the run
 
 	name     fleet.Name
@@ -79,6 +80,31 @@ type Act struct {
 	Machine string
 	Op      world.Op
 	Wrong   Wrong // empty: it was not
+}
+
+// Load is how the load was borne from a time on, until the next one's.
+type Load struct {
+	At                        time.Duration
+	Asked                     float64 // in machines that it takes all of
+	Needed, Serving, On, Size int     // machines
+}
+
+// loadEvery is the time after which the load is noted anew where nothing but the load itself changed.
+const loadEvery = 10 * time.Minute
+
+// Bore notes how the load is borne.
+func (h *History) Bore(l Load) {
+	if h == nil {
+		return
+	}
+	if n := len(h.Loads); n > 0 {
+		last := h.Loads[n-1]
+		if last.Needed == l.Needed && last.Serving == l.Serving && last.On == l.On && last.Size == l.Size &&
+			l.At-last.At < loadEvery {
+			return
+		}
+	}
+	h.Loads = append(h.Loads, l)
 }
 
 // Wrong is what was wrong with an act, or nearly so.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/chronicle"
 	"hale/internal/sim/world"
 )
 
@@ -24,8 +25,11 @@ func (j *Judge) Bear() {
 	b, now := &j.burden, j.w.Now()
 	for b.counted < now {
 		next := min(b.counted+glance, now)
-		needed := j.spec.Sizing.Bound(j.w.Demand.Needed(b.counted + (next-b.counted)/2))
+		middle := b.counted + (next-b.counted)/2
+		needed := j.sizes.Policy.Bound(j.w.Demand.Needed(middle))
 		j.score.Span(next-b.counted, b.serving, b.on, needed)
+		j.history.Bore(chronicle.Load{At: b.counted, Asked: j.w.Demand.Asked(middle) / j.w.Demand.Capacity,
+			Needed: needed, Serving: b.serving, On: b.on, Size: j.asked})
 		b.counted = next
 	}
 	b.serving = j.w.Members(world.Domain{Kind: "all"}, j.IsOfFleet)

@@ -12,7 +12,9 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
+	"hale/internal/sim/load"
 	"hale/internal/sim/script"
+	"hale/internal/sim/source"
 	"hale/internal/sim/world"
 	"hale/internal/trial/scenario"
 )
@@ -31,6 +33,10 @@ type Options struct {
 	Operator time.Duration
 	// Weather says what goes wrong.
 	Weather Weather
+	// Load is what is asked of each fleet; nil: nothing is said of it.
+	Load *load.Trace
+	// Capacity is how much of it a machine takes. Zero: what an opinion on the size takes for that (Takes).
+	Capacity float64
 	// Trace receives every run as text, each fleet's under its name; nil: no trace is written.
 	Trace io.Writer
 }
@@ -70,8 +76,34 @@ func Rehearse(order Options) (Outcome, error) {
 
 // Check says what is wrong with the order itself.
 func (o Options) Check() error {
-	_, err := o.fleets()
+	all, err := o.fleets()
+	for _, i := range all {
+		if f := &o.Config.Fleets[i]; err == nil && o.Load != nil && o.Capacity == 0 && Takes(f.Sizing) == 0 {
+			err = fmt.Errorf("nothing says how much of the load a machine of fleet %s takes: no opinion on its size has a "+
+				"target for it", f.Name)
+		}
+	}
 	return err
+}
+
+// Takes returns how much of a load a machine takes by the policy: the greatest target that an opinion has for it; zero:
+// none has.
+func Takes(p *fleet.Sizing) float64 {
+	most := 0.0
+	if p == nil {
+		return most
+	}
+	for i := range p.Opinions {
+		o := &p.Opinions[i]
+		m := p.Metric(o.Metric)
+		if o.Kind != fleet.OpinionTarget || m == nil {
+			continue
+		}
+		if q := source.Usual(p, m); q == load.TotalLoad || q == load.LoadOfEach {
+			most = max(most, o.Target)
+		}
+	}
+	return most
 }
 
 func (o Options) complete() Options {
@@ -106,6 +138,12 @@ func (o Options) play(index int) (Fleet, []string, error) {
 	scenario.Adopt(&options, o.Config, index)
 	furnish(&options)
 	unfit := o.Weather.befall(&options)
+	if o.Load != nil {
+		options.Burden = sim.Burden{Load: *o.Load, Capacity: o.Capacity}
+		if o.Capacity == 0 {
+			options.Burden.Capacity = Takes(options.Spec.Sizing)
+		}
+	}
 	var lines bytes.Buffer
 	options.Trace = o.listen(&lines, options.Spec.Name)
 	result, err := sim.Run(options)

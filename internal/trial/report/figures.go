@@ -22,6 +22,7 @@ const (
 	never = iota
 	outages
 	done
+	sized
 )
 
 func number(of func(score.Score) int) func(score.Score) string {
@@ -59,6 +60,11 @@ var readings = []reading{
 		func(s score.Score) string { return fmt.Sprintf("%d, %d", s.Brakes, s.NeedlessBrakes) }},
 	{"pages", done, number(func(s score.Score) int { return s.Paged })},
 	{"mended by a person", done, number(func(s score.Score) int { return s.Visits })},
+	{"shrunk while a metric said nothing", never, number(func(s score.Score) int { return s.ScaledInBlind })},
+	{"too small for its load", sized, lasting(func(s score.Score) float64 { return s.SecondsUnder })},
+	{"machine-hours on", sized, func(s score.Score) string { return fmt.Sprintf("%.1f", s.MachineHours) }},
+	{"more than the load needed", sized, func(s score.Score) string { return fmt.Sprintf("%.1f", s.HoursOver) }},
+	{"grew, shrank", sized, func(s score.Score) string { return fmt.Sprintf("%d, %d", s.ScaledOut, s.ScaledIn) }},
 }
 
 // table is figures under a title.
@@ -77,7 +83,13 @@ func figures(o rehearsal.Outcome) []table {
 		}
 	}
 	out := []table{{Title: "must never happen"}, {Title: "outages"}, {Title: "what was done"}}
+	if o.MachineHours > 0 {
+		out = append(out, table{Title: "size under load"})
+	}
 	for _, r := range readings {
+		if r.part >= len(out) {
+			continue
+		}
 		f := figure{Name: r.name, Never: r.part == never}
 		for _, s := range scores {
 			v := r.value(s)

@@ -55,6 +55,7 @@ type fleetView struct {
 	About    string
 	Timeline timeline
 	Heat     heat
+	Load     loadView
 	Left     string // what the timeline leaves out
 	Rows     []faultRow
 	Tallies  []tally
@@ -89,6 +90,7 @@ type figure struct {
 func viewFleet(f rehearsal.Fleet) fleetView {
 	v := fleetView{Fleet: f, About: about(f), Policy: string(scenario.Policy(f.Options))}
 	v.Timeline, v.Heat = draw(f)
+	v.Load = drawLoad(f)
 	v.Left = v.Timeline.left()
 	for _, row := range f.Faults {
 		r := faultRow{Fault: row}
