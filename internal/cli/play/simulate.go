@@ -338,7 +338,7 @@ func (p sheet) rehearsed(f rehearsal.Fleet) []string {
 		steps = append(steps, string(s.Kind))
 	}
 	lines := []string{fmt.Sprintf("%s: %s on %s, %s, %s, hale %s (%s)", p.Paint(paper.Strong, string(f.Name)),
-		paper.Count(f.Size, "machine"),
+		f.Machines(),
 		paper.Count(f.Hosts, "host"), length(f.Options.Horizon), paper.Count(f.Servers, "server"), prose.Mode(f.Mode),
 		strings.Join(steps, ", "))}
 	lines = append(lines, p.faults(f.Faults)...)

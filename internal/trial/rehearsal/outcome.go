@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -47,6 +48,17 @@ type Fleet struct {
 
 	Options sim.Options `json:"-"` // to play it again
 	Result  sim.Result  `json:"-"`
+}
+
+// Machines says how many there are to be: "5 machines", or "2 to 8 machines".
+func (f *Fleet) Machines() string {
+	if p := f.Options.Spec.Sizing; p != nil {
+		return fmt.Sprintf("%d to %d machines", p.Min, p.Max)
+	}
+	if f.Size == 1 {
+		return "1 machine"
+	}
+	return fmt.Sprintf("%d machines", f.Size)
 }
 
 // Count is how often something happened, and in how many machines.
@@ -103,6 +115,9 @@ func newFleet(o sim.Options, r sim.Result) Fleet {
 	f := Fleet{
 		Name: o.Spec.Name, Mode: o.Spec.Mode, Size: o.Spec.Size, Hosts: len(o.Hosts), Servers: o.Servers,
 		Days: (o.Horizon).Hours() / 24, Score: r.Score, Options: o, Result: r,
+	}
+	if o.Spec.Sizing != nil {
+		f.Size = o.Most()
 	}
 	h := o.History
 	f.Faults = faults(h)

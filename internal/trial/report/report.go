@@ -114,7 +114,7 @@ func about(f rehearsal.Fleet) string {
 	for _, s := range f.Options.Spec.Repair.Steps {
 		steps = append(steps, string(s.Kind))
 	}
-	return fmt.Sprintf("%s on %s for %s, %s; hale %s (%s)", plural(f.Size, "machine"), plural(f.Hosts, "host"),
+	return fmt.Sprintf("%s on %s for %s, %s; hale %s (%s)", f.Machines(), plural(f.Hosts, "host"),
 		prose.Span(f.Options.Horizon), plural(f.Servers, "hale server"), prose.Mode(f.Mode), strings.Join(steps, ", "))
 }
 
