@@ -3,26 +3,29 @@ package judge
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/sim/law"
 	"hale/internal/sim/stored"
 	"hale/internal/sim/world"
 )
 
 // Bounded notes that the configuration has another policy of sizes.
-func (j *Judge) Bounded(policy *fleet.Sizing) { j.sizes.Policy = policy }
+func (j *Judge) Bounded(policy *policy.Sizing) { j.sizes.Policy = policy }
 
 func (j *Judge) moment(braked bool) law.Now {
 	return law.Now{At: j.w.Now(), Asked: j.asked, Braked: braked, Apart: j.eldest().apart()}
 }
 
 // moves judges a change of how many machines are asked for that no person made, and which machines go by it.
-func (j *Judge) moves(before, after stored.Overall, records []fleet.Record) {
+func (j *Judge) moves(before, after stored.Overall, records []record.Record) {
 	if j.sizes.Policy == nil {
 		return
 	}
 	for i := range records {
-		if r := &records[i]; r.Kind == fleet.RecordSize && r.Reason == fleet.ReasonOpinion {
+		if r := &records[i]; r.Kind == record.Size && r.Reason == fleet.ReasonOpinion {
 			j.sizes.ByOpinion(r, j.moment(after.Brake.On()))
 			j.asks(r.Size)
 		}
@@ -40,7 +43,7 @@ func (j *Judge) asks(size int) {
 
 // chosen judges which machines are to go now that were not to go before, and takes their instances for named: within
 // the bounds no person need be asked.
-func (j *Judge) chosen(before, after *fleet.Ledger) {
+func (j *Judge) chosen(before, after *belief.Ledger) {
 	if after == nil {
 		return
 	}
@@ -61,12 +64,12 @@ func (j *Judge) chosen(before, after *fleet.Ledger) {
 	}
 }
 
-func isRemoved(l *fleet.Ledger, name fleet.MachineName) bool {
-	return l != nil && slices.ContainsFunc(l.Removals, func(r fleet.Removal) bool { return r.Machine == name })
+func isRemoved(l *belief.Ledger, name fleet.MachineName) bool {
+	return l != nil && slices.ContainsFunc(l.Removals, func(r belief.Removal) bool { return r.Machine == name })
 }
 
 // stays forgets, after the records were judged, which machines were to go without a plan, and are to stay again.
-func (j *Judge) stays(after *fleet.Ledger) {
+func (j *Judge) stays(after *belief.Ledger) {
 	for name := range j.unplanned {
 		if isRemoved(after, fleet.MachineName(name)) {
 			continue
@@ -88,7 +91,7 @@ func (j *Judge) adds(c *world.Call) {
 	if !ok || n > len(j.store.Beliefs) {
 		return
 	}
-	if r := j.store.Beliefs[n-1].Repair; r != nil && r.Kind == fleet.RepairBuild {
+	if r := j.store.Beliefs[n-1].Repair; r != nil && r.Kind == belief.RepairBuild {
 		j.sizes.Adds(c.ID)
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/sim/load"
 )
 
@@ -13,7 +16,7 @@ import (
 // its bounds.
 type Sizes struct {
 	// Policy is as the operator edited it; nil: the size is a plain one.
-	Policy *fleet.Sizing
+	Policy *policy.Sizing
 
 	court  Court
 	demand *load.Demand
@@ -42,7 +45,7 @@ func (t *SizeTally) Add(o SizeTally) {
 }
 
 // NewSizes returns a judge of sizes, who counts in the tally.
-func NewSizes(court Court, policy *fleet.Sizing, demand *load.Demand, t *SizeTally) *Sizes {
+func NewSizes(court Court, policy *policy.Sizing, demand *load.Demand, t *SizeTally) *Sizes {
 	return &Sizes{Policy: policy, court: court, demand: demand, tally: t, added: map[string]time.Duration{}}
 }
 
@@ -58,12 +61,12 @@ type Now struct {
 func (s *Sizes) Afresh(now time.Duration) { s.began = now }
 
 // ByOpinion judges a move by an opinion, as the record has it.
-func (s *Sizes) ByOpinion(r *fleet.Record, now Now) {
+func (s *Sizes) ByOpinion(r *record.Record, now Now) {
 	p, who := s.Policy, "opinion "+string(r.Opinion)
 	if r.Size < p.Min || r.Size > p.Max {
 		s.broken("L13", "%s moves the size to %d, and it is to be %d to %d", who, r.Size, p.Min, p.Max)
 	}
-	if p.Mode == fleet.ModeObserve {
+	if p.Mode == policy.ModeObserve {
 		s.broken("L3", "%s moves the size, and is only watched", who)
 	}
 	s.inTime(who, r.Size, now)
@@ -161,7 +164,7 @@ func (s *Sizes) ByOrder(o *fleet.Order, now Now) int {
 }
 
 // Goes judges that a machine is to go without a plan, so that so many stay.
-func (s *Sizes) Goes(r *fleet.Removal, staying int, serves bool, now time.Duration) {
+func (s *Sizes) Goes(r *belief.Removal, staying int, serves bool, now time.Duration) {
 	name, p := string(r.Machine), s.Policy
 	if staying < p.Min {
 		s.court.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and there are to be %d at least", staying,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/verbs"
 )
 
@@ -160,7 +160,7 @@ func (e Event) checkArg(kind string) error {
 	case "change":
 		_, err = ParseChange(e.Arg)
 	case "bounds":
-		_, err = e.Sized(fleet.Spec{Sizing: &fleet.Sizing{}})
+		_, err = e.Sized(policy.Spec{Sizing: &policy.Sizing{}})
 	case "amount":
 		_, err = verbs.ParseAmount(e.Arg)
 	case "lie":

@@ -7,6 +7,7 @@ package source
 import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/sim/load"
 	"hale/internal/sim/world"
@@ -24,8 +25,8 @@ type Source struct {
 // Usual returns which quantity a metric is where nothing says it: what the provider counts of machines, and what stands
 // for one machine, is its use or its share of the load; a metric that is the size is how many machines the load needs;
 // all others are the whole load.
-func Usual(p *fleet.Sizing, m *fleet.Metric) load.Quantity {
-	if m.Kind == fleet.MetricProvider {
+func Usual(p *policy.Sizing, m *policy.Metric) load.Quantity {
+	if m.Kind == policy.MetricProvider {
 		return load.Busy
 	}
 	for i := range p.Opinions {
@@ -35,9 +36,9 @@ func Usual(p *fleet.Sizing, m *fleet.Metric) load.Quantity {
 			return load.Busy
 		case o.PerMachine:
 			return load.LoadOfEach
-		case o.Kind == fleet.OpinionSize:
+		case o.Kind == policy.OpinionSize:
 			return load.NeedsSo
-		case o.Kind == fleet.OpinionSteps && m.Least == 0 && m.Most == percent:
+		case o.Kind == policy.OpinionSteps && m.Least == 0 && m.Most == percent:
 			return load.Busy
 		}
 	}
@@ -47,15 +48,15 @@ func Usual(p *fleet.Sizing, m *fleet.Metric) load.Quantity {
 const percent = 100
 
 // apart reports whether the metric's source says which machine a value is of.
-func apart(m *fleet.Metric) bool {
-	return m.Kind == fleet.MetricProvider || m.Kind == fleet.MetricCheck ||
-		m.Kind == fleet.MetricPrometheus && m.Prometheus.Label != ""
+func apart(m *policy.Metric) bool {
+	return m.Kind == policy.MetricProvider || m.Kind == policy.MetricCheck ||
+		m.Kind == policy.MetricPrometheus && m.Prometheus.Label != ""
 }
 
 const op = "source.read"
 
 // Read reads the metric now.
-func (s Source) Read(p *fleet.Sizing, m *fleet.Metric) (gauge.Reading, error) {
+func (s Source) Read(p *policy.Sizing, m *policy.Metric) (gauge.Reading, error) {
 	q, chosen := s.Measures[m.Name]
 	if !chosen {
 		q = Usual(p, m)

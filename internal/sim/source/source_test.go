@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/sim/load"
 	"hale/internal/sim/source"
@@ -27,36 +28,36 @@ func place(t *testing.T) source.Source {
 // A metric says the truth about the load, by what the policy uses it for, or what its source says instead.
 func TestAMetricSaysTheTruthOrALie(t *testing.T) {
 	t.Parallel()
-	percent := func(m fleet.Metric) fleet.Metric {
-		m.Most, m.Of = 100, fleet.CombineMean
+	percent := func(m policy.Metric) policy.Metric {
+		m.Most, m.Of = 100, policy.CombineMean
 		return m
 	}
-	per := fleet.Opinion{Kind: fleet.OpinionTarget, PerMachine: true}
+	per := policy.Opinion{Kind: policy.OpinionTarget, PerMachine: true}
 	for name, c := range map[string]struct {
-		metric  fleet.Metric
-		opinion fleet.Opinion
+		metric  policy.Metric
+		opinion policy.Opinion
 		lie     load.Lie
 		want    float64
 		trouble fleet.Reason
 	}{
-		"the whole load":                {fleet.Metric{}, fleet.Opinion{Kind: fleet.OpinionTarget}, "", 300, ""},
-		"a machine's share":             {fleet.Metric{}, per, "", 150, ""},
-		"its use":                       {percent(fleet.Metric{}), per, "", 75, ""},
-		"its use, by the provider":      {percent(fleet.Metric{Kind: fleet.MetricProvider}), fleet.Opinion{}, "", 75, ""},
-		"its use, for steps":            {percent(fleet.Metric{}), fleet.Opinion{Kind: fleet.OpinionSteps}, "", 75, ""},
-		"how many machines":             {fleet.Metric{}, fleet.Opinion{Kind: fleet.OpinionSize}, "", 2, ""},
-		"nothing":                       {fleet.Metric{}, per, load.SaysNothing, 0, fleet.ReasonMetricSilent},
-		"no number":                     {percent(fleet.Metric{}), per, load.SaysNaN, 0, fleet.ReasonMetricAbsurd},
-		"more than there can be":        {percent(fleet.Metric{}), per, load.SaysHuge, 0, fleet.ReasonMetricAbsurd},
-		"a thousand series":             {percent(fleet.Metric{}), per, load.SaysMany, 0, fleet.ReasonMetricMany},
-		"an endless number as a metric": {fleet.Metric{}, per, load.SaysInf, 0, fleet.ReasonMetricAbsurd},
+		"the whole load":                {policy.Metric{}, policy.Opinion{Kind: policy.OpinionTarget}, "", 300, ""},
+		"a machine's share":             {policy.Metric{}, per, "", 150, ""},
+		"its use":                       {percent(policy.Metric{}), per, "", 75, ""},
+		"its use, by the provider":      {percent(policy.Metric{Kind: policy.MetricProvider}), policy.Opinion{}, "", 75, ""},
+		"its use, for steps":            {percent(policy.Metric{}), policy.Opinion{Kind: policy.OpinionSteps}, "", 75, ""},
+		"how many machines":             {policy.Metric{}, policy.Opinion{Kind: policy.OpinionSize}, "", 2, ""},
+		"nothing":                       {policy.Metric{}, per, load.SaysNothing, 0, fleet.ReasonMetricSilent},
+		"no number":                     {percent(policy.Metric{}), per, load.SaysNaN, 0, fleet.ReasonMetricAbsurd},
+		"more than there can be":        {percent(policy.Metric{}), per, load.SaysHuge, 0, fleet.ReasonMetricAbsurd},
+		"a thousand series":             {percent(policy.Metric{}), per, load.SaysMany, 0, fleet.ReasonMetricMany},
+		"an endless number as a metric": {policy.Metric{}, per, load.SaysInf, 0, fleet.ReasonMetricAbsurd},
 	} {
 		s := place(t)
 		c.metric.Name, c.opinion.Metric = "requests", "requests"
 		if c.lie != "" {
 			s.World.Demand.Deceive("requests", c.lie, 0)
 		}
-		p := &fleet.Sizing{Min: 1, Max: 5, Metrics: []fleet.Metric{c.metric}, Opinions: []fleet.Opinion{c.opinion}}
+		p := &policy.Sizing{Min: 1, Max: 5, Metrics: []policy.Metric{c.metric}, Opinions: []policy.Opinion{c.opinion}}
 		r, err := s.Read(p, &c.metric)
 		v := gauge.Value{}
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 
 	"hale/internal/config"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/load"
@@ -88,7 +89,7 @@ func (o Options) Check() error {
 
 // Takes returns how much of a load a machine takes by the policy: the greatest target that an opinion has for it; zero:
 // none has.
-func Takes(p *fleet.Sizing) float64 {
+func Takes(p *policy.Sizing) float64 {
 	most := 0.0
 	if p == nil {
 		return most
@@ -96,7 +97,7 @@ func Takes(p *fleet.Sizing) float64 {
 	for i := range p.Opinions {
 		o := &p.Opinions[i]
 		m := p.Metric(o.Metric)
-		if o.Kind != fleet.OpinionTarget || m == nil {
+		if o.Kind != policy.OpinionTarget || m == nil {
 			continue
 		}
 		if q := source.Usual(p, m); q == load.TotalLoad || q == load.LoadOfEach {
@@ -230,7 +231,7 @@ const smallest = 3
 // they were asked for: it would act as it was ordered, and that would hide everything else.
 func (f Faults) befall(o *sim.Options) (unfit []string) {
 	drawn := slices.Clone(f.Kinds)
-	if f.usual && o.Spec.Size < smallest && o.Spec.Repair.Silence == fleet.SilenceActs {
+	if f.usual && o.Spec.Size < smallest && o.Spec.Repair.Silence == policy.SilenceActs {
 		drawn = slices.DeleteFunc(drawn, func(k script.Kind) bool { return k == script.KindPartition })
 		unfit = append(unfit, fmt.Sprintf("a fleet of %d has no brake and takes silence for death, so partitions "+
 			"are left out; --faults %s plays them",
