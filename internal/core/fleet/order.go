@@ -116,6 +116,8 @@ func (o *Order) Check() error {
 		return errors.New("it names both a machine and a host")
 	case o.By == "":
 		return errors.New("nobody gave it")
+	case o.Kind != OrderScale && (o.Signal || o.Change != SizeChange{}):
+		return errors.New("only a size is changed, or signalled")
 	case o.Only != "" && (o.Kind != OrderHold || o.Only != HoldScaleIn):
 		return fmt.Errorf("only a hold is for something alone, and that is %s", HoldScaleIn)
 	case o.Name != "" && o.Kind != OrderHold && o.Kind != OrderRelease:
