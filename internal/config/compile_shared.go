@@ -15,7 +15,7 @@ func shareLimits(l *fleet.Limits, doc document, provider string) {
 	}
 	all := doc.limits.Value
 	add(fleet.ScopeInstallation, all.inRepair)
-	l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeInstallation, BrakePolicy: sharedPolicy(all.brake)})
+	l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeInstallation, Policy: sharedPolicy(all.brake)})
 	for _, p := range doc.providers.Value {
 		if of := p.Value.limits.Value; p.Name == provider {
 			add(fleet.ScopeProvider, of.inRepair)
@@ -24,7 +24,7 @@ func shareLimits(l *fleet.Limits, doc document, provider string) {
 			add(fleet.ScopeRack, of.perRack)
 			add(fleet.ScopeHost, of.perHost)
 			l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeProvider,
-				BrakePolicy: sharedPolicy(of.brake)})
+				Policy: sharedPolicy(of.brake)})
 		}
 	}
 }

@@ -113,8 +113,8 @@ fleets:
 				Shared: []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 40},
 					{Scope: fleet.ScopeProvider, InRepair: 20}},
 				Brakes: []fleet.SharedBrake{
-					{Scope: fleet.ScopeInstallation, BrakePolicy: half},
-					{Scope: fleet.ScopeProvider, BrakePolicy: half},
+					{Scope: fleet.ScopeInstallation, Policy: half},
+					{Scope: fleet.ScopeProvider, Policy: half},
 				},
 			},
 			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},

@@ -19,7 +19,7 @@ func TestL06ManySmallFleetsThatFailAtOnceAreHeldByTheBrakeThatTheyShare(t *testi
 	t.Parallel()
 	shared := func(spec *fleet.Spec) {
 		spec.Limits.Brakes = []fleet.SharedBrake{{Scope: fleet.ScopeProvider,
-			BrakePolicy: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}}}
+			Policy: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}}}
 	}
 	thirty(t, func(s *story, targets map[fleet.TargetName]*notified.Target) {
 		lifts := map[fleet.Name]func(){}

@@ -125,7 +125,7 @@ func told(r importer.Result, file, path string) bool {
 // TestS70WhatIsMadeIsValid, also of files that say little, or what is wrong.
 func TestS70WhatIsMadeIsValid(t *testing.T) {
 	t.Parallel()
-	for name, policy := range map[string]string{
+	for name, text := range map[string]string{
 		"nothing": "type: senlin.policy.health\n",
 		"wrong forms": "type: senlin.policy.health\nversion: 7\nproperties: {detection: {interval: often, " +
 			"detection_modes: NODE_STATUS_POLLING}, recovery: {actions: REBOOT, fencing: COMPUTE}}\n",
@@ -142,7 +142,7 @@ func TestS70WhatIsMadeIsValid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := importer.Senlin([]importer.Source{{Name: "p.yaml", Data: []byte(policy)}})
+			r, err := importer.Senlin([]importer.Source{{Name: "p.yaml", Data: []byte(text)}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,8 +15,8 @@ func TestTheJournalOfAReleasedFleetCanBeRead(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("old-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		about("old-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
 		fleet.Record{Fleet: "old", Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft, At: dawn},
 	)
 	for _, q := range []struct {

@@ -183,21 +183,21 @@ func TestWhyTellsTheOpenIncidentAlone(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-2/1"}),
-		record("web-2", fleet.Record{
+		about("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-2/1"}),
+		about("web-2", fleet.Record{
 			Kind:     fleet.RecordIncidentClosed,
 			Reason:   fleet.ReasonHealed,
 			Incident: "web-2/1",
 		}),
-		record("web-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		record("web-2", fleet.Record{
+		about("web-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		about("web-2", fleet.Record{
 			Kind:    fleet.RecordVerdict,
 			Verdict: fleet.VerdictUnhealthy,
 			Cause:   fleet.CauseCrashed,
 		}),
-		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: "web-2/2"}),
-		record("web-2", fleet.Record{Kind: fleet.RecordHeld, Reason: fleet.ReasonBudget, Incident: "web-2/2"}),
+		about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		about("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: "web-2/2"}),
+		about("web-2", fleet.Record{Kind: fleet.RecordHeld, Reason: fleet.ReasonBudget, Incident: "web-2/2"}),
 	)
 	w, err := o.client().Why(t.Context(), "web-2")
 	if err != nil {
@@ -224,19 +224,19 @@ func TestWhyOfAHealthyMachineTellsItsLastIncident(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		record("web-1", fleet.Record{
+		about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
+		about("web-1", fleet.Record{
 			Kind:    fleet.RecordVerdict,
 			Verdict: fleet.VerdictUnhealthy,
 			Cause:   fleet.CauseOff,
 		}),
-		record("web-1", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-1/1"}),
-		record("web-1", fleet.Record{
+		about("web-1", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-1/1"}),
+		about("web-1", fleet.Record{
 			Kind:     fleet.RecordIncidentClosed,
 			Reason:   fleet.ReasonHealed,
 			Incident: "web-1/1",
 		}),
-		record("web-1", fleet.Record{Kind: fleet.RecordAddress, Address: netip.MustParseAddr("10.0.0.9")}),
+		about("web-1", fleet.Record{Kind: fleet.RecordAddress, Address: netip.MustParseAddr("10.0.0.9")}),
 	)
 	w, err := o.client().Why(t.Context(), "web-1")
 	if err != nil {
@@ -256,7 +256,7 @@ func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
 	o := open(t)
 	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
 	o.write(
-		record("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseChecks, Incident: "web-2/2"}),
+		about("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseChecks, Incident: "web-2/2"}),
 		fleet.Record{
 			Fleet: "web", At: dawn, Kind: fleet.RecordParentOpen, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20,
 			Chance: 1e-9,
@@ -265,13 +265,13 @@ func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
 			Fleet: "web", At: dawn, Kind: fleet.RecordPaged, Reason: fleet.ReasonSharedFate, Parent: "web/p3",
 			Domain: rack, Failing: 20, Size: 20,
 		},
-		record("web-1", fleet.Record{
+		about("web-1", fleet.Record{
 			Kind:     fleet.RecordChildJoined,
 			Incident: "web-1/1",
 			Parent:   "web/p3",
 			Domain:   rack,
 		}),
-		record("web-2", fleet.Record{
+		about("web-2", fleet.Record{
 			Kind:     fleet.RecordChildJoined,
 			Incident: "web-2/2",
 			Parent:   "web/p3",
@@ -330,13 +330,13 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, At: dawn}),
-		record("web-1", fleet.Record{
+		about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, At: dawn}),
+		about("web-1", fleet.Record{
 			Kind:    fleet.RecordVerdict,
 			Verdict: fleet.VerdictHealthy,
 			At:      dawn.Add(2 * time.Second),
 		}),
-		record("db-1", fleet.Record{
+		about("db-1", fleet.Record{
 			Kind:    fleet.RecordVerdict,
 			Verdict: fleet.VerdictHealthy,
 			At:      dawn.Add(time.Second),
@@ -351,7 +351,7 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 		}
 		got = append(got, e.Text)
 		if len(got) == 2 {
-			o.write(record("db-1", fleet.Record{
+			o.write(about("db-1", fleet.Record{
 				Kind:    fleet.RecordVerdict,
 				Verdict: fleet.VerdictUnknown,
 				At:      dawn.Add(3 * time.Second),
@@ -370,7 +370,7 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 func TestAFollowerLearnsThatTheControllerEnded(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	o.write(record("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}))
+	o.write(about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}))
 	var last error
 	for _, err := range o.client().Events(t.Context(), api.EventsQuery{Fleet: "web", Follow: true}) {
 		if last = err; err == nil {
@@ -408,7 +408,7 @@ func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.write(record("web-1", fleet.Record{Kind: fleet.RecordVerdict}))
+	o.write(about("web-1", fleet.Record{Kind: fleet.RecordVerdict}))
 	s, err := o.client().State(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -430,7 +430,7 @@ func TestEventsOfAMachineAreFoundByWhatItsProviderCallsIt(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	verdict := fleet.Record{Kind: fleet.RecordVerdict}
-	o.write(record("web-1", verdict), record("db-1", verdict))
+	o.write(about("web-1", verdict), about("db-1", verdict))
 	// A name that is given without a flag may be a fleet's.
 	for _, q := range []api.EventsQuery{{Machine: "main"}, {Fleet: "main"}} {
 		var about []string
@@ -508,8 +508,8 @@ func TestALiveSocketIsRefused(t *testing.T) {
 	}
 }
 
-// record completes a record about a machine.
-func record(machine fleet.MachineName, r fleet.Record) fleet.Record {
+// about completes a record about a machine.
+func about(machine fleet.MachineName, r fleet.Record) fleet.Record {
 	r.Machine, r.Fleet = machine, machine.Fleet()
 	if r.At.IsZero() {
 		r.At = dawn

@@ -69,7 +69,7 @@ func (o *office) watchAt(path, lastID string) (next func() map[string]string, ha
 }
 
 func verdict(machine fleet.MachineName, v fleet.Verdict) fleet.Record {
-	return record(machine, fleet.Record{Kind: fleet.RecordVerdict, Verdict: v, At: dawn})
+	return about(machine, fleet.Record{Kind: fleet.RecordVerdict, Verdict: v, At: dawn})
 }
 
 // A browser that lost its stream goes on with the id of the last event that it had: it gets the next one, and only that.

@@ -40,15 +40,15 @@ func TestEventsAreThoseThatAreAskedFor(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record(
+		about(
 			"web-1",
 			fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, At: dawn.Add(-time.Hour)},
 		),
-		record(
+		about(
 			"web-2",
 			fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, At: dawn.Add(-time.Minute)},
 		),
-		record("web-2", fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonStepPage, At: dawn}),
+		about("web-2", fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonStepPage, At: dawn}),
 	)
 	for name, c := range map[string]struct {
 		query api.EventsQuery
@@ -90,7 +90,7 @@ func TestEventsSayWhereTheirBeginningIsCut(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	verdict := func(name fleet.MachineName, at time.Time) fleet.Record {
-		return record(name, fleet.Record{Kind: fleet.RecordOrder, At: at})
+		return about(name, fleet.Record{Kind: fleet.RecordOrder, At: at})
 	}
 	o.write(verdict("web-1", dawn.Add(-72*time.Hour)), verdict("db-1", dawn.Add(-2*time.Hour)))
 	o.kept = journal.Keep{Now: dawn, For: 24 * time.Hour}

@@ -99,7 +99,7 @@ func surplus(spec *fleet.Spec, n int, machines []fleet.View, staying func(*fleet
 
 // guarded is 1 for a machine that is never disrupted, else 0.
 func guarded(spec *fleet.Spec, m *fleet.Machine) int {
-	if spec.Protects(m) {
+	if spec.Protects(m.Name) {
 		return 1
 	}
 	return 0
@@ -141,7 +141,7 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fle
 	}
 	for i := range machines {
 		m := &machines[i].Machine
-		if slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name }) && wanted.Protects(m) {
+		if slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name }) && wanted.Protects(m.Name) {
 			return fleet.ReasonProtected
 		}
 		named := slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name && t.Instance != "" })
@@ -161,7 +161,7 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fle
 func Unremovable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
 	_, loses := spec.Template.DiskLost()
 	switch {
-	case spec.Protects(m):
+	case spec.Protects(m.Name):
 		return fleet.ReasonProtected
 	case m.Current.None():
 		return ""

@@ -13,7 +13,7 @@ func sharing(t *testing.T, others fleet.Toll) *tale {
 	tl := street(t, 1)
 	tl.s.Spec.SharedFate.AtLeast = 0
 	tl.s.Spec.Limits.Brakes = []fleet.SharedBrake{{Scope: fleet.ScopeInstallation,
-		BrakePolicy: fleet.BrakePolicy{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second}}}
+		Policy: fleet.BrakePolicy{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second}}}
 	others.Scope = fleet.ScopeInstallation
 	tl.s.Tolls = []fleet.Toll{others}
 	return tl

@@ -31,8 +31,8 @@ func (b *Brake) On() bool { return b.Engaged || b.By != "" }
 
 // SharedBrake is a brake of several fleets: of all on a provider, or of all that there are.
 type SharedBrake struct {
-	Scope ScopeKind // ScopeInstallation or ScopeProvider
-	BrakePolicy
+	Scope  ScopeKind // ScopeInstallation or ScopeProvider
+	Policy BrakePolicy
 }
 
 // Toll counts the machines of the other fleets in a scope. It may be a moment old.

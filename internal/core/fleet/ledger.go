@@ -71,9 +71,9 @@ func (u *Update) Goes() bool { return u != nil && u.Stopped == "" }
 // to say.
 func (l *Ledger) TemplateOf(edition uint64, wanted *Spec) Template {
 	if l.Update != nil && l.Update.Edition == edition {
-		return l.Update.Template.cherished(wanted.Template.Disks)
+		return l.Update.Template.Cherished(wanted.Template.Disks)
 	}
-	return l.Template.cherished(wanted.Template.Disks)
+	return l.Template.Cherished(wanted.Template.Disks)
 }
 
 // Updated returns a ledger with another state of its update.
@@ -140,13 +140,13 @@ func (l *Ledger) Force(wanted Spec) Spec {
 	if l == nil || wanted.Adopt.Selects() {
 		return wanted
 	}
-	wanted.Size, wanted.Left, wanted.Template = l.Size, l.Left, l.Template.cherished(wanted.Template.Disks)
+	wanted.Size, wanted.Left, wanted.Template = l.Size, l.Left, l.Template.Cherished(wanted.Template.Disks)
 	return wanted
 }
 
-// cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed
+// Cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed
 // at once. What a made disk is belongs to how an instance is built.
-func (t Template) cherished(disks []Disk) Template {
+func (t Template) Cherished(disks []Disk) Template {
 	t.Disks = slices.Clone(t.Disks)
 	for i := range t.Disks {
 		k := slices.IndexFunc(disks, func(d Disk) bool { return d.Name == t.Disks[i].Name })

@@ -338,11 +338,11 @@ func (s *Spec) Asked() []*Check {
 }
 
 // Protects reports whether the machine is never to be disrupted.
-func (s *Spec) Protects(m *Machine) bool {
+func (s *Spec) Protects(name MachineName) bool {
 	if len(s.Protected) == 0 {
 		return false
 	}
-	n, _ := m.Name.Ordinal()
+	n, _ := name.Ordinal()
 	return slices.Contains(s.Protected, n)
 }
 

@@ -22,14 +22,17 @@ type Warned struct {
 
 // TellsAfter is how long after the check went down people are told: in that time it is asked on every machine of the
 // fleet, so that what has one cause is one message.
-func (c *Check) TellsAfter() time.Duration { return min(max(GatherWarnings, c.Every), countedFor) }
+func (c *Check) TellsAfter() time.Duration { return min(max(GatherWarnings, c.Every), OnlyCounted) }
 
 // GatherWarnings is how long a warning waits for others at least.
 const GatherWarnings = 2 * time.Minute
 
+// OnlyCounted is how long what comes and goes is counted, and not told or written down again.
+const OnlyCounted = time.Hour
+
 // Fall notes that the check went down.
 func (w *Warned) Fall(now Now) {
-	if w.Down = true; now.Reached(w.Since.Add(countedFor)) {
+	if w.Down = true; now.Reached(w.Since.Add(OnlyCounted)) {
 		w.Since, w.Again = now.Wall, 0
 		return
 	}
@@ -38,7 +41,7 @@ func (w *Warned) Fall(now Now) {
 
 // Quiet reports whether people were told so short a while ago that they are not told again yet.
 func (w *Warned) Quiet(now Now) bool {
-	return now.Reached(w.Told) && !now.Reached(w.Told.Add(countedFor))
+	return now.Reached(w.Told) && !now.Reached(w.Told.Add(OnlyCounted))
 }
 
 // Due reports whether what the check found was waited for as long as TellsAfter says. A time still to come was written

@@ -111,7 +111,7 @@ func Braked(own fleet.Brake, w *fleet.Whole) fleet.Brake {
 func BrakePolicy(b *fleet.Brake, l *fleet.Limits) fleet.BrakePolicy {
 	for _, s := range l.Brakes {
 		if s.Scope == b.Scope {
-			return s.BrakePolicy
+			return s.Policy
 		}
 	}
 	return l.Brake

@@ -222,8 +222,8 @@ func Parent(m *fleet.Machine, s *Situation) *fleet.Parent {
 
 // Leaving reports whether the parent's machines are to be built anew elsewhere by now, be there an elsewhere or not.
 func Leaving(p *fleet.Parent, s *Situation) bool {
-	policy := s.Spec.SharedFate
-	return policy.Then == fleet.FateEvacuate && s.Now.Due(p.Since.Add(policy.Wait))
+	shared := s.Spec.SharedFate
+	return shared.Then == fleet.FateEvacuate && s.Now.Due(p.Since.Add(shared.Wait))
 }
 
 // Evacuating reports whether the machine, one of the parent's, is to be built anew elsewhere by now, and there is an

@@ -9,7 +9,7 @@ import (
 	"hale/internal/core/guard"
 )
 
-var policy = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
+var braking = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
 
 // The brake engages when more machines fail than max(2, floor(20 % x size)), and whenever all of three or more do.
 func TestBrakeTable(t *testing.T) {
@@ -25,7 +25,7 @@ func TestBrakeTable(t *testing.T) {
 		t.Run(fmt.Sprintf("fleet of %d", c.size), func(t *testing.T) {
 			t.Parallel()
 			for failing := 0; failing <= c.size; failing++ {
-				b := guard.StepBrake(fleet.Brake{}, policy, 0, guard.Tally{Size: c.size, Failing: failing},
+				b := guard.StepBrake(fleet.Brake{}, braking, 0, guard.Tally{Size: c.size, Failing: failing},
 					now(time.Minute))
 				want := c.engagesAt != 0 && failing >= c.engagesAt
 				if b.Engaged != want {
@@ -51,7 +51,7 @@ func TestBrakeReleasesOnlyAfterItStayedCalm(t *testing.T) {
 	t.Parallel()
 	const size = 10 // engages at 3, calm at 1
 	step := func(b fleet.Brake, failing int, at time.Duration) fleet.Brake {
-		return guard.StepBrake(b, policy, 0, guard.Tally{Size: size, Failing: failing}, now(at))
+		return guard.StepBrake(b, braking, 0, guard.Tally{Size: size, Failing: failing}, now(at))
 	}
 	b := step(fleet.Brake{}, 3, 0)
 	b = step(b, 2, 10*time.Second)
@@ -76,10 +76,10 @@ func TestL06BrakeReleasesWhenNoFurtherMachineFailsForLong(t *testing.T) {
 	settle := time.Duration(0)
 	swap := false // one is healed and another fails at once, so that as many fail
 	step := func(b fleet.Brake, failing int, at time.Duration) fleet.Brake {
-		return guard.StepBrake(b, policy, settle, guard.Tally{Size: 8, Failing: failing, Rose: swap}, now(at))
+		return guard.StepBrake(b, braking, settle, guard.Tally{Size: 8, Failing: failing, Rose: swap}, now(at))
 	}
 	engaged := step(step(fleet.Brake{}, 3, 0), 2, time.Minute)
-	at := time.Minute + 10*policy.ReleaseAfter
+	at := time.Minute + 10*braking.ReleaseAfter
 	for name, c := range map[string]struct {
 		between []int // how many fail meanwhile, a minute apart
 		swap    bool
@@ -116,14 +116,14 @@ func now(d time.Duration) fleet.Now {
 	return fleet.Now{Mono: fleet.Instant(time.Hour).Add(d), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(d)}
 }
 
-// situation is one in which nothing holds a repair back.
-func situation() guard.Situation {
+// quiet is a situation in which nothing holds a repair back.
+func quiet() guard.Situation {
 	return guard.Situation{
 		State: fleet.State{
 			Spec: fleet.Spec{
 				Name: "web", Size: 10, Mode: fleet.ModeAct,
 				Checks: []fleet.Check{{Name: "page", Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3}},
-				Limits: fleet.Limits{InRepair: 1, InBuild: 3, Brake: policy},
+				Limits: fleet.Limits{InRepair: 1, InBuild: 3, Brake: braking},
 				Repair: fleet.RepairPolicy{OnExternalStop: fleet.ExternalStopHoldThenPage},
 			},
 			Now:      now(0),
@@ -239,7 +239,7 @@ func TestWhatHoldsARepair(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, s := sick(), situation()
+			m, s := sick(), quiet()
 			c.spoil(&m, &s)
 			if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != c.reason {
 				t.Errorf("held for %q, want %q", got, c.reason)
@@ -252,7 +252,7 @@ func TestWhatHoldsARepair(t *testing.T) {
 // call waits until their checks had the time to decide, counted from the look, and no longer (L8).
 func TestL04SuspectsHoldTheCallAfterALook(t *testing.T) {
 	t.Parallel()
-	m, s := sick(), situation()
+	m, s := sick(), quiet()
 	m.Health.SinceMono = 1
 	m.Repair = &fleet.Repair{Kind: fleet.RepairHeal}
 	m.Repair.Stage = fleet.Stage{Phase: fleet.PhaseLook, Since: s.Now.Mono}
@@ -283,7 +283,7 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, s := sick(), situation()
+			m, s := sick(), quiet()
 			s.Spec.Repair.Attempts, s.Spec.Repair.AttemptsIn = 2, time.Minute
 			s.Whole.Parents = []fleet.Parent{{ID: "web/p1"}}
 			m.Attempts, m.Incident.Parent = []fleet.Instant{s.Now.Mono.Add(-c.first), s.Now.Mono.Add(-time.Second)}, c.parent
@@ -298,7 +298,7 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 // allows.
 func TestL06ADeadBuildWaitsForTheBrake(t *testing.T) {
 	t.Parallel()
-	m, s := sick(), situation()
+	m, s := sick(), quiet()
 	m.Health.Verdict, m.Current.Expired, m.Health.SinceMono = fleet.VerdictUnknown, true, 1
 	s.Tally.Failing = guard.BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size)
 	if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != fleet.ReasonUnclear {

@@ -87,7 +87,7 @@ func TestWhyAMachineIsHeld(t *testing.T) {
 			st.s.Brake.Scope, st.s.Tolls = fleet.ScopeProvider, []fleet.Toll{{Scope: fleet.ScopeProvider, Size: 20,
 				Failing: 15}}
 			st.s.Spec.Limits.Brakes = []fleet.SharedBrake{{Scope: fleet.ScopeProvider,
-				BrakePolicy: fleet.BrakePolicy{AtLeast: 12}}}
+				Policy: fleet.BrakePolicy{AtLeast: 12}}}
 		}, fleet.Record{Failing: 15, Size: 25, Limit: 12, Scope: fleet.ScopeProvider, Detail: "lab"}},
 		"the brake of the installation": {fleet.ReasonBrake, func(st *stage) {
 			st.s.Brake.Scope, st.s.Brake.Words = fleet.ScopeInstallation, "a test"

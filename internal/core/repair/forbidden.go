@@ -13,7 +13,7 @@ func Forbidden(m *fleet.Machine, spec *fleet.Spec, kind fleet.RepairKind) fleet.
 func against(m *fleet.Machine, spec *fleet.Spec, i fleet.Incarnation, aside bool) fleet.Reason {
 	_, lost := spec.Template.DiskLost()
 	switch {
-	case spec.Protects(m):
+	case spec.Protects(m.Name):
 		return fleet.ReasonProtected
 	case i.Irreplaceable:
 		return fleet.ReasonIrreplaceable

@@ -138,7 +138,7 @@ func TestWhatIsWrongIsAnError(t *testing.T) {
 // TestAsEncodingJSONWhereAllIsKnown compares with what was there before.
 func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 	t.Parallel()
-	m := belief()
+	m := stocked()
 	data, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 	}
 }
 
-func belief() fleet.Machine {
+func stocked() fleet.Machine {
 	return fleet.Machine{
 		Name: "web-2", Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page"},
 		Incidents: 3, Repairs: 5,
@@ -177,7 +177,7 @@ func belief() fleet.Machine {
 // draw chooses.
 func TestUnknownMembersSurviveAtEveryDepth(t *testing.T) {
 	t.Parallel()
-	data, err := json.Marshal(belief())
+	data, err := json.Marshal(stocked())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func graft(to, from any) {
 
 // BenchmarkUnmarshal is what loading one belief costs, beside encoding/json.
 func BenchmarkUnmarshal(b *testing.B) {
-	data, err := json.Marshal(belief())
+	data, err := json.Marshal(stocked())
 	if err != nil {
 		b.Fatal(err)
 	}
