@@ -9,8 +9,10 @@ import (
 
 	"hale/internal/balancer"
 	"hale/internal/config"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 )
 
@@ -38,7 +40,7 @@ type Fleet struct {
 // it is another server's to say, or nobody's. While hale is not sure of what it sees all stay as they are: unknown is not
 // dead.
 func WantedBy(f *published.Fleet, p config.Pool) (Fleet, bool) {
-	if f.Lease <= 0 || f.Spec.Mode != fleet.ModeAct {
+	if f.Lease <= 0 || f.Spec.Mode != policy.ModeAct {
 		return Fleet{}, false
 	}
 	out := Fleet{Wishes: map[fleet.MachineName]Wish{}, Clear: !blind(f)}
@@ -67,11 +69,11 @@ func blind(f *published.Fleet) bool {
 }
 
 // wish says what is wanted of the machine's member.
-func wish(m *fleet.Machine, s *guard.Situation, p config.Pool) Wish {
+func wish(m *belief.Machine, s *guard.Situation, p config.Pool) Wish {
 	out := func(why string, sure bool) Wish {
 		return Wish{Want: balancer.Want{State: balancer.Out}, Sure: sure, Why: why}
 	}
-	healthy := m.Health.Verdict == fleet.VerdictHealthy
+	healthy := m.Health.Verdict == belief.VerdictHealthy
 	leaves := s.Whole.Ledger.Removal(m.Name) != nil || m.Repair != nil && m.Repair.Kind.Ordered()
 	switch {
 	case m.Current.None():
@@ -80,9 +82,9 @@ func wish(m *fleet.Machine, s *guard.Situation, p config.Pool) Wish {
 		return Wish{Want: balancer.Want{State: balancer.Draining}, Sure: true, Why: "it is about to leave", Wait: p.Wait}
 	case leaves:
 		return out("it is about to leave", true)
-	case m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseDisabled && m.Repair == nil:
+	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled && m.Repair == nil:
 		return Wish{} // its host is to be emptied; it serves as ever
-	case m.Health.Verdict == fleet.VerdictUnhealthy:
+	case m.Health.Verdict == belief.VerdictUnhealthy:
 		return out("it is unhealthy: "+string(m.Health.Cause), m.Health.Cause.Stopped())
 	case m.Repair.Budgeted():
 		return out("it is in repair", false)

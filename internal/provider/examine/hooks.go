@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
@@ -118,7 +119,7 @@ func (h *harness) Printed(t providertest.T, ref provider.Ref) string {
 }
 
 // Screened implements providertest.Viewer.
-func (h *harness) Screened() fleet.Template { return h.o.Template }
+func (h *harness) Screened() policy.Template { return h.o.Template }
 
 // CopiedBoots implements providertest.CopyTeller.
 func (h *harness) CopiedBoots(t providertest.T, _ fleet.SnapshotName, c fleet.Copy) int {

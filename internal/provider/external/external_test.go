@@ -18,6 +18,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/program/programtest"
 	"hale/internal/provider"
 	"hale/internal/provider/external"
@@ -52,7 +53,7 @@ func open(t *testing.T, o external.Options) *external.Provider {
 
 var (
 	ref   = provider.Ref{ID: "i-1", Mark: fleet.Mark{Installation: "x", Fleet: "web", Machine: "web-1", Generation: 2}}
-	order = provider.Blueprint{Ref: ref, Name: "web-1", Template: fleet.Template{Memory: 1 << 20, CPUs: 1}}
+	order = provider.Blueprint{Ref: ref, Name: "web-1", Template: policy.Template{Memory: 1 << 20, CPUs: 1}}
 	name  = fleet.SnapshotName{Installation: "x", Machine: "web-1", ID: "s-1"}
 )
 
@@ -328,7 +329,7 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 		}
 	}
 	with := order
-	with.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 20}}
+	with.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 20}}
 	if err := p.Create(t.Context(), with); !fault.Is(err, fault.Unsupported) {
 		t.Errorf("a disk with data: %v", err)
 	}

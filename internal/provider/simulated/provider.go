@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/sim/world"
 )
@@ -381,7 +382,7 @@ var errNoAgent = errors.New("the guest's agent does not answer")
 func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
 	answers := false
 	err := p.readVM(ctx, provider.OpPingGuest, ref, func(vm *world.VM) world.End {
-		answers = vm.AnswersAgent() && !p.world.failsKind(vm, fleet.CheckAgent)
+		answers = vm.AnswersAgent() && !p.world.failsKind(vm, policy.CheckAgent)
 		return world.Done
 	})
 	if err != nil || answers {
