@@ -77,6 +77,7 @@ const (
 	TroubleCheck      = "check"
 	TroubleFence      = "fence"
 	TroubleProvider   = "provider"
+	TroubleBalancer   = "balancer" // its secret cannot be read, or it does not do as it is told
 )
 
 // Defect is a part of hale that panicked. Its log has the place.
@@ -220,11 +221,19 @@ type OrderRequest struct {
 	Subjects []string `json:"subjects,omitempty" maxItems:"100"`
 	Reason   string   `json:"reason,omitempty" maxLength:"200"`
 	As       string   `json:"as,omitempty" maxLength:"200"`                // the user that the caller speaks for
-	For      Duration `json:"for,omitempty"`                               // how long a hold lasts
+	For      Duration `json:"for,omitempty"`                               // how long a hold lasts, or a size is pinned
 	Only     string   `json:"only,omitempty" enum:"scale-in"`              // what alone a hold forbids
 	All      bool     `json:"all,omitempty"`                               // release the holds of others, too
 	Plan     string   `json:"plan,omitempty" maxLength:"200"`              // that is confirmed
 	Size     int      `json:"size,omitempty" minimum:"0" maximum:"100000"` // that the fleet is to have
+	// Change, or Percent of the size and AtLeast machines, is another size than the one that is asked for, in place of
+	// Size.
+	Change  int `json:"change,omitempty" minimum:"-10000" maximum:"10000"`
+	Percent int `json:"percent,omitempty" minimum:"-100" maximum:"1000"`
+	AtLeast int `json:"at_least,omitempty" minimum:"0" maximum:"10000"`
+	// Signal says that a program gives the size, which knows nothing of how the fleet fares: cooldowns and pins hold it
+	// back.
+	Signal bool `json:"signal,omitempty"`
 	// DryRun has the answer only say what would become of it.
 	DryRun bool `json:"-"`
 	// Believe has a recovery take the world for what is; Plan is then that of World, which must still be the same.
@@ -248,6 +257,8 @@ type Ordered struct {
 	State   string `json:"state"` // one of the Order constants
 	// Refused says why, where it was.
 	Refused Reason `json:"refused,omitzero"`
+	// Until is when it would not be refused any more, where that is known.
+	Until time.Time `json:"until,omitzero"`
 	// Events are what followed from it at once.
 	Events []Event `json:"events"`
 }

@@ -37,7 +37,7 @@ func Execute(ctx context.Context, p command.Program, args []string) int {
 	p.Out, p.Err = paper.Tame(p.Out), paper.Tame(p.Err)
 	c := commander{command.New(p, args)}
 	root := c.root()
-	root.SetArgs(args)
+	root.SetArgs(steer.ChangeLast(args))
 	root.SetOut(p.Out)
 	root.SetErr(p.Err)
 	err := root.ExecuteContext(ctx)

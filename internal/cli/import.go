@@ -25,10 +25,11 @@ func (c commander) importCommand() *cobra.Command {
 	}
 	cmd.AddCommand(
 		c.importing(&cobra.Command{
-			Use:   "senlin POLICY.yaml [PROFILE.yaml] [CLUSTER.yaml]",
-			Short: "From Senlin: a health policy, a server profile, a cluster", Args: cobra.RangeArgs(1, 3),
-			Long: "Reads specs of senlin.policy.health (1.0 to 1.2) and os.nova.server, and what a cluster was\n" +
-				"created with, in any order.",
+			Use:   "senlin POLICY.yaml [SCALING.yaml…] [PROFILE.yaml] [CLUSTER.yaml]",
+			Short: "From Senlin: health, scaling and deletion policies, a server profile, a cluster",
+			Args:  cobra.RangeArgs(1, 6),
+			Long: "Reads specs of senlin.policy.health (1.0 to 1.2), senlin.policy.scaling, senlin.policy.deletion\n" +
+				"and os.nova.server, and what a cluster was created with, in any order.",
 		}, importer.Senlin),
 		c.importing(&cobra.Command{
 			Use: "healer BLUEPRINT.yaml", Short: "From Cloudify: a blueprint with agentless healers",

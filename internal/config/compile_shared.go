@@ -15,7 +15,7 @@ func shareLimits(l *policy.Limits, doc document, provider string) {
 	}
 	all := doc.limits.Value
 	add(policy.ScopeInstallation, all.inRepair)
-	l.Brakes = append(l.Brakes, policy.SharedBrake{Scope: policy.ScopeInstallation, BrakePolicy: sharedPolicy(all.brake)})
+	l.Brakes = append(l.Brakes, policy.SharedBrake{Scope: policy.ScopeInstallation, Policy: sharedPolicy(all.brake)})
 	for _, p := range doc.providers.Value {
 		if of := p.Value.limits.Value; p.Name == provider {
 			add(policy.ScopeProvider, of.inRepair)
@@ -24,7 +24,7 @@ func shareLimits(l *policy.Limits, doc document, provider string) {
 			add(policy.ScopeRack, of.perRack)
 			add(policy.ScopeHost, of.perHost)
 			l.Brakes = append(l.Brakes, policy.SharedBrake{Scope: policy.ScopeProvider,
-				BrakePolicy: sharedPolicy(of.brake)})
+				Policy: sharedPolicy(of.brake)})
 		}
 	}
 }

@@ -114,8 +114,8 @@ fleets:
 				Shared: []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 40},
 					{Scope: policy.ScopeProvider, InRepair: 20}},
 				Brakes: []policy.SharedBrake{
-					{Scope: policy.ScopeInstallation, BrakePolicy: half},
-					{Scope: policy.ScopeProvider, BrakePolicy: half},
+					{Scope: policy.ScopeInstallation, Policy: half},
+					{Scope: policy.ScopeProvider, Policy: half},
 				},
 			},
 			SharedFate: policy.SharedFate{Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute},

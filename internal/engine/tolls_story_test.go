@@ -20,7 +20,7 @@ func TestL06ManySmallFleetsThatFailAtOnceAreHeldByTheBrakeThatTheyShare(t *testi
 	t.Parallel()
 	shared := func(spec *policy.Spec) {
 		spec.Limits.Brakes = []policy.SharedBrake{{Scope: policy.ScopeProvider,
-			BrakePolicy: policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}}}
+			Policy: policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}}}
 	}
 	thirty(t, func(s *story, targets map[policy.TargetName]*notified.Target) {
 		lifts := map[fleet.Name]func(){}

@@ -15,10 +15,13 @@ import (
 type senlin struct {
 	mover
 	policy, profile, cluster *value
+	scaleOut, scaleIn        *value
+	deletion                 *value
 	files                    []*value // as they begin
 }
 
-// Senlin reads a health policy, and, in any order, a server profile and a cluster, each recognised by what is in it.
+// Senlin reads a health policy, and, in any order, policies of scaling and of deletion, a server profile and a cluster,
+// each recognised by what is in it.
 func Senlin(sources []Source) (Result, error) {
 	s := senlin{}
 	for _, source := range sources {
@@ -31,11 +34,15 @@ func Senlin(sources []Source) (Result, error) {
 		switch kind := v.get("type").str(); {
 		case strings.HasPrefix(kind, "senlin.policy.health"):
 			into = &s.policy
+		case strings.HasPrefix(kind, "senlin.policy.scaling"):
+			into = s.scaling(v)
+		case strings.HasPrefix(kind, "senlin.policy.deletion"):
+			into = &s.deletion
 		case strings.HasPrefix(kind, "os.nova.server"):
 			into = &s.profile
 		case kind != "":
-			return Result{}, fmt.Errorf("%s:%d: type %s is none of senlin.policy.health and os.nova.server",
-				source.Name, v.get("type").line, kind)
+			return Result{}, fmt.Errorf("%s:%d: type %s is none of senlin.policy.health, senlin.policy.scaling, "+
+				"senlin.policy.deletion and os.nova.server", source.Name, v.get("type").line, kind)
 		case v.has("cluster"):
 			v = v.get("cluster")
 		}
@@ -62,7 +69,6 @@ const sayVolumes = "write server.boot_volume for the one that is booted from, an
 var senlinReasons = map[string]string{
 	"admin_pass":  "a password is not written into a configuration; use a key pair, or user_data",
 	"personality": "use user_data", "block_device_mapping": sayVolumes, "block_device_mapping_v2": sayVolumes,
-	"min_size": "hale keeps one size; hale scale changes it", "max_size": "hale keeps one size; hale scale changes it",
 	"floating_ip": "hale allocates the machine's floating address itself: server.floating_ip names the external " +
 		"network; or give the kept port this one once, and set server.keep_port",
 	"floating_network": "a machine has one floating address, at its first network",
@@ -71,7 +77,10 @@ var senlinReasons = map[string]string{
 	"workflow_name":    "use a run step with a program of your own",
 	"inputs":           "use a run step with a program of your own",
 	"timeout":          "each step of the ladder has its own", "profile_id": "the profile is the file that was given",
-	"dependents": "hale has no fleets that depend on others", "STORAGE": "hale fences by power alone",
+	"destroy_after_deletion":  "hale removes what it has too many of; machines that must stay are put under stay",
+	"reduce_desired_capacity": "a machine that is deleted by name lowers the size in any case",
+	"hooks":                   "use down.grace, and have your program look at hale events",
+	"dependents":              "hale has no fleets that depend on others", "STORAGE": "hale fences by power alone",
 	"NETWORK": "hale fences by power alone", "metadata": "hale keeps none of a fleet itself",
 	"name": "hale names machines after their fleet", "status": "what was once is not carried over",
 	"status_reason": "what was once is not carried over", "nodes": "the servers are found by their metadata",
@@ -81,6 +90,9 @@ func (s *senlin) config() yaml.MapSlice {
 	name := s.fleetName()
 	s.version(s.policy, "1.0", "1.1", "1.2")
 	s.version(s.profile, "1.0")
+	s.version(s.scaleOut, "1.0")
+	s.version(s.scaleIn, "1.0")
+	s.version(s.deletion, "1.0", "1.1")
 	interval, checks, condition := s.detection()
 	steps, fence := s.recovery()
 	provider := mapOf("type", "openstack", "cloud",
@@ -156,10 +168,6 @@ func (s *senlin) population(name string) yaml.MapSlice {
 	if s.profile == nil {
 		return s.existing(name)
 	}
-	size := s.cluster.get("desired_capacity")
-	if size == nil {
-		s.note(Missing, nil, "fleets.%s.size: there is no desired_capacity, so it is 1", name)
-	}
 	theirs := "{name: …}"
 	if id := s.cluster.get("id").str(); id != "" {
 		theirs = fmt.Sprintf("{metadata: {%s: %s}}", senlinCluster, id)
@@ -167,7 +175,7 @@ func (s *senlin) population(name string) yaml.MapSlice {
 	s.note(Differs, nil,
 		"hale builds the machines of fleet %s anew, and leaves Senlin's servers alone. To take those over as they "+
 			"are, replace size by select: %s, and add adopt: {replaceable: true}", name, theirs)
-	return mapOf("size", max(s.number(size, 1), 1), "template", s.template(name))
+	return mapOf("size", s.size(name), "template", s.template(name))
 }
 
 // senlinCluster is the key of the metadata by which Senlin names a server's cluster.
@@ -178,6 +186,7 @@ func (s *senlin) existing(name string) yaml.MapSlice {
 	s.note(Missing, nil,
 		"fleets.%s.template: add one, and adopt: {replaceable: true}, and the ladder may rebuild and recreate", name)
 	size := s.cluster.get("desired_capacity")
+	s.unsized()
 	id := s.cluster.get("id").str()
 	if id == "" {
 		s.note(Missing, nil,

@@ -120,7 +120,7 @@ func (s *Server) try(ctx context.Context, orders []fleet.Order) []api.Ordered {
 			switch {
 			case !tried:
 			case ruling.Refused != "":
-				would.State, would.Refused = api.OrderRefused, s.refusal(ruling.Refused, o.Fleet)
+				would.State, would.Refused, would.Until = api.OrderRefused, s.refusal(ruling.Refused, o.Fleet), ruling.Until
 			default:
 				would.State = api.OrderTaken
 			}
@@ -165,7 +165,7 @@ func (s *Server) tookUp(ctx context.Context, o *fleet.Order, revision int64) (ap
 	records, err := s.followed(context.WithoutCancel(ctx), o)
 	for _, r := range records {
 		if r.Kind == record.Order && r.Reason != "" {
-			out.State, out.Refused = api.OrderRefused, s.refusal(r.Reason, o.Fleet)
+			out.State, out.Refused, out.Until = api.OrderRefused, s.refusal(r.Reason, o.Fleet), r.Until
 		}
 		out.Events = append(out.Events, view.Event(r))
 	}
@@ -264,7 +264,8 @@ func (s *Server) wanted(ctx context.Context, q api.OrderRequest, dry bool) ([]fl
 func fill(ctx context.Context, o *fleet.Order, q *api.OrderRequest, now time.Time) error {
 	o.Kind, o.By, o.Reason, o.At = fleet.OrderKind(q.Kind), rest.SpokenFor(ctx, q.As), q.Reason, now
 	o.For, o.All, o.Only = time.Duration(q.For), q.All, fleet.HoldScope(q.Only)
-	o.Plan, o.Size, o.Believe = q.Plan, q.Size, q.Believe
+	o.Plan, o.Size, o.Believe, o.Signal = q.Plan, q.Size, q.Believe, q.Signal
+	o.Change = fleet.SizeChange{By: q.Change, Percent: q.Percent, AtLeast: q.AtLeast}
 	if o.Kind == fleet.OrderFenced {
 		o.Proof = fleet.ProofWord // a person's word is never the proof of a power controller
 	}

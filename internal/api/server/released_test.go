@@ -17,8 +17,8 @@ func TestTheJournalOfAReleasedFleetCanBeRead(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("old-2", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
-		record("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("old-2", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
 		record.Record{Fleet: "old", Kind: record.Owner, Reason: fleet.ReasonFleetLeft, At: dawn},
 	)
 	for _, q := range []struct {

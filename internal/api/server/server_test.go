@@ -187,21 +187,21 @@ func TestWhyTellsTheOpenIncidentAlone(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseOff, Incident: "web-2/1"}),
-		record("web-2", record.Record{
+		about("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseOff, Incident: "web-2/1"}),
+		about("web-2", record.Record{
 			Kind:     record.IncidentClosed,
 			Reason:   fleet.ReasonHealed,
 			Incident: "web-2/1",
 		}),
-		record("web-2", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
-		record("web-2", record.Record{
+		about("web-2", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("web-2", record.Record{
 			Kind:    record.Verdict,
 			Verdict: belief.VerdictUnhealthy,
 			Cause:   belief.CauseCrashed,
 		}),
-		record("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
-		record("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseCrashed, Incident: "web-2/2"}),
-		record("web-2", record.Record{Kind: record.Held, Reason: fleet.ReasonBudget, Incident: "web-2/2"}),
+		about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseCrashed, Incident: "web-2/2"}),
+		about("web-2", record.Record{Kind: record.Held, Reason: fleet.ReasonBudget, Incident: "web-2/2"}),
 	)
 	w, err := o.client().Why(t.Context(), "web-2")
 	if err != nil {
@@ -228,19 +228,19 @@ func TestWhyOfAHealthyMachineTellsItsLastIncident(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
-		record("web-1", record.Record{
+		about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("web-1", record.Record{
 			Kind:    record.Verdict,
 			Verdict: belief.VerdictUnhealthy,
 			Cause:   belief.CauseOff,
 		}),
-		record("web-1", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseOff, Incident: "web-1/1"}),
-		record("web-1", record.Record{
+		about("web-1", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseOff, Incident: "web-1/1"}),
+		about("web-1", record.Record{
 			Kind:     record.IncidentClosed,
 			Reason:   fleet.ReasonHealed,
 			Incident: "web-1/1",
 		}),
-		record("web-1", record.Record{Kind: record.Address, Address: netip.MustParseAddr("10.0.0.9")}),
+		about("web-1", record.Record{Kind: record.Address, Address: netip.MustParseAddr("10.0.0.9")}),
 	)
 	w, err := o.client().Why(t.Context(), "web-1")
 	if err != nil {
@@ -260,7 +260,7 @@ func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
 	o := open(t)
 	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
 	o.write(
-		record("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseChecks, Incident: "web-2/2"}),
+		about("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseChecks, Incident: "web-2/2"}),
 		record.Record{
 			Fleet: "web", At: dawn, Kind: record.ParentOpen, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20,
 			Chance: 1e-9,
@@ -269,13 +269,13 @@ func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
 			Fleet: "web", At: dawn, Kind: record.Paged, Reason: fleet.ReasonSharedFate, Parent: "web/p3",
 			Domain: rack, Failing: 20, Size: 20,
 		},
-		record("web-1", record.Record{
+		about("web-1", record.Record{
 			Kind:     record.ChildJoined,
 			Incident: "web-1/1",
 			Parent:   "web/p3",
 			Domain:   rack,
 		}),
-		record("web-2", record.Record{
+		about("web-2", record.Record{
 			Kind:     record.ChildJoined,
 			Incident: "web-2/2",
 			Parent:   "web/p3",
@@ -334,13 +334,13 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictUnknown, At: dawn}),
-		record("web-1", record.Record{
+		about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictUnknown, At: dawn}),
+		about("web-1", record.Record{
 			Kind:    record.Verdict,
 			Verdict: belief.VerdictHealthy,
 			At:      dawn.Add(2 * time.Second),
 		}),
-		record("db-1", record.Record{
+		about("db-1", record.Record{
 			Kind:    record.Verdict,
 			Verdict: belief.VerdictHealthy,
 			At:      dawn.Add(time.Second),
@@ -355,7 +355,7 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 		}
 		got = append(got, e.Text)
 		if len(got) == 2 {
-			o.write(record("db-1", record.Record{
+			o.write(about("db-1", record.Record{
 				Kind:    record.Verdict,
 				Verdict: belief.VerdictUnknown,
 				At:      dawn.Add(3 * time.Second),
@@ -374,7 +374,7 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 func TestAFollowerLearnsThatTheControllerEnded(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	o.write(record("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}))
+	o.write(about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}))
 	var last error
 	for _, err := range o.client().Events(t.Context(), api.EventsQuery{Fleet: "web", Follow: true}) {
 		if last = err; err == nil {
@@ -412,7 +412,7 @@ func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.write(record("web-1", record.Record{Kind: record.Verdict}))
+	o.write(about("web-1", record.Record{Kind: record.Verdict}))
 	s, err := o.client().State(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -434,7 +434,7 @@ func TestEventsOfAMachineAreFoundByWhatItsProviderCallsIt(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	verdict := record.Record{Kind: record.Verdict}
-	o.write(record("web-1", verdict), record("db-1", verdict))
+	o.write(about("web-1", verdict), about("db-1", verdict))
 	// A name that is given without a flag may be a fleet's.
 	for _, q := range []api.EventsQuery{{Machine: "main"}, {Fleet: "main"}} {
 		var about []string
@@ -512,8 +512,8 @@ func TestALiveSocketIsRefused(t *testing.T) {
 	}
 }
 
-// record completes a record about a machine.
-func record(machine fleet.MachineName, r record.Record) record.Record {
+// about completes a record about a machine.
+func about(machine fleet.MachineName, r record.Record) record.Record {
 	r.Machine, r.Fleet = machine, machine.Fleet()
 	if r.At.IsZero() {
 		r.At = dawn

@@ -71,7 +71,7 @@ func (o *office) watchAt(path, lastID string) (next func() map[string]string, ha
 }
 
 func verdict(machine fleet.MachineName, v belief.Verdict) record.Record {
-	return record(machine, record.Record{Kind: record.Verdict, Verdict: v, At: dawn})
+	return about(machine, record.Record{Kind: record.Verdict, Verdict: v, At: dawn})
 }
 
 // A browser that lost its stream goes on with the id of the last event that it had: it gets the next one, and only that.

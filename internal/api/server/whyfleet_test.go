@@ -42,15 +42,15 @@ func TestEventsAreThoseThatAreAskedFor(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		record(
+		about(
 			"web-1",
 			record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy, At: dawn.Add(-time.Hour)},
 		),
-		record(
+		about(
 			"web-2",
 			record.Record{Kind: record.Verdict, Verdict: belief.VerdictUnhealthy, At: dawn.Add(-time.Minute)},
 		),
-		record("web-2", record.Record{Kind: record.Paged, Reason: fleet.ReasonStepPage, At: dawn}),
+		about("web-2", record.Record{Kind: record.Paged, Reason: fleet.ReasonStepPage, At: dawn}),
 	)
 	for name, c := range map[string]struct {
 		query api.EventsQuery
@@ -92,7 +92,7 @@ func TestEventsSayWhereTheirBeginningIsCut(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	verdict := func(name fleet.MachineName, at time.Time) record.Record {
-		return record(name, record.Record{Kind: record.Order, At: at})
+		return about(name, record.Record{Kind: record.Order, At: at})
 	}
 	o.write(verdict("web-1", dawn.Add(-72*time.Hour)), verdict("db-1", dawn.Add(-2*time.Hour)))
 	o.kept = journal.Keep{Now: dawn, For: 24 * time.Hour}

@@ -40,8 +40,8 @@ func (p publisher) Take(ctx context.Context, entries []courier.Entry) error {
 // Close implements kinds.Sink.
 func (p publisher) Close() { p.outlet.Close() }
 
-// record is a record as it leaves hale: as the API has it, and what tells it from those of other installations.
-type record struct {
+// leaving is a record as it leaves hale: as the API has it, and what tells it from those of other installations.
+type leaving struct {
 	ID           string `json:"id"`
 	Installation string `json:"installation"`
 	Trace        string `json:"trace,omitempty"`
@@ -81,7 +81,7 @@ func (p publisher) event(e *courier.Entry) (outlet.Event, error) {
 		if t := tracing.TraceOf(p.installation, &e.Record); !t.None() {
 			out.Trace, out.Span = t.String(), t.Root().String()
 		}
-		body = record{ID: out.ID, Installation: out.Installation, Trace: out.Trace, Event: shown}
+		body = leaving{ID: out.ID, Installation: out.Installation, Trace: out.Trace, Event: shown}
 	}
 	var err error
 	out.Body, err = json.Marshal(body)

@@ -11,6 +11,7 @@ import (
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
+	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
 )
@@ -112,6 +113,9 @@ func refusalOf(o api.Ordered) error {
 		about = "host " + o.Host + " in fleet " + o.Fleet
 	}
 	said := about + ": " + o.Kind + " is refused: " + o.Refused.Text
+	if left := time.Until(o.Until); left > 0 {
+		said += fmt.Sprintf("; it works again at %s, in %s", paper.Moment(o.Until, time.Now()), prose.Span(left))
+	}
 	if o.Refused.Advice != "" {
 		said += "; " + o.Refused.Advice
 	}

@@ -74,9 +74,9 @@ func (u *Update) Goes() bool { return u != nil && u.Stopped == "" }
 // to say.
 func (l *Ledger) TemplateOf(edition uint64, wanted *policy.Spec) policy.Template {
 	if l.Update != nil && l.Update.Edition == edition {
-		return l.Update.Template.cherished(wanted.Template.Disks)
+		return l.Update.Template.Cherished(wanted.Template.Disks)
 	}
-	return l.Template.cherished(wanted.Template.Disks)
+	return l.Template.Cherished(wanted.Template.Disks)
 }
 
 // Updated returns a ledger with another state of its update.
@@ -143,7 +143,7 @@ func (l *Ledger) Force(wanted policy.Spec) policy.Spec {
 	if l == nil || wanted.Adopt.Selects() {
 		return wanted
 	}
-	wanted.Size, wanted.Left, wanted.Template = l.Size, l.Left, l.Template.cherished(wanted.Template.Disks)
+	wanted.Size, wanted.Left, wanted.Template = l.Size, l.Left, l.Template.Cherished(wanted.Template.Disks)
 	return wanted
 }
 

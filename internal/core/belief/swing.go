@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // The bounds of what is remembered of the reasons for which a machine is held.
 const (
-	MaxSwings  = 6         // reasons; the oldest give way
-	freelyHeld = 2         // how often a reason is written down before it swings
-	countedFor = time.Hour // how long one that swings is only counted
+	MaxSwings  = 6 // reasons; the oldest give way
+	freelyHeld = 2 // how often a reason is written down before it swings
 )
 
 // Swing is a reason for which a machine was held of late.
@@ -34,7 +34,7 @@ func (m *Machine) Swing(reason fleet.Reason, now time.Time) (again int, write bo
 		return 0, true
 	}
 	s := &m.Swings[at]
-	if since := now.Sub(s.At); s.Written >= freelyHeld && since >= 0 && since < countedFor {
+	if since := now.Sub(s.At); s.Written >= freelyHeld && since >= 0 && since < policy.OnlyCounted {
 		s.Again++
 		return 0, false
 	}

@@ -25,7 +25,7 @@ type Warned struct {
 
 // Fall notes that the check went down.
 func (w *Warned) Fall(now fleet.Now) {
-	if w.Down = true; now.Reached(w.Since.Add(countedFor)) {
+	if w.Down = true; now.Reached(w.Since.Add(policy.OnlyCounted)) {
 		w.Since, w.Again = now.Wall, 0
 		return
 	}
@@ -34,7 +34,7 @@ func (w *Warned) Fall(now fleet.Now) {
 
 // Quiet reports whether people were told so short a while ago that they are not told again yet.
 func (w *Warned) Quiet(now fleet.Now) bool {
-	return now.Reached(w.Told) && !now.Reached(w.Told.Add(countedFor))
+	return now.Reached(w.Told) && !now.Reached(w.Told.Add(policy.OnlyCounted))
 }
 
 // Due reports whether what the check found was waited for as long as TellsAfter says. A time still to come was written

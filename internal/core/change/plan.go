@@ -102,7 +102,7 @@ func surplus(spec *policy.Spec, n int, machines []situation.View, staying func(*
 
 // guarded is 1 for a machine that is never disrupted, else 0.
 func guarded(spec *policy.Spec, m *belief.Machine) int {
-	if spec.Protects(m) {
+	if spec.Protects(m.Name) {
 		return 1
 	}
 	return 0
@@ -144,7 +144,7 @@ func blocked(p Plan, spec, wanted *policy.Spec, machines []situation.View) (bein
 	}
 	for i := range machines {
 		m := &machines[i].Machine
-		if slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name }) && wanted.Protects(m) {
+		if slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name }) && wanted.Protects(m.Name) {
 			return fleet.ReasonProtected
 		}
 		named := slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name && t.Instance != "" })
@@ -164,7 +164,7 @@ func blocked(p Plan, spec, wanted *policy.Spec, machines []situation.View) (bein
 func Unremovable(m *belief.Machine, spec *policy.Spec) fleet.Reason {
 	_, loses := spec.Template.DiskLost()
 	switch {
-	case spec.Protects(m):
+	case spec.Protects(m.Name):
 		return fleet.ReasonProtected
 	case m.Current.None():
 		return ""

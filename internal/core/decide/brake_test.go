@@ -16,7 +16,7 @@ func sharing(t *testing.T, others belief.Toll) *tale {
 	tl := street(t, 1)
 	tl.s.Spec.SharedFate.AtLeast = 0
 	tl.s.Spec.Limits.Brakes = []policy.SharedBrake{{Scope: policy.ScopeInstallation,
-		BrakePolicy: policy.Brake{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second}}}
+		Policy: policy.Brake{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second}}}
 	others.Scope = policy.ScopeInstallation
 	tl.s.Tolls = []belief.Toll{others}
 	return tl

@@ -357,9 +357,9 @@ func lasts(m *belief.Machine, parent string, s *situation.Situation) bool {
 // checkParents: a parent without a page is young (L8), or all that fails there passes by itself, and its silent
 // children are left alone until it is time to evacuate.
 func (c *chaos) checkParents(s situation.Situation, d decide.Decision) {
-	policy := s.Spec.SharedFate
+	shared := s.Spec.SharedFate
 	for _, p := range d.Whole.Parents {
-		if p.Paged || s.Now.Wall.Before(p.Opened.Add(max(policy.Wait, 2*time.Minute))) {
+		if p.Paged || s.Now.Wall.Before(p.Opened.Add(max(shared.Wait, 2*time.Minute))) {
 			continue
 		}
 		if n := slices.IndexFunc(c.s.Machines, func(v situation.View) bool { return lasts(&v.Machine, p.ID, &s) }); n >= 0 {
@@ -373,7 +373,7 @@ func (c *chaos) checkParents(s situation.Situation, d decide.Decision) {
 			continue
 		}
 		p := d.Whole.Parent(m.Belief.Incident.Parent)
-		evacuating := p != nil && policy.Then == policy.FateEvacuate && s.Now.Due(p.Since.Add(policy.Wait))
+		evacuating := p != nil && shared.Then == policy.FateEvacuate && s.Now.Due(p.Since.Add(shared.Wait))
 		if p != nil && m.Belief.Health.Cause == belief.CauseChecks && !evacuating {
 			c.t.Fatalf("%s: a repair began under parent %s", m.Belief.Name, p.ID)
 		}

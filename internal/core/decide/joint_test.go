@@ -50,8 +50,8 @@ func (tl *tale) stop(machines ...int) {
 func left(t *testing.T) *tale {
 	t.Helper()
 	tl := street(t, 3)
-	policy := &tl.s.Spec.Repair
-	policy.OnExternalStop, policy.ExternalStopHold = policy.ExternalStopHoldThenPage, 15*time.Minute
+	repair := &tl.s.Spec.Repair
+	repair.OnExternalStop, repair.ExternalStopHold = policy.ExternalStopHoldThenPage, 15*time.Minute
 	tl.s.Spec.Notify.RemindEvery = time.Hour
 	tl.pass(time.Minute)
 	return tl

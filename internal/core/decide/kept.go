@@ -29,7 +29,7 @@ func (w *work) undo(o *fleet.Order) fleet.Reason {
 		return fleet.ReasonSurplus
 	case guard.HoldOn(m, s) != nil, guard.HostHeld(m.Kept[len(m.Kept)-1].Host, s):
 		return fleet.ReasonHold
-	case s.Spec.Protects(m):
+	case s.Spec.Protects(m.Name):
 		return fleet.ReasonProtected
 	case s.Brake.On():
 		return fleet.ReasonBrake

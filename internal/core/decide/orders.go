@@ -315,7 +315,7 @@ func (w *work) unwant(why fleet.Reason) {
 // spared reports whether the machine is protected, and no step is gentle enough.
 func (w *work) spared() bool {
 	_, some := repair.FirstStep(w.M, w.Situation)
-	return !some && w.Situation.Spec.Protects(w.M)
+	return !some && w.Situation.Spec.Protects(w.M.Name)
 }
 
 // free has what lasted while the machine was held begin anew.

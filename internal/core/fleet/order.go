@@ -117,14 +117,9 @@ func (o *Order) Check() error {
 		return errors.New("it names both a machine and a host")
 	case o.By == "":
 		return errors.New("nobody gave it")
-	case o.Only != "" && (o.Kind != OrderHold || o.Only != HoldScaleIn):
-		return fmt.Errorf("only a hold is for something alone, and that is %s", HoldScaleIn)
-	case o.Name != "" && o.Kind != OrderHold && o.Kind != OrderRelease:
-		return errors.New("only a hold has a name")
-	case o.Name != "":
-		if err := o.Name.Check(); err != nil {
-			return err
-		}
+	}
+	if err := o.checkBelongs(); err != nil {
+		return err
 	}
 	for _, words := range []string{o.By, o.Reason, string(o.Host), o.Plan} {
 		if err := speakable(words); err != nil {
@@ -132,6 +127,21 @@ func (o *Order) Check() error {
 		}
 	}
 	return o.checkKind()
+}
+
+// checkBelongs says what the order has that belongs to another kind.
+func (o *Order) checkBelongs() error {
+	switch {
+	case o.Kind != OrderScale && (o.Signal || o.Change != SizeChange{}):
+		return errors.New("only a size is changed, or signalled")
+	case o.Only != "" && (o.Kind != OrderHold || o.Only != HoldScaleIn):
+		return fmt.Errorf("only a hold is for something alone, and that is %s", HoldScaleIn)
+	case o.Name != "" && o.Kind != OrderHold && o.Kind != OrderRelease:
+		return errors.New("only a hold has a name")
+	case o.Name != "":
+		return o.Name.Check()
+	}
+	return nil
 }
 
 func (o *Order) checkKind() error {

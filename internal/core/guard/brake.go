@@ -113,7 +113,7 @@ func Braked(own belief.Brake, w *belief.Whole) belief.Brake {
 func BrakePolicy(b *belief.Brake, l *policy.Limits) policy.Brake {
 	for _, s := range l.Brakes {
 		if s.Scope == b.Scope {
-			return s.BrakePolicy
+			return s.Policy
 		}
 	}
 	return l.Brake

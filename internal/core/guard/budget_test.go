@@ -32,7 +32,7 @@ func TestSharedBudgetsToTheLastPlace(t *testing.T) {
 			for taken := range 5 {
 				t.Run(fmt.Sprintf("%s, %d of %d", scope, taken, limit), func(t *testing.T) {
 					t.Parallel()
-					m, s := sick(), situation()
+					m, s := sick(), quiet()
 					s.Spec.Provider, m.Current.Host = "lab", "h"
 					s.Hosts = []fleet.Host{{Name: "h", Up: true, Place: fleet.Place{Rack: "r", Room: "m", Zone: "z"}}}
 					s.Spec.Limits.Shared = []policy.SharedLimit{{Scope: scope, InRepair: limit}}
@@ -63,12 +63,12 @@ func TestAFleetsBudgetsToTheLastPlace(t *testing.T) {
 	t.Parallel()
 	for limit := 1; limit <= 3; limit++ {
 		for taken := range 5 {
-			m, s := sick(), situation()
+			m, s := sick(), quiet()
 			s.Spec.Limits.InRepair, s.Tally.InRepair = limit, taken
 			if why := guard.NewRepair(&m, &s, fleet.StepReboot); (why == fleet.ReasonBudget) != (taken >= limit) {
 				t.Errorf("repair, %d of %d: held: %q", taken, limit, why)
 			}
-			s = situation()
+			s = quiet()
 			s.Spec.Limits.InBuild, s.Tally.InBuild = limit, taken
 			if why := guard.NewBuild(&m, &s); (why == fleet.ReasonBuildBudget) != (taken >= limit) {
 				t.Errorf("build, %d of %d: held: %q", taken, limit, why)
@@ -83,7 +83,7 @@ func TestAWantedChangeTakesTheLastPlace(t *testing.T) {
 	for limit := 1; limit <= 3; limit++ {
 		for failing := range 3 {
 			for changing := range 3 {
-				m, s := sick(), situation()
+				m, s := sick(), quiet()
 				s.Spec.Limits.InRepair = limit
 				s.Tally.Failing, s.Tally.Changing = failing+1, changing // it fails itself
 				if why := guard.NewChange(&m, &s); (why == fleet.ReasonBudget) != (failing+changing >= limit) {
@@ -98,7 +98,7 @@ func TestAWantedChangeTakesTheLastPlace(t *testing.T) {
 // order stands.
 func TestAPersonsOrderHealsInClosedHours(t *testing.T) {
 	t.Parallel()
-	m, s := sick(), situation()
+	m, s := sick(), quiet()
 	s.Closed = true
 	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != fleet.ReasonWindow {
 		t.Errorf("without an order: %q", why)

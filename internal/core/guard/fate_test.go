@@ -84,7 +84,7 @@ func TestWhatAParentHolds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, s := sick(), situation()
+			m, s := sick(), quiet()
 			s.Spec.SharedFate = policy.SharedFate{Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
 			s.Hosts[0].Place.Rack = "r1"
 			s.Whole.Parents = []belief.Parent{{ID: "web/p1", Domain: rack, Since: s.Now.Mono.Add(-10 * time.Minute)}}

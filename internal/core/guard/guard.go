@@ -227,8 +227,8 @@ func Parent(m *belief.Machine, s *Situation) *belief.Parent {
 
 // Leaving reports whether the parent's machines are to be built anew elsewhere by now, be there an elsewhere or not.
 func Leaving(p *belief.Parent, s *Situation) bool {
-	policy := s.Spec.SharedFate
-	return policy.Then == policy.FateEvacuate && s.Now.Due(p.Since.Add(policy.Wait))
+	shared := s.Spec.SharedFate
+	return shared.Then == policy.FateEvacuate && s.Now.Due(p.Since.Add(shared.Wait))
 }
 
 // Evacuating reports whether the machine, one of the parent's, is to be built anew elsewhere by now, and there is an

@@ -12,7 +12,7 @@ import (
 	"hale/internal/core/situation"
 )
 
-var policy = policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
+var braking = policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
 
 // The brake engages when more machines fail than max(2, floor(20 % x size)), and whenever all of three or more do.
 func TestBrakeTable(t *testing.T) {
@@ -28,7 +28,7 @@ func TestBrakeTable(t *testing.T) {
 		t.Run(fmt.Sprintf("fleet of %d", c.size), func(t *testing.T) {
 			t.Parallel()
 			for failing := 0; failing <= c.size; failing++ {
-				b := guard.StepBrake(belief.Brake{}, policy, 0, guard.Tally{Size: c.size, Failing: failing},
+				b := guard.StepBrake(belief.Brake{}, braking, 0, guard.Tally{Size: c.size, Failing: failing},
 					now(time.Minute))
 				want := c.engagesAt != 0 && failing >= c.engagesAt
 				if b.Engaged != want {
@@ -54,7 +54,7 @@ func TestBrakeReleasesOnlyAfterItStayedCalm(t *testing.T) {
 	t.Parallel()
 	const size = 10 // engages at 3, calm at 1
 	step := func(b belief.Brake, failing int, at time.Duration) belief.Brake {
-		return guard.StepBrake(b, policy, 0, guard.Tally{Size: size, Failing: failing}, now(at))
+		return guard.StepBrake(b, braking, 0, guard.Tally{Size: size, Failing: failing}, now(at))
 	}
 	b := step(belief.Brake{}, 3, 0)
 	b = step(b, 2, 10*time.Second)
@@ -79,10 +79,10 @@ func TestL06BrakeReleasesWhenNoFurtherMachineFailsForLong(t *testing.T) {
 	settle := time.Duration(0)
 	swap := false // one is healed and another fails at once, so that as many fail
 	step := func(b belief.Brake, failing int, at time.Duration) belief.Brake {
-		return guard.StepBrake(b, policy, settle, guard.Tally{Size: 8, Failing: failing, Rose: swap}, now(at))
+		return guard.StepBrake(b, braking, settle, guard.Tally{Size: 8, Failing: failing, Rose: swap}, now(at))
 	}
 	engaged := step(step(belief.Brake{}, 3, 0), 2, time.Minute)
-	at := time.Minute + 10*policy.ReleaseAfter
+	at := time.Minute + 10*braking.ReleaseAfter
 	for name, c := range map[string]struct {
 		between []int // how many fail meanwhile, a minute apart
 		swap    bool
@@ -119,14 +119,14 @@ func now(d time.Duration) fleet.Now {
 	return fleet.Now{Mono: fleet.Instant(time.Hour).Add(d), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(d)}
 }
 
-// situation is one in which nothing holds a repair back.
-func situation() guard.Situation {
+// quiet is a situation in which nothing holds a repair back.
+func quiet() guard.Situation {
 	return guard.Situation{
 		State: situation.State{
 			Spec: policy.Spec{
 				Name: "web", Size: 10, Mode: policy.ModeAct,
 				Checks: []policy.Check{{Name: "page", Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3}},
-				Limits: policy.Limits{InRepair: 1, InBuild: 3, Brake: policy},
+				Limits: policy.Limits{InRepair: 1, InBuild: 3, Brake: braking},
 				Repair: policy.Repair{OnExternalStop: policy.ExternalStopHoldThenPage},
 			},
 			Now:      now(0),
@@ -242,7 +242,7 @@ func TestWhatHoldsARepair(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, s := sick(), situation()
+			m, s := sick(), quiet()
 			c.spoil(&m, &s)
 			if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != c.reason {
 				t.Errorf("held for %q, want %q", got, c.reason)
@@ -255,7 +255,7 @@ func TestWhatHoldsARepair(t *testing.T) {
 // call waits until their checks had the time to decide, counted from the look, and no longer (L8).
 func TestL04SuspectsHoldTheCallAfterALook(t *testing.T) {
 	t.Parallel()
-	m, s := sick(), situation()
+	m, s := sick(), quiet()
 	m.Health.SinceMono = 1
 	m.Repair = &belief.Repair{Kind: belief.RepairHeal}
 	m.Repair.Stage = belief.Stage{Phase: belief.PhaseLook, Since: s.Now.Mono}
@@ -286,7 +286,7 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, s := sick(), situation()
+			m, s := sick(), quiet()
 			s.Spec.Repair.Attempts, s.Spec.Repair.AttemptsIn = 2, time.Minute
 			s.Whole.Parents = []belief.Parent{{ID: "web/p1"}}
 			m.Attempts, m.Incident.Parent = []fleet.Instant{s.Now.Mono.Add(-c.first), s.Now.Mono.Add(-time.Second)}, c.parent
@@ -301,7 +301,7 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 // allows.
 func TestL06ADeadBuildWaitsForTheBrake(t *testing.T) {
 	t.Parallel()
-	m, s := sick(), situation()
+	m, s := sick(), quiet()
 	m.Health.Verdict, m.Current.Expired, m.Health.SinceMono = belief.VerdictUnknown, true, 1
 	s.Tally.Failing = guard.BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size)
 	if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != fleet.ReasonUnclear {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -181,9 +180,10 @@ func (h *HTTPCheck) Accepts(status int) bool {
 
 // TellsAfter is how long after the check went down people are told: in that time it is asked on every machine of the
 // fleet, so that what has one cause is one message.
-func (c *Check) TellsAfter() time.Duration {
-	return min(max(GatherWarnings, c.Every), belief.countedFor)
-}
+func (c *Check) TellsAfter() time.Duration { return min(max(GatherWarnings, c.Every), OnlyCounted) }
 
 // GatherWarnings is how long a warning waits for others at least.
 const GatherWarnings = 2 * time.Minute
+
+// OnlyCounted is how long what comes and goes is counted, and not told or written down again.
+const OnlyCounted = time.Hour

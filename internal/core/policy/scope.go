@@ -2,8 +2,8 @@ package policy
 
 // SharedBrake is a brake of several fleets: of all on a provider, or of all that there are.
 type SharedBrake struct {
-	Scope ScopeKind // ScopeInstallation or ScopeProvider
-	Brake
+	Scope  ScopeKind // ScopeInstallation or ScopeProvider
+	Policy Brake
 }
 
 // ScopeKind says what a shared budget is about.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -163,10 +162,10 @@ func (s *Spec) Asked() []*Check {
 }
 
 // Protects reports whether the machine is never to be disrupted.
-func (s *Spec) Protects(m *belief.Machine) bool {
+func (s *Spec) Protects(name fleet.MachineName) bool {
 	if len(s.Protected) == 0 {
 		return false
 	}
-	n, _ := m.Name.Ordinal()
+	n, _ := name.Ordinal()
 	return slices.Contains(s.Protected, n)
 }

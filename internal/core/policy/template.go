@@ -7,9 +7,9 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed
+// Cherished returns the template with what the disks say about which of them are to be kept: that is policy, and obeyed
 // at once. What a made disk is belongs to how an instance is built.
-func (t Template) cherished(disks []Disk) Template {
+func (t Template) Cherished(disks []Disk) Template {
 	t.Disks = slices.Clone(t.Disks)
 	for i := range t.Disks {
 		k := slices.IndexFunc(disks, func(d Disk) bool { return d.Name == t.Disks[i].Name })

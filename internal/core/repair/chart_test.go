@@ -90,7 +90,7 @@ func TestWhyAMachineIsHeld(t *testing.T) {
 			st.s.Brake.Scope, st.s.Tolls = policy.ScopeProvider, []belief.Toll{{Scope: policy.ScopeProvider, Size: 20,
 				Failing: 15}}
 			st.s.Spec.Limits.Brakes = []policy.SharedBrake{{Scope: policy.ScopeProvider,
-				BrakePolicy: policy.Brake{AtLeast: 12}}}
+				Policy: policy.Brake{AtLeast: 12}}}
 		}, record.Record{Failing: 15, Size: 25, Limit: 12, Scope: policy.ScopeProvider, Detail: "lab"}},
 		"the brake of the installation": {fleet.ReasonBrake, func(st *stage) {
 			st.s.Brake.Scope, st.s.Brake.Words = policy.ScopeInstallation, "a test"

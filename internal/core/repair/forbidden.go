@@ -17,7 +17,7 @@ func Forbidden(m *belief.Machine, spec *policy.Spec, kind belief.RepairKind) fle
 func against(m *belief.Machine, spec *policy.Spec, i belief.Incarnation, aside bool) fleet.Reason {
 	_, lost := spec.Template.DiskLost()
 	switch {
-	case spec.Protects(m):
+	case spec.Protects(m.Name):
 		return fleet.ReasonProtected
 	case i.Irreplaceable:
 		return fleet.ReasonIrreplaceable

@@ -42,7 +42,7 @@ func (w *Work) chooseRung(from int) onward {
 // built anew, unless it is protected, or only hearsay speaks against it. Then it may serve users all the same.
 func neverStood(m *belief.Machine, s *guard.Situation) bool {
 	gone := m.Current.None() && m.Incident != nil && m.Incident.Cause == belief.CauseBuild
-	return (gone || m.Current.Expired && !s.Spec.Protects(m)) && !guard.Hearsay(m, s)
+	return (gone || m.Current.Expired && !s.Spec.Protects(m.Name)) && !guard.Hearsay(m, s)
 }
 
 func (w *Work) takeRung(rung int, kind fleet.StepKind) onward {
@@ -126,7 +126,7 @@ func unfit(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason
 	if r := toLeave(m, s, step); r != "" {
 		return r
 	}
-	if s.Spec.Protects(m) && !step.Kind.Gentle() {
+	if s.Spec.Protects(m.Name) && !step.Kind.Gentle() {
 		return fleet.ReasonProtected
 	}
 	if step.Kind.Builds() && guard.Hearsay(m, s) {
@@ -203,7 +203,7 @@ func FirstStep(m *belief.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 func Admit(m *belief.Machine, s *guard.Situation) (held fleet.Reason, step fleet.StepKind) {
 	step, some := FirstStep(m, s)
 	held = guard.NewRepair(m, s, step)
-	if held == "" && !some && s.Spec.Protects(m) {
+	if held == "" && !some && s.Spec.Protects(m.Name) {
 		held = fleet.ReasonProtected
 	}
 	switch held {

@@ -239,7 +239,7 @@ func (e *explainer) explainFate(f published.Fleet, m *belief.Machine) {
 // healed when what else holds it has passed, either.
 func spared(f published.Fleet, v *situation.View) bool {
 	m := &v.Machine
-	if m.Incident == nil || m.Repair != nil || m.Health.Verdict != belief.VerdictUnhealthy || !f.Spec.Protects(m) {
+	if m.Incident == nil || m.Repair != nil || m.Health.Verdict != belief.VerdictUnhealthy || !f.Spec.Protects(m.Name) {
 		return false
 	}
 	sit := guard.Situation{State: f.State, Tally: f.Tally, View: v}

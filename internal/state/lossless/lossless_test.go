@@ -139,7 +139,7 @@ func TestWhatIsWrongIsAnError(t *testing.T) {
 // TestAsEncodingJSONWhereAllIsKnown compares with what was there before.
 func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 	t.Parallel()
-	m := belief()
+	m := stocked()
 	data, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 	}
 }
 
-func belief() belief.Machine {
+func stocked() belief.Machine {
 	return belief.Machine{
 		Name: "web-2", Health: belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks, Check: "page"},
 		Incidents: 3, Repairs: 5,
@@ -178,7 +178,7 @@ func belief() belief.Machine {
 // draw chooses.
 func TestUnknownMembersSurviveAtEveryDepth(t *testing.T) {
 	t.Parallel()
-	data, err := json.Marshal(belief())
+	data, err := json.Marshal(stocked())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func graft(to, from any) {
 
 // BenchmarkUnmarshal is what loading one belief costs, beside encoding/json.
 func BenchmarkUnmarshal(b *testing.B) {
-	data, err := json.Marshal(belief())
+	data, err := json.Marshal(stocked())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -95,13 +95,13 @@ func (j *judge) listen() {
 	ctx, cancel := context.WithCancel(j.r.t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for record, err := range journal.Follow(ctx, store, j.r.spec.Name, revision) {
+		for entry, err := range journal.Follow(ctx, store, j.r.spec.Name, revision) {
 			if err != nil {
 				j.r.t.Errorf("the journal cannot be followed: %v", err)
 				return
 			}
 			j.mu.Lock()
-			j.heard = append(j.heard, hearing{time.Now(), record.Record})
+			j.heard = append(j.heard, hearing{time.Now(), entry.Record})
 			j.mu.Unlock()
 		}
 	})

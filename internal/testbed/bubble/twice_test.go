@@ -149,13 +149,13 @@ func (j *judge) overhear(b *memory.Backing) (stop func()) {
 	ctx, cancel := context.WithCancel(j.r.t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for record, err := range journal.Follow(ctx, store, j.r.spec.Name, revision) {
+		for entry, err := range journal.Follow(ctx, store, j.r.spec.Name, revision) {
 			if err != nil {
 				return
 			}
-			if record.Kind == record.Paged {
+			if entry.Kind == record.Paged {
 				j.mu.Lock()
-				j.heard = append(j.heard, hearing{time.Now(), record.Record})
+				j.heard = append(j.heard, hearing{time.Now(), entry.Record})
 				j.mu.Unlock()
 			}
 		}
