@@ -56,8 +56,7 @@ func (j *Judge) chosen(before, after *belief.Ledger) {
 			continue // a person named it, or it is for the plan that was confirmed to name it
 		}
 		j.leaving[name], j.unplanned[name] = string(r.Instance), true
-		vm := j.w.VM(string(r.Instance))
-		j.sizes.Goes(r, after.Size-len(after.Removals), vm != nil && vm.Serving(), j.w.Now())
+		j.sizes.Goes(r, after.Size-len(after.Removals), j.w.VM(string(r.Instance)), j.w.Now())
 		if n, _ := r.Machine.Ordinal(); r.Opinion != "" && j.isHeld(&j.store.Beliefs[n-1]) {
 			j.Broken("L10", name, "it is to go by an opinion, and a person holds it")
 		}

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/sim/load"
+	"hale/internal/sim/world"
 )
 
 // Sizes judges how a fleet's size moves where no person confirmed a plan: by opinions, by signals, and by orders within
@@ -163,8 +164,8 @@ func (s *Sizes) ByOrder(o *fleet.Order, now Now) int {
 	return size
 }
 
-// Goes judges that a machine is to go without a plan, so that so many stay.
-func (s *Sizes) Goes(r *belief.Removal, staying int, serves bool, now time.Duration) {
+// Goes judges that a machine is to go without a plan, with its instance if it has one, so that so many stay.
+func (s *Sizes) Goes(r *belief.Removal, staying int, vm *world.VM, now time.Duration) {
 	name, p := string(r.Machine), s.Policy
 	if staying < p.Min {
 		s.court.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and there are to be %d at least", staying,
@@ -177,7 +178,7 @@ func (s *Sizes) Goes(r *belief.Removal, staying int, serves bool, now time.Durat
 		s.court.Broken("L10", name, "it is to go by an opinion, and to stay by the configuration")
 	}
 	at, added := s.added[string(r.Instance)]
-	if lived := now - at; added && serves && lived < p.Down.Stabilise && at > s.stated {
+	if lived := now - at; added && vm != nil && vm.Serving() && lived < p.Down.Stabilise && at > s.stated {
 		s.court.Broken("size", name, fmt.Sprintf("it was added %s ago, and is to go within the window of %s", lived,
 			p.Down.Stabilise))
 	}
