@@ -39,6 +39,9 @@ var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {
 // fenced are fleets with power controllers for their hosts, and with machines that can go on elsewhere.
 var fenced = []dose{{12, 1, 0.01}, {60, 3, 0.03}}
 
+// sized are fleets with a size that moves, under a load.
+var sized = []dose{{6, 1, 0.01}, {6, 3, 0.01}, {12, 1, 0.02}, {40, 3, 0.04}}
+
 // answers is the mean time after which the simulated operator comes who was paged: twenty minutes to an hour.
 const answers = 40 * time.Minute
 
@@ -54,6 +57,7 @@ type flags struct {
 	gap     time.Duration
 	why     bool
 	vary    bool
+	sized   bool
 }
 
 func main() {
@@ -71,6 +75,7 @@ func main() {
 	flag.DurationVar(&f.gap, "gap", 8*24*time.Hour, "mean time between two faults of one machine")
 	flag.BoolVar(&f.why, "why", false, "say what the outages were put down to, and what the pages were about")
 	flag.BoolVar(&f.vary, "vary", false, "with -size: let policy and hosts vary with the seed")
+	flag.BoolVar(&f.sized, "sized", false, "only fleets with a size that moves, and with -size: such a fleet")
 	flag.Parse()
 	if err := run(f, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "score:", err)
@@ -132,6 +137,11 @@ func row(say func(string, ...any), name string, r survey.Reckoning) {
 	say("  caught recovering %d, window acts %d\n", s.CaughtRecovering, s.WindowActs)
 	say("  repairs %d, actions %d, held %d (needless %d), paged %d, brakes %d (needless %d), mended by a person %d\n",
 		s.Repairs, s.Actions, s.Held, s.NeedlessHolds, s.Paged, s.Brakes, s.NeedlessBrakes, s.Visits)
+	if s.MachineHours > 0 {
+		say("  sizes that move: %.0f s under capacity, %.1f of %.1f machine-hours over, grew %d and shrank %d times, "+
+			"shrank on missing metrics %d\n", s.SecondsUnder, s.HoursOver, s.MachineHours, s.ScaledOut, s.ScaledIn,
+			s.ScaledInBlind)
+	}
 	nights(say, s.Nights)
 	say("  healed after %.0f s (median), %.0f s (99th percentile)\n", s.HealP50, s.HealP99)
 	for _, v := range r.Found {
@@ -186,8 +196,11 @@ func nights(say func(string, ...any), n score.Nights) {
 
 // survey plays the mixture, or the one size that was asked for.
 func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {
-	doses := slices.Concat(mixture, small, fenced)
-	plain, unfenced := len(mixture), len(mixture)+len(small)
+	doses := slices.Concat(mixture, small, fenced, sized)
+	plain, unfenced, unsized := len(mixture), len(mixture)+len(small), len(mixture)+len(small)+len(fenced)
+	if f.sized {
+		doses, plain, unfenced, unsized = sized, 0, len(sized), 0
+	}
 	if f.size > 0 {
 		doses, unfenced = []dose{{f.size, f.servers, 1}}, 1
 		if f.vary {
@@ -202,9 +215,9 @@ func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, e
 			Spec:  func() policy.Spec { return exemplar.Defaults(d.size) },
 			Hosts: exemplar.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
 			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
-			Operator: answers, Unbrakes: true, Vary: i >= plain && i < unfenced,
+			Operator: answers, Unbrakes: true, Vary: i >= plain && i < unfenced, Sized: i >= unsized,
 		}
-		if i >= unfenced {
+		if i >= unfenced && i < unsized {
 			spec, hosts := script.Fenced(s.Spec(), s.Hosts)
 			s.Spec, s.Hosts = func() policy.Spec { return spec }, hosts
 		}

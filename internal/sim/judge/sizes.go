@@ -12,8 +12,13 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Bounded notes that the configuration has another policy of sizes.
-func (j *Judge) Bounded(policy *policy.Sizing) { j.sizes.Policy = policy }
+// Bounded notes that the configuration has another policy of sizes. What is beyond new bounds is asked for no more.
+func (j *Judge) Bounded(policy *policy.Sizing) {
+	j.sizes.Policy = policy
+	if n := policy.Bound(j.asked); n != j.asked {
+		j.Resized(n)
+	}
+}
 
 func (j *Judge) moment(braked bool) law.Now {
 	return law.Now{At: j.w.Now(), Asked: j.asked, Braked: braked, Apart: j.eldest().apart()}

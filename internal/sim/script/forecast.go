@@ -45,6 +45,7 @@ const (
 	// what is refused: a machine is locked, a host builds nothing or spoils it, a move ends half way, a fence is dead
 	KindRefusal Kind = "refusal"
 	KindHouse   Kind = "house" // a host fails together with the hale server that stands on it
+	KindSize    Kind = "size"  // metrics say nothing or lie, loads jump, programs and people move a size that has bounds
 	// KindOperator is no kind of faults: an operator gives orders. It is drawn from a stream of its own, so that all
 	// else stays as it is.
 	KindOperator Kind = "operator"
@@ -61,7 +62,7 @@ func streams() []Kind {
 	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore,
 		KindTemplate, KindPerson,
 		KindOperator, KindDefinition, KindPast, KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine,
-		KindHands, KindRefusal, KindHouse}
+		KindHands, KindRefusal, KindHouse, KindSize}
 }
 
 // ParseKinds reads a list as "storm,partition"; "all" means every kind.
@@ -111,6 +112,7 @@ func rates() map[Kind]time.Duration {
 		KindOperator: day / 3, KindDefinition: 2 * day, KindPast: 4 * day,
 		KindReboot: 2 * day, KindSeveral: 5 * day, KindGateway: 3 * day, KindAgent: 3 * day, KindQuarantine: 8 * day,
 		KindHands: 2 * day, KindRefusal: 2 * day, KindHouse: 6 * day,
+		KindSize: day / 3,
 	}
 }
 

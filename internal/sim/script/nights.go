@@ -15,7 +15,7 @@ import (
 // at once.
 func nightKinds() []Kind {
 	return []Kind{KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine, KindHands,
-		KindRefusal, KindHouse}
+		KindRefusal, KindHouse, KindSize}
 }
 
 // FirstKinds are the kinds without those: seeds that once found something still draw the same of them.
@@ -43,6 +43,8 @@ func (d *drawing) night(k Kind, at time.Duration) {
 		d.hands(at)
 	case KindRefusal:
 		d.refusal(at)
+	case KindSize:
+		d.sizes(at)
 	case KindHouse:
 		d.add(at, "host "+pick(d.random, d.hosts...).Name, verbs.TakesHale, d.server(),
 			d.lasting(time.Minute, 30*time.Minute))

@@ -32,6 +32,8 @@ type Dose struct {
 	Vary bool
 	// Unbrakes is as in Options.
 	Unbrakes bool
+	// Sized gives each run a policy of sizes and a load, as Sized and Borne do by its seed.
+	Sized bool
 	// Keep is how many violations are kept. Default 20.
 	Keep int
 }
@@ -59,11 +61,16 @@ func (s Dose) Options(i int) sim.Options {
 	if s.Vary {
 		spec, hosts = script.Vary(spec, hosts, seed)
 	}
+	burden := sim.Burden{}
+	if s.Sized {
+		spec = script.Sized(spec, seed)
+		burden = sim.Burden{Load: script.Borne(spec, seed, s.Horizon), Capacity: script.Capacity}
+	}
 	f := script.Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return sim.Options{
 		Spec: spec, Hosts: hosts, Servers: s.Servers, Seed: seed, Horizon: s.Horizon, Operator: operator,
-		Rival: s.Rival,
-		Plan:  f.Draw(spec, hosts, s.Servers), Unbrakes: s.Unbrakes,
+		Rival: s.Rival, Burden: burden,
+		Plan: f.Draw(spec, hosts, s.Servers), Unbrakes: s.Unbrakes,
 	}
 }
 
