@@ -148,5 +148,5 @@ var lettingGo = []Reason{
 // panicked are the parts of hale that can.
 var panicked = []Reason{
 	ReasonProviderPanicked, ReasonCommandPanicked, ReasonFencePanicked, ReasonTargetPanicked, ReasonCheckPanicked,
-	ReasonProbesPanicked, ReasonHeartbeatsPanicked, ReasonOwnerPanicked,
+	ReasonProbesPanicked, ReasonHeartbeatsPanicked, ReasonMetricPanicked, ReasonOwnerPanicked,
 }

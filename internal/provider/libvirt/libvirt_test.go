@@ -223,6 +223,10 @@ func (b *bench) Stranger(t providertest.T, _ fleet.HostName, name string) provid
 	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 
+func (b *bench) Counts() []fleet.Usage {
+	return []fleet.Usage{fleet.UsageCPU, fleet.UsageReceived, fleet.UsageSent}
+}
+
 func (b *bench) Halt(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultHalt))

@@ -139,6 +139,8 @@ func (h *harness) Deafen(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}})
 }
 
+func (h *harness) Counts() []fleet.Usage { return []fleet.Usage{fleet.UsageCPU, fleet.UsageMemory} }
+
 func (h *harness) Halt(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Halted}})
 }
