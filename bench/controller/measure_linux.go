@@ -19,7 +19,7 @@ import (
 
 	"hale/api"
 	"hale/bench/rig"
-	"hale/internal/core/fleet"
+	"hale/internal/core/belief"
 )
 
 // figures are what a run finds.
@@ -276,7 +276,7 @@ func (t *trial) failing(ctx context.Context, dead map[string]bool) (found, wrong
 	for _, f := range s.Fleets {
 		for k := range f.Machines {
 			switch m := &f.Machines[k]; {
-			case m.Verdict != string(fleet.VerdictUnhealthy):
+			case m.Verdict != string(belief.VerdictUnhealthy):
 			case dead[m.Alias]:
 				found++
 			default:
@@ -295,7 +295,7 @@ func (t *trial) times(ctx context.Context, dead map[string]bool, at time.Time) e
 		if err != nil {
 			return err
 		}
-		if e.Verdict != string(fleet.VerdictUnhealthy) || e.At.Before(at) {
+		if e.Verdict != string(belief.VerdictUnhealthy) || e.At.Before(at) {
 			continue
 		}
 		if !dead[e.Alias] {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/bulkprobe"
 	"hale/internal/probe/netprobe"
@@ -65,7 +66,7 @@ func check(ctx context.Context, args []string) error {
 	if *six {
 		at = targetAt6
 	}
-	set(engine, *n, at, func(i int) *fleet.Check {
+	set(engine, *n, at, func(i int) *policy.Check {
 		if *other != 0 && i%4 == 0 {
 			return &moved
 		}
@@ -85,10 +86,10 @@ func check(ctx context.Context, args []string) error {
 	return errors.Join(err, <-ended, <-ended)
 }
 
-func specOf(kind string, port int, every, timeout time.Duration) *fleet.Check {
-	c := &fleet.Check{
+func specOf(kind string, port int, every, timeout time.Duration) *policy.Check {
+	c := &policy.Check{
 		Name:      "c",
-		Kind:      fleet.CheckKind(kind),
+		Kind:      policy.CheckKind(kind),
 		Port:      port,
 		Every:     every,
 		Timeout:   timeout,
@@ -96,14 +97,14 @@ func specOf(kind string, port int, every, timeout time.Duration) *fleet.Check {
 		UpAfter:   1,
 	}
 	if kind == "keep" {
-		c.Kind, c.HTTP.KeepAlive = fleet.CheckHTTP, true
+		c.Kind, c.HTTP.KeepAlive = policy.CheckHTTP, true
 	}
 	c.HTTP.Path = "/health"
 	return c
 }
 
 // set adds the targets in portions, so that the list of them is no part of the memory that is measured.
-func set(engine probe.Engine, n int, at func(i int) netip.Addr, spec func(i int) *fleet.Check) {
+func set(engine probe.Engine, n int, at func(i int) netip.Addr, spec func(i int) *policy.Check) {
 	const portion = 500
 	targets := make([]probe.Target, 0, portion)
 	for i := range n {

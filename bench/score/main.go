@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/score"
@@ -199,14 +199,14 @@ func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, e
 	for i, d := range doses {
 		const horizon = 10 * 24 * time.Hour
 		s := survey.Dose{
-			Spec:  func() fleet.Spec { return exemplar.Defaults(d.size) },
+			Spec:  func() policy.Spec { return exemplar.Defaults(d.size) },
 			Hosts: exemplar.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
 			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
 			Operator: answers, Unbrakes: true, Vary: i >= plain && i < unfenced,
 		}
 		if i >= unfenced {
 			spec, hosts := script.Fenced(s.Spec(), s.Hosts)
-			s.Spec, s.Hosts = func() fleet.Spec { return spec }, hosts
+			s.Spec, s.Hosts = func() policy.Spec { return spec }, hosts
 		}
 		perRun := float64(d.size) * horizon.Hours() / 24
 		s.Runs = max(1, int(f.days*d.share/perRun))

@@ -25,6 +25,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/pagination"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
 	"hale/internal/provider/openstack/notification"
@@ -96,12 +97,12 @@ func (h *harness) Watched() {}
 
 func (h *harness) Hosts() []fleet.HostName { return []fleet.HostName{""} }
 
-func (h *harness) Template() fleet.Template {
-	return fleet.Template{
+func (h *harness) Template() policy.Template {
+	return policy.Template{
 		Image:   cloud.Image,
 		Network: h.network,
-		Disks:   []fleet.Disk{{Name: "root", Ephemeral: true}},
-		Server:  &fleet.Server{Flavor: cloud.Flavor},
+		Disks:   []policy.Disk{{Name: "root", Ephemeral: true}},
+		Server:  &policy.Server{Flavor: cloud.Flavor},
 	}
 }
 

@@ -11,15 +11,15 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/testbed/cloud"
 )
 
-func (h *harness) Addressed() fleet.Template {
+func (h *harness) Addressed() policy.Template {
 	t := h.Template()
-	t.Server = &fleet.Server{Flavor: cloud.Flavor, FloatingIP: cloud.External}
+	t.Server = &policy.Server{Flavor: cloud.Flavor, FloatingIP: cloud.External}
 	return t
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
 	"hale/internal/provider/providertest"
@@ -137,7 +138,7 @@ func (s *mover) build() {
 		},
 		Name: "moved-1", Template: s.h.Template(),
 	}
-	s.order.Template.Disks = append(s.order.Template.Disks, fleet.Disk{Name: "data", Size: 1 << 30})
+	s.order.Template.Disks = append(s.order.Template.Disks, policy.Disk{Name: "data", Size: 1 << 30})
 	s.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

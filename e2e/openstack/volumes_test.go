@@ -23,6 +23,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/testbed/cloud"
@@ -177,16 +178,16 @@ func (h onVolumes) New(t providertest.T) provider.Provider {
 	return struct{ uncopied }{h.harness.New(t).(uncopied)}
 }
 
-func (h onVolumes) Template() fleet.Template {
+func (h onVolumes) Template() policy.Template {
 	t := h.harness.Template()
-	t.Server.BootVolume = fleet.BootVolume{Size: 1 << 30}
+	t.Server.BootVolume = policy.BootVolume{Size: 1 << 30}
 	return t
 }
 
 // store is the order of a machine with a disk that it keeps.
 func (h *harness) store() provider.Blueprint {
 	template := h.Template()
-	template.Disks = append(template.Disks, fleet.Disk{Name: "data", Size: 1 << 30})
+	template.Disks = append(template.Disks, policy.Disk{Name: "data", Size: 1 << 30})
 	return provider.Blueprint{
 		Ref: provider.Ref{
 			ID: fleet.InstanceID(uuid.NewString()),
@@ -207,7 +208,7 @@ func (h *harness) store() provider.Blueprint {
 func TestARebuildWritesTheImageAnew(t *testing.T) {
 	h := newHarness(t, cloud.Network)
 	p, person, order := h.New(t), h.person(), h.store()
-	order.Template.Server.BootVolume = fleet.BootVolume{Size: 1 << 30}
+	order.Template.Server.BootVolume = policy.BootVolume{Size: 1 << 30}
 	next, err := images.Create(t.Context(), person.image, images.CreateOpts{
 		Name:            "next",
 		DiskFormat:      "raw",
@@ -384,14 +385,14 @@ func TestVolumesThatCannotBeHad(t *testing.T) {
 	h := newHarness(t, cloud.Network)
 	p, person := h.New(t), h.person()
 	for what, c := range map[string]struct {
-		shape func(*fleet.Template)
+		shape func(*policy.Template)
 		kind  fault.Kind
 	}{
-		"no such type":           {func(t *fleet.Template) { t.Disks[1].Type = "absent" }, fault.Invalid},
-		"no such zone":           {func(t *fleet.Template) { t.Server.VolumeZone = "absent" }, fault.Invalid},
-		"more than the quota":    {func(t *fleet.Template) { t.Disks[1].Size = 5000 << 30 }, fault.Quota},
-		"no storage can make it": {func(t *fleet.Template) { t.Disks[1].Type = cloud.Absent }, fault.Permanent},
-		"no server can be had":   {func(t *fleet.Template) { t.Server.KeyPair = "absent" }, fault.Invalid},
+		"no such type":           {func(t *policy.Template) { t.Disks[1].Type = "absent" }, fault.Invalid},
+		"no such zone":           {func(t *policy.Template) { t.Server.VolumeZone = "absent" }, fault.Invalid},
+		"more than the quota":    {func(t *policy.Template) { t.Disks[1].Size = 5000 << 30 }, fault.Quota},
+		"no storage can make it": {func(t *policy.Template) { t.Disks[1].Type = cloud.Absent }, fault.Permanent},
+		"no server can be had":   {func(t *policy.Template) { t.Server.KeyPair = "absent" }, fault.Invalid},
 	} {
 		order := h.store()
 		c.shape(&order.Template)

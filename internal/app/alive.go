@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/notify"
 )
@@ -35,9 +36,9 @@ func (l lifeSigns) run(ctx context.Context) {
 	defer beat.Stop()
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	sent := map[fleet.TargetName]time.Time{} // when the last one was due
-	quiet := true                            // until every fleet is looked after, which takes a moment at each start
-	under := &underWay{names: map[fleet.TargetName]bool{}}
+	sent := map[policy.TargetName]time.Time{} // when the last one was due
+	quiet := true                             // until every fleet is looked after, which takes a moment at each start
+	under := &underWay{names: map[policy.TargetName]bool{}}
 	for {
 		name, why, idle := l.idle(signsIdle)
 		if idle != quiet {
@@ -82,7 +83,7 @@ func (l lifeSigns) sayQuiet(name fleet.Name, why string, idle bool) {
 	}
 }
 
-func (l lifeSigns) send(ctx context.Context, name fleet.TargetName, to listed, at time.Time) {
+func (l lifeSigns) send(ctx context.Context, name policy.TargetName, to listed, at time.Time) {
 	_, err := to.Send(ctx, l.teller.words.Alive(name, at, to.aliveEvery))
 	if err != nil && ctx.Err() == nil {
 		l.log.Warn("a sign of life was not taken", "target", name, "err", notify.Why(err))
@@ -92,11 +93,11 @@ func (l lifeSigns) send(ctx context.Context, name fleet.TargetName, to listed, a
 // UnderWay are the targets that have not answered yet: each is sent one sign at a time.
 type underWay struct {
 	mu    sync.Mutex
-	names map[fleet.TargetName]bool
+	names map[policy.TargetName]bool
 }
 
 // begin reports whether a sign may be sent to the target.
-func (u *underWay) begin(name fleet.TargetName) bool {
+func (u *underWay) begin(name policy.TargetName) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	was := u.names[name]
@@ -104,7 +105,7 @@ func (u *underWay) begin(name fleet.TargetName) bool {
 	return !was
 }
 
-func (u *underWay) end(name fleet.TargetName) {
+func (u *underWay) end(name policy.TargetName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.names, name)

@@ -10,6 +10,7 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/notify"
 	"hale/internal/notify/memory"
 	"hale/internal/prose"
@@ -22,7 +23,7 @@ func TestSignsOfLifeStayAwayWhileHaleDoesNotAct(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		patient, hurried, other := &memory.Target{}, &memory.Target{Latency: 90 * time.Second}, &memory.Target{}
 		tells := &teller{words: prose.Words{Server: "nest"}}
-		tells.targets.Store(&map[fleet.TargetName]listed{
+		tells.targets.Store(&map[policy.TargetName]listed{
 			"patient": {patient, time.Minute}, "hurried": {hurried, 10 * time.Second}, "other": {other, 0},
 		})
 		began := time.Now()

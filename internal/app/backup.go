@@ -16,6 +16,7 @@ import (
 
 	"hale/api"
 	"hale/internal/api/server"
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
@@ -160,7 +161,7 @@ func inspect(path string) (api.Backup, error) {
 			if !ok {
 				continue
 			}
-			var belief fleet.Machine
+			var belief belief.Machine
 			if err := json.Unmarshal(e.Value, &belief); err != nil {
 				return fault.New(fault.Permanent, "app.backup", e.Key, err)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"hale/api"
 	"hale/internal/app"
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
@@ -184,7 +185,7 @@ func TestAStoppedControllerIsBackedUpFromItsFolder(t *testing.T) {
 	h.inStore(func(s state.Store) error {
 		all, err := beliefs.All(t.Context(), s, "web")
 		size = len(all)
-		gone, err2 := json.Marshal(fleet.Machine{Name: "web-9", Generation: 4}) // removed; its number is kept
+		gone, err2 := json.Marshal(belief.Machine{Name: "web-9", Generation: 4}) // removed; its number is kept
 		_, err3 := s.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put("fleets/web/machines/web-9", gone)}})
 		return errors.Join(err, err2, err3)
 	})

@@ -19,6 +19,7 @@ import (
 	"hale/internal/core/change"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
@@ -157,7 +158,7 @@ func (d *desk) renaming() (api.Waiting, bool) {
 func (d *desk) unwatched(next *config.Config) []api.Unwatched {
 	var out []api.Unwatched
 	for _, f := range d.site.engine.Status() {
-		if slices.ContainsFunc(next.Fleets, func(s fleet.Spec) bool { return s.Name == f.Spec.Name }) {
+		if slices.ContainsFunc(next.Fleets, func(s policy.Spec) bool { return s.Name == f.Spec.Name }) {
 			continue
 		}
 		u := api.Unwatched{Fleet: string(f.Spec.Name), Machines: []string{}}

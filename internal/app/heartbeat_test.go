@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/config"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -28,13 +29,13 @@ func TestMachinesReportToTheirFleet(t *testing.T) {
 	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check := &fleet.Check{
-		Name: "beat", Kind: fleet.CheckHeartbeat, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 2,
-		UpAfter: 1, Heartbeat: fleet.HeartbeatCheck{Token: fleet.Secret{File: token}},
+	check := &policy.Check{
+		Name: "beat", Kind: policy.CheckHeartbeat, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 2,
+		UpAfter: 1, Heartbeat: policy.HeartbeatCheck{Token: fleet.Secret{File: token}},
 	}
 	s, err := newSite(&config.Config{
 		Heartbeats: config.Heartbeats{Listen: address},
-		Fleets:     []fleet.Spec{{Name: "web", Checks: []fleet.Check{*check}}},
+		Fleets:     []policy.Spec{{Name: "web", Checks: []policy.Check{*check}}},
 	}, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/secret"
 )
@@ -31,7 +32,7 @@ const beatingMachines = 3
 // beating has the machines of the fleet of that name report twice in each interval.
 func (s *survival) beating(listen string) *beating {
 	s.t.Helper()
-	spec := s.site.config.Fleets[slices.IndexFunc(s.site.config.Fleets, func(f fleet.Spec) bool {
+	spec := s.site.config.Fleets[slices.IndexFunc(s.site.config.Fleets, func(f policy.Spec) bool {
 		return f.Name == "beating"
 	})]
 	b := &beating{watch: s.site.watch(spec.Name, adapter{}, s.site.network, nil)}

@@ -15,9 +15,12 @@ import (
 	"hale/internal/api/server"
 	"hale/internal/app/outlook"
 	"hale/internal/config"
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/defect"
 	"hale/internal/owner/published"
 	"hale/internal/provider"
@@ -143,8 +146,8 @@ func fill(ctx context.Context, store state.Store, believed api.State) error {
 
 // setAside notes which instances are adopted, and takes the repairs under way out of the beliefs: the controller goes
 // on with them, and a plan must not.
-func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (outlook.Before, error) {
-	was := outlook.Before{UnderWay: map[fleet.MachineName]fleet.Repair{}, Adopted: map[fleet.InstanceID]bool{}}
+func setAside(ctx context.Context, store state.Store, specs []policy.Spec) (outlook.Before, error) {
+	was := outlook.Before{UnderWay: map[fleet.MachineName]belief.Repair{}, Adopted: map[fleet.InstanceID]bool{}}
 	for _, spec := range specs {
 		beliefs, err := beliefs.All(ctx, store, spec.Name)
 		if err != nil {
@@ -170,11 +173,11 @@ func setAside(ctx context.Context, store state.Store, specs []fleet.Spec) (outlo
 }
 
 // watchedOnly returns the specifications with nothing allowed.
-func watchedOnly(specs []fleet.Spec) []fleet.Spec {
+func watchedOnly(specs []policy.Spec) []policy.Spec {
 	out := slices.Clone(specs)
 	for i := range out {
-		out[i].Mode = fleet.ModeObserve
-		out[i].Notify = fleet.Notify{} // a plan sends no messages
+		out[i].Mode = policy.ModeObserve
+		out[i].Notify = policy.Notify{} // a plan sends no messages
 	}
 	return out
 }
@@ -227,13 +230,13 @@ func unsettled(f published.Fleet) bool {
 	if f.Acting != "" || f.Provider.Standing == fleet.ProviderUnknown || len(f.Machines) < f.Spec.Size {
 		return true
 	}
-	return slices.ContainsFunc(f.Machines, func(v fleet.View) bool {
+	return slices.ContainsFunc(f.Machines, func(v situation.View) bool {
 		switch v.Machine.Health.Verdict {
-		case fleet.VerdictHealthy, fleet.VerdictUnhealthy:
+		case belief.VerdictHealthy, belief.VerdictUnhealthy:
 			return false
-		case fleet.VerdictUnknown:
+		case belief.VerdictUnknown:
 			return !v.Machine.Current.None()
-		case fleet.VerdictStarting, fleet.VerdictSuspect:
+		case belief.VerdictStarting, belief.VerdictSuspect:
 		}
 		return true
 	})

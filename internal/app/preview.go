@@ -14,6 +14,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/provider"
@@ -25,7 +26,7 @@ type PreviewOptions struct {
 	// Config has the provider, and the fleets that there are already.
 	Config *config.Config
 	// Fleet is the one that would select.
-	Fleet fleet.Spec
+	Fleet policy.Spec
 	// Waiting is told before the machines are looked at, and how long that may take.
 	Waiting func(atMost time.Duration)
 	Logger  *slog.Logger
@@ -35,7 +36,7 @@ type PreviewOptions struct {
 // provider and probes once for as long as the checks need, and changes nothing.
 func Preview(ctx context.Context, o PreviewOptions) (api.Preview, error) {
 	alone := *o.Config
-	alone.Fleets = []fleet.Spec{o.Fleet}
+	alone.Fleets = []policy.Spec{o.Fleet}
 	s, err := newSite(&alone, nil, o.Logger)
 	if err != nil {
 		return api.Preview{}, err
@@ -115,7 +116,7 @@ func preview(listing provider.Listing, o PreviewOptions) api.Preview {
 }
 
 // leftTo says why the instance would not be adopted, and what it belongs to.
-func leftTo(i *fleet.Instance, a fleet.Adoption) (why, with string) {
+func leftTo(i *fleet.Instance, a policy.Adoption) (why, with string) {
 	switch rival := a.Contested(i); {
 	case i.Mark != (fleet.Mark{}):
 		return api.LeftMarked, string(i.Mark.Machine)

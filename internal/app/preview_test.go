@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -17,7 +18,7 @@ func TestS68APreviewWarnsOfTransientMachinesThatItWouldAdopt(t *testing.T) {
 		{ID: "3", Name: "db-three", Transient: true, Mark: fleet.Mark{Installation: "another", Fleet: "db"}},
 		{ID: "4", Name: "mail", Transient: true},
 	}
-	spec := fleet.Spec{Name: "db", Provider: "lab", Adopt: fleet.Adoption{Select: fleet.Selector{Name: "db-*"}}}
+	spec := policy.Spec{Name: "db", Provider: "lab", Adopt: policy.Adoption{Select: policy.Selector{Name: "db-*"}}}
 	got := preview(provider.Listing{Instances: listing}, PreviewOptions{Fleet: spec}).Warnings
 	want := "db-two is transient: libvirt keeps no definition of it, so it is gone for ever once it is shut off. " +
 		"Define it: virsh dumpxml db-two > db-two.xml && virsh define db-two.xml"

@@ -8,8 +8,10 @@ import (
 
 	"hale/api"
 	"hale/internal/config"
+	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
@@ -22,13 +24,13 @@ func withheld(next *config.Config, all []change.Renaming) *config.Config {
 		return next
 	}
 	out := *next
-	out.Fleets = slices.DeleteFunc(slices.Clone(next.Fleets), func(s fleet.Spec) bool {
+	out.Fleets = slices.DeleteFunc(slices.Clone(next.Fleets), func(s policy.Spec) bool {
 		return slices.ContainsFunc(all, func(r change.Renaming) bool { return r.To.Name == s.Name })
 	})
 	for _, r := range all {
 		out.Fleets = append(out.Fleets, r.From)
 	}
-	slices.SortFunc(out.Fleets, func(a, b fleet.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(out.Fleets, func(a, b policy.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	return &out
 }
 
@@ -82,7 +84,7 @@ func sinceLast(ctx context.Context, store state.Store, next *config.Config) ([]c
 	if err != nil {
 		return nil, err
 	}
-	before := map[fleet.Name]*fleet.Ledger{}
+	before := map[fleet.Name]*belief.Ledger{}
 	for _, name := range names {
 		if before[name], err = beliefs.InForce(ctx, store, name); err != nil {
 			return nil, err

@@ -14,8 +14,10 @@ import (
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/engine/poller"
@@ -56,8 +58,8 @@ func (s *site) connect(c *config.Config, p config.Provider) (adapter, error) {
 }
 
 // checksOf returns what the machines of the provider are asked.
-func checksOf(p fleet.ProviderName, fleets []fleet.Spec) []fleet.Check {
-	var checks []fleet.Check
+func checksOf(p fleet.ProviderName, fleets []policy.Spec) []policy.Check {
+	var checks []policy.Check
 	for _, f := range fleets {
 		if f.Provider == p {
 			checks = append(append(checks, f.Checks...), f.Tells...)
@@ -190,7 +192,7 @@ func (s *site) restore(ctx context.Context, store state.Store) error {
 }
 
 // restore puts the fleets' machines back into the adapter's world, if it is a simulated one.
-func (a adapter) restore(ctx context.Context, store state.Store, fleets []fleet.Spec) error {
+func (a adapter) restore(ctx context.Context, store state.Store, fleets []policy.Spec) error {
 	if a.world == nil {
 		return nil
 	}
@@ -236,7 +238,7 @@ func (a adapter) populate() error {
 	return nil
 }
 
-func plant(world *simulated.World, installation fleet.Installation, spec fleet.Spec, m fleet.Machine) error {
+func plant(world *simulated.World, installation fleet.Installation, spec policy.Spec, m belief.Machine) error {
 	if m.Current.None() {
 		return nil
 	}
@@ -270,7 +272,7 @@ func adapterOf(adapters []adapter, name fleet.ProviderName) adapter {
 type staffing struct {
 	store  state.Store
 	server string
-	specs  []fleet.Spec
+	specs  []policy.Spec
 	// wrap decorates each provider.
 	wrap func(provider.Provider) provider.Provider
 	// counts is what calls and writes are counted in; nil: they are not.
@@ -317,7 +319,7 @@ func addresses(hosts []kinds.Host) map[fleet.HostName]netip.Addr {
 
 // setup is what the engine is told to look after, and by which probe engines. A fleet that is probed in the same way as
 // before keeps its own.
-func (s *site) setup(c *config.Config, adapters []adapter, specs []fleet.Spec) (engine.Setup, watches) {
+func (s *site) setup(c *config.Config, adapters []adapter, specs []policy.Spec) (engine.Setup, watches) {
 	var setup engine.Setup
 	for _, p := range c.Providers {
 		a := adapterOf(adapters, p.Name)

@@ -14,7 +14,9 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/app/fencing"
 	"hale/internal/config"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/fence"
 	"hale/internal/kinds"
 	"hale/internal/notify"
@@ -136,7 +138,7 @@ func survivorsConfig(t *testing.T) *config.Config {
 	}
 	for i := range c.Fleets {
 		if f := &c.Fleets[i]; f.Name != "target" {
-			f.Notify = fleet.Notify{} // the other fleets send no messages
+			f.Notify = policy.Notify{} // the other fleets send no messages
 		}
 	}
 	return c
@@ -167,7 +169,7 @@ func newSurvival(t *testing.T) *survival {
 	}
 	s.site.teller, s.site.fencing = newTeller(c, "test", "here", s.site.defects), fencing.New(c, log, s.site.defects)
 	bell := listed{Target: minedTarget{&notified.Target{}, s.laid["target"]}}
-	s.site.teller.targets.Store(&map[fleet.TargetName]listed{"bell": bell})
+	s.site.teller.targets.Store(&map[policy.TargetName]listed{"bell": bell})
 	rough := adapterOf(s.site.adapters, "adapters").Provider
 	for i := range s.site.adapters {
 		if a := &s.site.adapters[i]; a.config.Name == "checks" {
@@ -219,7 +221,7 @@ func (s *survival) well(name fleet.Name) bool {
 		}
 		for _, v := range f.Machines {
 			m := v.Machine
-			if m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil ||
+			if m.Health.Verdict != belief.VerdictHealthy || m.Repair != nil || m.Incident != nil ||
 				!m.Current.Certified {
 				return false
 			}

@@ -13,6 +13,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/kinds"
 	"hale/internal/notify"
@@ -25,7 +26,7 @@ type teller struct {
 	version string
 	words   prose.Words
 	panics  defect.Witness
-	targets atomic.Pointer[map[fleet.TargetName]listed]
+	targets atomic.Pointer[map[policy.TargetName]listed]
 }
 
 // listed is one target of the configuration.
@@ -42,7 +43,7 @@ func newTeller(c *config.Config, version, server string, defects *defect.Registe
 
 // take makes the targets those of the configuration.
 func (t *teller) take(c *config.Config) {
-	out := make(map[fleet.TargetName]listed, len(c.Targets))
+	out := make(map[policy.TargetName]listed, len(c.Targets))
 	for _, target := range c.Targets {
 		made := target.Settings.Target(kinds.TargetOptions{
 			Name: string(target.Name), Timeout: target.Timeout, Version: t.version,
@@ -52,7 +53,7 @@ func (t *teller) take(c *config.Config) {
 	t.targets.Store(&out)
 }
 
-func (t *teller) all() map[fleet.TargetName]listed {
+func (t *teller) all() map[policy.TargetName]listed {
 	if all := t.targets.Load(); all != nil {
 		return *all
 	}
@@ -60,13 +61,13 @@ func (t *teller) all() map[fleet.TargetName]listed {
 }
 
 // find returns the target; nil: there is none such.
-func (t *teller) find(name fleet.TargetName) notify.Target { return t.all()[name].Target }
+func (t *teller) find(name policy.TargetName) notify.Target { return t.all()[name].Target }
 
 // names returns the targets' names, sorted.
-func (t *teller) names() []fleet.TargetName { return slices.Sorted(maps.Keys(t.all())) }
+func (t *teller) names() []policy.TargetName { return slices.Sorted(maps.Keys(t.all())) }
 
 // Test tells a target that this is a test, and returns what it answered. fault.NotFound: there is no such target.
-func (t *teller) Test(ctx context.Context, name fleet.TargetName) (notify.Answer, error) {
+func (t *teller) Test(ctx context.Context, name policy.TargetName) (notify.Answer, error) {
 	target := t.find(name)
 	if target == nil {
 		return notify.Answer{}, fault.New(fault.NotFound, "notify.test", string(name), nil)
@@ -138,7 +139,7 @@ func secretsIn(c *config.Config) []placed {
 	return all
 }
 
-func secretsOfCheck(c *fleet.Check) []secret.Secret {
+func secretsOfCheck(c *policy.Check) []secret.Secret {
 	var all []secret.Secret
 	add := func(where fleet.Secret) {
 		if s, err := secret.Of(where); err == nil && !s.None() {

@@ -12,6 +12,7 @@ import (
 	"hale/api"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/kinds"
 	"hale/internal/notify"
 	"hale/internal/provider"
@@ -94,7 +95,7 @@ func (t *trials) outside(ctx context.Context, subject string, settings interface
 	}
 }
 
-func (t *trials) fleet(ctx context.Context, f *fleet.Spec) {
+func (t *trials) fleet(ctx context.Context, f *policy.Spec) {
 	for _, c := range f.Asked() {
 		subject := fmt.Sprintf("fleet %s, check %s", f.Name, c.Name)
 		t.secrets(ctx, subject, secretsOfCheck(c))
@@ -107,7 +108,7 @@ func (t *trials) fleet(ctx context.Context, f *fleet.Spec) {
 
 // builds asks the provider, for each host that takes machines, whether another machine of the fleet could be built, and
 // whether the names of the fleet's machines are free, or its own.
-func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
+func (t *trials) builds(ctx context.Context, f *policy.Spec, a adapter) {
 	subject := "fleet " + string(f.Name)
 	ctx, cancel := context.WithTimeout(ctx, trialWithin)
 	defer cancel()
@@ -152,7 +153,7 @@ func (t *trials) builds(ctx context.Context, f *fleet.Spec, a adapter) {
 }
 
 // names finds what else has the name of a machine of the fleet.
-func (t *trials) names(subject string, f *fleet.Spec, l provider.Listing) {
+func (t *trials) names(subject string, f *policy.Spec, l provider.Listing) {
 	var problems []error
 	for n := range f.Size {
 		name := f.Name.Machine(n + 1)

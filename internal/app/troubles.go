@@ -13,7 +13,7 @@ import (
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/kinds"
 	"hale/internal/notify"
 	"hale/internal/probe/heartbeat"
@@ -206,12 +206,12 @@ func (t *troubles) stuckStreams(now time.Time) []api.Trouble {
 // network.
 func pings(c *config.Config) bool {
 	canaries := len(c.Vantage.Canaries) > 0 || c.Vantage.Gateway
-	return slices.ContainsFunc(c.Fleets, func(f fleet.Spec) bool {
+	return slices.ContainsFunc(c.Fleets, func(f policy.Spec) bool {
 		simulated := slices.ContainsFunc(c.Providers, func(p config.Provider) bool {
 			_, simulated := p.Settings.(simulated.Settings)
 			return p.Name == f.Provider && simulated
 		})
 		return !simulated &&
-			(canaries || slices.ContainsFunc(f.Asked(), func(c *fleet.Check) bool { return c.Kind == fleet.CheckPing }))
+			(canaries || slices.ContainsFunc(f.Asked(), func(c *policy.Check) bool { return c.Kind == policy.CheckPing }))
 	})
 }

@@ -17,7 +17,9 @@ import (
 	"hale/internal/cli/paper"
 	"hale/internal/cli/show"
 	"hale/internal/config"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
@@ -58,7 +60,7 @@ func (c commander) adoptCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			spec := loaded.Fleets[slices.IndexFunc(loaded.Fleets, func(s fleet.Spec) bool {
+			spec := loaded.Fleets[slices.IndexFunc(loaded.Fleets, func(s policy.Spec) bool {
 				return string(s.Name) == f.fleet
 			})]
 			options := command.PreviewOptions{Config: loaded, Fleet: spec, Waiting: c.waiting, Logger: logger}
@@ -166,7 +168,7 @@ func (f *adoptFlags) complete(base *config.Config) error {
 	if f.fleet == "" {
 		f.fleet = fleetNameOf(f.name)
 	}
-	if slices.ContainsFunc(base.Fleets, func(s fleet.Spec) bool { return string(s.Name) == f.fleet }) {
+	if slices.ContainsFunc(base.Fleets, func(s policy.Spec) bool { return string(s.Name) == f.fleet }) {
 		return fmt.Errorf("there is a fleet %s already: choose another name with --fleet", f.fleet)
 	}
 	return nil
@@ -265,7 +267,7 @@ func (f *adoptFlags) join(base *config.Config, text string) (*config.Config, err
 	spec := added.Fleets[0]
 	for _, other := range base.Fleets {
 		if other.Adopt.Selects() && other.Provider == spec.Provider {
-			spec.Adopt.Rivals = append(spec.Adopt.Rivals, fleet.Rival{Fleet: other.Name, Select: other.Adopt.Select})
+			spec.Adopt.Rivals = append(spec.Adopt.Rivals, policy.Rival{Fleet: other.Name, Select: other.Adopt.Select})
 		}
 	}
 	whole.Fleets = append(slices.Clone(base.Fleets), spec)
@@ -351,7 +353,7 @@ func (p sheet) preview(v api.Preview, pattern string) []string {
 	}
 	ready := 0
 	for _, m := range v.Machines {
-		if m.Left == "" && m.Verdict == string(fleet.VerdictHealthy) {
+		if m.Left == "" && m.Verdict == string(belief.VerdictHealthy) {
 			ready++
 		}
 		verdict := m.Verdict
@@ -386,7 +388,7 @@ func prospects(m api.PreviewedMachine) string {
 		return "no: it is hale's own, " + m.With
 	case m.Left == api.LeftContested:
 		return "no: fleet " + m.With + " selects it, too"
-	case m.Verdict == string(fleet.VerdictHealthy):
+	case m.Verdict == string(belief.VerdictHealthy):
 		return "yes"
 	}
 	said := "not before it is healthy"

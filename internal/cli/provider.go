@@ -16,7 +16,7 @@ import (
 
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider/examine"
 	"hale/internal/provider/external"
 	"hale/internal/secret"
@@ -159,15 +159,15 @@ func programAt(name string) (string, error) {
 }
 
 // machine returns the template with the options.
-func (v viva) machine() (fleet.Template, error) {
+func (v viva) machine() (policy.Template, error) {
 	data := []byte("{}")
 	if v.template != "" {
 		text, err := os.ReadFile(v.template)
 		if err != nil {
-			return fleet.Template{}, err
+			return policy.Template{}, err
 		}
 		if data, err = yaml.YAMLToJSON(text); err != nil {
-			return fleet.Template{}, fmt.Errorf("%s: %w", v.template, err)
+			return policy.Template{}, fmt.Errorf("%s: %w", v.template, err)
 		}
 	}
 	t, err := external.ReadTemplate(data)
@@ -179,9 +179,9 @@ func (v viva) machine() (fleet.Template, error) {
 		if !ok || name == "" {
 			return t, fmt.Errorf("--option %s: write NAME=VALUE", option)
 		}
-		t.Options = slices.DeleteFunc(t.Options, func(s fleet.Setting) bool { return s.Name == name })
-		t.Options = append(t.Options, fleet.Setting{Name: name, Value: value})
+		t.Options = slices.DeleteFunc(t.Options, func(s policy.Setting) bool { return s.Name == name })
+		t.Options = append(t.Options, policy.Setting{Name: name, Value: value})
 	}
-	slices.SortFunc(t.Options, func(a, b fleet.Setting) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(t.Options, func(a, b policy.Setting) int { return cmp.Compare(a.Name, b.Name) })
 	return t, nil
 }

@@ -9,7 +9,7 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/core/change"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 const compared = `
@@ -62,7 +62,7 @@ func TestWhatDiffersBetweenTwoConfigurations(t *testing.T) {
 
 func TestEvidenceIsBoundedOrSwitchedOff(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]fleet.EvidencePolicy{
+	for text, want := range map[string]policy.Evidence{
 		"{}": {}, "{gather: false}": {Off: true}, "{screenshot: false, wait: 2s}": {NoScreenshot: true,
 			Wait: 2 * time.Second},
 		"{console: 64KiB}": {Console: 64 << 10},

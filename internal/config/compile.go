@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/config/fleets"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -28,7 +29,7 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	c.Metrics = Metrics{Machines: doc.metrics.Value.machines.Value}
 	c.Telemetry = compileTelemetry(doc.telemetry, all, f)
 	c.Targets = compileTargets(doc.notify.Value, all, f)
-	recipients := map[string]fleet.Recipient{}
+	recipients := map[string]policy.Recipient{}
 	for _, n := range doc.notify.Value {
 		recipients[n.Name] = recipient(n.Name, n.Value)
 	}
@@ -51,7 +52,7 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 		c.Fleets = append(c.Fleets, spec)
 	}
 	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })
-	slices.SortFunc(c.Fleets, func(a, b fleet.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(c.Fleets, func(a, b policy.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	rivals(c, doc.fleets.Value, f)
 	return c
 }

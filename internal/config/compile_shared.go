@@ -2,35 +2,35 @@ package config
 
 import (
 	"hale/internal/config/fleets"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
 // shareLimits sets the budgets and the brakes that a fleet on the provider shares with others, the widest first.
-func shareLimits(l *fleet.Limits, doc document, provider string) {
-	add := func(scope fleet.ScopeKind, n keys.At[int]) {
+func shareLimits(l *policy.Limits, doc document, provider string) {
+	add := func(scope policy.ScopeKind, n keys.At[int]) {
 		if n.Known() {
-			l.Shared = append(l.Shared, fleet.SharedLimit{Scope: scope, InRepair: n.Value})
+			l.Shared = append(l.Shared, policy.SharedLimit{Scope: scope, InRepair: n.Value})
 		}
 	}
 	all := doc.limits.Value
-	add(fleet.ScopeInstallation, all.inRepair)
-	l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeInstallation, Policy: sharedPolicy(all.brake)})
+	add(policy.ScopeInstallation, all.inRepair)
+	l.Brakes = append(l.Brakes, policy.SharedBrake{Scope: policy.ScopeInstallation, Policy: sharedPolicy(all.brake)})
 	for _, p := range doc.providers.Value {
 		if of := p.Value.limits.Value; p.Name == provider {
-			add(fleet.ScopeProvider, of.inRepair)
-			add(fleet.ScopeZone, of.perZone)
-			add(fleet.ScopeRoom, of.perRoom)
-			add(fleet.ScopeRack, of.perRack)
-			add(fleet.ScopeHost, of.perHost)
-			l.Brakes = append(l.Brakes, fleet.SharedBrake{Scope: fleet.ScopeProvider,
+			add(policy.ScopeProvider, of.inRepair)
+			add(policy.ScopeZone, of.perZone)
+			add(policy.ScopeRoom, of.perRoom)
+			add(policy.ScopeRack, of.perRack)
+			add(policy.ScopeHost, of.perHost)
+			l.Brakes = append(l.Brakes, policy.SharedBrake{Scope: policy.ScopeProvider,
 				Policy: sharedPolicy(of.brake)})
 		}
 	}
 }
 
 // sharedPolicy lets all of a few machines fail: whether they do is each fleet's own question.
-func sharedPolicy(d keys.At[fleets.Brake]) fleet.BrakePolicy {
+func sharedPolicy(d keys.At[fleets.Brake]) policy.Brake {
 	p := d.Value.Policy()
 	p.All = true
 	return p

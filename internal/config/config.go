@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
 
 // Config is a whole, sound configuration.
 type Config struct {
-	Providers []Provider   // sorted by name
-	Fleets    []fleet.Spec // sorted by name
+	Providers []Provider    // sorted by name
+	Fleets    []policy.Spec // sorted by name
 	Vantage   Vantage
 	Targets   []Target // sorted by name
 	Fences    []Fence  // sorted by name

@@ -18,6 +18,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/kinds"
 )
 
@@ -36,7 +37,7 @@ func parsed(name string, data []byte) (*Config, error) { return Parse(name, data
 func loaded(path string) (*Config, error) { return Load(path, adapters.All()) }
 
 // one parses a configuration with the single fleet web on provider lab.
-func one(t *testing.T, lines ...string) fleet.Spec {
+func one(t *testing.T, lines ...string) policy.Spec {
 	t.Helper()
 	text := "providers: {lab: {type: libvirt, uri: qemu:///system}}\nfleets:\n  web:\n    provider: lab\n    size: 3\n"
 	for _, l := range lines {
@@ -45,8 +46,8 @@ func one(t *testing.T, lines ...string) fleet.Spec {
 	return sound(t, text).Fleets[0]
 }
 
-func term(name fleet.CheckName) fleet.Condition {
-	return fleet.Condition{Op: fleet.OpTerm, Term: name}
+func term(name fleet.CheckName) policy.Condition {
+	return policy.Condition{Op: policy.OpTerm, Term: name}
 }
 
 // The example of the design, without the steps that are not there yet.
@@ -75,51 +76,51 @@ fleets:
     limits: {in_repair: 1, brake: {percent: 20%, at_least: 2}}
     on_external_stop: heal
 `)
-	half := fleet.BrakePolicy{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second, All: true}
+	half := policy.Brake{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second, All: true}
 	want := &Config{
 		Providers: []Provider{{
 			Name: "lab", Type: "libvirt", Hosts: []kinds.Host{{URI: "qemu:///system"}},
 			Poll: 5 * time.Second,
 		}},
-		Fleets: []fleet.Spec{{
+		Fleets: []policy.Spec{{
 			Name: "web", Provider: "lab", Size: 3,
-			Template: fleet.Template{
+			Template: policy.Template{
 				Image: "/etc/hale/web.qcow2", Memory: 256 << 20, CPUs: 1, Network: "default",
-				Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}, Accel: fleet.AccelAuto,
+				Disks: []policy.Disk{{Name: "root", Ephemeral: true}}, Accel: policy.AccelAuto,
 			},
-			Checks: []fleet.Check{
-				{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond,
+			Checks: []policy.Check{
+				{Name: "alive", Kind: policy.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond,
 					DownAfter: 3, UpAfter: 2},
 				{
-					Name: "page", Kind: fleet.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3,
+					Name: "page", Kind: policy.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3,
 					UpAfter: 2,
-					Port:    80, HTTP: fleet.HTTPCheck{Scheme: "http", Path: "/"},
+					Port:    80, HTTP: policy.HTTPCheck{Scheme: "http", Path: "/"},
 				},
 			},
-			UnhealthyWhen: fleet.Condition{Op: fleet.OpAll, Of: []fleet.Condition{term("page"), term("alive")}},
-			Repair: fleet.RepairPolicy{
-				Steps: []fleet.Step{
+			UnhealthyWhen: policy.Condition{Op: policy.OpAll, Of: []policy.Condition{term("page"), term("alive")}},
+			Repair: policy.Repair{
+				Steps: []policy.Step{
 					{Kind: fleet.StepStart, Timeout: 30 * time.Second, VerifyWithin: time.Minute},
 					{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 30 * time.Second,
-						Mode: fleet.RebootHard},
-					{Kind: fleet.StepRecreate, Timeout: 2 * time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
+						Mode: policy.RebootHard},
+					{Kind: fleet.StepRecreate, Timeout: 2 * time.Minute, OnDeleteFailure: policy.DeleteFailureStop},
 				},
 				Fence:    fleet.Fence{Proof: fleet.ProofConfirmedOff},
-				Attempts: 3, AttemptsIn: time.Hour, Backoff: 10 * time.Second, OnExternalStop: fleet.ExternalStopHeal,
+				Attempts: 3, AttemptsIn: time.Hour, Backoff: 10 * time.Second, OnExternalStop: policy.ExternalStopHeal,
 			},
-			Limits: fleet.Limits{
-				InRepair: 1, InBuild: 3, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20,
+			Limits: policy.Limits{
+				InRepair: 1, InBuild: 3, Brake: policy.Brake{AtLeast: 2, Percent: 20,
 					ReleaseAfter: 30 * time.Second},
-				Shared: []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 40},
-					{Scope: fleet.ScopeProvider, InRepair: 20}},
-				Brakes: []fleet.SharedBrake{
-					{Scope: fleet.ScopeInstallation, Policy: half},
-					{Scope: fleet.ScopeProvider, Policy: half},
+				Shared: []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 40},
+					{Scope: policy.ScopeProvider, InRepair: 20}},
+				Brakes: []policy.SharedBrake{
+					{Scope: policy.ScopeInstallation, Policy: half},
+					{Scope: policy.ScopeProvider, Policy: half},
 				},
 			},
-			SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
-			Mode:       fleet.ModeAct,
-			Update:     fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}, Grace: time.Minute,
+			SharedFate: policy.SharedFate{Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
+			Mode:       policy.ModeAct,
+			Update:     policy.Update{Pilots: 1, Soak: 2 * time.Minute}, Grace: time.Minute,
 			BuildWithin: 5 * time.Minute, BlindAfter: 5 * time.Minute,
 			History: 30 * 24 * time.Hour,
 		}},
@@ -139,7 +140,7 @@ func TestDisksWithASize(t *testing.T) {
 	t.Parallel()
 	got := one(t, "template: {image: a.qcow2, disks: {scratch: {size: 2GiB, keep: false}, root: ephemeral, data: "+
 		"{size: 512MiB}}}").Template.Disks
-	want := []fleet.Disk{{Name: "data", Size: 512 << 20}, {Name: "root", Ephemeral: true},
+	want := []policy.Disk{{Name: "data", Size: 512 << 20}, {Name: "root", Ephemeral: true},
 		{Name: "scratch", Ephemeral: true, Size: 2 << 30}}
 	if diff := cmp.Diff(want, got, addresses, ownApart); diff != "" {
 		t.Errorf("disks (-want +got):\n%s", diff)
@@ -209,18 +210,18 @@ func TestTimeoutStaysBelowEvery(t *testing.T) {
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	checks := "checks: {page: {http: {}}, alive: {ping: {}}}"
-	for text, want := range map[string]fleet.Condition{
+	for text, want := range map[string]policy.Condition{
 		// the line is left out
-		"{}":                            {Op: fleet.OpAny, Of: []fleet.Condition{term("alive"), term("page")}},
+		"{}":                            {Op: policy.OpAny, Of: []policy.Condition{term("alive"), term("page")}},
 		"unhealthy_when: page":          term("page"),
-		"unhealthy_when: provider":      term(fleet.ProviderTerm),
-		"unhealthy_when: {any: [page]}": {Op: fleet.OpAny, Of: []fleet.Condition{term("page")}},
-		"unhealthy_when: {at_least: 2, of: [page, alive]}": {Op: fleet.OpAtLeast, N: 2,
-			Of: []fleet.Condition{term("page"), term("alive")}},
-		"unhealthy_when: {all: [page, {any: [{all: [alive]}, provider]}]}": {Op: fleet.OpAll, Of: []fleet.Condition{
+		"unhealthy_when: provider":      term(policy.ProviderTerm),
+		"unhealthy_when: {any: [page]}": {Op: policy.OpAny, Of: []policy.Condition{term("page")}},
+		"unhealthy_when: {at_least: 2, of: [page, alive]}": {Op: policy.OpAtLeast, N: 2,
+			Of: []policy.Condition{term("page"), term("alive")}},
+		"unhealthy_when: {all: [page, {any: [{all: [alive]}, provider]}]}": {Op: policy.OpAll, Of: []policy.Condition{
 			term("page"),
-			{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpAll, Of: []fleet.Condition{term("alive")}},
-				term(fleet.ProviderTerm)}},
+			{Op: policy.OpAny, Of: []policy.Condition{{Op: policy.OpAll, Of: []policy.Condition{term("alive")}},
+				term(policy.ProviderTerm)}},
 		}},
 	} {
 		lines := []string{"template: {kernel: k, initrd: i}", checks}
@@ -231,21 +232,21 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
-	if got := one(t, "template: {kernel: k, initrd: i}").UnhealthyWhen; !cmp.Equal(got, term(fleet.ProviderTerm)) {
+	if got := one(t, "template: {kernel: k, initrd: i}").UnhealthyWhen; !cmp.Equal(got, term(policy.ProviderTerm)) {
 		t.Errorf("without checks only the provider can say something; got %v", got)
 	}
 }
 
 func TestExternalStop(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]fleet.RepairPolicy{
-		"mode: act": {OnExternalStop: fleet.ExternalStopHoldThenPage,
+	for text, want := range map[string]policy.Repair{
+		"mode: act": {OnExternalStop: policy.ExternalStopHoldThenPage,
 			ExternalStopHold: 15 * time.Minute},
-		"on_external_stop: hold": {OnExternalStop: fleet.ExternalStopHoldThenPage,
+		"on_external_stop: hold": {OnExternalStop: policy.ExternalStopHoldThenPage,
 			ExternalStopHold: 15 * time.Minute},
-		"on_external_stop: {hold: 30m}": {OnExternalStop: fleet.ExternalStopHoldThenPage,
+		"on_external_stop: {hold: 30m}": {OnExternalStop: policy.ExternalStopHoldThenPage,
 			ExternalStopHold: 30 * time.Minute},
-		"on_external_stop: heal": {OnExternalStop: fleet.ExternalStopHeal},
+		"on_external_stop: heal": {OnExternalStop: policy.ExternalStopHeal},
 	} {
 		got := one(t, "template: {kernel: k, initrd: i}", text).Repair
 		if got.OnExternalStop != want.OnExternalStop || got.ExternalStopHold != want.ExternalStopHold {
@@ -262,17 +263,17 @@ func TestKindsOfCheck(t *testing.T) {
       c: {http: {scheme: https, host: www.example.org, path: "/healthz?deep=1"}}
       d: {http: {scheme: https, port: 8443}}
       e: {exec: {command: [probe, "{ip}", "80"]}}`).Checks
-	check := func(name fleet.CheckName, kind fleet.CheckKind) fleet.Check {
-		return fleet.Check{Name: name, Kind: kind, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3,
+	check := func(name fleet.CheckName, kind policy.CheckKind) policy.Check {
+		return policy.Check{Name: name, Kind: kind, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3,
 			UpAfter: 2}
 	}
-	a, b, c, d, e := check("a", fleet.CheckPing), check("b", fleet.CheckTCP), check("c", fleet.CheckHTTP),
-		check("d", fleet.CheckHTTP), check("e", fleet.CheckExec)
+	a, b, c, d, e := check("a", policy.CheckPing), check("b", policy.CheckTCP), check("c", policy.CheckHTTP),
+		check("d", policy.CheckHTTP), check("e", policy.CheckExec)
 	b.Port = 22
-	c.Port, c.HTTP = 443, fleet.HTTPCheck{Scheme: "https", Host: "www.example.org", Path: "/healthz?deep=1"}
-	d.Port, d.HTTP = 8443, fleet.HTTPCheck{Scheme: "https", Path: "/"}
+	c.Port, c.HTTP = 443, policy.HTTPCheck{Scheme: "https", Host: "www.example.org", Path: "/healthz?deep=1"}
+	d.Port, d.HTTP = 8443, policy.HTTPCheck{Scheme: "https", Path: "/"}
 	e.Exec.Command = []string{"probe", "{ip}", "80"}
-	if diff := cmp.Diff([]fleet.Check{a, b, c, d, e}, got); diff != "" {
+	if diff := cmp.Diff([]policy.Check{a, b, c, d, e}, got); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}
 }
@@ -297,13 +298,13 @@ fleets:
 		Key: "/etc/ssl/key.pem"}); got.Heartbeats != want {
 		t.Errorf("heartbeats are %+v, want %+v", got.Heartbeats, want)
 	}
-	beat := func(name fleet.CheckName, every, timeout time.Duration, token fleet.Secret) fleet.Check {
-		return fleet.Check{
-			Name: name, Kind: fleet.CheckHeartbeat, Every: every, Timeout: timeout, DownAfter: 3, UpAfter: 2,
-			Heartbeat: fleet.HeartbeatCheck{Token: token},
+	beat := func(name fleet.CheckName, every, timeout time.Duration, token fleet.Secret) policy.Check {
+		return policy.Check{
+			Name: name, Kind: policy.CheckHeartbeat, Every: every, Timeout: timeout, DownAfter: 3, UpAfter: 2,
+			Heartbeat: policy.HeartbeatCheck{Token: token},
 		}
 	}
-	want := []fleet.Check{
+	want := []policy.Check{
 		beat("a", 30*time.Second, 10*time.Second, fleet.Secret{File: "/etc/hale/beat"}),
 		beat("b", time.Minute, 30*time.Second, fleet.Secret{Env: "BEAT"}),
 		beat("c", 5*time.Second, 3*time.Second, fleet.Secret{Env: "BEAT"}),
@@ -327,27 +328,27 @@ func TestChecksOfServices(t *testing.T) {
       i: {grpc: {port: 50051}}
       j: {grpc: {port: 443, service: shop.v1.Orders, host: "orders.example.org:443", tls: true, certificate_days: 14}}
       h: {dns: {name: example.org., type: MX, answer: ["10 mail.example.org"], port: 5353, tcp: true}}`).Checks
-	check := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
-		return fleet.Check{Name: name, Kind: kind, Port: port, Every: 5 * time.Second, Timeout: time.Second,
+	check := func(name fleet.CheckName, kind policy.CheckKind, port int) policy.Check {
+		return policy.Check{Name: name, Kind: kind, Port: port, Every: 5 * time.Second, Timeout: time.Second,
 			DownAfter: 3, UpAfter: 2}
 	}
-	want := []fleet.Check{
-		check("a", fleet.CheckSSH, 22), check("b", fleet.CheckSSH, 2222), check("c", fleet.CheckTLS, 636),
-		check("d", fleet.CheckTLS, 5671),
+	want := []policy.Check{
+		check("a", policy.CheckSSH, 22), check("b", policy.CheckSSH, 2222), check("c", policy.CheckTLS, 636),
+		check("d", policy.CheckTLS, 5671),
 	}
 	want[1].SSH.Banner = "OpenSSH_(9|10)"
-	want[2].Certificate = fleet.CertificateCheck{Host: "ldap.example.org", TLSCheck: fleet.TLSCheck{Days: 14}}
+	want[2].Certificate = policy.CertificateCheck{Host: "ldap.example.org", TLSCheck: policy.TLSCheck{Days: 14}}
 	want[3].Certificate.Insecure = true
-	e, f, g, h := check("e", fleet.CheckUDP, 27015), check("f", fleet.CheckUDP, 123), check("g", fleet.CheckDNS, 53),
-		check("h", fleet.CheckDNS, 5353)
-	e.UDP = fleet.UDPCheck{Send: []byte("getinfo"), Answer: "^info"}
+	e, f, g, h := check("e", policy.CheckUDP, 27015), check("f", policy.CheckUDP, 123), check("g", policy.CheckDNS, 53),
+		check("h", policy.CheckDNS, 5353)
+	e.UDP = policy.UDPCheck{Send: []byte("getinfo"), Answer: "^info"}
 	f.UDP.Send = []byte{0xe3, 0, 4, 0xfa}
-	g.DNS = fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordA}
-	h.DNS = fleet.DNSCheck{Name: "example.org.", Type: fleet.RecordMX, Answer: []string{"10 mail.example.org"},
+	g.DNS = policy.DNSCheck{Name: "www.example.org", Type: policy.RecordA}
+	h.DNS = policy.DNSCheck{Name: "example.org.", Type: policy.RecordMX, Answer: []string{"10 mail.example.org"},
 		TCP: true}
-	i, j := check("i", fleet.CheckGRPC, 50051), check("j", fleet.CheckGRPC, 443)
-	j.GRPC = fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org:443", Secure: true,
-		TLS: fleet.TLSCheck{Days: 14}}
+	i, j := check("i", policy.CheckGRPC, 50051), check("j", policy.CheckGRPC, 443)
+	j.GRPC = policy.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org:443", Secure: true,
+		TLS: policy.TLSCheck{Days: 14}}
 	want = append(want, e, f, g, h, i, j)
 	if diff := cmp.Diff(want, got, addresses, ownApart); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
@@ -376,7 +377,7 @@ func TestWhatACommandIsTold(t *testing.T) {
 	if want := fleet.MetadataOf(map[string]string{"role": "db {name}", "tier": "gold"}); got.Template.Metadata != want {
 		t.Errorf("metadata %q, want %q", got.Template.Metadata, want)
 	}
-	want := fleet.Command{Args: []string{"apply", "{ip}", "{meta.role}"}, Env: []fleet.Variable{
+	want := policy.Command{Args: []string{"apply", "{ip}", "{meta.role}"}, Env: []policy.Variable{
 		{Name: "TIER", Value: "{meta.tier}"}, {Name: "TOKEN", Secret: fleet.Secret{File: "/run/secrets/a"}},
 	}}
 	if diff := cmp.Diff(want, got.Repair.Steps[0].Run); diff != "" {
@@ -538,7 +539,7 @@ func TestStarterIsValidAndTouchesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range c.Fleets {
-		if f.Mode != fleet.ModeObserve {
+		if f.Mode != policy.ModeObserve {
 			t.Errorf("fleet %s acts", f.Name)
 		}
 	}
@@ -630,7 +631,7 @@ func TestTenLinesAdoptThreeMachines(t *testing.T) {
 		fleet.StepPage}; !slices.Equal(kinds, want) {
 		t.Errorf("the ladder is %v, want %v", kinds, want)
 	}
-	if !reflect.DeepEqual(db.Template, fleet.Template{}) || db.Size != 0 || db.Adopt.Replaceable ||
+	if !reflect.DeepEqual(db.Template, policy.Template{}) || db.Size != 0 || db.Adopt.Replaceable ||
 		!db.Adopt.Select.Means("db-main") {
 		t.Errorf("it is %+v", db)
 	}
@@ -646,8 +647,8 @@ fleets:
   c: {provider: other, select: {name: "db-*"}}
   d: {provider: lab, size: 1, template: {kernel: k, initrd: i}}
 `)
-	b := fleet.Selector{Name: "*-main", Except: []string{"a-main", "db-main"}}
-	want := [][]fleet.Rival{{{Fleet: "b", Select: b}}, {{Fleet: "a", Select: fleet.Selector{Name: "db-*"}}}, nil, nil}
+	b := policy.Selector{Name: "*-main", Except: []string{"a-main", "db-main"}}
+	want := [][]policy.Rival{{{Fleet: "b", Select: b}}, {{Fleet: "a", Select: policy.Selector{Name: "db-*"}}}, nil, nil}
 	for i, f := range c.Fleets {
 		if diff := cmp.Diff(want[i], f.Adopt.Rivals); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f.Name, diff)

@@ -1,5 +1,5 @@
 // Package config turns the files that an operator writes into validated, complete and immutable values: providers and
-// fleet.Spec. One description of every key (tables.go, of fleets in package fleets) drives the strict reader, the
+// policy.Spec. One description of every key (tables.go, of fleets in package fleets) drives the strict reader, the
 // JSON Schema for editors and the reference page, so the three cannot part.
 //
 // It promises that every problem is reported at once, each with file, line, column, the path of the key, what is wrong

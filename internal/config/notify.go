@@ -6,15 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
 
 // Target is one place where people are told. Which events it wants, and how often a message is tried, stands with each
-// fleet (fleet.Recipient).
+// fleet (policy.Recipient).
 type Target struct {
-	Name    fleet.TargetName
+	Name    policy.TargetName
 	Kind    string        // a word of kinds.All
 	Timeout time.Duration // of one try
 	// AliveEvery is how often it is sent a sign that hale lives and acts; 0: never.
@@ -26,7 +26,7 @@ type Target struct {
 // targetDraft is one entry of notify: how to tell people.
 type targetDraft struct {
 	own      keys.Own // what the kinds bring
-	events   keys.At[[]keys.At[fleet.NotifyEvent]]
+	events   keys.At[[]keys.At[policy.NotifyEvent]]
 	attempts keys.At[keys.Rate]
 	timeout  keys.At[time.Duration]
 	alive    keys.At[time.Duration]
@@ -45,10 +45,10 @@ func targetShape(all kinds.All) keys.Object[targetDraft] {
 			"not over (see fleets.FLEET.notify.remind_every). `healed`: what they were told of is over. `warnings`: a "+
 			"check with `then: tell` is down, and later, that it is not any more. `repairs`: hale healed a machine. "+
 			"`none`, with alive_every or daily: nothing.",
-			keys.ListOrNone[fleet.NotifyEvent]{List: keys.List[fleet.NotifyEvent]{Noun: "one event", Each: keys.Choice(nil, fleet.NotifyPage,
-				fleet.NotifyReminder, fleet.NotifyHealed, fleet.NotifyWarning, fleet.NotifyRepair)},
+			keys.ListOrNone[policy.NotifyEvent]{List: keys.List[policy.NotifyEvent]{Noun: "one event", Each: keys.Choice(nil, policy.NotifyPage,
+				policy.NotifyReminder, policy.NotifyHealed, policy.NotifyWarning, policy.NotifyRepair)},
 			},
-			func(t *targetDraft) *keys.At[[]keys.At[fleet.NotifyEvent]] { return &t.events }).Said(
+			func(t *targetDraft) *keys.At[[]keys.At[policy.NotifyEvent]] { return &t.events }).Said(
 			"all of them but repairs"),
 		keys.Or("attempts", defaultNotifyAttempts, "How often, and for how long, a message is tried, with growing "+
 			"pauses; then it is a dead letter: `hale notify dead`.",
@@ -73,7 +73,7 @@ func compileTargets(drafts []keys.Named[targetDraft], all kinds.All, f *keys.Fin
 	var out []Target
 	for _, n := range drafts {
 		d := n.Value
-		t := Target{Name: fleet.TargetName(n.Name), Timeout: d.timeout.Value, AliveEvery: d.alive.Value}
+		t := Target{Name: policy.TargetName(n.Name), Timeout: d.timeout.Value, AliveEvery: d.alive.Value}
 		words, settings := kinds.TakeWays(all.Targets, &d.own, f)
 		t.Kind, t.Settings = cmp.Or(words...), settings
 		switch {
@@ -96,8 +96,8 @@ func (d targetDraft) deaf() bool {
 	return d.events.Written() && len(d.events.Value) == 0 && !d.daily.Written()
 }
 
-func recipient(name string, t targetDraft) fleet.Recipient {
-	r := fleet.Recipient{Target: fleet.TargetName(name), Attempts: t.attempts.Value.Times,
+func recipient(name string, t targetDraft) policy.Recipient {
+	r := policy.Recipient{Target: policy.TargetName(name), Attempts: t.attempts.Value.Times,
 		AttemptsIn: t.attempts.Value.Within}
 	for _, e := range t.events.Value {
 		if !slices.Contains(r.Events, e.Value) {
@@ -105,12 +105,12 @@ func recipient(name string, t targetDraft) fleet.Recipient {
 		}
 	}
 	if !t.events.Written() {
-		r.Events = []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed,
-			fleet.NotifyWarning}
+		r.Events = []policy.NotifyEvent{policy.NotifyPage, policy.NotifyReminder, policy.NotifyHealed,
+			policy.NotifyWarning}
 	}
 	if d := t.daily.Value; t.daily.Written() {
-		r.Daily = fleet.Daily{At: d.at.Value, Zone: d.zone.Value, Empty: d.empty.Value}
-		r.Events = append(r.Events, fleet.NotifyDaily)
+		r.Daily = policy.Daily{At: d.at.Value, Zone: d.zone.Value, Empty: d.empty.Value}
+		r.Events = append(r.Events, policy.NotifyDaily)
 	}
 	slices.Sort(r.Events)
 	return r

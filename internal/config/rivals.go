@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"hale/internal/config/fleets"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -22,7 +22,7 @@ func rivals(c *Config, drafts []keys.Named[fleets.Draft], f *keys.Finder) {
 			if k == i || !b.Adopt.Selects() || a.Provider != b.Provider {
 				continue
 			}
-			a.Adopt.Rivals = append(a.Adopt.Rivals, fleet.Rival{Fleet: b.Name, Select: b.Adopt.Select})
+			a.Adopt.Rivals = append(a.Adopt.Rivals, policy.Rival{Fleet: b.Name, Select: b.Adopt.Select})
 			if k < i && collide(&a.Adopt.Select, &b.Adopt.Select) {
 				at := slices.IndexFunc(drafts, func(n keys.Named[fleets.Draft]) bool { return n.Name == string(a.Name) })
 				f.Add(drafts[at].Value.Selects(),
@@ -34,4 +34,4 @@ func rivals(c *Config, drafts []keys.Named[fleets.Draft], f *keys.Finder) {
 }
 
 // collide reports whether what the one means the other surely means, too.
-func collide(a, b *fleet.Selector) bool { return a.Within(b) || b.Within(a) }
+func collide(a, b *policy.Selector) bool { return a.Within(b) || b.Within(a) }

@@ -9,12 +9,13 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // sizes parses a configuration whose fleet web says that of its size.
-func sized(t *testing.T, size string) (fleet.Spec, *Config) {
+func sized(t *testing.T, size string) (policy.Spec, *Config) {
 	t.Helper()
 	c := sound(t, `
 providers: {lab: {type: simulated}}
@@ -46,12 +47,12 @@ func TestASizeWithAllThatCanBeSaidOfIt(t *testing.T) {
 	t.Parallel()
 	spec, _ := sized(t, everySize)
 	s := spec.Sizing
-	if spec.Size != 3 || s.Min != 2 || s.Max != 40 || s.Desired != 3 || !s.Strict || s.Mode != fleet.ModeObserve {
+	if spec.Size != 3 || s.Min != 2 || s.Max != 40 || s.Desired != 3 || !s.Strict || s.Mode != policy.ModeObserve {
 		t.Errorf("the size is %d, within %+v", spec.Size, s)
 	}
-	want := []fleet.Pace{{Cooldown: time.Minute, Stabilise: 30 * time.Second, Most: 4},
+	want := []policy.Pace{{Cooldown: time.Minute, Stabilise: 30 * time.Second, Most: 4},
 		{Cooldown: 10 * time.Minute, Stabilise: time.Hour}}
-	if diff := cmp.Diff(want, []fleet.Pace{s.Up, s.Down}); diff != "" || s.Grace != 45*time.Second {
+	if diff := cmp.Diff(want, []policy.Pace{s.Up, s.Down}); diff != "" || s.Grace != 45*time.Second {
 		t.Errorf("how fast (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]int{1, 3}, s.Stay); diff != "" || s.Busy != "busy" || s.Even != fleet.DomainZone {
@@ -82,7 +83,7 @@ func TestOpinionsOnASize(t *testing.T) {
 				t.Errorf("%s is a mean: %+v", o.Name, o)
 			}
 		case "slow":
-			steps := []fleet.SizeStep{
+			steps := []policy.SizeStep{
 				{Above: &above, For: 2 * time.Minute, Readings: 4, Change: fleet.SizeChange{By: 2}},
 				{Above: &hasty, Readings: 1, Change: fleet.SizeChange{Percent: 50, AtLeast: 3}},
 				{Below: &below, For: 10 * time.Minute, Readings: 5, Change: fleet.SizeChange{By: -1}},
@@ -99,9 +100,9 @@ func TestOpinionsOnASize(t *testing.T) {
 func TestASizeBetweenTwoBounds(t *testing.T) {
 	t.Parallel()
 	spec, _ := sized(t, "{min: 2, max: 6}")
-	want := &fleet.Sizing{Min: 2, Max: 6, Mode: fleet.ModeAct, Up: fleet.Pace{Most: 4, MostPercent: 100},
-		Down:      fleet.Pace{Stabilise: 5 * time.Minute, Most: 1, MostPercent: 10},
-		Leave:     []fleet.LeaveRule{fleet.LeaveUnhealthy, fleet.LeaveOldestTemplate, fleet.LeaveOldest},
+	want := &policy.Sizing{Min: 2, Max: 6, Mode: policy.ModeAct, Up: policy.Pace{Most: 4, MostPercent: 100},
+		Down:      policy.Pace{Stabilise: 5 * time.Minute, Most: 1, MostPercent: 10},
+		Leave:     []policy.LeaveRule{policy.LeaveUnhealthy, policy.LeaveOldestTemplate, policy.LeaveOldest},
 		TellAfter: 10 * time.Minute}
 	if diff := cmp.Diff(want, spec.Sizing); diff != "" || spec.Size != 2 {
 		t.Errorf("size %d, (-want +got):\n%s", spec.Size, diff)

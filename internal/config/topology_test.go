@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/kinds"
 )
 
@@ -58,11 +59,11 @@ func TestTheVantageIsWatchedWhereAskedFor(t *testing.T) {
 
 func TestWhatFollowsFromASharedFate(t *testing.T) {
 	t.Parallel()
-	for line, want := range map[string]fleet.SharedFate{
-		"template: {kernel: k, initrd: i}":                                                               {Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
-		"{template: {kernel: k, initrd: i}, shared_fate: {then: wait, wait: 1h}}":                        {Then: fleet.FateWait, AtLeast: 3, Wait: time.Hour},
-		"{template: {kernel: k, initrd: i}, shared_fate: {then: evacuate, at_least: 5}}":                 {Then: fleet.FateEvacuate, AtLeast: 5, Wait: 10 * time.Minute},
-		"{template: {kernel: k, initrd: i}, repair: {steps: [recreate]}, shared_fate: {then: evacuate}}": {Then: fleet.FateEvacuate, AtLeast: 3, Wait: 10 * time.Minute},
+	for line, want := range map[string]policy.SharedFate{
+		"template: {kernel: k, initrd: i}":                                                               {Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
+		"{template: {kernel: k, initrd: i}, shared_fate: {then: wait, wait: 1h}}":                        {Then: policy.FateWait, AtLeast: 3, Wait: time.Hour},
+		"{template: {kernel: k, initrd: i}, shared_fate: {then: evacuate, at_least: 5}}":                 {Then: policy.FateEvacuate, AtLeast: 5, Wait: 10 * time.Minute},
+		"{template: {kernel: k, initrd: i}, repair: {steps: [recreate]}, shared_fate: {then: evacuate}}": {Then: policy.FateEvacuate, AtLeast: 3, Wait: 10 * time.Minute},
 	} {
 		if line[0] == '{' {
 			line = line[1 : len(line)-1]

@@ -7,6 +7,7 @@ import (
 	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/kinds"
 )
 
@@ -20,7 +21,7 @@ func (c *Config) Warnings(all kinds.All) []string {
 	for _, t := range c.Targets {
 		out = append(out, targetWarnings(&t)...)
 	}
-	on := map[fleet.ProviderName][]fleet.Spec{}
+	on := map[fleet.ProviderName][]policy.Spec{}
 	for i := range c.Fleets {
 		on[c.Fleets[i].Provider] = append(on[c.Fleets[i].Provider], c.Fleets[i])
 	}
@@ -34,7 +35,7 @@ func (c *Config) Warnings(all kinds.All) []string {
 		out = append(out, fleetWarnings(f)...)
 		for k := range c.Providers {
 			p := &c.Providers[k]
-			if p.Name != f.Provider || f.Mode != fleet.ModeAct || f.Repair.Silence != "" {
+			if p.Name != f.Provider || f.Mode != policy.ModeAct || f.Repair.Silence != "" {
 				continue
 			}
 			if kind := all.Provider(p.Type); kind != nil {
@@ -46,9 +47,9 @@ func (c *Config) Warnings(all kinds.All) []string {
 }
 
 // silenceWarnings are about what the fleet is told to do, and does not do on silence alone.
-func silenceWarnings(f *fleet.Spec, p *Provider, kind *kinds.Provider) []string {
+func silenceWarnings(f *policy.Spec, p *Provider, kind *kinds.Provider) []string {
 	var out []string
-	if f.SharedFate.Then == fleet.FateEvacuate {
+	if f.SharedFate.Then == policy.FateEvacuate {
 		out = append(out, fmt.Sprintf("fleets.%s.shared_fate.then: evacuate: machines that are merely silent are not "+
 			"evacuated; write silence: act if silence is enough", f.Name))
 	}
@@ -58,7 +59,7 @@ func silenceWarnings(f *fleet.Spec, p *Provider, kind *kinds.Provider) []string 
 			"silence is enough", f.Name))
 	}
 	told := func(h kinds.Host) bool { return h.Address.IsValid() }
-	knows := kind.Witnesses || slices.ContainsFunc(p.Hosts, told) || f.Asks(fleet.CheckAgent)
+	knows := kind.Witnesses || slices.ContainsFunc(p.Hosts, told) || f.Asks(policy.CheckAgent)
 	if (f.Size == 1 || f.Placement.Apart) && !knows {
 		which, add := "its only machine", "give the hosts their address, check"
 		if f.Size > 1 {
@@ -86,7 +87,7 @@ func targetWarnings(t *Target) []string {
 }
 
 // fleetWarnings are those about one fleet.
-func fleetWarnings(f *fleet.Spec) []string {
+func fleetWarnings(f *policy.Spec) []string {
 	out := sizes.Warn(f)
 	most := f.Size
 	if f.Sizing != nil {
@@ -102,13 +103,13 @@ func fleetWarnings(f *fleet.Spec) []string {
 		}
 	}
 	for i := range f.Checks {
-		if k := &f.Checks[i]; f.Mode == fleet.ModeAct && k.Hasty() {
+		if k := &f.Checks[i]; f.Mode == policy.ModeAct && k.Hasty() {
 			out = append(out, fmt.Sprintf("fleets.%s.checks.%s.down_after: 1: a single lost packet makes a machine "+
 				"unhealthy, and it is repaired for it; write 2 or more", f.Name, k.Name))
 		}
 	}
 	b := f.Limits.Brake
-	if f.Mode != fleet.ModeAct || f.Adopt.Selects() || f.Size == 0 || guard.BrakeLimit(b, f.Size) > 0 {
+	if f.Mode != policy.ModeAct || f.Adopt.Selects() || f.Size == 0 || guard.BrakeLimit(b, f.Size) > 0 {
 		return out
 	}
 	out = append(out, fmt.Sprintf("fleets.%s.limits.brake: %d%% of %d machines is none, and at_least is %d: the "+

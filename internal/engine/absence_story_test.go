@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )
@@ -68,14 +70,14 @@ func (f *traffic) List(ctx context.Context) (provider.Listing, error) {
 func crowded(t *testing.T, o simulated.Options, tale func(s *story, asked *traffic)) {
 	t.Helper()
 	o.Latency = 200 * time.Millisecond
-	spec := only(web(many), fleet.Check{
-		Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1,
+	spec := only(web(many), policy.Check{
+		Name: "alive", Kind: policy.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1,
 	})
 	spec.Limits.InBuild = many
 	tell(t, o, spec, func(s *story) {
 		beside := web(3)
 		beside.Name = "db"
-		s.beside = []fleet.Spec{beside}
+		s.beside = []policy.Spec{beside}
 		asked := &traffic{}
 		s.adapter = func(p provider.Provider) provider.Provider {
 			asked.Provider = p
@@ -93,7 +95,7 @@ func crowded(t *testing.T, o simulated.Options, tale func(s *story, asked *traff
 func (s *story) well(of int) bool {
 	for _, v := range s.hale.engine.Status()[of].Machines {
 		m := v.Machine
-		if m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil || !m.Current.Certified {
+		if m.Health.Verdict != belief.VerdictHealthy || m.Repair != nil || m.Incident != nil || !m.Current.Certified {
 			return false
 		}
 	}

@@ -4,15 +4,18 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
 )
 
 // db is a fleet that selects machines which existed before hale, with the ladder that such a fleet has.
-func db() fleet.Spec {
+func db() policy.Spec {
 	spec := rungs(web(0), rung(fleet.StepStart), rung(fleet.StepResume), softly(), rung(fleet.StepReboot))
-	spec.Name, spec.Adopt = "db", fleet.Adoption{Select: fleet.Selector{Name: "db-*"}}
+	spec.Name, spec.Adopt = "db", policy.Adoption{Select: policy.Selector{Name: "db-*"}}
 	return spec
 }
 
@@ -27,20 +30,20 @@ func (s *story) existing(names ...string) {
 }
 
 // called returns what hale believes of the machine that has that name at its provider.
-func (s *story) called(alias string) fleet.Machine {
+func (s *story) called(alias string) belief.Machine {
 	for _, v := range s.status().Machines {
 		if v.Machine.Alias == alias {
 			return v.Machine
 		}
 	}
-	return fleet.Machine{}
+	return belief.Machine{}
 }
 
 func (s *story) adopted(names ...string) func() bool {
 	return func() bool {
 		for _, name := range names {
 			m := s.called(name)
-			if !m.Current.Adopted || !m.Current.Certified || m.Health.Verdict != fleet.VerdictHealthy {
+			if !m.Current.Adopted || !m.Current.Certified || m.Health.Verdict != belief.VerdictHealthy {
 				return false
 			}
 		}
@@ -67,7 +70,7 @@ func TestS68MachinesThatExistedBeforeAreAdoptedAndHealed(t *testing.T) {
 		if calls := s.world.Calls(); len(calls) != 0 {
 			t.Fatalf("adoption calls the provider: %+v", calls)
 		}
-		if n := s.count(because(fleet.RecordAdoption, fleet.ReasonAdopted)); n != 3 {
+		if n := s.count(because(record.Adoption, fleet.ReasonAdopted)); n != 3 {
 			t.Errorf("%d adoptions are told of, want 3", n)
 		}
 		if s.called("mail").Name != "" {
@@ -134,7 +137,7 @@ func TestL2AnAdoptedMachineIsNeverDestroyed(t *testing.T) {
 				t.Errorf("calls: %+v", calls)
 			}
 		}
-		if n := s.count(kind(fleet.RecordPaged)); n != 2 {
+		if n := s.count(kind(record.Paged)); n != 2 {
 			t.Errorf("%d pages, want one for each", n)
 		}
 	})
@@ -153,7 +156,7 @@ func TestL2NoLadderReplacesAMachineThatIsNotReplaceable(t *testing.T) {
 		if calls := s.world.Calls(); len(calls) != 0 {
 			t.Errorf("calls: %+v", calls)
 		}
-		if s.count(because(fleet.RecordStepSkipped, fleet.ReasonIrreplaceable)) != 1 {
+		if s.count(because(record.StepSkipped, fleet.ReasonIrreplaceable)) != 1 {
 			t.Error("nothing says why recreate was passed over")
 		}
 	})
@@ -162,8 +165,8 @@ func TestL2NoLadderReplacesAMachineThatIsNotReplaceable(t *testing.T) {
 // With replaceable: true an adopted machine may be built anew: fenced first, then as hale's own, with hale's mark.
 func TestAReplaceableMachineIsBuiltAnew(t *testing.T) {
 	t.Parallel()
-	spec := rungs(db(), rung(fleet.StepReboot), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
-		OnDeleteFailure: fleet.DeleteFailureStop})
+	spec := rungs(db(), rung(fleet.StepReboot), policy.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: policy.DeleteFailureStop})
 	spec.Adopt.Replaceable = true
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one", "db-two")
@@ -186,10 +189,10 @@ func TestAReplaceableMachineIsBuiltAnew(t *testing.T) {
 // A policy that does not allow it any more ends the replacement under way, wherever it stands.
 func TestL2AReplacementEndsWhenThePolicyForbidsIt(t *testing.T) {
 	t.Parallel()
-	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
-		OnDeleteFailure: fleet.DeleteFailureStop})
+	spec := rungs(db(), policy.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: policy.DeleteFailureStop})
 	spec.Adopt.Replaceable = true
-	spec.Repair.OnExternalStop = fleet.ExternalStopHeal // the stop is hale's own, which nobody can tell by then
+	spec.Repair.OnExternalStop = policy.ExternalStopHeal // the stop is hale's own, which nobody can tell by then
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one", "db-two")
 		s.adopts("db-main", "db-one", "db-two")
@@ -199,7 +202,7 @@ func TestL2AReplacementEndsWhenThePolicyForbidsIt(t *testing.T) {
 			r := s.called("db-one").Repair
 			return r != nil && r.Intent != nil && r.Intent.Op == fleet.OpPowerOff
 		})
-		s.reload(func(spec *fleet.Spec) {
+		s.reload(func(spec *policy.Spec) {
 			spec.Adopt.Replaceable = false
 			*spec = rungs(*spec, rung(fleet.StepStart))
 		})
@@ -207,10 +210,10 @@ func TestL2AReplacementEndsWhenThePolicyForbidsIt(t *testing.T) {
 			return s.adopted("db-main", "db-one", "db-two")() &&
 				s.called("db-one").Incident == nil
 		})
-		if n := s.count(because(fleet.RecordRepairEnded, fleet.ReasonIrreplaceable)); n != 1 {
+		if n := s.count(because(record.RepairEnded, fleet.ReasonIrreplaceable)); n != 1 {
 			t.Errorf("%d replacements were ended, want 1", n)
 		}
-		if n := len(s.calls(fleet.OpDelete, time.Time{})) + s.count(because(fleet.RecordHeld,
+		if n := len(s.calls(fleet.OpDelete, time.Time{})) + s.count(because(record.Held,
 			fleet.ReasonLawBroken)); n != 0 {
 			t.Error("it was destroyed, or only the law held it")
 		}
@@ -223,11 +226,11 @@ func TestAMachineThatIsNotSelectedAnyMoreIsLetGo(t *testing.T) {
 	tell(t, simulated.Options{}, db(), func(s *story) {
 		s.existing("db-main", "db-one", "db-two")
 		s.adopts("db-main", "db-one", "db-two")
-		s.reload(func(spec *fleet.Spec) { spec.Adopt.Select.Except = []string{"db-main"} })
+		s.reload(func(spec *policy.Spec) { spec.Adopt.Select.Except = []string{"db-main"} })
 		s.await(time.Minute, "it is let go", s.adopted("db-one", "db-two"))
 		s.inject(simulated.Crash{Instance: "db-main"})
 		s.pass(time.Hour)
-		if n := s.count(kind(fleet.RecordPaged)); len(s.world.Calls()) != 0 || n != 0 ||
+		if n := s.count(kind(record.Paged)); len(s.world.Calls()) != 0 || n != 0 ||
 			s.called("db-main").Name != "" {
 			t.Errorf("it is still looked after: %d pages, calls %+v", n, s.world.Calls())
 		}
@@ -245,7 +248,7 @@ func TestWhatIsSelectedByMetadataIsLetGoWhenItBearsThemNoMore(t *testing.T) {
 	t.Parallel()
 	role := fleet.MetadataOf(map[string]string{"role": "db"})
 	spec := db()
-	spec.Adopt.Select = fleet.Selector{Name: "*", Metadata: role, Tags: []string{"prod"}}
+	spec.Adopt.Select = policy.Selector{Name: "*", Metadata: role, Tags: []string{"prod"}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		for name, i := range map[string]fleet.Instance{
 			"main":   {Metadata: role, Tags: fleet.TagsOf([]string{"prod", "eu"})},
@@ -270,7 +273,7 @@ func TestWhatIsSelectedByMetadataIsLetGoWhenItBearsThemNoMore(t *testing.T) {
 		}
 		mend()
 		s.await(2*time.Minute, "it is let go", func() bool { return s.called("main").Name == "" })
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonNotSelected)); n != 1 || len(s.world.Calls()) != 0 ||
+		if n := s.count(because(record.Paged, fleet.ReasonNotSelected)); n != 1 || len(s.world.Calls()) != 0 ||
 			!s.adopted("other")() {
 			t.Errorf("%d pages, calls %+v", n, s.world.Calls())
 		}
@@ -300,12 +303,12 @@ func TestWhoeverIsBuiltAnewUnderItsNameIsAdoptedInItsPlace(t *testing.T) {
 func TestWhatTwoFleetsSelectIsAdoptedByNeither(t *testing.T) {
 	t.Parallel()
 	spec := db()
-	spec.Adopt.Rivals = []fleet.Rival{{Fleet: "mains", Select: fleet.Selector{Name: "*-main"}}}
+	spec.Adopt.Rivals = []policy.Rival{{Fleet: "mains", Select: policy.Selector{Name: "*-main"}}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one")
 		s.adopts("db-one")
 		s.pass(time.Hour)
-		contested := func(r fleet.Record) bool {
+		contested := func(r record.Record) bool {
 			return r.Reason == fleet.ReasonContested && r.Fleet == "db" && r.Alias == "db-main" && r.Detail == "mains"
 		}
 		if n := s.count(contested); n != 1 || s.called("db-main").Name != "" {
@@ -341,7 +344,7 @@ func TestAdoptionSurvivesARestart(t *testing.T) {
 		s.inject(simulated.Crash{Instance: "db-one"})
 		s.start()
 		s.await(5*time.Minute, "it is started", func() bool { return s.world.Healthy("db-one") })
-		if n := s.count(because(fleet.RecordAdoption, fleet.ReasonAdopted)); n != 3 {
+		if n := s.count(because(record.Adoption, fleet.ReasonAdopted)); n != 3 {
 			t.Errorf("%d adoptions, want 3", n)
 		}
 	})
@@ -356,7 +359,7 @@ func TestAFleetThatIsShortOfWhatIsExpectedSaysSo(t *testing.T) {
 		s.existing("db-main", "db-one")
 		s.adopts("db-main", "db-one")
 		s.pass(time.Hour)
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonShort)); n != 1 {
+		if n := s.count(because(record.Paged, fleet.ReasonShort)); n != 1 {
 			t.Errorf("%d pages, want 1", n)
 		}
 		s.existing("db-two")
@@ -372,8 +375,8 @@ func TestAFleetThatIsShortOfWhatIsExpectedSaysSo(t *testing.T) {
 // a person is told.
 func TestL8AnAdoptedMachineIsNotPutAside(t *testing.T) {
 	t.Parallel()
-	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
-		OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
+	spec := rungs(db(), policy.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: policy.DeleteFailureStop, KeepOld: 24 * time.Hour})
 	spec.Adopt.Replaceable = true
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one", "db-two")
@@ -407,10 +410,10 @@ func TestL10AnAdoptedMachineThatIsShutDownInOrderIsHeld(t *testing.T) {
 		if m := s.called("db-one"); m.Waiting != fleet.ReasonShutDown || len(m.Attempts) != 0 {
 			t.Errorf("it waits for %q after %d attempts", m.Waiting, len(m.Attempts))
 		}
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonHoldExpired)); n != 1 {
+		if n := s.count(because(record.Paged, fleet.ReasonHoldExpired)); n != 1 {
 			t.Errorf("a person is told %d times", n)
 		}
-		if v := s.called("db-main").Health.Verdict; v != fleet.VerdictHealthy {
+		if v := s.called("db-main").Health.Verdict; v != belief.VerdictHealthy {
 			t.Errorf("the one that crashed is %s", v)
 		}
 	})

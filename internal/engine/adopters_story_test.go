@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
@@ -25,7 +27,7 @@ func (s *story) elsewhere(alias string) func() bool {
 }
 
 func (s *story) elsewherePages() int {
-	return s.count(because(fleet.RecordPaged, fleet.ReasonElsewhere))
+	return s.count(because(record.Paged, fleet.ReasonElsewhere))
 }
 
 // Two hales with a data folder each adopt the same machine: the first one heals it, the other one says why it does not
@@ -109,11 +111,11 @@ func TestOfTwoHalesThatAdoptAMachineAtOnceOneHealsIt(t *testing.T) {
 func TestAHaleThatWatchesOrLetsGoClaimsNothing(t *testing.T) {
 	t.Parallel()
 	spec := db()
-	spec.Mode = fleet.ModeObserve
+	spec.Mode = policy.ModeObserve
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one")
 		s.adopts("db-main", "db-one")
-		s.spec.Mode = fleet.ModeAct
+		s.spec.Mode = policy.ModeAct
 		other := s.another("hale-other")
 		defer other.kill()
 		other.await(2*time.Minute, "the other adopts them", other.adopted("db-main", "db-one"))
@@ -121,7 +123,7 @@ func TestAHaleThatWatchesOrLetsGoClaimsNothing(t *testing.T) {
 		if other.elsewhere("db-main")() || len(s.world.Noted(fleet.ClaimPlace)) != 3 {
 			t.Errorf("noted are %v", s.world.Noted(fleet.ClaimPlace))
 		}
-		other.reload(func(spec *fleet.Spec) { spec.Adopt.Select.Except = []string{"db-one"} })
+		other.reload(func(spec *policy.Spec) { spec.Adopt.Select.Except = []string{"db-one"} })
 		other.await(2*time.Minute, "one is claimed", func() bool { return len(s.world.Noted(fleet.ClaimPlace)) == 2 })
 	})
 }

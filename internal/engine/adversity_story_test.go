@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
@@ -89,7 +92,7 @@ func TestARemnantThatMayNotBeDeletedPagesOnce(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Unauthorised})
 		s.leaveRemnant(1, "")
 		s.pass(10 * time.Minute)
-		if n := s.count(kind(fleet.RecordPaged)); n > 1 {
+		if n := s.count(kind(record.Paged)); n > 1 {
 			t.Errorf("%d pages in 10 minutes for one healthy machine", n)
 		}
 		s.backing.RevokeAll()
@@ -109,7 +112,7 @@ func TestARemnantThatStaysDoesNotStarveTheHeal(t *testing.T) {
 		s.inject(simulated.Crash{Instance: id})
 		s.pass(6 * time.Hour)
 		if s.heals(1) == 0 || !s.healthy(1) {
-			t.Errorf("crashed 6 h ago: %d heals, %d pages, waiting %q", s.heals(1), s.count(kind(fleet.RecordPaged)),
+			t.Errorf("crashed 6 h ago: %d heals, %d pages, waiting %q", s.heals(1), s.count(kind(record.Paged)),
 				s.machine(1).Waiting)
 		}
 	})
@@ -139,7 +142,7 @@ func TestARemnantOnALostHostDoesNotBlockTheHeal(t *testing.T) {
 		s.pass(6 * time.Hour)
 		if s.heals(1) == 0 {
 			t.Errorf("crashed 6 h ago on a good host: %d heals, %d pages, waiting %q, incident %+v", s.heals(1),
-				s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged && r.Machine == "web-1" }),
+				s.count(func(r record.Record) bool { return r.Kind == record.Paged && r.Machine == "web-1" }),
 				s.machine(1).Waiting, s.machine(1).Incident)
 		}
 	})
@@ -153,8 +156,8 @@ func TestAPowerOffThatHangsEveryTimeIsPaged(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpPowerOff, Effect: simulated.Hangs})
 		s.inject(broken(s.id(2)))
 		s.pass(6 * time.Hour)
-		n := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordIntent && r.Op == fleet.OpPowerOff })
-		if p := s.count(kind(fleet.RecordPaged)); p == 0 {
+		n := s.count(func(r record.Record) bool { return r.Kind == record.Intent && r.Op == fleet.OpPowerOff })
+		if p := s.count(kind(record.Paged)); p == 0 {
 			t.Errorf("%d calls to power off and no page; quarantine %v", n, s.machine(2).Quarantine)
 		}
 	})
@@ -168,8 +171,8 @@ func TestAResetThatNeverWorksIsPaged(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpReboot, Effect: simulated.Fails})
 		s.inject(broken(s.id(2)))
 		s.pass(time.Hour)
-		n := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordIntent && r.Op == fleet.OpReboot })
-		if p := s.count(kind(fleet.RecordPaged)); p == 0 {
+		n := s.count(func(r record.Record) bool { return r.Kind == record.Intent && r.Op == fleet.OpReboot })
+		if p := s.count(kind(record.Paged)); p == 0 {
 			t.Errorf("%d reboots tried in an hour and no page", n)
 		}
 	})
@@ -182,7 +185,7 @@ func TestABuildThatCannotBeOrderedIsPaged(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails})
 		s.start()
 		s.pass(6 * time.Hour)
-		if p := s.count(kind(fleet.RecordPaged)); p == 0 {
+		if p := s.count(kind(record.Paged)); p == 0 {
 			t.Errorf("no instance for 6 h, no page; waiting %q incident %v generation %d", s.machine(1).Waiting,
 				s.machine(1).Incident, s.machine(1).Generation)
 		}
@@ -200,7 +203,7 @@ func TestAMachineThatDiesBeforeItIsCertified(t *testing.T) {
 		s.pass(6 * time.Hour)
 		if s.machine(1).Incident == nil {
 			t.Errorf("dead for 6 h: verdict %s, incident %v, phase %s, pages %d", s.machine(1).Health.Verdict,
-				s.machine(1).Incident, s.machine(1).Repair.Phase, s.count(kind(fleet.RecordPaged)))
+				s.machine(1).Incident, s.machine(1).Repair.Phase, s.count(kind(record.Paged)))
 		}
 	})
 }
@@ -213,11 +216,11 @@ func TestARefusedCertificateIsNotTriedWithoutPause(t *testing.T) {
 			Kind: fault.Unauthorised})
 		s.start()
 		s.pass(5 * time.Minute)
-		n := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordIntent && r.Op == fleet.OpCertify && r.Machine == "web-1"
+		n := s.count(func(r record.Record) bool {
+			return r.Kind == record.Intent && r.Op == fleet.OpCertify && r.Machine == "web-1"
 		})
 		if n > 20 {
-			t.Errorf("%d certify calls in 5 minutes, %d quarantines", n, s.count(kind(fleet.RecordQuarantined)))
+			t.Errorf("%d certify calls in 5 minutes, %d quarantines", n, s.count(kind(record.Quarantined)))
 		}
 	})
 }
@@ -272,7 +275,7 @@ func TestAStopByAPersonDuringARepairIsRespected(t *testing.T) {
 				s.await(time.Minute, "rebooted", func() bool {
 					r := s.machine(2).Repair
 					return r != nil &&
-						r.Phase == fleet.PhaseVerify
+						r.Phase == belief.PhaseVerify
 				})
 				s.pass(5 * time.Second)
 				s.inject(f(s))
@@ -397,7 +400,7 @@ func TestAHostThatComesBackAsAnotherIsDoubted(t *testing.T) {
 			at := time.Now()
 			lift()
 			s.pass(10 * time.Minute)
-			if s.count(because(fleet.RecordProvider, fleet.ReasonProviderDoubtful)) == 0 {
+			if s.count(because(record.Provider, fleet.ReasonProviderDoubtful)) == 0 {
 				t.Errorf("nobody doubted host %s; creates since: %d", h, len(s.calls(fleet.OpCreate, at)))
 			}
 		})
@@ -416,7 +419,7 @@ func TestObserveModeAlsoStopsARepairUnderWay(t *testing.T) {
 		})
 		s.kill()
 		lift()
-		s.spec.Mode = fleet.ModeObserve
+		s.spec.Mode = policy.ModeObserve
 		at := time.Now()
 		s.start()
 		s.pass(10 * time.Minute)
@@ -432,21 +435,21 @@ func TestObserveModeAlsoStopsARepairUnderWay(t *testing.T) {
 func TestAnEditedPolicyIsObeyedInTheMiddleOfARepair(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(s *story){
-		"disk kept":   func(s *story) { s.spec.Template.Disks = []fleet.Disk{{Name: "root"}} },
+		"disk kept":   func(s *story) { s.spec.Template.Disks = []policy.Disk{{Name: "root"}} },
 		"no recreate": func(s *story) { s.spec = ladder(s.spec, fleet.StepReboot) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := ladder(web(3), fleet.StepRecreate)
 			full := web(3)
 			tell(t, simulated.Options{}, spec, func(s *story) {
-				s.spec.Template.Disks = []fleet.Disk{{Name: "root", Ephemeral: true}}
+				s.spec.Template.Disks = []policy.Disk{{Name: "root", Ephemeral: true}}
 				s.grown()
 				s.inject(simulated.Calls{Op: provider.OpGet, Effect: simulated.Hangs, Times: 1})
 				s.inject(broken(s.id(2)))
 				s.await(time.Minute, "look", func() bool {
 					r := s.machine(2).Repair
 					return r != nil &&
-						r.Phase == fleet.PhaseLook
+						r.Phase == belief.PhaseLook
 				})
 				s.kill()
 				if name == "no recreate" {
@@ -478,8 +481,8 @@ func TestAStopDuringAnIncidentIsPagedAfterItsHold(t *testing.T) {
 		})
 		s.inject(simulated.PersonPowersOff{Instance: s.id(2)})
 		s.pass(3 * time.Hour)
-		if n := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordPaged &&
+		if n := s.count(func(r record.Record) bool {
+			return r.Kind == record.Paged &&
 				r.Machine == "web-2"
 		}); n == 0 {
 			t.Errorf("stopped 3 h ago with a hold of 15 min, waiting %q, never paged", s.machine(2).Waiting)
@@ -520,7 +523,7 @@ func TestABuildMovesAwayFromALostHost(t *testing.T) {
 		s.pass(6 * time.Hour)
 		if !s.healthy(1) {
 			t.Errorf("not built for 6 h though a host is free; pages %d, waiting %q, generation %d",
-				s.count(kind(fleet.RecordPaged)), s.machine(1).Waiting, s.machine(1).Generation)
+				s.count(kind(record.Paged)), s.machine(1).Waiting, s.machine(1).Generation)
 		}
 	})
 }
@@ -553,7 +556,7 @@ func TestALadderEditedWhileItIsOffHealsIt(t *testing.T) {
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
 			Cure: simulated.ByRecreate}})
 		s.await(5*time.Minute, "it is off", func() bool { r := s.machine(2).Repair; return r != nil && r.Retries > 2 })
-		s.reload(func(spec *fleet.Spec) { *spec = rungs(*spec, rung(fleet.StepStart), spec.Repair.Steps[0]) })
+		s.reload(func(spec *policy.Spec) { *spec = rungs(*spec, rung(fleet.StepStart), spec.Repair.Steps[0]) })
 		lift()
 		s.pass(12 * time.Minute)
 		if m := s.machine(2); !s.healthy(2) {
@@ -567,7 +570,7 @@ func TestS52AfterTwoChangesThatFailedItIsHealed(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 2 })
 		s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
 		lift := s.inject(simulated.Calls{Op: fleet.OpStart, Effect: simulated.Fails, Kind: fault.Throttled})
 		s.confirm()
@@ -575,7 +578,7 @@ func TestS52AfterTwoChangesThatFailedItIsHealed(t *testing.T) {
 		s.pass(2 * time.Second)
 		s.confirm()
 		s.await(5*time.Minute, "again", func() bool {
-			return s.count(because(fleet.RecordPaged,
+			return s.count(because(record.Paged,
 				fleet.ReasonGivenUp)) == 2
 		})
 		lift()
@@ -600,7 +603,7 @@ func TestL10WhatRanAgainIsAPersonsToStop(t *testing.T) {
 		s.await(5*time.Minute, "it is healthy", func() bool { return s.healthy(2) })
 		s.inject(simulated.PersonPowersOff{Instance: s.id(2)})
 		s.pass(5 * time.Minute)
-		if m := s.machine(2); m.Health.Cause != fleet.CauseStopped || s.world.RunningCopies("web-2") != 0 {
+		if m := s.machine(2); m.Health.Cause != belief.CauseStopped || s.world.RunningCopies("web-2") != 0 {
 			t.Errorf("the cause is %q, and it waits for %q", m.Health.Cause, m.Waiting)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
 )
@@ -31,8 +32,8 @@ func (t *term) beginCanaries(now fleet.Now, epoch uint64) {
 	t.canaries, t.canaryEpoch = picture.NewCanaries(t.vantage.Canaries, now), epoch
 	t.own.SetVantage(t.canaries.Vantage())
 	for _, a := range t.vantage.Canaries {
-		t.probes.Set(probe.Target{ID: canaryID(a), Address: a, Epoch: epoch, Spec: &fleet.Check{
-			Name: canaryID(a).Check, Kind: fleet.CheckPing, Every: t.vantage.Every, Timeout: t.vantage.Timeout,
+		t.probes.Set(probe.Target{ID: canaryID(a), Address: a, Epoch: epoch, Spec: &policy.Check{
+			Name: canaryID(a).Check, Kind: policy.CheckPing, Every: t.vantage.Every, Timeout: t.vantage.Timeout,
 			DownAfter: canaryDownAfter, UpAfter: canaryUpAfter,
 		}})
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/engine/notes"
 )
 
@@ -23,7 +24,7 @@ func (e *Engine) cares(of fleet.ProviderName) func() notes.Cares {
 			}
 			for i := range f.Machines {
 				m := &f.Machines[i].Machine
-				if f.Spec.Mode == fleet.ModeAct && m.Current.Adopted && m.Current.Certified {
+				if f.Spec.Mode == policy.ModeAct && m.Current.Adopted && m.Current.Certified {
 					c.IDs = append(c.IDs, m.Current.ID)
 				}
 			}

@@ -7,8 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/outbox"
@@ -26,8 +29,8 @@ type claim struct {
 
 func claimsPrefix(p fleet.ProviderName) string { return "providers/" + string(p) + "/told/" }
 
-func brakeClaims(k fleet.ScopeKind, p fleet.ProviderName) string {
-	if k == fleet.ScopeInstallation {
+func brakeClaims(k policy.ScopeKind, p fleet.ProviderName) string {
+	if k == policy.ScopeInstallation {
 		return "brake/told/"
 	}
 	return "providers/" + string(p) + "/brake/told/"
@@ -39,29 +42,29 @@ func fateClaims(p fleet.ProviderName, d fleet.Domain) string {
 
 // common is what a record says that is the same for several fleets: one of them tells people.
 type common struct {
-	claims  []string     // the prefixes of the claims under which it is told
-	fellows []fleet.Spec // the fleets that it is about, as this engine knows them
-	over    bool         // what it tells is that it is over
-	silent  bool         // no person is told: a wider incident is open
-	remind  bool         // it is told once more
+	claims  []string      // the prefixes of the claims under which it is told
+	fellows []policy.Spec // the fleets that it is about, as this engine knows them
+	over    bool          // what it tells is that it is over
+	silent  bool          // no person is told: a wider incident is open
+	remind  bool          // it is told once more
 }
 
 // inCommon returns what the record has to say for several fleets; false: it is about its own.
-func (t *term) inCommon(r *fleet.Record) (common, bool) {
+func (t *term) inCommon(r *record.Record) (common, bool) {
 	if r.Machine != "" || r.Joined() {
 		return common{}, false
 	}
-	c := common{remind: r.Kind == fleet.RecordReminded}
-	paged := r.Kind == fleet.RecordPaged || c.remind
+	c := common{remind: r.Kind == record.Reminded}
+	paged := r.Kind == record.Paged || c.remind
 	switch {
-	case r.Scope != "" && (paged || r.Kind == fleet.RecordBrake && r.Paged):
-		c.claims, c.over = []string{brakeClaims(r.Scope, t.spec.Provider)}, r.Kind == fleet.RecordBrake
-		if c.fellows = t.everyone(t.spec.Provider); r.Scope == fleet.ScopeInstallation {
+	case r.Scope != "" && (paged || r.Kind == record.Brake && r.Paged):
+		c.claims, c.over = []string{brakeClaims(r.Scope, t.spec.Provider)}, r.Kind == record.Brake
+		if c.fellows = t.everyone(t.spec.Provider); r.Scope == policy.ScopeInstallation {
 			c.fellows = t.everyone("")
 		}
 		return c, true
 	case paged && r.Reason == fleet.ReasonSharedFate || isFateOver(r):
-		first := r.Domains[:min(len(r.Domains), fleet.MostAmong)]
+		first := r.Domains[:min(len(r.Domains), belief.MostAmong)]
 		for _, d := range append(slices.Clone(first), r.Domain) {
 			if !d.None() {
 				c.claims = append(c.claims, fateClaims(t.spec.Provider, d))
@@ -73,22 +76,22 @@ func (t *term) inCommon(r *fleet.Record) (common, bool) {
 	case r.Provider == "":
 		return common{}, false
 	case paged && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful),
-		r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && r.Paged:
+		r.Kind == record.Provider && r.Reason == fleet.ReasonUp && r.Paged:
 		c.claims, c.fellows = []string{claimsPrefix(t.spec.Provider)}, t.everyone(t.spec.Provider)
-		c.over = r.Kind == fleet.RecordProvider
+		c.over = r.Kind == record.Provider
 		return c, true
 	}
 	return common{}, false
 }
 
 // isFateOver reports whether the record says that the fate of one domain, or of several, is over.
-func isFateOver(r *fleet.Record) bool {
-	return r.Paged && (r.Kind == fleet.RecordParentClosed || r.Kind == fleet.RecordJointOver && len(r.Domains) > 0)
+func isFateOver(r *record.Record) bool {
+	return r.Paged && (r.Kind == record.ParentClosed || r.Kind == record.JointOver && len(r.Domains) > 0)
 }
 
 // everyone is all fleets, or those on the provider, as this engine was told.
-func (e *Engine) everyone(on fleet.ProviderName) []fleet.Spec {
-	var all []fleet.Spec
+func (e *Engine) everyone(on fleet.ProviderName) []policy.Spec {
+	var all []policy.Spec
 	for _, o := range *e.owners.Load() {
 		if spec := o.told.Load().spec; on == "" || spec.Provider == on {
 			all = append(all, spec)
@@ -133,8 +136,8 @@ func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Let
 
 // claimFor reports whether the target need not be told of the record, since others told all of it. It returns what is
 // to be claimed, or let go, with the message.
-func (t *term) claimFor(ctx context.Context, target fleet.TargetName, c common,
-	r fleet.Record) (told bool, txn state.Txn, _ error) {
+func (t *term) claimFor(ctx context.Context, target policy.TargetName, c common,
+	r record.Record) (told bool, txn state.Txn, _ error) {
 	told = true
 	for _, prefix := range c.claims {
 		key := prefix + string(target)
@@ -157,8 +160,8 @@ func (t *term) claimFor(ctx context.Context, target fleet.TargetName, c common,
 
 // decideClaim reports whether the target need not be told of the record, and returns what becomes of the claim; nil:
 // it stays as it is.
-func (t *term) decideClaim(ctx context.Context, key string, was *claim, c *common, r fleet.Record,
-	target fleet.TargetName) (told bool, _ *state.Write, _ error) {
+func (t *term) decideClaim(ctx context.Context, key string, was *claim, c *common, r record.Record,
+	target policy.TargetName) (told bool, _ *state.Write, _ error) {
 	switch {
 	case c.over && was == nil:
 		return true, nil, nil
@@ -209,7 +212,7 @@ func (t *term) claimOf(ctx context.Context, key string) (*claim, int64, error) {
 // stands reports whether the claim still counts: the fleet that made it is looked after, so that it ends it.
 func (t *term) stands(ctx context.Context, was *claim, c *common) (bool, error) {
 	if was.By == t.spec.Name ||
-		slices.ContainsFunc(c.fellows, func(f fleet.Spec) bool { return f.Name == was.By }) {
+		slices.ContainsFunc(c.fellows, func(f policy.Spec) bool { return f.Name == was.By }) {
 		return true, nil
 	}
 	_, err := t.store.Get(ctx, beliefs.OwnerKey(was.By))
@@ -220,10 +223,10 @@ func (t *term) stands(ctx context.Context, was *claim, c *common) (bool, error) 
 }
 
 // wantsEnd reports whether one of the fleets wants the target told of the end.
-func (t *term) wantsEnd(c *common, target fleet.TargetName) bool {
+func (t *term) wantsEnd(c *common, target policy.TargetName) bool {
 	for _, f := range append(slices.Clone(c.fellows), t.spec) {
 		for _, to := range f.Notify.To {
-			if to.Target == target && to.Wants(fleet.NotifyHealed) {
+			if to.Target == target && to.Wants(policy.NotifyHealed) {
 				return true
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
 	"hale/internal/owner/published"
@@ -16,16 +18,16 @@ import (
 
 // thirty is a story of 30 fleets on one provider: all of them tell ops, every third one tells hook, too, and the last
 // one tells lone alone.
-func thirty(t *testing.T, tale func(s *story, targets map[fleet.TargetName]*notified.Target),
-	edits ...func(*fleet.Spec)) {
+func thirty(t *testing.T, tale func(s *story, targets map[policy.TargetName]*notified.Target),
+	edits ...func(*policy.Spec)) {
 	t.Helper()
 	thirtyOn(t, simulated.Options{}, tale, edits...)
 }
 
 func thirtyOn(t *testing.T, world simulated.Options,
-	tale func(s *story, targets map[fleet.TargetName]*notified.Target), edits ...func(*fleet.Spec)) {
+	tale func(s *story, targets map[policy.TargetName]*notified.Target), edits ...func(*policy.Spec)) {
 	t.Helper()
-	targets := map[fleet.TargetName]*notified.Target{"ops": {}, "hook": {}, "lone": {}}
+	targets := map[policy.TargetName]*notified.Target{"ops": {}, "hook": {}, "lone": {}}
 	first := web(1)
 	first.Notify = told(0, "ops").Notify
 	tell(t, world, first, func(s *story) {
@@ -62,14 +64,14 @@ func thirtyOn(t *testing.T, world simulated.Options,
 }
 
 // countFleets are words that say why people are told, and of how many fleets.
-func countFleets(l outbox.Letter, _ []fleet.Record) notify.Message {
+func countFleets(l outbox.Letter, _ []record.Record) notify.Message {
 	return notify.Message{
 		Key: l.Key, Event: notify.Event(l.Event), Reason: string(l.Record.Reason), Text: fmt.Sprint(len(l.Fleets)),
 	}
 }
 
 // wantEach wants each target to have been told exactly that.
-func wantEach(t *testing.T, targets map[fleet.TargetName]*notified.Target, want ...string) {
+func wantEach(t *testing.T, targets map[policy.TargetName]*notified.Target, want ...string) {
 	t.Helper()
 	for name, target := range targets {
 		if got := reasons(target); !slices.Equal(got, want) {
@@ -80,7 +82,7 @@ func wantEach(t *testing.T, targets map[fleet.TargetName]*notified.Target, want 
 
 func TestAProviderThatFailsIsOnePageForAllItsFleets(t *testing.T) {
 	t.Parallel()
-	thirty(t, func(s *story, targets map[fleet.TargetName]*notified.Target) {
+	thirty(t, func(s *story, targets map[policy.TargetName]*notified.Target) {
 		lift := s.inject(simulated.Outage{})
 		s.pass(30 * time.Minute)
 		wantEach(t, targets, "pages down")
@@ -102,7 +104,7 @@ func TestAProvidersOutageIsToldOnceAlsoWhenHaleIsStartedAnew(t *testing.T) {
 		"and the provider answers since": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			thirty(t, func(s *story, targets map[fleet.TargetName]*notified.Target) {
+			thirty(t, func(s *story, targets map[policy.TargetName]*notified.Target) {
 				lift := s.inject(simulated.Outage{})
 				s.pass(6 * time.Minute)
 				s.kill()
@@ -121,7 +123,7 @@ func TestAProvidersOutageIsToldOnceAlsoWhenHaleIsStartedAnew(t *testing.T) {
 
 func TestAClaimOfAFleetThatLeftKeepsNoPageBack(t *testing.T) {
 	t.Parallel()
-	thirty(t, func(s *story, targets map[fleet.TargetName]*notified.Target) {
+	thirty(t, func(s *story, targets map[policy.TargetName]*notified.Target) {
 		lift := s.inject(simulated.Outage{})
 		s.pass(6 * time.Minute)
 		s.kill()

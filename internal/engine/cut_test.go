@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/provider/simulated"
 )
@@ -36,7 +36,7 @@ func (c *cut) Dial(ctx context.Context, network, address string) (net.Conn, erro
 }
 
 // tellCut tells a story with probes that go through the vantage.
-func tellCut(t *testing.T, vantage *cut, spec fleet.Spec, tale func(s *story)) {
+func tellCut(t *testing.T, vantage *cut, spec policy.Spec, tale func(s *story)) {
 	t.Helper()
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		vantage.Transport = s.world

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/notify"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
@@ -15,21 +16,21 @@ import (
 
 // healing is a fleet of three, with targets that are told of what was healed: each is told of each, and daily once a
 // day at one, as often on days without as empty says.
-func healing(empty bool) fleet.Spec {
+func healing(empty bool) policy.Spec {
 	spec := web(3)
 	spec.Repair.AttemptsIn = time.Minute
-	spec.Notify.To = []fleet.Recipient{
-		{Target: "daily", Events: []fleet.NotifyEvent{fleet.NotifyDaily}, Attempts: 5, AttemptsIn: time.Hour,
-			Daily: fleet.Daily{At: time.Hour, Zone: time.UTC, Empty: empty}},
-		{Target: "each", Events: []fleet.NotifyEvent{fleet.NotifyRepair}, Attempts: 5, AttemptsIn: time.Hour},
+	spec.Notify.To = []policy.Recipient{
+		{Target: "daily", Events: []policy.NotifyEvent{policy.NotifyDaily}, Attempts: 5, AttemptsIn: time.Hour,
+			Daily: policy.Daily{At: time.Hour, Zone: time.UTC, Empty: empty}},
+		{Target: "each", Events: []policy.NotifyEvent{policy.NotifyRepair}, Attempts: 5, AttemptsIn: time.Hour},
 	}
 	return spec
 }
 
 // summed has the messages go to the targets, and summaries say how many repairs they tell of.
-func (s *story) summed(targets map[fleet.TargetName]*memory.Target) {
+func (s *story) summed(targets map[policy.TargetName]*memory.Target) {
 	s.people(targets)
-	s.post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
+	s.post.Words = func(l outbox.Letter, _ []record.Record) notify.Message {
 		m := notify.Message{Key: l.Key, Event: notify.Event(l.Event), Machine: string(l.Record.Machine)}
 		if sum := l.Record.Summary; sum != nil {
 			m.Subject = fmt.Sprintf("%d %v", sum.Count, sum.Steps)
@@ -58,7 +59,7 @@ func TestRepairsAreToldEachOrOnceADay(t *testing.T) {
 	t.Parallel()
 	daily, each := &memory.Target{}, &memory.Target{}
 	tell(t, simulated.Options{}, healing(false), func(s *story) {
-		s.summed(map[fleet.TargetName]*memory.Target{"daily": daily, "each": each})
+		s.summed(map[policy.TargetName]*memory.Target{"daily": daily, "each": each})
 		s.grown()
 		s.crashes(1)
 		s.crashes(2)
@@ -95,7 +96,7 @@ func TestAnEmptySummaryIsSentWhereItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	daily := &memory.Target{}
 	tell(t, simulated.Options{}, healing(true), func(s *story) {
-		s.summed(map[fleet.TargetName]*memory.Target{"daily": daily, "each": {}})
+		s.summed(map[policy.TargetName]*memory.Target{"daily": daily, "each": {}})
 		s.grown()
 		s.at(time.Hour + time.Minute)
 		if n := len(daily.Taken()); n != 1 {

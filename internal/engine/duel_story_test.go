@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/engine/poller"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
@@ -62,7 +63,7 @@ func fight(t *testing.T, delays map[fleet.HostName]time.Duration, parted time.Du
 		d.power = newMains(d.world, fleet.Means{Tries: 1, Limit: 15 * time.Second})
 		for host, name := range map[fleet.HostName]fleet.Name{"h1": "web", "h2": "db"} {
 			spec := web(5)
-			spec.Name, spec.Repair.Fence.Hosts, spec.Repair.Silence = name, true, fleet.SilenceActs
+			spec.Name, spec.Repair.Fence.Hosts, spec.Repair.Silence = name, true, policy.SilenceActs
 			s := &story{t: t, world: d.world, backing: memory.New(memory.Options{}), spec: spec,
 				fencer: shooter{d.power, host, delays}}
 			s.transport = d.world.Vantage("hale-on-" + string(host))

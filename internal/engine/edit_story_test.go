@@ -7,6 +7,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )
@@ -14,23 +16,23 @@ import (
 // What the configuration forbids is forbidden at once: also to work that was confirmed, or is under way.
 
 // rootIsKept says that the root disk is to be kept, which the instances in these stories lose.
-func rootIsKept(spec *fleet.Spec) { spec.Template.Disks = []fleet.Disk{{Name: "root"}} }
+func rootIsKept(spec *policy.Spec) { spec.Template.Disks = []policy.Disk{{Name: "root"}} }
 
 func TestL02AnUpdateObeysAnEditThatKeepsADisk(t *testing.T) {
 	t.Parallel()
 	spec := web(4)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}
-	spec.Template.Disks = []fleet.Disk{{Name: "root", Ephemeral: true}}
+	spec.Template.Image, spec.Update = "v1", policy.Update{Pilots: 1, Soak: 2 * time.Minute}
+	spec.Template.Disks = []policy.Disk{{Name: "root", Ephemeral: true}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(2*time.Minute, "one tries it", func() bool { return s.built("v2") == 1 && s.healthy(4) })
 		began := time.Now()
 		s.reload(rootIsKept)
 		s.pass(30 * time.Minute)
 		s.spared(began, 1, 2, 3, 4)
-		if n := s.count(kind(fleet.RecordPaged)); n != 1 || !s.has(fleet.ReasonUpdateStopped) || !s.allHealthy() {
+		if n := s.count(kind(record.Paged)); n != 1 || !s.has(fleet.ReasonUpdateStopped) || !s.allHealthy() {
 			t.Errorf("a person is told %d times, stopped: %v, all healthy: %v", n, s.has(fleet.ReasonUpdateStopped),
 				s.allHealthy())
 		}
@@ -41,7 +43,7 @@ func TestL02AnUpdateObeysAnEditThatKeepsADisk(t *testing.T) {
 func TestL02ARepairUnderWayObeysAnEditThatKeepsADisk(t *testing.T) {
 	t.Parallel()
 	spec := ladder(web(3), fleet.StepRecreate)
-	spec.Template.Disks = []fleet.Disk{{Name: "root", Ephemeral: true}}
+	spec.Template.Disks = []policy.Disk{{Name: "root", Ephemeral: true}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		lift := s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Throttled})
@@ -53,7 +55,7 @@ func TestL02ARepairUnderWayObeysAnEditThatKeepsADisk(t *testing.T) {
 		lift()
 		s.pass(30 * time.Minute)
 		s.spared(time.Time{}, 2)
-		if s.count(kind(fleet.RecordPaged)) == 0 {
+		if s.count(kind(record.Paged)) == 0 {
 			t.Error("it stays off, and nobody is told")
 		}
 	})
@@ -63,7 +65,7 @@ func TestL02AMachineThatIsProtectedAfterTheConfirmationStays(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(5), func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 3 })
 		s.inject(simulated.Calls{Op: fleet.OpPowerOff, Effect: simulated.Slow, Delay: 5 * time.Second})
 		s.confirm()
 		s.await(time.Minute, "the first one goes", func() bool {
@@ -78,7 +80,7 @@ func TestL02AMachineThatIsProtectedAfterTheConfirmationStays(t *testing.T) {
 		if s.machine(other).Repair != nil {
 			t.Fatal("both at once")
 		}
-		s.reload(func(spec *fleet.Spec) { spec.Protected = []int{other} })
+		s.reload(func(spec *policy.Spec) { spec.Protected = []int{other} })
 		s.pass(20 * time.Minute)
 		s.spared(began, other)
 		if !s.healthy(other) || s.status().Spec.Size != 4 {
@@ -100,12 +102,12 @@ func TestL02AMachineThatIsProtectedAfterTheOrderIsNotExchanged(t *testing.T) {
 			t.Fatal("the undo does not wait")
 		}
 		began := time.Now()
-		s.reload(func(spec *fleet.Spec) { spec.Protected = []int{2} })
+		s.reload(func(spec *policy.Spec) { spec.Protected = []int{2} })
 		lift()
 		s.pass(10 * time.Minute)
 		s.spared(began, 2)
-		over := func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordOrder && r.Order == undo.ID && r.Reason == fleet.ReasonProtected
+		over := func(r record.Record) bool {
+			return r.Kind == record.Order && r.Order == undo.ID && r.Reason == fleet.ReasonProtected
 		}
 		if s.machine(2).Wanted != nil || s.count(over) != 1 {
 			t.Error("nobody says that the order is over")
@@ -125,7 +127,7 @@ func TestL02AProtectedMachineThatTakesTooLongIsNotBuiltAnew(t *testing.T) {
 		s.start()
 		s.pass(20 * time.Minute)
 		s.spared(time.Time{}, 2)
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonProtected)); n != 1 {
+		if n := s.count(because(record.Paged, fleet.ReasonProtected)); n != 1 {
 			t.Errorf("a person is told %d times", n)
 		}
 		i, _ := s.world.Instance("web-2")
@@ -144,8 +146,8 @@ func TestL02AProtectedMachineThatTakesTooLongIsNotBuiltAnew(t *testing.T) {
 // on.
 func TestL02WhatIsNotSelectedAnyMoreIsNotReplaced(t *testing.T) {
 	t.Parallel()
-	spec := rungs(db(), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
-		OnDeleteFailure: fleet.DeleteFailureStop})
+	spec := rungs(db(), policy.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: policy.DeleteFailureStop})
 	spec.Adopt.Replaceable = true
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.existing("db-main", "db-one", "db-two")
@@ -157,13 +159,13 @@ func TestL02WhatIsNotSelectedAnyMoreIsNotReplaced(t *testing.T) {
 			return r != nil &&
 				r.Retries > 0
 		})
-		s.reload(func(spec *fleet.Spec) { spec.Adopt.Select.Except = []string{"db-one"} })
+		s.reload(func(spec *policy.Spec) { spec.Adopt.Select.Except = []string{"db-one"} })
 		lift()
 		s.pass(10 * time.Minute)
 		for _, c := range append(s.calls(fleet.OpPowerOff, time.Time{}), s.calls(fleet.OpDelete, time.Time{})...) {
 			t.Errorf("L2: %s of %s, which the file does not select any more", c.Op, c.Instance)
 		}
-		if s.count(because(fleet.RecordAdoption, fleet.ReasonNotSelected)) != 1 {
+		if s.count(because(record.Adoption, fleet.ReasonNotSelected)) != 1 {
 			t.Error("nothing says that it was let go")
 		}
 	})
@@ -190,18 +192,18 @@ func (s *story) spared(since time.Time, ordinals ...int) {
 func TestATemplateThatIsPutBackStopsTheUpdate(t *testing.T) {
 	t.Parallel()
 	spec := web(5)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}
+	spec.Template.Image, spec.Update = "v1", policy.Update{Pilots: 1, Soak: 2 * time.Minute}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(2*time.Minute, "one tries it", func() bool { return s.built("v2") == 1 && s.healthy(5) })
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v1" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v1" })
 		s.pass(30 * time.Minute)
 		if n := s.built("v2"); n != 1 {
 			t.Errorf("%d machines were built from v2, and the file says v1 since the first", n)
 		}
-		if n := s.count(func(r fleet.Record) bool { return r.Kind == fleet.RecordPaged }); n != 0 {
+		if n := s.count(func(r record.Record) bool { return r.Kind == record.Paged }); n != 0 {
 			t.Errorf("%d pages", n)
 		}
 		s.confirm()

@@ -10,6 +10,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
@@ -27,7 +29,7 @@ import (
 
 // Fleet is one fleet with the engine that probes its machines.
 type Fleet struct {
-	Spec   fleet.Spec
+	Spec   policy.Spec
 	Probes probe.Engine
 }
 
@@ -266,8 +268,8 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 	if err != nil {
 		return err
 	}
-	writes, err := book.Writes([]fleet.Record{{
-		At: at, Fleet: name, Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft}}, journal.Keep{})
+	writes, err := book.Writes([]record.Record{{
+		At: at, Fleet: name, Kind: record.Owner, Reason: fleet.ReasonFleetLeft}}, journal.Keep{})
 	if err != nil {
 		return err
 	}

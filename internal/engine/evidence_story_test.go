@@ -8,6 +8,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/evidence"
@@ -38,11 +40,11 @@ func (s *story) exhibits() ([]evidence.Exhibit, evidence.Bytes) {
 }
 
 // kept returns the only record of evidence.
-func (s *story) kept() fleet.Record {
+func (s *story) kept() record.Record {
 	s.t.Helper()
-	var found []fleet.Record
+	var found []record.Record
 	for _, r := range s.records() {
-		if r.Kind == fleet.RecordEvidence {
+		if r.Kind == record.Evidence {
 			found = append(found, r)
 		}
 	}
@@ -81,7 +83,7 @@ func TestEvidenceIsKeptBeforeAnythingIsDestroyed(t *testing.T) {
 			t.Errorf("findings: %+v", c)
 		}
 		for _, r := range s.records() {
-			if r.Kind == fleet.RecordIntent && r.Op.Disruptive() && r.Seq < rec.Seq {
+			if r.Kind == record.Intent && r.Op.Disruptive() && r.Seq < rec.Seq {
 				t.Errorf("%s before the evidence was kept", r.Op)
 			}
 		}
@@ -95,7 +97,7 @@ func TestNoEvidenceIsGatheredBeforeAGentleStep(t *testing.T) {
 		s.grown()
 		s.inject(simulated.Crash{Instance: s.id(2)})
 		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-		if all, _ := s.exhibits(); len(all) != 0 || s.count(kind(fleet.RecordEvidence)) != 0 {
+		if all, _ := s.exhibits(); len(all) != 0 || s.count(kind(record.Evidence)) != 0 {
 			t.Errorf("%+v", all)
 		}
 	})
@@ -172,7 +174,7 @@ func TestARepairDoesNotWaitLongForEvidence(t *testing.T) {
 // chosen returns when the step was chosen for web-2 last.
 func (s *story) chosen(step fleet.StepKind) (at time.Time) {
 	for _, r := range s.records() {
-		if r.Kind == fleet.RecordStepChosen && r.Machine == "web-2" && r.Step == step {
+		if r.Kind == record.StepChosen && r.Machine == "web-2" && r.Step == step {
 			at = r.At
 		}
 	}
@@ -219,7 +221,7 @@ func TestS71KilledWhileEvidenceIsGathered(t *testing.T) {
 func TestEvidenceIsKeptAsThePolicySays(t *testing.T) {
 	t.Parallel()
 	spec := ladder(web(3), fleet.StepReboot)
-	spec.Evidence = fleet.EvidencePolicy{Console: 7, NoScreenshot: true, Wait: 2 * time.Second}
+	spec.Evidence = policy.Evidence{Console: 7, NoScreenshot: true, Wait: 2 * time.Second}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
@@ -232,9 +234,9 @@ func TestEvidenceIsKeptAsThePolicySays(t *testing.T) {
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
 			Cure: simulated.ByReboot}})
 		s.await(5*time.Minute, "web-2 is healed again", func() bool { return s.heals(2) == 2 && s.healthy(2) })
-		var last fleet.Record
+		var last record.Record
 		for _, r := range s.records() {
-			if r.Kind == fleet.RecordEvidence {
+			if r.Kind == record.Evidence {
 				last = r
 			}
 		}
@@ -243,13 +245,13 @@ func TestEvidenceIsKeptAsThePolicySays(t *testing.T) {
 			t.Errorf("it waited %v: %+v", waited, last.Evidence)
 		}
 	})
-	spec.Evidence = fleet.EvidencePolicy{Off: true}
+	spec.Evidence = policy.Evidence{Off: true}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
 			Cure: simulated.ByReboot}})
 		s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-		if all, _ := s.exhibits(); len(all) != 0 || s.count(kind(fleet.RecordEvidence)) != 0 {
+		if all, _ := s.exhibits(); len(all) != 0 || s.count(kind(record.Evidence)) != 0 {
 			t.Errorf("switched off, and kept: %+v", all)
 		}
 	})

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/engine"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
@@ -27,10 +29,10 @@ func halls() simulated.Options {
 }
 
 // crowd is a fleet that fills the halls.
-func crowd(then fleet.FateAnswer) fleet.Spec {
+func crowd(then policy.FateAnswer) policy.Spec {
 	spec := web(60)
 	spec.Limits.InRepair, spec.Limits.InBuild = 2, 12
-	spec.SharedFate = fleet.SharedFate{Then: then, AtLeast: 3, Wait: 10 * time.Minute}
+	spec.SharedFate = policy.SharedFate{Then: then, AtLeast: 3, Wait: 10 * time.Minute}
 	spec.Template.Network = "default"
 	return spec
 }
@@ -83,7 +85,7 @@ func (s *story) wantUntouched(since time.Time, why string) {
 // page, no call. A controller that dies meanwhile changes nothing. When the switch is back, so is everything.
 func TestS74ARacksSwitchDies(t *testing.T) {
 	t.Parallel()
-	tell(t, halls(), crowd(fleet.FatePage), func(s *story) {
+	tell(t, halls(), crowd(policy.FatePage), func(s *story) {
 		s.grown()
 		at := time.Now()
 		hosts, machines := s.rack(1)
@@ -100,7 +102,7 @@ func TestS74ARacksSwitchDies(t *testing.T) {
 			Name: "r1"}) || p[0].Failing != len(machines) {
 			t.Errorf("open parents: %+v", p)
 		}
-		if n := s.count(kind(fleet.RecordPaged)); n != 1 {
+		if n := s.count(kind(record.Paged)); n != 1 {
 			t.Errorf("%d pages for one cause", n)
 		}
 		s.wantUntouched(at, "the switch is dead")
@@ -118,7 +120,7 @@ func TestS74ARacksSwitchDies(t *testing.T) {
 // S74, S43: a host loses power and comes back with its machines off: the cause is over, and they are started.
 func TestS74AHostLosesPowerAndComesBack(t *testing.T) {
 	t.Parallel()
-	tell(t, halls(), crowd(fleet.FatePage), func(s *story) {
+	tell(t, halls(), crowd(policy.FatePage), func(s *story) {
 		s.grown()
 		at := time.Now()
 		lift := s.inject(simulated.Happens{Verb: verbs.LosesPower, Host: "h05"})
@@ -133,7 +135,7 @@ func TestS74AHostLosesPowerAndComesBack(t *testing.T) {
 				t.Errorf("%s of %s, which only had to be started", c.Op, c.Machine)
 			}
 		}
-		if n := s.count(kind(fleet.RecordPaged)); n != 1 {
+		if n := s.count(kind(record.Paged)); n != 1 {
 			t.Errorf("%d pages for one cause", n)
 		}
 	})
@@ -143,8 +145,8 @@ func TestS74AHostLosesPowerAndComesBack(t *testing.T) {
 // machines are built anew elsewhere.
 func TestS74AHostThatStaysCutOffIsEvacuated(t *testing.T) {
 	t.Parallel()
-	spec := crowd(fleet.FateEvacuate)
-	spec.Repair.Silence = fleet.SilenceActs
+	spec := crowd(policy.FateEvacuate)
+	spec.Repair.Silence = policy.SilenceActs
 	tell(t, halls(), spec, func(s *story) {
 		s.grown()
 		at := time.Now()
@@ -165,7 +167,7 @@ func TestS74AHostThatStaysCutOffIsEvacuated(t *testing.T) {
 		}
 		lift()
 		s.pass(5 * time.Minute)
-		if n := s.count(kind(fleet.RecordPaged)); n != 1 {
+		if n := s.count(kind(record.Paged)); n != 1 {
 			t.Errorf("%d pages for one cause", n)
 		}
 	})
@@ -174,7 +176,7 @@ func TestS74AHostThatStaysCutOffIsEvacuated(t *testing.T) {
 // A machine elsewhere that fails for itself is healed while the rack is out.
 func TestS74AStrangerIsHealedWhileARackIsOut(t *testing.T) {
 	t.Parallel()
-	spec := crowd(fleet.FatePage)
+	spec := crowd(policy.FatePage)
 	spec.Limits.Brake.Percent = 50 // a rack alone does not engage it
 	tell(t, halls(), spec, func(s *story) {
 		s.grown()
@@ -247,7 +249,7 @@ func TestAVantageThatIsCutOffTouchesNobody(t *testing.T) {
 			s.start()
 			s.pass(time.Hour)
 			s.wantUntouched(at, "hale is cut off")
-			if n := s.count(kind(fleet.RecordPaged)); n != 1 {
+			if n := s.count(kind(record.Paged)); n != 1 {
 				t.Errorf("%d pages of one isolation", n)
 			}
 			vantage.lost.Store(false)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/engine/poller"
 )
@@ -18,7 +19,7 @@ func (e *Engine) serves(of fleet.ProviderName) func(fleet.HostName) bool {
 			}
 			for i := range f.Machines {
 				m := &f.Machines[i].Machine
-				if m.Current.Host == host && !m.Current.None() && m.Health.Verdict != fleet.VerdictUnhealthy {
+				if m.Current.Host == host && !m.Current.None() && m.Health.Verdict != belief.VerdictUnhealthy {
 					return true
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
@@ -21,20 +22,20 @@ import (
 var makeStore = flag.String("make-store", "", "write a store of this version's format into the file")
 
 // busy is the fleet in the store that is kept for later versions. It is part of that store: it does not change.
-func busy() fleet.Spec {
+func busy() policy.Spec {
 	spec := told(10*time.Minute, "ops")
 	spec.Size = 6
 	copying := rung(fleet.StepSnapshot)
 	copying.Timeout, copying.Keep, copying.KeepFor, copying.OnFailure = time.Minute, 2, 500*time.Hour,
-		fleet.OnFailureContinue
-	spec.Repair.Steps = []fleet.Step{
+		policy.OnFailureContinue
+	spec.Repair.Steps = []policy.Step{
 		spec.Repair.Steps[0], copying,
-		{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop,
+		{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: policy.DeleteFailureStop,
 			KeepOld: 500 * time.Hour},
 	}
 	spec.Limits.InRepair = 3
-	spec.Limits.Shared = []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 5}}
-	spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 5, ReleaseAfter: time.Minute}
+	spec.Limits.Shared = []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 5}}
+	spec.Limits.Brake = policy.Brake{AtLeast: 5, ReleaseAfter: time.Minute}
 	spec.Repair.Attempts = 2
 	return spec
 }
@@ -49,7 +50,7 @@ func TestAStoreOfTodayIsRead(t *testing.T) {
 	t.Parallel()
 	var entries []state.Entry
 	tell(t, simulated.Options{Hosts: busyHosts, Latency: time.Second}, busy(), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": down()})
+		s.people(map[policy.TargetName]*memory.Target{"ops": down()})
 		entries = s.busyDay()
 	})
 	if *makeStore != "" {
@@ -57,7 +58,7 @@ func TestAStoreOfTodayIsRead(t *testing.T) {
 	}
 	tell(t, simulated.Options{Hosts: busyHosts}, busy(), func(s *story) {
 		ops := down()
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		s.inherit(entries)
 		s.goesOn(ops, entries)
 	})

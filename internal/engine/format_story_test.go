@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
@@ -46,20 +48,20 @@ func (s *story) inherit(entries []state.Entry) {
 		s.t.Fatal(err)
 	}
 	var installation fleet.Installation
-	var machines []fleet.Machine
+	var machines []belief.Machine
 	for _, e := range entries {
 		switch {
 		case e.Key == "installation":
 			installation = fleet.Installation(e.Value)
 		case strings.HasPrefix(e.Key, "fleets/web/machines/"):
-			var m fleet.Machine
+			var m belief.Machine
 			if err := json.Unmarshal(e.Value, &m); err != nil {
 				s.t.Fatal(err)
 			}
 			machines = append(machines, m)
 		}
 	}
-	plant := func(m fleet.Machine, i fleet.Incarnation, name string, kept bool) {
+	plant := func(m belief.Machine, i belief.Incarnation, name string, kept bool) {
 		err := s.world.Plant(fleet.Instance{ID: i.ID, Name: name, Host: i.Host, Mark: fleet.Mark{
 			Installation: installation, Fleet: "web", Machine: m.Name, Generation: i.Generation, Certified: i.Certified,
 			Kept: kept}})
@@ -147,7 +149,7 @@ func TestAStoreOfEachFormatIsRead(t *testing.T) {
 			t.Parallel()
 			entries, ops := entriesOf(t, file), down()
 			tell(t, simulated.Options{Hosts: busyHosts}, busy(), func(s *story) {
-				s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+				s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 				s.inherit(entries)
 				s.goesOn(ops, entries)
 			})
@@ -252,7 +254,7 @@ func TestWhatANewerVersionWroteSurvives(t *testing.T) {
 	})
 	ops := down()
 	tell(t, simulated.Options{Hosts: busyHosts}, busy(), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		s.inherit(entries)
 		s.goesOn(ops, entries)
 		s.orders(fleet.Order{Kind: fleet.OrderBrakeOn, Reason: "so that it is written"})

@@ -9,6 +9,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/engine/poller"
 	"hale/internal/notify"
 	"hale/internal/program"
@@ -64,7 +66,7 @@ func written(txn state.Txn) string {
 		}
 	}
 	for _, w := range txn.Then {
-		var r fleet.Record
+		var r record.Record
 		if strings.HasPrefix(w.Key, "journal/") && json.Unmarshal(w.Value, &r) == nil {
 			add(strings.TrimSpace(string(r.Kind) + " " + string(r.Op)))
 		}
@@ -139,11 +141,11 @@ func (f fusedFencer) Fence(ctx context.Context, host fleet.HostName, try int) (d
 }
 
 // find puts targets behind the fuse.
-func (f *fuse) find(target func(fleet.TargetName) notify.Target) func(fleet.TargetName) notify.Target {
+func (f *fuse) find(target func(policy.TargetName) notify.Target) func(policy.TargetName) notify.Target {
 	if target == nil {
 		return nil
 	}
-	return func(name fleet.TargetName) notify.Target {
+	return func(name policy.TargetName) notify.Target {
 		if t := target(name); t != nil {
 			return fusedTarget{t, f}
 		}

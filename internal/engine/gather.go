@@ -10,6 +10,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/defect"
 	"hale/internal/provider"
 	"hale/internal/state"
@@ -27,11 +29,11 @@ func askLimit(patience time.Duration) time.Duration { return patience - min(stor
 
 // gather keeps what can be kept of an instance before something is done to it. Whatever goes wrong is part of the
 // answer.
-func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
+func (t *term) gather(ctx context.Context, index int, a situation.Action) {
 	e, policy := t.exhibit(index, a), t.spec.Evidence
 	owns := []state.Compare{state.Held(beliefs.OwnerKey(t.spec.Name), t.ownerRev, t.lease.ID())}
 	told := func(k fleet.Evidence) news {
-		return func(t *term) { t.own.TellGathered(index, fleet.Gathered{ID: a.Gather, Evidence: k}) }
+		return func(t *term) { t.own.TellGathered(index, situation.Gathered{ID: a.Gather, Evidence: k}) }
 	}
 	t.apart(ctx, "gather", func() news {
 		gctx, cancel := context.WithTimeout(ctx, policy.Patience())
@@ -47,7 +49,7 @@ func (t *term) gather(ctx context.Context, index int, a fleet.Action) {
 }
 
 // exhibit is what is known already: how the checks stand, and what the provider said last.
-func (t *term) exhibit(index int, a fleet.Action) evidence.Exhibit {
+func (t *term) exhibit(index int, a situation.Action) evidence.Exhibit {
 	v := t.own.View(index)
 	e := evidence.Exhibit{
 		At: t.clock.Now().Wall, Fleet: t.spec.Name, Machine: a.Machine, Incident: a.Incident, Instance: a.Instance,
@@ -69,7 +71,7 @@ func (t *term) exhibit(index int, a fleet.Action) evidence.Exhibit {
 
 // askEvidence asks the provider for console and screen, side by side, and notes in the exhibit what came of it.
 func (t *term) askEvidence(ctx context.Context, e *evidence.Exhibit, ref provider.Ref,
-	policy fleet.EvidencePolicy) (b evidence.Bytes) {
+	policy policy.Evidence) (b evidence.Bytes) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit(policy.Patience()))
 	defer cancel()
 	var asked sync.WaitGroup

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -28,7 +31,7 @@ func TestTheBrakeStopsAMassRepairAndReleasesWhenItIsCalm(t *testing.T) {
 		if n := len(s.calls(fleet.OpReboot, at)) + len(s.calls(fleet.OpPowerOff, at)); n != 0 {
 			t.Errorf("%d disruptive calls although five of ten failed at once", n)
 		}
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonBrake)); n != 1 {
+		if n := s.count(because(record.Paged, fleet.ReasonBrake)); n != 1 {
 			t.Errorf("%d pages, want one", n)
 		}
 		for _, lift := range lifts[:4] {
@@ -71,11 +74,11 @@ func TestAStopByAPersonIsHeldThenPagedAndNeverHealed(t *testing.T) {
 		s.inject(simulated.PersonPowersOff{Instance: s.id(2)})
 		s.await(10*time.Second, "held", func() bool { return s.machine(2).Waiting == fleet.ReasonStoppedByPerson })
 		s.pass(14 * time.Minute)
-		if s.count(kind(fleet.RecordPaged)) != 0 {
+		if s.count(kind(record.Paged)) != 0 {
 			t.Error("paged before the hold was over")
 		}
 		s.pass(2 * time.Minute)
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonHoldExpired)); n != 1 {
+		if n := s.count(because(record.Paged, fleet.ReasonHoldExpired)); n != 1 {
 			t.Errorf("%d pages, want one", n)
 		}
 		s.pass(time.Hour)
@@ -95,8 +98,8 @@ func TestABlindMachinePagesAndIsNeverTouched(t *testing.T) {
 		at := time.Now()
 		vantage.local.Store(true) // our own network is gone: every probe is a local error
 		s.pass(10 * time.Minute)
-		if n := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonBlind && r.Machine != ""
+		if n := s.count(func(r record.Record) bool {
+			return r.Kind == record.Paged && r.Reason == fleet.ReasonBlind && r.Machine != ""
 		}); n != 3 {
 			t.Errorf("%d pages for three blind machines", n)
 		}
@@ -121,7 +124,7 @@ func TestAnotherProviderBehindTheSameAddressIsDoubted(t *testing.T) {
 		s.inject(simulated.OtherIdentity{})
 		lift()
 		s.pass(30 * time.Minute)
-		if n := s.count(because(fleet.RecordProvider, fleet.ReasonProviderDoubtful)); n != 1 {
+		if n := s.count(because(record.Provider, fleet.ReasonProviderDoubtful)); n != 1 {
 			t.Errorf("%d events of doubt, want one", n)
 		}
 		for _, c := range s.world.Calls() {
@@ -181,10 +184,10 @@ func TestAfterAStepOfTheClockEverythingIsJudgedAfresh(t *testing.T) {
 		s.pass(3 * time.Second) // failing, not yet down
 		s.hale.engine.StepClock(time.Hour)
 		s.pass(2 * time.Second)
-		if n := s.count(because(fleet.RecordOwner, fleet.ReasonClockStep)); n != 1 {
+		if n := s.count(because(record.Owner, fleet.ReasonClockStep)); n != 1 {
 			t.Errorf("%d records of the step, want one", n)
 		}
-		if v := s.machine(2).Health.Verdict; v == fleet.VerdictUnhealthy {
+		if v := s.machine(2).Health.Verdict; v == belief.VerdictUnhealthy {
 			t.Error("a verdict rests on what was seen before the step")
 		}
 		s.await(time.Minute, "web-2 is healed all the same", func() bool { return s.heals(2) == 1 && s.healthy(2) })
@@ -216,8 +219,8 @@ func TestL15AStepOfTheClockKeepsWhatIsKept(t *testing.T) {
 // A call that is under way when the clock is set is still under way: a command is not run beside itself.
 func TestAStepOfTheClockDoesNotRepeatWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
-	step := fleet.Step{Kind: fleet.StepRun, Timeout: 5 * time.Minute, VerifyWithin: time.Minute,
-		Run: fleet.Command{Args: []string{"fix"}, Idempotent: true}}
+	step := policy.Step{Kind: fleet.StepRun, Timeout: 5 * time.Minute, VerifyWithin: time.Minute,
+		Run: policy.Command{Args: []string{"fix"}, Idempotent: true}}
 	tell(t, simulated.Options{}, rungs(web(3), step), func(s *story) {
 		s.grown()
 		s.inject(simulated.Calls{Op: fleet.OpRun, Effect: simulated.Slow, Delay: 2 * time.Minute})
@@ -226,8 +229,8 @@ func TestAStepOfTheClockDoesNotRepeatWhatIsUnderWay(t *testing.T) {
 		s.await(time.Minute, "it runs", func() bool { r := s.machine(2).Repair; return r != nil && r.Intent != nil })
 		s.hale.engine.StepClock(5 * time.Second)
 		s.await(5*time.Minute, "it is healed", func() bool { return s.healthy(2) && s.machine(2).Repair == nil })
-		if n := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordIntent &&
+		if n := s.count(func(r record.Record) bool {
+			return r.Kind == record.Intent &&
 				r.Op == fleet.OpRun
 		}); n != 1 {
 			t.Errorf("%d commands", n)
@@ -260,7 +263,7 @@ func TestAFullStoreStopsEveryActUntilThereIsSpace(t *testing.T) {
 		}
 		full.Store(false)
 		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-		if s.count(because(fleet.RecordOwner, fleet.ReasonActing)) != 1 {
+		if s.count(because(record.Owner, fleet.ReasonActing)) != 1 {
 			t.Error("no record says that hale acts again")
 		}
 	})
@@ -273,7 +276,7 @@ func TestALostLeaseEndsTheTermAndTheNextOneHeals(t *testing.T) {
 		s.backing.RevokeAll()
 		s.inject(simulated.Crash{Instance: s.id(2)})
 		s.await(2*time.Minute, "web-2 is healed in a new term", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-		if n := s.count(because(fleet.RecordOwner, fleet.ReasonTookOver)); n != 2 {
+		if n := s.count(because(record.Owner, fleet.ReasonTookOver)); n != 2 {
 			t.Errorf("%d terms, want two", n)
 		}
 	})
@@ -304,7 +307,7 @@ func TestObserveModeActsNeverAndSaysWhatItWould(t *testing.T) {
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
 		s.kill()
-		s.spec.Mode = fleet.ModeObserve
+		s.spec.Mode = policy.ModeObserve
 		s.start()
 		s.pass(time.Minute)
 		at := time.Now()
@@ -315,8 +318,8 @@ func TestObserveModeActsNeverAndSaysWhatItWould(t *testing.T) {
 				t.Errorf("%s in observe mode", c.Op)
 			}
 		}
-		would := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordHeld && r.Reason == fleet.ReasonObserve && r.Step == fleet.StepStart
+		would := s.count(func(r record.Record) bool {
+			return r.Kind == record.Held && r.Reason == fleet.ReasonObserve && r.Step == fleet.StepStart
 		})
 		if would != 1 {
 			t.Errorf("%d records say that it would start web-2, want one", would)
@@ -361,7 +364,7 @@ func TestAMachineThatCannotBeHealedGoesIntoQuarantineWithOnePage(t *testing.T) {
 		if n := s.heals(2); n != s.spec.Repair.Attempts {
 			t.Errorf("%d attempts, want %d", n, s.spec.Repair.Attempts)
 		}
-		if n := s.count(kind(fleet.RecordPaged)); n != 1 {
+		if n := s.count(kind(record.Paged)); n != 1 {
 			t.Errorf("%d pages, want one", n)
 		}
 		if !s.healthy(1) || !s.healthy(3) {

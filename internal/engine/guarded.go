@@ -7,6 +7,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/notify"
 )
@@ -15,7 +17,7 @@ import (
 func (p Post) guarded(b *defect.Register) Post {
 	if find := p.Find; find != nil {
 		told := b.Witness(defect.Target, "")
-		p.Find = func(name fleet.TargetName) notify.Target { return notify.Guarded(find(name), string(name), told) }
+		p.Find = func(name policy.TargetName) notify.Target { return notify.Guarded(find(name), string(name), told) }
 	}
 	return p
 }
@@ -76,12 +78,12 @@ func (t *term) heedDefects() {
 		case now.spell > was.spell && !now.over:
 			rec := defectRecord(e)
 			page := rec
-			page.Kind = fleet.RecordPaged
+			page.Kind = record.Paged
 			t.own.Note(t.clock.Now(), rec)
 			t.own.Note(t.clock.Now(), page)
 		case now.spell == was.spell && now.over:
 			rec := defectRecord(e)
-			rec.Kind, rec.Size, rec.Took, rec.Paged = fleet.RecordDefectOver, e.Count, e.Last.Sub(e.First), true
+			rec.Kind, rec.Size, rec.Took, rec.Paged = record.DefectOver, e.Count, e.Last.Sub(e.First), true
 			t.own.Note(t.clock.Now(), rec)
 		default: // it is over already, and the fleet did not see it
 			continue
@@ -122,18 +124,18 @@ func (t *term) confess(ctx context.Context) error {
 }
 
 // concerns reports whether a panic there is the fleet's business.
-func concerns(spec *fleet.Spec, at defect.Place) bool {
+func concerns(spec *policy.Spec, at defect.Place) bool {
 	switch at.Part {
 	case defect.Provider, defect.Commands, defect.Fence:
 		return at.Of == string(spec.Provider)
 	case defect.Target:
-		return slices.ContainsFunc(spec.Notify.To, func(r fleet.Recipient) bool { return string(r.Target) == at.Name })
+		return slices.ContainsFunc(spec.Notify.To, func(r policy.Recipient) bool { return string(r.Target) == at.Name })
 	case defect.Check, defect.Owner, defect.Metric:
 		return at.Of == string(spec.Name)
 	case defect.Probes:
 		return at.Of == "" || at.Of == string(spec.Name)
 	case defect.Heartbeats:
-		return slices.ContainsFunc(spec.Asked(), func(c *fleet.Check) bool { return c.Kind == fleet.CheckHeartbeat })
+		return slices.ContainsFunc(spec.Asked(), func(c *policy.Check) bool { return c.Kind == policy.CheckHeartbeat })
 	case defect.Surface:
 	}
 	return false
@@ -153,11 +155,11 @@ var defectReasons = map[defect.Part]fleet.Reason{
 }
 
 // defectRecord says that the place began to panic.
-func defectRecord(e defect.Entry) fleet.Record {
-	r := fleet.Record{Kind: fleet.RecordDefect, Reason: defectReasons[e.Place.Part], Detail: e.Said}
+func defectRecord(e defect.Entry) record.Record {
+	r := record.Record{Kind: record.Defect, Reason: defectReasons[e.Place.Part], Detail: e.Said}
 	switch e.Place.Part {
 	case defect.Target:
-		r.Target = fleet.TargetName(e.Place.Name)
+		r.Target = policy.TargetName(e.Place.Name)
 	case defect.Check:
 		r.Check = fleet.CheckName(e.Place.Name)
 	case defect.Metric:

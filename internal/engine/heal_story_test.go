@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
@@ -97,11 +100,11 @@ func TestS14TheOrderOfAReplacement(t *testing.T) {
 				if !equal(got, c.want) {
 					t.Errorf("calls %v, want %v", got, c.want)
 				}
-				s.inOrder(1, fleet.RecordVerdict, fleet.RecordIncidentOpen, fleet.RecordRepairStarted,
-					fleet.RecordStepChosen, fleet.RecordLook,
-					fleet.RecordProof, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordVerified,
-					fleet.RecordCertified,
-					fleet.RecordRepairEnded, fleet.RecordIncidentClosed)
+				s.inOrder(1, record.Verdict, record.IncidentOpen, record.RepairStarted,
+					record.StepChosen, record.Look,
+					record.Proof, record.Intent, record.Outcome, record.Verified,
+					record.Certified,
+					record.RepairEnded, record.IncidentClosed)
 			})
 		})
 	}
@@ -120,14 +123,14 @@ func equal(a, b []fleet.Op) bool {
 }
 
 // inOrder checks that the machine's last incident left records of these kinds in this order, whatever lies between.
-func (s *story) inOrder(n int, kinds ...fleet.RecordKind) {
+func (s *story) inOrder(n int, kinds ...record.Kind) {
 	s.t.Helper()
 	next := 0
 	for _, r := range s.records() {
 		if r.Machine != s.spec.Name.Machine(n) {
 			continue
 		}
-		if r.Kind == fleet.RecordVerdict && r.Verdict == fleet.VerdictUnhealthy {
+		if r.Kind == record.Verdict && r.Verdict == belief.VerdictUnhealthy {
 			next = 0
 		}
 		if next < len(kinds) && r.Kind == kinds[next] {
@@ -205,7 +208,7 @@ func TestS18TheBudgetIsKept(t *testing.T) {
 		if most != 1 {
 			t.Errorf("%d repairs at once", most)
 		}
-		if s.count(because(fleet.RecordHeld, fleet.ReasonBudget)) == 0 {
+		if s.count(because(record.Held, fleet.ReasonBudget)) == 0 {
 			t.Error("no record says that the budget held one back")
 		}
 	})
@@ -227,7 +230,7 @@ func TestS21AnUnreachableProviderKillsNobody(t *testing.T) {
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
 		s.await(time.Minute, "web-2's repair waits for the provider",
 			func() bool { return s.machine(2).Waiting == fleet.ReasonProviderDown })
-		if n := s.count(because(fleet.RecordProvider, fleet.ReasonDown)); n != 1 {
+		if n := s.count(because(record.Provider, fleet.ReasonDown)); n != 1 {
 			t.Errorf("%d events of the provider being down, want one", n)
 		}
 		for _, c := range s.world.Calls() {
@@ -309,7 +312,7 @@ func TestS42WhatTheProviderSaysIsRecovered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tell(t, simulated.Options{}, web(3), func(s *story) {
-				s.spec.Repair.OnExternalStop = fleet.ExternalStopHeal
+				s.spec.Repair.OnExternalStop = policy.ExternalStopHeal
 				s.grown()
 				s.inject(fail(s))
 				s.await(2*time.Minute, "web-2 is recovered", func() bool { return s.heals(2) == 1 && s.healthy(2) })
@@ -322,7 +325,7 @@ func TestS42WhatTheProviderSaysIsRecovered(t *testing.T) {
 			s.grown()
 			s.inject(simulated.Calls{Op: provider.OpList, Effect: simulated.Fails, Kind: fault.Unauthorised})
 			s.pass(10 * time.Minute)
-			if s.count(kind(fleet.RecordIncidentOpen)) != 0 || s.count(because(fleet.RecordProvider,
+			if s.count(kind(record.IncidentOpen)) != 0 || s.count(because(record.Provider,
 				fleet.ReasonDown)) != 1 {
 				t.Error("an API error must be reported, once, and judge nobody")
 			}
@@ -350,14 +353,14 @@ func TestS49TheLadderIsClimbedStepByStep(t *testing.T) {
 				s.await(5*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 				var got []fleet.StepKind
 				for _, r := range s.records() {
-					if r.Kind == fleet.RecordStepChosen {
+					if r.Kind == record.StepChosen {
 						got = append(got, r.Step)
 					}
 				}
 				if len(got) != len(c.want) || got[0] != c.want[0] || got[len(got)-1] != c.want[len(c.want)-1] {
 					t.Errorf("steps %v, want %v", got, c.want)
 				}
-				if s.count(because(fleet.RecordStepSkipped, fleet.ReasonNotOff)) != 1 {
+				if s.count(because(record.StepSkipped, fleet.ReasonNotOff)) != 1 {
 					t.Error("no record says why start was skipped")
 				}
 			})
@@ -370,11 +373,11 @@ func TestS49TheLadderIsClimbedStepByStep(t *testing.T) {
 func TestS50AFailingDelete(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		policy fleet.OnDeleteFailure
+		policy policy.OnDeleteFailure
 		healed bool
 	}{
-		"stop":     {policy: fleet.DeleteFailureStop, healed: false},
-		"continue": {policy: fleet.DeleteFailureContinue, healed: true},
+		"stop":     {policy: policy.DeleteFailureStop, healed: false},
+		"continue": {policy: policy.DeleteFailureContinue, healed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -398,7 +401,7 @@ func TestS50AFailingDelete(t *testing.T) {
 				if s.id(2) != old || s.world.RunningCopies("web-2") != 0 {
 					t.Error("a replacement was started")
 				}
-				if n := s.count(because(fleet.RecordPaged, fleet.ReasonDeleteFailed)); n != 1 {
+				if n := s.count(because(record.Paged, fleet.ReasonDeleteFailed)); n != 1 {
 					t.Errorf("%d pages, want one", n)
 				}
 			})
@@ -426,7 +429,7 @@ func TestS51WithoutProofNoReplacement(t *testing.T) {
 				if len(s.calls(fleet.OpCreate, at)) != 0 || len(s.calls(fleet.OpDelete, at)) != 0 {
 					t.Error("replaced without proof")
 				}
-				if n := s.count(because(fleet.RecordPaged, fleet.ReasonNoProof)); n != 1 {
+				if n := s.count(because(record.Paged, fleet.ReasonNoProof)); n != 1 {
 					t.Errorf("%d pages, want one", n)
 				}
 			})

@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/engine"
 	"hale/internal/engine/poller"
 	"hale/internal/probe/netprobe"
@@ -94,7 +97,7 @@ func overhear(t *testing.T, takes, every time.Duration, tale func(w *tower)) {
 			Poll: 30 * time.Minute}}}
 		var asked []*netprobe.Engine
 		for i := range 10 {
-			spec := only(web(4), fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: time.Minute,
+			spec := only(web(4), policy.Check{Name: "alive", Kind: policy.CheckPing, Every: time.Minute,
 				Timeout: time.Second, DownAfter: 3, UpAfter: 1})
 			spec.Name = fleet.Name(fmt.Sprintf("team-%d", i))
 			w.names = append(w.names, spec.Name)
@@ -120,7 +123,7 @@ func (w *tower) well() bool {
 	n := 0
 	for _, f := range w.engine.Status() {
 		for _, v := range f.Machines {
-			if v.Machine.Health.Verdict == fleet.VerdictHealthy && v.Machine.Repair == nil &&
+			if v.Machine.Health.Verdict == belief.VerdictHealthy && v.Machine.Repair == nil &&
 				v.Machine.Current.Certified {
 				n++
 			}
@@ -152,7 +155,7 @@ func (w *tower) orders(name fleet.Name, after time.Time) map[fleet.MachineName]t
 	}
 	first := map[fleet.MachineName]time.Duration{}
 	for _, r := range records {
-		if _, known := first[r.Machine]; r.Kind == fleet.RecordIntent && !known && !r.At.Before(after) {
+		if _, known := first[r.Machine]; r.Kind == record.Intent && !known && !r.At.Before(after) {
 			first[r.Machine] = r.At.Sub(after)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/core/repair"
+	"hale/internal/core/situation"
 	"hale/internal/defect"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
@@ -22,7 +24,7 @@ import (
 
 // charge is what an owner is told to look after. It may be told anew.
 type charge struct {
-	spec    fleet.Spec
+	spec    policy.Spec
 	vantage Vantage
 }
 
@@ -31,7 +33,7 @@ type holder struct {
 	name    fleet.Name
 	told    atomic.Pointer[charge] // the last one
 	edited  chan struct{}          // there is another one than was taken
-	spec    fleet.Spec             // as configured; of the charge that was taken, as the vantage
+	spec    policy.Spec            // as configured; of the charge that was taken, as the vantage
 	vantage Vantage
 	probes  probe.Engine
 	clock   *process.Clock
@@ -41,10 +43,10 @@ type holder struct {
 	fleets  func() int // that share the store
 	// others says what other fleets on the provider hear; see Engine.others.
 	others       func(fleet.ProviderName, fleet.Name, []fleet.Neighbourhood) []fleet.Hearing
-	lotsBeside   func(fleet.ProviderName, fleet.Name) []fleet.Lot    // see Engine.lotsBeside
-	struck       func(fleet.ProviderName, fleet.Domain) []fleet.Spec // see Engine.struck
+	lotsBeside   func(fleet.ProviderName, fleet.Name) []fleet.Lot     // see Engine.lotsBeside
+	struck       func(fleet.ProviderName, fleet.Domain) []policy.Spec // see Engine.struck
 	tolls        *tolls
-	everyone     func(on fleet.ProviderName) []fleet.Spec // see Engine.everyone
+	everyone     func(on fleet.ProviderName) []policy.Spec // see Engine.everyone
 	gauges       gauge.Open
 	server       string
 	log          *slog.Logger
@@ -79,7 +81,7 @@ func newHolder(f Fleet, c *process.Clock, s *poller.Poller, b *process.Beginning
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()
 	o.published.Store(&published.Fleet{
-		State:  fleet.State{Spec: f.Spec, Cannot: o.cannot, Acting: fleet.ReasonNotOwner},
+		State:  situation.State{Spec: f.Spec, Cannot: o.cannot, Acting: fleet.ReasonNotOwner},
 		Wanted: f.Spec,
 	})
 	return o

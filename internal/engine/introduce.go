@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/secret"
 )
 
 // introduce fills into the order's user data by which tokens the machine reports heartbeats. The template itself,
 // which is stored and compared, keeps the placeholders.
-func introduce(ctx context.Context, order *provider.Blueprint, checks []*fleet.Check) error {
+func introduce(ctx context.Context, order *provider.Blueprint, checks []*policy.Check) error {
 	for _, c := range checks {
-		placeholder := fleet.HeartbeatPlaceholder(c.Name)
+		placeholder := policy.HeartbeatPlaceholder(c.Name)
 		if !c.Heartbeat.PerMachine || !strings.Contains(order.Template.UserData, placeholder) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/secret"
@@ -36,10 +37,10 @@ func TestEachMachineIsGivenItsOwnToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "beat")
 	spec := web(3)
 	spec.Template.UserData = "TOKEN={heartbeat.beat} {heartbeat.other}"
-	spec.Checks = append(spec.Checks, fleet.Check{
-		Name: "beat", Kind: fleet.CheckHeartbeat, Every: 30 * time.Second, Timeout: 10 * time.Second, DownAfter: 3,
+	spec.Checks = append(spec.Checks, policy.Check{
+		Name: "beat", Kind: policy.CheckHeartbeat, Every: 30 * time.Second, Timeout: 10 * time.Second, DownAfter: 3,
 		UpAfter:   1,
-		Heartbeat: fleet.HeartbeatCheck{Token: fleet.Secret{File: file}, PerMachine: true},
+		Heartbeat: policy.HeartbeatCheck{Token: fleet.Secret{File: file}, PerMachine: true},
 	})
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		l := &listener{heard: map[fleet.MachineName]string{}}

@@ -6,6 +6,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
@@ -15,7 +17,7 @@ import (
 func (s *story) lost(n int) (id fleet.InstanceID) {
 	s.t.Helper()
 	for _, r := range s.records() {
-		if r.Kind == fleet.RecordOutcome && r.Op == fleet.OpCreate && r.Outcome == fleet.OutcomeUnknown &&
+		if r.Kind == record.Outcome && r.Op == fleet.OpCreate && r.Outcome == fleet.OutcomeUnknown &&
 			r.Machine == s.spec.Name.Machine(n) {
 			id = r.Instance
 		}
@@ -28,7 +30,7 @@ func (s *story) lost(n int) (id fleet.InstanceID) {
 func TestL1NothingIsBroughtBackBesideALateBuild(t *testing.T) {
 	t.Parallel()
 	spec := keeper(3)
-	spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	spec.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	tell(t, simulated.Options{Hosts: []fleet.HostName{"h1", "h2"},
 		Places: map[fleet.HostName]fleet.Place{"h1": {Storage: "s"}, "h2": {Storage: "s"}}}, spec, func(s *story) {
 		s.grown()
@@ -74,7 +76,7 @@ func TestL1NothingIsBroughtBackBesideALateBuild(t *testing.T) {
 func TestL1WhatWasPutAsideDoesNotStartLate(t *testing.T) {
 	t.Parallel()
 	spec := keeper(3)
-	spec.Repair.Steps = append([]fleet.Step{rung(fleet.StepStart)}, spec.Repair.Steps...)
+	spec.Repair.Steps = append([]policy.Step{rung(fleet.StepStart)}, spec.Repair.Steps...)
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		old := s.id(2)
@@ -97,13 +99,13 @@ func TestL1WhatWasPutAsideAndRunsIsTold(t *testing.T) {
 		old := s.replaced(2)
 		s.inject(simulated.PersonMends{Instance: old})
 		s.await(time.Minute, "a person is told", func() bool {
-			return s.count(because(fleet.RecordPaged,
+			return s.count(because(record.Paged,
 				fleet.ReasonSecondRunning)) == 1
 		})
 		s.inject(simulated.PersonPowersOff{Instance: old})
 		s.await(time.Minute, "all is well", func() bool { return len(s.machine(2).Strays) == 0 })
 		s.pass(time.Hour)
-		if m := s.machine(2); m.KeptAt(old) < 0 || m.Current.ID == old || s.count(kind(fleet.RecordPaged)) != 1 {
+		if m := s.machine(2); m.KeptAt(old) < 0 || m.Current.ID == old || s.count(kind(record.Paged)) != 1 {
 			t.Errorf("it is %+v", m)
 		}
 	})
@@ -165,8 +167,8 @@ func (s *story) waits(o fleet.Order) (taken fleet.Order, lift func()) {
 // over counts how often the order was said to be over.
 func (s *story) over(o fleet.Order, why fleet.Reason) int {
 	s.t.Helper()
-	return s.count(func(r fleet.Record) bool {
-		return r.Order == o.ID && r.Kind == fleet.RecordOrder &&
+	return s.count(func(r record.Record) bool {
+		return r.Order == o.ID && r.Kind == record.Order &&
 			r.Reason == why
 	})
 }
@@ -231,7 +233,7 @@ func TestL12AnUndoBringsBackWhatWasMeant(t *testing.T) {
 		lift()
 		s.await(20*time.Minute, "one is brought back", func() bool {
 			return s.healthy(2) &&
-				s.count(because(fleet.RecordRepairEnded, fleet.ReasonUndone)) == 1
+				s.count(because(record.RepairEnded, fleet.ReasonUndone)) == 1
 		})
 		if id := s.machine(2).Current.ID; id != first {
 			t.Errorf("the person wanted %s back, and got %s, which hale itself had found sick: %v", first, id,

@@ -5,14 +5,16 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
 )
 
 // bare is a fleet that costs a test little: one check of a port.
-func bare(size int, steps ...fleet.Step) fleet.Spec {
-	page := fleet.Check{Name: "page", Kind: fleet.CheckTCP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 2,
+func bare(size int, steps ...policy.Step) policy.Spec {
+	page := policy.Check{Name: "page", Kind: policy.CheckTCP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 2,
 		UpAfter: 2, Port: 80}
 	return rungs(only(web(size), page), steps...)
 }
@@ -37,7 +39,7 @@ func ordeals() []ordeal {
 // gentleOrdeals leave the instance in its place.
 func gentleOrdeals() []ordeal {
 	shared := bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate))
-	shared.Limits.Shared = []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+	shared.Limits.Shared = []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 	return []ordeal{
 		{step: "start", spec: bare(2, rung(fleet.StepStart)), begin: crashes, incidents: 1},
 		{step: "resume", spec: bare(2, rung(fleet.StepResume)), begin: isPaused, incidents: 1},
@@ -58,12 +60,12 @@ func gentleOrdeals() []ordeal {
 // replacements take the instance, or its disk, away.
 func replacements() []ordeal {
 	data := bare(3, rung(fleet.StepRecreate))
-	data.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	data.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	keeping := rung(fleet.StepRecreate)
 	keeping.KeepOld = 24 * time.Hour
 	brief := keeping
 	brief.KeepOld = 20 * time.Minute
-	copied := copying(3, fleet.OnFailureStop)
+	copied := copying(3, policy.OnFailureStop)
 	copied = bare(3, copied.Repair.Steps...)
 	return []ordeal{
 		{step: "snapshot, then recreate", spec: copied, begin: ails(simulated.ByRecreate), incidents: 1,
@@ -89,13 +91,13 @@ func replacements() []ordeal {
 // hostOrdeals are about a host that is to be left, and all but the last about one that is lost.
 func hostOrdeals() []ordeal {
 	two := simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}
-	lost := func(step fleet.StepKind, proof fleet.Proof) fleet.Spec {
+	lost := func(step fleet.StepKind, proof fleet.Proof) policy.Spec {
 		spec := bare(5, rung(step))
-		spec.Repair.Fence, spec.Repair.Silence = fleet.Fence{Proof: proof, Hosts: true}, fleet.SilenceActs
+		spec.Repair.Fence, spec.Repair.Silence = fleet.Fence{Proof: proof, Hosts: true}, policy.SilenceActs
 		return spec
 	}
 	leaves := bare(5, rung(fleet.StepMigrate))
-	leaves.Repair.OnHostDisabled = fleet.HostDisabledHeal
+	leaves.Repair.OnHostDisabled = policy.HostDisabledHeal
 	power, access := fleet.Means{Tries: 3, Limit: 10 * time.Second}, fleet.Means{Cuts: 3, Limit: 10 * time.Second}
 	return []ordeal{
 		{step: "recreate, its host turned off", spec: lost(fleet.StepRecreate, fleet.ProofConfirmedOff), world: two,
@@ -114,13 +116,13 @@ func hostOrdeals() []ordeal {
 
 // personOrdeals end with a person who is told.
 func personOrdeals() []ordeal {
-	paging := fleet.Step{Kind: fleet.StepPage, VerifyWithin: 5 * time.Second}
+	paging := policy.Step{Kind: fleet.StepPage, VerifyWithin: 5 * time.Second}
 	return []ordeal{
 		{step: "page", spec: bare(2, paging, rung(fleet.StepReboot)), begin: ails(simulated.ByReboot), incidents: 1,
 			pages: 1},
 		{step: "rescue", spec: bare(3, rung(fleet.StepRescue)), begin: ails(simulated.ByRecreate), ends: isRescued,
 			incidents: 1, pages: 1},
-		{step: "quarantine", spec: bare(2, fleet.Step{Kind: fleet.StepQuarantine}), begin: ails(simulated.ByRecreate),
+		{step: "quarantine", spec: bare(2, policy.Step{Kind: fleet.StepQuarantine}), begin: ails(simulated.ByRecreate),
 			ends: isLeft, incidents: 1, pages: 1},
 		{step: "refused by the provider", spec: bare(3, rung(fleet.StepRecreate)), before: overQuota,
 			begin: ails(simulated.ByRecreate), ends: isLeft,
@@ -132,30 +134,30 @@ func personOrdeals() []ordeal {
 
 // reminderOrdeal leaves an incident open until it was told of twice more.
 func reminderOrdeal() ordeal {
-	spec := bare(2, fleet.Step{Kind: fleet.StepQuarantine})
-	spec.Notify = fleet.Notify{RemindEvery: time.Minute, To: []fleet.Recipient{{Target: "ops", Attempts: 5,
+	spec := bare(2, policy.Step{Kind: fleet.StepQuarantine})
+	spec.Notify = policy.Notify{RemindEvery: time.Minute, To: []policy.Recipient{{Target: "ops", Attempts: 5,
 		AttemptsIn: time.Hour,
-		Events:     []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed}}}}
-	reminders := func(s *story) int { return s.count(kind(fleet.RecordReminded)) }
+		Events:     []policy.NotifyEvent{policy.NotifyPage, policy.NotifyReminder, policy.NotifyHealed}}}}
+	reminders := func(s *story) int { return s.count(kind(record.Reminded)) }
 	return ordeal{
 		step: "reminder, to a target", spec: spec, incidents: 1, pages: 1,
 		early: func(s *story) {
 			s.ops = &memory.Target{Latency: 100 * time.Millisecond}
-			s.people(map[fleet.TargetName]*memory.Target{"ops": s.ops})
+			s.people(map[policy.TargetName]*memory.Target{"ops": s.ops})
 		},
 		begin: func(s *story) {
 			ails(simulated.ByRecreate)(s)
 			time.AfterFunc(150*time.Second, func() { _, _ = s.world.Inject(simulated.PersonMends{Instance: s.id(2)}) })
 		},
 		ends: func(s *story) bool {
-			return s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) == 1 && s.status().Post.Waiting == 0 &&
+			return s.allHealthy() && s.count(kind(record.IncidentClosed)) == 1 && s.status().Post.Waiting == 0 &&
 				len(s.messages()) == reminders(s)+2
 		},
 		after: func(s *story) {
 			if n := reminders(s); n < 1 || n > 2 {
 				s.t.Errorf("%d reminders, want one a minute", n)
 			}
-			if told, taken := len(s.messages()), s.count(kind(fleet.RecordNotified)); told != taken {
+			if told, taken := len(s.messages()), s.count(kind(record.Notified)); told != taken {
 				s.t.Errorf("%d messages, and %d are written down as taken", told, taken)
 			}
 		},
@@ -164,15 +166,15 @@ func reminderOrdeal() ordeal {
 
 // messageOrdeal follows a page to whom it is for, who does not take it at once.
 func messageOrdeal() ordeal {
-	spec := bare(2, fleet.Step{Kind: fleet.StepQuarantine})
-	spec.Notify.To = []fleet.Recipient{{Target: "ops", Events: []fleet.NotifyEvent{fleet.NotifyPage,
-		fleet.NotifyHealed}, Attempts: 5, AttemptsIn: time.Hour}}
+	spec := bare(2, policy.Step{Kind: fleet.StepQuarantine})
+	spec.Notify.To = []policy.Recipient{{Target: "ops", Events: []policy.NotifyEvent{policy.NotifyPage,
+		policy.NotifyHealed}, Attempts: 5, AttemptsIn: time.Hour}}
 	return ordeal{
 		step: "page and healed, to a target", spec: spec, incidents: 1, pages: 1,
 		early: func(s *story) {
 			s.ops = &memory.Target{Latency: 100 * time.Millisecond}
 			s.ops.Fail(unavailable())
-			s.people(map[fleet.TargetName]*memory.Target{"ops": s.ops})
+			s.people(map[policy.TargetName]*memory.Target{"ops": s.ops})
 		},
 		begin: func(s *story) {
 			ails(simulated.ByRecreate)(s)
@@ -183,7 +185,7 @@ func messageOrdeal() ordeal {
 			if n := len(s.messages()); n != 2 {
 				s.t.Errorf("%d messages, want 2", n)
 			}
-			if n := s.count(kind(fleet.RecordNotified)); n != 2 {
+			if n := s.count(kind(record.Notified)); n != 2 {
 				s.t.Errorf("%d messages are written down as taken", n)
 			}
 		},
@@ -218,7 +220,7 @@ func orderOrdeals() []ordeal {
 			crashes(s)
 			s.orders(fleet.Order{Kind: fleet.OrderRecover})
 		}, ends: func(s *story) bool {
-			return s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) == 1 && s.settled(1)
+			return s.allHealthy() && s.count(kind(record.IncidentClosed)) == 1 && s.settled(1)
 		}, incidents: 1},
 		{step: "order: brake on", spec: bare(2, rung(fleet.StepStart)),
 			begin: given(fleet.Order{Kind: fleet.OrderBrakeOn}),
@@ -235,14 +237,14 @@ func wantedOrdeals() []ordeal {
 	keeping := rung(fleet.StepRecreate)
 	keeping.KeepOld = 24 * time.Hour
 	keepsOld := bare(2, keeping)
-	keepsOld.Template.Image, keepsOld.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 30 * time.Second}
-	versioned.Template.Image, versioned.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 30 * time.Second}
+	keepsOld.Template.Image, keepsOld.Update = "v1", policy.Update{Pilots: 1, Soak: 30 * time.Second}
+	versioned.Template.Image, versioned.Update = "v1", policy.Update{Pilots: 1, Soak: 30 * time.Second}
 	return []ordeal{
 		{step: "scale-out by the file", spec: bare(2, rung(fleet.StepRecreate)),
-			begin: edits(func(spec *fleet.Spec) { spec.Size = 3 }),
+			begin: edits(func(spec *policy.Spec) { spec.Size = 3 }),
 			ends:  func(s *story) bool { return s.status().Spec.Size == 3 && s.allHealthy() }},
 		{step: "removal: scale-in by the file, confirmed", spec: bare(3, rung(fleet.StepRecreate)),
-			begin: wants(func(spec *fleet.Spec) { spec.Size = 2 }), again: confirmsStill,
+			begin: wants(func(spec *policy.Spec) { spec.Size = 2 }), again: confirmsStill,
 			ends: func(s *story) bool {
 				return s.status().Spec.Size == 2 && s.gone(3) && s.allHealthy() &&
 					s.settled(1)
@@ -256,16 +258,16 @@ func wantedOrdeals() []ordeal {
 				return s.status().Spec.Size == 2 && s.gone(2) && s.healthy(1) && s.healthy(3) && s.settled(1)
 			}},
 		{step: "template update, with a canary", spec: versioned,
-			begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
+			begin: wants(func(spec *policy.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }},
 		{step: "template update, put back after its canary", spec: versioned, before: triesNext,
-			begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v1" }),
+			begin: wants(func(spec *policy.Spec) { spec.Template.Image = "v1" }),
 			again: confirmsReturn, ends: func(s *story) bool {
 				return s.built("v1") == 2 && s.allHealthy() &&
 					s.settled(2)
 			}},
 		{step: "template update, keep_old", spec: keepsOld,
-			begin: wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
+			begin: wants(func(spec *policy.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }, kept: 2},
 	}
 }
@@ -276,7 +278,7 @@ func otherOrdeals() []ordeal {
 		{step: "build of a fleet", spec: bare(2, rung(fleet.StepRecreate)), fresh: true, begin: starts, ends: stands},
 		{step: "adoption", spec: bareDB(), fresh: true, before: exist, begin: starts, ends: areAdopted},
 		{step: "the brake engages", spec: bare(4, rung(fleet.StepStart)), begin: threeAil,
-			ends:      func(s *story) bool { return s.braked() && s.count(kind(fleet.RecordPaged)) == 1 },
+			ends:      func(s *story) bool { return s.braked() && s.count(kind(record.Paged)) == 1 },
 			incidents: 3, pages: 1, after: nil},
 		fateOrdeal(),
 		{step: "take-over in the middle of a reboot", spec: bare(3, rung(fleet.StepReboot), rung(fleet.StepRecreate)),
@@ -292,7 +294,7 @@ func otherOrdeals() []ordeal {
 func fateOrdeal() ordeal {
 	spec := bare(12, rung(fleet.StepStart), rung(fleet.StepRecreate))
 	spec.Limits.InRepair, spec.Limits.Brake.AtLeast = 4, 8
-	spec.SharedFate = fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
+	spec.SharedFate = policy.SharedFate{Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
 	return ordeal{
 		step: "a parent of many incidents", spec: spec, world: simulated.Options{Hosts: []fleet.HostName{"h1", "h2",
 			"h3"}}, incidents: 4, pages: 1,
@@ -301,8 +303,8 @@ func fateOrdeal() ordeal {
 			time.AfterFunc(7*time.Minute, lift) // longer than a host takes to boot
 		},
 		ends: func(s *story) bool {
-			return s.allHealthy() && s.count(kind(fleet.RecordParentClosed)) == 1 &&
-				s.count(kind(fleet.RecordIncidentClosed)) == 4
+			return s.allHealthy() && s.count(kind(record.ParentClosed)) == 1 &&
+				s.count(kind(record.IncidentClosed)) == 4
 		},
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
 )
@@ -106,7 +109,7 @@ func hostIsLost(s *story) {
 // nothingLeftBehind: it is healed elsewhere, and nothing of it is left on a host that is back.
 func nothingLeftBehind(s *story) bool {
 	old := slices.ContainsFunc(s.status().Hosts, func(h fleet.Host) bool { return !h.Up })
-	return !old && s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) > 0 &&
+	return !old && s.allHealthy() && s.count(kind(record.IncidentClosed)) > 0 &&
 		s.machine(2).Current.Host == "h1" && len(s.machine(2).Left) == 0 &&
 		s.machine(2).Repair == nil
 }
@@ -128,12 +131,12 @@ func isLeft(s *story) bool { return s.machine(2).Quarantine != nil && s.status()
 // isRescued: web-2 is in a person's hands.
 func isRescued(s *story) bool {
 	m := s.machine(2)
-	return m.Repair == nil && m.Health.Cause == fleet.CauseRescued && m.Waiting == fleet.ReasonRescued &&
+	return m.Repair == nil && m.Health.Cause == belief.CauseRescued && m.Waiting == fleet.ReasonRescued &&
 		s.status().Acting == ""
 }
 
 func healedOrLeft(s *story) bool {
-	return isLeft(s) || s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) > 0
+	return isLeft(s) || s.allHealthy() && s.count(kind(record.IncidentClosed)) > 0
 }
 
 func overQuota(s *story) {
@@ -145,7 +148,7 @@ func given(o fleet.Order) func(s *story) { return func(s *story) { s.orders(o) }
 
 // settled reports whether so many orders were taken up since hale was first started, none twice, and none waits.
 func (s *story) settled(n int) bool {
-	return s.inInbox() == 0 && s.count(kind(fleet.RecordOrder)) == n
+	return s.inInbox() == 0 && s.count(kind(record.Order)) == n
 }
 
 func isHeld(s *story) { s.holds(fleet.Order{Machine: "web-2"}, time.Hour) }
@@ -172,7 +175,7 @@ func isQuarantined(s *story) {
 }
 
 // edits lets a person edit the file.
-func edits(how func(spec *fleet.Spec)) func(s *story) {
+func edits(how func(spec *policy.Spec)) func(s *story) {
 	return func(s *story) {
 		how(&s.spec)
 		if err := s.hale.engine.Reload(s.t.Context(), s.hale.setup(s.spec)); err != nil {
@@ -182,7 +185,7 @@ func edits(how func(spec *fleet.Spec)) func(s *story) {
 }
 
 // wants lets a person edit the file, and confirm what that destroys.
-func wants(how func(spec *fleet.Spec)) func(s *story) {
+func wants(how func(spec *policy.Spec)) func(s *story) {
 	return func(s *story) {
 		edits(how)(s)
 		s.pass(time.Second)
@@ -194,29 +197,29 @@ func wants(how func(spec *fleet.Spec)) func(s *story) {
 
 // confirmsStill lets the person who finds the plan waiting, and no order for it, confirm it.
 func confirmsStill(s *story) {
-	if status := s.status(); !status.Pending().Empty() && s.inInbox() == 0 && s.count(kind(fleet.RecordOrder)) == 0 {
+	if status := s.status(); !status.Pending().Empty() && s.inInbox() == 0 && s.count(kind(record.Order)) == 0 {
 		s.confirm()
 	}
 }
 
 // triesNext lets the canary of another template be built, and none after it.
 func triesNext(s *story) {
-	wants(func(spec *fleet.Spec) { spec.Template.Image = "v2" })(s)
+	wants(func(spec *policy.Spec) { spec.Template.Image = "v2" })(s)
 	s.await(5*time.Minute, "the canary stands", func() bool { return s.built("v2") == 1 && s.allHealthy() })
 }
 
 // confirmsReturn lets the person who put the template back, and finds the plan waiting with no order for it but the
 // first, confirm it.
 func confirmsReturn(s *story) {
-	if status := s.status(); !status.Pending().Empty() && s.inInbox() == 0 && s.count(kind(fleet.RecordOrder)) == 1 {
+	if status := s.status(); !status.Pending().Empty() && s.inInbox() == 0 && s.count(kind(record.Order)) == 1 {
 		s.confirm()
 	}
 }
 
 // bareDB is a fleet that adopts.
-func bareDB() fleet.Spec {
+func bareDB() policy.Spec {
 	spec := bare(0, rung(fleet.StepStart), rung(fleet.StepReboot))
-	spec.Name, spec.Adopt = "db", fleet.Adoption{Select: fleet.Selector{Name: "db-*"}}
+	spec.Name, spec.Adopt = "db", policy.Adoption{Select: policy.Selector{Name: "db-*"}}
 	return spec
 }
 

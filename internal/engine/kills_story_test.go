@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/inbox"
 )
@@ -18,7 +20,7 @@ var update = flag.Bool("update", false, "write the table of docs/safety.md anew"
 // ordeal is one kind of step, and what has to come of it whenever hale is killed meanwhile.
 type ordeal struct {
 	step  string // as the table names it
-	spec  fleet.Spec
+	spec  policy.Spec
 	world simulated.Options
 	// early is what is so before the first hale starts; before is what is so when it begins, beside a fleet that
 	// stands; begin is what happens then. nil: nothing.
@@ -217,7 +219,7 @@ func (s *story) insist() {
 			s.t.Fatal(err)
 		}
 		if !slices.ContainsFunc(letters, func(l inbox.Letter) bool { return l.Order.ID == o.ID }) &&
-			s.count(func(r fleet.Record) bool { return r.Order == o.ID }) == 0 {
+			s.count(func(r record.Record) bool { return r.Order == o.ID }) == 0 {
 			s.give(o)
 		}
 	}
@@ -228,7 +230,7 @@ func (o ordeal) ended(s *story) bool {
 	if o.ends != nil {
 		return o.ends(s)
 	}
-	return s.allHealthy() && s.count(kind(fleet.RecordIncidentClosed)) > 0
+	return s.allHealthy() && s.count(kind(record.IncidentClosed)) > 0
 }
 
 // check asks the truth and the store whether all is as it has to be.
@@ -319,24 +321,24 @@ func (o ordeal) checkStore(s *story) {
 // checkRecords: the journal has no gap, and tells of as many troubles as there were.
 func (o ordeal) checkRecords(s *story) {
 	s.t.Helper()
-	n := map[fleet.RecordKind]int{}
+	n := map[record.Kind]int{}
 	for i, r := range s.records() {
 		n[r.Kind]++
 		if r.Seq != uint64(i+1) {
 			s.t.Fatalf("record %d is number %d", i+1, r.Seq)
 		}
 	}
-	if got := n[fleet.RecordIncidentOpen]; o.incidents != anyNumber && got != o.incidents {
+	if got := n[record.IncidentOpen]; o.incidents != anyNumber && got != o.incidents {
 		s.t.Errorf("%d incidents, want %d", got, o.incidents)
 	}
 	want := o.pages
-	if o.mayPage && n[fleet.RecordQuarantined] > 0 {
+	if o.mayPage && n[record.Quarantined] > 0 {
 		want++
 	}
-	if got := n[fleet.RecordPaged]; got != want {
+	if got := n[record.Paged]; got != want {
 		s.t.Errorf("%d pages, want %d", got, want)
 	}
-	if got := n[fleet.RecordRepairStarted] - n[fleet.RecordRepairEnded]; got != 0 {
+	if got := n[record.RepairStarted] - n[record.RepairEnded]; got != 0 {
 		s.t.Errorf("%d repairs have no end", got)
 	}
 }
@@ -351,9 +353,9 @@ func (o ordeal) result(s *story) string {
 	switch {
 	case s.ops != nil && len(s.ops.Taken()) > len(s.messages()):
 		return "told twice, under one key"
-	case s.count(kind(fleet.RecordQuarantined)) > 0:
+	case s.count(kind(record.Quarantined)) > 0:
 		return "to a person"
-	case s.count(kind(fleet.RecordStepFailed)) > 0:
+	case s.count(kind(record.StepFailed)) > 0:
 		return "by the next step"
 	}
 	return "healed"

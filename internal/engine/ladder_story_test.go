@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
@@ -36,13 +39,13 @@ func TestAMachineWhoseDiskIsFullIsLeftToAPersonAtOnce(t *testing.T) {
 	t.Parallel()
 	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot),
 		rung(fleet.StepRecreate))
-	spec.Repair.OnExternalStop = fleet.ExternalStopHeal
+	spec.Repair.OnExternalStop = policy.ExternalStopHeal
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		at := len(s.world.Calls())
 		mended := s.inject(simulated.Paused{Instance: s.id(2), By: fleet.StopIOError})
 		s.pass(20 * time.Second)
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonIOError)); n != 1 {
+		if n := s.count(because(record.Paged, fleet.ReasonIOError)); n != 1 {
 			t.Errorf("%d pages, want one at once", n)
 		}
 		s.pass(time.Hour)
@@ -51,7 +54,7 @@ func TestAMachineWhoseDiskIsFullIsLeftToAPersonAtOnce(t *testing.T) {
 		}
 		mended()
 		s.await(2*time.Minute, "it is taken back", func() bool { return s.healthy(2) })
-		if n := s.count(kind(fleet.RecordPaged)); n != 1 {
+		if n := s.count(kind(record.Paged)); n != 1 {
 			t.Errorf("%d pages, want one", n)
 		}
 	})
@@ -74,7 +77,7 @@ func TestS48ASoftRebootThatNobodyHearsIsFollowedByAReset(t *testing.T) {
 		if len(ops) != 2 || ops[0] != fleet.OpSoftReboot || ops[1] != fleet.OpReboot {
 			t.Errorf("calls: %v", ops)
 		}
-		if n := s.count(because(fleet.RecordStepFailed, fleet.ReasonNotVerified)); n != 1 {
+		if n := s.count(because(record.StepFailed, fleet.ReasonNotVerified)); n != 1 {
 			t.Errorf("%d steps failed, want the soft reboot alone", n)
 		}
 	})
@@ -89,10 +92,10 @@ func TestAStepThatTheProviderCannotDoIsSkipped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lacks  bool // known from the start
-		record func(fleet.Record) bool
+		record func(record.Record) bool
 	}{
-		"known from the start": {true, because(fleet.RecordStepSkipped, fleet.ReasonUnsupported)},
-		"found out":            {false, because(fleet.RecordStepFailed, fleet.ReasonUnsupported)},
+		"known from the start": {true, because(record.StepSkipped, fleet.ReasonUnsupported)},
+		"found out":            {false, because(record.StepFailed, fleet.ReasonUnsupported)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +116,7 @@ func TestAStepThatTheProviderCannotDoIsSkipped(t *testing.T) {
 }
 
 // onlyFor returns the step for these checks alone.
-func onlyFor(step fleet.Step, checks ...fleet.CheckName) fleet.Step {
+func onlyFor(step policy.Step, checks ...fleet.CheckName) policy.Step {
 	step.For = checks
 	return step
 }
@@ -122,8 +125,8 @@ func onlyFor(step fleet.Step, checks ...fleet.CheckName) fleet.Step {
 // the machine goes off as well, the quarantine ends, once, and the step for that is taken.
 func TestS20StepsAreSparedForFaultsThatTheyAreNotFor(t *testing.T) {
 	t.Parallel()
-	spec := rungs(web(3), onlyFor(rung(fleet.StepStart), fleet.ProviderTerm), onlyFor(softly(), "page"),
-		onlyFor(rung(fleet.StepRecreate), "alive", fleet.ProviderTerm))
+	spec := rungs(web(3), onlyFor(rung(fleet.StepStart), policy.ProviderTerm), onlyFor(softly(), "page"),
+		onlyFor(rung(fleet.StepRecreate), "alive", policy.ProviderTerm))
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		id, at := s.id(2), len(s.world.Calls())
@@ -136,15 +139,15 @@ func TestS20StepsAreSparedForFaultsThatTheyAreNotFor(t *testing.T) {
 			}
 		}
 		s.pass(time.Hour)
-		if s.id(2) != id || s.count(kind(fleet.RecordPaged)) != 1 {
-			t.Errorf("%d pages", s.count(kind(fleet.RecordPaged)))
+		if s.id(2) != id || s.count(kind(record.Paged)) != 1 {
+			t.Errorf("%d pages", s.count(kind(record.Paged)))
 		}
 		s.inject(simulated.Crash{Instance: id})
 		s.await(time.Minute, "it is started", func() bool { return len(s.calls(fleet.OpStart, time.Time{})) == 1 })
 		s.await(20*time.Minute, "it is left to a person again", func() bool { return s.machine(2).Quarantine != nil })
 		s.inject(simulated.Crash{Instance: id})
 		s.pass(time.Hour)
-		if n := s.count(kind(fleet.RecordQuarantineOver)); n != 1 || len(s.calls(fleet.OpStart, time.Time{})) != 1 {
+		if n := s.count(kind(record.QuarantineOver)); n != 1 || len(s.calls(fleet.OpStart, time.Time{})) != 1 {
 			t.Errorf("it left its quarantine %d times, and was started %d times", n,
 				len(s.calls(fleet.OpStart, time.Time{})))
 		}
@@ -157,17 +160,17 @@ func TestS20StepsAreSparedForFaultsThatTheyAreNotFor(t *testing.T) {
 // A page of the ladder gives a person time, and who mends the machine in it ends the repair.
 func TestAPageGivesAPersonTime(t *testing.T) {
 	t.Parallel()
-	spec := rungs(web(3), fleet.Step{Kind: fleet.StepPage, VerifyWithin: 10 * time.Minute}, rung(fleet.StepReboot))
+	spec := rungs(web(3), policy.Step{Kind: fleet.StepPage, VerifyWithin: 10 * time.Minute}, rung(fleet.StepReboot))
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		at := len(s.world.Calls())
 		cure := s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
 		s.await(time.Minute, "a person is told", func() bool {
-			return s.count(because(fleet.RecordPaged,
+			return s.count(because(record.Paged,
 				fleet.ReasonStepPage)) == 1
 		})
 		s.pass(8 * time.Minute)
-		if v := s.machine(2).Health.Verdict; v != fleet.VerdictUnhealthy {
+		if v := s.machine(2).Health.Verdict; v != belief.VerdictUnhealthy {
 			t.Errorf("while a person has time it is said to be %s", v)
 		}
 		cure()
@@ -183,7 +186,7 @@ func TestAPageGivesAPersonTime(t *testing.T) {
 
 func TestTheStepQuarantineLeavesTheMachineToAPerson(t *testing.T) {
 	t.Parallel()
-	tell(t, simulated.Options{}, rungs(web(3), rung(fleet.StepStart), fleet.Step{Kind: fleet.StepQuarantine}),
+	tell(t, simulated.Options{}, rungs(web(3), rung(fleet.StepStart), policy.Step{Kind: fleet.StepQuarantine}),
 		func(s *story) {
 			s.grown()
 			at := len(s.world.Calls())
@@ -191,17 +194,17 @@ func TestTheStepQuarantineLeavesTheMachineToAPerson(t *testing.T) {
 			s.pass(time.Hour)
 			q := s.machine(2).Quarantine
 			if q == nil || q.Reason != fleet.ReasonStepLeave || len(s.world.Calls()) != at ||
-				s.count(kind(fleet.RecordPaged)) != 1 {
-				t.Errorf("quarantine %+v, %d pages, calls %+v", q, s.count(kind(fleet.RecordPaged)),
+				s.count(kind(record.Paged)) != 1 {
+				t.Errorf("quarantine %+v, %d pages, calls %+v", q, s.count(kind(record.Paged)),
 					s.world.Calls()[at:])
 			}
 		})
 }
 
 // playbook is a command that applies a machine's configuration again.
-func playbook(idempotent bool) fleet.Step {
+func playbook(idempotent bool) policy.Step {
 	step := rung(fleet.StepRun)
-	step.Run = fleet.Command{Args: []string{"/usr/bin/ansible-playbook", "-i", "{ip},", "{name}.yaml"},
+	step.Run = policy.Command{Args: []string{"/usr/bin/ansible-playbook", "-i", "{ip},", "{name}.yaml"},
 		Idempotent: idempotent}
 	return step
 }
@@ -221,8 +224,8 @@ func TestS20AConfigurationIsAppliedAgain(t *testing.T) {
 		s.inject(unconfigured(s))
 		s.await(time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		want := "/usr/bin/ansible-playbook -i " + s.machine(2).Address.String() + ", web-2.yaml: ok"
-		said := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordOutput &&
+		said := s.count(func(r record.Record) bool {
+			return r.Kind == record.Output &&
 				strings.HasPrefix(r.Detail, want)
 		})
 		if said != 1 || len(s.calls(fleet.OpRun, at)) != 1 || s.id(2) != id {
@@ -255,8 +258,8 @@ func TestACommandThatFailsIsFollowedByTheNextStep(t *testing.T) {
 				}
 				s.inject(simulated.Broken{Instance: s.id(2), Illness: c.ill})
 				s.await(3*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-				failed := s.count(func(r fleet.Record) bool {
-					return r.Kind == fleet.RecordStepFailed && r.Step == fleet.StepRun && r.Reason == c.reason
+				failed := s.count(func(r record.Record) bool {
+					return r.Kind == record.StepFailed && r.Step == fleet.StepRun && r.Reason == c.reason
 				})
 				if failed != 1 {
 					t.Error("nobody is told why the step failed")
@@ -292,8 +295,8 @@ func TestL12ACommandIsRunAgainOnlyIfItBearsThat(t *testing.T) {
 				case idempotent && (runs != 1 || !s.healthy(2)):
 					t.Errorf("run %d times again, quarantine %+v", runs, q)
 				case !idempotent && (runs != 0 || q == nil || q.Reason != fleet.ReasonRunUnclear ||
-					s.count(kind(fleet.RecordPaged)) != 1):
-					t.Errorf("run %d times again, quarantine %+v, %d pages", runs, q, s.count(kind(fleet.RecordPaged)))
+					s.count(kind(record.Paged)) != 1):
+					t.Errorf("run %d times again, quarantine %+v, %d pages", runs, q, s.count(kind(record.Paged)))
 				}
 			})
 		})
@@ -316,7 +319,7 @@ func TestS20ACommandIsToldWhatTheInstanceBears(t *testing.T) {
 			t.Parallel()
 			step := playbook(true)
 			step.Run.Args, step.Run.Env = []string{"apply", "{meta.role}@{host}"},
-				[]fleet.Variable{{Name: "TIER", Value: "{meta.tier}"}}
+				[]policy.Variable{{Name: "TIER", Value: "{meta.tier}"}}
 			spec := rungs(web(3), step, rung(fleet.StepRecreate))
 			spec.Template.Metadata = fleet.MetadataOf(map[string]string{"role": "db", "tier": "gold"})
 			if !known {
@@ -327,11 +330,11 @@ func TestS20ACommandIsToldWhatTheInstanceBears(t *testing.T) {
 				at := time.Now()
 				s.inject(unconfigured(s))
 				s.await(3*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-				said := s.count(func(r fleet.Record) bool {
-					return r.Kind == fleet.RecordOutput && strings.HasPrefix(r.Detail, "apply db@h1: ok")
+				said := s.count(func(r record.Record) bool {
+					return r.Kind == record.Output && strings.HasPrefix(r.Detail, "apply db@h1: ok")
 				})
-				passed := s.count(func(r fleet.Record) bool {
-					return r.Kind == fleet.RecordStepSkipped && r.Reason == fleet.ReasonNoMetadata
+				passed := s.count(func(r record.Record) bool {
+					return r.Kind == record.StepSkipped && r.Reason == fleet.ReasonNoMetadata
 				})
 				if ran := len(s.calls(fleet.OpRun, at)); (ran == 1 && said == 1) != known || (passed == 1) == known {
 					t.Errorf("run %d times, said %d times, passed over %d times", ran, said, passed)
@@ -373,12 +376,12 @@ func TestACommandIsNotRunWithNothingInPlaceOfAWord(t *testing.T) {
 				s.grown()
 				s.inject(unconfigured(s))
 				s.await(time.Minute, "web-2 is about to be down",
-					func() bool { return s.machine(2).Health.Verdict == fleet.VerdictSuspect })
+					func() bool { return s.machine(2).Health.Verdict == belief.VerdictSuspect })
 				if during == "look" {
 					s.world.Bear(s.id(2), "") // the provider says so when it is asked for the look
 				}
 				s.await(3*time.Minute, "web-2 is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
-				said := s.count(func(r fleet.Record) bool {
+				said := s.count(func(r record.Record) bool {
 					return r.Reason == fleet.ReasonNoMetadata &&
 						r.Detail == "{meta.role}"
 				})
@@ -401,7 +404,7 @@ func (secretive) Run(context.Context, program.Job) (program.Result, error) {
 func TestS75ACommandWithoutItsSecretDoesNotClimbTheLadder(t *testing.T) {
 	t.Parallel()
 	step := playbook(false)
-	step.Run.Env = []fleet.Variable{{Name: "TOKEN", Secret: fleet.Secret{Env: "TOKEN"}}}
+	step.Run.Env = []policy.Variable{{Name: "TOKEN", Secret: fleet.Secret{Env: "TOKEN"}}}
 	tell(t, simulated.Options{}, rungs(web(3), step, rung(fleet.StepRecreate)), func(s *story) {
 		s.runner = secretive{}
 		s.grown()
@@ -410,8 +413,8 @@ func TestS75ACommandWithoutItsSecretDoesNotClimbTheLadder(t *testing.T) {
 		s.await(time.Minute, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
 		s.pass(time.Hour)
 		if q := s.machine(2).Quarantine; q == nil || q.Reason != fleet.ReasonNoSecret || s.id(2) != id ||
-			s.count(kind(fleet.RecordPaged)) != 1 {
-			t.Errorf("quarantine %+v, %d pages", q, s.count(kind(fleet.RecordPaged)))
+			s.count(kind(record.Paged)) != 1 {
+			t.Errorf("quarantine %+v, %d pages", q, s.count(kind(record.Paged)))
 		}
 	})
 }
@@ -457,12 +460,12 @@ func TestS48ARebuildKeepsTheInstance(t *testing.T) {
 // for ever.
 func TestAFailedRebuildIsNotTakenForAPersonsStop(t *testing.T) {
 	t.Parallel()
-	for name, more := range map[string][]fleet.Step{"with a next step": {rung(fleet.StepRecreate)},
+	for name, more := range map[string][]policy.Step{"with a next step": {rung(fleet.StepRecreate)},
 		"without one": nil} {
 		for _, why := range []fault.Kind{fault.Permanent, fault.UnknownOutcome, fault.Transient} {
 			t.Run(name+", "+string(why), func(t *testing.T) {
 				t.Parallel()
-				spec := rungs(web(3), append([]fleet.Step{rung(fleet.StepRebuild)}, more...)...)
+				spec := rungs(web(3), append([]policy.Step{rung(fleet.StepRebuild)}, more...)...)
 				tell(t, simulated.Options{}, spec, func(s *story) {
 					s.grown()
 					s.inject(simulated.Calls{Op: fleet.OpRebuild, Effect: simulated.Fails, Kind: why})
@@ -475,9 +478,9 @@ func TestAFailedRebuildIsNotTakenForAPersonsStop(t *testing.T) {
 					switch {
 					case more != nil && !s.healthy(2):
 						t.Errorf("not healed: waiting for %q, quarantine %+v", s.machine(2).Waiting, q)
-					case more == nil && (q == nil || s.count(kind(fleet.RecordPaged)) != 1):
+					case more == nil && (q == nil || s.count(kind(record.Paged)) != 1):
 						t.Errorf("waiting for %q, quarantine %+v, %d pages", s.machine(2).Waiting, q,
-							s.count(kind(fleet.RecordPaged)))
+							s.count(kind(record.Paged)))
 					}
 				})
 			})
@@ -494,7 +497,7 @@ func TestARefusalGoesToAPersonAndNotUpTheLadder(t *testing.T) {
 			Cure: simulated.ByRecreate}}
 	}
 	for op, c := range map[fleet.Op]struct {
-		first fleet.Step
+		first policy.Step
 		fail  func(s *story) simulated.Fault
 	}{
 		fleet.OpStart: {rung(fleet.StepStart),
@@ -512,7 +515,7 @@ func TestARefusalGoesToAPersonAndNotUpTheLadder(t *testing.T) {
 		for _, why := range []fault.Kind{fault.Quota, fault.Unauthorised, fault.Invalid} {
 			t.Run(string(op)+", "+string(why), func(t *testing.T) {
 				t.Parallel()
-				tell(t, simulated.Options{}, rungs(web(3), c.first, fleet.Step{Kind: fleet.StepPage},
+				tell(t, simulated.Options{}, rungs(web(3), c.first, policy.Step{Kind: fleet.StepPage},
 					rung(fleet.StepReboot)), func(s *story) {
 					s.grown()
 					s.inject(simulated.Calls{Op: op, Effect: simulated.Fails, Kind: why})
@@ -522,9 +525,9 @@ func TestARefusalGoesToAPersonAndNotUpTheLadder(t *testing.T) {
 					at := len(s.world.Calls())
 					s.pass(2 * time.Hour)
 					q := s.machine(2).Quarantine
-					if q == nil || q.Reason != fleet.ReasonRefusedBy || s.count(kind(fleet.RecordPaged)) != 1 ||
+					if q == nil || q.Reason != fleet.ReasonRefusedBy || s.count(kind(record.Paged)) != 1 ||
 						len(s.world.Calls()) != at {
-						t.Errorf("quarantine %+v, %d pages, then %+v", q, s.count(kind(fleet.RecordPaged)),
+						t.Errorf("quarantine %+v, %d pages, then %+v", q, s.count(kind(record.Paged)),
 							s.world.Calls()[at:])
 					}
 				})

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
@@ -37,7 +40,7 @@ func TestAnOldProofIsWorthNothingAfterARestart(t *testing.T) {
 	t.Parallel()
 	hosts := simulated.Options{Hosts: []fleet.HostName{"h1", "h2", "h3", "h4"}}
 	tell(t, hosts, ladder(web(3), fleet.StepRecreate), func(s *story) {
-		s.spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureContinue
+		s.spec.Repair.Steps[0].OnDeleteFailure = policy.DeleteFailureContinue
 		s.grown()
 		s.inject(simulated.Calls{Op: fleet.OpDelete, Effect: simulated.Fails, Kind: fault.Permanent})
 		lift := s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Hangs, Times: 1})
@@ -68,9 +71,9 @@ func TestASlowStoreDoesNotDeafenTheOwner(t *testing.T) {
 		s.pass(10 * time.Minute)
 		unknown, total, late := 0, 0, 0
 		for _, r := range s.records() {
-			if r.At.After(at) && r.Kind == fleet.RecordVerdict {
+			if r.At.After(at) && r.Kind == record.Verdict {
 				total++
-				if r.Verdict == fleet.VerdictUnknown {
+				if r.Verdict == belief.VerdictUnknown {
 					unknown++
 				}
 				if r.Result == fleet.ResultLate {
@@ -120,7 +123,7 @@ func TestAMachineStartedWhileItsRepairWaitsHasItsGrace(t *testing.T) {
 		s.await(time.Minute, "look", func() bool {
 			r := s.machine(2).Repair
 			return r != nil &&
-				r.Phase == fleet.PhaseLook
+				r.Phase == belief.PhaseLook
 		})
 		s.pass(2 * time.Minute)
 		s.inject(simulated.Broken{Instance: old, Illness: simulated.Illness{Symptom: simulated.BootsSlowly,

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // lots are how the machines of all fleets fare, provider by provider, as their owners showed them last. They are put
@@ -91,15 +93,15 @@ func (e *Engine) gatherLots(of fleet.ProviderName, now fleet.Instant) *gathering
 }
 
 // struck returns the fleets on the provider that have an incident of the domain.
-func (e *Engine) struck(of fleet.ProviderName, d fleet.Domain) []fleet.Spec {
-	var all []fleet.Spec
+func (e *Engine) struck(of fleet.ProviderName, d fleet.Domain) []policy.Spec {
+	var all []policy.Spec
 	for _, o := range *e.owners.Load() {
 		f := o.published.Load()
-		is := func(p fleet.Parent) bool { return p.Domain == d }
+		is := func(p belief.Parent) bool { return p.Domain == d }
 		if f.Spec.Provider == of && slices.ContainsFunc(f.Whole.Parents, is) {
 			all = append(all, f.Spec)
 		}
 	}
-	slices.SortFunc(all, func(a, b fleet.Spec) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b policy.Spec) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

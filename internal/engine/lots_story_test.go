@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	notified "hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 )
@@ -15,10 +16,10 @@ import (
 // touched, each fleet knows why, and people are told once, with the fleets that it is about.
 func TestS74TheFleetsBehindADeadSwitchAreTold(t *testing.T) {
 	t.Parallel()
-	shared := func(spec *fleet.Spec) {
-		spec.SharedFate = fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
+	shared := func(spec *policy.Spec) {
+		spec.SharedFate = policy.SharedFate{Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
 	}
-	thirtyOn(t, halls(), func(s *story, targets map[fleet.TargetName]*notified.Target) {
+	thirtyOn(t, halls(), func(s *story, targets map[policy.TargetName]*notified.Target) {
 		for i, f := range s.hale.engine.Status() { // the first eleven are in rack r0, on its four hosts
 			host := fleet.HostName(fmt.Sprintf("h%02d", i%4))
 			if i >= 11 {
@@ -61,11 +62,11 @@ func TestS74TheFleetsBehindADeadSwitchAreTold(t *testing.T) {
 // lie there, and one message when the last of them is back.
 func TestS74HostsThatGoTogetherAreOnePageForAllFleets(t *testing.T) {
 	t.Parallel()
-	spec := crowd(fleet.FatePage)
+	spec := crowd(policy.FatePage)
 	spec.Size, spec.Notify = 36, told(0, "ops").Notify
 	ops := &notified.Target{}
 	tell(t, halls(), spec, func(s *story) {
-		s.people(map[fleet.TargetName]*notified.Target{"ops": ops})
+		s.people(map[policy.TargetName]*notified.Target{"ops": ops})
 		s.post.Words = countFleets
 		other := spec
 		other.Name = "db"

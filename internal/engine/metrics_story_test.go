@@ -13,6 +13,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/gauge"
 	"hale/internal/gauge/memory"
 	"hale/internal/provider/simulated"
@@ -26,7 +28,7 @@ type yard struct {
 }
 
 // open implements gauge.Open.
-func (y *yard) open(_ fleet.Name, m fleet.Metric) gauge.Reader {
+func (y *yard) open(_ fleet.Name, m policy.Metric) gauge.Reader {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.opened[m.Name]++
@@ -39,13 +41,13 @@ func (y *yard) open(_ fleet.Name, m fleet.Metric) gauge.Reader {
 // sized is the story's fleet with these metrics, each read every 15 seconds from a source of its own.
 func (s *story) sized(names ...fleet.MetricName) *yard {
 	y := &yard{by: map[fleet.MetricName]*memory.Source{}, opened: map[fleet.MetricName]int{}}
-	s.spec.Sizing = &fleet.Sizing{Min: 1, Max: 9, Desired: s.spec.Size, Mode: fleet.ModeAct, TellAfter: time.Hour,
-		Down: fleet.Pace{Stabilise: 5 * time.Minute}}
+	s.spec.Sizing = &policy.Sizing{Min: 1, Max: 9, Desired: s.spec.Size, Mode: policy.ModeAct, TellAfter: time.Hour,
+		Down: policy.Pace{Stabilise: 5 * time.Minute}}
 	for _, name := range names {
 		y.by[name] = &memory.Source{}
 		y.by[name].Say(gauge.Reading{Whole: []float64{1}})
-		s.spec.Sizing.Metrics = append(s.spec.Sizing.Metrics, fleet.Metric{
-			Name: name, Kind: fleet.MetricPrometheus, Every: 15 * time.Second, Late: time.Minute, Of: fleet.CombineSum,
+		s.spec.Sizing.Metrics = append(s.spec.Sizing.Metrics, policy.Metric{
+			Name: name, Kind: policy.MetricPrometheus, Every: 15 * time.Second, Late: time.Minute, Of: policy.CombineSum,
 		})
 	}
 	s.gauges = y.open
@@ -128,7 +130,7 @@ func TestAMetricThatPanicsOrHasNoSourceIsSilent(t *testing.T) {
 	tell(t, simulated.Options{}, web(2), func(s *story) {
 		y := s.sized("a", "b")
 		delete(y.by, "b")
-		s.gauges = func(of fleet.Name, m fleet.Metric) gauge.Reader {
+		s.gauges = func(of fleet.Name, m policy.Metric) gauge.Reader {
 			if m.Name == "a" {
 				return rash{}
 			}
@@ -141,7 +143,7 @@ func TestAMetricThatPanicsOrHasNoSourceIsSilent(t *testing.T) {
 				t.Errorf("%+v", g)
 			}
 		}
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonMetricPanicked)); n != 1 {
+		if n := s.count(because(record.Paged, fleet.ReasonMetricPanicked)); n != 1 {
 			t.Errorf("people are told %d times of the one that panics", n)
 		}
 	})
@@ -170,7 +172,7 @@ func TestAnEditedMetricIsReadByItsNewSource(t *testing.T) {
 		y := s.sized("a", "b")
 		s.grown()
 		s.pass(time.Minute)
-		s.reload(func(spec *fleet.Spec) {
+		s.reload(func(spec *policy.Spec) {
 			sizing := *spec.Sizing
 			sizing.Metrics = slices.Clone(sizing.Metrics)
 			sizing.Metrics[1].Every = 5 * time.Second
@@ -188,12 +190,12 @@ func TestChecksAndProvidersAreSourcesOfMetrics(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.sized()
-		for _, m := range []fleet.Metric{
-			{Name: "busy", Kind: fleet.MetricProvider, Usage: fleet.UsageCPU},
-			{Name: "page", Kind: fleet.MetricCheck, Check: fleet.CheckNumber{Check: "page", Body: `(\d+)`}},
-			{Name: "slow", Kind: fleet.MetricCheck, Check: fleet.CheckNumber{Check: "page"}},
+		for _, m := range []policy.Metric{
+			{Name: "busy", Kind: policy.MetricProvider, Usage: policy.UsageCPU},
+			{Name: "page", Kind: policy.MetricCheck, Check: policy.CheckNumber{Check: "page", Body: `(\d+)`}},
+			{Name: "slow", Kind: policy.MetricCheck, Check: policy.CheckNumber{Check: "page"}},
 		} {
-			m.Every, m.Late, m.Of, m.Most = 15*time.Second, time.Minute, fleet.CombineMean, 100
+			m.Every, m.Late, m.Of, m.Most = 15*time.Second, time.Minute, policy.CombineMean, 100
 			s.spec.Sizing.Metrics = append(s.spec.Sizing.Metrics, m)
 		}
 		s.grown()

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
 	"hale/internal/state/inbox"
@@ -100,7 +102,7 @@ func TestAMachineIsStartingSinceItsStartBegan(t *testing.T) {
 		s.grown()
 		s.holds(fleet.Order{Machine: "web-2"}, time.Hour)
 		s.inject(simulated.Crash{Instance: s.id(2)})
-		s.await(2*time.Hour, "it starts", func() bool { return s.machine(2).Health.Verdict == fleet.VerdictStarting })
+		s.await(2*time.Hour, "it starts", func() bool { return s.machine(2).Health.Verdict == belief.VerdictStarting })
 		if ago := time.Since(s.machine(2).Health.Since); ago > time.Minute {
 			t.Errorf("it is starting for %v", ago)
 		}
@@ -236,7 +238,7 @@ func TestS22APersonOrdersAnotherTry(t *testing.T) {
 		}
 		s.orders(fleet.Order{Kind: fleet.OrderRetry, Machine: "web-2"})
 		s.await(5*time.Minute, "it is built anew", func() bool { return s.healthy(2) })
-		if pages := s.count(kind(fleet.RecordPaged)); pages != 1 {
+		if pages := s.count(kind(record.Paged)); pages != 1 {
 			t.Errorf("%d pages", pages)
 		}
 	})

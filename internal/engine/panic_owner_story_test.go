@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/notify"
 	"hale/internal/notify/memory"
@@ -38,7 +40,7 @@ func (t *trap) Set(targets ...probe.Target) {
 // ambush starts hale with a trap between the fleet's owner and its probes.
 func (s *story) ambush() (*trap, *memory.Target) {
 	bell := &memory.Target{}
-	s.people(map[fleet.TargetName]*memory.Target{"bell": bell})
+	s.people(map[policy.TargetName]*memory.Target{"bell": bell})
 	trapped := &trap{}
 	s.engineOf = func(e probe.Engine) probe.Engine {
 		trapped.Engine = e
@@ -48,7 +50,7 @@ func (s *story) ambush() (*trap, *memory.Target) {
 	return trapped, bell
 }
 
-func panicked(r fleet.Record) bool { return strings.HasSuffix(string(r.Reason), "-panicked") }
+func panicked(r record.Record) bool { return strings.HasSuffix(string(r.Reason), "-panicked") }
 
 // TestAnOwnerThatPanicsBeginsAnew: the term ends, and not hale. It is told once, also where each term ends so at once;
 // nobody is said to have taken the fleet over; and when it panics no more, the fleet is healed as ever.
@@ -66,14 +68,14 @@ func TestAnOwnerThatPanicsBeginsAnew(t *testing.T) {
 		if why := s.status().Acting; why != fleet.ReasonOwnerPanicked {
 			t.Errorf("while it panics, hale does not act because of %q", why)
 		}
-		if n, pages := s.count(because(fleet.RecordDefect, fleet.ReasonOwnerPanicked)),
-			s.count(because(fleet.RecordPaged, fleet.ReasonOwnerPanicked)); n != 1 || pages != 1 {
+		if n, pages := s.count(because(record.Defect, fleet.ReasonOwnerPanicked)),
+			s.count(because(record.Paged, fleet.ReasonOwnerPanicked)); n != 1 || pages != 1 {
 			t.Errorf("%d records and %d pages, want one of each", n, pages)
 		}
 		if got := happened(bell); len(got) != 1 {
 			t.Errorf("the person was told %v, want one page", got)
 		}
-		if n := s.count(because(fleet.RecordOwner, fleet.ReasonTookOver)); n != 1 {
+		if n := s.count(because(record.Owner, fleet.ReasonTookOver)); n != 1 {
 			t.Errorf("the fleet was taken over %d times", n)
 		}
 		trapped.set.Store(false)
@@ -90,7 +92,7 @@ func TestAPlaceThatIsCalmAgainIsSaidToBe(t *testing.T) {
 	b := &bomb{every: 1}
 	tell(t, simulated.Options{}, told(time.Hour, "bell"), func(s *story) {
 		bell := &memory.Target{}
-		s.people(map[fleet.TargetName]*memory.Target{"bell": bell})
+		s.people(map[policy.TargetName]*memory.Target{"bell": bell})
 		s.adapter = func(p provider.Provider) provider.Provider { return rough{p.(*simulated.Provider), b} }
 		s.grown()
 		for spell := 1; spell <= 2; spell++ {
@@ -103,17 +105,17 @@ func TestAPlaceThatIsCalmAgainIsSaidToBe(t *testing.T) {
 				t.Fatalf("it panicked %d times", times)
 			}
 			s.pass(defect.Calm + time.Minute)
-			if n := s.count(because(fleet.RecordDefect, fleet.ReasonProviderPanicked)); n != spell {
+			if n := s.count(because(record.Defect, fleet.ReasonProviderPanicked)); n != spell {
 				t.Errorf("spell %d: %d records", spell, n)
 			}
-			over := s.count(func(r fleet.Record) bool {
-				return r.Kind == fleet.RecordDefectOver && r.Size == times && r.Paged && r.Took > 2*time.Minute
+			over := s.count(func(r record.Record) bool {
+				return r.Kind == record.DefectOver && r.Size == times && r.Paged && r.Took > 2*time.Minute
 			})
 			if over < 1 {
 				t.Errorf("spell %d: the %d panics of it are not said to be over", spell, times)
 			}
 		}
-		if n := s.count(kind(fleet.RecordDefectOver)); n != 2 {
+		if n := s.count(kind(record.DefectOver)); n != 2 {
 			t.Errorf("%d ends", n)
 		}
 	})
@@ -135,7 +137,7 @@ func (c *clumsy) Run(ctx context.Context, job program.Job) (program.Result, erro
 func TestACommandThatPanicsIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	run := rung(fleet.StepRun)
-	run.Run = fleet.Command{Args: []string{"fix"}}
+	run.Run = policy.Command{Args: []string{"fix"}}
 	spec := rungs(web(3), run, web(3).Repair.Steps[2])
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		c := &clumsy{Runner: s.world.Open("hands").Commands()}
@@ -145,13 +147,13 @@ func TestACommandThatPanicsIsNotRepeated(t *testing.T) {
 			Cure: simulated.ByRecreate}})
 		s.await(5*time.Minute, "it is left to a person", func() bool { return s.machine(2).Quarantine != nil })
 		s.pass(5 * time.Minute)
-		if c.runs.Load() != 1 || s.count(func(r fleet.Record) bool {
+		if c.runs.Load() != 1 || s.count(func(r record.Record) bool {
 			return r.Op == fleet.OpRun &&
 				r.Outcome == fleet.OutcomeUnknown
 		}) != 1 {
 			t.Errorf("the command ran %d times", c.runs.Load())
 		}
-		if n := s.count(because(fleet.RecordDefect, fleet.ReasonCommandPanicked)); n != 1 {
+		if n := s.count(because(record.Defect, fleet.ReasonCommandPanicked)); n != 1 {
 			t.Errorf("%d records", n)
 		}
 	})
@@ -162,17 +164,17 @@ func TestWordsThatPanicAreATryThatFailed(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, told(time.Hour, "bell"), func(s *story) {
 		bell := &memory.Target{}
-		s.people(map[fleet.TargetName]*memory.Target{"bell": bell})
+		s.people(map[policy.TargetName]*memory.Target{"bell": bell})
 		words, b := s.post.Words, &bomb{every: 1, most: 2}
 		b.armed.Store(true)
-		s.post.Words = func(l outbox.Letter, story []fleet.Record) (m notify.Message) {
+		s.post.Words = func(l outbox.Letter, story []record.Record) (m notify.Message) {
 			b.tick(func() { m = words(l, story) })
 			return m
 		}
 		s.grown()
 		s.incurable()
 		s.await(20*time.Minute, "the page arrives", func() bool { return len(happened(bell)) > 0 })
-		if b.blown.Load() != 2 || s.count(because(fleet.RecordDefect, fleet.ReasonOwnerPanicked)) != 1 {
+		if b.blown.Load() != 2 || s.count(because(record.Defect, fleet.ReasonOwnerPanicked)) != 1 {
 			t.Errorf("%d panics, %d records", b.blown.Load(), s.count(panicked))
 		}
 	})

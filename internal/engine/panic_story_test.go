@@ -12,7 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/engine/poller"
@@ -175,8 +178,8 @@ func (w *town) open() (stop func()) {
 	var probing, running sync.WaitGroup
 	o := engine.Options{Store: w.backing.Open(nil), Server: "hale", Logger: slog.New(slog.DiscardHandler),
 		Defects: w.book}
-	o.Post.Find = func(fleet.TargetName) notify.Target { return hoarse{w.bell, w.bombs[target]} }
-	o.Post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
+	o.Post.Find = func(policy.TargetName) notify.Target { return hoarse{w.bell, w.bombs[target]} }
+	o.Post.Words = func(l outbox.Letter, _ []record.Record) notify.Message {
 		return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Reason: string(l.Record.Reason)}
 	}
 	for i, name := range []fleet.Name{calm, adapter, check, target, fencer} {
@@ -199,7 +202,7 @@ func (w *town) open() (stop func()) {
 			spec = told(time.Hour, "bell")
 			spec.Name, spec.Provider, spec.Size = name, of, 5
 		case fencer:
-			spec.Repair.Fence.Hosts, spec.Repair.Silence = true, fleet.SilenceActs
+			spec.Repair.Fence.Hosts, spec.Repair.Silence = true, policy.SilenceActs
 			src.Fencer = shaky{newMains(world, fleet.Means{Tries: 4, Limit: 15 * time.Second}), w.bombs[name]}
 		}
 		probes := netprobe.New(transport, netprobe.Options{Agents: handle,
@@ -244,7 +247,7 @@ func (w *town) well(name fleet.Name) bool {
 	s := w.status(name)
 	for _, v := range s.Machines {
 		m := v.Machine
-		if m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil || !m.Current.Certified {
+		if m.Health.Verdict != belief.VerdictHealthy || m.Repair != nil || m.Incident != nil || !m.Current.Certified {
 			return false
 		}
 	}
@@ -276,7 +279,7 @@ func (w *town) breakOne(name fleet.Name, n int) {
 	s.inject(simulated.Crash{Instance: s.id(n)})
 }
 
-func (w *town) records(name fleet.Name) []fleet.Record {
+func (w *town) records(name fleet.Name) []record.Record {
 	w.t.Helper()
 	records, _, err := journal.Read(w.t.Context(), w.backing.Open(nil), name)
 	if err != nil {
@@ -289,7 +292,7 @@ func (w *town) records(name fleet.Name) []fleet.Record {
 func (w *town) confessed(name fleet.Name) map[string]int {
 	out := map[string]int{}
 	for _, r := range w.records(name) {
-		if r.Kind == fleet.RecordDefect || r.Kind == fleet.RecordDefectOver || r.Kind == fleet.RecordPaged &&
+		if r.Kind == record.Defect || r.Kind == record.DefectOver || r.Kind == record.Paged &&
 			strings.HasSuffix(string(r.Reason), "-panicked") {
 			out[fmt.Sprintf("%s %s %s", r.Kind, r.Reason, r.Check)]++
 		}

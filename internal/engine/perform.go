@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/core/tenure"
 	"hale/internal/defect"
 	"hale/internal/engine/notes"
@@ -16,21 +17,21 @@ import (
 	"hale/internal/provider"
 )
 
-func refOf(a fleet.Action) provider.Ref {
+func refOf(a situation.Action) provider.Ref {
 	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted, ForGood: a.ForGood,
 		Excused: a.Excused}
 }
 
 // perform starts an action once its belief is stored. Its result comes back as news.
-func (t *term) perform(ctx context.Context, index int, a fleet.Action) {
+func (t *term) perform(ctx context.Context, index int, a situation.Action) {
 	switch a.Kind {
-	case fleet.ActionLook:
+	case situation.ActionLook:
 		t.look(ctx, index, a)
-	case fleet.ActionObserve:
+	case situation.ActionObserve:
 		t.observe(ctx, index, a.Instance, a.Host)
-	case fleet.ActionCall:
+	case situation.ActionCall:
 		t.call(ctx, index, a)
-	case fleet.ActionGather:
+	case situation.ActionGather:
 		t.gather(ctx, index, a)
 	}
 }
@@ -55,7 +56,7 @@ func (t *term) observe(ctx context.Context, index int, id fleet.InstanceID, host
 
 // look asks the provider, and then each check once, side by side, at the address that the provider named just now: a
 // machine that moved is not dead.
-func (t *term) look(ctx context.Context, index int, a fleet.Action) {
+func (t *term) look(ctx context.Context, index int, a situation.Action) {
 	targets, q := t.forLook(index, a.Scope), t.question(index, a.Instance, a.Host)
 	stood := t.own.Stood(a.Instance)
 	asked := fleet.Look{ID: a.Look, Started: t.clock.Now().Mono}
@@ -84,7 +85,7 @@ func (t *term) look(ctx context.Context, index int, a fleet.Action) {
 
 // ask probes a machine once, on demand, at the address that is known.
 func (t *term) ask(ctx context.Context, index int) {
-	targets := t.forLook(index, fleet.LookFull)
+	targets := t.forLook(index, situation.LookFull)
 	told := func(checks []fleet.CheckState) news { return func(t *term) { t.own.TellAsked(index, checks) } }
 	t.apart(ctx, "ask", func() news {
 		checks := make([]fleet.CheckState, len(targets))
@@ -119,7 +120,7 @@ func blind(l fleet.Look, targets []probe.Target, p *defect.Panic) fleet.Look {
 }
 
 // call sends a stored intent. A disruptive one goes out only while the lease surely covers it (L7).
-func (t *term) call(ctx context.Context, index int, a fleet.Action) {
+func (t *term) call(ctx context.Context, index int, a situation.Action) {
 	order, rolled, checks := t.orderOf(a), notes.Builds(t.spec.Rolled()), t.own.Spec().Asked()
 	told := func(o fleet.Outcome) news {
 		return func(t *term) {
@@ -138,7 +139,7 @@ func (t *term) call(ctx context.Context, index int, a fleet.Action) {
 }
 
 // orderOf returns what a create asks for: the instance as it is built from the template in force.
-func (t *term) orderOf(a fleet.Action) provider.Blueprint {
+func (t *term) orderOf(a situation.Action) provider.Blueprint {
 	ref := refOf(a)
 	ref.Mark.Built, ref.Mark.Instance = a.Intent.At, a.Instance
 	template := t.own.Spec().Template
@@ -148,7 +149,7 @@ func (t *term) orderOf(a fleet.Action) provider.Blueprint {
 	return provider.Blueprint{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}
 }
 
-func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprint, rolled notes.Builds) fleet.Outcome {
+func (t *term) send(ctx context.Context, a situation.Action, order provider.Blueprint, rolled notes.Builds) fleet.Outcome {
 	if why := t.poller.Roll.Permit(ctx, a, rolled); why != "" {
 		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: why}
 	}
@@ -180,7 +181,7 @@ func (t *term) send(ctx context.Context, a fleet.Action, order provider.Blueprin
 }
 
 // Run executes a command. Its exit code is its word: 0 is a success.
-func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
+func (t *term) run(ctx context.Context, a situation.Action) fleet.Outcome {
 	result, err := t.poller.Source.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
 		Args: a.Args, Env: a.Env})
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
@@ -196,7 +197,7 @@ func (t *term) run(ctx context.Context, a fleet.Action) fleet.Outcome {
 }
 
 // cutPower has the host turned off, or its access cut, by one of its methods.
-func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
+func (t *term) cutPower(ctx context.Context, a situation.Action) fleet.Outcome {
 	o := fleet.Outcome{Intent: a.Intent.ID}
 	f := t.poller.Source.Fencer
 	if f == nil {
@@ -211,7 +212,7 @@ func (t *term) cutPower(ctx context.Context, a fleet.Action) fleet.Outcome {
 }
 
 // lacking says that the provider does not have the operation.
-func lacking(a fleet.Action) error {
+func lacking(a situation.Action) error {
 	return fault.New(fault.Unsupported, "engine.call", string(a.Intent.Op), nil)
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/notify"
 	"hale/internal/state"
@@ -18,12 +20,12 @@ import (
 // Post is who takes messages, and how they are worded.
 type Post struct {
 	// Find returns the target as it is configured now; nil: there is none such.
-	Find func(name fleet.TargetName) notify.Target
+	Find func(name policy.TargetName) notify.Target
 	// Words makes the message of a letter, from the journal of its incident.
-	Words func(l outbox.Letter, story []fleet.Record) notify.Message
+	Words func(l outbox.Letter, story []record.Record) notify.Message
 }
 
-func (p Post) find(name fleet.TargetName) notify.Target {
+func (p Post) find(name policy.TargetName) notify.Target {
 	if p.Find == nil {
 		return nil
 	}
@@ -51,7 +53,7 @@ type enclosed struct {
 }
 
 // enclose returns a letter for each record that is one, with the claims of those that are told for several fleets.
-func (t *term) enclose(ctx context.Context, records []fleet.Record) (enclosed, error) {
+func (t *term) enclose(ctx context.Context, records []record.Record) (enclosed, error) {
 	var e enclosed
 	for _, r := range records {
 		l, ok := outbox.Compose(&t.spec, t.installation, t.start.Nonce, r)
@@ -82,7 +84,7 @@ func (t *term) enclose(ctx context.Context, records []fleet.Record) (enclosed, e
 // post sends the messages that are due, and writes down what became of those that were sent.
 func (t *term) post(ctx context.Context) error {
 	now := t.clock.Now()
-	exists := func(name fleet.TargetName) bool { return t.tells.find(name) != nil }
+	exists := func(name policy.TargetName) bool { return t.tells.find(name) != nil }
 	for _, d := range t.box.Due(now, t.spec.Notify.To, exists) {
 		t.deliver(ctx, d)
 	}
@@ -104,7 +106,7 @@ const sendLimit = 6 * time.Minute
 // deliver tries the letter once. How it went comes back as news.
 func (t *term) deliver(ctx context.Context, d outbox.Delivery) {
 	target, tale := t.tells.find(d.To.Target), t.tale
-	told := func(o outbox.Outcome, tale []fleet.Record) news {
+	told := func(o outbox.Outcome, tale []record.Record) news {
 		return func(t *term) {
 			t.tale = tale
 			t.box.Told(d, o, t.clock.Now())
@@ -124,7 +126,7 @@ func (t *term) deliver(ctx context.Context, d outbox.Delivery) {
 }
 
 // recall returns the journal at least up to the record, as far as it can be read.
-func (t *term) recall(ctx context.Context, upTo fleet.Record, tale []fleet.Record) []fleet.Record {
+func (t *term) recall(ctx context.Context, upTo record.Record, tale []record.Record) []record.Record {
 	if n := len(tale); n > 0 && tale[n-1].Seq >= upTo.Seq || upTo.Incident == "" && upTo.Parent == "" {
 		return tale
 	}
@@ -140,8 +142,8 @@ func (t *term) recall(ctx context.Context, upTo fleet.Record, tale []fleet.Recor
 const longestStory = 40
 
 // storyOf returns what happened in the record's incident before it, oldest first.
-func storyOf(r fleet.Record, tale []fleet.Record) []fleet.Record {
-	var story []fleet.Record
+func storyOf(r record.Record, tale []record.Record) []record.Record {
+	var story []record.Record
 	for _, past := range slices.Backward(tale) {
 		same := r.Incident != "" && past.Incident == r.Incident || r.Incident == "" && r.Parent != "" &&
 			past.Parent == r.Parent
@@ -191,7 +193,7 @@ func (t *term) settleLetter(ctx context.Context, s outbox.Settlement) error {
 	t.book.Advance(s.Records)
 	t.box.Settled(s, len(forgotten), rev)
 	for _, r := range s.Records {
-		if r.Kind == fleet.RecordUndelivered {
+		if r.Kind == record.Undelivered {
 			t.log.Error("a message was given up; hale notify dead shows it", "target", r.Target, "reason", r.Reason,
 				"err", r.Detail)
 		}

@@ -11,6 +11,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/notify"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
@@ -20,13 +22,13 @@ import (
 
 // told is a fleet with targets that tell people: a machine that its ladder cannot heal is left to a person after two
 // attempts.
-func told(remind time.Duration, targets ...fleet.TargetName) fleet.Spec {
+func told(remind time.Duration, targets ...policy.TargetName) policy.Spec {
 	spec := ladder(web(3), fleet.StepReboot)
 	spec.Repair.Attempts = 2
 	spec.Notify.RemindEvery = remind
 	for _, name := range targets {
-		spec.Notify.To = append(spec.Notify.To, fleet.Recipient{
-			Target: name, Events: []fleet.NotifyEvent{fleet.NotifyPage, fleet.NotifyReminder, fleet.NotifyHealed},
+		spec.Notify.To = append(spec.Notify.To, policy.Recipient{
+			Target: name, Events: []policy.NotifyEvent{policy.NotifyPage, policy.NotifyReminder, policy.NotifyHealed},
 			Attempts: 5, AttemptsIn: time.Hour,
 		})
 	}
@@ -34,14 +36,14 @@ func told(remind time.Duration, targets ...fleet.TargetName) fleet.Spec {
 }
 
 // people has the messages go to the targets.
-func (s *story) people(targets map[fleet.TargetName]*memory.Target) {
-	s.post.Find = func(name fleet.TargetName) notify.Target {
+func (s *story) people(targets map[policy.TargetName]*memory.Target) {
+	s.post.Find = func(name policy.TargetName) notify.Target {
 		if t, ok := targets[name]; ok {
 			return t
 		}
 		return nil
 	}
-	s.post.Words = func(l outbox.Letter, past []fleet.Record) notify.Message {
+	s.post.Words = func(l outbox.Letter, past []record.Record) notify.Message {
 		return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Incident: l.Record.Incident,
 			Reason: fmt.Sprint(len(past)), Subject: string(l.Record.Kind)}
 	}
@@ -67,9 +69,9 @@ func TestS24OneAlertItsRemindersAndItsEnd(t *testing.T) {
 	t.Parallel()
 	ops, hook := &memory.Target{}, &memory.Target{}
 	spec := told(10*time.Minute, "hook", "ops")
-	spec.Notify.To[0].Events = []fleet.NotifyEvent{fleet.NotifyPage}
+	spec.Notify.To[0].Events = []policy.NotifyEvent{policy.NotifyPage}
 	tell(t, simulated.Options{}, spec, func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops, "hook": hook})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops, "hook": hook})
 		s.grown()
 		s.incurable()
 		s.await(10*time.Minute, "a person is told", func() bool {
@@ -99,7 +101,7 @@ func TestS24OneAlertItsRemindersAndItsEnd(t *testing.T) {
 				t.Errorf("%+v", m)
 			}
 		}
-		if got := s.count(kind(fleet.RecordNotified)); got != 7 {
+		if got := s.count(kind(record.Notified)); got != 7 {
 			t.Errorf("%d messages are recorded as taken", got)
 		}
 	})
@@ -114,7 +116,7 @@ func TestS24TheEndIsToldAfterAnotherTry(t *testing.T) {
 			t.Parallel()
 			ops := &memory.Target{}
 			tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-				s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+				s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 				s.grown()
 				lift := s.inject(simulated.Calls{Op: fleet.OpReboot, Effect: simulated.Fails, Kind: fault.Quota})
 				s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
@@ -143,7 +145,7 @@ func TestS25ManyStoppedAtOnceAreOneMessage(t *testing.T) {
 	t.Parallel()
 	ops := &memory.Target{}
 	tell(t, simulated.Options{}, told(30*time.Minute, "ops"), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		s.grown()
 		for n := 1; n <= 3; n++ {
 			s.inject(simulated.PersonPowersOff{Instance: s.id(n)})
@@ -176,10 +178,10 @@ func TestWhatHealsByItselfIsNotTold(t *testing.T) {
 	t.Parallel()
 	ops := &memory.Target{}
 	tell(t, simulated.Options{}, told(10*time.Minute, "ops"), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		s.grown()
 		s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		s.await(5*time.Minute, "healed", func() bool { return s.count(kind(fleet.RecordIncidentClosed)) == 1 })
+		s.await(5*time.Minute, "healed", func() bool { return s.count(kind(record.IncidentClosed)) == 1 })
 		s.pass(time.Hour)
 		if got := happened(ops); len(got) != 0 {
 			t.Errorf("ops was told %v", got)
@@ -196,7 +198,7 @@ func TestS29TheThirdTrySucceeds(t *testing.T) {
 	t.Parallel()
 	ops, hook := &memory.Target{}, &memory.Target{}
 	tell(t, simulated.Options{}, told(0, "hook", "ops"), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops, "hook": hook})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops, "hook": hook})
 		ops.Fail(unavailable(), unavailable())
 		s.grown()
 		s.incurable()
@@ -211,8 +213,8 @@ func TestS29TheThirdTrySucceeds(t *testing.T) {
 			tries[2].Key != hook.Taken()[0].Key {
 			t.Errorf("%+v", tries)
 		}
-		if s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordNotified && r.Target == "ops" &&
+		if s.count(func(r record.Record) bool {
+			return r.Kind == record.Notified && r.Target == "ops" &&
 				r.Tries == 3
 		}) != 1 {
 			t.Error("the third try is not recorded")
@@ -228,12 +230,12 @@ func TestS29AfterTheLimitItIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	ops := &memory.Target{}
 	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		ops.Down(unavailable())
 		s.grown()
 		s.incurable()
 		s.await(30*time.Minute, "it is given up", func() bool {
-			return s.count(because(fleet.RecordUndelivered,
+			return s.count(because(record.Undelivered,
 				fleet.ReasonTriesSpent)) == 1
 		})
 		dead, err := outbox.DeadLetters(t.Context(), s.backing.Open(nil), "web")
@@ -269,7 +271,7 @@ func TestAMessageWhoseAnswerIsLostComesUnderItsKey(t *testing.T) {
 	t.Parallel()
 	ops := &memory.Target{}
 	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		ops.Lose(1)
 		s.grown()
 		s.incurable()
@@ -286,7 +288,7 @@ func TestAMessageToNobodyIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	ops := &memory.Target{}
 	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		ops.Down(unavailable())
 		s.grown()
 		s.incurable()
@@ -295,7 +297,7 @@ func TestAMessageToNobodyIsADeadLetter(t *testing.T) {
 		s.spec.Notify.To = nil
 		s.start()
 		s.await(time.Minute, "it is given up", func() bool {
-			return s.count(because(fleet.RecordUndelivered,
+			return s.count(because(record.Undelivered,
 				fleet.ReasonTargetGone)) == 1
 		})
 	})
@@ -313,14 +315,14 @@ func TestAFullStoreDoesNotDoubleMessages(t *testing.T) {
 			}
 			return store.Normal
 		}
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		s.grown()
 		s.incurable()
-		s.await(10*time.Minute, "it is on its way", func() bool { return s.count(kind(fleet.RecordPaged)) == 1 })
+		s.await(10*time.Minute, "it is on its way", func() bool { return s.count(kind(record.Paged)) == 1 })
 		full.Store(true)
 		s.pass(5 * time.Minute)
 		full.Store(false)
-		s.await(time.Minute, "it is written down", func() bool { return s.count(kind(fleet.RecordNotified)) == 1 })
+		s.await(time.Minute, "it is written down", func() bool { return s.count(kind(record.Notified)) == 1 })
 		came := 0
 		for _, m := range ops.Taken() {
 			if m.Incident != "" { // the other one is about the store
@@ -339,14 +341,14 @@ func TestAReloadChangesWhoIsTold(t *testing.T) {
 	t.Parallel()
 	old, fresh := &memory.Target{}, &memory.Target{}
 	tell(t, simulated.Options{}, told(0, "old"), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"old": old, "fresh": fresh})
+		s.people(map[policy.TargetName]*memory.Target{"old": old, "fresh": fresh})
 		old.Down(unavailable())
 		s.grown()
 		s.incurable()
 		s.await(10*time.Minute, "it was tried", func() bool { return len(old.Tries()) > 0 })
-		s.reload(func(spec *fleet.Spec) { spec.Notify = told(0, "fresh").Notify })
+		s.reload(func(spec *policy.Spec) { spec.Notify = told(0, "fresh").Notify })
 		s.await(time.Minute, "what waited is given up", func() bool {
-			return s.count(because(fleet.RecordUndelivered,
+			return s.count(because(record.Undelivered,
 				fleet.ReasonTargetGone)) == 1
 		})
 		tries := len(old.Tries())

@@ -8,14 +8,17 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/probe"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
 )
 
-func ping(every time.Duration) fleet.Check {
-	return fleet.Check{Name: "alive", Kind: fleet.CheckPing, Every: every, Timeout: time.Second, DownAfter: 3,
+func ping(every time.Duration) policy.Check {
+	return policy.Check{Name: "alive", Kind: policy.CheckPing, Every: every, Timeout: time.Second, DownAfter: 3,
 		UpAfter: 2}
 }
 
@@ -54,13 +57,13 @@ func TestS02FailuresThatAreNotInARowDoNothing(t *testing.T) {
 			lift := s.inject(simulated.Broken{Instance: s.id(1),
 				Illness: simulated.Illness{Symptom: simulated.NoNetwork}})
 			s.await(20*time.Second, "a first failure",
-				func() bool { return s.machine(1).Health.Verdict == fleet.VerdictSuspect })
+				func() bool { return s.machine(1).Health.Verdict == belief.VerdictSuspect })
 			s.pass(5 * time.Second) // the second
 			lift()
 			s.await(10*time.Second, "up again", func() bool { return s.healthy(1) })
 		}
 		s.pass(time.Minute)
-		if s.heals(1) != 0 || s.count(kind(fleet.RecordIncidentOpen)) != 0 {
+		if s.heals(1) != 0 || s.count(kind(record.IncidentOpen)) != 0 {
 			t.Error("two failures, twice, are no fault")
 		}
 	})
@@ -89,8 +92,8 @@ func TestS03TheHTTPCheckBelievesOnlySuccess(t *testing.T) {
 				if got := s.heals(3); got != c.heals {
 					t.Errorf("%d heals, want %d", got, c.heals)
 				}
-				opened := s.count(func(r fleet.Record) bool {
-					return r.Kind == fleet.RecordIncidentOpen && r.Check == "page" && r.Result == c.result
+				opened := s.count(func(r record.Record) bool {
+					return r.Kind == record.IncidentOpen && r.Check == "page" && r.Result == c.result
 				})
 				if opened != c.heals {
 					t.Errorf("%d incidents name the page check and %q, want %d", opened, c.result, c.heals)
@@ -106,7 +109,7 @@ func TestS03TheHTTPCheckBelievesOnlySuccess(t *testing.T) {
 // S04: a closed port on one of ten: only that one is healed.
 func TestS04OnlyTheMachineWithTheClosedPortIsHealed(t *testing.T) {
 	t.Parallel()
-	port := fleet.Check{Name: "port", Kind: fleet.CheckTCP, Port: 80, Every: 2 * time.Second, Timeout: time.Second,
+	port := policy.Check{Name: "port", Kind: policy.CheckTCP, Port: 80, Every: 2 * time.Second, Timeout: time.Second,
 		DownAfter: 3, UpAfter: 2}
 	tell(t, simulated.Options{}, only(web(10), port), func(s *story) {
 		s.grown()
@@ -134,7 +137,7 @@ func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 		}
 		return 0, "fine", nil
 	}}
-	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check",
+	custom := policy.Check{Name: "custom", Kind: policy.CheckExec, Exec: policy.ExecCheck{Command: []string{"check",
 		"{name}"}}, Every: 20 * time.Second,
 		Timeout: 15 * time.Second, DownAfter: 3, UpAfter: 1}
 	tell(t, options, ladder(only(web(3), custom), fleet.StepReboot), func(s *story) {
@@ -146,8 +149,8 @@ func TestS05AHangingExecCheckIsAFailure(t *testing.T) {
 			t.Error("healed before the third failure")
 		}
 		s.await(time.Minute, "a heal begins", func() bool { return s.heals(1) == 1 })
-		incident := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordIncidentOpen && r.Check == "custom" && r.Result == fleet.ResultTimeout
+		incident := s.count(func(r record.Record) bool {
+			return r.Kind == record.IncidentOpen && r.Check == "custom" && r.Result == fleet.ResultTimeout
 		})
 		if incident != 1 {
 			t.Error("the incident does not name the timeout")
@@ -173,7 +176,7 @@ func TestALookTellsAProgramWhatTheMachineBearsNow(t *testing.T) {
 		}
 		return 0, "fine", nil
 	}, Hosts: []fleet.HostName{"h1"}}
-	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check",
+	custom := policy.Check{Name: "custom", Kind: policy.CheckExec, Exec: policy.ExecCheck{Command: []string{"check",
 		"{host}", "{meta.role}", "{name}"}},
 		Every: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, DownAfter: 3, UpAfter: 1}
 	spec := ladder(only(web(3), custom), fleet.StepReboot)
@@ -183,11 +186,11 @@ func TestALookTellsAProgramWhatTheMachineBearsNow(t *testing.T) {
 		at := time.Now()
 		wrong.Store(true)
 		s.await(time.Minute, "web-1 is about to be down",
-			func() bool { return s.machine(1).Health.Verdict == fleet.VerdictSuspect })
+			func() bool { return s.machine(1).Health.Verdict == belief.VerdictSuspect })
 		s.world.Bear(s.id(1), fleet.MetadataOf(map[string]string{"role": "new"}))
 		s.pass(time.Minute)
-		refuted := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordLook &&
+		refuted := s.count(func(r record.Record) bool {
+			return r.Kind == record.Look &&
 				r.Reason == fleet.ReasonRefuted
 		})
 		if calls := s.calls(fleet.OpReboot, at); len(calls) != 0 || refuted != 1 || !s.healthy(1) {
@@ -207,12 +210,12 @@ func TestS06WithoutAnAddressAMachineIsUnknown(t *testing.T) {
 		s.await(time.Minute, "the others stand", func() bool { return s.healthy(1) && s.healthy(3) })
 		for range 60 {
 			s.pass(time.Second)
-			if v := s.machine(2).Health.Verdict; v == fleet.VerdictHealthy || v == fleet.VerdictUnhealthy {
+			if v := s.machine(2).Health.Verdict; v == belief.VerdictHealthy || v == belief.VerdictUnhealthy {
 				t.Fatalf("judged %s without an address", v)
 			}
 		}
-		events := s.count(func(r fleet.Record) bool {
-			return r.Machine == "web-2" && r.Kind == fleet.RecordVerdict && r.Result == fleet.ResultNoAddress
+		events := s.count(func(r record.Record) bool {
+			return r.Machine == "web-2" && r.Kind == record.Verdict && r.Result == fleet.ResultNoAddress
 		})
 		if events == 0 {
 			t.Error("no event says that the address is missing")
@@ -224,27 +227,27 @@ func TestS06WithoutAnAddressAMachineIsUnknown(t *testing.T) {
 func TestS08TwoSuccessesReArm(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, only(web(3), ping(5*time.Second)), func(s *story) {
-		s.spec.Mode = fleet.ModeObserve
-		s.spec.Mode = fleet.ModeAct
+		s.spec.Mode = policy.ModeObserve
+		s.spec.Mode = policy.ModeAct
 		s.grown()
-		s.spec.Mode = fleet.ModeObserve // from now on hale only watches
+		s.spec.Mode = policy.ModeObserve // from now on hale only watches
 		s.kill()
 		s.start()
 		s.await(time.Minute, "watched again",
-			func() bool { return s.machine(1).Health.Verdict == fleet.VerdictHealthy })
+			func() bool { return s.machine(1).Health.Verdict == belief.VerdictHealthy })
 		lift := s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoNetwork}})
 		s.await(time.Minute, "web-1 is unhealthy",
-			func() bool { return s.machine(1).Health.Verdict == fleet.VerdictUnhealthy })
+			func() bool { return s.machine(1).Health.Verdict == belief.VerdictUnhealthy })
 		lift()
 		s.pass(5 * time.Second) // one success
-		if v := s.machine(1).Health.Verdict; v != fleet.VerdictUnhealthy {
+		if v := s.machine(1).Health.Verdict; v != belief.VerdictUnhealthy {
 			t.Errorf("re-armed after one success: %s", v)
 		}
 		s.pass(5 * time.Second) // the second
 		if !s.healthy(1) {
 			t.Error("not re-armed after two")
 		}
-		if s.count(because(fleet.RecordIncidentClosed, fleet.ReasonRecovered)) != 1 {
+		if s.count(because(record.IncidentClosed, fleet.ReasonRecovered)) != 1 {
 			t.Error("no recovery event")
 		}
 	})
@@ -258,7 +261,7 @@ func TestS10AfterTheEndNothingIsProbedOrHealed(t *testing.T) {
 		probed.Add(1)
 		return 0, "", nil
 	}}
-	custom := fleet.Check{Name: "custom", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check"}},
+	custom := policy.Check{Name: "custom", Kind: policy.CheckExec, Exec: policy.ExecCheck{Command: []string{"check"}},
 		Every:   5 * time.Second,
 		Timeout: time.Second, DownAfter: 3, UpAfter: 1}
 	tell(t, options, only(web(3), custom), func(s *story) {
@@ -300,7 +303,7 @@ func TestS10AFleetTakenOutOfTheFileIsReleased(t *testing.T) {
 			}
 		}
 		s.spec = old
-		if n := s.count(because(fleet.RecordOwner, fleet.ReasonFleetLeft)); n != 1 {
+		if n := s.count(because(record.Owner, fleet.ReasonFleetLeft)); n != 1 {
 			t.Errorf("%d records of the release, want one", n)
 		}
 	})
@@ -322,7 +325,7 @@ func TestS19AChangedAddressIsFollowed(t *testing.T) {
 		if n := len(s.calls(fleet.OpReboot, at)) + len(s.calls(fleet.OpPowerOff, at)); n != 0 {
 			t.Errorf("%d disruptive calls for a changed address", n)
 		}
-		if s.count(because(fleet.RecordAddress, fleet.ReasonNewAddress)) < 4 {
+		if s.count(because(record.Address, fleet.ReasonNewAddress)) < 4 {
 			t.Error("no event tells of the new address")
 		}
 	})
@@ -337,18 +340,18 @@ func TestS46GraceForgivesFailingChecks(t *testing.T) {
 			tell(t, simulated.Options{}, ladder(web(3), fleet.StepReboot), func(s *story) {
 				s.grown()
 				// A person restarts the machine, and its web server takes its time.
-				s.spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
+				s.spec.Repair.OnExternalStop = policy.ExternalStopHoldThenPage
 				id := s.id(1)
 				s.inject(simulated.PersonPowersOff{Instance: id})
 				s.await(10*time.Second, "hale sees the stop",
-					func() bool { return s.machine(1).Health.Cause == fleet.CauseStopped })
+					func() bool { return s.machine(1).Health.Cause == belief.CauseStopped })
 				lift := s.inject(simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.NoHTTP,
 					Cure: simulated.ByRecreate}})
 				s.personStarts(1)
 				s.pass(boot)
 				lift()
 				s.await(time.Minute, "web-1 is healthy",
-					func() bool { return s.machine(1).Health.Verdict == fleet.VerdictHealthy })
+					func() bool { return s.machine(1).Health.Verdict == belief.VerdictHealthy })
 				if got := s.heals(1); (got > 0) != (heals > 0) {
 					t.Errorf("%d heals", got)
 				}

@@ -4,14 +4,17 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 )
 
 // foundOf returns what was found of the machine by the last order to recover its fleet.
-func (s *story) foundOf(name fleet.MachineName) (last fleet.Record) {
-	s.count(func(r fleet.Record) bool {
-		if r.Kind == fleet.RecordFound && r.Machine == name {
+func (s *story) foundOf(name fleet.MachineName) (last record.Record) {
+	s.count(func(r record.Record) bool {
+		if r.Kind == record.Found && r.Machine == name {
 			last = r
 		}
 		return false
@@ -20,8 +23,8 @@ func (s *story) foundOf(name fleet.MachineName) (last fleet.Record) {
 }
 
 // atNight has repairs begin at night only; stories begin at midnight, and never get there.
-func atNight(spec fleet.Spec) fleet.Spec {
-	spec.Repair.Windows = []fleet.Window{{Minutes: 1, Hours: 1 << 22, Days: ^uint64(0), Months: ^uint64(0),
+func atNight(spec policy.Spec) policy.Spec {
+	spec.Repair.Windows = []policy.Window{{Minutes: 1, Hours: 1 << 22, Days: ^uint64(0), Months: ^uint64(0),
 		Weekdays: ^uint64(0), For: time.Hour, Zone: time.UTC}}
 	return spec
 }
@@ -32,7 +35,7 @@ func TestS53AFleetIsRecoveredByOrder(t *testing.T) {
 	t.Parallel()
 	spec := atNight(web(6))
 	spec.Limits.Brake.AtLeast = 5
-	spec.Repair.OnExternalStop, spec.Repair.ExternalStopHold = fleet.ExternalStopHoldThenPage, 10*time.Hour
+	spec.Repair.OnExternalStop, spec.Repair.ExternalStopHold = policy.ExternalStopHoldThenPage, 10*time.Hour
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		s.holds(fleet.Order{Machine: "web-3"}, 9*time.Hour)
@@ -46,7 +49,7 @@ func TestS53AFleetIsRecoveredByOrder(t *testing.T) {
 		}
 		s.orders(fleet.Order{Kind: fleet.OrderRecover, DryRun: true})
 		s.pass(10 * time.Minute)
-		if s.heals(1)+s.heals(2) != 0 || s.foundOf("web-1").Verdict != fleet.VerdictUnhealthy ||
+		if s.heals(1)+s.heals(2) != 0 || s.foundOf("web-1").Verdict != belief.VerdictUnhealthy ||
 			s.foundOf("web-1").Reason != "" || s.foundOf("web-6").Kind != "" {
 			t.Errorf("%d repairs by an order that was only to check, which found %+v", s.heals(1)+s.heals(2),
 				s.foundOf("web-1"))
@@ -64,13 +67,13 @@ func TestS53AFleetIsRecoveredByOrder(t *testing.T) {
 		if s.heals(3)+s.heals(4)+s.heals(5)+s.heals(6) != 0 {
 			t.Error("what was to be left alone was repaired")
 		}
-		all := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordFound && r.Machine == "" && r.Size == 6 && r.Failing == 4
+		all := s.count(func(r record.Record) bool {
+			return r.Kind == record.Found && r.Machine == "" && r.Size == 6 && r.Failing == 4
 		})
 		s.orders(fleet.Order{Kind: fleet.OrderRecover})
 		s.pass(time.Minute)
-		left := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordFound && r.Machine == "" &&
+		left := s.count(func(r record.Record) bool {
+			return r.Kind == record.Found && r.Machine == "" &&
 				r.Failing == 2
 		})
 		if all != 2 || left != 1 || s.inInbox() != 0 {
@@ -86,13 +89,13 @@ func TestS53WhatIsTooManyGoesByItsPlan(t *testing.T) {
 	tell(t, simulated.Options{}, web(4), func(s *story) {
 		s.leaving = []fleet.MachineName{"web-4"}
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 3 })
 		s.pass(time.Second)
 		s.orders(fleet.Order{Kind: fleet.OrderRecover})
 		s.pass(time.Minute)
 		plan := ""
-		s.count(func(r fleet.Record) bool {
-			if r.Kind == fleet.RecordChange && r.Reason == fleet.ReasonAwaitsWord && r.Order != "" {
+		s.count(func(r record.Record) bool {
+			if r.Kind == record.Change && r.Reason == fleet.ReasonAwaitsWord && r.Order != "" {
 				plan = r.Detail
 			}
 			return false

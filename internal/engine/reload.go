@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/change"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/engine/poller"
 	"hale/internal/probe"
@@ -169,7 +170,7 @@ func ownerOf(owners []*holder, name fleet.Name) *holder {
 }
 
 // mind gives the owner another charge, if it is another one.
-func (o *holder) mind(spec fleet.Spec, vantage Vantage) {
+func (o *holder) mind(spec policy.Spec, vantage Vantage) {
 	if c := o.told.Load(); !change.Same(&c.spec, &spec) || !reflect.DeepEqual(c.vantage, vantage) {
 		o.tell(charge{spec, vantage})
 	}

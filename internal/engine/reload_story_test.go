@@ -5,15 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/engine"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
 )
 
 // reload tells the running controller of an edited spec.
-func (s *story) reload(how func(spec *fleet.Spec)) {
+func (s *story) reload(how func(spec *policy.Spec)) {
 	s.t.Helper()
 	s.spec.Checks = slices.Clone(s.spec.Checks)
 	how(&s.spec)
@@ -30,10 +33,10 @@ func TestAReloadDisturbsNothingThatDidNotChange(t *testing.T) {
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
 		before, epoch := len(s.records()), s.machine(2).Epoch
-		s.reload(func(spec *fleet.Spec) { spec.Limits.InRepair = 2 })
+		s.reload(func(spec *policy.Spec) { spec.Limits.InRepair = 2 })
 		s.pass(30 * time.Second)
 		for _, r := range s.records()[before:] {
-			if r.Kind != fleet.RecordChange {
+			if r.Kind != record.Change {
 				s.t.Errorf("a policy is edited, and this happens: %+v", r)
 			}
 		}
@@ -51,7 +54,7 @@ func TestAChangedCheckBeginsAnewAndTheOthersGoOn(t *testing.T) {
 	tell(t, simulated.Options{Ports: []uint16{80, 8080}}, web(3), func(s *story) {
 		s.grown()
 		since := s.check(2, "alive").Since
-		s.reload(func(spec *fleet.Spec) {
+		s.reload(func(spec *policy.Spec) {
 			for i := range spec.Checks {
 				if spec.Checks[i].Name == "page" {
 					spec.Checks[i].Port = 8080
@@ -66,7 +69,7 @@ func TestAChangedCheckBeginsAnewAndTheOthersGoOn(t *testing.T) {
 				"page").Standing == fleet.StandingUp
 		})
 		for _, r := range s.records() {
-			if r.Kind == fleet.RecordVerdict && r.Verdict == fleet.VerdictUnhealthy {
+			if r.Kind == record.Verdict && r.Verdict == belief.VerdictUnhealthy {
 				s.t.Errorf("a change of a check looks like a failure: %+v", r)
 			}
 		}
@@ -136,9 +139,9 @@ func TestAFleetGrowsAtAReloadAndAfterOneDestroysNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Size = 5 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 5 })
 		s.await(5*time.Minute, "five stand", func() bool { return s.healthy(4) && s.healthy(5) })
-		s.reload(func(spec *fleet.Spec) {
+		s.reload(func(spec *policy.Spec) {
 			spec.Size = 2
 			spec.Template.Image = "another"
 		})
@@ -228,7 +231,7 @@ func TestAConfirmedSmallerSizeRemovesWhatThePlanNamed(t *testing.T) {
 	tell(t, simulated.Options{}, web(5), func(s *story) {
 		s.grown()
 		keep := []fleet.InstanceID{s.id(1), s.id(2), s.id(3)}
-		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 3 })
 		began := len(s.records())
 		s.confirm()
 		s.await(5*time.Minute, "three are left", func() bool {
@@ -243,7 +246,7 @@ func TestAConfirmedSmallerSizeRemovesWhatThePlanNamed(t *testing.T) {
 		}
 		for _, r := range s.records()[began:] {
 			switch r.Kind {
-			case fleet.RecordIncidentOpen, fleet.RecordPaged, fleet.RecordHeld, fleet.RecordBrake:
+			case record.IncidentOpen, record.Paged, record.Held, record.Brake:
 				if r.Reason != fleet.ReasonBudget {
 					t.Errorf("a wanted change looks like trouble: %+v", r)
 				}
@@ -270,7 +273,7 @@ func TestTheOneThatFailsGoesFirstAndLeavesAGap(t *testing.T) {
 		s.inject(simulated.Broken{Instance: s.id(1), Illness: simulated.Illness{Symptom: simulated.NoNetwork,
 			Cure: simulated.ByRecreate}})
 		s.await(time.Minute, "it fails", func() bool { return s.machine(1).Quarantine != nil })
-		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 2 })
 		status := s.status()
 		if p := status.Pending(); len(p.Remove) != 1 || p.Remove[0].Machine != "web-1" ||
 			p.Remove[0].Why != fleet.ReasonFailing {
@@ -282,7 +285,7 @@ func TestTheOneThatFailsGoesFirstAndLeavesAGap(t *testing.T) {
 		if !s.healthy(2) || !s.healthy(3) {
 			t.Error("the other two are not well")
 		}
-		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 3 })
 		s.await(5*time.Minute, "its number is taken again", func() bool { return s.healthy(1) })
 	})
 }
@@ -291,7 +294,7 @@ func TestAPlanThatIsNotThePresentOneIsRefused(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 2 })
 		status := s.status()
 		stale := status.Pending().ID
 		old := s.id(3)
@@ -307,7 +310,7 @@ func TestAPlanThatIsNotThePresentOneIsRefused(t *testing.T) {
 		}
 		refused := false
 		for _, r := range s.records() {
-			refused = refused || r.Kind == fleet.RecordOrder && r.Reason == fleet.ReasonStalePlan
+			refused = refused || r.Kind == record.Order && r.Reason == fleet.ReasonStalePlan
 		}
 		if !refused {
 			t.Error("the stale plan is not refused")
@@ -328,7 +331,7 @@ func TestARemovalThatFailsIsGivenUpAndHealingGoesOn(t *testing.T) {
 			tell(t, simulated.Options{}, web(3), func(s *story) {
 				s.grown()
 				id := s.id(3)
-				s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+				s.reload(func(spec *policy.Spec) { spec.Size = 2 })
 				lift := s.inject(trouble)
 				s.confirm()
 				s.await(20*time.Minute, "it is given up", func() bool { return s.has(fleet.ReasonGivenUp) })
@@ -352,12 +355,12 @@ func TestARemovalIsTakenBackByAnEditThatAsksForMore(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(3), func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 2 })
 		lift := s.inject(simulated.Outage{})
 		s.pass(time.Minute)
 		s.confirm()
 		s.pass(time.Minute)
-		s.reload(func(spec *fleet.Spec) { spec.Size = 3 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 3 })
 		lift()
 		s.pass(10 * time.Minute)
 		if !s.allHealthy() || !s.has(fleet.ReasonWithdrawn) {
@@ -368,7 +371,7 @@ func TestARemovalIsTakenBackByAnEditThatAsksForMore(t *testing.T) {
 
 // has reports whether the journal has a record for the reason.
 func (s *story) has(reason fleet.Reason) bool {
-	return slices.ContainsFunc(s.records(), func(r fleet.Record) bool { return r.Reason == reason })
+	return slices.ContainsFunc(s.records(), func(r record.Record) bool { return r.Reason == reason })
 }
 
 // gone reports whether the machine has no instance, by truth, and hale believes that.
@@ -382,10 +385,10 @@ func (s *story) gone(n int) bool {
 func TestATemplateGoesThroughTheFleetAfterItsCanary(t *testing.T) {
 	t.Parallel()
 	spec := web(3)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}
+	spec.Template.Image, spec.Update = "v1", policy.Update{Pilots: 1, Soak: 2 * time.Minute}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(2*time.Minute, "one tries it", func() bool { return s.built("v2") == 1 && s.healthy(3) })
 		s.pass(time.Minute)
@@ -414,7 +417,7 @@ func TestATemplateThatYieldsSickMachinesReachesTheCanaryOnly(t *testing.T) {
 		s.grown()
 		s.inject(simulated.NextBuilds{Image: "v2", Illness: simulated.Illness{Symptom: simulated.NeverBoots,
 			Cure: simulated.ByRecreate}})
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(10*time.Minute, "it is stopped", func() bool { return s.has(fleet.ReasonUpdateStopped) })
 		s.inject(simulated.Vanishes{Instance: s.id(1)})
@@ -426,7 +429,7 @@ func TestATemplateThatYieldsSickMachinesReachesTheCanaryOnly(t *testing.T) {
 		if n := s.built("v2"); n != 1 || s.machine(4).Quarantine == nil {
 			t.Errorf("%d machines have it; the canary is %+v", n, s.machine(4))
 		}
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v1" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v1" })
 		s.confirm()
 		s.await(10*time.Minute, "the canary is back", func() bool { return s.built("v1") == 4 && s.allHealthy() })
 	})
@@ -441,11 +444,11 @@ func TestAnUpdateWhoseBuildFailsStopsAndHealingGoesOn(t *testing.T) {
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		s.inject(simulated.Calls{Op: fleet.OpCreate, Effect: simulated.Fails, Kind: fault.Permanent, Times: 1})
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(10*time.Minute, "it is stopped", func() bool { return s.has(fleet.ReasonUpdateStopped) })
 		s.pass(time.Hour)
-		if pages := s.count(kind(fleet.RecordPaged)); pages != 1 || s.built("v1") != 3 || !s.allHealthy() {
+		if pages := s.count(kind(record.Paged)); pages != 1 || s.built("v1") != 3 || !s.allHealthy() {
 			t.Errorf("%d pages, %d machines of the old template, all healthy: %v", pages, s.built("v1"), s.allHealthy())
 		}
 		s.confirm()

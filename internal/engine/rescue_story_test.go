@@ -4,14 +4,17 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
 )
 
 // rescuing is a fleet with a ladder that ends with a person at the machine's disk.
-func rescuing() fleet.Spec { return rungs(web(3), rung(fleet.StepReboot), rung(fleet.StepRescue)) }
+func rescuing() policy.Spec { return rungs(web(3), rung(fleet.StepReboot), rung(fleet.StepRescue)) }
 
 func sick(s *story) simulated.Fault {
 	return simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP,
@@ -39,7 +42,7 @@ func TestS48ARescuedMachineIsAPersons(t *testing.T) {
 				t.Errorf("it was disturbed: %+v", c)
 			}
 		}
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonRescued)); n != 1 || !isRescued(s) ||
+		if n := s.count(because(record.Paged, fleet.ReasonRescued)); n != 1 || !isRescued(s) ||
 			s.machine(2).Quarantine != nil {
 			t.Errorf("%d pages, %+v", n, s.machine(2))
 		}
@@ -62,7 +65,7 @@ func TestS48ARescueThatFails(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpRescue, Effect: simulated.AnswerLost})
 		s.inject(sick(s))
 		s.await(10*time.Minute, "web-2 is rescued", func() bool { return isRescued(s) })
-		if n := len(s.calls(fleet.OpRescue, time.Time{})); n != 1 || s.count(because(fleet.RecordPaged,
+		if n := len(s.calls(fleet.OpRescue, time.Time{})); n != 1 || s.count(because(record.Paged,
 			fleet.ReasonRescued)) != 1 {
 			t.Errorf("it was rescued %d times", n)
 		}
@@ -72,7 +75,7 @@ func TestS48ARescueThatFails(t *testing.T) {
 		s.inject(simulated.Calls{Op: fleet.OpRescue, Effect: simulated.Fails, Kind: fault.Permanent})
 		s.inject(sick(s))
 		s.await(2*time.Hour, "web-2 is left to a person", func() bool { return s.machine(2).Quarantine != nil })
-		if p := s.machine(2).Health.Cause; p != fleet.CauseChecks {
+		if p := s.machine(2).Health.Cause; p != belief.CauseChecks {
 			t.Errorf("it is %s", p)
 		}
 	})
@@ -84,18 +87,18 @@ func TestL10WhatAPersonRescuedIsTheirs(t *testing.T) {
 	t.Parallel()
 	spec := rungs(web(3), rung(fleet.StepStart), rung(fleet.StepResume), rung(fleet.StepReboot),
 		rung(fleet.StepRecreate))
-	spec.Repair.OnExternalStop = fleet.ExternalStopHeal
+	spec.Repair.OnExternalStop = policy.ExternalStopHeal
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		at := len(s.world.Calls())
 		s.inject(simulated.Happens{Verb: verbs.IsRescued, Instance: s.id(2)})
 		s.await(time.Minute, "it is seen", func() bool { return s.machine(2).Waiting == fleet.ReasonRescued })
 		s.pass(14 * time.Minute)
-		if n := s.count(kind(fleet.RecordPaged)); n != 0 || s.status().Tally.Failing != 0 {
+		if n := s.count(kind(record.Paged)); n != 0 || s.status().Tally.Failing != 0 {
 			t.Errorf("%d pages, %+v", n, s.status().Tally)
 		}
 		s.pass(time.Hour)
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonHoldExpired)); n != 1 || len(s.world.Calls()) != at {
+		if n := s.count(because(record.Paged, fleet.ReasonHoldExpired)); n != 1 || len(s.world.Calls()) != at {
 			t.Errorf("%d pages, then %+v", n, s.world.Calls()[at:])
 		}
 		s.inject(simulated.Happens{Verb: verbs.IsRepaired, Instance: s.id(2)})

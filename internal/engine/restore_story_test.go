@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
@@ -64,7 +66,7 @@ func TestMessageKeysDoNotRepeatOnAnOlderStore(t *testing.T) {
 			t.Parallel()
 			ops := &memory.Target{}
 			tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-				s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+				s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 				s.grown()
 				s.kill()
 				before, made := s.stored(), time.Now()
@@ -97,7 +99,7 @@ func TestAMessageThatWaitedInABackupKeepsItsKey(t *testing.T) {
 	t.Parallel()
 	ops := &memory.Target{}
 	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops})
 		ops.Down(unavailable())
 		s.grown()
 		s.incurable()
@@ -146,7 +148,7 @@ func TestNumbersLeapAtARestore(t *testing.T) {
 		if len(nonces) != 2 {
 			t.Error("two restores have one nonce")
 		}
-		if n := s.count(because(fleet.RecordStore, fleet.ReasonRestored)); n != 1 {
+		if n := s.count(because(record.Store, fleet.ReasonRestored)); n != 1 {
 			t.Errorf("the journal tells of the restore %d times", n)
 		}
 		s.start()
@@ -156,7 +158,7 @@ func TestNumbersLeapAtARestore(t *testing.T) {
 			Cure: simulated.ByReboot}})
 		s.await(10*time.Minute, "it is healed", func() bool { return s.heals(2) == 1 && s.healthy(2) })
 		opened := s.records()
-		i := slices.IndexFunc(opened, kind(fleet.RecordIncidentOpen))
+		i := slices.IndexFunc(opened, kind(record.IncidentOpen))
 		if i < 0 || opened[i].Incident != "web-2/1001" || s.machine(2).Repairs != 1001 {
 			t.Errorf("%+v, %d repairs", opened[max(i, 0)], s.machine(2).Repairs)
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
@@ -35,7 +37,7 @@ func (s *story) storeCopied() *memory.Backing {
 func (s *story) noted() []fleet.StartName { return s.world.Noted(s.installation()) }
 
 // olderPages counts what a person was told of a store that is older than the world.
-func (s *story) olderPages() int { return s.count(because(fleet.RecordPaged, fleet.ReasonStoreOlder)) }
+func (s *story) olderPages() int { return s.count(because(record.Paged, fleet.ReasonStoreOlder)) }
 
 // by returns the calls that took effect, of the client.
 func (s *story) by(client string, since time.Time) (calls []simulated.Call) {
@@ -61,7 +63,7 @@ func (s *story) replaces(n int) {
 	s.await(15*time.Minute, "it is replaced", func() bool { return s.healthy(n) && s.machine(n).Current.ID != old })
 }
 
-func recreating(size int) fleet.Spec { return ladder(web(size), fleet.StepRecreate) }
+func recreating(size int) policy.Spec { return ladder(web(size), fleet.StepRecreate) }
 
 // Point 2 of L1: a copy of the store is started while the first hale runs. The first of the two that must build or
 // destroy does so, and the other one finds its note: only one of them ever acts on, and a person is told once.
@@ -217,7 +219,7 @@ func TestStartsAreNotedBeforeTheFirstBuildOrDestructionOnly(t *testing.T) {
 	t.Run("it only watches", func(t *testing.T) {
 		t.Parallel()
 		spec := web(2)
-		spec.Mode = fleet.ModeObserve
+		spec.Mode = policy.ModeObserve
 		tell(t, simulated.Options{}, spec, func(s *story) {
 			s.start()
 			s.pass(10 * time.Minute)

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -34,7 +37,7 @@ func (s *story) undisturbed(since int) {
 	s.t.Helper()
 	for _, r := range s.records()[since:] {
 		switch r.Kind {
-		case fleet.RecordIncidentOpen, fleet.RecordPaged, fleet.RecordBrake:
+		case record.IncidentOpen, record.Paged, record.Brake:
 			s.t.Errorf("L10: a wanted change looks like trouble: %+v", r)
 		default:
 		}
@@ -50,7 +53,7 @@ func TestAnOrderedSizeHoldsUntilTheFileSaysAnother(t *testing.T) {
 		began := len(s.records())
 		s.scale(5)
 		s.await(5*time.Minute, "five stand", func() bool { return s.healthy(4) && s.healthy(5) })
-		s.reload(func(spec *fleet.Spec) { spec.Limits.InBuild = 2 })
+		s.reload(func(spec *policy.Spec) { spec.Limits.InBuild = 2 })
 		s.kill()
 		s.start()
 		s.await(time.Minute, "they stand under the next owner", func() bool { return s.healthy(4) && s.healthy(5) })
@@ -59,7 +62,7 @@ func TestAnOrderedSizeHoldsUntilTheFileSaysAnother(t *testing.T) {
 			s.t.Errorf("%d machines, %d asked for, by %+v", is, asked, s.status().Whole.Ledger.Ordered)
 		}
 		s.undisturbed(began)
-		s.reload(func(spec *fleet.Spec) { spec.Size = 6 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 6 })
 		s.await(5*time.Minute, "six stand", func() bool { return s.healthy(6) })
 		if !s.has(fleet.ReasonSizeFromFile) || s.status().Whole.Ledger.Ordered != nil {
 			s.t.Errorf("the file's word is not the last one: %+v", s.status().Whole.Ledger)
@@ -136,7 +139,7 @@ func TestADeletedMachineStaysAway(t *testing.T) {
 		began := len(s.records())
 		s.remove(2)
 		s.await(5*time.Minute, "it has gone", func() bool { return s.gone(2) && s.status().Spec.Size == 2 })
-		s.reload(func(spec *fleet.Spec) { spec.BlindAfter = time.Hour })
+		s.reload(func(spec *policy.Spec) { spec.BlindAfter = time.Hour })
 		s.kill()
 		s.start()
 		s.pass(10 * time.Minute)
@@ -157,7 +160,7 @@ func TestADeletedMachineStaysAway(t *testing.T) {
 func TestWhoIsGivenUpForGoodIsSaid(t *testing.T) {
 	t.Parallel()
 	spec := web(3)
-	spec.Repair.Steps = []fleet.Step{{Kind: fleet.StepRecreate, Timeout: time.Minute, VerifyWithin: time.Minute}}
+	spec.Repair.Steps = []policy.Step{{Kind: fleet.StepRecreate, Timeout: time.Minute, VerifyWithin: time.Minute}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		s.inject(simulated.Crash{Instance: s.id(1)})
@@ -181,15 +184,15 @@ func TestWhoIsGivenUpForGoodIsSaid(t *testing.T) {
 // What is under way on the machine ends first, or gives way: a first build, and a repair in any of its phases.
 func TestADeleteComesWhileTheMachineIsWorkedOn(t *testing.T) {
 	t.Parallel()
-	for name, at := range map[string]func(r *fleet.Repair) bool{
-		"a look":       func(r *fleet.Repair) bool { return r.Phase == fleet.PhaseLook },
-		"a power-off":  func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpPowerOff },
-		"a delete":     func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpDelete },
-		"a create":     func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpCreate },
-		"a new build":  func(r *fleet.Repair) bool { return r.Phase == fleet.PhaseVerify },
-		"a certifying": func(r *fleet.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpCertify },
-		"no proof, yet": func(r *fleet.Repair) bool {
-			return r.Phase == fleet.PhaseAct &&
+	for name, at := range map[string]func(r *belief.Repair) bool{
+		"a look":       func(r *belief.Repair) bool { return r.Phase == belief.PhaseLook },
+		"a power-off":  func(r *belief.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpPowerOff },
+		"a delete":     func(r *belief.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpDelete },
+		"a create":     func(r *belief.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpCreate },
+		"a new build":  func(r *belief.Repair) bool { return r.Phase == belief.PhaseVerify },
+		"a certifying": func(r *belief.Repair) bool { return r.Intent != nil && r.Intent.Op == fleet.OpCertify },
+		"no proof, yet": func(r *belief.Repair) bool {
+			return r.Phase == belief.PhaseAct &&
 				r.Proof.Grade().Proof == fleet.ProofNone
 		},
 	} {
@@ -281,21 +284,21 @@ func TestWhatRefusesADelete(t *testing.T) {
 		spoil func(s *story)
 		why   fleet.Reason
 	}{
-		"it is protected": {func(s *story) { s.reload(func(spec *fleet.Spec) { spec.Protected = []int{2} }) },
+		"it is protected": {func(s *story) { s.reload(func(spec *policy.Spec) { spec.Protected = []int{2} }) },
 			fleet.ReasonProtected},
 		"it is held":        {func(s *story) { s.holds(fleet.Order{Machine: "web-2"}, time.Hour) }, fleet.ReasonHold},
 		"its fleet is held": {func(s *story) { s.holds(fleet.Order{}, time.Hour) }, fleet.ReasonHold},
 		"the brake is on":   {func(s *story) { s.orders(fleet.Order{Kind: fleet.OrderBrakeOn}) }, fleet.ReasonBrake},
-		"hale only watches": {func(s *story) { s.reload(func(spec *fleet.Spec) { spec.Mode = fleet.ModeObserve }) },
+		"hale only watches": {func(s *story) { s.reload(func(spec *policy.Spec) { spec.Mode = policy.ModeObserve }) },
 			fleet.ReasonObserve},
 		"a disk would be lost": {func(s *story) {
-			s.reload(func(spec *fleet.Spec) { spec.Template.Disks = []fleet.Disk{{Name: "root"}} })
+			s.reload(func(spec *policy.Spec) { spec.Template.Disks = []policy.Disk{{Name: "root"}} })
 		}, fleet.ReasonDiskKept},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec := web(3)
-			spec.Template.Disks = []fleet.Disk{{Name: "root", Ephemeral: true}}
+			spec.Template.Disks = []policy.Disk{{Name: "root", Ephemeral: true}}
 			tell(t, simulated.Options{}, spec, func(s *story) {
 				s.grown()
 				c.spoil(s)
@@ -316,7 +319,7 @@ func TestProtectionStopsARemovalThatDidNotBegin(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string]func(s *story){
 		"of a smaller size": func(s *story) {
-			s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+			s.reload(func(spec *policy.Spec) { spec.Size = 2 })
 			s.confirm()
 		},
 		"by its name": func(s *story) { s.remove(3) },
@@ -329,11 +332,11 @@ func TestProtectionStopsARemovalThatDidNotBegin(t *testing.T) {
 				s.pass(time.Minute)
 				order(s)
 				s.pass(time.Minute)
-				s.reload(func(spec *fleet.Spec) { spec.Protected = []int{3} })
+				s.reload(func(spec *policy.Spec) { spec.Protected = []int{3} })
 				lift()
 				s.pass(10 * time.Minute)
 				if !s.healthy(3) || len(s.status().Whole.Ledger.Removals) != 0 ||
-					s.count(kind(fleet.RecordRepairStarted)) > 3 {
+					s.count(kind(record.RepairStarted)) > 3 {
 					s.t.Errorf("it is not left alone: %+v", s.status().Whole.Ledger)
 				}
 			})
@@ -382,7 +385,7 @@ func TestWhatADeletedMachineKeptGoesWhenItsTimeIsOver(t *testing.T) {
 		s.await(time.Hour, "its time is over", func() bool { _, there := s.world.Guest(old); return !there })
 		s.pass(10 * time.Minute)
 		if m := s.machine(3); len(m.Kept) != 0 || m.Repair != nil || s.status().Spec.Size != 2 ||
-			s.count(kind(fleet.RecordPaged)) != 0 {
+			s.count(kind(record.Paged)) != 0 {
 			s.t.Errorf("%+v is believed of it", m)
 		}
 	})
@@ -430,7 +433,7 @@ func TestAnAdoptedMachineIsOnlyLetGo(t *testing.T) {
 		s.orders(fleet.Order{Kind: fleet.OrderDelete, Machine: s.called("db-main").Name})
 		s.await(time.Minute, "that one, too", s.adopted("db-two"))
 		s.pass(10 * time.Minute)
-		if calls := s.world.Calls(); len(calls) > 1 || !s.adopted("db-two")() || s.count(kind(fleet.RecordPaged)) != 0 {
+		if calls := s.world.Calls(); len(calls) > 1 || !s.adopted("db-two")() || s.count(kind(record.Paged)) != 0 {
 			s.t.Errorf("it is worked on still: %+v", calls)
 		}
 		s.scale(5)
@@ -438,7 +441,7 @@ func TestAnAdoptedMachineIsOnlyLetGo(t *testing.T) {
 		if dead := s.dead(); len(dead) != 1 || dead[0].Reason != fleet.ReasonSelects {
 			s.t.Errorf("a size is ordered of a fleet that selects: %+v", dead)
 		}
-		s.reload(func(spec *fleet.Spec) { spec.Adopt.Select.Except = []string{"db-x"} })
+		s.reload(func(spec *policy.Spec) { spec.Adopt.Select.Except = []string{"db-x"} })
 		s.await(10*time.Minute, "the file selects anew", s.adopted("db-main", "db-one", "db-two"))
 	})
 }
@@ -450,7 +453,7 @@ func TestWhatIsNamedGoesThoughMoreAreAskedFor(t *testing.T) {
 		more func(s *story)
 		size int
 	}{
-		"by the file": {func(s *story) { s.reload(func(spec *fleet.Spec) { spec.Size = 4 }) }, 4},
+		"by the file": {func(s *story) { s.reload(func(spec *policy.Spec) { spec.Size = 4 }) }, 4},
 		"by order":    {func(s *story) { s.scale(4) }, 4},
 		"as before":   {func(s *story) { s.scale(3) }, 3},
 	} {
@@ -525,7 +528,7 @@ func TestL1NoMachineIsRemovedBesideALateBuild(t *testing.T) {
 			Cure: simulated.ByRecreate}})
 		s.await(5*time.Minute, "its successor was asked for in vain",
 			func() bool { m := s.machine(3); return m.Anchor != nil && m.Repair == nil })
-		s.reload(func(spec *fleet.Spec) { spec.Size = 2 })
+		s.reload(func(spec *policy.Spec) { spec.Size = 2 })
 		s.confirm()
 		s.await(time.Minute, "it waits, and says why", func() bool { return s.has(fleet.ReasonLateCall) })
 		lift()

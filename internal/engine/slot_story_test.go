@@ -7,8 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/engine"
 	"hale/internal/engine/poller"
 	"hale/internal/probe/netprobe"
@@ -23,16 +26,16 @@ type street struct {
 	world   *simulated.World
 	backing *memory.Backing
 	servers map[fleet.Name]*controller
-	specs   map[fleet.Name]fleet.Spec
+	specs   map[fleet.Name]policy.Spec
 }
 
 // together tells a story of fleets that share budgets.
-func together(t *testing.T, shared []fleet.SharedLimit, names []fleet.Name, tale func(s *street)) {
+func together(t *testing.T, shared []policy.SharedLimit, names []fleet.Name, tale func(s *street)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &street{
 			t: t, backing: memory.New(memory.Options{}), servers: map[fleet.Name]*controller{},
-			specs: map[fleet.Name]fleet.Spec{},
+			specs: map[fleet.Name]policy.Spec{},
 			world: simulated.NewWorld(simulated.Options{
 				Hosts: []fleet.HostName{"h1", "h2"}, Latency: 50 * time.Millisecond, Ports: []uint16{80},
 				Places: map[fleet.HostName]fleet.Place{"h1": {Rack: "r1"}, "h2": {Rack: "r2"}},
@@ -46,7 +49,7 @@ func together(t *testing.T, shared []fleet.SharedLimit, names []fleet.Name, tale
 		for _, name := range names {
 			spec := web(6)
 			spec.Name, spec.Limits.InRepair, spec.Limits.Shared = name, 3, shared
-			spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 5, ReleaseAfter: time.Minute}
+			spec.Limits.Brake = policy.Brake{AtLeast: 5, ReleaseAfter: time.Minute}
 			s.specs[name] = spec
 			s.start(name)
 		}
@@ -72,9 +75,9 @@ func (s *street) start(name fleet.Name) {
 }
 
 // beliefs returns what is stored of all machines.
-func (s *street) beliefs() []fleet.Machine {
+func (s *street) beliefs() []belief.Machine {
 	s.t.Helper()
-	var out []fleet.Machine
+	var out []belief.Machine
 	for name := range s.specs {
 		stored, err := beliefs.All(s.t.Context(), s.backing.Open(nil), name)
 		if err != nil {
@@ -100,9 +103,9 @@ func (s *street) inRepair(hosts ...fleet.HostName) int {
 }
 
 // book returns the machines in the book of slots.
-func (s *street) book() fleet.Slots {
+func (s *street) book() belief.Slots {
 	s.t.Helper()
-	var book fleet.Slots
+	var book belief.Slots
 	e, err := s.backing.Open(nil).Get(s.t.Context(), "slots")
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -118,7 +121,7 @@ func (s *street) book() fleet.Slots {
 
 func (s *street) well() bool {
 	for _, m := range s.beliefs() {
-		if m.Health.Verdict != fleet.VerdictHealthy || m.Repair != nil || m.Incident != nil {
+		if m.Health.Verdict != belief.VerdictHealthy || m.Repair != nil || m.Incident != nil {
 			return false
 		}
 	}
@@ -172,15 +175,15 @@ func (s *street) strike(by func(fleet.InstanceID) simulated.Fault, ordinals ...i
 func TestL05FleetsShareBudgets(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		shared []fleet.SharedLimit
+		shared []policy.SharedLimit
 		most   int // in all
 		onHost int
 	}{
-		"installation": {[]fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 2}}, 2, 2},
-		"provider":     {[]fleet.SharedLimit{{Scope: fleet.ScopeProvider, InRepair: 1}}, 1, 1},
-		"host":         {[]fleet.SharedLimit{{Scope: fleet.ScopeHost, InRepair: 1}}, 2, 1},
-		"rack":         {[]fleet.SharedLimit{{Scope: fleet.ScopeRack, InRepair: 2}}, 4, 2},
-		"nobody's":     {[]fleet.SharedLimit{{Scope: fleet.ScopeZone, InRepair: 1}}, 9, 9},
+		"installation": {[]policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 2}}, 2, 2},
+		"provider":     {[]policy.SharedLimit{{Scope: policy.ScopeProvider, InRepair: 1}}, 1, 1},
+		"host":         {[]policy.SharedLimit{{Scope: policy.ScopeHost, InRepair: 1}}, 2, 1},
+		"rack":         {[]policy.SharedLimit{{Scope: policy.ScopeRack, InRepair: 2}}, 4, 2},
+		"nobody's":     {[]policy.SharedLimit{{Scope: policy.ScopeZone, InRepair: 1}}, 9, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,7 +217,7 @@ func TestL05FleetsShareBudgets(t *testing.T) {
 // more than eight are started at once on a host, and all are soon.
 func TestS74FleetsShareTheirStarts(t *testing.T) {
 	t.Parallel()
-	one := []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+	one := []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 	together(t, one, []fleet.Name{"app", "db", "web"}, func(s *street) {
 		s.strike(func(id fleet.InstanceID) simulated.Fault { return simulated.Crash{Instance: id} }, 1, 2, 3, 4, 5, 6)
 		s.await(time.Minute, "it is seen", func() bool { return !s.well() })
@@ -242,7 +245,7 @@ func TestS74FleetsShareTheirStarts(t *testing.T) {
 func TestL05AnOwnersPlacesAreGivenBack(t *testing.T) {
 	t.Parallel()
 	for _, returns := range []bool{true, false} {
-		one := []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+		one := []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 		together(t, one, []fleet.Name{"db", "web"}, func(s *street) {
 			s.hang(2)
 			s.await(time.Minute, "a repair begins", func() bool { return len(s.book()) == 1 })
@@ -283,17 +286,17 @@ func TestL05AnOwnersPlacesAreGivenBack(t *testing.T) {
 func TestL05AnUpdateTakesASharedPlace(t *testing.T) {
 	t.Parallel()
 	spec := web(4)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: 2 * time.Minute}
-	spec.Limits.InRepair, spec.Limits.Shared = 3, []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+	spec.Template.Image, spec.Update = "v1", policy.Update{Pilots: 1, Soak: 2 * time.Minute}
+	spec.Limits.InRepair, spec.Limits.Shared = 3, []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 	spec.Limits.Brake.AtLeast = 3
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(time.Minute, "one is being updated", func() bool {
 			r := s.machine(4).Repair
 			return r != nil &&
-				r.Kind == fleet.RepairUpdate
+				r.Kind == belief.RepairUpdate
 		})
 		if len(s.status().Slots) != 1 {
 			t.Errorf("the book has %+v while web-4 is being replaced", s.status().Slots)
@@ -307,7 +310,7 @@ func TestL05AnUpdateTakesASharedPlace(t *testing.T) {
 func TestL05ReturnsOfOldInstancesTakeSharedPlaces(t *testing.T) {
 	t.Parallel()
 	spec := keeper(4)
-	spec.Limits.InRepair, spec.Limits.Shared = 3, []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+	spec.Limits.InRepair, spec.Limits.Shared = 3, []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		s.replaced(1)
@@ -317,7 +320,7 @@ func TestL05ReturnsOfOldInstancesTakeSharedPlaces(t *testing.T) {
 			s.orders(fleet.Order{Kind: fleet.OrderUndo, Machine: m})
 		}
 		s.oneAtATime(10*time.Minute, "both are brought back", func() bool {
-			return s.count(because(fleet.RecordRepairStarted, fleet.Reason(fleet.RepairUndo))) == 2
+			return s.count(because(record.RepairStarted, fleet.Reason(belief.RepairUndo))) == 2
 		})
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/owner"
@@ -13,8 +14,8 @@ import (
 )
 
 // readSlots reads the book of slots.
-func (t *term) readSlots(ctx context.Context) (fleet.Slots, error) {
-	var book fleet.Slots
+func (t *term) readSlots(ctx context.Context) (belief.Slots, error) {
+	var book belief.Slots
 	doc, err := t.read(ctx, beliefs.SlotsKey, &book)
 	if err == nil {
 		t.slotsDoc = doc
@@ -66,7 +67,7 @@ func (t *term) followSlots(ctx context.Context) error {
 }
 
 func (t *term) tellSlots(ctx context.Context, e state.Entry) {
-	var book fleet.Slots
+	var book belief.Slots
 	rest, err := lossless.Unmarshal(e.Value, &book)
 	if err != nil || e.Key != beliefs.SlotsKey {
 		return
@@ -89,12 +90,12 @@ func freeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
 		if err != nil {
 			return err
 		}
-		var book fleet.Slots
+		var book belief.Slots
 		rest, err := lossless.Unmarshal(e.Value, &book)
 		if err != nil {
 			return fault.New(fault.Permanent, "engine.free-slots", beliefs.SlotsKey, err)
 		}
-		kept := slices.DeleteFunc(slices.Clone(book), func(x fleet.Slot) bool { return x.Machine.Fleet() == name })
+		kept := slices.DeleteFunc(slices.Clone(book), func(x belief.Slot) bool { return x.Machine.Fleet() == name })
 		if len(kept) == len(book) {
 			return nil
 		}

@@ -6,12 +6,14 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 )
 
 // copying is a ladder that copies the disks before it replaces them.
-func copying(size int, then fleet.OnFailure) fleet.Spec {
+func copying(size int, then policy.OnFailure) policy.Spec {
 	step := rung(fleet.StepSnapshot)
 	step.Timeout, step.Keep, step.KeepFor, step.OnFailure = time.Minute, 1, 10*time.Minute, then
 	return rungs(web(size), step, rung(fleet.StepRecreate))
@@ -31,7 +33,7 @@ func (s *story) copied(heals int) func() bool {
 // is over.
 func TestDisksAreCopiedBeforeTheyAreLost(t *testing.T) {
 	t.Parallel()
-	tell(t, simulated.Options{Latency: 20 * time.Millisecond}, copying(3, fleet.OnFailureStop), func(s *story) {
+	tell(t, simulated.Options{Latency: 20 * time.Millisecond}, copying(3, policy.OnFailureStop), func(s *story) {
 		s.grown()
 		old := s.id(2)
 		s.hang()
@@ -64,19 +66,19 @@ func TestDisksAreCopiedBeforeTheyAreLost(t *testing.T) {
 func TestACopyThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		then  fleet.OnFailure
+		then  policy.OnFailure
 		spoil func(s *story)
 		lacks bool
 		heals int
 	}{
-		"no room, so nothing is lost":      {then: fleet.OnFailureStop, spoil: refuses(fault.NoSpace)},
-		"no room, and it is not worth it":  {then: fleet.OnFailureContinue, spoil: refuses(fault.NoSpace), heals: 1},
-		"it fails":                         {then: fleet.OnFailureStop, spoil: refuses(fault.Permanent)},
-		"it turns out not to be possible":  {then: fleet.OnFailureStop, spoil: refuses(fault.Unsupported)},
-		"its answers are lost":             {then: fleet.OnFailureStop, spoil: hangs(simulated.Hangs)},
-		"its answers are lost, whatever":   {then: fleet.OnFailureContinue, spoil: hangs(simulated.Hangs), heals: 1},
-		"the provider never can":           {then: fleet.OnFailureStop, lacks: true},
-		"the provider never can, whatever": {then: fleet.OnFailureContinue, lacks: true, heals: 1},
+		"no room, so nothing is lost":      {then: policy.OnFailureStop, spoil: refuses(fault.NoSpace)},
+		"no room, and it is not worth it":  {then: policy.OnFailureContinue, spoil: refuses(fault.NoSpace), heals: 1},
+		"it fails":                         {then: policy.OnFailureStop, spoil: refuses(fault.Permanent)},
+		"it turns out not to be possible":  {then: policy.OnFailureStop, spoil: refuses(fault.Unsupported)},
+		"its answers are lost":             {then: policy.OnFailureStop, spoil: hangs(simulated.Hangs)},
+		"its answers are lost, whatever":   {then: policy.OnFailureContinue, spoil: hangs(simulated.Hangs), heals: 1},
+		"the provider never can":           {then: policy.OnFailureStop, lacks: true},
+		"the provider never can, whatever": {then: policy.OnFailureContinue, lacks: true, heals: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +142,7 @@ func TestS71ACopyWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tell(t, simulated.Options{}, copying(3, fleet.OnFailureStop), func(s *story) {
+			tell(t, simulated.Options{}, copying(3, policy.OnFailureStop), func(s *story) {
 				s.grown()
 				s.inject(simulated.Calls{Op: fleet.OpSnapshot, Times: 1, Effect: c.how, Delay: 30 * time.Second})
 				s.hang()
@@ -166,13 +168,13 @@ func TestS71ACopyWhoseAnswerIsLostIsMadeOnce(t *testing.T) {
 // other.
 func TestACopyThatWillNotGoKeepsNothingUp(t *testing.T) {
 	t.Parallel()
-	tell(t, simulated.Options{}, copying(3, fleet.OnFailureStop), func(s *story) {
+	tell(t, simulated.Options{}, copying(3, policy.OnFailureStop), func(s *story) {
 		s.grown()
 		s.hang()
 		s.await(10*time.Minute, "web-2 is healed", s.copied(1))
 		lift := s.inject(simulated.Calls{Op: fleet.OpDropSnapshot, Effect: simulated.Fails, Kind: fault.Permanent})
-		paged := func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonSnapshotStays
+		paged := func(r record.Record) bool {
+			return r.Kind == record.Paged && r.Reason == fleet.ReasonSnapshotStays
 		}
 		s.await(20*time.Minute, "a person is told", func() bool { return s.count(paged) == 1 })
 		s.hang()

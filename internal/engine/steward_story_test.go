@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/notify"
 	notified "hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
@@ -23,8 +26,8 @@ func spoiled(t *testing.T, effect *atomic.Int64, tale func(s *story, ops *notifi
 	ops, spec := &notified.Target{}, web(3)
 	spec.Notify = told(0, "ops").Notify
 	tell(t, simulated.Options{}, spec, func(s *story) {
-		s.people(map[fleet.TargetName]*notified.Target{"ops": ops})
-		s.post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
+		s.people(map[policy.TargetName]*notified.Target{"ops": ops})
+		s.post.Words = func(l outbox.Letter, _ []record.Record) notify.Message {
 			return notify.Message{
 				Key:    l.Key,
 				Event:  notify.Event(l.Event),
@@ -85,14 +88,14 @@ func TestWhatFailsWhileTheStoreIsFullIsShownAndWhatRecoversToo(t *testing.T) {
 		effect.Store(int64(memory.NoSpace))
 		at := time.Now()
 		lift := s.inject(simulated.Broken{Instance: s.id(2), Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
-		shown := func(v fleet.Verdict) func() bool {
+		shown := func(v belief.Verdict) func() bool {
 			return func() bool {
 				is := s.status()
 				return s.machine(2).Health.Verdict == v && is.Acting == fleet.ReasonStoreFull &&
-					is.FromMemory == (v != fleet.VerdictHealthy)
+					is.FromMemory == (v != belief.VerdictHealthy)
 			}
 		}
-		s.await(time.Minute, "web-2 is shown as unhealthy", shown(fleet.VerdictUnhealthy))
+		s.await(time.Minute, "web-2 is shown as unhealthy", shown(belief.VerdictUnhealthy))
 		since, idle := s.machine(2).Health.Since, s.status().Idle
 		if since.Before(at) || idle.Before(at) {
 			t.Errorf("unhealthy since %v, idle since %v, and it began at %v", since, idle, at)
@@ -106,7 +109,7 @@ func TestWhatFailsWhileTheStoreIsFullIsShownAndWhatRecoversToo(t *testing.T) {
 		}
 		lift()
 		s.inject(simulated.PersonMends{Instance: s.id(2)})
-		s.await(time.Minute, "web-2 is shown as healthy", shown(fleet.VerdictHealthy))
+		s.await(time.Minute, "web-2 is shown as healthy", shown(belief.VerdictHealthy))
 		if n := s.heals(2); n != 0 {
 			t.Errorf("%d repairs began", n)
 		}
@@ -197,8 +200,8 @@ func TestAStoreThatIsNearlyFullIsToldOnceAndItsEnd(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(10 << 30)
 	tell(t, simulated.Options{}, told(0, "ops"), func(s *story) {
-		s.people(map[fleet.TargetName]*notified.Target{"ops": ops})
-		s.post.Words = func(l outbox.Letter, _ []fleet.Record) notify.Message {
+		s.people(map[policy.TargetName]*notified.Target{"ops": ops})
+		s.post.Words = func(l outbox.Letter, _ []record.Record) notify.Message {
 			return notify.Message{Key: l.Key, Event: notify.Event(l.Event), Reason: string(l.Record.Reason)}
 		}
 		s.room = func() (state.Space, error) {

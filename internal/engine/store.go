@@ -5,9 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/engine/notes"
 	"hale/internal/owner"
@@ -56,7 +59,7 @@ func (t *term) storeAll(ctx context.Context, now fleet.Now) error {
 			t.trouble, t.idle, t.foreseen = "", time.Time{}, nil
 		}
 		if w.Believes {
-			t.poller.Roll.Believe(w.Believed, notes.Builds(t.spec.Mode == fleet.ModeAct && t.spec.Rolled()))
+			t.poller.Roll.Believe(w.Believed, notes.Builds(t.spec.Mode == policy.ModeAct && t.spec.Rolled()))
 		}
 	}
 }
@@ -172,7 +175,7 @@ func (t *term) fade(ctx context.Context) error {
 const mostClaims = 8
 
 // commit does the transaction together with the letters of the records, and returns them. 0: there was nothing to do.
-func (t *term) commit(ctx context.Context, txn state.Txn, records []fleet.Record) ([]outbox.Stored[outbox.Letter],
+func (t *term) commit(ctx context.Context, txn state.Txn, records []record.Record) ([]outbox.Stored[outbox.Letter],
 	int64,
 	error) {
 	var tried []state.Compare
@@ -223,7 +226,7 @@ func (t *term) refused(now fleet.Now, err error) (fleet.Instant, error) {
 // foresee keeps how the machines stand as far as it cannot be written down.
 func (t *term) foresee(now fleet.Now) {
 	was := t.foreseen
-	t.foreseen = make(map[int]fleet.Health)
+	t.foreseen = make(map[int]belief.Health)
 	for _, m := range t.own.Foresee(now) {
 		is := m.Belief.Health
 		if old, ok := was[m.Index]; ok && old.Verdict == is.Verdict && old.Cause == is.Cause {

@@ -14,7 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/engine"
 	"hale/internal/engine/poller"
 	"hale/internal/gauge"
@@ -35,7 +38,7 @@ type story struct {
 	t       *testing.T
 	world   *simulated.World
 	backing *memory.Backing
-	spec    fleet.Spec
+	spec    policy.Spec
 	hale    *controller
 	// transport is how probes reach the machines; the world itself unless a story says otherwise.
 	transport probe.Transport
@@ -66,7 +69,7 @@ type story struct {
 	// fuse lies between the next controller and everything outside; nil: none.
 	fuse *fuse
 	// beside are further fleets of the next controller.
-	beside []fleet.Spec
+	beside []policy.Spec
 	// began is when what is looked at began.
 	began time.Time
 	// unsure are orders that got no answer.
@@ -98,7 +101,7 @@ type controller struct {
 }
 
 // setup is what it looks after: the spec, by its connection and its probes.
-func (c *controller) setup(spec fleet.Spec) engine.Setup {
+func (c *controller) setup(spec policy.Spec) engine.Setup {
 	return engine.Setup{
 		Sources: []poller.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second,
 			ListWithin: c.within, Runner: c.runner, Fencer: c.fencer}},
@@ -107,7 +110,7 @@ func (c *controller) setup(spec fleet.Spec) engine.Setup {
 }
 
 // Tell runs a story in a bubble, with the laws checked when it ends.
-func tell(t *testing.T, options simulated.Options, spec fleet.Spec, tale func(s *story)) {
+func tell(t *testing.T, options simulated.Options, spec policy.Spec, tale func(s *story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &story{t: t, world: simulated.NewWorld(options), backing: memory.New(memory.Options{}), spec: spec}
@@ -244,19 +247,19 @@ func (s *story) store() state.Store {
 func (s *story) status() published.Fleet { return s.hale.engine.Status()[0] }
 
 // machine returns what hale believes of the machine with the ordinal.
-func (s *story) machine(n int) fleet.Machine {
+func (s *story) machine(n int) belief.Machine {
 	name := s.spec.Name.Machine(n)
 	for _, v := range s.status().Machines {
 		if v.Machine.Name == name {
 			return v.Machine
 		}
 	}
-	return fleet.Machine{}
+	return belief.Machine{}
 }
 
 func (s *story) healthy(n int) bool {
 	m := s.machine(n)
-	return s.status().Acting == "" && m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil &&
+	return s.status().Acting == "" && m.Health.Verdict == belief.VerdictHealthy && m.Repair == nil &&
 		m.Incident == nil && m.Current.Certified
 }
 
@@ -303,7 +306,7 @@ func (s *story) inject(f simulated.Fault) (lift func()) {
 }
 
 // records returns the journal.
-func (s *story) records() []fleet.Record {
+func (s *story) records() []record.Record {
 	s.t.Helper()
 	records, _, err := journal.Read(s.t.Context(), s.backing.Open(nil), s.spec.Name)
 	if err != nil {
@@ -313,7 +316,7 @@ func (s *story) records() []fleet.Record {
 }
 
 // count returns how many records match.
-func (s *story) count(match func(fleet.Record) bool) int {
+func (s *story) count(match func(record.Record) bool) int {
 	s.t.Helper()
 	n := 0
 	for _, r := range s.records() {
@@ -324,19 +327,19 @@ func (s *story) count(match func(fleet.Record) bool) int {
 	return n
 }
 
-func kind(k fleet.RecordKind) func(fleet.Record) bool {
-	return func(r fleet.Record) bool { return r.Kind == k }
+func kind(k record.Kind) func(record.Record) bool {
+	return func(r record.Record) bool { return r.Kind == k }
 }
 
-func because(k fleet.RecordKind, why fleet.Reason) func(fleet.Record) bool {
-	return func(r fleet.Record) bool { return r.Kind == k && r.Reason == why }
+func because(k record.Kind, why fleet.Reason) func(record.Record) bool {
+	return func(r record.Record) bool { return r.Kind == k && r.Reason == why }
 }
 
 // heals counts the repairs begun for the machine.
 func (s *story) heals(n int) int {
 	s.t.Helper()
-	return s.count(func(r fleet.Record) bool {
-		return r.Kind == fleet.RecordRepairStarted && r.Reason == fleet.Reason(fleet.RepairHeal) &&
+	return s.count(func(r record.Record) bool {
+		return r.Kind == record.RepairStarted && r.Reason == fleet.Reason(belief.RepairHeal) &&
 			r.Machine == s.spec.Name.Machine(n)
 	})
 }
@@ -380,44 +383,44 @@ func (s *story) printJournal() {
 }
 
 // web is a fleet with a page check every 2 s and a ping every second, as in the guide.
-func web(size int) fleet.Spec {
-	return fleet.Spec{
-		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
-		Checks: []fleet.Check{
-			{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3,
+func web(size int) policy.Spec {
+	return policy.Spec{
+		Name: "web", Provider: "lab", Size: size, Mode: policy.ModeAct,
+		Checks: []policy.Check{
+			{Name: "alive", Kind: policy.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3,
 				UpAfter: 2},
-			{Name: "page", Kind: fleet.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3,
+			{Name: "page", Kind: policy.CheckHTTP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3,
 				UpAfter: 2, Port: 80,
-				HTTP: fleet.HTTPCheck{Scheme: "http", Path: "/"}},
+				HTTP: policy.HTTPCheck{Scheme: "http", Path: "/"}},
 		},
-		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{
-			{Op: fleet.OpTerm, Term: "alive"}, {Op: fleet.OpTerm, Term: "page"}}},
-		Repair: fleet.RepairPolicy{
-			Steps: []fleet.Step{
+		UnhealthyWhen: policy.Condition{Op: policy.OpAny, Of: []policy.Condition{
+			{Op: policy.OpTerm, Term: "alive"}, {Op: policy.OpTerm, Term: "page"}}},
+		Repair: policy.Repair{
+			Steps: []policy.Step{
 				{Kind: fleet.StepStart, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second},
 				{Kind: fleet.StepReboot, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second},
-				{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: fleet.DeleteFailureStop},
+				{Kind: fleet.StepRecreate, Timeout: 30 * time.Second, OnDeleteFailure: policy.DeleteFailureStop},
 			},
 			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour,
 			Backoff:        10 * time.Second,
-			OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
+			OnExternalStop: policy.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
 		},
-		Limits: fleet.Limits{InRepair: 1, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20,
+		Limits: policy.Limits{InRepair: 1, InBuild: 5, Brake: policy.Brake{AtLeast: 2, Percent: 20,
 			ReleaseAfter: 30 * time.Second}},
 		Grace: time.Minute, BuildWithin: time.Minute, BlindAfter: 5 * time.Minute,
 	}
 }
 
 // only returns the spec with a single check.
-func only(spec fleet.Spec, c fleet.Check) fleet.Spec {
-	spec.Checks = []fleet.Check{c}
-	spec.UnhealthyWhen = fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: c.Name}}}
+func only(spec policy.Spec, c policy.Check) policy.Spec {
+	spec.Checks = []policy.Check{c}
+	spec.UnhealthyWhen = policy.Condition{Op: policy.OpAny, Of: []policy.Condition{{Op: policy.OpTerm, Term: c.Name}}}
 	return spec
 }
 
 // ladder returns the spec with only these steps.
-func ladder(spec fleet.Spec, kinds ...fleet.StepKind) fleet.Spec {
-	steps := make([]fleet.Step, len(kinds))
+func ladder(spec policy.Spec, kinds ...fleet.StepKind) policy.Spec {
+	steps := make([]policy.Step, len(kinds))
 	for i, k := range kinds {
 		steps[i] = rung(k)
 		for _, s := range spec.Repair.Steps {
@@ -430,25 +433,25 @@ func ladder(spec fleet.Spec, kinds ...fleet.StepKind) fleet.Spec {
 }
 
 // keeper is a fleet with one step, which keeps what it replaces for a day.
-func keeper(size int) fleet.Spec {
-	return rungs(web(size), fleet.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
-		OnDeleteFailure: fleet.DeleteFailureStop, KeepOld: 24 * time.Hour})
+func keeper(size int) policy.Spec {
+	return rungs(web(size), policy.Step{Kind: fleet.StepRecreate, Timeout: 30 * time.Second,
+		OnDeleteFailure: policy.DeleteFailureStop, KeepOld: 24 * time.Hour})
 }
 
 // rung returns a step as the guide's fleet would have it.
-func rung(kind fleet.StepKind) fleet.Step {
-	return fleet.Step{Kind: kind, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second}
+func rung(kind fleet.StepKind) policy.Step {
+	return policy.Step{Kind: kind, Timeout: 10 * time.Second, VerifyWithin: 30 * time.Second}
 }
 
 // softly is a reboot that asks the guest.
-func softly() fleet.Step {
+func softly() policy.Step {
 	step := rung(fleet.StepReboot)
-	step.Mode = fleet.RebootSoft
+	step.Mode = policy.RebootSoft
 	return step
 }
 
 // rungs returns the spec with these steps.
-func rungs(spec fleet.Spec, steps ...fleet.Step) fleet.Spec {
+func rungs(spec policy.Spec, steps ...policy.Step) policy.Spec {
 	spec.Repair.Steps = steps
 	return spec
 }

@@ -8,8 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/engine/notes"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
@@ -101,7 +105,7 @@ func (e *Engine) ownsNothing(ctx context.Context, t TakeOver) error {
 		if !ok || !strings.HasPrefix(entry.Key, beliefs.MachinesPrefix(name)) {
 			continue
 		}
-		var m fleet.Machine
+		var m belief.Machine
 		if err := json.Unmarshal(entry.Value, &m); err != nil {
 			return fault.New(fault.Permanent, "engine.take-over", entry.Key, err)
 		}
@@ -118,7 +122,7 @@ func (e *Engine) ownsNothing(ctx context.Context, t TakeOver) error {
 func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 	var marked []fleet.Name
 	for _, s := range e.Status() {
-		if slices.ContainsFunc(s.Machines, func(v fleet.View) bool { return v.Shown(t.Installation).Marked > 0 }) {
+		if slices.ContainsFunc(s.Machines, func(v situation.View) bool { return v.Shown(t.Installation).Marked > 0 }) {
 			marked = append(marked, s.Spec.Name)
 		}
 	}
@@ -159,7 +163,7 @@ func (e *Engine) takeOver(ctx context.Context, t TakeOver) (TakenOver, error) {
 func (e *Engine) builds(s *poller.Poller) bool {
 	return slices.ContainsFunc(*e.owners.Load(), func(o *holder) bool {
 		spec := o.told.Load().spec
-		return o.poller == s && spec.Mode == fleet.ModeAct && spec.Rolled()
+		return o.poller == s && spec.Mode == policy.ModeAct && spec.Rolled()
 	})
 }
 
@@ -195,8 +199,8 @@ func (e *Engine) rename(ctx context.Context, t TakeOver, marked []fleet.Name) (T
 		if err != nil {
 			return TakenOver{}, err
 		}
-		told, err := book.Writes([]fleet.Record{{
-			At: now, Fleet: name, Kind: fleet.RecordStore, Reason: fleet.ReasonTakenOver, Order: o.ID, By: t.By,
+		told, err := book.Writes([]record.Record{{
+			At: now, Fleet: name, Kind: record.Store, Reason: fleet.ReasonTakenOver, Order: o.ID, By: t.By,
 			Detail: string(t.Installation)}}, journal.Keep{})
 		if err != nil {
 			return TakenOver{}, err

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
 )
@@ -43,8 +43,8 @@ func (t *term) targets(index int) []probe.Target {
 }
 
 // forLook returns the targets that a look asks: what only tells has no say in a repair.
-func (t *term) forLook(index int, scope fleet.LookScope) []probe.Target {
-	if scope == fleet.LookProvider || t.own.Aim(index).Epoch == 0 {
+func (t *term) forLook(index int, scope situation.LookScope) []probe.Target {
+	if scope == situation.LookProvider || t.own.Aim(index).Epoch == 0 {
 		return nil
 	}
 	return t.targets(index)[:len(t.spec.Checks)]

@@ -9,10 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/inference"
+	"hale/internal/core/record"
 	"hale/internal/core/tenure"
 	"hale/internal/defect"
 	"hale/internal/engine/process"
@@ -53,7 +55,7 @@ type term struct {
 	idle    time.Time // since when hale does not act; zero: it does
 	// foreseen is how machines stand that could not be written down, by their index: for people to see, and for
 	// nothing else.
-	foreseen map[int]fleet.Health
+	foreseen map[int]belief.Health
 	telling  []telling // what of defects is noted, and not stored yet
 	// heeded is how much of the defects was looked at, and when.
 	heeded   uint64
@@ -63,7 +65,7 @@ type term struct {
 	heard    time.Time     // the probes' watermark
 	box      *outbox.Box
 	// tale is the journal as it was read last, for the stories of the messages that wait.
-	tale    []fleet.Record
+	tale    []record.Record
 	listens time.Time // since when the loop listens again after a round that took long
 	// disbelief keeps off the questions about absences as long as no listing is to be believed.
 	disbelief process.Pace
@@ -96,7 +98,7 @@ func (o *holder) begin(ctx context.Context) (*term, error) {
 	}
 	t := &term{holder: o, start: start, lease: lease, inbox: make(chan news, 64), sources: sources.New(o.name, o.probes,
 		o.poller.Source.Adapter, o.gauges, o.defects.Witness(defect.Metric, string(o.name)))}
-	t.box = outbox.NewBox(func(now fleet.Now, r fleet.Record) fleet.Record { return t.own.About(now, r) })
+	t.box = outbox.NewBox(func(now fleet.Now, r record.Record) record.Record { return t.own.About(now, r) })
 	err = o.soundly("the beginning of a term", func() error {
 		if err := t.claim(ctx); err != nil {
 			return err
@@ -166,11 +168,11 @@ func (t *term) load(ctx context.Context) error {
 	if t.book, err = journal.Open(ctx, t.store, t.spec.Name); err != nil {
 		return err
 	}
-	var brake fleet.Brake
+	var brake belief.Brake
 	if t.brakeDoc, err = t.read(ctx, beliefs.BrakeKey(t.spec.Name), &brake); err != nil {
 		return err
 	}
-	var whole fleet.Whole
+	var whole belief.Whole
 	if t.wholeDoc, err = t.read(ctx, beliefs.WholeKey(t.spec.Name), &whole); err != nil {
 		return err
 	}
@@ -211,8 +213,8 @@ func (t *term) load(ctx context.Context) error {
 // is what panicked.
 func (t *term) announce(ctx context.Context) error {
 	if t.heedDefects(); !t.stumbled {
-		return t.write(ctx, owner.Write{Records: []fleet.Record{t.own.About(t.clock.Now(), fleet.Record{
-			Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.own.Spec().Size})}})
+		return t.write(ctx, owner.Write{Records: []record.Record{t.own.About(t.clock.Now(), record.Record{
+			Kind: record.Owner, Reason: fleet.ReasonTookOver, Detail: t.server, Size: t.own.Spec().Size})}})
 	}
 	if err := t.write(ctx, owner.Write{Records: t.own.Noted()}); err != nil {
 		return err
@@ -239,15 +241,15 @@ func (t *term) read(ctx context.Context, key string, value any) (stored, error) 
 }
 
 // loadMachines returns the beliefs as stored, sorted by ordinal, and where they are stored.
-func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.MachineName]stored, error) {
+func (t *term) loadMachines(ctx context.Context) ([]belief.Machine, map[fleet.MachineName]stored, error) {
 	entries, _, err := t.store.List(ctx, beliefs.MachinesPrefix(t.spec.Name))
 	if err != nil {
 		return nil, nil, err
 	}
-	beliefs := make([]fleet.Machine, 0, len(entries))
+	beliefs := make([]belief.Machine, 0, len(entries))
 	docs := make(map[fleet.MachineName]stored, len(entries))
 	for _, e := range entries {
-		var m fleet.Machine
+		var m belief.Machine
 		rest, err := lossless.Unmarshal(e.Value, &m)
 		if err != nil {
 			return nil, nil, fault.New(fault.Permanent, "engine.load", e.Key, err)
@@ -259,7 +261,7 @@ func (t *term) loadMachines(ctx context.Context) ([]fleet.Machine, map[fleet.Mac
 		beliefs = append(beliefs, m)
 		docs[m.Name] = stored{e.Revision, string(e.Value), rest}
 	}
-	slices.SortStableFunc(beliefs, func(a, b fleet.Machine) int {
+	slices.SortStableFunc(beliefs, func(a, b belief.Machine) int {
 		x, _ := a.Name.Ordinal()
 		y, _ := b.Name.Ordinal()
 		return x - y

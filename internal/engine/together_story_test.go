@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/state/memory"
 )
@@ -37,9 +39,9 @@ func TestWhatIsFoundOfManyAtOnceIsWrittenTogether(t *testing.T) {
 		s.pass(20 * time.Second)
 		found, verdicts := map[fleet.MachineName]bool{}, 0
 		for _, r := range s.records()[began:] {
-			if r.Kind == fleet.RecordVerdict {
+			if r.Kind == record.Verdict {
 				verdicts++
-				if r.Verdict == fleet.VerdictUnhealthy {
+				if r.Verdict == belief.VerdictUnhealthy {
 					found[r.Machine] = true
 				}
 			}
@@ -49,7 +51,7 @@ func TestWhatIsFoundOfManyAtOnceIsWrittenTogether(t *testing.T) {
 		}
 		writes := 0
 		for _, m := range f.disarm() {
-			if m.sort == sortWrite && strings.Contains(m.what, string(fleet.RecordVerdict)) {
+			if m.sort == sortWrite && strings.Contains(m.what, string(record.Verdict)) {
 				writes++
 			}
 		}

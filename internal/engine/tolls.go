@@ -3,8 +3,10 @@ package engine
 import (
 	"sync"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 )
 
 // tolls count the machines of all fleets that this engine looks after, and those that fail, for the brakes that fleets
@@ -12,18 +14,18 @@ import (
 type tolls struct {
 	mu        sync.Mutex
 	fleets    map[fleet.Name]paid
-	all       fleet.Toll
-	providers map[fleet.ProviderName]fleet.Toll
+	all       belief.Toll
+	providers map[fleet.ProviderName]belief.Toll
 }
 
 // paid is what one fleet adds.
 type paid struct {
 	provider fleet.ProviderName
-	fleet.Toll
+	belief.Toll
 }
 
 func newTolls() *tolls {
-	return &tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]fleet.Toll{}}
+	return &tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]belief.Toll{}}
 }
 
 // pay sets what the fleet adds.
@@ -31,7 +33,7 @@ func (t *tolls) pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(t.fleets[name], -1)
-	t.fleets[name] = paid{provider, fleet.Toll{Size: is.Size, Failing: is.Failing}}
+	t.fleets[name] = paid{provider, belief.Toll{Size: is.Size, Failing: is.Failing}}
 	t.add(t.fleets[name], 1)
 }
 
@@ -45,7 +47,7 @@ func (t *tolls) leave(name fleet.Name) {
 
 func (t *tolls) add(p paid, times int) {
 	of := t.providers[p.provider]
-	for _, sum := range []*fleet.Toll{&of, &t.all} {
+	for _, sum := range []*belief.Toll{&of, &t.all} {
 		sum.Size += times * p.Size
 		sum.Failing += times * p.Failing
 	}
@@ -53,20 +55,20 @@ func (t *tolls) add(p paid, times int) {
 }
 
 // beside returns what the others add to the brakes that the fleet shares.
-func (t *tolls) beside(spec *fleet.Spec) []fleet.Toll {
+func (t *tolls) beside(spec *policy.Spec) []belief.Toll {
 	if len(spec.Limits.Brakes) == 0 {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	own := t.fleets[spec.Name]
-	out := make([]fleet.Toll, 0, len(spec.Limits.Brakes))
+	out := make([]belief.Toll, 0, len(spec.Limits.Brakes))
 	for _, b := range spec.Limits.Brakes {
 		sum := t.all
-		if b.Scope == fleet.ScopeProvider {
+		if b.Scope == policy.ScopeProvider {
 			sum = t.providers[spec.Provider]
 		}
-		out = append(out, fleet.Toll{Scope: b.Scope, Size: sum.Size - own.Size, Failing: sum.Failing - own.Failing})
+		out = append(out, belief.Toll{Scope: b.Scope, Size: sum.Size - own.Size, Failing: sum.Failing - own.Failing})
 	}
 	return out
 }

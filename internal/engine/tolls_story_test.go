@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	notified "hale/internal/notify/memory"
 	"hale/internal/owner/published"
 	"hale/internal/provider/simulated"
@@ -17,11 +18,11 @@ import (
 // one has for a while, the rest is healed, too.
 func TestL06ManySmallFleetsThatFailAtOnceAreHeldByTheBrakeThatTheyShare(t *testing.T) {
 	t.Parallel()
-	shared := func(spec *fleet.Spec) {
-		spec.Limits.Brakes = []fleet.SharedBrake{{Scope: fleet.ScopeProvider,
-			Policy: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}}}
+	shared := func(spec *policy.Spec) {
+		spec.Limits.Brakes = []policy.SharedBrake{{Scope: policy.ScopeProvider,
+			Policy: policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: time.Minute}}}
 	}
-	thirty(t, func(s *story, targets map[fleet.TargetName]*notified.Target) {
+	thirty(t, func(s *story, targets map[policy.TargetName]*notified.Target) {
 		lifts := map[fleet.Name]func(){}
 		for i := range 12 {
 			name := fleet.Name(fmt.Sprintf("f%d", i+1))
@@ -33,7 +34,7 @@ func TestL06ManySmallFleetsThatFailAtOnceAreHeldByTheBrakeThatTheyShare(t *testi
 		s.pass(5 * time.Minute)
 		var held []fleet.Name
 		for _, f := range s.hale.engine.Status() {
-			if b, _, _ := f.Braked(); b.Scope != fleet.ScopeProvider || !b.Engaged {
+			if b, _, _ := f.Braked(); b.Scope != policy.ScopeProvider || !b.Engaged {
 				t.Errorf("fleet %s: %+v", f.Spec.Name, b)
 			}
 			if m := &f.Machines[0].Machine; m.Waiting == fleet.ReasonBrake {
@@ -43,7 +44,7 @@ func TestL06ManySmallFleetsThatFailAtOnceAreHeldByTheBrakeThatTheyShare(t *testi
 		if len(held) < 5 {
 			t.Fatalf("of fleets %s the machine is held", held)
 		}
-		for _, name := range []fleet.TargetName{"ops", "hook"} {
+		for _, name := range []policy.TargetName{"ops", "hook"} {
 			if got := reasons(targets[name]); !slices.Equal(got, []string{"pages brake"}) {
 				t.Errorf("%s was told %q", name, got)
 			}
@@ -59,7 +60,7 @@ func TestL06ManySmallFleetsThatFailAtOnceAreHeldByTheBrakeThatTheyShare(t *testi
 				func(f published.Fleet) bool { return f.Tally.Failing > 0 })
 		})
 		s.pass(5 * time.Minute)
-		for _, name := range []fleet.TargetName{"ops", "hook"} {
+		for _, name := range []policy.TargetName{"ops", "hook"} {
 			if got := reasons(targets[name]); !slices.Equal(got, []string{"pages brake", "healed released"}) {
 				t.Errorf("%s was told %q", name, got)
 			}

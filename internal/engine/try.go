@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/owner"
 )
 
@@ -15,7 +16,7 @@ type trial struct {
 
 // Try says what would become of an order as its fleet stands now, and what would be recorded of it. Nothing is done.
 // False: this server does not own the fleet, or its owner is too busy to say.
-func (e *Engine) Try(ctx context.Context, o fleet.Order) (fleet.Ruling, []fleet.Record, bool) {
+func (e *Engine) Try(ctx context.Context, o fleet.Order) (fleet.Ruling, []record.Record, bool) {
 	ctx, cancel := context.WithTimeout(ctx, longestRest) // an owner at work answers sooner
 	defer cancel()
 	for _, h := range *e.owners.Load() {

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
 )
 
 // mistyped edits a wrong port into the check of a page.
-func mistyped(port int) func(*fleet.Spec) {
-	return func(spec *fleet.Spec) {
+func mistyped(port int) func(*policy.Spec) {
+	return func(spec *policy.Spec) {
 		for i := range spec.Checks {
 			if spec.Checks[i].Name == "page" {
 				spec.Checks[i].Port = port
@@ -38,7 +40,7 @@ func TestL08ACheckThatWasEditedWrongRepairsNothing(t *testing.T) {
 				t.Errorf("%s of %s for a check that never succeeded", c.Op, c.Machine)
 			}
 		}
-		told, all := s.count(because(fleet.RecordPaged, fleet.ReasonUnproven)), s.count(kind(fleet.RecordPaged))
+		told, all := s.count(because(record.Paged, fleet.ReasonUnproven)), s.count(kind(record.Paged))
 		if told != 1 || all != 1 {
 			t.Errorf("a person is told %d times, %d of them of the check", all, told)
 		}
@@ -47,7 +49,7 @@ func TestL08ACheckThatWasEditedWrongRepairsNothing(t *testing.T) {
 		}
 		s.reload(mistyped(80))
 		s.await(time.Minute, "both are healthy again", s.allHealthy)
-		if n := s.count(because(fleet.RecordCheck, fleet.ReasonRecovered)); n != 1 {
+		if n := s.count(because(record.Check, fleet.ReasonRecovered)); n != 1 {
 			t.Errorf("that it succeeds again is said %d times", n)
 		}
 		s.stopsServing(2)
@@ -68,7 +70,7 @@ func TestL08ChecksOfAStoreOfAnOlderHaleAreBelieved(t *testing.T) {
 		s.stopsServing(2)
 		s.start()
 		s.await(20*time.Minute, "both are healed", func() bool { return s.hale != nil && s.allHealthy() })
-		if n := s.count(because(fleet.RecordPaged, fleet.ReasonUnproven)); n != 0 {
+		if n := s.count(because(record.Paged, fleet.ReasonUnproven)); n != 0 {
 			t.Errorf("%d pages about checks that always succeeded", n)
 		}
 	})

@@ -5,15 +5,17 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/provider/simulated"
 )
 
 // keepsOld is a fleet that keeps what it replaces for two hours, built from v1.
-func keepsOld(soak time.Duration) fleet.Spec {
+func keepsOld(soak time.Duration) policy.Spec {
 	keeping := rung(fleet.StepRecreate)
 	keeping.KeepOld = 2 * time.Hour
 	spec := bare(3, keeping)
-	spec.Template.Image, spec.Update = "v1", fleet.UpdatePolicy{Pilots: 1, Soak: soak}
+	spec.Template.Image, spec.Update = "v1", policy.Update{Pilots: 1, Soak: soak}
 	return spec
 }
 
@@ -31,7 +33,7 @@ func TestAnUpdateKeepsTheOldInstances(t *testing.T) {
 	tell(t, simulated.Options{}, keepsOld(time.Minute), func(s *story) {
 		s.grown()
 		old := s.id(2)
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(15*time.Minute, "all have it", func() bool {
 			return s.built("v2") == 3 && s.allHealthy() &&
@@ -70,16 +72,16 @@ func TestAnUndoStopsTheUpdateThatGoesOn(t *testing.T) {
 	tell(t, simulated.Options{}, keepsOld(20*time.Minute), func(s *story) {
 		s.grown()
 		old := s.id(3)
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v2" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v2" })
 		s.confirm()
 		s.await(5*time.Minute, "one tries it", func() bool { return s.built("v2") == 1 && s.healthy(3) })
 		s.wantsBack(3)
 		s.await(5*time.Minute, "the old one is back", func() bool { return s.healthy(3) && s.id(3) == old })
 		s.pass(40 * time.Minute)
 		if s.id(3) != old || s.built("v2") != 1 || !s.has(fleet.ReasonUpdateStopped) ||
-			s.count(kind(fleet.RecordPaged)) != 0 {
+			s.count(kind(record.Paged)) != 0 {
 			t.Errorf("%d have it, stopped: %v, %d pages", s.built("v2"), s.has(fleet.ReasonUpdateStopped),
-				s.count(kind(fleet.RecordPaged)))
+				s.count(kind(record.Paged)))
 		}
 		s.confirm()
 		// one of them is put aside
@@ -93,19 +95,19 @@ func TestAnUpdateThatCannotKeepStops(t *testing.T) {
 	tell(t, simulated.Options{}, keepsOld(time.Second), func(s *story) {
 		s.grown()
 		for _, image := range []string{"v2", "v3", "v4"} {
-			s.reload(func(spec *fleet.Spec) { spec.Template.Image = image })
+			s.reload(func(spec *policy.Spec) { spec.Template.Image = image })
 			s.confirm()
 			s.await(30*time.Minute, image, func() bool {
 				return s.built(image) == 3 && s.allHealthy() &&
 					s.status().Whole.Ledger.Update == nil
 			})
 		}
-		s.reload(func(spec *fleet.Spec) { spec.Template.Image = "v5" })
+		s.reload(func(spec *policy.Spec) { spec.Template.Image = "v5" })
 		s.confirm()
 		s.await(5*time.Minute, "it stops", func() bool { return s.has(fleet.ReasonUpdateStopped) })
 		s.pass(10 * time.Minute)
-		why := s.count(func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonGivenUp &&
+		why := s.count(func(r record.Record) bool {
+			return r.Kind == record.Paged && r.Reason == fleet.ReasonGivenUp &&
 				r.Detail == string(fleet.ReasonTooManyKept)
 		})
 		if why != 1 || s.built("v5") != 0 || !s.allHealthy() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 )
@@ -16,12 +17,12 @@ func TestL11ACheckThatOnlyTellsIsToldOnce(t *testing.T) {
 	t.Parallel()
 	ops, pager := &memory.Target{}, &memory.Target{}
 	spec := told(0, "ops", "pager")
-	spec.Notify.To[0].Events = append(spec.Notify.To[0].Events, fleet.NotifyWarning)
-	metrics := fleet.Check{Name: "metrics", Kind: fleet.CheckTCP, Port: 9100, Every: 5 * time.Second,
+	spec.Notify.To[0].Events = append(spec.Notify.To[0].Events, policy.NotifyWarning)
+	metrics := policy.Check{Name: "metrics", Kind: policy.CheckTCP, Port: 9100, Every: 5 * time.Second,
 		Timeout: time.Second, DownAfter: 3, UpAfter: 2, Tells: true}
-	spec.Tells = []fleet.Check{metrics}
+	spec.Tells = []policy.Check{metrics}
 	tell(t, simulated.Options{}, spec, func(s *story) {
-		s.people(map[fleet.TargetName]*memory.Target{"ops": ops, "pager": pager})
+		s.people(map[policy.TargetName]*memory.Target{"ops": ops, "pager": pager})
 		s.grown()
 		calls := len(s.world.Calls())
 		s.await(10*time.Minute, "people are told", func() bool { return len(ops.Taken()) == 1 })
@@ -31,7 +32,7 @@ func TestL11ACheckThatOnlyTellsIsToldOnce(t *testing.T) {
 		if got := happened(ops); !slices.Equal(got, []string{"warnings"}) {
 			t.Errorf("ops was told %v", got)
 		}
-		s.world.Serve([]fleet.Check{metrics}, nil)
+		s.world.Serve([]policy.Check{metrics}, nil)
 		s.await(10*time.Minute, "the end is told", func() bool { return len(ops.Taken()) > 1 })
 		s.pass(time.Hour)
 		if got := happened(ops); !slices.Equal(got, []string{"warnings", "warnings-over"}) {

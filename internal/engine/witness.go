@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -84,8 +85,8 @@ func (t *term) askHosts(silenced []fleet.Neighbourhood) {
 		}
 		w.epoch++
 		w.asked[h] = a
-		t.probes.Set(probe.Target{ID: hostID(h), Address: a, Epoch: w.epoch, Spec: &fleet.Check{
-			Name: hostID(h).Check, Kind: fleet.CheckPing, Every: hostEvery, Timeout: hostTimeout,
+		t.probes.Set(probe.Target{ID: hostID(h), Address: a, Epoch: w.epoch, Spec: &policy.Check{
+			Name: hostID(h).Check, Kind: policy.CheckPing, Every: hostEvery, Timeout: hostTimeout,
 			DownAfter: hostDown, UpAfter: 1,
 		}})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 	"hale/internal/engine/poller"
@@ -63,7 +64,7 @@ func (h *house) await(within time.Duration, what string, is func() bool) {
 }
 
 // each goes through the machines of both fleets.
-func (h *house) each(is func(m *fleet.Machine) bool) bool {
+func (h *house) each(is func(m *belief.Machine) bool) bool {
 	n := 0
 	for _, f := range h.engine.Status() {
 		for i := range f.Machines {
@@ -76,13 +77,13 @@ func (h *house) each(is func(m *fleet.Machine) bool) bool {
 }
 
 func (h *house) well() bool {
-	return h.each(func(m *fleet.Machine) bool {
-		return m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
+	return h.each(func(m *belief.Machine) bool {
+		return m.Health.Verdict == belief.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
 	})
 }
 
 func (h *house) held() bool {
-	return h.each(func(m *fleet.Machine) bool { return m.Waiting == fleet.ReasonNoWitness && m.Repair == nil })
+	return h.each(func(m *belief.Machine) bool { return m.Waiting == fleet.ReasonNoWitness && m.Repair == nil })
 }
 
 func (h *house) inject(f simulated.Fault) (lift func()) {
@@ -157,7 +158,7 @@ func TestL04OneThatStandsStillIsDead(t *testing.T) {
 		h.inject(simulated.Broken{Instance: ids["db"], Illness: simulated.Illness{Symptom: simulated.Hung}})
 		h.inject(simulated.Broken{Instance: ids["app"], Illness: simulated.Illness{Symptom: simulated.Halted}})
 		h.await(time.Minute, "both are held", h.held)
-		app := func() (m fleet.Machine) {
+		app := func() (m belief.Machine) {
 			for _, f := range h.engine.Status() {
 				if f.Spec.Name == "app" {
 					m = f.Machines[0].Machine
@@ -170,7 +171,7 @@ func TestL04OneThatStandsStillIsDead(t *testing.T) {
 			t.Error("one reading was enough")
 		}
 		h.await(5*time.Minute, "the one is healed", func() bool {
-			return app().Health.Verdict == fleet.VerdictHealthy && app().Repair == nil
+			return app().Health.Verdict == belief.VerdictHealthy && app().Repair == nil
 		})
 		if h.ids()["app"] != ids["app"] || h.ids()["db"] != ids["db"] {
 			t.Error("one was built anew")

@@ -6,7 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/engine/process"
 	"hale/internal/owner/published"
 )
@@ -49,15 +52,15 @@ func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
 			o.lived.Store(int64(e.clock.Now().Mono))
 			time.Sleep(c.still)
 			o.published.Store(&published.Fleet{
-				State: fleet.State{
+				State: situation.State{
 					Acting: c.acting,
-					Spec: fleet.Spec{Name: "db", Provider: "lab", Size: 1, Checks: []fleet.Check{
-						{Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second},
+					Spec: policy.Spec{Name: "db", Provider: "lab", Size: 1, Checks: []policy.Check{
+						{Name: "alive", Kind: policy.CheckPing, Every: 5 * time.Second, Timeout: time.Second},
 					}},
 				},
-				Machines: []fleet.View{{
-					Machine: fleet.Machine{Name: "db-1", Current: fleet.Incarnation{ID: "i", Host: "h1"},
-						Health: fleet.Health{Verdict: fleet.VerdictHealthy}},
+				Machines: []situation.View{{
+					Machine: belief.Machine{Name: "db-1", Current: belief.Incarnation{ID: "i", Host: "h1"},
+						Health: belief.Health{Verdict: belief.VerdictHealthy}},
 					Checks: []fleet.CheckState{{Check: "alive", Standing: fleet.StandingUp, Result: fleet.ResultOK}},
 				}},
 			})

@@ -11,6 +11,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/engine"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
@@ -50,8 +52,8 @@ func (s *story) ordered(since time.Time) []simulated.Call {
 // pages returns why a person was told, without repetition, and how often.
 func (s *story) pages() map[fleet.Reason]int {
 	out := map[fleet.Reason]int{}
-	s.count(func(r fleet.Record) bool {
-		if r.Kind == fleet.RecordPaged {
+	s.count(func(r record.Record) bool {
+		if r.Kind == record.Paged {
 			out[r.Reason]++
 		}
 		return false
@@ -77,8 +79,8 @@ func (s *story) believes() {
 	s.t.Helper()
 	o := s.orders(fleet.Order{Kind: fleet.OrderRecover, Believe: true})
 	s.await(time.Minute, "the world is believed", func() bool {
-		return s.count(func(r fleet.Record) bool {
-			return r.Order == o.ID && r.Kind == fleet.RecordOrder &&
+		return s.count(func(r record.Record) bool {
+			return r.Order == o.ID && r.Kind == record.Order &&
 				r.Reason == ""
 		}) == 1
 	})
@@ -165,7 +167,7 @@ func TestL1AnEmptyStoreBuildsNothingBesideAnEarlierHale(t *testing.T) {
 func TestL1ATakeOverKeepsDisksAndWhatWasPutAside(t *testing.T) {
 	t.Parallel()
 	spec := keeper(3)
-	spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	spec.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	tell(t, simulated.Options{}, spec, func(s *story) {
 		s.grown()
 		old, earlier := s.replaced(2), s.installation()
@@ -258,10 +260,10 @@ func TestL1AStoreThatLosesItsLastWritesBuildsNoSecond(t *testing.T) {
 	t.Parallel()
 	plain := ladder(web(3), fleet.StepRecreate)
 	disks := plain
-	disks.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	disks.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	keeping := keeper(3)
 	keeping.Template.Disks = disks.Template.Disks
-	for name, spec := range map[string]fleet.Spec{"plain": plain, "with kept disks": disks,
+	for name, spec := range map[string]policy.Spec{"plain": plain, "with kept disks": disks,
 		"with old instances put aside": keeping} {
 		for _, lost := range []time.Duration{100 * time.Millisecond, 2 * time.Second, 10 * time.Second} {
 			t.Run(name+", "+lost.String(), func(t *testing.T) {
@@ -363,7 +365,7 @@ func TestL1WhatHasMachinesOfItsOwnTakesNothingOver(t *testing.T) {
 			}
 		}
 		s.pass(time.Minute)
-		if s.installation() != own || !s.allHealthy() || s.count(because(fleet.RecordOwner,
+		if s.installation() != own || !s.allHealthy() || s.count(because(record.Owner,
 			fleet.ReasonTookOver)) != 1 {
 			t.Error("it changed something")
 		}
@@ -384,7 +386,7 @@ func TestATakeOverCountsForAllFleetsAndStopsAnEarlierHale(t *testing.T) {
 		s.hale = s.controller("hale-2")
 		s.pass(time.Minute)
 		setup, db := s.hale.setup(s.spec), web(1)
-		db.Name, db.Mode = "db", fleet.ModeObserve
+		db.Name, db.Mode = "db", policy.ModeObserve
 		probes := netprobe.New(s.world, netprobe.Options{})
 		ctx, stop := context.WithCancel(s.t.Context())
 		defer stop()

@@ -17,6 +17,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Reader reads one metric. It is safe for concurrent use.
@@ -29,7 +30,7 @@ type Reader interface {
 }
 
 // Open returns what reads the metric of the fleet; nil: nothing does.
-type Open func(of fleet.Name, m fleet.Metric) Reader
+type Open func(of fleet.Name, m policy.Metric) Reader
 
 // Machine is one of the fleet's machines, as a source may know it.
 type Machine struct {
@@ -77,7 +78,7 @@ type Value struct {
 const op = "gauge.weigh"
 
 // Weigh makes one number of a reading. The error is a Doubt.
-func Weigh(m *fleet.Metric, r Reading) (Value, error) {
+func Weigh(m *policy.Metric, r Reading) (Value, error) {
 	doubt := func(kind fault.Kind, why fleet.Reason, format string, args ...any) (Value, error) {
 		return Value{}, fault.New(kind, op, string(m.Name), Doubt{why, fmt.Sprintf(format, args...)})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 )
 
@@ -21,35 +22,35 @@ func each(values ...float64) (out []fleet.MachineValue) {
 
 func TestWhatASourceSaysIsOneNumberOrATypedTrouble(t *testing.T) {
 	t.Parallel()
-	percent := fleet.Metric{Name: "busy", Of: fleet.CombineMean, Least: 0, Most: 100}
-	sum := fleet.Metric{Of: fleet.CombineSum}
+	percent := policy.Metric{Name: "busy", Of: policy.CombineMean, Least: 0, Most: 100}
+	sum := policy.Metric{Of: policy.CombineSum}
 	twice := gauge.Reading{Each: slices.Repeat(each(10), 2)}
 	mixed := gauge.Reading{Each: each(10), Whole: []float64{1}}
 	whole := func(v ...float64) gauge.Reading { return gauge.Reading{Whole: v} }
 	for name, c := range map[string]struct {
-		metric  fleet.Metric
+		metric  policy.Metric
 		reading gauge.Reading
 		want    float64
 		trouble fleet.Reason
 	}{
-		"a number":                          {fleet.Metric{}, whole(7), 7, ""},
+		"a number":                          {policy.Metric{}, whole(7), 7, ""},
 		"zero is a number":                  {percent, whole(0), 0, ""},
 		"the bounds are within":             {percent, whole(100), 100, ""},
 		"nothing":                           {percent, gauge.Reading{}, 0, fleet.ReasonMetricSilent},
-		"two where one was to be":           {fleet.Metric{}, whole(1, 2), 0, fleet.ReasonMetricMany},
+		"two where one was to be":           {policy.Metric{}, whole(1, 2), 0, fleet.ReasonMetricMany},
 		"two, and what they are together":   {percent, whole(1, 2), 1.5, ""},
 		"a sum":                             {sum, whole(1, 2), 3, ""},
-		"the most":                          {fleet.Metric{Of: fleet.CombineMax}, whole(1, 3, 2), 3, ""},
+		"the most":                          {policy.Metric{Of: policy.CombineMax}, whole(1, 3, 2), 3, ""},
 		"a thousand":                        {percent, whole(make([]float64, 1000)...), 0, fleet.ReasonMetricMany},
 		"a thousand machines":               {percent, gauge.Reading{Each: each(make([]float64, 1000)...)}, 0, ""},
 		"no number":                         {percent, whole(math.NaN()), 0, fleet.ReasonMetricAbsurd},
 		"no number among numbers":           {percent, whole(1, math.NaN()), 0, fleet.ReasonMetricAbsurd},
-		"no number, and no bounds":          {fleet.Metric{}, whole(math.NaN()), 0, fleet.ReasonMetricAbsurd},
-		"without end":                       {fleet.Metric{}, whole(math.Inf(1)), 0, fleet.ReasonMetricAbsurd},
+		"no number, and no bounds":          {policy.Metric{}, whole(math.NaN()), 0, fleet.ReasonMetricAbsurd},
+		"without end":                       {policy.Metric{}, whole(math.Inf(1)), 0, fleet.ReasonMetricAbsurd},
 		"more than can be":                  {percent, whole(100.5), 0, fleet.ReasonMetricAbsurd},
 		"less than can be":                  {percent, whole(-1), 0, fleet.ReasonMetricAbsurd},
 		"one of many is more than can be":   {percent, whole(0, 0, 150), 0, fleet.ReasonMetricAbsurd},
-		"a sum beyond the bounds of one":    {fleet.Metric{Of: fleet.CombineSum, Most: 100}, whole(90, 90), 180, ""},
+		"a sum beyond the bounds of one":    {policy.Metric{Of: policy.CombineSum, Most: 100}, whole(90, 90), 180, ""},
 		"a sum that no number can say":      {sum, whole(1e308, 1e308), 0, fleet.ReasonMetricAbsurd},
 		"machines":                          {percent, gauge.Reading{Each: each(10, 20, 60)}, 30, ""},
 		"one machine twice":                 {percent, twice, 0, fleet.ReasonMetricMany},
@@ -75,7 +76,7 @@ func TestTheValuesOfMachinesAreInTheOrderOfTheirNumbers(t *testing.T) {
 	t.Parallel()
 	r := gauge.Reading{Each: each(make([]float64, 12)...)}
 	slices.Reverse(r.Each)
-	got, err := gauge.Weigh(&fleet.Metric{Of: fleet.CombineMax}, r)
+	got, err := gauge.Weigh(&policy.Metric{Of: policy.CombineMax}, r)
 	if err != nil || got.Each[1].Machine != "web-2" || got.Each[11].Machine != "web-12" ||
 		r.Each[0].Machine != "web-12" {
 		t.Errorf("%v, %v", got, err)

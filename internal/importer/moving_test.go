@@ -12,7 +12,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/importer"
 )
 
@@ -151,7 +151,7 @@ func TestS70WhatIsMadeIsValid(t *testing.T) {
 				t.Fatalf("%v\n%s", err, r.Config)
 			}
 			for _, f := range c.Fleets { // the other healer still runs
-				if f.Mode != fleet.ModeObserve {
+				if f.Mode != policy.ModeObserve {
 					t.Errorf("fleet %s is in mode %s, and not only watched at first:\n%s", f.Name, f.Mode, r.Config)
 				}
 			}

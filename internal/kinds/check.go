@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -18,14 +18,14 @@ import (
 type Check struct {
 	Way[Asked, struct{}]
 	// Write writes the check's own keys back; nil: it has none.
-	Write func(check *fleet.Check, p *keys.Pairs)
+	Write func(check *policy.Check, p *keys.Pairs)
 	// Timeout says how long an answer may take, by the keys every and timeout; nil: as for most kinds.
 	Timeout func(f *keys.Finder, every, timeout keys.At[time.Duration]) time.Duration
 }
 
 // CheckOf makes a kind of its key: what is written there, what compile makes of that, and how it is written back.
-func CheckOf[V any](kind fleet.CheckKind, example, doc string, s keys.Shape[V],
-	compile func(a Asked, d keys.At[V]), write func(check *fleet.Check, p *keys.Pairs)) Check {
+func CheckOf[V any](kind policy.CheckKind, example, doc string, s keys.Shape[V],
+	compile func(a Asked, d keys.At[V]), write func(check *policy.Check, p *keys.Pairs)) Check {
 	way := WayOf(string(kind), example, doc, s, func(a Asked, d keys.At[V]) struct{} {
 		if compile != nil {
 			compile(a, d)
@@ -42,7 +42,7 @@ func (c Check) WithTimeout(limit func(f *keys.Finder, every, timeout keys.At[tim
 }
 
 // Check returns the kind; nil: there is none.
-func (a All) Check(kind fleet.CheckKind) *Check {
+func (a All) Check(kind policy.CheckKind) *Check {
 	i := slices.IndexFunc(a.Checks, func(c Check) bool { return c.Word == string(kind) })
 	if i < 0 {
 		return nil
@@ -62,7 +62,7 @@ func (a All) CheckWays() []Way[Asked, struct{}] {
 // Asked is a check of the file that is told what it asks.
 type Asked struct {
 	*keys.Finder
-	Check *fleet.Check
+	Check *policy.Check
 	// Received says that what machines report by themselves is received.
 	Received bool
 	// Placeholders reports what a text has in braces that nothing replaces.
@@ -70,7 +70,7 @@ type Asked struct {
 }
 
 // PlaceholdersSaid is what the reference says of the words of a program that hale runs for a machine.
-var PlaceholdersSaid = "`" + strings.Join(fleet.Placeholders(),
+var PlaceholdersSaid = "`" + strings.Join(policy.Placeholders(),
 	"`, `") + "` are replaced, and `{meta.KEY}` by what the instance bears under the key. "
 
 // EnvSaid is what it says of the program's environment.
@@ -81,7 +81,7 @@ const EnvSaid = "Its environment, beside a PATH: a text, in which the same is re
 // Command judges a program that hale runs for a machine, and returns its words and its environment, sorted by name.
 // placeholders reports what a text has in braces that nothing replaces.
 func Command(f *keys.Finder, d keys.ProgramDraft, placeholders func(keys.Spot, string)) (args []string,
-	env []fleet.Variable) {
+	env []policy.Variable) {
 	for _, word := range d.Command.Value {
 		placeholders(word.Spot, word.Value)
 		args = append(args, word.Value)
@@ -89,16 +89,16 @@ func Command(f *keys.Finder, d keys.ProgramDraft, placeholders func(keys.Spot, s
 	for _, n := range d.Env.Value {
 		value, kept := f.TextPlace(n)
 		placeholders(n.Spot, value)
-		env = append(env, fleet.Variable{Name: n.Name, Value: value, Secret: kept})
+		env = append(env, policy.Variable{Name: n.Name, Value: value, Secret: kept})
 	}
-	slices.SortFunc(env, func(a, b fleet.Variable) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(env, func(a, b policy.Variable) int { return strings.Compare(a.Name, b.Name) })
 	return args, env
 }
 
 // Headers judges the further lines of a request's head, and returns them sorted by name. own are those that are not to
 // be written, with what to do instead.
-func Headers(f *keys.Finder, all []keys.Named[keys.TextDraft], own map[string]string) []fleet.Header {
-	var out []fleet.Header
+func Headers(f *keys.Finder, all []keys.Named[keys.TextDraft], own map[string]string) []policy.Header {
+	var out []policy.Header
 	for _, n := range all {
 		name := http.CanonicalHeaderKey(n.Name)
 		if instead, ok := own[name]; ok {
@@ -109,12 +109,12 @@ func Headers(f *keys.Finder, all []keys.Named[keys.TextDraft], own map[string]st
 		if strings.ContainsAny(value, "\r\n") {
 			f.Add(n.Spot, "has more than one line", "write it in one line")
 		}
-		if slices.ContainsFunc(out, func(h fleet.Header) bool { return h.Name == name }) {
+		if slices.ContainsFunc(out, func(h policy.Header) bool { return h.Name == name }) {
 			f.Add(n.Spot, "is there already, in other letters", "take one of the two out")
 		}
-		out = append(out, fleet.Header{Name: name, Value: value, Secret: kept})
+		out = append(out, policy.Header{Name: name, Value: value, Secret: kept})
 	}
-	slices.SortFunc(out, func(a, b fleet.Header) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b policy.Header) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
@@ -146,11 +146,11 @@ func Authorities(f *keys.Finder, path keys.At[string]) string {
 }
 
 // Certificate is what a certificate must be.
-func (a Asked) Certificate(ca keys.At[string], days keys.At[int], insecure keys.At[bool]) fleet.TLSCheck {
+func (a Asked) Certificate(ca keys.At[string], days keys.At[int], insecure keys.At[bool]) policy.TLSCheck {
 	if ca.Written() && insecure.Value {
 		a.Add(insecure.Spot, "comes beside ca", "take insecure out: ca says whom to trust")
 	}
-	return fleet.TLSCheck{CA: Authorities(a.Finder, ca), Days: days.Value, Insecure: insecure.Value}
+	return policy.TLSCheck{CA: Authorities(a.Finder, ca), Days: days.Value, Insecure: insecure.Value}
 }
 
 // Pattern returns a regular expression as it is written.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/keys"
 	"hale/internal/probe"
@@ -27,14 +28,14 @@ type Provider struct {
 	// Keys are its own, beside those that all providers have.
 	Keys keys.Section[Entry, Made]
 	// Template are its own keys of fleets.FLEET.template, and what becomes of the template by them.
-	Template keys.Section[Machine, fleet.Template]
+	Template keys.Section[Machine, policy.Template]
 	// Without are the keys of the template that mean nothing to it; Why and Instead say so, where there is more to say.
 	Without      []string
 	Why, Instead string
 	// Stored reads settings as they lie in the store.
 	Stored func(data []byte) (Settings, error)
 	// Warn returns what the settings allow and should not be left so, as sentences, for the fleets on the provider.
-	Warn func(name string, s Settings, hosts []Host, fleets []fleet.Spec) []string
+	Warn func(name string, s Settings, hosts []Host, fleets []policy.Spec) []string
 
 	// Hosts says that the file can name its hosts, HostURIs that each has an address at which hale speaks to it, and
 	// HostAddresses that the file can say where a host answers pings.
@@ -60,7 +61,7 @@ type Provider struct {
 	// Rescues says that it can start another system in a machine's place.
 	Rescues bool
 	// Usages are what it counts of its instances, as their processors' load.
-	Usages []fleet.Usage
+	Usages []policy.Usage
 	// KeepsNames says that a machine keeps its name and port while its host is off.
 	KeepsNames bool
 	// Simulated says that its machines exist only inside hale.
@@ -114,7 +115,7 @@ type Connection struct {
 	// Network is how machines are probed that are really there.
 	Network probe.Transport
 	// Checks are what its machines are asked, and Canaries what else answers, where the provider is a world of its own.
-	Checks   []fleet.Check
+	Checks   []policy.Check
 	Canaries []netip.Addr
 }
 
@@ -155,7 +156,7 @@ type Machine struct {
 	Spot  keys.Spot
 	Draft *TemplateDraft
 	// Common is what the keys of all templates come to.
-	Common fleet.Template
+	Common policy.Template
 	// Needed says that machines are built from it.
 	Needed   bool
 	Provider string
@@ -221,7 +222,7 @@ type TemplateDraft struct {
 	UserData                       keys.At[TextDraft]
 	Seed                           keys.At[bool]
 	XML                            keys.At[TextDraft]
-	Accel                          keys.At[fleet.Accel]
+	Accel                          keys.At[policy.Accel]
 	Metadata                       keys.At[[]keys.Named[string]]
 }
 

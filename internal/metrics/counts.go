@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/provider"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -76,7 +77,7 @@ func (c *Counts) Committed(took time.Duration, err error) {
 }
 
 // Take counts what a record of the journal says. Each is to be handed over once, in their order.
-func (c *Counts) Take(r fleet.Record) { c.stories.take(r) }
+func (c *Counts) Take(r record.Record) { c.stories.take(r) }
 
 // Beat notes that hale acted in every fleet at the time.
 func (c *Counts) Beat(at time.Time) { c.beat.Store(at.UnixNano()) }

@@ -14,6 +14,7 @@ import (
 
 	"hale/api"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/metrics"
 	"hale/internal/owner/published"
@@ -60,8 +61,8 @@ func everything() metrics.Options {
 	o.Streams = func() []metrics.Stream { return []metrics.Stream{{Name: "traces", Taken: 3}} }
 	o.Reloaded = func() (time.Time, error) { return dawn, nil }
 	o.Defects.Note(defect.Place{Part: defect.Check}, "its work", &defect.Panic{Value: "boom"})
-	for _, r := range []fleet.Record{{Kind: fleet.RecordPaged, Reason: fleet.ReasonBrake}, {Kind: fleet.RecordOrder,
-		Command: fleet.OrderHeal}, {Kind: fleet.RecordNotified, Target: "ops"}} {
+	for _, r := range []record.Record{{Kind: record.Paged, Reason: fleet.ReasonBrake}, {Kind: record.Order,
+		Command: fleet.OrderHeal}, {Kind: record.Notified, Target: "ops"}} {
 		r.Fleet = "fleet-0"
 		o.Counts.Take(r)
 	}

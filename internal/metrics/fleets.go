@@ -3,8 +3,10 @@ package metrics
 import (
 	"cmp"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,13 +16,13 @@ import (
 type look struct {
 	*published.Fleet
 
-	brake      fleet.Brake
-	policy     fleet.BrakePolicy
+	brake      belief.Brake
+	policy     policy.Brake
 	tally      guard.Tally // under which the brake stands
-	verdicts   map[fleet.Verdict]int
+	verdicts   map[belief.Verdict]int
 	held       map[fleet.Reason]int
-	incidents  map[fleet.Cause]int
-	repairs    map[fleet.RepairKind]int
+	incidents  map[belief.Cause]int
+	repairs    map[belief.RepairKind]int
 	checks     map[fleet.Standing]int
 	unknown    map[fleet.ResultReason]int // why checks are
 	candidates int
@@ -30,8 +32,8 @@ type look struct {
 
 func lookAt(f *published.Fleet) *look {
 	l := &look{
-		Fleet: f, verdicts: map[fleet.Verdict]int{}, held: map[fleet.Reason]int{},
-		incidents: map[fleet.Cause]int{}, repairs: map[fleet.RepairKind]int{},
+		Fleet: f, verdicts: map[belief.Verdict]int{}, held: map[fleet.Reason]int{},
+		incidents: map[belief.Cause]int{}, repairs: map[belief.RepairKind]int{},
 		checks: map[fleet.Standing]int{}, unknown: map[fleet.ResultReason]int{},
 	}
 	l.brake, l.policy, l.tally = f.Braked()
@@ -59,7 +61,7 @@ func (l *look) ask(checks []fleet.CheckState) {
 	}
 }
 
-func (l *look) count(m *fleet.Machine) {
+func (l *look) count(m *belief.Machine) {
 	if m.Current.Candidate() {
 		l.candidates++
 	} else {
@@ -102,8 +104,8 @@ func each[W ~string](name, help, label string, from func(l *look) map[W]int) row
 	}}
 }
 
-var verdicts = []fleet.Verdict{fleet.VerdictUnknown, fleet.VerdictStarting, fleet.VerdictHealthy, fleet.VerdictSuspect,
-	fleet.VerdictUnhealthy}
+var verdicts = []belief.Verdict{belief.VerdictUnknown, belief.VerdictStarting, belief.VerdictHealthy, belief.VerdictSuspect,
+	belief.VerdictUnhealthy}
 
 var standingsOfChecks = []fleet.Standing{fleet.StandingUp, fleet.StandingFailing, fleet.StandingDown,
 	fleet.StandingUnknown}
@@ -131,9 +133,9 @@ var fleetRows = []row{
 	each("machines_held", "Machines to which nothing is done now although something could be, by why.", "reason",
 		func(l *look) map[fleet.Reason]int { return l.held }),
 	each("machines_in_repair", "Machines that hale works on, by what for.", "kind",
-		func(l *look) map[fleet.RepairKind]int { return l.repairs }),
+		func(l *look) map[belief.RepairKind]int { return l.repairs }),
 	each("incidents_open", "Incidents of machines that are open, by cause.", "cause",
-		func(l *look) map[fleet.Cause]int { return l.incidents }),
+		func(l *look) map[belief.Cause]int { return l.incidents }),
 	one("machines_waiting_for_person", "Machines that a person was told of, or that are in quarantine.",
 		func(l *look) float64 { return number(l.persons) }),
 	one("machines_quarantined", "Machines that hale could not heal and leaves alone.",

@@ -8,6 +8,7 @@ import (
 	"hale/api"
 	"hale/internal/access"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/owner/published"
 	"hale/internal/probe/bulkprobe"
@@ -71,8 +72,8 @@ func Handler(o Options) http.Handler {
 	})
 }
 
-func specsOf(all []published.Fleet) []*fleet.Spec {
-	out := make([]*fleet.Spec, 0, len(all))
+func specsOf(all []published.Fleet) []*policy.Spec {
+	out := make([]*policy.Spec, 0, len(all))
 	for i := range all {
 		out = append(out, &all[i].Spec)
 	}

@@ -13,9 +13,13 @@ import (
 	"time"
 
 	"hale/internal/access"
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/defect"
 	"hale/internal/metrics"
 	"hale/internal/owner/published"
@@ -36,15 +40,15 @@ var everyone = access.Principal{Name: "prometheus", Grants: []access.Grant{{Role
 func nFleets(fleets, machines int) []published.Fleet {
 	out := make([]published.Fleet, fleets)
 	for i := range out {
-		spec := fleet.Spec{Name: fleet.Name(fmt.Sprint("fleet-", i)), Provider: fleet.ProviderName(fmt.Sprint("lab-", i%10)),
-			Mode: fleet.ModeAct, Size: machines,
-			Limits: fleet.Limits{InRepair: 3, Shared: []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 40},
-				{Scope: fleet.ScopeProvider, InRepair: 20}, {Scope: fleet.ScopeHost, InRepair: 2}}, Brake: fleet.BrakePolicy{Percent: 20, AtLeast: 2}},
-			Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot},
+		spec := policy.Spec{Name: fleet.Name(fmt.Sprint("fleet-", i)), Provider: fleet.ProviderName(fmt.Sprint("lab-", i%10)),
+			Mode: policy.ModeAct, Size: machines,
+			Limits: policy.Limits{InRepair: 3, Shared: []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 40},
+				{Scope: policy.ScopeProvider, InRepair: 20}, {Scope: policy.ScopeHost, InRepair: 2}}, Brake: policy.Brake{Percent: 20, AtLeast: 2}},
+			Repair: policy.Repair{Steps: []policy.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot},
 				{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}}}
-		f := published.Fleet{Wanted: spec, Lease: 8 * time.Second, Machines: make([]fleet.View, machines)}
+		f := published.Fleet{Wanted: spec, Lease: 8 * time.Second, Machines: make([]situation.View, machines)}
 		f.State.Spec, f.State.Now = spec, fleet.Now{Wall: dawn, Mono: 1}
-		f.State.Slots = fleet.Slots{{Machine: "fleet-0-1", Provider: "lab-0"}, {Machine: "fleet-0-2", Provider: "lab-0", Start: true},
+		f.State.Slots = belief.Slots{{Machine: "fleet-0-1", Provider: "lab-0"}, {Machine: "fleet-0-2", Provider: "lab-0", Start: true},
 			{Machine: "fleet-1-1", Provider: "lab-1"}}
 		f.State.Provider.Standing = fleet.ProviderUp
 		f.State.Hosts = []fleet.Host{{Name: "h1", Up: true}, {Name: "h2"}}
@@ -57,23 +61,23 @@ func nFleets(fleets, machines int) []published.Fleet {
 	return out
 }
 
-func machine(name fleet.MachineName, k int) fleet.Machine {
-	m := fleet.Machine{Name: name, Health: fleet.Health{Verdict: fleet.VerdictHealthy},
-		Current: fleet.Incarnation{ID: fleet.InstanceID("i-" + string(name)), Generation: 1}}
+func machine(name fleet.MachineName, k int) belief.Machine {
+	m := belief.Machine{Name: name, Health: belief.Health{Verdict: belief.VerdictHealthy},
+		Current: belief.Incarnation{ID: fleet.InstanceID("i-" + string(name)), Generation: 1}}
 	switch k {
 	case 0:
-		m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
-		m.Incident = &fleet.Incident{ID: string(name) + "/1", Cause: fleet.CauseChecks, Paged: true}
+		m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
+		m.Incident = &belief.Incident{ID: string(name) + "/1", Cause: belief.CauseChecks, Paged: true}
 		m.Waiting = fleet.ReasonBudget
 	case 1:
-		m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseOff}
-		m.Incident = &fleet.Incident{ID: string(name) + "/1", Cause: fleet.CauseOff}
-		m.Repair = &fleet.Repair{Kind: fleet.RepairHeal}
+		m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseOff}
+		m.Incident = &belief.Incident{ID: string(name) + "/1", Cause: belief.CauseOff}
+		m.Repair = &belief.Repair{Kind: belief.RepairHeal}
 	case 2:
-		m.Health.Verdict, m.Quarantine = fleet.VerdictUnhealthy, &fleet.Quarantine{Since: dawn}
+		m.Health.Verdict, m.Quarantine = belief.VerdictUnhealthy, &belief.Quarantine{Since: dawn}
 		m.Waiting = fleet.ReasonQuarantined
 	case 3:
-		m.Health.Verdict = fleet.VerdictSuspect
+		m.Health.Verdict = belief.VerdictSuspect
 	}
 	return m
 }
@@ -179,22 +183,22 @@ func TestAFailureIsCountedFromTheJournal(t *testing.T) {
 	o := options(nFleets(1, 10))
 	at := func(s int) time.Time { return dawn.Add(time.Duration(s) * time.Second) }
 	scrape(t, o, everyone)
-	for _, r := range []fleet.Record{
-		{Kind: fleet.RecordVerdict, At: at(0), Was: fleet.VerdictHealthy, Verdict: fleet.VerdictSuspect},
-		{Kind: fleet.RecordVerdict, At: at(7), Was: fleet.VerdictSuspect, Verdict: fleet.VerdictUnhealthy},
-		{Kind: fleet.RecordIncidentOpen, At: at(7), Cause: fleet.CauseChecks},
-		{Kind: fleet.RecordRepairStarted, At: at(8), Reason: fleet.Reason(fleet.RepairHeal)},
-		{Kind: fleet.RecordStepSkipped, At: at(8), Step: fleet.StepStart, Reason: fleet.ReasonNotOff},
-		{Kind: fleet.RecordStepFailed, At: at(20), Step: fleet.StepReboot, Reason: fleet.ReasonNotVerified},
-		{Kind: fleet.RecordPaged, At: at(20), Reason: fleet.ReasonStepPage},
-		{Kind: fleet.RecordOrder, At: at(21), Command: fleet.OrderHeal},
-		{Kind: fleet.RecordOrder, At: at(21), Command: fleet.OrderHeal, Reason: fleet.ReasonInRepair},
-		{Kind: fleet.RecordVerdict, At: at(90), Was: fleet.VerdictUnhealthy, Verdict: fleet.VerdictHealthy},
-		{Kind: fleet.RecordVerified, At: at(90), Step: fleet.StepRecreate},
-		{Kind: fleet.RecordRepairEnded, At: at(91), Reason: fleet.ReasonHealed},
-		{Kind: fleet.RecordIncidentClosed, At: at(91), Reason: fleet.ReasonHealed, Took: 84 * time.Second, Paged: true},
-		{Kind: fleet.RecordNotified, At: at(92), Target: "ops"},
-		{Kind: fleet.RecordUndelivered, At: at(93), Target: "chat", Reason: fleet.ReasonTriesSpent},
+	for _, r := range []record.Record{
+		{Kind: record.Verdict, At: at(0), Was: belief.VerdictHealthy, Verdict: belief.VerdictSuspect},
+		{Kind: record.Verdict, At: at(7), Was: belief.VerdictSuspect, Verdict: belief.VerdictUnhealthy},
+		{Kind: record.IncidentOpen, At: at(7), Cause: belief.CauseChecks},
+		{Kind: record.RepairStarted, At: at(8), Reason: fleet.Reason(belief.RepairHeal)},
+		{Kind: record.StepSkipped, At: at(8), Step: fleet.StepStart, Reason: fleet.ReasonNotOff},
+		{Kind: record.StepFailed, At: at(20), Step: fleet.StepReboot, Reason: fleet.ReasonNotVerified},
+		{Kind: record.Paged, At: at(20), Reason: fleet.ReasonStepPage},
+		{Kind: record.Order, At: at(21), Command: fleet.OrderHeal},
+		{Kind: record.Order, At: at(21), Command: fleet.OrderHeal, Reason: fleet.ReasonInRepair},
+		{Kind: record.Verdict, At: at(90), Was: belief.VerdictUnhealthy, Verdict: belief.VerdictHealthy},
+		{Kind: record.Verified, At: at(90), Step: fleet.StepRecreate},
+		{Kind: record.RepairEnded, At: at(91), Reason: fleet.ReasonHealed},
+		{Kind: record.IncidentClosed, At: at(91), Reason: fleet.ReasonHealed, Took: 84 * time.Second, Paged: true},
+		{Kind: record.Notified, At: at(92), Target: "ops"},
+		{Kind: record.Undelivered, At: at(93), Target: "chat", Reason: fleet.ReasonTriesSpent},
 	} {
 		r.Fleet, r.Machine = "fleet-0", "fleet-0-3"
 		o.Counts.Take(r)
@@ -227,9 +231,9 @@ func TestAFailureIsCountedFromTheJournal(t *testing.T) {
 func TestAFailureThatBeganBeforeHaleIsCountedAsItsIncident(t *testing.T) {
 	t.Parallel()
 	o := options(nFleets(1, 10))
-	o.Counts.Take(fleet.Record{Fleet: "fleet-0", Machine: "fleet-0-1", Kind: fleet.RecordVerdict, At: dawn,
-		Was: fleet.VerdictSuspect, Verdict: fleet.VerdictUnhealthy})
-	o.Counts.Take(fleet.Record{Fleet: "fleet-0", Machine: "fleet-0-1", Kind: fleet.RecordIncidentClosed, At: dawn,
+	o.Counts.Take(record.Record{Fleet: "fleet-0", Machine: "fleet-0-1", Kind: record.Verdict, At: dawn,
+		Was: belief.VerdictSuspect, Verdict: belief.VerdictUnhealthy})
+	o.Counts.Take(record.Record{Fleet: "fleet-0", Machine: "fleet-0-1", Kind: record.IncidentClosed, At: dawn,
 		Reason: fleet.ReasonRecovered, Took: time.Minute})
 	has(t, scrape(t, o, everyone), `hale_failure_to_verdict_seconds_count{fleet="fleet-0"} 0`,
 		`hale_failure_to_healed_seconds_sum{fleet="fleet-0",reason="recovered"} 60`)
@@ -301,11 +305,11 @@ func TestCallsAndWritesAreCounted(t *testing.T) {
 // busy has counted everything that there is to count, in every fleet.
 func busy(o metrics.Options) {
 	for _, f := range o.Fleets() {
-		for _, kind := range []fleet.RecordKind{fleet.RecordIncidentOpen, fleet.RecordIncidentClosed,
-			fleet.RecordRepairStarted, fleet.RecordRepairEnded, fleet.RecordPaged, fleet.RecordHeld} {
+		for _, kind := range []record.Kind{record.IncidentOpen, record.IncidentClosed,
+			record.RepairStarted, record.RepairEnded, record.Paged, record.Held} {
 			for _, reason := range []fleet.Reason{"healed", "recovered", "heal", "build", "exhausted", "attempts"} {
-				for _, cause := range []fleet.Cause{fleet.CauseChecks, fleet.CauseGone, fleet.CauseMissing} {
-					o.Counts.Take(fleet.Record{Fleet: f.Spec.Name, Machine: f.Spec.Name.Machine(1), Kind: kind,
+				for _, cause := range []belief.Cause{belief.CauseChecks, belief.CauseGone, belief.CauseMissing} {
+					o.Counts.Take(record.Record{Fleet: f.Spec.Name, Machine: f.Spec.Name.Machine(1), Kind: kind,
 						Reason: reason, Cause: cause, Step: fleet.StepReboot})
 				}
 			}
@@ -334,9 +338,9 @@ func TestMetricsAreReadWhileHaleWorks(t *testing.T) {
 		wg.Go(func() {
 			for k := range 200 {
 				f := fleets[k%3].Spec.Name
-				o.Counts.Take(fleet.Record{Fleet: f, Machine: f.Machine(i + 1), Kind: fleet.RecordVerdict,
-					Was: fleet.VerdictHealthy, Verdict: fleet.VerdictUnhealthy})
-				o.Counts.Take(fleet.Record{Fleet: f, Machine: f.Machine(i + 1), Kind: fleet.RecordIncidentClosed,
+				o.Counts.Take(record.Record{Fleet: f, Machine: f.Machine(i + 1), Kind: record.Verdict,
+					Was: belief.VerdictHealthy, Verdict: belief.VerdictUnhealthy})
+				o.Counts.Take(record.Record{Fleet: f, Machine: f.Machine(i + 1), Kind: record.IncidentClosed,
 					Reason: fleet.ReasonHealed})
 				o.Counts.Called("lab-0", provider.Call{Op: provider.OpList}, time.Millisecond, nil)
 				o.Counts.Beat(dawn)

@@ -4,7 +4,10 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -80,47 +83,47 @@ const (
 )
 
 // take counts what the record says.
-func (s *stories) take(r fleet.Record) {
+func (s *stories) take(r record.Record) {
 	name := string(r.Fleet)
 	s.records.WithLabelValues(string(r.Kind)).Inc()
-	if event, is := r.Notifies(); is && event == fleet.NotifyPage {
+	if event, is := r.Notifies(); is && event == policy.NotifyPage {
 		s.pages.WithLabelValues(name, string(r.Reason)).Inc()
 	}
 	switch r.Kind {
-	case fleet.RecordVerdict:
+	case record.Verdict:
 		s.verdict(r)
-	case fleet.RecordIncidentOpen:
+	case record.IncidentOpen:
 		s.open(r)
-	case fleet.RecordIncidentClosed:
+	case record.IncidentClosed:
 		s.over(r)
-	case fleet.RecordRepairStarted:
+	case record.RepairStarted:
 		s.began.WithLabelValues(name, string(r.Reason)).Inc()
-	case fleet.RecordRepairEnded:
+	case record.RepairEnded:
 		s.ended.WithLabelValues(name, string(r.Reason)).Inc()
-	case fleet.RecordVerified:
+	case record.Verified:
 		s.step(r, stepVerified)
-	case fleet.RecordStepFailed:
+	case record.StepFailed:
 		s.step(r, stepFailed)
-	case fleet.RecordStepSkipped:
+	case record.StepSkipped:
 		s.step(r, stepSkipped)
-	case fleet.RecordOrder:
+	case record.Order:
 		s.order(r)
-	case fleet.RecordNotified:
+	case record.Notified:
 		s.messages.WithLabelValues(string(r.Target), messageTaken).Inc()
-	case fleet.RecordUndelivered:
+	case record.Undelivered:
 		s.messages.WithLabelValues(string(r.Target), messageGivenUp).Inc()
 	default:
 	}
 }
 
 // step counts one of the ladder. What is none, as an undo, has no step.
-func (s *stories) step(r fleet.Record, result string) {
+func (s *stories) step(r record.Record, result string) {
 	if r.Step != "" {
 		s.steps.WithLabelValues(string(r.Fleet), string(r.Step), result).Inc()
 	}
 }
 
-func (s *stories) order(r fleet.Record) {
+func (s *stories) order(r record.Record) {
 	result := orderTaken
 	if r.Reason != "" {
 		result = orderRefused
@@ -135,25 +138,25 @@ type sign struct {
 }
 
 // verdict notes when a machine was seen to be not well, and how long the verdict took.
-func (s *stories) verdict(r fleet.Record) {
+func (s *stories) verdict(r record.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	is, seen := s.signs[r.Machine]
 	switch {
-	case r.Verdict == fleet.VerdictHealthy && is.incident: // until that is closed
-	case r.Verdict == fleet.VerdictHealthy:
+	case r.Verdict == belief.VerdictHealthy && is.incident: // until that is closed
+	case r.Verdict == belief.VerdictHealthy:
 		delete(s.signs, r.Machine)
-	case r.Was == fleet.VerdictHealthy && !is.incident:
+	case r.Was == belief.VerdictHealthy && !is.incident:
 		is, seen = sign{since: r.At}, true
 		s.signs[r.Machine] = is
 	}
-	if seen && !is.incident && r.Verdict == fleet.VerdictUnhealthy && r.Was != fleet.VerdictUnhealthy {
+	if seen && !is.incident && r.Verdict == belief.VerdictUnhealthy && r.Was != belief.VerdictUnhealthy {
 		s.judged.WithLabelValues(string(r.Fleet)).Observe(max(0, r.At.Sub(is.since)).Seconds())
 	}
 }
 
 // open notes that the machine is not well until its incident is closed.
-func (s *stories) open(r fleet.Record) {
+func (s *stories) open(r record.Record) {
 	s.opened.WithLabelValues(string(r.Fleet), string(r.Cause)).Inc()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +168,7 @@ func (s *stories) open(r fleet.Record) {
 }
 
 // over counts the end of an incident. What hale let go was neither healed, nor did it recover.
-func (s *stories) over(r fleet.Record) {
+func (s *stories) over(r record.Record) {
 	name := string(r.Fleet)
 	s.closed.WithLabelValues(name, string(r.Reason)).Inc()
 	s.mu.Lock()
@@ -182,12 +185,12 @@ func (s *stories) over(r fleet.Record) {
 	s.healed.WithLabelValues(name, string(r.Reason)).Observe(max(0, took).Seconds())
 }
 
-var causes = []fleet.Cause{fleet.CauseChecks, fleet.CauseOff, fleet.CauseGone, fleet.CauseCrashed, fleet.CausePanic,
-	fleet.CauseError, fleet.CauseBlind, fleet.CauseBuild}
+var causes = []belief.Cause{belief.CauseChecks, belief.CauseOff, belief.CauseGone, belief.CauseCrashed, belief.CausePanic,
+	belief.CauseError, belief.CauseBlind, belief.CauseBuild}
 
 // begin makes the fleets' series begin at 0: the first event would otherwise be no increase to Prometheus. It forgets
 // the fleets that have gone.
-func (s *stories) begin(specs []*fleet.Spec) {
+func (s *stories) begin(specs []*policy.Spec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := map[fleet.Name]bool{}
@@ -205,7 +208,7 @@ func (s *stories) begin(specs []*fleet.Spec) {
 	s.known = now
 }
 
-func (s *stories) zero(spec *fleet.Spec) {
+func (s *stories) zero(spec *policy.Spec) {
 	name := string(spec.Name)
 	for _, c := range causes {
 		s.opened.WithLabelValues(name, string(c))
@@ -215,7 +218,7 @@ func (s *stories) zero(spec *fleet.Spec) {
 		s.healed.WithLabelValues(name, string(r))
 	}
 	s.judged.WithLabelValues(name)
-	s.began.WithLabelValues(name, string(fleet.RepairHeal))
+	s.began.WithLabelValues(name, string(belief.RepairHeal))
 	s.ended.WithLabelValues(name, string(fleet.ReasonHealed))
 	for _, step := range spec.Repair.Steps {
 		for _, result := range []string{stepVerified, stepFailed, stepSkipped} {

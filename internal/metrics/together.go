@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 )
 
@@ -57,9 +58,9 @@ func shared(all []published.Fleet, out say) {
 		}
 		for _, l := range f.Spec.Limits.Shared {
 			switch l.Scope {
-			case fleet.ScopeInstallation:
+			case policy.ScopeInstallation:
 				ofAll = l.InRepair
-			case fleet.ScopeProvider:
+			case policy.ScopeProvider:
 				ofProvider[f.Spec.Provider] = l.InRepair
 			default: // of those there may be as many as hosts
 			}

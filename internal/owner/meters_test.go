@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -13,8 +14,8 @@ import (
 // hold has machine 2 be silent, as long as nothing bears witness, and returns the instances that are asked then.
 func (d *driver) hold() []fleet.Instance {
 	m := d.View(1).Machine.Clone()
-	m.Waiting, m.Health.Verdict = fleet.ReasonNoWitness, fleet.VerdictUnhealthy
-	m.Incident = &fleet.Incident{ID: "web-2/1"}
+	m.Waiting, m.Health.Verdict = fleet.ReasonNoWitness, belief.VerdictUnhealthy
+	m.Incident = &belief.Incident{ID: "web-2/1"}
 	d.Adopt(decide.Machine{Index: 1, Belief: m})
 	return d.Meters(d.at())
 }

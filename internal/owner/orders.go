@@ -1,6 +1,9 @@
 package owner
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+)
 
 // mailbox is what an owner knows of its fleet's inbox.
 type mailbox struct {
@@ -46,10 +49,10 @@ func (m *mailbox) first(id fleet.OrderID) bool {
 const voidsAtOnce = 16
 
 // voids returns the rulings on letters that are no orders, and the records that say so.
-func (o *Owner) voids(now fleet.Now) (rulings []fleet.Ruling, records []fleet.Record) {
+func (o *Owner) voids(now fleet.Now) (rulings []fleet.Ruling, records []record.Record) {
 	for _, v := range o.mail.void[:min(len(o.mail.void), voidsAtOnce)] {
 		rulings = append(rulings, fleet.Ruling{Order: v.id, Refused: fleet.ReasonMalformed})
-		r := fleet.Record{Kind: fleet.RecordOrder, Reason: fleet.ReasonMalformed, Detail: v.why}
+		r := record.Record{Kind: record.Order, Reason: fleet.ReasonMalformed, Detail: v.why}
 		records = append(records, o.About(now, r))
 	}
 	return rulings, records

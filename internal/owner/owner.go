@@ -4,6 +4,8 @@ import (
 	"hale/internal/core/change"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/owner/picture"
 )
 
@@ -23,7 +25,7 @@ type Owner struct {
 
 	options Options
 	decider decide.Decider
-	pending []fleet.Record // about the fleet, to be stored with the next decision
+	pending []record.Record // about the fleet, to be stored with the next decision
 	claimed bool
 	mail    mailbox
 	round   round
@@ -42,25 +44,25 @@ func New(o Options, now fleet.Now) *Owner {
 }
 
 // Note keeps a record about the fleet for the next decision's write.
-func (o *Owner) Note(now fleet.Now, r fleet.Record) { o.pending = append(o.pending, o.About(now, r)) }
+func (o *Owner) Note(now fleet.Now, r record.Record) { o.pending = append(o.pending, o.About(now, r)) }
 
 // Noted returns the records that wait to be stored.
-func (o *Owner) Noted() []fleet.Record { return o.pending }
+func (o *Owner) Noted() []record.Record { return o.pending }
 
 // About completes a record about the fleet.
-func (o *Owner) About(now fleet.Now, r fleet.Record) fleet.Record {
+func (o *Owner) About(now fleet.Now, r record.Record) record.Record {
 	r.At, r.Fleet, r.Provider = now.Wall, o.Wanted().Name, o.Wanted().Provider
 	return r
 }
 
 // ClockSet forgets what was seen, as at a take-over (L9).
 func (o *Owner) ClockSet(now fleet.Now) {
-	o.Note(now, fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonClockStep})
+	o.Note(now, record.Record{Kind: record.Owner, Reason: fleet.ReasonClockStep})
 	o.Picture.ClockSet(now)
 }
 
 // Edit takes in an edited spec, as Picture.Want does, and notes what is new in it and what of it waits.
-func (o *Owner) Edit(spec fleet.Spec, now fleet.Now) (changes []change.Difference, dropped []fleet.CheckName) {
+func (o *Owner) Edit(spec policy.Spec, now fleet.Now) (changes []change.Difference, dropped []fleet.CheckName) {
 	was, waited := *o.Wanted(), o.Pending()
 	dropped = o.Want(spec, now)
 	changes = change.Specs(&was, &spec)
@@ -68,8 +70,8 @@ func (o *Owner) Edit(spec fleet.Spec, now fleet.Now) (changes []change.Differenc
 		o.Note(now, change.Record(d))
 	}
 	if o.NotePlan(now).Empty() && !waited.Empty() {
-		o.Note(now, fleet.Record{
-			Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Detail: waited.ID, Size: waited.To,
+		o.Note(now, record.Record{
+			Kind: record.Change, Reason: fleet.ReasonTakenBack, Detail: waited.ID, Size: waited.To,
 			Limit: waited.From,
 		})
 	}
@@ -80,8 +82,8 @@ func (o *Owner) Edit(spec fleet.Spec, now fleet.Now) (changes []change.Differenc
 func (o *Owner) NotePlan(now fleet.Now) change.Plan {
 	p := o.Pending()
 	if !p.Empty() {
-		o.Note(now, fleet.Record{
-			Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Detail: p.ID, Size: p.To, Limit: p.From,
+		o.Note(now, record.Record{
+			Kind: record.Change, Reason: fleet.ReasonAwaitsWord, Detail: p.ID, Size: p.To, Limit: p.From,
 		})
 	}
 	return p
@@ -99,7 +101,7 @@ func (o *Owner) SetProvider(s fleet.ProviderState, now fleet.Now) {
 	}
 	o.claimed = false
 	if was.Standing == fleet.ProviderUnknown {
-		o.Note(now, fleet.Record{Kind: fleet.RecordProvider, Reason: fleet.ReasonUp, Paged: true})
+		o.Note(now, record.Record{Kind: record.Provider, Reason: fleet.ReasonUp, Paged: true})
 	}
 }
 

@@ -6,9 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
 )
@@ -27,17 +31,17 @@ type driver struct {
 	after  func()                 // a round; nil: nothing
 }
 
-func spec() fleet.Spec {
-	return fleet.Spec{
-		Name: "web", Provider: "lab", Size: 3, Mode: fleet.ModeAct, Grace: 20 * time.Second, BlindAfter: time.Minute,
-		Checks: []fleet.Check{{Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: time.Second,
+func spec() policy.Spec {
+	return policy.Spec{
+		Name: "web", Provider: "lab", Size: 3, Mode: policy.ModeAct, Grace: 20 * time.Second, BlindAfter: time.Minute,
+		Checks: []policy.Check{{Name: "alive", Kind: policy.CheckPing, Every: time.Second, Timeout: time.Second,
 			DownAfter: 3, UpAfter: 2}},
-		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: "alive"}}},
-		Repair: fleet.RepairPolicy{
-			Steps:    []fleet.Step{{Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second}},
+		UnhealthyWhen: policy.Condition{Op: policy.OpAny, Of: []policy.Condition{{Op: policy.OpTerm, Term: "alive"}}},
+		Repair: policy.Repair{
+			Steps:    []policy.Step{{Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second}},
 			Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
 		},
-		Limits: fleet.Limits{InRepair: 2, InBuild: 2, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20}},
+		Limits: policy.Limits{InRepair: 2, InBuild: 2, Brake: policy.Brake{AtLeast: 2, Percent: 20}},
 	}
 }
 
@@ -63,11 +67,11 @@ func drive(t *testing.T, change func(*owner.Options)) *driver {
 		}
 		address := netip.AddrFrom4([4]byte{10, 0, 0, byte(n)})
 		d.list = append(d.list, fleet.Instance{ID: id, Power: fleet.PowerRunning, Mark: mark, Address: address})
-		o.Beliefs = append(o.Beliefs, fleet.Machine{
+		o.Beliefs = append(o.Beliefs, belief.Machine{
 			Name:       name,
 			Generation: 1,
 			Address:    address,
-			Current:    fleet.Incarnation{ID: id, Generation: 1, Certified: true},
+			Current:    belief.Incarnation{ID: id, Generation: 1, Certified: true},
 		})
 	}
 	d.Owner = owner.New(o, d.at())
@@ -143,10 +147,10 @@ func (d *driver) begins(w owner.Write, b owner.Begin) {
 	}
 	is := &w.Machines[0].Belief
 	switch b.Action.Kind {
-	case fleet.ActionLook:
+	case situation.ActionLook:
 		d.TellLook(b.Index, fleet.Look{ID: b.Action.Look, Started: d.at().Mono,
 			Seen: fleet.Sighting{Instance: d.list[b.Index], Asked: d.at().Mono}})
-	case fleet.ActionCall:
+	case situation.ActionCall:
 		if is.Repair == nil || is.Repair.Intent == nil || is.Repair.Intent.ID != b.Action.Intent.ID {
 			d.t.Errorf("the call %s begins, and the stored repair is %+v", b.Action.Intent.Op, is.Repair)
 		}
@@ -160,14 +164,14 @@ func (d *driver) crash(n int) { d.list[n-1].Power, d.list[n-1].Stop = fleet.Powe
 
 func (d *driver) calls() (n int) {
 	for _, b := range d.begun {
-		if b.Action.Kind == fleet.ActionCall {
+		if b.Action.Kind == situation.ActionCall {
 			n++
 		}
 	}
 	return n
 }
 
-func (d *driver) records(kind fleet.RecordKind, reason fleet.Reason) (n int) {
+func (d *driver) records(kind record.Kind, reason fleet.Reason) (n int) {
 	for _, w := range d.stored {
 		for _, r := range w.Records {
 			if r.Kind == kind && r.Reason == reason {
@@ -183,7 +187,7 @@ func TestWhatBeginsIsStoredBefore(t *testing.T) {
 	d := drive(t, nil)
 	d.crash(2)
 	d.pass(time.Minute)
-	if d.calls() != 1 || d.View(1).Machine.Repair != nil || d.View(1).Machine.Health.Verdict != fleet.VerdictHealthy {
+	if d.calls() != 1 || d.View(1).Machine.Repair != nil || d.View(1).Machine.Health.Verdict != belief.VerdictHealthy {
 		t.Errorf("%d calls; web-2 is %+v", d.calls(), d.View(1).Machine)
 	}
 	for _, w := range d.stored {
@@ -207,12 +211,12 @@ func TestAFullStoreTakesASignOfLifeBeforeAnythingIsDecided(t *testing.T) {
 		t.Fatalf("acting: %q; %d actions began", d.State().Acting, len(d.begun))
 	}
 	foreseen := d.Foresee(d.at())
-	if len(foreseen) != 1 || foreseen[0].Belief.Health.Verdict != fleet.VerdictUnhealthy {
+	if len(foreseen) != 1 || foreseen[0].Belief.Health.Verdict != belief.VerdictUnhealthy {
 		t.Errorf("foreseen is %+v, not that web-2 is unhealthy", foreseen)
 	}
 	d.full, d.stored = false, nil
 	d.pass(time.Minute)
-	if len(d.stored) == 0 || !d.stored[0].Alive || d.records(fleet.RecordOwner, fleet.ReasonActing) != 1 {
+	if len(d.stored) == 0 || !d.stored[0].Alive || d.records(record.Owner, fleet.ReasonActing) != 1 {
 		t.Errorf("what was stored first is %+v", d.stored)
 	}
 	if d.State().Acting != "" || d.calls() != 1 {
@@ -229,7 +233,7 @@ func TestWhatIsNotStoredIsToldAgain(t *testing.T) {
 	d.pass(3 * time.Second)
 	d.full = false
 	d.pass(3 * time.Second)
-	if n := d.records(fleet.RecordOwner, fleet.ReasonClockStep); n != 1 {
+	if n := d.records(record.Owner, fleet.ReasonClockStep); n != 1 {
 		t.Errorf("the clock's step is recorded %d times", n)
 	}
 	if len(d.Noted()) > 0 {
@@ -281,12 +285,12 @@ func TestAnOrderLeavesTheInboxWithWhatFollowsFromIt(t *testing.T) {
 func TestALastPlaceThatAnotherFleetTookIsNotTakenTwice(t *testing.T) {
 	t.Parallel()
 	d := drive(t, func(o *owner.Options) {
-		o.Spec.Limits.Shared = []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+		o.Spec.Limits.Shared = []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 	})
-	var other fleet.Slots
+	var other belief.Slots
 	for n := range 40 { // as many starts as there may be
 		name := fleet.Name("db").Machine(n + 1)
-		other = other.With(fleet.Slot{Machine: name, Repair: string(name) + "/r1", Provider: "lab", Start: true})
+		other = other.With(belief.Slot{Machine: name, Repair: string(name) + "/r1", Provider: "lab", Start: true})
 	}
 	refused, overtaken := 0, false
 	d.taken = func(w owner.Write) bool {
@@ -327,10 +331,10 @@ func TestALastPlaceThatAnotherFleetTookIsNotTakenTwice(t *testing.T) {
 func TestClaimsAreWhatIsInRepair(t *testing.T) {
 	t.Parallel()
 	d := drive(t, func(o *owner.Options) {
-		o.Spec.Limits.Shared = []fleet.SharedLimit{{Scope: fleet.ScopeInstallation, InRepair: 1}}
+		o.Spec.Limits.Shared = []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 	})
-	db := fleet.Slot{Machine: "db-1", Repair: "db-1/r1"}
-	d.SetSlots(fleet.Slots{db, {Machine: "web-1", Repair: "web-1/r7"}, {Machine: "web-9", Repair: "web-9/r1"}})
+	db := belief.Slot{Machine: "db-1", Repair: "db-1/r1"}
+	d.SetSlots(belief.Slots{db, {Machine: "web-1", Repair: "web-1/r7"}, {Machine: "web-9", Repair: "web-9/r1"}})
 	if got := d.Claims(); len(got) != 1 || got[0] != db {
 		t.Errorf("the book is to be %+v", got)
 	}
@@ -343,7 +347,7 @@ func TestWhatHasNoConsequenceIsStoredTogether(t *testing.T) {
 	const size, room, crashed = 20, 12, 12
 	d := drive(t, func(o *owner.Options) {
 		o.Spec.Size = size
-		o.Spec.Limits = fleet.Limits{InRepair: size, InBuild: size, Brake: fleet.BrakePolicy{AtLeast: size}}
+		o.Spec.Limits = policy.Limits{InRepair: size, InBuild: size, Brake: policy.Brake{AtLeast: size}}
 		o.Together = func(all []decide.Machine) int { return min(len(all), room) }
 	})
 	most := 0

@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 )
 
 const (
@@ -52,7 +53,7 @@ type Roll struct {
 
 // Pass is what a pass is for: for a call, or, where there is none, to see what there is, and to note what is owed.
 type Pass struct {
-	Call   *fleet.Action
+	Call   *situation.Action
 	Rolled bool // the call's fleet is one in which this start is noted
 	Shared bool // what was read last is recent enough
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/owner"
 )
 
@@ -23,7 +25,7 @@ type notes struct {
 
 // sends takes the roll through a pass for a call, and says why that may not be sent.
 func (n *notes) sends(op fleet.Op, host fleet.HostName) string {
-	a := fleet.Action{Host: host, Intent: fleet.Intent{Op: op}}
+	a := situation.Action{Host: host, Intent: belief.Intent{Op: op}}
 	for want := n.Begin(owner.Pass{Call: &a, Rolled: true}); want != owner.WantNothing; want = n.answer(want) {
 		n.asked = append(n.asked, want)
 	}

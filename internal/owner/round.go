@@ -3,9 +3,12 @@ package owner
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // storePause is the wait before a full store is tried again, a second in Instants.
@@ -16,17 +19,17 @@ const storePause = 1_000_000_000
 type Write struct {
 	// Fleet says that Brake and Whole are to be stored, Believes and Believed are as decide.Decision says.
 	Fleet    bool
-	Brake    fleet.Brake
-	Whole    fleet.Whole
+	Brake    belief.Brake
+	Whole    belief.Whole
 	Believes bool
 	Believed []fleet.StartName
 	// Machines are the beliefs to be stored.
 	Machines []decide.Machine
 	// Slots is the book of slots as it is to be, if it is not as it was read.
-	Slots *fleet.Slots
+	Slots *belief.Slots
 	// Alive is a sign of life, which shows whether a full store takes anything.
 	Alive   bool
-	Records []fleet.Record
+	Records []record.Record
 	// Rulings are on orders from which this follows: they leave the inbox.
 	Rulings []fleet.Ruling
 }
@@ -34,7 +37,7 @@ type Write struct {
 // Begin is what may begin, of the machine with the index.
 type Begin struct {
 	Index  int
-	Action fleet.Action
+	Action situation.Action
 }
 
 // round is a decision that is being written.
@@ -82,8 +85,8 @@ func (o *Owner) Decide(now fleet.Now) {
 		o.decide(now)
 		return
 	}
-	takes := fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonActing, Detail: string(fleet.ReasonStoreFull)}
-	o.round = round{stage: stageAlive, write: Write{Alive: true, Records: []fleet.Record{o.About(now, takes)}}}
+	takes := record.Record{Kind: record.Owner, Reason: fleet.ReasonActing, Detail: string(fleet.ReasonStoreFull)}
+	o.round = round{stage: stageAlive, write: Write{Alive: true, Records: []record.Record{o.About(now, takes)}}}
 }
 
 func (o *Owner) decide(now fleet.Now) {
@@ -210,7 +213,7 @@ func (o *Owner) Stored(now fleet.Now) []Begin {
 
 // Overtaken says that the write which Ready returned is not stored, since the book of slots is another one by now: what
 // needs a place there is decided once more.
-func (o *Owner) Overtaken(book fleet.Slots) {
+func (o *Owner) Overtaken(book belief.Slots) {
 	o.round.outdated = true
 	o.SetSlots(book)
 }
@@ -238,8 +241,8 @@ func (o *Owner) Foresee(now fleet.Now) []decide.Machine {
 // Trial is what would become of an order.
 type Trial struct {
 	Ruling  fleet.Ruling
-	Ruled   bool           // it would be taken up or refused at once
-	Records []fleet.Record // that would be written of it
+	Ruled   bool            // it would be taken up or refused at once
+	Records []record.Record // that would be written of it
 }
 
 // Try says what would become of an order now. Nothing follows from it.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // ID names a target: one check of one machine.
@@ -32,7 +33,7 @@ type Target struct {
 	// Rival is another running instance that has the address, too, and may answer in its place. Empty: there is none.
 	Rival fleet.InstanceID
 	// Spec is what a fleet's targets share. It does not change once it was handed to an engine.
-	Spec *fleet.Check
+	Spec *policy.Check
 	// Epoch is the owner's; results of an earlier epoch never count for a later one.
 	Epoch uint64
 	// Keeps has the beginning of an http answer's body kept (Measurer). A target goes on undisturbed when only this

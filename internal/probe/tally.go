@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Result is what one probe had to say.
@@ -72,12 +73,12 @@ const MostInWindow = 64
 func NewTally() Tally { return Tally{Standing: fleet.StandingUnknown} }
 
 // FadeAfter is how long a standing lasts when no result says anything.
-func FadeAfter(c *fleet.Check) time.Duration {
+func FadeAfter(c *policy.Check) time.Duration {
 	return time.Duration(max(c.DownAfter, 1)+1)*c.Every + c.Timeout
 }
 
 // Add counts one result and returns the tally after it.
-func (t Tally) Add(r Result, c *fleet.Check) Tally {
+func (t Tally) Add(r Result, c *policy.Check) Tally {
 	if t.spoke && r.At-t.heard >= FadeAfter(c) {
 		t = NewTally()
 		t.Reason, t.Detail = fleet.ResultLate, "nothing known for too long"
@@ -99,7 +100,7 @@ func (t Tally) Add(r Result, c *fleet.Check) Tally {
 func (t Tally) Differs(o Tally) bool { return t.Standing != o.Standing || t.Reason != o.Reason }
 
 // Repeat counts n equal results; r is the last. The caller knows that none of them changes standing or reason.
-func (t Tally) Repeat(n int, r Result, c *fleet.Check) Tally {
+func (t Tally) Repeat(n int, r Result, c *policy.Check) Tally {
 	if MeaningOf(r.Reason) == MeansNothing {
 		return t.Add(r, c) // one that says nothing is as good as many
 	}
@@ -126,7 +127,7 @@ func (t Tally) count(n int, r Result) Tally {
 	return t
 }
 
-func (t Tally) success(r Result, c *fleet.Check) Tally {
+func (t Tally) success(r Result, c *policy.Check) Tally {
 	t = t.count(1, r)
 	recovered := t.Standing == fleet.StandingFailing && t.wasUp
 	switch {
@@ -140,7 +141,7 @@ func (t Tally) success(r Result, c *fleet.Check) Tally {
 	return t
 }
 
-func (t Tally) failure(r Result, c *fleet.Check) Tally {
+func (t Tally) failure(r Result, c *policy.Check) Tally {
 	t = t.count(1, r)
 	t.Reason, t.Detail = r.Reason, r.Detail
 	switch {
@@ -155,7 +156,7 @@ func (t Tally) failure(r Result, c *fleet.Check) Tally {
 }
 
 // TowardsUp returns how many good answers count towards making it up.
-func (t Tally) TowardsUp(c *fleet.Check) int {
+func (t Tally) TowardsUp(c *policy.Check) int {
 	if c.UpIn <= c.UpAfter {
 		return int(t.oks)
 	}

@@ -7,12 +7,13 @@ import (
 	"pgregory.net/rapid"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
 // standingByHistory is the dumb twin of Tally: it reads the whole history anew, for results that are never too far
 // apart.
-func standingByHistory(history []fleet.ResultReason, c *fleet.Check) fleet.Standing {
+func standingByHistory(history []fleet.ResultReason, c *policy.Check) fleet.Standing {
 	standing, up := fleet.StandingUnknown, false
 	armed, fell := 0, 0 // since when failures count, and successes
 	for i, r := range history {
@@ -58,8 +59,8 @@ func reached(history []fleet.ResultReason, want probe.Meaning, after, in, since 
 	return n >= after
 }
 
-func check(down, downIn, up, upIn int) *fleet.Check {
-	return &fleet.Check{
+func check(down, downIn, up, upIn int) *policy.Check {
+	return &policy.Check{
 		Every: time.Hour, Timeout: time.Minute, DownAfter: down, DownIn: downIn, UpAfter: up, UpIn: upIn,
 	}
 }
@@ -126,7 +127,7 @@ func TestRepeatedResultsAreCountedAsOneByOne(t *testing.T) {
 func TestS07ThreeWithinFive(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		check   *fleet.Check
+		check   *policy.Check
 		pattern string // f fails, o succeeds, n says nothing; after some that succeeded
 		want    fleet.Standing
 	}{
@@ -159,7 +160,7 @@ func TestS07ThreeWithinFive(t *testing.T) {
 
 func TestStandingFadesAtItsInstant(t *testing.T) {
 	t.Parallel()
-	c := &fleet.Check{Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
+	c := &policy.Check{Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 2}
 	up := probe.NewTally()
 	for range 2 {
 		up = up.Add(probe.Result{Reason: fleet.ResultOK}, c)
@@ -187,7 +188,7 @@ func TestStandingFadesAtItsInstant(t *testing.T) {
 
 func TestOldFailuresDoNotCountAfterBlindness(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]*fleet.Check{
+	for name, c := range map[string]*policy.Check{
 		"in a row": {Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, UpAfter: 1},
 		"of a few": {Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3, DownIn: 5, UpAfter: 1},
 	} {

@@ -14,6 +14,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/secret"
 )
 
@@ -25,7 +26,7 @@ type Job struct {
 	Args     []string // the program itself first
 	// Env is its environment beside a PATH; nothing else is handed down. Secrets are read when it is started, and
 	// hidden in what it says.
-	Env []fleet.Variable
+	Env []policy.Variable
 }
 
 // Result is how a command ended.
@@ -91,7 +92,7 @@ func (n NoSecret) Unwrap() error { return n.Err }
 
 // Environment returns the variables as "NAME=value", and the values among them that are secret. They are read anew each
 // time, so that a changed one is taken up, and live no longer than the command. The error is a NoSecret.
-func Environment(ctx context.Context, variables []fleet.Variable) (env, hidden []string, err error) {
+func Environment(ctx context.Context, variables []policy.Variable) (env, hidden []string, err error) {
 	for _, v := range variables {
 		if !v.Secret.None() {
 			if v.Value, err = secret.Read(ctx, v.Secret); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/program"
 	"hale/internal/program/programtest"
 )
@@ -30,7 +31,7 @@ func TestACommandGetsWhatItIsGivenAndNothingElse(t *testing.T) {
 	r, err := program.Here{}.Run(t.Context(), program.Job{
 		Machine: "web-2",
 		Args:    []string{path, "10.0.0.2,", "a b"},
-		Env:     []fleet.Variable{{Name: "SITE", Value: "x y"}},
+		Env:     []policy.Variable{{Name: "SITE", Value: "x y"}},
 	})
 	if err != nil || r.Code != 3 || r.Output != "10.0.0.2, a b x y []\nworse\n" {
 		t.Errorf("%+v, %v", r, err)
@@ -113,7 +114,7 @@ func TestS75ACommandsSecretIsInItsEnvironmentOnly(t *testing.T) {
 			t.Parallel()
 			job := program.Job{
 				Args: []string{script(t, c.script)},
-				Env:  []fleet.Variable{{Name: "TOKEN", Secret: fleet.Secret{File: where}}},
+				Env:  []policy.Variable{{Name: "TOKEN", Secret: fleet.Secret{File: where}}},
 			}
 			if r, err := (program.Here{}).Run(t.Context(), job); err != nil || r.Output != c.want {
 				t.Errorf("it says %q, %v, want %q", r.Output, err, c.want)
@@ -147,7 +148,7 @@ func TestS75ACommandWithoutItsSecretIsNotRun(t *testing.T) {
 	} {
 		_, err := program.Here{}.Run(t.Context(), program.Job{
 			Args: []string{script(t, `touch "$1"`), ran},
-			Env:  []fleet.Variable{{Name: "TOKEN", Secret: where}},
+			Env:  []policy.Variable{{Name: "TOKEN", Secret: where}},
 		})
 		if !errors.As(err, new(program.NoSecret)) || err.Error() != why {
 			t.Errorf("%v, want %s", err, why)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // Called is a machine's name, with the one that it has at its provider where hale did not build it: "db-1 (db-main)".
@@ -14,7 +15,7 @@ func Called(name fleet.MachineName, alias string) string {
 	return string(name) + " (" + alias + ")"
 }
 
-func adoption(r fleet.Record) string {
+func adoption(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonCandidate:
 		return fmt.Sprintf("%s: the fleet selects %s; it is watched, and not touched until it was seen healthy",
@@ -44,12 +45,12 @@ func adoption(r fleet.Record) string {
 	}
 }
 
-func letGo(r fleet.Record, why string) string {
+func letGo(r record.Record, why string) string {
 	return Because(fmt.Sprintf("%s: %s is let go as it is", about(r), instance(r)), why)
 }
 
 // renamed is the name that the fleet does not select, where it is not the one that it was known by.
-func renamed(r fleet.Record) string {
+func renamed(r record.Record) string {
 	if r.Detail == r.Alias || r.Detail == "" {
 		return ""
 	}
@@ -57,7 +58,7 @@ func renamed(r fleet.Record) string {
 }
 
 // shortfall compares what the fleet has with what is expected of it.
-func shortfall(r fleet.Record) string { return Shortfall(r.Size, r.Limit) }
+func shortfall(r record.Record) string { return Shortfall(r.Size, r.Limit) }
 
 // Shortfall says that a fleet that selects has another number of machines than is expected of it.
 func Shortfall(have, expected int) string {

@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // untold are the closed sets that have no words of their own, with the reason.
@@ -150,16 +153,16 @@ func collect(t *testing.T, g *ast.GenDecl, into map[string][]string) {
 // TestNoSentenceIsBroken tells every kind with every reason, bare and furnished: whatever is recorded can be read.
 func TestNoSentenceIsBroken(t *testing.T) {
 	t.Parallel()
-	furnished := fleet.Record{
-		Fleet: "web", Machine: "web-2", Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page",
+	furnished := record.Record{
+		Fleet: "web", Machine: "web-2", Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks, Check: "page",
 		Result: fleet.ResultRefused, Incident: "web-2/1", Repair: "web-2/r1", Step: fleet.StepReboot,
 		Op:      fleet.OpReboot,
 		Outcome: fleet.OutcomeDone, Proof: fleet.ProofConfirmedOff, Instance: "3f2a1b2c-9e5e", Generation: 2,
 		Host:     "h1",
 		Provider: "lab", Detail: "detail", Failing: 1, Size: 3, Limit: 2, Took: time.Second, Chance: 1e-9,
-		Scope: fleet.ScopeRack, Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1",
+		Scope: policy.ScopeRack, Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1",
 		Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
-		Target: "ops", Event: fleet.NotifyPage, Tries: 3, Snapshot: "r3", Bytes: 3 << 20,
+		Target: "ops", Event: policy.NotifyPage, Tries: 3, Snapshot: "r3", Bytes: 3 << 20,
 	}
 	meagre := furnished
 	meagre.Cause, meagre.Check, meagre.Result, meagre.Host, meagre.Took = "", "", "", "", 0
@@ -168,7 +171,7 @@ func TestNoSentenceIsBroken(t *testing.T) {
 	meagre.Parent, meagre.Domain, meagre.Chance = "", fleet.Domain{}, 0
 	for kind := range sentences {
 		for why := range reasons {
-			for _, r := range []fleet.Record{furnished, meagre} {
+			for _, r := range []record.Record{furnished, meagre} {
 				r.Kind, r.Reason = kind, why
 				if s := Sentence(r); !readable(s) {
 					t.Errorf("%s because of %s: %q", kind, why, s)

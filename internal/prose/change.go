@@ -5,8 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // changes are the differences between two configurations, as in "fleet web: …". Some speak of a check, or of two
@@ -53,7 +55,7 @@ func Difference(d change.Difference) string {
 }
 
 // giver names who gave the order.
-func giver(r fleet.Record) string {
+func giver(r record.Record) string {
 	if r.By == "" {
 		return "a person"
 	}
@@ -61,7 +63,7 @@ func giver(r fleet.Record) string {
 }
 
 // wantedChange says what a person changed, and what became of it.
-func wantedChange(r fleet.Record) string {
+func wantedChange(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
@@ -118,7 +120,7 @@ func wantedChange(r fleet.Record) string {
 }
 
 // already says that an order asks for what is.
-func already(r fleet.Record) string {
+func already(r record.Record) string {
 	if r.Machine != "" {
 		return about(r) + " has gone, or is to go, already"
 	}
@@ -127,7 +129,7 @@ func already(r fleet.Record) string {
 
 // OrderedSize says who ordered the fleet's size, and what the configuration says: "5 machines, ordered by alice 2 h
 // ago (fewer visitors); the file says 3".
-func OrderedSize(o *fleet.OrderedSize, asked int, now time.Time) string {
+func OrderedSize(o *belief.OrderedSize, asked int, now time.Time) string {
 	switch {
 	case o.Opinion != "":
 		return fmt.Sprintf("%s, by opinion %s %s ago", machines(asked), o.Opinion, Span(now.Sub(o.At)))

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/notify"
 	"hale/internal/notify/webhook"
 	"hale/internal/prose"
@@ -39,15 +42,15 @@ func TestTheSummaryOfTheDayReachesAWebhook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := fleet.Spec{Name: "web"}
-	spec.Notify.To = []fleet.Recipient{{Target: "team", Events: []fleet.NotifyEvent{fleet.NotifyDaily},
-		Daily: fleet.Daily{At: 7 * time.Hour, Zone: berlin}}}
+	spec := policy.Spec{Name: "web"}
+	spec.Notify.To = []policy.Recipient{{Target: "team", Events: []policy.NotifyEvent{policy.NotifyDaily},
+		Daily: policy.Daily{At: 7 * time.Hour, Zone: berlin}}}
 	midnight := time.Date(2026, 11, 21, 0, 0, 0, 0, berlin)
-	whole := fleet.Whole{Summaries: []fleet.Summary{fleet.Summary{Target: "team", Since: midnight.Add(-17 * time.Hour)}.
-		With(fleet.HealedNote{Member: fleet.Member{Machine: "web-2"}, At: midnight, Took: time.Minute,
+	whole := belief.Whole{Summaries: []belief.Summary{belief.Summary{Target: "team", Since: midnight.Add(-17 * time.Hour)}.
+		With(belief.HealedNote{Member: belief.Member{Machine: "web-2"}, At: midnight, Took: time.Minute,
 			Step: fleet.StepReboot})}}
 	for at := time.Duration(0); at < 48*time.Hour; at += 30 * time.Minute {
-		d := decide.Decide(fleet.Situation{State: fleet.State{Spec: spec, Whole: whole,
+		d := decide.Decide(situation.Situation{State: situation.State{Spec: spec, Whole: whole,
 			Now: fleet.Now{Mono: fleet.Instant(time.Hour + at), Wall: midnight.Add(at)}}})
 		whole = d.Whole
 		for _, rec := range d.Records {

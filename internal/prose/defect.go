@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // panicked names the part of hale that did.
-func panicked(r fleet.Record) string {
+func panicked(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonProviderPanicked:
 		return "what speaks with provider " + string(r.Provider)
@@ -36,11 +37,11 @@ func panicked(r fleet.Record) string {
 	}
 }
 
-func defectFound(r fleet.Record) string {
+func defectFound(r record.Record) string {
 	return Because(about(r)+": a defect: "+panicked(r)+" panicked", Aside(Reason(r.Reason), r.Detail))
 }
 
-func defectOver(r fleet.Record) string {
+func defectOver(r record.Record) string {
 	return fmt.Sprintf("%s: %s, which panicked %s%s, has not done so for an hour",
 		about(r), panicked(r), timesOf(r.Size), within(r))
 }
@@ -52,7 +53,7 @@ func timesOf(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func within(r fleet.Record) string {
+func within(r record.Record) string {
 	if r.Took <= 0 {
 		return ""
 	}

@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // evidence says what was kept, and of what was not, why.
-func evidence(r fleet.Record) string {
+func evidence(r record.Record) string {
 	if r.Evidence == nil {
 		return atStep(r) + ": evidence: " + Reason(r.Reason)
 	}

@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // hostProof is about what people know of a host that does not answer.
-func hostProof(r fleet.Record) string {
+func hostProof(r record.Record) string {
 	said := "a person says that " + hostOf(r) + " is off"
 	if r.Proof == fleet.ProofHostOff {
 		said = "a power controller says that " + hostOf(r) + " is off, asked by a person"
@@ -20,7 +21,7 @@ func hostProof(r fleet.Record) string {
 }
 
 // hostCut tells how it ended that a person had a host's power cut.
-func hostCut(r fleet.Record) string {
+func hostCut(r record.Record) string {
 	said := "the power of " + hostOf(r) + " was to be cut, and nothing proved it off"
 	if r.Proof == fleet.ProofHostOff {
 		said = "its power controller says that " + hostOf(r) + " is off; a later repair asks it again"
@@ -29,7 +30,7 @@ func hostCut(r fleet.Record) string {
 }
 
 // hostUncut tells how it ended that a person had a host given its access back.
-func hostUncut(r fleet.Record) string {
+func hostUncut(r record.Record) string {
 	said := hostOf(r) + " has its access to storage and network back"
 	if r.Proof == fleet.ProofAccessCut {
 		said = hostOf(r) + " was to have its access to storage and network back, and nothing says that it has"
@@ -51,7 +52,7 @@ var fenceOutcomes = map[fleet.OutcomeKind]string{
 }
 
 // cutOf says what is cut.
-func cutOf(r fleet.Record) string {
+func cutOf(r record.Record) string {
 	if r.Proof == fleet.ProofAccessCut {
 		return "access to storage or network"
 	}
@@ -59,7 +60,7 @@ func cutOf(r fleet.Record) string {
 }
 
 // fenceOutcome tells how a try to fence a host ended.
-func fenceOutcome(r fleet.Record) string {
+func fenceOutcome(r record.Record) string {
 	ended := word(fenceOutcomes, r.Outcome)
 	if r.Outcome == fleet.OutcomeDone && r.Proof == fleet.ProofAccessCut {
 		ended = "it is cut, and may run on"
@@ -68,14 +69,14 @@ func fenceOutcome(r fleet.Record) string {
 		r.Detail)
 }
 
-func hostOf(r fleet.Record) string {
+func hostOf(r record.Record) string {
 	if r.Host == "" {
 		return "the host"
 	}
 	return "host " + string(r.Host)
 }
 
-func during(r fleet.Record) string {
+func during(r record.Record) string {
 	if r.Took <= 0 {
 		return ""
 	}
@@ -83,6 +84,6 @@ func during(r fleet.Record) string {
 }
 
 // leftBehind is about an instance that stays on a host which is off.
-func leftBehind(r fleet.Record) string {
+func leftBehind(r record.Record) string {
 	return fmt.Sprintf("%s: the old %s stays where it is, and is removed when the host is back", atStep(r), instance(r))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // mostDomains is how many domains a page about several names; the others are only counted.
@@ -13,7 +14,7 @@ const mostDomains = 10
 
 // pagedJointly says that a person must look at several machines, or domains, of a fleet, for one reason; or at one of
 // them, together with the others.
-func pagedJointly(r fleet.Record, must string) string {
+func pagedJointly(r record.Record, must string) string {
 	switch {
 	case r.Joined():
 		return Because(must+subjectOfPage(r)+after(r), whyPaged(r)) + " (told with others, " + r.Joint + ")"
@@ -24,13 +25,13 @@ func pagedJointly(r fleet.Record, must string) string {
 }
 
 // again says how often a machine was held without a record of its own, since the reasons came and went.
-func again(r fleet.Record) string {
+func again(r record.Record) string {
 	switch {
 	case r.Again == 0:
 		return ""
-	case r.Kind == fleet.RecordWarning:
+	case r.Kind == record.Warning:
 		return fmt.Sprintf(" (it came back %s within the last hour)", times(r.Again))
-	case r.Kind == fleet.RecordHeld:
+	case r.Kind == record.Held:
 		return fmt.Sprintf(" (%s more since it was written down last)", times(r.Again))
 	}
 	return fmt.Sprintf(" (before this it was held %s more, for reasons that came and went)", times(r.Again))
@@ -43,7 +44,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func jointOver(r fleet.Record) string {
+func jointOver(r record.Record) string {
 	several := "machines"
 	if len(r.Domains) > 0 {
 		several = "domains"
@@ -52,7 +53,7 @@ func jointOver(r fleet.Record) string {
 }
 
 // severalDomains names the domains that a record about a fleet is about.
-func severalDomains(r fleet.Record) string {
+func severalDomains(r record.Record) string {
 	kind := r.Domains[0].Kind
 	mixed := slices.ContainsFunc(r.Domains, func(d fleet.Domain) bool { return d.Kind != kind })
 	names := make([]string, 0, mostDomains)
@@ -74,7 +75,7 @@ func severalDomains(r fleet.Record) string {
 }
 
 // severalOf counts the machines that a record about a fleet is about.
-func severalOf(r fleet.Record) string {
+func severalOf(r record.Record) string {
 	said := fmt.Sprintf("%d machines of fleet %s", r.Failing, r.Fleet)
 	if r.Failing == 1 {
 		said = "1 machine of fleet " + string(r.Fleet)
@@ -86,7 +87,7 @@ func severalOf(r fleet.Record) string {
 }
 
 // named are the names of the machines that a record about a fleet is about, as far as it has them.
-func named(r fleet.Record) string {
+func named(r record.Record) string {
 	names := make([]string, 0, len(r.Of))
 	for _, m := range r.Of {
 		names = append(names, Called(m.Machine, m.Alias))
@@ -99,7 +100,7 @@ func named(r fleet.Record) string {
 }
 
 // jointSymptom says what is wrong with several machines.
-func jointSymptom(r fleet.Record) string {
+func jointSymptom(r record.Record) string {
 	if len(r.Domains) > 0 {
 		return Because(severalDomains(r), whyPaged(r))
 	}

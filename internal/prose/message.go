@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/notify"
 	"hale/internal/state/outbox"
 )
@@ -16,7 +19,7 @@ import (
 type Words struct{ Server string }
 
 // Message is what a person is told by a letter. The story is what the journal says of its incident, oldest first.
-func (w Words) Message(l outbox.Letter, story []fleet.Record) notify.Message {
+func (w Words) Message(l outbox.Letter, story []record.Record) notify.Message {
 	r := l.Record
 	m := notify.Message{
 		Key: l.Key, Event: messageEvents[l.Event], At: r.At, Server: w.Server, Fleet: string(r.Fleet),
@@ -58,7 +61,7 @@ func fleetsOn(all []fleet.Name) string {
 }
 
 // Test is the message by which a person finds out whether messages arrive.
-func (w Words) Test(target fleet.TargetName, at time.Time) notify.Message {
+func (w Words) Test(target policy.TargetName, at time.Time) notify.Message {
 	return notify.Message{
 		Key: fmt.Sprintf("test-%s-%d", target, at.UnixNano()), Event: notify.EventTest, At: at, Server: w.Server,
 		Subject: "hale: a test message",
@@ -69,7 +72,7 @@ func (w Words) Test(target fleet.TargetName, at time.Time) notify.Message {
 }
 
 // Alive is the sign that hale lives and acts, until the next one is due.
-func (w Words) Alive(target fleet.TargetName, at time.Time, every time.Duration) notify.Message {
+func (w Words) Alive(target policy.TargetName, at time.Time, every time.Duration) notify.Message {
 	return notify.Message{
 		Key: fmt.Sprintf("alive-%s-%d", target, at.UnixNano()), Event: notify.EventAlive, At: at, Server: w.Server,
 		Subject: "hale on " + w.Server + " lives and acts",
@@ -80,63 +83,63 @@ func (w Words) Alive(target fleet.TargetName, at time.Time, every time.Duration)
 }
 
 // MessageKind names a kind of message as those who receive them know it.
-func MessageKind(e fleet.NotifyEvent) string { return string(messageEvents[e]) }
+func MessageKind(e policy.NotifyEvent) string { return string(messageEvents[e]) }
 
 // messageEvents are the kinds of message as those who receive them know them.
-var messageEvents = map[fleet.NotifyEvent]notify.Event{
-	fleet.NotifyPage:     notify.EventPage,
-	fleet.NotifyReminder: notify.EventReminder,
-	fleet.NotifyHealed:   notify.EventHealed,
+var messageEvents = map[policy.NotifyEvent]notify.Event{
+	policy.NotifyPage:     notify.EventPage,
+	policy.NotifyReminder: notify.EventReminder,
+	policy.NotifyHealed:   notify.EventHealed,
 
-	fleet.NotifyRepair:      notify.EventRepair,
-	fleet.NotifyDaily:       notify.EventDaily,
-	fleet.NotifyWarning:     notify.EventWarning,
-	fleet.NotifyWarningOver: notify.EventWarningOver,
+	policy.NotifyRepair:      notify.EventRepair,
+	policy.NotifyDaily:       notify.EventDaily,
+	policy.NotifyWarning:     notify.EventWarning,
+	policy.NotifyWarningOver: notify.EventWarningOver,
 }
 
 // calls are the kinds of message by which a person is asked to do something.
-var calls = map[fleet.NotifyEvent]bool{
-	fleet.NotifyPage: true, fleet.NotifyReminder: true, fleet.NotifyWarning: true,
+var calls = map[policy.NotifyEvent]bool{
+	policy.NotifyPage: true, policy.NotifyReminder: true, policy.NotifyWarning: true,
 }
 
 // opening is the first line of the text: of a machine, how it is and since when, and then why a person is told now.
-func opening(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {
-	if r.Machine == "" || e != fleet.NotifyPage && e != fleet.NotifyReminder {
+func opening(e policy.NotifyEvent, r record.Record, story []record.Record) string {
+	if r.Machine == "" || e != policy.NotifyPage && e != policy.NotifyReminder {
 		return Sentence(r)
 	}
 	said := symptom(r, story)
 	if why := Reason(r.Reason); hides[r.Reason] && !strings.Contains(said, why) {
 		said += "; " + Aside(why, r.Detail)
 	}
-	if e == fleet.NotifyReminder {
+	if e == policy.NotifyReminder {
 		return "still: " + said
 	}
 	return said
 }
 
-func subject(e fleet.NotifyEvent, r fleet.Record, story []fleet.Record) string {
+func subject(e policy.NotifyEvent, r record.Record, story []record.Record) string {
 	switch e {
-	case fleet.NotifyReminder:
+	case policy.NotifyReminder:
 		return "hale: still: " + symptom(r, story)
-	case fleet.NotifyRepair:
+	case policy.NotifyRepair:
 		return "hale: " + healedBy(r)
-	case fleet.NotifyDaily:
+	case policy.NotifyDaily:
 		return "hale: " + Sentence(r)
-	case fleet.NotifyHealed, fleet.NotifyWarningOver:
+	case policy.NotifyHealed, policy.NotifyWarningOver:
 		return "hale: " + wellAgain(r)
-	case fleet.NotifyWarning:
+	case policy.NotifyWarning:
 		return "hale: warning: " + Sentence(r)
-	case fleet.NotifyPage:
+	case policy.NotifyPage:
 	}
 	return "hale: " + symptom(r, story)
 }
 
 // wellAgain says that what a person was told of is over.
-func wellAgain(r fleet.Record) string {
+func wellAgain(r record.Record) string {
 	switch r.Kind {
-	case fleet.RecordIncidentClosed:
+	case record.IncidentClosed:
 		return string(r.Machine) + " is well again" + after(r)
-	case fleet.RecordParentClosed:
+	case record.ParentClosed:
 		return Domain(r.Domain) + " is well again" + after(r)
 	default:
 		return Sentence(r)
@@ -157,13 +160,13 @@ func section(b *strings.Builder, title string, lines []string) {
 const longestChronicle = 15
 
 // worthTelling are the records by which a person understands an incident; hale why has them all.
-var worthTelling = []fleet.RecordKind{
-	fleet.RecordVerdict, fleet.RecordIncidentOpen, fleet.RecordParentOpen, fleet.RecordHeld, fleet.RecordRepairStarted,
-	fleet.RecordOutcome,
-	fleet.RecordStepFailed, fleet.RecordVerified, fleet.RecordQuarantined, fleet.RecordPaged,
+var worthTelling = []record.Kind{
+	record.Verdict, record.IncidentOpen, record.ParentOpen, record.Held, record.RepairStarted,
+	record.Outcome,
+	record.StepFailed, record.Verified, record.Quarantined, record.Paged,
 }
 
-func chronicle(story []fleet.Record) []string {
+func chronicle(story []record.Record) []string {
 	var lines []string
 	for _, r := range story {
 		if slices.Contains(worthTelling, r.Kind) {
@@ -177,8 +180,8 @@ func chronicle(story []fleet.Record) []string {
 }
 
 // attitude says what hale will do by itself about what a person is told of.
-func attitude(r fleet.Record, story []fleet.Record) string {
-	if r.Kind == fleet.RecordWarning {
+func attitude(r record.Record, story []record.Record) string {
+	if r.Kind == record.Warning {
 		return "hale repairs nothing for it, and says when it is over"
 	}
 	if quarantinedIn(story) {
@@ -221,7 +224,7 @@ func attitude(r fleet.Record, story []fleet.Record) string {
 }
 
 // foreignOf returns the other installation that the record is about; empty: none.
-func foreignOf(r fleet.Record) fleet.Installation {
+func foreignOf(r record.Record) fleet.Installation {
 	if r.Reason != fleet.ReasonInstallation {
 		return ""
 	}
@@ -229,8 +232,8 @@ func foreignOf(r fleet.Record) fleet.Installation {
 }
 
 // choices are what a person can do.
-func choices(r fleet.Record, story []fleet.Record) []string {
-	if r.Kind == fleet.RecordWarning {
+func choices(r record.Record, story []record.Record) []string {
+	if r.Kind == record.Warning {
 		return []string{"hale status  and  hale events --fleet " + string(r.Fleet) + "  say more"}
 	}
 	var lines []string
@@ -255,23 +258,23 @@ func choices(r fleet.Record, story []fleet.Record) []string {
 
 // adviceOn is what helps a machine for how it is, where the reason for the page says only how hale comes to tell it;
 // empty: nothing of its own.
-func adviceOn(r fleet.Record, c fleet.Cause) string {
+func adviceOn(r record.Record, c belief.Cause) string {
 	switch {
-	case c == fleet.CauseGone && r.Alias != "":
+	case c == belief.CauseGone && r.Alias != "":
 		return "make it anew at the provider, called " + r.Alias +
 			" as before; hale takes it back into its place as soon as it is healthy"
 	case r.Reason != fleet.ReasonHoldExpired:
 		return ""
-	case c == fleet.CausePaused || c == fleet.CauseSuspended:
+	case c == belief.CausePaused || c == belief.CauseSuspended:
 		return "resume it at the provider, or take it out of the fleet"
-	case c == fleet.CauseRescued:
+	case c == belief.CauseRescued:
 		return Advice(fleet.ReasonRescued)
 	}
 	return ""
 }
 
-func quarantinedIn(story []fleet.Record) bool {
-	return slices.ContainsFunc(story, func(s fleet.Record) bool { return s.Kind == fleet.RecordQuarantined })
+func quarantinedIn(story []record.Record) bool {
+	return slices.ContainsFunc(story, func(s record.Record) bool { return s.Kind == record.Quarantined })
 }
 
 func sentenceCase(s string) string {

@@ -4,15 +4,18 @@ import (
 	"strings"
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/prose"
 	"hale/internal/state/outbox"
 )
 
 func TestAMessageAboutSeveralFleetsNamesThem(t *testing.T) {
 	t.Parallel()
-	down := fleet.Record{
-		Kind:     fleet.RecordPaged,
+	down := record.Record{
+		Kind:     record.Paged,
 		Fleet:    "web",
 		Provider: "lab",
 		Reason:   fleet.ReasonDown,
@@ -20,14 +23,14 @@ func TestAMessageAboutSeveralFleetsNamesThem(t *testing.T) {
 	}
 	words := prose.Words{Server: "h"}
 	m := words.Message(
-		outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: down, Fleets: []fleet.Name{"db", "web"}},
+		outbox.Letter{Key: "k", Event: policy.NotifyPage, Record: down, Fleets: []fleet.Name{"db", "web"}},
 		nil,
 	)
 	if m.Subject != "hale: provider lab does not answer" || m.Fleet != "" ||
 		!strings.Contains(m.Text, "Fleets on it:\n  db, web\n") || strings.Contains(m.Text, "--fleet") {
 		t.Errorf("%s, %q\n%s", m.Subject, m.Fleet, m.Text)
 	}
-	alone := words.Message(outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: down}, nil)
+	alone := words.Message(outbox.Letter{Key: "k", Event: policy.NotifyPage, Record: down}, nil)
 	if alone.Fleet != "web" || strings.Contains(alone.Text, "Fleets on it") {
 		t.Errorf("%q\n%s", alone.Fleet, alone.Text)
 	}
@@ -36,10 +39,10 @@ func TestAMessageAboutSeveralFleetsNamesThem(t *testing.T) {
 func TestAMessageAboutTheStoreNamesNoFleet(t *testing.T) {
 	t.Parallel()
 	words := prose.Words{Server: "h"}
-	full := words.Message(outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: fleet.Record{
-		Kind: fleet.RecordPaged, Reason: fleet.ReasonStoreFull, Detail: "0 MiB free"}}, nil)
-	over := words.Message(outbox.Letter{Key: "k", Event: fleet.NotifyHealed, Record: fleet.Record{
-		Kind: fleet.RecordStore, Reason: fleet.ReasonStoreTakes, Paged: true}}, nil)
+	full := words.Message(outbox.Letter{Key: "k", Event: policy.NotifyPage, Record: record.Record{
+		Kind: record.Paged, Reason: fleet.ReasonStoreFull, Detail: "0 MiB free"}}, nil)
+	over := words.Message(outbox.Letter{Key: "k", Event: policy.NotifyHealed, Record: record.Record{
+		Kind: record.Store, Reason: fleet.ReasonStoreTakes, Paged: true}}, nil)
 	if !strings.HasPrefix(full.Subject, "hale: hale's store: the data folder's disk is full") ||
 		strings.Contains(full.Text, "fleet ") || over.Subject != "hale: hale's store takes what is written again" {
 		t.Errorf("%s\n%s\n%s", full.Subject, full.Text, over.Subject)
@@ -52,27 +55,27 @@ func TestAPageSaysWhatHelpsTheMachineAsItIs(t *testing.T) {
 	t.Parallel()
 	const expired = fleet.ReasonHoldExpired
 	for name, c := range map[string]struct {
-		cause  fleet.Cause
+		cause  belief.Cause
 		reason fleet.Reason
 		alias  string
-		story  fleet.RecordKind
+		story  record.Kind
 		says   string
 	}{
-		"L10 paused":    {cause: fleet.CausePaused, reason: expired, says: "resume it at the provider, or"},
-		"L10 shut down": {cause: fleet.CauseShutdown, reason: expired, says: "start it at the provider, or"},
-		"rescued":       {cause: fleet.CauseRescued, reason: expired, says: "end the rescue"},
-		"adopted and gone": {cause: fleet.CauseGone, reason: fleet.ReasonStepPage, alias: "db-two",
+		"L10 paused":    {cause: belief.CausePaused, reason: expired, says: "resume it at the provider, or"},
+		"L10 shut down": {cause: belief.CauseShutdown, reason: expired, says: "start it at the provider, or"},
+		"rescued":       {cause: belief.CauseRescued, reason: expired, says: "end the rescue"},
+		"adopted and gone": {cause: belief.CauseGone, reason: fleet.ReasonStepPage, alias: "db-two",
 			says: "make it anew at the provider, called db-two as before"},
-		"its own and gone": {cause: fleet.CauseGone, reason: fleet.ReasonStepPage,
+		"its own and gone": {cause: belief.CauseGone, reason: fleet.ReasonStepPage,
 			says: "mend it by hand at the provider"},
-		"in quarantine": {cause: fleet.CauseCrashed, reason: fleet.ReasonAttempts, story: fleet.RecordQuarantined,
+		"in quarantine": {cause: belief.CauseCrashed, reason: fleet.ReasonAttempts, story: record.Quarantined,
 			says: "when it is mended: hale retry db-3\n"},
 	} {
-		sick := fleet.Record{Kind: fleet.RecordVerdict, Fleet: "db", Machine: "db-3", Alias: c.alias,
-			Verdict: fleet.VerdictUnhealthy, Cause: c.cause}
-		page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "db", Machine: "db-3", Alias: c.alias, Reason: c.reason}
-		m := prose.Words{}.Message(outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: page},
-			[]fleet.Record{sick, {Kind: c.story, Fleet: "db", Machine: "db-3", Reason: c.reason}})
+		sick := record.Record{Kind: record.Verdict, Fleet: "db", Machine: "db-3", Alias: c.alias,
+			Verdict: belief.VerdictUnhealthy, Cause: c.cause}
+		page := record.Record{Kind: record.Paged, Fleet: "db", Machine: "db-3", Alias: c.alias, Reason: c.reason}
+		m := prose.Words{}.Message(outbox.Letter{Key: "k", Event: policy.NotifyPage, Record: page},
+			[]record.Record{sick, {Kind: c.story, Fleet: "db", Machine: "db-3", Reason: c.reason}})
 		if _, help, _ := strings.Cut(m.Text, "What you can do:\n"); !strings.Contains(help, c.says) {
 			t.Errorf("%s: %q is missing in\n%s", name, c.says, help)
 		}
@@ -85,32 +88,32 @@ func TestAPageSaysWhatHelpsTheMachineAsItIs(t *testing.T) {
 // Who gets a machine that hale could not heal reads how often hale tried, and what.
 func TestThePageOfAQuarantineSaysWhatWasTried(t *testing.T) {
 	t.Parallel()
-	told := func(k fleet.RecordKind, why fleet.Reason, step fleet.StepKind, tries int) fleet.Record {
-		return fleet.Record{Kind: k, Fleet: "web", Machine: "web-2", Incident: "web-2/4", Reason: why, Step: step,
+	told := func(k record.Kind, why fleet.Reason, step fleet.StepKind, tries int) record.Record {
+		return record.Record{Kind: k, Fleet: "web", Machine: "web-2", Incident: "web-2/4", Reason: why, Step: step,
 			Tries: tries}
 	}
-	begun, failed := fleet.Reason(fleet.RepairHeal), fleet.ReasonNotVerified
-	last := []fleet.Record{
-		told(fleet.RecordRepairStarted, begun, "", 0),
-		told(fleet.RecordStepFailed, failed, fleet.StepReboot, 0),
-		told(fleet.RecordStepFailed, failed, fleet.StepRecreate, 0),
+	begun, failed := fleet.Reason(belief.RepairHeal), fleet.ReasonNotVerified
+	last := []record.Record{
+		told(record.RepairStarted, begun, "", 0),
+		told(record.StepFailed, failed, fleet.StepReboot, 0),
+		told(record.StepFailed, failed, fleet.StepRecreate, 0),
 	}
-	quarantined := func(tries int) fleet.Record {
-		return told(fleet.RecordQuarantined, fleet.ReasonAttempts, "", tries)
+	quarantined := func(tries int) record.Record {
+		return told(record.Quarantined, fleet.ReasonAttempts, "", tries)
 	}
 	const both = "  reboot: it did not become healthy in time; recreate: it did not become healthy in time\n"
-	for want, story := range map[string][]fleet.Record{
+	for want, story := range map[string][]record.Record{
 		"What hale tried:\n  once, and none of that made it healthy for good\n" + both: append(
 			last[:3:3], quarantined(1)),
 		"What hale tried:\n  3 times, and none of that made it healthy for good\n" +
 			"  2 times before this: hale events web-2\n" + both: append(last[:3:3], quarantined(3)),
 	} {
-		page := told(fleet.RecordPaged, fleet.ReasonAttempts, "", 0)
-		m := (prose.Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: page}, story)
+		page := told(record.Paged, fleet.ReasonAttempts, "", 0)
+		m := (prose.Words{}).Message(outbox.Letter{Event: policy.NotifyPage, Record: page}, story)
 		if !strings.Contains(m.Text, want) {
 			t.Errorf("%q is missing in\n%s", want, m.Text)
 		}
-		m = (prose.Words{}).Message(outbox.Letter{Event: fleet.NotifyPage, Record: page}, last)
+		m = (prose.Words{}).Message(outbox.Letter{Event: policy.NotifyPage, Record: page}, last)
 		if strings.Contains(m.Text, "hale tried") {
 			t.Errorf("nobody gave it to a person:\n%s", m.Text)
 		}
@@ -121,15 +124,15 @@ func TestThePageOfAQuarantineSaysWhatWasTried(t *testing.T) {
 // reminders and in its end.
 func TestAPageAboutSeveralMachinesNamesThem(t *testing.T) {
 	t.Parallel()
-	page := fleet.Record{Kind: fleet.RecordPaged, Fleet: "db", Joint: "db/j3", Failing: 12,
-		Reason: fleet.ReasonHoldExpired, Cause: fleet.CausePaused}
+	page := record.Record{Kind: record.Paged, Fleet: "db", Joint: "db/j3", Failing: 12,
+		Reason: fleet.ReasonHoldExpired, Cause: belief.CausePaused}
 	for n := 1; n <= 10; n++ {
-		page.Of = append(page.Of, fleet.Member{Machine: page.Fleet.Machine(n)})
+		page.Of = append(page.Of, belief.Member{Machine: page.Fleet.Machine(n)})
 	}
 	page.Of[1].Alias = "db-two"
 	const names = "db-1, db-2 (db-two), db-3, db-4, db-5, db-6, db-7, db-8, db-9, db-10 and 2 more"
 	words := prose.Words{Server: "h"}
-	m := words.Message(outbox.Letter{Key: "k", Event: fleet.NotifyPage, Record: page}, nil)
+	m := words.Message(outbox.Letter{Key: "k", Event: policy.NotifyPage, Record: page}, nil)
 	if m.Subject != "hale: 12 machines of fleet db are paused: "+names || m.Incident != "db/j3" || m.Fleet != "db" {
 		t.Errorf("%+v", m)
 	}
@@ -141,13 +144,13 @@ func TestAPageAboutSeveralMachinesNamesThem(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", says, m.Text)
 		}
 	}
-	over := fleet.Record{Kind: fleet.RecordJointOver, Fleet: "db", Joint: "db/j3", Paged: true}
-	end := words.Message(outbox.Letter{Key: "k", Event: fleet.NotifyHealed, Record: over}, nil)
+	over := record.Record{Kind: record.JointOver, Fleet: "db", Joint: "db/j3", Paged: true}
+	end := words.Message(outbox.Letter{Key: "k", Event: policy.NotifyHealed, Record: over}, nil)
 	if end.Incident != "db/j3" ||
 		end.Subject != "hale: fleet db: what a person was told of several machines together is over (db/j3)" {
 		t.Errorf("%+v", end)
 	}
-	page.Kind, page.Machine, page.Of, page.Failing = fleet.RecordPaged, "db-1", nil, 0
+	page.Kind, page.Machine, page.Of, page.Failing = record.Paged, "db-1", nil, 0
 	if _, some := page.Notifies(); some {
 		t.Error("what is about one of them is a message, too")
 	}

@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // order says what a person wants, and that it was refused where it was.
-func order(r fleet.Record) string {
+func order(r record.Record) string {
 	if r.Order == "" { // a letter that is no order
 		return Because(about(r)+": a letter in the inbox is put aside", Aside(Reason(r.Reason), r.Detail))
 	}
@@ -29,7 +30,7 @@ func order(r fleet.Record) string {
 }
 
 // found says what an order to recover found: of the whole fleet, or of one machine and what follows for it.
-func found(r fleet.Record) string {
+func found(r record.Record) string {
 	if r.Machine == "" {
 		if r.Failing == 0 {
 			return fmt.Sprintf("%s: %s, all of them healthy", about(r), machines(r.Size))
@@ -44,7 +45,7 @@ func found(r fleet.Record) string {
 }
 
 // follows says what becomes of a machine by an order to recover its fleet, or would if it were not only to check.
-func follows(r fleet.Record) string {
+func follows(r record.Record) string {
 	deed := map[bool]string{true: "repair", false: "build"}[r.Verdict != ""]
 	when := map[bool]string{true: " it now", false: " it as soon as it may"}[r.Verdict != ""]
 	check := r.Command != ""
@@ -64,14 +65,14 @@ func follows(r fleet.Record) string {
 }
 
 // refusedFor says why an order, or a part of it, is refused: of a brake that a person put on, who did.
-func refusedFor(r fleet.Record) string {
+func refusedFor(r record.Record) string {
 	if r.Reason == fleet.ReasonBrake && r.Braker != "" {
 		return ByHand(r.Braker, "")
 	}
 	return Reason(r.Reason)
 }
 
-func holdEnded(r fleet.Record) string {
+func holdEnded(r record.Record) string {
 	which := "a hold" + alone(r.Only)
 	if r.By != "" {
 		which = "the hold" + alone(r.Only) + " by " + r.By
@@ -97,7 +98,7 @@ func alone(only fleet.HoldScope) string {
 func Held(only fleet.HoldScope) string { return "held" + alone(only) }
 
 // subjectOfOrder names the machine, the host, or the fleet.
-func subjectOfOrder(r fleet.Record) string {
+func subjectOfOrder(r record.Record) string {
 	if r.Machine == "" && r.Host != "" {
 		return about(r) + ", host " + string(r.Host)
 	}

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // Sentence says what the record says, in one line without a full stop.
-func Sentence(r fleet.Record) string {
+func Sentence(r record.Record) string {
 	if tell, ok := sentences[r.Kind]; ok {
 		return tell(r) + again(r)
 	}
@@ -18,7 +20,7 @@ func Sentence(r fleet.Record) string {
 }
 
 // Knows reports whether there is such a kind of record.
-func Knows(kind fleet.RecordKind) bool {
+func Knows(kind record.Kind) bool {
 	_, ok := sentences[kind]
 	return ok
 }
@@ -33,77 +35,77 @@ func Kinds() []string {
 	return kinds
 }
 
-var sentences = map[fleet.RecordKind]func(fleet.Record) string{
-	fleet.RecordVerdict:        verdict,
-	fleet.RecordAddress:        address,
-	fleet.RecordIncidentOpen:   incidentOpen,
-	fleet.RecordIncidentClosed: incidentClosed,
-	fleet.RecordParentOpen:     parentOpen,
-	fleet.RecordParentClosed:   parentClosed,
-	fleet.RecordChildJoined:    childJoined,
-	fleet.RecordChildReleased:  childReleased,
-	fleet.RecordHeld:           held,
-	fleet.RecordRepairStarted:  repairStarted,
-	fleet.RecordRepairEnded:    repairEnded,
-	fleet.RecordStepChosen:     stepChosen,
-	fleet.RecordStepSkipped:    stepSkipped,
-	fleet.RecordStepFailed:     stepFailed,
-	fleet.RecordLook:           look,
-	fleet.RecordEvidence:       evidence,
-	fleet.RecordSnapshot:       snapshot,
-	fleet.RecordIntent:         intent,
-	fleet.RecordOutcome:        outcome,
-	fleet.RecordOutput:         output,
-	fleet.RecordProof:          proof,
-	fleet.RecordVerified:       verified,
-	fleet.RecordCertified:      certified,
-	fleet.RecordQuarantined:    quarantined,
-	fleet.RecordQuarantineOver: quarantineOver,
-	fleet.RecordPaged:          paged,
-	fleet.RecordReminded:       reminded,
-	fleet.RecordJointOver:      jointOver,
-	fleet.RecordNotified:       notified,
-	fleet.RecordUndelivered:    undelivered,
-	fleet.RecordRemnant:        remnant,
-	fleet.RecordCheck:          checkNews,
-	fleet.RecordHostStands:     hostStands,
-	fleet.RecordSummary:        summary,
-	fleet.RecordWarning:        warning,
-	fleet.RecordWarningOver:    warningOver,
-	fleet.RecordBrake:          brake,
-	fleet.RecordProvider:       providerNews,
-	fleet.RecordVantage:        vantageNews,
-	fleet.RecordOwner:          owner,
-	fleet.RecordOrder:          order,
-	fleet.RecordFound:          found,
-	fleet.RecordHoldEnded:      holdEnded,
-	fleet.RecordAdoption:       adoption,
-	fleet.RecordChange:         wantedChange,
-	fleet.RecordSize:           size,
-	fleet.RecordMetric:         metric,
-	fleet.RecordHostProof:      hostProof,
-	fleet.RecordHostCut:        hostCut,
-	fleet.RecordHostUncut:      hostUncut,
-	fleet.RecordLeftBehind:     leftBehind,
-	fleet.RecordContest:        contest,
-	fleet.RecordStore:          storeNews,
-	fleet.RecordDefect:         defectFound,
-	fleet.RecordDefectOver:     defectOver,
+var sentences = map[record.Kind]func(record.Record) string{
+	record.Verdict:        verdict,
+	record.Address:        address,
+	record.IncidentOpen:   incidentOpen,
+	record.IncidentClosed: incidentClosed,
+	record.ParentOpen:     parentOpen,
+	record.ParentClosed:   parentClosed,
+	record.ChildJoined:    childJoined,
+	record.ChildReleased:  childReleased,
+	record.Held:           held,
+	record.RepairStarted:  repairStarted,
+	record.RepairEnded:    repairEnded,
+	record.StepChosen:     stepChosen,
+	record.StepSkipped:    stepSkipped,
+	record.StepFailed:     stepFailed,
+	record.Look:           look,
+	record.Evidence:       evidence,
+	record.Snapshot:       snapshot,
+	record.Intent:         intent,
+	record.Outcome:        outcome,
+	record.Output:         output,
+	record.Proof:          proof,
+	record.Verified:       verified,
+	record.Certified:      certified,
+	record.Quarantined:    quarantined,
+	record.QuarantineOver: quarantineOver,
+	record.Paged:          paged,
+	record.Reminded:       reminded,
+	record.JointOver:      jointOver,
+	record.Notified:       notified,
+	record.Undelivered:    undelivered,
+	record.Remnant:        remnant,
+	record.Check:          checkNews,
+	record.HostStands:     hostStands,
+	record.Summary:        summary,
+	record.Warning:        warning,
+	record.WarningOver:    warningOver,
+	record.Brake:          brake,
+	record.Provider:       providerNews,
+	record.Vantage:        vantageNews,
+	record.Owner:          owner,
+	record.Order:          order,
+	record.Found:          found,
+	record.HoldEnded:      holdEnded,
+	record.Adoption:       adoption,
+	record.Change:         wantedChange,
+	record.Size:           size,
+	record.Metric:         metric,
+	record.HostProof:      hostProof,
+	record.HostCut:        hostCut,
+	record.HostUncut:      hostUncut,
+	record.LeftBehind:     leftBehind,
+	record.Contest:        contest,
+	record.Store:          storeNews,
+	record.Defect:         defectFound,
+	record.DefectOver:     defectOver,
 }
 
 // about names what the record is about.
-func about(r fleet.Record) string {
+func about(r record.Record) string {
 	switch {
 	case r.Machine != "":
 		return Called(r.Machine, r.Alias)
-	case r.Kind == fleet.RecordProvider && r.Provider != "":
+	case r.Kind == record.Provider && r.Provider != "":
 		return "provider " + string(r.Provider)
 	}
 	return "fleet " + string(r.Fleet)
 }
 
 // atStep names the machine and, where there is one, the step under way.
-func atStep(r fleet.Record) string {
+func atStep(r record.Record) string {
 	if r.Step == "" {
 		return about(r)
 	}
@@ -111,7 +113,7 @@ func atStep(r fleet.Record) string {
 }
 
 // stepName is the step's name; a first build is at no step of the ladder, although it does what recreate does.
-func stepName(r fleet.Record) string {
+func stepName(r record.Record) string {
 	if r.Step == fleet.StepRecreate && r.Incident == "" {
 		return "build"
 	}
@@ -137,7 +139,7 @@ func Aside(statement, detail string) string {
 	return statement + " (" + detail + ")"
 }
 
-func after(r fleet.Record) string {
+func after(r record.Record) string {
 	if r.Took <= 0 {
 		return ""
 	}
@@ -145,7 +147,7 @@ func after(r fleet.Record) string {
 }
 
 // instance names the record's instance, its generation and host.
-func instance(r fleet.Record) string {
+func instance(r record.Record) string {
 	if r.Instance == "" {
 		return "no instance"
 	}
@@ -167,20 +169,20 @@ func Finding(name fleet.CheckName, result fleet.ResultReason, detail string) str
 	return Aside("check "+string(name)+": "+Result(result), detail)
 }
 
-func verdict(r fleet.Record) string {
+func verdict(r record.Record) string {
 	said := about(r) + " is " + word(verdicts, r.Verdict)
 	finding := Finding(r.Check, r.Result, r.Detail)
 	switch r.Verdict {
-	case fleet.VerdictHealthy:
+	case belief.VerdictHealthy:
 		return said
-	case fleet.VerdictStarting:
+	case belief.VerdictStarting:
 		return Because(said, finding)
-	case fleet.VerdictSuspect:
+	case belief.VerdictSuspect:
 		if finding == "" {
 			finding = "the provider and the checks disagree"
 		}
 		return Because(said, finding)
-	case fleet.VerdictUnhealthy, fleet.VerdictUnknown:
+	case belief.VerdictUnhealthy, belief.VerdictUnknown:
 	}
 	if Cause(r.Cause) == "" && finding == "" {
 		return Because(said, "nothing was heard of it yet")
@@ -188,22 +190,22 @@ func verdict(r fleet.Record) string {
 	return Because(said, Cause(r.Cause), finding)
 }
 
-func address(r fleet.Record) string {
+func address(r record.Record) string {
 	if !r.Address.IsValid() {
 		return about(r) + ": the provider names no address; the last known one stays probed"
 	}
 	return fmt.Sprintf("%s has the address %s", about(r), r.Address)
 }
 
-func incidentOpen(r fleet.Record) string {
+func incidentOpen(r record.Record) string {
 	return Because(about(r)+": incident "+r.Incident+" is open", Cause(r.Cause), Finding(r.Check, r.Result, ""))
 }
 
-func incidentClosed(r fleet.Record) string {
+func incidentClosed(r record.Record) string {
 	return Because(about(r)+": incident "+r.Incident+" is closed"+after(r), Reason(r.Reason))
 }
 
-func held(r fleet.Record) string {
+func held(r record.Record) string {
 	why := Reason(r.Reason)
 	switch {
 	case r.Reason == fleet.ReasonBrake && r.By != "":
@@ -227,14 +229,14 @@ func held(r fleet.Record) string {
 }
 
 // share says how much of a domain fails.
-func share(r fleet.Record) string {
+func share(r record.Record) string {
 	if len(r.Domains) > 0 {
 		return fmt.Sprintf("%d of %d machines there fail", r.Failing, r.Size)
 	}
 	return fmt.Sprintf("%d of %d machines on %s fail", r.Failing, r.Size, Domain(r.Domain))
 }
 
-func parentOpen(r fleet.Record) string {
+func parentOpen(r record.Record) string {
 	said := fmt.Sprintf("%s: incident %s is open: %s, too many together", about(r), parent(r), share(r))
 	return Aside(said, odds(r.Chance))
 }
@@ -250,14 +252,14 @@ func odds(chance float64) string {
 	return fmt.Sprintf("1 in 10^%.0f by chance", math.Floor(-math.Log10(chance)))
 }
 
-func parent(r fleet.Record) string {
+func parent(r record.Record) string {
 	if r.Parent == "" {
 		return "of a domain"
 	}
 	return r.Parent
 }
 
-func parentClosed(r fleet.Record) string {
+func parentClosed(r record.Record) string {
 	why := "what is left of the failures is no more than chance"
 	if r.Reason == fleet.ReasonSuperseded {
 		why = Reason(r.Reason)
@@ -266,24 +268,24 @@ func parentClosed(r fleet.Record) string {
 		why)
 }
 
-func childJoined(r fleet.Record) string {
+func childJoined(r record.Record) string {
 	return fmt.Sprintf("%s shares the fate of %s: its incident belongs to %s", about(r), Domain(r.Domain), parent(r))
 }
 
-func childReleased(r fleet.Record) string {
+func childReleased(r record.Record) string {
 	return fmt.Sprintf("%s: its incident stands alone again, and it is judged afresh", about(r))
 }
 
 // arithmetic is the brake's.
-func arithmetic(r fleet.Record) string {
+func arithmetic(r record.Record) string {
 	if r.Failing <= r.Limit {
 		return Failing(r.Failing, r.Size, r.Scope, r.Detail) + ", and the brake is still on"
 	}
 	return fmt.Sprintf("%s, the brake engages above %d", Failing(r.Failing, r.Size, r.Scope, r.Detail), r.Limit)
 }
 
-func repairStarted(r fleet.Record) string {
-	kind := fleet.RepairKind(r.Reason)
+func repairStarted(r record.Record) string {
+	kind := belief.RepairKind(r.Reason)
 	if r.Reason == fleet.ReasonKeepOver {
 		return fmt.Sprintf("%s: hale removes the old %s, which was kept for %s (%s)", about(r), instance(r),
 			Span(r.Took), r.Repair)
@@ -293,22 +295,22 @@ func repairStarted(r fleet.Record) string {
 			r.Repair)
 	}
 	switch kind {
-	case fleet.RepairUndo:
+	case belief.RepairUndo:
 		return fmt.Sprintf("%s: hale brings %s back, by order of %s (%s)", about(r), instance(r), giver(r), r.Repair)
-	case fleet.RepairBuild:
+	case belief.RepairBuild:
 		return fmt.Sprintf("%s: hale builds its instance (%s)", about(r), r.Repair)
-	case fleet.RepairRemove:
+	case belief.RepairRemove:
 		return Because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
 			Reason(fleet.Reason(r.Detail)))
-	case fleet.RepairUpdate:
+	case belief.RepairUpdate:
 		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
 			giver(r), r.Repair)
-	case fleet.RepairTidy:
+	case belief.RepairTidy:
 		return fmt.Sprintf("%s: hale removes the copy %s of the disks of %s (%s)", about(r), r.Snapshot, instance(r),
 			r.Repair)
-	case fleet.RepairRemnant:
+	case belief.RepairRemnant:
 		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
-	case fleet.RepairHeal:
+	case belief.RepairHeal:
 		if r.Detail == string(fleet.ReasonStandsStill) {
 			return Because(fmt.Sprintf("%s: repair %s begins", about(r), r.Repair), Cause(r.Cause)) + "; " +
 				Reason(fleet.ReasonStandsStill)
@@ -317,23 +319,23 @@ func repairStarted(r fleet.Record) string {
 	return Because(fmt.Sprintf("%s: %s %s begins", about(r), word(repairs, kind), r.Repair), Cause(r.Cause))
 }
 
-func repairEnded(r fleet.Record) string {
+func repairEnded(r record.Record) string {
 	return Because(fmt.Sprintf("%s: %s ended%s", about(r), r.Repair, after(r)), Reason(r.Reason))
 }
 
-func stepChosen(r fleet.Record) string {
+func stepChosen(r record.Record) string {
 	return fmt.Sprintf("%s: the next step is %s, to %s", about(r), r.Step, Step(r.Step))
 }
 
-func stepSkipped(r fleet.Record) string {
+func stepSkipped(r record.Record) string {
 	return fmt.Sprintf("%s: step %s does not apply: %s", about(r), r.Step, Aside(Reason(r.Reason), r.Detail))
 }
 
-func stepFailed(r fleet.Record) string {
+func stepFailed(r record.Record) string {
 	return fmt.Sprintf("%s: step %s failed: %s", about(r), stepName(r), Aside(Reason(r.Reason), r.Detail))
 }
 
-func look(r fleet.Record) string {
+func look(r record.Record) string {
 	seen := Finding(r.Check, r.Result, r.Detail)
 	if seen == "" && r.Detail != "" {
 		seen = "the provider says it is " + word(powers, fleet.Power(r.Detail))
@@ -341,7 +343,7 @@ func look(r fleet.Record) string {
 	return Because(atStep(r), Because(Reason(r.Reason), seen))
 }
 
-func intent(r fleet.Record) string {
+func intent(r record.Record) string {
 	if r.Op == fleet.OpRun {
 		return fmt.Sprintf("%s: hale runs the command for %s", atStep(r), instance(r))
 	}
@@ -352,7 +354,7 @@ func intent(r fleet.Record) string {
 	return fmt.Sprintf("%s: hale asks the provider to %s %s", atStep(r), word(ops, r.Op), instance(r))
 }
 
-func outcome(r fleet.Record) string {
+func outcome(r record.Record) string {
 	ended := word(outcomes, r.Outcome)
 	if r.Op == fleet.OpFence {
 		return fenceOutcome(r)
@@ -362,13 +364,13 @@ func outcome(r fleet.Record) string {
 }
 
 // output is a piece of what a command said, on one line.
-func output(r fleet.Record) string {
+func output(r record.Record) string {
 	return Because(atStep(r)+": it says", strings.Join(strings.FieldsFunc(r.Detail,
 		func(c rune) bool { return c == '\n' }), " | "))
 }
 
 // snapshot is about a copy of an instance's disks.
-func snapshot(r fleet.Record) string {
+func snapshot(r record.Record) string {
 	if r.Reason == fleet.ReasonRemoved {
 		return Because(fmt.Sprintf("%s: the copy %s of the disks of %s is removed", about(r), r.Snapshot, instance(r)),
 			r.Detail)
@@ -381,12 +383,12 @@ func snapshot(r fleet.Record) string {
 		size, Span(r.Took)), r.Detail)
 }
 
-func proof(r fleet.Record) string {
+func proof(r record.Record) string {
 	r.Host = ""
 	return fmt.Sprintf("%s: the old %s is %s", atStep(r), instance(r), word(proofs, r.Proof))
 }
 
-func verified(r fleet.Record) string {
+func verified(r record.Record) string {
 	said := about(r) + " is healthy" + after(r)
 	if r.Address.IsValid() {
 		said += " at " + r.Address.String()
@@ -397,11 +399,11 @@ func verified(r fleet.Record) string {
 	return said
 }
 
-func certified(r fleet.Record) string {
+func certified(r record.Record) string {
 	return fmt.Sprintf("%s: %s is certified: hale finished building it and saw it healthy", about(r), instance(r))
 }
 
-func quarantined(r fleet.Record) string {
+func quarantined(r record.Record) string {
 	detail := r.Detail
 	if known, ok := reasons[fleet.Reason(detail)]; ok {
 		detail = known.clause
@@ -409,11 +411,11 @@ func quarantined(r fleet.Record) string {
 	return Because(about(r)+" is in quarantine, hale does not touch it", Aside(Reason(r.Reason), detail))
 }
 
-func quarantineOver(r fleet.Record) string {
+func quarantineOver(r record.Record) string {
 	return Because(about(r)+" is out of quarantine", Reason(r.Reason), Finding(r.Check, r.Result, ""))
 }
 
-func paged(r fleet.Record) string {
+func paged(r record.Record) string {
 	if r.Joint != "" {
 		return pagedJointly(r, "a person must look at ")
 	}
@@ -434,7 +436,7 @@ func paged(r fleet.Record) string {
 	return Because("a person must look at "+subjectOfPage(r), why)
 }
 
-func whyPaged(r fleet.Record) string {
+func whyPaged(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonUnproven:
 		return Unproven(testedOf(r), r.At)
@@ -458,14 +460,14 @@ func whyPaged(r fleet.Record) string {
 	}
 }
 
-func reminded(r fleet.Record) string {
+func reminded(r record.Record) string {
 	if r.Joint != "" {
 		return pagedJointly(r, "a person must still look at ")
 	}
 	return Because("a person must still look at "+subjectOfPage(r)+after(r), whyPaged(r))
 }
 
-func notified(r fleet.Record) string {
+func notified(r record.Record) string {
 	said := fmt.Sprintf("%s: %s took the message (%s)", about(r), targetOf(r), word(events, r.Event))
 	if r.Tries > 1 {
 		said += fmt.Sprintf(" at try %d", r.Tries)
@@ -473,7 +475,7 @@ func notified(r fleet.Record) string {
 	return said
 }
 
-func undelivered(r fleet.Record) string {
+func undelivered(r record.Record) string {
 	said := fmt.Sprintf("%s: %s did not take the message (%s)", about(r), targetOf(r), word(events, r.Event))
 	if r.Tries > 0 {
 		said += fmt.Sprintf(" in %d tries", r.Tries)
@@ -481,7 +483,7 @@ func undelivered(r fleet.Record) string {
 	return Because(said+", and it is a dead letter", Aside(Reason(r.Reason), r.Detail))
 }
 
-func targetOf(r fleet.Record) string {
+func targetOf(r record.Record) string {
 	if r.Target == "" {
 		return "the target"
 	}
@@ -489,7 +491,7 @@ func targetOf(r fleet.Record) string {
 }
 
 // subjectOfPage is the provider, or the domain, where the page is about it.
-func subjectOfPage(r fleet.Record) string {
+func subjectOfPage(r record.Record) string {
 	if r.Machine == "" && !r.Domain.None() {
 		return Domain(r.Domain)
 	}
@@ -507,7 +509,7 @@ func subjectOfPage(r fleet.Record) string {
 	return about(r)
 }
 
-func remnant(r fleet.Record) string {
+func remnant(r record.Record) string {
 	if r.Reason == fleet.ReasonSecondRunning {
 		return fmt.Sprintf("%s: %s bears its mark too; hale leaves both alone", about(r), instance(r))
 	}
@@ -517,7 +519,7 @@ func remnant(r fleet.Record) string {
 	return fmt.Sprintf("%s: %s is what an unfinished build left, and will be removed", about(r), instance(r))
 }
 
-func brake(r fleet.Record) string {
+func brake(r record.Record) string {
 	if r.By != "" && r.Reason == fleet.ReasonReleased {
 		return Aside(fmt.Sprintf("%s: %s takes the brake off: %d of %d machines fail", about(r), r.By, r.Failing,
 			r.Size), r.Detail)
@@ -531,7 +533,7 @@ func brake(r fleet.Record) string {
 	return fmt.Sprintf("%s: the brake is on: %s; no repair begins", about(r), arithmetic(r))
 }
 
-func providerNews(r fleet.Record) string {
+func providerNews(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonDown:
 		return Aside(about(r)+" does not answer; its machines are only probed", r.Detail)
@@ -543,7 +545,7 @@ func providerNews(r fleet.Record) string {
 }
 
 // silence is what makes hale doubt its own sight.
-func silence(r fleet.Record) string {
+func silence(r record.Record) string {
 	if r.Failing == 0 {
 		return Reason(r.Reason)
 	}
@@ -551,7 +553,7 @@ func silence(r fleet.Record) string {
 		r.Size)
 }
 
-func vantageNews(r fleet.Record) string {
+func vantageNews(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonVantageIsolated:
 		return Because(about(r)+": the checks count for nothing, and no repair begins",
@@ -563,7 +565,7 @@ func vantageNews(r fleet.Record) string {
 	}
 }
 
-func owner(r fleet.Record) string {
+func owner(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonTookOver:
 		if r.Size == 1 {

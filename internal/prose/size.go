@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // size says what opinions want of a fleet's size, and why it is not so, where it is not.
-func size(r fleet.Record) string {
+func size(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonOpinion:
 		return fmt.Sprintf("%s is to have %s, and not %d%s", about(r), machines(r.Size), r.Limit, opinionOf(r))
@@ -26,7 +27,7 @@ func size(r fleet.Record) string {
 }
 
 // opinionOf says which opinion it is, and by which number: ", by opinion busy (load is 83 for a target of 50)".
-func opinionOf(r fleet.Record) string {
+func opinionOf(r record.Record) string {
 	if r.Opinion == "" {
 		return ""
 	}
@@ -41,7 +42,7 @@ func opinionOf(r fleet.Record) string {
 }
 
 // until says until when, where that is known.
-func until(r fleet.Record) string {
+func until(r record.Record) string {
 	if r.Until.IsZero() {
 		return ""
 	}
@@ -49,7 +50,7 @@ func until(r fleet.Record) string {
 }
 
 // metric says that a metric says nothing, and why, or that it does again.
-func metric(r fleet.Record) string {
+func metric(r record.Record) string {
 	which := strings.TrimSuffix(about(r)+": metric "+string(r.Metric), " ")
 	if r.Reason == fleet.ReasonUp {
 		return which + " says something again" + after(r)

@@ -5,14 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/belief"
+	"hale/internal/core/record"
 )
 
 // summary says how much hale healed since the target was told last.
-func summary(r fleet.Record) string {
+func summary(r record.Record) string {
 	s := r.Summary
 	if s == nil {
-		s = &fleet.Summary{Since: r.At.Add(-r.Took)}
+		s = &belief.Summary{Since: r.At.Add(-r.Took)}
 	}
 	said := fmt.Sprintf("fleet %s: since %s UTC hale healed ", r.Fleet, s.Since.UTC().Format("2006-01-02 15:04"))
 	if s.Count == 0 {
@@ -26,7 +27,7 @@ func summary(r fleet.Record) string {
 }
 
 // healedLines are the repairs that a summary names.
-func healedLines(s *fleet.Summary) []string {
+func healedLines(s *belief.Summary) []string {
 	if s == nil {
 		return nil
 	}
@@ -42,7 +43,7 @@ func healedLines(s *fleet.Summary) []string {
 }
 
 // healedBy says that hale healed a machine.
-func healedBy(r fleet.Record) string {
+func healedBy(r record.Record) string {
 	said := "healed " + Called(r.Machine, r.Alias)
 	if r.Step != "" {
 		said += " by " + string(r.Step)

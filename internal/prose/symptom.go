@@ -3,11 +3,13 @@ package prose
 import (
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // symptom says what is wrong, as a person sees it: never which step of the ladder comes to tell them.
-func symptom(r fleet.Record, story []fleet.Record) string {
+func symptom(r record.Record, story []record.Record) string {
 	switch {
 	case r.Machine != "":
 		return machineSymptom(r, story)
@@ -19,9 +21,9 @@ func symptom(r fleet.Record, story []fleet.Record) string {
 	return Because(subjectOfPage(r), whyPaged(r))
 }
 
-func machineSymptom(r fleet.Record, story []fleet.Record) string {
+func machineSymptom(r record.Record, story []record.Record) string {
 	sick := sickening(r, story)
-	if sick.Cause == fleet.CauseBuild {
+	if sick.Cause == belief.CauseBuild {
 		return Because(about(r)+" could not be built", buildFailed(r, sick))
 	}
 	state, why := stateOf(sick)
@@ -42,7 +44,7 @@ func machineSymptom(r fleet.Record, story []fleet.Record) string {
 }
 
 // buildFailed says by what a build failed.
-func buildFailed(r, sick fleet.Record) string {
+func buildFailed(r, sick record.Record) string {
 	if !hides[r.Reason] {
 		return Aside(Reason(r.Reason), r.Detail)
 	}
@@ -50,12 +52,12 @@ func buildFailed(r, sick fleet.Record) string {
 }
 
 // sickening is the record from which on the machine was as it is: the last verdict that changed what is wrong with it.
-func sickening(r fleet.Record, story []fleet.Record) fleet.Record {
-	var found fleet.Record
+func sickening(r record.Record, story []record.Record) record.Record {
+	var found record.Record
 	for _, s := range story {
 		switch {
-		case s.Machine != r.Machine || s.Kind != fleet.RecordVerdict && s.Kind != fleet.RecordIncidentOpen:
-		case s.Kind == fleet.RecordVerdict && s.Verdict != fleet.VerdictUnhealthy && s.Verdict != fleet.VerdictUnknown:
+		case s.Machine != r.Machine || s.Kind != record.Verdict && s.Kind != record.IncidentOpen:
+		case s.Kind == record.Verdict && s.Verdict != belief.VerdictUnhealthy && s.Verdict != belief.VerdictUnknown:
 		case s.Cause != "" && s.Cause != found.Cause:
 			found = s
 		case s.Cause != "" && found.Check == "":
@@ -78,41 +80,41 @@ var ladder = map[fleet.Reason]bool{
 }
 
 // stateOf says how a machine is, as in "it has been …", and why; empty: nothing is known of that.
-func stateOf(r fleet.Record) (state, why string) {
+func stateOf(r record.Record) (state, why string) {
 	switch r.Cause {
-	case fleet.CauseOff:
+	case belief.CauseOff:
 		return "off", "the provider does not say what turned it off"
-	case fleet.CauseStopped:
+	case belief.CauseStopped:
 		return "off", "it was stopped from outside"
-	case fleet.CauseShutdown:
+	case belief.CauseShutdown:
 		return "off", "it shut down in order"
-	case fleet.CauseGone:
+	case belief.CauseGone:
 		return "gone", "the provider says its instance does not exist"
-	case fleet.CauseCrashed, fleet.CausePanic:
+	case belief.CauseCrashed, belief.CausePanic:
 		return "down", "it crashed"
-	case fleet.CausePaused:
+	case belief.CausePaused:
 		return "paused", "it was paused from outside"
-	case fleet.CauseError:
+	case belief.CauseError:
 		return "down", "the provider says it is broken"
-	case fleet.CauseSuspended:
+	case belief.CauseSuspended:
 		return "suspended", "it suspended itself"
-	case fleet.CauseRescued:
+	case belief.CauseRescued:
 		return "in rescue", "another system runs in its place"
-	case fleet.CauseIOError:
+	case belief.CauseIOError:
 		return "paused", "a write to its disk failed"
-	case fleet.CauseChecks:
+	case belief.CauseChecks:
 		why = Finding(r.Check, r.Result, r.Detail)
 		if why == "" {
 			why = "its checks fail"
 		}
 		return "down", why
-	case fleet.CauseMissing:
+	case belief.CauseMissing:
 		return "missing", "no instance of it was built yet"
-	case fleet.CauseBlind:
+	case belief.CauseBlind:
 		return "out of sight", "nothing certain is known of it, neither by its checks nor by its provider"
-	case fleet.CauseDisabled:
+	case belief.CauseDisabled:
 		return "on a disabled host", ""
-	case fleet.CauseNone, fleet.CauseOrdered, fleet.CauseBuild:
+	case belief.CauseNone, belief.CauseOrdered, belief.CauseBuild:
 	}
 	return "", ""
 }

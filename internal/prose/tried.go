@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/belief"
+	"hale/internal/core/record"
 )
 
 // tried says of a machine that was given to a person how often hale tried, and what: a line for each attempt in the
 // story.
-func tried(r fleet.Record, story []fleet.Record) []string {
-	at := slices.IndexFunc(story, func(s fleet.Record) bool { return s.Kind == fleet.RecordQuarantined })
+func tried(r record.Record, story []record.Record) []string {
+	at := slices.IndexFunc(story, func(s record.Record) bool { return s.Kind == record.Quarantined })
 	if at < 0 || story[at].Tries == 0 {
 		return nil
 	}
@@ -24,13 +25,13 @@ func tried(r fleet.Record, story []fleet.Record) []string {
 }
 
 // attemptsIn lists what was tried in each attempt, and why it failed.
-func attemptsIn(story []fleet.Record) []string {
+func attemptsIn(story []record.Record) []string {
 	var attempts [][]string
 	for _, s := range story {
-		switch kind := fleet.RepairKind(s.Reason); {
-		case s.Kind == fleet.RecordRepairStarted && (kind == fleet.RepairHeal || kind == fleet.RepairBuild):
+		switch kind := belief.RepairKind(s.Reason); {
+		case s.Kind == record.RepairStarted && (kind == belief.RepairHeal || kind == belief.RepairBuild):
 			attempts = append(attempts, nil)
-		case s.Kind == fleet.RecordStepFailed && len(attempts) > 0:
+		case s.Kind == record.StepFailed && len(attempts) > 0:
 			last := &attempts[len(attempts)-1]
 			*last = append(*last, Because(stepName(s), Aside(Reason(s.Reason), s.Detail)))
 		}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // Unproven says that a check did not succeed since it was made or edited.
-func Unproven(t fleet.Tested, now time.Time) string {
+func Unproven(t belief.Tested, now time.Time) string {
 	did := "made"
 	if t.Edited {
 		did = "edited"
@@ -21,12 +23,12 @@ func Unproven(t fleet.Tested, now time.Time) string {
 }
 
 // testedOf is what a page's record says of its check.
-func testedOf(r fleet.Record) fleet.Tested {
-	return fleet.Tested{Name: r.Check, Edited: r.Detail == "edited", Since: r.At.Add(-r.Took)}
+func testedOf(r record.Record) belief.Tested {
+	return belief.Tested{Name: r.Check, Edited: r.Detail == "edited", Since: r.At.Add(-r.Took)}
 }
 
 // checkNews is about a check after a person was told that it does not succeed.
-func checkNews(r fleet.Record) string {
+func checkNews(r record.Record) string {
 	if r.Reason == fleet.ReasonRemoved {
 		return fmt.Sprintf("%s: %s, which did not succeed, is not asked any more", about(r), checkOf(r.Check))
 	}

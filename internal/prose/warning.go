@@ -1,9 +1,12 @@
 package prose
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+)
 
 // warning says that a check which only tells is down, on one machine or on several.
-func warning(r fleet.Record) string {
+func warning(r record.Record) string {
 	found := Because(checkOf(r.Check)+" is down", Aside(Result(r.Result), r.Detail))
 	switch {
 	case r.Joined():
@@ -15,7 +18,7 @@ func warning(r fleet.Record) string {
 }
 
 // warningOver takes it back.
-func warningOver(r fleet.Record) string {
+func warningOver(r record.Record) string {
 	switch {
 	case r.Reason == fleet.ReasonRemoved:
 		return about(r) + ": " + checkOf(r.Check) + ", which a warning told of, is not asked any more"
@@ -28,8 +31,8 @@ func warningOver(r fleet.Record) string {
 }
 
 // warningOf names a warning about one machine, the same when it is given and when it is taken back.
-func warningOf(r fleet.Record) string {
-	if r.Kind != fleet.RecordWarning && r.Kind != fleet.RecordWarningOver || r.Machine == "" {
+func warningOf(r record.Record) string {
+	if r.Kind != record.Warning && r.Kind != record.WarningOver || r.Machine == "" {
 		return ""
 	}
 	return string(r.Machine) + "/" + string(r.Check)

@@ -3,37 +3,39 @@ package prose
 import (
 	"fmt"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // The words of the smaller sets, each written so that it fits the sentences of sentence.go.
 var (
-	verdicts = map[fleet.Verdict]string{
-		fleet.VerdictUnknown:   "unknown",
-		fleet.VerdictStarting:  "starting",
-		fleet.VerdictHealthy:   "healthy",
-		fleet.VerdictSuspect:   "suspect",
-		fleet.VerdictUnhealthy: "unhealthy",
+	verdicts = map[belief.Verdict]string{
+		belief.VerdictUnknown:   "unknown",
+		belief.VerdictStarting:  "starting",
+		belief.VerdictHealthy:   "healthy",
+		belief.VerdictSuspect:   "suspect",
+		belief.VerdictUnhealthy: "unhealthy",
 	}
-	causes = map[fleet.Cause]string{
-		fleet.CauseNone:      "",
-		fleet.CauseMissing:   "no instance of it was built yet",
-		fleet.CauseOff:       "the provider says it is off, and not what turned it off",
-		fleet.CauseStopped:   "the provider says it was stopped from outside",
-		fleet.CauseShutdown:  "the provider says it shut down in order, and not who wanted that",
-		fleet.CauseGone:      "the provider says its instance does not exist",
-		fleet.CauseCrashed:   "the provider says it crashed",
-		fleet.CausePanic:     "the provider says it crashed, and its remains are still in place",
-		fleet.CausePaused:    "the provider says it is paused",
-		fleet.CauseError:     "the provider says it is broken",
-		fleet.CauseSuspended: "the provider says it suspended itself",
-		fleet.CauseRescued:   "the provider says that another system runs in its place, for a person to repair it",
-		fleet.CauseIOError:   "the provider paused it because a write to its disk failed",
-		fleet.CauseChecks:    "its checks are down",
-		fleet.CauseBuild:     "its new instance could not be finished",
-		fleet.CauseBlind:     "nothing could be learnt about it for too long",
-		fleet.CauseDisabled:  "its host is disabled",
-		fleet.CauseOrdered:   "a person wants it repaired",
+	causes = map[belief.Cause]string{
+		belief.CauseNone:      "",
+		belief.CauseMissing:   "no instance of it was built yet",
+		belief.CauseOff:       "the provider says it is off, and not what turned it off",
+		belief.CauseStopped:   "the provider says it was stopped from outside",
+		belief.CauseShutdown:  "the provider says it shut down in order, and not who wanted that",
+		belief.CauseGone:      "the provider says its instance does not exist",
+		belief.CauseCrashed:   "the provider says it crashed",
+		belief.CausePanic:     "the provider says it crashed, and its remains are still in place",
+		belief.CausePaused:    "the provider says it is paused",
+		belief.CauseError:     "the provider says it is broken",
+		belief.CauseSuspended: "the provider says it suspended itself",
+		belief.CauseRescued:   "the provider says that another system runs in its place, for a person to repair it",
+		belief.CauseIOError:   "the provider paused it because a write to its disk failed",
+		belief.CauseChecks:    "its checks are down",
+		belief.CauseBuild:     "its new instance could not be finished",
+		belief.CauseBlind:     "nothing could be learnt about it for too long",
+		belief.CauseDisabled:  "its host is disabled",
+		belief.CauseOrdered:   "a person wants it repaired",
 	}
 	results = map[fleet.ResultReason]string{
 		fleet.ResultNone:          "no result yet",
@@ -144,24 +146,24 @@ var (
 		fleet.StepPage:       "tell a person",
 		fleet.StepQuarantine: "leave it to a person",
 	}
-	repairs = map[fleet.RepairKind]string{
-		fleet.RepairHeal:    "repair",
-		fleet.RepairBuild:   "building",
-		fleet.RepairUndo:    "return of the old instance",
-		fleet.RepairRemove:  "removal of the machine",
-		fleet.RepairUpdate:  "move to another template",
-		fleet.RepairTidy:    "removal of a copy of its disks",
-		fleet.RepairRemnant: "removal of what an unfinished build left",
+	repairs = map[belief.RepairKind]string{
+		belief.RepairHeal:    "repair",
+		belief.RepairBuild:   "building",
+		belief.RepairUndo:    "return of the old instance",
+		belief.RepairRemove:  "removal of the machine",
+		belief.RepairUpdate:  "move to another template",
+		belief.RepairTidy:    "removal of a copy of its disks",
+		belief.RepairRemnant: "removal of what an unfinished build left",
 	}
-	phases = map[fleet.Phase]string{
-		fleet.PhaseLook:    "waiting for one more look that confirms the failure",
-		fleet.PhaseAct:     "acting",
-		fleet.PhaseVerify:  "waiting for it to be healthy",
-		fleet.PhaseCertify: "certifying the new instance",
+	phases = map[belief.Phase]string{
+		belief.PhaseLook:    "waiting for one more look that confirms the failure",
+		belief.PhaseAct:     "acting",
+		belief.PhaseVerify:  "waiting for it to be healthy",
+		belief.PhaseCertify: "certifying the new instance",
 	}
-	modes = map[fleet.Mode]string{
-		fleet.ModeAct:     "acts",
-		fleet.ModeObserve: "only watches",
+	modes = map[policy.Mode]string{
+		policy.ModeAct:     "acts",
+		policy.ModeObserve: "only watches",
 	}
 	providers = map[fleet.ProviderStanding]string{
 		fleet.ProviderUnknown:  "was not asked yet",
@@ -193,23 +195,23 @@ var (
 		fleet.OrderCut:    "the host's power cut",
 		fleet.OrderUncut:  "the host given its access back",
 	}
-	events = map[fleet.NotifyEvent]string{
-		fleet.NotifyPage:     "a page",
-		fleet.NotifyReminder: "a reminder",
-		fleet.NotifyHealed:   "it is over",
+	events = map[policy.NotifyEvent]string{
+		policy.NotifyPage:     "a page",
+		policy.NotifyReminder: "a reminder",
+		policy.NotifyHealed:   "it is over",
 
-		fleet.NotifyRepair:      "a repair",
-		fleet.NotifyDaily:       "a day's summary",
-		fleet.NotifyWarning:     "a warning",
-		fleet.NotifyWarningOver: "a warning is over",
+		policy.NotifyRepair:      "a repair",
+		policy.NotifyDaily:       "a day's summary",
+		policy.NotifyWarning:     "a warning",
+		policy.NotifyWarningOver: "a warning is over",
 	}
-	scopes = map[fleet.ScopeKind]string{
-		fleet.ScopeInstallation: "the installation",
-		fleet.ScopeProvider:     "provider",
-		fleet.ScopeHost:         "host",
-		fleet.ScopeRack:         "rack",
-		fleet.ScopeRoom:         "room",
-		fleet.ScopeZone:         "zone",
+	scopes = map[policy.ScopeKind]string{
+		policy.ScopeInstallation: "the installation",
+		policy.ScopeProvider:     "provider",
+		policy.ScopeHost:         "host",
+		policy.ScopeRack:         "rack",
+		policy.ScopeRoom:         "room",
+		policy.ScopeZone:         "zone",
 	}
 	domains = map[fleet.DomainKind]string{
 		fleet.DomainHost:    "host",
@@ -230,7 +232,7 @@ func word[K ~string](words map[K]string, value K) string {
 }
 
 // Cause says in a clause why a verdict is what it is; empty for CauseNone.
-func Cause(c fleet.Cause) string { return word(causes, c) }
+func Cause(c belief.Cause) string { return word(causes, c) }
 
 // Result says in a clause how one probe ended.
 func Result(r fleet.ResultReason) string { return word(results, r) }
@@ -248,10 +250,10 @@ func Stop(s fleet.Stop) string { return word(stops, s) }
 func Op(o fleet.Op) string { return word(ops, o) }
 
 // RepairKind says what a repair is for.
-func RepairKind(k fleet.RepairKind) string { return word(repairs, k) }
+func RepairKind(k belief.RepairKind) string { return word(repairs, k) }
 
 // Phase says where the work on a step stands.
-func Phase(p fleet.Phase) string { return word(phases, p) }
+func Phase(p belief.Phase) string { return word(phases, p) }
 
 // Provider says how a provider stands, as in "the provider …".
 func Provider(s fleet.ProviderStanding) string { return word(providers, s) }
@@ -268,9 +270,9 @@ func Domain(d fleet.Domain) string {
 }
 
 // Parent says what a parent incident is about: how much of its domain fails, and how unlikely that is by chance.
-func Parent(p fleet.Parent) string {
+func Parent(p belief.Parent) string {
 	return Aside(fmt.Sprintf("%d of %d machines on %s fail", p.Failing, p.Members, Domain(p.Domain)), odds(p.Chance))
 }
 
 // Mode says what hale does with a fleet, as in "hale …".
-func Mode(m fleet.Mode) string { return word(modes, m) }
+func Mode(m policy.Mode) string { return word(modes, m) }

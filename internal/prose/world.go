@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // contest tells that two hosts show an instance, or that one does again.
-func contest(r fleet.Record) string {
+func contest(r record.Record) string {
 	if r.Reason == fleet.ReasonReleased {
 		return fmt.Sprintf("%s: one host shows %s again", about(r), instance(r))
 	}
@@ -25,7 +28,7 @@ func onHost(h fleet.HostName) string {
 }
 
 // storeNews tells what the world showed of the store.
-func storeNews(r fleet.Record) string {
+func storeNews(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonStoreTakes, fleet.ReasonStoreRoom:
 		return Reason(r.Reason) + after(r)
@@ -56,7 +59,7 @@ func storeNews(r fleet.Record) string {
 }
 
 // Older says what proves that the store is older than the world.
-func Older(o *fleet.Older) string {
+func Older(o *belief.Older) string {
 	if o.Start != "" {
 		return fmt.Sprintf("start %s of hale is noted%s, and the store does not know it", o.Start, onHost(o.Host))
 	}
@@ -66,7 +69,7 @@ func Older(o *fleet.Older) string {
 }
 
 // Foreign says which instance shows that another installation of hale was here.
-func Foreign(f fleet.Foreign) string {
+func Foreign(f belief.Foreign) string {
 	return fmt.Sprintf("instance %s of %s on %s bears the mark of installation %s", Instance(f.Instance), f.Machine,
 		place(f.Host), f.Installation)
 }
@@ -80,7 +83,7 @@ func place(h fleet.HostName) string {
 }
 
 // Beyond says what believing the world would make of the machine.
-func Beyond(m *fleet.Machine, s fleet.Shown) string {
+func Beyond(m *belief.Machine, s situation.Shown) string {
 	said := string(m.Name) + ": "
 	var parts []string
 	if i := s.Serves; i != nil {

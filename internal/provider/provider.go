@@ -11,6 +11,7 @@ import (
 	"net/netip"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Reader tells what there is. Every provider is one.
@@ -108,8 +109,8 @@ type Ref struct {
 type Blueprint struct {
 	Ref
 	Name     string // the instance's name at the provider; unique on its host, and among independent hosts
-	Template fleet.Template
-	// Made are the names of the template's kept disks (fleet.Disk.Attached) that earlier instances of the machine had.
+	Template policy.Template
+	// Made are the names of the template's kept disks (policy.Disk.Attached) that earlier instances of the machine had.
 	Made []string
 }
 

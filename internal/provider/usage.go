@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // UsageReader is a provider that tells how much its instances use of what they have.
@@ -18,7 +19,7 @@ type UsageReader interface {
 // Usage is how much one instance uses. What the provider does not tell is not in it.
 type Usage struct {
 	At time.Time // when it was so
-	Of map[fleet.Usage]Amount
+	Of map[policy.Usage]Amount
 }
 
 // Amount is how much of one thing.

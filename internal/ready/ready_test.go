@@ -12,6 +12,8 @@ import (
 	"hale/api"
 	"hale/internal/access"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/ready"
 )
@@ -20,7 +22,7 @@ var dawn = time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC)
 
 // well is a fleet in which everything is ready.
 func well(name fleet.Name, on fleet.ProviderName) published.Fleet {
-	return published.Fleet{State: fleet.State{Spec: fleet.Spec{Name: name, Provider: on}, Now: fleet.Now{Wall: dawn, Mono: 100},
+	return published.Fleet{State: situation.State{Spec: policy.Spec{Name: name, Provider: on}, Now: fleet.Now{Wall: dawn, Mono: 100},
 		Provider: fleet.ProviderState{Standing: fleet.ProviderUp, Since: 40}}}
 }
 

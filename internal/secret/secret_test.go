@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/secret"
 )
 
@@ -175,9 +176,9 @@ func TestS75APolicyNamesAPlaceAndShowsNone(t *testing.T) {
 	if of, err := secret.Of(fleet.Secret{}); err != nil || !of.None() {
 		t.Errorf("%v", err)
 	}
-	c := fleet.Check{
-		HTTP: fleet.HTTPCheck{Headers: []fleet.Header{{Name: "A", Secret: fleet.Secret{File: path}}}},
-		Exec: fleet.ExecCheck{Env: []fleet.Variable{{Name: "B", Secret: fleet.Secret{Env: "HALE_WHERE"}}}},
+	c := policy.Check{
+		HTTP: policy.HTTPCheck{Headers: []policy.Header{{Name: "A", Secret: fleet.Secret{File: path}}}},
+		Exec: policy.ExecCheck{Env: []policy.Variable{{Name: "B", Secret: fleet.Secret{Env: "HALE_WHERE"}}}},
 	}
 	encoded, err := json.Marshal(c)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/core/tenure"
 	"hale/internal/owner/picture"
 	"hale/internal/sim/script"
@@ -136,15 +137,15 @@ func (c *server) pollSoon() {
 }
 
 // perform starts an action after its belief was stored.
-func (c *server) perform(index int, a fleet.Action) {
+func (c *server) perform(index int, a situation.Action) {
 	switch a.Kind {
-	case fleet.ActionLook:
+	case situation.ActionLook:
 		c.look(index, a)
-	case fleet.ActionObserve:
+	case situation.ActionObserve:
 		c.observe(index, a.Instance, a.Host)
-	case fleet.ActionCall:
+	case situation.ActionCall:
 		c.call(index, a)
-	case fleet.ActionGather:
+	case situation.ActionGather:
 		c.soon(0, func() { c.gathered(index, a) })
 	}
 }
@@ -200,7 +201,7 @@ func (c *server) observe(index int, id fleet.InstanceID, host fleet.HostName) {
 }
 
 // Look asks the provider, and then each check once at the address that it named.
-func (c *server) look(index int, a fleet.Action) {
+func (c *server) look(index int, a situation.Action) {
 	l := fleet.Look{ID: a.Look, Started: c.now().Mono}
 	aim := c.own.Aim(index)
 	stood := c.own.Stood(a.Instance)
@@ -218,7 +219,7 @@ func (c *server) look(index int, a fleet.Action) {
 			c.own.TellLook(index, l)
 			c.heat()
 		}
-		if a.Scope != fleet.LookFull || aim.Epoch == 0 || len(c.probes.Judging()) == 0 {
+		if a.Scope != situation.LookFull || aim.Epoch == 0 || len(c.probes.Judging()) == 0 {
 			tell()
 			return
 		}
@@ -265,7 +266,7 @@ func (c *server) askOnDemand(index int) {
 }
 
 // call sends a stored intent, if the remaining lease covers it.
-func (c *server) call(index int, a fleet.Action) {
+func (c *server) call(index int, a situation.Action) {
 	tell := func(o fleet.Outcome) {
 		o.Intent = a.Intent.ID
 		c.s.judge.Answered(a)
@@ -342,7 +343,7 @@ func outcomeOf(e world.End) fleet.OutcomeKind {
 }
 
 // callOf returns the call as the provider gets it.
-func (c *server) callOf(a fleet.Action) world.Call {
+func (c *server) callOf(a situation.Action) world.Call {
 	template := c.own.Spec().Template
 	if l := c.own.State().Whole.Ledger; l != nil {
 		template = l.TemplateOf(a.Intent.Edition, c.own.Wanted())
@@ -388,7 +389,7 @@ func instanceOf(s world.Status) fleet.Instance {
 
 // gathered says that the evidence is kept: here nothing is, since what a machine said to its console changes no
 // decision.
-func (c *server) gathered(index int, a fleet.Action) {
-	c.own.TellGathered(index, fleet.Gathered{ID: a.Gather})
+func (c *server) gathered(index int, a situation.Action) {
+	c.own.TellGathered(index, situation.Gathered{ID: a.Gather})
 	c.heat()
 }

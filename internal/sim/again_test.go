@@ -9,6 +9,8 @@ import (
 
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 )
@@ -74,9 +76,9 @@ func judgeAhead(t *testing.T, c *server) {
 }
 
 // outcome tells what follows from a decision, without its times.
-func outcome(s *fleet.Situation, d decide.Decision) string {
+func outcome(s *situation.Situation, d decide.Decision) string {
 	var b strings.Builder
-	say := func(records []fleet.Record) {
+	say := func(records []record.Record) {
 		for _, rec := range records {
 			fmt.Fprint(&b, rec.Kind, " ", rec.Reason, " ", rec.Step, "; ")
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/exemplar"
@@ -109,25 +109,25 @@ func TestARunWithoutAHistoryKeepsNone(t *testing.T) {
 
 func TestAnOutageThatNoCheckAsksForIsNobodysToHeal(t *testing.T) {
 	t.Parallel()
-	ping, page := fleet.Condition{Op: fleet.OpTerm, Term: "alive"}, fleet.Condition{Op: fleet.OpTerm, Term: "page"}
-	both := []fleet.Condition{ping, page}
+	ping, page := policy.Condition{Op: policy.OpTerm, Term: "alive"}, policy.Condition{Op: policy.OpTerm, Term: "page"}
+	both := []policy.Condition{ping, page}
 	for name, c := range map[string]struct {
 		event  string
-		when   fleet.Condition
+		when   policy.Condition
 		unseen int
 	}{
 		"a dead application is not heard by a ping": {"10m web-2 stops serving", ping, 1},
 		"a status is not heard by a ping":           {"10m web-2 answers 503", ping, 1},
 		"it is heard by http":                       {"10m web-2 answers 503", page, 0},
 		"one of two is not both of them": {"10m web-2 stops serving",
-			fleet.Condition{Op: fleet.OpAll, Of: both}, 1},
+			policy.Condition{Op: policy.OpAll, Of: both}, 1},
 		"one of two is one of them": {"10m web-2 stops serving",
-			fleet.Condition{Op: fleet.OpAtLeast, N: 1, Of: both}, 0},
+			policy.Condition{Op: policy.OpAtLeast, N: 1, Of: both}, 0},
 		"what hangs answers nothing": {"10m web-2 hangs",
-			fleet.Condition{Op: fleet.OpAll, Of: both}, 0},
+			policy.Condition{Op: policy.OpAll, Of: both}, 0},
 		"the provider's word counts where it is not asked for": {"10m web-2 crashes", ping, 0},
 		"where it is asked for, it counts as the condition says": {"10m web-2 is paused for 1h",
-			fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: fleet.ProviderTerm}, ping}},
+			policy.Condition{Op: policy.OpAny, Of: []policy.Condition{{Op: policy.OpTerm, Term: policy.ProviderTerm}, ping}},
 			0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestAnOutageThatNoCheckAsksForIsNobodysToHeal(t *testing.T) {
 
 func TestWhoOnlyWatchesOwesNoHealing(t *testing.T) {
 	t.Parallel()
-	_, score := remembered(t, func(o *sim.Options) { o.Spec.Mode = fleet.ModeObserve }, "10m web-2 crashes")
+	_, score := remembered(t, func(o *sim.Options) { o.Spec.Mode = policy.ModeObserve }, "10m web-2 crashes")
 	if score.Wrong() != 0 || score.Actions != 0 || score.Outages != 1 {
 		t.Errorf("observing came to %+v", score)
 	}
@@ -153,7 +153,7 @@ func TestWhoOnlyWatchesOwesNoHealing(t *testing.T) {
 
 func TestWhatHasAnEndComesBackByItselfUnlessSomebodyWasFaster(t *testing.T) {
 	t.Parallel()
-	watch := func(o *sim.Options) { o.Spec.Mode = fleet.ModeObserve }
+	watch := func(o *sim.Options) { o.Spec.Mode = policy.ModeObserve }
 	gentle := func(o *sim.Options) { o.Spec.Repair.Steps = o.Spec.Repair.Steps[:2] } // no recreate
 	for name, c := range map[string]struct {
 		event  string

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
@@ -25,10 +25,10 @@ func TestS74TheOnlyMachineOfAFleetBehindADeadSwitch(t *testing.T) {
 			t.Run(fmt.Sprintf("%s after %d s", event, 60+second), func(t *testing.T) {
 				t.Parallel()
 				o := sim.Options{Spec: exemplar.Fleet(1), Horizon: time.Hour}
-				o.Spec.Repair.Silence = fleet.SilenceActs
+				o.Spec.Repair.Silence = policy.SilenceActs
 				o.Spec.Checks = o.Spec.Checks[:1] // seldom, so that the first to fail is far ahead of the others
 				o.Spec.Checks[0].Every = 30 * time.Second
-				o.Spec.UnhealthyWhen = fleet.Condition{Op: fleet.OpTerm, Term: "alive"}
+				o.Spec.UnhealthyWhen = policy.Condition{Op: policy.OpTerm, Term: "alive"}
 				for h := range 6 {
 					o.Hosts = append(o.Hosts, world.Host{
 						Name: fmt.Sprintf("h%d", h+1), Rack: fmt.Sprintf("r%d", 1+h/3), Beside: 10,

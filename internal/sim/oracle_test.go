@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
@@ -128,7 +128,7 @@ func TestNightsAreDrawnBesideWhatWasDrawnBefore(t *testing.T) {
 	t.Parallel()
 	hosts := exemplar.Town(6, 5, 4)
 	spec, few := script.Vary(exemplar.Fleet(5), hosts, 3)
-	if !spec.Asks(fleet.CheckAgent) || len(few) != 6 {
+	if !spec.Asks(policy.CheckAgent) || len(few) != 6 {
 		t.Fatalf("seed 3 asks agents on six hosts, and here %v on %d", spec.Checks, len(few))
 	}
 	draw := func(kinds []script.Kind) []script.Event {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 	"hale/internal/sim/prober"
 	"hale/internal/sim/world"
@@ -99,7 +100,7 @@ func (r *rival) failed(i int, row prober.Row) {
 	vm := r.s.w.Current(r.name(i))
 	switch {
 	case vm == nil:
-	case r.kind == RestartOnPing && row.Check.Kind == fleet.CheckPing:
+	case r.kind == RestartOnPing && row.Check.Kind == policy.CheckPing:
 		r.restart(i, vm.Status)
 	case r.kind == OncePerTransition && !r.acted[i]:
 		r.acted[i] = true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/owner"
 	"hale/internal/sim/world"
 )
@@ -28,7 +30,7 @@ func (s *stage) countStart() fleet.StartName {
 }
 
 // permit says why the call may not be sent; empty: it may.
-func (c *server) permit(a fleet.Action) string {
+func (c *server) permit(a situation.Action) string {
 	c.readRoll(owner.Pass{Call: &a, Rolled: c.s.spec.Rolled()})
 	return c.roll.Permit()
 }
@@ -104,7 +106,7 @@ func (c *server) readRollIn(d time.Duration) {
 
 // believe takes the starts for known that a person had the store believe.
 func (c *server) believe(names []fleet.StartName) {
-	if c.roll.Believe(names); c.s.spec.Mode == fleet.ModeAct && c.s.spec.Rolled() {
+	if c.roll.Believe(names); c.s.spec.Mode == policy.ModeAct && c.s.spec.Rolled() {
 		c.roll.Owed = true
 	}
 	c.readRoll(owner.Pass{})

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
@@ -90,7 +92,7 @@ func TestNothingIsDestroyedWhileAStartCannotBeNoted(t *testing.T) {
 	s := noting(t)
 	s.playsOn(t, time.Minute)
 	c := s.servers[0]
-	a := fleet.Action{Machine: "web-1", Instance: "planted-1", Host: "h1", Intent: fleet.Intent{Op: fleet.OpPowerOff}}
+	a := situation.Action{Machine: "web-1", Instance: "planted-1", Host: "h1", Intent: belief.Intent{Op: fleet.OpPowerOff}}
 	start := a
 	start.Intent.Op = fleet.OpStart
 	for name, trouble := range map[string]func() func(){

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/core/tenure"
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
@@ -173,7 +174,7 @@ func (c *server) begin(term uint64) {
 	c.beginRoll()
 	c.s.judge.StartedAfresh(c.seen())
 	c.own.Note(c.now(),
-		fleet.Record{Kind: fleet.RecordOwner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.own.Spec().Size})
+		record.Record{Kind: record.Owner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.own.Spec().Size})
 	c.own.NotePlan(c.now())
 	c.polls, c.pollAt, c.lastPoll = false, 0, c.s.w.Now()-c.s.options.Poll
 	c.listAfresh()

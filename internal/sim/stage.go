@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/judge"
 	"hale/internal/sim/law"
@@ -21,7 +23,7 @@ import (
 
 // Options are what one run consists of.
 type Options struct {
-	Spec  fleet.Spec
+	Spec  policy.Spec
 	Hosts []world.Host // default: one without a name
 	// Homes are the hosts that the machines stand on at the start, by their number; nil: they are spread evenly.
 	Homes []string
@@ -66,8 +68,8 @@ type Result struct {
 // stage is one run.
 type stage struct {
 	options Options
-	spec    fleet.Spec
-	wanted  fleet.Spec // as the operator edited it
+	spec    policy.Spec
+	wanted  policy.Spec // as the operator edited it
 	w       *world.World
 	store   *store
 	servers crew
@@ -166,7 +168,7 @@ func fits(e script.Event, o Options) error {
 			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1),
 				o.Spec.Name.Machine(o.Spec.Size))
 		}
-		named := func(c *fleet.Check) bool { return string(c.Name) == e.Arg }
+		named := func(c *policy.Check) bool { return string(c.Name) == e.Arg }
 		if e.Verb == verbs.FailsCheck && !slices.ContainsFunc(o.Spec.Asked(), named) {
 			return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
 		}
@@ -253,16 +255,16 @@ func (s *stage) plant() {
 				Installation: installation, Fleet: string(s.spec.Name), Machine: string(name), Generation: 1,
 				Certified: true, Instance: id,
 			}})
-		s.store.Beliefs[n-1] = fleet.Machine{
+		s.store.Beliefs[n-1] = belief.Machine{
 			Name: name, Generation: 1, Address: vm.Status.Address,
-			Current: fleet.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h),
+			Current: belief.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: fleet.HostName(h),
 				Certified: true},
-			Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: epoch},
+			Health: belief.Health{Verdict: belief.VerdictHealthy, Since: epoch},
 		}
 		s.store.Name(fleet.InstanceID(id))
 		if len(s.disks) > 0 {
 			s.w.Equip(vm, s.disks)
-			s.store.Beliefs[n-1].Volumes = &fleet.Volumes{Host: fleet.HostName(h), Storage: vm.Storage, Made: s.disks}
+			s.store.Beliefs[n-1].Volumes = &belief.Volumes{Host: fleet.HostName(h), Storage: vm.Storage, Made: s.disks}
 			s.judge.Equipped(vm)
 		}
 	}
@@ -329,7 +331,7 @@ func (s *stage) fleetHosts(dark map[string]bool, now fleet.Instant) []fleet.Host
 			Independent: len(hosts) > 1,
 			Place:       fleet.Place{Rack: h.Rack, Room: h.Room, Zone: h.Zone, Storage: h.Storage},
 			Fence:       fleet.Means{Tries: h.Fence, Cuts: h.Cut, Limit: fenceLimit, Delay: h.Delay}}
-		if slices.ContainsFunc(s.store.Beliefs, func(m fleet.Machine) bool {
+		if slices.ContainsFunc(s.store.Beliefs, func(m belief.Machine) bool {
 			return !m.Current.None() &&
 				string(m.Current.Host) == h.Name
 		}) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/world"
 )
 
@@ -12,7 +13,7 @@ import (
 const spareMachines = 16
 
 // Strangers is how many machines there are for a fleet that selects to find: as many as its file says, or a few.
-func Strangers(a fleet.Adoption) int {
+func Strangers(a policy.Adoption) int {
 	switch {
 	case a.Expected > 0:
 		return a.Expected
@@ -23,7 +24,7 @@ func Strangers(a fleet.Adoption) int {
 }
 
 // StrangerName is the name of the nth machine that the fleet selects. The names are in the order of the numbers.
-func StrangerName(s fleet.Selector, n, of int) string {
+func StrangerName(s policy.Selector, n, of int) string {
 	digits := len(fmt.Sprint(of))
 	name := strings.Replace(s.Name, "*", fmt.Sprintf("old%0*d", digits, n), 1)
 	name = strings.ReplaceAll(name, "*", "")

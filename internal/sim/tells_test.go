@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
@@ -18,7 +18,7 @@ import (
 func TestACheckThatOnlyTellsMovesNothing(t *testing.T) {
 	t.Parallel()
 	spec := exemplar.Fleet(6)
-	spec.Tells = []fleet.Check{{Name: "disk", Kind: fleet.CheckExec, Every: 10 * time.Second, Timeout: time.Second,
+	spec.Tells = []policy.Check{{Name: "disk", Kind: policy.CheckExec, Every: 10 * time.Second, Timeout: time.Second,
 		DownAfter: 2, UpAfter: 1, Tells: true}}
 	fails := func(m string, at, d time.Duration) script.Event {
 		return script.Event{At: at, Subject: m, Verb: verbs.FailsCheck, Arg: "disk", For: d}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/script"
 )
 
@@ -55,7 +56,7 @@ func mistypes(s *stage, e script.Event) (func(), error) {
 	if s.rival != nil {
 		return nil, nil
 	}
-	edit := func(checks []fleet.Check) {
+	edit := func(checks []policy.Check) {
 		s.wanted.Checks = checks
 		for _, c := range s.servers {
 			c.reload()
@@ -71,8 +72,8 @@ func mistypes(s *stage, e script.Event) (func(), error) {
 }
 
 // asksPort reports whether the spec has a check of the name that asks at a port.
-func asksPort(checks []fleet.Check, name string) bool {
-	return slices.ContainsFunc(checks, func(c fleet.Check) bool { return string(c.Name) == name && c.Port != 0 })
+func asksPort(checks []policy.Check, name string) bool {
+	return slices.ContainsFunc(checks, func(c policy.Check) bool { return string(c.Name) == name && c.Port != 0 })
 }
 
 // reload lets the server take the configuration in.

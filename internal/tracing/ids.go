@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // TraceID names a trace.
@@ -22,7 +23,7 @@ type SpanID [8]byte
 
 // TraceOf returns the trace that the record belongs to: its incident's, or, of a record about several machines, that
 // of the parent incident.
-func TraceOf(installation fleet.Installation, r *fleet.Record) TraceID {
+func TraceOf(installation fleet.Installation, r *record.Record) TraceID {
 	return traceOf(installation, subject(r))
 }
 
@@ -34,7 +35,7 @@ func traceOf(installation fleet.Installation, incident string) TraceID {
 }
 
 // subject is the incident that the record belongs to.
-func subject(r *fleet.Record) string {
+func subject(r *record.Record) string {
 	if r.Incident == "" && r.Machine == "" {
 		return r.Parent
 	}
@@ -54,7 +55,7 @@ func (t TraceID) span(of ...string) SpanID {
 
 // Identity is what tells the record from all others of the installation, also from one of the same number in a store
 // that was restored.
-func Identity(r *fleet.Record) string {
+func Identity(r *record.Record) string {
 	return string(r.Fleet) + "/" + strconv.FormatUint(r.Seq, 10) + "/" + strconv.FormatInt(r.At.UnixNano(), 10)
 }
 

@@ -4,11 +4,12 @@ import (
 	"log/slog"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // Logged are the ids by which a line of the log about the record is found among traces and records. What the record is
 // not about is left out.
-func Logged(installation fleet.Installation, r *fleet.Record) []slog.Attr {
+func Logged(installation fleet.Installation, r *record.Record) []slog.Attr {
 	trace := ""
 	if t := TraceOf(installation, r); !t.None() {
 		trace = t.String()
@@ -28,5 +29,5 @@ func Logged(installation fleet.Installation, r *fleet.Record) []slog.Attr {
 
 // About is Logged for a line about a machine's incident in a log that names the fleet.
 func About(installation fleet.Installation, machine fleet.MachineName, incident string) slog.Attr {
-	return slog.Attr{Value: slog.GroupValue(Logged(installation, &fleet.Record{Machine: machine, Incident: incident})...)}
+	return slog.Attr{Value: slog.GroupValue(Logged(installation, &record.Record{Machine: machine, Incident: incident})...)}
 }

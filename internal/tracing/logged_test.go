@@ -7,7 +7,7 @@ import (
 	"maps"
 	"testing"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/tracing"
 )
 
@@ -20,12 +20,12 @@ func TestALineOfTheLogBearsTheIDs(t *testing.T) {
 		want map[string]string
 	}{
 		"a record of an incident": {func(log *slog.Logger) {
-			r := fleet.Record{Fleet: "web", Machine: "web-2", Incident: "web-2/1", Repair: "web-2/r1"}
+			r := record.Record{Fleet: "web", Machine: "web-2", Incident: "web-2/1", Repair: "web-2/r1"}
 			log.LogAttrs(t.Context(), slog.LevelInfo, "record", tracing.Logged("ours", &r)...)
 		}, map[string]string{"fleet": "web", "machine": "web-2", "incident": "web-2/1", "repair": "web-2/r1",
 			"trace": trace}},
 		"a record of a fleet": {func(log *slog.Logger) {
-			log.LogAttrs(t.Context(), slog.LevelInfo, "record", tracing.Logged("ours", &fleet.Record{Fleet: "web"})...)
+			log.LogAttrs(t.Context(), slog.LevelInfo, "record", tracing.Logged("ours", &record.Record{Fleet: "web"})...)
 		}, map[string]string{"fleet": "web"}},
 		"another line": {func(log *slog.Logger) {
 			log.Warn("something else", tracing.About("ours", "web-2", "web-2/1"), slog.String("err", "no"))

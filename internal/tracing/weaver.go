@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 const (
@@ -64,7 +65,7 @@ type call struct {
 }
 
 // Weave returns the spans that ended with the record.
-func (w *Weaver) Weave(r *fleet.Record) []Span {
+func (w *Weaver) Weave(r *record.Record) []Span {
 	if r.Seq <= w.seen[r.Fleet] && w.seen[r.Fleet] != 0 {
 		return nil
 	}
@@ -91,11 +92,11 @@ func (w *Weaver) Weave(r *fleet.Record) []Span {
 
 // opens reports whether a record of the kind shows that its incident is open, or was until now. Others come when it is
 // over, too, as the word that a message was taken.
-func opens(k fleet.RecordKind) bool {
+func opens(k record.Kind) bool {
 	switch k {
-	case fleet.RecordIncidentOpen, fleet.RecordIncidentClosed, fleet.RecordParentOpen, fleet.RecordParentClosed,
-		fleet.RecordRepairStarted, fleet.RecordRepairEnded, fleet.RecordStepChosen, fleet.RecordStepFailed,
-		fleet.RecordLook, fleet.RecordIntent, fleet.RecordOutcome, fleet.RecordVerified, fleet.RecordQuarantined:
+	case record.IncidentOpen, record.IncidentClosed, record.ParentOpen, record.ParentClosed,
+		record.RepairStarted, record.RepairEnded, record.StepChosen, record.StepFailed,
+		record.Look, record.Intent, record.Outcome, record.Verified, record.Quarantined:
 		return true
 	default:
 		return false
@@ -103,10 +104,10 @@ func opens(k fleet.RecordKind) bool {
 }
 
 // begin notes an incident of which this is the first record: it opens, or what came before is gone.
-func (w *Weaver) begin(id string, r *fleet.Record) *incident {
+func (w *Weaver) begin(id string, r *record.Record) *incident {
 	i := &incident{id: id, trace: traceOf(w.installation, id), parent: r.Machine == "", began: r.At}
 	i.root = i.trace.Root()
-	opened := r.Kind == fleet.RecordIncidentOpen || r.Kind == fleet.RecordParentOpen
+	opened := r.Kind == record.IncidentOpen || r.Kind == record.ParentOpen
 	i.since(r)
 	i.facts.text("hale.fleet", string(r.Fleet))
 	i.facts.text("hale.machine", string(r.Machine))
@@ -125,8 +126,8 @@ func (w *Weaver) begin(id string, r *fleet.Record) *incident {
 }
 
 // since takes in what the record says of when the incident began.
-func (i *incident) since(r *fleet.Record) {
-	closed := r.Kind == fleet.RecordIncidentClosed || r.Kind == fleet.RecordParentClosed
+func (i *incident) since(r *record.Record) {
+	closed := r.Kind == record.IncidentClosed || r.Kind == record.ParentClosed
 	switch opened := r.At.Add(-r.Took); {
 	case !r.Began.IsZero():
 		i.began = r.Began
@@ -143,46 +144,46 @@ func domain(d fleet.Domain) string {
 }
 
 // take returns the spans of the incident that end with its record.
-func (w *Weaver) take(i *incident, r *fleet.Record) []Span {
+func (w *Weaver) take(i *incident, r *record.Record) []Span {
 	switch r.Kind {
-	case fleet.RecordIncidentOpen:
+	case record.IncidentOpen:
 		if r.Began.IsZero() {
 			return nil
 		}
 		return []Span{i.span("detect", i.root, i.trace.span("detect"), r.Began, r)}
-	case fleet.RecordIncidentClosed, fleet.RecordParentClosed:
+	case record.IncidentClosed, record.ParentClosed:
 		delete(w.open, i.id)
 		return i.close(r)
-	case fleet.RecordRepairStarted:
+	case record.RepairStarted:
 		i.repair, i.step = &part{id: i.trace.span("repair", r.Repair), name: "repair", start: r.At}, nil
 		i.repair.facts.about(r)
 		return nil
-	case fleet.RecordRepairEnded:
+	case record.RepairEnded:
 		return i.endRepair(r)
-	case fleet.RecordStepChosen:
+	case record.StepChosen:
 		out := i.endStep(r, StateUnset, "")
 		i.step = &part{id: i.trace.span("step", Identity(r)), name: "step " + string(r.Step), start: r.At}
 		i.step.facts.about(r)
 		return out
-	case fleet.RecordStepFailed:
+	case record.StepFailed:
 		i.note(r)
 		return i.endStep(r, StateFailed, string(r.Reason))
-	case fleet.RecordLook, fleet.RecordVerified:
+	case record.Look, record.Verified:
 		return []Span{i.timed(r)}
-	case fleet.RecordEvidence:
+	case record.Evidence:
 		if r.Took > 0 {
 			return []Span{i.timed(r)}
 		}
-	case fleet.RecordIntent:
+	case record.Intent:
 		out := i.endCall(r, "")
 		i.call = &call{id: r.Call, start: r.At, op: r.Op}
 		i.call.facts.about(r)
 		return out
-	case fleet.RecordOutcome:
+	case record.Outcome:
 		if i.answers(r) {
 			return i.endCall(r, r.Outcome)
 		}
-	case fleet.RecordChildJoined:
+	case record.ChildJoined:
 		i.link(w.installation, r.Parent)
 	default: // it happened at one moment
 	}
@@ -191,7 +192,7 @@ func (w *Weaver) take(i *incident, r *fleet.Record) []Span {
 }
 
 // answers reports whether the outcome is the first word on the call under way, or on one with an intent that is gone.
-func (i *incident) answers(r *fleet.Record) bool {
+func (i *incident) answers(r *record.Record) bool {
 	if i.call != nil {
 		return i.call.id == r.Call
 	}
@@ -204,7 +205,7 @@ func (i *incident) answers(r *fleet.Record) bool {
 }
 
 // endCall weaves the call under way, if there is one: it ends with the record, and with the outcome if that is known.
-func (i *incident) endCall(r *fleet.Record, o fleet.OutcomeKind) []Span {
+func (i *incident) endCall(r *record.Record, o fleet.OutcomeKind) []Span {
 	c := i.call
 	if c == nil {
 		return nil
@@ -229,7 +230,7 @@ func (i *incident) endCall(r *fleet.Record, o fleet.OutcomeKind) []Span {
 }
 
 // endStep weaves the step under way, if there is one, and its call before.
-func (i *incident) endStep(r *fleet.Record, state State, why string) []Span {
+func (i *incident) endStep(r *record.Record, state State, why string) []Span {
 	out := i.endCall(r, "")
 	if p := i.step; p != nil {
 		i.step = nil
@@ -239,7 +240,7 @@ func (i *incident) endStep(r *fleet.Record, state State, why string) []Span {
 	return out
 }
 
-func (i *incident) endRepair(r *fleet.Record) []Span {
+func (i *incident) endRepair(r *record.Record) []Span {
 	state, why := StateFailed, string(r.Reason)
 	if mended(r.Reason) {
 		state, why = StateOK, ""
@@ -268,7 +269,7 @@ func mended(end fleet.Reason) bool {
 }
 
 // close weaves what is left of the incident, and its root.
-func (i *incident) close(r *fleet.Record) []Span {
+func (i *incident) close(r *record.Record) []Span {
 	out := i.endStep(r, StateUnset, "")
 	if p := i.repair; p != nil {
 		out = append(out, Span{Trace: i.trace, ID: p.id, Parent: i.root, Name: p.name, Start: p.start, End: r.At,
@@ -327,19 +328,19 @@ func (w *Weaver) Overdue(now time.Time) []Span {
 }
 
 // timed is what took the record's time.
-func (i *incident) timed(r *fleet.Record) Span {
-	name := map[fleet.RecordKind]string{
-		fleet.RecordLook: "look", fleet.RecordVerified: "verify", fleet.RecordEvidence: "evidence",
+func (i *incident) timed(r *record.Record) Span {
+	name := map[record.Kind]string{
+		record.Look: "look", record.Verified: "verify", record.Evidence: "evidence",
 	}[r.Kind]
 	s := i.span(name, i.under(), i.trace.span(name, Identity(r)), r.At.Add(-r.Took), r)
-	if r.Kind == fleet.RecordVerified {
+	if r.Kind == record.Verified {
 		s.State = StateOK
 	}
 	return s
 }
 
 // span is one that ends with the record, which says what it is about.
-func (i *incident) span(name string, parent, id SpanID, start time.Time, r *fleet.Record) Span {
+func (i *incident) span(name string, parent, id SpanID, start time.Time, r *record.Record) Span {
 	var f facts
 	f.about(r)
 	return Span{Trace: i.trace, ID: id, Parent: parent, Name: name, Start: start, End: r.At, Attributes: f}
@@ -362,7 +363,7 @@ func (i *incident) aloft() SpanID {
 }
 
 // note makes an event of the record.
-func (i *incident) note(r *fleet.Record) {
+func (i *incident) note(r *record.Record) {
 	if len(i.events) == mostEvents {
 		i.dropped++
 		return
@@ -381,7 +382,7 @@ func (i *incident) link(installation fleet.Installation, parent string) {
 }
 
 // about says what the record says. What a command printed is left out: it is long, and lies in the journal.
-func (f *facts) about(r *fleet.Record) {
+func (f *facts) about(r *record.Record) {
 	f.number("hale.record", int64(r.Seq)) //nolint:gosec // a journal has fewer records
 	f.text("hale.reason", string(r.Reason))
 	f.text("hale.repair", r.Repair)
@@ -401,7 +402,7 @@ func (f *facts) about(r *fleet.Record) {
 	f.text("hale.by", r.By)
 	f.text("hale.target", string(r.Target))
 	f.text("hale.parent", r.Parent)
-	if r.Kind != fleet.RecordOutput && r.Kind != fleet.RecordOutcome {
+	if r.Kind != record.Output && r.Kind != record.Outcome {
 		f.text("hale.detail", r.Detail)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/tracing"
 )
 
@@ -20,41 +22,41 @@ func at(seconds float64) time.Time { return dawn.Add(time.Duration(seconds * flo
 const second = time.Second
 
 // healed is the journal of an incident: a reboot that is lost, then one that helps.
-func healed() []fleet.Record {
-	all := []fleet.Record{
-		{At: at(0), Kind: fleet.RecordVerdict, Verdict: fleet.VerdictSuspect},
-		{At: at(3), Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks},
-		{At: at(3), Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseChecks, Check: "page", Began: at(0.5)},
-		{At: at(3), Kind: fleet.RecordHeld, Reason: fleet.ReasonUnclear},
-		{At: at(5), Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairHeal), Repair: "web-2/r1"},
-		{At: at(5), Kind: fleet.RecordStepSkipped, Step: fleet.StepStart, Reason: fleet.ReasonNotOff},
-		{At: at(5), Kind: fleet.RecordStepChosen, Step: fleet.StepReboot},
-		{At: at(6), Kind: fleet.RecordEvidence, Reason: fleet.ReasonGathered, Took: second},
-		{At: at(7), Kind: fleet.RecordLook, Reason: fleet.ReasonConfirmed, Took: second},
-		{At: at(7), Kind: fleet.RecordIntent, Op: fleet.OpReboot, Call: "web-2/r1/call1"},
-		{At: at(9), Kind: fleet.RecordOutcome, Op: fleet.OpReboot, Call: "web-2/r1/call1",
+func healed() []record.Record {
+	all := []record.Record{
+		{At: at(0), Kind: record.Verdict, Verdict: belief.VerdictSuspect},
+		{At: at(3), Kind: record.Verdict, Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks},
+		{At: at(3), Kind: record.IncidentOpen, Cause: belief.CauseChecks, Check: "page", Began: at(0.5)},
+		{At: at(3), Kind: record.Held, Reason: fleet.ReasonUnclear},
+		{At: at(5), Kind: record.RepairStarted, Reason: fleet.Reason(belief.RepairHeal), Repair: "web-2/r1"},
+		{At: at(5), Kind: record.StepSkipped, Step: fleet.StepStart, Reason: fleet.ReasonNotOff},
+		{At: at(5), Kind: record.StepChosen, Step: fleet.StepReboot},
+		{At: at(6), Kind: record.Evidence, Reason: fleet.ReasonGathered, Took: second},
+		{At: at(7), Kind: record.Look, Reason: fleet.ReasonConfirmed, Took: second},
+		{At: at(7), Kind: record.Intent, Op: fleet.OpReboot, Call: "web-2/r1/call1"},
+		{At: at(9), Kind: record.Outcome, Op: fleet.OpReboot, Call: "web-2/r1/call1",
 			Outcome: fleet.OutcomeUnknown, Took: 2 * second},
-		{At: at(10), Kind: fleet.RecordOutcome, Op: fleet.OpReboot, Call: "web-2/r1/call1",
+		{At: at(10), Kind: record.Outcome, Op: fleet.OpReboot, Call: "web-2/r1/call1",
 			Outcome: fleet.OutcomeUnknown, Detail: "it can be sent again"},
-		{At: at(11), Kind: fleet.RecordIntent, Op: fleet.OpReboot, Call: "web-2/r1/call2"},
-		{At: at(12), Kind: fleet.RecordOutcome, Op: fleet.OpReboot, Call: "web-2/r1/call2",
+		{At: at(11), Kind: record.Intent, Op: fleet.OpReboot, Call: "web-2/r1/call2"},
+		{At: at(12), Kind: record.Outcome, Op: fleet.OpReboot, Call: "web-2/r1/call2",
 			Outcome: fleet.OutcomeDone, Took: second},
-		{At: at(20), Kind: fleet.RecordVerified, Took: 8 * second, Step: fleet.StepReboot},
-		{At: at(20), Kind: fleet.RecordRepairEnded, Reason: fleet.ReasonHealed, Took: 15 * second},
-		{At: at(20), Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Took: 17 * second, Began: at(0.5)},
-		{At: at(21), Kind: fleet.RecordNotified, Target: "ops"},
+		{At: at(20), Kind: record.Verified, Took: 8 * second, Step: fleet.StepReboot},
+		{At: at(20), Kind: record.RepairEnded, Reason: fleet.ReasonHealed, Took: 15 * second},
+		{At: at(20), Kind: record.IncidentClosed, Reason: fleet.ReasonHealed, Took: 17 * second, Began: at(0.5)},
+		{At: at(21), Kind: record.Notified, Target: "ops"},
 	}
 	return numbered(all, "web-2/1", "web-2/r1")
 }
 
 // numbered puts the records into the journal of the fleet: those from the opening of the incident on are of it.
-func numbered(all []fleet.Record, incident, repair string) []fleet.Record {
+func numbered(all []record.Record, incident, repair string) []record.Record {
 	open, works := false, false
 	for k := range all {
 		r := &all[k]
 		r.Seq, r.Fleet, r.Machine = uint64(k)+1, "web", "web-2"
-		open = open || r.Kind == fleet.RecordIncidentOpen
-		works = works || r.Kind == fleet.RecordRepairStarted
+		open = open || r.Kind == record.IncidentOpen
+		works = works || r.Kind == record.RepairStarted
 		if open {
 			r.Incident = incident
 		}
@@ -65,7 +67,7 @@ func numbered(all []fleet.Record, incident, repair string) []fleet.Record {
 	return all
 }
 
-func weave(records []fleet.Record) []tracing.Span {
+func weave(records []record.Record) []tracing.Span {
 	w := tracing.New("ours")
 	var out []tracing.Span
 	for k := range records {
@@ -188,18 +190,18 @@ func TestWhatIsLeftOfAnOldIncidentIsWoven(t *testing.T) {
 // step.
 func TestWhatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
-	wantSpans(t, weave(numbered([]fleet.Record{
-		{At: at(1), Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed},
-		{At: at(2), Kind: fleet.RecordRepairStarted},
-		{At: at(2), Kind: fleet.RecordStepChosen, Step: fleet.StepRun},
-		{At: at(3), Kind: fleet.RecordIntent, Op: fleet.OpRun, Call: "web-2/r1/call1"},
-		{At: at(5), Kind: fleet.RecordStepFailed, Reason: fleet.ReasonRunUnclear},
-		{At: at(5), Kind: fleet.RecordStepChosen, Step: fleet.StepReboot},
-		{At: at(6), Kind: fleet.RecordIntent, Op: fleet.OpReboot, Call: "web-2/r1/call2"},
-		{At: at(7), Kind: fleet.RecordOutcome, Op: fleet.OpReboot, Call: "web-2/r1/call2",
+	wantSpans(t, weave(numbered([]record.Record{
+		{At: at(1), Kind: record.IncidentOpen, Cause: belief.CauseCrashed},
+		{At: at(2), Kind: record.RepairStarted},
+		{At: at(2), Kind: record.StepChosen, Step: fleet.StepRun},
+		{At: at(3), Kind: record.Intent, Op: fleet.OpRun, Call: "web-2/r1/call1"},
+		{At: at(5), Kind: record.StepFailed, Reason: fleet.ReasonRunUnclear},
+		{At: at(5), Kind: record.StepChosen, Step: fleet.StepReboot},
+		{At: at(6), Kind: record.Intent, Op: fleet.OpReboot, Call: "web-2/r1/call2"},
+		{At: at(7), Kind: record.Outcome, Op: fleet.OpReboot, Call: "web-2/r1/call2",
 			Outcome: fleet.OutcomeRefused, Detail: "quota", Took: second},
-		{At: at(7), Kind: fleet.RecordQuarantined, Reason: fleet.ReasonRefusedBy},
-		{At: at(7), Kind: fleet.RecordRepairEnded, Reason: fleet.ReasonRefusedBy},
+		{At: at(7), Kind: record.Quarantined, Reason: fleet.ReasonRefusedBy},
+		{At: at(7), Kind: record.RepairEnded, Reason: fleet.ReasonRefusedBy},
 	}, "web-2/1", "web-2/r1")),
 		"call run < step run 3-5",
 		"step run < repair 2-5 failed: run-unclear",
@@ -212,15 +214,15 @@ func TestWhatFailsSaysWhy(t *testing.T) {
 // The machines that fail with a domain have traces of their own, which lead to that of the parent incident.
 func TestTheTracesOfChildrenLeadToTheirParent(t *testing.T) {
 	t.Parallel()
-	spans := weave([]fleet.Record{
-		{Seq: 1, At: at(1), Fleet: "web", Machine: "web-2", Kind: fleet.RecordIncidentOpen, Incident: "web-2/1"},
-		{Seq: 2, At: at(2), Fleet: "web", Kind: fleet.RecordParentOpen, Parent: "web/p1",
+	spans := weave([]record.Record{
+		{Seq: 1, At: at(1), Fleet: "web", Machine: "web-2", Kind: record.IncidentOpen, Incident: "web-2/1"},
+		{Seq: 2, At: at(2), Fleet: "web", Kind: record.ParentOpen, Parent: "web/p1",
 			Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}},
-		{Seq: 3, At: at(2), Fleet: "web", Machine: "web-2", Kind: fleet.RecordChildJoined, Incident: "web-2/1",
+		{Seq: 3, At: at(2), Fleet: "web", Machine: "web-2", Kind: record.ChildJoined, Incident: "web-2/1",
 			Parent: "web/p1"},
-		{Seq: 4, At: at(8), Fleet: "web", Kind: fleet.RecordParentClosed, Parent: "web/p1", Took: 6 * second,
+		{Seq: 4, At: at(8), Fleet: "web", Kind: record.ParentClosed, Parent: "web/p1", Took: 6 * second,
 			Reason: fleet.ReasonReleased},
-		{Seq: 5, At: at(9), Fleet: "web", Machine: "web-2", Kind: fleet.RecordIncidentClosed, Incident: "web-2/1",
+		{Seq: 5, At: at(9), Fleet: "web", Machine: "web-2", Kind: record.IncidentClosed, Incident: "web-2/1",
 			Reason: fleet.ReasonRecovered},
 	})
 	wantSpans(t, spans, "parent incident <  2-8 ok", "incident <  1-9 ok")
@@ -234,11 +236,11 @@ func TestTheTracesOfChildrenLeadToTheirParent(t *testing.T) {
 // trace.
 func TestAnIncidentThatStaysOpenHasItsRoot(t *testing.T) {
 	t.Parallel()
-	records := numbered([]fleet.Record{
-		{At: at(0), Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed},
-		{At: at(1), Kind: fleet.RecordQuarantined, Reason: fleet.ReasonAttempts},
-		{At: at(48 * 3600), Kind: fleet.RecordReminded, Reason: fleet.ReasonAttempts},
-		{At: at(72 * 3600), Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRecovered},
+	records := numbered([]record.Record{
+		{At: at(0), Kind: record.IncidentOpen, Cause: belief.CauseCrashed},
+		{At: at(1), Kind: record.Quarantined, Reason: fleet.ReasonAttempts},
+		{At: at(48 * 3600), Kind: record.Reminded, Reason: fleet.ReasonAttempts},
+		{At: at(72 * 3600), Kind: record.IncidentClosed, Reason: fleet.ReasonRecovered},
 	}, "web-2/1", "")
 	w := tracing.New("ours")
 	w.Weave(&records[0])
@@ -262,7 +264,7 @@ func TestAnIncidentThatStaysOpenHasItsRoot(t *testing.T) {
 // An incident of another installation, or of another number, is another trace; its name is that of W3C's Trace Context.
 func TestTheNameOfATrace(t *testing.T) {
 	t.Parallel()
-	r := fleet.Record{Machine: "web-2", Incident: "web-2/1"}
+	r := record.Record{Machine: "web-2", Incident: "web-2/1"}
 	here, there := tracing.TraceOf("ours", &r), tracing.TraceOf("theirs", &r)
 	next := r
 	next.Incident = "web-2/2"
@@ -272,7 +274,7 @@ func TestTheNameOfATrace(t *testing.T) {
 	if got := here.String(); got != "93f4365e52e913b199b718a159cc82ad" {
 		t.Errorf("it is %s: traces that were begun by an earlier hale would not be gone on with", got)
 	}
-	if got := tracing.TraceOf("ours", &fleet.Record{Machine: "web-2", Parent: "web/p1"}); !got.None() {
+	if got := tracing.TraceOf("ours", &record.Record{Machine: "web-2", Parent: "web/p1"}); !got.None() {
 		t.Errorf("a record of a machine without an incident is of trace %s", got)
 	}
 }

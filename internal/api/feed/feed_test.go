@@ -13,6 +13,7 @@ import (
 	"hale/api"
 	"hale/internal/api/feed"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state"
 	"hale/internal/state/journal"
 	"hale/internal/state/memory"
@@ -59,10 +60,10 @@ func (b *bench) write(name fleet.Name, n int) {
 		}
 		b.books[name] = book
 	}
-	var batch []fleet.Record
+	var batch []record.Record
 	for range n {
 		b.n++
-		batch = append(batch, fleet.Record{Fleet: name, Kind: fleet.RecordOrder, At: time.Now(), Detail: fmt.Sprint(b.n)})
+		batch = append(batch, record.Record{Fleet: name, Kind: record.Order, At: time.Now(), Detail: fmt.Sprint(b.n)})
 	}
 	writes, err := book.Writes(batch, journal.Keep{})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"hale/internal/access"
 	"hale/internal/access/audit"
 	"hale/internal/api/rest"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 	"hale/internal/state/once"
@@ -86,7 +87,7 @@ func meaning(h api.FencedHost, status []published.Fleet) api.FenceOff {
 				out.Machines = append(out.Machines, api.FenceMachine{
 					Name:    string(m.Name),
 					Verdict: string(m.Health.Verdict),
-					Fails:   m.Health.Verdict == fleet.VerdictUnhealthy,
+					Fails:   m.Health.Verdict == belief.VerdictUnhealthy,
 				})
 			}
 		}

@@ -3,7 +3,7 @@ package server_test
 import (
 	"testing"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state"
 	"hale/internal/state/backup"
 )
@@ -11,7 +11,7 @@ import (
 func TestABackupIsWhatTheStoreHolds(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	o.write(fleet.Record{Fleet: "web", Kind: fleet.RecordOwner}, fleet.Record{Fleet: "web", Kind: fleet.RecordOwner})
+	o.write(record.Record{Fleet: "web", Kind: record.Owner}, record.Record{Fleet: "web", Kind: record.Owner})
 	if _, err := o.store.Commit(t.Context(), state.Txn{
 		Then: []state.Write{state.Put("installation", []byte("3f2a"))},
 	}); err != nil {

@@ -19,7 +19,11 @@ import (
 	"hale/api"
 	"hale/internal/access"
 	"hale/internal/api/server"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/journal"
@@ -29,17 +33,17 @@ import (
 // crowd is a fleet of so many machines, one in a hundred of them sick.
 func crowd(n int) []published.Fleet {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: dawn}
-	f := published.Fleet{State: fleet.State{Now: now, Spec: fleet.Spec{Name: "web", Provider: "lab", Size: n,
-		Mode: fleet.ModeAct, Checks: []fleet.Check{{Name: "page"}, {Name: "alive"}}}}}
+	f := published.Fleet{State: situation.State{Now: now, Spec: policy.Spec{Name: "web", Provider: "lab", Size: n,
+		Mode: policy.ModeAct, Checks: []policy.Check{{Name: "page"}, {Name: "alive"}}}}}
 	for i := range n {
-		v := fleet.View{Machine: fleet.Machine{
+		v := situation.View{Machine: belief.Machine{
 			Name: f.Spec.Name.Machine(i + 1), Address: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}),
-			Current: fleet.Incarnation{ID: fleet.InstanceID(fmt.Sprint("i-", i)), Generation: 1, Certified: true,
+			Current: belief.Incarnation{ID: fleet.InstanceID(fmt.Sprint("i-", i)), Generation: 1, Certified: true,
 				Host: fleet.HostName(fmt.Sprint("h", i%200))},
-			Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: dawn},
+			Health: belief.Health{Verdict: belief.VerdictHealthy, Since: dawn},
 		}, Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp}, {Check: "alive", Standing: fleet.StandingUp}}}
 		if i%100 == 0 {
-			v.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseCrashed, Since: dawn}
+			v.Machine.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseCrashed, Since: dawn}
 		}
 		f.Machines = append(f.Machines, v)
 	}
@@ -137,7 +141,7 @@ func BenchmarkWatchers(b *testing.B) {
 	}
 	var took []time.Duration
 	for b.Loop() {
-		batch := []fleet.Record{{Fleet: "web", Machine: "web-1", Kind: fleet.RecordVerdict, At: dawn}}
+		batch := []record.Record{{Fleet: "web", Machine: "web-1", Kind: record.Verdict, At: dawn}}
 		writes, err := book.Writes(batch, journal.Keep{})
 		if err != nil {
 			b.Fatal(err)

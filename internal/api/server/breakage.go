@@ -7,6 +7,7 @@ import (
 	"hale/internal/access"
 	"hale/internal/api/naming"
 	"hale/internal/api/rest"
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 )
@@ -47,7 +48,7 @@ func (s *Server) breakMachine(ctx context.Context, in *rest.Asked[api.BreakOrder
 	return api.Broken{}, api.Unknown(api.CodeUnknownMachine, "machine "+name, name, names)
 }
 
-func (s *Server) breaks(p fleet.ProviderName, m *fleet.Machine, in *rest.Asked[api.BreakOrder]) (api.Broken, error) {
+func (s *Server) breaks(p fleet.ProviderName, m *belief.Machine, in *rest.Asked[api.BreakOrder]) (api.Broken, error) {
 	name := string(m.Name)
 	if m.Current.None() {
 		return api.Broken{}, rest.Refused(name + " has no instance yet")

@@ -13,6 +13,7 @@ import (
 	"hale/internal/api/naming"
 	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state/journal"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -37,15 +38,15 @@ type wantedEvents struct {
 	fleet   fleet.Name
 	machine fleet.MachineName
 	since   time.Time
-	kinds   []fleet.RecordKind // empty: all
-	last    int                // -1: all
-	from    *feed.Cursor       // nil: the beginning
+	kinds   []record.Kind // empty: all
+	last    int           // -1: all
+	from    *feed.Cursor  // nil: the beginning
 	follow  bool
 	caller  access.Principal
 }
 
 // wants reports whether the record was asked for, and the caller may see it.
-func (q *wantedEvents) wants(r *fleet.Record) bool {
+func (q *wantedEvents) wants(r *record.Record) bool {
 	return (q.fleet == "" || r.Fleet == q.fleet) && (q.machine == "" || r.Machine == q.machine) &&
 		!r.At.Before(q.since) && (len(q.kinds) == 0 || slices.Contains(q.kinds, r.Kind)) &&
 		q.caller.May(access.Viewer, r.Fleet)
@@ -196,7 +197,7 @@ func (s *Server) understood(ctx context.Context, in *eventsInput) (wantedEvents,
 		follow: in.Follow || in.Watch, caller: access.Of(ctx),
 	}
 	for _, k := range in.Kinds {
-		if q.kinds = append(q.kinds, fleet.RecordKind(k)); !slices.Contains(api.EventKinds(), k) {
+		if q.kinds = append(q.kinds, record.Kind(k)); !slices.Contains(api.EventKinds(), k) {
 			return q, rest.BadRequest("kind: " + api.UnknownKind(k).Error())
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"hale/api"
 	"hale/internal/api/server"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 	"hale/internal/state"
@@ -100,8 +101,8 @@ func TestTheUndoingOfACutIsWrittenDown(t *testing.T) {
 		"it has its access back": {false, asIs, http.StatusOK, fleet.ProofNone, ""},
 		"it is cut still":        {true, asIs, http.StatusOK, fleet.ProofAccessCut, "ports: it is cut still"},
 		"something rests on it": {false, func(all []published.Fleet) {
-			all[0].Machines[0].Machine.Left = []fleet.LeftBehind{
-				{Incarnation: fleet.Incarnation{ID: "i-old", Host: "h1"}, Proof: fleet.ProofAccessCut},
+			all[0].Machines[0].Machine.Left = []belief.LeftBehind{
+				{Incarnation: belief.Incarnation{ID: "i-old", Host: "h1"}, Proof: fleet.ProofAccessCut},
 			}
 		}, http.StatusConflict, "", ""},
 	} {
@@ -134,7 +135,7 @@ func TestTheUndoingOfACutIsWrittenDown(t *testing.T) {
 // host off. A forced fencing is noted for the other server's fleet, too.
 func TestAMachineThatMayBeWellIsTurnedOffByForceOnly(t *testing.T) {
 	t.Parallel()
-	fails := func(all []published.Fleet) { all[0].Machines[0].Machine.Health.Verdict = fleet.VerdictUnhealthy }
+	fails := func(all []published.Fleet) { all[0].Machines[0].Machine.Health.Verdict = belief.VerdictUnhealthy }
 	others := func(all []published.Fleet) {
 		fails(all)
 		all[0].Acting, all[0].Hosts = fleet.ReasonNotOwner, nil

@@ -11,6 +11,7 @@ import (
 
 	"hale/api"
 	"hale/internal/api/server"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 	"hale/internal/state/memory"
@@ -46,12 +47,12 @@ func (s *switches) Uncut(_ context.Context, _ fleet.ProviderName, h fleet.HostNa
 // and what cannot be asked counts.
 func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 	t.Parallel()
-	old := fleet.Incarnation{ID: "i-old", Generation: 1, Host: "h1"}
+	old := belief.Incarnation{ID: "i-old", Generation: 1, Host: "h1"}
 	left := func(host fleet.HostName, proof fleet.Proof) func(*published.Fleet) {
 		return func(f *published.Fleet) {
 			at := old
 			at.Host = host
-			f.Machines[0].Machine.Left = []fleet.LeftBehind{{Incarnation: at, Proof: proof}}
+			f.Machines[0].Machine.Left = []belief.LeftBehind{{Incarnation: at, Proof: proof}}
 		}
 	}
 	for name, c := range map[string]struct {
@@ -69,13 +70,13 @@ func TestACutStaysAsLongAsSomethingRestsOnIt(t *testing.T) {
 		"another server looks after them": {"h1", func(f *published.Fleet) { f.Acting = fleet.ReasonNotOwner },
 			"another server looks after fleet web"},
 		"a build is to rest on it": {"h1", func(f *published.Fleet) {
-			f.Machines[0].Machine.Repair = &fleet.Repair{
-				Climb: fleet.Climb{Aim: fleet.Aim{Target: old, Finding: fleet.Finding{Proof: fleet.ProofAccessCut}}},
+			f.Machines[0].Machine.Repair = &belief.Repair{
+				Climb: belief.Climb{Aim: belief.Aim{Target: old, Finding: belief.Finding{Proof: fleet.ProofAccessCut}}},
 			}
 		}, "an old instance of web-1 may run there"},
 		"it is being cut": {"h1", func(f *published.Fleet) {
-			f.Machines[0].Machine.Repair = &fleet.Repair{
-				Intent: &fleet.Intent{Op: fleet.OpFence}, Climb: fleet.Climb{Aim: fleet.Aim{Target: old}},
+			f.Machines[0].Machine.Repair = &belief.Repair{
+				Intent: &belief.Intent{Op: fleet.OpFence}, Climb: belief.Climb{Aim: belief.Aim{Target: old}},
 			}
 		}, "an old instance of web-1 may run there"},
 		"nothing can cut it": {"h2", func(*published.Fleet) {}, "host h2 has no method that cuts its access"},

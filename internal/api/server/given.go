@@ -11,6 +11,7 @@ import (
 	"hale/internal/access"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/state"
@@ -92,14 +93,14 @@ func ordersOf(ctx context.Context, store state.Store, name fleet.Name) ([]api.Gi
 }
 
 // toldOf returns the orders that the records tell of, and what followed from each.
-func toldOf(records []fleet.Record) []api.GivenOrder {
+func toldOf(records []record.Record) []api.GivenOrder {
 	var out []api.GivenOrder
 	at := map[fleet.OrderID]int{}
 	for _, r := range records {
 		i, known := at[r.Order]
 		switch {
 		case r.Order == "":
-		case r.Kind == fleet.RecordOrder && !known:
+		case r.Kind == record.Order && !known:
 			at[r.Order] = len(out)
 			o := fleet.Order{
 				ID: r.Order, Kind: r.Command, Machine: r.Machine, Host: r.Host, By: r.By, Reason: r.Detail,
@@ -109,7 +110,7 @@ func toldOf(records []fleet.Record) []api.GivenOrder {
 				refuseFor(&g, r)
 			}
 			out = append(out, g)
-		case known && r.Kind == fleet.RecordOrder && string(r.Machine) == out[i].Machine:
+		case known && r.Kind == record.Order && string(r.Machine) == out[i].Machine:
 			// taken up, then refused: it could not be done in time
 			refuseFor(&out[i], r)
 		case known:
@@ -129,7 +130,7 @@ func viewOrder(name fleet.Name, o *fleet.Order, at time.Time) api.GivenOrder {
 }
 
 // refuseFor is refuse, and names the person who put the brake on, where that is why.
-func refuseFor(g *api.GivenOrder, r fleet.Record) {
+func refuseFor(g *api.GivenOrder, r record.Record) {
 	refuse(g, r.Reason, "")
 	if r.Braker != "" {
 		g.Refused.Text, g.Refused.Advice = prose.ByHand(r.Braker, ""), prose.LetGo(r.Fleet)

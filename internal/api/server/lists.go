@@ -13,7 +13,9 @@ import (
 	"hale/internal/api/power"
 	"hale/internal/api/rest"
 	"hale/internal/api/view"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/state/journal"
 )
@@ -112,7 +114,7 @@ type Narrowing struct {
 }
 
 // lets reports whether the machine is asked for.
-func (n *Narrowing) lets(m *fleet.Machine) bool {
+func (n *Narrowing) lets(m *belief.Machine) bool {
 	switch {
 	case n.Verdict != "" && string(m.Health.Verdict) != n.Verdict, n.Host != "" && string(m.Current.Host) != n.Host:
 		return false
@@ -162,7 +164,7 @@ func (s *Server) listMachines(ctx context.Context, in *machinesIn) (*rest.Listed
 	}
 	type one struct {
 		fleet *published.Fleet
-		view  *fleet.View
+		view  *situation.View
 	}
 	var all []rest.Keyed[one]
 	for i := range fleets {

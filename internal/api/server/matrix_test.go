@@ -17,6 +17,7 @@ import (
 	"hale/internal/api/server"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/engine"
 	"hale/internal/notify"
 	"hale/internal/state"
@@ -213,7 +214,7 @@ type house struct {
 	desk   *clerk
 	hosts  *breakers
 	broken []string
-	test   func(context.Context, fleet.TargetName) (notify.Answer, error) // nil: it notes that it was asked
+	test   func(context.Context, policy.TargetName) (notify.Answer, error) // nil: it notes that it was asked
 }
 
 func furnished(t *testing.T) *house {
@@ -223,8 +224,8 @@ func furnished(t *testing.T) *house {
 		Version: "1", Server: "h", Status: standing, Store: h.store, Logger: slog.New(slog.DiscardHandler), Desk: h.desk,
 		Fencing: h.hosts, Breaking: h, Nudge: func() {},
 		Monitoring: server.Monitoring{Metrics: well, Ready: well, Alive: well},
-		Targets:    func() []fleet.TargetName { return []fleet.TargetName{"ops"} },
-		Test: func(ctx context.Context, name fleet.TargetName) (notify.Answer, error) {
+		Targets:    func() []policy.TargetName { return []policy.TargetName{"ops"} },
+		Test: func(ctx context.Context, name policy.TargetName) (notify.Answer, error) {
 			if h.test != nil {
 				return h.test(ctx, name)
 			}

@@ -11,7 +11,7 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/notify"
 )
 
@@ -175,7 +175,7 @@ func TestWhatIsUnderWayIsNotDoneTwice(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
 	begun, end := make(chan struct{}), make(chan struct{})
-	h.test = func(context.Context, fleet.TargetName) (notify.Answer, error) {
+	h.test = func(context.Context, policy.TargetName) (notify.Answer, error) {
 		close(begun)
 		<-end
 		return notify.Answer{Said: "ok"}, nil
@@ -207,7 +207,7 @@ func TestTheCallerLeft(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
 	left, leave := context.WithCancel(access.With(t.Context(), everywhere(access.Admin)))
-	h.test = func(ctx context.Context, _ fleet.TargetName) (notify.Answer, error) {
+	h.test = func(ctx context.Context, _ policy.TargetName) (notify.Answer, error) {
 		leave()
 		return notify.Answer{Said: "ok"}, ctx.Err()
 	}

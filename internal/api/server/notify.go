@@ -10,7 +10,7 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/notify"
 	"hale/internal/prose"
 	"hale/internal/state/once"
@@ -88,7 +88,7 @@ type target struct {
 }
 
 func (s *Server) testTarget(ctx context.Context, in *target) (api.TestAnswer, error) {
-	name := fleet.TargetName(in.Name)
+	name := policy.TargetName(in.Name)
 	var known []string
 	if s.opts.Targets != nil {
 		for _, t := range s.opts.Targets() {

@@ -17,6 +17,8 @@ import (
 	"hale/internal/api/rights"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/state/inbox"
@@ -162,7 +164,7 @@ func (s *Server) tookUp(ctx context.Context, o *fleet.Order, revision int64) (ap
 	out.State = api.OrderTaken
 	records, err := s.followed(context.WithoutCancel(ctx), o)
 	for _, r := range records {
-		if r.Kind == fleet.RecordOrder && r.Reason != "" {
+		if r.Kind == record.Order && r.Reason != "" {
 			out.State, out.Refused, out.Until = api.OrderRefused, s.refusal(r.Reason, o.Fleet), r.Until
 		}
 		out.Events = append(out.Events, view.Event(r))
@@ -188,19 +190,19 @@ func (s *Server) refusal(why fleet.Reason, name fleet.Name) api.Reason {
 
 // followed returns what the journal has of the order, which was taken up. A recovery says how many machines fail, and
 // what follows for each of them is stored after that: it is waited for.
-func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]fleet.Record, error) {
+func (s *Server) followed(ctx context.Context, o *fleet.Order) ([]record.Record, error) {
 	limit := time.NewTimer(followsWithin)
 	defer limit.Stop()
 	again := time.NewTicker(readsAgain)
 	defer again.Stop()
 	for {
 		records, _, err := journal.Read(ctx, s.opts.Store, o.Fleet)
-		records = slices.DeleteFunc(records, func(r fleet.Record) bool { return r.Order != o.ID })
+		records = slices.DeleteFunc(records, func(r record.Record) bool { return r.Order != o.ID })
 		failing, told := 0, map[fleet.MachineName]bool{}
 		for _, r := range records {
 			if r.Machine != "" {
 				told[r.Machine] = true
-			} else if r.Kind == fleet.RecordFound {
+			} else if r.Kind == record.Found {
 				failing = r.Failing
 			}
 		}
@@ -303,7 +305,7 @@ func resolveMachine(name fleet.MachineName, status []published.Fleet) ([]fleet.O
 		unseen := f.Acting == fleet.ReasonNotOwner
 		if f.Spec.Name == name.Fleet() &&
 			(n <= f.Spec.Size || unseen && n <= fleet.LargestSize ||
-				slices.ContainsFunc(f.Machines, func(v fleet.View) bool { return v.Machine.Name == name })) {
+				slices.ContainsFunc(f.Machines, func(v situation.View) bool { return v.Machine.Name == name })) {
 			return []fleet.Order{{Fleet: f.Spec.Name, Machine: name}}, nil
 		}
 		for n := range f.Spec.Size {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"hale/api"
-	"hale/internal/core/fleet"
+	"hale/internal/core/belief"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -43,7 +43,7 @@ func TestAFollowerGoesOnWhenItsConnectionBreaks(t *testing.T) {
 	front := httptest.NewServer(way)
 	t.Cleanup(front.Close)
 	for range 6 {
-		o.write(verdict("web-1", fleet.VerdictHealthy))
+		o.write(verdict("web-1", belief.VerdictHealthy))
 	}
 	client, err := api.DialServer(api.Server{URL: front.URL})
 	if err != nil {

@@ -6,15 +6,19 @@ import (
 
 	"hale/api"
 	"hale/internal/api/view"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 )
 
 func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 	t.Parallel()
-	f := published.Fleet{State: fleet.State{Spec: fleet.Spec{Name: "web"}}}
+	f := published.Fleet{State: situation.State{Spec: policy.Spec{Name: "web"}}}
 	f.Now.Wall = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
-	f.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: f.Now.Wall.Add(-2 * time.Hour)}
+	f.Brake = belief.Brake{By: "maria", Words: "disk swap", At: f.Now.Wall.Add(-2 * time.Hour)}
 	s := &Server{}
 	s.opts.Status = func() []published.Fleet { return []published.Fleet{f} }
 	got := s.refusal(fleet.ReasonBrake, "web")
@@ -25,7 +29,7 @@ func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 	if got != want {
 		t.Errorf("%+v", got)
 	}
-	f.Brake = fleet.Brake{}
+	f.Brake = belief.Brake{}
 	if got := s.refusal(fleet.ReasonBrake, "web"); got != view.Reason(fleet.ReasonBrake, "") {
 		t.Errorf("the brake of its own: %+v", got)
 	}
@@ -34,10 +38,10 @@ func TestAnOrderRefusedUnderAPersonsBrakeSaysWhoPutItOn(t *testing.T) {
 // hale orders says it later, too, when the brake may be off.
 func TestARefusedOrderOfThePastNamesWhoPutTheBrakeOn(t *testing.T) {
 	t.Parallel()
-	told := toldOf([]fleet.Record{
-		{Fleet: "web", Machine: "web-2", Kind: fleet.RecordOrder, Order: "1", Command: fleet.OrderHeal, By: "bob",
+	told := toldOf([]record.Record{
+		{Fleet: "web", Machine: "web-2", Kind: record.Order, Order: "1", Command: fleet.OrderHeal, By: "bob",
 			Reason: fleet.ReasonBrake, Braker: "maria"},
-		{Fleet: "web", Machine: "web-3", Kind: fleet.RecordOrder, Order: "2", Command: fleet.OrderHeal, By: "bob",
+		{Fleet: "web", Machine: "web-3", Kind: record.Order, Order: "2", Command: fleet.OrderHeal, By: "bob",
 			Reason: fleet.ReasonBrake},
 	})
 	if got, want := told[0].Text, "refused: maria put the brake on"; got != want {

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"hale/api"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // The journal of a fleet that left the configuration can be read, by the fleet and by a machine, and why says since
@@ -15,9 +17,9 @@ func TestTheJournalOfAReleasedFleetCanBeRead(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		about("old-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		fleet.Record{Fleet: "old", Kind: fleet.RecordOwner, Reason: fleet.ReasonFleetLeft, At: dawn},
+		about("old-2", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		record.Record{Fleet: "old", Kind: record.Owner, Reason: fleet.ReasonFleetLeft, At: dawn},
 	)
 	for _, q := range []struct {
 		api.EventsQuery

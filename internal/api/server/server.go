@@ -19,6 +19,8 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/api/socket"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/notify"
@@ -46,14 +48,14 @@ type Options struct {
 
 	// Targets are those who are told, Test sends one of them a test message, and Nudge has the owners look for what was
 	// put into the outbox.
-	Targets func() []fleet.TargetName
-	Test    func(ctx context.Context, name fleet.TargetName) (notify.Answer, error)
+	Targets func() []policy.TargetName
+	Test    func(ctx context.Context, name policy.TargetName) (notify.Answer, error)
 	Nudge   func()
 	// Probes says how the large probe engine does; nil: there is none.
 	Probes func(ctx context.Context) *api.Probes
 	// Try says what would become of an order, and what would be recorded of it, as its fleet stands now; false: this
 	// server does not own the fleet. Nil: that cannot be said.
-	Try func(ctx context.Context, o fleet.Order) (fleet.Ruling, []fleet.Record, bool)
+	Try func(ctx context.Context, o fleet.Order) (fleet.Ruling, []record.Record, bool)
 	// ProbeLog has each probe of the machine's checks told to each until stop is called; nil: that cannot be.
 	ProbeLog probelog.Tell
 	// TakeOver has the store become another installation; see engine.Engine.TakeOver.

@@ -18,8 +18,12 @@ import (
 	"hale/internal/access"
 	"hale/internal/api/server"
 	"hale/internal/api/socket"
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/inbox"
@@ -85,7 +89,7 @@ func (o *office) client() *api.Client {
 }
 
 // write appends records to their fleet's journal.
-func (o *office) write(records ...fleet.Record) {
+func (o *office) write(records ...record.Record) {
 	o.t.Helper()
 	for _, r := range records {
 		book, ok := o.books[r.Fleet]
@@ -96,7 +100,7 @@ func (o *office) write(records ...fleet.Record) {
 			}
 			o.books[r.Fleet] = book
 		}
-		batch := []fleet.Record{r}
+		batch := []record.Record{r}
 		writes, err := book.Writes(batch, o.kept)
 		if err != nil {
 			o.t.Fatal(err)
@@ -111,51 +115,51 @@ func (o *office) write(records ...fleet.Record) {
 // standing is two fleets: web, with its second machine down and held, and db.
 func standing() []published.Fleet {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: dawn}
-	view := func(name fleet.MachineName) fleet.View {
-		return fleet.View{Machine: fleet.Machine{
+	view := func(name fleet.MachineName) situation.View {
+		return situation.View{Machine: belief.Machine{
 			Name: name, Address: netip.MustParseAddr("10.0.0.1"),
-			Current: fleet.Incarnation{ID: "i-" + fleet.InstanceID(name), Generation: 1, Certified: true},
-			Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: dawn.Add(-time.Minute)},
+			Current: belief.Incarnation{ID: "i-" + fleet.InstanceID(name), Generation: 1, Certified: true},
+			Health:  belief.Health{Verdict: belief.VerdictHealthy, Since: dawn.Add(-time.Minute)},
 		}}
 	}
 	sick := view("web-2")
-	sick.Machine.Health = fleet.Health{
-		Verdict: fleet.VerdictUnhealthy,
-		Cause:   fleet.CauseCrashed,
+	sick.Machine.Health = belief.Health{
+		Verdict: belief.VerdictUnhealthy,
+		Cause:   belief.CauseCrashed,
 		Since:   dawn.Add(-time.Minute),
 	}
-	sick.Machine.Incident = &fleet.Incident{ID: "web-2/2", Cause: fleet.CauseCrashed, Opened: dawn.Add(-time.Minute)}
+	sick.Machine.Incident = &belief.Incident{ID: "web-2/2", Cause: belief.CauseCrashed, Opened: dawn.Add(-time.Minute)}
 	sick.Machine.Waiting = fleet.ReasonBudget
 	child := view("db-1")
 	child.Machine.Alias = "main"
-	child.Machine.Incident = &fleet.Incident{ID: "db-1/1", Cause: fleet.CauseChecks, Opened: dawn, Parent: "db/p1"}
-	whole := fleet.Whole{
-		Parents: []fleet.Parent{
+	child.Machine.Incident = &belief.Incident{ID: "db-1/1", Cause: belief.CauseChecks, Opened: dawn, Parent: "db/p1"}
+	whole := belief.Whole{
+		Parents: []belief.Parent{
 			{ID: "db/p1", Domain: fleet.Domain{Kind: fleet.DomainHost, Name: "h1"}, Opened: dawn, Failing: 3,
 				Members: 4, Chance: 0.004},
 		},
-		Doubt: fleet.Doubt{Reason: fleet.ReasonVantageDoubtful, Since: dawn},
+		Doubt: belief.Doubt{Reason: fleet.ReasonVantageDoubtful, Since: dawn},
 	}
 	up := fleet.ProviderState{Standing: fleet.ProviderUp, Since: now.Mono.Add(-time.Minute)}
-	sick.Machine.Snapshots = []fleet.DiskSnapshot{
+	sick.Machine.Snapshots = []belief.DiskSnapshot{
 		{ID: "r1", Instance: "i-0", Generation: 1, Whole: true, Where: "/pool/r1", Bytes: 7},
 	}
 	return []published.Fleet{
 		{
-			State: fleet.State{
-				Now: now, Spec: fleet.Spec{Name: "web", Provider: "lab", Size: 2, Mode: fleet.ModeAct}, Provider: up,
+			State: situation.State{
+				Now: now, Spec: policy.Spec{Name: "web", Provider: "lab", Size: 2, Mode: policy.ModeAct}, Provider: up,
 			},
-			Machines: []fleet.View{view("web-1"), sick},
+			Machines: []situation.View{view("web-1"), sick},
 		},
 		{
-			State: fleet.State{
+			State: situation.State{
 				Now: now, Provider: up, Vantage: fleet.Vantage{Standing: fleet.VantageUnknown}, Whole: whole,
-				Spec: fleet.Spec{
-					Name: "db", Provider: "lab", Size: 1, Mode: fleet.ModeAct,
-					SharedFate: fleet.SharedFate{Then: fleet.FatePage},
+				Spec: policy.Spec{
+					Name: "db", Provider: "lab", Size: 1, Mode: policy.ModeAct,
+					SharedFate: policy.SharedFate{Then: policy.FatePage},
 				},
 			},
-			Machines: []fleet.View{child},
+			Machines: []situation.View{child},
 		},
 	}
 }
@@ -183,21 +187,21 @@ func TestWhyTellsTheOpenIncidentAlone(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		about("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-2/1"}),
-		about("web-2", fleet.Record{
-			Kind:     fleet.RecordIncidentClosed,
+		about("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseOff, Incident: "web-2/1"}),
+		about("web-2", record.Record{
+			Kind:     record.IncidentClosed,
 			Reason:   fleet.ReasonHealed,
 			Incident: "web-2/1",
 		}),
-		about("web-2", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		about("web-2", fleet.Record{
-			Kind:    fleet.RecordVerdict,
-			Verdict: fleet.VerdictUnhealthy,
-			Cause:   fleet.CauseCrashed,
+		about("web-2", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("web-2", record.Record{
+			Kind:    record.Verdict,
+			Verdict: belief.VerdictUnhealthy,
+			Cause:   belief.CauseCrashed,
 		}),
-		about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		about("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseCrashed, Incident: "web-2/2"}),
-		about("web-2", fleet.Record{Kind: fleet.RecordHeld, Reason: fleet.ReasonBudget, Incident: "web-2/2"}),
+		about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseCrashed, Incident: "web-2/2"}),
+		about("web-2", record.Record{Kind: record.Held, Reason: fleet.ReasonBudget, Incident: "web-2/2"}),
 	)
 	w, err := o.client().Why(t.Context(), "web-2")
 	if err != nil {
@@ -224,19 +228,19 @@ func TestWhyOfAHealthyMachineTellsItsLastIncident(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}),
-		about("web-1", fleet.Record{
-			Kind:    fleet.RecordVerdict,
-			Verdict: fleet.VerdictUnhealthy,
-			Cause:   fleet.CauseOff,
+		about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}),
+		about("web-1", record.Record{
+			Kind:    record.Verdict,
+			Verdict: belief.VerdictUnhealthy,
+			Cause:   belief.CauseOff,
 		}),
-		about("web-1", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseOff, Incident: "web-1/1"}),
-		about("web-1", fleet.Record{
-			Kind:     fleet.RecordIncidentClosed,
+		about("web-1", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseOff, Incident: "web-1/1"}),
+		about("web-1", record.Record{
+			Kind:     record.IncidentClosed,
 			Reason:   fleet.ReasonHealed,
 			Incident: "web-1/1",
 		}),
-		about("web-1", fleet.Record{Kind: fleet.RecordAddress, Address: netip.MustParseAddr("10.0.0.9")}),
+		about("web-1", record.Record{Kind: record.Address, Address: netip.MustParseAddr("10.0.0.9")}),
 	)
 	w, err := o.client().Why(t.Context(), "web-1")
 	if err != nil {
@@ -256,28 +260,28 @@ func TestS74WhyAndStatusTellOfTheParent(t *testing.T) {
 	o := open(t)
 	rack := fleet.Domain{Kind: fleet.DomainRack, Name: "r1"}
 	o.write(
-		about("web-2", fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: fleet.CauseChecks, Incident: "web-2/2"}),
-		fleet.Record{
-			Fleet: "web", At: dawn, Kind: fleet.RecordParentOpen, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20,
+		about("web-2", record.Record{Kind: record.IncidentOpen, Cause: belief.CauseChecks, Incident: "web-2/2"}),
+		record.Record{
+			Fleet: "web", At: dawn, Kind: record.ParentOpen, Parent: "web/p3", Domain: rack, Failing: 20, Size: 20,
 			Chance: 1e-9,
 		},
-		fleet.Record{
-			Fleet: "web", At: dawn, Kind: fleet.RecordPaged, Reason: fleet.ReasonSharedFate, Parent: "web/p3",
+		record.Record{
+			Fleet: "web", At: dawn, Kind: record.Paged, Reason: fleet.ReasonSharedFate, Parent: "web/p3",
 			Domain: rack, Failing: 20, Size: 20,
 		},
-		about("web-1", fleet.Record{
-			Kind:     fleet.RecordChildJoined,
+		about("web-1", record.Record{
+			Kind:     record.ChildJoined,
 			Incident: "web-1/1",
 			Parent:   "web/p3",
 			Domain:   rack,
 		}),
-		about("web-2", fleet.Record{
-			Kind:     fleet.RecordChildJoined,
+		about("web-2", record.Record{
+			Kind:     record.ChildJoined,
 			Incident: "web-2/2",
 			Parent:   "web/p3",
 			Domain:   rack,
 		}),
-		fleet.Record{Fleet: "web", At: dawn, Kind: fleet.RecordParentOpen, Parent: "web/p4"},
+		record.Record{Fleet: "web", At: dawn, Kind: record.ParentOpen, Parent: "web/p4"},
 	)
 	w, err := o.client().Why(t.Context(), "web-2")
 	if err != nil {
@@ -330,15 +334,15 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	o.write(
-		about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnknown, At: dawn}),
-		about("web-1", fleet.Record{
-			Kind:    fleet.RecordVerdict,
-			Verdict: fleet.VerdictHealthy,
+		about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictUnknown, At: dawn}),
+		about("web-1", record.Record{
+			Kind:    record.Verdict,
+			Verdict: belief.VerdictHealthy,
 			At:      dawn.Add(2 * time.Second),
 		}),
-		about("db-1", fleet.Record{
-			Kind:    fleet.RecordVerdict,
-			Verdict: fleet.VerdictHealthy,
+		about("db-1", record.Record{
+			Kind:    record.Verdict,
+			Verdict: belief.VerdictHealthy,
 			At:      dawn.Add(time.Second),
 		}),
 	)
@@ -351,9 +355,9 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 		}
 		got = append(got, e.Text)
 		if len(got) == 2 {
-			o.write(about("db-1", fleet.Record{
-				Kind:    fleet.RecordVerdict,
-				Verdict: fleet.VerdictUnknown,
+			o.write(about("db-1", record.Record{
+				Kind:    record.Verdict,
+				Verdict: belief.VerdictUnknown,
 				At:      dawn.Add(3 * time.Second),
 			}))
 		}
@@ -370,7 +374,7 @@ func TestEventsOfSeveralFleetsComeInOrderAndGoOn(t *testing.T) {
 func TestAFollowerLearnsThatTheControllerEnded(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	o.write(about("web-1", fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy}))
+	o.write(about("web-1", record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy}))
 	var last error
 	for _, err := range o.client().Events(t.Context(), api.EventsQuery{Fleet: "web", Follow: true}) {
 		if last = err; err == nil {
@@ -408,7 +412,7 @@ func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.write(about("web-1", fleet.Record{Kind: fleet.RecordVerdict}))
+	o.write(about("web-1", record.Record{Kind: record.Verdict}))
 	s, err := o.client().State(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -429,7 +433,7 @@ func TestStateHasBeliefsButNeitherJournalNorLeases(t *testing.T) {
 func TestEventsOfAMachineAreFoundByWhatItsProviderCallsIt(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	verdict := fleet.Record{Kind: fleet.RecordVerdict}
+	verdict := record.Record{Kind: record.Verdict}
 	o.write(about("web-1", verdict), about("db-1", verdict))
 	// A name that is given without a flag may be a fleet's.
 	for _, q := range []api.EventsQuery{{Machine: "main"}, {Fleet: "main"}} {
@@ -509,7 +513,7 @@ func TestALiveSocketIsRefused(t *testing.T) {
 }
 
 // about completes a record about a machine.
-func about(machine fleet.MachineName, r fleet.Record) fleet.Record {
+func about(machine fleet.MachineName, r record.Record) record.Record {
 	r.Machine, r.Fleet = machine, machine.Fleet()
 	if r.At.IsZero() {
 		r.At = dawn
@@ -531,16 +535,16 @@ func TestARecoveryTellsOfEachMachine(t *testing.T) {
 			}
 			book, opened := journal.Open(t.Context(), o.store, "web")
 			id := letter.Order.ID
-			found := []fleet.Record{{Fleet: "web", Kind: fleet.RecordOrder, Command: fleet.OrderRecover, Order: id},
-				{Fleet: "web", Kind: fleet.RecordFound, Size: 5, Failing: 2, Order: id}}
+			found := []record.Record{{Fleet: "web", Kind: record.Order, Command: fleet.OrderRecover, Order: id},
+				{Fleet: "web", Kind: record.Found, Size: 5, Failing: 2, Order: id}}
 			writes, made := book.Writes(found, journal.Keep{})
 			held, take := letter.Taken()
 			_, err = o.store.Commit(t.Context(), state.Txn{If: []state.Compare{held}, Then: append(writes, take)})
 			book.Advance(found)
 			o.books["web"] = book
 			<-time.After(100 * time.Millisecond) // the client reads what there is meanwhile
-			o.write(fleet.Record{Fleet: "web", Machine: "web-1", Kind: fleet.RecordFound, Order: id},
-				fleet.Record{Fleet: "web", Machine: "web-2", Kind: fleet.RecordFound, Order: id})
+			o.write(record.Record{Fleet: "web", Machine: "web-1", Kind: record.Found, Order: id},
+				record.Record{Fleet: "web", Machine: "web-2", Kind: record.Found, Order: id})
 			err = errors.Join(err, opened, made)
 			taken <- err
 			return

@@ -13,7 +13,9 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -68,8 +70,8 @@ func (o *office) watchAt(path, lastID string) (next func() map[string]string, ha
 	}, hangUp
 }
 
-func verdict(machine fleet.MachineName, v fleet.Verdict) fleet.Record {
-	return about(machine, fleet.Record{Kind: fleet.RecordVerdict, Verdict: v, At: dawn})
+func verdict(machine fleet.MachineName, v belief.Verdict) record.Record {
+	return about(machine, record.Record{Kind: record.Verdict, Verdict: v, At: dawn})
 }
 
 // A browser that lost its stream goes on with the id of the last event that it had: it gets the next one, and only that.
@@ -77,10 +79,10 @@ func TestAWatcherGoesOnBehindTheLastEventThatItHad(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	next, hangUp := o.watch("&from=now", "")
-	o.write(verdict("web-1", fleet.VerdictHealthy), verdict("web-2", fleet.VerdictHealthy))
+	o.write(verdict("web-1", belief.VerdictHealthy), verdict("web-2", belief.VerdictHealthy))
 	first := next()
 	hangUp()
-	o.write(verdict("db-1", fleet.VerdictUnknown))
+	o.write(verdict("db-1", belief.VerdictUnknown))
 	next, _ = o.watch("", first["id"])
 	var got []string
 	for range 2 {
@@ -95,12 +97,12 @@ func TestAWatcherGoesOnBehindTheLastEventThatItHad(t *testing.T) {
 func TestAStreamGoesOnBehindAList(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	o.write(verdict("web-1", fleet.VerdictUnknown))
+	o.write(verdict("web-1", belief.VerdictUnknown))
 	l, err := o.client().Machines(t.Context(), api.MachinesQuery{Fleet: "web"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.write(verdict("web-2", fleet.VerdictHealthy))
+	o.write(verdict("web-2", belief.VerdictHealthy))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for e, err := range o.client().Events(ctx, api.EventsQuery{From: l.Revision, Follow: true}) {
@@ -123,7 +125,7 @@ func TestAFleetThatLagsBehindItsJournalHoldsTheListBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.write(verdict("web-1", fleet.VerdictHealthy)) // standing() shows the fleets as of no write at all
+	o.write(verdict("web-1", belief.VerdictHealthy)) // standing() shows the fleets as of no write at all
 	for range 100 {
 		l, err := o.client().Fleets(t.Context(), api.Page{})
 		if err != nil {
@@ -185,8 +187,8 @@ func TestAWatcherOfMachinesIsShownEachThatChanges(t *testing.T) {
 	t.Parallel()
 	o := open(t)
 	next, _ := o.watchAt("/v1/fleets/web/machines?watch=true", "")
-	o.write(verdict("db-1", fleet.VerdictUnknown), verdict("web-2", fleet.VerdictUnhealthy),
-		verdict("web-9", fleet.VerdictUnknown))
+	o.write(verdict("db-1", belief.VerdictUnknown), verdict("web-2", belief.VerdictUnhealthy),
+		verdict("web-9", belief.VerdictUnknown))
 	shown, left := next(), next()
 	if shown["event"] != "machine" || !strings.Contains(shown["data"], `"name":"web-2"`) ||
 		!strings.Contains(shown["data"], `"verdict":"unhealthy"`) {

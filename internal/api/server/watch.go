@@ -12,6 +12,8 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 )
 
@@ -23,7 +25,7 @@ type gone struct {
 // watchFleets shows each fleet about which something was recorded, as it stands then.
 func (s *Server) watchFleets(ctx context.Context, from string) (rest.Watch, error) {
 	return s.following(ctx, "", from, func(out *rest.Stream, fleets []published.Fleet, records []feed.Item) {
-		for name, about := range changed(records, func(r *fleet.Record) string { return string(r.Fleet) }) {
+		for name, about := range changed(records, func(r *record.Record) string { return string(r.Fleet) }) {
 			i := slices.IndexFunc(fleets, func(f published.Fleet) bool { return f.Spec.Name == about.Fleet })
 			if i < 0 {
 				show(out, "gone", gone{name})
@@ -39,7 +41,7 @@ func (s *Server) watchFleets(ctx context.Context, from string) (rest.Watch, erro
 // watchMachines shows each machine about which something was recorded, as it stands then.
 func (s *Server) watchMachines(ctx context.Context, of fleet.Name, from string) (rest.Watch, error) {
 	return s.following(ctx, of, from, func(out *rest.Stream, fleets []published.Fleet, records []feed.Item) {
-		for name, about := range changed(records, func(r *fleet.Record) string { return string(r.Machine) }) {
+		for name, about := range changed(records, func(r *record.Record) string { return string(r.Machine) }) {
 			f, v := machineIn(fleets, about)
 			if v == nil {
 				show(out, "gone", gone{name})
@@ -51,7 +53,7 @@ func (s *Server) watchMachines(ctx context.Context, of fleet.Name, from string) 
 }
 
 // machineIn finds the machine that the record is about; nil: it is not there.
-func machineIn(fleets []published.Fleet, r *fleet.Record) (*published.Fleet, *fleet.View) {
+func machineIn(fleets []published.Fleet, r *record.Record) (*published.Fleet, *situation.View) {
 	for i := range fleets {
 		if fleets[i].Spec.Name != r.Fleet {
 			continue
@@ -66,9 +68,9 @@ func machineIn(fleets []published.Fleet, r *fleet.Record) (*published.Fleet, *fl
 }
 
 // changed yields each thing that the records are about once, in their order, with its last record.
-func changed(records []feed.Item, name func(*fleet.Record) string) func(func(string, *fleet.Record) bool) {
-	return func(yield func(string, *fleet.Record) bool) {
-		last := map[string]*fleet.Record{}
+func changed(records []feed.Item, name func(*record.Record) string) func(func(string, *record.Record) bool) {
+	return func(yield func(string, *record.Record) bool) {
+		last := map[string]*record.Record{}
 		var order []string
 		for i := range records {
 			r := &records[i].Record

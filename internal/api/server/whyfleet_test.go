@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state/journal"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,13 +44,13 @@ func TestEventsAreThoseThatAreAskedFor(t *testing.T) {
 	o.write(
 		about(
 			"web-1",
-			fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictHealthy, At: dawn.Add(-time.Hour)},
+			record.Record{Kind: record.Verdict, Verdict: belief.VerdictHealthy, At: dawn.Add(-time.Hour)},
 		),
 		about(
 			"web-2",
-			fleet.Record{Kind: fleet.RecordVerdict, Verdict: fleet.VerdictUnhealthy, At: dawn.Add(-time.Minute)},
+			record.Record{Kind: record.Verdict, Verdict: belief.VerdictUnhealthy, At: dawn.Add(-time.Minute)},
 		),
-		about("web-2", fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonStepPage, At: dawn}),
+		about("web-2", record.Record{Kind: record.Paged, Reason: fleet.ReasonStepPage, At: dawn}),
 	)
 	for name, c := range map[string]struct {
 		query api.EventsQuery
@@ -89,8 +91,8 @@ func TestEventsAreThoseThatAreAskedFor(t *testing.T) {
 func TestEventsSayWhereTheirBeginningIsCut(t *testing.T) {
 	t.Parallel()
 	o := open(t)
-	verdict := func(name fleet.MachineName, at time.Time) fleet.Record {
-		return about(name, fleet.Record{Kind: fleet.RecordOrder, At: at})
+	verdict := func(name fleet.MachineName, at time.Time) record.Record {
+		return about(name, record.Record{Kind: record.Order, At: at})
 	}
 	o.write(verdict("web-1", dawn.Add(-72*time.Hour)), verdict("db-1", dawn.Add(-2*time.Hour)))
 	o.kept = journal.Keep{Now: dawn, For: 24 * time.Hour}

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/prose/explain"
@@ -25,8 +28,8 @@ func Fleet(s published.Fleet) api.Fleet {
 }
 
 // Machines yields the machines that the fleet has by its configuration, or that are still there.
-func Machines(s published.Fleet) iter.Seq2[int, *fleet.View] {
-	return func(yield func(int, *fleet.View) bool) {
+func Machines(s published.Fleet) iter.Seq2[int, *situation.View] {
+	return func(yield func(int, *situation.View) bool) {
 		for i := range s.Machines {
 			if v := &s.Machines[i]; !s.Left(&v.Machine) && !yield(i, v) {
 				return
@@ -69,7 +72,7 @@ func FleetAlone(s published.Fleet) api.Fleet {
 		switch {
 		case v.Machine.Current.Candidate():
 			f.Candidates++
-		case v.Machine.Health.Verdict == fleet.VerdictHealthy:
+		case v.Machine.Health.Verdict == belief.VerdictHealthy:
 			f.Healthy++
 		}
 	}
@@ -247,7 +250,7 @@ func wall(now fleet.Now, at fleet.Instant) time.Time {
 }
 
 // held translates why a machine waits.
-func held(s published.Fleet, v fleet.View) api.Reason {
+func held(s published.Fleet, v situation.View) api.Reason {
 	why := v.Machine.Waiting
 	if b := s.Brake; why == fleet.ReasonBrake && b.By != "" {
 		return api.Reason{Code: string(why), Text: prose.ByHand(b.By, b.Words), Advice: prose.LetGo(s.Spec.Name)}
@@ -277,7 +280,7 @@ func held(s published.Fleet, v fleet.View) api.Reason {
 }
 
 // Machine translates how a machine stands.
-func Machine(s published.Fleet, v fleet.View) api.Machine {
+func Machine(s published.Fleet, v situation.View) api.Machine {
 	b, h := v.Machine, v.Machine.Health
 	m := api.Machine{
 		Name: string(b.Name), Fleet: string(s.Spec.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict),
@@ -325,7 +328,7 @@ func Machine(s published.Fleet, v fleet.View) api.Machine {
 	return m
 }
 
-func adoptionOf(i fleet.Incarnation) string {
+func adoptionOf(i belief.Incarnation) string {
 	switch {
 	case !i.Adopted:
 		return ""
@@ -338,7 +341,7 @@ func adoptionOf(i fleet.Incarnation) string {
 }
 
 // Verdict says why the machine's verdict is what it is; empty when there is nothing to say.
-func Verdict(v fleet.View) string {
+func Verdict(v situation.View) string {
 	h := v.Machine.Health
 	detail := ""
 	for _, c := range v.Checks {
@@ -347,14 +350,14 @@ func Verdict(v fleet.View) string {
 		}
 	}
 	finding := prose.Finding(h.Check, h.Result, detail)
-	if h.Cause == fleet.CauseChecks && finding != "" || prose.Cause(h.Cause) == "" {
+	if h.Cause == belief.CauseChecks && finding != "" || prose.Cause(h.Cause) == "" {
 		return finding
 	}
 	return prose.Cause(h.Cause)
 }
 
 // Event translates a record and puts it into words.
-func Event(r fleet.Record) api.Event {
+func Event(r record.Record) api.Event {
 	e := api.Event{
 		Seq: r.Seq, At: r.At, Fleet: string(r.Fleet), Machine: string(r.Machine), Alias: r.Alias, Kind: string(r.Kind),
 		Reason: string(r.Reason), Text: prose.Sentence(r), Verdict: string(r.Verdict), Was: string(r.Was),

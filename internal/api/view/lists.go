@@ -7,7 +7,9 @@ import (
 
 	"hale/api"
 	"hale/internal/access"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/prose/explain"
@@ -28,7 +30,7 @@ func FleetSummary(s published.Fleet) api.FleetSummary {
 	}
 	for _, v := range Machines(s) {
 		m := &v.Machine
-		if m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Candidate() {
+		if m.Health.Verdict == belief.VerdictHealthy && !m.Current.Candidate() {
 			f.Healthy++
 		}
 		if needsPerson(m) {
@@ -42,7 +44,7 @@ func FleetSummary(s published.Fleet) api.FleetSummary {
 }
 
 // needsPerson reports whether a person was paged for the machine as it stands.
-func needsPerson(m *fleet.Machine) bool {
+func needsPerson(m *belief.Machine) bool {
 	return m.Quarantine != nil || m.Incident != nil && m.Incident.Paged
 }
 
@@ -114,13 +116,13 @@ func OpenIncidents(s published.Fleet) []api.IncidentItem {
 }
 
 // ClosedIncidents returns what the journal knows of incidents that are not open.
-func ClosedIncidents(records []fleet.Record, open []api.IncidentItem) []api.IncidentItem {
+func ClosedIncidents(records []record.Record, open []api.IncidentItem) []api.IncidentItem {
 	known := map[string]*api.IncidentItem{}
 	var order []string
 	for i := range records {
 		r := &records[i]
 		id := r.Incident
-		if r.Kind == fleet.RecordParentOpen || r.Kind == fleet.RecordParentClosed {
+		if r.Kind == record.ParentOpen || r.Kind == record.ParentClosed {
 			id = r.Parent
 		}
 		if id == "" {
@@ -144,33 +146,33 @@ func ClosedIncidents(records []fleet.Record, open []api.IncidentItem) []api.Inci
 }
 
 // follow adds what a record says of the incident.
-func follow(item *api.IncidentItem, r *fleet.Record) {
+func follow(item *api.IncidentItem, r *record.Record) {
 	switch r.Kind {
-	case fleet.RecordIncidentOpen:
+	case record.IncidentOpen:
 		item.Opened, item.Cause = r.At, string(r.Cause)
-	case fleet.RecordParentOpen:
+	case record.ParentOpen:
 		item.Opened, item.Domain = r.At, domain(r.Domain)
-	case fleet.RecordIncidentClosed, fleet.RecordParentClosed:
+	case record.IncidentClosed, record.ParentClosed:
 		item.Closed, item.Result = r.At, Reason(r.Reason, r.Detail)
 		item.Cause = cmp.Or(item.Cause, string(r.Cause))
 		if item.Opened.IsZero() && r.Took > 0 {
 			item.Opened = r.At.Add(-r.Took)
 		}
-	case fleet.RecordPaged:
+	case record.Paged:
 		item.Paged = true
-	case fleet.RecordChildJoined:
+	case record.ChildJoined:
 		item.Parent = r.Parent
 	default:
 	}
 }
 
 // IncidentTimeline returns what the journal has of an incident: of a machine's, with what led to it.
-func IncidentTimeline(item api.IncidentItem, records []fleet.Record) []api.Event {
-	var own []fleet.Record
+func IncidentTimeline(item api.IncidentItem, records []record.Record) []api.Event {
+	var own []record.Record
 	if item.Machine == "" {
-		own = slices.DeleteFunc(slices.Clone(records), func(r fleet.Record) bool { return r.Parent != item.ID })
+		own = slices.DeleteFunc(slices.Clone(records), func(r record.Record) bool { return r.Parent != item.ID })
 	} else {
-		own = slices.DeleteFunc(slices.Clone(records), func(r fleet.Record) bool {
+		own = slices.DeleteFunc(slices.Clone(records), func(r record.Record) bool {
 			return string(r.Machine) != item.Machine
 		})
 		own = withParents(chapter(own, item.ID), records)
@@ -203,15 +205,15 @@ func OpenRepairs(s published.Fleet) []api.RepairItem {
 }
 
 // EndedRepairs returns the repairs whose end the journal knows.
-func EndedRepairs(records []fleet.Record) []api.RepairItem {
+func EndedRepairs(records []record.Record) []api.RepairItem {
 	began := map[string]time.Time{}
 	var out []api.RepairItem
 	for i := range records {
 		r := &records[i]
 		switch r.Kind {
-		case fleet.RecordRepairStarted:
+		case record.RepairStarted:
 			began[r.Repair] = r.At
-		case fleet.RecordRepairEnded:
+		case record.RepairEnded:
 			item := api.RepairItem{
 				ID: r.Repair, Fleet: string(r.Fleet), Machine: string(r.Machine), Incident: r.Incident, Step: string(r.Step),
 				Started: began[r.Repair], Ended: r.At, Result: Reason(r.Reason, r.Detail), Took: api.Duration(r.Took),
@@ -239,7 +241,7 @@ func Hosts(s published.Fleet) []api.HostItem {
 	for _, h := range s.Hosts {
 		out = append(out, api.HostItem{
 			Provider: string(s.Spec.Provider), Host: host(h), Machines: lying[h.Name],
-			Held: slices.ContainsFunc(s.Whole.Holds, func(k fleet.Hold) bool { return h.Name != "" && k.Host == h.Name }),
+			Held: slices.ContainsFunc(s.Whole.Holds, func(k belief.Hold) bool { return h.Name != "" && k.Host == h.Name }),
 		})
 	}
 	return out

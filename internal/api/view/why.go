@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"hale/api"
-	"hale/internal/core/fleet"
+	"hale/internal/core/belief"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/prose/explain"
 )
@@ -14,13 +16,13 @@ import (
 const lastEvents = 20
 
 // Why joins the present state of a machine with the journal of its fleet.
-func Why(s published.Fleet, v fleet.View, journal []fleet.Record) api.Why {
+func Why(s published.Fleet, v situation.View, journal []record.Record) api.Why {
 	e := explain.Machine(s, v)
 	w := api.Why{
 		Now: s.Now.Wall, Fleet: string(s.Spec.Name), Machine: Machine(s, v),
 		Because: listed(e.Because), Doing: listed(e.Now), Person: listed(e.Person), Timeline: []api.Event{},
 	}
-	own := slices.DeleteFunc(slices.Clone(journal), func(r fleet.Record) bool { return r.Machine != v.Machine.Name })
+	own := slices.DeleteFunc(slices.Clone(journal), func(r record.Record) bool { return r.Machine != v.Machine.Name })
 	if i := v.Machine.Incident; i != nil {
 		w.Incident = i.ID
 	} else {
@@ -43,7 +45,7 @@ func listed[T any](of []T) []T {
 }
 
 // withParents adds what the journal has of the parent incidents that the chapter names.
-func withParents(own, journal []fleet.Record) []fleet.Record {
+func withParents(own, journal []record.Record) []record.Record {
 	var parents []string
 	for _, r := range own {
 		if r.Parent != "" && !slices.Contains(parents, r.Parent) {
@@ -59,25 +61,25 @@ func withParents(own, journal []fleet.Record) []fleet.Record {
 			out = append(out, r)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b fleet.Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(out, func(a, b record.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	return out
 }
 
 // chapter returns the records that tell of the incident: from the last time before it that the machine was healthy to
 // the last record that names it, and whatever came later if it is still open.
-func chapter(own []fleet.Record, incident string) []fleet.Record {
-	names := func(r fleet.Record) bool { return r.Incident == incident }
+func chapter(own []record.Record, incident string) []record.Record {
+	names := func(r record.Record) bool { return r.Incident == incident }
 	first := slices.IndexFunc(own, names)
 	if incident == "" || first < 0 {
 		return own[max(0, len(own)-lastEvents):]
 	}
 	from := first
-	for from > 0 && own[from-1].Kind == fleet.RecordVerdict && own[from-1].Verdict != fleet.VerdictHealthy {
+	for from > 0 && own[from-1].Kind == record.Verdict && own[from-1].Verdict != belief.VerdictHealthy {
 		from--
 	}
 	to := len(own)
-	closed := slices.IndexFunc(own, func(r fleet.Record) bool {
-		return names(r) && r.Kind == fleet.RecordIncidentClosed
+	closed := slices.IndexFunc(own, func(r record.Record) bool {
+		return names(r) && r.Kind == record.IncidentClosed
 	})
 	if closed >= 0 {
 		to = closed + 1

@@ -2,6 +2,7 @@ package view
 
 import (
 	"hale/api"
+	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
@@ -15,7 +16,7 @@ func reasonFor(r fleet.Reason, detail string, f fleet.Name, i fleet.Installation
 	return out
 }
 
-func older(name fleet.Name, o *fleet.Older) *api.Older {
+func older(name fleet.Name, o *belief.Older) *api.Older {
 	if o == nil {
 		return nil
 	}
@@ -26,7 +27,7 @@ func older(name fleet.Name, o *fleet.Older) *api.Older {
 	}
 }
 
-func foreign(name fleet.Name, all []fleet.Foreign) []api.Foreign {
+func foreign(name fleet.Name, all []belief.Foreign) []api.Foreign {
 	var out []api.Foreign
 	for _, f := range all {
 		out = append(out, api.Foreign{

@@ -7,10 +7,14 @@ import (
 
 	"hale/api"
 	"hale/internal/api/view"
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
@@ -20,7 +24,7 @@ const settledAt = fleet.Instant(1)
 
 // Before is what was believed before the plan was made.
 type Before struct {
-	UnderWay map[fleet.MachineName]fleet.Repair
+	UnderWay map[fleet.MachineName]belief.Repair
 	Adopted  map[fleet.InstanceID]bool
 }
 
@@ -34,8 +38,8 @@ func Of(f published.Fleet, was Before) api.PlannedWork {
 		begun.tally.Add(&d.Machines[i].Belief, begun.spec)
 	}
 	otherwise := begun
-	if s.Spec.Mode == fleet.ModeObserve { // what is left without a word, since hale only watches
-		s.Spec.Mode, s.Wanted.Mode = fleet.ModeAct, fleet.ModeAct
+	if s.Spec.Mode == policy.ModeObserve { // what is left without a word, since hale only watches
+		s.Spec.Mode, s.Wanted.Mode = policy.ModeAct, policy.ModeAct
 		otherwise.d = decide.Decide(s)
 	}
 	f.Brake, f.Whole.Brakes = d.Brake, d.Whole.Brakes
@@ -55,7 +59,7 @@ func Of(f published.Fleet, was Before) api.PlannedWork {
 	for i := range d.Machines { // all of them, since all are due
 		m, v := &d.Machines[i], s.Machines[d.Machines[i].Index]
 		action, held := begun.of(&v.Machine, m)
-		if action == api.ActionNone && held.Code == "" && f.Spec.Mode == fleet.ModeObserve {
+		if action == api.ActionNone && held.Code == "" && f.Spec.Mode == policy.ModeObserve {
 			action, _ = otherwise.of(&v.Machine, &otherwise.d.Machines[i])
 			if action != api.ActionNone && action != api.ActionAdopt {
 				held = view.Reason(fleet.ReasonObserve, "")
@@ -71,7 +75,7 @@ func Of(f published.Fleet, was Before) api.PlannedWork {
 		}
 		if r, busy := was.UnderWay[v.Machine.Name]; busy && action == api.ActionGoOn {
 			p.Repair, p.Kind = fmt.Sprintf("%s, step %s, phase %s", r.ID, r.Step, r.Phase), string(r.Kind)
-			if r.Kind == fleet.RepairBuild {
+			if r.Kind == belief.RepairBuild {
 				p.Repair, p.Held = fmt.Sprintf("%s, phase %s", r.ID, r.Phase), api.Reason{} // nothing else is wanted
 			}
 		}
@@ -82,8 +86,8 @@ func Of(f published.Fleet, was Before) api.PlannedWork {
 
 // pictured is what decide is asked about: every machine, all that the watch found, and the repairs that were set aside.
 // These stand still.
-func pictured(f published.Fleet, underWay map[fleet.MachineName]fleet.Repair) fleet.Situation {
-	s := fleet.Situation{
+func pictured(f published.Fleet, underWay map[fleet.MachineName]belief.Repair) situation.Situation {
+	s := situation.Situation{
 		State: f.State, Installation: f.Installation, Wanted: &f.Wanted, Machines: slices.Clone(f.Machines),
 	}
 	s.SteadyAt = settledAt
@@ -105,15 +109,15 @@ const standstill = 24 * time.Hour
 type outlook struct {
 	d     decide.Decision
 	was   Before
-	spec  *fleet.Spec
+	spec  *policy.Spec
 	tally guard.Tally // with what is begun
 }
 
 // of says what is begun for one machine, or what is held, and why.
-func (o *outlook) of(was *fleet.Machine, m *decide.Machine) (action string, held api.Reason) {
-	is, r, why, rec := &m.Belief, m.Belief.Repair, m.Belief.Waiting, fleet.Record{}
+func (o *outlook) of(was *belief.Machine, m *decide.Machine) (action string, held api.Reason) {
+	is, r, why, rec := &m.Belief, m.Belief.Repair, m.Belief.Waiting, record.Record{}
 	for _, said := range m.Records {
-		if said.Kind == fleet.RecordHeld {
+		if said.Kind == record.Held {
 			rec = said
 		}
 	}
@@ -129,29 +133,29 @@ func (o *outlook) of(was *fleet.Machine, m *decide.Machine) (action string, held
 		action = api.ActionBuild
 	case rec.Step != "":
 		action = string(rec.Step)
-	case why != "" && is.Health.Verdict == fleet.VerdictHealthy && !is.Current.Certified:
+	case why != "" && is.Health.Verdict == belief.VerdictHealthy && !is.Current.Certified:
 		action = api.ActionCertify
 	}
 	return action, view.Reason(why, o.figures(why, is, &rec))
 }
 
 // workOf names the work that a machine is in.
-func workOf(was *fleet.Machine, r *fleet.Repair) string {
+func workOf(was *belief.Machine, r *belief.Repair) string {
 	switch {
 	case was.Repair != nil && was.Repair.ID == r.ID:
 		return api.ActionGoOn
-	case r.Kind == fleet.RepairHeal:
+	case r.Kind == belief.RepairHeal:
 		return string(r.Step)
-	case r.Kind == fleet.RepairRemnant:
+	case r.Kind == belief.RepairRemnant:
 		return api.ActionRemnant
-	case r.Kind == fleet.RepairBuild && !was.Current.None():
+	case r.Kind == belief.RepairBuild && !was.Current.None():
 		return api.ActionCertify
 	}
 	return string(r.Kind)
 }
 
 // figures is the arithmetic behind a reason.
-func (o *outlook) figures(held fleet.Reason, m *fleet.Machine, rec *fleet.Record) string {
+func (o *outlook) figures(held fleet.Reason, m *belief.Machine, rec *record.Record) string {
 	switch {
 	case held == fleet.ReasonBrake:
 		return prose.BrakeFigures(*rec)

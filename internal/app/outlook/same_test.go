@@ -6,8 +6,11 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,10 +26,10 @@ func anyFleet(t *rapid.T) published.Fleet {
 	f.Spec.Limits.Brake.AtLeast = rapid.IntRange(1, 6).Draw(t, "limit")
 	f.Spec.Repair.Fence = fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: rapid.Bool().Draw(t, "fences")}
 	f.Spec.Repair.Attempts, f.Spec.Repair.AttemptsIn = rapid.IntRange(0, 2).Draw(t, "attempts"), time.Hour
-	f.Spec.SharedFate = fleet.SharedFate{
+	f.Spec.SharedFate = policy.SharedFate{
 		AtLeast: rapid.SampledFrom([]int{0, 3}).Draw(t, "together"),
 		Wait:    time.Minute,
-		Then:    fleet.FateWait,
+		Then:    policy.FateWait,
 	}
 	f.Spec.Grace = time.Minute
 	f.Provider.Standing = rapid.SampledFrom([]fleet.ProviderStanding{
@@ -56,12 +59,12 @@ func anyFleet(t *rapid.T) published.Fleet {
 
 func hostNumber(n int) fleet.HostName { return fleet.HostName(fmt.Sprintf("h%d", n)) }
 
-func anyMachine(t *rapid.T, v *fleet.View, now fleet.Instant) {
+func anyMachine(t *rapid.T, v *situation.View, now fleet.Instant) {
 	m := &v.Machine
 	m.Current.Host = hostNumber(rapid.IntRange(0, 2).Draw(t, "host"))
 	m.Current.Certified = rapid.IntRange(0, 9).Draw(t, "uncertified") > 0
 	if rapid.IntRange(0, 9).Draw(t, "unbuilt") == 0 {
-		*m = fleet.Machine{Name: m.Name}
+		*m = belief.Machine{Name: m.Name}
 	}
 	v.Epoch = m.Epoch
 	v.Checks = []fleet.CheckState{
@@ -83,7 +86,7 @@ func anyMachine(t *rapid.T, v *fleet.View, now fleet.Instant) {
 
 func anySighting(
 	t *rapid.T,
-	m *fleet.Machine,
+	m *belief.Machine,
 	id fleet.InstanceID,
 	g fleet.Generation,
 	now fleet.Instant,
@@ -106,9 +109,9 @@ func anySighting(
 }
 
 // pictureOf is what an owner that acts would decide on.
-func pictureOf(f published.Fleet) fleet.Situation {
-	return fleet.Situation{
-		State: fleet.State{
+func pictureOf(f published.Fleet) situation.Situation {
+	return situation.Situation{
+		State: situation.State{
 			Now:      f.Now,
 			Spec:     f.Spec,
 			SteadyAt: settledAt,
@@ -129,7 +132,7 @@ func pictureOf(f published.Fleet) fleet.Situation {
 func watched(t *rapid.T, f published.Fleet) published.Fleet {
 	for range rapid.IntRange(1, 3).Draw(t, "rounds") {
 		watches := f
-		watches.Spec.Mode, watches.Wanted.Mode = fleet.ModeObserve, fleet.ModeObserve
+		watches.Spec.Mode, watches.Wanted.Mode = policy.ModeObserve, policy.ModeObserve
 		s := pictureOf(watches)
 		for i := range s.Machines {
 			s.Machines[i].Due = true
@@ -145,7 +148,7 @@ func watched(t *rapid.T, f published.Fleet) published.Fleet {
 }
 
 // done is what decide did about a machine in this round, in a plan's words.
-func done(was fleet.Machine, is *fleet.Machine) string {
+func done(was belief.Machine, is *belief.Machine) string {
 	r := is.Repair
 	switch {
 	case r == nil && is.Quarantine != nil && was.Quarantine == nil:
@@ -154,9 +157,9 @@ func done(was fleet.Machine, is *fleet.Machine) string {
 		return "nothing"
 	case r == nil || is.Waiting != "":
 		return "held: " + string(is.Waiting)
-	case r.Kind == fleet.RepairHeal:
+	case r.Kind == belief.RepairHeal:
 		return string(r.Step)
-	case r.Kind == fleet.RepairRemnant:
+	case r.Kind == belief.RepairRemnant:
 		return api.ActionRemnant
 	case !was.Current.None():
 		return api.ActionCertify

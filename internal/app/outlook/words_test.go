@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"hale/api"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 )
 
@@ -29,15 +31,15 @@ func TestAPlanWarnsOnceOfAdoptedMachinesWithoutADefinition(t *testing.T) {
 func TestAPlanSaysThatAMachineIsBeingBuilt(t *testing.T) {
 	t.Parallel()
 	f := believed(2)
-	m := sicken(f, 1, fleet.CauseChecks) // its page does not answer yet
+	m := sicken(f, 1, belief.CauseChecks) // its page does not answer yet
 	m.Current.Certified, m.Incident, m.Waiting = false, nil, fleet.ReasonNotCertified
 	f.Machines[0].Seen[0].Instance.Mark.Certified = false
-	build := fleet.Repair{
+	build := belief.Repair{
 		ID:    "web-1/r1",
-		Kind:  fleet.RepairBuild,
-		Climb: fleet.Climb{Step: fleet.StepRecreate, Stage: fleet.Stage{Phase: fleet.PhaseVerify}},
+		Kind:  belief.RepairBuild,
+		Climb: belief.Climb{Step: fleet.StepRecreate, Stage: belief.Stage{Phase: belief.PhaseVerify}},
 	}
-	step := Of(f, Before{UnderWay: map[fleet.MachineName]fleet.Repair{"web-1": build}}).Machines[0]
+	step := Of(f, Before{UnderWay: map[fleet.MachineName]belief.Repair{"web-1": build}}).Machines[0]
 	if step.Action != api.ActionGoOn || step.Kind != "build" || step.Repair != "web-1/r1, phase verify" ||
 		step.Held != (api.Reason{}) {
 		t.Errorf("got %+v, want that it is being built and nothing that a person could mend", step)
@@ -76,16 +78,16 @@ func TestAPlanNamesTheMachinesThatHaveNoWitness(t *testing.T) {
 			quiet:  true,
 		},
 		"its guest's agent is asked": {
-			change: func(web, _ *published.Fleet) { web.Spec.Checks[0].Kind = fleet.CheckAgent }, quiet: true,
+			change: func(web, _ *published.Fleet) { web.Spec.Checks[0].Kind = policy.CheckAgent }, quiet: true,
 		},
 		"silence is enough": {
-			change: func(web, _ *published.Fleet) { web.Spec.Repair.Silence = fleet.SilenceActs }, quiet: true,
+			change: func(web, _ *published.Fleet) { web.Spec.Repair.Silence = policy.SilenceActs }, quiet: true,
 		},
 		"hale only watches": {
-			change: func(web, _ *published.Fleet) { web.Spec.Mode = fleet.ModeObserve }, quiet: true,
+			change: func(web, _ *published.Fleet) { web.Spec.Mode = policy.ModeObserve }, quiet: true,
 		},
 		"it is off, and nothing is expected of it": {
-			change: func(web, _ *published.Fleet) { sicken(*web, 1, fleet.CauseStopped) }, quiet: true,
+			change: func(web, _ *published.Fleet) { sicken(*web, 1, belief.CauseStopped) }, quiet: true,
 		},
 	} {
 		got := fleets(c.change)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/prose"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
@@ -34,14 +35,14 @@ type Narrator struct {
 	store state.Store
 	after int64 // unknown: from where the store stands once it says that
 	log   *slog.Logger
-	count func(fleet.Record)
+	count func(record.Record)
 	told  map[fleet.Name]uint64 // the last one of each fleet; it outlives a broken stream, and a panic
 	// installation is whose records these are; empty: that is not known yet.
 	installation fleet.Installation
 }
 
 // NewNarrator returns one that tells of what is stored from now on.
-func NewNarrator(ctx context.Context, store state.Store, log *slog.Logger, count func(fleet.Record)) *Narrator {
+func NewNarrator(ctx context.Context, store state.Store, log *slog.Logger, count func(record.Record)) *Narrator {
 	return &Narrator{store: store, after: revision(ctx, store), log: log, count: count, told: map[fleet.Name]uint64{}}
 }
 
@@ -88,7 +89,7 @@ func (n *Narrator) of(ctx context.Context) fleet.Installation {
 	return n.installation
 }
 
-func tell(ctx context.Context, log *slog.Logger, installation fleet.Installation, r fleet.Record) {
+func tell(ctx context.Context, log *slog.Logger, installation fleet.Installation, r record.Record) {
 	level := slog.LevelInfo
 	if severe(&r) {
 		level = slog.LevelWarn

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/state"
 	"hale/internal/state/journal"
@@ -51,7 +51,7 @@ func (d dumb) List(ctx context.Context, prefix string) ([]state.Entry, int64, er
 // write stores a record of fleet web.
 func write(t *testing.T, s state.Store, book *journal.Journal, detail string) {
 	t.Helper()
-	records := []fleet.Record{{Fleet: "web", Kind: fleet.RecordOutput, Detail: detail}}
+	records := []record.Record{{Fleet: "web", Kind: record.Output, Detail: detail}}
 	writes, err := book.Writes(records, journal.Keep{})
 	if err == nil {
 		_, err = s.Commit(t.Context(), state.Txn{Then: writes})
@@ -74,7 +74,7 @@ func TestWhatWasBeforeIsNotCounted(t *testing.T) {
 		write(t, store, book, "before")
 		var got []string
 		n := NewNarrator(t.Context(), dumb{store, new(int)}, slog.New(slog.DiscardHandler),
-			func(r fleet.Record) { got = append(got, r.Detail) })
+			func(r record.Record) { got = append(got, r.Detail) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		go func() { // ends with ctx
@@ -100,7 +100,7 @@ func TestARecordIsCountedOnceThoughTheStreamBreaks(t *testing.T) {
 		}
 		var want, got []string
 		counted := map[string]int{}
-		n := NewNarrator(t.Context(), breaking{store}, slog.New(slog.DiscardHandler), func(r fleet.Record) {
+		n := NewNarrator(t.Context(), breaking{store}, slog.New(slog.DiscardHandler), func(r record.Record) {
 			counted[r.Detail]++
 			if r.Detail == "5" {
 				panic("it is made for this")

@@ -10,6 +10,7 @@ import (
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/outlet"
 	"hale/internal/state/courier"
 	"hale/internal/tracing"
@@ -88,4 +89,4 @@ func (p publisher) event(e *courier.Entry) (outlet.Event, error) {
 }
 
 // severe reports whether the record is for a person, who must look.
-func severe(r *fleet.Record) bool { return r.Kind == fleet.RecordPaged && !r.Joined() }
+func severe(r *record.Record) bool { return r.Kind == record.Paged && !r.Joined() }

@@ -15,7 +15,9 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/app/streams"
 	"hale/internal/config"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
@@ -94,7 +96,7 @@ func (h *house) commit(writes ...state.Write) {
 }
 
 // records puts them into the journal of web.
-func (h *house) records(all ...fleet.Record) {
+func (h *house) records(all ...record.Record) {
 	h.Helper()
 	b, err := journal.Open(h.Context(), h.store, "web")
 	if err != nil {
@@ -146,7 +148,7 @@ func (h *house) lines(name string) []map[string]any {
 func TestARecordLeavesAsTheAPIHasIt(t *testing.T) {
 	t.Parallel()
 	h := open(t, "telemetry: {journal: {archive: {file: {path: a.jsonl}}}}\n")
-	h.records(fleet.Record{Kind: fleet.RecordIncidentOpen, Incident: "web-1/1", Cause: fleet.CauseChecks})
+	h.records(record.Record{Kind: record.IncidentOpen, Incident: "web-1/1", Cause: belief.CauseChecks})
 	h.await("the line is there", func() bool { return len(h.lines("a.jsonl")) == 1 })
 	l := h.lines("a.jsonl")[0]
 	if l["id"] != "ours/web/1/1800000000000000000" || l["installation"] != "ours" || l["kind"] != "incident-opened" ||
@@ -164,11 +166,11 @@ func TestAGapIsALine(t *testing.T) {
 	t.Parallel()
 	const archive = "telemetry: {journal: {archive: {file: {path: a.jsonl}}}}\n"
 	h := open(t, archive)
-	h.records(fleet.Record{Kind: fleet.RecordOrder})
+	h.records(record.Record{Kind: record.Order})
 	h.await("it follows", func() bool { return h.streams.Metrics()[0].Taken == 1 })
 	h.end()
-	h.records(fleet.Record{Kind: fleet.RecordOrder}, fleet.Record{Kind: fleet.RecordOrder},
-		fleet.Record{Kind: fleet.RecordOrder})
+	h.records(record.Record{Kind: record.Order}, record.Record{Kind: record.Order},
+		record.Record{Kind: record.Order})
 	prefix := journal.Prefix("web")
 	h.commit(state.DeleteRange(prefix+"0", prefix+"00000000000000000004"))
 	h.begin(archive)
@@ -188,13 +190,13 @@ func TestAGapIsALine(t *testing.T) {
 func TestAnotherConfiguration(t *testing.T) {
 	t.Parallel()
 	h := open(t, "telemetry: {journal: {one: {file: {path: one.jsonl}}, two: {file: {path: two.jsonl}}}}\n")
-	h.records(fleet.Record{Kind: fleet.RecordOrder})
+	h.records(record.Record{Kind: record.Order})
 	both := func(n int) func() bool {
 		return func() bool { return len(h.lines("one.jsonl")) == n && len(h.lines("two.jsonl")) == n }
 	}
 	h.await("both have it", both(1))
 	h.streams.Take(h.config("telemetry: {journal: {one: {file: {path: one.jsonl}}, three: {file: {path: three.jsonl}}}}\n"))
-	h.records(fleet.Record{Kind: fleet.RecordOrder})
+	h.records(record.Record{Kind: record.Order})
 	h.await("one and three have it", func() bool {
 		return len(h.lines("one.jsonl")) == 2 && len(h.lines("three.jsonl")) == 2
 	})
@@ -212,8 +214,8 @@ func TestNoStreamWaitsForAnother(t *testing.T) {
 	h := open(t, "telemetry:\n  traces: {otlp: {endpoint: \""+c.HTTP+"\"}}\n"+
 		"  journal: {archive: {file: {path: a.jsonl}}, away: {otlp: {endpoint: \""+c.HTTP+"\"}}}\n")
 	h.await("the streams have begun", func() bool { return len(h.lines("a.jsonl")) == 0 && h.begun() })
-	h.records(fleet.Record{Kind: fleet.RecordIncidentOpen, Incident: "web-1/1", Began: time.Unix(1_799_999_990, 0)},
-		fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRecovered, Incident: "web-1/1"})
+	h.records(record.Record{Kind: record.IncidentOpen, Incident: "web-1/1", Began: time.Unix(1_799_999_990, 0)},
+		record.Record{Kind: record.IncidentClosed, Reason: fleet.ReasonRecovered, Incident: "web-1/1"})
 	h.await("the file has it", func() bool { return len(h.lines("a.jsonl")) == 2 })
 	h.await("the other is said not to take it", func() bool {
 		for _, s := range h.streams.Metrics() {
@@ -241,7 +243,7 @@ func TestAReceiverThatHangsHoldsUpNoEnd(t *testing.T) {
 	telemetry := "telemetry: {journal: {archive: {file: {path: a.jsonl}}, away: {otlp: {endpoint: \"" + c.HTTP +
 		"\"}, timeout: 1m}, far: {otlp: {endpoint: \"" + c.GRPC + "\", protocol: grpc}, timeout: 1m}}}\n"
 	h := open(t, telemetry)
-	h.records(fleet.Record{Kind: fleet.RecordOrder}, fleet.Record{Kind: fleet.RecordOrder})
+	h.records(record.Record{Kind: record.Order}, record.Record{Kind: record.Order})
 	h.await("the file has it", func() bool { return len(h.lines("a.jsonl")) == 2 })
 	told := time.Now()
 	h.end()

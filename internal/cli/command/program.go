@@ -8,7 +8,7 @@ import (
 
 	"hale/api"
 	"hale/internal/config"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Program is what the command line speaks for. All fields are needed.
@@ -50,7 +50,7 @@ type PlanOptions struct {
 // PreviewOptions are what a preview of an adoption is made from.
 type PreviewOptions struct {
 	Config  *config.Config
-	Fleet   fleet.Spec
+	Fleet   policy.Spec
 	Waiting func(atMost time.Duration) // is told before the machines are looked at
 	Logger  *slog.Logger
 }

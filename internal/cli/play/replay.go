@@ -10,6 +10,7 @@ import (
 
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 	"hale/internal/trial/replay"
@@ -175,7 +176,7 @@ func (p sheet) incidents(all []*replay.Incident) []string {
 func what(i *replay.Incident) string {
 	why := ""
 	switch {
-	case i.Cause != "" && i.Cause != fleet.CauseChecks:
+	case i.Cause != "" && i.Cause != belief.CauseChecks:
 		why = string(i.Cause)
 	case i.Check != "":
 		why = i.Check + " " + i.Result

@@ -13,6 +13,7 @@ import (
 	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
 )
@@ -200,7 +201,7 @@ func assessMachines(f api.Fleet, add func(int, string, ...any)) {
 		switch {
 		case m.NeedsPerson:
 			level = checkCritical
-		case m.Verdict != string(fleet.VerdictHealthy) && m.Verdict != string(fleet.VerdictSuspect):
+		case m.Verdict != string(belief.VerdictHealthy) && m.Verdict != string(belief.VerdictSuspect):
 			level = checkWarning
 		default:
 			continue

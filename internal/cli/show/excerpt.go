@@ -10,6 +10,7 @@ import (
 
 	"hale/api"
 	"hale/internal/cli/paper"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -53,13 +54,13 @@ func (w selection) of(s api.Status) (api.Status, error) {
 
 // ill reports whether a machine is one to look at.
 func ill(m api.Machine) bool {
-	return m.NeedsPerson || m.Quarantine != nil || m.Verdict != string(fleet.VerdictHealthy)
+	return m.NeedsPerson || m.Quarantine != nil || m.Verdict != string(belief.VerdictHealthy)
 }
 
 // urgency orders machines: what a person must look at and what fails, what is not healthy, what is at work, the rest.
 func urgency(m api.Machine) int {
 	switch {
-	case m.NeedsPerson, m.Verdict == string(fleet.VerdictUnhealthy):
+	case m.NeedsPerson, m.Verdict == string(belief.VerdictUnhealthy):
 		return 0
 	case ill(m):
 		return 1

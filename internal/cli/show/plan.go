@@ -10,7 +10,9 @@ import (
 	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
@@ -95,7 +97,7 @@ func (p sheet) plan(plan api.Plan) []string {
 		}
 		standing := prose.Provider(fleet.ProviderStanding(f.Provider.Standing))
 		parts = append(parts, paper.Cell{Text: fmt.Sprintf("provider %s %s", f.Provider.Name, standing)},
-			paper.Cell{Text: "hale " + prose.Mode(fleet.Mode(f.Mode))})
+			paper.Cell{Text: "hale " + prose.Mode(policy.Mode(f.Mode))})
 		lines = append(lines, "", p.headline(f.Fleet, parts))
 		if f.Provider.Detail != "" {
 			lines = append(lines, "  "+p.Paint(paper.Faint, f.Provider.Detail))
@@ -185,14 +187,14 @@ func failedTrials(all []api.Trial) error {
 
 // acts say what an action of a plan is that is no step of the ladder, as in "would …".
 var acts = map[string]string{
-	api.ActionBuild:            "build it",
-	api.ActionCertify:          "certify its instance",
-	api.ActionAdopt:            "adopt it as it is",
-	api.ActionRemnant:          "remove what an earlier build or repair left",
-	string(fleet.RepairRemove): "remove the machine, as a person ordered",
-	string(fleet.RepairUpdate): "build it from another template, as a person ordered",
-	string(fleet.RepairUndo):   "bring its kept instance back, as a person ordered",
-	string(fleet.RepairTidy):   "remove an expired copy of its disks",
+	api.ActionBuild:             "build it",
+	api.ActionCertify:           "certify its instance",
+	api.ActionAdopt:             "adopt it as it is",
+	api.ActionRemnant:           "remove what an earlier build or repair left",
+	string(belief.RepairRemove): "remove the machine, as a person ordered",
+	string(belief.RepairUpdate): "build it from another template, as a person ordered",
+	string(belief.RepairUndo):   "bring its kept instance back, as a person ordered",
+	string(belief.RepairTidy):   "remove an expired copy of its disks",
 }
 
 // would says what would be done about one machine.
@@ -202,7 +204,7 @@ func would(m api.PlannedStep) string {
 		act, acting = fmt.Sprintf("%s (step %s)", prose.Step(step), step), true
 	}
 	switch {
-	case m.Action == api.ActionGoOn && m.Kind == string(fleet.RepairBuild):
+	case m.Action == api.ActionGoOn && m.Kind == string(belief.RepairBuild):
 		return "it is being built: " + m.Repair
 	case m.Action == api.ActionGoOn:
 		return "the repair under way goes on: " + m.Repair
@@ -212,7 +214,7 @@ func would(m api.PlannedStep) string {
 		return "held: " + heldBy(m.Held) + "; else it would " + act + reason(m)
 	case m.Held.Code != "":
 		return "held: " + heldBy(m.Held) + reason(m)
-	case m.Verdict == string(fleet.VerdictHealthy):
+	case m.Verdict == string(belief.VerdictHealthy):
 		return "nothing: it is healthy"
 	}
 	return "nothing yet" + reason(m)

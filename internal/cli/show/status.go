@@ -13,7 +13,9 @@ import (
 	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/prose"
 
 	"github.com/spf13/cobra"
@@ -282,7 +284,7 @@ func headParts(f api.Fleet, now time.Time) []paper.Cell {
 	case f.Vantage.Standing == string(fleet.VantageUnknown):
 		add(paper.Yellow, "no canary answers")
 	}
-	if f.Mode == string(fleet.ModeObserve) {
+	if f.Mode == string(policy.ModeObserve) {
 		add(paper.Yellow, "only watched")
 	}
 	if !f.Acting {
@@ -367,14 +369,14 @@ func (p sheet) headline(name string, parts []paper.Cell) string {
 
 // VerdictStyle is the colour of a verdict.
 func VerdictStyle(verdict string) paper.Style {
-	switch fleet.Verdict(verdict) {
-	case fleet.VerdictHealthy:
+	switch belief.Verdict(verdict) {
+	case belief.VerdictHealthy:
 		return paper.Green
-	case fleet.VerdictUnhealthy:
+	case belief.VerdictUnhealthy:
 		return paper.Red
-	case fleet.VerdictSuspect, fleet.VerdictStarting:
+	case belief.VerdictSuspect, belief.VerdictStarting:
 		return paper.Yellow
-	case fleet.VerdictUnknown:
+	case belief.VerdictUnknown:
 	}
 	return paper.Faint
 }
@@ -417,10 +419,10 @@ func doing(m api.Machine) paper.Cell {
 		return paper.Cell{Text: "quarantine", Style: paper.Red}
 	case m.Repair != nil:
 		step := m.Repair.Step
-		if m.Repair.Kind != string(fleet.RepairHeal) {
+		if m.Repair.Kind != string(belief.RepairHeal) {
 			step = m.Repair.Kind // not on the ladder
 		}
-		if m.Leaving && m.Repair.Kind != string(fleet.RepairRemove) {
+		if m.Leaving && m.Repair.Kind != string(belief.RepairRemove) {
 			return paper.Cell{Text: step + ", then remove", Style: paper.Yellow}
 		}
 		return paper.Cell{Text: step + ", " + m.Repair.Phase, Style: paper.Yellow}

@@ -12,6 +12,7 @@ import (
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 
 	"github.com/spf13/cobra"
 )
@@ -189,7 +190,7 @@ func ChangeLast(args []string) []string {
 func shows(waiting api.Changes, out api.Orders) bool {
 	for _, o := range out.Orders {
 		for _, e := range o.Events {
-			if e.Kind == string(fleet.RecordChange) && e.Reason == string(fleet.ReasonAwaitsWord) &&
+			if e.Kind == string(record.Change) && e.Reason == string(fleet.ReasonAwaitsWord) &&
 				!slices.ContainsFunc(waiting.Plans, func(w api.Waiting) bool { return w.ID == e.Detail }) {
 				return false
 			}

@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -12,13 +13,13 @@ import (
 func (c *compiler) selects() bool { return c.draft.selects.Written() }
 
 // adoption judges what the fleet selects, and what it may do with it.
-func (c *compiler) adoption() fleet.Adoption {
+func (c *compiler) adoption() policy.Adoption {
 	d := c.draft
 	if !c.selects() {
 		if d.adopt.Written() {
 			c.Add(d.adopt.Spot, "comes without select", "add select: {name: \"db-*\"}, or take it out")
 		}
-		return fleet.Adoption{}
+		return policy.Adoption{}
 	}
 	replaceable := d.adopt.Value.replaceable.Value
 	switch {
@@ -29,13 +30,13 @@ func (c *compiler) adoption() fleet.Adoption {
 		c.Add(d.adopt.Value.replaceable.Spot, "needs a template to build the new machine from",
 			"add template, or take it out")
 	}
-	return fleet.Adoption{Select: c.selector(), Replaceable: replaceable, Expected: sizes.Asked(d.size).Value}
+	return policy.Adoption{Select: c.selector(), Replaceable: replaceable, Expected: sizes.Asked(d.size).Value}
 }
 
 // selector says which machines are meant. Whoever says nothing of names means any, where something else is said.
-func (c *compiler) selector() fleet.Selector {
+func (c *compiler) selector() policy.Selector {
 	d := c.draft.selects.Value
-	s := fleet.Selector{Name: d.name.Value, Except: slices.Compact(slices.Sorted(slices.Values(keys.Values(d.except))))}
+	s := policy.Selector{Name: d.name.Value, Except: slices.Compact(slices.Sorted(slices.Values(keys.Values(d.except))))}
 	texts := map[string]string{}
 	for _, n := range d.metadata.Value {
 		texts[n.Name] = n.Value

@@ -9,6 +9,7 @@ import (
 	"hale/internal/config/sizes"
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -24,7 +25,7 @@ type Around struct {
 	Settings  kinds.Settings
 	Hosts     keys.At[[]keys.At[kinds.HostDraft]]
 	// Targets are what people are told of at each target; one without events is sent signs of life only.
-	Targets map[string]fleet.Recipient
+	Targets map[string]policy.Recipient
 	// Cuts are the methods that cut the access of a host of the provider.
 	Cuts []Cut
 	// Receives says that machines can report by themselves.
@@ -39,7 +40,7 @@ type Cut struct {
 }
 
 // Compile judges the draft of a fleet. What it returns counts only when nothing was found.
-func Compile(n keys.Named[Draft], around Around) fleet.Spec {
+func Compile(n keys.Named[Draft], around Around) policy.Spec {
 	c := compiler{Around: around, draft: n.Value, name: n.Name, spot: n.Under("size")}
 	if kind := c.All.Provider(c.Type); kind != nil {
 		c.known, c.kind = true, *kind
@@ -69,20 +70,20 @@ type compiler struct {
 	bootsVolume bool
 }
 
-func (c *compiler) compile() fleet.Spec {
+func (c *compiler) compile() policy.Spec {
 	d := c.draft
 	adopt := c.adoption()
 	template := c.template()
 	c.bootsVolume = template.Server != nil && template.Server.BootVolume.Size > 0
 	loss := c.loss(template)
 	if c.selects() && !adopt.Replaceable {
-		template, loss = fleet.Template{}, unreplaceable
+		template, loss = policy.Template{}, unreplaceable
 	}
 	checks, tells := c.checks()
 	unhealthy := c.unhealthyWhen()
 	c.rise = riseOf(checks, unhealthy)
 	c.heartbeatPlaceholders(template.UserData, slices.Concat(checks, tells))
-	return fleet.Spec{
+	return policy.Spec{
 		Name:          fleet.Name(c.name),
 		Provider:      c.provider(),
 		Size:          c.size(),
@@ -94,7 +95,7 @@ func (c *compiler) compile() fleet.Spec {
 		UnhealthyWhen: unhealthy,
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
-		Update:        fleet.UpdatePolicy{Pilots: d.update.Value.pilots.Value, Soak: d.update.Value.soak.Value},
+		Update:        policy.Update{Pilots: d.update.Value.pilots.Value, Soak: d.update.Value.soak.Value},
 		SharedFate:    c.sharedFate(loss),
 		Placement:     c.placement(),
 		Mode:          d.mode.Value,
@@ -120,7 +121,7 @@ func (c *compiler) size() int {
 }
 
 // aroundSize is what else the configuration says, as far as it matters to the fleet's size.
-func (c *compiler) aroundSize(checks []fleet.Check) sizes.Around {
+func (c *compiler) aroundSize(checks []policy.Check) sizes.Around {
 	around := sizes.Around{Finder: c.Finder, Selects: c.selects(), Checks: checks,
 		Broken: c.draft.checks.How == keys.Broken || len(checks) != len(c.draft.checks.Value)}
 	if c.known {
@@ -142,9 +143,9 @@ func (c *compiler) provider() fleet.ProviderName {
 }
 
 // evidence returns what is kept; what is usual is left at zero.
-func (c *compiler) evidence() fleet.EvidencePolicy {
+func (c *compiler) evidence() policy.Evidence {
 	e := c.draft.evidence.Value
-	p := fleet.EvidencePolicy{Off: !e.gather.Value, NoScreenshot: !e.screenshot.Value}
+	p := policy.Evidence{Off: !e.gather.Value, NoScreenshot: !e.screenshot.Value}
 	if e.console.Value != fleet.ConsoleLimit {
 		p.Console = int(e.console.Value) //nolint:gosec // at most 64 KiB
 	}
@@ -154,13 +155,13 @@ func (c *compiler) evidence() fleet.EvidencePolicy {
 	return p
 }
 
-func (c *compiler) limits() fleet.Limits {
+func (c *compiler) limits() policy.Limits {
 	d := c.draft.limits.Value
 	size := sizes.Largest(c.draft.size)
 	if n := d.inRepair.Value.number; d.inRepair.Known() && size.Known() && n > size.Value {
 		c.Add(d.inRepair.Spot, fmt.Sprintf("%d is more than the size, %d", n, size.Value), "lower in_repair")
 	}
-	return fleet.Limits{
+	return policy.Limits{
 		InRepair:        d.inRepair.Value.number,
 		InRepairPercent: d.inRepair.Value.percent,
 		Repairs:         d.repairs.Value.Times,
@@ -172,12 +173,12 @@ func (c *compiler) limits() fleet.Limits {
 
 // sharedFate judges the policy for parent incidents. An evacuation needs a recreate step; a loss is what is wrong with
 // one.
-func (c *compiler) sharedFate(loss *keys.Flaw) fleet.SharedFate {
+func (c *compiler) sharedFate(loss *keys.Flaw) policy.SharedFate {
 	d := c.draft.sharedFate.Value
-	if d.then.Given() && d.then.Value == fleet.FateEvacuate && !c.recreates(loss) {
+	if d.then.Given() && d.then.Value == policy.FateEvacuate && !c.recreates(loss) {
 		c.Add(d.then.Spot, "evacuate needs the step recreate", "add recreate to repair.steps, or choose page or wait")
 	}
-	return fleet.SharedFate{Then: d.then.Value, AtLeast: d.atLeast.Value, Wait: d.wait.Value}
+	return policy.SharedFate{Then: d.then.Value, AtLeast: d.atLeast.Value, Wait: d.wait.Value}
 }
 
 // recreates reports whether the ladder has the step recreate, as written or by default.
@@ -190,10 +191,10 @@ func (c *compiler) recreates(loss *keys.Flaw) bool {
 		func(s keys.At[stepDraft]) bool { return s.Value.kind == fleet.StepRecreate })
 }
 
-func (c *compiler) repair(loss *keys.Flaw) fleet.RepairPolicy {
+func (c *compiler) repair(loss *keys.Flaw) policy.Repair {
 	d := c.draft.repair.Value
 	stop, hold := c.externalStop()
-	return fleet.RepairPolicy{
+	return policy.Repair{
 		Steps:            c.steps(loss),
 		Fence:            c.fence(d.fence.Value),
 		Attempts:         d.attempts.Value.Times,
@@ -209,8 +210,8 @@ func (c *compiler) repair(loss *keys.Flaw) fleet.RepairPolicy {
 }
 
 // silence returns what silence without a witness means, as nothing when it is the usual.
-func (c *compiler) silence() fleet.SilencePolicy {
-	if v := c.draft.silence.Value; v != fleet.SilenceHolds {
+func (c *compiler) silence() policy.Silence {
+	if v := c.draft.silence.Value; v != policy.SilenceHolds {
 		return v
 	}
 	return ""
@@ -218,9 +219,9 @@ func (c *compiler) silence() fleet.SilencePolicy {
 
 // hostDisabled returns what a disabled host means. What can follow from it is for the ladder: without a step that
 // leaves the host, only a person could.
-func (c *compiler) hostDisabled() fleet.HostDisabled {
+func (c *compiler) hostDisabled() policy.HostDisabled {
 	d := c.draft.onHostDisabled
-	if d.Value != fleet.HostDisabledHeal {
+	if d.Value != policy.HostDisabledHeal {
 		return "" // as when nothing was written
 	}
 	leaves := func(s keys.At[stepDraft]) bool {
@@ -235,24 +236,24 @@ func (c *compiler) hostDisabled() fleet.HostDisabled {
 	return d.Value
 }
 
-func (c *compiler) externalStop() (fleet.ExternalStop, time.Duration) {
+func (c *compiler) externalStop() (policy.ExternalStop, time.Duration) {
 	d := c.draft.onExternalStop
 	switch {
 	case d.Value.hold.Given():
-		return fleet.ExternalStopHoldThenPage, d.Value.hold.Value
-	case d.Value.word.Given() && d.Value.word.Value == fleet.ExternalStopHeal:
-		return fleet.ExternalStopHeal, 0
+		return policy.ExternalStopHoldThenPage, d.Value.hold.Value
+	case d.Value.word.Given() && d.Value.word.Value == policy.ExternalStopHeal:
+		return policy.ExternalStopHeal, 0
 	}
-	return fleet.ExternalStopHoldThenPage, defaultStopHold
+	return policy.ExternalStopHoldThenPage, defaultStopHold
 }
 
 // steps returns the ladder: as written, or every step that loses nothing. A loss is what is wrong with recreate.
-func (c *compiler) steps(loss *keys.Flaw) []fleet.Step {
+func (c *compiler) steps(loss *keys.Flaw) []policy.Step {
 	d := c.draft.repair.Value.steps
 	if d.How == keys.Absent {
 		return c.defaultSteps(loss)
 	}
-	var steps []fleet.Step
+	var steps []policy.Step
 	for i, s := range d.Value {
 		if s.How != keys.Given {
 			continue
@@ -261,7 +262,7 @@ func (c *compiler) steps(loss *keys.Flaw) []fleet.Step {
 		if s.Value.kind != fleet.StepPage { // there it is how long the person has
 			wait = c.patience(s.Value.verifyWithin)
 		}
-		steps = append(steps, fleet.Step{
+		steps = append(steps, policy.Step{
 			Kind: s.Value.kind, Timeout: s.Value.timeout.Value, VerifyWithin: wait,
 			OnDeleteFailure: s.Value.onDeleteFailure.Value, KeepOld: s.Value.keepOld.Value, Mode: s.Value.mode.Value,
 			For: c.onlyFor(s.Value.only),
@@ -282,7 +283,7 @@ func (c *compiler) steps(loss *keys.Flaw) []fleet.Step {
 			c.Add(s.Value.keepOld.Spot, "an instance that is kept cannot be confirmed-deleted",
 				"take it out, or demand confirmed-off in repair.fence")
 		}
-		if s.Value.onDeleteFailure.Value == fleet.DeleteFailureContinue && c.keepsDisks() {
+		if s.Value.onDeleteFailure.Value == policy.DeleteFailureContinue && c.keepsDisks() {
 			c.Add(s.Value.onDeleteFailure.Spot,
 				"an instance that is left behind would hold on to the machine's kept disks",
 				"choose stop")
@@ -296,34 +297,34 @@ func (c *compiler) steps(loss *keys.Flaw) []fleet.Step {
 }
 
 // command returns what a run step executes.
-func (c *compiler) command(d stepDraft) fleet.Command {
+func (c *compiler) command(d stepDraft) policy.Command {
 	args, env := kinds.Command(c.Finder, keys.ProgramDraft{Command: d.command, Env: d.env}, c.placeholders)
-	return fleet.Command{Args: args, Env: env, Idempotent: d.idempotent.Value}
+	return policy.Command{Args: args, Env: env, Idempotent: d.idempotent.Value}
 }
 
 // defaultSteps are those of a fleet without a ladder in the file. Machines that existed before hale may have been
 // paused or suspended by their owner; and a person is told where nothing gentle helps.
-func (c *compiler) defaultSteps(loss *keys.Flaw) []fleet.Step {
+func (c *compiler) defaultSteps(loss *keys.Flaw) []policy.Step {
 	wait := c.patience(keys.At[time.Duration]{Value: defaultVerifyWithin, How: keys.Preset})
-	steps := []fleet.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: wait}}
+	steps := []policy.Step{{Kind: fleet.StepStart, Timeout: defaultCallTimeout, VerifyWithin: wait}}
 	if c.selects() {
-		steps = append(steps, fleet.Step{Kind: fleet.StepResume, Timeout: defaultCallTimeout, VerifyWithin: wait})
+		steps = append(steps, policy.Step{Kind: fleet.StepResume, Timeout: defaultCallTimeout, VerifyWithin: wait})
 	}
-	steps = append(steps, fleet.Step{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: wait,
+	steps = append(steps, policy.Step{Kind: fleet.StepReboot, Timeout: defaultCallTimeout, VerifyWithin: wait,
 		Mode: defaultRebootMode})
 	switch {
 	case loss == nil:
-		steps = append(steps, fleet.Step{Kind: fleet.StepRecreate, Timeout: defaultRecreateTimeout,
+		steps = append(steps, policy.Step{Kind: fleet.StepRecreate, Timeout: defaultRecreateTimeout,
 			OnDeleteFailure: defaultOnDeleteFailure})
 	case c.selects():
-		steps = append(steps, fleet.Step{Kind: fleet.StepPage})
+		steps = append(steps, policy.Step{Kind: fleet.StepPage})
 	}
 	return steps
 }
 
 // onlyFor returns the checks that a step is for, sorted.
 func (c *compiler) onlyFor(d keys.At[[]keys.At[string]]) []fleet.CheckName {
-	names := append(c.judging(), string(fleet.ProviderTerm))
+	names := append(c.judging(), string(policy.ProviderTerm))
 	var out []fleet.CheckName
 	for _, n := range d.Value {
 		c.judgingCheck(n, names, "name one of the fleet's checks, or provider")

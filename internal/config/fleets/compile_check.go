@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
 
 // checks returns those by which machines are judged, and those that only tell.
-func (c *compiler) checks() (judged, tells []fleet.Check) {
+func (c *compiler) checks() (judged, tells []policy.Check) {
 	for _, n := range c.draft.checks.Value {
-		if fleet.CheckName(n.Name) == fleet.ProviderTerm {
+		if fleet.CheckName(n.Name) == policy.ProviderTerm {
 			c.Add(n.Spot, "stands for the provider's own word in unhealthy_when", "choose another name")
 		}
 		switch {
@@ -26,7 +27,7 @@ func (c *compiler) checks() (judged, tells []fleet.Check) {
 			judged = append(judged, c.check(n))
 		}
 	}
-	byName := func(a, b fleet.Check) int { return strings.Compare(string(a.Name), string(b.Name)) }
+	byName := func(a, b policy.Check) int { return strings.Compare(string(a.Name), string(b.Name)) }
 	slices.SortFunc(judged, byName)
 	slices.SortFunc(tells, byName)
 	c.acyclic()
@@ -103,9 +104,9 @@ func (c *compiler) acyclic() {
 	}
 }
 
-func (c *compiler) check(n keys.Named[checkDraft]) fleet.Check {
+func (c *compiler) check(n keys.Named[checkDraft]) policy.Check {
 	d := n.Value
-	out := fleet.Check{Name: fleet.CheckName(n.Name), Every: d.every.Value, Timeout: c.timeout(d)}
+	out := policy.Check{Name: fleet.CheckName(n.Name), Every: d.every.Value, Timeout: c.timeout(d)}
 	out.DownAfter, out.DownIn = c.decisive("down", d.downAfter, d.down)
 	out.UpAfter, out.UpIn = c.decisive("up", d.upAfter, d.up)
 	out.NotEvery, out.DependsOn, out.Tells = c.hours(d.notEvery.Value), c.dependsOn(d.dependsOn.Value), d.tells()
@@ -119,7 +120,7 @@ func (c *compiler) check(n keys.Named[checkDraft]) fleet.Check {
 	case 0:
 		c.Add(n.Spot, "does not say what to check", "add one of "+kinds.WayExamples(c.All.CheckWays()))
 	case 1:
-		out.Kind = fleet.CheckKind(words[0])
+		out.Kind = policy.CheckKind(words[0])
 	default:
 		c.Add(n.Spot, fmt.Sprintf("is both %s and %s", words[0], words[1]), "make it two checks")
 	}

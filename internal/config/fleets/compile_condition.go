@@ -5,24 +5,25 @@ import (
 	"slices"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
 // unhealthyWhen returns the condition. By default any check that is down suffices; without checks there is only the
 // provider's word.
-func (c *compiler) unhealthyWhen() fleet.Condition {
+func (c *compiler) unhealthyWhen() policy.Condition {
 	d := c.draft.unhealthyWhen
 	if d.Given() {
 		return c.condition(d.Spot, d.Value)
 	}
-	var terms []fleet.Condition
+	var terms []policy.Condition
 	for _, name := range c.judging() {
-		terms = append(terms, fleet.Condition{Op: fleet.OpTerm, Term: fleet.CheckName(name)})
+		terms = append(terms, policy.Condition{Op: policy.OpTerm, Term: fleet.CheckName(name)})
 	}
 	if len(terms) == 0 {
-		return fleet.Condition{Op: fleet.OpTerm, Term: fleet.ProviderTerm}
+		return policy.Condition{Op: policy.OpTerm, Term: policy.ProviderTerm}
 	}
-	return fleet.Condition{Op: fleet.OpAny, Of: terms}
+	return policy.Condition{Op: policy.OpAny, Of: terms}
 }
 
 // checkNames returns the names of the fleet's checks, sorted.
@@ -35,20 +36,20 @@ func (c *compiler) checkNames() []string {
 	return names
 }
 
-func (c *compiler) condition(s keys.Spot, d conditionDraft) fleet.Condition {
+func (c *compiler) condition(s keys.Spot, d conditionDraft) policy.Condition {
 	if d.term.How != keys.Absent {
 		return c.term(d.term)
 	}
-	var ways []fleet.ConditionOp
-	out := fleet.Condition{}
+	var ways []policy.ConditionOp
+	out := policy.Condition{}
 	if d.any.Written() {
-		ways, out.Of = append(ways, fleet.OpAny), c.conditions(d.any)
+		ways, out.Of = append(ways, policy.OpAny), c.conditions(d.any)
 	}
 	if d.all.Written() {
-		ways, out.Of = append(ways, fleet.OpAll), c.conditions(d.all)
+		ways, out.Of = append(ways, policy.OpAll), c.conditions(d.all)
 	}
 	if d.atLeast.Written() || d.of.Written() {
-		ways, out.Of = append(ways, fleet.OpAtLeast), c.conditions(d.of)
+		ways, out.Of = append(ways, policy.OpAtLeast), c.conditions(d.of)
 		out.N = d.atLeast.Value
 		c.counted(d)
 	}
@@ -77,8 +78,8 @@ func (c *compiler) counted(d conditionDraft) {
 	}
 }
 
-func (c *compiler) conditions(list keys.At[[]keys.At[conditionDraft]]) []fleet.Condition {
-	var out []fleet.Condition
+func (c *compiler) conditions(list keys.At[[]keys.At[conditionDraft]]) []policy.Condition {
+	var out []policy.Condition
 	for i, item := range list.Value {
 		if item.How != keys.Given {
 			continue
@@ -94,7 +95,7 @@ func (c *compiler) conditions(list keys.At[[]keys.At[conditionDraft]]) []fleet.C
 	return out
 }
 
-func (c *compiler) term(t keys.At[string]) fleet.Condition {
-	c.judgingCheck(t, append(c.judging(), string(fleet.ProviderTerm)), "")
-	return fleet.Condition{Op: fleet.OpTerm, Term: fleet.CheckName(t.Value)}
+func (c *compiler) term(t keys.At[string]) policy.Condition {
+	c.judgingCheck(t, append(c.judging(), string(policy.ProviderTerm)), "")
+	return policy.Condition{Op: policy.OpTerm, Term: fleet.CheckName(t.Value)}
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
 
-func (c *compiler) template() fleet.Template {
+func (c *compiler) template() policy.Template {
 	d := &c.draft.template.Value
 	c.source()
-	t := fleet.Template{
+	t := policy.Template{
 		Image: keys.Path(d.Image), Kernel: keys.Path(d.Kernel), Initrd: keys.Path(d.Initrd), Cmdline: d.Cmdline.Value,
 		Memory: d.Memory.Value, CPUs: d.CPUs.Value, Network: d.Network.Value, Disks: c.disks(),
 		UserData: c.content(d.UserData), Seed: d.Seed.Value, XML: c.content(d.XML), Accel: d.Accel.Value,
@@ -96,9 +96,9 @@ func (c *compiler) builds() bool {
 }
 
 // disks returns the template's disks, sorted by name. An image makes the disk root, which is kept unless declared.
-func (c *compiler) disks() []fleet.Disk {
+func (c *compiler) disks() []policy.Disk {
 	d := c.draft.template.Value
-	var disks []fleet.Disk
+	var disks []policy.Disk
 	for _, n := range d.Disks.Value {
 		made := n.Value.Size.Written()
 		switch {
@@ -116,7 +116,7 @@ func (c *compiler) disks() []fleet.Disk {
 			c.Add(n.Spot, "an image makes only the disk root",
 				"give it a size, take it out, or describe the machine by xml")
 		}
-		disk := fleet.Disk{Name: n.Name, Ephemeral: n.Value.Kind.Value == kinds.DiskEphemeral, Size: n.Value.Size.Value,
+		disk := policy.Disk{Name: n.Name, Ephemeral: n.Value.Kind.Value == kinds.DiskEphemeral, Size: n.Value.Size.Value,
 			Type: n.Value.Type.Value}
 		if n.Value.Type.Written() && !c.kind.Volumes && c.known {
 			c.Add(n.Value.Type.Spot, "does not belong to the fleet's provider, which is no cloud", "take it out")
@@ -126,10 +126,10 @@ func (c *compiler) disks() []fleet.Disk {
 		}
 		disks = append(disks, disk)
 	}
-	if d.Image.Written() && !slices.ContainsFunc(disks, func(d fleet.Disk) bool { return d.Name == "root" }) {
-		disks = append(disks, fleet.Disk{Name: "root"})
+	if d.Image.Written() && !slices.ContainsFunc(disks, func(d policy.Disk) bool { return d.Name == "root" }) {
+		disks = append(disks, policy.Disk{Name: "root"})
 	}
-	slices.SortFunc(disks, func(a, b fleet.Disk) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(disks, func(a, b policy.Disk) int { return strings.Compare(a.Name, b.Name) })
 	return disks
 }
 
@@ -142,7 +142,7 @@ func (c *compiler) keepsDisks() bool {
 
 // loss returns what is wrong with a recreate of the template; nil: it would lose nothing, or that cannot be told
 // because the disks are badly declared.
-func (c *compiler) loss(t fleet.Template) *keys.Flaw {
+func (c *compiler) loss(t policy.Template) *keys.Flaw {
 	d := c.draft.template.Value
 	badly := slices.ContainsFunc(d.Disks.Value, func(n keys.Named[kinds.DiskDraft]) bool { return !n.OK })
 	name, lost := t.DiskLost()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/state/journal"
 )
@@ -13,7 +14,7 @@ const (
 	defaultMemory  = uint64(512 << 20)
 	defaultCPUs    = 1
 	defaultNetwork = "default"
-	defaultAccel   = fleet.AccelAuto
+	defaultAccel   = policy.AccelAuto
 
 	defaultEvery     = 5 * time.Second
 	defaultTimeout   = time.Second // or half of every, when that is shorter
@@ -25,12 +26,12 @@ const (
 	defaultRecreateTimeout = 2 * time.Minute
 	defaultVerifyWithin    = time.Minute
 	defaultRunTimeout      = 10 * time.Minute
-	defaultRebootMode      = fleet.RebootHard
-	defaultOnDeleteFailure = fleet.DeleteFailureStop
+	defaultRebootMode      = policy.RebootHard
+	defaultOnDeleteFailure = policy.DeleteFailureStop
 
 	defaultSnapshotKeep      = 2
 	defaultSnapshotKeepFor   = 7 * 24 * time.Hour
-	defaultSnapshotOnFailure = fleet.OnFailureStop
+	defaultSnapshotOnFailure = policy.OnFailureStop
 	defaultSnapshotTimeout   = 30 * time.Minute
 
 	defaultProof    = fleet.ProofConfirmedOff
@@ -45,11 +46,11 @@ const (
 	defaultBrakeAtLeast      = 2
 	defaultBrakeReleaseAfter = 30 * time.Second
 
-	defaultFateThen    = fleet.FatePage
+	defaultFateThen    = policy.FatePage
 	defaultFateAtLeast = 3
 	defaultFateWait    = 10 * time.Minute
 
-	defaultMode        = fleet.ModeAct
+	defaultMode        = policy.ModeAct
 	defaultGrace       = time.Minute
 	defaultBuildWithin = 5 * time.Minute
 	defaultBlindAfter  = 5 * time.Minute

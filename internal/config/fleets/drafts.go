@@ -6,6 +6,7 @@ import (
 	"hale/internal/config/sizes"
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -26,9 +27,9 @@ type Draft struct {
 	sharedFate     keys.At[sharedFateDraft]
 	placement      keys.At[placementDraft]
 	onExternalStop keys.At[stopDraft]
-	onHostDisabled keys.At[fleet.HostDisabled]
-	silence        keys.At[fleet.SilencePolicy]
-	mode           keys.At[fleet.Mode]
+	onHostDisabled keys.At[policy.HostDisabled]
+	silence        keys.At[policy.Silence]
+	mode           keys.At[policy.Mode]
 	grace          keys.At[time.Duration]
 	buildWithin    keys.At[time.Duration]
 	blindAfter     keys.At[time.Duration]
@@ -75,12 +76,12 @@ type stepDraft struct {
 	kind            fleet.StepKind
 	timeout         keys.At[time.Duration]
 	verifyWithin    keys.At[time.Duration]
-	mode            keys.At[fleet.RebootMode]
-	onDeleteFailure keys.At[fleet.OnDeleteFailure]
+	mode            keys.At[policy.RebootMode]
+	onDeleteFailure keys.At[policy.OnDeleteFailure]
 	keepOld         keys.At[time.Duration]
 	keep            keys.At[int]
 	keepFor         keys.At[time.Duration]
-	onFailure       keys.At[fleet.OnFailure]
+	onFailure       keys.At[policy.OnFailure]
 	only            keys.At[[]keys.At[string]]
 	command         keys.At[[]keys.At[string]]
 	env             keys.At[[]keys.Named[keys.TextDraft]]
@@ -114,13 +115,13 @@ type Brake struct {
 }
 
 type sharedFateDraft struct {
-	then    keys.At[fleet.FateAnswer]
+	then    keys.At[policy.FateAnswer]
 	atLeast keys.At[int]
 	wait    keys.At[time.Duration]
 }
 
 // stopDraft is what a stop from outside means: a word, or for how long to hold.
 type stopDraft struct {
-	word keys.At[fleet.ExternalStop]
+	word keys.At[policy.ExternalStop]
 	hold keys.At[time.Duration]
 }

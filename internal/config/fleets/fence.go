@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -47,7 +48,7 @@ func covers(cut kinds.Access, keepsDisks bool) bool {
 
 // cutsEnough reports fence methods that leave a host's machines a way to write, in a fleet that takes access-cut for a
 // proof.
-func (c *compiler) cutsEnough(spec *fleet.Spec) {
+func (c *compiler) cutsEnough(spec *policy.Spec) {
 	if spec.Repair.Fence.Proof != fleet.ProofAccessCut {
 		return
 	}

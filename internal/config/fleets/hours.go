@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -75,14 +75,14 @@ func weekday() keys.Scalar[time.Weekday] {
 }
 
 // hours judges the times of the day at which a check is not heeded.
-func (c *compiler) hours(all []keys.At[hoursDraft]) []fleet.Hours {
-	var out []fleet.Hours
+func (c *compiler) hours(all []keys.At[hoursDraft]) []policy.Hours {
+	var out []policy.Hours
 	for _, h := range all {
 		if h.How != keys.Given {
 			continue
 		}
 		d := h.Value
-		hours := fleet.Hours{From: d.times.Value.from, To: d.times.Value.to, Zone: time.UTC}
+		hours := policy.Hours{From: d.times.Value.from, To: d.times.Value.to, Zone: time.UTC}
 		for _, day := range d.days.Value {
 			hours.Days = hours.Days.With(day.Value)
 		}

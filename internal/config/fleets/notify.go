@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -61,9 +61,9 @@ func (s recipients) Schema() *keys.Schema {
 }
 
 // recipients says who is told of a fleet: those that it names, or all targets.
-func (c *compiler) notify() fleet.Notify {
+func (c *compiler) notify() policy.Notify {
 	d := c.draft.notify
-	out := fleet.Notify{RemindEvery: c.remindEvery()}
+	out := policy.Notify{RemindEvery: c.remindEvery()}
 	if d.Value.none {
 		return out
 	}

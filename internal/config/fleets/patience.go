@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -20,13 +21,13 @@ type rise struct {
 
 // riseOf finds the moment from which on the condition is surely false, when all checks succeed and the provider has
 // nothing to object.
-func riseOf(checks []fleet.Check, unhealthy fleet.Condition) rise {
+func riseOf(checks []policy.Check, unhealthy policy.Condition) rise {
 	rises := make([]rise, len(checks))
 	for i := range checks {
 		rises[i] = rise{checks[i].Name, time.Duration(checks[i].UpAfter)*checks[i].Every + checks[i].Timeout}
 	}
 	slices.SortFunc(rises, func(a, b rise) int { return cmp.Compare(a.takes, b.takes) })
-	up := map[fleet.CheckName]bool{fleet.ProviderTerm: true}
+	up := map[fleet.CheckName]bool{policy.ProviderTerm: true}
 	for _, r := range rises {
 		up[r.check] = true
 		down := health.Evaluate(unhealthy, func(name fleet.CheckName) health.Truth {

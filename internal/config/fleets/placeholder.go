@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -16,7 +17,7 @@ var braced = regexp.MustCompile(`\{[A-Za-z_-]+\}`)
 // placeholders reports what was probably meant as one, and one that could never be filled in. Other braces are the
 // program's own.
 func (c *compiler) placeholders(s keys.Spot, text string) {
-	known := fleet.Placeholders()
+	known := policy.Placeholders()
 	for _, word := range braced.FindAllString(text, -1) {
 		if meant, near := keys.Nearest(word, known); near && !slices.Contains(known, word) {
 			c.Add(s, fmt.Sprintf("%s is not replaced by anything", word), "did you mean "+meant+"?")
@@ -31,10 +32,10 @@ func (c *compiler) placeholders(s keys.Spot, text string) {
 }
 
 // heartbeatPlaceholders reports tokens that the user data would have, and that no check has.
-func (c *compiler) heartbeatPlaceholders(text string, checks []fleet.Check) {
+func (c *compiler) heartbeatPlaceholders(text string, checks []policy.Check) {
 	for _, found := range heartbeatWord.FindAllStringSubmatch(text, -1) {
 		has := slices.ContainsFunc(checks,
-			func(k fleet.Check) bool { return string(k.Name) == found[1] && k.Heartbeat.PerMachine })
+			func(k policy.Check) bool { return string(k.Name) == found[1] && k.Heartbeat.PerMachine })
 		if !has {
 			c.Add(c.draft.template.Value.UserData.Spot, fmt.Sprintf("has %s, which nothing replaces", found[0]),
 				fmt.Sprintf("write a heartbeat check %s with a secret", found[1]))
@@ -61,7 +62,7 @@ func (c *compiler) metaPlaceholders(s keys.Spot, text string) {
 			has = append(has, n.Name)
 		}
 	}
-	for _, key := range fleet.MetaKeys(text) {
+	for _, key := range policy.MetaKeys(text) {
 		if slices.Contains(has, key) {
 			continue
 		}
@@ -70,7 +71,7 @@ func (c *compiler) metaPlaceholders(s keys.Spot, text string) {
 			hint = fmt.Sprintf("add template.metadata: {%s: …}", key)
 		}
 		c.Add(s, fmt.Sprintf("%s is not replaced by anything: the template's metadata have no %s",
-			fleet.MetaPlaceholder(key), key), hint)
+			policy.MetaPlaceholder(key), key), hint)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -62,9 +63,9 @@ func placementShape() keys.Object[placementDraft] {
 
 // placement judges where instances may be built. Where the file itself says which hosts there are, what they do not
 // have is a mistake; other providers know their hosts themselves.
-func (c *compiler) placement() fleet.Placement {
+func (c *compiler) placement() policy.Placement {
 	d := c.draft.placement.Value
-	p := fleet.Placement{Apart: d.apart.Value}
+	p := policy.Placement{Apart: d.apart.Value}
 	if d.spread.Value != defaultSpread {
 		p.Spread = d.spread.Value
 	}
@@ -84,7 +85,7 @@ func (c *compiler) placement() fleet.Placement {
 }
 
 // spreadable reports hosts that do not say where they stand, and a size for which there cannot be places enough.
-func (c *compiler) spreadable(p fleet.Placement, hosts []fleet.Host) {
+func (c *compiler) spreadable(p policy.Placement, hosts []fleet.Host) {
 	d, by := c.draft.placement.Value, p.By()
 	size := sizes.Largest(c.draft.size)
 	if len(hosts) == 0 {

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -17,8 +18,8 @@ func sharedFateShape() keys.Object[sharedFateDraft] {
 			"when it lasts longer than wait. `evacuate`: when it lasts longer than wait, tell one and recreate the "+
 			"machines on hosts outside the domain; needs the step recreate, and the usual proof that the old "+
 			"instance is off.",
-			keys.Choice(nil, fleet.FateWait, fleet.FatePage, fleet.FateEvacuate),
-			func(s *sharedFateDraft) *keys.At[fleet.FateAnswer] { return &s.then }),
+			keys.Choice(nil, policy.FateWait, policy.FatePage, policy.FateEvacuate),
+			func(s *sharedFateDraft) *keys.At[policy.FateAnswer] { return &s.then }),
 		keys.Or("at_least", defaultFateAtLeast,
 			"In machines; fewer are never taken for a shared fate. 0: nobody's fate is.",
 			keys.Integer(0, maxSize),
@@ -100,17 +101,17 @@ func fleetMeanings() []keys.Field[Draft] {
 			"30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
 			func(f *Draft) *keys.At[stopDraft] { return &f.onExternalStop }).Said(
 			"hold for " + keys.FormatDuration(defaultStopHold)),
-		keys.Or("on_host_disabled", fleet.HostDisabledIgnore, "What it means for a machine that somebody "+
+		keys.Or("on_host_disabled", policy.HostDisabledIgnore, "What it means for a machine that somebody "+
 			"disabled its host, or has it in maintenance (openstack with hosts). `ignore`: nothing, it runs on. "+
 			"`heal`: treat it like a failure, which only the steps migrate and recreate mend.",
-			keys.Choice(nil, fleet.HostDisabledIgnore, fleet.HostDisabledHeal),
-			func(f *Draft) *keys.At[fleet.HostDisabled] { return &f.onHostDisabled }),
-		keys.Or("silence", fleet.SilenceHolds, "What it means that a machine does not answer, while its provider "+
+			keys.Choice(nil, policy.HostDisabledIgnore, policy.HostDisabledHeal),
+			func(f *Draft) *keys.At[policy.HostDisabled] { return &f.onHostDisabled }),
+		keys.Or("silence", policy.SilenceHolds, "What it means that a machine does not answer, while its provider "+
 			"says that it runs, and nothing bears witness that hale would hear it: no other machine on its "+
 			"host, not the host's own address, not its guest's agent. `hold`: only the way there may be broken, "+
 			"so a person is told. `act`: it has failed.",
-			keys.Choice(nil, fleet.SilenceHolds, fleet.SilenceActs),
-			func(f *Draft) *keys.At[fleet.SilencePolicy] { return &f.silence }),
+			keys.Choice(nil, policy.SilenceHolds, policy.SilenceActs),
+			func(f *Draft) *keys.At[policy.Silence] { return &f.silence }),
 	}
 }
 
@@ -118,8 +119,8 @@ func fleetMeanings() []keys.Field[Draft] {
 func fleetTimes() []keys.Field[Draft] {
 	return []keys.Field[Draft]{
 		keys.Or("mode", defaultMode, "`observe`: watch and record what would be done, but do nothing.",
-			keys.Choice(nil, fleet.ModeAct, fleet.ModeObserve),
-			func(f *Draft) *keys.At[fleet.Mode] { return &f.mode }),
+			keys.Choice(nil, policy.ModeAct, policy.ModeObserve),
+			func(f *Draft) *keys.At[policy.Mode] { return &f.mode }),
 		keys.Or("grace", defaultGrace, "How long a machine that was just started may fail its checks.",
 			keys.Duration(time.Second, 24*time.Hour),
 			func(f *Draft) *keys.At[time.Duration] { return &f.grace }),
@@ -220,14 +221,14 @@ func updateShape() keys.Object[updateDraft] {
 	}}
 }
 
-func stopShape() keys.Shorthand[stopDraft, fleet.ExternalStop] {
-	return keys.Shorthand[stopDraft, fleet.ExternalStop]{
-		Short: keys.Choice(nil, fleet.ExternalStopHoldThenPage, fleet.ExternalStopHeal),
+func stopShape() keys.Shorthand[stopDraft, policy.ExternalStop] {
+	return keys.Shorthand[stopDraft, policy.ExternalStop]{
+		Short: keys.Choice(nil, policy.ExternalStopHoldThenPage, policy.ExternalStopHeal),
 		Long: keys.Object[stopDraft]{Fields: []keys.Field[stopDraft]{
 			keys.Must("hold", keys.FormatDuration(defaultStopHold),
 				"For how long the machine is left alone before a person is paged.",
 				keys.Duration(0, 30*24*time.Hour), func(s *stopDraft) *keys.At[time.Duration] { return &s.hold }),
 		}},
-		Take: func(word keys.At[fleet.ExternalStop]) stopDraft { return stopDraft{word: word} },
+		Take: func(word keys.At[policy.ExternalStop]) stopDraft { return stopDraft{word: word} },
 	}
 }

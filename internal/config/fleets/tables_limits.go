@@ -3,7 +3,7 @@ package fleets
 import (
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -40,6 +40,6 @@ func BrakeShape(share, atLeast int) keys.Object[Brake] {
 }
 
 // Policy is the brake that the keys come to.
-func (b Brake) Policy() fleet.BrakePolicy {
-	return fleet.BrakePolicy{AtLeast: b.atLeast.Value, Percent: b.percent.Value, ReleaseAfter: b.releaseAfter.Value}
+func (b Brake) Policy() policy.Brake {
+	return policy.Brake{AtLeast: b.atLeast.Value, Percent: b.percent.Value, ReleaseAfter: b.releaseAfter.Value}
 }

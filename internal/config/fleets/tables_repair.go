@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -156,8 +157,8 @@ func snapshotShape() keys.Shape[stepDraft] {
 			func(s *stepDraft) *keys.At[time.Duration] { return &s.keepFor }),
 		keys.Or("on_failure", defaultSnapshotOnFailure, "What to do when there is no room for the copy, or it fails: "+
 			"`stop`, leave the machine to a person, or `continue` with the next step, which may lose the disks.",
-			keys.Choice(nil, fleet.OnFailureStop, fleet.OnFailureContinue),
-			func(s *stepDraft) *keys.At[fleet.OnFailure] { return &s.onFailure }),
+			keys.Choice(nil, policy.OnFailureStop, policy.OnFailureContinue),
+			func(s *stepDraft) *keys.At[policy.OnFailure] { return &s.onFailure }),
 		keys.Or("timeout", defaultSnapshotTimeout, "The limit of each try; there are three at most, and a copy under "+
 			"way is gone on with.", keys.Duration(time.Second, 12*time.Hour),
 			func(s *stepDraft) *keys.At[time.Duration] { return &s.timeout }),
@@ -195,8 +196,8 @@ func rebootShape() keys.Shape[stepDraft] {
 		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{
 			keys.Or("mode", defaultRebootMode, "`hard`: a reset, without asking the guest. `soft`: ask the guest (its "+
 				"agent, else its power button); one that does not listen is not healthy within verify_within, and "+
-				"the next step is tried.", keys.Choice(nil, fleet.RebootHard, fleet.RebootSoft),
-				func(s *stepDraft) *keys.At[fleet.RebootMode] { return &s.mode }),
+				"the next step is tried.", keys.Choice(nil, policy.RebootHard, policy.RebootSoft),
+				func(s *stepDraft) *keys.At[policy.RebootMode] { return &s.mode }),
 			verifyWithin(), callTimeout(defaultCallTimeout), onlyFor(),
 		}}}
 }
@@ -242,8 +243,8 @@ func recreateShape() keys.Shape[stepDraft] {
 			Fields: []keys.Field[stepDraft]{
 				keys.Or("on_delete_failure", defaultOnDeleteFailure, "What to do when the old instance is off but "+
 					"cannot be deleted: `stop` and page, or `continue` with the new one.",
-					keys.Choice(nil, fleet.DeleteFailureStop, fleet.DeleteFailureContinue),
-					func(s *stepDraft) *keys.At[fleet.OnDeleteFailure] { return &s.onDeleteFailure }),
+					keys.Choice(nil, policy.DeleteFailureStop, policy.DeleteFailureContinue),
+					func(s *stepDraft) *keys.At[policy.OnDeleteFailure] { return &s.onDeleteFailure }),
 				keys.May("keep_old", "Keep the old instance for so long, powered off and under another name, instead "+
 					"of deleting it: `hale undo` brings it back. An update to another template keeps it, too. A disk "+
 					"that would be lost is then kept with it, so that the recreate is allowed.",

@@ -1,7 +1,7 @@
 package fleets
 
 import (
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -51,8 +51,8 @@ func templateShape(all kinds.All) keys.Object[kinds.TemplateDraft] {
 				"web.xml"),
 			func(t *kinds.TemplateDraft) *keys.At[kinds.TextDraft] { return &t.XML }),
 		keys.Or("accel", defaultAccel, "`auto`: KVM where the processor really has it, emulation elsewhere.",
-			keys.Choice(nil, fleet.AccelAuto, fleet.AccelKVM, fleet.AccelTCG),
-			func(t *kinds.TemplateDraft) *keys.At[fleet.Accel] { return &t.Accel }),
+			keys.Choice(nil, policy.AccelAuto, policy.AccelKVM, policy.AccelTCG),
+			func(t *kinds.TemplateDraft) *keys.At[policy.Accel] { return &t.Accel }),
 		keys.May("metadata", "Texts that each instance bears at its provider, by keys, for `{meta.KEY}` in programs "+
 			"and for people. Put no secrets here.",
 			keys.Mapping[string]{Key: "KEY", Names: metadataKeys, Each: keys.Text("a text", "database")},

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
 
 // WriteChecks returns the checks as entries of the key checks, in one line each.
-func WriteChecks(all []fleet.Check, known kinds.All) []string {
+func WriteChecks(all []policy.Check, known kinds.All) []string {
 	out := make([]string, 0, len(all))
 	for i := range all {
 		c := &all[i]
@@ -44,7 +44,7 @@ func counted(p *keys.Pairs, key string, n, within int) {
 	}
 }
 
-func hoursOf(all []fleet.Hours) []string {
+func hoursOf(all []policy.Hours) []string {
 	out := make([]string, 0, len(all))
 	for _, h := range all {
 		var p keys.Pairs

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -17,7 +18,7 @@ type Around struct {
 	// Selects says that it takes machines that exist already.
 	Selects bool
 	// Checks are the fleet's, whatever they are for; Broken says that not all of them could be read.
-	Checks []fleet.Check
+	Checks []policy.Check
 	Broken bool
 	// Kind is the type of its provider; nil: that is not known.
 	Kind *kinds.Provider
@@ -27,7 +28,7 @@ type Around struct {
 type compiler struct{ Around }
 
 // Compile judges what moves a fleet's size; nil: nothing does. What it returns counts only when nothing was found.
-func Compile(d keys.At[Draft], around Around) *fleet.Sizing {
+func Compile(d keys.At[Draft], around Around) *policy.Sizing {
 	c := compiler{around}
 	if d.How != keys.Given || !d.Value.moves() {
 		return nil
@@ -40,7 +41,7 @@ func Compile(d keys.At[Draft], around Around) *fleet.Sizing {
 	s := d.Value
 	c.bounds(&s)
 	c.usedMetrics(&s)
-	out := &fleet.Sizing{Min: s.min.Value, Max: s.max.Value, Desired: s.desired.Value, Strict: s.strict.Value,
+	out := &policy.Sizing{Min: s.min.Value, Max: s.max.Value, Desired: s.desired.Value, Strict: s.strict.Value,
 		Mode: s.mode.Value, Up: paceOf(s.up.Value), Down: paceOf(s.down.Value), Leave: defaultLeave,
 		Even: s.even.Value, Grace: s.down.Value.grace.Value, TellAfter: s.tellAfter.Value, Forecast: s.forecast.Value}
 	for _, n := range s.metrics.Value {
@@ -49,8 +50,8 @@ func Compile(d keys.At[Draft], around Around) *fleet.Sizing {
 	for _, n := range s.opinions.Value {
 		out.Opinions = append(out.Opinions, c.opinion(n, &s, out))
 	}
-	slices.SortFunc(out.Metrics, func(a, b fleet.Metric) int { return strings.Compare(string(a.Name), string(b.Name)) })
-	slices.SortFunc(out.Opinions, func(a, b fleet.Opinion) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(out.Metrics, func(a, b policy.Metric) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(out.Opinions, func(a, b policy.Opinion) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	c.leave(&s, out)
 	c.stay(&s, out)
 	return out
@@ -78,13 +79,13 @@ func (c *compiler) within(size keys.At[int], s *Draft) {
 	}
 }
 
-func paceOf(d paceDraft) fleet.Pace {
-	return fleet.Pace{Cooldown: d.cooldown.Value, Stabilise: d.stabilise.Value, Most: d.most.Value.machines,
+func paceOf(d paceDraft) policy.Pace {
+	return policy.Pace{Cooldown: d.cooldown.Value, Stabilise: d.stabilise.Value, Most: d.most.Value.machines,
 		MostPercent: d.most.Value.percent}
 }
 
 // leave judges who goes first.
-func (c *compiler) leave(s *Draft, out *fleet.Sizing) {
+func (c *compiler) leave(s *Draft, out *policy.Sizing) {
 	if s.leave.Known() {
 		out.Leave = nil
 	}
@@ -94,7 +95,7 @@ func (c *compiler) leave(s *Draft, out *fleet.Sizing) {
 		}
 		out.Leave = append(out.Leave, r.Value)
 	}
-	byBusy := slices.Contains(out.Leave, fleet.LeaveLeastBusy)
+	byBusy := slices.Contains(out.Leave, policy.LeaveLeastBusy)
 	switch {
 	case byBusy && !s.busy.Written():
 		c.Add(s.leave.Spot, "has least-busy, and no metric says how busy machines are", "add busy: METRIC")
@@ -110,7 +111,7 @@ func (c *compiler) leave(s *Draft, out *fleet.Sizing) {
 }
 
 // stay judges the machines that no opinion removes.
-func (c *compiler) stay(s *Draft, out *fleet.Sizing) {
+func (c *compiler) stay(s *Draft, out *policy.Sizing) {
 	for _, n := range s.stay.Value {
 		switch {
 		case !n.Known():

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // The defaults, in one place: the reader fills them in, the schema and the reference page state them.
@@ -21,7 +22,7 @@ var (
 )
 
 // defaultLeave says who goes first.
-var defaultLeave = []fleet.LeaveRule{fleet.LeaveUnhealthy, fleet.LeaveOldestTemplate, fleet.LeaveOldest}
+var defaultLeave = []policy.LeaveRule{policy.LeaveUnhealthy, policy.LeaveOldestTemplate, policy.LeaveOldest}
 
 const (
 	maxSize = fleet.LargestSize

@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -13,11 +14,11 @@ type Draft struct {
 	plain             keys.At[int]
 	min, max, desired keys.At[int]
 	strict            keys.At[bool]
-	mode              keys.At[fleet.Mode]
+	mode              keys.At[policy.Mode]
 	metrics           keys.At[[]keys.Named[metricDraft]]
 	opinions          keys.At[[]keys.Named[opinionDraft]]
 	up, down          keys.At[paceDraft]
-	leave             keys.At[[]keys.At[fleet.LeaveRule]]
+	leave             keys.At[[]keys.At[policy.LeaveRule]]
 	busy              keys.At[string]
 	even              keys.At[fleet.DomainKind]
 	stay              keys.At[[]keys.At[int]]
@@ -64,13 +65,13 @@ type paceDraft struct {
 type metricDraft struct {
 	prometheus  keys.At[prometheusDraft]
 	check       keys.At[checkNumberDraft]
-	provider    keys.At[fleet.Usage]
+	provider    keys.At[policy.Usage]
 	command     keys.At[[]keys.At[string]]
 	env         keys.At[[]keys.Named[keys.TextDraft]]
 	every, late keys.At[time.Duration]
 	between     keys.At[[]keys.At[float64]]
 	smooth      keys.At[time.Duration]
-	of          keys.At[fleet.Combine]
+	of          keys.At[policy.Combine]
 }
 
 type prometheusDraft struct {

@@ -12,33 +12,34 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
 
 // metric judges a number that is read again and again.
-func (c *compiler) metric(n keys.Named[metricDraft]) fleet.Metric {
+func (c *compiler) metric(n keys.Named[metricDraft]) policy.Metric {
 	d := n.Value
-	out := fleet.Metric{Name: fleet.MetricName(n.Name), Kind: c.metricKind(n), Every: d.every.Value,
+	out := policy.Metric{Name: fleet.MetricName(n.Name), Kind: c.metricKind(n), Every: d.every.Value,
 		Late: d.late.Value, Smooth: d.smooth.Value, Of: d.of.Value}
 	switch out.Kind {
-	case fleet.MetricPrometheus:
+	case policy.MetricPrometheus:
 		out.Prometheus = c.prometheus(d.prometheus.Value, d.every)
-	case fleet.MetricCheck:
+	case policy.MetricCheck:
 		out.Check = c.checkNumber(d.check.Value)
-	case fleet.MetricProvider:
+	case policy.MetricProvider:
 		out.Usage = d.provider.Value
 		c.countedUsage(d.provider)
-	case fleet.MetricCommand:
+	case policy.MetricCommand:
 		args, env := kinds.Command(c.Finder, keys.ProgramDraft{Command: d.command, Env: d.env}, c.noPlaceholders)
-		out.Command = fleet.Command{Args: args, Env: env}
+		out.Command = policy.Command{Args: args, Env: env}
 	}
 	c.readings(d, &out)
 	return out
 }
 
 // readings judges when a metric is read, and what is believed of it.
-func (c *compiler) readings(d metricDraft, out *fleet.Metric) {
+func (c *compiler) readings(d metricDraft, out *policy.Metric) {
 	switch {
 	case d.late.How == keys.Absent:
 		out.Late = 3 * out.Every
@@ -50,13 +51,13 @@ func (c *compiler) readings(d metricDraft, out *fleet.Metric) {
 		c.Add(d.env.Spot, "is for command only", "take it out")
 	}
 	switch {
-	case d.of.How != keys.Absent && out.Kind == fleet.MetricCommand:
+	case d.of.How != keys.Absent && out.Kind == policy.MetricCommand:
 		c.Add(d.of.Spot, "has no effect: a command prints one number", "take it out")
 	case d.of.How == keys.Absent && out.TellsApart():
-		out.Of = fleet.CombineMean
+		out.Of = policy.CombineMean
 	}
 	out.Least, out.Most = 0, math.MaxFloat64
-	if out.Usage == fleet.UsageCPU || out.Usage == fleet.UsageMemory {
+	if out.Usage == policy.UsageCPU || out.Usage == policy.UsageMemory {
 		out.Most = 100
 	}
 	switch bounds := keys.Values(d.between); {
@@ -69,14 +70,14 @@ func (c *compiler) readings(d metricDraft, out *fleet.Metric) {
 }
 
 // metricKind returns how the metric is read.
-func (c *compiler) metricKind(n keys.Named[metricDraft]) fleet.MetricKind {
+func (c *compiler) metricKind(n keys.Named[metricDraft]) policy.MetricKind {
 	d := n.Value
-	var said []fleet.MetricKind
+	var said []policy.MetricKind
 	for _, w := range []struct {
-		kind    fleet.MetricKind
+		kind    policy.MetricKind
 		written bool
-	}{{fleet.MetricPrometheus, d.prometheus.Written()}, {fleet.MetricCheck, d.check.Written()},
-		{fleet.MetricProvider, d.provider.Written()}, {fleet.MetricCommand, d.command.Written()}} {
+	}{{policy.MetricPrometheus, d.prometheus.Written()}, {policy.MetricCheck, d.check.Written()},
+		{policy.MetricProvider, d.provider.Written()}, {policy.MetricCommand, d.command.Written()}} {
 		if w.written {
 			said = append(said, w.kind)
 		}
@@ -99,8 +100,8 @@ func (c *compiler) metricKind(n keys.Named[metricDraft]) fleet.MetricKind {
 var ownQueryHeaders = map[string]string{"Host": "write it in url", "Content-Length": "take it out",
 	"Content-Type": "take it out", "Accept-Encoding": "take it out"}
 
-func (c *compiler) prometheus(d prometheusDraft, every keys.At[time.Duration]) fleet.PrometheusQuery {
-	q := fleet.PrometheusQuery{URL: strings.TrimRight(d.url.Value, "/"), Query: d.query.Value, Label: d.label.Value,
+func (c *compiler) prometheus(d prometheusDraft, every keys.At[time.Duration]) policy.PrometheusQuery {
+	q := policy.PrometheusQuery{URL: strings.TrimRight(d.url.Value, "/"), Query: d.query.Value, Label: d.label.Value,
 		Headers: kinds.Headers(c.Finder, d.headers.Value, ownQueryHeaders), CA: kinds.Authorities(c.Finder, d.ca),
 		Timeout: d.timeout.Value}
 	switch {
@@ -125,7 +126,7 @@ func (c *compiler) prometheus(d prometheusDraft, every keys.At[time.Duration]) f
 	if err != nil {
 		return q // that was told
 	}
-	secret := slices.ContainsFunc(q.Headers, func(h fleet.Header) bool { return !h.Secret.None() })
+	secret := slices.ContainsFunc(q.Headers, func(h policy.Header) bool { return !h.Secret.None() })
 	switch {
 	case u.RawQuery != "" || strings.Contains(u.Path, "/api/v1"):
 		c.Add(d.url.Spot, "holds more than the server's address", "write it as far as before /api/v1, and the query "+
@@ -148,12 +149,12 @@ func ownServer(host string) bool {
 }
 
 // checkNumber judges a number that a check measures.
-func (c *compiler) checkNumber(d checkNumberDraft) fleet.CheckNumber {
-	out := fleet.CheckNumber{Check: fleet.CheckName(d.name.Value), Body: kinds.Pattern(c.Finder, d.body)}
+func (c *compiler) checkNumber(d checkNumberDraft) policy.CheckNumber {
+	out := policy.CheckNumber{Check: fleet.CheckName(d.name.Value), Body: kinds.Pattern(c.Finder, d.body)}
 	if !d.name.Known() {
 		return out
 	}
-	i := slices.IndexFunc(c.Checks, func(k fleet.Check) bool { return string(k.Name) == d.name.Value })
+	i := slices.IndexFunc(c.Checks, func(k policy.Check) bool { return string(k.Name) == d.name.Value })
 	if i < 0 {
 		if !c.Broken {
 			c.Add(d.name.Spot, fmt.Sprintf("there is no check %s", d.name.Value), c.checkHint(d.name.Value))
@@ -162,11 +163,11 @@ func (c *compiler) checkNumber(d checkNumberDraft) fleet.CheckNumber {
 	}
 	k := &c.Checks[i]
 	switch {
-	case k.Kind == fleet.CheckHeartbeat:
+	case k.Kind == policy.CheckHeartbeat:
 		c.Add(d.name.Spot, fmt.Sprintf("check %s measures nothing: the machine reports by itself", k.Name),
 			"name a check that asks the machine")
 	case !d.body.Written():
-	case k.Kind != fleet.CheckHTTP:
+	case k.Kind != policy.CheckHTTP:
 		c.Add(d.body.Spot, fmt.Sprintf("check %s is of kind %s, whose answer has no body", k.Name, k.Kind),
 			"name a check of kind http, or take body out")
 	case k.HTTP.KeepAlive || k.HTTP.Method == http.MethodHead:
@@ -200,7 +201,7 @@ func (c *compiler) oneGroup(body keys.At[string]) {
 }
 
 // countedUsage reports what the provider does not count.
-func (c *compiler) countedUsage(u keys.At[fleet.Usage]) {
+func (c *compiler) countedUsage(u keys.At[policy.Usage]) {
 	if !u.Known() || c.Kind == nil || slices.Contains(c.Kind.Usages, u.Value) {
 		return
 	}
@@ -210,7 +211,7 @@ func (c *compiler) countedUsage(u keys.At[fleet.Usage]) {
 
 // noPlaceholders reports what would be replaced in a command that is run for one machine.
 func (c *compiler) noPlaceholders(s keys.Spot, text string) {
-	for _, word := range fleet.Placeholders() {
+	for _, word := range policy.Placeholders() {
 		if strings.Contains(text, word) {
 			c.Add(s, word+" is not replaced: the number is the whole fleet's", "take it out")
 		}

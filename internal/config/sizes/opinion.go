@@ -5,52 +5,53 @@ import (
 
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
 // opinion judges one view of how many machines there should be.
-func (c *compiler) opinion(n keys.Named[opinionDraft], s *Draft, so *fleet.Sizing) fleet.Opinion {
+func (c *compiler) opinion(n keys.Named[opinionDraft], s *Draft, so *policy.Sizing) policy.Opinion {
 	d := n.Value
-	out := fleet.Opinion{Name: fleet.OpinionName(n.Name), Kind: c.opinionKind(n), Metric: fleet.MetricName(d.metric.Value),
+	out := policy.Opinion{Name: fleet.OpinionName(n.Name), Kind: c.opinionKind(n), Metric: fleet.MetricName(d.metric.Value),
 		Windows: times.Windows(c.Finder, d.schedule), Size: d.size.Value, Only: times.Windows(c.Finder, d.onlyAt), Not: times.Windows(c.Finder, d.notAt)}
 	if out.Metric != "" {
 		c.hasMetric(d.metric, s)
 	}
 	metric := so.Metric(out.Metric)
 	switch out.Kind {
-	case fleet.OpinionTarget:
+	case policy.OpinionTarget:
 		out.Target, out.Tolerance = d.target.Value, d.tolerance.Value
 		if d.target.Given() && out.Target == 0 {
 			c.Add(d.target.Spot, "is 0, which no number of machines keeps", "write what one machine can take")
 		}
 		out.PerMachine = d.per.Value == perMachine ||
-			d.per.How == keys.Absent && metric != nil && metric.TellsApart() && metric.Of == fleet.CombineMean
-	case fleet.OpinionSteps:
+			d.per.How == keys.Absent && metric != nil && metric.TellsApart() && metric.Of == policy.CombineMean
+	case policy.OpinionSteps:
 		for _, step := range d.steps.Value {
 			if step.How == keys.Given {
 				out.Steps = append(out.Steps, c.step(step, metric))
 			}
 		}
 		c.apart(d.steps.Value)
-	case fleet.OpinionSchedule:
+	case policy.OpinionSchedule:
 		if !d.size.Written() {
 			c.Add(n.Under("size"), "is missing", "add size: 4, as many as there are to be at these times")
 		}
 		c.within(d.size, s)
-	case fleet.OpinionSize: // the metric says it
+	case policy.OpinionSize: // the metric says it
 	}
 	return out
 }
 
 // opinionKind returns how the opinion comes to a size.
-func (c *compiler) opinionKind(n keys.Named[opinionDraft]) fleet.OpinionKind {
+func (c *compiler) opinionKind(n keys.Named[opinionDraft]) policy.OpinionKind {
 	d := n.Value
 	c.belongs(&d)
 	switch {
 	case d.schedule.Written() && (d.metric.Written() || d.target.Written() || d.steps.Written()):
 		c.Add(n.Spot, "has a schedule, and goes by a metric, too", "make it two opinions")
 	case d.schedule.Written():
-		return fleet.OpinionSchedule
+		return policy.OpinionSchedule
 	case !d.metric.Written():
 		if n.OK {
 			c.Add(n.Spot, "does not say what it goes by", "add metric: NAME, or schedule with size")
@@ -58,11 +59,11 @@ func (c *compiler) opinionKind(n keys.Named[opinionDraft]) fleet.OpinionKind {
 	case d.target.Written() && d.steps.Written():
 		c.Add(n.Spot, "has both target and steps", "make it two opinions: the greatest wanted size counts")
 	case d.target.Written():
-		return fleet.OpinionTarget
+		return policy.OpinionTarget
 	case d.steps.Written():
-		return fleet.OpinionSteps
+		return policy.OpinionSteps
 	default:
-		return fleet.OpinionSize
+		return policy.OpinionSize
 	}
 	return ""
 }
@@ -85,9 +86,9 @@ func (c *compiler) belongs(d *opinionDraft) {
 }
 
 // step judges what follows beyond a threshold. The metric may be unknown.
-func (c *compiler) step(at keys.At[stepDraft], metric *fleet.Metric) fleet.SizeStep {
+func (c *compiler) step(at keys.At[stepDraft], metric *policy.Metric) policy.SizeStep {
 	d := at.Value
-	out := fleet.SizeStep{For: d.lasts.Value, Readings: d.readings.Value, Change: d.change.Value}
+	out := policy.SizeStep{For: d.lasts.Value, Readings: d.readings.Value, Change: d.change.Value}
 	out.Change.AtLeast = d.atLeast.Value
 	switch {
 	case d.above.Written() && d.below.Written():

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -32,9 +33,9 @@ func boundKeys() []keys.Field[Draft] {
 		keys.Or("strict", false, "What follows when an order leads beyond min or max. `false`: it goes as far as they "+
 			"let it. `true`: it is refused.", keys.Boolean(),
 			func(s *Draft) *keys.At[bool] { return &s.strict }),
-		keys.Or("mode", fleet.ModeAct, "`observe`: record what opinions would do, and do nothing of it. Orders work "+
-			"all the same.", keys.Choice(nil, fleet.ModeAct, fleet.ModeObserve),
-			func(s *Draft) *keys.At[fleet.Mode] { return &s.mode }),
+		keys.Or("mode", policy.ModeAct, "`observe`: record what opinions would do, and do nothing of it. Orders work "+
+			"all the same.", keys.Choice(nil, policy.ModeAct, policy.ModeObserve),
+			func(s *Draft) *keys.At[policy.Mode] { return &s.mode }),
 	}
 }
 
@@ -71,10 +72,10 @@ func moveKeys() []keys.Field[Draft] {
 		keys.May("leave", "Which machine goes first, by rules in order: the next one decides between those that are "+
 			"equal by the ones before. One without an instance goes before all others. Never goes one that is "+
 			"protected or held, nor the last healthy one of a domain while another domain has more.",
-			keys.List[fleet.LeaveRule]{Noun: "one rule", Each: keys.Choice(nil, fleet.LeaveUnhealthy,
-				fleet.LeaveOldestTemplate, fleet.LeaveOldest, fleet.LeaveNewest, fleet.LeaveRandom,
-				fleet.LeaveLeastBusy, fleet.LeaveHighestNumber)},
-			func(s *Draft) *keys.At[[]keys.At[fleet.LeaveRule]] { return &s.leave }).
+			keys.List[policy.LeaveRule]{Noun: "one rule", Each: keys.Choice(nil, policy.LeaveUnhealthy,
+				policy.LeaveOldestTemplate, policy.LeaveOldest, policy.LeaveNewest, policy.LeaveRandom,
+				policy.LeaveLeastBusy, policy.LeaveHighestNumber)},
+			func(s *Draft) *keys.At[[]keys.At[policy.LeaveRule]] { return &s.leave }).
 			Said("[unhealthy, oldest-template, oldest]"),
 		keys.May("busy", "The metric that `least-busy` of leave goes by.", keys.Name(),
 			func(s *Draft) *keys.At[string] { return &s.busy }),
@@ -124,8 +125,8 @@ func metricShape() keys.Object[metricDraft] {
 			"counts for itself.", keys.Duration(0, longestLook),
 			func(m *metricDraft) *keys.At[time.Duration] { return &m.smooth }),
 		keys.May("of", "How the values of several machines, or series, become one.",
-			keys.Choice(nil, fleet.CombineMean, fleet.CombineSum, fleet.CombineMax),
-			func(m *metricDraft) *keys.At[fleet.Combine] { return &m.of }).
+			keys.Choice(nil, policy.CombineMean, policy.CombineSum, policy.CombineMax),
+			func(m *metricDraft) *keys.At[policy.Combine] { return &m.of }).
 			Said("mean; a query without label is to answer with one value"),
 	}...)}
 }
@@ -140,8 +141,8 @@ func metricWays() []keys.Field[metricDraft] {
 			"time that answers take, in seconds.", checkNumberShape(),
 			func(m *metricDraft) *keys.At[checkNumberDraft] { return &m.check }),
 		keys.May("provider", "What the provider counts of each instance: `cpu` and `memory` in percent of what it has, "+
-			"`received` and `sent` in bytes per second.", keys.Choice(nil, fleet.Usages()...),
-			func(m *metricDraft) *keys.At[fleet.Usage] { return &m.provider }),
+			"`received` and `sent` in bytes per second.", keys.Choice(nil, policy.Usages()...),
+			func(m *metricDraft) *keys.At[policy.Usage] { return &m.provider }),
 		keys.May("command", "A program and its arguments, without a shell, whose output is the number. It is killed "+
 			"before the next reading. Put no secrets here: everybody on the server can read them.",
 			keys.List[string]{Noun: "the program", Each: keys.Text("a word of the command",

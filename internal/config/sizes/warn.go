@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
 // Warn lists what a size allows and should not be left so, in sentences.
-func Warn(f *fleet.Spec) []string {
+func Warn(f *policy.Spec) []string {
 	s := f.Sizing
 	if s == nil {
 		return nil
@@ -25,8 +25,8 @@ func Warn(f *fleet.Spec) []string {
 		say(".opinions: none of them ever wants fewer machines, so that only people, and programs with --signal, make the " +
 			"fleet smaller; add a target, or a step that removes")
 	}
-	hasty := func(o fleet.Opinion) bool {
-		return slices.ContainsFunc(o.Steps, func(step fleet.SizeStep) bool { return step.Change.Goes() > 0 })
+	hasty := func(o policy.Opinion) bool {
+		return slices.ContainsFunc(o.Steps, func(step policy.SizeStep) bool { return step.Change.Goes() > 0 })
 	}
 	if s.Up.Cooldown < f.Grace && slices.ContainsFunc(s.Opinions, hasty) {
 		say(".up.cooldown: %s is shorter than grace, %s: steps add machines again before those that were added can "+
@@ -37,13 +37,13 @@ func Warn(f *fleet.Spec) []string {
 }
 
 // lowers reports whether the opinion can want fewer machines than there are.
-func lowers(o fleet.Opinion) bool {
+func lowers(o policy.Opinion) bool {
 	switch o.Kind {
-	case fleet.OpinionTarget, fleet.OpinionSize:
+	case policy.OpinionTarget, policy.OpinionSize:
 		return true
-	case fleet.OpinionSteps:
-		return slices.ContainsFunc(o.Steps, func(s fleet.SizeStep) bool { return s.Change.Goes() <= 0 })
-	case fleet.OpinionSchedule: // outside its windows it has no say
+	case policy.OpinionSteps:
+		return slices.ContainsFunc(o.Steps, func(s policy.SizeStep) bool { return s.Change.Goes() <= 0 })
+	case policy.OpinionSchedule: // outside its windows it has no say
 	}
 	return false
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
 // Write returns what follows the key size, in one line.
-func Write(spec *fleet.Spec) string {
+func Write(spec *policy.Spec) string {
 	s := spec.Sizing
 	if s == nil {
 		return strconv.Itoa(spec.Size)
@@ -49,7 +49,7 @@ func Write(spec *fleet.Spec) string {
 	return p.String()
 }
 
-func writePace(p fleet.Pace, grace time.Duration) keys.Pairs {
+func writePace(p policy.Pace, grace time.Duration) keys.Pairs {
 	var out keys.Pairs
 	out.Add("cooldown", "%s", p.Cooldown)
 	out.Add("stabilise", "%s", p.Stabilise)
@@ -59,10 +59,10 @@ func writePace(p fleet.Pace, grace time.Duration) keys.Pairs {
 }
 
 // writeMetric leaves the authorities out, which are a file of their own: simulated metrics are asked of no server.
-func writeMetric(m *fleet.Metric) keys.Pairs {
+func writeMetric(m *policy.Metric) keys.Pairs {
 	var p keys.Pairs
 	switch m.Kind {
-	case fleet.MetricPrometheus:
+	case policy.MetricPrometheus:
 		q := m.Prometheus
 		var ask, headers keys.Pairs
 		ask.Add("url", "%s", keys.Quoted(q.URL))
@@ -74,14 +74,14 @@ func writeMetric(m *fleet.Metric) keys.Pairs {
 		ask.May("headers", "%s", headers)
 		ask.Add("timeout", "%s", q.Timeout)
 		p.Add("prometheus", "%s", ask)
-	case fleet.MetricCheck:
+	case policy.MetricCheck:
 		var number keys.Pairs
 		number.Add("name", "%s", m.Check.Check)
 		number.MayText("body", m.Check.Body)
 		p.Add("check", "%s", number)
-	case fleet.MetricProvider:
+	case policy.MetricProvider:
 		p.Add("provider", "%s", m.Usage)
-	case fleet.MetricCommand:
+	case policy.MetricCommand:
 		var env keys.Pairs
 		for _, v := range m.Command.Env {
 			env.Add(v.Name, "%s", keys.PlainOrSecret(v.Value, v.Secret))
@@ -99,11 +99,11 @@ func writeMetric(m *fleet.Metric) keys.Pairs {
 	return p
 }
 
-func writeOpinion(o *fleet.Opinion) keys.Pairs {
+func writeOpinion(o *policy.Opinion) keys.Pairs {
 	var p keys.Pairs
 	p.May("metric", "%s", o.Metric)
 	switch o.Kind {
-	case fleet.OpinionTarget:
+	case policy.OpinionTarget:
 		per := perFleet
 		if o.PerMachine {
 			per = perMachine
@@ -111,12 +111,12 @@ func writeOpinion(o *fleet.Opinion) keys.Pairs {
 		p.Add("target", "%s", keys.FormatNumber(o.Target))
 		p.Add("per", "%s", per)
 		p.Add("tolerance", "%s", keys.FormatNumber(o.Tolerance))
-	case fleet.OpinionSteps:
+	case policy.OpinionSteps:
 		p.Add("steps", "[%s]", joinedBy(o.Steps, writeStep))
-	case fleet.OpinionSchedule:
+	case policy.OpinionSchedule:
 		p.Add("schedule", "[%s]", joinedBy(o.Windows, writeWindow))
 		p.Add("size", "%d", o.Size)
-	case fleet.OpinionSize:
+	case policy.OpinionSize:
 	}
 	if len(o.Only) > 0 {
 		p.Add("only_at", "[%s]", joinedBy(o.Only, writeWindow))
@@ -127,7 +127,7 @@ func writeOpinion(o *fleet.Opinion) keys.Pairs {
 	return p
 }
 
-func writeStep(s fleet.SizeStep) string {
+func writeStep(s policy.SizeStep) string {
 	var p keys.Pairs
 	if s.Above != nil {
 		p.Add("above", "%s", keys.FormatNumber(*s.Above))
@@ -142,7 +142,7 @@ func writeStep(s fleet.SizeStep) string {
 	return p.String()
 }
 
-func writeWindow(w fleet.Window) string {
+func writeWindow(w policy.Window) string {
 	var p keys.Pairs
 	p.Add("at", "%s", keys.Quoted(w.At))
 	p.Add("for", "%s", w.For)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 
 	"github.com/robfig/cron/v3"
@@ -36,8 +36,8 @@ func Shape() keys.Object[Draft] {
 const anyDay = 1 << 63
 
 // Windows returns the windows as the core reads them: their expressions are parsed here, once.
-func Windows(f *keys.Finder, d keys.At[[]keys.At[Draft]]) []fleet.Window {
-	var out []fleet.Window
+func Windows(f *keys.Finder, d keys.At[[]keys.At[Draft]]) []policy.Window {
+	var out []policy.Window
 	for _, w := range d.Value {
 		if w.How != keys.Given {
 			continue
@@ -49,8 +49,8 @@ func Windows(f *keys.Finder, d keys.At[[]keys.At[Draft]]) []fleet.Window {
 	return out
 }
 
-func window(f *keys.Finder, d Draft) (fleet.Window, bool) {
-	out := fleet.Window{At: d.at.Value, For: d.lasts.Value}
+func window(f *keys.Finder, d Draft) (policy.Window, bool) {
+	out := policy.Window{At: d.at.Value, For: d.lasts.Value}
 	if !d.at.Known() || !d.zone.Known() || !d.lasts.Known() {
 		return out, false
 	}

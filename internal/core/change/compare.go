@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // Kind says what differs between two configurations.
@@ -62,7 +64,7 @@ type Difference struct {
 }
 
 // Fleets compares the fleets of two configurations, each sorted by name. The result is in order of their names.
-func Fleets(was, is []fleet.Spec) []Difference {
+func Fleets(was, is []policy.Spec) []Difference {
 	var out []Difference
 	for len(was) > 0 || len(is) > 0 {
 		switch order := first(was, is); {
@@ -81,7 +83,7 @@ func Fleets(was, is []fleet.Spec) []Difference {
 }
 
 // first compares the names at the heads of two lists; an empty list comes last.
-func first(a, b []fleet.Spec) int {
+func first(a, b []policy.Spec) int {
 	switch {
 	case len(a) == 0:
 		return 1
@@ -92,7 +94,7 @@ func first(a, b []fleet.Spec) int {
 }
 
 // Specs compares two specs of one fleet.
-func Specs(was, is *fleet.Spec) []Difference {
+func Specs(was, is *policy.Spec) []Difference {
 	out := checks(was, is)
 	say := func(kind Kind, from, to string) {
 		out = append(out, Difference{Kind: kind, Subject: string(is.Name), Was: from, Is: to})
@@ -116,7 +118,7 @@ func Specs(was, is *fleet.Spec) []Difference {
 	return out
 }
 
-func checks(was, is *fleet.Spec) []Difference {
+func checks(was, is *policy.Spec) []Difference {
 	var out []Difference
 	before, after := was.Asked(), is.Asked()
 	for _, c := range before {
@@ -136,20 +138,20 @@ func checks(was, is *fleet.Spec) []Difference {
 	return out
 }
 
-func find(checks []*fleet.Check, name fleet.CheckName) int {
-	return slices.IndexFunc(checks, func(c *fleet.Check) bool { return c.Name == name })
+func find(checks []*policy.Check, name fleet.CheckName) int {
+	return slices.IndexFunc(checks, func(c *policy.Check) bool { return c.Name == name })
 }
 
 // SameCheck reports whether a check goes on undisturbed.
-func SameCheck(a, b fleet.Check) bool { return reflect.DeepEqual(a, b) }
+func SameCheck(a, b policy.Check) bool { return reflect.DeepEqual(a, b) }
 
 // samePolicy compares whatever is not told of by another kind.
-func samePolicy(a, b *fleet.Spec) bool {
+func samePolicy(a, b *policy.Spec) bool {
 	return reflect.DeepEqual(policyOf(*a), policyOf(*b))
 }
 
-func policyOf(s fleet.Spec) fleet.Spec {
-	s.Provider, s.Size, s.Left, s.Template, s.Checks = "", 0, nil, fleet.Template{Disks: s.Template.Disks}, nil
+func policyOf(s policy.Spec) policy.Spec {
+	s.Provider, s.Size, s.Left, s.Template, s.Checks = "", 0, nil, policy.Template{Disks: s.Template.Disks}, nil
 	s.Tells = nil
 	if s.Sizing != nil { // another size is told of by another kind; whether there is one is policy
 		sizing := *s.Sizing
@@ -159,19 +161,19 @@ func policyOf(s fleet.Spec) fleet.Spec {
 }
 
 // Same reports whether nothing differs.
-func Same(a, b *fleet.Spec) bool { return reflect.DeepEqual(a, b) }
+func Same(a, b *policy.Spec) bool { return reflect.DeepEqual(a, b) }
 
 // Record returns the record of a fleet's difference that was taken in. The caller adds fleet and time.
-func Record(d Difference) fleet.Record {
+func Record(d Difference) record.Record {
 	detail := string(d.Kind)
 	if d.Was != "" || d.Is != "" {
 		detail += " " + d.Was + " " + d.Is
 	}
-	return fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonReloaded, Check: d.Check, Detail: detail}
+	return record.Record{Kind: record.Change, Reason: fleet.ReasonReloaded, Check: d.Check, Detail: detail}
 }
 
 // Recorded returns the difference that such a record tells of.
-func Recorded(r fleet.Record) Difference {
+func Recorded(r record.Record) Difference {
 	d := Difference{Subject: string(r.Fleet), Check: r.Check}
 	kind, values, _ := strings.Cut(r.Detail, " ")
 	d.Kind = Kind(kind)

@@ -8,23 +8,24 @@ import (
 
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
-func web() fleet.Spec {
-	return fleet.Spec{
+func web() policy.Spec {
+	return policy.Spec{
 		Name:     "web",
 		Provider: "lab",
 		Size:     3,
-		Template: fleet.Template{Image: "v1", Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}},
-		Checks: []fleet.Check{
-			{Name: "alive", Kind: fleet.CheckPing, Every: time.Second},
-			{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second},
+		Template: policy.Template{Image: "v1", Disks: []policy.Disk{{Name: "root", Ephemeral: true}}},
+		Checks: []policy.Check{
+			{Name: "alive", Kind: policy.CheckPing, Every: time.Second},
+			{Name: "page", Kind: policy.CheckHTTP, Every: time.Second},
 		},
-		Limits: fleet.Limits{InRepair: 1},
+		Limits: policy.Limits{InRepair: 1},
 	}
 }
 
-func edited(how func(s *fleet.Spec)) fleet.Spec {
+func edited(how func(s *policy.Spec)) policy.Spec {
 	s := web()
 	s.Checks = slices.Clone(s.Checks)
 	how(&s)
@@ -34,34 +35,34 @@ func edited(how func(s *fleet.Spec)) fleet.Spec {
 func TestWhatDiffersBetweenTwoSpecsAndWhatOfItDestroys(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		is       fleet.Spec
+		is       policy.Spec
 		want     []change.Difference
 		destroys bool
 	}{
 		"nothing": {is: web()},
-		"a check is new": {is: edited(func(s *fleet.Spec) { s.Checks = append(s.Checks, fleet.Check{Name: "port"}) }),
+		"a check is new": {is: edited(func(s *policy.Spec) { s.Checks = append(s.Checks, policy.Check{Name: "port"}) }),
 			want: []change.Difference{{Kind: change.CheckAdded, Subject: "web", Check: "port"}}},
-		"a check is gone": {is: edited(func(s *fleet.Spec) { s.Checks = s.Checks[1:] }),
+		"a check is gone": {is: edited(func(s *policy.Spec) { s.Checks = s.Checks[1:] }),
 			want: []change.Difference{{Kind: change.CheckRemoved, Subject: "web", Check: "alive"}}},
-		"a check asks more often": {is: edited(func(s *fleet.Spec) { s.Checks[1].Every = time.Minute }),
+		"a check asks more often": {is: edited(func(s *policy.Spec) { s.Checks[1].Every = time.Minute }),
 			want: []change.Difference{{Kind: change.CheckChanged, Subject: "web", Check: "page",
 				Is: "every: 1s → 1m"}}},
-		"the budget": {is: edited(func(s *fleet.Spec) { s.Limits.InRepair = 2 }),
+		"the budget": {is: edited(func(s *policy.Spec) { s.Limits.InRepair = 2 }),
 			want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web", Is: "limits.in_repair: 1 → 2"}}},
-		"the ladder, and when": {is: edited(func(s *fleet.Spec) {
-			s.Repair.Steps = []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot}}
-			s.Repair.Windows = []fleet.Window{{At: "0 3 * * *"}}
+		"the ladder, and when": {is: edited(func(s *policy.Spec) {
+			s.Repair.Steps = []policy.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot}}
+			s.Repair.Windows = []policy.Window{{At: "0 3 * * *"}}
 		}), want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web",
 			Is: "repair.steps: none → start, reboot; repair.windows"}}},
-		"more machines": {is: edited(func(s *fleet.Spec) { s.Size = 5 }),
+		"more machines": {is: edited(func(s *policy.Spec) { s.Size = 5 }),
 			want: []change.Difference{{Kind: change.SizeUp, Subject: "web", Was: "3", Is: "5"}}},
-		"fewer machines": {is: edited(func(s *fleet.Spec) { s.Size = 2 }), destroys: true,
+		"fewer machines": {is: edited(func(s *policy.Spec) { s.Size = 2 }), destroys: true,
 			want: []change.Difference{{Kind: change.SizeDown, Subject: "web", Was: "3", Is: "2"}}},
-		"another image": {is: edited(func(s *fleet.Spec) { s.Template.Image = "v2" }), destroys: true,
+		"another image": {is: edited(func(s *policy.Spec) { s.Template.Image = "v2" }), destroys: true,
 			want: []change.Difference{{Kind: change.TemplateChanged, Subject: "web"}}},
-		"a disk is to be kept": {is: edited(func(s *fleet.Spec) { s.Template.Disks = []fleet.Disk{{Name: "root"}} }),
+		"a disk is to be kept": {is: edited(func(s *policy.Spec) { s.Template.Disks = []policy.Disk{{Name: "root"}} }),
 			want: []change.Difference{{Kind: change.PolicyChanged, Subject: "web", Is: "template.disks"}}},
-		"another provider": {is: edited(func(s *fleet.Spec) { s.Provider = "cloud" }), destroys: true,
+		"another provider": {is: edited(func(s *policy.Spec) { s.Provider = "cloud" }), destroys: true,
 			want: []change.Difference{{Kind: change.ProviderChanged, Subject: "web", Was: "lab", Is: "cloud"}}},
 	} {
 		was := web()
@@ -97,7 +98,7 @@ func TestADifferenceComesBackFromItsRecord(t *testing.T) {
 // Whatever field a policy or check comes to have, a difference in it is named.
 func TestNoPartOfAPolicyOrCheckIsUnnamed(t *testing.T) {
 	t.Parallel()
-	for path, set := range leaves(reflect.TypeFor[fleet.Spec]()) {
+	for path, set := range leaves(reflect.TypeFor[policy.Spec]()) {
 		if path == "Name" { // another fleet
 			continue
 		}
@@ -109,8 +110,8 @@ func TestNoPartOfAPolicyOrCheckIsUnnamed(t *testing.T) {
 			}
 		}
 	}
-	for path, set := range leaves(reflect.TypeFor[fleet.Check]()) {
-		was, is := web(), edited(func(*fleet.Spec) {})
+	for path, set := range leaves(reflect.TypeFor[policy.Check]()) {
+		was, is := web(), edited(func(*policy.Spec) {})
 		fill(t, set(reflect.ValueOf(&is.Checks[0]).Elem()))
 		for _, d := range change.Specs(&was, &is) {
 			if d.Kind == change.CheckChanged && d.Is == "" {
@@ -142,8 +143,8 @@ func leaves(of reflect.Type) map[string]func(reflect.Value) reflect.Value {
 // Whatever field a spec comes to have, a difference in it is told.
 func TestNoDifferenceIsOverlooked(t *testing.T) {
 	t.Parallel()
-	for i := range reflect.TypeFor[fleet.Spec]().NumField() {
-		field := reflect.TypeFor[fleet.Spec]().Field(i)
+	for i := range reflect.TypeFor[policy.Spec]().NumField() {
+		field := reflect.TypeFor[policy.Spec]().Field(i)
 		if field.Name == "Name" || field.Name == "Left" { // another fleet; what the ledger says
 			continue
 		}
@@ -180,10 +181,10 @@ func fill(t *testing.T, v reflect.Value) {
 
 func TestFleetsComeAndGo(t *testing.T) {
 	t.Parallel()
-	named := func(names ...fleet.Name) []fleet.Spec {
-		var out []fleet.Spec
+	named := func(names ...fleet.Name) []policy.Spec {
+		var out []policy.Spec
 		for _, n := range names {
-			out = append(out, edited(func(s *fleet.Spec) { s.Name = n }))
+			out = append(out, edited(func(s *policy.Spec) { s.Name = n }))
 		}
 		return out
 	}

@@ -6,7 +6,10 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 // Plan is the part of an edit of one fleet that would destroy something, with all that it would touch.
@@ -36,13 +39,13 @@ type Touched struct {
 func (p Plan) Empty() bool { return p.From == p.To && !p.Template }
 
 // Pending returns what the configuration asks for beyond what is in force, as far as it would destroy something.
-func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Plan {
+func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.View) Plan {
 	p := Plan{Fleet: wanted.Name}
 	if ledger == nil || wanted.Adopt.Selects() {
 		return p
 	}
 	spec := ledger.Force(*wanted)
-	staying := func(m *fleet.Machine) bool { // of those that go already nothing is asked
+	staying := func(m *belief.Machine) bool { // of those that go already nothing is asked
 		n, ok := m.Name.Ordinal()
 		return ok && spec.Has(n) && ledger.Removal(m.Name) == nil
 	}
@@ -52,7 +55,7 @@ func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Pl
 	}
 	if retemplated(wanted, ledger) {
 		p.Template = true
-		p.Replace = kept(p.Remove, machines, func(m *fleet.Machine) bool {
+		p.Replace = kept(p.Remove, machines, func(m *belief.Machine) bool {
 			return staying(m) && (!wanted.Template.Builds(ledger.Template) || m.Current.Edition != ledger.Edition)
 		})
 	}
@@ -65,7 +68,7 @@ func Pending(wanted *fleet.Spec, ledger *fleet.Ledger, machines []fleet.View) Pl
 
 // retemplated reports whether another template waits for a person's word than the one in force or the one on its way
 // through the fleet. That one waits, too, once it was stopped.
-func retemplated(wanted *fleet.Spec, ledger *fleet.Ledger) bool {
+func retemplated(wanted *policy.Spec, ledger *belief.Ledger) bool {
 	if u := ledger.Update; u != nil {
 		return u.Stopped != "" || !wanted.Template.Builds(u.Template)
 	}
@@ -73,14 +76,14 @@ func retemplated(wanted *fleet.Spec, ledger *fleet.Ledger) bool {
 }
 
 // surplus chooses which machines go: those that fail first, then those with the highest numbers.
-func surplus(spec *fleet.Spec, n int, machines []fleet.View, staying func(*fleet.Machine) bool) []Touched {
-	var all []*fleet.Machine
+func surplus(spec *policy.Spec, n int, machines []situation.View, staying func(*belief.Machine) bool) []Touched {
+	var all []*belief.Machine
 	for i := range machines {
 		if staying(&machines[i].Machine) {
 			all = append(all, &machines[i].Machine)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *fleet.Machine) int {
+	slices.SortStableFunc(all, func(a, b *belief.Machine) int {
 		x, _ := a.Name.Ordinal()
 		y, _ := b.Name.Ordinal()
 		return cmp.Or(cmp.Compare(guarded(spec, a), guarded(spec, b)), cmp.Compare(burden(b), burden(a)),
@@ -98,7 +101,7 @@ func surplus(spec *fleet.Spec, n int, machines []fleet.View, staying func(*fleet
 }
 
 // guarded is 1 for a machine that is never disrupted, else 0.
-func guarded(spec *fleet.Spec, m *fleet.Machine) int {
+func guarded(spec *policy.Spec, m *belief.Machine) int {
 	if spec.Protects(m.Name) {
 		return 1
 	}
@@ -107,7 +110,7 @@ func guarded(spec *fleet.Spec, m *fleet.Machine) int {
 
 // burden says how little is lost with the machine: one without an instance before one that fails, before one that does
 // not.
-func burden(m *fleet.Machine) int {
+func burden(m *belief.Machine) int {
 	switch {
 	case m.Current.None():
 		return 2
@@ -118,7 +121,7 @@ func burden(m *fleet.Machine) int {
 }
 
 // kept returns the machines that are not removed, and have instances of another template.
-func kept(removed []Touched, machines []fleet.View, old func(*fleet.Machine) bool) []Touched {
+func kept(removed []Touched, machines []situation.View, old func(*belief.Machine) bool) []Touched {
 	var out []Touched
 	for i := range machines {
 		m := &machines[i].Machine
@@ -131,7 +134,7 @@ func kept(removed []Touched, machines []fleet.View, old func(*fleet.Machine) boo
 }
 
 // blocked says what forbids the plan: a disk that is to be kept, or an instance that hale may not destroy, or not yet.
-func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fleet.Reason) {
+func blocked(p Plan, spec, wanted *policy.Spec, machines []situation.View) (being fleet.Reason) {
 	_, loses := spec.Template.DiskLost()
 	_, would := wanted.Template.DiskLost()
 	touched := slices.Concat(p.Remove, p.Replace)
@@ -147,7 +150,7 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fle
 		named := slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name && t.Instance != "" })
 		switch {
 		case !named || m.Current.Replaceable():
-		case m.Repair != nil && m.Repair.Kind == fleet.RepairBuild:
+		case m.Repair != nil && m.Repair.Kind == belief.RepairBuild:
 			being = fleet.ReasonBeingBuilt // what will not pass goes before it
 		default:
 			return fleet.ReasonNotCertified
@@ -158,7 +161,7 @@ func blocked(p Plan, spec, wanted *fleet.Spec, machines []fleet.View) (being fle
 
 // Unremovable says why the machine may not be removed; empty: it may. What is being built for it is hale's own, and may
 // go.
-func Unremovable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
+func Unremovable(m *belief.Machine, spec *policy.Spec) fleet.Reason {
 	_, loses := spec.Template.DiskLost()
 	switch {
 	case spec.Protects(m.Name):
@@ -174,8 +177,8 @@ func Unremovable(m *fleet.Machine, spec *fleet.Spec) fleet.Reason {
 }
 
 // id names the plan by all that it says, and the template.
-func id(p Plan, wanted *fleet.Spec) string {
-	template := fleet.Template{}
+func id(p Plan, wanted *policy.Spec) string {
+	template := policy.Template{}
 	if p.Template {
 		template = wanted.Template
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // What differs is told in the configuration's own words, as data: the keys with their values. Package prose makes the
@@ -35,7 +36,7 @@ func span(key string, d time.Duration) part { return part{key, d, fleet.WriteSpa
 func bare(key string, value any) part { return part{key: key, value: value} }
 
 // parts returns a fleet's policy key by key. The last one is whatever has no key of its own here.
-func parts(s fleet.Spec) []part {
+func parts(s policy.Spec) []part {
 	r, l, e := &s.Repair, &s.Limits, &s.Evidence
 	return append(sizeParts(s.Sizing), []part{
 		word("mode", s.Mode), steps(r.Steps), bare("repair.steps, their options", r.Steps),
@@ -72,10 +73,10 @@ func parts(s fleet.Spec) []part {
 }
 
 // sizeParts returns what moves a fleet's size, key by key; nil: nothing does.
-func sizeParts(s *fleet.Sizing) []part {
+func sizeParts(s *policy.Sizing) []part {
 	kind := "bounded"
 	if s == nil {
-		kind, s = "plain", &fleet.Sizing{}
+		kind, s = "plain", &policy.Sizing{}
 	}
 	parts := []part{
 		word("size", kind),
@@ -94,7 +95,7 @@ func sizeParts(s *fleet.Sizing) []part {
 }
 
 // partsOfCheck returns a check key by key.
-func partsOfCheck(c fleet.Check) []part {
+func partsOfCheck(c policy.Check) []part {
 	path, _, _ := strings.Cut(c.HTTP.Path, "?") // what follows may be secret
 	return []part{
 		word("kind", c.Kind), number("port", c.Port), {"path", c.HTTP.Path, path}, span("every", c.Every),
@@ -114,7 +115,7 @@ func often(after, in int) string {
 	return strconv.Itoa(after)
 }
 
-func steps(ladder []fleet.Step) part {
+func steps(ladder []policy.Step) part {
 	kinds := make([]string, len(ladder))
 	for i, s := range ladder {
 		kinds[i] = string(s.Kind)

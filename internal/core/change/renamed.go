@@ -4,15 +4,17 @@ import (
 	"maps"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Renaming is a fleet that is gone, and one like it that is new: to a person the same fleet by another name, to hale
 // machines that are let go beside others that are built.
-type Renaming struct{ From, To fleet.Spec }
+type Renaming struct{ From, To policy.Spec }
 
 // Renamings returns the fleets that look as if they were given another name. A fleet is taken for one other at most.
-func Renamings(was, is []fleet.Spec) []Renaming {
+func Renamings(was, is []policy.Spec) []Renaming {
 	var out []Renaming
 	taken := map[fleet.Name]bool{}
 	for _, d := range Fleets(was, is) {
@@ -33,24 +35,24 @@ func Renamings(was, is []fleet.Spec) []Renaming {
 }
 
 // alike reports whether the second would build what the first has.
-func alike(gone, fresh *fleet.Spec) bool {
+func alike(gone, fresh *policy.Spec) bool {
 	return gone.Provider == fresh.Provider && gone.Said() == fresh.Said() && fresh.Template.Builds(gone.Template) &&
 		!gone.Adopt.Selects() && !fresh.Adopt.Selects()
 }
 
-func named(all []fleet.Spec, name string) fleet.Spec {
+func named(all []policy.Spec, name string) policy.Spec {
 	for _, s := range all {
 		if string(s.Name) == name {
 			return s
 		}
 	}
-	return fleet.Spec{}
+	return policy.Spec{}
 }
 
 // RenamedSince returns the fleets that seem renamed, where only the ledgers and the names of the former fleets are
 // left. The old one is as the new one says, but for its name.
-func RenamedSince(before map[fleet.Name]*fleet.Ledger, is []fleet.Spec) []Renaming {
-	var was []fleet.Spec
+func RenamedSince(before map[fleet.Name]*belief.Ledger, is []policy.Spec) []Renaming {
+	var was []policy.Spec
 	for _, s := range is {
 		if before[s.Name] != nil {
 			was = append(was, s)
@@ -76,7 +78,7 @@ func RenamedSince(before map[fleet.Name]*fleet.Ledger, is []fleet.Spec) []Renami
 }
 
 // likeSize reports whether the configuration, when the ledger was written, may have said the size that the spec says.
-func likeSize(s *fleet.Spec, l *fleet.Ledger) bool {
+func likeSize(s *policy.Spec, l *belief.Ledger) bool {
 	switch {
 	case l.Ordered != nil:
 		return l.Ordered.File == s.Said()

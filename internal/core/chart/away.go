@@ -3,12 +3,13 @@ package chart
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 )
 
 // DeadHost returns the host of the instance if it does not answer.
-func (c *Chart) DeadHost(i fleet.Incarnation) (fleet.Host, bool) {
+func (c *Chart) DeadHost(i belief.Incarnation) (fleet.Host, bool) {
 	if i.None() {
 		return fleet.Host{}, false
 	}
@@ -42,7 +43,7 @@ func (c *Chart) HeldCut(id fleet.InstanceID) bool {
 
 // TakeBack makes what was left behind the machine again, where a repair ends without anything in its place: the next
 // one looks at it and proves it off anew, since its host may have been turned on meanwhile, and the instance with it.
-func (c *Chart) TakeBack(r *fleet.Repair) {
+func (c *Chart) TakeBack(r *belief.Repair) {
 	if !r.Removed || !c.M.Current.None() || c.M.LeftAt(r.Target.ID) < 0 {
 		return
 	}
@@ -54,7 +55,7 @@ func (c *Chart) TakeBack(r *fleet.Repair) {
 // LeftRuns reports whether something that was left behind off is known to run by now, or what was left behind cut to be
 // so no more: nothing is built beside it (L1).
 func (c *Chart) LeftRuns() bool {
-	return c.M.Rivalled() || slices.ContainsFunc(c.M.Left, func(l fleet.LeftBehind) bool {
+	return c.M.Rivalled() || slices.ContainsFunc(c.M.Left, func(l belief.LeftBehind) bool {
 		return !c.Away(l.ID) && c.View.Sighting(l.ID).Instance.Power == fleet.PowerRunning
 	})
 }

@@ -4,22 +4,26 @@ import (
 	"strconv"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // Chart is one machine in one round: the belief about it is changed in place, and what follows is collected.
 type Chart struct {
-	M            *fleet.Machine
-	View         *fleet.View // to be read only
+	M            *belief.Machine
+	View         *situation.View // to be read only
 	Situation    *guard.Situation
 	Installation fleet.Installation
 	// Load counts the fleet's instances per host, to spread new ones.
 	Load func() map[fleet.HostName]int
 
-	Actions []fleet.Action
-	Records []fleet.Record
+	Actions []situation.Action
+	Records []record.Record
 	// TakenAlong says that its host had taken the machine along, and that a start was all that it needed, or would have
 	// been, had the host not done so again.
 	TakenAlong bool
@@ -34,41 +38,41 @@ func (c *Chart) Now() fleet.Instant { return c.Situation.Now.Mono }
 const fewRecords = 4
 
 // Record adds a record about the machine.
-func (c *Chart) Record(rec fleet.Record) {
+func (c *Chart) Record(rec record.Record) {
 	m := c.M
 	rec.At, rec.Fleet, rec.Machine, rec.Alias = c.Situation.Now.Wall, c.Situation.Spec.Name, m.Name, m.Alias
 	rec.Provider = c.Situation.Spec.Provider
 	if rec.Order == "" {
 		rec.Order = c.Order
 	}
-	if rec.Kind == fleet.RecordRepairStarted || rec.Kind == fleet.RecordRepairEnded ||
-		rec.Kind == fleet.RecordIncidentClosed {
+	if rec.Kind == record.RepairStarted || rec.Kind == record.RepairEnded ||
+		rec.Kind == record.IncidentClosed {
 		rec.Again, m.Swings = m.Swung(), nil // from now on the same reasons say something new
 	}
 	if m.Repair != nil {
 		rec.Repair = m.Repair.ID
-		if rec.Step == "" && !m.Repair.Aside() && m.Repair.Kind != fleet.RepairRemove &&
-			m.Repair.Kind != fleet.RepairUndo {
+		if rec.Step == "" && !m.Repair.Aside() && m.Repair.Kind != belief.RepairRemove &&
+			m.Repair.Kind != belief.RepairUndo {
 			rec.Step = m.Repair.Step
 		}
 	}
 	if m.Incident != nil && rec.Incident == "" {
 		rec.Incident = m.Incident.ID
 	}
-	if m.Incident != nil && (rec.Kind == fleet.RecordIncidentOpen || rec.Kind == fleet.RecordIncidentClosed) {
+	if m.Incident != nil && (rec.Kind == record.IncidentOpen || rec.Kind == record.IncidentClosed) {
 		rec.Began = m.Incident.Began
 	}
 	if m.Incident != nil && rec.Parent == "" {
 		rec.Parent = m.Incident.Parent
 	}
 	if c.Records == nil {
-		c.Records = make([]fleet.Record, 0, fewRecords)
+		c.Records = make([]record.Record, 0, fewRecords)
 	}
 	c.Records = append(c.Records, rec)
 }
 
 // Mark is what the instance must bear: of an adopted one, nothing.
-func (c *Chart) Mark(i fleet.Incarnation) fleet.Mark {
+func (c *Chart) Mark(i belief.Incarnation) fleet.Mark {
 	if i.Adopted {
 		return fleet.Mark{}
 	}
@@ -77,21 +81,21 @@ func (c *Chart) Mark(i fleet.Incarnation) fleet.Mark {
 }
 
 // braked has the arithmetic of the brake that holds a machine, and who put it on.
-func braked(rec fleet.Record, b *fleet.Brake, s *guard.Situation) fleet.Record {
+func braked(rec record.Record, b *belief.Brake, s *guard.Situation) record.Record {
 	if rec.By, rec.Detail = b.By, b.Words; b.Scope == "" {
 		return rec
 	}
 	t := guard.Among(b, s.Tally, s.Tolls)
 	rec.Scope, rec.Failing, rec.Size = b.Scope, t.Failing, t.Size
 	rec.Limit = guard.BrakeLimit(guard.BrakePolicy(b, &s.Spec.Limits), t.Size)
-	if b.Scope == fleet.ScopeProvider {
+	if b.Scope == policy.ScopeProvider {
 		rec.Detail = string(s.Spec.Provider)
 	}
 	return rec
 }
 
 // Wait records once why nothing is done, and which step would be. A reason that comes and goes is counted; see
-// fleet.Machine.Swings.
+// belief.Machine.Swings.
 func (c *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
 	if c.M.Waiting == reason {
 		return
@@ -108,7 +112,7 @@ func (c *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
 		return
 	}
 	t := c.Situation.Tally
-	rec := fleet.Record{Kind: fleet.RecordHeld, Again: again, Reason: reason, Cause: c.M.Health.Cause, Step: step,
+	rec := record.Record{Kind: record.Held, Again: again, Reason: reason, Cause: c.M.Health.Cause, Step: step,
 		Instance: c.M.Current.ID, Failing: t.Failing, Size: t.Size,
 		Limit: guard.BrakeLimit(c.Situation.Spec.Limits.Brake, t.Size)}
 	if p := guard.Parent(c.M, c.Situation); p != nil && reason == fleet.ReasonSharedFate {
@@ -127,14 +131,14 @@ func (c *Chart) Wait(reason fleet.Reason, step fleet.StepKind) {
 }
 
 // OpenIncident opens the machine's incident. There is none.
-func (c *Chart) OpenIncident(cause fleet.Cause) {
+func (c *Chart) OpenIncident(cause belief.Cause) {
 	m := c.M
 	m.Incidents++
-	m.Incident = &fleet.Incident{
+	m.Incident = &belief.Incident{
 		ID: string(m.Name) + "/" + strconv.FormatUint(m.Incidents, 10), Cause: cause, Opened: c.Situation.Now.Wall,
 		Began: c.firstFailure(),
 	}
-	c.Record(fleet.Record{Kind: fleet.RecordIncidentOpen, Cause: cause, Check: m.Health.Check, Result: m.Health.Result,
+	c.Record(record.Record{Kind: record.IncidentOpen, Cause: cause, Check: m.Health.Check, Result: m.Health.Result,
 		Instance: m.Current.ID, Generation: m.Current.Generation})
 }
 
@@ -160,7 +164,7 @@ func (c *Chart) Page(reason fleet.Reason) {
 	}
 	c.M.Incident.Paged, c.M.Incident.Told, c.M.Incident.For = true, c.Situation.Now.Wall, reason
 	c.M.Incident.Joint = ""
-	c.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Cause: c.M.Incident.Cause, Instance: c.M.Current.ID})
+	c.Record(record.Record{Kind: record.Paged, Reason: reason, Cause: c.M.Incident.Cause, Instance: c.M.Current.ID})
 }
 
 // Uncount takes the attempt back: nothing was tried.
@@ -173,7 +177,7 @@ func (c *Chart) Ordered() bool { return c.M.Ordered(c.Situation.Now) }
 func (c *Chart) Unproven() bool { return health.OnlyUnproven(&c.M.Health, c.View.Checks) }
 
 // FreshlySeen reports whether the provider said something of the instance since the last call ended.
-func (c *Chart) FreshlySeen(r *fleet.Repair) bool {
+func (c *Chart) FreshlySeen(r *belief.Repair) bool {
 	return c.View.Sighting(c.M.Current.ID).Asked > r.LastOutcome
 }
 
@@ -196,7 +200,7 @@ func (c *Chart) AnswersStill() bool {
 
 // RefuseChange ends a wanted change of the machine before it begins, and tells a person.
 func (c *Chart) RefuseChange(order fleet.OrderID, why fleet.Reason) {
-	c.M.Change = &fleet.Change{Order: order, Ended: why}
-	c.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
+	c.M.Change = &belief.Change{Order: order, Ended: why}
+	c.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
 		Instance: c.M.Current.ID})
 }

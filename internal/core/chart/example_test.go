@@ -3,6 +3,7 @@ package chart_test
 import (
 	"fmt"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 )
@@ -10,8 +11,8 @@ import (
 // What bears the machine's mark and is not its instance is a stray; only what an unfinished build of ours left behind
 // may go.
 func ExampleIsRemnant() {
-	m := fleet.Machine{Name: "web-2", Generation: 3,
-		Current: fleet.Incarnation{ID: "i-3", Generation: 3, Certified: true}}
+	m := belief.Machine{Name: "web-2", Generation: 3,
+		Current: belief.Incarnation{ID: "i-3", Generation: 3, Certified: true}}
 	mark := fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-2", Generation: 2}
 	halfBuilt := fleet.Instance{ID: "i-2", Power: fleet.PowerOff, Mark: mark}
 	whole := halfBuilt

@@ -1,17 +1,18 @@
 package chart
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 )
 
 // HeldBack says why the work may not go on to its next step.
-func (c *Chart) HeldBack(r *fleet.Repair) fleet.Reason {
+func (c *Chart) HeldBack(r *belief.Repair) fleet.Reason {
 	var reason fleet.Reason
 	switch r.Kind {
-	case fleet.RepairHeal:
+	case belief.RepairHeal:
 		reason = guard.AnyRung(c.M, c.Situation)
-	case fleet.RepairRemnant:
+	case belief.RepairRemnant:
 		reason = guard.ClearUp(c.M, c.Situation)
 	default:
 		reason = guard.AnyStep(c.M, c.Situation)
@@ -19,7 +20,7 @@ func (c *Chart) HeldBack(r *fleet.Repair) fleet.Reason {
 	if reason == "" && (guard.HostHeld(r.Target.Host, c.Situation) || guard.HostHeld(r.Back.Host, c.Situation)) {
 		reason = fleet.ReasonHold // of a host that the machine itself is not on
 	}
-	if reason == "" && r.Kind == fleet.RepairHeal && r.OffCalls == 0 && c.StartsBeside() {
+	if reason == "" && r.Kind == belief.RepairHeal && r.OffCalls == 0 && c.StartsBeside() {
 		reason = fleet.ReasonRival
 	}
 	if reason == "" {
@@ -38,8 +39,8 @@ func letsFinish(reason fleet.Reason) bool {
 }
 
 // Unrolled says why the rung, if it builds or destroys, may not.
-func (c *Chart) Unrolled(r *fleet.Repair) fleet.Reason {
-	if (r.Kind == fleet.RepairHeal || r.Kind == "") && !r.Step.Rolled() {
+func (c *Chart) Unrolled(r *belief.Repair) fleet.Reason {
+	if (r.Kind == belief.RepairHeal || r.Kind == "") && !r.Step.Rolled() {
 		return ""
 	}
 	return guard.AnyRolled(c.Situation)

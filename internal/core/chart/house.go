@@ -3,12 +3,15 @@ package chart
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // Found returns an instance that an earlier, lost call of ours built after all, if the machine has no other: it is
 // taken instead of being removed.
-func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
+func Found(m *belief.Machine, v *situation.View, ours fleet.Installation) (fleet.Instance, bool) {
 	if !m.Current.None() {
 		return fleet.Instance{}, false
 	}
@@ -24,8 +27,8 @@ func Found(m *fleet.Machine, v *fleet.View, ours fleet.Installation) (fleet.Inst
 }
 
 // retriedLater reports whether the instance is a stray that could not be removed.
-func retriedLater(m *fleet.Machine, id fleet.InstanceID) bool {
-	return slices.ContainsFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == id && s.RetryAt != 0 })
+func retriedLater(m *belief.Machine, id fleet.InstanceID) bool {
+	return slices.ContainsFunc(m.Strays, func(s belief.Stray) bool { return s.ID == id && s.RetryAt != 0 })
 }
 
 // House believes that the machine has the instance, which the store did not know.
@@ -34,7 +37,7 @@ func (c *Chart) House(i fleet.Instance) {
 	m.Current, m.Address = c.shown(i), i.Address
 	m.Epoch++
 	m.Acted = c.Now()
-	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Since: c.Situation.Now.Wall, SinceMono: c.Now()}
+	m.Health = belief.Health{Verdict: belief.VerdictUnknown, Since: c.Situation.Now.Wall, SinceMono: c.Now()}
 	c.Forget(i.ID)
 	c.Bind(i.Host)
 	c.Stands()
@@ -47,20 +50,20 @@ func (c *Chart) Shelve(i fleet.Instance) {
 	if c.M.Current.ID == i.ID {
 		c.Vacate()
 	}
-	c.M.Kept = append(slices.Clone(c.M.Kept), fleet.KeepFor(c.shown(i), c.Situation.Spec.Repair.KeepTime(),
+	c.M.Kept = append(slices.Clone(c.M.Kept), belief.KeepFor(c.shown(i), c.Situation.Spec.Repair.KeepTime(),
 		c.Situation.Now))
 }
 
 // Vacate believes that the machine does not have the instance any more that the store knew.
 func (c *Chart) Vacate() {
-	c.M.Current = fleet.Incarnation{}
+	c.M.Current = belief.Incarnation{}
 	c.M.Epoch++
 }
 
 // shown is the instance as the provider shows it. What it was built from is not shown: it is taken for what is in
 // force.
-func (c *Chart) shown(i fleet.Instance) fleet.Incarnation {
-	out := fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Network: i.Network,
+func (c *Chart) shown(i fleet.Instance) belief.Incarnation {
+	out := belief.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Network: i.Network,
 		Storage: i.Storage, Certified: i.Mark.Certified}
 	if l := c.Situation.Whole.Ledger; l != nil {
 		out.Edition = l.Edition
@@ -70,17 +73,17 @@ func (c *Chart) shown(i fleet.Instance) fleet.Incarnation {
 
 // TakeFound believes that the machine has the instance, which an earlier call of ours built.
 func (c *Chart) TakeFound(i fleet.Instance) {
-	c.M.Current, c.M.Address = fleet.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host,
+	c.M.Current, c.M.Address = belief.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host,
 		Edition: c.Edition(c.M.Repair)}, i.Address
 	c.Forget(i.ID)
 	c.Stands()
-	c.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: fleet.ReasonFound, Instance: i.ID,
+	c.Record(record.Record{Kind: record.Remnant, Reason: fleet.ReasonFound, Instance: i.ID,
 		Generation: i.Mark.Generation, Host: i.Host})
 }
 
 // Forget takes an instance off the list of strays. If it is still there, it is noticed again.
 func (c *Chart) Forget(id fleet.InstanceID) {
-	c.M.Strays = slices.DeleteFunc(c.M.Strays, func(s fleet.Stray) bool { return s.ID == id })
+	c.M.Strays = slices.DeleteFunc(c.M.Strays, func(s belief.Stray) bool { return s.ID == id })
 	c.M.LetGo(id)
 	c.M.Retrieve(id)
 }
@@ -92,7 +95,7 @@ func (c *Chart) IsRemnant(i fleet.Instance) bool {
 
 // IsStray reports whether the instance bears the machine's mark and should not be there: it is neither current, nor
 // being built or replaced, nor put aside; or it was, and runs all the same.
-func IsStray(m *fleet.Machine, i *fleet.Instance, ours fleet.Installation) bool {
+func IsStray(m *belief.Machine, i *fleet.Instance, ours fleet.Installation) bool {
 	if i.Mark.Machine != m.Name || i.Mark.Installation != ours || i.Power == fleet.PowerGone || i.ID == m.Current.ID {
 		return false
 	}
@@ -104,7 +107,7 @@ func IsStray(m *fleet.Machine, i *fleet.Instance, ours fleet.Installation) bool 
 
 // IsRemnant reports whether the instance is provably what an unfinished build of this machine by this installation left
 // behind: our mark, never certified, of a generation that was allotted and is neither current nor being built.
-func IsRemnant(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool {
+func IsRemnant(m belief.Machine, i fleet.Instance, ours fleet.Installation) bool {
 	k := i.Mark
 	whole := k.Certified && !mayGo(&m, i)
 	return k.Installation == ours && ours != "" && k.Machine == m.Name && !whole && !k.Kept &&
@@ -113,14 +116,14 @@ func IsRemnant(m fleet.Machine, i fleet.Instance, ours fleet.Installation) bool 
 
 // mayGo reports whether the instance was left behind, and may go now that its host is back: nobody who runs is turned
 // off for that, but what could not write all the time.
-func mayGo(m *fleet.Machine, i fleet.Instance) bool {
+func mayGo(m *belief.Machine, i fleet.Instance) bool {
 	at := m.LeftAt(i.ID)
 	return at >= 0 && (i.Power == fleet.PowerOff || m.Left[at].Cut() && i.Host == m.Left[at].Host)
 }
 
 // Edition returns which template the next instance is built from: the one in force, as long as another one did not
 // prove itself, unless the machine is to try that, or stood on it.
-func (c *Chart) Edition(r *fleet.Repair) uint64 {
+func (c *Chart) Edition(r *belief.Repair) uint64 {
 	l := c.Situation.Whole.Ledger
 	if l == nil {
 		return 0
@@ -141,7 +144,7 @@ func (c *Chart) Aside(i fleet.Instance) bool {
 // PutOff leaves a kept instance, or a remnant, that would not go or is in use for later, and tells a person once.
 func (c *Chart) PutOff(id fleet.InstanceID, reason fleet.Reason, until fleet.Instant) {
 	tell := func(host fleet.HostName) {
-		c.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: id, Host: host})
+		c.Record(record.Record{Kind: record.Paged, Reason: reason, Instance: id, Host: host})
 	}
 	if at := c.M.KeptAt(id); at >= 0 {
 		c.M.Kept = slices.Clone(c.M.Kept)

@@ -4,14 +4,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/belief"
+	"hale/internal/core/record"
 )
 
 // outputPiece is how much of a command's output goes into one record, in bytes.
 const outputPiece = 2 << 10
 
 // RecordOutput keeps what a command said, in pieces that end with a line where they can.
-func (c *Chart) RecordOutput(in fleet.Intent, output string) {
+func (c *Chart) RecordOutput(in belief.Intent, output string) {
 	output = strings.TrimSpace(output)
 	for output != "" {
 		n := min(len(output), outputPiece)
@@ -23,7 +24,7 @@ func (c *Chart) RecordOutput(in fleet.Intent, output string) {
 				n--
 			}
 		}
-		c.Record(fleet.Record{Kind: fleet.RecordOutput, Op: in.Op, Call: in.ID, Instance: in.Instance,
+		c.Record(record.Record{Kind: record.Output, Op: in.Op, Call: in.ID, Instance: in.Instance,
 			Generation: in.Generation, Detail: output[:n]})
 		output = strings.TrimLeft(output[n:], "\n")
 	}

@@ -3,6 +3,7 @@ package chart
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -18,7 +19,7 @@ func (c *Chart) Rivalled() bool { return c.RivalledBeside("") }
 func (c *Chart) RivalledBeside(id fleet.InstanceID) bool {
 	mayRun := func(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
 	return slices.ContainsFunc(c.M.Strays,
-		func(s fleet.Stray) bool { return s.ID != id && mayRun(c.View.Sighting(s.ID).Instance.Power) }) ||
+		func(s belief.Stray) bool { return s.ID != id && mayRun(c.View.Sighting(s.ID).Instance.Power) }) ||
 		slices.ContainsFunc(c.View.Seen, func(s fleet.Sighting) bool {
 			return s.Instance.ID != id && !c.Away(s.Instance.ID) && mayRun(s.Instance.Power) &&
 				(IsStray(c.M, &s.Instance, c.Installation) || c.isForeign(&s.Instance))
@@ -29,7 +30,7 @@ func (c *Chart) RivalledBeside(id fleet.InstanceID) bool {
 // machine going would make two of it (L1).
 func (c *Chart) StartsBeside() bool {
 	cause := c.M.Health.Cause
-	return cause.Stopped() && cause != fleet.CauseGone && !c.M.Current.None() && c.Rivalled()
+	return cause.Stopped() && cause != belief.CauseGone && !c.M.Current.None() && c.Rivalled()
 }
 
 // isForeign reports whether another installation of hale marked the instance as this very machine's.

@@ -11,6 +11,7 @@ package correlation
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -82,7 +83,7 @@ func (c *Census) Holds(hosts []fleet.Host) bool {
 
 // Add counts one sound machine and returns the number of its site, or -1: a machine without an instance lies in no
 // domain.
-func (c *Census) Add(at *fleet.Incarnation) int {
+func (c *Census) Add(at *belief.Incarnation) int {
 	if at.None() {
 		return -1
 	}
@@ -92,7 +93,7 @@ func (c *Census) Add(at *fleet.Incarnation) int {
 }
 
 // Move counts a machine that was added at a site where it lies now, and returns that site.
-func (c *Census) Move(from int, to *fleet.Incarnation) int {
+func (c *Census) Move(from int, to *belief.Incarnation) int {
 	if from >= 0 {
 		c.sites[from].members--
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 
@@ -14,7 +15,7 @@ import (
 // estate is a fleet that is spread evenly over hosts, which stand in racks, which stand in rooms.
 type estate struct {
 	hosts    []fleet.Host
-	machines []fleet.Incarnation
+	machines []belief.Incarnation
 }
 
 func newEstate(rooms, racks, hosts, machines int) estate {
@@ -26,7 +27,7 @@ func newEstate(rooms, racks, hosts, machines int) estate {
 				e.hosts = append(e.hosts, fleet.Host{Name: fleet.HostName(name), Up: true, Place: fleet.Place{
 					Rack: fmt.Sprintf("r%d%d", room, rack), Room: fmt.Sprintf("m%d", room)}})
 				for m := range machines {
-					e.machines = append(e.machines, fleet.Incarnation{
+					e.machines = append(e.machines, belief.Incarnation{
 						ID:      fleet.InstanceID(fmt.Sprintf("%s-%d", name, m)),
 						Host:    fleet.HostName(name),
 						Network: "default"})
@@ -201,7 +202,7 @@ func TestAMachineThatLiesNowhereSharesNoFate(t *testing.T) {
 	t.Parallel()
 	var c correlation.Census
 	c.Begin(nil)
-	if site := c.Add(&fleet.Incarnation{}); site != -1 || c.Within(site, host("h1")) {
+	if site := c.Add(&belief.Incarnation{}); site != -1 || c.Within(site, host("h1")) {
 		t.Errorf("it lies at site %d", site)
 	}
 	if f := c.Look(host("h1"), correlation.Question{}); f.Members != 0 || f.Stands() {

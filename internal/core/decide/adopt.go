@@ -1,8 +1,11 @@
 package decide
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // adoption is the work on a machine that existed before hale.
@@ -31,14 +34,14 @@ func followClaims(w *work) {
 	m := w.M
 	c, claimed := guard.Elsewhere(m, w.Situation)
 	switch {
-	case w.Situation.Spec.Mode == fleet.ModeObserve || m.Current.Candidate():
+	case w.Situation.Spec.Mode == policy.ModeObserve || m.Current.Candidate():
 	case claimed && (m.Elsewhere == nil || m.Elsewhere.By != c.By):
 		m.Elsewhere = &c
-		rec := fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonElsewhere, Instance: m.Current.ID,
+		rec := record.Record{Kind: record.Adoption, Reason: fleet.ReasonElsewhere, Instance: m.Current.ID,
 			Generation: m.Current.Generation,
 			Host:       m.Current.Host, Detail: c.String()}
 		w.Record(rec)
-		rec.Kind = fleet.RecordPaged
+		rec.Kind = record.Paged
 		w.Record(rec)
 	case !claimed && m.Elsewhere != nil && w.Situation.Roll.Claims:
 		adoption{w}.recordAdoption(fleet.ReasonClaimOver, m.Elsewhere.String())
@@ -146,13 +149,13 @@ func (w adoption) letGo(why fleet.Reason, detail string) {
 
 func (w adoption) recordAdoption(why fleet.Reason, detail string) {
 	m := w.M
-	w.Record(fleet.Record{Kind: fleet.RecordAdoption, Reason: why, Instance: m.Current.ID,
+	w.Record(record.Record{Kind: record.Adoption, Reason: why, Instance: m.Current.ID,
 		Generation: m.Current.Generation,
 		Host:       m.Current.Host, Detail: detail})
 }
 
 func (w adoption) pageAdoption(why fleet.Reason) {
-	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: why, Instance: w.M.Current.ID})
+	w.Record(record.Record{Kind: record.Paged, Reason: why, Instance: w.M.Current.ID})
 }
 
 // adopt takes a candidate that is healthy into hale's care; until it is, it is only watched. It is written down, and
@@ -170,7 +173,7 @@ func (w adoption) adopt() {
 // seenHealthy reports whether there is no doubt that the candidate is well: by its checks, and by its provider.
 func (w adoption) seenHealthy() bool {
 	s, seen := w.Situation, w.View.Sighting(w.M.Current.ID)
-	return w.M.Health.Verdict == fleet.VerdictHealthy && s.Acting == "" && s.Now.Due(s.SteadyAt) &&
+	return w.M.Health.Verdict == belief.VerdictHealthy && s.Acting == "" && s.Now.Due(s.SteadyAt) &&
 		s.Whole.Doubt.Reason == "" &&
 		s.Provider.Standing == fleet.ProviderUp && seen.Known() && seen.Asked > w.M.Acted &&
 		seen.Instance.Power == fleet.PowerRunning && s.Spec.Adopt.Eligible(&seen.Instance)
@@ -181,20 +184,20 @@ func (w adoption) seenHealthy() bool {
 func (r *deciding) countAdopted() {
 	a, short := &r.S.Spec.Adopt, &r.Sit.Whole.Short
 	if !a.Selects() || a.Expected == 0 || a.Expected == r.S.Spec.Size {
-		*short = fleet.Shortfall{}
+		*short = belief.Shortfall{}
 		return
 	}
 	switch {
 	case short.Since.IsZero():
-		*short = fleet.Shortfall{Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono}
+		*short = belief.Shortfall{Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono}
 		r.S.Now.Await(short.SinceMono.Add(r.S.Spec.BlindAfter))
 	case !short.Paged && r.S.Provider.Standing == fleet.ProviderUp &&
 		r.S.Now.Due(short.SinceMono.Add(r.S.Spec.BlindAfter)):
 		short.Paged = true
-		rec := fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonShort, Size: r.S.Spec.Size,
+		rec := record.Record{Kind: record.Adoption, Reason: fleet.ReasonShort, Size: r.S.Spec.Size,
 			Limit: a.Expected}
 		r.Record(rec)
-		rec.Kind = fleet.RecordPaged
+		rec.Kind = record.Paged
 		r.Record(rec)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 )
 
 // A machine fails beside one that is suspect. Before anything is done, every machine in its rack is asked once, and no
@@ -83,7 +84,7 @@ func TestS74ThoseThatDoNotAnswerWhenAskedShareTheFate(t *testing.T) {
 	tl.decide()
 	for _, i := range tl.asked {
 		v := &tl.s.Machines[i]
-		if v.Asked, v.Asking = (fleet.Asked{At: v.Asking, Down: slices.Contains(host, i)}), 0; v.Asked.Down {
+		if v.Asked, v.Asking = (situation.Asked{At: v.Asking, Down: slices.Contains(host, i)}), 0; v.Asked.Down {
 			tl.s.InVain = append(tl.s.InVain, i)
 		}
 	}

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 // BenchmarkDecide is one round of a fleet of 1,000 machines on 50 hosts, some of them open. Beliefs are made one by
@@ -30,7 +33,7 @@ func BenchmarkDecide(b *testing.B) {
 // of 100; and the rounds after that, while they are held.
 func BenchmarkNight(b *testing.B) {
 	s := crowd(10_000, 0)
-	s.Spec.SharedFate = fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
+	s.Spec.SharedFate = policy.SharedFate{Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
 	s.Hosts = nil
 	for h := range 400 {
 		s.Hosts = append(s.Hosts, fleet.Host{Name: hostNamed(h), Up: true,
@@ -69,10 +72,10 @@ func BenchmarkNight(b *testing.B) {
 
 // crowd is a fleet that stands, but for as many machines as are open: they are down by their checks and wait for their
 // turn.
-func crowd(size, open int) fleet.Situation {
+func crowd(size, open int) situation.Situation {
 	now := fleet.Instant(time.Hour)
-	s := fleet.Situation{
-		State: fleet.State{
+	s := situation.Situation{
+		State: situation.State{
 			Now:      fleet.Now{Mono: now, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 			Spec:     spec(size),
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
@@ -86,12 +89,12 @@ func crowd(size, open int) fleet.Situation {
 	for n := 1; n <= size; n++ {
 		id := fleet.InstanceID("instance-" + strconv.Itoa(n))
 		host := fleet.HostName("h" + strconv.Itoa(100+n%50))
-		v := fleet.View{
-			Machine: fleet.Machine{
+		v := situation.View{
+			Machine: belief.Machine{
 				Name: s.Spec.Name.Machine(n), Generation: 1, Acted: 1, Address: netip.AddrFrom4([4]byte{10, 0,
 					byte(n >> 8), byte(n)}),
-				Current: fleet.Incarnation{ID: id, Generation: 1, Host: host, Certified: true},
-				Health:  fleet.Health{Verdict: fleet.VerdictHealthy, Since: s.Now.Wall, SinceMono: 1},
+				Current: belief.Incarnation{ID: id, Generation: 1, Host: host, Certified: true},
+				Health:  belief.Health{Verdict: belief.VerdictHealthy, Since: s.Now.Wall, SinceMono: 1},
 			},
 			Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp}},
 			Seen: []fleet.Sighting{{Asked: now, Instance: fleet.Instance{ID: id, Host: host, Power: fleet.PowerRunning,
@@ -99,9 +102,9 @@ func crowd(size, open int) fleet.Situation {
 		}
 		if open > 0 && n%(size/open) == 0 {
 			v.Checks[0].Standing = fleet.StandingDown
-			v.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page",
+			v.Machine.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks, Check: "page",
 				SinceMono: 1}
-			v.Machine.Incident = &fleet.Incident{ID: string(v.Machine.Name) + "/1", Cause: fleet.CauseChecks}
+			v.Machine.Incident = &belief.Incident{ID: string(v.Machine.Name) + "/1", Cause: belief.CauseChecks}
 			v.Machine.Waiting = fleet.ReasonBackoff
 			v.Machine.RetryAt = now.Add(time.Minute)
 		}

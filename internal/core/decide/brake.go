@@ -1,15 +1,18 @@
 package decide
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
 )
 
 // brake steps the fleet's own brake, and those that it shares with others, by what fails and by what people want.
-func (r *deciding) brake(works []*work) fleet.Brake {
+func (r *deciding) brake(works []*work) belief.Brake {
 	own := step(r, r.S.Brake)
-	shared := make([]fleet.Brake, len(r.S.Spec.Limits.Brakes))
+	shared := make([]belief.Brake, len(r.S.Spec.Limits.Brakes))
 	for i, p := range r.S.Spec.Limits.Brakes {
 		shared[i] = step(r, r.S.Whole.Brake(p.Scope))
 	}
@@ -29,20 +32,20 @@ func (r *deciding) brake(works []*work) fleet.Brake {
 }
 
 // step returns the brake as it is after what fails now.
-func step(r *deciding, b fleet.Brake) fleet.Brake {
+func step(r *deciding, b belief.Brake) belief.Brake {
 	policy, t := guard.BrakePolicy(&b, &r.S.Spec.Limits), guard.Among(&b, r.Tally, r.S.Tolls)
 	return guard.StepBrake(b, policy, guard.SettleTime(r.S.Spec), t, r.S.Now)
 }
 
 // tellBrake records that the brake engaged or released, and tells people. Of one that is shared every fleet with
 // machines that fail would tell them: who comes first does, for all.
-func tellBrake(r *deciding, b *fleet.Brake, was fleet.Brake, works []*work, told bool) {
+func tellBrake(r *deciding, b *belief.Brake, was belief.Brake, works []*work, told bool) {
 	t := guard.Among(b, r.Tally, r.S.Tolls)
-	rec := fleet.Record{
-		Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged, Scope: b.Scope, Failing: t.Failing, Size: t.Size,
+	rec := record.Record{
+		Kind: record.Brake, Reason: fleet.ReasonEngaged, Scope: b.Scope, Failing: t.Failing, Size: t.Size,
 		Limit: guard.BrakeLimit(guard.BrakePolicy(b, &r.S.Spec.Limits), t.Size),
 	}
-	if b.Scope == fleet.ScopeProvider {
+	if b.Scope == policy.ScopeProvider {
 		rec.Detail = string(r.S.Spec.Provider)
 	}
 	if b.Engaged != was.Engaged && (b.Engaged || !r.letGo) {
@@ -59,19 +62,19 @@ func tellBrake(r *deciding, b *fleet.Brake, was fleet.Brake, works []*work, told
 	due := b.Engaged && !b.Paged && r.S.Now.Reached(b.Since.Add(round.PagePause))
 	if due && !told && !r.inference.Explained(b, r.members, limit) && (b.Scope == "" || r.Tally.Failing > 0) {
 		b.Paged, b.Told = true, r.S.Now.Wall
-		rec.Kind, rec.Reason, rec.Of = fleet.RecordPaged, fleet.ReasonBrake, failing(works, r.Tally.Rest, &r.S.Spec)
+		rec.Kind, rec.Reason, rec.Of = record.Paged, fleet.ReasonBrake, failing(works, r.Tally.Rest, &r.S.Spec)
 		r.Record(rec)
 	}
 	r.Record(remindOfBrake(b, &r.S, rec)...)
 }
 
 // failing lists the first few of the machines that the brake counts.
-func failing(works []*work, rest *fleet.Whole, spec *fleet.Spec) []fleet.Member {
-	var of []fleet.Member
+func failing(works []*work, rest *belief.Whole, spec *policy.Spec) []belief.Member {
+	var of []belief.Member
 	for _, w := range works {
 		counted := guard.Tally{Rest: rest}
 		if counted.Add(w.M, spec); counted.Failing > 0 && len(of) < mostNamed {
-			of = append(of, fleet.Member{Machine: w.M.Name, Alias: w.M.Alias})
+			of = append(of, belief.Member{Machine: w.M.Name, Alias: w.M.Alias})
 		}
 	}
 	return of
@@ -79,12 +82,12 @@ func failing(works []*work, rest *fleet.Whole, spec *fleet.Spec) []fleet.Member 
 
 // heedBrakeOrders puts the fleet's brake on or takes it off, as people want. Those that it shares are off for this
 // fleet with its own.
-func heedBrakeOrders(r *deciding, own fleet.Brake, shared []fleet.Brake) fleet.Brake {
+func heedBrakeOrders(r *deciding, own belief.Brake, shared []belief.Brake) belief.Brake {
 	for i := range r.S.Orders {
 		o := &r.S.Orders[i]
-		rec := fleet.Record{Kind: fleet.RecordBrake, Order: o.ID, By: o.By, Detail: o.Reason,
+		rec := record.Record{Kind: record.Brake, Order: o.ID, By: o.By, Detail: o.Reason,
 			Failing: r.Tally.Failing, Size: r.Tally.Size}
-		on := guard.Braked(own, &fleet.Whole{Brakes: shared})
+		on := guard.Braked(own, &belief.Whole{Brakes: shared})
 		switch {
 		case o.Due(r.S.Now):
 			continue

@@ -4,31 +4,34 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // sharing is a street of twenty machines that shares a brake with other fleets: it engages above half of them all.
-func sharing(t *testing.T, others fleet.Toll) *tale {
+func sharing(t *testing.T, others belief.Toll) *tale {
 	t.Helper()
 	tl := street(t, 1)
 	tl.s.Spec.SharedFate.AtLeast = 0
-	tl.s.Spec.Limits.Brakes = []fleet.SharedBrake{{Scope: fleet.ScopeInstallation,
-		Policy: fleet.BrakePolicy{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second}}}
-	others.Scope = fleet.ScopeInstallation
-	tl.s.Tolls = []fleet.Toll{others}
+	tl.s.Spec.Limits.Brakes = []policy.SharedBrake{{Scope: policy.ScopeInstallation,
+		Policy: policy.Brake{AtLeast: 10, Percent: 50, ReleaseAfter: 30 * time.Second}}}
+	others.Scope = policy.ScopeInstallation
+	tl.s.Tolls = []belief.Toll{others}
 	return tl
 }
 
 func TestL06WhatFailsInOtherFleetsHoldsThisOne(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		others fleet.Toll
+		others belief.Toll
 		want   fleet.Reason
 	}{
-		"half of all fail":              {fleet.Toll{Size: 40, Failing: 29}, ""},
-		"more than half of all fail":    {fleet.Toll{Size: 40, Failing: 30}, fleet.ReasonBrake},
-		"few fail, of few":              {fleet.Toll{Size: 1, Failing: 1}, ""},
-		"all others fail, and are many": {fleet.Toll{Size: 4000, Failing: 4000}, fleet.ReasonBrake},
+		"half of all fail":              {belief.Toll{Size: 40, Failing: 29}, ""},
+		"more than half of all fail":    {belief.Toll{Size: 40, Failing: 30}, fleet.ReasonBrake},
+		"few fail, of few":              {belief.Toll{Size: 1, Failing: 1}, ""},
+		"all others fail, and are many": {belief.Toll{Size: 4000, Failing: 4000}, fleet.ReasonBrake},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,30 +47,30 @@ func TestL06WhatFailsInOtherFleetsHoldsThisOne(t *testing.T) {
 
 func TestL06ASharedBrakeIsToldOnceAndReleases(t *testing.T) {
 	t.Parallel()
-	tl := sharing(t, fleet.Toll{Size: 40, Failing: 35})
+	tl := sharing(t, belief.Toll{Size: 40, Failing: 35})
 	refuses(tl, 3)
 	tl.pass(10 * time.Minute)
-	tl.wantCount("engaged", tl.count(fleet.RecordBrake, fleet.ReasonEngaged), 1)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 1)
-	tl.s.Tolls = []fleet.Toll{{Scope: fleet.ScopeInstallation, Size: 40, Failing: 14}} // half of what may fail
+	tl.wantCount("engaged", tl.count(record.Brake, fleet.ReasonEngaged), 1)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBrake), 1)
+	tl.s.Tolls = []belief.Toll{{Scope: policy.ScopeInstallation, Size: 40, Failing: 14}} // half of what may fail
 	tl.pass(29 * time.Second)
 	tl.wantCount("repairs", tl.repairs(), 0)
 	tl.pass(2 * time.Second)
-	tl.wantCount("released", tl.count(fleet.RecordBrake, fleet.ReasonReleased), 1)
+	tl.wantCount("released", tl.count(record.Brake, fleet.ReasonReleased), 1)
 	tl.wantCount("repairs", tl.repairs(), 1)
 }
 
 func TestL06AFleetOfWhichNothingFailsTellsNobodyOfASharedBrake(t *testing.T) {
 	t.Parallel()
-	tl := sharing(t, fleet.Toll{Size: 40, Failing: 35})
+	tl := sharing(t, belief.Toll{Size: 40, Failing: 35})
 	tl.pass(10 * time.Minute)
-	tl.wantCount("engaged", tl.count(fleet.RecordBrake, fleet.ReasonEngaged), 1)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 0)
+	tl.wantCount("engaged", tl.count(record.Brake, fleet.ReasonEngaged), 1)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBrake), 0)
 }
 
 func TestL06APersonTakesASharedBrakeOffForAFleet(t *testing.T) {
 	t.Parallel()
-	tl := sharing(t, fleet.Toll{Size: 40, Failing: 35})
+	tl := sharing(t, belief.Toll{Size: 40, Failing: 35})
 	refuses(tl, 3)
 	tl.pass(time.Minute)
 	tl.wantCount("repairs", tl.repairs(), 0)
@@ -78,24 +81,24 @@ func TestL06APersonTakesASharedBrakeOffForAFleet(t *testing.T) {
 	refuses(tl, 4)
 	tl.pass(time.Minute)
 	tl.wantCount("repairs", tl.repairs(), 1)
-	tl.wantCount("engaged", tl.count(fleet.RecordBrake, fleet.ReasonEngaged), 2)
+	tl.wantCount("engaged", tl.count(record.Brake, fleet.ReasonEngaged), 2)
 }
 
 // A shared brake that is engaged stands where the fleet's own would be told of: one page is enough.
 func TestL06OfTwoBrakesTheWiderIsTold(t *testing.T) {
 	t.Parallel()
-	tl := sharing(t, fleet.Toll{Size: 40, Failing: 35})
+	tl := sharing(t, belief.Toll{Size: 40, Failing: 35})
 	refuses(tl, some(14)...)
 	tl.pass(10 * time.Minute)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 1)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBrake), 1)
 	for i := range tl.records {
-		if r := &tl.records[i]; r.Kind == fleet.RecordPaged && r.Scope != fleet.ScopeInstallation {
+		if r := &tl.records[i]; r.Kind == record.Paged && r.Scope != policy.ScopeInstallation {
 			t.Errorf("told of %+v", r)
 		}
 	}
 	tl.s.Tolls[0].Failing = 0
 	tl.pass(10 * time.Minute)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 2)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBrake), 2)
 }
 
 // No more fail than the brake would let pass, so it may release by itself, and a person is told later than of a wave
@@ -113,12 +116,12 @@ func TestL06ABrakeThatMayReleaseIsToldLater(t *testing.T) {
 			t.Parallel()
 			tl := street(t, 1)
 			tl.s.Spec.SharedFate.AtLeast = 0
-			tl.s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
+			tl.s.Spec.Limits.Brake = policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
 			refuses(tl, some(5)...)
 			tl.pass(0)
 			began := tl.s.Now.Mono
 			for tl.s.Now.Mono.Sub(began) < c.told {
-				tl.wantCount("pages before "+c.told.String(), tl.count(fleet.RecordPaged, fleet.ReasonBrake), 0)
+				tl.wantCount("pages before "+c.told.String(), tl.count(record.Paged, fleet.ReasonBrake), 0)
 				tl.wantCount("repairs", tl.repairs(), 0)
 				tl.say(fleet.StandingUp, some(5)[c.last:]...)
 				if at := tl.s.Now.Mono.Sub(began); at > 0 && at%(4*time.Minute) == 0 {
@@ -126,7 +129,7 @@ func TestL06ABrakeThatMayReleaseIsToldLater(t *testing.T) {
 				}
 				tl.pass(30 * time.Second)
 			}
-			tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 1)
+			tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBrake), 1)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
@@ -17,9 +18,9 @@ func (w *work) change() bool {
 	if m.WantedBack(s.Now) {
 		return w.bringBack()
 	}
-	kind, o := fleet.RepairRemove, s.Whole.Ledger.Removal(m.Name)
+	kind, o := belief.RepairRemove, s.Whole.Ledger.Removal(m.Name)
 	if u := ledgerUpdate(s.Whole.Ledger); o == nil && w.chosen && u.Goes() {
-		kind, o = fleet.RepairUpdate, &fleet.Removal{Machine: m.Name, Instance: m.Current.ID, Order: u.Order, By: u.By}
+		kind, o = belief.RepairUpdate, &belief.Removal{Machine: m.Name, Instance: m.Current.ID, Order: u.Order, By: u.By}
 	}
 	switch {
 	case o == nil || s.Provider.Standing == fleet.ProviderUnknown:
@@ -30,7 +31,7 @@ func (w *work) change() bool {
 		w.RefuseChange(o.Order, repair.Forbidden(m, &s.Spec, kind))
 		return false
 	case m.Current.ID != o.Instance && !o.Named:
-		m.Change = &fleet.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown
+		m.Change = &belief.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown
 		return false
 	case w.busy():
 		return false
@@ -59,7 +60,7 @@ func (w *work) busy() bool {
 }
 
 // ended reports whether the order came to its end on this machine, and the ledger does not know it yet.
-func (w *work) ended(o *fleet.Removal) bool {
+func (w *work) ended(o *belief.Removal) bool {
 	return o != nil && w.M.Change != nil && w.M.Change.Order == o.Order
 }
 
@@ -74,7 +75,7 @@ func (w *work) changed() bool {
 }
 
 // ledgerUpdate returns the ledger's update; there may be neither.
-func ledgerUpdate(l *fleet.Ledger) *fleet.Update {
+func ledgerUpdate(l *belief.Ledger) *belief.Update {
 	if l == nil {
 		return nil
 	}

@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // mark lets every instance bear its machine's mark.
@@ -36,18 +39,18 @@ func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	tl := few(t, 10)
 	tl.s.Machines[3].Seen[0].Instance.Also, tl.s.Machines[3].Due = "h9", true
 	tl.decide()
-	tl.wantCount("contests", tl.count(fleet.RecordContest, fleet.ReasonTwoHosts), 1)
-	tl.wantCount("pages after one listing", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 0)
+	tl.wantCount("contests", tl.count(record.Contest, fleet.ReasonTwoHosts), 1)
+	tl.wantCount("pages after one listing", tl.count(record.Paged, fleet.ReasonTwoHosts), 0)
 	tl.pass(time.Second)
 	tl.s.Machines[3].Due = true
 	tl.decide()
-	tl.wantCount("pages after two listings", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 1)
+	tl.wantCount("pages after two listings", tl.count(record.Paged, fleet.ReasonTwoHosts), 1)
 
 	tl.power(fleet.PowerOff, 3)
 	tl.pass(time.Minute)
 	tl.confirm()
 	tl.pass(time.Minute)
-	tl.wantCount("pages of one contest", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 1)
+	tl.wantCount("pages of one contest", tl.count(record.Paged, fleet.ReasonTwoHosts), 1)
 	if m := tl.s.Machines[3].Machine; tl.calls() > 0 || m.Repair != nil || m.Waiting != fleet.ReasonTwoHosts {
 		t.Fatalf("%d calls, repair %v, and it waits for %q", tl.calls(), m.Repair, m.Waiting)
 	}
@@ -55,8 +58,8 @@ func TestL01WhatTwoHostsShowIsLeftAlone(t *testing.T) {
 	tl.pass(time.Second)
 	tl.confirm()
 	tl.decide()
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 1)
-	tl.wantCount("ends of the contest", tl.count(fleet.RecordContest, fleet.ReasonReleased), 1)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonTwoHosts), 1)
+	tl.wantCount("ends of the contest", tl.count(record.Contest, fleet.ReasonReleased), 1)
 	tl.wantOnly(fleet.OpStart, "when one host shows it")
 	if tl.calls() != 1 {
 		t.Errorf("%d calls when one host shows it", tl.calls())
@@ -78,7 +81,7 @@ func TestL08AnotherContestIsToldOfAgain(t *testing.T) {
 			tl.pass(time.Second)
 		}
 	}
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonTwoHosts), 2)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonTwoHosts), 2)
 }
 
 // What was begun does not go on either: what was told to power off is not deleted while another host shows it, too.
@@ -135,7 +138,7 @@ func TestL01ASilentHostMayHaveIt(t *testing.T) {
 			tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: "h9", Independent: true})
 			tl.s.Silent = []fleet.Silence{{Host: "h9", Answered: ago(c.answered)}}
 			if c.word {
-				tl.s.Whole.Fenced = []fleet.HostProof{{Host: "h9", Proof: fleet.ProofWord,
+				tl.s.Whole.Fenced = []belief.HostProof{{Host: "h9", Proof: fleet.ProofWord,
 					Until: tl.s.Now.Wall.Add(time.Hour), Ends: tl.s.Now.Mono.Add(time.Hour)}}
 			}
 			v := &tl.s.Machines[3]
@@ -150,15 +153,15 @@ func TestL01ASilentHostMayHaveIt(t *testing.T) {
 				t.Fatalf("begun: %v, and it waits for %q", begun, v.Machine.Waiting)
 			}
 			if c.begins {
-				if a := tl.take(fleet.ActionCall)[0]; !slices.Equal(a.Excused, []fleet.HostName{"h9"}) {
+				if a := tl.take(situation.ActionCall)[0]; !slices.Equal(a.Excused, []fleet.HostName{"h9"}) {
 					t.Errorf("the call excuses %v", a.Excused)
 				}
 				return
 			}
 			tl.pass(2 * time.Minute)
-			tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonHostUnasked), 1)
-			at := slices.IndexFunc(tl.records, func(r fleet.Record) bool {
-				return r.Kind == fleet.RecordHeld &&
+			tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonHostUnasked), 1)
+			at := slices.IndexFunc(tl.records, func(r record.Record) bool {
+				return r.Kind == record.Held &&
 					r.Reason == fleet.ReasonHostUnasked
 			})
 			if at < 0 || tl.records[at].Host != "h9" {
@@ -181,8 +184,8 @@ func TestAHostThatIsProvenOffHidesNothing(t *testing.T) {
 			tl := few(t, 10)
 			tl.s.Hosts = append(tl.s.Hosts, fleet.Host{Name: "h9", Independent: true})
 			tl.s.Silent = []fleet.Silence{{Host: "h9", Answered: c.answered}}
-			tl.s.Machines[7].Machine.Left = []fleet.LeftBehind{
-				{Incarnation: fleet.Incarnation{ID: "old", Host: "h9", Generation: 1}, Proof: fleet.ProofHostOff,
+			tl.s.Machines[7].Machine.Left = []belief.LeftBehind{
+				{Incarnation: belief.Incarnation{ID: "old", Host: "h9", Generation: 1}, Proof: fleet.ProofHostOff,
 					Since: 10},
 			}
 			tl.power(fleet.PowerOff, 3)
@@ -215,11 +218,11 @@ func TestL01NothingIsBuiltBesideARival(t *testing.T) {
 				tl.answer(fleet.OutcomeDone)
 			}
 			for _, r := range tl.records {
-				if r.Kind == fleet.RecordIntent && r.Op == fleet.OpCreate {
+				if r.Kind == record.Intent && r.Op == fleet.OpCreate {
 					t.Fatal("it was built")
 				}
 			}
-			if tl.count(fleet.RecordRepairEnded, fleet.ReasonRival) == 0 {
+			if tl.count(record.RepairEnded, fleet.ReasonRival) == 0 {
 				t.Error("nothing says why")
 			}
 		})
@@ -233,10 +236,10 @@ func TestL10WhatIsOrderedAwayDoesNotFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tl := few(t, 10)
-			l := &fleet.Ledger{Size: 10, Provider: "lab"}
+			l := &belief.Ledger{Size: 10, Provider: "lab"}
 			if ordered {
 				for _, m := range []fleet.MachineName{"web-8", "web-9", "web-10"} {
-					l.Removals = append(l.Removals, fleet.Removal{Machine: m, Order: "o", Named: true})
+					l.Removals = append(l.Removals, belief.Removal{Machine: m, Order: "o", Named: true})
 				}
 			}
 			tl.s.Whole.Ledger, tl.s.Brake.By = l, "alice" // nothing begins
@@ -254,25 +257,25 @@ func TestL10WhatIsOrderedAwayDoesNotFail(t *testing.T) {
 func TestL10WhatIsBeingHealedStaysWhenMoreAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		kind      fleet.RepairKind
+		kind      belief.RepairKind
 		withdrawn int
 	}{
-		"being healed":  {kind: fleet.RepairHeal, withdrawn: 1},
-		"being removed": {kind: fleet.RepairRemove},
+		"being healed":  {kind: belief.RepairHeal, withdrawn: 1},
+		"being removed": {kind: belief.RepairRemove},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tl := few(t, 10)
 			tl.s.Brake.By = "alice" // nothing begins
-			tl.s.Whole.Ledger = &fleet.Ledger{Size: 10, Provider: "lab",
-				Removals: []fleet.Removal{{Machine: "web-4", Order: "o"}}}
+			tl.s.Whole.Ledger = &belief.Ledger{Size: 10, Provider: "lab",
+				Removals: []belief.Removal{{Machine: "web-4", Order: "o"}}}
 			wanted := tl.s.Spec
 			wanted.Size = 10
 			tl.s.Wanted = &wanted
-			tl.s.Machines[3].Machine.Repair = &fleet.Repair{ID: "web-4/r1", Kind: c.kind, Order: "o",
-				Climb: fleet.Climb{Aim: fleet.Aim{Target: tl.s.Machines[3].Machine.Current, Removed: true}}}
+			tl.s.Machines[3].Machine.Repair = &belief.Repair{ID: "web-4/r1", Kind: c.kind, Order: "o",
+				Climb: belief.Climb{Aim: belief.Aim{Target: tl.s.Machines[3].Machine.Current, Removed: true}}}
 			tl.decide()
-			tl.wantCount("removals taken back", tl.count(fleet.RecordChange, fleet.ReasonWithdrawn), c.withdrawn)
+			tl.wantCount("removals taken back", tl.count(record.Change, fleet.ReasonWithdrawn), c.withdrawn)
 		})
 	}
 }
@@ -293,7 +296,7 @@ func TestL08AHostThatWasTurnedOffIsNoWordOfTheMachine(t *testing.T) {
 		i := tl.s.Machines[3].Machine.Incident
 		i.Paged, i.For = true, told
 		tl.pass(10 * time.Minute)
-		tl.wantCount("pages after "+string(told), tl.count(fleet.RecordPaged, fleet.ReasonHostUnasked), pages)
+		tl.wantCount("pages after "+string(told), tl.count(record.Paged, fleet.ReasonHostUnasked), pages)
 	}
 }
 
@@ -363,7 +366,7 @@ func TestAnOldListingShowsNoSecondInstance(t *testing.T) {
 			pages := 0
 			for _, d := range decide.Decide(s).Machines {
 				for _, r := range d.Records {
-					if r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonSecondRunning {
+					if r.Kind == record.Paged && r.Reason == fleet.ReasonSecondRunning {
 						pages++
 					}
 				}
@@ -390,7 +393,7 @@ func TestAnOlderStoreHoldsTheFleet(t *testing.T) {
 	if tl.calls() > 0 {
 		t.Fatalf("calls by an older store: %+v", tl.actions)
 	}
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonStoreOlder), 1)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonStoreOlder), 1)
 	tl.want("to believe", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}), "")
 	m := tl.s.Machines[3].Machine
 	if m.Current.ID != "newer" || m.Generation != 2 || !m.Current.Certified || tl.s.Whole.Older != nil {
@@ -417,7 +420,7 @@ func TestABackupThatWasMadeWhileHeldIsToldOf(t *testing.T) {
 	tl.pass(10 * time.Second)
 	told := func(what string, want int) {
 		t.Helper()
-		tl.wantCount("pages "+what, tl.count(fleet.RecordPaged, fleet.ReasonStoreOlder), want)
+		tl.wantCount("pages "+what, tl.count(record.Paged, fleet.ReasonStoreOlder), want)
 	}
 	tl.s.Roll.Unknown = []fleet.NotedStart{{Name: "7-early", Host: "h01"}}
 	tl.pass(time.Minute)
@@ -454,8 +457,8 @@ func TestWhatRunsBeyondAnOlderSizeIsTakenIn(t *testing.T) {
 	tl.mark()
 	tl.s.Spec.Size = 3
 	v := &tl.s.Machines[3]
-	v.Machine.Current, v.Machine.Health, v.Seen = fleet.Incarnation{},
-		fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}, nil
+	v.Machine.Current, v.Machine.Health, v.Seen = belief.Incarnation{},
+		belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing}, nil
 	tl.sighted(3, "unfinished", fleet.PowerRunning, fleet.Mark{Installation: ours, Generation: 2})
 	tl.decide()
 	if tl.s.Whole.Older == nil {
@@ -519,7 +522,7 @@ func TestAnotherInstallationHoldsFirstBuilds(t *testing.T) {
 	tl.mark()
 	for _, i := range []int{7, 8} {
 		v := &tl.s.Machines[i]
-		v.Machine.Current, v.Machine.Generation, v.Seen, v.Due = fleet.Incarnation{}, 0, nil, true
+		v.Machine.Current, v.Machine.Generation, v.Seen, v.Due = belief.Incarnation{}, 0, nil, true
 	}
 	tl.sighted(8, "theirs-9", fleet.PowerOff, fleet.Mark{Installation: "theirs", Generation: 4, Certified: true})
 	tl.power(fleet.PowerOff, 5)
@@ -527,7 +530,7 @@ func TestAnotherInstallationHoldsFirstBuilds(t *testing.T) {
 	tl.confirm()
 	tl.pass(time.Minute)
 	tl.wantOnly(fleet.OpStart, "while another installation's marks are there")
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonInstallation), 1)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonInstallation), 1)
 	tl.want("to believe beside it", tl.give(fleet.Order{Kind: fleet.OrderRecover, Believe: true}),
 		fleet.ReasonInstallation)
 	tl.s.Machines[8].Seen = nil

@@ -10,22 +10,25 @@ import (
 	"fmt"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
 	"hale/internal/core/inference"
 	"hale/internal/core/ledger"
 	"hale/internal/core/proving"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // Decision is what follows from a situation.
 type Decision struct {
-	Brake   fleet.Brake
-	Whole   fleet.Whole
-	Records []fleet.Record // about the fleet as a whole
-	Orders  []fleet.Ruling // on those to the fleet as a whole; no longer in the inbox once the rest is stored
+	Brake   belief.Brake
+	Whole   belief.Whole
+	Records []record.Record // about the fleet as a whole
+	Orders  []fleet.Ruling  // on those to the fleet as a whole; no longer in the inbox once the rest is stored
 	// Believes says that a person had hale believe the world in this round; Believed are the starts that are known from
 	// now on.
 	Believes bool
@@ -40,18 +43,18 @@ type Decision struct {
 // Machine is what follows for one machine.
 type Machine struct {
 	Index   int // in Situation.Machines
-	Belief  fleet.Machine
-	Actions []fleet.Action
-	Records []fleet.Record
+	Belief  belief.Machine
+	Actions []situation.Action
+	Records []record.Record
 	Orders  []fleet.Ruling // on those to the machine
 }
 
 // Ends reports whether the decision ends the machine's work. While it is being replaced it is not judged, so that it is
 // to be looked at anew.
-func (m *Machine) Ends(was *fleet.Machine) bool { return was.Repair != nil && m.Belief.Repair == nil }
+func (m *Machine) Ends(was *belief.Machine) bool { return was.Repair != nil && m.Belief.Repair == nil }
 
 // Decide runs one round.
-func Decide(s fleet.Situation) Decision { return new(Decider).Decide(s) }
+func Decide(s situation.Situation) Decision { return new(Decider).Decide(s) }
 
 // Decider decides round after round in the same memory: in a storm there are hundreds of rounds a second, with hundreds
 // of machines each. The list of a decision's machines stands until the next one; nothing else in it is used again. The
@@ -59,7 +62,7 @@ func Decide(s fleet.Situation) Decision { return new(Decider).Decide(s) }
 type Decider struct{ deciding deciding }
 
 // Decide runs one round, as the function does.
-func (d *Decider) Decide(s fleet.Situation) Decision {
+func (d *Decider) Decide(s situation.Situation) Decision {
 	r := &d.deciding
 	r.begin(s)
 	defer r.end()
@@ -166,8 +169,8 @@ type deciding struct {
 // memory is what a round leaves to the next, to be used again.
 type memory struct {
 	works     []work
-	owned     []fleet.Machine // the beliefs that the round changes
-	before    fleet.Machine   // one of them, as it was before it was changed
+	owned     []belief.Machine // the beliefs that the round changes
+	before    belief.Machine   // one of them, as it was before it was changed
 	order     []*work
 	decided   []Machine       // the last decision's
 	members   []*round.Member // of the works
@@ -178,7 +181,7 @@ type memory struct {
 	warning   []fleet.CheckName // that only tell, and tell people in this round
 }
 
-func (r *deciding) begin(s fleet.Situation) {
+func (r *deciding) begin(s situation.Situation) {
 	if s.Open == nil {
 		for i := range s.Machines {
 			if s.Machines[i].Open() {
@@ -209,7 +212,7 @@ func (r *deciding) begin(s fleet.Situation) {
 func (r *deciding) end() {
 	for i := range r.works {
 		if w := &r.works[i]; w.decided {
-			*w.M = fleet.Machine{} // what it points to belongs to the decision
+			*w.M = belief.Machine{} // what it points to belongs to the decision
 		}
 	}
 	clear(r.works)
@@ -255,7 +258,7 @@ func (r *deciding) judgeAll() []*work {
 	for _, i := range r.S.Open {
 		v := &r.S.Machines[i]
 		asleep := r.asleep(v)
-		if m := &v.Machine; asleep && m.Health.Verdict == fleet.VerdictUnknown && r.S.Whole.Doubt.Reason == "" {
+		if m := &v.Machine; asleep && m.Health.Verdict == belief.VerdictUnknown && r.S.Whole.Doubt.Reason == "" {
 			if r.inference.CannotAnswer(m) {
 				r.Mute++
 			}
@@ -278,7 +281,7 @@ func (r *deciding) judgeAll() []*work {
 // asleep reports whether nothing was heard of the machine since it was judged, and it is either held, or not well and
 // nobody's business yet: it only counts, until the reason for holding it changes or its time is over. In a storm this
 // is what most machines do.
-func (r *deciding) asleep(v *fleet.View) bool {
+func (r *deciding) asleep(v *situation.View) bool {
 	m := &v.Machine
 	if isLost(m, &r.S, r.telling) {
 		return false
@@ -289,14 +292,14 @@ func (r *deciding) asleep(v *fleet.View) bool {
 	case r.stirred(m), ledger.IsChanging(&r.Round, m), m.Wanted != nil, r.Afresh, r.Retested,
 		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		// what its checks said counts no more
-		r.S.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != fleet.VerdictUnknown,
+		r.S.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != belief.VerdictUnknown,
 		len(v.Seen) > 1 || len(v.Seen) == 1 && v.Seen[0].Instance.ID != m.Current.ID:
 		return false
 	case m.Incident == nil:
-		return m.Waiting == "" && !m.Current.None() && (m.Health.Verdict == fleet.VerdictSuspect ||
-			m.Health.Verdict == fleet.VerdictUnknown)
+		return m.Waiting == "" && !m.Current.None() && (m.Health.Verdict == belief.VerdictSuspect ||
+			m.Health.Verdict == belief.VerdictUnknown)
 	}
-	return m.Health.Verdict == fleet.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
+	return m.Health.Verdict == belief.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
 		!guard.LeftAlone(m.Health.Cause, &r.S.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
 }
 
@@ -341,7 +344,7 @@ func (r *deciding) judgeOne(w *work) {
 	if err := m.Check(); err != nil {
 		w.breakLaw(err)
 	} else {
-		if r.Afresh && m.Health.Verdict != fleet.VerdictHealthy {
+		if r.Afresh && m.Health.Verdict != belief.VerdictHealthy {
 			m.Afresh(r.S.Now, r.S.Spec)
 		}
 		w.judge()
@@ -431,6 +434,6 @@ func (w *work) breakLaw(err error) {
 		return
 	}
 	w.M.Waiting = fleet.ReasonLawBroken
-	w.Record(fleet.Record{Kind: fleet.RecordHeld, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
-	w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
+	w.Record(record.Record{Kind: record.Held, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
+	w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
 }

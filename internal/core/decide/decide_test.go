@@ -10,32 +10,36 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 
 	"pgregory.net/rapid"
 )
 
 const ours fleet.Installation = "ours"
 
-func spec(size int) fleet.Spec {
-	return fleet.Spec{
-		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
-		Checks: []fleet.Check{{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second,
+func spec(size int) policy.Spec {
+	return policy.Spec{
+		Name: "web", Provider: "lab", Size: size, Mode: policy.ModeAct,
+		Checks: []policy.Check{{Name: "page", Kind: policy.CheckHTTP, Every: time.Second,
 			Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2}},
-		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{{Op: fleet.OpTerm, Term: "page"}}},
-		Repair: fleet.RepairPolicy{
-			Steps: []fleet.Step{
+		UnhealthyWhen: policy.Condition{Op: policy.OpAny, Of: []policy.Condition{{Op: policy.OpTerm, Term: "page"}}},
+		Repair: policy.Repair{
+			Steps: []policy.Step{
 				{Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
 				{Kind: fleet.StepReboot, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
-				{Kind: fleet.StepRecreate, Timeout: 5 * time.Second, OnDeleteFailure: fleet.DeleteFailureContinue},
+				{Kind: fleet.StepRecreate, Timeout: 5 * time.Second, OnDeleteFailure: policy.DeleteFailureContinue},
 			},
 			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour,
 			Backoff:        5 * time.Second,
-			OnExternalStop: fleet.ExternalStopHeal,
+			OnExternalStop: policy.ExternalStopHeal,
 		},
-		Limits: fleet.Limits{InRepair: 2, InBuild: 2, Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20,
+		Limits: policy.Limits{InRepair: 2, InBuild: 2, Brake: policy.Brake{AtLeast: 2, Percent: 20,
 			ReleaseAfter: 10 * time.Second}},
 		Grace: 20 * time.Second, BuildWithin: 20 * time.Second, BlindAfter: time.Minute,
 	}
@@ -44,11 +48,11 @@ func spec(size int) fleet.Spec {
 // chaos is a fleet with evidence of any kind: true, late, contradictory. The decisions must be lawful whatever it is.
 type chaos struct {
 	t       *rapid.T
-	s       fleet.Situation
+	s       situation.Situation
 	decider decide.Decider // with the memory of all rounds before
-	looks   map[int]fleet.Action
-	gathers map[int]fleet.Action
-	calls   map[int]fleet.Action
+	looks   map[int]situation.Action
+	gathers map[int]situation.Action
+	calls   map[int]situation.Action
 	ids     int
 	older   bool // the last decision holds the fleet for that
 	// orderly: most machines are well, but for those on the afflicted host.
@@ -59,10 +63,10 @@ type chaos struct {
 }
 
 func newChaos(t *rapid.T, size int) *chaos {
-	c := &chaos{t: t, looks: map[int]fleet.Action{}, gathers: map[int]fleet.Action{}, calls: map[int]fleet.Action{},
+	c := &chaos{t: t, looks: map[int]situation.Action{}, gathers: map[int]situation.Action{}, calls: map[int]situation.Action{},
 		moved: map[fleet.MachineName]fleet.HostName{}}
-	c.s = fleet.Situation{
-		State: fleet.State{
+	c.s = situation.Situation{
+		State: situation.State{
 			Now:      fleet.Now{Mono: fleet.Instant(time.Second), Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 			Spec:     spec(size),
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
@@ -73,12 +77,12 @@ func newChaos(t *rapid.T, size int) *chaos {
 		Installation: ours,
 		Placed:       1,
 	}
-	c.s.Spec.SharedFate = fleet.SharedFate{AtLeast: 3, Wait: 10 * time.Second, Then: rapid.SampledFrom(
-		[]fleet.FateAnswer{fleet.FateWait, fleet.FatePage, fleet.FateEvacuate}).Draw(t, "then")}
+	c.s.Spec.SharedFate = policy.SharedFate{AtLeast: 3, Wait: 10 * time.Second, Then: rapid.SampledFrom(
+		[]policy.FateAnswer{policy.FateWait, policy.FatePage, policy.FateEvacuate}).Draw(t, "then")}
 	c.s.Spec.Tells = tells
 	for n := 1; n <= size; n++ {
-		c.s.Machines = append(c.s.Machines, fleet.View{
-			Machine: fleet.Machine{Name: c.s.Spec.Name.Machine(n)},
+		c.s.Machines = append(c.s.Machines, situation.View{
+			Machine: belief.Machine{Name: c.s.Spec.Name.Machine(n)},
 			Checks:  []fleet.CheckState{{Check: "page", Standing: fleet.StandingUnknown}},
 			Tells:   []fleet.CheckState{{Check: "disk", Standing: fleet.StandingUnknown}},
 		})
@@ -138,7 +142,7 @@ func (c *chaos) checkSleep(d decide.Decision) {
 	awake.Machines = slices.Clone(c.s.Machines)
 	for i := range awake.Machines {
 		v := &awake.Machines[i]
-		v.Due = v.Due || v.Machine.Health.Verdict != fleet.VerdictHealthy
+		v.Due = v.Due || v.Machine.Health.Verdict != belief.VerdictHealthy
 	}
 	all := decide.Decide(awake)
 	if !reflect.DeepEqual(d.Brake, all.Brake) || !d.Whole.Equal(all.Whole) ||
@@ -182,7 +186,7 @@ func (c *chaos) stirMachine(i int) {
 		delete(c.looks, i)
 	}
 	if a, ok := c.gathers[i]; ok && rapid.Bool().Draw(c.t, "gathered") {
-		v.Gathered = &fleet.Gathered{ID: a.Gather}
+		v.Gathered = &situation.Gathered{ID: a.Gather}
 		delete(c.gathers, i)
 	}
 	if a, ok := c.calls[i]; ok && rapid.Bool().Draw(c.t, "answered") {
@@ -259,7 +263,7 @@ func (c *chaos) marker(id fleet.InstanceID) fleet.Installation {
 
 // generation is one that was allotted; hardly ever, one that was not.
 func (c *chaos) generation(m fleet.MachineName) fleet.Generation {
-	at := slices.IndexFunc(c.s.Machines, func(v fleet.View) bool { return v.Machine.Name == m })
+	at := slices.IndexFunc(c.s.Machines, func(v situation.View) bool { return v.Machine.Name == m })
 	allotted := int(c.s.Machines[at].Machine.Generation)
 	if rapid.IntRange(0, 300).Draw(c.t, "never allotted") == 0 {
 		return fleet.Generation(allotted + 1)
@@ -312,13 +316,13 @@ func (c *chaos) decide() {
 		v.Machine, v.Look, v.Outcome, v.Gathered, v.Due = m.Belief, nil, nil, nil, m.Ends(&v.Machine)
 		for _, a := range m.Actions {
 			switch a.Kind {
-			case fleet.ActionLook:
+			case situation.ActionLook:
 				c.looks[m.Index] = a
-			case fleet.ActionCall:
+			case situation.ActionCall:
 				c.calls[m.Index] = a
-			case fleet.ActionGather:
+			case situation.ActionGather:
 				c.gathers[m.Index] = a
-			case fleet.ActionObserve:
+			case situation.ActionObserve:
 			}
 		}
 	}
@@ -343,34 +347,34 @@ func (c *chaos) restart() {
 }
 
 // lasts reports whether the machine fails under the parent for longer than a host boots, and nothing has begun for it.
-func lasts(m *fleet.Machine, parent string, s *fleet.Situation) bool {
+func lasts(m *belief.Machine, parent string, s *situation.Situation) bool {
 	i := m.Incident
 	return i != nil && i.Parent == parent && !s.Now.Wall.Before(i.Opened.Add(fleet.HostBoot)) &&
 		guard.Counts(m, &s.Spec) &&
-		m.Health.Cause == fleet.CauseChecks && m.Waiting != fleet.ReasonStarts && !m.Repair.Starts()
+		m.Health.Cause == belief.CauseChecks && m.Waiting != fleet.ReasonStarts && !m.Repair.Starts()
 }
 
 // checkParents: a parent without a page is young (L8), or all that fails there passes by itself, and its silent
 // children are left alone until it is time to evacuate.
-func (c *chaos) checkParents(s fleet.Situation, d decide.Decision) {
+func (c *chaos) checkParents(s situation.Situation, d decide.Decision) {
 	shared := s.Spec.SharedFate
 	for _, p := range d.Whole.Parents {
 		if p.Paged || s.Now.Wall.Before(p.Opened.Add(max(shared.Wait, 2*time.Minute))) {
 			continue
 		}
-		if n := slices.IndexFunc(c.s.Machines, func(v fleet.View) bool { return lasts(&v.Machine, p.ID, &s) }); n >= 0 {
+		if n := slices.IndexFunc(c.s.Machines, func(v situation.View) bool { return lasts(&v.Machine, p.ID, &s) }); n >= 0 {
 			c.t.Fatalf("L8: parent %s is open since %s without a page, and %s fails", p.ID, p.Opened,
 				c.s.Machines[n].Machine.Name)
 		}
 	}
 	for _, m := range d.Machines {
 		was, is := s.Machines[m.Index].Machine.Repair, m.Belief.Repair
-		if m.Belief.Incident == nil || is == nil || was != nil || is.Kind != fleet.RepairHeal {
+		if m.Belief.Incident == nil || is == nil || was != nil || is.Kind != belief.RepairHeal {
 			continue
 		}
 		p := d.Whole.Parent(m.Belief.Incident.Parent)
-		evacuating := p != nil && shared.Then == fleet.FateEvacuate && s.Now.Due(p.Since.Add(shared.Wait))
-		if p != nil && m.Belief.Health.Cause == fleet.CauseChecks && !evacuating {
+		evacuating := p != nil && shared.Then == policy.FateEvacuate && s.Now.Due(p.Since.Add(shared.Wait))
+		if p != nil && m.Belief.Health.Cause == belief.CauseChecks && !evacuating {
 			c.t.Fatalf("%s: a repair began under parent %s", m.Belief.Name, p.ID)
 		}
 		if s.Vantage.Standing == fleet.VantageIsolated {
@@ -379,7 +383,7 @@ func (c *chaos) checkParents(s fleet.Situation, d decide.Decision) {
 	}
 }
 
-func (c *chaos) checkMachine(s fleet.Situation, d decide.Decision, m decide.Machine) {
+func (c *chaos) checkMachine(s situation.Situation, d decide.Decision, m decide.Machine) {
 	was := s.Machines[m.Index].Machine
 	if err := m.Belief.Check(); err != nil {
 		c.t.Fatal(err)
@@ -394,23 +398,23 @@ func (c *chaos) checkMachine(s fleet.Situation, d decide.Decision, m decide.Mach
 
 // checkWorld: while the store is older than the world nothing is called, and no first instance is built beside another
 // hale's (L1).
-func (c *chaos) checkWorld(d decide.Decision, was fleet.Machine, m decide.Machine) {
-	called := slices.ContainsFunc(m.Actions, func(a fleet.Action) bool { return a.Kind == fleet.ActionCall })
+func (c *chaos) checkWorld(d decide.Decision, was belief.Machine, m decide.Machine) {
+	called := slices.ContainsFunc(m.Actions, func(a situation.Action) bool { return a.Kind == situation.ActionCall })
 	if d.Whole.Older != nil && called {
 		c.t.Fatalf("L1: %s: a call although the store is older than the world: %+v", was.Name, m.Actions)
 	}
 	r := m.Belief.Repair
-	first := r != nil && r.Kind == fleet.RepairBuild && was.Current.None()
+	first := r != nil && r.Kind == belief.RepairBuild && was.Current.None()
 	ordered := called && slices.ContainsFunc(m.Actions,
-		func(a fleet.Action) bool { return a.Intent.Op == fleet.OpCreate })
+		func(a situation.Action) bool { return a.Intent.Op == fleet.OpCreate })
 	if len(d.Whole.Foreign) > 0 && first && (was.Repair == nil || ordered) {
 		c.t.Fatalf("L1: %s: a first build beside another installation's", was.Name)
 	}
 }
 
 // checkEvidence: what a heal destroys, evidence was gathered of before, or was to be.
-func (c *chaos) checkEvidence(m fleet.Machine, a fleet.Action) {
-	if r := m.Repair; r != nil && r.Kind == fleet.RepairHeal && a.Intent.Op.Disruptive() && m.Incident != nil &&
+func (c *chaos) checkEvidence(m belief.Machine, a situation.Action) {
+	if r := m.Repair; r != nil && r.Kind == belief.RepairHeal && a.Intent.Op.Disruptive() && m.Incident != nil &&
 		(m.Incident.Evidence != a.Instance || r.Gather != "") {
 		c.t.Fatalf("%s: %s of %s without evidence (%q, %q)", m.Name, a.Intent.Op, a.Instance, m.Incident.Evidence,
 			r.Gather)
@@ -418,16 +422,16 @@ func (c *chaos) checkEvidence(m fleet.Machine, a fleet.Action) {
 }
 
 // checkActions: nothing is asked or called while it may not be, at most one call, and only the stored one.
-func (c *chaos) checkActions(s fleet.Situation, m decide.Machine) {
+func (c *chaos) checkActions(s situation.Situation, m decide.Machine) {
 	name, calls := m.Belief.Name, 0
 	for _, a := range m.Actions {
-		if a.Kind == fleet.ActionObserve {
+		if a.Kind == situation.ActionObserve {
 			continue
 		}
 		if s.Acting != "" || s.Provider.Standing != fleet.ProviderUp {
 			c.t.Fatalf("%s %s although acting=%q, provider %s", a.Kind, a.Intent.Op, s.Acting, s.Provider.Standing)
 		}
-		if a.Kind == fleet.ActionCall {
+		if a.Kind == situation.ActionCall {
 			calls++
 			c.checkPlace(s, m, a)
 			c.checkEvidence(m.Belief, a)
@@ -443,7 +447,7 @@ func (c *chaos) checkActions(s fleet.Situation, m decide.Machine) {
 
 // checkPlace: nothing is called of a machine with an instance on two hosts, nor, of what does not run, while a host is
 // silent that is not excused; and nothing at all by a store that is older than the world.
-func (c *chaos) checkPlace(s fleet.Situation, m decide.Machine, a fleet.Action) {
+func (c *chaos) checkPlace(s situation.Situation, m decide.Machine, a situation.Action) {
 	v := &s.Machines[m.Index]
 	if slices.ContainsFunc(v.Seen, func(x fleet.Sighting) bool { return x.Instance.Contested() }) {
 		c.t.Fatalf("L1: %s: %s while two hosts show an instance of it", m.Belief.Name, a.Intent.Op)
@@ -467,13 +471,13 @@ func (c *chaos) checkPlace(s fleet.Situation, m decide.Machine, a fleet.Action) 
 	}
 }
 
-func (c *chaos) checkRecords(d decide.Decision, was fleet.Machine, m decide.Machine) {
+func (c *chaos) checkRecords(d decide.Decision, was belief.Machine, m decide.Machine) {
 	for _, r := range m.Records {
-		if r.Kind == fleet.RecordHeld && r.Reason == fleet.ReasonLawBroken {
+		if r.Kind == record.Held && r.Reason == fleet.ReasonLawBroken {
 			c.t.Fatalf("%s: %s", was.Name, r.Detail)
 		}
 		only := r.Cause.Stopped() // then it only starts it
-		if d.Brake.Engaged && r.Kind == fleet.RecordRepairStarted && r.Reason == fleet.Reason(fleet.RepairHeal) &&
+		if d.Brake.Engaged && r.Kind == record.RepairStarted && r.Reason == fleet.Reason(belief.RepairHeal) &&
 			!only {
 			c.t.Fatalf("L6: %s: a repair began under the brake", was.Name)
 		}
@@ -485,8 +489,8 @@ func (c *chaos) checkRecords(d decide.Decision, was fleet.Machine, m decide.Mach
 
 // changed reports whether a verdict, an incident or a plan changed. A verdict that a step sets to starting is part of
 // the step's own record.
-func changed(a, b fleet.Machine) bool {
-	verdict := a.Health.Verdict != b.Health.Verdict && b.Health.Verdict != fleet.VerdictStarting
+func changed(a, b belief.Machine) bool {
+	verdict := a.Health.Verdict != b.Health.Verdict && b.Health.Verdict != belief.VerdictStarting
 	incident := (a.Incident == nil) != (b.Incident == nil)
 	plan := b.Repair != nil && (a.Repair == nil || a.Repair.ID != b.Repair.ID || a.Repair.Step != b.Repair.Step)
 	return verdict || incident || plan || (a.Quarantine == nil && b.Quarantine != nil)
@@ -513,7 +517,7 @@ func TestL1NothingIsCalledWhileTheStoreIsOlder(t *testing.T) {
 			c.stir()
 			c.s.Orders = slices.DeleteFunc(c.s.Orders, func(o fleet.Order) bool { return o.Believe })
 			if round >= 20 && c.s.Whole.Older == nil {
-				c.s.Whole.Older = &fleet.Older{Machine: "web-1", Instance: "newer", Generation: 9, Since: c.s.Now.Wall}
+				c.s.Whole.Older = &belief.Older{Machine: "web-1", Instance: "newer", Generation: 9, Since: c.s.Now.Wall}
 			}
 			c.decide()
 			if round >= 20 && c.s.Whole.Older == nil {
@@ -533,7 +537,7 @@ func TestL1NoFirstBuildBesideAnotherInstallation(t *testing.T) {
 			c.stir()
 			c.s.Orders = slices.DeleteFunc(c.s.Orders, func(o fleet.Order) bool { return o.Believe })
 			if round >= from && len(c.s.Whole.Foreign) == 0 {
-				c.s.Whole.Foreign = []fleet.Foreign{{Installation: "another", Machine: "web-1", Instance: "other",
+				c.s.Whole.Foreign = []belief.Foreign{{Installation: "another", Machine: "web-1", Instance: "other",
 					Since: c.s.Now.Wall}}
 			}
 			c.decide()
@@ -551,7 +555,7 @@ func TestWhateverFailsTogetherTheLawsHold(t *testing.T) {
 		c.orderly = true
 		for i := range c.s.Machines {
 			m := &c.s.Machines[i].Machine
-			m.Generation, m.Current = 1, fleet.Incarnation{ID: fleet.InstanceID("first-" + strconv.Itoa(i)),
+			m.Generation, m.Current = 1, belief.Incarnation{ID: fleet.InstanceID("first-" + strconv.Itoa(i)),
 				Generation: 1, Host: c.hostOf(m.Name), Certified: true}
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "rounds") {

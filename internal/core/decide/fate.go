@@ -1,6 +1,9 @@
 package decide
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/record"
+)
 
 // shareFates tells of the parents, and hangs the machines' incidents under them.
 func (r *deciding) shareFates(works []*work) {
@@ -31,7 +34,7 @@ func (r *deciding) followParent(w *work) {
 	if p := r.inference.ParentOf(&w.Member); p != nil {
 		r.wake(w)
 		w.M.Incident.Parent = p.ID
-		w.Record(fleet.Record{Kind: fleet.RecordChildJoined, Domain: p.Domain, Cause: w.M.Health.Cause,
+		w.Record(record.Record{Kind: record.ChildJoined, Domain: p.Domain, Cause: w.M.Health.Cause,
 			Instance: w.M.Current.ID})
 		return
 	}
@@ -40,7 +43,7 @@ func (r *deciding) followParent(w *work) {
 	}
 	r.wake(w)
 	i = w.M.Incident
-	rec := fleet.Record{Kind: fleet.RecordChildReleased, Instance: w.M.Current.ID}
+	rec := record.Record{Kind: record.ChildReleased, Instance: w.M.Current.ID}
 	if kept != nil {
 		rec.Domain = kept.Domain
 	}
@@ -56,7 +59,7 @@ func (r *deciding) followParent(w *work) {
 
 // judgeAfresh forgets what was heard of a machine that is not well, and judges it by what is left.
 func (r *deciding) judgeAfresh(w *work) {
-	if w.Broken || w.M.Health.Verdict == fleet.VerdictHealthy {
+	if w.Broken || w.M.Health.Verdict == belief.VerdictHealthy {
 		return
 	}
 	r.wake(w)

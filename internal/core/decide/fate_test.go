@@ -6,18 +6,22 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // tale is a fleet that is decided on round by round: what it believes is adopted, what it asks for is noted and
 // answered only if the tale says so.
 type tale struct {
 	*testing.T
-	s       fleet.Situation
-	records []fleet.Record
-	actions []fleet.Action
+	s       situation.Situation
+	records []record.Record
+	actions []situation.Action
 	rulings []fleet.Ruling
 	asked   []int // on demand
 	unheard bool  // nothing comes of those questions
@@ -39,7 +43,7 @@ func street(t *testing.T, racks int) *tale {
 		v.Machine.Current.Host, v.Seen[0].Instance.Host = hostNamed(i/10), hostNamed(i/10)
 		v.Seen[0].Instance.Network, v.Due = "default", true
 	}
-	tl.s.Spec.SharedFate = fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
+	tl.s.Spec.SharedFate = policy.SharedFate{Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute}
 	return tl
 }
 
@@ -111,7 +115,7 @@ func (tl *tale) ask(machines []int) {
 			continue
 		}
 		is := v.Checks[0].Standing
-		v.Asked = fleet.Asked{At: v.Asking, Down: is == fleet.StandingFailing || is == fleet.StandingDown}
+		v.Asked = situation.Asked{At: v.Asking, Down: is == fleet.StandingFailing || is == fleet.StandingDown}
 		if v.Asking = 0; v.Asked.Down {
 			tl.s.InVain = append(tl.s.InVain, i)
 		}
@@ -140,10 +144,10 @@ func (tl *tale) power(p fleet.Power, machines ...int) {
 
 // keep says that the evidence is kept that was asked for since the last time, and lets that have its effect.
 func (tl *tale) keep() {
-	asked := tl.take(fleet.ActionGather)
+	asked := tl.take(situation.ActionGather)
 	for _, a := range asked {
 		v := tl.view(a.Machine)
-		v.Gathered, v.Due = &fleet.Gathered{ID: a.Gather}, true
+		v.Gathered, v.Due = &situation.Gathered{ID: a.Gather}, true
 	}
 	if len(asked) > 0 {
 		tl.decide()
@@ -152,9 +156,9 @@ func (tl *tale) keep() {
 
 // confirm answers the looks that were asked for since the last time: the machine is as the provider and the check say.
 func (tl *tale) confirm() {
-	tl.take(fleet.ActionCall)
+	tl.take(situation.ActionCall)
 	tl.keep()
-	for _, a := range tl.take(fleet.ActionLook) {
+	for _, a := range tl.take(situation.ActionLook) {
 		v := tl.view(a.Machine)
 		l := fleet.Look{ID: a.Look, Started: tl.s.Now.Mono, Seen: v.Seen[0], Checks: slices.Clone(v.Checks)}
 		v.Look, v.Due = &l, true
@@ -162,8 +166,8 @@ func (tl *tale) confirm() {
 }
 
 // take returns the actions of the kind, and takes them off the list.
-func (tl *tale) take(kind fleet.ActionKind) (taken []fleet.Action) {
-	var left []fleet.Action
+func (tl *tale) take(kind situation.ActionKind) (taken []situation.Action) {
+	var left []situation.Action
 	for _, a := range tl.actions {
 		if a.Kind == kind {
 			taken = append(taken, a)
@@ -175,11 +179,11 @@ func (tl *tale) take(kind fleet.ActionKind) (taken []fleet.Action) {
 	return taken
 }
 
-func (tl *tale) view(m fleet.MachineName) *fleet.View {
-	return &tl.s.Machines[slices.IndexFunc(tl.s.Machines, func(v fleet.View) bool { return v.Machine.Name == m })]
+func (tl *tale) view(m fleet.MachineName) *situation.View {
+	return &tl.s.Machines[slices.IndexFunc(tl.s.Machines, func(v situation.View) bool { return v.Machine.Name == m })]
 }
 
-func (tl *tale) count(kind fleet.RecordKind, why fleet.Reason) int {
+func (tl *tale) count(kind record.Kind, why fleet.Reason) int {
 	n := 0
 	for _, r := range tl.records {
 		if r.Kind == kind && (why == "" || r.Reason == why) {
@@ -210,14 +214,14 @@ func (tl *tale) children() int {
 func (tl *tale) calls() int {
 	n := 0
 	for _, a := range tl.actions {
-		if a.Kind == fleet.ActionCall {
+		if a.Kind == situation.ActionCall {
 			n++
 		}
 	}
 	return n
 }
 
-func (tl *tale) repairs() int { return tl.count(fleet.RecordRepairStarted, "") }
+func (tl *tale) repairs() int { return tl.count(record.RepairStarted, "") }
 
 // S74: one root cause (a switch is down, 20 machines fall silent): one incident with 20 children, one page, and nothing
 // is done.
@@ -232,14 +236,14 @@ func TestS74ASwitchIsDown(t *testing.T) {
 		tl.pass(50 * time.Millisecond)
 	}
 	tl.pass(time.Hour)
-	tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 1+tl.count(fleet.RecordParentClosed,
+	tl.wantCount("parents", tl.count(record.ParentOpen, ""), 1+tl.count(record.ParentClosed,
 		fleet.ReasonSuperseded))
 	if p := tl.s.Whole.Parents; len(p) != 1 || p[0].Domain != (fleet.Domain{Kind: fleet.DomainRack, Name: "r4"}) {
 		t.Errorf("open parents: %+v", p)
 	}
 	tl.wantCount("children", tl.children(), 20)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
-	tl.wantCount("pages of the parent", tl.count(fleet.RecordPaged, fleet.ReasonSharedFate), 1)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
+	tl.wantCount("pages of the parent", tl.count(record.Paged, fleet.ReasonSharedFate), 1)
 	tl.wantCount("repairs", tl.repairs(), 0)
 	tl.wantCount("looks and calls", len(tl.actions), 0)
 	for _, i := range tl.rack(4) {
@@ -276,9 +280,9 @@ func TestS74WhenTheSwitchIsBackEachChildIsJudgedAfresh(t *testing.T) {
 	epoch := tl.s.Machines[rack[0]].Machine.Epoch
 	tl.pass(tl.s.Spec.Limits.Brake.ReleaseAfter)
 	tl.wantCount("open parents", len(tl.s.Whole.Parents), 0)
-	tl.wantCount("released children", tl.count(fleet.RecordChildReleased, ""), 1)
+	tl.wantCount("released children", tl.count(record.ChildReleased, ""), 1)
 	m := tl.s.Machines[rack[0]].Machine
-	if m.Epoch != epoch+1 || m.Health.Verdict != fleet.VerdictUnknown || m.Repair != nil || m.Incident == nil ||
+	if m.Epoch != epoch+1 || m.Health.Verdict != belief.VerdictUnknown || m.Repair != nil || m.Incident == nil ||
 		m.Incident.Parent != "" {
 		t.Errorf("the child is not judged afresh: %+v", m)
 	}
@@ -307,7 +311,7 @@ func TestS74WhatTheCauseLeftStoppedIsStarted(t *testing.T) {
 	tl.pass(time.Second)
 	tl.wantCount("starts", tl.calls(), 8)
 	for _, a := range tl.actions {
-		if a.Kind == fleet.ActionCall && a.Intent.Op != fleet.OpStart {
+		if a.Kind == situation.ActionCall && a.Intent.Op != fleet.OpStart {
 			t.Errorf("%s of %s", a.Intent.Op, a.Machine)
 		}
 	}
@@ -331,16 +335,16 @@ func TestS74AStartInVainDestroysNothing(t *testing.T) {
 	if n := tl.repairs(); n < 4 || n > 60 {
 		t.Errorf("%d repairs in 200 s", n)
 	}
-	tl.wantCount("quarantines", tl.count(fleet.RecordQuarantined, ""), 0)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+	tl.wantCount("quarantines", tl.count(record.Quarantined, ""), 0)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 	tl.wantOnly(fleet.OpStart, "under a parent")
 }
 
 // answer confirms each look, and lets each call end so, without effect.
 func (tl *tale) answer(how fleet.OutcomeKind) {
 	for _, a := range tl.actions {
-		i := slices.IndexFunc(tl.s.Machines, func(v fleet.View) bool { return v.Machine.Name == a.Machine })
-		if a.Kind == fleet.ActionCall {
+		i := slices.IndexFunc(tl.s.Machines, func(v situation.View) bool { return v.Machine.Name == a.Machine })
+		if a.Kind == situation.ActionCall {
 			tl.s.Machines[i].Outcome, tl.s.Machines[i].Due = &fleet.Outcome{Intent: a.Intent.ID, Kind: how}, true
 		}
 	}
@@ -351,7 +355,7 @@ func (tl *tale) answer(how fleet.OutcomeKind) {
 func (tl *tale) wantOnly(op fleet.Op, when string) {
 	tl.Helper()
 	for _, r := range tl.records {
-		if r.Kind == fleet.RecordIntent && r.Op != op {
+		if r.Kind == record.Intent && r.Op != op {
 			tl.Errorf("%s of %s %s", r.Op, r.Machine, when)
 		}
 	}
@@ -372,7 +376,7 @@ func TestS74ARestartKeepsTheParent(t *testing.T) {
 	tl.say(fleet.StandingDown, rack...)
 	tl.pass(time.Minute)
 	tl.wantCount("children", tl.children(), 20)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 	tl.wantCount("repairs", tl.repairs(), 0)
 	if since := tl.s.Whole.Parents[0].Since; tl.s.Now.Mono.Sub(since) > 3*time.Minute {
 		t.Error("its time did not begin anew")
@@ -405,24 +409,24 @@ func TestS74ATakeOverTellsOfWhatIsLeft(t *testing.T) {
 		tl.restart()
 		tl.say(fleet.StandingDown, tl.rack(4)...)
 		tl.pass(0)
-		tl.wantCount("pages before it knows", tl.count(fleet.RecordPaged, ""), 0)
+		tl.wantCount("pages before it knows", tl.count(record.Paged, ""), 0)
 		tl.say(left, tl.rack(4)...)
 		tl.pass(time.Minute)
-		tl.wantCount("pages when they are "+string(left), tl.count(fleet.RecordPaged, ""), pages)
+		tl.wantCount("pages when they are "+string(left), tl.count(record.Paged, ""), pages)
 	}
 }
 
 func TestS74WhenToPageIsThePolicys(t *testing.T) {
 	t.Parallel()
-	for then, within := range map[fleet.FateAnswer]time.Duration{
-		fleet.FatePage: 2 * time.Minute, fleet.FateWait: 10 * time.Minute, fleet.FateEvacuate: 10 * time.Minute,
+	for then, within := range map[policy.FateAnswer]time.Duration{
+		policy.FatePage: 2 * time.Minute, policy.FateWait: 10 * time.Minute, policy.FateEvacuate: 10 * time.Minute,
 	} {
 		tl := street(t, 10)
 		tl.s.Spec.SharedFate.Then = then
 		tl.say(fleet.StandingDown, tl.rack(4)...)
 		tl.pass(0)
 		opened := tl.s.Now.Mono
-		for tl.count(fleet.RecordPaged, "") == 0 && tl.s.Now.Mono.Sub(opened) < time.Hour {
+		for tl.count(record.Paged, "") == 0 && tl.s.Now.Mono.Sub(opened) < time.Hour {
 			tl.pass(time.Second)
 		}
 		if got := tl.s.Now.Mono.Sub(opened).Truncate(2 * time.Second); got != within {
@@ -434,7 +438,7 @@ func TestS74WhenToPageIsThePolicys(t *testing.T) {
 func TestS74AnEvacuationAvoidsTheDomain(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
-	tl.s.Spec.SharedFate.Then, tl.s.Spec.Repair.Silence = fleet.FateEvacuate, fleet.SilenceActs
+	tl.s.Spec.SharedFate.Then, tl.s.Spec.Repair.Silence = policy.FateEvacuate, policy.SilenceActs
 	rack := tl.rack(4)
 	tl.say(fleet.StandingDown, rack...)
 	tl.pass(9 * time.Minute)
@@ -455,7 +459,7 @@ func TestS74AnEvacuationAvoidsTheDomain(t *testing.T) {
 		}
 	}
 	for _, r := range tl.records {
-		if r.Kind == fleet.RecordIntent && r.Op == fleet.OpReboot {
+		if r.Kind == record.Intent && r.Op == fleet.OpReboot {
 			t.Error("a reboot on the spot is no evacuation")
 		}
 	}
@@ -464,9 +468,9 @@ func TestS74AnEvacuationAvoidsTheDomain(t *testing.T) {
 // obey lets every call succeed, and returns the hosts of what was built.
 func (tl *tale) obey() (built []fleet.HostName) {
 	for _, a := range tl.actions {
-		i := slices.IndexFunc(tl.s.Machines, func(v fleet.View) bool { return v.Machine.Name == a.Machine })
+		i := slices.IndexFunc(tl.s.Machines, func(v situation.View) bool { return v.Machine.Name == a.Machine })
 		v := &tl.s.Machines[i]
-		if a.Kind != fleet.ActionCall {
+		if a.Kind != situation.ActionCall {
 			continue
 		}
 		v.Outcome, v.Due = &fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeDone}, true
@@ -488,7 +492,7 @@ func (tl *tale) obey() (built []fleet.HostName) {
 	tl.confirm()
 	for i := range tl.s.Machines {
 		v := &tl.s.Machines[i]
-		if r := v.Machine.Repair; r != nil && r.Phase == fleet.PhaseVerify && v.Machine.Current.Generation > 1 {
+		if r := v.Machine.Repair; r != nil && r.Phase == belief.PhaseVerify && v.Machine.Current.Generation > 1 {
 			tl.say(fleet.StandingUp, i)
 		}
 	}
@@ -498,20 +502,20 @@ func (tl *tale) obey() (built []fleet.HostName) {
 func TestS74WithoutProofNothingIsEvacuated(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
-	tl.s.Spec.SharedFate.Then = fleet.FateEvacuate
+	tl.s.Spec.SharedFate.Then = policy.FateEvacuate
 	rack := tl.rack(4)
 	tl.say(fleet.StandingDown, rack...)
 	tl.s.Hosts[8].Up, tl.s.Hosts[9].Up = false, false // their control plane is in the rack, too
 	tl.pass(2 * time.Hour)
 	tl.wantCount("repairs", tl.repairs(), 0)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 	tl.s.Hosts[8].Up, tl.s.Hosts[9].Up = true, true
 	for range 120 { // the calls to power off are taken, and the machines run on
 		tl.pass(5 * time.Second)
 		tl.answer(fleet.OutcomeDone)
 	}
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
-	tl.wantCount("quarantines", tl.count(fleet.RecordQuarantined, ""), 0)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
+	tl.wantCount("quarantines", tl.count(record.Quarantined, ""), 0)
 	tl.wantOnly(fleet.OpPowerOff, "without proof")
 }
 
@@ -530,7 +534,7 @@ func TestS74AFailureThatGrowsIsBlamedOnTheWiderDomain(t *testing.T) {
 	if p := tl.s.Whole.Parents; len(p) != 1 || p[0].Domain.Kind != fleet.DomainRack {
 		t.Fatalf("open parents: %+v", p)
 	}
-	tl.wantCount("superseded", tl.count(fleet.RecordParentClosed, fleet.ReasonSuperseded), 1)
+	tl.wantCount("superseded", tl.count(record.ParentClosed, fleet.ReasonSuperseded), 1)
 	tl.wantCount("children", tl.children(), 20)
 }
 
@@ -634,22 +638,22 @@ func TestTheParentsPageSparesTheBrakes(t *testing.T) {
 	if !tl.s.Brake.Engaged {
 		t.Fatal("the brake does not count the children")
 	}
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 	for _, rack := range []int{0, 2, 3} {
 		for _, host := range []int{0, 10} {
 			tl.say(fleet.StandingDown, tl.rack(rack)[host:host+3]...)
 		}
 	}
 	tl.pass(time.Second)
-	tl.wantCount("pages of the brake when more fails than that", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 1)
+	tl.wantCount("pages of the brake when more fails than that", tl.count(record.Paged, fleet.ReasonBrake), 1)
 	tl.pass(time.Minute)
-	tl.wantCount("pages of the brake", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 1)
+	tl.wantCount("pages of the brake", tl.count(record.Paged, fleet.ReasonBrake), 1)
 }
 
 func TestAPersonsStopsAndFirstBuildsShareNoFate(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
-	tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = fleet.ExternalStopHoldThenPage, time.Hour
+	tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = policy.ExternalStopHoldThenPage, time.Hour
 	for _, i := range tl.rack(4) {
 		tl.s.Machines[i].Seen[0].Instance.Stop = fleet.StopExternal
 	}
@@ -657,21 +661,21 @@ func TestAPersonsStopsAndFirstBuildsShareNoFate(t *testing.T) {
 	for _, i := range tl.rack(5) {
 		m := &tl.s.Machines[i].Machine
 		m.Current.Certified, m.Current.Expired = false, true
-		m.Incident = &fleet.Incident{ID: string(m.Name) + "/1", Cause: fleet.CauseBuild}
+		m.Incident = &belief.Incident{ID: string(m.Name) + "/1", Cause: belief.CauseBuild}
 		tl.say(fleet.StandingDown, i)
 	}
 	tl.pass(time.Minute)
-	tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 0)
+	tl.wantCount("parents", tl.count(record.ParentOpen, ""), 0)
 }
 
 func TestWithoutPolicyNobodysFateIsShared(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
-	tl.s.Spec.SharedFate = fleet.SharedFate{}
+	tl.s.Spec.SharedFate = policy.SharedFate{}
 	rack := tl.rack(4)
 	tl.say(fleet.StandingDown, append(rack[:9:9], rack[10:19]...)...) // one on each host bears witness
 	tl.pass(time.Minute)
-	tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 0)
+	tl.wantCount("parents", tl.count(record.ParentOpen, ""), 0)
 	if tl.repairs() == 0 {
 		t.Error("nothing is repaired")
 	}
@@ -682,11 +686,11 @@ func TestAPolicyThatWasTakenAwayReleasesItsChildren(t *testing.T) {
 	tl := street(t, 10)
 	tl.say(fleet.StandingDown, tl.rack(4)...)
 	tl.pass(time.Minute)
-	tl.s.Spec.SharedFate = fleet.SharedFate{}
+	tl.s.Spec.SharedFate = policy.SharedFate{}
 	tl.pass(time.Minute)
 	tl.wantCount("open parents", len(tl.s.Whole.Parents), 0)
 	tl.wantCount("children", tl.children(), 0)
-	tl.wantCount("released children", tl.count(fleet.RecordChildReleased, ""), 20)
+	tl.wantCount("released children", tl.count(record.ChildReleased, ""), 20)
 }
 
 // A listing that shows what was may be asked later than a look that shows what is: nothing is done on the listing's
@@ -708,7 +712,7 @@ func TestL10ALookThatSeesAStopIsBelievedAgainstAStaleListing(t *testing.T) {
 			tl.say(fleet.StandingDown, 3)
 			for range 20 {
 				tl.pass(5 * time.Second)
-				look := slices.IndexFunc(tl.actions, func(a fleet.Action) bool { return a.Kind == fleet.ActionLook })
+				look := slices.IndexFunc(tl.actions, func(a situation.Action) bool { return a.Kind == situation.ActionLook })
 				if look < 0 {
 					continue
 				}
@@ -721,7 +725,7 @@ func TestL10ALookThatSeesAStopIsBelievedAgainstAStaleListing(t *testing.T) {
 				v.Look, v.Due, tl.actions = &l, true, nil
 			}
 			tl.decide()
-			calls := tl.count(fleet.RecordIntent, "")
+			calls := tl.count(record.Intent, "")
 			if (calls > 0) != c.acts {
 				t.Errorf("%d calls", calls)
 			}

@@ -3,8 +3,11 @@ package decide
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // mostProofs bounds what people say of hosts in one fleet.
@@ -25,10 +28,10 @@ func (r *deciding) fenced(o *fleet.Order) {
 		return
 	}
 	r.Rule(o, "")
-	p := fleet.HostProofOf(o, r.S.Now)
+	p := belief.HostProofOf(o, r.S.Now)
 	r.Sit.Whole.Fenced = append(r.Sit.Whole.Fenced, p)
 	r.S.Now.Await(p.Ends)
-	r.Record(fleet.Record{Kind: fleet.RecordHostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order,
+	r.Record(record.Record{Kind: record.HostProof, Host: p.Host, Proof: p.Proof, By: p.By, Order: p.Order,
 		Detail: p.Reason, Took: o.For})
 }
 
@@ -41,11 +44,11 @@ func (r *deciding) note(o *fleet.Order) {
 		return
 	}
 	r.Rulings = append(r.Rulings, fleet.Ruling{Order: o.ID})
-	kind := fleet.RecordHostCut
+	kind := record.HostCut
 	if o.Kind == fleet.OrderUncut {
-		kind = fleet.RecordHostUncut
+		kind = record.HostUncut
 	}
-	r.Record(fleet.Record{Kind: kind, Host: o.Host, Proof: o.Proof, By: o.By, Order: o.After, Detail: o.Reason,
+	r.Record(record.Record{Kind: kind, Host: o.Host, Proof: o.Proof, By: o.By, Order: o.After, Detail: o.Reason,
 		Took: o.For})
 }
 
@@ -54,7 +57,7 @@ func (r *deciding) forgetProofs() {
 	if len(r.Sit.Whole.Fenced) == 0 {
 		return
 	}
-	var kept []fleet.HostProof
+	var kept []belief.HostProof
 	for i := range r.Sit.Whole.Fenced {
 		p := r.Sit.Whole.Fenced[i]
 		reason := fleet.Reason("")
@@ -68,7 +71,7 @@ func (r *deciding) forgetProofs() {
 			kept = append(kept, p)
 			continue
 		}
-		r.Record(fleet.Record{Kind: fleet.RecordHostProof, Reason: reason, Host: p.Host, Proof: p.Proof, By: p.By,
+		r.Record(record.Record{Kind: record.HostProof, Reason: reason, Host: p.Host, Proof: p.Proof, By: p.By,
 			Order: p.Order})
 	}
 	r.Sit.Whole.Fenced = kept
@@ -82,7 +85,7 @@ func (w *work) noticeAccess() {
 	}
 	for i := range w.Situation.Hosts {
 		for _, old := range w.M.Lapse(w.Situation.Hosts[i]) {
-			w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonAccessBack, Instance: old.ID,
+			w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonAccessBack, Instance: old.ID,
 				Generation: old.Generation, Host: old.Host})
 		}
 	}
@@ -97,7 +100,7 @@ func (r *deciding) hearHosts() {
 	for i := range r.S.Machines {
 		m := &r.S.Machines[i].Machine
 		host := m.Current.Host
-		if m.Current.None() || m.Health.Verdict == fleet.VerdictUnhealthy || slices.Contains(r.Sit.Answering, host) {
+		if m.Current.None() || m.Health.Verdict == belief.VerdictUnhealthy || slices.Contains(r.Sit.Answering, host) {
 			continue
 		}
 		if _, dead := guard.DeadHost(host, &r.Sit); dead {
@@ -115,15 +118,15 @@ func (r *deciding) proveSilent() {
 	r.Sit.Silent = slices.Clone(r.S.Silent)
 	for i := range r.Sit.Silent {
 		h := &r.Sit.Silent[i]
-		h.Off = slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool { return provesOff(&v.Machine, h) })
+		h.Off = slices.ContainsFunc(r.S.Machines, func(v situation.View) bool { return provesOff(&v.Machine, h) })
 	}
 }
 
-func provesOff(m *fleet.Machine, h *fleet.Silence) bool {
+func provesOff(m *belief.Machine, h *fleet.Silence) bool {
 	if p := m.Repair; p != nil && p.Target.Host == h.Host && p.Proof.OfHost() && p.ProvenAt > h.Answered {
 		return true
 	}
-	return slices.ContainsFunc(m.Left, func(l fleet.LeftBehind) bool {
+	return slices.ContainsFunc(m.Left, func(l belief.LeftBehind) bool {
 		return l.Host == h.Host && l.Proof.OfHost() && l.Since > h.Answered
 	})
 }

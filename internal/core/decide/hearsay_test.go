@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // S74: with a token that all machines of a fleet share, one guest can report a whole rack ill for as long as the policy
@@ -27,9 +29,9 @@ func TestS74HeartbeatsWithASharedTokenEvacuateNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tl := street(t, 10)
-			tl.s.Spec.SharedFate.Then, tl.s.Spec.Repair.Silence = fleet.FateEvacuate, fleet.SilenceActs
+			tl.s.Spec.SharedFate.Then, tl.s.Spec.Repair.Silence = policy.FateEvacuate, policy.SilenceActs
 			if k := &tl.s.Spec.Checks[0]; !c.page {
-				k.Kind, k.Heartbeat.PerMachine = fleet.CheckHeartbeat, c.perMachine
+				k.Kind, k.Heartbeat.PerMachine = policy.CheckHeartbeat, c.perMachine
 			}
 			rack := tl.rack(4)
 			tl.say(fleet.StandingDown, rack...)
@@ -48,11 +50,11 @@ func TestS74HeartbeatsWithASharedTokenEvacuateNothing(t *testing.T) {
 				tl.obey()
 				tl.pass(time.Second)
 			}
-			if got := tl.count(fleet.RecordIntent, "") > 0; got != c.evacuated {
+			if got := tl.count(record.Intent, "") > 0; got != c.evacuated {
 				t.Errorf("anything was done: %v", got)
 			}
-			tl.wantCount("quarantines", tl.count(fleet.RecordQuarantined, ""), 0)
-			tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+			tl.wantCount("quarantines", tl.count(record.Quarantined, ""), 0)
+			tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 		})
 	}
 }

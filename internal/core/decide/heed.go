@@ -3,11 +3,12 @@ package decide
 import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/health"
+	"hale/internal/core/situation"
 )
 
 // heeded returns the view with what its checks, and those of a look, say as far as it counts now (health.Heed). Nothing
 // of the view is changed.
-func (r *deciding) heeded(v *fleet.View) *fleet.View {
+func (r *deciding) heeded(v *situation.View) *situation.View {
 	checks := r.heed(v.Checks)
 	look := v.Look
 	if look != nil {

@@ -3,12 +3,12 @@ package decide
 import (
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // hours is what the policy's windows say of the present, which is the same until the next of their edges.
 type hours struct {
-	of          *fleet.Window // the first of them
+	of          *policy.Window // the first of them
 	from, until time.Time
 	closed      bool
 }
@@ -28,7 +28,7 @@ func (r *deciding) minuteHand() {
 	r.Sit.Closed = r.hours.closed
 }
 
-func firstWindow(p *fleet.RepairPolicy) *fleet.Window {
+func firstWindow(p *policy.Repair) *policy.Window {
 	if len(p.Windows) > 0 {
 		return &p.Windows[0]
 	}

@@ -3,9 +3,12 @@ package decide
 import (
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
 )
 
@@ -18,18 +21,18 @@ func (w *work) judgeIncident() {
 	}
 	switch {
 	case !idle || m.Current.None():
-	case m.Health.Verdict == fleet.VerdictUnhealthy && (m.Incident == nil || m.Incident.Blind()):
+	case m.Health.Verdict == belief.VerdictUnhealthy && (m.Incident == nil || m.Incident.Blind()):
 		if m.Incident != nil {
 			w.closeIncident()
 		}
 		w.OpenIncident(m.Health.Cause)
-	case m.Health.Verdict == fleet.VerdictHealthy && m.Incident != nil && m.Current.Certified:
+	case m.Health.Verdict == belief.VerdictHealthy && m.Incident != nil && m.Current.Certified:
 		w.closeIncident()
 	case lost(w, withUnknown) &&
 		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
 		guard.HoldOn(m, w.Situation) == nil:
 		if m.Incident == nil {
-			w.OpenIncident(fleet.CauseBlind)
+			w.OpenIncident(belief.CauseBlind)
 		}
 		// what failed may do so still, and unknown is not healed: without a page it would wait for ever
 		w.Page(fleet.ReasonBlind)
@@ -39,7 +42,7 @@ func (w *work) judgeIncident() {
 }
 
 // untold reports whether no person was told of the machine, by itself or with those that share its fate.
-func untold(m *fleet.Machine) bool {
+func untold(m *belief.Machine) bool {
 	return m.Incident == nil || !m.Incident.Paged && m.Incident.Parent == ""
 }
 
@@ -61,7 +64,7 @@ func (w *work) judgeHold() {
 	case !guard.LeftAlone(m.Health.Cause, spec) || guard.HoldOn(m, w.Situation) != nil:
 		i.HoldUntil = time.Time{}
 	// it was not ordered, and only a person can mend it: there is nothing to wait for
-	case m.Health.Cause == fleet.CauseIOError:
+	case m.Health.Cause == belief.CauseIOError:
 		w.Page(fleet.ReasonIOError)
 	case i.HoldUntil.IsZero():
 		i.HoldUntil = now.Wall.Add(holdTime(m, spec))
@@ -74,8 +77,8 @@ func (w *work) judgeHold() {
 // that since it heals every other stop.
 const rescueHold = 15 * time.Minute
 
-func holdTime(m *fleet.Machine, spec *fleet.Spec) time.Duration {
-	if m.Health.Cause == fleet.CauseRescued && spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
+func holdTime(m *belief.Machine, spec *policy.Spec) time.Duration {
+	if m.Health.Cause == belief.CauseRescued && spec.Repair.OnExternalStop == policy.ExternalStopHeal {
 		return rescueHold
 	}
 	return spec.Repair.ExternalStopHold
@@ -85,9 +88,9 @@ func (w *work) closeIncident() { w.endIncident(fleet.ReasonRecovered) }
 
 func (w *work) endIncident(why fleet.Reason) {
 	m := w.M
-	w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: why, Cause: m.Incident.Cause,
+	w.Record(record.Record{Kind: record.IncidentClosed, Reason: why, Cause: m.Incident.Cause,
 		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID, Joint: m.Incident.Joint,
-		Paged: m.Incident.Known() && m.Health.Verdict == fleet.VerdictHealthy}) // else another incident follows
+		Paged: m.Incident.Known() && m.Health.Verdict == belief.VerdictHealthy}) // else another incident follows
 	m.IncidentOver()
 }
 
@@ -97,7 +100,7 @@ func (w *work) certify() {
 	switch {
 	case guard.HoldOn(m, s) != nil:
 		w.Wait(fleet.ReasonHold, "")
-	case s.Acting == "" && s.Spec.Mode == fleet.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)):
+	case s.Acting == "" && s.Spec.Mode == policy.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)):
 		w.BeginCertify()
 	}
 }
@@ -116,7 +119,7 @@ func (w *work) advance() {
 	case m.Quarantine == nil && !w.faulty() && guard.ClearUp(m, s) == "" && w.clearsUp():
 	case m.Current.Candidate():
 		adoption{w}.adopt()
-	case m.Health.Verdict == fleet.VerdictHealthy && !m.Current.Certified:
+	case m.Health.Verdict == belief.VerdictHealthy && !m.Current.Certified:
 		w.certify()
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:
@@ -124,11 +127,11 @@ func (w *work) advance() {
 		if held == "" && w.StartsBeside() {
 			held = fleet.ReasonRival
 		}
-		w.admit(held, fleet.RepairHeal, step)
+		w.admit(held, belief.RepairHeal, step)
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
 		w.Wait("", "") // it has left, or never was
 	case m.Current.None():
-		w.admit(w.firstBuild(), fleet.RepairBuild, fleet.StepRecreate)
+		w.admit(w.firstBuild(), belief.RepairBuild, fleet.StepRecreate)
 	default:
 		w.Wait("", "")
 	}
@@ -156,7 +159,7 @@ func (w *work) putFirst() {
 	}
 }
 
-func (w *work) admit(held fleet.Reason, kind fleet.RepairKind, step fleet.StepKind) {
+func (w *work) admit(held fleet.Reason, kind belief.RepairKind, step fleet.StepKind) {
 	switch held {
 	case "":
 		w.Begin(kind)

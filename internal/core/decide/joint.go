@@ -4,9 +4,13 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // mostNamed is how many machines a page about several names; the others are only counted.
@@ -20,11 +24,11 @@ type patience struct {
 }
 
 // patiences are those that hale can have with a machine.
-var patiences = [...]func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool){withHeld, withStopped, withUnknown}
+var patiences = [...]func(*belief.Machine, *policy.Spec, fleet.Now) (patience, bool){withHeld, withStopped, withUnknown}
 
 // withHeld is the patience with a machine that is held because no host answers that is needed (L8). Whatever else holds
 // a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
-func withHeld(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
+func withHeld(m *belief.Machine, spec *policy.Spec, now fleet.Now) (patience, bool) {
 	i := m.Incident
 	if i == nil || i.Paged && !i.ToldOfHost() || i.Parent != "" || !unreachable(m.Waiting) {
 		return patience{}, false
@@ -33,7 +37,7 @@ func withHeld(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool
 }
 
 // withStopped is the patience with a machine that a person stopped.
-func withStopped(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, bool) {
+func withStopped(m *belief.Machine, spec *policy.Spec, now fleet.Now) (patience, bool) {
 	i := m.Incident
 	if i == nil || i.HoldUntil.IsZero() || i.Paged || m.Repair != nil {
 		return patience{}, false
@@ -42,8 +46,8 @@ func withStopped(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) (patience, b
 }
 
 // withUnknown is the patience with a machine while nothing is known of it.
-func withUnknown(m *fleet.Machine, spec *fleet.Spec, _ fleet.Now) (patience, bool) {
-	if m.Health.Verdict != fleet.VerdictUnknown || m.Health.Muted() || !untold(m) || m.Current.None() ||
+func withUnknown(m *belief.Machine, spec *policy.Spec, _ fleet.Now) (patience, bool) {
+	if m.Health.Verdict != belief.VerdictUnknown || m.Health.Muted() || !untold(m) || m.Current.None() ||
 		m.Repair != nil && !m.Repair.Aside() {
 		return patience{}, false
 	}
@@ -51,7 +55,7 @@ func withUnknown(m *fleet.Machine, spec *fleet.Spec, _ fleet.Now) (patience, boo
 }
 
 // losePatience finds for which reasons a person is told of a machine in this round, since its time is over.
-func losePatience(s *fleet.Situation, sit *guard.Situation, telling []fleet.Reason) []fleet.Reason {
+func losePatience(s *situation.Situation, sit *guard.Situation, telling []fleet.Reason) []fleet.Reason {
 	for _, i := range s.Open {
 		m := &s.Machines[i].Machine
 		for _, with := range patiences {
@@ -73,13 +77,13 @@ func (p patience) isOver(telling []fleet.Reason, now fleet.Now) bool {
 }
 
 // lost reports whether a person is to be told of the machine now.
-func lost(w *work, with func(*fleet.Machine, *fleet.Spec, fleet.Now) (patience, bool)) bool {
+func lost(w *work, with func(*belief.Machine, *policy.Spec, fleet.Now) (patience, bool)) bool {
 	p, ok := with(w.M, &w.Situation.Spec, w.Situation.Now)
 	return ok && p.isOver(w.telling, w.Situation.Now)
 }
 
 // isLost reports whether hale has lost its patience with a machine, for whichever reason, so that a person is told.
-func isLost(m *fleet.Machine, s *fleet.Situation, telling []fleet.Reason) bool {
+func isLost(m *belief.Machine, s *situation.Situation, telling []fleet.Reason) bool {
 	for _, with := range patiences {
 		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(telling, s.Now) {
 			return true
@@ -91,15 +95,15 @@ func isLost(m *fleet.Machine, s *fleet.Situation, telling []fleet.Reason) bool {
 // tellJointly makes one page of those for the same reason that this round has, one reminder of those that were one
 // page, and says when all that it told of is over. What is about one of the machines stays as a record, and is no
 // message.
-func tellJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
+func tellJointly(s *situation.Situation, d *Decision) (said []record.Record) {
 	var pages, reminders []*joint
 	for i := range d.Machines {
 		m := &d.Machines[i]
 		for k := range m.Records {
 			switch rec := &m.Records[k]; {
-			case rec.Kind == fleet.RecordPaged && isPageOf(m.Belief.Incident, rec):
+			case rec.Kind == record.Paged && isPageOf(m.Belief.Incident, rec):
 				pages = gather(pages, m, rec, func(j *joint) bool { return j.page.Reason == rec.Reason })
-			case rec.Kind == fleet.RecordReminded && rec.Joined():
+			case rec.Kind == record.Reminded && rec.Joined():
 				reminders = gather(reminders, m, rec, func(j *joint) bool { return j.page.Joint == rec.Joint })
 			}
 		}
@@ -117,22 +121,22 @@ func tellJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
 }
 
 // isPageOf reports whether the record is the page of the incident, and not of something else that concerns the machine.
-func isPageOf(i *fleet.Incident, rec *fleet.Record) bool {
+func isPageOf(i *belief.Incident, rec *record.Record) bool {
 	return i != nil && i.Paged && i.Joint == "" && i.For == rec.Reason && i.Told.Equal(rec.At) && rec.Detail == ""
 }
 
 // joint is a page, or a reminder, about several machines.
 type joint struct {
-	page     fleet.Record
+	page     record.Record
 	machines []*Machine
-	records  []*fleet.Record // one of each machine's
+	records  []*record.Record // one of each machine's
 }
 
 // gather adds the machine's record to the one that it belongs to.
-func gather(all []*joint, m *Machine, rec *fleet.Record, belongs func(*joint) bool) []*joint {
+func gather(all []*joint, m *Machine, rec *record.Record, belongs func(*joint) bool) []*joint {
 	at := slices.IndexFunc(all, belongs)
 	if at < 0 {
-		at, all = len(all), append(all, &joint{page: fleet.Record{
+		at, all = len(all), append(all, &joint{page: record.Record{
 			Kind: rec.Kind, Reason: rec.Reason, Cause: rec.Cause, Joint: rec.Joint, Provider: rec.Provider,
 			Host: m.Belief.Current.Host,
 		}})
@@ -140,7 +144,7 @@ func gather(all []*joint, m *Machine, rec *fleet.Record, belongs func(*joint) bo
 	j := all[at]
 	j.machines, j.records = append(j.machines, m), append(j.records, rec)
 	if j.page.Failing++; j.page.Failing <= mostNamed {
-		j.page.Of = append(j.page.Of, fleet.Member{Machine: rec.Machine, Alias: rec.Alias})
+		j.page.Of = append(j.page.Of, belief.Member{Machine: rec.Machine, Alias: rec.Alias})
 	}
 	if j.page.Cause != rec.Cause {
 		j.page.Cause = ""
@@ -162,18 +166,18 @@ func (j *joint) name(id string) {
 
 // endJoints says that what a page told of several machines is over, when it is so of the last of them: be it that it is
 // well, or that a person is told something else of it from now on.
-func endJoints(s *fleet.Situation, d *Decision) (over []fleet.Record) {
+func endJoints(s *situation.Situation, d *Decision) (over []record.Record) {
 	for i := range d.Machines {
 		m := &d.Machines[i]
 		was, is := s.Machines[m.Index].Machine.Incident, m.Belief.Incident
 		if was == nil || was.Joint == "" || is != nil && is.Joint == was.Joint {
 			continue
 		}
-		at := slices.IndexFunc(over, func(rec fleet.Record) bool { return rec.Joint == was.Joint })
+		at := slices.IndexFunc(over, func(rec record.Record) bool { return rec.Joint == was.Joint })
 		if at < 0 {
 			at = len(over)
-			over = append(over, fleet.Record{
-				Kind: fleet.RecordJointOver, Reason: was.For, Joint: was.Joint, Paged: true,
+			over = append(over, record.Record{
+				Kind: record.JointOver, Reason: was.For, Joint: was.Joint, Paged: true,
 			})
 		}
 		over[at].Took = max(over[at].Took, s.Now.Wall.Sub(was.Opened))
@@ -182,13 +186,13 @@ func endJoints(s *fleet.Situation, d *Decision) (over []fleet.Record) {
 		return nil
 	}
 	open := openJoints(s, d)
-	return slices.DeleteFunc(over, func(rec fleet.Record) bool { return slices.Contains(open, rec.Joint) })
+	return slices.DeleteFunc(over, func(rec record.Record) bool { return slices.Contains(open, rec.Joint) })
 }
 
 // openJoints returns the messages about several machines that still hold of one of them, when the round is over.
-func openJoints(s *fleet.Situation, d *Decision) (open []string) {
+func openJoints(s *situation.Situation, d *Decision) (open []string) {
 	changed := make(map[int]bool, len(d.Machines))
-	note := func(m *fleet.Machine) {
+	note := func(m *belief.Machine) {
 		if m.Incident != nil && m.Incident.Joint != "" {
 			open = append(open, m.Incident.Joint)
 		}

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // messages returns what is sent of what was recorded: for each, the kind, and how many machines it is about.
@@ -15,7 +18,7 @@ func (tl *tale) messages() (all []string) {
 		r := &tl.records[i]
 		switch event, some := r.Notifies(); {
 		case !some:
-		case r.Joint != "" && r.Kind != fleet.RecordJointOver:
+		case r.Joint != "" && r.Kind != record.JointOver:
 			all = append(all, fmt.Sprintf("%s of %d", event, r.Failing))
 		case r.Machine != "":
 			all = append(all, fmt.Sprintf("%s of %s", event, r.Machine))
@@ -48,7 +51,7 @@ func left(t *testing.T) *tale {
 	t.Helper()
 	tl := street(t, 3)
 	repair := &tl.s.Spec.Repair
-	repair.OnExternalStop, repair.ExternalStopHold = fleet.ExternalStopHoldThenPage, 15*time.Minute
+	repair.OnExternalStop, repair.ExternalStopHold = policy.ExternalStopHoldThenPage, 15*time.Minute
 	tl.s.Spec.Notify.RemindEvery = time.Hour
 	tl.pass(time.Minute)
 	return tl
@@ -69,17 +72,17 @@ func TestOneHandIsOnePage(t *testing.T) {
 	tl.stop(some(47)...)
 	tl.pass(20 * time.Minute)
 	tl.wantMessages("after the hold", "pages of 47")
-	tl.wantCount("records of pages", tl.count(fleet.RecordPaged, fleet.ReasonHoldExpired), 48)
+	tl.wantCount("records of pages", tl.count(record.Paged, fleet.ReasonHoldExpired), 48)
 	for i := range 47 {
 		if in := tl.s.Machines[i].Machine.Incident; !in.Paged || in.Joint != "web/j1" {
 			t.Errorf("machine %d: %+v", i+1, in)
 		}
 	}
-	at := slices.IndexFunc(tl.records, func(r fleet.Record) bool {
-		return r.Kind == fleet.RecordPaged && r.Machine == ""
+	at := slices.IndexFunc(tl.records, func(r record.Record) bool {
+		return r.Kind == record.Paged && r.Machine == ""
 	})
 	if page := tl.records[at]; len(page.Of) != 10 || page.Of[9].Machine != "web-10" ||
-		page.Cause != fleet.CauseStopped ||
+		page.Cause != belief.CauseStopped ||
 		page.Reason != fleet.ReasonHoldExpired || page.Host != "" {
 		t.Errorf("the page: %+v", page)
 	}
@@ -99,7 +102,7 @@ func (tl *tale) start(machines ...int) {
 	tl.say(fleet.StandingUp, machines...)
 	tl.pass(time.Second)
 	for _, i := range machines {
-		if m := &tl.s.Machines[i].Machine; m.Incident != nil || m.Health.Verdict != fleet.VerdictHealthy {
+		if m := &tl.s.Machines[i].Machine; m.Incident != nil || m.Health.Verdict != belief.VerdictHealthy {
 			tl.Fatalf("%s is not well: %+v, %+v", m.Name, m.Health, m.Incident)
 		}
 	}
@@ -172,12 +175,12 @@ func TestReasonsThatComeAndGoAreCounted(t *testing.T) {
 		tl.s.Provider.Standing = fleet.ProviderUp
 		tl.pass(5 * time.Second)
 	}
-	tl.wantCount("holds for the provider", tl.count(fleet.RecordHeld, fleet.ReasonProviderDown), 2)
-	tl.wantCount("holds for the budget", tl.count(fleet.RecordHeld, fleet.ReasonBudget), 2)
+	tl.wantCount("holds for the provider", tl.count(record.Held, fleet.ReasonProviderDown), 2)
+	tl.wantCount("holds for the budget", tl.count(record.Held, fleet.ReasonBudget), 2)
 	tl.s.Spec.Limits.InRepair = 1
 	tl.pass(time.Second)
-	last := tl.records[slices.IndexFunc(tl.records, func(r fleet.Record) bool {
-		return r.Kind == fleet.RecordRepairStarted
+	last := tl.records[slices.IndexFunc(tl.records, func(r record.Record) bool {
+		return r.Kind == record.RepairStarted
 	})]
 	if last.Again != 2*180+1-4 || len(tl.s.Machines[0].Machine.Swings) != 0 {
 		t.Errorf("%d times more, and %+v is remembered", last.Again, tl.s.Machines[0].Machine.Swings)

@@ -3,8 +3,10 @@ package decide
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/core/repair"
 )
 
@@ -17,7 +19,7 @@ func (w *work) undo(o *fleet.Order) fleet.Reason {
 		return fleet.ReasonNothingKept
 	case m.Repair != nil && m.Repair.Wanted():
 		return fleet.ReasonInRepair
-	case s.Spec.Mode == fleet.ModeObserve:
+	case s.Spec.Mode == policy.ModeObserve:
 		return fleet.ReasonObserve
 	case m.Repair == nil && !m.Current.None() && !m.Current.Replaceable():
 		return fleet.ReasonNotCertified
@@ -43,7 +45,7 @@ func (w *work) undo(o *fleet.Order) fleet.Reason {
 // it.
 func (w *work) bringBack() bool {
 	m, s := w.M, w.Situation
-	if r := m.Repair; r != nil && (r.Intent != nil || r.Aside() || r.Phase != fleet.PhaseVerify || m.Current.None()) {
+	if r := m.Repair; r != nil && (r.Intent != nil || r.Aside() || r.Phase != belief.PhaseVerify || m.Current.None()) {
 		return false // what is under way comes to its end first
 	}
 	held := guard.NewChange(m, s)
@@ -58,8 +60,8 @@ func (w *work) bringBack() bool {
 	case m.KeptFor(m.Wanted) == nil: // it went meanwhile
 		w.unwant(fleet.ReasonNothingKept)
 		return false
-	case repair.Forbidden(m, &s.Spec, fleet.RepairUndo) != "": // since the person ordered it
-		w.unwant(repair.Forbidden(m, &s.Spec, fleet.RepairUndo))
+	case repair.Forbidden(m, &s.Spec, belief.RepairUndo) != "": // since the person ordered it
+		w.unwant(repair.Forbidden(m, &s.Spec, belief.RepairUndo))
 		return false
 	case held != "" && m.Repair != nil:
 		return false
@@ -72,13 +74,13 @@ func (w *work) bringBack() bool {
 }
 
 // outlived returns the first kept instance to be removed by now, on a host that is not held.
-func (w *work) outlived() (fleet.KeptInstance, bool) {
+func (w *work) outlived() (belief.KeptInstance, bool) {
 	for _, k := range w.M.Kept {
 		if k.MayGo(w.Situation.Now) && !guard.HostHeld(k.Host, w.Situation) {
 			return k, true
 		}
 	}
-	return fleet.KeptInstance{}, false
+	return belief.KeptInstance{}, false
 }
 
 // clearsUp begins the removal of what is left beside the machine's instance: of a build, of one that was kept for its
@@ -86,7 +88,7 @@ func (w *work) outlived() (fleet.KeptInstance, bool) {
 // whether it did.
 func (w *work) clearsUp() bool {
 	if w.removableStray() {
-		w.Begin(fleet.RepairRemnant)
+		w.Begin(belief.RepairRemnant)
 		return true
 	}
 	if k, over := w.outlived(); over {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // lone is a fleet of one machine on host h00 of rack r0. There are four racks of two hosts each.
@@ -56,7 +58,7 @@ func TestS74TheOnlyMachineOfAFleetSharesTheFateOfOthers(t *testing.T) {
 				return
 			}
 			tl.wantHeld(fleet.ReasonSharedFate, []int{0})
-			tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonSharedFate), 1)
+			tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonSharedFate), 1)
 			if d := tl.s.Whole.Parents[0].Domain; d != (fleet.Domain{Kind: fleet.DomainRack, Name: "r0"}) {
 				t.Errorf("blamed: %v", d)
 			}
@@ -96,7 +98,7 @@ func TestS74WhatOthersSayHidesNothing(t *testing.T) {
 	tl.pass(time.Hour)
 	tl.wantCount("children", tl.children(), 10)
 	tl.wantCount("repairs", tl.repairs(), 0)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 }
 
 // What was told of a rack stays, whatever fails elsewhere, until its machines are well: then it is over.
@@ -112,11 +114,11 @@ func TestS74WhatWasToldOfOthersStaysUntilTheyAreWell(t *testing.T) {
 	}
 	tl.s.Lots = worse
 	tl.pass(10 * time.Minute)
-	tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 1)
+	tl.wantCount("parents", tl.count(record.ParentOpen, ""), 1)
 	tl.wantCount("repairs", tl.repairs(), 0)
 	tl.s.Lots = town(0, 0)
 	tl.pass(time.Minute)
-	tl.wantCount("closed", tl.count(fleet.RecordParentClosed, fleet.ReasonReleased), 1)
+	tl.wantCount("closed", tl.count(record.ParentClosed, fleet.ReasonReleased), 1)
 	refuses(tl, 0)
 	tl.pass(time.Minute)
 	tl.wantCount("repairs", tl.repairs(), 1)
@@ -127,7 +129,7 @@ func TestS74WhatWasToldOfOthersStaysUntilTheyAreWell(t *testing.T) {
 func TestS43TheLastOfARackIsStillOfTheRack(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 10)
-	tl.s.Spec.SharedFate.Then, tl.s.Spec.Repair.Silence = fleet.FateEvacuate, fleet.SilenceActs
+	tl.s.Spec.SharedFate.Then, tl.s.Spec.Repair.Silence = policy.FateEvacuate, policy.SilenceActs
 	rack := tl.rack(4)
 	tl.say(fleet.StandingDown, rack...)
 	tl.pass(11 * time.Minute)
@@ -139,5 +141,5 @@ func TestS43TheLastOfARackIsStillOfTheRack(t *testing.T) {
 	tl.say(fleet.StandingUp, rack[1:]...)
 	tl.pass(10 * time.Minute)
 	tl.wantCount("open parents", len(tl.s.Whole.Parents), 1)
-	tl.wantCount("closed", tl.count(fleet.RecordParentClosed, ""), 0)
+	tl.wantCount("closed", tl.count(record.ParentClosed, ""), 0)
 }

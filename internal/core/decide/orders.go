@@ -3,9 +3,12 @@ package decide
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/ledger"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
 	"hale/internal/core/round"
 )
@@ -83,8 +86,8 @@ func (r *deciding) hold(o *fleet.Order) {
 		return
 	}
 	r.Rule(o, "")
-	r.endHolds(fleet.ReasonSuperseded, o, func(h *fleet.Hold) bool { return h.GivesWay(o) })
-	h := fleet.HoldOf(o, r.S.Now)
+	r.endHolds(fleet.ReasonSuperseded, o, func(h *belief.Hold) bool { return h.GivesWay(o) })
+	h := belief.HoldOf(o, r.S.Now)
 	r.Sit.Whole.Holds = append(r.Sit.Whole.Holds, h)
 	r.S.Now.Await(h.Ends)
 }
@@ -92,7 +95,7 @@ func (r *deciding) hold(o *fleet.Order) {
 // release ends the hold of the name, or else the person's own holds on the subject, or everybody's when that is asked
 // for.
 func (r *deciding) release(o *fleet.Order) {
-	own := func(h *fleet.Hold) bool { return h.EndsBy(o) }
+	own := func(h *belief.Hold) bool { return h.EndsBy(o) }
 	refused := fleet.ReasonNotHeld
 	for i := range r.Sit.Whole.Holds {
 		h := &r.Sit.Whole.Holds[i]
@@ -109,16 +112,16 @@ func (r *deciding) release(o *fleet.Order) {
 }
 
 // endHolds takes the holds away that are to end, with a record each, and has what they held judged anew.
-func (r *deciding) endHolds(why fleet.Reason, by *fleet.Order, ends func(*fleet.Hold) bool) {
-	var kept []fleet.Hold
+func (r *deciding) endHolds(why fleet.Reason, by *fleet.Order, ends func(*belief.Hold) bool) {
+	var kept []belief.Hold
 	for i := range r.Sit.Whole.Holds {
 		h := r.Sit.Whole.Holds[i]
 		if !ends(&h) {
 			kept = append(kept, h)
 			continue
 		}
-		rec := fleet.Record{
-			Kind: fleet.RecordHoldEnded, Reason: why, Machine: h.Machine, Host: h.Host, By: h.By, Detail: h.Reason,
+		rec := record.Record{
+			Kind: record.HoldEnded, Reason: why, Machine: h.Machine, Host: h.Host, By: h.By, Detail: h.Reason,
 			Took: r.S.Now.Wall.Sub(h.Given), Only: h.Only,
 		}
 		if by != nil {
@@ -145,7 +148,7 @@ func (r *deciding) expireHolds() {
 	}
 	left := endingAtOnce
 	r.Again = r.Again || over > left // the next ones in the next round
-	r.endHolds(fleet.ReasonExpired, nil, func(h *fleet.Hold) bool {
+	r.endHolds(fleet.ReasonExpired, nil, func(h *belief.Hold) bool {
 		if left == 0 || !h.Over(r.S.Now) {
 			return false
 		}
@@ -155,13 +158,13 @@ func (r *deciding) expireHolds() {
 }
 
 // isFreed reports whether a hold of the machine just ended.
-func (r *deciding) isFreed(m *fleet.Machine) bool {
-	return slices.ContainsFunc(r.Freed, func(h fleet.Hold) bool { return h.Covers(m) })
+func (r *deciding) isFreed(m *belief.Machine) bool {
+	return slices.ContainsFunc(r.Freed, func(h belief.Hold) bool { return h.Covers(m) })
 }
 
 // stirred reports whether the machine is to be judged though nothing was heard of it: a person gave it an order, or let
 // it go.
-func (r *deciding) stirred(m *fleet.Machine) bool {
+func (r *deciding) stirred(m *belief.Machine) bool {
 	if len(r.S.Orders) == 0 && len(r.Freed) == 0 {
 		return false
 	}
@@ -256,11 +259,11 @@ func (w *work) unhealable() fleet.Reason {
 		return fleet.ReasonQuarantined
 	case m.Repair != nil && !m.Repair.Aside():
 		return fleet.ReasonInRepair
-	case m.Health.Verdict == fleet.VerdictHealthy:
+	case m.Health.Verdict == belief.VerdictHealthy:
 		return fleet.ReasonHealthy
 	case m.Current.None() && m.Incident == nil:
 		return fleet.ReasonNoInstance // and is being built as soon as it may
-	case s.Spec.Mode == fleet.ModeObserve:
+	case s.Spec.Mode == policy.ModeObserve:
 		return fleet.ReasonObserve
 	case m.Current.Candidate():
 		return fleet.ReasonCandidate
@@ -282,7 +285,7 @@ func (w *work) wantHealed(o *fleet.Order) {
 		w.closeIncident()
 	}
 	if w.M.Incident == nil {
-		w.OpenIncident(fleet.CauseOrdered)
+		w.OpenIncident(belief.CauseOrdered)
 	}
 	w.want(o)
 }
@@ -291,10 +294,10 @@ func (w *work) wantHealed(o *fleet.Order) {
 // they said last.
 func (w *work) want(o *fleet.Order) {
 	m := w.M
-	if m.Wanted != nil && (m.Wanted.Undo || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal) {
+	if m.Wanted != nil && (m.Wanted.Undo || m.Repair == nil || m.Repair.Kind != belief.RepairHeal) {
 		w.unwant(fleet.ReasonOverruled)
 	}
-	m.Wanted = &fleet.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: w.Situation.Now.Wall.Add(fleet.OrderLife)}
+	m.Wanted = &belief.Wanted{Order: o.ID, By: o.By, Reason: o.Reason, Until: w.Situation.Now.Wall.Add(fleet.OrderLife)}
 	m.Waiting = "" // why it waits is said again
 }
 
@@ -304,7 +307,7 @@ func (w *work) unwant(why fleet.Reason) {
 	if o.Undo {
 		command = fleet.OrderUndo
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordOrder, Reason: why, Order: o.Order, Command: command, By: o.By,
+	w.Record(record.Record{Kind: record.Order, Reason: why, Order: o.Order, Command: command, By: o.By,
 		Detail: o.Reason})
 	w.M.Wanted = nil
 }
@@ -321,7 +324,7 @@ func (w *work) free() {
 	if m.Incident != nil {
 		m.Incident.Freed = now.Wall
 	}
-	if m.Health.Verdict == fleet.VerdictUnknown {
+	if m.Health.Verdict == belief.VerdictUnknown {
 		m.Health.SinceMono = now.Mono
 	}
 }

@@ -8,9 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 
 	"pgregory.net/rapid"
 )
@@ -52,13 +56,13 @@ func (c *chaos) order() {
 
 // checkOrders: each order is ruled on once, in the machine's part when it is to a machine; a refusal changes nothing;
 // and nothing begins on what is held or while the brake is on by hand.
-func (c *chaos) checkOrders(before fleet.Situation, d decide.Decision) {
+func (c *chaos) checkOrders(before situation.Situation, d decide.Decision) {
 	ruled := map[fleet.OrderID]int{}
-	count := func(rulings []fleet.Ruling, records []fleet.Record) {
+	count := func(rulings []fleet.Ruling, records []record.Record) {
 		for _, r := range rulings {
 			ruled[r.Order]++
-			if !slices.ContainsFunc(records, func(rec fleet.Record) bool {
-				return rec.Kind == fleet.RecordOrder && rec.Order == r.Order && rec.Reason == r.Refused
+			if !slices.ContainsFunc(records, func(rec record.Record) bool {
+				return rec.Kind == record.Order && rec.Order == r.Order && rec.Reason == r.Refused
 			}) {
 				c.t.Fatalf("L11: order %s is ruled on (%q) without a record", r.Order, r.Refused)
 			}
@@ -82,17 +86,17 @@ func (c *chaos) checkOrders(before fleet.Situation, d decide.Decision) {
 
 // checkBeginnings: nothing begins on what is held, and no repair while the brake is on, unless it only starts what is
 // off and no person put the brake on.
-func (c *chaos) checkBeginnings(before fleet.Situation, d decide.Decision) {
+func (c *chaos) checkBeginnings(before situation.Situation, d decide.Decision) {
 	for _, m := range d.Machines {
 		was := &before.Machines[m.Index].Machine
 		begins := m.Belief.Repair != nil && (was.Repair == nil || was.Repair.ID != m.Belief.Repair.ID)
 		held := slices.ContainsFunc(d.Whole.Holds,
-			func(h fleet.Hold) bool { return h.Covers(was) && h.Covers(&m.Belief) })
-		if begins && held && m.Belief.Repair.Phase != fleet.PhaseCertify && !takesFound(m.Belief.Repair) {
+			func(h belief.Hold) bool { return h.Covers(was) && h.Covers(&m.Belief) })
+		if begins && held && m.Belief.Repair.Phase != belief.PhaseCertify && !takesFound(m.Belief.Repair) {
 			c.t.Fatalf("a repair of %s begins while it is held: %+v", was.Name, d.Whole.Holds)
 		}
 		only := begins && m.Belief.Repair.Starts() && d.Brake.By == ""
-		if begins && m.Belief.Repair.Kind == fleet.RepairHeal && d.Brake.On() && !only {
+		if begins && m.Belief.Repair.Kind == belief.RepairHeal && d.Brake.On() && !only {
 			c.t.Fatalf("L6: a repair of %s begins while the brake is on", was.Name)
 		}
 	}
@@ -100,14 +104,14 @@ func (c *chaos) checkBeginnings(before fleet.Situation, d decide.Decision) {
 
 // takesFound reports whether the work that begins is a build that found its instance standing there, on a held host as
 // it turned out, and did nothing: a person had the world believed, and the machine had none for a moment.
-func takesFound(r *fleet.Repair) bool {
-	return r.Kind == fleet.RepairBuild && r.Phase == fleet.PhaseVerify && r.Calls == 0
+func takesFound(r *belief.Repair) bool {
+	return r.Kind == belief.RepairBuild && r.Phase == belief.PhaseVerify && r.Calls == 0
 }
 
 // checkHolds: no hold ends before its time, but by order (L15).
-func (c *chaos) checkHolds(before fleet.Situation, d decide.Decision) {
+func (c *chaos) checkHolds(before situation.Situation, d decide.Decision) {
 	for _, h := range before.Whole.Holds {
-		gone := !slices.ContainsFunc(d.Whole.Holds, func(x fleet.Hold) bool { return x.Order == h.Order })
+		gone := !slices.ContainsFunc(d.Whole.Holds, func(x belief.Hold) bool { return x.Order == h.Order })
 		ordered := slices.ContainsFunc(before.Orders, func(o fleet.Order) bool {
 			return h.Same(o.Machine, o.Host) && (o.Kind == fleet.OrderRelease || o.Kind == fleet.OrderHold)
 		})
@@ -165,7 +169,7 @@ func TestHealIsRefusedWhereItWouldDoNothingOrHarm(t *testing.T) {
 		"brake": {func(tl *tale) { tl.say(fleet.StandingDown, 0, 1, 3); tl.pass(time.Minute) },
 			fleet.ReasonBrake},
 		"in repair": {func(tl *tale) { tl.power(fleet.PowerOff, 3); tl.pass(time.Second) }, fleet.ReasonInRepair},
-		"only watched": {func(tl *tale) { tl.s.Spec.Mode = fleet.ModeObserve; tl.say(fleet.StandingDown, 3) },
+		"only watched": {func(tl *tale) { tl.s.Spec.Mode = policy.ModeObserve; tl.say(fleet.StandingDown, 3) },
 			fleet.ReasonObserve},
 		"quarantine": {func(tl *tale) {
 			tl.say(fleet.StandingDown, 3)
@@ -204,7 +208,7 @@ func TestARefusalForABrakeNamesWhoPutItOn(t *testing.T) {
 		tl.want(name, tl.give(fleet.Order{Kind: fleet.OrderRecover, By: "bob"}), "")
 		told := 0
 		for _, r := range tl.records {
-			if r.Reason == fleet.ReasonBrake && (r.Kind == fleet.RecordOrder || r.Kind == fleet.RecordFound) {
+			if r.Reason == fleet.ReasonBrake && (r.Kind == record.Order || r.Kind == record.Found) {
 				told++
 				if r.Braker != c.want {
 					t.Errorf("%s: the record of kind %s names %q", name, r.Kind, r.Braker)
@@ -225,13 +229,13 @@ func TestL03AnOrderStandsForALookThatSaysNothing(t *testing.T) {
 	tl.say(fleet.StandingUnknown, 3)
 	tl.pass(time.Hour)
 	tl.wantCount("repairs", tl.repairs(), 0)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBlind), 1)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBlind), 1)
 	tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
 	tl.wantCount("repairs", tl.repairs(), 1)
 	tl.wantCount("calls without a look", tl.calls(), 0)
 	tl.confirm()
 	tl.decide()
-	tl.wantCount("looks that the order stands for", tl.count(fleet.RecordLook, fleet.ReasonOrdered), 1)
+	tl.wantCount("looks that the order stands for", tl.count(record.Look, fleet.ReasonOrdered), 1)
 	tl.wantOnly(fleet.OpReboot, "after the look")
 }
 
@@ -256,11 +260,11 @@ func TestAnOrderWaitsForTheBudgetAnHour(t *testing.T) {
 		tl := few(t, 10)
 		tl.s.Spec.SharedFate.AtLeast = 0
 		tl.s.Spec.Limits.InRepair, tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = 1,
-			fleet.ExternalStopHoldThenPage, 5*time.Hour
+			policy.ExternalStopHoldThenPage, 5*time.Hour
 		tl.say(fleet.StandingDown, 0)
 		tl.pass(time.Minute) // in repair, waiting for its look
 		tl.s.Spec.Repair.Steps = slices.DeleteFunc(slices.Clone(tl.s.Spec.Repair.Steps),
-			func(s fleet.Step) bool { return s.Kind.Revives() })
+			func(s policy.Step) bool { return s.Kind.Revives() })
 		tl.power(fleet.PowerOff, 3) // and is to be built anew
 		tl.s.Machines[3].Seen[0].Instance.Stop = fleet.StopExternal
 		tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
@@ -277,7 +281,7 @@ func TestAnOrderWaitsForTheBudgetAnHour(t *testing.T) {
 		if healing := tl.s.Machines[3].Machine.Repair != nil; healing == late {
 			t.Errorf("late: %v, and it is healed: %v", late, healing)
 		}
-		if late && tl.count(fleet.RecordOrder, fleet.ReasonExpired) != 1 {
+		if late && tl.count(record.Order, fleet.ReasonExpired) != 1 {
 			t.Error("nobody said that the order lapsed")
 		}
 	}
@@ -289,7 +293,7 @@ func TestADeleteCountsOnTheSizeThatWasOrderedBefore(t *testing.T) {
 	t.Parallel()
 	tl := few(t, 4)
 	wanted := tl.s.Spec
-	tl.s.Wanted, tl.s.Whole.Ledger = &wanted, fleet.OpenLedger(&wanted, 4)
+	tl.s.Wanted, tl.s.Whole.Ledger = &wanted, belief.OpenLedger(&wanted, 4)
 	tl.s.Orders = []fleet.Order{
 		{ID: "o1", Kind: fleet.OrderScale, Fleet: "web", By: "alice", Size: 6, At: tl.s.Now.Wall},
 		{ID: "o2", Kind: fleet.OrderDelete, Fleet: "web", Machine: "web-2", By: "alice", At: tl.s.Now.Wall},
@@ -299,7 +303,7 @@ func TestADeleteCountsOnTheSizeThatWasOrderedBefore(t *testing.T) {
 	if l.Size != 6 || l.Staying() != 5 || l.Asked(&wanted) != 5 || l.Removal("web-2") == nil {
 		t.Fatalf("after both orders: %+v, and %d are asked for", l, l.Asked(&wanted))
 	}
-	i := slices.IndexFunc(tl.records, func(r fleet.Record) bool { return r.Reason == fleet.ReasonNamed })
+	i := slices.IndexFunc(tl.records, func(r record.Record) bool { return r.Reason == fleet.ReasonNamed })
 	if r := tl.records[i]; r.Size != 5 || r.Limit != 6 {
 		t.Errorf("a person is told that it will have %d machines, and not %d", r.Size, r.Limit)
 	}
@@ -330,7 +334,7 @@ func TestS55TakenOffTheBrakeStaysOff(t *testing.T) {
 	if !tl.s.Brake.Engaged || tl.s.Brake.Excused != 0 {
 		t.Errorf("one more failure: %+v", tl.s.Brake)
 	}
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBrake), 2)
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBrake), 2)
 	tl.want("off again", tl.give(fleet.Order{Kind: fleet.OrderBrakeOff}), "")
 	tl.want("and again", tl.give(fleet.Order{Kind: fleet.OrderBrakeOff}), fleet.ReasonNotBraked)
 }
@@ -345,12 +349,12 @@ func TestThePageOfTheBrakeNamesTheMachinesThatFail(t *testing.T) {
 		},
 	} {
 		tl := street(t, 3)
-		tl.s.Spec.SharedFate.AtLeast, tl.s.Spec.Limits.Brake = 0, fleet.BrakePolicy{AtLeast: 2}
+		tl.s.Spec.SharedFate.AtLeast, tl.s.Spec.Limits.Brake = 0, policy.Brake{AtLeast: 2}
 		tl.s.Machines[2].Machine.Alias = "db-main"
 		tl.say(fleet.StandingDown, failing...)
 		tl.pass(3 * time.Minute)
-		at := slices.IndexFunc(tl.records, func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordPaged && r.Reason == fleet.ReasonBrake
+		at := slices.IndexFunc(tl.records, func(r record.Record) bool {
+			return r.Kind == record.Paged && r.Reason == fleet.ReasonBrake
 		})
 		var named []string
 		for _, m := range tl.records[max(at, 0)].Of {
@@ -370,7 +374,7 @@ func TestAnExcuseLapses(t *testing.T) {
 	tl.power(fleet.PowerOff, 0, 1, 2, 4)
 	tl.pass(time.Minute)
 	tl.give(fleet.Order{Kind: fleet.OrderBrakeOff})
-	tl.s.Spec.Mode = fleet.ModeObserve // nothing is to come of the repairs
+	tl.s.Spec.Mode = policy.ModeObserve // nothing is to come of the repairs
 	tl.power(fleet.PowerRunning, 0, 1, 2, 4)
 	tl.say(fleet.StandingUp, 0, 1, 2, 4)
 	for i := range tl.s.Machines {
@@ -381,7 +385,7 @@ func TestAnExcuseLapses(t *testing.T) {
 		t.Errorf("excused: %+v", tl.s.Brake)
 	}
 	tl.pass(3 * time.Minute)
-	if tl.s.Brake != (fleet.Brake{}) {
+	if tl.s.Brake != (belief.Brake{}) {
 		t.Errorf("it was calm: %+v", tl.s.Brake)
 	}
 }
@@ -408,7 +412,7 @@ func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tl := street(t, 2)
-			tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = fleet.ExternalStopHoldThenPage,
+			tl.s.Spec.Repair.OnExternalStop, tl.s.Spec.Repair.ExternalStopHold = policy.ExternalStopHoldThenPage,
 				10*time.Minute
 			tl.pass(time.Second)
 			for _, h := range []fleet.HostName{"h00", "h01"} {
@@ -417,15 +421,15 @@ func TestL10WhatIsHeldDoesNotFail(t *testing.T) {
 			spoil(tl)
 			tl.pass(2*time.Hour - time.Second)
 			tl.wantCount("repairs", tl.repairs(), 0)
-			tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 0)
-			tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 0)
+			tl.wantCount("pages", tl.count(record.Paged, ""), 0)
+			tl.wantCount("parents", tl.count(record.ParentOpen, ""), 0)
 			if tl.s.Brake.Engaged || tl.s.Whole.Doubt.Reason != "" {
 				t.Errorf("%+v, %+v", tl.s.Brake, tl.s.Whole.Doubt)
 			}
-			told := tl.count(fleet.RecordPaged, "")
+			told := tl.count(record.Paged, "")
 			tl.pass(5 * time.Second)
-			blind := tl.count(fleet.RecordPaged, fleet.ReasonBlind) + tl.count(fleet.RecordPaged,
-				fleet.ReasonHoldExpired) + tl.count(fleet.RecordPaged, fleet.ReasonHostDown)
+			blind := tl.count(record.Paged, fleet.ReasonBlind) + tl.count(record.Paged,
+				fleet.ReasonHoldExpired) + tl.count(record.Paged, fleet.ReasonHostDown)
 			if told != 0 || blind != 0 || len(tl.s.Whole.Holds) != 0 {
 				t.Errorf("%d pages, %d of what lasted, holds %+v", told, blind, tl.s.Whole.Holds)
 			}
@@ -468,7 +472,7 @@ func TestAHoldLetsTheStepFinish(t *testing.T) {
 	tl.say(fleet.StandingDown, 3)
 	tl.pass(time.Minute) // the reboot did not help
 	m := tl.s.Machines[3].Machine
-	if m.Repair != nil || m.Waiting != fleet.ReasonHold || tl.count(fleet.RecordRepairEnded, fleet.ReasonHold) != 1 {
+	if m.Repair != nil || m.Waiting != fleet.ReasonHold || tl.count(record.RepairEnded, fleet.ReasonHold) != 1 {
 		t.Fatalf("it waits for %q, with repair %+v", m.Waiting, m.Repair)
 	}
 	tl.power(fleet.PowerOff, 5)
@@ -513,7 +517,7 @@ func TestOutsideTheWindowNothingBegins(t *testing.T) {
 	tl := few(t, 10)
 	start := tl.s.Now.Wall
 	opens := start.Add(time.Hour).Truncate(time.Minute)
-	tl.s.Spec.Repair.Windows = []fleet.Window{{
+	tl.s.Spec.Repair.Windows = []policy.Window{{
 		Minutes: 1 << opens.Minute(), Hours: 1 << opens.Hour(), Days: ^uint64(0), Months: ^uint64(0),
 		Weekdays: ^uint64(0), For: 10 * time.Minute, Zone: time.UTC,
 	}}
@@ -530,11 +534,11 @@ func TestOutsideTheWindowNothingBegins(t *testing.T) {
 	}
 	tl.want("heal", tl.give(fleet.Order{Kind: fleet.OrderHeal, Machine: "web-4"}), "")
 	tl.wantCount("repairs by order", tl.repairs(), 2)
-	tl.s.Machines[5].Machine = fleet.Machine{Name: "web-6", Health: fleet.Health{Verdict: fleet.VerdictUnknown,
-		Cause: fleet.CauseMissing}}
+	tl.s.Machines[5].Machine = belief.Machine{Name: "web-6", Health: belief.Health{Verdict: belief.VerdictUnknown,
+		Cause: belief.CauseMissing}}
 	tl.s.Machines[5].Seen, tl.s.Machines[5].Due = nil, true
 	tl.decide()
-	if r := tl.s.Machines[5].Machine.Repair; r == nil || r.Kind != fleet.RepairBuild {
+	if r := tl.s.Machines[5].Machine.Repair; r == nil || r.Kind != belief.RepairBuild {
 		t.Errorf("what was never built is not built: %+v", r)
 	}
 }

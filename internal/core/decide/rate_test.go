@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // Five machines fail, one after the other, and no more than three repairs may begin within an hour: the others wait
@@ -14,7 +16,7 @@ func TestL05NoMoreRepairsBeginThanTheRateAllows(t *testing.T) {
 	t.Parallel()
 	tl := street(t, 1)
 	tl.s.Spec.SharedFate.AtLeast, tl.s.Spec.Limits.InRepair = 0, 20
-	tl.s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 19}
+	tl.s.Spec.Limits.Brake = policy.Brake{AtLeast: 19}
 	tl.s.Spec.Limits.Repairs, tl.s.Spec.Limits.RepairsIn = 3, time.Hour
 	refuses(tl, 1, 2)
 	tl.pass(10 * time.Minute)
@@ -22,9 +24,9 @@ func TestL05NoMoreRepairsBeginThanTheRateAllows(t *testing.T) {
 	refuses(tl, 3, 4, 5)
 	tl.pass(time.Second)
 	tl.wantCount("repairs", tl.repairs(), 3)
-	tl.wantCount("held", tl.count(fleet.RecordHeld, fleet.ReasonRepairRate), 2)
+	tl.wantCount("held", tl.count(record.Held, fleet.ReasonRepairRate), 2)
 	tl.pass(tl.s.Spec.BlindAfter + time.Minute)
-	tl.wantCount("pages: one for both, in either record", tl.count(fleet.RecordPaged, fleet.ReasonRepairRate), 1+2)
+	tl.wantCount("pages: one for both, in either record", tl.count(record.Paged, fleet.ReasonRepairRate), 1+2)
 	tl.pass(49*time.Minute - tl.s.Spec.BlindAfter - 2*time.Second)
 	tl.wantCount("repairs", tl.repairs(), 3)
 	tl.pass(time.Second)
@@ -52,12 +54,12 @@ func TestL05APersonsOrderIsNotHeldByTheRate(t *testing.T) {
 func TestL05InRepairMayBeAPartOfTheSize(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]int{1: 1, 19: 1, 40: 2, 100: 5} {
-		spec := fleet.Spec{Size: size, Limits: fleet.Limits{InRepair: 7, InRepairPercent: 5}}
+		spec := policy.Spec{Size: size, Limits: policy.Limits{InRepair: 7, InRepairPercent: 5}}
 		if got := spec.Places(); got != want {
 			t.Errorf("5%% of %d: %d may be in repair, want %d", size, got, want)
 		}
 	}
-	spec := fleet.Spec{Size: 100, Limits: fleet.Limits{InRepair: 7}}
+	spec := policy.Spec{Size: 100, Limits: policy.Limits{InRepair: 7}}
 	if got := spec.Places(); got != 7 {
 		t.Errorf("%d may be in repair, want 7", got)
 	}

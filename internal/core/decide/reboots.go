@@ -3,7 +3,9 @@ package decide
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // noteReboot counts the reboot of a host that took the machine along. It uses up none of the machine's attempts, so that
@@ -18,13 +20,13 @@ func noteReboot(r *deciding, w *work) {
 		began = r.S.Now.Wall.Add(-r.S.Now.Mono.Sub(was.Repair.Since))
 	}
 	all, host := r.Sit.Whole.Reboots, w.M.Current.Host
-	at := slices.IndexFunc(all, func(h fleet.HostReboots) bool { return h.Host == host })
+	at := slices.IndexFunc(all, func(h belief.HostReboots) bool { return h.Host == host })
 	switch {
 	case at >= 0:
 		all = slices.Clone(all)
 		all[at] = all[at].Take(began, r.S.Now)
-	case len(all) < fleet.MostRebooting:
-		all = append(slices.Clip(all), fleet.HostReboots{Host: host}.Take(began, r.S.Now))
+	case len(all) < belief.MostRebooting:
+		all = append(slices.Clip(all), belief.HostReboots{Host: host}.Take(began, r.S.Now))
 	}
 	r.Sit.Whole.Reboots = all
 }
@@ -39,16 +41,16 @@ func tellReboots(r *deciding) {
 	r.Sit.Whole.Reboots = nil
 	for _, h := range all {
 		h.At = h.Lately(policy.AttemptsIn, r.S.Now)
-		rec := fleet.Record{
+		rec := record.Record{
 			Reason: fleet.ReasonHostReboots, Host: h.Host, Took: policy.AttemptsIn, Size: len(h.At),
 			Domain: fleet.Domain{Kind: fleet.DomainHost, Name: string(h.Host)},
 		}
 		switch {
 		case len(h.At) == 0 && h.Paged:
-			rec.Kind, rec.Paged = fleet.RecordHostStands, true
+			rec.Kind, rec.Paged = record.HostStands, true
 			r.Record(rec)
 		case policy.Attempts > 0 && len(h.At) > policy.Attempts && !h.Paged:
-			rec.Kind, h.Paged = fleet.RecordPaged, true
+			rec.Kind, h.Paged = record.Paged, true
 			r.Record(rec)
 		}
 		if len(h.At) > 0 {

@@ -1,10 +1,12 @@
 package decide
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/ledger"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
 )
 
@@ -19,14 +21,14 @@ func (r *deciding) recovery(o *fleet.Order) {
 		r.Rule(o, "")
 	}
 	r.recovers = o
-	found := fleet.Record{Kind: fleet.RecordFound, Order: o.ID, By: o.By}
+	found := record.Record{Kind: record.Found, Order: o.ID, By: o.By}
 	for i := range r.S.Machines {
 		m := &r.S.Machines[i].Machine
 		if guard.Surplus(m, &r.S.Spec) {
 			continue
 		}
 		found.Size++
-		if m.Health.Verdict != fleet.VerdictHealthy {
+		if m.Health.Verdict != belief.VerdictHealthy {
 			found.Failing++
 		}
 	}
@@ -49,7 +51,7 @@ func (r *deciding) refused(o *fleet.Order) bool {
 // sayWaiting records the plan that waits for a person's word, if one does: what is too many, and another template.
 func (r *deciding) sayWaiting(o *fleet.Order) {
 	if p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines); !p.Empty() {
-		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
+		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
 			Size: p.To, Limit: p.From})
 	}
 }
@@ -59,11 +61,11 @@ func (r *deciding) sayWaiting(o *fleet.Order) {
 // person, stays as it is.
 func (w *work) recover(o *fleet.Order) {
 	m := w.M
-	if m.Health.Verdict == fleet.VerdictHealthy || guard.Surplus(m, &w.Situation.Spec) {
+	if m.Health.Verdict == belief.VerdictHealthy || guard.Surplus(m, &w.Situation.Spec) {
 		return
 	}
-	found := fleet.Record{
-		Kind: fleet.RecordFound, Order: o.ID, By: o.By, Cause: m.Health.Cause, Check: m.Health.Check,
+	found := record.Record{
+		Kind: record.Found, Order: o.ID, By: o.By, Cause: m.Health.Cause, Check: m.Health.Check,
 		Result: m.Health.Result, Instance: m.Current.ID,
 		Verdict: m.Health.Verdict,
 	}
@@ -71,16 +73,16 @@ func (w *work) recover(o *fleet.Order) {
 	case w.Situation.Whole.Older != nil:
 		found.Reason = fleet.ReasonStoreOlder
 	case why == fleet.ReasonNoInstance && len(w.Situation.Whole.Foreign) > 0:
-		found.Verdict, found.Cause, found.Reason = "", fleet.CauseMissing, fleet.ReasonInstallation
+		found.Verdict, found.Cause, found.Reason = "", belief.CauseMissing, fleet.ReasonInstallation
 		found.Detail = string(w.Situation.Whole.Foreign[0].Installation)
 	case why == fleet.ReasonNoInstance:
-		found.Verdict, found.Cause = "", fleet.CauseMissing
+		found.Verdict, found.Cause = "", belief.CauseMissing
 		if !o.DryRun {
 			m.RetryAt = 0
 		}
 	case why != "":
 		found.Reason = why
-	case m.Health.Verdict != fleet.VerdictUnhealthy:
+	case m.Health.Verdict != belief.VerdictUnhealthy:
 		found.Reason = fleet.ReasonNotUnhealthy
 	case guard.LeftAlone(m.Health.Cause, &w.Situation.Spec):
 		found.Reason = fleet.ReasonStoppedByPerson

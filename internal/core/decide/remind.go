@@ -1,13 +1,17 @@
 package decide
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // reminds reports whether a person is to be told again of the machine's incident now. A machine that shares the fate of
 // others is spoken of with them. It is a deadline in wall time, so that it stands when hale is started anew.
-func reminds(m *fleet.Machine, spec *fleet.Spec, now fleet.Now) bool {
+func reminds(m *belief.Machine, spec *policy.Spec, now fleet.Now) bool {
 	i := m.Incident
 	return i != nil && i.Paged && i.Parent == "" && round.IsTime(i.Told, i.Opened, spec, now)
 }
@@ -19,14 +23,14 @@ func (w *work) remind() {
 		return
 	}
 	i.Told = now
-	w.Record(fleet.Record{Kind: fleet.RecordReminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID,
+	w.Record(record.Record{Kind: record.Reminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID,
 		Took: now.Sub(i.Opened), Joint: i.Joint})
 }
 
 // remindOfBrake tells a person again that nothing is repaired, if it is time: they were told that the brake is on, or
 // another person put it on. While nothing fails, a brake that a person put on holds nothing. The record has the brake's
 // arithmetic.
-func remindOfBrake(b *fleet.Brake, s *fleet.Situation, rec fleet.Record) []fleet.Record {
+func remindOfBrake(b *belief.Brake, s *situation.Situation, rec record.Record) []record.Record {
 	since := b.Since
 	if b.By != "" {
 		since = b.At
@@ -39,18 +43,18 @@ func remindOfBrake(b *fleet.Brake, s *fleet.Situation, rec fleet.Record) []fleet
 		return nil
 	}
 	b.Told = told
-	rec.Kind, rec.Reason, rec.Took = fleet.RecordReminded, fleet.ReasonBrake, s.Now.Wall.Sub(b.Since)
+	rec.Kind, rec.Reason, rec.Took = record.Reminded, fleet.ReasonBrake, s.Now.Wall.Sub(b.Since)
 	if b.By != "" {
 		rec.By, rec.Detail, rec.Took = b.By, b.Words, s.Now.Wall.Sub(b.At)
 	}
-	return []fleet.Record{rec}
+	return []record.Record{rec}
 }
 
 // remindOfDoubt tells a person again that hale doubts its own sight, if it is time.
-func remindOfDoubt(d *fleet.Doubt, s *fleet.Situation) []fleet.Record {
+func remindOfDoubt(d *belief.Doubt, s *situation.Situation) []record.Record {
 	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || !round.RemindAgain(&d.Told, d.Since, &s.Spec, s.Now) {
 		return nil
 	}
 	took := s.Now.Wall.Sub(d.Since)
-	return []fleet.Record{{Kind: fleet.RecordReminded, Reason: d.Reason, Size: s.Spec.Size, Took: took}}
+	return []record.Record{{Kind: record.Reminded, Reason: d.Reason, Size: s.Spec.Size, Took: took}}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Whatever holds machines for long, a person is told of it again every half an hour, whether it is about one of them or
@@ -60,7 +61,7 @@ func TestWhateverHoldsForLongIsToldAgain(t *testing.T) {
 			n := 0
 			for i := range tl.records {
 				event, some := tl.records[i].Notifies()
-				if some && event == fleet.NotifyReminder && tl.records[i].Reason == c.reason {
+				if some && event == policy.NotifyReminder && tl.records[i].Reason == c.reason {
 					n++
 				}
 			}

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // few is a fleet of so many machines on one host, without canaries.
@@ -47,14 +50,14 @@ func TestAnIsolatedVantageTouchesNobody(t *testing.T) {
 	tl.pass(time.Hour)
 	tl.wantCount("repairs", tl.repairs(), 0)
 	tl.wantCount("looks and calls", len(tl.actions), 0)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
-	tl.wantCount("pages of isolation", tl.count(fleet.RecordPaged, fleet.ReasonVantageIsolated), 1)
-	tl.wantCount("parents", tl.count(fleet.RecordParentOpen, ""), 0)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
+	tl.wantCount("pages of isolation", tl.count(record.Paged, fleet.ReasonVantageIsolated), 1)
+	tl.wantCount("parents", tl.count(record.ParentOpen, ""), 0)
 	if tl.s.Brake.Engaged {
 		t.Error("verdicts by checks count as failures")
 	}
-	for i, want := range map[int]fleet.Verdict{0: fleet.VerdictUnknown, 5: fleet.VerdictUnknown,
-		9: fleet.VerdictUnhealthy} {
+	for i, want := range map[int]belief.Verdict{0: belief.VerdictUnknown, 5: belief.VerdictUnknown,
+		9: belief.VerdictUnhealthy} {
 		if v := tl.s.Machines[i].Machine.Health.Verdict; v != want {
 			t.Errorf("web-%d is %s, want %s", i+1, v, want)
 		}
@@ -76,7 +79,7 @@ func TestIsolationReachesWhatIsHeldAlready(t *testing.T) {
 	tl.see(fleet.VantageIsolated)
 	tl.pass(2 * time.Second)
 	for i := range 4 {
-		if h := tl.s.Machines[i].Machine.Health; h.Verdict != fleet.VerdictUnknown || h.Result != fleet.ResultIsolated {
+		if h := tl.s.Machines[i].Machine.Health; h.Verdict != belief.VerdictUnknown || h.Result != fleet.ResultIsolated {
 			t.Errorf("web-%d: %+v", i+1, h)
 		}
 	}
@@ -98,7 +101,7 @@ func TestAfterIsolationEverythingIsJudgedAfresh(t *testing.T) {
 	tl.pass(time.Minute)
 	tl.wantCount("repairs", tl.repairs(), 1)
 	tl.wantCount("machines that are unhealthy", tl.unhealthy(), 1)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 }
 
 // What status calls a doubt and what the journal does begin and end together, however often its reason ceases for a
@@ -108,7 +111,7 @@ func TestTheJournalEndsADoubtWhenItEnds(t *testing.T) {
 	tl := few(t, 10)
 	told := func(when string, ends int) {
 		t.Helper()
-		tl.wantCount("ends in the journal "+when, tl.count(fleet.RecordVantage, fleet.ReasonUp), ends)
+		tl.wantCount("ends in the journal "+when, tl.count(record.Vantage, fleet.ReasonUp), ends)
 		if in := tl.s.Whole.Doubt.Reason != ""; in == (ends > 0) {
 			t.Errorf("%s: in doubt is %v", when, in)
 		}
@@ -128,13 +131,13 @@ func TestTheJournalEndsADoubtWhenItEnds(t *testing.T) {
 	tl.say(fleet.StandingUp, all(10)...)
 	tl.pass(time.Minute)
 	told("once everything is judged afresh", 1)
-	tl.wantCount("beginnings in the journal", tl.count(fleet.RecordVantage, fleet.ReasonVantageIsolated), 1)
+	tl.wantCount("beginnings in the journal", tl.count(record.Vantage, fleet.ReasonVantageIsolated), 1)
 }
 
 func (tl *tale) unhealthy() int {
 	n := 0
 	for i := range tl.s.Machines {
-		if tl.s.Machines[i].Machine.Health.Verdict == fleet.VerdictUnhealthy {
+		if tl.s.Machines[i].Machine.Health.Verdict == belief.VerdictUnhealthy {
 			n++
 		}
 	}
@@ -159,10 +162,10 @@ func TestAVerificationWaitsForSight(t *testing.T) {
 	tl.pass(time.Hour)
 	tl.see(fleet.VantageOK)
 	tl.pass(5 * time.Second)
-	tl.wantCount("steps that failed", tl.count(fleet.RecordStepFailed, ""), 0)
+	tl.wantCount("steps that failed", tl.count(record.StepFailed, ""), 0)
 	tl.say(fleet.StandingUp, 3)
 	tl.pass(time.Second)
-	tl.wantCount("verified", tl.count(fleet.RecordVerified, ""), 1)
+	tl.wantCount("verified", tl.count(record.Verified, ""), 1)
 }
 
 func TestWithoutCanariesTheProvidersViewRaisesADoubt(t *testing.T) {
@@ -186,7 +189,7 @@ func TestWithoutCanariesTheProvidersViewRaisesADoubt(t *testing.T) {
 		}, false},
 		"one after the other": {5, func(tl *tale) {
 			for i := range 3 {
-				tl.s.Spec.Mode = fleet.ModeObserve // they are not healed meanwhile
+				tl.s.Spec.Mode = policy.ModeObserve // they are not healed meanwhile
 				tl.say(fleet.StandingDown, i)
 				tl.pass(time.Minute)
 			}
@@ -209,7 +212,7 @@ func TestWithoutCanariesTheProvidersViewRaisesADoubt(t *testing.T) {
 			}
 			tl.pass(time.Hour)
 			tl.wantCount("repairs", tl.repairs(), 0)
-			tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+			tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 			if m := tl.s.Machines[0].Machine; m.Waiting != fleet.ReasonVantageDoubtful {
 				t.Errorf("held for %q", m.Waiting)
 			}
@@ -224,7 +227,7 @@ func TestADoubtEndsWhenMostAnswerAgain(t *testing.T) {
 	tl.pass(time.Minute)
 	tl.say(fleet.StandingUp, 1, 2)
 	tl.pass(time.Second)
-	if v := tl.s.Machines[0].Machine.Health.Verdict; v != fleet.VerdictUnknown {
+	if v := tl.s.Machines[0].Machine.Health.Verdict; v != belief.VerdictUnknown {
 		t.Errorf("what was heard during the doubt still counts: %s", v)
 	}
 	tl.say(fleet.StandingDown, 0)
@@ -232,7 +235,7 @@ func TestADoubtEndsWhenMostAnswerAgain(t *testing.T) {
 	tl.wantCount("repairs before all are judged afresh", tl.repairs(), 0)
 	tl.pass(time.Minute)
 	tl.wantCount("repairs", tl.repairs(), 1)
-	if d := tl.s.Whole.Doubt; d != (fleet.Doubt{}) {
+	if d := tl.s.Whole.Doubt; d != (belief.Doubt{}) {
 		t.Errorf("the doubt is left: %+v", d)
 	}
 }
@@ -244,10 +247,10 @@ func TestCanariesThatNeverSaySomethingAreTold(t *testing.T) {
 	tl.power(fleet.PowerOff, 1)
 	tl.say(fleet.StandingDown, 2)
 	tl.pass(tl.s.Spec.BlindAfter - time.Second)
-	tl.wantCount("pages too early", tl.count(fleet.RecordPaged, ""), 0)
+	tl.wantCount("pages too early", tl.count(record.Paged, ""), 0)
 	tl.wantCount("repairs: what is off is started, what is silent is not", tl.repairs(), 1)
 	tl.pass(time.Hour)
-	tl.wantCount("pages of doubt", tl.count(fleet.RecordPaged, fleet.ReasonVantageDoubtful), 1)
+	tl.wantCount("pages of doubt", tl.count(record.Paged, fleet.ReasonVantageDoubtful), 1)
 }
 
 func TestARestartDoesNotPageADoubtAgain(t *testing.T) {
@@ -261,7 +264,7 @@ func TestARestartDoesNotPageADoubtAgain(t *testing.T) {
 	tl.pass(time.Second)
 	tl.see(fleet.VantageIsolated)
 	tl.pass(time.Hour)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, ""), 1)
+	tl.wantCount("pages", tl.count(record.Paged, ""), 1)
 }
 
 // Of three machines a person has paused one, and hale loses sight of the others: all that could answer are silent.
@@ -319,7 +322,7 @@ func TestWhatStaysSilentAfterADoubtSharesAFate(t *testing.T) {
 	tl.pass(30 * time.Minute)
 	tl.wantCount("repairs", tl.repairs(), 0)
 	tl.wantCount("children", tl.children(), len(tl.rack(0)))
-	if d := tl.s.Whole.Doubt; d != (fleet.Doubt{}) {
+	if d := tl.s.Whole.Doubt; d != (belief.Doubt{}) {
 		t.Errorf("the doubt is left: %+v", d)
 	}
 }
@@ -334,19 +337,19 @@ func TestWhatFailedAndIsUnknownSinceIsToldOf(t *testing.T) {
 	tl.pass(time.Hour)
 	tl.say(fleet.StandingUnknown, 3)
 	tl.pass(tl.s.Spec.BlindAfter - time.Second)
-	tl.wantCount("pages of what was lost from sight a moment ago", tl.count(fleet.RecordPaged, fleet.ReasonBlind), 0)
+	tl.wantCount("pages of what was lost from sight a moment ago", tl.count(record.Paged, fleet.ReasonBlind), 0)
 	tl.pass(2 * time.Second)
-	tl.wantCount("pages", tl.count(fleet.RecordPaged, fleet.ReasonBlind), 1)
-	if i := tl.s.Machines[3].Machine.Incident; i == nil || i.Cause != fleet.CauseChecks || i.For != fleet.ReasonBlind {
+	tl.wantCount("pages", tl.count(record.Paged, fleet.ReasonBlind), 1)
+	if i := tl.s.Machines[3].Machine.Incident; i == nil || i.Cause != belief.CauseChecks || i.For != fleet.ReasonBlind {
 		t.Errorf("its incident is %+v", i)
 	}
 	tl.pass(time.Hour)
-	tl.wantCount("pages in the end", tl.count(fleet.RecordPaged, fleet.ReasonBlind), 1)
+	tl.wantCount("pages in the end", tl.count(record.Paged, fleet.ReasonBlind), 1)
 	tl.wantCount("calls", tl.calls(), 0)
 
 	tl.s.Spec.Repair.Attempts, tl.s.Machines[3].Machine.Attempts = 1, []fleet.Instant{tl.s.Now.Mono}
 	tl.say(fleet.StandingDown, 3)
 	tl.give(fleet.Order{Kind: fleet.OrderBrakeOff})
 	tl.pass(time.Minute)
-	tl.wantCount("pages when it is seen to fail, and given up", tl.count(fleet.RecordPaged, fleet.ReasonAttempts), 1)
+	tl.wantCount("pages when it is seen to fail, and given up", tl.count(record.Paged, fleet.ReasonAttempts), 1)
 }

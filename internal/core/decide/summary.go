@@ -3,7 +3,9 @@ package decide
 import (
 	"slices"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/belief"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // sumUp keeps what recipients are told once a day of what was healed, and tells them when it is time. It stands in the
@@ -16,8 +18,8 @@ func sumUp(r *deciding, d *Decision) {
 		if to.Daily.Zone == nil {
 			continue
 		}
-		s := fleet.Summary{Target: to.Target, Since: r.S.Now.Wall}
-		if at := slices.IndexFunc(was, func(o fleet.Summary) bool { return o.Target == to.Target }); at >= 0 {
+		s := belief.Summary{Target: to.Target, Since: r.S.Now.Wall}
+		if at := slices.IndexFunc(was, func(o belief.Summary) bool { return o.Target == to.Target }); at >= 0 {
 			s = was[at]
 		}
 		d.Whole.Summaries = append(d.Whole.Summaries, withHealed(d, tellDaily(r, to, s)))
@@ -26,7 +28,7 @@ func sumUp(r *deciding, d *Decision) {
 
 // tellDaily tells the recipient, if it is time, and returns what they are told next. What was due while no hale ran is
 // one summary.
-func tellDaily(r *deciding, to *fleet.Recipient, s fleet.Summary) fleet.Summary {
+func tellDaily(r *deciding, to *policy.Recipient, s belief.Summary) belief.Summary {
 	now := r.S.Now
 	if !now.Reached(s.Since) {
 		s.Since = now.Wall // it was written by another clock
@@ -36,21 +38,21 @@ func tellDaily(r *deciding, to *fleet.Recipient, s fleet.Summary) fleet.Summary 
 	}
 	if s.Count > 0 || to.Daily.Empty {
 		told := s
-		r.Record(fleet.Record{
-			Kind: fleet.RecordSummary, Target: to.Target, Summary: &told, Took: now.Wall.Sub(s.Since),
+		r.Record(record.Record{
+			Kind: record.Summary, Target: to.Target, Summary: &told, Took: now.Wall.Sub(s.Since),
 		})
 	}
 	now.Reached(to.Daily.Next(now.Wall))
-	return fleet.Summary{Target: to.Target, Since: now.Wall}
+	return belief.Summary{Target: to.Target, Since: now.Wall}
 }
 
 // withHealed returns the summary with what this round has healed.
-func withHealed(d *Decision, s fleet.Summary) fleet.Summary {
+func withHealed(d *Decision, s belief.Summary) belief.Summary {
 	for i := range d.Machines {
 		for k := range d.Machines[i].Records {
 			if rec := &d.Machines[i].Records[k]; rec.Heals() {
-				s = s.With(fleet.HealedNote{
-					Member: fleet.Member{Machine: rec.Machine, Alias: rec.Alias}, At: rec.At, Took: rec.Took,
+				s = s.With(belief.HealedNote{
+					Member: belief.Member{Machine: rec.Machine, Alias: rec.Alias}, At: rec.At, Took: rec.Took,
 					Step: rec.Step,
 				})
 			}

@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // S24: who wants to be told once a day is told once a day, at the hour, of what was healed since the last time, and of
@@ -14,19 +17,19 @@ func TestASummaryIsToldOnceADay(t *testing.T) {
 	t.Parallel()
 	for empty, want := range map[bool][]int{true: {1, 0}, false: {1}} {
 		s := crowd(3, 0)
-		s.Spec.Notify.To = []fleet.Recipient{{Target: "team", Events: []fleet.NotifyEvent{fleet.NotifyDaily},
-			Daily: fleet.Daily{At: 7 * time.Hour, Zone: time.UTC, Empty: empty}}}
+		s.Spec.Notify.To = []policy.Recipient{{Target: "team", Events: []policy.NotifyEvent{policy.NotifyDaily},
+			Daily: policy.Daily{At: 7 * time.Hour, Zone: time.UTC, Empty: empty}}}
 		midnight := s.Now.Wall.Truncate(24 * time.Hour).Add(24 * time.Hour)
 		begins := fleet.Now{Mono: s.Now.Mono, Wall: midnight}
-		s.Whole.Summaries = []fleet.Summary{fleet.Summary{Target: "team", Since: midnight.Add(-time.Hour)}.
-			With(fleet.HealedNote{Member: fleet.Member{Machine: "web-2"}, At: midnight, Took: time.Minute})}
+		s.Whole.Summaries = []belief.Summary{belief.Summary{Target: "team", Since: midnight.Add(-time.Hour)}.
+			With(belief.HealedNote{Member: belief.Member{Machine: "web-2"}, At: midnight, Took: time.Minute})}
 		var told []int
 		for at := time.Duration(0); at < 48*time.Hour; at += 30 * time.Minute {
 			s.Now = fleet.Now{Mono: begins.Mono.Add(at), Wall: midnight.Add(at)}
 			d := decide.Decide(s)
 			s.Whole = d.Whole
 			for _, rec := range d.Records {
-				if rec.Kind != fleet.RecordSummary {
+				if rec.Kind != record.Summary {
 					continue
 				}
 				told = append(told, rec.Summary.Count)

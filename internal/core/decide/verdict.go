@@ -3,10 +3,12 @@ package decide
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/record"
 )
 
 // judge brings the belief up to date with the evidence: address, health, strays, incident.
@@ -48,7 +50,7 @@ func (w *work) judgeHealth() bool {
 		return true // it has left: there is nothing to tell of
 	}
 	if h := m.Health; h.Verdict != was.Verdict || h.Cause != was.Cause || (nothingKnown(h) && h.Result != was.Result) {
-		w.Record(fleet.Record{Kind: fleet.RecordVerdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause,
+		w.Record(record.Record{Kind: record.Verdict, Verdict: h.Verdict, Was: was.Verdict, Cause: h.Cause,
 			Check: h.Check, Result: h.Result, Instance: m.Current.ID, Generation: m.Current.Generation,
 			Detail: detailOf(evidence.Checks, h.Check)})
 	}
@@ -67,18 +69,18 @@ func (w *work) checks() []fleet.CheckState {
 	return unknown
 }
 
-func beingReplaced(m *fleet.Machine) bool {
+func beingReplaced(m *belief.Machine) bool {
 	r := m.Repair
 	if r != nil && r.Wanted() {
-		return r.Phase == fleet.PhaseAct
+		return r.Phase == belief.PhaseAct
 	}
-	return r != nil && r.Kind == fleet.RepairHeal && r.Phase == fleet.PhaseAct &&
+	return r != nil && r.Kind == belief.RepairHeal && r.Phase == belief.PhaseAct &&
 		(r.Step == fleet.StepRecreate || r.Step == fleet.StepRebuild)
 }
 
 // nothingKnown reports whether the verdict is for want of results: then the reason for the want is news, too.
-func nothingKnown(h fleet.Health) bool {
-	return h.Verdict == fleet.VerdictUnknown || h.Verdict == fleet.VerdictStarting
+func nothingKnown(h belief.Health) bool {
+	return h.Verdict == belief.VerdictUnknown || h.Verdict == belief.VerdictStarting
 }
 
 func detailOf(checks []fleet.CheckState, name fleet.CheckName) string {
@@ -93,7 +95,7 @@ func detailOf(checks []fleet.CheckState, name fleet.CheckName) string {
 // followPlace keeps the belief of where instances are: they may be migrated, and where one was last counts when it
 // is gone.
 func (w *work) followPlace() {
-	follow := func(i *fleet.Incarnation) {
+	follow := func(i *belief.Incarnation) {
 		s := w.View.Sighting(i.ID)
 		if !s.Known() || s.Instance.Power == fleet.PowerGone {
 			return
@@ -134,14 +136,14 @@ func (w *work) followAddress(seen fleet.Sighting) {
 		return
 	}
 	m.Address = a
-	w.Record(fleet.Record{Kind: fleet.RecordAddress, Reason: fleet.ReasonNewAddress, Address: a,
+	w.Record(record.Record{Kind: record.Address, Reason: fleet.ReasonNewAddress, Address: a,
 		Instance: m.Current.ID})
 }
 
 // noticeStrays keeps the list of instances that bear the machine's mark and should not be there.
 func (w *work) noticeStrays() {
 	m := w.M
-	var strays []fleet.Stray
+	var strays []belief.Stray
 	for k := range w.View.Seen {
 		seen := &w.View.Seen[k]
 		i := &seen.Instance
@@ -154,7 +156,7 @@ func (w *work) noticeStrays() {
 		if i.Mark.Generation > m.Generation {
 			continue // it proves that the store is older than the world, which a person is told of; see readMarks
 		}
-		at := slices.IndexFunc(m.Strays, func(s fleet.Stray) bool { return s.ID == i.ID })
+		at := slices.IndexFunc(m.Strays, func(s belief.Stray) bool { return s.ID == i.ID })
 		switch {
 		case at < 0 && seen.Asked <= m.Acted: // it was seen before hale removed what it had, and may be that
 		case at < 0:
@@ -167,23 +169,23 @@ func (w *work) noticeStrays() {
 }
 
 // knownStray tells a person of what was left behind off, and runs by now.
-func (w *work) knownStray(s fleet.Stray, i *fleet.Instance) fleet.Stray {
+func (w *work) knownStray(s belief.Stray, i *fleet.Instance) belief.Stray {
 	if w.M.LeftAt(i.ID) >= 0 && !w.HeldCut(i.ID) && i.Power == fleet.PowerRunning && !s.Paged {
 		s.Paged = true
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSecondRunning, Instance: i.ID,
+		w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonSecondRunning, Instance: i.ID,
 			Generation: i.Mark.Generation, Host: i.Host})
 	}
 	return s
 }
 
 // newStray tells of an instance that should not be there: a person, too, unless it is hale's own to remove.
-func (w *work) newStray(i *fleet.Instance) fleet.Stray {
-	s, reason := fleet.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}, fleet.Reason("")
+func (w *work) newStray(i *fleet.Instance) belief.Stray {
+	s, reason := belief.Stray{ID: i.ID, Host: i.Host, Seen: w.Situation.Now.Mono}, fleet.Reason("")
 	if !chart.IsRemnant(*w.M, *i, w.Installation) {
 		s.Paged, reason = true, fleet.ReasonSecondRunning
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
+		w.Record(record.Record{Kind: record.Paged, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation})
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordRemnant, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation,
+	w.Record(record.Record{Kind: record.Remnant, Reason: reason, Instance: i.ID, Generation: i.Mark.Generation,
 		Host: i.Host})
 	return s
 }

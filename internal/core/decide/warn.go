@@ -3,10 +3,14 @@ package decide
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // A check that only tells (Spec.Tells) has no part in any judgement: it is not in Spec.Checks, and what it says is not
@@ -34,12 +38,12 @@ func readWarnings(r *deciding) {
 
 // warns reports whether people are to be told of the machine by what the check found: only while the machine is well
 // otherwise, is in no person's hands, and hale trusts its own sight.
-func warns(r *deciding, m *fleet.Machine, v *fleet.View, k int) bool {
+func warns(r *deciding, m *belief.Machine, v *situation.View, k int) bool {
 	c := &v.Tells[k]
 	was, hushed := m.WarnedBy(c.Check), k < 64 && r.hushed&(1<<k) != 0
 	return c.Standing == fleet.StandingDown && v.Epoch == m.Epoch && !hushed &&
 		was != nil && was.Down && !was.Open && !was.Quiet(r.S.Now) &&
-		m.Health.Verdict == fleet.VerdictHealthy && m.Incident == nil && m.Repair == nil &&
+		m.Health.Verdict == belief.VerdictHealthy && m.Incident == nil && m.Repair == nil &&
 		guard.HoldOn(m, &r.Sit) == nil &&
 		r.S.Vantage.Standing != fleet.VantageIsolated && r.Sit.Whole.Doubt.Reason == ""
 }
@@ -50,7 +54,7 @@ func warn(r *deciding, w *work) {
 	gone := m.Current.None() && guard.Surplus(m, &r.S.Spec)
 	for i := range m.Warned {
 		check := m.Warned[i].Check
-		if gone || !slices.ContainsFunc(r.S.Spec.Tells, func(c fleet.Check) bool { return c.Name == check }) {
+		if gone || !slices.ContainsFunc(r.S.Spec.Tells, func(c policy.Check) bool { return c.Name == check }) {
 			takeBack(w, &m.Warned[i], fleet.ReasonRemoved)
 		}
 	}
@@ -77,25 +81,25 @@ func noteTell(w *work, c *fleet.CheckState) {
 		takeBack(w, was, fleet.ReasonRecovered)
 	case c.Standing != fleet.StandingDown:
 	case was == nil:
-		w.M.Warned = append(w.M.Warned, fleet.Warned{Check: c.Check, Down: true, Since: w.Situation.Now.Wall})
+		w.M.Warned = append(w.M.Warned, belief.Warned{Check: c.Check, Down: true, Since: w.Situation.Now.Wall})
 	case !was.Down:
 		was.Fall(w.Situation.Now)
 	}
 }
 
-func giveWarning(w *work, was *fleet.Warned, c *fleet.CheckState) {
-	w.Record(fleet.Record{
-		Kind: fleet.RecordWarning, Check: c.Check, Result: c.Result, Detail: c.Detail, Instance: w.M.Current.ID,
+func giveWarning(w *work, was *belief.Warned, c *fleet.CheckState) {
+	w.Record(record.Record{
+		Kind: record.Warning, Check: c.Check, Result: c.Result, Detail: c.Detail, Instance: w.M.Current.ID,
 		Again: was.Again,
 	})
 	was.Told, was.Open, was.Again = w.Situation.Now.Wall, true, 0
 }
 
 // takeBack notes that the check is no longer down, and says so where a person was told that it is.
-func takeBack(w *work, was *fleet.Warned, why fleet.Reason) {
+func takeBack(w *work, was *belief.Warned, why fleet.Reason) {
 	if was.Open {
-		w.Record(fleet.Record{
-			Kind: fleet.RecordWarningOver, Reason: why, Check: was.Check, Took: w.Situation.Now.Wall.Sub(was.Told),
+		w.Record(record.Record{
+			Kind: record.WarningOver, Reason: why, Check: was.Check, Took: w.Situation.Now.Wall.Sub(was.Told),
 			Joint: was.Joint,
 		})
 	}
@@ -103,15 +107,15 @@ func takeBack(w *work, was *fleet.Warned, why fleet.Reason) {
 }
 
 // warnJointly makes one warning of those by one check that this round has, and says when all that it told of is over.
-func warnJointly(s *fleet.Situation, d *Decision) (said []fleet.Record) {
+func warnJointly(s *situation.Situation, d *Decision) (said []record.Record) {
 	var warnings, ends []*joint
 	for i := range d.Machines {
 		m := &d.Machines[i]
 		for k := range m.Records {
 			switch rec := &m.Records[k]; {
-			case rec.Kind == fleet.RecordWarning:
+			case rec.Kind == record.Warning:
 				warnings = gather(warnings, m, rec, func(j *joint) bool { return j.records[0].Check == rec.Check })
-			case rec.Kind == fleet.RecordWarningOver && rec.Joint != "":
+			case rec.Kind == record.WarningOver && rec.Joint != "":
 				ends = gather(ends, m, rec, func(j *joint) bool { return j.page.Joint == rec.Joint })
 			}
 		}

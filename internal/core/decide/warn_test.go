@@ -6,17 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 
 	"pgregory.net/rapid"
 )
 
 // tells are the checks of chaos that only tell.
-var tells = []fleet.Check{{Name: "disk", Kind: fleet.CheckExec, Every: time.Second, Timeout: 500 * time.Millisecond,
+var tells = []policy.Check{{Name: "disk", Kind: policy.CheckExec, Every: time.Second, Timeout: 500 * time.Millisecond,
 	DownAfter: 1, UpAfter: 1, Tells: true}}
 
-func (c *chaos) stirTells(v *fleet.View) {
+func (c *chaos) stirTells(v *situation.View) {
 	is := rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown, fleet.StandingDown,
 		fleet.StandingUnknown}).Draw(c.t, "disk")
 	if t := &v.Tells[0]; t.Standing != is {
@@ -47,8 +51,8 @@ func (c *chaos) checkTells(d decide.Decision) {
 		decided[m.Index] = m
 	}
 	for _, m := range d.Machines {
-		m.Records = slices.DeleteFunc(slices.Clone(m.Records), func(r fleet.Record) bool {
-			return r.Kind == fleet.RecordWarning || r.Kind == fleet.RecordWarningOver
+		m.Records = slices.DeleteFunc(slices.Clone(m.Records), func(r record.Record) bool {
+			return r.Kind == record.Warning || r.Kind == record.WarningOver
 		})
 		m.Belief.Warned = nil
 		quiet, ok := decided[m.Index]
@@ -62,9 +66,9 @@ func (c *chaos) checkTells(d decide.Decision) {
 }
 
 // warned are three healthy machines. The disk is nearly full on all of them for a moment.
-func warned() fleet.Situation {
-	s := fleet.Situation{
-		State: fleet.State{
+func warned() situation.Situation {
+	s := situation.Situation{
+		State: situation.State{
 			Now:      fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)},
 			Spec:     spec(3),
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
@@ -77,10 +81,10 @@ func warned() fleet.Situation {
 	for n := 1; n <= 3; n++ {
 		m := s.Spec.Name.Machine(n)
 		id := fleet.InstanceID(m)
-		s.Machines = append(s.Machines, fleet.View{
-			Machine: fleet.Machine{
-				Name: m, Generation: 1, Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: s.Now.Wall},
-				Current: fleet.Incarnation{ID: id, Generation: 1, Host: "h1", Certified: true},
+		s.Machines = append(s.Machines, situation.View{
+			Machine: belief.Machine{
+				Name: m, Generation: 1, Health: belief.Health{Verdict: belief.VerdictHealthy, Since: s.Now.Wall},
+				Current: belief.Incarnation{ID: id, Generation: 1, Host: "h1", Certified: true},
 			},
 			Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp}},
 			Tells:  []fleet.CheckState{{Check: "disk", Standing: fleet.StandingDown, Since: s.Now.Mono}},
@@ -94,7 +98,7 @@ func warned() fleet.Situation {
 }
 
 // later lets time pass, decides, and returns what people are told.
-func later(s *fleet.Situation, d time.Duration) (told []fleet.Record) {
+func later(s *situation.Situation, d time.Duration) (told []record.Record) {
 	s.Now.Mono, s.Now.Wall = s.Now.Mono.Add(d), s.Now.Wall.Add(d)
 	for i := range s.Machines {
 		s.Machines[i].Due = true // a check that stands otherwise is news
@@ -106,7 +110,7 @@ func later(s *fleet.Situation, d time.Duration) (told []fleet.Record) {
 		s.Machines[m.Index].Machine = m.Belief
 		told = append(told, m.Records...)
 	}
-	return slices.DeleteFunc(told, func(r fleet.Record) bool {
+	return slices.DeleteFunc(told, func(r record.Record) bool {
 		_, message := r.Notifies()
 		return !message
 	})
@@ -118,11 +122,11 @@ func TestWarningsByOneCheckAreOneMessage(t *testing.T) {
 	s := warned()
 	s.Machines[2].Tells[0].Standing = fleet.StandingUp
 	later(&s, 0)
-	if told := later(&s, fleet.GatherWarnings-1); len(told) != 0 {
+	if told := later(&s, policy.GatherWarnings-1); len(told) != 0 {
 		t.Fatalf("told too early: %+v", told)
 	}
 	told := later(&s, 1)
-	if len(told) != 1 || told[0].Kind != fleet.RecordWarning || told[0].Failing != 2 || told[0].Check != "disk" {
+	if len(told) != 1 || told[0].Kind != record.Warning || told[0].Failing != 2 || told[0].Check != "disk" {
 		t.Fatalf("told %+v", told)
 	}
 	s.Machines[0].Tells[0].Standing = fleet.StandingUp
@@ -130,7 +134,7 @@ func TestWarningsByOneCheckAreOneMessage(t *testing.T) {
 		t.Errorf("the disk of web-2 is full still, and told is %+v", told)
 	}
 	s.Machines[1].Tells[0].Standing = fleet.StandingUp
-	if told := later(&s, time.Minute); len(told) != 1 || told[0].Kind != fleet.RecordWarningOver ||
+	if told := later(&s, time.Minute); len(told) != 1 || told[0].Kind != record.WarningOver ||
 		told[0].Joint != "web/j1" {
 		t.Errorf("told %+v", told)
 	}
@@ -139,33 +143,33 @@ func TestWarningsByOneCheckAreOneMessage(t *testing.T) {
 // When a person is told of a machine, or holds it, its warning is not told as well.
 func TestOnlyAMachineThatIsWellIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*fleet.Situation){
-		"it fails": func(s *fleet.Situation) {
+	for name, change := range map[string]func(*situation.Situation){
+		"it fails": func(s *situation.Situation) {
 			for i := range s.Machines {
 				s.Machines[i].Checks[0].Standing = fleet.StandingFailing
 			}
 		},
-		"it is held": func(s *fleet.Situation) {
-			s.Whole.Holds = []fleet.Hold{{By: "alice", Expiry: fleet.ExpiryIn(time.Hour, s.Now)}}
+		"it is held": func(s *situation.Situation) {
+			s.Whole.Holds = []belief.Hold{{By: "alice", Expiry: belief.ExpiryIn(time.Hour, s.Now)}}
 		},
-		"hale is cut off": func(s *fleet.Situation) { s.Vantage.Standing = fleet.VantageIsolated },
-		"its hours":       func(s *fleet.Situation) { s.Spec.Tells = hushed },
-		"old evidence": func(s *fleet.Situation) {
+		"hale is cut off": func(s *situation.Situation) { s.Vantage.Standing = fleet.VantageIsolated },
+		"its hours":       func(s *situation.Situation) { s.Spec.Tells = hushed },
+		"old evidence": func(s *situation.Situation) {
 			for i := range s.Machines {
 				s.Machines[i].Epoch = 7
 			}
 		},
-		"it is not down":    func(s *fleet.Situation) { eachTell(s, fleet.StandingFailing) },
-		"nothing is known":  func(s *fleet.Situation) { eachTell(s, fleet.StandingUnknown) },
-		"the check is gone": func(s *fleet.Situation) { s.Spec.Tells = nil; eachTell(s, fleet.StandingUp) },
+		"it is not down":    func(s *situation.Situation) { eachTell(s, fleet.StandingFailing) },
+		"nothing is known":  func(s *situation.Situation) { eachTell(s, fleet.StandingUnknown) },
+		"the check is gone": func(s *situation.Situation) { s.Spec.Tells = nil; eachTell(s, fleet.StandingUp) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := warned()
 			change(&s)
 			later(&s, time.Second)
-			for _, r := range later(&s, time.Minute+fleet.GatherWarnings) {
-				if r.Kind == fleet.RecordWarning {
+			for _, r := range later(&s, time.Minute+policy.GatherWarnings) {
+				if r.Kind == record.Warning {
 					t.Errorf("told %+v", r)
 				}
 			}
@@ -174,13 +178,13 @@ func TestOnlyAMachineThatIsWellIsWarnedOf(t *testing.T) {
 }
 
 // hushed says nothing at noon.
-var hushed = []fleet.Check{func() fleet.Check {
+var hushed = []policy.Check{func() policy.Check {
 	c := tells[0]
-	c.NotEvery = []fleet.Hours{{From: 11 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}}
+	c.NotEvery = []policy.Hours{{From: 11 * time.Hour, To: 14 * time.Hour, Zone: time.UTC}}
 	return c
 }()}
 
-func eachTell(s *fleet.Situation, is fleet.Standing) {
+func eachTell(s *situation.Situation, is fleet.Standing) {
 	for i := range s.Machines {
 		s.Machines[i].Tells[0].Standing = is
 	}
@@ -191,13 +195,13 @@ func TestAWarningEndsWithItsCheck(t *testing.T) {
 	t.Parallel()
 	s := warned()
 	later(&s, 0)
-	later(&s, fleet.GatherWarnings)
+	later(&s, policy.GatherWarnings)
 	s.Spec.Tells = nil
 	for i := range s.Machines {
 		s.Machines[i].Tells = nil
 	}
 	told := later(&s, time.Minute)
-	if len(told) != 1 || told[0].Kind != fleet.RecordWarningOver || told[0].Reason != fleet.ReasonRemoved {
+	if len(told) != 1 || told[0].Kind != record.WarningOver || told[0].Reason != fleet.ReasonRemoved {
 		t.Errorf("told %+v", told)
 	}
 }

@@ -3,8 +3,10 @@ package decide
 import (
 	"iter"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/situation"
 )
 
 // sights returns what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent.
@@ -36,8 +38,8 @@ func sights(r *deciding, works []*work) guard.Sights {
 }
 
 // judged returns all machines as this round judged them.
-func judged(all []fleet.View, works []*work) iter.Seq2[*fleet.Machine, *fleet.View] {
-	return func(yield func(*fleet.Machine, *fleet.View) bool) {
+func judged(all []situation.View, works []*work) iter.Seq2[*belief.Machine, *situation.View] {
+	return func(yield func(*belief.Machine, *situation.View) bool) {
 		next := 0 // of the works, which are in the machines' order
 		for i := range all {
 			v := &all[i]

@@ -4,9 +4,12 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // contestLasts is for how long two hosts show an instance until a person is told, where no further listing said so:
@@ -20,18 +23,18 @@ func (w *work) noticeContest() {
 	at := slices.IndexFunc(w.View.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
 	if at < 0 {
 		if m.Contest != nil && len(w.Situation.Silent) == 0 && w.Situation.Provider.Standing == fleet.ProviderUp {
-			w.Record(fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonReleased, Instance: m.Current.ID,
+			w.Record(record.Record{Kind: record.Contest, Reason: fleet.ReasonReleased, Instance: m.Current.ID,
 				Host: m.Current.Host, Paged: m.Contest.Paged})
 			m.Contest = nil
 		}
 		return
 	}
 	s := &w.View.Seen[at]
-	rec := fleet.Record{Kind: fleet.RecordContest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID,
+	rec := record.Record{Kind: record.Contest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID,
 		Generation: s.Instance.Mark.Generation,
 		Host:       s.Instance.Host, Detail: string(s.Instance.Also)}
 	if m.Contest == nil || m.Contest.Host != s.Instance.Host || m.Contest.Also != s.Instance.Also {
-		m.Contest = &fleet.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
+		m.Contest = &belief.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
 		w.Record(rec)
 	}
 	// it may be heard of late, as when the store was full
@@ -39,7 +42,7 @@ func (w *work) noticeContest() {
 	if !m.Contest.Paged && (s.Asked > m.Contest.Asked || lasts) {
 		told := *m.Contest
 		told.Paged, m.Contest = true, &told
-		rec.Kind = fleet.RecordPaged
+		rec.Kind = record.Paged
 		w.Record(rec)
 	}
 }
@@ -70,15 +73,15 @@ func (r believing) readMarks(w *work) {
 }
 
 // older holds the fleet, and tells a person once.
-func (r believing) older(m *fleet.Machine, i *fleet.Instance) {
+func (r believing) older(m *belief.Machine, i *fleet.Instance) {
 	if r.Sit.Whole.Older != nil {
 		return
 	}
-	r.Sit.Whole.Older = &fleet.Older{
+	r.Sit.Whole.Older = &belief.Older{
 		Machine: m.Name, Instance: i.ID, Host: i.Host, Generation: i.Mark.Generation, Allotted: m.Generation,
 		Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono,
 	}
-	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID,
+	r.tell(record.Record{Kind: record.Store, Reason: fleet.ReasonStoreOlder, Machine: m.Name, Instance: i.ID,
 		Generation: i.Mark.Generation, Host: i.Host,
 		Limit: int(m.Generation)}) //nolint:gosec // few
 }
@@ -93,7 +96,7 @@ func (r believing) readRoll() {
 		return
 	}
 	n, now := unknown[news], r.S.Now
-	is := fleet.Older{Start: n.Name, Host: n.Host, Since: now.Wall, SinceMono: now.Mono}
+	is := belief.Older{Start: n.Name, Host: n.Host, Since: now.Wall, SinceMono: now.Mono}
 	same := o != nil && o.SinceMono != 0 && !now.Due(o.SinceMono.Add(r.S.Spec.BlindAfter))
 	if same {
 		is = *o
@@ -107,7 +110,7 @@ func (r believing) readRoll() {
 		}
 	}
 	if r.Sit.Whole.Older = &is; !same {
-		r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonStoreOlder, Host: n.Host,
+		r.tell(record.Record{Kind: record.Store, Reason: fleet.ReasonStoreOlder, Host: n.Host,
 			Detail: string(n.Name)})
 	}
 }
@@ -127,31 +130,31 @@ func (r believing) trusted() (believes bool, names []fleet.StartName) {
 const mostForeign = 8
 
 // foreign holds first builds, and tells a person once of each other installation.
-func (r believing) foreign(m *fleet.Machine, i *fleet.Instance) {
+func (r believing) foreign(m *belief.Machine, i *fleet.Instance) {
 	known := slices.ContainsFunc(r.Sit.Whole.Foreign,
-		func(f fleet.Foreign) bool { return f.Installation == i.Mark.Installation })
+		func(f belief.Foreign) bool { return f.Installation == i.Mark.Installation })
 	if known || len(r.Sit.Whole.Foreign) >= mostForeign {
 		return
 	}
-	r.Sit.Whole.Foreign = append(r.Sit.Whole.Foreign, fleet.Foreign{
+	r.Sit.Whole.Foreign = append(r.Sit.Whole.Foreign, belief.Foreign{
 		Installation: i.Mark.Installation, Machine: m.Name, Instance: i.ID, Host: i.Host, Since: r.S.Now.Wall,
 	})
-	r.tell(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonInstallation, Machine: m.Name, Instance: i.ID,
+	r.tell(record.Record{Kind: record.Store, Reason: fleet.ReasonInstallation, Machine: m.Name, Instance: i.ID,
 		Host:   i.Host,
 		Detail: string(i.Mark.Installation)})
 }
 
 // tell records something about the fleet that a person is told of, too.
-func (r believing) tell(rec fleet.Record) {
+func (r believing) tell(rec record.Record) {
 	r.Record(rec)
-	rec.Kind = fleet.RecordPaged
+	rec.Kind = record.Paged
 	r.Record(rec)
 }
 
 // isOurs lets go of other installations that are this one by now: a person had it taken over.
 func (r believing) isOurs() {
 	r.Sit.Whole.Foreign = slices.DeleteFunc(r.Sit.Whole.Foreign,
-		func(f fleet.Foreign) bool { return f.Installation == r.S.Installation })
+		func(f belief.Foreign) bool { return f.Installation == r.S.Installation })
 }
 
 // openBelieved opens all machines when the world is to be believed.
@@ -172,7 +175,7 @@ func (r believing) believes(o *fleet.Order) {
 		return
 	}
 	foreign := slices.DeleteFunc(slices.Clone(r.Sit.Whole.Foreign),
-		func(f fleet.Foreign) bool { return !r.mayBeListed(&f) })
+		func(f belief.Foreign) bool { return !r.mayBeListed(&f) })
 	if r.Sit.Whole.Older == nil && len(foreign) == len(r.Sit.Whole.Foreign) && !r.outgrown() &&
 		len(r.S.Roll.Unknown) == 0 {
 		why := fleet.ReasonNotOlder
@@ -185,26 +188,26 @@ func (r believing) believes(o *fleet.Order) {
 	r.Rule(o, "")
 	r.believed = o
 	r.Sit.Whole.Older, r.Sit.Whole.Foreign = nil, foreign
-	r.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
+	r.Record(record.Record{Kind: record.Store, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
 }
 
 // mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not
 // answer.
-func (r believing) mayBeListed(f *fleet.Foreign) bool {
+func (r believing) mayBeListed(f *belief.Foreign) bool {
 	return slices.ContainsFunc(r.S.Silent, func(s fleet.Silence) bool { return s.Host == f.Host }) ||
-		slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool { return v.Shown(f.Installation).Marked > 0 })
+		slices.ContainsFunc(r.S.Machines, func(v situation.View) bool { return v.Shown(f.Installation).Marked > 0 })
 }
 
 // outgrown reports whether an instance bears a mark with a generation that the store never allotted.
 func (r believing) outgrown() bool {
-	return slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool {
+	return slices.ContainsFunc(r.S.Machines, func(v situation.View) bool {
 		return v.Shown(r.S.Installation).Generation > v.Machine.Generation
 	})
 }
 
 // stoppedByHand returns the only instance with the machine's mark, if the store did not know of its generation and it
 // was stopped from outside: hale, which knew nothing of it, did not do that.
-func stoppedByHand(v *fleet.View, ours fleet.Installation) (fleet.Instance, bool) {
+func stoppedByHand(v *situation.View, ours fleet.Installation) (fleet.Instance, bool) {
 	var found []fleet.Instance
 	for k := range v.Seen {
 		i := v.Seen[k].Instance
@@ -226,7 +229,7 @@ func stoppedByHand(v *fleet.View, ours fleet.Installation) (fleet.Instance, bool
 func (w *work) believe(o *fleet.Order) {
 	m := w.M
 	w.Order = o.ID
-	seen := fleet.View{Machine: *m, Seen: w.View.Seen}
+	seen := situation.View{Machine: *m, Seen: w.View.Seen}
 	shown, beyond := seen.Beyond(w.Installation)
 	if !beyond {
 		return
@@ -257,10 +260,10 @@ func (w *work) believe(o *fleet.Order) {
 			w.endIncident(fleet.ReasonBelieved)
 		}
 		now := w.Situation.Now
-		m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: now.Wall,
+		m.Health = belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing, Since: now.Wall,
 			SinceMono: now.Mono}
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordStore, Reason: fleet.ReasonBelieved, Instance: m.Current.ID,
+	w.Record(record.Record{Kind: record.Store, Reason: fleet.ReasonBelieved, Instance: m.Current.ID,
 		Generation: m.Current.Generation,
 		Host:       m.Current.Host, By: o.By})
 }

@@ -1,9 +1,6 @@
 package fleet
 
-import (
-	"cmp"
-	"time"
-)
+import "time"
 
 // What is kept of a machine before something is done to it that could destroy the signs of what ailed it.
 const (
@@ -14,30 +11,6 @@ const (
 	ConsoleLimit    = 16 << 10
 	ScreenshotLimit = 256 << 10
 )
-
-// EvidencePolicy says what is kept of the fleet's machines. The zero value: everything, within the limits above.
-type EvidencePolicy struct {
-	// Off says that nothing is gathered.
-	Off bool `json:",omitempty"`
-	// NoScreenshot leaves that out.
-	NoScreenshot bool `json:",omitempty"`
-	// Console is how much of the console's end is kept, in bytes, and Wait is how long a repair waits; 0: ConsoleLimit,
-	// and GatherLimit.
-	Console int           `json:",omitempty"`
-	Wait    time.Duration `json:",omitempty"`
-}
-
-// ConsoleBytes returns how much of a console's end is kept.
-func (p *EvidencePolicy) ConsoleBytes() int { return cmp.Or(p.Console, ConsoleLimit) }
-
-// Patience returns how long a repair waits.
-func (p *EvidencePolicy) Patience() time.Duration { return cmp.Or(p.Wait, GatherLimit) }
-
-// Gathered is how a gathering of evidence ended.
-type Gathered struct {
-	ID string
-	Evidence
-}
 
 // Evidence says what was kept, part by part.
 type Evidence struct {

@@ -85,3 +85,9 @@ func (m MachineName) Fleet() Name {
 	}
 	return Name(m[:strings.LastIndexByte(string(m), '-')])
 }
+
+// MetricName names a metric of a fleet, as "requests".
+type MetricName string
+
+// OpinionName names an opinion on a fleet's size, as "busy".
+type OpinionName string

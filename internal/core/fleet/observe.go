@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -227,23 +229,6 @@ const (
 	ProviderDoubtful ProviderStanding = "doubtful" // another identity behind the same address: nothing is touched
 )
 
-// Host is one place for instances.
-type Host struct {
-	Name  HostName
-	Up    bool
-	Place Place
-	// Closed says that nothing is built there, and Disabled that the provider's operator wants nothing to be on it;
-	// see provider.HostAnswer.
-	Closed, Disabled bool
-	// Independent says that the host alone knows what is on it; see provider.HostAnswer.
-	Independent bool
-	// Fence is how its power can be cut, and Serves says that machines of other fleets are known to answer on it.
-	Fence  Means
-	Serves bool
-	// Address is the host's own; invalid: not known, or two hosts have it.
-	Address netip.Addr
-}
-
 // Vantage is how the place stands from which the checks are made. The zero value: it is not watched.
 type Vantage struct {
 	Standing VantageStanding
@@ -260,3 +245,60 @@ const (
 	VantageIsolated VantageStanding = "isolated" // all canaries are down: the fault is on our side
 	VantageUnknown  VantageStanding = "unknown"  // no canary answers, and not all of them are down
 )
+
+// Join makes one instance of all mentions of an id by hosts that each speak for themselves, as a live migration leaves
+// them which does not remove the definition where it began: the mention that runs, where one does, with Also naming
+// another. Where none runs, it is one that did not move on: that one says how the instance ended. There is one mention
+// at least.
+func Join(mentions []Instance) Instance {
+	sorted := slices.SortedFunc(slices.Values(mentions), func(a, b Instance) int {
+		return cmp.Or(cmp.Compare(liveliness(a.Power), liveliness(b.Power)), cmp.Compare(a.moved(), b.moved()),
+			cmp.Compare(a.Host, b.Host))
+	})
+	i := sorted[0]
+	if i.Also = ""; len(sorted) > 1 {
+		i.Also = sorted[1].Host
+	}
+	return i
+}
+
+// liveliness ranks power states: the smaller, the more surely something runs.
+func liveliness(p Power) int {
+	return slices.Index([]Power{PowerRunning, PowerPaused, PowerUnknown, PowerError, PowerCrashed, PowerOff}, p)
+}
+
+// moved is 1 where the instance is said to have gone on at another host.
+func (i *Instance) moved() int {
+	if i.Stop == StopMoved {
+		return 1
+	}
+	return 0
+}
+
+// Contested reports whether two hosts show the instance.
+func (i *Instance) Contested() bool { return i.Also != "" }
+
+// Silence is a host that does not answer and that alone knows what is on it: an instance that another host shows may be
+// there, too.
+type Silence struct {
+	Host HostName
+	// Answered is when the last question was put that it answered, on the owner's clock. Zero: it never answered this
+	// owner.
+	Answered Instant
+	// Off says that it is proven off.
+	Off bool
+}
+
+// Ran is where an instance was seen running last. The zero value: nowhere.
+type Ran struct {
+	Instance InstanceID
+	Host     HostName
+	At       Instant // when that was asked for
+	// Ended says that its host shut it down with most of what ran there, and then fell silent.
+	Ended bool
+}
+
+// Marked reports whether the instance is there, and bears the installation's mark of the machine.
+func (i *Instance) Marked(m MachineName, by Installation) bool {
+	return by != "" && i.Mark.Machine == m && i.Mark.Installation == by && i.Power != PowerGone
+}

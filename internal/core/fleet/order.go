@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -263,4 +264,102 @@ type Ruling struct {
 	Refused Reason // empty: it was taken up
 	// Until is when it would not be refused any more, where that is known.
 	Until time.Time `json:",omitzero"`
+}
+
+// HoldName is what a hold's owner calls it, as a tool does that declares what it wants. It is one hold's in the whole
+// installation: another hold that is given the name takes its place.
+type HoldName string
+
+const longestHoldName = 100 // bytes
+
+// Check says what is wrong with the name.
+func (n HoldName) Check() error {
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	}
+	if n == "" || len(n) > longestHoldName || strings.ContainsFunc(string(n), odd) ||
+		strings.Trim(string(n), "._-") != string(n) {
+		return fmt.Errorf("%q is no name of a hold: write up to %d small letters, digits, and between them dots, lines "+
+			"and underscores", n, longestHoldName)
+	}
+	return nil
+}
+
+// HoldScope is what alone a hold forbids.
+type HoldScope string
+
+// HoldScaleIn forbids only that a machine is chosen to go because there are to be fewer; it is repaired as any other.
+const HoldScaleIn HoldScope = "scale-in"
+
+// LargestSize is the most machines that a fleet can be asked to have.
+const LargestSize = 10_000
+
+// Check says what is wrong with the change by itself.
+func (c SizeChange) Check() error {
+	said := 0
+	for _, n := range []int{c.Exact, c.By, c.Percent} {
+		if n != 0 {
+			said++
+		}
+	}
+	switch {
+	case said != 1:
+		return errors.New("it says one of a size, a number of machines and a percentage")
+	case c.Exact < 0 || c.Exact > LargestSize:
+		return errNoSize
+	case c.By < -LargestSize || c.By > LargestSize:
+		return fmt.Errorf("a fleet has at most %d machines", LargestSize)
+	case c.Percent < -100 || c.Percent > largestShare:
+		return fmt.Errorf("%+d%% is out of range: choose -100%% to +%d%%", c.Percent, largestShare)
+	case c.AtLeast != 0 && c.Percent == 0:
+		return errors.New("a least number of machines is for a percentage")
+	case c.AtLeast < 0 || c.AtLeast > LargestSize:
+		return fmt.Errorf("a change is by at least 1 machine, and by at most %d", LargestSize)
+	}
+	return nil
+}
+
+// Goes returns 1 for a change to more machines and -1 for one to fewer. Of an exact size that is not known: 0.
+func (c SizeChange) Goes() int {
+	switch {
+	case c.By > 0 || c.Percent > 0:
+		return 1
+	case c.By < 0 || c.Percent < 0:
+		return -1
+	}
+	return 0
+}
+
+// String writes the change as ParseSizeChange reads it.
+func (c SizeChange) String() string {
+	switch {
+	case c.Percent != 0:
+		return signed(c.Percent) + "%"
+	case c.By != 0:
+		return signed(c.By)
+	}
+	return strconv.Itoa(c.Exact)
+}
+
+// SizeChange is another size: an exact one, or a change of the one there is.
+type SizeChange struct {
+	Exact int `json:",omitempty"`
+	By    int `json:",omitempty"`
+	// Percent of the size, but by AtLeast machines.
+	Percent int `json:",omitempty"`
+	AtLeast int `json:",omitempty"`
+}
+
+// To returns the size to which the change leads from the one there is. A percentage is rounded away from zero as little
+// as it must be: towards it, and to AtLeast.
+func (c SizeChange) To(size int) int {
+	switch {
+	case c.Exact > 0:
+		return c.Exact
+	case c.Percent > 0:
+		return size + max(size*c.Percent/100, c.AtLeast, 1)
+	case c.Percent < 0:
+		return size + min(size*c.Percent/100, -c.AtLeast, -1)
+	}
+	return size + c.By
 }

@@ -75,7 +75,3 @@ func (r Roll) Equal(other Roll) bool {
 	}
 	return true
 }
-
-// Rolled reports whether this start of hale is noted before something is built or destroyed in the fleet: not where the
-// machines existed before hale and must not be replaced. Such a fleet is still told of the notes that there are.
-func (s *Spec) Rolled() bool { return !s.Adopt.Selects() || s.Adopt.Replaceable }

@@ -3,12 +3,14 @@ package guard
 import (
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // BrakeLimit returns how many machines may fail before the brake engages: max(at_least, floor(percent x size / 100)),
 // and, but where the policy says so, never so many that all of three or more could fail.
-func BrakeLimit(p fleet.BrakePolicy, size int) int {
+func BrakeLimit(p policy.Brake, size int) int {
 	limit := max(p.AtLeast, p.Percent*size/100)
 	if size >= 3 && !p.All {
 		limit = min(limit, size-1)
@@ -19,7 +21,7 @@ func BrakeLimit(p fleet.BrakePolicy, size int) int {
 // StepBrake returns the brake after this round. It engages at once, and releases after the failures stayed at or below
 // half the limit for the policy's time; or, above that, at or below the limit, and none came to them, for much longer:
 // what fails then fails for itself, and would be repaired had the brake never engaged.
-func StepBrake(b fleet.Brake, p fleet.BrakePolicy, settle time.Duration, t Tally, now fleet.Now) fleet.Brake {
+func StepBrake(b belief.Brake, p policy.Brake, settle time.Duration, t Tally, now fleet.Now) belief.Brake {
 	limit := BrakeLimit(p, t.Size)
 	switch {
 	case t.Failing > limit || !b.Engaged:
@@ -50,7 +52,7 @@ func StepBrake(b fleet.Brake, p fleet.BrakePolicy, settle time.Duration, t Tally
 	return b
 }
 
-func release(b fleet.Brake) fleet.Brake {
+func release(b belief.Brake) belief.Brake {
 	b.Engaged, b.Since, b.Paged = false, time.Time{}, false
 	b.CalmSince, b.Excused = 0, 0
 	b.SteadySince, b.Steady = 0, 0
@@ -63,12 +65,12 @@ const steadyTimes = 10
 
 // SteadyFor is for how long no further machine may fail for the brake to release although it is not calm: as long as
 // the checks need to tell, at least.
-func SteadyFor(p fleet.BrakePolicy, settle time.Duration) time.Duration {
+func SteadyFor(p policy.Brake, settle time.Duration) time.Duration {
 	return max(steadyTimes*p.ReleaseAfter, settle)
 }
 
 // SteadyUntil returns until when no further machine may fail for the brake to release.
-func SteadyUntil(b *fleet.Brake, p fleet.BrakePolicy, settle time.Duration) fleet.Instant {
+func SteadyUntil(b *belief.Brake, p policy.Brake, settle time.Duration) fleet.Instant {
 	return b.SteadySince.Add(SteadyFor(p, settle))
 }
 
@@ -77,7 +79,7 @@ func SteadyUntil(b *fleet.Brake, p fleet.BrakePolicy, settle time.Duration) flee
 const leastExcuse = 10 * time.Minute
 
 // CalmUntil returns until when it must stay calm for the brake to release, or for an excuse to lapse.
-func CalmUntil(b *fleet.Brake, p fleet.BrakePolicy) fleet.Instant {
+func CalmUntil(b *belief.Brake, p policy.Brake) fleet.Instant {
 	if b.Engaged {
 		return b.CalmSince.Add(p.ReleaseAfter)
 	}
@@ -85,8 +87,8 @@ func CalmUntil(b *fleet.Brake, p fleet.BrakePolicy) fleet.Instant {
 }
 
 // TakeOff returns the brake after a person took it off: what fails now is excused, and one more engages it again.
-func TakeOff(p fleet.BrakePolicy, t Tally) fleet.Brake {
-	var b fleet.Brake
+func TakeOff(p policy.Brake, t Tally) belief.Brake {
+	var b belief.Brake
 	if t.Failing > BrakeLimit(p, t.Size) {
 		b.Excused = t.Failing
 	}
@@ -95,7 +97,7 @@ func TakeOff(p fleet.BrakePolicy, t Tally) fleet.Brake {
 
 // Braked returns the brake under which a fleet stands: its own, or else the widest of those that are on and that it
 // shares with others.
-func Braked(own fleet.Brake, w *fleet.Whole) fleet.Brake {
+func Braked(own belief.Brake, w *belief.Whole) belief.Brake {
 	if own.On() {
 		return own
 	}
@@ -108,7 +110,7 @@ func Braked(own fleet.Brake, w *fleet.Whole) fleet.Brake {
 }
 
 // BrakePolicy returns what the fleet's policy says of a brake.
-func BrakePolicy(b *fleet.Brake, l *fleet.Limits) fleet.BrakePolicy {
+func BrakePolicy(b *belief.Brake, l *policy.Limits) policy.Brake {
 	for _, s := range l.Brakes {
 		if s.Scope == b.Scope {
 			return s.Policy
@@ -118,7 +120,7 @@ func BrakePolicy(b *fleet.Brake, l *fleet.Limits) fleet.BrakePolicy {
 }
 
 // Among returns the tally that a brake goes by: the fleet's own, with the other fleets' where it is shared.
-func Among(b *fleet.Brake, own Tally, tolls []fleet.Toll) Tally {
+func Among(b *belief.Brake, own Tally, tolls []belief.Toll) Tally {
 	for _, o := range tolls {
 		if o.Scope == b.Scope {
 			own.Size += o.Size

@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 )
 
 // elsewhere is a machine of another fleet in repair, beside web-2 or away from it.
-func elsewhere(n int, place string) fleet.Slot {
-	return fleet.Slot{
+func elsewhere(n int, place string) belief.Slot {
+	return belief.Slot{
 		Machine: fleet.Name("db").Machine(n), Repair: "r", Provider: fleet.ProviderName("lab" + place),
 		Host:  fleet.HostName("h" + place),
 		Place: fleet.Place{Rack: "r" + place, Room: "m" + place, Zone: "z" + place},
@@ -22,9 +24,9 @@ func elsewhere(n int, place string) fleet.Slot {
 // machine's own, take none.
 func TestSharedBudgetsToTheLastPlace(t *testing.T) {
 	t.Parallel()
-	for _, scope := range []fleet.ScopeKind{
-		fleet.ScopeInstallation, fleet.ScopeProvider, fleet.ScopeHost, fleet.ScopeRack, fleet.ScopeRoom,
-		fleet.ScopeZone,
+	for _, scope := range []policy.ScopeKind{
+		policy.ScopeInstallation, policy.ScopeProvider, policy.ScopeHost, policy.ScopeRack, policy.ScopeRoom,
+		policy.ScopeZone,
 	} {
 		for limit := 1; limit <= 3; limit++ {
 			for taken := range 5 {
@@ -33,12 +35,12 @@ func TestSharedBudgetsToTheLastPlace(t *testing.T) {
 					m, s := sick(), quiet()
 					s.Spec.Provider, m.Current.Host = "lab", "h"
 					s.Hosts = []fleet.Host{{Name: "h", Up: true, Place: fleet.Place{Rack: "r", Room: "m", Zone: "z"}}}
-					s.Spec.Limits.Shared = []fleet.SharedLimit{{Scope: scope, InRepair: limit}}
-					s.Slots = s.Slots.With(fleet.Slot{Machine: m.Name, Repair: "before", Provider: "lab", Host: "h"})
+					s.Spec.Limits.Shared = []policy.SharedLimit{{Scope: scope, InRepair: limit}}
+					s.Slots = s.Slots.With(belief.Slot{Machine: m.Name, Repair: "before", Provider: "lab", Host: "h"})
 					for n := range taken {
 						s.Slots = s.Slots.With(elsewhere(n+1, ""))
 					}
-					if scope != fleet.ScopeInstallation {
+					if scope != policy.ScopeInstallation {
 						s.Slots = s.Slots.With(elsewhere(8, "-other")).With(elsewhere(9, "-other"))
 					}
 					full := guard.SharedBudget(&m, &s)
@@ -101,7 +103,7 @@ func TestAPersonsOrderHealsInClosedHours(t *testing.T) {
 	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != fleet.ReasonWindow {
 		t.Errorf("without an order: %q", why)
 	}
-	m.Wanted = &fleet.Wanted{Order: "o", By: "alice", Until: s.Now.Wall.Add(time.Nanosecond)}
+	m.Wanted = &belief.Wanted{Order: "o", By: "alice", Until: s.Now.Wall.Add(time.Nanosecond)}
 	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != "" {
 		t.Errorf("by order: %q", why)
 	}

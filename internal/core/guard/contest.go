@@ -3,24 +3,26 @@ package guard
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 )
 
 // Contested reports whether one of the instances that are known of the machine is on two hosts, as each of them says
 // (L1).
-func Contested(v *fleet.View) bool {
+func Contested(v *situation.View) bool {
 	return v != nil && slices.ContainsFunc(v.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
 }
 
 // Elsewhere returns the claim of another installation that adopted the machine's instance first; false: there is none.
-func Elsewhere(m *fleet.Machine, s *Situation) (fleet.Claim, bool) {
+func Elsewhere(m *belief.Machine, s *Situation) (fleet.Claim, bool) {
 	c, claimed := s.Roll.Elsewhere[m.Current.ID]
 	return c, claimed && m.Current.Adopted
 }
 
 // Untouchable says why nothing may be done to the machine's instance, whatever was begun: it is unknown on which host
 // it is, or it is another installation's to repair.
-func Untouchable(m *fleet.Machine, s *Situation) fleet.Reason {
+func Untouchable(m *belief.Machine, s *Situation) fleet.Reason {
 	if Contested(s.View) {
 		return fleet.ReasonTwoHosts
 	}
@@ -38,7 +40,7 @@ func Untouchable(m *fleet.Machine, s *Situation) fleet.Reason {
 // it is not there; a silent one counts as asked when it is proven off, or when the instance was seen running here after
 // that host last answered. A first instance needs no more than that each host has answered this owner once: what is
 // built since then is this owner's doing.
-func Unasked(m *fleet.Machine, s *Situation) (fleet.HostName, bool) {
+func Unasked(m *belief.Machine, s *Situation) (fleet.HostName, bool) {
 	if len(s.Silent) == 0 || running(m, s) {
 		return "", false
 	}
@@ -51,7 +53,7 @@ func Unasked(m *fleet.Machine, s *Situation) (fleet.HostName, bool) {
 }
 
 // Excused returns the silent hosts that count as asked for the machine's instance.
-func Excused(m *fleet.Machine, s *Situation) []fleet.HostName {
+func Excused(m *belief.Machine, s *Situation) []fleet.HostName {
 	var out []fleet.HostName
 	for _, h := range s.Silent {
 		if excused(h, m, s) {
@@ -62,19 +64,19 @@ func Excused(m *fleet.Machine, s *Situation) []fleet.HostName {
 }
 
 // running reports whether the machine's instance is seen running.
-func running(m *fleet.Machine, s *Situation) bool {
+func running(m *belief.Machine, s *Situation) bool {
 	id := m.Lies().ID
 	return id != "" && s.View != nil && s.View.Sighting(id).Instance.Power == fleet.PowerRunning
 }
 
-func excused(h fleet.Silence, m *fleet.Machine, s *Situation) bool {
+func excused(h fleet.Silence, m *belief.Machine, s *Situation) bool {
 	lies := m.Lies()
 	switch {
 	case h.Off, s.Whole.ProofOf(h.Host, s.Now).OfHost():
 		return true
 	case lies.Host == h.Host && !lies.None():
 		return true // that it lies there is known: what else is to be proven of it, its fence proves
-	case slices.ContainsFunc(m.Left, func(l fleet.LeftBehind) bool { return l.Host == h.Host && l.Since > h.Answered }):
+	case slices.ContainsFunc(m.Left, func(l belief.LeftBehind) bool { return l.Host == h.Host && l.Since > h.Answered }):
 		return true // what is there was replaced, with a proof
 	case lies.None():
 		return h.Answered != 0
@@ -90,6 +92,6 @@ func excused(h fleet.Silence, m *fleet.Machine, s *Situation) bool {
 // leftOff reports whether the machine's host was lost and is proven off by now. Then it is enough that the host in
 // question said in the last listing that it does not have the instance: a rack that dies takes all of its hosts in one
 // moment.
-func leftOff(m *fleet.Machine) bool {
+func leftOff(m *belief.Machine) bool {
 	return m.Repair != nil && m.Repair.Stranded && m.Repair.Proof.OfHost()
 }

@@ -9,7 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 // Tally counts a fleet's machines for the guard. Surplus machines are left out.
@@ -20,19 +23,19 @@ type Tally struct {
 	InRepair int // wanted changes included (L13)
 	InBuild  int
 	// Rest has the holds and removals in force: what is down under one, and not in repair, does not count.
-	Rest     *fleet.Whole
+	Rest     *belief.Whole
 	Changing int  // by a person's order: in repair, and not failing (L10)
 	Freed    int  // quarantined, and a person's order may free them in this round, so that they count from the next on
 	Rose     bool // a machine came to fail in this round, of this fleet, though as many may fail as before
 }
 
 // DoubtUntil returns when a doubt that calmed down is over.
-func DoubtUntil(d *fleet.Doubt, spec *fleet.Spec) fleet.Instant {
+func DoubtUntil(d *belief.Doubt, spec *policy.Spec) fleet.Instant {
 	return d.CalmSince.Add(max(SettleTime(*spec), spec.Limits.Brake.ReleaseAfter))
 }
 
 // SettleTime is how long the checks need to tell of all machines that failed at one moment.
-func SettleTime(spec fleet.Spec) time.Duration {
+func SettleTime(spec policy.Spec) time.Duration {
 	var longest time.Duration
 	for i := range spec.Checks {
 		c := &spec.Checks[i]
@@ -43,13 +46,13 @@ func SettleTime(spec fleet.Spec) time.Duration {
 
 // Situation is what the guard looks at beside the machine.
 type Situation struct {
-	fleet.State
+	situation.State
 	Struck []int // Struck(Hosts), made once for all machines; nil: it is not made
 	Tally  Tally
 	// Closed says that the policy's windows let no repair begin now.
 	Closed bool
 	// View is what is known of the machine; nil: nothing but its belief.
-	View *fleet.View
+	View *situation.View
 	// Answering are the hosts with a machine of the fleet that is not known to fail, where that matters.
 	Answering []fleet.HostName
 	// Sights are what is heard, by this fleet and others, in the neighbourhoods in which a machine is silent.
@@ -65,7 +68,7 @@ func AnyCall(s *Situation) fleet.Reason {
 	switch {
 	case s.Acting != "":
 		return s.Acting
-	case s.Spec.Mode == fleet.ModeObserve:
+	case s.Spec.Mode == policy.ModeObserve:
 		return fleet.ReasonObserve
 	case s.Whole.Older != nil:
 		return fleet.ReasonStoreOlder
@@ -92,13 +95,15 @@ func AnyRolled(s *Situation) fleet.Reason {
 }
 
 // AnyStep says why no rung may begin for the machine, whatever its repair: for new rungs and new repairs alike.
-func AnyStep(m *fleet.Machine, s *Situation) fleet.Reason { return rivalStep(m, s, stillRevives(m, s)) }
+func AnyStep(m *belief.Machine, s *Situation) fleet.Reason {
+	return rivalStep(m, s, stillRevives(m, s))
+}
 
 // AnyRung says why no rung of the machine's repair may begin, nor act on what its look showed: as of a new repair, what
 // speaks against it counts at the moment of the call.
-func AnyRung(m *fleet.Machine, s *Situation) fleet.Reason { return anyRung(m, s, stillRevives(m, s)) }
+func AnyRung(m *belief.Machine, s *Situation) fleet.Reason { return anyRung(m, s, stillRevives(m, s)) }
 
-func anyRung(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
+func anyRung(m *belief.Machine, s *Situation, revives bool) fleet.Reason {
 	if r := rivalStep(m, s, revives); r != "" {
 		return r
 	}
@@ -109,11 +114,11 @@ func anyRung(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
 }
 
 // stillRevives reports whether the machine's repair is about to set it going, and did nothing else so far.
-func stillRevives(m *fleet.Machine, s *Situation) bool {
+func stillRevives(m *belief.Machine, s *Situation) bool {
 	return m.Repair != nil && m.Repair.Revives && Revives(m, s, m.Repair.Step)
 }
 
-func rivalStep(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
+func rivalStep(m *belief.Machine, s *Situation, revives bool) fleet.Reason {
 	if r := anyStep(m, s, Surplus(m, &s.Spec), revives); r != "" || !m.Rivalled() {
 		return r
 	}
@@ -122,18 +127,18 @@ func rivalStep(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
 
 // ClearUp says why nothing may be removed that lies beside the machine's instance. Leftovers of a removed machine are
 // ours to remove.
-func ClearUp(m *fleet.Machine, s *Situation) fleet.Reason {
+func ClearUp(m *belief.Machine, s *Situation) fleet.Reason {
 	return anyStep(m, s, Surplus(m, &s.Spec) && !m.Current.None(), false)
 }
 
 // Unfinished says why not even a step under way may go on, which a hold, the brake or the time of day lets finish.
-func Unfinished(m *fleet.Machine, s *Situation) fleet.Reason {
+func Unfinished(m *belief.Machine, s *Situation) fleet.Reason {
 	return unsafe(m, s, Surplus(m, &s.Spec) && !m.Current.None(), false)
 }
 
 // unsafe says what of the picture forbids to act on it. What sets a machine going rests on nothing that hale sees by
 // itself.
-func unsafe(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason {
+func unsafe(m *belief.Machine, s *Situation, surplus, revives bool) fleet.Reason {
 	switch {
 	case m.Current.Candidate():
 		return fleet.ReasonCandidate
@@ -154,7 +159,7 @@ func unsafe(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason 
 	return ""
 }
 
-func anyStep(m *fleet.Machine, s *Situation, surplus, revives bool) fleet.Reason {
+func anyStep(m *belief.Machine, s *Situation, surplus, revives bool) fleet.Reason {
 	if r := AnyCall(s); r != "" {
 		return r
 	}
@@ -184,13 +189,13 @@ func Sightless(s *Situation) bool { return s.Whole.Doubt.Reason != "" && s.Whole
 func cutOff(s *Situation) bool { return s.Whole.Doubt.Reason == fleet.ReasonVantageIsolated }
 
 // sightReason says why hale does not trust its own eyes. After a doubt, everything is judged afresh first.
-func sightReason(m *fleet.Machine, s *Situation) fleet.Reason {
+func sightReason(m *belief.Machine, s *Situation) fleet.Reason {
 	switch {
 	case Sightless(s):
 		return s.Whole.Doubt.Reason
 	case s.Whole.Doubt.Reason != "":
 		return fleet.ReasonAmnesty
-	case s.Vantage.Standing == fleet.VantageUnknown && m.Health.Cause == fleet.CauseChecks:
+	case s.Vantage.Standing == fleet.VantageUnknown && m.Health.Cause == belief.CauseChecks:
 		return fleet.ReasonVantageDoubtful
 	}
 	return ""
@@ -199,12 +204,12 @@ func sightReason(m *fleet.Machine, s *Situation) fleet.Reason {
 // SharedFate says whether an open parent incident holds the step back. What the provider itself calls stopped may be
 // started: the common cause has evidently left it so, and there is nothing running that a start could harm. Nothing is
 // destroyed under a parent, unless it is gone already, or the policy is to evacuate and the time for it has come.
-func SharedFate(m *fleet.Machine, s *Situation, step fleet.StepKind) fleet.Reason {
+func SharedFate(m *belief.Machine, s *Situation, step fleet.StepKind) fleet.Reason {
 	p := Parent(m, s)
 	switch {
 	case p == nil:
 		return ""
-	case step == fleet.StepRecreate && (m.Health.Cause == fleet.CauseGone || Evacuating(m, p, s)):
+	case step == fleet.StepRecreate && (m.Health.Cause == belief.CauseGone || Evacuating(m, p, s)):
 		return ""
 	case step != fleet.StepRecreate && step != "" && m.Health.Cause.Stopped():
 		return ""
@@ -213,7 +218,7 @@ func SharedFate(m *fleet.Machine, s *Situation, step fleet.StepKind) fleet.Reaso
 }
 
 // Parent returns the open parent incident that the machine's incident hangs under, or nil.
-func Parent(m *fleet.Machine, s *Situation) *fleet.Parent {
+func Parent(m *belief.Machine, s *Situation) *belief.Parent {
 	if m.Incident == nil {
 		return nil
 	}
@@ -221,14 +226,14 @@ func Parent(m *fleet.Machine, s *Situation) *fleet.Parent {
 }
 
 // Leaving reports whether the parent's machines are to be built anew elsewhere by now, be there an elsewhere or not.
-func Leaving(p *fleet.Parent, s *Situation) bool {
+func Leaving(p *belief.Parent, s *Situation) bool {
 	shared := s.Spec.SharedFate
-	return shared.Then == fleet.FateEvacuate && s.Now.Due(p.Since.Add(shared.Wait))
+	return shared.Then == policy.FateEvacuate && s.Now.Due(p.Since.Add(shared.Wait))
 }
 
 // Evacuating reports whether the machine, one of the parent's, is to be built anew elsewhere by now, and there is an
 // elsewhere for it.
-func Evacuating(m *fleet.Machine, p *fleet.Parent, s *Situation) bool {
+func Evacuating(m *belief.Machine, p *belief.Parent, s *Situation) bool {
 	if !Leaving(p, s) {
 		return false
 	}
@@ -241,7 +246,7 @@ func Evacuating(m *fleet.Machine, p *fleet.Parent, s *Situation) bool {
 }
 
 // stranded reports whether the host that the machine's instance lies on does not answer, and nothing can prove it off.
-func stranded(m *fleet.Machine, s *Situation) bool {
+func stranded(m *belief.Machine, s *Situation) bool {
 	if m.Current.None() {
 		return false
 	}
@@ -250,7 +255,7 @@ func stranded(m *fleet.Machine, s *Situation) bool {
 }
 
 // strandedOn reports whether the host that the machine's instance lies on does not answer.
-func strandedOn(m *fleet.Machine, s *Situation) bool {
+func strandedOn(m *belief.Machine, s *Situation) bool {
 	_, dead := DeadHost(m.Current.Host, s)
 	return dead && !m.Current.None()
 }
@@ -258,13 +263,13 @@ func strandedOn(m *fleet.Machine, s *Situation) bool {
 // Revives reports whether the step sets the machine going, which does not run: its provider says so, on a host that
 // answers. There is nothing that it could harm, so that neither what hale sees nor how much fails at once speaks
 // against it.
-func Revives(m *fleet.Machine, s *Situation, step fleet.StepKind) bool {
+func Revives(m *belief.Machine, s *Situation, step fleet.StepKind) bool {
 	return step.Revives() && m.Health.Cause.Stopped() && !m.Current.None() && !strandedOn(m, s)
 }
 
 // Place says why the machine's repair may not go on to a step that is more than a start: only now does it need a place
 // in the budgets.
-func Place(m *fleet.Machine, s *Situation) fleet.Reason {
+func Place(m *belief.Machine, s *Situation) fleet.Reason {
 	switch {
 	case s.Tally.InRepair >= s.Spec.Places() || SharedBudget(m, s) != nil:
 		return fleet.ReasonBudget
@@ -282,8 +287,8 @@ func tooMany(s *Situation) bool {
 }
 
 // CountRepair counts a repair that just began to be more than a start, for the policy's rate.
-func CountRepair(was, is *fleet.Repair, s *Situation) {
-	counts := func(r *fleet.Repair) bool { return r != nil && r.Kind == fleet.RepairHeal && r.Budgeted() }
+func CountRepair(was, is *belief.Repair, s *Situation) {
+	counts := func(r *belief.Repair) bool { return r != nil && r.Kind == belief.RepairHeal && r.Budgeted() }
 	l := &s.Spec.Limits
 	if l.Repairs == 0 || !counts(is) || counts(was) && was.ID == is.ID {
 		return
@@ -293,7 +298,7 @@ func CountRepair(was, is *fleet.Repair, s *Situation) {
 }
 
 // NewRepair says why no repair may begin for a machine with an open incident, which would begin with the step.
-func NewRepair(m *fleet.Machine, s *Situation, step fleet.StepKind) fleet.Reason {
+func NewRepair(m *belief.Machine, s *Situation, step fleet.StepKind) fleet.Reason {
 	revives := Revives(m, s, step)
 	if r := notToHeal(m, s, revives); r != "" {
 		return r
@@ -320,7 +325,7 @@ func NewRepair(m *fleet.Machine, s *Situation, step fleet.StepKind) fleet.Reason
 }
 
 // notToHeal says why the machine as it stands is no case for a repair, unless a person's order says that it is.
-func notToHeal(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
+func notToHeal(m *belief.Machine, s *Situation, revives bool) fleet.Reason {
 	ordered := m.Ordered(s.Now)
 	switch {
 	case m.Quarantine != nil:
@@ -336,16 +341,16 @@ func notToHeal(m *fleet.Machine, s *Situation, revives bool) fleet.Reason {
 		return fleet.ReasonUnproven
 	case m.Health.Muted() && !m.Current.Expired:
 		return fleet.ReasonNotEvery
-	case m.Health.Verdict == fleet.VerdictUnknown && !m.Current.Expired:
+	case m.Health.Verdict == belief.VerdictUnknown && !m.Current.Expired:
 		return fleet.ReasonBlind
-	case m.Health.Verdict != fleet.VerdictUnhealthy && !m.Current.Expired:
+	case m.Health.Verdict != belief.VerdictUnhealthy && !m.Current.Expired:
 		return fleet.ReasonRecovering
 	}
 	return ""
 }
 
 // Recent returns the starts of the machine's repairs within the policy's window, oldest first.
-func Recent(m *fleet.Machine, s *Situation) []fleet.Instant {
+func Recent(m *belief.Machine, s *Situation) []fleet.Instant {
 	var recent []fleet.Instant
 	for _, a := range m.Attempts {
 		if !s.Now.Due(a.Add(s.Spec.Repair.AttemptsIn)) {
@@ -357,14 +362,14 @@ func Recent(m *fleet.Machine, s *Situation) []fleet.Instant {
 
 // Spent reports whether the machine had as many repairs within the window as the policy allows, be it that they failed,
 // or that each helped for a while only.
-func Spent(m *fleet.Machine, s *Situation) bool {
+func Spent(m *belief.Machine, s *Situation) bool {
 	return s.Spec.Repair.Attempts > 0 && len(Recent(m, s)) >= s.Spec.Repair.Attempts
 }
 
 // FailsSince returns from when on the machine's failure stands beside what others show: since it failed, or, of one in
 // repair, since its rung looks at it. That is the failure that the next call rests on, and others may fail since.
-func FailsSince(m *fleet.Machine) fleet.Instant {
-	if r := m.Repair; r != nil && r.Phase == fleet.PhaseLook {
+func FailsSince(m *belief.Machine) fleet.Instant {
+	if r := m.Repair; r != nil && r.Phase == belief.PhaseLook {
 		return max(m.Health.SinceMono, r.Since)
 	}
 	return m.Health.SinceMono
@@ -372,13 +377,13 @@ func FailsSince(m *fleet.Machine) fleet.Instant {
 
 // AskedUntil returns until when it is waited for those near a machine that are asked since it failed. An answer that
 // never comes holds nothing for ever (L8).
-func AskedUntil(m *fleet.Machine, spec *fleet.Spec) fleet.Instant {
+func AskedUntil(m *belief.Machine, spec *policy.Spec) fleet.Instant {
 	return FailsSince(m).Add(2 * SettleTime(*spec))
 }
 
 // unclear reports whether suspects may yet engage the brake, or show that the machine shares its fate with others. They
 // get the time that their checks need to decide.
-func unclear(m *fleet.Machine, s *Situation) bool {
+func unclear(m *belief.Machine, s *Situation) bool {
 	most := max(BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size), s.Brake.Excused)
 	own := Tally{Rest: s.Tally.Rest}
 	if own.Add(m, &s.Spec); own.Failing == 0 && s.Tally.Failing+1 > most {
@@ -397,9 +402,9 @@ func unclear(m *fleet.Machine, s *Situation) bool {
 
 // undecided reports whether a check that decides on the ladder's steps may yet turn out to be down: of a machine that
 // dies they do not all tell at once, and what is for the first one alone would be the wrong thing to do.
-func undecided(m *fleet.Machine, s *Situation) bool {
+func undecided(m *belief.Machine, s *Situation) bool {
 	v := s.View
-	if v == nil || m.Health.Cause != fleet.CauseChecks || v.Epoch != m.Epoch ||
+	if v == nil || m.Health.Cause != belief.CauseChecks || v.Epoch != m.Epoch ||
 		s.Now.Due(m.Health.SinceMono.Add(SettleTime(s.Spec))) {
 		return false
 	}
@@ -418,7 +423,7 @@ func undecided(m *fleet.Machine, s *Situation) bool {
 
 // NewBuild says why the first instance of a machine may not be built. After a failed build the machine has an incident,
 // and it is NewRepair that is asked.
-func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
+func NewBuild(m *belief.Machine, s *Situation) fleet.Reason {
 	r := AnyStep(m, s)
 	if r == fleet.ReasonBrake && s.Brake.By != "" {
 		return r // a person put it on
@@ -441,7 +446,7 @@ func NewBuild(m *fleet.Machine, s *Situation) fleet.Reason {
 // NewChange says why a wanted change of the machine may not begin. It books in the same ledger as healing: together
 // with what fails, or is under way on others, it stays within the budget. While a call to build the machine may yet
 // be carried out, nothing else takes or gives up its place (L1).
-func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
+func NewChange(m *belief.Machine, s *Situation) fleet.Reason {
 	if r := AnyStep(m, s); r != "" {
 		return r
 	}
@@ -458,7 +463,7 @@ func NewChange(m *fleet.Machine, s *Situation) fleet.Reason {
 
 // Surplus reports whether the machine is beyond the desired size. Of a fleet that selects, that is what it does not
 // have in its care: candidates, and places without an instance.
-func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
+func Surplus(m *belief.Machine, spec *policy.Spec) bool {
 	if spec.Adopt.Selects() {
 		return m.Current.Candidate() || m.Vacant()
 	}
@@ -470,32 +475,32 @@ func Surplus(m *fleet.Machine, spec *fleet.Spec) bool {
 // may mend: a paused machine goes on where it was or not at all, so that without the step resume it is left as it is;
 // and one that could not write its disk is not resumed blindly; and what was rescued is in a person's hands, also when
 // hale rescued it.
-func LeftAlone(c fleet.Cause, spec *fleet.Spec) bool {
+func LeftAlone(c belief.Cause, spec *policy.Spec) bool {
 	switch c {
-	case fleet.CauseStopped, fleet.CauseShutdown:
-		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal
-	case fleet.CausePaused:
-		return spec.Repair.OnExternalStop != fleet.ExternalStopHeal || !spec.Repair.Has(fleet.StepResume)
-	case fleet.CauseSuspended:
+	case belief.CauseStopped, belief.CauseShutdown:
+		return spec.Repair.OnExternalStop != policy.ExternalStopHeal
+	case belief.CausePaused:
+		return spec.Repair.OnExternalStop != policy.ExternalStopHeal || !spec.Repair.Has(fleet.StepResume)
+	case belief.CauseSuspended:
 		return !spec.Repair.Has(fleet.StepResume)
-	case fleet.CauseIOError, fleet.CauseRescued:
+	case belief.CauseIOError, belief.CauseRescued:
 		return true
 	default:
 		return false
 	}
 }
 
-func whyLeftAlone(c fleet.Cause) fleet.Reason {
+func whyLeftAlone(c belief.Cause) fleet.Reason {
 	switch c {
-	case fleet.CauseShutdown:
+	case belief.CauseShutdown:
 		return fleet.ReasonShutDown
-	case fleet.CausePaused:
+	case belief.CausePaused:
 		return fleet.ReasonPaused
-	case fleet.CauseSuspended:
+	case belief.CauseSuspended:
 		return fleet.ReasonSuspended
-	case fleet.CauseIOError:
+	case belief.CauseIOError:
 		return fleet.ReasonIOError
-	case fleet.CauseRescued:
+	case belief.CauseRescued:
 		return fleet.ReasonRescued
 	default:
 		return fleet.ReasonStoppedByPerson
@@ -506,8 +511,8 @@ func whyLeftAlone(c fleet.Cause) fleet.Reason {
 // in quarantine, which a person was told of and which would hold all others for as long as it lies there; a machine in
 // repair does (L5), and one that cannot write its disk, or that failed and was rescued, fails, although only a person
 // can mend it.
-func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
-	if m.Repair != nil && m.Repair.Kind == fleet.RepairHeal {
+func Counts(m *belief.Machine, spec *policy.Spec) bool {
+	if m.Repair != nil && m.Repair.Kind == belief.RepairHeal {
 		return true
 	}
 	if m.Repair != nil && m.Repair.Wanted() {
@@ -516,12 +521,12 @@ func Counts(m *fleet.Machine, spec *fleet.Spec) bool {
 	if m.Quarantine != nil {
 		return false
 	}
-	return m.Health.Verdict == fleet.VerdictUnhealthy &&
-		(m.Health.Cause == fleet.CauseIOError || m.Rescued() || !LeftAlone(m.Health.Cause, spec))
+	return m.Health.Verdict == belief.VerdictUnhealthy &&
+		(m.Health.Cause == belief.CauseIOError || m.Rescued() || !LeftAlone(m.Health.Cause, spec))
 }
 
 // Count tallies the fleet.
-func Count(spec fleet.Spec, all *fleet.Whole, machines []fleet.View) Tally {
+func Count(spec policy.Spec, all *belief.Whole, machines []situation.View) Tally {
 	t := Tally{Size: spec.Size, Rest: all}
 	for i := range machines {
 		t.Add(&machines[i].Machine, &spec)
@@ -530,10 +535,10 @@ func Count(spec fleet.Spec, all *fleet.Whole, machines []fleet.View) Tally {
 }
 
 // Add counts one machine.
-func (t *Tally) Add(m *fleet.Machine, spec *fleet.Spec) { t.count(m, spec, 1) }
+func (t *Tally) Add(m *belief.Machine, spec *policy.Spec) { t.count(m, spec, 1) }
 
 // Follow counts one more machine, as Add does, and notes whether it came to fail since it was as before.
-func (t *Tally) Follow(before, m *fleet.Machine, spec *fleet.Spec) {
+func (t *Tally) Follow(before, m *belief.Machine, spec *policy.Spec) {
 	failing, was := t.Failing, Tally{Rest: t.Rest}
 	if t.Add(m, spec); t.Failing > failing {
 		was.Add(before, spec)
@@ -542,10 +547,10 @@ func (t *Tally) Follow(before, m *fleet.Machine, spec *fleet.Spec) {
 }
 
 // Remove takes one machine out of the count, as it was added.
-func (t *Tally) Remove(m *fleet.Machine, spec *fleet.Spec) { t.count(m, spec, -1) }
+func (t *Tally) Remove(m *belief.Machine, spec *policy.Spec) { t.count(m, spec, -1) }
 
-func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
-	if m.Repair == nil && m.Health.Verdict != fleet.VerdictUnhealthy && m.Health.Verdict != fleet.VerdictSuspect {
+func (t *Tally) count(m *belief.Machine, spec *policy.Spec, by int) {
+	if m.Repair == nil && m.Health.Verdict != belief.VerdictUnhealthy && m.Health.Verdict != belief.VerdictSuspect {
 		return // before its number is read: most machines are well
 	}
 	if Surplus(m, spec) || AtRest(m, t.Rest) {
@@ -553,7 +558,7 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 	}
 	if Counts(m, spec) {
 		t.Failing += by
-	} else if m.Health.Verdict == fleet.VerdictSuspect {
+	} else if m.Health.Verdict == belief.VerdictSuspect {
 		t.Suspect += by
 	}
 	if m.Repair == nil {
@@ -565,7 +570,7 @@ func (t *Tally) count(m *fleet.Machine, spec *fleet.Spec, by int) {
 	if m.Repair.Kind.Ordered() {
 		t.Changing += by
 	}
-	if m.Repair.Kind == fleet.RepairBuild {
+	if m.Repair.Kind == belief.RepairBuild {
 		t.InBuild += by
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
-var braking = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
+var braking = policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
 
 // The brake engages when more machines fail than max(2, floor(20 % x size)), and whenever all of three or more do.
 func TestBrakeTable(t *testing.T) {
@@ -25,7 +28,7 @@ func TestBrakeTable(t *testing.T) {
 		t.Run(fmt.Sprintf("fleet of %d", c.size), func(t *testing.T) {
 			t.Parallel()
 			for failing := 0; failing <= c.size; failing++ {
-				b := guard.StepBrake(fleet.Brake{}, braking, 0, guard.Tally{Size: c.size, Failing: failing},
+				b := guard.StepBrake(belief.Brake{}, braking, 0, guard.Tally{Size: c.size, Failing: failing},
 					now(time.Minute))
 				want := c.engagesAt != 0 && failing >= c.engagesAt
 				if b.Engaged != want {
@@ -38,9 +41,9 @@ func TestBrakeTable(t *testing.T) {
 
 func TestBrakeAlwaysEngagesWhenAllOfThreeOrMoreFail(t *testing.T) {
 	t.Parallel()
-	generous := fleet.BrakePolicy{AtLeast: 50, Percent: 100}
+	generous := policy.Brake{AtLeast: 50, Percent: 100}
 	for size := 3; size <= 40; size++ {
-		b := guard.StepBrake(fleet.Brake{}, generous, 0, guard.Tally{Size: size, Failing: size}, now(time.Minute))
+		b := guard.StepBrake(belief.Brake{}, generous, 0, guard.Tally{Size: size, Failing: size}, now(time.Minute))
 		if !b.Engaged {
 			t.Errorf("all %d failing: the brake did not engage", size)
 		}
@@ -50,10 +53,10 @@ func TestBrakeAlwaysEngagesWhenAllOfThreeOrMoreFail(t *testing.T) {
 func TestBrakeReleasesOnlyAfterItStayedCalm(t *testing.T) {
 	t.Parallel()
 	const size = 10 // engages at 3, calm at 1
-	step := func(b fleet.Brake, failing int, at time.Duration) fleet.Brake {
+	step := func(b belief.Brake, failing int, at time.Duration) belief.Brake {
 		return guard.StepBrake(b, braking, 0, guard.Tally{Size: size, Failing: failing}, now(at))
 	}
-	b := step(fleet.Brake{}, 3, 0)
+	b := step(belief.Brake{}, 3, 0)
 	b = step(b, 2, 10*time.Second)
 	if !b.Engaged || b.CalmSince != 0 {
 		t.Fatalf("2 failing is not calm yet: %+v", b)
@@ -75,10 +78,10 @@ func TestL06BrakeReleasesWhenNoFurtherMachineFailsForLong(t *testing.T) {
 	t.Parallel()
 	settle := time.Duration(0)
 	swap := false // one is healed and another fails at once, so that as many fail
-	step := func(b fleet.Brake, failing int, at time.Duration) fleet.Brake {
+	step := func(b belief.Brake, failing int, at time.Duration) belief.Brake {
 		return guard.StepBrake(b, braking, settle, guard.Tally{Size: 8, Failing: failing, Rose: swap}, now(at))
 	}
-	engaged := step(step(fleet.Brake{}, 3, 0), 2, time.Minute)
+	engaged := step(step(belief.Brake{}, 3, 0), 2, time.Minute)
 	at := time.Minute + 10*braking.ReleaseAfter
 	for name, c := range map[string]struct {
 		between []int // how many fail meanwhile, a minute apart
@@ -119,12 +122,12 @@ func now(d time.Duration) fleet.Now {
 // quiet is a situation in which nothing holds a repair back.
 func quiet() guard.Situation {
 	return guard.Situation{
-		State: fleet.State{
-			Spec: fleet.Spec{
-				Name: "web", Size: 10, Mode: fleet.ModeAct,
-				Checks: []fleet.Check{{Name: "page", Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3}},
-				Limits: fleet.Limits{InRepair: 1, InBuild: 3, Brake: braking},
-				Repair: fleet.RepairPolicy{OnExternalStop: fleet.ExternalStopHoldThenPage},
+		State: situation.State{
+			Spec: policy.Spec{
+				Name: "web", Size: 10, Mode: policy.ModeAct,
+				Checks: []policy.Check{{Name: "page", Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3}},
+				Limits: policy.Limits{InRepair: 1, InBuild: 3, Brake: braking},
+				Repair: policy.Repair{OnExternalStop: policy.ExternalStopHoldThenPage},
 			},
 			Now:      now(0),
 			SteadyAt: 1,
@@ -135,105 +138,105 @@ func quiet() guard.Situation {
 	}
 }
 
-func sick() fleet.Machine {
-	return fleet.Machine{
-		Name: "web-2", Generation: 1, Current: fleet.Incarnation{ID: "a", Generation: 1, Host: "h1", Certified: true},
-		Health:   fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, SinceMono: now(0).Mono},
-		Incident: &fleet.Incident{ID: "web-2/1", Cause: fleet.CauseChecks},
+func sick() belief.Machine {
+	return belief.Machine{
+		Name: "web-2", Generation: 1, Current: belief.Incarnation{ID: "a", Generation: 1, Host: "h1", Certified: true},
+		Health:   belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks, SinceMono: now(0).Mono},
+		Incident: &belief.Incident{ID: "web-2/1", Cause: belief.CauseChecks},
 	}
 }
 
-func shownTwice(_ *fleet.Machine, s *guard.Situation) {
-	s.View = &fleet.View{Seen: []fleet.Sighting{{Instance: fleet.Instance{ID: "a", Host: "h1", Also: "h2"}}}}
+func shownTwice(_ *belief.Machine, s *guard.Situation) {
+	s.View = &situation.View{Seen: []fleet.Sighting{{Instance: fleet.Instance{ID: "a", Host: "h1", Also: "h2"}}}}
 }
 
 func TestWhatHoldsARepair(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil  func(*fleet.Machine, *guard.Situation)
+		spoil  func(*belief.Machine, *guard.Situation)
 		reason fleet.Reason
 	}{
-		"nothing": {spoil: func(*fleet.Machine, *guard.Situation) {}, reason: ""},
-		"quarantine": {reason: fleet.ReasonQuarantined, spoil: func(m *fleet.Machine, _ *guard.Situation) {
-			m.Quarantine = &fleet.Quarantine{}
+		"nothing": {spoil: func(*belief.Machine, *guard.Situation) {}, reason: ""},
+		"quarantine": {reason: fleet.ReasonQuarantined, spoil: func(m *belief.Machine, _ *guard.Situation) {
+			m.Quarantine = &belief.Quarantine{}
 		}},
-		"unknown is not dead": {reason: fleet.ReasonBlind, spoil: func(m *fleet.Machine, _ *guard.Situation) {
-			m.Health.Verdict = fleet.VerdictUnknown
+		"unknown is not dead": {reason: fleet.ReasonBlind, spoil: func(m *belief.Machine, _ *guard.Situation) {
+			m.Health.Verdict = belief.VerdictUnknown
 		}},
-		"a stop by a person": {reason: fleet.ReasonStoppedByPerson, spoil: func(m *fleet.Machine, _ *guard.Situation) {
-			m.Health.Cause = fleet.CauseStopped
+		"a stop by a person": {reason: fleet.ReasonStoppedByPerson, spoil: func(m *belief.Machine, _ *guard.Situation) {
+			m.Health.Cause = belief.CauseStopped
 		}},
-		"a pause": {reason: fleet.ReasonPaused, spoil: func(m *fleet.Machine, _ *guard.Situation) {
-			m.Health.Cause = fleet.CausePaused
+		"a pause": {reason: fleet.ReasonPaused, spoil: func(m *belief.Machine, _ *guard.Situation) {
+			m.Health.Cause = belief.CausePaused
 		}},
-		"observe mode": {reason: fleet.ReasonObserve, spoil: func(_ *fleet.Machine, s *guard.Situation) {
-			s.Spec.Mode = fleet.ModeObserve
+		"observe mode": {reason: fleet.ReasonObserve, spoil: func(_ *belief.Machine, s *guard.Situation) {
+			s.Spec.Mode = policy.ModeObserve
 		}},
-		"a full store": {reason: fleet.ReasonStoreFull, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"a full store": {reason: fleet.ReasonStoreFull, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Acting = fleet.ReasonStoreFull
 		}},
-		"beyond the desired size": {reason: fleet.ReasonSurplus, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"beyond the desired size": {reason: fleet.ReasonSurplus, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Spec.Size = 1
 		}},
-		"provider down": {reason: fleet.ReasonProviderDown, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"provider down": {reason: fleet.ReasonProviderDown, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Provider.Standing = fleet.ProviderDown
 		}},
-		"provider doubtful": {reason: fleet.ReasonProviderDoubtful, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"provider doubtful": {reason: fleet.ReasonProviderDoubtful, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Provider.Standing = fleet.ProviderDoubtful
 		}},
-		"its host down": {reason: fleet.ReasonHostDown, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"its host down": {reason: fleet.ReasonHostDown, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Hosts[0].Up = false
 		}},
 		"two hosts show it": {reason: fleet.ReasonTwoHosts, spoil: shownTwice},
 		"a silent host may have it": {reason: fleet.ReasonHostUnasked,
-			spoil: func(_ *fleet.Machine, s *guard.Situation) {
+			spoil: func(_ *belief.Machine, s *guard.Situation) {
 				s.Silent = []fleet.Silence{{Host: "h2"}}
 			}},
-		"amnesty": {reason: fleet.ReasonAmnesty, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"amnesty": {reason: fleet.ReasonAmnesty, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.SteadyAt = s.Now.Mono + 1
 		}},
-		"the brake": {reason: fleet.ReasonBrake, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"the brake": {reason: fleet.ReasonBrake, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Brake.Engaged = true
 		}},
-		"suspects that may engage the brake": {reason: fleet.ReasonUnclear, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"suspects that may engage the brake": {reason: fleet.ReasonUnclear, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Tally.Suspect = 2
 		}},
-		"suspects that had their time": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
+		"suspects that had their time": {reason: "", spoil: func(m *belief.Machine, s *guard.Situation) {
 			s.Tally.Suspect = 2
 			m.Health.SinceMono = s.Now.Mono.Add(-guard.SettleTime(s.Spec))
 		}},
-		"a provider not asked yet": {reason: fleet.ReasonAmnesty, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"a provider not asked yet": {reason: fleet.ReasonAmnesty, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Provider.Standing = fleet.ProviderUnknown
 		}},
-		"backoff": {reason: fleet.ReasonBackoff, spoil: func(m *fleet.Machine, s *guard.Situation) {
+		"backoff": {reason: fleet.ReasonBackoff, spoil: func(m *belief.Machine, s *guard.Situation) {
 			m.RetryAt = s.Now.Mono + 1
 		}},
-		"backoff that is over": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
+		"backoff that is over": {reason: "", spoil: func(m *belief.Machine, s *guard.Situation) {
 			m.RetryAt = s.Now.Mono
 		}},
-		"a vantage that is cut off": {reason: fleet.ReasonVantageIsolated, spoil: func(m *fleet.Machine, s *guard.Situation) {
-			s.Whole.Doubt.Reason, m.Health.Verdict = fleet.ReasonVantageIsolated, fleet.VerdictUnknown
+		"a vantage that is cut off": {reason: fleet.ReasonVantageIsolated, spoil: func(m *belief.Machine, s *guard.Situation) {
+			s.Whole.Doubt.Reason, m.Health.Verdict = fleet.ReasonVantageIsolated, belief.VerdictUnknown
 		}},
-		"a doubt that calmed down": {reason: fleet.ReasonAmnesty, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"a doubt that calmed down": {reason: fleet.ReasonAmnesty, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Whole.Doubt.Reason, s.Whole.Doubt.CalmSince = fleet.ReasonVantageDoubtful, 1
 		}},
-		"canaries that say nothing": {reason: fleet.ReasonVantageDoubtful, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"canaries that say nothing": {reason: fleet.ReasonVantageDoubtful, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Vantage.Standing = fleet.VantageUnknown
 		}},
-		"canaries that say nothing of one that is off": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
-			s.Vantage.Standing, m.Health.Cause = fleet.VantageUnknown, fleet.CauseOff
+		"canaries that say nothing of one that is off": {reason: "", spoil: func(m *belief.Machine, s *guard.Situation) {
+			s.Vantage.Standing, m.Health.Cause = fleet.VantageUnknown, belief.CauseOff
 		}},
-		"suspects that may share its fate": {reason: fleet.ReasonUnclear, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"suspects that may share its fate": {reason: fleet.ReasonUnclear, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Fated = true
 		}},
-		"suspects that may share the fate of one that is off": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
-			s.Fated, m.Health.Cause = true, fleet.CauseOff
+		"suspects that may share the fate of one that is off": {reason: "", spoil: func(m *belief.Machine, s *guard.Situation) {
+			s.Fated, m.Health.Cause = true, belief.CauseOff
 		}},
-		"suspects that shared no fate in time": {reason: "", spoil: func(m *fleet.Machine, s *guard.Situation) {
+		"suspects that shared no fate in time": {reason: "", spoil: func(m *belief.Machine, s *guard.Situation) {
 			s.Fated = true
 			m.Health.SinceMono = s.Now.Mono.Add(-guard.SettleTime(s.Spec))
 		}},
-		"the budget": {reason: fleet.ReasonBudget, spoil: func(_ *fleet.Machine, s *guard.Situation) {
+		"the budget": {reason: fleet.ReasonBudget, spoil: func(_ *belief.Machine, s *guard.Situation) {
 			s.Tally.InRepair = 1
 		}},
 	} {
@@ -254,8 +257,8 @@ func TestL04SuspectsHoldTheCallAfterALook(t *testing.T) {
 	t.Parallel()
 	m, s := sick(), quiet()
 	m.Health.SinceMono = 1
-	m.Repair = &fleet.Repair{Kind: fleet.RepairHeal}
-	m.Repair.Stage = fleet.Stage{Phase: fleet.PhaseLook, Since: s.Now.Mono}
+	m.Repair = &belief.Repair{Kind: belief.RepairHeal}
+	m.Repair.Stage = belief.Stage{Phase: belief.PhaseLook, Since: s.Now.Mono}
 	s.Tally.Suspect = 2
 	for over, want := range map[time.Duration]fleet.Reason{
 		guard.SettleTime(s.Spec) - 1: fleet.ReasonUnclear,
@@ -285,7 +288,7 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 			t.Parallel()
 			m, s := sick(), quiet()
 			s.Spec.Repair.Attempts, s.Spec.Repair.AttemptsIn = 2, time.Minute
-			s.Whole.Parents = []fleet.Parent{{ID: "web/p1"}}
+			s.Whole.Parents = []belief.Parent{{ID: "web/p1"}}
 			m.Attempts, m.Incident.Parent = []fleet.Instant{s.Now.Mono.Add(-c.first), s.Now.Mono.Add(-time.Second)}, c.parent
 			if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != c.reason {
 				t.Errorf("held by %q, want %q", got, c.reason)
@@ -299,7 +302,7 @@ func TestAMachineThatHadAllItsRepairs(t *testing.T) {
 func TestL06ADeadBuildWaitsForTheBrake(t *testing.T) {
 	t.Parallel()
 	m, s := sick(), quiet()
-	m.Health.Verdict, m.Current.Expired, m.Health.SinceMono = fleet.VerdictUnknown, true, 1
+	m.Health.Verdict, m.Current.Expired, m.Health.SinceMono = belief.VerdictUnknown, true, 1
 	s.Tally.Failing = guard.BrakeLimit(s.Spec.Limits.Brake, s.Tally.Size)
 	if got := guard.NewRepair(&m, &s, fleet.StepReboot); got != fleet.ReasonUnclear {
 		t.Errorf("held for %q", got)
@@ -313,12 +316,12 @@ func TestL06ADeadBuildWaitsForTheBrake(t *testing.T) {
 // A machine that comes to fail is told from one that fails still, whatever else is healed meanwhile.
 func TestTheTallyFollowsWhoComesToFail(t *testing.T) {
 	t.Parallel()
-	spec := fleet.Spec{Name: "web", Size: 8}
-	well := fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictHealthy}}
-	fails := fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictUnhealthy,
-		Cause: fleet.CauseChecks}}
+	spec := policy.Spec{Name: "web", Size: 8}
+	well := belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictHealthy}}
+	fails := belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnhealthy,
+		Cause: belief.CauseChecks}}
 	for name, c := range map[string]struct {
-		was, is fleet.Machine
+		was, is belief.Machine
 		rose    bool
 	}{
 		"it comes to fail": {well, fails, true}, "it fails still": {fails, fails, false},

@@ -3,29 +3,30 @@ package guard
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
 // HoldOn returns the hold that covers the machine, or nil. Of several it is the one that lasts longest.
-func HoldOn(m *fleet.Machine, s *Situation) *fleet.Hold { return holdOn(m, s.Whole.Holds) }
+func HoldOn(m *belief.Machine, s *Situation) *belief.Hold { return holdOn(m, s.Whole.Holds) }
 
 // Kept reports whether a person wants the machine not to be chosen when there are to be fewer: it is held for that
 // alone, or altogether.
-func Kept(m *fleet.Machine, all *fleet.Whole) bool {
-	return slices.ContainsFunc(all.Holds, func(h fleet.Hold) bool { return h.Keeps(m) })
+func Kept(m *belief.Machine, all *belief.Whole) bool {
+	return slices.ContainsFunc(all.Holds, func(h belief.Hold) bool { return h.Keeps(m) })
 }
 
 // AtRest reports whether the machine is held, or ordered away, and nothing is done to it: what becomes of it meanwhile
 // is wanted, and no failure (L10).
-func AtRest(m *fleet.Machine, all *fleet.Whole) bool {
+func AtRest(m *belief.Machine, all *belief.Whole) bool {
 	if all == nil || m.Repair != nil {
 		return false
 	}
 	return len(all.Holds) > 0 && holdOn(m, all.Holds) != nil || all.Ledger.Removal(m.Name) != nil
 }
 
-func holdOn(m *fleet.Machine, holds []fleet.Hold) *fleet.Hold {
-	var on *fleet.Hold
+func holdOn(m *belief.Machine, holds []belief.Hold) *belief.Hold {
+	var on *belief.Hold
 	for i := range holds {
 		if h := &holds[i]; h.Covers(m) && (on == nil || h.Until.After(on.Until)) {
 			on = h

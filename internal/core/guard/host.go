@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Struck returns the indices of the hosts that do not answer, or are cut from their access: hardly any, never nil.
@@ -41,7 +42,7 @@ func DeadHost(name fleet.HostName, s *Situation) (fleet.Host, bool) {
 
 // Leaves reports whether the policy is to leave the host that the instance is seen on, since that is disabled.
 func Leaves(seen fleet.Sighting, s *Situation) bool {
-	if s.Spec.Repair.OnHostDisabled != fleet.HostDisabledHeal || !seen.Known() {
+	if s.Spec.Repair.OnHostDisabled != policy.HostDisabledHeal || !seen.Known() {
 		return false
 	}
 	for i := range s.Hosts {
@@ -74,5 +75,5 @@ func MayFence(h fleet.Host, s *Situation) bool {
 // cloud, which hale reaches, or its power controller; or the policy, that silence is enough.
 func agreed(h fleet.Host, s *Situation) bool {
 	said := !h.Independent && len(s.Hosts) > 1
-	return said || h.Fence.SaidOff(s.Now) || s.Spec.Repair.Silence == fleet.SilenceActs
+	return said || h.Fence.SaidOff(s.Now) || s.Spec.Repair.Silence == policy.SilenceActs
 }

@@ -1,10 +1,14 @@
 package guard
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
 
 // SlotOf returns the slot that a repair of the machine takes.
-func SlotOf(m *fleet.Machine, spec *fleet.Spec, hosts []fleet.Host) fleet.Slot {
-	s := fleet.Slot{Machine: m.Name, Provider: spec.Provider, Host: m.Lies().Host}
+func SlotOf(m *belief.Machine, spec *policy.Spec, hosts []fleet.Host) belief.Slot {
+	s := belief.Slot{Machine: m.Name, Provider: spec.Provider, Host: m.Lies().Host}
 	if m.Repair != nil {
 		s.Repair, s.Start = m.Repair.ID, m.Repair.Starts()
 	}
@@ -18,21 +22,21 @@ func SlotOf(m *fleet.Machine, spec *fleet.Spec, hosts []fleet.Host) fleet.Slot {
 
 // Full is a budget that fleets share and that is used up.
 type Full struct {
-	Limit fleet.SharedLimit
+	Limit policy.SharedLimit
 	Name  string // of the scope
 	Taken int
 }
 
 // SharedBudget returns the first budget shared with other fleets that leaves the machine no repair; nil when there is
 // none such.
-func SharedBudget(m *fleet.Machine, s *Situation) *Full {
+func SharedBudget(m *belief.Machine, s *Situation) *Full {
 	return full(m, s, s.Spec.Limits.Shared, false)
 }
 
 // Starting returns the limit of starts at once that leaves the machine none; nil when there is none such.
-func Starting(m *fleet.Machine, s *Situation) *Full { return full(m, s, fleet.StartLimits(), true) }
+func Starting(m *belief.Machine, s *Situation) *Full { return full(m, s, policy.StartLimits(), true) }
 
-func full(m *fleet.Machine, s *Situation, limits []fleet.SharedLimit, start bool) *Full {
+func full(m *belief.Machine, s *Situation, limits []policy.SharedLimit, start bool) *Full {
 	if len(limits) == 0 || len(s.Slots) == 0 {
 		return nil
 	}
@@ -55,12 +59,12 @@ func full(m *fleet.Machine, s *Situation, limits []fleet.SharedLimit, start bool
 }
 
 // TakesSlot reports whether the machine's repair is to stand in the book of slots.
-func TakesSlot(m *fleet.Machine, spec *fleet.Spec) bool {
+func TakesSlot(m *belief.Machine, spec *policy.Spec) bool {
 	return m.Repair.Starts() || m.Repair.Budgeted() && len(spec.Limits.Shared) > 0
 }
 
 // TakeSlot books the repair of the machine, if it just began, for those that are decided after it in the same round.
-func TakeSlot(m *fleet.Machine, s *Situation) {
+func TakeSlot(m *belief.Machine, s *Situation) {
 	if !TakesSlot(m, &s.Spec) {
 		return
 	}

@@ -5,18 +5,21 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 // Silent reports whether nothing speaks against the machine but that it does not answer, while its provider says that
 // it runs, on a host that answers: that is as true of one that hale cannot reach, and that serves its users.
-func Silent(m *fleet.Machine, v *fleet.View, s *Situation) bool {
+func Silent(m *belief.Machine, v *situation.View, s *Situation) bool {
 	return mute(m, v, s) && !agentDown(v, &s.Spec)
 }
 
 // mute is Silent without what the guest's agent says.
-func mute(m *fleet.Machine, v *fleet.View, s *Situation) bool {
-	if m.Current.None() || m.Health.Verdict != fleet.VerdictUnhealthy || m.Health.Cause != fleet.CauseChecks ||
+func mute(m *belief.Machine, v *situation.View, s *Situation) bool {
+	if m.Current.None() || m.Health.Verdict != belief.VerdictUnhealthy || m.Health.Cause != belief.CauseChecks ||
 		v == nil || strandedOn(m, s) {
 		return false
 	}
@@ -30,7 +33,7 @@ func cutApart(host fleet.HostName, s *Situation) bool {
 }
 
 // Speaks reports whether one of the machine's checks is down by an answer: the machine is reached from here.
-func Speaks(v *fleet.View) bool {
+func Speaks(v *situation.View) bool {
 	return slices.ContainsFunc(v.Checks, func(c fleet.CheckState) bool {
 		return c.Standing == fleet.StandingDown && c.Result.Speaks()
 	})
@@ -39,12 +42,12 @@ func Speaks(v *fleet.View) bool {
 // agentDown reports whether the guest's agent answered, and fell silent when the machine did: it is asked by way of the
 // provider, over no network. One that fell silent long before the machine, or after it, fails for itself; one that was
 // never heard says nothing. Where no other check is silent, its own silence is all that there is to judge by.
-func agentDown(v *fleet.View, spec *fleet.Spec) bool {
+func agentDown(v *situation.View, spec *policy.Spec) bool {
 	var lastHeard fleet.Instant
 	var within time.Duration
 	silent := false
 	for i := range v.Checks {
-		if i >= len(spec.Checks) || spec.Checks[i].Kind == fleet.CheckAgent ||
+		if i >= len(spec.Checks) || spec.Checks[i].Kind == policy.CheckAgent ||
 			v.Checks[i].Standing == fleet.StandingUp {
 			continue
 		}
@@ -53,7 +56,7 @@ func agentDown(v *fleet.View, spec *fleet.Spec) bool {
 	}
 	for i := range v.Checks {
 		c := &v.Checks[i]
-		if c.Standing != fleet.StandingDown || i >= len(spec.Checks) || spec.Checks[i].Kind != fleet.CheckAgent {
+		if c.Standing != fleet.StandingDown || i >= len(spec.Checks) || spec.Checks[i].Kind != policy.CheckAgent {
 			continue
 		}
 		apart := max(c.Answered.Sub(lastHeard), lastHeard.Sub(c.Answered))
@@ -65,7 +68,7 @@ func agentDown(v *fleet.View, spec *fleet.Spec) bool {
 }
 
 // tellsWithin is how long it takes at most until the check begins to fail.
-func tellsWithin(c *fleet.Check) time.Duration { return c.Every + c.Timeout }
+func tellsWithin(c *policy.Check) time.Duration { return c.Every + c.Timeout }
 
 // Sights is what is heard, by all fleets, neighbourhood by neighbourhood.
 type Sights map[fleet.Neighbourhood]fleet.Hearing
@@ -82,7 +85,7 @@ func (s Sights) Add(h fleet.Hearing) {
 // heard, nor are those in quarantine; those that a person holds are. What one answered elsewhere, before it moved, says
 // nothing of the way to where it is now.
 func (s Sights) Hear(
-	now fleet.Now, spec *fleet.Spec, views iter.Seq2[*fleet.Machine, *fleet.View],
+	now fleet.Now, spec *policy.Spec, views iter.Seq2[*belief.Machine, *situation.View],
 	wanted func(fleet.Neighbourhood) bool,
 ) {
 	delay, some := spec.HearsWithin()
@@ -102,17 +105,17 @@ func (s Sights) Hear(
 	}
 }
 
-func mayBeHeard(m *fleet.Machine, spec *fleet.Spec) bool {
+func mayBeHeard(m *belief.Machine, spec *policy.Spec) bool {
 	return !m.Current.None() && m.Quarantine == nil && !m.Health.Cause.Stopped() && !Surplus(m, spec)
 }
 
 // heard reports whether the machine answers, well or not. One that is silent to the quicker of two checks may still
 // seem to answer the slower one.
-func heard(v *fleet.View, spec *fleet.Spec) bool {
+func heard(v *situation.View, spec *policy.Spec) bool {
 	answers := false
 	for i := range v.Checks {
 		c := &v.Checks[i]
-		if i < len(spec.Checks) && spec.Checks[i].Kind == fleet.CheckAgent {
+		if i < len(spec.Checks) && spec.Checks[i].Kind == policy.CheckAgent {
 			continue
 		}
 		switch c.Standing {
@@ -136,8 +139,8 @@ func heard(v *fleet.View, spec *fleet.Spec) bool {
 // that is heard bears witness to the way there once it has had the time to fall silent, too. A machine alone on its
 // host has the host's own address for a witness; of several that are all silent, that one does not show the way to
 // them.
-func noWitness(m *fleet.Machine, s *Situation) fleet.Reason {
-	if s.Spec.Repair.Silence == fleet.SilenceActs || m.Ordered(s.Now) || !Silent(m, s.View, s) {
+func noWitness(m *belief.Machine, s *Situation) fleet.Reason {
+	if s.Spec.Repair.Silence == policy.SilenceActs || m.Ordered(s.Now) || !Silent(m, s.View, s) {
 		return ""
 	}
 	return unwitnessed(m, s)
@@ -145,21 +148,21 @@ func noWitness(m *fleet.Machine, s *Situation) fleet.Reason {
 
 // OnlyItsAgent reports whether nothing bears witness to the machine's silence but that its agent is silent, too. An
 // agent that answers meanwhile takes that back.
-func OnlyItsAgent(m *fleet.Machine, s *Situation) bool {
-	return s.Spec.Repair.Silence != fleet.SilenceActs && !m.Ordered(s.Now) && mute(m, s.View, s) &&
+func OnlyItsAgent(m *belief.Machine, s *Situation) bool {
+	return s.Spec.Repair.Silence != policy.SilenceActs && !m.Ordered(s.Now) && mute(m, s.View, s) &&
 		unwitnessed(m, s) != ""
 }
 
 // OnlyItsCounters reports whether nothing bears witness to the machine's silence but that its processors stand still,
 // as its provider counts. Counters that move, or that cannot be read, meanwhile take that back.
-func OnlyItsCounters(m *fleet.Machine, s *Situation) bool {
-	return slices.Contains(s.Still, m.Current.ID) && s.Spec.Repair.Silence != fleet.SilenceActs && !m.Ordered(s.Now) &&
+func OnlyItsCounters(m *belief.Machine, s *Situation) bool {
+	return slices.Contains(s.Still, m.Current.ID) && s.Spec.Repair.Silence != policy.SilenceActs && !m.Ordered(s.Now) &&
 		Silent(m, s.View, s) && unheard(m, s) != ""
 }
 
 // unwitnessed says what is missing that would bear witness to the silence of the machine. While its processors stand
 // still it is dead, whatever is heard near it.
-func unwitnessed(m *fleet.Machine, s *Situation) fleet.Reason {
+func unwitnessed(m *belief.Machine, s *Situation) fleet.Reason {
 	if slices.Contains(s.Still, m.Current.ID) {
 		return ""
 	}
@@ -167,7 +170,7 @@ func unwitnessed(m *fleet.Machine, s *Situation) fleet.Reason {
 }
 
 // unheard is unwitnessed by what is heard.
-func unheard(m *fleet.Machine, s *Situation) fleet.Reason {
+func unheard(m *belief.Machine, s *Situation) fleet.Reason {
 	n := m.Current.Neighbourhood()
 	sight := s.Sights[n]
 	switch {
@@ -182,9 +185,9 @@ func unheard(m *fleet.Machine, s *Situation) fleet.Reason {
 
 // Unwitnessed reports whether nothing will bear witness when the machine falls silent: among all that is expected to be
 // heard it is alone in its neighbourhood, and neither its host's own address nor its guest's agent can be asked.
-func Unwitnessed(m *fleet.Machine, spec *fleet.Spec, all Sights, hosts []fleet.Host) bool {
+func Unwitnessed(m *belief.Machine, spec *policy.Spec, all Sights, hosts []fleet.Host) bool {
 	n := m.Current.Neighbourhood()
-	if spec.Mode != fleet.ModeAct || spec.Repair.Silence == fleet.SilenceActs || spec.Asks(fleet.CheckAgent) ||
+	if spec.Mode != policy.ModeAct || spec.Repair.Silence == policy.SilenceActs || spec.Asks(policy.CheckAgent) ||
 		!mayBeHeard(m, spec) || all[n].Expected != 1 {
 		return false
 	}
@@ -193,13 +196,13 @@ func Unwitnessed(m *fleet.Machine, spec *fleet.Spec, all Sights, hosts []fleet.H
 
 // WitnessedAt returns when the machine's silence is older than the answer of a witness can be, which would fall silent
 // within the delay.
-func WitnessedAt(m *fleet.Machine, v *fleet.View, spec *fleet.Spec, delay time.Duration) fleet.Instant {
+func WitnessedAt(m *belief.Machine, v *situation.View, spec *policy.Spec, delay time.Duration) fleet.Instant {
 	return silentSince(m, v, spec).Add(delay)
 }
 
 // silentSince returns when the machine fell silent at the latest: a check that is down failed as often as its policy
 // demands.
-func silentSince(m *fleet.Machine, v *fleet.View, spec *fleet.Spec) fleet.Instant {
+func silentSince(m *belief.Machine, v *situation.View, spec *policy.Spec) fleet.Instant {
 	least := time.Duration(-1)
 	for i := range v.Checks {
 		if v.Checks[i].Standing != fleet.StandingDown || i >= len(spec.Checks) {
@@ -215,7 +218,7 @@ func silentSince(m *fleet.Machine, v *fleet.View, spec *fleet.Spec) fleet.Instan
 
 // Hearsay reports whether nothing speaks against the machine but heartbeats that any other machine of the fleet can
 // send in its name, since they share the token.
-func Hearsay(m *fleet.Machine, s *Situation) bool {
+func Hearsay(m *belief.Machine, s *Situation) bool {
 	if s.View == nil || m.Current.None() || m.Health.Cause.Stopped() {
 		return false
 	}
@@ -224,7 +227,7 @@ func Hearsay(m *fleet.Machine, s *Situation) bool {
 		if state.Standing != fleet.StandingDown && state.Standing != fleet.StandingFailing {
 			continue
 		}
-		i := slices.IndexFunc(s.Spec.Checks, func(c fleet.Check) bool { return c.Name == state.Check })
+		i := slices.IndexFunc(s.Spec.Checks, func(c policy.Check) bool { return c.Name == state.Check })
 		if i < 0 || !s.Spec.Checks[i].Shared() {
 			return false
 		}

@@ -1,6 +1,9 @@
 package health
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
 
 // Truth is Kleene's three-valued truth.
 type Truth int8
@@ -14,8 +17,8 @@ const (
 
 // Evaluate computes the condition. A term is true when its check is down. Any, all and at_least are decided as soon as
 // the known terms decide them; otherwise the unknown ones make the whole unknown. An empty condition is unknown.
-func Evaluate(c fleet.Condition, term func(fleet.CheckName) Truth) Truth {
-	if c.Op == fleet.OpTerm {
+func Evaluate(c policy.Condition, term func(fleet.CheckName) Truth) Truth {
+	if c.Op == policy.OpTerm {
 		return term(c.Term)
 	}
 	if len(c.Of) == 0 {
@@ -33,11 +36,11 @@ func Evaluate(c fleet.Condition, term func(fleet.CheckName) Truth) Truth {
 	}
 	need := 1
 	switch c.Op {
-	case fleet.OpAll:
+	case policy.OpAll:
 		need = len(c.Of)
-	case fleet.OpAtLeast:
+	case policy.OpAtLeast:
 		need = c.N
-	case fleet.OpAny, fleet.OpTerm:
+	case policy.OpAny, policy.OpTerm:
 	}
 	switch {
 	case yes >= need:
@@ -49,8 +52,8 @@ func Evaluate(c fleet.Condition, term func(fleet.CheckName) Truth) Truth {
 }
 
 // Mentions reports whether the condition rests on the term.
-func Mentions(c fleet.Condition, name fleet.CheckName) bool {
-	if c.Op == fleet.OpTerm {
+func Mentions(c policy.Condition, name fleet.CheckName) bool {
+	if c.Op == policy.OpTerm {
 		return c.Term == name
 	}
 	for _, sub := range c.Of {

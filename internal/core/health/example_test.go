@@ -5,12 +5,13 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
 )
 
 // A condition over checks has three values: what is not known is never taken for a failure.
 func ExampleEvaluate() {
-	condition := fleet.Condition{Op: fleet.OpAll, Of: []fleet.Condition{
-		{Op: fleet.OpTerm, Term: "ping"}, {Op: fleet.OpTerm, Term: "page"},
+	condition := policy.Condition{Op: policy.OpAll, Of: []policy.Condition{
+		{Op: policy.OpTerm, Term: "ping"}, {Op: policy.OpTerm, Term: "page"},
 	}}
 	down := map[fleet.CheckName]health.Truth{"ping": health.Unknown, "page": health.True}
 	fmt.Println(health.Evaluate(condition, func(c fleet.CheckName) health.Truth { return down[c] }) == health.Unknown)

@@ -9,12 +9,14 @@ package health
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Evidence is what a verdict rests on.
 type Evidence struct {
-	Spec   *fleet.Spec // only read
+	Spec   *policy.Spec // only read
 	Now    fleet.Now
 	Checks []fleet.CheckState
 	// Epoch is the epoch of Checks; they count only when it is the machine's.
@@ -30,7 +32,7 @@ type Evidence struct {
 }
 
 // Judge returns the machine's health as the evidence shows it.
-func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
+func Judge(m *belief.Machine, e *Evidence) belief.Health {
 	h := find(m, e)
 	h.Cause = m.Blame(h.Cause, e.Seen.Instance.Stop)
 	h.Grace = m.Health.Grace
@@ -38,10 +40,10 @@ func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
 		e.recall(m, &h)
 	}
 	if h.Grace != 0 && !e.Now.Due(h.Grace) && forgiven(h) {
-		h.Verdict, h.Cause = fleet.VerdictStarting, fleet.CauseNone
+		h.Verdict, h.Cause = belief.VerdictStarting, belief.CauseNone
 		h.Result = found(e.Checks, h) // that a check fails until then says nothing of it
 	}
-	if h.Verdict == fleet.VerdictHealthy || e.Now.Due(h.Grace) {
+	if h.Verdict == belief.VerdictHealthy || e.Now.Due(h.Grace) {
 		h.Grace = 0
 	}
 	h.Since, h.SinceMono = m.Health.Since, m.Health.SinceMono
@@ -54,45 +56,45 @@ func Judge(m *fleet.Machine, e *Evidence) fleet.Health {
 
 // recall keeps the provider's last word on a machine that does not run, until the provider speaks again. On a machine
 // that a person stopped, failing checks add nothing.
-func (e *Evidence) recall(m *fleet.Machine, h *fleet.Health) {
+func (e *Evidence) recall(m *belief.Machine, h *belief.Health) {
 	last := m.Health.Cause
-	if last == fleet.CauseShutdown && e.Ended {
-		last = fleet.CauseOff
+	if last == belief.CauseShutdown && e.Ended {
+		last = belief.CauseOff
 	}
-	holds := last.Personal() && e.Spec.Repair.OnExternalStop != fleet.ExternalStopHeal
+	holds := last.Personal() && e.Spec.Repair.OnExternalStop != policy.ExternalStopHeal
 	switch {
 	case holds && e.silent(m) && !e.contradicted(m, h):
-		*h = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: last, Grace: h.Grace}
-	case h.Verdict == fleet.VerdictUnknown && last.Stopped():
+		*h = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: last, Grace: h.Grace}
+	case h.Verdict == belief.VerdictUnknown && last.Stopped():
 		h.Cause = last
 	}
 }
 
 // contradicted reports whether the verdict says more than that a machine was stopped: that it answers, and not only
 // that it answered before that.
-func (e *Evidence) contradicted(m *fleet.Machine, h *fleet.Health) bool {
+func (e *Evidence) contradicted(m *belief.Machine, h *belief.Health) bool {
 	switch h.Verdict {
-	case fleet.VerdictHealthy:
+	case belief.VerdictHealthy:
 		return slices.ContainsFunc(e.Checks, func(c fleet.CheckState) bool {
 			return c.Standing == fleet.StandingUp && c.Since > m.Health.SinceMono
 		})
-	case fleet.VerdictUnknown:
+	case belief.VerdictUnknown:
 		return h.Grace == 0 // nothing is known, and nothing is forgotten either
-	case fleet.VerdictUnhealthy:
-		return h.Cause != fleet.CauseChecks
-	case fleet.VerdictSuspect, fleet.VerdictStarting:
+	case belief.VerdictUnhealthy:
+		return h.Cause != belief.CauseChecks
+	case belief.VerdictSuspect, belief.VerdictStarting:
 	}
 	return false
 }
 
 // silent reports whether the provider says nothing of the instance as it is now: what it said before hale last acted,
 // or began anew, is no word on that.
-func (e *Evidence) silent(m *fleet.Machine) bool {
+func (e *Evidence) silent(m *belief.Machine) bool {
 	return !e.ProviderUp || !e.Seen.Known() || e.Seen.Asked <= m.Acted
 }
 
 // found returns the result behind the verdict, also where it counts for nothing since the check is unproven.
-func found(checks []fleet.CheckState, h fleet.Health) fleet.ResultReason {
+func found(checks []fleet.CheckState, h belief.Health) fleet.ResultReason {
 	for i := range checks {
 		if h.Result == fleet.ResultUnproven && checks[i].Check == h.Check {
 			return checks[i].Found
@@ -103,46 +105,46 @@ func found(checks []fleet.CheckState, h fleet.Health) fleet.ResultReason {
 
 // OnlyUnproven reports whether only an unproven check keeps the machine, which may be starting, from being healthy: the
 // check fails, and never succeeded as it is. The checks are as they are heeded.
-func OnlyUnproven(h *fleet.Health, checks []fleet.CheckState) bool {
-	return h.Unproven() || h.Verdict == fleet.VerdictStarting && !slices.ContainsFunc(checks, ails) &&
+func OnlyUnproven(h *belief.Health, checks []fleet.CheckState) bool {
+	return h.Unproven() || h.Verdict == belief.VerdictStarting && !slices.ContainsFunc(checks, ails) &&
 		slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Result == fleet.ResultUnproven })
 }
 
 // StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It
 // then gets the time that every start gets, and what its checks said before no longer counts.
-func StartedByOthers(m *fleet.Machine, e *Evidence) bool {
-	idle := m.Repair == nil || m.Repair.Phase == fleet.PhaseLook && m.Repair.Kind == fleet.RepairHeal
+func StartedByOthers(m *belief.Machine, e *Evidence) bool {
+	idle := m.Repair == nil || m.Repair.Phase == belief.PhaseLook && m.Repair.Kind == belief.RepairHeal
 	return idle && m.Health.Cause.Stopped() && Runs(m, e)
 }
 
 // Runs reports whether the provider says that the machine runs, and said so after whatever hale did last.
-func Runs(m *fleet.Machine, e *Evidence) bool { return providerWord(m, e).power == fleet.PowerRunning }
+func Runs(m *belief.Machine, e *Evidence) bool { return providerWord(m, e).power == fleet.PowerRunning }
 
 // forgiven reports whether grace covers the finding: failing or silent checks are forgiven, the provider's word is not.
-func forgiven(h fleet.Health) bool {
+func forgiven(h belief.Health) bool {
 	switch h.Verdict {
-	case fleet.VerdictUnhealthy:
-		return h.Cause == fleet.CauseChecks
-	case fleet.VerdictUnknown:
-		return h.Cause != fleet.CauseMissing
-	case fleet.VerdictSuspect:
+	case belief.VerdictUnhealthy:
+		return h.Cause == belief.CauseChecks
+	case belief.VerdictUnknown:
+		return h.Cause != belief.CauseMissing
+	case belief.VerdictSuspect:
 		return true
-	case fleet.VerdictHealthy, fleet.VerdictStarting:
+	case belief.VerdictHealthy, belief.VerdictStarting:
 	}
 	return false
 }
 
 // find is the verdict without grace, from this evidence alone.
-func find(m *fleet.Machine, e *Evidence) fleet.Health {
+func find(m *belief.Machine, e *Evidence) belief.Health {
 	if m.Current.None() {
 		if m.Incident != nil && !m.Incident.Blind() {
-			return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}
+			return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseGone}
 		}
-		return fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}
+		return belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing}
 	}
 	word := providerWord(m, e)
-	if cause, bad := word.cause(); bad && !Mentions(e.Spec.UnhealthyWhen, fleet.ProviderTerm) {
-		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: cause}
+	if cause, bad := word.cause(); bad && !Mentions(e.Spec.UnhealthyWhen, policy.ProviderTerm) {
+		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: cause}
 	}
 	checks := e.Checks
 	if e.Epoch != m.Epoch {
@@ -150,23 +152,23 @@ func find(m *fleet.Machine, e *Evidence) fleet.Health {
 	}
 	down := e.down(checks, word, Unknown)
 	culprit := worst(checks)
-	blamed := fleet.Health{Check: culprit.Check, Result: culprit.Result}
+	blamed := belief.Health{Check: culprit.Check, Result: culprit.Result}
 	cause, bad := word.cause()
 	switch {
 	case down == True && bad:
-		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: cause}
+		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: cause}
 	case down == True:
-		blamed.Verdict, blamed.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
+		blamed.Verdict, blamed.Cause = belief.VerdictUnhealthy, belief.CauseChecks
 	case down == Unknown && e.suspect(checks, culprit, word):
-		blamed.Verdict = fleet.VerdictSuspect
+		blamed.Verdict = belief.VerdictSuspect
 	case down == Unknown:
 		blamed = e.unsure(checks, culprit, word)
 	case bad, culprit.Standing == fleet.StandingDown, culprit.Standing == fleet.StandingFailing:
-		blamed.Verdict = fleet.VerdictSuspect
+		blamed.Verdict = belief.VerdictSuspect
 	case e.Leave && word.power == fleet.PowerRunning:
-		return fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseDisabled}
+		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseDisabled}
 	default:
-		return fleet.Health{Verdict: fleet.VerdictHealthy}
+		return belief.Health{Verdict: belief.VerdictHealthy}
 	}
 	return blamed
 }
@@ -174,7 +176,7 @@ func find(m *fleet.Machine, e *Evidence) fleet.Health {
 // down evaluates what makes the machine unhealthy. A check that is not heeded now is taken for muted.
 func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth {
 	return Evaluate(e.Spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
-		if name == fleet.ProviderTerm {
+		if name == policy.ProviderTerm {
 			return word.truth()
 		}
 		if muted != Unknown {
@@ -193,7 +195,7 @@ func (e *Evidence) down(checks []fleet.CheckState, word word, muted Truth) Truth
 func (e *Evidence) suspect(checks []fleet.CheckState, culprit fleet.CheckState, word word) bool {
 	return culprit.Standing == fleet.StandingFailing && Evaluate(e.Spec.UnhealthyWhen,
 		func(name fleet.CheckName) Truth {
-			if name == fleet.ProviderTerm {
+			if name == policy.ProviderTerm {
 				return word.truth()
 			}
 			if slices.ContainsFunc(checks, func(c fleet.CheckState) bool {
@@ -208,8 +210,8 @@ func (e *Evidence) suspect(checks []fleet.CheckState, culprit fleet.CheckState, 
 
 // unsure is the verdict when nothing certain is known. If a check that is not heeded now is the only cause, hale is not
 // blind.
-func (e *Evidence) unsure(checks []fleet.CheckState, culprit fleet.CheckState, word word) fleet.Health {
-	h := fleet.Health{Verdict: fleet.VerdictUnknown, Check: culprit.Check, Result: culprit.Result}
+func (e *Evidence) unsure(checks []fleet.CheckState, culprit fleet.CheckState, word word) belief.Health {
+	h := belief.Health{Verdict: belief.VerdictUnknown, Check: culprit.Check, Result: culprit.Result}
 	muted := slices.IndexFunc(checks, unheeded)
 	switch {
 	case muted < 0:
@@ -278,7 +280,7 @@ type word struct {
 	stop  fleet.Stop
 }
 
-func providerWord(m *fleet.Machine, e *Evidence) word {
+func providerWord(m *belief.Machine, e *Evidence) word {
 	if e.silent(m) {
 		return word{power: fleet.PowerUnknown}
 	}
@@ -298,57 +300,57 @@ func (w word) truth() Truth {
 }
 
 // PowerCause returns the cause that an instance's power state is, and whether it is one.
-func PowerCause(i fleet.Instance) (fleet.Cause, bool) { return wordOn(&i).cause() }
+func PowerCause(i fleet.Instance) (belief.Cause, bool) { return wordOn(&i).cause() }
 
 // cause translates a power state that is no state of health.
-func (w word) cause() (fleet.Cause, bool) {
+func (w word) cause() (belief.Cause, bool) {
 	switch w.power {
 	case fleet.PowerOff:
 		switch w.stop {
 		case fleet.StopExternal, fleet.StopMoved:
-			return fleet.CauseStopped, true
+			return belief.CauseStopped, true
 		case fleet.StopShutdown:
-			return fleet.CauseShutdown, true
+			return belief.CauseShutdown, true
 		case fleet.StopCrash:
-			return fleet.CauseCrashed, true
+			return belief.CauseCrashed, true
 		case fleet.StopGuest, fleet.StopUnknown, fleet.StopIOError, fleet.StopRescue:
 		}
-		return fleet.CauseOff, true
+		return belief.CauseOff, true
 	case fleet.PowerPaused:
 		return pauseCause(w.stop), true
 	case fleet.PowerCrashed:
-		return fleet.CausePanic, true
+		return belief.CausePanic, true
 	case fleet.PowerError:
-		return fleet.CauseError, true
+		return belief.CauseError, true
 	case fleet.PowerGone:
-		return fleet.CauseGone, true
+		return belief.CauseGone, true
 	case fleet.PowerRunning, fleet.PowerUnknown:
 	}
-	return fleet.CauseNone, false
+	return belief.CauseNone, false
 }
 
 // pauseCause tells a person's pause from a pause without an order. An unknown one counts as a person's (L10).
-func pauseCause(by fleet.Stop) fleet.Cause {
+func pauseCause(by fleet.Stop) belief.Cause {
 	switch by {
 	case fleet.StopGuest:
-		return fleet.CauseSuspended
+		return belief.CauseSuspended
 	case fleet.StopIOError:
-		return fleet.CauseIOError
+		return belief.CauseIOError
 	case fleet.StopRescue:
-		return fleet.CauseRescued
+		return belief.CauseRescued
 	case fleet.StopUnknown, fleet.StopExternal, fleet.StopShutdown, fleet.StopMoved, fleet.StopCrash:
 	}
-	return fleet.CausePaused
+	return belief.CausePaused
 }
 
 // ConfirmSilent says what the checks of a look show by themselves, where the provider could not be asked. What rests on
 // its word is unknown.
-func ConfirmSilent(spec *fleet.Spec, look *fleet.Look) Truth {
+func ConfirmSilent(spec *policy.Spec, look *fleet.Look) Truth {
 	if len(look.Checks) == 0 {
 		return Unknown
 	}
 	return Evaluate(spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
-		if name == fleet.ProviderTerm {
+		if name == policy.ProviderTerm {
 			return Unknown
 		}
 		return downTruth(look.Checks, name)
@@ -357,7 +359,7 @@ func ConfirmSilent(spec *fleet.Spec, look *fleet.Look) Truth {
 
 // Confirm says whether a look confirms the failure (True), refutes it (False), or says nothing. A look in which the
 // provider did not answer says nothing: the checks may have asked at an old address.
-func Confirm(spec *fleet.Spec, look *fleet.Look) Truth {
+func Confirm(spec *policy.Spec, look *fleet.Look) Truth {
 	if !look.Seen.Known() {
 		return Unknown
 	}
@@ -368,7 +370,7 @@ func Confirm(spec *fleet.Spec, look *fleet.Look) Truth {
 		return Unknown
 	}
 	return Evaluate(spec.UnhealthyWhen, func(name fleet.CheckName) Truth {
-		if name == fleet.ProviderTerm {
+		if name == policy.ProviderTerm {
 			return wordOn(&look.Seen.Instance).truth()
 		}
 		return downTruth(look.Checks, name)

@@ -4,19 +4,21 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
 )
 
-func term(name fleet.CheckName) fleet.Condition {
-	return fleet.Condition{Op: fleet.OpTerm, Term: name}
+func term(name fleet.CheckName) policy.Condition {
+	return policy.Condition{Op: policy.OpTerm, Term: name}
 }
 
-func any3(names ...fleet.CheckName) fleet.Condition { return tree(fleet.OpAny, 0, names...) }
-func all3(names ...fleet.CheckName) fleet.Condition { return tree(fleet.OpAll, 0, names...) }
+func any3(names ...fleet.CheckName) policy.Condition { return tree(policy.OpAny, 0, names...) }
+func all3(names ...fleet.CheckName) policy.Condition { return tree(policy.OpAll, 0, names...) }
 
-func tree(op fleet.ConditionOp, n int, names ...fleet.CheckName) fleet.Condition {
-	c := fleet.Condition{Op: op, N: n}
+func tree(op policy.ConditionOp, n int, names ...fleet.CheckName) policy.Condition {
+	c := policy.Condition{Op: op, N: n}
 	for _, name := range names {
 		c.Of = append(c.Of, term(name))
 	}
@@ -26,9 +28,9 @@ func tree(op fleet.ConditionOp, n int, names ...fleet.CheckName) fleet.Condition
 // now is long after the machine's last act.
 var now = fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)}
 
-func machine() fleet.Machine {
-	return fleet.Machine{Name: "web-1", Generation: 1, Epoch: 7, Acted: fleet.Instant(time.Minute),
-		Current: fleet.Incarnation{ID: "a", Generation: 1, Certified: true}}
+func machine() belief.Machine {
+	return belief.Machine{Name: "web-1", Generation: 1, Epoch: 7, Acted: fleet.Instant(time.Minute),
+		Current: belief.Incarnation{ID: "a", Generation: 1, Certified: true}}
 }
 
 func checks(page, alive fleet.Standing) []fleet.CheckState {
@@ -47,74 +49,74 @@ func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	running := seen(fleet.PowerRunning, "")
 	for name, c := range map[string]struct {
-		cond    fleet.Condition
+		cond    policy.Condition
 		page    fleet.Standing
 		alive   fleet.Standing
 		seen    fleet.Sighting
 		down    bool // the provider
-		spoil   func(*fleet.Machine)
-		verdict fleet.Verdict
-		cause   fleet.Cause
+		spoil   func(*belief.Machine)
+		verdict belief.Verdict
+		cause   belief.Cause
 	}{
 		"all up": {cond: any3("page", "alive"), page: up, alive: up, seen: running,
-			verdict: fleet.VerdictHealthy},
+			verdict: belief.VerdictHealthy},
 		"one down of any": {cond: any3("page", "alive"), page: down, alive: up, seen: running,
-			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseChecks},
+			verdict: belief.VerdictUnhealthy, cause: belief.CauseChecks},
 		"one down of all is suspect": {cond: all3("page", "alive"), page: down, alive: up, seen: running,
-			verdict: fleet.VerdictSuspect},
+			verdict: belief.VerdictSuspect},
 		"both down of all (S45)": {cond: all3("page", "alive"), page: down, alive: down, seen: running,
-			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseChecks},
+			verdict: belief.VerdictUnhealthy, cause: belief.CauseChecks},
 		"failing is suspect": {cond: any3("page", "alive"), page: failing, alive: up, seen: running,
-			verdict: fleet.VerdictSuspect},
+			verdict: belief.VerdictSuspect},
 		"S06 unknown is never healthy": {cond: any3("page", "alive"), page: unknown, alive: up, seen: running,
-			verdict: fleet.VerdictUnknown},
+			verdict: belief.VerdictUnknown},
 		"unknown beside down of any": {cond: any3("page", "alive"), page: unknown, alive: down, seen: running,
-			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseChecks},
+			verdict: belief.VerdictUnhealthy, cause: belief.CauseChecks},
 		"unknown beside down of all": {cond: all3("page", "alive"), page: unknown, alive: down, seen: running,
-			verdict: fleet.VerdictUnknown},
-		"one of at least two": {cond: tree(fleet.OpAtLeast, 2, "page", "alive"), page: down, alive: up,
-			seen: running, verdict: fleet.VerdictSuspect},
+			verdict: belief.VerdictUnknown},
+		"one of at least two": {cond: tree(policy.OpAtLeast, 2, "page", "alive"), page: down, alive: up,
+			seen: running, verdict: belief.VerdictSuspect},
 		"S42 off": {cond: any3("page"), page: up, alive: up, seen: seen(fleet.PowerOff, ""),
-			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseOff},
+			verdict: belief.VerdictUnhealthy, cause: belief.CauseOff},
 		"S42 stopped by a person": {cond: any3("page"), page: up, alive: up,
-			seen: seen(fleet.PowerOff, fleet.StopExternal), verdict: fleet.VerdictUnhealthy, cause: fleet.CauseStopped},
+			seen: seen(fleet.PowerOff, fleet.StopExternal), verdict: belief.VerdictUnhealthy, cause: belief.CauseStopped},
 		"S42 shut down in order": {cond: any3("page"),
 			page:    up,
 			alive:   up,
 			seen:    seen(fleet.PowerOff, fleet.StopShutdown),
-			verdict: fleet.VerdictUnhealthy,
-			cause:   fleet.CauseShutdown},
+			verdict: belief.VerdictUnhealthy,
+			cause:   belief.CauseShutdown},
 		"S42 crashed": {cond: any3("page"), page: up, alive: up,
-			seen: seen(fleet.PowerOff, fleet.StopCrash), verdict: fleet.VerdictUnhealthy, cause: fleet.CauseCrashed},
+			seen: seen(fleet.PowerOff, fleet.StopCrash), verdict: belief.VerdictUnhealthy, cause: belief.CauseCrashed},
 		"S42 error": {cond: any3("page"), page: up, alive: up, seen: seen(fleet.PowerError, ""),
-			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseError},
+			verdict: belief.VerdictUnhealthy, cause: belief.CauseError},
 		"S42 gone": {cond: any3("page"), page: up, alive: up, seen: seen(fleet.PowerGone, ""),
-			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseGone},
+			verdict: belief.VerdictUnhealthy, cause: belief.CauseGone},
 		"S21 off, but the provider down": {cond: any3("page"), page: up, alive: up, seen: seen(fleet.PowerOff, ""),
-			down: true, verdict: fleet.VerdictHealthy},
-		"off, said before the last act": {cond: any3("page"), page: up, alive: up, verdict: fleet.VerdictHealthy,
+			down: true, verdict: belief.VerdictHealthy},
+		"off, said before the last act": {cond: any3("page"), page: up, alive: up, verdict: belief.VerdictHealthy,
 			seen: fleet.Sighting{
 				Asked:    fleet.Instant(time.Minute),
 				Instance: fleet.Instance{ID: "a", Power: fleet.PowerOff},
 			}},
 		"checks of an older epoch": {cond: any3("page"), page: down, alive: down, seen: running,
-			verdict: fleet.VerdictUnknown, spoil: func(m *fleet.Machine) { m.Epoch++ }},
+			verdict: belief.VerdictUnknown, spoil: func(m *belief.Machine) { m.Epoch++ }},
 		"provider and page must both say so": {cond: all3("provider", "page"), page: up, alive: up,
-			seen: seen(fleet.PowerOff, ""), verdict: fleet.VerdictSuspect},
+			seen: seen(fleet.PowerOff, ""), verdict: belief.VerdictSuspect},
 		"provider and page both say so": {cond: all3("provider", "page"), page: down, alive: up,
-			seen: seen(fleet.PowerOff, ""), verdict: fleet.VerdictUnhealthy, cause: fleet.CauseOff},
-		"no checks, running":       {cond: any3("provider"), seen: running, verdict: fleet.VerdictHealthy},
-		"no checks, provider down": {cond: any3("provider"), seen: running, down: true, verdict: fleet.VerdictUnknown},
-		"never built": {cond: any3("page"), verdict: fleet.VerdictUnknown, cause: fleet.CauseMissing,
-			spoil: func(m *fleet.Machine) { m.Current = fleet.Incarnation{} }},
-		"S46 within grace": {cond: any3("page"), page: down, alive: up, seen: running, verdict: fleet.VerdictStarting,
-			spoil: func(m *fleet.Machine) { m.Health.Grace = now.Mono + 1 }},
+			seen: seen(fleet.PowerOff, ""), verdict: belief.VerdictUnhealthy, cause: belief.CauseOff},
+		"no checks, running":       {cond: any3("provider"), seen: running, verdict: belief.VerdictHealthy},
+		"no checks, provider down": {cond: any3("provider"), seen: running, down: true, verdict: belief.VerdictUnknown},
+		"never built": {cond: any3("page"), verdict: belief.VerdictUnknown, cause: belief.CauseMissing,
+			spoil: func(m *belief.Machine) { m.Current = belief.Incarnation{} }},
+		"S46 within grace": {cond: any3("page"), page: down, alive: up, seen: running, verdict: belief.VerdictStarting,
+			spoil: func(m *belief.Machine) { m.Health.Grace = now.Mono + 1 }},
 		"S46 past grace": {cond: any3("page"), page: down, alive: up, seen: running,
-			verdict: fleet.VerdictUnhealthy, cause: fleet.CauseChecks,
-			spoil: func(m *fleet.Machine) { m.Health.Grace = now.Mono }},
+			verdict: belief.VerdictUnhealthy, cause: belief.CauseChecks,
+			spoil: func(m *belief.Machine) { m.Health.Grace = now.Mono }},
 		"grace does not cover the provider's word": {cond: any3("page"), page: down, alive: up,
-			seen: seen(fleet.PowerGone, ""), verdict: fleet.VerdictUnhealthy, cause: fleet.CauseGone,
-			spoil: func(m *fleet.Machine) { m.Health.Grace = now.Mono + 1 }},
+			seen: seen(fleet.PowerGone, ""), verdict: belief.VerdictUnhealthy, cause: belief.CauseGone,
+			spoil: func(m *belief.Machine) { m.Health.Grace = now.Mono + 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +125,7 @@ func TestVerdicts(t *testing.T) {
 				c.spoil(&m)
 			}
 			got := health.Judge(&m, &health.Evidence{
-				Spec:       &fleet.Spec{UnhealthyWhen: c.cond, Grace: time.Minute},
+				Spec:       &policy.Spec{UnhealthyWhen: c.cond, Grace: time.Minute},
 				Now:        now,
 				Checks:     checks(c.page, c.alive),
 				Epoch:      7,
@@ -139,7 +141,7 @@ func TestVerdicts(t *testing.T) {
 
 func TestALookConfirmsOnlyWhatItSaw(t *testing.T) {
 	t.Parallel()
-	spec := fleet.Spec{UnhealthyWhen: any3("page", "alive")}
+	spec := policy.Spec{UnhealthyWhen: any3("page", "alive")}
 	for name, c := range map[string]struct {
 		checks []fleet.CheckState
 		seen   fleet.Sighting
@@ -169,7 +171,7 @@ func TestALookConfirmsOnlyWhatItSaw(t *testing.T) {
 func TestStartedByOthers(t *testing.T) {
 	t.Parallel()
 	off, running := machine(), machine()
-	off.Health.Cause = fleet.CauseStopped
+	off.Health.Cause = belief.CauseStopped
 	e := health.Evidence{Now: now, ProviderUp: true, Seen: seen(fleet.PowerRunning, "")}
 	if !health.StartedByOthers(&off, &e) {
 		t.Error("a stopped machine that runs again was not noticed")
@@ -189,75 +191,75 @@ func TestL10WhatAPersonStoppedStaysStopped(t *testing.T) {
 	forgotten, silent := seen(fleet.PowerOff, fleet.StopUnknown), fleet.Sighting{}
 	before := forgotten
 	before.Asked = machine().Acted
-	const bad, unknownYet = fleet.VerdictUnhealthy, fleet.VerdictUnknown
+	const bad, unknownYet = belief.VerdictUnhealthy, belief.VerdictUnknown
 	for name, c := range map[string]struct {
-		last    fleet.Cause
+		last    belief.Cause
 		seen    fleet.Sighting
 		checks  fleet.Standing
 		since   fleet.Instant // of the checks' standing; the stop is an hour old
 		heal    bool
 		ended   bool // with its host
 		ours    bool
-		verdict fleet.Verdict
-		cause   fleet.Cause
+		verdict belief.Verdict
+		cause   belief.Cause
 	}{
 		"its host has forgotten it": {
-			last: fleet.CauseStopped, seen: forgotten, checks: down, verdict: bad, cause: fleet.CauseStopped,
+			last: belief.CauseStopped, seen: forgotten, checks: down, verdict: bad, cause: belief.CauseStopped,
 		},
 		"or that it shut down": {
-			last: fleet.CauseShutdown, seen: forgotten, checks: down, verdict: bad, cause: fleet.CauseShutdown,
+			last: belief.CauseShutdown, seen: forgotten, checks: down, verdict: bad, cause: belief.CauseShutdown,
 		},
 		"or that it was paused": {
-			last: fleet.CausePaused, seen: forgotten, checks: down, verdict: bad, cause: fleet.CauseStopped,
+			last: belief.CausePaused, seen: forgotten, checks: down, verdict: bad, cause: belief.CauseStopped,
 		},
 		"hale itself turned it off": {
-			last: fleet.CauseStopped, seen: forgotten, checks: down, ours: true, verdict: bad, cause: fleet.CauseOff,
+			last: belief.CauseStopped, seen: forgotten, checks: down, ours: true, verdict: bad, cause: belief.CauseOff,
 		},
 		"it had crashed": {
-			last: fleet.CauseCrashed, seen: forgotten, checks: down, verdict: bad, cause: fleet.CauseOff,
+			last: belief.CauseCrashed, seen: forgotten, checks: down, verdict: bad, cause: belief.CauseOff,
 		},
 		"it was started, and crashed": {
-			last: fleet.CauseStopped, seen: seen(fleet.PowerOff, fleet.StopCrash), checks: down,
-			verdict: bad, cause: fleet.CauseCrashed,
+			last: belief.CauseStopped, seen: seen(fleet.PowerOff, fleet.StopCrash), checks: down,
+			verdict: bad, cause: belief.CauseCrashed,
 		},
 		"the provider is silent": {
-			last: fleet.CauseStopped, seen: silent, checks: down, verdict: bad, cause: fleet.CauseStopped,
+			last: belief.CauseStopped, seen: silent, checks: down, verdict: bad, cause: belief.CauseStopped,
 		},
 		"it has not spoken since hale began anew": {
-			last: fleet.CauseStopped, seen: before, checks: failing, verdict: bad, cause: fleet.CauseStopped,
+			last: belief.CauseStopped, seen: before, checks: failing, verdict: bad, cause: belief.CauseStopped,
 		},
 		"nor have the checks told yet": {
-			last: fleet.CauseStopped, seen: silent, checks: failing, verdict: bad, cause: fleet.CauseStopped,
+			last: belief.CauseStopped, seen: silent, checks: failing, verdict: bad, cause: belief.CauseStopped,
 		},
 		"they are older than the stop": {
-			last: fleet.CauseStopped, seen: silent, checks: up, since: 1, verdict: bad, cause: fleet.CauseStopped,
+			last: belief.CauseStopped, seen: silent, checks: up, since: 1, verdict: bad, cause: belief.CauseStopped,
 		},
 		"they answer again": {
-			last: fleet.CauseStopped, seen: silent, checks: up, since: now.Mono, verdict: fleet.VerdictHealthy,
+			last: belief.CauseStopped, seen: silent, checks: up, since: now.Mono, verdict: belief.VerdictHealthy,
 		},
 		"nothing is known": {
-			last: fleet.CauseStopped, seen: silent, checks: unknown, verdict: unknownYet, cause: fleet.CauseStopped,
+			last: belief.CauseStopped, seen: silent, checks: unknown, verdict: unknownYet, cause: belief.CauseStopped,
 		},
 		"a stop is a failure": {
-			last: fleet.CauseStopped, seen: silent, checks: down, heal: true, verdict: bad, cause: fleet.CauseChecks,
+			last: belief.CauseStopped, seen: silent, checks: down, heal: true, verdict: bad, cause: belief.CauseChecks,
 		},
 		"it went down with its host": {
-			last: fleet.CauseShutdown, seen: silent, checks: down, ended: true, verdict: bad, cause: fleet.CauseChecks,
+			last: belief.CauseShutdown, seen: silent, checks: down, ended: true, verdict: bad, cause: belief.CauseChecks,
 		},
 		"and nothing is known of it": {
-			last: fleet.CauseShutdown, seen: silent, checks: unknown, ended: true,
-			verdict: unknownYet, cause: fleet.CauseOff,
+			last: belief.CauseShutdown, seen: silent, checks: unknown, ended: true,
+			verdict: unknownYet, cause: belief.CauseOff,
 		},
 		"a person's order, whatever ended": {
-			last: fleet.CauseStopped, seen: silent, checks: down, ended: true, verdict: bad, cause: fleet.CauseStopped,
+			last: belief.CauseStopped, seen: silent, checks: down, ended: true, verdict: bad, cause: belief.CauseStopped,
 		},
 	} {
 		m := machine()
-		m.Health = fleet.Health{Verdict: bad, Cause: c.last, SinceMono: fleet.Instant(time.Minute)}
+		m.Health = belief.Health{Verdict: bad, Cause: c.last, SinceMono: fleet.Instant(time.Minute)}
 		m.Current.PoweredOff = c.ours
-		spec := fleet.Spec{UnhealthyWhen: any3("page", "alive")}
+		spec := policy.Spec{UnhealthyWhen: any3("page", "alive")}
 		if c.heal {
-			spec.Repair.OnExternalStop = fleet.ExternalStopHeal
+			spec.Repair.OnExternalStop = policy.ExternalStopHeal
 		}
 		heard := checks(c.checks, c.checks)
 		for i := range heard {

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Muted returns which of the checks are not heeded now, a bit for each of the first 64. After its hours a check is not
 // heeded for as long as it takes to speak afresh: what it was found to be within them counts for nothing.
-func Muted(checks []fleet.Check, now fleet.Now) (mask uint64) {
+func Muted(checks []policy.Check, now fleet.Now) (mask uint64) {
 	for k := range checks {
 		for _, h := range checks[k].NotEvery {
 			settle := settleTime(&checks[k])
@@ -24,7 +25,7 @@ func Muted(checks []fleet.Check, now fleet.Now) (mask uint64) {
 	return mask
 }
 
-func settleTime(c *fleet.Check) time.Duration {
+func settleTime(c *policy.Check) time.Duration {
 	return time.Duration(max(c.DownAfter, c.DownIn))*c.Every + c.Timeout
 }
 
@@ -39,7 +40,7 @@ type Doubted struct {
 // down is unknown at hours at which it is not heeded, and while a check fails that it depends on, directly or not: that
 // one speaks for both. Success counts in any case. The states are those of the checks, in the same order; where nothing
 // is to be left out, they are returned as they are.
-func Heed(checks []fleet.Check, by Doubted, states []fleet.CheckState) []fleet.CheckState {
+func Heed(checks []policy.Check, by Doubted, states []fleet.CheckState) []fleet.CheckState {
 	states = disbelieve(by.Unproven, states)
 	muted := by.Muted
 	var heeded []fleet.CheckState
@@ -88,7 +89,7 @@ func ails(s fleet.CheckState) bool {
 
 // rootOf returns a check that fails, and on which the one with the index depends, the nearest first. Steps bound the
 // way, should the dependencies go in a circle.
-func rootOf(checks []fleet.Check, states []fleet.CheckState, k, steps int) (fleet.CheckName, bool) {
+func rootOf(checks []policy.Check, states []fleet.CheckState, k, steps int) (fleet.CheckName, bool) {
 	for _, on := range checks[k].DependsOn {
 		for i := range states {
 			if states[i].Check == on && ails(states[i]) {

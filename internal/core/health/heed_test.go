@@ -5,32 +5,34 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
 
 	"pgregory.net/rapid"
 )
 
 // grown draws a tree in which each term stands once, so that what is not known can be tried out both ways.
-func grown(t *rapid.T, depth int, next *int) fleet.Condition {
+func grown(t *rapid.T, depth int, next *int) policy.Condition {
 	if depth == 0 || rapid.IntRange(0, 3).Draw(t, "leaf") == 0 {
 		*next++
 		return term(fleet.CheckName(fmt.Sprint("c", *next)))
 	}
-	c := fleet.Condition{
-		Op: rapid.SampledFrom([]fleet.ConditionOp{fleet.OpAny, fleet.OpAll, fleet.OpAtLeast}).Draw(t, "op"),
+	c := policy.Condition{
+		Op: rapid.SampledFrom([]policy.ConditionOp{policy.OpAny, policy.OpAll, policy.OpAtLeast}).Draw(t, "op"),
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "of") {
 		c.Of = append(c.Of, grown(t, depth-1, next))
 	}
-	if c.Op == fleet.OpAtLeast {
+	if c.Op == policy.OpAtLeast {
 		c.N = rapid.IntRange(1, len(c.Of)).Draw(t, "n")
 	}
 	return c
 }
 
 // plainly evaluates a condition with known terms only.
-func plainly(c fleet.Condition, is map[fleet.CheckName]bool) bool {
+func plainly(c policy.Condition, is map[fleet.CheckName]bool) bool {
 	n := 0
 	for _, of := range c.Of {
 		if plainly(of, is) {
@@ -38,13 +40,13 @@ func plainly(c fleet.Condition, is map[fleet.CheckName]bool) bool {
 		}
 	}
 	switch c.Op {
-	case fleet.OpAny:
+	case policy.OpAny:
 		return n > 0
-	case fleet.OpAll:
+	case policy.OpAll:
 		return n == len(c.Of)
-	case fleet.OpAtLeast:
+	case policy.OpAtLeast:
 		return n >= c.N
-	case fleet.OpTerm:
+	case policy.OpTerm:
 	}
 	return is[c.Term]
 }
@@ -97,7 +99,7 @@ func TestOnlyTheRootSpeaks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "checks")
-		checks, states := make([]fleet.Check, n), make([]fleet.CheckState, n)
+		checks, states := make([]policy.Check, n), make([]fleet.CheckState, n)
 		name := func(i int) fleet.CheckName { return fleet.CheckName(fmt.Sprint("c", i)) }
 		for i := range checks {
 			checks[i].Name = name(i)
@@ -147,7 +149,7 @@ func TestOnlyTheRootSpeaks(t *testing.T) {
 
 func TestACircleEndsAllTheSame(t *testing.T) {
 	t.Parallel()
-	checks := []fleet.Check{
+	checks := []policy.Check{
 		{Name: "a", DependsOn: []fleet.CheckName{"b"}},
 		{Name: "b", DependsOn: []fleet.CheckName{"a", "b"}},
 	}
@@ -160,8 +162,8 @@ func TestACircleEndsAllTheSame(t *testing.T) {
 // S09: at its hours, and until it had the time to speak afresh, a check is not heeded.
 func TestS09AfterItsHoursACheckSpeaksAfresh(t *testing.T) {
 	t.Parallel()
-	checks := []fleet.Check{{Name: "alive"}, {Name: "page", Every: 10 * time.Second, Timeout: time.Second, DownAfter: 3,
-		NotEvery: []fleet.Hours{{From: 2 * time.Hour, To: 4 * time.Hour, Zone: time.UTC}}}}
+	checks := []policy.Check{{Name: "alive"}, {Name: "page", Every: 10 * time.Second, Timeout: time.Second, DownAfter: 3,
+		NotEvery: []policy.Hours{{From: 2 * time.Hour, To: 4 * time.Hour, Zone: time.UTC}}}}
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const settle = 31 * time.Second
 	for at, c := range map[time.Duration]struct {
@@ -195,39 +197,39 @@ func TestMutedIsNotBlind(t *testing.T) {
 		return fleet.CheckState{Check: "alive", Standing: s, Result: fleet.ResultLocal}
 	}
 	for reason, c := range map[string]struct {
-		cond    fleet.Condition
+		cond    policy.Condition
 		checks  []fleet.CheckState
 		lost    bool // the provider says nothing
-		verdict fleet.Verdict
+		verdict belief.Verdict
 		muted   bool
 	}{
 		"the other one is well": {
-			any3("page", "alive"), []fleet.CheckState{state(up), muted}, false, fleet.VerdictUnknown, true,
+			any3("page", "alive"), []fleet.CheckState{state(up), muted}, false, belief.VerdictUnknown, true,
 		},
 		"the other one is unknown": {
 			any3("page", "alive"),
 			[]fleet.CheckState{state(unknown), muted},
 			false,
-			fleet.VerdictUnknown,
+			belief.VerdictUnknown,
 			false,
 		},
 		"the other one is down": {
-			any3("page", "alive"), []fleet.CheckState{state(down), muted}, false, fleet.VerdictUnhealthy, false,
+			any3("page", "alive"), []fleet.CheckState{state(down), muted}, false, belief.VerdictUnhealthy, false,
 		},
 		"both are needed, one is": {
-			all3("page", "alive"), []fleet.CheckState{state(down), muted}, false, fleet.VerdictUnknown, true,
+			all3("page", "alive"), []fleet.CheckState{state(down), muted}, false, belief.VerdictUnknown, true,
 		},
 		"both are needed, none is": {
-			all3("page", "alive"), []fleet.CheckState{state(up), muted}, false, fleet.VerdictHealthy, false,
+			all3("page", "alive"), []fleet.CheckState{state(up), muted}, false, belief.VerdictHealthy, false,
 		},
 		"the provider is not heard": {
-			any3("page", "provider"), []fleet.CheckState{muted}, true, fleet.VerdictUnknown, false,
+			any3("page", "provider"), []fleet.CheckState{muted}, true, belief.VerdictUnknown, false,
 		},
 	} {
 		seen := seen(fleet.PowerRunning, "")
 		m := machine()
 		h := health.Judge(&m, &health.Evidence{
-			Spec:       &fleet.Spec{UnhealthyWhen: c.cond},
+			Spec:       &policy.Spec{UnhealthyWhen: c.cond},
 			Now:        now,
 			Checks:     c.checks,
 			Epoch:      7,
@@ -243,7 +245,7 @@ func TestMutedIsNotBlind(t *testing.T) {
 // An unproven check that fails says nothing, and explains no other's failure; its success counts.
 func TestL08AnUnprovenCheckSaysNothing(t *testing.T) {
 	t.Parallel()
-	checks := []fleet.Check{{Name: "db"}, {Name: "page", DependsOn: []fleet.CheckName{"db"}}}
+	checks := []policy.Check{{Name: "db"}, {Name: "page", DependsOn: []fleet.CheckName{"db"}}}
 	for name, c := range map[string]struct {
 		db, page    fleet.Standing // as they are
 		dbIs, page2 fleet.Standing // as they are heeded

@@ -3,10 +3,12 @@ package inference
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // mostAsked is how many machines are asked on demand in one round at most: the others have their turn in the next.
@@ -61,8 +63,8 @@ func (r *Inference) lastSuspected(members []*round.Member, domains int) []fleet.
 
 // tellsSince returns how old the answers of the machines near this one may be: they count since it failed, or, while a
 // rung looks at it, since the last of them came under suspicion.
-func tellsSince(m *fleet.Machine, suspected fleet.Instant) fleet.Instant {
-	if r := m.Repair; r != nil && r.Phase == fleet.PhaseLook && suspected > r.Since {
+func tellsSince(m *belief.Machine, suspected fleet.Instant) fleet.Instant {
+	if r := m.Repair; r != nil && r.Phase == belief.PhaseLook && suspected > r.Since {
 		return suspected
 	}
 	return m.Health.SinceMono
@@ -75,15 +77,15 @@ func (r *Inference) waits(w *round.Member) bool {
 		r.stateOf(w) == correlation.Failing
 }
 
-func idle(m *fleet.Machine) bool {
+func idle(m *belief.Machine) bool {
 	switch r := m.Repair; {
 	case r == nil:
 		return true
-	case r.Kind != fleet.RepairHeal:
+	case r.Kind != belief.RepairHeal:
 		return false
 	default:
-		return r.Phase == fleet.PhaseLook ||
-			r.Phase == fleet.PhaseVerify && m.Health.Verdict == fleet.VerdictUnhealthy
+		return r.Phase == belief.PhaseLook ||
+			r.Phase == belief.PhaseVerify && m.Health.Verdict == belief.VerdictUnhealthy
 	}
 }
 
@@ -120,8 +122,8 @@ func (r *Inference) askWhere(since []fleet.Instant, members []*round.Member) (ol
 
 // inVain reports whether the machine was asked on demand of late, and did not answer: its place may be at fault, before
 // its checks have failed as often as they must.
-func (r *Inference) inVain(v *fleet.View) bool {
+func (r *Inference) inVain(v *situation.View) bool {
 	a := v.Asked
 	return a.Down && r.S.Now.Within(guard.SettleTime(r.S.Spec), a.At) && a.At > v.Machine.Acted &&
-		v.Machine.Repair == nil && v.Machine.Health.Verdict != fleet.VerdictUnhealthy
+		v.Machine.Repair == nil && v.Machine.Health.Verdict != belief.VerdictUnhealthy
 }

@@ -1,20 +1,23 @@
 package inference
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // Lots returns how the fleet's machines fare, place by place, for the owners of others: they look for the causes of all
 // failures together. What nothing is known of may fail.
-func Lots(spec *fleet.Spec, whole *fleet.Whole, views []fleet.View, now fleet.Now) []fleet.Lot {
+func Lots(spec *policy.Spec, whole *belief.Whole, views []situation.View, now fleet.Now) []fleet.Lot {
 	var r Inference
 	r.Begin(&round.Round{
-		S:   fleet.Situation{State: fleet.State{Spec: *spec, Now: now}},
-		Sit: guard.Situation{State: fleet.State{Whole: *whole}},
+		S:   situation.Situation{State: situation.State{Spec: *spec, Now: now}},
+		Sit: guard.Situation{State: situation.State{Whole: *whole}},
 	})
 	var c correlation.Census
 	c.Begin(nil)
@@ -26,7 +29,7 @@ func Lots(spec *fleet.Spec, whole *fleet.Whole, views []fleet.View, now fleet.No
 			continue
 		}
 		is := r.shows(&round.Member{On: &chart.Chart{M: m, View: v}})
-		if is == correlation.Sound && m.Health.Verdict == fleet.VerdictUnknown && !m.Health.Muted() {
+		if is == correlation.Sound && m.Health.Verdict == belief.VerdictUnknown && !m.Health.Muted() {
 			is = correlation.Suspect
 		}
 		c.Mark(c.Add(&at), is)

@@ -6,16 +6,19 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
 )
 
 // pageParents tells a person of each parent once, and again when it lasts. Parents that are due at nearly the same time
 // become one page: a switch that no domain names takes twenty hosts along.
 func (r *Inference) pageParents(members []*round.Member) {
-	var due []*fleet.Parent
+	var due []*belief.Parent
 	for i := range r.Sit.Whole.Parents {
 		if p := &r.Sit.Whole.Parents[i]; !p.Paged && r.isPageDue(p) && r.isFailing(members, p) {
 			due = append(due, p)
@@ -28,7 +31,7 @@ func (r *Inference) pageParents(members []*round.Member) {
 			due = append(due, p)
 		}
 	}
-	slices.SortFunc(due, func(a, b *fleet.Parent) int {
+	slices.SortFunc(due, func(a, b *belief.Parent) int {
 		return cmp.Or(strings.Compare(string(a.Domain.Kind), string(b.Domain.Kind)),
 			strings.Compare(a.Domain.Name, b.Domain.Name))
 	})
@@ -39,10 +42,10 @@ func (r *Inference) pageParents(members []*round.Member) {
 
 // isPageDue reports whether the parent's extent is clear, or it has lasted for long (L8). A server that has only just
 // begun to look does not know yet what of it is over.
-func (r *Inference) isPageDue(p *fleet.Parent) bool {
+func (r *Inference) isPageDue(p *belief.Parent) bool {
 	now, spec := r.S.Now, &r.S.Spec
 	due := now.Reached(p.Opened.Add(spec.SharedFate.Wait))
-	if spec.SharedFate.Then == fleet.FatePage && now.Due(r.Sit.SteadyAt) {
+	if spec.SharedFate.Then == policy.FatePage && now.Due(r.Sit.SteadyAt) {
 		due = due || r.Tally.Suspect == 0 || now.Due(p.Since.Add(guard.SettleTime(*spec)))
 	}
 	return due && now.Reached(p.Opened.Add(r.parentPause()))
@@ -54,31 +57,31 @@ func (r *Inference) parentPause() time.Duration {
 }
 
 // isFailing reports whether a machine of the parent's domain fails, and not only in passing.
-func (r *Inference) isFailing(members []*round.Member, p *fleet.Parent) bool {
+func (r *Inference) isFailing(members []*round.Member, p *belief.Parent) bool {
 	return slices.ContainsFunc(members, func(w *round.Member) bool {
 		return r.census.Within(w.Site, p.Domain) && r.stateOf(w) == correlation.Failing && !passing(w.On.M, &r.Sit)
 	})
 }
 
 // tellOfParents pages for the parents: of several by one message, beside a record of each.
-func (r *Inference) tellOfParents(parents []*fleet.Parent) {
+func (r *Inference) tellOfParents(parents []*belief.Parent) {
 	joint, among := "", []fleet.Domain(nil)
 	if len(parents) > 1 {
 		joint = round.NextJoint(r.S.Spec.Name, &r.Sit.Whole)
-		for _, p := range parents[:min(len(parents), fleet.MostAmong)] {
+		for _, p := range parents[:min(len(parents), belief.MostAmong)] {
 			among = append(among, p.Domain)
 		}
 	}
 	for _, p := range parents {
 		p.Paged, p.Told, p.Joint, p.Among = true, r.S.Now.Wall, joint, among
 	}
-	r.sayOfParents(parents, fleet.Record{Kind: fleet.RecordPaged})
+	r.sayOfParents(parents, record.Record{Kind: record.Paged})
 }
 
 // remindOfParents tells a person again of the parents that last, if it is time. Those that were one page are one
 // reminder.
 func (r *Inference) remindOfParents() {
-	var due []*fleet.Parent
+	var due []*belief.Parent
 	for i := range r.Sit.Whole.Parents {
 		if p := &r.Sit.Whole.Parents[i]; p.Paged && round.RemindAgain(&p.Told, p.Opened, &r.S.Spec, r.S.Now) {
 			due = append(due, p)
@@ -86,20 +89,20 @@ func (r *Inference) remindOfParents() {
 	}
 	for len(due) > 0 {
 		first := due[0]
-		with := func(p *fleet.Parent) bool { return p == first || p.Joint != "" && p.Joint == first.Joint }
-		var group []*fleet.Parent
+		with := func(p *belief.Parent) bool { return p == first || p.Joint != "" && p.Joint == first.Joint }
+		var group []*belief.Parent
 		for _, p := range due {
 			if with(p) {
 				group = append(group, p)
 			}
 		}
 		due = slices.DeleteFunc(due, with)
-		r.sayOfParents(group, fleet.Record{Kind: fleet.RecordReminded, Took: r.S.Now.Wall.Sub(first.Opened)})
+		r.sayOfParents(group, record.Record{Kind: record.Reminded, Took: r.S.Now.Wall.Sub(first.Opened)})
 	}
 }
 
 // sayOfParents records rec of each of the parents, and once more of all that are one page.
-func (r *Inference) sayOfParents(parents []*fleet.Parent, rec fleet.Record) {
+func (r *Inference) sayOfParents(parents []*belief.Parent, rec record.Record) {
 	all := rec
 	for _, p := range parents {
 		one := about(*p)
@@ -118,14 +121,14 @@ func (r *Inference) sayOfParents(parents []*fleet.Parent, rec fleet.Record) {
 // endJointParents says that what a page told of several parents is over, when the last of them is closed.
 func (r *Inference) endJointParents() {
 	for i, rec := range r.Records {
-		open := func(p fleet.Parent) bool { return p.Joint == rec.Joint }
-		later := func(other fleet.Record) bool { return other.Kind == rec.Kind && other.Joint == rec.Joint }
+		open := func(p belief.Parent) bool { return p.Joint == rec.Joint }
+		later := func(other record.Record) bool { return other.Kind == rec.Kind && other.Joint == rec.Joint }
 		was := r.S.Whole.Parent(rec.Parent)
-		if rec.Kind != fleet.RecordParentClosed || rec.Joint == "" || was == nil ||
+		if rec.Kind != record.ParentClosed || rec.Joint == "" || was == nil ||
 			slices.ContainsFunc(r.Sit.Whole.Parents, open) || slices.ContainsFunc(r.Records[i+1:], later) {
 			continue
 		}
-		r.Record(fleet.Record{Kind: fleet.RecordJointOver, Reason: rec.Reason, Took: rec.Took, Joint: rec.Joint,
+		r.Record(record.Record{Kind: record.JointOver, Reason: rec.Reason, Took: rec.Took, Joint: rec.Joint,
 			Domains: was.Among, Paged: true})
 	}
 }

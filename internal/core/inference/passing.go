@@ -3,6 +3,7 @@ package inference
 import (
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/repair"
@@ -14,7 +15,7 @@ const brakePause = 10 * time.Minute
 
 // passing reports whether the machine's failure may be over without a person: its host, or its provider, may only be
 // booting, or it is off and is being started, or will be.
-func passing(m *fleet.Machine, s *guard.Situation) bool {
+func passing(m *belief.Machine, s *guard.Situation) bool {
 	i := m.Incident
 	switch {
 	case i == nil:
@@ -32,7 +33,7 @@ func passing(m *fleet.Machine, s *guard.Situation) bool {
 }
 
 // silentPlace reports whether the machine's host does not answer, or its whole provider does not.
-func silentPlace(m *fleet.Machine, s *guard.Situation) bool {
+func silentPlace(m *belief.Machine, s *guard.Situation) bool {
 	_, dead := guard.DeadHost(m.Lies().Host, s)
 	return dead || s.Provider.Standing == fleet.ProviderDown
 }

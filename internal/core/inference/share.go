@@ -4,10 +4,13 @@ import (
 	"slices"
 	"strconv"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/correlation"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // Inference asks, round after round in the same memory, which failures have one cause, and whether it is hale's own
@@ -119,18 +122,18 @@ func (r *Inference) stateOf(w *round.Member) correlation.State {
 	return r.state(w.On.M)
 }
 
-func (r *Inference) state(m *fleet.Machine) correlation.State {
+func (r *Inference) state(m *belief.Machine) correlation.State {
 	switch {
 	case guard.Surplus(m, &r.S.Spec), guard.AtRest(m, &r.Sit.Whole), m.Quarantine != nil,
-		m.Health.Cause == fleet.CauseRescued, m.Incident != nil && m.Incident.Cause == fleet.CauseBuild:
+		m.Health.Cause == belief.CauseRescued, m.Incident != nil && m.Incident.Cause == belief.CauseBuild:
 		return correlation.Sound
 	case guard.Counts(m, &r.S.Spec):
 		return correlation.Failing
 	case m.Incident != nil && r.Sit.Whole.Parent(m.Incident.Parent) != nil &&
-		m.Health.Verdict != fleet.VerdictHealthy &&
+		m.Health.Verdict != belief.VerdictHealthy &&
 		!guard.LeftAlone(m.Health.Cause, &r.S.Spec):
 		return correlation.Failing
-	case m.Health.Verdict == fleet.VerdictSuspect, m.Health.Result == fleet.ResultDependsOn:
+	case m.Health.Verdict == belief.VerdictSuspect, m.Health.Result == fleet.ResultDependsOn:
 		return correlation.Suspect
 	}
 	return correlation.Sound
@@ -142,8 +145,8 @@ func (r *Inference) shows(w *round.Member) correlation.State {
 	if r.inVain(w.On.View) {
 		return correlation.Failing
 	}
-	if m := w.On.M; guard.AtRest(m, &r.Sit.Whole) && m.Health.Verdict == fleet.VerdictUnhealthy &&
-		m.Health.Cause == fleet.CauseChecks && !guard.Speaks(w.On.View) {
+	if m := w.On.M; guard.AtRest(m, &r.Sit.Whole) && m.Health.Verdict == belief.VerdictUnhealthy &&
+		m.Health.Cause == belief.CauseChecks && !guard.Speaks(w.On.View) {
 		return correlation.Failing
 	}
 	return r.stateOf(w)
@@ -176,11 +179,11 @@ func (r *Inference) takeCensus(members []*round.Member) {
 
 // settled is the population of the census, and what it was counted from.
 type settled struct {
-	machines *fleet.View // the first of them
-	placed   uint64      // Situation.Placed
-	size     int         // of the fleet
-	census   int         // machines that were counted; 0: to be counted again
-	sites    []int       // where each one lies
+	machines *situation.View // the first of them
+	placed   uint64          // Situation.Placed
+	size     int             // of the fleet
+	census   int             // machines that were counted; 0: to be counted again
+	sites    []int           // where each one lies
 }
 
 // settle counts the population, unless it lies where it lay when it was counted last.
@@ -232,7 +235,7 @@ func (r *Inference) closeParents() {
 
 // isLeft reports whether the machines leave the domain, and none that is still there is well: that they become fewer
 // contradicts nothing.
-func (r *Inference) isLeft(p *fleet.Parent) bool {
+func (r *Inference) isLeft(p *belief.Parent) bool {
 	f := r.census.Look(p.Domain, r.alone())
 	return guard.Leaving(p, &r.Sit) && f.Failing > 0 && f.Failing == f.Members
 }
@@ -242,23 +245,23 @@ func (r *Inference) stands(f correlation.Finding) bool {
 	return 2*f.Failing >= r.S.Spec.SharedFate.AtLeast && f.Stands()
 }
 
-func (r *Inference) closeParent(p fleet.Parent, why fleet.Reason) {
+func (r *Inference) closeParent(p belief.Parent, why fleet.Reason) {
 	rec := about(p)
-	rec.Kind, rec.Reason, rec.Took = fleet.RecordParentClosed, why, r.S.Now.Wall.Sub(p.Opened)
+	rec.Kind, rec.Reason, rec.Took = record.ParentClosed, why, r.S.Now.Wall.Sub(p.Opened)
 	rec.Paged, rec.Joint = p.Paged, p.Joint
 	r.Record(rec)
 }
 
 // about begins a record about a parent.
-func about(p fleet.Parent) fleet.Record {
-	return fleet.Record{Parent: p.ID, Domain: p.Domain, Failing: p.Failing, Size: p.Members, Chance: p.Chance}
+func about(p belief.Parent) record.Record {
+	return record.Record{Parent: p.ID, Domain: p.Domain, Failing: p.Failing, Size: p.Members, Chance: p.Chance}
 }
 
 // openParents blames domains as long as there are any to blame: first a wider one than is blamed already, then others,
 // beside it.
 func (r *Inference) openParents() {
 	q := r.question()
-	unplaced := func(p fleet.Parent) bool { return !r.census.Knows(p.Domain) }
+	unplaced := func(p belief.Parent) bool { return !r.census.Knows(p.Domain) }
 	if slices.ContainsFunc(r.Sit.Whole.Parents, unplaced) {
 		return // as before the first listing: it is not known which failures are explained already
 	}
@@ -295,7 +298,7 @@ func (r *Inference) besides(q correlation.Question, others []fleet.Domain) corre
 
 // widen opens a parent for a domain in which all the failures of open parents lie, and more, in their place.
 func (r *Inference) widen(f correlation.Finding) bool {
-	var inner []fleet.Parent
+	var inner []belief.Parent
 	for _, p := range r.Sit.Whole.Parents {
 		if p.Domain == f.Domain {
 			return false
@@ -312,9 +315,9 @@ func (r *Inference) widen(f correlation.Finding) bool {
 }
 
 // openParent opens the parent of a domain. One that takes the place of others began when the first of them did.
-func (r *Inference) openParent(f correlation.Finding, instead []fleet.Parent) {
+func (r *Inference) openParent(f correlation.Finding, instead []belief.Parent) {
 	r.Sit.Whole.Opened++
-	p := fleet.Parent{
+	p := belief.Parent{
 		ID: string(r.S.Spec.Name) + "/p" + strconv.FormatUint(r.Sit.Whole.Opened, 10), Domain: f.Domain,
 		Opened: r.S.Now.Wall, Since: r.S.Now.Mono, Failing: f.Failing, Members: f.Members, Chance: f.Chance,
 	}
@@ -324,11 +327,11 @@ func (r *Inference) openParent(f correlation.Finding, instead []fleet.Parent) {
 			p.Opened = old.Opened
 		}
 	}
-	r.Sit.Whole.Parents = slices.DeleteFunc(r.Sit.Whole.Parents, func(old fleet.Parent) bool {
-		return slices.ContainsFunc(instead, func(i fleet.Parent) bool { return i.ID == old.ID })
+	r.Sit.Whole.Parents = slices.DeleteFunc(r.Sit.Whole.Parents, func(old belief.Parent) bool {
+		return slices.ContainsFunc(instead, func(i belief.Parent) bool { return i.ID == old.ID })
 	})
 	rec := about(p)
-	rec.Kind = fleet.RecordParentOpen
+	rec.Kind = record.ParentOpen
 	r.Record(rec)
 	for _, old := range instead {
 		r.closeParent(old, fleet.ReasonSuperseded)
@@ -354,7 +357,7 @@ func (r *Inference) foresee(members []*round.Member) {
 }
 
 // ParentOf returns the open parent of the machine's incident, or nil.
-func (r *Inference) ParentOf(w *round.Member) *fleet.Parent {
+func (r *Inference) ParentOf(w *round.Member) *belief.Parent {
 	if r.census == nil || w.Site < 0 || r.first[w.Site] < 0 || r.stateOf(w) != correlation.Failing {
 		return nil
 	}
@@ -372,7 +375,7 @@ func (r *Inference) darkWithProvider(w *round.Member) bool {
 // incidents and a silent provider that leave no more of them than the brake allows; or that they pass without a person:
 // no more last than the brake allows once it is released, and it is still to be hoped that it will be (L8). The limit
 // is the brake's, and 0 of a brake that several fleets share: what fails in this one is explained, or not.
-func (r *Inference) Explained(b *fleet.Brake, members []*round.Member, limit int) bool {
+func (r *Inference) Explained(b *belief.Brake, members []*round.Member, limit int) bool {
 	if d := r.Sit.Whole.Doubt; d.Paged || d.Reason != "" && !r.S.Now.Reached(d.Since.Add(round.PagePause)) {
 		return true
 	}

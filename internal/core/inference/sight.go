@@ -4,8 +4,11 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
 )
 
@@ -88,7 +91,7 @@ func (r *Inference) silent(members []*round.Member) (all, together int) {
 }
 
 // isBeingStarted reports whether hale starts the machine just now: it was off until then, and silent for that reason.
-func isBeingStarted(m *fleet.Machine) bool {
+func isBeingStarted(m *belief.Machine) bool {
 	return m.Repair != nil && m.Repair.Starts() && m.Repair.Intent != nil
 }
 
@@ -99,8 +102,8 @@ func (r *Inference) missing(members []*round.Member, counts func(*round.Member) 
 	n := 0
 	for _, w := range members {
 		i := w.On.M.Incident
-		if i != nil && counts(w) && w.On.M.Health.Verdict != fleet.VerdictHealthy &&
-			(i.Cause == fleet.CauseChecks || runsAgain(w)) && r.ParentOf(w) == nil &&
+		if i != nil && counts(w) && w.On.M.Health.Verdict != belief.VerdictHealthy &&
+			(i.Cause == belief.CauseChecks || runsAgain(w)) && r.ParentOf(w) == nil &&
 			!guard.Surplus(w.On.M, &r.S.Spec) && !guard.AtRest(w.On.M, &r.Sit.Whole) {
 			n++
 		}
@@ -112,10 +115,10 @@ func every(*round.Member) bool { return true }
 
 // noneMayRun reports whether the provider says of every machine that is not well that it does not run: there is none
 // that hale could fail to see.
-func noneMayRun(members []*round.Member, spec *fleet.Spec) bool {
+func noneMayRun(members []*round.Member, spec *policy.Spec) bool {
 	return !slices.ContainsFunc(members, func(w *round.Member) bool {
 		m := w.On.M
-		return m.Health.Verdict != fleet.VerdictHealthy && !guard.Surplus(m, spec) && !m.Current.None() &&
+		return m.Health.Verdict != belief.VerdictHealthy && !guard.Surplus(m, spec) && !m.Current.None() &&
 			!m.Health.Cause.Stopped()
 	})
 }
@@ -145,7 +148,7 @@ func (r *Inference) everyone(failing int, members []*round.Member) bool {
 func (r *Inference) nobodyAnswers(members []*round.Member) bool {
 	silent := r.Mute
 	for _, w := range members {
-		if w.On.M.Health.Verdict != fleet.VerdictHealthy && !guard.Surplus(w.On.M, &r.S.Spec) {
+		if w.On.M.Health.Verdict != belief.VerdictHealthy && !guard.Surplus(w.On.M, &r.S.Spec) {
 			silent++
 		}
 	}
@@ -154,17 +157,17 @@ func (r *Inference) nobodyAnswers(members []*round.Member) bool {
 
 // CannotAnswer reports whether no answer of the machine is expected: it is not there, or off, or a person is at work on
 // it. One that is held and well does answer.
-func (r *Inference) CannotAnswer(m *fleet.Machine) bool {
+func (r *Inference) CannotAnswer(m *belief.Machine) bool {
 	away := m.Current.None() || m.Health.Cause.Stopped() ||
-		m.Health.Verdict != fleet.VerdictHealthy && guard.AtRest(m, &r.Sit.Whole)
+		m.Health.Verdict != belief.VerdictHealthy && guard.AtRest(m, &r.Sit.Whole)
 	return away && !guard.Surplus(m, &r.S.Spec)
 }
 
 // runsAndFails reports whether nothing is heard of the machine, while the provider says that it runs. One that refuses
 // connections, or answers with a wrong page, is reached.
-func runsAndFails(w *round.Member, spec *fleet.Spec) bool {
+func runsAndFails(w *round.Member, spec *policy.Spec) bool {
 	m := w.On.M
-	return m.Incident != nil && m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseChecks &&
+	return m.Incident != nil && m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseChecks &&
 		!guard.Speaks(w.On.View) &&
 		w.On.View.Sighting(m.Current.ID).Instance.Power == fleet.PowerRunning && !guard.Surplus(m, spec)
 }
@@ -172,7 +175,7 @@ func runsAndFails(w *round.Member, spec *fleet.Spec) bool {
 // doubt begins a doubt, or keeps it up, and tells a person once, when it has lasted for the pause.
 func (r *Inference) doubt(why fleet.Reason, detail string, failing int, pause time.Duration) {
 	d := &r.Sit.Whole.Doubt
-	rec := fleet.Record{Kind: fleet.RecordVantage, Reason: why, Detail: detail, Failing: failing, Size: r.S.Spec.Size}
+	rec := record.Record{Kind: record.Vantage, Reason: why, Detail: detail, Failing: failing, Size: r.S.Spec.Size}
 	if d.Reason != why {
 		if d.Reason == "" {
 			d.Since = r.S.Now.Wall
@@ -183,7 +186,7 @@ func (r *Inference) doubt(why fleet.Reason, detail string, failing int, pause ti
 	d.CalmSince = 0
 	if !d.Paged && r.S.Now.Reached(d.Since.Add(pause)) {
 		d.Paged, d.Told = true, r.S.Now.Wall
-		rec.Kind = fleet.RecordPaged
+		rec.Kind = record.Paged
 		r.Record(rec)
 	}
 }
@@ -197,9 +200,9 @@ func (r *Inference) calmDown() {
 		d.CalmSince, r.Afresh = r.S.Now.Mono, true
 		r.S.Now.Await(r.doubtEnds())
 	case r.S.Now.Due(r.doubtEnds()): // until now it held repairs, and could come back
-		r.Record(fleet.Record{Kind: fleet.RecordVantage, Reason: fleet.ReasonUp, Took: r.S.Now.Wall.Sub(d.Since),
+		r.Record(record.Record{Kind: record.Vantage, Reason: fleet.ReasonUp, Took: r.S.Now.Wall.Sub(d.Since),
 			Paged: d.Paged})
-		*d = fleet.Doubt{}
+		*d = belief.Doubt{}
 	}
 }
 

@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
 )
 
@@ -16,7 +18,7 @@ func Book(r *round.Round) {
 	was := r.Sit.Whole.Ledger
 	l := was
 	if l == nil {
-		l = fleet.OpenLedger(wanted, standing(r))
+		l = belief.OpenLedger(wanted, standing(r))
 	}
 	if l.Changing() {
 		l = bookUpdate(r, bookChanges(r, l))
@@ -31,7 +33,7 @@ func Book(r *round.Round) {
 }
 
 // enforce lets the round go by what is in force from now on.
-func enforce(r *round.Round, l *fleet.Ledger) {
+func enforce(r *round.Round, l *belief.Ledger) {
 	r.Sit.Whole.Ledger = l
 	r.S.Spec = l.Force(*r.S.Wanted)
 	r.Sit.Spec, r.Tally.Size = r.S.Spec, r.S.Spec.Size
@@ -51,7 +53,7 @@ func standing(r *round.Round) int {
 
 // grow takes removals back that did not begin, the last ordered first, and then asks for more machines. What a person
 // named goes all the same.
-func grow(r *round.Round, l *fleet.Ledger, size int) *fleet.Ledger {
+func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
 		rem := l.Removals[i]
 		if rem.Named {
@@ -60,19 +62,19 @@ func grow(r *round.Round, l *fleet.Ledger, size int) *fleet.Ledger {
 		if at, known := r.Ordered(rem.Machine); known && r.S.Machines[at].Machine.Repair.Removes() {
 			continue // it is gone already
 		}
-		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine,
+		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine,
 			Order: rem.Order, By: rem.By})
 		l = l.Dropped(rem.Machine)
 	}
 	if size > l.Size {
-		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: size, Limit: l.Size})
+		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: size, Limit: l.Size})
 		l, r.Again = l.Grown(size), true
 	}
 	return l
 }
 
 // bookChanges books the removals that came to an end.
-func bookChanges(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
+func bookChanges(r *round.Round, l *belief.Ledger) *belief.Ledger {
 	for _, rem := range l.Removals {
 		at, known := r.Ordered(rem.Machine)
 		if !known {
@@ -82,7 +84,7 @@ func bookChanges(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
 		if c == nil || c.Order != rem.Order {
 			continue
 		}
-		rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonGivenUp, Machine: rem.Machine,
+		rec := record.Record{Kind: record.Change, Reason: fleet.ReasonGivenUp, Machine: rem.Machine,
 			Order: rem.Order, By: rem.By,
 			Detail: string(c.Ended), Limit: l.Size}
 		if c.Ended == fleet.ReasonRemoved {
@@ -116,12 +118,12 @@ func Confirm(r *round.Round, o *fleet.Order) {
 		return
 	}
 	r.Rule(o, "")
-	r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonConfirmedPlan, Order: o.ID, By: o.By,
+	r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonConfirmedPlan, Order: o.ID, By: o.By,
 		Detail: p.ID, Size: p.To, Limit: p.From})
 	next := *l
-	next.Removals = append([]fleet.Removal(nil), l.Removals...)
+	next.Removals = append([]belief.Removal(nil), l.Removals...)
 	for _, t := range p.Remove {
-		next.Removals = append(next.Removals, fleet.Removal{Machine: t.Machine, Instance: t.Instance, Why: t.Why,
+		next.Removals = append(next.Removals, belief.Removal{Machine: t.Machine, Instance: t.Instance, Why: t.Why,
 			Order: o.ID, By: o.By})
 	}
 	if p.Template {
@@ -146,6 +148,6 @@ func OpenChanging(r *round.Round) {
 }
 
 // IsChanging reports whether the machine is to be changed by a person's order.
-func IsChanging(r *round.Round, m *fleet.Machine) bool {
+func IsChanging(r *round.Round, m *belief.Machine) bool {
 	return r.Sit.Whole.Ledger.Changing() && (r.Sit.Whole.Ledger.Removal(m.Name) != nil || IsChosen(r, m))
 }

@@ -4,16 +4,19 @@ import (
 	"slices"
 	"strings"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
 )
 
 // opened returns what is in force, opening the book where there is none yet.
-func opened(r *round.Round) *fleet.Ledger {
+func opened(r *round.Round) *belief.Ledger {
 	if r.Sit.Whole.Ledger == nil {
-		enforce(r, fleet.OpenLedger(r.S.Wanted, standing(r)))
+		enforce(r, belief.OpenLedger(r.S.Wanted, standing(r)))
 	}
 	return r.Sit.Whole.Ledger
 }
@@ -32,17 +35,17 @@ func Scale(r *round.Round, o *fleet.Order) {
 	l := opened(r)
 	was, waited := l.Asked(r.S.Wanted), change.Pending(r.S.Wanted, l, r.S.Machines)
 	r.Rule(o, "")
-	rec := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: o.Size,
+	rec := record.Record{Kind: record.Change, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: o.Size,
 		Limit: was}
 	if was == o.Size {
 		rec.Reason = fleet.ReasonAlready
 	} else {
-		enforce(r, l.Order(&fleet.OrderedSize{Size: o.Size, File: r.S.Wanted.Size, Order: o.ID, By: o.By,
+		enforce(r, l.Order(&belief.OrderedSize{Size: o.Size, File: r.S.Wanted.Size, Order: o.ID, By: o.By,
 			Reason: o.Reason, At: r.S.Now.Wall}))
 	}
 	r.Record(rec)
 	if sayPending(r, o).From == 0 && waited.From != 0 && l.Ordered != nil {
-		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonTakenBack, Order: l.Ordered.Order, By: o.By,
+		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonTakenBack, Order: l.Ordered.Order, By: o.By,
 			Detail: waited.ID, Size: waited.To, Limit: waited.From})
 	}
 }
@@ -51,7 +54,7 @@ func Scale(r *round.Round, o *fleet.Order) {
 func sayPending(r *round.Round, o *fleet.Order) change.Plan {
 	p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines)
 	if p.From != p.To {
-		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
+		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
 			Size: p.To, Limit: p.From})
 	}
 	return p
@@ -59,12 +62,12 @@ func sayPending(r *round.Round, o *fleet.Order) change.Plan {
 
 // listen lets the configuration have the last word on a size that people ordered, when it asks for another one than it
 // did then.
-func listen(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
+func listen(r *round.Round, l *belief.Ledger) *belief.Ledger {
 	if !l.Outspoken(r.S.Wanted) {
 		return l
 	}
 	o := l.Ordered
-	r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeFromFile, Order: o.Order, By: o.By,
+	r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeFromFile, Order: o.Order, By: o.By,
 		Size: r.S.Wanted.Size, Limit: o.Size})
 	return l.Order(nil)
 }
@@ -86,25 +89,25 @@ func Remove(r *round.Round, o *fleet.Order) {
 	}
 	l := opened(r)
 	if leaves(r, m) {
-		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonAlready, Machine: m.Name, Order: o.ID,
+		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonAlready, Machine: m.Name, Order: o.ID,
 			By: o.By})
 		return
 	}
-	enforce(r, l.Removing(fleet.Removal{Machine: m.Name, Instance: m.Current.ID, Why: fleet.ReasonNamed, Order: o.ID,
+	enforce(r, l.Removing(belief.Removal{Machine: m.Name, Instance: m.Current.ID, Why: fleet.ReasonNamed, Order: o.ID,
 		By: o.By}, o, r.S.Wanted))
-	r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonNamed, Machine: m.Name, Order: o.ID, By: o.By,
+	r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonNamed, Machine: m.Name, Order: o.ID, By: o.By,
 		Instance: m.Current.ID, Size: r.Sit.Whole.Ledger.Staying(), Limit: l.Staying()})
 	sayWhatStays(r, o, m)
 	r.Again = true
 }
 
 // leaves reports whether the machine has gone, or is to.
-func leaves(r *round.Round, m *fleet.Machine) bool {
+func leaves(r *round.Round, m *belief.Machine) bool {
 	return guard.Surplus(m, &r.S.Spec) || r.Sit.Whole.Ledger.Removal(m.Name) != nil
 }
 
 // unremovable says why the machine may not be removed.
-func unremovable(r *round.Round, m *fleet.Machine) fleet.Reason {
+func unremovable(r *round.Round, m *belief.Machine) fleet.Reason {
 	if r.S.Wanted == nil {
 		return fleet.ReasonUnsupported
 	}
@@ -114,7 +117,7 @@ func unremovable(r *round.Round, m *fleet.Machine) fleet.Reason {
 		return fleet.ReasonSurplus
 	case leaves(r, m):
 		return ""
-	case r.S.Spec.Mode == fleet.ModeObserve:
+	case r.S.Spec.Mode == policy.ModeObserve:
 		return fleet.ReasonObserve
 	case guard.HoldOn(m, &r.Sit) != nil:
 		return fleet.ReasonHold
@@ -130,9 +133,9 @@ func unremovable(r *round.Round, m *fleet.Machine) fleet.Reason {
 
 // sayWhatStays records what the machine leaves behind at its provider: its kept disks, and older instances for the rest
 // of their time.
-func sayWhatStays(r *round.Round, o *fleet.Order, m *fleet.Machine) {
+func sayWhatStays(r *round.Round, o *fleet.Order, m *belief.Machine) {
 	say := func(reason fleet.Reason, host fleet.HostName, detail string) {
-		r.Record(fleet.Record{Kind: fleet.RecordChange, Reason: reason, Machine: m.Name, Order: o.ID, Host: host,
+		r.Record(record.Record{Kind: record.Change, Reason: reason, Machine: m.Name, Order: o.ID, Host: host,
 			Detail: detail})
 	}
 	if v := m.Volumes; v != nil && len(v.Made) > 0 {
@@ -144,7 +147,7 @@ func sayWhatStays(r *round.Round, o *fleet.Order, m *fleet.Machine) {
 }
 
 // dismiss takes the order to let an adopted machine go: it stays as it is, and is not taken up again.
-func dismiss(r *round.Round, o *fleet.Order, m *fleet.Machine) {
+func dismiss(r *round.Round, o *fleet.Order, m *belief.Machine) {
 	refused := fleet.Reason("")
 	switch {
 	case m.Current.None() && m.Repair != nil:
@@ -153,20 +156,20 @@ func dismiss(r *round.Round, o *fleet.Order, m *fleet.Machine) {
 		refused = fleet.ReasonUnknownSubject
 	case !m.Current.Adopted:
 		refused = fleet.ReasonOwnBuild
-	case len(r.Sit.Whole.LetGo) >= fleet.MostLetGo:
+	case len(r.Sit.Whole.LetGo) >= belief.MostLetGo:
 		refused = fleet.ReasonTooMany
 	}
 	r.Rule(o, refused)
 	if refused != "" || r.S.Spec.Adopt.Let(m.Current.ID) {
 		return
 	}
-	keepOut(r, append(slices.Clone(r.Sit.Whole.LetGo), fleet.LetGo{
+	keepOut(r, append(slices.Clone(r.Sit.Whole.LetGo), belief.LetGo{
 		Instance: m.Current.ID, Name: m.Alias, Order: o.ID, By: o.By, At: r.S.Now.Wall, Select: r.S.Wanted.Adopt.Select,
 	}))
 }
 
 // keepOut lets the round go by what people want out of hale's care.
-func keepOut(r *round.Round, all []fleet.LetGo) {
+func keepOut(r *round.Round, all []belief.LetGo) {
 	r.Sit.Whole.LetGo = all
 	r.S.Spec.Adopt.Left = r.Sit.Whole.Left()
 	r.Sit.Spec = r.S.Spec
@@ -178,7 +181,7 @@ func SelectAgain(r *round.Round) {
 		return
 	}
 	sel := &r.S.Wanted.Adopt.Select
-	kept := slices.DeleteFunc(slices.Clone(r.Sit.Whole.LetGo), func(l fleet.LetGo) bool { return !l.Select.Equal(sel) })
+	kept := slices.DeleteFunc(slices.Clone(r.Sit.Whole.LetGo), func(l belief.LetGo) bool { return !l.Select.Equal(sel) })
 	if len(kept) < len(r.Sit.Whole.LetGo) {
 		keepOut(r, kept)
 	}

@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
 )
 
 // updateTo returns the update that a person ordered: to the template in force, which needs no trial, or to another.
-func updateTo(r *round.Round, l *fleet.Ledger, o *fleet.Order) *fleet.Update {
-	u := &fleet.Update{Template: r.S.Wanted.Template, Edition: max(l.Editions, l.Edition) + 1, Order: o.ID, By: o.By}
+func updateTo(r *round.Round, l *belief.Ledger, o *fleet.Order) *belief.Update {
+	u := &belief.Update{Template: r.S.Wanted.Template, Edition: max(l.Editions, l.Edition) + 1, Order: o.ID, By: o.By}
 	if u.Template.Builds(l.Template) {
 		u.Edition, u.Proven = l.Edition, true
 	}
@@ -28,7 +30,7 @@ type progress struct {
 	told     bool // a person, of the machine that failed
 }
 
-func progressOf(r *round.Round, l *fleet.Ledger) progress {
+func progressOf(r *round.Round, l *belief.Ledger) progress {
 	var p progress
 	for i := range r.S.Machines {
 		m := &r.S.Machines[i].Machine
@@ -40,7 +42,7 @@ func progressOf(r *round.Round, l *fleet.Ledger) progress {
 }
 
 // add counts one machine.
-func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
+func (p *progress) add(m *belief.Machine, u *belief.Update) {
 	built := !m.Current.None() && m.Current.Edition == u.Edition
 	under := m.Repair != nil && m.Repair.Order == u.Order
 	count := func(n *int, is bool) {
@@ -52,7 +54,7 @@ func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
 	count(&p.old, !built)
 	count(&p.under, under)
 	count(&p.on, built || under)
-	count(&p.well, built && !under && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified &&
+	count(&p.well, built && !under && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified &&
 		m.Incident == nil)
 	switch {
 	case m.Change != nil && m.Change.Order == u.Order && m.Change.Ended != fleet.ReasonUpdated &&
@@ -67,27 +69,27 @@ func (p *progress) add(m *fleet.Machine, u *fleet.Update) {
 func pilots(r *round.Round) int { return max(1, r.S.Spec.Update.Pilots) }
 
 // bookUpdate books how far another template came: whether it is proven, has failed, or is in force everywhere.
-func bookUpdate(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
+func bookUpdate(r *round.Round, l *belief.Ledger) *belief.Ledger {
 	if !l.Update.Goes() {
 		return l
 	}
 	u, p := *l.Update, progressOf(r, l)
-	say := func(kind fleet.RecordKind, reason fleet.Reason) {
-		r.Record(fleet.Record{Kind: kind, Reason: reason, Order: u.Order, By: u.By, Size: p.machines})
+	say := func(kind record.Kind, reason fleet.Reason) {
+		r.Record(record.Record{Kind: kind, Reason: reason, Order: u.Order, By: u.By, Size: p.machines})
 	}
 	switch {
 	// put back, or changed once more: this one is not wanted
 	case r.S.Wanted != nil && !u.Template.Builds(r.S.Wanted.Template):
 		u.Stopped = fleet.ReasonWithdrawn
-		say(fleet.RecordChange, fleet.ReasonWithdrawn)
+		say(record.Change, fleet.ReasonWithdrawn)
 	case p.failed != "":
 		u.Stopped = p.failed
-		say(fleet.RecordChange, p.failed)
+		say(record.Change, p.failed)
 		if !p.told {
-			say(fleet.RecordPaged, p.failed)
+			say(record.Paged, p.failed)
 		}
 	case p.old == 0 && p.well == p.machines:
-		say(fleet.RecordChange, fleet.ReasonUpdated)
+		say(record.Change, fleet.ReasonUpdated)
 		next := l.Updated(nil)
 		next.Template, next.Edition = u.Template, u.Edition
 		return next
@@ -100,7 +102,7 @@ func bookUpdate(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
 		r.S.Now.Await(u.Calm.Add(r.S.Spec.Update.Soak))
 	case r.S.Now.Due(u.Calm.Add(r.S.Spec.Update.Soak)):
 		u.Proven = true
-		say(fleet.RecordChange, fleet.ReasonProven)
+		say(record.Change, fleet.ReasonProven)
 		r.Again = true
 	}
 	if u.Stopped == l.Update.Stopped && u.Calm == l.Update.Calm && u.Proven == l.Update.Proven {
@@ -112,7 +114,7 @@ func bookUpdate(r *round.Round, l *fleet.Ledger) *fleet.Ledger {
 // chooseNext opens the machines that are to be built from the other template next: as many as may try it first, or as
 // many as the budget has room for. One that failed on yet another template goes first, then those with the highest
 // numbers.
-func chooseNext(r *round.Round, l *fleet.Ledger) {
+func chooseNext(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)
 	room := r.S.Spec.Places() - p.under
 	if !l.Update.Proven {
@@ -135,7 +137,7 @@ func chooseNext(r *round.Round, l *fleet.Ledger) {
 }
 
 // strayed is 1 for a machine that failed on another template, and waits for a person's word; else 0.
-func strayed(m *fleet.Machine) int {
+func strayed(m *belief.Machine) int {
 	if m.Quarantine != nil && m.Quarantine.Reason == fleet.ReasonPilotFailed {
 		return 1
 	}
@@ -143,15 +145,15 @@ func strayed(m *fleet.Machine) int {
 }
 
 // fits reports whether the machine may be built from the other template now: it is well, or failed on another one.
-func fits(r *round.Round, m *fleet.Machine, l *fleet.Ledger) bool {
+func fits(r *round.Round, m *belief.Machine, l *belief.Ledger) bool {
 	n, ok := m.Name.Ordinal()
 	if !ok || !r.S.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() ||
 		m.Current.Edition == l.Update.Edition || m.Repair != nil ||
 		m.Change != nil && m.Change.Order == l.Update.Order {
 		return false
 	}
-	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == fleet.VerdictHealthy && m.Current.Certified
+	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified
 }
 
 // IsChosen reports whether the machine is to be built from another template next.
-func IsChosen(r *round.Round, m *fleet.Machine) bool { return slices.Contains(r.Chosen, m.Name) }
+func IsChosen(r *round.Round, m *belief.Machine) bool { return slices.Contains(r.Chosen, m.Name) }

@@ -3,25 +3,27 @@ package look
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
 )
 
 // reading is what a look at the target of a repair shows.
 type reading struct {
 	*chart.Chart
-	r *fleet.Repair
+	r *belief.Repair
 	l *fleet.Look
 }
 
 // Shows says what the look at the target of the repair shows, and why. Where it shows nothing certain, the current
 // order of a person stands for it (L3).
-func Shows(c *chart.Chart, r *fleet.Repair, l *fleet.Look) (health.Truth, fleet.Reason) {
+func Shows(c *chart.Chart, r *belief.Repair, l *fleet.Look) (health.Truth, fleet.Reason) {
 	s := reading{c, r, l}
 	truth := s.truth()
-	if truth == health.Unknown && s.Ordered() && s.r.Kind == fleet.RepairHeal && s.l.Seen.Known() && !s.contradicts() {
+	if truth == health.Unknown && s.Ordered() && s.r.Kind == belief.RepairHeal && s.l.Seen.Known() && !s.contradicts() {
 		return health.True, fleet.ReasonOrdered
 	}
 	switch truth {
@@ -35,10 +37,10 @@ func Shows(c *chart.Chart, r *fleet.Repair, l *fleet.Look) (health.Truth, fleet.
 }
 
 func (s reading) truth() health.Truth {
-	if !s.l.Seen.Known() && s.r.Kind == fleet.RepairRemnant {
+	if !s.l.Seen.Known() && s.r.Kind == belief.RepairRemnant {
 		return health.Unknown
 	}
-	if s.r.Kind == fleet.RepairRemnant {
+	if s.r.Kind == belief.RepairRemnant {
 		if s.M.KeptAt(s.r.Target.ID) >= 0 {
 			if !s.Aside(s.l.Seen.Instance) {
 				return health.False
@@ -51,7 +53,7 @@ func (s reading) truth() health.Truth {
 		return health.True
 	}
 	truth := health.Confirm(&s.Situation.Spec, s.l)
-	if s.M.Health.Cause == fleet.CauseDisabled {
+	if s.M.Health.Cause == belief.CauseDisabled {
 		truth = s.leavesDisabled()
 	}
 	if truth == health.Unknown {
@@ -96,21 +98,21 @@ func (s reading) neverAddressed() bool {
 
 func (s reading) isAgent(c fleet.CheckState) bool {
 	return slices.ContainsFunc(s.Situation.Spec.Checks,
-		func(k fleet.Check) bool { return k.Name == c.Check && k.Kind == fleet.CheckAgent })
+		func(k policy.Check) bool { return k.Name == c.Check && k.Kind == policy.CheckAgent })
 }
 
 // agentSpeaks reports whether the look finds the agent answering, where only the agent's silence bore witness to the
 // machine's (L4).
 func (s reading) agentSpeaks() bool {
 	answers := func(c fleet.CheckState) bool { return s.isAgent(c) && c.Standing == fleet.StandingUp }
-	return s.r.Kind == fleet.RepairHeal && slices.ContainsFunc(s.l.Checks, answers) &&
+	return s.r.Kind == belief.RepairHeal && slices.ContainsFunc(s.l.Checks, answers) &&
 		guard.OnlyItsAgent(s.M, s.Situation)
 }
 
 // countersMove reports whether the look finds that the processors move, where only their standing still bore witness to
 // the machine's silence (L4).
 func (s reading) countersMove() bool {
-	return s.r.Kind == fleet.RepairHeal && s.l.Moves && guard.OnlyItsCounters(s.M, s.Situation)
+	return s.r.Kind == belief.RepairHeal && s.l.Moves && guard.OnlyItsCounters(s.M, s.Situation)
 }
 
 // leavesDisabled says whether a look confirms that the instance is on a host that is to be left.
@@ -128,7 +130,7 @@ func (s reading) leavesDisabled() health.Truth {
 // all the same: by the checks alone.
 func (s reading) confirmSilent() health.Truth {
 	h, dead := s.DeadHost(s.r.Target)
-	if !dead || s.l.Seen.Known() || s.r.Kind != fleet.RepairHeal || !s.r.Step.GoesElsewhere() ||
+	if !dead || s.l.Seen.Known() || s.r.Kind != belief.RepairHeal || !s.r.Step.GoesElsewhere() ||
 		!guard.Fenceable(h, s.Situation) {
 		return health.Unknown
 	}

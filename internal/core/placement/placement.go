@@ -9,13 +9,14 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 )
 
 // Choice is among the hosts, as they stand for one machine.
 type Choice struct {
-	m *fleet.Machine
+	m *belief.Machine
 	s *guard.Situation
 	// inDomain counts the instances of the fleet's other machines in each domain that it is spread over, and onHost
 	// those of all, the one that is just replaced among them.
@@ -24,7 +25,7 @@ type Choice struct {
 }
 
 // Of returns the choice for the machine, which is counted where it was before this round.
-func Of(m, was *fleet.Machine, s *guard.Situation, onHost map[fleet.HostName]int) Choice {
+func Of(m, was *belief.Machine, s *guard.Situation, onHost map[fleet.HostName]int) Choice {
 	c := Choice{m: m, s: s, inDomain: make(map[string]int), onHost: onHost}
 	by := s.Spec.Placement.By()
 	for i := range s.Hosts {
@@ -44,7 +45,7 @@ func Of(m, was *fleet.Machine, s *guard.Situation, onHost map[fleet.HostName]int
 // no other at all.
 func (c Choice) Host(id string) (fleet.HostName, bool) {
 	free := func(h fleet.Host) bool {
-		return !slices.ContainsFunc(c.m.Strays, func(s fleet.Stray) bool { return s.Host == h.Name })
+		return !slices.ContainsFunc(c.m.Strays, func(s belief.Stray) bool { return s.Host == h.Name })
 	}
 	if host, ok := c.leastLoaded(id, func(h fleet.Host) bool { return c.outside(h) && free(h) && c.untried(h) }); ok {
 		return host, ok
@@ -132,7 +133,7 @@ func (c Choice) Nowhere() fleet.Reason {
 
 // outside reports whether the host lies in no domain with an open parent incident.
 func (c Choice) outside(h fleet.Host) bool {
-	return !slices.ContainsFunc(c.s.Whole.Parents, func(p fleet.Parent) bool { return !p.Domain.Spares(h) })
+	return !slices.ContainsFunc(c.s.Whole.Parents, func(p belief.Parent) bool { return !p.Domain.Spares(h) })
 }
 
 // evacuated reports whether the machine is being moved out of a domain: its instance stood, and was not gone.

@@ -6,24 +6,27 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/placement"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 const now = fleet.Instant(time.Hour)
 
 // site is where a machine that has no instance is to be built.
 type site struct {
-	m, was fleet.Machine // as it stands, and as it was before this round
+	m, was belief.Machine // as it stands, and as it was before this round
 	s      guard.Situation
 	load   map[fleet.HostName]int
 }
 
 // among is the site with the hosts, which have so many instances of the fleet.
 func among(load map[fleet.HostName]int, hosts ...fleet.Host) *site {
-	m := fleet.Machine{Name: "web-1", Incident: &fleet.Incident{ID: "web-1/1"}}
-	state := fleet.State{Now: fleet.Now{Mono: now}, Hosts: hosts}
+	m := belief.Machine{Name: "web-1", Incident: &belief.Incident{ID: "web-1/1"}}
+	state := situation.State{Now: fleet.Now{Mono: now}, Hosts: hosts}
 	return &site{m: m, was: m, load: load, s: guard.Situation{State: state}}
 }
 
@@ -38,7 +41,7 @@ func (st *site) chosen(id string) string {
 
 // fails has a domain fail as a whole, and the machine with it.
 func (st *site) fails(kind fleet.DomainKind, name string) {
-	st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Since: 1, Domain: fleet.Domain{Kind: kind, Name: name}}}
+	st.s.Whole.Parents = []belief.Parent{{ID: "web/i1", Since: 1, Domain: fleet.Domain{Kind: kind, Name: name}}}
 }
 
 // host is one that answers, in a rack.
@@ -92,22 +95,22 @@ func TestEqualHostsAreToldApart(t *testing.T) {
 func TestInstancesAreKeptApart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		was  fleet.Machine
+		was  belief.Machine
 		load int
 		want string
 	}{
-		"there is one":  {fleet.Machine{}, 1, "held no-place"},
-		"there is none": {fleet.Machine{}, 0, "h1"},
-		"it was there":  {fleet.Machine{Current: fleet.Incarnation{ID: "old", Host: "h1"}}, 1, "h1"},
-		"it was elsewhere": {fleet.Machine{Current: fleet.Incarnation{ID: "old", Host: "h9"}}, 1,
+		"there is one":  {belief.Machine{}, 1, "held no-place"},
+		"there is none": {belief.Machine{}, 0, "h1"},
+		"it was there":  {belief.Machine{Current: belief.Incarnation{ID: "old", Host: "h1"}}, 1, "h1"},
+		"it was elsewhere": {belief.Machine{Current: belief.Incarnation{ID: "old", Host: "h9"}}, 1,
 			"held no-place"},
-		"it, and another": {fleet.Machine{Current: fleet.Incarnation{ID: "old", Host: "h1"}}, 2,
+		"it, and another": {belief.Machine{Current: belief.Incarnation{ID: "old", Host: "h1"}}, 2,
 			"held no-place"},
-		"it was to appear there": {fleet.Machine{Anchor: &fleet.Anchor{Host: "h1"}}, 1, "h1"},
+		"it was to appear there": {belief.Machine{Anchor: &belief.Anchor{Host: "h1"}}, 1, "h1"},
 	} {
 		for _, by := range []fleet.DomainKind{"", fleet.DomainRack} {
 			st := among(map[fleet.HostName]int{"h1": c.load}, host("h1", "a"))
-			st.s.Spec.Placement = fleet.Placement{Spread: by, Apart: true}
+			st.s.Spec.Placement = policy.Placement{Spread: by, Apart: true}
 			st.was = c.was
 			if got := st.chosen("r1"); got != c.want {
 				t.Errorf("%s, by %q: %s, want %s", name, by, got, c.want)
@@ -129,18 +132,18 @@ func TestWhichHostIsTaken(t *testing.T) {
 		"it is to be empty":      {func(_ *site, h *fleet.Host) { h.Disabled = true }, "h1", "held no-host"},
 		"it cannot write": {func(_ *site, h *fleet.Host) { h.Fence.Access = fleet.AccessCut },
 			"h1", "held no-host"},
-		"a person holds it": {func(st *site, _ *fleet.Host) { st.s.Whole.Holds = []fleet.Hold{{Host: "h2"}} },
+		"a person holds it": {func(st *site, _ *fleet.Host) { st.s.Whole.Holds = []belief.Hold{{Host: "h2"}} },
 			"h1", "held hold"},
 		"it fails as a whole": {func(st *site, _ *fleet.Host) { st.fails(fleet.DomainHost, "h2") }, "h1", "h2"},
 		"it was built there in vain": {func(st *site, _ *fleet.Host) { st.m.Spurned = []fleet.HostName{"h2"} },
 			"h1", "h2"},
 		"another has its name there": {func(st *site, _ *fleet.Host) {
-			st.m.Strays = []fleet.Stray{{ID: "x", Host: "h2"}}
+			st.m.Strays = []belief.Stray{{ID: "x", Host: "h2"}}
 		}, "h1", "h2"},
 		"the policy allows it not": {func(st *site, _ *fleet.Host) {
 			st.s.Spec.Placement.Only = []fleet.Domain{{Kind: fleet.DomainHost, Name: "h1"}}
 		}, "h1", "held no-place"},
-		"its disks are elsewhere": {func(st *site, _ *fleet.Host) { st.m.Volumes = &fleet.Volumes{Host: "h1"} },
+		"its disks are elsewhere": {func(st *site, _ *fleet.Host) { st.m.Volumes = &belief.Volumes{Host: "h1"} },
 			"h1", "held disk-elsewhere"},
 	} {
 		for beside, want := range map[bool]string{true: c.want, false: c.alone} {
@@ -169,7 +172,7 @@ func TestWhereSomethingMayBeOrdered(t *testing.T) {
 		"nothing is built there": {func(_ *site, h *fleet.Host) { h.Closed = true }, false},
 		"it is to be empty":      {func(_ *site, h *fleet.Host) { h.Disabled = true }, false},
 		"it cannot write":        {func(_ *site, h *fleet.Host) { h.Fence.Access = fleet.AccessCut }, false},
-		"a person holds it": {func(st *site, _ *fleet.Host) { st.s.Whole.Holds = []fleet.Hold{{Host: "h1"}} },
+		"a person holds it": {func(st *site, _ *fleet.Host) { st.s.Whole.Holds = []belief.Hold{{Host: "h1"}} },
 			false},
 		"it is not known": {func(_ *site, h *fleet.Host) { h.Name = "h3" }, false},
 	} {
@@ -196,7 +199,7 @@ func TestTheOrderOfWhatIsLeft(t *testing.T) {
 		"none but what fails": {[]fleet.Host{failing}, "failing"},
 	} {
 		st := among(map[fleet.HostName]int{"vain": 2, "named": 1, "fits": 3}, c.hosts...)
-		st.m.Spurned, st.m.Strays = []fleet.HostName{"vain"}, []fleet.Stray{{ID: "x", Host: "named"}}
+		st.m.Spurned, st.m.Strays = []fleet.HostName{"vain"}, []belief.Stray{{ID: "x", Host: "named"}}
 		st.fails(fleet.DomainHost, "failing")
 		if got := st.chosen("r1"); got != c.want {
 			t.Errorf("%s: it is built on %s, want %s", name, got, c.want)
@@ -208,18 +211,18 @@ func TestTheOrderOfWhatIsLeft(t *testing.T) {
 func TestAnEvacuationDoesNotStay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		then   fleet.FateAnswer
+		then   policy.FateAnswer
 		parent string
 		wait   time.Duration
 		want   string
 	}{
-		"it is to leave":       {fleet.FateEvacuate, "web/i1", time.Minute, "held no-host"},
-		"it is to leave later": {fleet.FateEvacuate, "web/i1", 2 * time.Hour, "h1"},
-		"it is to wait":        {fleet.FateWait, "web/i1", time.Minute, "h1"},
-		"it fails for itself":  {fleet.FateEvacuate, "", time.Minute, "h1"},
+		"it is to leave":       {policy.FateEvacuate, "web/i1", time.Minute, "held no-host"},
+		"it is to leave later": {policy.FateEvacuate, "web/i1", 2 * time.Hour, "h1"},
+		"it is to wait":        {policy.FateWait, "web/i1", time.Minute, "h1"},
+		"it fails for itself":  {policy.FateEvacuate, "", time.Minute, "h1"},
 	} {
 		st := among(nil, host("h1", "a"))
-		st.s.Spec.SharedFate = fleet.SharedFate{Then: c.then, Wait: c.wait}
+		st.s.Spec.SharedFate = policy.SharedFate{Then: c.then, Wait: c.wait}
 		st.fails(fleet.DomainRack, "a")
 		st.m.Incident.Parent = c.parent
 		if got := st.chosen("r1"); got != c.want {
@@ -242,20 +245,20 @@ func TestWhyThereIsNoPlace(t *testing.T) {
 		"there are no hosts": {nil, func(*site) {}, "held no-host"},
 		"none answers":       {[]fleet.Host{down}, func(*site) {}, "held no-host"},
 		"the disks are on one that is down": {[]fleet.Host{down, far}, func(st *site) {
-			st.m.Volumes = &fleet.Volumes{Host: "h1"}
+			st.m.Volumes = &belief.Volumes{Host: "h1"}
 		}, "held disk-elsewhere"},
 		"the policy allows the one that is down": {[]fleet.Host{down, far}, func(st *site) {
 			st.s.Spec.Placement.Only = only("a")
 		}, "held no-place"},
 		"one has the disks, and the other is allowed": {[]fleet.Host{host("h1", "a"), far}, func(st *site) {
-			st.m.Volumes, st.s.Spec.Placement.Only = &fleet.Volumes{Host: "h1"}, only("b")
+			st.m.Volumes, st.s.Spec.Placement.Only = &belief.Volumes{Host: "h1"}, only("b")
 		}, "held no-place"},
 		"the one that has the disks, and is allowed, is cut": {[]fleet.Host{
 			{Name: "h1", Up: true, Fence: fleet.Means{Access: fleet.AccessCut}}, far}, func(st *site) {
-			st.m.Volumes = &fleet.Volumes{Host: "h1"}
+			st.m.Volumes = &belief.Volumes{Host: "h1"}
 		}, "held no-host"},
 		"a person holds the one with the disks": {[]fleet.Host{host("h1", "a"), far}, func(st *site) {
-			st.m.Volumes, st.s.Whole.Holds = &fleet.Volumes{Host: "h1"}, []fleet.Hold{{Host: "h1"}}
+			st.m.Volumes, st.s.Whole.Holds = &belief.Volumes{Host: "h1"}, []belief.Hold{{Host: "h1"}}
 		}, "held hold"},
 	} {
 		st := among(nil, c.hosts...)
@@ -280,7 +283,7 @@ func TestAHostIsSpurned(t *testing.T) {
 		"the other is down": {func(st *site) { st.s.Hosts[0].Up = false }, false},
 		"the provider chooses": {func(st *site) { st.s.Hosts = []fleet.Host{{Name: "cloud", Closed: true}} },
 			true},
-		"it may appear there still": {func(st *site) { st.m.Anchor = &fleet.Anchor{Host: "h2"} }, false},
+		"it may appear there still": {func(st *site) { st.m.Anchor = &belief.Anchor{Host: "h2"} }, false},
 	} {
 		st := among(nil, host("h1", ""), host("h2", ""))
 		c.set(st)

@@ -3,15 +3,19 @@ package proving
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // Definitions are the definitions of a spec's checks, worked out once.
 type Definitions struct {
-	of   *fleet.Check // the first of them
+	of   *policy.Check // the first of them
 	list []string
 }
 
@@ -45,7 +49,7 @@ func TestChecks(of *round.Round, known *Definitions) {
 	if r.allProven(was) {
 		return
 	}
-	next := &fleet.CheckHistory{Checks: r.tested(was)}
+	next := &belief.CheckHistory{Checks: r.tested(was)}
 	for i := range next.Checks {
 		if t := &next.Checks[i]; t.Proven() || r.succeeds(t.Name) {
 			r.prove(t)
@@ -68,7 +72,7 @@ func TestChecks(of *round.Round, known *Definitions) {
 }
 
 // allProven reports whether the book has the spec's checks as they are, and there is nothing to do in it.
-func (r proving) allProven(book *fleet.CheckHistory) bool {
+func (r proving) allProven(book *belief.CheckHistory) bool {
 	definitions := r.definitions()
 	if book == nil || len(book.Checks) != len(definitions) {
 		return false
@@ -84,11 +88,11 @@ func (r proving) allProven(book *fleet.CheckHistory) bool {
 
 // tested returns what the spec's checks were seen to do before this round. Where an older hale kept no book, and
 // certified machines of the fleet, the checks are proven: it certified, or adopted, what they showed to be healthy.
-func (r proving) tested(was *fleet.CheckHistory) []fleet.Tested {
-	var out []fleet.Tested
+func (r proving) tested(was *belief.CheckHistory) []belief.Tested {
+	var out []belief.Tested
 	believed := was == nil && r.certifiedAny()
 	for i, definition := range r.definitions() {
-		t := fleet.Tested{Name: r.S.Spec.Checks[i].Name, Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono}
+		t := belief.Tested{Name: r.S.Spec.Checks[i].Name, Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono}
 		if known := was.Of(t.Name); known != nil && known.Definition == definition {
 			t = *known
 		} else if known != nil {
@@ -104,7 +108,7 @@ func (r proving) tested(was *fleet.CheckHistory) []fleet.Tested {
 }
 
 func (r proving) certifiedAny() bool {
-	return slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool {
+	return slices.ContainsFunc(r.S.Machines, func(v situation.View) bool {
 		return !v.Machine.Current.None() && v.Machine.Current.Certified
 	})
 }
@@ -116,7 +120,7 @@ func (r proving) succeeds(name fleet.CheckName) bool {
 	})
 }
 
-func standingOf(v *fleet.View, name fleet.CheckName) fleet.Standing {
+func standingOf(v *situation.View, name fleet.CheckName) fleet.Standing {
 	for i := range v.Checks {
 		if v.Checks[i].Check == name {
 			return v.Checks[i].Standing
@@ -126,34 +130,34 @@ func standingOf(v *fleet.View, name fleet.CheckName) fleet.Standing {
 }
 
 // prove books that the check succeeded, and says so where a person was told that it does not.
-func (r proving) prove(t *fleet.Tested) {
+func (r proving) prove(t *belief.Tested) {
 	if t.Paged != "" {
-		r.Record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRecovered, Check: t.Name, Paged: true})
+		r.Record(record.Record{Kind: record.Check, Reason: fleet.ReasonRecovered, Check: t.Name, Paged: true})
 	}
 	t.Good, t.Paged = t.Definition, ""
 }
 
 // forgetChecks finds the checks that are not asked any more, and that a person was told do not succeed.
-func (r proving) forgetChecks(was, is *fleet.CheckHistory) {
+func (r proving) forgetChecks(was, is *belief.CheckHistory) {
 	if was == nil {
 		return
 	}
 	for _, t := range was.Checks {
 		if t.Paged != "" && is.Of(t.Name) == nil {
-			r.Record(fleet.Record{Kind: fleet.RecordCheck, Reason: fleet.ReasonRemoved, Check: t.Name, Paged: true})
+			r.Record(record.Record{Kind: record.Check, Reason: fleet.ReasonRemoved, Check: t.Name, Paged: true})
 		}
 	}
 }
 
 // tellUnproven tells a person, once, of a check that is down where hale had the time to see it succeed (L8).
-func (r proving) tellUnproven(t *fleet.Tested) {
+func (r proving) tellUnproven(t *belief.Tested) {
 	due := r.S.Now.Due(t.SinceMono.Add(guard.SettleTime(r.S.Spec))) && r.S.Now.Due(r.S.SteadyAt)
 	if t.Told() || !due || r.S.Vantage.Standing == fleet.VantageIsolated || r.Sit.Whole.Doubt.Reason != "" ||
-		!slices.ContainsFunc(r.S.Machines, func(v fleet.View) bool { return r.fails(&v, t.Name) }) {
+		!slices.ContainsFunc(r.S.Machines, func(v situation.View) bool { return r.fails(&v, t.Name) }) {
 		return
 	}
 	t.Paged = t.Definition
-	rec := fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonUnproven, Check: t.Name,
+	rec := record.Record{Kind: record.Paged, Reason: fleet.ReasonUnproven, Check: t.Name,
 		Took: r.S.Now.Wall.Sub(t.Since)}
 	if t.Edited {
 		rec.Detail = "edited"
@@ -162,10 +166,10 @@ func (r proving) tellUnproven(t *fleet.Tested) {
 }
 
 // fails reports whether the check is down on a machine that has had the time to start.
-func (r proving) fails(v *fleet.View, name fleet.CheckName) bool {
+func (r proving) fails(v *situation.View, name fleet.CheckName) bool {
 	m, now := &v.Machine, r.S.Now
 	starts := m.Health.Grace != 0 && !now.Due(m.Health.Grace)
-	if p := m.Repair; p != nil && (p.Phase != fleet.PhaseVerify || !now.Due(p.Deadline)) {
+	if p := m.Repair; p != nil && (p.Phase != belief.PhaseVerify || !now.Due(p.Deadline)) {
 		starts = true
 	}
 	return !starts && !m.Current.None() && v.Epoch == m.Epoch && standingOf(v, name) == fleet.StandingDown

@@ -3,15 +3,19 @@ package repair
 import (
 	"strconv"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // call stores an intent and asks for the call to be sent.
-func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) onward {
+func (w *Work) call(r *belief.Repair, op fleet.Op, on belief.Incarnation) onward {
 	r.Calls++
-	step := fleet.CurrentStep(w.Situation.Spec, *r)
-	r.Intent = &fleet.Intent{
+	step := belief.CurrentStep(w.Situation.Spec, *r)
+	r.Intent = &belief.Intent{
 		ID: r.ID + "/call" + strconv.Itoa(r.Calls), Op: op, Instance: on.ID, Generation: on.Generation, Host: on.Host,
 		Edition: on.Edition, Limit: step.Timeout, At: w.Situation.Now.Wall, Repeatable: repeatable(op, step),
 		Snapshot: copyOf(w.M, r, op),
@@ -20,13 +24,13 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) onward {
 	if on.ID == w.M.Current.ID && (op == fleet.OpPowerOff || op == fleet.OpReboot || op == fleet.OpRebuild) {
 		w.M.Current.PoweredOff = true // also when the answer is lost; see withoutEffect
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordIntent, Op: op, Call: r.Intent.ID, Instance: on.ID,
+	w.Record(record.Record{Kind: record.Intent, Op: op, Call: r.Intent.ID, Instance: on.ID,
 		Generation: on.Generation, Host: on.Host})
-	a := fleet.Action{
-		Kind: fleet.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.Mark(on),
+	a := situation.Action{
+		Kind: situation.ActionCall, Machine: w.M.Name, Instance: on.ID, Host: on.Host, Mark: w.Mark(on),
 		Adopted: on.Adopted, Intent: *r.Intent,
 		Excused: guard.Excused(w.M, w.Situation),
-		ForGood: op == fleet.OpDelete && r.Kind == fleet.RepairRemove,
+		ForGood: op == fleet.OpDelete && r.Kind == belief.RepairRemove,
 	}
 	if op == fleet.OpCreate {
 		a.Made = w.Made()
@@ -43,7 +47,7 @@ func (w *Work) call(r *fleet.Repair, op fleet.Op, on fleet.Incarnation) onward {
 }
 
 // repeatable reports whether the call may be sent again though its answer was lost.
-func repeatable(op fleet.Op, step fleet.Step) bool {
+func repeatable(op fleet.Op, step policy.Step) bool {
 	return op == fleet.OpRun && step.Run.Idempotent || op == fleet.OpSnapshot || op == fleet.OpDropSnapshot
 }
 
@@ -71,7 +75,7 @@ func (w *Work) mayAct() bool {
 
 // observe asks the provider for one instance. Unanswered, it is asked again after a while; a wanted change that only
 // asks in vain is given up.
-func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName) onward {
+func (w *Work) observe(r *belief.Repair, id fleet.InstanceID, host fleet.HostName) onward {
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
 		return waits
 	}
@@ -79,13 +83,13 @@ func (w *Work) observe(r *fleet.Repair, id fleet.InstanceID, host fleet.HostName
 		return w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
 	}
 	r.AskAt = w.Now().Add(w.patience(r))
-	w.Actions = append(w.Actions, fleet.Action{Kind: fleet.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
+	w.Actions = append(w.Actions, situation.Action{Kind: situation.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
 	return waits
 }
 
 // seenSince returns what the provider said of the instance after the last call ended. As long as it said nothing, it is
 // to be asked.
-func (w *Work) seenSince(r *fleet.Repair, id fleet.InstanceID) (i fleet.Instance, known bool) {
+func (w *Work) seenSince(r *belief.Repair, id fleet.InstanceID) (i fleet.Instance, known bool) {
 	seen := w.View.Sighting(id)
 	if !seen.Known() || seen.Asked <= r.LastOutcome {
 		return fleet.Instance{}, false
@@ -94,10 +98,10 @@ func (w *Work) seenSince(r *fleet.Repair, id fleet.InstanceID) (i fleet.Instance
 }
 
 // settleIntent deals with the call under way: its outcome arrived, or is unknown and must be observed.
-func (w *Work) settleIntent(r *fleet.Repair) onward {
+func (w *Work) settleIntent(r *belief.Repair) onward {
 	in, o := *r.Intent, w.View.Outcome
 	if o != nil && o.Intent == in.ID && !in.Unknown {
-		w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: o.Kind, Detail: o.Detail,
+		w.Record(record.Record{Kind: record.Outcome, Op: in.Op, Call: in.ID, Outcome: o.Kind, Detail: o.Detail,
 			Instance: in.Instance, Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At),
 			Proof: o.Proof})
 		w.RecordOutput(in, o.Output)
@@ -115,9 +119,9 @@ func (w *Work) settleIntent(r *fleet.Repair) onward {
 	return waits
 }
 
-func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+func (w *Work) settle(r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
 	withoutEffect(w.M, in, o)
-	if o.Kind == fleet.OutcomeLocked && r.Kind != fleet.RepairTidy { // a copy is none of the instance's
+	if o.Kind == fleet.OutcomeLocked && r.Kind != belief.RepairTidy { // a copy is none of the instance's
 		return exchange{w, r}.locked(in, o.Detail)
 	}
 	op := operationOf(in.Op)
@@ -149,7 +153,7 @@ func (w *Work) settle(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward 
 
 // withoutEffect takes back that hale powered the instance off, where its provider says for certain that nothing was
 // done: if it goes off from now on, that was not hale (L10). A call with an unknown outcome may still be carried out.
-func withoutEffect(m *fleet.Machine, in fleet.Intent, o fleet.Outcome) {
+func withoutEffect(m *belief.Machine, in belief.Intent, o fleet.Outcome) {
 	stops := in.Op == fleet.OpPowerOff || in.Op == fleet.OpReboot
 	if stops && o.Kind != fleet.OutcomeDone && in.Instance == m.Current.ID {
 		m.Current.PoweredOff = false
@@ -158,11 +162,11 @@ func withoutEffect(m *fleet.Machine, in fleet.Intent, o fleet.Outcome) {
 
 // locked: its provider's people keep everybody from the instance. Nothing is built around it: it is tried again until
 // they unlock it.
-func (x exchange) locked(in fleet.Intent, detail string) onward {
+func (x exchange) locked(in belief.Intent, detail string) onward {
 	switch {
 	case in.Op == fleet.OpCertify:
 		return x.giveUpCertifying(fleet.ReasonLocked, detail)
-	case x.r.Kind != fleet.RepairHeal:
+	case x.r.Kind != belief.RepairHeal:
 		return x.giveUp(fleet.ReasonLocked, detail)
 	}
 	return x.comeAgain(fleet.ReasonLocked, detail)
@@ -172,13 +176,13 @@ func (w *Work) verifyFrom() onward {
 	w.M.Epoch++
 	w.M.Acted = w.Now()
 	h := &w.M.Health
-	h.Verdict, h.Cause, h.Since, h.SinceMono = fleet.VerdictStarting, fleet.CauseNone, w.Situation.Now.Wall, w.Now()
-	return w.enter(fleet.PhaseVerify)
+	h.Verdict, h.Cause, h.Since, h.SinceMono = belief.VerdictStarting, belief.CauseNone, w.Situation.Now.Wall, w.Now()
+	return w.enter(belief.PhaseVerify)
 }
 
 // giveUp leaves the machine to a person; a remnant is only put aside.
 func (w *Work) giveUp(reason fleet.Reason, detail string) onward {
-	if w.M.Repair.Kind == fleet.RepairRemnant {
+	if w.M.Repair.Kind == belief.RepairRemnant {
 		return w.failAttempt(reason, detail)
 	}
 	if w.wantedIn() {
@@ -189,11 +193,11 @@ func (w *Work) giveUp(reason fleet.Reason, detail string) onward {
 
 // giveUpCertifying: the machine is healthy, but its mark could not be written. It is tried again much later.
 func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) onward {
-	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail,
+	w.Record(record.Record{Kind: record.StepFailed, Reason: reason, Op: fleet.OpCertify, Detail: detail,
 		Instance: w.M.Current.ID})
 	w.end(reason)
 	if w.M.Incident == nil {
-		w.OpenIncident(fleet.CauseBuild)
+		w.OpenIncident(belief.CauseBuild)
 	}
 	w.Page(reason)
 	w.M.RetryAt = w.Now().Add(longestBackoff)
@@ -201,7 +205,7 @@ func (w *Work) giveUpCertifying(reason fleet.Reason, detail string) onward {
 }
 
 // resolve finds out by observation whether a call without an answer took effect.
-func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) onward {
+func (w *Work) resolve(r *belief.Repair, in belief.Intent) onward {
 	op := operationOf(in.Op)
 	r.OffAccepted = r.OffAccepted || in.Op == fleet.OpPowerOff
 	if unseen, ok := op.(resolver); ok {
@@ -218,26 +222,26 @@ func (w *Work) resolve(r *fleet.Repair, in fleet.Intent) onward {
 }
 
 // observed returns the instance as it was seen after a call without an answer; then the call is over.
-func (w *Work) observed(r *fleet.Repair, in fleet.Intent) (fleet.Instance, bool) {
+func (w *Work) observed(r *belief.Repair, in belief.Intent) (fleet.Instance, bool) {
 	seen, known := w.seenSince(r, in.Instance)
 	if !known {
 		return fleet.Instance{}, false
 	}
 	r.Intent, r.AskAt = nil, 0
-	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
+	w.Record(record.Record{Kind: record.Outcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
 		Instance: in.Instance, Generation: in.Generation, Host: in.Host, Detail: "observed " + string(seen.Power)})
 	return seen, true
 }
 
 // repeat tries a call again that surely had no effect.
-func (w *Work) repeat(r *fleet.Repair, in fleet.Intent) onward {
+func (w *Work) repeat(r *belief.Repair, in belief.Intent) onward {
 	operationOf(in.Op).undone(r)
 	w.retry(r)
 	return w.boundTries(r, in)
 }
 
 // boundTries gives a step up that was tried in vain too often.
-func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) onward {
+func (w *Work) boundTries(r *belief.Repair, in belief.Intent) onward {
 	switch {
 	case r.Retries < pageAfter:
 	case w.wantedIn():
@@ -250,7 +254,7 @@ func (w *Work) boundTries(r *fleet.Repair, in fleet.Intent) onward {
 
 // boundConflicts gives a change of the old instance up that the provider's truth stood against too often. What only
 // failed for a while, as under a provider that throttles, is tried on: a person was told.
-func (w *Work) boundConflicts(r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+func (w *Work) boundConflicts(r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
 	switch {
 	case r.Retries < pageAfter:
 		return again

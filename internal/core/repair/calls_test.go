@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // A call says all that its provider needs: which instance, where, with which mark, and how long it may take. Each has
@@ -16,7 +19,7 @@ func TestWhatACallSays(t *testing.T) {
 		false: {Installation: "ours", Fleet: "web", Machine: "web-1", Generation: 1, Certified: true},
 		true:  {},
 	} {
-		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
 		st.m.Current.Adopted, st.m.Repair.Target.Adopted = adopted, adopted
 		st.s.Silent = []fleet.Silence{{Host: "h1"}, {Host: "h9", Off: true}}
 		st.answer(fleet.PowerRunning, fleet.StandingDown)
@@ -54,7 +57,7 @@ func TestL12WhichOutcomeCounts(t *testing.T) {
 		"one that comes late": {func(st *stage) { st.m.Repair.Intent.Unknown = true }, "ASK old; act"},
 		"none yet":            {func(st *stage) { st.view.Outcome = nil }, "act"},
 	} {
-		st := inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff)
+		st := inAct(t, fleet.OpStart, fleet.StepStart, belief.CauseOff)
 		st.ends(fleet.OutcomeDone)
 		c.set(st)
 		st.want(name, st.round(), c.want)
@@ -85,7 +88,7 @@ func TestACallThatDidNothing(t *testing.T) {
 // A question that is not answered is asked again, ever later, and not before.
 func TestAQuestionThatIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	st := inAct(t, fleet.OpPowerOff, fleet.StepRecreate, fleet.CauseChecks)
+	st := inAct(t, fleet.OpPowerOff, fleet.StepRecreate, belief.CauseChecks)
 	st.ends(fleet.OutcomeDone)
 	for _, wait := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
 		st.want("it is asked", st.round(), "ASK old; act")
@@ -115,10 +118,10 @@ func TestWhatHoldsACall(t *testing.T) {
 			"held provider-down; act"},
 		"it is another one": {func(s *guard.Situation) { s.Provider.Standing = fleet.ProviderDoubtful },
 			"held provider-doubtful; act"},
-		"hale may only observe": {func(s *guard.Situation) { s.Spec.Mode = fleet.ModeObserve }, "held observe; act"},
+		"hale may only observe": {func(s *guard.Situation) { s.Spec.Mode = policy.ModeObserve }, "held observe; act"},
 		"the store is full": {func(s *guard.Situation) { s.Acting = fleet.ReasonStoreFull },
 			"held store-full; act"},
-		"the store is older": {func(s *guard.Situation) { s.Whole.Older = &fleet.Older{} },
+		"the store is older": {func(s *guard.Situation) { s.Whole.Older = &belief.Older{} },
 			"held store-older; act"},
 	} {
 		st := newStage(t, ladder[fleet.StepReboot])
@@ -131,7 +134,7 @@ func TestWhatHoldsACall(t *testing.T) {
 		if st.want(name+" no more", st.round(), "CALL reboot old; act"); st.m.Waiting != "" {
 			t.Errorf("%s no more, and it waits for it: %s", name, st.m.Waiting)
 		}
-		st = inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff)
+		st = inAct(t, fleet.OpStart, fleet.StepStart, belief.CauseOff)
 		st.restarts()
 		c.set(&st.s)
 		st.want(name+", and a call was lost", st.round(), c.want)
@@ -141,9 +144,9 @@ func TestWhatHoldsACall(t *testing.T) {
 // A call that is under way is waited for, whatever holds new ones: its outcome is taken in.
 func TestAnOutcomeIsTakenInWhateverHolds(t *testing.T) {
 	t.Parallel()
-	st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
-	st.s.Brake.Engaged, st.s.Spec.Mode = true, fleet.ModeObserve
-	st.s.Whole.Holds = []fleet.Hold{{}}
+	st := inAct(t, fleet.OpReboot, fleet.StepReboot, belief.CauseChecks)
+	st.s.Brake.Engaged, st.s.Spec.Mode = true, policy.ModeObserve
+	st.s.Whole.Holds = []belief.Hold{{}}
 	st.ends(fleet.OutcomeDone)
 	st.want("it is done", st.round(), "verify")
 }
@@ -176,7 +179,7 @@ func TestWhatIsForAPerson(t *testing.T) {
 		fleet.OutcomeNoSecret: "no-secret",
 		fleet.OutcomeLocked:   "locked"} {
 		st := calling[fleet.OpCreate](t)
-		st.m.Repair.Kind, st.m.Repair.Aim, st.m.Incident = fleet.RepairBuild, fleet.AimAt(fleet.Incarnation{}), nil
+		st.m.Repair.Kind, st.m.Repair.Aim, st.m.Incident = belief.RepairBuild, belief.AimAt(belief.Incarnation{}), nil
 		st.ends(kind)
 		st.want(string(kind), st.round(), "repair-ended "+why+"; quarantined "+why+"; paged "+why+"; over")
 	}
@@ -187,11 +190,11 @@ func TestWhatIsForAPerson(t *testing.T) {
 func TestWhatIsInVainIsTold(t *testing.T) {
 	t.Parallel()
 	st := calling[fleet.OpCreate](t)
-	st.m.Repair.Kind, st.m.Repair.Aim, st.m.Incident = fleet.RepairBuild, fleet.AimAt(fleet.Incarnation{}), nil
+	st.m.Repair.Kind, st.m.Repair.Aim, st.m.Incident = belief.RepairBuild, belief.AimAt(belief.Incarnation{}), nil
 	st.m.Repair.Retries = 9
 	st.ends(fleet.OutcomeRetry)
 	st.want("a first build", st.round(), "paged call-failed; act in 30s")
-	if i := st.m.Incident; i == nil || i.Cause != fleet.CauseBuild {
+	if i := st.m.Incident; i == nil || i.Cause != belief.CauseBuild {
 		t.Errorf("it has %+v", i)
 	}
 	st, _ = remnant(t)
@@ -206,27 +209,27 @@ func TestWhatIsInVainIsTold(t *testing.T) {
 // A call is written down before it is sent, and so is its end, as it was told or as it was seen.
 func TestACallIsWrittenDown(t *testing.T) {
 	t.Parallel()
-	st := looked(t, fleet.StepStart, fleet.CauseOff)
+	st := looked(t, fleet.StepStart, belief.CauseOff)
 	st.answer(fleet.PowerOff, fleet.StandingDown)
 	st.round()
-	if got := st.record(fleet.RecordIntent); got.Op != fleet.OpStart || got.Instance != "old" || got.Host != "h1" ||
+	if got := st.record(record.Intent); got.Op != fleet.OpStart || got.Instance != "old" || got.Host != "h1" ||
 		got.Generation != 1 || got.Call == "" {
 		t.Errorf("it is said %+v", got)
 	}
-	call := st.record(fleet.RecordIntent).Call
+	call := st.record(record.Intent).Call
 	lost := newStage(t)
 	*lost = *st
 	lost.m = st.m.Clone()
 	st.ends(fleet.OutcomeDone)
 	st.round()
-	if got := st.record(fleet.RecordOutcome); got.Op != fleet.OpStart || got.Outcome != fleet.OutcomeDone ||
+	if got := st.record(record.Outcome); got.Op != fleet.OpStart || got.Outcome != fleet.OutcomeDone ||
 		got.Took != time.Second || got.Detail != "so it was said" || got.Instance != "old" || got.Call != call {
 		t.Errorf("its end is said to be %+v", got)
 	}
 	lost.restarts()
 	lost.seen(marked("old", "h1", fleet.PowerRunning, 1))
 	lost.want("its answer is lost", lost.round(), "verify")
-	if got := lost.record(fleet.RecordOutcome); got.Outcome != fleet.OutcomeUnknown ||
+	if got := lost.record(record.Outcome); got.Outcome != fleet.OutcomeUnknown ||
 		got.Detail != "observed running" || got.Call != call {
 		t.Errorf("its end is said to be %+v", got)
 	}
@@ -237,13 +240,13 @@ func TestACallIsWrittenDown(t *testing.T) {
 func TestAMachineStartsAnew(t *testing.T) {
 	t.Parallel()
 	for kind, starts := range map[fleet.OutcomeKind]bool{fleet.OutcomeDone: true, fleet.OutcomeRetry: false} {
-		st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
+		st := inAct(t, fleet.OpReboot, fleet.StepReboot, belief.CauseChecks)
 		before := st.m.Health
 		st.ends(kind)
 		st.round()
 		want := before
 		if starts {
-			want = fleet.Health{Verdict: fleet.VerdictStarting, Since: st.s.Now.Wall, SinceMono: st.s.Now.Mono,
+			want = belief.Health{Verdict: belief.VerdictStarting, Since: st.s.Now.Wall, SinceMono: st.s.Now.Mono,
 				Grace: st.s.Now.Mono.Add(10 * time.Second)}
 		}
 		if st.m.Health != want || starts != (st.m.Epoch == 2) || starts != (st.m.Acted == st.s.Now.Mono) {

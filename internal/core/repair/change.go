@@ -1,32 +1,36 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+)
 
 // BeginChange opens the work that a person ordered. The guard has admitted it. Healing pauses meanwhile: it goes on
 // when the work ends, however it does.
-func (w *Work) BeginChange(kind fleet.RepairKind, by *fleet.Removal) {
+func (w *Work) BeginChange(kind belief.RepairKind, by *belief.Removal) {
 	m := w.M
 	m.Waiting, m.Quarantine, m.Change = "", nil, nil
 	if by.Named && !m.Current.Certified && !m.Current.Adopted {
 		m.Current.Expired = true // its build is given up
 	}
-	w.open(fleet.Repair{Kind: kind, Order: by.Order}, fleet.AimAt(m.Current))
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
+	w.open(belief.Repair{Kind: kind, Order: by.Order}, belief.AimAt(m.Current))
+	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
 		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
-	w.enter(fleet.PhaseAct)
+	w.enter(belief.PhaseAct)
 	w.Advance()
 }
 
 // spoilt says why a wanted change is given up before the old instance is removed: its order does not stand any more,
 // what it is to keep cannot be kept, or there is no host for its successor, and has not been for a while.
-func (w *Work) spoilt(r *fleet.Repair) fleet.Reason {
+func (w *Work) spoilt(r *belief.Repair) fleet.Reason {
 	switch {
 	case !r.Wanted() || r.Removed:
 		return ""
 	case !w.orderStands(r):
 		return fleet.ReasonWithdrawn
-	case r.Kind == fleet.RepairUpdate && w.keeps(r):
-		if why := keepable(w.M, w.Situation, fleet.CurrentStep(w.Situation.Spec, *r)); why != "" {
+	case r.Kind == belief.RepairUpdate && w.keeps(r):
+		if why := keepable(w.M, w.Situation, belief.CurrentStep(w.Situation.Spec, *r)); why != "" {
 			return why
 		}
 	}
@@ -38,7 +42,7 @@ func (w *Work) spoilt(r *fleet.Repair) fleet.Reason {
 
 // mayChange reports whether a wanted change may go on. Until the old instance is removed, what forbids a new step
 // forbids it, too; only a step under way finishes, whatever the brake says (L6).
-func (w *Work) mayChange(r *fleet.Repair) bool {
+func (w *Work) mayChange(r *belief.Repair) bool {
 	if !r.Wanted() || r.Removed {
 		return true
 	}
@@ -60,14 +64,14 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 	m, r := w.M, w.M.Repair
 	order := r.Order
 	if why != fleet.ReasonWithdrawn {
-		w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Order: order, Detail: detail,
+		w.Record(record.Record{Kind: record.StepFailed, Reason: why, Order: order, Detail: detail,
 			Instance: r.Target.ID})
 	}
 	w.end(why)
-	m.Change = &fleet.Change{Order: order, Ended: why}
+	m.Change = &belief.Change{Order: order, Ended: why}
 	m.Waiting = ""
 	if why != fleet.ReasonWithdrawn {
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
+		w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
 			Instance: m.Current.ID})
 	}
 	return over
@@ -77,15 +81,15 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 func (w *Work) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
 
 // orderStands reports whether the order that the work carries out is still in the ledger.
-func (w *Work) orderStands(r *fleet.Repair) bool {
+func (w *Work) orderStands(r *belief.Repair) bool {
 	l := w.Situation.Whole.Ledger
-	if r.Kind == fleet.RepairUndo {
+	if r.Kind == belief.RepairUndo {
 		return true // it was taken up once and for all
 	}
 	if l == nil {
 		return false
 	}
-	if r.Kind == fleet.RepairUpdate {
+	if r.Kind == belief.RepairUpdate {
 		return l.Update.Goes() && l.Update.Order == r.Order
 	}
 	o := l.Removal(w.M.Name)

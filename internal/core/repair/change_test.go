@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // removing is a machine that serves, and that a person wants removed.
@@ -13,10 +16,10 @@ func removing(t *testing.T) (st *stage, begins string) {
 	t.Helper()
 	st = newStage(t, ladder[fleet.StepRecreate])
 	st.m.Incident, st.m.Attempts = nil, nil
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
-	o := fleet.Removal{Machine: "web-1", Order: "o1", By: "ann", Why: fleet.ReasonNamed}
-	st.s.Whole.Ledger = &fleet.Ledger{Size: 5, Removals: []fleet.Removal{o}}
-	begins = st.play(func(w *work) { w.BeginChange(fleet.RepairRemove, &o) })
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
+	o := belief.Removal{Machine: "web-1", Order: "o1", By: "ann", Why: fleet.ReasonNamed}
+	st.s.Whole.Ledger = &belief.Ledger{Size: 5, Removals: []belief.Removal{o}}
+	begins = st.play(func(w *work) { w.BeginChange(belief.RepairRemove, &o) })
 	return st, begins
 }
 
@@ -27,10 +30,10 @@ func updating(t *testing.T, keep time.Duration) (st *stage, begins string) {
 	step.KeepOld = keep
 	st = newStage(t, step)
 	st.m.Incident, st.m.Attempts = nil, nil
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
-	st.s.Whole.Ledger = &fleet.Ledger{Size: 5, Edition: 3, Update: &fleet.Update{Edition: 4, Order: "o1", By: "ann"}}
-	o := fleet.Removal{Machine: "web-1", Order: "o1", By: "ann"}
-	begins = st.play(func(w *work) { w.BeginChange(fleet.RepairUpdate, &o) })
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
+	st.s.Whole.Ledger = &belief.Ledger{Size: 5, Edition: 3, Update: &belief.Update{Edition: 4, Order: "o1", By: "ann"}}
+	o := belief.Removal{Machine: "web-1", Order: "o1", By: "ann"}
+	begins = st.play(func(w *work) { w.BeginChange(belief.RepairUpdate, &o) })
 	return st, begins
 }
 
@@ -45,7 +48,7 @@ func TestAMachineIsRemoved(t *testing.T) {
 	t.Parallel()
 	st, begins := removing(t)
 	st.want("it is ordered", begins, "repair-started remove; ASK old; act")
-	if got := st.record(fleet.RecordRepairStarted); got.By != "ann" || got.Order != "o1" || got.Step != "" {
+	if got := st.record(record.RepairStarted); got.By != "ann" || got.Order != "o1" || got.Step != "" {
 		t.Errorf("it is not said who wants it: %+v", got)
 	}
 	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
@@ -59,8 +62,8 @@ func TestAMachineIsRemoved(t *testing.T) {
 	}
 	st.ends(fleet.OutcomeDone)
 	st.want("it is deleted", st.round(), "repair-ended removed; over")
-	if c := st.m.Change; c == nil || *c != (fleet.Change{Order: "o1", Ended: fleet.ReasonRemoved}) ||
-		st.m.Health.Cause != fleet.CauseMissing || !st.m.Current.None() {
+	if c := st.m.Change; c == nil || *c != (belief.Change{Order: "o1", Ended: fleet.ReasonRemoved}) ||
+		st.m.Health.Cause != belief.CauseMissing || !st.m.Current.None() {
 		t.Errorf("it is not gone: %+v", st.m)
 	}
 }
@@ -69,7 +72,7 @@ func TestAMachineIsRemoved(t *testing.T) {
 func TestARemovedMachineHasNoIncident(t *testing.T) {
 	t.Parallel()
 	st, _ := removing(t)
-	st.m.Incident, st.m.Attempts = &fleet.Incident{ID: "web-1/1", Opened: st.s.Now.Wall}, []fleet.Instant{hour}
+	st.m.Incident, st.m.Attempts = &belief.Incident{ID: "web-1/1", Opened: st.s.Now.Wall}, []fleet.Instant{hour}
 	st.m.Repair.Proof = fleet.ProofConfirmedOff
 	st.want("it is off", st.round(), "CALL delete old; act")
 	st.ends(fleet.OutcomeDone)
@@ -92,10 +95,10 @@ func TestANamedMachineGoesWithItsBuild(t *testing.T) {
 	} {
 		st := newStage(t, ladder[fleet.StepRecreate])
 		st.m.Current.Certified, st.m.Current.Adopted = c.certified, c.adopted
-		st.m.Quarantine = &fleet.Quarantine{}
-		o := fleet.Removal{Machine: "web-1", Order: "o1", Named: c.named}
-		st.s.Whole.Ledger = &fleet.Ledger{Size: 5, Removals: []fleet.Removal{o}}
-		st.play(func(w *work) { w.BeginChange(fleet.RepairRemove, &o) })
+		st.m.Quarantine = &belief.Quarantine{}
+		o := belief.Removal{Machine: "web-1", Order: "o1", Named: c.named}
+		st.s.Whole.Ledger = &belief.Ledger{Size: 5, Removals: []belief.Removal{o}}
+		st.play(func(w *work) { w.BeginChange(belief.RepairRemove, &o) })
 		if st.m.Repair == nil || st.m.Repair.Target.Expired != c.expired || st.m.Quarantine != nil {
 			t.Errorf("%s: %+v", name, st.m.Repair)
 		}
@@ -121,7 +124,7 @@ func TestAMachineIsUpdated(t *testing.T) {
 	}
 	st.ends(fleet.OutcomeDone)
 	st.want("it is built", st.round(), "verify")
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	st.want("it is well", st.round(), "verified; CALL certify new; certify")
 	st.ends(fleet.OutcomeDone)
 	st.want("it is done", st.round(), "certified; repair-ended updated; over")
@@ -136,9 +139,9 @@ func TestAPilotThatFailsIsLeftToAPerson(t *testing.T) {
 	t.Parallel()
 	st, _ := updating(t, 0)
 	r := st.m.Repair
-	r.Removed, r.Proof, r.Phase, r.Deadline = true, fleet.ProofConfirmedOff, fleet.PhaseVerify, st.s.Now.Mono
-	st.m.Current, st.m.Generation = fleet.Incarnation{ID: "new", Host: "h2", Generation: 2, Edition: 4}, 2
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+	r.Removed, r.Proof, r.Phase, r.Deadline = true, fleet.ProofConfirmedOff, belief.PhaseVerify, st.s.Now.Mono
+	st.m.Current, st.m.Generation = belief.Incarnation{ID: "new", Host: "h2", Generation: 2, Edition: 4}, 2
+	st.m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
 	st.want("its time is over", st.round(), "step-failed not-verified; repair-ended not-verified; "+
 		"quarantined canary-failed; paged canary-failed; over")
 	if !st.m.Current.Expired {
@@ -158,7 +161,7 @@ func TestAnUpdateThatBuildsNothing(t *testing.T) {
 	st.ends(fleet.OutcomeFailed)
 	st.want("the build fails", st.round(),
 		"repair-ended call-failed; paged update-stopped; held backoff; over, again in 5s")
-	if st.m.Incident == nil || st.m.Incident.Cause != fleet.CauseBuild {
+	if st.m.Incident == nil || st.m.Incident.Cause != belief.CauseBuild {
 		t.Errorf("nothing heals it: %+v", st.m.Incident)
 	}
 }
@@ -176,8 +179,8 @@ func TestAnUpdateKeepsTheOldOne(t *testing.T) {
 		"it bears no mark": {func(st *stage) { st.m.Repair.Target.Adopted, st.m.Current.Adopted = true, true },
 			givenUp("unsupported")},
 		"too many are kept": {func(st *stage) {
-			st.m.Kept = []fleet.KeptInstance{{Incarnation: fleet.Incarnation{ID: "a"}},
-				{Incarnation: fleet.Incarnation{ID: "b"}}, {Incarnation: fleet.Incarnation{ID: "c"}}}
+			st.m.Kept = []belief.KeptInstance{{Incarnation: belief.Incarnation{ID: "a"}},
+				{Incarnation: belief.Incarnation{ID: "b"}}, {Incarnation: belief.Incarnation{ID: "c"}}}
 		}, givenUp("too-many-kept")},
 		"it is gone": {func(st *stage) { st.m.Repair.Proof = fleet.ProofDeleted }, "CALL delete old; act"},
 		"it never was whole": {func(st *stage) {
@@ -201,10 +204,10 @@ func TestL13WhatStandsAgainstAWantedChange(t *testing.T) {
 		want, after string // the old one is removed
 	}{
 		"nothing": {func(*stage) {}, "CALL delete old; act", "CALL create new; act"},
-		"the order was taken back": {func(st *stage) { st.s.Whole.Ledger = &fleet.Ledger{Size: 5} },
+		"the order was taken back": {func(st *stage) { st.s.Whole.Ledger = &belief.Ledger{Size: 5} },
 			"repair-ended withdrawn; over", "CALL create new; act"},
 		"another order is in its place": {func(st *stage) {
-			st.s.Whole.Ledger = &fleet.Ledger{Size: 5, Update: &fleet.Update{Edition: 5, Order: "o2"}}
+			st.s.Whole.Ledger = &belief.Ledger{Size: 5, Update: &belief.Update{Edition: 5, Order: "o2"}}
 		}, "repair-ended withdrawn; over", "CALL create new; act"},
 		"the update was stopped": {func(st *stage) {
 			u := *st.s.Whole.Ledger.Update
@@ -216,14 +219,14 @@ func TestL13WhatStandsAgainstAWantedChange(t *testing.T) {
 		"the machine is protected by now": {func(st *stage) { st.s.Spec.Protected = []int{1} }, givenUp("protected"),
 			"CALL create new; act"},
 		"a disk of it is to be kept by now": {func(st *stage) {
-			st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data"}}
+			st.s.Spec.Template.Disks = []policy.Disk{{Name: "data"}}
 		},
 			givenUp("disk-kept"), "CALL create new; act"},
 		"it is not to be destroyed by now": {func(st *stage) {
 			st.m.Repair.Target.Adopted, st.m.Repair.Target.Irreplaceable = true, true
 		}, givenUp("adopted-kept"), "CALL create new; act"},
 		"the brake is on": {func(st *stage) { st.s.Brake.Engaged = true }, "held brake; act", "CALL create new; act"},
-		"a person holds it": {func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{Machine: "web-1"}} },
+		"a person holds it": {func(st *stage) { st.s.Whole.Holds = []belief.Hold{{Machine: "web-1"}} },
 			"held hold; act", "CALL create new; act"},
 		"the provider does not answer": {func(st *stage) { st.s.Provider.Standing = fleet.ProviderDown },
 			"held provider-down; act", "held provider-down; act"},
@@ -240,7 +243,7 @@ func TestL13WhatStandsAgainstAWantedChange(t *testing.T) {
 		}
 		st, _ = updating(t, 0)
 		r := st.m.Repair
-		r.Proof, r.Removed, st.m.Current = fleet.ProofConfirmedOff, true, fleet.Incarnation{}
+		r.Proof, r.Removed, st.m.Current = fleet.ProofConfirmedOff, true, belief.Incarnation{}
 		c.set(st)
 		st.want(name+", and the old one is gone", st.round(), c.after)
 	}
@@ -255,14 +258,14 @@ func TestL6AWantedChangeUnderWayFinishes(t *testing.T) {
 		want string
 	}{
 		"the brake is on": {func(s *guard.Situation) { s.Brake.Engaged = true }, "CALL delete old; act"},
-		"a person holds it": {func(s *guard.Situation) { s.Whole.Holds = []fleet.Hold{{}} },
+		"a person holds it": {func(s *guard.Situation) { s.Whole.Holds = []belief.Hold{{}} },
 			"CALL delete old; act"},
 		"it is night": {func(s *guard.Situation) { s.Closed = true }, "CALL delete old; act"},
 		"hale has just begun": {func(s *guard.Situation) { s.Closed, s.SteadyAt = true, hour+1 },
 			"held amnesty; act"},
 		"hale cannot see": {func(s *guard.Situation) { s.Whole.Doubt.Reason = fleet.ReasonVantageIsolated },
 			"held vantage-isolated; act"},
-		"hale may only observe": {func(s *guard.Situation) { s.Spec.Mode = fleet.ModeObserve }, "held observe; act"},
+		"hale may only observe": {func(s *guard.Situation) { s.Spec.Mode = policy.ModeObserve }, "held observe; act"},
 	} {
 		st, _ := updating(t, 0)
 		st.m.Repair.Proof, st.m.Repair.OffCalls = fleet.ProofConfirmedOff, 1
@@ -320,24 +323,24 @@ func TestWhichTemplateIsBuiltFrom(t *testing.T) {
 	t.Parallel()
 	stopped := fleet.ReasonPilotFailed
 	for name, c := range map[string]struct {
-		ledger *fleet.Ledger
+		ledger *belief.Ledger
 		stood  uint64 // the old instance's
 		want   uint64
 	}{
 		"there is no book":  {nil, 0, 0},
-		"no update goes on": {&fleet.Ledger{Edition: 3}, 3, 3},
-		"one is being tried": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Order: "o1"}},
+		"no update goes on": {&belief.Ledger{Edition: 3}, 3, 3},
+		"one is being tried": {&belief.Ledger{Edition: 3, Update: &belief.Update{Edition: 4, Order: "o1"}},
 			3, 3},
-		"and the machine is of that": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Order: "o1"}},
+		"and the machine is of that": {&belief.Ledger{Edition: 3, Update: &belief.Update{Edition: 4, Order: "o1"}},
 			4, 4},
-		"one proved itself": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Proven: true}},
+		"one proved itself": {&belief.Ledger{Edition: 3, Update: &belief.Update{Edition: 4, Proven: true}},
 			3, 4},
-		"one was stopped": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4,
+		"one was stopped": {&belief.Ledger{Edition: 3, Update: &belief.Update{Edition: 4,
 			Stopped: stopped}}, 4, 3},
-		"one was stopped when it proved": {&fleet.Ledger{Edition: 3, Update: &fleet.Update{Edition: 4, Proven: true,
+		"one was stopped when it proved": {&belief.Ledger{Edition: 3, Update: &belief.Update{Edition: 4, Proven: true,
 			Stopped: stopped}}, 3, 3},
 	} {
-		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
+		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, belief.CauseChecks))
 		st.s.Whole.Ledger = c.ledger
 		st.m.Repair.Target.Edition, st.m.Current.Edition = c.stood, c.stood
 		st.ends(fleet.OutcomeDone)
@@ -364,7 +367,7 @@ func TestASilentPlaceOfStartsHoldsAChange(t *testing.T) {
 	for _, removed := range []bool{false, true} {
 		st, _ := updating(t, 0)
 		if st.m.Repair.Proof = fleet.ProofConfirmedOff; removed {
-			st.m.Repair.Removed, st.m.Current = true, fleet.Incarnation{}
+			st.m.Repair.Removed, st.m.Current = true, belief.Incarnation{}
 		}
 		st.s.Roll.Silent = "the provider takes no note"
 		st.want("silent", st.round(), "held place-silent; act")

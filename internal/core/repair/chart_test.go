@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // held has the machine be held for the reason.
@@ -32,7 +35,7 @@ func TestAReasonIsSaidOnce(t *testing.T) {
 	st.held("")
 	st.pass(time.Hour)
 	st.want("an hour later", st.held(fleet.ReasonBrake), "held brake; over")
-	if got := st.record(fleet.RecordHeld).Again; got != 4 {
+	if got := st.record(record.Held).Again; got != 4 {
 		t.Errorf("it came back %d times without a word, want 4", got)
 	}
 }
@@ -46,7 +49,7 @@ func TestWhatHeldAMachineIsCountedUntilItsRepair(t *testing.T) {
 		st.held("")
 	}
 	st.want("it begins", st.begin(), "repair-started heal; then reboot; LOOK; look")
-	if got := st.record(fleet.RecordRepairStarted).Again; got != 3 || len(st.m.Swings) != 0 {
+	if got := st.record(record.RepairStarted).Again; got != 3 || len(st.m.Swings) != 0 {
 		t.Errorf("it was held %d times without a word, want 3; %+v", got, st.m.Swings)
 	}
 	st.want("from now on", st.held(fleet.ReasonBrake), "held brake; look")
@@ -77,53 +80,53 @@ func TestWhyAMachineIsHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		why  fleet.Reason
 		set  func(*stage)
-		want fleet.Record
+		want record.Record
 	}{
 		"the fleet's brake": {fleet.ReasonBrake, func(st *stage) { st.s.Tally = guard.Tally{Size: 5, Failing: 6} },
-			fleet.Record{Failing: 6, Size: 5, Limit: 4}},
+			record.Record{Failing: 6, Size: 5, Limit: 4}},
 		"a person's brake": {fleet.ReasonBrake, func(st *stage) { st.s.Brake.By, st.s.Brake.Words = "ann", "a test" },
-			fleet.Record{Size: 5, Limit: 4, By: "ann", Detail: "a test"}},
+			record.Record{Size: 5, Limit: 4, By: "ann", Detail: "a test"}},
 		"the brake of a provider": {fleet.ReasonBrake, func(st *stage) {
-			st.s.Brake.Scope, st.s.Tolls = fleet.ScopeProvider, []fleet.Toll{{Scope: fleet.ScopeProvider, Size: 20,
+			st.s.Brake.Scope, st.s.Tolls = policy.ScopeProvider, []belief.Toll{{Scope: policy.ScopeProvider, Size: 20,
 				Failing: 15}}
-			st.s.Spec.Limits.Brakes = []fleet.SharedBrake{{Scope: fleet.ScopeProvider,
-				Policy: fleet.BrakePolicy{AtLeast: 12}}}
-		}, fleet.Record{Failing: 15, Size: 25, Limit: 12, Scope: fleet.ScopeProvider, Detail: "lab"}},
+			st.s.Spec.Limits.Brakes = []policy.SharedBrake{{Scope: policy.ScopeProvider,
+				Policy: policy.Brake{AtLeast: 12}}}
+		}, record.Record{Failing: 15, Size: 25, Limit: 12, Scope: policy.ScopeProvider, Detail: "lab"}},
 		"the brake of the installation": {fleet.ReasonBrake, func(st *stage) {
-			st.s.Brake.Scope, st.s.Brake.Words = fleet.ScopeInstallation, "a test"
-		}, fleet.Record{Size: 5, Limit: 4, Scope: fleet.ScopeInstallation, Detail: "a test"}},
+			st.s.Brake.Scope, st.s.Brake.Words = policy.ScopeInstallation, "a test"
+		}, record.Record{Size: 5, Limit: 4, Scope: policy.ScopeInstallation, Detail: "a test"}},
 		"the fleet's budget": {fleet.ReasonBudget, func(st *stage) { st.s.Tally.Failing = 2 },
-			fleet.Record{Failing: 2, Size: 5, Limit: 4}},
+			record.Record{Failing: 2, Size: 5, Limit: 4}},
 		"a shared budget": {fleet.ReasonBudget, func(st *stage) {
-			st.s.Spec.Limits.Shared = []fleet.SharedLimit{{Scope: fleet.ScopeProvider, InRepair: 1}}
-			st.s.Slots = fleet.Slots{{Machine: "db-1", Provider: "lab"}}
-		}, fleet.Record{Failing: 1, Size: 5, Limit: 1, Scope: fleet.ScopeProvider, Detail: "lab"}},
+			st.s.Spec.Limits.Shared = []policy.SharedLimit{{Scope: policy.ScopeProvider, InRepair: 1}}
+			st.s.Slots = belief.Slots{{Machine: "db-1", Provider: "lab"}}
+		}, record.Record{Failing: 1, Size: 5, Limit: 1, Scope: policy.ScopeProvider, Detail: "lab"}},
 		"a shared fate": {fleet.ReasonSharedFate, func(st *stage) {
-			st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: rack, Failing: 4, Members: 6}}
+			st.s.Whole.Parents = []belief.Parent{{ID: "web/i1", Domain: rack, Failing: 4, Members: 6}}
 			st.m.Incident.Parent = "web/i1"
-		}, fleet.Record{Failing: 4, Size: 6, Domain: rack, Parent: "web/i1"}},
+		}, record.Record{Failing: 4, Size: 6, Domain: rack, Parent: "web/i1"}},
 		"something else under a parent": {fleet.ReasonAmnesty, func(st *stage) {
-			st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: rack, Failing: 4, Members: 6}}
+			st.s.Whole.Parents = []belief.Parent{{ID: "web/i1", Domain: rack, Failing: 4, Members: 6}}
 			st.m.Incident.Parent = "web/i1"
-		}, fleet.Record{Size: 5, Limit: 4, Parent: "web/i1"}},
+		}, record.Record{Size: 5, Limit: 4, Parent: "web/i1"}},
 		"something else, and the brake is on": {fleet.ReasonAmnesty, func(st *stage) { st.s.Brake.By = "ann" },
-			fleet.Record{Size: 5, Limit: 4}},
+			record.Record{Size: 5, Limit: 4}},
 		"a host that was not asked": {fleet.ReasonHostUnasked, func(st *stage) {
 			st.s.Silent = []fleet.Silence{{Host: "h2"}}
-		}, fleet.Record{Size: 5, Limit: 4, Host: "h2"}},
+		}, record.Record{Size: 5, Limit: 4, Host: "h2"}},
 		"something else, and a host was not asked": {fleet.ReasonAmnesty, func(st *stage) {
 			st.s.Silent = []fleet.Silence{{Host: "h2"}}
-		}, fleet.Record{Size: 5, Limit: 4}},
+		}, record.Record{Size: 5, Limit: 4}},
 	} {
 		st := newStage(t)
 		c.set(st)
 		st.held(c.why)
 		want := c.want
-		want.Kind, want.Reason, want.At, want.Fleet, want.Machine = fleet.RecordHeld, c.why, st.s.Now.Wall, "web",
+		want.Kind, want.Reason, want.At, want.Fleet, want.Machine = record.Held, c.why, st.s.Now.Wall, "web",
 			"web-1"
-		want.Provider, want.Incident, want.Cause = "lab", "web-1/1", fleet.CauseChecks
+		want.Provider, want.Incident, want.Cause = "lab", "web-1/1", belief.CauseChecks
 		want.Step, want.Instance = fleet.StepReboot, "old"
-		if got := st.record(fleet.RecordHeld); !reflect.DeepEqual(got, want) {
+		if got := st.record(record.Held); !reflect.DeepEqual(got, want) {
 			said, _ := json.Marshal(got)
 			t.Errorf("%s: it is said %s", name, said)
 		}
@@ -133,10 +136,10 @@ func TestWhyAMachineIsHeld(t *testing.T) {
 // A record says which repair, step, incident and order it belongs to. What is no step of the ladder has none.
 func TestWhatARecordBelongsTo(t *testing.T) {
 	t.Parallel()
-	for kind, step := range map[fleet.RepairKind]fleet.StepKind{
-		fleet.RepairHeal: fleet.StepRecreate, fleet.RepairBuild: fleet.StepRecreate,
-		fleet.RepairUpdate:  fleet.StepRecreate,
-		fleet.RepairRemnant: "", fleet.RepairTidy: "", fleet.RepairRemove: "", fleet.RepairUndo: "",
+	for kind, step := range map[belief.RepairKind]fleet.StepKind{
+		belief.RepairHeal: fleet.StepRecreate, belief.RepairBuild: fleet.StepRecreate,
+		belief.RepairUpdate:  fleet.StepRecreate,
+		belief.RepairRemnant: "", belief.RepairTidy: "", belief.RepairRemove: "", belief.RepairUndo: "",
 	} {
 		st := newStage(t)
 		r := st.healing(fleet.StepRecreate)
@@ -146,8 +149,8 @@ func TestWhatARecordBelongsTo(t *testing.T) {
 		st.m.Repair, st.m.Incident.Parent = &r, "web/i1"
 		w := st.work()
 		w.Order = "o7"
-		w.Record(fleet.Record{Kind: fleet.RecordPaged})
-		w.Record(fleet.Record{Kind: fleet.RecordPaged, Step: fleet.StepPage, Order: "o8", Incident: "i", Parent: "p"})
+		w.Record(record.Record{Kind: record.Paged})
+		w.Record(record.Record{Kind: record.Paged, Step: fleet.StepPage, Order: "o8", Incident: "i", Parent: "p"})
 		if got := w.Records[0]; got.Step != step || got.Repair != "web-1/r1" || got.Incident != "web-1/1" ||
 			got.Parent != "web/i1" || got.Order != "o7" {
 			t.Errorf("%s: %+v", kind, got)
@@ -171,8 +174,8 @@ func TestAPersonIsToldOnce(t *testing.T) {
 	st.want("again", st.play(func(w *work) { w.Page(fleet.ReasonLocked) }), "over")
 	st.m.Incident, st.m.Incidents = nil, 11
 	st.want("without an incident", st.play(func(w *work) { w.Page(fleet.ReasonLocked) }), "over")
-	st.play(func(w *work) { w.OpenIncident(fleet.CauseBuild) })
-	if got := st.m.Incident; got.ID != "web-1/12" || got.Cause != fleet.CauseBuild || !got.Opened.Equal(st.s.Now.Wall) {
+	st.play(func(w *work) { w.OpenIncident(belief.CauseBuild) })
+	if got := st.m.Incident; got.ID != "web-1/12" || got.Cause != belief.CauseBuild || !got.Opened.Equal(st.s.Now.Wall) {
 		t.Errorf("the next incident is %+v", got)
 	}
 }
@@ -200,7 +203,7 @@ func TestAQuarantineIsTold(t *testing.T) {
 	st := newStage(t)
 	st.m.Incident = nil
 	st.play(func(w *work) { w.LeaveToPerson(fleet.ReasonAttempts) })
-	if i := st.m.Incident; i == nil || i.Cause != fleet.CauseBuild {
+	if i := st.m.Incident; i == nil || i.Cause != belief.CauseBuild {
 		t.Errorf("nothing shows what it is there for: %+v", i)
 	}
 }
@@ -212,7 +215,7 @@ func spared(t *testing.T) *stage {
 	forPage, forDisk := ladder[fleet.StepReboot], ladder[fleet.StepRecreate]
 	forPage.For, forDisk.For = []fleet.CheckName{"page"}, []fleet.CheckName{"disk"}
 	st := newStage(t, forPage, ladder[fleet.StepPage], forDisk)
-	st.s.Spec.Checks = append(st.s.Spec.Checks, fleet.Check{Name: "disk", Kind: fleet.CheckTCP})
+	st.s.Spec.Checks = append(st.s.Spec.Checks, policy.Check{Name: "disk", Kind: policy.CheckTCP})
 	st.view.Checks = append(st.view.Checks, fleet.CheckState{Check: "disk", Standing: fleet.StandingUp})
 	st.m.Attempts, st.m.Incident.Failed, st.m.Incident.Paged = []fleet.Instant{hour, hour, hour}, 3, true
 	st.play(func(w *work) { w.LeaveToPerson(fleet.ReasonAttempts) })
@@ -232,14 +235,14 @@ func TestAMachineThatGetsWorseIsTriedOnce(t *testing.T) {
 		"its disk is well":       {func(st *stage) { st.view.Checks[1].Standing = fleet.StandingUp }, left},
 		"that was before":        {func(st *stage) { st.view.Epoch++ }, left},
 		"it did so once":         {func(st *stage) { st.m.Incident.Worsened = true }, left},
-		"it is only suspect":     {func(st *stage) { st.m.Health.Verdict = fleet.VerdictSuspect }, left},
+		"it is only suspect":     {func(st *stage) { st.m.Health.Verdict = belief.VerdictSuspect }, left},
 		"it is in no quarantine": {func(st *stage) { st.m.Quarantine = nil }, left},
 		"the step was tried":     {func(st *stage) { st.m.Quarantine.Spared = 0 }, left},
 		"the step is not for it": {func(st *stage) { st.m.Current.Certified = false }, left},
 		"a person stopped it": {func(st *stage) {
-			st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
-			st.m.Health.Cause = fleet.CauseStopped
-			st.s.Spec.Repair.Steps[2].For = []fleet.CheckName{fleet.ProviderTerm}
+			st.s.Spec.Repair.OnExternalStop = policy.ExternalStopHoldThenPage
+			st.m.Health.Cause = belief.CauseStopped
+			st.s.Spec.Repair.Steps[2].For = []fleet.CheckName{policy.ProviderTerm}
 		}, left},
 		"the step only tells": {func(st *stage) {
 			st.s.Spec.Repair.Steps[2].Kind = fleet.StepPage
@@ -269,11 +272,11 @@ func TestL6WhatHoldsARungBack(t *testing.T) {
 	}{
 		"nothing":   {func(*stage) {}, "LOOK; look", "LOOK; look"},
 		"the brake": {func(st *stage) { st.s.Brake.Engaged = true }, "held brake; look", "LOOK; look"},
-		"a person's hold": {func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{Machine: "web-1"}} },
+		"a person's hold": {func(st *stage) { st.s.Whole.Holds = []belief.Hold{{Machine: "web-1"}} },
 			"repair-ended hold; held hold; over", "LOOK; look"},
-		"the hold of its host": {func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{Host: "h1"}} },
+		"the hold of its host": {func(st *stage) { st.s.Whole.Holds = []belief.Hold{{Host: "h1"}} },
 			"repair-ended hold; held hold; over", "LOOK; look"},
-		"the hold of another host": {func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{Host: "h2"}} },
+		"the hold of another host": {func(st *stage) { st.s.Whole.Holds = []belief.Hold{{Host: "h2"}} },
 			"LOOK; look", "LOOK; look"},
 		"the time of day": {func(st *stage) { st.s.Closed = true }, "repair-ended window; held window; over",
 			"LOOK; look"},
@@ -285,7 +288,7 @@ func TestL6WhatHoldsARungBack(t *testing.T) {
 			"held amnesty; look", "held amnesty; look"},
 	} {
 		for orders, want := range []string{c.first, c.underWay} {
-			st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
+			st := looked(t, fleet.StepRecreate, belief.CauseChecks)
 			st.m.Repair.Look, st.m.Repair.OffCalls, st.m.Repair.ClearedCalls = "", orders, orders
 			c.set(st)
 			st.want(name, st.round(), want)
@@ -299,12 +302,12 @@ func TestAHeldHostIsHeldForWhatLiesThere(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[fleet.HostName]string{"h2": "held hold; look", "h3": "look"} {
 		st, _ := remnant(t)
-		st.s.Whole.Holds = []fleet.Hold{{Host: host}}
+		st.s.Whole.Holds = []belief.Hold{{Host: host}}
 		st.want("a remnant on h2, and held is "+string(host), st.round(), want)
 	}
 	for host, want := range map[fleet.HostName]string{"h1": "held hold; act", "h3": "ASK new; act"} {
 		st, _ := undoing(t)
-		st.s.Whole.Holds = []fleet.Hold{{Host: host}}
+		st.s.Whole.Holds = []belief.Hold{{Host: host}}
 		st.seen(aside())
 		st.want("an undo of what is on h1, and held is "+string(host), st.round(), want)
 	}
@@ -329,17 +332,17 @@ func TestAnIncidentSaysWhenTheFirstProbeFailed(t *testing.T) {
 	} {
 		st := newStage(t)
 		st.m.Incident, st.view.Checks = nil, c.checks
-		st.play(func(w *work) { w.OpenIncident(fleet.CauseChecks) })
+		st.play(func(w *work) { w.OpenIncident(belief.CauseChecks) })
 		want := time.Time{}
 		if c.ago != 0 {
 			want = st.s.Now.Wall.Add(-c.ago)
 		}
-		if got := st.record(fleet.RecordIncidentOpen).Began; !got.Equal(want) {
+		if got := st.record(record.IncidentOpen).Began; !got.Equal(want) {
 			t.Errorf("%s: it began at %v, want %v", name, got, want)
 		}
 		st.pass(time.Minute)
-		st.play(func(w *work) { w.Record(fleet.Record{Kind: fleet.RecordIncidentClosed}) })
-		if got := st.record(fleet.RecordIncidentClosed).Began; !got.Equal(want) {
+		st.play(func(w *work) { w.Record(record.Record{Kind: record.IncidentClosed}) })
+		if got := st.record(record.IncidentClosed).Began; !got.Equal(want) {
 			t.Errorf("%s: at its end it is said to have begun at %v, want %v", name, got, want)
 		}
 	}

@@ -3,17 +3,20 @@ package repair
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
 	"hale/internal/core/placement"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // exchange takes the old instance away, with proof, and puts its successor in its place.
 type exchange struct {
 	*Work
-	r *fleet.Repair
+	r *belief.Repair
 }
 
 // replace fences the target, removes it, and builds its successor; each only if it is still to be done.
@@ -34,10 +37,10 @@ func (x exchange) replace() onward {
 		return x.call(x.r, fleet.OpKeep, x.r.Target)
 	case !x.r.Target.None() && !x.r.Removed:
 		return x.call(x.r, fleet.OpDelete, x.r.Target) // also of one that is gone: its files may be left
-	case x.r.Kind == fleet.RepairRemnant:
+	case x.r.Kind == belief.RepairRemnant:
 		x.Forget(x.r.Target.ID)
 		return x.end(fleet.ReasonRemoved)
-	case x.r.Kind == fleet.RepairRemove:
+	case x.r.Kind == belief.RepairRemove:
 		return x.gone()
 	case !x.r.Target.None() && !x.holds(policy):
 		return x.proveAgain()
@@ -63,7 +66,7 @@ func (x exchange) ask() onward { return x.observe(x.r, x.r.Target.ID, x.r.Target
 
 // fence makes sure that the target cannot run: told to power off, then seen off.
 func (x exchange) fence() onward {
-	if h, dead := x.DeadHost(x.r.Target); dead && x.r.Kind == fleet.RepairHeal && x.r.Step.GoesElsewhere() {
+	if h, dead := x.DeadHost(x.r.Target); dead && x.r.Kind == belief.RepairHeal && x.r.Step.GoesElsewhere() {
 		return x.fenceHost(h)
 	}
 	if x.r.Stranded && x.r.Confirmed {
@@ -98,7 +101,7 @@ func (x exchange) stoppedMeanwhile(i fleet.Instance) bool {
 }
 
 // lookAgain sends the rung back to its look.
-func lookAgain(r *fleet.Repair) onward {
+func lookAgain(r *belief.Repair) onward {
 	r.LookAgain()
 	return again
 }
@@ -108,7 +111,7 @@ func (x exchange) giveUpFence(why fleet.Reason) onward {
 	if x.wantedIn() {
 		return x.giveUpChange(fleet.ReasonNoProof, string(why))
 	}
-	if x.M.Repair.Kind == fleet.RepairRemnant || guard.Parent(x.M, x.Situation) != nil {
+	if x.M.Repair.Kind == belief.RepairRemnant || guard.Parent(x.M, x.Situation) != nil {
 		return x.failAttempt(why, "") // of a parent's machines a person was told already
 	}
 	return x.quarantine(fleet.ReasonNoProof, string(why))
@@ -119,7 +122,7 @@ func (x exchange) proven(p fleet.Proof) onward {
 	if p == fleet.ProofAccessCut {
 		x.r.ProvenAt = x.Now()
 	}
-	x.Record(fleet.Record{Kind: fleet.RecordProof, Proof: p, Instance: x.r.Target.ID,
+	x.Record(record.Record{Kind: record.Proof, Proof: p, Instance: x.r.Target.ID,
 		Generation: x.r.Target.Generation})
 	return again
 }
@@ -163,7 +166,7 @@ func (x exchange) proveDeleted() onward {
 func (x exchange) removed() onward {
 	x.r.Removed = true
 	if x.M.Current.ID == x.r.Target.ID {
-		x.M.Current = fleet.Incarnation{}
+		x.M.Current = belief.Incarnation{}
 		x.M.Epoch++
 		x.M.Acted = x.Now()
 	}
@@ -211,7 +214,7 @@ func (x exchange) build() onward {
 	x.Bind(host)
 	x.Load()[host]++ // the next one placed in this round sees it
 	x.M.Generation++
-	x.r.Next = fleet.Incarnation{ID: x.View.FreshID, Generation: x.M.Generation, Host: host, Edition: x.Edition(x.r)}
+	x.r.Next = belief.Incarnation{ID: x.View.FreshID, Generation: x.M.Generation, Host: host, Edition: x.Edition(x.r)}
 	return x.call(x.r, fleet.OpCreate, x.r.Next)
 }
 
@@ -219,7 +222,7 @@ func (x exchange) build() onward {
 // counts for it, since it is not under way. A first one does not go on once another installation's mark was seen,
 // either.
 func (x exchange) heldWaiting() fleet.Reason {
-	if x.r.Kind == fleet.RepairBuild && len(x.Situation.Whole.Foreign) > 0 {
+	if x.r.Kind == belief.RepairBuild && len(x.Situation.Whole.Foreign) > 0 {
 		return fleet.ReasonInstallation // it was seen since the build was begun
 	}
 	switch x.M.Waiting {
@@ -232,7 +235,7 @@ func (x exchange) heldWaiting() fleet.Reason {
 	switch {
 	case guard.HoldOn(x.M, x.Situation) != nil:
 		return fleet.ReasonHold
-	case b.By != "", b.On() && x.r.Kind != fleet.RepairBuild:
+	case b.By != "", b.On() && x.r.Kind != belief.RepairBuild:
 		return fleet.ReasonBrake
 	}
 	return ""
@@ -240,12 +243,12 @@ func (x exchange) heldWaiting() fleet.Reason {
 
 // setAside: the target is off and bears another name. It is kept from now on.
 func (x exchange) setAside() onward {
-	d := fleet.CurrentStep(x.Situation.Spec, *x.r).KeepOld
-	if x.r.Kind == fleet.RepairUndo {
+	d := belief.CurrentStep(x.Situation.Spec, *x.r).KeepOld
+	if x.r.Kind == belief.RepairUndo {
 		d = x.Situation.Spec.Repair.KeepTime()
 	}
 	x.removed()
-	x.M.Kept = append(slices.Clone(x.M.Kept), fleet.KeepFor(x.r.Target, d, x.Situation.Now))
+	x.M.Kept = append(slices.Clone(x.M.Kept), belief.KeepFor(x.r.Target, d, x.Situation.Now))
 	return again
 }
 
@@ -263,15 +266,15 @@ func (x exchange) deleteFailed(o fleet.Outcome) onward {
 	switch {
 	case x.r.Proof == fleet.ProofDeleted:
 		return x.removed() // there was nothing left but what it may have had around it
-	case x.r.Kind == fleet.RepairRemnant:
+	case x.r.Kind == belief.RepairRemnant:
 		return x.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
 	case x.wantedIn():
 		return x.giveUpChange(fleet.ReasonDeleteFailed, o.Detail)
 	}
-	step := fleet.CurrentStep(x.Situation.Spec, *x.r)
-	if step.OnDeleteFailure == fleet.DeleteFailureContinue && x.M.Volumes == nil &&
+	step := belief.CurrentStep(x.Situation.Spec, *x.r)
+	if step.OnDeleteFailure == policy.DeleteFailureContinue && x.M.Volumes == nil &&
 		x.r.Proof.Meets(x.Situation.Spec.Repair.Fence.Proof) {
-		x.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail,
+		x.Record(record.Record{Kind: record.StepFailed, Reason: fleet.ReasonDeleteFailed, Detail: o.Detail,
 			Instance: x.r.Target.ID})
 		return x.removed()
 	}
@@ -281,19 +284,19 @@ func (x exchange) deleteFailed(o fleet.Outcome) onward {
 // halfMade: an instance was asked for and exists, but does not run. It is unknown how far it was made, so it is not
 // started; it is an expired build of our own, to be removed and built anew.
 func (x exchange) halfMade() onward {
-	x.M.Current, x.r.Next = x.r.Next, fleet.Incarnation{}
+	x.M.Current, x.r.Next = x.r.Next, belief.Incarnation{}
 	x.M.Address = x.View.Sighting(x.M.Current.ID).Instance.Address
 	x.M.Current.Expired = true
 	x.M.Epoch++
-	x.r.Aim = fleet.AimAt(x.M.Current)
+	x.r.Aim = belief.AimAt(x.M.Current)
 	return lookAgain(x.r)
 }
 
 // lostCall: an instance was asked for, the answer was lost, and it is not there. It may yet appear. The next one gets
 // another id on the same host, where the machine's name guards the place; and what was removed is proven off once more.
 func (x exchange) lostCall() onward {
-	x.M.Anchor = &fleet.Anchor{Host: x.r.Next.Host, Until: x.Now().Add(x.Situation.Spec.BuildLimit())}
-	x.r.Next = fleet.Incarnation{}
+	x.M.Anchor = &belief.Anchor{Host: x.r.Next.Host, Until: x.Now().Add(x.Situation.Spec.BuildLimit())}
+	x.r.Next = belief.Incarnation{}
 	x.r.LastOutcome = x.Now()
 	if !x.r.Target.None() && !x.r.Proof.Meets(fleet.ProofDeleted) {
 		x.r.Proof = ""
@@ -306,13 +309,13 @@ func (x exchange) gone() onward {
 	m, order := x.M, x.r.Order
 	x.end(fleet.ReasonRemoved)
 	if m.Incident != nil {
-		x.Record(fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonRemoved, Cause: m.Incident.Cause,
+		x.Record(record.Record{Kind: record.IncidentClosed, Reason: fleet.ReasonRemoved, Cause: m.Incident.Cause,
 			Took: x.Situation.Now.Wall.Sub(m.Incident.Opened)})
 	}
 	m.IncidentOver()
 	m.Attempts = nil
-	m.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing, Since: x.Situation.Now.Wall,
+	m.Health = belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing, Since: x.Situation.Now.Wall,
 		SinceMono: x.Now()}
-	m.Change = &fleet.Change{Order: order, Ended: fleet.ReasonRemoved}
+	m.Change = &belief.Change{Order: order, Ended: fleet.ReasonRemoved}
 	return over
 }

@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // L1: an instance that was told to power off and runs on may have been mended by a person: each further call needs a
@@ -12,7 +14,7 @@ import (
 func TestL1WithoutProofNothingTakesItsPlace(t *testing.T) {
 	t.Parallel()
 	for _, step := range []fleet.StepKind{fleet.StepRecreate, fleet.StepRebuild} {
-		st := looked(t, step, fleet.CauseChecks)
+		st := looked(t, step, belief.CauseChecks)
 		for n := 1; n <= 3; n++ {
 			st.answer(fleet.PowerRunning, fleet.StandingDown)
 			st.want("it fails", st.round(), "look confirmed; CALL power-off old; act")
@@ -33,7 +35,7 @@ func TestL1WithoutProofNothingTakesItsPlace(t *testing.T) {
 // L3: a person mended it between two orders, as the look in between shows.
 func TestL3ALookBetweenTwoOrdersOff(t *testing.T) {
 	t.Parallel()
-	st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
+	st := looked(t, fleet.StepRecreate, belief.CauseChecks)
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.round()
 	st.ends(fleet.OutcomeFailed)
@@ -47,11 +49,11 @@ func TestL3ALookBetweenTwoOrdersOff(t *testing.T) {
 // A machine of a domain that fails as a whole is not left to a person one by one: they were told of the domain.
 func TestNoProofUnderAParentIsAnAttempt(t *testing.T) {
 	t.Parallel()
-	st := looked(t, fleet.StepRecreate, fleet.CauseGone)
-	st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
+	st := looked(t, fleet.StepRecreate, belief.CauseGone)
+	st.s.Whole.Parents = []belief.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
 	st.m.Incident.Parent = "web/i1"
 	r := st.m.Repair
-	r.Phase, r.Confirmed, r.OffCalls, r.ClearedCalls = fleet.PhaseAct, true, 3, 3
+	r.Phase, r.Confirmed, r.OffCalls, r.ClearedCalls = belief.PhaseAct, true, 3, 3
 	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
 	st.want("it runs on", st.round(), "repair-ended still-running; held backoff; over, again in 5s")
 }
@@ -65,7 +67,7 @@ func TestL1APolicyThatDemandsMore(t *testing.T) {
 		fleet.PowerOff:     toPerson("no-proof"),
 		fleet.PowerRunning: toPerson("no-proof"),
 	} {
-		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
+		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, belief.CauseChecks))
 		st.s.Spec.Repair.Fence.Proof = fleet.ProofDeleted
 		st.ends(fleet.OutcomeDone)
 		st.want("it is deleted, as was said", st.round(), "ASK old; act")
@@ -85,18 +87,18 @@ func TestWhatWillNotGo(t *testing.T) {
 	}{
 		"the policy goes on": {func(*stage) {}, beside},
 		"the policy stops": {func(st *stage) {
-			st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureStop
+			st.s.Spec.Repair.Steps[0].OnDeleteFailure = policy.DeleteFailureStop
 		}, toPerson("delete-failed")},
-		"it has disks that are to be kept": {func(st *stage) { st.m.Volumes = &fleet.Volumes{Host: "h1"} },
+		"it has disks that are to be kept": {func(st *stage) { st.m.Volumes = &belief.Volumes{Host: "h1"} },
 			toPerson("delete-failed")},
 		"the policy demands more proof": {func(st *stage) { st.s.Spec.Repair.Fence.Proof = fleet.ProofDeleted },
 			toPerson("delete-failed")},
 		"it is gone: there were only its files": {func(st *stage) {
-			st.m.Repair.Proof, st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.ProofDeleted, fleet.DeleteFailureStop
+			st.m.Repair.Proof, st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.ProofDeleted, policy.DeleteFailureStop
 		}, "CALL create new; act"},
 	} {
-		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
-		st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureContinue
+		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, belief.CauseChecks))
+		st.s.Spec.Repair.Steps[0].OnDeleteFailure = policy.DeleteFailureContinue
 		c.set(st)
 		st.ends(fleet.OutcomeFailed)
 		st.want(name, st.round(), c.want)
@@ -108,8 +110,8 @@ func TestWhatWillNotGo(t *testing.T) {
 // then.
 func TestL1ConflictsComeToAnEnd(t *testing.T) {
 	t.Parallel()
-	st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
-	st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.DeleteFailureContinue
+	st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, belief.CauseChecks))
+	st.s.Spec.Repair.Steps[0].OnDeleteFailure = policy.DeleteFailureContinue
 	for n := 1; n < 10; n++ {
 		st.ends(fleet.OutcomeConflict)
 		st.round()
@@ -127,15 +129,15 @@ func TestWhatIsInUseIsNotTurnedOff(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*stage){
 		"it is kept": func(st *stage) {
-			st.m.Kept = []fleet.KeptInstance{{Incarnation: fleet.Incarnation{ID: "left", Host: "h2"}}}
+			st.m.Kept = []belief.KeptInstance{{Incarnation: belief.Incarnation{ID: "left", Host: "h2"}}}
 		},
 		"it was left behind": func(st *stage) {
-			st.m.Leave(fleet.Incarnation{ID: "left", Host: "h2"}, fleet.ProofHostOff, st.s.Now)
+			st.m.Leave(belief.Incarnation{ID: "left", Host: "h2"}, fleet.ProofHostOff, st.s.Now)
 		},
 	} {
 		st, _ := remnant(t)
 		set(st)
-		st.m.Repair.Phase, st.m.Repair.Confirmed = fleet.PhaseAct, true
+		st.m.Repair.Phase, st.m.Repair.Confirmed = belief.PhaseAct, true
 		st.seen(marked("left", "h2", fleet.PowerRunning, 2))
 		st.round()
 		if st.m.Repair != nil || len(st.actions) != 0 {
@@ -162,9 +164,9 @@ func TestL1WhatWasRemovedIsShownOnceMore(t *testing.T) {
 	} {
 		st := calling[fleet.OpCreate](t)
 		r := st.m.Repair
-		r.Intent, r.Next, r.Proof = nil, fleet.Incarnation{}, ""
+		r.Intent, r.Next, r.Proof = nil, belief.Incarnation{}, ""
 		if c.kept {
-			st.m.Kept = []fleet.KeptInstance{fleet.KeepFor(r.Target, time.Hour, st.s.Now)}
+			st.m.Kept = []belief.KeptInstance{belief.KeepFor(r.Target, time.Hour, st.s.Now)}
 		}
 		if c.left {
 			st.m.Leave(r.Target, fleet.ProofHostOff, st.s.Now)
@@ -189,7 +191,7 @@ func TestL1ASilentHostIsAskedBeforeABuild(t *testing.T) {
 	for off, want := range map[bool]string{false: "held host-unasked; act", true: "CALL create new; act"} {
 		st := building(t, host("h2", ""))
 		st.s.Silent = []fleet.Silence{{Host: "h9", Off: off}}
-		st.m.Repair.Target = fleet.Incarnation{ID: "old", Host: "h1", Certified: true}
+		st.m.Repair.Target = belief.Incarnation{ID: "old", Host: "h1", Certified: true}
 		st.m.Repair.Stranded = true
 		st.s.Hosts = append(st.s.Hosts, fleet.Host{Name: "h1"})
 		st.want("it is proven off", st.round(), want)
@@ -200,7 +202,7 @@ func TestL1ASilentHostIsAskedBeforeABuild(t *testing.T) {
 func building(t *testing.T, hosts ...fleet.Host) *stage {
 	t.Helper()
 	st := calling[fleet.OpCreate](t)
-	st.m.Repair.Intent, st.m.Repair.Next, st.m.Generation = nil, fleet.Incarnation{}, 1
+	st.m.Repair.Intent, st.m.Repair.Next, st.m.Generation = nil, belief.Incarnation{}, 1
 	st.m.Repair.Proof = fleet.ProofDeleted
 	st.s.Hosts = hosts
 	return st
@@ -247,13 +249,13 @@ func TestABuildThatWaitsIsHeldAnew(t *testing.T) {
 			set  func(*stage)
 			want string
 		}{
-			"a person holds it": {func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{Machine: "web-1"}} }, "held hold"},
+			"a person holds it": {func(st *stage) { st.s.Whole.Holds = []belief.Hold{{Machine: "web-1"}} }, "held hold"},
 			"the brake is on":   {func(st *stage) { st.s.Brake.Engaged = true }, "held brake"},
 			"the brake is on, and it is a first build": {func(st *stage) {
-				st.s.Brake.Engaged, st.m.Repair.Kind = true, fleet.RepairBuild
+				st.s.Brake.Engaged, st.m.Repair.Kind = true, belief.RepairBuild
 			}, "h2"},
 			"a person's brake, and it is a first build": {func(st *stage) {
-				st.s.Brake.By, st.m.Repair.Kind = "ann", fleet.RepairBuild
+				st.s.Brake.By, st.m.Repair.Kind = "ann", belief.RepairBuild
 			}, "held brake"},
 			"nothing": {func(*stage) {}, "h2"},
 		} {
@@ -271,7 +273,7 @@ func TestABuildThatWaitsIsHeldAnew(t *testing.T) {
 		t.Errorf("what is under way is held: %s", got)
 	}
 	st = building(t, host("h2", ""))
-	st.s.Whole.Foreign, st.m.Repair.Kind = []fleet.Foreign{{Installation: "theirs"}}, fleet.RepairBuild
+	st.s.Whole.Foreign, st.m.Repair.Kind = []belief.Foreign{{Installation: "theirs"}}, belief.RepairBuild
 	if got := st.builds(map[fleet.HostName]int{}); got != "held another-installation" {
 		t.Errorf("another hale has one of its machines: %s", got)
 	}
@@ -295,7 +297,7 @@ func TestAMachineThatIsToGoIsNotBuilt(t *testing.T) {
 	t.Parallel()
 	for named, want := range map[bool]string{true: "repair-ended overruled; over", false: "CALL create new; act"} {
 		st := building(t, host("h2", ""))
-		st.s.Whole.Ledger = &fleet.Ledger{Removals: []fleet.Removal{{Machine: "web-1", Order: "o1", Named: named}}}
+		st.s.Whole.Ledger = &belief.Ledger{Removals: []belief.Removal{{Machine: "web-1", Order: "o1", Named: named}}}
 		st.want("it is to go", st.round(), want)
 	}
 }
@@ -314,7 +316,7 @@ func TestWhatNeedsNoPlace(t *testing.T) {
 			st.m.Repair.Stranded = true
 			st.s.Hosts[0] = fleet.Host{Name: "h1", Fence: fleet.Means{Tries: 1, Limit: time.Second}}
 		}, "held no-host; look"},
-		"it is gone":    {fleet.StepRecreate, func(st *stage) { st.fails(fleet.CauseGone) }, "CALL delete old; act"},
+		"it is gone":    {fleet.StepRecreate, func(st *stage) { st.fails(belief.CauseGone) }, "CALL delete old; act"},
 		"it is rebuilt": {fleet.StepRebuild, func(*stage) {}, "CALL rebuild old; act"},
 	} {
 		st := newStage(t, ladder[c.step])

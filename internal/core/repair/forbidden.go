@@ -1,16 +1,20 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
 
 // Forbidden says why a wanted change of the kind may not take the machine's instance away, as the configuration stands
 // now; empty: it may.
-func Forbidden(m *fleet.Machine, spec *fleet.Spec, kind fleet.RepairKind) fleet.Reason {
-	return against(m, spec, m.Current, kind == fleet.RepairUndo)
+func Forbidden(m *belief.Machine, spec *policy.Spec, kind belief.RepairKind) fleet.Reason {
+	return against(m, spec, m.Current, kind == belief.RepairUndo)
 }
 
 // against says what the configuration has against taking the instance away: the machine is protected, the instance was
 // adopted and may not be replaced, or a disk that is to be kept would go with it, unless it is put aside.
-func against(m *fleet.Machine, spec *fleet.Spec, i fleet.Incarnation, aside bool) fleet.Reason {
+func against(m *belief.Machine, spec *policy.Spec, i belief.Incarnation, aside bool) fleet.Reason {
 	_, lost := spec.Template.DiskLost()
 	switch {
 	case spec.Protects(m.Name):
@@ -26,9 +30,9 @@ func against(m *fleet.Machine, spec *fleet.Spec, i fleet.Incarnation, aside bool
 // forbidden says why the work may not go on towards taking its target away. The configuration may have been edited
 // since it began, and what it forbids by now is not done: neither begun, nor finished. Of what is gone nothing is left
 // to spare, and what never was whole has nothing to keep.
-func (w *Work) forbidden(r *fleet.Repair) fleet.Reason {
-	takes := r.Wanted() || r.Kind == fleet.RepairHeal && r.Step.Builds()
-	before := r.Phase == fleet.PhaseLook || r.Phase == fleet.PhaseAct
+func (w *Work) forbidden(r *belief.Repair) fleet.Reason {
+	takes := r.Wanted() || r.Kind == belief.RepairHeal && r.Step.Builds()
+	before := r.Phase == belief.PhaseLook || r.Phase == belief.PhaseAct
 	if !takes || r.Intent != nil || r.Removed || r.Proof == fleet.ProofDeleted || !before {
 		return ""
 	}

@@ -3,11 +3,14 @@ package repair_test
 import (
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
 )
 
-func forbidden(st *stage, kind fleet.RepairKind) fleet.Reason {
+func forbidden(st *stage, kind belief.RepairKind) fleet.Reason {
 	return repair.Forbidden(&st.m, &st.s.Spec, kind)
 }
 
@@ -15,7 +18,7 @@ func forbidden(st *stage, kind fleet.RepairKind) fleet.Reason {
 // neither begun nor finished; of what is gone, nothing is left to spare.
 func TestL2WhatTheConfigurationForbidsByNowIsNotDone(t *testing.T) {
 	t.Parallel()
-	keep := func(st *stage) { st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data"}} }
+	keep := func(st *stage) { st.s.Spec.Template.Disks = []policy.Disk{{Name: "data"}} }
 	protect := func(st *stage) { st.s.Spec.Protected = []int{1} }
 	for name, c := range map[string]struct {
 		step fleet.StepKind
@@ -37,7 +40,7 @@ func TestL2WhatTheConfigurationForbidsByNowIsNotDone(t *testing.T) {
 			st.underWay(fleet.OpPowerOff, *st.m.Repair)
 		}}, "act"},
 		"it was removed": {fleet.StepRecreate, []func(*stage){keep, func(st *stage) {
-			st.m.Repair.Removed, st.m.Repair.Proof, st.m.Current = true, fleet.ProofConfirmedOff, fleet.Incarnation{}
+			st.m.Repair.Removed, st.m.Repair.Proof, st.m.Current = true, fleet.ProofConfirmedOff, belief.Incarnation{}
 		}}, "CALL create new; act"},
 		"it never was whole": {fleet.StepRecreate, []func(*stage){keep, func(st *stage) {
 			st.m.Current.Certified, st.m.Current.Expired = false, true
@@ -47,7 +50,7 @@ func TestL2WhatTheConfigurationForbidsByNowIsNotDone(t *testing.T) {
 			st.s.Spec.Repair.Steps[0].KeepOld = 1
 		}}, "ASK old; act"},
 		"it is built, and verified": {fleet.StepRecreate, []func(*stage){keep, protect, func(st *stage) {
-			st.m.Repair.Phase, st.m.Repair.Deadline = fleet.PhaseVerify, hour+1
+			st.m.Repair.Phase, st.m.Repair.Deadline = belief.PhaseVerify, hour+1
 		}}, "verify"},
 	} {
 		st := newStage(t, ladder[c.step])
@@ -76,17 +79,17 @@ func TestL10AnOrderThatTheConfigurationForbids(t *testing.T) {
 		"another is": {func(st *stage) { st.s.Spec.Protected = []int{2} }, "", ""},
 		"it was adopted, and is to be kept": {func(st *stage) { st.m.Current.Irreplaceable = true },
 			fleet.ReasonIrreplaceable, fleet.ReasonIrreplaceable},
-		"a disk would be lost": {func(st *stage) { st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data"}} },
+		"a disk would be lost": {func(st *stage) { st.s.Spec.Template.Disks = []policy.Disk{{Name: "data"}} },
 			fleet.ReasonDiskKept, ""},
 		"there is none to lose one": {func(st *stage) {
-			st.s.Spec.Template.Disks, st.m.Current = []fleet.Disk{{Name: "data"}}, fleet.Incarnation{}
+			st.s.Spec.Template.Disks, st.m.Current = []policy.Disk{{Name: "data"}}, belief.Incarnation{}
 		}, "", ""},
 	} {
 		st := newStage(t, ladder[fleet.StepRecreate])
 		c.set(st)
-		for kind, want := range map[fleet.RepairKind]fleet.Reason{fleet.RepairRemove: c.want,
-			fleet.RepairUpdate: c.want,
-			fleet.RepairUndo:   c.undo} {
+		for kind, want := range map[belief.RepairKind]fleet.Reason{belief.RepairRemove: c.want,
+			belief.RepairUpdate: c.want,
+			belief.RepairUndo:   c.undo} {
 			if got := forbidden(st, kind); got != want {
 				t.Errorf("%s of a machine, and %s: %q, want %q", kind, name, got, want)
 			}
@@ -95,8 +98,8 @@ func TestL10AnOrderThatTheConfigurationForbids(t *testing.T) {
 	st := newStage(t, ladder[fleet.StepRecreate])
 	st.m.Repair = nil
 	st.want("refused", st.play(func(w *work) { w.RefuseChange("o1", fleet.ReasonProtected) }), "paged given-up; over")
-	if got := st.record(fleet.RecordPaged); got.Detail != "protected" || got.Order != "o1" ||
-		*st.m.Change != (fleet.Change{Order: "o1", Ended: fleet.ReasonProtected}) {
+	if got := st.record(record.Paged); got.Detail != "protected" || got.Order != "o1" ||
+		*st.m.Change != (belief.Change{Order: "o1", Ended: fleet.ReasonProtected}) {
 		t.Errorf("it is not said why: %+v", got)
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // gathering sets up a machine that is about to be rebooted: hale keeps evidence of it first.
@@ -19,7 +22,7 @@ func gathering(t *testing.T) *stage {
 // gathered has the gathering end so.
 func (st *stage) gathered(e fleet.Evidence) {
 	st.pass(time.Second)
-	st.view.Gathered = &fleet.Gathered{ID: st.m.Repair.Gather, Evidence: e}
+	st.view.Gathered = &situation.Gathered{ID: st.m.Repair.Gather, Evidence: e}
 }
 
 // Before a step that could destroy the signs of what ails a machine, they are kept; then comes the look, which stays
@@ -35,7 +38,7 @@ func TestEvidenceIsKeptBeforeTheLook(t *testing.T) {
 	st.want("it takes a while", st.round(), "look")
 	st.gathered(fleet.Evidence{Console: fleet.EvidencePart{Bytes: 7}})
 	st.want("it is kept", st.round(), "evidence kept; LOOK; look")
-	if r := st.record(fleet.RecordEvidence); r.Evidence == nil || r.Evidence.Console.Bytes != 7 || r.Took != 2*time.Second {
+	if r := st.record(record.Evidence); r.Evidence == nil || r.Evidence.Console.Bytes != 7 || r.Took != 2*time.Second {
 		t.Errorf("it is not said what, or how long it took: %+v, %v", r.Evidence, r.Took)
 	}
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
@@ -59,14 +62,14 @@ func TestL8EvidenceIsNotWaitedForForEver(t *testing.T) {
 		"there is nothing to keep": {func(st *stage) { st.gathered(fleet.NoEvidence(fleet.ReasonUnsupported)) },
 			"evidence not-kept; LOOK; look", fleet.ReasonUnsupported},
 		"it is another's": {func(st *stage) {
-			st.view.Gathered = &fleet.Gathered{ID: "web-1/r0/old"}
+			st.view.Gathered = &situation.Gathered{ID: "web-1/r0/old"}
 		}, "look", ""},
 	} {
 		st := gathering(t)
 		c.after(st)
 		st.want(name, st.round(), c.want)
-		if c.why != "" && st.record(fleet.RecordEvidence).Evidence.Console.Why != c.why {
-			t.Errorf("%s: it is said %+v", name, st.record(fleet.RecordEvidence).Evidence)
+		if c.why != "" && st.record(record.Evidence).Evidence.Console.Why != c.why {
+			t.Errorf("%s: it is said %+v", name, st.record(record.Evidence).Evidence)
 		}
 	}
 }
@@ -86,9 +89,9 @@ func TestWhenNoEvidenceIsKept(t *testing.T) {
 		"it was kept":           {fleet.StepReboot, func(st *stage) { st.m.Incident.Evidence = "old" }, "LOOK; look"},
 		"of another instance": {fleet.StepReboot, func(st *stage) { st.m.Incident.Evidence = "older" },
 			"GATHER; look"},
-		"a remnant": {fleet.StepRecreate, func(st *stage) { st.m.Repair.Kind = fleet.RepairRemnant }, "LOOK; look"},
+		"a remnant": {fleet.StepRecreate, func(st *stage) { st.m.Repair.Kind = belief.RepairRemnant }, "LOOK; look"},
 	} {
-		st := looked(t, c.step, fleet.CauseChecks)
+		st := looked(t, c.step, belief.CauseChecks)
 		st.m.Repair.Look, st.s.Spec.Evidence.Off = "", false
 		c.set(st)
 		st.want(name, st.round(), c.want)
@@ -105,7 +108,7 @@ func TestTheNextRepairAsksForEvidenceAgain(t *testing.T) {
 			st.gathered(fleet.Evidence{})
 			st.round()
 		}
-		st.m.Health.Verdict = fleet.VerdictHealthy
+		st.m.Health.Verdict = belief.VerdictHealthy
 		st.want("it is well", st.round(), "repair-ended refuted; over, again in 5s")
 		if got := st.m.Incident.Evidence; got != want {
 			t.Errorf("it was kept %t, and stands as %q", kept, got)

@@ -3,13 +3,16 @@ package repair
 import (
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // offHost says why the step is not for a machine on a host that does not answer: only one elsewhere can be built, and
 // only what the host's loss does not take along for ever.
-func offHost(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+func offHost(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
 	if m.Current.None() {
 		return ""
 	}
@@ -46,9 +49,9 @@ func lostWithHost(s *guard.Situation) fleet.Reason {
 
 // toLeave says why the step is not for the machine, as its host stands: from a disabled host a step must lead away,
 // and no step leaves a host that is as it should be.
-func toLeave(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+func toLeave(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
 	_, dead := guard.DeadHost(m.Current.Host, s)
-	return rungOf(step.Kind).leaves(m.Health.Cause == fleet.CauseDisabled, dead)
+	return rungOf(step.Kind).leaves(m.Health.Cause == belief.CauseDisabled, dead)
 }
 
 // evacuate makes sure that the target's host is off, and lets the target go on elsewhere.
@@ -68,7 +71,7 @@ const movedAgain = 5
 // resolve deals with a move without an answer. What is seen on another host has moved. As long as the provider says
 // nothing, it may be on its way; after a while the same order finds out, if another look still wants it: what has left
 // its host is not moved again.
-func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+func (moving) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	seen := w.View.Sighting(in.Instance)
 	known := seen.Known() && seen.Asked > r.LastOutcome
 	away := known && seen.Instance.Host != in.Host
@@ -76,7 +79,7 @@ func (moving) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 		return w.observe(r, in.Instance, in.Host)
 	}
 	r.Intent = nil
-	rec := fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
+	rec := record.Record{Kind: record.Outcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
 		Instance: in.Instance, Generation: in.Generation, Host: in.Host}
 	if rec.Detail = "it can be sent again"; away {
 		rec.Detail = "observed on " + string(seen.Instance.Host)
@@ -96,7 +99,7 @@ func (x exchange) fenceHost(h fleet.Host) onward {
 	switch {
 	case x.Situation.Spec.Repair.Fence.Enough(known):
 		return x.proven(known)
-	case x.r.Kind != fleet.RepairHeal || !guard.MayFence(h, x.Situation) && x.r.Removed:
+	case x.r.Kind != belief.RepairHeal || !guard.MayFence(h, x.Situation) && x.r.Removed:
 		return x.wait(fleet.ReasonHostDown)
 	case !guard.MayFence(h, x.Situation):
 		return x.yield(x.r, fleet.ReasonHostDown)
@@ -153,7 +156,7 @@ func (x exchange) comeAgain(why fleet.Reason, detail string) onward {
 	x.Uncount()
 	x.end(why)
 	m.Incident.Failed++
-	m.Incident.Last = fleet.Failure{Why: why, Detail: detail}
+	m.Incident.Last = belief.Failure{Why: why, Detail: detail}
 	m.RetryAt = x.Now().Add(min(Backoff(x.Situation.Spec.Repair.Backoff, m.Incident.Failed), comesBack))
 	x.wait(why)
 	x.Page(why)
@@ -198,13 +201,13 @@ func (x exchange) fencedBy(o fleet.Outcome, p fleet.Proof, told fleet.Reason) on
 // strands reports whether the target is to be left where it is: on a host that is proven off.
 func (x exchange) strands(policy fleet.Fence) bool {
 	_, dead := x.DeadHost(x.r.Target)
-	return dead && !x.r.Removed && x.r.Kind == fleet.RepairHeal && policy.Enough(x.r.Proof)
+	return dead && !x.r.Removed && x.r.Kind == belief.RepairHeal && policy.Enough(x.r.Proof)
 }
 
 // leave gives the target's place up: it stays on its host, which is off, until that is back.
 func (x exchange) leave() onward {
 	x.M.Leave(x.r.Target, x.r.Proof, x.Situation.Now)
-	x.Record(fleet.Record{Kind: fleet.RecordLeftBehind, Instance: x.r.Target.ID, Generation: x.r.Target.Generation,
+	x.Record(record.Record{Kind: record.LeftBehind, Instance: x.r.Target.ID, Generation: x.r.Target.Generation,
 		Host: x.r.Target.Host, Proof: x.r.Proof})
 	return x.removed()
 }
@@ -256,14 +259,14 @@ func (x exchange) holds(policy fleet.Fence) bool {
 // moving is the operation of the steps evacuate and migrate.
 type moving struct{ onTheSpot }
 
-func (moving) undone(r *fleet.Repair) { r.LookAgain() }
+func (moving) undone(r *belief.Repair) { r.LookAgain() }
 
 // evacuate is the step away from a host that does not answer.
 type evacuate struct{}
 
-func (evacuate) op(fleet.Step) fleet.Op { return fleet.OpEvacuate }
+func (evacuate) op(policy.Step) fleet.Op { return fleet.OpEvacuate }
 
-func (evacuate) applies(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
+func (evacuate) applies(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
 	return rebuild{}.applies(m, spec, step)
 }
 
@@ -277,9 +280,9 @@ func (evacuate) leaves(_, dead bool) fleet.Reason {
 // migrate is the step away from a host that is disabled.
 type migrate struct{}
 
-func (migrate) op(fleet.Step) fleet.Op { return fleet.OpMigrate }
+func (migrate) op(policy.Step) fleet.Op { return fleet.OpMigrate }
 
-func (migrate) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason { return idle(m) }
+func (migrate) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason { return idle(m) }
 
 func (migrate) leaves(disabled, _ bool) fleet.Reason {
 	if !disabled {

@@ -5,10 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
+	"hale/internal/core/situation"
 )
 
 // The proof that a host is off is good as long as the host does not answer, and a word as long as it counts: whatever
@@ -16,22 +20,22 @@ import (
 func TestTheProofOfAHostIsNotKept(t *testing.T) {
 	t.Parallel()
 	now := fleet.Now{Mono: 1000, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	counts := fleet.HostProof{Host: "h1", Proof: fleet.ProofWord, Until: now.Wall.Add(1), Ends: now.Mono + 1}
+	counts := belief.HostProof{Host: "h1", Proof: fleet.ProofWord, Until: now.Wall.Add(1), Ends: now.Mono + 1}
 	over := counts
 	over.Ends = now.Mono
 	for name, c := range map[string]struct {
 		proof  fleet.Proof
 		up     bool
-		known  []fleet.HostProof
+		known  []belief.HostProof
 		older  fleet.Power // of what an earlier repair left on h0, which answers
 		builds bool
 	}{
 		"it is dark as before":          {proof: fleet.ProofHostOff, builds: true},
 		"it answers":                    {proof: fleet.ProofHostOff, up: true},
-		"the word counts":               {proof: fleet.ProofWord, known: []fleet.HostProof{counts}, builds: true},
-		"the word is over":              {proof: fleet.ProofWord, known: []fleet.HostProof{over}},
+		"the word counts":               {proof: fleet.ProofWord, known: []belief.HostProof{counts}, builds: true},
+		"the word is over":              {proof: fleet.ProofWord, known: []belief.HostProof{over}},
 		"the word is forgotten":         {proof: fleet.ProofWord},
-		"the word, and it answers":      {proof: fleet.ProofWord, known: []fleet.HostProof{counts}, up: true},
+		"the word, and it answers":      {proof: fleet.ProofWord, known: []belief.HostProof{counts}, up: true},
 		"an older one runs by now":      {proof: fleet.ProofHostOff, older: fleet.PowerRunning},
 		"an older one is off":           {proof: fleet.ProofHostOff, older: fleet.PowerOff, builds: true},
 		"the provider saw it gone":      {proof: fleet.ProofDeleted, up: true, builds: true},
@@ -40,35 +44,35 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			target := fleet.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
-			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"},
-				Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
-			m.Leave(fleet.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff, now)
+			target := belief.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
+			m := belief.Machine{Name: "web-1", Generation: 2, Incident: &belief.Incident{ID: "web-1/1"},
+				Health: belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseGone}}
+			m.Leave(belief.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff, now)
 			m.Leave(target, c.proof, now)
-			m.Repair = &fleet.Repair{
+			m.Repair = &belief.Repair{
 				ID:   "web-1/r1",
-				Kind: fleet.RepairHeal,
-				Climb: fleet.Climb{
+				Kind: belief.RepairHeal,
+				Climb: belief.Climb{
 					Step: fleet.StepRecreate,
-					Aim: fleet.Aim{
+					Aim: belief.Aim{
 						Removed: true,
 						Target:  target,
-						Finding: fleet.Finding{Confirmed: true, Proof: c.proof},
+						Finding: belief.Finding{Confirmed: true, Proof: c.proof},
 					},
-					Stage: fleet.Stage{Phase: fleet.PhaseAct},
+					Stage: belief.Stage{Phase: belief.PhaseAct},
 				},
 			}
-			view := &fleet.View{Machine: m, FreshID: "new", Seen: []fleet.Sighting{{Asked: 999,
+			view := &situation.View{Machine: m, FreshID: "new", Seen: []fleet.Sighting{{Asked: 999,
 				Instance: fleet.Instance{ID: "older", Power: c.older}}}}
 			w := repair.Work{Chart: chart.Chart{M: &m, View: view,
 				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
-					State: fleet.State{
-						Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
+					State: situation.State{
+						Spec: policy.Spec{Repair: policy.Repair{Steps: []policy.Step{{Kind: fleet.StepRecreate,
 							Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
 							Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Word: true}}},
 						Now:      now,
 						Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
-						Whole:    fleet.Whole{Fenced: c.known},
+						Whole:    belief.Whole{Fenced: c.known},
 						Hosts:    []fleet.Host{{Name: "h0", Up: true}, {Name: "h1", Up: c.up}, {Name: "h2", Up: true}},
 					},
 					View: view,
@@ -76,7 +80,7 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 			w.Advance()
 			built := false
 			for _, a := range w.Actions {
-				built = built || a.Kind == fleet.ActionCall && a.Intent.Op == fleet.OpCreate
+				built = built || a.Kind == situation.ActionCall && a.Intent.Op == fleet.OpCreate
 			}
 			if built != c.builds {
 				t.Errorf("built: %t; actions %+v, records %+v", built, w.Actions, w.Records)
@@ -113,24 +117,24 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			target := fleet.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
-			m := fleet.Machine{Name: "web-1", Generation: 2, Incident: &fleet.Incident{ID: "web-1/1"},
-				Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseGone}}
+			target := belief.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
+			m := belief.Machine{Name: "web-1", Generation: 2, Incident: &belief.Incident{ID: "web-1/1"},
+				Health: belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseGone}}
 			m.Leave(target, fleet.ProofAccessCut, now)
-			m.Repair = &fleet.Repair{
+			m.Repair = &belief.Repair{
 				ID:   "web-1/r1",
-				Kind: fleet.RepairHeal,
-				Climb: fleet.Climb{
+				Kind: belief.RepairHeal,
+				Climb: belief.Climb{
 					Step: fleet.StepRecreate,
-					Aim: fleet.Aim{
+					Aim: belief.Aim{
 						Removed:  true,
 						Target:   target,
 						OffCalls: 2,
-						Finding: fleet.Finding{
+						Finding: belief.Finding{
 							Confirmed: true, Proof: fleet.ProofAccessCut, ProvenAt: now.Mono.Add(-c.seen),
 						},
 					},
-					Stage: fleet.Stage{Phase: fleet.PhaseAct},
+					Stage: belief.Stage{Phase: belief.PhaseAct},
 				},
 			}
 			if c.seen < 0 {
@@ -142,14 +146,14 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 			if c.demand == "" {
 				c.demand = fleet.ProofAccessCut
 			}
-			view := &fleet.View{Machine: m, FreshID: "new"}
+			view := &situation.View{Machine: m, FreshID: "new"}
 			w := repair.Work{Chart: chart.Chart{M: &m, View: view,
 				Load: func() map[fleet.HostName]int { return map[fleet.HostName]int{} }, Situation: &guard.Situation{
-					State: fleet.State{
-						Spec: fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate,
+					State: situation.State{
+						Spec: policy.Spec{Repair: policy.Repair{Steps: []policy.Step{{Kind: fleet.StepRecreate,
 							Timeout: time.Minute}}, Attempts: 3, AttemptsIn: time.Hour,
 							Fence: fleet.Fence{Proof: c.demand,
-								Hosts: true}, Silence: fleet.SilenceActs}},
+								Hosts: true}, Silence: policy.SilenceActs}},
 						Now:      now,
 						Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
 						Hosts: []fleet.Host{{Name: "h1", Up: c.up, Fence: c.means}, {Name: "h2", Up: c.place},
@@ -160,7 +164,7 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 			w.Advance()
 			got := fleet.Op("")
 			for _, a := range w.Actions {
-				if a.Kind == fleet.ActionCall {
+				if a.Kind == situation.ActionCall {
 					got = a.Intent.Op
 				}
 			}
@@ -219,7 +223,7 @@ func TestL1AHostThatCannotBeTurnedOff(t *testing.T) {
 	for try, proof := range []fleet.Proof{"", fleet.ProofAccessCut} {
 		st.silent(fleet.StandingDown)
 		st.want("it fails", st.round(), "look confirmed; CALL fence old; act")
-		if got := st.record(fleet.RecordIntent).Proof; got != proof || st.action().Intent.Try != try+1 {
+		if got := st.record(record.Intent).Proof; got != proof || st.action().Intent.Try != try+1 {
 			t.Errorf("try %d is for %q", st.action().Intent.Try, got)
 		}
 		st.ends(fleet.OutcomeFailed)
@@ -316,7 +320,7 @@ func TestAHostIsGivenTime(t *testing.T) {
 func TestAHostThatCameBack(t *testing.T) {
 	t.Parallel()
 	st := lost(t, fleet.StepRecreate, fleet.Means{Tries: 1})
-	st.s.Spec.Repair.Steps = []fleet.Step{ladder[fleet.StepReboot], ladder[fleet.StepRecreate]}
+	st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepRecreate]}
 	st.want("it begins", st.begin(), "repair-started heal; step-skipped host-down; then recreate; LOOK; look")
 	st.s.Hosts[0].Up = true
 	st.want("it is back", st.round(), "then reboot; LOOK; look")
@@ -327,7 +331,7 @@ func TestAHostThatCameBack(t *testing.T) {
 	st.round()
 	st.ends(fleet.OutcomeFailed)
 	st.s.Hosts[0].Up = true
-	st.m.Repair.Phase, st.m.Repair.Confirmed = fleet.PhaseAct, true
+	st.m.Repair.Phase, st.m.Repair.Confirmed = belief.PhaseAct, true
 	st.want("after a try", st.round(), "look in 500ms")
 	st.due()
 	st.want("it is chosen anew", st.round(), "then recreate; LOOK; look")
@@ -361,7 +365,7 @@ func TestAPersonsWordOnAHost(t *testing.T) {
 	} {
 		st := lost(t, fleet.StepRecreate, fleet.Means{Tries: 1})
 		st.s.Spec.Repair.Fence.Word = word
-		st.s.Whole.Fenced = []fleet.HostProof{{Host: "h1", Proof: fleet.ProofWord, Until: st.s.Now.Wall.Add(time.Hour),
+		st.s.Whole.Fenced = []belief.HostProof{{Host: "h1", Proof: fleet.ProofWord, Until: st.s.Now.Wall.Add(time.Hour),
 			Ends: hour.Add(time.Hour)}}
 		st.begin()
 		st.silent(fleet.StandingDown)
@@ -385,13 +389,13 @@ func TestWhichStepsLeaveALostHost(t *testing.T) {
 		"it can only be cut, and is said to be off": {func(st *stage) {
 			st.s.Hosts[0].Fence = fleet.Means{Cuts: 1}
 			st.s.Spec.Repair.Fence = fleet.Fence{Proof: fleet.ProofAccessCut, Hosts: true, Word: true}
-			st.s.Whole.Fenced = []fleet.HostProof{{Host: "h1", Proof: fleet.ProofWord, Until: st.s.Now.Wall.Add(1),
+			st.s.Whole.Fenced = []belief.HostProof{{Host: "h1", Proof: fleet.ProofWord, Until: st.s.Now.Wall.Add(1),
 				Ends: hour + 1}}
 		}, "evacuate page quarantine recreate"},
-		"a disk would be lost": {func(st *stage) { st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data"}} },
+		"a disk would be lost": {func(st *stage) { st.s.Spec.Template.Disks = []policy.Disk{{Name: "data"}} },
 			"page quarantine"},
 		"a disk would be lost, which is put aside": {func(st *stage) {
-			st.s.Spec.Template.Disks, st.s.Spec.Repair.Steps[0].KeepOld = []fleet.Disk{{Name: "data"}}, time.Hour
+			st.s.Spec.Template.Disks, st.s.Spec.Repair.Steps[0].KeepOld = []policy.Disk{{Name: "data"}}, time.Hour
 		}, "page quarantine"},
 		"name and address are the cloud's": {func(st *stage) { st.s.Hosts[0].Closed = true },
 			"evacuate page quarantine"},
@@ -399,7 +403,7 @@ func TestWhichStepsLeaveALostHost(t *testing.T) {
 			"evacuate page quarantine reboot recreate"},
 		"it is not lost": {func(st *stage) { st.s.Hosts[0].Up = true }, "page quarantine reboot recreate"},
 		"it is not lost, and is to be empty": {func(st *stage) {
-			st.s.Hosts[0].Up, st.s.Hosts[0].Disabled, st.m.Health.Cause = true, true, fleet.CauseDisabled
+			st.s.Hosts[0].Up, st.s.Hosts[0].Disabled, st.m.Health.Cause = true, true, belief.CauseDisabled
 		}, "migrate page quarantine recreate"},
 	} {
 		var fit []string
@@ -407,7 +411,7 @@ func TestWhichStepsLeaveALostHost(t *testing.T) {
 			fleet.StepQuarantine,
 			fleet.StepReboot, fleet.StepRecreate} {
 			st := lost(t, fleet.StepPage, fleet.Means{Tries: 1})
-			st.s.Spec.Repair.Steps = []fleet.Step{{Kind: kind}}
+			st.s.Spec.Repair.Steps = []policy.Step{{Kind: kind}}
 			c.set(st)
 			if _, some := repair.FirstStep(&st.m, &st.s); some {
 				fit = append(fit, string(kind))
@@ -493,7 +497,7 @@ func TestL12AMoveWithoutAnAnswer(t *testing.T) {
 		st.want("it was there before", st.round(), "ASK old; act")
 		st.seen(marked("old", "h2", fleet.PowerPaused, 1))
 		st.want("it is there", st.round(), "verify")
-		if got := st.record(fleet.RecordOutcome).Detail; got != "observed on h2" {
+		if got := st.record(record.Outcome).Detail; got != "observed on h2" {
 			t.Errorf("%s: it is said %q", op, got)
 		}
 	}
@@ -512,15 +516,15 @@ func TestAMigration(t *testing.T) {
 			"look refuted; repair-ended refuted; over, again in 5s"},
 		"its host is as any": {func(st *stage) { st.s.Hosts[0].Disabled = false },
 			"look refuted; repair-ended refuted; over, again in 5s"},
-		"the policy is to stay": {func(st *stage) { st.s.Spec.Repair.OnHostDisabled = fleet.HostDisabledIgnore },
+		"the policy is to stay": {func(st *stage) { st.s.Spec.Repair.OnHostDisabled = policy.HostDisabledIgnore },
 			"look refuted; repair-ended refuted; over, again in 5s"},
 		"nothing is said of it": {func(st *stage) { st.view.Look.Seen = fleet.Sighting{} },
 			"look look-unclear; held look-unclear; look in 500ms"},
 	} {
-		st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepMigrate]).fails(fleet.CauseDisabled)
-		st.s.Hosts[0].Disabled, st.s.Spec.Repair.OnHostDisabled = true, fleet.HostDisabledHeal
+		st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepMigrate]).fails(belief.CauseDisabled)
+		st.s.Hosts[0].Disabled, st.s.Spec.Repair.OnHostDisabled = true, policy.HostDisabledHeal
 		st.want("it begins", st.begin(), "repair-started heal; step-skipped host-disabled; then migrate; LOOK; look")
-		if got := st.action().Scope; got != fleet.LookProvider {
+		if got := st.action().Scope; got != situation.LookProvider {
 			t.Errorf("checks, which succeed, are asked: %s", got)
 		}
 		st.answer(fleet.PowerRunning, fleet.StandingUp)
@@ -560,7 +564,7 @@ func TestL1WhatWasLeftRuns(t *testing.T) {
 		"it may write":                    {fleet.PowerOff, false, true, fails},
 	} {
 		st := building(t, fleet.Host{Name: "h0", Up: c.up}, host("h2", ""))
-		st.m.Leave(fleet.Incarnation{ID: "older", Host: "h0", Generation: 1}, fleet.ProofAccessCut, st.s.Now)
+		st.m.Leave(belief.Incarnation{ID: "older", Host: "h0", Generation: 1}, fleet.ProofAccessCut, st.s.Now)
 		st.m.Left[0].Open = c.open
 		st.view.Seen = []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "older", Host: "h0", Power: c.power}}}
 		st.want(name, st.round(), c.want)
@@ -585,7 +589,7 @@ func TestWhatIsCutStillIsTurnedOff(t *testing.T) {
 		"it was not left":              {func(st *stage) { st.m.Left = nil }, false},
 	} {
 		st := newStage(t)
-		st.m.Leave(fleet.Incarnation{ID: "left", Host: "h1"}, fleet.ProofAccessCut, st.s.Now)
+		st.m.Leave(belief.Incarnation{ID: "left", Host: "h1"}, fleet.ProofAccessCut, st.s.Now)
 		st.s.Hosts[0].Fence = fleet.Means{Access: fleet.AccessCut, AccessAt: st.s.Now.Mono + 1}
 		st.seen(fleet.Instance{ID: "left", Host: "h1", Power: fleet.PowerRunning})
 		c.set(st)

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // L12: an order that was believed lost had built the instance after all. It is taken, and none is built, if it is
@@ -32,20 +34,20 @@ func TestL12WhatALostOrderBuiltIsTaken(t *testing.T) {
 		"it was never allotted":        {func(_ *stage, s *fleet.Sighting) { s.Instance.Mark.Generation = 3 }, false},
 		"it is what a repair replaces": {func(st *stage, _ *fleet.Sighting) { st.m.Repair.Target.ID = "late" }, false},
 		"it was left on a host that was lost": {func(st *stage, _ *fleet.Sighting) {
-			st.m.Leave(fleet.Incarnation{ID: "late", Host: "h2"}, fleet.ProofHostOff, st.s.Now)
+			st.m.Leave(belief.Incarnation{ID: "late", Host: "h2"}, fleet.ProofHostOff, st.s.Now)
 		}, false},
 		"it would not go when it was to": {func(st *stage, _ *fleet.Sighting) {
-			st.m.Strays = []fleet.Stray{{ID: "late", RetryAt: hour + 1}}
+			st.m.Strays = []belief.Stray{{ID: "late", RetryAt: hour + 1}}
 		}, false},
 		"it is a stray that was not tried": {func(st *stage, _ *fleet.Sighting) {
-			st.m.Strays = []fleet.Stray{{ID: "late"}}
+			st.m.Strays = []belief.Stray{{ID: "late"}}
 		}, true},
 		"the machine has one": {func(st *stage, _ *fleet.Sighting) {
-			st.m.Current = fleet.Incarnation{ID: "old", Certified: true}
+			st.m.Current = belief.Incarnation{ID: "old", Certified: true}
 		}, false},
 	} {
 		st := calling[fleet.OpCreate](t)
-		st.m.Repair.Intent, st.m.Repair.Next = nil, fleet.Incarnation{}
+		st.m.Repair.Intent, st.m.Repair.Next = nil, belief.Incarnation{}
 		st.seen(marked("late", "h2", fleet.PowerRunning, 2))
 		c.spoil(st, &st.view.Seen[0])
 		if got, found := chart.Found(&st.m, &st.view, "ours"); found != c.found || found && got.ID != "late" {
@@ -58,15 +60,15 @@ func TestL12WhatALostOrderBuiltIsTaken(t *testing.T) {
 func TestWhatWasFoundIsVerified(t *testing.T) {
 	t.Parallel()
 	st := calling[fleet.OpCreate](t)
-	st.m.Repair.Intent, st.m.Repair.Next = nil, fleet.Incarnation{}
-	st.s.Whole.Ledger = &fleet.Ledger{Edition: 3}
-	st.m.Strays = []fleet.Stray{{ID: "late", Host: "h2"}, {ID: "other", Host: "h1"}}
+	st.m.Repair.Intent, st.m.Repair.Next = nil, belief.Incarnation{}
+	st.s.Whole.Ledger = &belief.Ledger{Edition: 3}
+	st.m.Strays = []belief.Stray{{ID: "late", Host: "h2"}, {ID: "other", Host: "h1"}}
 	i := marked("late", "h2", fleet.PowerRunning, 2)
 	i.Address = netip.MustParseAddr("10.0.0.5")
 	st.seen(i)
 	epoch := st.m.Epoch
 	st.want("it is there", st.round(), "remnant found; verify")
-	want := fleet.Incarnation{ID: "late", Generation: 2, Host: "h2", Edition: 3}
+	want := belief.Incarnation{ID: "late", Generation: 2, Host: "h2", Edition: 3}
 	if st.m.Current != want || st.m.Address != i.Address || st.m.Epoch == epoch {
 		t.Errorf("the machine has %+v at %s", st.m.Current, st.m.Address)
 	}
@@ -79,15 +81,15 @@ func TestWhatWasFoundIsVerified(t *testing.T) {
 // repair is about. What was put aside is one only while it may run.
 func TestL1WhatAStrayIs(t *testing.T) {
 	t.Parallel()
-	m := &fleet.Machine{Name: "web-1", Current: fleet.Incarnation{ID: "current"},
-		Kept: []fleet.KeptInstance{{Incarnation: fleet.Incarnation{ID: "kept"}}}}
+	m := &belief.Machine{Name: "web-1", Current: belief.Incarnation{ID: "current"},
+		Kept: []belief.KeptInstance{{Incarnation: belief.Incarnation{ID: "kept"}}}}
 	building := *m
-	building.Repair = &fleet.Repair{Kind: fleet.RepairHeal, Climb: fleet.Climb{Next: fleet.Incarnation{ID: "next"},
-		Aim: fleet.Aim{Target: fleet.Incarnation{ID: "target"}}}}
+	building.Repair = &belief.Repair{Kind: belief.RepairHeal, Climb: belief.Climb{Next: belief.Incarnation{ID: "next"},
+		Aim: belief.Aim{Target: belief.Incarnation{ID: "target"}}}}
 	clearing := building
-	clearing.Repair = &fleet.Repair{Kind: fleet.RepairRemnant, Climb: building.Repair.Climb}
+	clearing.Repair = &belief.Repair{Kind: belief.RepairRemnant, Climb: building.Repair.Climb}
 	for name, c := range map[string]struct {
-		m     *fleet.Machine
+		m     *belief.Machine
 		id    fleet.InstanceID
 		spoil func(*fleet.Instance)
 		want  bool
@@ -141,9 +143,9 @@ func TestL2WhatWasLeftBehindMayGo(t *testing.T) {
 		"it was cut, and runs on another host":  {true, fleet.ProofAccessCut, false, fleet.PowerRunning, "h2", false},
 		"it was cut, and is off on another one": {true, fleet.ProofAccessCut, false, fleet.PowerOff, "h2", true},
 	} {
-		m := fleet.Machine{Name: "web-1", Generation: 2, Current: fleet.Incarnation{ID: "new", Generation: 2}}
+		m := belief.Machine{Name: "web-1", Generation: 2, Current: belief.Incarnation{ID: "new", Generation: 2}}
 		if c.left {
-			m.Leave(fleet.Incarnation{ID: "old", Host: "h1"}, c.proof, fleet.Now{})
+			m.Leave(belief.Incarnation{ID: "old", Host: "h1"}, c.proof, fleet.Now{})
 			m.Left[0].Open = c.open
 		}
 		i := marked("old", c.host, c.power, 1)
@@ -167,19 +169,19 @@ func TestTheWorldShowsWhatAMachineHas(t *testing.T) {
 	t.Parallel()
 	st, i := newStage(t, ladder[fleet.StepRecreate]), served()
 	st.m.Incident, st.m.Health.Grace = nil, hour
-	st.m.Strays = []fleet.Stray{{ID: "served"}}
-	st.m.Kept = []fleet.KeptInstance{{Incarnation: fleet.Incarnation{ID: "served"}}}
-	st.m.Leave(fleet.Incarnation{ID: "served"}, fleet.ProofHostOff, st.s.Now)
-	st.s.Whole.Ledger = &fleet.Ledger{Edition: 3}
-	st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1}}
+	st.m.Strays = []belief.Stray{{ID: "served"}}
+	st.m.Kept = []belief.KeptInstance{{Incarnation: belief.Incarnation{ID: "served"}}}
+	st.m.Leave(belief.Incarnation{ID: "served"}, fleet.ProofHostOff, st.s.Now)
+	st.s.Whole.Ledger = &belief.Ledger{Edition: 3}
+	st.s.Spec.Template.Disks = []policy.Disk{{Name: "data", Size: 1}}
 	epoch := st.m.Epoch
 	st.play(func(w *work) { w.House(i) })
-	want := fleet.Incarnation{ID: "served", Generation: 1, Host: "h2", Network: "lan", Storage: "nas", Certified: true,
+	want := belief.Incarnation{ID: "served", Generation: 1, Host: "h2", Network: "lan", Storage: "nas", Certified: true,
 		Edition: 3}
 	if st.m.Current != want || st.m.Address != i.Address || st.m.Epoch == epoch || st.m.Acted != st.s.Now.Mono {
 		t.Errorf("the machine has %+v", st.m)
 	}
-	if h := st.m.Health; h.Verdict != fleet.VerdictUnknown || h.Cause != "" || h.Grace != 0 || h.SinceMono == 0 {
+	if h := st.m.Health; h.Verdict != belief.VerdictUnknown || h.Cause != "" || h.Grace != 0 || h.SinceMono == 0 {
 		t.Errorf("it is judged by what was: %+v", h)
 	}
 	if len(st.m.Strays)+len(st.m.Kept)+len(st.m.Left) != 0 {
@@ -205,7 +207,7 @@ func TestTheWorldShowsWhatAMachineHasNot(t *testing.T) {
 		!k[1].Over(in(st.s.Now, time.Hour)) || k[1].Over(in(st.s.Now, time.Hour-1)) {
 		t.Errorf("it was put aside by the other hale, and is kept as %+v; the machine has %+v", k, st.m.Current)
 	}
-	st.m.Current, epoch = fleet.Incarnation{ID: "another"}, st.m.Epoch
+	st.m.Current, epoch = belief.Incarnation{ID: "another"}, st.m.Epoch
 	st.play(func(w *work) { w.Vacate() })
 	if !st.m.Current.None() || st.m.Epoch == epoch {
 		t.Errorf("it has none, and is judged by that: %+v", st.m)
@@ -216,10 +218,10 @@ func TestTheWorldShowsWhatAMachineHasNot(t *testing.T) {
 func remnant(t *testing.T) (st *stage, begins string) {
 	t.Helper()
 	st = newStage(t, ladder[fleet.StepRecreate])
-	st.m.Incident, st.m.Health, st.m.Attempts = nil, fleet.Health{Verdict: fleet.VerdictHealthy}, nil
-	st.m.Strays, st.m.Generation = []fleet.Stray{{ID: "left", Host: "h2"}}, 3
+	st.m.Incident, st.m.Health, st.m.Attempts = nil, belief.Health{Verdict: belief.VerdictHealthy}, nil
+	st.m.Strays, st.m.Generation = []belief.Stray{{ID: "left", Host: "h2"}}, 3
 	st.seen(marked("left", "h2", fleet.PowerRunning, 2))
-	begins = st.play(func(w *work) { w.Begin(fleet.RepairRemnant) })
+	begins = st.play(func(w *work) { w.Begin(belief.RepairRemnant) })
 	return st, begins
 }
 
@@ -274,9 +276,9 @@ func TestL8ARemnantThatWillNotGo(t *testing.T) {
 	for n, want := range []string{"repair-ended delete-failed; paged delete-failed; over",
 		"repair-ended delete-failed; over"} {
 		st, _ := remnant(t)
-		st.m.Strays = append([]fleet.Stray{{ID: "other"}}, st.m.Strays...)
+		st.m.Strays = append([]belief.Stray{{ID: "other"}}, st.m.Strays...)
 		st.m.Strays[1].Paged = n > 0
-		st.m.Repair.Phase, st.m.Repair.Confirmed, st.m.Repair.Proof = fleet.PhaseAct, true, fleet.ProofConfirmedOff
+		st.m.Repair.Phase, st.m.Repair.Confirmed, st.m.Repair.Proof = belief.PhaseAct, true, fleet.ProofConfirmedOff
 		st.round()
 		st.ends(fleet.OutcomeFailed)
 		st.want("it stays", st.round(), want)
@@ -323,8 +325,8 @@ func TestWhatWasLeftBehindGoesWhenItsHostIsBack(t *testing.T) {
 	t.Parallel()
 	st, _ := remnant(t)
 	st.m.Repair = nil
-	st.m.Leave(fleet.Incarnation{ID: "left", Host: "h2", Generation: 2}, fleet.ProofHostOff, st.s.Now)
-	st.want("its host is back", st.play(func(w *work) { w.Begin(fleet.RepairRemnant) }),
+	st.m.Leave(belief.Incarnation{ID: "left", Host: "h2", Generation: 2}, fleet.ProofHostOff, st.s.Now)
+	st.want("its host is back", st.play(func(w *work) { w.Begin(belief.RepairRemnant) }),
 		"repair-started host-back; LOOK; look")
 	left := marked("left", "h2", fleet.PowerOff, 2)
 	left.Mark.Certified = true
@@ -345,7 +347,7 @@ func TestWhatARemovedMachineLeft(t *testing.T) {
 		false: "held surplus; look"} {
 		st, _ := remnant(t)
 		if st.s.Spec.Size = 0; removed {
-			st.m.Current = fleet.Incarnation{}
+			st.m.Current = belief.Incarnation{}
 		}
 		st.show(marked("left", "h2", fleet.PowerRunning, 2), fleet.StandingUnknown)
 		st.want("there are fewer to be", st.round(), want)
@@ -356,8 +358,8 @@ func TestWhatARemovedMachineLeft(t *testing.T) {
 func TestL1ARemnantDoesNotHoldItsOwnRemoval(t *testing.T) {
 	t.Parallel()
 	st, _ := remnant(t)
-	st.m.Incident, st.m.Health = &fleet.Incident{ID: "web-1/1"}, fleet.Health{Verdict: fleet.VerdictUnhealthy,
-		Cause: fleet.CauseOff}
+	st.m.Incident, st.m.Health = &belief.Incident{ID: "web-1/1"}, belief.Health{Verdict: belief.VerdictUnhealthy,
+		Cause: belief.CauseOff}
 	st.show(marked("left", "h2", fleet.PowerRunning, 2), fleet.StandingUnknown)
 	if !st.work().StartsBeside() {
 		t.Error("the machine may be started beside it")

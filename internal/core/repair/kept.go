@@ -3,47 +3,50 @@ package repair
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // keepable says why a recreate that keeps the old instance cannot; empty: it can, or has nothing to keep.
-func keepable(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+func keepable(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
 	switch {
 	case step.KeepOld == 0:
 		return ""
 	case slices.Contains(s.Cannot, fleet.OpKeep), m.Current.Adopted: // it bears no mark that would say that it is kept
 		return fleet.ReasonUnsupported
-	case len(m.Kept) >= fleet.MostKept:
+	case len(m.Kept) >= belief.MostKept:
 		return fleet.ReasonTooManyKept
 	}
 	return ""
 }
 
 // keeps reports whether the target is put aside, and not deleted. What was never whole, and what is gone, is not.
-func (w *Work) keeps(r *fleet.Repair) bool {
+func (w *Work) keeps(r *belief.Repair) bool {
 	if r.Proof == fleet.ProofDeleted {
 		return false
 	}
-	step := fleet.CurrentStep(w.Situation.Spec, *r)
-	replaces := r.Kind == fleet.RepairHeal || r.Kind == fleet.RepairUpdate
-	return r.Kind == fleet.RepairUndo || replaces && step.KeepOld > 0 && r.Target.Certified
+	step := belief.CurrentStep(w.Situation.Spec, *r)
+	replaces := r.Kind == belief.RepairHeal || r.Kind == belief.RepairUpdate
+	return r.Kind == belief.RepairUndo || replaces && step.KeepOld > 0 && r.Target.Certified
 }
 
 // BeginExpire opens the removal of an instance that was kept for its time. It is like that of a remnant: a look must
 // find it off, and put aside.
-func (w *Work) BeginExpire(k fleet.KeptInstance) {
+func (w *Work) BeginExpire(k belief.KeptInstance) {
 	w.M.Waiting = ""
-	w.open(fleet.Repair{Kind: fleet.RepairRemnant}, fleet.AimAt(k.Incarnation))
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.ReasonKeepOver, Instance: k.ID,
+	w.open(belief.Repair{Kind: belief.RepairRemnant}, belief.AimAt(k.Incarnation))
+	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.ReasonKeepOver, Instance: k.ID,
 		Generation: k.Generation, Host: k.Host, Took: w.Situation.Now.Wall.Sub(k.Since)})
-	w.enter(fleet.PhaseLook)
+	w.enter(belief.PhaseLook)
 	w.Advance()
 }
 
 // BeginUndo opens the work that brings the instance back that a person wants, which is kept. The guard has admitted it.
-func (w *Work) BeginUndo(o *fleet.Wanted) {
+func (w *Work) BeginUndo(o *belief.Wanted) {
 	m := w.M
 	if m.Repair != nil { // its new instance stands, and is not verified yet
 		m.Current.Expired = !m.Current.Certified
@@ -51,18 +54,18 @@ func (w *Work) BeginUndo(o *fleet.Wanted) {
 	}
 	back := m.KeptFor(o).Incarnation
 	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0
-	r := w.open(fleet.Repair{
-		Kind: fleet.RepairUndo, Order: o.Order, Back: back,
+	r := w.open(belief.Repair{
+		Kind: belief.RepairUndo, Order: o.Order, Back: back,
 		LastOutcome: w.Now(), // what it looked like before counts for nothing
-	}, fleet.AimAt(m.Current))
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairUndo), Order: o.Order,
+	}, belief.AimAt(m.Current))
+	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(belief.RepairUndo), Order: o.Order,
 		By: o.By, Instance: r.Back.ID, Generation: r.Back.Generation, Host: r.Back.Host})
 	if late, ok := chart.Found(m, w.View, w.Installation); ok { // it is the machine by now, and makes way as any other
 		w.TakeFound(late)
 		m.Current.Expired = true
-		r.Aim = fleet.AimAt(m.Current)
+		r.Aim = belief.AimAt(m.Current)
 	}
-	w.enter(fleet.PhaseAct)
+	w.enter(belief.PhaseAct)
 	w.Advance()
 }
 
@@ -122,20 +125,20 @@ func (x exchange) isBack() onward {
 func (x exchange) stopUpdate() {
 	l := x.Situation.Whole.Ledger
 	if l != nil && l.Update.Goes() && x.M.Current.Edition != l.Update.Edition {
-		x.M.Change = &fleet.Change{Order: l.Update.Order, Ended: fleet.ReasonUndone}
+		x.M.Change = &belief.Change{Order: l.Update.Order, Ended: fleet.ReasonUndone}
 	}
 }
 
 // keeping puts the old instance aside.
 type keeping struct{ ofTheOld }
 
-func (keeping) done(w *Work, r *fleet.Repair) onward { return exchange{w, r}.setAside() }
+func (keeping) done(w *Work, r *belief.Repair) onward { return exchange{w, r}.setAside() }
 
-func (keeping) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) onward {
+func (keeping) notFound(w *Work, r *belief.Repair, _ belief.Intent) onward {
 	return exchange{w, r}.removed()
 }
 
-func (keeping) failed(w *Work, r *fleet.Repair, o fleet.Outcome) onward {
+func (keeping) failed(w *Work, r *belief.Repair, o fleet.Outcome) onward {
 	return exchange{w, r}.keepFailed(o.Detail)
 }
 
@@ -144,18 +147,18 @@ func (keeping) took(i fleet.Instance) bool { return i.Mark.Kept }
 // restoring gives a kept instance its name back.
 type restoring struct{ nothing }
 
-func (restoring) done(w *Work, r *fleet.Repair) onward { return exchange{w, r}.isBack() }
+func (restoring) done(w *Work, r *belief.Repair) onward { return exchange{w, r}.isBack() }
 
-func (restoring) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+func (restoring) conflict(w *Work, _ *belief.Repair, _ belief.Intent, o fleet.Outcome) onward {
 	return w.quarantine(fleet.ReasonNameTaken, o.Detail)
 }
 
-func (restoring) notFound(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+func (restoring) notFound(w *Work, r *belief.Repair, in belief.Intent) onward {
 	w.M.LetGo(r.Back.ID)
 	return w.quarantine(fleet.ReasonNoInstance, string(in.Op))
 }
 
-func (restoring) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+func (restoring) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
 	return w.quarantine(fleet.ReasonCallFailed, o.Detail)
 }
 

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // The policy keeps what is replaced: it is off, gives up its name, and stays so long.
@@ -28,7 +31,7 @@ func TestTheOldInstanceIsPutAside(t *testing.T) {
 // A recreate that is to keep the old instance and cannot is passed over, rather than lose it.
 func TestARecreateThatCannotKeep(t *testing.T) {
 	t.Parallel()
-	kept := make([]fleet.KeptInstance, fleet.MostKept)
+	kept := make([]belief.KeptInstance, belief.MostKept)
 	const chosen = "repair-started heal; then recreate; LOOK; look"
 	const passed = "repair-started heal; step-skipped "
 	for name, c := range map[string]struct {
@@ -57,13 +60,13 @@ func TestARecreateThatCannotKeep(t *testing.T) {
 }
 
 // expired is a machine whose old instance was kept, and whose time is over.
-func expired(t *testing.T) (*stage, fleet.KeptInstance) {
+func expired(t *testing.T) (*stage, belief.KeptInstance) {
 	t.Helper()
 	st := newStage(t, ladder[fleet.StepRecreate])
-	st.m.Incident, st.m.Health, st.m.Generation = nil, fleet.Health{Verdict: fleet.VerdictHealthy}, 2
-	old := fleet.KeepFor(st.m.Current, 0, st.s.Now)
-	st.m.Kept = []fleet.KeptInstance{old}
-	st.m.Current = fleet.Incarnation{ID: "new", Host: "h2", Generation: 2, Certified: true}
+	st.m.Incident, st.m.Health, st.m.Generation = nil, belief.Health{Verdict: belief.VerdictHealthy}, 2
+	old := belief.KeepFor(st.m.Current, 0, st.s.Now)
+	st.m.Kept = []belief.KeptInstance{old}
+	st.m.Current = belief.Incarnation{ID: "new", Host: "h2", Generation: 2, Certified: true}
 	return st, old
 }
 
@@ -98,7 +101,7 @@ func TestL2WhatWasKeptGoesAsItWasLeft(t *testing.T) {
 		st, old := expired(t)
 		st.want("its time is over", st.play(func(w *work) { w.BeginExpire(old) }),
 			"repair-started keep-over; LOOK; look")
-		if a := st.action(); a.Scope != fleet.LookProvider || a.Instance != "old" {
+		if a := st.action(); a.Scope != situation.LookProvider || a.Instance != "old" {
 			t.Errorf("another is looked at: %+v", a)
 		}
 		i := aside()
@@ -159,7 +162,7 @@ func TestWhatWasKeptIsDeleted(t *testing.T) {
 func undoing(t *testing.T) (st *stage, begins string) {
 	t.Helper()
 	st, _ = expired(t)
-	st.m.Wanted = &fleet.Wanted{Order: "o1", By: "ann", Undo: true, Back: "old", Until: st.s.Now.Wall.Add(time.Hour)}
+	st.m.Wanted = &belief.Wanted{Order: "o1", By: "ann", Undo: true, Back: "old", Until: st.s.Now.Wall.Add(time.Hour)}
 	begins = st.play(func(w *work) { w.BeginUndo(w.M.Wanted) })
 	return st, begins
 }
@@ -170,7 +173,7 @@ func TestAnUndo(t *testing.T) {
 	t.Parallel()
 	st, begins := undoing(t)
 	st.want("it is ordered", begins, "repair-started undo; ASK old; act")
-	if got := st.record(fleet.RecordRepairStarted); got.By != "ann" || got.Order != "o1" || got.Instance != "old" {
+	if got := st.record(record.RepairStarted); got.By != "ann" || got.Order != "o1" || got.Instance != "old" {
 		t.Errorf("it is not said who wants what: %+v", got)
 	}
 	if st.m.Wanted != nil {
@@ -197,9 +200,9 @@ func TestAnUndo(t *testing.T) {
 	}
 	st.ends(fleet.OutcomeDone)
 	st.want("it is started", st.round(), "verify")
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	st.want("it is well", st.round(), "verified; repair-ended undone; over")
-	if c := st.m.Change; c == nil || *c != (fleet.Change{Order: "o1", Ended: fleet.ReasonUndone}) {
+	if c := st.m.Change; c == nil || *c != (belief.Change{Order: "o1", Ended: fleet.ReasonUndone}) {
 		t.Errorf("the order has not its end: %+v", c)
 	}
 }
@@ -240,15 +243,15 @@ func TestAnUndoThatFailsHalfway(t *testing.T) {
 			toPerson("second-instance")},
 		"the old one does not become healthy": {func(st *stage) {
 			st.m.Current, st.m.Kept = st.m.Repair.Back, nil
-			st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
-			st.m.Repair.Phase, st.m.Repair.Deadline = fleet.PhaseVerify, st.s.Now.Mono
+			st.m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
+			st.m.Repair.Phase, st.m.Repair.Deadline = belief.PhaseVerify, st.s.Now.Mono
 		}, "step-failed not-verified; repair-ended not-verified; quarantined not-verified; paged not-verified; over"},
 		"a new owner proves it off once more": {func(st *stage) { st.restarts() }, "ASK new; act"},
 	} {
 		st, _ := undoing(t)
 		r := st.m.Repair
 		r.Confirmed, r.Removed, r.Proof = true, true, fleet.ProofConfirmedOff
-		st.m.Current = fleet.Incarnation{}
+		st.m.Current = belief.Incarnation{}
 		c.set(st)
 		st.want(name, st.round(), c.want)
 	}
@@ -270,10 +273,10 @@ func TestAnUndoOvertakesAVerification(t *testing.T) {
 	t.Parallel()
 	st, _ := expired(t)
 	r := st.healing(fleet.StepRecreate)
-	r.Phase = fleet.PhaseVerify
-	st.m.Repair, st.m.Incident, st.m.Current.Certified = &r, &fleet.Incident{ID: "web-1/1"}, false
+	r.Phase = belief.PhaseVerify
+	st.m.Repair, st.m.Incident, st.m.Current.Certified = &r, &belief.Incident{ID: "web-1/1"}, false
 	st.m.Waiting, st.m.Quarantine, st.m.RetryAt = fleet.ReasonBackoff, nil, hour+1
-	o := &fleet.Wanted{Order: "o1", Undo: true, Back: "old", Until: st.s.Now.Wall.Add(time.Hour)}
+	o := &belief.Wanted{Order: "o1", Undo: true, Back: "old", Until: st.s.Now.Wall.Add(time.Hour)}
 	st.m.Wanted = o
 	st.want("it is ordered", st.play(func(w *work) { w.BeginUndo(o) }),
 		"repair-ended overruled; repair-started undo; ASK old; act")
@@ -282,7 +285,7 @@ func TestAnUndoOvertakesAVerification(t *testing.T) {
 	}
 
 	st, _ = expired(t)
-	st.m.Current, st.m.Incident = fleet.Incarnation{}, &fleet.Incident{ID: "web-1/1"}
+	st.m.Current, st.m.Incident = belief.Incarnation{}, &belief.Incident{ID: "web-1/1"}
 	st.m.Wanted = o
 	st.seen(aside(), marked("late", "h2", fleet.PowerRunning, 2))
 	st.want("one was built late", st.play(func(w *work) { w.BeginUndo(o) }),
@@ -295,20 +298,20 @@ func TestAnUndoOvertakesAVerification(t *testing.T) {
 // The machine goes back to another template while an update goes on: that must not take it again.
 func TestAnUndoLeavesTheUpdate(t *testing.T) {
 	t.Parallel()
-	update := fleet.Update{Edition: 4, Order: "o7"}
+	update := belief.Update{Edition: 4, Order: "o7"}
 	for name, c := range map[string]struct {
 		stood uint64
-		u     fleet.Update
-		want  *fleet.Change
+		u     belief.Update
+		want  *belief.Change
 	}{
-		"it is of the old template":      {3, update, &fleet.Change{Order: "o7", Ended: fleet.ReasonUndone}},
+		"it is of the old template":      {3, update, &belief.Change{Order: "o7", Ended: fleet.ReasonUndone}},
 		"it is of the one that is tried": {4, update, nil},
-		"the update was stopped already": {3, fleet.Update{Edition: 4, Order: "o7", Stopped: fleet.ReasonPilotFailed},
+		"the update was stopped already": {3, belief.Update{Edition: 4, Order: "o7", Stopped: fleet.ReasonPilotFailed},
 			nil},
 	} {
 		st := calling[fleet.OpRestore](t)
 		st.m.Repair.Back.Edition = c.stood
-		st.s.Whole.Ledger = &fleet.Ledger{Edition: 3, Update: &c.u}
+		st.s.Whole.Ledger = &belief.Ledger{Edition: 3, Update: &c.u}
 		st.ends(fleet.OutcomeDone)
 		st.round()
 		if got := st.m.Change; (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
@@ -322,8 +325,8 @@ func TestAnUndoKeepsAsManyAsThereWere(t *testing.T) {
 	t.Parallel()
 	st, _ := undoing(t)
 	st.s.Spec.Repair.Steps[0].KeepOld = time.Hour
-	st.m.Kept = append(st.m.Kept, fleet.KeptInstance{Incarnation: fleet.Incarnation{ID: "a"}},
-		fleet.KeptInstance{Incarnation: fleet.Incarnation{ID: "b"}})
+	st.m.Kept = append(st.m.Kept, belief.KeptInstance{Incarnation: belief.Incarnation{ID: "a"}},
+		belief.KeptInstance{Incarnation: belief.Incarnation{ID: "b"}})
 	st.seen(aside())
 	st.want("it is as it was left", st.round(), "ASK new; act")
 	st.seen(marked("new", "h2", fleet.PowerOff, 2))

@@ -3,8 +3,12 @@ package repair
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // chooseRung takes the first rung, from the given one on, that may be tried.
@@ -13,7 +17,7 @@ func (w *Work) chooseRung(from int) onward {
 	w.TakeBack(m.Repair)
 	if from == 0 && neverStood(m, w.Situation) {
 		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
-		return w.takeRung(fleet.NoRung, fleet.StepRecreate)
+		return w.takeRung(belief.NoRung, fleet.StepRecreate)
 	}
 	steps := w.Situation.Spec.Repair.Steps
 	for rung := max(from, 0); rung < len(steps); rung++ {
@@ -22,7 +26,7 @@ func (w *Work) chooseRung(from int) onward {
 			return w.takeRung(rung, steps[rung].Kind)
 		}
 		_, placeholder := lacks(m, w.View, steps[rung], m.Current)
-		w.Record(fleet.Record{Kind: fleet.RecordStepSkipped, Step: steps[rung].Kind, Reason: reason,
+		w.Record(record.Record{Kind: record.StepSkipped, Step: steps[rung].Kind, Reason: reason,
 			Detail: placeholder})
 		if demanded(steps[rung], reason) {
 			return w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
@@ -36,34 +40,34 @@ func (w *Work) chooseRung(from int) onward {
 
 // neverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is
 // built anew, unless it is protected, or only hearsay speaks against it. Then it may serve users all the same.
-func neverStood(m *fleet.Machine, s *guard.Situation) bool {
-	gone := m.Current.None() && m.Incident != nil && m.Incident.Cause == fleet.CauseBuild
+func neverStood(m *belief.Machine, s *guard.Situation) bool {
+	gone := m.Current.None() && m.Incident != nil && m.Incident.Cause == belief.CauseBuild
 	return (gone || m.Current.Expired && !s.Spec.Protects(m.Name)) && !guard.Hearsay(m, s)
 }
 
 func (w *Work) takeRung(rung int, kind fleet.StepKind) onward {
 	r, target := w.M.Repair, w.M.Current
 	_, dead := w.DeadHost(target)
-	r.Climb = fleet.Climb{Rung: rung, Step: kind, Stranded: dead, Aim: fleet.AimAt(target)}
-	w.Record(fleet.Record{Kind: fleet.RecordStepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: target.ID,
+	r.Climb = belief.Climb{Rung: rung, Step: kind, Stranded: dead, Aim: belief.AimAt(target)}
+	w.Record(record.Record{Kind: record.StepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: target.ID,
 		Generation: target.Generation})
 	if target.None() { // there is nothing to fence
-		return w.enter(fleet.PhaseAct)
+		return w.enter(belief.PhaseAct)
 	}
-	return w.enter(fleet.PhaseLook)
+	return w.enter(belief.PhaseLook)
 }
 
 // Precondition says why the step does not apply to the machine as it stands; empty when it applies. Whatever stands
 // still with its memory intact can go on where it was: it is resumed, or left alone, and never reset or replaced.
-func Precondition(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
+func Precondition(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
 	return rungOf(step.Kind).applies(m, spec, step)
 }
 
 // missing reports whether the machine has no instance.
-func missing(m *fleet.Machine) bool { return m.Current.None() || m.Health.Cause == fleet.CauseGone }
+func missing(m *belief.Machine) bool { return m.Current.None() || m.Health.Cause == belief.CauseGone }
 
 // replaceable says why nothing may be put in the place of the instance or of its disk.
-func replaceable(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
+func replaceable(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
 	if m.Health.Cause.Halted() {
 		return fleet.ReasonHalted
 	}
@@ -80,10 +84,10 @@ func replaceable(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reas
 }
 
 // idle says why there is nothing that runs and could be worked on.
-func idle(m *fleet.Machine) fleet.Reason {
+func idle(m *belief.Machine) fleet.Reason {
 	cause := m.Health.Cause
 	switch {
-	case m.Current.None() || cause == fleet.CauseGone:
+	case m.Current.None() || cause == belief.CauseGone:
 		return fleet.ReasonNoInstance
 	case cause.Off():
 		return fleet.ReasonNotRunning
@@ -95,7 +99,7 @@ func idle(m *fleet.Machine) fleet.Reason {
 
 // skipped says why the ladder passes the step over: it does not fit, the provider cannot do it, or the machine is to be
 // evacuated, which a step on the spot would not do.
-func skipped(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+func skipped(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
 	if r := unfit(m, s, step); r != "" {
 		return r
 	}
@@ -112,7 +116,7 @@ func skipped(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason
 }
 
 // unfit says why the step is not for the machine as it stands.
-func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
+func unfit(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
 	if r := Precondition(m, &s.Spec, step); r != "" {
 		return r
 	}
@@ -136,8 +140,8 @@ func unfit(m *fleet.Machine, s *guard.Situation, step fleet.Step) fleet.Reason {
 }
 
 // factsOf are what is known of the machine's instance for a command.
-func factsOf(m *fleet.Machine, v *fleet.View, on fleet.Incarnation) fleet.Facts {
-	f := fleet.Facts{Machine: m.Name, Instance: on.ID, Host: on.Host, Address: m.Address}
+func factsOf(m *belief.Machine, v *situation.View, on belief.Incarnation) policy.Facts {
+	f := policy.Facts{Machine: m.Name, Instance: on.ID, Host: on.Host, Address: m.Address}
 	if v != nil {
 		f.Metadata = v.Sighting(on.ID).Instance.Metadata
 	}
@@ -146,7 +150,7 @@ func factsOf(m *fleet.Machine, v *fleet.View, on fleet.Incarnation) fleet.Facts 
 
 // lacks returns why the step's command cannot be told of the instance what it is to be told, and the placeholder;
 // empty: it can.
-func lacks(m *fleet.Machine, v *fleet.View, step fleet.Step, on fleet.Incarnation) (why fleet.Reason,
+func lacks(m *belief.Machine, v *situation.View, step policy.Step, on belief.Incarnation) (why fleet.Reason,
 	placeholder string) {
 	if step.Kind != fleet.StepRun {
 		return "", ""
@@ -163,12 +167,12 @@ func lacks(m *fleet.Machine, v *fleet.View, step fleet.Step, on fleet.Incarnatio
 
 // concerns reports whether one of the checks that the step is for is down. When the provider itself says that the
 // machine does not run, what its checks say is no fault of its own.
-func concerns(m *fleet.Machine, v *fleet.View, step fleet.Step) bool {
+func concerns(m *belief.Machine, v *situation.View, step policy.Step) bool {
 	switch {
 	case len(step.For) == 0:
 		return true
 	case m.Current.None() || m.Health.Cause.Stopped():
-		return slices.Contains(step.For, fleet.ProviderTerm)
+		return slices.Contains(step.For, policy.ProviderTerm)
 	case v == nil || v.Epoch != m.Epoch:
 		return false
 	}
@@ -178,10 +182,10 @@ func concerns(m *fleet.Machine, v *fleet.View, step fleet.Step) bool {
 }
 
 // OpOf returns the operation that the step needs the provider to have; empty: none.
-func OpOf(step fleet.Step) fleet.Op { return rungOf(step.Kind).op(step) }
+func OpOf(step policy.Step) fleet.Op { return rungOf(step.Kind).op(step) }
 
 // FirstStep returns the step that a repair of the machine would begin with, and whether there is one.
-func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
+func FirstStep(m *belief.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 	if neverStood(m, s) {
 		return fleet.StepRecreate, true
 	}
@@ -196,7 +200,7 @@ func FirstStep(m *fleet.Machine, s *guard.Situation) (fleet.StepKind, bool) {
 // Admit says why no repair may begin for a machine with an open incident, and which step one would begin with. A parent
 // incident weighs more than whatever else would pass by itself. When the time has come to evacuate, hearsay does not
 // do.
-func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.StepKind) {
+func Admit(m *belief.Machine, s *guard.Situation) (held fleet.Reason, step fleet.StepKind) {
 	step, some := FirstStep(m, s)
 	held = guard.NewRepair(m, s, step)
 	if held == "" && !some && s.Spec.Protects(m.Name) {
@@ -218,15 +222,15 @@ func Admit(m *fleet.Machine, s *guard.Situation) (held fleet.Reason, step fleet.
 }
 
 // act decides the rung's next call. Steps already true are no-ops.
-func (w *Work) act(r *fleet.Repair) onward {
+func (w *Work) act(r *belief.Repair) onward {
 	switch {
-	case r.Kind == fleet.RepairUndo:
+	case r.Kind == belief.RepairUndo:
 		return exchange{w, r}.undo()
-	case r.Kind == fleet.RepairTidy:
+	case r.Kind == belief.RepairTidy:
 		return w.call(r, fleet.OpDropSnapshot, r.Target)
 	case r.Step == fleet.StepSnapshot:
 		return copier{w, r}.order()
-	case r.Kind == fleet.RepairRemnant || r.Step == fleet.StepRecreate:
+	case r.Kind == belief.RepairRemnant || r.Step == fleet.StepRecreate:
 		return exchange{w, r}.replace()
 	case r.Step == fleet.StepRebuild:
 		return exchange{w, r}.rebuild()
@@ -234,8 +238,8 @@ func (w *Work) act(r *fleet.Repair) onward {
 		return exchange{w, r}.evacuate()
 	case r.Step == fleet.StepPage:
 		w.Page(fleet.ReasonStepPage)
-		if fleet.VerifyTime(w.Situation.Spec, *r) > 0 {
-			return w.enter(fleet.PhaseVerify)
+		if belief.VerifyTime(w.Situation.Spec, *r) > 0 {
+			return w.enter(belief.PhaseVerify)
 		}
 		return w.chooseRung(r.Rung + 1)
 	case r.Step == fleet.StepQuarantine:
@@ -243,21 +247,21 @@ func (w *Work) act(r *fleet.Repair) onward {
 	case r.Step == fleet.StepRun:
 		return w.run(r)
 	}
-	return w.call(r, OpOf(fleet.CurrentStep(w.Situation.Spec, *r)), r.Target)
+	return w.call(r, OpOf(belief.CurrentStep(w.Situation.Spec, *r)), r.Target)
 }
 
 // run executes the step's command, unless what it is to be told of the instance is not known any more, or would be
 // taken for something else.
-func (w *Work) run(r *fleet.Repair) onward {
-	if why, placeholder := lacks(w.M, w.View, fleet.CurrentStep(w.Situation.Spec, *r), r.Target); why != "" {
+func (w *Work) run(r *belief.Repair) onward {
+	if why, placeholder := lacks(w.M, w.View, belief.CurrentStep(w.Situation.Spec, *r), r.Target); why != "" {
 		return w.failRung(why, placeholder)
 	}
 	return w.call(r, fleet.OpRun, r.Target)
 }
 
 // spared returns the rungs that are for other checks than those that are down.
-func (w *Work) spared() fleet.Rungs {
-	var out fleet.Rungs
+func (w *Work) spared() belief.Rungs {
+	var out belief.Rungs
 	for rung, step := range w.Situation.Spec.Repair.Steps {
 		if !concerns(w.M, w.Situation.View, step) {
 			out = out.With(rung)
@@ -272,7 +276,7 @@ func (w *Work) spared() fleet.Rungs {
 func (w *Work) Worsen() bool {
 	m := w.M
 	q := m.Quarantine
-	if q == nil || q.Spared == 0 || m.Incident.Worsened || m.Health.Verdict != fleet.VerdictUnhealthy ||
+	if q == nil || q.Spared == 0 || m.Incident.Worsened || m.Health.Verdict != belief.VerdictUnhealthy ||
 		guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
 		return false
 	}
@@ -284,7 +288,7 @@ func (w *Work) Worsen() bool {
 		m.Quarantine, m.Waiting = nil, ""
 		m.Attempts, m.RetryAt = nil, 0
 		m.Incident.Worsened, m.Incident.Failed, m.Incident.Paged = true, 0, false
-		w.Record(fleet.Record{Kind: fleet.RecordQuarantineOver, Reason: fleet.ReasonWorsened, Step: step.Kind,
+		w.Record(record.Record{Kind: record.QuarantineOver, Reason: fleet.ReasonWorsened, Step: step.Kind,
 			Cause: m.Health.Cause, Check: m.Health.Check, Result: m.Health.Result, Instance: m.Current.ID})
 		return true
 	}

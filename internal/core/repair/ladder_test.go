@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
 )
 
@@ -14,19 +17,19 @@ import (
 // replaced.
 func TestWhichStepsFitEachCause(t *testing.T) {
 	t.Parallel()
-	for cause, want := range map[fleet.Cause]string{
-		fleet.CauseChecks:    "reboot run rebuild recreate evacuate migrate rescue snapshot",
-		fleet.CauseOff:       "start rebuild recreate evacuate rescue snapshot",
-		fleet.CauseStopped:   "start rebuild recreate evacuate rescue snapshot",
-		fleet.CauseShutdown:  "start rebuild recreate evacuate rescue snapshot",
-		fleet.CauseCrashed:   "start rebuild recreate evacuate rescue snapshot",
-		fleet.CausePanic:     "reboot run rebuild recreate evacuate migrate rescue snapshot",
-		fleet.CauseError:     "reboot run rebuild recreate evacuate migrate rescue snapshot",
-		fleet.CauseGone:      "recreate",
-		fleet.CausePaused:    "resume snapshot",
-		fleet.CauseSuspended: "resume snapshot",
-		fleet.CauseIOError:   "",
-		fleet.CauseRescued:   "snapshot",
+	for cause, want := range map[belief.Cause]string{
+		belief.CauseChecks:    "reboot run rebuild recreate evacuate migrate rescue snapshot",
+		belief.CauseOff:       "start rebuild recreate evacuate rescue snapshot",
+		belief.CauseStopped:   "start rebuild recreate evacuate rescue snapshot",
+		belief.CauseShutdown:  "start rebuild recreate evacuate rescue snapshot",
+		belief.CauseCrashed:   "start rebuild recreate evacuate rescue snapshot",
+		belief.CausePanic:     "reboot run rebuild recreate evacuate migrate rescue snapshot",
+		belief.CauseError:     "reboot run rebuild recreate evacuate migrate rescue snapshot",
+		belief.CauseGone:      "recreate",
+		belief.CausePaused:    "resume snapshot",
+		belief.CauseSuspended: "resume snapshot",
+		belief.CauseIOError:   "",
+		belief.CauseRescued:   "snapshot",
 	} {
 		m := newStage(t).m
 		m.Health.Cause = cause
@@ -35,7 +38,7 @@ func TestWhichStepsFitEachCause(t *testing.T) {
 			if kind == fleet.StepPage || kind == fleet.StepQuarantine {
 				continue // they fit whatever the cause
 			}
-			if repair.Precondition(&m, &fleet.Spec{}, ladder[kind]) == "" {
+			if repair.Precondition(&m, &policy.Spec{}, ladder[kind]) == "" {
 				fit = append(fit, string(kind))
 			}
 		}
@@ -52,29 +55,29 @@ func TestWhichStepsFitEachCause(t *testing.T) {
 func TestWhatMayNotBeReplaced(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(*fleet.Machine, *fleet.Spec, *fleet.Step)
+		spoil func(*belief.Machine, *policy.Spec, *policy.Step)
 		want  fleet.Reason
 	}{
-		"certified": {func(*fleet.Machine, *fleet.Spec, *fleet.Step) {}, ""},
-		"not certified": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) { m.Current.Certified = false },
+		"certified": {func(*belief.Machine, *policy.Spec, *policy.Step) {}, ""},
+		"not certified": {func(m *belief.Machine, _ *policy.Spec, _ *policy.Step) { m.Current.Certified = false },
 			fleet.ReasonNotCertified},
-		"an expired build": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) {
+		"an expired build": {func(m *belief.Machine, _ *policy.Spec, _ *policy.Step) {
 			m.Current.Certified, m.Current.Expired = false, true
 		}, ""},
-		"adopted, to be kept": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) {
+		"adopted, to be kept": {func(m *belief.Machine, _ *policy.Spec, _ *policy.Step) {
 			m.Current.Adopted,
 				m.Current.Irreplaceable = true, true
 		},
 			fleet.ReasonIrreplaceable},
-		"a disk that is kept": {func(_ *fleet.Machine, s *fleet.Spec,
-			_ *fleet.Step) {
-			s.Template.Disks = []fleet.Disk{{Name: "data"}}
+		"a disk that is kept": {func(_ *belief.Machine, s *policy.Spec,
+			_ *policy.Step) {
+			s.Template.Disks = []policy.Disk{{Name: "data"}}
 		},
 			fleet.ReasonDiskKept},
-		"a disk that goes with what is put aside": {func(_ *fleet.Machine, s *fleet.Spec, step *fleet.Step) {
-			s.Template.Disks, step.KeepOld = []fleet.Disk{{Name: "data"}}, 1
+		"a disk that goes with what is put aside": {func(_ *belief.Machine, s *policy.Spec, step *policy.Step) {
+			s.Template.Disks, step.KeepOld = []policy.Disk{{Name: "data"}}, 1
 		}, ""},
-		"paused": {func(m *fleet.Machine, _ *fleet.Spec, _ *fleet.Step) { m.Health.Cause = fleet.CausePaused },
+		"paused": {func(m *belief.Machine, _ *policy.Spec, _ *policy.Step) { m.Health.Cause = belief.CausePaused },
 			fleet.ReasonHalted},
 	} {
 		for _, kind := range []fleet.StepKind{fleet.StepRecreate, fleet.StepRebuild, fleet.StepEvacuate} {
@@ -103,11 +106,11 @@ func TestAStepThatIsForAFault(t *testing.T) {
 		"its page, which only fails": {[]fleet.CheckName{"page"},
 			func(st *stage) { st.view.Checks[0].Standing = fleet.StandingFailing }, false},
 		"its page, as it was before": {[]fleet.CheckName{"page"}, func(st *stage) { st.view.Epoch++ }, false},
-		"its page, and it has crashed": {[]fleet.CheckName{"page"}, func(st *stage) { st.fails(fleet.CausePanic) },
+		"its page, and it has crashed": {[]fleet.CheckName{"page"}, func(st *stage) { st.fails(belief.CausePanic) },
 			false},
-		"the provider's word": {[]fleet.CheckName{fleet.ProviderTerm},
-			func(st *stage) { st.fails(fleet.CausePanic) }, true},
-		"the provider's word, which is well": {[]fleet.CheckName{fleet.ProviderTerm}, func(*stage) {}, false},
+		"the provider's word": {[]fleet.CheckName{policy.ProviderTerm},
+			func(st *stage) { st.fails(belief.CausePanic) }, true},
+		"the provider's word, which is well": {[]fleet.CheckName{policy.ProviderTerm}, func(*stage) {}, false},
 	} {
 		step := ladder[fleet.StepReboot]
 		step.For = c.of
@@ -137,8 +140,8 @@ func TestTheEndOfTheLadder(t *testing.T) {
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.want("the policy leaves it", st.round(), "look confirmed; "+toPerson("step-quarantine"))
 
-	st = inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
-	st.s.Spec.Repair.Steps = []fleet.Step{ladder[fleet.StepReboot], ladder[fleet.StepStart]}
+	st = inAct(t, fleet.OpReboot, fleet.StepReboot, belief.CauseChecks)
+	st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepStart]}
 	st.ends(fleet.OutcomeFailed)
 	st.want("no further one fits", st.round(),
 		"step-failed call-failed; step-skipped not-off; repair-ended ladder-exhausted; "+
@@ -175,8 +178,8 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 		last.round()
 		last.ends(fleet.OutcomeFailed)
 		last.want("the third", last.round(), "step-failed call-failed; repair-ended ladder-exhausted; "+want)
-		if last.m.Quarantine != nil && last.record(fleet.RecordQuarantined).Tries != 3 {
-			t.Errorf("it is said to have been tried %d times", last.record(fleet.RecordQuarantined).Tries)
+		if last.m.Quarantine != nil && last.record(record.Quarantined).Tries != 3 {
+			t.Errorf("it is said to have been tried %d times", last.record(record.Quarantined).Tries)
 		}
 	}
 }
@@ -184,8 +187,8 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 // A machine of a domain that fails as a whole is not left to a person for its attempts: they were told of the domain.
 func TestUnderAParentAttemptsAreNotUsedUp(t *testing.T) {
 	t.Parallel()
-	st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
-	st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
+	st := inAct(t, fleet.OpReboot, fleet.StepReboot, belief.CauseChecks)
+	st.s.Whole.Parents = []belief.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
 	st.s.Spec.Repair.Steps, st.m.Incident.Parent = st.s.Spec.Repair.Steps[:1], "web/i1"
 	st.m.Attempts = []fleet.Instant{hour, hour, hour}
 	st.ends(fleet.OutcomeFailed)
@@ -204,10 +207,10 @@ func TestWhatNeverStood(t *testing.T) {
 		"an expired build": {func(st *stage) { st.m.Current.Certified, st.m.Current.Expired = false, true },
 			fleet.StepRecreate},
 		"one that is gone": {func(st *stage) {
-			st.m.Current = fleet.Incarnation{}
-			st.fails(fleet.CauseGone).m.Incident.Cause = fleet.CauseBuild
+			st.m.Current = belief.Incarnation{}
+			st.fails(belief.CauseGone).m.Incident.Cause = belief.CauseBuild
 		}, fleet.StepRecreate},
-		"what stood, and is gone": {func(st *stage) { st.m.Current = fleet.Incarnation{}; st.fails(fleet.CauseGone) },
+		"what stood, and is gone": {func(st *stage) { st.m.Current = belief.Incarnation{}; st.fails(belief.CauseGone) },
 			""},
 		"what was certified": {func(*stage) {}, fleet.StepReboot},
 		"a build that is protected": {func(st *stage) {
@@ -215,7 +218,7 @@ func TestWhatNeverStood(t *testing.T) {
 		}, ""},
 		"a build that hearsay speaks against": {func(st *stage) {
 			st.m.Current.Certified, st.m.Current.Expired = false, true
-			st.s.Spec.Checks[0].Kind = fleet.CheckHeartbeat
+			st.s.Spec.Checks[0].Kind = policy.CheckHeartbeat
 		}, fleet.StepReboot},
 	} {
 		st := newStage(t, ladder[fleet.StepReboot])
@@ -232,14 +235,14 @@ func TestWhatNeverStood(t *testing.T) {
 func TestL6WhatHoldsARepairBack(t *testing.T) {
 	t.Parallel()
 	parent := func(st *stage) {
-		st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Since: 1, Domain: fleet.Domain{Kind: fleet.DomainRack,
+		st.s.Whole.Parents = []belief.Parent{{ID: "web/i1", Since: 1, Domain: fleet.Domain{Kind: fleet.DomainRack,
 			Name: "r9"}}}
 		st.m.Incident.Parent = "web/i1"
 	}
 	leaving := func(st *stage) {
 		parent(st)
-		st.s.Spec.SharedFate.Then = fleet.FateEvacuate
-		st.s.Spec.Repair.Steps = []fleet.Step{ladder[fleet.StepReboot], ladder[fleet.StepRecreate]}
+		st.s.Spec.SharedFate.Then = policy.FateEvacuate
+		st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepRecreate]}
 	}
 	for name, c := range map[string]struct {
 		set  []func(*stage)
@@ -254,7 +257,7 @@ func TestL6WhatHoldsARepairBack(t *testing.T) {
 			fleet.ReasonSharedFate, fleet.StepReboot},
 		"a parent, and a backoff": {[]func(*stage){parent, func(st *stage) { st.m.RetryAt = hour + 1 }},
 			fleet.ReasonSharedFate, fleet.StepReboot},
-		"a parent, and a hold": {[]func(*stage){parent, func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{}} }},
+		"a parent, and a hold": {[]func(*stage){parent, func(st *stage) { st.s.Whole.Holds = []belief.Hold{{}} }},
 			fleet.ReasonHold, fleet.StepReboot},
 		"a parent, and no provider": {[]func(*stage){parent,
 			func(st *stage) { st.s.Provider.Standing = fleet.ProviderDown }},
@@ -262,12 +265,12 @@ func TestL6WhatHoldsARepairBack(t *testing.T) {
 		"it is protected, and nothing gentle fits": {[]func(*stage){func(st *stage) { st.s.Spec.Protected = []int{1} }},
 			fleet.ReasonProtected, ""},
 		"it is protected, and a person is to be told": {[]func(*stage){func(st *stage) {
-			st.s.Spec.Protected, st.s.Spec.Repair.Steps = []int{1}, []fleet.Step{ladder[fleet.StepReboot],
+			st.s.Spec.Protected, st.s.Spec.Repair.Steps = []int{1}, []policy.Step{ladder[fleet.StepReboot],
 				ladder[fleet.StepPage]}
 		}}, "", fleet.StepPage},
 		"it is time to leave": {[]func(*stage){leaving}, "", fleet.StepRecreate},
 		"it is time to leave, by hearsay": {[]func(*stage){leaving, func(st *stage) {
-			st.s.Spec.Checks[0].Kind = fleet.CheckHeartbeat
+			st.s.Spec.Checks[0].Kind = policy.CheckHeartbeat
 		}}, fleet.ReasonSharedToken, ""},
 	} {
 		st := newStage(t, ladder[fleet.StepReboot])
@@ -296,10 +299,10 @@ func TestAPersonGetsTheirTime(t *testing.T) {
 	if st.m.Health.Grace != 0 {
 		t.Errorf("it is forgiven until %v", st.m.Health.Grace)
 	}
-	st.fails(fleet.CauseOff)
+	st.fails(belief.CauseOff)
 	st.seen(marked("old", "h1", fleet.PowerOff, 1))
 	st.want("they turned it off", st.round(), "verify")
-	st.fails(fleet.CauseChecks)
+	st.fails(belief.CauseChecks)
 	st.s.Now.Mono = st.m.Repair.Deadline
 	st.want("their time is over", st.round(), "step-failed not-verified; then reboot; LOOK; look")
 }
@@ -322,7 +325,7 @@ func TestWhatACommandCannotBeTold(t *testing.T) {
 		i.Metadata = fleet.MetadataOf(map[string]string{"evil": "-rf"})
 		st.seen(i)
 		st.want(arg, st.begin(), "repair-started heal; step-skipped "+string(c.why)+"; then page; LOOK; look")
-		if got := st.record(fleet.RecordStepSkipped).Detail; got != c.detail {
+		if got := st.record(record.StepSkipped).Detail; got != c.detail {
 			t.Errorf("%s: it is said %q", arg, got)
 		}
 	}
@@ -331,8 +334,8 @@ func TestWhatACommandCannotBeTold(t *testing.T) {
 // A machine without an instance has nothing to look at or to fence: it is built.
 func TestAMachineWithoutAnInstanceIsBuilt(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepRecreate]).fails(fleet.CauseGone)
-	st.m.Current = fleet.Incarnation{}
+	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepRecreate]).fails(belief.CauseGone)
+	st.m.Current = belief.Incarnation{}
 	st.s.Hosts = append(st.s.Hosts, fleet.Host{}) // one without a name is not where it was
 	st.want("it begins", st.begin(),
 		"repair-started heal; step-skipped no-instance; then recreate; CALL create new; act")

@@ -5,16 +5,19 @@ import (
 	"strconv"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
 	"hale/internal/core/look"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // looking is the phase in which a look confirms the failure, or refutes it, before anything disruptive.
 type looking struct {
 	*Work
-	r *fleet.Repair
+	r *belief.Repair
 }
 
 // look waits for the look that confirms the failure, having asked for it.
@@ -27,7 +30,7 @@ func (p looking) look() onward {
 		return p.yield(p.r, fleet.ReasonSharedFate)
 	}
 	reason := p.HeldBack(p.r)
-	if makesRoom(reason, p.r) && p.r.Kind == fleet.RepairHeal && p.r.OffCalls == 0 {
+	if makesRoom(reason, p.r) && p.r.Kind == belief.RepairHeal && p.r.OffCalls == 0 {
 		return p.yield(p.r, reason)
 	}
 	if reason = cmp.Or(reason, p.homeless(p.r)); reason != "" {
@@ -48,7 +51,7 @@ func (p looking) look() onward {
 		return waits
 	}
 	truth, reason := look.Shows(&p.Chart, p.r, l)
-	rec := fleet.Record{Kind: fleet.RecordLook, Reason: reason, Instance: p.r.Target.ID, Took: p.Now().Sub(l.Started)}
+	rec := record.Record{Kind: record.Look, Reason: reason, Instance: p.r.Target.ID, Took: p.Now().Sub(l.Started)}
 	rec.Check, rec.Result, rec.Detail = lookDetail(*l)
 	p.Record(rec)
 	switch truth {
@@ -56,7 +59,7 @@ func (p looking) look() onward {
 		p.r.Confirmed, p.r.ClearedCalls = true, p.r.OffCalls
 		p.M.Waiting = ""
 		tries := p.r.Retries
-		p.enter(fleet.PhaseAct)
+		p.enter(belief.PhaseAct)
 		p.r.Retries = tries // what was in vain before the look still counts
 		return again
 	case health.False:
@@ -67,13 +70,13 @@ func (p looking) look() onward {
 }
 
 // fated reports whether a parent incident holds the step. What was fenced already goes on.
-func (w *Work) fated(r fleet.Repair, step fleet.StepKind) bool {
-	return r.Kind == fleet.RepairHeal && r.OffCalls == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
+func (w *Work) fated(r belief.Repair, step fleet.StepKind) bool {
+	return r.Kind == belief.RepairHeal && r.OffCalls == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
 }
 
 // outdated reports whether the rung no longer fits: the cause changed, or the ladder was edited since it was chosen.
 func (p looking) outdated() bool {
-	if p.r.Kind != fleet.RepairHeal || p.r.Rung == fleet.NoRung || p.M.Health.Verdict != fleet.VerdictUnhealthy {
+	if p.r.Kind != belief.RepairHeal || p.r.Rung == belief.NoRung || p.M.Health.Verdict != belief.VerdictUnhealthy {
 		return false
 	}
 	step, ok := p.Situation.Spec.Repair.Step(p.r.Rung)
@@ -84,7 +87,7 @@ func (p looking) outdated() bool {
 // started, not by hale.
 func (p looking) overtaken() bool {
 	v := p.M.Health.Verdict
-	if p.r.Kind != fleet.RepairHeal || v != fleet.VerdictHealthy && (v != fleet.VerdictStarting || p.Ordered()) {
+	if p.r.Kind != belief.RepairHeal || v != belief.VerdictHealthy && (v != belief.VerdictStarting || p.Ordered()) {
 		return false
 	}
 	p.refuted()
@@ -95,19 +98,19 @@ func (p looking) overtaken() bool {
 // others: it did nothing that it could lose, and begins anew after a while.
 func (p looking) unclear() onward {
 	p.r.Look = ""
-	if p.r.Kind == fleet.RepairHeal && p.Unproven() {
+	if p.r.Kind == belief.RepairHeal && p.Unproven() {
 		return p.yield(p.r, fleet.ReasonUnproven)
 	}
 	p.retry(p.r)
 	p.wait(fleet.ReasonLookUnclear)
-	if p.r.Kind != fleet.RepairHeal || p.r.Retries < pageAfter {
+	if p.r.Kind != belief.RepairHeal || p.r.Retries < pageAfter {
 		return waits
 	}
 	m, policy := p.M, p.Situation.Spec.Repair
 	p.Uncount()
 	p.end(fleet.ReasonLookUnclear)
 	m.Incident.Failed++
-	m.Incident.Last = fleet.Failure{Why: fleet.ReasonLookUnclear}
+	m.Incident.Last = belief.Failure{Why: fleet.ReasonLookUnclear}
 	m.RetryAt = p.Now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	return over
 }
@@ -117,11 +120,11 @@ const refutedPause = time.Minute
 
 // refuted ends the repair: the machine is not what we thought.
 func (p looking) refuted() onward {
-	if p.r.Kind == fleet.RepairRemnant && p.M.KeptAt(p.r.Target.ID) >= 0 &&
+	if p.r.Kind == belief.RepairRemnant && p.M.KeptAt(p.r.Target.ID) >= 0 &&
 		p.View.Look.Seen.Instance.Power != fleet.PowerGone {
 		return p.failAttempt(fleet.ReasonStillRunning, "")
 	}
-	if p.r.Kind == fleet.RepairRemnant {
+	if p.r.Kind == belief.RepairRemnant {
 		p.Forget(p.r.Target.ID)
 		return p.end(fleet.ReasonVanished)
 	}
@@ -146,12 +149,12 @@ func (p looking) askLook() {
 	}
 	p.r.Looks++
 	p.r.Look = p.r.ID + "/look" + strconv.Itoa(p.r.Looks)
-	scope := fleet.LookFull
-	if p.M.Health.Cause.Stopped() || p.M.Health.Cause == fleet.CauseDisabled || p.r.Kind == fleet.RepairRemnant {
-		scope = fleet.LookProvider
+	scope := situation.LookFull
+	if p.M.Health.Cause.Stopped() || p.M.Health.Cause == belief.CauseDisabled || p.r.Kind == belief.RepairRemnant {
+		scope = situation.LookProvider
 	}
-	p.Actions = append(p.Actions, fleet.Action{
-		Kind: fleet.ActionLook, Machine: p.M.Name, Look: p.r.Look, Scope: scope,
+	p.Actions = append(p.Actions, situation.Action{
+		Kind: situation.ActionLook, Machine: p.M.Name, Look: p.r.Look, Scope: scope,
 		Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.Mark(p.r.Target),
 	})
 }
@@ -170,7 +173,7 @@ func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
 
 // cameBack reports whether the rung was chosen because the host did not answer, and it does: a gentler one may do.
 func (p looking) cameBack() bool {
-	if !p.r.Stranded || p.r.Kind != fleet.RepairHeal {
+	if !p.r.Stranded || p.r.Kind != belief.RepairHeal {
 		return false
 	}
 	_, dead := p.DeadHost(p.r.Target)

@@ -6,17 +6,20 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // looked is the stage of a repair that waits for its look.
-func looked(t *testing.T, step fleet.StepKind, cause fleet.Cause) *stage {
+func looked(t *testing.T, step fleet.StepKind, cause belief.Cause) *stage {
 	t.Helper()
 	st := newStage(t, ladder[step], ladder[fleet.StepPage])
 	st.m.Health.Cause, st.m.Incident.Cause = cause, cause
 	r := st.healing(step)
-	r.Phase, r.Confirmed, r.Calls, r.Look, r.Looks = fleet.PhaseLook, false, 0, "web-1/r1/look1", 1
+	r.Phase, r.Confirmed, r.Calls, r.Look, r.Looks = belief.PhaseLook, false, 0, "web-1/r1/look1", 1
 	st.m.Repair = &r
 	return st
 }
@@ -42,14 +45,14 @@ func (st *stage) show(i fleet.Instance, page fleet.Standing) {
 // again.
 func TestWhatALookDecides(t *testing.T) {
 	t.Parallel()
-	causes := map[fleet.StepKind]fleet.Cause{fleet.StepStart: fleet.CauseOff, fleet.StepResume: fleet.CausePaused}
+	causes := map[fleet.StepKind]belief.Cause{fleet.StepStart: belief.CauseOff, fleet.StepResume: belief.CausePaused}
 	for _, step := range []fleet.StepKind{fleet.StepStart, fleet.StepResume, fleet.StepReboot, fleet.StepRun,
 		fleet.StepRebuild, fleet.StepRecreate, fleet.StepRescue, fleet.StepSnapshot, fleet.StepPage} {
 		t.Run(string(step), func(t *testing.T) {
 			t.Parallel()
 			cause, stopped := causes[step]
 			if !stopped {
-				cause = fleet.CauseChecks
+				cause = belief.CauseChecks
 			}
 			for _, p := range append([]fleet.Power{""}, powers...) {
 				for _, page := range []fleet.Standing{fleet.StandingUp, fleet.StandingDown, fleet.StandingUnknown} {
@@ -71,7 +74,7 @@ func TestALookInWhichProcessorsMoveDisruptsNothing(t *testing.T) {
 		false: "look confirmed; CALL reboot old; act",
 		true:  "look look-unclear; held look-unclear; look in 500ms",
 	} {
-		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
 		st.s.Spec.Repair.Silence, st.s.Still = "", []fleet.InstanceID{st.m.Current.ID}
 		st.view.Checks[0].Result = fleet.ResultTimeout
 		st.answer(fleet.PowerRunning, fleet.StandingDown)
@@ -83,7 +86,7 @@ func TestALookInWhichProcessorsMoveDisruptsNothing(t *testing.T) {
 // L3: a look that began for another question decides nothing.
 func TestAnotherLookDecidesNothing(t *testing.T) {
 	t.Parallel()
-	st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+	st := looked(t, fleet.StepReboot, belief.CauseChecks)
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.view.Look.ID = "web-1/r0/look1"
 	st.want("another", st.round(), "look")
@@ -92,7 +95,7 @@ func TestAnotherLookDecidesNothing(t *testing.T) {
 // L8: a look that says nothing ten times makes room, and a person is told.
 func TestALookThatSaysNothingForLong(t *testing.T) {
 	t.Parallel()
-	st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+	st := looked(t, fleet.StepReboot, belief.CauseChecks)
 	asked := map[string]bool{}
 	for n := 1; n <= 10; n++ {
 		if id := st.m.Repair.Look; asked[id] {
@@ -121,9 +124,9 @@ func verifying(t *testing.T, step fleet.StepKind, certified bool) *stage {
 	t.Helper()
 	st := newStage(t, ladder[step], ladder[fleet.StepPage])
 	st.m.Current.Certified = certified
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictStarting}
+	st.m.Health = belief.Health{Verdict: belief.VerdictStarting}
 	r := st.healing(step)
-	r.Phase, r.Deadline, r.LastOutcome = fleet.PhaseVerify, hour.Add(10*time.Second), hour
+	r.Phase, r.Deadline, r.LastOutcome = belief.PhaseVerify, hour.Add(10*time.Second), hour
 	st.m.Repair = &r
 	return st
 }
@@ -134,28 +137,28 @@ func TestWhatVerifyingDecides(t *testing.T) {
 	for name, c := range map[string]struct {
 		certified bool
 		after     time.Duration
-		health    fleet.Health
+		health    belief.Health
 		seen      fleet.Power
 		want      string
 	}{
-		"starting": {true, time.Second, fleet.Health{Verdict: fleet.VerdictStarting}, "",
+		"starting": {true, time.Second, belief.Health{Verdict: belief.VerdictStarting}, "",
 			"verify"},
-		"just before its time is over": {true, 10*time.Second - 1, fleet.Health{Verdict: fleet.VerdictStarting}, "",
+		"just before its time is over": {true, 10*time.Second - 1, belief.Health{Verdict: belief.VerdictStarting}, "",
 			"verify"},
-		"its time is over": {true, 10 * time.Second, fleet.Health{Verdict: fleet.VerdictStarting}, "",
+		"its time is over": {true, 10 * time.Second, belief.Health{Verdict: belief.VerdictStarting}, "",
 			"step-failed not-verified; then page; repair-ended refuted; over, again in 5s"},
-		"unhealthy when its time is over": {true, 10 * time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy,
-			Cause: fleet.CauseChecks}, "", "step-failed not-verified; then page; LOOK; look"},
-		"unhealthy, and there is time": {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy,
-			Cause: fleet.CauseChecks}, "", "verify"},
-		"healthy": {true, time.Second, fleet.Health{Verdict: fleet.VerdictHealthy}, "",
+		"unhealthy when its time is over": {true, 10 * time.Second, belief.Health{Verdict: belief.VerdictUnhealthy,
+			Cause: belief.CauseChecks}, "", "step-failed not-verified; then page; LOOK; look"},
+		"unhealthy, and there is time": {true, time.Second, belief.Health{Verdict: belief.VerdictUnhealthy,
+			Cause: belief.CauseChecks}, "", "verify"},
+		"healthy": {true, time.Second, belief.Health{Verdict: belief.VerdictHealthy}, "",
 			"verified; repair-ended healed; incident-closed healed; over"},
-		"healthy for the first time": {false, time.Second, fleet.Health{Verdict: fleet.VerdictHealthy}, "",
+		"healthy for the first time": {false, time.Second, belief.Health{Verdict: belief.VerdictHealthy}, "",
 			"verified; CALL certify old; certify"},
-		"off, as it was before the step": {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy,
-			Cause: fleet.CauseOff}, "", "verify"},
-		"off, as it is seen now": {true, time.Second, fleet.Health{Verdict: fleet.VerdictUnhealthy,
-			Cause: fleet.CauseOff}, fleet.PowerOff, "step-failed not-verified; then page; LOOK; look"},
+		"off, as it was before the step": {true, time.Second, belief.Health{Verdict: belief.VerdictUnhealthy,
+			Cause: belief.CauseOff}, "", "verify"},
+		"off, as it is seen now": {true, time.Second, belief.Health{Verdict: belief.VerdictUnhealthy,
+			Cause: belief.CauseOff}, fleet.PowerOff, "step-failed not-verified; then page; LOOK; look"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,13 +190,13 @@ func TestANewOwnerLooksAgain(t *testing.T) {
 	t.Parallel()
 	for _, step := range []fleet.StepKind{fleet.StepReboot, fleet.StepRun, fleet.StepRebuild, fleet.StepRecreate,
 		fleet.StepRescue, fleet.StepSnapshot} {
-		for _, phase := range []fleet.Phase{fleet.PhaseLook, fleet.PhaseAct} {
-			st := looked(t, step, fleet.CauseChecks)
+		for _, phase := range []belief.Phase{belief.PhaseLook, belief.PhaseAct} {
+			st := looked(t, step, belief.CauseChecks)
 			st.m.Repair.Phase = phase
-			st.m.Repair.Confirmed, st.m.Repair.Proof = phase == fleet.PhaseAct, fleet.ProofConfirmedOff
+			st.m.Repair.Confirmed, st.m.Repair.Proof = phase == belief.PhaseAct, fleet.ProofConfirmedOff
 			st.pass(time.Second)
 			st.m = st.m.Restart(st.s.Now, st.s.Spec)
-			st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
+			st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseChecks
 			st.want(string(step)+" "+string(phase), st.round(), "LOOK; look")
 			if r := st.m.Repair; r.Confirmed || r.Proof != "" {
 				t.Errorf("%s in %s: confirmed %t, proof %s", step, phase, r.Confirmed, r.Proof)
@@ -207,7 +210,7 @@ func TestANewOwnerProvesAgainBeforeItBuilds(t *testing.T) {
 	t.Parallel()
 	for _, p := range powers {
 		st := calling[fleet.OpCreate](t)
-		st.m.Repair.Intent, st.m.Repair.Next = nil, fleet.Incarnation{}
+		st.m.Repair.Intent, st.m.Repair.Next = nil, belief.Incarnation{}
 		st.pass(time.Second)
 		st.m = st.m.Restart(st.s.Now, st.s.Spec)
 		st.want("unseen", st.round(), "ASK old; act")
@@ -223,8 +226,8 @@ func TestL1WhatIsKnownOfOneTargetIsNotOfTheNext(t *testing.T) {
 	t.Parallel()
 	st := calling[fleet.OpCreate](t)
 	r := st.m.Repair
-	r.Aim = fleet.Aim{Target: fleet.Incarnation{ID: "old", Host: "h1", Certified: true}, Removed: true, OffCalls: 2,
-		ClearedCalls: 2, FenceAt: hour, Finding: fleet.Finding{Look: "web-1/r1/look1", Confirmed: true,
+	r.Aim = belief.Aim{Target: belief.Incarnation{ID: "old", Host: "h1", Certified: true}, Removed: true, OffCalls: 2,
+		ClearedCalls: 2, FenceAt: hour, Finding: belief.Finding{Look: "web-1/r1/look1", Confirmed: true,
 			Proof: fleet.ProofConfirmedOff}}
 	r.Intent.Unknown = true
 	st.seen(fleet.Instance{ID: "new", Host: "h2", Power: fleet.PowerOff,
@@ -239,12 +242,12 @@ func TestL1WhatIsKnownOfOneTargetIsNotOfTheNext(t *testing.T) {
 // A phase begins with nothing of the one before, but what it is about.
 func TestAPhaseBeginsWithItsOwnData(t *testing.T) {
 	t.Parallel()
-	st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
-	st.m.Repair.Stage = fleet.Stage{Phase: fleet.PhaseAct, Since: 1, RetryAt: 2, AskAt: 3, Retries: 4,
+	st := inAct(t, fleet.OpReboot, fleet.StepReboot, belief.CauseChecks)
+	st.m.Repair.Stage = belief.Stage{Phase: belief.PhaseAct, Since: 1, RetryAt: 2, AskAt: 3, Retries: 4,
 		Deadline: 5, Dark: true}
 	st.view.Outcome = &fleet.Outcome{Intent: st.m.Repair.Intent.ID, Kind: fleet.OutcomeDone}
 	st.want("rebooted", st.round(), "verify")
-	want := fleet.Stage{Phase: fleet.PhaseVerify, Since: st.s.Now.Mono, Deadline: st.s.Now.Mono.Add(10 * time.Second)}
+	want := belief.Stage{Phase: belief.PhaseVerify, Since: st.s.Now.Mono, Deadline: st.s.Now.Mono.Add(10 * time.Second)}
 	if got := st.m.Repair.Stage; got != want {
 		t.Errorf("it verifies with %+v", got)
 	}
@@ -264,9 +267,9 @@ func TestWhatHaleOrderedOffWasNotStoppedByAPerson(t *testing.T) {
 		"ordered":      {orders: 1, accepted: true, want: "look confirmed; proven confirmed-off; CALL delete old; act"},
 		"not accepted": {orders: 1, want: "repair-ended stopped-by-person; over"},
 	} {
-		st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
-		st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
-		st.m.Health.Cause, st.m.Repair.OffCalls, st.m.Repair.OffAccepted = fleet.CauseStopped, c.orders, c.accepted
+		st := looked(t, fleet.StepRecreate, belief.CauseChecks)
+		st.s.Spec.Repair.OnExternalStop = policy.ExternalStopHoldThenPage
+		st.m.Health.Cause, st.m.Repair.OffCalls, st.m.Repair.OffAccepted = belief.CauseStopped, c.orders, c.accepted
 		st.answer(fleet.PowerOff, fleet.StandingDown)
 		st.want(name, st.round(), c.want)
 	}
@@ -284,7 +287,7 @@ func TestAFailedOrderTurnsNothingOff(t *testing.T) {
 		fleet.OutcomeRetry:       "LOOK; look",
 	} {
 		st := calling[fleet.OpPowerOff](t)
-		st.s.Spec.Repair.OnExternalStop, st.m.Current.PoweredOff = fleet.ExternalStopHoldThenPage, true
+		st.s.Spec.Repair.OnExternalStop, st.m.Current.PoweredOff = policy.ExternalStopHoldThenPage, true
 		st.view.Outcome = &fleet.Outcome{Intent: st.m.Repair.Intent.ID, Kind: how}
 		st.round()
 		st.pass(time.Minute)
@@ -306,12 +309,12 @@ func TestWhatALookSays(t *testing.T) {
 		"none is":          {[]fleet.CheckState{up}, "disk ok fine"},
 		"none was asked":   {nil, "  running"},
 	} {
-		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
 		st.answer(fleet.PowerRunning, fleet.StandingDown)
 		st.view.Look.Checks = c.checks
 		st.pass(300 * time.Millisecond)
 		st.round()
-		got := st.record(fleet.RecordLook)
+		got := st.record(record.Look)
 		if said := fmt.Sprint(got.Check, " ", got.Result, " ", got.Detail); said != c.want ||
 			got.Took != 300*time.Millisecond {
 			t.Errorf("%s: it is said %q, after %v", name, said, got.Took)
@@ -328,7 +331,7 @@ func TestAStepThatIsOutdated(t *testing.T) {
 		want string
 	}{
 		"nothing changed": {func(*stage) {}, "look"},
-		"it is off by now": {func(st *stage) { st.m.Health.Cause = fleet.CauseOff },
+		"it is off by now": {func(st *stage) { st.m.Health.Cause = belief.CauseOff },
 			"step-skipped not-running; then page; LOOK; look"},
 		"its ladder was edited": {func(st *stage) { st.s.Spec.Repair.Steps[0] = ladder[fleet.StepRun] },
 			"then run; LOOK; look"},
@@ -337,14 +340,14 @@ func TestAStepThatIsOutdated(t *testing.T) {
 				st.s.Spec.Repair.Steps[:1]
 		}, "then reboot; LOOK; look"},
 		"it is only suspect": {func(st *stage) {
-			st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictSuspect,
-				fleet.CauseOff
+			st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictSuspect,
+				belief.CauseOff
 		}, "look"},
-		"it was told to power off": {func(st *stage) { st.m.Repair.OffCalls, st.m.Health.Cause = 1, fleet.CauseOff },
+		"it was told to power off": {func(st *stage) { st.m.Repair.OffCalls, st.m.Health.Cause = 1, belief.CauseOff },
 			"look"},
-		"it is on no rung": {func(st *stage) { st.m.Repair.Rung = fleet.NoRung }, "look"},
+		"it is on no rung": {func(st *stage) { st.m.Repair.Rung = belief.NoRung }, "look"},
 	} {
-		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
 		c.set(st)
 		st.want(name, st.round(), c.want)
 	}
@@ -356,22 +359,22 @@ func TestALookThatIsOvertaken(t *testing.T) {
 	t.Parallel()
 	const over = "repair-ended refuted; over, again in 5s"
 	for name, c := range map[string]struct {
-		verdict fleet.Verdict
+		verdict belief.Verdict
 		ordered bool
-		kind    fleet.RepairKind
+		kind    belief.RepairKind
 		want    string
 	}{
-		"it is well":                          {fleet.VerdictHealthy, false, fleet.RepairHeal, over},
-		"it is starting":                      {fleet.VerdictStarting, false, fleet.RepairHeal, over},
-		"it is well, and a person orders":     {fleet.VerdictHealthy, true, fleet.RepairHeal, over},
-		"it is starting, and a person orders": {fleet.VerdictStarting, true, fleet.RepairHeal, "look"},
-		"it is suspect":                       {fleet.VerdictSuspect, false, fleet.RepairHeal, "look"},
-		"it is well beside a remnant":         {fleet.VerdictHealthy, false, fleet.RepairRemnant, "look"},
+		"it is well":                          {belief.VerdictHealthy, false, belief.RepairHeal, over},
+		"it is starting":                      {belief.VerdictStarting, false, belief.RepairHeal, over},
+		"it is well, and a person orders":     {belief.VerdictHealthy, true, belief.RepairHeal, over},
+		"it is starting, and a person orders": {belief.VerdictStarting, true, belief.RepairHeal, "look"},
+		"it is suspect":                       {belief.VerdictSuspect, false, belief.RepairHeal, "look"},
+		"it is well beside a remnant":         {belief.VerdictHealthy, false, belief.RepairRemnant, "look"},
 	} {
-		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
 		st.m.Repair.Kind, st.m.Health.Verdict = c.kind, c.verdict
 		if c.ordered {
-			st.m.Wanted = &fleet.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(time.Hour)}
+			st.m.Wanted = &belief.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(time.Hour)}
 		}
 		st.want(name, st.round(), c.want)
 		if st.m.Repair == nil && (len(st.m.Attempts) != 0 || st.m.Incident.Refuted != 1 || c.ordered &&
@@ -400,13 +403,13 @@ func TestLooksThatFindTheMachineAlive(t *testing.T) {
 // Nothing speaks against the machine but a check that never succeeded as it is: nothing is done for that alone.
 func TestAnUnprovenCheckEndsARepair(t *testing.T) {
 	t.Parallel()
-	st := looked(t, fleet.StepReboot, fleet.CauseChecks)
-	st.m.Health.Verdict, st.m.Health.Result = fleet.VerdictUnknown, fleet.ResultUnproven
+	st := looked(t, fleet.StepReboot, belief.CauseChecks)
+	st.m.Health.Verdict, st.m.Health.Result = belief.VerdictUnknown, fleet.ResultUnproven
 	st.answer(fleet.PowerRunning, fleet.StandingUnknown)
 	st.want("a look", st.round(), "look look-unclear; repair-ended unproven; held unproven; over")
 
 	st = verifying(t, fleet.StepReboot, true)
-	st.m.Health.Verdict, st.m.Health.Result = fleet.VerdictUnknown, fleet.ResultUnproven
+	st.m.Health.Verdict, st.m.Health.Result = belief.VerdictUnknown, fleet.ResultUnproven
 	st.s.Now.Mono = st.m.Repair.Deadline
 	st.want("a verification", st.round(), "repair-ended unproven; held unproven; over, again in 5s")
 }
@@ -415,8 +418,8 @@ func TestAnUnprovenCheckEndsARepair(t *testing.T) {
 func TestL6AParentHoldsWhatWasNotBegun(t *testing.T) {
 	t.Parallel()
 	for orders, want := range []string{"repair-ended shared-fate; held shared-fate; over", "LOOK; look"} {
-		st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
-		st.s.Whole.Parents = []fleet.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
+		st := looked(t, fleet.StepRecreate, belief.CauseChecks)
+		st.s.Whole.Parents = []belief.Parent{{ID: "web/i1", Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r9"}}}
 		st.m.Incident.Parent, st.m.Repair.Look = "web/i1", ""
 		st.m.Repair.OffCalls, st.m.Repair.ClearedCalls = orders, orders
 		st.want("a parent", st.round(), want)
@@ -431,7 +434,7 @@ func TestWhatMakesRoom(t *testing.T) {
 		set  func(*stage)
 		want string
 	}{
-		"a hold": {func(st *stage) { st.s.Whole.Holds = []fleet.Hold{{}} },
+		"a hold": {func(st *stage) { st.s.Whole.Holds = []belief.Hold{{}} },
 			"repair-ended hold; held hold; over"},
 		"the time of day": {func(st *stage) { st.s.Closed = true }, "repair-ended window; held window; over"},
 		"no witness": {func(st *stage) {
@@ -441,10 +444,10 @@ func TestWhatMakesRoom(t *testing.T) {
 		"the provider": {func(st *stage) { st.s.Provider.Standing = fleet.ProviderDown },
 			"held provider-down; look"},
 		"a remnant is held": {func(st *stage) {
-			st.m.Repair.Kind, st.s.Whole.Holds = fleet.RepairRemnant, []fleet.Hold{{}}
+			st.m.Repair.Kind, st.s.Whole.Holds = belief.RepairRemnant, []belief.Hold{{}}
 		}, "held hold; look"},
 	} {
-		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
 		c.set(st)
 		st.want(name, st.round(), c.want)
 		if r := st.m.Repair; r != nil && r.Look != "" {

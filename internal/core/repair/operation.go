@@ -1,17 +1,21 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+)
 
 // operation is what the ends of a call mean for the repair that made it. Each step's operations lie in the step's file.
 type operation interface {
 	// done: it had its effect. It is the one place where that enters the belief.
-	done(w *Work, r *fleet.Repair) onward
+	done(w *Work, r *belief.Repair) onward
 	// undone: it surely had no effect. What it rested on is old by now, so a disruptive one needs its look again.
-	undone(r *fleet.Repair)
+	undone(r *belief.Repair)
 	// conflict: the provider's truth is not what the call took for granted.
-	conflict(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward
-	notFound(w *Work, r *fleet.Repair, in fleet.Intent) onward
-	failed(w *Work, r *fleet.Repair, o fleet.Outcome) onward
+	conflict(w *Work, r *belief.Repair, in belief.Intent, o fleet.Outcome) onward
+	notFound(w *Work, r *belief.Repair, in belief.Intent) onward
+	failed(w *Work, r *belief.Repair, o fleet.Outcome) onward
 	// refused: quota, permission or an invalid request. Trying again is of no use, a person must act.
 	refused(w *Work, detail string) onward
 	// took reports whether the instance shows the effect.
@@ -23,25 +27,25 @@ type operation interface {
 
 // resolver is an operation that finds out in its own way whether a call without an answer took effect.
 type resolver interface {
-	resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward
+	resolve(w *Work, r *belief.Repair, in belief.Intent) onward
 }
 
 // settler is an operation that deals with every outcome in its own way.
 type settler interface {
 	resolver
-	settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward
+	settle(w *Work, r *belief.Repair, in belief.Intent, o fleet.Outcome) onward
 }
 
 // nothing is what an operation means that means nothing else.
 type nothing struct{}
 
-func (nothing) done(*Work, *fleet.Repair) onward                                  { return again }
-func (nothing) undone(*fleet.Repair)                                              {}
-func (nothing) conflict(*Work, *fleet.Repair, fleet.Intent, fleet.Outcome) onward { return again }
-func (nothing) notFound(*Work, *fleet.Repair, fleet.Intent) onward                { return again }
-func (nothing) failed(*Work, *fleet.Repair, fleet.Outcome) onward                 { return again }
-func (nothing) took(fleet.Instance) bool                                          { return false }
-func (nothing) ofStep() bool                                                      { return false }
+func (nothing) done(*Work, *belief.Repair) onward                                   { return again }
+func (nothing) undone(*belief.Repair)                                               {}
+func (nothing) conflict(*Work, *belief.Repair, belief.Intent, fleet.Outcome) onward { return again }
+func (nothing) notFound(*Work, *belief.Repair, belief.Intent) onward                { return again }
+func (nothing) failed(*Work, *belief.Repair, fleet.Outcome) onward                  { return again }
+func (nothing) took(fleet.Instance) bool                                            { return false }
+func (nothing) ofStep() bool                                                        { return false }
 
 func (nothing) refused(w *Work, detail string) onward {
 	return w.giveUp(fleet.ReasonRefusedBy, detail)
@@ -53,16 +57,16 @@ type onTheSpot struct{ nothing }
 func (onTheSpot) ofStep() bool { return true }
 
 // done: it is verified at the last known address, until the provider names another.
-func (onTheSpot) done(w *Work, _ *fleet.Repair) onward { return w.verifyFrom() }
+func (onTheSpot) done(w *Work, _ *belief.Repair) onward { return w.verifyFrom() }
 
-func (onTheSpot) undone(r *fleet.Repair) {
+func (onTheSpot) undone(r *belief.Repair) {
 	if r.Next.None() {
 		r.LookAgain()
 	}
 }
 
 // conflict: it changed while it was asked. Another step may fit better now, also a gentler one.
-func (onTheSpot) conflict(w *Work, r *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+func (onTheSpot) conflict(w *Work, r *belief.Repair, _ belief.Intent, o fleet.Outcome) onward {
 	if r.Retries > 0 {
 		return w.failRung(fleet.ReasonCallFailed, o.Detail)
 	}
@@ -70,11 +74,11 @@ func (onTheSpot) conflict(w *Work, r *fleet.Repair, _ fleet.Intent, o fleet.Outc
 	return lookAgain(r)
 }
 
-func (onTheSpot) notFound(w *Work, _ *fleet.Repair, in fleet.Intent) onward {
+func (onTheSpot) notFound(w *Work, _ *belief.Repair, in belief.Intent) onward {
 	return w.failRung(fleet.ReasonNoInstance, string(in.Op))
 }
 
-func (onTheSpot) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+func (onTheSpot) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
 	return w.failRung(failureOf(o), o.Detail)
 }
 
@@ -88,10 +92,10 @@ func failureOf(o fleet.Outcome) fleet.Reason {
 // ofTheOld is an operation that takes the old instance, or its disk, away.
 type ofTheOld struct{ nothing }
 
-func (ofTheOld) undone(r *fleet.Repair) { r.LookAgain() }
+func (ofTheOld) undone(r *belief.Repair) { r.LookAgain() }
 
 // conflict: it runs again, or is not ours.
-func (ofTheOld) conflict(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+func (ofTheOld) conflict(w *Work, r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
 	r.LookAgain()
 	w.retry(r)
 	return w.boundConflicts(r, in, o)
@@ -100,9 +104,9 @@ func (ofTheOld) conflict(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outc
 // sentAgain is an operation that can be sent again to find out what became of the first call.
 type sentAgain struct{ nothing }
 
-func (sentAgain) resolved(w *Work, r *fleet.Repair, in fleet.Intent) fleet.Outcome {
+func (sentAgain) resolved(w *Work, r *belief.Repair, in belief.Intent) fleet.Outcome {
 	r.Intent = nil
-	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
+	w.Record(record.Record{Kind: record.Outcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
 		Instance: in.Instance, Generation: in.Generation, Host: in.Host, Detail: "it can be sent again"})
 	return fleet.Outcome{Intent: in.ID, Kind: fleet.OutcomeUnknown}
 }
@@ -110,10 +114,10 @@ func (sentAgain) resolved(w *Work, r *fleet.Repair, in fleet.Intent) fleet.Outco
 // fencing cuts the power of the host.
 type fencing struct{ sentAgain }
 
-func (fencing) settle(w *Work, r *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+func (fencing) settle(w *Work, r *belief.Repair, _ belief.Intent, o fleet.Outcome) onward {
 	return exchange{w, r}.settleFence(o)
 }
 
-func (f fencing) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+func (f fencing) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	return f.settle(w, r, in, f.resolved(w, r, in))
 }

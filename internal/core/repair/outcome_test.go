@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -31,52 +32,52 @@ func TestEveryStepAndOperationIsOnTheStage(t *testing.T) {
 
 // calling sets the stage for each operation: its call is under way.
 var calling = map[fleet.Op]func(*testing.T) *stage{
-	fleet.OpStart: func(t *testing.T) *stage { return inAct(t, fleet.OpStart, fleet.StepStart, fleet.CauseOff) },
+	fleet.OpStart: func(t *testing.T) *stage { return inAct(t, fleet.OpStart, fleet.StepStart, belief.CauseOff) },
 	fleet.OpResume: func(t *testing.T) *stage {
 		return inAct(t, fleet.OpResume, fleet.StepResume,
-			fleet.CausePaused)
+			belief.CausePaused)
 	},
 	fleet.OpReboot: func(t *testing.T) *stage {
 		return inAct(t, fleet.OpReboot, fleet.StepReboot,
-			fleet.CauseChecks)
+			belief.CauseChecks)
 	},
 	fleet.OpSoftReboot: func(t *testing.T) *stage {
 		return inAct(t, fleet.OpSoftReboot, fleet.StepReboot,
-			fleet.CauseChecks)
+			belief.CauseChecks)
 	},
-	fleet.OpRun: func(t *testing.T) *stage { return inAct(t, fleet.OpRun, fleet.StepRun, fleet.CauseChecks) },
+	fleet.OpRun: func(t *testing.T) *stage { return inAct(t, fleet.OpRun, fleet.StepRun, belief.CauseChecks) },
 	fleet.OpRescue: func(t *testing.T) *stage {
 		return inAct(t, fleet.OpRescue, fleet.StepRescue,
-			fleet.CauseChecks)
+			belief.CauseChecks)
 	},
 	fleet.OpPowerOff: func(t *testing.T) *stage {
 		return inAct(t, fleet.OpPowerOff, fleet.StepRecreate,
-			fleet.CauseChecks)
+			belief.CauseChecks)
 	},
 	fleet.OpRebuild: func(t *testing.T) *stage {
-		return provenOff(inAct(t, fleet.OpRebuild, fleet.StepRebuild, fleet.CauseChecks))
+		return provenOff(inAct(t, fleet.OpRebuild, fleet.StepRebuild, belief.CauseChecks))
 	},
 	fleet.OpDelete: func(t *testing.T) *stage {
-		return provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, fleet.CauseChecks))
+		return provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, belief.CauseChecks))
 	},
 	fleet.OpKeep: func(t *testing.T) *stage {
-		st := provenOff(inAct(t, fleet.OpKeep, fleet.StepRecreate, fleet.CauseChecks))
+		st := provenOff(inAct(t, fleet.OpKeep, fleet.StepRecreate, belief.CauseChecks))
 		st.s.Spec.Repair.Steps[0].KeepOld = time.Hour
 		return st
 	},
 	fleet.OpMigrate: func(t *testing.T) *stage {
-		st := inAct(t, fleet.OpMigrate, fleet.StepMigrate, fleet.CauseDisabled)
+		st := inAct(t, fleet.OpMigrate, fleet.StepMigrate, belief.CauseDisabled)
 		st.s.Hosts[0].Disabled = true
 		return st
 	},
 	fleet.OpEvacuate: func(t *testing.T) *stage {
-		st := inAct(t, fleet.OpEvacuate, fleet.StepEvacuate, fleet.CauseChecks)
+		st := inAct(t, fleet.OpEvacuate, fleet.StepEvacuate, belief.CauseChecks)
 		st.s.Hosts[0] = fleet.Host{Name: "h1", Fence: fleet.Means{Tries: 2, Limit: time.Second}}
 		st.m.Repair.Proof, st.m.Repair.Stranded = fleet.ProofHostOff, true
 		return st
 	},
 	fleet.OpFence: func(t *testing.T) *stage {
-		st := inAct(t, fleet.OpFence, fleet.StepRecreate, fleet.CauseChecks)
+		st := inAct(t, fleet.OpFence, fleet.StepRecreate, belief.CauseChecks)
 		st.s.Hosts[0] = fleet.Host{Name: "h1", Fence: fleet.Means{Tries: 2, Limit: time.Second}}
 		st.m.Repair.Stranded, st.m.Repair.Intent.Try = true, 1
 		return st
@@ -86,26 +87,26 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 		st.m.Generation = 2
 		r := st.healing(fleet.StepRecreate)
 		r.Removed, r.Proof = true, fleet.ProofConfirmedOff
-		r.Next = fleet.Incarnation{ID: "new", Host: "h2", Generation: 2}
-		st.m.Current = fleet.Incarnation{}
+		r.Next = belief.Incarnation{ID: "new", Host: "h2", Generation: 2}
+		st.m.Current = belief.Incarnation{}
 		st.underWay(fleet.OpCreate, r)
 		return st
 	},
 	fleet.OpRestore: func(t *testing.T) *stage {
 		st := newStage(t, ladder[fleet.StepRecreate])
 		back := st.m.Current
-		st.m.Kept = []fleet.KeptInstance{fleet.KeepFor(back, time.Hour, st.s.Now)}
-		st.m.Current = fleet.Incarnation{}
-		r := fleet.Repair{
+		st.m.Kept = []belief.KeptInstance{belief.KeepFor(back, time.Hour, st.s.Now)}
+		st.m.Current = belief.Incarnation{}
+		r := belief.Repair{
 			ID:    "web-1/r1",
-			Kind:  fleet.RepairUndo,
+			Kind:  belief.RepairUndo,
 			Order: "o1",
 			Back:  back,
-			Climb: fleet.Climb{
-				Rung:  fleet.NoRung,
+			Climb: belief.Climb{
+				Rung:  belief.NoRung,
 				Step:  fleet.StepRecreate,
-				Aim:   fleet.Aim{Removed: true, Finding: fleet.Finding{Confirmed: true, Proof: fleet.ProofDeleted}},
-				Stage: fleet.Stage{Phase: fleet.PhaseAct},
+				Aim:   belief.Aim{Removed: true, Finding: belief.Finding{Confirmed: true, Proof: fleet.ProofDeleted}},
+				Stage: belief.Stage{Phase: belief.PhaseAct},
 			},
 		}
 		st.underWay(fleet.OpRestore, r)
@@ -114,60 +115,60 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 	fleet.OpCertify: func(t *testing.T) *stage {
 		st := newStage(t, ladder[fleet.StepRecreate])
 		st.m.Current.Certified = false
-		st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+		st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 		st.view.Checks[0].Standing = fleet.StandingUp
 		r := st.healing(fleet.StepRecreate)
-		r.Phase = fleet.PhaseCertify
+		r.Phase = belief.PhaseCertify
 		st.underWay(fleet.OpCertify, r)
 		return st
 	},
 	fleet.OpSnapshot: func(t *testing.T) *stage {
-		st := inAct(t, fleet.OpSnapshot, fleet.StepSnapshot, fleet.CauseChecks)
+		st := inAct(t, fleet.OpSnapshot, fleet.StepSnapshot, belief.CauseChecks)
 		st.copied()
 		return st
 	},
 	fleet.OpDropSnapshot: func(t *testing.T) *stage {
 		st := newStage(t, ladder[fleet.StepPage])
-		st.underWay(fleet.OpDropSnapshot, fleet.Repair{
+		st.underWay(fleet.OpDropSnapshot, belief.Repair{
 			ID:   "web-1/r1",
-			Kind: fleet.RepairTidy,
+			Kind: belief.RepairTidy,
 			Drop: "r1",
-			Climb: fleet.Climb{
-				Rung:  fleet.NoRung,
+			Climb: belief.Climb{
+				Rung:  belief.NoRung,
 				Step:  fleet.StepRecreate,
-				Aim:   fleet.Aim{Target: st.m.Current},
-				Stage: fleet.Stage{Phase: fleet.PhaseAct},
+				Aim:   belief.Aim{Target: st.m.Current},
+				Stage: belief.Stage{Phase: belief.PhaseAct},
 			},
 		})
-		st.m.Incident, st.m.Health = nil, fleet.Health{Verdict: fleet.VerdictHealthy}
+		st.m.Incident, st.m.Health = nil, belief.Health{Verdict: belief.VerdictHealthy}
 		st.copied()
 		return st
 	},
 }
 
 // healing is a repair that acts on the step, which is the first of the ladder.
-func (st *stage) healing(step fleet.StepKind) fleet.Repair {
-	return fleet.Repair{
+func (st *stage) healing(step fleet.StepKind) belief.Repair {
+	return belief.Repair{
 		ID:      "web-1/r1",
-		Kind:    fleet.RepairHeal,
+		Kind:    belief.RepairHeal,
 		Started: st.s.Now.Wall,
 		Calls:   1,
-		Climb: fleet.Climb{
+		Climb: belief.Climb{
 			Step:  step,
-			Aim:   fleet.Aim{Target: st.m.Current, Finding: fleet.Finding{Confirmed: true, Proof: fleet.ProofNone}},
-			Stage: fleet.Stage{Phase: fleet.PhaseAct, Since: hour},
+			Aim:   belief.Aim{Target: st.m.Current, Finding: belief.Finding{Confirmed: true, Proof: fleet.ProofNone}},
+			Stage: belief.Stage{Phase: belief.PhaseAct, Since: hour},
 		},
 	}
 }
 
 // copied has the copy of the disks written down that the call is about.
 func (st *stage) copied() {
-	st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r1", Instance: "old", Generation: 1, Host: "h1"}}
+	st.m.Snapshots = []belief.DiskSnapshot{{ID: "r1", Instance: "old", Generation: 1, Host: "h1"}}
 	st.m.Repair.Intent.Snapshot = "r1"
 }
 
 // inAct has the call of the step's operation be under way; after the step, a person is told.
-func inAct(t *testing.T, op fleet.Op, step fleet.StepKind, cause fleet.Cause) *stage {
+func inAct(t *testing.T, op fleet.Op, step fleet.StepKind, cause belief.Cause) *stage {
 	t.Helper()
 	st := newStage(t, ladder[step], ladder[fleet.StepPage])
 	st.m.Health.Cause, st.m.Incident.Cause = cause, cause

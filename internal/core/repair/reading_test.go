@@ -3,7 +3,9 @@ package repair_test
 import (
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // What a look shows of the instance's power may be another thing than what the step was chosen for: the listings do not
@@ -27,15 +29,15 @@ func TestALookThatContradictsTheStep(t *testing.T) {
 		"a recreate of what is paused":  {fleet.StepRecreate, fleet.PowerPaused, fleet.StopGuest, nil, unclear},
 		"a recreate of what is rescued": {fleet.StepRecreate, fleet.PowerPaused, fleet.StopRescue, nil, unclear},
 		"of what a person stopped": {fleet.StepRecreate, fleet.PowerOff, fleet.StopExternal, func(st *stage) {
-			st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
+			st.s.Spec.Repair.OnExternalStop = policy.ExternalStopHoldThenPage
 		}, unclear},
 		"of what a person stopped, and wants repaired": {fleet.StepRecreate, fleet.PowerOff, fleet.StopExternal,
 			func(st *stage) {
-				st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
-				st.m.Wanted = &fleet.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(hour.Sub(0))}
+				st.s.Spec.Repair.OnExternalStop = policy.ExternalStopHoldThenPage
+				st.m.Wanted = &belief.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(hour.Sub(0))}
 			}, "look confirmed; proven confirmed-off; CALL delete old; act"},
 		"of what hale powered off before": {fleet.StepRecreate, fleet.PowerOff, fleet.StopExternal, func(st *stage) {
-			st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
+			st.s.Spec.Repair.OnExternalStop = policy.ExternalStopHoldThenPage
 			st.m.Current.PoweredOff = true
 		}, "look confirmed; proven confirmed-off; CALL delete old; act"},
 		"of what this repair paused, as it told it to power off": {fleet.StepRecreate, fleet.PowerPaused, "",
@@ -47,7 +49,7 @@ func TestALookThatContradictsTheStep(t *testing.T) {
 			st.m.Repair.Target = st.m.Current
 		}, "look confirmed; CALL power-off old; act"},
 	} {
-		st := looked(t, c.step, fleet.CauseChecks)
+		st := looked(t, c.step, belief.CauseChecks)
 		if c.set != nil {
 			c.set(st)
 		}
@@ -77,8 +79,8 @@ func TestL3APersonsOrderStandsForALook(t *testing.T) {
 		"it fails": {fleet.PowerRunning, fleet.StandingDown, 1 << 40,
 			"look confirmed; CALL reboot old; act"},
 	} {
-		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
-		st.m.Wanted = &fleet.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(c.until.Sub(0))}
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
+		st.m.Wanted = &belief.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(c.until.Sub(0))}
 		st.answer(c.power, c.page)
 		st.want(name, st.round(), c.want)
 	}
@@ -110,8 +112,8 @@ func TestABuildWithoutAnAddressIsConfirmed(t *testing.T) {
 			Standing: fleet.StandingUp}}, fleet.PowerRunning, unclear},
 		"its agent is all that is asked": {true, []fleet.CheckState{agent}, fleet.PowerRunning, unclear},
 	} {
-		st := looked(t, fleet.StepRecreate, fleet.CauseChecks)
-		st.s.Spec.Checks = append(st.s.Spec.Checks, fleet.Check{Name: "agent", Kind: fleet.CheckAgent})
+		st := looked(t, fleet.StepRecreate, belief.CauseChecks)
+		st.s.Spec.Checks = append(st.s.Spec.Checks, policy.Check{Name: "agent", Kind: policy.CheckAgent})
 		st.m.Current.Certified, st.m.Current.Expired = !c.expired, c.expired
 		st.m.Repair.Target = st.m.Current
 		st.answer(c.power, fleet.StandingUnknown)
@@ -128,17 +130,17 @@ func TestL4AnAgentThatAnswersTheLook(t *testing.T) {
 		"look confirmed; CALL reboot old; act"
 	for name, c := range map[string]struct {
 		agent   fleet.Standing
-		silence fleet.SilencePolicy
+		silence policy.Silence
 		want    string
 	}{
 		"it answers":                        {fleet.StandingUp, "", unclear},
 		"it is silent":                      {fleet.StandingDown, "", confirmed},
-		"it answers, and silence is enough": {fleet.StandingUp, fleet.SilenceActs, confirmed},
+		"it answers, and silence is enough": {fleet.StandingUp, policy.SilenceActs, confirmed},
 	} {
-		st := looked(t, fleet.StepReboot, fleet.CauseChecks)
+		st := looked(t, fleet.StepReboot, belief.CauseChecks)
 		st.s.Spec.Repair.Silence = c.silence
-		st.s.Spec.Checks = append(st.s.Spec.Checks, fleet.Check{Name: "agent", Kind: fleet.CheckAgent})
-		st.s.Spec.UnhealthyWhen = fleet.Condition{Op: fleet.OpTerm, Term: "page"}
+		st.s.Spec.Checks = append(st.s.Spec.Checks, policy.Check{Name: "agent", Kind: policy.CheckAgent})
+		st.s.Spec.UnhealthyWhen = policy.Condition{Op: policy.OpTerm, Term: "page"}
 		st.view.Checks[0].Result, st.view.Checks[0].Answered = fleet.ResultTimeout, hour-1
 		st.view.Checks = append(st.view.Checks, fleet.CheckState{Check: "agent", Standing: fleet.StandingDown,
 			Result: fleet.ResultTimeout, Answered: hour - 1})

@@ -1,12 +1,16 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
 
 // rebooting is the operation of the step reboot, by the provider or by the guest itself.
 type rebooting struct{ onTheSpot }
 
 // resolve: a reset cannot be observed; whether it happened or not, what counts is whether the machine becomes healthy.
-func (o rebooting) resolve(w *Work, r *fleet.Repair, _ fleet.Intent) onward {
+func (o rebooting) resolve(w *Work, r *belief.Repair, _ belief.Intent) onward {
 	r.Intent = nil
 	return o.done(w, r)
 }
@@ -14,11 +18,11 @@ func (o rebooting) resolve(w *Work, r *fleet.Repair, _ fleet.Intent) onward {
 // reboot is the step.
 type reboot struct{ staying }
 
-func (reboot) op(step fleet.Step) fleet.Op {
-	if step.Mode == fleet.RebootSoft {
+func (reboot) op(step policy.Step) fleet.Op {
+	if step.Mode == policy.RebootSoft {
 		return fleet.OpSoftReboot
 	}
 	return fleet.OpReboot
 }
 
-func (reboot) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason { return idle(m) }
+func (reboot) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason { return idle(m) }

@@ -4,14 +4,16 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // What runs and fails is reset, or its guest is asked to reboot, and gets its time; in vain, the next step follows.
 func TestAReboot(t *testing.T) {
 	t.Parallel()
-	for mode, op := range map[fleet.RebootMode]string{"": "reboot", fleet.RebootHard: "reboot",
-		fleet.RebootSoft: "soft-reboot"} {
+	for mode, op := range map[policy.RebootMode]string{"": "reboot", policy.RebootHard: "reboot",
+		policy.RebootSoft: "soft-reboot"} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			step := ladder[fleet.StepReboot]
@@ -29,7 +31,7 @@ func TestAReboot(t *testing.T) {
 			if st.m.Epoch == epoch || st.m.Acted != st.s.Now.Mono {
 				t.Errorf("what was heard before the reboot counts: epoch %d, acted at %v", st.m.Epoch, st.m.Acted)
 			}
-			st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
+			st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseChecks
 			st.pass(10 * time.Second)
 			st.want("in vain", st.round(), "step-failed not-verified; then page; LOOK; look")
 		})
@@ -39,7 +41,7 @@ func TestAReboot(t *testing.T) {
 // L12: whether a reset happened cannot be seen. It is not sent again; what counts is whether the machine is healthy.
 func TestL12ALostResetIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	st := inAct(t, fleet.OpReboot, fleet.StepReboot, fleet.CauseChecks)
+	st := inAct(t, fleet.OpReboot, fleet.StepReboot, belief.CauseChecks)
 	st.restarts()
 	st.want("hale died", st.round(), "verify")
 	if st.m.Repair.Intent != nil || st.m.Repair.Deadline != st.s.Now.Mono.Add(10*time.Second) {
@@ -55,7 +57,7 @@ func TestWhatHalePowersOffIsRemembered(t *testing.T) {
 		fleet.StepReboot: true, fleet.StepRebuild: true, fleet.StepRecreate: true,
 		fleet.StepRun: false, fleet.StepRescue: false, fleet.StepSnapshot: false,
 	} {
-		st := looked(t, step, fleet.CauseChecks)
+		st := looked(t, step, belief.CauseChecks)
 		st.answer(fleet.PowerRunning, fleet.StandingDown)
 		st.round()
 		if got := st.m.Current.PoweredOff; got != want {

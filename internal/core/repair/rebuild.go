@@ -1,19 +1,23 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
 
 // rebuilding is the operation of the step rebuild: the same instance with a new disk.
 type rebuilding struct{ ofTheOld }
 
 func (rebuilding) ofStep() bool { return true }
 
-func (rebuilding) done(w *Work, _ *fleet.Repair) onward { return w.verifyFrom() }
+func (rebuilding) done(w *Work, _ *belief.Repair) onward { return w.verifyFrom() }
 
-func (rebuilding) notFound(w *Work, _ *fleet.Repair, in fleet.Intent) onward {
+func (rebuilding) notFound(w *Work, _ *belief.Repair, in belief.Intent) onward {
 	return w.failRung(fleet.ReasonNoInstance, string(in.Op))
 }
 
-func (rebuilding) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+func (rebuilding) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
 	return w.failRung(failureOf(o), o.Detail)
 }
 
@@ -22,9 +26,9 @@ func (rebuilding) took(i fleet.Instance) bool { return i.Power == fleet.PowerRun
 // rebuild is the step.
 type rebuild struct{ staying }
 
-func (rebuild) op(fleet.Step) fleet.Op { return fleet.OpRebuild }
+func (rebuild) op(policy.Step) fleet.Op { return fleet.OpRebuild }
 
-func (rebuild) applies(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
+func (rebuild) applies(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
 	if missing(m) {
 		return fleet.ReasonNoInstance
 	}

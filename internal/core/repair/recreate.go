@@ -1,33 +1,38 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+)
 
 // creating builds the next instance.
 type creating struct{ nothing }
 
-func (creating) done(w *Work, r *fleet.Repair) onward {
+func (creating) done(w *Work, r *belief.Repair) onward {
 	m := w.M
-	m.Current, r.Next = r.Next, fleet.Incarnation{}
+	m.Current, r.Next = r.Next, belief.Incarnation{}
 	w.Stands()
 	m.Address = w.View.Sighting(m.Current.ID).Instance.Address
 	return w.verifyFrom()
 }
 
-func (creating) undone(r *fleet.Repair) { r.Next = fleet.Incarnation{} }
+func (creating) undone(r *belief.Repair) { r.Next = belief.Incarnation{} }
 
-func (creating) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+func (creating) conflict(w *Work, _ *belief.Repair, _ belief.Intent, o fleet.Outcome) onward {
 	return w.failAttempt(fleet.ReasonNameTaken, o.Detail)
 }
 
-func (creating) notFound(w *Work, _ *fleet.Repair, in fleet.Intent) onward {
+func (creating) notFound(w *Work, _ *belief.Repair, in belief.Intent) onward {
 	return w.failRung(fleet.ReasonNoInstance, string(in.Op))
 }
 
-func (creating) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+func (creating) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
 	return w.failAttempt(fleet.ReasonCallFailed, o.Detail)
 }
 
-func (c creating) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+func (c creating) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	seen, known := w.observed(r, in)
 	switch {
 	case !known:
@@ -44,14 +49,14 @@ func (c creating) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 // given up there without proof.
 type poweringOff struct{ nothing }
 
-func (poweringOff) done(_ *Work, r *fleet.Repair) onward {
+func (poweringOff) done(_ *Work, r *belief.Repair) onward {
 	r.OffAccepted = true
 	return again
 }
 
-func (poweringOff) undone(r *fleet.Repair) { onTheSpot{}.undone(r) }
+func (poweringOff) undone(r *belief.Repair) { onTheSpot{}.undone(r) }
 
-func (poweringOff) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+func (poweringOff) conflict(w *Work, _ *belief.Repair, _ belief.Intent, o fleet.Outcome) onward {
 	return w.giveUp(fleet.ReasonMarkChanged, o.Detail)
 }
 
@@ -62,17 +67,17 @@ func (poweringOff) took(i fleet.Instance) bool {
 // deleting removes the old instance.
 type deleting struct{ ofTheOld }
 
-func (deleting) done(w *Work, r *fleet.Repair) onward { return exchange{w, r}.removed() }
+func (deleting) done(w *Work, r *belief.Repair) onward { return exchange{w, r}.removed() }
 
-func (d deleting) notFound(w *Work, r *fleet.Repair, _ fleet.Intent) onward { return d.done(w, r) }
+func (d deleting) notFound(w *Work, r *belief.Repair, _ belief.Intent) onward { return d.done(w, r) }
 
-func (deleting) failed(w *Work, r *fleet.Repair, o fleet.Outcome) onward {
+func (deleting) failed(w *Work, r *belief.Repair, o fleet.Outcome) onward {
 	return exchange{w, r}.deleteFailed(o)
 }
 
 // resolve: that the instance is gone does not show that its files went, too. A delete finds those that are left, so it
 // is sent once more.
-func (deleting) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+func (deleting) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	seen, known := w.observed(r, in)
 	switch {
 	case !known:
@@ -88,24 +93,24 @@ func (deleting) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 // certifying writes into an instance's mark that it was healthy.
 type certifying struct{ nothing }
 
-func (certifying) done(w *Work, _ *fleet.Repair) onward {
+func (certifying) done(w *Work, _ *belief.Repair) onward {
 	m := w.M
 	m.Current.Certified, m.Current.Expired = true, false
-	w.Record(fleet.Record{Kind: fleet.RecordCertified, Instance: m.Current.ID, Generation: m.Current.Generation})
+	w.Record(record.Record{Kind: record.Certified, Instance: m.Current.ID, Generation: m.Current.Generation})
 	return again
 }
 
-func (certifying) conflict(w *Work, _ *fleet.Repair, _ fleet.Intent, o fleet.Outcome) onward {
+func (certifying) conflict(w *Work, _ *belief.Repair, _ belief.Intent, o fleet.Outcome) onward {
 	return w.giveUpCertifying(fleet.ReasonMarkChanged, o.Detail)
 }
 
 // notFound: what became of it is the provider's word to judge.
-func (certifying) notFound(w *Work, _ *fleet.Repair, _ fleet.Intent) onward {
+func (certifying) notFound(w *Work, _ *belief.Repair, _ belief.Intent) onward {
 	w.M.RetryAt = w.Now().Add(w.Situation.Spec.Repair.Backoff)
 	return w.end(fleet.ReasonNoInstance)
 }
 
-func (certifying) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+func (certifying) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
 	return w.giveUpCertifying(fleet.ReasonCallFailed, o.Detail)
 }
 
@@ -118,8 +123,8 @@ func (certifying) took(i fleet.Instance) bool { return i.Mark.Certified }
 // recreate is the step.
 type recreate struct{ anywhere }
 
-func (recreate) op(fleet.Step) fleet.Op { return fleet.OpCreate }
+func (recreate) op(policy.Step) fleet.Op { return fleet.OpCreate }
 
-func (recreate) applies(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason {
+func (recreate) applies(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
 	return replaceable(m, spec, step)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -31,7 +32,7 @@ func TestARecreate(t *testing.T) {
 	if st.m.Address.String() != "10.0.0.9" || st.m.Current.Certified {
 		t.Errorf("it is probed at %s, certified %t", st.m.Address, st.m.Current.Certified)
 	}
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	st.want("it is well", st.round(), "verified; CALL certify new; certify")
 	st.ends(fleet.OutcomeDone)
 	st.want("its mark says so", st.round(), "certified; repair-ended healed; incident-closed healed; over")
@@ -46,7 +47,7 @@ func TestABuildThatNeverWorkedIsBuiltAnew(t *testing.T) {
 	st := calling[fleet.OpCreate](t)
 	st.ends(fleet.OutcomeDone)
 	st.want("it is built", st.round(), "verify")
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+	st.m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
 	st.pass(time.Minute)
 	st.want("its time is over", st.round(), "step-failed not-verified; repair-ended not-verified; over, again in 500ms")
 	if !st.m.Current.Expired || len(st.m.Spurned) != 1 || st.m.Spurned[0] != "h2" {
@@ -55,7 +56,7 @@ func TestABuildThatNeverWorkedIsBuiltAnew(t *testing.T) {
 	st.view.FreshID = "third"
 	st.pass(time.Second)
 	st.want("then", st.begin(), "repair-started heal; then recreate; LOOK; look")
-	if st.m.Repair.Rung != fleet.NoRung {
+	if st.m.Repair.Rung != belief.NoRung {
 		t.Errorf("it is on a rung of the ladder: %d", st.m.Repair.Rung)
 	}
 }
@@ -64,13 +65,13 @@ func TestABuildThatNeverWorkedIsBuiltAnew(t *testing.T) {
 func TestCertifyingLooksAtHealth(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		verdict   fleet.Verdict
+		verdict   belief.Verdict
 		certified bool
 		want      string
 	}{
-		"healthy":           {fleet.VerdictHealthy, false, "CALL certify old; certify"},
-		"not healthy":       {fleet.VerdictSuspect, false, "verify"},
-		"already certified": {fleet.VerdictHealthy, true, "repair-ended healed; incident-closed healed; over"},
+		"healthy":           {belief.VerdictHealthy, false, "CALL certify old; certify"},
+		"not healthy":       {belief.VerdictSuspect, false, "verify"},
+		"already certified": {belief.VerdictHealthy, true, "repair-ended healed; incident-closed healed; over"},
 	} {
 		st := calling[fleet.OpCertify](t)
 		st.m.Repair.Intent, st.m.Current.Certified, st.m.Health.Verdict = nil, c.certified, c.verdict
@@ -83,8 +84,8 @@ func TestALateBuildIsCertified(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, ladder[fleet.StepRecreate])
 	st.m.Current.Certified, st.m.Current.Expired = false, true
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
-	st.m.Quarantine = &fleet.Quarantine{Reason: fleet.ReasonAttempts}
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
+	st.m.Quarantine = &belief.Quarantine{Reason: fleet.ReasonAttempts}
 	st.m.Attempts = []fleet.Instant{hour, hour}
 	st.want("it is well", st.play(func(w *work) { w.BeginCertify() }),
 		"repair-started build; CALL certify old; certify")
@@ -99,7 +100,7 @@ func TestALateBuildIsCertified(t *testing.T) {
 func TestAMarkThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	st := calling[fleet.OpCertify](t)
-	st.m.Incident, st.m.Repair.Kind = nil, fleet.RepairBuild
+	st.m.Incident, st.m.Repair.Kind = nil, belief.RepairBuild
 	st.ends(fleet.OutcomeFailed)
 	st.want("it fails", st.round(),
 		"step-failed call-failed; repair-ended call-failed; paged call-failed; over, again in 30m0s")
@@ -148,9 +149,9 @@ func TestL1ALateBuildIsAwaitedWhereItWouldAppear(t *testing.T) {
 	t.Parallel()
 	for after, host := range map[time.Duration]fleet.HostName{2*time.Minute - 1: "h2", 2 * time.Minute: "h1"} {
 		st := calling[fleet.OpCreate](t)
-		st.m.Repair.Intent, st.m.Repair.Next = nil, fleet.Incarnation{}
-		st.m.Anchor = &fleet.Anchor{Host: "h2", Until: hour.Add(2 * time.Minute)}
-		st.m.Strays = []fleet.Stray{{ID: "x", Host: "h2"}} // so that h2 is not chosen by itself
+		st.m.Repair.Intent, st.m.Repair.Next = nil, belief.Incarnation{}
+		st.m.Anchor = &belief.Anchor{Host: "h2", Until: hour.Add(2 * time.Minute)}
+		st.m.Strays = []belief.Stray{{ID: "x", Host: "h2"}} // so that h2 is not chosen by itself
 		st.seen(marked("x", "h2", fleet.PowerOff, 1))
 		st.s.Now.Mono = hour.Add(after)
 		st.want("the next", st.round(), "CALL create new; act")
@@ -159,8 +160,8 @@ func TestL1ALateBuildIsAwaitedWhereItWouldAppear(t *testing.T) {
 		}
 	}
 	st := calling[fleet.OpCreate](t)
-	st.m.Repair.Intent, st.m.Repair.Next = nil, fleet.Incarnation{}
-	st.m.Anchor, st.s.Hosts[1].Up = &fleet.Anchor{Host: "h2", Until: hour.Add(time.Minute)}, false
+	st.m.Repair.Intent, st.m.Repair.Next = nil, belief.Incarnation{}
+	st.m.Anchor, st.s.Hosts[1].Up = &belief.Anchor{Host: "h2", Until: hour.Add(time.Minute)}, false
 	st.want("and that host is lost", st.round(), "held no-host; act in 500ms")
 }
 
@@ -175,11 +176,11 @@ func TestL02NothingIsTakenAwayBeforeThereIsAHost(t *testing.T) {
 		}
 		return st
 	}
-	st := nowhere(looked(t, fleet.StepRecreate, fleet.CauseChecks))
+	st := nowhere(looked(t, fleet.StepRecreate, belief.CauseChecks))
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.want("before the look", st.round(), "held no-host; look")
 
-	st = nowhere(looked(t, fleet.StepReboot, fleet.CauseChecks))
+	st = nowhere(looked(t, fleet.StepReboot, belief.CauseChecks))
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.want("what stays where it is", st.round(), "look confirmed; CALL reboot old; act")
 

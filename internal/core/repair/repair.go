@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/placement"
+	"hale/internal/core/record"
 )
 
 // Limits of patience within one repair.
@@ -31,46 +33,46 @@ const (
 type Work struct{ chart.Chart }
 
 // open numbers the work and puts it on the machine. Until it climbs the ladder it is on no rung.
-func (w *Work) open(r fleet.Repair, at fleet.Aim) *fleet.Repair {
+func (w *Work) open(r belief.Repair, at belief.Aim) *belief.Repair {
 	m := w.M
 	m.Repairs++
 	r.ID, r.Started = string(m.Name)+"/r"+strconv.FormatUint(m.Repairs, 10), w.Situation.Now.Wall
-	r.Climb = fleet.Climb{Rung: fleet.NoRung, Step: fleet.StepRecreate, Aim: at}
+	r.Climb = belief.Climb{Rung: belief.NoRung, Step: fleet.StepRecreate, Aim: at}
 	m.Repair = &r
 	return m.Repair
 }
 
 // Begin opens a repair of the kind. The guard has admitted it.
-func (w *Work) Begin(kind fleet.RepairKind) {
+func (w *Work) Begin(kind belief.RepairKind) {
 	m := w.M
 	m.Waiting, m.RetryAt = "", 0
 	first, _ := FirstStep(m, w.Situation)
-	w.open(fleet.Repair{Kind: kind, Revives: kind == fleet.RepairHeal && guard.Revives(m, w.Situation, first)},
-		fleet.Aim{})
-	if kind != fleet.RepairRemnant {
+	w.open(belief.Repair{Kind: kind, Revives: kind == belief.RepairHeal && guard.Revives(m, w.Situation, first)},
+		belief.Aim{})
+	if kind != belief.RepairRemnant {
 		m.Attempts = append(guard.Recent(m, w.Situation), w.Now())
 	}
 	why := fleet.Reason(kind)
-	if kind == fleet.RepairRemnant && m.LeftAt(m.Strays[0].ID) >= 0 {
+	if kind == belief.RepairRemnant && m.LeftAt(m.Strays[0].ID) >= 0 {
 		why = fleet.ReasonHostBack
 	}
-	rec := fleet.Record{Kind: fleet.RecordRepairStarted, Reason: why, Cause: m.Health.Cause}
-	if kind == fleet.RepairHeal && guard.OnlyItsCounters(m, w.Situation) {
+	rec := record.Record{Kind: record.RepairStarted, Reason: why, Cause: m.Health.Cause}
+	if kind == belief.RepairHeal && guard.OnlyItsCounters(m, w.Situation) {
 		rec.Detail = string(fleet.ReasonStandsStill)
 	}
 	w.Record(rec)
 	switch kind {
-	case fleet.RepairHeal:
+	case belief.RepairHeal:
 		w.chooseRung(0)
-	case fleet.RepairBuild:
-		w.enter(fleet.PhaseAct)
-	case fleet.RepairRemnant:
+	case belief.RepairBuild:
+		w.enter(belief.PhaseAct)
+	case belief.RepairRemnant:
 		s := m.Strays[0] // the caller put it there
 		seen := w.View.Sighting(s.ID).Instance
-		m.Repair.Aim = fleet.AimAt(fleet.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation,
+		m.Repair.Aim = belief.AimAt(belief.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation,
 			Expired: true})
-		w.enter(fleet.PhaseLook)
-	case fleet.RepairRemove, fleet.RepairUpdate, fleet.RepairUndo, fleet.RepairTidy:
+		w.enter(belief.PhaseLook)
+	case belief.RepairRemove, belief.RepairUpdate, belief.RepairUndo, belief.RepairTidy:
 		// BeginChange, BeginUndo and BeginDrop open them
 	}
 	w.Advance()
@@ -79,9 +81,9 @@ func (w *Work) Begin(kind fleet.RepairKind) {
 // BeginCertify opens the short work that certifies an instance after a build that took longer than it was given.
 func (w *Work) BeginCertify() {
 	w.M.Quarantine = nil // it became healthy by itself
-	w.open(fleet.Repair{Kind: fleet.RepairBuild}, fleet.Aim{})
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairBuild)})
-	w.enter(fleet.PhaseCertify)
+	w.open(belief.Repair{Kind: belief.RepairBuild}, belief.Aim{})
+	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(belief.RepairBuild)})
+	w.enter(belief.PhaseCertify)
 	w.Advance()
 }
 
@@ -107,7 +109,7 @@ func (w *Work) Advance() {
 	}
 }
 
-func (w *Work) pass(r *fleet.Repair) onward {
+func (w *Work) pass(r *belief.Repair) onward {
 	switch reason := w.forbidden(r); {
 	case reason != "" && r.Wanted():
 		return w.giveUpChange(reason, "")
@@ -123,16 +125,16 @@ func (w *Work) pass(r *fleet.Repair) onward {
 		return waits
 	}
 	switch r.Phase {
-	case fleet.PhaseLook:
+	case belief.PhaseLook:
 		return looking{w, r}.look()
-	case fleet.PhaseVerify:
+	case belief.PhaseVerify:
 		return verifying{w, r}.verify()
-	case fleet.PhaseAct, fleet.PhaseCertify:
+	case belief.PhaseAct, belief.PhaseCertify:
 	}
 	if !w.mayAct() {
 		return waits
 	}
-	if r.Phase == fleet.PhaseCertify {
+	if r.Phase == belief.PhaseCertify {
 		return verifying{w, r}.certify()
 	}
 	if why := w.spoilt(r); why != "" {
@@ -145,21 +147,21 @@ func (w *Work) pass(r *fleet.Repair) onward {
 }
 
 // outgrown reports whether the rung was to set the machine going, which runs by now, and fails all the same.
-func (w *Work) outgrown(r *fleet.Repair) bool {
-	return r.Revives && r.Phase == fleet.PhaseLook && r.Step.Revives() && !w.M.Health.Cause.Stopped() &&
-		w.M.Health.Verdict == fleet.VerdictUnhealthy
+func (w *Work) outgrown(r *belief.Repair) bool {
+	return r.Revives && r.Phase == belief.PhaseLook && r.Step.Revives() && !w.M.Health.Cause.Stopped() &&
+		w.M.Health.Verdict == belief.VerdictUnhealthy
 }
 
 // placed reports whether the repair has the place that its rung needs. One that began by setting the machine going
 // takes a place in the budgets when it goes on to more than that.
-func (w *Work) placed(r *fleet.Repair) bool {
+func (w *Work) placed(r *belief.Repair) bool {
 	switch {
-	case !r.Revives, r.Phase != fleet.PhaseLook && r.Phase != fleet.PhaseAct, rungOf(r.Step) == toPerson{},
+	case !r.Revives, r.Phase != belief.PhaseLook && r.Phase != belief.PhaseAct, rungOf(r.Step) == toPerson{},
 		r.Step.Revives() && w.M.Health.Cause.Stopped():
 		return true
 	}
 	held := guard.AnyStep(w.M, w.Situation)
-	if held != "" && r.Phase == fleet.PhaseLook {
+	if held != "" && r.Phase == belief.PhaseLook {
 		return true // it waits there, or makes room
 	}
 	if held == "" {
@@ -174,7 +176,7 @@ func (w *Work) placed(r *fleet.Repair) bool {
 }
 
 // rolled reports whether the rung may build or destroy, if it does, and says why not.
-func (w *Work) rolled(r *fleet.Repair) bool {
+func (w *Work) rolled(r *belief.Repair) bool {
 	held := w.Unrolled(r)
 	if held != "" {
 		w.wait(held)
@@ -197,15 +199,15 @@ func (w *Work) leftAlone() bool {
 }
 
 // minds reports whether the repair minds the cause, as a person's doing that the policy leaves alone.
-func (w *Work) minds(c fleet.Cause) bool {
+func (w *Work) minds(c belief.Cause) bool {
 	r := w.M.Repair
-	return r.Kind == fleet.RepairHeal && !r.Target.Expired && !w.TurnedOff() && !w.Ordered() &&
+	return r.Kind == belief.RepairHeal && !r.Target.Expired && !w.TurnedOff() && !w.Ordered() &&
 		guard.LeftAlone(c, &w.Situation.Spec)
 }
 
 // makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
 // What comes after a start in vain, the brake holds for long.
-func makesRoom(held fleet.Reason, r *fleet.Repair) bool {
+func makesRoom(held fleet.Reason, r *belief.Repair) bool {
 	switch held {
 	case fleet.ReasonHold, fleet.ReasonWindow, fleet.ReasonHostDown, fleet.ReasonNoWitness:
 		return true
@@ -218,13 +220,13 @@ func makesRoom(held fleet.Reason, r *fleet.Repair) bool {
 
 // yield ends a repair that a parent incident, a person, the time of day or a lost host holds: waiting would keep its
 // place from others. If it tried something in vain, the next try waits, ever longer.
-func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) onward {
+func (w *Work) yield(r *belief.Repair, reason fleet.Reason) onward {
 	m := w.M
 	tried := r.Calls > 0
 	w.end(reason)
 	if tried {
 		m.Incident.Failed++
-		m.Incident.Last = fleet.Failure{Why: reason}
+		m.Incident.Last = belief.Failure{Why: reason}
 		m.RetryAt = w.Now().Add(Backoff(w.Situation.Spec.Repair.Backoff, m.Incident.Failed))
 	} else {
 		w.Uncount()
@@ -235,14 +237,14 @@ func (w *Work) yield(r *fleet.Repair, reason fleet.Reason) onward {
 
 // end closes the repair's book. The incident stays.
 func (w *Work) end(reason fleet.Reason) onward {
-	w.Record(fleet.Record{Kind: fleet.RecordRepairEnded, Reason: reason, Instance: w.M.Current.ID,
+	w.Record(record.Record{Kind: record.RepairEnded, Reason: reason, Instance: w.M.Current.ID,
 		Generation: w.M.Current.Generation, Took: w.Situation.Now.Wall.Sub(w.M.Repair.Started)})
 	switch r := w.M.Repair; {
-	case r.Kind == fleet.RepairHeal && w.M.Wanted != nil && w.M.Wanted.Undo: // that is still to be done
-	case r.Kind == fleet.RepairHeal:
+	case r.Kind == belief.RepairHeal && w.M.Wanted != nil && w.M.Wanted.Undo: // that is still to be done
+	case r.Kind == belief.RepairHeal:
 		w.M.Wanted = nil // what was wanted was done, or tried
 	case r.Wanted():
-		w.M.Change = &fleet.Change{Order: r.Order, Ended: reason}
+		w.M.Change = &belief.Change{Order: r.Order, Ended: reason}
 	}
 	if w.M.Repair.Gather != "" && w.M.Incident != nil {
 		w.M.Incident.Evidence = "" // it was not waited for, so the next repair asks again
@@ -255,16 +257,16 @@ func (w *Work) end(reason fleet.Reason) onward {
 // failRung goes on to the next rung, or gives the attempt up.
 func (w *Work) failRung(reason fleet.Reason, detail string) onward {
 	r := w.M.Repair
-	w.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: reason, Step: r.Step, Detail: detail,
+	w.Record(record.Record{Kind: record.StepFailed, Reason: reason, Step: r.Step, Detail: detail,
 		Instance: w.M.Current.ID})
 	if !w.M.Current.None() && !w.M.Current.Certified {
 		w.M.Current.Expired = true
 	}
-	if r.Kind == fleet.RepairUndo { // what to do now is for the person who wanted it
+	if r.Kind == belief.RepairUndo { // what to do now is for the person who wanted it
 		return w.quarantine(reason, detail)
 	}
 	_, more := w.Situation.Spec.Repair.Step(r.Rung + 1)
-	if r.Kind != fleet.RepairHeal || r.Step == fleet.StepRecreate && (r.Rung == fleet.NoRung || !more) {
+	if r.Kind != belief.RepairHeal || r.Step == fleet.StepRecreate && (r.Rung == belief.NoRung || !more) {
 		return w.failAttempt(reason, detail) // the last thing there is to try
 	}
 	return w.chooseRung(r.Rung + 1)
@@ -276,24 +278,24 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	kind, target := m.Repair.Kind, m.Repair.Target.ID
 	host, vain := builtInVain(m, reason)
 	w.end(reason)
-	if kind == fleet.RepairUpdate && !m.Current.None() {
+	if kind == belief.RepairUpdate && !m.Current.None() {
 		return w.quarantine(fleet.ReasonPilotFailed, string(reason)) // it shows what is wrong with the template
 	}
-	if kind == fleet.RepairRemnant {
+	if kind == belief.RepairRemnant {
 		w.PutOff(target, reason, w.Now().Add(longestBackoff))
 		return over
 	}
 	if m.Incident == nil {
-		w.OpenIncident(fleet.CauseBuild)
+		w.OpenIncident(belief.CauseBuild)
 	}
-	if kind == fleet.RepairUpdate {
+	if kind == belief.RepairUpdate {
 		w.Page(fleet.ReasonUpdateStopped) // there is not even a sick instance to look at: it is healed as any other
 	}
 	if guard.Spent(m, w.Situation) && guard.Parent(m, w.Situation) == nil {
 		return w.quarantine(fleet.ReasonAttempts, string(reason))
 	}
 	m.Incident.Failed++
-	m.Incident.Last = fleet.Failure{Why: reason, Detail: detail}
+	m.Incident.Last = belief.Failure{Why: reason, Detail: detail}
 	if vain && w.places().Spurn(host) {
 		m.RetryAt = w.Now().Add(firstRetry)
 		return over
@@ -304,9 +306,9 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 }
 
 // builtInVain returns the host on which the attempt that ends built in vain, if it built.
-func builtInVain(m *fleet.Machine, why fleet.Reason) (host fleet.HostName, vain bool) {
+func builtInVain(m *belief.Machine, why fleet.Reason) (host fleet.HostName, vain bool) {
 	switch r := m.Repair; {
-	case !r.Step.Builds(), r.Kind != fleet.RepairHeal && r.Kind != fleet.RepairBuild:
+	case !r.Step.Builds(), r.Kind != belief.RepairHeal && r.Kind != belief.RepairBuild:
 	case why == fleet.ReasonCallFailed && !r.Next.None():
 		return r.Next.Host, true
 	case why == fleet.ReasonNotVerified && m.Current.Expired:
@@ -323,9 +325,9 @@ func (w *Work) places() placement.Choice {
 // homeless says why the successor of an instance that is still there would find no host: nothing is taken away before
 // there is one, and no host is fenced for it. Where the provider chooses the hypervisor, whether one has room is not
 // known beforehand.
-func (w *Work) homeless(r *fleet.Repair) fleet.Reason {
-	builds := r.Kind == fleet.RepairHeal && r.Step == fleet.StepRecreate || r.Kind == fleet.RepairUpdate
-	gone := r.Removed || r.Proof == fleet.ProofDeleted || w.M.Health.Cause == fleet.CauseGone
+func (w *Work) homeless(r *belief.Repair) fleet.Reason {
+	builds := r.Kind == belief.RepairHeal && r.Step == fleet.StepRecreate || r.Kind == belief.RepairUpdate
+	gone := r.Removed || r.Proof == fleet.ProofDeleted || w.M.Health.Cause == belief.CauseGone
 	if !builds || r.Target.None() || gone {
 		return ""
 	}
@@ -361,11 +363,11 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) onward {
 		w.end(reason)
 	}
 	if m.Incident == nil {
-		w.OpenIncident(fleet.CauseBuild)
+		w.OpenIncident(belief.CauseBuild)
 	}
-	m.Quarantine = &fleet.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: w.spared()}
+	m.Quarantine = &belief.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: w.spared()}
 	m.RetryAt = 0
-	w.Record(fleet.Record{Kind: fleet.RecordQuarantined, Reason: reason, Detail: detail, Instance: m.Current.ID,
+	w.Record(record.Record{Kind: record.Quarantined, Reason: reason, Detail: detail, Instance: m.Current.ID,
 		Tries: len(guard.Recent(m, w.Situation))})
 	if m.Incident.ToldOfHost() || m.Incident.For == fleet.ReasonBlind {
 		m.Incident.Paged = false // that nothing was known is another thing, too
@@ -382,11 +384,11 @@ func (w *Work) wait(reason fleet.Reason) onward {
 }
 
 // enter starts a phase of the current rung.
-func (w *Work) enter(p fleet.Phase) onward {
+func (w *Work) enter(p belief.Phase) onward {
 	r := w.M.Repair
-	r.Stage = fleet.Stage{Phase: p, Since: w.Now()}
-	if p == fleet.PhaseVerify {
-		r.Deadline = w.Now().Add(fleet.VerifyTime(w.Situation.Spec, *r))
+	r.Stage = belief.Stage{Phase: p, Since: w.Now()}
+	if p == belief.PhaseVerify {
+		r.Deadline = w.Now().Add(belief.VerifyTime(w.Situation.Spec, *r))
 		if r.Step != fleet.StepPage { // to tell a person is no start
 			w.M.Health.Grace = r.Deadline
 		}
@@ -395,22 +397,22 @@ func (w *Work) enter(p fleet.Phase) onward {
 }
 
 // retry sends the same thing again later, since nothing was done.
-func (w *Work) retry(r *fleet.Repair) { r.RetryAt = w.Now().Add(w.patience(r)) }
+func (w *Work) retry(r *belief.Repair) { r.RetryAt = w.Now().Add(w.patience(r)) }
 
 // patience returns the wait before the next try; it doubles, and a person is told when it was in vain too often.
-func (w *Work) patience(r *fleet.Repair) time.Duration {
+func (w *Work) patience(r *belief.Repair) time.Duration {
 	d := min(Backoff(firstRetry, r.Retries+1), longestRetry)
 	r.Retries++
 	if r.Retries < pageAfter {
 		return d
 	}
 	switch {
-	case r.Kind == fleet.RepairRemnant:
+	case r.Kind == belief.RepairRemnant:
 		w.PutOff(r.Target.ID, fleet.ReasonCallFailed, w.Now().Add(longestBackoff))
 	case w.wantedIn() && r.Intent == nil:
 		return d // it will be given up
 	case w.M.Incident == nil:
-		w.OpenIncident(fleet.CauseBuild)
+		w.OpenIncident(belief.CauseBuild)
 	}
 	w.Page(cmp.Or(w.M.Waiting, fleet.ReasonCallFailed))
 	return d

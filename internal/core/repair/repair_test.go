@@ -6,10 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
+	"hale/internal/core/situation"
 )
 
 func TestBackoffDoublesUpToHalfAnHour(t *testing.T) {
@@ -25,8 +29,8 @@ func TestBackoffDoublesUpToHalfAnHour(t *testing.T) {
 // L2: only what bears our mark, was never certified, and is neither current nor being built may be taken for a remnant.
 func TestWhatARemnantIs(t *testing.T) {
 	t.Parallel()
-	m := fleet.Machine{Name: "web-1", Generation: 3, Current: fleet.Incarnation{ID: "current", Generation: 2,
-		Certified: true}, Repair: &fleet.Repair{Climb: fleet.Climb{Next: fleet.Incarnation{ID: "next", Generation: 3}}}}
+	m := belief.Machine{Name: "web-1", Generation: 3, Current: belief.Incarnation{ID: "current", Generation: 2,
+		Certified: true}, Repair: &belief.Repair{Climb: belief.Climb{Next: belief.Incarnation{ID: "next", Generation: 3}}}}
 	remnant := fleet.Instance{ID: "left", Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1",
 		Generation: 1}}
 	if !chart.IsRemnant(m, remnant, "ours") {
@@ -54,23 +58,23 @@ func TestWhatARemnantIs(t *testing.T) {
 
 func TestWhichStepFitsTheCause(t *testing.T) {
 	t.Parallel()
-	spec := fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot},
+	spec := policy.Spec{Repair: policy.Repair{Steps: []policy.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot},
 		{Kind: fleet.StepRecreate}}}}
-	current := fleet.Incarnation{ID: "a", Generation: 1, Certified: true}
-	for cause, want := range map[fleet.Cause]fleet.StepKind{
-		fleet.CauseOff: fleet.StepStart, fleet.CauseCrashed: fleet.StepStart, fleet.CauseStopped: fleet.StepStart,
-		fleet.CauseChecks: fleet.StepReboot, fleet.CauseError: fleet.StepReboot, fleet.CausePanic: fleet.StepReboot,
-		fleet.CauseGone: fleet.StepRecreate,
+	current := belief.Incarnation{ID: "a", Generation: 1, Certified: true}
+	for cause, want := range map[belief.Cause]fleet.StepKind{
+		belief.CauseOff: fleet.StepStart, belief.CauseCrashed: fleet.StepStart, belief.CauseStopped: fleet.StepStart,
+		belief.CauseChecks: fleet.StepReboot, belief.CauseError: fleet.StepReboot, belief.CausePanic: fleet.StepReboot,
+		belief.CauseGone: fleet.StepRecreate,
 	} {
-		m := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: cause}}
-		if got, ok := repair.FirstStep(&m, &guard.Situation{State: fleet.State{Spec: spec}}); !ok || got != want {
+		m := belief.Machine{Name: "web-1", Current: current, Health: belief.Health{Cause: cause}}
+		if got, ok := repair.FirstStep(&m, &guard.Situation{State: situation.State{Spec: spec}}); !ok || got != want {
 			t.Errorf("%s: %s, want %s", cause, got, want)
 		}
 	}
 	kept := spec
-	kept.Template.Disks = []fleet.Disk{{Name: "root"}}
-	gone := fleet.Machine{Name: "web-1", Current: current, Health: fleet.Health{Cause: fleet.CauseGone}}
-	if _, ok := repair.FirstStep(&gone, &guard.Situation{State: fleet.State{Spec: kept}}); ok {
+	kept.Template.Disks = []policy.Disk{{Name: "root"}}
+	gone := belief.Machine{Name: "web-1", Current: current, Health: belief.Health{Cause: belief.CauseGone}}
+	if _, ok := repair.FirstStep(&gone, &guard.Situation{State: situation.State{Spec: kept}}); ok {
 		t.Error("a recreate would lose a kept disk")
 	}
 }
@@ -83,31 +87,31 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		beat, page fleet.Standing
 		perMachine bool
-		cause      fleet.Cause
+		cause      belief.Cause
 		want       fleet.StepKind
 	}{
-		"the shared heartbeat alone":    {down, up, false, fleet.CauseChecks, fleet.StepPage},
-		"and what is not known":         {down, fleet.StandingUnknown, false, fleet.CauseChecks, fleet.StepPage},
-		"another check, too":            {down, down, false, fleet.CauseChecks, fleet.StepRecreate},
-		"another check begins to fail":  {down, failing, false, fleet.CauseChecks, fleet.StepRecreate},
-		"a token of its own":            {down, up, true, fleet.CauseChecks, fleet.StepRecreate},
-		"another check alone":           {up, down, false, fleet.CauseChecks, fleet.StepRecreate},
-		"it has to leave its host":      {up, up, false, fleet.CauseDisabled, fleet.StepRecreate},
-		"the provider's word beside it": {down, up, false, fleet.CauseCrashed, fleet.StepRecreate},
+		"the shared heartbeat alone":    {down, up, false, belief.CauseChecks, fleet.StepPage},
+		"and what is not known":         {down, fleet.StandingUnknown, false, belief.CauseChecks, fleet.StepPage},
+		"another check, too":            {down, down, false, belief.CauseChecks, fleet.StepRecreate},
+		"another check begins to fail":  {down, failing, false, belief.CauseChecks, fleet.StepRecreate},
+		"a token of its own":            {down, up, true, belief.CauseChecks, fleet.StepRecreate},
+		"another check alone":           {up, down, false, belief.CauseChecks, fleet.StepRecreate},
+		"it has to leave its host":      {up, up, false, belief.CauseDisabled, fleet.StepRecreate},
+		"the provider's word beside it": {down, up, false, belief.CauseCrashed, fleet.StepRecreate},
 	} {
-		m := fleet.Machine{Name: "web-1", Current: fleet.Incarnation{ID: "a", Generation: 1, Certified: true},
-			Health: fleet.Health{Cause: c.cause}}
-		view := &fleet.View{Machine: m, Checks: []fleet.CheckState{{Check: "beat", Standing: c.beat},
+		m := belief.Machine{Name: "web-1", Current: belief.Incarnation{ID: "a", Generation: 1, Certified: true},
+			Health: belief.Health{Cause: c.cause}}
+		view := &situation.View{Machine: m, Checks: []fleet.CheckState{{Check: "beat", Standing: c.beat},
 			{Check: "page", Standing: c.page}}}
 		s := &guard.Situation{
-			State: fleet.State{
-				Spec: fleet.Spec{
-					Checks: []fleet.Check{
-						{Name: "beat", Kind: fleet.CheckHeartbeat,
-							Heartbeat: fleet.HeartbeatCheck{PerMachine: c.perMachine}},
-						{Name: "page", Kind: fleet.CheckHTTP},
+			State: situation.State{
+				Spec: policy.Spec{
+					Checks: []policy.Check{
+						{Name: "beat", Kind: policy.CheckHeartbeat,
+							Heartbeat: policy.HeartbeatCheck{PerMachine: c.perMachine}},
+						{Name: "page", Kind: policy.CheckHTTP},
 					},
-					Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}},
+					Repair: policy.Repair{Steps: []policy.Step{{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}},
 				},
 			},
 			View: view,
@@ -115,8 +119,8 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 		if got, _ := repair.FirstStep(&m, s); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		s.Spec.Repair.Steps = []fleet.Step{{Kind: fleet.StepReboot}}
-		if got, _ := repair.FirstStep(&m, s); c.cause == fleet.CauseChecks && got != fleet.StepReboot {
+		s.Spec.Repair.Steps = []policy.Step{{Kind: fleet.StepReboot}}
+		if got, _ := repair.FirstStep(&m, s); c.cause == belief.CauseChecks && got != fleet.StepReboot {
 			t.Errorf("%s: it may not be reset: %s", name, got)
 		}
 	}
@@ -129,26 +133,26 @@ func TestACommandIsSentWithWhatIsKnownOnly(t *testing.T) {
 	for bears, why := range map[fleet.Metadata]fleet.Reason{"role=db\n": "", "": fleet.ReasonNoMetadata,
 		"role=-oProxyCommand=x\n": fleet.ReasonUnfit} {
 		sent := why == ""
-		step := fleet.Step{Kind: fleet.StepRun, Run: fleet.Command{Args: []string{"apply", "{meta.role}", "{host}"}}}
-		m := fleet.Machine{
-			Name: "web-1", Current: fleet.Incarnation{ID: "a", Host: "h1", Generation: 1, Certified: true},
-			Incident: &fleet.Incident{ID: "web-1/1"},
-			Health:   fleet.Health{Verdict: fleet.VerdictSuspect, Cause: fleet.CauseChecks},
+		step := policy.Step{Kind: fleet.StepRun, Run: policy.Command{Args: []string{"apply", "{meta.role}", "{host}"}}}
+		m := belief.Machine{
+			Name: "web-1", Current: belief.Incarnation{ID: "a", Host: "h1", Generation: 1, Certified: true},
+			Incident: &belief.Incident{ID: "web-1/1"},
+			Health:   belief.Health{Verdict: belief.VerdictSuspect, Cause: belief.CauseChecks},
 		}
-		m.Repair = &fleet.Repair{
+		m.Repair = &belief.Repair{
 			ID:   "web-1/r1",
-			Kind: fleet.RepairHeal,
-			Climb: fleet.Climb{
+			Kind: belief.RepairHeal,
+			Climb: belief.Climb{
 				Step:  fleet.StepRun,
-				Aim:   fleet.Aim{Target: m.Current, Finding: fleet.Finding{Confirmed: true}},
-				Stage: fleet.Stage{Phase: fleet.PhaseAct},
+				Aim:   belief.Aim{Target: m.Current, Finding: belief.Finding{Confirmed: true}},
+				Stage: belief.Stage{Phase: belief.PhaseAct},
 			},
 		}
-		view := &fleet.View{Machine: m, Seen: []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "a",
+		view := &situation.View{Machine: m, Seen: []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: "a",
 			Power: fleet.PowerRunning, Metadata: bears}}}}
 		w := repair.Work{Chart: chart.Chart{M: &m, View: view, Situation: &guard.Situation{
-			State: fleet.State{
-				Spec:     fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{step, {Kind: fleet.StepPage}}}},
+			State: situation.State{
+				Spec:     policy.Spec{Repair: policy.Repair{Steps: []policy.Step{step, {Kind: fleet.StepPage}}}},
 				Now:      fleet.Now{Mono: 10},
 				Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
 			},
@@ -177,7 +181,7 @@ func TestASilentPlaceOfStartsHoldsWhatBuilds(t *testing.T) {
 		fleet.StepReboot:   "look confirmed; CALL reboot old; act",
 		fleet.StepRecreate: "held place-silent; look",
 	} {
-		st := looked(t, step, fleet.CauseChecks)
+		st := looked(t, step, belief.CauseChecks)
 		st.s.Roll.Silent = "the provider takes no note"
 		st.answer(fleet.PowerRunning, fleet.StandingDown)
 		st.want(string(step), st.round(), want)
@@ -189,18 +193,18 @@ func TestASilentPlaceOfStartsHoldsWhatBuilds(t *testing.T) {
 func TestAFirstBuild(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, ladder[fleet.StepReboot])
-	st.m = fleet.Machine{Name: "web-1", Waiting: fleet.ReasonBuildBudget, RetryAt: hour,
-		Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
-	st.want("it begins", st.play(func(w *work) { w.Begin(fleet.RepairBuild) }),
+	st.m = belief.Machine{Name: "web-1", Waiting: fleet.ReasonBuildBudget, RetryAt: hour,
+		Health: belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing}}
+	st.want("it begins", st.play(func(w *work) { w.Begin(belief.RepairBuild) }),
 		"repair-started build; CALL create new; act")
-	if in := st.action().Intent; in.Generation != 1 || in.Limit != fleet.BuildCallLimit ||
+	if in := st.action().Intent; in.Generation != 1 || in.Limit != policy.BuildCallLimit ||
 		st.m.Repair.ID != "web-1/r1" ||
 		len(st.m.Attempts) != 1 {
 		t.Errorf("it is ordered as %+v, in %s", in, st.m.Repair.ID)
 	}
 	st.ends(fleet.OutcomeDone)
 	st.want("it is there", st.round(), "verify")
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	st.want("it is well", st.round(), "verified; CALL certify new; certify")
 	st.ends(fleet.OutcomeDone)
 	st.want("its mark says so", st.round(), "certified; repair-ended built; over")
@@ -213,15 +217,15 @@ func TestAFirstBuild(t *testing.T) {
 func TestAFirstBuildThatFails(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, ladder[fleet.StepReboot])
-	st.m = fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
-	st.play(func(w *work) { w.Begin(fleet.RepairBuild) })
+	st.m = belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing}}
+	st.play(func(w *work) { w.Begin(belief.RepairBuild) })
 	st.ends(fleet.OutcomeDone)
 	st.round()
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+	st.m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
 	st.s.Now.Mono = st.m.Repair.Deadline
 	st.want("its time is over", st.round(), "step-failed not-verified; repair-ended not-verified; over, again in 500ms")
-	if i := st.m.Incident; i == nil || i.Cause != fleet.CauseBuild || i.Failed != 1 ||
-		i.Last != (fleet.Failure{Why: fleet.ReasonNotVerified, Detail: "unhealthy"}) || !st.m.Current.Expired {
+	if i := st.m.Incident; i == nil || i.Cause != belief.CauseBuild || i.Failed != 1 ||
+		i.Last != (belief.Failure{Why: fleet.ReasonNotVerified, Detail: "unhealthy"}) || !st.m.Current.Expired {
 		t.Errorf("it is not to be built anew: %+v", st.m)
 	}
 }
@@ -231,12 +235,12 @@ func TestL12AFirstBuildGoesOn(t *testing.T) {
 	t.Parallel()
 	for before, want := range map[bool]string{true: "CALL create new; act", false: "ASK new; act"} {
 		st := newStage(t, ladder[fleet.StepReboot])
-		st.m = fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictUnknown,
-			Cause: fleet.CauseMissing}}
+		st.m = belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnknown,
+			Cause: belief.CauseMissing}}
 		if before {
 			st.s.Hosts = nil
 		}
-		st.play(func(w *work) { w.Begin(fleet.RepairBuild) })
+		st.play(func(w *work) { w.Begin(belief.RepairBuild) })
 		st.s.Hosts = []fleet.Host{host("h1", "")}
 		st.restarts()
 		st.want("hale died", st.round(), want)
@@ -249,7 +253,7 @@ func TestWhatIsNoFailureOfTheStep(t *testing.T) {
 	t.Parallel()
 	late := func(st *stage) { st.s.Now.Mono = st.m.Repair.Deadline }
 	off := func(st *stage) {
-		st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseOff
+		st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseOff
 		st.seen(marked("old", "h1", fleet.PowerOff, 1))
 	}
 	dark := func(st *stage) {
@@ -274,7 +278,7 @@ func TestWhatIsNoFailureOfTheStep(t *testing.T) {
 		"its host is away still": {[]func(*stage){off, func(st *stage) { st.s.Hosts[0].Up = false }},
 			"step-failed not-verified; then page; repair-ended host-down; held host-down; over, again in 5s"},
 		"its host is back, and it crashed": {[]func(*stage){dark, off,
-			func(st *stage) { st.m.Health.Cause = fleet.CauseCrashed }},
+			func(st *stage) { st.m.Health.Cause = belief.CauseCrashed }},
 			"step-failed not-verified; then page; LOOK; look"},
 		"and it never was whole": {[]func(*stage){dark, off, func(st *stage) { st.m.Current.Certified = false }},
 			"step-failed not-verified; then page; LOOK; look"},
@@ -286,9 +290,9 @@ func TestWhatIsNoFailureOfTheStep(t *testing.T) {
 			"held provider-down; verify"},
 	} {
 		st := verifying(t, fleet.StepReboot, true)
-		st.s.Spec.Repair.Steps = []fleet.Step{ladder[fleet.StepReboot], ladder[fleet.StepPage], ladder[fleet.StepStart]}
+		st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepPage], ladder[fleet.StepStart]}
 		if strings.Contains(c.want, "then start") {
-			st.s.Spec.Repair.Steps = []fleet.Step{ladder[fleet.StepStart], ladder[fleet.StepReboot]}
+			st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepStart], ladder[fleet.StepReboot]}
 			st.m.Repair.Rung = 1
 		}
 		for _, set := range c.set {
@@ -307,12 +311,12 @@ func TestWhatAPersonWantedIsDone(t *testing.T) {
 			func(st *stage) { st.play((*work).Overrule) },
 			func(st *stage) { st.play(func(w *work) { w.LeaveToPerson(fleet.ReasonAttempts) }) },
 			func(st *stage) {
-				st.m.Health, st.m.Repair.Phase = fleet.Health{Verdict: fleet.VerdictHealthy}, fleet.PhaseVerify
+				st.m.Health, st.m.Repair.Phase = belief.Health{Verdict: belief.VerdictHealthy}, belief.PhaseVerify
 				st.round()
 			},
 		} {
-			st := looked(t, fleet.StepReboot, fleet.CauseChecks)
-			st.m.Wanted = &fleet.Wanted{Order: "o1", Undo: undo, Until: st.s.Now.Wall.Add(time.Hour)}
+			st := looked(t, fleet.StepReboot, belief.CauseChecks)
+			st.m.Wanted = &belief.Wanted{Order: "o1", Undo: undo, Until: st.s.Now.Wall.Add(time.Hour)}
 			end(st)
 			if got := st.m.Wanted != nil; got != stays || st.m.Repair != nil {
 				t.Errorf("an undo %t: wanted still %t", undo, got)
@@ -328,15 +332,15 @@ func TestTheEndOfAnIncident(t *testing.T) {
 	st := verifying(t, fleet.StepReboot, true)
 	st.m.Incident.Told, st.m.Incident.Joint = st.s.Now.Wall, "web/j1"
 	st.m.Spurned, st.m.Waiting, st.m.RetryAt = []fleet.HostName{"h2"}, fleet.ReasonBudget, hour
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	st.pass(90 * time.Second)
 	st.want("it is well", st.round(), "verified; repair-ended healed; incident-closed healed; over")
-	got := st.record(fleet.RecordIncidentClosed)
+	got := st.record(record.IncidentClosed)
 	if got.Took != 90*time.Second || got.Step != fleet.StepReboot || !got.Paged || got.Joint != "web/j1" ||
-		got.Incident != "web-1/1" || got.Cause != fleet.CauseChecks {
+		got.Incident != "web-1/1" || got.Cause != belief.CauseChecks {
 		t.Errorf("it is said %+v", got)
 	}
-	if v := st.record(fleet.RecordVerified); v.Took != 90*time.Second || v.Step != fleet.StepReboot {
+	if v := st.record(record.Verified); v.Took != 90*time.Second || v.Step != fleet.StepReboot {
 		t.Errorf("the step is said to have taken %v: %+v", v.Took, v)
 	}
 	if st.m.Incident != nil || st.m.Spurned != nil || st.m.Waiting != "" || st.m.RetryAt != 0 {
@@ -355,8 +359,8 @@ func TestTheBeginOfARepair(t *testing.T) {
 			st.s.Still = []fleet.InstanceID{"old"}
 		}
 		st.begin()
-		got := st.record(fleet.RecordRepairStarted)
-		if got.Detail != want || got.Cause != fleet.CauseChecks {
+		got := st.record(record.RepairStarted)
+		if got.Detail != want || got.Cause != belief.CauseChecks {
 			t.Errorf("its processors stand still %t, and it is said %+v", still, got)
 		}
 	}
@@ -372,7 +376,7 @@ func TestTheBeginOfARepair(t *testing.T) {
 // Nothing is done to a machine that two hosts show, whatever was begun.
 func TestL1WhatIsOnTwoHostsIsNotTouched(t *testing.T) {
 	t.Parallel()
-	for _, phase := range []fleet.Phase{fleet.PhaseAct, fleet.PhaseCertify} {
+	for _, phase := range []belief.Phase{belief.PhaseAct, belief.PhaseCertify} {
 		st := newStage(t, ladder[fleet.StepReboot])
 		r := st.healing(fleet.StepReboot)
 		r.Phase = phase
@@ -402,11 +406,11 @@ func TestABuildInVainGoesElsewhereAtOnce(t *testing.T) {
 				Closed: true}}
 		}, atOnce},
 		"it may appear yet": {func(st *stage) {
-			st.m.Anchor = &fleet.Anchor{Host: "h2", Until: hour + 1}
+			st.m.Anchor = &belief.Anchor{Host: "h2", Until: hour + 1}
 		}, later},
 		"a first build": {func(st *stage) {
-			st.m.Repair.Kind, st.m.Incident = fleet.RepairBuild, nil
-			st.m.Repair.Aim = fleet.AimAt(fleet.Incarnation{})
+			st.m.Repair.Kind, st.m.Incident = belief.RepairBuild, nil
+			st.m.Repair.Aim = belief.AimAt(belief.Incarnation{})
 		}, atOnce},
 	} {
 		st := calling[fleet.OpCreate](t)
@@ -437,7 +441,7 @@ func TestWhatSpeaksAgainstAHost(t *testing.T) {
 		"what it built is never healthy": {func(st *stage) string {
 			st.ends(fleet.OutcomeDone)
 			st.round()
-			st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+			st.m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
 			st.due()
 			st.s.Now.Mono = st.m.Repair.Deadline
 			return st.round()
@@ -446,7 +450,7 @@ func TestWhatSpeaksAgainstAHost(t *testing.T) {
 			st.ends(fleet.OutcomeDone)
 			st.round()
 			st.m.Current.Certified = true
-			st.m.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+			st.m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
 			st.s.Now.Mono = st.m.Repair.Deadline
 			return st.round()
 		}, false},
@@ -466,10 +470,10 @@ func TestAHostThatTakesItsMachineAlongIsTold(t *testing.T) {
 	for dark, want := range map[bool]bool{true: true, false: false} {
 		again := verifying(t, fleet.StepStart, true)
 		again.m.Repair.Dark = dark
-		again.m.Health.Verdict, again.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseOff
+		again.m.Health.Verdict, again.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseOff
 		again.seen(marked("old", "h1", fleet.PowerOff, 1))
 		once := verifying(t, fleet.StepStart, true)
-		once.m.Repair.Revives, once.m.Incident.Dark, once.m.Health.Verdict = true, dark, fleet.VerdictHealthy
+		once.m.Repair.Revives, once.m.Incident.Dark, once.m.Health.Verdict = true, dark, belief.VerdictHealthy
 		for name, st := range map[string]*stage{"again": again, "once": once} {
 			told := false
 			st.play(func(w *work) {

@@ -1,11 +1,15 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
 
 // rescuing is the operation of the step rescue.
 type rescuing struct{ onTheSpot }
 
-func (rescuing) undone(r *fleet.Repair) { r.LookAgain() }
+func (rescuing) undone(r *belief.Repair) { r.LookAgain() }
 
 func (rescuing) took(i fleet.Instance) bool {
 	return i.Power == fleet.PowerPaused && i.Stop == fleet.StopRescue
@@ -14,9 +18,9 @@ func (rescuing) took(i fleet.Instance) bool {
 // rescue is the step.
 type rescue struct{ staying }
 
-func (rescue) op(fleet.Step) fleet.Op { return fleet.OpRescue }
+func (rescue) op(policy.Step) fleet.Op { return fleet.OpRescue }
 
-func (rescue) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
+func (rescue) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason {
 	switch {
 	case missing(m):
 		return fleet.ReasonNoInstance
@@ -32,7 +36,7 @@ func (rescue) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reaso
 // a person started.
 func (w *Work) rescued() bool {
 	m := w.M
-	if m.Repair.Step != fleet.StepRescue || m.Repair.Kind != fleet.RepairHeal || m.Health.Cause != fleet.CauseRescued {
+	if m.Repair.Step != fleet.StepRescue || m.Repair.Kind != belief.RepairHeal || m.Health.Cause != belief.CauseRescued {
 		return false
 	}
 	if m.Incident != nil {

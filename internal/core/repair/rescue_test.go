@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -11,7 +12,7 @@ import (
 // ladder ends there.
 func TestARescueIsHandedToAPerson(t *testing.T) {
 	t.Parallel()
-	for _, phase := range []fleet.Phase{fleet.PhaseVerify, fleet.PhaseLook} { // also if it took effect late
+	for _, phase := range []belief.Phase{belief.PhaseVerify, belief.PhaseLook} { // also if it took effect late
 		st := newStage(t, ladder[fleet.StepRescue], ladder[fleet.StepRecreate])
 		st.m.Incident.Paged = true
 		st.want("it begins", st.begin(), "repair-started heal; then rescue; LOOK; look")
@@ -19,10 +20,10 @@ func TestARescueIsHandedToAPerson(t *testing.T) {
 		st.want("it fails", st.round(), "look confirmed; CALL rescue old; act")
 		st.ends(fleet.OutcomeDone)
 		st.want("it is ordered", st.round(), "verify")
-		if phase == fleet.PhaseLook {
+		if phase == belief.PhaseLook {
 			st.m.Repair.LookAgain()
 		}
-		st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseRescued
+		st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseRescued
 		st.want("another system runs", st.round(), "paged rescued; repair-ended rescued; over")
 		if st.m.Incident == nil || st.m.Quarantine != nil {
 			t.Errorf("its incident is over, or it is given up: %+v", st.m)
@@ -34,7 +35,7 @@ func TestARescueIsHandedToAPerson(t *testing.T) {
 func TestAPersonsRescueIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	st := verifying(t, fleet.StepReboot, true)
-	st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseRescued
+	st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseRescued
 	st.want("rescued", st.round(), "repair-ended stopped-by-person; over")
 }
 
@@ -42,7 +43,7 @@ func TestAPersonsRescueIsLeftAlone(t *testing.T) {
 func TestARescueWithoutEffect(t *testing.T) {
 	t.Parallel()
 	st := verifying(t, fleet.StepRescue, true)
-	st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
+	st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseChecks
 	st.pass(10 * time.Second)
 	st.want("its time is over", st.round(), "step-failed not-verified; then page; LOOK; look")
 }
@@ -56,7 +57,7 @@ func TestL12OnlyARescueShowsARescue(t *testing.T) {
 		fleet.StopExternal: "look in 500ms",
 		fleet.StopIOError:  "look in 500ms",
 	} {
-		st := inAct(t, fleet.OpRescue, fleet.StepRescue, fleet.CauseChecks)
+		st := inAct(t, fleet.OpRescue, fleet.StepRescue, belief.CauseChecks)
 		st.restarts()
 		i := marked("old", "h1", fleet.PowerPaused, 1)
 		i.Stop = stop

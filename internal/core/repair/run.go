@@ -1,11 +1,16 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+)
 
 // running is the operation of the step run: a command on hale's side.
 type running struct{ onTheSpot }
 
-func (running) failed(w *Work, _ *fleet.Repair, o fleet.Outcome) onward {
+func (running) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
 	reason := fleet.ReasonRunFailed
 	if o.Kind == fleet.OutcomeUnsupported {
 		reason = fleet.ReasonUnsupported
@@ -19,12 +24,12 @@ func (running) refused(w *Work, detail string) onward {
 
 // resolve: when hale died, how far its command came cannot be observed. It is run again if it was declared to bear
 // that, and else a person must look (L12).
-func (running) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+func (running) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	r.Intent = nil
 	if !in.Repeatable {
 		return w.giveUp(fleet.ReasonRunUnclear, "")
 	}
-	w.Record(fleet.Record{Kind: fleet.RecordOutcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
+	w.Record(record.Record{Kind: record.Outcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
 		Instance: in.Instance, Generation: in.Generation, Host: in.Host, Detail: "it is declared idempotent"})
 	return w.repeat(r, in)
 }
@@ -32,9 +37,9 @@ func (running) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
 // run is the step.
 type run struct{ staying }
 
-func (run) op(fleet.Step) fleet.Op { return fleet.OpRun }
+func (run) op(policy.Step) fleet.Op { return fleet.OpRun }
 
-func (run) applies(m *fleet.Machine, _ *fleet.Spec, step fleet.Step) fleet.Reason {
+func (run) applies(m *belief.Machine, _ *policy.Spec, step policy.Step) fleet.Reason {
 	if r := idle(m); r != "" {
 		return r
 	}

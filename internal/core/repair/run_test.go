@@ -6,14 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // A command is told which machine it is about, and what it says is kept.
 func TestACommandIsRun(t *testing.T) {
 	t.Parallel()
 	step := ladder[fleet.StepRun]
-	step.Run = fleet.Command{Args: []string{"mend", "{name}", "{ip}"}, Env: []fleet.Variable{{Name: "ID",
+	step.Run = policy.Command{Args: []string{"mend", "{name}", "{ip}"}, Env: []policy.Variable{{Name: "ID",
 		Value: "{id}"}}}
 	st := newStage(t, step, ladder[fleet.StepPage])
 	st.m.Address = netip.MustParseAddr("10.0.0.7")
@@ -27,7 +30,7 @@ func TestACommandIsRun(t *testing.T) {
 	st.ends(fleet.OutcomeDone)
 	st.view.Outcome.Output = "  mended\n"
 	st.want("it ran", st.round(), "output; verify")
-	if got := st.record(fleet.RecordOutput).Detail; got != "mended" {
+	if got := st.record(record.Output).Detail; got != "mended" {
 		t.Errorf("it said %q", got)
 	}
 }
@@ -91,13 +94,13 @@ func TestOutputIsKeptInPieces(t *testing.T) {
 		"a wide character":   {strings.Repeat("x", 2047) + "é" + "y", []int{2047, 3}},
 		"an empty beginning": {strings.Repeat("x", 2048) + "\n\n" + "y", []int{2048, 1}},
 	} {
-		st := inAct(t, fleet.OpRun, fleet.StepRun, fleet.CauseChecks)
+		st := inAct(t, fleet.OpRun, fleet.StepRun, belief.CauseChecks)
 		st.ends(fleet.OutcomeFailed)
 		st.view.Outcome.Output = c.output
 		st.round()
 		var got []int
 		for _, r := range st.records {
-			if r.Kind == fleet.RecordOutput {
+			if r.Kind == record.Output {
 				got = append(got, len(r.Detail))
 			}
 		}

@@ -1,14 +1,18 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
 
 // rung is what a step of the ladder does. Each has a file of its own, with its operation; what it may take away is its
 // row in fleet (fleet.StepKind).
 type rung interface {
 	// op is the operation that the step needs the provider to have; empty: none.
-	op(step fleet.Step) fleet.Op
+	op(step policy.Step) fleet.Op
 	// applies says why the step does not apply to the machine as it stands; empty when it applies.
-	applies(m *fleet.Machine, spec *fleet.Spec, step fleet.Step) fleet.Reason
+	applies(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason
 	// leaves says why the step is not for the machine, as its host stands; empty when it is.
 	leaves(disabled, dead bool) fleet.Reason
 }
@@ -83,6 +87,6 @@ func (anywhere) leaves(_, _ bool) fleet.Reason { return "" }
 // toPerson are the steps page and quarantine: whatever there is.
 type toPerson struct{ anywhere }
 
-func (toPerson) op(fleet.Step) fleet.Op { return "" }
+func (toPerson) op(policy.Step) fleet.Op { return "" }
 
-func (toPerson) applies(*fleet.Machine, *fleet.Spec, fleet.Step) fleet.Reason { return "" }
+func (toPerson) applies(*belief.Machine, *policy.Spec, policy.Step) fleet.Reason { return "" }

@@ -5,8 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // snapshotTries are the orders of one copy before it counts as failed: their answers say nothing, or that nothing was
@@ -19,39 +22,39 @@ type (
 	dropping struct{ sentAgain }
 )
 
-func (copying) settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+func (copying) settle(w *Work, r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
 	return copier{w, r}.settle(in, o)
 }
 
-func (c copying) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+func (c copying) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	return c.settle(w, r, in, c.resolved(w, r, in))
 }
 
-func (dropping) settle(w *Work, r *fleet.Repair, in fleet.Intent, o fleet.Outcome) onward {
+func (dropping) settle(w *Work, r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
 	return copier{w, r}.dropped(in, o)
 }
 
-func (d dropping) resolve(w *Work, r *fleet.Repair, in fleet.Intent) onward {
+func (d dropping) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	return d.settle(w, r, in, d.resolved(w, r, in))
 }
 
 // copier has the disks of the target copied, or removes a copy.
 type copier struct {
 	*Work
-	r *fleet.Repair
+	r *belief.Repair
 }
 
 // snapshot is the step.
 type snapshot struct{ anywhere }
 
-func (snapshot) op(fleet.Step) fleet.Op { return fleet.OpSnapshot }
+func (snapshot) op(policy.Step) fleet.Op { return fleet.OpSnapshot }
 
 // applies says why there is nothing to copy, or why it must not be.
-func (snapshot) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
+func (snapshot) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason {
 	switch {
 	case missing(m):
 		return fleet.ReasonNoInstance
-	case m.Health.Cause == fleet.CauseIOError: // its storage is full, or broken
+	case m.Health.Cause == belief.CauseIOError: // its storage is full, or broken
 		return fleet.ReasonIOError
 	case m.Copied():
 		return fleet.ReasonSnapshotThere
@@ -60,7 +63,7 @@ func (snapshot) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Rea
 }
 
 // passedOver says why the ladder passes the rung over. A copy is only made for a later step that would lose something.
-func passedOver(m *fleet.Machine, s *guard.Situation, rung int) fleet.Reason {
+func passedOver(m *belief.Machine, s *guard.Situation, rung int) fleet.Reason {
 	steps := s.Spec.Repair.Steps
 	if steps[rung].Kind != fleet.StepSnapshot || unfit(m, s, steps[rung]) != "" {
 		return skipped(m, s, steps[rung])
@@ -74,15 +77,15 @@ func passedOver(m *fleet.Machine, s *guard.Situation, rung int) fleet.Reason {
 }
 
 // demanded reports whether the ladder must not go on without the copy that cannot be made.
-func demanded(step fleet.Step, why fleet.Reason) bool {
-	return step.Kind == fleet.StepSnapshot && step.OnFailure != fleet.OnFailureContinue &&
+func demanded(step policy.Step, why fleet.Reason) bool {
+	return step.Kind == fleet.StepSnapshot && step.OnFailure != policy.OnFailureContinue &&
 		why == fleet.ReasonUnsupported
 }
 
 // copyOf names the copy that the operation of the machine's repair is about: of a ladder there is one, named after the
 // repair, and after when that began. The number alone may be given a second time, by an older store that was restored:
 // the copy that lies under it at the provider would be taken for a new one.
-func copyOf(m *fleet.Machine, r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
+func copyOf(m *belief.Machine, r *belief.Repair, op fleet.Op) fleet.SnapshotID {
 	switch op {
 	case fleet.OpSnapshot:
 		number := r.ID[strings.LastIndexByte(r.ID, '/')+1:]
@@ -102,7 +105,7 @@ func copyOf(m *fleet.Machine, r *fleet.Repair, op fleet.Op) fleet.SnapshotID {
 func (c copier) order() onward {
 	id := copyOf(c.M, c.r, fleet.OpSnapshot)
 	if c.M.SnapshotAt(id) < 0 {
-		d := fleet.DiskSnapshot{ID: id, Instance: c.r.Target.ID, Generation: c.r.Target.Generation,
+		d := belief.DiskSnapshot{ID: id, Instance: c.r.Target.ID, Generation: c.r.Target.Generation,
 			Host: c.r.Target.Host, At: c.Situation.Now.Wall}
 		if c.M.Incident != nil {
 			d.Incident = c.M.Incident.ID
@@ -110,13 +113,13 @@ func (c copier) order() onward {
 		c.M.Snapshots = append(c.M.Snapshots, d)
 	}
 	d := &c.M.Snapshots[c.M.SnapshotAt(id)]
-	late := fleet.CurrentStep(c.Situation.Spec, *c.r).Timeout + fleet.BuildCallLimit
+	late := belief.CurrentStep(c.Situation.Spec, *c.r).Timeout + policy.BuildCallLimit
 	d.Until, d.Ends = c.Situation.Now.Wall.Add(late), c.Now().Add(late)
 	return c.call(c.r, fleet.OpSnapshot, c.r.Target)
 }
 
 // settle goes on after the copy, or says what follows from its failure.
-func (c copier) settle(in fleet.Intent, o fleet.Outcome) onward {
+func (c copier) settle(in belief.Intent, o fleet.Outcome) onward {
 	switch o.Kind {
 	case fleet.OutcomeDone:
 		return c.taken(in, o.Copy)
@@ -140,12 +143,12 @@ func (c copier) settle(in fleet.Intent, o fleet.Outcome) onward {
 }
 
 // taken: the copy is whole. It is none of the instance's any more.
-func (c copier) taken(in fleet.Intent, made fleet.Copy) onward {
-	step, now := fleet.CurrentStep(c.Situation.Spec, *c.r), c.Situation.Now
+func (c copier) taken(in belief.Intent, made fleet.Copy) onward {
+	step, now := belief.CurrentStep(c.Situation.Spec, *c.r), c.Situation.Now
 	d := &c.M.Snapshots[c.M.SnapshotAt(in.Snapshot)]
 	d.Whole, d.At, d.Where, d.Bytes = true, now.Wall, made.Where, made.Bytes
 	d.Until, d.Ends = now.Wall.Add(step.KeepFor), now.Mono.Add(step.KeepFor)
-	c.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance,
+	c.Record(record.Record{Kind: record.Snapshot, Reason: fleet.ReasonTaken, Snapshot: d.ID, Instance: d.Instance,
 		Generation: d.Generation, Host: d.Host, Detail: d.Where, Bytes: d.Bytes, Took: step.KeepFor})
 	c.M.Outdate(max(1, step.Keep), now)
 	return c.chooseRung(c.r.Rung + 1)
@@ -154,9 +157,9 @@ func (c copier) taken(in fleet.Intent, made fleet.Copy) onward {
 // failed: nothing was done to the machine. The policy says whether the next step, which may lose what was to be
 // copied, is tried.
 func (c copier) failed(why fleet.Reason, detail string) onward {
-	c.Record(fleet.Record{Kind: fleet.RecordStepFailed, Reason: why, Step: c.r.Step, Detail: detail,
+	c.Record(record.Record{Kind: record.StepFailed, Reason: why, Step: c.r.Step, Detail: detail,
 		Instance: c.r.Target.ID})
-	if fleet.CurrentStep(c.Situation.Spec, *c.r).OnFailure == fleet.OnFailureContinue {
+	if belief.CurrentStep(c.Situation.Spec, *c.r).OnFailure == policy.OnFailureContinue {
 		return c.chooseRung(c.r.Rung + 1)
 	}
 	return c.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
@@ -164,33 +167,33 @@ func (c copier) failed(why fleet.Reason, detail string) onward {
 
 // Overdue returns the first copy of disks that was kept for its time, or given up, and that lies on no host that is
 // held.
-func (w *Work) Overdue() (fleet.DiskSnapshot, bool) {
+func (w *Work) Overdue() (belief.DiskSnapshot, bool) {
 	for _, d := range w.M.Snapshots {
 		if d.MayGo(w.Situation.Now) && !guard.HostHeld(d.Host, w.Situation) {
 			return d, true
 		}
 	}
-	return fleet.DiskSnapshot{}, false
+	return belief.DiskSnapshot{}, false
 }
 
 // BeginDrop opens the removal of a copy of disks.
-func (w *Work) BeginDrop(d fleet.DiskSnapshot) {
+func (w *Work) BeginDrop(d belief.DiskSnapshot) {
 	w.M.Waiting = ""
-	w.open(fleet.Repair{Kind: fleet.RepairTidy, Drop: d.ID}, fleet.AimAt(fleet.Incarnation{ID: d.Instance,
+	w.open(belief.Repair{Kind: belief.RepairTidy, Drop: d.ID}, belief.AimAt(belief.Incarnation{ID: d.Instance,
 		Generation: d.Generation, Host: d.Host}))
-	w.Record(fleet.Record{Kind: fleet.RecordRepairStarted, Reason: fleet.Reason(fleet.RepairTidy), Snapshot: d.ID,
+	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(belief.RepairTidy), Snapshot: d.ID,
 		Instance: d.Instance, Generation: d.Generation, Host: d.Host, Took: w.Situation.Now.Wall.Sub(d.At)})
-	w.enter(fleet.PhaseAct)
+	w.enter(belief.PhaseAct)
 	w.Advance()
 }
 
 // dropped ends the removal. What would not go is tried again later: the order can be repeated, whatever became of
 // it.
-func (c copier) dropped(in fleet.Intent, o fleet.Outcome) onward {
+func (c copier) dropped(in belief.Intent, o fleet.Outcome) onward {
 	at := c.M.SnapshotAt(in.Snapshot)
 	d := &c.M.Snapshots[at]
 	if o.Kind == fleet.OutcomeDone {
-		c.Record(fleet.Record{Kind: fleet.RecordSnapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID,
+		c.Record(record.Record{Kind: record.Snapshot, Reason: fleet.ReasonRemoved, Snapshot: d.ID,
 			Instance: d.Instance, Generation: d.Generation, Host: d.Host, Detail: d.Where})
 		c.M.Snapshots = append(c.M.Snapshots[:at], c.M.Snapshots[at+1:]...)
 		return c.end(fleet.ReasonRemoved)
@@ -199,7 +202,7 @@ func (c copier) dropped(in fleet.Intent, o fleet.Outcome) onward {
 	lasting := o.Kind == fleet.OutcomeRefused || o.Kind == fleet.OutcomeUnsupported || o.Kind == fleet.OutcomeFailed
 	if lasting && !d.Paged {
 		d.Paged = true
-		c.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host,
+		c.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonSnapshotStays, Snapshot: d.ID, Host: d.Host,
 			Detail: o.Detail})
 	}
 	return c.end(fleet.ReasonPutOff)

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // L12: a copy that lies at the provider under its name is taken for the one that was asked for. An older store that was
@@ -27,14 +30,14 @@ func TestL12TheNameOfACopyDoesNotRepeat(t *testing.T) {
 		"the same repair":                   {func(*stage) {}, true},
 		"the same number at another time":   {func(st *stage) { st.pass(time.Second) }, false},
 		"another repair of the same moment": {func(st *stage) { st.m.Repairs++ }, false},
-		"one that an older version had begun": {func(st *stage) { st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r2"}} },
+		"one that an older version had begun": {func(st *stage) { st.m.Snapshots = []belief.DiskSnapshot{{ID: "r2"}} },
 			false},
 	} {
 		if got := named(c.set); (got == first) != c.same || got == "" {
 			t.Errorf("%s is named %s, and the first one %s", name, got, first)
 		}
 	}
-	older := func(st *stage) { st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r2"}} }
+	older := func(st *stage) { st.m.Snapshots = []belief.DiskSnapshot{{ID: "r2"}} }
 	if got := named(older); got != "r2" {
 		t.Errorf("what an older version began goes on as %s", got)
 	}
@@ -58,7 +61,7 @@ func TestDisksAreCopiedBeforeTheyAreLost(t *testing.T) {
 		d.Instance != "old" || d.Incident != "web-1/1" || d.Whole || !a.Intent.Repeatable {
 		t.Errorf("it is not written down before it is begun: %+v, and ordered as %+v", d, a)
 	}
-	if late := time.Minute + fleet.BuildCallLimit; !d.Over(in(st.s.Now, late)) || d.Over(in(st.s.Now, late-1)) {
+	if late := time.Minute + policy.BuildCallLimit; !d.Over(in(st.s.Now, late)) || d.Over(in(st.s.Now, late-1)) {
 		t.Errorf("one that is given up may go at %v, %v", d.Until, d.Ends)
 	}
 	st.ends(fleet.OutcomeDone)
@@ -83,8 +86,8 @@ func TestTheOldestCopyMakesRoom(t *testing.T) {
 	for keep, want := range map[int][]bool{0: {true, true, false}, 1: {true, true, false}, 2: {true, false, false}} {
 		st := calling[fleet.OpSnapshot](t)
 		st.s.Spec.Repair.Steps[0].Keep = keep
-		later := fleet.Leaving{Expiry: fleet.ExpiryIn(time.Hour, st.s.Now)}
-		st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r-2", Whole: true, Leaving: later},
+		later := belief.Leaving{Expiry: belief.ExpiryIn(time.Hour, st.s.Now)}
+		st.m.Snapshots = []belief.DiskSnapshot{{ID: "r-2", Whole: true, Leaving: later},
 			{ID: "r-1", Whole: true, Leaving: later}, {ID: "r0", Leaving: later}, st.m.Snapshots[0]}
 		st.ends(fleet.OutcomeDone)
 		st.round()
@@ -117,15 +120,15 @@ func TestWhatACopyIsFor(t *testing.T) {
 			st.s.Spec.Repair.Steps = append(st.s.Spec.Repair.Steps, ladder[fleet.StepPage])
 		}, skipped + "nothing-after; step-skipped adopted-kept; then page; LOOK; look"},
 		"there is a copy of this incident": {func(st *stage) {
-			st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r0", Instance: "old", Incident: "web-1/1", Whole: true}}
+			st.m.Snapshots = []belief.DiskSnapshot{{ID: "r0", Instance: "old", Incident: "web-1/1", Whole: true}}
 		}, skipped + "snapshot-there; then recreate; LOOK; look"},
 		"there is one of an older incident": {func(st *stage) {
-			st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r0", Instance: "old", Incident: "web-1/0", Whole: true}}
+			st.m.Snapshots = []belief.DiskSnapshot{{ID: "r0", Instance: "old", Incident: "web-1/0", Whole: true}}
 		}, copied},
 		"there is one that is not whole": {func(st *stage) {
-			st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r0", Instance: "old", Incident: "web-1/1"}}
+			st.m.Snapshots = []belief.DiskSnapshot{{ID: "r0", Instance: "old", Incident: "web-1/1"}}
 		}, copied},
-		"it is gone": {func(st *stage) { st.fails(fleet.CauseGone) },
+		"it is gone": {func(st *stage) { st.fails(belief.CauseGone) },
 			skipped + "no-instance; then recreate; LOOK; look"},
 	} {
 		st := toCopy(t)
@@ -138,10 +141,10 @@ func TestWhatACopyIsFor(t *testing.T) {
 // on.
 func TestACopyThatTheProviderCannotMake(t *testing.T) {
 	t.Parallel()
-	for policy, want := range map[fleet.OnFailure]string{
-		"":                      "repair-started heal; step-skipped unsupported; " + toPerson("snapshot-failed"),
-		fleet.OnFailureStop:     "repair-started heal; step-skipped unsupported; " + toPerson("snapshot-failed"),
-		fleet.OnFailureContinue: "repair-started heal; step-skipped unsupported; then recreate; LOOK; look",
+	for policy, want := range map[policy.OnFailure]string{
+		"":                       "repair-started heal; step-skipped unsupported; " + toPerson("snapshot-failed"),
+		policy.OnFailureStop:     "repair-started heal; step-skipped unsupported; " + toPerson("snapshot-failed"),
+		policy.OnFailureContinue: "repair-started heal; step-skipped unsupported; then recreate; LOOK; look",
 	} {
 		st := toCopy(t)
 		st.s.Spec.Repair.Steps[0].OnFailure, st.s.Cannot = policy, []fleet.Op{fleet.OpSnapshot}
@@ -155,10 +158,10 @@ func TestACopyThatFails(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []fleet.OutcomeKind{fleet.OutcomeFailed, fleet.OutcomeRefused, fleet.OutcomeUnsupported} {
 		st := calling[fleet.OpSnapshot](t)
-		st.s.Spec.Repair.Steps[0].OnFailure = fleet.OnFailureContinue
+		st.s.Spec.Repair.Steps[0].OnFailure = policy.OnFailureContinue
 		st.ends(kind)
 		st.round()
-		if got := st.outline(); got != next(string(st.record(fleet.RecordStepFailed).Reason)) {
+		if got := st.outline(); got != next(string(st.record(record.StepFailed).Reason)) {
 			t.Errorf("%s: %s", kind, got)
 		}
 	}
@@ -187,7 +190,7 @@ func TestACopyIsRemovedWhenItsTimeIsOver(t *testing.T) {
 	d := st.m.Snapshots[0]
 	st.m.Repair, st.m.Waiting = nil, fleet.ReasonBackoff
 	d.Until, d.Ends = st.s.Now.Wall, st.s.Now.Mono
-	st.m.Snapshots = []fleet.DiskSnapshot{{ID: "r0", Leaving: fleet.Leaving{Expiry: fleet.ExpiryIn(time.Hour,
+	st.m.Snapshots = []belief.DiskSnapshot{{ID: "r0", Leaving: belief.Leaving{Expiry: belief.ExpiryIn(time.Hour,
 		st.s.Now)}}, d}
 	w := st.work()
 	got, over := w.Overdue()
@@ -208,7 +211,7 @@ func TestACopyIsRemovedWhenItsTimeIsOver(t *testing.T) {
 	if _, over := st.work().Overdue(); !over {
 		t.Error("it is not tried again half an hour later")
 	}
-	st.s.Whole.Holds = []fleet.Hold{{Host: "h1"}}
+	st.s.Whole.Holds = []belief.Hold{{Host: "h1"}}
 	if _, over := st.work().Overdue(); over {
 		t.Error("a person holds its host, and it goes all the same")
 	}

@@ -7,23 +7,27 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/core/repair"
+	"hale/internal/core/situation"
 )
 
 const hour = fleet.Instant(time.Hour)
 
 // ladder has every step, in the order in which they are tried here: each test takes those that it is about.
-var ladder = map[fleet.StepKind]fleet.Step{
+var ladder = map[fleet.StepKind]policy.Step{
 	fleet.StepStart:  {Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
 	fleet.StepResume: {Kind: fleet.StepResume, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
 	fleet.StepReboot: {Kind: fleet.StepReboot, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
 	fleet.StepRun: {Kind: fleet.StepRun, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second,
-		Run: fleet.Command{Args: []string{"mend"}}},
+		Run: policy.Command{Args: []string{"mend"}}},
 	fleet.StepRebuild:  {Kind: fleet.StepRebuild, Timeout: time.Minute},
-	fleet.StepRecreate: {Kind: fleet.StepRecreate, Timeout: time.Minute, OnDeleteFailure: fleet.DeleteFailureStop},
+	fleet.StepRecreate: {Kind: fleet.StepRecreate, Timeout: time.Minute, OnDeleteFailure: policy.DeleteFailureStop},
 	fleet.StepEvacuate: {Kind: fleet.StepEvacuate, Timeout: time.Minute},
 	fleet.StepMigrate:  {Kind: fleet.StepMigrate, Timeout: time.Minute, VerifyWithin: 10 * time.Second},
 	fleet.StepRescue:   {Kind: fleet.StepRescue, Timeout: time.Minute, VerifyWithin: 10 * time.Second},
@@ -37,47 +41,47 @@ type work = repair.Work
 // stage plays one machine's repair: what the provider and the looks say, and how calls end.
 type stage struct {
 	*testing.T
-	m       fleet.Machine
-	view    fleet.View
+	m       belief.Machine
+	view    situation.View
 	s       guard.Situation
-	records []fleet.Record
-	actions []fleet.Action
+	records []record.Record
+	actions []situation.Action
 }
 
 // newStage is a machine that fails by its checks, in a calm fleet with the steps.
-func newStage(t *testing.T, steps ...fleet.Step) *stage {
+func newStage(t *testing.T, steps ...policy.Step) *stage {
 	t.Helper()
 	st := &stage{T: t}
 	st.s = guard.Situation{
-		State: fleet.State{
+		State: situation.State{
 			Now:      fleet.Now{Mono: hour, Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 			SteadyAt: 1,
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
 			Hosts:    []fleet.Host{{Name: "h1", Up: true}, {Name: "h2", Up: true}},
-			Spec: fleet.Spec{
-				Name: "web", Provider: "lab", Size: 5, Mode: fleet.ModeAct, Grace: 20 * time.Second,
-				BuildWithin: time.Minute, BlindAfter: time.Minute, Evidence: fleet.EvidencePolicy{Off: true},
-				Checks: []fleet.Check{{Name: "page", Kind: fleet.CheckHTTP, Every: time.Second,
+			Spec: policy.Spec{
+				Name: "web", Provider: "lab", Size: 5, Mode: policy.ModeAct, Grace: 20 * time.Second,
+				BuildWithin: time.Minute, BlindAfter: time.Minute, Evidence: policy.Evidence{Off: true},
+				Checks: []policy.Check{{Name: "page", Kind: policy.CheckHTTP, Every: time.Second,
 					Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2}},
-				UnhealthyWhen: fleet.Condition{Op: fleet.OpTerm, Term: "page"},
-				Repair: fleet.RepairPolicy{Steps: steps, Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
-					Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: true}, Silence: fleet.SilenceActs,
-					OnExternalStop: fleet.ExternalStopHeal},
-				Limits: fleet.Limits{InRepair: 5, InBuild: 5, Brake: fleet.BrakePolicy{AtLeast: 5,
+				UnhealthyWhen: policy.Condition{Op: policy.OpTerm, Term: "page"},
+				Repair: policy.Repair{Steps: steps, Attempts: 3, AttemptsIn: time.Hour, Backoff: 5 * time.Second,
+					Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff, Hosts: true}, Silence: policy.SilenceActs,
+					OnExternalStop: policy.ExternalStopHeal},
+				Limits: policy.Limits{InRepair: 5, InBuild: 5, Brake: policy.Brake{AtLeast: 5,
 					ReleaseAfter: time.Minute}},
 			},
 		},
 		Tally: guard.Tally{Size: 5},
 	}
-	st.m = fleet.Machine{
+	st.m = belief.Machine{
 		Name: "web-1", Generation: 1, Epoch: 1, Repairs: 1, Incidents: 1,
-		Current:  fleet.Incarnation{ID: "old", Host: "h1", Generation: 1, Certified: true},
-		Incident: &fleet.Incident{ID: "web-1/1", Cause: fleet.CauseChecks, Opened: st.s.Now.Wall},
-		Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Since: st.s.Now.Wall,
+		Current:  belief.Incarnation{ID: "old", Host: "h1", Generation: 1, Certified: true},
+		Incident: &belief.Incident{ID: "web-1/1", Cause: belief.CauseChecks, Opened: st.s.Now.Wall},
+		Health: belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks, Since: st.s.Now.Wall,
 			SinceMono: hour},
 		Attempts: []fleet.Instant{hour},
 	}
-	st.view = fleet.View{FreshID: "new", Epoch: 1,
+	st.view = situation.View{FreshID: "new", Epoch: 1,
 		Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingDown}}}
 	return st
 }
@@ -116,11 +120,11 @@ func (st *stage) round() string {
 // begin opens a repair of the machine, which fails.
 func (st *stage) begin() string {
 	st.Helper()
-	return st.play(func(w *work) { w.Begin(fleet.RepairHeal) })
+	return st.play(func(w *work) { w.Begin(belief.RepairHeal) })
 }
 
 // fails gives the machine another cause to fail for.
-func (st *stage) fails(c fleet.Cause) *stage {
+func (st *stage) fails(c belief.Cause) *stage {
 	st.m.Health.Cause, st.m.Incident.Cause = c, c
 	return st
 }
@@ -143,9 +147,9 @@ func (st *stage) restarts() {
 func (st *stage) due() { st.pass(max(st.m.Repair.RetryAt, st.m.Repair.AskAt).Sub(st.s.Now.Mono)) }
 
 // record returns the round's first record of the kind.
-func (st *stage) record(k fleet.RecordKind) fleet.Record {
+func (st *stage) record(k record.Kind) record.Record {
 	st.Helper()
-	i := slices.IndexFunc(st.records, func(r fleet.Record) bool { return r.Kind == k })
+	i := slices.IndexFunc(st.records, func(r record.Record) bool { return r.Kind == k })
 	if i < 0 {
 		st.Fatalf("there is no record %s among %+v", k, st.records)
 	}
@@ -153,7 +157,7 @@ func (st *stage) record(k fleet.RecordKind) fleet.Record {
 }
 
 // action returns the one thing that the round asked for.
-func (st *stage) action() fleet.Action {
+func (st *stage) action() situation.Action {
 	st.Helper()
 	if len(st.actions) != 1 {
 		st.Fatalf("it asked for %+v", st.actions)
@@ -172,10 +176,10 @@ func (st *stage) outline() string {
 	var said []string
 	for _, rec := range st.records {
 		switch rec.Kind {
-		case fleet.RecordOutcome, fleet.RecordIntent, fleet.RecordIncidentOpen:
-		case fleet.RecordStepChosen:
+		case record.Outcome, record.Intent, record.IncidentOpen:
+		case record.StepChosen:
 			said = append(said, "then "+string(rec.Step))
-		case fleet.RecordProof:
+		case record.Proof:
 			said = append(said, "proven "+string(rec.Proof))
 		default:
 			said = append(said, strings.TrimSpace(string(rec.Kind)+" "+string(rec.Reason)))
@@ -183,13 +187,13 @@ func (st *stage) outline() string {
 	}
 	for _, a := range st.actions {
 		switch a.Kind {
-		case fleet.ActionCall:
+		case situation.ActionCall:
 			said = append(said, fmt.Sprintf("CALL %s %s", a.Intent.Op, a.Instance))
-		case fleet.ActionLook:
+		case situation.ActionLook:
 			said = append(said, "LOOK")
-		case fleet.ActionObserve:
+		case situation.ActionObserve:
 			said = append(said, "ASK "+string(a.Instance))
-		case fleet.ActionGather:
+		case situation.ActionGather:
 			said = append(said, "GATHER")
 		}
 	}
@@ -226,7 +230,7 @@ func (st *stage) seen(all ...fleet.Instance) {
 }
 
 // underWay has a call of the operation be under way.
-func (st *stage) underWay(op fleet.Op, r fleet.Repair) *fleet.Intent {
+func (st *stage) underWay(op fleet.Op, r belief.Repair) *belief.Intent {
 	st.m.Repair = &r
 	on := r.Target
 	switch op {
@@ -238,7 +242,7 @@ func (st *stage) underWay(op fleet.Op, r fleet.Repair) *fleet.Intent {
 		on = st.m.Current
 	default:
 	}
-	r.Intent = &fleet.Intent{ID: "web-1/r1/call1", Op: op, Instance: on.ID, Host: on.Host, Generation: on.Generation,
+	r.Intent = &belief.Intent{ID: "web-1/r1/call1", Op: op, Instance: on.ID, Host: on.Host, Generation: on.Generation,
 		Limit: time.Minute, At: st.s.Now.Wall}
 	return r.Intent
 }

@@ -1,6 +1,10 @@
 package repair
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
 
 // starting is the operation of the steps start and resume.
 type starting struct{ onTheSpot }
@@ -10,9 +14,9 @@ func (starting) took(i fleet.Instance) bool { return i.Power == fleet.PowerRunni
 // start is the step that powers on what is off.
 type start struct{ staying }
 
-func (start) op(fleet.Step) fleet.Op { return fleet.OpStart }
+func (start) op(policy.Step) fleet.Op { return fleet.OpStart }
 
-func (start) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
+func (start) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason {
 	switch {
 	case missing(m):
 		return fleet.ReasonNoInstance
@@ -25,16 +29,16 @@ func (start) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason
 // resume is the step that lets go on what stands still with its memory.
 type resume struct{ staying }
 
-func (resume) op(fleet.Step) fleet.Op { return fleet.OpResume }
+func (resume) op(policy.Step) fleet.Op { return fleet.OpResume }
 
-func (resume) applies(m *fleet.Machine, _ *fleet.Spec, _ fleet.Step) fleet.Reason {
+func (resume) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason {
 	cause := m.Health.Cause
 	switch {
 	case missing(m):
 		return fleet.ReasonNoInstance
-	case cause == fleet.CauseIOError:
+	case cause == belief.CauseIOError:
 		return fleet.ReasonIOError
-	case cause == fleet.CauseRescued:
+	case cause == belief.CauseRescued:
 		return fleet.ReasonRescued
 	case cause.Halted():
 		return ""

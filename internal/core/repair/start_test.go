@@ -4,23 +4,26 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 // What is off is started: the provider alone is asked once more, and then the machine has its time to be healthy.
 func TestWhatIsOffIsStarted(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepRecreate]).fails(fleet.CauseOff)
+	st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepRecreate]).fails(belief.CauseOff)
 	st.want("it begins", st.begin(), "repair-started heal; then start; LOOK; look")
-	if got := st.action().Scope; got != fleet.LookProvider {
+	if got := st.action().Scope; got != situation.LookProvider {
 		t.Errorf("checks that cannot answer are asked: %s", got)
 	}
 	st.answer(fleet.PowerOff, fleet.StandingDown)
 	st.want("it is off", st.round(), "look confirmed; CALL start old; act")
 	st.ends(fleet.OutcomeDone)
 	st.want("it was started", st.round(), "verify")
-	st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	st.want("and is well", st.round(), "verified; repair-ended healed; incident-closed healed; over")
 }
 
@@ -38,12 +41,12 @@ func TestWhatHoldsAStart(t *testing.T) {
 		"no witness": {func(s *guard.Situation) { s.Spec.Repair.Silence = "" }, "look confirmed; CALL start old; act"},
 		"a person's brake": {func(s *guard.Situation) { s.Brake.By = "ann" },
 			"repair-ended brake; held brake; over"},
-		"a person's hold": {func(s *guard.Situation) { s.Whole.Holds = []fleet.Hold{{Machine: "web-1"}} },
+		"a person's hold": {func(s *guard.Situation) { s.Whole.Holds = []belief.Hold{{Machine: "web-1"}} },
 			"repair-ended hold; held hold; over"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot]).fails(fleet.CauseOff)
+			st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot]).fails(belief.CauseOff)
 			st.want("it begins", st.begin(), "repair-started heal; then start; LOOK; look")
 			c.set(&st.s)
 			st.answer(fleet.PowerOff, fleet.StandingDown)
@@ -55,13 +58,13 @@ func TestWhatHoldsAStart(t *testing.T) {
 // startedInVain is a machine that was off, runs since it was started, and fails all the same when its time is over.
 func startedInVain(t *testing.T) *stage {
 	t.Helper()
-	st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot], ladder[fleet.StepPage]).fails(fleet.CauseOff)
+	st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot], ladder[fleet.StepPage]).fails(belief.CauseOff)
 	st.begin()
 	st.answer(fleet.PowerOff, fleet.StandingDown)
 	st.round()
 	st.ends(fleet.OutcomeDone)
 	st.want("it was started", st.round(), "verify")
-	st.m.Health.Verdict, st.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
+	st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseChecks
 	st.view.Epoch = st.m.Epoch
 	st.pass(10 * time.Second)
 	return st
@@ -107,18 +110,18 @@ func TestWhatRunsByNowIsNotStarted(t *testing.T) {
 	t.Parallel()
 	const anew = "step-skipped not-off; then reboot; "
 	for name, c := range map[string]struct {
-		verdict fleet.Verdict
+		verdict belief.Verdict
 		busy    int // machines in repair
 		want    string
 	}{
-		"it fails":                       {fleet.VerdictUnhealthy, 0, anew + "LOOK; look"},
-		"it fails, and no place is free": {fleet.VerdictUnhealthy, 5, anew + "held budget; look"},
-		"it is suspect":                  {fleet.VerdictSuspect, 0, "look"},
-		"it is starting":                 {fleet.VerdictStarting, 0, "repair-ended refuted; over, again in 5s"},
+		"it fails":                       {belief.VerdictUnhealthy, 0, anew + "LOOK; look"},
+		"it fails, and no place is free": {belief.VerdictUnhealthy, 5, anew + "held budget; look"},
+		"it is suspect":                  {belief.VerdictSuspect, 0, "look"},
+		"it is starting":                 {belief.VerdictStarting, 0, "repair-ended refuted; over, again in 5s"},
 	} {
-		st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot]).fails(fleet.CauseOff)
+		st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot]).fails(belief.CauseOff)
 		st.begin()
-		st.m.Health.Cause, st.m.Health.Verdict, st.s.Tally.InRepair = fleet.CauseChecks, c.verdict, c.busy
+		st.m.Health.Cause, st.m.Health.Verdict, st.s.Tally.InRepair = belief.CauseChecks, c.verdict, c.busy
 		st.want(name, st.round(), c.want)
 	}
 }
@@ -128,14 +131,14 @@ func TestWhatRunsByNowIsNotStarted(t *testing.T) {
 func TestAStartAfterAHostsRebootIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	for dark, attempts := range map[bool]int{true: 1, false: 2} {
-		st := newStage(t, ladder[fleet.StepStart]).fails(fleet.CauseOff)
+		st := newStage(t, ladder[fleet.StepStart]).fails(belief.CauseOff)
 		st.m.Incident.Dark = dark
 		st.begin()
 		st.answer(fleet.PowerOff, fleet.StandingDown)
 		st.round()
 		st.ends(fleet.OutcomeDone)
 		st.round()
-		st.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+		st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 		st.want("it is well", st.round(), "verified; repair-ended healed; incident-closed healed; over")
 		if len(st.m.Attempts) != attempts {
 			t.Errorf("taken along %t: %d attempts, want %d", dark, len(st.m.Attempts), attempts)
@@ -154,8 +157,8 @@ func TestL1NothingIsStartedBesideAnother(t *testing.T) {
 		fleet.PowerGone:    "LOOK; look",
 	} {
 		for _, step := range []fleet.StepKind{fleet.StepStart, fleet.StepResume} {
-			cause := map[fleet.StepKind]fleet.Cause{
-				fleet.StepStart: fleet.CauseOff, fleet.StepResume: fleet.CausePaused}[step]
+			cause := map[fleet.StepKind]belief.Cause{
+				fleet.StepStart: belief.CauseOff, fleet.StepResume: belief.CausePaused}[step]
 			st := looked(t, step, cause)
 			st.m.Repair.Look = ""
 			st.seen(marked("other", "h2", power, 1))
@@ -168,8 +171,8 @@ func TestL1NothingIsStartedBesideAnother(t *testing.T) {
 // it sick.
 func TestWhatRunsIsMendedBesideAnother(t *testing.T) {
 	t.Parallel()
-	for step, cause := range map[fleet.StepKind]fleet.Cause{
-		fleet.StepReboot: fleet.CauseChecks, fleet.StepRecreate: fleet.CauseGone} {
+	for step, cause := range map[fleet.StepKind]belief.Cause{
+		fleet.StepReboot: belief.CauseChecks, fleet.StepRecreate: belief.CauseGone} {
 		st := looked(t, step, cause)
 		st.m.Repair.Look = ""
 		st.seen(marked("other", "h2", fleet.PowerRunning, 1))
@@ -181,12 +184,12 @@ func TestWhatRunsIsMendedBesideAnother(t *testing.T) {
 // their hands, is for that person.
 func TestL2WhatStandsStillIsResumed(t *testing.T) {
 	t.Parallel()
-	for cause, want := range map[fleet.Cause]string{
-		fleet.CausePaused:    "repair-started heal; step-skipped not-off; then resume; LOOK; look",
-		fleet.CauseSuspended: "repair-started heal; step-skipped not-off; then resume; LOOK; look",
-		fleet.CauseIOError: "repair-started heal; step-skipped not-off; step-skipped io-error; " +
+	for cause, want := range map[belief.Cause]string{
+		belief.CausePaused:    "repair-started heal; step-skipped not-off; then resume; LOOK; look",
+		belief.CauseSuspended: "repair-started heal; step-skipped not-off; then resume; LOOK; look",
+		belief.CauseIOError: "repair-started heal; step-skipped not-off; step-skipped io-error; " +
 			"step-skipped halted; step-skipped halted; " + toPerson("no-step"),
-		fleet.CauseRescued: "repair-started heal; step-skipped not-off; step-skipped rescued; " +
+		belief.CauseRescued: "repair-started heal; step-skipped not-off; step-skipped rescued; " +
 			"step-skipped halted; step-skipped halted; " + toPerson("no-step"),
 	} {
 		st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepResume], ladder[fleet.StepReboot],
@@ -205,7 +208,7 @@ func TestL10APersonsStopIsLeftAlone(t *testing.T) {
 	}{
 		"hale has to leave it": {func(*stage) {}, "repair-ended stopped-by-person; over"},
 		"a person orders its repair": {func(st *stage) {
-			st.m.Wanted = &fleet.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(time.Hour)}
+			st.m.Wanted = &belief.Wanted{Order: "o1", Until: st.s.Now.Wall.Add(time.Hour)}
 		}, "look"},
 		"hale told it to power off": {func(st *stage) {
 			st.m.Repair.OffCalls, st.m.Repair.OffAccepted = 1, true
@@ -215,11 +218,11 @@ func TestL10APersonsStopIsLeftAlone(t *testing.T) {
 		}, "look"},
 		"its provider refused hale's order": {func(st *stage) { st.m.Repair.OffCalls = 1 },
 			"repair-ended stopped-by-person; over"},
-		"the policy heals it": {func(st *stage) { st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHeal }, "look"},
+		"the policy heals it": {func(st *stage) { st.s.Spec.Repair.OnExternalStop = policy.ExternalStopHeal }, "look"},
 		"its build is to go":  {func(st *stage) { st.m.Repair.Target.Expired = true }, "look"},
 	} {
-		st := looked(t, fleet.StepRecreate, fleet.CauseStopped)
-		st.s.Spec.Repair.OnExternalStop = fleet.ExternalStopHoldThenPage
+		st := looked(t, fleet.StepRecreate, belief.CauseStopped)
+		st.s.Spec.Repair.OnExternalStop = policy.ExternalStopHoldThenPage
 		c.set(st)
 		st.want(name, st.round(), c.want)
 		if st.m.Repair == nil && len(st.m.Attempts) != 0 {

@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // theatre is a stage with a provider, on which calls have their effect, and machines become healthy when they were
@@ -50,17 +53,17 @@ func (th *theatre) act() {
 	th.pass(time.Second)
 	for _, a := range th.actions {
 		switch a.Kind {
-		case fleet.ActionLook:
+		case situation.ActionLook:
 			page := fleet.StandingDown
 			if th.heals {
 				page = fleet.StandingUp
 			}
 			th.show(th.instance(a.Instance), page)
-		case fleet.ActionObserve:
+		case situation.ActionObserve:
 			th.seen(th.instance(a.Instance))
-		case fleet.ActionCall:
+		case situation.ActionCall:
 			th.call(a)
-		case fleet.ActionGather:
+		case situation.ActionGather:
 		}
 	}
 }
@@ -73,7 +76,7 @@ func (th *theatre) instance(id fleet.InstanceID) fleet.Instance {
 }
 
 // call has the effect of the call, and answers it, or loses the answer. Never do two instances run (L1).
-func (th *theatre) call(a fleet.Action) {
+func (th *theatre) call(a situation.Action) {
 	th.Helper()
 	op, i := a.Intent.Op, th.instance(a.Instance)
 	th.calls = append(th.calls, string(op))
@@ -103,13 +106,13 @@ func (th *theatre) call(a fleet.Action) {
 func (th *theatre) judge() {
 	r := th.m.Repair
 	switch {
-	case r == nil || r.Phase == fleet.PhaseAct:
-	case th.heals && r.Phase != fleet.PhaseLook:
-		th.m.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
-	case r.Phase == fleet.PhaseVerify:
-		th.m.Health.Verdict, th.m.Health.Cause = fleet.VerdictUnhealthy, fleet.CauseChecks
-	case r.Kind == fleet.RepairHeal:
-		th.m.Health.Verdict, th.m.Health.Cause = fleet.VerdictUnhealthy, th.m.Incident.Cause
+	case r == nil || r.Phase == belief.PhaseAct:
+	case th.heals && r.Phase != belief.PhaseLook:
+		th.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
+	case r.Phase == belief.PhaseVerify:
+		th.m.Health.Verdict, th.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseChecks
+	case r.Kind == belief.RepairHeal:
+		th.m.Health.Verdict, th.m.Health.Cause = belief.VerdictUnhealthy, th.m.Incident.Cause
 	}
 	th.view.Epoch = th.m.Epoch
 }
@@ -119,18 +122,18 @@ func (th *theatre) judge() {
 func TestEachStepHealsAndBearsADeathAtEachOfItsCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		cause fleet.Cause
+		cause belief.Cause
 		power fleet.Power
 		helps fleet.Op
 		want  string
 	}{
-		"off":              {fleet.CauseOff, fleet.PowerOff, fleet.OpStart, "start"},
-		"paused":           {fleet.CausePaused, fleet.PowerPaused, fleet.OpResume, "resume"},
-		"a reset helps":    {fleet.CauseChecks, fleet.PowerRunning, fleet.OpReboot, "reboot"},
-		"a new disk helps": {fleet.CauseChecks, fleet.PowerRunning, fleet.OpRebuild, "reboot power-off rebuild"},
-		"only another one helps": {fleet.CauseChecks, fleet.PowerRunning, fleet.OpCreate,
+		"off":              {belief.CauseOff, fleet.PowerOff, fleet.OpStart, "start"},
+		"paused":           {belief.CausePaused, fleet.PowerPaused, fleet.OpResume, "resume"},
+		"a reset helps":    {belief.CauseChecks, fleet.PowerRunning, fleet.OpReboot, "reboot"},
+		"a new disk helps": {belief.CauseChecks, fleet.PowerRunning, fleet.OpRebuild, "reboot power-off rebuild"},
+		"only another one helps": {belief.CauseChecks, fleet.PowerRunning, fleet.OpCreate,
 			"reboot power-off rebuild power-off delete create certify"},
-		"it is gone": {fleet.CauseGone, fleet.PowerGone, fleet.OpCreate, "delete create certify"},
+		"it is gone": {belief.CauseGone, fleet.PowerGone, fleet.OpCreate, "delete create certify"},
 	} {
 		for lose := range len(strings.Fields(c.want)) + 1 {
 			t.Run(fmt.Sprint(name, ", lost ", lose), func(t *testing.T) {
@@ -194,8 +197,8 @@ func TestEachWorkBearsADeathAtEachOfItsCalls(t *testing.T) {
 			""},
 		"a first build": {func(t *testing.T) *stage {
 			st := newStage(t, ladder[fleet.StepReboot])
-			st.m = fleet.Machine{Name: "web-1", Health: fleet.Health{Verdict: fleet.VerdictUnknown}}
-			st.play(func(w *work) { w.Begin(fleet.RepairBuild) })
+			st.m = belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnknown}}
+			st.play(func(w *work) { w.Begin(belief.RepairBuild) })
 			return st
 		}, nil, fleet.OpCreate, "create certify", fleet.ReasonBuilt, "new"},
 	} {
@@ -205,7 +208,7 @@ func TestEachWorkBearsADeathAtEachOfItsCalls(t *testing.T) {
 				th := c.set(t).open(c.helps, lose, c.there...)
 				th.run()
 				th.took(c.want)
-				if got := th.record(fleet.RecordRepairEnded).Reason; got != c.ends {
+				if got := th.record(record.RepairEnded).Reason; got != c.ends {
 					th.Errorf("it ended %s, want %s", got, c.ends)
 				}
 				for id, i := range th.world {

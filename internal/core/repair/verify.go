@@ -1,14 +1,16 @@
 package repair
 
 import (
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/record"
 )
 
 // verifying waits for the health that a step brings, and ends the repair in it.
 type verifying struct {
 	*Work
-	r *fleet.Repair
+	r *belief.Repair
 }
 
 // verify waits for health after a step.
@@ -19,17 +21,17 @@ func (v verifying) verify() onward {
 	h := v.M.Health
 	v.r.Dark = v.r.Dark || v.dark()
 	switch {
-	case h.Verdict == fleet.VerdictHealthy:
+	case h.Verdict == belief.VerdictHealthy:
 		step := v.r.Step
-		if v.r.Kind == fleet.RepairUndo {
+		if v.r.Kind == belief.RepairUndo {
 			step = "" // it is none of the ladder's
 		}
-		v.Record(fleet.Record{Kind: fleet.RecordVerified, Verdict: h.Verdict, Step: step, Instance: v.M.Current.ID,
+		v.Record(record.Record{Kind: record.Verified, Verdict: h.Verdict, Step: step, Instance: v.M.Current.ID,
 			Took: v.Now().Sub(v.r.Since), Address: v.M.Address})
 		if v.M.Current.Certified {
 			return v.finish()
 		}
-		return v.enter(fleet.PhaseCertify)
+		return v.enter(belief.PhaseCertify)
 	case v.undone():
 		v.TakenAlong = true
 		return v.chooseRung(0)
@@ -39,7 +41,7 @@ func (v verifying) verify() onward {
 		return v.wait(v.Situation.Whole.Doubt.Reason)
 	case v.Situation.Provider.Standing == fleet.ProviderDown: // no other step could be taken, either
 		return v.wait(fleet.ReasonProviderDown)
-	case v.Situation.Now.Due(v.r.Deadline) && v.r.Kind == fleet.RepairHeal && v.Unproven():
+	case v.Situation.Now.Due(v.r.Deadline) && v.r.Kind == belief.RepairHeal && v.Unproven():
 		return v.yield(v.r, fleet.ReasonUnproven) // a further step would be taken for that check alone
 	case v.Situation.Now.Due(v.r.Deadline):
 		return v.failRung(fleet.ReasonNotVerified, string(h.Verdict))
@@ -56,13 +58,13 @@ func (v verifying) dark() bool {
 // undone reports whether the host took the machine along before it could be healthy: it did not answer since, and knows
 // that the machine is off, and not why. That says nothing of the step, and what is off is started.
 func (v verifying) undone() bool {
-	return v.r.Dark && v.r.Kind == fleet.RepairHeal && v.M.Health.Cause == fleet.CauseOff && v.M.Current.Certified &&
+	return v.r.Dark && v.r.Kind == belief.RepairHeal && v.M.Health.Cause == belief.CauseOff && v.M.Current.Certified &&
 		v.FreshlySeen(v.r) && !v.dark()
 }
 
 // takenAlong reports whether a start was all that the machine needed, which its host had taken along: that is no sign
 // of trouble of its own, however often the host does so.
-func takenAlong(m *fleet.Machine) bool {
+func takenAlong(m *belief.Machine) bool {
 	return m.Repair.Revives && m.Incident != nil && m.Incident.Dark
 }
 
@@ -70,8 +72,8 @@ func (v verifying) certify() onward {
 	switch {
 	case v.M.Current.Certified:
 		return v.finish()
-	case v.M.Health.Verdict != fleet.VerdictHealthy:
-		return v.enter(fleet.PhaseVerify)
+	case v.M.Health.Verdict != belief.VerdictHealthy:
+		return v.enter(belief.PhaseVerify)
 	}
 	return v.call(v.r, fleet.OpCertify, v.M.Current)
 }
@@ -83,18 +85,18 @@ func (v verifying) finish() onward {
 	if v.TakenAlong = takenAlong(v.M); v.TakenAlong {
 		v.Uncount()
 	}
-	if m.Repair.Kind == fleet.RepairUndo {
+	if m.Repair.Kind == belief.RepairUndo {
 		reason = fleet.ReasonUndone
 	}
-	if m.Repair.Kind == fleet.RepairBuild {
+	if m.Repair.Kind == belief.RepairBuild {
 		reason = fleet.ReasonBuilt
 		m.Attempts = nil // a build that succeeded is no sign of trouble
 	}
-	if m.Repair.Kind == fleet.RepairUpdate {
+	if m.Repair.Kind == belief.RepairUpdate {
 		reason = fleet.ReasonUpdated
 		m.Attempts = nil
 	}
-	rec := fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed, Step: m.Repair.Step}
+	rec := record.Record{Kind: record.IncidentClosed, Reason: fleet.ReasonHealed, Step: m.Repair.Step}
 	if m.Incident != nil {
 		rec.Incident, rec.Took = m.Incident.ID, v.Situation.Now.Wall.Sub(m.Incident.Opened)
 		rec.Cause, rec.Paged, rec.Joint = m.Incident.Cause, m.Incident.Known(), m.Incident.Joint

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // withDisk is a build of a template with a disk that outlives its instances.
@@ -13,7 +15,7 @@ func withDisk(t *testing.T, storage string) *stage {
 	h := host("h2", "")
 	h.Place.Storage = storage
 	st := building(t, h)
-	st.s.Spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1}, {Name: "root", Ephemeral: true}, {Name: "tmp",
+	st.s.Spec.Template.Disks = []policy.Disk{{Name: "data", Size: 1}, {Name: "root", Ephemeral: true}, {Name: "tmp",
 		Size: 1, Ephemeral: true}}
 	return st
 }
@@ -62,7 +64,7 @@ func TestABuildInVainBindsNoDisks(t *testing.T) {
 	} {
 		st := withDisk(t, "")
 		if c.made != nil {
-			st.m.Volumes = &fleet.Volumes{Host: "h2", Made: c.made}
+			st.m.Volumes = &belief.Volumes{Host: "h2", Made: c.made}
 		}
 		st.round()
 		st.ends(c.kind)
@@ -76,7 +78,7 @@ func TestABuildInVainBindsNoDisks(t *testing.T) {
 // A template without such a disk binds a machine to no host.
 func TestAMachineWithoutKeptDisksIsBoundToNoHost(t *testing.T) {
 	t.Parallel()
-	for name, disks := range map[string][]fleet.Disk{"none": nil, "one that goes": {{Name: "root", Ephemeral: true}}} {
+	for name, disks := range map[string][]policy.Disk{"none": nil, "one that goes": {{Name: "root", Ephemeral: true}}} {
 		st := building(t, host("h2", ""))
 		st.s.Spec.Template.Disks = disks
 		st.want(name, st.round(), "CALL create new; act")
@@ -107,7 +109,7 @@ func TestL1NothingIsBuiltBesideAnother(t *testing.T) {
 	} {
 		st := building(t, host("h2", ""))
 		if c.disks {
-			st.m.Volumes = &fleet.Volumes{Host: "h2", Made: []string{"data"}}
+			st.m.Volumes = &belief.Volumes{Host: "h2", Made: []string{"data"}}
 		}
 		st.seen(c.shows)
 		st.want(name, st.round(), c.want)
@@ -123,7 +125,7 @@ func TestL1WhoIsARival(t *testing.T) {
 		if got := st.work().RivalledBeside(id); got != want {
 			t.Errorf("beside %q: %t, want %t", id, got, want)
 		}
-		st.m.Strays, st.view.Seen = []fleet.Stray{{ID: "x"}}, nil
+		st.m.Strays, st.view.Seen = []belief.Stray{{ID: "x"}}, nil
 		if got := st.work().RivalledBeside(id); got != want {
 			t.Errorf("beside %q, of a stray that nothing is known of: %t, want %t", id, got, want)
 		}

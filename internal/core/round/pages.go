@@ -4,7 +4,9 @@ import (
 	"strconv"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // PagePause is for how long what many machines have in common must last before a person is told: by then it is known
@@ -12,13 +14,13 @@ import (
 const PagePause = 2 * time.Minute
 
 // NextJoint returns a name that no page about several machines, or domains, ever had.
-func NextJoint(of fleet.Name, w *fleet.Whole) string {
+func NextJoint(of fleet.Name, w *belief.Whole) string {
 	w.Opened++
 	return string(of) + "/j" + strconv.FormatUint(w.Opened, 10)
 }
 
 // IsTime reports whether people are to be told again by now of what they were told of.
-func IsTime(told, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
+func IsTime(told, opened time.Time, spec *policy.Spec, now fleet.Now) bool {
 	if told.IsZero() { // it was written down before hale kept the time
 		told = opened
 	}
@@ -26,7 +28,7 @@ func IsTime(told, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
 }
 
 // RemindAgain takes it down that people are told again, if it is time.
-func RemindAgain(told *time.Time, opened time.Time, spec *fleet.Spec, now fleet.Now) bool {
+func RemindAgain(told *time.Time, opened time.Time, spec *policy.Spec, now fleet.Now) bool {
 	if !IsTime(*told, opened, spec, now) {
 		return false
 	}

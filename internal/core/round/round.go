@@ -3,13 +3,16 @@ package round
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // Round is one round of a fleet: the situation, what was found of the whole so far, and what was written down.
 type Round struct {
-	S fleet.Situation
+	S situation.Situation
 	// Sit is what the guard sees. Its tally and its doubt about one machine are set when that machine's turn comes.
 	Sit   guard.Situation
 	Tally guard.Tally
@@ -20,16 +23,16 @@ type Round struct {
 	Unproven []fleet.CheckName
 	Retested bool
 	Mute     int // machines that are no work of this round, and cannot answer
-	Records  []fleet.Record
+	Records  []record.Record
 	Rulings  []fleet.Ruling
-	Freed    []fleet.Hold        // that ended in this round
+	Freed    []belief.Hold       // that ended in this round
 	Chosen   []fleet.MachineName // that are to be built from another template next
 	Asks     []int               // the machines that are to be asked on demand
 	Again    bool                // another round is to follow at once: what is booked in this one has consequences
 }
 
 // Record adds records about the fleet.
-func (r *Round) Record(all ...fleet.Record) {
+func (r *Round) Record(all ...record.Record) {
 	for _, rec := range all {
 		rec.At, rec.Fleet = r.S.Now.Wall, r.S.Spec.Name
 		r.Records = append(r.Records, rec)
@@ -45,7 +48,7 @@ func (r *Round) Open(n int) {
 
 // Ordered returns the index of the machine, and whether the fleet has it. Views are sorted by ordinal.
 func (r *Round) Ordered(name fleet.MachineName) (int, bool) {
-	i := slices.IndexFunc(r.S.Machines, func(v fleet.View) bool { return v.Machine.Name == name })
+	i := slices.IndexFunc(r.S.Machines, func(v situation.View) bool { return v.Machine.Name == name })
 	return i, i >= 0
 }
 
@@ -56,16 +59,16 @@ func (r *Round) Rule(o *fleet.Order, refused fleet.Reason) {
 }
 
 // AboutOrder is the record of what became of an order.
-func AboutOrder(o *fleet.Order, refused fleet.Reason) fleet.Record {
-	return fleet.Record{
-		Kind: fleet.RecordOrder, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind,
+func AboutOrder(o *fleet.Order, refused fleet.Reason) record.Record {
+	return record.Record{
+		Kind: record.Order, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind,
 		By:     o.By,
 		Detail: o.Reason, Took: o.For, Size: o.Size, Change: o.Change, Only: o.Only,
 	}
 }
 
 // WithBraker names the person who put the brake on, where that is the record's reason.
-func WithBraker(rec fleet.Record, b *fleet.Brake) fleet.Record {
+func WithBraker(rec record.Record, b *belief.Brake) record.Record {
 	if rec.Reason == fleet.ReasonBrake {
 		rec.Braker = b.By
 	}

@@ -3,7 +3,9 @@ package sizing
 import (
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Said is what one opinion came to, with its numbers.
@@ -40,12 +42,12 @@ type Verdict struct {
 }
 
 // Judge says what size the opinions want, where size is asked for now.
-func Judge(s *fleet.Sizing, size int, _ []fleet.Gauge, _ fleet.Now, _ *fleet.SizeState) Verdict {
+func Judge(s *policy.Sizing, size int, _ []fleet.Gauge, _ fleet.Now, _ *belief.SizeState) Verdict {
 	size = s.Bound(size)
 	return Verdict{Size: size, Wants: size}
 }
 
 // Reach is how far back the rule looks at a metric: points must be kept for as long, and the one before.
-func Reach(s *fleet.Sizing, _ fleet.MetricName) time.Duration {
+func Reach(s *policy.Sizing, _ fleet.MetricName) time.Duration {
 	return max(s.Up.Stabilise, s.Down.Stabilise)
 }

@@ -7,7 +7,9 @@ package tenure
 import (
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 const (
@@ -21,8 +23,8 @@ const (
 )
 
 // Lease returns the lease's length: enough to cover the longest disruptive call at any moment between renewals.
-func Lease(spec fleet.Spec) time.Duration {
-	longest := fleet.BuildCallLimit
+func Lease(spec policy.Spec) time.Duration {
+	longest := policy.BuildCallLimit
 	for _, s := range spec.Repair.Steps {
 		longest = max(longest, s.Timeout)
 	}
@@ -32,7 +34,7 @@ func Lease(spec fleet.Spec) time.Duration {
 // Cover returns whether the stored intent may be sent while so much of the lease remains, and with which time limit.
 // The caller reads the lease right before sending. Calls that cannot harm need no cover. What lets an instance run
 // needs it: a late one could undo a successor's proof of off.
-func Cover(in fleet.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
+func Cover(in belief.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
 	if in.Op == fleet.OpRun { // it may take longer than any lease: an owner that loses the lease kills it
 		return in.Limit, remaining > Margin
 	}

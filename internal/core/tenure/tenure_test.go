@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/core/tenure"
 )
 
@@ -60,7 +62,7 @@ func TestWhatCanHarmNeedsCover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limit, ok := tenure.Cover(fleet.Intent{Op: c.op, Limit: c.limit}, c.remaining)
+			limit, ok := tenure.Cover(belief.Intent{Op: c.op, Limit: c.limit}, c.remaining)
 			if ok != c.ok || ok && limit != c.want {
 				t.Errorf("%s with a limit of %v while %v remain: %v, %v; want %v, %v, since %s",
 					c.op, c.limit, c.remaining, limit, ok, c.want, c.ok, c.reason)
@@ -74,8 +76,8 @@ func TestWhatCanHarmNeedsCover(t *testing.T) {
 func TestALeaseCoversItsFleetsCalls(t *testing.T) {
 	t.Parallel()
 	for _, timeout := range []time.Duration{time.Second, 14 * time.Second, time.Minute} {
-		spec := fleet.Spec{Repair: fleet.RepairPolicy{Steps: []fleet.Step{{Kind: fleet.StepReboot, Timeout: timeout}}}}
-		if _, ok := tenure.Cover(fleet.Intent{Op: fleet.OpReboot, Limit: timeout}, tenure.Lease(spec)/2+1); !ok {
+		spec := policy.Spec{Repair: policy.Repair{Steps: []policy.Step{{Kind: fleet.StepReboot, Timeout: timeout}}}}
+		if _, ok := tenure.Cover(belief.Intent{Op: fleet.OpReboot, Limit: timeout}, tenure.Lease(spec)/2+1); !ok {
 			t.Errorf("half of a lease of %v does not cover a reboot of %v", tenure.Lease(spec), timeout)
 		}
 	}
@@ -84,7 +86,7 @@ func TestALeaseCoversItsFleetsCalls(t *testing.T) {
 // A call that was covered when it was sent has ended before the lease runs out, and a successor waits for it besides.
 func TestASuccessorWaitsForTheLastCall(t *testing.T) {
 	t.Parallel()
-	limit, ok := tenure.Cover(fleet.Intent{Op: fleet.OpDelete, Limit: time.Hour}, time.Hour)
+	limit, ok := tenure.Cover(belief.Intent{Op: fleet.OpDelete, Limit: time.Hour}, time.Hour)
 	if !ok || limit > tenure.Handover-tenure.Margin {
 		t.Errorf("a delete may take %v, and a successor waits %v", limit, tenure.Handover)
 	}

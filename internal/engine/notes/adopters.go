@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/engine/process"
 	"hale/internal/owner"
 	"hale/internal/provider"
@@ -210,7 +211,7 @@ func (a *Adopters) Tell(r fleet.Roll) fleet.Roll {
 }
 
 // Permit says why the call may not be sent; nil: it may.
-func (a *Adopters) Permit(ctx context.Context, call fleet.Action) error {
+func (a *Adopters) Permit(ctx context.Context, call situation.Action) error {
 	if a.reader == nil || a.noter == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/engine/process"
 	"hale/internal/owner"
 	"hale/internal/provider"
@@ -214,7 +215,7 @@ func (r *Roll) Inherit(ctx context.Context, acts Builds) {
 
 // Permit says why the call may not be sent; empty: it may. What builds or destroys is preceded by the note of this
 // start, where the fleet is of that kind.
-func (r *Roll) Permit(ctx context.Context, a fleet.Action, rolled Builds) (why string) {
+func (r *Roll) Permit(ctx context.Context, a situation.Action, rolled Builds) (why string) {
 	if r.reader == nil {
 		return ""
 	}

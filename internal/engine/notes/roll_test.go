@@ -11,8 +11,11 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/engine/process"
 	"hale/internal/owner"
 	"hale/internal/owner/published"
@@ -68,8 +71,8 @@ func rollOn(b *board) *Roll {
 	return NewRoll("lab", b, s, process.NewBeginning(s), slog.New(slog.DiscardHandler), func() {})
 }
 
-func callOf(op fleet.Op, host fleet.HostName) fleet.Action {
-	return fleet.Action{Kind: fleet.ActionCall, Host: host, Intent: fleet.Intent{Op: op}}
+func callOf(op fleet.Op, host fleet.HostName) situation.Action {
+	return situation.Action{Kind: situation.ActionCall, Host: host, Intent: belief.Intent{Op: op}}
 }
 
 // A start that was noted a moment ago by another store is found right before the call, whatever the call, and long
@@ -134,9 +137,9 @@ func TestThePlaceOfStartsIsSilentInThePlainWordsOfItsProvider(t *testing.T) {
 		t.Fatal("nobody answered")
 	}
 	s := published.Fleet{
-		State: fleet.State{Roll: r.Standing(), Provider: fleet.ProviderState{Standing: fleet.ProviderDown}},
+		State: situation.State{Roll: r.Standing(), Provider: fleet.ProviderState{Standing: fleet.ProviderDown}},
 	}
-	s.Spec.Mode = fleet.ModeAct
+	s.Spec.Mode = policy.ModeAct
 	if why := s.Unnoted(); why != "" || log.Len() != 0 {
 		t.Errorf("the provider is down, and there is more that is wrong: %q\n%s", why, log.String())
 	}

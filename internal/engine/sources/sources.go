@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/gauge"
 	"hale/internal/gauge/checks"
@@ -31,7 +32,7 @@ type Sources struct {
 }
 
 type source struct {
-	metric fleet.Metric
+	metric policy.Metric
 	gauge.Reader
 }
 
@@ -41,7 +42,7 @@ func New(of fleet.Name, probes probe.Engine, p provider.Provider, outside gauge.
 }
 
 // Of returns what reads the metric.
-func (s *Sources) Of(m fleet.Metric) gauge.Reader {
+func (s *Sources) Of(m policy.Metric) gauge.Reader {
 	if is, known := s.open[m.Name]; known && reflect.DeepEqual(is.metric, m) {
 		return is.Reader
 	}
@@ -53,13 +54,13 @@ func (s *Sources) Of(m fleet.Metric) gauge.Reader {
 	return s.open[m.Name].Reader
 }
 
-func (s *Sources) reader(m fleet.Metric) gauge.Reader {
+func (s *Sources) reader(m policy.Metric) gauge.Reader {
 	switch m.Kind {
-	case fleet.MetricCheck:
+	case policy.MetricCheck:
 		return checks.New(s.probes, m)
-	case fleet.MetricProvider:
+	case policy.MetricProvider:
 		return s.usage.Reader(m)
-	case fleet.MetricPrometheus, fleet.MetricCommand:
+	case policy.MetricPrometheus, policy.MetricCommand:
 	}
 	if s.outside == nil {
 		return nil

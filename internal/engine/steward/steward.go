@@ -11,8 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/notify"
 	"hale/internal/owner/published"
@@ -122,8 +125,8 @@ func (h *Store) stands(now time.Time) (failing, well time.Time, err error) {
 // Options are what a steward is made of. All are needed but Room.
 type Options struct {
 	Room    func() (state.Space, error) // nil: the store has no disk
-	Find    func(name fleet.TargetName) notify.Target
-	Words   func(l outbox.Letter, story []fleet.Record) notify.Message
+	Find    func(name policy.TargetName) notify.Target
+	Words   func(l outbox.Letter, story []record.Record) notify.Message
 	Within  time.Duration // bounds one try to send, beyond what the targets themselves allow
 	Logger  *slog.Logger
 	Defects *defect.Register
@@ -145,7 +148,7 @@ type Steward struct {
 	closedAt time.Time
 	low      *plight // nil: there is room
 	words    []*word
-	busy     map[fleet.TargetName]bool
+	busy     map[policy.TargetName]bool
 	outcomes chan func()
 	wg       sync.WaitGroup
 }
@@ -157,20 +160,20 @@ type plight struct {
 	detail string
 	paged  bool
 	over   bool
-	told   []fleet.Recipient // who took the page
+	told   []policy.Recipient // who took the page
 }
 
 // word is a message on its way to one target.
 type word struct {
 	about  *plight
 	letter outbox.Letter
-	to     fleet.Recipient
+	to     policy.Recipient
 }
 
 // New is one that watches the store by what is heard of it.
 func New(o Options, s *Store) *Steward {
 	w := &Steward{
-		Options: o, store: s, nonce: uuid.NewString()[:8], busy: map[fleet.TargetName]bool{},
+		Options: o, store: s, nonce: uuid.NewString()[:8], busy: map[policy.TargetName]bool{},
 		outcomes: make(chan func()),
 	}
 	w.shown.Store(&published.Store{})
@@ -286,7 +289,7 @@ func (w *Steward) seen() string {
 		}
 		fleets++
 		for _, v := range s.Machines {
-			if v.Machine.Health.Verdict == fleet.VerdictUnhealthy {
+			if v.Machine.Health.Verdict == belief.VerdictUnhealthy {
 				failing = append(failing, string(v.Machine.Name))
 			}
 		}
@@ -305,9 +308,9 @@ func (w *Steward) seen() string {
 // page tells each target of a fleet's pages once.
 func (w *Steward) page(p *plight, detail string) {
 	p.paged = true
-	rec := fleet.Record{At: p.since, Kind: fleet.RecordPaged, Reason: p.reason, Detail: detail}
+	rec := record.Record{At: p.since, Kind: record.Paged, Reason: p.reason, Detail: detail}
 	for _, to := range w.recipients() {
-		if to.Wants(fleet.NotifyPage) {
+		if to.Wants(policy.NotifyPage) {
 			w.put(p, to, rec)
 		}
 	}
@@ -321,12 +324,12 @@ func (w *Steward) end(p *plight, at time.Time) {
 	}
 }
 
-func ending(p *plight, at time.Time) fleet.Record {
-	return fleet.Record{At: at, Kind: fleet.RecordStore, Reason: overReason(p), Took: at.Sub(p.since), Paged: true}
+func ending(p *plight, at time.Time) record.Record {
+	return record.Record{At: at, Kind: record.Store, Reason: overReason(p), Took: at.Sub(p.since), Paged: true}
 }
 
 // put puts one message on its way to one target.
-func (w *Steward) put(p *plight, to fleet.Recipient, rec fleet.Record) {
+func (w *Steward) put(p *plight, to policy.Recipient, rec record.Record) {
 	event, ok := rec.Notifies()
 	if !ok || !to.Wants(event) {
 		return
@@ -341,11 +344,11 @@ func (w *Steward) put(p *plight, to fleet.Recipient, rec fleet.Record) {
 }
 
 // recipients are the targets of all fleets, each with all that one of them wants told to it.
-func (w *Steward) recipients() []fleet.Recipient {
-	var all []fleet.Recipient
+func (w *Steward) recipients() []policy.Recipient {
+	var all []policy.Recipient
 	for _, s := range w.Status() {
 		for _, to := range s.Wanted.Notify.To {
-			i := slices.IndexFunc(all, func(r fleet.Recipient) bool { return r.Target == to.Target })
+			i := slices.IndexFunc(all, func(r policy.Recipient) bool { return r.Target == to.Target })
 			if i < 0 {
 				to.Events = slices.Clone(to.Events)
 				all = append(all, to)
@@ -364,7 +367,7 @@ func (w *Steward) recipients() []fleet.Recipient {
 // deliver sends what is due, one message at a time to each target.
 func (w *Steward) deliver(ctx context.Context, now time.Time) {
 	w.words = slices.DeleteFunc(w.words, func(m *word) bool {
-		unheard := m.about.over && m.letter.Event == fleet.NotifyPage && !w.busy[m.to.Target]
+		unheard := m.about.over && m.letter.Event == policy.NotifyPage && !w.busy[m.to.Target]
 		return unheard || len(m.letter.Sendings) == 0
 	})
 	for _, m := range w.words {
@@ -421,7 +424,7 @@ func (w *Steward) took(m *word, o outbox.Outcome) {
 			"err",
 			dead.Detail,
 		)
-	case o.Taken && m.letter.Event == fleet.NotifyPage:
+	case o.Taken && m.letter.Event == policy.NotifyPage:
 		m.about.told = append(m.about.told, m.to)
 		if m.about.over {
 			w.put(m.about, m.to, ending(m.about, time.Now()))
@@ -443,20 +446,20 @@ const lastTry = time.Second
 // TellLost pages, in the name of the installation, that the store cannot go on and hale ends. It returns when each
 // target took it, refused it, or ctx ended.
 func (w *Steward) TellLost(ctx context.Context, id fleet.Installation, why error) {
-	rec := fleet.Record{
+	rec := record.Record{
 		At:     time.Now(),
-		Kind:   fleet.RecordPaged,
+		Kind:   record.Paged,
 		Reason: fleet.ReasonStoreLost,
 		Detail: fault.Plain(why),
 		Fleet:  "store",
 	}
-	letter := outbox.Letter{Event: fleet.NotifyPage, Since: rec.At}
+	letter := outbox.Letter{Event: policy.NotifyPage, Since: rec.At}
 	letter.Key = outbox.KeyOf(id, uuid.NewString()[:8], rec)
 	letter.Record, letter.Record.Fleet = rec, ""
 	var wg sync.WaitGroup
 	for _, to := range w.recipients() {
 		target := w.Find(to.Target)
-		if !to.Wants(fleet.NotifyPage) || target == nil {
+		if !to.Wants(policy.NotifyPage) || target == nil {
 			continue
 		}
 		wg.Go(func() {

@@ -15,6 +15,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/probe"
 )
@@ -24,13 +25,13 @@ const op = "checks.read"
 // reader reads one metric.
 type reader struct {
 	probes  probe.Measurer // nil: the engine keeps nothing
-	metric  fleet.Metric
+	metric  policy.Metric
 	pattern *regexp.Regexp // of the number in a page; nil: the time counts
 	bad     error          // why there is no pattern
 }
 
 // New makes what reads the metric by the engine that runs the checks.
-func New(probes probe.Engine, m fleet.Metric) gauge.Reader {
+func New(probes probe.Engine, m policy.Metric) gauge.Reader {
 	r := &reader{metric: m}
 	r.probes, _ = probes.(probe.Measurer)
 	if m.Check.Body != "" {

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/gauge/checks"
 	"hale/internal/probe"
@@ -34,9 +35,9 @@ func of(machine fleet.MachineName) probe.ID { return probe.ID{Machine: machine, 
 
 var two = []gauge.Machine{{Name: "web-1"}, {Name: "web-2"}}
 
-func metric(body string) fleet.Metric {
-	return fleet.Metric{
-		Name: "slow", Late: 30 * time.Second, Of: fleet.CombineMean, Check: fleet.CheckNumber{Check: "page", Body: body},
+func metric(body string) policy.Metric {
+	return policy.Metric{
+		Name: "slow", Late: 30 * time.Second, Of: policy.CombineMean, Check: policy.CheckNumber{Check: "page", Body: body},
 	}
 }
 

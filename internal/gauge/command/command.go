@@ -14,6 +14,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/notify"
 	"hale/internal/program"
@@ -23,7 +24,7 @@ import (
 type Reader struct {
 	metric fleet.MetricName
 	args   []string
-	env    []fleet.Variable
+	env    []policy.Variable
 }
 
 var _ gauge.Reader = (*Reader)(nil)
@@ -32,9 +33,9 @@ var _ gauge.Reader = (*Reader)(nil)
 const fleetVariable = "HALE_FLEET"
 
 // New makes a reader. It runs nothing yet.
-func New(of fleet.Name, m fleet.Metric) *Reader {
+func New(of fleet.Name, m policy.Metric) *Reader {
 	return &Reader{metric: m.Name, args: m.Command.Args,
-		env: append([]fleet.Variable{{Name: fleetVariable, Value: string(of)}}, m.Command.Env...)}
+		env: append([]policy.Variable{{Name: fleetVariable, Value: string(of)}}, m.Command.Env...)}
 }
 
 const (

@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/gauge/command"
 	"hale/internal/gauge/gaugetest"
@@ -19,9 +20,9 @@ import (
 )
 
 // metric is read by a program of the shell.
-func metric(t *testing.T, script string, env ...fleet.Variable) fleet.Metric {
+func metric(t *testing.T, script string, env ...policy.Variable) policy.Metric {
 	t.Helper()
-	return fleet.Metric{Name: "queue", Command: fleet.Command{
+	return policy.Metric{Name: "queue", Command: policy.Command{
 		Args: []string{programtest.Script(t, "read", script)}, Env: env}}
 }
 
@@ -49,8 +50,8 @@ case "$(cat "$DIR/fault")" in
 "`+string(gaugetest.Endless)+`") while :; do echo 12345678901234567890; done;;
 "`+string(gaugetest.Empty)+`") echo "# nothing";;
 *) exit 3;;
-esac`, fleet.Variable{Name: "DIR", Value: dir},
-		fleet.Variable{Name: "PASSWORD", Secret: fleet.Secret{File: filepath.Join(dir, "secret")}})
+esac`, policy.Variable{Name: "DIR", Value: dir},
+		policy.Variable{Name: "PASSWORD", Secret: fleet.Secret{File: filepath.Join(dir, "secret")}})
 	return gaugetest.Bench{
 		Reader: command.New("web", m), Secret: secret,
 		Says: func(all ...gaugetest.Named) {
@@ -80,7 +81,7 @@ func TestWhatAProgramPrintsIsReadStrictly(t *testing.T) {
 		"10.0.0.3 5":               5,
 	} {
 		r, err := command.New("web", metric(t, "cat <<'END'\n"+said+"\nEND")).Read(t.Context(), gaugetest.Machines())
-		v, weighed := gauge.Weigh(&fleet.Metric{}, r)
+		v, weighed := gauge.Weigh(&policy.Metric{}, r)
 		if err != nil || weighed != nil || v.Value != want {
 			t.Errorf("%q is %v, %v, %v, want %v", said, v, err, weighed, want)
 		}
@@ -116,11 +117,11 @@ func TestAnExitCodeIsNoNumber(t *testing.T) {
 			t.Errorf("%s: %v, %v", script, r, err)
 		}
 	}
-	m := fleet.Metric{Command: fleet.Command{Args: []string{filepath.Join(t.TempDir(), "none")}}}
+	m := policy.Metric{Command: policy.Command{Args: []string{filepath.Join(t.TempDir(), "none")}}}
 	if r, err := command.New("web", m).Read(t.Context(), nil); !fault.Is(err, fault.Invalid) {
 		t.Errorf("no program: %v, %v", r, err)
 	}
-	m = metric(t, "echo 7", fleet.Variable{Name: "X", Secret: fleet.Secret{File: filepath.Join(t.TempDir(), "none")}})
+	m = metric(t, "echo 7", policy.Variable{Name: "X", Secret: fleet.Secret{File: filepath.Join(t.TempDir(), "none")}})
 	if r, err := command.New("web", m).Read(t.Context(), nil); !fault.Is(err, fault.Permanent) {
 		t.Errorf("no secret: %v, %v", r, err)
 	}

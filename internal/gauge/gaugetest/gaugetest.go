@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 )
 
@@ -90,7 +91,7 @@ func Run(t *testing.T, setup func(t *testing.T) Bench) {
 const limit = 20 * time.Second
 
 // metric believes everything that is a number, and knows what several are together.
-var metric = fleet.Metric{Name: "exam", Of: fleet.CombineSum}
+var metric = policy.Metric{Name: "exam", Of: policy.CombineSum}
 
 func (b Bench) read(t *testing.T, within time.Duration) (gauge.Value, error) {
 	t.Helper()

@@ -22,6 +22,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/notify"
 	"hale/internal/secret"
@@ -57,7 +58,7 @@ type Servers struct {
 type way struct{ scheme, host, trusts string }
 
 // Reader makes what reads the metric. It asks nothing yet.
-func (s *Servers) Reader(m fleet.Metric) *Reader { return &Reader{s, m} }
+func (s *Servers) Reader(m policy.Metric) *Reader { return &Reader{s, m} }
 
 // to returns the way to the address.
 func (s *Servers) to(u *url.URL, ca string) (*http.Transport, error) {
@@ -102,7 +103,7 @@ func (s *Servers) Close() {
 // Reader reads one metric.
 type Reader struct {
 	servers *Servers
-	metric  fleet.Metric
+	metric  policy.Metric
 }
 
 var _ gauge.Reader = (*Reader)(nil)

@@ -19,6 +19,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/gauge/gaugetest"
 	"hale/internal/gauge/prometheus"
@@ -164,22 +165,22 @@ func (f *front) answers(status int, body string) {
 }
 
 // metric asks the front for the query.
-func metric(t *testing.T, f *front, query string) fleet.Metric {
+func metric(t *testing.T, f *front, query string) policy.Metric {
 	t.Helper()
 	kept := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(kept, []byte("Bearer "+token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return fleet.Metric{
-		Name: "exam", Kind: fleet.MetricPrometheus, Every: 15 * time.Second, Late: 30 * time.Second,
-		Prometheus: fleet.PrometheusQuery{
+	return policy.Metric{
+		Name: "exam", Kind: policy.MetricPrometheus, Every: 15 * time.Second, Late: 30 * time.Second,
+		Prometheus: policy.PrometheusQuery{
 			URL: f.URL, Query: query, Label: "who",
-			Headers: []fleet.Header{{Name: "Authorization", Secret: fleet.Secret{File: kept}}},
+			Headers: []policy.Header{{Name: "Authorization", Secret: fleet.Secret{File: kept}}},
 		},
 	}
 }
 
-func reader(t *testing.T, m fleet.Metric) gauge.Reader {
+func reader(t *testing.T, m policy.Metric) gauge.Reader {
 	t.Helper()
 	s := &prometheus.Servers{Version: "7"}
 	t.Cleanup(s.Close)
@@ -312,7 +313,7 @@ func TestL14AWrongTokenIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	f := before(t, "http://127.0.0.1:1")
 	m := metric(t, f, "exam")
-	m.Prometheus.Headers = []fleet.Header{{Name: "Authorization", Value: "Bearer other"}}
+	m.Prometheus.Headers = []policy.Header{{Name: "Authorization", Value: "Bearer other"}}
 	_, err := reader(t, m).Read(t.Context(), nil)
 	if !fault.Is(err, fault.Unauthorised) || strings.Contains(err.Error(), token) {
 		t.Errorf("%v", err)

@@ -14,6 +14,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/provider"
 )
@@ -48,7 +49,7 @@ func New(p provider.Provider) *Source {
 }
 
 // Reader makes what reads the metric.
-func (s *Source) Reader(m fleet.Metric) gauge.Reader {
+func (s *Source) Reader(m policy.Metric) gauge.Reader {
 	return &reader{source: s, metric: m, was: map[fleet.InstanceID]sample{}}
 }
 
@@ -88,7 +89,7 @@ type sample struct {
 // reader reads one metric.
 type reader struct {
 	source *Source
-	metric fleet.Metric
+	metric policy.Metric
 
 	mu  sync.Mutex
 	was map[fleet.InstanceID]sample // when the metric was read last

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/gauge/usage"
 	"hale/internal/provider"
@@ -17,7 +18,7 @@ import (
 // counted is a provider that tells what a story says.
 type counted struct {
 	provider.Provider
-	says  map[fleet.InstanceID]map[fleet.Usage]provider.Amount
+	says  map[fleet.InstanceID]map[policy.Usage]provider.Amount
 	err   error
 	asked int
 	refs  []provider.Ref
@@ -42,10 +43,10 @@ func (c *counted) Usage(ctx context.Context, refs []provider.Ref) (map[fleet.Ins
 
 // cpu has the instances' processors have worked for so many percent-seconds.
 func (c *counted) cpu(of map[fleet.InstanceID]float64) {
-	c.says = map[fleet.InstanceID]map[fleet.Usage]provider.Amount{}
+	c.says = map[fleet.InstanceID]map[policy.Usage]provider.Amount{}
 	for id, v := range of {
-		c.says[id] = map[fleet.Usage]provider.Amount{
-			fleet.UsageCPU: {Value: v, Counts: true}, fleet.UsageMemory: {Value: 40},
+		c.says[id] = map[policy.Usage]provider.Amount{
+			policy.UsageCPU: {Value: v, Counts: true}, policy.UsageMemory: {Value: 40},
 		}
 	}
 }
@@ -54,8 +55,8 @@ func two() []gauge.Machine {
 	return []gauge.Machine{{Name: "web-1", Instance: "a", Host: "h"}, {Name: "web-2", Instance: "b"}}
 }
 
-func metric(u fleet.Usage) fleet.Metric {
-	return fleet.Metric{Name: "m", Usage: u, Of: fleet.CombineMean}
+func metric(u policy.Usage) policy.Metric {
+	return policy.Metric{Name: "m", Usage: u, Of: policy.CombineMean}
 }
 
 func TestTwoReadingsOfACounterAreAnAmount(t *testing.T) {
@@ -63,7 +64,7 @@ func TestTwoReadingsOfACounterAreAnAmount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counted{}
 		s := usage.New(c)
-		busy := s.Reader(metric(fleet.UsageCPU))
+		busy := s.Reader(metric(policy.UsageCPU))
 		c.cpu(map[fleet.InstanceID]float64{"a": 100, "b": 0})
 		if r, err := busy.Read(t.Context(), two()); !fault.Is(err, fault.NotFound) {
 			t.Fatalf("after one reading: %v, %v", r, err)
@@ -96,7 +97,7 @@ func TestMetricsOfOneBeatShareAQuestion(t *testing.T) {
 		c := &counted{takes: time.Second}
 		c.cpu(map[fleet.InstanceID]float64{"a": 100})
 		s := usage.New(c)
-		memory, more := s.Reader(metric(fleet.UsageMemory)), s.Reader(metric(fleet.UsageMemory))
+		memory, more := s.Reader(metric(policy.UsageMemory)), s.Reader(metric(policy.UsageMemory))
 		for n := 1; n <= 2; n++ {
 			done := make(chan error, 2)
 			for _, r := range []gauge.Reader{memory, more} {
@@ -121,7 +122,7 @@ func TestWhatAProviderDoesNotTellIsNoValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counted{}
 		c.cpu(map[fleet.InstanceID]float64{"a": 1})
-		read := func(what string, p provider.Provider, u fleet.Usage, machines []gauge.Machine, want fault.Kind) {
+		read := func(what string, p provider.Provider, u policy.Usage, machines []gauge.Machine, want fault.Kind) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -129,12 +130,12 @@ func TestWhatAProviderDoesNotTellIsNoValue(t *testing.T) {
 				t.Errorf("%s: %v, %v, want %s", what, r, err, want)
 			}
 		}
-		read("what it does not count", c, fleet.UsageSent, two(), fault.NotFound)
-		read("no machine", c, fleet.UsageMemory, nil, fault.NotFound)
+		read("what it does not count", c, policy.UsageSent, two(), fault.NotFound)
+		read("no machine", c, policy.UsageMemory, nil, fault.NotFound)
 		c.err = fault.New(fault.Throttled, "x", "", nil)
-		read("it is asked too often", c, fleet.UsageMemory, two(), fault.Throttled)
+		read("it is asked too often", c, policy.UsageMemory, two(), fault.Throttled)
 		c.takes = time.Hour
-		read("it hangs", c, fleet.UsageMemory, two(), fault.Transient)
-		read("it never tells", struct{ provider.Provider }{}, fleet.UsageMemory, two(), fault.Unsupported)
+		read("it hangs", c, policy.UsageMemory, two(), fault.Transient)
+		read("it never tells", struct{ provider.Provider }{}, policy.UsageMemory, two(), fault.Unsupported)
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/notify"
 	"hale/internal/outlet"
 	"hale/internal/outlet/otlp"
@@ -120,22 +121,22 @@ func TestRecordsAreLogs(t *testing.T) {
 // incident is the journal of one that ends healed, with so many calls.
 func incident(calls int) []courier.Entry {
 	at := time.Unix(1_800_000_000, 0)
-	entry := func(after time.Duration, r fleet.Record) courier.Entry {
+	entry := func(after time.Duration, r record.Record) courier.Entry {
 		r.At, r.Fleet, r.Machine, r.Incident, r.Repair = at.Add(after), "web", "web-2", "web-2/1", "web-2/r1"
 		return courier.Entry{Record: r}
 	}
 	all := []courier.Entry{
-		entry(0, fleet.Record{Kind: fleet.RecordIncidentOpen, Began: at.Add(-time.Second), Check: "page"}),
-		entry(0, fleet.Record{Kind: fleet.RecordRepairStarted}),
+		entry(0, record.Record{Kind: record.IncidentOpen, Began: at.Add(-time.Second), Check: "page"}),
+		entry(0, record.Record{Kind: record.RepairStarted}),
 	}
 	for n := range calls {
 		id := fmt.Sprintf("web-2/r1/call%d", n+1)
-		all = append(all, entry(0, fleet.Record{Kind: fleet.RecordIntent, Op: fleet.OpReboot, Call: id}),
-			entry(time.Second, fleet.Record{Kind: fleet.RecordOutcome, Op: fleet.OpReboot, Call: id,
+		all = append(all, entry(0, record.Record{Kind: record.Intent, Op: fleet.OpReboot, Call: id}),
+			entry(time.Second, record.Record{Kind: record.Outcome, Op: fleet.OpReboot, Call: id,
 				Outcome: fleet.OutcomeRefused, Detail: "a quota"}))
 	}
-	all = append(all, entry(2*time.Second, fleet.Record{Kind: fleet.RecordRepairEnded, Reason: fleet.ReasonHealed}),
-		entry(2*time.Second, fleet.Record{Kind: fleet.RecordIncidentClosed, Reason: fleet.ReasonHealed}))
+	all = append(all, entry(2*time.Second, record.Record{Kind: record.RepairEnded, Reason: fleet.ReasonHealed}),
+		entry(2*time.Second, record.Record{Kind: record.IncidentClosed, Reason: fleet.ReasonHealed}))
 	for i := range all {
 		all[i].Seq = uint64(i) + 1
 	}

@@ -3,7 +3,7 @@ package otlp_test
 import (
 	"testing"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/testbed/collector"
 	"hale/internal/tracing"
 )
@@ -23,7 +23,7 @@ func TestARealCollector(t *testing.T) {
 		if err := s.logs().Take(s.Context(), events(1, 2)); err != nil {
 			s.Fatal(err)
 		}
-		r := fleet.Record{Machine: "web-2", Incident: "web-2/1"}
+		r := record.Record{Machine: "web-2", Incident: "web-2/1"}
 		want := []string{tracing.TraceOf("ours", &r).String(), "Name           : call reboot", "Name           : incident",
 			"hale.check: Str(page)", "host.name: Str(" + s.options.Server + ")", "Status message : a quota",
 			"EventName: hale.record.paged", "Body: Str(a person must look)", "hale.event.id: Str(ours/web/2)"}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/picture"
 )
@@ -36,12 +37,12 @@ func TestAListingThatShowsNoNeighbourIsNotBelieved(t *testing.T) {
 func TestWitnessesAreSpreadOverTheFleet(t *testing.T) {
 	t.Parallel()
 	const size = 40
-	var beliefs []fleet.Machine
+	var beliefs []belief.Machine
 	var list []fleet.Instance
 	for n := 1; n <= size; n++ {
 		id := fleet.InstanceID("i" + strconv.Itoa(n))
-		beliefs = append(beliefs, fleet.Machine{Name: spec().Name.Machine(n),
-			Current: fleet.Incarnation{ID: id, Host: "h1"}})
+		beliefs = append(beliefs, belief.Machine{Name: spec().Name.Machine(n),
+			Current: belief.Incarnation{ID: id, Host: "h1"}})
 		list = append(list, fleet.Instance{ID: id, Host: "h1", Power: fleet.PowerRunning})
 	}
 	sp := spec()

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Aim is where one machine is probed. Whenever its instance, its address or the machine's epoch changes, its checks
@@ -101,10 +102,10 @@ func (p *Picture) reaim() {
 // business when it changes.
 type needs struct{ host, metadata bool }
 
-func needsOf(checks []*fleet.Check) needs {
+func needsOf(checks []*policy.Check) needs {
 	var n needs
 	for _, c := range checks {
-		n.host = n.host || c.Kind == fleet.CheckAgent || c.Exec.Asks("{host}")
+		n.host = n.host || c.Kind == policy.CheckAgent || c.Exec.Asks("{host}")
 		n.metadata = n.metadata || c.Exec.AsksMetadata()
 	}
 	return n

@@ -6,8 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 )
 
@@ -28,7 +30,7 @@ type gauges struct {
 
 // beat is when one metric is read.
 type beat struct {
-	metric fleet.Metric
+	metric policy.Metric
 	asked  fleet.Instant // when the reading under way was asked for; 0: none is
 	next   fleet.Instant // when to read again
 }
@@ -51,15 +53,15 @@ func (p *Picture) measure(now fleet.Now) {
 }
 
 // firstBeat spreads the fleets over the beat. The metrics of one fleet are read together.
-func (p *Picture) firstBeat(m *fleet.Metric, now fleet.Now) fleet.Instant {
+func (p *Picture) firstBeat(m *policy.Metric, now fleet.Now) fleet.Instant {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(p.is.Spec.Name))                                        // it never fails
 	return now.Mono.Add(time.Duration(int64(h.Sum32()) % max(1, int64(m.Every)))) // due means not before
 }
 
 // Metrics returns the metrics that are to be read now, and takes these to be asked for. Tell the answers to TellMetric.
-func (p *Picture) Metrics(now fleet.Now) []fleet.Metric {
-	var due []fleet.Metric
+func (p *Picture) Metrics(now fleet.Now) []policy.Metric {
+	var due []policy.Metric
 	waits := false
 	for i := range p.gauges.beats {
 		b := &p.gauges.beats[i]
@@ -134,7 +136,7 @@ func (p *Picture) serving(each []fleet.MachineValue) (serving, missing int) {
 	}
 	for i := range p.views {
 		m := &p.views[i].Machine
-		if m.Health.Verdict != fleet.VerdictHealthy {
+		if m.Health.Verdict != belief.VerdictHealthy {
 			continue
 		}
 		serving++

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/gauge"
 	"hale/internal/owner/picture"
 )
@@ -15,17 +17,17 @@ import (
 const beat = 15 * time.Second
 
 // busy is a metric that is read every beat, and counts within a minute.
-func busy() fleet.Metric {
-	return fleet.Metric{
-		Name: "busy", Kind: fleet.MetricPrometheus, Every: beat, Late: 2 * beat, Most: 100, Of: fleet.CombineMean,
+func busy() policy.Metric {
+	return policy.Metric{
+		Name: "busy", Kind: policy.MetricPrometheus, Every: beat, Late: 2 * beat, Most: 100, Of: policy.CombineMean,
 	}
 }
 
 // sized opens an album of a fleet with the metrics.
-func sized(t *testing.T, metrics ...fleet.Metric) *album {
+func sized(t *testing.T, metrics ...policy.Metric) *album {
 	t.Helper()
 	return open(t, func(o *picture.Options) {
-		o.Spec.Sizing = &fleet.Sizing{Min: 1, Max: 9, Metrics: metrics, Down: fleet.Pace{Stabilise: time.Minute}}
+		o.Spec.Sizing = &policy.Sizing{Min: 1, Max: 9, Metrics: metrics, Down: policy.Pace{Stabilise: time.Minute}}
 	})
 }
 
@@ -175,7 +177,7 @@ func TestAPointSaysHowManyServedAndOfWhomItKnowsNothing(t *testing.T) {
 	d := a.first()
 	for i := range 2 {
 		m := a.View(i).Machine.Clone()
-		m.Health.Verdict = fleet.VerdictHealthy
+		m.Health.Verdict = belief.VerdictHealthy
 		a.Adopt(decide.Machine{Index: i, Belief: m})
 	}
 	a.due(d)
@@ -241,7 +243,7 @@ func TestAnEditTakesMetricsInAndOut(t *testing.T) {
 	edited := *a.Wanted()
 	slower := other
 	slower.Every *= 2
-	edited.Sizing = &fleet.Sizing{Min: 1, Max: 9, Metrics: []fleet.Metric{busy(), slower}}
+	edited.Sizing = &policy.Sizing{Min: 1, Max: 9, Metrics: []policy.Metric{busy(), slower}}
 	a.Want(edited, noon(d+time.Second))
 	all := a.Situation(noon(d + time.Second)).Gauges
 	if len(all) != 2 || len(all[0].Points) != 1 || len(all[1].Points) != 0 || all[1].Since != at(d+time.Second) {

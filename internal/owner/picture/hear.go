@@ -5,6 +5,8 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 // Edge is a change of one check's standing, or of the reason behind it.
@@ -74,7 +76,7 @@ func (p *Picture) forgetChecks(why fleet.ResultReason) {
 
 // forget takes back what the checks say. When one of them that is up will cease to be so is not known from then on;
 // when one ceased that is not up stays true.
-func forget(v *fleet.View, why fleet.ResultReason) {
+func forget(v *situation.View, why fleet.ResultReason) {
 	for _, states := range [...][]fleet.CheckState{v.Checks, v.Tells} {
 		for k := range states {
 			c := &states[k]
@@ -104,7 +106,7 @@ func (p *Picture) Ask(i int, now fleet.Now) { p.views[i].Asking = now.Mono }
 func (p *Picture) TellAsked(i int, checks []fleet.CheckState) {
 	v := &p.views[i]
 	down := slices.ContainsFunc(checks, func(c fleet.CheckState) bool { return c.Standing == fleet.StandingDown })
-	v.Asked, v.Asking, p.dirty = fleet.Asked{At: v.Asking, Down: down}, 0, true
+	v.Asked, v.Asking, p.dirty = situation.Asked{At: v.Asking, Down: down}, 0, true
 	p.inVain = slices.DeleteFunc(slices.Clone(p.inVain), func(n int) bool { return n == i })
 	if down {
 		p.inVain = append(p.inVain, i)
@@ -120,7 +122,7 @@ func (p *Picture) doubtAnswers(i int, l *fleet.Look) {
 	}
 	for k := range l.Checks {
 		s := &l.Checks[k]
-		n := slices.IndexFunc(p.is.Spec.Checks, func(c fleet.Check) bool { return c.Name == s.Check })
+		n := slices.IndexFunc(p.is.Spec.Checks, func(c policy.Check) bool { return c.Name == s.Check })
 		if n >= 0 && p.is.Spec.Checks[n].Reaches() {
 			s.Standing, s.Result, s.Detail = fleet.StandingUnknown, fleet.ResultSharedAddress, string(rival)
 		}
@@ -134,7 +136,7 @@ func (p *Picture) TellOutcome(i int, o fleet.Outcome) {
 }
 
 // TellGathered takes in what evidence was kept.
-func (p *Picture) TellGathered(i int, g fleet.Gathered) {
+func (p *Picture) TellGathered(i int, g situation.Gathered) {
 	p.views[i].Gathered, p.dirty = &g, true
 	p.due(i)
 }

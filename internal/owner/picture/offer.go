@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/record"
 )
 
 // mostPlaces bounds the machines of a fleet that selects: a pattern that means everything does not fill the store.
@@ -31,14 +33,14 @@ func (p *Picture) offer(c *Catalogue) {
 	}
 	free := p.places()
 	var found []fleet.Instance
-	contested := make(map[fleet.InstanceID]fleet.Record)
+	contested := make(map[fleet.InstanceID]record.Record)
 	for _, id := range c.marked[bearer{}] {
 		i := c.byID[id]
 		if i.Mark != (fleet.Mark{}) || free.taken[id] || !a.Select.Matches(&i) || a.Let(id) {
 			continue
 		}
 		if rival := a.Contested(&i); rival != "" {
-			contested[id] = fleet.Record{Kind: fleet.RecordAdoption, Reason: fleet.ReasonContested, Alias: i.Name,
+			contested[id] = record.Record{Kind: record.Adoption, Reason: fleet.ReasonContested, Alias: i.Name,
 				Instance: id, Host: i.Host,
 				Detail: string(rival)}
 			continue
@@ -102,12 +104,12 @@ func (p *Picture) placeFor(i fleet.Instance, free *places) (index int, ok bool) 
 	if n > 0 {
 		last, _ = p.views[n-1].Machine.Name.Ordinal()
 	}
-	p.grow(fleet.Machine{Name: p.is.Spec.Name.Machine(last + 1), Health: fleet.Health{Verdict: fleet.VerdictUnknown}})
+	p.grow(belief.Machine{Name: p.is.Spec.Name.Machine(last + 1), Health: belief.Health{Verdict: belief.VerdictUnknown}})
 	return n, true
 }
 
 // grow adds a machine at the end.
-func (p *Picture) grow(m fleet.Machine) {
+func (p *Picture) grow(m belief.Machine) {
 	p.add(m)
 	p.aims = append(p.aims, aim{})
 	p.open.grow(len(p.views))
@@ -125,7 +127,7 @@ func (p *Picture) show(index int, s fleet.Sighting) {
 }
 
 // contest notes the instances that another fleet selects, too.
-func (p *Picture) contest(now map[fleet.InstanceID]fleet.Record) {
+func (p *Picture) contest(now map[fleet.InstanceID]record.Record) {
 	ids := make([]fleet.InstanceID, 0, len(now))
 	for id := range now {
 		ids = append(ids, id)
@@ -144,7 +146,7 @@ func (p *Picture) contest(now map[fleet.InstanceID]fleet.Record) {
 
 // News returns what is to be recorded about the fleet since it was asked last. At, Fleet and Provider are left to the
 // caller.
-func (p *Picture) News() []fleet.Record {
+func (p *Picture) News() []record.Record {
 	news := p.news
 	p.news = nil
 	return news

@@ -2,7 +2,7 @@ package picture
 
 import "math/bits"
 
-// openSet holds the indices of the machines that are open (fleet.View.Open), so that a decision does not have to look
+// openSet holds the indices of the machines that are open (situation.View.Open), so that a decision does not have to look
 // through all.
 type openSet []uint64
 

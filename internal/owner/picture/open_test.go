@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/picture"
@@ -29,7 +30,7 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 		index := rapid.SampledFrom([]int{0, 1, 2, 63, 64, 69})
 		standing := rapid.SampledFrom([]fleet.Standing{fleet.StandingUp, fleet.StandingDown})
 		var placed uint64 // as the last situation had it, when the machines lay there
-		lay := make([]fleet.Incarnation, 70)
+		lay := make([]belief.Incarnation, 70)
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				s := p.Situation(noon(now))
@@ -60,8 +61,8 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 			"another belief": func(t *rapid.T) {
 				i := index.Draw(t, "index")
 				m := p.View(i).Machine.Clone()
-				m.Health.Verdict = rapid.SampledFrom([]fleet.Verdict{fleet.VerdictHealthy,
-					fleet.VerdictSuspect}).Draw(t, "verdict")
+				m.Health.Verdict = rapid.SampledFrom([]belief.Verdict{belief.VerdictHealthy,
+					belief.VerdictSuspect}).Draw(t, "verdict")
 				m.Incident, m.Repair, m.Waiting, m.Strays = nil, nil, "", nil
 				m.Current.Host = rapid.SampledFrom([]fleet.HostName{"h1", "h2"}).Draw(t, "host")
 				p.Adopt(decide.Machine{Index: i, Belief: m})

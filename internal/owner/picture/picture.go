@@ -13,23 +13,27 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // Options are what a Picture is made of.
 type Options struct {
-	Spec         fleet.Spec
+	Spec         policy.Spec
 	Installation fleet.Installation
 	// Beliefs are the machines as stored, sorted by ordinal. New makes them good for this owner
-	// (fleet.Machine.Restart) and adds what is missing up to Spec.Size.
-	Beliefs []fleet.Machine
+	// (belief.Machine.Restart) and adds what is missing up to Spec.Size.
+	Beliefs []belief.Machine
 	// Brake is the brake as stored; since when it was calm is forgotten.
-	Brake fleet.Brake
+	Brake belief.Brake
 	// Whole is what else was stored of the fleet as a whole; New makes it good for this owner, too.
-	Whole fleet.Whole
+	Whole belief.Whole
 	// Epoch is the highest probe epoch that was ever given, so that none is reused.
 	Epoch uint64
 	// Cannot are the operations that the provider is known not to have.
@@ -43,7 +47,7 @@ type Options struct {
 
 // Picture is what is known of one fleet.
 type Picture struct {
-	is fleet.State // as it was told last; its Now is that of the last situation
+	is situation.State // as it was told last; its Now is that of the last situation
 	// providerFails is when the trouble began that lasts, or that was over for a moment only.
 	providerFails fleet.Instant
 	providerTold  fleet.ProviderStanding // the trouble that a person was told of last
@@ -51,14 +55,14 @@ type Picture struct {
 	providerUp    fleet.Instant          // when the provider last came up again
 	// providerPaged says that a person was told of the trouble that lasts.
 	providerPaged bool
-	wanted        *fleet.Spec // as configured
+	wanted        *policy.Spec // as configured
 	installation  fleet.Installation
 	freshID       func() fleet.InstanceID
 	aimed         func(index int, a Aim)
 
 	made map[fleet.CheckName]fleet.Instant // when checks were made or edited in this term
 
-	views  []fleet.View
+	views  []situation.View
 	byName map[fleet.MachineName]int
 	aims   []aim
 	epoch  uint64 // the last one given
@@ -79,14 +83,14 @@ type Picture struct {
 	placed uint64 // Situation.Placed
 
 	contested map[fleet.InstanceID]string // by which other fleet
-	news      []fleet.Record
+	news      []record.Record
 
 	needs  needs
 	gauges gauges
 
 	// Used again by each seeMachine.
 	seen  []fleet.Sighting
-	named []fleet.Incarnation
+	named []belief.Incarnation
 	// Used again by each Open. Never nil.
 	opened []int
 }
@@ -100,7 +104,7 @@ func New(o Options, now fleet.Now) *Picture {
 		spec.Size = 0 // nothing is built: what it has, the beliefs say
 	}
 	p := &Picture{
-		is: fleet.State{
+		is: situation.State{
 			Now: now, Spec: spec, Cannot: o.Cannot, Brake: o.Brake, Whole: o.Whole.Restart(now),
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUnknown},
 			SteadyAt: now.Mono.Add(guard.SettleTime(spec) + time.Second),
@@ -115,7 +119,7 @@ func New(o Options, now fleet.Now) *Picture {
 		needs:    needsOf(spec.Asked()),
 	}
 	p.is.Brake.CalmSince, p.is.Brake.SteadySince = 0, 0
-	beliefs := make(map[int]fleet.Machine, len(o.Beliefs))
+	beliefs := make(map[int]belief.Machine, len(o.Beliefs))
 	top := spec.Top() // none, of a fleet that selects
 	for _, m := range o.Beliefs {
 		n, _ := m.Name.Ordinal()
@@ -144,20 +148,20 @@ func New(o Options, now fleet.Now) *Picture {
 }
 
 // unbuilt is what is believed of a machine that never was.
-func unbuilt(spec *fleet.Spec, ordinal int, now fleet.Now) fleet.Machine {
-	return fleet.Machine{Name: spec.Name.Machine(ordinal), Health: fleet.Health{Verdict: fleet.VerdictUnknown,
+func unbuilt(spec *policy.Spec, ordinal int, now fleet.Now) belief.Machine {
+	return belief.Machine{Name: spec.Name.Machine(ordinal), Health: belief.Health{Verdict: belief.VerdictUnknown,
 		SinceMono: now.Mono}}
 }
 
-func (p *Picture) add(m fleet.Machine) {
+func (p *Picture) add(m belief.Machine) {
 	p.byName[m.Name] = len(p.views)
-	p.views = append(p.views, fleet.View{
+	p.views = append(p.views, situation.View{
 		Machine: m, Checks: unheard(p.is.Spec.Checks), Tells: unheard(p.is.Spec.Tells), FreshID: p.freshID(),
 	})
 }
 
 // unheard are the checks before anything was heard of them.
-func unheard(checks []fleet.Check) []fleet.CheckState {
+func unheard(checks []policy.Check) []fleet.CheckState {
 	if len(checks) == 0 {
 		return nil
 	}
@@ -172,7 +176,7 @@ func unheard(checks []fleet.Check) []fleet.CheckState {
 func (p *Picture) Len() int { return len(p.views) }
 
 // View returns what is known of one machine, to be read only. It stands until the picture changes.
-func (p *Picture) View(i int) *fleet.View { return &p.views[i] }
+func (p *Picture) View(i int) *situation.View { return &p.views[i] }
 
 // Index returns the machine's index, and whether the picture has it.
 func (p *Picture) Index(m fleet.MachineName) (int, bool) {
@@ -185,11 +189,11 @@ func (p *Picture) Dirty() bool { return p.dirty }
 
 // Situation returns what a decision now rests on. It shares the views with the picture: decide before anything else is
 // told.
-func (p *Picture) Situation(now fleet.Now) fleet.Situation {
+func (p *Picture) Situation(now fleet.Now) situation.Situation {
 	p.mute(now)
 	orders := p.offered()
 	p.is.Now = now
-	return fleet.Situation{
+	return situation.Situation{
 		State: p.is, Installation: p.installation, Wanted: p.wanted, Others: p.others, Lots: p.lots,
 		Machines: p.views, Open: p.Open(), Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed,
 		InVain: p.inVain, Gauges: p.gauges.all,
@@ -236,12 +240,12 @@ func (p *Picture) Adopt(m decide.Machine) {
 }
 
 // AdoptBrake takes in what was decided about the brake. Call it once the brake is stored.
-func (p *Picture) AdoptBrake(b fleet.Brake) { p.is.Brake = b }
+func (p *Picture) AdoptBrake(b belief.Brake) { p.is.Brake = b }
 
 // AdoptWhole takes in what else was decided about the fleet as a whole. Call it once it is stored. Where the ledger
 // has more machines than before, the picture has them from now on: see Len.
-func (p *Picture) AdoptWhole(w fleet.Whole, now fleet.Now) {
-	booked := w.Ledger != p.is.Whole.Ledger || !slices.EqualFunc(w.LetGo, p.is.Whole.LetGo, fleet.LetGo.Equal)
+func (p *Picture) AdoptWhole(w belief.Whole, now fleet.Now) {
+	booked := w.Ledger != p.is.Whole.Ledger || !slices.EqualFunc(w.LetGo, p.is.Whole.LetGo, belief.LetGo.Equal)
 	proven := !w.Book.SameProofs(p.is.Whole.Book)
 	p.is.Whole = w
 	if booked {
@@ -284,7 +288,7 @@ func (p *Picture) SetRoll(r fleet.Roll) {
 func (p *Picture) SetActing(r fleet.Reason) { p.is.Acting = r }
 
 // State returns what is known of the fleet beside its machines, to be read only.
-func (p *Picture) State() *fleet.State { return &p.is }
+func (p *Picture) State() *situation.State { return &p.is }
 
 // ClockSet forgets what was seen, as at a take-over: after a step of the clock, durations are not what they seem (L9).
 func (p *Picture) ClockSet(now fleet.Now) {
@@ -302,7 +306,7 @@ func (p *Picture) ClockSet(now fleet.Now) {
 }
 
 // Copies returns the views as they stand, sharing nothing that the picture changes.
-func (p *Picture) Copies() []fleet.View {
+func (p *Picture) Copies() []situation.View {
 	views := slices.Clone(p.views)
 	for i := range views {
 		views[i].Machine = views[i].Machine.Clone()

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 )
 
@@ -17,7 +19,7 @@ import (
 type album struct {
 	*picture.Picture
 	t     *testing.T
-	spec  fleet.Spec
+	spec  policy.Spec
 	hosts []fleet.Host
 	list  []fleet.Instance
 	aims  []picture.Aim // in the order in which they were told
@@ -33,12 +35,12 @@ func noon(d time.Duration) fleet.Now {
 func address(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}) }
 
 // webs returns the beliefs in three machines that were built, and what the provider says of them.
-func webs() (beliefs []fleet.Machine, hosts []fleet.Host, list []fleet.Instance) {
+func webs() (beliefs []belief.Machine, hosts []fleet.Host, list []fleet.Instance) {
 	for n := 1; n <= 3; n++ {
 		name, id, host := fleet.Name("web").Machine(n), fleet.InstanceID(fmt.Sprintf("id-%d", n)),
 			fleet.HostName(rune('a'+n-1))
-		beliefs = append(beliefs, fleet.Machine{
-			Name: name, Generation: 1, Epoch: 1, Current: fleet.Incarnation{ID: id, Generation: 1, Host: host,
+		beliefs = append(beliefs, belief.Machine{
+			Name: name, Generation: 1, Epoch: 1, Current: belief.Incarnation{ID: id, Generation: 1, Host: host,
 				Certified: true}, Address: address(n),
 		})
 		hosts = append(hosts, fleet.Host{Name: host, Up: true})
@@ -50,8 +52,8 @@ func webs() (beliefs []fleet.Machine, hosts []fleet.Host, list []fleet.Instance)
 	return beliefs, hosts, list
 }
 
-func spec() fleet.Spec {
-	return fleet.Spec{Name: "web", Size: 3, Checks: []fleet.Check{
+func spec() policy.Spec {
+	return policy.Spec{Name: "web", Size: 3, Checks: []policy.Check{
 		{Name: "alive", Every: time.Second, Timeout: time.Second, DownAfter: 3},
 		{Name: "page", Every: 2 * time.Second, Timeout: time.Second, DownAfter: 3},
 	}}
@@ -118,12 +120,12 @@ func (a *album) wantPage(want fleet.Standing, result fleet.ResultReason, when st
 func TestANewOwnerBeginsAfresh(t *testing.T) {
 	t.Parallel()
 	beliefs, _, _ := webs()
-	beliefs[1].Health = fleet.Health{Verdict: fleet.VerdictHealthy, SinceMono: 1}
+	beliefs[1].Health = belief.Health{Verdict: belief.VerdictHealthy, SinceMono: 1}
 	far := beliefs[2]
 	far.Name, far.Current.ID = "web-5", "id-5"
 	a := open(t, func(o *picture.Options) {
-		o.Beliefs = []fleet.Machine{beliefs[1], far}
-		o.Brake = fleet.Brake{Engaged: true, CalmSince: 12}
+		o.Beliefs = []belief.Machine{beliefs[1], far}
+		o.Brake = belief.Brake{Engaged: true, CalmSince: 12}
 	})
 	var names []fleet.MachineName
 	for i := range a.Len() {
@@ -132,7 +134,7 @@ func TestANewOwnerBeginsAfresh(t *testing.T) {
 		if k, ok := a.Index(v.Machine.Name); !ok || k != i {
 			t.Errorf("%s is at %d, and found at %d", v.Machine.Name, i, k)
 		}
-		if !v.Due || v.Machine.Health.Verdict != fleet.VerdictUnknown || v.Machine.Health.SinceMono != at(0) {
+		if !v.Due || v.Machine.Health.Verdict != belief.VerdictUnknown || v.Machine.Health.SinceMono != at(0) {
 			t.Errorf("%s is not judged afresh: due %v, %+v", v.Machine.Name, v.Due, v.Machine.Health)
 		}
 	}
@@ -159,7 +161,7 @@ func TestAFreshIDIsUsedOnce(t *testing.T) {
 		t.Error("an id that nobody took was thrown away")
 	}
 	m := a.View(0).Machine.Clone()
-	m.Repair = &fleet.Repair{Climb: fleet.Climb{Next: fleet.Incarnation{ID: before, Generation: 2}}}
+	m.Repair = &belief.Repair{Climb: belief.Climb{Next: belief.Incarnation{ID: before, Generation: 2}}}
 	a.Adopt(decide.Machine{Index: 0, Belief: m})
 	if a.View(0).FreshID == before {
 		t.Error("an id that was taken is offered again")
@@ -198,7 +200,7 @@ func TestChecksFollowTheMachine(t *testing.T) {
 	if got := a.Aim(1).Address; got != address(2) {
 		t.Errorf("what was seen before the last act says nothing of today, and web-2 is probed at %v", got)
 	}
-	m.Current = fleet.Incarnation{}
+	m.Current = belief.Incarnation{}
 	a.Adopt(decide.Machine{Index: 1, Belief: m})
 	if got := a.Aim(1); got != (picture.Aim{}) || a.aims[len(a.aims)-1] != got {
 		t.Errorf("a machine without an instance is probed at %+v", got)
@@ -285,7 +287,7 @@ func TestAfterAGapNothingOldCounts(t *testing.T) {
 	a.wantPage(fleet.StandingUnknown, fleet.ResultNone, "after an edge from before the gap")
 	for i := range a.Len() {
 		v := a.View(i)
-		if !v.Due || v.Machine.Acted != at(time.Minute) || v.Machine.Health.Verdict != fleet.VerdictUnknown {
+		if !v.Due || v.Machine.Acted != at(time.Minute) || v.Machine.Health.Verdict != belief.VerdictUnknown {
 			t.Errorf("%s is not judged afresh: %+v", v.Machine.Name, v.Machine)
 		}
 	}
@@ -319,7 +321,7 @@ func TestWhatHoldsActsBackIsInTheSnapshot(t *testing.T) {
 	t.Parallel()
 	a := shown(t)
 	a.SetActing(fleet.ReasonStoreFull)
-	a.AdoptBrake(fleet.Brake{Engaged: true})
+	a.AdoptBrake(belief.Brake{Engaged: true})
 	s := a.Situation(noon(0))
 	if s.Acting != fleet.ReasonStoreFull || !s.Brake.Engaged || s.Provider.Standing != fleet.ProviderUp ||
 		len(s.Hosts) != 3 || s.Installation != "here" {
@@ -350,8 +352,8 @@ func TestAProgramIsToldWhereItsMachineIs(t *testing.T) {
 		"{host}": {Host: "elsewhere"}, "{meta.role}": {Metadata: "role=db\n"}, "{id}": {},
 	} {
 		a := open(t, func(o *picture.Options) {
-			o.Spec.Checks[0].Kind = fleet.CheckExec
-			o.Spec.Checks[0].Exec = fleet.ExecCheck{Command: []string{"ask", argument}}
+			o.Spec.Checks[0].Kind = policy.CheckExec
+			o.Spec.Checks[0].Exec = policy.ExecCheck{Command: []string{"ask", argument}}
 		})
 		a.see(time.Second)
 		before := a.Aim(1)
@@ -369,14 +371,14 @@ func TestAProgramIsToldWhereItsMachineIs(t *testing.T) {
 // that the provider asks.
 func TestAnAgentIsAskedOnTheHostWhereTheInstanceIs(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[fleet.CheckKind]fleet.HostName{fleet.CheckAgent: "elsewhere", fleet.CheckPing: ""} {
+	for kind, want := range map[policy.CheckKind]fleet.HostName{policy.CheckAgent: "elsewhere", policy.CheckPing: ""} {
 		a := open(t, func(o *picture.Options) { o.Spec.Checks[0].Kind = kind })
 		a.see(time.Second)
 		before := a.Aim(1)
 		a.list[1].Host = "elsewhere"
 		a.see(2 * time.Second)
 		after := a.Aim(1)
-		if after.Host != want || (after.Epoch != before.Epoch) != (kind == fleet.CheckAgent) {
+		if after.Host != want || (after.Epoch != before.Epoch) != (kind == policy.CheckAgent) {
 			t.Errorf("%s: aimed at %+v, and after the move at %+v", kind, before, after)
 		}
 	}

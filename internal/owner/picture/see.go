@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // Doubt is an instance that the belief names and a complete listing does not have: only a question of its own can
 // confirm its absence.
 type Doubt struct {
 	Index    int
-	Instance fleet.Incarnation
+	Instance belief.Incarnation
 }
 
 // SetProvider takes in how the provider as a whole stands, and returns how it stood: see ProviderRecords.
@@ -37,16 +40,16 @@ const providerCalm = fleet.HostBoot
 // standing is the same, or at the ordinary beginning. At, Fleet and Provider are left to the caller. Since says when
 // the standing began. A person is told at once of one that shows something else, and of one that does not answer when
 // that lasts: see ProviderPage.
-func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
+func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []record.Record {
 	if was.Standing == now.Standing || was.Standing == fleet.ProviderUnknown && now.Standing == fleet.ProviderUp {
 		return nil
 	}
-	rec := fleet.Record{Kind: fleet.RecordProvider, Detail: now.Detail}
+	rec := record.Record{Kind: record.Provider, Detail: now.Detail}
 	switch now.Standing {
 	case fleet.ProviderUp:
 		rec.Reason, p.providerUp = fleet.ReasonUp, now.Since
 		rec.Paged, p.providerPaged = p.providerPaged, false
-		return []fleet.Record{rec}
+		return []record.Record{rec}
 	case fleet.ProviderDown:
 		rec.Reason = fleet.ReasonDown
 	case fleet.ProviderDoubtful:
@@ -58,12 +61,12 @@ func (p *Picture) ProviderRecords(was, now fleet.ProviderState) []fleet.Record {
 		p.providerFails, p.providerTold = now.Since, ""
 	}
 	if now.Standing == fleet.ProviderDown || p.providerTold == now.Standing {
-		return []fleet.Record{rec}
+		return []record.Record{rec}
 	}
 	p.providerTold, p.providerPaged = now.Standing, true
 	page := rec
-	page.Kind = fleet.RecordPaged
-	return []fleet.Record{rec, page}
+	page.Kind = record.Paged
+	return []record.Record{rec, page}
 }
 
 // ProviderPage returns when a person is to be told that the provider does not answer: when it has failed for as long as
@@ -74,9 +77,9 @@ func (p *Picture) ProviderPage() (at fleet.Instant, due bool) {
 }
 
 // ProviderPaged returns the page about the provider, as one that is told.
-func (p *Picture) ProviderPaged() fleet.Record {
+func (p *Picture) ProviderPaged() record.Record {
 	p.providerTold, p.providerPaged = fleet.ProviderDown, true
-	return fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonDown, Detail: p.is.Provider.Detail}
+	return record.Record{Kind: record.Paged, Reason: fleet.ReasonDown, Detail: p.is.Provider.Detail}
 }
 
 // See takes in a listing for the machines with the indices; nil means all of them. It returns the absent instances that
@@ -137,7 +140,7 @@ func (p *Picture) hearSilence(now []fleet.Host) {
 func (p *Picture) fell(hosts []fleet.Host) {
 	late := func(r fleet.Ran) bool { return p.asked.Sub(r.At) <= fleet.HostBoot }
 	for _, h := range hosts {
-		var ended []*fleet.View
+		var ended []*situation.View
 		run := 0
 		for i := range p.views {
 			v := &p.views[i]
@@ -161,7 +164,7 @@ func (p *Picture) fell(hosts []fleet.Host) {
 
 // ranUntil notes where the machine's instance was seen running last, when it is not seen running any more. Where the
 // last listing had it as it was, it ran until then.
-func (p *Picture) ranUntil(v *fleet.View, was fleet.Sighting, listed bool) {
+func (p *Picture) ranUntil(v *situation.View, was fleet.Sighting, listed bool) {
 	if was.Instance.Power != fleet.PowerRunning {
 		return
 	}
@@ -194,7 +197,7 @@ func (p *Picture) welcome(c *Catalogue) {
 		return
 	}
 	for i := range p.views {
-		if slices.ContainsFunc(p.views[i].Machine.Left, func(l fleet.LeftBehind) bool {
+		if slices.ContainsFunc(p.views[i].Machine.Left, func(l belief.LeftBehind) bool {
 			return back[l.Host] || l.Cut() && c.access[l.Host] == fleet.AccessOpen
 		}) {
 			p.due(i)
@@ -276,7 +279,7 @@ func (p *Picture) seeMachine(c *Catalogue, index int, doubts []Doubt) []Doubt {
 
 // believable reports whether the provider's word on an instance counts from now on, and did not before: what was
 // asked before the last act, or before the beginning of a term, says nothing, even if it is the same.
-func believable(v *fleet.View, seen []fleet.Sighting) bool {
+func believable(v *situation.View, seen []fleet.Sighting) bool {
 	acted := v.Machine.Acted
 	return slices.ContainsFunc(seen, func(s fleet.Sighting) bool {
 		return s.Asked > acted &&
@@ -285,7 +288,7 @@ func believable(v *fleet.View, seen []fleet.Sighting) bool {
 }
 
 // stillContested reports whether another listing shows an instance on two hosts, and a person is to be told of that.
-func stillContested(v *fleet.View, seen []fleet.Sighting) bool {
+func stillContested(v *situation.View, seen []fleet.Sighting) bool {
 	return (v.Machine.Contest == nil || !v.Machine.Contest.Paged) &&
 		slices.ContainsFunc(seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
 }
@@ -294,7 +297,7 @@ func stillContested(v *fleet.View, seen []fleet.Sighting) bool {
 // the next listing should come soon.
 func (p *Picture) AwaitsAddress(i int) bool {
 	m := &p.views[i].Machine
-	return m.Repair != nil && m.Repair.Phase == fleet.PhaseVerify &&
+	return m.Repair != nil && m.Repair.Phase == belief.PhaseVerify &&
 		!p.views[i].Sighting(m.Current.ID).Instance.Address.IsValid()
 }
 
@@ -326,8 +329,8 @@ func (p *Picture) Sight(i int, s fleet.Sighting) {
 }
 
 // believed appends the instances that the belief names, each once.
-func believed(m *fleet.Machine, out []fleet.Incarnation) []fleet.Incarnation {
-	add := func(i fleet.Incarnation) {
+func believed(m *belief.Machine, out []belief.Incarnation) []belief.Incarnation {
+	add := func(i belief.Incarnation) {
 		if !i.None() && !names(out, i.ID) {
 			out = append(out, i)
 		}
@@ -338,13 +341,13 @@ func believed(m *fleet.Machine, out []fleet.Incarnation) []fleet.Incarnation {
 		add(m.Repair.Next)
 		add(m.Repair.Back)
 		if in := m.Repair.Intent; in != nil {
-			add(fleet.Incarnation{ID: in.Instance, Host: in.Host})
+			add(belief.Incarnation{ID: in.Instance, Host: in.Host})
 		}
 	}
 	return out
 }
 
-func names(list []fleet.Incarnation, id fleet.InstanceID) bool {
+func names(list []belief.Incarnation, id fleet.InstanceID) bool {
 	for _, i := range list {
 		if i.ID == id {
 			return true

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/owner/picture"
 
 	"pgregory.net/rapid"
@@ -125,12 +128,12 @@ func TestEveryInstanceOfARepairIsAskedFor(t *testing.T) {
 	t.Parallel()
 	a := shown(t)
 	m := a.View(1).Machine.Clone()
-	m.Current = fleet.Incarnation{}
-	m.Repair = &fleet.Repair{
-		Intent: &fleet.Intent{Op: fleet.OpCreate, Instance: "new", Host: "c"},
-		Climb: fleet.Climb{
-			Next: fleet.Incarnation{ID: "new", Host: "c"},
-			Aim:  fleet.Aim{Target: fleet.Incarnation{ID: "id-2", Host: "b"}},
+	m.Current = belief.Incarnation{}
+	m.Repair = &belief.Repair{
+		Intent: &belief.Intent{Op: fleet.OpCreate, Instance: "new", Host: "c"},
+		Climb: belief.Climb{
+			Next: belief.Incarnation{ID: "new", Host: "c"},
+			Aim:  belief.Aim{Target: belief.Incarnation{ID: "id-2", Host: "b"}},
 		},
 	}
 	a.Adopt(decide.Machine{Index: 1, Belief: m})
@@ -170,7 +173,7 @@ func TestAReplacementsAddressIsAwaited(t *testing.T) {
 	t.Parallel()
 	a := shown(t)
 	m := a.View(1).Machine.Clone()
-	m.Repair = &fleet.Repair{Climb: fleet.Climb{Stage: fleet.Stage{Phase: fleet.PhaseVerify}}}
+	m.Repair = &belief.Repair{Climb: belief.Climb{Stage: belief.Stage{Phase: belief.PhaseVerify}}}
 	a.Adopt(decide.Machine{Index: 1, Belief: m})
 	if a.AwaitsAddress(0) || a.AwaitsAddress(1) {
 		t.Error("the provider named every address")
@@ -220,7 +223,7 @@ func TestAProvidersTurnsAreRecorded(t *testing.T) {
 func TestAProviderThatIsSilentForAMomentIsToldToNobody(t *testing.T) {
 	t.Parallel()
 	a := open(t, nil)
-	stand := func(d time.Duration, to fleet.ProviderStanding) []fleet.Record {
+	stand := func(d time.Duration, to fleet.ProviderStanding) []record.Record {
 		now := fleet.ProviderState{Standing: to, Since: at(d), Detail: "why"}
 		return a.ProviderRecords(a.SetProvider(now), now)
 	}
@@ -234,7 +237,7 @@ func TestAProviderThatIsSilentForAMomentIsToldToNobody(t *testing.T) {
 		t.Errorf("told of a provider that answers: %v; %+v", is, back)
 	}
 	stand(time.Hour, fleet.ProviderDown)
-	if page := a.ProviderPaged(); page.Kind != fleet.RecordPaged || page.Detail != "why" {
+	if page := a.ProviderPaged(); page.Kind != record.Paged || page.Detail != "why" {
 		t.Errorf("told: %+v", page)
 	}
 	if back = stand(2*time.Hour, fleet.ProviderUp); len(back) != 1 || !back[0].Paged {
@@ -249,7 +252,7 @@ func TestAProviderThatFlapsIsToldOfOnce(t *testing.T) {
 	turn := func(d time.Duration, to fleet.ProviderStanding) {
 		now := fleet.ProviderState{Standing: to, Since: at(d)}
 		for _, r := range a.ProviderRecords(a.SetProvider(now), now) {
-			if r.Kind == fleet.RecordPaged {
+			if r.Kind == record.Paged {
 				pages++
 			}
 		}
@@ -379,7 +382,7 @@ func TestReplaceForgetsWhatWas(t *testing.T) {
 	used.Replace(hosts, list, at(time.Second))
 	used.Replace(hosts[:2], list[2:], at(2*time.Second))
 	c.Replace(hosts[:2], list[2:], at(2*time.Second))
-	var seen [2]fleet.Situation
+	var seen [2]situation.Situation
 	for k, catalogue := range []*picture.Catalogue{used, c} {
 		p := picture.New(picture.Options{Spec: spec(), Beliefs: beliefs,
 			FreshID: func() fleet.InstanceID { return "fresh" }}, noon(0))
@@ -395,11 +398,11 @@ func BenchmarkEvidence(b *testing.B) {
 	const size = 1000
 	s := spec()
 	s.Size = size
-	var beliefs []fleet.Machine
+	var beliefs []belief.Machine
 	var list []fleet.Instance
 	for n := 1; n <= size; n++ {
-		m := fleet.Machine{Name: s.Name.Machine(n), Epoch: 1, Generation: 1,
-			Current: fleet.Incarnation{ID: fleet.InstanceID(fmt.Sprintf("id-%d", n)), Host: "a"}}
+		m := belief.Machine{Name: s.Name.Machine(n), Epoch: 1, Generation: 1,
+			Current: belief.Incarnation{ID: fleet.InstanceID(fmt.Sprintf("id-%d", n)), Host: "a"}}
 		beliefs = append(beliefs, m)
 		list = append(list, fleet.Instance{
 			ID: m.Current.ID, Host: "a", Power: fleet.PowerRunning, Address: netip.AddrFrom4([4]byte{10, 0,

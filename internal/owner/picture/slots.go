@@ -1,9 +1,9 @@
 package picture
 
-import "hale/internal/core/fleet"
+import "hale/internal/core/belief"
 
 // SetSlots takes in which machines of all fleets are in repair. It is kept, and not to be changed any more.
-func (p *Picture) SetSlots(s fleet.Slots) {
+func (p *Picture) SetSlots(s belief.Slots) {
 	p.is.Slots = s
 	p.dirty = p.dirty || len(p.is.Spec.Limits.Shared) > 0
 }

@@ -5,28 +5,29 @@ import (
 
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Spec returns the fleet's spec with what is in force instead of what the configuration asks for.
-func (p *Picture) Spec() *fleet.Spec { return &p.is.Spec }
+func (p *Picture) Spec() *policy.Spec { return &p.is.Spec }
 
 // Wanted returns the spec as the configuration has it.
-func (p *Picture) Wanted() *fleet.Spec { return p.wanted }
+func (p *Picture) Wanted() *policy.Spec { return p.wanted }
 
 // Want takes in an edited spec of the same fleet, without a gap in watching: what is known by checks that are the
 // same stays known; a check that is new or was changed begins with nothing known. What of the edit would destroy
 // something is for the next decision. It returns the names of the checks that are not there any more; Aim stays as it
 // was.
-func (p *Picture) Want(spec fleet.Spec, now fleet.Now) (dropped []fleet.CheckName) {
+func (p *Picture) Want(spec policy.Spec, now fleet.Now) (dropped []fleet.CheckName) {
 	was, is := p.is.Spec.Asked(), spec.Asked()
 	judged, told := p.is.Spec.Checks, p.is.Spec.Tells
 	for _, c := range was {
-		if !slices.ContainsFunc(is, func(k *fleet.Check) bool { return k.Name == c.Name }) {
+		if !slices.ContainsFunc(is, func(k *policy.Check) bool { return k.Name == c.Name }) {
 			dropped = append(dropped, c.Name)
 		}
 	}
 	for _, c := range is {
-		if !slices.ContainsFunc(was, func(k *fleet.Check) bool { return change.SameCheck(*k, *c) }) {
+		if !slices.ContainsFunc(was, func(k *policy.Check) bool { return change.SameCheck(*k, *c) }) {
 			p.made[c.Name] = now.Mono
 		}
 	}
@@ -42,7 +43,7 @@ func (p *Picture) Want(spec fleet.Spec, now fleet.Now) (dropped []fleet.CheckNam
 }
 
 // carried returns the states of the checks, with what is known of those that are as they were.
-func carried(was []fleet.Check, known []fleet.CheckState, is []fleet.Check) []fleet.CheckState {
+func carried(was []policy.Check, known []fleet.CheckState, is []policy.Check) []fleet.CheckState {
 	out := unheard(is)
 	for k := range is {
 		for i := range was {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -13,7 +14,7 @@ func (p *Picture) Silenced() []fleet.Neighbourhood {
 	var out []fleet.Neighbourhood
 	for _, i := range p.Open() {
 		m := &p.views[i].Machine
-		ill := m.Incident != nil && m.Health.Verdict != fleet.VerdictHealthy || m.Health.Verdict == fleet.VerdictSuspect
+		ill := m.Incident != nil && m.Health.Verdict != belief.VerdictHealthy || m.Health.Verdict == belief.VerdictSuspect
 		if ill && !m.Health.Cause.Stopped() && !m.Current.None() {
 			out = append(out, m.Current.Neighbourhood())
 		}
@@ -32,7 +33,7 @@ func (p *Picture) SetOthers(all []fleet.Hearing) {
 }
 
 // SetTolls takes in how many machines fail in the other fleets, for the brakes that they share. The picture keeps it.
-func (p *Picture) SetTolls(all []fleet.Toll) {
+func (p *Picture) SetTolls(all []belief.Toll) {
 	if slices.Equal(p.is.Tolls, all) {
 		return
 	}
@@ -63,7 +64,7 @@ func (p *Picture) Mute() []fleet.Instance {
 	for _, i := range p.Open() {
 		m := &p.views[i].Machine
 		held := m.Waiting == fleet.ReasonNoWitness || slices.Contains(p.is.Still, m.Current.ID)
-		if held && !m.Current.None() && m.Health.Verdict == fleet.VerdictUnhealthy {
+		if held && !m.Current.None() && m.Health.Verdict == belief.VerdictUnhealthy {
 			found = append(found, fleet.Instance{ID: m.Current.ID, Host: m.Current.Host})
 		}
 	}

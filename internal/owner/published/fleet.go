@@ -3,20 +3,23 @@ package published
 import (
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/probe"
 	"hale/internal/state/outbox"
 )
 
 // Fleet is one fleet as its owner sees it.
 type Fleet struct {
-	fleet.State
+	situation.State
 	// Installation is the store's, by which instances are marked; empty: the fleet had no owner yet.
 	Installation fleet.Installation
 
-	Wanted fleet.Spec // as configured
+	Wanted policy.Spec // as configured
 	// Revision is the store's at the last write of the fleet that is shown here; zero: there was none in this term.
 	Revision int64
 	Detail   string    // the error behind Acting, if one is
@@ -27,7 +30,7 @@ type Fleet struct {
 	AsOf     time.Time
 	Tally    guard.Tally
 	Lots     []fleet.Lot // how the machines fare, place by place
-	Machines []fleet.View
+	Machines []situation.View
 	// Gauges are what the metrics that the size goes by were read to be, sorted by metric.
 	Gauges []fleet.Gauge
 	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
@@ -38,12 +41,12 @@ type Fleet struct {
 }
 
 // Left reports whether the machine has gone by a person's order: nothing is there, and nothing is to be.
-func (s *Fleet) Left(m *fleet.Machine) bool {
+func (s *Fleet) Left(m *belief.Machine) bool {
 	return guard.Surplus(m, &s.Spec) && m.Current.None() && m.Repair == nil && len(m.Strays) == 0
 }
 
 // Braked returns the brake under which the fleet stands, its own or a shared one, with its policy and its arithmetic.
-func (s *Fleet) Braked() (fleet.Brake, fleet.BrakePolicy, guard.Tally) {
+func (s *Fleet) Braked() (belief.Brake, policy.Brake, guard.Tally) {
 	b := guard.Braked(s.Brake, &s.Whole)
 	policy, tally := guard.BrakePolicy(&b, &s.Spec.Limits), guard.Among(&b, s.Tally, s.Tolls)
 	return b, policy, tally
@@ -57,15 +60,15 @@ func (s *Fleet) Pending() change.Plan {
 // Unnoted is why hale's starts cannot be read or noted at the provider's, where something waits for that; empty: they
 // can, or the provider does not answer at all, which says it.
 func (s *Fleet) Unnoted() string {
-	if s.Provider.Standing == fleet.ProviderDown || s.Spec.Mode != fleet.ModeAct || !s.Spec.Rolled() {
+	if s.Provider.Standing == fleet.ProviderDown || s.Spec.Mode != policy.ModeAct || !s.Spec.Rolled() {
 		return ""
 	}
 	return s.Roll.Silent
 }
 
 // Believed returns the machines with what is known of each.
-func (s *Fleet) Believed() func(yield func(*fleet.Machine, *fleet.View) bool) {
-	return func(yield func(*fleet.Machine, *fleet.View) bool) {
+func (s *Fleet) Believed() func(yield func(*belief.Machine, *situation.View) bool) {
+	return func(yield func(*belief.Machine, *situation.View) bool) {
 		for i := range s.Machines {
 			if !yield(&s.Machines[i].Machine, &s.Machines[i]) {
 				return

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -15,21 +15,21 @@ import (
 // own: 1,000 targets are asked five times a second, so ns/op says nothing; cpu-us/check is the CPU of the whole
 // process, the targets' own included.
 func BenchmarkShard(b *testing.B) {
-	for name, change := range map[string]func(c *fleet.Check){
-		"ping": func(c *fleet.Check) { c.Kind = fleet.CheckPing },
-		"tcp":  func(c *fleet.Check) { c.Kind = fleet.CheckTCP },
-		"page": func(c *fleet.Check) { c.Kind = fleet.CheckHTTP },
-		"kept": func(c *fleet.Check) { c.Kind, c.HTTP.KeepAlive = fleet.CheckHTTP, true },
+	for name, change := range map[string]func(c *policy.Check){
+		"ping": func(c *policy.Check) { c.Kind = policy.CheckPing },
+		"tcp":  func(c *policy.Check) { c.Kind = policy.CheckTCP },
+		"page": func(c *policy.Check) { c.Kind = policy.CheckHTTP },
+		"kept": func(c *policy.Check) { c.Kind, c.HTTP.KeepAlive = policy.CheckHTTP, true },
 	} {
 		b.Run(name, func(b *testing.B) { benchmark(b, change) })
 	}
 }
 
-func benchmark(b *testing.B, change func(c *fleet.Check)) {
+func benchmark(b *testing.B, change func(c *policy.Check)) {
 	f := newField(b, Options{}, nil)
 	port := f.listen("0.0.0.0", func(c net.Conn) { serveStatus(200, false)(c) })
 	f.begin()
-	c := &fleet.Check{
+	c := &policy.Check{
 		Name: "c", Port: port, Every: 200 * time.Millisecond, Timeout: 150 * time.Millisecond, DownAfter: 3, UpAfter: 1,
 	}
 	change(c)

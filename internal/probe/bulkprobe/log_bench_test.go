@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // turns has a shard of so many targets judge a second's answers, again and again, with the first few overheard.
 func turns(b *testing.B, overheard int) {
 	const n = 10_000
-	f := newFake(n, &fleet.Check{Kind: fleet.CheckPing, Every: time.Second, Timeout: 900 * time.Millisecond,
+	f := newFake(n, &policy.Check{Kind: policy.CheckPing, Every: time.Second, Timeout: 900 * time.Millisecond,
 		DownAfter: 3, UpAfter: 1})
 	f.pass(3 * time.Second)
 	for i := range overheard {

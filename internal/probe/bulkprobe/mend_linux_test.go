@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -45,8 +46,8 @@ func TestAShardThatPanicsGoesOnOverFreshSockets(t *testing.T) { //nolint:paralle
 	})
 	f.begin()
 	targets := []probe.Target{
-		of(1, "127.0.0.1", check(fleet.CheckPing, 0)), of(2, "127.0.0.1", check(fleet.CheckTCP, page)),
-		of(3, "127.0.0.1", check(fleet.CheckHTTP, page)), of(4, "::1", check(fleet.CheckPing, 0)),
+		of(1, "127.0.0.1", check(policy.CheckPing, 0)), of(2, "127.0.0.1", check(policy.CheckTCP, page)),
+		of(3, "127.0.0.1", check(policy.CheckHTTP, page)), of(4, "::1", check(policy.CheckPing, 0)),
 	}
 	f.Set(targets...)
 	for _, target := range targets {
@@ -58,7 +59,7 @@ func TestAShardThatPanicsGoesOnOverFreshSockets(t *testing.T) { //nolint:paralle
 	}
 	for i := range 10 {
 		f.pool.shards[0].tell(instruction{inspect: func(*shard) { panic("boom") }})
-		late := of(10+i, "127.0.0.1", check(fleet.CheckPing, 0))
+		late := of(10+i, "127.0.0.1", check(policy.CheckPing, 0))
 		f.Set(late)
 		f.until(late.ID, "up ok")
 		for _, e := range f.Standings() {

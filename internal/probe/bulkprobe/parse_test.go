@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 func FuzzEcho(f *testing.F) {
@@ -132,9 +132,9 @@ func compare(t *testing.T, h *head, b []byte) {
 }
 
 func pageOf(host string) *plan {
-	return newPlan(&fleet.Check{
-		Kind: fleet.CheckHTTP, Port: 8080, Every: 1e9, Timeout: 1e8,
-		HTTP: fleet.HTTPCheck{Path: "/a b?c=ü", Host: host},
+	return newPlan(&policy.Check{
+		Kind: policy.CheckHTTP, Port: 8080, Every: 1e9, Timeout: 1e8,
+		HTTP: policy.HTTPCheck{Path: "/a b?c=ü", Host: host},
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // TestForeignRepliesAreIgnored hears, on a raw socket, what is not the reply that a ping in flight waits for.
@@ -33,7 +33,7 @@ func TestForeignRepliesAreIgnored(t *testing.T) {
 		g.init(&sockets{shard: s}, false)
 		g.raw = true
 		s.targets.reach(2)
-		p := newPlan(check(fleet.CheckPing, 0))
+		p := newPlan(check(policy.CheckPing, 0))
 		for i := range int32(2) {
 			*s.targets.at(i) = target{
 				conn: none, address: netip.MustParseAddr("192.0.2.1").As16(), token: 7 + uint64(i),

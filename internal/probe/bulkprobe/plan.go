@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -23,7 +23,7 @@ type plan struct {
 	port                             uint16
 	downAfter, downIn, upAfter, upIn int32
 	every, timeout, fade             int64 // nanoseconds
-	check                            *fleet.Check
+	check                            *policy.Check
 	full                             bool // the connection is completed
 	// Of a page:
 	opening, host string // the request up to the host, and the host if it is not the address
@@ -37,16 +37,16 @@ const shortest = 10 * time.Millisecond
 
 // Takes reports whether the shards can do the check: a ping, a connection, or a page by plain http when only its status
 // counts.
-func Takes(c *fleet.Check) bool {
+func Takes(c *policy.Check) bool {
 	if c.Every < shortest || c.Timeout <= 0 || c.Timeout > c.Every {
 		return false
 	}
 	switch c.Kind {
-	case fleet.CheckPing:
+	case policy.CheckPing:
 		return true
-	case fleet.CheckTCP:
+	case policy.CheckTCP:
 		return validPort(c.Port)
-	case fleet.CheckHTTP:
+	case policy.CheckHTTP:
 		return validPort(c.Port) && plainPage(&c.HTTP)
 	default: // all that is unusual goes the ordinary way
 		return false
@@ -55,7 +55,7 @@ func Takes(c *fleet.Check) bool {
 
 func validPort(port int) bool { return port >= 1 && port <= 65535 }
 
-func plainPage(h *fleet.HTTPCheck) bool {
+func plainPage(h *policy.HTTPCheck) bool {
 	if _, err := url.ParseRequestURI(pathOf(h)); err != nil {
 		return false // the ordinary engine says what is wrong with it
 	}
@@ -63,7 +63,7 @@ func plainPage(h *fleet.HTTPCheck) bool {
 	return (h.Scheme == "" || h.Scheme == "http") && method && len(h.Headers) == 0 && h.Body == "" && h.Redirects == 0
 }
 
-func pathOf(h *fleet.HTTPCheck) string {
+func pathOf(h *policy.HTTPCheck) string {
 	if h.Path == "" {
 		return "/"
 	}
@@ -71,16 +71,16 @@ func pathOf(h *fleet.HTTPCheck) string {
 }
 
 // newPlan makes the plan of a check that Takes takes.
-func newPlan(c *fleet.Check) *plan {
+func newPlan(c *policy.Check) *plan {
 	p := &plan{
 		port:  uint16(c.Port), //nolint:gosec // Takes saw to it
 		every: int64(c.Every), timeout: int64(c.Timeout), fade: int64(probe.FadeAfter(c)), check: c,
 		downAfter: bounded(c.DownAfter), downIn: bounded(c.DownIn), upAfter: bounded(c.UpAfter), upIn: bounded(c.UpIn),
 	}
 	switch c.Kind {
-	case fleet.CheckTCP:
+	case policy.CheckTCP:
 		p.kind, p.full = kindTCP, c.Full
-	case fleet.CheckHTTP:
+	case policy.CheckHTTP:
 		p.kind = kindPage
 		p.page(&c.HTTP)
 	default: // Takes leaves no other
@@ -89,7 +89,7 @@ func newPlan(c *fleet.Check) *plan {
 	return p
 }
 
-func (p *plan) page(h *fleet.HTTPCheck) {
+func (p *plan) page(h *policy.HTTPCheck) {
 	method, path := h.Method, pathOf(h)
 	if method == "" {
 		method = http.MethodGet
@@ -99,7 +99,7 @@ func (p *plan) page(h *fleet.HTTPCheck) {
 	}
 	p.opening, p.host = method+" "+path+" HTTP/1.1\r\nHost: ", h.Host
 	p.bodyless = method == http.MethodHead
-	p.lenient, p.keep = h.NoConnection == fleet.NoConnectionIgnore, h.KeepAlive
+	p.lenient, p.keep = h.NoConnection == policy.NoConnectionIgnore, h.KeepAlive
 }
 
 // bounded keeps a count within what is ever counted.

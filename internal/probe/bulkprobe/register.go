@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -50,7 +51,7 @@ type register struct {
 	checks   checkNames
 	places   places
 	index    index
-	plans    map[*fleet.Check]*shared
+	plans    map[*policy.Check]*shared
 	run      uint32
 	out      outbox
 	theirs   theirs
@@ -64,7 +65,7 @@ type shared struct {
 }
 
 func newRegister(p *Pool, ordinary Ordinary) *register {
-	r := &register{pool: p, ordinary: ordinary, plans: make(map[*fleet.Check]*shared), theirs: make(theirs)}
+	r := &register{pool: p, ordinary: ordinary, plans: make(map[*policy.Check]*shared), theirs: make(theirs)}
 	r.number, r.box, r.numbered = p.open()
 	if !r.numbered {
 		r.out.shards = never
@@ -292,7 +293,7 @@ func (r *register) standings() []probe.Edge {
 }
 
 // planOf returns the plan of the check, and counts one more user.
-func (r *register) planOf(c *fleet.Check) *plan {
+func (r *register) planOf(c *policy.Check) *plan {
 	s := r.plans[c]
 	if s == nil {
 		s = &shared{plan: newPlan(c)}

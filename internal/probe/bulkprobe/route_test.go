@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/probetest"
 )
@@ -32,15 +33,15 @@ func TestAChangedCheckChangesItsEngine(t *testing.T) {
 				}
 			}
 		}()
-		plain := &fleet.Check{
-			Kind: fleet.CheckHTTP, Port: 80, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 2,
+		plain := &policy.Check{
+			Kind: policy.CheckHTTP, Port: 80, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 2,
 			UpAfter: 1,
 		}
 		demanding := *plain
 		demanding.HTTP.Body = "ok"
 		a := of(1, "10.0.0.1", plain)
 		net.Script(a.Address, probetest.Page("ok"))
-		for _, spec := range []*fleet.Check{plain, &demanding, plain} {
+		for _, spec := range []*policy.Check{plain, &demanding, plain} {
 			a.Spec = spec
 			e.Set(a)
 			<-time.After(5 * time.Second)
@@ -70,33 +71,33 @@ func TestAChangedCheckChangesItsEngine(t *testing.T) {
 // TestWhatTheShardsTake lists what goes which way.
 func TestWhatTheShardsTake(t *testing.T) {
 	t.Parallel()
-	base := func(change func(c *fleet.Check)) *fleet.Check {
-		c := &fleet.Check{Kind: fleet.CheckHTTP, Port: 80, Every: time.Second, Timeout: time.Second}
+	base := func(change func(c *policy.Check)) *policy.Check {
+		c := &policy.Check{Kind: policy.CheckHTTP, Port: 80, Every: time.Second, Timeout: time.Second}
 		change(c)
 		return c
 	}
 	for name, tc := range map[string]struct {
-		check *fleet.Check
+		check *policy.Check
 		want  bool
 	}{
-		"a page": {base(func(*fleet.Check) {}), true},
-		"a status": {base(func(c *fleet.Check) { c.HTTP.Status = []fleet.StatusRange{{First: 401, Last: 401}} }),
+		"a page": {base(func(*policy.Check) {}), true},
+		"a status": {base(func(c *policy.Check) { c.HTTP.Status = []policy.StatusRange{{First: 401, Last: 401}} }),
 			true},
-		"a head":             {base(func(c *fleet.Check) { c.HTTP.Method = "HEAD" }), true},
-		"a ping":             {base(func(c *fleet.Check) { c.Kind = fleet.CheckPing }), true},
-		"a connection":       {base(func(c *fleet.Check) { c.Kind = fleet.CheckTCP }), true},
-		"no port":            {base(func(c *fleet.Check) { c.Kind, c.Port = fleet.CheckTCP, 0 }), false},
-		"a program":          {base(func(c *fleet.Check) { c.Kind = fleet.CheckExec }), false},
-		"an agent":           {base(func(c *fleet.Check) { c.Kind = fleet.CheckAgent }), false},
-		"https":              {base(func(c *fleet.Check) { c.HTTP.Scheme = "https" }), false},
-		"a body":             {base(func(c *fleet.Check) { c.HTTP.Body = "x" }), false},
-		"redirects":          {base(func(c *fleet.Check) { c.HTTP.Redirects = 1 }), false},
-		"headers":            {base(func(c *fleet.Check) { c.HTTP.Headers = []fleet.Header{{Name: "X"}} }), false},
-		"another method":     {base(func(c *fleet.Check) { c.HTTP.Method = "POST" }), false},
-		"a bad path":         {base(func(c *fleet.Check) { c.HTTP.Path = "x" }), false},
-		"no timeout":         {base(func(c *fleet.Check) { c.Timeout = 0 }), false},
-		"too long a timeout": {base(func(c *fleet.Check) { c.Timeout = 2 * time.Second }), false},
-		"too often": {base(func(c *fleet.Check) { c.Every, c.Timeout = time.Millisecond, time.Millisecond }),
+		"a head":             {base(func(c *policy.Check) { c.HTTP.Method = "HEAD" }), true},
+		"a ping":             {base(func(c *policy.Check) { c.Kind = policy.CheckPing }), true},
+		"a connection":       {base(func(c *policy.Check) { c.Kind = policy.CheckTCP }), true},
+		"no port":            {base(func(c *policy.Check) { c.Kind, c.Port = policy.CheckTCP, 0 }), false},
+		"a program":          {base(func(c *policy.Check) { c.Kind = policy.CheckExec }), false},
+		"an agent":           {base(func(c *policy.Check) { c.Kind = policy.CheckAgent }), false},
+		"https":              {base(func(c *policy.Check) { c.HTTP.Scheme = "https" }), false},
+		"a body":             {base(func(c *policy.Check) { c.HTTP.Body = "x" }), false},
+		"redirects":          {base(func(c *policy.Check) { c.HTTP.Redirects = 1 }), false},
+		"headers":            {base(func(c *policy.Check) { c.HTTP.Headers = []policy.Header{{Name: "X"}} }), false},
+		"another method":     {base(func(c *policy.Check) { c.HTTP.Method = "POST" }), false},
+		"a bad path":         {base(func(c *policy.Check) { c.HTTP.Path = "x" }), false},
+		"no timeout":         {base(func(c *policy.Check) { c.Timeout = 0 }), false},
+		"too long a timeout": {base(func(c *policy.Check) { c.Timeout = 2 * time.Second }), false},
+		"too often": {base(func(c *policy.Check) { c.Every, c.Timeout = time.Millisecond, time.Millisecond }),
 			false},
 	} {
 		if got := Takes(tc.check); got != tc.want {

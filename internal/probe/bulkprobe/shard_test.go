@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // fake is a wire; the test controls its clock and its answers.
@@ -20,7 +20,7 @@ type fake struct {
 
 const tick = int64(5 * time.Millisecond)
 
-func newFake(n int, c *fleet.Check) *fake {
+func newFake(n int, c *policy.Check) *fake {
 	f := &fake{box: newMailbox(1), room: 1 << 30, answers: ok}
 	boxes := []*mailbox{f.box}
 	f.shard = newShard(0, time.Duration(tick), func() []*mailbox { return boxes })
@@ -82,9 +82,9 @@ func (f *fake) told() map[string]int {
 	return edges
 }
 
-func everySecond() *fleet.Check {
-	return &fleet.Check{
-		Kind: fleet.CheckPing, Every: time.Second, Timeout: 900 * time.Millisecond, DownAfter: 3, UpAfter: 1,
+func everySecond() *policy.Check {
+	return &policy.Check{
+		Kind: policy.CheckPing, Every: time.Second, Timeout: 900 * time.Millisecond, DownAfter: 3, UpAfter: 1,
 	}
 }
 

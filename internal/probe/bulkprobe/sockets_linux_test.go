@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/testbed/nettest"
@@ -147,14 +148,14 @@ func (f *field) deaf() int {
 }
 
 // check is asked ten times a second.
-func check(kind fleet.CheckKind, port int) *fleet.Check {
-	return &fleet.Check{
+func check(kind policy.CheckKind, port int) *policy.Check {
+	return &policy.Check{
 		Name: "c", Kind: kind, Every: 100 * time.Millisecond, Timeout: 50 * time.Millisecond, DownAfter: 2, UpAfter: 2,
 		Port: port,
 	}
 }
 
-func of(n int, address string, c *fleet.Check) probe.Target {
+func of(n int, address string, c *policy.Check) probe.Target {
 	return probe.Target{
 		ID:      probe.ID{Machine: fleet.Name("web").Machine(n), Check: c.Name},
 		Address: netip.MustParseAddr(address),
@@ -231,18 +232,18 @@ func TestStandingsOverSockets(t *testing.T) {
 			})
 			mute := f.listen(family, hold)
 			cases := map[string]struct {
-				check *fleet.Check
+				check *policy.Check
 				want  string
 			}{
-				"ping":                  {check(fleet.CheckPing, 0), "up ok"},
-				"an open port":          {check(fleet.CheckTCP, open), "up ok"},
-				"a closed port":         {check(fleet.CheckTCP, 1), "down refused"},
-				"a page":                {check(fleet.CheckHTTP, good), "up ok"},
-				"a bad status":          {check(fleet.CheckHTTP, bad), "down status"},
-				"another protocol":      {check(fleet.CheckHTTP, talks), "down protocol"},
-				"accepts and hangs":     {check(fleet.CheckHTTP, mute), "down timeout"},
-				"resets the connection": {check(fleet.CheckHTTP, rude), "down refused"},
-				"no server there":       {check(fleet.CheckHTTP, 1), "down refused"},
+				"ping":                  {check(policy.CheckPing, 0), "up ok"},
+				"an open port":          {check(policy.CheckTCP, open), "up ok"},
+				"a closed port":         {check(policy.CheckTCP, 1), "down refused"},
+				"a page":                {check(policy.CheckHTTP, good), "up ok"},
+				"a bad status":          {check(policy.CheckHTTP, bad), "down status"},
+				"another protocol":      {check(policy.CheckHTTP, talks), "down protocol"},
+				"accepts and hangs":     {check(policy.CheckHTTP, mute), "down timeout"},
+				"resets the connection": {check(policy.CheckHTTP, rude), "down refused"},
+				"no server there":       {check(policy.CheckHTTP, 1), "down refused"},
 			}
 			f.begin()
 			n := 0
@@ -271,10 +272,10 @@ func TestSilenceOverSockets(t *testing.T) {
 	})
 	port := f.deaf()
 	f.begin()
-	lenient := check(fleet.CheckHTTP, port)
-	lenient.HTTP.NoConnection = fleet.NoConnectionIgnore
-	f.Set(of(1, "127.0.0.1", check(fleet.CheckPing, 0)), of(2, "127.0.0.1", check(fleet.CheckTCP, port)),
-		of(3, "127.0.0.1", check(fleet.CheckHTTP, port)), of(4, "127.0.0.1", lenient))
+	lenient := check(policy.CheckHTTP, port)
+	lenient.HTTP.NoConnection = policy.NoConnectionIgnore
+	f.Set(of(1, "127.0.0.1", check(policy.CheckPing, 0)), of(2, "127.0.0.1", check(policy.CheckTCP, port)),
+		of(3, "127.0.0.1", check(policy.CheckHTTP, port)), of(4, "127.0.0.1", lenient))
 	for n := 1; n <= 3; n++ {
 		f.until(of(n, "127.0.0.1", lenient).ID, "down timeout")
 	}
@@ -286,10 +287,10 @@ func TestNoRouteIsOurs(t *testing.T) {
 	t.Parallel()
 	f := newField(t, Options{}, nil)
 	f.begin()
-	f.Set(of(1, "192.0.2.1", check(fleet.CheckPing, 0)), of(2, "192.0.2.1", check(fleet.CheckTCP, 80)),
-		of(3, "2001:db8::1", check(fleet.CheckPing, 0)))
+	f.Set(of(1, "192.0.2.1", check(policy.CheckPing, 0)), of(2, "192.0.2.1", check(policy.CheckTCP, 80)),
+		of(3, "2001:db8::1", check(policy.CheckPing, 0)))
 	for n := 1; n <= 3; n++ {
-		e := f.until(of(n, "192.0.2.1", check(fleet.CheckPing, 0)).ID, "unknown local")
+		e := f.until(of(n, "192.0.2.1", check(policy.CheckPing, 0)).ID, "unknown local")
 		if e.Detail != unix.ENETUNREACH.Error() {
 			t.Errorf("detail %q", e.Detail)
 		}
@@ -302,7 +303,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	f := newField(t, Options{}, nil)
 	port := f.listen("127.0.0.1", hold)
 	f.begin()
-	c := check(fleet.CheckTCP, port)
+	c := check(policy.CheckTCP, port)
 	for n := range 20 {
 		f.Set(of(n+1, fmt.Sprintf("127.0.0.%d", n+1), c))
 	}
@@ -338,11 +339,11 @@ func TestNoSocketIsForgotten(t *testing.T) {
 	})
 	silent := f.deaf()
 	f.begin()
-	kept := check(fleet.CheckHTTP, leaves)
+	kept := check(policy.CheckHTTP, leaves)
 	kept.HTTP.KeepAlive = true
-	for n, c := range []*fleet.Check{
-		kept, check(fleet.CheckHTTP, rude), check(fleet.CheckTCP, silent), check(fleet.CheckTCP, 1),
-		check(fleet.CheckHTTP, leaves),
+	for n, c := range []*policy.Check{
+		kept, check(policy.CheckHTTP, rude), check(policy.CheckTCP, silent), check(policy.CheckTCP, 1),
+		check(policy.CheckHTTP, leaves),
 	} {
 		f.Set(of(n+1, "127.0.0.1", c))
 	}
@@ -366,8 +367,8 @@ func TestAFullConnectionIsAccepted(t *testing.T) {
 			hold(c)
 		}
 	}
-	a := check(fleet.CheckTCP, f.listen("127.0.0.1", counted(&full)))
-	b := check(fleet.CheckTCP, f.listen("127.0.0.1", counted(&short)))
+	a := check(policy.CheckTCP, f.listen("127.0.0.1", counted(&full)))
+	b := check(policy.CheckTCP, f.listen("127.0.0.1", counted(&short)))
 	a.Full = true
 	f.begin()
 	f.Set(of(1, "127.0.0.1", a), of(2, "127.0.0.1", b))
@@ -415,8 +416,8 @@ func TestKeptConnections(t *testing.T) {
 	stays := f.listen("127.0.0.1", count(serveStatus(200, false)))
 	leaves := f.listen("127.0.0.1", serveStatus(200, true)) // says nothing of it, and hangs up
 	f.begin()
-	keep := func(port int) *fleet.Check {
-		c := check(fleet.CheckHTTP, port)
+	keep := func(port int) *policy.Check {
+		c := check(policy.CheckHTTP, port)
 		c.HTTP.KeepAlive = true
 		c.Every, c.Timeout = 250*time.Millisecond, 240*time.Millisecond // time for a crowded machine
 		return c

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -16,8 +16,8 @@ func TestTallyIsTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		number := func(name string, least, most int) int { return rapid.IntRange(least, most).Draw(t, name) }
-		c := &fleet.Check{
-			Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond,
+		c := &policy.Check{
+			Kind: policy.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond,
 			DownAfter: number("down after", 0, 6), DownIn: number("down in", 0, 66), UpAfter: number("up after", 0, 6),
 			UpIn: number("up in", 0, 66),
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe/heartbeat"
 	"hale/internal/secret"
 )
@@ -82,7 +83,7 @@ func TestAMachineReportsForItselfOnly(t *testing.T) {
 	check.Heartbeat.PerMachine = true
 	target := h.target(1)
 	target.Spec = &check
-	h.receiver.Take(heartbeat.Place{Listen: h.address}, []fleet.Spec{{Name: "web", Checks: []fleet.Check{check}}})
+	h.receiver.Take(heartbeat.Place{Listen: h.address}, []policy.Spec{{Name: "web", Checks: []policy.Check{check}}})
 	h.engine.Set(target)
 	own := func(m string) string { return secret.Derived(token, "web/"+m+"/beat") }
 	h.becomes(fleet.StandingUp, fleet.ResultOK, "", func() { h.report(beatPath, own("web-1"), "") })

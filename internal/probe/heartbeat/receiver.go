@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/doorway"
 	"hale/internal/probe"
@@ -36,7 +37,7 @@ type Receiver struct {
 
 	mu        sync.Mutex // never held across a call
 	place     Place
-	proofs    map[topic]fleet.HeartbeatCheck
+	proofs    map[topic]policy.HeartbeatCheck
 	registers map[*Register]struct{}
 	complaint complaint
 
@@ -61,17 +62,17 @@ type topic struct {
 func New(log *slog.Logger, panics defect.Witness) *Receiver {
 	return &Receiver{
 		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1),
-		proofs: map[topic]fleet.HeartbeatCheck{}, registers: map[*Register]struct{}{},
+		proofs: map[topic]policy.HeartbeatCheck{}, registers: map[*Register]struct{}{},
 		word: &word{say: rand.Text()}, places: doorway.New(places),
 	}
 }
 
 // Take has it listen at the place, to the machines of the fleets. One that listens there already goes on undisturbed.
-func (r *Receiver) Take(place Place, fleets []fleet.Spec) {
-	proofs := map[topic]fleet.HeartbeatCheck{}
+func (r *Receiver) Take(place Place, fleets []policy.Spec) {
+	proofs := map[topic]policy.HeartbeatCheck{}
 	for i := range fleets {
 		for _, c := range fleets[i].Asked() {
-			if c.Kind == fleet.CheckHeartbeat {
+			if c.Kind == policy.CheckHeartbeat {
 				proofs[topic{fleets[i].Name, c.Name}] = c.Heartbeat
 			}
 		}
@@ -153,7 +154,7 @@ func (r *Receiver) stay(ctx context.Context) error {
 }
 
 // proofOf returns how the machines of the fleet prove for the check who they are; false: there is no such check.
-func (r *Receiver) proofOf(t topic) (fleet.HeartbeatCheck, bool) {
+func (r *Receiver) proofOf(t topic) (policy.HeartbeatCheck, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	how, known := r.proofs[t]

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/heartbeat"
 	"hale/internal/probe/netprobe"
@@ -55,7 +56,7 @@ func open(t *testing.T, place heartbeat.Place) *house {
 	}
 	h.write(h.token, token+"\n")
 	h.receiver = heartbeat.New(slog.New(slog.DiscardHandler), nil)
-	h.receiver.Take(place, []fleet.Spec{{Name: "web", Checks: []fleet.Check{*h.check()}}})
+	h.receiver.Take(place, []policy.Spec{{Name: "web", Checks: []policy.Check{*h.check()}}})
 	register := h.receiver.Register("web")
 	t.Cleanup(register.Close)
 	h.engine = netprobe.New(nil, netprobe.Options{Hearing: register})
@@ -95,10 +96,10 @@ func (h *house) write(name, text string) {
 	}
 }
 
-func (h *house) check() *fleet.Check {
-	return &fleet.Check{
-		Name: "beat", Kind: fleet.CheckHeartbeat, Every: 600 * time.Millisecond, Timeout: 400 * time.Millisecond,
-		DownAfter: 2, UpAfter: 1, Heartbeat: fleet.HeartbeatCheck{Token: fleet.Secret{File: h.token}},
+func (h *house) check() *policy.Check {
+	return &policy.Check{
+		Name: "beat", Kind: policy.CheckHeartbeat, Every: 600 * time.Millisecond, Timeout: 400 * time.Millisecond,
+		DownAfter: 2, UpAfter: 1, Heartbeat: policy.HeartbeatCheck{Token: fleet.Secret{File: h.token}},
 	}
 }
 
@@ -239,7 +240,7 @@ func TestReceiverMoves(t *testing.T) {
 	h.engine.Set(h.target(1))
 	well := func() { h.report(beatPath, token, "") }
 	h.becomes(fleet.StandingUp, fleet.ResultOK, "", well)
-	fleets := []fleet.Spec{{Name: "web", Checks: []fleet.Check{*h.check()}}}
+	fleets := []policy.Spec{{Name: "web", Checks: []policy.Check{*h.check()}}}
 	was := h.address
 	h.address = freeAddress(t)
 	h.receiver.Take(heartbeat.Place{Listen: h.address}, fleets)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/secret"
 )
@@ -163,7 +164,7 @@ func (r *Register) deaf(t probe.Target, e entry, listening, from, now time.Time)
 }
 
 // grace is for how long a machine that was never heard is unknown: as long as would make it down.
-func grace(c *fleet.Check) time.Duration {
+func grace(c *policy.Check) time.Duration {
 	return time.Duration(max(c.DownAfter, c.DownIn, 1))*c.Every + c.Timeout
 }
 

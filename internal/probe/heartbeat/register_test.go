@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 )
@@ -75,9 +76,9 @@ func (s *stage) read() {
 func (s *stage) beating(n int) probe.Target {
 	return probe.Target{
 		ID: probe.ID{Machine: fleet.Name("web").Machine(n), Check: "beat"}, Instance: "a", Epoch: 1,
-		Spec: &fleet.Check{
-			Name: "beat", Kind: fleet.CheckHeartbeat, Every: 10 * time.Second, Timeout: 4 * time.Second, DownAfter: 3,
-			UpAfter: 1, Heartbeat: fleet.HeartbeatCheck{Token: s.token},
+		Spec: &policy.Check{
+			Name: "beat", Kind: policy.CheckHeartbeat, Every: 10 * time.Second, Timeout: 4 * time.Second, DownAfter: 3,
+			UpAfter: 1, Heartbeat: policy.HeartbeatCheck{Token: s.token},
 		},
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/probe/probetest"
@@ -54,8 +55,8 @@ func (g *guests) last() provider.Ref {
 func agentOf(id fleet.InstanceID, host fleet.HostName) probe.Target {
 	return probe.Target{
 		ID: probe.ID{Machine: "web-1", Check: "agent"}, Instance: id, Host: host, Epoch: 1,
-		Spec: &fleet.Check{
-			Name: "agent", Kind: fleet.CheckAgent, Every: 5 * time.Second, Timeout: 2 * time.Second, DownAfter: 2,
+		Spec: &policy.Check{
+			Name: "agent", Kind: policy.CheckAgent, Every: 5 * time.Second, Timeout: 2 * time.Second, DownAfter: 2,
 			UpAfter: 1,
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 )
@@ -46,8 +47,8 @@ func BenchmarkEngine(b *testing.B) {
 		targets = append(targets, probe.Target{
 			ID:      probe.ID{Machine: fleet.Name("web").Machine(i + 1), Check: "alive"},
 			Address: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}),
-			Spec: &fleet.Check{
-				Kind: fleet.CheckPing, Every: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, DownAfter: 3,
+			Spec: &policy.Check{
+				Kind: policy.CheckPing, Every: 200 * time.Millisecond, Timeout: 100 * time.Millisecond, DownAfter: 3,
 				UpAfter: 1,
 			},
 		})

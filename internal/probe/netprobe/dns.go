@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -53,13 +54,13 @@ type query struct {
 }
 
 // recordTypes are the types that a check may ask for.
-var recordTypes = map[fleet.RecordType]dnsmessage.Type{
-	fleet.RecordA: dnsmessage.TypeA, fleet.RecordAAAA: dnsmessage.TypeAAAA, fleet.RecordCNAME: dnsmessage.TypeCNAME,
-	fleet.RecordMX: dnsmessage.TypeMX, fleet.RecordTXT: dnsmessage.TypeTXT, fleet.RecordSRV: dnsmessage.TypeSRV,
-	fleet.RecordNS: dnsmessage.TypeNS, fleet.RecordSOA: dnsmessage.TypeSOA, fleet.RecordPTR: dnsmessage.TypePTR,
+var recordTypes = map[policy.RecordType]dnsmessage.Type{
+	policy.RecordA: dnsmessage.TypeA, policy.RecordAAAA: dnsmessage.TypeAAAA, policy.RecordCNAME: dnsmessage.TypeCNAME,
+	policy.RecordMX: dnsmessage.TypeMX, policy.RecordTXT: dnsmessage.TypeTXT, policy.RecordSRV: dnsmessage.TypeSRV,
+	policy.RecordNS: dnsmessage.TypeNS, policy.RecordSOA: dnsmessage.TypeSOA, policy.RecordPTR: dnsmessage.TypePTR,
 }
 
-func newQuery(c *fleet.DNSCheck) (query, error) {
+func newQuery(c *policy.DNSCheck) (query, error) {
 	kind, known := recordTypes[c.Type]
 	if !known {
 		return query{}, fmt.Errorf("records of type %q", c.Type)
@@ -203,7 +204,7 @@ var rcodes = map[dnsmessage.RCode]string{
 }
 
 // judge says whether the reply is a good one.
-func (a *reply) judge(c *fleet.DNSCheck) error {
+func (a *reply) judge(c *policy.DNSCheck) error {
 	switch {
 	case a.code != dnsmessage.RCodeSuccess:
 		name, known := rcodes[a.code]
@@ -228,14 +229,14 @@ func (a *reply) judge(c *fleet.DNSCheck) error {
 }
 
 // sameRecord compares as DNS does: names in capitals or not, texts to the letter, addresses however they are written.
-func sameRecord(kind fleet.RecordType, want, got string) bool {
+func sameRecord(kind policy.RecordType, want, got string) bool {
 	switch kind {
-	case fleet.RecordTXT:
+	case policy.RecordTXT:
 		return want == got
-	case fleet.RecordA, fleet.RecordAAAA:
+	case policy.RecordA, policy.RecordAAAA:
 		address, err := netip.ParseAddr(want)
 		return err == nil && address.String() == got
-	case fleet.RecordCNAME, fleet.RecordMX, fleet.RecordSRV, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR:
+	case policy.RecordCNAME, policy.RecordMX, policy.RecordSRV, policy.RecordNS, policy.RecordSOA, policy.RecordPTR:
 	}
 	return strings.EqualFold(strings.TrimSuffix(strings.Join(strings.Fields(want), " "), "."), got)
 }

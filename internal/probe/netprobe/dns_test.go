@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // canned is a connection that says what it holds and hears nothing.
@@ -23,14 +24,14 @@ type canned struct {
 func (c canned) Read(p []byte) (int, error)  { return c.from.Read(p) }
 func (c canned) Write(p []byte) (int, error) { return len(p), nil }
 func (c canned) SetDeadline(time.Time) error { return nil }
-func wantOf(kind fleet.RecordType) fleet.DNSCheck {
-	return fleet.DNSCheck{Name: "www.example.org", Type: kind}
+func wantOf(kind policy.RecordType) policy.DNSCheck {
+	return policy.DNSCheck{Name: "www.example.org", Type: kind}
 }
 
 // FuzzReply: whatever a packet holds, it is taken for the answer only when it is one to the question, and one that is
 // cut into a stream is read as it is.
 func FuzzReply(f *testing.F) {
-	check := wantOf(fleet.RecordA)
+	check := wantOf(policy.RecordA)
 	q, err := newQuery(&check)
 	if err != nil {
 		f.Fatal(err)
@@ -81,7 +82,7 @@ func FuzzReply(f *testing.F) {
 // FuzzStream: whatever a name server writes into a connection, it ends with an answer, with one that is none, or with
 // the connection.
 func FuzzStream(f *testing.F) {
-	check := wantOf(fleet.RecordTXT)
+	check := wantOf(policy.RecordTXT)
 	q, err := newQuery(&check)
 	if err != nil {
 		f.Fatal(err)
@@ -115,20 +116,20 @@ func FuzzAnswer(f *testing.F) {
 func TestRecordsAreComparedAsDNSDoes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		kind      fleet.RecordType
+		kind      policy.RecordType
 		want, got string
 		same      bool
 	}{
-		{fleet.RecordA, "192.0.2.1", "192.0.2.1", true},
-		{fleet.RecordA, "192.0.2.1", "192.0.2.10", false},
-		{fleet.RecordAAAA, "2001:DB8:0::1", "2001:db8::1", true},
-		{fleet.RecordCNAME, "WWW.example.org.", "www.example.org", true},
-		{fleet.RecordMX, "10  mail.example.org.", "10 mail.example.org", true},
-		{fleet.RecordMX, "20 mail.example.org", "10 mail.example.org", false},
-		{fleet.RecordSRV, "0 5 5060 sip.example.org", "0 5 5060 SIP.example.org", true},
-		{fleet.RecordTXT, "v=spf1 -all", "v=spf1 -all", true},
-		{fleet.RecordTXT, "V=spf1 -all", "v=spf1 -all", false},
-		{fleet.RecordTXT, "a  b", "a b", false},
+		{policy.RecordA, "192.0.2.1", "192.0.2.1", true},
+		{policy.RecordA, "192.0.2.1", "192.0.2.10", false},
+		{policy.RecordAAAA, "2001:DB8:0::1", "2001:db8::1", true},
+		{policy.RecordCNAME, "WWW.example.org.", "www.example.org", true},
+		{policy.RecordMX, "10  mail.example.org.", "10 mail.example.org", true},
+		{policy.RecordMX, "20 mail.example.org", "10 mail.example.org", false},
+		{policy.RecordSRV, "0 5 5060 sip.example.org", "0 5 5060 SIP.example.org", true},
+		{policy.RecordTXT, "v=spf1 -all", "v=spf1 -all", true},
+		{policy.RecordTXT, "V=spf1 -all", "v=spf1 -all", false},
+		{policy.RecordTXT, "a  b", "a b", false},
 	} {
 		if sameRecord(c.kind, c.want, c.got) != c.same {
 			t.Errorf("%s: %q and %q, want %v", c.kind, c.want, c.got, c.same)
@@ -139,7 +140,7 @@ func TestRecordsAreComparedAsDNSDoes(t *testing.T) {
 // TestAReplyIsReadAsItsServerWroteIt: in other capitals, as some servers have names, and with a record that is none.
 func TestAReplyIsReadAsItsServerWroteIt(t *testing.T) {
 	t.Parallel()
-	check := wantOf(fleet.RecordA)
+	check := wantOf(policy.RecordA)
 	q, err := newQuery(&check)
 	if err != nil {
 		t.Fatal(err)

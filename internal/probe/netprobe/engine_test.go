@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/probe/probetest"
@@ -32,8 +33,8 @@ func pinged(machine int, every, timeout time.Duration) probe.Target {
 	return probe.Target{
 		ID:      probe.ID{Machine: fleet.Name("web").Machine(machine), Check: "alive"},
 		Address: netip.AddrFrom4([4]byte{10, 0, byte(machine >> 8), byte(machine)}),
-		Spec: &fleet.Check{
-			Name: "alive", Kind: fleet.CheckPing, Every: every, Timeout: timeout, DownAfter: 1, UpAfter: 1,
+		Spec: &policy.Check{
+			Name: "alive", Kind: policy.CheckPing, Every: every, Timeout: timeout, DownAfter: 1, UpAfter: 1,
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/program"
 )
@@ -28,7 +29,7 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 	if len(c.Command) == 0 {
 		return "", probe.LocalError{Err: errors.New("no program")}
 	}
-	facts := fleet.Facts{
+	facts := policy.Facts{
 		Machine: t.Machine, Instance: t.Instance, Host: t.Host, Address: t.Address, Metadata: t.Metadata,
 	}
 	if lacks := facts.Unknown(c.Texts()...); lacks != "" {
@@ -56,7 +57,7 @@ func (k asker) run(ctx context.Context, t probe.Target) (said string, err error)
 	}
 	said = firstLine(hidden.hideIn(output))
 	switch {
-	case code == 0, code == codeWarning && c.Warning == fleet.WarningOK:
+	case code == 0, code == codeWarning && c.Warning == policy.WarningOK:
 		return said, nil
 	case code == codeUndecided:
 		return "", failure{fleet.ResultUndecided, said}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/probe/probetest"
@@ -23,9 +24,9 @@ var refused = syscall.ECONNREFUSED
 func script(command ...string) probe.Target {
 	return probe.Target{
 		ID: probe.ID{Machine: "web-7", Check: "own"}, Instance: "4711", Address: netip.MustParseAddr("10.0.0.1"),
-		Spec: &fleet.Check{
-			Name: "own", Kind: fleet.CheckExec, Every: 20 * time.Second, Timeout: 10 * time.Second, DownAfter: 1,
-			UpAfter: 1, Exec: fleet.ExecCheck{Command: command},
+		Spec: &policy.Check{
+			Name: "own", Kind: policy.CheckExec, Every: 20 * time.Second, Timeout: 10 * time.Second, DownAfter: 1,
+			UpAfter: 1, Exec: policy.ExecCheck{Command: command},
 		},
 	}
 }
@@ -36,7 +37,7 @@ func TestExitCodes(t *testing.T) {
 	e := start(t, network(t), netprobe.Options{})
 	for name, tc := range map[string]struct {
 		script  string
-		warning fleet.Warning
+		warning policy.Warning
 		want    string
 	}{
 		"well": {"exit 0", "", "up, ok: "},
@@ -45,15 +46,15 @@ func TestExitCodes(t *testing.T) {
 		"a script says no": {"exit 1", "", "down, exit: exit code 1"},
 		"a warning counts": {`echo "LOAD WARNING - 5.02"; exit 1`, "",
 			"down, exit: exit code 1: LOAD WARNING - 5.02"},
-		"a warning counts, as said": {`echo "LOAD WARNING - 5.02"; exit 1`, fleet.WarningFails,
+		"a warning counts, as said": {`echo "LOAD WARNING - 5.02"; exit 1`, policy.WarningFails,
 			"down, exit: exit code 1: LOAD WARNING - 5.02"},
-		"a warning is none": {`echo "LOAD WARNING - 5.02"; exit 1`, fleet.WarningOK,
+		"a warning is none": {`echo "LOAD WARNING - 5.02"; exit 1`, policy.WarningOK,
 			"up, ok: LOAD WARNING - 5.02"},
-		"critical": {`echo "LOAD CRITICAL"; exit 2`, fleet.WarningOK,
+		"critical": {`echo "LOAD CRITICAL"; exit 2`, policy.WarningOK,
 			"down, exit: exit code 2: LOAD CRITICAL"},
-		"it cannot tell": {`echo "UNKNOWN - no such device"; exit 3`, fleet.WarningOK,
+		"it cannot tell": {`echo "UNKNOWN - no such device"; exit 3`, policy.WarningOK,
 			"unknown, undecided: UNKNOWN - no such device"},
-		"any other code": {"exit 4", fleet.WarningOK, "down, exit: exit code 4"},
+		"any other code": {"exit 4", policy.WarningOK, "down, exit: exit code 4"},
 		"its own program is missing": {"no-such-program", "",
 			"unknown, local: exit code 127: own: 1: no-such-program: not found"},
 		"a program that is no program": {"exit 126", "", "unknown, local: exit code 126"},
@@ -85,7 +86,7 @@ func TestPlaceholders(t *testing.T) {
 			"{meta.role}@{host}")
 		target.Instance, target.Host = "{name}; rm -rf /", "h1"
 		target.Metadata = fleet.MetadataOf(map[string]string{"role": "$(id) {ip}"})
-		target.Spec.Exec.Env = []fleet.Variable{{Name: "URL", Value: "http://{ip}/{name}"}}
+		target.Spec.Exec.Env = []policy.Variable{{Name: "URL", Value: "http://{ip}/{name}"}}
 		if got := e.Look(t.Context(), target); got.Standing != fleet.StandingUp {
 			t.Fatalf("look says %+v", got)
 		}
@@ -109,7 +110,7 @@ func TestAProgramIsNotRunWithAnUnknownValue(t *testing.T) {
 		for placeholder, why := range map[string]string{"{meta.rack}": "{meta.rack}", "{host}": "{host}"} {
 			target := script("ask", "{ip}")
 			target.Metadata = fleet.MetadataOf(map[string]string{"role": "db"})
-			target.Spec.Exec.Env = []fleet.Variable{{Name: "WHERE", Value: "in " + placeholder}}
+			target.Spec.Exec.Env = []policy.Variable{{Name: "WHERE", Value: "in " + placeholder}}
 			got := e.Look(t.Context(), target)
 			if got.Standing != fleet.StandingUnknown || got.Result != fleet.ResultNoMetadata || got.Detail != why {
 				t.Errorf("%s: look says %+v", placeholder, got)
@@ -173,7 +174,7 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	e := start(t, network(t), netprobe.Options{})
 	target := script("sh", "-c", `env | grep -v '^PWD=\|^_=\|^SHLVL=' | sort | tr '\n' ' '; exit 2`)
-	target.Spec.Exec.Env = []fleet.Variable{{Name: "PATH", Value: "/usr/bin:/bin"}, {Name: "WHO", Value: "{name}"}}
+	target.Spec.Exec.Env = []policy.Variable{{Name: "PATH", Value: "/usr/bin:/bin"}, {Name: "WHO", Value: "{name}"}}
 	if got := e.Look(t.Context(), target); got.Detail != "exit code 2: PATH=/usr/bin:/bin WHO=web-7" {
 		t.Errorf("look says %+v", got)
 	}

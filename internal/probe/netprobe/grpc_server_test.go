@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe/netprobe"
 )
 
@@ -40,33 +41,35 @@ func serveGRPC(t *testing.T, options ...grpc.ServerOption) (port int) {
 	return portOf(t, l.Addr().String())
 }
 
-func asksHealth(c fleet.GRPCCheck) fleet.Check { return fleet.Check{Kind: fleet.CheckGRPC, GRPC: c} }
+func asksHealth(c policy.GRPCCheck) policy.Check {
+	return policy.Check{Kind: policy.CheckGRPC, GRPC: c}
+}
 
 func TestGRPCOnLoopback(t *testing.T) {
 	t.Parallel()
 	e := start(t, network(t), netprobe.Options{})
 	tell(t, e, serveGRPC(t), map[string]story{
-		"as a whole": {asksHealth(fleet.GRPCCheck{}), fleet.ResultOK, ""},
-		"one that serves": {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org"}),
+		"as a whole": {asksHealth(policy.GRPCCheck{}), fleet.ResultOK, ""},
+		"one that serves": {asksHealth(policy.GRPCCheck{Service: "shop.v1.Orders", Host: "orders.example.org"}),
 			fleet.ResultOK, ""},
-		"one that does not": {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Stock"}), fleet.ResultStatus, "NOT_SERVING"},
-		"an unknown one": {asksHealth(fleet.GRPCCheck{Service: "shop.v1.Cart"}), fleet.ResultStatus,
+		"one that does not": {asksHealth(policy.GRPCCheck{Service: "shop.v1.Stock"}), fleet.ResultStatus, "NOT_SERVING"},
+		"an unknown one": {asksHealth(policy.GRPCCheck{Service: "shop.v1.Cart"}), fleet.ResultStatus,
 			"NOT_FOUND: the server does not know the service"},
-		"it speaks no TLS": {asksHealth(fleet.GRPCCheck{Secure: true, TLS: fleet.TLSCheck{Insecure: true}}),
+		"it speaks no TLS": {asksHealth(policy.GRPCCheck{Secure: true, TLS: policy.TLSCheck{Insecure: true}}),
 			fleet.ResultTLS, "tls: "},
 	})
 	tell(t, e, closedPort(t), map[string]story{
-		"it is not there": {asksHealth(fleet.GRPCCheck{}), fleet.ResultRefused, ""},
+		"it is not there": {asksHealth(policy.GRPCCheck{}), fleet.ResultRefused, ""},
 	})
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
 	tell(t, e, portOf(t, web.Listener.Addr().String()), map[string]story{
-		"a web server": {asksHealth(fleet.GRPCCheck{}), fleet.ResultProtocol, ""},
+		"a web server": {asksHealth(policy.GRPCCheck{}), fleet.ResultProtocol, ""},
 	})
 	rude := listen(t, func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1))
 	})
-	tell(t, e, rude, map[string]story{"hangs up": {asksHealth(fleet.GRPCCheck{}), fleet.ResultRefused, ""}})
+	tell(t, e, rude, map[string]story{"hangs up": {asksHealth(policy.GRPCCheck{}), fleet.ResultRefused, ""}})
 }
 
 // TestGRPCOverTLS: the handshake is that of an https check, and offers HTTP/2.
@@ -83,21 +86,21 @@ func TestGRPCOverTLS(t *testing.T) {
 			MinVersion:   tls.VersionTLS12,
 		})))
 	left := int(time.Until(lender.Certificate().NotAfter).Hours() / 24)
-	check := func(service, host string, demand fleet.TLSCheck) fleet.Check {
-		return asksHealth(fleet.GRPCCheck{Service: service, Host: host, Secure: true, TLS: demand})
+	check := func(service, host string, demand policy.TLSCheck) policy.Check {
+		return asksHealth(policy.GRPCCheck{Service: service, Host: host, Secure: true, TLS: demand})
 	}
 	e := start(t, network(t), netprobe.Options{Roots: x509.NewCertPool()})
 	tell(t, e, port, map[string]story{
-		"as it should be":   {check("", "example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
-		"with a port":       {check("", "example.com:8443", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"by its address":    {check("", "", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"it does not serve": {check("shop.v1.Stock", "", fleet.TLSCheck{CA: own}), fleet.ResultStatus, "NOT_SERVING"},
-		"any certificate":   {check("", "example.net", fleet.TLSCheck{Insecure: true}), fleet.ResultOK, ""},
-		"no authority for it": {check("", "example.com", fleet.TLSCheck{}), fleet.ResultTLS,
+		"as it should be":   {check("", "example.com", policy.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
+		"with a port":       {check("", "example.com:8443", policy.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"by its address":    {check("", "", policy.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"it does not serve": {check("shop.v1.Stock", "", policy.TLSCheck{CA: own}), fleet.ResultStatus, "NOT_SERVING"},
+		"any certificate":   {check("", "example.net", policy.TLSCheck{Insecure: true}), fleet.ResultOK, ""},
+		"no authority for it": {check("", "example.com", policy.TLSCheck{}), fleet.ResultTLS,
 			"tls: failed to verify certificate"},
-		"for another name": {check("", "example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS,
+		"for another name": {check("", "example.net", policy.TLSCheck{CA: own}), fleet.ResultTLS,
 			"tls: failed to verify certificate"},
-		"not long enough": {check("", "example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS,
+		"not long enough": {check("", "example.com", policy.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS,
 			"the certificate ends in "},
 	})
 	old := listen(t, func(conn net.Conn) {
@@ -107,7 +110,7 @@ func TestGRPCOverTLS(t *testing.T) {
 		}).HandshakeContext(t.Context())
 	})
 	tell(t, e, old, map[string]story{
-		"a server without HTTP/2": {check("", "example.com", fleet.TLSCheck{CA: own}), fleet.ResultTLS,
+		"a server without HTTP/2": {check("", "example.com", policy.TLSCheck{CA: own}), fleet.ResultTLS,
 			"the server does not offer HTTP/2"},
 	})
 }
@@ -131,7 +134,7 @@ func TestHealthLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // it c
 		hanging: fleet.ResultTimeout,
 		deaf:    fleet.ResultTimeout,
 	} {
-		target := asked(port, asksHealth(fleet.GRPCCheck{}))
+		target := asked(port, asksHealth(policy.GRPCCheck{}))
 		target.Spec.Timeout = 100 * time.Millisecond
 		if want == fleet.ResultOK {
 			target.Spec.Timeout = 4 * time.Second

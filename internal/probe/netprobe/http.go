@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -112,9 +113,9 @@ func (k asker) readOn(ctx context.Context, conn net.Conn, page io.Reader) {
 }
 
 // unlessIgnored says what a connection that could not be made means. What is our own fault is so in any case.
-func unlessIgnored(c *fleet.Check, err error) error {
+func unlessIgnored(c *policy.Check, err error) error {
 	var local probe.LocalError
-	if c.HTTP.NoConnection == fleet.NoConnectionIgnore && !errors.As(err, &local) {
+	if c.HTTP.NoConnection == policy.NoConnectionIgnore && !errors.As(err, &local) {
 		return notConnected{err}
 	}
 	return err
@@ -163,7 +164,7 @@ func (v visit) request(t probe.Target) *http.Request {
 }
 
 // headOf returns the lines of the request's head, and whether secrets are among them.
-func headOf(ctx context.Context, h *fleet.HTTPCheck) (lines http.Header, discreet bool, err error) {
+func headOf(ctx context.Context, h *policy.HTTPCheck) (lines http.Header, discreet bool, err error) {
 	lines = http.Header{"User-Agent": {userAgent}, "Accept": {"*/*"}}
 	var secrets secrets
 	for _, line := range h.Headers {

@@ -19,17 +19,18 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/probe/probetest"
 )
 
-func page(address string, port int, h fleet.HTTPCheck) probe.Target {
+func page(address string, port int, h policy.HTTPCheck) probe.Target {
 	return probe.Target{
 		ID:      probe.ID{Machine: "web-1", Check: "page"},
 		Address: netip.MustParseAddr(address),
-		Spec: &fleet.Check{
-			Name: "page", Kind: fleet.CheckHTTP, Port: port, HTTP: h,
+		Spec: &policy.Check{
+			Name: "page", Kind: policy.CheckHTTP, Port: port, HTTP: h,
 			Every: 5 * time.Second, Timeout: time.Second, DownAfter: 1, UpAfter: 1,
 		},
 	}
@@ -42,22 +43,22 @@ func TestRequest(t *testing.T) {
 		line, host string
 	}{
 		"as short as can be": {
-			target: page("10.0.0.1", 80, fleet.HTTPCheck{}), line: "GET / HTTP/1.1", host: "10.0.0.1",
+			target: page("10.0.0.1", 80, policy.HTTPCheck{}), line: "GET / HTTP/1.1", host: "10.0.0.1",
 		},
 		"a query, another port": {
-			target: page("10.0.0.1", 8080, fleet.HTTPCheck{Scheme: "http", Path: "/health?full=1"}),
+			target: page("10.0.0.1", 8080, policy.HTTPCheck{Scheme: "http", Path: "/health?full=1"}),
 			line:   "GET /health?full=1 HTTP/1.1", host: "10.0.0.1:8080",
 		},
 		"a name of its own": {
-			target: page("10.0.0.1", 8080, fleet.HTTPCheck{Scheme: "http", Path: "/", Host: "www.example.com"}),
+			target: page("10.0.0.1", 8080, policy.HTTPCheck{Scheme: "http", Path: "/", Host: "www.example.com"}),
 			line:   "GET / HTTP/1.1", host: "www.example.com",
 		},
 		"IPv6": {
-			target: page("fd00::1", 80, fleet.HTTPCheck{Scheme: "http", Path: "/"}), line: "GET / HTTP/1.1",
+			target: page("fd00::1", 80, policy.HTTPCheck{Scheme: "http", Path: "/"}), line: "GET / HTTP/1.1",
 			host: "[fd00::1]",
 		},
 		"IPv6 on a link, another port": {
-			target: page("fe80::1%eth0", 81, fleet.HTTPCheck{Scheme: "http", Path: "/"}),
+			target: page("fe80::1%eth0", 81, policy.HTTPCheck{Scheme: "http", Path: "/"}),
 			line:   "GET / HTTP/1.1", host: "[fe80::1]:81",
 		},
 	} {
@@ -107,7 +108,7 @@ func TestOddAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				target := page("10.0.0.1", 80, fleet.HTTPCheck{Scheme: "http", Path: "/"})
+				target := page("10.0.0.1", 80, policy.HTTPCheck{Scheme: "http", Path: "/"})
 				x := probetest.NewTransport()
 				x.Script(target.Address, probetest.Answer{Serve: func(conn net.Conn) {
 					defer conn.Close()
@@ -141,7 +142,7 @@ func TestCertificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				target := page("10.0.0.1", 443, fleet.HTTPCheck{Scheme: "https", Path: "/", Host: tc.host})
+				target := page("10.0.0.1", 443, policy.HTTPCheck{Scheme: "https", Path: "/", Host: tc.host})
 				config, roots := certificate(t, time.Now().Add(tc.expiry), "www.example.com", net.IPv4(10, 0, 0, 1))
 				x := probetest.NewTransport()
 				x.Script(target.Address, probetest.Answer{Serve: func(conn net.Conn) {

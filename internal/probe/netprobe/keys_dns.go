@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -14,12 +14,12 @@ import (
 type dnsDraft struct {
 	port   keys.At[int]
 	name   keys.At[string]
-	record keys.At[fleet.RecordType]
+	record keys.At[policy.RecordType]
 	answer keys.At[[]keys.At[string]]
 	tcp    keys.At[bool]
 }
 
-var dnsKeys = kinds.CheckOf(fleet.CheckDNS, "name: www.example.org", "Ask the name server on the machine itself for a record.",
+var dnsKeys = kinds.CheckOf(policy.CheckDNS, "name: www.example.org", "Ask the name server on the machine itself for a record.",
 	dnsShape(),
 	func(c kinds.Asked, d keys.At[dnsDraft]) {
 		c.Check.Port, c.Check.DNS = d.Value.port.Value, dnsOf(c, d.Value)
@@ -29,10 +29,10 @@ func dnsShape() keys.Object[dnsDraft] {
 	return keys.Object[dnsDraft]{Fields: []keys.Field[dnsDraft]{
 		keys.Must("name", "www.example.org", "The name that is asked for.", keys.Text("a name", "www.example.org"),
 			func(d *dnsDraft) *keys.At[string] { return &d.name }),
-		keys.Or("type", fleet.RecordA, "The type of record. That there is none is a failure.",
-			keys.Choice(nil, fleet.RecordA, fleet.RecordAAAA, fleet.RecordCNAME, fleet.RecordMX,
-				fleet.RecordTXT, fleet.RecordSRV, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR),
-			func(d *dnsDraft) *keys.At[fleet.RecordType] { return &d.record }),
+		keys.Or("type", policy.RecordA, "The type of record. That there is none is a failure.",
+			keys.Choice(nil, policy.RecordA, policy.RecordAAAA, policy.RecordCNAME, policy.RecordMX,
+				policy.RecordTXT, policy.RecordSRV, policy.RecordNS, policy.RecordSOA, policy.RecordPTR),
+			func(d *dnsDraft) *keys.At[policy.RecordType] { return &d.record }),
 		keys.May("answer", "What the records must say, all of it, as `[192.0.2.1]`, `[\"10 mail.example.org\"]` for "+
 			"MX, `[\"0 5 5060 sip.example.org\"]` for SRV; of SOA the primary server. Further records are no failure.",
 			keys.List[string]{Noun: "one record", Each: keys.Text("a record",
@@ -45,8 +45,8 @@ func dnsShape() keys.Object[dnsDraft] {
 	}}
 }
 
-func dnsOf(c kinds.Asked, d dnsDraft) fleet.DNSCheck {
-	out := fleet.DNSCheck{Name: d.name.Value, Type: d.record.Value, TCP: d.tcp.Value}
+func dnsOf(c kinds.Asked, d dnsDraft) policy.DNSCheck {
+	out := policy.DNSCheck{Name: d.name.Value, Type: d.record.Value, TCP: d.tcp.Value}
 	if d.name.Given() && !domainName(d.name.Value) {
 		c.Add(d.name.Spot, fmt.Sprintf("%q is not a name in DNS", d.name.Value),
 			"write for example www.example.org, and xn--… for what is not ASCII")
@@ -76,7 +76,7 @@ func domainName(text string) bool {
 }
 
 // recordFlaw reports whether no record of the type can say that, and what one could.
-func recordFlaw(kind fleet.RecordType, text string) (example string, bad bool) {
+func recordFlaw(kind policy.RecordType, text string) (example string, bad bool) {
 	words := strings.Fields(text)
 	numbers := func(n int) bool {
 		if len(words) != n+1 {
@@ -91,22 +91,22 @@ func recordFlaw(kind fleet.RecordType, text string) (example string, bad bool) {
 	}
 	address, err := netip.ParseAddr(text)
 	switch kind {
-	case fleet.RecordA:
+	case policy.RecordA:
 		return "192.0.2.1", err != nil || !address.Is4()
-	case fleet.RecordAAAA:
+	case policy.RecordAAAA:
 		return "2001:db8::1", err != nil || !address.Is6() || address.Zone() != ""
-	case fleet.RecordMX:
+	case policy.RecordMX:
 		return "\"10 mail.example.org\"", !numbers(1)
-	case fleet.RecordSRV:
+	case policy.RecordSRV:
 		return "\"0 5 5060 sip.example.org\"", !numbers(3)
-	case fleet.RecordTXT:
+	case policy.RecordTXT:
 		return "\"v=spf1 -all\"", false
-	case fleet.RecordCNAME, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR:
+	case policy.RecordCNAME, policy.RecordNS, policy.RecordSOA, policy.RecordPTR:
 	}
 	return "ns1.example.org", !numbers(0)
 }
 
-func writeDNS(c *fleet.Check, p *keys.Pairs) {
+func writeDNS(c *policy.Check, p *keys.Pairs) {
 	p.Add("port", "%d", c.Port)
 	answers := make([]string, len(c.DNS.Answer))
 	for i, a := range c.DNS.Answer {

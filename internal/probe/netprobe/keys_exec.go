@@ -3,7 +3,7 @@ package netprobe
 import (
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -11,10 +11,10 @@ import (
 type execDraft struct {
 	command keys.At[[]keys.At[string]]
 	env     keys.At[[]keys.Named[keys.TextDraft]]
-	warning keys.At[fleet.Warning]
+	warning keys.At[policy.Warning]
 }
 
-var execKeys = kinds.CheckOf(fleet.CheckExec, "command: […]",
+var execKeys = kinds.CheckOf(policy.CheckExec, "command: […]",
 	"Run a program on hale's side: a script of your own, or a monitoring plugin. Exit code 0 is a success; 3, and "+
 		"what a shell says that cannot run it (126, 127), count neither way; every other one is a failure.", execShape(),
 	func(c kinds.Asked, d keys.At[execDraft]) { c.Check.Exec = execOf(c, d.Value) }, writeExec)
@@ -31,23 +31,23 @@ func execShape() keys.Object[execDraft] {
 				Key: "VARIABLE", Names: keys.VariableNames, Each: keys.TextOrSecret("the variable's value",
 					"production"),
 			}, func(e *execDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &e.env }),
-		keys.Or("warning", fleet.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. "+
+		keys.Or("warning", policy.WarningFails, "What exit code 1 means. `fail`: a failure, as with most programs. "+
 			"`ok`: a success, as fits monitoring plugins, for which it is a warning.",
-			keys.Choice(nil, fleet.WarningFails, fleet.WarningOK),
-			func(e *execDraft) *keys.At[fleet.Warning] { return &e.warning }),
+			keys.Choice(nil, policy.WarningFails, policy.WarningOK),
+			func(e *execDraft) *keys.At[policy.Warning] { return &e.warning }),
 	}}
 }
 
-func execOf(c kinds.Asked, d execDraft) fleet.ExecCheck {
-	var out fleet.ExecCheck
+func execOf(c kinds.Asked, d execDraft) policy.ExecCheck {
+	var out policy.ExecCheck
 	out.Command, out.Env = kinds.Command(c.Finder, keys.ProgramDraft{Command: d.command, Env: d.env}, c.Placeholders)
-	if d.warning.Given() && d.warning.Value != fleet.WarningFails {
+	if d.warning.Given() && d.warning.Value != policy.WarningFails {
 		out.Warning = d.warning.Value
 	}
 	return out
 }
 
-func writeExec(check *fleet.Check, p *keys.Pairs) {
+func writeExec(check *policy.Check, p *keys.Pairs) {
 	var env keys.Pairs
 	c := &check.Exec
 	words := make([]string, len(c.Command))

@@ -1,7 +1,7 @@
 package netprobe
 
 import (
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -15,7 +15,7 @@ type grpcDraft struct {
 	insecure        keys.At[bool]
 }
 
-var grpcKeys = kinds.CheckOf(fleet.CheckGRPC, "port: 50051", "Ask a gRPC server for its health, by the gRPC Health Checking "+
+var grpcKeys = kinds.CheckOf(policy.CheckGRPC, "port: 50051", "Ask a gRPC server for its health, by the gRPC Health Checking "+
 	"Protocol (`grpc.health.v1.Health/Check`). SERVING is a success; NOT_SERVING, a service that it does not know, "+
 	"and a server that does not speak the protocol are failures.", grpcShape(),
 	func(c kinds.Asked, d keys.At[grpcDraft]) {
@@ -46,16 +46,16 @@ func grpcShape() keys.Object[grpcDraft] {
 	}}
 }
 
-func grpcOf(c kinds.Asked, d grpcDraft) fleet.GRPCCheck {
+func grpcOf(c kinds.Asked, d grpcDraft) policy.GRPCCheck {
 	c.HostName(d.host)
 	if d.tls.Known() && !d.tls.Value {
 		c.NoCertificate("tls", "tls: true", d.ca, d.certificateDays, d.insecure)
 	}
-	return fleet.GRPCCheck{Service: d.service.Value, Host: d.host.Value, Secure: d.tls.Value,
+	return policy.GRPCCheck{Service: d.service.Value, Host: d.host.Value, Secure: d.tls.Value,
 		TLS: c.Certificate(d.ca, d.certificateDays, d.insecure)}
 }
 
-func writeGRPC(c *fleet.Check, p *keys.Pairs) {
+func writeGRPC(c *policy.Check, p *keys.Pairs) {
 	p.Add("port", "%d", c.Port)
 	p.MayText("service", c.GRPC.Service)
 	p.MayText("host", c.GRPC.Host)

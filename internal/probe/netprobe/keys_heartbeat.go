@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
 
 type heartbeatDraft struct{ token, secret keys.At[keys.SecretRef] }
 
-var heartbeatKeys = kinds.CheckOf(fleet.CheckHeartbeat, "secret: {file: PATH}",
+var heartbeatKeys = kinds.CheckOf(policy.CheckHeartbeat, "secret: {file: PATH}",
 	"The machine reports by itself, at least once in every `every`, and has `timeout` more; see heartbeats. Until "+
 		"its first report it is unknown, for as long as would make it down. Here timeout is half of every by default, "+
 		"and 3s at least.", heartbeatShape(),
@@ -30,7 +30,7 @@ func heartbeatShape() keys.Object[heartbeatDraft] {
 	}}
 }
 
-func heartbeatOf(c kinds.Asked, d keys.At[heartbeatDraft]) fleet.HeartbeatCheck {
+func heartbeatOf(c kinds.Asked, d keys.At[heartbeatDraft]) policy.HeartbeatCheck {
 	if !c.Received {
 		c.Add(d.Spot, "needs a place where machines report",
 			"add heartbeats: {listen: \":7700\"} at the top of the file")
@@ -46,13 +46,13 @@ func heartbeatOf(c kinds.Asked, d keys.At[heartbeatDraft]) fleet.HeartbeatCheck 
 		token = d.Value.secret
 	}
 	kept := c.Place(token)
-	return fleet.HeartbeatCheck{Token: kept, PerMachine: own && !kept.None()}
+	return policy.HeartbeatCheck{Token: kept, PerMachine: own && !kept.None()}
 }
 
 // beatTimeout returns how long after its time a report may come: half of every by default. It is so long at least that
 // hale knows by then whether it could hear it.
 func beatTimeout(f *keys.Finder, every, timeout keys.At[time.Duration]) time.Duration {
-	least := fleet.MinBeatTimeout
+	least := policy.MinBeatTimeout
 	switch {
 	case every.Known() && every.Value <= least:
 		f.Add(every.Spot, fmt.Sprintf("%s is too short for a heartbeat", keys.FormatDuration(every.Value)),
@@ -70,7 +70,7 @@ func beatTimeout(f *keys.Finder, every, timeout keys.At[time.Duration]) time.Dur
 }
 
 // writeHeartbeat says where the token is kept. Simulated machines have none to show.
-func writeHeartbeat(c *fleet.Check, p *keys.Pairs) {
+func writeHeartbeat(c *policy.Check, p *keys.Pairs) {
 	h := &c.Heartbeat
 	key := "token"
 	if h.PerMachine {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -16,17 +16,17 @@ type httpDraft struct {
 	scheme, path, host keys.At[string]
 	method             keys.At[string]
 	headers            keys.At[[]keys.Named[keys.TextDraft]]
-	status             keys.At[[]keys.At[fleet.StatusRange]]
+	status             keys.At[[]keys.At[policy.StatusRange]]
 	body               keys.At[string]
 	redirects          keys.At[int]
-	noConnection       keys.At[fleet.NoConnection]
+	noConnection       keys.At[policy.NoConnection]
 	ca                 keys.At[string]
 	certificateDays    keys.At[int]
 	insecure           keys.At[bool]
 	keepAlive          keys.At[bool]
 }
 
-var httpKeys = kinds.CheckOf(fleet.CheckHTTP, "", "Ask for a page.", httpShape(),
+var httpKeys = kinds.CheckOf(policy.CheckHTTP, "", "Ask for a page.", httpShape(),
 	func(c kinds.Asked, d keys.At[httpDraft]) { c.Check.Port, c.Check.HTTP = httpOf(c, d.Value) }, writeHTTP)
 
 func httpShape() keys.Object[httpDraft] {
@@ -49,8 +49,8 @@ func httpShape() keys.Object[httpDraft] {
 		}, func(h *httpDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &h.headers }),
 		keys.May("status", "The status codes of a good answer: codes, ranges and classes, as `[200, 300-303, 4xx]`. "+
 			"Any other one is a failure.",
-			keys.List[fleet.StatusRange]{Noun: "one status", Each: statusShape()},
-			func(h *httpDraft) *keys.At[[]keys.At[fleet.StatusRange]] { return &h.status }).Said("[2xx]"),
+			keys.List[policy.StatusRange]{Noun: "one status", Each: statusShape()},
+			func(h *httpDraft) *keys.At[[]keys.At[policy.StatusRange]] { return &h.status }).Said("[2xx]"),
 		keys.May("body", "A regular expression (RE2) that the first 64 KiB of the page must match, else it is a "+
 			"failure. `(?i)` in front: in capitals or not.",
 			keys.Text("a regular expression", "'\"status\": *\"passing\"'"),
@@ -58,11 +58,11 @@ func httpShape() keys.Object[httpDraft] {
 		keys.Or("redirects", 0, "So many redirects are followed, and only those that lead to the same host by the "+
 			"same port, or from http to https. Any other one is a failure, unless status has it.", keys.Integer(0, 5),
 			func(h *httpDraft) *keys.At[int] { return &h.redirects }),
-		keys.Or("no_connection", fleet.NoConnectionFails, "What it means that no connection comes about at all. "+
+		keys.Or("no_connection", policy.NoConnectionFails, "What it means that no connection comes about at all. "+
 			"`fail`: a failure. `ignore`: it counts neither way; when nothing else is heard for long, the check is "+
 			"unknown.",
-			keys.Choice(nil, fleet.NoConnectionFails, fleet.NoConnectionIgnore),
-			func(h *httpDraft) *keys.At[fleet.NoConnection] { return &h.noConnection }),
+			keys.Choice(nil, policy.NoConnectionFails, policy.NoConnectionIgnore),
+			func(h *httpDraft) *keys.At[policy.NoConnection] { return &h.noConnection }),
 		keys.Or("keep_alive", false, "Ask over a connection that stays open between probes, as far as the machine "+
 			"lets it: a fifth of the cost, but whether anybody new could connect is not asked. A connection that "+
 			"ended is no failure: a fresh one is tried first. For pages by plain http where only the status counts.",
@@ -87,10 +87,10 @@ func tlsFields() []keys.Field[httpDraft] {
 }
 
 // statusShape is a code, a class or a range of HTTP status codes.
-func statusShape() keys.Scalar[fleet.StatusRange] {
-	return keys.Scalar[fleet.StatusRange]{
+func statusShape() keys.Scalar[policy.StatusRange] {
+	return keys.Scalar[policy.StatusRange]{
 		Noun: "a status", Example: "200", Forms: []keys.Form{keys.FormText, keys.FormNumber}, Parse: parseStatus,
-		Format: func(r fleet.StatusRange) any { return fmt.Sprintf("%d-%d", r.First, r.Last) },
+		Format: func(r policy.StatusRange) any { return fmt.Sprintf("%d-%d", r.First, r.Last) },
 		JSON: keys.Schema{
 			Type: []string{"integer", "string"}, Pattern: `^([2-5]xx|[2-5][0-9]{2}(-[2-5][0-9]{2})?)$`,
 			Minimum: &lowestStatus, Maximum: &highestStatus,
@@ -101,14 +101,14 @@ func statusShape() keys.Scalar[fleet.StatusRange] {
 
 var lowestStatus, highestStatus = 200, 599
 
-func parseStatus(text string) (fleet.StatusRange, *keys.Flaw) {
+func parseStatus(text string) (policy.StatusRange, *keys.Flaw) {
 	wrong := keys.Flawf("write for example 200, 2xx or 200-204", "%q is not a status", text)
 	if class, ok := strings.CutSuffix(strings.ToLower(text), "xx"); ok {
 		n, bad := keys.ParseInteger(class)
 		if bad != nil || n < 2 || n > 5 {
-			return fleet.StatusRange{}, wrong
+			return policy.StatusRange{}, wrong
 		}
-		return fleet.StatusRange{First: n * 100, Last: n*100 + 99}, nil
+		return policy.StatusRange{First: n * 100, Last: n*100 + 99}, nil
 	}
 	first, last, ranged := strings.Cut(text, "-")
 	if !ranged {
@@ -118,14 +118,14 @@ func parseStatus(text string) (fleet.StatusRange, *keys.Flaw) {
 	b, bad2 := keys.ParseInteger(strings.TrimSpace(last))
 	switch {
 	case bad != nil || bad2 != nil || b < a:
-		return fleet.StatusRange{}, wrong
+		return policy.StatusRange{}, wrong
 	case a < lowestStatus || b > highestStatus:
-		return fleet.StatusRange{}, keys.Flawf("choose 200 to 599", "%s is out of range", text)
+		return policy.StatusRange{}, keys.Flawf("choose 200 to 599", "%s is out of range", text)
 	}
-	return fleet.StatusRange{First: a, Last: b}, nil
+	return policy.StatusRange{First: a, Last: b}, nil
 }
 
-func httpOf(c kinds.Asked, d httpDraft) (int, fleet.HTTPCheck) {
+func httpOf(c kinds.Asked, d httpDraft) (int, policy.HTTPCheck) {
 	if p := d.path; p.Known() && (!strings.HasPrefix(p.Value, "/") || strings.ContainsAny(p.Value, " #\t\r\n")) {
 		c.Add(p.Spot, fmt.Sprintf("%q is not a path", p.Value), "begin it with / and escape blanks as %20")
 	}
@@ -137,7 +137,7 @@ func httpOf(c kinds.Asked, d httpDraft) (int, fleet.HTTPCheck) {
 			port = 443
 		}
 	}
-	out := fleet.HTTPCheck{
+	out := policy.HTTPCheck{
 		Scheme: d.scheme.Value, Path: d.path.Value, Host: d.host.Value, Headers: kinds.Headers(c.Finder, d.headers.Value, ownHeaders),
 		Body:      bodyOf(c, d),
 		Redirects: d.redirects.Value, TLS: httpTLSOf(c, d), KeepAlive: d.keepAlive.Value,
@@ -149,7 +149,7 @@ func httpOf(c kinds.Asked, d httpDraft) (int, fleet.HTTPCheck) {
 	if d.method.Given() && d.method.Value != http.MethodGet {
 		out.Method = d.method.Value
 	}
-	if d.noConnection.Given() && d.noConnection.Value != fleet.NoConnectionFails {
+	if d.noConnection.Given() && d.noConnection.Value != policy.NoConnectionFails {
 		out.NoConnection = d.noConnection.Value
 	}
 	for _, s := range d.status.Value {
@@ -174,7 +174,7 @@ func bodyOf(c kinds.Asked, d httpDraft) string {
 	return pattern
 }
 
-func httpTLSOf(c kinds.Asked, d httpDraft) fleet.TLSCheck {
+func httpTLSOf(c kinds.Asked, d httpDraft) policy.TLSCheck {
 	if d.scheme.Known() && d.scheme.Value != "https" {
 		c.NoCertificate("https", "scheme: https", d.ca, d.certificateDays, d.insecure)
 	}
@@ -182,7 +182,7 @@ func httpTLSOf(c kinds.Asked, d httpDraft) fleet.TLSCheck {
 }
 
 // writeHTTP leaves the authorities out, which are a file of their own: simulated machines have no certificates.
-func writeHTTP(c *fleet.Check, p *keys.Pairs) {
+func writeHTTP(c *policy.Check, p *keys.Pairs) {
 	var headers keys.Pairs
 	var codes []string
 	h := &c.HTTP

@@ -1,10 +1,10 @@
 package netprobe
 
 import (
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
 
-var pingKeys = kinds.CheckOf(fleet.CheckPing, "", "One ICMP echo.", keys.Object[struct{}]{},
+var pingKeys = kinds.CheckOf(policy.CheckPing, "", "One ICMP echo.", keys.Object[struct{}]{},
 	nil, nil)

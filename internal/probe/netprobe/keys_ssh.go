@@ -1,7 +1,7 @@
 package netprobe
 
 import (
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -11,7 +11,7 @@ type sshDraft struct {
 	banner keys.At[string]
 }
 
-var sshKeys = kinds.CheckOf(fleet.CheckSSH, "", "Wait for the line by which an SSH server introduces itself, and leave: hale "+
+var sshKeys = kinds.CheckOf(policy.CheckSSH, "", "Wait for the line by which an SSH server introduces itself, and leave: hale "+
 	"does not log in.", sshShape(),
 	func(c kinds.Asked, d keys.At[sshDraft]) { c.Check.Port, c.Check.SSH = sshOf(c, d.Value) }, writeSSH)
 
@@ -26,11 +26,11 @@ func sshShape() keys.Object[sshDraft] {
 	}}
 }
 
-func sshOf(c kinds.Asked, d sshDraft) (int, fleet.SSHCheck) {
-	return d.port.Value, fleet.SSHCheck{Banner: kinds.Pattern(c.Finder, d.banner)}
+func sshOf(c kinds.Asked, d sshDraft) (int, policy.SSHCheck) {
+	return d.port.Value, policy.SSHCheck{Banner: kinds.Pattern(c.Finder, d.banner)}
 }
 
-func writeSSH(c *fleet.Check, p *keys.Pairs) {
+func writeSSH(c *policy.Check, p *keys.Pairs) {
 	p.Add("port", "%d", c.Port)
 	p.MayText("banner", c.SSH.Banner)
 }

@@ -1,7 +1,7 @@
 package netprobe
 
 import (
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -11,7 +11,7 @@ type tcpDraft struct {
 	full keys.At[bool]
 }
 
-var tcpKeys = kinds.CheckOf(fleet.CheckTCP, "port: 22", "Connect to a port.",
+var tcpKeys = kinds.CheckOf(policy.CheckTCP, "port: 22", "Connect to a port.",
 	keys.Object[tcpDraft]{Fields: []keys.Field[tcpDraft]{
 		keys.Must("port", "22", "The port.", keys.Integer(1, 65535),
 			func(t *tcpDraft) *keys.At[int] { return &t.port }),
@@ -20,7 +20,7 @@ var tcpKeys = kinds.CheckOf(fleet.CheckTCP, "port: 22", "Connect to a port.",
 			keys.Boolean(), func(t *tcpDraft) *keys.At[bool] { return &t.full }),
 	}}, func(c kinds.Asked, d keys.At[tcpDraft]) {
 		c.Check.Port, c.Check.Full = d.Value.port.Value, d.Value.full.Value
-	}, func(c *fleet.Check, p *keys.Pairs) {
+	}, func(c *policy.Check, p *keys.Pairs) {
 		p.Add("port", "%d", c.Port)
 		p.May("full", "%t", c.Full)
 	})

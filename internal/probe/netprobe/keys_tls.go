@@ -1,7 +1,7 @@
 package netprobe
 
 import (
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -13,7 +13,7 @@ type certificateDraft struct {
 	insecure keys.At[bool]
 }
 
-var tlsKeys = kinds.CheckOf(fleet.CheckTLS, "port: 636, certificate_days: 14", "Shake hands at any port, and look at the "+
+var tlsKeys = kinds.CheckOf(policy.CheckTLS, "port: 636, certificate_days: 14", "Shake hands at any port, and look at the "+
 	"certificate: it must be valid for the host, and last. Nothing is asked.", certificateShape(),
 	func(c kinds.Asked, d keys.At[certificateDraft]) {
 		c.Check.Port, c.Check.Certificate = certificateOf(c, d.Value)
@@ -39,12 +39,12 @@ func certificateShape() keys.Object[certificateDraft] {
 	}}
 }
 
-func certificateOf(c kinds.Asked, d certificateDraft) (int, fleet.CertificateCheck) {
+func certificateOf(c kinds.Asked, d certificateDraft) (int, policy.CertificateCheck) {
 	c.HostName(d.host)
-	return d.port.Value, fleet.CertificateCheck{Host: d.host.Value, TLSCheck: c.Certificate(d.ca, d.days, d.insecure)}
+	return d.port.Value, policy.CertificateCheck{Host: d.host.Value, TLSCheck: c.Certificate(d.ca, d.days, d.insecure)}
 }
 
-func writeTLS(c *fleet.Check, p *keys.Pairs) {
+func writeTLS(c *policy.Check, p *keys.Pairs) {
 	p.Add("port", "%d", c.Port)
 	p.MayText("host", c.Certificate.Host)
 	p.Add("certificate_days", "%d", c.Certificate.Days)

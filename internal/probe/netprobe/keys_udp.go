@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -16,7 +16,7 @@ type udpDraft struct {
 	answer        keys.At[string]
 }
 
-var udpKeys = kinds.CheckOf(fleet.CheckUDP, "port: 27015, send: TEXT", "Send one datagram and wait for the answer. A closed "+
+var udpKeys = kinds.CheckOf(policy.CheckUDP, "port: 27015, send: TEXT", "Send one datagram and wait for the answer. A closed "+
 	"port is a failure at once, as far as the machine says so; a datagram that is lost is one without an answer: let "+
 	"down_after be more than 1.", udpShape(),
 	func(c kinds.Asked, d keys.At[udpDraft]) {
@@ -59,9 +59,9 @@ func hexadecimal() keys.Scalar[string] {
 // maxSend is what fits into one packet on any way, in bytes.
 const maxSend = 1200
 
-func udpOf(c kinds.Asked, at keys.At[udpDraft]) fleet.UDPCheck {
+func udpOf(c kinds.Asked, at keys.At[udpDraft]) policy.UDPCheck {
 	d := at.Value
-	out := fleet.UDPCheck{Send: []byte(d.send.Value), Answer: kinds.Pattern(c.Finder, d.answer)}
+	out := policy.UDPCheck{Send: []byte(d.send.Value), Answer: kinds.Pattern(c.Finder, d.answer)}
 	switch {
 	case d.send.Written() && d.sendHex.Written():
 		c.Add(d.sendHex.Spot, "comes beside send", "take one of the two out")
@@ -77,7 +77,7 @@ func udpOf(c kinds.Asked, at keys.At[udpDraft]) fleet.UDPCheck {
 	return out
 }
 
-func writeUDP(c *fleet.Check, p *keys.Pairs) {
+func writeUDP(c *policy.Check, p *keys.Pairs) {
 	p.Add("port", "%d", c.Port)
 	p.Add("send_hex", `"%x"`, c.UDP.Send)
 	p.MayText("answer", c.UDP.Answer)

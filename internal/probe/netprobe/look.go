@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -18,7 +19,7 @@ const lookEvery = 250 * time.Millisecond
 // back on a window is asked as often as that is long.
 func (k asker) insist(parent context.Context, t probe.Target) answer {
 	switch {
-	case t.Spec.Kind == fleet.CheckExec, t.Spec.Kind == fleet.CheckHeartbeat:
+	case t.Spec.Kind == policy.CheckExec, t.Spec.Kind == policy.CheckHeartbeat:
 		return k.askBounded(parent, t)
 	case t.Spec.DownIn > t.Spec.DownAfter:
 		return k.poll(parent, t)
@@ -92,7 +93,7 @@ func (k asker) poll(parent context.Context, t probe.Target) answer {
 }
 
 // pollEvery is the time from one question of a poll to the next: all of them are put within the timeout.
-func pollEvery(c *fleet.Check) time.Duration {
+func pollEvery(c *policy.Check) time.Duration {
 	return max(min(lookEvery, limitOf(c)/time.Duration(c.DownIn)), time.Millisecond)
 }
 

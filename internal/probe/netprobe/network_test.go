@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 )
@@ -112,8 +113,8 @@ func TestTCPOnLoopback(t *testing.T) {
 		at   net.Addr
 		want fleet.ResultReason
 	}{{open.Addr(), fleet.ResultOK}, {closed.Addr(), fleet.ResultRefused}} {
-		target := page("127.0.0.1", portOf(t, tc.at.String()), fleet.HTTPCheck{})
-		target.Spec.Kind = fleet.CheckTCP
+		target := page("127.0.0.1", portOf(t, tc.at.String()), policy.HTTPCheck{})
+		target.Spec.Kind = policy.CheckTCP
 		if got := e.Look(t.Context(), target); got.Result != tc.want {
 			t.Errorf("look says %+v, want %s", got, tc.want)
 		}
@@ -162,7 +163,7 @@ func TestHTTPSOnLoopback(t *testing.T) {
 		{wary, "/", fleet.ResultTLS,
 			"tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 	} {
-		target := page("127.0.0.1", port, fleet.HTTPCheck{Scheme: "https", Path: tc.path, Host: "example.com"})
+		target := page("127.0.0.1", port, policy.HTTPCheck{Scheme: "https", Path: tc.path, Host: "example.com"})
 		target.Spec.Timeout = 4 * time.Second
 		if got := tc.engine.Look(t.Context(), target); got.Result != tc.want || got.Detail != tc.detail {
 			t.Errorf("%s: %+v, want %s (%s)", tc.path, got, tc.want, tc.detail)
@@ -182,8 +183,8 @@ func TestEngineOnLoopback(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	e := start(t, network(t), netprobe.Options{})
-	target := page("127.0.0.1", portOf(t, address), fleet.HTTPCheck{})
-	target.Spec.Kind, target.Spec.DownAfter = fleet.CheckTCP, 3
+	target := page("127.0.0.1", portOf(t, address), policy.HTTPCheck{})
+	target.Spec.Kind, target.Spec.DownAfter = policy.CheckTCP, 3
 	target.Spec.Every, target.Spec.Timeout = 50*time.Millisecond, 40*time.Millisecond
 	e.Set(target)
 	becomes := func(want fleet.Standing) {

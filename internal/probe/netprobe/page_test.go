@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/probe/probetest"
@@ -68,57 +69,57 @@ func TestPages(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	port := portOf(t, server.Listener.Addr().String())
 	e := start(t, network(t), netprobe.Options{})
-	only := func(codes ...int) (out []fleet.StatusRange) {
+	only := func(codes ...int) (out []policy.StatusRange) {
 		for _, c := range codes {
-			out = append(out, fleet.StatusRange{First: c, Last: c})
+			out = append(out, policy.StatusRange{First: c, Last: c})
 		}
 		return out
 	}
-	headers := []fleet.Header{{Name: "User-Agent", Value: "monitor/1"}, {Name: "X-Probe", Value: "hale"}}
+	headers := []policy.Header{{Name: "User-Agent", Value: "monitor/1"}, {Name: "X-Probe", Value: "hale"}}
 	ok := fleet.ResultOK
 	for name, tc := range map[string]struct {
-		check  fleet.HTTPCheck
+		check  policy.HTTPCheck
 		want   fleet.ResultReason
 		detail string
 	}{
-		"the pattern is there": {fleet.HTTPCheck{Path: "/passing", Body: `"status": *"passing"`}, ok, ""},
-		"it is not": {fleet.HTTPCheck{Path: "/warning", Body: `"status": *"passing"`},
+		"the pattern is there": {policy.HTTPCheck{Path: "/passing", Body: `"status": *"passing"`}, ok, ""},
+		"it is not": {policy.HTTPCheck{Path: "/warning", Body: `"status": *"passing"`},
 			fleet.ResultBody, "the pattern is not in it"},
-		"far down": {fleet.HTTPCheck{Path: "/late", Body: "passing"}, ok, ""},
-		"too far down": {fleet.HTTPCheck{Path: "/too-late", Body: "passing"}, fleet.ResultBody,
+		"far down": {policy.HTTPCheck{Path: "/late", Body: "passing"}, ok, ""},
+		"too far down": {policy.HTTPCheck{Path: "/too-late", Body: "passing"}, fleet.ResultBody,
 			"the pattern is not in it"},
-		"a page without end":             {fleet.HTTPCheck{Path: "/endless", Body: "passing"}, ok, ""},
-		"a page without end, without it": {fleet.HTTPCheck{Path: "/endless", Body: "failing"}, fleet.ResultTimeout, ""},
-		"a page that breaks off": {fleet.HTTPCheck{Path: "/cut", Body: "passing"}, fleet.ResultProtocol,
+		"a page without end":             {policy.HTTPCheck{Path: "/endless", Body: "passing"}, ok, ""},
+		"a page without end, without it": {policy.HTTPCheck{Path: "/endless", Body: "failing"}, fleet.ResultTimeout, ""},
+		"a page that breaks off": {policy.HTTPCheck{Path: "/cut", Body: "passing"}, fleet.ResultProtocol,
 			"unexpected EOF"},
-		"an answer that is wanted": {fleet.HTTPCheck{Path: "/status/401", Status: only(200, 401)}, ok, ""},
-		"one that is not": {fleet.HTTPCheck{Path: "/status/204", Status: only(200, 401)},
+		"an answer that is wanted": {policy.HTTPCheck{Path: "/status/401", Status: only(200, 401)}, ok, ""},
+		"one that is not": {policy.HTTPCheck{Path: "/status/204", Status: only(200, 401)},
 			fleet.ResultStatus, "204"},
-		"a class": {fleet.HTTPCheck{Path: "/status/404", Status: []fleet.StatusRange{{First: 400, Last: 499}}},
+		"a class": {policy.HTTPCheck{Path: "/status/404", Status: []policy.StatusRange{{First: 400, Last: 499}}},
 			ok, ""},
-		"the wrong status comes first": {fleet.HTTPCheck{Path: "/status/500", Body: "passing"}, fleet.ResultStatus,
+		"the wrong status comes first": {policy.HTTPCheck{Path: "/status/500", Body: "passing"}, fleet.ResultStatus,
 			"500"},
-		"HEAD":                          {fleet.HTTPCheck{Path: "/passing", Method: "HEAD"}, ok, ""},
-		"headers":                       {fleet.HTTPCheck{Path: "/asked", Headers: headers, Body: "^GET$"}, ok, ""},
-		"a redirect":                    {fleet.HTTPCheck{Path: "/to?there=/passing"}, fleet.ResultStatus, "302"},
-		"a redirect that is the answer": {fleet.HTTPCheck{Path: "/to?there=/passing", Status: only(302)}, ok, ""},
-		"followed": {fleet.HTTPCheck{Path: "/to?there=/passing", Redirects: 1, Body: "passing"},
+		"HEAD":                          {policy.HTTPCheck{Path: "/passing", Method: "HEAD"}, ok, ""},
+		"headers":                       {policy.HTTPCheck{Path: "/asked", Headers: headers, Body: "^GET$"}, ok, ""},
+		"a redirect":                    {policy.HTTPCheck{Path: "/to?there=/passing"}, fleet.ResultStatus, "302"},
+		"a redirect that is the answer": {policy.HTTPCheck{Path: "/to?there=/passing", Status: only(302)}, ok, ""},
+		"followed": {policy.HTTPCheck{Path: "/to?there=/passing", Redirects: 1, Body: "passing"},
 			ok, ""},
 		"followed by name": {
-			fleet.HTTPCheck{Path: fmt.Sprintf("/to?there=http://127.0.0.1:%d/passing", port), Redirects: 1}, ok, "",
+			policy.HTTPCheck{Path: fmt.Sprintf("/to?there=http://127.0.0.1:%d/passing", port), Redirects: 1}, ok, "",
 		},
-		"twice": {fleet.HTTPCheck{Path: "/to?there=/to?there=/passing", Redirects: 2}, ok, ""},
-		"twice, once too often": {fleet.HTTPCheck{Path: "/to?there=/to?there=/passing", Redirects: 1},
+		"twice": {policy.HTTPCheck{Path: "/to?there=/to?there=/passing", Redirects: 2}, ok, ""},
+		"twice, once too often": {policy.HTTPCheck{Path: "/to?there=/to?there=/passing", Redirects: 1},
 			fleet.ResultStatus, "one redirect too many"},
-		"in a circle": {fleet.HTTPCheck{Path: "/to?there=", Redirects: 3}, fleet.ResultStatus, "302"},
-		"to another port": {fleet.HTTPCheck{Path: "/to?there=" + elsewhere.URL, Redirects: 3}, fleet.ResultStatus,
+		"in a circle": {policy.HTTPCheck{Path: "/to?there=", Redirects: 3}, fleet.ResultStatus, "302"},
+		"to another port": {policy.HTTPCheck{Path: "/to?there=" + elsewhere.URL, Redirects: 3}, fleet.ResultStatus,
 			"302, and it leads elsewhere"},
-		"to another host": {fleet.HTTPCheck{Path: "/to?there=http://example.org/", Redirects: 3},
+		"to another host": {policy.HTTPCheck{Path: "/to?there=http://example.org/", Redirects: 3},
 			fleet.ResultStatus, "302, and it leads elsewhere"},
-		"to another protocol": {fleet.HTTPCheck{Path: "/to?there=ftp://127.0.0.1/", Redirects: 3}, fleet.ResultStatus,
+		"to another protocol": {policy.HTTPCheck{Path: "/to?there=ftp://127.0.0.1/", Redirects: 3}, fleet.ResultStatus,
 			"302, and it leads elsewhere"},
 		"with a password": {
-			fleet.HTTPCheck{Path: fmt.Sprintf("/to?there=http://a:b@127.0.0.1:%d/passing", port), Redirects: 3},
+			policy.HTTPCheck{Path: fmt.Sprintf("/to?there=http://a:b@127.0.0.1:%d/passing", port), Redirects: 3},
 			fleet.ResultStatus, "302, and it leads elsewhere",
 		},
 	} {
@@ -147,7 +148,7 @@ func TestARedirectToHTTPSIsFollowedAndNoneBack(t *testing.T) {
 	roots.AddCert(secure.Certificate())
 	e := start(t, network(t), netprobe.Options{Roots: roots})
 	look := func(scheme, port, to string) fleet.CheckState {
-		target := page("127.0.0.1", portOf(t, port), fleet.HTTPCheck{
+		target := page("127.0.0.1", portOf(t, port), policy.HTTPCheck{
 			Scheme:    scheme,
 			Host:      "example.com",
 			Path:      "/to?there=" + to,
@@ -179,22 +180,22 @@ func TestOwnAuthority(t *testing.T) {
 	left := int(time.Until(server.Certificate().NotAfter).Hours() / 24)
 	e := start(t, network(t), netprobe.Options{Roots: x509.NewCertPool()})
 	for name, tc := range map[string]struct {
-		tls  fleet.TLSCheck
+		tls  policy.TLSCheck
 		host string
 		want fleet.ResultReason
 	}{
-		"no authority vouches for it": {fleet.TLSCheck{}, "example.com", fleet.ResultTLS},
-		"the check does":              {fleet.TLSCheck{CA: own}, "example.com", fleet.ResultOK},
-		"for another name":            {fleet.TLSCheck{CA: own}, "example.net", fleet.ResultTLS},
-		"any certificate will do":     {fleet.TLSCheck{Insecure: true}, "example.net", fleet.ResultOK},
-		"it lasts":                    {fleet.TLSCheck{CA: own, Days: left - 1}, "example.com", fleet.ResultOK},
-		"not long enough":             {fleet.TLSCheck{CA: own, Days: left + 1}, "example.com", fleet.ResultTLS},
-		"any, but not so short":       {fleet.TLSCheck{Insecure: true, Days: left + 1}, "example.net", fleet.ResultTLS},
-		"an authority that is no PEM": {fleet.TLSCheck{CA: "-"}, "example.com", fleet.ResultLocal},
+		"no authority vouches for it": {policy.TLSCheck{}, "example.com", fleet.ResultTLS},
+		"the check does":              {policy.TLSCheck{CA: own}, "example.com", fleet.ResultOK},
+		"for another name":            {policy.TLSCheck{CA: own}, "example.net", fleet.ResultTLS},
+		"any certificate will do":     {policy.TLSCheck{Insecure: true}, "example.net", fleet.ResultOK},
+		"it lasts":                    {policy.TLSCheck{CA: own, Days: left - 1}, "example.com", fleet.ResultOK},
+		"not long enough":             {policy.TLSCheck{CA: own, Days: left + 1}, "example.com", fleet.ResultTLS},
+		"any, but not so short":       {policy.TLSCheck{Insecure: true, Days: left + 1}, "example.net", fleet.ResultTLS},
+		"an authority that is no PEM": {policy.TLSCheck{CA: "-"}, "example.com", fleet.ResultLocal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			target := page("127.0.0.1", portOf(t, server.Listener.Addr().String()), fleet.HTTPCheck{
+			target := page("127.0.0.1", portOf(t, server.Listener.Addr().String()), policy.HTTPCheck{
 				Scheme: "https",
 				Host:   tc.host,
 				Path:   "/passing",
@@ -236,11 +237,11 @@ func TestS44NoConnectionCanBeIgnored(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := probetest.NewTransport()
 				e := start(t, x, netprobe.Options{})
-				target := page("10.0.0.1", 80, fleet.HTTPCheck{})
+				target := page("10.0.0.1", 80, policy.HTTPCheck{})
 				x.Script(target.Address, tc.answer)
-				for ignored, want := range map[fleet.NoConnection]string{
-					"":                       tc.counted,
-					fleet.NoConnectionIgnore: tc.ignored,
+				for ignored, want := range map[policy.NoConnection]string{
+					"":                        tc.counted,
+					policy.NoConnectionIgnore: tc.ignored,
 				} {
 					spec := *target.Spec
 					spec.HTTP.NoConnection = ignored

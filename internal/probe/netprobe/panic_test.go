@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
@@ -46,8 +47,8 @@ func TestAProbeThatPanicsIsUnknown(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- e.Run(ctx) }()
-		spec := &fleet.Check{
-			Name: "alive", Kind: fleet.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3,
+		spec := &policy.Check{
+			Name: "alive", Kind: policy.CheckPing, Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3,
 			UpAfter: 1,
 		}
 		targets := map[netip.Addr]probe.Target{}

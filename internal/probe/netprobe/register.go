@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -160,7 +161,7 @@ func (b *register) restart(want probe.Target, first, now time.Time) {
 func (b *register) hear(want probe.Target) {
 	switch {
 	case b.hearing == nil:
-	case want.Spec.Kind == fleet.CheckHeartbeat:
+	case want.Spec.Kind == policy.CheckHeartbeat:
 		b.hearing.Watch(want)
 	default:
 		b.hearing.Forget(want.ID)
@@ -172,7 +173,7 @@ func same(x, y probe.Target) bool {
 	return x.ID == y.ID && x.Instance == y.Instance && x.Epoch == y.Epoch &&
 		(x.Spec == y.Spec || reflect.DeepEqual(x.Spec, y.Spec)) &&
 		(x.Address == y.Address || !x.Spec.Kind.ByAddress()) && (x.Rival == y.Rival || !x.Spec.Reaches()) &&
-		(x.Host == y.Host || x.Spec.Kind != fleet.CheckAgent && !x.Spec.Exec.Asks("{host}")) &&
+		(x.Host == y.Host || x.Spec.Kind != policy.CheckAgent && !x.Spec.Exec.Asks("{host}")) &&
 		(x.Metadata == y.Metadata || !x.Spec.Exec.AsksMetadata())
 }
 
@@ -394,7 +395,7 @@ func (t *target) slotFrom(origin, from time.Time) time.Time {
 func (t *target) every() time.Duration { return max(t.Spec.Every, time.Millisecond) }
 
 // limitOf guards against a timeout that was not validated.
-func limitOf(c *fleet.Check) time.Duration {
+func limitOf(c *policy.Check) time.Duration {
 	if c.Timeout > 0 {
 		return c.Timeout
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -78,8 +79,8 @@ func pinged(n int, every time.Duration) probe.Target {
 	return probe.Target{
 		ID:      probe.ID{Machine: fleet.Name("web").Machine(n), Check: "alive"},
 		Address: netip.AddrFrom4([4]byte{10, 0, byte(n >> 8), byte(n)}),
-		Spec: &fleet.Check{
-			Name: "alive", Kind: fleet.CheckPing, Every: every, Timeout: every / 2, DownAfter: 1, UpAfter: 1,
+		Spec: &policy.Check{
+			Name: "alive", Kind: policy.CheckPing, Every: every, Timeout: every / 2, DownAfter: 1, UpAfter: 1,
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/probe/probetest"
@@ -53,9 +54,9 @@ func TestS75AHeadersSecretIsReadForEachProbe(t *testing.T) {
 	t.Parallel()
 	where, path := kept(t, token+"\n")
 	synctest.Test(t, func(t *testing.T) {
-		target := page("10.0.0.1", 80, fleet.HTTPCheck{
+		target := page("10.0.0.1", 80, policy.HTTPCheck{
 			Path:      "/",
-			Headers:   []fleet.Header{{Name: "Authorization", Secret: where}},
+			Headers:   []policy.Header{{Name: "Authorization", Secret: where}},
 			Redirects: 1,
 		})
 		var heard []string
@@ -92,10 +93,10 @@ func TestS75WhatAPageSaysOfASecretIsNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				target := page("10.0.0.1", 80, fleet.HTTPCheck{
+				target := page("10.0.0.1", 80, policy.HTTPCheck{
 					Path:    "/",
 					Body:    "passing",
-					Headers: []fleet.Header{{Name: "Authorization", Secret: where}},
+					Headers: []policy.Header{{Name: "Authorization", Secret: where}},
 				})
 				var heard []string
 				x := probetest.NewTransport()
@@ -130,7 +131,7 @@ func TestS75AProgramsSecretIsInItsEnvironmentOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := script("sh", "-c", tc.script)
-			target.Spec.Exec.Env = []fleet.Variable{{Name: "TOKEN", Secret: where}}
+			target.Spec.Exec.Env = []policy.Variable{{Name: "TOKEN", Secret: where}}
 			s := e.Look(t.Context(), target)
 			if got := fmt.Sprintf("%s, %s: %s", s.Standing, s.Result, s.Detail); got != tc.want {
 				t.Errorf("look says %q, want %q", got, tc.want)
@@ -144,7 +145,7 @@ func TestS75AProgramsSecretIsInItsEnvironmentOnly(t *testing.T) {
 			e := start(t, x, netprobe.Options{})
 			target := script("ask", "{ip}")
 			own, ownPath := kept(t, "{name}")
-			target.Spec.Exec.Env = []fleet.Variable{{Name: "TOKEN", Secret: own}}
+			target.Spec.Exec.Env = []policy.Variable{{Name: "TOKEN", Secret: own}}
 			e.Look(t.Context(), target)
 			write(t, ownPath, "another")
 			e.Look(t.Context(), target)
@@ -175,12 +176,12 @@ func TestS75ASecretThatCannotBeReadIsNoFailure(t *testing.T) {
 	} {
 		asks := map[string]probe.Target{
 			"TOKEN": script("ask", "10.0.0.1"),
-			"X-A": page("10.0.0.1", 80, fleet.HTTPCheck{
+			"X-A": page("10.0.0.1", 80, policy.HTTPCheck{
 				Path:    "/",
-				Headers: []fleet.Header{{Name: "X-A", Secret: tc.where}},
+				Headers: []policy.Header{{Name: "X-A", Secret: tc.where}},
 			}),
 		}
-		asks["TOKEN"].Spec.Exec.Env = []fleet.Variable{{Name: "TOKEN", Secret: tc.where}}
+		asks["TOKEN"].Spec.Exec.Env = []policy.Variable{{Name: "TOKEN", Secret: tc.where}}
 		for line, target := range asks {
 			t.Run(name+" for "+line, func(t *testing.T) {
 				t.Parallel()

@@ -18,14 +18,15 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/probe/netprobe"
 	"hale/internal/testbed/nettest"
 )
 
 // asked is a target on loopback with a check of a service.
-func asked(port int, spec fleet.Check) probe.Target {
-	t := page("127.0.0.1", port, fleet.HTTPCheck{})
+func asked(port int, spec policy.Check) probe.Target {
+	t := page("127.0.0.1", port, policy.HTTPCheck{})
 	spec.Name, spec.Port, spec.Every, spec.Timeout = "page", port, 5*time.Second, 4*time.Second
 	spec.DownAfter, spec.UpAfter = 1, 1
 	t.Spec = &spec
@@ -34,7 +35,7 @@ func asked(port int, spec fleet.Check) probe.Target {
 
 // story is one question to a real server, and what the look makes of its answer.
 type story struct {
-	spec   fleet.Check
+	spec   policy.Check
 	want   fleet.ResultReason
 	detail string // it begins so
 }
@@ -92,14 +93,14 @@ func TestSSHOnLoopback(t *testing.T) {
 	})
 	e := start(t, network(t), netprobe.Options{})
 	tell(t, e, port, map[string]story{
-		"any": {fleet.Check{Kind: fleet.CheckSSH}, fleet.ResultOK, "SSH-2.0-OpenSSH_9.2p1 Debian-2"},
-		"the one": {fleet.Check{Kind: fleet.CheckSSH, SSH: fleet.SSHCheck{Banner: `OpenSSH_(9|10)\.`}},
+		"any": {policy.Check{Kind: policy.CheckSSH}, fleet.ResultOK, "SSH-2.0-OpenSSH_9.2p1 Debian-2"},
+		"the one": {policy.Check{Kind: policy.CheckSSH, SSH: policy.SSHCheck{Banner: `OpenSSH_(9|10)\.`}},
 			fleet.ResultOK, "SSH-2.0-"},
-		"another one": {fleet.Check{Kind: fleet.CheckSSH, SSH: fleet.SSHCheck{Banner: "dropbear"}}, fleet.ResultBody,
+		"another one": {policy.Check{Kind: policy.CheckSSH, SSH: policy.SSHCheck{Banner: "dropbear"}}, fleet.ResultBody,
 			"the pattern is not in it: SSH-2.0-OpenSSH_9.2p1 Debian-2"},
 	})
 	tell(t, e, closedPort(t), map[string]story{
-		"no server": {fleet.Check{Kind: fleet.CheckSSH}, fleet.ResultRefused, ""},
+		"no server": {policy.Check{Kind: policy.CheckSSH}, fleet.ResultRefused, ""},
 	})
 }
 
@@ -114,23 +115,23 @@ func TestTLSOnLoopback(t *testing.T) {
 	t.Cleanup(server.Close)
 	own := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	left := int(time.Until(server.Certificate().NotAfter).Hours() / 24)
-	check := func(host string, demand fleet.TLSCheck) fleet.Check {
-		return fleet.Check{Kind: fleet.CheckTLS, Certificate: fleet.CertificateCheck{Host: host, TLSCheck: demand}}
+	check := func(host string, demand policy.TLSCheck) policy.Check {
+		return policy.Check{Kind: policy.CheckTLS, Certificate: policy.CertificateCheck{Host: host, TLSCheck: demand}}
 	}
 	e := start(t, network(t), netprobe.Options{Roots: x509.NewCertPool()})
 	tell(t, e, portOf(t, server.Listener.Addr().String()), map[string]story{
-		"no authority for it": {check("example.com", fleet.TLSCheck{}), fleet.ResultTLS,
+		"no authority for it": {check("example.com", policy.TLSCheck{}), fleet.ResultTLS,
 			"tls: failed to verify certificate"},
-		"the check does": {check("example.com", fleet.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
-		"by its address": {check("", fleet.TLSCheck{CA: own}), fleet.ResultOK, ""},
-		"for another name": {check("example.net", fleet.TLSCheck{CA: own}), fleet.ResultTLS,
+		"the check does": {check("example.com", policy.TLSCheck{CA: own, Days: left - 1}), fleet.ResultOK, ""},
+		"by its address": {check("", policy.TLSCheck{CA: own}), fleet.ResultOK, ""},
+		"for another name": {check("example.net", policy.TLSCheck{CA: own}), fleet.ResultTLS,
 			"tls: failed to verify certificate"},
-		"not long enough": {check("example.com", fleet.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS,
+		"not long enough": {check("example.com", policy.TLSCheck{CA: own, Days: left + 1}), fleet.ResultTLS,
 			"the certificate ends in "},
-		"any, not so short": {check("example.net", fleet.TLSCheck{Insecure: true, Days: left + 1}), fleet.ResultTLS,
+		"any, not so short": {check("example.net", policy.TLSCheck{Insecure: true, Days: left + 1}), fleet.ResultTLS,
 			"the certificate ends in "},
 	})
-	tell(t, e, closedPort(t), map[string]story{"no server": {check("", fleet.TLSCheck{}), fleet.ResultRefused, ""}})
+	tell(t, e, closedPort(t), map[string]story{"no server": {check("", policy.TLSCheck{}), fleet.ResultRefused, ""}})
 }
 
 // listenPacket opens a port for datagrams until the test ends, and answers each with what the function makes of it;
@@ -161,8 +162,8 @@ func TestUDPOnLoopback(t *testing.T) {
 	t.Parallel()
 	port := listenPacket(t, func(packet []byte) []byte { return append([]byte("heard "), packet...) })
 	e := start(t, network(t), netprobe.Options{})
-	check := func(answer string) fleet.Check {
-		return fleet.Check{Kind: fleet.CheckUDP, UDP: fleet.UDPCheck{Send: []byte("ping"), Answer: answer}}
+	check := func(answer string) policy.Check {
+		return policy.Check{Kind: policy.CheckUDP, UDP: policy.UDPCheck{Send: []byte("ping"), Answer: answer}}
 	}
 	tell(t, e, port, map[string]story{
 		"any":         {check(""), fleet.ResultOK, ""},
@@ -196,8 +197,8 @@ func TestDNSOnLoopback(t *testing.T) {
 		return answer
 	})
 	e := start(t, network(t), netprobe.Options{})
-	check := func(name string, answer ...string) fleet.Check {
-		return fleet.Check{Kind: fleet.CheckDNS, DNS: fleet.DNSCheck{Name: name, Type: fleet.RecordA, Answer: answer}}
+	check := func(name string, answer ...string) policy.Check {
+		return policy.Check{Kind: policy.CheckDNS, DNS: policy.DNSCheck{Name: name, Type: policy.RecordA, Answer: answer}}
 	}
 	tell(t, e, port, map[string]story{
 		"known":        {check("www.example.org"), fleet.ResultOK, ""},

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe/netprobe"
 )
 
@@ -40,7 +40,7 @@ func stoppedProcess(mode string) error {
 	if err != nil {
 		return err
 	}
-	target := page("127.0.0.1", port, fleet.HTTPCheck{})
+	target := page("127.0.0.1", port, policy.HTTPCheck{})
 	target.Spec.Every, target.Spec.Timeout = time.Second, 900*time.Millisecond
 	target.Spec.DownAfter = 3 // a single failure is an edge all the same, and the standing outlasts the stop
 	n := netprobe.Network()

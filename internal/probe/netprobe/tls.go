@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -18,7 +19,7 @@ const day = 24 * time.Hour
 // session is the TLS that a check speaks.
 type session struct {
 	name      string // of the server, as its certificate has it
-	demand    *fleet.TLSCheck
+	demand    *policy.TLSCheck
 	protocols []string // that are offered (ALPN)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -142,8 +143,8 @@ func pinged(n int) probe.Target {
 		ID:      probe.ID{Machine: fleet.Name("web").Machine(n), Check: "alive"},
 		Address: address(n),
 		Epoch:   1,
-		Spec: &fleet.Check{
-			Name: "alive", Kind: fleet.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3,
+		Spec: &policy.Check{
+			Name: "alive", Kind: policy.CheckPing, Every: 5 * time.Second, Timeout: time.Second, DownAfter: 3,
 			UpAfter: 1,
 		},
 	}
@@ -152,7 +153,7 @@ func pinged(n int) probe.Target {
 // paged is as pinged, with http.
 func paged(n int, scheme string) probe.Target {
 	t := pinged(n)
-	t.Spec.Kind, t.Spec.Port, t.Spec.HTTP = fleet.CheckHTTP, 80, fleet.HTTPCheck{Scheme: scheme, Path: "/"}
+	t.Spec.Kind, t.Spec.Port, t.Spec.HTTP = policy.CheckHTTP, 80, policy.HTTPCheck{Scheme: scheme, Path: "/"}
 	return t
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -103,7 +104,7 @@ func httpAnswers(s *stage) {
 // httpDemands asks for more than any 2xx: the answers are the same, what they mean is the check's affair.
 func httpDemands(s *stage) {
 	n := 0
-	ask := func(check fleet.HTTPCheck, answer Answer, want string) {
+	ask := func(check policy.HTTPCheck, answer Answer, want string) {
 		n++
 		a := paged(n, "http")
 		check.Scheme, check.Path = "http", "/"
@@ -116,15 +117,15 @@ func httpDemands(s *stage) {
 		}
 	}
 	s.listen()
-	codes := fleet.HTTPCheck{Status: []fleet.StatusRange{{First: 401, Last: 401}, {First: 500, Last: 599}}}
+	codes := policy.HTTPCheck{Status: []policy.StatusRange{{First: 401, Last: 401}, {First: 500, Last: 599}}}
 	ask(codes, Status(401), "up ok")
 	ask(codes, Status(503), "up ok")
 	ask(codes, Status(200), "down status")
-	passing := fleet.HTTPCheck{Body: `"status": *"pass`}
+	passing := policy.HTTPCheck{Body: `"status": *"pass`}
 	ask(passing, Page(`{"status": "passing"}`), "up ok")
 	ask(passing, Page(`{"status": "failing"}`), "down body")
 	ask(passing, Status(503), "down status")
-	ignoring := fleet.HTTPCheck{NoConnection: fleet.NoConnectionIgnore}
+	ignoring := policy.HTTPCheck{NoConnection: policy.NoConnectionIgnore}
 	ask(ignoring, Answer{Err: syscall.ECONNREFUSED}, "unknown not-connected")
 	ask(ignoring, Silent(), "unknown not-connected")
 	ask(ignoring, Answer{Serve: hang}, "down timeout")
@@ -173,7 +174,7 @@ func oneOfTen(s *stage) {
 	s.listen()
 	for n := range 10 {
 		a := pinged(n + 1)
-		a.Spec.Kind, a.Spec.Port = fleet.CheckTCP, 22
+		a.Spec.Kind, a.Spec.Port = policy.CheckTCP, 22
 		if n+1 == closed {
 			s.net.Script(a.Address, answers("f")...)
 		}
@@ -194,7 +195,7 @@ func oneOfTen(s *stage) {
 func program(n int) probe.Target {
 	a := pinged(n)
 	a.Instance = "4711"
-	a.Spec.Kind, a.Spec.Every, a.Spec.Timeout = fleet.CheckExec, 20*time.Second, 15*time.Second
+	a.Spec.Kind, a.Spec.Every, a.Spec.Timeout = policy.CheckExec, 20*time.Second, 15*time.Second
 	a.Spec.Exec.Command = []string{"ask", "{ip}", "--name={name}", "{id}"}
 	return a
 }
@@ -238,7 +239,7 @@ func exitCodes(s *stage) {
 	s.listen()
 	for code, want := range []string{"up ok", "down exit", "down exit", "unknown undecided", "down exit"} {
 		a, lenient := program(2*code+1), program(2*code+2)
-		lenient.Spec.Exec.Warning = fleet.WarningOK
+		lenient.Spec.Exec.Warning = policy.WarningOK
 		s.net.Script(a.Address, Answer{Code: code, Output: "said\n"})
 		s.net.Script(lenient.Address, Answer{Code: code, Output: "said\n"})
 		s.engine.Set(a, lenient)

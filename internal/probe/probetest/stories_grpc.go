@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // orders is the service that the stories ask for.
@@ -97,9 +97,9 @@ func (e ending) Close() error {
 
 func grpcAnswers() map[string]service {
 	const serving, not = grpc_health_v1.HealthCheckResponse_SERVING, grpc_health_v1.HealthCheckResponse_NOT_SERVING
-	whole := fleet.Check{Kind: fleet.CheckGRPC, Port: 50051}
-	one := fleet.Check{Kind: fleet.CheckGRPC, Port: 50051, GRPC: fleet.GRPCCheck{Service: orders}}
-	other := fleet.Check{Kind: fleet.CheckGRPC, Port: 50051, GRPC: fleet.GRPCCheck{Service: "shop.v1.Stock"}}
+	whole := policy.Check{Kind: policy.CheckGRPC, Port: 50051}
+	one := policy.Check{Kind: policy.CheckGRPC, Port: 50051, GRPC: policy.GRPCCheck{Service: orders}}
+	other := policy.Check{Kind: policy.CheckGRPC, Port: 50051, GRPC: policy.GRPCCheck{Service: "shop.v1.Stock"}}
 	nothing := grpcServer(func(*grpc.Server) {})
 	return map[string]service{
 		"grpc: the server does not serve": {whole, Answer{Serve: healthy(not, serving)}, "down status"},

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // packets answers each datagram with the next of the texts, and the last one again and again.
@@ -27,10 +27,10 @@ func packets(texts ...string) func(net.Conn) {
 }
 
 func udpAnswers() map[string]service {
-	wanting := fleet.Check{
-		Kind: fleet.CheckUDP,
+	wanting := policy.Check{
+		Kind: policy.CheckUDP,
 		Port: 27015,
-		UDP:  fleet.UDPCheck{Send: []byte("ping"), Answer: "^pong [0-9]"},
+		UDP:  policy.UDPCheck{Send: []byte("ping"), Answer: "^pong [0-9]"},
 	}
 	open := wanting
 	open.UDP.Answer = ""
@@ -44,8 +44,8 @@ func udpAnswers() map[string]service {
 	}
 }
 
-func wantsA(answers ...string) fleet.DNSCheck {
-	return fleet.DNSCheck{Name: "www.example.org", Type: fleet.RecordA, Answer: answers}
+func wantsA(answers ...string) policy.DNSCheck {
+	return policy.DNSCheck{Name: "www.example.org", Type: policy.RecordA, Answer: answers}
 }
 
 // zone makes the messages that a name server answers a question with; framed says that it came by TCP.
@@ -145,7 +145,7 @@ func beside(q dnsmessage.Message, _ bool) []dnsmessage.Message {
 }
 
 func dnsAnswers() map[string]service {
-	check := func(c fleet.DNSCheck) fleet.Check { return fleet.Check{Kind: fleet.CheckDNS, Port: 53, DNS: c} }
+	check := func(c policy.DNSCheck) policy.Check { return policy.Check{Kind: policy.CheckDNS, Port: 53, DNS: c} }
 	stream := wantsA()
 	stream.TCP = true
 	other := altered(func(m *dnsmessage.Message) { m.ID++ })

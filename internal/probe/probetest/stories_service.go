@@ -10,19 +10,19 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
 // service is one question to a service, the answer, and how the check stands for it.
 type service struct {
-	spec   fleet.Check
+	spec   policy.Check
 	answer Answer
 	want   string
 }
 
 // served is as pinged, with a check of the service.
-func served(n int, spec fleet.Check) probe.Target {
+func served(n int, spec policy.Check) probe.Target {
 	t := pinged(n)
 	like := t.Spec
 	spec.Name, spec.Every, spec.Timeout = like.Name, like.Every, like.Timeout
@@ -35,15 +35,15 @@ func served(n int, spec fleet.Check) probe.Target {
 func (s *stage) kinds() map[string]service {
 	const serving = grpc_health_v1.HealthCheckResponse_SERVING
 	return map[string]service{
-		"ssh": {fleet.Check{Kind: fleet.CheckSSH, Port: 22},
+		"ssh": {policy.Check{Kind: policy.CheckSSH, Port: 22},
 			Answer{After: moment, Serve: says("SSH-2.0-OpenSSH_9.2p1\r\n")}, "up ok"},
-		"tls": {fleet.Check{Kind: fleet.CheckTLS, Port: 636, Certificate: anybodys(0)},
+		"tls": {policy.Check{Kind: policy.CheckTLS, Port: 636, Certificate: anybodys(0)},
 			Answer{After: moment, Serve: selfSigned(s)}, "up ok"},
-		"udp": {fleet.Check{Kind: fleet.CheckUDP, Port: 27015, UDP: fleet.UDPCheck{Send: []byte("ping")}},
+		"udp": {policy.Check{Kind: policy.CheckUDP, Port: 27015, UDP: policy.UDPCheck{Send: []byte("ping")}},
 			Answer{After: moment, Serve: packets("pong")}, "up ok"},
-		"dns": {fleet.Check{Kind: fleet.CheckDNS, Port: 53, DNS: wantsA()},
+		"dns": {policy.Check{Kind: policy.CheckDNS, Port: 53, DNS: wantsA()},
 			Answer{After: moment, Serve: names(goodA)}, "up ok"},
-		"grpc": {fleet.Check{Kind: fleet.CheckGRPC, Port: 50051},
+		"grpc": {policy.Check{Kind: policy.CheckGRPC, Port: 50051},
 			Answer{After: moment, Serve: healthy(serving, serving)}, "up ok"},
 	}
 }
@@ -109,8 +109,8 @@ func serviceRows(s *stage) {
 }
 
 func (s *stage) sshAnswers() map[string]service {
-	any2 := fleet.Check{Kind: fleet.CheckSSH, Port: 22}
-	debian := fleet.Check{Kind: fleet.CheckSSH, Port: 22, SSH: fleet.SSHCheck{Banner: "Debian"}}
+	any2 := policy.Check{Kind: policy.CheckSSH, Port: 22}
+	debian := policy.Check{Kind: policy.CheckSSH, Port: 22, SSH: policy.SSHCheck{Banner: "Debian"}}
 	line := func(n int) string { return "SSH-2.0-" + strings.Repeat("x", n-len("SSH-2.0-\r\n")) + "\r\n" }
 	return map[string]service{
 		"ssh: the one that is wanted": {debian, Answer{Serve: says("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")}, "up ok"},
@@ -131,11 +131,11 @@ func (s *stage) sshAnswers() map[string]service {
 }
 
 func (s *stage) tlsAnswers() map[string]service {
-	strict := fleet.Check{Kind: fleet.CheckTLS, Port: 636}
+	strict := policy.Check{Kind: policy.CheckTLS, Port: 636}
 	left := int(certificateLasts / (24 * time.Hour))
 	self := selfSigned(s)
-	lasting := func(days int) fleet.Check {
-		return fleet.Check{Kind: fleet.CheckTLS, Port: 636, Certificate: anybodys(days)}
+	lasting := func(days int) policy.Check {
+		return policy.Check{Kind: policy.CheckTLS, Port: 636, Certificate: anybodys(days)}
 	}
 	return map[string]service{
 		"tls: no authority for it": {strict, Answer{Serve: self}, "down tls"},
@@ -147,8 +147,8 @@ func (s *stage) tlsAnswers() map[string]service {
 }
 
 // anybodys is content with any certificate that lasts.
-func anybodys(days int) fleet.CertificateCheck {
-	return fleet.CertificateCheck{TLSCheck: fleet.TLSCheck{Insecure: true, Days: days}}
+func anybodys(days int) policy.CertificateCheck {
+	return policy.CertificateCheck{TLSCheck: policy.TLSCheck{Insecure: true, Days: days}}
 }
 
 // says speaks first, whatever it hears.

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/prose/explain"
 )
@@ -13,14 +15,14 @@ import (
 // out of one of the two.
 func TestAMachineThatAnotherHaleClaimedFirstSaysWhich(t *testing.T) {
 	t.Parallel()
-	m := fleet.Machine{
-		Name: "db-1", Alias: "db-main", Health: fleet.Health{Verdict: fleet.VerdictHealthy},
+	m := belief.Machine{
+		Name: "db-1", Alias: "db-main", Health: belief.Health{Verdict: belief.VerdictHealthy},
 		Elsewhere: &fleet.Claim{By: "4f00aa11bb", Since: 1764000000},
-		Current:   fleet.Incarnation{ID: "0b6f", Generation: 1, Adopted: true, Certified: true},
+		Current:   belief.Incarnation{ID: "0b6f", Generation: 1, Adopted: true, Certified: true},
 	}
 	for _, waiting := range []fleet.Reason{"", fleet.ReasonElsewhere} {
 		m.Waiting = waiting
-		said := strings.Join(explain.Machine(published.Fleet{}, fleet.View{Machine: m}).Now, "\n")
+		said := strings.Join(explain.Machine(published.Fleet{}, situation.View{Machine: m}).Now, "\n")
 		if want := "(installation 4f00aa11bb…, since 2025-11-24 16:00 UTC)"; strings.Count(said, want) != 1 {
 			t.Errorf("waiting for %q it says:\n%s\nwant %q once", waiting, said, want)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 )
@@ -48,7 +49,7 @@ func Fleet(f published.Fleet) Answer {
 	}
 	e.explainHeld(f)
 	e.explainMachines(f)
-	if f.Spec.Mode == fleet.ModeObserve {
+	if f.Spec.Mode == policy.ModeObserve {
 		e.hold(fleet.ReasonObserve, "")
 	}
 	if p := f.Pending(); !p.Empty() {

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/owner/published"
@@ -55,9 +56,9 @@ func BrakeEnds(f published.Fleet) string {
 }
 
 // GraceLeft says how long a machine that was just started still has; empty: it was not, or that is not known.
-func GraceLeft(m *fleet.Machine, now fleet.Now) string {
+func GraceLeft(m *belief.Machine, now fleet.Now) string {
 	h := m.Health
-	if left := h.Grace.Sub(now.Mono); h.Verdict == fleet.VerdictStarting && h.Grace != 0 && left > 0 {
+	if left := h.Grace.Sub(now.Mono); h.Verdict == belief.VerdictStarting && h.Grace != 0 && left > 0 {
 		return "it was just started and has " + prose.Span(left) + " more to become healthy"
 	}
 	return ""

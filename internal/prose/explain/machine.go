@@ -7,9 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/core/repair"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/prose"
@@ -38,7 +41,7 @@ func explainerOf(f published.Fleet) *explainer {
 }
 
 // Machine says why the machine is judged as it is, what is done about it and what is not.
-func Machine(f published.Fleet, v fleet.View) Answer {
+func Machine(f published.Fleet, v situation.View) Answer {
 	e := explainerOf(f)
 	e.explainVerdict(f, v)
 	e.explainWork(f, v)
@@ -48,7 +51,7 @@ func Machine(f published.Fleet, v fleet.View) Answer {
 	return e.Answer
 }
 
-func (e *explainer) explainVerdict(f published.Fleet, v fleet.View) {
+func (e *explainer) explainVerdict(f published.Fleet, v situation.View) {
 	h := v.Machine.Health
 	if v.Machine.Vacant() && guard.Surplus(&v.Machine, &f.Spec) {
 		e.Because = append(e.Because, "the fleet has no such machine now")
@@ -92,7 +95,7 @@ func adopted(kept bool) string {
 	return "hale did not build it, and may replace it"
 }
 
-func providersWord(f published.Fleet, v fleet.View) string {
+func providersWord(f published.Fleet, v situation.View) string {
 	if f.Provider.Standing != fleet.ProviderUp {
 		return prose.Aside(
 			fmt.Sprintf("provider %s %s", f.Spec.Provider, prose.Provider(f.Provider.Standing)),
@@ -113,7 +116,7 @@ func providersWord(f published.Fleet, v fleet.View) string {
 	return said
 }
 
-func (e *explainer) explainWork(f published.Fleet, v fleet.View) {
+func (e *explainer) explainWork(f published.Fleet, v situation.View) {
 	m := v.Machine
 	if f.Acting != "" {
 		e.hold(f.Acting, f.Detail)
@@ -162,7 +165,7 @@ func (e *explainer) explainIdle(f published.Fleet) {
 	}
 }
 
-func (e *explainer) explainWaiting(f published.Fleet, v fleet.View) {
+func (e *explainer) explainWaiting(f published.Fleet, v situation.View) {
 	m := v.Machine
 	e.explainFate(f, &m)
 	if m.Waiting == "" || m.Waiting == f.Acting {
@@ -182,7 +185,7 @@ func (e *explainer) explainWaiting(f published.Fleet, v fleet.View) {
 }
 
 // waitingFor says what ends the machine's waiting, or how much of it there is, where that is known.
-func waitingFor(f published.Fleet, v fleet.View) string {
+func waitingFor(f published.Fleet, v situation.View) string {
 	m := v.Machine
 	switch m.Waiting {
 	case fleet.ReasonBrake:
@@ -221,7 +224,7 @@ func waitingFor(f published.Fleet, v fleet.View) string {
 }
 
 // explainFate says which common cause the machine's incident hangs under.
-func (e *explainer) explainFate(f published.Fleet, m *fleet.Machine) {
+func (e *explainer) explainFate(f published.Fleet, m *belief.Machine) {
 	if m.Incident == nil {
 		return
 	}
@@ -234,9 +237,9 @@ func (e *explainer) explainFate(f published.Fleet, m *fleet.Machine) {
 
 // spared reports whether the machine is protected, and no step is gentle enough for it as it stands: then it is not
 // healed when what else holds it has passed, either.
-func spared(f published.Fleet, v *fleet.View) bool {
+func spared(f published.Fleet, v *situation.View) bool {
 	m := &v.Machine
-	if m.Incident == nil || m.Repair != nil || m.Health.Verdict != fleet.VerdictUnhealthy || !f.Spec.Protects(m.Name) {
+	if m.Incident == nil || m.Repair != nil || m.Health.Verdict != belief.VerdictUnhealthy || !f.Spec.Protects(m.Name) {
 		return false
 	}
 	sit := guard.Situation{State: f.State, Tally: f.Tally, View: v}
@@ -245,7 +248,7 @@ func spared(f published.Fleet, v *fleet.View) bool {
 	return !some
 }
 
-func (e *explainer) explainRetry(m *fleet.Machine, now fleet.Now) {
+func (e *explainer) explainRetry(m *belief.Machine, now fleet.Now) {
 	e.Now = append(e.Now, Retry(m, now))
 	if m.Incident != nil {
 		e.advise(prose.Advice(m.Incident.Last.Why))
@@ -253,7 +256,7 @@ func (e *explainer) explainRetry(m *fleet.Machine, now fleet.Now) {
 }
 
 // Retry says what the last attempt failed by, and when the next one follows.
-func Retry(m *fleet.Machine, now fleet.Now) string {
+func Retry(m *belief.Machine, now fleet.Now) string {
 	said := prose.Reason(fleet.ReasonBackoff)
 	if i := m.Incident; i != nil && i.Last.Why != "" {
 		said = prose.Because(attempted(m), attemptFailed(i.Last))
@@ -264,15 +267,15 @@ func Retry(m *fleet.Machine, now fleet.Now) string {
 	return said
 }
 
-func attempted(m *fleet.Machine) string {
-	if m.Incident.Cause == fleet.CauseBuild || m.Current.None() {
+func attempted(m *belief.Machine) string {
+	if m.Incident.Cause == belief.CauseBuild || m.Current.None() {
 		return "it could not be built"
 	}
 	return "the last repair failed"
 }
 
 // attemptFailed says by what: what the provider said, where it said something.
-func attemptFailed(f fleet.Failure) string {
+func attemptFailed(f belief.Failure) string {
 	says := []fleet.Reason{fleet.ReasonNameTaken, fleet.ReasonCallFailed, fleet.ReasonRefusedBy,
 		fleet.ReasonDeleteFailed}
 	if f.Detail != "" && slices.Contains(says, f.Why) {
@@ -282,7 +285,7 @@ func attemptFailed(f fleet.Failure) string {
 }
 
 // Lacking says which checks must yet succeed, and how often, before the machine is healthy; empty: none is known.
-func Lacking(f *published.Fleet, v fleet.View) string {
+func Lacking(f *published.Fleet, v situation.View) string {
 	spec := &f.Spec
 	var said []string
 	for _, c := range v.Checks {
@@ -298,7 +301,7 @@ func Lacking(f *published.Fleet, v fleet.View) string {
 	return strings.Join(said, ", ")
 }
 
-func needs(c *fleet.Check) string {
+func needs(c *policy.Check) string {
 	switch {
 	case c.UpIn > 0:
 		return fmt.Sprintf("check %s needs %d good answers of %d", c.Name, c.UpAfter, c.UpIn)
@@ -318,7 +321,7 @@ func soFar(f *published.Fleet, m fleet.MachineName, c fleet.CheckName) string {
 }
 
 // explainSize says that the machine is to go, which old instances of it are kept, and who ordered the fleet's size.
-func (e *explainer) explainSize(f published.Fleet, m fleet.Machine) {
+func (e *explainer) explainSize(f published.Fleet, m belief.Machine) {
 	l := f.Whole.Ledger
 	if r := l.Removal(m.Name); r != nil {
 		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, prose.Reason(r.Why)))
@@ -336,7 +339,7 @@ func (e *explainer) explainSize(f published.Fleet, m fleet.Machine) {
 }
 
 // explainHolds says who holds the machine, and until when.
-func (e *explainer) explainHolds(f published.Fleet, m *fleet.Machine) {
+func (e *explainer) explainHolds(f published.Fleet, m *belief.Machine) {
 	for i := range f.Whole.Holds {
 		h := &f.Whole.Holds[i]
 		if !h.Keeps(m) {
@@ -349,7 +352,7 @@ func (e *explainer) explainHolds(f published.Fleet, m *fleet.Machine) {
 }
 
 // explainWorld says what shows that the store does not know the world, where that holds the machine.
-func (e *explainer) explainWorld(f published.Fleet, m fleet.Machine) {
+func (e *explainer) explainWorld(f published.Fleet, m belief.Machine) {
 	if c := m.Elsewhere; c != nil && m.Waiting != fleet.ReasonElsewhere {
 		e.hold(fleet.ReasonElsewhere, c.String())
 	}
@@ -359,18 +362,18 @@ func (e *explainer) explainWorld(f published.Fleet, m fleet.Machine) {
 }
 
 // explainPolicy says what becomes of a parent that lasts.
-func (e *explainer) explainPolicy(f published.Fleet, p fleet.Parent) {
+func (e *explainer) explainPolicy(f published.Fleet, p belief.Parent) {
 	wait := f.Spec.SharedFate.Wait
 	switch f.Spec.SharedFate.Then {
-	case fleet.FateWait:
+	case policy.FateWait:
 		if left := p.Opened.Add(wait).Sub(f.Now.Wall); left > 0 {
 			e.Now = append(e.Now, "a person is paged in "+prose.Span(left)+" if it lasts")
 		}
-	case fleet.FateEvacuate:
+	case policy.FateEvacuate:
 		if left := p.Since.Add(wait).Sub(f.Now.Mono); left > 0 {
 			e.Now = append(e.Now, "it is built anew elsewhere in "+prose.Span(left)+" if it lasts")
 		}
-	case fleet.FatePage:
+	case policy.FatePage:
 	}
 }
 
@@ -386,16 +389,16 @@ func (e *explainer) advise(what string) {
 }
 
 // Work says where a repair stands.
-func Work(r fleet.Repair, now fleet.Now) string {
+func Work(r belief.Repair, now fleet.Now) string {
 	said := fmt.Sprintf("%s %s, begun %s ago", prose.RepairKind(r.Kind), r.ID, prose.Span(now.Wall.Sub(r.Started)))
-	if r.Kind == fleet.RepairHeal {
+	if r.Kind == belief.RepairHeal {
 		said += ", step " + string(r.Step)
 	}
 	said = prose.Because(said, prose.Phase(r.Phase))
 	if r.Gather != "" {
 		said += ", and first for the evidence to be kept"
 	}
-	if r.Phase == fleet.PhaseVerify && r.Deadline > now.Mono {
+	if r.Phase == belief.PhaseVerify && r.Deadline > now.Mono {
 		said += ", " + prose.Span(r.Deadline.Sub(now.Mono)) + " more"
 	}
 	if in := r.Intent; in != nil {

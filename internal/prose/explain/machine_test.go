@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/prose/explain"
@@ -15,13 +18,13 @@ import (
 )
 
 // scene is a fleet with one machine to tell about.
-func scene() (published.Fleet, fleet.View) {
+func scene() (published.Fleet, situation.View) {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour), Wall: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)}
 	running := fleet.Instance{ID: "3f2a1b2c-9e5e", Power: fleet.PowerRunning, Address: netip.MustParseAddr("10.0.0.3")}
-	v := fleet.View{
-		Machine: fleet.Machine{
-			Name: "web-2", Current: fleet.Incarnation{ID: running.ID, Generation: 2, Certified: true},
-			Health: fleet.Health{Verdict: fleet.VerdictHealthy, Since: now.Wall.Add(-time.Hour)},
+	v := situation.View{
+		Machine: belief.Machine{
+			Name: "web-2", Current: belief.Incarnation{ID: running.ID, Generation: 2, Certified: true},
+			Health: belief.Health{Verdict: belief.VerdictHealthy, Since: now.Wall.Add(-time.Hour)},
 		},
 		Checks: []fleet.CheckState{
 			{Check: "page", Standing: fleet.StandingUp, Since: now.Mono.Add(-time.Minute), Result: fleet.ResultOK},
@@ -30,8 +33,8 @@ func scene() (published.Fleet, fleet.View) {
 		Seen: []fleet.Sighting{{Instance: running, Asked: now.Mono}},
 	}
 	s := published.Fleet{
-		State: fleet.State{
-			Spec:     fleet.Spec{Name: "web", Provider: "lab", Size: 10, Limits: fleet.Limits{InRepair: 1}},
+		State: situation.State{
+			Spec:     policy.Spec{Name: "web", Provider: "lab", Size: 10, Limits: policy.Limits{InRepair: 1}},
 			Provider: fleet.ProviderState{Standing: fleet.ProviderUp},
 			Now:      now,
 		},
@@ -44,18 +47,18 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	const runs = "the provider says the instance is running at 10.0.0.3"
 	for name, c := range map[string]struct {
-		change func(s *published.Fleet, v *fleet.View)
+		change func(s *published.Fleet, v *situation.View)
 		want   explain.Answer
 	}{
 		"healthy": {
-			change: func(*published.Fleet, *fleet.View) {},
+			change: func(*published.Fleet, *situation.View) {},
 			want: explain.Answer{
 				Because: []string{"check page is up for 1m00s", "check ping is up for 1m00s", runs},
 				Now:     []string{"nothing to do"},
 			},
 		},
 		"held by the brake": {
-			change: func(s *published.Fleet, v *fleet.View) {
+			change: func(s *published.Fleet, v *situation.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonBrake
 				s.Tally.Failing = 4
@@ -67,14 +70,14 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"the old instance is fenced": {
-			change: func(s *published.Fleet, v *fleet.View) {
+			change: func(s *published.Fleet, v *situation.View) {
 				fail(v)
-				v.Machine.Repair = &fleet.Repair{
+				v.Machine.Repair = &belief.Repair{
 					ID:      "web-2/r3",
-					Kind:    fleet.RepairHeal,
+					Kind:    belief.RepairHeal,
 					Started: s.Now.Wall.Add(-4 * time.Second),
-					Intent:  &fleet.Intent{Op: fleet.OpPowerOff, Instance: v.Machine.Current.ID, Unknown: true},
-					Climb:   fleet.Climb{Step: fleet.StepRecreate, Stage: fleet.Stage{Phase: fleet.PhaseAct}},
+					Intent:  &belief.Intent{Op: fleet.OpPowerOff, Instance: v.Machine.Current.ID, Unknown: true},
+					Climb:   belief.Climb{Step: fleet.StepRecreate, Stage: belief.Stage{Phase: belief.PhaseAct}},
 				}
 			},
 			want: explain.Answer{
@@ -84,10 +87,10 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"in quarantine": {
-			change: func(s *published.Fleet, v *fleet.View) {
+			change: func(s *published.Fleet, v *situation.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonQuarantined
-				v.Machine.Quarantine = &fleet.Quarantine{Since: s.Now.Wall.Add(-5 * time.Minute), Reason: fleet.ReasonNameTaken}
+				v.Machine.Quarantine = &belief.Quarantine{Since: s.Now.Wall.Add(-5 * time.Minute), Reason: fleet.ReasonNameTaken}
 			},
 			want: explain.Answer{
 				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
@@ -96,7 +99,7 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"the provider is down and hale does not own the fleet": {
-			change: func(s *published.Fleet, _ *fleet.View) {
+			change: func(s *published.Fleet, _ *situation.View) {
 				s.Provider = fleet.ProviderState{Standing: fleet.ProviderDown, Detail: "refused"}
 				s.Acting, s.Detail = fleet.ReasonNotOwner, "lease lost"
 			},
@@ -107,15 +110,15 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		"left the fleet": {
-			change: func(_ *published.Fleet, v *fleet.View) {
-				v.Machine = fleet.Machine{Name: "web-99", Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+			change: func(_ *published.Fleet, v *situation.View) {
+				v.Machine = belief.Machine{Name: "web-99", Health: belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing}}
 			},
 			want: explain.Answer{Because: []string{"the fleet has no such machine now"}, Now: []string{"nothing to do"}},
 		},
 		"never built": {
-			change: func(_ *published.Fleet, v *fleet.View) {
-				v.Machine = fleet.Machine{Name: "web-2", Waiting: fleet.ReasonBuildBudget,
-					Health: fleet.Health{Verdict: fleet.VerdictUnknown, Cause: fleet.CauseMissing}}
+			change: func(_ *published.Fleet, v *situation.View) {
+				v.Machine = belief.Machine{Name: "web-2", Waiting: fleet.ReasonBuildBudget,
+					Health: belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing}}
 			},
 			want: explain.Answer{
 				Because: []string{"no instance of it was built yet"},
@@ -141,7 +144,7 @@ func TestExplainABrakeThatAPersonPutOn(t *testing.T) {
 	s, v := scene()
 	fail(&v)
 	v.Machine.Waiting = fleet.ReasonBrake
-	s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.Now.Wall.Add(-2 * time.Hour)}
+	s.Brake = belief.Brake{By: "maria", Words: "disk swap", At: s.Now.Wall.Add(-2 * time.Hour)}
 	got := explain.Machine(s, v)
 	if diff := cmp.Diff([]string{"held: maria put the brake on (disk swap) 2h00m ago"}, got.Now); diff != "" {
 		t.Error(diff)
@@ -159,9 +162,9 @@ func TestExplainAProtectedMachineFirst(t *testing.T) {
 	for _, waiting := range []fleet.Reason{fleet.ReasonBudget, fleet.ReasonBrake} {
 		s, v := scene()
 		fail(&v)
-		v.Machine.Waiting, v.Machine.Incident = waiting, &fleet.Incident{ID: "i1", Cause: fleet.CauseChecks}
-		s.Brake = fleet.Brake{By: "maria", Words: "disk swap", At: s.Now.Wall.Add(-2 * time.Hour)}
-		s.Spec.Repair.Steps = []fleet.Step{{Kind: fleet.StepReboot}}
+		v.Machine.Waiting, v.Machine.Incident = waiting, &belief.Incident{ID: "i1", Cause: belief.CauseChecks}
+		s.Brake = belief.Brake{By: "maria", Words: "disk swap", At: s.Now.Wall.Add(-2 * time.Hour)}
+		s.Spec.Repair.Steps = []policy.Step{{Kind: fleet.StepReboot}}
 		if got := explain.Machine(s, v); len(got.Now) != 1 || got.Now[0] == protected {
 			t.Errorf("unprotected, %s: %q", waiting, got.Now)
 		}
@@ -173,8 +176,8 @@ func TestExplainAProtectedMachineFirst(t *testing.T) {
 }
 
 // fail takes the machine's page down.
-func fail(v *fleet.View) {
-	v.Machine.Health.Verdict, v.Machine.Health.Cause, v.Machine.Health.Check = fleet.VerdictUnhealthy, fleet.CauseChecks, "page"
+func fail(v *situation.View) {
+	v.Machine.Health.Verdict, v.Machine.Health.Cause, v.Machine.Health.Check = belief.VerdictUnhealthy, belief.CauseChecks, "page"
 	v.Checks[0] = fleet.CheckState{
 		Check:    "page",
 		Standing: fleet.StandingDown,
@@ -193,16 +196,16 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 		"the provider says the instance is running at 10.0.0.3",
 	}
 	for name, c := range map[string]struct {
-		change func(s *published.Fleet, v *fleet.View)
+		change func(s *published.Fleet, v *situation.View)
 		want   explain.Answer
 	}{
 		"it shares a fate": {
-			change: func(s *published.Fleet, v *fleet.View) {
+			change: func(s *published.Fleet, v *situation.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonSharedFate
-				v.Machine.Incident = &fleet.Incident{ID: "web-2/1", Parent: "web/p1"}
-				s.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateWait, Wait: 10 * time.Minute}
-				s.Whole.Parents = []fleet.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainStorage, Name: "nas1"}, Opened: s.Now.Wall.Add(-time.Minute),
+				v.Machine.Incident = &belief.Incident{ID: "web-2/1", Parent: "web/p1"}
+				s.Spec.SharedFate = policy.SharedFate{Then: policy.FateWait, Wait: 10 * time.Minute}
+				s.Whole.Parents = []belief.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainStorage, Name: "nas1"}, Opened: s.Now.Wall.Add(-time.Minute),
 					Failing: 4, Members: 5, Chance: 0.001}}
 			},
 			want: explain.Answer{
@@ -213,7 +216,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 			},
 		},
 		"hale is cut off": {
-			change: func(s *published.Fleet, v *fleet.View) {
+			change: func(s *published.Fleet, v *situation.View) {
 				fail(v)
 				v.Machine.Waiting = fleet.ReasonVantageIsolated
 				s.Vantage = fleet.Vantage{Standing: fleet.VantageIsolated, Detail: "10.0.0.1: timeout"}
@@ -239,9 +242,9 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 	t.Parallel()
 	s, v := scene()
-	v.Machine.Health = fleet.Health{Verdict: fleet.VerdictUnknown, Check: "page", Result: fleet.ResultUnproven}
+	v.Machine.Health = belief.Health{Verdict: belief.VerdictUnknown, Check: "page", Result: fleet.ResultUnproven}
 	v.Checks[0].Standing, v.Checks[0].Result = fleet.StandingDown, fleet.ResultRefused
-	s.Whole.Book = &fleet.CheckHistory{Checks: []fleet.Tested{
+	s.Whole.Book = &belief.CheckHistory{Checks: []belief.Tested{
 		{Name: "page", Definition: "b", Good: "a", Edited: true, Since: s.Now.Wall.Add(-time.Hour)}}}
 	want := explain.Answer{
 		Because: []string{
@@ -265,7 +268,7 @@ func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 // What ends by itself says when, or what ends it.
 func TestTimeLeftIsSaid(t *testing.T) {
 	t.Parallel()
-	policy := fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
+	policy := policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: 30 * time.Second}
 	for name, c := range map[string]struct {
 		change func(s *published.Fleet)
 		brake  string
@@ -276,7 +279,7 @@ func TestTimeLeftIsSaid(t *testing.T) {
 			brake: "it releases when no more than 1 of 10 machines fail for 30s, or no more than 2 and no " +
 				"further one for 5m00s"},
 		"two fail for a minute": {change: func(s *published.Fleet) {
-			s.Brake = fleet.Brake{Engaged: true, SteadySince: s.Now.Mono.Add(-time.Minute), Steady: 2}
+			s.Brake = belief.Brake{Engaged: true, SteadySince: s.Now.Mono.Add(-time.Minute), Steady: 2}
 			s.Tally.Failing = 2
 		},
 			brake: "it releases when no more than 1 of 10 machines fail for 30s, or in 4m00s if no further one " +
@@ -285,14 +288,14 @@ func TestTimeLeftIsSaid(t *testing.T) {
 			s.Brake.Engaged, s.Tally.Size, s.Spec.Limits.Brake.AtLeast = true, 3, 1
 		}, brake: "it releases when no machine fails for 30s, or no more than 1 and no further one for 5m00s"},
 		"calm for 10s": {change: func(s *published.Fleet) {
-			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.Now.Mono.Add(-10 * time.Second)}
+			s.Brake = belief.Brake{Engaged: true, CalmSince: s.Now.Mono.Add(-10 * time.Second)}
 		},
 			brake: "it releases in 20s if no more than 1 of 10 machines fail until then"},
-		"by hand": {change: func(s *published.Fleet) { s.Brake = fleet.Brake{Engaged: true, By: "alice"} }},
+		"by hand": {change: func(s *published.Fleet) { s.Brake = belief.Brake{Engaged: true, By: "alice"} }},
 		"a provider that was not asked": {change: func(s *published.Fleet) { s.Provider.Standing = fleet.ProviderUnknown },
 			left: "until provider lab answers for the first time"},
 		"after a doubt": {change: func(s *published.Fleet) {
-			s.Whole.Doubt = fleet.Doubt{Reason: fleet.ReasonVantageDoubtful,
+			s.Whole.Doubt = belief.Doubt{Reason: fleet.ReasonVantageDoubtful,
 				CalmSince: s.Now.Mono.Add(-10 * time.Second)}
 		}, left: "for another 20s"},
 	} {
@@ -311,26 +314,26 @@ func TestTimeLeftIsSaid(t *testing.T) {
 // What holds a machine for a time says in its line how much of it is left.
 func TestAHeldMachineSaysForHowLong(t *testing.T) {
 	t.Parallel()
-	for want, change := range map[string]func(s *published.Fleet, v *fleet.View){
+	for want, change := range map[string]func(s *published.Fleet, v *situation.View){
 		"held: too many machines fail at once, so the brake is on (1 of 10 machines fail: " +
 			"it releases in 3m20s if no more than 1 of 10 machines fail until then)": func(s *published.Fleet,
-			v *fleet.View) {
+			v *situation.View) {
 			v.Machine.Waiting = fleet.ReasonBrake
-			s.Spec.Limits.Brake = fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}
+			s.Spec.Limits.Brake = policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute}
 			s.Tally.Failing = 1
-			s.Brake = fleet.Brake{Engaged: true, CalmSince: s.Now.Mono.Add(-100 * time.Second)}
+			s.Brake = belief.Brake{Engaged: true, CalmSince: s.Now.Mono.Add(-100 * time.Second)}
 		},
 		"held: hale has only just begun to look, and judges everything afresh before it acts (for another 3m20s)": func(
-			s *published.Fleet, v *fleet.View,
+			s *published.Fleet, v *situation.View,
 		) {
 			v.Machine.Waiting = fleet.ReasonAmnesty
 			s.SteadyAt = s.Now.Mono.Add(200 * time.Second)
 		},
 		"held: a person, or a program other than hale, paused it, and that is no failure (a person is paged in 3m20s)": func(
-			s *published.Fleet, v *fleet.View,
+			s *published.Fleet, v *situation.View,
 		) {
 			v.Machine.Waiting = fleet.ReasonPaused
-			v.Machine.Incident = &fleet.Incident{Cause: fleet.CausePaused, HoldUntil: s.Now.Wall.Add(200 * time.Second)}
+			v.Machine.Incident = &belief.Incident{Cause: belief.CausePaused, HoldUntil: s.Now.Wall.Add(200 * time.Second)}
 		},
 	} {
 		s, v := scene()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/external"
 	"hale/internal/provider/providertest"
@@ -23,7 +24,7 @@ import (
 // Options say what is examined, and how.
 type Options struct {
 	External external.Options // Strict and Run are the examination's own
-	Template fleet.Template   // that boots and gets an address
+	Template policy.Template  // that boots and gets an address
 	// Hooks is a program that makes trouble for the questions that need it; empty: none. See
 	// docs/reference/exec-provider.md.
 	Hooks    []string
@@ -174,7 +175,7 @@ func (h *harness) New(t providertest.T) provider.Provider {
 func (h *harness) Hosts() []fleet.HostName { return h.hosts }
 
 // Template implements providertest.Harness.
-func (h *harness) Template() fleet.Template { return h.o.Template }
+func (h *harness) Template() policy.Template { return h.o.Template }
 
 // Patience implements providertest.Harness.
 func (h *harness) Patience() time.Duration { return h.o.Patience }

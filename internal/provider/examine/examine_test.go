@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider/examine"
 	"hale/internal/provider/external"
 	"hale/internal/provider/providertest"
@@ -41,11 +41,11 @@ func sleepers(t *testing.T) examine.Options {
 			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		},
 		Hooks: []string{absolute(t, "testdata/hooks"), folder},
-		Template: fleet.Template{
+		Template: policy.Template{
 			Memory:  96 << 20,
 			CPUs:    1,
 			Network: "here",
-			Options: []fleet.Setting{{Name: "run", Value: "sh -c 'echo I run; exec sleep 1000000'"}},
+			Options: []policy.Setting{{Name: "run", Value: "sh -c 'echo I run; exec sleep 1000000'"}},
 		},
 		Patience: 40 * time.Second, // on a machine that does other things, too
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
@@ -53,7 +54,7 @@ func (h *harness) Watched() {}
 func (h *harness) Noting() {}
 
 // Counts implements providertest.Counted: a program need not tell anything in particular.
-func (h *harness) Counts() []fleet.Usage { return nil }
+func (h *harness) Counts() []policy.Usage { return nil }
 
 // hook runs the hooks program with a word and its arguments, in the environment of the provider's program, and returns
 // what it prints.
@@ -121,7 +122,7 @@ func (h *harness) Printed(t providertest.T, ref provider.Ref) string {
 }
 
 // Screened implements providertest.Viewer.
-func (h *harness) Screened() fleet.Template { return h.o.Template }
+func (h *harness) Screened() policy.Template { return h.o.Template }
 
 // CopiedBoots implements providertest.CopyTeller.
 func (h *harness) CopiedBoots(t providertest.T, _ fleet.SnapshotName, c fleet.Copy) int {

@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -150,7 +151,7 @@ type mark struct {
 	Instance     string    `json:"instance,omitempty"`
 }
 
-// template is fleet.Template.
+// template is policy.Template.
 type template struct {
 	Image    string            `json:"image,omitempty"`
 	Kernel   string            `json:"kernel,omitempty"`
@@ -165,7 +166,7 @@ type template struct {
 	Options  map[string]string `json:"options"`
 }
 
-// disk is fleet.Disk.
+// disk is policy.Disk.
 type disk struct {
 	Name      string `json:"name"`
 	Ephemeral bool   `json:"ephemeral"`
@@ -385,12 +386,12 @@ type event struct {
 
 // ReadTemplate reads a template as the contract has it, in JSON. What it does not say is small: 512 MiB, one processor,
 // and, with an image, a root disk that goes with its instance.
-func ReadTemplate(data []byte) (fleet.Template, error) {
+func ReadTemplate(data []byte) (policy.Template, error) {
 	t := template{Memory: 512 << 20, CPUs: 1}
 	if err := strictly(data, &t); err != nil {
-		return fleet.Template{}, err
+		return policy.Template{}, err
 	}
-	out := fleet.Template{
+	out := policy.Template{
 		Image:    t.Image,
 		Kernel:   t.Kernel,
 		Initrd:   t.Initrd,
@@ -402,13 +403,13 @@ func ReadTemplate(data []byte) (fleet.Template, error) {
 		Metadata: fleet.MetadataOf(t.Metadata),
 	}
 	for _, d := range t.Disks {
-		out.Disks = append(out.Disks, fleet.Disk{Name: d.Name, Ephemeral: d.Ephemeral, Size: d.Size})
+		out.Disks = append(out.Disks, policy.Disk{Name: d.Name, Ephemeral: d.Ephemeral, Size: d.Size})
 	}
 	if t.Image != "" && t.Disks == nil {
-		out.Disks = []fleet.Disk{{Name: "root", Ephemeral: true}}
+		out.Disks = []policy.Disk{{Name: "root", Ephemeral: true}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Options)) {
-		out.Options = append(out.Options, fleet.Setting{Name: name, Value: t.Options[name]})
+		out.Options = append(out.Options, policy.Setting{Name: name, Value: t.Options[name]})
 	}
 	return out, nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/program/programtest"
 	"hale/internal/provider"
 	"hale/internal/provider/external"
@@ -53,7 +54,7 @@ func open(t *testing.T, o external.Options) *external.Provider {
 
 var (
 	ref   = provider.Ref{ID: "i-1", Mark: fleet.Mark{Installation: "x", Fleet: "web", Machine: "web-1", Generation: 2}}
-	order = provider.Blueprint{Ref: ref, Name: "web-1", Template: fleet.Template{Memory: 1 << 20, CPUs: 1}}
+	order = provider.Blueprint{Ref: ref, Name: "web-1", Template: policy.Template{Memory: 1 << 20, CPUs: 1}}
 	name  = fleet.SnapshotName{Installation: "x", Machine: "web-1", ID: "s-1"}
 )
 
@@ -330,7 +331,7 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 		}
 	}
 	with := order
-	with.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 20}}
+	with.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 20}}
 	if err := p.Create(t.Context(), with); !fault.Is(err, fault.Unsupported) {
 		t.Errorf("a disk with data: %v", err)
 	}
@@ -562,11 +563,11 @@ echo '{"result": {"usage": `+answer+`}}'`)})
 	if err != nil || len(all) != 3 || time.Since(all["i-1"].At) > time.Minute {
 		t.Fatalf("%v, %v", all, err)
 	}
-	want := map[fleet.Usage]provider.Amount{
-		fleet.UsageCPU: {Value: 750, Counts: true}, fleet.UsageMemory: {Value: 40.5},
-		fleet.UsageSent: {Value: 7, Counts: true},
+	want := map[policy.Usage]provider.Amount{
+		policy.UsageCPU: {Value: 750, Counts: true}, policy.UsageMemory: {Value: 40.5},
+		policy.UsageSent: {Value: 7, Counts: true},
 	}
-	if !maps.Equal(all["i-1"].Of, want) || all["i-2"].Of[fleet.UsageCPU] != (provider.Amount{Value: 12}) {
+	if !maps.Equal(all["i-1"].Of, want) || all["i-2"].Of[policy.UsageCPU] != (provider.Amount{Value: 12}) {
 		t.Errorf("%v", all)
 	}
 	for _, answer := range []string{

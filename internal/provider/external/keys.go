@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/secret"
@@ -135,12 +136,12 @@ func compileKeys(e kinds.Entry, d *programDraft) kinds.Made {
 }
 
 // optioned returns the template with its options, sorted by name. What the program means by an image is its business.
-func optioned(m kinds.Machine, d *templateDraft) fleet.Template {
+func optioned(m kinds.Machine, d *templateDraft) policy.Template {
 	t := m.Common
 	t.Image = m.Draft.Image.Value
 	for _, n := range d.options.Value {
-		t.Options = append(t.Options, fleet.Setting{Name: n.Name, Value: n.Value})
+		t.Options = append(t.Options, policy.Setting{Name: n.Name, Value: n.Value})
 	}
-	slices.SortFunc(t.Options, func(a, b fleet.Setting) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(t.Options, func(a, b policy.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return t
 }

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -50,15 +51,15 @@ func (p *Provider) Usage(ctx context.Context, refs []provider.Ref) (map[fleet.In
 	return out, nil
 }
 
-func (a *amounts) read() (map[fleet.Usage]provider.Amount, error) {
-	out := map[fleet.Usage]provider.Amount{}
+func (a *amounts) read() (map[policy.Usage]provider.Amount, error) {
+	out := map[policy.Usage]provider.Amount{}
 	for _, f := range []struct {
-		kind   fleet.Usage
+		kind   policy.Usage
 		value  *float64
 		counts bool
 	}{
-		{fleet.UsageCPU, a.CPUPercent, false}, {fleet.UsageMemory, a.MemoryPercent, false},
-		{fleet.UsageReceived, a.Received, true}, {fleet.UsageSent, a.Sent, true},
+		{policy.UsageCPU, a.CPUPercent, false}, {policy.UsageMemory, a.MemoryPercent, false},
+		{policy.UsageReceived, a.Received, true}, {policy.UsageSent, a.Sent, true},
 	} {
 		if f.value != nil {
 			out[f.kind] = provider.Amount{Value: *f.value, Counts: f.counts}
@@ -68,7 +69,7 @@ func (a *amounts) read() (map[fleet.Usage]provider.Amount, error) {
 		if a.CPUPercent != nil || a.Processors < 1 {
 			return nil, errors.New("cpu_seconds goes with processors, and not with cpu_percent")
 		}
-		out[fleet.UsageCPU] = provider.CPUTime(*a.CPUSeconds, a.Processors)
+		out[policy.UsageCPU] = provider.CPUTime(*a.CPUSeconds, a.Processors)
 	}
 	for kind, amount := range out {
 		if amount.Value < 0 || math.IsInf(amount.Value, 0) {

@@ -14,6 +14,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -169,7 +170,7 @@ func (b *build) findFiles(s *session, p *Provider, plan *blueprint) (err error) 
 			return err
 		}
 		suffix := overlaySuffix
-		if slices.ContainsFunc(t.Disks, func(d fleet.Disk) bool { return d.Name == rootDisk && !d.Ephemeral }) {
+		if slices.ContainsFunc(t.Disks, func(d policy.Disk) bool { return d.Name == rootDisk && !d.Ephemeral }) {
 			suffix = keptSuffix
 		}
 		b.overlay = fileName(b.order, suffix)
@@ -184,13 +185,13 @@ func (b *build) findFiles(s *session, p *Provider, plan *blueprint) (err error) 
 
 // domainType chooses how the host runs the guest. A daemon on this machine offers KVM even where the processor has
 // none, so here the processor is asked; a remote daemon's word must do.
-func (p *Provider) domainType(s *session, wanted fleet.Accel) (string, error) {
+func (p *Provider) domainType(s *session, wanted policy.Accel) (string, error) {
 	switch wanted {
-	case fleet.AccelKVM:
+	case policy.AccelKVM:
 		return typeKVM, nil
-	case fleet.AccelTCG:
+	case policy.AccelTCG:
 		return typeQEMU, nil
-	case fleet.AccelAuto:
+	case policy.AccelAuto:
 	}
 	if s.host.addr.local() {
 		return p.localAccel().DomainType(), nil

@@ -9,12 +9,13 @@ import (
 	"libvirt.org/go/libvirtxml"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
 // disk is one that hale makes beside the root disk.
 type disk struct {
-	fleet.Disk
+	policy.Disk
 	file string // its name in the pool
 	made bool   // an earlier instance had it: it must be there
 }

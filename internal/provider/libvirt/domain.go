@@ -11,6 +11,7 @@ import (
 	"libvirt.org/go/libvirtxml"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -30,7 +31,7 @@ type blueprint struct {
 	Initrd  string
 	Cmdline string
 	Disks   map[string]string // paths of the made disks, by their names
-	made    []fleet.Disk      // those, in the template's order
+	made    []policy.Disk     // those, in the template's order
 	// metadata is what the instance bears beside the mark.
 	metadata fleet.Metadata
 }

@@ -17,6 +17,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/testbed/lab"
@@ -135,7 +136,7 @@ func guestReadsItsSeed(t *testing.T, b *bench) {
 	o := b.order("seeded")
 	o.Template.Cmdline = strings.ReplaceAll(o.Template.Cmdline, "hale.name={name}", "")
 	o.Template.Seed = true
-	o.Template.Accel = fleet.AccelTCG // a remote daemon offers KVM whether or not the processor has it
+	o.Template.Accel = policy.AccelTCG // a remote daemon offers KVM whether or not the processor has it
 	must(t, p.Create(t.Context(), o))
 	page, err := b.AwaitPage(background(t), o.Name)
 	must(t, err)
@@ -259,7 +260,7 @@ func filesWithoutDomain(t *testing.T, b *bench) {
 func keptDiskSurvives(t *testing.T, b *bench) {
 	p := b.handle(t)
 	o := b.order("kept")
-	o.Template.Disks = []fleet.Disk{{Name: "root"}}
+	o.Template.Disks = []policy.Disk{{Name: "root"}}
 	must(t, p.Create(t.Context(), o))
 	destroyed(t, p, o.Ref)
 	disk := fmt.Sprintf("kept-g1-%s.kept.qcow2", o.ID)
@@ -274,7 +275,7 @@ func dataGoesAlong(t *testing.T, b *bench) {
 	p := b.handle(t)
 	before := b.files(t)
 	o := b.order("data")
-	o.Template.Disks = []fleet.Disk{
+	o.Template.Disks = []policy.Disk{
 		{Name: "data", Size: 8 << 20},
 		{Name: "root", Ephemeral: true},
 		{Name: "scratch", Size: 8 << 20, Ephemeral: true},
@@ -402,7 +403,7 @@ func impossibleIsRefused(t *testing.T, b *bench) {
 		"a name with spaces": func(o *provider.Blueprint) { o.Name = "a b" },
 		"an id of no kind":   func(o *provider.Blueprint) { o.ID = "web-1" },
 		"no mark":            func(o *provider.Blueprint) { o.Mark = fleet.Mark{} },
-		"a second disk":      func(o *provider.Blueprint) { o.Template.Disks = []fleet.Disk{{Name: "data"}} },
+		"a second disk":      func(o *provider.Blueprint) { o.Template.Disks = []policy.Disk{{Name: "data"}} },
 		"broken own XML":     func(o *provider.Blueprint) { o.Template.XML = "<domain>{{.Nothing}}</domain>" },
 		"own XML of a cloud": func(o *provider.Blueprint) {
 			o.Template.XML = "<domain type='qemu'><os><type>cloud</type></os></domain>"

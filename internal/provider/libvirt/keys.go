@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/secret"
@@ -19,7 +19,7 @@ import (
 func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "libvirt", Doc: "for QEMU under libvirt",
-		Usages: fleet.Usages(),
+		Usages: policy.Usages(),
 		Hosts:  true, HostURIs: true, HostAddresses: true, Single: true, Witnesses: true, Builds: true,
 		Keys: keys.SectionOf("libvirt", providerKeys(), compileKeys), Stored: kinds.StoredAs[Settings], Warn: warn,
 	}
@@ -200,7 +200,7 @@ func (d *ownDraft) proof(e kinds.Entry) *Proof {
 }
 
 // warn names the hosts that are spoken to in the clear.
-func warn(name string, _ kinds.Settings, hosts []kinds.Host, _ []fleet.Spec) []string {
+func warn(name string, _ kinds.Settings, hosts []kinds.Host, _ []policy.Spec) []string {
 	var out []string
 	for _, h := range hosts {
 		if u, err := url.Parse(h.URI); err == nil && inTheClear(u) {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
 	"hale/internal/provider/providertest"
@@ -95,13 +96,13 @@ func (b *bench) Patience() time.Duration { return patience }
 func (b *bench) Watched()                {}
 func (b *bench) Noting()                 {}
 
-func (b *bench) Template() fleet.Template {
-	return fleet.Template{
+func (b *bench) Template() policy.Template {
+	return policy.Template{
 		Image: "base.qcow2", Kernel: b.guest.Kernel, Initrd: b.guest.Initrd,
 		Cmdline: "console=ttyS0 quiet nokaslr mitigations=off tsc=reliable no_timer_check random.trust_cpu=on " +
 			"cryptomgr.notests hale.name={name}",
 		Memory: 96 << 20, CPUs: 1, Network: "default",
-		Disks: []fleet.Disk{{Name: "root", Ephemeral: true}},
+		Disks: []policy.Disk{{Name: "root", Ephemeral: true}},
 	}
 }
 
@@ -191,7 +192,7 @@ func (b *bench) Belongings(t providertest.T, installation fleet.Installation, id
 }
 
 // Screened is a domain of the user's own: hale's own machine has no screen.
-func (b *bench) Screened() fleet.Template {
+func (b *bench) Screened() policy.Template {
 	t := b.Template()
 	t.XML = strings.Replace(ownXML, "</devices>", "<video><model type='vga'/></video></devices>", 1)
 	return t
@@ -223,8 +224,8 @@ func (b *bench) Stranger(t providertest.T, _ fleet.HostName, name string) provid
 	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 
-func (b *bench) Counts() []fleet.Usage {
-	return []fleet.Usage{fleet.UsageCPU, fleet.UsageReceived, fleet.UsageSent}
+func (b *bench) Counts() []policy.Usage {
+	return []policy.Usage{policy.UsageCPU, policy.UsageReceived, policy.UsageSent}
 }
 
 func (b *bench) Halt(t providertest.T, id fleet.InstanceID) {

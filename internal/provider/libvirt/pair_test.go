@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
 	"hale/internal/provider/providertest"
@@ -63,9 +64,9 @@ func (p pair) on(host fleet.HostName) *bench {
 	return p.h2
 }
 
-func (p pair) Hosts() []fleet.HostName  { return []fleet.HostName{"h1", "h2"} }
-func (p pair) Template() fleet.Template { return p.h1.Template() }
-func (p pair) Patience() time.Duration  { return patience }
+func (p pair) Hosts() []fleet.HostName   { return []fleet.HostName{"h1", "h2"} }
+func (p pair) Template() policy.Template { return p.h1.Template() }
+func (p pair) Patience() time.Duration   { return patience }
 
 func (p pair) LoseAnswers(t providertest.T, after int) <-chan struct{} {
 	return p.h1.LoseAnswers(t, after)

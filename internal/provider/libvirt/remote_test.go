@@ -11,6 +11,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/libvirt"
 	"hale/internal/secret"
@@ -149,7 +150,7 @@ func (b *bench) healBy(t *testing.T, p *libvirt.Provider) {
 
 	order := b.order("far")
 	order.Template.Seed = true
-	order.Template.Accel = fleet.AccelTCG // a remote daemon offers KVM whether or not the processor has it
+	order.Template.Accel = policy.AccelTCG // a remote daemon offers KVM whether or not the processor has it
 	must(t, p.Create(ctx, order))
 	first := b.Boot(t, order.Ref)
 	b.Kill(t, order.Ref.ID)
@@ -205,7 +206,7 @@ func TestSSHByAProgram(t *testing.T) {
 	p := b.remote(t, s.uri("root"), s.proof())
 	order := b.order("far")
 	order.Template.Seed = true
-	order.Template.Accel = fleet.AccelTCG
+	order.Template.Accel = policy.AccelTCG
 	must(t, p.Create(t.Context(), order))
 	destroyed(t, p, order.Ref)
 	must(t, b.KillLibvirtd(background(t)))

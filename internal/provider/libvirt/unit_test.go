@@ -27,6 +27,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/testbed/nettest"
 )
@@ -44,13 +45,13 @@ func testMark() fleet.Mark {
 
 func TestDomainXML(t *testing.T) {
 	t.Parallel()
-	direct := fleet.Template{
+	direct := policy.Template{
 		Kernel: "/img/vmlinux", Initrd: "/img/initrd", Cmdline: `quiet name={name} odd="<&>"`, Memory: 96 << 20,
 	}
-	disk := fleet.Template{Image: "web.qcow2", Memory: 1 << 30, CPUs: 2, Network: "lan", Seed: true,
+	disk := policy.Template{Image: "web.qcow2", Memory: 1 << 30, CPUs: 2, Network: "lan", Seed: true,
 		Metadata: fleet.MetadataOf(map[string]string{"role": `<db> & "more"`, "rack": "r1"})}
 	for name, c := range map[string]struct {
-		template fleet.Template
+		template policy.Template
 		kind     string
 		disk     string
 		seed     string
@@ -370,7 +371,7 @@ func TestOnlyOwnEphemeralFilesAreRemovable(t *testing.T) {
 			t.Errorf("%s: want removable %v", name, want)
 		}
 	}
-	order.Template.Disks = []fleet.Disk{
+	order.Template.Disks = []policy.Disk{
 		{Name: "data", Size: 1 << 30},
 		{Name: "scratch", Size: 1 << 30, Ephemeral: true},
 	}
@@ -404,7 +405,7 @@ func TestMadeDisksAreAttached(t *testing.T) {
 	t.Parallel()
 	order := provider.Blueprint{Ref: provider.Ref{ID: fleet.InstanceID(testID.String()), Mark: testMark()},
 		Name: "web-2"}
-	order.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	order.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	b := newBlueprint(order, testID)
 	b.Disks["data"] = "/images/a&b.qcow2"
 	text, err := b.render("", order.Mark)

@@ -8,6 +8,7 @@ import (
 	golibvirt "github.com/digitalocean/go-libvirt"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -54,7 +55,7 @@ func (s *session) usage(wanted map[fleet.InstanceID]bool) (map[fleet.InstanceID]
 
 // usageIn reads a domain's statistics. Its memory is known only where the guest's balloon driver reports, which it does
 // when the domain asks for that (memballoon's stats period).
-func usageIn(params []golibvirt.TypedParam) map[fleet.Usage]provider.Amount {
+func usageIn(params []golibvirt.TypedParam) map[policy.Usage]provider.Amount {
 	read := make(map[string]float64, len(params))
 	for _, p := range params {
 		switch v := p.Value.I.(type) {
@@ -65,9 +66,9 @@ func usageIn(params []golibvirt.TypedParam) map[fleet.Usage]provider.Amount {
 		default: // no amount
 		}
 	}
-	out := map[fleet.Usage]provider.Amount{}
+	out := map[policy.Usage]provider.Amount{}
 	if n, worked := read["vcpu.current"], read["cpu.time"]; n > 0 && worked > 0 {
-		out[fleet.UsageCPU] = provider.CPUTime(worked/float64(time.Second), int(n))
+		out[policy.UsageCPU] = provider.CPUTime(worked/float64(time.Second), int(n))
 	}
 	// what the guest could still give to programs; an older driver tells only what lies idle
 	free, tells := read["balloon.usable"]
@@ -76,10 +77,10 @@ func usageIn(params []golibvirt.TypedParam) map[fleet.Usage]provider.Amount {
 	}
 	if has := read["balloon.available"]; tells && has > 0 && free <= has {
 		const percent = 100
-		out[fleet.UsageMemory] = provider.Amount{Value: percent * (has - free) / has}
+		out[policy.UsageMemory] = provider.Amount{Value: percent * (has - free) / has}
 	}
-	for kind, what := range map[fleet.Usage]string{
-		fleet.UsageReceived: ".rx.bytes", fleet.UsageSent: ".tx.bytes",
+	for kind, what := range map[policy.Usage]string{
+		policy.UsageReceived: ".rx.bytes", policy.UsageSent: ".tx.bytes",
 	} {
 		sum, counted := 0.0, false
 		for field, v := range read {

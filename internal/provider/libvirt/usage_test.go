@@ -6,7 +6,7 @@ import (
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -18,22 +18,22 @@ func TestUsageIsReadOfWhatTheHostCounts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		params []golibvirt.TypedParam
-		want   map[fleet.Usage]provider.Amount
+		want   map[policy.Usage]provider.Amount
 	}{
 		"nothing": {},
 		"two processors that worked five seconds together": {
 			[]golibvirt.TypedParam{param("cpu.time", uint64(5_000_000_000)), param("vcpu.current", uint32(2)),
 				param("vcpu.0.time", uint64(1))},
-			map[fleet.Usage]provider.Amount{fleet.UsageCPU: {Value: 250, Counts: true}},
+			map[policy.Usage]provider.Amount{policy.UsageCPU: {Value: 250, Counts: true}},
 		},
 		"a balloon that tells": {
 			[]golibvirt.TypedParam{param("balloon.current", uint64(1000)), param("balloon.available", uint64(800)),
 				param("balloon.unused", uint64(100)), param("balloon.usable", uint64(600))},
-			map[fleet.Usage]provider.Amount{fleet.UsageMemory: {Value: 25}},
+			map[policy.Usage]provider.Amount{policy.UsageMemory: {Value: 25}},
 		},
 		"an older one": {
 			[]golibvirt.TypedParam{param("balloon.available", uint64(800)), param("balloon.unused", uint64(200))},
-			map[fleet.Usage]provider.Amount{fleet.UsageMemory: {Value: 75}},
+			map[policy.Usage]provider.Amount{policy.UsageMemory: {Value: 75}},
 		},
 		"one that tells nothing": {
 			params: []golibvirt.TypedParam{param("balloon.current", uint64(1000)), param("balloon.maximum", uint64(1000))},
@@ -45,8 +45,8 @@ func TestUsageIsReadOfWhatTheHostCounts(t *testing.T) {
 			[]golibvirt.TypedParam{param("net.count", uint32(2)), param("net.0.rx.bytes", uint64(10)),
 				param("net.0.tx.bytes", uint64(1)), param("net.1.rx.bytes", uint64(20)), param("net.1.rx.pkts", uint64(9)),
 				param("net.1.tx.bytes", uint64(2))},
-			map[fleet.Usage]provider.Amount{
-				fleet.UsageReceived: {Value: 30, Counts: true}, fleet.UsageSent: {Value: 3, Counts: true},
+			map[policy.Usage]provider.Amount{
+				policy.UsageReceived: {Value: 30, Counts: true}, policy.UsageSent: {Value: 3, Counts: true},
 			},
 		},
 	} {

@@ -8,7 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/utils"
 
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Microversions of Nova for what is not everywhere.
@@ -18,7 +18,7 @@ const (
 )
 
 // onVolumes adds to the request for a server what disks it has, where these are not the flavor's alone.
-func (c *call) onVolumes(wanted map[string]any, t *fleet.Template, kept []keptDisk) error {
+func (c *call) onVolumes(wanted map[string]any, t *policy.Template, kept []keptDisk) error {
 	boot := t.Server.BootVolume
 	disks := []map[string]any{
 		{

@@ -15,6 +15,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -179,7 +180,7 @@ func TestAKeptPortGoesFromInstanceToInstance(t *testing.T) {
 		play(t, 0, func(s *scene) {
 			s.look(func() { s.owner = owner })
 			order := s.order(1)
-			order.Template.Server = &fleet.Server{Flavor: "m1.nano", KeepPort: true}
+			order.Template.Server = &policy.Server{Flavor: "m1.nano", KeepPort: true}
 			addresses := map[string]bool{}
 			for generation := range 3 {
 				order.ID = fleet.InstanceID(fmt.Sprintf("00000000-0000-4000-8000-%012d", generation))

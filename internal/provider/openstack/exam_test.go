@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/openstack"
 	"hale/internal/provider/providertest"
@@ -54,12 +55,12 @@ func (h harness) New(t providertest.T) provider.Provider {
 
 func (h harness) Hosts() []fleet.HostName { return []fleet.HostName{""} }
 
-func (h harness) Template() fleet.Template {
-	return fleet.Template{
+func (h harness) Template() policy.Template {
+	return policy.Template{
 		Image:   "tiny",
 		Network: "private",
-		Disks:   []fleet.Disk{{Name: "root", Ephemeral: true}},
-		Server:  &fleet.Server{Flavor: "m1.nano"},
+		Disks:   []policy.Disk{{Name: "root", Ephemeral: true}},
+		Server:  &policy.Server{Flavor: "m1.nano"},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -46,7 +47,7 @@ func (c *call) ownFloatings(m fleet.Mark) ([]floating, error) {
 }
 
 // external returns the network that the machine's floating address is of; empty: it has none.
-func (c *call) external(t *fleet.Server) (string, error) {
+func (c *call) external(t *policy.Server) (string, error) {
 	if t.FloatingIP == "" {
 		return "", nil
 	}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
 // keptDisk is a disk of the order that outlives its instances, with its volume.
 type keptDisk struct {
-	fleet.Disk
+	policy.Disk
 	volume
 	fresh bool // made for the order, so that it goes if nothing comes of it
 }

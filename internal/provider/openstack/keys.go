@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/provider"
@@ -16,7 +16,7 @@ import (
 func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "openstack", Doc: "for a project of an OpenStack cloud",
-		Usages: fleet.Usages(),
+		Usages: policy.Usages(),
 		Hosts:  true, HostAddresses: true, Central: true, Builds: true, Source: true, Volumes: true, Tags: true,
 		Moves: true, MovesIf: "name the hypervisors in hosts of the provider, with credentials that may see them",
 		Rescues: true, KeepsNames: true,
@@ -203,7 +203,7 @@ func compileKeys(e kinds.Entry, d *ownDraft) kinds.Made {
 }
 
 // templated returns the template with what the cloud is told: the image by its name, and what the flavor does not say.
-func templated(m kinds.Machine, server keys.At[serverDraft]) fleet.Template {
+func templated(m kinds.Machine, server keys.At[serverDraft]) policy.Template {
 	d, t := m.Draft, m.Common
 	t.Image, t.Memory, t.CPUs, t.Accel = d.Image.Value, 0, 0, ""
 	for _, n := range d.Disks.Value {
@@ -237,14 +237,14 @@ func judgeSize(f *keys.Finder, size keys.At[uint64]) {
 	}
 }
 
-func serverOf(d serverDraft) *fleet.Server {
-	return &fleet.Server{
+func serverOf(d serverDraft) *policy.Server {
+	return &policy.Server{
 		Flavor: d.flavor.Value, Networks: keys.Values(d.networks), SecurityGroups: keys.Values(d.securityGroups),
 		KeepPort:    d.keepPort.Value,
 		FloatingIP:  d.floatingIP.Value,
 		ServerGroup: d.serverGroup.Value, KeyPair: d.keyPair.Value, Zone: d.zone.Value,
 		ConfigDrive: d.configDrive.Value,
-		BootVolume:  fleet.BootVolume{Size: d.bootVolume.Value.size.Value, Type: d.bootVolume.Value.made.Value},
+		BootVolume:  policy.BootVolume{Size: d.bootVolume.Value.size.Value, Type: d.bootVolume.Value.made.Value},
 		VolumeZone:  d.volumeZone.Value,
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -74,7 +75,7 @@ func (c *call) claim(order provider.Blueprint, network string) (port, error) {
 }
 
 // dress adds what the template says of the first interface.
-func (c *call) dress(wanted map[string]any, t *fleet.Server) error {
+func (c *call) dress(wanted map[string]any, t *policy.Server) error {
 	if len(t.SecurityGroups) > 0 {
 		var ids []string
 		for _, name := range t.SecurityGroups {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 )
@@ -149,9 +149,9 @@ func (w *twin) addressesOf(p *twinPort) []any {
 	return out
 }
 
-func (h harness) Addressed() fleet.Template {
+func (h harness) Addressed() policy.Template {
 	t := h.Template()
-	t.Server = &fleet.Server{Flavor: "m1.nano", FloatingIP: "public"}
+	t.Server = &policy.Server{Flavor: "m1.nano", FloatingIP: "public"}
 	return t
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -134,7 +135,7 @@ func (v *volume) says(metadata map[string]string) bool {
 
 // makeVolume makes an empty one. A volume alone is no instance. makeVolume looks for one that a lost answer may have
 // made, and removes it; if it stays, the next order takes it.
-func (c *call) makeVolume(d fleet.Disk, order provider.Blueprint) (volume, error) {
+func (c *call) makeVolume(d policy.Disk, order provider.Blueprint) (volume, error) {
 	storage, err := c.storage()
 	if err != nil {
 		return volume{}, err

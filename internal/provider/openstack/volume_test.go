@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -20,7 +21,7 @@ const gib = 1 << 30
 // storing returns an order of a machine with a disk that outlives its instances.
 func (s *scene) storing() provider.Blueprint {
 	o := s.order(1)
-	o.Template.Disks = append(o.Template.Disks, fleet.Disk{Name: "data", Size: 2 * gib})
+	o.Template.Disks = append(o.Template.Disks, policy.Disk{Name: "data", Size: 2 * gib})
 	return o
 }
 
@@ -457,12 +458,12 @@ func TestAServerBootsFromAVolume(t *testing.T) {
 	t.Parallel()
 	play(t, 0, func(s *scene) {
 		order := s.storing()
-		order.Template.Disks = append(order.Template.Disks, fleet.Disk{Name: "scratch", Size: gib + 1, Ephemeral: true})
+		order.Template.Disks = append(order.Template.Disks, policy.Disk{Name: "scratch", Size: gib + 1, Ephemeral: true})
 		order.Template.Disks[1].Type = "fast"
-		order.Template.Server = &fleet.Server{
+		order.Template.Server = &policy.Server{
 			Flavor:     "m1.nano",
 			VolumeZone: "west",
-			BootVolume: fleet.BootVolume{Size: 3 * gib, Type: "fast"},
+			BootVolume: policy.BootVolume{Size: 3 * gib, Type: "fast"},
 		}
 		var disks []map[string]any
 		s.ordered(&disks)
@@ -519,9 +520,9 @@ func TestAnOlderNovaIsNotAskedForWhatItDoesNotKnow(t *testing.T) {
 		play(t, 0, func(s *scene) {
 			s.look(func() { s.newest = minor })
 			order := s.order(1)
-			order.Template.Server = &fleet.Server{
+			order.Template.Server = &policy.Server{
 				Flavor:     "m1.nano",
-				BootVolume: fleet.BootVolume{Size: gib, Type: "fast"},
+				BootVolume: policy.BootVolume{Size: gib, Type: "fast"},
 			}
 			err := s.p.Create(s.Context(), order)
 			if kind == "" {
@@ -553,7 +554,7 @@ func TestARebuildOnAVolumeNeedsBoth(t *testing.T) {
 			play(t, 0, func(s *scene) {
 				s.look(func() { s.newest, s.speaks, s.noStorage = c.nova, c.cinder, c.cinder == "" })
 				order := s.order(1)
-				order.Template.Server = &fleet.Server{Flavor: "m1.nano", BootVolume: fleet.BootVolume{Size: gib}}
+				order.Template.Server = &policy.Server{Flavor: "m1.nano", BootVolume: policy.BootVolume{Size: gib}}
 				s.must("create", s.p.Create(s.Context(), order))
 				s.pass(5 * time.Second)
 				s.must("power off", s.p.PowerOff(s.Context(), order.Ref))
@@ -584,7 +585,7 @@ func TestNoCopyIsTakenForWhole(t *testing.T) {
 	for _, ephemeral := range []bool{true, false} {
 		play(t, 0, func(s *scene) {
 			order := s.order(1)
-			order.Template.Disks = append(order.Template.Disks, fleet.Disk{
+			order.Template.Disks = append(order.Template.Disks, policy.Disk{
 				Name:      "data",
 				Size:      gib,
 				Ephemeral: ephemeral,

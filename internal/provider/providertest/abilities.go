@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -45,7 +46,7 @@ type Halter interface {
 // Counted is a harness with a provider.UsageReader.
 type Counted interface {
 	// Counts are what it tells of an instance that has an address, in the course of its patience.
-	Counts() []fleet.Usage
+	Counts() []policy.Usage
 }
 
 // has returns the provider with the further ability that the harness says it has.
@@ -272,7 +273,7 @@ func usageTells(t T, h Harness) {
 		if is.Counts {
 			amount = (is.Value - was.Value) / took
 		}
-		percent := kind == fleet.UsageCPU || kind == fleet.UsageMemory
+		percent := kind == policy.UsageCPU || kind == policy.UsageMemory
 		const rounded = 110 // a counter in steps may be a little ahead
 		if amount < 0 || is.Counts != was.Counts || took <= 0 || percent && amount > rounded {
 			t.Errorf("its %s is %v, from %+v to %+v", kind, amount, first, second)

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -14,7 +15,7 @@ import (
 // instance.
 type Addressed interface {
 	// Addressed returns a template with one.
-	Addressed() fleet.Template
+	Addressed() policy.Template
 	// Addresses returns those that there are of the order's machine, whether an instance has them or not, sorted.
 	Addresses(t T, o provider.Blueprint) []string
 }

@@ -3,6 +3,7 @@ package providertest
 import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -15,7 +16,7 @@ func setAsideComesBack(t T, h Harness) {
 	}
 	old := e.order(1)
 	old.Template.Disks = append(old.Template.Disks[:len(old.Template.Disks):len(old.Template.Disks)],
-		fleet.Disk{Name: "data", Size: 8 << 20})
+		policy.Disk{Name: "data", Size: 8 << 20})
 	e.do("create", e.p.Create(e.ctx(), old))
 	e.awaitPower(old.Ref, fleet.PowerRunning)
 	e.refused("keep of what runs", able.Keep(e.ctx(), old.Ref, old.Name), fault.Conflict)

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -86,7 +87,7 @@ func takenIDIsConflict(t T, h Harness) {
 func keptDiskIsNotMadeAnew(t T, h Harness) {
 	e := begin(t, h)
 	first := e.order(1)
-	first.Template.Disks = append(slices.Clone(first.Template.Disks), fleet.Disk{Name: "data", Size: 8 << 20})
+	first.Template.Disks = append(slices.Clone(first.Template.Disks), policy.Disk{Name: "data", Size: 8 << 20})
 	unmade := first
 	unmade.Made = []string{"data"}
 	e.refused("create with a disk that is missing", e.p.Create(e.ctx(), unmade), fault.Invalid)

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -20,7 +21,7 @@ type Printer interface {
 // Viewer is a harness with a provider.Screenshooter.
 type Viewer interface {
 	// Screened returns a template like Harness.Template for instances with a screen.
-	Screened() fleet.Template
+	Screened() policy.Template
 }
 
 // consoleLimit is more than a guest of the exam writes.

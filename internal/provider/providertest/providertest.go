@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -44,7 +45,7 @@ type Harness interface {
 	// Hosts returns where instances can be built: at least one, sorted; one empty name where there is only one host.
 	Hosts() []fleet.HostName
 	// Template returns one that boots and gets an address.
-	Template() fleet.Template
+	Template() policy.Template
 	// Patience returns how long anything may take, a boot included, before it is taken for broken.
 	Patience() time.Duration
 	// Every adapter shows what becomes of a call that lost its answer.
@@ -98,7 +99,7 @@ type Outsider interface {
 	Stranger(t T, host fleet.HostName, name string) provider.Ref
 }
 
-// Diskless is a harness with a provider that makes no disks that outlive their instances (fleet.Disk.Attached).
+// Diskless is a harness with a provider that makes no disks that outlive their instances (policy.Disk.Attached).
 type Diskless interface {
 	Diskless()
 }

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -315,7 +316,7 @@ func unheardDelete(t T, h Harness) {
 // withDisk returns the order with a disk that outlives the instance, where the provider makes such.
 func (e *exam) withDisk(o provider.Blueprint) provider.Blueprint {
 	if !able[Diskless](e.h) {
-		o.Template.Disks = append(slices.Clone(o.Template.Disks), fleet.Disk{Name: "data", Size: 8 << 20})
+		o.Template.Disks = append(slices.Clone(o.Template.Disks), policy.Disk{Name: "data", Size: 8 << 20})
 	}
 	return o
 }

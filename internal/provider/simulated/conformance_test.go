@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/provider/simulated"
@@ -36,11 +37,11 @@ func (h *harness) New(t providertest.T) provider.Provider {
 	return p
 }
 
-func (h *harness) Hosts() []fleet.HostName  { return h.hosts }
-func (h *harness) Template() fleet.Template { return fleet.Template{Network: "exam"} }
-func (h *harness) Patience() time.Duration  { return 20 * time.Second }
-func (h *harness) Watched()                 {}
-func (h *harness) Noting()                  {}
+func (h *harness) Hosts() []fleet.HostName   { return h.hosts }
+func (h *harness) Template() policy.Template { return policy.Template{Network: "exam"} }
+func (h *harness) Patience() time.Duration   { return 20 * time.Second }
+func (h *harness) Watched()                  {}
+func (h *harness) Noting()                   {}
 
 func (h *harness) inject(t providertest.T, f simulated.Fault) func() {
 	lift, err := h.world.Inject(f)
@@ -107,7 +108,7 @@ func (h *harness) Copies(_ providertest.T, name fleet.SnapshotName) int {
 	return n
 }
 
-func (h *harness) Screened() fleet.Template { return h.Template() }
+func (h *harness) Screened() policy.Template { return h.Template() }
 
 func (h *harness) Stranger(t providertest.T, host fleet.HostName, name string) provider.Ref {
 	ref := provider.Ref{ID: fleet.InstanceID(name + "-of-somebody"), Host: host}
@@ -139,7 +140,7 @@ func (h *harness) Deafen(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}})
 }
 
-func (h *harness) Counts() []fleet.Usage { return []fleet.Usage{fleet.UsageCPU, fleet.UsageMemory} }
+func (h *harness) Counts() []policy.Usage { return []policy.Usage{policy.UsageCPU, policy.UsageMemory} }
 
 func (h *harness) Halt(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Halted}})

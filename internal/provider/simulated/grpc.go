@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/world"
 )
 
@@ -47,7 +47,7 @@ func (w *World) tellsHealth(c *conn) bool {
 func (w *World) asksHealth(c *conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, asked := w.checkAt(fleet.CheckGRPC, c.at.Port())
+	_, asked := w.checkAt(policy.CheckGRPC, c.at.Port())
 	return asked
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -16,7 +17,7 @@ import (
 func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "simulated", Doc: "for machines that exist only inside hale, to try a configuration",
-		Usages: fleet.Usages(),
+		Usages: policy.Usages(),
 		Hosts:  true, Witnesses: true, Tags: true, Moves: true, Rescues: true, Simulated: true,
 		Keys: keys.SectionOf("simulated", providerKeys(), compileKeys), Stored: kinds.StoredAs[Settings], Warn: warn,
 	}
@@ -91,11 +92,11 @@ func compileKeys(e kinds.Entry, d *ownDraft) kinds.Made {
 }
 
 // warn names the fleets that give a machine less time than it takes to boot.
-func warn(name string, settings kinds.Settings, _ []kinds.Host, fleets []fleet.Spec) []string {
+func warn(name string, settings kinds.Settings, _ []kinds.Host, fleets []policy.Spec) []string {
 	s, _ := settings.(Settings)
 	var out []string
 	for i := range fleets {
-		if f := &fleets[i]; f.Mode == fleet.ModeAct && s.Boot > f.Grace {
+		if f := &fleets[i]; f.Mode == policy.ModeAct && s.Boot > f.Grace {
 			out = append(out, fmt.Sprintf("fleets.%s.grace: %s is less than the %s that provider %s takes to "+
 				"boot a machine: it is taken for failed, and repaired, before it is up; write more", f.Name,
 				keys.FormatDuration(f.Grace), keys.FormatDuration(s.Boot), name))

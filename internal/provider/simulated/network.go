@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 )
@@ -74,7 +74,7 @@ func (v vantage) answers(address netip.Addr) bool {
 	}
 	h := v.hear(address)
 	v.do(func(*world.World) {
-		answers = h.Ping == world.Well && !v.fails(h, func(c *fleet.Check) bool { return c.Kind == fleet.CheckPing })
+		answers = h.Ping == world.Well && !v.fails(h, func(c *policy.Check) bool { return c.Kind == policy.CheckPing })
 	})
 	return answers
 }
@@ -139,7 +139,7 @@ func (v vantage) connect(to netip.AddrPort) (net.Conn, handshake) {
 		case guest == nil || h.Ping != world.Well:
 			return
 		case h.TCP != world.Well, !v.options.serves(to.Port()),
-			v.fails(h, func(c *fleet.Check) bool { return c.Port == int(to.Port()) }):
+			v.fails(h, func(c *policy.Check) bool { return c.Port == int(to.Port()) }):
 			how = refused
 			return
 		}
@@ -276,7 +276,7 @@ func (w *World) Run(ctx context.Context, p probe.Program) (int, string, error) {
 			named++
 			h := t.Hear("", vm.Lease())
 			switch {
-			case w.fails(vm.Heard(), func(c *fleet.Check) bool { return isProgram(c, p) }):
+			case w.fails(vm.Heard(), func(c *policy.Check) bool { return isProgram(c, p) }):
 				code, said = 2, vm.Name+" fails this check\n"
 			case h.HTTP != world.Well && h.HTTP != world.WrongPage:
 				code, said = 1, vm.Name+" is not healthy\n"

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/world"
 )
 
@@ -42,8 +42,8 @@ func (w *World) packets(c *conn) bool {
 func (w *World) asksPackets(c *conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, udp := w.checkAt(fleet.CheckUDP, c.at.Port())
-	_, dns := w.checkAt(fleet.CheckDNS, c.at.Port())
+	_, udp := w.checkAt(policy.CheckUDP, c.at.Port())
+	_, dns := w.checkAt(policy.CheckDNS, c.at.Port())
 	return udp || dns
 }
 
@@ -56,7 +56,7 @@ func (w *World) answerPacket(c *conn, packet []byte) ([]byte, bool) {
 		return nil, false
 	}
 	ill, other := h.HTTP == world.Status5, h.HTTP == world.WrongPage
-	if _, dns := w.checkAt(fleet.CheckDNS, c.at.Port()); dns {
+	if _, dns := w.checkAt(policy.CheckDNS, c.at.Port()); dns {
 		var m dnsmessage.Message
 		framed := len(packet) > 2 && int(packet[0])<<8|int(packet[1]) == len(packet)-2
 		question := packet
@@ -72,7 +72,7 @@ func (w *World) answerPacket(c *conn, packet []byte) ([]byte, bool) {
 			return answer, err == nil
 		}
 	}
-	check, udp := w.checkAt(fleet.CheckUDP, c.at.Port())
+	check, udp := w.checkAt(policy.CheckUDP, c.at.Port())
 	switch {
 	case !udp:
 		return nil, false
@@ -92,9 +92,9 @@ func (w *World) zone(port uint16, m dnsmessage.Message, ill, other bool) *dnsmes
 		return &m
 	}
 	var wanted []string
-	kind := fleet.RecordType(strings.TrimPrefix(q.Type.String(), "Type"))
+	kind := policy.RecordType(strings.TrimPrefix(q.Type.String(), "Type"))
 	for _, c := range w.options.Checks {
-		if c.Kind == fleet.CheckDNS && c.Port == int(port) && c.DNS.Type == kind &&
+		if c.Kind == policy.CheckDNS && c.Port == int(port) && c.DNS.Type == kind &&
 			strings.EqualFold(strings.TrimSuffix(c.DNS.Name, "."), strings.TrimSuffix(q.Name.String(), ".")) {
 			wanted = append(wanted, c.DNS.Answer...)
 		}
@@ -112,24 +112,24 @@ func (w *World) zone(port uint16, m dnsmessage.Message, ill, other bool) *dnsmes
 }
 
 // anyRecord is one of the type.
-func anyRecord(kind fleet.RecordType) string {
+func anyRecord(kind policy.RecordType) string {
 	const host = "any.simulated"
 	switch kind {
-	case fleet.RecordA:
+	case policy.RecordA:
 		return "192.0.2.1"
-	case fleet.RecordAAAA:
+	case policy.RecordAAAA:
 		return "2001:db8::1"
-	case fleet.RecordMX:
+	case policy.RecordMX:
 		return "10 " + host
-	case fleet.RecordSRV:
+	case policy.RecordSRV:
 		return "0 0 1 " + host
-	case fleet.RecordCNAME, fleet.RecordTXT, fleet.RecordNS, fleet.RecordSOA, fleet.RecordPTR:
+	case policy.RecordCNAME, policy.RecordTXT, policy.RecordNS, policy.RecordSOA, policy.RecordPTR:
 	}
 	return host
 }
 
 // recordOf makes a record of the text that a check has for it; nil: it is none.
-func recordOf(kind fleet.RecordType, text string) dnsmessage.ResourceBody {
+func recordOf(kind policy.RecordType, text string) dnsmessage.ResourceBody {
 	words := strings.Fields(text)
 	if len(words) == 0 {
 		return nil
@@ -141,31 +141,31 @@ func recordOf(kind fleet.RecordType, text string) dnsmessage.ResourceBody {
 	}
 	var a, b, c uint16
 	switch kind {
-	case fleet.RecordA:
+	case policy.RecordA:
 		if address.Is4() {
 			return &dnsmessage.AResource{A: address.As4()}
 		}
-	case fleet.RecordAAAA:
+	case policy.RecordAAAA:
 		if address.Is6() {
 			return &dnsmessage.AAAAResource{AAAA: address.As16()}
 		}
-	case fleet.RecordMX:
+	case policy.RecordMX:
 		if _, err := fmt.Sscan(words[0], &a); err == nil {
 			return &dnsmessage.MXResource{Pref: a, MX: name}
 		}
-	case fleet.RecordSRV:
+	case policy.RecordSRV:
 		if _, err := fmt.Sscan(text, &a, &b, &c); err == nil {
 			return &dnsmessage.SRVResource{Priority: a, Weight: b, Port: c, Target: name}
 		}
-	case fleet.RecordCNAME:
+	case policy.RecordCNAME:
 		return &dnsmessage.CNAMEResource{CNAME: name}
-	case fleet.RecordNS:
+	case policy.RecordNS:
 		return &dnsmessage.NSResource{NS: name}
-	case fleet.RecordPTR:
+	case policy.RecordPTR:
 		return &dnsmessage.PTRResource{PTR: name}
-	case fleet.RecordSOA:
+	case policy.RecordSOA:
 		return &dnsmessage.SOAResource{NS: name, MBox: name}
-	case fleet.RecordTXT:
+	case policy.RecordTXT:
 		return &dnsmessage.TXTResource{TXT: []string{text}}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
 )
@@ -15,11 +15,11 @@ import (
 // serves reports whether machines listen on the port: one of Options.Ports, or one that a check asks.
 func (o *Options) serves(port uint16) bool {
 	return slices.Contains(o.Ports, port) || slices.ContainsFunc(o.Checks,
-		func(c fleet.Check) bool { return c.Port == int(port) })
+		func(c policy.Check) bool { return c.Port == int(port) })
 }
 
 // fails reports whether one of those checks fails, although others may succeed. The caller holds the world's lock.
-func (w *World) fails(h world.Hears, of func(c *fleet.Check) bool) bool {
+func (w *World) fails(h world.Hears, of func(c *policy.Check) bool) bool {
 	for i := range w.options.Checks {
 		if c := &w.options.Checks[i]; of(c) && h.Fails(string(c.Name)) {
 			return true
@@ -29,13 +29,13 @@ func (w *World) fails(h world.Hears, of func(c *fleet.Check) bool) bool {
 }
 
 // failsKind reports whether the guest fails a check of the kind. The caller holds the world's lock.
-func (w *World) failsKind(vm *world.VM, kind fleet.CheckKind) bool {
-	return w.fails(vm.Heard(), func(c *fleet.Check) bool { return c.Kind == kind })
+func (w *World) failsKind(vm *world.VM, kind policy.CheckKind) bool {
+	return w.fails(vm.Heard(), func(c *policy.Check) bool { return c.Kind == kind })
 }
 
 // isProgram reports whether the program is the check's.
-func isProgram(c *fleet.Check, p probe.Program) bool {
-	return c.Kind == fleet.CheckExec && len(c.Exec.Command) == len(p.Args) && c.Exec.Command[0] == p.Args[0]
+func isProgram(c *policy.Check, p probe.Program) bool {
+	return c.Kind == policy.CheckExec && len(c.Exec.Command) == len(p.Args) && c.Exec.Command[0] == p.Args[0]
 }
 
 // page is what a healthy guest answers at the path: what the checks that ask there want to see, and its name and id.
@@ -43,7 +43,7 @@ func (w *World) page(vm *world.VM, port uint16, path string) (status int, body s
 	var b strings.Builder
 	status = http.StatusOK
 	for _, c := range w.options.Checks {
-		if c.Kind != fleet.CheckHTTP || c.Port != int(port) || c.HTTP.Path != path {
+		if c.Kind != policy.CheckHTTP || c.Port != int(port) || c.HTTP.Path != path {
 			continue
 		}
 		if len(c.HTTP.Status) > 0 && !c.HTTP.Accepts(status) {

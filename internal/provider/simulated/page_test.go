@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 )
 
@@ -30,12 +31,12 @@ func TestAPageFitsThePattern(t *testing.T) {
 func TestOneCheckFailsAndTheOthersDoNot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := NewWorld(Options{Checks: []fleet.Check{
-			{Name: "page", Kind: fleet.CheckHTTP, Port: 80, HTTP: fleet.HTTPCheck{Path: "/", Body: "passing",
-				Status: []fleet.StatusRange{{First: 299, Last: 299}}}},
-			{Name: "db", Kind: fleet.CheckTCP, Port: 5432},
-			{Name: "disk", Kind: fleet.CheckExec, Exec: fleet.ExecCheck{Command: []string{"check_disk", "{ip}"}}},
-			{Name: "alive", Kind: fleet.CheckPing},
+		w := NewWorld(Options{Checks: []policy.Check{
+			{Name: "page", Kind: policy.CheckHTTP, Port: 80, HTTP: policy.HTTPCheck{Path: "/", Body: "passing",
+				Status: []policy.StatusRange{{First: 299, Last: 299}}}},
+			{Name: "db", Kind: policy.CheckTCP, Port: 5432},
+			{Name: "disk", Kind: policy.CheckExec, Exec: policy.ExecCheck{Command: []string{"check_disk", "{ip}"}}},
+			{Name: "alive", Kind: policy.CheckPing},
 		}})
 		if err := w.Plant(fleet.Instance{ID: "a", Name: "web-1", Mark: fleet.Mark{Machine: "web-1"}}); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/sim/world"
 )
@@ -382,7 +383,7 @@ var errNoAgent = errors.New("the guest's agent does not answer")
 func (p *Provider) PingGuest(ctx context.Context, ref provider.Ref) error {
 	answers := false
 	err := p.readVM(ctx, provider.OpPingGuest, ref, func(vm *world.VM) world.End {
-		answers = vm.AnswersAgent() && !p.world.failsKind(vm, fleet.CheckAgent)
+		answers = vm.AnswersAgent() && !p.world.failsKind(vm, policy.CheckAgent)
 		return world.Done
 	})
 	if err != nil || answers {
@@ -423,8 +424,8 @@ func (p *Provider) Usage(ctx context.Context, refs []provider.Ref) (map[fleet.In
 			if vm == nil || vm.Power != world.Running || t.Supplanted(string(host)) {
 				continue
 			}
-			found[ref.ID] = provider.Usage{At: time.Now(), Of: map[fleet.Usage]provider.Amount{
-				fleet.UsageCPU: {Value: vm.Busy()}, fleet.UsageMemory: {Value: usualMemory},
+			found[ref.ID] = provider.Usage{At: time.Now(), Of: map[policy.Usage]provider.Amount{
+				policy.UsageCPU: {Value: vm.Busy()}, policy.UsageMemory: {Value: usualMemory},
 			}}
 		}
 	})

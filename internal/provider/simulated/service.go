@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/world"
 )
 
@@ -24,7 +24,7 @@ func (w *World) introduces(c *conn) bool {
 func (w *World) introduction(c *conn) (line string, hangs, asked bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	check, asked := w.checkAt(fleet.CheckSSH, c.at.Port())
+	check, asked := w.checkAt(policy.CheckSSH, c.at.Port())
 	if !asked {
 		return "", false, false
 	}
@@ -39,11 +39,11 @@ func (w *World) introduction(c *conn) (line string, hangs, asked bool) {
 }
 
 // checkAt returns the first check of the kind that asks the port. The caller holds the world's lock.
-func (w *World) checkAt(kind fleet.CheckKind, port uint16) (fleet.Check, bool) {
+func (w *World) checkAt(kind policy.CheckKind, port uint16) (policy.Check, bool) {
 	for _, c := range w.options.Checks {
 		if c.Kind == kind && c.Port == int(port) {
 			return c, true
 		}
 	}
-	return fleet.Check{}, false
+	return policy.Check{}, false
 }

@@ -24,6 +24,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/provider"
 	"hale/internal/sim/world"
@@ -49,7 +50,7 @@ type Options struct {
 	// without Checks: 80.
 	Ports []uint16
 	// Checks are what machines are asked. They answer as each check wants it, as long as they are well.
-	Checks []fleet.Check
+	Checks []policy.Check
 	// Latency is the time that each provider call takes, but those about the notes of hale's starts. Default: none.
 	Latency time.Duration
 	// Proven is how long a machine must have served before a call to it counts as sent to a healthy one. Default: at
@@ -188,7 +189,7 @@ func (w *World) hostAt(address netip.Addr) (fleet.HostName, bool) {
 
 // Serve makes machines answer other checks, and further addresses beside them answer pings: those who watch may come
 // to ask for something else. They still listen where they did.
-func (w *World) Serve(checks []fleet.Check, canaries []netip.Addr) {
+func (w *World) Serve(checks []policy.Check, canaries []netip.Addr) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.options.Checks {

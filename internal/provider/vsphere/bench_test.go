@@ -13,6 +13,7 @@ import (
 	"github.com/vmware/govmomi/object"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/providertest"
 	"hale/internal/provider/vsphere"
@@ -71,10 +72,10 @@ func (b bench) Patience() time.Duration { return patience }
 func (b bench) Watched()                {}
 func (b bench) Pooled()                 {}
 
-func (b bench) Template() fleet.Template {
-	return fleet.Template{
+func (b bench) Template() policy.Template {
+	return policy.Template{
 		Image: vcsim.Template, Memory: 64 << 20, CPUs: 1, Network: vcsim.Network, UserData: "#cloud-config\n",
-		Disks: []fleet.Disk{{Name: "root", Ephemeral: true}},
+		Disks: []policy.Disk{{Name: "root", Ephemeral: true}},
 	}
 }
 

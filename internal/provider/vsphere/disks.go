@@ -15,6 +15,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // shelfDir is the folder of a datastore for the machines' kept disks, with one folder per installation. It is no
@@ -26,7 +27,7 @@ var diskLike = regexp.MustCompile(`^[a-z][a-z0-9-]{0,19}$`)
 
 // keptDisk is a disk of the order that the template does not bring.
 type keptDisk struct {
-	disk  fleet.Disk
+	disk  policy.Disk
 	path  string // "[store] folder/file"; empty: it goes with the instance, and vCenter names it
 	there bool
 	fresh bool // this order made it

@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 	"hale/internal/secret"
@@ -244,7 +245,7 @@ func judgeURL(f *keys.Finder, v keys.At[string]) {
 
 // cloned judges a template that vCenter clones, and returns what is cloned: sizes that are not written are the
 // template's own.
-func cloned(m kinds.Machine, _ *struct{}) fleet.Template {
+func cloned(m kinds.Machine, _ *struct{}) policy.Template {
 	d, t := m.Draft, m.Common
 	if d.Memory.Given() && d.Memory.Value%(4<<20) != 0 {
 		m.Add(d.Memory.Spot, "is no multiple of 4MiB, as vCenter wants it", "round it")

@@ -21,6 +21,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 	"hale/internal/provider/vsphere"
 	"hale/internal/secret"
@@ -31,7 +32,7 @@ import (
 func (b bench) order(ordinal int) provider.Blueprint {
 	machine := fleet.Name("web").Machine(ordinal)
 	template := b.Template()
-	template.Disks = append(template.Disks, fleet.Disk{Name: "data", Size: 8 << 20})
+	template.Disks = append(template.Disks, policy.Disk{Name: "data", Size: 8 << 20})
 	id := fleet.InstanceID(uuid.NewString())
 	return provider.Blueprint{
 		Ref: provider.Ref{ID: id, Host: b.Hosts()[ordinal%3], Mark: fleet.Mark{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/prose"
 	"hale/internal/sim/law"
 	"hale/internal/sim/script"
@@ -26,12 +27,12 @@ type History struct {
 
 // Moment is something that happened, or that hale said.
 type Moment struct {
-	At      time.Duration // since the beginning
-	Machine string        // empty: about the fleet as a whole, its provider, hosts or servers
-	Record  *fleet.Record // what hale said; nil: it is no record
-	Event   *script.Event // what the plan did; nil: it did nothing
-	Over    bool          // the event is over
-	said    string        // what is neither
+	At      time.Duration  // since the beginning
+	Machine string         // empty: about the fleet as a whole, its provider, hosts or servers
+	Record  *record.Record // what hale said; nil: it is no record
+	Event   *script.Event  // what the plan did; nil: it did nothing
+	Over    bool           // the event is over
+	said    string         // what is neither
 }
 
 // Line says the moment as a trace does, without its time.
@@ -185,7 +186,7 @@ func machineOf(e *script.Event) string {
 }
 
 // sentence is a record as a trace says it.
-func sentence(r fleet.Record) string {
+func sentence(r record.Record) string {
 	r.Took = r.Took.Round(time.Second)
 	return prose.Sentence(r)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/sim/script"
 )
 
@@ -30,8 +31,8 @@ func (t *Trace) Say(at time.Duration, machine, what string) {
 }
 
 // Record tells what hale said.
-func (t *Trace) Record(at time.Duration, r fleet.Record) {
-	if r.Kind == fleet.RecordEvidence {
+func (t *Trace) Record(at time.Duration, r record.Record) {
+	if r.Kind == record.Evidence {
 		return // it changes nothing that the reader of a scenario wants to know
 	}
 	if r.Instance != "" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/world"
 )
 
@@ -25,36 +26,36 @@ func Town(hosts, perRack, racksPerRoom int) []world.Host {
 }
 
 // Fleet is the fleet that the published score is about: checks every 10 s, the whole ladder, the default limits.
-func Fleet(size int) fleet.Spec {
+func Fleet(size int) policy.Spec {
 	const checkEvery = 10 * time.Second
-	return fleet.Spec{
-		Name: "web", Provider: "lab", Size: size, Mode: fleet.ModeAct,
-		Checks: []fleet.Check{
-			{Name: "alive", Kind: fleet.CheckPing, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3,
+	return policy.Spec{
+		Name: "web", Provider: "lab", Size: size, Mode: policy.ModeAct,
+		Checks: []policy.Check{
+			{Name: "alive", Kind: policy.CheckPing, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3,
 				UpAfter: 2},
-			{Name: "page", Kind: fleet.CheckHTTP, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2,
+			{Name: "page", Kind: policy.CheckHTTP, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2,
 				Port: 80},
 		},
-		UnhealthyWhen: fleet.Condition{Op: fleet.OpAny, Of: []fleet.Condition{
-			{Op: fleet.OpTerm, Term: "alive"}, {Op: fleet.OpTerm, Term: "page"},
+		UnhealthyWhen: policy.Condition{Op: policy.OpAny, Of: []policy.Condition{
+			{Op: policy.OpTerm, Term: "alive"}, {Op: policy.OpTerm, Term: "page"},
 		}},
-		Repair: fleet.RepairPolicy{
-			Steps: []fleet.Step{
+		Repair: policy.Repair{
+			Steps: []policy.Step{
 				{Kind: fleet.StepStart, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute},
 				{Kind: fleet.StepReboot, Timeout: 30 * time.Second, VerifyWithin: 3 * time.Minute,
-					Mode: fleet.RebootHard},
+					Mode: policy.RebootHard},
 				{Kind: fleet.StepRecreate, Timeout: time.Minute, VerifyWithin: 5 * time.Minute,
-					OnDeleteFailure: fleet.DeleteFailureStop},
+					OnDeleteFailure: policy.DeleteFailureStop},
 			},
 			Fence: fleet.Fence{Proof: fleet.ProofConfirmedOff}, Attempts: 3, AttemptsIn: time.Hour,
 			Backoff:        30 * time.Second,
-			OnExternalStop: fleet.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
+			OnExternalStop: policy.ExternalStopHoldThenPage, ExternalStopHold: 15 * time.Minute,
 		},
-		SharedFate: fleet.SharedFate{Then: fleet.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
-		Template:   fleet.Template{Disks: []fleet.Disk{{Name: "root", Ephemeral: true}}},
-		Limits: fleet.Limits{
+		SharedFate: policy.SharedFate{Then: policy.FatePage, AtLeast: 3, Wait: 10 * time.Minute},
+		Template:   policy.Template{Disks: []policy.Disk{{Name: "root", Ephemeral: true}}},
+		Limits: policy.Limits{
 			InRepair: max(1, size/20), InBuild: max(2, size/10),
-			Brake: fleet.BrakePolicy{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute},
+			Brake: policy.Brake{AtLeast: 2, Percent: 20, ReleaseAfter: 5 * time.Minute},
 		},
 		Grace: 3 * time.Minute, BuildWithin: 10 * time.Minute, BlindAfter: 10 * time.Minute,
 	}
@@ -62,7 +63,7 @@ func Fleet(size int) fleet.Spec {
 
 // Defaults is the exemplar with the times that a configuration has which says nothing of them: the score of the new
 // plans is what an operator gets who wrote ten lines. Its limits grow with the fleet, as the exemplar's do.
-func Defaults(size int) fleet.Spec {
+func Defaults(size int) policy.Spec {
 	const every, wait = 5 * time.Second, time.Minute
 	s := Fleet(size)
 	for i := range s.Checks {

@@ -4,28 +4,30 @@ import (
 	"fmt"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // sharedBudgets checks the budgets of provider, hosts and what hosts stand in (L5), by the instances that are being
 // repaired.
-func (j *Judge) sharedBudgets(is *fleet.Machine) {
+func (j *Judge) sharedBudgets(is *belief.Machine) {
 	spec := j.spec
 	if len(spec.Limits.Shared) == 0 {
 		return
 	}
-	places := map[fleet.HostName]map[fleet.ScopeKind]string{}
+	places := map[fleet.HostName]map[policy.ScopeKind]string{}
 	for _, h := range j.w.Hosts() {
-		places[fleet.HostName(h.Name)] = map[fleet.ScopeKind]string{
-			fleet.ScopeHost: h.Name, fleet.ScopeRack: h.Rack, fleet.ScopeRoom: h.Room, fleet.ScopeZone: h.Zone,
-			fleet.ScopeProvider: "one", fleet.ScopeInstallation: "one",
+		places[fleet.HostName(h.Name)] = map[policy.ScopeKind]string{
+			policy.ScopeHost: h.Name, policy.ScopeRack: h.Rack, policy.ScopeRoom: h.Room, policy.ScopeZone: h.Zone,
+			policy.ScopeProvider: "one", policy.ScopeInstallation: "one",
 		}
 	}
 	for _, limit := range spec.Limits.Shared {
 		name, n := places[is.Repair.Target.Host][limit.Scope], 1
 		for i := range j.store.Beliefs {
 			m := &j.store.Beliefs[i]
-			if m.Name != is.Name && m.Repair != nil && !m.Repair.Revives && (m.Repair.Kind == fleet.RepairHeal ||
+			if m.Name != is.Name && m.Repair != nil && !m.Repair.Revives && (m.Repair.Kind == belief.RepairHeal ||
 				m.Repair.Wanted()) && name != "" && places[m.Repair.Target.Host][limit.Scope] == name {
 				n++
 			}
@@ -39,18 +41,18 @@ func (j *Judge) sharedBudgets(is *fleet.Machine) {
 
 // takesPlace checks that a repair may take a place in the budgets: when it begins, or when it goes on to more than a
 // start.
-func (j *Judge) takesPlace(is *fleet.Machine) {
+func (j *Judge) takesPlace(is *belief.Machine) {
 	name, brake := string(is.Name), j.store.Overall.Brake
-	if is.Repair.Kind == fleet.RepairHeal && brake.On() && (brake.By != "" || !is.Repair.Revives) {
+	if is.Repair.Kind == belief.RepairHeal && brake.On() && (brake.By != "" || !is.Repair.Revives) {
 		j.Broken("L6", name, "a repair begins while the brake is on")
 	}
 	if is.Repair.Revives {
 		return
 	}
-	if is.Repair.Kind == fleet.RepairHeal {
+	if is.Repair.Kind == belief.RepairHeal {
 		j.crowded = append(j.crowded, beginning{name, max(j.brakeLimit(), brake.Excused)})
 	}
-	if is.Repair.Kind == fleet.RepairHeal || is.Repair.Wanted() {
+	if is.Repair.Kind == belief.RepairHeal || is.Repair.Wanted() {
 		j.sharedBudgets(is)
 	}
 	if most := j.spec.Places(); j.inRepair > most {
@@ -78,7 +80,7 @@ func (j *Judge) Decided() {
 
 // revives checks that a repair which takes no place in the budgets does no more than to set going what does not run,
 // and that not too many do so at once.
-func (j *Judge) revives(is *fleet.Machine) {
+func (j *Judge) revives(is *belief.Machine) {
 	r := is.Repair
 	if r == nil || !r.Revives {
 		return

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 	"hale/internal/core/tenure"
 	"hale/internal/sim/law"
 	"hale/internal/sim/world"
@@ -135,7 +137,7 @@ func (j *Judge) mayDestroy(c *world.Call) {
 }
 
 // Sends checks what must hold at the moment when a call leaves.
-func (j *Judge) Sends(c Server, a fleet.Action) {
+func (j *Judge) Sends(c Server, a situation.Action) {
 	now, op := j.w.Now(), a.Intent.Op
 	if !op.Disruptive() && op != fleet.OpRun {
 		return
@@ -172,7 +174,7 @@ func (j *Judge) Window(send func()) {
 }
 
 // spares checks that no protected machine is disrupted, unless a person wants just that.
-func (j *Judge) spares(a fleet.Action) {
+func (j *Judge) spares(a situation.Action) {
 	n, _ := a.Machine.Ordinal()
 	its := a.Mark.Certified || j.store.Beliefs[n-1].Current.ID == a.Instance // and nothing that was left beside it
 	if slices.Contains(j.spec.Protected, n) && its && !j.isNamed(string(a.Machine), string(a.Instance)) {
@@ -182,22 +184,22 @@ func (j *Judge) spares(a fleet.Action) {
 }
 
 // unlooked reports whether neither a look since the last outcome nor a person's order stands behind the call.
-func (j *Judge) unlooked(r *rung, a fleet.Action) bool {
+func (j *Judge) unlooked(r *rung, a situation.Action) bool {
 	return !j.isNamed(string(a.Machine), string(a.Instance)) && !j.swaps(string(a.Machine), string(a.Instance)) &&
 		(r.looked == 0 || r.looked < r.answered)
 }
 
 // documented reports whether evidence was gathered on what is healed, or tried to be.
-func (j *Judge) documented(a fleet.Action) bool {
+func (j *Judge) documented(a situation.Action) bool {
 	n, _ := a.Machine.Ordinal()
 	m := &j.store.Beliefs[n-1]
-	return j.spec.Evidence.Off || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Incident == nil ||
+	return j.spec.Evidence.Off || m.Repair == nil || m.Repair.Kind != belief.RepairHeal || m.Incident == nil ||
 		m.Incident.Evidence == a.Instance && m.Repair.Gather == ""
 }
 
 // Noted checks that hale builds and destroys only where its start is noted, and does nothing where one is that its
 // store does not know (L1).
-func (j *Judge) Noted(c Server, a fleet.Action) {
+func (j *Judge) Noted(c Server, a situation.Action) {
 	if j.windowOpen {
 		return
 	}

@@ -3,7 +3,7 @@ package judge
 import (
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
@@ -31,7 +31,7 @@ func (j *Judge) cause(e script.Event) {
 		verbs.ListsNothing:
 	case verbs.IsStopped, verbs.IsShutDown, verbs.IsPaused, verbs.IsRescued:
 		least = j.spec.Repair.ExternalStopHold
-		if j.spec.Repair.OnExternalStop == fleet.ExternalStopHeal {
+		if j.spec.Repair.OnExternalStop == policy.ExternalStopHeal {
 			return
 		}
 	default:

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/world"
 )
 
@@ -42,16 +44,16 @@ func (j *Judge) copied(c *world.Call) {
 }
 
 // copying returns the ladder's step that copies disks.
-func (j *Judge) copying() *fleet.Step {
+func (j *Judge) copying() *policy.Step {
 	steps := j.spec.Repair.Steps
-	i := slices.IndexFunc(steps, func(s fleet.Step) bool { return s.Kind == fleet.StepSnapshot })
+	i := slices.IndexFunc(steps, func(s policy.Step) bool { return s.Kind == fleet.StepSnapshot })
 	if i < 0 {
 		return nil
 	}
 	return &steps[i]
 }
 
-func (j *Judge) belief(machine string) *fleet.Machine {
+func (j *Judge) belief(machine string) *belief.Machine {
 	n, ok := fleet.MachineName(machine).Ordinal()
 	if !ok || n > len(j.store.Beliefs) {
 		return nil
@@ -62,9 +64,9 @@ func (j *Judge) belief(machine string) *fleet.Machine {
 // uncopied checks that a repair loses no disk that its ladder demands to be copied first.
 func (j *Judge) uncopied(c *world.Call) {
 	step, m := j.copying(), j.belief(c.Mark.Machine)
-	if c.Op != world.Delete && c.Op != world.Rebuild || step == nil || step.OnFailure == fleet.OnFailureContinue ||
+	if c.Op != world.Delete && c.Op != world.Rebuild || step == nil || step.OnFailure == policy.OnFailureContinue ||
 		len(step.For) > 0 ||
-		m == nil || m.Repair == nil || m.Repair.Kind != fleet.RepairHeal || m.Repair.Rung == fleet.NoRung ||
+		m == nil || m.Repair == nil || m.Repair.Kind != belief.RepairHeal || m.Repair.Rung == belief.NoRung ||
 		string(m.Repair.Target.ID) != c.ID {
 		return
 	}

@@ -6,7 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
 	"hale/internal/sim/score"
@@ -25,7 +29,7 @@ type Judge struct {
 	trace    *chronicle.Trace
 	history  *chronicle.History
 	options  Options
-	spec     fleet.Spec
+	spec     policy.Spec
 	run      Run
 	first    *Judge        // of the first hale, where this is the second's; nil: it is the first
 	second   *Judge        // of the second hale that there is now; nil: there is none
@@ -151,12 +155,12 @@ func (j *Judge) StartedAfresh(c Server) {
 }
 
 // Looks notes that a look begins.
-func (j *Judge) Looks(a fleet.Action) {
+func (j *Judge) Looks(a situation.Action) {
 	j.rungOf(string(a.Machine)).looked = j.w.Now()
 }
 
 // Answered notes that a call ended for its sender.
-func (j *Judge) Answered(a fleet.Action) {
+func (j *Judge) Answered(a situation.Action) {
 	j.rungOf(string(a.Machine)).answered = j.w.Now()
 }
 
@@ -176,7 +180,7 @@ func (j *Judge) rungOf(machine string) *rung {
 }
 
 // CommittedWhole judges a change of what is believed of the fleet as a whole.
-func (j *Judge) CommittedWhole(before, after stored.Overall, records []fleet.Record) {
+func (j *Judge) CommittedWhole(before, after stored.Overall, records []record.Record) {
 	for _, r := range records {
 		j.Record(r)
 	}
@@ -184,7 +188,7 @@ func (j *Judge) CommittedWhole(before, after stored.Overall, records []fleet.Rec
 	j.obeyed(before, after, records)
 	was, is := before.Brake, after.Brake
 	j.braking(is, j.w.Now())
-	if was.Engaged != is.Engaged && !has(records, fleet.RecordBrake) {
+	if was.Engaged != is.Engaged && !has(records, record.Brake) {
 		j.Broken("L11", "", "the brake changed without a record")
 	}
 	if is.Engaged && !was.Engaged && !j.mass && j.domains == 0 && j.second == nil && !j.astray() {
@@ -242,7 +246,7 @@ func (j *Judge) brakeLimit() int {
 	return limit
 }
 
-func has(records []fleet.Record, kind fleet.RecordKind) bool {
+func has(records []record.Record, kind record.Kind) bool {
 	for _, r := range records {
 		if r.Kind == kind {
 			return true
@@ -252,7 +256,7 @@ func has(records []fleet.Record, kind fleet.RecordKind) bool {
 }
 
 // Committed judges a change of what is believed of one machine, at the moment when it is stored.
-func (j *Judge) Committed(c Server, was, is *fleet.Machine, records []fleet.Record) {
+func (j *Judge) Committed(c Server, was, is *belief.Machine, records []record.Record) {
 	for i := range records {
 		j.Record(records[i])
 	}
@@ -266,20 +270,20 @@ func (j *Judge) Committed(c Server, was, is *fleet.Machine, records []fleet.Reco
 }
 
 // believes checks that no repair begins for what a check says that can succeed nowhere, since its port is mistyped.
-func (j *Judge) believes(was, is *fleet.Machine) {
-	if was.Repair == nil && is.Repair != nil && is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil &&
-		is.Health.Cause == fleet.CauseChecks && j.mistyped[is.Health.Check] {
+func (j *Judge) believes(was, is *belief.Machine) {
+	if was.Repair == nil && is.Repair != nil && is.Repair.Kind == belief.RepairHeal && is.Wanted == nil &&
+		is.Health.Cause == belief.CauseChecks && j.mistyped[is.Health.Check] {
 		j.Broken("unproven", string(is.Name),
 			"its repair begins by check "+string(is.Health.Check)+", which has a mistyped port")
 	}
 }
 
 // Tally keeps the judge's own count of what hale takes for failing, and for being repaired.
-func (j *Judge) tally(m fleet.Machine, by int) {
+func (j *Judge) tally(m belief.Machine, by int) {
 	if m.Current.Adopted && !m.Current.Certified {
 		return // it is not hale's yet
 	}
-	healing := m.Repair != nil && m.Repair.Kind == fleet.RepairHeal
+	healing := m.Repair != nil && m.Repair.Kind == belief.RepairHeal
 	wanted := m.Repair != nil && m.Repair.Wanted()
 	if m.Repair == nil && j.isBeyond(string(m.Name)) {
 		return // it is none of the fleet's
@@ -290,38 +294,38 @@ func (j *Judge) tally(m fleet.Machine, by int) {
 	if wanted {
 		return // it is no failure (L10)
 	}
-	if healing || m.Health.Verdict == fleet.VerdictUnhealthy && !j.isAlone(&m) {
+	if healing || m.Health.Verdict == belief.VerdictUnhealthy && !j.isAlone(&m) {
 		j.failing += by
 	}
 }
 
 // isAlone works out once more whether a machine that is not being repaired is left to a person, and counts as no
 // failure.
-func (j *Judge) isAlone(m *fleet.Machine) bool {
-	rescued := m.Health.Cause == fleet.CauseRescued && (m.Incident == nil || m.Incident.Cause == fleet.CauseRescued)
+func (j *Judge) isAlone(m *belief.Machine) bool {
+	rescued := m.Health.Cause == belief.CauseRescued && (m.Incident == nil || m.Incident.Cause == belief.CauseRescued)
 	apart := m.Repair == nil && (j.isHeld(m) || j.wishes.leaving[m.Name])
 	return j.isLeft(m.Health.Cause) || rescued || m.Quarantine != nil || apart
 }
 
 // isLeft works out once more which causes the policy leaves to a person and takes for no failure.
-func (j *Judge) isLeft(c fleet.Cause) bool {
-	heal, resumes := j.spec.Repair.OnExternalStop == fleet.ExternalStopHeal, false
+func (j *Judge) isLeft(c belief.Cause) bool {
+	heal, resumes := j.spec.Repair.OnExternalStop == policy.ExternalStopHeal, false
 	for _, step := range j.spec.Repair.Steps {
 		resumes = resumes || step.Kind == fleet.StepResume
 	}
 	switch c {
-	case fleet.CausePaused:
+	case belief.CausePaused:
 		return !heal || !resumes
-	case fleet.CauseSuspended:
+	case belief.CauseSuspended:
 		return !resumes
-	case fleet.CauseStopped, fleet.CauseShutdown:
+	case belief.CauseStopped, belief.CauseShutdown:
 		return !heal
 	default:
 		return false
 	}
 }
 
-func (j *Judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
+func (j *Judge) verdicts(was, is *belief.Machine, records []record.Record) {
 	name := string(is.Name)
 	began := was.Health.Verdict
 	if began == "" || j.afresh[name] {
@@ -329,26 +333,26 @@ func (j *Judge) verdicts(was, is *fleet.Machine, records []fleet.Record) {
 		return // the first time that it is written
 	}
 	acted := was.Epoch != is.Epoch // then the act is the record
-	left := slices.ContainsFunc(records, func(r fleet.Record) bool {
-		return r.Kind == fleet.RecordRepairEnded && r.Reason == fleet.ReasonRemoved // and what has left has no verdict
+	left := slices.ContainsFunc(records, func(r record.Record) bool {
+		return r.Kind == record.RepairEnded && r.Reason == fleet.ReasonRemoved // and what has left has no verdict
 	})
-	if began != is.Health.Verdict && !has(records, fleet.RecordVerdict) && !acted && !left {
+	if began != is.Health.Verdict && !has(records, record.Verdict) && !acted && !left {
 		j.Broken("L11", name, fmt.Sprintf("it is %s and was %s, without a record", is.Health.Verdict, began))
 	}
 	counted := is.Swung()
 	for i := range records {
 		counted += records[i].Again
 	}
-	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, fleet.RecordHeld) && counted <= was.Swung() &&
+	if was.Waiting != is.Waiting && is.Waiting != "" && !has(records, record.Held) && counted <= was.Swung() &&
 		is.Waiting != fleet.ReasonQuarantined {
 		j.Broken("L11", name, fmt.Sprintf("it is held (%s) without a record", is.Waiting))
 	}
 }
 
-func (j *Judge) repairs(c Server, was, is *fleet.Machine, records []fleet.Record) {
+func (j *Judge) repairs(c Server, was, is *belief.Machine, records []record.Record) {
 	name := string(is.Name)
 	ended := was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
-	if ended && !has(records, fleet.RecordRepairEnded) {
+	if ended && !has(records, record.RepairEnded) {
 		j.score.LostRepairs++
 		j.Broken("L12", name, "repair "+was.Repair.ID+" is gone without an end")
 	}
@@ -367,10 +371,10 @@ func (j *Judge) repairs(c Server, was, is *fleet.Machine, records []fleet.Record
 }
 
 // newRung checks that no further rung begins while the brake is on, or a person holds the machine.
-func (j *Judge) newRung(was, is *fleet.Machine) {
+func (j *Judge) newRung(was, is *belief.Machine) {
 	name, ended := string(is.Name), was.Repair != nil && (is.Repair == nil || is.Repair.ID != was.Repair.ID)
 	if was.Repair != nil && is.Repair != nil && !ended && was.Repair.Rung != is.Repair.Rung &&
-		is.Repair.Phase == fleet.PhaseAct {
+		is.Repair.Phase == belief.PhaseAct {
 		if j.store.Overall.Brake.On() && !is.Repair.Revives {
 			j.Broken("L6", name, "a new rung is acted on while the brake is on")
 		}
@@ -381,20 +385,20 @@ func (j *Judge) newRung(was, is *fleet.Machine) {
 }
 
 // begun checks that a repair may begin.
-func (j *Judge) begun(c Server, is *fleet.Machine) {
+func (j *Judge) begun(c Server, is *belief.Machine) {
 	name, spec := string(is.Name), j.spec
-	if is.Repair.Kind == fleet.RepairHeal {
+	if is.Repair.Kind == belief.RepairHeal {
 		j.score.Repairs++
 	}
 	j.takesPlace(is)
 	if j.isHeld(is) || j.isHostHeld(is.Repair.Target.Host) || j.isHostHeld(is.Repair.Back.Host) {
 		j.Broken("L10", name, "a repair begins while a person holds it")
 	}
-	if is.Repair.Kind == fleet.RepairHeal && is.Wanted == nil && j.outOfHours(c.Now.Wall) {
+	if is.Repair.Kind == belief.RepairHeal && is.Wanted == nil && j.outOfHours(c.Now.Wall) {
 		j.Broken("windows", name, "a repair begins at a time when none may")
 	}
 	// else what stands is certified, and nothing is built
-	builds := is.Repair.Kind == fleet.RepairBuild && is.Current.None()
+	builds := is.Repair.Kind == belief.RepairBuild && is.Current.None()
 	if n, _ := is.Name.Ordinal(); builds && (n > max(spec.Size, j.size+len(j.left)) || j.left[name]) {
 		j.Broken("L13", name, "a machine beyond the fleet's size is built")
 	}
@@ -405,13 +409,13 @@ func (j *Judge) begun(c Server, is *fleet.Machine) {
 
 // patience checks that no time was cut short that permits harm when it ends (L15): a step gets its whole time from its
 // outcome, or from the take-over.
-func (j *Judge) patience(c Server, was *fleet.Machine, records []fleet.Record) {
+func (j *Judge) patience(c Server, was *belief.Machine, records []record.Record) {
 	w := was.Repair
-	if w == nil || w.Phase != fleet.PhaseVerify {
+	if w == nil || w.Phase != belief.PhaseVerify {
 		return
 	}
 	for _, r := range records {
-		if r.Kind != fleet.RecordStepFailed || r.Reason != fleet.ReasonNotVerified || fleet.Cause(r.Detail).Stopped() {
+		if r.Kind != record.StepFailed || r.Reason != fleet.ReasonNotVerified || belief.Cause(r.Detail).Stopped() {
 			continue
 		}
 		least := j.spec.BuildWithin
@@ -428,29 +432,29 @@ func (j *Judge) patience(c Server, was *fleet.Machine, records []fleet.Record) {
 }
 
 // Record counts what hale says.
-func (j *Judge) Record(r fleet.Record) {
+func (j *Judge) Record(r record.Record) {
 	j.trace.Record(j.w.Now(), r)
 	if err := r.Valid(); err != nil {
 		j.Broken("L11", string(r.Machine), err.Error())
 	}
 	switch {
-	case r.Kind == fleet.RecordChange:
+	case r.Kind == record.Change:
 		j.changed(r)
-	case r.Kind == fleet.RecordContest && r.Reason == fleet.ReasonReleased:
+	case r.Kind == record.Contest && r.Reason == fleet.ReasonReleased:
 		delete(j.eldest().toldTwo, string(r.Machine))
-	case r.Kind == fleet.RecordHeld:
+	case r.Kind == record.Held:
 		j.score.Held++
 		j.heldBack(r)
-	case r.Kind == fleet.RecordPaged:
+	case r.Kind == record.Paged:
 		j.paged(r)
-	case r.Kind == fleet.RecordProvider && r.Reason == fleet.ReasonUp && j.provider:
+	case r.Kind == record.Provider && r.Reason == fleet.ReasonUp && j.provider:
 		j.provider = false
 		j.pages--
 	}
 }
 
 // paged counts that a person is told, and of what.
-func (j *Judge) paged(r fleet.Record) {
+func (j *Judge) paged(r record.Record) {
 	if sc := j.score; !r.Joined() {
 		sc.Paged++
 		sc.Page(string(r.Reason), 1)
@@ -480,7 +484,7 @@ func (j *Judge) paged(r fleet.Record) {
 }
 
 // heldBack counts holds that the truth does not justify: the machine fails, and nothing else in the world is wrong.
-func (j *Judge) heldBack(r fleet.Record) {
+func (j *Judge) heldBack(r record.Record) {
 	n, ok := r.Machine.Ordinal()
 	if !ok || n > len(j.outages) {
 		return

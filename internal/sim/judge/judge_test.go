@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/law"
@@ -48,9 +52,9 @@ func newCourt(t *testing.T) court {
 			Installation: here, Fleet: string(spec.Name), Machine: string(name), Generation: 1, Certified: true,
 			Instance: id,
 		}})
-		memory.Beliefs[i] = fleet.Machine{
-			Name: name, Generation: 1, Health: fleet.Health{Verdict: fleet.VerdictHealthy},
-			Current: fleet.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: "h1", Certified: true},
+		memory.Beliefs[i] = belief.Machine{
+			Name: name, Generation: 1, Health: belief.Health{Verdict: belief.VerdictHealthy},
+			Current: belief.Incarnation{ID: fleet.InstanceID(id), Generation: 1, Host: "h1", Certified: true},
 		}
 		memory.Name(fleet.InstanceID(id))
 	}
@@ -62,24 +66,24 @@ func newCourt(t *testing.T) court {
 }
 
 // reboots is what a lawful reboot of web-1 begins with: the action, and a look at it.
-func (o court) reboots() fleet.Action {
-	a := fleet.Action{Kind: fleet.ActionCall, Machine: "web-1", Instance: "planted-1",
-		Intent: fleet.Intent{Op: fleet.OpReboot, Limit: time.Second}}
+func (o court) reboots() situation.Action {
+	a := situation.Action{Kind: situation.ActionCall, Machine: "web-1", Instance: "planted-1",
+		Intent: belief.Intent{Op: fleet.OpReboot, Limit: time.Second}}
 	o.Looks(a)
 	return a
 }
 
 // stores lets the judge see a change of what is believed of web-1.
-func (o court) stores(change func(was, is *fleet.Machine), records ...fleet.RecordKind) {
+func (o court) stores(change func(was, is *belief.Machine), records ...record.Kind) {
 	was := o.store.Beliefs[0].Clone()
 	is := was.Clone()
 	change(&was, &is)
-	if is.Repair != nil && is.Repair.Kind == fleet.RepairHeal {
-		is.Incident = &fleet.Incident{Cause: fleet.CauseChecks}
+	if is.Repair != nil && is.Repair.Kind == belief.RepairHeal {
+		is.Incident = &belief.Incident{Cause: belief.CauseChecks}
 	}
-	said := make([]fleet.Record, len(records))
+	said := make([]record.Record, len(records))
 	for i, k := range records {
-		said[i] = fleet.Record{Kind: k, Reason: plausible[k], Machine: "web-1"}
+		said[i] = record.Record{Kind: k, Reason: plausible[k], Machine: "web-1"}
 	}
 	delete(o.afresh, "web-1")
 	o.Committed(o.c, &was, &is, said)
@@ -87,16 +91,16 @@ func (o court) stores(change func(was, is *fleet.Machine), records ...fleet.Reco
 }
 
 // plausible are reasons that records of these kinds can have.
-var plausible = map[fleet.RecordKind]fleet.Reason{
-	fleet.RecordHeld: fleet.ReasonBudget, fleet.RecordRepairStarted: fleet.Reason(fleet.RepairHeal),
-	fleet.RecordRepairEnded: fleet.ReasonHealed,
+var plausible = map[record.Kind]fleet.Reason{
+	record.Held: fleet.ReasonBudget, record.RepairStarted: fleet.Reason(belief.RepairHeal),
+	record.RepairEnded: fleet.ReasonHealed,
 }
 
-func healing(id string) *fleet.Repair { return &fleet.Repair{ID: id, Kind: fleet.RepairHeal} }
+func healing(id string) *belief.Repair { return &belief.Repair{ID: id, Kind: belief.RepairHeal} }
 
 // builds has hale begin to build the machine.
-func builds(_, is *fleet.Machine) {
-	is.Current, is.Repair = fleet.Incarnation{}, &fleet.Repair{ID: "r1", Kind: fleet.RepairBuild}
+func builds(_, is *belief.Machine) {
+	is.Current, is.Repair = belief.Incarnation{}, &belief.Repair{ID: "r1", Kind: belief.RepairBuild}
 }
 
 // crime is a law and a way to break it.
@@ -219,29 +223,29 @@ func slights() []crime {
 			}
 			double := o.Second(ahead, "copy-1", here, o.store)
 			double.wishes.taken = map[fleet.OrderID]time.Duration{"o1": o.w.Now()}
-			double.holdsChange([]fleet.Hold{{Order: "o1"}}, nil)
+			double.holdsChange([]belief.Hold{{Order: "o1"}}, nil)
 		}},
 		{"L8", "down for ever, of the fleet by its numbers and not only by its size", func(o court, breaks bool) {
-			o.books(&fleet.Ledger{Size: 2, Left: []int{map[bool]int{true: 2, false: 1}[breaks]}})
+			o.books(&belief.Ledger{Size: 2, Left: []int{map[bool]int{true: 2, false: 1}[breaks]}})
 			o.size = 2
 			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
 			o.passes(o.utmost(0) + time.Minute)
 		}},
 		{"L8", "down for ever, since it is one of the fleet again", func(o court, breaks bool) {
 			o.size = 2
-			o.books(&fleet.Ledger{Size: 2, Left: []int{1}})
+			o.books(&belief.Ledger{Size: 2, Left: []int{1}})
 			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
 			if breaks {
-				o.books(&fleet.Ledger{Size: 2})
+				o.books(&belief.Ledger{Size: 2})
 			}
 			o.passes(o.utmost(0) + time.Minute)
 		}},
 		{"L8", "down for ever, since the fleet grew by its number and not by another", func(o court, breaks bool) {
 			o.size, o.asked = 1, 2
-			o.books(&fleet.Ledger{Size: 1, Left: []int{1}})
+			o.books(&belief.Ledger{Size: 1, Left: []int{1}})
 			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
-			o.changed(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: 2})
-			grown := &fleet.Ledger{Size: 2}
+			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: 2})
+			grown := &belief.Ledger{Size: 2}
 			if !breaks {
 				grown.Left = []int{1}
 			}
@@ -253,10 +257,10 @@ func slights() []crime {
 				o.left["web-3"], o.size = true, 2
 			}
 			for _, i := range []int{1, 2} {
-				o.store.Beliefs[i].Health.Verdict = fleet.VerdictUnhealthy
+				o.store.Beliefs[i].Health.Verdict = belief.VerdictUnhealthy
 			}
 			o.recount()
-			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
+			o.stores(func(_, is *belief.Machine) { is.Repair = healing("r1") })
 		}},
 	}
 }
@@ -275,7 +279,7 @@ func twofold() []crime {
 		}},
 		{"L1", "what two hosts show is touched after a person was told", func(o court, breaks bool) {
 			o.w.StayBehind(o.w.VM("planted-1"), "h2")
-			o.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonTwoHosts, Machine: "web-1"})
+			o.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonTwoHosts, Machine: "web-1"})
 			if !breaks {
 				o.w.Undefine("planted-1")
 			}
@@ -287,14 +291,14 @@ func twofold() []crime {
 				o.store.Starts.Know(o.c.Start)
 				o.w.Client("hale-1").Note(here, string(o.c.Start))
 			}
-			o.Noted(o.c, fleet.Action{Machine: "web-1", Intent: fleet.Intent{Op: fleet.OpCreate}})
+			o.Noted(o.c, situation.Action{Machine: "web-1", Intent: belief.Intent{Op: fleet.OpCreate}})
 		}},
 		{"L1", "an instance is reset by a hale that does not know a start", func(o court, breaks bool) {
 			o.w.Client("copy").Note(here, "1-x")
 			if !breaks {
 				o.store.Starts.Know("1-x")
 			}
-			o.Noted(o.c, fleet.Action{Machine: "web-1", Intent: fleet.Intent{Op: fleet.OpReboot}})
+			o.Noted(o.c, situation.Action{Machine: "web-1", Intent: belief.Intent{Op: fleet.OpReboot}})
 		}},
 		{"L2", "a copy of a mark is taken for a machine", func(o court, breaks bool) {
 			o.Sent(&world.Call{Op: world.Start, ID: "copy", Copied: breaks, Mark: world.Mark{Machine: "web-1"}})
@@ -311,7 +315,7 @@ func twofold() []crime {
 			o.w.StayBehind(o.w.VM("planted-1"), "h2")
 			o.tellsOfTwo("web-1", "planted-1", 0)
 			if !breaks {
-				o.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonTwoHosts, Machine: "web-1"})
+				o.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonTwoHosts, Machine: "web-1"})
 			}
 			o.passes(2 * tellTwoWithin * time.Minute)
 		}},
@@ -443,7 +447,7 @@ func belongings() []crime {
 			o.Acted(&world.Call{Op: world.Create, ID: "new", Effect: true, Mark: world.Mark{Machine: name}})
 		}},
 		{"disk", "a machine runs with another disk, and nobody gave it one just now", func(o court, breaks bool) {
-			o.spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}}
+			o.spec.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}}
 			o.truth.Equipped("web-1", map[string]uint64{"data": map[bool]uint64{true: 7, false: 1}[breaks]})
 			for n := 1; n <= 3; n++ {
 				o.w.Equip(o.w.Current(string(o.spec.Name.Machine(n))), []string{"data"})
@@ -458,14 +462,14 @@ func belongings() []crime {
 			o.buildsBeside([]string{"data"})
 		}},
 		{"disk", "a machine is built without its disk", func(o court, breaks bool) {
-			o.spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}}
+			o.spec.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}}
 			if !breaks {
 				o.w.Equip(o.w.VM("planted-1"), []string{"data"})
 			}
 			o.acts(world.Create)
 		}},
 		{"disk", "a machine is built with another disk", func(o court, breaks bool) {
-			o.spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}}
+			o.spec.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}}
 			o.truth.Equipped("web-1", map[string]uint64{"data": 1})
 			o.w.Equip(o.w.VM("planted-1"), []string{"data"})
 			if breaks {
@@ -483,7 +487,7 @@ func belongings() []crime {
 				panic(err)
 			}
 			if !breaks {
-				o.Record(fleet.Record{Kind: fleet.RecordPaged, Reason: fleet.ReasonAccessBack, Machine: "web-1"})
+				o.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonAccessBack, Machine: "web-1"})
 			}
 			o.passes(2 * time.Minute)
 		}},
@@ -497,24 +501,24 @@ func thoughts() []crime {
 			if breaks {
 				o.inRepair = o.spec.Limits.InRepair
 			}
-			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
+			o.stores(func(_, is *belief.Machine) { is.Repair = healing("r1") })
 		}},
 		{"L6", "a repair begins while the brake is on", func(o court, breaks bool) {
 			o.store.Overall.Brake.Engaged = breaks
-			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
+			o.stores(func(_, is *belief.Machine) { is.Repair = healing("r1") })
 		}},
 		{"L6", "a repair begins while too many fail", func(o court, breaks bool) {
 			o.failing = 1
 			if breaks {
 				o.failing = 2
 			}
-			o.stores(func(_, is *fleet.Machine) { is.Repair = healing("r1") })
+			o.stores(func(_, is *belief.Machine) { is.Repair = healing("r1") })
 		}},
 		{"L6", "a repair begins in the round in which the others are well, or not", func(o court, breaks bool) {
 			o.failing = 2
 			was := o.store.Beliefs[0].Clone()
 			is := was.Clone()
-			is.Repair, is.Incident = healing("r1"), &fleet.Incident{Cause: fleet.CauseChecks}
+			is.Repair, is.Incident = healing("r1"), &belief.Incident{Cause: belief.CauseChecks}
 			o.Committed(o.c, &was, &is, nil)
 			if !breaks {
 				o.failing-- // as the next write of the round has it
@@ -523,9 +527,9 @@ func thoughts() []crime {
 		}},
 		{"L6", "a new rung is acted on while the brake is on", func(o court, breaks bool) {
 			o.store.Overall.Brake.Engaged = breaks
-			o.stores(func(was, is *fleet.Machine) {
+			o.stores(func(was, is *belief.Machine) {
 				was.Repair, is.Repair = healing("r1"), healing("r1")
-				is.Repair.Rung, is.Repair.Phase = 1, fleet.PhaseAct
+				is.Repair.Rung, is.Repair.Phase = 1, belief.PhaseAct
 			})
 		}},
 		{"L6", "the brake releases while many fail", func(o court, breaks bool) {
@@ -533,31 +537,31 @@ func thoughts() []crime {
 			if breaks {
 				o.failing = 2
 			}
-			on := stored.Overall{Brake: fleet.Brake{Engaged: true}}
-			released := fleet.Record{Kind: fleet.RecordBrake, Reason: fleet.ReasonReleased}
-			o.CommittedWhole(on, stored.Overall{}, []fleet.Record{released})
+			on := stored.Overall{Brake: belief.Brake{Engaged: true}}
+			released := record.Record{Kind: record.Brake, Reason: fleet.ReasonReleased}
+			o.CommittedWhole(on, stored.Overall{}, []record.Record{released})
 		}},
 		{"L8", "in quarantine, and nobody knows", func(o court, breaks bool) {
-			o.stores(func(_, is *fleet.Machine) {
-				is.Quarantine, is.Incident = &fleet.Quarantine{}, &fleet.Incident{Paged: !breaks}
+			o.stores(func(_, is *belief.Machine) {
+				is.Quarantine, is.Incident = &belief.Quarantine{}, &belief.Incident{Paged: !breaks}
 			})
 		}},
 		{"L11", "a verdict without a record", func(o court, breaks bool) {
-			var said []fleet.RecordKind
+			var said []record.Kind
 			if !breaks {
-				said = append(said, fleet.RecordVerdict)
+				said = append(said, record.Verdict)
 			}
-			o.stores(func(_, is *fleet.Machine) { is.Health.Verdict = fleet.VerdictSuspect }, said...)
+			o.stores(func(_, is *belief.Machine) { is.Health.Verdict = belief.VerdictSuspect }, said...)
 		}},
 		{"L11", "a machine that has left has no verdict, and one that stays has", func(o court, breaks bool) {
 			was, is := o.store.Beliefs[0].Clone(), o.store.Beliefs[0].Clone()
-			is.Health.Verdict = fleet.VerdictUnknown
-			ended := fleet.Record{Kind: fleet.RecordRepairEnded, Reason: fleet.ReasonRemoved}
+			is.Health.Verdict = belief.VerdictUnknown
+			ended := record.Record{Kind: record.RepairEnded, Reason: fleet.ReasonRemoved}
 			if breaks {
 				ended.Reason = fleet.ReasonRecovered
 			}
 			delete(o.afresh, "web-1")
-			o.verdicts(&was, &is, []fleet.Record{ended})
+			o.verdicts(&was, &is, []record.Record{ended})
 		}},
 	}
 }
@@ -566,32 +570,32 @@ func thoughts() []crime {
 func accounts() []crime {
 	return []crime{
 		{"L11", "held without a record", func(o court, breaks bool) {
-			var said []fleet.RecordKind
+			var said []record.Kind
 			if !breaks {
-				said = append(said, fleet.RecordHeld)
+				said = append(said, record.Held)
 			}
-			o.stores(func(_, is *fleet.Machine) { is.Waiting = fleet.ReasonBudget }, said...)
+			o.stores(func(_, is *belief.Machine) { is.Waiting = fleet.ReasonBudget }, said...)
 		}},
 		{"L11", "a record has the reason of another kind", func(o court, breaks bool) {
-			look := fleet.Record{Kind: fleet.RecordLook, Reason: fleet.ReasonRefuted, Machine: "web-1"}
+			look := record.Record{Kind: record.Look, Reason: fleet.ReasonRefuted, Machine: "web-1"}
 			if breaks {
 				look.Reason = fleet.ReasonHealed
 			}
 			o.Record(look)
 		}},
 		{"L11", "the brake changes without a record", func(o court, breaks bool) {
-			var said []fleet.Record
+			var said []record.Record
 			if !breaks {
-				said = append(said, fleet.Record{Kind: fleet.RecordBrake, Reason: fleet.ReasonEngaged})
+				said = append(said, record.Record{Kind: record.Brake, Reason: fleet.ReasonEngaged})
 			}
-			o.CommittedWhole(stored.Overall{}, stored.Overall{Brake: fleet.Brake{Engaged: true}}, said)
+			o.CommittedWhole(stored.Overall{}, stored.Overall{Brake: belief.Brake{Engaged: true}}, said)
 		}},
 		{"L12", "a repair is lost", func(o court, breaks bool) {
-			var said []fleet.RecordKind
+			var said []record.Kind
 			if !breaks {
-				said = append(said, fleet.RecordRepairEnded)
+				said = append(said, record.RepairEnded)
 			}
-			o.stores(func(was, _ *fleet.Machine) { was.Repair = healing("r1") }, said...)
+			o.stores(func(was, _ *belief.Machine) { was.Repair = healing("r1") }, said...)
 		}},
 		{"L13", "a machine beyond the fleet's size is built", func(o court, breaks bool) {
 			o.spec.Size = map[bool]int{true: 0, false: 3}[breaks]
@@ -600,7 +604,7 @@ func accounts() []crime {
 		}},
 		{"L13", "a machine beyond the fleet's size is built, and not only certified", func(o court, breaks bool) {
 			o.spec.Size, o.size = 0, 0
-			o.stores(func(was, is *fleet.Machine) {
+			o.stores(func(was, is *belief.Machine) {
 				builds(was, is)
 				if !breaks {
 					is.Current = was.Current
@@ -612,15 +616,15 @@ func accounts() []crime {
 			if breaks {
 				waited -= time.Second
 			}
-			was := fleet.Machine{Name: "web-1", Repair: &fleet.Repair{
+			was := belief.Machine{Name: "web-1", Repair: &belief.Repair{
 				ID:   "r1",
-				Kind: fleet.RepairHeal,
-				Climb: fleet.Climb{
+				Kind: belief.RepairHeal,
+				Climb: belief.Climb{
 					Step:  fleet.StepRecreate,
-					Stage: fleet.Stage{Phase: fleet.PhaseVerify, Since: o.c.Now.Mono.Add(-waited)},
+					Stage: belief.Stage{Phase: belief.PhaseVerify, Since: o.c.Now.Mono.Add(-waited)},
 				},
 			}}
-			o.patience(o.c, &was, []fleet.Record{{Kind: fleet.RecordStepFailed, Reason: fleet.ReasonNotVerified}})
+			o.patience(o.c, &was, []record.Record{{Kind: record.StepFailed, Reason: fleet.ReasonNotVerified}})
 		}},
 		{"judge", "a count that went wrong", func(o court, breaks bool) {
 			if breaks {
@@ -677,13 +681,13 @@ func (o court) tries(first, second string, failed bool, stands time.Duration) {
 	o.trials.shown["o"] = "another.qcow2"
 	for _, name := range []string{first, second} {
 		vm := o.w.Current(name)
-		m := fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
-			Kind:  fleet.RepairUpdate,
+		m := belief.Machine{Name: fleet.MachineName(name), Repair: &belief.Repair{
+			Kind:  belief.RepairUpdate,
 			Order: "o",
-			Climb: fleet.Climb{Aim: fleet.Aim{Target: fleet.Incarnation{ID: fleet.InstanceID(vm.ID)}}},
+			Climb: belief.Climb{Aim: belief.Aim{Target: belief.Incarnation{ID: fleet.InstanceID(vm.ID)}}},
 		}}
 		o.renewed[name] = vm.ID
-		o.orderly(&fleet.Machine{Name: m.Name}, &m, nil)
+		o.orderly(&belief.Machine{Name: m.Name}, &m, nil)
 		o.orderly(&m, &m, nil) // it goes on
 		vm.ID, vm.Mark.Certified, vm.Born = "new-"+vm.ID, !failed, o.w.Now()-stands
 	}
@@ -700,11 +704,11 @@ func orderly() []crime {
 			for _, name := range []string{"web-2", "web-3"} {
 				id := o.w.Current(name).ID
 				o.trials.shown["o"], o.renewed[name] = "another.qcow2", id
-				o.orderly(&fleet.Machine{Name: fleet.MachineName(name)},
-					&fleet.Machine{Name: fleet.MachineName(name), Repair: &fleet.Repair{
-						Kind:  fleet.RepairUpdate,
+				o.orderly(&belief.Machine{Name: fleet.MachineName(name)},
+					&belief.Machine{Name: fleet.MachineName(name), Repair: &belief.Repair{
+						Kind:  belief.RepairUpdate,
 						Order: "o",
-						Climb: fleet.Climb{Aim: fleet.Aim{Target: fleet.Incarnation{ID: fleet.InstanceID(id)}}},
+						Climb: belief.Climb{Aim: belief.Aim{Target: belief.Incarnation{ID: fleet.InstanceID(id)}}},
 					}}, nil)
 			}
 		}},
@@ -721,7 +725,7 @@ func orderly() []crime {
 		}},
 		{"L13", "a fleet grows beyond what is asked for", func(o court, breaks bool) {
 			o.asked = o.size + 1
-			grown := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: o.asked}
+			grown := record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: o.asked}
 			if breaks {
 				grown.Size++
 			}
@@ -736,10 +740,10 @@ func orderly() []crime {
 			if breaks {
 				o.Ruled(nil) // they were taken up before
 			}
-			o.changed(fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeUp, Size: larger.Size})
+			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: larger.Size})
 		}},
 		{"L13", "a machine is said to have left, and runs", func(o court, breaks bool) {
-			gone := fleet.Record{Kind: fleet.RecordChange, Reason: fleet.ReasonSizeDown, Machine: "web-1"}
+			gone := record.Record{Kind: record.Change, Reason: fleet.ReasonSizeDown, Machine: "web-1"}
 			if !breaks {
 				o.w.Vanish(o.w.Current("web-1"))
 			}
@@ -747,48 +751,48 @@ func orderly() []crime {
 		}},
 		{"L2", "an adopted machine is taken up again that a person wanted let go", func(o court, breaks bool) {
 			o.away["a"] = breaks
-			o.letGo(&fleet.Machine{Name: "web-1"}, &fleet.Machine{Name: "web-1",
-				Current: fleet.Incarnation{ID: "a", Adopted: true}})
+			o.letGo(&belief.Machine{Name: "web-1"}, &belief.Machine{Name: "web-1",
+				Current: belief.Incarnation{ID: "a", Adopted: true}})
 		}},
 		{"L3", "a machine is removed that no confirmed plan names", func(o court, breaks bool) {
 			o.leaving["web-1"] = map[bool]string{true: "another", false: "a"}[breaks]
-			o.stores(func(_, is *fleet.Machine) { is.Repair = removal("a") })
+			o.stores(func(_, is *belief.Machine) { is.Repair = removal("a") })
 		}},
 		{"L10", "a wanted change looks like a failure", func(o court, breaks bool) {
 			o.leaving["web-1"] = "a"
-			said := fleet.RecordIntent
+			said := record.Intent
 			if breaks {
-				said = fleet.RecordIncidentOpen
+				said = record.IncidentOpen
 			}
-			o.stores(func(was, is *fleet.Machine) { was.Repair, is.Repair = removal("a"), removal("a") }, said)
+			o.stores(func(was, is *belief.Machine) { was.Repair, is.Repair = removal("a"), removal("a") }, said)
 		}},
 		{"L10", "a machine fails while it is removed, and not before", func(o court, breaks bool) {
 			o.leaving["web-1"] = "a"
-			o.stores(func(was, is *fleet.Machine) {
+			o.stores(func(was, is *belief.Machine) {
 				if is.Repair = removal("a"); breaks {
 					was.Repair = removal("a")
 				}
-			}, fleet.RecordIncidentOpen, fleet.RecordRepairStarted)
+			}, record.IncidentOpen, record.RepairStarted)
 		}},
 		{"L13", "a change is given up that nobody confirmed", func(o court, breaks bool) {
 			if !breaks {
 				o.leaving["web-1"] = "a"
 			}
-			o.changed(fleet.Record{Kind: fleet.RecordChange, Machine: "web-1", Reason: fleet.ReasonGivenUp})
+			o.changed(record.Record{Kind: record.Change, Machine: "web-1", Reason: fleet.ReasonGivenUp})
 		}},
 	}
 }
 
 // removal is the work on a machine that is to go by a person's order.
-func removal(id fleet.InstanceID) *fleet.Repair {
-	return &fleet.Repair{
+func removal(id fleet.InstanceID) *belief.Repair {
+	return &belief.Repair{
 		ID:    "r1",
-		Kind:  fleet.RepairRemove,
+		Kind:  belief.RepairRemove,
 		Order: "o1",
-		Climb: fleet.Climb{
-			Rung:  fleet.NoRung,
-			Aim:   fleet.Aim{Target: fleet.Incarnation{ID: id, Generation: 1, Certified: true}},
-			Stage: fleet.Stage{Phase: fleet.PhaseAct},
+		Climb: belief.Climb{
+			Rung:  belief.NoRung,
+			Aim:   belief.Aim{Target: belief.Incarnation{ID: id, Generation: 1, Certified: true}},
+			Stage: belief.Stage{Phase: belief.PhaseAct},
 		},
 	}
 }

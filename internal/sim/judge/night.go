@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
@@ -96,7 +97,7 @@ func ofTwo(r fleet.Reason) bool {
 }
 
 // warned takes in that a person was told, and sends the operator where two are, or may come to be.
-func (j *Judge) warned(r fleet.Record) {
+func (j *Judge) warned(r record.Record) {
 	first := j.eldest()
 	for _, n := range first.nights {
 		if n.machine == "" && ofTwo(r.Reason) || n.machine != "" && (n.machine == string(r.Machine) ||

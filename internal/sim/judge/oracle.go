@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/score"
 	"hale/internal/sim/world"
 )
@@ -52,7 +54,7 @@ func (j *Judge) WeighAll() {
 // one.
 func (j *Judge) remedy(n int) (time.Duration, bool) {
 	name := string(j.spec.Name.Machine(n))
-	if j.spec.Mode == fleet.ModeObserve || j.truth.Personal(name) || j.restsByOrder(n) || j.isBeyond(name) {
+	if j.spec.Mode == policy.ModeObserve || j.truth.Personal(name) || j.restsByOrder(n) || j.isBeyond(name) {
 		return 0, false
 	}
 	vm, host := j.w.Current(name), ""
@@ -173,7 +175,7 @@ func (j *Judge) tell(machine, parent string, about fleet.Reason) {
 }
 
 // braking keeps count of how long hale's own brake is on.
-func (j *Judge) braking(is fleet.Brake, now time.Duration) {
+func (j *Judge) braking(is belief.Brake, now time.Duration) {
 	on := is.Engaged && is.By == ""
 	if j.brakedAt >= 0 && !on {
 		j.score.Braked(now - j.brakedAt)

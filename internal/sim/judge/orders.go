@@ -5,7 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/sim/stored"
 )
 
@@ -13,7 +16,7 @@ import (
 type wishes struct {
 	posted map[fleet.OrderID]fleet.Order
 	taken  map[fleet.OrderID]time.Duration // when a hold was taken up, by the world's clock
-	holds  []fleet.Hold                    // in force, as stored
+	holds  []belief.Hold                   // in force, as stored
 	braked bool                            // by hand, as stored
 	// leaving are the machines that are ordered away, as stored.
 	leaving map[fleet.MachineName]bool
@@ -41,7 +44,7 @@ func (j *Judge) saidOff(host string) bool {
 }
 
 // isHeld reports whether a hold in force covers the machine.
-func (j *Judge) isHeld(m *fleet.Machine) bool {
+func (j *Judge) isHeld(m *belief.Machine) bool {
 	lies := m.Current.Host
 	if m.Current.None() && m.Repair != nil {
 		lies = m.Repair.Target.Host
@@ -57,7 +60,7 @@ func (j *Judge) isHeld(m *fleet.Machine) bool {
 
 // isHostHeld reports whether a hold in force is on the host.
 func (j *Judge) isHostHeld(name fleet.HostName) bool {
-	return name != "" && slices.ContainsFunc(j.wishes.holds, func(h fleet.Hold) bool {
+	return name != "" && slices.ContainsFunc(j.wishes.holds, func(h belief.Hold) bool {
 		return h.Only == "" && h.Machine == "" && h.Host == name
 	})
 }
@@ -69,7 +72,7 @@ func (j *Judge) restsByOrder(n int) bool {
 }
 
 // obeyed judges how holds and the hand on the brake change.
-func (j *Judge) obeyed(before, after stored.Overall, records []fleet.Record) {
+func (j *Judge) obeyed(before, after stored.Overall, records []record.Record) {
 	j.moved = true
 	defer j.resume(j.resting())
 	if len(before.Whole.Holds) > 0 || len(after.Whole.Holds) > 0 {
@@ -90,7 +93,7 @@ func (j *Judge) obeyed(before, after stored.Overall, records []fleet.Record) {
 }
 
 // leave notes which machines are ordered away: what becomes of them is no failure (L10).
-func (j *Judge) leave(l *fleet.Ledger) {
+func (j *Judge) leave(l *belief.Ledger) {
 	if len(j.wishes.leaving) == 0 && (l == nil || len(l.Removals) == 0) {
 		return
 	}
@@ -104,14 +107,14 @@ func (j *Judge) leave(l *fleet.Ledger) {
 }
 
 // tookOff reports whether an operator's order to take the brake off was taken up with these records.
-func (j *Judge) tookOff(records []fleet.Record) bool {
-	return slices.ContainsFunc(records, func(r fleet.Record) bool {
-		return r.Kind == fleet.RecordOrder && r.Reason == "" && j.wishes.posted[r.Order].Kind == fleet.OrderBrakeOff
+func (j *Judge) tookOff(records []record.Record) bool {
+	return slices.ContainsFunc(records, func(r record.Record) bool {
+		return r.Kind == record.Order && r.Reason == "" && j.wishes.posted[r.Order].Kind == fleet.OrderBrakeOff
 	})
 }
 
 // holdsChange notes new holds, and sees that none ends before its whole time but by order (L15).
-func (j *Judge) holdsChange(before, after []fleet.Hold) {
+func (j *Judge) holdsChange(before, after []belief.Hold) {
 	now := j.w.Now()
 	for _, h := range after {
 		if _, known := j.wishes.taken[h.Order]; !known {
@@ -120,7 +123,7 @@ func (j *Judge) holdsChange(before, after []fleet.Hold) {
 	}
 	for _, h := range before {
 		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after,
-			func(a fleet.Hold) bool { return a.Order == h.Order })
+			func(a belief.Hold) bool { return a.Order == h.Order })
 		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.eldest().apart() &&
 			!j.endedByOrder(&o) {
 			j.Broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
@@ -165,8 +168,8 @@ func (j *Judge) recount() {
 // outOfHours reports whether the policy lets no repair begin at the time: worked out once more, from the minutes that
 // were.
 func (j *Judge) outOfHours(at time.Time) bool {
-	stands := func(windows []fleet.Window) bool {
-		return slices.ContainsFunc(windows, func(w fleet.Window) bool {
+	stands := func(windows []policy.Window) bool {
+		return slices.ContainsFunc(windows, func(w policy.Window) bool {
 			for m := at.Truncate(time.Minute); m.After(at.Add(-w.For)); m = m.Add(-time.Minute) {
 				t := m.In(w.Zone)
 				on := func(set uint64, n int) bool { return set>>n&1 == 1 }

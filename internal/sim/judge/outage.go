@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
 	"hale/internal/sim/script"
@@ -132,7 +134,7 @@ func (j *Judge) healable(vm *world.VM, o *outage) bool {
 	}
 	if j.inTwo(vm) || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass ||
 		j.isNamed(vm.Mark.Machine, vm.ID) || j.truth.Personal(vm.Mark.Machine) ||
-		j.spec.Mode == fleet.ModeObserve || !j.sees(vm) {
+		j.spec.Mode == policy.ModeObserve || !j.sees(vm) {
 		return false
 	}
 	if vm.Power == world.Paused {
@@ -172,7 +174,7 @@ func (j *Judge) cured(struck script.Verb) bool {
 // of what is on its disks.
 func (j *Judge) makesAnew() (rebuilds, recreates bool) {
 	_, lost := j.spec.Template.DiskLost()
-	keeps := slices.ContainsFunc(j.spec.Repair.Steps, func(s fleet.Step) bool { return s.KeepOld > 0 })
+	keeps := slices.ContainsFunc(j.spec.Repair.Steps, func(s policy.Step) bool { return s.KeepOld > 0 })
 	return j.spec.Repair.Has(fleet.StepRebuild), j.spec.Repair.Has(fleet.StepRecreate) && (!lost || keeps)
 }
 
@@ -181,7 +183,7 @@ func (j *Judge) resumable(vm *world.VM) bool {
 	if !j.spec.Repair.Has(fleet.StepResume) || vm.Stop == world.StopIOError || vm.Stop == world.StopRescue {
 		return false
 	}
-	return vm.Stop == world.StopGuest || j.spec.Repair.OnExternalStop == fleet.ExternalStopHeal
+	return vm.Stop == world.StopGuest || j.spec.Repair.OnExternalStop == policy.ExternalStopHeal
 }
 
 // Over ends an outage in health.
@@ -213,7 +215,7 @@ func (j *Judge) over(n int, o *outage) {
 // expect looks after the outage when it should be over, or in a person's hands.
 func (j *Judge) expect(n int, from time.Duration) {
 	o := &j.outages[n-1]
-	if j.spec.Mode == fleet.ModeObserve {
+	if j.spec.Mode == policy.ModeObserve {
 		return // to heal was not the order
 	}
 	begun := j.w.Now()
@@ -261,7 +263,7 @@ func (j *Judge) Finish(end time.Duration) {
 	for _, n := range slices.Clone(j.nights) {
 		j.dawn(n)
 	}
-	j.braking(fleet.Brake{}, end)
+	j.braking(belief.Brake{}, end)
 	for i := range j.outages {
 		o := &j.outages[i]
 		if !o.open {

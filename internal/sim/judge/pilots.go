@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 )
 
@@ -29,7 +30,7 @@ func newTrials(image string) trials {
 // tries notes that hale begins to build the machine anew from another template. Beyond the number that may try it
 // first, none may follow before so many of these were certified, and stand as long as the policy says: by truth,
 // whatever hale thinks of them (S56).
-func (j *Judge) tries(is *fleet.Machine) {
+func (j *Judge) tries(is *belief.Machine) {
 	name, order := string(is.Name), is.Repair.Order
 	t := j.trials.by[order]
 	if t == nil {

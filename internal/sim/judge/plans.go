@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/sim/world"
 )
 
@@ -22,7 +24,7 @@ type plans struct {
 	going  map[string]int
 	stated int             // how often a size was stated
 	away   map[string]bool // adopted instances that the operator wants let go
-	booked *fleet.Ledger   // as stored
+	booked *belief.Ledger  // as stored
 }
 
 func newPlans(size int) plans {
@@ -129,7 +131,7 @@ func (j *Judge) comeBack() {
 }
 
 // books notes what hale holds to be in force.
-func (j *Judge) books(l *fleet.Ledger) {
+func (j *Judge) books(l *belief.Ledger) {
 	if j.booked != l {
 		j.booked = l
 		j.lookAround()
@@ -214,7 +216,7 @@ func (j *Judge) unmissed(machine string) {
 }
 
 // Changed follows what hale says became of a wanted change: a machine that stays is to be healed as before (S52).
-func (j *Judge) changed(r fleet.Record) {
+func (j *Judge) changed(r record.Record) {
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
 		j.grows(r.Size)
@@ -246,13 +248,13 @@ func (j *Judge) changed(r fleet.Record) {
 }
 
 // orderly checks what must hold of a wanted change when it is stored.
-func (j *Judge) orderly(was, is *fleet.Machine, records []fleet.Record) {
+func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 	r := is.Repair
 	if r == nil || !r.Wanted() {
 		return
 	}
 	name := string(is.Name)
-	if r.Kind == fleet.RepairUndo {
+	if r.Kind == belief.RepairUndo {
 		if j.wishes.posted[r.Order].Kind != fleet.OrderUndo || j.wishes.posted[r.Order].Machine != is.Name {
 			j.Broken("L3", name, "an old instance is brought back, which nobody ordered")
 		}
@@ -260,12 +262,12 @@ func (j *Judge) orderly(was, is *fleet.Machine, records []fleet.Record) {
 		j.Broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind,
 			j.called(string(r.Target.ID))))
 	}
-	if r.Kind == fleet.RepairUpdate {
+	if r.Kind == belief.RepairUpdate {
 		j.tries(is)
 	}
 	// before that nothing was done, and what failed did so by itself
 	begun := was.Repair != nil && was.Repair.ID == r.ID
-	if begun && has(records, fleet.RecordIncidentOpen) {
+	if begun && has(records, record.IncidentOpen) {
 		j.Broken("L10", name, "a wanted change looks like a failure")
 	}
 }
@@ -274,7 +276,7 @@ func (j *Judge) orderly(was, is *fleet.Machine, records []fleet.Record) {
 func (j *Judge) isRemoved(machine string) bool {
 	n, _ := fleet.MachineName(machine).Ordinal()
 	r := j.store.Beliefs[n-1].Repair
-	return r != nil && r.Kind == fleet.RepairRemove
+	return r != nil && r.Kind == belief.RepairRemove
 }
 
 // isToGo reports whether a person's order has the machine removed.
@@ -291,7 +293,7 @@ func (j *Judge) goes(machine, id string) bool {
 }
 
 // letGo checks that an adopted instance that the operator wanted out of hale's care is not taken up again.
-func (j *Judge) letGo(was, is *fleet.Machine) {
+func (j *Judge) letGo(was, is *belief.Machine) {
 	if id := is.Current.ID; j.away[string(id)] && was.Current.ID != id {
 		j.Broken("L2", string(is.Name), fmt.Sprintf("%s is taken up again, and a person wanted it let go",
 			j.called(string(id))))

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/score"
 	"hale/internal/sim/stored"
@@ -12,7 +13,7 @@ import (
 
 // Options are what the judge is told of the run beforehand.
 type Options struct {
-	Spec         fleet.Spec
+	Spec         policy.Spec
 	Installation string        // what the marks of what this hale builds say
 	Poll         time.Duration // between full listings
 	Most         int           // how many machines there are ever to be

@@ -1,6 +1,9 @@
 package judge
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+)
 
 // swaps reports whether the instance gives way to an older one, as the operator ordered.
 func (j *Judge) swaps(machine, id string) bool {
@@ -9,7 +12,7 @@ func (j *Judge) swaps(machine, id string) bool {
 		return false
 	}
 	r := j.store.Beliefs[n-1].Repair
-	return r != nil && r.Kind == fleet.RepairUndo && string(r.Target.ID) == id &&
+	return r != nil && r.Kind == belief.RepairUndo && string(r.Target.ID) == id &&
 		j.wishes.posted[r.Order].Kind == fleet.OrderUndo
 }
 

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
@@ -40,7 +42,7 @@ type Court interface {
 
 // Fleet is what is judged.
 type Fleet struct {
-	Spec *fleet.Spec
+	Spec *policy.Spec
 	Poll time.Duration // how often hale asks the provider for everything
 	Most int           // the largest size that it is ever asked to have
 	// Naive says that a rival looks after it, who promises only what is true of machines.
@@ -159,7 +161,7 @@ func (j *Judge) Sent(d *Deed) {
 }
 
 // heals reports whether the policy takes what a person did for a failure.
-func (j *Judge) heals() bool { return j.Spec.Repair.OnExternalStop == fleet.ExternalStopHeal }
+func (j *Judge) heals() bool { return j.Spec.Repair.OnExternalStop == policy.ExternalStopHeal }
 
 // strangers checks what is done to an instance that existed before hale (L2): nothing before it was adopted, nothing is
 // written on it, and it is destroyed only where the policy says so.
@@ -378,7 +380,7 @@ func (j *Judge) gave(crowds []*Crowd, since time.Duration) {
 }
 
 // Believed checks what must hold of each belief by itself.
-func (j *Judge) Believed(m *fleet.Machine) {
+func (j *Judge) Believed(m *belief.Machine) {
 	name := string(m.Name)
 	if err := m.Check(); err != nil {
 		j.court.Broken("belief", name, err.Error())

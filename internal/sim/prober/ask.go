@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
@@ -14,14 +15,14 @@ const lookEvery = 250 * time.Millisecond
 
 // Look asks one check again and again until its timeout is over, and at least as often as makes it down; a success ends
 // it. A program is run once, and a check with a window has its own way.
-func (p *Prober) Look(c *fleet.Check, aim picture.Aim, then func(fleet.CheckState)) {
+func (p *Prober) Look(c *policy.Check, aim picture.Aim, then func(fleet.CheckState)) {
 	a := whom{aim.Address, string(aim.Instance), aim.Rival}
 	state := fleet.CheckState{Check: c.Name, Standing: fleet.StandingUnknown, Result: a.unaimed(c)}
 	if state.Result != fleet.ResultNone {
 		then(state)
 		return
 	}
-	if c.DownIn > c.DownAfter && c.Kind != fleet.CheckExec {
+	if c.DownIn > c.DownAfter && c.Kind != policy.CheckExec {
 		p.poll(c, a, then)
 		return
 	}
@@ -38,7 +39,7 @@ func (p *Prober) Look(c *fleet.Check, aim picture.Aim, then func(fleet.CheckStat
 		switch {
 		case state.Standing != fleet.StandingDown && answer != world.Silence:
 			p.w.After(time.Millisecond, func() { then(state) })
-		case c.Kind == fleet.CheckExec:
+		case c.Kind == policy.CheckExec:
 			p.w.After(delay(c, answer), func() { then(state) })
 		case passed >= enough:
 			then(state)
@@ -50,7 +51,7 @@ func (p *Prober) Look(c *fleet.Check, aim picture.Aim, then func(fleet.CheckStat
 }
 
 // poll asks as often as the check's window is long, and goes by as many failures as make the check down.
-func (p *Prober) poll(c *fleet.Check, a whom, then func(fleet.CheckState)) {
+func (p *Prober) poll(c *policy.Check, a whom, then func(fleet.CheckState)) {
 	asked, oks, fails, over := 0, 0, 0, false
 	var ask func()
 	ask = func() {
@@ -93,7 +94,7 @@ func looked(r fleet.ResultReason) fleet.Standing {
 }
 
 // hearOnce is what one probe hears, which may be lost.
-func (p *Prober) hearOnce(c *fleet.Check, a whom) world.Answer {
+func (p *Prober) hearOnce(c *policy.Check, a whom) world.Answer {
 	answer, loss := p.hear(c, a)
 	if p.w.Chance(loss) {
 		return world.Silence
@@ -102,7 +103,7 @@ func (p *Prober) hearOnce(c *fleet.Check, a whom) world.Answer {
 }
 
 // delay is how long a probe takes to know.
-func delay(c *fleet.Check, a world.Answer) time.Duration {
+func delay(c *policy.Check, a world.Answer) time.Duration {
 	if a == world.Silence {
 		return c.Timeout
 	}
@@ -110,14 +111,14 @@ func delay(c *fleet.Check, a world.Answer) time.Duration {
 }
 
 // answer is what the check hears.
-func answer(c *fleet.Check, h world.Hears) world.Answer {
+func answer(c *policy.Check, h world.Hears) world.Answer {
 	heard := h.HTTP
 	switch c.Kind {
-	case fleet.CheckPing:
+	case policy.CheckPing:
 		heard = h.Ping
-	case fleet.CheckTCP:
+	case policy.CheckTCP:
 		heard = h.TCP
-	case fleet.CheckHeartbeat:
+	case policy.CheckHeartbeat:
 		if heard == world.Refused {
 			heard = world.Silence // it sends no question
 		}
@@ -127,9 +128,9 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 		return heard
 	}
 	switch c.Kind {
-	case fleet.CheckPing, fleet.CheckHeartbeat:
+	case policy.CheckPing, policy.CheckHeartbeat:
 		return world.Silence
-	case fleet.CheckExec:
+	case policy.CheckExec:
 		return world.Critical
 	default:
 		return world.Refused
@@ -137,9 +138,9 @@ func answer(c *fleet.Check, h world.Hears) world.Answer {
 }
 
 // resultOf is what the check makes of the answer.
-func resultOf(c *fleet.Check, a world.Answer) fleet.ResultReason {
-	web := c.Kind == fleet.CheckHTTP
-	if web && c.HTTP.NoConnection == fleet.NoConnectionIgnore && (a == world.Refused || a == world.Silence) {
+func resultOf(c *policy.Check, a world.Answer) fleet.ResultReason {
+	web := c.Kind == policy.CheckHTTP
+	if web && c.HTTP.NoConnection == policy.NoConnectionIgnore && (a == world.Refused || a == world.Silence) {
 		return fleet.ResultNotConnected
 	}
 	switch a {
@@ -160,28 +161,28 @@ func resultOf(c *fleet.Check, a world.Answer) fleet.ResultReason {
 
 // poor is what the check makes of the answer of a machine with an ill service: an error, or another page. Checks that
 // do not look at what is said do not notice.
-func poor(c *fleet.Check, a world.Answer) fleet.ResultReason {
+func poor(c *policy.Check, a world.Answer) fleet.ResultReason {
 	refused := a == world.Status5
 	switch c.Kind {
-	case fleet.CheckHTTP:
+	case policy.CheckHTTP:
 		switch {
 		case refused && !c.HTTP.Accepts(503):
 			return fleet.ResultStatus
 		case !refused && c.HTTP.Body != "":
 			return fleet.ResultBody
 		}
-	case fleet.CheckUDP:
+	case policy.CheckUDP:
 		if c.UDP.Answer != "" {
 			return fleet.ResultBody
 		}
-	case fleet.CheckDNS:
+	case policy.CheckDNS:
 		switch {
 		case refused:
 			return fleet.ResultStatus
 		case len(c.DNS.Answer) > 0:
 			return fleet.ResultBody
 		}
-	case fleet.CheckSSH, fleet.CheckTLS: // another service than the one that is ill
+	case policy.CheckSSH, policy.CheckTLS: // another service than the one that is ill
 	default:
 		if refused {
 			return fleet.ResultStatus

@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
@@ -20,7 +21,7 @@ import (
 type Prober struct {
 	w       *world.World
 	vantage string
-	checks  []fleet.Check           // those by which machines are judged
+	checks  []policy.Check          // those by which machines are judged
 	ports   map[fleet.CheckName]int // at which the machines listen for them
 	rows    [][]*Row                // by machine and check, those that only tell last
 	at      map[netip.Addr][]int
@@ -33,7 +34,7 @@ type Prober struct {
 
 // Row is one check of one machine.
 type Row struct {
-	Check  *fleet.Check
+	Check  *policy.Check
 	index  int
 	phase  time.Duration
 	Epoch  uint64
@@ -54,12 +55,12 @@ type whom struct {
 }
 
 // known reports whether the check can be asked at all.
-func (w whom) known(c *fleet.Check) bool { return w.unaimed(c) == fleet.ResultNone }
+func (w whom) known(c *policy.Check) bool { return w.unaimed(c) == fleet.ResultNone }
 
 // unaimed says why the check cannot be asked; empty: it can. An agent needs no address.
-func (w whom) unaimed(c *fleet.Check) fleet.ResultReason {
+func (w whom) unaimed(c *policy.Check) fleet.ResultReason {
 	switch {
-	case c.Kind == fleet.CheckAgent && w.instance == "", c.Kind != fleet.CheckAgent && !w.lastAddress.IsValid():
+	case c.Kind == policy.CheckAgent && w.instance == "", c.Kind != policy.CheckAgent && !w.lastAddress.IsValid():
 		return fleet.ResultNoAddress
 	case w.rival != "" && c.Reaches():
 		return fleet.ResultSharedAddress
@@ -71,13 +72,13 @@ func (w whom) unaimed(c *fleet.Check) fleet.ResultReason {
 const CopyName = "copy-1"
 
 // New asks the checks of so many machines, none of which is aimed at yet. heard is told of a changed standing.
-func New(w *world.World, vantage string, spec fleet.Spec, machines int, heard func(int, Row)) *Prober {
+func New(w *world.World, vantage string, spec policy.Spec, machines int, heard func(int, Row)) *Prober {
 	p := &Prober{w: w, vantage: vantage, checks: spec.Checks, at: map[netip.Addr][]int{}, of: map[string]int{},
 		heard: heard, edges: new(int)}
 	asked := spec.Asked()
 	p.ports = make(map[fleet.CheckName]int, len(asked))
 	for _, c := range asked {
-		p.agents = p.agents || c.Kind == fleet.CheckAgent
+		p.agents = p.agents || c.Kind == policy.CheckAgent
 		p.ports[c.Name] = c.Port
 	}
 	p.rows = make([][]*Row, machines)
@@ -92,7 +93,7 @@ func New(w *world.World, vantage string, spec fleet.Spec, machines int, heard fu
 }
 
 // WithoutTells leaves out what is only told: those who have no word for it ask what they judge by.
-func WithoutTells(spec fleet.Spec) fleet.Spec {
+func WithoutTells(spec policy.Spec) policy.Spec {
 	spec.Tells = nil
 	return spec
 }
@@ -181,8 +182,8 @@ func (p *Prober) differs(r *Row) bool {
 	return answer != r.answer || loss != r.loss
 }
 
-func (p *Prober) hear(c *fleet.Check, at whom) (world.Answer, float64) {
-	if c.Kind == fleet.CheckAgent {
+func (p *Prober) hear(c *policy.Check, at whom) (world.Answer, float64) {
+	if c.Kind == policy.CheckAgent {
 		return p.w.HearAgent(p.vantage, at.instance, string(c.Name)), 0
 	}
 	h := p.w.Hear(p.vantage, at.lastAddress)
@@ -194,7 +195,7 @@ func (p *Prober) hear(c *fleet.Check, at whom) (world.Answer, float64) {
 }
 
 // Edit asks by the checks as they are now, those that are another begin anew.
-func (p *Prober) Edit(checks []fleet.Check) {
+func (p *Prober) Edit(checks []policy.Check) {
 	if len(checks) == 0 || &checks[0] == &p.checks[0] {
 		return
 	}
@@ -279,7 +280,7 @@ func (p *Prober) add(r *Row, n int) {
 }
 
 // result is what a probe says that begins then and hears the answer.
-func (p *Prober) result(c *fleet.Check, a world.Answer, began time.Duration) probe.Result {
+func (p *Prober) result(c *policy.Check, a world.Answer, began time.Duration) probe.Result {
 	return probe.Result{Reason: resultOf(c, a), At: began + delay(c, a)}
 }
 
@@ -386,7 +387,7 @@ func (p *Prober) Standing(index int) fleet.Standing {
 func (p *Prober) Address(index int) netip.Addr { return p.rows[index][0].lastAddress }
 
 // Judging are the checks by which machines are judged.
-func (p *Prober) Judging() []fleet.Check { return p.checks }
+func (p *Prober) Judging() []policy.Check { return p.checks }
 
 // CountEdges has the changes of standings that are told counted there.
 func (p *Prober) CountEdges(at *int) { p.edges = at }

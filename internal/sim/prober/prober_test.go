@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
 	"hale/internal/sim/world"
@@ -20,21 +20,21 @@ func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		every := time.Duration(rapid.IntRange(2, 20).Draw(t, "every")) * time.Second
-		check := fleet.Check{
-			Name: "page", Kind: fleet.CheckHTTP, Every: every, Timeout: time.Second,
+		check := policy.Check{
+			Name: "page", Kind: policy.CheckHTTP, Every: every, Timeout: time.Second,
 			DownAfter: rapid.IntRange(1, 5).Draw(t, "down"), UpAfter: rapid.IntRange(1, 4).Draw(t, "up"),
 			DownIn: rapid.SampledFrom([]int{0, 3, 6}).Draw(t, "down in"),
 			UpIn:   rapid.SampledFrom([]int{0, 3}).Draw(t, "up in"),
-			HTTP: fleet.HTTPCheck{
+			HTTP: policy.HTTPCheck{
 				Body: rapid.SampledFrom([]string{"", "passing"}).Draw(t, "body"),
-				NoConnection: rapid.SampledFrom([]fleet.NoConnection{"", fleet.NoConnectionIgnore}).Draw(t,
+				NoConnection: rapid.SampledFrom([]policy.NoConnection{"", policy.NoConnectionIgnore}).Draw(t,
 					"no connection"),
 			},
 		}
 		w := world.New(world.Options{})
 		vm := w.Plant(world.Status{ID: "a", Name: "web-1", Mark: world.Mark{Machine: "web-1"}})
 		var got, want []string
-		spec := fleet.Spec{Checks: []fleet.Check{check}}
+		spec := policy.Spec{Checks: []policy.Check{check}}
 		note := func(into *[]string) func(int, Row) {
 			return func(_ int, r Row) { *into = append(*into, fmt.Sprint(w.Now(), r.Tally.Standing, r.Tally.Reason)) }
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/weather"
 	"hale/internal/sim/world"
@@ -116,7 +116,7 @@ func rates() map[Kind]time.Duration {
 
 // Draw makes a plan for a fleet on hosts. Gaps are Weibull with the shape of Grid'5000's failures, so they come in
 // clusters; equal forecasts give equal plans.
-func (f Forecast) Draw(spec fleet.Spec, hosts []world.Host, servers int) []Event {
+func (f Forecast) Draw(spec policy.Spec, hosts []world.Host, servers int) []Event {
 	f.MachineGap = cmp.Or(f.MachineGap, 10*24*time.Hour)
 	f.Gap = cmp.Or(f.Gap, 1)
 	d := drawing{Forecast: f, spec: spec, hosts: hosts, servers: max(servers, 1)}
@@ -140,7 +140,7 @@ func (f Forecast) Draw(spec fleet.Spec, hosts []world.Host, servers int) []Event
 // drawing is a plan in the making.
 type drawing struct {
 	Forecast
-	spec    fleet.Spec
+	spec    policy.Spec
 	hosts   []world.Host
 	servers int
 	random  *rand.Rand
@@ -279,7 +279,7 @@ func (d *drawing) partition(at time.Duration) {
 	} else {
 		d.add(at, subject, verbs.IsOutOfSight, d.server(), d.lasting(10*time.Second, time.Hour))
 	}
-	if d.spec.Repair.Silence == fleet.SilenceActs {
+	if d.spec.Repair.Silence == policy.SilenceActs {
 		// One or two machines out of sight look exactly as if they were dead, and the policy takes them to be.
 		d.plan[len(d.plan)-1].Least = min(3, d.spec.Size)
 	}
@@ -382,7 +382,7 @@ func (d *drawing) past(at time.Duration) {
 }
 
 // Storm is a plan in which so many machines, chosen by the seed, fail within the spread.
-func Storm(spec fleet.Spec, at time.Duration, machines int, spread time.Duration, seed uint64) []Event {
+func Storm(spec policy.Spec, at time.Duration, machines int, spread time.Duration, seed uint64) []Event {
 	d := drawing{spec: spec, random: rand.New(rand.NewPCG(seed, 0))}
 	d.hit(at, min(machines, spec.Size), spread)
 	return d.plan

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
@@ -89,7 +90,7 @@ func (d *drawing) gateway(at time.Duration) {
 func (d *drawing) agent(at time.Duration) {
 	name, lasts := d.machine(), d.lasting(time.Minute, 6*time.Hour)
 	later := at + d.lasting(time.Second, 10*time.Minute)
-	if !d.spec.Asks(fleet.CheckAgent) {
+	if !d.spec.Asks(policy.CheckAgent) {
 		return
 	}
 	switch d.random.IntN(3) {
@@ -153,9 +154,9 @@ func (d *drawing) refusal(at time.Duration) {
 
 // Fenced returns the exemplar's policy and hosts as where each host has two power controllers, which may be used, and
 // machines can go on elsewhere.
-func Fenced(spec fleet.Spec, hosts []world.Host) (fleet.Spec, []world.Host) {
+func Fenced(spec policy.Spec, hosts []world.Host) (policy.Spec, []world.Host) {
 	spec.Repair.Fence.Hosts = true
-	move := fleet.Step{Kind: fleet.StepEvacuate, Timeout: time.Minute, VerifyWithin: 5 * time.Minute}
+	move := policy.Step{Kind: fleet.StepEvacuate, Timeout: time.Minute, VerifyWithin: 5 * time.Minute}
 	last := len(spec.Repair.Steps) - 1
 	spec.Repair.Steps = slices.Insert(slices.Clone(spec.Repair.Steps), last, move)
 	hosts = slices.Clone(hosts)
@@ -168,7 +169,7 @@ func Fenced(spec fleet.Spec, hosts []world.Host) (fleet.Spec, []world.Host) {
 // Vary returns the exemplar's policy as a seed has it: as it is, with a page that depends on the ping, with pings of
 // which a single lost one is a failure, with an agent that is asked, too; and on how many of the hosts its fleet
 // stands.
-func Vary(spec fleet.Spec, hosts []world.Host, seed uint64) (fleet.Spec, []world.Host) {
+func Vary(spec policy.Spec, hosts []world.Host, seed uint64) (policy.Spec, []world.Host) {
 	spec.Checks = slices.Clone(spec.Checks)
 	words := [...]string{"", "depends", "one", "agent", "depends agent", "one agent"}
 	how := words[seed%uint64(len(words))]
@@ -179,8 +180,8 @@ func Vary(spec fleet.Spec, hosts []world.Host, seed uint64) (fleet.Spec, []world
 		spec.Checks[0].DownAfter = 1
 	}
 	if strings.Contains(how, "agent") {
-		spec.Checks = append(spec.Checks, fleet.Check{
-			Name: "agent", Kind: fleet.CheckAgent, Every: spec.Checks[0].Every, Timeout: spec.Checks[0].Timeout,
+		spec.Checks = append(spec.Checks, policy.Check{
+			Name: "agent", Kind: policy.CheckAgent, Every: spec.Checks[0].Every, Timeout: spec.Checks[0].Timeout,
 			DownAfter: 3, UpAfter: 2,
 		})
 	}

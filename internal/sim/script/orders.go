@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/world"
 )
 
@@ -97,10 +98,10 @@ func (e Event) Of(name fleet.Name) Event {
 }
 
 // Image returns the image that the event names, in the folder of the spec's own.
-func (e Event) Image(spec fleet.Spec) string { return path.Join(path.Dir(spec.Template.Image), e.Arg) }
+func (e Event) Image(spec policy.Spec) string { return path.Join(path.Dir(spec.Template.Image), e.Arg) }
 
 // Mistyped returns the checks with another port in the one that the event names: nothing listens there.
-func (e Event) Mistyped(checks []fleet.Check) []fleet.Check {
+func (e Event) Mistyped(checks []policy.Check) []policy.Check {
 	out := slices.Clone(checks)
 	for i := range out {
 		if string(out[i].Name) == e.Arg {

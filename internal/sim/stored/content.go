@@ -6,13 +6,14 @@ import (
 	"maps"
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 )
 
 // Content is all that a store holds.
 type Content struct {
-	Beliefs []fleet.Machine // by ordinal-1; the zero value: never written
+	Beliefs []belief.Machine // by ordinal-1; the zero value: never written
 	Overall Overall
 	Inbox   []fleet.Order // in the order in which they were posted
 	Starts  Starts
@@ -22,9 +23,9 @@ type Content struct {
 
 // Overall is the belief about the fleet as a whole, and the book of slots.
 type Overall struct {
-	Brake fleet.Brake
-	Whole fleet.Whole
-	Slots fleet.Slots
+	Brake belief.Brake
+	Whole belief.Whole
+	Slots belief.Slots
 }
 
 // Starts is what a store knows of hale's starts.
@@ -36,7 +37,7 @@ type Starts struct {
 // New returns the content of an empty store for a fleet of as many machines.
 func New(machines int) Content {
 	return Content{
-		Beliefs: make([]fleet.Machine, machines), named: map[fleet.InstanceID]bool{},
+		Beliefs: make([]belief.Machine, machines), named: map[fleet.InstanceID]bool{},
 		Starts: Starts{Noted: map[fleet.StartName]bool{}},
 	}
 }
@@ -65,13 +66,13 @@ func (c *Content) Differs(all []decide.Machine) bool {
 }
 
 // Load returns the beliefs as another process would read them.
-func (c *Content) Load() ([]fleet.Machine, Overall, error) {
-	var out []fleet.Machine
+func (c *Content) Load() ([]belief.Machine, Overall, error) {
+	var out []belief.Machine
 	for _, m := range c.Beliefs {
 		if m.Name == "" {
 			continue
 		}
-		var read fleet.Machine
+		var read belief.Machine
 		if err := again(m, &read); err != nil {
 			return nil, Overall{}, fmt.Errorf("%s: %w", m.Name, err)
 		}
@@ -111,7 +112,7 @@ func (s Starts) Know(names ...fleet.StartName) {
 }
 
 // Names notes which instances a belief names that is stored.
-func (c *Content) Names(m *fleet.Machine) {
+func (c *Content) Names(m *belief.Machine) {
 	c.Name(m.Current.ID)
 	if r := m.Repair; r != nil {
 		c.Name(r.Target.ID)

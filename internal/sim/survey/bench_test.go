@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/score"
@@ -21,7 +21,7 @@ func BenchmarkTenDays(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	const size, days = 1000, 10
 	o := survey.Dose{
-		Spec: func() fleet.Spec { return exemplar.Fleet(size) }, Hosts: exemplar.Town(100, 5, 4),
+		Spec: func() policy.Spec { return exemplar.Fleet(size) }, Hosts: exemplar.Town(100, 5, 4),
 		Kinds: []script.Kind{script.KindMachine},
 		Seed:  7, Horizon: days * day, Gap: 8 * day,
 	}.Options(0)

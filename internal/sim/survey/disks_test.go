@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
@@ -14,9 +14,9 @@ import (
 )
 
 // database is the exemplary fleet with a disk of data on each machine.
-func database(size int) fleet.Spec {
+func database(size int) policy.Spec {
 	spec := exemplar.Fleet(size)
-	spec.Template.Disks = []fleet.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	spec.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	spec.Limits.InRepair = 2
 	return spec
 }
@@ -32,16 +32,16 @@ func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 	for name, s := range map[string]struct {
 		hosts         []world.Host
 		servers, runs int
-		then          fleet.FateAnswer
+		then          policy.FateAnswer
 	}{
-		"on hosts of their own":             {hosts: exemplar.Town(6, 2, 3), servers: 1, runs: 4, then: fleet.FatePage},
-		"on shared storage":                 {hosts: shared, servers: 3, runs: 4, then: fleet.FatePage},
-		"on shared storage, and evacuating": {hosts: shared, servers: 1, runs: 4, then: fleet.FateEvacuate},
+		"on hosts of their own":             {hosts: exemplar.Town(6, 2, 3), servers: 1, runs: 4, then: policy.FatePage},
+		"on shared storage":                 {hosts: shared, servers: 3, runs: 4, then: policy.FatePage},
+		"on shared storage, and evacuating": {hosts: shared, servers: 1, runs: 4, then: policy.FateEvacuate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			survey := survey.Dose{
-				Spec: func() fleet.Spec {
+				Spec: func() policy.Spec {
 					spec := database(12)
 					spec.SharedFate.Then = s.then
 					return spec

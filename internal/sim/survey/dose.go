@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/judge"
 	"hale/internal/sim/score"
@@ -16,7 +16,7 @@ import (
 
 // Dose is many runs that differ in their seeds: the score of a policy, not of a day.
 type Dose struct {
-	Spec    func() fleet.Spec
+	Spec    func() policy.Spec
 	Hosts   []world.Host
 	Servers int
 	Kinds   []script.Kind

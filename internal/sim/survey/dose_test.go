@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/score"
@@ -31,7 +31,7 @@ func TestTheScoreOfADose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := survey.Dose{
-				Spec: func() fleet.Spec { return exemplar.Fleet(d.size) }, Hosts: exemplar.Town(max(3, d.size/10), 5, 4),
+				Spec: func() policy.Spec { return exemplar.Fleet(d.size) }, Hosts: exemplar.Town(max(3, d.size/10), 5, 4),
 				Servers: d.servers,
 				Kinds:   script.FirstKinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
 			}
@@ -66,7 +66,7 @@ func TestADoseOfNights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := survey.Dose{
-				Spec:  func() fleet.Spec { return exemplar.Fleet(d.size) },
+				Spec:  func() policy.Spec { return exemplar.Fleet(d.size) },
 				Hosts: exemplar.Town(max(3, d.size/10), 5, 4), Servers: d.servers,
 				Kinds: script.Kinds(), Seed: d.seed, Runs: d.runs, Horizon: 10 * day, Gap: 8 * day,
 				Operator: 40 * time.Minute, Vary: true, Unbrakes: true,
@@ -105,7 +105,7 @@ func TestADoseWithOperators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := survey.Dose{
-				Spec:    func() fleet.Spec { return exemplar.Fleet(d.size) },
+				Spec:    func() policy.Spec { return exemplar.Fleet(d.size) },
 				Hosts:   exemplar.Town(max(3, d.size/10), 5, 4),
 				Servers: d.servers,
 				Kinds: append(
@@ -177,7 +177,7 @@ func TestNaivePoliciesAreFoundOut(t *testing.T) {
 		t.Run(string(rival), func(t *testing.T) {
 			t.Parallel()
 			s := survey.Dose{
-				Spec: func() fleet.Spec { return exemplar.Fleet(12) }, Hosts: exemplar.Town(3, 3, 4),
+				Spec: func() policy.Spec { return exemplar.Fleet(12) }, Hosts: exemplar.Town(3, 3, 4),
 				Kinds: script.FirstKinds(), Seed: 1, Runs: 3,
 				Horizon: 3 * day, Gap: day, Rival: rival,
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
@@ -14,7 +15,7 @@ import (
 // Belief is one machine as a store has it: its Instants belong to the process that stored it.
 type Belief struct {
 	Key     string
-	Machine fleet.Machine
+	Machine belief.Machine
 }
 
 // All returns what the store holds of the fleet's machines, for those who ask without owning it.
@@ -35,12 +36,12 @@ func All(ctx context.Context, s state.Store, name fleet.Name) ([]Belief, error) 
 }
 
 // InForce returns the fleet's ledger as a store has it; nil: there is none yet.
-func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger, error) {
+func InForce(ctx context.Context, s state.Store, name fleet.Name) (*belief.Ledger, error) {
 	entry, err := s.Get(ctx, WholeKey(name))
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
-	var whole fleet.Whole
+	var whole belief.Whole
 	if err == nil {
 		err = json.Unmarshal(entry.Value, &whole)
 	}
@@ -51,8 +52,8 @@ func InForce(ctx context.Context, s state.Store, name fleet.Name) (*fleet.Ledger
 }
 
 // Holds returns what people hold in the fleet, as its owner stored it last.
-func Holds(ctx context.Context, s state.Store, name fleet.Name) ([]fleet.Hold, error) {
-	var whole fleet.Whole
+func Holds(ctx context.Context, s state.Store, name fleet.Name) ([]belief.Hold, error) {
+	var whole belief.Whole
 	entry, err := s.Get(ctx, WholeKey(name))
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state"
 	"hale/internal/state/journal"
 	"hale/internal/state/lossless"
@@ -74,10 +76,10 @@ func restoreTold(ctx context.Context, s state.Store, r Restored) ([]state.Write,
 		if err != nil {
 			return nil, err
 		}
-		restored := fleet.Record{
-			At: r.At.UTC(), Fleet: name, Kind: fleet.RecordStore, Reason: fleet.ReasonRestored, Took: r.At.Sub(r.Made),
+		restored := record.Record{
+			At: r.At.UTC(), Fleet: name, Kind: record.Store, Reason: fleet.ReasonRestored, Took: r.At.Sub(r.Made),
 		}
-		writes, err := book.Writes([]fleet.Record{restored}, journal.Keep{})
+		writes, err := book.Writes([]record.Record{restored}, journal.Keep{})
 		if err != nil {
 			return nil, err
 		}
@@ -109,12 +111,12 @@ func leapOf(e state.Entry) (state.Write, bool, error) {
 	_, isMachine := MachineOf(e.Key)
 	switch {
 	case isMachine:
-		data, err = changed(e.Value, func(m *fleet.Machine) {
+		data, err = changed(e.Value, func(m *belief.Machine) {
 			m.Incidents, m.Repairs = leapt(m.Incidents),
 				leapt(m.Repairs)
 		})
 	case e.Key == WholeKey(name):
-		data, err = changed(e.Value, func(w *fleet.Whole) { w.Opened = leapt(w.Opened) })
+		data, err = changed(e.Value, func(w *belief.Whole) { w.Opened = leapt(w.Opened) })
 	default:
 		return state.Write{}, false, nil
 	}

@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/notify"
 	"hale/internal/state"
@@ -30,7 +31,7 @@ type Taker interface {
 
 // Entry is a record, or the word that records are missing.
 type Entry struct {
-	fleet.Record
+	record.Record
 	// Lost is how many records before this one are gone, after the one with the number After. The record is not part of
 	// it: it comes next.
 	Lost, After uint64
@@ -175,7 +176,7 @@ func (c *Courier) again(ctx context.Context, name fleet.Name) error {
 
 // offer puts a record behind those that wait, and before it the word of a gap. One that was handed over before is left
 // out, or recalled.
-func (c *Courier) offer(ctx context.Context, r fleet.Record) error {
+func (c *Courier) offer(ctx context.Context, r record.Record) error {
 	at, some := c.at[r.Fleet]
 	known := some && r.Seq <= at
 	switch {
@@ -183,7 +184,7 @@ func (c *Courier) offer(ctx context.Context, r fleet.Record) error {
 		return nil
 	case some && r.Seq > at+1:
 		c.pending = append(c.pending, Entry{Lost: r.Seq - at - 1, After: at,
-			Record: fleet.Record{Fleet: r.Fleet, Seq: r.Seq - 1, At: r.At}})
+			Record: record.Record{Fleet: r.Fleet, Seq: r.Seq - 1, At: r.At}})
 	}
 	c.pending = append(c.pending, Entry{Record: r, Known: known})
 	if !known {
@@ -263,7 +264,7 @@ func (c *Courier) failed(err error) {
 func (c *Courier) follow(ctx context.Context, after int64) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	coming, ended := make(chan fleet.Record, mostWaiting), make(chan error, 1)
+	coming, ended := make(chan record.Record, mostWaiting), make(chan error, 1)
 	go func() { // ends with ctx, or else when the stream breaks or is full; follow waits for it
 		ended <- defect.Try(func() error { return gather(ctx, c.o.Store, after, coming) })
 		close(coming)
@@ -290,7 +291,7 @@ func (c *Courier) follow(ctx context.Context, after int64) error {
 }
 
 // gather puts what is stored after the revision into the channel, until it is full.
-func gather(ctx context.Context, s state.Store, after int64, coming chan<- fleet.Record) error {
+func gather(ctx context.Context, s state.Store, after int64, coming chan<- record.Record) error {
 	for r, err := range journal.Follow(ctx, s, "", after) {
 		if err != nil {
 			return err
@@ -305,7 +306,7 @@ func gather(ctx context.Context, s state.Store, after int64, coming chan<- fleet
 }
 
 // together hands over the record with those that come soon after it.
-func (c *Courier) together(ctx context.Context, r fleet.Record, coming <-chan fleet.Record) error {
+func (c *Courier) together(ctx context.Context, r record.Record, coming <-chan record.Record) error {
 	soon := time.NewTimer(linger)
 	defer soon.Stop()
 	for {

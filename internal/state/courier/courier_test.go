@@ -13,6 +13,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state"
 	"hale/internal/state/courier"
 	"hale/internal/state/journal"
@@ -90,7 +91,7 @@ func (s *stream) writes(name fleet.Name, n int) {
 		s.Fatal(err)
 	}
 	for range n {
-		records := []fleet.Record{{Fleet: name, At: time.Now(), Kind: fleet.RecordOrder}}
+		records := []record.Record{{Fleet: name, At: time.Now(), Kind: record.Order}}
 		writes, err := b.Writes(records, journal.Keep{})
 		if err == nil {
 			_, err = s.store.Commit(s.Context(), state.Txn{Then: writes})

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
@@ -54,10 +55,10 @@ type Exhibit struct {
 // Findings are the checks' last results and the provider's last word.
 type Findings struct {
 	Checks []Finding
-	Power  fleet.Power `json:",omitempty"` // empty: the provider said nothing of it
-	Stop   fleet.Stop  `json:",omitempty"`
-	Cause  fleet.Cause `json:",omitempty"`
-	Since  time.Time   `json:",omitzero"` // of the verdict
+	Power  fleet.Power  `json:",omitempty"` // empty: the provider said nothing of it
+	Stop   fleet.Stop   `json:",omitempty"`
+	Cause  belief.Cause `json:",omitempty"`
+	Since  time.Time    `json:",omitzero"` // of the verdict
 }
 
 // Finding is how one check stood.

@@ -15,6 +15,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state"
 )
 
@@ -36,14 +37,14 @@ func within(name fleet.Name) string {
 // Stored is a record with the revision of the store at which it was written. Records of one transaction share one: they
 // are of one fleet, and in the order of their numbers.
 type Stored struct {
-	fleet.Record
+	record.Record
 	Revision int64
 }
 
 // Read returns a fleet's records, oldest first, and the revision to follow from.
-func Read(ctx context.Context, s state.Store, name fleet.Name) ([]fleet.Record, int64, error) {
+func Read(ctx context.Context, s state.Store, name fleet.Name) ([]record.Record, int64, error) {
 	stored, revision, err := List(ctx, s, name)
-	records := make([]fleet.Record, 0, len(stored))
+	records := make([]record.Record, 0, len(stored))
 	for i := range stored {
 		records = append(records, stored[i].Record)
 	}
@@ -105,8 +106,8 @@ func Follow(ctx context.Context, s state.Store, name fleet.Name, after int64) it
 	}
 }
 
-func parse(e state.Entry) (fleet.Record, error) {
-	var r fleet.Record
+func parse(e state.Entry) (record.Record, error) {
+	var r record.Record
 	if err := json.Unmarshal(e.Value, &r); err != nil {
 		return r, fault.New(fault.Permanent, "journal.read", e.Key, err)
 	}

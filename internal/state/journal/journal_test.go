@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state"
 	"hale/internal/state/journal"
 	"hale/internal/state/memory"
@@ -16,12 +17,12 @@ import (
 
 var dawn = time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC)
 
-func add(t *testing.T, s state.Store, b *journal.Journal, records ...fleet.Record) {
+func add(t *testing.T, s state.Store, b *journal.Journal, records ...record.Record) {
 	t.Helper()
 	addKeeping(t, s, b, journal.Keep{Bytes: journal.Share(1)}, records...)
 }
 
-func addKeeping(t *testing.T, s state.Store, b *journal.Journal, keep journal.Keep, records ...fleet.Record) {
+func addKeeping(t *testing.T, s state.Store, b *journal.Journal, keep journal.Keep, records ...record.Record) {
 	t.Helper()
 	writes, err := b.Writes(records, keep)
 	if err != nil {
@@ -41,8 +42,8 @@ func TestRecordsKeepTheirOrderOverARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(t, s, b, fleet.Record{Fleet: "web", Took: time.Duration(2 * term)},
-			fleet.Record{Fleet: "web", Took: time.Duration(2*term + 1)})
+		add(t, s, b, record.Record{Fleet: "web", Took: time.Duration(2 * term)},
+			record.Record{Fleet: "web", Took: time.Duration(2*term + 1)})
 	}
 	records, _, err := journal.Read(t.Context(), s, "web")
 	if err != nil || len(records) != 6 {
@@ -58,7 +59,7 @@ func TestRecordsKeepTheirOrderOverARestart(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, s state.Store) []fleet.Record {
+func read(t *testing.T, s state.Store) []record.Record {
 	t.Helper()
 	records, _, err := journal.Read(t.Context(), s, "web")
 	if err != nil {
@@ -79,9 +80,9 @@ func TestWhatLastsIsKeptForItsTimeHoweverMuchOrLittleItIs(t *testing.T) {
 	keep := journal.Keep{For: 30 * 24 * time.Hour, Bytes: journal.Share(1)}
 	for n := range days * 6 {
 		keep.Now = dawn.Add(time.Duration(n) * 4 * time.Hour)
-		batch := make([]fleet.Record, ofADay/6)
+		batch := make([]record.Record, ofADay/6)
 		for i := range batch {
-			batch[i] = fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: keep.Now}
+			batch[i] = record.Record{Machine: "web-1", Kind: record.Order, At: keep.Now}
 		}
 		addKeeping(t, s, b, keep, batch...)
 	}
@@ -104,7 +105,7 @@ func TestWhatLastsIsKeptForItsTimeHoweverMuchOrLittleItIs(t *testing.T) {
 	if records := read(t, s); len(records) != journal.KeepLeast || b.Overdue(keep) {
 		t.Errorf("%d records of a month ago are left, want the last %d", len(records), journal.KeepLeast)
 	}
-	addKeeping(t, s, b, keep, fleet.Record{At: keep.Now})
+	addKeeping(t, s, b, keep, record.Record{At: keep.Now})
 	if records := read(t, s); records[len(records)-1].Seq != days*ofADay+1 {
 		t.Errorf("the new one has the number %d", records[len(records)-1].Seq)
 	}
@@ -120,13 +121,13 @@ func TestAClockFarAheadLeavesTheLastRecords(t *testing.T) {
 	}
 	keep := journal.Keep{Now: dawn, For: 24 * time.Hour, Bytes: journal.Share(1)}
 	for n := range 10 {
-		addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordVerdict, At: dawn},
-			fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: dawn.Add(time.Duration(n))})
+		addKeeping(t, s, b, keep, record.Record{Machine: "web-1", Kind: record.Verdict, At: dawn},
+			record.Record{Machine: "web-1", Kind: record.Order, At: dawn.Add(time.Duration(n))})
 	}
 	keep.Now = dawn.Add(10 * 365 * 24 * time.Hour)
-	addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: keep.Now})
-	if n := len(slices.DeleteFunc(read(t, s), func(r fleet.Record) bool {
-		return r.Kind != fleet.RecordOrder
+	addKeeping(t, s, b, keep, record.Record{Machine: "web-1", Kind: record.Order, At: keep.Now})
+	if n := len(slices.DeleteFunc(read(t, s), func(r record.Record) bool {
+		return r.Kind != record.Order
 	})); n != 11 {
 		t.Errorf("%d orders are left, want 11", n)
 	}
@@ -142,7 +143,7 @@ func TestAClockThatIsPutBackLosesNothingThatIsYoung(t *testing.T) {
 	}
 	keep := journal.Keep{Now: dawn, For: 24 * time.Hour, Bytes: journal.Share(1)}
 	for _, at := range []time.Duration{0, -48 * time.Hour, time.Hour} {
-		addKeeping(t, s, b, keep, fleet.Record{At: dawn.Add(at)})
+		addKeeping(t, s, b, keep, record.Record{At: dawn.Add(at)})
 	}
 	if records := read(t, s); len(records) != 3 {
 		t.Errorf("%d records are left of 3", len(records))
@@ -162,8 +163,8 @@ func TestAFloodTakesNoMoreThanTheFleetsPart(t *testing.T) {
 	keep, long := journal.Keep{Now: dawn, For: journal.KeepFor, Bytes: share}, strings.Repeat("x", 400)
 	for n := range 3_000 {
 		flapping := fleet.MachineName(fmt.Sprint("web-", n%9))
-		addKeeping(t, s, b, keep, fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder, At: dawn, Detail: long},
-			fleet.Record{Machine: flapping, Kind: fleet.RecordVerdict, At: dawn, Detail: long})
+		addKeeping(t, s, b, keep, record.Record{Machine: "web-1", Kind: record.Order, At: dawn, Detail: long},
+			record.Record{Machine: flapping, Kind: record.Verdict, At: dawn, Detail: long})
 	}
 	entries, _, err := s.List(t.Context(), journal.Prefix("web"))
 	if err != nil {
@@ -180,8 +181,8 @@ func TestAFloodTakesNoMoreThanTheFleetsPart(t *testing.T) {
 	if last := records[len(records)-1].Seq; last != 6_000 {
 		t.Errorf("the last one is %d", last)
 	}
-	for _, kind := range []fleet.RecordKind{fleet.RecordOrder, fleet.RecordVerdict} {
-		if n := count(t, s, func(r fleet.Record) bool { return r.Kind == kind }); n < 80 {
+	for _, kind := range []record.Kind{record.Order, record.Verdict} {
+		if n := count(t, s, func(r record.Record) bool { return r.Kind == kind }); n < 80 {
 			t.Errorf("%d records of kind %s are left", n, kind)
 		}
 	}
@@ -206,7 +207,7 @@ func TestAReaderThatFollowsSeesWhatComes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(t, s, b, fleet.Record{Fleet: "web", Detail: "before"})
+		add(t, s, b, record.Record{Fleet: "web", Detail: "before"})
 		_, from, err := journal.Read(t.Context(), s, "web")
 		if err != nil {
 			t.Fatal(err)
@@ -221,7 +222,7 @@ func TestAReaderThatFollowsSeesWhatComes(t *testing.T) {
 				return
 			}
 		}()
-		add(t, s, b, fleet.Record{Fleet: "web", Detail: "after"})
+		add(t, s, b, record.Record{Fleet: "web", Detail: "after"})
 		if got := <-seen; got != "after" {
 			t.Errorf("saw %q", got)
 		}
@@ -232,12 +233,12 @@ func TestAReaderThatFollowsSeesWhatComes(t *testing.T) {
 func flaps(t *testing.T, s state.Store, b *journal.Journal, name fleet.MachineName, times int) {
 	t.Helper()
 	for range times {
-		add(t, s, b, fleet.Record{Machine: name, Kind: fleet.RecordVerdict},
-			fleet.Record{Machine: name, Kind: fleet.RecordVerdict})
+		add(t, s, b, record.Record{Machine: name, Kind: record.Verdict},
+			record.Record{Machine: name, Kind: record.Verdict})
 	}
 }
 
-func count(t *testing.T, s state.Store, of func(fleet.Record) bool) (n int) {
+func count(t *testing.T, s state.Store, of func(record.Record) bool) (n int) {
 	t.Helper()
 	records, _, err := journal.Read(t.Context(), s, "web")
 	if err != nil {
@@ -264,13 +265,13 @@ func TestAFlappingMachineLeavesTheRepairOfAMonthAgo(t *testing.T) {
 		return b
 	}
 	b := open()
-	add(t, s, b, fleet.Record{Machine: "web-2", Kind: fleet.RecordVerdict},
-		fleet.Record{Machine: "web-2", Kind: fleet.RecordRepairEnded})
+	add(t, s, b, record.Record{Machine: "web-2", Kind: record.Verdict},
+		record.Record{Machine: "web-2", Kind: record.RepairEnded})
 	flaps(t, s, b, "web-1", 5_000)
 	b = open()
 	flaps(t, s, b, "web-1", 5_000)
 	for name, want := range map[fleet.MachineName]int{"web-1": journal.KeepOfOne, "web-2": 2} {
-		if n := count(t, s, func(r fleet.Record) bool { return r.Machine == name }); n < want-1 || n > want+1 {
+		if n := count(t, s, func(r record.Record) bool { return r.Machine == name }); n < want-1 || n > want+1 {
 			t.Errorf("%d records of %s are left, want %d", n, name, want)
 		}
 	}
@@ -289,13 +290,13 @@ func TestOldSwingsAreTrimmedAroundWhatLasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 300 {
-		add(t, s, b, fleet.Record{Machine: "web-1", Kind: fleet.RecordOrder})
+		add(t, s, b, record.Record{Machine: "web-1", Kind: record.Order})
 		flaps(t, s, b, fleet.MachineName(fmt.Sprint("web-", i)), journal.KeepOfOne/2-1)
 	}
-	if n := count(t, s, func(r fleet.Record) bool { return r.Kind == fleet.RecordOrder }); n != 300 {
+	if n := count(t, s, func(r record.Record) bool { return r.Kind == record.Order }); n != 300 {
 		t.Errorf("%d orders are left of 300", n)
 	}
-	swings := count(t, s, func(r fleet.Record) bool { return r.Kind == fleet.RecordVerdict })
+	swings := count(t, s, func(r record.Record) bool { return r.Kind == record.Verdict })
 	if swings < journal.KeepSwings || swings > journal.KeepSwings+1_100 {
 		t.Errorf("%d swings are left", swings)
 	}

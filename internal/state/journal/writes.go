@@ -9,11 +9,12 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/state"
 )
 
 // What is kept of a fleet. A record is a swing if it only says how a machine's health changed
-// (fleet.RecordKind.Swings); all others last.
+// (record.Kind.Swings); all others last.
 const (
 	KeepFor    = 30 * 24 * time.Hour // of what lasts, where the configuration names no other time
 	KeepLeast  = 1_000               // of what lasts, whatever its age: a clock set wrong does not empty the journal
@@ -91,7 +92,7 @@ func Open(ctx context.Context, s state.Store, name fleet.Name) (*Journal, error)
 		}
 		var r struct {
 			At      time.Time
-			Kind    fleet.RecordKind
+			Kind    record.Kind
 			Machine fleet.MachineName
 		}
 		if err := json.Unmarshal(e.Value, &r); err != nil {
@@ -102,7 +103,7 @@ func Open(ctx context.Context, s state.Store, name fleet.Name) (*Journal, error)
 	return b, nil
 }
 
-func (b *Journal) enter(e entry, kind fleet.RecordKind, machine fleet.MachineName) {
+func (b *Journal) enter(e entry, kind record.Kind, machine fleet.MachineName) {
 	b.next = e.seq + 1
 	if !kind.Swings() || machine == "" {
 		b.lasting.add(e)
@@ -149,7 +150,7 @@ func (s *sort) first(bytes int) uint64 {
 
 // Writes returns the writes that append the records, and numbers them in place. Nothing is appended until a transaction
 // with these writes is committed and Advance is called.
-func (b *Journal) Writes(records []fleet.Record, keep Keep) ([]state.Write, error) {
+func (b *Journal) Writes(records []record.Record, keep Keep) ([]state.Write, error) {
 	writes := make([]state.Write, 0, len(records)+1)
 	b.fading, b.sizes = change{}, b.sizes[:0]
 	for i := range records {
@@ -178,7 +179,7 @@ func (b *Journal) Writes(records []fleet.Record, keep Keep) ([]state.Write, erro
 }
 
 // crowded returns the oldest swings of the record's machine, if the record is one too many.
-func (b *Journal) crowded(r *fleet.Record) crowd {
+func (b *Journal) crowded(r *record.Record) crowd {
 	all := b.of[r.Machine]
 	if !r.Kind.Swings() || len(all) < KeepOfOne {
 		return crowd{}
@@ -261,7 +262,7 @@ func (b *Journal) due(keep Keep) uint64 {
 }
 
 // Advance counts the records as appended, and what their writes removed as gone.
-func (b *Journal) Advance(records []fleet.Record) {
+func (b *Journal) Advance(records []record.Record) {
 	for _, c := range b.fading.crowded {
 		for _, seq := range c.seqs {
 			if at, there := b.swings.at(seq); there {

@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/state/lossless"
 )
 
@@ -23,19 +25,19 @@ func FuzzBelief(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var m fleet.Machine
+		var m belief.Machine
 		rest, err := lossless.Unmarshal(data, &m)
 		if err != nil {
 			return
 		}
 		_ = m.Check()
-		anew := m.Clone().Restart(fleet.Now{}, fleet.Spec{})
+		anew := m.Clone().Restart(fleet.Now{}, policy.Spec{})
 		_ = anew.Check()
 		written, kept, err := rest.Marshal(m)
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		var again fleet.Machine
+		var again belief.Machine
 		back, err := lossless.Unmarshal(written, &again)
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v: %s", err, written)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/state/lossless"
 
@@ -143,7 +144,7 @@ func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got fleet.Machine
+	var got belief.Machine
 	rest, err := lossless.Unmarshal(data, &got)
 	if err != nil || rest != nil {
 		t.Fatalf("%v, rest %+v", err, rest)
@@ -157,19 +158,19 @@ func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 	}
 }
 
-func stocked() fleet.Machine {
-	return fleet.Machine{
-		Name: "web-2", Health: fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks, Check: "page"},
+func stocked() belief.Machine {
+	return belief.Machine{
+		Name: "web-2", Health: belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks, Check: "page"},
 		Incidents: 3, Repairs: 5,
-		Current:  fleet.Incarnation{ID: "i-2", Generation: 2, Host: "h1", Certified: true},
-		Incident: &fleet.Incident{ID: "web-2/3", Cause: fleet.CauseChecks},
-		Repair: &fleet.Repair{
+		Current:  belief.Incarnation{ID: "i-2", Generation: 2, Host: "h1", Certified: true},
+		Incident: &belief.Incident{ID: "web-2/3", Cause: belief.CauseChecks},
+		Repair: &belief.Repair{
 			ID:     "web-2/r5",
-			Kind:   fleet.RepairHeal,
-			Intent: &fleet.Intent{ID: "web-2/r5/call1", Op: fleet.OpReboot},
-			Climb:  fleet.Climb{Aim: fleet.Aim{Target: fleet.Incarnation{ID: "i-2"}}},
+			Kind:   belief.RepairHeal,
+			Intent: &belief.Intent{ID: "web-2/r5/call1", Op: fleet.OpReboot},
+			Climb:  belief.Climb{Aim: belief.Aim{Target: belief.Incarnation{ID: "i-2"}}},
 		},
-		Kept: []fleet.KeptInstance{{Incarnation: fleet.Incarnation{ID: "i-1"}}}, Attempts: []fleet.Instant{1, 2},
+		Kept: []belief.KeptInstance{{Incarnation: belief.Incarnation{ID: "i-1"}}}, Attempts: []fleet.Instant{1, 2},
 	}
 }
 
@@ -195,12 +196,12 @@ func TestUnknownMembersSurviveAtEveryDepth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var m fleet.Machine
+		var m belief.Machine
 		rest, err := lossless.Unmarshal(stored, &m)
 		if err != nil || (rest == nil) != (n == 0) {
 			t.Fatalf("%v, %d are unknown, rest %+v", err, n, rest)
 		}
-		m.Waiting, m.Repair.Phase, m.Incident.Paged = fleet.ReasonBackoff, fleet.PhaseVerify, true
+		m.Waiting, m.Repair.Phase, m.Incident.Paged = fleet.ReasonBackoff, belief.PhaseVerify, true
 		got, kept, err := rest.Marshal(m)
 		if err != nil || (kept == nil) != (n == 0) {
 			t.Fatalf("%v, rest %+v", err, kept)
@@ -264,7 +265,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 	}
 	b.Run("encoding/json", func(b *testing.B) {
 		for b.Loop() {
-			var m fleet.Machine
+			var m belief.Machine
 			if err := json.Unmarshal(data, &m); err != nil {
 				b.Fatal(err)
 			}
@@ -272,7 +273,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 	})
 	b.Run("lossless", func(b *testing.B) {
 		for b.Loop() {
-			var m fleet.Machine
+			var m belief.Machine
 			if _, err := lossless.Unmarshal(data, &m); err != nil {
 				b.Fatal(err)
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/state"
 )
 
@@ -13,12 +15,12 @@ import (
 // nothing itself: Due returns what is to be sent, Told takes in how that ended, Unsettled returns what is to be
 // written, and Settled takes note that it is. Not safe for concurrent use.
 type Box struct {
-	about   func(fleet.Now, fleet.Record) fleet.Record // completes a record about the fleet
-	waiting []*entry                                   // oldest first
+	about   func(fleet.Now, record.Record) record.Record // completes a record about the fleet
+	waiting []*entry                                     // oldest first
 	dead    []Stored[Dead]
-	busy    map[fleet.TargetName]bool // a message is on its way there; one at a time
-	tryAt   fleet.Instant             // when to try a full store again; 0: now
-	changed bool                      // since it was shown
+	busy    map[policy.TargetName]bool // a message is on its way there; one at a time
+	tryAt   fleet.Instant              // when to try a full store again; 0: now
+	changed bool                       // since it was shown
 }
 
 // entry is a letter that waits.
@@ -26,7 +28,7 @@ type entry struct {
 	stored  Stored[Letter]
 	is      Letter // as it is, stored or not
 	dead    []Dead // that came of it, and are not stored yet
-	records []fleet.Record
+	records []record.Record
 }
 
 func (e *entry) settled() bool {
@@ -36,7 +38,7 @@ func (e *entry) settled() bool {
 // Delivery is one try to tell a target.
 type Delivery struct {
 	Letter Letter
-	To     fleet.Recipient
+	To     policy.Recipient
 	entry  *entry
 }
 
@@ -44,7 +46,7 @@ type Delivery struct {
 // owner's lease.
 type Settlement struct {
 	state.Txn
-	Records []fleet.Record
+	Records []record.Record
 	entry   *entry
 }
 
@@ -54,13 +56,13 @@ type Standing struct {
 	Since   time.Time // of the oldest
 	Dead    int
 	// Target is one that does not take messages at the moment, and Detail is what it said; empty: none is known.
-	Target fleet.TargetName
+	Target policy.TargetName
 	Detail string
 }
 
 // NewBox returns an empty one. about completes a record about the fleet.
-func NewBox(about func(fleet.Now, fleet.Record) fleet.Record) *Box {
-	return &Box{about: about, busy: make(map[fleet.TargetName]bool)}
+func NewBox(about func(fleet.Now, record.Record) record.Record) *Box {
+	return &Box{about: about, busy: make(map[policy.TargetName]bool)}
 }
 
 // Load takes over what the store has: letters of earlier terms, and what a person took back from the dead ones.
@@ -85,7 +87,7 @@ func (b *Box) Posted(letters []Stored[Letter], revision int64) {
 
 // Due returns the tries that are due, one per target, and gives up what has no way any more: letters beyond MaxWaiting,
 // and those to targets that are not among the recipients. To a target that does not exist a try has failed already.
-func (b *Box) Due(now fleet.Now, to []fleet.Recipient, exists func(fleet.TargetName) bool) []Delivery {
+func (b *Box) Due(now fleet.Now, to []policy.Recipient, exists func(policy.TargetName) bool) []Delivery {
 	for _, e := range b.waiting[:max(0, len(b.waiting)-MaxWaiting)] {
 		for _, s := range e.is.Sendings {
 			b.giveUp(e, s.Target, fleet.ReasonOutboxFull, now)
@@ -94,7 +96,7 @@ func (b *Box) Due(now fleet.Now, to []fleet.Recipient, exists func(fleet.TargetN
 	var due []Delivery
 	for _, e := range b.waiting {
 		for _, s := range e.is.Sendings {
-			i := slices.IndexFunc(to, func(r fleet.Recipient) bool { return r.Target == s.Target })
+			i := slices.IndexFunc(to, func(r policy.Recipient) bool { return r.Target == s.Target })
 			switch {
 			case b.busy[s.Target]:
 			case i < 0:
@@ -117,18 +119,18 @@ func (b *Box) Told(d Delivery, o Outcome, now fleet.Now) {
 	b.after(d.entry, d.To, o, now)
 }
 
-func (b *Box) after(e *entry, to fleet.Recipient, o Outcome, now fleet.Now) {
+func (b *Box) after(e *entry, to policy.Recipient, o Outcome, now fleet.Now) {
 	is, rec, dead := e.is.After(to.Target, to, o, now.Wall)
 	b.became(e, is, rec, dead, now)
 }
 
-func (b *Box) giveUp(e *entry, target fleet.TargetName, why fleet.Reason, now fleet.Now) {
+func (b *Box) giveUp(e *entry, target policy.TargetName, why fleet.Reason, now fleet.Now) {
 	is, rec, dead := e.is.GiveUp(target, why, now.Wall)
 	b.became(e, is, rec, dead, now)
 }
 
 // became notes what a letter is from now on, and what came of it.
-func (b *Box) became(e *entry, is Letter, rec fleet.Record, dead *Dead, now fleet.Now) {
+func (b *Box) became(e *entry, is Letter, rec record.Record, dead *Dead, now fleet.Now) {
 	e.is = is
 	if rec.Kind != "" {
 		e.records = append(e.records, b.about(now, rec))

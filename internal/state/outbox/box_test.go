@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/state/outbox"
 )
 
@@ -15,9 +17,9 @@ func at(d time.Duration) fleet.Now {
 }
 
 // filled is a box with a page for each number, and the recipients that it is for.
-func filled(t *testing.T, tries int, seqs []uint64, names ...fleet.TargetName) (*outbox.Box, []fleet.Recipient) {
+func filled(t *testing.T, tries int, seqs []uint64, names ...policy.TargetName) (*outbox.Box, []policy.Recipient) {
 	t.Helper()
-	b := outbox.NewBox(func(now fleet.Now, r fleet.Record) fleet.Record {
+	b := outbox.NewBox(func(now fleet.Now, r record.Record) record.Record {
 		r.At, r.Fleet = now.Wall, "web"
 		return r
 	})
@@ -33,10 +35,10 @@ func filled(t *testing.T, tries int, seqs []uint64, names ...fleet.TargetName) (
 }
 
 // every says that each target exists.
-func every(fleet.TargetName) bool { return true }
+func every(policy.TargetName) bool { return true }
 
 // settle writes everything down that is to be, and returns the records of it.
-func settle(t *testing.T, b *outbox.Box, now fleet.Now) (records []fleet.Record) {
+func settle(t *testing.T, b *outbox.Box, now fleet.Now) (records []record.Record) {
 	t.Helper()
 	for {
 		s, some, err := b.Unsettled(now)
@@ -52,7 +54,7 @@ func settle(t *testing.T, b *outbox.Box, now fleet.Now) (records []fleet.Record)
 }
 
 // tell answers each delivery, and returns their targets.
-func tell(b *outbox.Box, due []outbox.Delivery, o outbox.Outcome, now fleet.Now) (to []fleet.TargetName) {
+func tell(b *outbox.Box, due []outbox.Delivery, o outbox.Outcome, now fleet.Now) (to []policy.TargetName) {
 	for _, d := range due {
 		b.Told(d, o, now)
 		to = append(to, d.To.Target)
@@ -70,7 +72,7 @@ func TestATargetIsToldOneMessageAtATime(t *testing.T) {
 	tell(b, first, outbox.Outcome{Taken: true}, at(time.Second))
 	second := b.Due(at(time.Second), to, every)
 	if got := tell(b, second, outbox.Outcome{Taken: true}, at(time.Second)); !slices.Equal(got,
-		[]fleet.TargetName{"hook", "ops"}) {
+		[]policy.TargetName{"hook", "ops"}) {
 		t.Errorf("told next: %v", got)
 	}
 	records := settle(t, b, at(time.Second))
@@ -97,14 +99,14 @@ func TestS29ATryThatFailedIsMadeAgainAfterAPause(t *testing.T) {
 func TestWhatHasNoWayBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	b, to := filled(t, 1, []uint64{1}, "gone", "hook", "removed")
-	exists := func(name fleet.TargetName) bool { return name != "gone" }
+	exists := func(name policy.TargetName) bool { return name != "gone" }
 	due := b.Due(at(0), to[:2], exists)
 	tell(b, due, outbox.Outcome{Taken: true}, at(0))
-	why := map[fleet.TargetName]fleet.Reason{}
+	why := map[policy.TargetName]fleet.Reason{}
 	for _, r := range settle(t, b, at(0)) {
 		why[r.Target] = r.Reason
 	}
-	want := map[fleet.TargetName]fleet.Reason{"gone": fleet.ReasonTriesSpent, "hook": "",
+	want := map[policy.TargetName]fleet.Reason{"gone": fleet.ReasonTriesSpent, "hook": "",
 		"removed": fleet.ReasonTargetGone}
 	for name, reason := range want {
 		if got, told := why[name]; !told || got != reason {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // The bounds of one fleet's outbox.
@@ -39,9 +41,9 @@ const longestDetail = 500
 // Letter is a message that waits for one target or several.
 type Letter struct {
 	Key    string
-	Event  fleet.NotifyEvent
-	Record fleet.Record // what it tells of
-	Since  time.Time    // when it was put in; its tries are counted from then
+	Event  policy.NotifyEvent
+	Record record.Record // what it tells of
+	Since  time.Time     // when it was put in; its tries are counted from then
 	// Sendings are to the targets that have not taken it yet, sorted by name.
 	Sendings []Sending
 	// Fleets are all that it is about, where one letter tells of several; empty: the record's alone.
@@ -50,7 +52,7 @@ type Letter struct {
 
 // Sending is a letter's way to one target.
 type Sending struct {
-	Target   fleet.TargetName
+	Target   policy.TargetName
 	Tries    int       `json:",omitempty"`
 	Refusals int       `json:",omitempty"` // in a row, at the end
 	NextAt   time.Time `json:",omitzero"`  // wall time; zero: at once
@@ -60,9 +62,9 @@ type Sending struct {
 // Dead is a message that a target did not take, and that is not tried any more.
 type Dead struct {
 	Key    string
-	Event  fleet.NotifyEvent
-	Record fleet.Record
-	Target fleet.TargetName
+	Event  policy.NotifyEvent
+	Record record.Record
+	Target policy.TargetName
 	Tries  int
 	At     time.Time // when it was given up
 	Reason fleet.Reason
@@ -73,7 +75,7 @@ type Dead struct {
 
 // Compose returns the letter that a stored record is to the fleet's targets, and whether it is one. The installation's
 // id, the nonce of the start that stores the record (package starts), and the record's number make the key.
-func Compose(spec *fleet.Spec, installation fleet.Installation, nonce string, r fleet.Record) (Letter, bool) {
+func Compose(spec *policy.Spec, installation fleet.Installation, nonce string, r record.Record) (Letter, bool) {
 	event, ok := r.Notifies()
 	if !ok {
 		return Letter{}, false
@@ -89,11 +91,11 @@ func Compose(spec *fleet.Spec, installation fleet.Installation, nonce string, r 
 
 // wants reports whether the recipient is told of the record. A repair that ends what a person was told of is told by
 // the same letter to those who want every repair that worked.
-func wants(to *fleet.Recipient, event fleet.NotifyEvent, r *fleet.Record) bool {
-	if event == fleet.NotifyDaily && to.Target != r.Target {
+func wants(to *policy.Recipient, event policy.NotifyEvent, r *record.Record) bool {
+	if event == policy.NotifyDaily && to.Target != r.Target {
 		return false
 	}
-	return to.Wants(event) || r.Heals() && to.Wants(fleet.NotifyRepair)
+	return to.Wants(event) || r.Heals() && to.Wants(policy.NotifyRepair)
 }
 
 // shortID is how much of the installation's id is in a key.
@@ -101,7 +103,7 @@ const shortID = 8
 
 // KeyOf returns the key of the message about a record. A store that lost its last writes, or that was restored, gives a
 // number twice. The nonce is another one then, for a store loses writes only between two starts.
-func KeyOf(installation fleet.Installation, nonce string, r fleet.Record) string {
+func KeyOf(installation fleet.Installation, nonce string, r record.Record) string {
 	id := string(installation)
 	return fmt.Sprintf("%s-%s-%s-%d", id[:min(shortID, len(id))], r.Fleet, nonce, r.Seq)
 }
@@ -116,18 +118,18 @@ type Outcome struct {
 
 // After returns the letter as it is after a try for the target; what became of it, as a record that has neither number
 // nor time (zero kind: nothing yet); and the dead letter, if it is one now.
-func (l Letter) After(target fleet.TargetName, policy fleet.Recipient, o Outcome,
-	now time.Time) (Letter, fleet.Record, *Dead) {
+func (l Letter) After(target policy.TargetName, policy policy.Recipient, o Outcome,
+	now time.Time) (Letter, record.Record, *Dead) {
 	i := l.index(target)
 	if i < 0 {
-		return l, fleet.Record{}, nil
+		return l, record.Record{}, nil
 	}
 	l.Sendings = slices.Clone(l.Sendings)
 	s := &l.Sendings[i]
 	s.Tries++
 	if o.Taken {
 		s.Detail = ""
-		rec := l.ending(*s, fleet.RecordNotified, "")
+		rec := l.ending(*s, record.Notified, "")
 		l.Sendings = slices.Delete(l.Sendings, i, i+1)
 		return l, rec, nil
 	}
@@ -143,23 +145,23 @@ func (l Letter) After(target fleet.TargetName, policy fleet.Recipient, o Outcome
 	case s.Tries >= policy.Attempts, s.NextAt.After(l.Since.Add(policy.AttemptsIn)):
 		return l.giveUp(i, fleet.ReasonTriesSpent, now)
 	}
-	return l, fleet.Record{}, nil
+	return l, record.Record{}, nil
 }
 
 // GiveUp returns the letter without the target, the record that says so, and the dead letter.
-func (l Letter) GiveUp(target fleet.TargetName, why fleet.Reason, now time.Time) (Letter, fleet.Record, *Dead) {
+func (l Letter) GiveUp(target policy.TargetName, why fleet.Reason, now time.Time) (Letter, record.Record, *Dead) {
 	i := l.index(target)
 	if i < 0 {
-		return l, fleet.Record{}, nil
+		return l, record.Record{}, nil
 	}
 	l.Sendings = slices.Clone(l.Sendings)
 	return l.giveUp(i, why, now)
 }
 
-func (l Letter) giveUp(i int, why fleet.Reason, now time.Time) (Letter, fleet.Record, *Dead) {
+func (l Letter) giveUp(i int, why fleet.Reason, now time.Time) (Letter, record.Record, *Dead) {
 	s := l.Sendings[i]
 	l.Sendings = slices.Delete(l.Sendings, i, i+1)
-	return l, l.ending(s, fleet.RecordUndelivered, why), &Dead{
+	return l, l.ending(s, record.Undelivered, why), &Dead{
 		Key: l.Key, Event: l.Event, Record: l.Record, Target: s.Target, Tries: s.Tries, At: now, Reason: why,
 		Detail: s.Detail, Fleets: l.Fleets,
 	}
@@ -167,14 +169,14 @@ func (l Letter) giveUp(i int, why fleet.Reason, now time.Time) (Letter, fleet.Re
 
 // ending is the record of what became of a sending. It belongs to the same machine and incident as what the letter
 // tells of.
-func (l Letter) ending(s Sending, kind fleet.RecordKind, why fleet.Reason) fleet.Record {
-	return fleet.Record{
+func (l Letter) ending(s Sending, kind record.Kind, why fleet.Reason) record.Record {
+	return record.Record{
 		Kind: kind, Reason: why, Machine: l.Record.Machine, Incident: l.Record.Incident, Parent: l.Record.Parent,
 		Target: s.Target, Event: l.Event, Tries: s.Tries, Detail: s.Detail,
 	}
 }
 
-func (l Letter) index(target fleet.TargetName) int {
+func (l Letter) index(target policy.TargetName) int {
 	return slices.IndexFunc(l.Sendings, func(s Sending) bool { return s.Target == target })
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/state"
 	"hale/internal/state/memory"
 	"hale/internal/state/outbox"
@@ -17,12 +19,12 @@ import (
 
 var began = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-func recipients(tries int, within time.Duration, names ...fleet.TargetName) *fleet.Spec {
-	s := &fleet.Spec{Name: "web"}
+func recipients(tries int, within time.Duration, names ...policy.TargetName) *policy.Spec {
+	s := &policy.Spec{Name: "web"}
 	for _, n := range names {
-		s.Notify.To = append(s.Notify.To, fleet.Recipient{
+		s.Notify.To = append(s.Notify.To, policy.Recipient{
 			Target:     n,
-			Events:     []fleet.NotifyEvent{fleet.NotifyPage},
+			Events:     []policy.NotifyEvent{policy.NotifyPage},
 			Attempts:   tries,
 			AttemptsIn: within,
 		})
@@ -30,14 +32,14 @@ func recipients(tries int, within time.Duration, names ...fleet.TargetName) *fle
 	return s
 }
 
-func page(seq uint64) fleet.Record {
-	return fleet.Record{
-		Seq: seq, At: began, Fleet: "web", Machine: "web-2", Incident: "web-2/1", Kind: fleet.RecordPaged,
+func page(seq uint64) record.Record {
+	return record.Record{
+		Seq: seq, At: began, Fleet: "web", Machine: "web-2", Incident: "web-2/1", Kind: record.Paged,
 		Reason: fleet.ReasonAttempts,
 	}
 }
 
-func letter(t *testing.T, spec *fleet.Spec, r fleet.Record) outbox.Letter {
+func letter(t *testing.T, spec *policy.Spec, r record.Record) outbox.Letter {
 	t.Helper()
 	l, ok := outbox.Compose(spec, "3f2a1b2c-9e5e-4000", "k3p7x2m9qa4c", r)
 	if !ok {
@@ -49,24 +51,24 @@ func letter(t *testing.T, spec *fleet.Spec, r fleet.Record) outbox.Letter {
 func TestWhatIsALetterToWhom(t *testing.T) {
 	t.Parallel()
 	spec := recipients(3, time.Hour, "hook", "ops")
-	spec.Notify.To[1].Events = []fleet.NotifyEvent{fleet.NotifyHealed, fleet.NotifyPage, fleet.NotifyReminder}
+	spec.Notify.To[1].Events = []policy.NotifyEvent{policy.NotifyHealed, policy.NotifyPage, policy.NotifyReminder}
 	over := page(7)
-	over.Kind, over.Reason, over.Paged = fleet.RecordIncidentClosed, fleet.ReasonHealed, true
+	over.Kind, over.Reason, over.Paged = record.IncidentClosed, fleet.ReasonHealed, true
 	quiet, wider, again := over, over, page(7)
-	quiet.Paged, wider.Reason, again.Kind = false, fleet.ReasonSuperseded, fleet.RecordReminded
+	quiet.Paged, wider.Reason, again.Kind = false, fleet.ReasonSuperseded, record.Reminded
 	for name, c := range map[string]struct {
-		r    fleet.Record
-		want []fleet.TargetName
+		r    record.Record
+		want []policy.TargetName
 	}{
-		"a page":                       {page(7), []fleet.TargetName{"hook", "ops"}},
-		"a reminder":                   {again, []fleet.TargetName{"ops"}},
-		"the end of what was told":     {over, []fleet.TargetName{"ops"}},
+		"a page":                       {page(7), []policy.TargetName{"hook", "ops"}},
+		"a reminder":                   {again, []policy.TargetName{"ops"}},
+		"the end of what was told":     {over, []policy.TargetName{"ops"}},
 		"the end of what was not told": {quiet, nil},
 		"a wider incident goes on":     {wider, nil},
-		"no person is told of it":      {fleet.Record{Seq: 7, Kind: fleet.RecordHeld}, nil},
+		"no person is told of it":      {record.Record{Seq: 7, Kind: record.Held}, nil},
 	} {
 		l, ok := outbox.Compose(spec, "3f2a1b2c-9e5e-4000", "k3p7x2m9qa4c", c.r)
-		var got []fleet.TargetName
+		var got []policy.TargetName
 		for _, s := range l.Sendings {
 			got = append(got, s.Target)
 		}
@@ -83,7 +85,7 @@ func TestS29TwoFailuresAndThenItIsTaken(t *testing.T) {
 	to, now := spec.Notify.To[0], began
 	l := letter(t, spec, page(7))
 	for try, wait := range []time.Duration{5 * time.Second, 10 * time.Second} {
-		var rec fleet.Record
+		var rec record.Record
 		var dead *outbox.Dead
 		l, rec, dead = l.After("hook", to, outbox.Outcome{Detail: "503"}, now)
 		if rec.Kind != "" || dead != nil || !l.Sendings[0].DueAt(now).Equal(now.Add(wait)) {
@@ -92,8 +94,8 @@ func TestS29TwoFailuresAndThenItIsTaken(t *testing.T) {
 		now = now.Add(wait)
 	}
 	l, rec, dead := l.After("hook", to, outbox.Outcome{Taken: true}, now)
-	want := fleet.Record{
-		Kind: fleet.RecordNotified, Machine: "web-2", Incident: "web-2/1", Target: "hook", Event: fleet.NotifyPage,
+	want := record.Record{
+		Kind: record.Notified, Machine: "web-2", Incident: "web-2/1", Target: "hook", Event: policy.NotifyPage,
 		Tries: 3,
 	}
 	if !reflect.DeepEqual(rec, want) || dead != nil || len(l.Sendings) != 0 {
@@ -126,7 +128,7 @@ func TestS29WhenATargetIsGivenUp(t *testing.T) {
 			spec := recipients(c.tries, c.within, "hook", "ops")
 			l, now := letter(t, spec, page(7)), began
 			for try := 1; ; try++ {
-				var rec fleet.Record
+				var rec record.Record
 				var dead *outbox.Dead
 				l, rec, dead = l.After("hook", spec.Notify.To[0], c.o, now)
 				if dead == nil {
@@ -141,7 +143,7 @@ func TestS29WhenATargetIsGivenUp(t *testing.T) {
 					continue
 				}
 				if try != c.want || dead.Tries != c.want || dead.Reason != c.reason ||
-					rec.Kind != fleet.RecordUndelivered || rec.Reason != c.reason ||
+					rec.Kind != record.Undelivered || rec.Reason != c.reason ||
 					dead.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" || len(l.Sendings) != 1 || l.Sendings[0].Target != "ops" {
 					t.Errorf("at try %d: %+v\n%+v\n%+v", try, dead, rec, l)
 				}
@@ -278,7 +280,7 @@ func TestARevivedLetterHasItsKeyAndAllOfItsTries(t *testing.T) {
 	if again.Key != "3f2a1b2c-web-k3p7x2m9qa4c-7" || again.Sendings[0].Target != "hook" {
 		t.Errorf("%+v", again)
 	}
-	if _, _, dead := again.After("hook", fleet.Recipient{Attempts: 3, AttemptsIn: time.Hour},
+	if _, _, dead := again.After("hook", policy.Recipient{Attempts: 3, AttemptsIn: time.Hour},
 		outbox.Outcome{}, later); dead != nil {
 		t.Error("what was revived has not all of its tries")
 	}

@@ -11,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	notified "hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
@@ -26,8 +28,8 @@ import (
 type room struct {
 	t       *testing.T
 	o       sim.Options
-	spec    fleet.Spec
-	wanted  fleet.Spec // as the operator edited it
+	spec    policy.Spec
+	wanted  policy.Spec // as the operator edited it
 	world   *simulated.World
 	backing *memory.Backing
 	servers []*server
@@ -124,13 +126,13 @@ func newRoom(t *testing.T, o sim.Options) *room {
 func (r *room) build() {
 	r.t.Helper()
 	spec := r.spec
-	spec.Mode, spec.Limits.InBuild, spec.BuildWithin = fleet.ModeAct, spec.Size, max(spec.BuildWithin, 10*time.Minute)
+	spec.Mode, spec.Limits.InBuild, spec.BuildWithin = policy.ModeAct, spec.Size, max(spec.BuildWithin, 10*time.Minute)
 	builder := &server{room: r, name: "builder"}
 	r.began = time.Now()
 	builder.start(spec)
 	stands := func(n int) bool {
 		m := believed(builder.life, spec.Name.Machine(n))
-		return m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
+		return m.Health.Verdict == belief.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
 	}
 	r.await(time.Hour, "the fleet is built", func() bool { return r.each(stands) })
 	for n := 1; n <= r.spec.Size; n++ {
@@ -297,13 +299,13 @@ func (r *room) must(err error) {
 }
 
 // believed returns what a process believes of the machine.
-func believed(l *life, name fleet.MachineName) fleet.Machine {
+func believed(l *life, name fleet.MachineName) belief.Machine {
 	for _, v := range l.engine.Status()[0].Machines {
 		if v.Machine.Name == name {
 			return v.Machine
 		}
 	}
-	return fleet.Machine{}
+	return belief.Machine{}
 }
 
 // owner returns the server that took the fleet over last; nil: it does not run any more, or none did.
@@ -317,10 +319,10 @@ func (r *room) owner() *server {
 }
 
 // machine returns what the owner believes of the machine, and whether there is an owner who acts.
-func (r *room) machine(n int) (fleet.Machine, bool) {
+func (r *room) machine(n int) (belief.Machine, bool) {
 	s := r.owner()
 	if s == nil {
-		return fleet.Machine{}, false
+		return belief.Machine{}, false
 	}
 	m := believed(s.life, r.spec.Name.Machine(n))
 	return m, m.Name != "" && s.life.engine.Status()[0].Acting == ""
@@ -332,7 +334,7 @@ func (r *room) healthy(n int) bool {
 	if r.left(n) {
 		return known && m.Current.None() && m.Repair == nil
 	}
-	return known && r.serves(n) && m.Health.Verdict == fleet.VerdictHealthy && m.Repair == nil && m.Incident == nil
+	return known && r.serves(n) && m.Health.Verdict == belief.VerdictHealthy && m.Repair == nil && m.Incident == nil
 }
 
 // serves reports whether the machine does, by truth.

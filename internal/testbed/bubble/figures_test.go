@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/notify"
 	"hale/internal/trial/scenario"
 )
@@ -95,7 +96,7 @@ func (j *judge) compare(expected []scenario.Expectation) []string {
 // settled reports whether the machine is well, or in a person's hands: that of a fleet that is only watched always is.
 func (r *room) settled(n int) bool {
 	m, known := r.machine(n)
-	return r.spec.Mode == fleet.ModeObserve || r.healthy(n) || known && m.Repair == nil && r.judge.covered(n) ||
+	return r.spec.Mode == policy.ModeObserve || r.healthy(n) || known && m.Repair == nil && r.judge.covered(n) ||
 		r.owner() == nil && r.serves(n)
 }
 
@@ -104,5 +105,5 @@ func (r *room) well() bool {
 	return len(r.agenda) == 0 && !r.judge.braked && r.each(func(n int) bool {
 		m, _ := r.machine(n)
 		return r.healthy(n) && m.Waiting == ""
-	}) && r.spec.Mode == fleet.ModeAct
+	}) && r.spec.Mode == policy.ModeAct
 }

@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/core/tenure"
 	"hale/internal/notify"
 	"hale/internal/provider/simulated"
@@ -53,7 +55,7 @@ type tally struct {
 // hearing is a record, and when it was stored.
 type hearing struct {
 	at     time.Time
-	record fleet.Record
+	record record.Record
 }
 
 // remark is something to print beside the journal.
@@ -186,34 +188,34 @@ func (j *judge) tells() {
 func (j *judge) record(h hearing) {
 	rec := h.record
 	switch rec.Kind {
-	case fleet.RecordOwner:
+	case record.Owner:
 		if rec.Reason == fleet.ReasonTookOver {
 			j.handover(rec.Detail, h.at)
 			j.owner = rec.Detail
 			j.terms = append(j.terms, term{rec.Detail, h.at})
 		}
-	case fleet.RecordHeld:
+	case record.Held:
 		j.tally.held++
-	case fleet.RecordPaged:
+	case record.Paged:
 		j.page(h)
-	case fleet.RecordProvider:
+	case record.Provider:
 		j.silent = j.silent && rec.Reason != fleet.ReasonUp
-	case fleet.RecordBrake:
+	case record.Brake:
 		j.braked = rec.Reason == fleet.ReasonEngaged
 		if j.braked && rec.By == "" {
 			j.tally.brakes++
 		}
-	case fleet.RecordAdoption:
+	case record.Adoption:
 		if rec.Reason == fleet.ReasonAdopted {
 			j.adopted[rec.Instance] = h.at
 		}
-	case fleet.RecordRepairStarted:
+	case record.RepairStarted:
 		j.begun(rec)
-	case fleet.RecordIntent:
+	case record.Intent:
 		if j.reviving[rec.Machine] && rec.Op != fleet.OpStart && rec.Op != fleet.OpResume {
 			j.takesPlace(rec)
 		}
-	case fleet.RecordRepairEnded:
+	case record.RepairEnded:
 		delete(j.repairs, rec.Machine)
 		delete(j.healing, rec.Machine)
 		delete(j.reviving, rec.Machine)
@@ -237,13 +239,13 @@ func (j *judge) handover(name string, at time.Time) {
 }
 
 // begun checks that a repair may begin.
-func (j *judge) begun(rec fleet.Record) {
+func (j *judge) begun(rec record.Record) {
 	if old := j.repairs[rec.Machine]; old != "" {
 		j.tally.lost++
 		j.broken("L12", rec.Machine, "repair %s is gone without an end", old)
 	}
 	j.repairs[rec.Machine] = rec.Repair
-	if rec.Reason != fleet.Reason(fleet.RepairHeal) {
+	if rec.Reason != fleet.Reason(belief.RepairHeal) {
 		return
 	}
 	j.tally.repairs++
@@ -254,7 +256,7 @@ func (j *judge) begun(rec fleet.Record) {
 
 // takesPlace checks that a repair may take a place in the budget: when it begins, or when it goes on to more than a
 // start.
-func (j *judge) takesPlace(rec fleet.Record) {
+func (j *judge) takesPlace(rec record.Record) {
 	delete(j.reviving, rec.Machine)
 	j.healing[rec.Machine] = rec.Repair
 	if j.braked {

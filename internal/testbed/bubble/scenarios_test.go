@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/script"
 	"hale/internal/sim/world"
@@ -69,7 +69,7 @@ func unplayable(o sim.Options) string {
 	}
 	var perSecond float64
 	for _, c := range o.Spec.Checks {
-		if c.Kind == fleet.CheckTLS || c.Kind == fleet.CheckHTTP && c.HTTP.Scheme == "https" {
+		if c.Kind == policy.CheckTLS || c.Kind == policy.CheckHTTP && c.HTTP.Scheme == "https" {
 			return "simulated machines serve no TLS"
 		}
 		perSecond += float64(o.Spec.Size) / c.Every.Seconds()

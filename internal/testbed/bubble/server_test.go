@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/core/tenure"
 	"hale/internal/engine"
 	"hale/internal/engine/poller"
@@ -46,14 +47,14 @@ type server struct {
 type life struct {
 	server *server
 	engine *engine.Engine
-	setup  func(spec fleet.Spec) engine.Setup
+	setup  func(spec policy.Spec) engine.Setup
 	dead   atomic.Bool // nothing that it does reaches the store any more
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
 
 // start begins a life with the spec. A lone server holds the data folder's lock, and revokes its predecessor's leases.
-func (s *server) start(spec fleet.Spec) {
+func (s *server) start(spec policy.Spec) {
 	r := s.room
 	r.t.Helper()
 	if len(r.servers) == 1 || s.own != nil {
@@ -66,7 +67,7 @@ func (s *server) start(spec fleet.Spec) {
 	handle := r.world.Open(s.name)
 	probes := netprobe.New(r.world.Vantage(s.name), netprobe.Options{Agents: handle})
 	adapter := newWire(handle, r.world.Open(s.name+lateSuffix), s)
-	l.setup = func(spec fleet.Spec) engine.Setup {
+	l.setup = func(spec policy.Spec) engine.Setup {
 		return engine.Setup{
 			Sources: []poller.Source{{
 				Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands(),
@@ -79,7 +80,7 @@ func (s *server) start(spec fleet.Spec) {
 	e, err := engine.New(engine.Options{
 		Store: post{Store: s.store().Open(l.faults), life: l}, Server: s.name, Logger: slog.New(slog.DiscardHandler),
 		Sources: setup.Sources, Fleets: setup.Fleets,
-		Post: engine.Post{Find: func(fleet.TargetName) notify.Target { return &r.pager }, Words: prose.Words{}.Message},
+		Post: engine.Post{Find: func(policy.TargetName) notify.Target { return &r.pager }, Words: prose.Words{}.Message},
 	})
 	if err != nil {
 		r.t.Fatal(err)

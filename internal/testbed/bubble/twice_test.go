@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/sim/script"
 	"hale/internal/sim/world"
 	"hale/internal/state/journal"
@@ -116,7 +117,7 @@ func (r *room) endDouble() {
 
 // putsInOrder is the operator who was told of two, and leaves one hale and one definition of the machine, and has hale
 // believe what there is then.
-func (r *room) putsInOrder(rec fleet.Record) {
+func (r *room) putsInOrder(rec record.Record) {
 	r.endDouble()
 	if i, ok := r.instance(rec.Machine); ok {
 		r.truth(func(t *world.World) { t.Undefine(string(i.ID)) })
@@ -152,7 +153,7 @@ func (j *judge) overhear(b *memory.Backing) (stop func()) {
 			if err != nil {
 				return
 			}
-			if entry.Kind == fleet.RecordPaged {
+			if entry.Kind == record.Paged {
 				j.mu.Lock()
 				j.heard = append(j.heard, hearing{time.Now(), entry.Record})
 				j.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
 	"hale/internal/sim/exemplar"
@@ -94,7 +95,7 @@ func TestACallThatIsHeldUpAfterItsLeaseWasRead(t *testing.T) {
 // rivals are two servers and a fleet of three with these steps.
 func rivals(steps []fleet.StepKind) sim.Options {
 	spec := exemplar.Fleet(3)
-	var ladder []fleet.Step
+	var ladder []policy.Step
 	for _, kind := range steps {
 		for _, step := range spec.Repair.Steps {
 			if step.Kind == kind {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/core/tenure"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
@@ -41,7 +41,7 @@ func (w wire) carry(ctx context.Context, c provider.Call, do func(context.Contex
 	if c.Asks() || c.Op == provider.OpNoteStart || c.Op == provider.OpForgetStart {
 		return do(ctx, w.near)
 	}
-	far, limit := w.near, fleet.BuildCallLimit
+	far, limit := w.near, policy.BuildCallLimit
 	if end, ok := ctx.Deadline(); ok {
 		limit = time.Until(end)
 	}

@@ -151,7 +151,7 @@ func expand(p string) []string {
 	return all
 }
 
-// checkNames finds names such as decide.Decide, fleet.Machine.Check or hale/internal/core/decide.Decide in the
+// checkNames finds names such as decide.Decide, belief.Machine.Check or hale/internal/core/decide.Decide in the
 // documents' code spans that no package of hale declares. A package name that is not hale's is left alone.
 func checkNames(t Tree) []Finding {
 	byDir, byName := t.declared()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/prose"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
@@ -29,7 +31,7 @@ type Outcome struct {
 // Fleet is what came of one fleet.
 type Fleet struct {
 	Name    fleet.Name  `json:"name"`
-	Mode    fleet.Mode  `json:"mode"`
+	Mode    policy.Mode `json:"mode"`
 	Size    int         `json:"size"`
 	Hosts   int         `json:"hosts"`
 	Servers int         `json:"servers"`
@@ -107,8 +109,8 @@ func newFleet(o sim.Options, r sim.Result) Fleet {
 	h := o.History
 	f.Faults = faults(h)
 	f.Actions = actions(h)
-	f.Held = tell(h, fleet.RecordHeld)
-	f.Paged = tell(h, fleet.RecordPaged)
+	f.Held = tell(h, record.Held)
+	f.Paged = tell(h, record.Paged)
 	f.Wrong = misdeeds(h, r.Violations)
 	f.Warnings = warnings(f)
 	return f
@@ -215,7 +217,7 @@ func actions(h *chronicle.History) []Count {
 }
 
 // tell counts the records of the kind by their reason.
-func tell(h *chronicle.History, kind fleet.RecordKind) []Count {
+func tell(h *chronicle.History, kind record.Kind) []Count {
 	c := newCounter()
 	for _, m := range h.Moments {
 		if m.Record != nil && m.Record.Kind == kind && !m.Record.Joined() {

@@ -10,6 +10,7 @@ import (
 
 	"hale/internal/config"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/script"
@@ -192,7 +193,7 @@ const smallest = 3
 // they were asked for: it would act as it was ordered, and that would hide everything else.
 func (f Faults) befall(o *sim.Options) (unfit []string) {
 	drawn := slices.Clone(f.Kinds)
-	if f.usual && o.Spec.Size < smallest && o.Spec.Repair.Silence == fleet.SilenceActs {
+	if f.usual && o.Spec.Size < smallest && o.Spec.Repair.Silence == policy.SilenceActs {
 		drawn = slices.DeleteFunc(drawn, func(k script.Kind) bool { return k == script.KindPartition })
 		unfit = append(unfit, fmt.Sprintf("a fleet of %d has no brake and takes silence for death, so partitions "+
 			"are left out; --faults %s plays them",

@@ -14,6 +14,7 @@ import (
 	"hale/internal/config"
 	"hale/internal/config/configtest"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
 	"hale/internal/sim/verbs"
@@ -289,7 +290,7 @@ func TestTheJSONNamesWhatItsReadersCountOn(t *testing.T) {
 	if _, ok := got["did_not_fit"].([]any); !ok {
 		t.Errorf("did_not_fit is %v, and a list even when it is empty", got["did_not_fit"])
 	}
-	if f := out.Fleets[0]; f.Mode != fleet.ModeAct || f.Hosts != 1 || f.Servers != 1 || f.Days != 1 {
+	if f := out.Fleets[0]; f.Mode != policy.ModeAct || f.Hosts != 1 || f.Servers != 1 || f.Days != 1 {
 		t.Errorf("the fleet is %+v", f)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
 	"hale/internal/prose"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/world"
@@ -26,7 +28,7 @@ func warnings(f Fleet) []string {
 }
 
 func watching(f Fleet) []string {
-	if f.Mode != fleet.ModeObserve {
+	if f.Mode != policy.ModeObserve {
 		return nil
 	}
 	return []string{
@@ -39,7 +41,7 @@ func watching(f Fleet) []string {
 func slowBoots(f Fleet) []string {
 	o := f.Options
 	w := world.Options{Boot: o.Boot, BootMost: o.BootMost, Latency: o.Latency, LatencyMost: o.LatencyMost}.Complete()
-	if o.Spec.Mode != fleet.ModeAct || w.BootMost <= o.Spec.Grace {
+	if o.Spec.Mode != policy.ModeAct || w.BootMost <= o.Spec.Grace {
 		return nil
 	}
 	return []string{fmt.Sprintf("machines take up to %s to boot here, and grace is %s: one that boots is taken for "+
@@ -50,7 +52,7 @@ func slowBoots(f Fleet) []string {
 // hasty tells of checks that take one lost packet for a failure.
 func hasty(f Fleet) (out []string) {
 	for i := range f.Options.Spec.Checks {
-		if c := &f.Options.Spec.Checks[i]; f.Mode == fleet.ModeAct && c.Hasty() {
+		if c := &f.Options.Spec.Checks[i]; f.Mode == policy.ModeAct && c.Hasty() {
 			out = append(out, fmt.Sprintf("check %s has down_after: 1: a single lost packet makes a machine "+
 				"unhealthy, and it is repaired for it; write 2 or more", c.Name))
 		}
@@ -66,7 +68,7 @@ func quarantines(f Fleet) []string {
 	}
 	piles := map[fleet.Reason]*pile{}
 	for _, m := range f.Options.History.Moments {
-		if m.Record == nil || m.Record.Kind != fleet.RecordQuarantined {
+		if m.Record == nil || m.Record.Kind != record.Quarantined {
 			continue
 		}
 		p := piles[m.Record.Reason]
@@ -91,7 +93,7 @@ func quarantines(f Fleet) []string {
 }
 
 // lacking says what the ladder could do more.
-func lacking(spec fleet.Spec) string {
+func lacking(spec policy.Spec) string {
 	has := map[fleet.StepKind]bool{}
 	var names []string
 	for _, s := range spec.Repair.Steps {
@@ -157,7 +159,7 @@ func Brakes(h *chronicle.History) []Span {
 	var out []Span
 	on := false
 	for _, m := range h.Moments {
-		if m.Record == nil || m.Record.Kind != fleet.RecordBrake {
+		if m.Record == nil || m.Record.Kind != record.Brake {
 			continue
 		}
 		switch engaged := m.Record.Reason == fleet.ReasonEngaged; {
@@ -172,7 +174,7 @@ func Brakes(h *chronicle.History) []Span {
 }
 
 func noBrake(f Fleet) []string {
-	if f.Size > 2 || f.Options.Spec.Repair.Silence != fleet.SilenceActs {
+	if f.Size > 2 || f.Options.Spec.Repair.Silence != policy.SilenceActs {
 		return nil
 	}
 	return []string{fmt.Sprintf("a fleet of %d has no brake, and silence: act: when hale's own network fails in a "+

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 )
 
 // Nature is what was wrong with a machine, as far as its records show.
@@ -24,15 +26,15 @@ const (
 
 // Incident is one time at which something was wrong with a machine, as it was recorded.
 type Incident struct {
-	Machine  string      `json:"machine"`
-	From     time.Time   `json:"from"`
-	To       time.Time   `json:"to,omitzero"` // zero: not before the journal ends
-	Nature   Nature      `json:"nature"`
-	Cause    fleet.Cause `json:"cause,omitempty"`
-	Check    string      `json:"check,omitempty"`
-	Result   string      `json:"result,omitempty"`
-	Recorded Recorded    `json:"recorded"`
-	Replayed Replayed    `json:"replayed"`
+	Machine  string       `json:"machine"`
+	From     time.Time    `json:"from"`
+	To       time.Time    `json:"to,omitzero"` // zero: not before the journal ends
+	Nature   Nature       `json:"nature"`
+	Cause    belief.Cause `json:"cause,omitempty"`
+	Check    string       `json:"check,omitempty"`
+	Result   string       `json:"result,omitempty"`
+	Recorded Recorded     `json:"recorded"`
+	Replayed Replayed     `json:"replayed"`
 	result   fleet.ResultReason
 	failed   []fleet.StepKind // steps that did not help
 	cured    fleet.StepKind   // the step that did
@@ -103,14 +105,14 @@ func tell(events []api.Event, patience time.Duration) *history {
 
 func (h *history) overall(e api.Event) {
 	reason := fleet.Reason(e.Reason)
-	switch fleet.RecordKind(e.Kind) {
-	case fleet.RecordPaged:
+	switch record.Kind(e.Kind) {
+	case record.Paged:
 		if e.Joint == "" || len(e.Domains) > 0 { // else it is about machines, or one of the domains
 			h.pages++
 		}
-	case fleet.RecordProvider:
+	case record.Provider:
 		h.provider = stretch(h.provider, e.At, reason == fleet.ReasonDown)
-	case fleet.RecordVantage:
+	case record.Vantage:
 		h.isolated = stretch(h.isolated, e.At, reason == fleet.ReasonVantageIsolated)
 	default:
 	}
@@ -130,32 +132,32 @@ func stretch(spans []span, at time.Time, begins bool) []span {
 }
 
 func (h *history) machine(e api.Event) {
-	if fleet.RecordKind(e.Kind) == fleet.RecordVerdict {
+	if record.Kind(e.Kind) == record.Verdict {
 		h.verdict(e)
 		return
 	}
 	i := h.open[e.Machine]
-	if i == nil && fleet.RecordKind(e.Kind) == fleet.RecordVerified && e.Incident != "" {
+	if i == nil && record.Kind(e.Kind) == record.Verified && e.Incident != "" {
 		i = h.last[e.Machine] // the verdict is told first
 	}
 	if i == nil {
 		return // a build, a removal, or what followed an incident
 	}
 	r := &i.Recorded
-	switch fleet.RecordKind(e.Kind) {
-	case fleet.RecordLook:
+	switch record.Kind(e.Kind) {
+	case record.Look:
 		if fleet.Reason(e.Reason) == fleet.ReasonRefuted && !r.Refuted {
 			r.Refuted, i.alive = true, e.At
 		}
-	case fleet.RecordOutcome:
+	case record.Outcome:
 		i.acted(e)
-	case fleet.RecordStepFailed:
+	case record.StepFailed:
 		i.failed = append(i.failed, fleet.StepKind(e.Step))
-	case fleet.RecordVerified:
+	case record.Verified:
 		r.Healed, i.cured = true, fleet.StepKind(e.Step)
-	case fleet.RecordPaged, fleet.RecordQuarantined:
+	case record.Paged, record.Quarantined:
 		r.Paged = true
-	case fleet.RecordHeld:
+	case record.Held:
 		if !slices.Contains(r.Held, e.Reason) {
 			r.Held = append(r.Held, e.Reason)
 		}
@@ -178,18 +180,18 @@ func (i *Incident) acted(e api.Event) {
 // health.
 func (h *history) verdict(e api.Event) {
 	name := e.Machine
-	switch fleet.Verdict(e.Verdict) {
-	case fleet.VerdictSuspect:
+	switch belief.Verdict(e.Verdict) {
+	case belief.VerdictSuspect:
 		if h.open[name] == nil && h.suspect[name] == nil {
 			h.suspect[name] = h.begin(e)
 			h.suspect[name].Recorded.Suspected = true
 		}
-	case fleet.VerdictUnhealthy:
+	case belief.VerdictUnhealthy:
 		i := h.open[name]
 		switch {
-		case fleet.Cause(e.Cause) == fleet.CauseMissing, fleet.Cause(e.Cause) == fleet.CauseBuild:
+		case belief.Cause(e.Cause) == belief.CauseMissing, belief.Cause(e.Cause) == belief.CauseBuild:
 			return
-		case i == nil && h.suspect[name] != nil && fleet.Cause(e.Cause) == fleet.CauseChecks:
+		case i == nil && h.suspect[name] != nil && belief.Cause(e.Cause) == belief.CauseChecks:
 			i = h.suspect[name] // it began with the first failure
 		case i == nil:
 			i = h.begin(e)
@@ -197,7 +199,7 @@ func (h *history) verdict(e api.Event) {
 		delete(h.suspect, name)
 		h.open[name] = i
 		i.because(e)
-	case fleet.VerdictHealthy:
+	case belief.VerdictHealthy:
 		for _, of := range []map[string]*Incident{h.open, h.suspect} {
 			if i := of[name]; i != nil {
 				i.To = e.At
@@ -205,9 +207,9 @@ func (h *history) verdict(e api.Event) {
 				delete(of, name)
 			}
 		}
-	case fleet.VerdictUnknown:
+	case belief.VerdictUnknown:
 		h.left["verdict unknown"]++ // unknown is not dead: there is nothing to replay
-	case fleet.VerdictStarting:
+	case belief.VerdictStarting:
 	}
 }
 
@@ -222,9 +224,9 @@ func (h *history) begin(e api.Event) *Incident {
 
 // because notes the cause. The provider's word weighs more than the checks', and the first one stands.
 func (i *Incident) because(e api.Event) {
-	cause := fleet.Cause(e.Cause)
+	cause := belief.Cause(e.Cause)
 	i.seen, i.Recorded.Suspected = true, false
-	if i.Cause == "" || i.Cause == fleet.CauseChecks && cause.Stopped() && len(i.Recorded.Acts) == 0 {
+	if i.Cause == "" || i.Cause == belief.CauseChecks && cause.Stopped() && len(i.Recorded.Acts) == 0 {
 		i.Cause = cause
 	}
 	if i.Check == "" {
@@ -236,8 +238,8 @@ func (i *Incident) because(e api.Event) {
 func (i *Incident) classify(patience time.Duration) {
 	r := i.Recorded
 	switch passed := len(r.Acts) == 0 && !i.To.IsZero(); {
-	case i.Cause == fleet.CauseStopped || i.Cause == fleet.CauseShutdown ||
-		i.Cause == fleet.CausePaused || i.Cause == fleet.CauseRescued:
+	case i.Cause == belief.CauseStopped || i.Cause == belief.CauseShutdown ||
+		i.Cause == belief.CausePaused || i.Cause == belief.CauseRescued:
 		i.Nature = Stopped
 	case i.Cause.Stopped():
 		i.Nature = Failure // the provider said so

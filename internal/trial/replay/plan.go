@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
@@ -26,7 +28,7 @@ type plan struct {
 	unfit  []string
 }
 
-func newPlan(h *history, spec fleet.Spec, from, to time.Time) *plan {
+func newPlan(h *history, spec policy.Spec, from, to time.Time) *plan {
 	p := &plan{name: spec.Name, size: spec.Size, origin: from, end: to, of: map[*Incident]int{}}
 	beyond := map[string]bool{}
 	for _, i := range h.incidents {
@@ -76,28 +78,28 @@ func (p *plan) event(i *Incident, n int) script.Event {
 // verb is the fault that shows as the incident did, and that what was tried cures and does not cure.
 func (i *Incident) verb() script.Verb {
 	switch i.Cause {
-	case fleet.CauseStopped:
+	case belief.CauseStopped:
 		return verbs.IsStopped
-	case fleet.CauseShutdown:
+	case belief.CauseShutdown:
 		return verbs.IsShutDown
-	case fleet.CausePaused:
+	case belief.CausePaused:
 		return verbs.IsPaused
-	case fleet.CauseSuspended:
+	case belief.CauseSuspended:
 		return verbs.Suspends
-	case fleet.CauseIOError:
+	case belief.CauseIOError:
 		return verbs.DiskFull
-	case fleet.CauseRescued:
+	case belief.CauseRescued:
 		return verbs.IsRescued
-	case fleet.CauseCrashed:
+	case belief.CauseCrashed:
 		return verbs.Crashes
-	case fleet.CauseOff:
+	case belief.CauseOff:
 		return verbs.ShutsDown
-	case fleet.CauseGone:
+	case belief.CauseGone:
 		return verbs.Vanishes
-	case fleet.CausePanic, fleet.CauseError:
+	case belief.CausePanic, belief.CauseError:
 		return verbs.Panics
-	case fleet.CauseNone, fleet.CauseChecks, fleet.CauseMissing, fleet.CauseBuild, fleet.CauseBlind,
-		fleet.CauseOrdered, fleet.CauseDisabled:
+	case belief.CauseNone, belief.CauseChecks, belief.CauseMissing, belief.CauseBuild, belief.CauseBlind,
+		belief.CauseOrdered, belief.CauseDisabled:
 	}
 	if slices.Contains(i.failed, fleet.StepReboot) || slices.Contains(i.failed, fleet.StepRecreate) {
 		return verbs.LosesDisk // a reset did not help

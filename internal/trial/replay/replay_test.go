@@ -13,7 +13,9 @@ import (
 	"hale/internal/api/view"
 	"hale/internal/config"
 	"hale/internal/config/configtest"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/script"
@@ -149,25 +151,25 @@ func TestIncidentsAreMadeOutOfRecords(t *testing.T) {
 		event  string
 		lines  []string // of the policy that was recorded
 		nature replay.Nature
-		cause  fleet.Cause
+		cause  belief.Cause
 		acts   string
 	}{
-		"the provider's word is a failure": {"1h web-1 crashes", nil, replay.Failure, fleet.CauseCrashed,
+		"the provider's word is a failure": {"1h web-1 crashes", nil, replay.Failure, belief.CauseCrashed,
 			"start"},
 		"so it is when hale did nothing": {"1h web-1 crashes for 5m", []string{"mode: observe"},
-			replay.Failure, fleet.CauseCrashed, ""},
-		"silence that ended after an act": {"1h web-1 hangs", nil, replay.Failure, fleet.CauseChecks,
+			replay.Failure, belief.CauseCrashed, ""},
+		"silence that ended after an act": {"1h web-1 hangs", nil, replay.Failure, belief.CauseChecks,
 			"reboot"},
 		"silence that passed": {"1h web-1 hangs for 5m", []string{"mode: observe"},
-			replay.Transient, fleet.CauseChecks, ""},
+			replay.Transient, belief.CauseChecks, ""},
 		"silence that passed much later": {"1h web-1 hangs for 2h", []string{"mode: observe"},
-			replay.Failure, fleet.CauseChecks, ""},
+			replay.Failure, belief.CauseChecks, ""},
 		"a suspicion that passed": {"1h web-1 is too slow for 12s", nil, replay.Transient, "", ""},
-		"a stop by a person": {"1h web-1 is stopped by a person for 1h", nil, replay.Stopped, fleet.CauseStopped,
+		"a stop by a person": {"1h web-1 is stopped by a person for 1h", nil, replay.Stopped, belief.CauseStopped,
 			""},
-		"a pause": {"1h web-1 is paused for 1h", nil, replay.Stopped, fleet.CausePaused, ""},
+		"a pause": {"1h web-1 is paused for 1h", nil, replay.Stopped, belief.CausePaused, ""},
 		"a machine that a step after another healed": {"1h web-1 loses its disk", nil, replay.Failure,
-			fleet.CauseChecks, "reboot power-off delete create"},
+			belief.CauseChecks, "reboot power-off delete create"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -227,8 +229,8 @@ func TestWhatAPersonDidIsNoGapInTheJournal(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var lines []string
-	for i, kind := range []fleet.RecordKind{
-		fleet.RecordOwner, fleet.RecordOrder, fleet.RecordHoldEnded, fleet.RecordChange, fleet.RecordVerdict,
+	for i, kind := range []record.Kind{
+		record.Owner, record.Order, record.HoldEnded, record.Change, record.Verdict,
 	} {
 		lines = append(lines,
 			line(t, api.Event{
@@ -251,7 +253,7 @@ func TestWhatHaleLetGoIsNoGapInTheJournal(t *testing.T) {
 		var lines []string
 		for _, seq := range []uint64{1, 5, 9} {
 			lines = append(lines,
-				line(t, api.Event{Seq: seq, At: at, Fleet: "web", Machine: "web-1", Kind: string(fleet.RecordVerdict),
+				line(t, api.Event{Seq: seq, At: at, Fleet: "web", Machine: "web-1", Kind: string(record.Verdict),
 					Thinned: thinned}))
 		}
 		return read(t, strings.Join(lines, "\n"))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
 	"hale/internal/sim/script"
@@ -84,9 +85,9 @@ func (v *verdicts) hear(i *Incident, e script.Event, until time.Duration) {
 			continue
 		}
 		switch m.Record.Kind {
-		case fleet.RecordPaged:
+		case record.Paged:
 			r.Paged = true
-		case fleet.RecordHeld:
+		case record.Held:
 			if reason := string(m.Record.Reason); !slices.Contains(r.Held, reason) {
 				r.Held = append(r.Held, reason)
 			}
@@ -115,7 +116,7 @@ func (i *Incident) became(healed bool) Became {
 func (v *verdicts) pages() int {
 	n := 0
 	for _, m := range v.h.Moments {
-		if m.Record != nil && m.Machine == "" && m.Record.Kind == fleet.RecordPaged &&
+		if m.Record != nil && m.Machine == "" && m.Record.Kind == record.Paged &&
 			(m.Record.Joint == "" || len(m.Record.Domains) > 0) {
 			n++
 		}

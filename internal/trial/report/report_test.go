@@ -13,7 +13,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config"
-	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/script"
 	"hale/internal/trial/rehearsal"
 	"hale/internal/trial/report"
@@ -148,7 +148,7 @@ func TestTheReportShowsWhatHappened(t *testing.T) {
 
 func TestAWrongActIsShownWithItsLinesAndTheLeastThatDoesItAgain(t *testing.T) {
 	t.Parallel()
-	acts := func(c *config.Config) { c.Fleets[0].Repair.Silence = fleet.SilenceActs }
+	acts := func(c *config.Config) { c.Fleets[0].Repair.Silence = policy.SilenceActs }
 	out := rehearsed(t, 1, 10*day, acts, script.KindPartition)
 	out.Found = out.Find(nil)
 	page := written(t, report.Page{Outcome: out})
@@ -222,7 +222,7 @@ func TestHostileNamesStayNames(t *testing.T) {
 	out := rehearsed(t, 3, 10*day, func(c *config.Config) {
 		c.Fleets[0].Name = evil
 		c.Fleets[0].Checks[0].Name = evil
-		c.Fleets[0].UnhealthyWhen = fleet.Condition{Op: fleet.OpTerm, Term: evil}
+		c.Fleets[0].UnhealthyWhen = policy.Condition{Op: policy.OpTerm, Term: evil}
 	}, script.KindMachine)
 	out.DidNotFit = append(out.DidNotFit, evil)
 	out.Fleets[0].Warnings = append(out.Fleets[0].Warnings, evil)

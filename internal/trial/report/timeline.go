@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/core/fleet"
+	"hale/internal/core/record"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
 	"hale/internal/trial/rehearsal"
@@ -149,7 +149,7 @@ func (c *canvas) worthSeeing(t *timeline) []string {
 	}
 	for _, m := range c.h.Moments {
 		if m.Record != nil && m.Machine != "" &&
-			(m.Record.Kind == fleet.RecordPaged || m.Record.Kind == fleet.RecordRepairStarted) {
+			(m.Record.Kind == record.Paged || m.Record.Kind == record.RepairStarted) {
 			weight[m.Machine] += 0.01
 		}
 	}
@@ -248,14 +248,14 @@ func (c *canvas) records() {
 		}
 		l, title := c.lanes[m.Machine], chronicle.Stamp(m.At)+"  "+m.Line()
 		switch m.Record.Kind {
-		case fleet.RecordRepairStarted:
+		case record.RepairStarted:
 			begun[m.Machine] = m.At
-		case fleet.RecordRepairEnded:
+		case record.RepairEnded:
 			c.bar(l, begun[m.Machine], m.At, "repair", title)
 			delete(begun, m.Machine)
-		case fleet.RecordHeld:
+		case record.Held:
 			c.mark(l, m.At, "held", title)
-		case fleet.RecordPaged:
+		case record.Paged:
 			c.mark(l, m.At, "page", title)
 		default:
 		}

@@ -13,6 +13,7 @@ import (
 	"hale/internal/config/fleets"
 	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/world"
 
@@ -137,7 +138,7 @@ func Policy(o sim.Options) []byte {
 		places(l), repairs, l.InBuild,
 		l.Brake.AtLeast, l.Brake.Percent, l.Brake.ReleaseAfter)
 	f := s.SharedFate
-	line(2, "shared_fate: {then: %s, at_least: %d, wait: %s}", cmp.Or(f.Then, fleet.FatePage), f.AtLeast, f.Wait)
+	line(2, "shared_fate: {then: %s, at_least: %d, wait: %s}", cmp.Or(f.Then, policy.FatePage), f.AtLeast, f.Wait)
 	if p := s.Placement; p.Spread != "" || p.Apart || len(p.Only) > 0 {
 		line(2, "placement: {spread: %s, apart: %v%s}", p.By(), p.Apart, only(p.Only))
 	}
@@ -147,7 +148,7 @@ func Policy(o sim.Options) []byte {
 	if u := s.Update; u.Pilots > 0 {
 		line(2, "update: {canary: %d, soak: %s}", u.Pilots, u.Soak)
 	}
-	if e := s.Evidence; e != (fleet.EvidencePolicy{}) {
+	if e := s.Evidence; e != (policy.Evidence{}) {
 		line(2, "evidence: {gather: %v, console: %dKiB, screenshot: %v, wait: %s}",
 			!e.Off, e.ConsoleBytes()>>10, !e.NoScreenshot, e.Patience())
 	}
@@ -157,7 +158,7 @@ func Policy(o sim.Options) []byte {
 	return b.Bytes()
 }
 
-func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
+func repairOf(line func(int, string, ...any), r policy.Repair) {
 	line(2, "repair:")
 	line(3, "steps:")
 	for _, step := range r.Steps {
@@ -170,7 +171,7 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 			line(4, "- %s: {timeout: %s%s}", step.Kind, step.Timeout, onlyFor(step))
 		case fleet.StepSnapshot:
 			line(4, "- snapshot: {keep: %d, keep_for: %s, on_failure: %s, timeout: %s%s}", step.Keep, step.KeepFor,
-				cmp.Or(step.OnFailure, fleet.OnFailureStop),
+				cmp.Or(step.OnFailure, policy.OnFailureStop),
 				step.Timeout, onlyFor(step))
 		case fleet.StepPage:
 			line(4, "- page: {wait: %s%s}", step.VerifyWithin, onlyFor(step))
@@ -178,7 +179,7 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 			line(4, "- quarantine: {%s}", strings.TrimPrefix(onlyFor(step), ", "))
 		case fleet.StepReboot:
 			line(4, "- %s: {mode: %s, timeout: %s, verify_within: %s%s}",
-				step.Kind, cmp.Or(step.Mode, fleet.RebootHard), step.Timeout, step.VerifyWithin, onlyFor(step))
+				step.Kind, cmp.Or(step.Mode, policy.RebootHard), step.Timeout, step.VerifyWithin, onlyFor(step))
 		case fleet.StepRecreate:
 			keep := ""
 			if step.KeepOld > 0 {
@@ -201,7 +202,7 @@ func repairOf(line func(int, string, ...any), r fleet.RepairPolicy) {
 	if r.Silence != "" {
 		line(2, "silence: %s", r.Silence)
 	}
-	if r.OnExternalStop == fleet.ExternalStopHeal {
+	if r.OnExternalStop == policy.ExternalStopHeal {
 		line(2, "on_external_stop: %s", r.OnExternalStop)
 	} else {
 		line(2, "on_external_stop: {hold: %s}", r.ExternalStopHold)
@@ -229,7 +230,7 @@ func quotedList(words []string) string {
 }
 
 // environment is the key env with what follows it, if there are variables.
-func environment(vars []fleet.Variable) string {
+func environment(vars []policy.Variable) string {
 	if len(vars) == 0 {
 		return ""
 	}
@@ -241,7 +242,7 @@ func environment(vars []fleet.Variable) string {
 }
 
 // onlyFor is the step's last parameter, if it is for certain checks.
-func onlyFor(step fleet.Step) string {
+func onlyFor(step policy.Step) string {
 	if len(step.For) == 0 {
 		return ""
 	}
@@ -252,7 +253,7 @@ func onlyFor(step fleet.Step) string {
 	return ", for: [" + strings.Join(names, ", ") + "]"
 }
 
-func disks(t fleet.Template) string {
+func disks(t policy.Template) string {
 	words := make([]string, 0, len(t.Disks))
 	for _, d := range t.Disks {
 		fate := "keep"
@@ -267,8 +268,8 @@ func disks(t fleet.Template) string {
 	return strings.Join(words, ", ")
 }
 
-func condition(c fleet.Condition) string {
-	if c.Op == fleet.OpTerm {
+func condition(c policy.Condition) string {
+	if c.Op == policy.OpTerm {
 		return string(c.Term)
 	}
 	words := make([]string, len(c.Of))
@@ -276,14 +277,14 @@ func condition(c fleet.Condition) string {
 		words[i] = condition(o)
 	}
 	of := "[" + strings.Join(words, ", ") + "]"
-	if c.Op == fleet.OpAtLeast {
+	if c.Op == policy.OpAtLeast {
 		return fmt.Sprintf("{at_least: %d, of: %s}", c.N, of)
 	}
 	return fmt.Sprintf("{%s: %s}", c.Op, of)
 }
 
 // places writes how many machines may be in repair.
-func places(l fleet.Limits) string {
+func places(l policy.Limits) string {
 	if l.InRepairPercent > 0 {
 		return strconv.Itoa(l.InRepairPercent) + "%"
 	}
@@ -312,7 +313,7 @@ func only(domains []fleet.Domain) string {
 }
 
 // borne is what else a fleet selects by.
-func borne(s fleet.Selector) string {
+func borne(s policy.Selector) string {
 	out := ""
 	if s.Metadata != "" {
 		var texts []string

@@ -10,6 +10,7 @@ import (
 	"hale/internal/adapters"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
@@ -42,25 +43,25 @@ func policies(t *testing.T) []sim.Options {
 		Boot: 3 * time.Second, BootMost: 9 * time.Second, Latency: time.Millisecond, LatencyMost: time.Millisecond,
 		Empty: true,
 	}
-	full.Spec.SharedFate = fleet.SharedFate{Then: fleet.FateEvacuate, AtLeast: 0, Wait: time.Hour}
-	full.Spec.Update = fleet.UpdatePolicy{Pilots: 2, Soak: 3 * time.Minute}
-	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = fleet.ExternalStopHeal, 0
-	full.Spec.Repair.Steps[2].OnDeleteFailure = fleet.DeleteFailureContinue
-	full.Spec.Repair.Steps = slices.Concat([]fleet.Step{
+	full.Spec.SharedFate = policy.SharedFate{Then: policy.FateEvacuate, AtLeast: 0, Wait: time.Hour}
+	full.Spec.Update = policy.Update{Pilots: 2, Soak: 3 * time.Minute}
+	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = policy.ExternalStopHeal, 0
+	full.Spec.Repair.Steps[2].OnDeleteFailure = policy.DeleteFailureContinue
+	full.Spec.Repair.Steps = slices.Concat([]policy.Step{
 		{
 			Kind:         fleet.StepRun,
 			Timeout:      time.Second,
 			VerifyWithin: time.Minute,
-			Run: fleet.Command{Args: []string{"/bin/a b", "{ip},", "\"c\""},
-				Env: []fleet.Variable{{Name: "A", Value: "b: {name}"}}, Idempotent: true},
+			Run: policy.Command{Args: []string{"/bin/a b", "{ip},", "\"c\""},
+				Env: []policy.Variable{{Name: "A", Value: "b: {name}"}}, Idempotent: true},
 		},
 		{Kind: fleet.StepRun, Timeout: time.Second, VerifyWithin: time.Minute,
-			Run: fleet.Command{Args: []string{"/bin/true"}}, For: []fleet.CheckName{"alive"}},
+			Run: policy.Command{Args: []string{"/bin/true"}}, For: []fleet.CheckName{"alive"}},
 		{Kind: fleet.StepRebuild, Timeout: time.Second, For: []fleet.CheckName{"page"}},
 		{Kind: fleet.StepResume, Timeout: time.Second, VerifyWithin: time.Minute},
-		{Kind: fleet.StepReboot, Timeout: time.Second, VerifyWithin: time.Minute, Mode: fleet.RebootSoft,
+		{Kind: fleet.StepReboot, Timeout: time.Second, VerifyWithin: time.Minute, Mode: policy.RebootSoft,
 			For: []fleet.CheckName{"page", "provider"}},
-	}, full.Spec.Repair.Steps, []fleet.Step{
+	}, full.Spec.Repair.Steps, []policy.Step{
 		{Kind: fleet.StepPage, VerifyWithin: time.Minute, For: []fleet.CheckName{"page"}}, {Kind: fleet.StepPage},
 		{Kind: fleet.StepQuarantine},
 	})
@@ -71,56 +72,56 @@ func policies(t *testing.T) []sim.Options {
 		t.Fatal(err)
 	}
 	full.Spec.Checks[1].DependsOn = []fleet.CheckName{"alive"}
-	full.Spec.Checks[1].NotEvery = []fleet.Hours{
+	full.Spec.Checks[1].NotEvery = []policy.Hours{
 		{From: 23*time.Hour + 30*time.Minute, To: time.Hour, Zone: berlin,
-			Days: fleet.Weekdays(0).With(time.Sunday).With(time.Friday)},
+			Days: policy.Weekdays(0).With(time.Sunday).With(time.Friday)},
 		{From: 0, To: 24 * time.Hour, Zone: time.UTC},
 	}
-	full.Spec.Checks[1].HTTP = fleet.HTTPCheck{
+	full.Spec.Checks[1].HTTP = policy.HTTPCheck{
 		Scheme: "https", Path: "/a?b=\"c\"", Host: "www.example.org", Method: "OPTIONS",
-		Headers: []fleet.Header{
+		Headers: []policy.Header{
 			{Name: "Authorization", Secret: fleet.Secret{Env: "SECRET"}},
 			{Name: "X-A", Value: "b: c"},
 		},
-		Status: []fleet.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
-		NoConnection: fleet.NoConnectionIgnore, TLS: fleet.TLSCheck{Days: 14, Insecure: true},
+		Status: []policy.StatusRange{{First: 200, Last: 200}, {First: 300, Last: 399}}, Body: `"ok": *\d`, Redirects: 2,
+		NoConnection: policy.NoConnectionIgnore, TLS: policy.TLSCheck{Days: 14, Insecure: true},
 	}
 	full.Spec.Checks = append(full.Spec.Checks, services()...)
 	return append(all, full)
 }
 
 // services are checks of every other kind, sorted by name.
-func services() []fleet.Check {
-	service := func(name fleet.CheckName, kind fleet.CheckKind, port int) fleet.Check {
-		return fleet.Check{
+func services() []policy.Check {
+	service := func(name fleet.CheckName, kind policy.CheckKind, port int) policy.Check {
+		return policy.Check{
 			Name: name, Kind: kind, Port: port, Every: 10 * time.Second, Timeout: 2 * time.Second, DownAfter: 3,
 			UpAfter: 2,
 		}
 	}
-	login, directory := service("service-a", fleet.CheckSSH, 2222), service("service-b", fleet.CheckTLS, 636)
+	login, directory := service("service-a", policy.CheckSSH, 2222), service("service-b", policy.CheckTLS, 636)
 	login.SSH.Banner = `"OpenSSH_(9|10)\.`
-	directory.Certificate = fleet.CertificateCheck{
+	directory.Certificate = policy.CertificateCheck{
 		Host:     "ldap.example.org",
-		TLSCheck: fleet.TLSCheck{Days: 14, Insecure: true},
+		TLSCheck: policy.TLSCheck{Days: 14, Insecure: true},
 	}
-	game, names := service("service-c", fleet.CheckUDP, 27015), service("service-d", fleet.CheckDNS, 53)
-	game.UDP = fleet.UDPCheck{Send: []byte("\xff\x00getinfo\n"), Answer: `^\xff"info`}
-	names.DNS = fleet.DNSCheck{
+	game, names := service("service-c", policy.CheckUDP, 27015), service("service-d", policy.CheckDNS, 53)
+	game.UDP = policy.UDPCheck{Send: []byte("\xff\x00getinfo\n"), Answer: `^\xff"info`}
+	names.DNS = policy.DNSCheck{
 		Name:   "www.example.org",
-		Type:   fleet.RecordTXT,
+		Type:   policy.RecordTXT,
 		Answer: []string{"v=spf1 -all", `a "b"`},
 		TCP:    true,
 	}
-	orders := service("service-e", fleet.CheckGRPC, 50051)
-	orders.GRPC = fleet.GRPCCheck{
+	orders := service("service-e", policy.CheckGRPC, 50051)
+	orders.GRPC = policy.GRPCCheck{
 		Service: "shop.v1.Orders",
 		Host:    "orders.example.org",
 		Secure:  true,
-		TLS:     fleet.TLSCheck{Days: 14, Insecure: true},
+		TLS:     policy.TLSCheck{Days: 14, Insecure: true},
 	}
-	beat := service("service-f", fleet.CheckHeartbeat, 0)
+	beat := service("service-f", policy.CheckHeartbeat, 0)
 	beat.Every, beat.Timeout, beat.Heartbeat.Token = 30*time.Second, 10*time.Second, fleet.Secret{Env: "BEAT"}
-	return []fleet.Check{login, directory, game, names, orders, beat}
+	return []policy.Check{login, directory, game, names, orders, beat}
 }
 
 // TestARunSurvivesBeingWrittenDown: what a file says of policy, world and events is what was played.
@@ -149,7 +150,7 @@ func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 		want, got := o, s.Options
 		for _, c := range []*sim.Options{&want, &got} {
 			// a machine is not built from anything here, and a step that has no use for a time has none
-			c.Spec.Template = fleet.Template{Disks: c.Spec.Template.Disks}
+			c.Spec.Template = policy.Template{Disks: c.Spec.Template.Disks}
 			c.Spec.Notify.To, c.Spec.History = nil, 0             // a run sends no messages, and keeps no journal
 			c.Spec.Limits.Shared, c.Spec.Limits.Brakes = nil, nil // it shares none
 			c.Servers, c.Calm, c.Poll = max(c.Servers, 1), max(c.Calm, time.Minute), max(c.Poll, sim.DefaultPoll)
@@ -172,7 +173,7 @@ func TestAFilePlaysTheRunAgainLineForLine(t *testing.T) {
 	t.Parallel()
 	for _, o := range policies(t) {
 		o.Hosts, o.Horizon, o.Calm = exemplar.Town(4, 2, 1), 2*24*time.Hour, time.Hour
-		o.Spec.Template = fleet.Template{Disks: o.Spec.Template.Disks}
+		o.Spec.Template = policy.Template{Disks: o.Spec.Template.Disks}
 		o.Plan = script.Forecast{Seed: 3, Kinds: script.FirstKinds(), Horizon: o.Horizon,
 			MachineGap: 24 * time.Hour}.Draw(o.Spec, o.Hosts, o.Servers)
 		var played bytes.Buffer

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim"
 	"hale/internal/sim/script"
 )
@@ -20,8 +21,8 @@ type Script struct {
 	Purpose string
 	// World holds what the part world says, Horizon and Calm, and the events; the rest is zero.
 	World sim.Options
-	own   fleet.Spec // of the file's own fleet; zero: it has none
-	file  Scenario   // for what it expects
+	own   policy.Spec // of the file's own fleet; zero: it has none
+	file  Scenario    // for what it expects
 }
 
 // LoadScript reads a file from the disk. An error is of type Problems, or says why the file could not be read.

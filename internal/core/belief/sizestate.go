@@ -1,0 +1,123 @@
+package belief
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/core/fleet"
+)
+
+// SizeState is what is remembered of how a fleet's size moved, and of the metrics behind it. It is never changed in
+// place.
+type SizeState struct {
+	// Up and Down are the last moves in each direction, whoever asked for them; zero: there was none. They restart with
+	// a new owner (L15).
+	Up, Down fleet.Instant `json:",omitempty"`
+	// UpAt and DownAt are the same in wall time.
+	UpAt, DownAt time.Time `json:",omitzero"`
+	// Silent are the metrics that say nothing.
+	Silent []SilentMetric `json:",omitempty"` // sorted by name
+	// Said is what was recorded last of what opinions want and does not happen.
+	Said SizeSaid `json:",omitzero"`
+	// History is of the sizes that were wanted, for a forecast; nil: none is kept. It is shared by copies.
+	History *SizeHistory `json:",omitempty"`
+}
+
+// SilentMetric is a metric that says nothing, so that the opinions that go by it have none.
+type SilentMetric struct {
+	Metric fleet.MetricName
+	Why    fleet.Reason
+	Since  time.Time
+	// SinceMono is Since on the owner's clock; it restarts with a new owner (L15).
+	SinceMono fleet.Instant
+	Paged     bool
+	// Told is the wall time at which a person was told last.
+	Told time.Time `json:",omitzero"`
+}
+
+func (m SilentMetric) equal(o SilentMetric) bool {
+	return m.Metric == o.Metric && m.Why == o.Why && m.Since.Equal(o.Since) && m.SinceMono == o.SinceMono &&
+		m.Paged == o.Paged && m.Told.Equal(o.Told)
+}
+
+// SizeSaid is a size that opinions want, and why it is not in force.
+type SizeSaid struct {
+	Wants   int
+	Why     fleet.Reason
+	Opinion fleet.OpinionName
+}
+
+// Moved returns when the size moved last, in either direction; zero: it did not. There may be no state.
+func (s *SizeState) Moved() fleet.Instant {
+	if s == nil {
+		return 0
+	}
+	return max(s.Up, s.Down)
+}
+
+// SilentAt returns the index of the metric among the silent ones, or -1. There may be no state.
+func (s *SizeState) SilentAt(name fleet.MetricName) int {
+	if s == nil {
+		return -1
+	}
+	return slices.IndexFunc(s.Silent, func(m SilentMetric) bool { return m.Metric == name })
+}
+
+// Equal reports whether the two say the same.
+func (s *SizeState) Equal(o *SizeState) bool {
+	if s == nil || o == nil || s == o {
+		return s == o
+	}
+	return s.Up == o.Up && s.Down == o.Down && s.UpAt.Equal(o.UpAt) && s.DownAt.Equal(o.DownAt) && s.Said == o.Said &&
+		slices.EqualFunc(s.Silent, o.Silent, SilentMetric.equal) && s.History.equal(o.History)
+}
+
+// restart makes the state good for a new owner with another clock: cooldowns and silences begin anew (L15).
+func (s *SizeState) restart(now fleet.Now) *SizeState {
+	if s == nil {
+		return nil
+	}
+	next := *s
+	again := func(i *fleet.Instant) {
+		if *i != 0 {
+			*i = now.Mono
+		}
+	}
+	again(&next.Up)
+	again(&next.Down)
+	next.Silent = slices.Clone(s.Silent)
+	for i := range next.Silent {
+		next.Silent[i].SinceMono = now.Mono
+	}
+	return &next
+}
+
+// SizeHistory is how large the fleet was wanted to be in each hour of the week, of late. It is never changed in place.
+type SizeHistory struct {
+	// Hours are those of the week, from Monday's first, in UTC; at most 168.
+	Hours []HourHistory `json:",omitempty"`
+	// Hour is the hour that is being lived in, counted from the epoch, and Peak the greatest size wanted in it.
+	Hour int64
+	Peak int
+	// Foretold is the size that the forecast said for it; 0: it knew nothing of it.
+	Foretold int `json:",omitempty"`
+	// Judged hours had a forecast; in Short of them it was too small, and Spare machine-hours were foretold beyond what
+	// was wanted.
+	Judged, Short, Spare int `json:",omitempty"`
+}
+
+// HourHistory is the greatest size that was wanted in one hour of each of the last weeks, the newest first.
+type HourHistory struct {
+	Peaks [MostWeeks]uint16
+}
+
+// MostWeeks is how many weeks of sizes are kept for a forecast.
+const MostWeeks = 4
+
+func (h *SizeHistory) equal(o *SizeHistory) bool {
+	if h == nil || o == nil || h == o {
+		return h == o
+	}
+	return h.Hour == o.Hour && h.Peak == o.Peak && h.Foretold == o.Foretold && h.Judged == o.Judged &&
+		h.Short == o.Short && h.Spare == o.Spare && slices.Equal(h.Hours, o.Hours)
+}

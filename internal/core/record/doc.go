@@ -1,0 +1,2 @@
+// Package record is the journal's vocabulary: what can happen, and for which reasons it can. Its prose is in package prose.
+package record
