@@ -224,10 +224,5 @@ func CurrentStep(spec policy.Spec, r Repair) policy.Step {
 	if step, ok := spec.Repair.Step(r.Rung); ok {
 		return step
 	}
-	for _, step := range spec.Repair.Steps {
-		if step.Kind == fleet.StepRecreate {
-			return step
-		}
-	}
-	return policy.Step{Kind: fleet.StepRecreate, Timeout: policy.BuildCallLimit, OnDeleteFailure: policy.DeleteFailureStop}
+	return spec.Repair.Building()
 }

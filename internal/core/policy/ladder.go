@@ -41,6 +41,16 @@ func (s *Spec) BuildLimit() time.Duration {
 	return limit
 }
 
+// Building returns the step by which an instance is built anew, or what stands for it in a ladder without one.
+func (p *Repair) Building() Step {
+	for _, step := range p.Steps {
+		if step.Kind == fleet.StepRecreate {
+			return step
+		}
+	}
+	return Step{Kind: fleet.StepRecreate, Timeout: BuildCallLimit, OnDeleteFailure: DeleteFailureStop}
+}
+
 // Repair says how a machine of the fleet is repaired.
 type Repair struct {
 	Steps []Step // the ladder, gentlest first

@@ -70,7 +70,13 @@ func TestARecordCannotHaveAnotherOnesReason(t *testing.T) {
 // constants returns the kinds of records and the reasons, as they stand in the source.
 func constants(t *testing.T) (kinds, reasons []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "record.go", nil, 0)
+	return values(t, "record.go", "Kind"), values(t, "../fleet/reason.go", "Reason")
+}
+
+// values returns what the constants of the type are.
+func values(t *testing.T, name, of string) (all []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,21 +86,15 @@ func constants(t *testing.T) (kinds, reasons []string) {
 			return true
 		}
 		lit, ok := spec.Values[0].(*ast.BasicLit)
-		if !ok {
+		if typ, some := spec.Type.(*ast.Ident); !ok || !some || typ.Name != of {
 			return true
 		}
 		value, err := strconv.Unquote(lit.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch typ, _ := spec.Type.(*ast.Ident); {
-		case typ == nil:
-		case typ.Name == "RecordKind":
-			kinds = append(kinds, value)
-		case typ.Name == "Reason":
-			reasons = append(reasons, value)
-		}
+		all = append(all, value)
 		return true
 	})
-	return kinds, reasons
+	return all
 }

@@ -25,35 +25,38 @@ type pkgRule struct {
 
 // packages lists every package of hale.
 var packages = []pkgRule{
-	// Floor 0, the core: fault and fleet are words, decide is the judge. Pure: no clock, no I/O, no goroutine.
+	// Floor 0, the core: fault to situation are words, decide is the judge. Pure: no clock, no I/O, no goroutine.
 	{path: "internal/core/fault", floor: 0, step: 0, std: []string{"context"}},
-	// to compare whatever a template comes to have
-	{path: "internal/core/fleet", floor: 0, step: 1, std: []string{"reflect"}},
-	{path: "internal/core/health", floor: 0, step: 2},
-	{path: "internal/core/guard", floor: 0, step: 2},
-	{path: "internal/core/correlation", floor: 0, step: 2},
-	{path: "internal/core/change", floor: 0, step: 2, std: []string{"reflect"}}, // and whatever a policy does
-	{path: "internal/core/placement", floor: 0, step: 3},
-	{path: "internal/core/sizing", floor: 0, step: 2},
-	{path: "internal/core/chart", floor: 0, step: 4},
-	{path: "internal/core/look", floor: 0, step: 5},
-	{path: "internal/core/round", floor: 0, step: 5},
-	{path: "internal/core/repair", floor: 0, step: 6},
-	{path: "internal/core/ledger", floor: 0, step: 6},
-	{path: "internal/core/proving", floor: 0, step: 6},
-	{path: "internal/core/inference", floor: 0, step: 7},
-	{path: "internal/core/decide", floor: 0, step: 8},
-	{path: "internal/core/tenure", floor: 0, step: 2},
+	{path: "internal/core/fleet", floor: 0, step: 1},
+	{path: "internal/core/policy", floor: 0, step: 2, std: []string{"reflect"}}, // to compare whatever a template comes to have
+	{path: "internal/core/belief", floor: 0, step: 3, std: []string{"reflect"}}, // and whatever a ledger does
+	{path: "internal/core/record", floor: 0, step: 4},
+	{path: "internal/core/situation", floor: 0, step: 4},
+	{path: "internal/core/health", floor: 0, step: 5},
+	{path: "internal/core/guard", floor: 0, step: 5},
+	{path: "internal/core/correlation", floor: 0, step: 5},
+	{path: "internal/core/change", floor: 0, step: 5, std: []string{"reflect"}}, // and whatever a policy does
+	{path: "internal/core/placement", floor: 0, step: 6},
+	{path: "internal/core/sizing", floor: 0, step: 5},
+	{path: "internal/core/chart", floor: 0, step: 7},
+	{path: "internal/core/look", floor: 0, step: 8},
+	{path: "internal/core/round", floor: 0, step: 8},
+	{path: "internal/core/repair", floor: 0, step: 9},
+	{path: "internal/core/ledger", floor: 0, step: 9},
+	{path: "internal/core/proving", floor: 0, step: 9},
+	{path: "internal/core/inference", floor: 0, step: 10},
+	{path: "internal/core/decide", floor: 0, step: 11},
+	{path: "internal/core/tenure", floor: 0, step: 5},
 	// Leaves: they know nothing of hale, and look at the world, so the core may not use them.
-	{path: "internal/accel", floor: 0, step: 9, leaf: true},
-	{path: "internal/defect", floor: 0, step: 9, leaf: true},
-	{path: "internal/doorway", floor: 0, step: 9, leaf: true},
-	{path: "internal/strict", floor: 0, step: 9, leaf: true},
-	{path: "internal/sim/calendar", floor: 0, step: 9, leaf: true},
-	{path: "internal/sim/world", floor: 0, step: 9, leaf: true, also: []string{"internal/sim/calendar"}},
-	{path: "internal/sim/verbs", floor: 0, step: 9, leaf: true, also: []string{"internal/sim/world"}},
-	{path: "internal/sim/trace", floor: 0, step: 9, leaf: true},
-	{path: "internal/sim/weather", floor: 0, step: 9, leaf: true},
+	{path: "internal/accel", floor: 0, step: 12, leaf: true},
+	{path: "internal/defect", floor: 0, step: 12, leaf: true},
+	{path: "internal/doorway", floor: 0, step: 12, leaf: true},
+	{path: "internal/strict", floor: 0, step: 12, leaf: true},
+	{path: "internal/sim/calendar", floor: 0, step: 12, leaf: true},
+	{path: "internal/sim/world", floor: 0, step: 12, leaf: true, also: []string{"internal/sim/calendar"}},
+	{path: "internal/sim/verbs", floor: 0, step: 12, leaf: true, also: []string{"internal/sim/world"}},
+	{path: "internal/sim/trace", floor: 0, step: 12, leaf: true},
+	{path: "internal/sim/weather", floor: 0, step: 12, leaf: true},
 	// Floor 1, the ports, each with its exam; what wraps a port and knows no adapter lives here too.
 	{path: "internal/provider", floor: 1},
 	{path: "internal/provider/providertest", floor: 1, step: 1},
