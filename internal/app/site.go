@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"hale/internal/app/fencing"
-	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
@@ -86,7 +85,6 @@ type site struct {
 	receiver *heartbeat.Receiver
 	porter   *porter.Porter // nil: there is no API
 	streams  *streams.Streams
-	pools    *pools.Pools
 	troubles *troubles      // nil: not looked for
 	machines atomic.Bool    // whether each has metrics of its own
 	begun    chan struct{}  // closed when launch may be called

@@ -20,6 +20,7 @@ const (
 	Check      Part = "check"      // one check; of the fleet, by the check's name
 	Probes     Part = "probes"     // what runs the checks; of the fleet, or of all
 	Heartbeats Part = "heartbeats" // where machines report
+	Metric     Part = "metric"     // what reads one metric; of the fleet, by the metric's name
 	Owner      Part = "owner"      // what looks after the fleet
 	Surface    Part = "surface"    // what answers people; by its name
 )

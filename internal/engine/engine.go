@@ -16,6 +16,7 @@ import (
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/engine/steward"
+	"hale/internal/gauge"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/provider"
@@ -32,7 +33,7 @@ type Fleet struct {
 	Probes probe.Engine
 }
 
-// Options are what an Engine is made of. All are needed but Vantage, Post, Defects, Room, Called and Committed.
+// Options are what an Engine is made of. All are needed but Vantage, Post, Gauges, Defects, Room, Called and Committed.
 type Options struct {
 	Store   state.Store
 	Server  string // this server's name, for the owner's key
@@ -40,7 +41,9 @@ type Options struct {
 	Fleets  []Fleet
 	Vantage Vantage
 	Post    Post
-	Logger  *slog.Logger
+	// Gauges opens what reads the metrics of sources outside hale; nil: there are none.
+	Gauges gauge.Open
+	Logger *slog.Logger
 	// Defects is where panics are noted, also those of the parts that the engine is given; nil: in a book of its own.
 	Defects *defect.Register
 	// Room tells how much room the store has; nil: it does not say.

@@ -130,7 +130,7 @@ func concerns(spec *policy.Spec, at defect.Place) bool {
 		return at.Of == string(spec.Provider)
 	case defect.Target:
 		return slices.ContainsFunc(spec.Notify.To, func(r policy.Recipient) bool { return string(r.Target) == at.Name })
-	case defect.Check, defect.Owner:
+	case defect.Check, defect.Owner, defect.Metric:
 		return at.Of == string(spec.Name)
 	case defect.Probes:
 		return at.Of == "" || at.Of == string(spec.Name)
@@ -150,6 +150,7 @@ var defectReasons = map[defect.Part]fleet.Reason{
 	defect.Check:      fleet.ReasonCheckPanicked,
 	defect.Probes:     fleet.ReasonProbesPanicked,
 	defect.Heartbeats: fleet.ReasonHeartbeatsPanicked,
+	defect.Metric:     fleet.ReasonMetricPanicked,
 	defect.Owner:      fleet.ReasonOwnerPanicked,
 }
 
@@ -161,6 +162,8 @@ func defectRecord(e defect.Entry) record.Record {
 		r.Target = policy.TargetName(e.Place.Name)
 	case defect.Check:
 		r.Check = fleet.CheckName(e.Place.Name)
+	case defect.Metric:
+		r.Metric = fleet.MetricName(e.Place.Name)
 	default:
 	}
 	return r

@@ -16,6 +16,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
+	"hale/internal/gauge"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/state"
@@ -46,6 +47,7 @@ type holder struct {
 	struck       func(fleet.ProviderName, fleet.Domain) []policy.Spec // see Engine.struck
 	tolls        *tolls
 	everyone     func(on fleet.ProviderName) []policy.Spec // see Engine.everyone
+	gauges       gauge.Open
 	server       string
 	log          *slog.Logger
 	tells        Post
@@ -73,7 +75,7 @@ func newHolder(f Fleet, c *process.Clock, s *poller.Poller, b *process.Beginning
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, poller: s,
 		reports: s.Subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.Source.Cannot(),
-		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), trials: make(chan trial), defects: opts.Defects,
+		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), trials: make(chan trial), defects: opts.Defects, gauges: opts.Gauges,
 		confessed: map[defect.Place]told{},
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})

@@ -20,6 +20,7 @@ import (
 	"hale/internal/core/record"
 	"hale/internal/engine"
 	"hale/internal/engine/poller"
+	"hale/internal/gauge"
 	notified "hale/internal/notify/memory"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -78,6 +79,8 @@ type story struct {
 	before fleet.InstanceID
 	cure   func()
 	ops    *notified.Target
+	// gauges opens the sources of the next controller's metrics; nil: there are none.
+	gauges gauge.Open
 	// log is of the next controller; nil: nobody reads it.
 	log *slog.Logger
 }
@@ -160,6 +163,7 @@ func (s *story) controller(server string) *controller {
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: cmp.Or(s.log, slog.New(slog.DiscardHandler)),
 		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage, Post: post, Room: s.room,
+		Gauges: s.gauges,
 	})
 	if err != nil {
 		s.t.Fatal(err)

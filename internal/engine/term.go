@@ -16,7 +16,9 @@ import (
 	"hale/internal/core/inference"
 	"hale/internal/core/record"
 	"hale/internal/core/tenure"
+	"hale/internal/defect"
 	"hale/internal/engine/process"
+	"hale/internal/engine/sources"
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
 	"hale/internal/owner/published"
@@ -39,7 +41,8 @@ type term struct {
 	start    starts.Start // of the engine
 	book     *journal.Journal
 
-	own      *owner.Owner // what is known of the fleet, and what follows
+	own      *owner.Owner     // what is known of the fleet, and what follows
+	sources  *sources.Sources // of its metrics
 	canaries *picture.Canaries
 	beside   witnesses
 	// canaryEpoch tells this term's canaries from an earlier one's.
@@ -93,7 +96,8 @@ func (o *holder) begin(ctx context.Context) (*term, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &term{holder: o, start: start, lease: lease, inbox: make(chan news, 64)}
+	t := &term{holder: o, start: start, lease: lease, inbox: make(chan news, 64), sources: sources.New(o.name, o.probes,
+		o.poller.Source.Adapter, o.gauges, o.defects.Witness(defect.Metric, string(o.name)))}
 	t.box = outbox.NewBox(func(now fleet.Now, r record.Record) record.Record { return t.own.About(now, r) })
 	err = o.soundly("the beginning of a term", func() error {
 		if err := t.claim(ctx); err != nil {
@@ -379,6 +383,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	now := t.clock.Now()
 	t.minds(now)
 	t.lookBeside(ctx, now)
+	t.readMetrics(ctx, now)
 	t.own.SetTolls(t.tolls.beside(t.own.Spec()))
 	t.own.SetRoll(t.poller.Notes())
 	if !t.own.Due(now) {
@@ -408,7 +413,7 @@ const (
 
 // show shows the fleet as it stands, a large one not too often, and returns when the next round is due.
 func (t *term) show(now fleet.Now) fleet.Instant {
-	due, next := t.shown.Add(showEvery), t.own.Next()
+	due, next := t.shown.Add(showEvery), t.own.Wake()
 	switch {
 	case !t.stale:
 	case t.own.Len() < manyMachines || now.Due(due):
@@ -443,6 +448,7 @@ func (t *term) publish(now fleet.Now) {
 		Tally:        tally,
 		Lots:         inference.Lots(t.own.Spec(), &whole, views, now),
 		Machines:     views,
+		Gauges:       t.own.Gauges(),
 		Post:         t.box.Standing(),
 	})
 }

@@ -71,6 +71,14 @@ func (o *Owner) Due(now fleet.Now) bool {
 // Next returns when to decide again at the latest; 0: not before there is news.
 func (o *Owner) Next() fleet.Instant { return o.next }
 
+// Wake returns when there is something to do at the latest, to decide or to read metrics; 0: not before there is news.
+func (o *Owner) Wake() fleet.Instant {
+	if metric := o.NextMetric(); metric != 0 && (o.next == 0 || metric < o.next) {
+		return metric
+	}
+	return o.next
+}
+
 // Decide judges what is known. What is to be stored of it Ready returns; of a full store, first a sign of life.
 func (o *Owner) Decide(now fleet.Now) {
 	if o.State().Acting != fleet.ReasonStoreFull {

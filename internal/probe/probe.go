@@ -36,6 +36,9 @@ type Target struct {
 	Spec *policy.Check
 	// Epoch is the owner's; results of an earlier epoch never count for a later one.
 	Epoch uint64
+	// Keeps has the beginning of an http answer's body kept (Measurer). A target goes on undisturbed when only this
+	// changes, as far as the same engine watches it.
+	Keeps bool
 }
 
 // Unaimed says why the target cannot be asked; empty: it can.

@@ -27,6 +27,11 @@ func panicked(r record.Record) string {
 		return "what runs the checks"
 	case fleet.ReasonHeartbeatsPanicked:
 		return "what hears heartbeats"
+	case fleet.ReasonMetricPanicked:
+		if r.Metric == "" {
+			return "what reads a metric"
+		}
+		return "what reads metric " + string(r.Metric)
 	default:
 		return "what looks after the fleet"
 	}

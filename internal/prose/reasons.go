@@ -144,6 +144,8 @@ var reasons = map[fleet.Reason]reason{
 		toReport + "; when the checks stay unknown, restart hale: its machines are not touched by that"},
 	fleet.ReasonHeartbeatsPanicked: {"a defect in what hears heartbeats: silence means nothing until it hears again",
 		toReport},
+	fleet.ReasonMetricPanicked: {"a defect in what reads the metric: it has no value, and nothing is scaled in by it",
+		toReport},
 	fleet.ReasonOwnerPanicked: {"a defect in what looks after the fleet: hale begins to look after it anew, and " +
 		"judges everything afresh", toReport},
 

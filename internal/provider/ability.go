@@ -68,6 +68,7 @@ func allAbilities() []Ability {
 		),
 		ability[GuestPinger](),
 		ability[MeterReader](),
+		ability[UsageReader](),
 		ability[ConsoleReader](),
 		ability[Screenshooter](),
 		ability[Rehearser](),

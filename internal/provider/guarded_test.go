@@ -21,7 +21,8 @@ func hollow() provider.Provider {
 }
 
 // questions are the calls that change nothing.
-var questions = []string{"Identity", "List", "Get", "PingGuest", "Meter", "Console", "Screenshot", "Rehearse", "Starts"}
+var questions = []string{"Identity", "List", "Get", "PingGuest", "Meter", "Usage", "Console", "Screenshot", "Rehearse",
+	"Starts"}
 
 // TestEveryCallThatPanicsIsUnknown: a question has no answer, an order may have been carried out.
 func TestEveryCallThatPanicsIsUnknown(t *testing.T) {

@@ -30,6 +30,7 @@ const (
 	OpGet         fleet.Op = "get"
 	OpPingGuest   fleet.Op = "ping-guest"
 	OpMeter       fleet.Op = "meter"
+	OpUsage       fleet.Op = "usage"
 	OpConsole     fleet.Op = "console"
 	OpScreenshot  fleet.Op = "screenshot"
 	OpRehearse    fleet.Op = "rehearse"
@@ -39,7 +40,8 @@ const (
 )
 
 var questions = []fleet.Op{
-	OpIdentity, OpList, OpGet, OpPingGuest, OpMeter, OpConsole, OpScreenshot, OpRehearse, OpStarts,
+	OpIdentity, OpList, OpGet, OpPingGuest, OpMeter, OpUsage, OpConsole, OpScreenshot, OpRehearse,
+	OpStarts,
 }
 
 // Asks reports whether the call changes nothing.

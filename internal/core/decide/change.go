@@ -4,7 +4,6 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/core/repair"
 )
 
 // change goes on with what a person ordered for the machine, or begins it. It reports whether the machine is spoken
@@ -27,8 +26,8 @@ func (w *work) change() bool {
 		return false
 	case w.ended(o):
 		return m.Change.Ended == fleet.ReasonRemoved // it is booked in the next round
-	case repair.Forbidden(m, &s.Spec, kind) != "": // since the person ordered it
-		w.RefuseChange(o.Order, repair.Forbidden(m, &s.Spec, kind))
+	case guard.Forbidden(m, &s.Spec, kind) != "": // since the person ordered it
+		w.RefuseChange(o.Order, guard.Forbidden(m, &s.Spec, kind))
 		return false
 	case m.Current.ID != o.Instance && !o.Named:
 		m.Change = &belief.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown

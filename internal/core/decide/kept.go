@@ -7,7 +7,6 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
-	"hale/internal/core/repair"
 )
 
 // undo takes the order to bring the instance back that was replaced last. It begins as soon as nothing but patience is
@@ -60,8 +59,8 @@ func (w *work) bringBack() bool {
 	case m.KeptFor(m.Wanted) == nil: // it went meanwhile
 		w.unwant(fleet.ReasonNothingKept)
 		return false
-	case repair.Forbidden(m, &s.Spec, belief.RepairUndo) != "": // since the person ordered it
-		w.unwant(repair.Forbidden(m, &s.Spec, belief.RepairUndo))
+	case guard.Forbidden(m, &s.Spec, belief.RepairUndo) != "": // since the person ordered it
+		w.unwant(guard.Forbidden(m, &s.Spec, belief.RepairUndo))
 		return false
 	case held != "" && m.Repair != nil:
 		return false

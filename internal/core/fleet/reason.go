@@ -271,6 +271,7 @@ const (
 	ReasonCheckPanicked      Reason = "check-panicked"      // what asks for the Check
 	ReasonProbesPanicked     Reason = "probes-panicked"     // what runs the checks
 	ReasonHeartbeatsPanicked Reason = "heartbeats-panicked" // what hears heartbeats
+	ReasonMetricPanicked     Reason = "metric-panicked"     // what reads the Metric
 	// what looks after the fleet; also why hale does not act now
 	ReasonOwnerPanicked Reason = "owner-panicked"
 

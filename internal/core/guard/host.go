@@ -3,6 +3,7 @@ package guard
 import (
 	"slices"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 )
@@ -76,4 +77,41 @@ func MayFence(h fleet.Host, s *Situation) bool {
 func agreed(h fleet.Host, s *Situation) bool {
 	said := !h.Independent && len(s.Hosts) > 1
 	return said || h.Fence.SaidOff(s.Now) || s.Spec.Repair.Silence == policy.SilenceActs
+}
+
+// OffHost says why the step is not for a machine on a host that does not answer: only one elsewhere can be built, and
+// only what the host's loss does not take along for ever.
+func OffHost(m *belief.Machine, s *Situation, step policy.Step) fleet.Reason {
+	if m.Current.None() {
+		return ""
+	}
+	h, dead := DeadHost(m.Current.Host, s)
+	if !dead || !Fenceable(h, s) {
+		return "" // where nothing is done anyway
+	}
+	switch step.Kind {
+	case fleet.StepPage, fleet.StepQuarantine:
+		return ""
+	case fleet.StepEvacuate:
+		if h.Fence.Tries == 0 && !s.Whole.ProofOf(h.Name, s.Now).OfHost() {
+			return fleet.ReasonHostDown // it could be cut off, and would run on
+		}
+		return lostWithHost(s)
+	case fleet.StepRecreate:
+		if h.Closed {
+			// Name and address are the instance's as long as there is one, on whichever host.
+			return fleet.ReasonHostDown
+		}
+		return lostWithHost(s)
+	default:
+		return fleet.ReasonHostDown
+	}
+}
+
+// lostWithHost says why the machine cannot do without what only its host has.
+func lostWithHost(s *Situation) fleet.Reason {
+	if _, lost := s.Spec.Template.DiskLost(); lost {
+		return fleet.ReasonDiskKept // it could not even be kept aside
+	}
+	return ""
 }

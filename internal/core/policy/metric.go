@@ -1,6 +1,11 @@
 package policy
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"hale/internal/core/fleet"
+)
 
 // Believable reports whether a value is within the metric's bounds. Without bounds (both 0) each is.
 func (m *Metric) Believable(value float64) bool {
@@ -38,6 +43,13 @@ func (c Combine) One(values []float64) float64 {
 
 // smoothed is how many time constants a reading still counts in a weighted mean: beyond that it weighs less than 1 %.
 const smoothed = 5
+
+// ReadsPage reports whether a metric is a number in the answer to the check.
+func (s *Sizing) ReadsPage(c fleet.CheckName) bool {
+	return s != nil && slices.ContainsFunc(s.Metrics, func(m Metric) bool {
+		return m.Kind == MetricCheck && m.Check.Check == c && m.Check.Body != ""
+	})
+}
 
 // Lookback is how far back the rule looks at a metric: as long as the longest window, with what each moment of that
 // looks back on in turn, and one reading more.

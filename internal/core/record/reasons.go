@@ -151,5 +151,5 @@ var lettingGo = []fleet.Reason{
 // panicked are the parts of hale that can.
 var panicked = []fleet.Reason{
 	fleet.ReasonProviderPanicked, fleet.ReasonCommandPanicked, fleet.ReasonFencePanicked, fleet.ReasonTargetPanicked, fleet.ReasonCheckPanicked,
-	fleet.ReasonProbesPanicked, fleet.ReasonHeartbeatsPanicked, fleet.ReasonOwnerPanicked,
+	fleet.ReasonProbesPanicked, fleet.ReasonHeartbeatsPanicked, fleet.ReasonMetricPanicked, fleet.ReasonOwnerPanicked,
 }

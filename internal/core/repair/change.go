@@ -3,6 +3,7 @@ package repair
 import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/core/record"
 )
 
@@ -94,4 +95,19 @@ func (w *Work) orderStands(r *belief.Repair) bool {
 	}
 	o := l.Removal(w.M.Name)
 	return o != nil && o.Order == r.Order
+}
+
+// forbidden says why the work may not go on towards taking its target away. The configuration may have been edited
+// since it began, and what it forbids by now is not done: neither begun, nor finished. Of what is gone nothing is left
+// to spare, and what never was whole has nothing to keep.
+func (w *Work) forbidden(r *belief.Repair) fleet.Reason {
+	takes := r.Wanted() || r.Kind == belief.RepairHeal && r.Step.Builds()
+	before := r.Phase == belief.PhaseLook || r.Phase == belief.PhaseAct
+	if !takes || r.Intent != nil || r.Removed || r.Proof == fleet.ProofDeleted || !before {
+		return ""
+	}
+	if w.keeps(r) || !r.Wanted() && r.Target.Expired {
+		return guard.AgainstAside(w.M, &w.Situation.Spec, r.Target)
+	}
+	return guard.Against(w.M, &w.Situation.Spec, r.Target)
 }

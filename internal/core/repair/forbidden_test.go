@@ -5,13 +5,13 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
-	"hale/internal/core/repair"
 )
 
 func forbidden(st *stage, kind belief.RepairKind) fleet.Reason {
-	return repair.Forbidden(&st.m, &st.s.Spec, kind)
+	return guard.Forbidden(&st.m, &st.s.Spec, kind)
 }
 
 // L2: the configuration was edited while a repair was under way, and forbids by now what it is about to do. It is

@@ -10,43 +10,6 @@ import (
 	"hale/internal/core/record"
 )
 
-// offHost says why the step is not for a machine on a host that does not answer: only one elsewhere can be built, and
-// only what the host's loss does not take along for ever.
-func offHost(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
-	if m.Current.None() {
-		return ""
-	}
-	h, dead := guard.DeadHost(m.Current.Host, s)
-	if !dead || !guard.Fenceable(h, s) {
-		return "" // where nothing is done anyway
-	}
-	switch step.Kind {
-	case fleet.StepPage, fleet.StepQuarantine:
-		return ""
-	case fleet.StepEvacuate:
-		if h.Fence.Tries == 0 && !s.Whole.ProofOf(h.Name, s.Now).OfHost() {
-			return fleet.ReasonHostDown // it could be cut off, and would run on
-		}
-		return lostWithHost(s)
-	case fleet.StepRecreate:
-		if h.Closed {
-			// Name and address are the instance's as long as there is one, on whichever host.
-			return fleet.ReasonHostDown
-		}
-		return lostWithHost(s)
-	default:
-		return fleet.ReasonHostDown
-	}
-}
-
-// lostWithHost says why the machine cannot do without what only its host has.
-func lostWithHost(s *guard.Situation) fleet.Reason {
-	if _, lost := s.Spec.Template.DiskLost(); lost {
-		return fleet.ReasonDiskKept // it could not even be kept aside
-	}
-	return ""
-}
-
 // toLeave says why the step is not for the machine, as its host stands: from a disabled host a step must lead away,
 // and no step leaves a host that is as it should be.
 func toLeave(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {

@@ -120,7 +120,7 @@ func unfit(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason
 	if r := Precondition(m, &s.Spec, step); r != "" {
 		return r
 	}
-	if r := offHost(m, s, step); r != "" {
+	if r := guard.OffHost(m, s, step); r != "" {
 		return r
 	}
 	if r := toLeave(m, s, step); r != "" {

@@ -33,6 +33,8 @@ type Engine struct {
 var (
 	_ probe.Engine = (*Engine)(nil)
 	_ probe.Logger = (*Engine)(nil)
+
+	_ probe.Measurer = (*Engine)(nil)
 )
 
 // command is work on the register by another goroutine than Run's.

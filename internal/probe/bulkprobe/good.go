@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math/bits"
+	"time"
 
 	"hale/internal/probe"
 )
@@ -17,20 +18,18 @@ type held struct {
 	plan   *plan
 }
 
-// counted is what a shard answers of one target.
-type counted struct {
+// told is what a shard answers of one target.
+type told[A any] struct {
 	id   probe.ID
-	good int
+	says A
 	is   bool
 }
 
-// Good implements probe.Counter: it asks the shards, and the ordinary engine for what that one watches.
-func (e *Engine) Good(ctx context.Context, ids ...probe.ID) map[probe.ID]int {
-	out := map[probe.ID]int{}
-	if able, ok := e.ordinary.(probe.Counter); ok {
-		maps.Copy(out, able.Good(ctx, ids...))
-	}
-	answers, asked := make(chan counted, len(ids)), 0
+// ask has the shards say something of each target that they watch, unless it is another one by now. What does not come
+// before ctx ends is left out.
+func ask[A any](ctx context.Context, e *Engine, ids []probe.ID, say func(*shard, *target, *plan) (A, bool),
+	take func(probe.ID, A)) {
+	answers, asked := make(chan told[A], len(ids)), 0
 	e.within(ctx, func(r *register) {
 		for _, id := range ids {
 			i := r.index.find(id)
@@ -39,21 +38,52 @@ func (e *Engine) Good(ctx context.Context, ids ...probe.ID) map[probe.ID]int {
 			}
 			rec := r.records.at(i)
 			h := held{id, r.pool.shards[r.shardOf(id)], rec.handle, rec.run, rec.plan}
-			if h.shard.tell(instruction{inspect: func(s *shard) { answers <- s.good(h) }}) {
+			if h.shard.tell(instruction{inspect: func(s *shard) {
+				a := told[A]{id: h.id}
+				if t := s.targets.at(h.handle); t.flags.has(inUse) && t.run == h.run {
+					a.says, a.is = say(s, t, h.plan)
+				}
+				answers <- a
+			}}) {
 				asked++
 			}
 		}
 	})
 	for range asked {
 		select {
-		case c := <-answers:
-			if c.is {
-				out[c.id] = c.good
+		case a := <-answers:
+			if a.is {
+				take(a.id, a.says)
 			}
 		case <-ctx.Done():
-			return out
+			return
 		}
 	}
+}
+
+// Good implements probe.Counter: it asks the shards, and the ordinary engine for what that one watches.
+func (e *Engine) Good(ctx context.Context, ids ...probe.ID) map[probe.ID]int {
+	out := map[probe.ID]int{}
+	if able, ok := e.ordinary.(probe.Counter); ok {
+		maps.Copy(out, able.Good(ctx, ids...))
+	}
+	ask(ctx, e, ids, func(_ *shard, t *target, p *plan) (int, bool) { return t.tally.towardsUp(p), true },
+		func(id probe.ID, good int) { out[id] = good })
+	return out
+}
+
+// Measured implements probe.Measurer, in the same way.
+func (e *Engine) Measured(ctx context.Context, ids ...probe.ID) map[probe.ID]probe.Measure {
+	out := map[probe.ID]probe.Measure{}
+	if able, ok := e.ordinary.(probe.Measurer); ok {
+		maps.Copy(out, able.Measured(ctx, ids...))
+	}
+	ask(ctx, e, ids, func(_ *shard, t *target, _ *plan) (probe.Measure, bool) {
+		return probe.Measure{
+			At:   e.pool.origin.Add(time.Duration(t.tally.heard)),
+			Took: time.Duration(t.took) * time.Microsecond,
+		}, t.tally.row > 0 // the last result that said something was good
+	}, func(id probe.ID, m probe.Measure) { out[id] = m })
 	return out
 }
 
@@ -66,15 +96,6 @@ func (e *Engine) within(ctx context.Context, do func(r *register)) {
 	case <-e.ended:
 	case <-ctx.Done():
 	}
-}
-
-// good counts the good answers of a target, unless it is another one by now.
-func (s *shard) good(h held) counted {
-	t := s.targets.at(h.handle)
-	if !t.flags.has(inUse) || t.run != h.run {
-		return counted{}
-	}
-	return counted{h.id, t.tally.towardsUp(h.plan), true}
 }
 
 // towardsUp is how many good answers count towards making it up.

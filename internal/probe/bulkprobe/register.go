@@ -91,7 +91,7 @@ func (r *register) set(targets []probe.Target, now time.Time) {
 	for k := range targets {
 		want := &targets[k]
 		switch i := r.index.find(want.ID); {
-		case !r.numbered || !Takes(want.Spec) || want.Unaimed() == fleet.ResultSharedAddress:
+		case !r.numbered || !Takes(want.Spec) || want.Keeps || want.Unaimed() == fleet.ResultSharedAddress:
 			others = append(others, want)
 		case i == none || !r.same(r.records.at(i), want):
 			changed = append(changed, want)

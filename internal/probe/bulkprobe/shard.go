@@ -30,7 +30,8 @@ type target struct {
 	plan    int32
 	record  int32 // its place in the register behind box, and which run of it
 	run     uint32
-	conn    int32 // the connection that it uses or keeps; none otherwise
+	conn    int32  // the connection that it uses or keeps; none otherwise
+	took    uint32 // microseconds, the last good answer
 	box     uint16
 	flags   flags
 }
@@ -408,11 +409,20 @@ func (s *shard) answer(i int32, r reason, n note) {
 	s.land(t)
 	s.wheel.take(i)
 	s.stats.Answered++
-	if r == local {
+	switch r {
+	case ok:
+		t.took = micros(s.now - t.started)
+	case local:
 		s.stats.Local++
+	default:
 	}
 	s.judge(t, p, r, n)
 	s.wheel.put(i, t.due)
+}
+
+// micros are the nanoseconds as microseconds: beyond an hour, an hour.
+func micros(ns int64) uint32 {
+	return uint32(min(max(ns, 0), int64(time.Hour)) / int64(time.Microsecond))
 }
 
 // land notes that the target's probe is not in flight any more.

@@ -24,6 +24,8 @@ type answer struct {
 	reason fleet.ResultReason
 	detail string
 	at     time.Time
+	// measure is what a good one did.
+	measure probe.Measure
 }
 
 // failure is an error that brings its reason along.
@@ -44,6 +46,19 @@ type asker struct {
 	patterns    *cache[*regexp.Regexp]
 	authorities *cache[*x509.CertPool] // of the checks that name their own
 	panics      defect.Witness
+	kept        *kept // by the probe at hand
+}
+
+// kept is what a probe keeps of a page.
+type kept struct {
+	at   time.Time // when the answer was found to be good, and reading on began; zero: it did not
+	page []byte
+}
+
+// Write implements io.Writer; it cannot fail.
+func (k *kept) Write(p []byte) (int, error) {
+	k.page = append(k.page, p[:min(len(p), probe.MostPage-len(k.page))]...)
+	return len(p), nil
 }
 
 func newAsker(transport probe.Transport, o Options) asker {
@@ -60,6 +75,7 @@ func (k asker) ask(ctx context.Context, t probe.Target, started time.Time) (a an
 	defer k.panics.Catch(string(t.Check), "probe", func(p *defect.Panic) {
 		a = answer{reason: fleet.ResultPanicked, detail: brief(p), at: time.Now()}
 	})
+	k.kept = &kept{}
 	said, err := k.perform(ctx, t)
 	at := time.Now()
 	if p := (*defect.Panic)(nil); errors.As(err, &p) { // on another goroutine
@@ -69,6 +85,10 @@ func (k asker) ask(ctx context.Context, t probe.Target, started time.Time) (a an
 	a = weigh(err, ctx.Err(), at.Sub(started), limitOf(t.Spec))
 	if a.at = at; a.reason == fleet.ResultOK {
 		a.detail = said
+		a.measure = probe.Measure{At: at, Took: at.Sub(started), Page: k.kept.page}
+		if good := k.kept.at; !good.IsZero() {
+			a.measure.Took = good.Sub(started)
+		}
 	}
 	return a
 }

@@ -47,6 +47,8 @@ type Engine struct {
 var (
 	_ probe.Engine = (*Engine)(nil)
 	_ probe.Logger = (*Engine)(nil)
+
+	_ probe.Measurer = (*Engine)(nil)
 )
 
 // command is work on the register by another goroutine than Run's.
@@ -203,6 +205,19 @@ func (e *Engine) Good(ctx context.Context, ids ...probe.ID) map[probe.ID]int {
 	return out
 }
 
+// Measured implements probe.Measurer.
+func (e *Engine) Measured(ctx context.Context, ids ...probe.ID) map[probe.ID]probe.Measure {
+	out := make(map[probe.ID]probe.Measure, len(ids))
+	e.order(ctx, func(b *register, _ time.Time) {
+		for _, id := range ids {
+			if t, ok := b.targets[id]; ok && !t.measure.At.IsZero() {
+				out[id] = t.measure
+			}
+		}
+	})
+	return out
+}
+
 // Log implements probe.Logger.
 func (e *Engine) Log(machine fleet.MachineName, each func(probe.Single)) (stop func()) {
 	number := 0
@@ -231,6 +246,7 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 	if !begun {
 		return looked(target, answer{reason: fleet.ResultLocal, detail: "the probe engine does not run"})
 	}
+	target.Keeps = false
 	got := e.asker.insist(ctx, target)
 	heard := e.order(context.Background(), func(b *register, _ time.Time) {
 		b.looks--

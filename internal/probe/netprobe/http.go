@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"syscall"
+	"time"
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
@@ -87,11 +88,28 @@ func (k asker) visit(ctx context.Context, t probe.Target, v visit) (*visit, erro
 		return nil, v.exchangeError(err)
 	}
 	//nolint:bodyclose // closing would read on; the connection is closed instead
-	resp, err := readAnswer(conn, req, t.Spec.HTTP.Body != "")
+	resp, err := readAnswer(conn, req, t.Spec.HTTP.Body != "" || t.Keeps)
 	if err != nil {
 		return nil, v.exchangeError(err)
 	}
-	return v.judge(t, resp, k.patterns)
+	if t.Keeps {
+		resp.Body = io.NopCloser(io.TeeReader(resp.Body, k.kept))
+	}
+	next, err := v.judge(t, resp, k.patterns)
+	if t.Keeps && next == nil && err == nil {
+		k.readOn(ctx, conn, resp.Body)
+	}
+	return next, err
+}
+
+// readOn reads more of a good answer's page than it took to find it good. What does not come in half of the time that
+// is left is not waited for: it changes nothing about the answer.
+func (k asker) readOn(ctx context.Context, conn net.Conn, page io.Reader) {
+	k.kept.at = time.Now()
+	if end, limited := ctx.Deadline(); limited {
+		_ = conn.SetReadDeadline(k.kept.at.Add(end.Sub(k.kept.at) / 2)) // it would fail as the reading does
+	}
+	_, _ = io.CopyN(io.Discard, page, int64(max(0, probe.MostPage-len(k.kept.page)))) // as far as it goes
 }
 
 // unlessIgnored says what a connection that could not be made means. What is our own fault is so in any case.

@@ -43,6 +43,8 @@ type target struct {
 	slot    time.Time   // the due time of the probe that waits or flies
 	waiting bool        // for a worker
 	flying  *attempt
+	// measure is what the last good answer did, unless a failure came after it; zero: there is none.
+	measure probe.Measure
 }
 
 // result is what one probe had to say.
@@ -52,6 +54,7 @@ type result struct {
 	started time.Time // zero: it was not
 	at      time.Time // when it was known
 	due     time.Time // when its probe was due
+	measure probe.Measure
 }
 
 // attempt is one probe in flight.
@@ -106,7 +109,11 @@ func newRegister(workers int, now time.Time) *register {
 func (b *register) set(targets []probe.Target, now time.Time) {
 	changed := slices.DeleteFunc(slices.Clone(targets), func(want probe.Target) bool {
 		t, ok := b.targets[want.ID]
-		return ok && same(t.Target, want)
+		if !ok || !same(t.Target, want) {
+			return false
+		}
+		t.Keeps = want.Keeps
+		return true
 	})
 	for _, want := range changed {
 		first := now
@@ -131,7 +138,7 @@ func (b *register) restart(want probe.Target, first, now time.Time) {
 		t.edge.Epoch, t.edge.Seq = want.Epoch, 0
 	}
 	t.Target, t.fresh, t.due = want, true, first
-	t.tally = probe.NewTally()
+	t.tally, t.measure = probe.NewTally(), probe.Measure{}
 	switch why := want.Unaimed(); {
 	case why != fleet.ResultNone:
 		t.tally.Reason, t.tally.Detail = why, string(want.Rival)
@@ -296,7 +303,8 @@ func (b *register) finish(a *attempt) {
 		return
 	}
 	t.flying = nil
-	r := result{reason: a.answer.reason, detail: a.answer.detail, started: a.started, at: a.answer.at, due: a.due}
+	r := result{reason: a.answer.reason, detail: a.answer.detail, started: a.started, at: a.answer.at, due: a.due,
+		measure: a.answer.measure}
 	if r.reason == fleet.ResultTimeout && a.stalled {
 		r.reason, r.detail = fleet.ResultLate, "stalled"
 	}
@@ -306,6 +314,13 @@ func (b *register) finish(a *attempt) {
 func (b *register) judge(t *target, r result) {
 	before := t.tally
 	t.tally = before.Add(probe.Result{Reason: r.reason, Detail: r.detail, At: r.at.Sub(b.origin)}, t.Spec)
+	switch probe.MeaningOf(r.reason) {
+	case probe.MeansSuccess:
+		t.measure = r.measure
+	case probe.MeansFailure:
+		t.measure = probe.Measure{}
+	case probe.MeansNothing:
+	}
 	if t.tally.Differs(before) {
 		b.tell(t, r)
 	}

@@ -193,6 +193,7 @@ func needs() map[string]need {
 		"Watched":      {ability: "watch"},
 		"Noting":       {ability: "starts"},
 		"Keeper":       {ability: "keep"},
+		"Counted":      {ability: "usage"},
 		"Rebuilder":    {ability: "rebuild"},
 		"Killer":       {hooks: []string{"kill"}},
 		"Pauser":       {ability: "resume", hooks: []string{"pause"}},

@@ -53,6 +53,9 @@ func (h *harness) Watched() {}
 // Noting implements providertest.Noting.
 func (h *harness) Noting() {}
 
+// Counts implements providertest.Counted: a program need not tell anything in particular.
+func (h *harness) Counts() []policy.Usage { return nil }
+
 // hook runs the hooks program with a word and its arguments, in the environment of the provider's program, and returns
 // what it prints.
 func (h *harness) hook(ctx context.Context, args ...string) (string, error) {

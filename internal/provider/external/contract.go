@@ -41,6 +41,7 @@ const (
 	opSnapshot     operation = "snapshot"
 	opDropSnapshot operation = "drop-snapshot"
 	opPingGuest    operation = "ping-guest"
+	opUsage        operation = "usage"
 	opConsole      operation = "console"
 	opScreenshot   operation = "screenshot"
 	opStarts       operation = "starts"
@@ -52,7 +53,7 @@ const (
 // changes reports whether the operation changes something, so that one without an answer has an unknown outcome.
 func (o operation) changes() bool {
 	return !slices.Contains([]operation{
-		opDescribe, opIdentity, opList, opGet, opPingGuest, opConsole, opScreenshot, opStarts, opWatch,
+		opDescribe, opIdentity, opList, opGet, opPingGuest, opUsage, opConsole, opScreenshot, opStarts, opWatch,
 	}, o)
 }
 
@@ -72,6 +73,7 @@ var abilityWords = map[string]string{
 	"Keeper":        "keep",
 	"Snapshotter":   "snapshot",
 	"GuestPinger":   "ping-guest",
+	"UsageReader":   "usage",
 	"ConsoleReader": "console",
 	"Screenshooter": "screenshot",
 	"StartReader":   abilityStarts,
@@ -91,7 +93,7 @@ func Abilities() []string {
 // ability returns the word for what the operation needs, and whether there is one.
 func (o operation) ability() (string, bool) {
 	switch o {
-	case opResume, opSoftReboot, opRebuild, opKeep, opSnapshot, opPingGuest, opConsole, opScreenshot, opWatch:
+	case opResume, opSoftReboot, opRebuild, opKeep, opSnapshot, opPingGuest, opUsage, opConsole, opScreenshot, opWatch:
 		return string(o), true
 	case opRestore:
 		return string(opKeep), true
@@ -109,14 +111,22 @@ type request struct {
 	Contract  int       `json:"hale"`
 	Operation operation `json:"operation"`
 	// Seconds are left until the program is killed.
-	Seconds  float64        `json:"seconds"`
-	Instance *reference     `json:"instance,omitempty"`
-	Name     string         `json:"name,omitempty"`
-	Template *template      `json:"template,omitempty"`
-	Made     []string       `json:"made,omitempty"`
-	Snapshot *snapshotNamed `json:"snapshot,omitempty"`
-	Start    *startNamed    `json:"start,omitempty"`
-	Limit    int            `json:"limit,omitempty"`
+	Seconds  float64    `json:"seconds"`
+	Instance *reference `json:"instance,omitempty"`
+	// Instances are those of a question about several.
+	Instances []placed       `json:"instances,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Template  *template      `json:"template,omitempty"`
+	Made      []string       `json:"made,omitempty"`
+	Snapshot  *snapshotNamed `json:"snapshot,omitempty"`
+	Start     *startNamed    `json:"start,omitempty"`
+	Limit     int            `json:"limit,omitempty"`
+}
+
+// placed is an instance, and where it is.
+type placed struct {
+	ID   string `json:"id"`
+	Host string `json:"host"`
 }
 
 // reference names one instance.

@@ -37,6 +37,7 @@ var (
 	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 
+	_ provider.UsageReader   = (*Provider)(nil)
 	_ provider.ConsoleReader = (*Provider)(nil)
 	_ provider.Screenshooter = (*Provider)(nil)
 	_ provider.StartReader   = (*Provider)(nil)

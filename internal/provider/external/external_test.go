@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,7 @@ import (
 )
 
 // said is what a program with every ability says of itself.
-const said = `{"result": {"contract": 1, "name": "t", "abilities": ["resume", "soft-reboot", "rebuild", "keep", "snapshot", "ping-guest", "console", "screenshot", "starts", "disks", "watch"]}}`
+const said = `{"result": {"contract": 1, "name": "t", "abilities": ["resume", "soft-reboot", "rebuild", "keep", "snapshot", "ping-guest", "usage", "console", "screenshot", "starts", "disks", "watch"]}}`
 
 // script writes a program that describes itself, and runs the text for every other operation, which is in $op, with the
 // request in $request.
@@ -85,6 +86,7 @@ func reads(p *external.Provider) map[string]func(context.Context) error {
 		"list":       func(ctx context.Context) error { _, err := p.List(ctx); return err },
 		"get":        func(ctx context.Context) error { _, err := p.Get(ctx, ref); return err },
 		"ping-guest": func(ctx context.Context) error { return p.PingGuest(ctx, ref) },
+		"usage":      func(ctx context.Context) error { _, err := p.Usage(ctx, []provider.Ref{ref}); return err },
 		"console":    func(ctx context.Context) error { _, err := p.Console(ctx, ref, 10); return err },
 		"starts":     func(ctx context.Context) error { _, err := p.Starts(ctx, "hale"); return err },
 		"screenshot": func(ctx context.Context) error { _, err := p.Screenshot(ctx, ref, 10); return err },
@@ -544,5 +546,36 @@ esac`)})
 	o.Excused = []fleet.HostName{"b", "c"}
 	if err := p.Create(t.Context(), o); err != nil {
 		t.Errorf("with the others excused: %v", err)
+	}
+}
+
+// What instances use is what the program counts; nonsense is no answer.
+func TestUsageIsWhatTheProgramCounts(t *testing.T) {
+	t.Parallel()
+	read := func(answer string) (map[fleet.InstanceID]provider.Usage, error) {
+		p := open(t, external.Options{Command: script(t,
+			`case "$request" in *'"instances":[{"id":"i-1","host":"h"}]'*) ;; *) exit 9;; esac
+echo '{"result": {"usage": `+answer+`}}'`)})
+		return p.Usage(t.Context(), []provider.Ref{{ID: "i-1", Host: "h"}})
+	}
+	all, err := read(`{"i-1": {"cpu_seconds": 30, "processors": 4, "memory_percent": 40.5, "sent_bytes": 7},
+		"i-2": {"cpu_percent": 12}, "i-3": {}}`)
+	if err != nil || len(all) != 3 || time.Since(all["i-1"].At) > time.Minute {
+		t.Fatalf("%v, %v", all, err)
+	}
+	want := map[policy.Usage]provider.Amount{
+		policy.UsageCPU: {Value: 750, Counts: true}, policy.UsageMemory: {Value: 40.5},
+		policy.UsageSent: {Value: 7, Counts: true},
+	}
+	if !maps.Equal(all["i-1"].Of, want) || all["i-2"].Of[policy.UsageCPU] != (provider.Amount{Value: 12}) {
+		t.Errorf("%v", all)
+	}
+	for _, answer := range []string{
+		`{"i-1": {"cpu_percent": -1}}`, `{"i-1": {"cpu_seconds": 1}}`, `{"i-1": {"cpu_percent": "much"}}`,
+		`{"i-1": {"cpu_seconds": 1, "processors": 1, "cpu_percent": 1}}`, `[]`,
+	} {
+		if all, err := read(answer); !fault.Is(err, fault.Permanent) {
+			t.Errorf("%s: %v, %v", answer, all, err)
+		}
 	}
 }

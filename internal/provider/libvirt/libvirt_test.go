@@ -224,6 +224,10 @@ func (b *bench) Stranger(t providertest.T, _ fleet.HostName, name string) provid
 	return provider.Ref{ID: fleet.InstanceID(id)}
 }
 
+func (b *bench) Counts() []policy.Usage {
+	return []policy.Usage{policy.UsageCPU, policy.UsageReceived, policy.UsageSent}
+}
+
 func (b *bench) Halt(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
 	must(t, b.Break(t.Context(), b.nameOf(t, id), lab.FaultHalt))

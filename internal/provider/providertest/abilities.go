@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
 
@@ -40,6 +41,12 @@ type Speaker interface {
 type Halter interface {
 	// Halt lets the processors of the instance's guest do nothing any more, until it is reset, while it runs on.
 	Halt(t T, id fleet.InstanceID)
+}
+
+// Counted is a harness with a provider.UsageReader.
+type Counted interface {
+	// Counts are what it tells of an instance that has an address, in the course of its patience.
+	Counts() []policy.Usage
 }
 
 // has returns the provider with the further ability that the harness says it has.
@@ -236,6 +243,51 @@ func metersTell(t T, h Harness) {
 	e.refused("reading one that is off", err, fault.Conflict)
 	_, err = e.meter(able, e.order(2).Ref)
 	e.refused("reading an absent instance", err, fault.NotFound)
+}
+
+// usageTells: what an instance uses is known while it runs, and within what there can be.
+func usageTells(t T, h Harness) {
+	e := begin(t, h)
+	order, able := e.built(1), has[provider.UsageReader](e)
+	off := e.built(2)
+	e.off(off.Ref)
+	e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
+	refs := []provider.Ref{{ID: order.ID, Host: order.Host}, {ID: off.ID, Host: off.Host}, e.order(3).Ref}
+	read := func() (all map[fleet.InstanceID]provider.Usage) {
+		t.Helper()
+		all, err := able.Usage(e.ctx(), refs)
+		e.do("usage", err)
+		return all
+	}
+	for _, kind := range ability[Counted](t, h).Counts() {
+		var first provider.Usage
+		e.await("its "+string(kind), func() (string, bool) {
+			first = read()[order.ID]
+			_, tells := first.Of[kind]
+			return fmt.Sprintf("%+v", first), tells
+		})
+		e.rest(2 * time.Second)
+		second := read()[order.ID]
+		was, is := first.Of[kind], second.Of[kind]
+		amount, took := is.Value, second.At.Sub(first.At).Seconds()
+		if is.Counts {
+			amount = (is.Value - was.Value) / took
+		}
+		percent := kind == policy.UsageCPU || kind == policy.UsageMemory
+		const rounded = 110 // a counter in steps may be a little ahead
+		if amount < 0 || is.Counts != was.Counts || took <= 0 || percent && amount > rounded {
+			t.Errorf("its %s is %v, from %+v to %+v", kind, amount, first, second)
+		}
+	}
+	all := read()
+	if _, told := all[off.ID]; told || len(all) != 1 {
+		t.Errorf("of one that runs, one that is off and one that is not there it tells %+v", all)
+	}
+	ended, cancel := context.WithCancel(e.ctx())
+	cancel()
+	_, err := able.Usage(ended, refs)
+	e.refused("usage", err, fault.Transient)
+	e.untouched(order)
 }
 
 // rest lets the time pass.

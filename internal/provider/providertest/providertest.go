@@ -148,6 +148,9 @@ func Run[S interface {
 	}
 }
 
+// freezes is what many questions need.
+const freezes = "a provider that freezes"
+
 // All returns every question.
 func All() []Case {
 	return []Case{
@@ -189,6 +192,7 @@ func All() []Case {
 			Needs: "ping-guest, and an agent that can be muted", asked: able[Speaker]},
 		{Name: "counters tell what stands still from what idles", Run: metersTell,
 			Needs: "meters, and a guest that can be halted", asked: able[Halter]},
+		{Name: "what an instance uses is told while it runs", Run: usageTells, Needs: "usage", asked: able[Counted]},
 		{Name: "a frozen provider says nothing of a guest's agent", Run: frozenSaysNothing,
 			Needs: "ping-guest, and a provider that freezes", asked: both[Speaker, Freezer]},
 		{Name: "what a guest wrote to its console is read", Run: consoleIsRead,
@@ -210,14 +214,10 @@ func All() []Case {
 			Needs: "notes of hale's starts", asked: able[Noting]},
 		{Name: "a cut provider is transient and comes back", Run: cutProviderComesBack,
 			Needs: "a provider that is cut off", asked: able[Disconnecter]},
-		{Name: "a frozen provider does not hold reads", Run: frozenReads, Needs: "a provider that freezes",
-			asked: able[Freezer]},
-		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, Needs: "a provider that freezes",
-			asked: able[Freezer]},
-		{Name: "a frozen create has an unknown outcome", Run: frozenCreate, Needs: "a provider that freezes",
-			asked: able[Freezer]},
-		{Name: "close ends calls under way", Run: closeEndsCalls, Needs: "a provider that freezes",
-			asked: able[Freezer]},
+		{Name: "a frozen provider does not hold reads", Run: frozenReads, Needs: freezes, asked: able[Freezer]},
+		{Name: "a frozen power off has an unknown outcome", Run: frozenPowerOff, Needs: freezes, asked: able[Freezer]},
+		{Name: "a frozen create has an unknown outcome", Run: frozenCreate, Needs: freezes, asked: able[Freezer]},
+		{Name: "close ends calls under way", Run: closeEndsCalls, Needs: freezes, asked: able[Freezer]},
 		{Name: "what took effect without an answer is done once", Run: unheardIsDoneOnce},
 		{Name: "a create without an answer is one instance", Run: unheardCreate},
 		{Name: "a delete without an answer leaves nothing", Run: unheardDelete},

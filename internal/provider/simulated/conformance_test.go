@@ -140,6 +140,8 @@ func (h *harness) Deafen(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Hung}})
 }
 
+func (h *harness) Counts() []policy.Usage { return []policy.Usage{policy.UsageCPU, policy.UsageMemory} }
+
 func (h *harness) Halt(t providertest.T, id fleet.InstanceID) {
 	h.inject(t, simulated.Broken{Instance: id, Illness: simulated.Illness{Symptom: simulated.Halted}})
 }

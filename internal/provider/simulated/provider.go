@@ -38,6 +38,7 @@ var (
 	_ provider.Rehearser    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 	_ provider.MeterReader  = (*Provider)(nil)
+	_ provider.UsageReader  = (*Provider)(nil)
 	_ provider.Evacuator    = (*Provider)(nil)
 	_ provider.Migrator     = (*Provider)(nil)
 
@@ -60,7 +61,7 @@ func (p *Provider) Close() error {
 
 // ofAllHosts reports whether the call goes to every host: those that do not answer are left out.
 func ofAllHosts(op fleet.Op) bool {
-	return op == provider.OpIdentity || op == provider.OpList || ofNotes(op)
+	return op == provider.OpIdentity || op == provider.OpList || op == provider.OpUsage || ofNotes(op)
 }
 
 // ofNotes reports whether the call is about the notes of hale's starts.
@@ -412,6 +413,27 @@ func (p *Provider) Meter(ctx context.Context, ref provider.Ref) (provider.Meter,
 	})
 	return m, err
 }
+
+// Usage implements provider.UsageReader. A guest uses a tenth of its processors, one that hangs all, one that has
+// halted none.
+func (p *Provider) Usage(ctx context.Context, refs []provider.Ref) (map[fleet.InstanceID]provider.Usage, error) {
+	found := map[fleet.InstanceID]provider.Usage{}
+	err := p.onHosts(ctx, provider.OpUsage, func(t *world.World, host fleet.HostName) {
+		for _, ref := range refs {
+			vm := t.Definition(string(ref.ID), string(host))
+			if vm == nil || vm.Power != world.Running || t.Supplanted(string(host)) {
+				continue
+			}
+			found[ref.ID] = provider.Usage{At: time.Now(), Of: map[policy.Usage]provider.Amount{
+				policy.UsageCPU: {Value: vm.Busy()}, policy.UsageMemory: {Value: usualMemory},
+			}}
+		}
+	})
+	return found, err
+}
+
+// usualMemory is how much of its memory a guest uses, in percent.
+const usualMemory = 25
 
 // Starts implements provider.StartReader. Each host keeps notes of its own.
 func (p *Provider) Starts(ctx context.Context, of fleet.Installation) (map[fleet.HostName][]fleet.StartName, error) {

@@ -229,6 +229,18 @@ func (vm *VM) listens() bool { return vm.booted && !vm.hangs() && !vm.ails(NoBoo
 // StandsStill reports whether it is said to run, and its processors do nothing.
 func (vm *VM) StandsStill() bool { return vm.Power == Running && vm.ails(Halted) }
 
+// Busy is how much of its processors it uses, in percent, as its provider counts.
+func (vm *VM) Busy() float64 {
+	const idle, spinning = 10, 100
+	switch {
+	case vm.Power != Running || vm.StandsStill():
+		return 0
+	case vm.hangs():
+		return spinning
+	}
+	return idle
+}
+
 // hangs reports whether the guest does nothing any more, spinning or not.
 func (vm *VM) hangs() bool { return vm.ails(Hung) || vm.ails(Halted) }
 

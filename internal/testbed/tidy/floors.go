@@ -100,6 +100,8 @@ var packages = []pkgRule{
 	{path: "internal/balancer/balancertest", floor: 1, step: 1},
 	{path: "internal/gauge", floor: 1},
 	{path: "internal/gauge/gaugetest", floor: 1, step: 1},
+	{path: "internal/gauge/usage", floor: 1, step: 1},
+	{path: "internal/gauge/checks", floor: 1, step: 1},
 	// What the drivers of floor 2 share; it knows nothing but the core, and the words of ports.
 	{path: "internal/owner/picture", floor: 1, step: 1},
 	{path: "internal/owner", floor: 1, step: 2},
@@ -108,6 +110,7 @@ var packages = []pkgRule{
 	{path: "internal/engine/steward", floor: 2},
 	{path: "internal/engine/process", floor: 2},
 	{path: "internal/engine/notes", floor: 2, step: 1},
+	{path: "internal/engine/sources", floor: 2},
 	{path: "internal/engine/poller", floor: 2, step: 2},
 	{path: "internal/engine", floor: 2, step: 3},
 	// The configuration, below the adapters: it is told which kinds there are.
@@ -141,8 +144,6 @@ var packages = []pkgRule{
 	{path: "internal/fence/command", floor: 3},
 	{path: "internal/fence/memory", floor: 3},
 	{path: "internal/balancer/haproxy", floor: 3},
-	{path: "internal/balancer/command", floor: 3},
-	{path: "internal/balancer/webhook", floor: 3, step: 1},
 	{path: "internal/balancer/memory", floor: 3},
 	{path: "internal/gauge/prometheus", floor: 3},
 	{path: "internal/gauge/command", floor: 3},
@@ -196,7 +197,6 @@ var packages = []pkgRule{
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},
-	{path: "internal/app/pools", floor: 5},
 	{path: "internal/app/porter", floor: 5},
 	{path: "internal/app/streams", floor: 5},
 	{path: "internal/app/outlook", floor: 5},
