@@ -43,7 +43,7 @@ fleets:
 `
 
 // opinion is hale's rule.
-const opinion = `, metrics: {busy: {provider: cpu}}, opinions: {busy: {metric: busy, target: %v}}`
+const opinion = `, metrics: {busy: {provider: cpu}}, opinions: {busy: {metric: busy, target: %v%s}}%s`
 
 type flags struct {
 	seed   uint64
@@ -53,6 +53,9 @@ type flags struct {
 	faults bool
 	only   string
 	trace  string
+	keys   string // further ones of the size
+	own    string // and of the opinion
+	hale   bool
 }
 
 func main() {
@@ -65,6 +68,9 @@ func main() {
 	flag.BoolVar(&f.faults, "faults", true, "let machines fail meanwhile, the same for all")
 	flag.StringVar(&f.only, "load", "", "only loads of this shape")
 	flag.StringVar(&f.trace, "trace", "", "with -load: write what the first run of hale's says to this file")
+	flag.StringVar(&f.keys, "keys", "", "further keys of hale's size, as 'down: {stabilise: 10m}'")
+	flag.StringVar(&f.own, "opinion", "", "further keys of its opinion, as 'tolerance: 0.2'")
+	flag.BoolVar(&f.hale, "hale", false, "play hale alone, and print the sums")
 	flag.Parse()
 	if err := run(f, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "sizes:", err)
@@ -95,6 +101,9 @@ func run(f flags, out io.Writer) error {
 		f.days, least, most, capacity, f.target)
 	rules := []rule{{name: "hale", target: f.target}}
 	for _, k := range scaler.Kinds() {
+		if f.hale {
+			break
+		}
 		rules = append(rules, rule{string(k), k, f.target})
 	}
 	total, bad := map[string]*cost{}, 0
@@ -121,6 +130,9 @@ func run(f flags, out io.Writer) error {
 		sums = append(sums, total[r.name])
 	}
 	table(out, "all", sums)
+	if f.hale {
+		return nil
+	}
 	if err := f.sweep(out, sums[0]); err != nil {
 		return err
 	}
@@ -184,7 +196,7 @@ func (f flags) play(r rule, shape load.Shape) (*cost, int, error) {
 func (f flags) options(r rule, shape load.Shape, seed uint64) (sim.Options, error) {
 	moves := ""
 	if r.scaler == "" {
-		moves = fmt.Sprintf(opinion, r.target)
+		moves = fmt.Sprintf(opinion, r.target, after(f.own), after(f.keys))
 	}
 	c, err := config.Parse("sizes.yaml", fmt.Appendf(nil, policy, least, most, moves), adapters.All())
 	if err != nil {
@@ -203,6 +215,14 @@ func (f flags) options(r rule, shape load.Shape, seed uint64) (sim.Options, erro
 		}.Draw(o.Spec, o.Hosts, 1)
 	}
 	return o, nil
+}
+
+// after is what follows a comma; nothing, where there is nothing.
+func after(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ", " + text
 }
 
 // sweep compares hale with a threshold and a cooldown where both waste the same: the threshold is moved until it does.

@@ -2,6 +2,7 @@ package bubble
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,10 +15,13 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/gauge"
 	notified "hale/internal/notify/memory"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
 	"hale/internal/sim/law"
+	"hale/internal/sim/load"
+	"hale/internal/sim/source"
 	"hale/internal/sim/world"
 	"hale/internal/state/journal"
 	"hale/internal/state/memory"
@@ -122,11 +126,42 @@ func newRoom(t *testing.T, o sim.Options) *room {
 	return r
 }
 
+// bear puts the load on the world, from now on.
+func (r *room) bear() {
+	b := r.o.Burden
+	r.truth(func(t *world.World) {
+		began := t.Now()
+		t.Demand = load.Demand{
+			Course:   func(at time.Duration) float64 { return b.Load.At(at - began) },
+			Capacity: b.Capacity,
+		}
+	})
+}
+
+// gauge reads a metric of the load, as the adapters read those of a real one.
+func (r *room) gauge(_ fleet.Name, m policy.Metric) gauge.Reader { return reader{r, m} }
+
+type reader struct {
+	r      *room
+	metric policy.Metric
+}
+
+// Read implements gauge.Reader.
+func (g reader) Read(context.Context, []gauge.Machine) (out gauge.Reading, err error) {
+	r := g.r
+	r.truth(func(t *world.World) {
+		s := source.Source{World: t, Fleet: r.spec.Name, Most: r.o.Most(), Measures: r.o.Burden.Measures}
+		out, err = s.Read(r.spec.Sizing, &g.metric)
+	})
+	return out, err
+}
+
 // build lets hale itself build the fleet, and puts the machines on the hosts on which the simulator plants them.
 func (r *room) build() {
 	r.t.Helper()
 	spec := r.spec
 	spec.Mode, spec.Limits.InBuild, spec.BuildWithin = policy.ModeAct, spec.Size, max(spec.BuildWithin, 10*time.Minute)
+	spec.Sizing = nil // it is no time for opinions
 	builder := &server{room: r, name: "builder"}
 	r.began = time.Now()
 	builder.start(spec)
@@ -159,6 +194,7 @@ func (r *room) open() {
 	}
 	time.Sleep(untilItsDay())
 	r.began = time.Now()
+	r.bear()
 	r.judge.listen()
 	r.watch()
 	for _, s := range r.servers {
