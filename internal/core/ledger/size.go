@@ -121,7 +121,7 @@ func (w *weighing) release() {
 	}
 	next := *l
 	next.Removals = slices.Clone(l.Removals)
-	for _, g := range leaving.Choose(w.scene(l), n) {
+	for _, g := range leaving.Choose(w.scene(l, o.Order), n) {
 		rem := belief.Removal{Machine: g.Machine, Instance: g.Instance, Why: g.Why, Order: o.Order, By: o.By,
 			Opinion: o.Opinion}
 		if w.wanted.Sizing.Grace > 0 {
@@ -152,15 +152,18 @@ func (w *weighing) going(l *belief.Ledger) int {
 	return n
 }
 
-// scene is what the choice of those that go rests on. Those that may not go are kept from it.
-func (w *weighing) scene(l *belief.Ledger) leaving.Scene {
+// scene is what the choice of those that go by a word rests on. Those that may not go are kept from it, and so are those
+// on which the same word came to nothing.
+func (w *weighing) scene(l *belief.Ledger, word fleet.OrderID) leaving.Scene {
 	spec := &w.S.Spec
 	return leaving.Scene{Spec: spec, Machines: w.S.Machines, Hosts: w.S.Hosts, Gauges: w.S.Gauges, Spare: true,
 		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil },
 		Fit: func(m *belief.Machine) bool {
 			n, _ := m.Name.Ordinal()
-			failed := m.Change != nil && !slices.Contains(harmless, m.Change.Ended)
-			return !slices.Contains(spec.Sizing.Stay, n) && !failed && m.Contest == nil && m.Wanted == nil &&
+			failed := m.Change != nil && (!slices.Contains(harmless, m.Change.Ended) ||
+				m.Change.Ended == fleet.ReasonStalePlan && m.Change.Order == word)
+			built := m.Repair != nil && m.Repair.Kind == belief.RepairBuild // what is neither certified nor expired stays (L2)
+			return !slices.Contains(spec.Sizing.Stay, n) && !failed && !built && m.Contest == nil && m.Wanted == nil &&
 				!guard.Kept(m, &w.Sit.Whole) && change.Unremovable(m, spec) == ""
 		}}
 }

@@ -186,7 +186,7 @@ func (j *Judge) grows(size int) {
 // isNamed reports whether a confirmed plan names the instance.
 func (j *Judge) isNamed(machine, id string) bool {
 	_, goes := j.going[machine]
-	return id != "" && (goes || j.leaving[machine] == id || j.renewed[machine] == id)
+	return id != "" && (goes || j.unplanned[machine] || j.leaving[machine] == id || j.renewed[machine] == id)
 }
 
 // leaves notes that an instance is gone by a person's order: with it went its machine.
