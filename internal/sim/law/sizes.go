@@ -50,6 +50,9 @@ func NewSizes(court Court, policy *policy.Sizing, demand *load.Demand, t *SizeTa
 	return &Sizes{Policy: policy, court: court, demand: demand, tally: t, added: map[string]time.Duration{}}
 }
 
+// Demand has the judge look at another load.
+func (s *Sizes) Demand(d *load.Demand) { s.demand = d }
+
 // Now is the moment of a move.
 type Now struct {
 	At     time.Duration

@@ -41,7 +41,8 @@ var apart = map[string]string{
 	"seconds_under_capacity": "as machine_hours_lost",
 	"machine_hours_over":     "as machine_hours_lost",
 	"machine_hours_on":       "as machine_hours_lost",
-	"scaled_out":             "counted below",
+	"scaled_out":             "orders move the size, too, and the judge of sizes hears of opinions here",
+	"scaled_in":              "as scaled_out",
 }
 
 // roughly are the figures that the bubble compares only by whether there were any: how often the same reason is given
@@ -56,7 +57,7 @@ func (j *judge) figures() map[string]float64 {
 		"healthy_destroyed": t.HealthyDestroyed, "double_instances": t.DoubleInstances, "lost_repairs": t.lost,
 		"unhealed": t.unhealed, "laws_broken": len(j.broke), "repairs": t.repairs, "paged": t.paged, "brakes": t.brakes,
 		"held": t.held, "actions": t.Actions, "visits": t.visits, "disks_reattached": t.Reattached,
-		"snapshots":   t.Snapshots,
+		"snapshots": t.Snapshots, "scaled_in_blind": t.ScaledInBlind,
 		"store_pages": j.r.storePages(),
 	} {
 		out[name] = float64(n)

@@ -14,6 +14,7 @@ import (
 	"hale/internal/notify"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/law"
+	"hale/internal/sim/load"
 	"hale/internal/sim/world"
 	"hale/internal/state/journal"
 	"hale/internal/state/outbox"
@@ -24,6 +25,7 @@ import (
 type judge struct {
 	r     *room
 	truth *law.Judge
+	sizes *law.Sizes
 	stop  func() // nil: all is judged
 
 	mu    sync.Mutex
@@ -48,6 +50,7 @@ type judge struct {
 // tally is what can be counted here as in the simulator.
 type tally struct {
 	law.Tally
+	law.SizeTally
 	lost, unhealed, repairs, paged, held, brakes, visits int
 	unseen                                               int // of HealthyDestroyed: out of its sender's sight
 }
@@ -84,6 +87,7 @@ func newJudge(r *room) *judge {
 		outages: map[fleet.MachineName]*outage{}, adopted: map[fleet.InstanceID]time.Time{},
 	}
 	j.truth = law.New(j, law.Fleet{Spec: &r.spec, Poll: r.o.Poll, Most: r.o.Most()}, &j.tally.Tally)
+	j.sizes = law.NewSizes(j, r.spec.Sizing, &load.Demand{}, &j.tally.SizeTally)
 	return j
 }
 
@@ -137,6 +141,18 @@ func (j *judge) take() {
 	for _, judge := range j.r.seen() {
 		judge()
 	}
+}
+
+// moved judges that an opinion moves the size: never down while a metric says nothing (law.Sizes).
+func (j *judge) moved(rec *record.Record, at time.Time) {
+	if rec.Reason != fleet.ReasonOpinion {
+		return
+	}
+	j.r.truth(func(t *world.World) {
+		ago := time.Since(at)
+		j.sizes.Demand(&t.Demand)
+		j.sizes.ByOpinion(rec, law.Now{At: t.Now() - ago, Asked: rec.Limit, Braked: j.braked})
+	})
 }
 
 // look judges beliefs and machines as they are, and what led to that. Nothing is in motion while it runs.
@@ -194,6 +210,16 @@ func (j *judge) record(h hearing) {
 			j.owner = rec.Detail
 			j.terms = append(j.terms, term{rec.Detail, h.at})
 		}
+	case record.Change:
+		switch rec.Reason {
+		case fleet.ReasonLeaves: // within its bounds no person need be asked
+			j.r.leaving[rec.Machine] = true
+		case fleet.ReasonWithdrawn, fleet.ReasonGivenUp:
+			delete(j.r.leaving, rec.Machine)
+		default:
+		}
+	case record.Size:
+		j.moved(&rec, h.at)
 	case record.Held:
 		j.tally.held++
 	case record.Paged:

@@ -136,7 +136,7 @@ func (r *room) playOut() {
 		if !r.well() {
 			since = r.now()
 		}
-		return r.now()-since >= quiet
+		return r.spec.Sizing == nil && r.now()-since >= quiet // an opinion moves a size at any time
 	})
 	r.converge(r.patience())
 }
