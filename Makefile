@@ -13,11 +13,12 @@ OTELCOL  := bin/otelcol
 RUNS     ?= 20
 BENCH    ?= .
 MUTANTS_FLAGS ?=
+SIZES_FLAGS ?= -runs 3 -days 3
 PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks records survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks records survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -103,6 +104,9 @@ bench-openstack: ## how soon failed servers are recovered on a real OpenStack, a
 	$(MAKE) build
 	$(GO) build -o bin/bench-openstack ./bench/openstack
 	bin/bench-openstack $(BENCHFLAGS)
+
+bench-sizes: ## hale's rule for a size beside other systems', under the same loads (SIZES_FLAGS="-runs 3 -days 7")
+	$(GO) run ./bench/sizes $(SIZES_FLAGS)
 
 mutants: ## does a changed judgement go unnoticed? MUTANTS_FLAGS="-sample 50 -cover" (bench/README.md)
 	$(GO) run ./bench/mutants $(MUTANTS_FLAGS)

@@ -194,10 +194,10 @@ func nights(say func(string, ...any), n score.Nights) {
 	}
 }
 
-// survey plays the mixture, or the one size that was asked for.
-func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {
-	doses := slices.Concat(mixture, small, fenced, sized)
-	plain, unfenced, unsized := len(mixture), len(mixture)+len(small), len(mixture)+len(small)+len(fenced)
+// doses are those to be played, and from which index on they vary with the seed, have fences, and have sizes that move.
+func (f flags) doses() (doses []dose, plain, unfenced, unsized int) {
+	doses = slices.Concat(mixture, small, fenced, sized)
+	plain, unfenced, unsized = len(mixture), len(mixture)+len(small), len(mixture)+len(small)+len(fenced)
 	if f.sized {
 		doses, plain, unfenced, unsized = sized, 0, len(sized), 0
 	}
@@ -207,6 +207,12 @@ func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, e
 			plain = 0
 		}
 	}
+	return doses, plain, unfenced, unsized
+}
+
+// survey plays the mixture, or the one size that was asked for.
+func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {
+	doses, plain, unfenced, unsized := f.doses()
 	var total survey.Reckoning
 	const seedsPerDose = 1_000_000
 	for i, d := range doses {
