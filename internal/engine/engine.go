@@ -16,6 +16,7 @@ import (
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/engine/steward"
+	"hale/internal/engine/tolls"
 	"hale/internal/gauge"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -66,7 +67,7 @@ type Engine struct {
 	clock    *process.Clock
 	pollers  []*poller.Poller // while it runs, Run's own
 	owners   atomic.Pointer[[]*holder]
-	tolls    *tolls
+	tolls    *tolls.Tolls
 	lots     lots
 	begun    *process.Beginning
 	workers  map[any]*worker // of pollers and owners; Run's own
@@ -102,7 +103,7 @@ func New(opts Options) (*Engine, error) {
 		asks:     make(chan asked),
 		ended:    make(chan struct{}),
 		released: map[fleet.Name]time.Time{},
-		tolls:    newTolls(),
+		tolls:    tolls.New(),
 		lots:     lots{last: map[fleet.ProviderName]*gathering{}},
 	}
 	byName := make(map[fleet.ProviderName]*poller.Poller)

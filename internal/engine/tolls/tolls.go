@@ -1,4 +1,6 @@
-package engine
+// Package tolls counts the machines of all fleets that an engine looks after, and those that fail, for the brakes that
+// fleets share.
+package tolls
 
 import (
 	"sync"
@@ -9,9 +11,9 @@ import (
 	"hale/internal/core/policy"
 )
 
-// tolls count the machines of all fleets that this engine looks after, and those that fail, for the brakes that fleets
+// Tolls count the machines of all fleets that this engine looks after, and those that fail, for the brakes that fleets
 // share. What an owner reads of the others may be a moment old. Fleets that another server looks after are not in it.
-type tolls struct {
+type Tolls struct {
 	mu        sync.Mutex
 	fleets    map[fleet.Name]paid
 	all       belief.Toll
@@ -24,12 +26,13 @@ type paid struct {
 	belief.Toll
 }
 
-func newTolls() *tolls {
-	return &tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]belief.Toll{}}
+// New returns one without any fleet.
+func New() *Tolls {
+	return &Tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]belief.Toll{}}
 }
 
-// pay sets what the fleet adds.
-func (t *tolls) pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally) {
+// Pay sets what the fleet adds.
+func (t *Tolls) Pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(t.fleets[name], -1)
@@ -38,14 +41,14 @@ func (t *tolls) pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally
 }
 
 // Leave takes the fleet out, which this engine looks after no longer.
-func (t *tolls) leave(name fleet.Name) {
+func (t *Tolls) Leave(name fleet.Name) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(t.fleets[name], -1)
 	delete(t.fleets, name)
 }
 
-func (t *tolls) add(p paid, times int) {
+func (t *Tolls) add(p paid, times int) {
 	of := t.providers[p.provider]
 	for _, sum := range []*belief.Toll{&of, &t.all} {
 		sum.Size += times * p.Size
@@ -54,8 +57,8 @@ func (t *tolls) add(p paid, times int) {
 	t.providers[p.provider] = of
 }
 
-// beside returns what the others add to the brakes that the fleet shares.
-func (t *tolls) beside(spec *policy.Spec) []belief.Toll {
+// Beside returns what the others add to the brakes that the fleet shares.
+func (t *Tolls) Beside(spec *policy.Spec) []belief.Toll {
 	if len(spec.Limits.Brakes) == 0 {
 		return nil
 	}
