@@ -284,7 +284,7 @@ func (d *desk) changes(differences []change.Difference, c *config.Config) api.Ch
 			for _, said := range view.Warnings(f) {
 				out.Warnings = append(out.Warnings, "fleet "+string(spec.Name)+": "+said)
 			}
-			if p := change.Pending(&spec, f.Whole.Ledger, f.Machines); !p.Empty() {
+			if p := change.Pending(&spec, f.Whole.Ledger, f.Machines, f.Hosts); !p.Empty() {
 				out.Plans = append(out.Plans, view.Waiting(p))
 			}
 		}

@@ -87,6 +87,8 @@ func wantedChange(r record.Record) string {
 	case fleet.ReasonSizeFromFile:
 		return fmt.Sprintf("%s is to have %s, as the edited configuration says: the order of %d by %s is over",
 			about(r), machines(r.Size), r.Limit, giver(r))
+	case fleet.ReasonLeaves:
+		return leaves(r)
 	case fleet.ReasonNamed:
 		return fmt.Sprintf("%s is to go, by order of %s: fleet %s will have %s, and not %d", about(r), giver(r),
 			r.Fleet, machines(r.Size), r.Limit)
@@ -117,6 +119,19 @@ func wantedChange(r record.Record) string {
 	default:
 		return Because(about(r), Aside(Reason(r.Reason), r.Detail))
 	}
+}
+
+// leaves says that a machine is to go since fewer are asked for, and why it is that one.
+func leaves(r record.Record) string {
+	by := ", by order of " + giver(r)
+	if r.Opinion != "" {
+		by = ", by opinion " + string(r.Opinion)
+	}
+	if r.Took > 0 {
+		by += ", in " + Span(r.Took)
+	}
+	return Because(fmt.Sprintf("%s is to go%s: fleet %s will have %s, and not %d", about(r), by, r.Fleet,
+		machines(r.Size), r.Limit), Reason(fleet.Reason(r.Detail)))
 }
 
 // already says that an order asks for what is.

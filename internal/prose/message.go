@@ -216,6 +216,9 @@ func attitude(r record.Record, story []record.Record) string {
 		return "hale watches it and leaves it alone"
 	case fleet.ReasonUnproven:
 		return "hale repairs no machine for what this check says until it has succeeded on one; all other checks count"
+	case fleet.ReasonMetricSilent, fleet.ReasonMetricAbsurd, fleet.ReasonMetricMany:
+		return "hale takes no machine away for lack of work until the metric says something again; machines are added, " +
+			"and healed, as before"
 	case fleet.ReasonCallFailed:
 		return "hale goes on trying, with growing pauses"
 	default:

@@ -495,6 +495,9 @@ func subjectOfPage(r record.Record) string {
 	if r.Machine == "" && !r.Domain.None() {
 		return Domain(r.Domain)
 	}
+	if r.Machine == "" && r.Metric != "" {
+		return "metric " + string(r.Metric) + " of " + about(r)
+	}
 	if r.Machine == "" && r.Reason == fleet.ReasonBrake && r.Scope != "" {
 		return scope(r.Scope, r.Detail)
 	}

@@ -2,8 +2,10 @@ package belief
 
 import (
 	"fmt"
+	"slices"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // Check verifies the laws that one machine's belief can break by itself. It is run before and after each decision,
@@ -137,6 +139,54 @@ func (m Machine) checkCopy(r Repair, in Intent) error {
 		return fmt.Errorf("%s: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
 	case in.Op == fleet.OpDropSnapshot && r.Kind != RepairTidy:
 		return fmt.Errorf("%s: L2: %s in a %s", m.Name, in.Op, r.Kind)
+	}
+	return nil
+}
+
+// Move is what opinions did to a ledger, or did not.
+type Move struct {
+	Was     *Ledger
+	Wanted  *policy.Spec
+	Missing bool // an opinion has none
+	Now     fleet.Now
+}
+
+// CheckMove verifies what opinions made of the size: it is within the bounds, and no size that a person pinned; of the
+// machines that go none must stay, and none goes while an opinion is missing.
+func (l *Ledger) CheckMove(m *Move) error {
+	if l == m.Was {
+		return nil
+	}
+	z, o := m.Wanted.Sizing, l.Ordered
+	switch {
+	case o == nil || o.Opinion == "" || o == m.Was.Ordered:
+	case o.Size < z.Min || o.Size > max(z.Max, m.Was.Staying()): // what is there already may stay for now
+		return fmt.Errorf("%s: L13: opinion %s wants %d machines, beyond %d to %d", m.Wanted.Name, o.Opinion, o.Size,
+			z.Min, z.Max)
+	case m.Was.Ordered.Pinned(m.Now):
+		return fmt.Errorf("%s: L13: opinion %s moves a size that is pinned", m.Wanted.Name, o.Opinion)
+	}
+	for i := range l.Removals {
+		if r := &l.Removals[i]; r.Opinion != "" && m.Was.Removal(r.Machine) == nil {
+			if err := l.checkLeaving(r.Machine, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkLeaving verifies that the machine may go by an opinion's word.
+func (l *Ledger) checkLeaving(name fleet.MachineName, m *Move) error {
+	n, _ := name.Ordinal()
+	z := m.Wanted.Sizing
+	switch {
+	case m.Missing:
+		return fmt.Errorf("%s: L9: %s goes while an opinion is missing", m.Wanted.Name, name)
+	case l.Staying() < z.Min:
+		return fmt.Errorf("%s: L13: %s goes, and %d are left of %d at least", m.Wanted.Name, name, l.Staying(), z.Min)
+	case slices.Contains(z.Stay, n), slices.Contains(m.Wanted.Protected, n):
+		return fmt.Errorf("%s: L13: %s goes, which is to stay", m.Wanted.Name, name)
 	}
 	return nil
 }

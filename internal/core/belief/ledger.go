@@ -208,6 +208,8 @@ type OrderedSize struct {
 	At     time.Time
 	// Opinion is the one that moved the size; empty: a person, or a program, did.
 	Opinion fleet.OpinionName `json:",omitempty"`
+	// Within says that it was given within bounds that let machines go: those that it makes too many need no other word.
+	Within bool `json:",omitempty"`
 	// Pin is until when no opinion and no signal moves the size; zero: they may.
 	Pin Expiry `json:",omitzero"`
 }
@@ -223,7 +225,7 @@ func (o *OrderedSize) pins() bool { return o != nil && !o.Pin.Until.IsZero() }
 // one.
 func (l *Ledger) Outspoken(wanted *policy.Spec) bool {
 	said := wanted.Said()
-	return l.Ordered != nil && said != 0 && l.Ordered.File != said
+	return l.Ordered != nil && (said != 0 && l.Ordered.File != said || wanted.Sizing == nil && l.Ordered.Opinion != "")
 }
 
 // LastWord returns the order that says the size; nil: the configuration does, or nothing. There may be no ledger.
@@ -259,6 +261,15 @@ func (l *Ledger) ordered() int {
 	return size
 }
 
+// Kept returns how many machines are asked for, or were when the last word was given: if the bounds leave room for fewer
+// since then, that is an edit, and no part of the word.
+func (l *Ledger) Kept(wanted *policy.Spec) int {
+	if l.LastWord(wanted) == nil {
+		return l.Asked(wanted)
+	}
+	return max(l.Asked(wanted), l.ordered())
+}
+
 // Order returns a ledger in which so many machines are asked for, whatever was before. Asking for what the
 // configuration asks for is to ask for nothing.
 func (l *Ledger) Order(o *OrderedSize) *Ledger {
@@ -275,7 +286,7 @@ func (l *Ledger) Order(o *OrderedSize) *Ledger {
 // place.
 func (l *Ledger) settled() *Ledger {
 	lowers := slices.ContainsFunc(l.Removals, func(r Removal) bool { return r.Lowers })
-	if o := l.Ordered; o != nil && o.Size == o.File && !lowers && !o.pins() {
+	if o := l.Ordered; o != nil && o.Size == o.File && !lowers && !o.Within {
 		l.Ordered = nil
 	}
 	return l

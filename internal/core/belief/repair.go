@@ -192,6 +192,9 @@ func (r *Repair) Budgeted() bool { return r != nil && r.Kind.Budgeted() && !r.Re
 // Removes reports whether it carries out the removal of its machine, and has deleted the instance.
 func (r *Repair) Removes() bool { return r != nil && r.Kind == RepairRemove && r.Removed }
 
+// CarriesOut reports whether it carries out the order. There may be no repair.
+func (r *Repair) CarriesOut(o fleet.OrderID) bool { return r != nil && r.Order == o }
+
 // Aside reports whether it is about something beside the machine's instance, and makes room for whatever is about that.
 func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == RepairTidy }
 

@@ -17,6 +17,8 @@ type SizeState struct {
 	UpAt, DownAt time.Time `json:",omitzero"`
 	// Silent are the metrics that say nothing.
 	Silent []SilentMetric `json:",omitempty"` // sorted by name
+	// Would is the size that the fleet would have by now, where it is only watched; 0: the one that it has.
+	Would int `json:",omitempty"`
 	// Said is what was recorded last of what opinions want and does not happen.
 	Said SizeSaid `json:",omitzero"`
 	// History is of the sizes that were wanted, for a forecast; nil: none is kept. It is shared by copies.
@@ -40,11 +42,10 @@ func (m SilentMetric) equal(o SilentMetric) bool {
 		m.Paged == o.Paged && m.Told.Equal(o.Told)
 }
 
-// SizeSaid is a size that opinions want, and why it is not in force.
+// SizeSaid is what was recorded of a size that opinions want: why it is not in force, and whether it is a larger one.
 type SizeSaid struct {
-	Wants   int
-	Why     fleet.Reason
-	Opinion fleet.OpinionName
+	Why fleet.Reason
+	Up  bool
 }
 
 // Moved returns when the size moved last, in either direction; zero: it did not. There may be no state.
@@ -53,6 +54,18 @@ func (s *SizeState) Moved() fleet.Instant {
 		return 0
 	}
 	return max(s.Up, s.Down)
+}
+
+// Moves returns the state after a move of the size.
+func (s *SizeState) Moves(from, to int, now fleet.Now) *SizeState {
+	next := *s
+	switch {
+	case to > from:
+		next.Up, next.UpAt = now.Mono, now.Wall
+	case to < from:
+		next.Down, next.DownAt = now.Mono, now.Wall
+	}
+	return &next
 }
 
 // SilentAt returns the index of the metric among the silent ones, or -1. There may be no state.
@@ -68,8 +81,18 @@ func (s *SizeState) Equal(o *SizeState) bool {
 	if s == nil || o == nil || s == o {
 		return s == o
 	}
-	return s.Up == o.Up && s.Down == o.Down && s.UpAt.Equal(o.UpAt) && s.DownAt.Equal(o.DownAt) && s.Said == o.Said &&
+	return s.Up == o.Up && s.Down == o.Down && s.UpAt.Equal(o.UpAt) && s.DownAt.Equal(o.DownAt) && s.Said == o.Said && s.Would == o.Would &&
 		slices.EqualFunc(s.Silent, o.Silent, SilentMetric.equal) && s.History.equal(o.History)
+}
+
+// Same reports whether nothing but the peak of the hour's sizes differs: that is written down with what else is, and
+// when the hour is over.
+func (s *SizeState) Same(o *SizeState) bool {
+	a, b := *s, *o
+	if a.History != nil && b.History != nil && a.History.Hour == b.History.Hour {
+		a.History, b.History = nil, nil
+	}
+	return a.Equal(&b)
 }
 
 // restart makes the state good for a new owner with another clock: cooldowns and silences begin anew (L15).
@@ -101,15 +124,13 @@ type SizeHistory struct {
 	Peak int
 	// Foretold is the size that the forecast said for it; 0: it knew nothing of it.
 	Foretold int `json:",omitempty"`
-	// Judged hours had a forecast; in Short of them it was too small, and Spare machine-hours were foretold beyond what
-	// was wanted.
+	// Of the hours since they were reported last, Judged had a forecast; in Short of them it was too small, and Spare
+	// machine-hours were foretold beyond what was wanted.
 	Judged, Short, Spare int `json:",omitempty"`
 }
 
 // HourHistory is the greatest size that was wanted in one hour of each of the last weeks, the newest first.
-type HourHistory struct {
-	Peaks [MostWeeks]uint16
-}
+type HourHistory [MostWeeks]uint16
 
 // MostWeeks is how many weeks of sizes are kept for a forecast.
 const MostWeeks = 4

@@ -1,13 +1,13 @@
 package change
 
 import (
-	"cmp"
 	"fmt"
 	"hash/fnv"
 	"slices"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/leaving"
 	"hale/internal/core/policy"
 	"hale/internal/core/situation"
 )
@@ -39,7 +39,7 @@ type Touched struct {
 func (p Plan) Empty() bool { return p.From == p.To && !p.Template }
 
 // Pending returns what the configuration asks for beyond what is in force, as far as it would destroy something.
-func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.View) Plan {
+func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.View, hosts []fleet.Host) Plan {
 	p := Plan{Fleet: wanted.Name}
 	if ledger == nil || wanted.Adopt.Selects() {
 		return p
@@ -49,9 +49,13 @@ func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.Vi
 		n, ok := m.Name.Ordinal()
 		return ok && spec.Has(n) && ledger.Removal(m.Name) == nil
 	}
-	if asked := ledger.Asked(wanted); asked < ledger.Staying() {
-		p.From, p.To = ledger.Staying(), asked
-		p.Remove = surplus(&spec, p.From-p.To, machines, staying)
+	stays := ledger.Staying()
+	if o := ledger.LastWord(wanted); o != nil && o.Within { // what it makes too many goes without a further word
+		stays = min(stays, ledger.Kept(wanted))
+	}
+	if asked := ledger.Asked(wanted); asked < stays {
+		p.From, p.To = stays, asked
+		p.Remove = surplus(&spec, p.From-p.To, machines, hosts, ledger)
 	}
 	if retemplated(wanted, ledger) {
 		p.Template = true
@@ -75,49 +79,16 @@ func retemplated(wanted *policy.Spec, ledger *belief.Ledger) bool {
 	return !wanted.Template.Builds(ledger.Template)
 }
 
-// surplus chooses which machines go: those that fail first, then those with the highest numbers.
-func surplus(spec *policy.Spec, n int, machines []situation.View, staying func(*belief.Machine) bool) []Touched {
-	var all []*belief.Machine
-	for i := range machines {
-		if staying(&machines[i].Machine) {
-			all = append(all, &machines[i].Machine)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *belief.Machine) int {
-		x, _ := a.Name.Ordinal()
-		y, _ := b.Name.Ordinal()
-		return cmp.Or(cmp.Compare(guarded(spec, a), guarded(spec, b)), cmp.Compare(burden(b), burden(a)),
-			cmp.Compare(y, x))
-	})
+// surplus chooses which machines go.
+func surplus(spec *policy.Spec, n int, machines []situation.View, hosts []fleet.Host, l *belief.Ledger) []Touched {
 	var out []Touched
-	for _, m := range all[:min(n, len(all))] {
-		why := fleet.ReasonHighestNumber
-		if burden(m) > 0 {
-			why = fleet.ReasonFailing
-		}
-		out = append(out, Touched{Machine: m.Name, Instance: m.Current.ID, Why: why})
+	for _, g := range leaving.Choose(leaving.Scene{Spec: spec, Machines: machines, Hosts: hosts,
+		Fit:  func(*belief.Machine) bool { return true },
+		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil },
+	}, n) {
+		out = append(out, Touched(g))
 	}
 	return out
-}
-
-// guarded is 1 for a machine that is never disrupted, else 0.
-func guarded(spec *policy.Spec, m *belief.Machine) int {
-	if spec.Protects(m.Name) {
-		return 1
-	}
-	return 0
-}
-
-// burden says how little is lost with the machine: one without an instance before one that fails, before one that does
-// not.
-func burden(m *belief.Machine) int {
-	switch {
-	case m.Current.None():
-		return 2
-	case m.Incident != nil && !m.Incident.Blind():
-		return 1
-	}
-	return 0
 }
 
 // kept returns the machines that are not removed, and have instances of another template.

@@ -32,7 +32,7 @@ func (w *work) change() bool {
 	case m.Current.ID != o.Instance && !o.Named:
 		m.Change = &belief.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown
 		return false
-	case w.busy():
+	case w.busy(), w.lingers(o):
 		return false
 	}
 	if held := guard.NewChange(m, s); held != "" {
@@ -47,6 +47,17 @@ func (w *work) change() bool {
 	}
 	w.BeginChange(kind, o)
 	return true
+}
+
+// lingers reports whether the machine that is to go may yet stay: it has some time left, or what keeps machines from
+// going by an opinion's word began since it was chosen. One that fails is not waited for.
+func (w *work) lingers(o *belief.Removal) bool {
+	s := w.Situation
+	if o.Opinion != "" && (guard.ScaleIn(s) != "" || guard.Kept(w.M, &s.Whole)) {
+		return true
+	}
+	z := s.Spec.Sizing
+	return o.Chosen != 0 && z != nil && !w.faulty() && !s.Now.Due(o.Chosen.Add(z.Grace))
 }
 
 // busy reports whether something else comes first: a call under way, or what an unfinished build left, since afterwards

@@ -21,6 +21,7 @@ import (
 	"hale/internal/core/repair"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
+	"hale/internal/core/sizing"
 )
 
 // Decision is what follows from a situation.
@@ -82,6 +83,7 @@ func (r *deciding) decide() Decision {
 	r.hearHosts()
 	r.minuteHand()
 	ledger.Book(&r.Round)
+	ledger.Weigh(&r.Round, &r.sizes)
 	ledger.SelectAgain(&r.Round)
 	r.countAdopted()
 	r.inference.HeedCanaries()
@@ -176,6 +178,7 @@ type memory struct {
 	members   []*round.Member // of the works
 	inference inference.Inference
 	hours     hours
+	sizes     sizing.Hours
 	defined   proving.Definitions
 	telling   []fleet.Reason    // for which a person is told of a machine in this round, since its time is over
 	warning   []fleet.CheckName // that only tell, and tell people in this round

@@ -50,7 +50,7 @@ func (r *deciding) refused(o *fleet.Order) bool {
 
 // sayWaiting records the plan that waits for a person's word, if one does: what is too many, and another template.
 func (r *deciding) sayWaiting(o *fleet.Order) {
-	if p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines); !p.Empty() {
+	if p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines, r.S.Hosts); !p.Empty() {
 		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
 			Size: p.To, Limit: p.From})
 	}

@@ -246,9 +246,10 @@ const (
 	ReasonNoOpinion Reason = "no-opinion"  // an opinion has none, and until all have one nothing is scaled in
 	ReasonUpdating  Reason = "updating"    // another template is on its way through the fleet
 	ReasonNoneMayGo Reason = "none-may-go" // no machine may: they are protected, held, in repair or the last of their domain
+	ReasonLeaves    Reason = "leaves"      // it is to go, since fewer are asked for: Size stay, of Limit
 	ReasonPlainSize Reason = "plain-size"  // only what has bounds can be pinned, or moved by a signal
 	ReasonUnread    Reason = "unread"      // the metric has not been read for as long as the opinion looks back
-	ReasonClosed    Reason = "closed"      // the opinion counts at other times
+	ReasonNoSay     Reason = "closed"      // the opinion counts at other times
 
 	// What a metric is that says nothing.
 	ReasonMetricSilent Reason = "metric-silent" // its source does not answer, or has nothing

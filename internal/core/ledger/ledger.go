@@ -68,6 +68,7 @@ func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 	}
 	if size > l.Size {
 		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: size, Limit: l.Size})
+		remember(r, l.Size, size)
 		l, r.Again = l.Grown(size), true
 	}
 	return l
@@ -105,7 +106,7 @@ func Confirm(r *round.Round, o *fleet.Order) {
 		r.Rule(o, fleet.ReasonNothingWaits)
 		return
 	}
-	p := change.Pending(r.S.Wanted, l, r.S.Machines)
+	p := change.Pending(r.S.Wanted, l, r.S.Machines, r.S.Hosts)
 	switch {
 	case p.Empty():
 		r.Rule(o, fleet.ReasonNothingWaits)

@@ -3,6 +3,7 @@ package ledger
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/change"
@@ -11,6 +12,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/round"
+	"hale/internal/core/sizing"
 )
 
 // opened returns what is in force, opening the book where there is none yet.
@@ -21,27 +23,28 @@ func opened(r *round.Round) *belief.Ledger {
 	return r.Sit.Whole.Ledger
 }
 
-// Scale takes the order of a size. A larger one is booked in this round; what a smaller one would destroy waits for a
-// person's word, as when the file is edited.
+// Scale takes the order of a size. A larger one is booked in this round. Where the size has bounds, what a smaller one
+// makes too many goes at once; elsewhere that waits for a person's word, as when the file is edited.
 func Scale(r *round.Round, o *fleet.Order) {
-	switch {
-	case r.S.Wanted == nil:
-		r.Rule(o, fleet.ReasonUnsupported)
-		return
-	case r.S.Wanted.Adopt.Selects():
-		r.Rule(o, fleet.ReasonSelects)
+	if refused := unscalable(r, o); refused != "" {
+		r.Rule(o, refused)
 		return
 	}
 	l := opened(r)
-	was, waited := l.Asked(r.S.Wanted), change.Pending(r.S.Wanted, l, r.S.Machines)
+	was, waited := l.Asked(r.S.Wanted), change.Pending(r.S.Wanted, l, r.S.Machines, r.S.Hosts)
+	size, refused, until := sizeOf(r, o, was)
+	if refused != "" {
+		r.RuleUntil(o, refused, until)
+		return
+	}
 	r.Rule(o, "")
-	rec := record.Record{Kind: record.Change, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: o.Size,
+	rec := record.Record{Kind: record.Change, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: size,
 		Limit: was}
-	if was == o.Size {
+	if was == size && o.For == 0 && !l.Ordered.Pinned(r.S.Now) {
 		rec.Reason = fleet.ReasonAlready
 	} else {
-		enforce(r, l.Order(&belief.OrderedSize{Size: o.Size, File: r.S.Wanted.Size, Order: o.ID, By: o.By,
-			Reason: o.Reason, At: r.S.Now.Wall}))
+		rec.Until = order(r, l, o, size)
+		remember(r, was, size)
 	}
 	r.Record(rec)
 	if sayPending(r, o).From == 0 && waited.From != 0 && l.Ordered != nil {
@@ -50,9 +53,71 @@ func Scale(r *round.Round, o *fleet.Order) {
 	}
 }
 
+// order enters the size that was ordered, and returns until when it is pinned; zero: it is not.
+func order(r *round.Round, l *belief.Ledger, o *fleet.Order, size int) time.Time {
+	next := &belief.OrderedSize{Size: size, File: r.S.Wanted.Said(), Order: o.ID, By: o.By, Reason: o.Reason,
+		At: r.S.Now.Wall, Within: r.S.Wanted.Sizing != nil}
+	if o.For > 0 {
+		next.Pin = belief.ExpiryIn(o.For, r.S.Now)
+		r.S.Now.Await(next.Pin.Ends)
+	}
+	enforce(r, l.Order(next))
+	return next.Pin.Until
+}
+
+// unscalable says why no size can be ordered.
+func unscalable(r *round.Round, o *fleet.Order) fleet.Reason {
+	switch {
+	case r.S.Wanted == nil:
+		return fleet.ReasonUnsupported
+	case r.S.Wanted.Adopt.Selects():
+		return fleet.ReasonSelects
+	case r.S.Wanted.Sizing == nil && (o.Signal || o.For > 0):
+		return fleet.ReasonPlainSize
+	}
+	return ""
+}
+
+// sizeOf returns the size that the order leads to from the one that is asked for, as far as the bounds let it go. What
+// a person pinned no signal moves, nor does it move a size that rests; until is when it may.
+func sizeOf(r *round.Round, o *fleet.Order, was int) (size int, refused fleet.Reason, until time.Time) {
+	z, l := r.S.Wanted.Sizing, r.Sit.Whole.Ledger
+	if size = o.Size; size == 0 {
+		size = min(max(o.Change.To(was), 1), fleet.LargestSize)
+	}
+	if z == nil {
+		return size, "", until
+	}
+	bound := z.Bound(size)
+	switch at := sizing.Rests(z, r.Sit.Whole.Sizing, was, bound); {
+	case bound != size && z.Strict:
+		return size, fleet.ReasonBounds, until
+	case o.Signal && l.LastWord(r.S.Wanted).Pinned(r.S.Now):
+		return size, fleet.ReasonPinned, l.Ordered.Pin.Until
+	case o.Signal && bound != was && at != 0 && !r.S.Now.Due(at):
+		return size, fleet.ReasonCooldown, r.S.Now.When(at)
+	case bound != size:
+		r.Record(record.Record{Kind: record.Size, Reason: fleet.ReasonBounds, Size: size, Limit: bound, Order: o.ID,
+			By: o.By})
+	}
+	return bound, "", until
+}
+
+// remember notes that the size moved by a person's word: it rests before opinions, or signals, move it on.
+func remember(r *round.Round, from, to int) {
+	if r.S.Wanted.Sizing == nil || from == to {
+		return
+	}
+	next := belief.SizeState{}
+	if s := r.Sit.Whole.Sizing; s != nil {
+		next = *s
+	}
+	r.Sit.Whole.Sizing = next.Moves(from, to, r.S.Now)
+}
+
 // sayPending records what waits for a person's word, where it follows from an order, and returns the plan.
 func sayPending(r *round.Round, o *fleet.Order) change.Plan {
-	p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines)
+	p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines, r.S.Hosts)
 	if p.From != p.To {
 		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
 			Size: p.To, Limit: p.From})

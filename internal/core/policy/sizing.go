@@ -216,3 +216,19 @@ const (
 	LeaveLeastBusy      LeaveRule = "least-busy"
 	LeaveHighestNumber  LeaveRule = "highest-number"
 )
+
+// Threshold is the one value that the step is about.
+func (s *SizeStep) Threshold() float64 {
+	switch {
+	case s.Above != nil:
+		return *s.Above
+	case s.Below != nil:
+		return *s.Below
+	}
+	return 0
+}
+
+// Applies reports whether the value is beyond the threshold.
+func (s *SizeStep) Applies(value float64) bool {
+	return s.Above != nil && value > *s.Above || s.Below != nil && value < *s.Below
+}

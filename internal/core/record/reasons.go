@@ -78,7 +78,7 @@ var reasons = map[Kind][]fleet.Reason{
 	HostUncut:  {none},
 	LeftBehind: {none},
 	Change: {fleet.ReasonReloaded, fleet.ReasonAwaitsWord, fleet.ReasonTakenBack, fleet.ReasonConfirmedPlan, fleet.ReasonWithdrawn,
-		fleet.ReasonSizeUp, fleet.ReasonSizeDown, fleet.ReasonSizeOrdered, fleet.ReasonSizeFromFile, fleet.ReasonAlready, fleet.ReasonNamed,
+		fleet.ReasonSizeUp, fleet.ReasonSizeDown, fleet.ReasonLeaves, fleet.ReasonSizeOrdered, fleet.ReasonSizeFromFile, fleet.ReasonAlready, fleet.ReasonNamed,
 		fleet.ReasonDisksStay, fleet.ReasonKeptStays, fleet.ReasonUpdated, fleet.ReasonProven, fleet.ReasonUpdateStopped, fleet.ReasonGivenUp},
 	Size: slices.Concat(halts, []fleet.Reason{fleet.ReasonOpinion, fleet.ReasonForecast, fleet.ReasonCooldown, fleet.ReasonPinned, fleet.ReasonBounds,
 		fleet.ReasonNoOpinion, fleet.ReasonUpdating, fleet.ReasonNoneMayGo}),

@@ -2,6 +2,7 @@ package round
 
 import (
 	"slices"
+	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
@@ -56,6 +57,14 @@ func (r *Round) Ordered(name fleet.MachineName) (int, bool) {
 func (r *Round) Rule(o *fleet.Order, refused fleet.Reason) {
 	r.Rulings = append(r.Rulings, fleet.Ruling{Order: o.ID, Refused: refused})
 	r.Record(WithBraker(AboutOrder(o, refused), &r.Sit.Brake))
+}
+
+// RuleUntil refuses an order to the whole, for as long as is known.
+func (r *Round) RuleUntil(o *fleet.Order, refused fleet.Reason, until time.Time) {
+	r.Rulings = append(r.Rulings, fleet.Ruling{Order: o.ID, Refused: refused, Until: until})
+	rec := AboutOrder(o, refused)
+	rec.Until = until
+	r.Record(rec)
 }
 
 // AboutOrder is the record of what became of an order.

@@ -20,8 +20,6 @@ type Situation struct {
 	Others []fleet.Hearing
 	// Lots are how the machines of the other fleets on the provider fare, sorted by place.
 	Lots []fleet.Lot
-	// Gauges are what the metrics of Spec.Sizing were read to be, sorted by metric.
-	Gauges []fleet.Gauge
 	// Orders are those in the inbox that were not taken up yet, sorted by id.
 	Orders   []fleet.Order
 	Machines []View // sorted by ordinal

@@ -32,6 +32,8 @@ type State struct {
 	// Brake is the fleet's own; to the guard it is the one under which the fleet stands, its own or a shared one.
 	Brake belief.Brake
 	Whole belief.Whole
+	// Gauges are what the metrics of Spec.Sizing were read to be, sorted by metric.
+	Gauges []fleet.Gauge
 	// Slots are the machines in repair of all fleets, to the guard also those that this round began to repair. They
 	// count only under Spec.Limits.Shared.
 	Slots belief.Slots

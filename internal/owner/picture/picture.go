@@ -192,11 +192,11 @@ func (p *Picture) Dirty() bool { return p.dirty }
 func (p *Picture) Situation(now fleet.Now) situation.Situation {
 	p.mute(now)
 	orders := p.offered()
-	p.is.Now = now
+	p.is.Now, p.is.Gauges = now, p.Gauges()
 	return situation.Situation{
 		State: p.is, Installation: p.installation, Wanted: p.wanted, Others: p.others, Lots: p.lots,
 		Machines: p.views, Open: p.Open(), Orders: orders[:min(len(orders), ordersAtOnce)], Placed: p.placed,
-		InVain: p.inVain, Gauges: p.gauges.all,
+		InVain: p.inVain,
 	}
 }
 

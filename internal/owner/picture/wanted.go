@@ -75,4 +75,6 @@ func (p *Picture) force(now fleet.Now) {
 }
 
 // Pending returns what of the configuration waits for a person's word.
-func (p *Picture) Pending() change.Plan { return change.Pending(p.wanted, p.is.Whole.Ledger, p.views) }
+func (p *Picture) Pending() change.Plan {
+	return change.Pending(p.wanted, p.is.Whole.Ledger, p.views, p.is.Hosts)
+}

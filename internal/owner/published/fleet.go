@@ -54,7 +54,7 @@ func (s *Fleet) Braked() (belief.Brake, policy.Brake, guard.Tally) {
 
 // Pending returns what of the configuration waits for a person's word, because it would destroy something.
 func (s *Fleet) Pending() change.Plan {
-	return change.Pending(&s.Wanted, s.Whole.Ledger, s.Machines)
+	return change.Pending(&s.Wanted, s.Whole.Ledger, s.Machines, s.Hosts)
 }
 
 // Unnoted is why hale's starts cannot be read or noted at the provider's, where something waits for that; empty: they

@@ -35,7 +35,8 @@ var packages = []pkgRule{
 	{path: "internal/core/health", floor: 0, step: 5},
 	{path: "internal/core/guard", floor: 0, step: 5},
 	{path: "internal/core/correlation", floor: 0, step: 5},
-	{path: "internal/core/change", floor: 0, step: 5, std: []string{"reflect"}}, // and whatever a policy does
+	{path: "internal/core/leaving", floor: 0, step: 5},
+	{path: "internal/core/change", floor: 0, step: 6, std: []string{"reflect"}}, // and whatever a policy does
 	{path: "internal/core/placement", floor: 0, step: 6},
 	{path: "internal/core/sizing", floor: 0, step: 5},
 	{path: "internal/core/chart", floor: 0, step: 7},

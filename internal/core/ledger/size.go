@@ -1,0 +1,226 @@
+package ledger
+
+import (
+	"slices"
+	"strconv"
+
+	"hale/internal/core/belief"
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/leaving"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/round"
+	"hale/internal/core/sizing"
+)
+
+// Weigh lets opinions move the size, and chooses the machines that go when fewer are asked for within bounds. It
+// follows Book, in the same round.
+func Weigh(r *round.Round, hours *sizing.Hours) {
+	wanted := r.S.Wanted
+	if wanted == nil || wanted.Sizing == nil || wanted.Adopt.Selects() {
+		r.Sit.Whole.Sizing = nil
+		return
+	}
+	w := weighing{Round: r, wanted: wanted, was: r.Sit.Whole.Ledger}
+	if s := r.Sit.Whole.Sizing; s != nil {
+		w.state = *s
+	}
+	listenToMetrics(&w)
+	c := sizing.CaseOf(&r.Sit.State, wanted, r.S.Machines)
+	v := hours.Judge(&c, nil)
+	w.watch(&c, &v)
+	if sizing.Watched(wanted) {
+		w.observe(&c, &v)
+	} else {
+		w.move(&c, &v)
+		w.release()
+	}
+	w.say(&c, &v)
+	foresee(&w, &v)
+	w.settle()
+}
+
+// weighing is one judgement of a fleet's size.
+type weighing struct {
+	*round.Round
+	wanted *policy.Spec
+	was    *belief.Ledger
+	state  belief.SizeState
+	blind  bool // an opinion has none, or sees too little to want fewer machines
+}
+
+// watch notes what keeps machines from going, and has none go then.
+func (w *weighing) watch(c *sizing.Case, v *sizing.Verdict) {
+	w.blind = slices.ContainsFunc(v.Said, func(s sizing.Said) bool { return s.Missing() })
+	if v.Size >= c.Size || sizing.Watched(w.wanted) {
+		return
+	}
+	if why := guard.ScaleIn(&w.Sit); why != "" {
+		v.Size, v.Why, v.Until = c.Size, why, 0
+	}
+}
+
+// opine returns the record of what the opinion that counts wants.
+func opine(v *sizing.Verdict, why fleet.Reason, from, to int) record.Record {
+	rec := record.Record{Kind: record.Size, Reason: why, Size: to, Limit: from}
+	if v.By >= 0 {
+		s := &v.Said[v.By]
+		rec.Opinion, rec.Metric, rec.Value, rec.Goal = s.Opinion, s.Metric, s.Value, s.Goal
+	}
+	return rec
+}
+
+// observe records what would be done.
+func (w *weighing) observe(c *sizing.Case, v *sizing.Verdict) {
+	if v.Size == c.Size {
+		return
+	}
+	w.Record(opine(v, fleet.ReasonObserve, c.Size, v.Size))
+	w.state = *w.state.Moves(c.Size, v.Size, w.S.Now)
+	w.state.Would = v.Size
+}
+
+// move has the size be the one that opinions want.
+func (w *weighing) move(c *sizing.Case, v *sizing.Verdict) {
+	w.state.Would = 0
+	if v.Size == c.Size {
+		return
+	}
+	l := *w.Sit.Whole.Ledger
+	l.Moves++
+	by := v.Said[v.By].Opinion
+	next := l.Order(&belief.OrderedSize{Size: v.Size, File: w.wanted.Said(), By: string(by), Opinion: by, Within: true,
+		Order: fleet.OrderID("size-" + strconv.FormatUint(l.Moves, 10)), At: w.S.Now.Wall})
+	w.Record(opine(v, fleet.ReasonOpinion, c.Size, v.Size))
+	if v.Size > next.Staying() {
+		next = grow(w.Round, next, v.Size)
+	}
+	enforce(w.Round, next)
+	w.state = *w.state.Moves(c.Size, v.Size, w.S.Now)
+}
+
+// release chooses the machines that go, where fewer are asked for within bounds than there are, and takes those back
+// that have not begun to go by an opinion's word while its metric says nothing.
+func (w *weighing) release() {
+	l := w.Sit.Whole.Ledger
+	o := l.LastWord(w.wanted)
+	if o == nil || !o.Within {
+		return
+	}
+	if l = w.takeBack(l, o); o.Opinion != "" && w.blind {
+		return
+	}
+	n := l.Staying() - l.Kept(w.wanted)
+	if o.Opinion != "" {
+		n = min(n, w.most()-w.going(l))
+	}
+	if n <= 0 || o.Opinion != "" && guard.ScaleIn(&w.Sit) != "" {
+		return
+	}
+	next := *l
+	next.Removals = slices.Clone(l.Removals)
+	for _, g := range leaving.Choose(w.scene(l), n) {
+		rem := belief.Removal{Machine: g.Machine, Instance: g.Instance, Why: g.Why, Order: o.Order, By: o.By,
+			Opinion: o.Opinion}
+		if w.wanted.Sizing.Grace > 0 {
+			rem.Chosen = w.S.Now.Mono
+		}
+		next.Removals = append(next.Removals, rem)
+		w.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonLeaves, Machine: g.Machine,
+			Instance: g.Instance, Order: o.Order, By: o.By, Opinion: o.Opinion, Detail: string(g.Why),
+			Took: w.wanted.Sizing.Grace, Size: next.Staying(), Limit: next.Staying() + 1})
+		w.Again = true
+	}
+	if len(next.Removals) > len(l.Removals) {
+		enforce(w.Round, &next)
+	}
+}
+
+// most returns how many machines may be on their way out at once by opinions.
+func (w *weighing) most() int { return sizing.Most(w.wanted.Sizing.Down, w.S.Spec.Size) }
+
+// going counts the machines that are on their way out by opinions.
+func (w *weighing) going(l *belief.Ledger) int {
+	n := 0
+	for i := range l.Removals {
+		if l.Removals[i].Opinion != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// scene is what the choice of those that go rests on. Those that may not go are kept from it.
+func (w *weighing) scene(l *belief.Ledger) leaving.Scene {
+	spec := &w.S.Spec
+	return leaving.Scene{Spec: spec, Machines: w.S.Machines, Hosts: w.S.Hosts, Gauges: w.S.Gauges, Spare: true,
+		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil },
+		Fit: func(m *belief.Machine) bool {
+			n, _ := m.Name.Ordinal()
+			failed := m.Change != nil && !slices.Contains(harmless, m.Change.Ended)
+			return !slices.Contains(spec.Sizing.Stay, n) && !failed && m.Contest == nil && m.Wanted == nil &&
+				!guard.Kept(m, &w.Sit.Whole) && change.Unremovable(m, spec) == ""
+		}}
+}
+
+// harmless are the ends of a removal after which the machine may be chosen again.
+var harmless = []fleet.Reason{fleet.ReasonRemoved, fleet.ReasonWithdrawn, fleet.ReasonStalePlan, fleet.ReasonUpdated}
+
+// takeBack lets the machines stay that were to go by an opinion's word, and have not begun to, where a person keeps
+// them, or what the word rested on says nothing any more.
+func (w *weighing) takeBack(l *belief.Ledger, o *belief.OrderedSize) *belief.Ledger {
+	next := l
+	for _, rem := range l.Removals {
+		at, known := w.Ordered(rem.Machine)
+		begun := known && w.S.Machines[at].Machine.Repair.CarriesOut(rem.Order)
+		kept := known && guard.Kept(&w.S.Machines[at].Machine, &w.Sit.Whole)
+		if rem.Opinion == "" || begun || !w.blind && !kept {
+			continue
+		}
+		w.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine,
+			Order: rem.Order, By: rem.By, Opinion: rem.Opinion})
+		next = next.Dropped(rem.Machine)
+	}
+	if next == l {
+		return l
+	}
+	if w.blind && o.Opinion != "" {
+		again := *o
+		again.Size = next.Staying()
+		next = next.Order(&again)
+	}
+	enforce(w.Round, next)
+	return next
+}
+
+// say records what opinions want and does not happen, once for each reason.
+func (w *weighing) say(c *sizing.Case, v *sizing.Verdict) {
+	said := belief.SizeSaid{Why: v.Why, Up: v.Wants > c.Size}
+	brief := v.Why == fleet.ReasonCooldown && v.Until.Sub(w.S.Now.Mono) <= sizing.Beat
+	if brief || v.Why == "" || v.Size != c.Size {
+		said = belief.SizeSaid{}
+	}
+	if said.Why != "" && said != w.state.Said {
+		rec := opine(v, said.Why, c.Size, v.Wants)
+		if v.Until != 0 {
+			rec.Until = w.S.Now.When(v.Until)
+		}
+		w.Record(rec)
+	}
+	w.state.Said = said
+}
+
+// settle keeps what is remembered, and holds what was decided to the laws.
+func (w *weighing) settle() {
+	if err := w.Sit.Whole.Ledger.CheckMove(&belief.Move{Was: w.was, Wanted: w.wanted, Missing: w.blind, Now: w.S.Now}); err != nil {
+		enforce(w.Round, w.was)
+		w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
+		return
+	}
+	if s := w.Sit.Whole.Sizing; s == nil || !w.state.Same(s) {
+		next := w.state
+		w.Sit.Whole.Sizing = &next
+	}
+}
