@@ -16,7 +16,6 @@ import (
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/engine/steward"
-	"hale/internal/engine/tolls"
 	"hale/internal/gauge"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -67,7 +66,7 @@ type Engine struct {
 	clock    *process.Clock
 	pollers  []*poller.Poller // while it runs, Run's own
 	owners   atomic.Pointer[[]*holder]
-	tolls    *tolls.Tolls
+	tolls    *tolls
 	lots     lots
 	begun    *process.Beginning
 	workers  map[any]*worker // of pollers and owners; Run's own
@@ -103,7 +102,7 @@ func New(opts Options) (*Engine, error) {
 		asks:     make(chan asked),
 		ended:    make(chan struct{}),
 		released: map[fleet.Name]time.Time{},
-		tolls:    tolls.New(),
+		tolls:    newTolls(),
 		lots:     lots{last: map[fleet.ProviderName]*gathering{}},
 	}
 	byName := make(map[fleet.ProviderName]*poller.Poller)

@@ -16,7 +16,6 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
-	"hale/internal/engine/tolls"
 	"hale/internal/gauge"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -46,7 +45,7 @@ type holder struct {
 	others       func(fleet.ProviderName, fleet.Name, []fleet.Neighbourhood) []fleet.Hearing
 	lotsBeside   func(fleet.ProviderName, fleet.Name) []fleet.Lot     // see Engine.lotsBeside
 	struck       func(fleet.ProviderName, fleet.Domain) []policy.Spec // see Engine.struck
-	tolls        *tolls.Tolls
+	tolls        *tolls
 	everyone     func(on fleet.ProviderName) []policy.Spec // see Engine.everyone
 	gauges       gauge.Open
 	server       string

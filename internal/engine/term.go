@@ -282,7 +282,7 @@ func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
 		}
 	}()
 	cancel()
-	t.tolls.Leave(t.spec.Name)
+	t.tolls.leave(t.spec.Name)
 	t.wg.Wait()
 	t.forsakeAll()
 }
@@ -384,7 +384,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	t.minds(now)
 	t.lookBeside(ctx, now)
 	t.readMetrics(ctx, now)
-	t.own.SetTolls(t.tolls.Beside(t.own.Spec()))
+	t.own.SetTolls(t.tolls.beside(t.own.Spec()))
 	t.own.SetRoll(t.poller.Notes())
 	if !t.own.Due(now) {
 		return t.show(now), nil
@@ -434,7 +434,7 @@ func (t *term) publish(now fleet.Now) {
 		}
 	}
 	tally := guard.Count(*t.own.Spec(), &whole, views)
-	t.tolls.Pay(t.spec.Name, t.spec.Provider, tally)
+	t.tolls.pay(t.spec.Name, t.spec.Provider, tally)
 	state := *t.own.State()
 	state.Now, state.Whole, state.Roll, state.Cannot = now, whole, t.poller.Notes(), t.cannot
 	t.published.Store(&published.Fleet{

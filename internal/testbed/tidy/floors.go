@@ -108,7 +108,6 @@ var packages = []pkgRule{
 	{path: "internal/engine/process", floor: 2},
 	{path: "internal/engine/notes", floor: 2, step: 1},
 	{path: "internal/engine/sources", floor: 2},
-	{path: "internal/engine/tolls", floor: 2},
 	{path: "internal/engine/poller", floor: 2, step: 2},
 	{path: "internal/engine", floor: 2, step: 3},
 	// The configuration, below the adapters: it is told which kinds there are.

@@ -1,6 +1,4 @@
-// Package tolls counts the machines of all fleets that an engine looks after, and those that fail, for the brakes that
-// fleets share.
-package tolls
+package engine
 
 import (
 	"sync"
@@ -11,9 +9,9 @@ import (
 	"hale/internal/core/policy"
 )
 
-// Tolls count the machines of all fleets that this engine looks after, and those that fail, for the brakes that fleets
+// tolls count the machines of all fleets that this engine looks after, and those that fail, for the brakes that fleets
 // share. What an owner reads of the others may be a moment old. Fleets that another server looks after are not in it.
-type Tolls struct {
+type tolls struct {
 	mu        sync.Mutex
 	fleets    map[fleet.Name]paid
 	all       belief.Toll
@@ -26,13 +24,12 @@ type paid struct {
 	belief.Toll
 }
 
-// New returns one without any fleet.
-func New() *Tolls {
-	return &Tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]belief.Toll{}}
+func newTolls() *tolls {
+	return &tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]belief.Toll{}}
 }
 
-// Pay sets what the fleet adds.
-func (t *Tolls) Pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally) {
+// pay sets what the fleet adds.
+func (t *tolls) pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(t.fleets[name], -1)
@@ -41,14 +38,14 @@ func (t *Tolls) Pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally
 }
 
 // Leave takes the fleet out, which this engine looks after no longer.
-func (t *Tolls) Leave(name fleet.Name) {
+func (t *tolls) leave(name fleet.Name) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(t.fleets[name], -1)
 	delete(t.fleets, name)
 }
 
-func (t *Tolls) add(p paid, times int) {
+func (t *tolls) add(p paid, times int) {
 	of := t.providers[p.provider]
 	for _, sum := range []*belief.Toll{&of, &t.all} {
 		sum.Size += times * p.Size
@@ -57,8 +54,8 @@ func (t *Tolls) add(p paid, times int) {
 	t.providers[p.provider] = of
 }
 
-// Beside returns what the others add to the brakes that the fleet shares.
-func (t *Tolls) Beside(spec *policy.Spec) []belief.Toll {
+// beside returns what the others add to the brakes that the fleet shares.
+func (t *tolls) beside(spec *policy.Spec) []belief.Toll {
 	if len(spec.Limits.Brakes) == 0 {
 		return nil
 	}
