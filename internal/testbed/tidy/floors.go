@@ -106,6 +106,8 @@ var packages = []pkgRule{
 	// Floor 2, the owners of goroutines.
 	{path: "internal/engine/steward", floor: 2},
 	{path: "internal/engine/process", floor: 2},
+	{path: "internal/engine/fellows", floor: 2, step: 1},
+	{path: "internal/engine/dedup", floor: 2, step: 2},
 	{path: "internal/engine/notes", floor: 2, step: 1},
 	{path: "internal/engine/sources", floor: 2},
 	{path: "internal/engine/poller", floor: 2, step: 2},
