@@ -143,6 +143,8 @@ var packages = []pkgRule{
 	{path: "internal/fence/command", floor: 3},
 	{path: "internal/fence/memory", floor: 3},
 	{path: "internal/balancer/haproxy", floor: 3},
+	{path: "internal/balancer/command", floor: 3},
+	{path: "internal/balancer/webhook", floor: 3, step: 1},
 	{path: "internal/balancer/memory", floor: 3},
 	{path: "internal/gauge/prometheus", floor: 3},
 	{path: "internal/gauge/command", floor: 3},
