@@ -17,6 +17,7 @@ import (
 	"hale/internal/api/server"
 	"hale/internal/api/socket"
 	"hale/internal/app/fencing"
+	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
@@ -24,6 +25,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/metrics"
+	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
@@ -171,6 +173,9 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	s.streams = streams.New(c, streams.Options{Store: store, Version: a.opts.Version, Server: a.server,
 		Defects: s.defects, Log: a.opts.Logger})
 	s.troubles.streams = s.streams
+	s.pools = pools.New(c, pools.Options{Version: a.opts.Version, Defects: s.defects, Log: a.opts.Logger,
+		Fleets: func() []published.Fleet { return s.engine.Status() }})
+	s.troubles.pools = s.pools
 	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, counts: metrics.NewCounts(),
 		log: a.opts.Logger, version: a.opts.Version})
 	if err == nil {
@@ -275,6 +280,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	}
 	keep(surfaces, "journal in the log", tells.Run)
 	keep(surfaces, "streams", s.streams.Run)
+	keep(working, "pools of load balancers", s.pools.Run)
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.run)
 	keep(surfaces, "tests of fences", s.fencing.Run)

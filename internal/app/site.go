@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/app/fencing"
+	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
@@ -87,6 +88,7 @@ type site struct {
 	gauges   *adapters.Gauges // nil: it is not staffed
 	porter   *porter.Porter   // nil: there is no API
 	streams  *streams.Streams
+	pools    *pools.Pools
 	troubles *troubles      // nil: not looked for
 	machines atomic.Bool    // whether each has metrics of its own
 	begun    chan struct{}  // closed when launch may be called

@@ -197,6 +197,7 @@ var packages = []pkgRule{
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},
+	{path: "internal/app/pools", floor: 5},
 	{path: "internal/app/porter", floor: 5},
 	{path: "internal/app/streams", floor: 5},
 	{path: "internal/app/outlook", floor: 5},
