@@ -71,6 +71,7 @@ func (s *site) hand(c *config.Config) {
 	}
 	if s.pools != nil {
 		s.pools.Take(c)
+		s.lists.Take(c)
 	}
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.porter.Take(c)

@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/app/fencing"
+	"hale/internal/app/lists"
 	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
@@ -89,6 +90,7 @@ type site struct {
 	porter   *porter.Porter   // nil: there is no API
 	streams  *streams.Streams
 	pools    *pools.Pools
+	lists    *lists.Lists
 	troubles *troubles      // nil: not looked for
 	machines atomic.Bool    // whether each has metrics of its own
 	begun    chan struct{}  // closed when launch may be called

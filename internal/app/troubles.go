@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/app/lists"
 	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
@@ -35,7 +36,8 @@ type troubles struct {
 	receiver *heartbeat.Receiver
 	porter   *porter.Porter
 	streams  *streams.Streams // nil: there are none
-	pools    *pools.Pools     // nil: there are none
+	pools    *pools.Pools
+	lists    *lists.Lists
 	again    chan struct{}
 
 	mu     sync.Mutex
@@ -186,27 +188,11 @@ func (t *troubles) all() []api.Trouble {
 		out = append(out, lack)
 	}
 	now := time.Now()
-	return slices.Concat(out, t.stuckStreams(now), t.stuckPools(now))
+	return slices.Concat(out, t.stuckStreams(now), t.pools.Troubles(now), t.lists.Troubles())
 }
 
-// stuckPools are those of load balancers that do not do as they are told.
-func (t *troubles) stuckPools(now time.Time) []api.Trouble {
-	if t.pools == nil {
-		return nil
-	}
-	var out []api.Trouble
-	for _, s := range t.pools.Status() {
-		if !s.Failing.IsZero() && now.Sub(s.Failing) >= patience {
-			out = append(out, api.Trouble{Part: api.TroubleBalancer, Name: s.Name, Since: s.Failing.UTC(),
-				Text:   "balancer " + s.Name + " is not as it should be: " + s.Why,
-				Advice: "see whether it runs, and takes what balancers." + s.Name + " says; hale goes on by itself"})
-		}
-	}
-	return out
-}
-
-// patience is how long a receiver may take nothing, or a balancer not do as it is told, before that counts as a trouble.
-const patience = 30 * time.Second
+// streamPatience is how long a receiver may take nothing before it counts as a trouble.
+const streamPatience = 30 * time.Second
 
 // stuckStreams are those with a receiver that takes nothing.
 func (t *troubles) stuckStreams(now time.Time) []api.Trouble {
@@ -215,7 +201,7 @@ func (t *troubles) stuckStreams(now time.Time) []api.Trouble {
 	}
 	var out []api.Trouble
 	for _, s := range t.streams.Status() {
-		if !s.Failing.IsZero() && now.Sub(s.Failing) >= patience {
+		if !s.Failing.IsZero() && now.Sub(s.Failing) >= streamPatience {
 			out = append(out, api.Trouble{Part: api.TroubleStream, Name: s.Name, Since: s.Failing.UTC(),
 				Text:   "stream " + s.Name + " is not taken, and waits in the journal: " + s.Why,
 				Advice: "see why its receiver takes nothing; hale goes on by itself, and tells what the journal let go of meanwhile"})

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/config/fleets"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -107,8 +108,8 @@ func (c *Config) balancerWarnings() []string {
 		}
 	}
 	for _, p := range c.Pools {
-		i := slices.IndexFunc(c.Fleets, func(f fleet.Spec) bool { return f.Name == p.Fleet })
-		if i >= 0 && c.Fleets[i].Mode != fleet.ModeAct {
+		i := slices.IndexFunc(c.Fleets, func(f policy.Spec) bool { return f.Name == p.Fleet })
+		if i >= 0 && c.Fleets[i].Mode != policy.ModeAct {
 			out = append(out, fmt.Sprintf("fleets.%s.balancers.%s: the pool is left as it is while the fleet is only "+
 				"observed; write mode: act", p.Fleet, p.Balancer))
 		}

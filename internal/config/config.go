@@ -26,6 +26,8 @@ type Config struct {
 	// Balancers are sorted by name; Pools say which fleets are in theirs, sorted by balancer and fleet.
 	Balancers []Balancer `json:",omitempty"`
 	Pools     []Pool     `json:",omitempty"`
+	// Discovery are the files that say which machines there are, sorted by name.
+	Discovery []List `json:",omitempty"`
 	// Heartbeats is where machines report by themselves.
 	Heartbeats Heartbeats `json:",omitzero"`
 	API        API        `json:",omitzero"`
@@ -168,6 +170,7 @@ func (d *document) merge(other document, f *keys.Finder) {
 	d.notify = mergeNamed(d.notify, other.notify, f)
 	d.fences = mergeNamed(d.fences, other.fences, f)
 	d.balancers = mergeNamed(d.balancers, other.balancers, f)
+	d.discovery = mergeNamed(d.discovery, other.discovery, f)
 	switch {
 	case !d.limits.Written():
 		d.limits = other.limits

@@ -19,6 +19,7 @@ type document struct {
 	notify    keys.At[[]keys.Named[targetDraft]]
 	fences    keys.At[[]keys.Named[methodDraft]]
 	balancers keys.At[[]keys.Named[balancerDraft]]
+	discovery keys.At[[]keys.Named[listDraft]]
 
 	heartbeats keys.At[heartbeatsDraft]
 	api        keys.At[apiDraft]

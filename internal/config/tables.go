@@ -66,6 +66,9 @@ func surfaces(all kinds.All) []keys.Field[document] {
 		keys.May("metrics", "What monitoring is told. It reads hale's metrics at `/metrics` of the API. See the guide "+
 			"to monitoring.", metricsShape(),
 			func(d *document) *keys.At[metricsDraft] { return &d.metrics }),
+		keys.May("discovery", "Files that tell other programs which machines there are, by name. See "+
+			"docs/guide/discovery.md.", discoveryShape(),
+			func(d *document) *keys.At[[]keys.Named[listDraft]] { return &d.discovery }),
 		keys.May("telemetry", "What leaves hale for those who look at many systems at once: traces, and the journal.",
 			telemetryShape(all), func(d *document) *keys.At[telemetryDraft] { return &d.telemetry }),
 	}

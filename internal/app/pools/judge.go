@@ -10,7 +10,7 @@ import (
 	"hale/internal/balancer"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
-	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 )
 
@@ -38,59 +38,29 @@ type Fleet struct {
 // it is another server's to say, or nobody's. While hale is not sure of what it sees all stay as they are: unknown is not
 // dead.
 func WantedBy(f *published.Fleet, p config.Pool) (Fleet, bool) {
-	if f.Lease <= 0 || f.Spec.Mode != fleet.ModeAct {
+	if f.Lease <= 0 || f.Spec.Mode != policy.ModeAct {
 		return Fleet{}, false
 	}
-	out := Fleet{Wishes: map[fleet.MachineName]Wish{}, Clear: !blind(f)}
-	s := &guard.Situation{State: f.State}
-	brake := guard.Braked(f.Brake, &f.Whole)
+	out := Fleet{Wishes: map[fleet.MachineName]Wish{}, Clear: !f.Blind()}
 	for i := range f.Machines {
 		m := &f.Machines[i].Machine
-		if m.Contest != nil || m.Elsewhere != nil || m.Current.Candidate() || guard.HoldOn(m, s) != nil {
-			out.Wishes[m.Name] = Wish{Aside: true}
-			continue
-		}
-		w := wish(m, s, p)
-		if !out.Clear || w.State == balancer.Out && brake.On() && !w.Sure { // so much fails at once that hale may be wrong
-			w = Wish{}
+		is := f.Service(m)
+		w := Wish{Want: balancer.Want{State: states[is.Word]}, Sure: is.Sure, Aside: is.Aside, Why: is.Why}
+		switch is.Word {
+		case published.ServesYes:
+			w.At = netip.AddrPortFrom(m.Address, p.Port)
+		case published.ServesEnds:
+			w.Wait = p.Wait
+		case published.ServesNo, published.ServesAsItDid:
 		}
 		out.Wishes[m.Name] = w
 	}
 	return out, true
 }
 
-// blind reports whether what the fleet looks like says nothing about who should serve: hale just started, may not act in
-// it, or doubts its own sight or the provider's.
-func blind(f *published.Fleet) bool {
-	return !f.AsOf.IsZero() || f.FromMemory || f.Whole.Doubt.Reason != "" || !f.Now.Due(f.SteadyAt) ||
-		guard.AnyCall(&guard.Situation{State: f.State}) != ""
-}
-
-// wish says what is wanted of the machine's member.
-func wish(m *fleet.Machine, s *guard.Situation, p config.Pool) Wish {
-	out := func(why string, sure bool) Wish {
-		return Wish{Want: balancer.Want{State: balancer.Out}, Sure: sure, Why: why}
-	}
-	healthy := m.Health.Verdict == fleet.VerdictHealthy
-	leaves := s.Whole.Ledger.Removal(m.Name) != nil || m.Repair != nil && m.Repair.Kind.Ordered()
-	switch {
-	case m.Current.None():
-		return out("it has no instance", true)
-	case leaves && healthy:
-		return Wish{Want: balancer.Want{State: balancer.Draining}, Sure: true, Why: "it is about to leave", Wait: p.Wait}
-	case leaves:
-		return out("it is about to leave", true)
-	case m.Health.Verdict == fleet.VerdictUnhealthy && m.Health.Cause == fleet.CauseDisabled && m.Repair == nil:
-		return Wish{} // its host is to be emptied; it serves as ever
-	case m.Health.Verdict == fleet.VerdictUnhealthy:
-		return out("it is unhealthy: "+string(m.Health.Cause), m.Health.Cause.Stopped())
-	case m.Repair.Budgeted():
-		return out("it is in repair", false)
-	case healthy && m.Current.Certified && m.Address.IsValid():
-		return Wish{Want: balancer.Want{State: balancer.Serving, At: netip.AddrPortFrom(m.Address, p.Port)},
-			Why: "it is healthy"}
-	}
-	return Wish{}
+// states are what becomes of a member.
+var states = map[published.Serves]balancer.State{
+	published.ServesYes: balancer.Serving, published.ServesEnds: balancer.Draining, published.ServesNo: balancer.Out,
 }
 
 // Step is one change of a pool.

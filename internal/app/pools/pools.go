@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"hale/api"
 	"hale/internal/balancer"
 	"hale/internal/config"
 	"hale/internal/core/fault"
@@ -100,6 +101,25 @@ func (p *Pools) Status() []Status {
 			s = k.stands()
 		}
 		out = append(out, s)
+	}
+	return out
+}
+
+// patience is how long a balancer may not do as it is told before that counts as a trouble.
+const patience = 30 * time.Second
+
+// Troubles are the pools that are not as they should be. A nil Pools has none.
+func (p *Pools) Troubles(now time.Time) []api.Trouble {
+	if p == nil {
+		return nil
+	}
+	var out []api.Trouble
+	for _, s := range p.Status() {
+		if !s.Failing.IsZero() && now.Sub(s.Failing) >= patience {
+			out = append(out, api.Trouble{Part: api.TroubleBalancer, Name: s.Name, Since: s.Failing.UTC(),
+				Text:   "balancer " + s.Name + " is not as it should be: " + s.Why,
+				Advice: "see whether it runs, and takes what balancers." + s.Name + " says; hale goes on by itself"})
+		}
 	}
 	return out
 }

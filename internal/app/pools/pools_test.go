@@ -21,7 +21,10 @@ import (
 	"hale/internal/balancer/haproxy"
 	"hale/internal/balancer/memory"
 	"hale/internal/config"
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/defect"
 	"hale/internal/kinds"
 	"hale/internal/owner/published"
@@ -48,14 +51,14 @@ type world struct {
 func newWorld() *world {
 	w := &world{}
 	f := &w.fleet
-	f.Spec.Name, f.Spec.Mode, f.Spec.Size = "web", fleet.ModeAct, 3
+	f.Spec.Name, f.Spec.Mode, f.Spec.Size = "web", policy.ModeAct, 3
 	f.Provider.Standing, f.Lease = fleet.ProviderUp, 10*time.Second
 	f.Now, f.SteadyAt = fleet.Now{Mono: 2, Wall: time.Now()}, 1
 	for n := 1; n <= 3; n++ {
-		m := fleet.Machine{Name: f.Spec.Name.Machine(n), Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(n)})}
-		m.Current = fleet.Incarnation{ID: fleet.InstanceID(fmt.Sprint("i-", n)), Certified: true}
-		m.Health.Verdict = fleet.VerdictHealthy
-		f.Machines = append(f.Machines, fleet.View{Machine: m})
+		m := belief.Machine{Name: f.Spec.Name.Machine(n), Address: netip.AddrFrom4([4]byte{10, 0, 0, byte(n)})}
+		m.Current = belief.Incarnation{ID: fleet.InstanceID(fmt.Sprint("i-", n)), Certified: true}
+		m.Health.Verdict = belief.VerdictHealthy
+		f.Machines = append(f.Machines, situation.View{Machine: m})
 	}
 	return w
 }
@@ -69,10 +72,10 @@ func (w *world) turn(change func(f *published.Fleet)) {
 }
 
 // fail has the machines be unhealthy for the cause.
-func (w *world) fail(c fleet.Cause, ordinals ...int) {
+func (w *world) fail(c belief.Cause, ordinals ...int) {
 	w.turn(func(f *published.Fleet) {
 		for _, n := range ordinals {
-			f.Machines[n-1].Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: c}
+			f.Machines[n-1].Machine.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: c}
 		}
 	})
 }
@@ -143,11 +146,11 @@ func expect(t *testing.T, p *memory.Pool, want string) {
 func TestAnUnhealthyMachineIsOutAndAHealedOneServes(t *testing.T) {
 	t.Parallel()
 	story(t, func(t *testing.T, w *world, p *memory.Pool) {
-		w.fail(fleet.CauseChecks, 2)
+		w.fail(belief.CauseChecks, 2)
 		expect(t, p, "SoS")
 		w.turn(func(f *published.Fleet) {
-			f.Machines[1].Machine.Repair = &fleet.Repair{Kind: fleet.RepairHeal}
-			f.Machines[1].Machine.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+			f.Machines[1].Machine.Repair = &belief.Repair{Kind: belief.RepairHeal}
+			f.Machines[1].Machine.Health = belief.Health{Verdict: belief.VerdictHealthy}
 		})
 		expect(t, p, "SoS") // it is not verified yet
 		w.turn(func(f *published.Fleet) {
@@ -167,16 +170,16 @@ func TestUnknownIsNotDead(t *testing.T) {
 	for name, blind := range map[string]func(f *published.Fleet){
 		"hale is not the owner":          func(f *published.Fleet) { f.Lease = 0 },
 		"it may not act":                 func(f *published.Fleet) { f.Acting = fleet.ReasonStoreFull },
-		"it only observes":               func(f *published.Fleet) { f.Spec.Mode = fleet.ModeObserve },
+		"it only observes":               func(f *published.Fleet) { f.Spec.Mode = policy.ModeObserve },
 		"it just started":                func(f *published.Fleet) { f.SteadyAt = 1000 },
 		"it doubts its own sight":        func(f *published.Fleet) { f.Whole.Doubt.Reason = fleet.ReasonVantageIsolated },
 		"the provider is down":           func(f *published.Fleet) { f.Provider.Standing = fleet.ProviderDown },
 		"the provider is doubtful":       func(f *published.Fleet) { f.Provider.Standing = fleet.ProviderDoubtful },
-		"the store is older":             func(f *published.Fleet) { f.Whole.Older = &fleet.Older{} },
+		"the store is older":             func(f *published.Fleet) { f.Whole.Older = &belief.Older{} },
 		"its verdicts are not stored":    func(f *published.Fleet) { f.FromMemory = true },
 		"what it sees is old":            func(f *published.Fleet) { f.AsOf = time.Now() },
 		"so much fails at once":          func(f *published.Fleet) { f.Brake.Engaged = true },
-		"a person holds the whole fleet": func(f *published.Fleet) { f.Whole.Holds = []fleet.Hold{{By: "anna"}} },
+		"a person holds the whole fleet": func(f *published.Fleet) { f.Whole.Holds = []belief.Hold{{By: "anna"}} },
 		"no machine is known": func(f *published.Fleet) {
 			f.Machines, f.Acting = nil, fleet.ReasonStoreFull
 		},
@@ -186,7 +189,7 @@ func TestUnknownIsNotDead(t *testing.T) {
 			story(t, func(t *testing.T, w *world, p *memory.Pool) {
 				w.turn(func(f *published.Fleet) {
 					for i := range f.Machines {
-						f.Machines[i].Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseChecks}
+						f.Machines[i].Machine.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
 					}
 					blind(f)
 				})
@@ -201,9 +204,9 @@ func TestAMachineThatMayBeWellStays(t *testing.T) {
 	t.Parallel()
 	story(t, func(t *testing.T, w *world, p *memory.Pool) {
 		w.turn(func(f *published.Fleet) {
-			f.Machines[0].Machine.Health.Verdict = fleet.VerdictSuspect
-			f.Machines[1].Machine.Health.Verdict = fleet.VerdictUnknown
-			f.Machines[2].Machine.Health = fleet.Health{Verdict: fleet.VerdictUnhealthy, Cause: fleet.CauseDisabled}
+			f.Machines[0].Machine.Health.Verdict = belief.VerdictSuspect
+			f.Machines[1].Machine.Health.Verdict = belief.VerdictUnknown
+			f.Machines[2].Machine.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseDisabled}
 		})
 		expect(t, p, all)
 	})
@@ -214,13 +217,13 @@ func TestAMachineThatMayBeWellStays(t *testing.T) {
 func TestTheLastOneIsNotTakenOutOnHalesWordAlone(t *testing.T) {
 	t.Parallel()
 	story(t, func(t *testing.T, w *world, p *memory.Pool) {
-		w.fail(fleet.CauseChecks, 1, 2, 3)
+		w.fail(belief.CauseChecks, 1, 2, 3)
 		expect(t, p, "ooS")
-		w.fail(fleet.CauseOff, 3)
+		w.fail(belief.CauseOff, 3)
 		expect(t, p, "ooo")
 	})
 	story(t, func(t *testing.T, w *world, p *memory.Pool) {
-		w.fail(fleet.CauseChecks, 1, 2, 3)
+		w.fail(belief.CauseChecks, 1, 2, 3)
 		expect(t, p, "ooS")
 		m := p.All()["web-3"]
 		m.Verdict = balancer.Down
@@ -233,7 +236,7 @@ func TestTheLastOneIsNotTakenOutOnHalesWordAlone(t *testing.T) {
 			m.Verdict = balancer.Down
 			p.Put(m)
 		}
-		w.fail(fleet.CauseChecks, 3)
+		w.fail(belief.CauseChecks, 3)
 		expect(t, p, all)
 	})
 }
@@ -242,7 +245,7 @@ func TestTheLastOneIsNotTakenOutOnHalesWordAlone(t *testing.T) {
 func TestWhatABalancerForgotItIsToldAgain(t *testing.T) {
 	t.Parallel()
 	story(t, func(t *testing.T, w *world, p *memory.Pool) {
-		w.fail(fleet.CauseChecks, 2)
+		w.fail(belief.CauseChecks, 2)
 		expect(t, p, "SoS")
 		p.Forget()
 		expect(t, p, "S-S")
@@ -263,7 +266,7 @@ func TestAMachineThatLeavesDrainsFirst(t *testing.T) {
 		m.Connections = 7
 		p.Put(m)
 		w.turn(func(f *published.Fleet) {
-			f.Whole.Ledger = &fleet.Ledger{Removals: []fleet.Removal{{Machine: "web-3"}}}
+			f.Whole.Ledger = &belief.Ledger{Removals: []belief.Removal{{Machine: "web-3"}}}
 		})
 		expect(t, p, "SSd")
 		m = p.All()["web-3"]
@@ -278,7 +281,7 @@ func TestAMachineThatLeavesDrainsFirst(t *testing.T) {
 		m.Connections = 7
 		p.Put(m)
 		w.turn(func(f *published.Fleet) {
-			f.Machines[2].Machine.Repair = &fleet.Repair{Kind: fleet.RepairUpdate}
+			f.Machines[2].Machine.Repair = &belief.Repair{Kind: belief.RepairUpdate}
 		})
 		for range 3 {
 			expect(t, p, "SSd")
@@ -309,7 +312,7 @@ func TestWhatAnotherHandDidIsPutRight(t *testing.T) {
 		m.State = balancer.Draining
 		p.Put(m)
 		expect(t, p, all)
-		w.turn(func(f *published.Fleet) { f.Whole.Holds = []fleet.Hold{{By: "anna", Machine: "web-1"}} })
+		w.turn(func(f *published.Fleet) { f.Whole.Holds = []belief.Hold{{By: "anna", Machine: "web-1"}} })
 		p.Put(m)
 		expect(t, p, "dSS")
 	})
@@ -371,7 +374,7 @@ func TestAnEditCounts(t *testing.T) {
 			t.Errorf("it serves at %s", at)
 		}
 		kept.Take(&config.Config{})
-		w.fail(fleet.CauseOff, 1)
+		w.fail(belief.CauseOff, 1)
 		expect(t, p, all)
 		if s := kept.Status(); len(s) != 0 {
 			t.Errorf("there still are %+v", s)
@@ -389,7 +392,7 @@ func TestARealHAProxyIsKept(t *testing.T) {
 	c.Balancers[0].Every, c.Pools[0].Port = time.Second, port
 	w.run(t, c)
 	await(t, h.Front, "web-1 web-2 web-3")
-	w.fail(fleet.CauseChecks, 2)
+	w.fail(belief.CauseChecks, 2)
 	await(t, h.Front, "web-1 web-3")
 	h.Reload()
 	await(t, h.Front, "web-1 web-3")
@@ -398,7 +401,7 @@ func TestARealHAProxyIsKept(t *testing.T) {
 	await(t, h.Front, "web-1 web-3")
 	h.Freeze()
 	w.turn(func(f *published.Fleet) {
-		f.Machines[1].Machine.Health = fleet.Health{Verdict: fleet.VerdictHealthy}
+		f.Machines[1].Machine.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	})
 	h.Thaw()
 	await(t, h.Front, "web-1 web-2 web-3")

@@ -170,6 +170,7 @@ var packages = []pkgRule{
 	{path: "internal/config/configtest", floor: 4, step: 1},
 	{path: "internal/trial/scenario", floor: 4, step: 1},
 	{path: "api", floor: 4, step: 1},
+	{path: "internal/discovery", floor: 4}, // which machines there are, as other programs want it
 	{path: "internal/api/view", floor: 4, step: 2},
 	{path: "internal/api/feed", floor: 4, step: 3},
 	{path: "internal/api/rest", floor: 4, step: 2},
@@ -197,6 +198,7 @@ var packages = []pkgRule{
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},
+	{path: "internal/app/lists", floor: 5},
 	{path: "internal/app/pools", floor: 5},
 	{path: "internal/app/porter", floor: 5},
 	{path: "internal/app/streams", floor: 5},
