@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/defect"
+	"hale/internal/engine/fellows"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/engine/steward"
@@ -66,8 +68,7 @@ type Engine struct {
 	clock    *process.Clock
 	pollers  []*poller.Poller // while it runs, Run's own
 	owners   atomic.Pointer[[]*holder]
-	tolls    *tolls
-	lots     lots
+	fellows  *fellows.Fleets
 	begun    *process.Beginning
 	workers  map[any]*worker // of pollers and owners; Run's own
 	asks     chan asked
@@ -102,9 +103,8 @@ func New(opts Options) (*Engine, error) {
 		asks:     make(chan asked),
 		ended:    make(chan struct{}),
 		released: map[fleet.Name]time.Time{},
-		tolls:    newTolls(),
-		lots:     lots{last: map[fleet.ProviderName]*gathering{}},
 	}
+	e.fellows = fellows.New(e.shown, e.clock.Now)
 	byName := make(map[fleet.ProviderName]*poller.Poller)
 	for _, src := range opts.Sources {
 		s := e.newPoller(src, opts)
@@ -114,8 +114,7 @@ func New(opts Options) (*Engine, error) {
 	var owners []*holder
 	for _, f := range opts.Fleets {
 		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
-		o.fleets, o.others, o.tolls, o.everyone = e.fleets, e.others, e.tolls, e.everyone
-		o.lotsBeside, o.struck = e.lotsBeside, e.struck
+		o.fleets, o.fellows = e.fleets, e.fellows
 		owners = append(owners, o)
 	}
 	e.owners.Store(&owners)
@@ -133,6 +132,19 @@ func (o Options) setup() Setup {
 
 // fleets returns how many fleets share the store.
 func (e *Engine) fleets() int { return len(*e.owners.Load()) }
+
+// shown lists the fleets as their owners show them.
+func (e *Engine) shown() iter.Seq[fellows.Shown] {
+	return func(yield func(fellows.Shown) bool) {
+		for _, o := range *e.owners.Load() {
+			if !yield(fellows.Shown{
+				Fleet: o.published.Load(), Told: o.told.Load().spec, Lived: fleet.Instant(o.lived.Load()),
+			}) {
+				return
+			}
+		}
+	}
+}
 
 // recall lets callers see which marks are hale's own.
 func (e *Engine) recall(id fleet.Installation) { e.ours.Store(&id) }

@@ -7,14 +7,12 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine/fellows"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
 )
-
-// deafAfter is the age of the probes' watermark beyond which nothing is known by checks.
-const deafAfter = 4 * time.Second
 
 // minds looks at the clocks and at the probes' watermark.
 func (t *term) minds(now fleet.Now) {
@@ -23,7 +21,7 @@ func (t *term) minds(now fleet.Now) {
 		t.clockSet(now)
 	}
 	// After a long round the watermark is old because the loop did not listen, not because the probes were silent.
-	deaf := time.Since(t.heard) > deafAfter && time.Since(t.listens) > deafAfter
+	deaf := time.Since(t.heard) > fellows.Late && time.Since(t.listens) > fellows.Late
 	switch {
 	case deaf == t.own.Deaf():
 	case deaf:

@@ -14,6 +14,7 @@ import (
 	"hale/internal/core/repair"
 	"hale/internal/core/situation"
 	"hale/internal/defect"
+	"hale/internal/engine/fellows"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/gauge"
@@ -30,23 +31,18 @@ type charge struct {
 
 // holder holds one fleet for as long as it can: term after term.
 type holder struct {
-	name    fleet.Name
-	told    atomic.Pointer[charge] // the last one
-	edited  chan struct{}          // there is another one than was taken
-	spec    policy.Spec            // as configured; of the charge that was taken, as the vantage
-	vantage Vantage
-	probes  probe.Engine
-	clock   *process.Clock
-	poller  *poller.Poller
-	reports <-chan poller.Report
-	store   state.Store
-	fleets  func() int // that share the store
-	// others says what other fleets on the provider hear; see Engine.others.
-	others       func(fleet.ProviderName, fleet.Name, []fleet.Neighbourhood) []fleet.Hearing
-	lotsBeside   func(fleet.ProviderName, fleet.Name) []fleet.Lot     // see Engine.lotsBeside
-	struck       func(fleet.ProviderName, fleet.Domain) []policy.Spec // see Engine.struck
-	tolls        *tolls
-	everyone     func(on fleet.ProviderName) []policy.Spec // see Engine.everyone
+	name         fleet.Name
+	told         atomic.Pointer[charge] // the last one
+	edited       chan struct{}          // there is another one than was taken
+	spec         policy.Spec            // as configured; of the charge that was taken, as the vantage
+	vantage      Vantage
+	probes       probe.Engine
+	clock        *process.Clock
+	poller       *poller.Poller
+	reports      <-chan poller.Report
+	store        state.Store
+	fleets       func() int // that share the store
+	fellows      *fellows.Fleets
 	gauges       gauge.Open
 	server       string
 	log          *slog.Logger

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/defect"
+	"hale/internal/engine/dedup"
 	"hale/internal/notify"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
@@ -46,6 +47,11 @@ func (t *term) loadPost(ctx context.Context) error {
 	return nil
 }
 
+// pages are those that other fleets may have told people already.
+func (t *term) pages() dedup.Pages {
+	return dedup.Pages{Store: t.store, Spec: &t.spec, Fellows: t.fellows}
+}
+
 // enclosed are letters, and what puts them in.
 type enclosed struct {
 	letters []outbox.Stored[outbox.Letter]
@@ -57,14 +63,14 @@ func (t *term) enclose(ctx context.Context, records []record.Record) (enclosed, 
 	var e enclosed
 	for _, r := range records {
 		l, ok := outbox.Compose(&t.spec, t.installation, t.start.Nonce, r)
-		c, several := t.inCommon(&r)
-		if !ok && !c.over {
+		c, several := t.pages().InCommon(&r)
+		if !ok && !c.Over {
 			continue
 		}
 		if several {
 			var claims state.Txn
 			var err error
-			if l, claims, err = t.share(ctx, l, c); err != nil {
+			if l, claims, err = t.pages().Share(ctx, l, c); err != nil {
 				return enclosed{}, err
 			}
 			e.If, e.Then = append(e.If, claims.If...), append(e.Then, claims.Then...)

@@ -97,8 +97,7 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 		}
 		e.release(old)
 		o := newHolder(f, e.clock, byName[f.Spec.Provider], e.begun, opts)
-		o.installation, o.fleets, o.others, o.tolls = e.id, e.fleets, e.others, e.tolls
-		o.everyone, o.lotsBeside, o.struck = e.everyone, e.lotsBeside, e.struck
+		o.installation, o.fleets, o.fellows = e.id, e.fleets, e.fellows
 		e.keep(ctx, o, o.place(), o.run)
 		owners = append(owners, o)
 	}

@@ -183,7 +183,7 @@ func (t *term) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	claimed, err := t.loadClaims(ctx)
+	claimed, err := t.pages().ProviderTold(ctx)
 	if err := errors.Join(err, t.loadPost(ctx)); err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (t *term) end(ctx context.Context, cancel context.CancelFunc) {
 		}
 	}()
 	cancel()
-	t.tolls.leave(t.spec.Name)
+	t.fellows.Leave(t.spec.Name)
 	t.wg.Wait()
 	t.forsakeAll()
 }
@@ -384,7 +384,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	t.minds(now)
 	t.lookBeside(ctx, now)
 	t.readMetrics(ctx, now)
-	t.own.SetTolls(t.tolls.beside(t.own.Spec()))
+	t.own.SetTolls(t.fellows.Tolls(t.own.Spec()))
 	t.own.SetRoll(t.poller.Notes())
 	if !t.own.Due(now) {
 		return t.show(now), nil
@@ -434,7 +434,7 @@ func (t *term) publish(now fleet.Now) {
 		}
 	}
 	tally := guard.Count(*t.own.Spec(), &whole, views)
-	t.tolls.pay(t.spec.Name, t.spec.Provider, tally)
+	t.fellows.Pay(t.spec.Name, t.spec.Provider, tally)
 	state := *t.own.State()
 	state.Now, state.Whole, state.Roll, state.Cannot = now, whole, t.poller.Notes(), t.cannot
 	t.published.Store(&published.Fleet{

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/core/guard"
 	"hale/internal/core/policy"
+	"hale/internal/engine/fellows"
 	"hale/internal/probe"
 )
 
@@ -25,9 +25,6 @@ const (
 	hostDown    = 2
 )
 
-// hearingLag is how old what an owner shows may be beside what it knows.
-const hearingLag = time.Second
-
 // witnesses are what one owner asks beside its machines.
 type witnesses struct {
 	next    fleet.Instant // when to look again
@@ -37,21 +34,18 @@ type witnesses struct {
 	answers map[fleet.HostName]bool
 }
 
-// besideEvery is how often it is asked who is heard near machines that are silent: there may be thousands.
-const besideEvery = 200 * time.Millisecond
-
 // lookBeside learns what there is to learn near the machines that are silent.
 func (t *term) lookBeside(ctx context.Context, now fleet.Now) {
 	open := len(t.own.Open()) > 0 || len(t.own.State().Whole.Parents) > 0
 	if now.Mono < t.beside.next && (t.beside.open || !open) {
 		return
 	}
-	t.beside.next, t.beside.open = now.Mono.Add(besideEvery), open
+	t.beside.next, t.beside.open = now.Mono.Add(fellows.Every), open
 	if open { // before anything is decided about a machine that fails first
-		t.own.SetLots(t.lotsBeside(t.spec.Provider, t.spec.Name))
+		t.own.SetLots(t.fellows.Lots(t.spec.Provider, t.spec.Name))
 	}
 	silenced := t.own.Silenced()
-	t.own.SetOthers(t.others(t.spec.Provider, t.spec.Name, silenced))
+	t.own.SetOthers(t.fellows.Hear(t.spec.Provider, t.spec.Name, silenced))
 	t.askHosts(silenced)
 	t.readMeters(ctx, now)
 }
@@ -116,40 +110,4 @@ func (t *term) tellAnswers() {
 	}
 	slices.Sort(up)
 	t.own.SetAnswers(up)
-}
-
-// others returns what the fleets on the provider hear in the neighbourhoods, but the one that asks. An owner that has
-// not looked at its probes of late is no witness.
-func (e *Engine) others(of fleet.ProviderName, asks fleet.Name, silenced []fleet.Neighbourhood) []fleet.Hearing {
-	if len(silenced) == 0 {
-		return nil
-	}
-	some := make(map[fleet.Neighbourhood]bool, len(silenced))
-	for _, n := range silenced {
-		some[n] = true
-	}
-	wanted := func(n fleet.Neighbourhood) bool { return some[n] }
-	all, now := guard.Sights{}, e.clock.Now()
-	for _, o := range *e.owners.Load() {
-		f := o.published.Load()
-		if f.Spec.Provider != of || f.Spec.Name == asks || f.Acting == fleet.ReasonNotOwner {
-			continue
-		}
-		late := now.Mono.Sub(fleet.Instant(o.lived.Load())) > deafAfter
-		hears := guard.Sights{}
-		hears.Hear(now, &f.Spec, f.Believed(), wanted)
-		for _, h := range hears {
-			if h.Delay += hearingLag; late {
-				h.Heard = 0
-			}
-			all.Add(h)
-		}
-	}
-	out := make([]fleet.Hearing, 0, len(all))
-	for _, n := range silenced {
-		if h, known := all[n]; known {
-			out = append(out, h)
-		}
-	}
-	return out
 }

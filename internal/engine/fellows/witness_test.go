@@ -1,6 +1,7 @@
-package engine
+package fellows_test
 
 import (
+	"iter"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/situation"
+	"hale/internal/engine/fellows"
 	"hale/internal/engine/process"
 	"hale/internal/owner/published"
 )
@@ -46,12 +48,11 @@ func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
 			if c.of == "" {
 				c.of = "lab"
 			}
-			e := &Engine{clock: process.NewClock()}
+			clock := process.NewClock()
 			time.Sleep(time.Minute)
-			o := &holder{name: "db"}
-			o.lived.Store(int64(e.clock.Now().Mono))
+			lived := clock.Now().Mono
 			time.Sleep(c.still)
-			o.published.Store(&published.Fleet{
+			shown := &published.Fleet{
 				State: situation.State{
 					Acting: c.acting,
 					Spec: policy.Spec{Name: "db", Provider: "lab", Size: 1, Checks: []policy.Check{
@@ -63,9 +64,11 @@ func TestL04AnOwnerThatStandsStillIsNoWitness(t *testing.T) {
 						Health: belief.Health{Verdict: belief.VerdictHealthy}},
 					Checks: []fleet.CheckState{{Check: "alive", Standing: fleet.StandingUp, Result: fleet.ResultOK}},
 				}},
-			})
-			e.owners.Store(&[]*holder{o})
-			if got := e.others(c.of, c.asks, c.silenced); !slices.Equal(got, c.want) {
+			}
+			fleets := fellows.New(func() iter.Seq[fellows.Shown] {
+				return slices.Values([]fellows.Shown{{Fleet: shown, Lived: lived}})
+			}, clock.Now)
+			if got := fleets.Hear(c.of, c.asks, c.silenced); !slices.Equal(got, c.want) {
 				t.Errorf("%s: %+v, want %+v", name, got, c.want)
 			}
 		})

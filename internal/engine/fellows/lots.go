@@ -1,13 +1,10 @@
-package engine
+package fellows
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
-	"hale/internal/core/policy"
 )
 
 // lots are how the machines of all fleets fare, provider by provider, as their owners showed them last. They are put
@@ -44,34 +41,30 @@ func (g *gathering) beside(name fleet.Name) []fleet.Lot {
 	return out
 }
 
-// lotsBeside returns how the machines fare of the fleets on the provider, but the one that asks. Of what an owner shows
+// Lots returns how the machines fare of the fleets on the provider, but the one that asks. Of what an owner shows
 // that has not looked at its probes of late, only what failed counts for sure.
-func (e *Engine) lotsBeside(of fleet.ProviderName, asks fleet.Name) []fleet.Lot {
-	e.lots.mu.Lock()
-	g := e.lots.last[of]
-	if now := e.clock.Now().Mono; g == nil || now.Sub(g.at) >= besideEvery {
-		g = e.gatherLots(of, now)
-		e.lots.last[of] = g
+func (f *Fleets) Lots(on fleet.ProviderName, asks fleet.Name) []fleet.Lot {
+	f.lots.mu.Lock()
+	g := f.lots.last[on]
+	if now := f.now().Mono; g == nil || now.Sub(g.at) >= Every {
+		g = f.gatherLots(on, now)
+		f.lots.last[on] = g
 	}
-	e.lots.mu.Unlock()
+	f.lots.mu.Unlock()
 	return g.beside(asks)
 }
 
-func (e *Engine) gatherLots(of fleet.ProviderName, now fleet.Instant) *gathering {
+func (f *Fleets) gatherLots(on fleet.ProviderName, now fleet.Instant) *gathering {
 	g := &gathering{at: now, by: map[fleet.Name][]fleet.Lot{}}
-	for _, o := range *e.owners.Load() {
-		f := o.published.Load()
-		if f.Spec.Provider != of || f.Acting == fleet.ReasonNotOwner {
-			continue
-		}
-		shown := f.Lots
-		if now.Sub(fleet.Instant(o.lived.Load())) > deafAfter {
+	for s := range f.owned(on) {
+		shown := s.Lots
+		if now.Sub(s.Lived) > Late {
 			shown = slices.Clone(shown)
 			for i := range shown {
 				shown[i] = shown[i].Outdated()
 			}
 		}
-		g.by[f.Spec.Name] = shown
+		g.by[s.Spec.Name] = shown
 		g.sum = append(g.sum, shown...)
 	}
 	slices.SortFunc(g.sum, fleet.Lot.Compare)
@@ -90,18 +83,4 @@ func (e *Engine) gatherLots(of fleet.ProviderName, now fleet.Instant) *gathering
 	}
 	g.sum = g.sum[:min(len(g.sum), at+1)]
 	return g
-}
-
-// struck returns the fleets on the provider that have an incident of the domain.
-func (e *Engine) struck(of fleet.ProviderName, d fleet.Domain) []policy.Spec {
-	var all []policy.Spec
-	for _, o := range *e.owners.Load() {
-		f := o.published.Load()
-		is := func(p belief.Parent) bool { return p.Domain == d }
-		if f.Spec.Provider == of && slices.ContainsFunc(f.Whole.Parents, is) {
-			all = append(all, f.Spec)
-		}
-	}
-	slices.SortFunc(all, func(a, b policy.Spec) int { return cmp.Compare(a.Name, b.Name) })
-	return all
 }

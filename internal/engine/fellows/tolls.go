@@ -1,4 +1,4 @@
-package engine
+package fellows
 
 import (
 	"sync"
@@ -9,8 +9,8 @@ import (
 	"hale/internal/core/policy"
 )
 
-// tolls count the machines of all fleets that this engine looks after, and those that fail, for the brakes that fleets
-// share. What an owner reads of the others may be a moment old. Fleets that another server looks after are not in it.
+// tolls count the machines of all fleets, and those that fail, for the brakes that fleets share. What an owner reads of
+// the others may be a moment old.
 type tolls struct {
 	mu        sync.Mutex
 	fleets    map[fleet.Name]paid
@@ -24,12 +24,12 @@ type paid struct {
 	belief.Toll
 }
 
-func newTolls() *tolls {
-	return &tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]belief.Toll{}}
+func newTolls() tolls {
+	return tolls{fleets: map[fleet.Name]paid{}, providers: map[fleet.ProviderName]belief.Toll{}}
 }
 
-// pay sets what the fleet adds.
-func (t *tolls) pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally) {
+// Pay sets what the fleet adds.
+func (t *tolls) Pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(t.fleets[name], -1)
@@ -38,7 +38,7 @@ func (t *tolls) pay(name fleet.Name, provider fleet.ProviderName, is guard.Tally
 }
 
 // Leave takes the fleet out, which this engine looks after no longer.
-func (t *tolls) leave(name fleet.Name) {
+func (t *tolls) Leave(name fleet.Name) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(t.fleets[name], -1)
@@ -54,8 +54,8 @@ func (t *tolls) add(p paid, times int) {
 	t.providers[p.provider] = of
 }
 
-// beside returns what the others add to the brakes that the fleet shares.
-func (t *tolls) beside(spec *policy.Spec) []belief.Toll {
+// Tolls returns what the others add to the brakes that the fleet shares.
+func (t *tolls) Tolls(spec *policy.Spec) []belief.Toll {
 	if len(spec.Limits.Brakes) == 0 {
 		return nil
 	}

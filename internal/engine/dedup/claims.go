@@ -1,4 +1,4 @@
-package engine
+package dedup
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/engine/fellows"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/outbox"
@@ -27,7 +28,7 @@ type claim struct {
 	Owed    bool // the end is to be told, too
 }
 
-func claimsPrefix(p fleet.ProviderName) string { return "providers/" + string(p) + "/told/" }
+func claimsPrefix(of fleet.ProviderName) string { return "providers/" + string(of) + "/told/" }
 
 func brakeClaims(k policy.ScopeKind, p fleet.ProviderName) string {
 	if k == policy.ScopeInstallation {
@@ -40,48 +41,55 @@ func fateClaims(p fleet.ProviderName, d fleet.Domain) string {
 	return "providers/" + string(p) + "/fate/" + string(d.Kind) + "/" + url.PathEscape(d.Name) + "/told/"
 }
 
-// common is what a record says that is the same for several fleets: one of them tells people.
-type common struct {
+// Pages are those of one fleet.
+type Pages struct {
+	Store   state.Store
+	Spec    *policy.Spec
+	Fellows *fellows.Fleets
+}
+
+// Common is what a record says that is the same for several fleets: one of them tells people.
+type Common struct {
 	claims  []string      // the prefixes of the claims under which it is told
 	fellows []policy.Spec // the fleets that it is about, as this engine knows them
-	over    bool          // what it tells is that it is over
+	Over    bool          // what it tells is that it is over
 	silent  bool          // no person is told: a wider incident is open
 	remind  bool          // it is told once more
 }
 
-// inCommon returns what the record has to say for several fleets; false: it is about its own.
-func (t *term) inCommon(r *record.Record) (common, bool) {
+// InCommon returns what the record has to say for several fleets; false: it is about its own.
+func (p Pages) InCommon(r *record.Record) (Common, bool) {
 	if r.Machine != "" || r.Joined() {
-		return common{}, false
+		return Common{}, false
 	}
-	c := common{remind: r.Kind == record.Reminded}
+	c := Common{remind: r.Kind == record.Reminded}
 	paged := r.Kind == record.Paged || c.remind
 	switch {
 	case r.Scope != "" && (paged || r.Kind == record.Brake && r.Paged):
-		c.claims, c.over = []string{brakeClaims(r.Scope, t.spec.Provider)}, r.Kind == record.Brake
-		if c.fellows = t.everyone(t.spec.Provider); r.Scope == policy.ScopeInstallation {
-			c.fellows = t.everyone("")
+		c.claims, c.Over = []string{brakeClaims(r.Scope, p.Spec.Provider)}, r.Kind == record.Brake
+		if c.fellows = p.Fellows.Everyone(p.Spec.Provider); r.Scope == policy.ScopeInstallation {
+			c.fellows = p.Fellows.Everyone("")
 		}
 		return c, true
 	case paged && r.Reason == fleet.ReasonSharedFate || isFateOver(r):
 		first := r.Domains[:min(len(r.Domains), belief.MostAmong)]
 		for _, d := range append(slices.Clone(first), r.Domain) {
 			if !d.None() {
-				c.claims = append(c.claims, fateClaims(t.spec.Provider, d))
-				c.fellows = append(c.fellows, t.struck(t.spec.Provider, d)...)
+				c.claims = append(c.claims, fateClaims(p.Spec.Provider, d))
+				c.fellows = append(c.fellows, p.Fellows.Struck(p.Spec.Provider, d)...)
 			}
 		}
-		c.over, c.silent = isFateOver(r), r.Reason == fleet.ReasonSuperseded
+		c.Over, c.silent = isFateOver(r), r.Reason == fleet.ReasonSuperseded
 		return c, len(c.claims) > 0
 	case r.Provider == "":
-		return common{}, false
+		return Common{}, false
 	case paged && (r.Reason == fleet.ReasonDown || r.Reason == fleet.ReasonProviderDoubtful),
 		r.Kind == record.Provider && r.Reason == fleet.ReasonUp && r.Paged:
-		c.claims, c.fellows = []string{claimsPrefix(t.spec.Provider)}, t.everyone(t.spec.Provider)
-		c.over = r.Kind == record.Provider
+		c.claims, c.fellows = []string{claimsPrefix(p.Spec.Provider)}, p.Fellows.Everyone(p.Spec.Provider)
+		c.Over = r.Kind == record.Provider
 		return c, true
 	}
-	return common{}, false
+	return Common{}, false
 }
 
 // isFateOver reports whether the record says that the fate of one domain, or of several, is over.
@@ -89,20 +97,9 @@ func isFateOver(r *record.Record) bool {
 	return r.Paged && (r.Kind == record.ParentClosed || r.Kind == record.JointOver && len(r.Domains) > 0)
 }
 
-// everyone is all fleets, or those on the provider, as this engine was told.
-func (e *Engine) everyone(on fleet.ProviderName) []policy.Spec {
-	var all []policy.Spec
-	for _, o := range *e.owners.Load() {
-		if spec := o.told.Load().spec; on == "" || spec.Provider == on {
-			all = append(all, spec)
-		}
-	}
-	return all
-}
-
-// share leaves of a letter about several fleets the targets that no other one has told, and returns the claims to be
+// Share leaves of a letter about several fleets the targets that no other one has told, and returns the claims to be
 // made or deleted with it, if they are still as they were read.
-func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Letter, state.Txn, error) {
+func (p Pages) Share(ctx context.Context, l outbox.Letter, c Common) (outbox.Letter, state.Txn, error) {
 	var txn state.Txn
 	if len(c.fellows) > 1 {
 		for i := range c.fellows {
@@ -111,15 +108,15 @@ func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Let
 		slices.Sort(l.Fleets)
 		l.Fleets = slices.Compact(l.Fleets)
 	}
-	if c.over {
+	if c.Over {
 		l.Sendings = nil
-		for _, to := range t.spec.Notify.To {
+		for _, to := range p.Spec.Notify.To {
 			l.Sendings = append(l.Sendings, outbox.Sending{Target: to.Target})
 		}
 	}
 	var mine []outbox.Sending
 	for _, s := range l.Sendings {
-		told, writes, err := t.claimFor(ctx, s.Target, c, l.Record)
+		told, writes, err := p.claimFor(ctx, s.Target, c, l.Record)
 		if err != nil {
 			return l, txn, err
 		}
@@ -136,16 +133,16 @@ func (t *term) share(ctx context.Context, l outbox.Letter, c common) (outbox.Let
 
 // claimFor reports whether the target need not be told of the record, since others told all of it. It returns what is
 // to be claimed, or let go, with the message.
-func (t *term) claimFor(ctx context.Context, target policy.TargetName, c common,
+func (p Pages) claimFor(ctx context.Context, target policy.TargetName, c Common,
 	r record.Record) (told bool, txn state.Txn, _ error) {
 	told = true
 	for _, prefix := range c.claims {
 		key := prefix + string(target)
-		was, revision, err := t.claimOf(ctx, key)
+		was, revision, err := p.claimOf(ctx, key)
 		if err != nil {
 			return false, txn, err
 		}
-		toldHere, write, err := t.decideClaim(ctx, key, was, &c, r, target)
+		toldHere, write, err := p.decideClaim(ctx, key, was, &c, r, target)
 		if err != nil {
 			return false, txn, err
 		}
@@ -160,20 +157,20 @@ func (t *term) claimFor(ctx context.Context, target policy.TargetName, c common,
 
 // decideClaim reports whether the target need not be told of the record, and returns what becomes of the claim; nil:
 // it stays as it is.
-func (t *term) decideClaim(ctx context.Context, key string, was *claim, c *common, r record.Record,
+func (p Pages) decideClaim(ctx context.Context, key string, was *claim, c *Common, r record.Record,
 	target policy.TargetName) (told bool, _ *state.Write, _ error) {
 	switch {
-	case c.over && was == nil:
+	case c.Over && was == nil:
 		return true, nil, nil
-	case c.over:
+	case c.Over:
 		gone := state.Delete(key)
 		return !was.Owed, &gone, nil
 	case c.remind:
-		return was != nil && was.By != t.spec.Name, nil, nil
+		return was != nil && was.By != p.Spec.Name, nil, nil
 	}
-	is := claim{By: t.spec.Name, Since: r.At, Owed: t.wantsEnd(c, target)}
+	is := claim{By: p.Spec.Name, Since: r.At, Owed: p.wantsEnd(c, target)}
 	if was != nil {
-		stands, err := t.stands(ctx, was, c)
+		stands, err := p.stands(ctx, was, c)
 		if err != nil {
 			return false, nil, err
 		}
@@ -187,15 +184,15 @@ func (t *term) decideClaim(ctx context.Context, key string, was *claim, c *commo
 	is.Reasons = append(is.Reasons, r.Reason)
 	data, err := json.Marshal(is)
 	if err != nil {
-		return false, nil, fault.New(fault.Invalid, "engine.claim", key, err)
+		return false, nil, fault.New(fault.Invalid, "dedup.claim", key, err)
 	}
 	made := state.Put(key, data)
 	return false, &made, nil
 }
 
 // claimOf returns the claim and its revision; nil and 0: there is none.
-func (t *term) claimOf(ctx context.Context, key string) (*claim, int64, error) {
-	e, err := t.store.Get(ctx, key)
+func (p Pages) claimOf(ctx context.Context, key string) (*claim, int64, error) {
+	e, err := p.Store.Get(ctx, key)
 	if fault.Is(err, fault.NotFound) {
 		return nil, 0, nil
 	}
@@ -210,12 +207,12 @@ func (t *term) claimOf(ctx context.Context, key string) (*claim, int64, error) {
 }
 
 // stands reports whether the claim still counts: the fleet that made it is looked after, so that it ends it.
-func (t *term) stands(ctx context.Context, was *claim, c *common) (bool, error) {
-	if was.By == t.spec.Name ||
+func (p Pages) stands(ctx context.Context, was *claim, c *Common) (bool, error) {
+	if was.By == p.Spec.Name ||
 		slices.ContainsFunc(c.fellows, func(f policy.Spec) bool { return f.Name == was.By }) {
 		return true, nil
 	}
-	_, err := t.store.Get(ctx, beliefs.OwnerKey(was.By))
+	_, err := p.Store.Get(ctx, beliefs.OwnerKey(was.By))
 	if fault.Is(err, fault.NotFound) {
 		return false, nil
 	}
@@ -223,8 +220,8 @@ func (t *term) stands(ctx context.Context, was *claim, c *common) (bool, error) 
 }
 
 // wantsEnd reports whether one of the fleets wants the target told of the end.
-func (t *term) wantsEnd(c *common, target policy.TargetName) bool {
-	for _, f := range append(slices.Clone(c.fellows), t.spec) {
+func (p Pages) wantsEnd(c *Common, target policy.TargetName) bool {
+	for _, f := range append(slices.Clone(c.fellows), *p.Spec) {
 		for _, to := range f.Notify.To {
 			if to.Target == target && to.Wants(policy.NotifyHealed) {
 				return true
@@ -234,8 +231,8 @@ func (t *term) wantsEnd(c *common, target policy.TargetName) bool {
 	return false
 }
 
-// loadClaims sees whether an earlier term, or another fleet, told people that the provider fails.
-func (t *term) loadClaims(ctx context.Context) (told bool, err error) {
-	entries, _, err := t.store.List(ctx, claimsPrefix(t.spec.Provider))
+// ProviderTold sees whether an earlier term, or another fleet, told people that the provider fails.
+func (p Pages) ProviderTold(ctx context.Context) (told bool, err error) {
+	entries, _, err := p.Store.List(ctx, claimsPrefix(p.Spec.Provider))
 	return len(entries) > 0, err
 }
