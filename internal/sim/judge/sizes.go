@@ -57,7 +57,7 @@ func (j *Judge) chosen(before, after *belief.Ledger) {
 		name := string(r.Machine)
 		_, planned := j.leaving[name]
 		if isRemoved(before, r.Machine) || planned || r.Named ||
-			r.Opinion == "" && j.wishes.posted[r.Order].Kind != fleet.OrderScale {
+			r.Opinion == "" && (after.Ordered == nil || !after.Ordered.Within) {
 			continue // a person named it, or it is for the plan that was confirmed to name it
 		}
 		j.leaving[name], j.unplanned[name] = string(r.Instance), true
