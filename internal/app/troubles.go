@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"hale/api"
-	"hale/internal/app/lists"
-	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
@@ -36,8 +34,6 @@ type troubles struct {
 	receiver *heartbeat.Receiver
 	porter   *porter.Porter
 	streams  *streams.Streams // nil: there are none
-	pools    *pools.Pools
-	lists    *lists.Lists
 	again    chan struct{}
 
 	mu     sync.Mutex
@@ -155,9 +151,6 @@ var waitsFor = map[string]func(api.Trouble) string{
 	api.TroubleStream: func(t api.Trouble) string {
 		return "stream " + t.Name + " goes nowhere, and waits in the journal: its secret cannot be read"
 	},
-	api.TroubleBalancer: func(t api.Trouble) string {
-		return "balancer " + t.Name + " is not told who serves: its secret cannot be read"
-	},
 	api.TroubleCheck: func(t api.Trouble) string {
 		return "check " + t.Name + " of fleet " + t.Of + " is unknown: its secret cannot be read"
 	},
@@ -187,8 +180,7 @@ func (t *troubles) all() []api.Trouble {
 	if lack, there := t.porter.Trouble(); there {
 		out = append(out, lack)
 	}
-	now := time.Now()
-	return slices.Concat(out, t.stuckStreams(now), t.pools.Troubles(now), t.lists.Troubles())
+	return append(out, t.stuckStreams(time.Now())...)
 }
 
 // streamPatience is how long a receiver may take nothing before it counts as a trouble.

@@ -143,8 +143,6 @@ var packages = []pkgRule{
 	{path: "internal/fence/command", floor: 3},
 	{path: "internal/fence/memory", floor: 3},
 	{path: "internal/balancer/haproxy", floor: 3},
-	{path: "internal/balancer/command", floor: 3},
-	{path: "internal/balancer/webhook", floor: 3, step: 1},
 	{path: "internal/balancer/memory", floor: 3},
 	{path: "internal/gauge/prometheus", floor: 3},
 	{path: "internal/gauge/command", floor: 3},
@@ -170,7 +168,6 @@ var packages = []pkgRule{
 	{path: "internal/config/configtest", floor: 4, step: 1},
 	{path: "internal/trial/scenario", floor: 4, step: 1},
 	{path: "api", floor: 4, step: 1},
-	{path: "internal/discovery", floor: 4}, // which machines there are, as other programs want it
 	{path: "internal/api/view", floor: 4, step: 2},
 	{path: "internal/api/feed", floor: 4, step: 3},
 	{path: "internal/api/rest", floor: 4, step: 2},
@@ -198,8 +195,6 @@ var packages = []pkgRule{
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},
-	{path: "internal/app/lists", floor: 5},
-	{path: "internal/app/pools", floor: 5},
 	{path: "internal/app/porter", floor: 5},
 	{path: "internal/app/streams", floor: 5},
 	{path: "internal/app/outlook", floor: 5},
