@@ -77,6 +77,8 @@ const (
 	TroubleCheck      = "check"
 	TroubleFence      = "fence"
 	TroubleProvider   = "provider"
+	TroubleDiscovery  = "discovery" // a list of machines cannot be written
+	TroubleBalancer   = "balancer"  // its secret cannot be read, or it does not do as it is told
 )
 
 // Defect is a part of hale that panicked. Its log has the place.

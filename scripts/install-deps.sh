@@ -23,7 +23,7 @@ if [ "${1:-}" = tests ]; then
   # Agents are packages of their own, or groups of them, or all in one, by the release.
   needed="$needed openipmi ipmitool fence-agents-ipmilan|fence-agents-base|fence-agents fence-agents-redfish|fence-agents-base|fence-agents
 fence-agents-virsh|fence-agents-base|fence-agents fence-virt fence-virtd openssh-client
-openssh-server netcat-openbsd sasl2-bin libsasl2-modules prometheus prometheus-alertmanager haproxy"
+openssh-server netcat-openbsd sasl2-bin libsasl2-modules prometheus prometheus-alertmanager haproxy bind9-utils|bind9utils"
 fi
 # shellcheck disable=SC2086 # lists of words
 exec scripts/apt-install.sh install-deps $needed -- $optional

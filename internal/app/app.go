@@ -172,7 +172,7 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 		Defects: s.defects, Log: a.opts.Logger})
 	s.troubles.streams = s.streams
 	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, counts: metrics.NewCounts(),
-		log: a.opts.Logger, version: a.opts.Version})
+		log: a.opts.Logger})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
 	}

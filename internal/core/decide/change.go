@@ -42,9 +42,6 @@ func (w *work) change() bool {
 		w.Wait(held, "")
 		return true
 	}
-	if m.Repair != nil {
-		w.Overrule()
-	}
 	w.BeginChange(kind, o)
 	return true
 }

@@ -234,6 +234,21 @@ func TestLoadMovesTheSizeUpAndDownWithinItsBounds(t *testing.T) {
 	f.is(2)
 }
 
+// What is being built may go, too: hale gives its own build up.
+func TestABuildThatIsNotWantedAnyMoreGoes(t *testing.T) {
+	t.Parallel()
+	f := newSized(t, between(2, 6), 2)
+	f.order(fleet.Order{Size: 4})
+	f.order(fleet.Order{Size: 2})
+	f.is(2)
+	for i := range f.s.Machines {
+		m := &f.s.Machines[i].Machine
+		if m.Waiting != "" || f.s.Spec.Has(i+1) == m.Current.None() {
+			t.Errorf("%s has instance %q, and waits: %s", m.Name, m.Current.ID, m.Waiting)
+		}
+	}
+}
+
 func TestOneMachineGoesAtATime(t *testing.T) {
 	t.Parallel()
 	f := newSized(t, between(2, 6), 6)

@@ -7,12 +7,16 @@ import (
 	"hale/internal/core/record"
 )
 
-// BeginChange opens the work that a person ordered. The guard has admitted it. Healing pauses meanwhile: it goes on
-// when the work ends, however it does.
+// BeginChange opens the work that a person ordered, or an opinion wants, in the place of whatever is under way. The
+// guard has admitted it. Healing pauses meanwhile: it goes on when the work ends, however it does.
 func (w *Work) BeginChange(kind belief.RepairKind, by *belief.Removal) {
 	m := w.M
+	building := m.Repair != nil && kind == belief.RepairRemove
+	if m.Repair != nil {
+		w.Overrule()
+	}
 	m.Waiting, m.Quarantine, m.Change = "", nil, nil
-	if by.Named && !m.Current.Certified && !m.Current.Adopted {
+	if (by.Named || building) && !m.Current.Certified && !m.Current.Adopted {
 		m.Current.Expired = true // its build is given up
 	}
 	w.open(belief.Repair{Kind: kind, Order: by.Order}, belief.AimAt(m.Current))
