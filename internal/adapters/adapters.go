@@ -5,6 +5,9 @@ package adapters
 import (
 	"slices"
 
+	poolprogram "hale/internal/balancer/command"
+	"hale/internal/balancer/haproxy"
+	poolhook "hale/internal/balancer/webhook"
 	"hale/internal/fence/agent"
 	fenceprogram "hale/internal/fence/command"
 	"hale/internal/fence/ipmi"
@@ -30,10 +33,11 @@ func All() kinds.All {
 		Providers: []kinds.Provider{
 			libvirt.Kind(), openstack.Kind(), vsphere.Kind(), external.Kind(), simulated.Kind(),
 		},
-		Checks:  netprobe.Checks(),
-		Fences:  slices.Concat([]kinds.Fence{redfish.Kind(), ipmi.Kind(), agent.Kind()}, fenceprogram.Kinds()),
-		Targets: []kinds.Target{mail.Kind(), webhook.Kind(), command.Kind()},
-		Outlets: []kinds.Outlet{file.Kind(), cloudevents.Kind(), otlp.Kind()},
-		Traces:  otlp.TracesKind(),
+		Checks:    netprobe.Checks(),
+		Fences:    slices.Concat([]kinds.Fence{redfish.Kind(), ipmi.Kind(), agent.Kind()}, fenceprogram.Kinds()),
+		Balancers: []kinds.Balancer{haproxy.Kind(), poolprogram.Kind(), poolhook.Kind()},
+		Targets:   []kinds.Target{mail.Kind(), webhook.Kind(), command.Kind()},
+		Outlets:   []kinds.Outlet{file.Kind(), cloudevents.Kind(), otlp.Kind()},
+		Traces:    otlp.TracesKind(),
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"hale/internal/api/server"
 	"hale/internal/api/socket"
 	"hale/internal/app/fencing"
+	"hale/internal/app/lists"
+	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
@@ -24,6 +26,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/metrics"
+	"hale/internal/owner/published"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/etcd"
@@ -168,11 +171,9 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	s.troubles.look(ctx)
 	s.teller = newTeller(c, a.opts.Version, a.server, s.defects)
 	s.fencing = fencing.New(c, a.opts.Logger, s.defects)
-	s.streams = streams.New(c, streams.Options{Store: store, Version: a.opts.Version, Server: a.server,
-		Defects: s.defects, Log: a.opts.Logger})
-	s.troubles.streams = s.streams
+	a.outward(c, store, s)
 	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, counts: metrics.NewCounts(),
-		log: a.opts.Logger})
+		log: a.opts.Logger, version: a.opts.Version})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
 	}
@@ -182,6 +183,18 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	d := newDesk(a.opts, s)
 	d.begin(a.opts, renamed)
 	return a.serve(ctx, store, s, d)
+}
+
+// outward makes the parts by which hale tells other programs, unasked, what it knows.
+func (a *App) outward(c *config.Config, store state.Store, s *site) {
+	s.streams = streams.New(c, streams.Options{Store: store, Version: a.opts.Version, Server: a.server,
+		Defects: s.defects, Log: a.opts.Logger})
+	s.troubles.streams = s.streams
+	fleets := func() []published.Fleet { return s.engine.Status() } // once there is an engine
+	s.pools = pools.New(c, pools.Options{Version: a.opts.Version, Defects: s.defects, Log: a.opts.Logger,
+		Fleets: fleets})
+	s.lists = lists.New(c, lists.Options{Fleets: fleets, Log: a.opts.Logger})
+	s.troubles.pools, s.troubles.lists = s.pools, s.lists
 }
 
 // recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the
@@ -275,15 +288,13 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	}
 	keep(surfaces, "journal in the log", tells.Run)
 	keep(surfaces, "streams", s.streams.Run)
+	keep(working, "pools of load balancers", s.pools.Run)
+	keep(working, "lists of machines", s.lists.Run)
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
 	keep(working, "what hale lacks", s.troubles.run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
 	keep(surfaces, "porter", s.porter.Run)
-	systemd, err := bySystemd(s.engine.Stuck, log)
-	if err != nil {
-		log.Warn("systemd's watchdog is not fed", "err", err)
-	}
-	keep(working, "systemd", systemd.run)
+	keep(working, "systemd", bySystemd(s.engine.Stuck, log).run)
 	keep(working, "the end in the log", a.sayEnd)
 	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, acting: s.how.counts.Beat, panics: s.teller.panics, log: log}
 	keep(working, "signs of life", signs.run)

@@ -53,6 +53,13 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 			s.disconnect(a)
 		}
 	}
+	s.hand(c)
+	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all
+	return nil
+}
+
+// hand gives another configuration to the parts that go by it on their own.
+func (s *site) hand(c *config.Config) {
 	warnOf(c, s.log)
 	if s.troubles != nil {
 		s.troubles.take(c)
@@ -62,10 +69,12 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 	if s.streams != nil {
 		s.streams.Take(c)
 	}
+	if s.pools != nil {
+		s.pools.Take(c)
+		s.lists.Take(c)
+	}
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.porter.Take(c)
-	s.config, s.adapters, s.vantage, s.watches = c, adapters, setup.Vantage, all
-	return nil
 }
 
 // stopBut ends the work of those that are not among the others.

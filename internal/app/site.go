@@ -10,7 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hale/internal/adapters"
 	"hale/internal/app/fencing"
+	"hale/internal/app/lists"
+	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
@@ -83,8 +86,11 @@ type site struct {
 	teller   *teller
 	fencing  *fencing.Fencing // nil: no host has a fence
 	receiver *heartbeat.Receiver
-	porter   *porter.Porter // nil: there is no API
+	gauges   *adapters.Gauges // nil: it is not staffed
+	porter   *porter.Porter   // nil: there is no API
 	streams  *streams.Streams
+	pools    *pools.Pools
+	lists    *lists.Lists
 	troubles *troubles      // nil: not looked for
 	machines atomic.Bool    // whether each has metrics of its own
 	begun    chan struct{}  // closed when launch may be called
@@ -165,6 +171,9 @@ func vantageOf(v config.Vantage, log *slog.Logger) engine.Vantage {
 func (s *site) close() {
 	for _, a := range s.adapters {
 		s.disconnect(a)
+	}
+	if s.gauges != nil {
+		s.gauges.Close()
 	}
 	if s.pool != nil {
 		s.pool.Close()
@@ -278,17 +287,19 @@ type staffing struct {
 	// counts is what calls and writes are counted in; nil: they are not.
 	counts *metrics.Counts
 	log    *slog.Logger
+	// version is hale's, as it calls itself to sources of metrics.
+	version string
 }
 
 // staff makes the engine and a probe engine for each fleet.
 func (s *site) staff(how staffing) error {
-	s.how = how
+	s.how, s.gauges = how, adapters.NewGauges(how.version)
 	setup, all := s.setup(s.config, s.adapters, how.specs)
 	setup.Vantage, s.watches = s.vantage, all
 	options := engine.Options{
 		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets,
 		Logger: how.log, Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message}, Defects: s.defects,
-		Room: roomOf(how.store),
+		Room: roomOf(how.store), Gauges: s.gauges.Open,
 	}
 	if how.counts != nil {
 		options.Called, options.Committed = how.counts.Called, how.counts.Committed

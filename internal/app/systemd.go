@@ -26,13 +26,16 @@ type supervised struct {
 	log   *slog.Logger
 }
 
-func bySystemd(stuck func(time.Duration) (fleet.Name, bool), log *slog.Logger) (supervised, error) {
+func bySystemd(stuck func(time.Duration) (fleet.Name, bool), log *slog.Logger) supervised {
 	watchdog, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		log.Warn("systemd's watchdog is not fed", "err", err)
+	}
 	tell := func(state string) error {
 		_, err := daemon.SdNotify(false, state)
 		return err
 	}
-	return supervised{tell: tell, watchdog: watchdog, stuck: stuck, log: log}, err
+	return supervised{tell: tell, watchdog: watchdog, stuck: stuck, log: log}
 }
 
 // run says that hale is up, and that it lives until ctx ends; then, that it ends.

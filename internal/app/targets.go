@@ -99,6 +99,8 @@ func (s placed) log(log *slog.Logger) *slog.Logger {
 	switch s.Part {
 	case api.TroubleProvider:
 		return log.With("provider", s.Of)
+	case api.TroubleBalancer:
+		return log.With("balancer", s.Name)
 	case api.TroubleStream:
 		return log.With("stream", s.Name)
 	case api.TroubleTarget:
@@ -124,6 +126,9 @@ func secretsIn(c *config.Config) []placed {
 	}
 	for _, t := range c.Targets {
 		add(api.TroubleTarget, "", string(t.Name), t.Settings.Secrets()...)
+	}
+	for _, b := range c.Balancers {
+		add(api.TroubleBalancer, "", b.Name, b.Settings.Secrets()...)
 	}
 	for name, secrets := range c.Telemetry.Secrets() {
 		add(api.TroubleStream, "", name, secrets...)

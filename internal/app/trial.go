@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/adapters"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/gauge"
 	"hale/internal/kinds"
 	"hale/internal/notify"
 	"hale/internal/provider"
@@ -63,6 +65,7 @@ func (s *site) try(ctx context.Context) []api.Trial {
 	for i := range s.config.Fleets {
 		f := &s.config.Fleets[i]
 		t.fleet(ctx, f)
+		t.metrics(ctx, f)
 		t.builds(ctx, f, adapterOf(s.adapters, f.Provider))
 	}
 	return t.done
@@ -103,6 +106,37 @@ func (t *trials) fleet(ctx context.Context, f *policy.Spec) {
 	}
 	for i := range f.Repair.Steps {
 		t.program(fmt.Sprintf("fleet %s, step %s", f.Name, f.Repair.Steps[i].Kind), f.Repair.Steps[i].Run.Args)
+	}
+}
+
+// metrics reads each metric once that a server is asked for; programs are only looked for.
+func (t *trials) metrics(ctx context.Context, f *policy.Spec) {
+	if f.Sizing == nil {
+		return
+	}
+	sources := adapters.NewGauges("")
+	defer sources.Close()
+	var machines []gauge.Machine
+	for n := range f.Sizing.Max {
+		machines = append(machines, gauge.Machine{Name: f.Name.Machine(n + 1)})
+	}
+	for _, m := range f.Sizing.Metrics {
+		subject := fmt.Sprintf("fleet %s, metric %s", f.Name, m.Name)
+		t.program(subject, m.Command.Args)
+		if m.Kind != policy.MetricPrometheus {
+			continue
+		}
+		within, cancel := context.WithTimeout(ctx, m.Patience())
+		r, err := sources.Open(f.Name, m).Read(within, machines)
+		cancel()
+		if err == nil {
+			_, err = gauge.Weigh(&m, r)
+		}
+		if m.Prometheus.Label != "" && fault.Is(err, fault.NotFound) { // it may name machines by their addresses
+			t.done = append(t.done, api.Trial{Subject: subject, What: "it is a number", Untried: plainly(err)})
+			continue
+		}
+		t.add(subject, "it is a number", err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"hale/api"
+	"hale/internal/app/lists"
+	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/config"
@@ -34,6 +36,8 @@ type troubles struct {
 	receiver *heartbeat.Receiver
 	porter   *porter.Porter
 	streams  *streams.Streams // nil: there are none
+	pools    *pools.Pools
+	lists    *lists.Lists
 	again    chan struct{}
 
 	mu     sync.Mutex
@@ -151,6 +155,9 @@ var waitsFor = map[string]func(api.Trouble) string{
 	api.TroubleStream: func(t api.Trouble) string {
 		return "stream " + t.Name + " goes nowhere, and waits in the journal: its secret cannot be read"
 	},
+	api.TroubleBalancer: func(t api.Trouble) string {
+		return "balancer " + t.Name + " is not told who serves: its secret cannot be read"
+	},
 	api.TroubleCheck: func(t api.Trouble) string {
 		return "check " + t.Name + " of fleet " + t.Of + " is unknown: its secret cannot be read"
 	},
@@ -180,7 +187,8 @@ func (t *troubles) all() []api.Trouble {
 	if lack, there := t.porter.Trouble(); there {
 		out = append(out, lack)
 	}
-	return append(out, t.stuckStreams(time.Now())...)
+	now := time.Now()
+	return slices.Concat(out, t.stuckStreams(now), t.pools.Troubles(now), t.lists.Troubles())
 }
 
 // streamPatience is how long a receiver may take nothing before it counts as a trouble.

@@ -23,6 +23,8 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 		assignFences(n, p.Hosts, c.Fences, taken, f)
 		c.Providers = append(c.Providers, p)
 	}
+	c.Balancers, c.Pools = compileBalancers(doc, all, f)
+	c.Discovery = compileDiscovery(doc.discovery.Value, fleetNames(doc.fleets.Value), f)
 	c.Vantage = compileVantage(doc.vantage, f)
 	c.Heartbeats = compileHeartbeats(doc.heartbeats, f)
 	c.API = compileAPI(doc.api, fleetNames(doc.fleets.Value), f)

@@ -23,6 +23,11 @@ type Config struct {
 	Vantage   Vantage
 	Targets   []Target // sorted by name
 	Fences    []Fence  // sorted by name
+	// Balancers are sorted by name; Pools say which fleets are in theirs, sorted by balancer and fleet.
+	Balancers []Balancer `json:",omitempty"`
+	Pools     []Pool     `json:",omitempty"`
+	// Discovery are the files that say which machines there are, sorted by name.
+	Discovery []List `json:",omitempty"`
 	// Heartbeats is where machines report by themselves.
 	Heartbeats Heartbeats `json:",omitzero"`
 	API        API        `json:",omitzero"`
@@ -164,6 +169,8 @@ func (d *document) merge(other document, f *keys.Finder) {
 	d.fleets = mergeNamed(d.fleets, other.fleets, f)
 	d.notify = mergeNamed(d.notify, other.notify, f)
 	d.fences = mergeNamed(d.fences, other.fences, f)
+	d.balancers = mergeNamed(d.balancers, other.balancers, f)
+	d.discovery = mergeNamed(d.discovery, other.discovery, f)
 	switch {
 	case !d.limits.Written():
 		d.limits = other.limits

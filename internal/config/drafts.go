@@ -18,6 +18,8 @@ type document struct {
 	vantage   keys.At[vantageDraft]
 	notify    keys.At[[]keys.Named[targetDraft]]
 	fences    keys.At[[]keys.Named[methodDraft]]
+	balancers keys.At[[]keys.Named[balancerDraft]]
+	discovery keys.At[[]keys.Named[listDraft]]
 
 	heartbeats keys.At[heartbeatsDraft]
 	api        keys.At[apiDraft]

@@ -14,7 +14,7 @@ import (
 
 func documentShape(all kinds.All) keys.Object[document] {
 	return keys.Object[document]{
-		Fields: []keys.Field[document]{
+		Fields: append([]keys.Field[document]{
 			keys.May("providers", "The hypervisors, by name.", keys.Mapping[providerDraft]{Key: "PROVIDER",
 				Each: providerShape(all)},
 				func(d *document) *keys.At[[]keys.Named[providerDraft]] { return &d.providers }),
@@ -41,23 +41,36 @@ func documentShape(all kinds.All) keys.Object[document] {
 				"providers.PROVIDER.hosts[].fence.",
 				keys.Mapping[methodDraft]{Key: "METHOD", Each: methodShape(all)},
 				func(d *document) *keys.At[[]keys.Named[methodDraft]] { return &d.fences }),
-			keys.May("heartbeats", "Where machines report by themselves, for heartbeat checks: by `POST "+
-				"/heartbeat/FLEET/MACHINE/CHECK`.", heartbeatsShape(),
-				func(d *document) *keys.At[heartbeatsDraft] { return &d.heartbeats }),
-			keys.May("api", "Where programs, and people at other machines, reach hale's API over the network, and what "+
-				"they may do. Without it, hale answers on its socket only. See docs/guide/access.md.", apiShape(),
-				func(d *document) *keys.At[apiDraft] { return &d.api }),
-			keys.May("metrics", "What monitoring is told. It reads hale's metrics at `/metrics` of the API. See the guide "+
-				"to monitoring.", metricsShape(),
-				func(d *document) *keys.At[metricsDraft] { return &d.metrics }),
-			keys.May("telemetry", "What leaves hale for those who look at many systems at once: traces, and the journal.",
-				telemetryShape(all), func(d *document) *keys.At[telemetryDraft] { return &d.telemetry }),
-		},
+			keys.May("balancers", "The pools of load balancers in front of the machines, by name. Which fleet is in which "+
+				"is in fleets.FLEET.balancers. See docs/guide/balancers.md.",
+				keys.Mapping[balancerDraft]{Key: "BALANCER", Each: balancerShape(all)},
+				func(d *document) *keys.At[[]keys.Named[balancerDraft]] { return &d.balancers }),
+		}, surfaces(all)...),
 		Later: map[string]string{
 			"alarms":    "take it out",
 			"workflows": "take it out",
 			"vantages":  "checks run where hale runs; for its own network see vantage",
 		},
+	}
+}
+
+// surfaces are the keys of how hale is reached, and of what it says by itself.
+func surfaces(all kinds.All) []keys.Field[document] {
+	return []keys.Field[document]{
+		keys.May("heartbeats", "Where machines report by themselves, for heartbeat checks: by `POST "+
+			"/heartbeat/FLEET/MACHINE/CHECK`.", heartbeatsShape(),
+			func(d *document) *keys.At[heartbeatsDraft] { return &d.heartbeats }),
+		keys.May("api", "Where programs, and people at other machines, reach hale's API over the network, and what "+
+			"they may do. Without it, hale answers on its socket only. See docs/guide/access.md.", apiShape(),
+			func(d *document) *keys.At[apiDraft] { return &d.api }),
+		keys.May("metrics", "What monitoring is told. It reads hale's metrics at `/metrics` of the API. See the guide "+
+			"to monitoring.", metricsShape(),
+			func(d *document) *keys.At[metricsDraft] { return &d.metrics }),
+		keys.May("discovery", "Files that tell other programs which machines there are, by name. See "+
+			"docs/guide/discovery.md.", discoveryShape(),
+			func(d *document) *keys.At[[]keys.Named[listDraft]] { return &d.discovery }),
+		keys.May("telemetry", "What leaves hale for those who look at many systems at once: traces, and the journal.",
+			telemetryShape(all), func(d *document) *keys.At[telemetryDraft] { return &d.telemetry }),
 	}
 }
 

@@ -21,6 +21,7 @@ func (c *Config) Warnings(all kinds.All) []string {
 	for _, t := range c.Targets {
 		out = append(out, targetWarnings(&t)...)
 	}
+	out = append(out, c.balancerWarnings()...)
 	on := map[fleet.ProviderName][]policy.Spec{}
 	for i := range c.Fleets {
 		on[c.Fleets[i].Provider] = append(on[c.Fleets[i].Provider], c.Fleets[i])

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,9 +14,11 @@ import (
 	"hale/internal/core/record"
 	"hale/internal/defect"
 	"hale/internal/engine/fellows"
+	"hale/internal/engine/notes"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
 	"hale/internal/engine/steward"
+	"hale/internal/engine/unowned"
 	"hale/internal/gauge"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -79,9 +80,7 @@ type Engine struct {
 
 	ours atomic.Pointer[fleet.Installation] // id, for those who ask
 
-	unownedMu    sync.Mutex
-	released     map[fleet.Name]time.Time       // since when fleets that are in the store are not in the configuration
-	unownedSince map[fleet.InstanceID]time.Time // since when it was seen that no fleet owns them
+	unowned unowned.Instances
 }
 
 // New makes an engine. fault.Invalid: a fleet names a provider that is not among the sources.
@@ -96,13 +95,12 @@ func New(opts Options) (*Engine, error) {
 	heard := steward.Listen(opts.Store, opts.Committed)
 	opts.Store = heard
 	e := &Engine{
-		opts:     opts,
-		clock:    process.NewClock(),
-		begun:    process.NewBeginning(opts.Store),
-		workers:  map[any]*worker{},
-		asks:     make(chan asked),
-		ended:    make(chan struct{}),
-		released: map[fleet.Name]time.Time{},
+		opts:    opts,
+		clock:   process.NewClock(),
+		begun:   process.NewBeginning(opts.Store),
+		workers: map[any]*worker{},
+		asks:    make(chan asked),
+		ended:   make(chan struct{}),
 	}
 	e.fellows = fellows.New(e.shown, e.clock.Now)
 	byName := make(map[fleet.ProviderName]*poller.Poller)
@@ -144,6 +142,20 @@ func (e *Engine) shown() iter.Seq[fellows.Shown] {
 			}
 		}
 	}
+}
+
+// newPoller returns a poller of the provider that knows what the engine's fleets know.
+func (e *Engine) newPoller(src poller.Source, opts Options) *poller.Poller {
+	return poller.New(poller.Options{
+		Source: src, Clock: e.clock, Begun: e.begun, Store: opts.Store, Log: opts.Logger, Defects: opts.Defects,
+		Called: opts.Called,
+		Serves: func(h fleet.HostName) bool { return e.fellows.Serve(src.Name, h) },
+		Rests:  func() []fleet.HostName { return e.fellows.Rest(src.Name) },
+		Cares: func() notes.Cares {
+			cared, selects := e.fellows.Care(src.Name)
+			return notes.Cares{Cared: cared, Selects: selects}
+		},
+	})
 }
 
 // recall lets callers see which marks are hale's own.
@@ -261,7 +273,7 @@ func (e *Engine) noteReleased(ctx context.Context) error {
 }
 
 func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
-	if err := freeSlots(ctx, e.opts.Store, name); err != nil {
+	if err := beliefs.FreeSlots(ctx, e.opts.Store, name); err != nil {
 		return err
 	}
 	left, since, err := beliefs.LetGo(ctx, e.opts.Store, name)
@@ -269,11 +281,11 @@ func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
 		return err
 	}
 	if left {
-		e.noteUnwatched(name, since)
+		e.unowned.Released(name, since)
 		return nil
 	}
 	at := e.clock.Now().Wall
-	e.noteUnwatched(name, at)
+	e.unowned.Released(name, at)
 	e.opts.Logger.Warn("the fleet is no longer in the configuration: it is not watched any more, and nothing was "+
 		"destroyed", "fleet", name)
 	book, err := journal.Open(ctx, e.opts.Store, name)
@@ -353,3 +365,23 @@ func (e *Engine) TellStoreLost(ctx context.Context, why error) {
 
 // StoreStatus returns how the store does.
 func (e *Engine) StoreStatus() published.Store { return e.steward.Stands() }
+
+// Unowned returns what each provider's last good listing shows of hale's mark and no fleet owns.
+func (e *Engine) Unowned() []published.Unowned {
+	var ours fleet.Installation
+	if id := e.ours.Load(); id != nil {
+		ours = *id
+	}
+	return e.unowned.In(e.listings(), e.Status(), ours)
+}
+
+// listings returns the last one of each provider.
+func (e *Engine) listings() map[fleet.ProviderName]poller.Listing {
+	out := make(map[fleet.ProviderName]poller.Listing)
+	for _, s := range *e.watching.Load() {
+		if l := s.Shows(); l != nil {
+			out[s.Source.Name] = *l
+		}
+	}
+	return out
+}

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/defect"
+	"hale/internal/engine/defects"
 	"hale/internal/notify"
 )
 
@@ -67,7 +67,7 @@ func (t *term) heedDefects() {
 	}
 	t.heeded, t.heededAt = revision, time.Now()
 	for _, e := range t.defects.All() {
-		if !concerns(&t.spec, e.Place) || slices.ContainsFunc(t.telling,
+		if !defects.Concerns(&t.spec, e.Place) || slices.ContainsFunc(t.telling,
 			func(w telling) bool { return w.place == e.Place }) {
 			continue
 		}
@@ -76,13 +76,13 @@ func (t *term) heedDefects() {
 		case now == was:
 			continue
 		case now.spell > was.spell && !now.over:
-			rec := defectRecord(e)
+			rec := defects.Record(e)
 			page := rec
 			page.Kind = record.Paged
 			t.own.Note(t.clock.Now(), rec)
 			t.own.Note(t.clock.Now(), page)
 		case now.spell == was.spell && now.over:
-			rec := defectRecord(e)
+			rec := defects.Record(e)
 			rec.Kind, rec.Size, rec.Took, rec.Paged = record.DefectOver, e.Count, e.Last.Sub(e.First), true
 			t.own.Note(t.clock.Now(), rec)
 		default: // it is over already, and the fleet did not see it
@@ -121,50 +121,4 @@ func (t *term) confess(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// concerns reports whether a panic there is the fleet's business.
-func concerns(spec *policy.Spec, at defect.Place) bool {
-	switch at.Part {
-	case defect.Provider, defect.Commands, defect.Fence:
-		return at.Of == string(spec.Provider)
-	case defect.Target:
-		return slices.ContainsFunc(spec.Notify.To, func(r policy.Recipient) bool { return string(r.Target) == at.Name })
-	case defect.Check, defect.Owner, defect.Metric:
-		return at.Of == string(spec.Name)
-	case defect.Probes:
-		return at.Of == "" || at.Of == string(spec.Name)
-	case defect.Heartbeats:
-		return slices.ContainsFunc(spec.Asked(), func(c *policy.Check) bool { return c.Kind == policy.CheckHeartbeat })
-	case defect.Surface:
-	}
-	return false
-}
-
-// defectReasons name the parts in the fleet's words.
-var defectReasons = map[defect.Part]fleet.Reason{
-	defect.Provider:   fleet.ReasonProviderPanicked,
-	defect.Commands:   fleet.ReasonCommandPanicked,
-	defect.Fence:      fleet.ReasonFencePanicked,
-	defect.Target:     fleet.ReasonTargetPanicked,
-	defect.Check:      fleet.ReasonCheckPanicked,
-	defect.Probes:     fleet.ReasonProbesPanicked,
-	defect.Heartbeats: fleet.ReasonHeartbeatsPanicked,
-	defect.Metric:     fleet.ReasonMetricPanicked,
-	defect.Owner:      fleet.ReasonOwnerPanicked,
-}
-
-// defectRecord says that the place began to panic.
-func defectRecord(e defect.Entry) record.Record {
-	r := record.Record{Kind: record.Defect, Reason: defectReasons[e.Place.Part], Detail: e.Said}
-	switch e.Place.Part {
-	case defect.Target:
-		r.Target = policy.TargetName(e.Place.Name)
-	case defect.Check:
-		r.Check = fleet.CheckName(e.Place.Name)
-	case defect.Metric:
-		r.Metric = fleet.MetricName(e.Place.Name)
-	default:
-	}
-	return r
 }

@@ -2,25 +2,17 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"strconv"
 	"sync"
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/situation"
-	"hale/internal/core/tenure"
 	"hale/internal/defect"
+	"hale/internal/engine/calls"
 	"hale/internal/engine/notes"
 	"hale/internal/probe"
-	"hale/internal/program"
 	"hale/internal/provider"
 )
-
-func refOf(a situation.Action) provider.Ref {
-	return provider.Ref{ID: a.Instance, Host: a.Host, Mark: a.Mark, Adopted: a.Adopted, ForGood: a.ForGood,
-		Excused: a.Excused}
-}
 
 // perform starts an action once its belief is stored. Its result comes back as news.
 func (t *term) perform(ctx context.Context, index int, a situation.Action) {
@@ -129,10 +121,10 @@ func (t *term) call(ctx context.Context, index int, a situation.Action) {
 		}
 	}
 	t.apart(ctx, "call", func() news {
-		if err := introduce(ctx, &order, checks); err != nil {
+		if err := calls.Introduce(ctx, &order, checks); err != nil {
 			return told(fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)})
 		}
-		return told(t.send(ctx, a, order, rolled))
+		return told(t.calls().Send(ctx, a, order, rolled))
 	}, func(p *defect.Panic) news {
 		return told(fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeUnknown, Detail: p.Error()})
 	})
@@ -140,7 +132,7 @@ func (t *term) call(ctx context.Context, index int, a situation.Action) {
 
 // orderOf returns what a create asks for: the instance as it is built from the template in force.
 func (t *term) orderOf(a situation.Action) provider.Blueprint {
-	ref := refOf(a)
+	ref := calls.Ref(a)
 	ref.Mark.Built, ref.Mark.Instance = a.Intent.At, a.Instance
 	template := t.own.Spec().Template
 	if l := t.own.State().Whole.Ledger; l != nil {
@@ -149,92 +141,7 @@ func (t *term) orderOf(a situation.Action) provider.Blueprint {
 	return provider.Blueprint{Ref: ref, Name: string(a.Machine), Template: template, Made: a.Made}
 }
 
-func (t *term) send(ctx context.Context, a situation.Action, order provider.Blueprint, rolled notes.Builds) fleet.Outcome {
-	if why := t.poller.Roll.Permit(ctx, a, rolled); why != "" {
-		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: why}
-	}
-	if err := t.poller.Adopters.Permit(ctx, a); err != nil {
-		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: fault.Plain(err)}
-	}
-	limit, covered := tenure.Cover(a.Intent, t.lease.Remaining())
-	if !covered {
-		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeNotSent, Detail: string(fleet.ReasonLeaseShort)}
-	}
-	cctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	switch a.Intent.Op {
-	case fleet.OpRun:
-		return t.run(cctx, a)
-	case fleet.OpFence:
-		return t.cutPower(cctx, a)
-	default:
-	}
-	o := fleet.Outcome{Intent: a.Intent.ID}
-	var err error
-	call := provider.Call{Op: a.Intent.Op, Ref: refOf(a), Blueprint: order, Snapshot: a.Snapshot}
-	o.Copy, err = provider.Do(cctx, t.poller.Source.Adapter, call)
-	o.Kind = outcomeOf(err)
-	if err != nil {
-		o.Detail = fault.Plain(err)
-	}
-	return o
-}
-
-// Run executes a command. Its exit code is its word: 0 is a success.
-func (t *term) run(ctx context.Context, a situation.Action) fleet.Outcome {
-	result, err := t.poller.Source.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
-		Args: a.Args, Env: a.Env})
-	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
-	switch {
-	case errors.As(err, new(program.NoSecret)):
-		o.Kind, o.Detail = fleet.OutcomeNoSecret, fault.Plain(err)
-	case err != nil:
-		o.Detail = fault.Plain(err)
-	case result.Code != 0:
-		o.Kind, o.Detail = fleet.OutcomeFailed, "exit code "+strconv.Itoa(result.Code)
-	}
-	return o
-}
-
-// cutPower has the host turned off, or its access cut, by one of its methods.
-func (t *term) cutPower(ctx context.Context, a situation.Action) fleet.Outcome {
-	o := fleet.Outcome{Intent: a.Intent.ID}
-	f := t.poller.Source.Fencer
-	if f == nil {
-		o.Kind, o.Detail = fleet.OutcomeUnsupported, lacking(a).Error()
-		return o
-	}
-	done, err := f.Fence(ctx, a.Host, a.Intent.Try)
-	if o.Kind, o.Already, o.Proof = outcomeOf(err), done.Already, done.Proof; err != nil {
-		o.Detail = fault.Plain(err)
-	}
-	return o
-}
-
-// lacking says that the provider does not have the operation.
-func lacking(a situation.Action) error {
-	return fault.New(fault.Unsupported, "engine.call", string(a.Intent.Op), nil)
-}
-
-func outcomeOf(err error) fleet.OutcomeKind {
-	switch fault.KindOf(err) {
-	case "":
-		return fleet.OutcomeDone
-	case fault.UnknownOutcome:
-		return fleet.OutcomeUnknown
-	case fault.Throttled, fault.Transient, fault.LeaseLost:
-		return fleet.OutcomeRetry
-	case fault.Conflict:
-		return fleet.OutcomeConflict
-	case fault.Locked:
-		return fleet.OutcomeLocked
-	case fault.NotFound:
-		return fleet.OutcomeNotFound
-	case fault.Quota, fault.Unauthorised, fault.Invalid, fault.NoSpace:
-		return fleet.OutcomeRefused
-	case fault.Unsupported:
-		return fleet.OutcomeUnsupported
-	case fault.Permanent:
-	}
-	return fleet.OutcomeFailed
+// calls is what asks the provider.
+func (t *term) calls() calls.Caller {
+	return calls.Caller{Poller: t.poller, Remaining: t.lease.Remaining, Defects: t.defects, Place: t.place()}
 }

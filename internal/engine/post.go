@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"hale/internal/core/fault"
@@ -122,7 +121,7 @@ func (t *term) deliver(ctx context.Context, d outbox.Delivery) {
 		tale = t.recall(ctx, d.Letter.Record, tale)
 		sctx, cancel := context.WithTimeout(ctx, sendLimit)
 		defer cancel()
-		_, err := target.Send(sctx, t.tells.Words(d.Letter, storyOf(d.Letter.Record, tale)))
+		_, err := target.Send(sctx, t.tells.Words(d.Letter, outbox.Story(d.Letter.Record, tale)))
 		o := outbox.Outcome{Taken: err == nil}
 		if err != nil {
 			o = outbox.Outcome{Refused: notify.Refused(err), Later: notify.Later(err), Detail: notify.Why(err)}
@@ -142,23 +141,6 @@ func (t *term) recall(ctx context.Context, upTo record.Record, tale []record.Rec
 		return tale
 	}
 	return records
-}
-
-// longestStory is as much of the past as a message has, in records.
-const longestStory = 40
-
-// storyOf returns what happened in the record's incident before it, oldest first.
-func storyOf(r record.Record, tale []record.Record) []record.Record {
-	var story []record.Record
-	for _, past := range slices.Backward(tale) {
-		same := r.Incident != "" && past.Incident == r.Incident || r.Incident == "" && r.Parent != "" &&
-			past.Parent == r.Parent
-		if past.Seq < r.Seq && same && len(story) < longestStory {
-			story = append(story, past)
-		}
-	}
-	slices.Reverse(story)
-	return story
 }
 
 // settlePost writes down what became of messages.

@@ -109,7 +109,7 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 	e.owners.Store(&owners)
 	e.show()
 	for _, o := range owners {
-		e.noteWatched(o.name)
+		e.unowned.Watched(o.name)
 	}
 	for _, o := range before {
 		if ownerOf(owners, o.name) == nil {

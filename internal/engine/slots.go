@@ -6,7 +6,6 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
 	"hale/internal/owner"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
@@ -78,35 +77,4 @@ func (t *term) tellSlots(ctx context.Context, e state.Entry) {
 			t.own.SetSlots(book)
 		}
 	})
-}
-
-// freeSlots gives back the places of a fleet that is looked after no longer.
-func freeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
-	for {
-		e, err := s.Get(ctx, beliefs.SlotsKey)
-		if fault.Is(err, fault.NotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		var book belief.Slots
-		rest, err := lossless.Unmarshal(e.Value, &book)
-		if err != nil {
-			return fault.New(fault.Permanent, "engine.free-slots", beliefs.SlotsKey, err)
-		}
-		kept := slices.DeleteFunc(slices.Clone(book), func(x belief.Slot) bool { return x.Machine.Fleet() == name })
-		if len(kept) == len(book) {
-			return nil
-		}
-		data, _, err := rest.Marshal(kept)
-		if err != nil {
-			return fault.New(fault.Invalid, "engine.free-slots", beliefs.SlotsKey, err)
-		}
-		_, err = s.Commit(ctx, state.Txn{If: []state.Compare{state.At(beliefs.SlotsKey, e.Revision)},
-			Then: []state.Write{state.Put(beliefs.SlotsKey, data)}})
-		if !fault.Is(err, fault.Conflict) {
-			return err
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/balancer"
 	"hale/internal/core/fleet"
 	"hale/internal/fence"
 	"hale/internal/keys"
@@ -26,6 +27,7 @@ type All struct {
 	Providers []Provider
 	Checks    []Check
 	Fences    []Fence
+	Balancers []Balancer
 	Targets   []Target
 	Outlets   []Outlet
 	Traces    Tracing
@@ -95,6 +97,23 @@ const HostWord = "{host}"
 // ForHost returns the text with the host's name in it.
 func ForHost(text string, host fleet.HostName) string {
 	return strings.ReplaceAll(text, HostWord, string(host))
+}
+
+// Balancer is a way to keep the pool of a load balancer, under balancers.BALANCER.
+type Balancer = Way[*keys.Finder, Balancing]
+
+// Balancing is what the keys of a balancer come to.
+type Balancing interface {
+	Secrets() []secret.Secret
+	// Pool returns the pool. It connects to nothing yet.
+	Pool(o BalancerOptions) balancer.Pool
+}
+
+// BalancerOptions are what all balancers have.
+type BalancerOptions struct {
+	Name    string
+	Timeout time.Duration // of one question or order
+	Version string        // of hale
 }
 
 // Target is a way to tell people, under notify.TARGET.

@@ -47,6 +47,9 @@ func (s *Server) listing() {
 		Summary: "The providers"}, still(s.listProviders))
 	rest.RegisterList(s.router, rest.Call{ID: "list-brakes", Method: http.MethodGet, Path: "/v1/brakes", Needs: rest.Reads,
 		Summary: "The brake under which each fleet stands"}, still(s.listBrakes))
+	rest.Serve(s.router, rest.Call{ID: "discovery-prometheus", Method: http.MethodGet,
+		Path: "/v1/discovery/prometheus", Needs: rest.Reads, Summary: "The machines as targets for Prometheus's http_sd_configs",
+		Codes: []string{api.CodeUnknownFleet, api.CodeBusy}}, s.targets)
 	rest.Serve(s.router, rest.Call{ID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Needs: rest.Reads,
 		Summary: "The caller, as hale knows it"}, s.whoAmI)
 }

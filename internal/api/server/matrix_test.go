@@ -59,6 +59,7 @@ var matrix = map[string]row{
 	"list-providers":         {role: access.Viewer},
 	"list-brakes":            {role: access.Viewer},
 	"whoami":                 {role: access.Viewer},
+	"discovery-prometheus":   {role: access.Viewer, path: "/v1/discovery/prometheus?port=9100&fleet=web"},
 	"list-tokens":            {role: access.Viewer},
 	"make-token": {
 		role: access.Admin, body: `{"name":"ci","person":"bo","role":"viewer","fleets":["web"],"for":"1h"}`,

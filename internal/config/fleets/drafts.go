@@ -36,6 +36,7 @@ type Draft struct {
 	history        keys.At[time.Duration]
 	notify         keys.At[notifyDraft]
 	evidence       keys.At[evidenceDraft]
+	pools          keys.At[[]keys.Named[PoolDraft]]
 }
 
 // selectDraft says which machines that exist already are meant.

@@ -32,8 +32,9 @@ func sharedFateShape() keys.Object[sharedFateDraft] {
 // Shape is all that is written of a fleet.
 func Shape(all kinds.All) keys.Object[Draft] {
 	return keys.Object[Draft]{
-		Fields: slices.Concat(fleetMachines(all), fleetPolicies(), fleetMeanings(), fleetTimes()),
-		Later:  map[string]string{"scaling": "write size: {min: 2, max: 6}, with opinions"},
+		Fields: slices.Concat(fleetMachines(all), fleetPolicies(), fleetMeanings(), fleetTimes(),
+			[]keys.Field[Draft]{poolsField()}),
+		Later: map[string]string{"scaling": "write size: {min: 2, max: 6}, with opinions"},
 	}
 }
 

@@ -143,8 +143,10 @@ func metricWays() []keys.Field[metricDraft] {
 		keys.May("provider", "What the provider counts of each instance: `cpu` and `memory` in percent of what it has, "+
 			"`received` and `sent` in bytes per second.", keys.Choice(nil, policy.Usages()...),
 			func(m *metricDraft) *keys.At[policy.Usage] { return &m.provider }),
-		keys.May("command", "A program and its arguments, without a shell, whose output is the number. It is killed "+
-			"before the next reading. Put no secrets here: everybody on the server can read them.",
+		keys.May("command", "A program and its arguments, without a shell, whose output is the number, or a "+
+			"line MACHINE NUMBER for each machine, by its name or its address. It is killed before the next "+
+			"reading, and finds the fleet's name in HALE_FLEET. Put no secrets here: everybody on the server can "+
+			"read them.",
 			keys.List[string]{Noun: "the program", Each: keys.Text("a word of the command",
 				"/usr/local/bin/queue-length")},
 			func(m *metricDraft) *keys.At[[]keys.At[string]] { return &m.command }),
@@ -186,7 +188,7 @@ func checkNumberShape() keys.Shorthand[checkNumberDraft, string] {
 			keys.Must("name", "page", "The check.", keys.Name(),
 				func(c *checkNumberDraft) *keys.At[string] { return &c.name }),
 			keys.May("body", "http only: a regular expression (RE2) with one group, which is the number in the first "+
-				"64 KiB of the page.", keys.Text("a regular expression", `'users: ([0-9.]+)'`),
+				"4 KiB of the page.", keys.Text("a regular expression", `'users: ([0-9.]+)'`),
 				func(c *checkNumberDraft) *keys.At[string] { return &c.body }).
 				Said("the time that answers take, in seconds"),
 		}},

@@ -44,10 +44,10 @@ func New(all func() iter.Seq[Shown], now func() fleet.Now) *Fleets {
 }
 
 // owned are those on the provider that this server owns.
-func (f *Fleets) owned(on fleet.ProviderName) iter.Seq[Shown] {
+func (f *Fleets) owned(provider fleet.ProviderName) iter.Seq[Shown] {
 	return func(yield func(Shown) bool) {
-		for s := range f.all() {
-			if s.Spec.Provider == on && s.Acting != fleet.ReasonNotOwner && !yield(s) {
+		for s := range f.on(provider) {
+			if s.Acting != fleet.ReasonNotOwner && !yield(s) {
 				return
 			}
 		}

@@ -152,7 +152,7 @@ func whole(d time.Duration) time.Duration { return max(d.Round(time.Second), tim
 
 // head are the headers of a question, and the secrets among them.
 func (r *Reader) head(ctx context.Context) (http.Header, []string, error) {
-	head, hidden := http.Header{"User-Agent": {"hale/" + r.servers.Version}}, []string(nil)
+	head, hidden := http.Header{"User-Agent": {strings.TrimSuffix("hale/"+r.servers.Version, "/")}}, []string(nil)
 	for _, h := range r.metric.Prometheus.Headers {
 		if !h.Secret.None() {
 			value, err := secret.Read(ctx, h.Secret)

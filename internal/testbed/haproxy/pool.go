@@ -106,7 +106,18 @@ func (p *Pool) Ask(command string) string {
 func (p *Pool) Kill() { p.daemon.Kill() }
 
 // Freeze has it take connections and answer nothing, until Thaw.
-func (p *Pool) Freeze() { p.signal(syscall.SIGSTOP) }
+func (p *Pool) Freeze() {
+	p.t.Helper()
+	pid := strings.TrimSpace(strings.TrimPrefix(worker(p.Ask("show info")), "Pid:"))
+	p.signal(syscall.SIGSTOP)
+	p.daemon.AwaitReady(p.t, func(context.Context) error {
+		status, err := os.ReadFile("/proc/" + pid + "/status")
+		if err == nil && !strings.Contains(string(status), "State:\tT") {
+			err = errors.New("it still runs")
+		}
+		return err
+	})
+}
 
 // Thaw lets it go on.
 func (p *Pool) Thaw() { p.signal(syscall.SIGCONT) }

@@ -37,6 +37,8 @@ type Job struct {
 	Rules   string // a file of rules
 	Alerts  Alertmanager
 	Token   string // that it shows; empty: none
+	// Further are more scrape configurations, as YAML: items of a list, indented by two spaces.
+	Further string
 }
 
 // Start starts a Prometheus, and waits until it is ready.
@@ -55,7 +57,7 @@ alerting:
 scrape_configs:
   - job_name: %s
 %s    static_configs: [{targets: [%q]}]
-`, j.Rules, strings.TrimPrefix(j.Alerts.URL, "http://"), j.Name, token, j.Address)
+%s`, j.Rules, strings.TrimPrefix(j.Alerts.URL, "http://"), j.Name, token, j.Address, j.Further)
 	s := Server{URL: "http://" + address}
 	s.Daemon = run(t, dir, s.URL, config, "prometheus",
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)

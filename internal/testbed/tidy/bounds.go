@@ -21,14 +21,7 @@ var adapters = []string{
 	"internal/probe/bulkprobe", "internal/probe/netprobe",
 }
 
-// uncut are the packages that have more lines than a package may have, and are still to be cut by subject. Lower what
-// is higher here when it has fallen, never raise it.
-var uncut = map[string]int{
-	"internal/engine": 3850,
-}
-
-// checkPackageSize finds packages of the product that hold more than one subject, and such that are named as too large
-// and are no longer.
+// checkPackageSize finds packages of the product that hold more than one subject.
 func checkPackageSize(t Tree) []Finding {
 	lines := map[string]int{}
 	for _, f := range t.product() {
@@ -36,15 +29,8 @@ func checkPackageSize(t Tree) []Finding {
 	}
 	var found []Finding
 	for _, dir := range slices.Sorted(maps.Keys(lines)) {
-		switch n := lines[dir]; {
-		case n <= packageLimit && uncut[dir] > 0:
-			found = append(
-				found,
-				Finding{dir, "it is within the limit: remove it from the list of those still to be cut"},
-			)
-		case n > max(packageLimit, uncut[dir]) && !slices.Contains(adapters, dir):
-			found = append(found, Finding{dir, fmt.Sprintf("%d lines; the limit is %d: cut it by subject", n,
-				max(packageLimit, uncut[dir]))})
+		if n := lines[dir]; n > packageLimit && !slices.Contains(adapters, dir) {
+			found = append(found, Finding{dir, fmt.Sprintf("%d lines; the limit is %d: cut it by subject", n, packageLimit)})
 		}
 	}
 	return found

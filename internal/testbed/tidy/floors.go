@@ -111,7 +111,10 @@ var packages = []pkgRule{
 	{path: "internal/engine/notes", floor: 2, step: 1},
 	{path: "internal/engine/sources", floor: 2},
 	{path: "internal/engine/poller", floor: 2, step: 2},
-	{path: "internal/engine", floor: 2, step: 3},
+	{path: "internal/engine/defects", floor: 2},
+	{path: "internal/engine/calls", floor: 2, step: 3},
+	{path: "internal/engine/unowned", floor: 2, step: 3},
+	{path: "internal/engine", floor: 2, step: 4},
 	// The configuration, below the adapters: it is told which kinds there are.
 	{path: "internal/config/times", floor: 2},
 	{path: "internal/config/sizes", floor: 2, step: 1},
@@ -143,6 +146,8 @@ var packages = []pkgRule{
 	{path: "internal/fence/command", floor: 3},
 	{path: "internal/fence/memory", floor: 3},
 	{path: "internal/balancer/haproxy", floor: 3},
+	{path: "internal/balancer/command", floor: 3},
+	{path: "internal/balancer/webhook", floor: 3, step: 1},
 	{path: "internal/balancer/memory", floor: 3},
 	{path: "internal/gauge/prometheus", floor: 3},
 	{path: "internal/gauge/command", floor: 3},
@@ -158,8 +163,8 @@ var packages = []pkgRule{
 	{path: "internal/sim/exemplar", floor: 1, step: 1},
 	{path: "internal/sim/stored", floor: 1, step: 1},
 	{path: "internal/sim/judge", floor: 1, step: 3},
-	{path: "internal/sim", floor: 2, step: 4},
-	{path: "internal/sim/survey", floor: 2, step: 5},
+	{path: "internal/sim", floor: 2, step: 5},
+	{path: "internal/sim/survey", floor: 2, step: 6},
 	// Floor 4, the surfaces.
 	{path: "internal/prose", floor: 4},
 	{path: "internal/prose/explain", floor: 4, step: 1},
@@ -168,6 +173,7 @@ var packages = []pkgRule{
 	{path: "internal/config/configtest", floor: 4, step: 1},
 	{path: "internal/trial/scenario", floor: 4, step: 1},
 	{path: "api", floor: 4, step: 1},
+	{path: "internal/discovery", floor: 4}, // which machines there are, as other programs want it
 	{path: "internal/api/view", floor: 4, step: 2},
 	{path: "internal/api/feed", floor: 4, step: 3},
 	{path: "internal/api/rest", floor: 4, step: 2},
@@ -195,6 +201,8 @@ var packages = []pkgRule{
 	{path: "internal/testbed/bubble", floor: 4, step: 2},
 	// Floors 5 and 6.
 	{path: "internal/app/fencing", floor: 5},
+	{path: "internal/app/lists", floor: 5},
+	{path: "internal/app/pools", floor: 5},
 	{path: "internal/app/porter", floor: 5},
 	{path: "internal/app/streams", floor: 5},
 	{path: "internal/app/outlook", floor: 5},

@@ -1,4 +1,4 @@
-package engine
+package calls
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"hale/internal/secret"
 )
 
-// introduce fills into the order's user data by which tokens the machine reports heartbeats. The template itself,
+// Introduce fills into the order's user data by which tokens the machine reports heartbeats. The template itself,
 // which is stored and compared, keeps the placeholders.
-func introduce(ctx context.Context, order *provider.Blueprint, checks []*policy.Check) error {
+func Introduce(ctx context.Context, order *provider.Blueprint, checks []*policy.Check) error {
 	for _, c := range checks {
 		placeholder := policy.HeartbeatPlaceholder(c.Name)
 		if !c.Heartbeat.PerMachine || !strings.Contains(order.Template.UserData, placeholder) {

@@ -1,0 +1,102 @@
+package lists_test
+
+import (
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hale/internal/app/lists"
+	"hale/internal/config"
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/situation"
+	"hale/internal/owner/published"
+)
+
+// seen is a fleet of one machine that is well.
+func seen() published.Fleet {
+	var f published.Fleet
+	f.Spec.Name, f.Spec.Mode, f.Lease = "web", policy.ModeAct, time.Minute
+	f.Provider.Standing, f.Now, f.SteadyAt = fleet.ProviderUp, fleet.Now{Mono: 2}, 1
+	m := belief.Machine{Name: "web-1", Address: netip.MustParseAddr("10.0.0.1")}
+	m.Current = belief.Incarnation{ID: "i-1", Certified: true}
+	m.Health.Verdict = belief.VerdictHealthy
+	f.Machines = []situation.View{{Machine: m}}
+	return f
+}
+
+// TestAListIsWrittenOnlyWhenItDiffersAndNeverBlindly: what another hand changed or removed is put right.
+func TestAListIsWrittenOnlyWhenItDiffersAndNeverBlindly(t *testing.T) {
+	t.Parallel()
+	w := config.List{Name: "plain", Form: config.ListJSON, Path: filepath.Join(t.TempDir(), "list"), Mode: 0o640}
+	f := seen()
+	update := func() string {
+		t.Helper()
+		if err := lists.Update(w, []published.Fleet{f}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(w.Path)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	f.SteadyAt = 100
+	if said := update(); said != "" {
+		t.Errorf("hale just started, and wrote %s", said)
+	}
+	f.SteadyAt = 1
+	whole := update()
+	if !strings.Contains(whole, "10.0.0.1") {
+		t.Errorf("it wrote %s", whole)
+	}
+	before, _ := os.Stat(w.Path)
+	update()
+	if after, err := os.Stat(w.Path); err != nil || !os.SameFile(before, after) || after.Mode() != 0o640 {
+		t.Errorf("it was written for nothing: %v, %v", after, err)
+	}
+	f.Machines, f.Lease = nil, 0
+	if said := update(); said != whole {
+		t.Errorf("hale lost its lease, and wrote %s", said)
+	}
+	f = seen()
+	if err := os.Remove(w.Path); err != nil {
+		t.Fatal(err)
+	}
+	if said := update(); said != whole {
+		t.Errorf("it was removed, and became %s", said)
+	}
+}
+
+// TestAListThatCannotBeWrittenIsATrouble, until it can.
+func TestAListThatCannotBeWrittenIsATrouble(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "folder")
+	synctest.Test(t, func(t *testing.T) {
+		c := &config.Config{Discovery: []config.List{{Name: "plain", Form: config.ListJSON, Mode: 0o644,
+			Path: filepath.Join(folder, "list")}}}
+		l := lists.New(c, lists.Options{Fleets: func() []published.Fleet { return []published.Fleet{seen()} },
+			Log: slog.New(slog.DiscardHandler)})
+		var wg sync.WaitGroup
+		wg.Go(func() { l.Run(t.Context()) })
+		t.Cleanup(wg.Wait)
+		time.Sleep(3 * time.Second)
+		if all := l.Troubles(); len(all) != 1 || all[0].Name != "plain" {
+			t.Errorf("the troubles are %+v", all)
+		}
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if all := l.Troubles(); len(all) != 0 {
+			t.Errorf("the troubles still are %+v", all)
+		}
+	})
+}

@@ -1,0 +1,190 @@
+package pools
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"hale/internal/balancer"
+	"hale/internal/config"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/owner/published"
+)
+
+// Wish is what a fleet wants of the member of one of its machines. Without a State, that it stays as it is; and if it
+// served and the pool forgot that, that it serves again.
+type Wish struct {
+	balancer.Want
+	// Sure says that it may leave a pool without any member that serves: its instance is off, or a person wants it gone.
+	Sure bool
+	// Aside says that other hands are on the machine: nothing at all is done to its member.
+	Aside bool
+	Why   string // a few words for the log
+	// Wait is how long its connections may take to end, where it drains.
+	Wait time.Duration
+}
+
+// Fleet is what a fleet wants of a pool.
+type Fleet struct {
+	Wishes map[fleet.MachineName]Wish
+	// Clear says that hale is sure of what it sees: a member with the name of a machine that does not exist is out.
+	Clear bool
+}
+
+// WantedBy returns what the fleet wants of its machines' members, at the port of the pool; false: nothing at all, since
+// it is another server's to say, or nobody's. While hale is not sure of what it sees all stay as they are: unknown is not
+// dead.
+func WantedBy(f *published.Fleet, p config.Pool) (Fleet, bool) {
+	if f.Lease <= 0 || f.Spec.Mode != policy.ModeAct {
+		return Fleet{}, false
+	}
+	out := Fleet{Wishes: map[fleet.MachineName]Wish{}, Clear: !f.Blind()}
+	for i := range f.Machines {
+		m := &f.Machines[i].Machine
+		is := f.Service(m)
+		w := Wish{Want: balancer.Want{State: states[is.Word]}, Sure: is.Sure, Aside: is.Aside, Why: is.Why}
+		switch is.Word {
+		case published.ServesYes:
+			w.At = netip.AddrPortFrom(m.Address, p.Port)
+		case published.ServesEnds:
+			w.Wait = p.Wait
+		case published.ServesNo, published.ServesAsItDid:
+		}
+		out.Wishes[m.Name] = w
+	}
+	return out, true
+}
+
+// states are what becomes of a member.
+var states = map[published.Serves]balancer.State{
+	published.ServesYes: balancer.Serving, published.ServesEnds: balancer.Draining, published.ServesNo: balancer.Out,
+}
+
+// Step is one change of a pool.
+type Step struct {
+	Member fleet.MachineName
+	balancer.Want
+	Why string
+}
+
+// memory is what is known of a pool beside its members.
+type memory struct {
+	// served is where each member served last, as hale wanted it.
+	served map[fleet.MachineName]netip.AddrPort
+	// drains is when each member was first seen to drain.
+	drains map[fleet.MachineName]time.Time
+}
+
+// note takes in what the pool says.
+func (k memory) note(members []balancer.Member, fleets map[fleet.Name]Fleet, now time.Time) {
+	for _, m := range members {
+		if m.State != balancer.Draining {
+			delete(k.drains, m.Name)
+		} else if _, known := k.drains[m.Name]; !known {
+			k.drains[m.Name] = now
+		}
+		switch w := fleets[m.Name.Fleet()].Wishes[m.Name]; {
+		case w.State == balancer.Serving && w.Met(m):
+			k.served[m.Name] = m.At
+		case w.State != balancer.Serving && w.State != "":
+			delete(k.served, m.Name)
+		}
+	}
+}
+
+// steps returns what is to be done to a pool that has the members, for all the fleets in it. Those who join come first.
+func (k memory) steps(members []balancer.Member, fleets map[fleet.Name]Fleet, now time.Time) []Step {
+	p := planning{members: map[fleet.MachineName]balancer.Member{}, wishes: map[fleet.MachineName]Wish{}, memory: k,
+		now: now}
+	for _, f := range fleets {
+		maps.Copy(p.wishes, f.Wishes)
+	}
+	for _, m := range members {
+		p.members[m.Name] = m
+		if _, wanted := p.wishes[m.Name]; !wanted && fleets[m.Name.Fleet()].Clear {
+			p.wishes[m.Name] = Wish{Want: balancer.Want{State: balancer.Out}, Why: "there is no such machine"}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(p.wishes), inOrder)
+	for _, name := range names {
+		p.join(name, p.wishes[name])
+	}
+	for _, name := range names {
+		p.leave(name, p.wishes[name])
+	}
+	return p.plan
+}
+
+// planning is a plan being made.
+type planning struct {
+	members map[fleet.MachineName]balancer.Member
+	wishes  map[fleet.MachineName]Wish
+	memory  memory
+	now     time.Time
+	plan    []Step
+}
+
+func (p *planning) step(name fleet.MachineName, w balancer.Want, why string) {
+	p.plan = append(p.plan, Step{name, w, why})
+	m := p.members[name]
+	m.State = w.State
+	p.members[name] = m
+}
+
+// join has the member serve, if that is wanted and it does not; or if it did, and the pool forgot it.
+func (p *planning) join(name fleet.MachineName, w Wish) {
+	m, there := p.members[name]
+	if at, served := p.memory.served[name]; w.State == "" && !w.Aside && served && (!there || m.State == balancer.Out) {
+		w = Wish{Want: balancer.Want{State: balancer.Serving, At: at}, Why: "it served, and the pool forgot that"}
+	}
+	if w.State == balancer.Serving && (!there || !w.Met(m)) {
+		p.plan = append(p.plan, Step{name, w.Want, w.Why}) // it counts as serving once the pool says so
+	}
+}
+
+// leave has the member drain, or be out.
+func (p *planning) leave(name fleet.MachineName, w Wish) {
+	m, there := p.members[name]
+	if !there || w.State == "" || w.State == balancer.Serving || m.State == balancer.Out {
+		return
+	}
+	if m.State == balancer.Serving && !w.Sure && m.Verdict != balancer.Down && !p.othersServe(name) {
+		return // the last one is not taken out on hale's word alone
+	}
+	switch drains := w.State == balancer.Draining; {
+	case drains && m.State == balancer.Serving && w.Wait > 0:
+		p.step(name, w.Want, w.Why)
+	case drains && p.waits(m, w):
+	default:
+		p.step(name, balancer.Want{State: balancer.Out}, w.Why)
+	}
+}
+
+// waits reports whether a member that drains has connections, for which there is time yet.
+func (p *planning) waits(m balancer.Member, w Wish) bool {
+	began, known := p.memory.drains[m.Name]
+	return m.State == balancer.Draining && m.Connections != 0 && (!known || p.now.Sub(began) < w.Wait)
+}
+
+// othersServe reports whether any other member serves, as the pool says, and goes on to.
+func (p *planning) othersServe(name fleet.MachineName) bool {
+	for other, m := range p.members {
+		if other == name || m.State != balancer.Serving || m.Verdict == balancer.Down {
+			continue
+		}
+		if w := p.wishes[other]; !w.Sure {
+			return true
+		}
+	}
+	return false
+}
+
+// inOrder compares names of machines: web-2 comes before web-10.
+func inOrder(a, b fleet.MachineName) int {
+	x, _ := a.Ordinal()
+	y, _ := b.Ordinal()
+	return cmp.Or(cmp.Compare(a.Fleet(), b.Fleet()), cmp.Compare(x, y), cmp.Compare(a, b))
+}

@@ -1,0 +1,75 @@
+package published
+
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/guard"
+)
+
+// Service is whether those who use a fleet should be sent to one of its machines.
+type Service struct {
+	Word Serves
+	// Sure says that it holds although no other machine may be left: the instance is off, or a person wants it gone.
+	Sure bool
+	// Aside says that other hands are on the machine: what is kept about it is theirs.
+	Aside bool
+	Why   string // in a few words
+}
+
+// Serves is the answer in one word.
+type Serves string
+
+// The words.
+const (
+	ServesAsItDid Serves = "" // nothing is known that would change it: unknown is not dead
+	ServesYes     Serves = "serves"
+	ServesNo      Serves = "out"
+	ServesEnds    Serves = "leaves" // it is well, and about to leave by a person's order
+)
+
+// Blind reports whether what the fleet looks like says nothing about who serves: hale just started, may not act in it, or
+// doubts its own sight or the provider's.
+func (s *Fleet) Blind() bool {
+	return !s.AsOf.IsZero() || s.FromMemory || s.Whole.Doubt.Reason != "" || !s.Now.Due(s.SteadyAt) ||
+		guard.AnyCall(&guard.Situation{State: s.State}) != ""
+}
+
+// Service says it of one of the fleet's machines.
+func (s *Fleet) Service(m *belief.Machine) Service {
+	if m.Contest != nil || m.Elsewhere != nil || m.Current.Candidate() ||
+		guard.HoldOn(m, &guard.Situation{State: s.State}) != nil {
+		return Service{Aside: true}
+	}
+	is := s.service(m)
+	if s.Blind() || is.Word == ServesNo && !is.Sure && s.braked() {
+		return Service{} // so much fails at once that hale may be wrong
+	}
+	return is
+}
+
+func (s *Fleet) braked() bool {
+	b := guard.Braked(s.Brake, &s.Whole)
+	return b.On()
+}
+
+// service says it as far as hale sees the machine well.
+func (s *Fleet) service(m *belief.Machine) Service {
+	leaves := s.Whole.Ledger.Removal(m.Name) != nil || m.Repair != nil && m.Repair.Kind.Ordered()
+	healthy := m.Health.Verdict == belief.VerdictHealthy
+	switch {
+	case m.Current.None():
+		return Service{Word: ServesNo, Sure: true, Why: "it has no instance"}
+	case leaves && healthy:
+		return Service{Word: ServesEnds, Sure: true, Why: "it is about to leave"}
+	case leaves:
+		return Service{Word: ServesNo, Sure: true, Why: "it is about to leave"}
+	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled && m.Repair == nil:
+		return Service{} // its host is to be emptied; it serves as ever
+	case m.Health.Verdict == belief.VerdictUnhealthy:
+		return Service{Word: ServesNo, Sure: m.Health.Cause.Stopped(), Why: "it is unhealthy: " + string(m.Health.Cause)}
+	case m.Repair.Budgeted():
+		return Service{Word: ServesNo, Why: "it is in repair"}
+	case healthy && m.Current.Certified && m.Address.IsValid():
+		return Service{Word: ServesYes, Why: "it is healthy"}
+	}
+	return Service{}
+}
