@@ -21,6 +21,7 @@ import (
 	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
+	"hale/internal/app/systemd"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/defect"
@@ -294,7 +295,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	keep(working, "what hale lacks", s.troubles.run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
 	keep(surfaces, "porter", s.porter.Run)
-	keep(working, "systemd", bySystemd(s.engine.Stuck, log).run)
+	keep(working, "systemd", systemd.By(s.engine.Stuck, log).Run)
 	keep(working, "the end in the log", a.sayEnd)
 	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, acting: s.how.counts.Beat, panics: s.teller.panics, log: log}
 	keep(working, "signs of life", signs.run)

@@ -23,7 +23,8 @@ type Ledger struct {
 	Edition  uint64 `json:",omitempty"`
 	// Ordered is the size that people, or opinions, want instead of the configuration's; nil: none.
 	Ordered *OrderedSize `json:",omitempty"`
-	// Moves counts how often opinions moved the size, so that each move has a name of its own.
+	// Moves counts how often opinions moved the size, or machines were chosen to go within bounds, so that each of these
+	// has a name of its own: how an earlier choice of a machine ended says nothing of another one.
 	Moves uint64 `json:",omitempty"`
 	// Removals are machines that are to go, by a person's order or by an opinion's, in the order in which they go.
 	Removals []Removal `json:",omitempty"`

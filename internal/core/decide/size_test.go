@@ -8,21 +8,33 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/change"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/ledger"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/situation"
+
+	"pgregory.net/rapid"
 )
 
 // sized is a fleet of machines whose size opinions move between two bounds, played round by round. Its machines are
 // built, and go, within a round.
 type sized struct {
-	t       testing.TB
+	t       teller
 	decider decide.Decider
 	s       situation.Situation
 	records []record.Record // of the last round
 	ids     int
+}
+
+// teller is a test, drawn or not.
+type teller interface {
+	Helper()
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
 }
 
 // between are bounds with one opinion, that the load of each machine be 50.
@@ -38,7 +50,7 @@ func between(least, most int) *policy.Sizing {
 }
 
 // newSized is a fleet of so many machines, which all stand.
-func newSized(t testing.TB, z *policy.Sizing, size int) *sized {
+func newSized(t teller, z *policy.Sizing, size int) *sized {
 	f := &sized{t: t, s: crowd(size, 0)}
 	f.s.Spec.Sizing = z
 	f.s.Spec.Size = max(z.Desired, z.Min)
@@ -204,7 +216,8 @@ func (f *sized) order(o fleet.Order) {
 func (f *sized) settled() {
 	for i := range f.s.Machines {
 		v := &f.s.Machines[i]
-		if n, _ := v.Machine.Name.Ordinal(); f.s.Spec.Has(n) {
+		well := v.Machine.Health.Verdict == belief.VerdictHealthy && v.Machine.Repair == nil
+		if n, _ := v.Machine.Name.Ordinal(); f.s.Spec.Has(n) && !well && f.s.Whole.Ledger.Removal(v.Machine.Name) == nil {
 			*v = crowd(n, 0).Machines[n-1]
 		}
 	}
@@ -514,6 +527,58 @@ func TestAMachineHeldAgainstScaleInStays(t *testing.T) {
 	}
 }
 
+// What begins to stop scale-in after a machine was chosen has it wait.
+func TestAMachineThatWasChosenWaitsUnderTheBrake(t *testing.T) {
+	t.Parallel()
+	z := between(2, 6)
+	z.Grace = time.Minute
+	f := newSized(t, z, 3)
+	f.read(10, 5*time.Minute+15*time.Second)
+	if f.s.Whole.Ledger.Removal("web-3") == nil {
+		t.Fatal(f.told())
+	}
+	f.s.Whole.Holds = []belief.Hold{{By: "bob", Only: fleet.HoldScaleIn, Expiry: belief.ExpiryIn(10*time.Minute, f.s.Now)}}
+	f.s.Whole.Parents = []belief.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainHost, Name: "h1"},
+		Since: f.s.Now.Mono}}
+	f.read(10, 5*time.Minute)
+	f.is(3)
+	f.read(10, 10*time.Minute)
+	f.is(2)
+}
+
+// What an edit of the bounds makes too many waits for a person's word, though opinions brought it there.
+func TestLowerBoundsTakeNothingByThemselves(t *testing.T) {
+	t.Parallel()
+	f := newSized(t, between(2, 6), 2)
+	f.read(120, 15*time.Second)
+	f.is(5)
+	f.settled()
+	f.read(50, 10*time.Minute)
+	edited := *f.s.Wanted.Sizing
+	wanted := *f.s.Wanted
+	edited.Max, wanted.Sizing = 4, &edited
+	f.s.Wanted = &wanted
+	f.read(50, 10*time.Minute)
+	f.is(5)
+	if p := change.Pending(&wanted, f.s.Whole.Ledger, f.s.Machines, f.s.Hosts); p.From != 5 || p.To != 4 {
+		t.Errorf("what waits is %+v", p)
+	}
+}
+
+// A machine whose build is not finished is not chosen: it comes to be healthy, or goes by itself.
+func TestWhatIsBeingBuiltIsNotChosen(t *testing.T) {
+	t.Parallel()
+	f := newSized(t, between(2, 6), 4)
+	f.read(10, 5*time.Minute)
+	f.s.Machines[3].Machine.Current.Certified = false
+	f.read(10, 15*time.Second)
+	if !slices.ContainsFunc(f.records, func(r record.Record) bool {
+		return r.Reason == fleet.ReasonLeaves && r.Machine == "web-3"
+	}) {
+		t.Error(f.told())
+	}
+}
+
 func TestProtectedMachinesDoNotGo(t *testing.T) {
 	t.Parallel()
 	z := between(1, 6)
@@ -524,6 +589,85 @@ func TestProtectedMachinesDoNotGo(t *testing.T) {
 	f.is(2)
 	if !f.s.Spec.Has(3) || !f.s.Spec.Has(2) || f.s.Spec.Has(1) {
 		t.Errorf("left are %+v", f.s.Whole.Ledger)
+	}
+}
+
+// Who asks for the opinions hears what is followed.
+func TestWhoAsksHearsWhatIsFollowed(t *testing.T) {
+	t.Parallel()
+	f := newSized(t, between(2, 6), 4)
+	f.read(50, time.Minute)
+	f.pass(15 * time.Second)
+	f.s.Gauges[0].Points[len(f.s.Gauges[0].Points)-1].Value = 70
+	v := ledger.Opine(&f.s.State, f.s.Wanted, f.s.Machines)
+	if d := decide.Decide(f.s); v.Size != 6 || d.Whole.Ledger.Size != 6 || v.Said[v.By].Value != 70 {
+		t.Errorf("%+v is said, and %d is the size", v, d.Whole.Ledger.Size)
+	}
+	f.s.Whole.Ledger = nil
+	if v := ledger.Opine(&f.s.State, f.s.Wanted, f.s.Machines); v.By >= 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// The laws of a size, whatever happens: it stays within its bounds, no machine is chosen by an opinion's word while the
+// metric says nothing or the brake is on, none of those that are protected, and one at a time.
+func TestTheLawsOfASizeWhateverHappens(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		z := between(2, 6)
+		z.Grace = rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "grace")
+		f := newSized(t, z, rapid.IntRange(2, 6).Draw(t, "size"))
+		f.s.Wanted.Protected, f.s.Spec.Protected = []int{1}, []int{1}
+		for range rapid.IntRange(5, 30).Draw(t, "steps") {
+			silent := false
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			default:
+				f.read(rapid.Float64Range(0, 150).Draw(t, "load"), time.Duration(rapid.IntRange(0, 400).Draw(t, "lasts"))*
+					time.Second)
+			case 0, 1:
+				silent = true
+				f.silent(time.Duration(rapid.IntRange(90, 900).Draw(t, "lasts")) * time.Second)
+			case 2:
+				f.order(fleet.Order{Size: rapid.IntRange(1, 9).Draw(t, "ordered")})
+			case 3:
+				f.order(fleet.Order{Change: fleet.SizeChange{By: rapid.SampledFrom([]int{-2, -1, 1, 2}).Draw(t, "by")},
+					Signal: true})
+			case 4:
+				f.settled()
+			case 5:
+				f.s.Brake.Engaged = !f.s.Brake.Engaged
+			}
+			f.lawful(silent)
+		}
+	})
+}
+
+// lawful fails the test where the last rounds broke a law of sizes.
+func (f *sized) lawful(silent bool) {
+	l := f.s.Whole.Ledger
+	if f.s.Spec.Size > 6 || l.Staying() < 2 {
+		f.t.Errorf("%d machines, of which %d stay, in 2 to 6: %s", f.s.Spec.Size, l.Staying(), f.told())
+	}
+	going := 0
+	for _, r := range l.Removals {
+		if r.Machine == "web-1" {
+			f.t.Error("a protected machine goes: " + f.told())
+		}
+		if r.Opinion != "" {
+			going++
+		}
+	}
+	if going > 1 {
+		f.t.Errorf("%d machines go at once by opinions", going)
+	}
+	late := 0 // readings in silence that a metric may be late by
+	for _, r := range f.records {
+		if silent && r.Reason == fleet.ReasonMetricSilent {
+			late++
+		}
+		if late > 0 && r.Reason == fleet.ReasonLeaves && r.Opinion != "" {
+			f.t.Error("a machine is chosen while the metric says nothing: " + f.told())
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 	"hale/internal/core/sizing"
 )
 
@@ -28,9 +29,8 @@ func Weigh(r *round.Round, hours *sizing.Hours) {
 		w.state = *s
 	}
 	listenToMetrics(&w)
-	c := sizing.CaseOf(&r.Sit.State, wanted, r.S.Machines)
-	v := hours.Judge(&c, nil)
-	w.watch(&c, &v)
+	c, v := judge(&r.Sit, wanted, r.S.Machines, hours)
+	w.blind = slices.ContainsFunc(v.Said, func(s sizing.Said) bool { return s.Missing() })
 	if sizing.Watched(wanted) {
 		w.observe(&c, &v)
 	} else {
@@ -48,18 +48,32 @@ type weighing struct {
 	wanted *policy.Spec
 	was    *belief.Ledger
 	state  belief.SizeState
-	blind  bool // an opinion has none, or sees too little to want fewer machines
+	blind  bool // an opinion has none
 }
 
-// watch notes what keeps machines from going, and has none go then.
-func (w *weighing) watch(c *sizing.Case, v *sizing.Verdict) {
-	w.blind = slices.ContainsFunc(v.Said, func(s sizing.Said) bool { return s.Missing() })
-	if v.Size >= c.Size || sizing.Watched(w.wanted) {
-		return
+// judge returns what the opinions come to, and whether anything keeps machines from going by it.
+func judge(sit *guard.Situation, wanted *policy.Spec, machines []situation.View, hours *sizing.Hours) (sizing.Case,
+	sizing.Verdict) {
+	c := sizing.CaseOf(&sit.State, wanted, machines)
+	v := hours.Judge(&c, nil)
+	if v.Size < c.Size && !sizing.Watched(wanted) {
+		if why := guard.ScaleIn(sit); why != "" {
+			v.Size, v.Why, v.Until = c.Size, why, 0
+		}
 	}
-	if why := guard.ScaleIn(&w.Sit); why != "" {
-		v.Size, v.Why, v.Until = c.Size, why, 0
+	return c, v
+}
+
+// Opine returns what the opinions come to in a fleet as it stands, for those who ask: the same as Weigh would follow.
+// The size is the one that they want it to have from now on; of a fleet without bounds nothing is returned.
+func Opine(s *situation.State, wanted *policy.Spec, machines []situation.View) sizing.Verdict {
+	if wanted.Sizing == nil || wanted.Adopt.Selects() || s.Whole.Ledger == nil {
+		return sizing.Verdict{By: -1}
 	}
+	sit := guard.Situation{State: *s}
+	sit.Brake = guard.Braked(s.Brake, &s.Whole)
+	_, v := judge(&sit, wanted, machines, new(sizing.Hours))
+	return v
 }
 
 // opine returns the record of what the opinion that counts wants.
@@ -88,11 +102,10 @@ func (w *weighing) move(c *sizing.Case, v *sizing.Verdict) {
 	if v.Size == c.Size {
 		return
 	}
-	l := *w.Sit.Whole.Ledger
-	l.Moves++
+	l := named(w.Sit.Whole.Ledger)
 	by := v.Said[v.By].Opinion
 	next := l.Order(&belief.OrderedSize{Size: v.Size, File: w.wanted.Said(), By: string(by), Opinion: by, Within: true,
-		Order: fleet.OrderID("size-" + strconv.FormatUint(l.Moves, 10)), At: w.S.Now.Wall})
+		Order: nameOf(l), At: w.S.Now.Wall})
 	w.Record(opine(v, fleet.ReasonOpinion, c.Size, v.Size))
 	if v.Size > next.Staying() {
 		next = grow(w.Round, next, v.Size)
@@ -119,10 +132,10 @@ func (w *weighing) release() {
 	if n <= 0 || o.Opinion != "" && guard.ScaleIn(&w.Sit) != "" {
 		return
 	}
-	next := *l
+	next := named(l)
 	next.Removals = slices.Clone(l.Removals)
 	for _, g := range leaving.Choose(w.scene(l), n) {
-		rem := belief.Removal{Machine: g.Machine, Instance: g.Instance, Why: g.Why, Order: o.Order, By: o.By,
+		rem := belief.Removal{Machine: g.Machine, Instance: g.Instance, Why: g.Why, Order: nameOf(next), By: o.By,
 			Opinion: o.Opinion}
 		if w.wanted.Sizing.Grace > 0 {
 			rem.Chosen = w.S.Now.Mono
@@ -134,8 +147,19 @@ func (w *weighing) release() {
 		w.Again = true
 	}
 	if len(next.Removals) > len(l.Removals) {
-		enforce(w.Round, &next)
+		enforce(w.Round, next)
 	}
+}
+
+// named returns the ledger with another name for what is booked in it by the size.
+func named(l *belief.Ledger) *belief.Ledger {
+	next := *l
+	next.Moves++
+	return &next
+}
+
+func nameOf(l *belief.Ledger) fleet.OrderID {
+	return fleet.OrderID("size-" + strconv.FormatUint(l.Moves, 10))
 }
 
 // most returns how many machines may be on their way out at once by opinions.
@@ -160,7 +184,8 @@ func (w *weighing) scene(l *belief.Ledger) leaving.Scene {
 		Fit: func(m *belief.Machine) bool {
 			n, _ := m.Name.Ordinal()
 			failed := m.Change != nil && !slices.Contains(harmless, m.Change.Ended)
-			return !slices.Contains(spec.Sizing.Stay, n) && !failed && m.Contest == nil && m.Wanted == nil &&
+			whole := m.Current.None() || m.Current.Replaceable() // what is being built comes to be healthy, or goes by itself
+			return !slices.Contains(spec.Sizing.Stay, n) && !failed && whole && m.Contest == nil && m.Wanted == nil &&
 				!guard.Kept(m, &w.Sit.Whole) && change.Unremovable(m, spec) == ""
 		}}
 }

@@ -100,23 +100,25 @@ func (w *window) read(s *Said) {
 			s.Low = wants
 		}
 		s.Wants, s.Total, s.Value = wants, value, value
-		if w.o.PerMachine {
+		if w.isMean() {
 			s.Value = value / float64(p.Serving-p.Missing)
 		}
 	}
 	w.finish(s, down)
 }
 
+// isMean reports whether the metric is a mean over the machines that serve.
+func (w *window) isMean() bool { return w.o.Kind == policy.OpinionTarget && w.o.PerMachine }
+
 // take counts the reading, and returns what of the metric there is by it: of a mean for each machine, in all that
 // serve and have a value.
 func (w *window) take(p *fleet.Point) (float64, bool) {
-	sum := w.o.Kind == policy.OpinionTarget && w.o.PerMachine
-	if !believed(w.m, p.Value) || sum && p.Serving <= p.Missing {
+	if !believed(w.m, p.Value) || w.isMean() && p.Serving <= p.Missing {
 		w.failed = true
 		return 0, false
 	}
 	value := p.Value
-	if sum {
+	if w.isMean() {
 		value *= float64(p.Serving - p.Missing)
 	}
 	switch {
@@ -134,7 +136,7 @@ func (w *window) take(p *fleet.Point) (float64, bool) {
 // unheard returns how much of the metric there may be at the machines that serve and have no value: of more machines
 // it is no reason, and of fewer one against.
 func (w *window) unheard(p *fleet.Point) float64 {
-	if !w.o.PerMachine || p.Missing == 0 {
+	if !w.isMean() || p.Missing == 0 {
 		return 0
 	}
 	return float64(p.Missing) * max(p.Value, w.o.Target)

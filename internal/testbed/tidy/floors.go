@@ -205,6 +205,7 @@ var packages = []pkgRule{
 	{path: "internal/app/pools", floor: 5},
 	{path: "internal/app/porter", floor: 5},
 	{path: "internal/app/streams", floor: 5},
+	{path: "internal/app/systemd", floor: 5},
 	{path: "internal/app/outlook", floor: 5},
 	{path: "internal/app", floor: 5, step: 1},
 	{path: "cmd/hale", floor: 6},

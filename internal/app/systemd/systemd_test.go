@@ -1,4 +1,4 @@
-package app
+package systemd
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func TestSystemdHearsOfLifeUntilAFleetIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var heard []string
 		stuckAt, began := 2*time.Minute, time.Now()
-		s := supervised{
+		s := Supervised{
 			tell:     func(state string) error { heard = append(heard, state); return nil },
 			watchdog: 40 * time.Second, log: slog.New(slog.DiscardHandler),
 			stuck: func(longerThan time.Duration) (fleet.Name, bool) {
@@ -26,7 +26,7 @@ func TestSystemdHearsOfLifeUntilAFleetIsStuck(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		s.run(ctx)
+		s.Run(ctx)
 		signs := slices.DeleteFunc(slices.Clone(heard), func(s string) bool { return s != "WATCHDOG=1" })
 		if heard[0] != "READY=1" || heard[len(heard)-1] != "STOPPING=1" || len(signs) != 14 || len(heard) != 16 {
 			t.Errorf("heard %q", heard) // every 10 s of 2 min 20 s
@@ -40,7 +40,7 @@ func TestWithoutAWatchdogThereAreNoSignsOfLife(t *testing.T) {
 		var heard []string
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		supervised{tell: func(state string) error { heard = append(heard, state); return nil }}.run(ctx)
+		Supervised{tell: func(state string) error { heard = append(heard, state); return nil }}.Run(ctx)
 		if !slices.Equal(heard, []string{"READY=1", "STOPPING=1"}) {
 			t.Errorf("heard %q", heard)
 		}

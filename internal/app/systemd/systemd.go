@@ -1,4 +1,5 @@
-package app
+// Package systemd tells systemd that hale is up, that it lives, and that it ends.
+package systemd
 
 import (
 	"context"
@@ -14,9 +15,9 @@ import (
 // watchdog's time: what is left is enough for systemd to notice.
 const reported = 2
 
-// supervised tells systemd what sd_notify(3) describes: that hale is up, that it lives, and that it ends. Without
+// Supervised tells systemd what sd_notify(3) describes: that hale is up, that it lives, and that it ends. Without
 // systemd it does nothing.
-type supervised struct {
+type Supervised struct {
 	// tell sends a state.
 	tell func(state string) error
 	// watchdog is how long systemd waits for a sign of life; 0: it does not wait for any.
@@ -26,7 +27,8 @@ type supervised struct {
 	log   *slog.Logger
 }
 
-func bySystemd(stuck func(time.Duration) (fleet.Name, bool), log *slog.Logger) supervised {
+// By is how systemd, if any, wants to be told. Stuck names a fleet in which nothing is decided for longer than a time.
+func By(stuck func(time.Duration) (fleet.Name, bool), log *slog.Logger) Supervised {
 	watchdog, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		log.Warn("systemd's watchdog is not fed", "err", err)
@@ -35,11 +37,11 @@ func bySystemd(stuck func(time.Duration) (fleet.Name, bool), log *slog.Logger) s
 		_, err := daemon.SdNotify(false, state)
 		return err
 	}
-	return supervised{tell: tell, watchdog: watchdog, stuck: stuck, log: log}
+	return Supervised{tell: tell, watchdog: watchdog, stuck: stuck, log: log}
 }
 
-// run says that hale is up, and that it lives until ctx ends; then, that it ends.
-func (s supervised) run(ctx context.Context) {
+// Run says that hale is up, and that it lives until ctx ends; then, that it ends.
+func (s Supervised) Run(ctx context.Context) {
 	s.say(daemon.SdNotifyReady)
 	defer s.say(daemon.SdNotifyStopping)
 	if s.watchdog <= 0 {
@@ -63,7 +65,7 @@ func (s supervised) run(ctx context.Context) {
 	}
 }
 
-func (s supervised) say(state string) {
+func (s Supervised) say(state string) {
 	if err := s.tell(state); err != nil {
 		s.log.Warn("systemd was not told", "state", state, "err", err)
 	}
