@@ -136,6 +136,8 @@ type Fleet struct {
 	Holds   []Hold    `json:"holds"`
 	// Ordered is the size that people ordered instead of the configuration's; nil: there is no such order.
 	Ordered *OrderedSize `json:"ordered,omitempty"`
+	// Bounds are where something moves its size; nil: it is a plain number.
+	Bounds *SizeBounds `json:"bounds,omitempty"`
 	// Plans wait for a person's word, and Kept are old instances that are kept for a while.
 	Plans    []Waiting `json:"plans"`
 	Kept     []Kept    `json:"kept"`

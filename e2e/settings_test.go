@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,9 +14,13 @@ import (
 
 // settings are what a scene's configuration says; the rest is the same for all.
 type settings struct {
-	fleet  string
-	also   []string // further fleets, the same in all but their name
-	size   int
+	fleet string
+	also  []string // further fleets, the same in all but their name
+	size  int
+	// sizes is YAML of the size, where it moves; most is how many machines there may be then, of which new ones are to
+	// be seen soon.
+	sizes  string
+	most   int
 	checks []string // names of knownChecks
 	// downAfter is how many failures in a row make a check down; 0 means three.
 	downAfter int
@@ -78,7 +83,7 @@ func (s settings) renderFleet(l *lab.Lab, initrd string) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	p("    provider: lab")
-	p("    size: %d", s.size)
+	p("    size: %s", cmp.Or(s.sizes, strconv.Itoa(s.size)))
 	p("    template:")
 	if s.xml != "" {
 		p("      xml: {file: %q}", s.xml)
@@ -106,7 +111,7 @@ func (s settings) renderFleet(l *lab.Lab, initrd string) string {
 }
 
 func (s settings) poll() string {
-	if s.fleetYAML != "" {
+	if s.fleetYAML != "" && s.most == 0 {
 		return ""
 	}
 	return ", poll: 1s"

@@ -122,11 +122,11 @@ func (s stage) within(d time.Duration) context.Context {
 	return ctx
 }
 
-// machines lists the machines of all fleets.
+// machines lists the machines that all fleets have, or may have.
 func (s stage) machines() map[string]bool {
 	all := map[string]bool{}
 	for _, name := range s.settings.fleets() {
-		for n := range s.settings.size {
+		for n := range max(s.settings.size, s.settings.most) {
 			all[fmt.Sprintf("%s-%d", name, n+1)] = true
 		}
 	}

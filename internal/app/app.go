@@ -190,12 +190,10 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 func (a *App) outward(c *config.Config, store state.Store, s *site) {
 	s.streams = streams.New(c, streams.Options{Store: store, Version: a.opts.Version, Server: a.server,
 		Defects: s.defects, Log: a.opts.Logger})
-	s.troubles.streams = s.streams
 	fleets := func() []published.Fleet { return s.engine.Status() } // once there is an engine
-	s.pools = pools.New(c, pools.Options{Version: a.opts.Version, Defects: s.defects, Log: a.opts.Logger,
-		Fleets: fleets})
+	s.pools = pools.New(c, pools.Options{Version: a.opts.Version, Defects: s.defects, Log: a.opts.Logger, Fleets: fleets})
 	s.lists = lists.New(c, lists.Options{Fleets: fleets, Log: a.opts.Logger})
-	s.troubles.pools, s.troubles.lists = s.pools, s.lists
+	s.troubles.streams, s.troubles.pools, s.troubles.lists = s.streams, s.pools, s.lists
 }
 
 // recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the

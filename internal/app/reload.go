@@ -66,13 +66,9 @@ func (s *site) hand(c *config.Config) {
 	}
 	s.machines.Store(c.Metrics.Machines)
 	s.fencing.Take(c)
-	if s.streams != nil {
-		s.streams.Take(c)
-	}
-	if s.pools != nil {
-		s.pools.Take(c)
-		s.lists.Take(c)
-	}
+	s.streams.Take(c)
+	s.pools.Take(c)
+	s.lists.Take(c)
 	s.receiver.Take(placeOf(c.Heartbeats), c.Fleets)
 	s.porter.Take(c)
 }

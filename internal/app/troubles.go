@@ -35,7 +35,7 @@ type troubles struct {
 	log      *slog.Logger
 	receiver *heartbeat.Receiver
 	porter   *porter.Porter
-	streams  *streams.Streams // nil: there are none
+	streams  *streams.Streams
 	pools    *pools.Pools
 	lists    *lists.Lists
 	again    chan struct{}
@@ -187,27 +187,7 @@ func (t *troubles) all() []api.Trouble {
 	if lack, there := t.porter.Trouble(); there {
 		out = append(out, lack)
 	}
-	now := time.Now()
-	return slices.Concat(out, t.stuckStreams(now), t.pools.Troubles(now), t.lists.Troubles())
-}
-
-// streamPatience is how long a receiver may take nothing before it counts as a trouble.
-const streamPatience = 30 * time.Second
-
-// stuckStreams are those with a receiver that takes nothing.
-func (t *troubles) stuckStreams(now time.Time) []api.Trouble {
-	if t.streams == nil {
-		return nil
-	}
-	var out []api.Trouble
-	for _, s := range t.streams.Status() {
-		if !s.Failing.IsZero() && now.Sub(s.Failing) >= streamPatience {
-			out = append(out, api.Trouble{Part: api.TroubleStream, Name: s.Name, Since: s.Failing.UTC(),
-				Text:   "stream " + s.Name + " is not taken, and waits in the journal: " + s.Why,
-				Advice: "see why its receiver takes nothing; hale goes on by itself, and tells what the journal let go of meanwhile"})
-		}
-	}
-	return out
+	return slices.Concat(out, t.streams.Troubles(time.Now()), t.pools.Troubles(time.Now()), t.lists.Troubles())
 }
 
 // pings reports whether hale itself pings anything by the configuration. Simulated machines are not pinged over the

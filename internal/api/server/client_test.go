@@ -10,7 +10,7 @@ import (
 // methods name the client's method of each call; of a call that has none, why.
 var methods = map[string]string{
 	"alive": "", "ready": "", "metrics": "", "discovery-prometheus": "", // for programs that know nothing of hale
-	"status": "Status", "why-machine": "Why", "why-fleet": "WhyFleet", "evidence": "Evidence", "state": "State",
+	"status": "Status", "why-machine": "Why", "why-fleet": "WhyFleet", "fleet-size": "FleetSize", "evidence": "Evidence", "state": "State",
 	"backup": "Backup", "events": "Events", "probe-log": "ProbeLog", "list-fleets": "Fleets",
 	"get-fleet": "Fleet", "list-machines": "Machines",
 	"list-machines-of-fleet": "Machines", "get-machine": "Machine", "list-instances": "Instances",

@@ -41,6 +41,7 @@ var matrix = map[string]row{
 	"status":                 {role: access.Viewer},
 	"why-machine":            {role: access.Viewer, path: "/v1/machines/web-2/why"},
 	"why-fleet":              {role: access.Viewer, path: "/v1/fleets/web/why"},
+	"fleet-size":             {role: access.Viewer, path: "/v1/fleets/web/size"},
 	"evidence":               {role: access.Admin, path: "/v1/machines/web-2/evidence"},
 	"state":                  {role: access.Admin, whole: true},
 	"backup":                 {role: access.Admin, whole: true},

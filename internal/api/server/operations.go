@@ -42,6 +42,8 @@ func (s *Server) reading() {
 		Codes:   []string{api.CodeUnknownMachine, api.CodeUnknownIncident}}, s.evidence)
 	rest.Serve(s.router, rest.Call{ID: "why-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}/why", Needs: rest.Reads,
 		Summary: "How a fleet stands, and what holds it", Codes: []string{api.CodeUnknownFleet}}, s.whyFleet)
+	rest.Serve(s.router, rest.Call{ID: "fleet-size", Method: http.MethodGet, Path: "/v1/fleets/{name}/size", Needs: rest.Reads,
+		Summary: "How many machines a fleet has, how many are wanted, and why", Codes: []string{api.CodeUnknownFleet}}, s.fleetSize)
 	rest.Serve(s.router, rest.Call{ID: "state", Method: http.MethodGet, Path: "/v1/state", Needs: rest.Governs,
 		Summary: "What is believed, as the store has it, for a plan"}, s.state)
 	rest.Register(s.router, rest.Call{ID: "backup", Method: http.MethodGet, Path: "/v1/backup", Needs: rest.Governs,

@@ -135,6 +135,15 @@ func (s *Server) whyFleet(ctx context.Context, in *byName) (api.FleetWhy, error)
 	return out, nil
 }
 
+// fleetSize says what moves a fleet's size, and where it would.
+func (s *Server) fleetSize(ctx context.Context, in *byName) (api.FleetSize, error) {
+	f, err := fleetNamed(in.Name, s.seen(ctx, access.Viewer))
+	if err != nil {
+		return api.FleetSize{}, err
+	}
+	return view.Size(f), nil
+}
+
 // statePrefixes are the parts of the store that a plan needs. Without the starts that were noted, those of this very
 // hale would prove to it that the store is older than the world.
 var statePrefixes = []string{"installation", "fleets/", "providers/", starts.NotedPrefix}

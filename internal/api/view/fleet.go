@@ -47,6 +47,7 @@ func FleetAlone(s published.Fleet) api.Fleet {
 		NotActingSince: s.Idle, FromMemory: s.FromMemory, AsOf: s.AsOf,
 		Brake: Brake(s), Vantage: vantage(s), Parents: parents(s), Holds: holds(s),
 		Provider: Provider(s),
+		Bounds:   sizeBounds(s.Wanted.Sizing),
 		Ordered:  OrderedSize(s), Plans: []api.Waiting{}, Kept: kept(s),
 		Hosts: make([]api.Host, 0, len(s.Hosts)),
 		Messages: api.Messages{

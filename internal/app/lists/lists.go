@@ -52,6 +52,9 @@ func New(c *config.Config, o Options) *Lists {
 
 // Take makes them those of another configuration. A file that is not named any more stays as it is.
 func (l *Lists) Take(c *config.Config) {
+	if l == nil {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wanted, l.failing = c.Discovery, map[string]failure{}

@@ -69,6 +69,9 @@ func New(c *config.Config, o Options) *Pools {
 
 // Take makes them those of another configuration.
 func (p *Pools) Take(c *config.Config) {
+	if p == nil {
+		return
+	}
 	var all []Pool
 	for _, b := range c.Balancers {
 		pool := Pool{Balancer: b}

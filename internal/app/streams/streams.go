@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hale/api"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -78,8 +79,11 @@ func New(c *config.Config, o Options) *Streams {
 	return s
 }
 
-// Take makes them those of another configuration.
+// Take makes them those of another configuration. A nil Streams takes none.
 func (s *Streams) Take(c *config.Config) {
+	if s == nil {
+		return
+	}
 	var all []wanted
 	if t := c.Telemetry.Traces; t.Settings != nil {
 		all = append(all, wanted{name: config.TracesStream, timeout: t.Timeout, how: t, make: t.Settings.Traces, recall: true})
@@ -113,6 +117,25 @@ func (s *Streams) Status() []Status {
 			st.Refused = at.refused.Load()
 		}
 		out = append(out, st)
+	}
+	return out
+}
+
+// patience is how long a receiver may take nothing before it counts as a trouble.
+const patience = 30 * time.Second
+
+// Troubles are the streams with a receiver that takes nothing. A nil Streams has none.
+func (s *Streams) Troubles(now time.Time) []api.Trouble {
+	if s == nil {
+		return nil
+	}
+	var out []api.Trouble
+	for _, is := range s.Status() {
+		if !is.Failing.IsZero() && now.Sub(is.Failing) >= patience {
+			out = append(out, api.Trouble{Part: api.TroubleStream, Name: is.Name, Since: is.Failing.UTC(),
+				Text:   "stream " + is.Name + " is not taken, and waits in the journal: " + is.Why,
+				Advice: "see why its receiver takes nothing; hale goes on by itself, and tells what the journal let go of meanwhile"})
+		}
 	}
 	return out
 }

@@ -137,8 +137,8 @@ func (p sheet) storeLines(s *api.StoreTrouble, now time.Time) []string {
 // instances are kept.
 func wantedLines(f api.Fleet, now time.Time) []string {
 	var lines []string
-	if f.Ordered != nil {
-		lines = append(lines, f.Ordered.Text)
+	if said := sizeLine(f); said != "" {
+		lines = append(lines, said)
 	}
 	for _, w := range f.Plans {
 		lines = append(lines, fmt.Sprintf("plan %s waits to be confirmed: %s (hale apply)", w.ID,

@@ -15,9 +15,9 @@ import (
 )
 
 func (c reader) whyCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, size bool
 	cmd := &cobra.Command{
-		Use:   "why MACHINE|FLEET",
+		Use:   "why MACHINE|FLEET [--size]",
 		Short: "Say why a machine is as it is, what was done about it, and what was not; or what holds a fleet",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: c.CompleteSubjects,
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
@@ -26,6 +26,13 @@ func (c reader) whyCommand() *cobra.Command {
 				return err
 			}
 			defer client.Close()
+			if size {
+				s, err := client.FleetSize(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return c.printSize(s, asJSON)
+			}
 			w, err := client.Why(cmd.Context(), args[0])
 			var unknown api.Problem
 			if errors.As(err, &unknown) && unknown.Code == api.CodeUnknownMachine {
@@ -46,6 +53,7 @@ func (c reader) whyCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&size, "size", false, "of a fleet: how many machines are wanted, by which numbers, and who would go")
 	return cmd
 }
 

@@ -114,7 +114,8 @@ func refusalOf(o api.Ordered) error {
 	}
 	said := about + ": " + o.Kind + " is refused: " + o.Refused.Text
 	if left := time.Until(o.Until); left > 0 {
-		said += fmt.Sprintf("; it works again at %s, in %s", paper.Moment(o.Until, time.Now()), prose.Span(left))
+		said += fmt.Sprintf("; it works again at %s, in %s", paper.Moment(o.Until.Round(time.Second), time.Now()),
+			prose.Span(left))
 	}
 	if o.Refused.Advice != "" {
 		said += "; " + o.Refused.Advice

@@ -317,6 +317,10 @@ func TestWhatStopsScaleIn(t *testing.T) {
 		"a hold of the fleet": {func(s *situation.Situation) {
 			s.Whole.Holds = []belief.Hold{{By: "bob", Expiry: belief.ExpiryIn(240*time.Hour, s.Now)}}
 		}, fleet.ReasonHold},
+		"a domain that fails": {func(s *situation.Situation) {
+			s.Whole.Parents = []belief.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainHost, Name: "h1"},
+				Since: s.Now.Mono}}
+		}, fleet.ReasonSharedFate},
 		"an update": {func(s *situation.Situation) {
 			s.Whole.Ledger = s.Whole.Ledger.Updated(&belief.Update{Edition: 7, Template: s.Wanted.Template, Order: "o"})
 		}, fleet.ReasonUpdating},
@@ -528,7 +532,7 @@ func TestAMachineHeldAgainstScaleInStays(t *testing.T) {
 }
 
 // What begins to stop scale-in after a machine was chosen has it wait.
-func TestAMachineThatWasChosenWaitsUnderTheBrake(t *testing.T) {
+func TestAMachineThatWasChosenWaits(t *testing.T) {
 	t.Parallel()
 	z := between(2, 6)
 	z.Grace = time.Minute
@@ -537,13 +541,11 @@ func TestAMachineThatWasChosenWaitsUnderTheBrake(t *testing.T) {
 	if f.s.Whole.Ledger.Removal("web-3") == nil {
 		t.Fatal(f.told())
 	}
-	f.s.Whole.Holds = []belief.Hold{{By: "bob", Only: fleet.HoldScaleIn, Expiry: belief.ExpiryIn(10*time.Minute, f.s.Now)}}
-	f.s.Whole.Parents = []belief.Parent{{ID: "web/p1", Domain: fleet.Domain{Kind: fleet.DomainHost, Name: "h1"},
-		Since: f.s.Now.Mono}}
-	f.read(10, 5*time.Minute)
-	f.is(3)
-	f.read(10, 10*time.Minute)
-	f.is(2)
+	f.s.Whole.Foreign = []belief.Foreign{{Installation: "another"}}
+	f.read(10, 3*time.Minute)
+	if f.is(3); f.s.Machines[2].Machine.Repair != nil {
+		t.Error("it goes: " + f.told())
+	}
 }
 
 // What an edit of the bounds makes too many waits for a person's word, though opinions brought it there.

@@ -134,7 +134,7 @@ func (w *weighing) release() {
 	}
 	next := named(l)
 	next.Removals = slices.Clone(l.Removals)
-	for _, g := range leaving.Choose(w.scene(l), n) {
+	for _, g := range leaving.Choose(Scene(&w.Sit, l, w.S.Machines), n) {
 		rem := belief.Removal{Machine: g.Machine, Instance: g.Instance, Why: g.Why, Order: nameOf(next), By: o.By,
 			Opinion: o.Opinion}
 		if w.wanted.Sizing.Grace > 0 {
@@ -176,17 +176,17 @@ func (w *weighing) going(l *belief.Ledger) int {
 	return n
 }
 
-// scene is what the choice of those that go rests on. Those that may not go are kept from it.
-func (w *weighing) scene(l *belief.Ledger) leaving.Scene {
-	spec := &w.S.Spec
-	return leaving.Scene{Spec: spec, Machines: w.S.Machines, Hosts: w.S.Hosts, Gauges: w.S.Gauges, Spare: true,
+// Scene is what the choice of those that go within bounds rests on. Those that may not go are kept from it.
+func Scene(s *guard.Situation, l *belief.Ledger, machines []situation.View) leaving.Scene {
+	spec := &s.Spec
+	return leaving.Scene{Spec: spec, Machines: machines, Hosts: s.Hosts, Gauges: s.Gauges, Spare: true,
 		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil },
 		Fit: func(m *belief.Machine) bool {
 			n, _ := m.Name.Ordinal()
 			failed := m.Change != nil && !slices.Contains(harmless, m.Change.Ended)
 			whole := m.Current.None() || m.Current.Replaceable() // what is being built comes to be healthy, or goes by itself
 			return !slices.Contains(spec.Sizing.Stay, n) && !failed && whole && m.Contest == nil && m.Wanted == nil &&
-				!guard.Kept(m, &w.Sit.Whole) && change.Unremovable(m, spec) == ""
+				!guard.Kept(m, &s.Whole) && change.Unremovable(m, spec) == ""
 		}}
 }
 

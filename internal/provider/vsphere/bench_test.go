@@ -79,6 +79,9 @@ func (b bench) Template() policy.Template {
 	}
 }
 
+// Counts implements providertest.Counted: a simulated vCenter counts nothing in particular.
+func (b bench) Counts() []policy.Usage { return nil }
+
 func (b bench) Kill(t providertest.T, id fleet.InstanceID)   { b.VCenter.Kill(t, string(id)) }
 func (b bench) Mute(t providertest.T, id fleet.InstanceID)   { b.VCenter.Mute(t, string(id)) }
 func (b bench) Deafen(t providertest.T, id fleet.InstanceID) { b.VCenter.Deafen(t, string(id)) }

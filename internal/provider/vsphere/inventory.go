@@ -77,14 +77,7 @@ func (c *call) survey(ctx context.Context) (*inventory, error) {
 	err := c.read(ctx, func() error {
 		var err error
 		objects, err = c.conn.retrieve(ctx, types.PropertyFilterSpec{
-			PropSet: asked,
-			ObjectSet: []types.ObjectSpec{{
-				Obj:  c.conn.view,
-				Skip: types.NewBool(true),
-				SelectSet: []types.BaseSelectionSpec{
-					&types.TraversalSpec{Type: "ContainerView", Path: "view"},
-				},
-			}},
+			PropSet: asked, ObjectSet: c.conn.all(),
 		})
 		return err
 	})
@@ -92,6 +85,17 @@ func (c *call) survey(ctx context.Context) (*inventory, error) {
 		return nil, err
 	}
 	return sorted(objects)
+}
+
+// all are the objects of the datacenter.
+func (c *conn) all() []types.ObjectSpec {
+	return []types.ObjectSpec{{
+		Obj:  c.view,
+		Skip: types.NewBool(true),
+		SelectSet: []types.BaseSelectionSpec{
+			&types.TraversalSpec{Type: "ContainerView", Path: "view"},
+		},
+	}}
 }
 
 // pageObjects is how many objects one answer has at most.

@@ -31,6 +31,7 @@ var (
 	_ provider.SoftRebooter = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 	_ provider.Keeper       = (*Provider)(nil)
+	_ provider.UsageReader  = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.Snapshotter  = (*Provider)(nil)
 )
