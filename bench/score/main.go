@@ -194,36 +194,43 @@ func nights(say func(string, ...any), n score.Nights) {
 	}
 }
 
-// doses are those to be played, and from which index on they vary with the seed, have fences, and have sizes that move.
-func (f flags) doses() (doses []dose, plain, unfenced, unsized int) {
-	doses = slices.Concat(mixture, small, fenced, sized)
-	plain, unfenced, unsized = len(mixture), len(mixture)+len(small), len(mixture)+len(small)+len(fenced)
+// menu is the doses to be played: those from the index Varied on vary with the seed, those from Fenced on have fences,
+// and those from Sized on sizes that move.
+type menu struct {
+	doses                 []dose
+	varied, fenced, sized int
+}
+
+func (f flags) menu() menu {
+	m := menu{doses: slices.Concat(mixture, small, fenced, sized), varied: len(mixture)}
+	m.fenced = m.varied + len(small)
+	m.sized = m.fenced + len(fenced)
 	if f.sized {
-		doses, plain, unfenced, unsized = sized, 0, len(sized), 0
+		m = menu{doses: sized, fenced: len(sized)}
 	}
 	if f.size > 0 {
-		doses, unfenced = []dose{{f.size, f.servers, 1}}, 1
+		m.doses, m.fenced = []dose{{f.size, f.servers, 1}}, 1
 		if f.vary {
-			plain = 0
+			m.varied = 0
 		}
 	}
-	return doses, plain, unfenced, unsized
+	return m
 }
 
 // survey plays the mixture, or the one size that was asked for.
 func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {
-	doses, plain, unfenced, unsized := f.doses()
+	m := f.menu()
 	var total survey.Reckoning
 	const seedsPerDose = 1_000_000
-	for i, d := range doses {
+	for i, d := range m.doses {
 		const horizon = 10 * 24 * time.Hour
 		s := survey.Dose{
 			Spec:  func() policy.Spec { return exemplar.Defaults(d.size) },
 			Hosts: exemplar.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
 			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
-			Operator: answers, Unbrakes: true, Vary: i >= plain && i < unfenced, Sized: i >= unsized,
+			Operator: answers, Unbrakes: true, Vary: i >= m.varied && i < m.fenced, Sized: i >= m.sized,
 		}
-		if i >= unfenced && i < unsized {
+		if i >= m.fenced && i < m.sized {
 			spec, hosts := script.Fenced(s.Spec(), s.Hosts)
 			s.Spec, s.Hosts = func() policy.Spec { return spec }, hosts
 		}

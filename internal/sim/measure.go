@@ -32,7 +32,8 @@ func (s *stage) bear() {
 	s.w.Demand = load.Demand{Course: b.Load.At, Capacity: b.Capacity, Before: s.judge.Bear}
 	if rule := scaler.New(b.Scaler, b.Target); rule != nil {
 		// not at whole minutes, when loads jump
-		s.w.After(time.Duration(s.options.Seed%uint64(rule.Every()/time.Second))*time.Second+time.Second/2, func() { s.scale(rule) })
+		offset := time.Duration(s.options.Seed%3600)*time.Second%rule.Every() + time.Second/2
+		s.w.After(offset, func() { s.scale(rule) })
 	}
 }
 

@@ -162,18 +162,7 @@ func fits(e script.Event, o Options) error {
 	}
 	switch script.SubjectKind(e.Subject) {
 	case "machine", "person":
-		m := fleet.MachineName(e.Subject)
-		if e.Verb == verbs.Copies {
-			m = fleet.MachineName(e.Arg)
-		}
-		if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.largest() {
-			return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1),
-				o.Spec.Name.Machine(o.largest()))
-		}
-		named := func(c *policy.Check) bool { return string(c.Name) == e.Arg }
-		if e.Verb == verbs.FailsCheck && !slices.ContainsFunc(o.Spec.Asked(), named) {
-			return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
-		}
+		return fitsMachine(e, o)
 	case "metric":
 		if name, _ := verbs.ParseMetric(e.Subject); o.Spec.Sizing.Metric(fleet.MetricName(name)) == nil {
 			return fmt.Errorf("%s: fleet %s has no metric %s", e, o.Spec.Name, name)
@@ -199,6 +188,23 @@ func fits(e script.Event, o Options) error {
 		if d, err := verbs.ParseDomain(e.Subject); err != nil || d.Kind != "all" && !world.Has(o.Hosts, d) {
 			return fmt.Errorf("%s: no host lies in %s", e, e.Subject)
 		}
+	}
+	return nil
+}
+
+// fitsMachine says why the event cannot happen to a machine of the fleet.
+func fitsMachine(e script.Event, o Options) error {
+	m := fleet.MachineName(e.Subject)
+	if e.Verb == verbs.Copies {
+		m = fleet.MachineName(e.Arg)
+	}
+	if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.largest() {
+		return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1),
+			o.Spec.Name.Machine(o.largest()))
+	}
+	named := func(c *policy.Check) bool { return string(c.Name) == e.Arg }
+	if e.Verb == verbs.FailsCheck && !slices.ContainsFunc(o.Spec.Asked(), named) {
+		return fmt.Errorf("%s: fleet %s has no check %s", e, o.Spec.Name, e.Arg)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (f Happens) strike(w *World) struck {
 		}
 		lift, err := do(verbs.Case{Domain: world.Domain{Kind: "host", Name: string(f.Host)}})
 		return struck{lift, err}
-	case verbs.OfProvider, verbs.OfTemplate:
+	case verbs.OfProvider, verbs.OfTemplate, verbs.OfLoad, verbs.OfMetric:
 	}
 	lift, err := do(verbs.Case{})
 	return struck{lift, err}

@@ -30,7 +30,7 @@ var hourly = [7 * 24]float64{
 func NASA(peak float64) Trace {
 	most := slices.Max(hourly[:])
 	t := Trace{Name: "nasa"}
-	for i, n := range hourly {
+	for i, n := range &hourly {
 		t.Points = append(t.Points, Point{time.Duration(i)*time.Hour + 30*time.Minute, peak * n / most})
 	}
 	return t

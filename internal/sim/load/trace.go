@@ -32,10 +32,10 @@ func (t Trace) At(at time.Duration) float64 {
 		return 0
 	}
 	i, _ := slices.BinarySearchFunc(t.Points, at, func(p Point, at time.Duration) int { return cmp.Compare(p.At, at) })
-	switch {
-	case i == 0:
+	switch i {
+	case 0:
 		return t.Points[0].Units
-	case i == n:
+	case n:
 		return t.Points[n-1].Units
 	}
 	a, b := t.Points[i-1], t.Points[i]

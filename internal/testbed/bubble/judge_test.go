@@ -201,6 +201,23 @@ func (j *judge) tells() {
 	}
 }
 
+func (j *judge) brake(rec *record.Record) {
+	j.braked = rec.Reason == fleet.ReasonEngaged
+	if j.braked && rec.By == "" {
+		j.tally.brakes++
+	}
+}
+
+func (j *judge) changed(rec *record.Record) {
+	switch rec.Reason {
+	case fleet.ReasonLeaves: // within its bounds no person need be asked
+		j.r.leaving[rec.Machine] = true
+	case fleet.ReasonWithdrawn, fleet.ReasonGivenUp:
+		delete(j.r.leaving, rec.Machine)
+	default:
+	}
+}
+
 func (j *judge) record(h hearing) {
 	rec := h.record
 	switch rec.Kind {
@@ -211,13 +228,7 @@ func (j *judge) record(h hearing) {
 			j.terms = append(j.terms, term{rec.Detail, h.at})
 		}
 	case record.Change:
-		switch rec.Reason {
-		case fleet.ReasonLeaves: // within its bounds no person need be asked
-			j.r.leaving[rec.Machine] = true
-		case fleet.ReasonWithdrawn, fleet.ReasonGivenUp:
-			delete(j.r.leaving, rec.Machine)
-		default:
-		}
+		j.changed(&rec)
 	case record.Size:
 		j.moved(&rec, h.at)
 	case record.Held:
@@ -227,10 +238,7 @@ func (j *judge) record(h hearing) {
 	case record.Provider:
 		j.silent = j.silent && rec.Reason != fleet.ReasonUp
 	case record.Brake:
-		j.braked = rec.Reason == fleet.ReasonEngaged
-		if j.braked && rec.By == "" {
-			j.tally.brakes++
-		}
+		j.brake(&rec)
 	case record.Adoption:
 		if rec.Reason == fleet.ReasonAdopted {
 			j.adopted[rec.Instance] = h.at
