@@ -101,7 +101,7 @@ func TestASizeBetweenTwoBounds(t *testing.T) {
 	t.Parallel()
 	spec, _ := sized(t, "{min: 2, max: 6}")
 	want := &policy.Sizing{Min: 2, Max: 6, Mode: policy.ModeAct, Up: policy.Pace{Most: 4, MostPercent: 100},
-		Down:      policy.Pace{Stabilise: 5 * time.Minute, Most: 1, MostPercent: 10},
+		Down:      policy.Pace{Stabilise: 20 * time.Minute, MostPercent: 100},
 		Leave:     []policy.LeaveRule{policy.LeaveUnhealthy, policy.LeaveOldestTemplate, policy.LeaveOldest},
 		TellAfter: 10 * time.Minute}
 	if diff := cmp.Diff(want, spec.Sizing); diff != "" || spec.Size != 2 {

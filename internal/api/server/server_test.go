@@ -149,7 +149,7 @@ func standing() []published.Fleet {
 			State: situation.State{
 				Now: now, Spec: policy.Spec{Name: "web", Provider: "lab", Size: 2, Mode: policy.ModeAct}, Provider: up,
 			},
-			Machines: []situation.View{view("web-1"), sick},
+			Machines: []situation.View{view("web-1"), sick}, Lease: time.Minute,
 		},
 		{
 			State: situation.State{
@@ -159,7 +159,7 @@ func standing() []published.Fleet {
 					SharedFate: policy.SharedFate{Then: policy.FatePage},
 				},
 			},
-			Machines: []situation.View{child},
+			Machines: []situation.View{child}, Lease: time.Minute,
 		},
 	}
 }

@@ -12,13 +12,13 @@ const (
 	defaultTellAfter     = 10 * time.Minute
 	defaultMetricEvery   = 15 * time.Second
 	defaultMetricTimeout = 5 * time.Second // or half of every, when that is shorter
-	defaultTolerance     = 0.1
+	defaultTolerance     = 0.2
 )
 
 // How fast opinions move a size. Down there is no need for a cooldown: the window is enough.
 var (
 	defaultUp   = pace{most: stride{4, 100}}
-	defaultDown = pace{stabilise: 5 * time.Minute, most: stride{1, 10}}
+	defaultDown = pace{stabilise: 20 * time.Minute, most: stride{percent: 100}}
 )
 
 // defaultLeave says who goes first.

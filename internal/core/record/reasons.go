@@ -140,7 +140,7 @@ var refusals = []fleet.Reason{
 	fleet.ReasonHostUp, fleet.ReasonWordRefused, fleet.ReasonQuarantined, fleet.ReasonNoInstance, fleet.ReasonObserve, fleet.ReasonCandidate,
 	fleet.ReasonSurplus, fleet.ReasonHold, fleet.ReasonProtected, fleet.ReasonBrake, fleet.ReasonProviderDown, fleet.ReasonStoreOlder, fleet.ReasonInstallation,
 	fleet.ReasonNotCertified, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonUnsupported, fleet.ReasonLawBroken, fleet.ReasonStoppedByPerson,
-	fleet.ReasonCooldown, fleet.ReasonPinned, fleet.ReasonBounds, fleet.ReasonPlainSize,
+	fleet.ReasonCooldown, fleet.ReasonPinned, fleet.ReasonBounds, fleet.ReasonPlainSize, fleet.ReasonBeingBuilt,
 }
 
 // lettingGo are those for which an instance is taken out of hale's care.

@@ -55,8 +55,9 @@ func (p *Picture) measure(now fleet.Now) {
 // firstBeat spreads the fleets over the beat. The metrics of one fleet are read together.
 func (p *Picture) firstBeat(m *policy.Metric, now fleet.Now) fleet.Instant {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(p.is.Spec.Name))                                        // it never fails
-	return now.Mono.Add(time.Duration(int64(h.Sum32()) % max(1, int64(m.Every)))) // due means not before
+	_, _ = h.Write([]byte(p.is.Spec.Name))  // it never fails
+	share := float64(h.Sum32()) / (1 << 32) // of the beat
+	return now.Mono.Add(time.Duration(share * float64(m.Every)))
 }
 
 // Metrics returns the metrics that are to be read now, and takes these to be asked for. Tell the answers to TellMetric.
