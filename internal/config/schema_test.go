@@ -95,7 +95,7 @@ func hasType(arg, v any) bool {
 	case bool:
 		got["boolean"] = true
 	case float64:
-		got["integer"] = v == float64(int64(v))
+		got["number"], got["integer"] = true, v == float64(int64(v))
 	case []any:
 		got["array"] = true
 	case map[string]any:

@@ -30,6 +30,7 @@ func (s *stage) bear() {
 		return
 	}
 	s.w.Demand = load.Demand{Course: b.Load.At, Capacity: b.Capacity, Before: s.judge.Bear}
+	s.judge.Bear() // the machines that stand already bear it from the start
 	if rule := scaler.New(b.Scaler, b.Target); rule != nil {
 		// not at whole minutes, when loads jump
 		offset := time.Duration(s.options.Seed%3600)*time.Second%rule.Every() + time.Second/2

@@ -15,6 +15,7 @@ import (
 	"hale/internal/config/configtest"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/sim/load"
 	"hale/internal/sim/script"
 	"hale/internal/sim/trace"
 	"hale/internal/sim/verbs"
@@ -76,6 +77,22 @@ func TestEveryExampleIsRehearsedWithoutAWrongAct(t *testing.T) {
 				t.Errorf("the example's trace: %d faults, wrong: %+v", out.Faults, out.Score)
 			}
 		})
+	}
+}
+
+// Machines that stood before the play bear its load from the first moment, also when nothing ever changes.
+func TestWhatStandsAlreadyBearsTheLoad(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load("../../../examples/autoscale.yaml", adapters.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := rehearse(t, rehearsal.Options{
+		Config: c, Seed: 1, Horizon: 2 * time.Hour, Weather: rehearsal.Faults{},
+		Load: &load.Trace{Name: "calm", Points: []load.Point{{Units: 100}}},
+	})
+	if out.Faults > 0 || out.SecondsUnder > 0 || out.MachineHours < 4 {
+		t.Errorf("%d faults; too small for %v s, %v machine-hours on", out.Faults, out.SecondsUnder, out.MachineHours)
 	}
 }
 
