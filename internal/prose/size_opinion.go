@@ -53,7 +53,7 @@ func Metric(m *policy.Metric, value *float64, age time.Duration, silent *belief.
 		policy.MetricPrometheus: "by Prometheus", policy.MetricCheck: "by check " + string(m.Check.Check),
 		policy.MetricProvider: "by the provider", policy.MetricCommand: "by a program",
 	}[m.Kind]
-	said := []string{fmt.Sprintf("%s (%s)", m.Name, of)}
+	var said []string
 	switch {
 	case value != nil:
 		said = append(said, fmt.Sprintf("is %s, read %s ago", Figure(*value), Span(age)))
@@ -68,7 +68,7 @@ func Metric(m *policy.Metric, value *float64, age time.Duration, silent *belief.
 		said = append(said, fmt.Sprintf("says nothing for %s: %s%s", Span(max(0, now.Sub(silent.Since))),
 			Reason(silent.Why), told))
 	}
-	return strings.Join(said, " ")
+	return fmt.Sprintf("%s (%s) ", m.Name, of) + strings.Join(said, " and ")
 }
 
 // Forecast says what history foretells for this hour, and how well it did today.
