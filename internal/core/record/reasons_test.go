@@ -16,7 +16,7 @@ import (
 var elsewhere = []fleet.Reason{
 	fleet.ReasonStandsStill, fleet.ReasonLeaseShort, fleet.ReasonNotOwner,
 	fleet.ReasonTooLate, fleet.ReasonTooLarge, fleet.ReasonNothing, fleet.ReasonNotWanted, fleet.ReasonInterrupted,
-	fleet.ReasonFailing, fleet.ReasonHighestNumber, fleet.ReasonBeingBuilt,
+	fleet.ReasonFailing, fleet.ReasonHighestNumber,
 	fleet.ReasonUnread, fleet.ReasonNoSay, fleet.ReasonEven, fleet.ReasonOldTemplate, fleet.ReasonOldest, fleet.ReasonNewest, fleet.ReasonRandom, fleet.ReasonLeastBusy,
 }
 
