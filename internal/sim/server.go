@@ -174,7 +174,7 @@ func (c *server) begin(term uint64) {
 	c.cat = picture.NewCatalogue()
 	c.state = fleet.ProviderState{Standing: fleet.ProviderUnknown}
 	c.beginRoll()
-	c.s.judge.StartedAfresh(c.seen())
+	c.s.judge.TookOver(c.seen())
 	c.own.Note(c.now(),
 		record.Record{Kind: record.Owner, Reason: fleet.ReasonTookOver, Detail: c.name, Size: c.own.Spec().Size})
 	c.own.NotePlan(c.now())
@@ -274,7 +274,7 @@ func (c *server) thaw() {
 		c.own.Deafen(fleet.ResultLate)
 		c.own.Listen(c.now())
 		c.tellStandings()
-		c.s.judge.StartedAfresh(c.seen())
+		c.s.judge.WentOn(c.seen(), stood)
 	}
 	for _, do := range missed {
 		do()

@@ -43,7 +43,7 @@ func resizes(s *stage, e script.Event) (func(), error) {
 	if err != nil || s.rival != nil {
 		return nil, err
 	}
-	if n := wanted.Size; n != s.wanted.Size && wanted.Said() != 0 {
+	if n := wanted.Said(); n != s.wanted.Said() && n != 0 {
 		s.judge.Resized(n)
 	}
 	s.wanted = wanted

@@ -54,6 +54,7 @@ type Judge struct {
 	// windowOpen says that the call being sent was held up between the reading of the lease and the sending.
 	windowOpen bool
 	held       map[*world.Call]bool // calls that were
+	named      map[*world.Call]bool // calls on their way to what a person's order had go as they were sent
 	seen       map[lawCase]bool
 	broke      []Violation
 	plans
@@ -108,10 +109,11 @@ func New(run Run, eyes Eyes, o Options) *Judge {
 		w: eyes.World, store: eyes.Store, score: eyes.Score, trace: eyes.Trace, history: eyes.History,
 		options: o, spec: o.Spec, run: run, outages: make([]outage, o.Most),
 		isShared: map[world.Domain]int{}, ignored: map[string]string{}, steps: map[string]*rung{},
-		steady: map[string]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
+		steady: map[string]time.Duration{}, held: map[*world.Call]bool{},
+		named: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{}, built: map[string]bool{},
 		forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{}, brakedAt: -1,
-		plans: newPlans(o.Spec.Size), trials: newTrials(o.Spec.Template.Image),
+		plans: newPlans(&o.Spec), trials: newTrials(o.Spec.Template.Image),
 	}
 	j.truth = law.New(room{j}, law.Fleet{Spec: &j.spec, Poll: o.Poll, Most: o.Most, Naive: o.Naive}, &eyes.Score.Tally)
 	j.sizes = law.NewSizes(room{j}, o.Spec.Sizing, &j.w.Demand, &eyes.Score.SizeTally)
@@ -155,9 +157,22 @@ func (j *Judge) Copies(machine string, n int) {
 // StartedAfresh notes that a server knows nothing any more: until its checks could speak it may disrupt nothing (L9).
 func (j *Judge) StartedAfresh(c Server) {
 	j.steady[c.Name] = j.w.Now() + law.Steady(&j.spec)
-	j.sizes.Afresh(j.w.Now())
 	for i := range j.store.Beliefs {
 		j.afresh[string(j.spec.Name.Machine(i+1))] = true
+	}
+}
+
+// TookOver notes that a server owns the fleet from now on, and has read no metrics.
+func (j *Judge) TookOver(c Server) {
+	j.StartedAfresh(c)
+	j.sizes.Afresh(j.w.Now())
+}
+
+// WentOn notes that a server goes on after it stood still for so long.
+func (j *Judge) WentOn(c Server, stood time.Duration) {
+	j.StartedAfresh(c)
+	if c.Owns { // else its metrics do not count
+		j.sizes.Stood(stood, j.w.Now())
 	}
 }
 

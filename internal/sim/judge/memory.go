@@ -5,24 +5,29 @@ import (
 	"slices"
 
 	"hale/internal/core/fleet"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
 // Memory is what the judge knows of the orders that are in a store.
-type Memory struct{ plans }
+type Memory struct {
+	plans
+	words law.Words
+}
 
 // Memory returns what it knows now.
-func (j *Judge) Memory() Memory { return Memory{j.plans.clone()} }
+func (j *Judge) Memory() Memory { return Memory{j.plans.clone(), j.sizes.Words} }
 
 // RolledBack takes in that the store holds again what it held when the judge knew that.
 func (j *Judge) RolledBack(then Memory) {
 	was := j.store.Overall
-	j.plans = then.plans.clone()
+	j.plans, j.sizes.Words = then.plans.clone(), then.words
 	j.wishes.holds, j.wishes.braked = slices.Clone(was.Whole.Holds), was.Brake.By != ""
 	clear(j.steps)
 	j.tells(was)
 	j.leave(was.Whole.Ledger)
 	j.booked = was.Whole.Ledger
+	j.bind() // the bounds are those of today
 	j.recount()
 	for i := range j.outages {
 		if name := string(j.spec.Name.Machine(i + 1)); j.isBeyond(name) {
@@ -41,6 +46,7 @@ func (j *Judge) RolledBack(then Memory) {
 func (p *plans) clone() plans {
 	c := *p
 	c.shown, c.leaving, c.renewed = maps.Clone(p.shown), maps.Clone(p.leaving), maps.Clone(p.renewed)
+	c.unplanned = maps.Clone(p.unplanned)
 	c.left, c.going, c.away = maps.Clone(p.left), maps.Clone(p.going), maps.Clone(p.away)
 	return c
 }

@@ -44,13 +44,16 @@ func (j *Judge) saidOff(host string) bool {
 }
 
 // isHeld reports whether a hold in force covers the machine.
-func (j *Judge) isHeld(m *belief.Machine) bool {
+func (j *Judge) isHeld(m *belief.Machine) bool { return covered(m, j.wishes.holds) }
+
+// covered reports whether one of the holds covers the machine.
+func covered(m *belief.Machine, holds []belief.Hold) bool {
 	lies := m.Current.Host
 	if m.Current.None() && m.Repair != nil {
 		lies = m.Repair.Target.Host
 	}
-	for i := range j.wishes.holds {
-		h := &j.wishes.holds[i]
+	for i := range holds {
+		h := &holds[i]
 		if h.Only == "" && (h.Machine == m.Name || h.Machine == "" && (h.Host == "" || h.Host == lies)) {
 			return true
 		}

@@ -1,12 +1,14 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/sim/world"
 )
@@ -18,7 +20,8 @@ type plans struct {
 	renewed map[string]string // that one replaces
 	left    map[string]bool   // machines that have gone so
 	size    int               // in force
-	asked   int               // by the file or the operator, the last word
+	said    int               // by the last word on it, whatever the bounds; 0: there was none
+	asked   int               // by that word, within the bounds, or as many as there are
 	most    int               // that was asked for with the orders that were taken up last, one after the other
 	// machines that the operator named, and asked as it was stated then: they go, whichever instance they have
 	going  map[string]int
@@ -29,11 +32,11 @@ type plans struct {
 	unplanned map[string]bool
 }
 
-func newPlans(size int) plans {
+func newPlans(spec *policy.Spec) plans {
 	return plans{
-		asked: size, size: size, shown: map[fleet.OrderID]change.Plan{}, leaving: map[string]string{},
-		renewed: map[string]string{},
-		left:    map[string]bool{}, unplanned: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
+		said: spec.Said(), asked: spec.Size, size: spec.Size, shown: map[fleet.OrderID]change.Plan{},
+		leaving: map[string]string{}, renewed: map[string]string{},
+		left: map[string]bool{}, unplanned: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
 	}
 }
 
@@ -48,8 +51,14 @@ func (j *Judge) Mistyped(check fleet.CheckName) (corrected func()) {
 	return func() { delete(j.mistyped, check) }
 }
 
-// Resized notes that the configuration asks for another size: a larger one is in force at once.
+// Resized notes that the configuration asks for another size.
 func (j *Judge) Resized(n int) {
+	j.said = n
+	j.asksFor(n)
+}
+
+// asksFor notes how many machines are asked for from now on: more are in force at once.
+func (j *Judge) asksFor(n int) {
 	j.asked = n
 	j.stated++
 	if n > j.size {
@@ -100,10 +109,16 @@ func (j *Judge) sentAway(machine string) {
 	}
 	since := settled
 	if j.asked >= j.staying() {
-		j.asked--
+		j.lowers(-1)
 		since = j.stated
 	}
 	j.going[machine] = since
+}
+
+// lowers notes that a machine that a person named changes by so many how many are asked for.
+func (j *Judge) lowers(by int) {
+	j.said = cmp.Or(j.said, j.asked) + by
+	j.asked = j.sizes.Policy.Bound(j.said)
 }
 
 // settled stands for a machine that was one of those that were too many already.
@@ -236,7 +251,7 @@ func (j *Judge) changed(r record.Record) {
 	name := string(r.Machine)
 	stated, named := j.going[name]
 	if named && stated == j.stated {
-		j.asked++ // no size was asked for since: it is what it was
+		j.lowers(1) // no size was asked for since: it is what it was
 	}
 	delete(j.going, name)
 	if _, known := j.leaving[name]; !known && !named || j.left[name] {

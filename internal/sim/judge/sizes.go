@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"fmt"
 	"slices"
 
 	"hale/internal/core/belief"
@@ -12,11 +13,21 @@ import (
 	"hale/internal/sim/world"
 )
 
-// Bounded notes that the configuration has another policy of sizes. What is beyond new bounds is asked for no more.
+// Bounded notes that the configuration has another policy of sizes.
 func (j *Judge) Bounded(policy *policy.Sizing) {
 	j.sizes.Policy = policy
-	if n := policy.Bound(j.asked); n != j.asked {
-		j.Resized(n)
+	j.bind()
+}
+
+// bind works out how many machines the last word asks for within the bounds. They do not change the word: it says what
+// it said when they give way again.
+func (j *Judge) bind() {
+	n := j.said
+	if n == 0 {
+		n = j.staying()
+	}
+	if n = j.sizes.Policy.Bound(n); n != j.asked {
+		j.asksFor(n)
 	}
 }
 
@@ -35,23 +46,27 @@ func (j *Judge) moves(before, after stored.Overall, records []record.Record) {
 			j.asks(r.Size)
 		}
 	}
-	j.chosen(before.Whole.Ledger, after.Whole.Ledger)
+	j.chosen(before.Whole.Ledger, after.Whole.Ledger, after.Whole.Holds)
 }
 
 // asks notes that another size is asked for.
 func (j *Judge) asks(size int) {
+	if size != j.asked || j.said != 0 && size > j.said { // what is wanted anyway by a higher word leaves that as it was
+		j.said = size
+	}
 	if size != j.asked {
-		j.Resized(size)
+		j.asksFor(size)
 		j.most = max(j.most, size)
 	}
 }
 
 // chosen judges which machines are to go now that were not to go before, and takes their instances for named: within
-// the bounds no person need be asked.
-func (j *Judge) chosen(before, after *belief.Ledger) {
+// the bounds no person need be asked. The holds are those that stand beside the choice.
+func (j *Judge) chosen(before, after *belief.Ledger, holds []belief.Hold) {
 	if after == nil {
 		return
 	}
+	staying := after.Size - len(after.Removals)
 	for i := range after.Removals {
 		r := &after.Removals[i]
 		name := string(r.Machine)
@@ -61,8 +76,11 @@ func (j *Judge) chosen(before, after *belief.Ledger) {
 			continue // a person named it, or it is for the plan that was confirmed to name it
 		}
 		j.leaving[name], j.unplanned[name] = string(r.Instance), true
-		j.sizes.Goes(r, after.Size-len(after.Removals), j.w.VM(string(r.Instance)), j.w.Now())
-		if n, _ := r.Machine.Ordinal(); r.Opinion != "" && j.isHeld(&j.store.Beliefs[n-1]) {
+		j.sizes.Goes(r, staying, j.w.VM(string(r.Instance)), j.w.Now())
+		if staying < j.asked {
+			j.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and %d are asked for", staying, j.asked))
+		}
+		if n, _ := r.Machine.Ordinal(); r.Opinion != "" && covered(&j.store.Beliefs[n-1], holds) {
 			j.Broken("L10", name, "it is to go by an opinion, and a person holds it")
 		}
 	}

@@ -24,10 +24,15 @@ type Sizes struct {
 	tally  *SizeTally
 	// began is when the owner knew nothing of the metrics for the last time.
 	began time.Duration
+	added map[string]time.Duration // instances of machines that came with a larger size: when that was
+	Words
+}
+
+// Words are when sizes were asked for, as the store has it. They are forgotten with what a store forgets.
+type Words struct {
 	// moved and grew are when another size, and a larger one, was asked for last; stated is when a person did.
 	moved, grew, stated time.Duration
-	pinned              time.Duration            // until when a person pinned the size
-	added               map[string]time.Duration // instances of machines that came with a larger size: when that was
+	pinned              time.Duration // until when a person pinned the size
 }
 
 // SizeTally counts how the size moved.
@@ -63,6 +68,13 @@ type Now struct {
 
 // Afresh notes that the owner knows nothing of the metrics.
 func (s *Sizes) Afresh(now time.Duration) { s.began = now }
+
+// Stood notes that the owner read no metrics for so long: that is a gap where it is more than they may be late.
+func (s *Sizes) Stood(still, now time.Duration) {
+	if s.Policy != nil && slices.ContainsFunc(s.Policy.Metrics, func(m policy.Metric) bool { return still > m.Late }) {
+		s.Afresh(now)
+	}
+}
 
 // ByOpinion judges a move by an opinion, as the record has it.
 func (s *Sizes) ByOpinion(r *record.Record, now Now) {
