@@ -40,7 +40,7 @@ func Scale(r *round.Round, o *fleet.Order) {
 	r.Rule(o, "")
 	rec := record.Record{Kind: record.Change, Reason: fleet.ReasonSizeOrdered, Order: o.ID, By: o.By, Size: size,
 		Limit: was}
-	if was == size && o.For == 0 && !l.Ordered.Pinned(r.S.Now) {
+	if was == size && o.For == 0 && !l.Ordered.Pinned(r.S.Now) && !l.Lifted(r.S.Wanted) {
 		rec.Reason = fleet.ReasonAlready
 	} else {
 		rec.Until = order(r, l, o, size)
