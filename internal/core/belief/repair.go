@@ -189,11 +189,14 @@ func (r *Repair) Starts() bool { return r != nil && r.Revives && r.Step.Revives(
 // Budgeted reports whether it takes a place in the budgets of machines in repair (L5).
 func (r *Repair) Budgeted() bool { return r != nil && r.Kind.Budgeted() && !r.Revives }
 
-// Removes reports whether it carries out the removal of its machine, and has deleted the instance.
-func (r *Repair) Removes() bool { return r != nil && r.Kind == RepairRemove && r.Removed }
-
 // CarriesOut reports whether it carries out the order. There may be no repair.
 func (r *Repair) CarriesOut(o fleet.OrderID) bool { return r != nil && r.Order == o }
+
+// BeganRemoval reports whether it carries out the order to remove its machine, and has made a call or is done. There
+// may be no repair.
+func (r *Repair) BeganRemoval(o fleet.OrderID) bool {
+	return r.CarriesOut(o) && r.Kind == RepairRemove && (r.Calls > 0 || r.Removed)
+}
 
 // Aside reports whether it is about something beside the machine's instance, and makes room for whatever is about that.
 func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == RepairTidy }

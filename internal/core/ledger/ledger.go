@@ -51,7 +51,7 @@ func standing(r *round.Round) int {
 	return top
 }
 
-// grow takes removals back that did not begin, the last ordered first, and then asks for more machines. What a person
+// grow takes removals back that made no call yet, the last ordered first, and then asks for more machines. What a person
 // named goes all the same.
 func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
@@ -59,8 +59,8 @@ func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 		if rem.Named {
 			continue
 		}
-		if at, known := r.Ordered(rem.Machine); known && r.S.Machines[at].Machine.Repair.Removes() {
-			continue // it is gone already
+		if at, known := r.Ordered(rem.Machine); known && r.S.Machines[at].Machine.Repair.BeganRemoval(rem.Order) {
+			continue // it is gone, or a call of it may yet arrive when the machine serves again
 		}
 		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonWithdrawn, Machine: rem.Machine,
 			Order: rem.Order, By: rem.By})

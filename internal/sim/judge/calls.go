@@ -23,9 +23,6 @@ func (j *Judge) Sent(c *world.Call) {
 		j.held[c] = true
 	}
 	j.untouched(c)
-	if takesAway(c.Op) && j.isNamed(c.Mark.Machine, c.ID) {
-		j.named[c] = true
-	}
 	d := law.Saw(j.w, c)
 	if c.Op != world.Create && !j.options.Naive {
 		d.Looked = j.rungOf(d.Machine).looked
@@ -46,9 +43,8 @@ func (j *Judge) Acted(c *world.Call) {
 	}
 	j.tellOdd(c)
 	d := law.Saw(j.w, c)
-	d.Held, d.Named = j.held[c], j.named[c]
+	d.Held = j.held[c]
 	delete(j.held, c)
-	delete(j.named, c)
 	if !c.Effect {
 		return
 	}
@@ -89,7 +85,7 @@ func (r room) Broken(law, machine, what string) { r.j.Broken(law, machine, what)
 func (r room) Called(id string) string { return string(r.j.called(id)) }
 
 // Named implements law.Court.
-func (r room) Named(d *law.Deed) bool { return d.Named || r.of(d).isNamed(d.Machine, d.ID) }
+func (r room) Named(d *law.Deed) bool { return r.of(d).isNamed(d.Machine, d.ID) }
 
 // Swapped implements law.Court.
 func (r room) Swapped(d *law.Deed) bool { return r.of(d).swaps(d.Machine, d.ID) }

@@ -54,7 +54,6 @@ type Judge struct {
 	// windowOpen says that the call being sent was held up between the reading of the lease and the sending.
 	windowOpen bool
 	held       map[*world.Call]bool // calls that were
-	named      map[*world.Call]bool // calls on their way to what a person's order had go as they were sent
 	seen       map[lawCase]bool
 	broke      []Violation
 	plans
@@ -109,8 +108,7 @@ func New(run Run, eyes Eyes, o Options) *Judge {
 		w: eyes.World, store: eyes.Store, score: eyes.Score, trace: eyes.Trace, history: eyes.History,
 		options: o, spec: o.Spec, run: run, outages: make([]outage, o.Most),
 		isShared: map[world.Domain]int{}, ignored: map[string]string{}, steps: map[string]*rung{},
-		steady: map[string]time.Duration{}, held: map[*world.Call]bool{},
-		named: map[*world.Call]bool{}, seen: map[lawCase]bool{},
+		steady: map[string]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{}, built: map[string]bool{},
 		forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{}, brakedAt: -1,
 		plans: newPlans(&o.Spec), trials: newTrials(o.Spec.Template.Image),

@@ -88,14 +88,13 @@ func sizes() []crime {
 				}
 				o.shrinks()
 			}},
-		{"harm", "a healthy machine is powered off that was not to go when the call left", func(o court, breaks bool) {
+		{"harm", "a healthy machine is powered off that is to go no longer", func(o court, breaks bool) {
 			off := world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Certified: true, Healthy: true,
 				Mark: world.Mark{Machine: "web-1"}}
-			if !breaks {
-				o.leaving["web-1"] = "planted-1"
+			o.leaving["web-1"] = "planted-1"
+			if o.Sent(&off); breaks {
+				delete(o.leaving, "web-1") // it was taken back while the call was on its way
 			}
-			o.Sent(&off)
-			delete(o.leaving, "web-1") // it was taken back
 			o.Acted(&off)
 		}},
 	}

@@ -15,8 +15,6 @@ type Deed struct {
 	Machine string
 	// Held says that its sender stood still between the reading of its lease and the sending.
 	Held bool
-	// Named says that a person's order had the instance go when the call left: it is not called back.
-	Named bool
 	// Looked is when hale last began to look at the instance: what was true before, it can have known.
 	Looked time.Duration
 
