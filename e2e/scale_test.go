@@ -23,7 +23,7 @@ const elastic = `      seed: true
 // TestS31S32S60ASizeIsOrderedWithinItsBounds plays what is ordered of a size between one and three machines.
 func TestS31S32S60ASizeIsOrderedWithinItsBounds(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, "10.88.0.0/16", settings{
+	s := newStage(t, "10.48.0.0/16", settings{
 		fleet: "web", size: 1, most: 3, fleetYAML: elastic,
 		sizes: fmt.Sprintf("{min: 1, max: 3, up: {cooldown: %s}}", rest),
 	})

@@ -37,7 +37,7 @@ func TestTheSizeFollowsARealLoad(t *testing.T) {
 	}
 	proxy := haproxy.Start(t, haproxy.Service{Seats: play.most + 2, Page: workPage, AtOnce: 1})
 	reader := prometheus.Start(t, prometheus.Job{Name: "haproxy", Address: proxy.Metrics})
-	s := newStage(t, "10.89.0.0/16", settings{fleet: "web", size: play.least, most: play.most, fleetYAML: workload})
+	s := newStage(t, "10.49.0.0/16", settings{fleet: "web", size: play.least, most: play.most, fleetYAML: workload})
 	s.raise()
 	s.stands()
 	ushers := s.attend(proxy, play.most+2)
