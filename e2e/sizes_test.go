@@ -26,15 +26,16 @@ func TestTheSizeFollowsARealLoad(t *testing.T) {
 		killEvery: 30 * time.Second, silence: 15 * time.Second, tick: 2 * time.Hour,
 	}
 	picture := os.Getenv(envDrawing)
-	if picture != "" {
+	switch {
+	case picture != "":
 		play = dose{
 			least: 2, most: 6, from: july(12, 0), to: july(15, 0), length: 15 * time.Minute,
 			killEvery: 45 * time.Second, silence: 40 * time.Second, tick: 12 * time.Hour,
 		}
-	} else if os.Getenv(envLoad) == "" {
+	case os.Getenv(envLoad) == "":
 		t.Logf("not played: the load wants a machine of its own: set %s=1", envLoad)
 		return
-	} else {
+	default:
 		picture = filepath.Join(t.TempDir(), "sizes.svg")
 	}
 	trace, err := traffic.Launch()
