@@ -132,8 +132,8 @@ type SizeLeaver struct {
 type SizeForecast struct {
 	// Now is the size that it says for this hour; 0: it knows nothing of it.
 	Now int `json:"now,omitempty"`
-	// Judged hours had a forecast today; in Short of them it was too small, and Spare machine-hours were foretold beyond
-	// what was wanted.
+	// Judged hours had a forecast today; in Short of them it was too small, and Spare machine-hours were foretold
+	// beyond what was wanted.
 	Judged int    `json:"judged"`
 	Short  int    `json:"short"`
 	Spare  int    `json:"spare"`

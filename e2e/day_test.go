@@ -190,7 +190,8 @@ func (d *day) note(f api.Fleet, running []lab.Process, err error) {
 	}
 	d.seen = append(d.seen, s)
 	if s.size < d.least || s.size > d.most || len(s.all) < d.least || stay > d.most {
-		d.wrong = append(d.wrong, fmt.Sprintf("%s: the size is %d, there are %v, and %d stay", s.at, s.size, s.all, stay))
+		d.wrong = append(d.wrong, fmt.Sprintf("%s: the size is %d, there are %v, and %d stay", s.at, s.size, s.all,
+			stay))
 	}
 }
 
@@ -334,7 +335,8 @@ func (d *day) vanished(events []api.Event) {
 			}
 			struck := slices.ContainsFunc(d.kills, func(k kill) bool { return k.machine == p.Domain && k.at <= now.at })
 			said := slices.ContainsFunc(events, func(e api.Event) bool {
-				return e.Machine == p.Domain && e.Kind == "intent" && takesDown[e.Op] && !e.At.After(d.begin.Add(now.at))
+				return e.Machine == p.Domain && e.Kind == "intent" && takesDown[e.Op] &&
+					!e.At.After(d.begin.Add(now.at))
 			})
 			if !struck && !said {
 				d.Errorf("%s: %s ended, and hale had not said why", now.at, p.Domain)

@@ -252,7 +252,8 @@ func (f flags) sweep(out io.Writer, hale *cost) error {
 	a, b := line[i-1], line[i]
 	part := (hale.HoursOver - a.HoursOver) / (b.HoursOver - a.HoursOver)
 	between := func(x, y float64) float64 { return x + part*(y-x) }
-	fmt.Fprintf(out, "at hale's %.1f hours wasted, between %s and %s: %.0f seconds under, and hale %.0f; %.0f changes, and hale %d\n",
+	fmt.Fprintf(out,
+		"at hale's %.1f hours wasted, between %s and %s: %.0f seconds under, and hale %.0f; %.0f changes, and hale %d\n",
 		hale.HoursOver, a.name, b.name, between(a.SecondsUnder, b.SecondsUnder), hale.SecondsUnder,
 		between(float64(a.Changes()), float64(b.Changes())), hale.Changes())
 	return nil

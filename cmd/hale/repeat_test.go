@@ -50,7 +50,8 @@ var changes = map[string]changing{
 		}},
 	"a name released": {
 		func(k *killing, try string) {
-			_, err := k.client.PutHold(k.Context(), "power", api.HoldWish{Subject: "web", Reason: "before " + try, For: "1h"},
+			_, err := k.client.PutHold(k.Context(), "power",
+				api.HoldWish{Subject: "web", Reason: "before " + try, For: "1h"},
 				api.HoldChange{New: true, Wait: 10 * time.Second})
 			k.must(err)
 		},

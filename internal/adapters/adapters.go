@@ -1,5 +1,6 @@
-// Package adapters is the list of what a configuration can name: the types of providers, the kinds of check, the fences and the targets, in
-// the order of the reference. Each brings its keys, and what hale connects to by them, from its own package.
+// Package adapters is the list of what a configuration can name: the types of providers, the kinds of check, the fences
+// and the targets, in the order of the reference. Each brings its keys, and what hale connects to by them, from its own
+// package.
 package adapters
 
 import (

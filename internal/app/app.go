@@ -173,8 +173,9 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	s.teller = newTeller(c, a.opts.Version, a.server, s.defects)
 	s.fencing = fencing.New(c, a.opts.Logger, s.defects)
 	a.outward(c, store, s)
-	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped, counts: metrics.NewCounts(),
-		log: a.opts.Logger, version: a.opts.Version})
+	err = s.staff(staffing{store: store, server: a.server, specs: c.Fleets, wrap: unwrapped,
+		counts: metrics.NewCounts(),
+		log:    a.opts.Logger, version: a.opts.Version})
 	if err == nil {
 		err = s.noteConnections(ctx, s.adapters)
 	}
@@ -191,7 +192,8 @@ func (a *App) outward(c *config.Config, store state.Store, s *site) {
 	s.streams = streams.New(c, streams.Options{Store: store, Version: a.opts.Version, Server: a.server,
 		Defects: s.defects, Log: a.opts.Logger})
 	fleets := func() []published.Fleet { return s.engine.Status() } // once there is an engine
-	s.pools = pools.New(c, pools.Options{Version: a.opts.Version, Defects: s.defects, Log: a.opts.Logger, Fleets: fleets})
+	s.pools = pools.New(c, pools.Options{Version: a.opts.Version, Defects: s.defects, Log: a.opts.Logger,
+		Fleets: fleets})
 	s.lists = lists.New(c, lists.Options{Fleets: fleets, Log: a.opts.Logger})
 	s.troubles.streams, s.troubles.pools, s.troubles.lists = s.streams, s.pools, s.lists
 }
@@ -295,7 +297,8 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	keep(surfaces, "porter", s.porter.Run)
 	keep(working, "systemd", systemd.By(s.engine.Stuck, log).Run)
 	keep(working, "the end in the log", a.sayEnd)
-	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, acting: s.how.counts.Beat, panics: s.teller.panics, log: log}
+	signs := lifeSigns{teller: s.teller, idle: s.engine.Idle, acting: s.how.counts.Beat, panics: s.teller.panics,
+		log: log}
 	keep(working, "signs of life", signs.run)
 	wg.Go(func() {
 		defer stopWork()

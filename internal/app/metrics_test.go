@@ -64,7 +64,8 @@ func TestAPlanTriesMetrics(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if body, _ := io.ReadAll(q.Body); strings.Contains(string(body), "many") {
 			fmt.Fprintf(w, `{"status":"success","data":{"resultType":"vector","result":[`+
-				`{"metric":{"a":"1"},"value":[%[1]d,"1"]},{"metric":{"a":"2"},"value":[%[1]d,"2"]}]}}`, time.Now().Unix())
+				`{"metric":{"a":"1"},"value":[%[1]d,"1"]},{"metric":{"a":"2"},"value":[%[1]d,"2"]}]}}`,
+				time.Now().Unix())
 			return
 		}
 		fmt.Fprintf(w, `{"status":"success","data":{"resultType":"scalar","result":[%d,"1"]}}`, time.Now().Unix())

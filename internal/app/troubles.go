@@ -200,6 +200,7 @@ func pings(c *config.Config) bool {
 			return p.Name == f.Provider && simulated
 		})
 		return !simulated &&
-			(canaries || slices.ContainsFunc(f.Asked(), func(c *policy.Check) bool { return c.Kind == policy.CheckPing }))
+			(canaries || slices.ContainsFunc(f.Asked(),
+				func(c *policy.Check) bool { return c.Kind == policy.CheckPing }))
 	})
 }

@@ -94,13 +94,15 @@ const (
 
 func apiShape() keys.Object[apiDraft] {
 	return keys.Object[apiDraft]{Fields: []keys.Field[apiDraft]{
-		keys.Or("listen", defaultListen, "The address and port. Other machines reach any but 127.0.0.1 and its like, and "+
-			"there TLS is demanded. Where hale cannot listen it goes on without, and tries again.",
+		keys.Or("listen", defaultListen,
+			"The address and port. Other machines reach any but 127.0.0.1 and its like, and "+
+				"there TLS is demanded. Where hale cannot listen it goes on without, and tries again.",
 			keys.Text("an address and port", defaultListen),
 			func(a *apiDraft) *keys.At[string] { return &a.listen }),
 		keys.May("tls", "Speak TLS.", keyPairShape(), func(a *apiDraft) *keys.At[keyPairDraft] { return &a.tls }),
-		keys.May("client_ca", "The file with the certificates of those who sign clients' certificates, in PEM form. It "+
-			"is read again when it changes.", keys.Text("a path", "clients.pem"),
+		keys.May("client_ca",
+			"The file with the certificates of those who sign clients' certificates, in PEM form. It "+
+				"is read again when it changes.", keys.Text("a path", "clients.pem"),
 			func(a *apiDraft) *keys.At[string] { return &a.clientCA }),
 		keys.May("names", "The host names by which clients ask. A request by another name is refused, so that no page "+
 			"that a browser shows from elsewhere reaches hale by a name of its own (DNS rebinding). Addresses and "+
@@ -112,8 +114,9 @@ func apiShape() keys.Object[apiDraft] {
 			func(a *apiDraft) *keys.At[[]keys.At[grantDraft]] { return &a.certificates }),
 		keys.May("openid", "An OpenID Connect provider, by which people sign in.", openIDShape(),
 			func(a *apiDraft) *keys.At[openIDDraft] { return &a.openID }),
-		keys.May("second_person", "Acts that wait until a second person agrees. `fence`: cut a host's power. `delete`: "+
-			"remove a machine. `confirm`: carry out a plan that destroys. `brake-off`: let go what the brake holds.",
+		keys.May("second_person",
+			"Acts that wait until a second person agrees. `fence`: cut a host's power. `delete`: "+
+				"remove a machine. `confirm`: carry out a plan that destroys. `brake-off`: let go what the brake holds.",
 			keys.List[access.Risk]{Noun: "one act", Each: keys.Choice(nil, access.Risks()...)},
 			func(a *apiDraft) *keys.At[[]keys.At[access.Risk]] { return &a.second }).Said("none"),
 		keys.Part("limits", "How much callers may take.", apiLimitsShape(),
@@ -131,7 +134,8 @@ func openIDShape() keys.Object[openIDDraft] {
 		keys.May("client_secret", "By which hale proves that to it. Without one, hale is a public client, and PKCE "+
 			"alone binds a sign-in to who began it.", keys.Secret(),
 			func(o *openIDDraft) *keys.At[keys.SecretRef] { return &o.secret }),
-		keys.May("audience", "The audience that an access token must name. hale takes no other access token.", keys.Text("an audience", "hale-api"),
+		keys.May("audience", "The audience that an access token must name. hale takes no other access token.",
+			keys.Text("an audience", "hale-api"),
 			func(o *openIDDraft) *keys.At[string] { return &o.audience }).Said("only ID tokens are taken"),
 		keys.Or("groups_claim", defaultGroups, "The claim of its tokens that lists a person's groups.",
 			keys.Text("the name of a claim", defaultGroups),
@@ -164,7 +168,8 @@ func grantFields() []keys.Field[grantDraft] {
 		keys.Must("role", "viewer", "`viewer` reads, `operator` gives orders, `admin` does everything.",
 			keys.Choice(nil, access.Viewer.String(), access.Operator.String(), access.Admin.String()),
 			func(g *grantDraft) *keys.At[string] { return &g.role }),
-		keys.May("fleets", "In these fleets only.", keys.List[string]{Noun: "one fleet", Each: keys.Text("a fleet", "web")},
+		keys.May("fleets", "In these fleets only.", keys.List[string]{Noun: "one fleet",
+			Each: keys.Text("a fleet", "web")},
 			func(g *grantDraft) *keys.At[[]keys.At[string]] { return &g.fleets }).Said("in all of them"),
 	}
 }
@@ -178,7 +183,8 @@ func apiLimitsShape() keys.Object[apiLimitsDraft] {
 			func(l *apiLimitsDraft) *keys.At[int] { return &l.strangers }),
 		keys.Or("connections", defaultConnections, "Connections at once, half of them for callers that are known.",
 			keys.Integer(16, 100_000), func(l *apiLimitsDraft) *keys.At[int] { return &l.connections }),
-		keys.Or("streams", defaultStreams, "Requests under way at once, streams among them, half of them for one caller.",
+		keys.Or("streams", defaultStreams,
+			"Requests under way at once, streams among them, half of them for one caller.",
 			keys.Integer(16, 100_000), func(l *apiLimitsDraft) *keys.At[int] { return &l.streams }),
 	}}
 }

@@ -47,8 +47,9 @@ func balancerShape(all kinds.All) keys.Object[balancerDraft] {
 	ways := keys.Within(kinds.WayFields(all.Balancers, "A balancer has one of"),
 		func(b *balancerDraft) *keys.Own { return &b.own })
 	return keys.Object[balancerDraft]{Fields: append(ways,
-		keys.Or("every", defaultPoolEvery, "How often hale looks whether the members are as they should be: a balancer "+
-			"that was started anew is told again by then.", keys.Duration(time.Second, 5*time.Minute),
+		keys.Or("every", defaultPoolEvery,
+			"How often hale looks whether the members are as they should be: a balancer "+
+				"that was started anew is told again by then.", keys.Duration(time.Second, 5*time.Minute),
 			func(b *balancerDraft) *keys.At[time.Duration] { return &b.every }),
 		keys.Or("timeout", defaultPoolTimeout, "When no answer to one question or order is a failure.",
 			keys.Duration(100*time.Millisecond, 5*time.Minute),
@@ -103,7 +104,8 @@ func (c *Config) balancerWarnings() []string {
 	var out []string
 	for _, b := range c.Balancers {
 		if !slices.ContainsFunc(c.Pools, func(p Pool) bool { return p.Balancer == b.Name }) {
-			out = append(out, fmt.Sprintf("balancers.%s: no fleet is in it; write fleets.FLEET.balancers: {%s: 80}", b.Name,
+			out = append(out, fmt.Sprintf("balancers.%s: no fleet is in it; write fleets.FLEET.balancers: {%s: 80}",
+				b.Name,
 				b.Name))
 		}
 	}

@@ -193,7 +193,8 @@ func TestTimeoutStaysBelowEvery(t *testing.T) {
 		", every: 1s, timeout: 999ms":   999 * time.Millisecond,
 		", every: 10ms, timeout: 999ms": 0, // refused
 	} {
-		text := "providers: {lab: {type: simulated}}\nfleets: {web: {provider: lab, size: 1, checks: {a: {ping: {}" + options + "}}}}"
+		text := "providers: {lab: {type: simulated}}\nfleets: {web: {provider: lab, size: 1, checks: {a: {ping: {}" +
+			options + "}}}}"
 		c, err := parsed("hale.yaml", []byte(text))
 		if want == 0 {
 			if err == nil {

@@ -77,16 +77,20 @@ func discoveryShape() keys.Mapping[listDraft] {
 	path := func(example string) keys.Scalar[string] { return keys.Text("a path", example) }
 	name := keys.Text
 	return keys.Mapping[listDraft]{Key: "LIST", Each: keys.Object[listDraft]{Fields: []keys.Field[listDraft]{
-		keys.May("prometheus", "A list has one of prometheus, json and zone. Targets for Prometheus's `file_sd_configs`, "+
-			"each with labels `__meta_hale_…`. Over HTTP, hale's API has the same at `/v1/discovery/prometheus`.",
+		keys.May("prometheus",
+			"A list has one of prometheus, json and zone. Targets for Prometheus's `file_sd_configs`, "+
+				"each with labels `__meta_hale_…`. Over HTTP, hale's API has the same at `/v1/discovery/prometheus`.",
 			keys.Object[targetsDraft]{Fields: []keys.Field[targetsDraft]{
-				keys.Must("path", "/var/lib/hale-lists/web.json", "The file. Its folder must be one in which hale may make "+
-					"files.", path("/var/lib/hale-lists/web.json"), func(d *targetsDraft) *keys.At[string] { return &d.path }),
+				keys.Must("path", "/var/lib/hale-lists/web.json",
+					"The file. Its folder must be one in which hale may make "+
+						"files.", path("/var/lib/hale-lists/web.json"),
+					func(d *targetsDraft) *keys.At[string] { return &d.path }),
 				keys.Must("port", "9100", "At which port the machines are scraped.", keys.Integer(1, 65535),
 					func(d *targetsDraft) *keys.At[int] { return &d.port }),
 			}}, func(d *listDraft) *keys.At[targetsDraft] { return &d.prometheus }),
 		keys.May("json", "The machines as plain JSON.", keys.Object[jsonDraft]{Fields: []keys.Field[jsonDraft]{
-			keys.Must("path", "/var/lib/hale-lists/machines.json", "The file.", path("/var/lib/hale-lists/machines.json"),
+			keys.Must("path", "/var/lib/hale-lists/machines.json", "The file.",
+				path("/var/lib/hale-lists/machines.json"),
 				func(d *jsonDraft) *keys.At[string] { return &d.path }),
 		}}, func(d *listDraft) *keys.At[jsonDraft] { return &d.json }),
 		keys.May("zone", "A zone file of the DNS: each machine under its name, and all of a fleet under the fleet's.",
@@ -96,17 +100,20 @@ func discoveryShape() keys.Mapping[listDraft] {
 				keys.Must("origin", "vms.example.org", "The zone's name.", name("a name of the DNS", "vms.example.org"),
 					func(d *zoneDraft) *keys.At[string] { return &d.origin }),
 				keys.Must("server", "ns1.example.org", "Its name server, which lies outside of it.",
-					name("a name of the DNS", "ns1.example.org"), func(d *zoneDraft) *keys.At[string] { return &d.server }),
+					name("a name of the DNS", "ns1.example.org"),
+					func(d *zoneDraft) *keys.At[string] { return &d.server }),
 				keys.May("mail", "Who looks after it, as zones have it: with a dot in place of the @.",
 					name("a name of the DNS", "hostmaster.example.org"),
 					func(d *zoneDraft) *keys.At[string] { return &d.mail }).Said("hostmaster in the zone"),
-				keys.Or("ttl", 30*time.Second, "How long an answer may be kept.", keys.Duration(time.Second, 24*time.Hour),
+				keys.Or("ttl", 30*time.Second, "How long an answer may be kept.",
+					keys.Duration(time.Second, 24*time.Hour),
 					func(d *zoneDraft) *keys.At[time.Duration] { return &d.ttl }),
 			}}, func(d *listDraft) *keys.At[zoneDraft] { return &d.zone }),
 		keys.May("fleets", "Whose machines are in it.", keys.List[string]{Noun: "one fleet", Each: keys.Name()},
 			func(d *listDraft) *keys.At[[]keys.At[string]] { return &d.fleets }).Said("those of all fleets"),
-		keys.May("which", "`all` machines with an address, or only those that are `serving`: all but those that surely do "+
-			"not, by their health or as they are in repair or about to leave.",
+		keys.May("which",
+			"`all` machines with an address, or only those that are `serving`: all but those that surely do "+
+				"not, by their health or as they are in repair or about to leave.",
 			keys.Choice(nil, listedAll, listedServing), func(d *listDraft) *keys.At[listed] { return &d.which }).
 			Said("serving in a zone, else all"),
 		keys.Or("mode", "0644", "The file's permissions.", octal(),
@@ -155,7 +162,8 @@ func listOf(n keys.Named[listDraft], f *keys.Finder) List {
 	var forms []ListForm
 	if d.prometheus.Written() {
 		forms = append(forms, ListPrometheus)
-		l.Path, l.Port = keys.Path(d.prometheus.Value.path), uint16(d.prometheus.Value.port.Value) //nolint:gosec // bounded
+		l.Path, l.Port = keys.Path(d.prometheus.Value.path),
+			uint16(d.prometheus.Value.port.Value) //nolint:gosec // bounded
 	}
 	if d.json.Written() {
 		forms = append(forms, ListJSON)
@@ -205,7 +213,8 @@ func listedFleets(d keys.At[[]keys.At[string]], fleets []string, f *keys.Finder)
 	var out []fleet.Name
 	for _, name := range d.Value {
 		if name.Known() && !slices.Contains(fleets, name.Value) {
-			f.Add(name.Spot, "there is no fleet "+name.Value, cmp.Or(keys.DidYouMean(name.Value, fleets), "add it under fleets"))
+			f.Add(name.Spot, "there is no fleet "+name.Value,
+				cmp.Or(keys.DidYouMean(name.Value, fleets), "add it under fleets"))
 		}
 		out = append(out, fleet.Name(name.Value))
 	}

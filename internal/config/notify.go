@@ -39,14 +39,16 @@ const defaultNotifyTimeout = 10 * time.Second
 var defaultNotifyAttempts = keys.Rate{Times: 100, Within: 24 * time.Hour}
 
 func targetShape(all kinds.All) keys.Object[targetDraft] {
-	ways := keys.Within(kinds.WayFields(all.Targets, "A target has one of"), func(t *targetDraft) *keys.Own { return &t.own })
+	ways := keys.Within(kinds.WayFields(all.Targets, "A target has one of"),
+		func(t *targetDraft) *keys.Own { return &t.own })
 	return keys.Object[targetDraft]{Fields: append(ways,
 		keys.May("events", "What it is told of. `pages`: a person must look. `reminders`: they were told, and it is "+
 			"not over (see fleets.FLEET.notify.remind_every). `healed`: what they were told of is over. `warnings`: a "+
 			"check with `then: tell` is down, and later, that it is not any more. `repairs`: hale healed a machine. "+
 			"`none`, with alive_every or daily: nothing.",
-			keys.ListOrNone[policy.NotifyEvent]{List: keys.List[policy.NotifyEvent]{Noun: "one event", Each: keys.Choice(nil, policy.NotifyPage,
-				policy.NotifyReminder, policy.NotifyHealed, policy.NotifyWarning, policy.NotifyRepair)},
+			keys.ListOrNone[policy.NotifyEvent]{List: keys.List[policy.NotifyEvent]{Noun: "one event",
+				Each: keys.Choice(nil, policy.NotifyPage,
+					policy.NotifyReminder, policy.NotifyHealed, policy.NotifyWarning, policy.NotifyRepair)},
 			},
 			func(t *targetDraft) *keys.At[[]keys.At[policy.NotifyEvent]] { return &t.events }).Said(
 			"all of them but repairs"),

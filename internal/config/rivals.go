@@ -24,7 +24,8 @@ func rivals(c *Config, drafts []keys.Named[fleets.Draft], f *keys.Finder) {
 			}
 			a.Adopt.Rivals = append(a.Adopt.Rivals, policy.Rival{Fleet: b.Name, Select: b.Adopt.Select})
 			if k < i && collide(&a.Adopt.Select, &b.Adopt.Select) {
-				at := slices.IndexFunc(drafts, func(n keys.Named[fleets.Draft]) bool { return n.Name == string(a.Name) })
+				at := slices.IndexFunc(drafts,
+					func(n keys.Named[fleets.Draft]) bool { return n.Name == string(a.Name) })
 				f.Add(drafts[at].Value.Selects(),
 					fmt.Sprintf("selects what fleet %s selects, too: neither would adopt it", b.Name),
 					fmt.Sprintf("leave it out of fleet %s or of fleet %s, by except", a.Name, b.Name))

@@ -18,7 +18,8 @@ func documentShape(all kinds.All) keys.Object[document] {
 			keys.May("providers", "The hypervisors, by name.", keys.Mapping[providerDraft]{Key: "PROVIDER",
 				Each: providerShape(all)},
 				func(d *document) *keys.At[[]keys.Named[providerDraft]] { return &d.providers }),
-			keys.May("fleets", "The fleets, by name. A fleet's machines are called after it: `web-1`, `web-2` and so on.",
+			keys.May("fleets",
+				"The fleets, by name. A fleet's machines are called after it: `web-1`, `web-2` and so on.",
 				keys.Mapping[fleets.Draft]{Key: "FLEET", Each: fleets.Shape(all)},
 				func(d *document) *keys.At[[]keys.Named[fleets.Draft]] { return &d.fleets }),
 			keys.Part("limits", "How much may be done at once in all fleets together. "+
@@ -41,8 +42,9 @@ func documentShape(all kinds.All) keys.Object[document] {
 				"providers.PROVIDER.hosts[].fence.",
 				keys.Mapping[methodDraft]{Key: "METHOD", Each: methodShape(all)},
 				func(d *document) *keys.At[[]keys.Named[methodDraft]] { return &d.fences }),
-			keys.May("balancers", "The pools of load balancers in front of the machines, by name. Which fleet is in which "+
-				"is in fleets.FLEET.balancers. See docs/guide/balancers.md.",
+			keys.May("balancers",
+				"The pools of load balancers in front of the machines, by name. Which fleet is in which "+
+					"is in fleets.FLEET.balancers. See docs/guide/balancers.md.",
 				keys.Mapping[balancerDraft]{Key: "BALANCER", Each: balancerShape(all)},
 				func(d *document) *keys.At[[]keys.Named[balancerDraft]] { return &d.balancers }),
 		}, surfaces(all)...),

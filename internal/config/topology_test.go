@@ -68,7 +68,8 @@ func TestWhatFollowsFromASharedFate(t *testing.T) {
 		if line[0] == '{' {
 			line = line[1 : len(line)-1]
 		}
-		text := "providers: {lab: {type: libvirt, uri: qemu:///system}}\nfleets: {web: {provider: lab, size: 3, " + line + "}}\n"
+		text := "providers: {lab: {type: libvirt, uri: qemu:///system}}\nfleets: {web: {provider: lab, size: 3, " +
+			line + "}}\n"
 		if got := sound(t, text).Fleets[0].SharedFate; got != want {
 			t.Errorf("%s: %+v, want %+v", line, got, want)
 		}

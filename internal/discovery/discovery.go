@@ -1,5 +1,5 @@
-// Package discovery says to other programs which machines there are, in their own forms: Prometheus's service discovery,
-// plain JSON, and zones of the DNS.
+// Package discovery says to other programs which machines there are, in their own forms: Prometheus's service
+// discovery, plain JSON, and zones of the DNS.
 //
 // It promises that what hale does not see well changes nothing: unknown is not dead, so only a machine that surely does
 // not serve is missing from a list of those that do. It writes no file, and knows nothing of who asks.
@@ -149,7 +149,8 @@ func (z Zone) write(all []Machine, serial uint64) []byte {
 	var b bytes.Buffer
 	ttl := int(z.TTL / time.Second)
 	fmt.Fprintf(&b, "; written by hale: what is changed here is written over\n$ORIGIN %s\n$TTL %d\n", z.Origin, ttl)
-	fmt.Fprintf(&b, "@ IN SOA %s %s (\n\t%d ; serial\n\t3600 600 604800 %d )\n@ IN NS %s\n", z.Server, z.Mail, serial, ttl,
+	fmt.Fprintf(&b, "@ IN SOA %s %s (\n\t%d ; serial\n\t3600 600 604800 %d )\n@ IN NS %s\n", z.Server, z.Mail, serial,
+		ttl,
 		z.Server)
 	var fleets strings.Builder
 	for _, m := range all {

@@ -73,14 +73,16 @@ func TestThereIsNoListOfWhatIsNotKnown(t *testing.T) {
 		choice discovery.Choice
 		known  bool
 	}{
-		"all is well":                        {[]published.Fleet{seen("web", 3)}, discovery.Choice{Sure: true}, true},
-		"there is no fleet yet":              {nil, discovery.Choice{}, false},
-		"one of two is not there":            {[]published.Fleet{seen("web", 3)}, discovery.Choice{Fleets: []fleet.Name{"web", "db"}}, false},
-		"another server looks after it":      {[]published.Fleet{seen("db", 1), lost}, discovery.Choice{}, false},
-		"another server does, of no concern": {[]published.Fleet{seen("db", 1), lost}, discovery.Choice{Fleets: []fleet.Name{"db"}}, true},
-		"its machines are not read yet":      {[]published.Fleet{young}, discovery.Choice{}, false},
-		"hale doubts its sight":              {[]published.Fleet{doubting}, discovery.Choice{}, true},
-		"hale doubts it, and must be sure":   {[]published.Fleet{doubting}, discovery.Choice{Sure: true}, false},
+		"all is well":           {[]published.Fleet{seen("web", 3)}, discovery.Choice{Sure: true}, true},
+		"there is no fleet yet": {nil, discovery.Choice{}, false},
+		"one of two is not there": {[]published.Fleet{seen("web", 3)},
+			discovery.Choice{Fleets: []fleet.Name{"web", "db"}}, false},
+		"another server looks after it": {[]published.Fleet{seen("db", 1), lost}, discovery.Choice{}, false},
+		"another server does, of no concern": {[]published.Fleet{seen("db", 1), lost},
+			discovery.Choice{Fleets: []fleet.Name{"db"}}, true},
+		"its machines are not read yet":    {[]published.Fleet{young}, discovery.Choice{}, false},
+		"hale doubts its sight":            {[]published.Fleet{doubting}, discovery.Choice{}, true},
+		"hale doubts it, and must be sure": {[]published.Fleet{doubting}, discovery.Choice{Sure: true}, false},
 	} {
 		if all, known := discovery.List(c.fleets, c.choice); known != c.known {
 			t.Errorf("%s: %v, %v", name, all, known)

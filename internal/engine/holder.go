@@ -71,7 +71,8 @@ func newHolder(f Fleet, c *process.Clock, s *poller.Poller, b *process.Beginning
 		name: f.Spec.Name, edited: make(chan struct{}, 1), probes: f.Probes, clock: c, poller: s,
 		reports: s.Subscribe(), store: opts.Store,
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.Source.Cannot(),
-		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), trials: make(chan trial), defects: opts.Defects, gauges: opts.Gauges,
+		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), trials: make(chan trial), defects: opts.Defects,
+		gauges:    opts.Gauges,
 		confessed: map[defect.Place]told{},
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})

@@ -14,8 +14,9 @@ import (
 
 // bare is a fleet that costs a test little: one check of a port.
 func bare(size int, steps ...policy.Step) policy.Spec {
-	page := policy.Check{Name: "page", Kind: policy.CheckTCP, Every: 2 * time.Second, Timeout: time.Second, DownAfter: 2,
-		UpAfter: 2, Port: 80}
+	page := policy.Check{Name: "page", Kind: policy.CheckTCP, Every: 2 * time.Second, Timeout: time.Second,
+		DownAfter: 2,
+		UpAfter:   2, Port: 80}
 	return rungs(only(web(size), page), steps...)
 }
 
@@ -202,7 +203,8 @@ func orderOrdeals() []ordeal {
 			begin: given(fleet.Order{Kind: fleet.OrderRelease, Machine: "web-2"}),
 			ends:  func(s *story) bool { return len(s.status().Whole.Holds) == 0 && s.settled(2) }},
 		{step: "order: a hold of a name moves", spec: bare(2, rung(fleet.StepStart)), before: isHeldByName,
-			begin: given(fleet.Order{Kind: fleet.OrderHold, Name: "power", Machine: "web-2", For: time.Hour, Reason: "r"}),
+			begin: given(fleet.Order{Kind: fleet.OrderHold, Name: "power", Machine: "web-2", For: time.Hour,
+				Reason: "r"}),
 			ends: func(s *story) bool {
 				held := s.status().Whole.Holds
 				return len(held) == 1 && held[0].Name == "power" && held[0].Machine == "web-2" && s.settled(2)

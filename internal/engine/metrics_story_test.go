@@ -47,7 +47,8 @@ func (s *story) sized(names ...fleet.MetricName) *yard {
 		y.by[name] = &memory.Source{}
 		y.by[name].Say(gauge.Reading{Whole: []float64{1}})
 		s.spec.Sizing.Metrics = append(s.spec.Sizing.Metrics, policy.Metric{
-			Name: name, Kind: policy.MetricPrometheus, Every: 15 * time.Second, Late: time.Minute, Of: policy.CombineSum,
+			Name: name, Kind: policy.MetricPrometheus, Every: 15 * time.Second, Late: time.Minute,
+			Of: policy.CombineSum,
 		})
 	}
 	s.gauges = y.open
@@ -84,8 +85,8 @@ func TestMetricsAreReadOnTheirBeats(t *testing.T) {
 	})
 }
 
-// A source that hangs is silent, and nothing but its own opinions has to wait for it: neither the other metrics, nor the
-// owner, nor the end of hale.
+// A source that hangs is silent, and nothing but its own opinions has to wait for it: neither the other metrics, nor
+// the owner, nor the end of hale.
 func TestASourceThatHangsDelaysNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, simulated.Options{}, web(2), func(s *story) {

@@ -77,7 +77,8 @@ func TestS70NoKeyIsLostSilently(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := mappings(tree, "", func(v any) any { return v })
-		if len(all) < 4 && name != "cluster.yaml" && name != "deletion.yaml" && name != "out.yaml" && name != "in.yaml" {
+		if len(all) < 4 && name != "cluster.yaml" && name != "deletion.yaml" && name != "out.yaml" &&
+			name != "in.yaml" {
 			t.Errorf("%s has only %d mappings", name, len(all))
 		}
 		for _, s := range all {

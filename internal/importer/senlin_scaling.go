@@ -58,8 +58,9 @@ func (s *senlin) size(name string) any {
 		out = append(out, mapOf("down", pace)...)
 	}
 	if s.scaleIn != nil || s.scaleOut != nil {
-		s.note(Differs, nil, "an order of another size outlives hale and its servers, and what opinions want is said in "+
-			"size.opinions: with a metric of your monitoring there, fleet %s needs no alarm and no receiver", name)
+		s.note(Differs, nil,
+			"an order of another size outlives hale and its servers, and what opinions want is said in "+
+				"size.opinions: with a metric of your monitoring there, fleet %s needs no alarm and no receiver", name)
 	}
 	return s.leave(out)
 }
@@ -131,7 +132,8 @@ func (s *senlin) leave(size yaml.MapSlice) any {
 
 // unsized names what is said of a size that hale cannot change: of machines that it takes as they are.
 func (s *senlin) unsized() {
-	for _, v := range []*value{s.cluster.get("min_size"), s.cluster.get("max_size"), s.scaleOut, s.scaleIn, s.deletion} {
+	for _, v := range []*value{s.cluster.get("min_size"), s.cluster.get("max_size"), s.scaleOut, s.scaleIn,
+		s.deletion} {
 		if v == nil {
 			continue
 		}

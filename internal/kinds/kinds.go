@@ -42,7 +42,8 @@ func (a All) Provider(word string) *Provider {
 	return &a.Providers[i]
 }
 
-// Way is one of several ways to do something, with a key for each. What stands there comes to an Out, with what else In has.
+// Way is one of several ways to do something, with a key for each. What stands there comes to an Out, with what else In
+// has.
 type Way[In, Out any] struct {
 	Word    string // the key
 	Example string // of what stands there

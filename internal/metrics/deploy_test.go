@@ -56,7 +56,8 @@ func everything() metrics.Options {
 	o.Troubles = func() []api.Trouble { return nil }
 	o.Unowned = func() []published.Unowned { return []published.Unowned{{Provider: "lab-0"}} }
 	o.Fences = func() []api.FencedHost {
-		return []api.FencedHost{{Provider: "lab-0", Host: "h1", Methods: []api.FenceMethod{{}, {Test: &api.FenceTest{}}}}}
+		return []api.FencedHost{{Provider: "lab-0", Host: "h1",
+			Methods: []api.FenceMethod{{}, {Test: &api.FenceTest{}}}}}
 	}
 	o.Streams = func() []metrics.Stream { return []metrics.Stream{{Name: "traces", Taken: 3}} }
 	o.Reloaded = func() (time.Time, error) { return dawn, nil }

@@ -104,7 +104,8 @@ func each[W ~string](name, help, label string, from func(l *look) map[W]int) row
 	}}
 }
 
-var verdicts = []belief.Verdict{belief.VerdictUnknown, belief.VerdictStarting, belief.VerdictHealthy, belief.VerdictSuspect,
+var verdicts = []belief.Verdict{belief.VerdictUnknown, belief.VerdictStarting, belief.VerdictHealthy,
+	belief.VerdictSuspect,
 	belief.VerdictUnhealthy}
 
 var standingsOfChecks = []fleet.Standing{fleet.StandingUp, fleet.StandingFailing, fleet.StandingDown,
@@ -126,7 +127,8 @@ var fleetRows = []row{
 				put(number(l.checks[s]), string(s))
 			}
 		}},
-	each("checks_unknown", "Checks that say nothing of their machine, by why: late, local, no-address and so on.", "result",
+	each("checks_unknown", "Checks that say nothing of their machine, by why: late, local, no-address and so on.",
+		"result",
 		func(l *look) map[fleet.ResultReason]int { return l.unknown }),
 	one("machines_candidate", "Machines that are watched, and not looked after yet.",
 		func(l *look) float64 { return number(l.candidates) }),
@@ -237,7 +239,10 @@ func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 		l := lookAt(&all[i])
 		name := string(l.Spec.Name)
 		for _, r := range fleetRows {
-			r.from(l, func(v float64, labels ...string) { out.value(r.family, v, append([]string{name}, labels...)...) })
+			r.from(l, func(v float64, labels ...string) {
+				out.value(r.family, v,
+					append([]string{name}, labels...)...)
+			})
 		}
 		if c.machines() {
 			l.single(out)

@@ -40,15 +40,19 @@ var everyone = access.Principal{Name: "prometheus", Grants: []access.Grant{{Role
 func nFleets(fleets, machines int) []published.Fleet {
 	out := make([]published.Fleet, fleets)
 	for i := range out {
-		spec := policy.Spec{Name: fleet.Name(fmt.Sprint("fleet-", i)), Provider: fleet.ProviderName(fmt.Sprint("lab-", i%10)),
-			Mode: policy.ModeAct, Size: machines,
-			Limits: policy.Limits{InRepair: 3, Shared: []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 40},
-				{Scope: policy.ScopeProvider, InRepair: 20}, {Scope: policy.ScopeHost, InRepair: 2}}, Brake: policy.Brake{Percent: 20, AtLeast: 2}},
+		spec := policy.Spec{Name: fleet.Name(fmt.Sprint("fleet-", i)),
+			Provider: fleet.ProviderName(fmt.Sprint("lab-", i%10)),
+			Mode:     policy.ModeAct, Size: machines,
+			Limits: policy.Limits{InRepair: 3, Shared: []policy.SharedLimit{{Scope: policy.ScopeInstallation,
+				InRepair: 40},
+				{Scope: policy.ScopeProvider, InRepair: 20}, {Scope: policy.ScopeHost, InRepair: 2}},
+				Brake: policy.Brake{Percent: 20, AtLeast: 2}},
 			Repair: policy.Repair{Steps: []policy.Step{{Kind: fleet.StepStart}, {Kind: fleet.StepReboot},
 				{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}}}
 		f := published.Fleet{Wanted: spec, Lease: 8 * time.Second, Machines: make([]situation.View, machines)}
 		f.State.Spec, f.State.Now = spec, fleet.Now{Wall: dawn, Mono: 1}
-		f.State.Slots = belief.Slots{{Machine: "fleet-0-1", Provider: "lab-0"}, {Machine: "fleet-0-2", Provider: "lab-0", Start: true},
+		f.State.Slots = belief.Slots{{Machine: "fleet-0-1", Provider: "lab-0"},
+			{Machine: "fleet-0-2", Provider: "lab-0", Start: true},
 			{Machine: "fleet-1-1", Provider: "lab-1"}}
 		f.State.Provider.Standing = fleet.ProviderUp
 		f.State.Hosts = []fleet.Host{{Name: "h1", Up: true}, {Name: "h2"}}
@@ -261,7 +265,8 @@ func TestACallerSeesTheirOwnFleets(t *testing.T) {
 	t.Parallel()
 	o := options(nFleets(2, 3))
 	o.Counts.Called("lab-0", provider.Call{Op: provider.OpList}, time.Second, nil)
-	text := scrape(t, o, access.Principal{Grants: []access.Grant{{Role: access.Operator, Fleets: []fleet.Name{"fleet-1"}}}})
+	text := scrape(t, o, access.Principal{Grants: []access.Grant{{Role: access.Operator,
+		Fleets: []fleet.Name{"fleet-1"}}}})
 	for _, family := range parsed(t, text) {
 		for _, m := range family.GetMetric() {
 			if !strings.Contains(m.String(), `"fleet-1"`) {
@@ -272,7 +277,8 @@ func TestACallerSeesTheirOwnFleets(t *testing.T) {
 	has(t, text, `hale_fleet_acting{fleet="fleet-1"} 1`)
 
 	w := httptest.NewRecorder()
-	metrics.Handler(o).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	metrics.Handler(o).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics",
+		http.NoBody))
 	if w.Code != http.StatusForbidden || strings.Contains(w.Body.String(), "hale_") {
 		t.Errorf("a caller who cannot be told gets %d %s", w.Code, w.Body)
 	}

@@ -35,24 +35,32 @@ var (
 	unowned = gauge("provider_unowned_instances", "Instances at the provider that bear hale's mark and that no fleet "+
 		"looks after.", "provider")
 
-	fences = gauge("provider_fences", "Ways to cut the power of the provider's hosts, by how the last test of each ended.",
+	fences = gauge("provider_fences",
+		"Ways to cut the power of the provider's hosts, by how the last test of each ended.",
 		"provider", "test")
 
-	streamTaken = counter("stream_records_total", "Records of the journal that a stream's receiver took: traces, or an "+
-		"outlet of the journal.", "stream")
-	streamLost = counter("stream_lost_total", "Records that the journal let go of before a stream's receiver took them.",
+	streamTaken = counter("stream_records_total",
+		"Records of the journal that a stream's receiver took: traces, or an "+
+			"outlet of the journal.", "stream")
+	streamLost = counter("stream_lost_total",
+		"Records that the journal let go of before a stream's receiver took them.",
 		"stream")
-	streamRefused = counter("stream_refused_total", "Records, or spans, that a stream's receiver took to be wrong: they are "+
-		"not sent again.", "stream")
-	streamTakes = gauge("stream_takes", "Whether the stream's receiver takes what it is sent; else it waits in the journal.",
+	streamRefused = counter("stream_refused_total",
+		"Records, or spans, that a stream's receiver took to be wrong: they are "+
+			"not sent again.", "stream")
+	streamTakes = gauge("stream_takes",
+		"Whether the stream's receiver takes what it is sent; else it waits in the journal.",
 		"stream")
 
-	targets  = gauge("probe_targets", "What is asked by the shards that all fleets share: pings, ports and plain pages.")
+	targets = gauge("probe_targets",
+		"What is asked by the shards that all fleets share: pings, ports and plain pages.")
 	probed   = counter("probes_started_total", "Probes by those shards.")
 	answered = counter("probes_answered_total", "Probes that got any answer within their time.")
-	skipped  = counter("probes_skipped_total", "Probes that came too late to be started: they are unknown, and no failure.")
-	putOff   = counter("probes_put_off_total", "Times that a probe waited for want of room.")
-	local    = counter("probes_failed_locally_total", "Probes that failed on hale's side: they are unknown, and no failure.")
+	skipped  = counter("probes_skipped_total",
+		"Probes that came too late to be started: they are unknown, and no failure.")
+	putOff = counter("probes_put_off_total", "Times that a probe waited for want of room.")
+	local  = counter("probes_failed_locally_total",
+		"Probes that failed on hale's side: they are unknown, and no failure.")
 	stalls   = counter("probe_stalls_total", "Times that a shard got no processor in time.")
 	lateness = gauge("probe_lateness_seconds", "How much later than due probes were started.")
 	stalest  = gauge("probe_stalest_seconds", "For how long nothing was heard of the target that was heard of last "+
@@ -120,7 +128,8 @@ func (c partCollector) streams(out say) {
 func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }
 
 // lacks are what a trouble can be about.
-var lacks = []string{api.TroublePing, api.TroubleHeartbeats, api.TroubleAPI, api.TroubleTarget, api.TroubleStream, api.TroubleCheck,
+var lacks = []string{api.TroublePing, api.TroubleHeartbeats, api.TroubleAPI, api.TroubleTarget, api.TroubleStream,
+	api.TroubleCheck,
 	api.TroubleFence, api.TroubleProvider, api.TroubleBalancer, api.TroubleDiscovery}
 
 func (c partCollector) troubles(out say) {

@@ -42,15 +42,19 @@ func newStories() *stories {
 		records: counts("records_total", "Records of the journal, by kind.", "kind"),
 		opened:  counts("incidents_opened_total", "Incidents of machines that began, by cause.", "fleet", "cause"),
 		closed:  counts("incidents_closed_total", "Incidents that ended, by how.", "fleet", "reason"),
-		began:   counts("repairs_started_total", "Repairs and other work on machines that began, by kind.", "fleet", "kind"),
-		ended:   counts("repairs_ended_total", "Repairs and other work that ended, by how.", "fleet", "reason"),
-		steps: counts("repair_steps_total", "Steps of the ladder: verified (the machine was healthy after it), failed, "+
-			"or skipped since they did not fit.", "fleet", "step", "result"),
-		pages:    counts("pages_total", "Pages to people, by what for.", "fleet", "reason"),
-		orders:   counts("orders_total", "Orders by people, by whether they were taken up.", "fleet", "command", "result"),
+		began: counts("repairs_started_total", "Repairs and other work on machines that began, by kind.", "fleet",
+			"kind"),
+		ended: counts("repairs_ended_total", "Repairs and other work that ended, by how.", "fleet", "reason"),
+		steps: counts("repair_steps_total",
+			"Steps of the ladder: verified (the machine was healthy after it), failed, "+
+				"or skipped since they did not fit.", "fleet", "step", "result"),
+		pages: counts("pages_total", "Pages to people, by what for.", "fleet", "reason"),
+		orders: counts("orders_total", "Orders by people, by whether they were taken up.", "fleet", "command",
+			"result"),
 		messages: counts("notifications_total", "Messages to targets, taken or given up.", "target", "result"),
-		judged: takes("failure_to_verdict_seconds", "From the first sign that a machine is not well to the verdict that "+
-			"it is unhealthy.", judgedBounds, "fleet"),
+		judged: takes("failure_to_verdict_seconds",
+			"From the first sign that a machine is not well to the verdict that "+
+				"it is unhealthy.", judgedBounds, "fleet"),
 		healed: takes("failure_to_healed_seconds", "From the first sign that a machine is not well to the end of its "+
 			"incident: healed by hale, or recovered by itself.", healedBounds, "fleet", "reason"),
 		signs: map[fleet.MachineName]sign{}, known: map[fleet.Name]bool{},
@@ -185,7 +189,8 @@ func (s *stories) over(r record.Record) {
 	s.healed.WithLabelValues(name, string(r.Reason)).Observe(max(0, took).Seconds())
 }
 
-var causes = []belief.Cause{belief.CauseChecks, belief.CauseOff, belief.CauseGone, belief.CauseCrashed, belief.CausePanic,
+var causes = []belief.Cause{belief.CauseChecks, belief.CauseOff, belief.CauseGone, belief.CauseCrashed,
+	belief.CausePanic,
 	belief.CauseError, belief.CauseBlind, belief.CauseBuild}
 
 // begin makes the fleets' series begin at 0: the first event would otherwise be no increase to Prometheus. It forgets

@@ -2,8 +2,8 @@
 // The exam that every engine passes is package probetest.
 //
 // It promises that silence never looks like health: each shard's watermark says until when its targets were judged, a
-// new owner asks for all standings, and anything that is our own fault (late, skipped, no descriptor, no address) is unknown,
-// never a failure (L4). It does not decide what a standing means for the machine.
+// new owner asks for all standings, and anything that is our own fault (late, skipped, no descriptor, no address) is
+// unknown, never a failure (L4). It does not decide what a standing means for the machine.
 package probe
 
 import (

@@ -46,7 +46,8 @@ func TestTheSummaryOfTheDayReachesAWebhook(t *testing.T) {
 	spec.Notify.To = []policy.Recipient{{Target: "team", Events: []policy.NotifyEvent{policy.NotifyDaily},
 		Daily: policy.Daily{At: 7 * time.Hour, Zone: berlin}}}
 	midnight := time.Date(2026, 11, 21, 0, 0, 0, 0, berlin)
-	whole := belief.Whole{Summaries: []belief.Summary{belief.Summary{Target: "team", Since: midnight.Add(-17 * time.Hour)}.
+	whole := belief.Whole{Summaries: []belief.Summary{belief.Summary{Target: "team",
+		Since: midnight.Add(-17 * time.Hour)}.
 		With(belief.HealedNote{Member: belief.Member{Machine: "web-2"}, At: midnight, Took: time.Minute,
 			Step: fleet.StepReboot})}}
 	for at := time.Duration(0); at < 48*time.Hour; at += 30 * time.Minute {

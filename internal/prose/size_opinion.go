@@ -19,8 +19,9 @@ func Opinion(o *policy.Opinion, s *sizing.Said) string {
 	case s.Why == fleet.ReasonNoSay:
 		return string(o.Name) + " has no say at this time"
 	case s.Why != "":
-		return Because(string(o.Name)+" has no opinion, so that nothing is removed", Aside("metric "+string(o.Metric)+": "+
-			Reason(s.Why), s.Detail))
+		return Because(string(o.Name)+" has no opinion, so that nothing is removed",
+			Aside("metric "+string(o.Metric)+": "+
+				Reason(s.Why), s.Detail))
 	case o.Kind == policy.OpinionSchedule:
 		return fmt.Sprintf("%s wants %s: one of its windows is open", o.Name, machines(s.Wants))
 	}

@@ -41,7 +41,8 @@ func TestTheSubjectOfAPageNamesTheSymptom(t *testing.T) {
 			sick(record.Record{Cause: belief.CauseCrashed}), record.Record{Reason: fleet.ReasonExhausted},
 			policy.NotifyPage},
 		"hale: web-5 has been down for 15m00s: the old instance could not be proven off, and two must never run": {
-			sick(record.Record{Cause: belief.CauseCrashed}), record.Record{Reason: fleet.ReasonNoProof}, policy.NotifyPage},
+			sick(record.Record{Cause: belief.CauseCrashed}), record.Record{Reason: fleet.ReasonNoProof},
+			policy.NotifyPage},
 		"hale: web-5 could not be built: check page: connection refused or reset": {
 			sick(record.Record{Cause: belief.CauseBuild, Check: "page", Result: fleet.ResultRefused}),
 			record.Record{Reason: fleet.ReasonAttempts}, policy.NotifyPage},

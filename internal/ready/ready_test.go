@@ -22,7 +22,8 @@ var dawn = time.Date(2026, 11, 1, 6, 0, 0, 0, time.UTC)
 
 // well is a fleet in which everything is ready.
 func well(name fleet.Name, on fleet.ProviderName) published.Fleet {
-	return published.Fleet{State: situation.State{Spec: policy.Spec{Name: name, Provider: on}, Now: fleet.Now{Wall: dawn, Mono: 100},
+	return published.Fleet{State: situation.State{Spec: policy.Spec{Name: name, Provider: on},
+		Now:      fleet.Now{Wall: dawn, Mono: 100},
 		Provider: fleet.ProviderState{Standing: fleet.ProviderUp, Since: 40}}}
 }
 
@@ -62,8 +63,9 @@ func TestWhatIsNotReadyIsNamed(t *testing.T) {
 		as    access.Principal
 		want  []string // part, of and reason of what is lacking; none: all is ready
 	}{
-		"all is well":       {spoil: func(*plant) {}},
-		"the store is full": {spoil: func(p *plant) { p.store.Trouble = fleet.ReasonStoreFull }, want: []string{"store  store-full"}},
+		"all is well": {spoil: func(*plant) {}},
+		"the store is full": {spoil: func(p *plant) { p.store.Trouble = fleet.ReasonStoreFull },
+			want: []string{"store  store-full"}},
 		"no lease": {spoil: func(p *plant) { p.fleets[1].Acting = fleet.ReasonNotOwner },
 			want: []string{"fleet db not-owner"}},
 		"a provider is down, for two fleets": {spoil: func(p *plant) {
@@ -104,7 +106,8 @@ func TestWhatIsNotReadyIsNamed(t *testing.T) {
 			if len(c.want) > 0 {
 				code = http.StatusServiceUnavailable
 			}
-			if strings.Join(got, ", ") != strings.Join(c.want, ", ") || w.Code != code || is.Ready != (len(c.want) == 0) ||
+			if strings.Join(got, ", ") != strings.Join(c.want, ", ") || w.Code != code ||
+				is.Ready != (len(c.want) == 0) ||
 				is.Version != "1.2.3" || strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}

@@ -127,7 +127,8 @@ func TestAnOutageThatNoCheckAsksForIsNobodysToHeal(t *testing.T) {
 			policy.Condition{Op: policy.OpAll, Of: both}, 0},
 		"the provider's word counts where it is not asked for": {"10m web-2 crashes", ping, 0},
 		"where it is asked for, it counts as the condition says": {"10m web-2 is paused for 1h",
-			policy.Condition{Op: policy.OpAny, Of: []policy.Condition{{Op: policy.OpTerm, Term: policy.ProviderTerm}, ping}},
+			policy.Condition{Op: policy.OpAny, Of: []policy.Condition{{Op: policy.OpTerm, Term: policy.ProviderTerm},
+				ping}},
 			0},
 	} {
 		t.Run(name, func(t *testing.T) {

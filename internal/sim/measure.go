@@ -40,7 +40,8 @@ func (s *stage) bear() {
 
 // source is where the fleet's metrics are read.
 func (s *stage) source() source.Source {
-	return source.Source{World: s.w, Fleet: s.spec.Name, Most: len(s.store.Beliefs), Measures: s.options.Burden.Measures}
+	return source.Source{World: s.w, Fleet: s.spec.Name, Most: len(s.store.Beliefs),
+		Measures: s.options.Burden.Measures}
 }
 
 // scale has another system's rule look at the fleet, and order the size that it wants.

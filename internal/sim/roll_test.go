@@ -92,7 +92,8 @@ func TestNothingIsDestroyedWhileAStartCannotBeNoted(t *testing.T) {
 	s := noting(t)
 	s.playsOn(t, time.Minute)
 	c := s.servers[0]
-	a := situation.Action{Machine: "web-1", Instance: "planted-1", Host: "h1", Intent: belief.Intent{Op: fleet.OpPowerOff}}
+	a := situation.Action{Machine: "web-1", Instance: "planted-1", Host: "h1",
+		Intent: belief.Intent{Op: fleet.OpPowerOff}}
 	start := a
 	start.Intent.Op = fleet.OpStart
 	for name, trouble := range map[string]func() func(){

@@ -29,5 +29,6 @@ func Logged(installation fleet.Installation, r *record.Record) []slog.Attr {
 
 // About is Logged for a line about a machine's incident in a log that names the fleet.
 func About(installation fleet.Installation, machine fleet.MachineName, incident string) slog.Attr {
-	return slog.Attr{Value: slog.GroupValue(Logged(installation, &record.Record{Machine: machine, Incident: incident})...)}
+	return slog.Attr{Value: slog.GroupValue(Logged(installation,
+		&record.Record{Machine: machine, Incident: incident})...)}
 }

@@ -232,8 +232,8 @@ func TestTheTracesOfChildrenLeadToTheirParent(t *testing.T) {
 	}
 }
 
-// The root of an incident that stays open is waited for no longer than a day, and comes once. What happens later is of the same
-// trace.
+// The root of an incident that stays open is waited for no longer than a day, and comes once. What happens later is of
+// the same trace.
 func TestAnIncidentThatStaysOpenHasItsRoot(t *testing.T) {
 	t.Parallel()
 	records := numbered([]record.Record{

@@ -206,7 +206,8 @@ func TestARecordThatCannotBeReadIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := entries[0].Value[:len(entries[0].Value)/2]
-	if _, err := b.store.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put(entries[0].Key, half)}}); err != nil {
+	if _, err := b.store.Commit(t.Context(), state.Txn{Then: []state.Write{state.Put(entries[0].Key,
+		half)}}); err != nil {
 		t.Fatal(err)
 	}
 	got := b.read(audit.Query{})

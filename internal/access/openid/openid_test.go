@@ -318,7 +318,8 @@ func TestATokenOfTheProviderCountsIfItIsForHale(t *testing.T) {
 		"signed by another":        {people.Minted{Claims: person, By: "foreign"}, false},
 		"with a key that none has": {people.Minted{Claims: person, Header: map[string]string{"kid": "two"}}, false},
 		"of no subject":            {people.Minted{Claims: with(map[string]any{"sub": nil})}, false},
-		"one that ends a session":  {people.Minted{Claims: with(map[string]any{"events": map[string]any{"x": 1}})}, false},
+		"one that ends a session": {people.Minted{Claims: with(map[string]any{"events": map[string]any{"x": 1}})},
+			false},
 	} {
 		p, until, err := h.provider.Verify(t.Context(), h.people.Mint(c.m))
 		if c.good != (err == nil) || c.good != p.May(access.Operator, "web") || c.good && time.Until(until) <= 0 {
@@ -331,7 +332,8 @@ func TestATokenOfTheProviderCountsIfItIsForHale(t *testing.T) {
 	good := h.people.Mint(people.Minted{Claims: person})
 	parts := strings.Split(good, ".")
 	none := "eyJhbGciOiJub25lIn0." + parts[1] + "."
-	for _, text := range []string{"", "x", "a.b.c", none, parts[0] + "." + parts[1] + ".", good + "x", good[:len(good)-9]} {
+	for _, text := range []string{"", "x", "a.b.c", none, parts[0] + "." + parts[1] + ".", good + "x",
+		good[:len(good)-9]} {
 		if p, _, err := h.provider.Verify(t.Context(), text); err == nil || p.MayAnywhere(access.Viewer) {
 			t.Errorf("%q: %+v", text, p)
 		}
@@ -408,7 +410,8 @@ func TestASessionFollowsTheRolesAsTheyAreNow(t *testing.T) {
 	for _, c := range b.Jar.Cookies(at) {
 		r.AddCookie(c)
 	}
-	if p, until, err := h.door.Session(r); err != nil || !p.May(access.Admin, "") || time.Until(until) > openid.SessionFor {
+	if p, until, err := h.door.Session(r); err != nil || !p.May(access.Admin, "") ||
+		time.Until(until) > openid.SessionFor {
 		t.Errorf("%+v until %v, %v", p, until, err)
 	}
 	was := roles
@@ -420,7 +423,8 @@ func TestASessionFollowsTheRolesAsTheyAreNow(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	for _, spoiled := range []string{"", "{}", string(entries[0].Value[:20]), strings.Replace(string(entries[0].Value), "2", "1", 1)} {
+	for _, spoiled := range []string{"", "{}", string(entries[0].Value[:20]),
+		strings.Replace(string(entries[0].Value), "2", "1", 1)} {
 		txn := state.Txn{Then: []state.Write{state.Put(entries[0].Key, []byte(spoiled))}}
 		if _, err := h.store.Commit(t.Context(), txn); err != nil {
 			t.Fatal(err)
@@ -433,7 +437,8 @@ func TestASessionFollowsTheRolesAsTheyAreNow(t *testing.T) {
 
 func (h *house) providesOnly(some []openid.Role) *openid.Provider {
 	h.t.Helper()
-	p, err := openid.New(openid.Options{Issuer: h.people.Issuer, ClientID: "hale", GroupsClaim: "groups", Roles: slices.Clone(some)})
+	p, err := openid.New(openid.Options{Issuer: h.people.Issuer, ClientID: "hale", GroupsClaim: "groups",
+		Roles: slices.Clone(some)})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -2,8 +2,8 @@
 //
 // It promises that what is done is exactly what was asked for; that the one who agrees is not the one who asked, by
 // another token or another way in (access.Principal.Apart); that of several who agree at once, on whatever server, one
-// counts; that an act ends unless a second person agrees in time; and that all this outlives hale. What an agreed act does is
-// asked of the same call that would have done it at once, with the rights of the one who agrees.
+// counts; that an act ends unless a second person agrees in time; and that all this outlives hale. What an agreed act
+// does is asked of the same call that would have done it at once, with the rights of the one who agrees.
 //
 // It does not carry out anything.
 package pair
@@ -285,8 +285,8 @@ func requestOf(ctx context.Context) Request {
 	return q
 }
 
-// Carrying returns the context in which the act is carried out. Its caller is named by who asked and who agreed, and has
-// the rights of the one who agreed.
+// Carrying returns the context in which the act is carried out. Its caller is named by who asked and who agreed, and
+// has the rights of the one who agreed.
 func Carrying(ctx context.Context, a Act) context.Context {
 	p := access.Of(ctx)
 	p.Name = fmt.Sprintf("%s, agreed by %s", a.By.Name, p.Name)

@@ -129,7 +129,8 @@ func TestAReaderThatIsCutOffLosesNothingAndGetsNothingTwice(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		writes := rapid.SliceOfN(rapid.IntRange(1, 4), 1, 12).Draw(r, "records in each transaction")
 		cuts := rapid.SliceOfN(rapid.IntRange(0, 5), 1, 12).Draw(r, "read before each cut")
-		restarts := rapid.SampledFrom([]string{"never", "the feed", "the history is gone"}).Draw(r, "what happens between")
+		restarts := rapid.SampledFrom([]string{"never", "the feed", "the history is gone"}).Draw(r,
+			"what happens between")
 		inBubble(t, func(b *bench) {
 			at := b.now()
 			var want, got []string
@@ -210,7 +211,8 @@ func TestAnItemNamesItsPlace(t *testing.T) {
 		b.write("web", 1)
 		for batch := range b.feed.After(b.ctx, "", at, time.Second) {
 			var e api.Event
-			if err := json.Unmarshal(batch.Items[0].JSON, &e); err != nil || e.Cursor != batch.Items[0].Cursor().String() {
+			if err := json.Unmarshal(batch.Items[0].JSON, &e); err != nil ||
+				e.Cursor != batch.Items[0].Cursor().String() {
 				t.Errorf("%s, %v", batch.Items[0].JSON, err)
 			}
 			break

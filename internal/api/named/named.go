@@ -33,8 +33,8 @@ type Holds struct {
 	// Seen are the fleets in which the caller has the role, and Resolve finds what a subject names among them.
 	Seen    func(ctx context.Context, r access.Role) []published.Fleet
 	Resolve func(subject string, among []published.Fleet) ([]fleet.Order, error)
-	// Await waits until the owners took the orders up that were posted at the revision, and Try asks what they would make
-	// of them.
+	// Await waits until the owners took the orders up that were posted at the revision, and Try asks what they would
+	// make of them.
 	Await func(ctx context.Context, orders []fleet.Order, revision int64, wait api.Duration) []api.Ordered
 	Try   func(ctx context.Context, orders []fleet.Order) []api.Ordered
 }
@@ -73,8 +73,9 @@ func (k kept) inForce() bool {
 
 func (k kept) view() api.NamedHold {
 	return api.NamedHold{
-		Name: string(k.Name), HoldWish: k.HoldWish, By: k.By, Given: k.Given, Revision: strconv.FormatInt(k.revision, 10),
-		Parts: k.parts,
+		Name: string(k.Name), HoldWish: k.HoldWish, By: k.By, Given: k.Given,
+		Revision: strconv.FormatInt(k.revision, 10),
+		Parts:    k.parts,
 	}
 }
 

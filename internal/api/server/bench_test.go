@@ -41,7 +41,8 @@ func crowd(n int) []published.Fleet {
 			Current: belief.Incarnation{ID: fleet.InstanceID(fmt.Sprint("i-", i)), Generation: 1, Certified: true,
 				Host: fleet.HostName(fmt.Sprint("h", i%200))},
 			Health: belief.Health{Verdict: belief.VerdictHealthy, Since: dawn},
-		}, Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp}, {Check: "alive", Standing: fleet.StandingUp}}}
+		}, Checks: []fleet.CheckState{{Check: "page", Standing: fleet.StandingUp},
+			{Check: "alive", Standing: fleet.StandingUp}}}
 		if i%100 == 0 {
 			v.Machine.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseCrashed, Since: dawn}
 		}
@@ -54,7 +55,8 @@ func crowd(n int) []published.Fleet {
 func served(b *testing.B, machines int, doors ...server.Door) (*server.Server, state.Store) {
 	b.Helper()
 	all, store := crowd(machines), memory.New(memory.Options{}).Open(nil)
-	s := server.New(server.Options{Version: "1", Server: "h", Status: func() []published.Fleet { return all }, Store: store,
+	s := server.New(server.Options{Version: "1", Server: "h", Status: func() []published.Fleet { return all },
+		Store:  store,
 		Logger: slog.New(slog.DiscardHandler)})
 	ctx, stop := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
@@ -77,7 +79,8 @@ func BenchmarkListOfMachines(b *testing.B) {
 		n, after := 0, ""
 		for page := 0; page == 0 || after != ""; page++ {
 			w := httptest.NewRecorder()
-			q := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/machines?limit=1000&after="+after, http.NoBody)
+			q := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/machines?limit=1000&after="+after,
+				http.NoBody)
 			h.ServeHTTP(w, q)
 			var l api.List[struct{}]
 			if err := json.Unmarshal(w.Body.Bytes(), &l); err != nil {
@@ -119,7 +122,8 @@ func BenchmarkWatchers(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { conns[i].Close() })
-		if _, err := fmt.Fprintf(conns[i], "GET /v1/events?watch=true&from=now HTTP/1.1\r\nHost: hale\r\n\r\n"); err != nil {
+		if _, err := fmt.Fprintf(conns[i],
+			"GET /v1/events?watch=true&from=now HTTP/1.1\r\nHost: hale\r\n\r\n"); err != nil {
 			b.Fatal(err)
 		}
 		head := make([]byte, 512)

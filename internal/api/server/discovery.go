@@ -18,7 +18,8 @@ type targetsIn struct {
 	Which string `query:"which" enum:"all,serving" default:"all" doc:"All machines, or all but those that surely do not serve"`
 }
 
-// targets answers Prometheus. While hale cannot say who there is, that is an error: Prometheus goes on with what it has.
+// targets answers Prometheus. While hale cannot say who there is, that is an error: Prometheus goes on with what it
+// has.
 func (s *Server) targets(ctx context.Context, in *targetsIn) ([]discovery.Group, error) {
 	fleets := s.seen(ctx, access.Viewer)
 	c := discovery.Choice{Serving: in.Which == "serving"}
@@ -30,8 +31,9 @@ func (s *Server) targets(ctx context.Context, in *targetsIn) ([]discovery.Group,
 	}
 	all, known := discovery.List(fleets, c)
 	if !known {
-		return nil, api.NewProblem(api.CodeBusy, "hale does not look after all of the fleets yet, and cannot say which "+
-			"machines there are")
+		return nil, api.NewProblem(api.CodeBusy,
+			"hale does not look after all of the fleets yet, and cannot say which "+
+				"machines there are")
 	}
 	return discovery.Prometheus(all, uint16(in.Port)), nil //nolint:gosec // the document bounds it
 }

@@ -22,34 +22,47 @@ import (
 
 // listing are the calls that read resources, one or a page of them.
 func (s *Server) listing() {
-	rest.RegisterList(s.router, rest.Call{ID: "list-fleets", Method: http.MethodGet, Path: "/v1/fleets", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-fleets", Method: http.MethodGet, Path: "/v1/fleets",
+		Needs:   rest.Reads,
 		Summary: "The fleets, by name"}, s.listFleets)
-	rest.Serve(s.router, rest.Call{ID: "get-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}", Needs: rest.Reads,
+	rest.Serve(s.router, rest.Call{ID: "get-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}",
+		Needs:   rest.Reads,
 		Summary: "One fleet, without its machines", Codes: []string{api.CodeUnknownFleet}}, s.getFleet)
-	rest.RegisterList(s.router, rest.Call{ID: "list-machines", Method: http.MethodGet, Path: "/v1/machines", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-machines", Method: http.MethodGet, Path: "/v1/machines",
+		Needs:   rest.Reads,
 		Summary: "The machines, by name", Codes: []string{api.CodeUnknownFleet}}, s.listMachines)
-	rest.RegisterList(s.router, rest.Call{ID: "list-machines-of-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}/machines",
+	rest.RegisterList(s.router, rest.Call{ID: "list-machines-of-fleet", Method: http.MethodGet,
+		Path:  "/v1/fleets/{name}/machines",
 		Needs: rest.Reads, Summary: "The machines of a fleet", Codes: []string{api.CodeUnknownFleet}}, s.listMachinesOf)
-	rest.Serve(s.router, rest.Call{ID: "get-machine", Method: http.MethodGet, Path: "/v1/machines/{name}", Needs: rest.Reads,
+	rest.Serve(s.router, rest.Call{ID: "get-machine", Method: http.MethodGet, Path: "/v1/machines/{name}",
+		Needs:   rest.Reads,
 		Summary: "One machine", Codes: []string{api.CodeUnknownMachine}}, s.getMachine)
-	rest.RegisterList(s.router, rest.Call{ID: "list-instances", Method: http.MethodGet, Path: "/v1/instances", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-instances", Method: http.MethodGet, Path: "/v1/instances",
+		Needs:   rest.Reads,
 		Summary: "The virtual machines at the providers, as far as they bear on machines of hale's",
 		Codes:   []string{api.CodeUnknownFleet}}, still(s.listInstances))
-	rest.RegisterList(s.router, rest.Call{ID: "list-incidents", Method: http.MethodGet, Path: "/v1/incidents", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-incidents", Method: http.MethodGet, Path: "/v1/incidents",
+		Needs:   rest.Reads,
 		Summary: "The incidents, newest first", Codes: []string{api.CodeUnknownFleet}}, still(s.listIncidents))
-	rest.Serve(s.router, rest.Call{ID: "get-incident", Method: http.MethodGet, Path: "/v1/incidents/{id}", Needs: rest.Reads,
+	rest.Serve(s.router, rest.Call{ID: "get-incident", Method: http.MethodGet, Path: "/v1/incidents/{id}",
+		Needs:   rest.Reads,
 		Summary: "One incident, and what happened", Codes: []string{api.CodeUnknownIncident}}, s.getIncident)
-	rest.RegisterList(s.router, rest.Call{ID: "list-repairs", Method: http.MethodGet, Path: "/v1/repairs", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-repairs", Method: http.MethodGet, Path: "/v1/repairs",
+		Needs:   rest.Reads,
 		Summary: "The repairs, newest first", Codes: []string{api.CodeUnknownFleet}}, still(s.listRepairs))
-	rest.RegisterList(s.router, rest.Call{ID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-hosts", Method: http.MethodGet, Path: "/v1/hosts",
+		Needs:   rest.Reads,
 		Summary: "The hypervisor hosts"}, still(s.listHosts))
-	rest.RegisterList(s.router, rest.Call{ID: "list-providers", Method: http.MethodGet, Path: "/v1/providers", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-providers", Method: http.MethodGet, Path: "/v1/providers",
+		Needs:   rest.Reads,
 		Summary: "The providers"}, still(s.listProviders))
-	rest.RegisterList(s.router, rest.Call{ID: "list-brakes", Method: http.MethodGet, Path: "/v1/brakes", Needs: rest.Reads,
+	rest.RegisterList(s.router, rest.Call{ID: "list-brakes", Method: http.MethodGet, Path: "/v1/brakes",
+		Needs:   rest.Reads,
 		Summary: "The brake under which each fleet stands"}, still(s.listBrakes))
 	rest.Serve(s.router, rest.Call{ID: "discovery-prometheus", Method: http.MethodGet,
-		Path: "/v1/discovery/prometheus", Needs: rest.Reads, Summary: "The machines as targets for Prometheus's http_sd_configs",
-		Codes: []string{api.CodeUnknownFleet, api.CodeBusy}}, s.targets)
+		Path: "/v1/discovery/prometheus", Needs: rest.Reads,
+		Summary: "The machines as targets for Prometheus's http_sd_configs",
+		Codes:   []string{api.CodeUnknownFleet, api.CodeBusy}}, s.targets)
 	rest.Serve(s.router, rest.Call{ID: "whoami", Method: http.MethodGet, Path: "/v1/whoami", Needs: rest.Reads,
 		Summary: "The caller, as hale knows it"}, s.whoAmI)
 }
@@ -160,7 +173,8 @@ func (s *Server) listMachines(ctx context.Context, in *machinesIn) (*rest.Listed
 	}
 	if in.Watch {
 		if in.Narrowing != (Narrowing{}) {
-			return nil, nil, rest.BadRequest("watch: goes with a fleet only, and with nothing else that narrows the list")
+			return nil, nil,
+				rest.BadRequest("watch: goes with a fleet only, and with nothing else that narrows the list")
 		}
 		w, err := s.watchMachines(ctx, fleet.Name(in.Fleet), in.Place())
 		return nil, w, err

@@ -65,20 +65,21 @@ var matrix = map[string]row{
 	"make-token": {
 		role: access.Admin, body: `{"name":"ci","person":"bo","role":"viewer","fleets":["web"],"for":"1h"}`,
 	},
-	"revoke-token":       {role: access.Viewer, path: "/v1/tokens/abcdefghij"},
-	"audit":              {role: access.Admin, whole: true},
-	"list-acts":          {role: access.Operator},
-	"agree":              {role: access.Operator, path: "/v1/second-person/abcdefgh/agree"},
-	"withdraw":           {role: access.Operator, path: "/v1/second-person/abcdefgh"},
-	"order":              {role: access.Operator, body: `{"kind":"brake-on","subjects":["web"]}`},
-	"list-orders":        {role: access.Viewer},
-	"given-order":        {role: access.Viewer, path: "/v1/orders/o-1"},
-	"world":              {role: access.Viewer, path: "/v1/fleets/web/world"},
-	"take-over":          {role: access.Admin, whole: true, body: `{"installation":"other"}`},
-	"reload":             {role: access.Admin, whole: true},
-	"list-holds":         {role: access.Viewer},
-	"get-hold":           {role: access.Viewer, path: "/v1/holds/power"},
-	"put-hold":           {role: access.Operator, path: "/v1/holds/power", body: `{"subject":"web","reason":"r","for":"1h"}`},
+	"revoke-token": {role: access.Viewer, path: "/v1/tokens/abcdefghij"},
+	"audit":        {role: access.Admin, whole: true},
+	"list-acts":    {role: access.Operator},
+	"agree":        {role: access.Operator, path: "/v1/second-person/abcdefgh/agree"},
+	"withdraw":     {role: access.Operator, path: "/v1/second-person/abcdefgh"},
+	"order":        {role: access.Operator, body: `{"kind":"brake-on","subjects":["web"]}`},
+	"list-orders":  {role: access.Viewer},
+	"given-order":  {role: access.Viewer, path: "/v1/orders/o-1"},
+	"world":        {role: access.Viewer, path: "/v1/fleets/web/world"},
+	"take-over":    {role: access.Admin, whole: true, body: `{"installation":"other"}`},
+	"reload":       {role: access.Admin, whole: true},
+	"list-holds":   {role: access.Viewer},
+	"get-hold":     {role: access.Viewer, path: "/v1/holds/power"},
+	"put-hold": {role: access.Operator, path: "/v1/holds/power",
+		body: `{"subject":"web","reason":"r","for":"1h"}`},
 	"delete-hold":        {role: access.Operator, path: "/v1/holds/power"},
 	"list-plans":         {role: access.Viewer},
 	"plan":               {role: access.Viewer, path: "/v1/plans/web-0a"},
@@ -126,7 +127,8 @@ func TestWhoMayMakeWhichCall(t *testing.T) {
 		t.Run(op.ID, func(t *testing.T) {
 			t.Parallel()
 			for name, grants := range callers {
-				who := access.Principal{Kind: access.ByCertificate, Name: "ana", ID: "ana", Persons: []string{"ana"}, Grants: grants}
+				who := access.Principal{Kind: access.ByCertificate, Name: "ana", ID: "ana", Persons: []string{"ana"},
+					Grants: grants}
 				if name == "a caller who cannot be told" {
 					who = access.Principal{}
 				}
@@ -223,7 +225,8 @@ func furnished(t *testing.T) *house {
 	t.Helper()
 	h := &house{store: memory.New(memory.Options{}).Open(nil), desk: &clerk{}, hosts: &breakers{}}
 	h.server = server.New(server.Options{
-		Version: "1", Server: "h", Status: standing, Store: h.store, Logger: slog.New(slog.DiscardHandler), Desk: h.desk,
+		Version: "1", Server: "h", Status: standing, Store: h.store, Logger: slog.New(slog.DiscardHandler),
+		Desk:    h.desk,
 		Fencing: h.hosts, Breaking: h, Nudge: func() {},
 		Monitoring: server.Monitoring{Metrics: well, Ready: well, Alive: well},
 		Targets:    func() []policy.TargetName { return []policy.TargetName{"ops"} },

@@ -35,20 +35,26 @@ func (s *Server) operations() {
 func (s *Server) reading() {
 	rest.Serve(s.router, rest.Call{ID: "status", Method: http.MethodGet, Path: "/v1/status", Needs: rest.Reads,
 		Summary: "The whole controller at one moment"}, s.status)
-	rest.Serve(s.router, rest.Call{ID: "why-machine", Method: http.MethodGet, Path: "/v1/machines/{name}/why", Needs: rest.Reads,
+	rest.Serve(s.router, rest.Call{ID: "why-machine", Method: http.MethodGet, Path: "/v1/machines/{name}/why",
+		Needs:   rest.Reads,
 		Summary: "How a machine stands, and how that came to be", Codes: []string{api.CodeUnknownMachine}}, s.why)
-	rest.Serve(s.router, rest.Call{ID: "evidence", Method: http.MethodGet, Path: "/v1/machines/{name}/evidence", Needs: rest.Inspects,
+	rest.Serve(s.router, rest.Call{ID: "evidence", Method: http.MethodGet, Path: "/v1/machines/{name}/evidence",
+		Needs:   rest.Inspects,
 		Summary: "What a machine said before something was done to it",
 		Codes:   []string{api.CodeUnknownMachine, api.CodeUnknownIncident}}, s.evidence)
-	rest.Serve(s.router, rest.Call{ID: "why-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}/why", Needs: rest.Reads,
+	rest.Serve(s.router, rest.Call{ID: "why-fleet", Method: http.MethodGet, Path: "/v1/fleets/{name}/why",
+		Needs:   rest.Reads,
 		Summary: "How a fleet stands, and what holds it", Codes: []string{api.CodeUnknownFleet}}, s.whyFleet)
-	rest.Serve(s.router, rest.Call{ID: "fleet-size", Method: http.MethodGet, Path: "/v1/fleets/{name}/size", Needs: rest.Reads,
-		Summary: "How many machines a fleet has, how many are wanted, and why", Codes: []string{api.CodeUnknownFleet}}, s.fleetSize)
+	rest.Serve(s.router, rest.Call{ID: "fleet-size", Method: http.MethodGet, Path: "/v1/fleets/{name}/size",
+		Needs:   rest.Reads,
+		Summary: "How many machines a fleet has, how many are wanted, and why", Codes: []string{api.CodeUnknownFleet}},
+		s.fleetSize)
 	rest.Serve(s.router, rest.Call{ID: "state", Method: http.MethodGet, Path: "/v1/state", Needs: rest.Governs,
 		Summary: "What is believed, as the store has it, for a plan"}, s.state)
 	rest.Register(s.router, rest.Call{ID: "backup", Method: http.MethodGet, Path: "/v1/backup", Needs: rest.Governs,
 		Summary: "All that is stored, for hale restore"}, s.backup)
-	probelog.Register(s.router, func(ctx context.Context) []published.Fleet { return s.seen(ctx, access.Viewer) }, s.opts.ProbeLog)
+	probelog.Register(s.router, func(ctx context.Context) []published.Fleet { return s.seen(ctx, access.Viewer) },
+		s.opts.ProbeLog)
 	rest.Register(s.router, rest.Call{ID: "events", Method: http.MethodGet, Path: "/v1/events", Needs: rest.Reads,
 		Summary: "The journal", Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine}}, s.events)
 }
@@ -59,10 +65,13 @@ func (s *Server) ordering() {
 		Again: rest.GoesOn, Summary: "Give an order, and learn what became of it",
 		Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused}}, s.order)
 	rest.Serve(s.router, rest.Call{ID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Needs: rest.Reads,
-		Summary: "The orders that people gave, and what became of them", Codes: []string{api.CodeUnknownFleet}}, s.given)
-	rest.Serve(s.router, rest.Call{ID: "given-order", Method: http.MethodGet, Path: "/v1/orders/{id}", Needs: rest.Reads,
+		Summary: "The orders that people gave, and what became of them", Codes: []string{api.CodeUnknownFleet}},
+		s.given)
+	rest.Serve(s.router, rest.Call{ID: "given-order", Method: http.MethodGet, Path: "/v1/orders/{id}",
+		Needs:   rest.Reads,
 		Summary: "An order, and what became of it", Codes: []string{api.CodeUnknownOrder}}, s.givenOne)
-	rest.Serve(s.router, rest.Call{ID: "world", Method: http.MethodGet, Path: "/v1/fleets/{name}/world", Needs: rest.Reads,
+	rest.Serve(s.router, rest.Call{ID: "world", Method: http.MethodGet, Path: "/v1/fleets/{name}/world",
+		Needs:   rest.Reads,
 		Summary: "What believing the world would mean for a fleet",
 		Codes:   []string{api.CodeUnknownFleet, api.CodeRefused}}, s.world)
 	rest.Mutate(s.router, rest.Call{ID: "take-over", Method: http.MethodPost,
@@ -77,9 +86,11 @@ func (s *Server) holding() {
 		api.CodeRefused, api.CodePrecondition}
 	rest.Serve(s.router, rest.Call{ID: "list-holds", Method: http.MethodGet, Path: "/v1/holds", Needs: rest.Reads,
 		Summary: "The holds that have a name"}, s.named.List)
-	rest.Register(s.router, rest.Call{ID: "get-hold", Method: http.MethodGet, Path: "/v1/holds/{name}", Needs: rest.Reads,
+	rest.Register(s.router, rest.Call{ID: "get-hold", Method: http.MethodGet, Path: "/v1/holds/{name}",
+		Needs:   rest.Reads,
 		Summary: "A hold that has a name", Codes: codes[:1]}, s.named.Get)
-	rest.Mutate(s.router, rest.Call{ID: "put-hold", Method: http.MethodPut, Path: "/v1/holds/{name}", Needs: rest.Orders,
+	rest.Mutate(s.router, rest.Call{ID: "put-hold", Method: http.MethodPut, Path: "/v1/holds/{name}",
+		Needs: rest.Orders,
 		Again: rest.GoesOn, Summary: "Have a hold of a name be so", Codes: codes[1:]}, s.named.Put)
 	rest.Mutate(s.router, rest.Call{ID: "delete-hold", Method: http.MethodDelete, Path: "/v1/holds/{name}",
 		Needs: rest.Orders, Again: rest.GoesOn, Summary: "Release the hold of a name", Codes: codes}, s.named.Delete)
@@ -104,7 +115,8 @@ func (s *Server) configuring() {
 
 // notifying are the calls about messages to people.
 func (s *Server) notifying() {
-	rest.Serve(s.router, rest.Call{ID: "dead-letters", Method: http.MethodGet, Path: "/v1/notify/dead", Needs: rest.Reads,
+	rest.Serve(s.router, rest.Call{ID: "dead-letters", Method: http.MethodGet, Path: "/v1/notify/dead",
+		Needs:   rest.Reads,
 		Summary: "The messages that were given up"}, s.deadLetters)
 	rest.Mutate(s.router, rest.Call{ID: "retry-dead-letters", Method: http.MethodPost,
 		Path: "/v1/notify/dead/retry", Needs: rest.Orders,
@@ -135,7 +147,8 @@ func (s *Server) fencingHosts() {
 
 // simulating are the calls about machines of simulated providers.
 func (s *Server) simulating() {
-	rest.Serve(s.router, rest.Call{ID: "breakages", Method: http.MethodGet, Path: "/v1/simulated/breakages", Needs: rest.Surveys,
+	rest.Serve(s.router, rest.Call{ID: "breakages", Method: http.MethodGet, Path: "/v1/simulated/breakages",
+		Needs:   rest.Surveys,
 		Summary: "The ways in which a simulated machine can fail"}, s.breakages)
 	rest.Mutate(s.router, rest.Call{ID: "break", Method: http.MethodPost,
 		Path: "/v1/simulated/break", Needs: rest.Governs,

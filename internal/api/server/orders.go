@@ -61,7 +61,8 @@ func (s *Server) order(ctx context.Context, in *rest.Asked[api.OrderRequest]) (a
 
 // risky are the orders that can take a second person.
 var risky = map[fleet.OrderKind]access.Risk{
-	fleet.OrderDelete: access.RiskDelete, fleet.OrderConfirm: access.RiskConfirm, fleet.OrderBrakeOff: access.RiskBrakeOff,
+	fleet.OrderDelete: access.RiskDelete, fleet.OrderConfirm: access.RiskConfirm,
+	fleet.OrderBrakeOff: access.RiskBrakeOff,
 }
 
 // agreed keeps orders that take a second person, and notes what they are about.
@@ -120,7 +121,8 @@ func (s *Server) try(ctx context.Context, orders []fleet.Order) []api.Ordered {
 			switch {
 			case !tried:
 			case ruling.Refused != "":
-				would.State, would.Refused, would.Until = api.OrderRefused, s.refusal(ruling.Refused, o.Fleet), ruling.Until
+				would.State, would.Refused, would.Until = api.OrderRefused, s.refusal(ruling.Refused, o.Fleet),
+					ruling.Until
 			default:
 				would.State = api.OrderTaken
 			}

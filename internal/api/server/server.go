@@ -110,7 +110,8 @@ func New(opts Options) *Server {
 		opts.Defects = defect.NewRegister(opts.Logger)
 	}
 	s := &Server{opts: opts, started: time.Now(), feed: feed.New(opts.Store, opts.Logger)}
-	s.router = rest.New(opts.Logger, opts.Defects.Witness(defect.Surface, ""), opts.Audit, once.New(opts.Store, opts.Server))
+	s.router = rest.New(opts.Logger, opts.Defects.Witness(defect.Surface, ""), opts.Audit,
+		once.New(opts.Store, opts.Server))
 	s.hosts = &power.Hosts{Fencing: opts.Fencing, Status: opts.Status, Seen: s.seen, Store: opts.Store, Hold: s.hold,
 		Log: opts.Logger, Defects: opts.Defects}
 	s.named = &named.Holds{Store: opts.Store, Seen: s.seen, Resolve: resolve, Await: s.await, Try: s.try}
@@ -136,8 +137,8 @@ type Door struct {
 	Guard func(http.Handler) http.Handler
 }
 
-// Serve answers at the doors until ctx ends, and closes them. Streams end with ctx; other answers get a moment. When one
-// door fails, all are closed.
+// Serve answers at the doors until ctx ends, and closes them. Streams end with ctx; other answers get a moment. When
+// one door fails, all are closed.
 func (s *Server) Serve(ctx context.Context, doors ...Door) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

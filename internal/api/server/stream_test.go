@@ -29,7 +29,8 @@ func (o *office) watch(query, lastID string) (next func() map[string]string, han
 // watchAt is watch, of what is at the path.
 func (o *office) watchAt(path, lastID string) (next func() map[string]string, hangUp func()) {
 	o.t.Helper()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", o.socket)
 	}}}
@@ -74,7 +75,8 @@ func verdict(machine fleet.MachineName, v belief.Verdict) record.Record {
 	return about(machine, record.Record{Kind: record.Verdict, Verdict: v, At: dawn})
 }
 
-// A browser that lost its stream goes on with the id of the last event that it had: it gets the next one, and only that.
+// A browser that lost its stream goes on with the id of the last event that it had: it gets the next one, and only
+// that.
 func TestAWatcherGoesOnBehindTheLastEventThatItHad(t *testing.T) {
 	t.Parallel()
 	o := open(t)
@@ -88,7 +90,8 @@ func TestAWatcherGoesOnBehindTheLastEventThatItHad(t *testing.T) {
 	for range 2 {
 		got = append(got, next()["data"])
 	}
-	if !strings.Contains(first["data"], `"web-1"`) || !strings.Contains(got[0], `"web-2"`) || !strings.Contains(got[1], `"db-1"`) {
+	if !strings.Contains(first["data"], `"web-1"`) || !strings.Contains(got[0], `"web-2"`) ||
+		!strings.Contains(got[1], `"db-1"`) {
 		t.Errorf("first %v, then %v", first, got)
 	}
 }
@@ -177,7 +180,8 @@ func TestAListThatIsKnownIsNotSentAgain(t *testing.T) {
 	if tag == "" || again.Code != http.StatusNotModified || again.Body.Len() > 0 {
 		t.Errorf("tag %q, then %d %s", tag, again.Code, again.Body)
 	}
-	if other := h.callWith(t, who, http.MethodGet, "/v1/machines", "", http.Header{"If-None-Match": {`"x"`}}); other.Code != 200 {
+	if other := h.callWith(t, who, http.MethodGet, "/v1/machines", "",
+		http.Header{"If-None-Match": {`"x"`}}); other.Code != 200 {
 		t.Errorf("another tag: %d", other.Code)
 	}
 }

@@ -284,8 +284,9 @@ func held(s published.Fleet, v situation.View) api.Reason {
 func Machine(s published.Fleet, v situation.View) api.Machine {
 	b, h := v.Machine, v.Machine.Health
 	m := api.Machine{
-		Name: string(b.Name), Fleet: string(s.Spec.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current), Verdict: string(h.Verdict),
-		Cause: string(h.Cause), Check: string(h.Check), Result: string(h.Result), Text: Verdict(v), Since: h.Since,
+		Name: string(b.Name), Fleet: string(s.Spec.Name), Alias: b.Alias, Adoption: adoptionOf(b.Current),
+		Verdict: string(h.Verdict),
+		Cause:   string(h.Cause), Check: string(h.Check), Result: string(h.Result), Text: Verdict(v), Since: h.Since,
 		Instance: string(b.Current.ID), Generation: uint64(b.Current.Generation), Certified: b.Current.Certified,
 		Host: string(b.Current.Host), Waiting: held(s, v), Checks: make([]api.Check, 0, len(v.Checks)),
 	}

@@ -87,7 +87,8 @@ func UnownedInstances(all []published.Unowned) []api.Instance {
 	for _, u := range all {
 		i := u.Instance
 		out = append(out, api.Instance{
-			Provider: string(u.Provider), Fleet: string(i.Mark.Fleet), Machine: string(i.Mark.Machine), ID: string(i.ID),
+			Provider: string(u.Provider), Fleet: string(i.Mark.Fleet), Machine: string(i.Mark.Machine),
+			ID:   string(i.ID),
 			Role: api.RoleUnowned, Generation: uint64(i.Mark.Generation), Host: string(i.Host), Power: string(i.Power),
 		})
 	}
@@ -103,8 +104,9 @@ func OpenIncidents(s published.Fleet) []api.IncidentItem {
 			continue
 		}
 		out = append(out, api.IncidentItem{
-			ID: i.ID, Fleet: string(s.Spec.Name), Machine: string(v.Machine.Name), Cause: string(i.Cause), Opened: i.Opened,
-			Paged: i.Paged, Parent: i.Parent, Waiting: held(s, *v),
+			ID: i.ID, Fleet: string(s.Spec.Name), Machine: string(v.Machine.Name), Cause: string(i.Cause),
+			Opened: i.Opened,
+			Paged:  i.Paged, Parent: i.Parent, Waiting: held(s, *v),
 		})
 	}
 	for _, p := range s.Whole.Parents {
@@ -193,7 +195,8 @@ func OpenRepairs(s published.Fleet) []api.RepairItem {
 			continue
 		}
 		item := api.RepairItem{
-			ID: r.ID, Fleet: string(s.Spec.Name), Machine: string(v.Machine.Name), Kind: string(r.Kind), Step: string(r.Step),
+			ID: r.ID, Fleet: string(s.Spec.Name), Machine: string(v.Machine.Name), Kind: string(r.Kind),
+			Step:  string(r.Step),
 			Phase: string(r.Phase), Started: r.Started, Text: explain.Work(*r, s.Now),
 		}
 		if i := v.Machine.Incident; i != nil {
@@ -215,7 +218,8 @@ func EndedRepairs(records []record.Record) []api.RepairItem {
 			began[r.Repair] = r.At
 		case record.RepairEnded:
 			item := api.RepairItem{
-				ID: r.Repair, Fleet: string(r.Fleet), Machine: string(r.Machine), Incident: r.Incident, Step: string(r.Step),
+				ID: r.Repair, Fleet: string(r.Fleet), Machine: string(r.Machine), Incident: r.Incident,
+				Step:    string(r.Step),
 				Started: began[r.Repair], Ended: r.At, Result: Reason(r.Reason, r.Detail), Took: api.Duration(r.Took),
 				Text: prose.Sentence(*r),
 			}
@@ -241,7 +245,10 @@ func Hosts(s published.Fleet) []api.HostItem {
 	for _, h := range s.Hosts {
 		out = append(out, api.HostItem{
 			Provider: string(s.Spec.Provider), Host: host(h), Machines: lying[h.Name],
-			Held: slices.ContainsFunc(s.Whole.Holds, func(k belief.Hold) bool { return h.Name != "" && k.Host == h.Name }),
+			Held: slices.ContainsFunc(s.Whole.Holds, func(k belief.Hold) bool {
+				return h.Name != "" &&
+					k.Host == h.Name
+			}),
 		})
 	}
 	return out

@@ -98,8 +98,9 @@ func sizeMoves(out *api.FleetSize, s *published.Fleet, e *explain.Sized) {
 
 func sizeOpinion(o *policy.Opinion, s *sizing.Said, counts bool) api.SizeOpinion {
 	return api.SizeOpinion{Name: string(o.Name), Kind: string(o.Kind), Metric: string(o.Metric), Value: finite(s.Value),
-		Total: finite(s.Total), Goal: s.Goal, Wants: s.Wants, Least: s.Low, Most: s.High, Silent: Reason(s.Why, s.Detail),
-		Young: s.Young, Counts: counts, Text: prose.Opinion(o, s)}
+		Total: finite(s.Total), Goal: s.Goal, Wants: s.Wants, Least: s.Low, Most: s.High,
+		Silent: Reason(s.Why, s.Detail),
+		Young:  s.Young, Counts: counts, Text: prose.Opinion(o, s)}
 }
 
 // finite is the number, or 0 for one that JSON does not know.

@@ -1,7 +1,7 @@
 // Package lists writes files that tell other programs which machines there are.
 //
-// It promises that a reader sees the old list or the new one, never a part; that a file is written only when it differs;
-// and that it stays as it is while this server does not look after the fleets in it.
+// It promises that a reader sees the old list or the new one, never a part; that a file is written only when it
+// differs; and that it stays as it is while this server does not look after the fleets in it.
 package lists
 
 import (
@@ -71,8 +71,9 @@ func (l *Lists) Troubles() []api.Trouble {
 	for _, w := range l.wanted {
 		if s, failing := l.failing[w.Name]; failing {
 			out = append(out, api.Trouble{Part: api.TroubleDiscovery, Name: w.Name, Since: s.since.UTC(),
-				Text:   "list " + w.Name + " cannot be written: " + s.why,
-				Advice: "let hale make files in the folder that discovery." + w.Name + " names; hale goes on by itself"})
+				Text: "list " + w.Name + " cannot be written: " + s.why,
+				Advice: "let hale make files in the folder that discovery." + w.Name +
+					" names; hale goes on by itself"})
 		}
 	}
 	return out

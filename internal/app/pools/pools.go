@@ -1,10 +1,10 @@
-// Package pools keeps the pools of load balancers as the fleets are: healthy machines serve, those that are unhealthy, in
-// repair, or about to leave do not.
+// Package pools keeps the pools of load balancers as the fleets are: healthy machines serve, those that are unhealthy,
+// in repair, or about to leave do not.
 //
-// It promises that a pool is never changed because hale is blind, doubts what it sees, does not own the fleet, or has just
-// started; that the last member which serves is never taken out on hale's word alone; and that a balancer which forgot
-// what it was told is told again. It asks each pool before it changes anything, and keeps no state that a restart would
-// miss. It holds up no one: a repair does not wait for a pool.
+// It promises that a pool is never changed because hale is blind, doubts what it sees, does not own the fleet, or has
+// just started; that the last member which serves is never taken out on hale's word alone; and that a balancer which
+// forgot what it was told is told again. It asks each pool before it changes anything, and keeps no state that a
+// restart would miss. It holds up no one: a repair does not wait for a pool.
 package pools
 
 import (
@@ -175,7 +175,8 @@ func (p *Pools) begin(ctx context.Context, w Pool) {
 		ended:  make(chan struct{}),
 		memory: memory{served: map[fleet.MachineName]netip.AddrPort{}, drains: map[fleet.MachineName]time.Time{}},
 		status: Status{Name: w.Name}}
-	k.pool = balancer.Guarded(w.Settings.Pool(kinds.BalancerOptions{Name: w.Name, Timeout: w.Timeout, Version: p.o.Version}),
+	k.pool = balancer.Guarded(w.Settings.Pool(kinds.BalancerOptions{Name: w.Name, Timeout: w.Timeout,
+		Version: p.o.Version}),
 		w.Name, p.o.Defects.Witness(defect.Surface, ""))
 	p.mu.Lock()
 	p.at[w.Name] = k
@@ -288,7 +289,8 @@ func (k *keeper) set(ctx context.Context, s Step) error {
 	defer cancel()
 	err := k.pool.Set(ctx, s.Member, s.Want)
 	if err == nil {
-		k.log.Info("a member of a pool is as it should be", "machine", s.Member, "state", s.State, "at", s.At, "why", s.Why)
+		k.log.Info("a member of a pool is as it should be", "machine", s.Member, "state", s.State, "at", s.At, "why",
+			s.Why)
 	}
 	return err
 }

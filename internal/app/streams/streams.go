@@ -86,7 +86,8 @@ func (s *Streams) Take(c *config.Config) {
 	}
 	var all []wanted
 	if t := c.Telemetry.Traces; t.Settings != nil {
-		all = append(all, wanted{name: config.TracesStream, timeout: t.Timeout, how: t, make: t.Settings.Traces, recall: true})
+		all = append(all, wanted{name: config.TracesStream, timeout: t.Timeout, how: t, make: t.Settings.Traces,
+			recall: true})
 	}
 	for _, o := range c.Telemetry.Journal {
 		all = append(all, wanted{name: config.JournalStream(o.Name), timeout: o.Timeout, how: o,

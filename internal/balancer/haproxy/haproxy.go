@@ -87,8 +87,9 @@ func (p *Pool) Set(ctx context.Context, name fleet.MachineName, w balancer.Want)
 	case !there && w.State != balancer.Serving, there && w.Met(m):
 		return nil
 	case !there && p.o.Add == nil:
-		return p.fail(fault.NotFound, op, name, fmt.Sprintf("backend %s has no server %s: declare as many as the fleet "+
-			"may have (server-template)", p.o.Backend, name))
+		return p.fail(fault.NotFound, op, name,
+			fmt.Sprintf("backend %s has no server %s: declare as many as the fleet "+
+				"may have (server-template)", p.o.Backend, name))
 	}
 	said, err := p.order(ctx, op, name, p.commands(name, m, there, w))
 	if err != nil {

@@ -39,8 +39,9 @@ type draft struct {
 
 func shape() keys.Object[draft] {
 	return keys.Object[draft]{Fields: []keys.Field[draft]{
-		keys.Must("socket", "/run/haproxy/admin.sock", "Where HAProxy takes commands (`stats socket … level admin`): a "+
-			"path, or an address and port. By the network nothing is encrypted, and no password is asked for.",
+		keys.Must("socket", "/run/haproxy/admin.sock",
+			"Where HAProxy takes commands (`stats socket … level admin`): a "+
+				"path, or an address and port. By the network nothing is encrypted, and no password is asked for.",
 			keys.Text("a path, or an address and port", "/run/haproxy/admin.sock"),
 			func(d *draft) *keys.At[string] { return &d.socket }),
 		keys.Must("backend", "web", "The backend's name.", keys.Text("a name", "web"),
@@ -54,7 +55,8 @@ func shape() keys.Object[draft] {
 func compileKeys(f *keys.Finder, v keys.At[draft]) kinds.Balancing {
 	d := v.Value
 	o := Options{Socket: d.socket.Value, Backend: d.backend.Value}
-	if _, port, err := net.SplitHostPort(o.Socket); err != nil || port == "" || strings.ContainsRune(o.Socket, filepath.Separator) {
+	if _, port, err := net.SplitHostPort(o.Socket); err != nil || port == "" ||
+		strings.ContainsRune(o.Socket, filepath.Separator) {
 		o.Socket = keys.Path(d.socket)
 	}
 	single(f, d.backend, " \t\r\n;/\\")
@@ -68,6 +70,7 @@ func compileKeys(f *keys.Finder, v keys.At[draft]) kinds.Balancing {
 // single reports a text that would be more than one word, or command, to HAProxy.
 func single(f *keys.Finder, text keys.At[string], without string) {
 	if text.Known() && strings.ContainsAny(text.Value, without) {
-		f.Add(text.Spot, fmt.Sprintf("%q is more than that", text.Value), "write it as it stands in HAProxy's configuration")
+		f.Add(text.Spot, fmt.Sprintf("%q is more than that", text.Value),
+			"write it as it stands in HAProxy's configuration")
 	}
 }

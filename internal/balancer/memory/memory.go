@@ -81,7 +81,10 @@ func (p *Pool) Members(ctx context.Context) ([]balancer.Member, error) {
 	if _, err := p.reach(ctx, "memory.members", fault.Transient); err != nil {
 		return nil, err
 	}
-	return slices.SortedFunc(maps.Values(p.All()), func(a, b balancer.Member) int { return cmp.Compare(a.Name, b.Name) }),
+	return slices.SortedFunc(maps.Values(p.All()), func(a, b balancer.Member) int {
+			return cmp.Compare(a.Name,
+				b.Name)
+		}),
 		nil
 }
 

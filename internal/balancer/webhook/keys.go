@@ -56,5 +56,6 @@ func shape() keys.Object[draft] {
 func compileKeys(f *keys.Finder, v keys.At[draft]) kinds.Balancing {
 	d := v.Value
 	post.Address(f, d.url.Value.Plain)
-	return Settings{URL: f.Text(d.url.Value), CA: keys.Path(d.ca), Headers: post.HeadersOf(f, d.headers, "Content-Type")}
+	return Settings{URL: f.Text(d.url.Value), CA: keys.Path(d.ca),
+		Headers: post.HeadersOf(f, d.headers, "Content-Type")}
 }

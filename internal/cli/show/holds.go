@@ -47,11 +47,14 @@ func (p sheet) holds(held []fleetHold, now time.Time) []string {
 		return []string{"nothing is held"}
 	}
 	columns := []paper.Column{
-		{Title: "HELD", Keep: paper.KeepAlways}, {Title: "ONLY", Keep: 4}, {Title: "FLEET", Keep: 3}, {Title: "UNTIL", Keep: paper.KeepAlways},
-		{Title: "LEFT", Keep: 6}, {Title: "NAME", Keep: 5}, {Title: "BY", Keep: 8}, {Title: "REASON", Keep: 7, Narrowest: 12},
+		{Title: "HELD", Keep: paper.KeepAlways}, {Title: "ONLY", Keep: 4}, {Title: "FLEET", Keep: 3},
+		{Title: "UNTIL", Keep: paper.KeepAlways},
+		{Title: "LEFT", Keep: 6}, {Title: "NAME", Keep: 5}, {Title: "BY", Keep: 8},
+		{Title: "REASON", Keep: 7, Narrowest: 12},
 	}
 	for _, h := range held {
-		row := []string{h.subject(), h.Only, h.Fleet, paper.Moment(h.Until, now), left(h.Hold, now), h.Name, h.By, h.Reason}
+		row := []string{h.subject(), h.Only, h.Fleet, paper.Moment(h.Until, now), left(h.Hold, now), h.Name, h.By,
+			h.Reason}
 		for i, text := range row {
 			columns[i].Cells = append(columns[i].Cells, paper.Cell{Text: text})
 		}
@@ -76,7 +79,8 @@ func holdLine(name string, h api.Hold, now time.Time) string {
 	if h.Machine != "" || h.Host != "" {
 		what = fleetHold{name, h}.subject()
 	}
-	return fmt.Sprintf("%s is %s by %s until %s: %s", what, prose.Held(fleet.HoldScope(h.Only)), h.By, paper.Moment(h.Until, now), h.Reason)
+	return fmt.Sprintf("%s is %s by %s until %s: %s", what, prose.Held(fleet.HoldScope(h.Only)), h.By,
+		paper.Moment(h.Until, now), h.Reason)
 }
 
 func (c reader) holdsCommand() *cobra.Command {

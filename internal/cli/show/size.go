@@ -92,7 +92,8 @@ func moves(s api.FleetSize, now time.Time) []string {
 			said += fmt.Sprintf("; last %s ago", prose.Span(max(0, now.Sub(at))))
 		}
 		if at := d.pace.Rests; at.After(now) {
-			said += fmt.Sprintf("; rests until %s, %s more", paper.Moment(at.Round(time.Second), now), prose.Span(at.Sub(now)))
+			said += fmt.Sprintf("; rests until %s, %s more", paper.Moment(at.Round(time.Second), now),
+				prose.Span(at.Sub(now)))
 		}
 		out = append(out, said)
 	}

@@ -53,7 +53,8 @@ func (c reader) whyCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&size, "size", false, "of a fleet: how many machines are wanted, by which numbers, and who would go")
+	cmd.Flags().BoolVar(&size, "size", false,
+		"of a fleet: how many machines are wanted, by which numbers, and who would go")
 	return cmd
 }
 

@@ -77,14 +77,16 @@ func (f *scaleFlags) request(args []string) (api.OrderRequest, error) {
 	end := strings.LastIndexByte(f.plan, '-')
 	switch {
 	case f.plan != "" && (end < 1 || f.plan[:end] != args[0]):
-		return api.OrderRequest{}, fmt.Errorf("--confirm %s: that is no plan of fleet %s; hale apply lists those that wait",
-			f.plan, args[0])
+		return api.OrderRequest{},
+			fmt.Errorf("--confirm %s: that is no plan of fleet %s; hale apply lists those that wait",
+				f.plan, args[0])
 	case f.plan != "" && (f.signal || f.dry || f.lasts != 0):
 		return api.OrderRequest{}, errors.New("--confirm carries a plan out: leave --signal, --for and --dry-run out")
 	case f.signal && f.lasts != 0:
 		return api.OrderRequest{}, errors.New("--for pins the size, and a signal pins nothing: leave one of them out")
 	case f.lasts < 0 || f.lasts > fleet.LongestHold:
-		return api.OrderRequest{}, fmt.Errorf("--for: a size is pinned for at most %s", fleet.WriteSpan(fleet.LongestHold))
+		return api.OrderRequest{}, fmt.Errorf("--for: a size is pinned for at most %s",
+			fleet.WriteSpan(fleet.LongestHold))
 	}
 	return api.OrderRequest{
 		Kind: string(fleet.OrderScale), Subjects: args[:1], Size: change.Exact, Change: change.By,
@@ -159,7 +161,8 @@ func (c giver) printTried(out api.Orders) {
 				fmt.Fprintln(c.Out, "  "+e.Text)
 			}
 		case api.OrderUntried:
-			fmt.Fprintf(c.Out, "Nothing is changed. Another server owns fleet %s, and would say what becomes of it.\n", o.Fleet)
+			fmt.Fprintf(c.Out, "Nothing is changed. Another server owns fleet %s, and would say what becomes of it.\n",
+				o.Fleet)
 		}
 	}
 }

@@ -36,7 +36,8 @@ func (c *compiler) adoption() policy.Adoption {
 // selector says which machines are meant. Whoever says nothing of names means any, where something else is said.
 func (c *compiler) selector() policy.Selector {
 	d := c.draft.selects.Value
-	s := policy.Selector{Name: d.name.Value, Except: slices.Compact(slices.Sorted(slices.Values(keys.Values(d.except))))}
+	s := policy.Selector{Name: d.name.Value,
+		Except: slices.Compact(slices.Sorted(slices.Values(keys.Values(d.except))))}
 	texts := map[string]string{}
 	for _, n := range d.metadata.Value {
 		texts[n.Name] = n.Value

@@ -18,8 +18,8 @@ import (
 type Around struct {
 	*keys.Finder
 	All kinds.All
-	// Providers are the names of all that there are; Type is the word of the fleet's own, Settings are what its own keys
-	// come to, and Hosts what the file says of its hosts.
+	// Providers are the names of all that there are; Type is the word of the fleet's own, Settings are what its own
+	// keys come to, and Hosts what the file says of its hosts.
 	Providers []string
 	Type      string
 	Settings  kinds.Settings

@@ -116,7 +116,8 @@ func (c *compiler) disks() []policy.Disk {
 			c.Add(n.Spot, "an image makes only the disk root",
 				"give it a size, take it out, or describe the machine by xml")
 		}
-		disk := policy.Disk{Name: n.Name, Ephemeral: n.Value.Kind.Value == kinds.DiskEphemeral, Size: n.Value.Size.Value,
+		disk := policy.Disk{Name: n.Name, Ephemeral: n.Value.Kind.Value == kinds.DiskEphemeral,
+			Size: n.Value.Size.Value,
 			Type: n.Value.Type.Value}
 		if n.Value.Type.Written() && !c.kind.Volumes && c.known {
 			c.Add(n.Value.Type.Spot, "does not belong to the fleet's provider, which is no cloud", "take it out")

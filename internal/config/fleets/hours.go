@@ -21,8 +21,9 @@ func hoursShape() keys.Shorthand[hoursDraft, clock] {
 				func(h *hoursDraft) *keys.At[clock] { return &h.times }),
 			keys.May("days", "The days on which it begins.", keys.List[time.Weekday]{Noun: "one day", Each: weekday()},
 				func(h *hoursDraft) *keys.At[[]keys.At[time.Weekday]] { return &h.days }).Said("every day"),
-			keys.Or("zone", defaultZone, "The clock's zone: a name of the time zone database. Its summer time counts: an "+
-				"hour that comes twice is meant twice, and one that is left out does not come.",
+			keys.Or("zone", defaultZone,
+				"The clock's zone: a name of the time zone database. Its summer time counts: an "+
+					"hour that comes twice is meant twice, and one that is left out does not come.",
 				keys.Text("a time zone", "Europe/Berlin"), func(h *hoursDraft) *keys.At[string] { return &h.zone }),
 		}},
 		Take: func(v keys.At[clock]) hoursDraft {

@@ -24,8 +24,9 @@ func poolShape() keys.Shorthand[PoolDraft, int] {
 		Long: keys.Object[PoolDraft]{Fields: []keys.Field[PoolDraft]{
 			keys.Must("port", "80", "At which port of each machine the pool's connections arrive.", port,
 				func(p *PoolDraft) *keys.At[int] { return &p.Port }),
-			keys.Or("wait", defaultPoolWait, "How long the connections of a machine that leaves may take to end: until "+
-				"then it gets no new ones, and after that it is out.", keys.Duration(0, 24*time.Hour),
+			keys.Or("wait", defaultPoolWait,
+				"How long the connections of a machine that leaves may take to end: until "+
+					"then it gets no new ones, and after that it is out.", keys.Duration(0, 24*time.Hour),
 				func(p *PoolDraft) *keys.At[time.Duration] { return &p.Wait }),
 		}},
 		Take: func(port keys.At[int]) PoolDraft {
@@ -36,8 +37,9 @@ func poolShape() keys.Shorthand[PoolDraft, int] {
 
 // poolsField is the key of a fleet's pools.
 func poolsField() keys.Field[Draft] {
-	return keys.May("balancers", "The pools that the machines are in, by the names of balancers at the top of the file: a "+
-		"port, or a mapping. Healthy machines serve; unhealthy ones, and those in repair, do not.",
+	return keys.May("balancers",
+		"The pools that the machines are in, by the names of balancers at the top of the file: a "+
+			"port, or a mapping. Healthy machines serve; unhealthy ones, and those in repair, do not.",
 		keys.Mapping[PoolDraft]{Key: "BALANCER", Each: poolShape()},
 		func(f *Draft) *keys.At[[]keys.Named[PoolDraft]] { return &f.pools }).Said("none")
 }

@@ -50,8 +50,14 @@ func Compile(d keys.At[Draft], around Around) *policy.Sizing {
 	for _, n := range s.opinions.Value {
 		out.Opinions = append(out.Opinions, c.opinion(n, &s, out))
 	}
-	slices.SortFunc(out.Metrics, func(a, b policy.Metric) int { return strings.Compare(string(a.Name), string(b.Name)) })
-	slices.SortFunc(out.Opinions, func(a, b policy.Opinion) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	slices.SortFunc(out.Metrics, func(a, b policy.Metric) int {
+		return strings.Compare(string(a.Name),
+			string(b.Name))
+	})
+	slices.SortFunc(out.Opinions, func(a, b policy.Opinion) int {
+		return strings.Compare(string(a.Name),
+			string(b.Name))
+	})
 	c.leave(&s, out)
 	c.stay(&s, out)
 	return out
@@ -75,7 +81,8 @@ func (c *compiler) within(size keys.At[int], s *Draft) {
 		return
 	}
 	if bad := keys.InRange(size.Value, s.min.Value, s.max.Value, strconv.Itoa); bad != nil {
-		c.Add(size.Spot, fmt.Sprintf("%d is beyond the bounds of the size", size.Value), bad.Hint+", or move min or max")
+		c.Add(size.Spot, fmt.Sprintf("%d is beyond the bounds of the size", size.Value),
+			bad.Hint+", or move min or max")
 	}
 }
 

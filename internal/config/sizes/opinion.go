@@ -12,8 +12,10 @@ import (
 // opinion judges one view of how many machines there should be.
 func (c *compiler) opinion(n keys.Named[opinionDraft], s *Draft, so *policy.Sizing) policy.Opinion {
 	d := n.Value
-	out := policy.Opinion{Name: fleet.OpinionName(n.Name), Kind: c.opinionKind(n), Metric: fleet.MetricName(d.metric.Value),
-		Windows: times.Windows(c.Finder, d.schedule), Size: d.size.Value, Only: times.Windows(c.Finder, d.onlyAt), Not: times.Windows(c.Finder, d.notAt)}
+	out := policy.Opinion{Name: fleet.OpinionName(n.Name), Kind: c.opinionKind(n),
+		Metric:  fleet.MetricName(d.metric.Value),
+		Windows: times.Windows(c.Finder, d.schedule), Size: d.size.Value, Only: times.Windows(c.Finder, d.onlyAt),
+		Not: times.Windows(c.Finder, d.notAt)}
 	if out.Metric != "" {
 		c.hasMetric(d.metric, s)
 	}
@@ -111,8 +113,10 @@ func (c *compiler) step(at keys.At[stepDraft], metric *policy.Metric) policy.Siz
 	case d.readings.How == keys.Absent:
 		out.Readings = max(1, fit/2)
 	case d.readings.Known() && d.readings.Value > fit+1:
-		c.Add(d.readings.Spot, fmt.Sprintf("%d readings never fit into %s: metric %s is read every %s", d.readings.Value,
-			keys.FormatDuration(out.For), metric.Name, keys.FormatDuration(metric.Every)), "raise for or lower readings")
+		c.Add(d.readings.Spot, fmt.Sprintf("%d readings never fit into %s: metric %s is read every %s",
+			d.readings.Value,
+			keys.FormatDuration(out.For), metric.Name, keys.FormatDuration(metric.Every)),
+			"raise for or lower readings")
 	}
 	return out
 }

@@ -135,7 +135,8 @@ func TestL2TheLawKnowsWhatIsKept(t *testing.T) {
 				Kind:   belief.RepairHeal,
 				Intent: &belief.Intent{ID: "c", Op: fleet.OpDelete, Instance: "x", Limit: 1},
 				Climb: belief.Climb{
-					Aim: belief.Aim{Target: is, Finding: belief.Finding{Confirmed: true, Proof: fleet.ProofConfirmedOff}},
+					Aim: belief.Aim{Target: is, Finding: belief.Finding{Confirmed: true,
+						Proof: fleet.ProofConfirmedOff}},
 				},
 			}}
 	}

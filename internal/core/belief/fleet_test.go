@@ -57,8 +57,9 @@ func replacing() belief.Machine {
 			Kind:   belief.RepairHeal,
 			Intent: &belief.Intent{ID: "c1", Op: fleet.OpDelete, Instance: "old", Limit: time.Second},
 			Climb: belief.Climb{
-				Step:  fleet.StepRecreate,
-				Aim:   belief.Aim{Target: old, Finding: belief.Finding{Confirmed: true, Proof: fleet.ProofConfirmedOff}},
+				Step: fleet.StepRecreate,
+				Aim: belief.Aim{Target: old, Finding: belief.Finding{Confirmed: true,
+					Proof: fleet.ProofConfirmedOff}},
 				Stage: belief.Stage{Phase: belief.PhaseAct},
 			},
 		},

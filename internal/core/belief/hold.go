@@ -25,7 +25,8 @@ type Hold struct {
 // HoldOf returns the hold that the order places.
 func HoldOf(o *fleet.Order, now fleet.Now) Hold {
 	return Hold{
-		Order: o.ID, Name: o.Name, Machine: o.Machine, Host: o.Host, Only: o.Only, By: o.By, Reason: o.Reason, Given: now.Wall,
+		Order: o.ID, Name: o.Name, Machine: o.Machine, Host: o.Host, Only: o.Only, By: o.By, Reason: o.Reason,
+		Given:  now.Wall,
 		Expiry: ExpiryIn(o.For, now),
 	}
 }

@@ -65,7 +65,8 @@ func (m *Machine) RestsOn(hosts []fleet.HostName) []fleet.HostName {
 		}
 	}
 	r := m.Repair
-	if r != nil && (r.Proof == fleet.ProofAccessCut || r.Intent != nil && r.Intent.Op == fleet.OpFence) { // which it may be
+	if r != nil && (r.Proof == fleet.ProofAccessCut || r.Intent != nil &&
+		r.Intent.Op == fleet.OpFence) { // which it may be
 		hosts = append(hosts, r.Target.Host)
 	}
 	return hosts

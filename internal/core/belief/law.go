@@ -112,7 +112,8 @@ func (m *Machine) checkDestruction(r Repair, in Intent) error {
 			in.Instance)
 	case in.Op == fleet.OpEvacuate && !r.Proof.OfHost():
 		return fmt.Errorf("%s: L1: %s of %s before its host is known to be off", m.Name, in.Op, in.Instance)
-	case in.Op != fleet.OpPowerOff && in.Op != fleet.OpFence && in.Op != fleet.OpEvacuate && !r.Proof.Meets(fleet.ProofConfirmedOff):
+	case in.Op != fleet.OpPowerOff && in.Op != fleet.OpFence && in.Op != fleet.OpEvacuate &&
+		!r.Proof.Meets(fleet.ProofConfirmedOff):
 		return fmt.Errorf("%s: L1: %s of %s before it is known to be off", m.Name, in.Op, in.Instance)
 	}
 	return nil

@@ -23,8 +23,8 @@ type Ledger struct {
 	Edition  uint64 `json:",omitempty"`
 	// Ordered is the size that people, or opinions, want instead of the configuration's; nil: none.
 	Ordered *OrderedSize `json:",omitempty"`
-	// Moves counts how often opinions moved the size, or machines were chosen to go within bounds, so that each of these
-	// has a name of its own: how an earlier choice of a machine ended says nothing of another one.
+	// Moves counts how often opinions moved the size, or machines were chosen to go within bounds, so that each of
+	// these has a name of its own: how an earlier choice of a machine ended says nothing of another one.
 	Moves uint64 `json:",omitempty"`
 	// Removals are machines that are to go, by a person's order or by an opinion's, in the order in which they go.
 	Removals []Removal `json:",omitempty"`
@@ -209,7 +209,8 @@ type OrderedSize struct {
 	At     time.Time
 	// Opinion is the one that moved the size; empty: a person, or a program, did.
 	Opinion fleet.OpinionName `json:",omitempty"`
-	// Within says that it was given within bounds that let machines go: those that it makes too many need no other word.
+	// Within says that it was given within bounds that let machines go: those that it makes too many need no other
+	// word.
 	Within bool `json:",omitempty"`
 	// Pin is until when no opinion and no signal moves the size; zero: they may.
 	Pin Expiry `json:",omitzero"`
@@ -268,8 +269,8 @@ func (l *Ledger) ordered() int {
 	return size
 }
 
-// Kept returns how many machines are asked for, or were when the last word was given: if the bounds leave room for fewer
-// since then, that is an edit, and no part of the word.
+// Kept returns how many machines are asked for, or were when the last word was given: if the bounds leave room for
+// fewer since then, that is an edit, and no part of the word.
 func (l *Ledger) Kept(wanted *policy.Spec) int {
 	if l.LastWord(wanted) == nil {
 		return l.Asked(wanted)

@@ -81,7 +81,8 @@ func (s *SizeState) Equal(o *SizeState) bool {
 	if s == nil || o == nil || s == o {
 		return s == o
 	}
-	return s.Up == o.Up && s.Down == o.Down && s.UpAt.Equal(o.UpAt) && s.DownAt.Equal(o.DownAt) && s.Said == o.Said && s.Would == o.Would &&
+	return s.Up == o.Up && s.Down == o.Down && s.UpAt.Equal(o.UpAt) && s.DownAt.Equal(o.DownAt) && s.Said == o.Said &&
+		s.Would == o.Would &&
 		slices.EqualFunc(s.Silent, o.Silent, SilentMetric.equal) && s.History.equal(o.History)
 }
 

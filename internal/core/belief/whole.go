@@ -170,7 +170,8 @@ func (w Whole) Equal(other Whole) bool {
 		slices.Equal(w.Holds, other.Holds) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
 		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign) &&
-		w.Book.Equal(other.Book) && w.Sizing.Equal(other.Sizing) && slices.EqualFunc(w.Summaries, other.Summaries, Summary.same) &&
+		w.Book.Equal(other.Book) && w.Sizing.Equal(other.Sizing) &&
+		slices.EqualFunc(w.Summaries, other.Summaries, Summary.same) &&
 		slices.EqualFunc(w.Reboots, other.Reboots, HostReboots.equal)
 }
 

@@ -115,7 +115,8 @@ func blocked(p Plan, spec, wanted *policy.Spec, machines []situation.View) (bein
 	}
 	for i := range machines {
 		m := &machines[i].Machine
-		if slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name }) && wanted.Protects(m.Name) {
+		if slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name }) &&
+			wanted.Protects(m.Name) {
 			return fleet.ReasonProtected
 		}
 		named := slices.ContainsFunc(touched, func(t Touched) bool { return t.Machine == m.Name && t.Instance != "" })

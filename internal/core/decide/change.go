@@ -19,7 +19,8 @@ func (w *work) change() bool {
 	}
 	kind, o := belief.RepairRemove, s.Whole.Ledger.Removal(m.Name)
 	if u := ledgerUpdate(s.Whole.Ledger); o == nil && w.chosen && u.Goes() {
-		kind, o = belief.RepairUpdate, &belief.Removal{Machine: m.Name, Instance: m.Current.ID, Order: u.Order, By: u.By}
+		kind, o = belief.RepairUpdate, &belief.Removal{Machine: m.Name, Instance: m.Current.ID, Order: u.Order,
+			By: u.By}
 	}
 	switch {
 	case o == nil || s.Provider.Standing == fleet.ProviderUnknown:

@@ -63,7 +63,8 @@ type chaos struct {
 }
 
 func newChaos(t *rapid.T, size int) *chaos {
-	c := &chaos{t: t, looks: map[int]situation.Action{}, gathers: map[int]situation.Action{}, calls: map[int]situation.Action{},
+	c := &chaos{t: t, looks: map[int]situation.Action{}, gathers: map[int]situation.Action{},
+		calls: map[int]situation.Action{},
 		moved: map[fleet.MachineName]fleet.HostName{}}
 	c.s = situation.Situation{
 		State: situation.State{
@@ -362,7 +363,10 @@ func (c *chaos) checkParents(s situation.Situation, d decide.Decision) {
 		if p.Paged || s.Now.Wall.Before(p.Opened.Add(max(shared.Wait, 2*time.Minute))) {
 			continue
 		}
-		if n := slices.IndexFunc(c.s.Machines, func(v situation.View) bool { return lasts(&v.Machine, p.ID, &s) }); n >= 0 {
+		if n := slices.IndexFunc(c.s.Machines, func(v situation.View) bool {
+			return lasts(&v.Machine, p.ID,
+				&s)
+		}); n >= 0 {
 			c.t.Fatalf("L8: parent %s is open since %s without a page, and %s fails", p.ID, p.Opened,
 				c.s.Machines[n].Machine.Name)
 		}

@@ -712,7 +712,8 @@ func TestL10ALookThatSeesAStopIsBelievedAgainstAStaleListing(t *testing.T) {
 			tl.say(fleet.StandingDown, 3)
 			for range 20 {
 				tl.pass(5 * time.Second)
-				look := slices.IndexFunc(tl.actions, func(a situation.Action) bool { return a.Kind == situation.ActionLook })
+				look := slices.IndexFunc(tl.actions,
+					func(a situation.Action) bool { return a.Kind == situation.ActionLook })
 				if look < 0 {
 					continue
 				}

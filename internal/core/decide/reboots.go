@@ -8,8 +8,8 @@ import (
 	"hale/internal/core/record"
 )
 
-// noteReboot counts the reboot of a host that took the machine along. It uses up none of the machine's attempts, so that
-// hale starts it again however often that happens.
+// noteReboot counts the reboot of a host that took the machine along. It uses up none of the machine's attempts, so
+// that hale starts it again however often that happens.
 func noteReboot(r *deciding, w *work) {
 	if !w.TakenAlong {
 		return

@@ -79,7 +79,8 @@ func TestIsolationReachesWhatIsHeldAlready(t *testing.T) {
 	tl.see(fleet.VantageIsolated)
 	tl.pass(2 * time.Second)
 	for i := range 4 {
-		if h := tl.s.Machines[i].Machine.Health; h.Verdict != belief.VerdictUnknown || h.Result != fleet.ResultIsolated {
+		if h := tl.s.Machines[i].Machine.Health; h.Verdict != belief.VerdictUnknown ||
+			h.Result != fleet.ResultIsolated {
 			t.Errorf("web-%d: %+v", i+1, h)
 		}
 	}

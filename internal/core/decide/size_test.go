@@ -42,8 +42,9 @@ func between(least, most int) *policy.Sizing {
 	return &policy.Sizing{
 		Min: least, Max: most, Mode: policy.ModeAct,
 		Metrics: []policy.Metric{{Name: "load", Every: 15 * time.Second, Late: time.Minute, Most: 1000}},
-		Opinions: []policy.Opinion{{Name: "busy", Kind: policy.OpinionTarget, Metric: "load", Target: 50, PerMachine: true,
-			Tolerance: 0.1}},
+		Opinions: []policy.Opinion{{Name: "busy", Kind: policy.OpinionTarget, Metric: "load", Target: 50,
+			PerMachine: true,
+			Tolerance:  0.1}},
 		Up: policy.Pace{Most: 4, MostPercent: 100}, Down: policy.Pace{Stabilise: 5 * time.Minute, Most: 1},
 		Leave: []policy.LeaveRule{policy.LeaveUnhealthy, policy.LeaveHighestNumber}, TellAfter: 10 * time.Minute,
 	}
@@ -217,7 +218,8 @@ func (f *sized) settled() {
 	for i := range f.s.Machines {
 		v := &f.s.Machines[i]
 		well := v.Machine.Health.Verdict == belief.VerdictHealthy && v.Machine.Repair == nil
-		if n, _ := v.Machine.Name.Ordinal(); f.s.Spec.Has(n) && !well && f.s.Whole.Ledger.Removal(v.Machine.Name) == nil {
+		if n, _ := v.Machine.Name.Ordinal(); f.s.Spec.Has(n) && !well &&
+			f.s.Whole.Ledger.Removal(v.Machine.Name) == nil {
 			*v = crowd(n, 0).Machines[n-1]
 		}
 	}
@@ -309,7 +311,8 @@ func TestWhatStopsScaleIn(t *testing.T) {
 		why  fleet.Reason
 	}{
 		"the brake": {func(s *situation.Situation) { s.Brake.Engaged, s.Brake.By = true, "bob" }, fleet.ReasonBrake},
-		"amnesty":   {func(s *situation.Situation) { s.SteadyAt = s.Now.Mono.Add(24 * time.Hour) }, fleet.ReasonAmnesty},
+		"amnesty": {func(s *situation.Situation) { s.SteadyAt = s.Now.Mono.Add(24 * time.Hour) },
+			fleet.ReasonAmnesty},
 		"doubt": {func(s *situation.Situation) { s.Whole.Doubt = belief.Doubt{Reason: fleet.ReasonVantageDoubtful} },
 			fleet.ReasonVantageDoubtful},
 		"a provider that is down": {func(s *situation.Situation) { s.Provider.Standing = fleet.ProviderDown },
@@ -624,8 +627,9 @@ func TestTheLawsOfASizeWhateverHappens(t *testing.T) {
 			silent := false
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			default:
-				f.read(rapid.Float64Range(0, 150).Draw(t, "load"), time.Duration(rapid.IntRange(0, 400).Draw(t, "lasts"))*
-					time.Second)
+				f.read(rapid.Float64Range(0, 150).Draw(t, "load"),
+					time.Duration(rapid.IntRange(0, 400).Draw(t, "lasts"))*
+						time.Second)
 			case 0, 1:
 				silent = true
 				f.silent(time.Duration(rapid.IntRange(90, 900).Draw(t, "lasts")) * time.Second)
@@ -705,13 +709,18 @@ func TestTheLawsOfAMove(t *testing.T) {
 	pinned := *was
 	pinned.Ordered = &belief.OrderedSize{Size: 4, Pin: belief.ExpiryIn(time.Hour, now)}
 	for name, err := range map[string]error{
-		"beyond the greatest":      to(7).CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
-		"below the least":          to(1).CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
-		"fewer left than may":      to(2, "web-1", "web-2", "web-9").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
-		"while one is missing":     to(3, "web-2").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: true, Now: now}),
-		"one that is to stay":      to(3, "web-4").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
-		"one that is protected":    to(3, "web-3").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
-		"what was pinned just now": to(3).CheckMove(&belief.Move{Was: &pinned, Wanted: wanted, Missing: false, Now: now}),
+		"beyond the greatest": to(7).CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
+		"below the least":     to(1).CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
+		"fewer left than may": to(2, "web-1", "web-2", "web-9").CheckMove(&belief.Move{Was: was, Wanted: wanted,
+			Missing: false, Now: now}),
+		"while one is missing": to(3, "web-2").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: true,
+			Now: now}),
+		"one that is to stay": to(3, "web-4").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false,
+			Now: now}),
+		"one that is protected": to(3, "web-3").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false,
+			Now: now}),
+		"what was pinned just now": to(3).CheckMove(&belief.Move{Was: &pinned, Wanted: wanted, Missing: false,
+			Now: now}),
 	} {
 		if err == nil {
 			t.Errorf("%s: no law is broken", name)
@@ -730,8 +739,9 @@ func BenchmarkThousandFleets(b *testing.B) {
 		for _, m := range fleets[i].s.Spec.Sizing.Metrics {
 			g := fleet.Gauge{Metric: m.Name}
 			for k := range 40 {
-				g.Points = append(g.Points, fleet.Point{At: fleets[i].s.Now.Mono.Add(-time.Duration(39-k) * 15 * time.Second),
-					Value: 50, Serving: 10})
+				g.Points = append(g.Points,
+					fleet.Point{At: fleets[i].s.Now.Mono.Add(-time.Duration(39-k) * 15 * time.Second),
+						Value: 50, Serving: 10})
 			}
 			fleets[i].s.Gauges = append(fleets[i].s.Gauges, g)
 		}
@@ -777,7 +787,8 @@ func tenOpinions() *policy.Sizing {
 	}
 	for i := range 2 {
 		z.Opinions = append(z.Opinions, policy.Opinion{Name: fleet.OpinionName("s" + strconv.Itoa(i)),
-			Kind: policy.OpinionSchedule, Size: 4 + i, Windows: []policy.Window{{Minutes: 1, Hours: 1 << (8 + i), Days: daily,
+			Kind: policy.OpinionSchedule, Size: 4 + i, Windows: []policy.Window{{Minutes: 1, Hours: 1 << (8 + i),
+				Days:   daily,
 				Months: daily, Weekdays: daily, For: 9 * time.Hour, Zone: time.UTC}}})
 	}
 	return z

@@ -74,22 +74,26 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 		"alone, and its host answers":              {on: []situation.View{silent}, answers: true},
 		"alone, and the policy acts":               {on: []situation.View{silent}, act: true},
 		"alone, and its agent fell silent with it": {on: []situation.View{lost(at, at+apart-time.Second)}},
-		"alone, and its agent fell silent later":   {on: []situation.View{lost(at, at+apart)}, want: fleet.ReasonNoWitness},
-		"alone, and its agent fell silent before":  {on: []situation.View{lost(at, at-apart)}, want: fleet.ReasonNoWitness},
+		"alone, and its agent fell silent later": {on: []situation.View{lost(at, at+apart)},
+			want: fleet.ReasonNoWitness},
+		"alone, and its agent fell silent before": {on: []situation.View{lost(at, at-apart)},
+			want: fleet.ReasonNoWitness},
 		"alone, and its agent was never heard":     {on: []situation.View{lost(at, 0)}, want: fleet.ReasonNoWitness},
 		"alone, and only its agent was ever heard": {on: []situation.View{lost(0, at)}, want: fleet.ReasonNoWitness},
 		"alone, and refuses connections":           {on: []situation.View{refuses}},
 		"two are silent":                           {on: []situation.View{silent, silent}, want: fleet.ReasonNoWitness},
 		"two are silent, and their host answers": {on: []situation.View{silent, silent}, answers: true,
 			want: fleet.ReasonNoWitness},
-		"one is silent, and one not heard":         {on: []situation.View{silent, suspect}, want: fleet.ReasonNoWitness},
+		"one is silent, and one not heard": {on: []situation.View{silent, suspect},
+			want: fleet.ReasonNoWitness},
 		"the other is well":                        {on: []situation.View{silent, well}},
 		"the other refuses connections":            {on: []situation.View{silent, refuses}},
 		"the other is off, and the host answers":   {on: []situation.View{silent, off}, answers: true},
 		"the other is in quarantine, host answers": {on: []situation.View{silent, away}, answers: true},
-		"the other is well elsewhere":              {on: []situation.View{silent, elsewhere}, want: fleet.ReasonNoWitness},
-		"only the other's agent answers":           {on: []situation.View{silent, inside}, want: fleet.ReasonNoWitness},
-		"another fleet's machine is heard":         {on: []situation.View{silent}, others: hears(1, 1)},
+		"the other is well elsewhere": {on: []situation.View{silent, elsewhere},
+			want: fleet.ReasonNoWitness},
+		"only the other's agent answers":   {on: []situation.View{silent, inside}, want: fleet.ReasonNoWitness},
+		"another fleet's machine is heard": {on: []situation.View{silent}, others: hears(1, 1)},
 		"another fleet's machine is silent, too": {on: []situation.View{silent}, others: hears(1, 0), answers: true,
 			want: fleet.ReasonNoWitness},
 	} {
@@ -97,7 +101,8 @@ func TestL04SilenceNeedsAWitness(t *testing.T) {
 			t.Parallel()
 			views := slices.Clone(c.on)
 			r := deciding{}
-			r.S = situation.Situation{State: situation.State{Spec: silenceSpec(len(views))}, Machines: views, Others: c.others}
+			r.S = situation.Situation{State: situation.State{Spec: silenceSpec(len(views))}, Machines: views,
+				Others: c.others}
 			for i := range views {
 				views[i].Machine.Name = fleet.Name("web").Machine(i + 1)
 			}

@@ -76,7 +76,10 @@ func excused(h fleet.Silence, m *belief.Machine, s *Situation) bool {
 		return true
 	case lies.Host == h.Host && !lies.None():
 		return true // that it lies there is known: what else is to be proven of it, its fence proves
-	case slices.ContainsFunc(m.Left, func(l belief.LeftBehind) bool { return l.Host == h.Host && l.Since > h.Answered }):
+	case slices.ContainsFunc(m.Left, func(l belief.LeftBehind) bool {
+		return l.Host == h.Host &&
+			l.Since > h.Answered
+	}):
 		return true // what is there was replaced, with a proof
 	case lies.None():
 		return h.Answered != 0

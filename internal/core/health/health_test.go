@@ -79,7 +79,8 @@ func TestVerdicts(t *testing.T) {
 		"S42 off": {cond: any3("page"), page: up, alive: up, seen: seen(fleet.PowerOff, ""),
 			verdict: belief.VerdictUnhealthy, cause: belief.CauseOff},
 		"S42 stopped by a person": {cond: any3("page"), page: up, alive: up,
-			seen: seen(fleet.PowerOff, fleet.StopExternal), verdict: belief.VerdictUnhealthy, cause: belief.CauseStopped},
+			seen: seen(fleet.PowerOff, fleet.StopExternal), verdict: belief.VerdictUnhealthy,
+			cause: belief.CauseStopped},
 		"S42 shut down in order": {cond: any3("page"),
 			page:    up,
 			alive:   up,
@@ -244,14 +245,16 @@ func TestL10WhatAPersonStoppedStaysStopped(t *testing.T) {
 			last: belief.CauseStopped, seen: silent, checks: down, heal: true, verdict: bad, cause: belief.CauseChecks,
 		},
 		"it went down with its host": {
-			last: belief.CauseShutdown, seen: silent, checks: down, ended: true, verdict: bad, cause: belief.CauseChecks,
+			last: belief.CauseShutdown, seen: silent, checks: down, ended: true, verdict: bad,
+			cause: belief.CauseChecks,
 		},
 		"and nothing is known of it": {
 			last: belief.CauseShutdown, seen: silent, checks: unknown, ended: true,
 			verdict: unknownYet, cause: belief.CauseOff,
 		},
 		"a person's order, whatever ended": {
-			last: belief.CauseStopped, seen: silent, checks: down, ended: true, verdict: bad, cause: belief.CauseStopped,
+			last: belief.CauseStopped, seen: silent, checks: down, ended: true, verdict: bad,
+			cause: belief.CauseStopped,
 		},
 	} {
 		m := machine()

@@ -162,8 +162,9 @@ func TestACircleEndsAllTheSame(t *testing.T) {
 // S09: at its hours, and until it had the time to speak afresh, a check is not heeded.
 func TestS09AfterItsHoursACheckSpeaksAfresh(t *testing.T) {
 	t.Parallel()
-	checks := []policy.Check{{Name: "alive"}, {Name: "page", Every: 10 * time.Second, Timeout: time.Second, DownAfter: 3,
-		NotEvery: []policy.Hours{{From: 2 * time.Hour, To: 4 * time.Hour, Zone: time.UTC}}}}
+	checks := []policy.Check{{Name: "alive"}, {Name: "page", Every: 10 * time.Second, Timeout: time.Second,
+		DownAfter: 3,
+		NotEvery:  []policy.Hours{{From: 2 * time.Hour, To: 4 * time.Hour, Zone: time.UTC}}}}
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	const settle = 31 * time.Second
 	for at, c := range map[time.Duration]struct {

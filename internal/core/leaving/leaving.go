@@ -91,7 +91,8 @@ func (c *choice) count() {
 		if !ok || !c.Spec.Has(n) || c.Gone(&v.Machine) {
 			continue
 		}
-		o := one{m: &v.Machine, built: v.Sighting(v.Machine.Current.ID).Instance.Mark.Built, number: n, domain: c.domain(&v.Machine), fit: c.Fit(&v.Machine),
+		o := one{m: &v.Machine, built: v.Sighting(v.Machine.Current.ID).Instance.Mark.Built, number: n,
+			domain: c.domain(&v.Machine), fit: c.Fit(&v.Machine),
 			healthy: v.Machine.Health.Verdict == belief.VerdictHealthy}
 		c.all = append(c.all, o)
 		c.inDomain[o.domain]++

@@ -128,7 +128,8 @@ func TestTheLastHealthyOneOfADomainStays(t *testing.T) {
 	s := scene(machines(5), policy.LeaveHighestNumber)
 	s.Spec.Placement.Spread, s.Spare = fleet.DomainZone, true
 	s.Machines[1].Machine.Health.Verdict = belief.VerdictStarting // web-4 is the last healthy one of z2
-	if got := goes(s, 9); got != "5 highest-number, 3 highest-number, 4 highest-number, 2 highest-number, 1 highest-number" {
+	if got := goes(s,
+		9); got != "5 highest-number, 3 highest-number, 4 highest-number, 2 highest-number, 1 highest-number" {
 		t.Error(got) // once the other domain has no more than one, they are equal again
 	}
 	s.Fit = func(m *belief.Machine) bool { return m.Name == "web-4" }

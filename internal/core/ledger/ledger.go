@@ -51,8 +51,8 @@ func standing(r *round.Round) int {
 	return top
 }
 
-// grow takes removals back that made no call yet, the last ordered first, and then asks for more machines. What a person
-// named goes all the same.
+// grow takes removals back that made no call yet, the last ordered first, and then asks for more machines. What a
+// person named goes all the same.
 func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
 		rem := l.Removals[i]

@@ -246,7 +246,8 @@ func SelectAgain(r *round.Round) {
 		return
 	}
 	sel := &r.S.Wanted.Adopt.Select
-	kept := slices.DeleteFunc(slices.Clone(r.Sit.Whole.LetGo), func(l belief.LetGo) bool { return !l.Select.Equal(sel) })
+	kept := slices.DeleteFunc(slices.Clone(r.Sit.Whole.LetGo),
+		func(l belief.LetGo) bool { return !l.Select.Equal(sel) })
 	if len(kept) < len(r.Sit.Whole.LetGo) {
 		keepOut(r, kept)
 	}

@@ -184,7 +184,8 @@ func Scene(s *guard.Situation, l *belief.Ledger, machines []situation.View) leav
 		Fit: func(m *belief.Machine) bool {
 			n, _ := m.Name.Ordinal()
 			failed := m.Change != nil && !slices.Contains(harmless, m.Change.Ended)
-			whole := m.Current.None() || m.Current.Replaceable() // what is being built comes to be healthy, or goes by itself
+			whole := m.Current.None() ||
+				m.Current.Replaceable() // what is being built comes to be healthy, or goes by itself
 			return !slices.Contains(spec.Sizing.Stay, n) && !failed && whole && m.Contest == nil && m.Wanted == nil &&
 				!guard.Kept(m, &s.Whole) && change.Unremovable(m, spec) == ""
 		}}
@@ -239,7 +240,8 @@ func (w *weighing) say(c *sizing.Case, v *sizing.Verdict) {
 
 // settle keeps what is remembered, and holds what was decided to the laws.
 func (w *weighing) settle() {
-	if err := w.Sit.Whole.Ledger.CheckMove(&belief.Move{Was: w.was, Wanted: w.wanted, Missing: w.blind, Now: w.S.Now}); err != nil {
+	if err := w.Sit.Whole.Ledger.CheckMove(&belief.Move{Was: w.was, Wanted: w.wanted, Missing: w.blind,
+		Now: w.S.Now}); err != nil {
 		enforce(w.Round, w.was)
 		w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
 		return

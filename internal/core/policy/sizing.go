@@ -37,7 +37,8 @@ type Sizing struct {
 	Grace time.Duration `json:",omitempty"`
 	// TellAfter is how long a metric may say nothing before a person is paged.
 	TellAfter time.Duration
-	// Forecast keeps a history of the sizes that were wanted, by hour of the week, and says what it would have foreseen.
+	// Forecast keeps a history of the sizes that were wanted, by hour of the week, and says what it would have
+	// foreseen.
 	Forecast bool `json:",omitempty"`
 }
 

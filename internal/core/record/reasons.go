@@ -24,20 +24,26 @@ var reasons = map[Kind][]fleet.Reason{
 	Verdict:      {none},
 	Address:      {fleet.ReasonNewAddress},
 	IncidentOpen: {none},
-	IncidentClosed: slices.Concat(lettingGo, []fleet.Reason{fleet.ReasonHealed, fleet.ReasonRecovered, fleet.ReasonRemoved,
+	IncidentClosed: slices.Concat(lettingGo, []fleet.Reason{fleet.ReasonHealed, fleet.ReasonRecovered,
+		fleet.ReasonRemoved,
 		fleet.ReasonBelieved}),
 	ParentOpen:   {none},
 	ParentClosed: {fleet.ReasonReleased, fleet.ReasonSuperseded},
 	ChildJoined:  {none},
 	Contest:      {fleet.ReasonTwoHosts, fleet.ReasonReleased},
-	Store: {fleet.ReasonStoreOlder, fleet.ReasonInstallation, fleet.ReasonTakenOver, fleet.ReasonRestored, fleet.ReasonBelieved,
+	Store: {fleet.ReasonStoreOlder, fleet.ReasonInstallation, fleet.ReasonTakenOver, fleet.ReasonRestored,
+		fleet.ReasonBelieved,
 		fleet.ReasonStoreTakes, fleet.ReasonStoreRoom},
 	ChildReleased: {none},
 	Held:          held,
-	RepairStarted: {fleet.Reason(belief.RepairHeal), fleet.Reason(belief.RepairBuild), fleet.Reason(belief.RepairRemnant), fleet.Reason(belief.RepairRemove),
-		fleet.Reason(belief.RepairUpdate), fleet.Reason(belief.RepairUndo), fleet.Reason(belief.RepairTidy), fleet.ReasonHostBack, fleet.ReasonKeepOver},
-	RepairEnded: slices.Concat(held, failures, passedOver, []fleet.Reason{fleet.ReasonHealed, fleet.ReasonBuilt, fleet.ReasonUpdated,
-		fleet.ReasonUndone, fleet.ReasonRemoved, fleet.ReasonRefuted, fleet.ReasonVanished, fleet.ReasonPutOff, fleet.ReasonOverruled, fleet.ReasonWithdrawn}),
+	RepairStarted: {fleet.Reason(belief.RepairHeal), fleet.Reason(belief.RepairBuild),
+		fleet.Reason(belief.RepairRemnant), fleet.Reason(belief.RepairRemove),
+		fleet.Reason(belief.RepairUpdate), fleet.Reason(belief.RepairUndo), fleet.Reason(belief.RepairTidy),
+		fleet.ReasonHostBack, fleet.ReasonKeepOver},
+	RepairEnded: slices.Concat(held, failures, passedOver, []fleet.Reason{fleet.ReasonHealed, fleet.ReasonBuilt,
+		fleet.ReasonUpdated,
+		fleet.ReasonUndone, fleet.ReasonRemoved, fleet.ReasonRefuted, fleet.ReasonVanished, fleet.ReasonPutOff,
+		fleet.ReasonOverruled, fleet.ReasonWithdrawn}),
 	StepChosen:  {none},
 	StepSkipped: passedOver,
 	StepFailed:  slices.Concat(failures, passedOver),
@@ -77,10 +83,14 @@ var reasons = map[Kind][]fleet.Reason{
 	HostCut:    {none},
 	HostUncut:  {none},
 	LeftBehind: {none},
-	Change: {fleet.ReasonReloaded, fleet.ReasonAwaitsWord, fleet.ReasonTakenBack, fleet.ReasonConfirmedPlan, fleet.ReasonWithdrawn,
-		fleet.ReasonSizeUp, fleet.ReasonSizeDown, fleet.ReasonLeaves, fleet.ReasonSizeOrdered, fleet.ReasonSizeFromFile, fleet.ReasonAlready, fleet.ReasonNamed,
-		fleet.ReasonDisksStay, fleet.ReasonKeptStays, fleet.ReasonUpdated, fleet.ReasonProven, fleet.ReasonUpdateStopped, fleet.ReasonGivenUp},
-	Size: slices.Concat(halts, []fleet.Reason{fleet.ReasonOpinion, fleet.ReasonForecast, fleet.ReasonCooldown, fleet.ReasonPinned, fleet.ReasonBounds,
+	Change: {fleet.ReasonReloaded, fleet.ReasonAwaitsWord, fleet.ReasonTakenBack, fleet.ReasonConfirmedPlan,
+		fleet.ReasonWithdrawn,
+		fleet.ReasonSizeUp, fleet.ReasonSizeDown, fleet.ReasonLeaves, fleet.ReasonSizeOrdered, fleet.ReasonSizeFromFile,
+		fleet.ReasonAlready, fleet.ReasonNamed,
+		fleet.ReasonDisksStay, fleet.ReasonKeptStays, fleet.ReasonUpdated, fleet.ReasonProven,
+		fleet.ReasonUpdateStopped, fleet.ReasonGivenUp},
+	Size: slices.Concat(halts, []fleet.Reason{fleet.ReasonOpinion, fleet.ReasonForecast, fleet.ReasonCooldown,
+		fleet.ReasonPinned, fleet.ReasonBounds,
 		fleet.ReasonNoOpinion, fleet.ReasonUpdating, fleet.ReasonNoneMayGo}),
 	Metric:     append([]fleet.Reason{fleet.ReasonUp, fleet.ReasonRemoved}, muteMetric...),
 	Defect:     panicked,
@@ -89,21 +99,31 @@ var reasons = map[Kind][]fleet.Reason{
 
 // held are the reasons for which nothing is done to a machine, or nothing more, until they are over.
 var held = []fleet.Reason{
-	fleet.ReasonAmnesty, fleet.ReasonBrake, fleet.ReasonSharedFate, fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful, fleet.ReasonUnclear,
-	fleet.ReasonUndecided, fleet.ReasonBudget, fleet.ReasonNoWitness, fleet.ReasonStarts, fleet.ReasonRepairRate, fleet.ReasonBuildBudget, fleet.ReasonBackoff,
-	fleet.ReasonStoppedByPerson, fleet.ReasonShutDown, fleet.ReasonPaused, fleet.ReasonSuspended, fleet.ReasonRescued, fleet.ReasonIOError,
-	fleet.ReasonQuarantined, fleet.ReasonRecovering, fleet.ReasonNotEvery, fleet.ReasonUnproven, fleet.ReasonBlind, fleet.ReasonProviderDown,
-	fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonTwoHosts, fleet.ReasonElsewhere, fleet.ReasonHostUnasked, fleet.ReasonRival,
-	fleet.ReasonStoreOlder, fleet.ReasonPlaceSilent, fleet.ReasonInstallation, fleet.ReasonObserve, fleet.ReasonSurplus, fleet.ReasonHold, fleet.ReasonLateCall,
-	fleet.ReasonWindow, fleet.ReasonProtected, fleet.ReasonStoreFull, fleet.ReasonCandidate, fleet.ReasonLookUnclear, fleet.ReasonNoHost, fleet.ReasonNoPlace,
-	fleet.ReasonDiskElsewhere, fleet.ReasonFenceDelay, fleet.ReasonFenceFailed, fleet.ReasonLocked, fleet.ReasonLawBroken, fleet.ReasonAccessBack,
+	fleet.ReasonAmnesty, fleet.ReasonBrake, fleet.ReasonSharedFate, fleet.ReasonVantageIsolated,
+	fleet.ReasonVantageDoubtful, fleet.ReasonUnclear,
+	fleet.ReasonUndecided, fleet.ReasonBudget, fleet.ReasonNoWitness, fleet.ReasonStarts, fleet.ReasonRepairRate,
+	fleet.ReasonBuildBudget, fleet.ReasonBackoff,
+	fleet.ReasonStoppedByPerson, fleet.ReasonShutDown, fleet.ReasonPaused, fleet.ReasonSuspended, fleet.ReasonRescued,
+	fleet.ReasonIOError,
+	fleet.ReasonQuarantined, fleet.ReasonRecovering, fleet.ReasonNotEvery, fleet.ReasonUnproven, fleet.ReasonBlind,
+	fleet.ReasonProviderDown,
+	fleet.ReasonProviderDoubtful, fleet.ReasonHostDown, fleet.ReasonTwoHosts, fleet.ReasonElsewhere,
+	fleet.ReasonHostUnasked, fleet.ReasonRival,
+	fleet.ReasonStoreOlder, fleet.ReasonPlaceSilent, fleet.ReasonInstallation, fleet.ReasonObserve, fleet.ReasonSurplus,
+	fleet.ReasonHold, fleet.ReasonLateCall,
+	fleet.ReasonWindow, fleet.ReasonProtected, fleet.ReasonStoreFull, fleet.ReasonCandidate, fleet.ReasonLookUnclear,
+	fleet.ReasonNoHost, fleet.ReasonNoPlace,
+	fleet.ReasonDiskElsewhere, fleet.ReasonFenceDelay, fleet.ReasonFenceFailed, fleet.ReasonLocked,
+	fleet.ReasonLawBroken, fleet.ReasonAccessBack,
 	fleet.ReasonSharedToken, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept,
 }
 
 // halts are those for which no machine goes by an opinion, whatever it wants.
 var halts = []fleet.Reason{
-	fleet.ReasonAmnesty, fleet.ReasonBrake, fleet.ReasonSharedFate, fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful, fleet.ReasonProviderDown,
-	fleet.ReasonProviderDoubtful, fleet.ReasonStoreOlder, fleet.ReasonPlaceSilent, fleet.ReasonInstallation, fleet.ReasonObserve, fleet.ReasonHold,
+	fleet.ReasonAmnesty, fleet.ReasonBrake, fleet.ReasonSharedFate, fleet.ReasonVantageIsolated,
+	fleet.ReasonVantageDoubtful, fleet.ReasonProviderDown,
+	fleet.ReasonProviderDoubtful, fleet.ReasonStoreOlder, fleet.ReasonPlaceSilent, fleet.ReasonInstallation,
+	fleet.ReasonObserve, fleet.ReasonHold,
 }
 
 // muteMetric are what a metric can be that says nothing.
@@ -111,45 +131,63 @@ var muteMetric = []fleet.Reason{fleet.ReasonMetricSilent, fleet.ReasonMetricAbsu
 
 // passedOver are those for which a step of the ladder is not taken.
 var passedOver = []fleet.Reason{
-	fleet.ReasonNotOff, fleet.ReasonNotRunning, fleet.ReasonNotPaused, fleet.ReasonHalted, fleet.ReasonIOError, fleet.ReasonRescued, fleet.ReasonNoInstance,
-	fleet.ReasonUnsupported, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonSharedToken, fleet.ReasonSnapshotThere, fleet.ReasonNothingAfter,
-	fleet.ReasonNotFor, fleet.ReasonDiskKept, fleet.ReasonTooManyKept, fleet.ReasonNotCertified, fleet.ReasonIrreplaceable, fleet.ReasonProtected,
+	fleet.ReasonNotOff, fleet.ReasonNotRunning, fleet.ReasonNotPaused, fleet.ReasonHalted, fleet.ReasonIOError,
+	fleet.ReasonRescued, fleet.ReasonNoInstance,
+	fleet.ReasonUnsupported, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonSharedToken,
+	fleet.ReasonSnapshotThere, fleet.ReasonNothingAfter,
+	fleet.ReasonNotFor, fleet.ReasonDiskKept, fleet.ReasonTooManyKept, fleet.ReasonNotCertified,
+	fleet.ReasonIrreplaceable, fleet.ReasonProtected,
 	fleet.ReasonHostDown, fleet.ReasonHostUp, fleet.ReasonHostEnabled, fleet.ReasonHostDisabled, fleet.ReasonSharedFate,
 }
 
 // failures are those for which a step, an attempt or all of them failed.
 var failures = []fleet.Reason{
-	fleet.ReasonCallFailed, fleet.ReasonLocked, fleet.ReasonRefusedBy, fleet.ReasonNotVerified, fleet.ReasonNoInstance, fleet.ReasonMarkChanged,
-	fleet.ReasonNoAddress, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonNoProgram, fleet.ReasonNoSecret, fleet.ReasonRunFailed, fleet.ReasonRunUnclear,
-	fleet.ReasonUnsupported, fleet.ReasonSnapshotFailed, fleet.ReasonDeleteFailed, fleet.ReasonKeepFailed, fleet.ReasonNoProof, fleet.ReasonAnswers,
-	fleet.ReasonStillRunning, fleet.ReasonNameTaken, fleet.ReasonDiskInUse, fleet.ReasonRival, fleet.ReasonSecondRunning, fleet.ReasonNoStep,
-	fleet.ReasonExhausted, fleet.ReasonAttempts, fleet.ReasonPilotFailed, fleet.ReasonUpdateStopped, fleet.ReasonStepLeave,
+	fleet.ReasonCallFailed, fleet.ReasonLocked, fleet.ReasonRefusedBy, fleet.ReasonNotVerified, fleet.ReasonNoInstance,
+	fleet.ReasonMarkChanged,
+	fleet.ReasonNoAddress, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonNoProgram, fleet.ReasonNoSecret,
+	fleet.ReasonRunFailed, fleet.ReasonRunUnclear,
+	fleet.ReasonUnsupported, fleet.ReasonSnapshotFailed, fleet.ReasonDeleteFailed, fleet.ReasonKeepFailed,
+	fleet.ReasonNoProof, fleet.ReasonAnswers,
+	fleet.ReasonStillRunning, fleet.ReasonNameTaken, fleet.ReasonDiskInUse, fleet.ReasonRival,
+	fleet.ReasonSecondRunning, fleet.ReasonNoStep,
+	fleet.ReasonExhausted, fleet.ReasonAttempts, fleet.ReasonPilotFailed, fleet.ReasonUpdateStopped,
+	fleet.ReasonStepLeave,
 }
 
 // told are those for which a person must look.
 var told = slices.Concat(held, failures, panicked, muteMetric, []fleet.Reason{
-	fleet.ReasonStepPage, fleet.ReasonHoldExpired, fleet.ReasonHostFenced, fleet.ReasonHostCut, fleet.ReasonSnapshotStays, fleet.ReasonGivenUp,
-	fleet.ReasonNotSelected, fleet.ReasonShort, fleet.ReasonDown, fleet.ReasonStoreLow, fleet.ReasonStoreDown, fleet.ReasonStoreLost, fleet.ReasonHostReboots,
+	fleet.ReasonStepPage, fleet.ReasonHoldExpired, fleet.ReasonHostFenced, fleet.ReasonHostCut,
+	fleet.ReasonSnapshotStays, fleet.ReasonGivenUp,
+	fleet.ReasonNotSelected, fleet.ReasonShort, fleet.ReasonDown, fleet.ReasonStoreLow, fleet.ReasonStoreDown,
+	fleet.ReasonStoreLost, fleet.ReasonHostReboots,
 })
 
 // refusals are those for which an order is not taken up, or not followed any more.
 var refusals = []fleet.Reason{
-	fleet.ReasonMalformed, fleet.ReasonExpired, fleet.ReasonUnknownSubject, fleet.ReasonNotHeld, fleet.ReasonHeldByOthers, fleet.ReasonTooMany,
-	fleet.ReasonNothingKept, fleet.ReasonNotQuarantined, fleet.ReasonHealthy, fleet.ReasonInRepair, fleet.ReasonNotBraked, fleet.ReasonSelects,
-	fleet.ReasonNotOlder, fleet.ReasonLastMachine, fleet.ReasonOwnBuild, fleet.ReasonNothingWaits, fleet.ReasonStalePlan, fleet.ReasonOverruled,
-	fleet.ReasonHostUp, fleet.ReasonWordRefused, fleet.ReasonQuarantined, fleet.ReasonNoInstance, fleet.ReasonObserve, fleet.ReasonCandidate,
-	fleet.ReasonSurplus, fleet.ReasonHold, fleet.ReasonProtected, fleet.ReasonBrake, fleet.ReasonProviderDown, fleet.ReasonStoreOlder, fleet.ReasonInstallation,
-	fleet.ReasonNotCertified, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonUnsupported, fleet.ReasonLawBroken, fleet.ReasonStoppedByPerson,
+	fleet.ReasonMalformed, fleet.ReasonExpired, fleet.ReasonUnknownSubject, fleet.ReasonNotHeld,
+	fleet.ReasonHeldByOthers, fleet.ReasonTooMany,
+	fleet.ReasonNothingKept, fleet.ReasonNotQuarantined, fleet.ReasonHealthy, fleet.ReasonInRepair,
+	fleet.ReasonNotBraked, fleet.ReasonSelects,
+	fleet.ReasonNotOlder, fleet.ReasonLastMachine, fleet.ReasonOwnBuild, fleet.ReasonNothingWaits,
+	fleet.ReasonStalePlan, fleet.ReasonOverruled,
+	fleet.ReasonHostUp, fleet.ReasonWordRefused, fleet.ReasonQuarantined, fleet.ReasonNoInstance, fleet.ReasonObserve,
+	fleet.ReasonCandidate,
+	fleet.ReasonSurplus, fleet.ReasonHold, fleet.ReasonProtected, fleet.ReasonBrake, fleet.ReasonProviderDown,
+	fleet.ReasonStoreOlder, fleet.ReasonInstallation,
+	fleet.ReasonNotCertified, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonUnsupported,
+	fleet.ReasonLawBroken, fleet.ReasonStoppedByPerson,
 	fleet.ReasonCooldown, fleet.ReasonPinned, fleet.ReasonBounds, fleet.ReasonPlainSize, fleet.ReasonBeingBuilt,
 }
 
 // lettingGo are those for which an instance is taken out of hale's care.
 var lettingGo = []fleet.Reason{
-	fleet.ReasonNotSelected, fleet.ReasonContested, fleet.ReasonSucceeded, fleet.ReasonVanished, fleet.ReasonMarkChanged, fleet.ReasonLetGo,
+	fleet.ReasonNotSelected, fleet.ReasonContested, fleet.ReasonSucceeded, fleet.ReasonVanished,
+	fleet.ReasonMarkChanged, fleet.ReasonLetGo,
 }
 
 // panicked are the parts of hale that can.
 var panicked = []fleet.Reason{
-	fleet.ReasonProviderPanicked, fleet.ReasonCommandPanicked, fleet.ReasonFencePanicked, fleet.ReasonTargetPanicked, fleet.ReasonCheckPanicked,
+	fleet.ReasonProviderPanicked, fleet.ReasonCommandPanicked, fleet.ReasonFencePanicked, fleet.ReasonTargetPanicked,
+	fleet.ReasonCheckPanicked,
 	fleet.ReasonProbesPanicked, fleet.ReasonHeartbeatsPanicked, fleet.ReasonMetricPanicked, fleet.ReasonOwnerPanicked,
 }

@@ -83,7 +83,8 @@ func (w *Work) observe(r *belief.Repair, id fleet.InstanceID, host fleet.HostNam
 		return w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
 	}
 	r.AskAt = w.Now().Add(w.patience(r))
-	w.Actions = append(w.Actions, situation.Action{Kind: situation.ActionObserve, Machine: w.M.Name, Instance: id, Host: host})
+	w.Actions = append(w.Actions, situation.Action{Kind: situation.ActionObserve, Machine: w.M.Name, Instance: id,
+		Host: host})
 	return waits
 }
 

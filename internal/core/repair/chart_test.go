@@ -175,7 +175,8 @@ func TestAPersonIsToldOnce(t *testing.T) {
 	st.m.Incident, st.m.Incidents = nil, 11
 	st.want("without an incident", st.play(func(w *work) { w.Page(fleet.ReasonLocked) }), "over")
 	st.play(func(w *work) { w.OpenIncident(belief.CauseBuild) })
-	if got := st.m.Incident; got.ID != "web-1/12" || got.Cause != belief.CauseBuild || !got.Opened.Equal(st.s.Now.Wall) {
+	if got := st.m.Incident; got.ID != "web-1/12" || got.Cause != belief.CauseBuild ||
+		!got.Opened.Equal(st.s.Now.Wall) {
 		t.Errorf("the next incident is %+v", got)
 	}
 }

@@ -249,8 +249,9 @@ func TestABuildThatWaitsIsHeldAnew(t *testing.T) {
 			set  func(*stage)
 			want string
 		}{
-			"a person holds it": {func(st *stage) { st.s.Whole.Holds = []belief.Hold{{Machine: "web-1"}} }, "held hold"},
-			"the brake is on":   {func(st *stage) { st.s.Brake.Engaged = true }, "held brake"},
+			"a person holds it": {func(st *stage) { st.s.Whole.Holds = []belief.Hold{{Machine: "web-1"}} },
+				"held hold"},
+			"the brake is on": {func(st *stage) { st.s.Brake.Engaged = true }, "held brake"},
 			"the brake is on, and it is a first build": {func(st *stage) {
 				st.s.Brake.Engaged, st.m.Repair.Kind = true, belief.RepairBuild
 			}, "h2"},

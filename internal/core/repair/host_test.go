@@ -47,7 +47,8 @@ func TestTheProofOfAHostIsNotKept(t *testing.T) {
 			target := belief.Incarnation{ID: "old", Host: "h1", Generation: 2, Certified: true}
 			m := belief.Machine{Name: "web-1", Generation: 2, Incident: &belief.Incident{ID: "web-1/1"},
 				Health: belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseGone}}
-			m.Leave(belief.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff, now)
+			m.Leave(belief.Incarnation{ID: "older", Host: "h0", Generation: 1, Certified: true}, fleet.ProofHostOff,
+				now)
 			m.Leave(target, c.proof, now)
 			m.Repair = &belief.Repair{
 				ID:   "web-1/r1",

@@ -30,7 +30,8 @@ func TestBackoffDoublesUpToHalfAnHour(t *testing.T) {
 func TestWhatARemnantIs(t *testing.T) {
 	t.Parallel()
 	m := belief.Machine{Name: "web-1", Generation: 3, Current: belief.Incarnation{ID: "current", Generation: 2,
-		Certified: true}, Repair: &belief.Repair{Climb: belief.Climb{Next: belief.Incarnation{ID: "next", Generation: 3}}}}
+		Certified: true}, Repair: &belief.Repair{Climb: belief.Climb{Next: belief.Incarnation{ID: "next",
+		Generation: 3}}}}
 	remnant := fleet.Instance{ID: "left", Mark: fleet.Mark{Installation: "ours", Fleet: "web", Machine: "web-1",
 		Generation: 1}}
 	if !chart.IsRemnant(m, remnant, "ours") {
@@ -217,7 +218,8 @@ func TestAFirstBuild(t *testing.T) {
 func TestAFirstBuildThatFails(t *testing.T) {
 	t.Parallel()
 	st := newStage(t, ladder[fleet.StepReboot])
-	st.m = belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing}}
+	st.m = belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnknown,
+		Cause: belief.CauseMissing}}
 	st.play(func(w *work) { w.Begin(belief.RepairBuild) })
 	st.ends(fleet.OutcomeDone)
 	st.round()
@@ -290,7 +292,8 @@ func TestWhatIsNoFailureOfTheStep(t *testing.T) {
 			"held provider-down; verify"},
 	} {
 		st := verifying(t, fleet.StepReboot, true)
-		st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepPage], ladder[fleet.StepStart]}
+		st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepPage],
+			ladder[fleet.StepStart]}
 		if strings.Contains(c.want, "then start") {
 			st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepStart], ladder[fleet.StepReboot]}
 			st.m.Repair.Rung = 1

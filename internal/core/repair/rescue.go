@@ -36,7 +36,8 @@ func (rescue) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Re
 // a person started.
 func (w *Work) rescued() bool {
 	m := w.M
-	if m.Repair.Step != fleet.StepRescue || m.Repair.Kind != belief.RepairHeal || m.Health.Cause != belief.CauseRescued {
+	if m.Repair.Step != fleet.StepRescue || m.Repair.Kind != belief.RepairHeal ||
+		m.Health.Cause != belief.CauseRescued {
 		return false
 	}
 	if m.Incident != nil {

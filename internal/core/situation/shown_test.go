@@ -30,19 +30,25 @@ func TestWhatMarksShowOfAMachine(t *testing.T) {
 		"nothing": {},
 		"the newest": {[]fleet.Sighting{at("a", 1, fleet.PowerOff, nil), at("b", 2, fleet.PowerOff, nil)}, "b", 2,
 			nil},
-		"what runs, though it is older": {[]fleet.Sighting{at("a", 1, fleet.PowerRunning, nil), at("b", 2, fleet.PowerOff, nil)}, "a", 2,
+		"what runs, though it is older": {[]fleet.Sighting{at("a", 1, fleet.PowerRunning, nil),
+			at("b", 2, fleet.PowerOff, nil)}, "a", 2,
 			nil},
-		"what is unfinished and runs": {[]fleet.Sighting{at("a", 1, fleet.PowerOff, nil), at("b", 2, fleet.PowerRunning, unfinished)},
+		"what is unfinished and runs": {[]fleet.Sighting{at("a", 1, fleet.PowerOff, nil),
+			at("b", 2, fleet.PowerRunning, unfinished)},
 			"b", 2, nil},
 		"but not beside what is certified and runs": {[]fleet.Sighting{at("a", 1, fleet.PowerRunning, nil),
 			at("b", 2, fleet.PowerRunning, unfinished)}, "a", 2, nil},
-		"nor when it is off": {[]fleet.Sighting{at("a", 1, fleet.PowerOff, nil), at("b", 2, fleet.PowerOff, unfinished)}, "a", 2, nil},
-		"nor what is gone": {[]fleet.Sighting{at("a", 1, fleet.PowerOff, nil), at("b", 2, fleet.PowerGone, nil)}, "a", 1,
+		"nor when it is off": {[]fleet.Sighting{at("a", 1, fleet.PowerOff, nil),
+			at("b", 2, fleet.PowerOff, unfinished)}, "a", 2, nil},
+		"nor what is gone": {[]fleet.Sighting{at("a", 1, fleet.PowerOff, nil), at("b", 2, fleet.PowerGone, nil)}, "a",
+			1,
 			nil},
-		"what was put aside, in order": {[]fleet.Sighting{at("c", 2, fleet.PowerOff, kept), at("b", 1, fleet.PowerOff, kept),
+		"what was put aside, in order": {[]fleet.Sighting{at("c", 2, fleet.PowerOff, kept),
+			at("b", 1, fleet.PowerOff, kept),
 			at("a", 3, fleet.PowerRunning, nil)}, "a", 3, []fleet.InstanceID{"b", "c"}},
 		"what was put aside, and runs": {[]fleet.Sighting{at("c", 2, fleet.PowerRunning, kept)}, "", 2, nil},
-		"other machines and other hales": {[]fleet.Sighting{at("a", 4, fleet.PowerRunning, func(k *fleet.Mark) { k.Machine = "web-2" }),
+		"other machines and other hales": {[]fleet.Sighting{at("a", 4, fleet.PowerRunning,
+			func(k *fleet.Mark) { k.Machine = "web-2" }),
 			at("b", 5, fleet.PowerRunning, func(k *fleet.Mark) { k.Installation = "theirs" })}, "", 0, nil},
 	} {
 		v := View{Machine: belief.Machine{Name: "web-1"}, Seen: c.seen}
@@ -67,7 +73,8 @@ func TestWhatMarksShowOfAMachine(t *testing.T) {
 		}
 	}
 	if v := (View{Machine: belief.Machine{Name: "web-1"},
-		Seen: []fleet.Sighting{at("a", 1, fleet.PowerRunning, func(k *fleet.Mark) { k.Installation = "" })}}); v.Shown("").Marked != 0 {
+		Seen: []fleet.Sighting{at("a", 1, fleet.PowerRunning,
+			func(k *fleet.Mark) { k.Installation = "" })}}); v.Shown("").Marked != 0 {
 		t.Error("what bears no mark is taken for an installation's")
 	}
 }

@@ -68,7 +68,8 @@ type Asked struct {
 // decided, and count for anything in a tally.
 func (v *View) Open() bool {
 	m := &v.Machine
-	return v.Due || m.Health.Verdict != belief.VerdictHealthy || m.Incident != nil || m.Repair != nil || m.Waiting != "" ||
+	return v.Due || m.Health.Verdict != belief.VerdictHealthy || m.Incident != nil || m.Repair != nil ||
+		m.Waiting != "" ||
 		len(m.Strays) > 0 || m.Contest != nil || m.Elsewhere != nil ||
 		len(m.Kept) > 0 || len(m.Snapshots) > 0 || v.Warns()
 }

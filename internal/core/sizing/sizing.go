@@ -16,8 +16,8 @@ const Beat = 15 * time.Second
 type Said struct {
 	Opinion fleet.OpinionName
 	Metric  fleet.MetricName
-	// Value is the metric's, smoothed where that is asked for; Total is what of it there is in the whole fleet, and Goal
-	// what each machine is to have of it.
+	// Value is the metric's, smoothed where that is asked for; Total is what of it there is in the whole fleet, and
+	// Goal what each machine is to have of it.
 	Value, Total, Goal float64
 	// Low and High are the least and the greatest size that it wants within its windows, and Wants is the one it wants
 	// by the newest reading.
@@ -138,8 +138,8 @@ func Most(p policy.Pace, size int) int {
 	return max(1, p.Most, size*p.MostPercent/100)
 }
 
-// Rests returns until when the size rests before it may move from one to the other; zero: it does not. After it rose nothing
-// goes before what it rose by had the whole window to show whether it is needed.
+// Rests returns until when the size rests before it may move from one to the other; zero: it does not. After it rose
+// nothing goes before what it rose by had the whole window to show whether it is needed.
 func Rests(s *policy.Sizing, moved *belief.SizeState, from, to int) fleet.Instant {
 	last := moved.Moved()
 	if last == 0 {

@@ -20,8 +20,8 @@ func (f *Fleets) on(provider fleet.ProviderName) iter.Seq[Shown] {
 	}
 }
 
-// Serve reports whether a machine of any fleet on the provider is not known to fail on the host. Of a fleet that another
-// server looks after nothing is known here: then there may be one.
+// Serve reports whether a machine of any fleet on the provider is not known to fail on the host. Of a fleet that
+// another server looks after nothing is known here: then there may be one.
 func (f *Fleets) Serve(provider fleet.ProviderName, host fleet.HostName) bool {
 	for s := range f.on(provider) {
 		if s.Acting == fleet.ReasonNotOwner {
@@ -37,8 +37,8 @@ func (f *Fleets) Serve(provider fleet.ProviderName, host fleet.HostName) bool {
 	return false
 }
 
-// Rest returns on which hosts' being cut a machine of any fleet on the provider rests, as far as this server looks after
-// it.
+// Rest returns on which hosts' being cut a machine of any fleet on the provider rests, as far as this server looks
+// after it.
 func (f *Fleets) Rest(provider fleet.ProviderName) []fleet.HostName {
 	var out []fleet.HostName
 	for s := range f.on(provider) {

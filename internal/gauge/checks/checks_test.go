@@ -37,7 +37,8 @@ var two = []gauge.Machine{{Name: "web-1"}, {Name: "web-2"}}
 
 func metric(body string) policy.Metric {
 	return policy.Metric{
-		Name: "slow", Late: 30 * time.Second, Of: policy.CombineMean, Check: policy.CheckNumber{Check: "page", Body: body},
+		Name: "slow", Late: 30 * time.Second, Of: policy.CombineMean,
+		Check: policy.CheckNumber{Check: "page", Body: body},
 	}
 }
 

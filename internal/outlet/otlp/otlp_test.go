@@ -85,7 +85,8 @@ func events(from, n int) []outlet.Event {
 		out = append(out, outlet.Event{
 			ID: fmt.Sprintf("ours/web/%d", from+i), At: time.Unix(1_800_000_000, int64(from+i)), Installation: "ours",
 			Fleet: "web", Machine: "web-2", Kind: "paged", Severe: true, Text: "a person must look",
-			Trace: strings.Repeat("0a", 16), Span: strings.Repeat("0b", 8), Incident: "web-2/1", Body: []byte(`{"seq":1}`),
+			Trace: strings.Repeat("0a", 16), Span: strings.Repeat("0b", 8), Incident: "web-2/1",
+			Body: []byte(`{"seq":1}`),
 		})
 	}
 	return out
@@ -170,7 +171,8 @@ func TestAnIncidentIsATrace(t *testing.T) {
 	})
 }
 
-// What a collector does not take comes again, the same spans, and nothing else meanwhile; what it has is not sent again.
+// What a collector does not take comes again, the same spans, and nothing else meanwhile; what it has is not sent
+// again.
 func TestACollectorThatIsDownGetsItLater(t *testing.T) {
 	both(t, func(s *sender) {
 		tr := s.traces()
@@ -222,8 +224,8 @@ func TestWhatACollectorRejectsIsCounted(t *testing.T) {
 	})
 }
 
-// A collector that refuses everything is the wrong one, or set up wrongly: nothing is dropped for that, and no error has
-// a secret in it.
+// A collector that refuses everything is the wrong one, or set up wrongly: nothing is dropped for that, and no error
+// has a secret in it.
 func TestACollectorThatRefusesEverything(t *testing.T) {
 	both(t, func(s *sender) {
 		for code, mood := range map[fault.Kind]collector.Mood{
@@ -272,7 +274,10 @@ func TestWithoutACollector(t *testing.T) {
 func TestACollectorBehindTLS(t *testing.T) {
 	t.Parallel()
 	took := make(chan string, 1)
-	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { took <- r.URL.Path }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		took <- r.URL.Path
+	}))
 	t.Cleanup(server.Close)
 	o := otlp.Options{Endpoint: server.URL + "/otlp", Identity: post.Identity{Name: "test", Timeout: 5 * time.Second}}
 	if err := otlp.NewLogs(o, nil).Take(t.Context(), events(1, 1)); !fault.Is(err, fault.Permanent) {

@@ -24,7 +24,8 @@ func TestARealCollector(t *testing.T) {
 			s.Fatal(err)
 		}
 		r := record.Record{Machine: "web-2", Incident: "web-2/1"}
-		want := []string{tracing.TraceOf("ours", &r).String(), "Name           : call reboot", "Name           : incident",
+		want := []string{tracing.TraceOf("ours", &r).String(), "Name           : call reboot",
+			"Name           : incident",
 			"hale.check: Str(page)", "host.name: Str(" + s.options.Server + ")", "Status message : a quota",
 			"EventName: hale.record.paged", "Body: Str(a person must look)", "hale.event.id: Str(ours/web/2)"}
 		if !theirs.Await(want...) || s.refused != 0 {

@@ -18,8 +18,9 @@ func BenchmarkReadings(b *testing.B) {
 	const fleets, metrics, machines = 1000, 10, 10
 	var all []*picture.Picture
 	for f := range fleets {
-		spec := policy.Spec{Name: fleet.Name(fmt.Sprint("f", f)), Size: machines, Sizing: &policy.Sizing{Min: 1, Max: 20,
-			Down: policy.Pace{Stabilise: 5 * time.Minute}}}
+		spec := policy.Spec{Name: fleet.Name(fmt.Sprint("f", f)), Size: machines,
+			Sizing: &policy.Sizing{Min: 1, Max: 20,
+				Down: policy.Pace{Stabilise: 5 * time.Minute}}}
 		for m := range metrics {
 			metric := busy()
 			metric.Name = fleet.MetricName(fmt.Sprint("m", m))

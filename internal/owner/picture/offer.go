@@ -104,7 +104,8 @@ func (p *Picture) placeFor(i fleet.Instance, free *places) (index int, ok bool) 
 	if n > 0 {
 		last, _ = p.views[n-1].Machine.Name.Ordinal()
 	}
-	p.grow(belief.Machine{Name: p.is.Spec.Name.Machine(last + 1), Health: belief.Health{Verdict: belief.VerdictUnknown}})
+	p.grow(belief.Machine{Name: p.is.Spec.Name.Machine(last + 1),
+		Health: belief.Health{Verdict: belief.VerdictUnknown}})
 	return n, true
 }
 

@@ -2,8 +2,8 @@ package picture
 
 import "math/bits"
 
-// openSet holds the indices of the machines that are open (situation.View.Open), so that a decision does not have to look
-// through all.
+// openSet holds the indices of the machines that are open (situation.View.Open), so that a decision does not have to
+// look through all.
 type openSet []uint64
 
 func newOpenSet(size int) openSet { return make(openSet, (size+63)/64) }

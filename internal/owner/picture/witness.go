@@ -14,7 +14,8 @@ func (p *Picture) Silenced() []fleet.Neighbourhood {
 	var out []fleet.Neighbourhood
 	for _, i := range p.Open() {
 		m := &p.views[i].Machine
-		ill := m.Incident != nil && m.Health.Verdict != belief.VerdictHealthy || m.Health.Verdict == belief.VerdictSuspect
+		ill := m.Incident != nil && m.Health.Verdict != belief.VerdictHealthy ||
+			m.Health.Verdict == belief.VerdictSuspect
 		if ill && !m.Health.Cause.Stopped() && !m.Current.None() {
 			out = append(out, m.Current.Neighbourhood())
 		}

@@ -26,8 +26,8 @@ const (
 	ServesEnds    Serves = "leaves" // it is well, and about to leave by a person's order
 )
 
-// Blind reports whether what the fleet looks like says nothing about who serves: hale just started, may not act in it, or
-// doubts its own sight or the provider's.
+// Blind reports whether what the fleet looks like says nothing about who serves: hale just started, may not act in it,
+// or doubts its own sight or the provider's.
 func (s *Fleet) Blind() bool {
 	return !s.AsOf.IsZero() || s.FromMemory || s.Whole.Doubt.Reason != "" || !s.Now.Due(s.SteadyAt) ||
 		guard.AnyCall(&guard.Situation{State: s.State}) != ""
@@ -65,7 +65,8 @@ func (s *Fleet) service(m *belief.Machine) Service {
 	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled && m.Repair == nil:
 		return Service{} // its host is to be emptied; it serves as ever
 	case m.Health.Verdict == belief.VerdictUnhealthy:
-		return Service{Word: ServesNo, Sure: m.Health.Cause.Stopped(), Why: "it is unhealthy: " + string(m.Health.Cause)}
+		return Service{Word: ServesNo, Sure: m.Health.Cause.Stopped(),
+			Why: "it is unhealthy: " + string(m.Health.Cause)}
 	case m.Repair.Budgeted():
 		return Service{Word: ServesNo, Why: "it is in repair"}
 	case healthy && m.Current.Certified && m.Address.IsValid():

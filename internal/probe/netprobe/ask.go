@@ -118,7 +118,8 @@ func (k asker) askBounded(parent context.Context, t probe.Target) answer {
 	return a
 }
 
-// perform asks in the target's way. A nil error is a success; said is what the answer said that people may want to know.
+// perform asks in the target's way. A nil error is a success; said is what the answer said that people may want to
+// know.
 func (k asker) perform(ctx context.Context, t probe.Target) (said string, err error) {
 	for _, kind := range kindsOfCheck {
 		if kind.Word == string(t.Spec.Kind) {

@@ -6,7 +6,8 @@ import (
 	"hale/internal/kinds"
 )
 
-var agentKeys = kinds.CheckOf(policy.CheckAgent, "", "Ask the guest agent (QEMU's) inside the machine, by way of the provider: "+
-	"no network comes into it. An instance that has no channel to its agent is unknown, not down.",
+var agentKeys = kinds.CheckOf(policy.CheckAgent, "",
+	"Ask the guest agent (QEMU's) inside the machine, by way of the provider: "+
+		"no network comes into it. An instance that has no channel to its agent is unknown, not down.",
 	keys.Object[struct{}]{},
 	nil, nil)

@@ -19,7 +19,8 @@ type dnsDraft struct {
 	tcp    keys.At[bool]
 }
 
-var dnsKeys = kinds.CheckOf(policy.CheckDNS, "name: www.example.org", "Ask the name server on the machine itself for a record.",
+var dnsKeys = kinds.CheckOf(policy.CheckDNS, "name: www.example.org",
+	"Ask the name server on the machine itself for a record.",
 	dnsShape(),
 	func(c kinds.Asked, d keys.At[dnsDraft]) {
 		c.Check.Port, c.Check.DNS = d.Value.port.Value, dnsOf(c, d.Value)

@@ -16,7 +16,8 @@ type execDraft struct {
 
 var execKeys = kinds.CheckOf(policy.CheckExec, "command: […]",
 	"Run a program on hale's side: a script of your own, or a monitoring plugin. Exit code 0 is a success; 3, and "+
-		"what a shell says that cannot run it (126, 127), count neither way; every other one is a failure.", execShape(),
+		"what a shell says that cannot run it (126, 127), count neither way; every other one is a failure.",
+	execShape(),
 	func(c kinds.Asked, d keys.At[execDraft]) { c.Check.Exec = execOf(c, d.Value) }, writeExec)
 
 func execShape() keys.Object[execDraft] {

@@ -15,9 +15,10 @@ type grpcDraft struct {
 	insecure        keys.At[bool]
 }
 
-var grpcKeys = kinds.CheckOf(policy.CheckGRPC, "port: 50051", "Ask a gRPC server for its health, by the gRPC Health Checking "+
-	"Protocol (`grpc.health.v1.Health/Check`). SERVING is a success; NOT_SERVING, a service that it does not know, "+
-	"and a server that does not speak the protocol are failures.", grpcShape(),
+var grpcKeys = kinds.CheckOf(policy.CheckGRPC, "port: 50051",
+	"Ask a gRPC server for its health, by the gRPC Health Checking "+
+		"Protocol (`grpc.health.v1.Health/Check`). SERVING is a success; NOT_SERVING, a service that it does not know, "+
+		"and a server that does not speak the protocol are failures.", grpcShape(),
 	func(c kinds.Asked, d keys.At[grpcDraft]) {
 		c.Check.Port, c.Check.GRPC = d.Value.port.Value, grpcOf(c, d.Value)
 	}, writeGRPC)

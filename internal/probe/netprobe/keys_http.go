@@ -138,7 +138,8 @@ func httpOf(c kinds.Asked, d httpDraft) (int, policy.HTTPCheck) {
 		}
 	}
 	out := policy.HTTPCheck{
-		Scheme: d.scheme.Value, Path: d.path.Value, Host: d.host.Value, Headers: kinds.Headers(c.Finder, d.headers.Value, ownHeaders),
+		Scheme: d.scheme.Value, Path: d.path.Value, Host: d.host.Value,
+		Headers:   kinds.Headers(c.Finder, d.headers.Value, ownHeaders),
 		Body:      bodyOf(c, d),
 		Redirects: d.redirects.Value, TLS: httpTLSOf(c, d), KeepAlive: d.keepAlive.Value,
 	}

@@ -11,8 +11,9 @@ type sshDraft struct {
 	banner keys.At[string]
 }
 
-var sshKeys = kinds.CheckOf(policy.CheckSSH, "", "Wait for the line by which an SSH server introduces itself, and leave: hale "+
-	"does not log in.", sshShape(),
+var sshKeys = kinds.CheckOf(policy.CheckSSH, "",
+	"Wait for the line by which an SSH server introduces itself, and leave: hale "+
+		"does not log in.", sshShape(),
 	func(c kinds.Asked, d keys.At[sshDraft]) { c.Check.Port, c.Check.SSH = sshOf(c, d.Value) }, writeSSH)
 
 func sshShape() keys.Object[sshDraft] {

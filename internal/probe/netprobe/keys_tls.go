@@ -13,8 +13,9 @@ type certificateDraft struct {
 	insecure keys.At[bool]
 }
 
-var tlsKeys = kinds.CheckOf(policy.CheckTLS, "port: 636, certificate_days: 14", "Shake hands at any port, and look at the "+
-	"certificate: it must be valid for the host, and last. Nothing is asked.", certificateShape(),
+var tlsKeys = kinds.CheckOf(policy.CheckTLS, "port: 636, certificate_days: 14",
+	"Shake hands at any port, and look at the "+
+		"certificate: it must be valid for the host, and last. Nothing is asked.", certificateShape(),
 	func(c kinds.Asked, d keys.At[certificateDraft]) {
 		c.Check.Port, c.Check.Certificate = certificateOf(c, d.Value)
 	}, writeTLS)

@@ -16,9 +16,10 @@ type udpDraft struct {
 	answer        keys.At[string]
 }
 
-var udpKeys = kinds.CheckOf(policy.CheckUDP, "port: 27015, send: TEXT", "Send one datagram and wait for the answer. A closed "+
-	"port is a failure at once, as far as the machine says so; a datagram that is lost is one without an answer: let "+
-	"down_after be more than 1.", udpShape(),
+var udpKeys = kinds.CheckOf(policy.CheckUDP, "port: 27015, send: TEXT",
+	"Send one datagram and wait for the answer. A closed "+
+		"port is a failure at once, as far as the machine says so; a datagram that is lost is one without an answer: let "+
+		"down_after be more than 1.", udpShape(),
 	func(c kinds.Asked, d keys.At[udpDraft]) {
 		c.Check.Port, c.Check.UDP = d.Value.port.Value, udpOf(c, d)
 	}, writeUDP)

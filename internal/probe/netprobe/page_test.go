@@ -88,8 +88,9 @@ func TestPages(t *testing.T) {
 		"far down": {policy.HTTPCheck{Path: "/late", Body: "passing"}, ok, ""},
 		"too far down": {policy.HTTPCheck{Path: "/too-late", Body: "passing"}, fleet.ResultBody,
 			"the pattern is not in it"},
-		"a page without end":             {policy.HTTPCheck{Path: "/endless", Body: "passing"}, ok, ""},
-		"a page without end, without it": {policy.HTTPCheck{Path: "/endless", Body: "failing"}, fleet.ResultTimeout, ""},
+		"a page without end": {policy.HTTPCheck{Path: "/endless", Body: "passing"}, ok, ""},
+		"a page without end, without it": {policy.HTTPCheck{Path: "/endless", Body: "failing"}, fleet.ResultTimeout,
+			""},
 		"a page that breaks off": {policy.HTTPCheck{Path: "/cut", Body: "passing"}, fleet.ResultProtocol,
 			"unexpected EOF"},
 		"an answer that is wanted": {policy.HTTPCheck{Path: "/status/401", Status: only(200, 401)}, ok, ""},
@@ -190,7 +191,8 @@ func TestOwnAuthority(t *testing.T) {
 		"any certificate will do":     {policy.TLSCheck{Insecure: true}, "example.net", fleet.ResultOK},
 		"it lasts":                    {policy.TLSCheck{CA: own, Days: left - 1}, "example.com", fleet.ResultOK},
 		"not long enough":             {policy.TLSCheck{CA: own, Days: left + 1}, "example.com", fleet.ResultTLS},
-		"any, but not so short":       {policy.TLSCheck{Insecure: true, Days: left + 1}, "example.net", fleet.ResultTLS},
+		"any, but not so short": {policy.TLSCheck{Insecure: true, Days: left + 1}, "example.net",
+			fleet.ResultTLS},
 		"an authority that is no PEM": {policy.TLSCheck{CA: "-"}, "example.com", fleet.ResultLocal},
 	} {
 		t.Run(name, func(t *testing.T) {

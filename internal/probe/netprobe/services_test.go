@@ -198,7 +198,8 @@ func TestDNSOnLoopback(t *testing.T) {
 	})
 	e := start(t, network(t), netprobe.Options{})
 	check := func(name string, answer ...string) policy.Check {
-		return policy.Check{Kind: policy.CheckDNS, DNS: policy.DNSCheck{Name: name, Type: policy.RecordA, Answer: answer}}
+		return policy.Check{Kind: policy.CheckDNS, DNS: policy.DNSCheck{Name: name, Type: policy.RecordA,
+			Answer: answer}}
 	}
 	tell(t, e, port, map[string]story{
 		"known":        {check("www.example.org"), fleet.ResultOK, ""},

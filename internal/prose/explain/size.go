@@ -57,7 +57,8 @@ func Size(f published.Fleet) (s Sized) {
 	s.Verdict = new(sizing.Hours).Judge(&s.Case, nil)
 	e.explainMoves(&f, &s)
 	if l != nil {
-		if out := leaving.Choose(ledger.Scene(guarded(&f), l, f.Machines), 1); len(out) > 0 && l.Staying() > s.Policy.Min {
+		if out := leaving.Choose(ledger.Scene(guarded(&f), l, f.Machines), 1); len(out) > 0 &&
+			l.Staying() > s.Policy.Min {
 			s.Next = &out[0]
 		}
 	}
@@ -112,7 +113,8 @@ func (e *explainer) explainMoves(f *published.Fleet, s *Sized) {
 	case len(s.Policy.Opinions) == 0:
 		e.Now = append(e.Now, "it has no opinions: people and programs move it (hale scale)")
 	case why != "":
-		said := fmt.Sprintf("opinions want %s, and %d stay: %s", prose.Machines(v.Wants), s.Case.Size, prose.Reason(why))
+		said := fmt.Sprintf("opinions want %s, and %d stay: %s", prose.Machines(v.Wants), s.Case.Size,
+			prose.Reason(why))
 		if !until.IsZero() {
 			said += ", until " + moment(until)
 		}

@@ -64,7 +64,8 @@ func (h *harness) hook(ctx context.Context, args ...string) (string, error) {
 		return "", err
 	}
 	var out, said bytes.Buffer
-	code, err := program.Run(ctx, program.Process{Args: slices.Concat(h.o.Hooks, args), Env: env, Output: &out, Errors: &said})
+	code, err := program.Run(ctx, program.Process{Args: slices.Concat(h.o.Hooks, args), Env: env, Output: &out,
+		Errors: &said})
 	if err == nil && code != 0 {
 		err = fmt.Errorf("exit code %d", code)
 	}

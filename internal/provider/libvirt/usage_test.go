@@ -36,14 +36,16 @@ func TestUsageIsReadOfWhatTheHostCounts(t *testing.T) {
 			map[policy.Usage]provider.Amount{policy.UsageMemory: {Value: 75}},
 		},
 		"one that tells nothing": {
-			params: []golibvirt.TypedParam{param("balloon.current", uint64(1000)), param("balloon.maximum", uint64(1000))},
+			params: []golibvirt.TypedParam{param("balloon.current", uint64(1000)),
+				param("balloon.maximum", uint64(1000))},
 		},
 		"one that tells nonsense": {
 			params: []golibvirt.TypedParam{param("balloon.available", uint64(8)), param("balloon.usable", uint64(600))},
 		},
 		"two interfaces": {
 			[]golibvirt.TypedParam{param("net.count", uint32(2)), param("net.0.rx.bytes", uint64(10)),
-				param("net.0.tx.bytes", uint64(1)), param("net.1.rx.bytes", uint64(20)), param("net.1.rx.pkts", uint64(9)),
+				param("net.0.tx.bytes", uint64(1)), param("net.1.rx.bytes", uint64(20)),
+				param("net.1.rx.pkts", uint64(9)),
 				param("net.1.tx.bytes", uint64(2))},
 			map[policy.Usage]provider.Amount{
 				policy.UsageReceived: {Value: 30, Counts: true}, policy.UsageSent: {Value: 3, Counts: true},

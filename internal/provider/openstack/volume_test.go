@@ -458,7 +458,8 @@ func TestAServerBootsFromAVolume(t *testing.T) {
 	t.Parallel()
 	play(t, 0, func(s *scene) {
 		order := s.storing()
-		order.Template.Disks = append(order.Template.Disks, policy.Disk{Name: "scratch", Size: gib + 1, Ephemeral: true})
+		order.Template.Disks = append(order.Template.Disks, policy.Disk{Name: "scratch", Size: gib + 1,
+			Ephemeral: true})
 		order.Template.Disks[1].Type = "fast"
 		order.Template.Server = &policy.Server{
 			Flavor:     "m1.nano",

@@ -18,7 +18,8 @@ func TestServicesAnswerAsTheirChecksWant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		checks := []policy.Check{
 			{Name: "login", Kind: policy.CheckSSH, Port: 22},
-			{Name: "current", Kind: policy.CheckSSH, Port: 2222, SSH: policy.SSHCheck{Banner: "^SSH-2.0-OpenSSH_(9|10)"}},
+			{Name: "current", Kind: policy.CheckSSH, Port: 2222,
+				SSH: policy.SSHCheck{Banner: "^SSH-2.0-OpenSSH_(9|10)"}},
 			{Name: "game", Kind: policy.CheckUDP, Port: 27015, UDP: policy.UDPCheck{Send: []byte("getinfo"),
 				Answer: "^info [0-9]+"}},
 			{Name: "health", Kind: policy.CheckGRPC, Port: 50051, GRPC: policy.GRPCCheck{Service: "shop.v1.Orders"}},

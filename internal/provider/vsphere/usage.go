@@ -52,8 +52,8 @@ func (p *Provider) Usage(ctx context.Context, refs []provider.Ref) (map[fleet.In
 	return out, nil
 }
 
-// usageOf reads a machine's quick statistics: megahertz of those that it may take at most, and the memory that its guest
-// has touched lately.
+// usageOf reads a machine's quick statistics: megahertz of those that it may take at most, and the memory that its
+// guest has touched lately.
 func usageOf(vm *mo.VirtualMachine) map[policy.Usage]provider.Amount {
 	const percent = 100
 	out, quick := map[policy.Usage]provider.Amount{}, &vm.Summary.QuickStats

@@ -33,8 +33,9 @@ func Fleet(size int) policy.Spec {
 		Checks: []policy.Check{
 			{Name: "alive", Kind: policy.CheckPing, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3,
 				UpAfter: 2},
-			{Name: "page", Kind: policy.CheckHTTP, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3, UpAfter: 2,
-				Port: 80},
+			{Name: "page", Kind: policy.CheckHTTP, Every: checkEvery, Timeout: 2 * time.Second, DownAfter: 3,
+				UpAfter: 2,
+				Port:    80},
 		},
 		UnhealthyWhen: policy.Condition{Op: policy.OpAny, Of: []policy.Condition{
 			{Op: policy.OpTerm, Term: "alive"}, {Op: policy.OpTerm, Term: "page"},

@@ -183,7 +183,8 @@ func (s *Sizes) ByOrder(o *fleet.Order, now Now) int {
 func (s *Sizes) Goes(r *belief.Removal, staying int, vm *world.VM, now time.Duration) {
 	name, p := string(r.Machine), s.Policy
 	if staying < p.Min {
-		s.court.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and there are to be %d at least", staying,
+		s.court.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and there are to be %d at least",
+			staying,
 			p.Min))
 	}
 	if r.Opinion == "" {

@@ -7,8 +7,8 @@ import (
 
 // hourly is how many requests the server of NASA's Kennedy Space Center answered in each hour of the week from Monday,
 // 10 July to Sunday, 16 July 1995, by its log: counted from "NASA-HTTP", collected by Jim Dumoulin, and published by
-// Martin Arlitt and Carey Williamson in the Internet Traffic Archive (https://ita.ee.lbl.gov/html/contrib/NASA-HTTP.html).
-// On Thursday morning a space shuttle started.
+// Martin Arlitt and Carey Williamson in the Internet Traffic Archive
+// (https://ita.ee.lbl.gov/html/contrib/NASA-HTTP.html). On Thursday morning a space shuttle started.
 var hourly = [7 * 24]float64{
 	1839, 1522, 1298, 906, 785, 775, 1221, 1535, 2907, 3806, 4217, 4913,
 	5034, 4466, 5101, 5314, 5140, 4540, 3463, 3227, 2805, 2729, 2820, 2497,

@@ -12,7 +12,8 @@ import (
 func play(s scaler.Scaler, size int, from, lasts time.Duration, load func(at time.Duration) float64) []int {
 	var sizes []int
 	for at := from; at < from+lasts; at += s.Every() {
-		size = s.Next(scaler.Reading{At: at, Busy: min(load(at)/float64(size), 100), OK: true, Serving: size, Size: size})
+		size = s.Next(scaler.Reading{At: at, Busy: min(load(at)/float64(size), 100), OK: true, Serving: size,
+			Size: size})
 		if (at+s.Every())%time.Minute == 0 {
 			sizes = append(sizes, size)
 		}

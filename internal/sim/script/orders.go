@@ -20,7 +20,8 @@ func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
 		Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
-		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, ScalesBy: fleet.OrderScale, Signals: fleet.OrderScale,
+		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, ScalesBy: fleet.OrderScale,
+		Signals: fleet.OrderScale,
 		Deletes: fleet.OrderDelete,
 		Vouches: fleet.OrderFenced, Believes: fleet.OrderRecover,
 	}

@@ -52,7 +52,8 @@ func with(v Verb, s shape) string {
 func verbsOf(text string) string {
 	words := strings.Fields(text)
 	kind := SubjectKind(strings.Join(words[:min(1, len(words))], " "))
-	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); slices.Contains([]string{"domain", "metric", program, "person"}, both) {
+	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); slices.Contains([]string{"domain", "metric",
+		program, "person"}, both) {
 		kind = both
 	}
 	var out []string

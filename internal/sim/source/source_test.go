@@ -40,11 +40,13 @@ func TestAMetricSaysTheTruthOrALie(t *testing.T) {
 		want    float64
 		trouble fleet.Reason
 	}{
-		"the whole load":                {policy.Metric{}, policy.Opinion{Kind: policy.OpinionTarget}, "", 300, ""},
-		"a machine's share":             {policy.Metric{}, per, "", 150, ""},
-		"its use":                       {percent(policy.Metric{}), per, "", 75, ""},
-		"its use, by the provider":      {percent(policy.Metric{Kind: policy.MetricProvider}), policy.Opinion{}, "", 75, ""},
-		"its use, for steps":            {percent(policy.Metric{}), policy.Opinion{Kind: policy.OpinionSteps}, "", 75, ""},
+		"the whole load":    {policy.Metric{}, policy.Opinion{Kind: policy.OpinionTarget}, "", 300, ""},
+		"a machine's share": {policy.Metric{}, per, "", 150, ""},
+		"its use":           {percent(policy.Metric{}), per, "", 75, ""},
+		"its use, by the provider": {percent(policy.Metric{Kind: policy.MetricProvider}), policy.Opinion{}, "", 75,
+			""},
+		"its use, for steps": {percent(policy.Metric{}), policy.Opinion{Kind: policy.OpinionSteps}, "", 75,
+			""},
 		"how many machines":             {policy.Metric{}, policy.Opinion{Kind: policy.OpinionSize}, "", 2, ""},
 		"nothing":                       {policy.Metric{}, per, load.SaysNothing, 0, fleet.ReasonMetricSilent},
 		"no number":                     {percent(policy.Metric{}), per, load.SaysNaN, 0, fleet.ReasonMetricAbsurd},

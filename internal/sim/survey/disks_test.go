@@ -34,7 +34,8 @@ func TestADiskWithDataSurvivesFiftyRandomHeals(t *testing.T) {
 		servers, runs int
 		then          policy.FateAnswer
 	}{
-		"on hosts of their own":             {hosts: exemplar.Town(6, 2, 3), servers: 1, runs: 4, then: policy.FatePage},
+		"on hosts of their own": {hosts: exemplar.Town(6, 2, 3), servers: 1, runs: 4,
+			then: policy.FatePage},
 		"on shared storage":                 {hosts: shared, servers: 3, runs: 4, then: policy.FatePage},
 		"on shared storage, and evacuating": {hosts: shared, servers: 1, runs: 4, then: policy.FateEvacuate},
 	} {

@@ -31,7 +31,8 @@ func TestTheScoreOfADose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := survey.Dose{
-				Spec: func() policy.Spec { return exemplar.Fleet(d.size) }, Hosts: exemplar.Town(max(3, d.size/10), 5, 4),
+				Spec:    func() policy.Spec { return exemplar.Fleet(d.size) },
+				Hosts:   exemplar.Town(max(3, d.size/10), 5, 4),
 				Servers: d.servers,
 				Kinds:   script.FirstKinds(), Seed: 1, Runs: d.runs, Horizon: 10 * day, Gap: d.gap,
 			}

@@ -17,8 +17,9 @@ const day = 24 * time.Hour
 // stormy is a survey of small fleets in which everything goes wrong much more often than anybody should see.
 func stormy(size, servers, runs int) survey.Dose {
 	return survey.Dose{
-		Spec: func() policy.Spec { return exemplar.Fleet(size) }, Hosts: exemplar.Town(max(3, size/10), 5, 4), Servers: servers,
-		Kinds: script.FirstKinds(), Seed: 1, Runs: runs, Horizon: 10 * day, Gap: 4 * day,
+		Spec: func() policy.Spec { return exemplar.Fleet(size) }, Hosts: exemplar.Town(max(3, size/10), 5, 4),
+		Servers: servers,
+		Kinds:   script.FirstKinds(), Seed: 1, Runs: runs, Horizon: 10 * day, Gap: 4 * day,
 	}
 }
 

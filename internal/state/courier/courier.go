@@ -35,7 +35,8 @@ type Entry struct {
 	// Lost is how many records before this one are gone, after the one with the number After. The record is not part of
 	// it: it comes next.
 	Lost, After uint64
-	// Known says that the record was handed over before, in this process or another; only a courier that Recalls has it.
+	// Known says that the record was handed over before, in this process or another; only a courier that Recalls has
+	// it.
 	Known bool
 }
 
@@ -49,8 +50,8 @@ type Options struct {
 	Taker Taker
 	Log   *slog.Logger
 	// Recall has what was handed over before come again at each start, as known, so that the taker learns what led to
-	// the rest. A courier that recalls begins with what happens from its first start on; all others begin with what there
-	// is.
+	// the rest. A courier that recalls begins with what happens from its first start on; all others begin with what
+	// there is.
 	Recall bool
 }
 

@@ -232,8 +232,8 @@ func TestAFloodWaitsInTheJournal(t *testing.T) {
 	})
 }
 
-// When the journal let go of records before they were handed over, that is told at their place. A courier that begins has
-// lost nothing.
+// When the journal let go of records before they were handed over, that is told at their place. A courier that begins
+// has lost nothing.
 func TestAGapIsTold(t *testing.T) {
 	bubble(t, func(s *stream) {
 		s.writes("web", 3)
@@ -310,7 +310,8 @@ func TestEachCourierHasItsPosition(t *testing.T) {
 		_, stop := s.starts()
 		s.want("one", "web1")
 		stop()
-		other := courier.New(courier.Options{Store: s.store, Name: "other", Taker: s, Log: slog.New(slog.DiscardHandler)})
+		other := courier.New(courier.Options{Store: s.store, Name: "other", Taker: s,
+			Log: slog.New(slog.DiscardHandler)})
 		ctx, cancel := context.WithCancel(s.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { other.Run(ctx) })

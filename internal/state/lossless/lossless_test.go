@@ -160,7 +160,8 @@ func TestAsEncodingJSONWhereAllIsKnown(t *testing.T) {
 
 func stocked() belief.Machine {
 	return belief.Machine{
-		Name: "web-2", Health: belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks, Check: "page"},
+		Name: "web-2", Health: belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks,
+			Check: "page"},
 		Incidents: 3, Repairs: 5,
 		Current:  belief.Incarnation{ID: "i-2", Generation: 2, Host: "h1", Certified: true},
 		Incident: &belief.Incident{ID: "web-2/3", Cause: belief.CauseChecks},

@@ -81,7 +81,8 @@ func (s *server) start(spec policy.Spec) {
 		Store: post{Store: s.store().Open(l.faults), life: l}, Server: s.name, Logger: slog.New(slog.DiscardHandler),
 		Sources: setup.Sources, Fleets: setup.Fleets,
 		Gauges: r.gauge,
-		Post:   engine.Post{Find: func(policy.TargetName) notify.Target { return &r.pager }, Words: prose.Words{}.Message},
+		Post: engine.Post{Find: func(policy.TargetName) notify.Target { return &r.pager },
+			Words: prose.Words{}.Message},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -41,8 +41,8 @@ func Query(seconds int) string {
 	return fmt.Sprintf(`sum(rate(haproxy_frontend_http_requests_total{proxy="users"}[%ds]))`, seconds)
 }
 
-// A machine that breaks off, or does not answer, costs the requests that are at it; what waits goes elsewhere. A new one
-// gets its share with the first check that it passes.
+// A machine that breaks off, or does not answer, costs the requests that are at it; what waits goes elsewhere. A new
+// one gets its share with the first check that it passes.
 const config = `global
   maxconn 1000
   nbthread 1

@@ -34,7 +34,10 @@ func TestRequestsGoToWhoHasASeat(t *testing.T) {
 // machine serves pages, and returns where.
 func machine(t *testing.T) netip.AddrPort {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "ok") }))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = fmt.Fprint(w, "ok")
+	}))
 	t.Cleanup(s.Close)
 	return netip.MustParseAddrPort(s.Listener.Addr().String())
 }

@@ -63,7 +63,8 @@ func StartPool(t testing.TB, slots int) *Pool {
 // Start starts it again after a Kill. What it was told is forgotten.
 func (p *Pool) Start() {
 	p.t.Helper()
-	p.daemon = daemon.Start(p.t, p.dir, daemon.Installed(p.t, "haproxy"), "-W", "-f", filepath.Join(p.dir, "haproxy.cfg"))
+	p.daemon = daemon.Start(p.t, p.dir, daemon.Installed(p.t, "haproxy"), "-W", "-f",
+		filepath.Join(p.dir, "haproxy.cfg"))
 	p.ready("")
 }
 

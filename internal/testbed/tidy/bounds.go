@@ -30,7 +30,8 @@ func checkPackageSize(t Tree) []Finding {
 	var found []Finding
 	for _, dir := range slices.Sorted(maps.Keys(lines)) {
 		if n := lines[dir]; n > packageLimit && !slices.Contains(adapters, dir) {
-			found = append(found, Finding{dir, fmt.Sprintf("%d lines; the limit is %d: cut it by subject", n, packageLimit)})
+			found = append(found, Finding{dir, fmt.Sprintf("%d lines; the limit is %d: cut it by subject", n,
+				packageLimit)})
 		}
 	}
 	return found

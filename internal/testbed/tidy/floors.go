@@ -28,7 +28,8 @@ var packages = []pkgRule{
 	// Floor 0, the core: fault to situation are words, decide is the judge. Pure: no clock, no I/O, no goroutine.
 	{path: "internal/core/fault", floor: 0, step: 0, std: []string{"context"}},
 	{path: "internal/core/fleet", floor: 0, step: 1},
-	{path: "internal/core/policy", floor: 0, step: 2, std: []string{"reflect"}}, // to compare whatever a template comes to have
+	{path: "internal/core/policy", floor: 0, step: 2, std: []string{"reflect"}},
+	// to compare whatever a template comes to have
 	{path: "internal/core/belief", floor: 0, step: 3, std: []string{"reflect"}}, // and whatever a ledger does
 	{path: "internal/core/record", floor: 0, step: 4},
 	{path: "internal/core/situation", floor: 0, step: 4},

@@ -235,7 +235,8 @@ func (c *canvas) outages() {
 			what = o.Event.String()
 		}
 		c.bar(c.lanes[o.Machine], o.From, o.To, e.class,
-			fmt.Sprintf("%s  %s: down for %s, %s", chronicle.Stamp(o.From), what, (o.To-o.From).Round(time.Second), e.said))
+			fmt.Sprintf("%s  %s: down for %s, %s", chronicle.Stamp(o.From), what, (o.To-o.From).Round(time.Second),
+				e.said))
 	}
 }
 

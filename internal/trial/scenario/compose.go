@@ -136,7 +136,8 @@ func Policy(o sim.Options) []byte {
 	if !s.Adopt.Selects() || s.Adopt.Replaceable {
 		line(2, "template: {disks: {%s}}", disks(s.Template))
 	}
-	line(2, "checks: {%s}", strings.Join(fleets.WriteChecks(slices.Concat(s.Checks, s.Tells), adapters.All()), ",\n      "))
+	line(2, "checks: {%s}", strings.Join(fleets.WriteChecks(slices.Concat(s.Checks, s.Tells), adapters.All()),
+		",\n      "))
 	if len(s.Checks) > 0 {
 		line(2, "unhealthy_when: %s", condition(s.UnhealthyWhen))
 	}
