@@ -17,8 +17,8 @@ type settings struct {
 	fleet string
 	also  []string // further fleets, the same in all but their name
 	size  int
-	// sizes is YAML of the size, where it moves; most is how many machines there may be then, of which new ones are to
-	// be seen soon.
+	// sizes is the YAML of `size` where the size moves, and most the number of machines that it may reach. With most,
+	// the provider is asked every second.
 	sizes  string
 	most   int
 	checks []string // names of knownChecks

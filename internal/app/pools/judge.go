@@ -18,7 +18,8 @@ import (
 // served and the pool forgot that, that it serves again.
 type Wish struct {
 	balancer.Want
-	// Sure says that it may leave a pool without any member that serves: its instance is off, or a person wants it gone.
+	// Sure says that it may leave a pool without any member that serves: its instance is off, or a person wants it
+	// gone.
 	Sure bool
 	// Aside says that other hands are on the machine: nothing at all is done to its member.
 	Aside bool
@@ -34,8 +35,8 @@ type Fleet struct {
 	Clear bool
 }
 
-// WantedBy returns what the fleet wants of its machines' members, at the port of the pool; false: nothing at all, since
-// it is another server's to say, or nobody's. While hale is not sure of what it sees all stay as they are: unknown is not
+// WantedBy returns how the fleet's members of the pool are to be. False: this server says nothing, since it does not own
+// the fleet, or only observes it. While hale is not sure of what it sees, all members stay as they are: unknown is not
 // dead.
 func WantedBy(f *published.Fleet, p config.Pool) (Fleet, bool) {
 	if f.Lease <= 0 || f.Spec.Mode != policy.ModeAct {

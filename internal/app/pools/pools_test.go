@@ -189,7 +189,8 @@ func TestUnknownIsNotDead(t *testing.T) {
 			story(t, func(t *testing.T, w *world, p *memory.Pool) {
 				w.turn(func(f *published.Fleet) {
 					for i := range f.Machines {
-						f.Machines[i].Machine.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseChecks}
+						f.Machines[i].Machine.Health = belief.Health{Verdict: belief.VerdictUnhealthy,
+							Cause: belief.CauseChecks}
 					}
 					blind(f)
 				})
@@ -212,8 +213,8 @@ func TestAMachineThatMayBeWellStays(t *testing.T) {
 	})
 }
 
-// TestTheLastOneIsNotTakenOutOnHalesWordAlone: by a check that is wrong everywhere, one member is left. One that the
-// provider says is off serves nobody, and the pool's own word is a second one.
+// TestTheLastOneIsNotTakenOutOnHalesWordAlone: a wrong check fails on every machine, and hale leaves the pool its last
+// member. It takes that out only when the provider says that the machine is off, or the pool itself finds it down.
 func TestTheLastOneIsNotTakenOutOnHalesWordAlone(t *testing.T) {
 	t.Parallel()
 	story(t, func(t *testing.T, w *world, p *memory.Pool) {
@@ -418,7 +419,10 @@ func serve(t *testing.T, w *world) (port uint16) {
 		}
 		port = netip.MustParseAddrPort(l.Addr().String()).Port()
 		s := &httptest.Server{Listener: l, Config: &http.Server{ReadHeaderTimeout: time.Minute,
-			Handler: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(out, "web-%d", n) })}}
+			Handler: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+				_,
+					_ = fmt.Fprintf(out, "web-%d", n)
+			})}}
 		s.Start()
 		t.Cleanup(s.Close)
 		w.turn(func(f *published.Fleet) { f.Machines[n-1].Machine.Address = at })

@@ -25,7 +25,7 @@ func boundKeys() []keys.Field[Draft] {
 	return []keys.Field[Draft]{
 		keys.Must("min", "2", "The least number of machines. hale never goes below it by itself.",
 			keys.Integer(1, maxSize), func(s *Draft) *keys.At[int] { return &s.min }),
-		keys.Must("max", "6", "The greatest number of machines, whoever asks for more.", keys.Integer(1, maxSize),
+		keys.Must("max", "6", "The greatest number of machines. Neither people nor opinions get more.", keys.Integer(1, maxSize),
 			func(s *Draft) *keys.At[int] { return &s.max }),
 		keys.May("desired", "The size that the file itself asks for. The last word counts: this one when it is "+
 			"edited, an order (`hale scale`), or an opinion.", keys.Integer(1, maxSize),
@@ -140,8 +140,9 @@ func metricWays() []keys.Field[metricDraft] {
 		keys.May("check", "What one of the fleet's checks measures at each machine as it asks: by its name alone, the "+
 			"time that answers take, in seconds.", checkNumberShape(),
 			func(m *metricDraft) *keys.At[checkNumberDraft] { return &m.check }),
-		keys.May("provider", "What the provider counts of each instance: `cpu` and `memory` in percent of what it has, "+
-			"`received` and `sent` in bytes per second.", keys.Choice(nil, policy.Usages()...),
+		keys.May("provider",
+			"What the provider counts of each instance: `cpu` and `memory` in percent of what it has, "+
+				"`received` and `sent` in bytes per second.", keys.Choice(nil, policy.Usages()...),
 			func(m *metricDraft) *keys.At[policy.Usage] { return &m.provider }),
 		keys.May("command", "A program and its arguments, without a shell, whose output is the number, or a "+
 			"line MACHINE NUMBER for each machine, by its name or its address. It is killed before the next "+
@@ -150,9 +151,10 @@ func metricWays() []keys.Field[metricDraft] {
 			keys.List[string]{Noun: "the program", Each: keys.Text("a word of the command",
 				"/usr/local/bin/queue-length")},
 			func(m *metricDraft) *keys.At[[]keys.At[string]] { return &m.command }),
-		keys.May("env", "The command's environment, beside a PATH: a text, or `{file: PATH}` or `{env: NAME}` for what "+
-			"is secret.", keys.Mapping[keys.TextDraft]{Key: "VARIABLE", Names: keys.VariableNames,
-			Each: keys.TextOrSecret("the variable's value", "production")},
+		keys.May("env",
+			"The command's environment, beside a PATH: a text, or `{file: PATH}` or `{env: NAME}` for what "+
+				"is secret.", keys.Mapping[keys.TextDraft]{Key: "VARIABLE", Names: keys.VariableNames,
+				Each: keys.TextOrSecret("the variable's value", "production")},
 			func(m *metricDraft) *keys.At[[]keys.Named[keys.TextDraft]] { return &m.env }),
 	}
 }
