@@ -9,7 +9,6 @@
 //	go test ./e2e                              the suite; it needs root, and scripts/install-deps.sh tests
 //	E2E_SEED=7 go test ./e2e                   the same victims and moments again
 //	E2E_HALE=bin/hale go test ./e2e            a hale that is built already
-//	E2E_LOAD=1 go test -run TestTheSizeFollows ./e2e   a fleet follows a load; alone, as it wants the whole machine
 //	E2E_SIZES=$PWD/sizes.svg go test -run TestTheSizeFollows ./e2e   the long dose of a load, and a drawing of it
 //	go test -run '^$' -bench . ./e2e           what a heal costs; writes bench/out/heal.json
 //
