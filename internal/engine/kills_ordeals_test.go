@@ -28,7 +28,7 @@ func near() simulated.Options {
 // ordeals are the kinds of steps in which hale is killed.
 func ordeals() []ordeal {
 	all := slices.Concat(gentleOrdeals(), replacements(), hostOrdeals(), personOrdeals(), orderOrdeals(),
-		wantedOrdeals(), otherOrdeals())
+		wantedOrdeals(), opinionOrdeals(), otherOrdeals())
 	for i := range all {
 		hosts := all[i].world.Hosts
 		all[i].world = near()
@@ -271,6 +271,17 @@ func wantedOrdeals() []ordeal {
 		{step: "template update, keep_old", spec: keepsOld,
 			begin: wants(func(spec *policy.Spec) { spec.Template.Image = "v2" }), again: confirmsStill,
 			ends: func(s *story) bool { return s.built("v2") == 2 && s.allHealthy() && s.settled(1) }, kept: 2},
+	}
+}
+
+// opinionOrdeals are moves of the size within bounds, by a metric of which each machine takes ten.
+func opinionOrdeals() []ordeal {
+	spec := bare(3, rung(fleet.StepRecreate))
+	return []ordeal{
+		{step: "scale-out by opinion", spec: spec, early: isLoaded(30), begin: loadIs(40), ends: hasSize(4),
+			after: stays(4, 0)},
+		{step: "removal: scale-in by opinion", spec: spec, early: isLoaded(30), begin: loadIs(20), ends: hasSize(2),
+			after: stays(2, 1)},
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/gauge"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
 )
@@ -249,4 +251,72 @@ func (s *story) messages() (keys []string) {
 		}
 	}
 	return keys
+}
+
+// loadWindow is for how long a load has to be low before a machine goes. It is longer than any amnesty of these fleets.
+const loadWindow = time.Minute
+
+// isLoaded gives the fleet bounds far from where it goes, and an opinion that follows a load. The last machine is none
+// that goes, so that the number of the one that does has to be kept in mind.
+func isLoaded(load float64) func(s *story) {
+	return func(s *story) {
+		s.yard = s.sized("load")
+		s.spec.Sizing.Down.Stabilise, s.spec.Sizing.Stay = loadWindow, []int{s.spec.Size}
+		s.spec.Sizing.Opinions = []policy.Opinion{{Name: "busy", Kind: policy.OpinionTarget, Metric: "load", Target: 10}}
+		loadIs(load)(s)
+	}
+}
+
+func loadIs(load float64) func(s *story) {
+	return func(s *story) { s.yard.by["load"].Say(gauge.Reading{Whole: []float64{load}}) }
+}
+
+// hasSize reports whether so many machines are wanted, and there, all well, and none is on its way.
+func hasSize(n int) func(s *story) bool {
+	return func(s *story) bool {
+		status := s.status()
+		well := 0
+		for _, v := range status.Machines {
+			number, _ := v.Machine.Name.Ordinal()
+			switch {
+			case s.healthy(number):
+				well++
+			case !v.Machine.Current.None(), v.Machine.Repair != nil:
+				return false
+			}
+		}
+		l := status.Whole.Ledger
+		return well == n && status.Spec.Size == n && l.Asked(&status.Wanted) == n && len(l.Removals) == 0
+	}
+}
+
+// stays checks, long after, that the fleet has so many machines, and that as many went as had to. Each that went was
+// written down as leaving, by an owner who had seen a whole window of low load itself.
+func stays(size, left int) func(s *story) {
+	return func(s *story) {
+		s.t.Helper()
+		if !hasSize(size)(s) {
+			s.t.Errorf("the size does not stay: %+v", s.status().Whole.Ledger)
+		}
+		leaves, since := map[fleet.MachineName]fleet.InstanceID{}, s.began
+		for _, r := range s.records() {
+			if r.Kind == record.Owner && r.Reason == fleet.ReasonTookOver && r.At.After(since) {
+				since = r.At
+			}
+			lowers := r.Kind == record.Size && r.Size < r.Limit || r.Reason == fleet.ReasonLeaves
+			if seen := r.At.Sub(since); lowers && seen < loadWindow {
+				s.t.Errorf("%s after %v, and the window is %v", r.Reason, seen, loadWindow)
+			}
+			switch r.Reason {
+			case fleet.ReasonLeaves:
+				leaves[r.Machine] = r.Instance
+			case fleet.ReasonWithdrawn:
+				delete(leaves, r.Machine)
+			}
+		}
+		if len(leaves) != left {
+			s.t.Errorf("%v went, want %d", leaves, left)
+		}
+		s.named = slices.AppendSeq(s.named, maps.Values(leaves))
+	}
 }

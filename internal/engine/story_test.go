@@ -74,11 +74,12 @@ type story struct {
 	began time.Time
 	// unsure are orders that got no answer.
 	unsure []fleet.Order
-	// before is the instance that the machine had, cure ends what ailed it, and ops is who is told, in stories about
-	// them.
+	// before is the instance that the machine had, cure ends what ailed it, ops is who is told, and yard has the
+	// metrics, in stories about them.
 	before fleet.InstanceID
 	cure   func()
 	ops    *notified.Target
+	yard   *yard
 	// gauges opens the sources of the next controller's metrics; nil: there are none.
 	gauges gauge.Open
 	// log is of the next controller; nil: nobody reads it.
