@@ -39,13 +39,14 @@ var plain = []policy.LeaveRule{policy.LeaveUnhealthy, policy.LeaveHighestNumber}
 
 // Choose returns as many machines as are to go, the first one first, or as many as may.
 func Choose(s Scene, n int) []Leaver {
-	c := choice{Scene: s, rules: plain}
+	c, said := choice{Scene: s}, plain
 	if z := s.Spec.Sizing; z != nil {
 		c.even = z.Even
 		if len(z.Leave) > 0 {
-			c.rules = z.Leave
+			said = z.Leave
 		}
 	}
+	c.rules = c.rulesOf(said)
 	if c.by = c.even; c.by == "" {
 		c.by = s.Spec.Placement.By()
 	}
@@ -74,7 +75,7 @@ type one struct {
 
 type choice struct {
 	Scene
-	rules    []policy.LeaveRule
+	rules    []rule
 	even, by fleet.DomainKind
 	all      []one
 	// inDomain counts the machines that stay in each domain, and well those of them that are healthy.
@@ -120,36 +121,28 @@ func (c *choice) domain(m *belief.Machine) string {
 	return ""
 }
 
-// next returns the machine that goes next, and why it is that one: by what it differs from the next but one.
+// next returns the machine that goes next, and why it is that one: by the first rule that tells it from any other that
+// could go.
 func (c *choice) next() (*one, fleet.Reason) {
-	var best, second *one
+	var could []*one
 	for i := range c.all {
-		o := &c.all[i]
-		if !o.fit || c.spared(o) {
-			continue
-		}
-		if best == nil {
-			best = o
-			continue
-		}
-		if order, _ := c.compare(o, best); order < 0 {
-			best, second = o, best
-		} else if second == nil {
-			second = o
-		} else if order, _ := c.compare(o, second); order < 0 {
-			second = o
+		if o := &c.all[i]; o.fit && !c.spared(o) {
+			could = append(could, o)
 		}
 	}
-	switch {
-	case best == nil:
+	if len(could) == 0 {
 		return nil, ""
-	case best.m.Current.None() || burdened(best.m):
-		return best, fleet.ReasonFailing
-	case second == nil:
-		return best, fleet.ReasonHighestNumber
 	}
-	_, why := c.compare(best, second)
-	return best, why
+	best := slices.MinFunc(could, c.compare)
+	if best.m.Current.None() || burdened(best.m) {
+		return best, fleet.ReasonFailing
+	}
+	for _, r := range c.rules {
+		if slices.ContainsFunc(could, func(o *one) bool { return r.why != "" && r.order(best, o) != 0 }) {
+			return best, r.why
+		}
+	}
+	return best, fleet.ReasonHighestNumber
 }
 
 // take counts the machine out.
@@ -174,51 +167,59 @@ func (c *choice) spared(o *one) bool {
 	return false
 }
 
-// compare orders two machines: what goes first comes first. It says by what they differ.
-func (c *choice) compare(a, b *one) (int, fleet.Reason) {
-	if x := cmp.Compare(c.guarded(a), c.guarded(b)); x != 0 {
-		return x, fleet.ReasonHighestNumber
-	}
-	if x := cmp.Compare(hasInstance(a), hasInstance(b)); x != 0 {
-		return x, fleet.ReasonFailing
-	}
-	rules := c.rules
-	if rules[0] == policy.LeaveUnhealthy { // what fails goes even where its domain has few
-		if x := cmp.Compare(health(a), health(b)); x != 0 {
-			return x, fleet.ReasonFailing
-		}
-		rules = rules[1:]
-	}
-	if x := cmp.Compare(c.inDomain[b.domain], c.inDomain[a.domain]); x != 0 && c.even != "" {
-		return x, fleet.ReasonEven
-	}
-	for _, rule := range rules {
-		if x, why := c.byRule(rule, a, b); x != 0 {
-			return x, why
-		}
-	}
-	return cmp.Compare(b.number, a.number), fleet.ReasonHighestNumber
+// rule orders two machines, what goes first first, and says why that goes; empty: that is no reason to be told.
+type rule struct {
+	order func(a, b *one) int
+	why   fleet.Reason
 }
 
-// byRule orders two machines by one rule.
-func (c *choice) byRule(rule policy.LeaveRule, a, b *one) (int, fleet.Reason) {
-	switch rule {
-	case policy.LeaveUnhealthy:
-		return cmp.Compare(health(a), health(b)), fleet.ReasonFailing
-	case policy.LeaveOldestTemplate:
-		return cmp.Compare(a.m.Current.Edition, b.m.Current.Edition), fleet.ReasonOldTemplate
-	case policy.LeaveOldest:
-		return a.built.Compare(b.built), fleet.ReasonOldest
-	case policy.LeaveNewest:
-		return b.built.Compare(a.built), fleet.ReasonNewest
-	case policy.LeaveRandom:
-		return cmp.Compare(lot(a), lot(b)), fleet.ReasonRandom
-	case policy.LeaveLeastBusy:
-		return c.idler(a, b), fleet.ReasonLeastBusy
-	case policy.LeaveHighestNumber:
-		return cmp.Compare(b.number, a.number), fleet.ReasonHighestNumber
+// rulesOf are all rules, in their order, where the fleet says these.
+func (c *choice) rulesOf(said []policy.LeaveRule) []rule {
+	all := []rule{{c.guarded, ""}, {func(a, b *one) int { return cmp.Compare(hasInstance(a), hasInstance(b)) },
+		fleet.ReasonFailing}}
+	if said[0] == policy.LeaveUnhealthy { // what fails goes even where its domain has few
+		all, said = append(all, c.ruleOf(said[0])), said[1:]
 	}
-	return 0, ""
+	if c.even != "" {
+		all = append(all, rule{func(a, b *one) int { return cmp.Compare(c.inDomain[b.domain], c.inDomain[a.domain]) },
+			fleet.ReasonEven})
+	}
+	for _, r := range said {
+		all = append(all, c.ruleOf(r))
+	}
+	return append(all, c.ruleOf(policy.LeaveHighestNumber))
+}
+
+// compare orders two machines: what goes first comes first.
+func (c *choice) compare(a, b *one) int {
+	for _, r := range c.rules {
+		if x := r.order(a, b); x != 0 {
+			return x
+		}
+	}
+	return 0
+}
+
+// ruleOf returns one of the rules that a fleet may have.
+func (c *choice) ruleOf(r policy.LeaveRule) rule {
+	switch r {
+	case policy.LeaveUnhealthy:
+		return rule{func(a, b *one) int { return cmp.Compare(health(a), health(b)) }, fleet.ReasonFailing}
+	case policy.LeaveOldestTemplate:
+		return rule{func(a, b *one) int { return cmp.Compare(a.m.Current.Edition, b.m.Current.Edition) },
+			fleet.ReasonOldTemplate}
+	case policy.LeaveOldest:
+		return rule{func(a, b *one) int { return a.built.Compare(b.built) }, fleet.ReasonOldest}
+	case policy.LeaveNewest:
+		return rule{func(a, b *one) int { return b.built.Compare(a.built) }, fleet.ReasonNewest}
+	case policy.LeaveRandom:
+		return rule{func(a, b *one) int { return cmp.Compare(lot(a), lot(b)) }, fleet.ReasonRandom}
+	case policy.LeaveLeastBusy:
+		return rule{c.idler, fleet.ReasonLeastBusy}
+	case policy.LeaveHighestNumber:
+		return rule{func(a, b *one) int { return cmp.Compare(b.number, a.number) }, fleet.ReasonHighestNumber}
+	}
+	return rule{order: func(_, _ *one) int { return 0 }} // no configuration that was checked has another one
 }
 
 // idler orders by how busy the machines are. Of one that is not known it is unknown, and it goes last.
@@ -236,14 +237,17 @@ func (c *choice) idler(a, b *one) int {
 	return 0
 }
 
-// guarded is 1 for a machine that is never disrupted, or that no opinion removes: where a person has it chosen all the
-// same, it comes last. Else it is 0.
-func (c *choice) guarded(o *one) int {
-	z := c.Spec.Sizing
-	if c.Spec.Protects(o.m.Name) || z != nil && slices.Contains(z.Stay, o.number) {
-		return 1
+// guarded orders a machine that is never disrupted, or that no opinion removes, last: where a person has it chosen all
+// the same.
+func (c *choice) guarded(a, b *one) int {
+	last := func(o *one) int {
+		z := c.Spec.Sizing
+		if c.Spec.Protects(o.m.Name) || z != nil && slices.Contains(z.Stay, o.number) {
+			return 1
+		}
+		return 0
 	}
-	return 0
+	return cmp.Compare(last(a), last(b))
 }
 
 func hasInstance(o *one) int {

@@ -79,7 +79,12 @@ func TestWhoGoesByWhichRule(t *testing.T) {
 				for i := range s.Machines {
 					s.Machines[i].Machine.Current.Edition = uint64(i % 3)
 				}
-			}, "1 newest, 4 oldest-template"},
+			}, "1 oldest-template, 4 oldest-template"},
+		"the rule that decided, and not the one between the last two": {
+			[]policy.LeaveRule{policy.LeaveUnhealthy, policy.LeaveOldestTemplate, policy.LeaveOldest},
+			func(s *leaving.Scene) { // web-3 and web-4 were built together
+				s.Machines[2].Seen[0].Instance.Mark.Built = s.Machines[3].Seen[0].Instance.Mark.Built
+			}, "4 oldest, 3 oldest"},
 		"the least busy": {[]policy.LeaveRule{policy.LeaveLeastBusy}, func(s *leaving.Scene) {
 			s.Spec.Sizing.Busy = "load"
 			s.Gauges = []fleet.Gauge{{Metric: "load", Each: []fleet.MachineValue{
@@ -113,12 +118,12 @@ func TestDomainsAreKeptEven(t *testing.T) {
 		s.Hosts[i].Place.Zone = []string{"z2", "z2", "z1", "z1", "z1"}[i]
 	}
 	s.Spec.Sizing.Even = fleet.DomainZone
-	if got := goes(s, 4); got != "3 newest, 1 newest, 4 newest, 2 newest" {
+	if got := goes(s, 4); got != "3 even, 1 newest, 4 even, 2 newest" {
 		t.Error(got)
 	}
 	fails(&s.Machines[0])
 	s.Spec.Sizing.Leave = []policy.LeaveRule{policy.LeaveUnhealthy, policy.LeaveNewest}
-	if got := goes(s, 2); got != "1 failing, 3 newest" {
+	if got := goes(s, 2); got != "1 failing, 3 even" {
 		t.Errorf("what fails goes even where there are few: %s", got)
 	}
 }
