@@ -83,7 +83,6 @@ func (w *window) read(s *Said) {
 		return
 	}
 	up, down := w.c.Now.Mono.Add(-w.c.Policy.Up.Stabilise), w.c.Now.Mono.Add(-w.c.Policy.Down.Stabilise)
-	covers := 0 // what is wanted by the reading that was in force when the window down began
 	for i := range w.points {
 		p := &w.points[i]
 		before := w.last
@@ -92,10 +91,10 @@ func (w *window) read(s *Said) {
 			continue
 		}
 		wants := w.wants(value)
-		if p.At <= down {
-			covers, s.High = w.wants(value+w.unheard(p)), 0
+		if p.At <= down { // the reading in force when the window began counts, and those before it do not
+			s.High = 0
 		}
-		s.High = max(s.High, wants, covers, w.wants(value+w.unheard(p)))
+		s.High = max(s.High, w.most(value, p))
 		if s.Low == 0 || before < up || wants < s.Low { // what is before the window does not hold an increase back
 			s.Low = wants
 		}
@@ -133,13 +132,16 @@ func (w *window) take(p *fleet.Point) (float64, bool) {
 	return w.mean, true
 }
 
-// unheard returns how much of the metric there may be at the machines that serve and have no value: of more machines
-// it is no reason, and of fewer one against.
-func (w *window) unheard(p *fleet.Point) float64 {
-	if !w.isMean() || p.Missing == 0 {
-		return 0
+// most returns the greatest size that the value may ask for. Machines that serve and have no value may be busy: they are
+// no reason for more, and one against fewer.
+func (w *window) most(value float64, p *fleet.Point) int {
+	switch {
+	case p.Missing == 0:
+		return w.wants(value)
+	case w.isMean():
+		return w.wants(value + float64(p.Missing)*max(p.Value, w.o.Target))
 	}
-	return float64(p.Missing) * max(p.Value, w.o.Target)
+	return max(w.wants(value), w.c.Size) // how much of the whole they have is not known
 }
 
 // finish lets the opinion want no fewer machines than there are where its readings do not reach back to the instant

@@ -48,8 +48,9 @@ func anyCase(t *rapid.T, p *policy.Sizing) *sizing.Case {
 			if rapid.IntRange(0, 9).Draw(t, "nonsense") == 0 {
 				v = rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), -1, 1e9}).Draw(t, "which")
 			}
-			g.Points = append(g.Points, fleet.Point{At: at, Value: v,
-				Serving: rapid.IntRange(0, c.Size).Draw(t, "serving")})
+			serving := rapid.IntRange(0, c.Size).Draw(t, "serving")
+			g.Points = append(g.Points, fleet.Point{At: at, Value: v, Serving: serving,
+				Missing: max(0, rapid.IntRange(-c.Size, serving).Draw(t, "missing"))})
 		}
 		if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
 			g.Trouble = fleet.ReasonMetricSilent

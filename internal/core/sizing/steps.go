@@ -21,7 +21,7 @@ func (w *window) readSteps(s *Said) {
 		if in {
 			pace = w.c.Policy.Down
 		}
-		applies := w.beyond(step, max(step.For, pace.Stabilise))
+		applies := w.beyond(step, max(step.For, pace.Stabilise), in)
 		if in && (w.failed || w.troubled) {
 			s.Young, applies = true, false
 		}
@@ -45,8 +45,9 @@ func (w *window) to(c fleet.SizeChange) int {
 	return max(size, 1)
 }
 
-// beyond reports whether the readings have been beyond the step's threshold for the time.
-func (w *window) beyond(step *policy.SizeStep, lasts time.Duration) bool {
+// beyond reports whether the readings have been beyond the step's threshold for the time. In a step to fewer machines,
+// those that serve and have no value may be busy.
+func (w *window) beyond(step *policy.SizeStep, lasts time.Duration, in bool) bool {
 	w.since, w.last, w.failed = 0, 0, false
 	moved, from, n := w.c.Moved.Moved(), fleet.Instant(0), 0
 	for i := range w.points {
@@ -55,7 +56,7 @@ func (w *window) beyond(step *policy.SizeStep, lasts time.Duration) bool {
 		switch {
 		case !ok:
 			continue
-		case !step.Applies(value) || p.At <= moved:
+		case !step.Applies(value) || p.At <= moved || in && p.Missing > 0:
 			n = 0
 			continue
 		case n == 0 || w.since == p.At: // the first one, or the first after a gap

@@ -434,3 +434,34 @@ func TestMachinesWithoutAValueCountAgainstFewer(t *testing.T) {
 	s.Gauges[0].Points[last].Missing = 3 // 270 that are known
 	s.wants(6, "")
 }
+
+// Where the values of machines are added up, or a step goes by them, a part of them says nothing of the whole: no
+// machine goes by it, and more are built as ever.
+func TestAPartOfTheMachinesTakesNone(t *testing.T) {
+	t.Parallel()
+	below, above := 10.0, 100.0
+	for name, o := range map[string]policy.Opinion{
+		"a share of a sum": {Name: "o", Kind: policy.OpinionTarget, Metric: "load", Target: 50},
+		"a size":           {Name: "o", Kind: policy.OpinionSize, Metric: "load"},
+		"a step": {Name: "o", Kind: policy.OpinionSteps, Metric: "load", Steps: []policy.SizeStep{
+			{Below: &below, For: time.Minute, Change: fleet.SizeChange{By: -1}},
+			{Above: &above, Readings: 1, Change: fleet.SizeChange{By: 1}}}},
+	} {
+		s := newStage(t, bounded(o), 6)
+		s.steady("load", 4, 10*time.Minute)
+		if v := s.hours.Judge(&s.Case, nil); v.Size != 5 {
+			t.Errorf("%s: %d machines where all are heard", name, v.Size)
+		}
+		for i := range s.Gauges[0].Points {
+			s.Gauges[0].Points[i].Missing = 1
+		}
+		if v := s.hours.Judge(&s.Case, nil); v.Size != 6 {
+			t.Errorf("%s: %d machines where one is not heard", name, v.Size)
+		}
+		s.read("load", 350)
+		s.Gauges[0].Points[len(s.Gauges[0].Points)-1].Missing = 1
+		if v := s.hours.Judge(&s.Case, nil); v.Size <= 6 {
+			t.Errorf("%s: %d machines, and much is to be done", name, v.Size)
+		}
+	}
+}
