@@ -82,16 +82,12 @@ func wantedChange(r record.Record) string {
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonSizeOrdered:
-		return fmt.Sprintf("%s is to have %s, by order of %s, and not %d", about(r), machines(r.Size), giver(r),
-			r.Limit)
+		return fmt.Sprintf("%s is to have %s, by order of %s", about(r), machines(r.Size), giver(r)) + instead(r)
 	case fleet.ReasonSizeFromFile:
 		return fmt.Sprintf("%s is to have %s, as the edited configuration says: the order of %d by %s is over",
 			about(r), machines(r.Size), r.Limit, giver(r))
-	case fleet.ReasonLeaves:
+	case fleet.ReasonLeaves, fleet.ReasonNamed:
 		return leaves(r)
-	case fleet.ReasonNamed:
-		return fmt.Sprintf("%s is to go, by order of %s: fleet %s will have %s, and not %d", about(r), giver(r),
-			r.Fleet, machines(r.Size), r.Limit)
 	case fleet.ReasonAlready:
 		return already(r)
 	case fleet.ReasonDisksStay:
@@ -101,27 +97,31 @@ func wantedChange(r record.Record) string {
 	case fleet.ReasonKeptStays:
 		return fmt.Sprintf("%s: its old instance %s stays for the rest of the time for which it is kept, and is "+
 			"removed then", about(r), Instance(fleet.InstanceID(r.Detail)))
-	case fleet.ReasonAwaitsWord:
+	case fleet.ReasonAwaitsWord, fleet.ReasonTakenBack:
 		if r.Order == "" {
-			return Because(about(r), Aside(Reason(r.Reason), r.Detail))
+			break
 		}
-		return Aside(fmt.Sprintf("%s: to go from %d to %s would destroy something, so it waits for a person's word",
-			about(r), r.Limit, machines(r.Size)), r.Detail)
-	case fleet.ReasonTakenBack:
-		if r.Order == "" {
-			return Because(about(r), Aside(Reason(r.Reason), r.Detail))
+		so := "would destroy something, so it waits for a person's word"
+		if r.Reason == fleet.ReasonTakenBack {
+			so = "waits no more, since " + giver(r) + " ordered another size"
 		}
-		return Aside(fmt.Sprintf("%s: to go from %d to %s waits no more, since %s ordered another size", about(r),
-			r.Limit,
-			machines(r.Size), giver(r)), r.Detail)
+		return Aside(fmt.Sprintf("%s: to go from %d to %s %s", about(r), r.Limit, machines(r.Size), so), r.Detail)
 	case fleet.ReasonReloaded:
 		return Because(about(r)+" is edited", Difference(change.Recorded(r)))
 	default:
-		return Because(about(r), Aside(Reason(r.Reason), r.Detail))
 	}
+	return Because(about(r), Aside(Reason(r.Reason), r.Detail))
 }
 
-// leaves says that a machine is to go since fewer are asked for, and why it is that one.
+// instead says how many machines there were to be before; nothing, where that were as many.
+func instead(r record.Record) string {
+	if r.Size == r.Limit {
+		return ""
+	}
+	return fmt.Sprintf(", and not %d", r.Limit)
+}
+
+// leaves says that a machine is to go, since a person named it or fewer are asked for, and why it is that one.
 func leaves(r record.Record) string {
 	by := ", by order of " + giver(r)
 	if r.Opinion != "" {
