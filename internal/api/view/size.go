@@ -72,9 +72,6 @@ func sizeMoves(out *api.FleetSize, s *published.Fleet, e *explain.Sized) {
 	if v.Until != 0 {
 		out.Until = s.Now.When(v.Until)
 	}
-	if e.Halt != "" {
-		out.Held, out.Until = Reason(e.Halt, ""), time.Time{}
-	}
 	state := s.Whole.Sizing
 	if sizing.Watched(&s.Wanted) && state != nil {
 		out.Would = state.Would

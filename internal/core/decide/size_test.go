@@ -604,13 +604,26 @@ func TestWhoAsksHearsWhatIsFollowed(t *testing.T) {
 	f.read(50, time.Minute)
 	f.pass(15 * time.Second)
 	f.s.Gauges[0].Points[len(f.s.Gauges[0].Points)-1].Value = 70
-	v := ledger.Opine(&f.s.State, f.s.Wanted, f.s.Machines)
+	_, v := ledger.Opine(&f.s.State, f.s.Wanted, f.s.Machines)
 	if d := decide.Decide(f.s); v.Size != 6 || d.Whole.Ledger.Size != 6 || v.Said[v.By].Value != 70 {
 		t.Errorf("%+v is said, and %d is the size", v, d.Whole.Ledger.Size)
 	}
-	f.s.Whole.Ledger = nil
-	if v := ledger.Opine(&f.s.State, f.s.Wanted, f.s.Machines); v.By >= 0 {
-		t.Errorf("%+v", v)
+}
+
+// Who asks hears, too, what keeps machines from going; and of a size that is only watched, that nothing does.
+func TestWhoAsksHearsWhatKeepsMachines(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[policy.Mode]int{policy.ModeAct: 4, policy.ModeObserve: 3} {
+		z := between(2, 6)
+		z.Mode = mode
+		f := newSized(t, z, 4)
+		f.s.Brake.Engaged, f.s.Brake.By = true, "bob"
+		f.read(10, 5*time.Minute)
+		f.pass(15 * time.Second)
+		c, v := ledger.Opine(&f.s.State, f.s.Wanted, f.s.Machines)
+		if c.Size != 4 || v.Size != want || (v.Why == fleet.ReasonBrake) != (want == 4) {
+			t.Errorf("%s: %d, %+v", mode, c.Size, v)
+		}
 	}
 }
 

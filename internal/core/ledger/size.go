@@ -55,7 +55,7 @@ type weighing struct {
 func judge(sit *guard.Situation, wanted *policy.Spec, machines []situation.View, hours *sizing.Hours) (sizing.Case,
 	sizing.Verdict) {
 	c := sizing.CaseOf(&sit.State, wanted, machines)
-	v := hours.Judge(&c, nil)
+	v := hours.Judge(&c)
 	if v.Size < c.Size && !sizing.Watched(wanted) {
 		if why := guard.ScaleIn(sit); why != "" {
 			v.Size, v.Why, v.Until = c.Size, why, 0
@@ -64,16 +64,12 @@ func judge(sit *guard.Situation, wanted *policy.Spec, machines []situation.View,
 	return c, v
 }
 
-// Opine returns what the opinions come to in a fleet as it stands, for those who ask: the same as Weigh would follow.
-// The size is the one that they want it to have from now on; of a fleet without bounds nothing is returned.
-func Opine(s *situation.State, wanted *policy.Spec, machines []situation.View) sizing.Verdict {
-	if wanted.Sizing == nil || wanted.Adopt.Selects() || s.Whole.Ledger == nil {
-		return sizing.Verdict{By: -1}
-	}
+// Opine returns what the opinions come to in a fleet with bounds as it stands, for those who ask: the same as Weigh
+// would follow.
+func Opine(s *situation.State, wanted *policy.Spec, machines []situation.View) (sizing.Case, sizing.Verdict) {
 	sit := guard.Situation{State: *s}
 	sit.Brake = guard.Braked(s.Brake, &s.Whole)
-	_, v := judge(&sit, wanted, machines, new(sizing.Hours))
-	return v
+	return judge(&sit, wanted, machines, new(sizing.Hours))
 }
 
 // opine returns the record of what the opinion that counts wants.
@@ -134,7 +130,7 @@ func (w *weighing) release() {
 	}
 	next := named(l)
 	next.Removals = slices.Clone(l.Removals)
-	for _, g := range leaving.Choose(Scene(&w.Sit, l, w.S.Machines), n) {
+	for _, g := range leaving.Choose(Scene(&w.Sit.State, l, w.S.Machines), n) {
 		rem := belief.Removal{Machine: g.Machine, Instance: g.Instance, Why: g.Why, Order: nameOf(next), By: o.By,
 			Opinion: o.Opinion}
 		if w.wanted.Sizing.Grace > 0 {
@@ -177,7 +173,7 @@ func (w *weighing) going(l *belief.Ledger) int {
 }
 
 // Scene is what the choice of those that go within bounds rests on. Those that may not go are kept from it.
-func Scene(s *guard.Situation, l *belief.Ledger, machines []situation.View) leaving.Scene {
+func Scene(s *situation.State, l *belief.Ledger, machines []situation.View) leaving.Scene {
 	spec := &s.Spec
 	return leaving.Scene{Spec: spec, Machines: machines, Hosts: s.Hosts, Gauges: s.Gauges, Spare: true,
 		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil },

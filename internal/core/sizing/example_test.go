@@ -19,7 +19,7 @@ func ExampleHours_Judge() {
 	now := fleet.Now{Mono: fleet.Instant(time.Hour)}
 	read := []fleet.Gauge{{Metric: "load", Points: []fleet.Point{{At: now.Mono, Value: 90, Serving: 4}}}}
 	var hours sizing.Hours
-	verdict := hours.Judge(&sizing.Case{Policy: policy, Size: 4, Gauges: read, Now: now}, nil)
+	verdict := hours.Judge(&sizing.Case{Policy: policy, Size: 4, Gauges: read, Now: now})
 	fmt.Println(verdict.Size, "machines")
 	// Output: 8 machines
 }

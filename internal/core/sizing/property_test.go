@@ -70,7 +70,7 @@ func anyCase(t *rapid.T, p *policy.Sizing) *sizing.Case {
 
 func judge(c *sizing.Case) sizing.Verdict {
 	var h sizing.Hours
-	return h.Judge(c, nil)
+	return h.Judge(c)
 }
 
 // The laws of the rule: it stays within bounds and within what one move may change; while any opinion is missing or

@@ -59,10 +59,10 @@ type Case struct {
 	Until  fleet.Instant
 }
 
-// Judge says what size the opinions want. What they said is written into the memory of said.
-func (h *Hours) Judge(c *Case, said []Said) Verdict {
+// Judge says what size the opinions want.
+func (h *Hours) Judge(c *Case) Verdict {
 	h.of(c.Policy)
-	v := Verdict{By: -1, Said: said[:0]}
+	v := Verdict{By: -1}
 	for i := range c.Policy.Opinions {
 		v.Said = append(v.Said, h.ask(c, &c.Policy.Opinions[i]))
 	}

@@ -92,7 +92,7 @@ func (s *stage) moves() {
 	s.Size, s.Moved = size, &next
 }
 
-func (s *stage) judge() sizing.Verdict { return s.hours.Judge(&s.Case, nil) }
+func (s *stage) judge() sizing.Verdict { return s.hours.Judge(&s.Case) }
 
 // wants fails the test unless the verdict is the size, for the reason.
 func (s *stage) wants(size int, why fleet.Reason) {
@@ -449,18 +449,18 @@ func TestAPartOfTheMachinesTakesNone(t *testing.T) {
 	} {
 		s := newStage(t, bounded(o), 6)
 		s.steady("load", 4, 10*time.Minute)
-		if v := s.hours.Judge(&s.Case, nil); v.Size != 5 {
+		if v := s.hours.Judge(&s.Case); v.Size != 5 {
 			t.Errorf("%s: %d machines where all are heard", name, v.Size)
 		}
 		for i := range s.Gauges[0].Points {
 			s.Gauges[0].Points[i].Missing = 1
 		}
-		if v := s.hours.Judge(&s.Case, nil); v.Size != 6 {
+		if v := s.hours.Judge(&s.Case); v.Size != 6 {
 			t.Errorf("%s: %d machines where one is not heard", name, v.Size)
 		}
 		s.read("load", 350)
 		s.Gauges[0].Points[len(s.Gauges[0].Points)-1].Missing = 1
-		if v := s.hours.Judge(&s.Case, nil); v.Size <= 6 {
+		if v := s.hours.Judge(&s.Case); v.Size <= 6 {
 			t.Errorf("%s: %d machines, and much is to be done", name, v.Size)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
-	"hale/internal/core/fleet"
-	"hale/internal/core/guard"
 	"hale/internal/core/leaving"
 	"hale/internal/core/ledger"
 	"hale/internal/core/policy"
@@ -22,12 +20,10 @@ type Sized struct {
 	// Asked is how many machines are asked for, and Word is the last word on it; nil: the configuration says it.
 	Asked int
 	Word  *belief.OrderedSize
-	// Case and Verdict are of a size that moves: then Policy is what moves it.
+	// Case and Verdict are of a size that moves, as its owner follows them: then Policy is what moves it.
 	Policy  *policy.Sizing
 	Case    sizing.Case
 	Verdict sizing.Verdict
-	// Halt is why no machine goes by an opinion's word, while fewer are wanted.
-	Halt fleet.Reason
 	// Next is the machine that would go if there were to be one less.
 	Next *leaving.Leaver
 }
@@ -53,23 +49,15 @@ func Size(f published.Fleet) (s Sized) {
 		return s
 	}
 	s.Policy = f.Wanted.Sizing
-	s.Case = sizing.CaseOf(&f.State, &f.Wanted, f.Machines)
-	s.Verdict = new(sizing.Hours).Judge(&s.Case, nil)
+	s.Case, s.Verdict = ledger.Opine(&f.State, &f.Wanted, f.Machines)
 	e.explainMoves(&f, &s)
 	if l != nil {
-		if out := leaving.Choose(ledger.Scene(guarded(&f), l, f.Machines), 1); len(out) > 0 &&
+		if out := leaving.Choose(ledger.Scene(&f.State, l, f.Machines), 1); len(out) > 0 &&
 			l.Staying() > s.Policy.Min {
 			s.Next = &out[0]
 		}
 	}
 	return s
-}
-
-// guarded is what the guard looks at, as the owner does.
-func guarded(f *published.Fleet) *guard.Situation {
-	sit := &guard.Situation{State: f.State, Tally: f.Tally}
-	sit.Brake, _, _ = f.Braked()
-	return sit
 }
 
 // word says what asks for the size, and the bounds.
@@ -99,15 +87,9 @@ func (e *explainer) explainMoves(f *published.Fleet, s *Sized) {
 		e.Now = append(e.Now, fmt.Sprintf("it is only watched: by its opinions it would have %s",
 			prose.Machines(s.Policy.Bound(v.Size))))
 	}
-	if v.Size < s.Case.Size {
-		s.Halt = guard.ScaleIn(guarded(f))
-	}
 	why, until := v.Why, time.Time{}
 	if v.Until != 0 {
 		until = f.Now.When(v.Until)
-	}
-	if s.Halt != "" {
-		why, until = s.Halt, time.Time{}
 	}
 	switch {
 	case len(s.Policy.Opinions) == 0:
