@@ -315,6 +315,14 @@ func subject(d change.Difference) string {
 		return "api"
 	case change.MetricsChanged:
 		return "metrics"
+	case change.BalancersChanged:
+		return "balancers"
+	case change.DiscoveryChanged:
+		return "discovery"
+	case change.HeartbeatsChanged:
+		return "heartbeats"
+	case change.TelemetryChanged:
+		return "telemetry"
 	default:
 		return "fleet " + d.Subject
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Compare says what differs between two configurations: providers first, then fleets, each in order of their names,
-// then the vantage.
+// then what all of them share.
 func Compare(was, is *Config) []change.Difference {
 	var out []change.Difference
 	for _, p := range is.Providers {
@@ -29,21 +29,31 @@ func Compare(was, is *Config) []change.Difference {
 			out = append(out, change.Difference{Kind: change.ProviderRemoved, Subject: string(p.Name)})
 		}
 	}
-	out = append(out, change.Fleets(was.Fleets, is.Fleets)...)
-	if !reflect.DeepEqual(was.Vantage, is.Vantage) {
-		out = append(out, change.Difference{Kind: change.VantageChanged})
-	}
-	if !reflect.DeepEqual(was.Fences, is.Fences) || !reflect.DeepEqual(was.assignments(), is.assignments()) {
-		out = append(out, change.Difference{Kind: change.FencesChanged})
-	}
-	if !reflect.DeepEqual(was.Targets, is.Targets) {
-		out = append(out, change.Difference{Kind: change.TargetsChanged})
-	}
-	if !reflect.DeepEqual(was.API, is.API) {
-		out = append(out, change.Difference{Kind: change.AccessChanged})
-	}
-	if was.Metrics != is.Metrics {
-		out = append(out, change.Difference{Kind: change.MetricsChanged})
+	return append(append(out, change.Fleets(was.Fleets, is.Fleets)...), compareShared(was, is)...)
+}
+
+// compareShared says what differs beside providers and fleets.
+func compareShared(was, is *Config) []change.Difference {
+	var out []change.Difference
+	for _, part := range []struct {
+		kind change.Kind
+		same bool
+	}{
+		{change.VantageChanged, reflect.DeepEqual(was.Vantage, is.Vantage)},
+		{change.FencesChanged, reflect.DeepEqual(was.Fences, is.Fences) &&
+			reflect.DeepEqual(was.assignments(), is.assignments())},
+		{change.TargetsChanged, reflect.DeepEqual(was.Targets, is.Targets)},
+		{change.BalancersChanged, reflect.DeepEqual(was.Balancers, is.Balancers) &&
+			reflect.DeepEqual(was.Pools, is.Pools)},
+		{change.DiscoveryChanged, reflect.DeepEqual(was.Discovery, is.Discovery)},
+		{change.HeartbeatsChanged, was.Heartbeats == is.Heartbeats},
+		{change.AccessChanged, reflect.DeepEqual(was.API, is.API)},
+		{change.MetricsChanged, was.Metrics == is.Metrics},
+		{change.TelemetryChanged, reflect.DeepEqual(was.Telemetry, is.Telemetry)},
+	} {
+		if !part.same {
+			out = append(out, change.Difference{Kind: part.kind})
+		}
 	}
 	return out
 }

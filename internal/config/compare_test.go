@@ -13,6 +13,7 @@ import (
 )
 
 const compared = `
+balancers: {edge: {haproxy: {socket: /run/a, backend: web}}}
 providers:
   lab: {type: libvirt, hosts: [{name: h1, uri: "qemu+tls://h1/system"}]}
 fleets:
@@ -37,6 +38,15 @@ func TestWhatDiffersBetweenTwoConfigurations(t *testing.T) {
 			[]change.Kind{change.ProviderAdded}},
 		"a canary": {"\nproviders:", "\nvantage: {canaries: [10.0.0.1]}\nproviders:",
 			[]change.Kind{change.VantageChanged}},
+		"a pool":                {"size: 3,", "size: 3, balancers: {edge: 80},", []change.Kind{change.BalancersChanged}},
+		"the way to a balancer": {"socket: /run/a", "socket: /run/b", []change.Kind{change.BalancersChanged}},
+		"a list of machines": {"\nproviders:", "\ndiscovery: {all: {json: {path: /run/all}}}\nproviders:",
+			[]change.Kind{change.DiscoveryChanged}},
+		"where is listened for heartbeats": {"\nproviders:", "\nheartbeats: {listen: \":7118\"}\nproviders:",
+			[]change.Kind{change.HeartbeatsChanged}},
+		"an outlet of the journal": {"\nproviders:",
+			"\ntelemetry: {journal: {all: {file: {path: /run/journal}}}}\nproviders:",
+			[]change.Kind{change.TelemetryChanged}},
 		"fewer machines": {"size: 3", "size: 2", []change.Kind{change.SizeDown}},
 		"another type of provider": {`{type: libvirt, hosts: [{name: h1, uri: "qemu+tls://h1/system"}]}`,
 			"{type: simulated}", []change.Kind{change.AddressChanged}},

@@ -32,6 +32,10 @@ var changes = map[change.Kind]string{
 	change.FencesChanged:       "how the power of hosts is cut",
 	change.AccessChanged:       "where the API listens, and who may use it",
 	change.MetricsChanged:      "what monitoring is told",
+	change.BalancersChanged:    "which pools the machines are in, and how these are reached",
+	change.DiscoveryChanged:    "which files say which machines there are",
+	change.HeartbeatsChanged:   "where machines report by themselves",
+	change.TelemetryChanged:    "where traces and the journal go",
 	change.VantageChanged:      "who is asked whether hale's own network works",
 }
 

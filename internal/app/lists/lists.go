@@ -116,6 +116,8 @@ func (l *Lists) note(name string, err error) {
 	case err != nil && !failed:
 		l.failing[name] = failure{time.Now(), err.Error()}
 		l.o.Log.Warn("a list of machines cannot be written; it is tried again", "list", name, "err", err)
+	case err != nil:
+		l.failing[name] = failure{was.since, err.Error()}
 	}
 }
 
@@ -125,11 +127,11 @@ func Update(w config.List, fleets []published.Fleet, now time.Time) error {
 	if !known {
 		return nil
 	}
-	is, err := os.ReadFile(w.Path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	is, mode, err := read(w.Path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
 		return err
 	}
-	missing := err != nil
 	var wanted []byte
 	switch w.Form {
 	case config.ListPrometheus:
@@ -139,15 +141,35 @@ func Update(w config.List, fleets []published.Fleet, now time.Time) error {
 	case config.ListZone:
 		wanted, err = discovery.Zone(w.Zone).Write(all, is, now), nil
 	}
-	if err != nil || !missing && bytes.Equal(is, wanted) {
+	if err != nil || !missing && mode == w.Mode && bytes.Equal(is, wanted) {
 		return err
 	}
 	return replace(w.Path, wanted, w.Mode)
 }
 
+// errNoFile says that another thing has the name of a list. It is not hale's to take away; a pipe would hold up all
+// lists; and those who read a link's target would see an old list for ever.
+var errNoFile = errors.New("it is a link, or no ordinary file: name the file itself")
+
+func read(path string) ([]byte, fs.FileMode, error) {
+	is, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case !is.Mode().IsRegular():
+		return nil, 0, &fs.PathError{Op: "write", Path: path, Err: errNoFile}
+	}
+	said, err := os.ReadFile(path)
+	return said, is.Mode().Perm(), err
+}
+
 // replace writes the file in one step.
 func replace(path string, content []byte, mode fs.FileMode) (err error) {
 	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	var why *fs.PathError
+	if errors.As(err, &why) { // it names a draft, another one each time
+		return &fs.PathError{Op: "write", Path: path, Err: why.Err}
+	}
 	if err != nil {
 		return err
 	}

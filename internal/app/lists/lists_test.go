@@ -1,12 +1,15 @@
 package lists_test
 
 import (
+	"errors"
+	"io/fs"
 	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,6 +78,44 @@ func TestAListIsWrittenOnlyWhenItDiffersAndNeverBlindly(t *testing.T) {
 	}
 }
 
+// TestAListHasThePermissionsOfTheFile, also when only these are edited.
+func TestAListHasThePermissionsOfTheFile(t *testing.T) {
+	t.Parallel()
+	w := config.List{Name: "plain", Form: config.ListJSON, Path: filepath.Join(t.TempDir(), "list")}
+	for _, w.Mode = range []fs.FileMode{0o644, 0o600, 0o640} {
+		if err := lists.Update(w, []published.Fleet{seen()}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if is, err := os.Stat(w.Path); err != nil || is.Mode() != w.Mode {
+			t.Errorf("it is to be %v, and is %v, %v", w.Mode, is.Mode(), err)
+		}
+	}
+}
+
+// TestWhatIsNoFileIsLeftAlone: a link stays one, and a pipe that nobody writes to holds up nothing.
+func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	link, pipe, target := filepath.Join(folder, "link"), filepath.Join(folder, "pipe"), filepath.Join(folder, "target")
+	if err := errors.Join(os.Symlink(target, link), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{link, pipe, folder} {
+		before, _ := os.Lstat(path)
+		w := config.List{Name: "plain", Form: config.ListJSON, Path: path, Mode: 0o644}
+		err := lists.Update(w, []published.Fleet{seen()}, time.Now())
+		if err == nil || !strings.Contains(err.Error(), path+": it is a link, or no ordinary file") {
+			t.Errorf("%s: %v", path, err)
+		}
+		if after, err := os.Lstat(path); err != nil || after.Mode() != before.Mode() {
+			t.Errorf("%s was %v, and is %v, %v", path, before.Mode(), after.Mode(), err)
+		}
+	}
+	if _, err := os.Stat(target); err == nil {
+		t.Error("the link's target was written")
+	}
+}
+
 // TestAListThatCannotBeWrittenIsATrouble, until it can.
 func TestAListThatCannotBeWrittenIsATrouble(t *testing.T) {
 	t.Parallel()
@@ -88,8 +129,20 @@ func TestAListThatCannotBeWrittenIsATrouble(t *testing.T) {
 		wg.Go(func() { l.Run(t.Context()) })
 		t.Cleanup(wg.Wait)
 		time.Sleep(3 * time.Second)
-		if all := l.Troubles(); len(all) != 1 || all[0].Name != "plain" {
+		said := "list plain cannot be written: write " + filepath.Join(folder, "list") + ": no such file or directory"
+		if all := l.Troubles(); len(all) != 1 || all[0].Name != "plain" || all[0].Text != said {
 			t.Errorf("the troubles are %+v", all)
+		}
+		if err := os.WriteFile(folder, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		all := l.Troubles()
+		if len(all) != 1 || !strings.Contains(all[0].Text, "not a directory") || time.Since(all[0].Since) < 5*time.Second {
+			t.Errorf("another reason: the troubles are %+v", all)
+		}
+		if err := os.Remove(folder); err != nil {
+			t.Fatal(err)
 		}
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)

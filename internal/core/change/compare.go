@@ -33,10 +33,14 @@ const (
 	ProviderReconnected Kind = "provider-reconnected" // its options changed, or it has more hosts
 	AddressChanged      Kind = "address-changed"      // of a host that there was: another one may answer there
 	VantageChanged      Kind = "vantage-changed"
-	TargetsChanged      Kind = "targets-changed" // who is told
-	FencesChanged       Kind = "fences-changed"  // how the power of hosts is cut
-	AccessChanged       Kind = "access-changed"  // where the API listens, and who may use it
-	MetricsChanged      Kind = "metrics-changed" // what monitoring is told
+	TargetsChanged      Kind = "targets-changed"    // who is told
+	FencesChanged       Kind = "fences-changed"     // how the power of hosts is cut
+	AccessChanged       Kind = "access-changed"     // where the API listens, and who may use it
+	MetricsChanged      Kind = "metrics-changed"    // what monitoring is told
+	BalancersChanged    Kind = "balancers-changed"  // whose machines are in which pools, and how these are reached
+	DiscoveryChanged    Kind = "discovery-changed"  // the files that say which machines there are
+	HeartbeatsChanged   Kind = "heartbeats-changed" // where machines report by themselves
+	TelemetryChanged    Kind = "telemetry-changed"  // where traces and the journal go
 )
 
 // Destructive reports whether it would destroy something, or make hale believe that something is gone: such an edit
@@ -47,7 +51,7 @@ func (k Kind) Destructive() bool {
 		return true
 	case FleetAdded, FleetRemoved, CheckAdded, CheckRemoved, CheckChanged, PolicyChanged, SizeUp,
 		ProviderAdded, ProviderRemoved, ProviderReconnected, VantageChanged, TargetsChanged, FencesChanged,
-		AccessChanged, MetricsChanged:
+		AccessChanged, MetricsChanged, BalancersChanged, DiscoveryChanged, HeartbeatsChanged, TelemetryChanged:
 	}
 	return false
 }
