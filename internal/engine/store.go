@@ -5,12 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/defect"
 	"hale/internal/engine/notes"
 	"hale/internal/owner"
@@ -19,8 +21,6 @@ import (
 	"hale/internal/state/journal"
 	"hale/internal/state/outbox"
 	"hale/internal/state/starts"
-
-	"github.com/google/uuid"
 )
 
 func freshID() fleet.InstanceID { return fleet.InstanceID(uuid.NewString()) }
@@ -239,7 +239,7 @@ func (t *term) foresee(now fleet.Now) {
 }
 
 // together returns how many of the beliefs, from the first on, fit into one transaction.
-func (t *term) together(all []decide.Machine) int {
+func (t *term) together(all []round.Decided) int {
 	const (
 		ofOne    = 1 // its document
 		ofRecord = 2 // itself, and perhaps a message

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/round"
 	"hale/internal/provider"
 )
 
@@ -16,7 +16,7 @@ func (d *driver) hold() []fleet.Instance {
 	m := d.View(1).Machine.Clone()
 	m.Waiting, m.Health.Verdict = fleet.ReasonNoWitness, belief.VerdictUnhealthy
 	m.Incident = &belief.Incident{ID: "web-2/1"}
-	d.Adopt(decide.Machine{Index: 1, Belief: m})
+	d.Adopt(round.Decided{Index: 1, Belief: m})
 	return d.Meters(d.at())
 }
 

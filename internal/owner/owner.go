@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/owner/picture"
 )
 
@@ -13,7 +14,7 @@ import (
 type Options struct {
 	picture.Options
 	// Together returns how many of the beliefs, from the first on, fit into one transaction; nil: each has its own.
-	Together func([]decide.Machine) int
+	Together func([]round.Decided) int
 	// Claimed says that people were told before this term that the provider fails.
 	Claimed bool
 }
@@ -28,7 +29,7 @@ type Owner struct {
 	pending []record.Record // about the fleet, to be stored with the next decision
 	claimed bool
 	mail    mailbox
-	round   round
+	round   writing
 	asks    []int         // who is to be asked on demand
 	next    fleet.Instant // when to decide again without news; 0: not before there is some
 	tryAt   fleet.Instant // when to try a full store again

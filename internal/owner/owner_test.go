@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/owner"
 	"hale/internal/owner/picture"
@@ -348,7 +348,7 @@ func TestWhatHasNoConsequenceIsStoredTogether(t *testing.T) {
 	d := drive(t, func(o *owner.Options) {
 		o.Spec.Size = size
 		o.Spec.Limits = policy.Limits{InRepair: size, InBuild: size, Brake: policy.Brake{AtLeast: size}}
-		o.Together = func(all []decide.Machine) int { return min(len(all), room) }
+		o.Together = func(all []round.Decided) int { return min(len(all), room) }
 	})
 	most := 0
 	for _, w := range d.stored {

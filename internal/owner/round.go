@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
 )
 
@@ -17,14 +18,14 @@ const storePause = 1_000_000_000
 // Write is what is to be stored together, in one transaction that also compares the owner's lease. What of it is stored
 // already as it is need not be written.
 type Write struct {
-	// Fleet says that Brake and Whole are to be stored, Believes and Believed are as decide.Decision says.
+	// Fleet says that Brake and Whole are to be stored, Believes and Believed are as round.Decision says.
 	Fleet    bool
 	Brake    belief.Brake
 	Whole    belief.Whole
 	Believes bool
 	Believed []fleet.StartName
 	// Machines are the beliefs to be stored.
-	Machines []decide.Machine
+	Machines []round.Decided
 	// Slots is the book of slots as it is to be, if it is not as it was read.
 	Slots *belief.Slots
 	// Alive is a sign of life, which shows whether a full store takes anything.
@@ -40,10 +41,10 @@ type Begin struct {
 	Action situation.Action
 }
 
-// round is a decision that is being written.
-type round struct {
+// writing is a decision that is being written.
+type writing struct {
 	stage    stage
-	decision decide.Decision
+	decision round.Decision
 	write    Write // that Ready returned last
 	// outdated says that the decision rests on an older book of slots: it begins nothing more that needs a place there.
 	outdated bool
@@ -86,14 +87,14 @@ func (o *Owner) Decide(now fleet.Now) {
 		return
 	}
 	takes := record.Record{Kind: record.Owner, Reason: fleet.ReasonActing, Detail: string(fleet.ReasonStoreFull)}
-	o.round = round{stage: stageAlive, write: Write{Alive: true, Records: []record.Record{o.About(now, takes)}}}
+	o.round = writing{stage: stageAlive, write: Write{Alive: true, Records: []record.Record{o.About(now, takes)}}}
 }
 
 func (o *Owner) decide(now fleet.Now) {
 	if at, due := o.ProviderPage(); due && now.Due(at) {
 		o.Note(now, o.ProviderPaged())
 	}
-	o.round = round{stage: stageFleet, decision: o.decider.Decide(o.Situation(now))}
+	o.round = writing{stage: stageFleet, decision: o.decider.Decide(o.Situation(now))}
 	d := &o.round.decision
 	o.asks = d.Asks
 	rulings, records := o.voids(now)
@@ -161,7 +162,7 @@ func (o *Owner) readyMachines() bool {
 
 // plain returns how many of the first decisions can be stored by one transaction: those from which nothing follows but
 // that they are written down, as many as there is room for.
-func (o *Owner) plain(all []decide.Machine) int {
+func (o *Owner) plain(all []round.Decided) int {
 	if o.options.Together == nil || len(all) < few {
 		return 0
 	}
@@ -225,7 +226,7 @@ func (o *Owner) Refused(err error, now fleet.Now) bool {
 	if !fault.Is(err, fault.NoSpace) {
 		return false
 	}
-	o.round = round{}
+	o.round = writing{}
 	o.SetActing(fleet.ReasonStoreFull)
 	o.tryAt = now.Mono + storePause
 	o.next = o.tryAt
@@ -234,7 +235,7 @@ func (o *Owner) Refused(err error, now fleet.Now) bool {
 
 // Foresee judges the machines by what is known now, although nothing of it can be written down, and so nothing follows
 // from it: people see how they stand, and not how they stood when the store took something last.
-func (o *Owner) Foresee(now fleet.Now) []decide.Machine {
+func (o *Owner) Foresee(now fleet.Now) []round.Decided {
 	return o.decider.Decide(o.Situation(now)).Machines
 }
 
@@ -286,7 +287,7 @@ func (o *Owner) settle(now fleet.Now) {
 	if at, due := o.ProviderPage(); due && (o.next == 0 || at < o.next) {
 		o.next = at
 	}
-	o.round = round{}
+	o.round = writing{}
 	o.Settled()
 	if outdated {
 		o.Stir()

@@ -2,8 +2,8 @@ package owner
 
 import (
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/guard"
+	"hale/internal/core/round"
 )
 
 // The budgets that fleets share are kept in one book, under one key: the owner that begins a repair enters it in the
@@ -39,7 +39,7 @@ func (o *Owner) entered(m *belief.Machine) (book belief.Slots, differs bool) {
 
 // begins reports whether the decision begins a repair that needs a place in the book, or goes on to a step that needs
 // another one.
-func (o *Owner) begins(m *decide.Machine) bool {
+func (o *Owner) begins(m *round.Decided) bool {
 	was, is := o.View(m.Index).Machine.Repair, m.Belief.Repair
 	return o.slot(&m.Belief) != nil && (was == nil || was.ID != is.ID || was.Starts() != is.Starts())
 }

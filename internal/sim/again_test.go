@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/sim/exemplar"
 	"hale/internal/sim/script"
@@ -76,7 +77,7 @@ func judgeAhead(t *testing.T, c *server) {
 }
 
 // outcome tells what follows from a decision, without its times.
-func outcome(s *situation.Situation, d decide.Decision) string {
+func outcome(s *situation.Situation, d round.Decision) string {
 	var b strings.Builder
 	say := func(records []record.Record) {
 		for _, rec := range records {

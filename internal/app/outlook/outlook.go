@@ -14,6 +14,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/repair"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
@@ -107,14 +108,14 @@ const standstill = 24 * time.Hour
 
 // outlook is a decision that is told and not carried out.
 type outlook struct {
-	d     decide.Decision
+	d     round.Decision
 	was   Before
 	spec  *policy.Spec
 	tally guard.Tally // with what is begun
 }
 
 // of says what is begun for one machine, or what is held, and why.
-func (o *outlook) of(was *belief.Machine, m *decide.Machine) (action string, held api.Reason) {
+func (o *outlook) of(was *belief.Machine, m *round.Decided) (action string, held api.Reason) {
 	is, r, why, rec := &m.Belief, m.Belief.Repair, m.Belief.Waiting, record.Record{}
 	for _, said := range m.Records {
 		if said.Kind == record.Held {

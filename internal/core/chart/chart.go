@@ -24,6 +24,7 @@ type Chart struct {
 
 	Actions []situation.Action
 	Records []record.Record
+	Rulings []fleet.Ruling // on the orders to the machine
 	// TakenAlong says that its host had taken the machine along, and that a start was all that it needed, or would have
 	// been, had the host not done so again.
 	TakenAlong bool
@@ -140,6 +141,15 @@ func (c *Chart) OpenIncident(cause belief.Cause) {
 	}
 	c.Record(record.Record{Kind: record.IncidentOpen, Cause: cause, Check: m.Health.Check, Result: m.Health.Result,
 		Instance: m.Current.ID, Generation: m.Current.Generation})
+}
+
+// EndIncident closes the machine's incident. There is one.
+func (c *Chart) EndIncident(why fleet.Reason) {
+	m := c.M
+	c.Record(record.Record{Kind: record.IncidentClosed, Reason: why, Cause: m.Incident.Cause,
+		Took: c.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID, Joint: m.Incident.Joint,
+		Paged: m.Incident.Known() && m.Health.Verdict == belief.VerdictHealthy}) // else another incident follows
+	m.IncidentOver()
 }
 
 // firstFailure returns when the first probe failed of the checks that fail now; zero: none does, or it is not known.

@@ -23,5 +23,5 @@ func (r *deciding) lookAhead(w *work) {
 	r.see(&x, tally)
 	x.judge()
 	goOn(&x)
-	warn(r, &x)
+	r.warnings.Warn(&x.Chart)
 }

@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/round"
+	"hale/internal/core/telling"
 )
 
 // brake steps the fleet's own brake, and those that it shares with others, by what fails and by what people want.
@@ -65,7 +66,7 @@ func tellBrake(r *deciding, b *belief.Brake, was belief.Brake, works []*work, to
 		rec.Kind, rec.Reason, rec.Of = record.Paged, fleet.ReasonBrake, failing(works, r.Tally.Rest, &r.S.Spec)
 		r.Record(rec)
 	}
-	r.Record(remindOfBrake(b, &r.S, rec)...)
+	r.Record(telling.RemindOfBrake(b, &r.S, rec)...)
 }
 
 // failing lists the first few of the machines that the brake counts.
@@ -73,7 +74,7 @@ func failing(works []*work, rest *belief.Whole, spec *policy.Spec) []belief.Memb
 	var of []belief.Member
 	for _, w := range works {
 		counted := guard.Tally{Rest: rest}
-		if counted.Add(w.M, spec); counted.Failing > 0 && len(of) < mostNamed {
+		if counted.Add(w.M, spec); counted.Failing > 0 && len(of) < round.MostNamed {
 			of = append(of, belief.Member{Machine: w.M.Name, Alias: w.M.Alias})
 		}
 	}

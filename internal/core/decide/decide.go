@@ -10,52 +10,26 @@ import (
 	"fmt"
 	"slices"
 
+	"hale/internal/core/adopting"
 	"hale/internal/core/belief"
+	"hale/internal/core/believing"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
 	"hale/internal/core/inference"
 	"hale/internal/core/ledger"
+	"hale/internal/core/orders"
 	"hale/internal/core/proving"
 	"hale/internal/core/record"
 	"hale/internal/core/repair"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/core/sizing"
+	"hale/internal/core/telling"
 )
 
-// Decision is what follows from a situation.
-type Decision struct {
-	Brake   belief.Brake
-	Whole   belief.Whole
-	Records []record.Record // about the fleet as a whole
-	Orders  []fleet.Ruling  // on those to the fleet as a whole; no longer in the inbox once the rest is stored
-	// Believes says that a person had hale believe the world in this round; Believed are the starts that are known from
-	// now on.
-	Believes bool
-	Believed []fleet.StartName
-	Machines []Machine // those for which something follows, in the situation's order; all the others stay as they are
-	// Asks are the machines, by Situation.Machines, that are to be asked on demand; nothing of that is stored.
-	Asks []int
-	// Next is when to decide again at the latest, without new evidence. Zero: not before there is some.
-	Next fleet.Instant
-}
-
-// Machine is what follows for one machine.
-type Machine struct {
-	Index   int // in Situation.Machines
-	Belief  belief.Machine
-	Actions []situation.Action
-	Records []record.Record
-	Orders  []fleet.Ruling // on those to the machine
-}
-
-// Ends reports whether the decision ends the machine's work. While it is being replaced it is not judged, so that it is
-// to be looked at anew.
-func (m *Machine) Ends(was *belief.Machine) bool { return was.Repair != nil && m.Belief.Repair == nil }
-
 // Decide runs one round.
-func Decide(s situation.Situation) Decision { return new(Decider).Decide(s) }
+func Decide(s situation.Situation) round.Decision { return new(Decider).Decide(s) }
 
 // Decider decides round after round in the same memory: in a storm there are hundreds of rounds a second, with hundreds
 // of machines each. The list of a decision's machines stands until the next one; nothing else in it is used again. The
@@ -63,33 +37,30 @@ func Decide(s situation.Situation) Decision { return new(Decider).Decide(s) }
 type Decider struct{ deciding deciding }
 
 // Decide runs one round, as the function does.
-func (d *Decider) Decide(s situation.Situation) Decision {
+func (d *Decider) Decide(s situation.Situation) round.Decision {
 	r := &d.deciding
 	r.begin(s)
 	defer r.end()
 	return r.decide()
 }
 
-func (r *deciding) decide() Decision {
+func (r *deciding) decide() round.Decision {
 	r.forgetProofs()
 	r.proveSilent()
-	believing{r}.isOurs()
-	if len(r.S.Orders) > 0 || len(r.S.Whole.Holds) > 0 {
-		r.expireHolds()
-		r.heedOrders()
-	}
-	believing{r}.readRoll()
+	r.believing.IsOurs()
+	r.orders.Heed()
+	r.believing.ReadRoll()
 	r.Tally.Rest = &r.Sit.Whole
 	r.hearHosts()
 	r.minuteHand()
 	ledger.Book(&r.Round)
 	ledger.Weigh(&r.Round, &r.sizes)
 	ledger.SelectAgain(&r.Round)
-	r.countAdopted()
+	adopting.Count(&r.Round)
 	r.inference.HeedCanaries()
 	proving.TestChecks(&r.Round, &r.defined)
-	r.telling = losePatience(&r.S, &r.Sit, r.telling[:0])
-	readWarnings(r)
+	r.telling = telling.LosePatience(&r.S, &r.Sit, r.telling[:0])
+	r.warnings.Read(&r.Round)
 	works := r.judgeAll()
 	r.inference.FindParents(r.members)
 	if r.inference.HeedProvider(r.members) {
@@ -98,17 +69,17 @@ func (r *deciding) decide() Decision {
 	if r.S.Whole.Doubt.Reason != "" && r.Sit.Whole.Doubt.Reason == "" {
 		r.inference.FindParents(r.members) // hale trusts its eyes again, and nothing may begin before this is known
 	}
-	r.Record(remindOfDoubt(&r.Sit.Whole.Doubt, &r.S)...)
+	r.Record(telling.RemindOfDoubt(&r.Sit.Whole.Doubt, &r.S)...)
 	r.shareFates(works)
-	d := Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
+	d := round.Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
 	r.Sit.Sights = sights(r, works)
 	r.goThrough(works, &d)
 	tellReboots(r)
 	d.Whole = r.Sit.Whole
-	r.Record(tellJointly(&r.S, &d)...)
-	r.Record(warnJointly(&r.S, &d)...)
-	sumUp(r, &d)
-	d.Believes, d.Believed = believing{r}.trusted()
+	r.Record(telling.Jointly(&r.S, &d)...)
+	r.Record(telling.WarnJointly(&r.S, &d)...)
+	telling.SumUp(&r.Round, &d)
+	d.Believes, d.Believed = r.believing.Trusted()
 	d.Asks = r.Asks
 	d.Records, d.Orders, r.decided = r.Records, r.Rulings, d.Machines[:0]
 	if d.Next = r.next; r.Again {
@@ -119,7 +90,7 @@ func (r *deciding) decide() Decision {
 
 // goThrough takes each machine's work as far as it gets, in their order. When to look again depends on what became of
 // them.
-func (r *deciding) goThrough(works []*work, d *Decision) {
+func (r *deciding) goThrough(works []*work, d *round.Decision) {
 	for _, w := range works {
 		if r.sleepsOn(w) {
 			continue
@@ -131,8 +102,8 @@ func (r *deciding) goThrough(works []*work, d *Decision) {
 			continue
 		}
 		w.decided = true
-		d.Machines = append(d.Machines, Machine{
-			Index: w.Index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.rulings,
+		d.Machines = append(d.Machines, round.Decided{
+			Index: w.Index, Belief: *w.M, Actions: w.Actions, Records: w.Records, Orders: w.Rulings,
 		})
 	}
 	for _, w := range works {
@@ -159,12 +130,8 @@ type deciding struct {
 	hosted map[fleet.HostName]int
 	loader func() map[fleet.HostName]int // load, made once
 	muted  uint64                        // the checks that are not heeded now
-	hushed uint64                        // those that only tell, and are not heeded now
 	next   fleet.Instant                 // see Decision.Next
 	letGo  bool                          // a person took the brake off in this round
-	// recovers is the order to recover the fleet that was taken up in this round; of several, the last.
-	recovers *fleet.Order
-	believed *fleet.Order // the order to believe the world that was taken up in this round
 	memory
 }
 
@@ -174,14 +141,16 @@ type memory struct {
 	owned     []belief.Machine // the beliefs that the round changes
 	before    belief.Machine   // one of them, as it was before it was changed
 	order     []*work
-	decided   []Machine       // the last decision's
+	decided   []round.Decided // the last decision's
 	members   []*round.Member // of the works
 	inference inference.Inference
 	hours     hours
 	sizes     sizing.Hours
 	defined   proving.Definitions
-	telling   []fleet.Reason    // for which a person is told of a machine in this round, since its time is over
-	warning   []fleet.CheckName // that only tell, and tell people in this round
+	telling   []fleet.Reason // for which a person is told of a machine in this round, since its time is over
+	warnings  telling.Warnings
+	orders    orders.Orders
+	believing believing.Believing
 }
 
 func (r *deciding) begin(s situation.Situation) {
@@ -194,10 +163,9 @@ func (r *deciding) begin(s situation.Situation) {
 	}
 	r.inference.Begin(&r.Round)
 	s.Now = s.Now.Watched(&r.next)
-	if r.S = s; len(s.Orders) > 0 {
-		r.openOrdered()
-	}
-	believing{r}.openBelieved()
+	r.S = s
+	r.orders.Begin(&r.Round, &r.believing)
+	r.believing.Begin(&r.Round)
 	if s.Whole.Ledger.Changing() {
 		ledger.OpenChanging(&r.Round)
 	}
@@ -228,7 +196,6 @@ func (r *deciding) end() {
 type work struct {
 	repair.Work
 	round.Member
-	rulings []fleet.Ruling
 	decided bool           // its belief is in the decision
 	chosen  bool           // it is to be built from another template now
 	telling []fleet.Reason // the round's
@@ -239,7 +206,7 @@ type work struct {
 func (w *work) nothingFollows() bool {
 	v := w.View
 	return !v.Due && v.Look == nil && v.Outcome == nil && v.Gathered == nil && len(w.Actions) == 0 &&
-		len(w.Records) == 0 && len(w.rulings) == 0 &&
+		len(w.Records) == 0 && len(w.Rulings) == 0 &&
 		w.M.Equal(&v.Machine)
 }
 
@@ -286,13 +253,13 @@ func (r *deciding) judgeAll() []*work {
 // is what most machines do.
 func (r *deciding) asleep(v *situation.View) bool {
 	m := &v.Machine
-	if isLost(m, &r.S, r.telling) {
+	if telling.SomeLost(m, &r.S, r.telling) {
 		return false
 	}
 	switch {
-	case reminds(m, &r.S.Spec, r.S.Now):
+	case telling.Reminds(m, &r.S.Spec, r.S.Now):
 		return false
-	case r.stirred(m), ledger.IsChanging(&r.Round, m), m.Wanted != nil, r.Afresh, r.Retested,
+	case r.orders.Stirs(m), ledger.IsChanging(&r.Round, m), m.Wanted != nil, r.Afresh, r.Retested,
 		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		// what its checks said counts no more
 		r.S.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != belief.VerdictUnknown,
@@ -304,14 +271,6 @@ func (r *deciding) asleep(v *situation.View) bool {
 	}
 	return m.Health.Verdict == belief.VerdictUnhealthy && m.Incident.HoldUntil.IsZero() &&
 		!guard.LeftAlone(m.Health.Cause, &r.S.Spec) && m.Waiting != "" && m.Waiting != fleet.ReasonLawBroken
-}
-
-// unreachable reports whether the machine is held since no host can be asked, or none be built on.
-func unreachable(held fleet.Reason) bool {
-	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonRepairRate, fleet.ReasonHostUnasked,
-		fleet.ReasonNoHost,
-		fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
-		fleet.ReasonNoWitness}, held)
 }
 
 // sleepsOn reports whether the machine is held for the same reason as before. If not, it is woken.
@@ -341,8 +300,8 @@ func (r *deciding) wake(w *work) {
 func (r *deciding) judgeOne(w *work) {
 	r.own(w)
 	m := w.M
-	if r.isFreed(m) {
-		w.free()
+	if r.orders.IsFreed(m) {
+		orders.Free(&w.Chart)
 	}
 	if err := m.Check(); err != nil {
 		w.breakLaw(err)
@@ -351,10 +310,10 @@ func (r *deciding) judgeOne(w *work) {
 			m.Afresh(r.S.Now, r.S.Spec)
 		}
 		w.judge()
-		believing{r}.readMarks(w)
+		r.believing.ReadMarks(&w.Chart)
 	}
 	r.Tally.Follow(&r.S.Machines[w.Index].Machine, m, &r.S.Spec)
-	if m.Quarantine != nil && len(r.orders(w)) > 0 {
+	if m.Quarantine != nil && len(r.orders.To(m)) > 0 {
 		r.Tally.Freed++
 	}
 }
@@ -377,18 +336,18 @@ func (r *deciding) see(w *work, counted guard.Tally) {
 // proceed takes the machine's work as far as evidence and guard allow.
 func (r *deciding) proceed(w *work) {
 	if w.Broken {
-		r.refuseAll(w)
+		r.orders.RefuseAll(&w.Chart)
 		return
 	}
 	w.M.CopyTo(&r.before)
 	judged := len(w.Records)
 	r.see(w, r.Tally) // the machine itself, too
 	r.Tally.Remove(w.M, &r.S.Spec)
-	if err := w.advanceSafely(r, r.orders(w)); err != nil {
+	if err := w.advanceSafely(r); err != nil {
 		*w.M = r.before.Clone()
-		w.Actions, w.Records, w.rulings = nil, w.Records[:judged], nil
+		w.Actions, w.Records, w.Rulings = nil, w.Records[:judged], nil
 		w.breakLaw(err)
-		r.refuseAll(w)
+		r.orders.RefuseAll(&w.Chart)
 	}
 	r.Tally.Add(w.M, &r.S.Spec)
 	guard.TakeSlot(w.M, &r.Sit)
@@ -397,38 +356,33 @@ func (r *deciding) proceed(w *work) {
 
 // advanceSafely advances the machine and checks the laws. A defect that panics is one machine's trouble, not
 // everybody's.
-func (w *work) advanceSafely(r *deciding, orders []*fleet.Order) (err error) {
+func (w *work) advanceSafely(r *deciding) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: a defect: %v", w.M.Name, p)
 		}
 	}()
-	if r.believed != nil {
-		w.believe(r.believed)
+	if r.believing.Believes() {
+		r.believing.Believe(&w.Work)
 	}
-	for _, o := range orders {
-		w.obey(o)
-	}
-	if r.recovers != nil {
-		w.recover(r.recovers)
-	}
+	r.orders.Obey(&w.Chart)
 	freed := func() bool { return r.before.Quarantine != nil && w.M.Quarantine == nil }
 	if !freed() {
 		goOn(w)
 	}
 	r.Again = r.Again || freed() // the brake did not count it: what follows is for a round in which it does (L6)
-	warn(r, w)
+	r.warnings.Warn(&w.Chart)
 	return w.M.Check()
 }
 
 // goOn takes the machine's work as far as it gets, and tells people what is not to wait any longer.
 func goOn(w *work) {
 	w.advance()
-	if lost(w, withHeld) {
+	if telling.Lost(&w.Chart, telling.WithHeld, w.telling) {
 		w.M.Incident.Paged = false // that its host was turned off does not say that it has nowhere to go
 		w.Page(w.M.Waiting)
 	}
-	w.remind()
+	telling.Remind(&w.Chart)
 }
 
 func (w *work) breakLaw(err error) {

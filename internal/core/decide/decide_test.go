@@ -10,15 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
-
-	"pgregory.net/rapid"
 )
 
 const ours fleet.Installation = "ours"
@@ -138,7 +139,7 @@ func (c *chaos) silence() {
 }
 
 // checkSleep: a machine that is not well, and was not heard, is decided as if it had been judged anew.
-func (c *chaos) checkSleep(d decide.Decision) {
+func (c *chaos) checkSleep(d round.Decision) {
 	awake := c.s
 	awake.Machines = slices.Clone(c.s.Machines)
 	for i := range awake.Machines {
@@ -150,14 +151,14 @@ func (c *chaos) checkSleep(d decide.Decision) {
 		!reflect.DeepEqual(d.Records, all.Records) {
 		c.t.Fatalf("asleep, the fleet is decided otherwise:\n%+v\n%+v", d, all)
 	}
-	decided := map[int]decide.Machine{}
+	decided := map[int]round.Decided{}
 	for _, m := range d.Machines {
 		decided[m.Index] = m
 	}
 	for _, m := range all.Machines {
 		slept, ok := decided[m.Index]
 		if !ok {
-			slept = decide.Machine{Index: m.Index, Belief: c.s.Machines[m.Index].Machine}
+			slept = round.Decided{Index: m.Index, Belief: c.s.Machines[m.Index].Machine}
 		}
 		if stored(c.t, m) != stored(c.t, slept) {
 			c.t.Fatalf("asleep, %s is decided otherwise:\n%+v %+v\n%+v %+v", m.Belief.Name, slept,
@@ -273,7 +274,7 @@ func (c *chaos) generation(m fleet.MachineName) fleet.Generation {
 }
 
 // stored returns the decision as a store would keep it: an empty list and none are the same there.
-func stored(t *rapid.T, m decide.Machine) string {
+func stored(t *rapid.T, m round.Decided) string {
 	t.Helper()
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -357,7 +358,7 @@ func lasts(m *belief.Machine, parent string, s *situation.Situation) bool {
 
 // checkParents: a parent without a page is young (L8), or all that fails there passes by itself, and its silent
 // children are left alone until it is time to evacuate.
-func (c *chaos) checkParents(s situation.Situation, d decide.Decision) {
+func (c *chaos) checkParents(s situation.Situation, d round.Decision) {
 	shared := s.Spec.SharedFate
 	for _, p := range d.Whole.Parents {
 		if p.Paged || s.Now.Wall.Before(p.Opened.Add(max(shared.Wait, 2*time.Minute))) {
@@ -387,7 +388,7 @@ func (c *chaos) checkParents(s situation.Situation, d decide.Decision) {
 	}
 }
 
-func (c *chaos) checkMachine(s situation.Situation, d decide.Decision, m decide.Machine) {
+func (c *chaos) checkMachine(s situation.Situation, d round.Decision, m round.Decided) {
 	was := s.Machines[m.Index].Machine
 	if err := m.Belief.Check(); err != nil {
 		c.t.Fatal(err)
@@ -402,7 +403,7 @@ func (c *chaos) checkMachine(s situation.Situation, d decide.Decision, m decide.
 
 // checkWorld: while the store is older than the world nothing is called, and no first instance is built beside another
 // hale's (L1).
-func (c *chaos) checkWorld(d decide.Decision, was belief.Machine, m decide.Machine) {
+func (c *chaos) checkWorld(d round.Decision, was belief.Machine, m round.Decided) {
 	called := slices.ContainsFunc(m.Actions, func(a situation.Action) bool { return a.Kind == situation.ActionCall })
 	if d.Whole.Older != nil && called {
 		c.t.Fatalf("L1: %s: a call although the store is older than the world: %+v", was.Name, m.Actions)
@@ -426,7 +427,7 @@ func (c *chaos) checkEvidence(m belief.Machine, a situation.Action) {
 }
 
 // checkActions: nothing is asked or called while it may not be, at most one call, and only the stored one.
-func (c *chaos) checkActions(s situation.Situation, m decide.Machine) {
+func (c *chaos) checkActions(s situation.Situation, m round.Decided) {
 	name, calls := m.Belief.Name, 0
 	for _, a := range m.Actions {
 		if a.Kind == situation.ActionObserve {
@@ -451,7 +452,7 @@ func (c *chaos) checkActions(s situation.Situation, m decide.Machine) {
 
 // checkPlace: nothing is called of a machine with an instance on two hosts, nor, of what does not run, while a host is
 // silent that is not excused; and nothing at all by a store that is older than the world.
-func (c *chaos) checkPlace(s situation.Situation, m decide.Machine, a situation.Action) {
+func (c *chaos) checkPlace(s situation.Situation, m round.Decided, a situation.Action) {
 	v := &s.Machines[m.Index]
 	if slices.ContainsFunc(v.Seen, func(x fleet.Sighting) bool { return x.Instance.Contested() }) {
 		c.t.Fatalf("L1: %s: %s while two hosts show an instance of it", m.Belief.Name, a.Intent.Op)
@@ -475,7 +476,7 @@ func (c *chaos) checkPlace(s situation.Situation, m decide.Machine, a situation.
 	}
 }
 
-func (c *chaos) checkRecords(d decide.Decision, was belief.Machine, m decide.Machine) {
+func (c *chaos) checkRecords(d round.Decision, was belief.Machine, m round.Decided) {
 	for _, r := range m.Records {
 		if r.Kind == record.Held && r.Reason == fleet.ReasonLawBroken {
 			c.t.Fatalf("%s: %s", was.Name, r.Detail)

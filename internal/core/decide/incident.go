@@ -3,13 +3,15 @@ package decide
 import (
 	"time"
 
+	"hale/internal/core/adopting"
 	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/orders"
 	"hale/internal/core/policy"
-	"hale/internal/core/record"
 	"hale/internal/core/repair"
+	"hale/internal/core/telling"
 )
 
 // judgeIncident opens and closes what the verdict calls for.
@@ -23,12 +25,12 @@ func (w *work) judgeIncident() {
 	case !idle || m.Current.None():
 	case m.Health.Verdict == belief.VerdictUnhealthy && (m.Incident == nil || m.Incident.Blind()):
 		if m.Incident != nil {
-			w.closeIncident()
+			w.EndIncident(fleet.ReasonRecovered)
 		}
 		w.OpenIncident(m.Health.Cause)
 	case m.Health.Verdict == belief.VerdictHealthy && m.Incident != nil && m.Current.Certified:
-		w.closeIncident()
-	case lost(w, withUnknown) &&
+		w.EndIncident(fleet.ReasonRecovered)
+	case telling.Lost(&w.Chart, telling.WithUnknown, w.telling) &&
 		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
 		guard.HoldOn(m, w.Situation) == nil:
 		if m.Incident == nil {
@@ -41,18 +43,13 @@ func (w *work) judgeIncident() {
 	w.judgeWanted()
 }
 
-// untold reports whether no person was told of the machine, by itself or with those that share its fate.
-func untold(m *belief.Machine) bool {
-	return m.Incident == nil || !m.Incident.Paged && m.Incident.Parent == ""
-}
-
 // judgeWanted lets an order go that could not be followed in time.
 func (w *work) judgeWanted() {
 	m, now := w.M, w.Situation.Now
 	if m.Wanted == nil || m.Repair != nil || m.Ordered(now) || m.WantedBack(now) {
 		return
 	}
-	w.unwant(fleet.ReasonExpired)
+	orders.Unwant(&w.Chart, fleet.ReasonExpired)
 }
 
 // judgeHold keeps the time for which a person's stop is left alone, and tells a person when it is over.
@@ -67,31 +64,10 @@ func (w *work) judgeHold() {
 	case m.Health.Cause == belief.CauseIOError:
 		w.Page(fleet.ReasonIOError)
 	case i.HoldUntil.IsZero():
-		i.HoldUntil = now.Wall.Add(holdTime(m, spec))
-	case lost(w, withStopped):
+		i.HoldUntil = now.Wall.Add(telling.HoldTime(m, spec))
+	case telling.Lost(&w.Chart, telling.WithStopped, w.telling):
 		w.Page(fleet.ReasonHoldExpired)
 	}
-}
-
-// rescueHold is how long a person may repair a machine before another one is told, where the policy has no time for
-// that since it heals every other stop.
-const rescueHold = 15 * time.Minute
-
-func holdTime(m *belief.Machine, spec *policy.Spec) time.Duration {
-	if m.Health.Cause == belief.CauseRescued && spec.Repair.OnExternalStop == policy.ExternalStopHeal {
-		return rescueHold
-	}
-	return spec.Repair.ExternalStopHold
-}
-
-func (w *work) closeIncident() { w.endIncident(fleet.ReasonRecovered) }
-
-func (w *work) endIncident(why fleet.Reason) {
-	m := w.M
-	w.Record(record.Record{Kind: record.IncidentClosed, Reason: why, Cause: m.Incident.Cause,
-		Took: w.Situation.Now.Wall.Sub(m.Incident.Opened), Instance: m.Current.ID, Joint: m.Incident.Joint,
-		Paged: m.Incident.Known() && m.Health.Verdict == belief.VerdictHealthy}) // else another incident follows
-	m.IncidentOver()
 }
 
 // certify certifies what is healthy, unless a person holds it or it is too early to try again.
@@ -118,7 +94,7 @@ func (w *work) advance() {
 	case s.Provider.Standing == fleet.ProviderUnknown: // not asked yet
 	case m.Quarantine == nil && !w.faulty() && guard.ClearUp(m, s) == "" && w.clearsUp():
 	case m.Current.Candidate():
-		adoption{w}.adopt()
+		adopting.Adopt(&w.Work)
 	case m.Health.Verdict == belief.VerdictHealthy && !m.Current.Certified:
 		w.certify()
 	case m.Incident != nil && w.Worsen(): // first it is counted again

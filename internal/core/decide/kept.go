@@ -1,43 +1,11 @@
 package decide
 
 import (
-	"slices"
-
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/core/policy"
+	"hale/internal/core/orders"
 )
-
-// undo takes the order to bring the instance back that was replaced last. It begins as soon as nothing but patience is
-// against it.
-func (w *work) undo(o *fleet.Order) fleet.Reason {
-	m, s := w.M, w.Situation
-	switch {
-	case len(m.Kept) == 0:
-		return fleet.ReasonNothingKept
-	case m.Repair != nil && m.Repair.Wanted():
-		return fleet.ReasonInRepair
-	case s.Spec.Mode == policy.ModeObserve:
-		return fleet.ReasonObserve
-	case m.Repair == nil && !m.Current.None() && !m.Current.Replaceable():
-		return fleet.ReasonNotCertified
-	case slices.Contains(s.Cannot, fleet.OpRestore):
-		return fleet.ReasonUnsupported
-	case guard.Surplus(m, &s.Spec):
-		return fleet.ReasonSurplus
-	case guard.HoldOn(m, s) != nil, guard.HostHeld(m.Kept[len(m.Kept)-1].Host, s):
-		return fleet.ReasonHold
-	case s.Spec.Protects(m.Name):
-		return fleet.ReasonProtected
-	case s.Brake.On():
-		return fleet.ReasonBrake
-	}
-	w.accept(o)
-	w.want(o)
-	m.Wanted.Undo, m.Wanted.Back = true, m.Kept[len(m.Kept)-1].ID
-	return ""
-}
 
 // bringBack begins the undo that a person ordered, as soon as it may. It reports whether the machine is spoken for:
 // then it is not healed meanwhile. It takes the place of a repair that has built the new instance and not yet verified
@@ -57,10 +25,10 @@ func (w *work) bringBack() bool {
 	case m.Repair == nil && m.Quarantine == nil && w.busy():
 		return false
 	case m.KeptFor(m.Wanted) == nil: // it went meanwhile
-		w.unwant(fleet.ReasonNothingKept)
+		orders.Unwant(&w.Chart, fleet.ReasonNothingKept)
 		return false
 	case guard.Forbidden(m, &s.Spec, belief.RepairUndo) != "": // since the person ordered it
-		w.unwant(guard.Forbidden(m, &s.Spec, belief.RepairUndo))
+		orders.Unwant(&w.Chart, guard.Forbidden(m, &s.Spec, belief.RepairUndo))
 		return false
 	case held != "" && m.Repair != nil:
 		return false

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
-
-	"pgregory.net/rapid"
 )
 
 // order gives orders at random, sensible and not.
@@ -56,7 +56,7 @@ func (c *chaos) order() {
 
 // checkOrders: each order is ruled on once, in the machine's part when it is to a machine; a refusal changes nothing;
 // and nothing begins on what is held or while the brake is on by hand.
-func (c *chaos) checkOrders(before situation.Situation, d decide.Decision) {
+func (c *chaos) checkOrders(before situation.Situation, d round.Decision) {
 	ruled := map[fleet.OrderID]int{}
 	count := func(rulings []fleet.Ruling, records []record.Record) {
 		for _, r := range rulings {
@@ -86,7 +86,7 @@ func (c *chaos) checkOrders(before situation.Situation, d decide.Decision) {
 
 // checkBeginnings: nothing begins on what is held, and no repair while the brake is on, unless it only starts what is
 // off and no person put the brake on.
-func (c *chaos) checkBeginnings(before situation.Situation, d decide.Decision) {
+func (c *chaos) checkBeginnings(before situation.Situation, d round.Decision) {
 	for _, m := range d.Machines {
 		was := &before.Machines[m.Index].Machine
 		begins := m.Belief.Repair != nil && (was.Repair == nil || was.Repair.ID != m.Belief.Repair.ID)
@@ -109,7 +109,7 @@ func takesFound(r *belief.Repair) bool {
 }
 
 // checkHolds: no hold ends before its time, but by order (L15).
-func (c *chaos) checkHolds(before situation.Situation, d decide.Decision) {
+func (c *chaos) checkHolds(before situation.Situation, d round.Decision) {
 	for _, h := range before.Whole.Holds {
 		gone := !slices.ContainsFunc(d.Whole.Holds, func(x belief.Hold) bool { return x.Order == h.Order })
 		ordered := slices.ContainsFunc(before.Orders, func(o fleet.Order) bool {

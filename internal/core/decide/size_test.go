@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/change"
 	"hale/internal/core/decide"
@@ -14,9 +16,8 @@ import (
 	"hale/internal/core/ledger"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
-
-	"pgregory.net/rapid"
 )
 
 // sized is a fleet of machines whose size opinions move between two bounds, played round by round. Its machines are
@@ -64,7 +65,7 @@ func newSized(t teller, z *policy.Sizing, size int) *sized {
 }
 
 // round decides once, and has the world follow.
-func (f *sized) round() decide.Decision {
+func (f *sized) round() round.Decision {
 	d := f.decider.Decide(f.s)
 	for _, o := range f.s.Orders {
 		if !slices.ContainsFunc(d.Orders, func(r fleet.Ruling) bool { return r.Order == o.ID }) {

@@ -3,6 +3,7 @@ package decide
 import (
 	"slices"
 
+	"hale/internal/core/adopting"
 	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
@@ -13,7 +14,7 @@ import (
 
 // judge brings the belief up to date with the evidence: address, health, strays, incident.
 func (w *work) judge() {
-	adoption{w}.followSelection()
+	adopting.Follow(&w.Work)
 	w.followPlace()
 	w.noticeAccess()
 	w.noticeContest()

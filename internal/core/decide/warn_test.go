@@ -6,14 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
-
-	"pgregory.net/rapid"
 )
 
 // tells are the checks of chaos that only tell.
@@ -30,7 +31,7 @@ func (c *chaos) stirTells(v *situation.View) {
 
 // checkTells: whatever a check that only tells finds, everything but its warnings is decided as if there were no such
 // check.
-func (c *chaos) checkTells(d decide.Decision) {
+func (c *chaos) checkTells(d round.Decision) {
 	without := c.s
 	without.Spec.Tells, without.Open = nil, []int{} // the same machines are open
 	without.Machines = slices.Clone(c.s.Machines)
@@ -46,7 +47,7 @@ func (c *chaos) checkTells(d decide.Decision) {
 	if !reflect.DeepEqual(d.Brake, mute.Brake) || !d.Whole.Equal(mute.Whole) || !slices.Equal(d.Asks, mute.Asks) {
 		c.t.Fatalf("a check that only tells changes the fleet:\n%+v\n%+v", d, mute)
 	}
-	decided := map[int]decide.Machine{}
+	decided := map[int]round.Decided{}
 	for _, m := range mute.Machines {
 		decided[m.Index] = m
 	}
@@ -57,7 +58,7 @@ func (c *chaos) checkTells(d decide.Decision) {
 		m.Belief.Warned = nil
 		quiet, ok := decided[m.Index]
 		if !ok {
-			quiet = decide.Machine{Index: m.Index, Belief: without.Machines[m.Index].Machine}
+			quiet = round.Decided{Index: m.Index, Belief: without.Machines[m.Index].Machine}
 		}
 		if stored(c.t, m) != stored(c.t, quiet) {
 			c.t.Fatalf("a check that only tells changes %s:\n%s\n%s", m.Belief.Name, stored(c.t, m), stored(c.t, quiet))

@@ -13,6 +13,9 @@ import (
 // which of their hosts answer, and whether it was a moment's trouble of the network.
 const PagePause = 2 * time.Minute
 
+// MostNamed is how many machines a page about several names; the others are only counted.
+const MostNamed = 10
+
 // NextJoint returns a name that no page about several machines, or domains, ever had.
 func NextJoint(of fleet.Name, w *belief.Whole) string {
 	w.Opened++

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/round"
 )
 
 // independent says that the hosts each speak for themselves.
@@ -111,7 +111,7 @@ func TestAWordCountsOnceItIsYoungerThanTheLastAct(t *testing.T) {
 	a.see(2 * time.Second)
 	acted := a.View(1).Machine.Clone()
 	acted.Acted = at(3 * time.Second)
-	a.Adopt(decide.Machine{Index: 1, Belief: acted})
+	a.Adopt(round.Decided{Index: 1, Belief: acted})
 	a.settle()
 	if a.see(4 * time.Second); !a.View(1).Due {
 		t.Error("a stray that is still there after the act is no news")

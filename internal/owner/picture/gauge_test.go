@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/round"
 	"hale/internal/gauge"
 	"hale/internal/owner/picture"
 )
@@ -178,7 +178,7 @@ func TestAPointSaysHowManyServedAndOfWhomItKnowsNothing(t *testing.T) {
 	for i := range 2 {
 		m := a.View(i).Machine.Clone()
 		m.Health.Verdict = belief.VerdictHealthy
-		a.Adopt(decide.Machine{Index: i, Belief: m})
+		a.Adopt(round.Decided{Index: i, Belief: m})
 	}
 	a.due(d)
 	a.TellMetric("busy", at(d), gauge.Reading{Each: []fleet.MachineValue{

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/round"
 	"hale/internal/owner/picture"
-
-	"pgregory.net/rapid"
 )
 
 // Whatever is told and decided, in whatever order, a situation names the machines that are open, and no other; and it
@@ -65,7 +66,7 @@ func TestASnapshotNamesTheOpenMachines(t *testing.T) {
 					belief.VerdictSuspect}).Draw(t, "verdict")
 				m.Incident, m.Repair, m.Waiting, m.Strays = nil, nil, "", nil
 				m.Current.Host = rapid.SampledFrom([]fleet.HostName{"h1", "h2"}).Draw(t, "host")
-				p.Adopt(decide.Machine{Index: i, Belief: m})
+				p.Adopt(round.Decided{Index: i, Belief: m})
 			},
 			"an edge": func(t *rapid.T) {
 				i := index.Draw(t, "index")

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
 )
 
@@ -221,7 +221,7 @@ func (p *Picture) mute(now fleet.Now) {
 func (p *Picture) Settled() { p.dirty = len(p.offered()) > 0 }
 
 // Adopt takes in what was decided for one machine. Call it once the belief is stored.
-func (p *Picture) Adopt(m decide.Machine) {
+func (p *Picture) Adopt(m round.Decided) {
 	v := &p.views[m.Index]
 	if r := m.Belief.Repair; r != nil && r.Next.ID == v.FreshID {
 		v.FreshID = p.freshID()

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
+	"hale/internal/core/round"
 	"hale/internal/owner/picture"
 )
 
@@ -97,7 +97,7 @@ func (a *album) see(d time.Duration) []picture.Doubt {
 // settle ends a round in which nothing was decided that changes a belief.
 func (a *album) settle() {
 	for i := range a.Len() {
-		a.Adopt(decide.Machine{Index: i, Belief: a.View(i).Machine})
+		a.Adopt(round.Decided{Index: i, Belief: a.View(i).Machine})
 	}
 	a.Settled()
 }
@@ -162,7 +162,7 @@ func TestAFreshIDIsUsedOnce(t *testing.T) {
 	}
 	m := a.View(0).Machine.Clone()
 	m.Repair = &belief.Repair{Climb: belief.Climb{Next: belief.Incarnation{ID: before, Generation: 2}}}
-	a.Adopt(decide.Machine{Index: 0, Belief: m})
+	a.Adopt(round.Decided{Index: 0, Belief: m})
 	if a.View(0).FreshID == before {
 		t.Error("an id that was taken is offered again")
 	}
@@ -191,17 +191,17 @@ func TestChecksFollowTheMachine(t *testing.T) {
 
 	m := a.View(1).Machine.Clone()
 	m.Epoch++
-	a.Adopt(decide.Machine{Index: 1, Belief: m})
+	a.Adopt(round.Decided{Index: 1, Belief: m})
 	if got := a.Aim(1).Epoch; got != 12 {
 		t.Errorf("after an act the probe epoch is %d", got)
 	}
 	m.Acted, m.Address = at(4*time.Second), address(2)
-	a.Adopt(decide.Machine{Index: 1, Belief: m})
+	a.Adopt(round.Decided{Index: 1, Belief: m})
 	if got := a.Aim(1).Address; got != address(2) {
 		t.Errorf("what was seen before the last act says nothing of today, and web-2 is probed at %v", got)
 	}
 	m.Current = belief.Incarnation{}
-	a.Adopt(decide.Machine{Index: 1, Belief: m})
+	a.Adopt(round.Decided{Index: 1, Belief: m})
 	if got := a.Aim(1); got != (picture.Aim{}) || a.aims[len(a.aims)-1] != got {
 		t.Errorf("a machine without an instance is probed at %+v", got)
 	}

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/owner/picture"
-
-	"pgregory.net/rapid"
 )
 
 func TestAbsenceMustBeConfirmed(t *testing.T) {
@@ -136,7 +136,7 @@ func TestEveryInstanceOfARepairIsAskedFor(t *testing.T) {
 			Aim:  belief.Aim{Target: belief.Incarnation{ID: "id-2", Host: "b"}},
 		},
 	}
-	a.Adopt(decide.Machine{Index: 1, Belief: m})
+	a.Adopt(round.Decided{Index: 1, Belief: m})
 	a.list = a.list[:1]
 	var asked []fleet.InstanceID
 	for _, d := range a.see(2 * time.Second) {
@@ -174,7 +174,7 @@ func TestAReplacementsAddressIsAwaited(t *testing.T) {
 	a := shown(t)
 	m := a.View(1).Machine.Clone()
 	m.Repair = &belief.Repair{Climb: belief.Climb{Stage: belief.Stage{Phase: belief.PhaseVerify}}}
-	a.Adopt(decide.Machine{Index: 1, Belief: m})
+	a.Adopt(round.Decided{Index: 1, Belief: m})
 	if a.AwaitsAddress(0) || a.AwaitsAddress(1) {
 		t.Error("the provider named every address")
 	}

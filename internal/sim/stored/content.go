@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"hale/internal/core/belief"
-	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
+	"hale/internal/core/round"
 )
 
 // Content is all that a store holds.
@@ -58,8 +58,8 @@ func (c *Content) Clone() Content {
 func (o Overall) Clone() Overall { return Overall{o.Brake, o.Whole.Clone(), o.Slots} }
 
 // Differs reports whether a belief is not what is stored.
-func (c *Content) Differs(all []decide.Machine) bool {
-	return slices.ContainsFunc(all, func(m decide.Machine) bool {
+func (c *Content) Differs(all []round.Decided) bool {
+	return slices.ContainsFunc(all, func(m round.Decided) bool {
 		n, _ := m.Belief.Name.Ordinal()
 		return !c.Beliefs[n-1].Equal(&m.Belief)
 	})

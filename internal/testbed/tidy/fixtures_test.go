@@ -24,7 +24,7 @@ var fixtures = map[string]fixture{
 			"internal/provider/libvirt/a.go": "package libvirt\nimport _ \"hale/internal/state/memory\"",
 		},
 		want: []string{
-			"internal/core/decide (floor 0.11) may not import internal/state/etcd (floor 3.0)",
+			"internal/core/decide (floor 0.12) may not import internal/state/etcd (floor 3.0)",
 			"internal/probe (floor 1.0) may not import internal/probe/probetest (floor 1.1)",
 			"internal/provider/libvirt (floor 3.0) may not import internal/state/memory (floor 3.0)",
 		},

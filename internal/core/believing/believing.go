@@ -1,60 +1,43 @@
-package decide
+package believing
 
 import (
 	"slices"
-	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/record"
+	"hale/internal/core/repair"
+	"hale/internal/core/round"
 	"hale/internal/core/situation"
 )
 
-// contestLasts is for how long two hosts show an instance until a person is told, where no further listing said so:
-// what is told of changes only was told.
-const contestLasts = time.Minute
+// Believing is what a round finds of it. The zero value is ready.
+type Believing struct {
+	*round.Round
+	order *fleet.Order // to believe the world, which was taken up in this round
+}
 
-// noticeContest keeps whether two hosts show one of the machine's instances. A person is told when a second listing
-// says so, too, or nothing was said to the contrary for a while: in the middle of a migration the first one may.
-func (w *work) noticeContest() {
-	m := w.M
-	at := slices.IndexFunc(w.View.Seen, func(s fleet.Sighting) bool { return s.Instance.Contested() })
-	if at < 0 {
-		if m.Contest != nil && len(w.Situation.Silent) == 0 && w.Situation.Provider.Standing == fleet.ProviderUp {
-			w.Record(record.Record{Kind: record.Contest, Reason: fleet.ReasonReleased, Instance: m.Current.ID,
-				Host: m.Current.Host, Paged: m.Contest.Paged})
-			m.Contest = nil
-		}
+// Begin takes up a round, and opens all machines when the world is to be believed in it.
+func (r *Believing) Begin(of *round.Round) {
+	r.Round, r.order = of, nil
+	if !slices.ContainsFunc(r.S.Orders, func(o fleet.Order) bool { return o.Believe && !o.Due(r.S.Now) }) {
 		return
 	}
-	s := &w.View.Seen[at]
-	rec := record.Record{Kind: record.Contest, Reason: fleet.ReasonTwoHosts, Instance: s.Instance.ID,
-		Generation: s.Instance.Mark.Generation,
-		Host:       s.Instance.Host, Detail: string(s.Instance.Also)}
-	if m.Contest == nil || m.Contest.Host != s.Instance.Host || m.Contest.Also != s.Instance.Also {
-		m.Contest = &belief.Contest{Asked: s.Asked, Host: s.Instance.Host, Also: s.Instance.Also}
-		w.Record(rec)
-	}
-	// it may be heard of late, as when the store was full
-	lasts := w.Situation.Now.Due(m.Contest.Asked.Add(contestLasts))
-	if !m.Contest.Paged && (s.Asked > m.Contest.Asked || lasts) {
-		told := *m.Contest
-		told.Paged, m.Contest = true, &told
-		rec.Kind = record.Paged
-		w.Record(rec)
+	for i := range r.S.Machines {
+		r.Open(i)
 	}
 }
 
-// believing is the part of a round that finds that the store does not know the world, and has people say so.
-type believing struct{ *deciding }
+// Believes reports whether the world is believed in this round. Every machine has its part in that.
+func (r *Believing) Believes() bool { return r.order != nil }
 
-// readMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never
+// ReadMarks finds in the marks of a machine's instances what proves that the store does not know the world: it never
 // allotted what is there, or another installation of hale was here before. In the round in which it is believed they
 // are not read.
-func (r believing) readMarks(w *work) {
-	if r.believed != nil {
+func (r *Believing) ReadMarks(w *chart.Chart) {
+	if r.order != nil {
 		return
 	}
 	first := w.M.Current.None() && w.M.Incident == nil && w.M.Repair == nil
@@ -73,7 +56,7 @@ func (r believing) readMarks(w *work) {
 }
 
 // older holds the fleet, and tells a person once.
-func (r believing) older(m *belief.Machine, i *fleet.Instance) {
+func (r *Believing) older(m *belief.Machine, i *fleet.Instance) {
 	if r.Sit.Whole.Older != nil {
 		return
 	}
@@ -86,13 +69,13 @@ func (r believing) older(m *belief.Machine, i *fleet.Instance) {
 		Limit: int(m.Generation)}) //nolint:gosec // few
 }
 
-// readRoll finds in the starts that are noted at the provider's what proves that the store does not know the world. A
+// ReadRoll finds in the starts that are noted at the provider's what proves that the store does not know the world. A
 // person is told again of a start of which they were not told, unless it comes so soon that it belongs to what they
 // were told just now: a store that was put back may say that they were told of what is long past.
-func (r believing) readRoll() {
+func (r *Believing) ReadRoll() {
 	unknown, o := r.S.Roll.Unknown, r.Sit.Whole.Older
 	news := slices.IndexFunc(unknown, func(n fleet.NotedStart) bool { return !o.Covers(n.Name) })
-	if news < 0 || r.believed != nil {
+	if news < 0 || r.order != nil {
 		return
 	}
 	n, now := unknown[news], r.S.Now
@@ -115,9 +98,9 @@ func (r believing) readRoll() {
 	}
 }
 
-// trusted returns whether the world is to be believed, and the starts that are known from now on.
-func (r believing) trusted() (believes bool, names []fleet.StartName) {
-	if r.believed == nil {
+// Trusted returns whether the world is to be believed, and the starts that are known from now on.
+func (r *Believing) Trusted() (believes bool, names []fleet.StartName) {
+	if r.order == nil {
 		return false, nil
 	}
 	for _, n := range r.S.Roll.Unknown {
@@ -130,7 +113,7 @@ func (r believing) trusted() (believes bool, names []fleet.StartName) {
 const mostForeign = 8
 
 // foreign holds first builds, and tells a person once of each other installation.
-func (r believing) foreign(m *belief.Machine, i *fleet.Instance) {
+func (r *Believing) foreign(m *belief.Machine, i *fleet.Instance) {
 	known := slices.ContainsFunc(r.Sit.Whole.Foreign,
 		func(f belief.Foreign) bool { return f.Installation == i.Mark.Installation })
 	if known || len(r.Sit.Whole.Foreign) >= mostForeign {
@@ -145,31 +128,21 @@ func (r believing) foreign(m *belief.Machine, i *fleet.Instance) {
 }
 
 // tell records something about the fleet that a person is told of, too.
-func (r believing) tell(rec record.Record) {
+func (r *Believing) tell(rec record.Record) {
 	r.Record(rec)
 	rec.Kind = record.Paged
 	r.Record(rec)
 }
 
-// isOurs lets go of other installations that are this one by now: a person had it taken over.
-func (r believing) isOurs() {
+// IsOurs lets go of other installations that are this one by now: a person had it taken over.
+func (r *Believing) IsOurs() {
 	r.Sit.Whole.Foreign = slices.DeleteFunc(r.Sit.Whole.Foreign,
 		func(f belief.Foreign) bool { return f.Installation == r.S.Installation })
 }
 
-// openBelieved opens all machines when the world is to be believed.
-func (r believing) openBelieved() {
-	if !slices.ContainsFunc(r.S.Orders, func(o fleet.Order) bool { return o.Believe && !o.Due(r.S.Now) }) {
-		return
-	}
-	for i := range r.S.Machines {
-		r.Open(i)
-	}
-}
-
-// believes takes the order to believe the world. Each machine's own part follows when its turn comes; see work.believe.
+// TakeUp takes the order to believe the world. Each machine's own part follows when its turn comes; see Believe.
 // Other installations are not believed while their marks are listed, or may be on a host that does not answer.
-func (r believing) believes(o *fleet.Order) {
+func (r *Believing) TakeUp(o *fleet.Order) {
 	if r.S.Provider.Standing != fleet.ProviderUp {
 		r.Rule(o, fleet.ReasonProviderDown)
 		return
@@ -186,20 +159,20 @@ func (r believing) believes(o *fleet.Order) {
 		return
 	}
 	r.Rule(o, "")
-	r.believed = o
+	r.order = o
 	r.Sit.Whole.Older, r.Sit.Whole.Foreign = nil, foreign
 	r.Record(record.Record{Kind: record.Store, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
 }
 
 // mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not
 // answer.
-func (r believing) mayBeListed(f *belief.Foreign) bool {
+func (r *Believing) mayBeListed(f *belief.Foreign) bool {
 	return slices.ContainsFunc(r.S.Silent, func(s fleet.Silence) bool { return s.Host == f.Host }) ||
 		slices.ContainsFunc(r.S.Machines, func(v situation.View) bool { return v.Shown(f.Installation).Marked > 0 })
 }
 
 // outgrown reports whether an instance bears a mark with a generation that the store never allotted.
-func (r believing) outgrown() bool {
+func (r *Believing) outgrown() bool {
 	return slices.ContainsFunc(r.S.Machines, func(v situation.View) bool {
 		return v.Shown(r.S.Installation).Generation > v.Machine.Generation
 	})
@@ -223,11 +196,11 @@ func stoppedByHand(v *situation.View, ours fleet.Installation) (fleet.Instance, 
 	return i, i.Mark.Generation > v.Machine.Generation && !i.Mark.Kept && i.Power == fleet.PowerOff && byHand
 }
 
-// believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted
+// Believe takes what the provider shows of the machine for what is: no generation that was ever marked is allotted
 // again, the certified instance that runs, or else what runs at all, or else the newest certified one is the machine's,
 // and what was put aside is kept. What was under way rested on an older world, and begins anew.
-func (w *work) believe(o *fleet.Order) {
-	m := w.M
+func (r *Believing) Believe(w *repair.Work) {
+	m, o := w.M, r.order
 	w.Order = o.ID
 	seen := situation.View{Machine: *m, Seen: w.View.Seen}
 	shown, beyond := seen.Beyond(w.Installation)
@@ -257,7 +230,7 @@ func (w *work) believe(o *fleet.Order) {
 	}
 	if m.Current.None() { // it is built, or taken, as one that never was
 		if m.Incident != nil {
-			w.endIncident(fleet.ReasonBelieved)
+			w.EndIncident(fleet.ReasonBelieved)
 		}
 		now := w.Situation.Now
 		m.Health = belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing, Since: now.Wall,

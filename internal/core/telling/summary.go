@@ -1,4 +1,4 @@
-package decide
+package telling
 
 import (
 	"slices"
@@ -6,11 +6,12 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/round"
 )
 
-// sumUp keeps what recipients are told once a day of what was healed, and tells them when it is time. It stands in the
+// SumUp keeps what recipients are told once a day of what was healed, and tells them when it is time. It stands in the
 // ledger, in wall time, so that it outlasts an owner.
-func sumUp(r *deciding, d *Decision) {
+func SumUp(r *round.Round, d *round.Decision) {
 	was := d.Whole.Summaries
 	d.Whole.Summaries = nil
 	for i := range r.S.Spec.Notify.To {
@@ -28,7 +29,7 @@ func sumUp(r *deciding, d *Decision) {
 
 // tellDaily tells the recipient, if it is time, and returns what they are told next. What was due while no hale ran is
 // one summary.
-func tellDaily(r *deciding, to *policy.Recipient, s belief.Summary) belief.Summary {
+func tellDaily(r *round.Round, to *policy.Recipient, s belief.Summary) belief.Summary {
 	now := r.S.Now
 	if !now.Reached(s.Since) {
 		s.Since = now.Wall // it was written by another clock
@@ -47,7 +48,7 @@ func tellDaily(r *deciding, to *policy.Recipient, s belief.Summary) belief.Summa
 }
 
 // withHealed returns the summary with what this round has healed.
-func withHealed(d *Decision, s belief.Summary) belief.Summary {
+func withHealed(d *round.Decision, s belief.Summary) belief.Summary {
 	for i := range d.Machines {
 		for k := range d.Machines[i].Records {
 			if rec := &d.Machines[i].Records[k]; rec.Heals() {

@@ -1,4 +1,4 @@
-package decide
+package orders
 
 import (
 	"hale/internal/core/belief"
@@ -11,10 +11,10 @@ import (
 )
 
 // recovery takes the order to bring the fleet to what is asked for, and says how it is. What is too many goes only by
-// the plan that the order names; each machine's own part follows when its turn comes, see work.recover.
-func (r *deciding) recovery(o *fleet.Order) {
+// the plan that the order names; each machine's own part follows when its turn comes, see ordered.recover.
+func (r *Orders) recovery(o *fleet.Order) {
 	if o.Plan != "" {
-		if ledger.Confirm(&r.Round, o); r.refused(o) {
+		if ledger.Confirm(r.Round, o); r.refused(o) {
 			return
 		}
 	} else {
@@ -39,7 +39,7 @@ func (r *deciding) recovery(o *fleet.Order) {
 }
 
 // refused reports whether the order was refused in this round.
-func (r *deciding) refused(o *fleet.Order) bool {
+func (r *Orders) refused(o *fleet.Order) bool {
 	for _, ruling := range r.Rulings {
 		if ruling.Order == o.ID {
 			return ruling.Refused != ""
@@ -49,7 +49,7 @@ func (r *deciding) refused(o *fleet.Order) bool {
 }
 
 // sayWaiting records the plan that waits for a person's word, if one does: what is too many, and another template.
-func (r *deciding) sayWaiting(o *fleet.Order) {
+func (r *Orders) sayWaiting(o *fleet.Order) {
 	if p := change.Pending(r.S.Wanted, r.Sit.Whole.Ledger, r.S.Machines, r.S.Hosts); !p.Empty() {
 		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonAwaitsWord, Order: o.ID, Detail: p.ID,
 			Size: p.To, Limit: p.From})
@@ -59,7 +59,7 @@ func (r *deciding) sayWaiting(o *fleet.Order) {
 // recover does the machine's part of an order to recover its fleet: what fails is repaired now, as if its repair had
 // been ordered, and what is missing is built without further patience. What a person stopped, and what was left to a
 // person, stays as it is.
-func (w *work) recover(o *fleet.Order) {
+func (w ordered) recover(o *fleet.Order) {
 	m := w.M
 	if m.Health.Verdict == belief.VerdictHealthy || guard.Surplus(m, &w.Situation.Spec) {
 		return

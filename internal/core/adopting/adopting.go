@@ -1,4 +1,8 @@
-package decide
+// Package adopting keeps machines that existed before hale in step with what their fleet selects: candidates, which
+// are only watched, adopted ones, and those that are let go.
+//
+// It promises that nothing is done to any of them: it only writes down.
+package adopting
 
 import (
 	"hale/internal/core/belief"
@@ -6,19 +10,22 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/repair"
+	"hale/internal/core/round"
 )
 
 // adoption is the work on a machine that existed before hale.
-type adoption struct{ *work }
+type adoption struct{ *repair.Work }
 
-// followSelection keeps a machine that existed before hale in step with what the fleet selects: it is taken as a
+// Follow keeps a machine that existed before hale in step with what the fleet selects: it is taken as a
 // candidate, or let go. Nothing is done to it in either case.
-func (w adoption) followSelection() {
+func Follow(work *repair.Work) {
+	w := adoption{work}
 	m, a := w.M, &w.Situation.Spec.Adopt
 	if m.Current.Adopted {
 		m.Keep(a)
 		w.followAlias()
-		followClaims(w.work)
+		w.followClaims()
 	}
 	if a.Selects() && m.Vacant() {
 		if i, ok := w.offered(""); ok {
@@ -30,7 +37,7 @@ func (w adoption) followSelection() {
 
 // followClaims keeps whether another installation adopted the instance first: a person is told once, and when that is
 // over.
-func followClaims(w *work) {
+func (w adoption) followClaims() {
 	m := w.M
 	c, claimed := guard.Elsewhere(m, w.Situation)
 	switch {
@@ -44,7 +51,7 @@ func followClaims(w *work) {
 		rec.Kind = record.Paged
 		w.Record(rec)
 	case !claimed && m.Elsewhere != nil && w.Situation.Roll.Claims:
-		adoption{w}.recordAdoption(fleet.ReasonClaimOver, m.Elsewhere.String())
+		w.recordAdoption(fleet.ReasonClaimOver, m.Elsewhere.String())
 		m.Elsewhere = nil
 	}
 }
@@ -141,7 +148,7 @@ func (w adoption) stop() bool {
 func (w adoption) letGo(why fleet.Reason, detail string) {
 	m := w.M
 	if m.Incident != nil {
-		w.endIncident(why)
+		w.EndIncident(why)
 	}
 	w.recordAdoption(why, detail)
 	m.Vacate(w.Situation.Now)
@@ -158,9 +165,10 @@ func (w adoption) pageAdoption(why fleet.Reason) {
 	w.Record(record.Record{Kind: record.Paged, Reason: why, Instance: w.M.Current.ID})
 }
 
-// adopt takes a candidate that is healthy into hale's care; until it is, it is only watched. It is written down, and
+// Adopt takes a candidate that is healthy into hale's care; until it is, it is only watched. It is written down, and
 // nothing else is done.
-func (w adoption) adopt() {
+func Adopt(work *repair.Work) {
+	w := adoption{work}
 	m := w.M
 	if !w.seenHealthy() {
 		w.Wait(fleet.ReasonCandidate, "")
@@ -179,9 +187,9 @@ func (w adoption) seenHealthy() bool {
 		seen.Instance.Power == fleet.PowerRunning && s.Spec.Adopt.Eligible(&seen.Instance)
 }
 
-// countAdopted tells a person, once, when the fleet has had another number of machines for long than the one that is
+// Count tells a person, once, when the fleet has had another number of machines for long than the one that is
 // expected of it.
-func (r *deciding) countAdopted() {
+func Count(r *round.Round) {
 	a, short := &r.S.Spec.Adopt, &r.Sit.Whole.Short
 	if !a.Selects() || a.Expected == 0 || a.Expected == r.S.Spec.Size {
 		*short = belief.Shortfall{}

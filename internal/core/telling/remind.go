@@ -1,7 +1,8 @@
-package decide
+package telling
 
 import (
 	"hale/internal/core/belief"
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
@@ -9,28 +10,28 @@ import (
 	"hale/internal/core/situation"
 )
 
-// reminds reports whether a person is to be told again of the machine's incident now. A machine that shares the fate of
+// Reminds reports whether a person is to be told again of the machine's incident now. A machine that shares the fate of
 // others is spoken of with them. It is a deadline in wall time, so that it stands when hale is started anew.
-func reminds(m *belief.Machine, spec *policy.Spec, now fleet.Now) bool {
+func Reminds(m *belief.Machine, spec *policy.Spec, now fleet.Now) bool {
 	i := m.Incident
 	return i != nil && i.Paged && i.Parent == "" && round.IsTime(i.Told, i.Opened, spec, now)
 }
 
-// remind tells a person again of what they were told of, when it is time.
-func (w *work) remind() {
-	i, now := w.M.Incident, w.Situation.Now.Wall
-	if !reminds(w.M, &w.Situation.Spec, w.Situation.Now) {
+// Remind tells a person again of what they were told of, when it is time.
+func Remind(c *chart.Chart) {
+	i, now := c.M.Incident, c.Situation.Now.Wall
+	if !Reminds(c.M, &c.Situation.Spec, c.Situation.Now) {
 		return
 	}
 	i.Told = now
-	w.Record(record.Record{Kind: record.Reminded, Reason: i.For, Cause: i.Cause, Instance: w.M.Current.ID,
+	c.Record(record.Record{Kind: record.Reminded, Reason: i.For, Cause: i.Cause, Instance: c.M.Current.ID,
 		Took: now.Sub(i.Opened), Joint: i.Joint})
 }
 
-// remindOfBrake tells a person again that nothing is repaired, if it is time: they were told that the brake is on, or
+// RemindOfBrake tells a person again that nothing is repaired, if it is time: they were told that the brake is on, or
 // another person put it on. While nothing fails, a brake that a person put on holds nothing. The record has the brake's
 // arithmetic.
-func remindOfBrake(b *belief.Brake, s *situation.Situation, rec record.Record) []record.Record {
+func RemindOfBrake(b *belief.Brake, s *situation.Situation, rec record.Record) []record.Record {
 	since := b.Since
 	if b.By != "" {
 		since = b.At
@@ -50,8 +51,8 @@ func remindOfBrake(b *belief.Brake, s *situation.Situation, rec record.Record) [
 	return []record.Record{rec}
 }
 
-// remindOfDoubt tells a person again that hale doubts its own sight, if it is time.
-func remindOfDoubt(d *belief.Doubt, s *situation.Situation) []record.Record {
+// RemindOfDoubt tells a person again that hale doubts its own sight, if it is time.
+func RemindOfDoubt(d *belief.Doubt, s *situation.Situation) []record.Record {
 	if d.Reason == "" || !d.Paged || d.CalmSince != 0 || !round.RemindAgain(&d.Told, d.Since, &s.Spec, s.Now) {
 		return nil
 	}

@@ -1,9 +1,10 @@
-package decide
+package telling
 
 import (
 	"slices"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
@@ -13,24 +14,29 @@ import (
 	"hale/internal/core/situation"
 )
 
-// A check that only tells (Spec.Tells) has no part in any judgement: it is not in Spec.Checks, and what it says is not
-// in View.Checks. All that follows from it is here.
+// Warnings are what follows from the checks that only tell (Spec.Tells). Such a check has no part in any judgement: it
+// is not in Spec.Checks, and what it says is not in View.Checks. The zero value is ready.
+type Warnings struct {
+	of     *round.Round
+	checks []fleet.CheckName // that tell people in this round
+	hushed uint64            // the checks that are not heeded now
+}
 
-// readWarnings finds the checks to tell people of in this round: one has been down on some machine for as long as
+// Read finds the checks to tell people of in this round: one has been down on some machine for as long as
 // others are waited for; then people are told of all machines on which it is down.
-func readWarnings(r *deciding) {
-	r.warning = r.warning[:0]
+func (a *Warnings) Read(r *round.Round) {
+	a.of, a.checks, a.hushed = r, a.checks[:0], 0
 	tells := r.S.Spec.Tells
 	if len(tells) == 0 {
 		return
 	}
-	r.hushed = health.Muted(tells, r.S.Now)
+	a.hushed = health.Muted(tells, r.S.Now)
 	for _, i := range r.S.Open {
 		v := &r.S.Machines[i]
 		for k := range v.Tells {
-			if check := v.Tells[k].Check; !slices.Contains(r.warning, check) && warns(r, &v.Machine, v, k) &&
+			if check := v.Tells[k].Check; !slices.Contains(a.checks, check) && a.warns(&v.Machine, v, k) &&
 				v.Machine.WarnedBy(check).Due(&tells[k], r.S.Now) {
-				r.warning = append(r.warning, check)
+				a.checks = append(a.checks, check)
 			}
 		}
 	}
@@ -38,9 +44,9 @@ func readWarnings(r *deciding) {
 
 // warns reports whether people are to be told of the machine by what the check found: only while the machine is well
 // otherwise, is in no person's hands, and hale trusts its own sight.
-func warns(r *deciding, m *belief.Machine, v *situation.View, k int) bool {
-	c := &v.Tells[k]
-	was, hushed := m.WarnedBy(c.Check), k < 64 && r.hushed&(1<<k) != 0
+func (a *Warnings) warns(m *belief.Machine, v *situation.View, k int) bool {
+	c, r := &v.Tells[k], a.of
+	was, hushed := m.WarnedBy(c.Check), k < 64 && a.hushed&(1<<k) != 0
 	return c.Standing == fleet.StandingDown && v.Epoch == m.Epoch && !hushed &&
 		was != nil && was.Down && !was.Open && !was.Quiet(r.S.Now) &&
 		m.Health.Verdict == belief.VerdictHealthy && m.Incident == nil && m.Repair == nil &&
@@ -48,66 +54,66 @@ func warns(r *deciding, m *belief.Machine, v *situation.View, k int) bool {
 		r.S.Vantage.Standing != fleet.VantageIsolated && r.Sit.Whole.Doubt.Reason == ""
 }
 
-// warn tells people of the machine by its checks that only tell, and takes back what is over.
-func warn(r *deciding, w *work) {
-	m, v := w.M, w.View
+// Warn tells people of the machine by its checks that only tell, and takes back what is over.
+func (a *Warnings) Warn(c *chart.Chart) {
+	r, m, v := a.of, c.M, c.View
 	gone := m.Current.None() && guard.Surplus(m, &r.S.Spec)
 	for i := range m.Warned {
 		check := m.Warned[i].Check
-		if gone || !slices.ContainsFunc(r.S.Spec.Tells, func(c policy.Check) bool { return c.Name == check }) {
-			takeBack(w, &m.Warned[i], fleet.ReasonRemoved)
+		if gone || !slices.ContainsFunc(r.S.Spec.Tells, func(o policy.Check) bool { return o.Name == check }) {
+			takeBack(c, &m.Warned[i], fleet.ReasonRemoved)
 		}
 	}
 	if v.Epoch != m.Epoch {
 		return
 	}
 	for k := range v.Tells {
-		noteTell(w, &v.Tells[k])
+		noteTell(c, &v.Tells[k])
 		check := v.Tells[k].Check
-		if !warns(r, m, v, k) {
+		if !a.warns(m, v, k) {
 			continue
 		}
-		if was := m.WarnedBy(check); slices.Contains(r.warning, check) || was.Due(&r.S.Spec.Tells[k], r.S.Now) {
-			giveWarning(w, was, &v.Tells[k])
+		if was := m.WarnedBy(check); slices.Contains(a.checks, check) || was.Due(&r.S.Spec.Tells[k], r.S.Now) {
+			giveWarning(c, was, &v.Tells[k])
 		}
 	}
 }
 
 // noteTell notes that the check went down, or is up again.
-func noteTell(w *work, c *fleet.CheckState) {
-	was := w.M.WarnedBy(c.Check)
+func noteTell(c *chart.Chart, said *fleet.CheckState) {
+	was := c.M.WarnedBy(said.Check)
 	switch {
-	case was != nil && c.Standing == fleet.StandingUp:
-		takeBack(w, was, fleet.ReasonRecovered)
-	case c.Standing != fleet.StandingDown:
+	case was != nil && said.Standing == fleet.StandingUp:
+		takeBack(c, was, fleet.ReasonRecovered)
+	case said.Standing != fleet.StandingDown:
 	case was == nil:
-		w.M.Warned = append(w.M.Warned, belief.Warned{Check: c.Check, Down: true, Since: w.Situation.Now.Wall})
+		c.M.Warned = append(c.M.Warned, belief.Warned{Check: said.Check, Down: true, Since: c.Situation.Now.Wall})
 	case !was.Down:
-		was.Fall(w.Situation.Now)
+		was.Fall(c.Situation.Now)
 	}
 }
 
-func giveWarning(w *work, was *belief.Warned, c *fleet.CheckState) {
-	w.Record(record.Record{
-		Kind: record.Warning, Check: c.Check, Result: c.Result, Detail: c.Detail, Instance: w.M.Current.ID,
+func giveWarning(c *chart.Chart, was *belief.Warned, said *fleet.CheckState) {
+	c.Record(record.Record{
+		Kind: record.Warning, Check: said.Check, Result: said.Result, Detail: said.Detail, Instance: c.M.Current.ID,
 		Again: was.Again,
 	})
-	was.Told, was.Open, was.Again = w.Situation.Now.Wall, true, 0
+	was.Told, was.Open, was.Again = c.Situation.Now.Wall, true, 0
 }
 
 // takeBack notes that the check is no longer down, and says so where a person was told that it is.
-func takeBack(w *work, was *belief.Warned, why fleet.Reason) {
+func takeBack(c *chart.Chart, was *belief.Warned, why fleet.Reason) {
 	if was.Open {
-		w.Record(record.Record{
-			Kind: record.WarningOver, Reason: why, Check: was.Check, Took: w.Situation.Now.Wall.Sub(was.Told),
+		c.Record(record.Record{
+			Kind: record.WarningOver, Reason: why, Check: was.Check, Took: c.Situation.Now.Wall.Sub(was.Told),
 			Joint: was.Joint,
 		})
 	}
 	was.Open, was.Down, was.Joint = false, false, ""
 }
 
-// warnJointly makes one warning of those by one check that this round has, and says when all that it told of is over.
-func warnJointly(s *situation.Situation, d *Decision) (said []record.Record) {
+// WarnJointly makes one warning of those by one check that this round has, and says when all that it told of is over.
+func WarnJointly(s *situation.Situation, d *round.Decision) (said []record.Record) {
 	var warnings, ends []*joint
 	for i := range d.Machines {
 		m := &d.Machines[i]

@@ -1,0 +1,118 @@
+package telling
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/core/belief"
+	"hale/internal/core/chart"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/round"
+	"hale/internal/core/situation"
+)
+
+// Patience is why a person is told of a machine if nothing else happens, when, and how long all of that time is.
+type Patience struct {
+	why   fleet.Reason
+	until fleet.Instant
+	all   time.Duration
+}
+
+// With finds the patience that hale has with a machine for one of the reasons, if it has any.
+type With func(*belief.Machine, *policy.Spec, fleet.Now) (Patience, bool)
+
+// patiences are those that hale can have with a machine.
+var patiences = [...]With{WithHeld, WithStopped, WithUnknown}
+
+// WithHeld is the patience with a machine that is held because no host answers that is needed (L8). Whatever else holds
+// a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
+func WithHeld(m *belief.Machine, spec *policy.Spec, now fleet.Now) (Patience, bool) {
+	i := m.Incident
+	if i == nil || i.Paged && !i.ToldOfHost() || i.Parent != "" || !unreachable(m.Waiting) {
+		return Patience{}, false
+	}
+	return Patience{m.Waiting, now.At(i.Lasts().Add(spec.BlindAfter)), spec.BlindAfter}, true
+}
+
+// WithStopped is the patience with a machine that a person stopped.
+func WithStopped(m *belief.Machine, spec *policy.Spec, now fleet.Now) (Patience, bool) {
+	i := m.Incident
+	if i == nil || i.HoldUntil.IsZero() || i.Paged || m.Repair != nil {
+		return Patience{}, false
+	}
+	return Patience{fleet.ReasonHoldExpired, now.At(i.HoldUntil), HoldTime(m, spec)}, true
+}
+
+// WithUnknown is the patience with a machine while nothing is known of it.
+func WithUnknown(m *belief.Machine, spec *policy.Spec, _ fleet.Now) (Patience, bool) {
+	if m.Health.Verdict != belief.VerdictUnknown || m.Health.Muted() || !untold(m) || m.Current.None() ||
+		m.Repair != nil && !m.Repair.Aside() {
+		return Patience{}, false
+	}
+	return Patience{fleet.ReasonBlind, m.Health.SinceMono.Add(spec.BlindAfter), spec.BlindAfter}, true
+}
+
+// LosePatience finds for which reasons a person is told of a machine in this round, since its time is over.
+func LosePatience(s *situation.Situation, sit *guard.Situation, telling []fleet.Reason) []fleet.Reason {
+	for _, i := range s.Open {
+		m := &s.Machines[i].Machine
+		for _, with := range patiences {
+			p, ok := with(m, &s.Spec, s.Now)
+			if !ok || !s.Now.Due(p.until) || slices.Contains(telling, p.why) || guard.HoldOn(m, sit) != nil ||
+				p.why == fleet.ReasonBlind && sit.Whole.Doubt.Reason != "" {
+				continue
+			}
+			telling = append(telling, p.why)
+		}
+	}
+	return telling
+}
+
+// isOver reports whether the time is over; or nearly so, while another machine's for the same reason is: what one hand
+// did to forty machines within a minute is one page.
+func (p Patience) isOver(telling []fleet.Reason, now fleet.Now) bool {
+	return now.Due(p.until) || slices.Contains(telling, p.why) && now.Due(p.until.Add(-min(round.PagePause, p.all/5)))
+}
+
+// Lost reports whether a person is to be told of the machine now, since this patience with it is over.
+func Lost(c *chart.Chart, with With, telling []fleet.Reason) bool {
+	p, ok := with(c.M, &c.Situation.Spec, c.Situation.Now)
+	return ok && p.isOver(telling, c.Situation.Now)
+}
+
+// SomeLost reports whether hale has lost its patience with a machine, for whichever reason, so that a person is told.
+func SomeLost(m *belief.Machine, s *situation.Situation, telling []fleet.Reason) bool {
+	for _, with := range patiences {
+		if p, ok := with(m, &s.Spec, s.Now); ok && p.isOver(telling, s.Now) {
+			return true
+		}
+	}
+	return false
+}
+
+// rescueHold is how long a person may repair a machine before another one is told, where the policy has no time for
+// that since it heals every other stop.
+const rescueHold = 15 * time.Minute
+
+// HoldTime is how long a machine is left alone that a person stopped.
+func HoldTime(m *belief.Machine, spec *policy.Spec) time.Duration {
+	if m.Health.Cause == belief.CauseRescued && spec.Repair.OnExternalStop == policy.ExternalStopHeal {
+		return rescueHold
+	}
+	return spec.Repair.ExternalStopHold
+}
+
+// untold reports whether no person was told of the machine, by itself or with those that share its fate.
+func untold(m *belief.Machine) bool {
+	return m.Incident == nil || !m.Incident.Paged && m.Incident.Parent == ""
+}
+
+// unreachable reports whether the machine is held since no host can be asked, or none be built on.
+func unreachable(held fleet.Reason) bool {
+	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonRepairRate, fleet.ReasonHostUnasked,
+		fleet.ReasonNoHost,
+		fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
+		fleet.ReasonNoWitness}, held)
+}
