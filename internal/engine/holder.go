@@ -10,8 +10,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
-	"hale/internal/core/repair"
 	"hale/internal/core/situation"
 	"hale/internal/defect"
 	"hale/internal/engine/fellows"
@@ -98,9 +98,9 @@ func (o *holder) take() {
 	c := o.told.Load()
 	o.spec, o.vantage = c.spec, c.vantage
 	for _, step := range o.spec.Repair.Steps {
-		if slices.Contains(o.cannot, repair.OpOf(step)) {
+		if slices.Contains(o.cannot, ladder.OpOf(step)) {
 			o.log.Warn("the provider cannot do a step of the ladder: it will be skipped", "step", step.Kind, "op",
-				repair.OpOf(step))
+				ladder.OpOf(step))
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"hale/internal/core/decide"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
-	"hale/internal/core/repair"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/owner/published"
@@ -53,7 +53,7 @@ func Of(f published.Fleet, was Before) api.PlannedWork {
 		w.Plans = append(w.Plans, view.Waiting(p))
 	}
 	for _, step := range f.Spec.Repair.Steps {
-		if slices.Contains(f.Cannot, repair.OpOf(step)) {
+		if slices.Contains(f.Cannot, ladder.OpOf(step)) {
 			w.Unsupported = append(w.Unsupported, string(step.Kind))
 		}
 	}

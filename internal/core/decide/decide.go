@@ -17,6 +17,7 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
 	"hale/internal/core/inference"
+	"hale/internal/core/ladder"
 	"hale/internal/core/ledger"
 	"hale/internal/core/orders"
 	"hale/internal/core/proving"
@@ -282,7 +283,7 @@ func (r *deciding) sleepsOn(w *work) bool {
 		return true
 	}
 	r.see(w, r.Tally)
-	if held, _ := repair.Admit(w.M, &r.Sit); held == w.M.Waiting && held != "" {
+	if held, _ := ladder.Admit(w.M, &r.Sit); held == w.M.Waiting && held != "" {
 		return true
 	}
 	r.wake(w)

@@ -8,9 +8,9 @@ import (
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/orders"
 	"hale/internal/core/policy"
-	"hale/internal/core/repair"
 	"hale/internal/core/telling"
 )
 
@@ -99,7 +99,7 @@ func (w *work) advance() {
 		w.certify()
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:
-		held, step := repair.Admit(m, s)
+		held, step := ladder.Admit(m, s)
 		if held == "" && w.StartsBeside() {
 			held = fleet.ReasonRival
 		}

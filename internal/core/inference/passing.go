@@ -6,7 +6,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/core/repair"
+	"hale/internal/core/ladder"
 )
 
 // brakePause is for how long hale's own brake may be on without a page while no more machines fail than it would let
@@ -28,7 +28,7 @@ func passing(m *belief.Machine, s *guard.Situation) bool {
 	case m.Repair != nil, m.Quarantine != nil, i.Failed > 0, guard.LeftAlone(m.Health.Cause, &s.Spec):
 		return false
 	}
-	step, some := repair.FirstStep(m, s)
+	step, some := ladder.FirstStep(m, s)
 	return some && guard.Revives(m, s, step)
 }
 

@@ -7,9 +7,9 @@ import (
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
-	"hale/internal/core/repair"
 	"hale/internal/core/round"
 )
 
@@ -153,7 +153,7 @@ func Unwant(w *chart.Chart, why fleet.Reason) {
 
 // spared reports whether the machine is protected, and no step is gentle enough.
 func (w ordered) spared() bool {
-	_, some := repair.FirstStep(w.M, w.Situation)
+	_, some := ladder.FirstStep(w.M, w.Situation)
 	return !some && w.Situation.Spec.Protects(w.M.Name)
 }
 

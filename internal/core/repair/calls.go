@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/situation"
@@ -40,7 +41,7 @@ func (w *Work) call(r *belief.Repair, op fleet.Op, on belief.Incarnation) onward
 			ID: r.Intent.Snapshot}
 	}
 	if op == fleet.OpRun {
-		a.Args, a.Env = step.Run.Fill(factsOf(w.M, w.View, on).Filler())
+		a.Args, a.Env = step.Run.Fill(ladder.FactsOf(w.M, w.View, on).Filler())
 	}
 	w.Actions = append(w.Actions, a)
 	return waits

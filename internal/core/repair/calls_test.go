@@ -67,7 +67,7 @@ func TestL12WhichOutcomeCounts(t *testing.T) {
 // A call that did nothing is sent again, ever later, and after another look; a person is told when that lasts.
 func TestACallThatDidNothing(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepPage])
+	st := newStage(t, steps[fleet.StepReboot], steps[fleet.StepPage])
 	st.begin()
 	for _, wait := range []string{"500ms", "1s", "2s", "4s", "8s", "16s", "30s", "30s", "30s"} {
 		st.answer(fleet.PowerRunning, fleet.StandingDown)
@@ -124,7 +124,7 @@ func TestWhatHoldsACall(t *testing.T) {
 		"the store is older": {func(s *guard.Situation) { s.Whole.Older = &belief.Older{} },
 			"held store-older; act"},
 	} {
-		st := newStage(t, ladder[fleet.StepReboot])
+		st := newStage(t, steps[fleet.StepReboot])
 		r := st.healing(fleet.StepReboot)
 		st.m.Repair = &r
 		before := st.s
@@ -155,7 +155,7 @@ func TestAnOutcomeIsTakenInWhateverHolds(t *testing.T) {
 // again until they unlock it, soon, and a person is told once. No attempt is lost.
 func TestALockedInstanceIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepRecreate])
+	st := newStage(t, steps[fleet.StepReboot], steps[fleet.StepRecreate])
 	for n, again := range []string{"5s", "10s", "20s", "40s", "1m20s", "2m0s", "2m0s"} {
 		st.begin()
 		st.answer(fleet.PowerRunning, fleet.StandingDown)

@@ -4,6 +4,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/record"
 )
 
@@ -35,7 +36,7 @@ func (w *Work) spoilt(r *belief.Repair) fleet.Reason {
 	case !w.orderStands(r):
 		return fleet.ReasonWithdrawn
 	case r.Kind == belief.RepairUpdate && w.keeps(r):
-		if why := keepable(w.M, w.Situation, belief.CurrentStep(w.Situation.Spec, *r)); why != "" {
+		if why := ladder.Keepable(w.M, w.Situation, belief.CurrentStep(w.Situation.Spec, *r)); why != "" {
 			return why
 		}
 	}

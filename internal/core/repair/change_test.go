@@ -14,7 +14,7 @@ import (
 // removing is a machine that serves, and that a person wants removed.
 func removing(t *testing.T) (st *stage, begins string) {
 	t.Helper()
-	st = newStage(t, ladder[fleet.StepRecreate])
+	st = newStage(t, steps[fleet.StepRecreate])
 	st.m.Incident, st.m.Attempts = nil, nil
 	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	o := belief.Removal{Machine: "web-1", Order: "o1", By: "ann", Why: fleet.ReasonNamed}
@@ -26,7 +26,7 @@ func removing(t *testing.T) (st *stage, begins string) {
 // updating is a machine that serves, and that a person wants built from another template.
 func updating(t *testing.T, keep time.Duration) (st *stage, begins string) {
 	t.Helper()
-	step := ladder[fleet.StepRecreate]
+	step := steps[fleet.StepRecreate]
 	step.KeepOld = keep
 	st = newStage(t, step)
 	st.m.Incident, st.m.Attempts = nil, nil
@@ -93,7 +93,7 @@ func TestANamedMachineGoesWithItsBuild(t *testing.T) {
 		"what was certified":             {named: true, certified: true},
 		"what was adopted":               {named: true, adopted: true, certified: true},
 	} {
-		st := newStage(t, ladder[fleet.StepRecreate])
+		st := newStage(t, steps[fleet.StepRecreate])
 		st.m.Current.Certified, st.m.Current.Adopted = c.certified, c.adopted
 		st.m.Quarantine = &belief.Quarantine{}
 		o := belief.Removal{Machine: "web-1", Order: "o1", Named: c.named}

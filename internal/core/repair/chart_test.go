@@ -43,7 +43,7 @@ func TestAReasonIsSaidOnce(t *testing.T) {
 // When a repair begins, what held the machine before says something new again, and how often it did is kept.
 func TestWhatHeldAMachineIsCountedUntilItsRepair(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot])
+	st := newStage(t, steps[fleet.StepReboot])
 	for range 5 {
 		st.held(fleet.ReasonBrake)
 		st.held("")
@@ -213,9 +213,9 @@ func TestAQuarantineIsTold(t *testing.T) {
 // alone.
 func spared(t *testing.T) *stage {
 	t.Helper()
-	forPage, forDisk := ladder[fleet.StepReboot], ladder[fleet.StepRecreate]
+	forPage, forDisk := steps[fleet.StepReboot], steps[fleet.StepRecreate]
 	forPage.For, forDisk.For = []fleet.CheckName{"page"}, []fleet.CheckName{"disk"}
-	st := newStage(t, forPage, ladder[fleet.StepPage], forDisk)
+	st := newStage(t, forPage, steps[fleet.StepPage], forDisk)
 	st.s.Spec.Checks = append(st.s.Spec.Checks, policy.Check{Name: "disk", Kind: policy.CheckTCP})
 	st.view.Checks = append(st.view.Checks, fleet.CheckState{Check: "disk", Standing: fleet.StandingUp})
 	st.m.Attempts, st.m.Incident.Failed, st.m.Incident.Paged = []fleet.Instant{hour, hour, hour}, 3, true

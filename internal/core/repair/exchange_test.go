@@ -320,7 +320,7 @@ func TestWhatNeedsNoPlace(t *testing.T) {
 		"it is gone":    {fleet.StepRecreate, func(st *stage) { st.fails(belief.CauseGone) }, "CALL delete old; act"},
 		"it is rebuilt": {fleet.StepRebuild, func(*stage) {}, "CALL rebuild old; act"},
 	} {
-		st := newStage(t, ladder[c.step])
+		st := newStage(t, steps[c.step])
 		r := st.healing(c.step)
 		r.Proof, st.m.Repair = fleet.ProofConfirmedOff, &r
 		st.s.Hosts[0].Disabled, st.s.Hosts[1].Up = true, false

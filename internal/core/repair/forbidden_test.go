@@ -53,7 +53,7 @@ func TestL2WhatTheConfigurationForbidsByNowIsNotDone(t *testing.T) {
 			st.m.Repair.Phase, st.m.Repair.Deadline = belief.PhaseVerify, hour+1
 		}}, "verify"},
 	} {
-		st := newStage(t, ladder[c.step])
+		st := newStage(t, steps[c.step])
 		r := st.healing(c.step)
 		r.Calls = 0
 		st.m.Repair = &r
@@ -85,7 +85,7 @@ func TestL10AnOrderThatTheConfigurationForbids(t *testing.T) {
 			st.s.Spec.Template.Disks, st.m.Current = []policy.Disk{{Name: "data"}}, belief.Incarnation{}
 		}, "", ""},
 	} {
-		st := newStage(t, ladder[fleet.StepRecreate])
+		st := newStage(t, steps[fleet.StepRecreate])
 		c.set(st)
 		for kind, want := range map[belief.RepairKind]fleet.Reason{belief.RepairRemove: c.want,
 			belief.RepairUpdate: c.want,
@@ -95,7 +95,7 @@ func TestL10AnOrderThatTheConfigurationForbids(t *testing.T) {
 			}
 		}
 	}
-	st := newStage(t, ladder[fleet.StepRecreate])
+	st := newStage(t, steps[fleet.StepRecreate])
 	st.m.Repair = nil
 	st.want("refused", st.play(func(w *work) { w.RefuseChange("o1", fleet.ReasonProtected) }), "paged given-up; over")
 	if got := st.record(record.Paged); got.Detail != "protected" || got.Order != "o1" ||

@@ -13,7 +13,7 @@ import (
 // gathering sets up a machine that is about to be rebooted: hale keeps evidence of it first.
 func gathering(t *testing.T) *stage {
 	t.Helper()
-	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepRecreate])
+	st := newStage(t, steps[fleet.StepReboot], steps[fleet.StepRecreate])
 	st.s.Spec.Evidence.Off = false
 	st.want("it begins", st.begin(), "repair-started heal; then reboot; GATHER; look")
 	return st

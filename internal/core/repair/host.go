@@ -6,16 +6,8 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
-	"hale/internal/core/policy"
 	"hale/internal/core/record"
 )
-
-// toLeave says why the step is not for the machine, as its host stands: from a disabled host a step must lead away,
-// and no step leaves a host that is as it should be.
-func toLeave(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
-	_, dead := guard.DeadHost(m.Current.Host, s)
-	return rungOf(step.Kind).leaves(m.Health.Cause == belief.CauseDisabled, dead)
-}
 
 // evacuate makes sure that the target's host is off, and lets the target go on elsewhere.
 func (x exchange) evacuate() onward {
@@ -223,33 +215,3 @@ func (x exchange) holds(policy fleet.Fence) bool {
 type moving struct{ onTheSpot }
 
 func (moving) undone(r *belief.Repair) { r.LookAgain() }
-
-// evacuate is the step away from a host that does not answer.
-type evacuate struct{}
-
-func (evacuate) op(policy.Step) fleet.Op { return fleet.OpEvacuate }
-
-func (evacuate) applies(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
-	return rebuild{}.applies(m, spec, step)
-}
-
-func (evacuate) leaves(_, dead bool) fleet.Reason {
-	if !dead {
-		return fleet.ReasonHostUp
-	}
-	return ""
-}
-
-// migrate is the step away from a host that is disabled.
-type migrate struct{}
-
-func (migrate) op(policy.Step) fleet.Op { return fleet.OpMigrate }
-
-func (migrate) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason { return idle(m) }
-
-func (migrate) leaves(disabled, _ bool) fleet.Reason {
-	if !disabled {
-		return fleet.ReasonHostEnabled
-	}
-	return ""
-}

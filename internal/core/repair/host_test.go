@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/repair"
@@ -185,7 +186,7 @@ func TestL1ACutIsBuiltUponOnlyAtOnce(t *testing.T) {
 // lost is a machine on a host that does not answer, and that hale may turn off, or else cut.
 func lost(t *testing.T, step fleet.StepKind, means fleet.Means) *stage {
 	t.Helper()
-	st := newStage(t, ladder[step], ladder[fleet.StepPage])
+	st := newStage(t, steps[step], steps[fleet.StepPage])
 	means.Limit = 7 * time.Second
 	st.s.Hosts[0] = fleet.Host{Name: "h1", Fence: means}
 	return st
@@ -321,7 +322,7 @@ func TestAHostIsGivenTime(t *testing.T) {
 func TestAHostThatCameBack(t *testing.T) {
 	t.Parallel()
 	st := lost(t, fleet.StepRecreate, fleet.Means{Tries: 1})
-	st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepRecreate]}
+	st.s.Spec.Repair.Steps = []policy.Step{steps[fleet.StepReboot], steps[fleet.StepRecreate]}
 	st.want("it begins", st.begin(), "repair-started heal; step-skipped host-down; then recreate; LOOK; look")
 	st.s.Hosts[0].Up = true
 	st.want("it is back", st.round(), "then reboot; LOOK; look")
@@ -414,7 +415,7 @@ func TestWhichStepsLeaveALostHost(t *testing.T) {
 			st := lost(t, fleet.StepPage, fleet.Means{Tries: 1})
 			st.s.Spec.Repair.Steps = []policy.Step{{Kind: kind}}
 			c.set(st)
-			if _, some := repair.FirstStep(&st.m, &st.s); some {
+			if _, some := ladder.FirstStep(&st.m, &st.s); some {
 				fit = append(fit, string(kind))
 			}
 		}
@@ -522,7 +523,7 @@ func TestAMigration(t *testing.T) {
 		"nothing is said of it": {func(st *stage) { st.view.Look.Seen = fleet.Sighting{} },
 			"look look-unclear; held look-unclear; look in 500ms"},
 	} {
-		st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepMigrate]).fails(belief.CauseDisabled)
+		st := newStage(t, steps[fleet.StepReboot], steps[fleet.StepMigrate]).fails(belief.CauseDisabled)
 		st.s.Hosts[0].Disabled, st.s.Spec.Repair.OnHostDisabled = true, policy.HostDisabledHeal
 		st.want("it begins", st.begin(), "repair-started heal; step-skipped host-disabled; then migrate; LOOK; look")
 		if got := st.action().Scope; got != situation.LookProvider {

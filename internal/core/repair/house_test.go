@@ -167,7 +167,7 @@ func served() fleet.Instance {
 // nothing else any more.
 func TestTheWorldShowsWhatAMachineHas(t *testing.T) {
 	t.Parallel()
-	st, i := newStage(t, ladder[fleet.StepRecreate]), served()
+	st, i := newStage(t, steps[fleet.StepRecreate]), served()
 	st.m.Incident, st.m.Health.Grace = nil, hour
 	st.m.Strays = []belief.Stray{{ID: "served"}}
 	st.m.Kept = []belief.KeptInstance{{Incarnation: belief.Incarnation{ID: "served"}}}
@@ -195,7 +195,7 @@ func TestTheWorldShowsWhatAMachineHas(t *testing.T) {
 // The world shows what was put aside, too, and that the machine does not have any more what the store says.
 func TestTheWorldShowsWhatAMachineHasNot(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepRecreate])
+	st := newStage(t, steps[fleet.StepRecreate])
 	st.s.Spec.Repair.Steps[0].KeepOld = time.Hour
 	epoch := st.m.Epoch
 	st.play(func(w *work) { w.Shelve(served()) })
@@ -217,7 +217,7 @@ func TestTheWorldShowsWhatAMachineHasNot(t *testing.T) {
 // remnant is a machine beside which an unfinished build lies.
 func remnant(t *testing.T) (st *stage, begins string) {
 	t.Helper()
-	st = newStage(t, ladder[fleet.StepRecreate])
+	st = newStage(t, steps[fleet.StepRecreate])
 	st.m.Incident, st.m.Health, st.m.Attempts = nil, belief.Health{Verdict: belief.VerdictHealthy}, nil
 	st.m.Strays, st.m.Generation = []belief.Stray{{ID: "left", Host: "h2"}}, 3
 	st.seen(marked("left", "h2", fleet.PowerRunning, 2))

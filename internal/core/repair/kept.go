@@ -1,28 +1,11 @@
 package repair
 
 import (
-	"slices"
-
 	"hale/internal/core/belief"
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
-	"hale/internal/core/guard"
-	"hale/internal/core/policy"
 	"hale/internal/core/record"
 )
-
-// keepable says why a recreate that keeps the old instance cannot; empty: it can, or has nothing to keep.
-func keepable(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
-	switch {
-	case step.KeepOld == 0:
-		return ""
-	case slices.Contains(s.Cannot, fleet.OpKeep), m.Current.Adopted: // it bears no mark that would say that it is kept
-		return fleet.ReasonUnsupported
-	case len(m.Kept) >= belief.MostKept:
-		return fleet.ReasonTooManyKept
-	}
-	return ""
-}
 
 // keeps reports whether the target is put aside, and not deleted. What was never whole, and what is gone, is not.
 func (w *Work) keeps(r *belief.Repair) bool {

@@ -13,7 +13,7 @@ import (
 // The policy keeps what is replaced: it is off, gives up its name, and stays so long.
 func TestTheOldInstanceIsPutAside(t *testing.T) {
 	t.Parallel()
-	step := ladder[fleet.StepRecreate]
+	step := steps[fleet.StepRecreate]
 	step.KeepOld = time.Hour
 	st := newStage(t, step)
 	st.want("it begins", st.begin(), "repair-started heal; then recreate; LOOK; look")
@@ -51,9 +51,9 @@ func TestARecreateThatCannotKeep(t *testing.T) {
 			st.s.Cannot, st.m.Kept = []fleet.Op{fleet.OpKeep}, kept
 		}, chosen},
 	} {
-		step := ladder[fleet.StepRecreate]
+		step := steps[fleet.StepRecreate]
 		step.KeepOld = c.keep
-		st := newStage(t, step, ladder[fleet.StepPage])
+		st := newStage(t, step, steps[fleet.StepPage])
 		c.set(st)
 		st.want(name, st.begin(), c.want)
 	}
@@ -62,7 +62,7 @@ func TestARecreateThatCannotKeep(t *testing.T) {
 // expired is a machine whose old instance was kept, and whose time is over.
 func expired(t *testing.T) (*stage, belief.KeptInstance) {
 	t.Helper()
-	st := newStage(t, ladder[fleet.StepRecreate])
+	st := newStage(t, steps[fleet.StepRecreate])
 	st.m.Incident, st.m.Health, st.m.Generation = nil, belief.Health{Verdict: belief.VerdictHealthy}, 2
 	old := belief.KeepFor(st.m.Current, 0, st.s.Now)
 	st.m.Kept = []belief.KeptInstance{old}

@@ -8,9 +8,9 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
-	"hale/internal/core/repair"
 )
 
 // L2: a step is taken only where it fits what ails the machine; what stands still with its memory is never reset or
@@ -38,7 +38,7 @@ func TestWhichStepsFitEachCause(t *testing.T) {
 			if kind == fleet.StepPage || kind == fleet.StepQuarantine {
 				continue // they fit whatever the cause
 			}
-			if repair.Precondition(&m, &policy.Spec{}, ladder[kind]) == "" {
+			if ladder.Precondition(&m, &policy.Spec{}, steps[kind]) == "" {
 				fit = append(fit, string(kind))
 			}
 		}
@@ -81,9 +81,9 @@ func TestWhatMayNotBeReplaced(t *testing.T) {
 			fleet.ReasonHalted},
 	} {
 		for _, kind := range []fleet.StepKind{fleet.StepRecreate, fleet.StepRebuild, fleet.StepEvacuate} {
-			st, step := newStage(t), ladder[kind]
+			st, step := newStage(t), steps[kind]
 			c.spoil(&st.m, &st.s.Spec, &step)
-			if got := repair.Precondition(&st.m, &st.s.Spec, step); got != c.want {
+			if got := ladder.Precondition(&st.m, &st.s.Spec, step); got != c.want {
 				t.Errorf("%s of what is %s: %q, want %q", kind, name, got, c.want)
 			}
 		}
@@ -112,12 +112,12 @@ func TestAStepThatIsForAFault(t *testing.T) {
 			func(st *stage) { st.fails(belief.CausePanic) }, true},
 		"the provider's word, which is well": {[]fleet.CheckName{policy.ProviderTerm}, func(*stage) {}, false},
 	} {
-		step := ladder[fleet.StepReboot]
+		step := steps[fleet.StepReboot]
 		step.For = c.of
-		st := newStage(t, step, ladder[fleet.StepPage])
+		st := newStage(t, step, steps[fleet.StepPage])
 		c.set(st)
 		st.work() // which shows what is seen
-		if got, _ := repair.FirstStep(&st.m, &st.s); (got == fleet.StepReboot) != c.want {
+		if got, _ := ladder.FirstStep(&st.m, &st.s); (got == fleet.StepReboot) != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -129,11 +129,11 @@ func TestTheEndOfTheLadder(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	st.want("there is no step", st.begin(), "repair-started heal; "+toPerson("no-step"))
-	st = newStage(t, ladder[fleet.StepStart], ladder[fleet.StepResume])
+	st = newStage(t, steps[fleet.StepStart], steps[fleet.StepResume])
 	st.want("none fits", st.begin(),
 		"repair-started heal; step-skipped not-off; step-skipped not-paused; "+toPerson("no-step"))
 
-	step := ladder[fleet.StepPage]
+	step := steps[fleet.StepPage]
 	step.Kind = fleet.StepQuarantine
 	st = newStage(t, step)
 	st.begin()
@@ -141,7 +141,7 @@ func TestTheEndOfTheLadder(t *testing.T) {
 	st.want("the policy leaves it", st.round(), "look confirmed; "+toPerson("step-quarantine"))
 
 	st = inAct(t, fleet.OpReboot, fleet.StepReboot, belief.CauseChecks)
-	st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepStart]}
+	st.s.Spec.Repair.Steps = []policy.Step{steps[fleet.StepReboot], steps[fleet.StepStart]}
 	st.ends(fleet.OutcomeFailed)
 	st.want("no further one fits", st.round(),
 		"step-failed call-failed; step-skipped not-off; repair-ended ladder-exhausted; "+
@@ -152,7 +152,7 @@ func TestTheEndOfTheLadder(t *testing.T) {
 // told.
 func TestAttemptsAreUsedUp(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot])
+	st := newStage(t, steps[fleet.StepReboot])
 	st.m.Attempts = nil
 	for _, again := range []string{"5s", "10s"} {
 		st.begin()
@@ -170,7 +170,7 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 		time.Hour:   "held backoff; over, again in 20s",
 	} {
 		m := st.m.Clone()
-		last := newStage(t, ladder[fleet.StepReboot])
+		last := newStage(t, steps[fleet.StepReboot])
 		last.m, last.s.Now = m, st.s.Now
 		last.pass(after)
 		last.begin()
@@ -221,10 +221,10 @@ func TestWhatNeverStood(t *testing.T) {
 			st.s.Spec.Checks[0].Kind = policy.CheckHeartbeat
 		}, fleet.StepReboot},
 	} {
-		st := newStage(t, ladder[fleet.StepReboot])
+		st := newStage(t, steps[fleet.StepReboot])
 		c.set(st)
 		st.work()
-		if got, _ := repair.FirstStep(&st.m, &st.s); got != c.want {
+		if got, _ := ladder.FirstStep(&st.m, &st.s); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -242,7 +242,7 @@ func TestL6WhatHoldsARepairBack(t *testing.T) {
 	leaving := func(st *stage) {
 		parent(st)
 		st.s.Spec.SharedFate.Then = policy.FateEvacuate
-		st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepRecreate]}
+		st.s.Spec.Repair.Steps = []policy.Step{steps[fleet.StepReboot], steps[fleet.StepRecreate]}
 	}
 	for name, c := range map[string]struct {
 		set  []func(*stage)
@@ -265,20 +265,20 @@ func TestL6WhatHoldsARepairBack(t *testing.T) {
 		"it is protected, and nothing gentle fits": {[]func(*stage){func(st *stage) { st.s.Spec.Protected = []int{1} }},
 			fleet.ReasonProtected, ""},
 		"it is protected, and a person is to be told": {[]func(*stage){func(st *stage) {
-			st.s.Spec.Protected, st.s.Spec.Repair.Steps = []int{1}, []policy.Step{ladder[fleet.StepReboot],
-				ladder[fleet.StepPage]}
+			st.s.Spec.Protected, st.s.Spec.Repair.Steps = []int{1}, []policy.Step{steps[fleet.StepReboot],
+				steps[fleet.StepPage]}
 		}}, "", fleet.StepPage},
 		"it is time to leave": {[]func(*stage){leaving}, "", fleet.StepRecreate},
 		"it is time to leave, by hearsay": {[]func(*stage){leaving, func(st *stage) {
 			st.s.Spec.Checks[0].Kind = policy.CheckHeartbeat
 		}}, fleet.ReasonSharedToken, ""},
 	} {
-		st := newStage(t, ladder[fleet.StepReboot])
+		st := newStage(t, steps[fleet.StepReboot])
 		for _, set := range c.set {
 			set(st)
 		}
 		st.work()
-		if held, step := repair.Admit(&st.m, &st.s); held != c.held || step != c.step {
+		if held, step := ladder.Admit(&st.m, &st.s); held != c.held || step != c.step {
 			t.Errorf("%s: held %q, step %q; want %q, %q", name, held, step, c.held, c.step)
 		}
 	}
@@ -290,9 +290,9 @@ func braked(st *stage) { st.s.Brake.Engaged = true }
 // to be starting.
 func TestAPersonGetsTheirTime(t *testing.T) {
 	t.Parallel()
-	step := ladder[fleet.StepPage]
+	step := steps[fleet.StepPage]
 	step.VerifyWithin = time.Minute
-	st := newStage(t, step, ladder[fleet.StepReboot])
+	st := newStage(t, step, steps[fleet.StepReboot])
 	st.begin()
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.want("they are told", st.round(), "look confirmed; paged step-page; verify")
@@ -317,9 +317,9 @@ func TestWhatACommandCannotBeTold(t *testing.T) {
 		"{meta.role}": {fleet.ReasonNoMetadata, "{meta.role}"}, "{host}": {fleet.ReasonNoMetadata, "{host}"},
 		"{meta.evil}": {fleet.ReasonUnfit, "{meta.evil}"},
 	} {
-		step := ladder[fleet.StepRun]
+		step := steps[fleet.StepRun]
 		step.Run.Args = []string{"mend", arg}
-		st := newStage(t, step, ladder[fleet.StepPage])
+		st := newStage(t, step, steps[fleet.StepPage])
 		st.m.Current.Host = ""
 		i := marked("old", "", fleet.PowerRunning, 1)
 		i.Metadata = fleet.MetadataOf(map[string]string{"evil": "-rf"})
@@ -334,7 +334,7 @@ func TestWhatACommandCannotBeTold(t *testing.T) {
 // A machine without an instance has nothing to look at or to fence: it is built.
 func TestAMachineWithoutAnInstanceIsBuilt(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot], ladder[fleet.StepRecreate]).fails(belief.CauseGone)
+	st := newStage(t, steps[fleet.StepReboot], steps[fleet.StepRecreate]).fails(belief.CauseGone)
 	st.m.Current = belief.Incarnation{}
 	st.s.Hosts = append(st.s.Hosts, fleet.Host{}) // one without a name is not where it was
 	st.want("it begins", st.begin(),

@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/health"
+	"hale/internal/core/ladder"
 	"hale/internal/core/look"
 	"hale/internal/core/record"
 	"hale/internal/core/situation"
@@ -80,7 +81,7 @@ func (p looking) outdated() bool {
 		return false
 	}
 	step, ok := p.Situation.Spec.Repair.Step(p.r.Rung)
-	return !ok || step.Kind != p.r.Step || (p.r.OffCalls == 0 && unfit(p.M, p.Situation, step) != "")
+	return !ok || step.Kind != p.r.Step || (p.r.OffCalls == 0 && ladder.Unfit(p.M, p.Situation, step) != "")
 }
 
 // overtaken ends the repair when the regular evidence was faster than the look: the machine is healthy, or was just

@@ -16,7 +16,7 @@ import (
 // looked is the stage of a repair that waits for its look.
 func looked(t *testing.T, step fleet.StepKind, cause belief.Cause) *stage {
 	t.Helper()
-	st := newStage(t, ladder[step], ladder[fleet.StepPage])
+	st := newStage(t, steps[step], steps[fleet.StepPage])
 	st.m.Health.Cause, st.m.Incident.Cause = cause, cause
 	r := st.healing(step)
 	r.Phase, r.Confirmed, r.Calls, r.Look, r.Looks = belief.PhaseLook, false, 0, "web-1/r1/look1", 1
@@ -122,7 +122,7 @@ func TestALookThatSaysNothingForLong(t *testing.T) {
 // verifying is the stage of a machine that was rebooted.
 func verifying(t *testing.T, step fleet.StepKind, certified bool) *stage {
 	t.Helper()
-	st := newStage(t, ladder[step], ladder[fleet.StepPage])
+	st := newStage(t, steps[step], steps[fleet.StepPage])
 	st.m.Current.Certified = certified
 	st.m.Health = belief.Health{Verdict: belief.VerdictStarting}
 	r := st.healing(step)
@@ -333,7 +333,7 @@ func TestAStepThatIsOutdated(t *testing.T) {
 		"nothing changed": {func(*stage) {}, "look"},
 		"it is off by now": {func(st *stage) { st.m.Health.Cause = belief.CauseOff },
 			"step-skipped not-running; then page; LOOK; look"},
-		"its ladder was edited": {func(st *stage) { st.s.Spec.Repair.Steps[0] = ladder[fleet.StepRun] },
+		"its ladder was edited": {func(st *stage) { st.s.Spec.Repair.Steps[0] = steps[fleet.StepRun] },
 			"then run; LOOK; look"},
 		"its ladder is shorter": {func(st *stage) {
 			st.m.Repair.Rung, st.s.Spec.Repair.Steps = 1,
@@ -387,13 +387,13 @@ func TestALookThatIsOvertaken(t *testing.T) {
 // A listing that is older than the truth refutes itself again and again: the pause grows, to a minute.
 func TestLooksThatFindTheMachineAlive(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot])
+	st := newStage(t, steps[fleet.StepReboot])
 	for _, again := range []string{"5s", "10s", "20s", "40s", "1m0s", "1m0s"} {
 		st.begin()
 		st.answer(fleet.PowerRunning, fleet.StandingUp)
 		st.want("it answers", st.round(), "look refuted; repair-ended refuted; over, again in "+again)
 	}
-	st = newStage(t, ladder[fleet.StepReboot])
+	st = newStage(t, steps[fleet.StepReboot])
 	st.s.Spec.Repair.Backoff = 5 * time.Minute
 	st.begin()
 	st.answer(fleet.PowerRunning, fleet.StandingUp)
@@ -460,7 +460,7 @@ func TestWhatMakesRoom(t *testing.T) {
 // time that their checks need, from when the rung looked; once, and then it goes on (L8).
 func TestL6SuspectsHoldALook(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot])
+	st := newStage(t, steps[fleet.StepReboot])
 	st.pass(10 * time.Minute)
 	st.want("it begins", st.begin(), "repair-started heal; then reboot; LOOK; look")
 	st.answer(fleet.PowerRunning, fleet.StandingDown)

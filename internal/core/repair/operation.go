@@ -36,6 +36,35 @@ type settler interface {
 	settle(w *Work, r *belief.Repair, in belief.Intent, o fleet.Outcome) onward
 }
 
+// operations has what the ends of each call mean. Each lies in the file of its step.
+var operations = map[fleet.Op]operation{
+	fleet.OpStart:        starting{},
+	fleet.OpResume:       starting{},
+	fleet.OpReboot:       rebooting{},
+	fleet.OpSoftReboot:   rebooting{},
+	fleet.OpRun:          running{},
+	fleet.OpRebuild:      rebuilding{},
+	fleet.OpEvacuate:     moving{},
+	fleet.OpMigrate:      moving{},
+	fleet.OpRescue:       rescuing{},
+	fleet.OpCreate:       creating{},
+	fleet.OpPowerOff:     poweringOff{},
+	fleet.OpDelete:       deleting{},
+	fleet.OpCertify:      certifying{},
+	fleet.OpKeep:         keeping{},
+	fleet.OpRestore:      restoring{},
+	fleet.OpSnapshot:     copying{},
+	fleet.OpDropSnapshot: dropping{},
+	fleet.OpFence:        fencing{},
+}
+
+func operationOf(op fleet.Op) operation {
+	if o, known := operations[op]; known {
+		return o
+	}
+	return nothing{}
+}
+
 // nothing is what an operation means that means nothing else.
 type nothing struct{}
 

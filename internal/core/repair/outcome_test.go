@@ -19,8 +19,8 @@ var outcomes = []fleet.OutcomeKind{
 func TestEveryStepAndOperationIsOnTheStage(t *testing.T) {
 	t.Parallel()
 	for _, step := range fleet.Steps() {
-		if _, there := ladder[step]; !there && step != fleet.StepQuarantine {
-			t.Errorf("ladder lacks the step %s", step)
+		if _, there := steps[step]; !there && step != fleet.StepQuarantine {
+			t.Errorf("the steps lack %s", step)
 		}
 	}
 	for _, op := range fleet.Ops() {
@@ -83,7 +83,7 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 		return st
 	},
 	fleet.OpCreate: func(t *testing.T) *stage {
-		st := newStage(t, ladder[fleet.StepRecreate])
+		st := newStage(t, steps[fleet.StepRecreate])
 		st.m.Generation = 2
 		r := st.healing(fleet.StepRecreate)
 		r.Removed, r.Proof = true, fleet.ProofConfirmedOff
@@ -93,7 +93,7 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 		return st
 	},
 	fleet.OpRestore: func(t *testing.T) *stage {
-		st := newStage(t, ladder[fleet.StepRecreate])
+		st := newStage(t, steps[fleet.StepRecreate])
 		back := st.m.Current
 		st.m.Kept = []belief.KeptInstance{belief.KeepFor(back, time.Hour, st.s.Now)}
 		st.m.Current = belief.Incarnation{}
@@ -113,7 +113,7 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 		return st
 	},
 	fleet.OpCertify: func(t *testing.T) *stage {
-		st := newStage(t, ladder[fleet.StepRecreate])
+		st := newStage(t, steps[fleet.StepRecreate])
 		st.m.Current.Certified = false
 		st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 		st.view.Checks[0].Standing = fleet.StandingUp
@@ -128,7 +128,7 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 		return st
 	},
 	fleet.OpDropSnapshot: func(t *testing.T) *stage {
-		st := newStage(t, ladder[fleet.StepPage])
+		st := newStage(t, steps[fleet.StepPage])
 		st.underWay(fleet.OpDropSnapshot, belief.Repair{
 			ID:   "web-1/r1",
 			Kind: belief.RepairTidy,
@@ -170,7 +170,7 @@ func (st *stage) copied() {
 // inAct has the call of the step's operation be under way; after the step, a person is told.
 func inAct(t *testing.T, op fleet.Op, step fleet.StepKind, cause belief.Cause) *stage {
 	t.Helper()
-	st := newStage(t, ladder[step], ladder[fleet.StepPage])
+	st := newStage(t, steps[step], steps[fleet.StepPage])
 	st.m.Health.Cause, st.m.Incident.Cause = cause, cause
 	r := st.healing(step)
 	if op == fleet.OpPowerOff || op == fleet.OpFence {

@@ -16,9 +16,9 @@ func TestAReboot(t *testing.T) {
 		policy.RebootSoft: "soft-reboot"} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			step := ladder[fleet.StepReboot]
+			step := steps[fleet.StepReboot]
 			step.Mode = mode
-			st := newStage(t, step, ladder[fleet.StepPage])
+			st := newStage(t, step, steps[fleet.StepPage])
 			st.want("it begins", st.begin(), "repair-started heal; then reboot; LOOK; look")
 			st.answer(fleet.PowerRunning, fleet.StandingDown)
 			st.want("it fails", st.round(), "look confirmed; CALL "+op+" old; act")

@@ -3,7 +3,6 @@ package repair
 import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
-	"hale/internal/core/policy"
 )
 
 // rebuilding is the operation of the step rebuild: the same instance with a new disk.
@@ -22,15 +21,3 @@ func (rebuilding) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
 }
 
 func (rebuilding) took(i fleet.Instance) bool { return i.Power == fleet.PowerRunning }
-
-// rebuild is the step.
-type rebuild struct{ staying }
-
-func (rebuild) op(policy.Step) fleet.Op { return fleet.OpRebuild }
-
-func (rebuild) applies(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
-	if missing(m) {
-		return fleet.ReasonNoInstance
-	}
-	return replaceable(m, spec, step)
-}

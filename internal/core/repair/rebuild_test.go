@@ -10,7 +10,7 @@ import (
 // A rebuild gives the same instance a new disk: off, seen off, rebuilt, and it has the time of a build.
 func TestARebuild(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepRebuild], ladder[fleet.StepPage])
+	st := newStage(t, steps[fleet.StepRebuild], steps[fleet.StepPage])
 	st.want("it begins", st.begin(), "repair-started heal; then rebuild; LOOK; look")
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.want("it fails", st.round(), "look confirmed; CALL power-off old; act")
@@ -38,7 +38,7 @@ func TestARebuildNeedsTheInstance(t *testing.T) {
 		fleet.ProofWord:         "ASK old; act",
 		fleet.ProofDeleted:      "step-failed no-instance; then page; LOOK; look",
 	} {
-		st := newStage(t, ladder[fleet.StepRebuild], ladder[fleet.StepPage])
+		st := newStage(t, steps[fleet.StepRebuild], steps[fleet.StepPage])
 		r := st.healing(fleet.StepRebuild)
 		r.Proof = proof
 		st.m.Repair = &r

@@ -3,7 +3,6 @@ package repair
 import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
-	"hale/internal/core/policy"
 	"hale/internal/core/record"
 )
 
@@ -119,12 +118,3 @@ func (certifying) refused(w *Work, detail string) onward {
 }
 
 func (certifying) took(i fleet.Instance) bool { return i.Mark.Certified }
-
-// recreate is the step.
-type recreate struct{ anywhere }
-
-func (recreate) op(policy.Step) fleet.Op { return fleet.OpCreate }
-
-func (recreate) applies(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
-	return replaceable(m, spec, step)
-}

@@ -12,7 +12,7 @@ import (
 // A recreate: off, seen off, deleted, the next generation built under an id of its own, healthy, and certified.
 func TestARecreate(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepRecreate])
+	st := newStage(t, steps[fleet.StepRecreate])
 	st.want("it begins", st.begin(), "repair-started heal; then recreate; LOOK; look")
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
 	st.want("it fails", st.round(), "look confirmed; CALL power-off old; act")
@@ -82,7 +82,7 @@ func TestCertifyingLooksAtHealth(t *testing.T) {
 // A build that took longer than it was given, and is healthy by itself, is certified, and is a person's no more.
 func TestALateBuildIsCertified(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepRecreate])
+	st := newStage(t, steps[fleet.StepRecreate])
 	st.m.Current.Certified, st.m.Current.Expired = false, true
 	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
 	st.m.Quarantine = &belief.Quarantine{Reason: fleet.ReasonAttempts}

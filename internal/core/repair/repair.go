@@ -15,6 +15,7 @@ import (
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/placement"
 	"hale/internal/core/record"
 )
@@ -46,7 +47,7 @@ func (w *Work) open(r belief.Repair, at belief.Aim) *belief.Repair {
 func (w *Work) Begin(kind belief.RepairKind) {
 	m := w.M
 	m.Waiting, m.RetryAt = "", 0
-	first, _ := FirstStep(m, w.Situation)
+	first, _ := ladder.FirstStep(m, w.Situation)
 	w.open(belief.Repair{Kind: kind, Revives: kind == belief.RepairHeal && guard.Revives(m, w.Situation, first)},
 		belief.Aim{})
 	if kind != belief.RepairRemnant {
@@ -156,7 +157,7 @@ func (w *Work) outgrown(r *belief.Repair) bool {
 // takes a place in the budgets when it goes on to more than that.
 func (w *Work) placed(r *belief.Repair) bool {
 	switch {
-	case !r.Revives, r.Phase != belief.PhaseLook && r.Phase != belief.PhaseAct, rungOf(r.Step) == toPerson{},
+	case !r.Revives, r.Phase != belief.PhaseLook && r.Phase != belief.PhaseAct, ladder.IsToPerson(r.Step),
 		r.Step.Revives() && w.M.Health.Cause.Stopped():
 		return true
 	}
@@ -365,7 +366,7 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) onward {
 	if m.Incident == nil {
 		w.OpenIncident(belief.CauseBuild)
 	}
-	m.Quarantine = &belief.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: w.spared()}
+	m.Quarantine = &belief.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: ladder.Spared(m, w.Situation)}
 	m.RetryAt = 0
 	w.Record(record.Record{Kind: record.Quarantined, Reason: reason, Detail: detail, Instance: m.Current.ID,
 		Tries: len(guard.Recent(m, w.Situation))})

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/repair"
@@ -68,14 +69,14 @@ func TestWhichStepFitsTheCause(t *testing.T) {
 		belief.CauseGone: fleet.StepRecreate,
 	} {
 		m := belief.Machine{Name: "web-1", Current: current, Health: belief.Health{Cause: cause}}
-		if got, ok := repair.FirstStep(&m, &guard.Situation{State: situation.State{Spec: spec}}); !ok || got != want {
+		if got, ok := ladder.FirstStep(&m, &guard.Situation{State: situation.State{Spec: spec}}); !ok || got != want {
 			t.Errorf("%s: %s, want %s", cause, got, want)
 		}
 	}
 	kept := spec
 	kept.Template.Disks = []policy.Disk{{Name: "root"}}
 	gone := belief.Machine{Name: "web-1", Current: current, Health: belief.Health{Cause: belief.CauseGone}}
-	if _, ok := repair.FirstStep(&gone, &guard.Situation{State: situation.State{Spec: kept}}); ok {
+	if _, ok := ladder.FirstStep(&gone, &guard.Situation{State: situation.State{Spec: kept}}); ok {
 		t.Error("a recreate would lose a kept disk")
 	}
 }
@@ -117,11 +118,11 @@ func TestSharedHeartbeatsDestroyNothingAlone(t *testing.T) {
 			},
 			View: view,
 		}
-		if got, _ := repair.FirstStep(&m, s); got != c.want {
+		if got, _ := ladder.FirstStep(&m, s); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		s.Spec.Repair.Steps = []policy.Step{{Kind: fleet.StepReboot}}
-		if got, _ := repair.FirstStep(&m, s); c.cause == belief.CauseChecks && got != fleet.StepReboot {
+		if got, _ := ladder.FirstStep(&m, s); c.cause == belief.CauseChecks && got != fleet.StepReboot {
 			t.Errorf("%s: it may not be reset: %s", name, got)
 		}
 	}
@@ -193,7 +194,7 @@ func TestASilentPlaceOfStartsHoldsWhatBuilds(t *testing.T) {
 // for no attempt.
 func TestAFirstBuild(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot])
+	st := newStage(t, steps[fleet.StepReboot])
 	st.m = belief.Machine{Name: "web-1", Waiting: fleet.ReasonBuildBudget, RetryAt: hour,
 		Health: belief.Health{Verdict: belief.VerdictUnknown, Cause: belief.CauseMissing}}
 	st.want("it begins", st.play(func(w *work) { w.Begin(belief.RepairBuild) }),
@@ -217,7 +218,7 @@ func TestAFirstBuild(t *testing.T) {
 // A first build that fails opens the machine's incident: from then on it is healed as any other.
 func TestAFirstBuildThatFails(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepReboot])
+	st := newStage(t, steps[fleet.StepReboot])
 	st.m = belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnknown,
 		Cause: belief.CauseMissing}}
 	st.play(func(w *work) { w.Begin(belief.RepairBuild) })
@@ -236,7 +237,7 @@ func TestAFirstBuildThatFails(t *testing.T) {
 func TestL12AFirstBuildGoesOn(t *testing.T) {
 	t.Parallel()
 	for before, want := range map[bool]string{true: "CALL create new; act", false: "ASK new; act"} {
-		st := newStage(t, ladder[fleet.StepReboot])
+		st := newStage(t, steps[fleet.StepReboot])
 		st.m = belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnknown,
 			Cause: belief.CauseMissing}}
 		if before {
@@ -292,10 +293,10 @@ func TestWhatIsNoFailureOfTheStep(t *testing.T) {
 			"held provider-down; verify"},
 	} {
 		st := verifying(t, fleet.StepReboot, true)
-		st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepReboot], ladder[fleet.StepPage],
-			ladder[fleet.StepStart]}
+		st.s.Spec.Repair.Steps = []policy.Step{steps[fleet.StepReboot], steps[fleet.StepPage],
+			steps[fleet.StepStart]}
 		if strings.Contains(c.want, "then start") {
-			st.s.Spec.Repair.Steps = []policy.Step{ladder[fleet.StepStart], ladder[fleet.StepReboot]}
+			st.s.Spec.Repair.Steps = []policy.Step{steps[fleet.StepStart], steps[fleet.StepReboot]}
 			st.m.Repair.Rung = 1
 		}
 		for _, set := range c.set {
@@ -355,7 +356,7 @@ func TestTheEndOfAnIncident(t *testing.T) {
 func TestTheBeginOfARepair(t *testing.T) {
 	t.Parallel()
 	for still, want := range map[bool]string{true: "stands-still", false: ""} {
-		st := newStage(t, ladder[fleet.StepReboot])
+		st := newStage(t, steps[fleet.StepReboot])
 		st.m.Waiting, st.m.RetryAt = fleet.ReasonBackoff, hour
 		st.s.Spec.Repair.Silence, st.view.Checks[0].Result = "", fleet.ResultTimeout
 		if still {
@@ -367,7 +368,7 @@ func TestTheBeginOfARepair(t *testing.T) {
 			t.Errorf("its processors stand still %t, and it is said %+v", still, got)
 		}
 	}
-	st := newStage(t, ladder[fleet.StepReboot])
+	st := newStage(t, steps[fleet.StepReboot])
 	st.m.Attempts = []fleet.Instant{1, hour - 1}
 	st.pass(time.Minute)
 	st.begin()
@@ -380,7 +381,7 @@ func TestTheBeginOfARepair(t *testing.T) {
 func TestL1WhatIsOnTwoHostsIsNotTouched(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []belief.Phase{belief.PhaseAct, belief.PhaseCertify} {
-		st := newStage(t, ladder[fleet.StepReboot])
+		st := newStage(t, steps[fleet.StepReboot])
 		r := st.healing(fleet.StepReboot)
 		r.Phase = phase
 		st.m.Repair = &r

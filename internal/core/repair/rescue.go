@@ -3,7 +3,6 @@ package repair
 import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
-	"hale/internal/core/policy"
 )
 
 // rescuing is the operation of the step rescue.
@@ -13,21 +12,6 @@ func (rescuing) undone(r *belief.Repair) { r.LookAgain() }
 
 func (rescuing) took(i fleet.Instance) bool {
 	return i.Power == fleet.PowerPaused && i.Stop == fleet.StopRescue
-}
-
-// rescue is the step.
-type rescue struct{ staying }
-
-func (rescue) op(policy.Step) fleet.Op { return fleet.OpRescue }
-
-func (rescue) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason {
-	switch {
-	case missing(m):
-		return fleet.ReasonNoInstance
-	case m.Health.Cause.Halted():
-		return fleet.ReasonHalted
-	}
-	return ""
 }
 
 // rescued ends the step when the provider says that the machine is in a person's hands, who is told so, also if they

@@ -13,7 +13,7 @@ import (
 func TestARescueIsHandedToAPerson(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []belief.Phase{belief.PhaseVerify, belief.PhaseLook} { // also if it took effect late
-		st := newStage(t, ladder[fleet.StepRescue], ladder[fleet.StepRecreate])
+		st := newStage(t, steps[fleet.StepRescue], steps[fleet.StepRecreate])
 		st.m.Incident.Paged = true
 		st.want("it begins", st.begin(), "repair-started heal; then rescue; LOOK; look")
 		st.answer(fleet.PowerRunning, fleet.StandingDown)

@@ -3,7 +3,6 @@ package repair
 import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
-	"hale/internal/core/policy"
 	"hale/internal/core/record"
 )
 
@@ -32,19 +31,4 @@ func (running) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	w.Record(record.Record{Kind: record.Outcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
 		Instance: in.Instance, Generation: in.Generation, Host: in.Host, Detail: "it is declared idempotent"})
 	return w.repeat(r, in)
-}
-
-// run is the step.
-type run struct{ staying }
-
-func (run) op(policy.Step) fleet.Op { return fleet.OpRun }
-
-func (run) applies(m *belief.Machine, _ *policy.Spec, step policy.Step) fleet.Reason {
-	if r := idle(m); r != "" {
-		return r
-	}
-	if !m.Address.IsValid() && step.Run.Asks("{ip}") {
-		return fleet.ReasonNoAddress
-	}
-	return ""
 }

@@ -15,10 +15,10 @@ import (
 // A command is told which machine it is about, and what it says is kept.
 func TestACommandIsRun(t *testing.T) {
 	t.Parallel()
-	step := ladder[fleet.StepRun]
+	step := steps[fleet.StepRun]
 	step.Run = policy.Command{Args: []string{"mend", "{name}", "{ip}"}, Env: []policy.Variable{{Name: "ID",
 		Value: "{id}"}}}
-	st := newStage(t, step, ladder[fleet.StepPage])
+	st := newStage(t, step, steps[fleet.StepPage])
 	st.m.Address = netip.MustParseAddr("10.0.0.7")
 	st.want("it begins", st.begin(), "repair-started heal; then run; LOOK; look")
 	st.answer(fleet.PowerRunning, fleet.StandingDown)
@@ -42,9 +42,9 @@ func TestACommandThatNeedsAnAddress(t *testing.T) {
 		"mend":      "repair-started heal; then run; LOOK; look",
 		"mend {ip}": "repair-started heal; step-skipped no-address; then page; LOOK; look",
 	} {
-		step := ladder[fleet.StepRun]
+		step := steps[fleet.StepRun]
 		step.Run.Args = strings.Fields(args)
-		st := newStage(t, step, ladder[fleet.StepPage])
+		st := newStage(t, step, steps[fleet.StepPage])
 		st.want(args, st.begin(), want)
 	}
 }
@@ -57,9 +57,9 @@ func TestL12ACommandIsRunAgainOnlyIfItBearsThat(t *testing.T) {
 		true:  "look in 500ms",
 		false: toPerson("run-unclear"),
 	} {
-		step := ladder[fleet.StepRun]
+		step := steps[fleet.StepRun]
 		step.Run.Idempotent = idempotent
-		st := newStage(t, step, ladder[fleet.StepPage])
+		st := newStage(t, step, steps[fleet.StepPage])
 		st.begin()
 		st.answer(fleet.PowerRunning, fleet.StandingDown)
 		st.round()

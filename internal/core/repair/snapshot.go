@@ -44,44 +44,6 @@ type copier struct {
 	r *belief.Repair
 }
 
-// snapshot is the step.
-type snapshot struct{ anywhere }
-
-func (snapshot) op(policy.Step) fleet.Op { return fleet.OpSnapshot }
-
-// applies says why there is nothing to copy, or why it must not be.
-func (snapshot) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason {
-	switch {
-	case missing(m):
-		return fleet.ReasonNoInstance
-	case m.Health.Cause == belief.CauseIOError: // its storage is full, or broken
-		return fleet.ReasonIOError
-	case m.Copied():
-		return fleet.ReasonSnapshotThere
-	}
-	return ""
-}
-
-// passedOver says why the ladder passes the rung over. A copy is only made for a later step that would lose something.
-func passedOver(m *belief.Machine, s *guard.Situation, rung int) fleet.Reason {
-	steps := s.Spec.Repair.Steps
-	if steps[rung].Kind != fleet.StepSnapshot || unfit(m, s, steps[rung]) != "" {
-		return skipped(m, s, steps[rung])
-	}
-	for _, later := range steps[rung+1:] {
-		if (later.Kind == fleet.StepRebuild || later.Kind == fleet.StepRecreate) && skipped(m, s, later) == "" {
-			return skipped(m, s, steps[rung])
-		}
-	}
-	return fleet.ReasonNothingAfter
-}
-
-// demanded reports whether the ladder must not go on without the copy that cannot be made.
-func demanded(step policy.Step, why fleet.Reason) bool {
-	return step.Kind == fleet.StepSnapshot && step.OnFailure != policy.OnFailureContinue &&
-		why == fleet.ReasonUnsupported
-}
-
 // copyOf names the copy that the operation of the machine's repair is about: of a ladder there is one, named after the
 // repair, and after when that began. The number alone may be given a second time, by an older store that was restored:
 // the copy that lies under it at the provider would be taken for a new one.

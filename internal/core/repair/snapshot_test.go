@@ -46,7 +46,7 @@ func TestL12TheNameOfACopyDoesNotRepeat(t *testing.T) {
 // toCopy is the stage of a ladder that copies the disks before it builds the machine anew.
 func toCopy(t *testing.T) *stage {
 	t.Helper()
-	return newStage(t, ladder[fleet.StepSnapshot], ladder[fleet.StepRecreate])
+	return newStage(t, steps[fleet.StepSnapshot], steps[fleet.StepRecreate])
 }
 
 // The disks are copied before they are lost, and the copy is kept for its time.
@@ -111,13 +111,13 @@ func TestWhatACopyIsFor(t *testing.T) {
 		want string
 	}{
 		"the machine is built anew": {func(*stage) {}, copied},
-		"it gets a new disk": {func(st *stage) { st.s.Spec.Repair.Steps[1] = ladder[fleet.StepRebuild] },
+		"it gets a new disk": {func(st *stage) { st.s.Spec.Repair.Steps[1] = steps[fleet.StepRebuild] },
 			copied},
-		"it is rebooted": {func(st *stage) { st.s.Spec.Repair.Steps[1] = ladder[fleet.StepReboot] },
+		"it is rebooted": {func(st *stage) { st.s.Spec.Repair.Steps[1] = steps[fleet.StepReboot] },
 			skipped + "nothing-after; then reboot; LOOK; look"},
 		"nothing may take its place": {func(st *stage) {
 			st.m.Current.Adopted, st.m.Current.Irreplaceable = true, true
-			st.s.Spec.Repair.Steps = append(st.s.Spec.Repair.Steps, ladder[fleet.StepPage])
+			st.s.Spec.Repair.Steps = append(st.s.Spec.Repair.Steps, steps[fleet.StepPage])
 		}, skipped + "nothing-after; step-skipped adopted-kept; then page; LOOK; look"},
 		"there is a copy of this incident": {func(st *stage) {
 			st.m.Snapshots = []belief.DiskSnapshot{{ID: "r0", Instance: "old", Incident: "web-1/1", Whole: true}}

@@ -19,8 +19,8 @@ import (
 
 const hour = fleet.Instant(time.Hour)
 
-// ladder has every step, in the order in which they are tried here: each test takes those that it is about.
-var ladder = map[fleet.StepKind]policy.Step{
+// steps has every step, in the order in which they are tried here: each test takes those that it is about.
+var steps = map[fleet.StepKind]policy.Step{
 	fleet.StepStart:  {Kind: fleet.StepStart, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
 	fleet.StepResume: {Kind: fleet.StepResume, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},
 	fleet.StepReboot: {Kind: fleet.StepReboot, Timeout: 5 * time.Second, VerifyWithin: 10 * time.Second},

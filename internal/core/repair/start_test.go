@@ -14,7 +14,7 @@ import (
 // What is off is started: the provider alone is asked once more, and then the machine has its time to be healthy.
 func TestWhatIsOffIsStarted(t *testing.T) {
 	t.Parallel()
-	st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepRecreate]).fails(belief.CauseOff)
+	st := newStage(t, steps[fleet.StepStart], steps[fleet.StepRecreate]).fails(belief.CauseOff)
 	st.want("it begins", st.begin(), "repair-started heal; then start; LOOK; look")
 	if got := st.action().Scope; got != situation.LookProvider {
 		t.Errorf("checks that cannot answer are asked: %s", got)
@@ -46,7 +46,7 @@ func TestWhatHoldsAStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot]).fails(belief.CauseOff)
+			st := newStage(t, steps[fleet.StepStart], steps[fleet.StepReboot]).fails(belief.CauseOff)
 			st.want("it begins", st.begin(), "repair-started heal; then start; LOOK; look")
 			c.set(&st.s)
 			st.answer(fleet.PowerOff, fleet.StandingDown)
@@ -58,7 +58,7 @@ func TestWhatHoldsAStart(t *testing.T) {
 // startedInVain is a machine that was off, runs since it was started, and fails all the same when its time is over.
 func startedInVain(t *testing.T) *stage {
 	t.Helper()
-	st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot], ladder[fleet.StepPage]).fails(belief.CauseOff)
+	st := newStage(t, steps[fleet.StepStart], steps[fleet.StepReboot], steps[fleet.StepPage]).fails(belief.CauseOff)
 	st.begin()
 	st.answer(fleet.PowerOff, fleet.StandingDown)
 	st.round()
@@ -119,7 +119,7 @@ func TestWhatRunsByNowIsNotStarted(t *testing.T) {
 		"it is suspect":                  {belief.VerdictSuspect, 0, "look"},
 		"it is starting":                 {belief.VerdictStarting, 0, "repair-ended refuted; over, again in 5s"},
 	} {
-		st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepReboot]).fails(belief.CauseOff)
+		st := newStage(t, steps[fleet.StepStart], steps[fleet.StepReboot]).fails(belief.CauseOff)
 		st.begin()
 		st.m.Health.Cause, st.m.Health.Verdict, st.s.Tally.InRepair = belief.CauseChecks, c.verdict, c.busy
 		st.want(name, st.round(), c.want)
@@ -131,7 +131,7 @@ func TestWhatRunsByNowIsNotStarted(t *testing.T) {
 func TestAStartAfterAHostsRebootIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	for dark, attempts := range map[bool]int{true: 1, false: 2} {
-		st := newStage(t, ladder[fleet.StepStart]).fails(belief.CauseOff)
+		st := newStage(t, steps[fleet.StepStart]).fails(belief.CauseOff)
 		st.m.Incident.Dark = dark
 		st.begin()
 		st.answer(fleet.PowerOff, fleet.StandingDown)
@@ -192,8 +192,8 @@ func TestL2WhatStandsStillIsResumed(t *testing.T) {
 		belief.CauseRescued: "repair-started heal; step-skipped not-off; step-skipped rescued; " +
 			"step-skipped halted; step-skipped halted; " + toPerson("no-step"),
 	} {
-		st := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepResume], ladder[fleet.StepReboot],
-			ladder[fleet.StepRecreate]).fails(cause)
+		st := newStage(t, steps[fleet.StepStart], steps[fleet.StepResume], steps[fleet.StepReboot],
+			steps[fleet.StepRecreate]).fails(cause)
 		st.want(string(cause), st.begin(), want)
 	}
 }

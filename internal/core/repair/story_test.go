@@ -140,8 +140,8 @@ func TestEachStepHealsAndBearsADeathAtEachOfItsCalls(t *testing.T) {
 				t.Parallel()
 				old := marked("old", "h1", c.power, 1)
 				old.Mark.Certified = true
-				th := newStage(t, ladder[fleet.StepStart], ladder[fleet.StepResume], ladder[fleet.StepReboot],
-					ladder[fleet.StepRebuild], ladder[fleet.StepRecreate]).fails(c.cause).open(c.helps, lose, old)
+				th := newStage(t, steps[fleet.StepStart], steps[fleet.StepResume], steps[fleet.StepReboot],
+					steps[fleet.StepRebuild], steps[fleet.StepRecreate]).fails(c.cause).open(c.helps, lose, old)
 				th.begin()
 				th.run()
 				if th.m.Repair != nil || th.m.Incident != nil || !th.m.Current.Certified {
@@ -196,7 +196,7 @@ func TestEachWorkBearsADeathAtEachOfItsCalls(t *testing.T) {
 			[]fleet.Instance{marked("left", "h2", fleet.PowerRunning, 2)}, "", "power-off delete", fleet.ReasonRemoved,
 			""},
 		"a first build": {func(t *testing.T) *stage {
-			st := newStage(t, ladder[fleet.StepReboot])
+			st := newStage(t, steps[fleet.StepReboot])
 			st.m = belief.Machine{Name: "web-1", Health: belief.Health{Verdict: belief.VerdictUnknown}}
 			st.play(func(w *work) { w.Begin(belief.RepairBuild) })
 			return st

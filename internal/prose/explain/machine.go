@@ -10,8 +10,8 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
-	"hale/internal/core/repair"
 	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -244,7 +244,7 @@ func spared(f published.Fleet, v *situation.View) bool {
 	}
 	sit := guard.Situation{State: f.State, Tally: f.Tally, View: v}
 	sit.Brake = guard.Braked(f.Brake, &f.Whole)
-	_, some := repair.FirstStep(m, &sit)
+	_, some := ladder.FirstStep(m, &sit)
 	return !some
 }
 

@@ -43,6 +43,7 @@ var packages = []pkgRule{
 	{path: "internal/core/chart", floor: 0, step: 7},
 	{path: "internal/core/look", floor: 0, step: 8},
 	{path: "internal/core/round", floor: 0, step: 8},
+	{path: "internal/core/ladder", floor: 0, step: 8},
 	{path: "internal/core/repair", floor: 0, step: 9},
 	{path: "internal/core/telling", floor: 0, step: 9},
 	{path: "internal/core/ledger", floor: 0, step: 9},

@@ -1,4 +1,4 @@
-package repair
+package ladder
 
 import (
 	"hale/internal/core/belief"
@@ -6,8 +6,8 @@ import (
 	"hale/internal/core/policy"
 )
 
-// rung is what a step of the ladder does. Each has a file of its own, with its operation; what it may take away is its
-// row in fleet (fleet.StepKind).
+// rung is when a step of the ladder fits. What its operation does lies in the file of that name in package repair; what
+// it may take away is its row in fleet (fleet.StepKind).
 type rung interface {
 	// op is the operation that the step needs the provider to have; empty: none.
 	op(step policy.Step) fleet.Op
@@ -17,7 +17,7 @@ type rung interface {
 	leaves(disabled, dead bool) fleet.Reason
 }
 
-// rungs has the steps. Each lies in a file of its own.
+// rungs has the steps.
 var rungs = map[fleet.StepKind]rung{
 	fleet.StepStart:      start{},
 	fleet.StepResume:     resume{},
@@ -40,34 +40,8 @@ func rungOf(k fleet.StepKind) rung {
 	return toPerson{}
 }
 
-// operations has what the ends of each call mean. Each lies in the file of its step.
-var operations = map[fleet.Op]operation{
-	fleet.OpStart:        starting{},
-	fleet.OpResume:       starting{},
-	fleet.OpReboot:       rebooting{},
-	fleet.OpSoftReboot:   rebooting{},
-	fleet.OpRun:          running{},
-	fleet.OpRebuild:      rebuilding{},
-	fleet.OpEvacuate:     moving{},
-	fleet.OpMigrate:      moving{},
-	fleet.OpRescue:       rescuing{},
-	fleet.OpCreate:       creating{},
-	fleet.OpPowerOff:     poweringOff{},
-	fleet.OpDelete:       deleting{},
-	fleet.OpCertify:      certifying{},
-	fleet.OpKeep:         keeping{},
-	fleet.OpRestore:      restoring{},
-	fleet.OpSnapshot:     copying{},
-	fleet.OpDropSnapshot: dropping{},
-	fleet.OpFence:        fencing{},
-}
-
-func operationOf(op fleet.Op) operation {
-	if o, known := operations[op]; known {
-		return o
-	}
-	return nothing{}
-}
+// IsToPerson reports whether the step only calls a person.
+func IsToPerson(k fleet.StepKind) bool { return rungOf(k) == toPerson{} }
 
 // staying is a step after which the machine is where it was: of no use on a host that is to be left.
 type staying struct{}

@@ -1,12 +1,12 @@
-package repair_test
+package ladder_test
 
 import (
 	"fmt"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
-	"hale/internal/core/repair"
 )
 
 // The rung that fits the cause is tried: a machine that runs is rebooted, not started.
@@ -18,7 +18,7 @@ func ExamplePrecondition() {
 	}
 	spec := policy.Spec{Name: "web", Size: 3}
 	for _, kind := range []fleet.StepKind{fleet.StepStart, fleet.StepReboot} {
-		fmt.Printf("%s: %q\n", kind, repair.Precondition(&m, &spec, policy.Step{Kind: kind}))
+		fmt.Printf("%s: %q\n", kind, ladder.Precondition(&m, &spec, policy.Step{Kind: kind}))
 	}
 	// Output:
 	// start: "not-off"

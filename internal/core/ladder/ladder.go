@@ -1,4 +1,9 @@
-package repair
+// Package ladder says which of its steps fits a machine as it stands, with which of them a repair would begin, and why
+// none may. What a step does, package repair knows.
+//
+// It promises that whatever stands still with its memory intact is never reset or replaced, and that nothing is put in
+// the place of what was not seen whole. It changes nothing.
+package ladder
 
 import (
 	"slices"
@@ -7,54 +12,14 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
-	"hale/internal/core/record"
 	"hale/internal/core/situation"
 )
 
-// chooseRung takes the first rung, from the given one on, that may be tried.
-func (w *Work) chooseRung(from int) onward {
-	m := w.M
-	w.TakeBack(m.Repair)
-	if from == 0 && neverStood(m, w.Situation) {
-		// It was never healthy: gentler steps would only repeat what its boot did. It is built anew.
-		return w.takeRung(belief.NoRung, fleet.StepRecreate)
-	}
-	steps := w.Situation.Spec.Repair.Steps
-	for rung := max(from, 0); rung < len(steps); rung++ {
-		reason := passedOver(m, w.Situation, rung)
-		if reason == "" {
-			return w.takeRung(rung, steps[rung].Kind)
-		}
-		_, placeholder := lacks(m, w.View, steps[rung], m.Current)
-		w.Record(record.Record{Kind: record.StepSkipped, Step: steps[rung].Kind, Reason: reason,
-			Detail: placeholder})
-		if demanded(steps[rung], reason) {
-			return w.quarantine(fleet.ReasonSnapshotFailed, string(reason))
-		}
-	}
-	if len(steps) == 0 || from == 0 {
-		return w.quarantine(fleet.ReasonNoStep, "")
-	}
-	return w.failAttempt(fleet.ReasonExhausted, "")
-}
-
-// neverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is
+// NeverStood reports whether the machine's only instance is a build that never became healthy, or already gone: it is
 // built anew, unless it is protected, or only hearsay speaks against it. Then it may serve users all the same.
-func neverStood(m *belief.Machine, s *guard.Situation) bool {
+func NeverStood(m *belief.Machine, s *guard.Situation) bool {
 	gone := m.Current.None() && m.Incident != nil && m.Incident.Cause == belief.CauseBuild
 	return (gone || m.Current.Expired && !s.Spec.Protects(m.Name)) && !guard.Hearsay(m, s)
-}
-
-func (w *Work) takeRung(rung int, kind fleet.StepKind) onward {
-	r, target := w.M.Repair, w.M.Current
-	_, dead := w.DeadHost(target)
-	r.Climb = belief.Climb{Rung: rung, Step: kind, Stranded: dead, Aim: belief.AimAt(target)}
-	w.Record(record.Record{Kind: record.StepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: target.ID,
-		Generation: target.Generation})
-	if target.None() { // there is nothing to fence
-		return w.enter(belief.PhaseAct)
-	}
-	return w.enter(belief.PhaseLook)
 }
 
 // Precondition says why the step does not apply to the machine as it stands; empty when it applies. Whatever stands
@@ -100,13 +65,13 @@ func idle(m *belief.Machine) fleet.Reason {
 // skipped says why the ladder passes the step over: it does not fit, the provider cannot do it, or the machine is to be
 // evacuated, which a step on the spot would not do.
 func skipped(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
-	if r := unfit(m, s, step); r != "" {
+	if r := Unfit(m, s, step); r != "" {
 		return r
 	}
 	if slices.Contains(s.Cannot, OpOf(step)) {
 		return fleet.ReasonUnsupported
 	}
-	if r := keepable(m, s, step); r != "" {
+	if r := Keepable(m, s, step); r != "" {
 		return r
 	}
 	if p := guard.Parent(m, s); p != nil && guard.Evacuating(m, p, s) {
@@ -115,8 +80,8 @@ func skipped(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reas
 	return ""
 }
 
-// unfit says why the step is not for the machine as it stands.
-func unfit(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
+// Unfit says why the step is not for the machine as it stands.
+func Unfit(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
 	if r := Precondition(m, &s.Spec, step); r != "" {
 		return r
 	}
@@ -135,12 +100,12 @@ func unfit(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason
 	if !concerns(m, s.View, step) {
 		return fleet.ReasonNotFor
 	}
-	reason, _ := lacks(m, s.View, step, m.Current)
+	reason, _ := Lacks(m, s.View, step, m.Current)
 	return reason
 }
 
-// factsOf are what is known of the machine's instance for a command.
-func factsOf(m *belief.Machine, v *situation.View, on belief.Incarnation) policy.Facts {
+// FactsOf are what is known of the machine's instance for a command.
+func FactsOf(m *belief.Machine, v *situation.View, on belief.Incarnation) policy.Facts {
 	f := policy.Facts{Machine: m.Name, Instance: on.ID, Host: on.Host, Address: m.Address}
 	if v != nil {
 		f.Metadata = v.Sighting(on.ID).Instance.Metadata
@@ -148,14 +113,14 @@ func factsOf(m *belief.Machine, v *situation.View, on belief.Incarnation) policy
 	return f
 }
 
-// lacks returns why the step's command cannot be told of the instance what it is to be told, and the placeholder;
+// Lacks returns why the step's command cannot be told of the instance what it is to be told, and the placeholder;
 // empty: it can.
-func lacks(m *belief.Machine, v *situation.View, step policy.Step, on belief.Incarnation) (why fleet.Reason,
+func Lacks(m *belief.Machine, v *situation.View, step policy.Step, on belief.Incarnation) (why fleet.Reason,
 	placeholder string) {
 	if step.Kind != fleet.StepRun {
 		return "", ""
 	}
-	facts := factsOf(m, v, on)
+	facts := FactsOf(m, v, on)
 	if placeholder = facts.Unknown(step.Run.Texts()...); placeholder != "" {
 		return fleet.ReasonNoMetadata, placeholder
 	}
@@ -186,11 +151,11 @@ func OpOf(step policy.Step) fleet.Op { return rungOf(step.Kind).op(step) }
 
 // FirstStep returns the step that a repair of the machine would begin with, and whether there is one.
 func FirstStep(m *belief.Machine, s *guard.Situation) (fleet.StepKind, bool) {
-	if neverStood(m, s) {
+	if NeverStood(m, s) {
 		return fleet.StepRecreate, true
 	}
 	for rung, step := range s.Spec.Repair.Steps {
-		if passedOver(m, s, rung) == "" {
+		if PassedOver(m, s, rung) == "" {
 			return step.Kind, true
 		}
 	}
@@ -221,76 +186,53 @@ func Admit(m *belief.Machine, s *guard.Situation) (held fleet.Reason, step fleet
 	return held, step
 }
 
-// act decides the rung's next call. Steps already true are no-ops.
-func (w *Work) act(r *belief.Repair) onward {
-	switch {
-	case r.Kind == belief.RepairUndo:
-		return exchange{w, r}.undo()
-	case r.Kind == belief.RepairTidy:
-		return w.call(r, fleet.OpDropSnapshot, r.Target)
-	case r.Step == fleet.StepSnapshot:
-		return copier{w, r}.order()
-	case r.Kind == belief.RepairRemnant || r.Step == fleet.StepRecreate:
-		return exchange{w, r}.replace()
-	case r.Step == fleet.StepRebuild:
-		return exchange{w, r}.rebuild()
-	case r.Step == fleet.StepEvacuate:
-		return exchange{w, r}.evacuate()
-	case r.Step == fleet.StepPage:
-		w.Page(fleet.ReasonStepPage)
-		if belief.VerifyTime(w.Situation.Spec, *r) > 0 {
-			return w.enter(belief.PhaseVerify)
-		}
-		return w.chooseRung(r.Rung + 1)
-	case r.Step == fleet.StepQuarantine:
-		return w.quarantine(fleet.ReasonStepLeave, "")
-	case r.Step == fleet.StepRun:
-		return w.run(r)
-	}
-	return w.call(r, OpOf(belief.CurrentStep(w.Situation.Spec, *r)), r.Target)
-}
-
-// run executes the step's command, unless what it is to be told of the instance is not known any more, or would be
-// taken for something else.
-func (w *Work) run(r *belief.Repair) onward {
-	if why, placeholder := lacks(w.M, w.View, belief.CurrentStep(w.Situation.Spec, *r), r.Target); why != "" {
-		return w.failRung(why, placeholder)
-	}
-	return w.call(r, fleet.OpRun, r.Target)
-}
-
-// spared returns the rungs that are for other checks than those that are down.
-func (w *Work) spared() belief.Rungs {
+// Spared returns the rungs that are for other checks than those that are down.
+func Spared(m *belief.Machine, s *guard.Situation) belief.Rungs {
 	var out belief.Rungs
-	for rung, step := range w.Situation.Spec.Repair.Steps {
-		if !concerns(w.M, w.Situation.View, step) {
+	for rung, step := range s.Spec.Repair.Steps {
+		if !concerns(m, s.View, step) {
 			out = out.With(rung)
 		}
 	}
 	return out
 }
 
-// Worsen takes the machine out of quarantine when more fails now than what it was put there for, so that a step may
-// help that was not for that, and reports whether it did. Once per incident: a check that comes and goes is no reason
-// to begin again and again.
-func (w *Work) Worsen() bool {
-	m := w.M
-	q := m.Quarantine
-	if q == nil || q.Spared == 0 || m.Incident.Worsened || m.Health.Verdict != belief.VerdictUnhealthy ||
-		guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
-		return false
+// PassedOver says why the ladder passes the rung over. A copy is only made for a later step that would lose something.
+func PassedOver(m *belief.Machine, s *guard.Situation, rung int) fleet.Reason {
+	steps := s.Spec.Repair.Steps
+	if steps[rung].Kind != fleet.StepSnapshot || Unfit(m, s, steps[rung]) != "" {
+		return skipped(m, s, steps[rung])
 	}
-	for rung, step := range w.Situation.Spec.Repair.Steps {
-		if !q.Spared.Has(rung) || step.Kind == fleet.StepPage || step.Kind == fleet.StepQuarantine ||
-			unfit(m, w.Situation, step) != "" {
-			continue
+	for _, later := range steps[rung+1:] {
+		if (later.Kind == fleet.StepRebuild || later.Kind == fleet.StepRecreate) && skipped(m, s, later) == "" {
+			return skipped(m, s, steps[rung])
 		}
-		m.Quarantine, m.Waiting = nil, ""
-		m.Attempts, m.RetryAt = nil, 0
-		m.Incident.Worsened, m.Incident.Failed, m.Incident.Paged = true, 0, false
-		w.Record(record.Record{Kind: record.QuarantineOver, Reason: fleet.ReasonWorsened, Step: step.Kind,
-			Cause: m.Health.Cause, Check: m.Health.Check, Result: m.Health.Result, Instance: m.Current.ID})
-		return true
 	}
-	return false
+	return fleet.ReasonNothingAfter
+}
+
+// Demanded reports whether the ladder must not go on without the copy that cannot be made.
+func Demanded(step policy.Step, why fleet.Reason) bool {
+	return step.Kind == fleet.StepSnapshot && step.OnFailure != policy.OnFailureContinue &&
+		why == fleet.ReasonUnsupported
+}
+
+// Keepable says why a recreate that keeps the old instance cannot; empty: it can, or has nothing to keep.
+func Keepable(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
+	switch {
+	case step.KeepOld == 0:
+		return ""
+	case slices.Contains(s.Cannot, fleet.OpKeep), m.Current.Adopted: // it bears no mark that would say that it is kept
+		return fleet.ReasonUnsupported
+	case len(m.Kept) >= belief.MostKept:
+		return fleet.ReasonTooManyKept
+	}
+	return ""
+}
+
+// toLeave says why the step is not for the machine, as its host stands: from a disabled host a step must lead away,
+// and no step leaves a host that is as it should be.
+func toLeave(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reason {
+	_, dead := guard.DeadHost(m.Current.Host, s)
+	return rungOf(step.Kind).leaves(m.Health.Cause == belief.CauseDisabled, dead)
 }
