@@ -4,11 +4,18 @@ import (
 	"errors"
 	"strings"
 
-	"hale/internal/prose"
+	"hale/internal/core/record"
 )
 
 // EventKinds are the kinds of event that there are, in the order of the alphabet.
-func EventKinds() []string { return prose.Kinds() }
+func EventKinds() []string {
+	known := record.Kinds()
+	kinds := make([]string, 0, len(known))
+	for _, k := range known {
+		kinds = append(kinds, string(k))
+	}
+	return kinds
+}
 
 // UnknownKind says that there is no such kind of event, and which there are.
 func UnknownKind(kind string) error {

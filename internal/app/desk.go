@@ -23,6 +23,7 @@ import (
 	"hale/internal/keys"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 )
 
 // desk is where people hand in changes of what is wanted: one after the other.
@@ -233,7 +234,7 @@ func (d *desk) Readdress(ctx context.Context, plan, by string) error {
 		}
 	}
 	return fault.New(fault.Conflict, "app.readdress", plan,
-		errors.New(prose.Reason(fleet.ReasonStalePlan)+"; "+prose.Advice(fleet.ReasonStalePlan)))
+		errors.New(words.Reason(fleet.ReasonStalePlan)+"; "+words.Advice(fleet.ReasonStalePlan)))
 }
 
 // Pending implements server.Desk: it says what waits for a person's word.

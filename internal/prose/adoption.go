@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // Called is a machine's name, with the one that it has at its provider where hale did not build it: "db-1 (db-main)".
@@ -37,11 +38,11 @@ func adoption(r record.Record) string {
 	case fleet.ReasonClaimOver:
 		return Aside(about(r)+": no other hale claims it any more, so this one looks after it", "before: "+r.Detail)
 	case fleet.ReasonNotSelected:
-		return letGo(r, Aside(Reason(r.Reason), renamed(r)))
+		return letGo(r, Aside(words.Reason(r.Reason), renamed(r)))
 	case fleet.ReasonShort:
 		return about(r) + ": " + shortfall(r)
 	default:
-		return letGo(r, Reason(r.Reason))
+		return letGo(r, words.Reason(r.Reason))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // changes are the differences between two configurations, as in "fleet web: …". Some speak of a check, or of two
@@ -82,7 +83,7 @@ func wantedChange(r record.Record) string {
 			return about(r) + ": the configuration does not ask for the other template any more, so the update goes " +
 				"no further"
 		}
-		return Because(about(r), Reason(r.Reason))
+		return Because(about(r), words.Reason(r.Reason))
 	case fleet.ReasonSizeDown:
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonSizeOrdered:
@@ -114,7 +115,7 @@ func wantedChange(r record.Record) string {
 		return Because(about(r)+" is edited", Difference(change.Recorded(r)))
 	default:
 	}
-	return Because(about(r), Aside(Reason(r.Reason), r.Detail))
+	return Because(about(r), Aside(words.Reason(r.Reason), r.Detail))
 }
 
 // instead says how many machines there were to be before; nothing, where that were as many.
@@ -135,7 +136,7 @@ func leaves(r record.Record) string {
 		by += ", in " + Span(r.Took)
 	}
 	return Because(fmt.Sprintf("%s is to go%s: fleet %s will have %s, and not %d", about(r), by, r.Fleet,
-		machines(r.Size), r.Limit), Reason(fleet.Reason(r.Detail)))
+		machines(r.Size), r.Limit), words.Reason(fleet.Reason(r.Detail)))
 }
 
 // already says that an order asks for what is.

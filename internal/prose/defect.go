@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // panicked names the part of hale that did.
@@ -38,7 +39,7 @@ func panicked(r record.Record) string {
 }
 
 func defectFound(r record.Record) string {
-	return Because(about(r)+": a defect: "+panicked(r)+" panicked", Aside(Reason(r.Reason), r.Detail))
+	return Because(about(r)+": a defect: "+panicked(r)+" panicked", Aside(words.Reason(r.Reason), r.Detail))
 }
 
 func defectOver(r record.Record) string {

@@ -6,19 +6,20 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // evidence says what was kept, and of what was not, why.
 func evidence(r record.Record) string {
 	if r.Evidence == nil {
-		return atStep(r) + ": evidence: " + Reason(r.Reason)
+		return atStep(r) + ": evidence: " + words.Reason(r.Reason)
 	}
 	var kept, lacks []string
 	for _, part := range EvidenceParts(*r.Evidence) {
 		if part.Why == "" {
 			kept = append(kept, part.Name+part.size())
 		} else {
-			lacks = append(lacks, Because("no "+part.Name, Aside(Reason(part.Why), part.Detail)))
+			lacks = append(lacks, Because("no "+part.Name, Aside(words.Reason(part.Why), part.Detail)))
 		}
 	}
 	said := atStep(r) + ": no evidence is kept"
@@ -71,9 +72,9 @@ func Said(p fleet.Power, s fleet.Stop) string {
 	case "":
 		return "the provider said nothing of the instance"
 	case fleet.PowerRunning:
-		return "the provider says the instance is " + word(powers, p)
+		return "the provider says the instance is " + words.Power(p)
 	default:
-		return Aside("the provider says the instance is "+word(powers, p), word(stops, s))
+		return Aside("the provider says the instance is "+words.Power(p), words.Stop(s))
 	}
 }
 
@@ -85,12 +86,12 @@ func Stands(c fleet.CheckState) string {
 
 // StandsSince says how a check stands, and since when.
 func StandsSince(c fleet.CheckState, now fleet.Now) string {
-	said := fmt.Sprintf("check %s is %s", c.Check, word(standings, c.Standing))
+	said := fmt.Sprintf("check %s is %s", c.Check, words.Standing(c.Standing))
 	if c.Since != 0 && c.Standing != fleet.StandingUnknown {
 		said += " for " + Span(now.Mono.Sub(c.Since))
 	}
 	if c.Standing == fleet.StandingUp {
 		return said
 	}
-	return Because(said, Aside(Result(c.Result), c.Detail))
+	return Because(said, Aside(words.Result(c.Result), c.Detail))
 }

@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // hostProof is about what people know of a host that does not answer.
@@ -15,7 +16,7 @@ func hostProof(r record.Record) string {
 	}
 	said = Aside(about(r)+": "+said, r.By)
 	if r.Reason != "" {
-		return Because(said+", and that counts no more", Reason(r.Reason))
+		return Because(said+", and that counts no more", words.Reason(r.Reason))
 	}
 	return Because(said+", and that counts"+during(r), r.Detail)
 }
@@ -61,7 +62,7 @@ func cutOf(r record.Record) string {
 
 // fenceOutcome tells how a try to fence a host ended.
 func fenceOutcome(r record.Record) string {
-	ended := word(fenceOutcomes, r.Outcome)
+	ended := words.Of(fenceOutcomes, r.Outcome)
 	if r.Outcome == fleet.OutcomeDone && r.Proof == fleet.ProofAccessCut {
 		ended = "it is cut, and may run on"
 	}

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // mostDomains is how many domains a page about several names; the others are only counted.
@@ -60,7 +61,7 @@ func severalDomains(r record.Record) string {
 	for _, d := range r.Domains[:min(len(r.Domains), mostDomains)] {
 		name := d.Name
 		if mixed {
-			name = Domain(d)
+			name = words.Domain(d)
 		}
 		names = append(names, name)
 	}
@@ -69,7 +70,7 @@ func severalDomains(r record.Record) string {
 	}
 	what := "domain"
 	if !mixed {
-		what = word(domains, kind)
+		what = words.DomainKind(kind)
 	}
 	return Aside(fmt.Sprintf("%d %ss of fleet %s", len(r.Domains), what, r.Fleet), strings.Join(names, ", "))
 }

@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/notify"
+	"hale/internal/prose/words"
 	"hale/internal/state/outbox"
 )
 
@@ -108,7 +109,7 @@ func opening(e policy.NotifyEvent, r record.Record, story []record.Record) strin
 		return Sentence(r)
 	}
 	said := symptom(r, story)
-	if why := Reason(r.Reason); hides[r.Reason] && !strings.Contains(said, why) {
+	if why := words.Reason(r.Reason); hides[r.Reason] && !strings.Contains(said, why) {
 		said += "; " + Aside(why, r.Detail)
 	}
 	if e == policy.NotifyReminder {
@@ -140,7 +141,7 @@ func wellAgain(r record.Record) string {
 	case record.IncidentClosed:
 		return string(r.Machine) + " is well again" + after(r)
 	case record.ParentClosed:
-		return Domain(r.Domain) + " is well again" + after(r)
+		return words.Domain(r.Domain) + " is well again" + after(r)
 	default:
 		return Sentence(r)
 	}
@@ -240,7 +241,7 @@ func choices(r record.Record, story []record.Record) []string {
 		return []string{"hale status  and  hale events --fleet " + string(r.Fleet) + "  say more"}
 	}
 	var lines []string
-	a := AdviceFor(r.Reason, r.Fleet, foreignOf(r))
+	a := words.AdviceFor(r.Reason, r.Fleet, foreignOf(r))
 	if cause := sickening(r, story).Cause; (r.Machine != "" || r.Joint != "") && hides[r.Reason] {
 		a = cmp.Or(adviceOn(r, cmp.Or(cause, r.Cause)), a)
 	}
@@ -271,7 +272,7 @@ func adviceOn(r record.Record, c belief.Cause) string {
 	case c == belief.CausePaused || c == belief.CauseSuspended:
 		return "resume it at the provider, or take it out of the fleet"
 	case c == belief.CauseRescued:
-		return Advice(fleet.ReasonRescued)
+		return words.Advice(fleet.ReasonRescued)
 	}
 	return ""
 }

@@ -5,14 +5,15 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // order says what a person wants, and that it was refused where it was.
 func order(r record.Record) string {
 	if r.Order == "" { // a letter that is no order
-		return Because(about(r)+": a letter in the inbox is put aside", Aside(Reason(r.Reason), r.Detail))
+		return Because(about(r)+": a letter in the inbox is put aside", Aside(words.Reason(r.Reason), r.Detail))
 	}
-	wants := word(orders, r.Command)
+	wants := words.Order(r.Command)
 	if r.Command == fleet.OrderScale {
 		wants = sizeOrder(r.Size, r.Change)
 	}
@@ -51,7 +52,7 @@ func follows(r record.Record) string {
 	check := r.Command != ""
 	why := refusedFor(r)
 	if r.Reason == fleet.ReasonStoreOlder || r.Reason == fleet.ReasonInstallation {
-		why += "; " + AdviceFor(r.Reason, r.Fleet, foreignOf(r))
+		why += "; " + words.AdviceFor(r.Reason, r.Fleet, foreignOf(r))
 	}
 	switch {
 	case r.Reason != "" && check:
@@ -69,7 +70,7 @@ func refusedFor(r record.Record) string {
 	if r.Reason == fleet.ReasonBrake && r.Braker != "" {
 		return ByHand(r.Braker, "")
 	}
-	return Reason(r.Reason)
+	return words.Reason(r.Reason)
 }
 
 func holdEnded(r record.Record) string {
@@ -80,18 +81,15 @@ func holdEnded(r record.Record) string {
 	if r.Reason == fleet.ReasonSuperseded {
 		return Aside(subjectOfOrder(r)+": another one takes the place of "+which, r.Detail)
 	}
-	return Because(subjectOfOrder(r)+": "+which+" is over"+after(r), Aside(Reason(r.Reason), r.Detail))
+	return Because(subjectOfOrder(r)+": "+which+" is over"+after(r), Aside(words.Reason(r.Reason), r.Detail))
 }
-
-// scopesOfHold say what alone a hold forbids.
-var scopesOfHold = map[fleet.HoldScope]string{fleet.HoldScaleIn: "against scale-in alone"}
 
 // alone says what alone a hold forbids.
 func alone(only fleet.HoldScope) string {
 	if only == "" {
 		return ""
 	}
-	return " " + word(scopesOfHold, only)
+	return " " + words.Hold(only)
 }
 
 // Held is the word for what a person holds, and against what.
@@ -105,11 +103,8 @@ func subjectOfOrder(r record.Record) string {
 	return about(r)
 }
 
-// Order says what an order wants.
-func Order(k fleet.OrderKind) string { return word(orders, k) }
-
 // ByHand says who put a fleet's brake on, and in which words.
-func ByHand(who, words string) string { return Aside(who+" put the brake on", words) }
+func ByHand(who, said string) string { return Aside(who+" put the brake on", said) }
 
 // LetGo is what ends a brake that a person put on: no number of healthy machines does.
 func LetGo(name fleet.Name) string {

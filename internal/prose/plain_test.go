@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,16 +16,17 @@ var unclear = regexp.MustCompile(`(?i)\b(some|no|any)body\b|\bwhoever\b|\bwhom\b
 // A sentence names who did something (a person, hale, the provider), or says what is unknown.
 func TestNoSentenceSpeaksOfSomebodyOrNobody(t *testing.T) {
 	t.Parallel()
-	files, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob("*.go")
+	more, errs := filepath.Glob("words/*.go")
+	if err != nil || errs != nil || len(files) == 0 || len(more) == 0 {
+		t.Fatal(err, errs)
 	}
 	set := token.NewFileSet()
-	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".go") || strings.HasSuffix(f.Name(), "_test.go") {
+	for _, f := range append(files, more...) {
+		if strings.HasSuffix(f, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(set, f.Name(), nil, 0)
+		file, err := parser.ParseFile(set, f, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

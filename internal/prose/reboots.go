@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // rebooted says how often a host took its machines along.
@@ -13,5 +14,5 @@ func rebooted(r record.Record) string {
 }
 
 func hostStands(r record.Record) string {
-	return fmt.Sprintf("%s: %s has not taken its machines along for %s", about(r), Domain(r.Domain), Span(r.Took))
+	return fmt.Sprintf("%s: %s has not taken its machines along for %s", about(r), words.Domain(r.Domain), Span(r.Took))
 }

@@ -3,12 +3,12 @@ package prose
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // Sentence says what the record says, in one line without a full stop.
@@ -17,22 +17,6 @@ func Sentence(r record.Record) string {
 		return tell(r) + again(r)
 	}
 	return about(r) + ": " + string(r.Kind)
-}
-
-// Knows reports whether there is such a kind of record.
-func Knows(kind record.Kind) bool {
-	_, ok := sentences[kind]
-	return ok
-}
-
-// Kinds are the kinds of record that there are, in the order of the alphabet.
-func Kinds() []string {
-	kinds := make([]string, 0, len(sentences))
-	for k := range sentences {
-		kinds = append(kinds, string(k))
-	}
-	slices.Sort(kinds)
-	return kinds
 }
 
 var sentences = map[record.Kind]func(record.Record) string{
@@ -166,11 +150,11 @@ func Finding(name fleet.CheckName, result fleet.ResultReason, detail string) str
 	if name == "" {
 		return ""
 	}
-	return Aside("check "+string(name)+": "+Result(result), detail)
+	return Aside("check "+string(name)+": "+words.Result(result), detail)
 }
 
 func verdict(r record.Record) string {
-	said := about(r) + " is " + word(verdicts, r.Verdict)
+	said := about(r) + " is " + words.Verdict(r.Verdict)
 	finding := Finding(r.Check, r.Result, r.Detail)
 	switch r.Verdict {
 	case belief.VerdictHealthy:
@@ -184,10 +168,10 @@ func verdict(r record.Record) string {
 		return Because(said, finding)
 	case belief.VerdictUnhealthy, belief.VerdictUnknown:
 	}
-	if Cause(r.Cause) == "" && finding == "" {
+	if words.Cause(r.Cause) == "" && finding == "" {
 		return Because(said, "nothing was heard of it yet")
 	}
-	return Because(said, Cause(r.Cause), finding)
+	return Because(said, words.Cause(r.Cause), finding)
 }
 
 func address(r record.Record) string {
@@ -198,15 +182,15 @@ func address(r record.Record) string {
 }
 
 func incidentOpen(r record.Record) string {
-	return Because(about(r)+": incident "+r.Incident+" is open", Cause(r.Cause), Finding(r.Check, r.Result, ""))
+	return Because(about(r)+": incident "+r.Incident+" is open", words.Cause(r.Cause), Finding(r.Check, r.Result, ""))
 }
 
 func incidentClosed(r record.Record) string {
-	return Because(about(r)+": incident "+r.Incident+" is closed"+after(r), Reason(r.Reason))
+	return Because(about(r)+": incident "+r.Incident+" is closed"+after(r), words.Reason(r.Reason))
 }
 
 func held(r record.Record) string {
-	why := Reason(r.Reason)
+	why := words.Reason(r.Reason)
 	switch {
 	case r.Reason == fleet.ReasonBrake && r.By != "":
 		why, r.Detail = ByHand(r.By, r.Detail), ""
@@ -221,7 +205,7 @@ func held(r record.Record) string {
 	said := about(r) + " is held: " + Aside(why, r.Detail)
 	switch {
 	case r.Step != "" && stepName(r) == string(r.Step):
-		said += "; else hale would " + Step(r.Step)
+		said += "; else hale would " + words.Step(r.Step)
 	case r.Step != "":
 		said += "; else hale would build it"
 	}
@@ -233,7 +217,7 @@ func share(r record.Record) string {
 	if len(r.Domains) > 0 {
 		return fmt.Sprintf("%d of %d machines there fail", r.Failing, r.Size)
 	}
-	return fmt.Sprintf("%d of %d machines on %s fail", r.Failing, r.Size, Domain(r.Domain))
+	return fmt.Sprintf("%d of %d machines on %s fail", r.Failing, r.Size, words.Domain(r.Domain))
 }
 
 func parentOpen(r record.Record) string {
@@ -259,17 +243,22 @@ func parent(r record.Record) string {
 	return r.Parent
 }
 
+// Parent says what a parent incident is about: how much of its domain fails, and how unlikely that is by chance.
+func Parent(p belief.Parent) string {
+	return Aside(fmt.Sprintf("%d of %d machines on %s fail", p.Failing, p.Members, words.Domain(p.Domain)), odds(p.Chance))
+}
+
 func parentClosed(r record.Record) string {
 	why := "what is left of the failures is no more than chance"
 	if r.Reason == fleet.ReasonSuperseded {
-		why = Reason(r.Reason)
+		why = words.Reason(r.Reason)
 	}
-	return Because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), Domain(r.Domain), after(r)),
+	return Because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), words.Domain(r.Domain), after(r)),
 		why)
 }
 
 func childJoined(r record.Record) string {
-	return fmt.Sprintf("%s shares the fate of %s: its incident belongs to %s", about(r), Domain(r.Domain), parent(r))
+	return fmt.Sprintf("%s shares the fate of %s: its incident belongs to %s", about(r), words.Domain(r.Domain), parent(r))
 }
 
 func childReleased(r record.Record) string {
@@ -301,7 +290,7 @@ func repairStarted(r record.Record) string {
 		return fmt.Sprintf("%s: hale builds its instance (%s)", about(r), r.Repair)
 	case belief.RepairRemove:
 		return Because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
-			Reason(fleet.Reason(r.Detail)))
+			words.Reason(fleet.Reason(r.Detail)))
 	case belief.RepairUpdate:
 		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
 			giver(r), r.Repair)
@@ -312,35 +301,35 @@ func repairStarted(r record.Record) string {
 		return fmt.Sprintf("%s: hale removes what an unfinished build left (%s)", about(r), r.Repair)
 	case belief.RepairHeal:
 		if r.Detail == string(fleet.ReasonStandsStill) {
-			return Because(fmt.Sprintf("%s: repair %s begins", about(r), r.Repair), Cause(r.Cause)) + "; " +
-				Reason(fleet.ReasonStandsStill)
+			return Because(fmt.Sprintf("%s: repair %s begins", about(r), r.Repair), words.Cause(r.Cause)) + "; " +
+				words.Reason(fleet.ReasonStandsStill)
 		}
 	}
-	return Because(fmt.Sprintf("%s: %s %s begins", about(r), word(repairs, kind), r.Repair), Cause(r.Cause))
+	return Because(fmt.Sprintf("%s: %s %s begins", about(r), words.RepairKind(kind), r.Repair), words.Cause(r.Cause))
 }
 
 func repairEnded(r record.Record) string {
-	return Because(fmt.Sprintf("%s: %s ended%s", about(r), r.Repair, after(r)), Reason(r.Reason))
+	return Because(fmt.Sprintf("%s: %s ended%s", about(r), r.Repair, after(r)), words.Reason(r.Reason))
 }
 
 func stepChosen(r record.Record) string {
-	return fmt.Sprintf("%s: the next step is %s, to %s", about(r), r.Step, Step(r.Step))
+	return fmt.Sprintf("%s: the next step is %s, to %s", about(r), r.Step, words.Step(r.Step))
 }
 
 func stepSkipped(r record.Record) string {
-	return fmt.Sprintf("%s: step %s does not apply: %s", about(r), r.Step, Aside(Reason(r.Reason), r.Detail))
+	return fmt.Sprintf("%s: step %s does not apply: %s", about(r), r.Step, Aside(words.Reason(r.Reason), r.Detail))
 }
 
 func stepFailed(r record.Record) string {
-	return fmt.Sprintf("%s: step %s failed: %s", about(r), stepName(r), Aside(Reason(r.Reason), r.Detail))
+	return fmt.Sprintf("%s: step %s failed: %s", about(r), stepName(r), Aside(words.Reason(r.Reason), r.Detail))
 }
 
 func look(r record.Record) string {
 	seen := Finding(r.Check, r.Result, r.Detail)
 	if seen == "" && r.Detail != "" {
-		seen = "the provider says it is " + word(powers, fleet.Power(r.Detail))
+		seen = "the provider says it is " + words.Power(fleet.Power(r.Detail))
 	}
-	return Because(atStep(r), Because(Reason(r.Reason), seen))
+	return Because(atStep(r), Because(words.Reason(r.Reason), seen))
 }
 
 func intent(r record.Record) string {
@@ -351,15 +340,15 @@ func intent(r record.Record) string {
 		return fmt.Sprintf("%s: the host does not answer, and hale has its %s cut, to be sure of %s", atStep(r),
 			cutOf(r), instance(r))
 	}
-	return fmt.Sprintf("%s: hale asks the provider to %s %s", atStep(r), word(ops, r.Op), instance(r))
+	return fmt.Sprintf("%s: hale asks the provider to %s %s", atStep(r), words.Op(r.Op), instance(r))
 }
 
 func outcome(r record.Record) string {
-	ended := word(outcomes, r.Outcome)
+	ended := words.Outcome(r.Outcome)
 	if r.Op == fleet.OpFence {
 		return fenceOutcome(r)
 	}
-	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), word(ops, r.Op), instance(r), ended)
+	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), words.Op(r.Op), instance(r), ended)
 	return Aside(said+after(r), r.Detail)
 }
 
@@ -385,7 +374,7 @@ func snapshot(r record.Record) string {
 
 func proof(r record.Record) string {
 	r.Host = ""
-	return fmt.Sprintf("%s: the old %s is %s", atStep(r), instance(r), word(proofs, r.Proof))
+	return fmt.Sprintf("%s: the old %s is %s", atStep(r), instance(r), words.Proof(r.Proof))
 }
 
 func verified(r record.Record) string {
@@ -404,15 +393,12 @@ func certified(r record.Record) string {
 }
 
 func quarantined(r record.Record) string {
-	detail := r.Detail
-	if known, ok := reasons[fleet.Reason(detail)]; ok {
-		detail = known.clause
-	}
-	return Because(about(r)+" is in quarantine, hale does not touch it", Aside(Reason(r.Reason), detail))
+	detail := words.Reason(fleet.Reason(r.Detail)) // which may be a provider's own words
+	return Because(about(r)+" is in quarantine, hale does not touch it", Aside(words.Reason(r.Reason), detail))
 }
 
 func quarantineOver(r record.Record) string {
-	return Because(about(r)+" is out of quarantine", Reason(r.Reason), Finding(r.Check, r.Result, ""))
+	return Because(about(r)+" is out of quarantine", words.Reason(r.Reason), Finding(r.Check, r.Result, ""))
 }
 
 func paged(r record.Record) string {
@@ -430,7 +416,7 @@ func paged(r record.Record) string {
 		detail = named(r)
 	}
 	why := Aside(whyPaged(r), detail)
-	if sick := Cause(r.Cause); sick != "" && ladder[r.Reason] {
+	if sick := words.Cause(r.Cause); sick != "" && ladder[r.Reason] {
 		why = sick + "; " + why
 	}
 	return Because("a person must look at "+subjectOfPage(r), why)
@@ -454,9 +440,9 @@ func whyPaged(r record.Record) string {
 	case fleet.ReasonHostReboots:
 		return rebooted(r)
 	case fleet.ReasonTargetPanicked, fleet.ReasonCheckPanicked: // which one
-		return panicked(r) + " panicked, " + Reason(r.Reason)
+		return panicked(r) + " panicked, " + words.Reason(r.Reason)
 	default:
-		return Reason(r.Reason)
+		return words.Reason(r.Reason)
 	}
 }
 
@@ -468,7 +454,7 @@ func reminded(r record.Record) string {
 }
 
 func notified(r record.Record) string {
-	said := fmt.Sprintf("%s: %s took the message (%s)", about(r), targetOf(r), word(events, r.Event))
+	said := fmt.Sprintf("%s: %s took the message (%s)", about(r), targetOf(r), words.Event(r.Event))
 	if r.Tries > 1 {
 		said += fmt.Sprintf(" at try %d", r.Tries)
 	}
@@ -476,11 +462,11 @@ func notified(r record.Record) string {
 }
 
 func undelivered(r record.Record) string {
-	said := fmt.Sprintf("%s: %s did not take the message (%s)", about(r), targetOf(r), word(events, r.Event))
+	said := fmt.Sprintf("%s: %s did not take the message (%s)", about(r), targetOf(r), words.Event(r.Event))
 	if r.Tries > 0 {
 		said += fmt.Sprintf(" in %d tries", r.Tries)
 	}
-	return Because(said+", and it is a dead letter", Aside(Reason(r.Reason), r.Detail))
+	return Because(said+", and it is a dead letter", Aside(words.Reason(r.Reason), r.Detail))
 }
 
 func targetOf(r record.Record) string {
@@ -493,7 +479,7 @@ func targetOf(r record.Record) string {
 // subjectOfPage is the provider, or the domain, where the page is about it.
 func subjectOfPage(r record.Record) string {
 	if r.Machine == "" && !r.Domain.None() {
-		return Domain(r.Domain)
+		return words.Domain(r.Domain)
 	}
 	if r.Machine == "" && r.Metric != "" {
 		return "metric " + string(r.Metric) + " of " + about(r)
@@ -517,7 +503,7 @@ func remnant(r record.Record) string {
 		return fmt.Sprintf("%s: %s bears its mark too; hale leaves both alone", about(r), instance(r))
 	}
 	if r.Reason == fleet.ReasonFound {
-		return fmt.Sprintf("%s: %s is there: %s", about(r), instance(r), Reason(r.Reason))
+		return fmt.Sprintf("%s: %s is there: %s", about(r), instance(r), words.Reason(r.Reason))
 	}
 	return fmt.Sprintf("%s: %s is what an unfinished build left, and will be removed", about(r), instance(r))
 }
@@ -543,14 +529,14 @@ func providerNews(r record.Record) string {
 	case fleet.ReasonProviderDoubtful:
 		return Aside(about(r)+" is another one than before; nothing is touched", r.Detail)
 	default:
-		return Because(about(r), Reason(r.Reason))
+		return Because(about(r), words.Reason(r.Reason))
 	}
 }
 
 // silence is what makes hale doubt its own sight.
 func silence(r record.Record) string {
 	if r.Failing == 0 {
-		return Reason(r.Reason)
+		return words.Reason(r.Reason)
 	}
 	return fmt.Sprintf("%d of %d machines fall silent at once, while the provider says that they run", r.Failing,
 		r.Size)
@@ -560,7 +546,7 @@ func vantageNews(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonVantageIsolated:
 		return Because(about(r)+": the checks count for nothing, and no repair begins",
-			Aside(Reason(r.Reason), r.Detail))
+			Aside(words.Reason(r.Reason), r.Detail))
 	case fleet.ReasonVantageDoubtful:
 		return Because(about(r)+": hale doubts its own sight, and no repair begins", Aside(silence(r), r.Detail))
 	default:
@@ -578,8 +564,8 @@ func owner(r record.Record) string {
 		return Because(about(r), fmt.Sprintf("server %s looks after its %d machines and judges them afresh", r.Detail,
 			r.Size))
 	case fleet.ReasonActing:
-		return Because(about(r), "hale acts again; it did not, because "+Reason(fleet.Reason(r.Detail)))
+		return Because(about(r), "hale acts again; it did not, because "+words.Reason(fleet.Reason(r.Detail)))
 	default:
-		return Because(about(r), Reason(r.Reason))
+		return Because(about(r), words.Reason(r.Reason))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // size says what opinions want of a fleet's size, and why it is not so, where it is not.
@@ -23,7 +24,7 @@ func size(r record.Record) string {
 	default:
 	}
 	said := fmt.Sprintf("%s stays at %s, and %d are wanted%s", about(r), machines(r.Limit), r.Size, opinionOf(r))
-	return Because(said, Aside(Reason(r.Reason), r.Detail)) + until(r)
+	return Because(said, Aside(words.Reason(r.Reason), r.Detail)) + until(r)
 }
 
 // opinionOf says which opinion it is, and by which number: ", by opinion busy (load is 83 for a target of 50)".
@@ -55,7 +56,7 @@ func metric(r record.Record) string {
 	if r.Reason == fleet.ReasonUp {
 		return which + " says something again" + after(r)
 	}
-	return Because(which+" says nothing", Aside(Reason(r.Reason), r.Detail))
+	return Because(which+" says nothing", Aside(words.Reason(r.Reason), r.Detail))
 }
 
 // sizeOrder says which size an order wants: "5 machines", "2 machines more", "50 % fewer, but 3 at least".

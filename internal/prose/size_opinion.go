@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/sizing"
+	"hale/internal/prose/words"
 )
 
 // Opinion says what one opinion wants, with its numbers.
@@ -21,7 +22,7 @@ func Opinion(o *policy.Opinion, s *sizing.Said) string {
 	case s.Why != "":
 		return Because(string(o.Name)+" has no opinion, so that nothing is removed",
 			Aside("metric "+string(o.Metric)+": "+
-				Reason(s.Why), s.Detail))
+				words.Reason(s.Why), s.Detail))
 	case o.Kind == policy.OpinionSchedule:
 		return fmt.Sprintf("%s wants %s: one of its windows is open", o.Name, machines(s.Wants))
 	}
@@ -67,7 +68,7 @@ func Metric(m *policy.Metric, value *float64, age time.Duration, silent *belief.
 			told = "; a person was told"
 		}
 		said = append(said, fmt.Sprintf("says nothing for %s: %s%s", Span(max(0, now.Sub(silent.Since))),
-			Reason(silent.Why), told))
+			words.Reason(silent.Why), told))
 	}
 	return fmt.Sprintf("%s (%s) ", m.Name, of) + strings.Join(said, " and ")
 }
@@ -87,7 +88,7 @@ func Forecast(h *belief.SizeHistory) string {
 
 // Leaver says which machine goes, and why it is that one.
 func Leaver(machine fleet.MachineName, why fleet.Reason) string {
-	return fmt.Sprintf("%s: %s", machine, Reason(why))
+	return fmt.Sprintf("%s: %s", machine, words.Reason(why))
 }
 
 // Machines counts them.

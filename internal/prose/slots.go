@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // SharedBudget says how much of a budget that fleets share is used.
@@ -14,7 +15,7 @@ func SharedBudget(k policy.ScopeKind, name string, taken, limit int) string {
 
 // scope names one of the scopes that fleets share.
 func scope(k policy.ScopeKind, name string) string {
-	where := word(scopes, k)
+	where := words.Scope(k)
 	if k != policy.ScopeInstallation && name != "" {
 		where += " " + name
 	}

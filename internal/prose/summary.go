@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // summary says how much hale healed since the target was told last.
@@ -48,5 +49,5 @@ func healedBy(r record.Record) string {
 	if r.Step != "" {
 		said += " by " + string(r.Step)
 	}
-	return Aside(said+after(r), Cause(r.Cause))
+	return Aside(said+after(r), words.Cause(r.Cause))
 }

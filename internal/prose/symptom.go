@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // symptom says what is wrong, as a person sees it: never which step of the ladder comes to tell them.
@@ -40,13 +41,13 @@ func machineSymptom(r record.Record, story []record.Record) string {
 	if hides[r.Reason] {
 		return Because(said, why)
 	}
-	return Because(said, Aside(Reason(r.Reason), r.Detail))
+	return Because(said, Aside(words.Reason(r.Reason), r.Detail))
 }
 
 // buildFailed says by what a build failed.
 func buildFailed(r, sick record.Record) string {
 	if !hides[r.Reason] {
-		return Aside(Reason(r.Reason), r.Detail)
+		return Aside(words.Reason(r.Reason), r.Detail)
 	}
 	return Finding(sick.Check, sick.Result, sick.Detail)
 }

@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // tried says of a machine that was given to a person how often hale tried, and what: a line for each attempt in the
@@ -33,7 +34,7 @@ func attemptsIn(story []record.Record) []string {
 			attempts = append(attempts, nil)
 		case s.Kind == record.StepFailed && len(attempts) > 0:
 			last := &attempts[len(attempts)-1]
-			*last = append(*last, Because(stepName(s), Aside(Reason(s.Reason), s.Detail)))
+			*last = append(*last, Because(stepName(s), Aside(words.Reason(s.Reason), s.Detail)))
 		}
 	}
 	lines := make([]string, 0, len(attempts))

@@ -3,11 +3,12 @@ package prose
 import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // warning says that a check which only tells is down, on one machine or on several.
 func warning(r record.Record) string {
-	found := Because(checkOf(r.Check)+" is down", Aside(Result(r.Result), r.Detail))
+	found := Because(checkOf(r.Check)+" is down", Aside(words.Result(r.Result), r.Detail))
 	switch {
 	case r.Joined():
 		return about(r) + ": " + found + " (told with others, " + r.Joint + ")"

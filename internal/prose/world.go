@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
 	"hale/internal/core/situation"
+	"hale/internal/prose/words"
 )
 
 // contest tells that two hosts show an instance, or that one does again.
@@ -31,7 +32,7 @@ func onHost(h fleet.HostName) string {
 func storeNews(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonStoreTakes, fleet.ReasonStoreRoom:
-		return Reason(r.Reason) + after(r)
+		return words.Reason(r.Reason) + after(r)
 	case fleet.ReasonStoreOlder:
 		if r.Machine == "" {
 			return fmt.Sprintf("%s: the store is older than the world, or a copy of it is in use: start %s of hale "+

@@ -15,7 +15,7 @@ import (
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
-	"hale/internal/prose"
+	"hale/internal/prose/words"
 )
 
 // Options are what is answered from. All are needed.
@@ -135,6 +135,6 @@ func provider(f *published.Fleet) []api.Lack {
 }
 
 func lack(part, of string, why fleet.Reason, since time.Time) api.Lack {
-	return api.Lack{Part: part, Of: of, Since: since, Reason: string(why), Text: prose.Reason(why),
-		Advice: prose.Advice(why)}
+	return api.Lack{Part: part, Of: of, Since: since, Reason: string(why), Text: words.Reason(why),
+		Advice: words.Advice(why)}
 }

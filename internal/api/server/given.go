@@ -14,6 +14,7 @@ import (
 	"hale/internal/core/record"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 	"hale/internal/state"
 	"hale/internal/state/inbox"
 	"hale/internal/state/journal"
@@ -140,7 +141,7 @@ func refuseFor(g *api.GivenOrder, r record.Record) {
 
 func refuse(g *api.GivenOrder, why fleet.Reason, detail string) {
 	g.State, g.Refused = api.OrderRefused, view.Reason(why, detail)
-	g.Text = "refused: " + cmp.Or(prose.Reason(why), string(why))
+	g.Text = "refused: " + cmp.Or(words.Reason(why), string(why))
 	if detail != "" {
 		g.Text += " (" + detail + ")"
 	}

@@ -11,7 +11,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
 	"hale/internal/owner/published"
-	"hale/internal/prose"
+	"hale/internal/prose/words"
 	"hale/internal/state/beliefs"
 	"hale/internal/state/once"
 )
@@ -43,8 +43,8 @@ func unbelievable(f published.Fleet) fleet.Reason {
 }
 
 func refusal(f published.Fleet, why fleet.Reason) api.Problem {
-	said := string(f.Spec.Name) + ": " + prose.Reason(why)
-	if a := prose.Advice(why); a != "" {
+	said := string(f.Spec.Name) + ": " + words.Reason(why)
+	if a := words.Advice(why); a != "" {
 		said += "; " + a
 	}
 	return rest.Refused(said)
@@ -78,7 +78,7 @@ func confirmsWorld(q *api.OrderRequest, status []published.Fleet) error {
 		return refusal(f, why)
 	}
 	if view.World(f, f.Installation).Plan != q.Plan {
-		return rest.Refused(q.Plan + ": " + prose.Reason(fleet.ReasonStalePlan) +
+		return rest.Refused(q.Plan + ": " + words.Reason(fleet.ReasonStalePlan) +
 			"; see what it would mean now: hale recover " + q.Subjects[0] + " --believe-the-world")
 	}
 	q.Plan = ""

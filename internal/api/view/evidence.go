@@ -4,6 +4,7 @@ import (
 	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 	"hale/internal/state/evidence"
 )
 
@@ -20,7 +21,7 @@ func Exhibit(e evidence.Exhibit, b evidence.Bytes) api.Exhibit {
 	for _, p := range prose.EvidenceParts(e.Parts) {
 		part := api.EvidencePart{Name: p.Name, Bytes: p.Bytes}
 		if p.Why != "" {
-			part.Lacks = api.Reason{Code: string(p.Why), Text: prose.Reason(p.Why), Detail: p.Detail}
+			part.Lacks = api.Reason{Code: string(p.Why), Text: words.Reason(p.Why), Detail: p.Detail}
 		}
 		x.Parts = append(x.Parts, part)
 	}

@@ -15,6 +15,7 @@ import (
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/prose/explain"
+	"hale/internal/prose/words"
 )
 
 // Fleet translates a fleet's status, machines and all.
@@ -146,7 +147,7 @@ func Reason(r fleet.Reason, detail string) api.Reason {
 	if r == "" {
 		return api.Reason{}
 	}
-	return api.Reason{Code: string(r), Text: prose.Reason(r), Detail: detail, Advice: prose.Advice(r)}
+	return api.Reason{Code: string(r), Text: words.Reason(r), Detail: detail, Advice: words.Advice(r)}
 }
 
 // Brake translates a fleet's brake.
@@ -260,7 +261,7 @@ func held(s published.Fleet, v situation.View) api.Reason {
 	if why == fleet.ReasonBackoff {
 		r.Text = explain.Retry(&v.Machine, s.Now)
 		if i := v.Machine.Incident; i != nil {
-			r.Advice = prose.Advice(i.Last.Why)
+			r.Advice = words.Advice(i.Last.Why)
 		}
 	}
 	switch why {
@@ -352,10 +353,10 @@ func Verdict(v situation.View) string {
 		}
 	}
 	finding := prose.Finding(h.Check, h.Result, detail)
-	if h.Cause == belief.CauseChecks && finding != "" || prose.Cause(h.Cause) == "" {
+	if h.Cause == belief.CauseChecks && finding != "" || words.Cause(h.Cause) == "" {
 		return finding
 	}
-	return prose.Cause(h.Cause)
+	return words.Cause(h.Cause)
 }
 
 // Event translates a record and puts it into words.

@@ -7,12 +7,13 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 )
 
 // reasonFor puts a reason into words, with advice that can be typed as it stands.
 func reasonFor(r fleet.Reason, detail string, f fleet.Name, i fleet.Installation) api.Reason {
 	out := Reason(r, detail)
-	out.Advice = prose.AdviceFor(r, f, i)
+	out.Advice = words.AdviceFor(r, f, i)
 	return out
 }
 

@@ -11,11 +11,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 	"hale/internal/sim/load"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
@@ -23,8 +26,6 @@ import (
 	"hale/internal/trial/rehearsal"
 	"hale/internal/trial/report"
 	"hale/internal/trial/scenario"
-
-	"github.com/spf13/cobra"
 )
 
 // simulation is what hale simulate is asked for.
@@ -339,7 +340,7 @@ func (p sheet) rehearsed(f rehearsal.Fleet) []string {
 	}
 	lines := []string{fmt.Sprintf("%s: %s on %s, %s, %s, hale %s (%s)", p.Paint(paper.Strong, string(f.Name)),
 		f.Machines(),
-		paper.Count(f.Hosts, "host"), length(f.Options.Horizon), paper.Count(f.Servers, "server"), prose.Mode(f.Mode),
+		paper.Count(f.Hosts, "host"), length(f.Options.Horizon), paper.Count(f.Servers, "server"), words.Mode(f.Mode),
 		strings.Join(steps, ", "))}
 	lines = append(lines, p.faults(f.Faults)...)
 	for _, part := range []struct {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
@@ -14,8 +16,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/prose"
-
-	"github.com/spf13/cobra"
+	"hale/internal/prose/words"
 )
 
 func (c reader) planCommand() *cobra.Command {
@@ -95,16 +96,16 @@ func (p sheet) plan(plan api.Plan) []string {
 			said := fmt.Sprintf("the brake is on (limit %d)", f.Brake.Limit)
 			parts = append(parts, paper.Cell{Text: said, Style: paper.Red})
 		}
-		standing := prose.Provider(fleet.ProviderStanding(f.Provider.Standing))
+		standing := words.Provider(fleet.ProviderStanding(f.Provider.Standing))
 		parts = append(parts, paper.Cell{Text: fmt.Sprintf("provider %s %s", f.Provider.Name, standing)},
-			paper.Cell{Text: "hale " + prose.Mode(policy.Mode(f.Mode))})
+			paper.Cell{Text: "hale " + words.Mode(policy.Mode(f.Mode))})
 		lines = append(lines, "", p.headline(f.Fleet, parts))
 		if f.Provider.Detail != "" {
 			lines = append(lines, "  "+p.Paint(paper.Faint, f.Provider.Detail))
 		}
 		for _, step := range f.Unsupported {
 			lines = append(lines,
-				"  "+p.Paint(paper.Yellow, "step "+step+" is skipped: "+prose.Reason(fleet.ReasonUnsupported)))
+				"  "+p.Paint(paper.Yellow, "step "+step+" is skipped: "+words.Reason(fleet.ReasonUnsupported)))
 		}
 		for _, said := range wantedLines(api.Fleet{Ordered: f.Ordered, Plans: f.Plans}, plan.At) {
 			lines = append(lines, "  "+p.Paint(paper.Yellow, said))
@@ -157,7 +158,7 @@ func unheard(fleets []api.PlannedWork) error {
 		if standing == fleet.ProviderUp {
 			continue
 		}
-		why := fmt.Sprintf("provider %s %s", f.Provider.Name, prose.Provider(standing))
+		why := fmt.Sprintf("provider %s %s", f.Provider.Name, words.Provider(standing))
 		if standing == fleet.ProviderUnknown {
 			why = fmt.Sprintf("provider %s did not answer in time", f.Provider.Name)
 		}
@@ -201,7 +202,7 @@ var acts = map[string]string{
 func would(m api.PlannedStep) string {
 	act, acting := acts[m.Action]
 	if step := fleet.StepKind(m.Action); step.Known() {
-		act, acting = fmt.Sprintf("%s (step %s)", prose.Step(step), step), true
+		act, acting = fmt.Sprintf("%s (step %s)", words.Step(step), step), true
 	}
 	switch {
 	case m.Action == api.ActionGoOn && m.Kind == string(belief.RepairBuild):

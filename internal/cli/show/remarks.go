@@ -13,6 +13,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 )
 
 // remarks are what there is to say below the fleets.
@@ -128,7 +129,7 @@ func (p sheet) storeLines(s *api.StoreTrouble, now time.Time) []string {
 			prose.Span(max(0, now.Sub(s.Since))), s.Detail, s.Reason.Advice))
 	}
 	if s.Low != "" {
-		say(paper.Yellow, fmt.Sprintf("hale's store is nearly full: %s. %s", s.Low, prose.Advice(fleet.ReasonStoreLow)))
+		say(paper.Yellow, fmt.Sprintf("hale's store is nearly full: %s. %s", s.Low, words.Advice(fleet.ReasonStoreLow)))
 	}
 	return append(lines, "")
 }
@@ -186,12 +187,12 @@ func (p sheet) attention(s api.Status, now time.Time, c cut) []string {
 			if f.Brake.Ends != "" {
 				on += ", " + f.Brake.Ends
 			}
-			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, on, prose.Advice(fleet.ReasonBrake)))
+			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, on, words.Advice(fleet.ReasonBrake)))
 		}
 		for _, i := range f.Parents {
 			if i.Paged {
 				lines = append(lines, fmt.Sprintf("  %s: %s (incident %s): %s", f.Name, i.Text, i.ID,
-					prose.Advice(fleet.ReasonSharedFate)))
+					words.Advice(fleet.ReasonSharedFate)))
 			}
 		}
 		if d := f.Vantage.Doubt; d.Code != "" {
@@ -288,7 +289,7 @@ func worldPleas(f api.Fleet) []string {
 	}
 	for _, u := range f.Unproven {
 		if u.Failing {
-			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, u.Text, prose.Advice(fleet.ReasonUnproven)))
+			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Name, u.Text, words.Advice(fleet.ReasonUnproven)))
 		}
 	}
 	if why := f.Unnoted; why.Code != "" {

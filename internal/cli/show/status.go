@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"hale/api"
 	"hale/internal/cli/command"
 	"hale/internal/cli/paper"
@@ -17,8 +19,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/prose"
-
-	"github.com/spf13/cobra"
+	"hale/internal/prose/words"
 )
 
 // watchEvery is the time between two looks of status --watch.
@@ -272,7 +273,7 @@ func headParts(f api.Fleet, now time.Time) []paper.Cell {
 	}
 	color, stands := brake(f, now)
 	add(color, "%s", stands)
-	provider := prose.Provider(fleet.ProviderStanding(f.Provider.Standing))
+	provider := words.Provider(fleet.ProviderStanding(f.Provider.Standing))
 	if f.Provider.Standing == string(fleet.ProviderUp) {
 		add(paper.Plain, "provider %s %s", f.Provider.Name, provider)
 	} else {

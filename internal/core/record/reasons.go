@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"hale/internal/core/belief"
@@ -15,6 +16,12 @@ func (r *Record) Valid() error {
 	}
 	return fmt.Errorf("a record %q cannot have the reason %q", r.Kind, r.Reason)
 }
+
+// Kinds are the kinds of record that there are, in the order of the alphabet.
+func Kinds() []Kind { return slices.Sorted(maps.Keys(reasons)) }
+
+// Known reports whether there is such a kind of record.
+func (k Kind) Known() bool { _, known := reasons[k]; return known }
 
 // none stands for a record that needs no reason: what it says is one.
 const none = ""

@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 )
 
 // Fleet says what holds a fleet as a whole, and what a person can do about it.
@@ -45,7 +46,7 @@ func Fleet(f published.Fleet) Answer {
 			),
 		)
 		e.explainPolicy(f, p)
-		e.advise(prose.Advice(fleet.ReasonSharedFate))
+		e.advise(words.Advice(fleet.ReasonSharedFate))
 	}
 	e.explainHeld(f)
 	e.explainMachines(f)
@@ -108,7 +109,7 @@ func (e *explainer) explainUnproven(f published.Fleet) {
 	for _, t := range f.Whole.Book.Checks {
 		if !t.Proven() && t.Told() {
 			e.Now = append(e.Now, prose.Unproven(t, f.Now.Wall)+": its failures count for nothing until it does")
-			e.advise(prose.Advice(fleet.ReasonUnproven))
+			e.advise(words.Advice(fleet.ReasonUnproven))
 		}
 	}
 }
@@ -168,7 +169,7 @@ func (e *explainer) explainMachines(f published.Fleet) {
 		if waiting[why] == 1 {
 			machines = "machine waits"
 		}
-		said := prose.Reason(why)
+		said := words.Reason(why)
 		if why == fleet.ReasonAmnesty {
 			said = prose.Aside(said, AmnestyLeft(f))
 		}

@@ -16,6 +16,7 @@ import (
 	"hale/internal/owner/published"
 	"hale/internal/probe"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 )
 
 // Answer is the present state of one machine in words. Each line is a clause of its own.
@@ -57,7 +58,7 @@ func (e *explainer) explainVerdict(f published.Fleet, v situation.View) {
 		e.Because = append(e.Because, "the fleet has no such machine now")
 		return
 	}
-	if c := prose.Cause(h.Cause); c != "" {
+	if c := words.Cause(h.Cause); c != "" {
 		e.Because = append(e.Because, c)
 	}
 	if beyond := MarkedBeyond(f, v); beyond != "" {
@@ -98,7 +99,7 @@ func adopted(kept bool) string {
 func providersWord(f published.Fleet, v situation.View) string {
 	if f.Provider.Standing != fleet.ProviderUp {
 		return prose.Aside(
-			fmt.Sprintf("provider %s %s", f.Spec.Provider, prose.Provider(f.Provider.Standing)),
+			fmt.Sprintf("provider %s %s", f.Spec.Provider, words.Provider(f.Provider.Standing)),
 			f.Provider.Detail,
 		)
 	}
@@ -106,9 +107,9 @@ func providersWord(f published.Fleet, v situation.View) string {
 	if !seen.Known() {
 		return "the provider said nothing of the instance yet"
 	}
-	said := "the provider says the instance is " + prose.Power(seen.Instance.Power)
+	said := "the provider says the instance is " + words.Power(seen.Instance.Power)
 	if seen.Instance.Power != fleet.PowerRunning {
-		said = prose.Aside(said, prose.Stop(seen.Instance.Stop))
+		said = prose.Aside(said, words.Stop(seen.Instance.Stop))
 	}
 	if seen.Instance.Address.IsValid() {
 		said += " at " + seen.Instance.Address.String()
@@ -128,9 +129,9 @@ func (e *explainer) explainWork(f published.Fleet, v situation.View) {
 	if q := m.Quarantine; q != nil {
 		e.Now = append(
 			e.Now,
-			fmt.Sprintf("in quarantine for %s: %s", prose.Span(f.Now.Wall.Sub(q.Since)), prose.Reason(q.Reason)),
+			fmt.Sprintf("in quarantine for %s: %s", prose.Span(f.Now.Wall.Sub(q.Since)), words.Reason(q.Reason)),
 		)
-		advice := cmp.Or(prose.Advice(q.Reason), prose.Advice(fleet.ReasonQuarantined))
+		advice := cmp.Or(words.Advice(q.Reason), words.Advice(fleet.ReasonQuarantined))
 		if e.advise(advice); !strings.Contains(advice, "hale retry") {
 			e.advise("when it is mended: hale retry " + string(m.Name))
 		}
@@ -230,7 +231,7 @@ func (e *explainer) explainFate(f published.Fleet, m *belief.Machine) {
 	}
 	if p := f.Whole.Parent(m.Incident.Parent); p != nil {
 		e.Now = append(e.Now, fmt.Sprintf("it shares the fate of %s: incident %s, open for %s: %s",
-			prose.Domain(p.Domain), p.ID, prose.Span(f.Now.Wall.Sub(p.Opened)), prose.Parent(*p)))
+			words.Domain(p.Domain), p.ID, prose.Span(f.Now.Wall.Sub(p.Opened)), prose.Parent(*p)))
 		e.explainPolicy(f, *p)
 	}
 }
@@ -251,13 +252,13 @@ func spared(f published.Fleet, v *situation.View) bool {
 func (e *explainer) explainRetry(m *belief.Machine, now fleet.Now) {
 	e.Now = append(e.Now, Retry(m, now))
 	if m.Incident != nil {
-		e.advise(prose.Advice(m.Incident.Last.Why))
+		e.advise(words.Advice(m.Incident.Last.Why))
 	}
 }
 
 // Retry says what the last attempt failed by, and when the next one follows.
 func Retry(m *belief.Machine, now fleet.Now) string {
-	said := prose.Reason(fleet.ReasonBackoff)
+	said := words.Reason(fleet.ReasonBackoff)
 	if i := m.Incident; i != nil && i.Last.Why != "" {
 		said = prose.Because(attempted(m), attemptFailed(i.Last))
 	}
@@ -281,7 +282,7 @@ func attemptFailed(f belief.Failure) string {
 	if f.Detail != "" && slices.Contains(says, f.Why) {
 		return f.Detail
 	}
-	return prose.Aside(prose.Reason(f.Why), f.Detail)
+	return prose.Aside(words.Reason(f.Why), f.Detail)
 }
 
 // Lacking says which checks must yet succeed, and how often, before the machine is healthy; empty: none is known.
@@ -324,7 +325,7 @@ func soFar(f *published.Fleet, m fleet.MachineName, c fleet.CheckName) string {
 func (e *explainer) explainSize(f published.Fleet, m belief.Machine) {
 	l := f.Whole.Ledger
 	if r := l.Removal(m.Name); r != nil {
-		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, prose.Reason(r.Why)))
+		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, words.Reason(r.Why)))
 	}
 	for i := range m.Kept {
 		k := &m.Kept[i]
@@ -378,8 +379,8 @@ func (e *explainer) explainPolicy(f published.Fleet, p belief.Parent) {
 }
 
 func (e *explainer) hold(r fleet.Reason, detail string) {
-	e.Now = append(e.Now, "held: "+prose.Aside(prose.Reason(r), detail))
-	e.advise(prose.AdviceFor(r, e.fleet, e.foreign))
+	e.Now = append(e.Now, "held: "+prose.Aside(words.Reason(r), detail))
+	e.advise(words.AdviceFor(r, e.fleet, e.foreign))
 }
 
 func (e *explainer) advise(what string) {
@@ -390,11 +391,11 @@ func (e *explainer) advise(what string) {
 
 // Work says where a repair stands.
 func Work(r belief.Repair, now fleet.Now) string {
-	said := fmt.Sprintf("%s %s, begun %s ago", prose.RepairKind(r.Kind), r.ID, prose.Span(now.Wall.Sub(r.Started)))
+	said := fmt.Sprintf("%s %s, begun %s ago", words.RepairKind(r.Kind), r.ID, prose.Span(now.Wall.Sub(r.Started)))
 	if r.Kind == belief.RepairHeal {
 		said += ", step " + string(r.Step)
 	}
-	said = prose.Because(said, prose.Phase(r.Phase))
+	said = prose.Because(said, words.Phase(r.Phase))
 	if r.Gather != "" {
 		said += ", and first for the evidence to be kept"
 	}
@@ -402,9 +403,9 @@ func Work(r belief.Repair, now fleet.Now) string {
 		said += ", " + prose.Span(r.Deadline.Sub(now.Mono)) + " more"
 	}
 	if in := r.Intent; in != nil {
-		call := fmt.Sprintf("%s of %s is under way", prose.Op(in.Op), prose.Instance(in.Instance))
+		call := fmt.Sprintf("%s of %s is under way", words.Op(in.Op), prose.Instance(in.Instance))
 		if in.Unknown {
-			call = fmt.Sprintf("it is not known yet whether %s of %s took effect", prose.Op(in.Op),
+			call = fmt.Sprintf("it is not known yet whether %s of %s took effect", words.Op(in.Op),
 				prose.Instance(in.Instance))
 		}
 		said += "; " + call

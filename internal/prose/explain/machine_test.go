@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/situation"
 	"hale/internal/owner/published"
-	"hale/internal/prose"
 	"hale/internal/prose/explain"
-
-	"github.com/google/go-cmp/cmp"
+	"hale/internal/prose/words"
 )
 
 // scene is a fleet with one machine to tell about.
@@ -66,7 +66,7 @@ func TestExplain(t *testing.T) {
 			want: explain.Answer{
 				Because: []string{"its checks are down", "check page is down for 12s: connection refused or reset (refused)", "check ping is up for 1m00s", runs},
 				Now:     []string{"held: too many machines fail at once, so the brake is on (4 of 10 machines fail)"},
-				Person:  []string{prose.Advice(fleet.ReasonBrake)},
+				Person:  []string{words.Advice(fleet.ReasonBrake)},
 			},
 		},
 		"the old instance is fenced": {
@@ -212,7 +212,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 				Because: evidence,
 				Now: []string{"it shares the fate of storage nas1: incident web/p1, open for 1m00s: 4 of 5 machines on storage nas1 fail (1 in 1000 by chance)",
 					"a person is paged in 9m00s if it lasts", "held: it failed together with others of its domain, so the common cause comes first"},
-				Person: []string{prose.Advice(fleet.ReasonSharedFate)},
+				Person: []string{words.Advice(fleet.ReasonSharedFate)},
 			},
 		},
 		"hale is cut off": {
@@ -224,7 +224,7 @@ func TestExplainWhatMachinesSufferTogether(t *testing.T) {
 			want: explain.Answer{
 				Because: evidence,
 				Now:     []string{"held: hale itself is cut off: no canary answers it (10.0.0.1: timeout)"},
-				Person:  []string{prose.Advice(fleet.ReasonVantageIsolated)},
+				Person:  []string{words.Advice(fleet.ReasonVantageIsolated)},
 			},
 		},
 	} {

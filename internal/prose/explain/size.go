@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/sizing"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 )
 
 // Sized is how a fleet's size stands, as its owner would judge it now.
@@ -96,12 +97,12 @@ func (e *explainer) explainMoves(f *published.Fleet, s *Sized) {
 		e.Now = append(e.Now, "it has no opinions: people and programs move it (hale scale)")
 	case why != "":
 		said := fmt.Sprintf("opinions want %s, and %d stay: %s", prose.Machines(v.Wants), s.Case.Size,
-			prose.Reason(why))
+			words.Reason(why))
 		if !until.IsZero() {
 			said += ", until " + moment(until)
 		}
 		e.Now = append(e.Now, said)
-		e.advise(prose.Advice(why))
+		e.advise(words.Advice(why))
 	case v.By < 0 && slices.ContainsFunc(v.Said, func(o sizing.Said) bool { return o.Missing() }):
 		e.Now = append(e.Now, "no opinion has a number to go by, so it stays as it is")
 	case v.By < 0:

@@ -177,6 +177,7 @@ var packages = []pkgRule{
 	{path: "internal/sim", floor: 2, step: 5},
 	{path: "internal/sim/survey", floor: 2, step: 6},
 	// Floor 4, the surfaces.
+	{path: "internal/prose/words", floor: 3, step: 9}, // below prose, and above all adapters, which word nothing
 	{path: "internal/prose", floor: 4},
 	{path: "internal/prose/explain", floor: 4, step: 1},
 	{path: "internal/provider/examine", floor: 4},

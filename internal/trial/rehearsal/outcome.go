@@ -10,7 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
-	"hale/internal/prose"
+	"hale/internal/prose/words"
 	"hale/internal/sim"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/judge"
@@ -239,7 +239,7 @@ func tell(h *chronicle.History, kind record.Kind) []Count {
 			c.add(string(m.Record.Reason), m.Machine)
 		}
 	}
-	return c.counts(func(reason string) string { return prose.Reason(fleet.Reason(reason)) })
+	return c.counts(func(reason string) string { return words.Reason(fleet.Reason(reason)) })
 }
 
 // How much of the trace goes with a misdeed.

@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/world"
 )
@@ -83,7 +84,7 @@ func quarantines(f Fleet) []string {
 	for _, reason := range slices.Sorted(maps.Keys(piles)) {
 		p := piles[reason]
 		said := fmt.Sprintf("%s left down for a person, %s: %s",
-			were(len(p.machines)), times(p.times, "time"), prose.Reason(reason))
+			were(len(p.machines)), times(p.times, "time"), words.Reason(reason))
 		if missing := lacking(f.Options.Spec); missing != "" {
 			said += "; " + missing
 		}

@@ -14,7 +14,6 @@ import (
 	"hale/api"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
-	"hale/internal/prose"
 )
 
 // Journal is what was recorded.
@@ -74,7 +73,7 @@ func Read(r io.Reader) (Journal, error) {
 			j.Broken = append(j.Broken, BadLine{n, "it is no JSON object of a record"})
 		case e.Kind == "" || e.Fleet == "" || e.At.IsZero():
 			j.Broken = append(j.Broken, BadLine{n, "it has no kind, fleet or time"})
-		case !prose.Knows(record.Kind(e.Kind)):
+		case !record.Kind(e.Kind).Known():
 			unknown[e.Kind]++
 		default:
 			j.add(e)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hale/internal/prose"
+	"hale/internal/prose/words"
 	"hale/internal/trial/rehearsal"
 	"hale/internal/trial/scenario"
 )
@@ -115,7 +116,7 @@ func about(f rehearsal.Fleet) string {
 		steps = append(steps, string(s.Kind))
 	}
 	return fmt.Sprintf("%s on %s for %s, %s; hale %s (%s)", f.Machines(), plural(f.Hosts, "host"),
-		prose.Span(f.Options.Horizon), plural(f.Servers, "hale server"), prose.Mode(f.Mode), strings.Join(steps, ", "))
+		prose.Span(f.Options.Horizon), plural(f.Servers, "hale server"), words.Mode(f.Mode), strings.Join(steps, ", "))
 }
 
 func plural(n int, what string) string {

@@ -1,6 +1,8 @@
-package prose
+package words
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"hale/internal/core/fleet"
@@ -385,6 +387,9 @@ var reasons = map[fleet.Reason]reason{
 
 // tellAgain is the advice for a dead letter.
 const tellAgain = "see what the target answers with 'hale notify test TARGET', then 'hale notify dead --retry all'"
+
+// Reasons are those that have words, in the order of the alphabet.
+func Reasons() []fleet.Reason { return slices.Sorted(maps.Keys(reasons)) }
 
 // Reason says in a clause why something was done, or not done; empty for the empty reason.
 func Reason(r fleet.Reason) string {

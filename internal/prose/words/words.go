@@ -1,14 +1,17 @@
-package prose
+// Package words says what each value of hale's closed sets is called (verdicts, causes, results, outcomes …), why
+// something is done or not, by the reason, and what a person can do about it.
+//
+// It promises that every constant of these sets has words (a test reads the source of the core), each written so that it
+// fits the sentences of package prose.
+package words
 
 import (
-	"fmt"
-
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 )
 
-// The words of the smaller sets, each written so that it fits the sentences of sentence.go.
+// The words of the smaller sets.
 var (
 	verdicts = map[belief.Verdict]string{
 		belief.VerdictUnknown:   "unknown",
@@ -213,6 +216,8 @@ var (
 		policy.ScopeRoom:         "room",
 		policy.ScopeZone:         "zone",
 	}
+	// holds say what alone a hold forbids.
+	holds   = map[fleet.HoldScope]string{fleet.HoldScaleIn: "against scale-in alone"}
 	domains = map[fleet.DomainKind]string{
 		fleet.DomainHost:    "host",
 		fleet.DomainRack:    "rack",
@@ -223,56 +228,78 @@ var (
 	}
 )
 
-// word returns the catalogue's words; a value that is not in it speaks for itself.
-func word[K ~string](words map[K]string, value K) string {
-	if w, ok := words[value]; ok {
+// Of returns the catalogue's words; a value that is not in it speaks for itself.
+func Of[K ~string](catalogue map[K]string, value K) string {
+	if w, ok := catalogue[value]; ok {
 		return w
 	}
 	return string(value)
 }
 
 // Cause says in a clause why a verdict is what it is; empty for CauseNone.
-func Cause(c belief.Cause) string { return word(causes, c) }
+func Cause(c belief.Cause) string { return Of(causes, c) }
 
 // Result says in a clause how one probe ended.
-func Result(r fleet.ResultReason) string { return word(results, r) }
+func Result(r fleet.ResultReason) string { return Of(results, r) }
 
 // Step says what a step does to the machine, as in "hale would …".
-func Step(s fleet.StepKind) string { return word(steps, s) }
+func Step(s fleet.StepKind) string { return Of(steps, s) }
 
 // Power says how an instance stands, as its provider puts it.
-func Power(p fleet.Power) string { return word(powers, p) }
+func Power(p fleet.Power) string { return Of(powers, p) }
 
 // Stop says why an instance does not run.
-func Stop(s fleet.Stop) string { return word(stops, s) }
+func Stop(s fleet.Stop) string { return Of(stops, s) }
 
 // Op names a call to a provider.
-func Op(o fleet.Op) string { return word(ops, o) }
+func Op(o fleet.Op) string { return Of(ops, o) }
 
 // RepairKind says what a repair is for.
-func RepairKind(k belief.RepairKind) string { return word(repairs, k) }
+func RepairKind(k belief.RepairKind) string { return Of(repairs, k) }
 
 // Phase says where the work on a step stands.
-func Phase(p belief.Phase) string { return word(phases, p) }
+func Phase(p belief.Phase) string { return Of(phases, p) }
 
 // Provider says how a provider stands, as in "the provider …".
-func Provider(s fleet.ProviderStanding) string { return word(providers, s) }
+func Provider(s fleet.ProviderStanding) string { return Of(providers, s) }
 
 // Vantage says how hale's own sight stands, as in "hale …".
-func Vantage(s fleet.VantageStanding) string { return word(vantages, s) }
+func Vantage(s fleet.VantageStanding) string { return Of(vantages, s) }
 
 // Domain names a domain, as in "rack r1".
 func Domain(d fleet.Domain) string {
 	if d.None() {
 		return "a domain"
 	}
-	return word(domains, d.Kind) + " " + d.Name
-}
-
-// Parent says what a parent incident is about: how much of its domain fails, and how unlikely that is by chance.
-func Parent(p belief.Parent) string {
-	return Aside(fmt.Sprintf("%d of %d machines on %s fail", p.Failing, p.Members, Domain(p.Domain)), odds(p.Chance))
+	return Of(domains, d.Kind) + " " + d.Name
 }
 
 // Mode says what hale does with a fleet, as in "hale …".
-func Mode(m policy.Mode) string { return word(modes, m) }
+func Mode(m policy.Mode) string { return Of(modes, m) }
+
+// Verdict says how a machine is.
+func Verdict(v belief.Verdict) string { return Of(verdicts, v) }
+
+// Standing says how a check stands.
+func Standing(s fleet.Standing) string { return Of(standings, s) }
+
+// Outcome says how a call ended.
+func Outcome(o fleet.OutcomeKind) string { return Of(outcomes, o) }
+
+// Proof says what is proven of an old instance.
+func Proof(p fleet.Proof) string { return Of(proofs, p) }
+
+// Order says what an order wants, as in "alice orders …".
+func Order(k fleet.OrderKind) string { return Of(orders, k) }
+
+// Hold says what alone a hold forbids.
+func Hold(s fleet.HoldScope) string { return Of(holds, s) }
+
+// Event names a kind of message.
+func Event(e policy.NotifyEvent) string { return Of(events, e) }
+
+// Scope names what a limit is for.
+func Scope(k policy.ScopeKind) string { return Of(scopes, k) }
+
+// DomainKind names a kind of domain.
+func DomainKind(k fleet.DomainKind) string { return Of(domains, k) }
