@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/program"
 	"hale/internal/provider"
+	"hale/internal/sim/guest"
 	"hale/internal/sim/world"
 )
 
@@ -41,7 +42,7 @@ func (c commands) Run(ctx context.Context, job program.Job) (program.Result, err
 	}
 	r = program.Result{Code: unreachableCode, Output: said + ": unreachable"}
 	c.p.world.onVM(ref.ID, ref.Host, func(t *world.World, vm *world.VM) bool {
-		if t.Hear("", vm.Lease()).Ping == world.Well {
+		if t.Hear("", vm.Lease()).Ping == guest.Well {
 			r = program.Result{Output: fmt.Sprintf("%s: ok, at %s", said, vm.Lease())}
 		}
 		return true

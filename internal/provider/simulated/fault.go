@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/provider"
+	"hale/internal/sim/guest"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
@@ -96,33 +97,33 @@ func (f Happens) strike(w *World) struck {
 // Of what is wrong with a guest.
 type (
 	// Illness is what is wrong.
-	Illness = world.Ailment
+	Illness = guest.Ailment
 	// Symptom is how it shows.
-	Symptom = world.Symptom
+	Symptom = guest.Symptom
 	// Cure is what makes the guest well again.
-	Cure = world.Cure
+	Cure = guest.Cure
 )
 
 // The symptoms. The provider reports such a guest as running.
 const (
-	NeverBoots  = world.Hung // to those who ask
-	BootsSlowly = world.SlowBoot
-	NoAddress   = world.NoAddress
-	NoNetwork   = world.Unplugged
-	Hung        = world.Hung
-	Halted      = world.Halted
-	NoHTTP      = world.AppDead
-	HTTPStatus  = world.AppError
-	HTTPHangs   = world.AppHangs
-	WrongPage   = world.BadPage
-	CheckFails  = world.CheckFails
-	LosesProbes = world.Lossy
-	AgentMute   = world.AgentMute
-	AgentLies   = world.AgentLies
+	NeverBoots  = guest.Hung // to those who ask
+	BootsSlowly = guest.SlowBoot
+	NoAddress   = guest.NoAddress
+	NoNetwork   = guest.Unplugged
+	Hung        = guest.Hung
+	Halted      = guest.Halted
+	NoHTTP      = guest.AppDead
+	HTTPStatus  = guest.AppError
+	HTTPHangs   = guest.AppHangs
+	WrongPage   = guest.BadPage
+	CheckFails  = guest.CheckFails
+	LosesProbes = guest.Lossy
+	AgentMute   = guest.AgentMute
+	AgentLies   = guest.AgentLies
 
-	ByReboot   = world.ByReboot
-	ByRecreate = world.ByRecreate
-	ByCommand  = world.ByCommand
+	ByReboot   = guest.ByReboot
+	ByRecreate = guest.ByRecreate
+	ByCommand  = guest.ByCommand
 )
 
 // Broken makes a guest ill until it is cured or the fault is lifted.

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"hale/internal/core/policy"
-	"hale/internal/sim/world"
+	"hale/internal/sim/guest"
 )
 
 // tellsHealth has the guest answer as a gRPC server, where a check asks that at the port, and reports whether one does.
@@ -62,11 +62,11 @@ func (w *World) answerHealth(c *conn, f *http2.Framer, stream uint32) error {
 	w.mu.Lock()
 	h := w.heard(c)
 	w.mu.Unlock()
-	if h.HTTP == world.Silence {
+	if h.HTTP == guest.Silence {
 		return nil
 	}
 	answer := answerServing
-	if h.HTTP == world.Status5 {
+	if h.HTTP == guest.Status5 {
 		answer = answerNotServing
 	}
 	var head bytes.Buffer

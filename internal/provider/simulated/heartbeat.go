@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hale/internal/probe"
-	"hale/internal/sim/world"
+	"hale/internal/sim/guest"
 )
 
 var (
@@ -42,8 +42,8 @@ func (v vantage) Await(ctx context.Context, t probe.Target) (probe.Beat, error) 
 
 func (v vantage) report(t probe.Target, now time.Time) (probe.Beat, bool) {
 	h := v.hear(t.Address)
-	if h.TCP != world.Well || h.HTTP == world.Silence || h.Fails(string(t.Check)) {
+	if h.TCP != guest.Well || h.HTTP == guest.Silence || h.Fails(string(t.Check)) {
 		return probe.Beat{}, false
 	}
-	return probe.Beat{At: now, OK: h.HTTP != world.Status5, Detail: "simulated"}, true
+	return probe.Beat{At: now, OK: h.HTTP != guest.Status5, Detail: "simulated"}, true
 }

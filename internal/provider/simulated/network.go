@@ -16,6 +16,7 @@ import (
 
 	"hale/internal/core/policy"
 	"hale/internal/probe"
+	"hale/internal/sim/guest"
 	"hale/internal/sim/world"
 )
 
@@ -74,16 +75,16 @@ func (v vantage) answers(address netip.Addr) bool {
 	}
 	h := v.hear(address)
 	v.do(func(*world.World) {
-		answers = h.Ping == world.Well && !v.fails(h, func(c *policy.Check) bool { return c.Kind == policy.CheckPing })
+		answers = h.Ping == guest.Well && !v.fails(h, func(c *policy.Check) bool { return c.Kind == policy.CheckPing })
 	})
 	return answers
 }
 
 // hear returns what one probe hears.
-func (v vantage) hear(address netip.Addr) (h world.Hears) {
+func (v vantage) hear(address netip.Addr) (h guest.Hears) {
 	v.do(func(t *world.World) {
 		if h = t.Hear(v.client, address); t.Chance(h.Loss) {
-			h = world.Hears{Ping: world.Silence, TCP: world.Silence, HTTP: world.Silence}
+			h = guest.Hears{Ping: guest.Silence, TCP: guest.Silence, HTTP: guest.Silence}
 		}
 	})
 	return h
@@ -134,18 +135,18 @@ func (v vantage) connect(to netip.AddrPort) (net.Conn, handshake) {
 	var near net.Conn
 	how := unanswered
 	v.do(func(t *world.World) {
-		guest := t.Answering(to.Addr())
+		vm := t.Answering(to.Addr())
 		switch {
-		case guest == nil || h.Ping != world.Well:
+		case vm == nil || h.Ping != guest.Well:
 			return
-		case h.TCP != world.Well, !v.options.serves(to.Port()),
+		case h.TCP != guest.Well, !v.options.serves(to.Port()),
 			v.fails(h, func(c *policy.Check) bool { return c.Port == int(to.Port()) }):
 			how = refused
 			return
 		}
 		how = accepted
 		one, far := net.Pipe()
-		c := &conn{Conn: far, guest: guest, at: to}
+		c := &conn{Conn: far, guest: vm, at: to}
 		if v.conns[to.Addr()] == nil {
 			v.conns[to.Addr()] = map[*conn]struct{}{}
 		}
@@ -209,11 +210,11 @@ func (w *World) answer(c *conn, path string) (status int, body string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch h := w.heard(c); h.HTTP {
-	case world.Silence:
+	case guest.Silence:
 		return 0, ""
-	case world.Status5:
+	case guest.Status5:
 		return h.Status, fmt.Sprintf("%s %s %d\n", c.guest.Name, c.guest.ID, h.Status)
-	case world.WrongPage:
+	case guest.WrongPage:
 		status, _ = w.page(c.guest, c.at.Port(), path)
 		return status, "another page\n"
 	default:
@@ -222,7 +223,7 @@ func (w *World) answer(c *conn, path string) (status int, body string) {
 }
 
 // heard returns what a probe from next door hears of the guest. The caller holds the world's lock.
-func (w *World) heard(c *conn) world.Hears { return w.truth.Hear("", c.at.Addr()) }
+func (w *World) heard(c *conn) guest.Hears { return w.truth.Hear("", c.at.Addr()) }
 
 // show writes a page.
 func show(c *conn, request *http.Request, status int, body string) error {
@@ -278,7 +279,7 @@ func (w *World) Run(ctx context.Context, p probe.Program) (int, string, error) {
 			switch {
 			case w.fails(vm.Heard(), func(c *policy.Check) bool { return isProgram(c, p) }):
 				code, said = 2, vm.Name+" fails this check\n"
-			case h.HTTP != world.Well && h.HTTP != world.WrongPage:
+			case h.HTTP != guest.Well && h.HTTP != guest.WrongPage:
 				code, said = 1, vm.Name+" is not healthy\n"
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"hale/internal/core/policy"
-	"hale/internal/sim/world"
+	"hale/internal/sim/guest"
 )
 
 // maxDatagram is more than any question of a check has, in bytes.
@@ -52,10 +52,10 @@ func (w *World) answerPacket(c *conn, packet []byte) ([]byte, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := w.heard(c)
-	if h.HTTP == world.Silence {
+	if h.HTTP == guest.Silence {
 		return nil, false
 	}
-	ill, other := h.HTTP == world.Status5, h.HTTP == world.WrongPage
+	ill, other := h.HTTP == guest.Status5, h.HTTP == guest.WrongPage
 	if _, dns := w.checkAt(policy.CheckDNS, c.at.Port()); dns {
 		var m dnsmessage.Message
 		framed := len(packet) > 2 && int(packet[0])<<8|int(packet[1]) == len(packet)-2

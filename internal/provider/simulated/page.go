@@ -9,6 +9,7 @@ import (
 
 	"hale/internal/core/policy"
 	"hale/internal/probe"
+	"hale/internal/sim/guest"
 	"hale/internal/sim/world"
 )
 
@@ -19,7 +20,7 @@ func (o *Options) serves(port uint16) bool {
 }
 
 // fails reports whether one of those checks fails, although others may succeed. The caller holds the world's lock.
-func (w *World) fails(h world.Hears, of func(c *policy.Check) bool) bool {
+func (w *World) fails(h guest.Hears, of func(c *policy.Check) bool) bool {
 	for i := range w.options.Checks {
 		if c := &w.options.Checks[i]; of(c) && h.Fails(string(c.Name)) {
 			return true

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"hale/internal/core/policy"
-	"hale/internal/sim/world"
+	"hale/internal/sim/guest"
 )
 
 // introduces has the guest introduce itself as an SSH server, where a check wants to hear that from the port, and
@@ -35,7 +35,7 @@ func (w *World) introduction(c *conn) (line string, hangs, asked bool) {
 	} else {
 		line = strings.TrimSpace("simulated " + line)
 	}
-	return version + line + "\r\n", w.heard(c).HTTP == world.Silence, true
+	return version + line + "\r\n", w.heard(c).HTTP == guest.Silence, true
 }
 
 // checkAt returns the first check of the kind that asks the port. The caller holds the world's lock.

@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/sim/guest"
 	"hale/internal/sim/world"
 )
 
@@ -135,10 +136,10 @@ func (o witness) Power(vm *world.VM) {
 func (o witness) Address(a netip.Addr) {
 	for c := range o.w.conns[a] {
 		switch h := o.w.truth.Hear("", a); {
-		case h.Ping != world.Well || c.guest.Lease() != a:
+		case h.Ping != guest.Well || c.guest.Lease() != a:
 			o.w.forget(c)
 			c.abandon()
-		case h.TCP == world.Refused:
+		case h.TCP == guest.Refused:
 			o.w.forget(c)
 			_ = c.Close() // a pipe's Close cannot fail
 		}

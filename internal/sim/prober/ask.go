@@ -7,7 +7,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
-	"hale/internal/sim/world"
+	"hale/internal/sim/guest"
 )
 
 // lookEvery is the time between two questions of a look.
@@ -31,13 +31,13 @@ func (p *Prober) Look(c *policy.Check, aim picture.Aim, then func(fleet.CheckSta
 	ask = func() {
 		answer := p.hearOnce(c, a)
 		passed, enough := p.w.Now()-began, min(c.Timeout, time.Duration(c.DownAfter-1)*lookEvery)
-		if answer == world.Silence {
+		if answer == guest.Silence {
 			enough = c.Timeout
 		}
 		state.Result = resultOf(c, answer)
 		state.Standing = looked(state.Result)
 		switch {
-		case state.Standing != fleet.StandingDown && answer != world.Silence:
+		case state.Standing != fleet.StandingDown && answer != guest.Silence:
 			p.w.After(time.Millisecond, func() { then(state) })
 		case c.Kind == policy.CheckExec:
 			p.w.After(delay(c, answer), func() { then(state) })
@@ -94,24 +94,24 @@ func looked(r fleet.ResultReason) fleet.Standing {
 }
 
 // hearOnce is what one probe hears, which may be lost.
-func (p *Prober) hearOnce(c *policy.Check, a whom) world.Answer {
+func (p *Prober) hearOnce(c *policy.Check, a whom) guest.Answer {
 	answer, loss := p.hear(c, a)
 	if p.w.Chance(loss) {
-		return world.Silence
+		return guest.Silence
 	}
 	return answer
 }
 
 // delay is how long a probe takes to know.
-func delay(c *policy.Check, a world.Answer) time.Duration {
-	if a == world.Silence {
+func delay(c *policy.Check, a guest.Answer) time.Duration {
+	if a == guest.Silence {
 		return c.Timeout
 	}
 	return time.Millisecond
 }
 
 // answer is what the check hears.
-func answer(c *policy.Check, h world.Hears) world.Answer {
+func answer(c *policy.Check, h guest.Hears) guest.Answer {
 	heard := h.HTTP
 	switch c.Kind {
 	case policy.CheckPing:
@@ -119,50 +119,50 @@ func answer(c *policy.Check, h world.Hears) world.Answer {
 	case policy.CheckTCP:
 		heard = h.TCP
 	case policy.CheckHeartbeat:
-		if heard == world.Refused {
-			heard = world.Silence // it sends no question
+		if heard == guest.Refused {
+			heard = guest.Silence // it sends no question
 		}
 	default:
 	}
-	if heard != world.Well || !h.Fails(string(c.Name)) {
+	if heard != guest.Well || !h.Fails(string(c.Name)) {
 		return heard
 	}
 	switch c.Kind {
 	case policy.CheckPing, policy.CheckHeartbeat:
-		return world.Silence
+		return guest.Silence
 	case policy.CheckExec:
-		return world.Critical
+		return guest.Critical
 	default:
-		return world.Refused
+		return guest.Refused
 	}
 }
 
 // resultOf is what the check makes of the answer.
-func resultOf(c *policy.Check, a world.Answer) fleet.ResultReason {
+func resultOf(c *policy.Check, a guest.Answer) fleet.ResultReason {
 	web := c.Kind == policy.CheckHTTP
-	if web && c.HTTP.NoConnection == policy.NoConnectionIgnore && (a == world.Refused || a == world.Silence) {
+	if web && c.HTTP.NoConnection == policy.NoConnectionIgnore && (a == guest.Refused || a == guest.Silence) {
 		return fleet.ResultNotConnected
 	}
 	switch a {
-	case world.Well:
+	case guest.Well:
 		return fleet.ResultOK
-	case world.Refused:
+	case guest.Refused:
 		return fleet.ResultRefused
-	case world.Critical:
+	case guest.Critical:
 		return fleet.ResultExit
-	case world.Unheard:
+	case guest.Unheard:
 		return fleet.ResultLocal
-	case world.Status5, world.WrongPage:
+	case guest.Status5, guest.WrongPage:
 		return poor(c, a)
-	case world.Silence:
+	case guest.Silence:
 	}
 	return fleet.ResultTimeout
 }
 
 // poor is what the check makes of the answer of a machine with an ill service: an error, or another page. Checks that
 // do not look at what is said do not notice.
-func poor(c *policy.Check, a world.Answer) fleet.ResultReason {
-	refused := a == world.Status5
+func poor(c *policy.Check, a guest.Answer) fleet.ResultReason {
+	refused := a == guest.Status5
 	switch c.Kind {
 	case policy.CheckHTTP:
 		switch {

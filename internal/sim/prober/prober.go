@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
+	"hale/internal/sim/guest"
 	"hale/internal/sim/world"
 )
 
@@ -40,7 +41,7 @@ type Row struct {
 	Epoch  uint64
 	stamp  uint64 // what was planned under an earlier one is void
 	next   time.Duration
-	answer world.Answer
+	answer guest.Answer
 	loss   float64
 
 	Tally probe.Tally
@@ -182,14 +183,14 @@ func (p *Prober) differs(r *Row) bool {
 	return answer != r.answer || loss != r.loss
 }
 
-func (p *Prober) hear(c *policy.Check, at whom) (world.Answer, float64) {
+func (p *Prober) hear(c *policy.Check, at whom) (guest.Answer, float64) {
 	if c.Kind == policy.CheckAgent {
 		return p.w.HearAgent(p.vantage, at.instance, string(c.Name)), 0
 	}
 	h := p.w.Hear(p.vantage, at.lastAddress)
 	said := answer(c, h)
-	if c.Port != p.ports[c.Name] && said != world.Silence {
-		said = world.Refused // nothing listens there
+	if c.Port != p.ports[c.Name] && said != guest.Silence {
+		said = guest.Refused // nothing listens there
 	}
 	return said, h.Loss
 }
@@ -280,7 +281,7 @@ func (p *Prober) add(r *Row, n int) {
 }
 
 // result is what a probe says that begins then and hears the answer.
-func (p *Prober) result(c *policy.Check, a world.Answer, began time.Duration) probe.Result {
+func (p *Prober) result(c *policy.Check, a guest.Answer, began time.Duration) probe.Result {
 	return probe.Result{Reason: resultOf(c, a), At: began + delay(c, a)}
 }
 
@@ -355,7 +356,7 @@ func (p *Prober) untilFaded(r *Row) int {
 func (p *Prober) probe(r *Row, n int, at time.Duration) {
 	answer := r.answer
 	if r.loss > 0 && p.w.Chance(r.loss) {
-		answer = world.Silence
+		answer = guest.Silence
 	}
 	before := r.Tally
 	if n > 1 {

@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"hale/internal/core/policy"
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
+	"hale/internal/sim/guest"
 	"hale/internal/sim/world"
-
-	"pgregory.net/rapid"
 )
 
 // The prober counts most probes instead of playing them. A dumb twin that plays every single one must report the same.
@@ -46,7 +47,7 @@ func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
 		end := w.Now()
 		for range rapid.IntRange(0, 12).Draw(t, "changes") {
 			end += time.Duration(rapid.IntRange(1, 90_000).Draw(t, "after"))*time.Millisecond + 1
-			ill := rapid.SampledFrom([]world.Symptom{world.Hung, world.AppDead, world.AppError, world.BadPage,
+			ill := rapid.SampledFrom([]guest.Symptom{guest.Hung, guest.AppDead, guest.AppError, guest.BadPage,
 				""}).Draw(t, "ill")
 			w.At(end, func() {
 				w.Watch = watcher{address: p}
@@ -56,7 +57,7 @@ func TestProbesThatAreCountedEqualProbesThatArePlayed(t *testing.T) {
 				}
 				twin.lifts = nil
 				if ill != "" {
-					twin.lifts = append(twin.lifts, w.Sicken(vm, world.Ailment{Symptom: ill}))
+					twin.lifts = append(twin.lifts, w.Sicken(vm, guest.Ailment{Symptom: ill}))
 				}
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/sim/guest"
 	"hale/internal/sim/load"
 	"hale/internal/sim/world"
 )
@@ -160,7 +161,7 @@ func Rows() []Row {
 	shared := slices.Concat(of(OfDomain, domainRows()), of(OfProvider, providerRows()))
 	return slices.Concat(of(OfMachine, machineRows()), shared, loadRows(), []Row{
 		{Verb: IsBad, Of: OfTemplate, Do: anyway(func(w *world.World, _ string) func() {
-			return w.SpoilBuilds(world.Builds{}, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
+			return w.SpoilBuilds(world.Builds{}, guest.Ailment{Symptom: guest.NoBoot, Cure: guest.ByRecreate})
 		})},
 		{Verb: Copies, Of: OfPerson, Takes: AMachine, Must: true, Do: toOne(func(w *world.World, vm *world.VM) func() {
 			if !vm.Serving() && vm.Power != world.Running {
@@ -228,28 +229,28 @@ func machineRows() []Row {
 		{Verb: DiskFull, Do: pauses(world.StopIOError)},
 		{Verb: Panics, Do: toOne((*world.World).Panic)},
 		{Verb: Vanishes, Do: forGood((*world.World).Vanish)},
-		{Verb: Hangs, Do: ails(world.Ailment{Symptom: world.Hung})},
-		{Verb: Halts, Do: ails(world.Ailment{Symptom: world.Halted})},
-		{Verb: LosesNet, Do: ails(world.Ailment{Symptom: world.Unplugged})},
-		{Verb: StopsApp, Do: ails(world.Ailment{Symptom: world.AppDead})},
-		{Verb: Fails503, Do: ails(world.Ailment{Symptom: world.AppError})},
-		{Verb: WrongPages, Do: ails(world.Ailment{Symptom: world.BadPage})},
-		{Verb: IsSlow, Do: ails(world.Ailment{Symptom: world.Slow})},
-		{Verb: LosesConfig, Do: ails(world.Ailment{Symptom: world.AppError, Cure: world.ByCommand})},
-		{Verb: AgentSilent, Do: ails(world.Ailment{Symptom: world.AgentMute})},
-		{Verb: AgentAnswers, Do: ails(world.Ailment{Symptom: world.AgentLies})},
+		{Verb: Hangs, Do: ails(guest.Ailment{Symptom: guest.Hung})},
+		{Verb: Halts, Do: ails(guest.Ailment{Symptom: guest.Halted})},
+		{Verb: LosesNet, Do: ails(guest.Ailment{Symptom: guest.Unplugged})},
+		{Verb: StopsApp, Do: ails(guest.Ailment{Symptom: guest.AppDead})},
+		{Verb: Fails503, Do: ails(guest.Ailment{Symptom: guest.AppError})},
+		{Verb: WrongPages, Do: ails(guest.Ailment{Symptom: guest.BadPage})},
+		{Verb: IsSlow, Do: ails(guest.Ailment{Symptom: guest.Slow})},
+		{Verb: LosesConfig, Do: ails(guest.Ailment{Symptom: guest.AppError, Cure: guest.ByCommand})},
+		{Verb: AgentSilent, Do: ails(guest.Ailment{Symptom: guest.AgentMute})},
+		{Verb: AgentAnswers, Do: ails(guest.Ailment{Symptom: guest.AgentLies})},
 		{Verb: LosesDisk, Do: toOne(diskLost)},
 		{Verb: LosesData, Do: forGood(func(w *world.World, vm *world.VM) { w.DestroyDisks(vm.Mark.Machine) })},
 		{Verb: Readdressed, Do: forGood((*world.World).Readdress)},
 		{Verb: FailsCheck, Takes: ACheck, Must: true, Do: func(w *world.World, c Case) (func(), error) {
-			return w.Sicken(c.VM, world.Ailment{Symptom: world.CheckFails, Check: c.Arg}), nil
+			return w.Sicken(c.VM, guest.Ailment{Symptom: guest.CheckFails, Check: c.Arg}), nil
 		}},
 		{Verb: LosesProbes, Takes: AShare, Must: true, Do: func(w *world.World, c Case) (func(), error) {
 			p, err := ParseShare(c.Arg)
 			if err != nil {
 				return nil, err
 			}
-			return w.Sicken(c.VM, world.Ailment{Symptom: world.Lossy, Share: p}), nil
+			return w.Sicken(c.VM, guest.Ailment{Symptom: guest.Lossy, Share: p}), nil
 		}},
 		{Verb: Moves, Takes: AHost, Must: true, Do: func(w *world.World, c Case) (func(), error) {
 			w.Migrate(c.VM, c.Arg)
@@ -413,7 +414,7 @@ func pauses(by world.Stop) doing {
 	return toOne(func(w *world.World, vm *world.VM) func() { return w.Suspend(vm, by) })
 }
 
-func ails(a world.Ailment) doing {
+func ails(a guest.Ailment) doing {
 	return toOne(func(w *world.World, vm *world.VM) func() { return w.Sicken(vm, a) })
 }
 
@@ -431,8 +432,8 @@ func stoppedByPerson(how world.Stop) doing {
 
 // diskLost: it stands still and never comes up, until it is built anew, or a person puts another disk in.
 func diskLost(w *world.World, vm *world.VM) func() {
-	bootable := w.Sicken(vm, world.Ailment{Symptom: world.NoBoot, Cure: world.ByRecreate})
-	awake := w.Sicken(vm, world.Ailment{Symptom: world.Hung})
+	bootable := w.Sicken(vm, guest.Ailment{Symptom: guest.NoBoot, Cure: guest.ByRecreate})
+	awake := w.Sicken(vm, guest.Ailment{Symptom: guest.Hung})
 	return func() {
 		bootable()
 		awake()

@@ -1,16 +1,18 @@
 package world
 
+import "hale/internal/sim/guest"
+
 // HearAgent returns what the agent inside the instance says to a question that comes by way of the provider, and
 // whether the check of the name is said to fail. Unheard: the provider itself is not heard.
-func (w *World) HearAgent(client, id, check string) Answer {
+func (w *World) HearAgent(client, id, check string) guest.Answer {
 	vm := w.vms[id]
 	if vm == nil || w.hosts[vm.Host].silentTo(client) || w.mute(client, vm.Host) {
-		return Unheard
+		return guest.Unheard
 	}
-	if !vm.AnswersAgent() || (Hears{ills: vm.ills}).Fails(check) {
-		return Silence
+	if !vm.AnswersAgent() || vm.guest.Heard().Fails(check) {
+		return guest.Silence
 	}
-	return Well
+	return guest.Well
 }
 
 // StandsStill reports whether the processors of the instance do nothing, as its provider counts and tells the client.

@@ -412,10 +412,9 @@ func (w *World) configure(vm *VM) (bool, End) {
 	if !vm.pings() || w.severed(vm) {
 		return false, Permanent
 	}
-	n := len(vm.ills)
-	vm.ills = slices.DeleteFunc(vm.ills, func(i *illness) bool { return i.Cure == ByCommand })
+	cured := vm.guest.Configure()
 	w.refresh(vm)
-	return len(vm.ills) < n, Done
+	return cured, Done
 }
 
 // How long a command takes.
@@ -429,7 +428,8 @@ func (w *World) rebuild(vm *VM) (bool, End) {
 	if vm.Power != Off || vm.Mark.Kept {
 		return false, Conflict
 	}
-	vm.ills, vm.DiskBoots = nil, 0
+	vm.guest.Heal()
+	vm.DiskBoots = 0
 	w.spoil(vm)
 	w.setPower(vm, Running, StopUnknown)
 	return true, Done
@@ -441,7 +441,7 @@ func (w *World) spoil(vm *VM) {
 		if (b.Machine == "" || b.Machine == vm.Mark.Machine) && (b.Image == "" || b.Image == vm.Image) &&
 			(b.Host == "" || b.Host == vm.Host) && (b.Times == 0 || b.left > 0) {
 			b.left--
-			vm.ills = append(vm.ills, &illness{Ailment: b.ailment, inborn: true})
+			vm.guest.Spoil(b.ailment)
 		}
 	}
 }
@@ -463,7 +463,7 @@ func (w *World) resetSoftly(vm *VM) (bool, End) {
 	switch {
 	case vm.Power != Running:
 		return false, Conflict
-	case !vm.listens():
+	case !vm.guest.Listens():
 		return false, Done
 	}
 	w.reset(vm)
@@ -474,7 +474,7 @@ func (w *World) resetSoftly(vm *VM) (bool, End) {
 func (w *World) reset(vm *VM) {
 	if vm.Power != Running {
 		w.setPower(vm, Running, StopUnknown)
-		if vm.booted { // it was only paused
+		if vm.guest.Booted { // it was only paused
 			w.boot(vm)
 			w.refresh(vm)
 		}

@@ -44,7 +44,8 @@ func (w *World) evacuate(vm *VM, call *Call) (bool, End) {
 		w.Watch.Copies(vm.Mark.Machine, w.copies[vm.Mark.Machine]+1)
 	}
 	w.Migrate(vm, to.Name)
-	vm.ills, vm.DiskBoots = nil, 0
+	vm.guest.Heal()
+	vm.DiskBoots = 0
 	w.spoil(vm)
 	if call.Dropped {
 		return w.drop(vm)

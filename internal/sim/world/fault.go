@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"hale/internal/sim/guest"
 )
 
 // Crash ends the machine's instance as a killed process does, or as a guest's own shutdown, or as a person's order. The
@@ -54,7 +56,7 @@ func (w *World) Forsake(vm *VM) {
 
 // Revive boots an instance that is powered on and could not come up, if it can now.
 func (w *World) Revive(vm *VM) {
-	if vm.Power == Running && !vm.booted && !vm.ails(NoBoot) {
+	if vm.Power == Running && !vm.guest.Booted && !vm.guest.Ails(guest.NoBoot) {
 		w.boot(vm)
 		w.refresh(vm)
 	}
@@ -85,7 +87,7 @@ func (w *World) PowerOn(vm *VM) {
 	if vm.Power == Gone {
 		return
 	}
-	vm.ills = nil
+	vm.guest.Heal()
 	if h := w.hosts[vm.Host]; h != nil {
 		h.cut = false // it does not run without power
 	}
@@ -142,13 +144,11 @@ func (w *World) Migrate(vm *VM, to string) bool {
 }
 
 // Sicken gives the machine an ailment; the returned function ends it, if nothing else did.
-func (w *World) Sicken(vm *VM, a Ailment) (lift func()) {
-	i := &illness{Ailment: a}
-	vm.ills = append(vm.ills, i)
+func (w *World) Sicken(vm *VM, a guest.Ailment) (lift func()) {
+	cure := vm.guest.Sicken(a)
 	w.refresh(vm)
 	return func() {
-		if slices.Contains(vm.ills, i) {
-			vm.ills = slices.DeleteFunc(vm.ills, func(o *illness) bool { return o == i })
+		if cure() {
 			w.refresh(vm)
 		}
 	}
@@ -157,7 +157,7 @@ func (w *World) Sicken(vm *VM, a Ailment) (lift func()) {
 // badBuilds makes new instances ill from birth.
 type badBuilds struct {
 	Builds
-	ailment Ailment
+	ailment guest.Ailment
 	left    int
 }
 
@@ -168,7 +168,7 @@ type Builds struct {
 }
 
 // SpoilBuilds makes instances that are built from now on ail, as a bad template does.
-func (w *World) SpoilBuilds(of Builds, a Ailment) (lift func()) {
+func (w *World) SpoilBuilds(of Builds, a guest.Ailment) (lift func()) {
 	b := &badBuilds{of, a, of.Times}
 	w.builds = append(w.builds, b)
 	return func() { w.builds = slices.DeleteFunc(w.builds, func(o *badBuilds) bool { return o == b }) }
@@ -331,64 +331,19 @@ func (w *World) Cut(client string) bool {
 	return slices.ContainsFunc(w.cutoffs, func(o *cutoff) bool { return o.client == "" || o.client == client })
 }
 
-// Hears is what a probe from the vantage to the address hears now.
-type Hears struct {
-	Ping Answer
-	TCP  Answer
-	HTTP Answer
-	// Status is the code of a page, where the answer is Status5.
-	Status int
-	// Loss is the share of probes that hear nothing in spite of the answers above.
-	Loss float64
-	ills []*illness
-}
-
-// Fails reports whether the check with the name fails although the others do not.
-func (h Hears) Fails(check string) bool {
-	return slices.ContainsFunc(h.ills, func(i *illness) bool { return i.Symptom == CheckFails && i.Check == check })
-}
-
-// Answer is what one probe hears.
-type Answer string
-
-// The answers.
-const (
-	Well    Answer = "ok"
-	Silence Answer = "timeout"
-	Refused Answer = "refused"
-	Unheard Answer = "unheard" // unknown: the way to it is not the machine's
-	Status5 Answer = "status"
-	// WrongPage is a page as usual, apart from what it says; Critical is what a program says of a machine that it does
-	// not like.
-	WrongPage Answer = "wrong-page"
-	Critical  Answer = "critical"
-)
-
 // Answering returns the instance that has the address, of several the one that is heard there, or nil.
 func (w *World) Answering(a netip.Addr) *VM { return w.leases[a] }
 
 // Heard is what is heard of the instance's own troubles, whatever way it is asked.
-func (vm *VM) Heard() Hears { return Hears{ills: vm.ills} }
+func (vm *VM) Heard() guest.Hears { return vm.guest.Heard() }
 
 // Hear tells what probes hear. It changes only when Watcher.Address says so.
-func (w *World) Hear(vantage string, a netip.Addr) Hears {
-	silent := Hears{Ping: Silence, TCP: Silence, HTTP: Silence}
+func (w *World) Hear(vantage string, a netip.Addr) guest.Hears {
 	vm := w.leases[a]
 	if vm == nil || !vm.pings() || w.cutFrom(vantage, vm) || w.cutFrom("", vm) {
-		return silent
+		return guest.Hears{Ping: guest.Silence, TCP: guest.Silence, HTTP: guest.Silence}
 	}
-	h := Hears{Ping: Well, TCP: Well, HTTP: Well, Loss: vm.loss(), ills: vm.ills}
-	switch {
-	case vm.ails(AppDead):
-		h.TCP, h.HTTP = Refused, Refused
-	case vm.ails(AppHangs):
-		h.HTTP = Silence
-	case vm.ails(AppError):
-		h.HTTP, h.Status = Status5, vm.status()
-	case vm.ails(BadPage):
-		h.HTTP = WrongPage
-	}
-	return h
+	return vm.guest.Hear()
 }
 
 // HearHost reports whether the host answers at its own address.

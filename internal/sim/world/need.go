@@ -24,8 +24,6 @@ const (
 
 // Needs returns what the machine's instance lacks; nil: there is none.
 func (w *World) Needs(vm *VM) Need {
-	lasting := func(i *illness) bool { return i.lasting() && i.Cure != ByCommand }
-	config := func(i *illness) bool { return i.Cure == ByCommand }
 	switch {
 	case vm == nil || vm.Power == Gone:
 		return NeedsInstance
@@ -39,21 +37,16 @@ func (w *World) Needs(vm *VM) Need {
 		return NeedsSomebody
 	case vm.Power == Paused:
 		return NeedsResume
-	case slices.ContainsFunc(vm.ills, lasting):
+	case vm.guest.NeedsAnew():
 		return NeedsAnew
-	case slices.ContainsFunc(vm.ills, config):
+	case vm.guest.NeedsConfig():
 		return NeedsConfig
 	case vm.Power == Off:
 		return NeedsPower
-	case vm.Power == Crashed || slices.ContainsFunc(vm.ills, harms):
+	case vm.Power == Crashed || vm.guest.Harmed():
 		return NeedsReset
 	}
 	return NeedsNothing
-}
-
-// harms reports whether a machine with the ailment does not serve.
-func harms(i *illness) bool {
-	return i.Symptom != Lossy && i.Symptom != AgentMute && i.Symptom != AgentLies
 }
 
 // Obeys reports whether the host, or any if it is empty and there are others, carries out what everybody orders: its

@@ -1,5 +1,7 @@
 package world
 
+import "hale/internal/sim/guest"
+
 // Lock has the provider refuse whatever changes the instance, as its people ordered, until it is unlocked. They
 // themselves may do what they like with it.
 func (w *World) Lock(vm *VM) (lift func()) {
@@ -24,7 +26,7 @@ func (w *World) RefuseBuilds(d Domain) (lift func()) {
 // SpoilHosts has nothing come up that is built on the domain's hosts from now on.
 func (w *World) SpoilHosts(d Domain) (lift func()) {
 	return w.onHosts(d, func(host string) func() {
-		return w.SpoilBuilds(Builds{Host: host}, Ailment{Symptom: NoBoot, Cure: ByRecreate})
+		return w.SpoilBuilds(Builds{Host: host}, guest.Ailment{Symptom: guest.NoBoot, Cure: guest.ByRecreate})
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hale/internal/sim/guest"
 )
 
 // Definition returns that of the instance on the host, or nil.
@@ -106,8 +108,8 @@ func (w *World) deleteDefinition(vm *VM, call *Call) (bool, End) {
 	for _, o := range w.definitions(vm.ID) {
 		if o.on() && o.Storage != "" && o.Storage == vm.Storage {
 			call.Robbed = true
-			w.Sicken(o, Ailment{Symptom: NoBoot, Cure: ByRecreate})
-			w.Sicken(o, Ailment{Symptom: Hung})
+			w.Sicken(o, guest.Ailment{Symptom: guest.NoBoot, Cure: guest.ByRecreate})
+			w.Sicken(o, guest.Ailment{Symptom: guest.Hung})
 		}
 	}
 	return true, Done

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"hale/internal/sim/guest"
 )
 
 // Power is an instance's power state.
@@ -69,8 +71,7 @@ type VM struct {
 	// Boots counts how often it began to boot, and DiskBoots how often from its present disk.
 	Boots, DiskBoots int
 	boots            uint64 // counts power-ons, so that an old boot's end is not taken for the new one's
-	booted           bool
-	ills             []*illness
+	guest            guest.Guest
 	// lease is the address that it uses; Status.Address is what the provider knows of it, which learns it some time
 	// after each boot.
 	lease   netip.Addr
@@ -96,59 +97,6 @@ type moment struct {
 // memory is how far back a stale listing can reach.
 const memory = 10 * time.Minute
 
-// illness is one thing that keeps a machine from serving.
-type illness struct {
-	Ailment
-	inborn bool // and its first boot is still to come
-}
-
-// Ailment is what can be wrong inside a machine that its provider calls running.
-type Ailment struct {
-	Symptom Symptom
-	Cure    Cure          // default: ByReboot; of SlowBoot ByRecreate
-	Share   float64       // of Lossy: how many of the probes are lost, 0 to 1
-	Check   string        // of CheckFails: the one
-	Status  int           // of AppError: the code; default 503
-	Delay   time.Duration // of SlowBoot: by how much
-}
-
-// Cure is what makes a machine well again.
-type Cure string
-
-// The cures. A new instance is well, unless builds are spoilt.
-const (
-	ByReboot   Cure = "reboot"   // the next boot
-	ByRecreate Cure = "recreate" // nothing but a new instance, or a new disk
-	ByCommand  Cure = "command"  // a command that applies its configuration again, or a new instance
-)
-
-// lasting reports whether the ailment survives a reset.
-func (a *Ailment) lasting() bool {
-	return a.Cure != ByReboot && (a.Cure != "" || a.Symptom == SlowBoot)
-}
-
-// Symptom is how an ailing machine looks from outside.
-type Symptom string
-
-// The symptoms.
-const (
-	Hung       Symptom = "hung"        // answers nothing
-	Halted     Symptom = "halts"       // answers nothing, and its processors stand still
-	Unplugged  Symptom = "no-network"  // lives, and cannot be reached
-	AppDead    Symptom = "app-dead"    // answers pings, refuses connections
-	AppError   Symptom = "app-error"   // answers requests with a status, Ailment.Status
-	AppHangs   Symptom = "app-hangs"   // takes requests, and answers none
-	Slow       Symptom = "slow"        // answers everything too late
-	NoBoot     Symptom = "no-boot"     // comes up no more once it is down or reset
-	NoAddress  Symptom = "no-address"  // has none, so that nothing reaches it
-	SlowBoot   Symptom = "slow-boot"   // its boots, and its addresses, take Ailment.Delay longer
-	BadPage    Symptom = "bad-page"    // answers requests with a page that says something else
-	CheckFails Symptom = "check-fails" // one of its checks fails, Ailment.Check
-	AgentMute  Symptom = "agent-mute"  // its agent answers nothing, and all else is well
-	AgentLies  Symptom = "agent-lies"  // its agent answers as long as the machine is on, whatever else is wrong
-	Lossy      Symptom = "lossy"       // loses some of the probes and serves its users all the same
-)
-
 // Copied reports whether the instance is a copy of the one that its mark was written on.
 func (vm *VM) Copied() bool { return vm.Mark.Instance != "" && vm.Mark.Instance != vm.ID }
 
@@ -156,16 +104,10 @@ func (vm *VM) Copied() bool { return vm.Mark.Instance != "" && vm.Mark.Instance 
 func (vm *VM) Lease() netip.Addr { return vm.lease }
 
 // Ills are what ails it, in the order in which it came.
-func (vm *VM) Ills() []Ailment {
-	out := make([]Ailment, len(vm.ills))
-	for i, ill := range vm.ills {
-		out[i] = ill.Ailment
-	}
-	return out
-}
+func (vm *VM) Ills() []guest.Ailment { return vm.guest.Ills() }
 
 // Lives reports whether the guest's system runs, reachable or not.
-func (vm *VM) Lives() bool { return vm.Power == Running && vm.listens() }
+func (vm *VM) Lives() bool { return vm.Power == Running && vm.guest.Listens() }
 
 // Machine returns the machine that the instance is one of, by truth; empty: of none, whatever mark was copied with it.
 func (vm *VM) Machine() string {
@@ -184,50 +126,21 @@ func (vm *VM) Serving() bool { return vm.serving }
 // Since returns since when it serves, or does not.
 func (vm *VM) Since() time.Duration { return vm.since }
 
-func (vm *VM) ails(s Symptom) bool {
-	return slices.ContainsFunc(vm.ills, func(i *illness) bool { return i.Symptom == s })
-}
-
-func (vm *VM) loss() float64 {
-	var most float64
-	for _, i := range vm.ills {
-		if i.Symptom == Lossy {
-			most = max(most, i.Share)
-		}
-	}
-	return most
-}
-
-// status is the code that it answers requests with.
-func (vm *VM) status() int {
-	for _, i := range vm.ills {
-		if i.Symptom == AppError && i.Status != 0 {
-			return i.Status
-		}
-	}
-	return 503
-}
-
 // pings reports whether it would answer a ping from next door.
 func (vm *VM) pings() bool {
-	return vm.Power == Running && vm.booted && !vm.hangs() && !vm.ails(Unplugged) && !vm.ails(Slow) &&
-		!vm.ails(NoAddress)
+	return vm.Power == Running && vm.guest.Pings()
 }
 
 // AnswersAgent reports whether the agent inside answers: as long as the guest lives, whatever its network does.
 func (vm *VM) AnswersAgent() bool {
-	lives := vm.listens() && !vm.ails(Slow) || vm.ails(AgentLies)
-	return lives && vm.Power == Running && !vm.ails(AgentMute)
+	return vm.Power == Running && vm.guest.AnswersAgent()
 }
 
 // Halted returns since when the instance is paused, if it is.
 func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Power == Paused }
 
-// listens reports whether the guest does what its power button says.
-func (vm *VM) listens() bool { return vm.booted && !vm.hangs() && !vm.ails(NoBoot) }
-
 // StandsStill reports whether it is said to run, and its processors do nothing.
-func (vm *VM) StandsStill() bool { return vm.Power == Running && vm.ails(Halted) }
+func (vm *VM) StandsStill() bool { return vm.Power == Running && vm.guest.Ails(guest.Halted) }
 
 // Busy is how much of its processors it uses, in percent, as its provider counts.
 func (vm *VM) Busy() float64 {
@@ -235,19 +148,13 @@ func (vm *VM) Busy() float64 {
 	switch {
 	case vm.Power != Running || vm.StandsStill():
 		return 0
-	case vm.hangs():
+	case vm.guest.Hangs():
 		return spinning
 	}
 	return idle
 }
 
-// hangs reports whether the guest does nothing any more, spinning or not.
-func (vm *VM) hangs() bool { return vm.ails(Hung) || vm.ails(Halted) }
-
-func (vm *VM) works() bool {
-	return vm.pings() && !vm.ails(AppDead) && !vm.ails(AppError) && !vm.ails(AppHangs) && !vm.ails(BadPage) &&
-		!vm.ails(CheckFails)
-}
+func (vm *VM) works() bool { return vm.pings() && vm.guest.Works() }
 
 // Healthy reports whether the instance would pass its own checks now, asked by its peers.
 func (w *World) Healthy(vm *VM) bool {
@@ -303,7 +210,7 @@ func (w *World) Running() map[string]int {
 func (w *World) Plant(s Status) *VM {
 	vm := w.add(s)
 	w.setPower(vm, Running, StopUnknown)
-	vm.booted, vm.learnt = true, true
+	vm.guest.Booted, vm.learnt = true, true
 	w.refresh(vm)
 	vm.since = w.Now() - w.options.Proven - time.Hour
 	return vm
@@ -384,7 +291,7 @@ func (w *World) setPower(vm *VM, p Power, why Stop) {
 	if p == Running {
 		w.boot(vm)
 	} else if p != Paused {
-		vm.booted, vm.learnt = false, false
+		vm.guest.Booted, vm.learnt = false, false
 		vm.boots++
 	}
 	if vm.on() != was {
@@ -424,24 +331,18 @@ func (w *World) count(vm *VM) {
 
 // boot lets the instance come up, with a fresh mind: what a reset cures is cured.
 func (w *World) boot(vm *VM) {
-	vm.ills = slices.DeleteFunc(vm.ills, func(i *illness) bool {
-		cured := !i.inborn && !i.lasting()
-		i.inborn = false
-		return cured
-	})
-	vm.booted, vm.learnt = false, false
+	vm.guest.Boot()
+	vm.learnt = false
 	vm.boots++
 	vm.Boots++
 	vm.DiskBoots++
 	w.Watch.Power(vm)
-	if vm.ails(NoBoot) {
+	if vm.guest.Ails(guest.NoBoot) {
 		return
 	}
 	boot, took := vm.boots, w.between(w.options.Boot, w.options.BootMost)
-	addressed := cmp.Or(w.options.AddressAfter, took/2)
-	for _, i := range vm.ills {
-		took, addressed = took+i.Delay, addressed+i.Delay
-	}
+	addressed := cmp.Or(w.options.AddressAfter, took/2) + vm.guest.Delay()
+	took += vm.guest.Delay()
 	w.After(addressed, func() {
 		if vm.boots == boot {
 			vm.learnt = true
@@ -450,7 +351,7 @@ func (w *World) boot(vm *VM) {
 	})
 	w.After(took, func() {
 		if vm.boots == boot {
-			vm.booted = true
+			vm.guest.Booted = true
 			w.refresh(vm)
 		}
 	})
@@ -459,7 +360,7 @@ func (w *World) boot(vm *VM) {
 // refresh lets the world notice that something about the instance changed.
 func (w *World) refresh(vm *VM) {
 	vm.Status.Address = netip.Addr{}
-	if vm.learnt && !vm.ails(NoAddress) {
+	if vm.learnt && !vm.guest.Ails(guest.NoAddress) {
 		vm.Status.Address = vm.lease
 	}
 	w.remember(vm)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"hale/internal/sim/guest"
 )
 
 func two(seed uint64) *World {
@@ -105,10 +107,10 @@ func TestHealthIsWhatPeersWouldFind(t *testing.T) {
 	w := two(3)
 	vm := planted(w, "web-1", "h1")
 	lift := w.Part("hale", Domain{"host", "h1"})
-	if h := w.Hear("hale", vm.lease); h.Ping != Silence {
+	if h := w.Hear("hale", vm.lease); h.Ping != guest.Silence {
 		t.Error("hale hears through a cut")
 	}
-	if h := w.Hear("other", vm.lease); h.Ping != Well || !w.Healthy(vm) {
+	if h := w.Hear("other", vm.lease); h.Ping != guest.Well || !w.Healthy(vm) {
 		t.Error("a cut between hale and the machine is not the machine's illness")
 	}
 	lift()
@@ -154,8 +156,8 @@ func TestAResetCuresWhatDoesNotLast(t *testing.T) {
 	t.Parallel()
 	w := two(4)
 	hung, broken := planted(w, "web-1", "h1"), planted(w, "web-2", "h1")
-	w.Sicken(hung, Ailment{Symptom: Hung})
-	w.Sicken(broken, Ailment{Symptom: NoBoot, Cure: ByRecreate})
+	w.Sicken(hung, guest.Ailment{Symptom: guest.Hung})
+	w.Sicken(broken, guest.Ailment{Symptom: guest.NoBoot, Cure: guest.ByRecreate})
 	c := w.Client("hale")
 	for _, vm := range []*VM{hung, broken} {
 		if end := send(w, c, Call{Op: Reboot, ID: vm.ID, Host: "h1", Mark: vm.Mark}); end != Done {
