@@ -21,7 +21,11 @@ providers: {lab: {type: simulated, boot: 100ms, poll: 500ms}}
 fleets:
   web:
     provider: lab
-    size: 3
+    size:
+      min: 3
+      max: 5
+      metrics: {queue: {command: [/nowhere/at/all]}}
+      opinions: {backlog: {metric: queue, target: 100, per: fleet}}
     checks: {page: {http: {}, every: 200ms, timeout: 100ms, down_after: 2, up_after: 1}}
     repair: {attempts: 1 in 1h, steps: [page]}
 `
@@ -58,7 +62,8 @@ func TestAPrometheusSeesHaleAndItsAlertsArrive(t *testing.T) {
 		Name: "hale", Address: address, Rules: rules, Alerts: alerts, Token: token.Text,
 	})
 	h.eventually("the scrape", func(ctx context.Context) bool {
-		got, err := server.Query(ctx, `sum(hale_machines{verdict="healthy"}) == 3 and sum(up{job="hale"}) == 1`)
+		got, err := server.Query(ctx, `sum(hale_machines{verdict="healthy"}) == 3 and sum(up{job="hale"}) == 1
+			and sum(hale_fleet_size_max) == 5 and count(hale_opinion_none{reason="metric-silent"}) == 1`)
 		return err == nil && len(got) == 1
 	})
 

@@ -437,6 +437,7 @@ func (t *term) publish(now fleet.Now) {
 	t.fellows.Pay(t.spec.Name, t.spec.Provider, tally)
 	state := *t.own.State()
 	state.Now, state.Whole, state.Roll, state.Cannot = now, whole, t.poller.Notes(), t.cannot
+	state.Gauges = t.own.Gauges()
 	t.published.Store(&published.Fleet{
 		State:        state,
 		Installation: t.installation,
@@ -448,7 +449,6 @@ func (t *term) publish(now fleet.Now) {
 		Tally:        tally,
 		Lots:         inference.Lots(t.own.Spec(), &whole, views, now),
 		Machines:     views,
-		Gauges:       t.own.Gauges(),
 		Post:         t.box.Standing(),
 	})
 }

@@ -51,6 +51,7 @@ func everything() metrics.Options {
 	fleets := nFleets(1, 10)
 	f := &fleets[0]
 	f.Acting, f.Post = fleet.ReasonNotOwner, outbox.Standing{Waiting: 1, Since: dawn, Dead: 2}
+	bounded(f)
 	o := options(fleets)
 	o.Machines = func() bool { return true }
 	o.Troubles = func() []api.Trouble { return nil }
@@ -63,7 +64,8 @@ func everything() metrics.Options {
 	o.Reloaded = func() (time.Time, error) { return dawn, nil }
 	o.Defects.Note(defect.Place{Part: defect.Check}, "its work", &defect.Panic{Value: "boom"})
 	for _, r := range []record.Record{{Kind: record.Paged, Reason: fleet.ReasonBrake}, {Kind: record.Order,
-		Command: fleet.OrderHeal}, {Kind: record.Notified, Target: "ops"}} {
+		Command: fleet.OrderHeal}, {Kind: record.Notified, Target: "ops"},
+		{Kind: record.Order, Command: fleet.OrderScale, Reason: fleet.ReasonCooldown}} {
 		r.Fleet = "fleet-0"
 		o.Counts.Take(r)
 	}

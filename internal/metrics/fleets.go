@@ -226,8 +226,8 @@ func (c fleetCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, r := range fleetRows {
 		to <- r.desc
 	}
-	for _, f := range []family{machineVerdict, machineHeld, providerUp, providerHosts, sharedBudget, sharedUsed,
-		providerBudget, providerUsed} {
+	for _, f := range append([]family{machineVerdict, machineHeld, providerUp, providerHosts, sharedBudget, sharedUsed,
+		providerBudget, providerUsed}, sizeFamilies...) {
 		to <- f.desc
 	}
 }
@@ -244,6 +244,7 @@ func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 					append([]string{name}, labels...)...)
 			})
 		}
+		l.sized(out)
 		if c.machines() {
 			l.single(out)
 		}

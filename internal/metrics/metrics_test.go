@@ -155,6 +155,16 @@ func has(t testing.TB, text string, lines ...string) {
 	}
 }
 
+// lacks reports whether no line of the answer begins with one of these.
+func lacks(t testing.TB, text string, beginnings ...string) {
+	t.Helper()
+	for _, no := range beginnings {
+		if strings.Contains("\n"+text, "\n"+no) {
+			t.Errorf("there is %s", no)
+		}
+	}
+}
+
 func TestHowAFleetStandsIsTold(t *testing.T) {
 	t.Parallel()
 	text := scrape(t, options(nFleets(1, 10)), everyone)

@@ -17,6 +17,7 @@ type stories struct {
 	records, opened, closed, began, ended, steps, pages, orders, messages *prometheus.CounterVec
 
 	judged, healed *prometheus.HistogramVec
+	moves
 
 	mu sync.Mutex
 	// signs are of the machines that are not well, as far as that was seen to begin.
@@ -57,6 +58,7 @@ func newStories() *stories {
 				"it is unhealthy.", judgedBounds, "fleet"),
 		healed: takes("failure_to_healed_seconds", "From the first sign that a machine is not well to the end of its "+
 			"incident: healed by hale, or recovered by itself.", healedBounds, "fleet", "reason"),
+		moves: newMoves(),
 		signs: map[fleet.MachineName]sign{}, known: map[fleet.Name]bool{},
 	}
 }
@@ -70,7 +72,7 @@ func (s *stories) collectors() []prometheus.Collector {
 }
 
 func (s *stories) byFleet() []*prometheus.CounterVec {
-	return []*prometheus.CounterVec{s.opened, s.closed, s.began, s.ended, s.steps, s.pages, s.orders}
+	return append(s.moves.all(), s.opened, s.closed, s.began, s.ended, s.steps, s.pages, s.orders)
 }
 
 // What becomes of a step, of an order and of a message, as labels say it.
@@ -93,6 +95,7 @@ func (s *stories) take(r record.Record) {
 	if event, is := r.Notifies(); is && event == policy.NotifyPage {
 		s.pages.WithLabelValues(name, string(r.Reason)).Inc()
 	}
+	s.moves.take(&r)
 	switch r.Kind {
 	case record.Verdict:
 		s.verdict(r)
@@ -223,6 +226,7 @@ func (s *stories) zero(spec *policy.Spec) {
 		s.healed.WithLabelValues(name, string(r))
 	}
 	s.judged.WithLabelValues(name)
+	s.moves.zero(spec)
 	s.began.WithLabelValues(name, string(belief.RepairHeal))
 	s.ended.WithLabelValues(name, string(fleet.ReasonHealed))
 	for _, step := range spec.Repair.Steps {

@@ -31,8 +31,6 @@ type Fleet struct {
 	Tally    guard.Tally
 	Lots     []fleet.Lot // how the machines fare, place by place
 	Machines []situation.View
-	// Gauges are what the metrics that the size goes by were read to be, sorted by metric.
-	Gauges []fleet.Gauge
 	// Good is how many good answers count towards making a check up, of recovering machines, where Count asked.
 	Good map[probe.ID]int
 	Post outbox.Standing
