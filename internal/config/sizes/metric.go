@@ -205,8 +205,7 @@ func (c *compiler) countedUsage(u keys.At[policy.Usage]) {
 	if !u.Known() || c.Kind == nil || slices.Contains(c.Kind.Usages, u.Value) {
 		return
 	}
-	c.Add(u.Spot, fmt.Sprintf("is not available: a provider of type %s does not say what its machines use",
-		c.Kind.Word),
+	c.Add(u.Spot, fmt.Sprintf("is not available: a provider of type %s does not tell it of its machines", c.Kind.Word),
 		"read it by prometheus, or by a check of the machine")
 }
 

@@ -18,6 +18,7 @@ import (
 func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "exec", Doc: "for anything else, by a program of your own", Images: true,
+		Usages:   policy.Usages(),
 		Keys:     keys.SectionOf("exec", providerKeys(), compileKeys),
 		Template: keys.SectionOf("exec", templateKeys(), optioned),
 		Without:  []string{"seed", "xml", "accel"},

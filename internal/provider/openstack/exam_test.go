@@ -97,6 +97,8 @@ func (h harness) Unrescue(_ providertest.T, id fleet.InstanceID) {
 	h.look(func() { h.act(h.servers[nova], map[string]any{"unrescue": nil}) })
 }
 
+func (h harness) Counts() []policy.Usage { return policy.Usages() }
+
 func (h harness) Printed(providertest.T, provider.Ref) string { return "FAKE CONSOLE" }
 
 func (h harness) Stranger(_ providertest.T, _ fleet.HostName, name string) provider.Ref {

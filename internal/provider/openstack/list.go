@@ -340,6 +340,15 @@ func (c *call) listed(l *listing, hosts map[string]hypervisor, at map[string]net
 	}
 	asking.Wait()
 	c.p.learn(ids)
+	resting := map[fleet.InstanceID]bool{}
+	for i := range out.Instances {
+		if out.Instances[i].Power != fleet.PowerRunning {
+			resting[out.Instances[i].ID] = true
+		}
+	}
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	c.p.resting = resting
 	return out
 }
 
@@ -349,6 +358,13 @@ func (p *Provider) learn(ids map[fleet.InstanceID]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.Copy(p.ids, ids)
+}
+
+// rests reports whether the last list showed that the instance does not run.
+func (p *Provider) rests(id fleet.InstanceID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.resting[id]
 }
 
 // Get returns the instance as it is now.

@@ -30,6 +30,7 @@ var (
 	_ provider.SoftRebooter  = (*Provider)(nil)
 	_ provider.Rebuilder     = (*Provider)(nil)
 	_ provider.ConsoleReader = (*Provider)(nil)
+	_ provider.UsageReader   = (*Provider)(nil)
 	_ provider.Evacuator     = (*Provider)(nil)
 	_ provider.Migrator      = (*Provider)(nil)
 	_ provider.Snapshotter   = (*Provider)(nil)
@@ -85,6 +86,7 @@ type Provider struct {
 	session *session   // nil: not logged in
 	resume  time.Time  // not before, since the cloud asked for a pause
 	ids     map[fleet.InstanceID]string
+	resting map[fleet.InstanceID]bool // those that the last list showed not to run
 	stops   map[string]stopSeen
 
 	list  listing

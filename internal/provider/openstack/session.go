@@ -47,6 +47,7 @@ type session struct {
 	account
 	project string // the id
 	minor   int    // of the microversion agreed on with Nova
+	oldest  int    // of those that Nova speaks
 }
 
 // call is one operation of the port under way.
@@ -258,7 +259,7 @@ func (s *session) find(ctx context.Context) error {
 			fmt.Errorf("nova speaks 2.%d to 2.%d, hale 2.%d to 2.%d",
 				spoken.MinMinor, spoken.MaxMinor, oldestMinor, newestMinor))
 	}
-	s.minor = min(spoken.MaxMinor, newestMinor)
+	s.minor, s.oldest = min(spoken.MaxMinor, newestMinor), spoken.MinMinor
 	s.compute.Microversion = fmt.Sprintf("2.%d", s.minor)
 	return nil
 }

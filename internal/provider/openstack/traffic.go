@@ -26,6 +26,7 @@ const (
 const (
 	openLane    = "open"    // for lists of everything; without a limit
 	consoleLane = "console" // for what Nova asks a hypervisor, which may be dead
+	usageLane   = "usage"   // likewise, again and again
 )
 
 // traffic is the requests under way.

@@ -48,6 +48,7 @@ type twin struct {
 	shutdown       time.Duration // of a server that runs; 0: a second
 	rescued        string        // the status in which a rescue ends; empty: RESCUE
 	softly         bool          // what is deleted is only set aside
+	driver         string        // of the hypervisors; empty: libvirt
 	oldest         string        // microversion, and the newest
 	newest         string
 	trouble        func(*http.Request) effect
@@ -184,6 +185,7 @@ func newTwin() *twin {
 			return 200, map[string]any{"metadata": s.Metadata}
 		}))
 	w.handle("POST /compute/v2.1/servers/{id}/action", w.withServer(w.act))
+	w.diagnoses()
 	return w
 }
 

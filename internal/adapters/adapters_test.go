@@ -1,0 +1,30 @@
+package adapters_test
+
+import (
+	"testing"
+
+	"hale/internal/adapters"
+	"hale/internal/provider"
+	"hale/internal/provider/external"
+	"hale/internal/provider/libvirt"
+	"hale/internal/provider/openstack"
+	"hale/internal/provider/simulated"
+	"hale/internal/provider/vsphere"
+)
+
+// What a configuration may have a provider tell of its instances, its adapter can tell, and the other way round.
+func TestTheUsageThatAKindPromisesIsToldByItsAdapter(t *testing.T) {
+	t.Parallel()
+	made := map[string]provider.Provider{
+		"libvirt": (*libvirt.Provider)(nil), "openstack": (*openstack.Provider)(nil),
+		"vsphere": (*vsphere.Provider)(nil), "exec": (*external.Provider)(nil),
+		"simulated": (*simulated.Provider)(nil),
+	}
+	for _, k := range adapters.All().Providers {
+		p, known := made[k.Word]
+		_, able := p.(provider.UsageReader)
+		if !known || able != (len(k.Usages) > 0) {
+			t.Errorf("%s promises %v, and its adapter tells what instances use: %v", k.Word, k.Usages, able)
+		}
+	}
+}
