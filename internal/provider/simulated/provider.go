@@ -414,8 +414,8 @@ func (p *Provider) Meter(ctx context.Context, ref provider.Ref) (provider.Meter,
 	return m, err
 }
 
-// Usage implements provider.UsageReader. A guest uses a tenth of its processors, one that hangs all, one that has
-// halted none.
+// Usage implements provider.UsageReader. A guest that serves uses as much of its processors as its share of the world's
+// load takes, at least a tenth; one that hangs uses all, one that has halted none.
 func (p *Provider) Usage(ctx context.Context, refs []provider.Ref) (map[fleet.InstanceID]provider.Usage, error) {
 	found := map[fleet.InstanceID]provider.Usage{}
 	err := p.onHosts(ctx, provider.OpUsage, func(t *world.World, host fleet.HostName) {
@@ -425,7 +425,7 @@ func (p *Provider) Usage(ctx context.Context, refs []provider.Ref) (map[fleet.In
 				continue
 			}
 			found[ref.ID] = provider.Usage{At: time.Now(), Of: map[policy.Usage]provider.Amount{
-				policy.UsageCPU: {Value: vm.Busy()}, policy.UsageMemory: {Value: usualMemory},
+				policy.UsageCPU: {Value: t.Busy(vm)}, policy.UsageMemory: {Value: usualMemory},
 			}}
 		}
 	})

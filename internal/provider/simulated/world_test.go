@@ -15,10 +15,13 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/probe"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
+	"hale/internal/sim/load"
 	"hale/internal/sim/verbs"
+	"hale/internal/sim/world"
 )
 
 // stage is a world with a handle and one client of its network.
@@ -365,5 +368,36 @@ func TestDyingServerClosesItsConnections(t *testing.T) {
 			s.Errorf("read: %v, want the end", err)
 		}
 		s.must(c.Close())
+	})
+}
+
+// What the provider counts of a machine's processors is its share of the world's load: two bear it together, and what
+// one of them leaves comes to the other.
+func TestUsageFollowsTheLoadOfTheWorld(t *testing.T) {
+	play(t, simulated.Options{}, func(s *stage) {
+		first, second := s.build("a"), order("b", 1)
+		second.Name, second.Mark.Machine = "web-2", "web-2"
+		s.must(s.p.Create(s.Context(), second))
+		time.Sleep(2 * time.Second)
+		counts := func(what string, first, second float64) {
+			s.Helper()
+			all, err := s.p.Usage(s.Context(), []provider.Ref{{ID: "a"}, {ID: "b"}})
+			s.must(err)
+			is, other := all["a"].Of[policy.UsageCPU].Value, all["b"].Of[policy.UsageCPU].Value
+			if is != first || other != second {
+				s.Errorf("%s: they use %v and %v percent, want %v and %v", what, is, other, first, second)
+			}
+		}
+		counts("without a load", 10, 10)
+		s.world.Strike(func(t *world.World) func() {
+			t.Demand = load.Demand{Course: func(time.Duration) float64 { return 80 }, Capacity: 100}
+			return nil
+		})
+		counts("under one", 40, 40)
+		s.inject(simulated.Broken{Instance: "b", Illness: simulated.Illness{Symptom: simulated.NoHTTP}})
+		counts("when one serves no more", 80, 10)
+		s.must(s.p.PowerOff(s.Context(), first.Ref))
+		time.Sleep(2 * time.Second)
+		counts("when none serves", 0, 10)
 	})
 }

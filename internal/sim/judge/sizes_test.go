@@ -7,6 +7,8 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/sim/law"
+	"hale/internal/sim/load"
 	"hale/internal/sim/world"
 )
 
@@ -16,10 +18,21 @@ func bounded(least, most int) *policy.Sizing {
 		Metrics: []policy.Metric{{Name: "requests", Every: 15 * time.Second, Late: 45 * time.Second}}}
 }
 
+// opines has an opinion move the size.
+func (o court) opines(size int, moment law.Now) {
+	move := record.Record{Kind: record.Size, Reason: fleet.ReasonOpinion, Opinion: "load", Size: size, Limit: o.asked}
+	o.sizes.ByOpinion(&move, moment)
+	o.asks(size)
+}
+
 // shrinks has an opinion want two machines.
-func (o court) shrinks() {
-	move := record.Record{Kind: record.Size, Reason: fleet.ReasonOpinion, Opinion: "load", Size: 2, Limit: 3}
-	o.sizes.ByOpinion(&move, o.moment(false))
+func (o court) shrinks() { o.opines(2, o.moment(false)) }
+
+// scales has a person, or a program, order a size, which is taken up.
+func (o court) scales(order fleet.Order) {
+	order.ID, order.Kind = "o1", fleet.OrderScale
+	o.Ordered(&order)
+	o.Ruled([]fleet.Ruling{{Order: order.ID}})
 }
 
 // goes has an opinion choose web-3 while the holds stand.
@@ -88,6 +101,28 @@ func sizes() []crime {
 				}
 				o.shrinks()
 			}},
+		{"L13", "a machine is to go by an opinion, so that fewer stay than the least", func(o court, breaks bool) {
+			o.Bounded(bounded(map[bool]int{true: 3, false: 2}[breaks], 6))
+			o.asks(2)
+			o.goes()
+		}},
+		{"L10", "a machine is to go by an opinion, and to stay by the configuration", func(o court, breaks bool) {
+			p := bounded(1, 6)
+			p.Stay = map[bool][]int{true: {1, 3}, false: {1}}[breaks]
+			o.Bounded(p)
+			o.asks(2)
+			o.goes()
+		}},
+		{"size", "a machine is added, and goes by an opinion within the window", func(o court, breaks bool) {
+			o.Bounded(bounded(1, 6))
+			o.passes(time.Hour)
+			o.opines(4, o.moment(false))
+			o.sizes.Adds("planted-3")
+			window := o.sizes.Policy.Down.Stabilise
+			o.passes(map[bool]time.Duration{true: window - 1, false: window}[breaks])
+			o.asks(2)
+			o.goes()
+		}},
 		{"harm", "a healthy machine is powered off that is to go no longer", func(o court, breaks bool) {
 			off := world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Certified: true, Healthy: true,
 				Mark: world.Mark{Machine: "web-1"}}
@@ -96,6 +131,61 @@ func sizes() []crime {
 				delete(o.leaving, "web-1") // it was taken back while the call was on its way
 			}
 			o.Acted(&off)
+		}},
+	}
+}
+
+// moves are the laws of how a size moves that has bounds.
+func moves() []crime {
+	return []crime{
+		{"L13", "an opinion moves a size beyond its bounds", func(o court, breaks bool) {
+			o.Bounded(bounded(1, 6))
+			o.opines(map[bool]int{true: 7, false: 6}[breaks], o.moment(false))
+		}},
+		{"L3", "an opinion moves a size that is only watched", func(o court, breaks bool) {
+			p := bounded(1, 6)
+			if o.Bounded(p); breaks {
+				p.Mode = policy.ModeObserve
+			}
+			o.opines(4, o.moment(false))
+		}},
+		{"size", "an opinion moves a size within its cooldown", func(o court, breaks bool) {
+			p := bounded(1, 6)
+			p.Up.Cooldown = time.Minute
+			o.Bounded(p)
+			o.passes(time.Hour)
+			o.opines(4, o.moment(false))
+			o.passes(map[bool]time.Duration{true: time.Minute - 1, false: time.Minute}[breaks])
+			o.opines(5, o.moment(false))
+		}},
+		{"size", "a signal moves a size within its cooldown, and no person's order", func(o court, breaks bool) {
+			p := bounded(1, 6)
+			p.Up.Cooldown = time.Minute
+			o.Bounded(p)
+			o.passes(time.Hour)
+			o.opines(4, o.moment(false))
+			o.scales(fleet.Order{Size: 5, Signal: breaks})
+		}},
+		{"size", "a size shrinks while a metric says nothing", func(o court, breaks bool) {
+			p := bounded(1, 6)
+			p.Opinions = []policy.Opinion{{Name: "load", Metric: "requests"}}
+			o.Bounded(p)
+			o.passes(time.Hour)
+			o.w.Demand.Deceive("requests", load.SaysNothing, o.w.Now())
+			most := p.Metrics[0].Late + p.Metrics[0].Every
+			o.passes(map[bool]time.Duration{true: most + 1, false: most}[breaks])
+			o.shrinks()
+		}},
+		{"L6", "a size shrinks under the brake, and may grow there", func(o court, breaks bool) {
+			o.Bounded(bounded(1, 6))
+			o.passes(time.Hour)
+			o.opines(map[bool]int{true: 2, false: 4}[breaks], o.moment(true))
+		}},
+		{"L13", "an order beyond strict bounds is taken up", func(o court, breaks bool) {
+			p := bounded(1, 6)
+			p.Strict = breaks
+			o.Bounded(p)
+			o.scales(fleet.Order{Size: 7})
 		}},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/sim/guest"
+	"hale/internal/sim/load"
 )
 
 // Power is an instance's power state.
@@ -142,16 +143,21 @@ func (vm *VM) Halted() (since time.Duration, is bool) { return vm.halted, vm.Pow
 // StandsStill reports whether it is said to run, and its processors do nothing.
 func (vm *VM) StandsStill() bool { return vm.Power == Running && vm.guest.Ails(guest.Halted) }
 
-// Busy is how much of its processors it uses, in percent, as its provider counts.
-func (vm *VM) Busy() float64 {
+// Busy is how much of its processors the instance uses, in percent, as its provider counts: what it uses without a
+// load, or its share of the load, if it serves.
+func (w *World) Busy(vm *VM) float64 {
 	const idle, spinning = 10, 100
 	switch {
 	case vm.Power != Running || vm.StandsStill():
 		return 0
 	case vm.guest.Hangs():
 		return spinning
+	case !vm.serving || !w.Demand.Loaded():
+		return idle
 	}
-	return idle
+	all := w.Members(Domain{Kind: "all"}, func(string) bool { return true })
+	share, _ := w.Demand.Value(load.Busy, w.Now(), all)
+	return max(share, idle)
 }
 
 func (vm *VM) works() bool { return vm.pings() && vm.guest.Works() }
