@@ -34,7 +34,6 @@ func Shape(all kinds.All) keys.Object[Draft] {
 	return keys.Object[Draft]{
 		Fields: slices.Concat(fleetMachines(all), fleetPolicies(), fleetMeanings(), fleetTimes(),
 			[]keys.Field[Draft]{poolsField()}),
-		Later: map[string]string{"scaling": "write size: {min: 2, max: 6}, with opinions"},
 	}
 }
 
