@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/google/uuid"
+
 	"hale/internal/adapters"
 	"hale/internal/app/fencing"
 	"hale/internal/app/lists"
@@ -23,6 +25,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/engine"
+	"hale/internal/engine/beside"
 	"hale/internal/engine/poller"
 	"hale/internal/kinds"
 	"hale/internal/metrics"
@@ -34,8 +37,6 @@ import (
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
 	"hale/internal/state/beliefs"
-
-	"github.com/google/uuid"
 )
 
 // adapter is one provider of the configuration, connected.
@@ -78,7 +79,7 @@ type site struct {
 	network  *netprobe.Net
 	pool     *bulkprobe.Pool // nil: this system has none
 	defects  *defect.Register
-	vantage  engine.Vantage
+	vantage  beside.Vantage
 	adapters []adapter // in the configuration's order
 	how      staffing
 	watches  watches
@@ -152,8 +153,8 @@ func poolOf(log *slog.Logger, panics defect.Witness) *bulkprobe.Pool {
 }
 
 // vantageOf returns the canaries as configured, with the gateway where it is asked for and the system names one.
-func vantageOf(v config.Vantage, log *slog.Logger) engine.Vantage {
-	out := engine.Vantage{Canaries: slices.Clone(v.Canaries), Every: v.Every, Timeout: v.Timeout}
+func vantageOf(v config.Vantage, log *slog.Logger) beside.Vantage {
+	out := beside.Vantage{Canaries: slices.Clone(v.Canaries), Every: v.Every, Timeout: v.Timeout}
 	if !v.Gateway {
 		return out
 	}

@@ -11,8 +11,8 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
-	"hale/internal/core/record"
 	"hale/internal/defect"
+	"hale/internal/engine/beside"
 	"hale/internal/engine/fellows"
 	"hale/internal/engine/notes"
 	"hale/internal/engine/poller"
@@ -24,10 +24,6 @@ import (
 	"hale/internal/probe"
 	"hale/internal/provider"
 	"hale/internal/state"
-	"hale/internal/state/beliefs"
-	"hale/internal/state/journal"
-
-	"github.com/google/uuid"
 )
 
 // Fleet is one fleet with the engine that probes its machines.
@@ -42,7 +38,7 @@ type Options struct {
 	Server  string // this server's name, for the owner's key
 	Sources []poller.Source
 	Fleets  []Fleet
-	Vantage Vantage
+	Vantage beside.Vantage
 	Post    Post
 	// Gauges opens what reads the metrics of sources outside hale; nil: there are none.
 	Gauges gauge.Open
@@ -60,7 +56,7 @@ type Options struct {
 type Setup struct {
 	Sources []poller.Source
 	Fleets  []Fleet
-	Vantage Vantage
+	Vantage beside.Vantage
 }
 
 // Engine runs the owners of fleets.
@@ -184,7 +180,7 @@ const slowEnd = time.Second
 func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.ended)
 	var err error
-	if e.id, err = e.installation(ctx); err != nil {
+	if e.id, err = process.Installation(ctx, e.opts.Store); err != nil {
 		return err
 	}
 	e.steward.Begin(e.id)
@@ -228,77 +224,13 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// installation returns this store's random id, made at first use.
-func (e *Engine) installation(ctx context.Context) (fleet.Installation, error) {
-	for {
-		entry, err := e.opts.Store.Get(ctx, beliefs.InstallationKey)
-		if err == nil {
-			return fleet.Installation(entry.Value), nil
-		}
-		if !fault.Is(err, fault.NotFound) {
-			return "", err
-		}
-		_, err = e.opts.Store.Commit(ctx, state.Txn{
-			If:   []state.Compare{state.Absent(beliefs.InstallationKey)},
-			Then: []state.Write{state.Put(beliefs.InstallationKey, []byte(uuid.NewString()))},
-		})
-		if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.UnknownOutcome) {
-			return "", err
-		}
-	}
-}
-
-// noteReleased says, once, of each fleet that is in the store and no longer in the configuration that it was let go:
-// nothing of it is watched or touched any more.
+// noteReleased says of each fleet that is in the store and no longer in the configuration that it was let go.
 func (e *Engine) noteReleased(ctx context.Context) error {
-	entries, _, err := e.opts.Store.List(ctx, beliefs.FleetsPrefix)
-	if err != nil {
-		return err
-	}
 	known := make(map[fleet.Name]bool)
 	for _, o := range *e.owners.Load() {
 		known[o.name] = true
 	}
-	for _, entry := range entries {
-		name, ok := beliefs.FleetOf(entry.Key)
-		if !ok || known[name] {
-			continue
-		}
-		known[name] = true
-		if err := e.noteRelease(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *Engine) noteRelease(ctx context.Context, name fleet.Name) error {
-	if err := beliefs.FreeSlots(ctx, e.opts.Store, name); err != nil {
-		return err
-	}
-	left, since, err := beliefs.LetGo(ctx, e.opts.Store, name)
-	if err != nil {
-		return err
-	}
-	if left {
-		e.unowned.Released(name, since)
-		return nil
-	}
-	at := e.clock.Now().Wall
-	e.unowned.Released(name, at)
-	e.opts.Logger.Warn("the fleet is no longer in the configuration: it is not watched any more, and nothing was "+
-		"destroyed", "fleet", name)
-	book, err := journal.Open(ctx, e.opts.Store, name)
-	if err != nil {
-		return err
-	}
-	writes, err := book.Writes([]record.Record{{
-		At: at, Fleet: name, Kind: record.Owner, Reason: fleet.ReasonFleetLeft}}, journal.Keep{})
-	if err != nil {
-		return err
-	}
-	_, err = e.opts.Store.Commit(ctx, state.Txn{Then: writes})
-	return err
+	return e.unowned.NoteReleased(ctx, e.opts.Store, known, e.clock.Now().Wall, e.opts.Logger)
 }
 
 // StepClock moves the wall clock as this engine sees it, as an administrator or a time server does, where time

@@ -27,7 +27,7 @@ func (t *term) minds(now fleet.Now) {
 	case deaf:
 		t.log.Warn("the probes' watermark is stale: what the checks said counts no more")
 		t.own.Deafen(fleet.ResultLate)
-		clear(t.beside.answers)
+		t.beside.hosts.Forget()
 		t.canaries.Forget(fleet.ResultLate, now)
 		t.lookAround()
 	default:
@@ -55,12 +55,7 @@ func (t *term) hear(r probe.Report) {
 }
 
 func (t *term) hearEdge(e probe.Edge) {
-	if e.Machine == canaryMachine {
-		t.hearCanary(e)
-		return
-	}
-	if e.Machine == hostMachine {
-		t.hearHost(e)
+	if t.hearBeside(e) {
 		return
 	}
 	t.own.Hear(picture.Edge{

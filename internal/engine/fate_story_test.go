@@ -12,7 +12,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
-	"hale/internal/engine"
+	"hale/internal/engine/beside"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim/verbs"
 )
@@ -233,7 +233,7 @@ func TestAVantageThatIsCutOffTouchesNobody(t *testing.T) {
 		tell(t, simulated.Options{}, web(size), func(s *story) {
 			vantage.Transport = s.world
 			s.transport = vantage
-			s.vantage = engine.Vantage{Canaries: canaries, Every: time.Second, Timeout: 500 * time.Millisecond}
+			s.vantage = beside.Vantage{Canaries: canaries, Every: time.Second, Timeout: 500 * time.Millisecond}
 			s.grown()
 			if v := s.status().Vantage; v.Standing != fleet.VantageOK {
 				t.Fatalf("the vantage stands %+v", v)

@@ -2,14 +2,11 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"hale/internal/core/fault"
 	"hale/internal/core/policy"
-	"hale/internal/core/record"
 	"hale/internal/defect"
-	"hale/internal/engine/defects"
 	"hale/internal/notify"
 )
 
@@ -46,59 +43,20 @@ func (o *holder) soundly(doing string, do func() error) (err error) {
 	return do()
 }
 
-// told is what the fleet's journal has of a place: the spell, and whether that it is over.
-type told struct {
-	spell int
-	over  bool
-}
-
-// telling is what the records that wait to be stored say of a place.
-type telling struct {
-	place defect.Place
-	told
-}
-
-// heedDefects records each place of concern that began to panic, or has been calm for long: once, however often it
-// panicked. The records wait to be stored with the next decision, which is due then.
+// heedDefects notes what there is to say of defects. It waits to be stored with the next decision, which is due then.
 func (t *term) heedDefects() {
 	revision := t.defects.Revision()
 	if revision == 0 || revision == t.heeded && time.Since(t.heededAt) < heartbeat {
 		return
 	}
 	t.heeded, t.heededAt = revision, time.Now()
-	for _, e := range t.defects.All() {
-		if !defects.Concerns(&t.spec, e.Place) || slices.ContainsFunc(t.telling,
-			func(w telling) bool { return w.place == e.Place }) {
-			continue
-		}
-		now := told{e.Spell, e.Over(t.heededAt)}
-		switch was := t.confessed[e.Place]; {
-		case now == was:
-			continue
-		case now.spell > was.spell && !now.over:
-			rec := defects.Record(e)
-			page := rec
-			page.Kind = record.Paged
-			t.own.Note(t.clock.Now(), rec)
-			t.own.Note(t.clock.Now(), page)
-		case now.spell == was.spell && now.over:
-			rec := defects.Record(e)
-			rec.Kind, rec.Size, rec.Took, rec.Paged = record.DefectOver, e.Count, e.Last.Sub(e.First), true
-			t.own.Note(t.clock.Now(), rec)
-		default: // it is over already, and the fleet did not see it
-			continue
-		}
-		t.telling = append(t.telling, telling{e.Place, now})
+	news := t.telling.Heed(&t.spec, t.defects.All(), t.heededAt)
+	for _, rec := range news {
+		t.own.Note(t.clock.Now(), rec)
+	}
+	if len(news) > 0 {
 		t.own.Stir()
 	}
-}
-
-// toldDefects notes that the records which waited are stored.
-func (t *term) toldDefects() {
-	for _, w := range t.telling {
-		t.confessed[w.place] = w.told
-	}
-	t.telling = nil
 }
 
 // confess is how a term begins after one that panicked: it has what there is to tell stored and sent, for as long as

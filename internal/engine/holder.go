@@ -14,6 +14,8 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/situation"
 	"hale/internal/defect"
+	"hale/internal/engine/beside"
+	"hale/internal/engine/defects"
 	"hale/internal/engine/fellows"
 	"hale/internal/engine/poller"
 	"hale/internal/engine/process"
@@ -26,7 +28,7 @@ import (
 // charge is what an owner is told to look after. It may be told anew.
 type charge struct {
 	spec    policy.Spec
-	vantage Vantage
+	vantage beside.Vantage
 }
 
 // holder holds one fleet for as long as it can: term after term.
@@ -35,7 +37,7 @@ type holder struct {
 	told         atomic.Pointer[charge] // the last one
 	edited       chan struct{}          // there is another one than was taken
 	spec         policy.Spec            // as configured; of the charge that was taken, as the vantage
-	vantage      Vantage
+	vantage      beside.Vantage
 	probes       probe.Engine
 	clock        *process.Clock
 	poller       *poller.Poller
@@ -53,8 +55,8 @@ type holder struct {
 	begun        *process.Beginning
 	cannot       []fleet.Op // what the provider does not have
 	defects      *defect.Register
-	confessed    map[defect.Place]told // which of them the journal has
-	stumbled     bool                  // the last term ended by a panic
+	confessed    defects.Told // which of them the journal has
+	stumbled     bool         // the last term ended by a panic
 	// drift is the clock's as last heeded, also in an earlier term: a step between two is noticed in the later one
 	// (L15). nil: there was no term yet, and what wall time says holds.
 	drift     *time.Duration
@@ -73,7 +75,7 @@ func newHolder(f Fleet, c *process.Clock, s *poller.Poller, b *process.Beginning
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.Source.Cannot(),
 		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), trials: make(chan trial), defects: opts.Defects,
 		gauges:    opts.Gauges,
-		confessed: map[defect.Place]told{},
+		confessed: defects.Told{},
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})
 	o.take()

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/defect"
+	"hale/internal/engine/beside"
 	"hale/internal/engine/poller"
 	"hale/internal/probe"
 )
@@ -113,7 +114,7 @@ func (e *Engine) swap(ctx context.Context, s Setup) {
 	}
 	for _, o := range before {
 		if ownerOf(owners, o.name) == nil {
-			if err := e.noteRelease(ctx, o.name); err != nil {
+			if err := e.unowned.NoteRelease(ctx, e.opts.Store, o.name, e.clock.Now().Wall, e.opts.Logger); err != nil {
 				e.opts.Logger.Warn("a fleet that left the configuration could not be noted", "fleet", o.name, "err",
 					err)
 			}
@@ -169,7 +170,7 @@ func ownerOf(owners []*holder, name fleet.Name) *holder {
 }
 
 // mind gives the owner another charge, if it is another one.
-func (o *holder) mind(spec policy.Spec, vantage Vantage) {
+func (o *holder) mind(spec policy.Spec, vantage beside.Vantage) {
 	if c := o.told.Load(); !change.Same(&c.spec, &spec) || !reflect.DeepEqual(c.vantage, vantage) {
 		o.tell(charge{spec, vantage})
 	}
@@ -182,9 +183,8 @@ func (t *term) heed() {
 	changes, dropped := t.own.Edit(t.spec, now)
 	t.aimAnew(dropped)
 	if !reflect.DeepEqual(t.vantage, c.vantage) {
-		t.endCanaries()
 		t.vantage = c.vantage
-		t.beginCanaries(now, t.canaryEpoch+1)
+		t.askCanaries(t.canaries.Next(t.vantage, now))
 	}
 	for _, d := range changes {
 		t.log.Info("reloaded", "change", d.Kind, "check", d.Check, "was", d.Was, "is", d.Is)

@@ -52,7 +52,7 @@ func (t *term) storeAll(ctx context.Context, now fleet.Now) error {
 			t.perform(ctx, b.Index, b.Action)
 		}
 		if w.Fleet {
-			t.toldDefects()
+			t.telling.Stored()
 		}
 		if w.Alive {
 			t.log.Info("the store has space again: acting")

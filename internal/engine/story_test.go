@@ -19,6 +19,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/engine"
+	"hale/internal/engine/beside"
 	"hale/internal/engine/poller"
 	"hale/internal/gauge"
 	notified "hale/internal/notify/memory"
@@ -43,7 +44,7 @@ type story struct {
 	// transport is how probes reach the machines; the world itself unless a story says otherwise.
 	transport probe.Transport
 	// vantage says how hale's own network is watched; the zero value: it is not.
-	vantage engine.Vantage
+	vantage beside.Vantage
 	// named are instances that a person's confirmed plan named: no harm is done to them by what it says.
 	named []fleet.InstanceID
 	// leaving are machines that a person ordered removed by their names: whichever instance they have.

@@ -57,6 +57,6 @@ func (t *term) forsakeAll() {
 			t.point(i, picture.Aim{})
 		}
 	}
-	t.endCanaries()
+	t.canaries.End()
 	t.askHosts(nil)
 }

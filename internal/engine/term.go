@@ -17,6 +17,8 @@ import (
 	"hale/internal/core/record"
 	"hale/internal/core/tenure"
 	"hale/internal/defect"
+	"hale/internal/engine/beside"
+	"hale/internal/engine/defects"
 	"hale/internal/engine/process"
 	"hale/internal/engine/sources"
 	"hale/internal/owner"
@@ -43,20 +45,18 @@ type term struct {
 
 	own      *owner.Owner     // what is known of the fleet, and what follows
 	sources  *sources.Sources // of its metrics
-	canaries *picture.Canaries
-	beside   witnesses
-	// canaryEpoch tells this term's canaries from an earlier one's.
-	canaryEpoch uint64
-	docs        []stored // the beliefs in the store, by the picture's index
-	brakeDoc    stored
-	wholeDoc    stored
+	canaries *beside.Canaries
+	beside   besides
+	docs     []stored // the beliefs in the store, by the picture's index
+	brakeDoc stored
+	wholeDoc stored
 
 	trouble string    // the error behind the reason for not acting
 	idle    time.Time // since when hale does not act; zero: it does
 	// foreseen is how machines stand that could not be written down, by their index: for people to see, and for
 	// nothing else.
 	foreseen map[int]belief.Health
-	telling  []telling // what of defects is noted, and not stored yet
+	telling  defects.Telling
 	// heeded is how much of the defects was looked at, and when.
 	heeded   uint64
 	heededAt time.Time
@@ -96,8 +96,9 @@ func (o *holder) begin(ctx context.Context) (*term, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &term{holder: o, start: start, lease: lease, inbox: make(chan news, 64), sources: sources.New(o.name, o.probes,
-		o.poller.Source.Adapter, o.gauges, o.defects.Witness(defect.Metric, string(o.name)))}
+	t := &term{holder: o, start: start, lease: lease, inbox: make(chan news, 64), telling: defects.Tell(o.confessed),
+		sources: sources.New(o.name, o.probes,
+			o.poller.Source.Adapter, o.gauges, o.defects.Witness(defect.Metric, string(o.name)))}
 	t.box = outbox.NewBox(func(now fleet.Now, r record.Record) record.Record { return t.own.About(now, r) })
 	err = o.soundly("the beginning of a term", func() error {
 		if err := t.claim(ctx); err != nil {
@@ -196,7 +197,7 @@ func (t *term) load(ctx context.Context) error {
 	for i := range t.docs {
 		t.docs[i] = docs[t.own.View(i).Machine.Name]
 	}
-	t.beginCanaries(now, epoch)
+	t.askCanaries(beside.AskCanaries(t.vantage, t.probes, epoch, now))
 	t.own.NotePlan(now)
 	t.warnOfPlan()
 	t.heard = time.Now()
@@ -220,7 +221,7 @@ func (t *term) announce(ctx context.Context) error {
 		return err
 	}
 	t.own.Said()
-	t.toldDefects()
+	t.telling.Stored()
 	return nil
 }
 

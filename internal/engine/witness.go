@@ -3,11 +3,9 @@ package engine
 import (
 	"context"
 	"net/netip"
-	"slices"
-	"time"
 
 	"hale/internal/core/fleet"
-	"hale/internal/core/policy"
+	"hale/internal/engine/beside"
 	"hale/internal/engine/fellows"
 	"hale/internal/probe"
 )
@@ -15,23 +13,11 @@ import (
 // While a machine is silent, who else is heard near it matters: machines of other fleets, and the host's own address,
 // which is asked for as long as that.
 
-// hostMachine stands for a host where a target names a machine; no machine has such a name.
-const hostMachine = fleet.MachineName("host")
-
-// A host is asked often and believed quickly: what depends on it waits, and a look follows in any case.
-const (
-	hostEvery   = time.Second
-	hostTimeout = 900 * time.Millisecond
-	hostDown    = 2
-)
-
-// witnesses are what one owner asks beside its machines.
-type witnesses struct {
-	next    fleet.Instant // when to look again
-	open    bool          // a machine was open when it was looked last
-	epoch   uint64
-	asked   map[fleet.HostName]netip.Addr
-	answers map[fleet.HostName]bool
+// besides is what one owner asks beside its machines.
+type besides struct {
+	next  fleet.Instant // when to look again
+	open  bool          // a machine was open when it was looked last
+	hosts beside.Hosts
 }
 
 // lookBeside learns what there is to learn near the machines that are silent.
@@ -52,7 +38,6 @@ func (t *term) lookBeside(ctx context.Context, now fleet.Now) {
 
 // askHosts has the hosts asked on which a machine is silent, and no others.
 func (t *term) askHosts(silenced []fleet.Neighbourhood) {
-	w := &t.beside
 	wanted := map[fleet.HostName]netip.Addr{}
 	on := make(map[fleet.HostName]bool, len(silenced))
 	for _, n := range silenced {
@@ -63,51 +48,34 @@ func (t *term) askHosts(silenced []fleet.Neighbourhood) {
 			wanted[h.Name] = h.Address
 		}
 	}
-	for h, a := range w.asked {
-		if wanted[h] != a {
-			t.probes.Remove(hostID(h))
-			delete(w.asked, h)
-			delete(w.answers, h)
-		}
-	}
-	for h, a := range wanted {
-		if _, already := w.asked[h]; already {
-			continue
-		}
-		if w.asked == nil {
-			w.asked, w.answers = map[fleet.HostName]netip.Addr{}, map[fleet.HostName]bool{}
-		}
-		w.epoch++
-		w.asked[h] = a
-		t.probes.Set(probe.Target{ID: hostID(h), Address: a, Epoch: w.epoch, Spec: &policy.Check{
-			Name: hostID(h).Check, Kind: policy.CheckPing, Every: hostEvery, Timeout: hostTimeout,
-			DownAfter: hostDown, UpAfter: 1,
-		}})
-	}
-	t.tellAnswers()
+	t.beside.hosts.Ask(t.probes, wanted)
+	t.own.SetAnswers(t.beside.hosts.Answering())
 }
 
-func hostID(h fleet.HostName) probe.ID {
-	return probe.ID{Machine: hostMachine, Check: fleet.CheckName(h)}
+// hearBeside takes in what canaries and hosts say, and reports whether the edge is one of theirs.
+func (t *term) hearBeside(e probe.Edge) bool {
+	canary, host := beside.Of(&e)
+	switch {
+	case t.own.Deaf():
+	case canary && t.canaries.Hear(e, t.clock.Now()):
+		t.lookAround()
+	case host && t.beside.hosts.Hear(e):
+		t.own.SetAnswers(t.beside.hosts.Answering())
+	}
+	return canary || host
 }
 
-// hearHost takes in what a host says.
-func (t *term) hearHost(e probe.Edge) {
-	host := fleet.HostName(e.Check)
-	if _, asked := t.beside.asked[host]; !asked || t.own.Deaf() {
-		return
-	}
-	t.beside.answers[host] = e.Standing == fleet.StandingUp
-	t.tellAnswers()
+// askCanaries has the canaries asked from now on.
+func (t *term) askCanaries(c *beside.Canaries) {
+	t.canaries = c
+	t.own.SetVantage(c.Vantage())
 }
 
-func (t *term) tellAnswers() {
-	var up []fleet.HostName
-	for h, answers := range t.beside.answers {
-		if answers {
-			up = append(up, h)
-		}
+// lookAround tells the picture how the vantage stands.
+func (t *term) lookAround() {
+	v, was := t.canaries.Vantage(), t.own.State().Vantage
+	if v.Standing != was.Standing {
+		t.log.Info("vantage", "standing", v.Standing, "detail", v.Detail)
 	}
-	slices.Sort(up)
-	t.own.SetAnswers(up)
+	t.own.SetVantage(v)
 }

@@ -14,6 +14,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/engine"
+	"hale/internal/engine/takeover"
 	"hale/internal/probe/netprobe"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
@@ -107,7 +108,7 @@ func (s *story) movedOn() {
 
 func (s *story) takesOver(of fleet.Installation) error {
 	s.t.Helper()
-	_, err := s.hale.engine.TakeOver(s.t.Context(), engine.TakeOver{Installation: of, By: "alice",
+	_, err := s.hale.engine.TakeOver(s.t.Context(), takeover.Wish{Installation: of, By: "alice",
 		Reason: "its data folder is lost"})
 	return err
 }
@@ -454,7 +455,7 @@ func TestATakeOverOfAnEngineThatEndedIsRefused(t *testing.T) {
 		s.pass(time.Minute)
 		e := s.hale.engine
 		s.kill()
-		_, err := e.TakeOver(s.t.Context(), engine.TakeOver{Installation: earlier, By: "alice"})
+		_, err := e.TakeOver(s.t.Context(), takeover.Wish{Installation: earlier, By: "alice"})
 		if !fault.Is(err, fault.Conflict) || errors.Is(err, context.Canceled) {
 			t.Errorf("it says %v", err)
 		}

@@ -18,7 +18,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
-	"hale/internal/engine"
+	"hale/internal/engine/takeover"
 	"hale/internal/notify"
 	"hale/internal/state"
 	"hale/internal/state/memory"
@@ -237,11 +237,11 @@ func furnished(t *testing.T) *house {
 			h.desk.did("test")
 			return notify.Answer{}, nil
 		},
-		TakeOver: func(_ context.Context, o engine.TakeOver) (engine.TakenOver, error) {
+		TakeOver: func(_ context.Context, o takeover.Wish) (takeover.Done, error) {
 			if !o.DryRun {
 				h.desk.did("take-over")
 			}
-			return engine.TakenOver{}, nil
+			return takeover.Done{}, nil
 		},
 	})
 	ctx, stop := context.WithCancel(t.Context())

@@ -22,7 +22,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/defect"
-	"hale/internal/engine"
+	"hale/internal/engine/takeover"
 	"hale/internal/notify"
 	"hale/internal/owner/published"
 	"hale/internal/state"
@@ -59,7 +59,7 @@ type Options struct {
 	// ProbeLog has each probe of the machine's checks told to each until stop is called; nil: that cannot be.
 	ProbeLog probelog.Tell
 	// TakeOver has the store become another installation; see engine.Engine.TakeOver.
-	TakeOver func(ctx context.Context, t engine.TakeOver) (engine.TakenOver, error)
+	TakeOver func(ctx context.Context, t takeover.Wish) (takeover.Done, error)
 	// Breaking has machines of simulated providers fail.
 	Breaking Breaking
 	// Fencing cuts the power of hosts; nil: no host has a fence.

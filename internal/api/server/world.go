@@ -9,7 +9,7 @@ import (
 	"hale/internal/api/view"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
-	"hale/internal/engine"
+	"hale/internal/engine/takeover"
 	"hale/internal/owner/published"
 	"hale/internal/prose/words"
 	"hale/internal/state/beliefs"
@@ -105,7 +105,7 @@ func (s *Server) takeOver(ctx context.Context, in *rest.Asked[api.TakeOverReques
 			return out, err
 		}
 	}
-	taken, err := s.opts.TakeOver(ctx, engine.TakeOver{
+	taken, err := s.opts.TakeOver(ctx, takeover.Wish{
 		Installation: of, By: rest.SpokenFor(ctx, q.As), Reason: q.Reason, DryRun: in.Dry})
 	switch {
 	case fault.Is(err, fault.Conflict):

@@ -125,6 +125,8 @@ var packages = []pkgRule{
 	{path: "internal/engine/defects", floor: 2},
 	{path: "internal/engine/calls", floor: 2, step: 3},
 	{path: "internal/engine/unowned", floor: 2, step: 3},
+	{path: "internal/engine/beside", floor: 2},
+	{path: "internal/engine/takeover", floor: 2},
 	{path: "internal/engine", floor: 2, step: 4},
 	// The configuration, below the adapters: it is told which kinds there are.
 	{path: "internal/config/times", floor: 2},
