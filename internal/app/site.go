@@ -355,13 +355,13 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []policy.Spec) 
 	return setup, all
 }
 
-// watch makes a probe engine for the fleet. Simulated machines report within their world.
+// watch makes a probe engine for the fleet. Simulated machines report, and are in pools, within their world.
 func (s *site) watch(name fleet.Name, a adapter, transport probe.Transport, agents provider.GuestPinger) *watch {
 	w := &watch{fleet: name, transport: transport, agents: agents}
 	options := netprobe.Options{Agents: agents, Panics: s.defects.Witness(defect.Check, string(name))}
 	if a.world == nil {
 		w.beats = s.receiver.Register(name)
-		options.Hearing = w.beats
+		options.Hearing, options.Pools = w.beats, s.pools
 	}
 	w.prober = s.prober(transport, options)
 	return w

@@ -39,9 +39,14 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	for _, n := range doc.fleets.Value {
 		named[n.Name] = true
 	}
+	looks := map[string]time.Duration{}
+	for _, b := range c.Balancers {
+		looks[b.Name] = b.Every
+	}
 	for _, n := range doc.fleets.Value {
 		mistaken(n, named, f)
-		around := fleets.Around{Finder: f, All: all, Targets: recipients, Receives: doc.heartbeats.How != keys.Absent}
+		around := fleets.Around{Finder: f, All: all, Targets: recipients, Receives: doc.heartbeats.How != keys.Absent,
+			Balancers: looks}
 		for i, p := range doc.providers.Value {
 			around.Providers = append(around.Providers, p.Name)
 			if p.Name == n.Value.Provider() { // the compiled ones are in the order of the drafts yet

@@ -31,12 +31,12 @@ func MeaningOf(r fleet.ResultReason) Meaning {
 	case fleet.ResultOK:
 		return MeansSuccess
 	case fleet.ResultTimeout, fleet.ResultRefused, fleet.ResultUnreachable, fleet.ResultStatus, fleet.ResultBody,
-		fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit:
+		fleet.ResultProtocol, fleet.ResultTLS, fleet.ResultExit, fleet.ResultPoolDown:
 		return MeansFailure
 	case fleet.ResultNone, fleet.ResultNoAddress, fleet.ResultSharedAddress, fleet.ResultLocal, fleet.ResultLate,
 		fleet.ResultIsolated, fleet.ResultUndecided,
 		fleet.ResultUnsupported, fleet.ResultNoMetadata, fleet.ResultUnfit, fleet.ResultNotConnected,
-		fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultUnproven, fleet.ResultPanicked:
+		fleet.ResultNotEvery, fleet.ResultDependsOn, fleet.ResultUnproven, fleet.ResultPanicked, fleet.ResultUntold:
 	}
 	return MeansNothing
 }
@@ -153,6 +153,11 @@ func (t Tally) failure(r Result, c *policy.Check) Tally {
 		t.Standing = fleet.StandingFailing
 	}
 	return t
+}
+
+// CameUp reports whether the target was up, and has not been down since.
+func (t Tally) CameUp() bool {
+	return t.Standing == fleet.StandingUp || t.Standing == fleet.StandingFailing && t.wasUp
 }
 
 // TowardsUp returns how many good answers count towards making it up.

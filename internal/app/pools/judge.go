@@ -24,6 +24,8 @@ type Wish struct {
 	// Aside says that other hands are on the machine: nothing at all is done to its member.
 	Aside bool
 	Why   string // a few words for the log
+	// Heeded says that a check goes by what the pool finds of it.
+	Heeded bool
 	// Wait is how long its connections may take to end, where it drains.
 	Wait time.Duration
 }
@@ -43,10 +45,14 @@ func WantedBy(f *published.Fleet, p config.Pool) (Fleet, bool) {
 		return Fleet{}, false
 	}
 	out := Fleet{Wishes: map[fleet.MachineName]Wish{}, Clear: !f.Blind()}
+	heeded := slices.ContainsFunc(f.Spec.Checks, func(c policy.Check) bool {
+		return c.Kind == policy.CheckPool && c.Pool.Balancer == p.Balancer
+	})
 	for i := range f.Machines {
 		m := &f.Machines[i].Machine
 		is := f.Service(m)
-		w := Wish{Want: balancer.Want{State: states[is.Word]}, Sure: is.Sure, Aside: is.Aside, Why: is.Why}
+		w := Wish{Want: balancer.Want{State: states[is.Word]}, Sure: is.Sure, Aside: is.Aside, Why: is.Why,
+			Heeded: heeded}
 		switch is.Word {
 		case published.ServesYes:
 			w.At = netip.AddrPortFrom(m.Address, p.Port)
@@ -154,6 +160,9 @@ func (p *planning) leave(name fleet.MachineName, w Wish) {
 	}
 	if m.State == balancer.Serving && !w.Sure && m.Verdict != balancer.Down && !p.othersServe(name) {
 		return // the last one is not taken out on hale's word alone
+	}
+	if w.Heeded && w.State == balancer.Out && !w.Sure && m.State == balancer.Serving && m.Verdict == balancer.Down {
+		return // it gets nothing, and of one that is out the pool would not say any more how it is
 	}
 	switch drains := w.State == balancer.Draining; {
 	case drains && m.State == balancer.Serving && w.Wait > 0:

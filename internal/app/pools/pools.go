@@ -58,6 +58,8 @@ type Status struct {
 	// Failing is since when it does not do as told, or says nothing; zero: it does. Why says it.
 	Failing time.Time
 	Why     string
+	// Deserted is since when it finds none of those up that it has serve; zero: it finds one.
+	Deserted time.Time
 }
 
 // New makes the pools of the configuration. They are kept while Run runs.
@@ -123,6 +125,11 @@ func (p *Pools) Troubles(now time.Time) []api.Trouble {
 				Text:   "balancer " + s.Name + " is not as it should be: " + s.Why,
 				Advice: "see whether it runs, and takes what balancers." + s.Name + " says; hale goes on by itself"})
 		}
+		if !s.Deserted.IsZero() && now.Sub(s.Deserted) >= patience {
+			out = append(out, api.Trouble{Part: api.TroubleBalancer, Name: s.Name, Since: s.Deserted.UTC(),
+				Text:   "balancer " + s.Name + " finds none of its members up",
+				Advice: "see whether it reaches them; no machine is repaired by its word until it finds one up"})
+		}
 	}
 	return out
 }
@@ -172,7 +179,7 @@ func (p *Pools) turn(ctx context.Context) {
 func (p *Pools) begin(ctx context.Context, w Pool) {
 	ctx, stop := context.WithCancel(ctx)
 	k := &keeper{Pool: w, fleets: p.o.Fleets, log: p.o.Log.With("balancer", w.Name), stop: stop,
-		ended:  make(chan struct{}),
+		ended: make(chan struct{}), asked: make(chan struct{}, 1), told: make(chan struct{}),
 		memory: memory{served: map[fleet.MachineName]netip.AddrPort{}, drains: map[fleet.MachineName]time.Time{}},
 		status: Status{Name: w.Name}}
 	k.pool = balancer.Guarded(w.Settings.Pool(kinds.BalancerOptions{Name: w.Name, Timeout: w.Timeout,
@@ -197,9 +204,12 @@ type keeper struct {
 	stop   context.CancelFunc
 	ended  chan struct{}
 	memory memory
+	asked  chan struct{} // somebody waits for what the pool finds
 
-	mu     sync.Mutex
-	status Status
+	mu      sync.Mutex
+	status  Status
+	reading reading
+	told    chan struct{} // closed with the next reading
 }
 
 func (k *keeper) stands() Status {
@@ -220,16 +230,20 @@ func (k *keeper) work(ctx context.Context) {
 	defer tick.Stop()
 	var last time.Time
 	var were map[fleet.Name]Fleet
+	asked := false
 	for {
 		are := k.wants()
-		if now := time.Now(); now.Sub(last) >= k.Every || !reflect.DeepEqual(are, were) {
+		if now := time.Now(); asked || now.Sub(last) >= k.Every || !reflect.DeepEqual(are, were) {
 			last, were = now, are
-			k.pass(ctx, are, now)
+			k.pass(ctx, are, asked, now)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			asked = false
+		case <-k.asked:
+			asked = true
 		}
 	}
 }
@@ -254,12 +268,13 @@ func (k *keeper) wants() map[fleet.Name]Fleet {
 // mostFailures is after how many steps that failed a pass is broken off: the balancer may be frozen, or busy.
 const mostFailures = 2
 
-// pass looks at the pool once, and has it be as the fleets want it.
-func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]Fleet, now time.Time) {
-	if len(fleets) == 0 {
+// pass looks at the pool once, and has it be as the fleets want it. asked: somebody waits for what it finds.
+func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]Fleet, asked bool, now time.Time) {
+	if len(fleets) == 0 && !asked {
 		return // it is other servers' business, or only observed
 	}
 	members, err := k.members(ctx)
+	k.tell(reading{began: now, members: members, err: err})
 	if err != nil {
 		k.stand(ctx, nil, err, now)
 		return
@@ -304,6 +319,12 @@ func (k *keeper) stand(ctx context.Context, members []balancer.Member, err error
 	defer k.mu.Unlock()
 	if members != nil {
 		k.status.Members, k.status.At = members, now
+		switch {
+		case !deserted(members):
+			k.status.Deserted = time.Time{}
+		case k.status.Deserted.IsZero():
+			k.status.Deserted = now
+		}
 	}
 	switch why := fault.Plain(err); {
 	case err == nil && !k.status.Failing.IsZero():

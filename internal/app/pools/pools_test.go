@@ -2,6 +2,8 @@ package pools_test
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,6 +30,8 @@ import (
 	"hale/internal/defect"
 	"hale/internal/kinds"
 	"hale/internal/owner/published"
+	"hale/internal/probe"
+	"hale/internal/probe/netprobe"
 	"hale/internal/secret"
 	bed "hale/internal/testbed/haproxy"
 )
@@ -291,6 +295,164 @@ func TestAMachineThatLeavesDrainsFirst(t *testing.T) {
 	})
 }
 
+// finds asks the pools what the balancer finds of web-2, by a check at its address: "up", "down", or why it does not
+// say.
+func finds(t *testing.T, p *pools.Pools, at string) string {
+	t.Helper()
+	time.Sleep(time.Millisecond) // what was asked until now is older
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	target := probe.Target{ID: probe.ID{Machine: "web-2", Check: "lb"}, Address: netip.MustParseAddr(at),
+		Spec: &policy.Check{Kind: policy.CheckPool, Pool: policy.PoolCheck{Balancer: "edge"}}}
+	err := p.Find(ctx, target, time.Now())
+	var down probe.DownError
+	var untold probe.UntoldError
+	switch {
+	case err == nil:
+		return "up"
+	case errors.As(err, &down):
+		return "down"
+	case errors.As(err, &untold):
+		return untold.Why
+	}
+	return "an error of another kind: " + err.Error()
+}
+
+// heed has the fleet have a check by the pool.
+func (w *world) heed() {
+	w.turn(func(f *published.Fleet) {
+		f.Spec.Checks = []policy.Check{{Name: "lb", Kind: policy.CheckPool, Pool: policy.PoolCheck{Balancer: "edge"}}}
+	})
+}
+
+// TestWhatAPoolFindsIsEvidence of the members that it has serve, as long as it finds any of them up. What it does not
+// say of a machine is no failure (S35, L4).
+func TestWhatAPoolFindsIsEvidence(t *testing.T) {
+	t.Parallel()
+	const here = "10.0.0.2"
+	for name, c := range map[string]struct {
+		change func(p *memory.Pool, web2 balancer.Member)
+		at     string
+		want   string
+	}{
+		"up":   {func(*memory.Pool, balancer.Member) {}, here, "up"},
+		"down": {func(p *memory.Pool, m balancer.Member) { m.Verdict = balancer.Down; p.Put(m) }, here, "down"},
+		"it checks nothing": {func(p *memory.Pool, m balancer.Member) { m.Verdict = balancer.Unknown; p.Put(m) }, here,
+			"the pool checks nothing"},
+		"at an address that it had before": {func(p *memory.Pool, m balancer.Member) {
+			m.Verdict = balancer.Down
+			p.Put(m)
+		}, "10.0.0.99", "the pool sends to another address than its own"},
+		"all are down": {func(p *memory.Pool, _ balancer.Member) {
+			for _, m := range p.All() {
+				m.Verdict = balancer.Down
+				p.Put(m)
+			}
+		}, here, "the pool finds none of its members up"},
+		"it does not answer": {func(p *memory.Pool, _ balancer.Member) { p.Break(memory.Faults{Dead: true}) }, here,
+			"it does not answer"},
+		"it is frozen": {func(p *memory.Pool, _ balancer.Member) { p.Break(memory.Faults{Frozen: true}) }, here,
+			"context deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w, p := newWorld(), memory.New()
+				w.heed()
+				kept := w.run(t, configured(settings{p}, 0))
+				expect(t, p, all)
+				c.change(p, p.All()["web-2"])
+				if got := finds(t, kept, c.at); got != c.want {
+					t.Errorf("it says %q, and should say %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestAPoolSaysNothingOfWhatIsOut: nor of what drains, or is not there, or of a pool that no one keeps.
+func TestAPoolSaysNothingOfWhatIsOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, p := newWorld(), memory.New()
+		kept := w.run(t, configured(settings{p}, 30*time.Second))
+		expect(t, p, all)
+		w.turn(func(f *published.Fleet) { f.Spec.Mode = policy.ModeObserve }) // then hale only reads
+		for state, want := range map[balancer.State]string{balancer.Draining: "it drains", balancer.Out: "it is out"} {
+			m := p.All()["web-2"]
+			m.State, m.Verdict = state, balancer.Down
+			p.Put(m)
+			if got := finds(t, kept, "10.0.0.2"); got != want {
+				t.Errorf("%s: it says %q", state, got)
+			}
+		}
+		p.Forget()
+		if got := finds(t, kept, "10.0.0.2"); got != "it is not in the pool" {
+			t.Errorf("it says %q", got)
+		}
+		kept.Take(&config.Config{})
+		time.Sleep(time.Second)
+		if got := finds(t, kept, "10.0.0.2"); got != "no pool of the balancer edge is kept here" {
+			t.Errorf("it says %q", got)
+		}
+	})
+}
+
+// TestWhatThePoolFindsDownStaysWhereItIsFound: out of the pool no one would say any more how it is, and it gets nothing
+// in any case. What the pool finds up, or the provider says is off, is out as ever.
+func TestWhatThePoolFindsDownStaysWhereItIsFound(t *testing.T) {
+	t.Parallel()
+	story(t, func(t *testing.T, w *world, p *memory.Pool) {
+		w.heed()
+		m := p.All()["web-2"]
+		m.Verdict = balancer.Down
+		p.Put(m)
+		w.fail(belief.CauseChecks, 2)
+		expect(t, p, all)
+		w.turn(func(f *published.Fleet) {
+			f.Machines[1].Machine.Repair = &belief.Repair{Kind: belief.RepairHeal}
+		})
+		expect(t, p, all)
+		m.Verdict = balancer.Up // it came back before hale found it well
+		p.Put(m)
+		expect(t, p, "SoS")
+	})
+	story(t, func(t *testing.T, w *world, p *memory.Pool) {
+		w.heed()
+		m := p.All()["web-2"]
+		m.Verdict = balancer.Down
+		p.Put(m)
+		w.fail(belief.CauseOff, 2)
+		expect(t, p, "SoS")
+	})
+}
+
+// TestAPoolThatFindsNoneUpIsSaid.
+func TestAPoolThatFindsNoneUpIsSaid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, p := newWorld(), memory.New()
+		kept := w.run(t, configured(settings{p}, 0))
+		expect(t, p, all)
+		for _, m := range p.All() {
+			m.Verdict = balancer.Down
+			p.Put(m)
+		}
+		time.Sleep(time.Minute)
+		told := kept.Troubles(time.Now())
+		if len(told) != 1 || !strings.Contains(told[0].Text, "finds none of its members up") {
+			t.Errorf("it says %+v", told)
+		}
+		m := p.All()["web-1"]
+		m.Verdict = balancer.Up
+		p.Put(m)
+		time.Sleep(10 * time.Second)
+		if told := kept.Troubles(time.Now()); len(told) != 0 {
+			t.Errorf("it still says %+v", told)
+		}
+	})
+}
+
 // TestAMemberWithoutAMachineIsOut: one of another name is not hale's.
 func TestAMemberWithoutAMachineIsOut(t *testing.T) {
 	t.Parallel()
@@ -388,7 +550,7 @@ func TestARealHAProxyIsKept(t *testing.T) {
 	t.Parallel()
 	h := bed.StartPool(t, 3)
 	w := newWorld()
-	port := serve(t, w)
+	port := serve(t, w).port
 	c := configured(haproxy.Settings{Options: haproxy.Options{Socket: h.Socket, Backend: bed.Backend}}, time.Second)
 	c.Balancers[0].Every, c.Pools[0].Port = time.Second, port
 	w.run(t, c)
@@ -408,26 +570,101 @@ func TestARealHAProxyIsKept(t *testing.T) {
 	await(t, h.Front, "web-1 web-2 web-3")
 }
 
-// serve has the machines of the world answer with their names, each at an address of its own, all at one port.
-func serve(t *testing.T, w *world) (port uint16) {
-	t.Helper()
-	for n := 1; n <= 3; n++ {
-		at := netip.AddrFrom4([4]byte{127, 0, 7, byte(n)})
-		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", netip.AddrPortFrom(at, port).String())
-		if err != nil {
-			t.Fatal(err)
+// TestWhatARealHAProxyFindsIsEvidence: a machine that HAProxy finds down, though hale finds nothing wrong with it, makes
+// the check by the pool down, and is left where HAProxy goes on asking it; it comes up with HAProxy's word.
+func TestWhatARealHAProxyFindsIsEvidence(t *testing.T) {
+	t.Parallel()
+	h := bed.StartPool(t, 3)
+	w := newWorld()
+	w.heed()
+	machines := serve(t, w)
+	c := configured(haproxy.Settings{Options: haproxy.Options{Socket: h.Socket, Backend: bed.Backend}}, time.Second)
+	c.Balancers[0].Every, c.Pools[0].Port = time.Second, machines.port
+	kept := w.run(t, c)
+	await(t, h.Front, "web-1 web-2 web-3")
+	ctx, end := context.WithCancel(t.Context())
+	e := netprobe.New(nil, netprobe.Options{Pools: kept})
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	defer func() { end(); <-ended }()
+	e.Set(probe.Target{ID: probe.ID{Machine: "web-2", Check: "lb"}, Instance: "i-2", Epoch: 1,
+		Address: addressOf(2), Spec: &policy.Check{Name: "lb", Kind: policy.CheckPool,
+			Every: time.Second, Timeout: 500 * time.Millisecond, DownAfter: 3, UpAfter: 2,
+			Pool: policy.PoolCheck{Balancer: "edge"}}})
+	stands := func(want fleet.Standing) {
+		t.Helper()
+		limit := time.NewTimer(time.Minute)
+		defer limit.Stop()
+		for {
+			select {
+			case r := <-e.Reports():
+				if r.Edge != nil && r.Edge.Standing == want {
+					return
+				}
+			case <-limit.C:
+				t.Fatalf("the check was never %s: %+v", want, e.Standings())
+			}
 		}
-		port = netip.MustParseAddrPort(l.Addr().String()).Port()
-		s := &httptest.Server{Listener: l, Config: &http.Server{ReadHeaderTimeout: time.Minute,
-			Handler: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
-				_,
-					_ = fmt.Fprintf(out, "web-%d", n)
-			})}}
-		s.Start()
-		t.Cleanup(s.Close)
-		w.turn(func(f *published.Fleet) { f.Machines[n-1].Machine.Address = at })
 	}
-	return port
+	stands(fleet.StandingUp)
+	machines.close(2)
+	stands(fleet.StandingDown)
+	w.fail(belief.CauseChecks, 2)
+	await(t, h.Front, "web-1 web-3")
+	w.turn(func(f *published.Fleet) {
+		f.Machines[1].Machine.Health = belief.Health{Verdict: belief.VerdictHealthy}
+	})
+	machines.open(2)
+	stands(fleet.StandingUp)
+	await(t, h.Front, "web-1 web-2 web-3")
+}
+
+// machines answer with their names, each at an address of its own, all at one port.
+type machines struct {
+	t    *testing.T
+	port uint16
+	at   map[int]*httptest.Server
+}
+
+// serve has the machines of the world answer.
+func serve(t *testing.T, w *world) *machines {
+	t.Helper()
+	m := &machines{t: t, at: map[int]*httptest.Server{}}
+	for n := 1; n <= 3; n++ {
+		m.open(n)
+		w.turn(func(f *published.Fleet) { f.Machines[n-1].Machine.Address = addressOf(n) })
+	}
+	t.Cleanup(func() {
+		for n := range m.at {
+			m.close(n)
+		}
+	})
+	return m
+}
+
+func addressOf(n int) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 7, byte(n)}) }
+
+// open has one of them answer.
+func (m *machines) open(n int) {
+	m.t.Helper()
+	at := netip.AddrPortFrom(addressOf(n), m.port)
+	l, err := (&net.ListenConfig{}).Listen(m.t.Context(), "tcp", at.String())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.port = netip.MustParseAddrPort(l.Addr().String()).Port()
+	s := &httptest.Server{Listener: l, Config: &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(out, "web-%d", n)
+		})}}
+	s.Start()
+	m.at[n] = s
+}
+
+// close has it refuse connections.
+func (m *machines) close(n int) {
+	m.at[n].Close()
+	delete(m.at, n)
 }
 
 // await asks until those answer, and no others.

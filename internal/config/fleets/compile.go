@@ -30,6 +30,8 @@ type Around struct {
 	Cuts []Cut
 	// Receives says that machines can report by themselves.
 	Receives bool
+	// Balancers are how often hale looks at each load balancer's pool.
+	Balancers map[string]time.Duration
 }
 
 // Cut is a method that cuts a host's access.
@@ -82,6 +84,7 @@ func (c *compiler) compile() policy.Spec {
 	checks, tells := c.checks()
 	unhealthy := c.unhealthyWhen()
 	c.rise = riseOf(checks, unhealthy)
+	c.speakWhileOut(checks, unhealthy)
 	c.heartbeatPlaceholders(template.UserData, slices.Concat(checks, tells))
 	return policy.Spec{
 		Name:          fleet.Name(c.name),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/health"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -124,7 +125,45 @@ func (c *compiler) check(n keys.Named[checkDraft]) policy.Check {
 	default:
 		c.Add(n.Spot, fmt.Sprintf("is both %s and %s", words[0], words[1]), "make it two checks")
 	}
+	if out.Kind == policy.CheckPool && out.Pool.Balancer != "" && !c.kind.Simulated {
+		c.byPool(n, &out)
+	}
 	return out
+}
+
+// byPool judges a check that goes by the word of a load balancer: it can speak as often as hale looks there.
+func (c *compiler) byPool(n keys.Named[checkDraft], check *policy.Check) {
+	name, every := check.Pool.Balancer, n.Value.every
+	if !slices.ContainsFunc(c.draft.Pools(), func(p keys.Named[PoolDraft]) bool { return p.Name == name }) {
+		c.Add(n.Under(string(policy.CheckPool)).Under("balancer"), "the fleet is not behind "+name,
+			fmt.Sprintf("add balancers: {%s: 80} to the fleet", name))
+	}
+	switch looks := c.Balancers[name]; {
+	case check.Every >= looks:
+	case every.Given():
+		c.Add(every.Spot, fmt.Sprintf("%s is shorter than that of balancer %s", keys.FormatDuration(every.Value), name),
+			"write "+keys.FormatDuration(looks)+" or more")
+	default:
+		check.Every = looks
+	}
+}
+
+// speakWhileOut reports a condition that says nothing of a machine that is out of its pools: it could never be found
+// well, and so never join.
+func (c *compiler) speakWhileOut(checks []policy.Check, unhealthy policy.Condition) {
+	asked := false
+	truth := health.Evaluate(unhealthy, func(name fleet.CheckName) health.Truth {
+		i := slices.IndexFunc(checks, func(k policy.Check) bool { return k.Name == name })
+		if i >= 0 && checks[i].Kind == policy.CheckPool {
+			asked = true
+			return health.Absent
+		}
+		return health.False
+	})
+	if asked && truth != health.False {
+		c.Add(c.draft.checks.Spot, "say nothing of a machine that is out of its pool, which it joins only once it is healthy",
+			"add a check that asks the machine itself, and name it in unhealthy_when where you write that")
+	}
 }
 
 // decisive returns how many results decide, in a row (0) or within a number of them. There are two keys for it.

@@ -166,6 +166,9 @@ func (c *compiler) checkNumber(d checkNumberDraft) policy.CheckNumber {
 	case k.Kind == policy.CheckHeartbeat:
 		c.Add(d.name.Spot, fmt.Sprintf("check %s measures nothing: the machine reports by itself", k.Name),
 			"name a check that asks the machine")
+	case k.Kind == policy.CheckPool:
+		c.Add(d.name.Spot, fmt.Sprintf("check %s measures nothing: the load balancer finds the machine up or down",
+			k.Name), "name a check that asks the machine")
 	case !d.body.Written():
 	case k.Kind != policy.CheckHTTP:
 		c.Add(d.body.Spot, fmt.Sprintf("check %s is of kind %s, whose answer has no body", k.Name, k.Kind),

@@ -104,7 +104,7 @@ func partsOfCheck(c policy.Check) []part {
 		{"up_after", [2]int{c.UpAfter, c.UpIn}, often(c.UpAfter, c.UpIn)},
 		flag("full", c.Full), bare("not_every", c.NotEvery), bare("depends_on", c.DependsOn),
 		flag("then: tell", c.Tells),
-		bare("what it asks", []any{c.HTTP, c.Exec, c.SSH, c.UDP, c.DNS, c.GRPC, c.Heartbeat, c.Certificate}),
+		bare("what it asks", []any{c.HTTP, c.Exec, c.SSH, c.UDP, c.DNS, c.GRPC, c.Heartbeat, c.Certificate, c.Pool}),
 	}
 }
 

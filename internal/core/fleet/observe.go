@@ -148,7 +148,10 @@ const (
 	ResultUnsupported   ResultReason = "unsupported" // unknown: there is no way to ask this instance
 	ResultNoMetadata    ResultReason = "no-metadata" // unknown: the program wants metadata that is not known
 	// unknown: what the program is to be told of the instance would be an option, or has control characters
-	ResultUnfit        ResultReason = "unfit"
+	ResultUnfit    ResultReason = "unfit"
+	ResultPoolDown ResultReason = "pool-down" // a load balancer finds it down
+	// unknown: its load balancer says nothing of it, or does not have it serve there
+	ResultUntold       ResultReason = "untold"
 	ResultNotConnected ResultReason = "not-connected" // unknown: no connection, and the check does not count that
 	ResultPanicked     ResultReason = "panicked"      // unknown: a defect in what asks
 )

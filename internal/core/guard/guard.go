@@ -34,12 +34,17 @@ func DoubtUntil(d *belief.Doubt, spec *policy.Spec) fleet.Instant {
 	return d.CalmSince.Add(max(SettleTime(*spec), spec.Limits.Brake.ReleaseAfter))
 }
 
-// SettleTime is how long the checks need to tell of all machines that failed at one moment.
+// SettleTime is how long the checks need to tell of all machines that failed at one moment. A load balancer is not
+// waited for beyond the next time that it is heard: how long it is to be patient with a machine is no one else's time.
 func SettleTime(spec policy.Spec) time.Duration {
 	var longest time.Duration
 	for i := range spec.Checks {
 		c := &spec.Checks[i]
-		longest = max(longest, time.Duration(c.DownAfter)*c.Every+c.Timeout)
+		times := c.DownAfter
+		if c.Kind == policy.CheckPool {
+			times = 1
+		}
+		longest = max(longest, time.Duration(times)*c.Every+c.Timeout)
 	}
 	return longest
 }

@@ -23,7 +23,28 @@ func mute(m *belief.Machine, v *situation.View, s *Situation) bool {
 		v == nil || strandedOn(m, s) {
 		return false
 	}
-	return !Speaks(v) && !cutApart(m.Current.Host, s)
+	return !Speaks(v) && !shunned(v, &s.Spec) && !cutApart(m.Current.Host, s)
+}
+
+// shunned reports whether nothing but load balancers finds the machine down, while hale itself hears it: that is no
+// silence. A machine that hale does not hear either is as silent as any.
+func shunned(v *situation.View, spec *policy.Spec) bool {
+	said, hears := false, false
+	for i := range v.Checks {
+		if i >= len(spec.Checks) {
+			break
+		}
+		kind, standing := spec.Checks[i].Kind, v.Checks[i].Standing
+		switch {
+		case standing == fleet.StandingDown && kind != policy.CheckPool:
+			return false
+		case standing == fleet.StandingDown:
+			said = true
+		case standing == fleet.StandingUp && !kind.Elsewhere():
+			hears = true
+		}
+	}
+	return said && hears
 }
 
 // cutApart reports whether the host's access is cut, as its cut method says: what is on it serves no users.
@@ -47,7 +68,7 @@ func agentDown(v *situation.View, spec *policy.Spec) bool {
 	var within time.Duration
 	silent := false
 	for i := range v.Checks {
-		if i >= len(spec.Checks) || spec.Checks[i].Kind == policy.CheckAgent ||
+		if i >= len(spec.Checks) || spec.Checks[i].Kind.Elsewhere() ||
 			v.Checks[i].Standing == fleet.StandingUp {
 			continue
 		}
@@ -115,7 +136,7 @@ func heard(v *situation.View, spec *policy.Spec) bool {
 	answers := false
 	for i := range v.Checks {
 		c := &v.Checks[i]
-		if i < len(spec.Checks) && spec.Checks[i].Kind == policy.CheckAgent {
+		if i < len(spec.Checks) && spec.Checks[i].Kind.Elsewhere() {
 			continue
 		}
 		switch c.Standing {

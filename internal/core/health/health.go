@@ -243,6 +243,9 @@ func worst(checks []fleet.CheckState) fleet.CheckState {
 }
 
 func gravity(s fleet.CheckState) int {
+	if untold(s) {
+		return 0
+	}
 	switch s.Standing {
 	case fleet.StandingDown:
 		return 4
@@ -269,9 +272,18 @@ func downTruth(checks []fleet.CheckState, name fleet.CheckName) Truth {
 		case fleet.StandingUp, fleet.StandingFailing:
 			return False
 		case fleet.StandingUnknown:
+			if untold(c) {
+				return Absent
+			}
 		}
 	}
 	return Unknown
+}
+
+// untold reports whether the check has nothing to say: a load balancer speaks of those that it has serve, and hale has
+// no machine serve before it is healthy, so its silence neither ails a machine nor keeps it from being well.
+func untold(s fleet.CheckState) bool {
+	return s.Standing == fleet.StandingUnknown && s.Result == fleet.ResultUntold
 }
 
 // word is the provider's power state for the current instance, as far as it may be believed.

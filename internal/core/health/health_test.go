@@ -169,6 +169,48 @@ func TestALookConfirmsOnlyWhatItSaw(t *testing.T) {
 	}
 }
 
+// A load balancer that says nothing of a machine counts for nothing, whatever the condition is (S35).
+func TestABalancerThatSaysNothingCountsForNothing(t *testing.T) {
+	t.Parallel()
+	told := func(page, lb fleet.Standing, result fleet.ResultReason) []fleet.CheckState {
+		return []fleet.CheckState{{Check: "lb", Standing: lb, Result: result}, {Check: "page", Standing: page}}
+	}
+	const silent = fleet.ResultUntold
+	for name, c := range map[string]struct {
+		cond   policy.Condition
+		checks []fleet.CheckState
+		want   belief.Verdict
+		look   health.Truth
+	}{
+		"a machine out of its pool is well by its own checks": {any3("lb", "page"), told(up, unknown, silent),
+			belief.VerdictHealthy, health.False},
+		"and fails by them": {any3("lb", "page"), told(down, unknown, silent), belief.VerdictUnhealthy, health.True},
+		"where both must be down, the page decides alone": {all3("lb", "page"), told(down, unknown, silent),
+			belief.VerdictUnhealthy, health.True},
+		"so it does where two of two must be": {tree(policy.OpAtLeast, 2, "lb", "page"), told(down, unknown, silent),
+			belief.VerdictSuspect, health.False},
+		"one that no one was asked about yet is unknown": {any3("lb", "page"), told(up, unknown, ""),
+			belief.VerdictUnknown, health.Unknown},
+		"nothing else is known": {any3("lb"), told(up, unknown, silent), belief.VerdictUnknown, health.Unknown},
+		"it finds the machine down": {any3("lb", "page"), told(up, down, fleet.ResultPoolDown),
+			belief.VerdictUnhealthy, health.True},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, spec := machine(), policy.Spec{UnhealthyWhen: c.cond}
+			got := health.Judge(&m, &health.Evidence{Spec: &spec, Now: now, Checks: c.checks, Epoch: 7,
+				Seen: seen(fleet.PowerRunning, ""), ProviderUp: true})
+			if got.Verdict != c.want {
+				t.Errorf("judged %s, want %s", got.Verdict, c.want)
+			}
+			l := fleet.Look{Checks: c.checks, Seen: seen(fleet.PowerRunning, "")}
+			if truth := health.Confirm(&spec, &l); truth != c.look {
+				t.Errorf("a look shows %v, want %v", truth, c.look)
+			}
+		})
+	}
+}
+
 func TestStartedByOthers(t *testing.T) {
 	t.Parallel()
 	off, running := machine(), machine()

@@ -31,7 +31,7 @@ func Shows(c *chart.Chart, r *belief.Repair, l *fleet.Look) (health.Truth, fleet
 		return truth, fleet.ReasonConfirmed
 	case health.False:
 		return truth, fleet.ReasonRefuted
-	case health.Unknown:
+	case health.Unknown, health.Absent:
 	}
 	return health.Unknown, fleet.ReasonLookUnclear
 }

@@ -30,6 +30,7 @@ type Check struct {
 	GRPC GRPCCheck `json:",omitzero"` // grpc only
 	// Heartbeat is for heartbeat only.
 	Heartbeat HeartbeatCheck `json:",omitzero"`
+	Pool      PoolCheck      `json:",omitzero"` // pool only
 	// Certificate is for tls only.
 	Certificate CertificateCheck `json:",omitzero"`
 	// NotEvery are the hours at which its failures count for nothing, and DependsOn the checks that explain its
@@ -58,6 +59,8 @@ const (
 	CheckGRPC  CheckKind = "grpc"
 	// CheckHeartbeat sends nothing: the machine reports by itself, and is judged by whether it does.
 	CheckHeartbeat CheckKind = "heartbeat"
+	// CheckPool sends nothing, either: the load balancer says what it finds of the machine.
+	CheckPool CheckKind = "pool"
 )
 
 // ByAddress reports whether a check of the kind must know where the machine is in the network.
@@ -66,8 +69,12 @@ func (k CheckKind) ByAddress() bool { return k != CheckAgent && k != CheckHeartb
 // Reaches reports whether the check's result comes from what answers at the machine's address. A program that is not
 // told the address has ways of its own.
 func (c *Check) Reaches() bool {
-	return c.Kind.ByAddress() && (c.Kind != CheckExec || c.Exec.Asks("{ip}"))
+	return c.Kind.ByAddress() && c.Kind != CheckPool && (c.Kind != CheckExec || c.Exec.Asks("{ip}"))
 }
+
+// Elsewhere reports whether a check of the kind hears the machine by another way than hale's own through the network:
+// it bears no witness to that way.
+func (k CheckKind) Elsewhere() bool { return k == CheckAgent || k == CheckPool }
 
 // Hasty reports whether a single answer that is lost on the way makes the check down.
 func (c *Check) Hasty() bool { return c.DownAfter == 1 && c.Reaches() }

@@ -61,6 +61,11 @@ func (c *Check) Shared() bool { return c.Kind == CheckHeartbeat && !c.Heartbeat.
 // HeartbeatPlaceholder stands in user data for the machine's own token of the check.
 func HeartbeatPlaceholder(c fleet.CheckName) string { return "{heartbeat." + string(c) + "}" }
 
+// PoolCheck is whose word on the machine counts.
+type PoolCheck struct {
+	Balancer string // a load balancer that the fleet is behind
+}
+
 // RecordType is a type of DNS records.
 type RecordType string
 

@@ -7,7 +7,7 @@ import "time"
 func (s *Spec) HearsWithin() (d time.Duration, some bool) {
 	for i := range s.Checks {
 		c := &s.Checks[i]
-		if c.Kind == CheckAgent {
+		if c.Kind.Elsewhere() {
 			continue
 		}
 		if t := c.Every + c.Timeout; !some || t < d {

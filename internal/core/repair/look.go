@@ -65,7 +65,7 @@ func (p looking) look() onward {
 		return again
 	case health.False:
 		return p.refuted()
-	case health.Unknown:
+	case health.Unknown, health.Absent:
 	}
 	return p.unclear()
 }

@@ -42,11 +42,14 @@ type asker struct {
 	transport   probe.Transport
 	agents      provider.GuestPinger // nil: agents cannot be asked
 	hearing     probe.Hearing        // nil: beats are not received
+	pools       probe.Pools          // nil: no load balancer says anything
 	roots       *x509.CertPool
 	patterns    *cache[*regexp.Regexp]
 	authorities *cache[*x509.CertPool] // of the checks that name their own
 	panics      defect.Witness
-	kept        *kept // by the probe at hand
+	kept        *kept     // by the probe at hand
+	from        time.Time // the oldest question to a load balancer by which the probe at hand may go
+	afresh      bool      // no older one than the probe
 }
 
 // kept is what a probe keeps of a page.
@@ -65,7 +68,10 @@ func newAsker(transport probe.Transport, o Options) asker {
 	if o.Hearing == nil {
 		o.Hearing, _ = transport.(probe.Hearing)
 	}
-	return asker{transport: transport, agents: o.Agents, hearing: o.Hearing, roots: o.Roots,
+	if o.Pools == nil {
+		o.Pools, _ = transport.(probe.Pools)
+	}
+	return asker{transport: transport, agents: o.Agents, hearing: o.Hearing, pools: o.Pools, roots: o.Roots,
 		patterns: newCache[*regexp.Regexp](), authorities: newCache[*x509.CertPool](), panics: o.Panics}
 }
 
@@ -75,7 +81,10 @@ func (k asker) ask(ctx context.Context, t probe.Target, started time.Time) (a an
 	defer k.panics.Catch(string(t.Check), "probe", func(p *defect.Panic) {
 		a = answer{reason: fleet.ResultPanicked, detail: brief(p), at: time.Now()}
 	})
-	k.kept = &kept{}
+	k.kept, k.from = &kept{}, started
+	if !k.afresh {
+		k.from = started.Add(-t.Spec.Every)
+	}
 	said, err := k.perform(ctx, t)
 	at := time.Now()
 	if p := (*defect.Panic)(nil); errors.As(err, &p) { // on another goroutine
@@ -177,10 +186,13 @@ func weigh(err, ended error, took, limit time.Duration) answer {
 		local  probe.LocalError
 		none   notConnected
 		silent probe.SilentError
+		known  failure
 	)
 	switch {
 	case took > limit+overrun, err == nil && took > limit:
 		return answer{reason: fleet.ResultLate, detail: "read too late"}
+	case errors.As(err, &known) && known.reason == fleet.ResultUntold:
+		return answer{reason: known.reason, detail: known.detail}
 	case errors.As(err, &local):
 		return answer{reason: fleet.ResultLocal, detail: brief(local.Err)}
 	case errors.As(err, &none):

@@ -28,6 +28,9 @@ type Options struct {
 	// Hearing is where the beats of heartbeat checks come in. Nil: they come in at the transport, as those of simulated
 	// machines do, or else the checks stay unknown.
 	Hearing probe.Hearing
+	// Pools is where load balancers say what they find. Nil: the transport knows, as that of simulated machines does, or
+	// else the checks have nothing to say.
+	Pools probe.Pools
 	// Panics is told of each probe that panicked, by its check's name; nil: no report.
 	Panics defect.Witness
 }
@@ -239,9 +242,13 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 		return looked(target, answer{reason: why, detail: string(target.Rival)})
 	}
 	var before, after uint64
+	young := true
 	begun := e.order(ctx, func(b *register, _ time.Time) {
 		b.looks++
 		before = b.stalls
+		if t, watched := b.targets[target.ID]; watched {
+			young = t.tally.CameUp()
+		}
 	})
 	if !begun {
 		return looked(target, answer{reason: fleet.ResultLocal, detail: "the probe engine does not run"})
@@ -252,6 +259,9 @@ func (e *Engine) Look(ctx context.Context, target probe.Target) fleet.CheckState
 		b.looks--
 		after = b.stalls
 	})
+	if young {
+		got = tooYoung(got)
+	}
 	if got.reason == fleet.ResultTimeout && (!heard || before != after) {
 		got = answer{reason: fleet.ResultLate, detail: "stalled", at: got.at}
 	}

@@ -28,6 +28,7 @@ var kindsOfCheck = []kindOfCheck{
 	{execKeys, asker.run},
 	{agentKeys, quiet(asker.pingGuest)},
 	{heartbeatKeys, asker.beat},
+	{poolKeys, quiet(asker.found)},
 	{sshKeys, asker.introduction},
 	{tlsKeys, quiet(asker.certificate)},
 	{udpKeys, quiet(asker.datagram)},

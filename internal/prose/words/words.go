@@ -65,6 +65,8 @@ var (
 		fleet.ResultUnfit: "the value taken from the instance begins with \"-\" or has a control character, so " +
 			"the program is not run",
 		fleet.ResultNotConnected: "no connection, which this check does not count",
+		fleet.ResultPoolDown:     "its load balancer finds it down",
+		fleet.ResultUntold:       "its load balancer says nothing of it",
 		fleet.ResultPanicked:     "a defect in hale kept it from being asked",
 	}
 	standings = map[fleet.Standing]string{

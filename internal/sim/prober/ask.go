@@ -22,7 +22,11 @@ func (p *Prober) Look(c *policy.Check, aim picture.Aim, then func(fleet.CheckSta
 		then(state)
 		return
 	}
-	if c.DownIn > c.DownAfter && c.Kind != policy.CheckExec {
+	switch {
+	case c.Kind == policy.CheckPool:
+		p.lookAtPool(c, a, then)
+		return
+	case c.DownIn > c.DownAfter && c.Kind != policy.CheckExec:
 		p.poll(c, a, then)
 		return
 	}
@@ -48,6 +52,30 @@ func (p *Prober) Look(c *policy.Check, aim picture.Aim, then func(fleet.CheckSta
 		}
 	}
 	ask()
+}
+
+// lookAtPool asks a load balancer once. That it finds a machine down which it found up until a moment ago says nothing:
+// for how long it must have been down says the check, and a look does not last so long.
+func (p *Prober) lookAtPool(c *policy.Check, a whom, then func(fleet.CheckState)) {
+	answer, _ := p.hear(c, a)
+	state := fleet.CheckState{Check: c.Name, Result: resultOf(c, answer)}
+	if state.Result == fleet.ResultPoolDown && p.cameUp(c.Name, a) {
+		state.Result = fleet.ResultUntold
+	}
+	state.Standing = looked(state.Result)
+	p.w.After(time.Millisecond, func() { then(state) })
+}
+
+// cameUp reports whether the check was up on the machine, or is not asked there.
+func (p *Prober) cameUp(check fleet.CheckName, a whom) bool {
+	for _, index := range p.at[a.lastAddress] {
+		for _, r := range p.rows[index] {
+			if r.Check.Name == check && r.Epoch != 0 {
+				return r.Tally.CameUp()
+			}
+		}
+	}
+	return true
 }
 
 // poll asks as often as the check's window is long, and goes by as many failures as make the check down.
@@ -139,6 +167,9 @@ func answer(c *policy.Check, h guest.Hears) guest.Answer {
 
 // resultOf is what the check makes of the answer.
 func resultOf(c *policy.Check, a guest.Answer) fleet.ResultReason {
+	if c.Kind == policy.CheckPool {
+		return finds(a)
+	}
 	web := c.Kind == policy.CheckHTTP
 	if web && c.HTTP.NoConnection == policy.NoConnectionIgnore && (a == guest.Refused || a == guest.Silence) {
 		return fleet.ResultNotConnected
@@ -157,6 +188,18 @@ func resultOf(c *policy.Check, a guest.Answer) fleet.ResultReason {
 	case guest.Silence:
 	}
 	return fleet.ResultTimeout
+}
+
+// finds is what a load balancer's word comes to.
+func finds(a guest.Answer) fleet.ResultReason {
+	switch a {
+	case guest.Well:
+		return fleet.ResultOK
+	case guest.Critical:
+		return fleet.ResultPoolDown
+	default:
+		return fleet.ResultUntold
+	}
 }
 
 // poor is what the check makes of the answer of a machine with an ill service: an error, or another page. Checks that

@@ -13,6 +13,7 @@ import (
 	"hale/internal/owner/picture"
 	"hale/internal/probe"
 	"hale/internal/sim/guest"
+	"hale/internal/sim/pool"
 	"hale/internal/sim/world"
 )
 
@@ -27,6 +28,7 @@ type Prober struct {
 	rows    [][]*Row                // by machine and check, those that only tell last
 	at      map[netip.Addr][]int
 	agents  bool                   // some check asks them
+	pooled  bool                   // some check goes by the word of a load balancer
 	of      map[string]int         // the machine by its instance, where agents are asked
 	heard   func(index int, r Row) // a standing changed
 	halted  bool
@@ -80,6 +82,7 @@ func New(w *world.World, vantage string, spec policy.Spec, machines int, heard f
 	p.ports = make(map[fleet.CheckName]int, len(asked))
 	for _, c := range asked {
 		p.agents = p.agents || c.Kind == policy.CheckAgent
+		p.pooled = p.pooled || c.Kind == policy.CheckPool
 		p.ports[c.Name] = c.Port
 	}
 	p.rows = make([][]*Row, machines)
@@ -160,6 +163,11 @@ func (p *Prober) Changed(a netip.Addr) {
 	for _, index := range p.at[a] {
 		p.reconsider(index)
 	}
+	if p.pooled { // what is found of one machine rests on the others
+		for index := range p.rows {
+			p.reconsider(index)
+		}
+	}
 }
 
 // GuestChanged takes in that the agent inside the instance may answer differently.
@@ -186,6 +194,9 @@ func (p *Prober) differs(r *Row) bool {
 func (p *Prober) hear(c *policy.Check, at whom) (guest.Answer, float64) {
 	if c.Kind == policy.CheckAgent {
 		return p.w.HearAgent(p.vantage, at.instance, string(c.Name)), 0
+	}
+	if c.Kind == policy.CheckPool {
+		return pool.Finds(p.w, at.lastAddress, string(c.Name)), 0
 	}
 	h := p.w.Hear(p.vantage, at.lastAddress)
 	said := answer(c, h)

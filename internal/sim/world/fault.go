@@ -2,6 +2,8 @@ package world
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -333,6 +335,9 @@ func (w *World) Cut(client string) bool {
 
 // Answering returns the instance that has the address, of several the one that is heard there, or nil.
 func (w *World) Answering(a netip.Addr) *VM { return w.leases[a] }
+
+// Addresses are all that instances have, in no order.
+func (w *World) Addresses() iter.Seq[netip.Addr] { return maps.Keys(w.leases) }
 
 // Heard is what is heard of the instance's own troubles, whatever way it is asked.
 func (vm *VM) Heard() guest.Hears { return vm.guest.Heard() }

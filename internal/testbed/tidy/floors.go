@@ -65,6 +65,8 @@ var packages = []pkgRule{
 	{path: "internal/sim/guest", floor: 0, step: 12, leaf: true},
 	{path: "internal/sim/world", floor: 0, step: 12, leaf: true,
 		also: []string{"internal/sim/calendar", "internal/sim/guest", "internal/sim/load"}},
+	{path: "internal/sim/pool", floor: 0, step: 12, leaf: true,
+		also: []string{"internal/sim/guest", "internal/sim/world"}},
 	{path: "internal/sim/verbs", floor: 0, step: 12, leaf: true,
 		also: []string{"internal/sim/guest", "internal/sim/world", "internal/sim/load"}},
 	{path: "internal/sim/trace", floor: 0, step: 12, leaf: true},
