@@ -10,6 +10,7 @@ import (
 
 	"hale/api"
 	"hale/internal/app"
+	"hale/internal/app/backups"
 	"hale/internal/cli"
 	"hale/internal/cli/command"
 )
@@ -53,11 +54,11 @@ func preview(ctx context.Context, o command.PreviewOptions) (api.Preview, error)
 }
 
 func backup(ctx context.Context, o command.BackupOptions) (api.Backup, error) {
-	return app.Backup(ctx, app.BackupOptions(o))
+	return backups.Make(ctx, backups.Options(o))
 }
 
 func restore(ctx context.Context, o command.RestoreOptions) (api.Restored, error) {
-	return app.Restore(ctx, app.RestoreOptions(o))
+	return backups.Restore(ctx, backups.RestoreOptions(o))
 }
 
 // versionOf is what the build says, or what the source's revision is.

@@ -16,12 +16,14 @@ import (
 
 	"hale/internal/api/server"
 	"hale/internal/api/socket"
+	"hale/internal/app/backups"
 	"hale/internal/app/fencing"
 	"hale/internal/app/lists"
 	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
 	"hale/internal/app/systemd"
+	"hale/internal/app/troubles"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/defect"
@@ -164,12 +166,11 @@ func (a *App) furnish(ctx context.Context, store state.Store) error {
 	if err := s.restore(ctx, store); err != nil {
 		return err
 	}
-	warnOf(c, a.opts.Logger)
+	troubles.Warn(c, a.opts.Logger)
 	s.porter = porter.New(store, a.opts.Logger, s.defects)
 	s.porter.Take(c)
-	s.troubles = newTroubles(c, s.receiver, a.opts.Logger)
-	s.troubles.porter = s.porter
-	s.troubles.look(ctx)
+	s.troubles = troubles.New(c, a.opts.Logger)
+	s.troubles.Look(ctx)
 	s.teller = newTeller(c, a.opts.Version, a.server, s.defects)
 	s.fencing = fencing.New(c, a.opts.Logger, s.defects)
 	a.outward(c, store, s)
@@ -195,14 +196,15 @@ func (a *App) outward(c *config.Config, store state.Store, s *site) {
 	s.pools = pools.New(c, pools.Options{Version: a.opts.Version, Defects: s.defects, Log: a.opts.Logger,
 		Fleets: fleets})
 	s.lists = lists.New(c, lists.Options{Fleets: fleets, Log: a.opts.Logger})
-	s.troubles.streams, s.troubles.pools, s.troubles.lists = s.streams, s.pools, s.lists
+	s.troubles.Ask(troubles.Parts{Receiver: s.receiver, Porter: s.porter, Streams: s.streams, Pools: s.pools,
+		Lists: s.lists})
 }
 
 // recognise makes sure that the store is one that this version can use, and says if it came out of a backup since the
 // last start.
 func (a *App) recognise(ctx context.Context, store state.Store) error {
 	if err := format.Open(ctx, store, a.opts.Version); err != nil {
-		return of(a.opts.DataDir, err)
+		return backups.Naming(a.opts.DataDir, err)
 	}
 	restored, ever, err := beliefs.LastRestore(ctx, store)
 	if err != nil || !ever {
@@ -251,7 +253,7 @@ func (a *App) surface(working context.Context, store state.Store, s *site, d *de
 		Probes:   s.probes,
 		ProbeLog: d.ProbeLog,
 		Defects:  s.defects,
-		Troubles: s.troubles.all,
+		Troubles: s.troubles.All,
 		Plans:    d.providerPlans,
 		Stored:   s.engine.StoreStatus,
 		Unowned:  s.engine.Unowned,
@@ -292,7 +294,7 @@ func (a *App) serve(ctx context.Context, store state.Store, s *site, d *desk) er
 	keep(working, "pools of load balancers", s.pools.Run)
 	keep(working, "lists of machines", s.lists.Run)
 	keep(working, "reload", func(ctx context.Context) { d.listen(ctx, a.opts.Hangups) })
-	keep(working, "what hale lacks", s.troubles.run)
+	keep(working, "what hale lacks", s.troubles.Run)
 	keep(surfaces, "tests of fences", s.fencing.Run)
 	keep(surfaces, "porter", s.porter.Run)
 	keep(working, "systemd", systemd.By(s.engine.Stuck, log).Run)

@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hale/api"
 	"hale/internal/app"
+	"hale/internal/app/backups"
 	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -21,25 +24,23 @@ import (
 	"hale/internal/state/etcd"
 	"hale/internal/state/format"
 	"hale/internal/state/starts"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func (h *house) backup(file string) (api.Backup, error) {
-	return app.Backup(h.t.Context(), app.BackupOptions{
+	return backups.Make(h.t.Context(), backups.Options{
 		File: file, DataDir: h.dir, Client: h.client(h.socket), Version: "test", Logger: slog.New(slog.DiscardHandler),
 	})
 }
 
-func (h *house) restore(file string, how func(*app.RestoreOptions)) (api.Restored, error) {
-	o := app.RestoreOptions{File: file, DataDir: h.dir, Version: "test", Logger: slog.New(slog.DiscardHandler)}
+func (h *house) restore(file string, how func(*backups.RestoreOptions)) (api.Restored, error) {
+	o := backups.RestoreOptions{File: file, DataDir: h.dir, Version: "test", Logger: slog.New(slog.DiscardHandler)}
 	how(&o)
-	return app.Restore(h.t.Context(), o)
+	return backups.Restore(h.t.Context(), o)
 }
 
-func asItIs(*app.RestoreOptions)      {}
-func forced(o *app.RestoreOptions)    { o.Force = true }
-func checkOnly(o *app.RestoreOptions) { o.Check = true }
+func asItIs(*backups.RestoreOptions)      {}
+func forced(o *backups.RestoreOptions)    { o.Force = true }
+func checkOnly(o *backups.RestoreOptions) { o.Check = true }
 
 // hold asks the running controller to hold a machine.
 func (h *house) hold(machine string) {

@@ -23,7 +23,7 @@ func (a *App) monitoring(ctx context.Context, store state.Store, s *site, d *des
 			Version: a.opts.Version, Started: started, Counts: s.how.counts, Fleets: s.engine.Status,
 			Stored: s.engine.StoreStatus, Defects: s.defects, Logger: a.opts.Logger, Machines: s.machines.Load,
 			Room: roomOf(store), Probes: func() (bulkprobe.Stats, bool) { return s.shards(ctx) },
-			Troubles: s.troubles.all, Unowned: s.engine.Unowned, Reloaded: d.Reloaded, Fences: s.fencing.Fences,
+			Troubles: s.troubles.All, Unowned: s.engine.Unowned, Reloaded: d.Reloaded, Fences: s.fencing.Fences,
 			Streams: s.streams.Metrics,
 		}),
 		Ready: ready.Ready(is),

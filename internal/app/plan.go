@@ -13,6 +13,7 @@ import (
 
 	"hale/api"
 	"hale/internal/api/server"
+	"hale/internal/app/backups"
 	"hale/internal/app/outlook"
 	"hale/internal/config"
 	"hale/internal/core/belief"
@@ -123,7 +124,7 @@ func recall(ctx context.Context, o PlanOptions) (api.State, string, error) {
 
 // readCopy reads a copy of the data folder. fault.Conflict: a controller that was not heard uses it.
 func readCopy(ctx context.Context, o PlanOptions) (believed api.State, err error) {
-	err = onCopy(ctx, o.DataDir, o.Logger, func(store state.Store) error {
+	err = backups.OnCopy(ctx, o.DataDir, o.Logger, func(store state.Store) error {
 		if err := format.Open(ctx, store, ""); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hale/internal/app/troubles"
 	"hale/internal/config"
 	"hale/internal/core/change"
 	"hale/internal/core/fault"
@@ -60,9 +61,9 @@ func (s *site) reload(ctx context.Context, c *config.Config, confirmed fleet.Pro
 
 // hand gives another configuration to the parts that go by it on their own.
 func (s *site) hand(c *config.Config) {
-	warnOf(c, s.log)
+	troubles.Warn(c, s.log)
 	if s.troubles != nil {
-		s.troubles.take(c)
+		s.troubles.Take(c)
 	}
 	s.machines.Store(c.Metrics.Machines)
 	s.fencing.Take(c)

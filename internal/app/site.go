@@ -18,6 +18,7 @@ import (
 	"hale/internal/app/pools"
 	"hale/internal/app/porter"
 	"hale/internal/app/streams"
+	"hale/internal/app/troubles"
 	"hale/internal/config"
 	"hale/internal/core/belief"
 	"hale/internal/core/fault"
@@ -92,10 +93,10 @@ type site struct {
 	streams  *streams.Streams
 	pools    *pools.Pools
 	lists    *lists.Lists
-	troubles *troubles      // nil: not looked for
-	machines atomic.Bool    // whether each has metrics of its own
-	begun    chan struct{}  // closed when launch may be called
-	launch   func(w *watch) // lets a watch work
+	troubles *troubles.Troubles // nil: not looked for
+	machines atomic.Bool        // whether each has metrics of its own
+	begun    chan struct{}      // closed when launch may be called
+	launch   func(w *watch)     // lets a watch work
 }
 
 type watches map[fleet.Name]*watch

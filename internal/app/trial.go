@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hale/api"
 	"hale/internal/adapters"
+	"hale/internal/app/troubles"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
@@ -19,8 +22,6 @@ import (
 	"hale/internal/notify"
 	"hale/internal/provider"
 	"hale/internal/secret"
-
-	"github.com/google/uuid"
 )
 
 // trialWithin limits what is asked of one provider about one machine.
@@ -101,7 +102,7 @@ func (t *trials) outside(ctx context.Context, subject string, settings interface
 func (t *trials) fleet(ctx context.Context, f *policy.Spec) {
 	for _, c := range f.Asked() {
 		subject := fmt.Sprintf("fleet %s, check %s", f.Name, c.Name)
-		t.secrets(ctx, subject, secretsOfCheck(c))
+		t.secrets(ctx, subject, troubles.SecretsOf(c))
 		t.program(subject, c.Exec.Command)
 	}
 	for i := range f.Repair.Steps {

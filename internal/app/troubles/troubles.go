@@ -1,4 +1,8 @@
-package app
+// Package troubles finds what hale lacks on its own server, and a person can give it: the right to ping, secrets, the
+// port of heartbeats, and what its parts say that they lack.
+//
+// It promises that each lack is logged once, and its end. It mends nothing.
+package troubles
 
 import (
 	"context"
@@ -29,28 +33,36 @@ const troubleEvery = 10 * time.Second
 // troubleWithin is how long one look may take.
 const troubleWithin = 5 * time.Second
 
-// troubles is what hale lacks on its own server: the right to ping, secrets, the port of heartbeats. It is safe for
-// concurrent use.
-type troubles struct {
-	log      *slog.Logger
-	receiver *heartbeat.Receiver
-	porter   *porter.Porter
-	streams  *streams.Streams
-	pools    *pools.Pools
-	lists    *lists.Lists
-	again    chan struct{}
+// Parts are asked what they lack.
+type Parts struct {
+	Receiver *heartbeat.Receiver
+	Porter   *porter.Porter
+	Streams  *streams.Streams
+	Pools    *pools.Pools
+	Lists    *lists.Lists
+}
+
+// Troubles is what hale lacks. It is safe for concurrent use.
+type Troubles struct {
+	log   *slog.Logger
+	parts Parts
+	again chan struct{}
 
 	mu     sync.Mutex
 	config *config.Config
 	known  []api.Trouble // of secrets and pings
 }
 
-func newTroubles(c *config.Config, r *heartbeat.Receiver, log *slog.Logger) *troubles {
-	return &troubles{log: log, receiver: r, config: c, again: make(chan struct{}, 1)}
+// New looks for what the configuration needs, once Run works, or Look is called.
+func New(c *config.Config, log *slog.Logger) *Troubles {
+	return &Troubles{log: log, config: c, again: make(chan struct{}, 1)}
 }
 
-// take looks for what another configuration needs.
-func (t *troubles) take(c *config.Config) {
+// Ask has the parts asked, too. It comes before All.
+func (t *Troubles) Ask(p Parts) { t.parts = p }
+
+// Take looks for what another configuration needs.
+func (t *Troubles) Take(c *config.Config) {
 	t.mu.Lock()
 	t.config = c
 	t.mu.Unlock()
@@ -60,8 +72,8 @@ func (t *troubles) take(c *config.Config) {
 	}
 }
 
-// run looks again and again until ctx ends.
-func (t *troubles) run(ctx context.Context) {
+// Run looks again and again until ctx ends.
+func (t *Troubles) Run(ctx context.Context) {
 	tick := time.NewTicker(troubleEvery)
 	defer tick.Stop()
 	for {
@@ -71,12 +83,12 @@ func (t *troubles) run(ctx context.Context) {
 		case <-tick.C:
 		case <-t.again:
 		}
-		t.look(ctx)
+		t.Look(ctx)
 	}
 }
 
-// look finds out what hale lacks. It logs what is new, and what is over.
-func (t *troubles) look(ctx context.Context) {
+// Look finds out what hale lacks. It logs what is new, and what is over.
+func (t *Troubles) Look(ctx context.Context) {
 	t.mu.Lock()
 	c, before := t.config, t.known
 	t.mu.Unlock()
@@ -174,20 +186,20 @@ func sameTrouble(a, b api.Trouble) bool {
 	return a == b
 }
 
-// all returns what hale lacks now.
-func (t *troubles) all() []api.Trouble {
+// All returns what hale lacks now.
+func (t *Troubles) All() []api.Trouble {
 	t.mu.Lock()
 	out := slices.Clone(t.known)
 	t.mu.Unlock()
-	if since, err := t.receiver.Trouble(); err != nil {
+	if since, err := t.parts.Receiver.Trouble(); err != nil {
 		out = append(out, api.Trouble{Part: api.TroubleHeartbeats, Since: since.UTC(), Text: err.Error(),
 			Advice: "see which program has the port (ss -ltnp), or give heartbeats: listen another one; hale goes on " +
 				"by itself when it can listen"})
 	}
-	if lack, there := t.porter.Trouble(); there {
+	if lack, there := t.parts.Porter.Trouble(); there {
 		out = append(out, lack)
 	}
-	return slices.Concat(out, t.streams.Troubles(time.Now()), t.pools.Troubles(time.Now()), t.lists.Troubles())
+	return slices.Concat(out, t.parts.Streams.Troubles(time.Now()), t.parts.Pools.Troubles(time.Now()), t.parts.Lists.Troubles())
 }
 
 // pings reports whether hale itself pings anything by the configuration. Simulated machines are not pinged over the

@@ -1,4 +1,9 @@
-package app
+// Package backups writes the state of a controller into a file, that of one that runs or else of a data folder, and makes
+// a data folder's state what such a file holds.
+//
+// It promises that a backup appears when it is whole and was read back, that a data folder is copied and never opened
+// where it is, and that what a restore replaces is kept aside. What lies in such a file is package state/backup's.
+package backups
 
 import (
 	"context"
@@ -26,8 +31,8 @@ import (
 	"hale/internal/state/format"
 )
 
-// BackupOptions are what a backup is made from.
-type BackupOptions struct {
+// Options are what a backup is made from.
+type Options struct {
 	File    string      // to be written
 	Force   bool        // one that is there may be replaced
 	DataDir string      // of a controller that may have run here; it is copied, never opened
@@ -36,9 +41,9 @@ type BackupOptions struct {
 	Logger  *slog.Logger
 }
 
-// Backup writes a backup of the running controller's state, or else of the data folder's, into a file, which appears
+// Make writes a backup of the running controller's state, or else of the data folder's, into a file, which appears
 // when it is whole and was read back, and is its owner's only. Errors of kind fault.Conflict say what is in the way.
-func Backup(ctx context.Context, o BackupOptions) (api.Backup, error) {
+func Make(ctx context.Context, o Options) (api.Backup, error) {
 	if err := vacant(o.File, o.Force); err != nil {
 		return api.Backup{}, err
 	}
@@ -73,7 +78,7 @@ func vacant(path string, force bool) error {
 }
 
 // pour writes the backup, and returns what it is from.
-func pour(ctx context.Context, w io.Writer, o BackupOptions) (from string, err error) {
+func pour(ctx context.Context, w io.Writer, o Options) (from string, err error) {
 	body, err := o.Client.Backup(ctx)
 	if err == nil {
 		_, err = io.Copy(w, body)
@@ -87,7 +92,7 @@ func pour(ctx context.Context, w io.Writer, o BackupOptions) (from string, err e
 	if err != nil {
 		return "", err
 	}
-	err = onCopy(ctx, o.DataDir, o.Logger, func(store state.Store) error {
+	err = OnCopy(ctx, o.DataDir, o.Logger, func(store state.Store) error {
 		h, err := server.BackupHeader(ctx, store, o.Version, host)
 		if err != nil {
 			return err
@@ -100,9 +105,9 @@ func pour(ctx context.Context, w io.Writer, o BackupOptions) (from string, err e
 	return api.FromDataFolder, err
 }
 
-// onCopy does something with a copy of a data folder that no controller uses. fault.NotFound: there is none.
+// OnCopy does something with a copy of a data folder that no controller uses. fault.NotFound: there is none.
 // fault.Conflict: a controller uses it. fault.Unsupported: its state is of a format that this hale does not read.
-func onCopy(ctx context.Context, folder string, log *slog.Logger, do func(state.Store) error) (err error) {
+func OnCopy(ctx context.Context, folder string, log *slog.Logger, do func(state.Store) error) (err error) {
 	dir, err := os.MkdirTemp("", "hale-copy-")
 	if err != nil {
 		return fault.New(fault.Permanent, "app.copy", folder, err)
@@ -117,7 +122,7 @@ func onCopy(ctx context.Context, folder string, log *slog.Logger, do func(state.
 	}
 	mark, err := format.Read(ctx, store)
 	if err == nil {
-		err = of(folder, mark.Readable())
+		err = Naming(folder, mark.Readable())
 	}
 	if err == nil {
 		err = do(store)
@@ -196,11 +201,11 @@ func reading(path string, do func(*backup.Backup) error) (err error) {
 	if err == nil {
 		err = do(b)
 	}
-	return of(path, err)
+	return Naming(path, err)
 }
 
-// of names the file or folder in an error about what is in it.
-func of(path string, err error) error {
+// Naming names the file or folder in an error about what is in it.
+func Naming(path string, err error) error {
 	var said *fault.Error
 	if errors.As(err, &said) && said.Err != nil && (said.Op == "backup.read" || said.Op == "format.open") {
 		return fault.New(said.Kind, said.Op, path, said.Err)
