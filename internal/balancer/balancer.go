@@ -18,27 +18,27 @@ import (
 )
 
 // State is what a pool was told of a member.
-type State string
+type State = fleet.MemberState
 
 // The states.
 const (
-	Serving  State = "serving"  // it gets connections, as long as the pool finds it up
-	Draining State = "draining" // it gets no new ones, and those that it has go on
-	Out      State = "out"      // it gets none; a pool may forget such a member
+	Serving  = fleet.MemberServes
+	Draining = fleet.MemberDrains
+	Out      = fleet.MemberOut
 )
 
 // Verdict is what the pool itself finds of a member, by checks of its own.
-type Verdict string
+type Verdict = fleet.MemberVerdict
 
 // The verdicts. A pool that checks nothing finds nothing out.
 const (
-	Up      Verdict = "up"
-	Down    Verdict = "down"
-	Unknown Verdict = "unknown"
+	Up      = fleet.MemberUp
+	Down    = fleet.MemberDown
+	Unknown = fleet.MemberUnknown
 )
 
 // UnknownConnections stands for a number of connections that the pool does not tell.
-const UnknownConnections = -1
+const UnknownConnections = fleet.ConnectionsUnknown
 
 // Member is a machine in a pool, as the pool says.
 type Member struct {

@@ -26,6 +26,7 @@ func TestNoSentenceIsBroken(t *testing.T) {
 		Scope: policy.ScopeRack, Order: "o1", Command: fleet.OrderHold, By: "alice", Parent: "web/p1",
 		Domain: fleet.Domain{Kind: fleet.DomainRack, Name: "r1"},
 		Target: "ops", Event: policy.NotifyPage, Tries: 3, Snapshot: "r3", Bytes: 3 << 20,
+		Hook: "leave/drain", Word: fleet.HookDone,
 	}
 	meagre := furnished
 	meagre.Cause, meagre.Check, meagre.Result, meagre.Host, meagre.Took = "", "", "", "", 0

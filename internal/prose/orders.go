@@ -17,6 +17,9 @@ func order(r record.Record) string {
 	if r.Command == fleet.OrderScale {
 		wants = sizeOrder(r.Size, r.Change)
 	}
+	if r.Command == fleet.OrderHook {
+		return hookWord(r)
+	}
 	wants += alone(r.Only)
 	if r.Took > 0 {
 		wants += " for " + Span(r.Took)

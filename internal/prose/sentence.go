@@ -40,6 +40,9 @@ var sentences = map[record.Kind]func(record.Record) string{
 	record.Intent:         intent,
 	record.Outcome:        outcome,
 	record.Output:         output,
+	record.HookBegun:      hookBegun,
+	record.HookOver:       hookOver,
+	record.PoolLeft:       poolLeft,
 	record.Proof:          proof,
 	record.Verified:       verified,
 	record.Certified:      certified,
@@ -336,6 +339,9 @@ func intent(r record.Record) string {
 	if r.Op == fleet.OpRun {
 		return fmt.Sprintf("%s: hale runs the command for %s", atStep(r), instance(r))
 	}
+	if r.Op == fleet.OpHook {
+		return fmt.Sprintf("%s: hale runs %s", about(r), Hook(r.Hook))
+	}
 	if r.Op == fleet.OpFence {
 		return fmt.Sprintf("%s: the host does not answer, and hale has its %s cut, to be sure of %s", atStep(r),
 			cutOf(r), instance(r))
@@ -347,6 +353,9 @@ func outcome(r record.Record) string {
 	ended := words.Outcome(r.Outcome)
 	if r.Op == fleet.OpFence {
 		return fenceOutcome(r)
+	}
+	if r.Op == fleet.OpHook {
+		return hookOutcome(r)
 	}
 	said := fmt.Sprintf("%s: %s %s: %s", atStep(r), words.Op(r.Op), instance(r), ended)
 	return Aside(said+after(r), r.Detail)

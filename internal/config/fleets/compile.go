@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/config/hooks"
 	"hale/internal/config/sizes"
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
@@ -83,6 +84,7 @@ func (c *compiler) compile() policy.Spec {
 	}
 	checks, tells := c.checks()
 	unhealthy := c.unhealthyWhen()
+	around := hooks.Compiler{Finder: c.Finder, Placeholders: c.placeholders}
 	c.rise = riseOf(checks, unhealthy)
 	c.speakWhileOut(checks, unhealthy)
 	c.heartbeatPlaceholders(template.UserData, slices.Concat(checks, tells))
@@ -108,6 +110,9 @@ func (c *compiler) compile() policy.Spec {
 		BlindAfter:    d.blindAfter.Value,
 		Notify:        c.notify(),
 		Evidence:      c.evidence(),
+		Hooks:         around.Hooks(d.hooks.Value),
+		Provision:     around.List(d.provision),
+		Pools:         c.pooled(),
 		History:       d.history.Value,
 	}
 }

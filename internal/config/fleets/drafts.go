@@ -3,6 +3,7 @@ package fleets
 import (
 	"time"
 
+	"hale/internal/config/hooks"
 	"hale/internal/config/sizes"
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
@@ -37,6 +38,8 @@ type Draft struct {
 	notify         keys.At[notifyDraft]
 	evidence       keys.At[evidenceDraft]
 	pools          keys.At[[]keys.Named[PoolDraft]]
+	hooks          keys.At[hooks.Draft]
+	provision      keys.At[[]keys.Named[hooks.Hook]]
 }
 
 // selectDraft says which machines that exist already are meant.

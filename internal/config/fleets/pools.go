@@ -1,8 +1,13 @@
 package fleets
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
+	"hale/internal/config/hooks"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -42,6 +47,28 @@ func poolsField() keys.Field[Draft] {
 			"port, or a mapping. Healthy machines serve; unhealthy ones, and those in repair, do not.",
 		keys.Mapping[PoolDraft]{Key: "BALANCER", Each: poolShape()},
 		func(f *Draft) *keys.At[[]keys.Named[PoolDraft]] { return &f.pools }).Said("none")
+}
+
+// fleetSurroundings are the keys of what is around the machines: load balancers, and people's own hooks.
+func fleetSurroundings() []keys.Field[Draft] {
+	return []keys.Field[Draft]{
+		poolsField(),
+		keys.Part("hooks", "What is done around the work on a machine, in the order in which it is written.",
+			hooks.Shape(), func(f *Draft) *keys.At[hooks.Draft] { return &f.hooks }),
+		keys.May("provision", "What makes of a new instance what it is to be, in the order in which it is written: "+
+			"once it has an address, before it is asked for its health. Without it, it is neither certified nor served "+
+			"from.", hooks.Provision(), func(f *Draft) *keys.At[[]keys.Named[hooks.Hook]] { return &f.provision }),
+	}
+}
+
+// pooled are the pools that the machines are in, sorted by balancer.
+func (c *compiler) pooled() []policy.Pool {
+	var out []policy.Pool
+	for _, p := range c.draft.pools.Value {
+		out = append(out, policy.Pool{Balancer: fleet.BalancerName(p.Name), Wait: p.Value.Wait.Value})
+	}
+	slices.SortFunc(out, func(a, b policy.Pool) int { return cmp.Compare(a.Balancer, b.Balancer) })
+	return out
 }
 
 // Pools are the pools of the fleet.

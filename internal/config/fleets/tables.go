@@ -33,7 +33,7 @@ func sharedFateShape() keys.Object[sharedFateDraft] {
 func Shape(all kinds.All) keys.Object[Draft] {
 	return keys.Object[Draft]{
 		Fields: slices.Concat(fleetMachines(all), fleetPolicies(), fleetMeanings(), fleetTimes(),
-			[]keys.Field[Draft]{poolsField()}),
+			fleetSurroundings()),
 	}
 }
 

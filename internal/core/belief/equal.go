@@ -34,9 +34,9 @@ func (r *Repair) equal(o *Repair) bool {
 		return r == o
 	}
 	a, b := *r, *o
-	if !same(a.Intent, b.Intent) {
+	if !same(a.Intent, b.Intent) || !a.Hooks.equal(b.Hooks) {
 		return false
 	}
-	a.Intent, b.Intent = nil, nil
+	a.Intent, b.Intent, a.Hooks, b.Hooks = nil, nil, nil, nil
 	return a == b
 }

@@ -89,6 +89,10 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 	case (in.Op.Disruptive() || in.Op == fleet.OpRun) && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance,
 			r.Target.ID)
+	case in.Op == fleet.OpHook:
+		return m.checkHook(r, in)
+	case in.Op == fleet.OpCertify && m.Current.Raw:
+		return fmt.Errorf("%s: L2: %s of %s, which was not provisioned", m.Name, in.Op, in.Instance)
 	case in.Op == fleet.OpSnapshot || in.Op == fleet.OpDropSnapshot:
 		return m.checkCopy(r, in)
 	case in.Op == fleet.OpKeep || in.Op == fleet.OpRestore:
@@ -140,6 +144,28 @@ func (m Machine) checkCopy(r Repair, in Intent) error {
 		return fmt.Errorf("%s: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance, r.Target.ID)
 	case in.Op == fleet.OpDropSnapshot && r.Kind != RepairTidy:
 		return fmt.Errorf("%s: L2: %s in a %s", m.Name, in.Op, r.Kind)
+	}
+	return nil
+}
+
+// checkHook verifies that a hook is run at its moment, on behalf of the instance that the rung is about, or has built;
+// and once.
+func (m Machine) checkHook(r Repair, in Intent) error {
+	phase, of := map[fleet.Moment]Phase{fleet.MomentBefore: PhaseLeave, fleet.MomentLeave: PhaseLeave,
+		fleet.MomentProvision: PhaseProvision, fleet.MomentAfter: PhaseAfter}[in.Hook.Moment()], m.Current.ID
+	if phase == PhaseLeave {
+		of = r.Target.ID
+	}
+	_, over := r.Hooks.Ended(in.Hook)
+	switch {
+	case phase == "" || phase != r.Phase:
+		return fmt.Errorf("%s: hook %q in phase %q", m.Name, in.Hook, r.Phase)
+	case phase == PhaseLeave && !r.Confirmed && !r.Wanted():
+		return fmt.Errorf("%s: L3: hook %s without a look that confirmed the failure", m.Name, in.Hook)
+	case in.Instance != of:
+		return fmt.Errorf("%s: L2: hook %s of %s, and not of %s", m.Name, in.Hook, in.Instance, of)
+	case over:
+		return fmt.Errorf("%s: L12: hook %s, which has ended", m.Name, in.Hook)
 	}
 	return nil
 }

@@ -102,6 +102,8 @@ type Incarnation struct {
 	// must never be destroyed.
 	Adopted       bool `json:",omitempty"`
 	Irreplaceable bool `json:"Kept,omitempty"`
+	// Raw says that it was not provisioned yet: it is not certified before it was, however well it looks.
+	Raw bool `json:",omitempty"`
 	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.
 	PoweredOff bool `json:",omitempty"`
 }

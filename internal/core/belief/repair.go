@@ -31,6 +31,8 @@ type Repair struct {
 	LastOutcome fleet.Instant
 	// Looks and Calls number the looks and calls of this repair.
 	Looks, Calls int
+	// Hooks is how far the hooks of the repair came; nil: none has begun.
+	Hooks *Hooking `json:",omitempty"`
 	Gathering
 	Climb
 }
@@ -102,7 +104,7 @@ type Stage struct {
 	AskAt fleet.Instant
 	// Retries counts the fruitless calls and questions.
 	Retries int
-	// Deadline ends PhaseVerify.
+	// Deadline ends PhaseVerify, and in PhaseProvision the wait for an address.
 	Deadline fleet.Instant
 	// Dark says that the host of what is verified, or its provider, did not answer since the phase began.
 	Dark bool `json:",omitempty"`
@@ -134,10 +136,16 @@ type Phase string
 
 // The phases of a rung, in order.
 const (
-	PhaseLook    Phase = "look"    // waiting for the look that confirms the failure
-	PhaseAct     Phase = "act"     // calls
-	PhaseVerify  Phase = "verify"  // waiting for health
-	PhaseCertify Phase = "certify" // writing the mark
+	PhaseLook Phase = "look" // waiting for the look that confirms the failure
+	// PhaseLeave is before the first call: the hooks before a repair, and those for a machine that leaves its users,
+	// and its pools.
+	PhaseLeave Phase = "leave"
+	PhaseAct   Phase = "act" // calls
+	// PhaseProvision is after a build: waiting for an address, and then for the hooks that make of it what it is to be.
+	PhaseProvision Phase = "provision"
+	PhaseVerify    Phase = "verify"  // waiting for health
+	PhaseCertify   Phase = "certify" // writing the mark
+	PhaseAfter     Phase = "after"   // the hooks after a repair
 )
 
 // Intent is a call that was decided and stored before it is sent.
@@ -153,6 +161,8 @@ type Intent struct {
 	At         time.Time
 	// Snapshot is the copy that it makes or removes.
 	Snapshot fleet.SnapshotID `json:",omitempty"`
+	// Hook is the one that it runs.
+	Hook fleet.HookID `json:",omitempty"`
 	// Repeatable says that it may be sent again though it is unknown whether it took effect.
 	Repeatable bool `json:",omitempty"`
 	// Unknown says that it may or may not have taken effect: the answer was lost, or the sender died.
@@ -161,8 +171,13 @@ type Intent struct {
 
 func (r Repair) restart(now fleet.Now, spec policy.Spec) *Repair {
 	r.Since, r.LastOutcome, r.RetryAt, r.AskAt, r.GatherBy, r.ProvenAt, r.FenceAt = now.Mono, now.Mono, 0, 0, 0, 0, 0
-	if r.Phase == PhaseVerify {
+	r.Hooks = r.Hooks.restart()
+	switch r.Phase {
+	case PhaseVerify:
 		r.Deadline = now.Mono.Add(VerifyTime(spec, r))
+	case PhaseProvision:
+		r.Deadline = now.Mono.Add(spec.BuildWithin)
+	case PhaseLook, PhaseLeave, PhaseAct, PhaseCertify, PhaseAfter:
 	}
 	if r.Intent != nil {
 		in := *r.Intent
@@ -171,7 +186,7 @@ func (r Repair) restart(now fleet.Now, spec policy.Spec) *Repair {
 		return &r
 	}
 	switch {
-	case r.Phase != PhaseLook && r.Phase != PhaseAct:
+	case r.Phase != PhaseLook && r.Phase != PhaseLeave && r.Phase != PhaseAct:
 	case r.Removed:
 		r.Proof = "" // to be shown again before anything is built
 	case r.Next.None() && !r.Target.None(): // of a first build there is nothing to look at
@@ -206,7 +221,10 @@ func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == Repa
 // Of a wanted change a person's order confirms what no look could: only the proof begins anew.
 func (r *Repair) LookAgain() {
 	if r.Wanted() {
-		r.Phase, r.Finding = PhaseAct, Finding{Confirmed: r.Confirmed}
+		if r.Phase != PhaseLeave {
+			r.Phase = PhaseAct
+		}
+		r.Finding = Finding{Confirmed: r.Confirmed}
 		return
 	}
 	r.Phase, r.Finding = PhaseLook, Finding{}

@@ -65,6 +65,7 @@ func (c *Chart) Vacate() {
 func (c *Chart) shown(i fleet.Instance) belief.Incarnation {
 	out := belief.Incarnation{ID: i.ID, Generation: i.Mark.Generation, Host: i.Host, Network: i.Network,
 		Storage: i.Storage, Certified: i.Mark.Certified}
+	out.Raw = !out.Certified && len(c.Situation.Spec.Provision) > 0
 	if l := c.Situation.Whole.Ledger; l != nil {
 		out.Edition = l.Edition
 	}

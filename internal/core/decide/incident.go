@@ -28,7 +28,7 @@ func (w *work) judgeIncident() {
 			w.EndIncident(fleet.ReasonRecovered)
 		}
 		w.OpenIncident(m.Health.Cause)
-	case m.Health.Verdict == belief.VerdictHealthy && m.Incident != nil && m.Current.Certified:
+	case m.Health.Verdict == belief.VerdictHealthy && m.Incident != nil && m.Current.Certified && !m.Current.Raw:
 		w.EndIncident(fleet.ReasonRecovered)
 	case telling.Lost(&w.Chart, telling.WithUnknown, w.telling) &&
 		w.Situation.Whole.Doubt.Reason == "" && // of hale's own blindness a person was told once, for all machines
@@ -76,7 +76,11 @@ func (w *work) certify() {
 	switch {
 	case guard.HoldOn(m, s) != nil:
 		w.Wait(fleet.ReasonHold, "")
-	case s.Acting == "" && s.Spec.Mode == policy.ModeAct && (m.RetryAt == 0 || s.Now.Due(m.RetryAt)):
+	case s.Acting != "" || s.Spec.Mode != policy.ModeAct || m.RetryAt != 0 && !s.Now.Due(m.RetryAt):
+	case m.Current.Raw && m.Quarantine != nil: // it was tried as often as it may be
+	case m.Current.Raw:
+		w.BeginProvision()
+	default:
 		w.BeginCertify()
 	}
 }
@@ -95,7 +99,7 @@ func (w *work) advance() {
 	case m.Quarantine == nil && !w.faulty() && guard.ClearUp(m, s) == "" && w.clearsUp():
 	case m.Current.Candidate():
 		adopting.Adopt(&w.Work)
-	case m.Health.Verdict == belief.VerdictHealthy && !m.Current.Certified:
+	case m.Health.Verdict == belief.VerdictHealthy && (!m.Current.Certified || m.Current.Raw):
 		w.certify()
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:

@@ -50,6 +50,9 @@ type Order struct {
 	DryRun bool `json:",omitempty"`
 	// Proof is what the person, or the power controller that was asked for them, knows of the host.
 	Proof Proof `json:",omitempty"`
+	// Word is said of the hook of the machine that waits for one: of that with the id, or of whichever does.
+	Word HookWord `json:",omitempty"`
+	Hook HookID   `json:",omitempty"`
 	// After is the order that ends with this one (OrderCut, OrderUncut). Empty: it begins.
 	After OrderID `json:",omitempty"`
 }
@@ -80,12 +83,15 @@ const (
 	OrderCut OrderKind = "power-off"
 	// note that a person had this host given its access back, or how that ended; nothing is done about it
 	OrderUncut  OrderKind = "uncut"
+	OrderHook   OrderKind = "hook"   // the word that a hook of the machine waits for
 	OrderDelete OrderKind = "delete" // remove this very machine, and have one less; of an adopted one: let it go
 )
 
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine
 // belongs to the whole: it is kept beside those of hosts and of the fleet.)
-func (k OrderKind) ToMachine() bool { return k == OrderRetry || k == OrderHeal || k == OrderUndo }
+func (k OrderKind) ToMachine() bool {
+	return k == OrderRetry || k == OrderHeal || k == OrderUndo || k == OrderHook
+}
 
 // PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken
 // up.
@@ -136,6 +142,8 @@ func (o *Order) checkBelongs() error {
 		return errors.New("only a size is changed, or signalled")
 	case o.Only != "" && (o.Kind != OrderHold || o.Only != HoldScaleIn):
 		return fmt.Errorf("only a hold is for something alone, and that is %s", HoldScaleIn)
+	case o.Kind != OrderHook && (o.Word != "" || o.Hook != ""):
+		return errors.New("only a hook waits for a word")
 	case o.Name != "" && o.Kind != OrderHold && o.Kind != OrderRelease:
 		return errors.New("only a hold has a name")
 	case o.Name != "":
@@ -163,11 +171,8 @@ func (o *Order) checkKind() error {
 		return nil
 	case OrderScale:
 		return o.checkSize()
-	case OrderRetry, OrderHeal, OrderUndo, OrderDelete:
-		if o.Machine == "" {
-			return fmt.Errorf("%s is for one machine", o.Kind)
-		}
-		return nil
+	case OrderRetry, OrderHeal, OrderUndo, OrderDelete, OrderHook:
+		return o.checkMachine()
 	case OrderRecover:
 		return o.checkRecovery()
 	case OrderFenced:
@@ -183,6 +188,16 @@ func (o *Order) checkKind() error {
 		return nil
 	}
 	return fmt.Errorf("there is no order %q", o.Kind)
+}
+
+func (o *Order) checkMachine() error {
+	switch {
+	case o.Machine == "":
+		return fmt.Errorf("%s is for one machine", o.Kind)
+	case o.Kind == OrderHook && !o.Word.Known():
+		return fmt.Errorf("of a hook %s, %s or %s is said", HookDone, HookMore, HookFail)
+	}
+	return nil
 }
 
 func (o *Order) checkSize() error {

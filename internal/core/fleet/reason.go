@@ -166,6 +166,17 @@ const (
 	ReasonSucceeded Reason = "succeeded"
 	ReasonShort     Reason = "short" // fewer, or more, machines than the fleet's size says
 
+	// Hooks, and pools that a machine leaves: why they are waited for, and how they end that are not simply done.
+	ReasonHook        Reason = "hook"         // a hook is run, or a word of it waited for
+	ReasonDraining    Reason = "draining"     // its connections have yet to end, as the pool says
+	ReasonHookFailed  Reason = "hook-failed"  // it said so, or could not be run
+	ReasonHookLate    Reason = "hook-late"    // it was not done in time
+	ReasonHookUnclear Reason = "hook-unclear" // it is unknown whether, or how far, it ran
+	ReasonOut         Reason = "out"          // the pool says that it is out, or has no connections
+	ReasonWaitOver    Reason = "wait-over"    // the pool's wait is over
+	ReasonPoolSilent  Reason = "pool-silent"  // the pool does not answer
+	ReasonLastServing Reason = "last-serving" // it serves on, since nothing else in the pool does
+
 	// Orders: why one is refused.
 	ReasonMalformed      Reason = "malformed"       // it cannot be read
 	ReasonExpired        Reason = "expired"         // its time was over; also of a hold
@@ -180,6 +191,8 @@ const (
 	ReasonNotBraked      Reason = "not-braked"      // the brake is not on
 	ReasonSelects        Reason = "selects"         // scale: the fleet takes machines that exist, and builds none
 	ReasonNotOlder       Reason = "not-older"       // recover: nothing shows that the store is older than the world
+	ReasonNotAwaited     Reason = "not-awaited"     // hook: no word is waited for
+	ReasonAnswered       Reason = "answered"        // hook: a word was given already
 	ReasonLastMachine    Reason = "last-machine"    // delete: a fleet has one at least
 	ReasonOwnBuild       Reason = "own-build"       // delete: hale built it in the place of one that it had adopted
 

@@ -39,6 +39,7 @@ type risk struct {
 	rolled     bool // builds or destroys: this start of hale is noted at the provider's before
 	disruptive bool // can interrupt or destroy a running machine (L3, L7)
 	destroys   bool // destroys an instance, or is the first call towards that (L2)
+	interrupts bool // takes a machine that serves away from those whom it serves
 	// fenced says that the policy's proof is needed before the first call that cannot be taken back; seenOff, that the
 	// provider itself must have seen it off, which is to work on the instance.
 	fenced, seenOff bool
@@ -48,14 +49,14 @@ type risk struct {
 var steps = map[StepKind]risk{
 	StepStart:      {gentle: true, revives: true},
 	StepResume:     {gentle: true, revives: true},
-	StepReboot:     {erases: true},
+	StepReboot:     {interrupts: true, erases: true},
 	StepRun:        {},
 	StepSnapshot:   {}, // it takes nothing away, and is of no use without a step that does
-	StepRebuild:    {erases: true, builds: true, rolled: true, seenOff: true},
-	StepRecreate:   {erases: true, builds: true, rolled: true, fenced: true},
-	StepEvacuate:   {erases: true, builds: true, rolled: true, fenced: true},
+	StepRebuild:    {interrupts: true, erases: true, builds: true, rolled: true, seenOff: true},
+	StepRecreate:   {interrupts: true, erases: true, builds: true, rolled: true, fenced: true},
+	StepEvacuate:   {interrupts: true, erases: true, builds: true, rolled: true, fenced: true},
 	StepMigrate:    {rolled: true},
-	StepRescue:     {erases: true, rolled: true},
+	StepRescue:     {interrupts: true, erases: true, rolled: true},
 	StepPage:       {gentle: true},
 	StepQuarantine: {gentle: true},
 }
@@ -81,6 +82,9 @@ func (k StepKind) Builds() bool { return steps[k].builds }
 
 // Destroys reports whether the step may destroy the signs of what ails the machine.
 func (k StepKind) Destroys() bool { return steps[k].erases }
+
+// Interrupts reports whether the step takes a machine that serves away from those whom it serves.
+func (k StepKind) Interrupts() bool { return steps[k].interrupts }
 
 // Rolled reports whether the step may build or destroy. What is no step may.
 func (k StepKind) Rolled() bool {
@@ -130,6 +134,8 @@ const (
 	OpDropSnapshot Op = "drop-snapshot"
 	// OpFence turns the whole host of an instance off, by a power controller. No provider takes part in it.
 	OpFence Op = "fence"
+	// OpHook runs a hook of people's own, beside the work on an instance. No provider takes part in it.
+	OpHook Op = "hook"
 )
 
 // operations is the row of each operation.
@@ -151,6 +157,7 @@ var operations = map[Op]risk{
 	OpRescue:       {rolled: true, disruptive: true},
 	OpSnapshot:     {},
 	OpDropSnapshot: {rolled: true},
+	OpHook:         {},
 	OpFence:        {rolled: true, disruptive: true, destroys: true},
 }
 

@@ -113,7 +113,8 @@ func OnlyUnproven(h *belief.Health, checks []fleet.CheckState) bool {
 // StartedByOthers reports whether the machine, last known to be stopped, runs now although hale did not start it. It
 // then gets the time that every start gets, and what its checks said before no longer counts.
 func StartedByOthers(m *belief.Machine, e *Evidence) bool {
-	idle := m.Repair == nil || m.Repair.Phase == belief.PhaseLook && m.Repair.Kind == belief.RepairHeal
+	idle := m.Repair == nil || m.Repair.Kind == belief.RepairHeal &&
+		(m.Repair.Phase == belief.PhaseLook || m.Repair.Phase == belief.PhaseLeave)
 	return idle && m.Health.Cause.Stopped() && Runs(m, e)
 }
 

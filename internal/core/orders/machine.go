@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/chart"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/hooks"
 	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
@@ -52,11 +53,23 @@ func (w ordered) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.heal(o)
 	case fleet.OrderUndo:
 		return w.undo(o)
+	case fleet.OrderHook:
+		return w.say(o)
 	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete,
 		fleet.OrderBrakeOn, fleet.OrderBrakeOff,
 		fleet.OrderRecover, fleet.OrderFenced, fleet.OrderCut, fleet.OrderUncut: // of the whole
 	}
 	return fleet.ReasonMalformed
+}
+
+// say takes the word that a hook of the machine waits for.
+func (w ordered) say(o *fleet.Order) fleet.Reason {
+	said, refused := hooks.Say(w.M, &w.Situation.Spec, o, w.Situation.Now)
+	if refused == "" {
+		w.accept(o)
+		w.M.Repair.Hooks = said
+	}
+	return refused
 }
 
 // retry takes the machine out of quarantine: its attempts begin anew, and a person is told again if they, too, are in

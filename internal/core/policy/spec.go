@@ -42,6 +42,12 @@ type Spec struct {
 	BlindAfter time.Duration
 	Notify     Notify
 	Evidence   Evidence
+	// Hooks are what people want done around the work on a machine, and Provision what is done to a new instance
+	// before it is verified; it is not certified without.
+	Hooks     Hooks  `json:",omitzero"`
+	Provision []Hook `json:",omitempty"`
+	// Pools are those that the machines are in, sorted by balancer. A machine leaves them before it is disrupted.
+	Pools []Pool `json:",omitempty"`
 	// History is how long the fleet's records are kept, as far as there is room. Zero: as long as there is room.
 	History time.Duration `json:",omitempty"`
 }

@@ -60,6 +60,10 @@ var reasons = map[Kind][]fleet.Reason{
 	Intent:      {none},
 	Outcome:     {none},
 	Output:      {none},
+	HookBegun:   {none},
+	HookOver:    append([]fleet.Reason{none}, hooked...),
+	PoolLeft: {fleet.ReasonOut, fleet.ReasonWaitOver, fleet.ReasonPoolSilent, fleet.ReasonLastServing,
+		fleet.ReasonNotRunning, fleet.ReasonHostDown},
 	Proof:       {none},
 	Verified:    {none},
 	Certified:   {none},
@@ -122,7 +126,14 @@ var held = []fleet.Reason{
 	fleet.ReasonNoHost, fleet.ReasonNoPlace,
 	fleet.ReasonDiskElsewhere, fleet.ReasonFenceDelay, fleet.ReasonFenceFailed, fleet.ReasonLocked,
 	fleet.ReasonLawBroken, fleet.ReasonAccessBack,
-	fleet.ReasonSharedToken, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept,
+	fleet.ReasonSharedToken, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonHook, fleet.ReasonDraining,
+}
+
+// hooked are the ends of a hook that is not done.
+var hooked = []fleet.Reason{
+	fleet.ReasonHookFailed, fleet.ReasonHookLate, fleet.ReasonHookUnclear, fleet.ReasonNotRunning, fleet.ReasonHostDown, fleet.ReasonNoProgram,
+	fleet.ReasonNoSecret, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonNoAddress, fleet.ReasonUnsupported,
+	fleet.ReasonRefusedBy,
 }
 
 // halts are those for which no machine goes by an opinion, whatever it wants.
@@ -158,7 +169,7 @@ var failures = []fleet.Reason{
 	fleet.ReasonStillRunning, fleet.ReasonNameTaken, fleet.ReasonDiskInUse, fleet.ReasonRival,
 	fleet.ReasonSecondRunning, fleet.ReasonNoStep,
 	fleet.ReasonExhausted, fleet.ReasonAttempts, fleet.ReasonPilotFailed, fleet.ReasonUpdateStopped,
-	fleet.ReasonStepLeave,
+	fleet.ReasonStepLeave, fleet.ReasonHookFailed, fleet.ReasonHookLate, fleet.ReasonHookUnclear,
 }
 
 // told are those for which a person must look.
@@ -175,7 +186,8 @@ var refusals = []fleet.Reason{
 	fleet.ReasonHeldByOthers, fleet.ReasonTooMany,
 	fleet.ReasonNothingKept, fleet.ReasonNotQuarantined, fleet.ReasonHealthy, fleet.ReasonInRepair,
 	fleet.ReasonNotBraked, fleet.ReasonSelects,
-	fleet.ReasonNotOlder, fleet.ReasonLastMachine, fleet.ReasonOwnBuild, fleet.ReasonNothingWaits,
+	fleet.ReasonNotOlder, fleet.ReasonNotAwaited, fleet.ReasonAnswered, fleet.ReasonHookLate,
+	fleet.ReasonLastMachine, fleet.ReasonOwnBuild, fleet.ReasonNothingWaits,
 	fleet.ReasonStalePlan, fleet.ReasonOverruled,
 	fleet.ReasonHostUp, fleet.ReasonWordRefused, fleet.ReasonQuarantined, fleet.ReasonNoInstance, fleet.ReasonObserve,
 	fleet.ReasonCandidate,

@@ -83,6 +83,9 @@ type Record struct {
 	// Snapshot is the copy of disks that it is about, and Bytes what that takes.
 	Snapshot fleet.SnapshotID `json:",omitempty"`
 	Bytes    uint64           `json:",omitempty"`
+	// Hook is the one that it is about, and Word what was said of it; of a pool that a machine left, its balancer.
+	Hook fleet.HookID   `json:",omitempty"`
+	Word fleet.HookWord `json:",omitempty"`
 	// Target, Event and Tries are a message's: its target, what it was about, and how often it was tried. Of a
 	// quarantine, Tries are the repairs that came before it, within the policy's window.
 	Target policy.TargetName  `json:",omitempty"`
@@ -173,6 +176,9 @@ const (
 	Intent         Kind = "intent"          // stored before the call is sent
 	Outcome        Kind = "outcome"         //
 	Output         Kind = "output"          // a piece of what a command said, in Detail
+	HookBegun      Kind = "hook-begun"      // a word of Hook is waited for, until Until
+	HookOver       Kind = "hook-over"       // it is done; with a Reason: it is not
+	PoolLeft       Kind = "pool-left"       // the machine left the pool; Reason says as far as what
 	Proof          Kind = "proof"           // the old instance is known to be off, or gone
 	Verified       Kind = "verified"        // healthy after a step
 	Certified      Kind = "certified"       //

@@ -23,7 +23,7 @@ func (w *Work) BeginChange(kind belief.RepairKind, by *belief.Removal) {
 	w.open(belief.Repair{Kind: kind, Order: by.Order}, belief.AimAt(m.Current))
 	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
 		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
-	w.enter(belief.PhaseAct)
+	w.enter(belief.PhaseLeave)
 	w.Advance()
 }
 
@@ -107,8 +107,7 @@ func (w *Work) orderStands(r *belief.Repair) bool {
 // to spare, and what never was whole has nothing to keep.
 func (w *Work) forbidden(r *belief.Repair) fleet.Reason {
 	takes := r.Wanted() || r.Kind == belief.RepairHeal && r.Step.Builds()
-	before := r.Phase == belief.PhaseLook || r.Phase == belief.PhaseAct
-	if !takes || r.Intent != nil || r.Removed || r.Proof == fleet.ProofDeleted || !before {
+	if !takes || r.Intent != nil || r.Removed || r.Proof == fleet.ProofDeleted || !before(r) {
 		return ""
 	}
 	if w.keeps(r) || !r.Wanted() && r.Target.Expired {

@@ -48,7 +48,7 @@ func (w *Work) BeginUndo(o *belief.Wanted) {
 		m.Current.Expired = true
 		r.Aim = belief.AimAt(m.Current)
 	}
-	w.enter(belief.PhaseAct)
+	w.enter(belief.PhaseLeave)
 	w.Advance()
 }
 

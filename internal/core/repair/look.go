@@ -60,7 +60,7 @@ func (p looking) look() onward {
 		p.r.Confirmed, p.r.ClearedCalls = true, p.r.OffCalls
 		p.M.Waiting = ""
 		tries := p.r.Retries
-		p.enter(belief.PhaseAct)
+		p.enter(belief.PhaseLeave)
 		p.r.Retries = tries // what was in vain before the look still counts
 		return again
 	case health.False:

@@ -56,6 +56,7 @@ var operations = map[fleet.Op]operation{
 	fleet.OpSnapshot:     copying{},
 	fleet.OpDropSnapshot: dropping{},
 	fleet.OpFence:        fencing{},
+	fleet.OpHook:         hooking{},
 }
 
 func operationOf(op fleet.Op) operation {

@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 )
 
 // outcomes are all ends of a call.
@@ -44,6 +45,16 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 	fleet.OpSoftReboot: func(t *testing.T) *stage {
 		return inAct(t, fleet.OpSoftReboot, fleet.StepReboot,
 			belief.CauseChecks)
+	},
+	fleet.OpHook: func(t *testing.T) *stage {
+		st := newStage(t, steps[fleet.StepReboot])
+		st.s.Spec.Hooks.Leave = []policy.Hook{{Name: "drain", Kind: policy.HookCommand, Within: time.Minute,
+			OnFailure: policy.HookStop}}
+		r := st.healing(fleet.StepReboot)
+		r.Phase, r.Hooks = belief.PhaseLeave, (*belief.Hooking)(nil).Due("leave/drain", hour+fleet.Instant(time.Minute), 0)
+		st.underWay(fleet.OpHook, r)
+		st.m.Repair.Intent.Hook = "leave/drain"
+		return st
 	},
 	fleet.OpRun: func(t *testing.T) *stage { return inAct(t, fleet.OpRun, fleet.StepRun, belief.CauseChecks) },
 	fleet.OpRescue: func(t *testing.T) *stage {

@@ -130,13 +130,26 @@ func (w *Work) pass(r *belief.Repair) onward {
 		return looking{w, r}.look()
 	case belief.PhaseVerify:
 		return verifying{w, r}.verify()
-	case belief.PhaseAct, belief.PhaseCertify:
+	case belief.PhaseLeave, belief.PhaseAct, belief.PhaseProvision, belief.PhaseCertify, belief.PhaseAfter:
 	}
 	if !w.mayAct() {
 		return waits
 	}
-	if r.Phase == belief.PhaseCertify {
+	return w.goOn(r)
+}
+
+// goOn takes the repair on in a phase in which something is done.
+func (w *Work) goOn(r *belief.Repair) onward {
+	switch r.Phase {
+	case belief.PhaseLeave:
+		return errands{w, r}.leave()
+	case belief.PhaseProvision:
+		return errands{w, r}.provision()
+	case belief.PhaseAfter:
+		return errands{w, r}.after()
+	case belief.PhaseCertify:
 		return verifying{w, r}.certify()
+	case belief.PhaseLook, belief.PhaseAct, belief.PhaseVerify:
 	}
 	if why := w.spoilt(r); why != "" {
 		return w.giveUpChange(why, "")
@@ -157,7 +170,7 @@ func (w *Work) outgrown(r *belief.Repair) bool {
 // takes a place in the budgets when it goes on to more than that.
 func (w *Work) placed(r *belief.Repair) bool {
 	switch {
-	case !r.Revives, r.Phase != belief.PhaseLook && r.Phase != belief.PhaseAct, ladder.IsToPerson(r.Step),
+	case !r.Revives, !before(r), ladder.IsToPerson(r.Step),
 		r.Step.Revives() && w.M.Health.Cause.Stopped():
 		return true
 	}
@@ -174,6 +187,11 @@ func (w *Work) placed(r *belief.Repair) bool {
 	}
 	r.Revives = false
 	return true
+}
+
+// before reports whether the rung has yet to do what it is for.
+func before(r *belief.Repair) bool {
+	return r.Phase == belief.PhaseLook || r.Phase == belief.PhaseLeave || r.Phase == belief.PhaseAct
 }
 
 // rolled reports whether the rung may build or destroy, if it does, and says why not.

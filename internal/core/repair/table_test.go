@@ -5,6 +5,17 @@ const locked = "repair-ended locked; held locked; paged locked; over, again in 5
 
 // ends is what follows from each end of each call.
 var ends = map[string]string{
+	"hook conflict":    hookFails("hook-failed"),
+	"hook done":        "hook-over; LOOK; look",
+	"hook failed":      hookFails("hook-failed"),
+	"hook locked":      locked,
+	"hook no-secret":   hookFails("no-secret"),
+	"hook not-found":   hookFails("hook-failed"),
+	"hook not-sent":    "leave in 2s",
+	"hook refused":     hookFails("no-program"),
+	"hook retry":       "leave in 2s",
+	"hook unknown":     hookFails("hook-unclear"),
+	"hook unsupported": hookFails("unsupported"),
 	"certify conflict": "step-failed mark-changed; repair-ended mark-changed; paged mark-changed; over, " +
 		"again in 30m0s",
 	"certify done": "certified; repair-ended healed; incident-closed healed; over",
@@ -214,6 +225,8 @@ var ends = map[string]string{
 
 // inVain is what follows from the tenth end of a call that is one for a while only.
 var inVain = map[string]string{
+	"hook conflict": hookFails("hook-failed"),
+	"hook retry":    "leave in 2s",
 	"certify conflict": "step-failed mark-changed; repair-ended mark-changed; paged mark-changed; over, again " +
 		"in 30m0s",
 	"certify retry":          "paged call-failed; certify in 30s",
@@ -257,6 +270,12 @@ var inVain = map[string]string{
 
 // seen is what follows when an answer was lost, from what is seen of the instance then.
 var seen = map[string]string{
+	"hook unseen":           hookFails("hook-unclear"),
+	"hook error":            hookFails("hook-unclear"),
+	"hook gone":             hookFails("hook-unclear"),
+	"hook off":              hookFails("hook-unclear"),
+	"hook paused":           hookFails("hook-unclear"),
+	"hook running":          hookFails("hook-unclear"),
 	"certify error":         "certify in 500ms",
 	"certify gone":          "certify in 500ms",
 	"certify off":           "certify in 500ms",
@@ -545,3 +564,8 @@ func toPerson(why string) string {
 
 // next is what follows where the next step is tried.
 func next(why string) string { return "step-failed " + why + "; then page; LOOK; look" }
+
+// hookFails is a hook that failed, whose on_failure is stop.
+func hookFails(why string) string {
+	return "hook-over " + why + "; " + toPerson(why)
+}

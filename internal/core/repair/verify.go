@@ -81,6 +81,10 @@ func (v verifying) certify() onward {
 // finish ends the repair, and its incident, in health.
 func (v verifying) finish() onward {
 	m := v.M
+	if m.Repair.Kind == belief.RepairHeal && m.Repair.Phase != belief.PhaseAfter &&
+		len(v.Situation.Spec.Hooks.After) > 0 {
+		return v.enter(belief.PhaseAfter)
+	}
 	reason := fleet.ReasonHealed
 	if v.TakenAlong = takenAlong(v.M); v.TakenAlong {
 		v.Uncount()

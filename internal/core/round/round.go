@@ -73,6 +73,7 @@ func AboutOrder(o *fleet.Order, refused fleet.Reason) record.Record {
 		Kind: record.Order, Reason: refused, Machine: o.Machine, Host: o.Host, Order: o.ID, Command: o.Kind,
 		By:     o.By,
 		Detail: o.Reason, Took: o.For, Size: o.Size, Change: o.Change, Only: o.Only,
+		Hook: o.Hook, Word: o.Word,
 	}
 }
 

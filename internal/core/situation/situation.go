@@ -53,6 +53,8 @@ type View struct {
 	// question began that is under way. Zero: it was not, none is.
 	Asked  Asked
 	Asking fleet.Instant
+	// Members is how the machine is in the pools that it is in, sorted by balancer.
+	Members []fleet.Membership
 	// Gathered is how the gathering of evidence ended that just did, if one did.
 	Gathered *Gathered
 	FreshID  fleet.InstanceID // a random id that was never used
@@ -116,6 +118,19 @@ type Action struct {
 	// started.
 	Args []string
 	Env  []policy.Variable
+	// Call of OpHook: what is run, and what it is told.
+	Errand *Errand
+}
+
+// Errand is a hook that is run, with what is known of the machine for which it is.
+type Errand struct {
+	Hook   policy.Hook
+	Moment fleet.Moment
+	Facts  policy.Facts
+	// Repair and Incident are what it belongs to, Kind is what that work is for, and Step is what follows.
+	Repair, Incident string
+	Kind             belief.RepairKind
+	Step             fleet.StepKind
 }
 
 // ActionKind says what is to be done.

@@ -297,7 +297,7 @@ func stillContested(v *situation.View, seen []fleet.Sighting) bool {
 // the next listing should come soon.
 func (p *Picture) AwaitsAddress(i int) bool {
 	m := &p.views[i].Machine
-	return m.Repair != nil && m.Repair.Phase == belief.PhaseVerify &&
+	return m.Repair != nil && (m.Repair.Phase == belief.PhaseVerify || m.Repair.Phase == belief.PhaseProvision) &&
 		!p.views[i].Sighting(m.Current.ID).Instance.Address.IsValid()
 }
 

@@ -64,12 +64,14 @@ func (s *Fleet) service(m *belief.Machine) Service {
 		return Service{Word: ServesNo, Sure: true, Why: "it is about to leave"}
 	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled && m.Repair == nil:
 		return Service{} // its host is to be emptied; it serves as ever
+	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled:
+		return Service{Word: ServesEnds, Why: "it leaves its host"}
 	case m.Health.Verdict == belief.VerdictUnhealthy:
 		return Service{Word: ServesNo, Sure: m.Health.Cause.Stopped(),
 			Why: "it is unhealthy: " + string(m.Health.Cause)}
 	case m.Repair.Budgeted():
 		return Service{Word: ServesNo, Why: "it is in repair"}
-	case healthy && m.Current.Certified && m.Address.IsValid():
+	case healthy && m.Current.Certified && !m.Current.Raw && m.Address.IsValid():
 		return Service{Word: ServesYes, Why: "it is healthy"}
 	}
 	return Service{}

@@ -113,6 +113,7 @@ var (
 		fleet.OpMigrate:      "migrate",
 		fleet.OpRescue:       "rescue",
 		fleet.OpFence:        "cut the power of the host of",
+		fleet.OpHook:         "run a hook for",
 	}
 	outcomes = map[fleet.OutcomeKind]string{
 		fleet.OutcomeDone:        "done",
@@ -160,11 +161,27 @@ var (
 		belief.RepairTidy:    "removal of a copy of its disks",
 		belief.RepairRemnant: "removal of what an unfinished build left",
 	}
+	moments = map[fleet.Moment]string{
+		fleet.MomentBefore:    "before the repair",
+		fleet.MomentLeave:     "for a machine that leaves",
+		fleet.MomentAfter:     "after the repair",
+		fleet.MomentProvision: "of provisioning",
+		fleet.MomentPool:      "pool",
+	}
+	// hookWords are what is said of a hook that waits for a word.
+	hookWords = map[fleet.HookWord]string{
+		fleet.HookDone: "is done",
+		fleet.HookMore: "needs more time",
+		fleet.HookFail: "failed",
+	}
 	phases = map[belief.Phase]string{
-		belief.PhaseLook:    "waiting for one more look that confirms the failure",
-		belief.PhaseAct:     "acting",
-		belief.PhaseVerify:  "waiting for it to be healthy",
-		belief.PhaseCertify: "certifying the new instance",
+		belief.PhaseLook:      "waiting for one more look that confirms the failure",
+		belief.PhaseLeave:     "taking it out of use first",
+		belief.PhaseAct:       "acting",
+		belief.PhaseProvision: "making of the new instance what it is to be",
+		belief.PhaseVerify:    "waiting for it to be healthy",
+		belief.PhaseCertify:   "certifying the new instance",
+		belief.PhaseAfter:     "running the hooks after the repair",
 	}
 	modes = map[policy.Mode]string{
 		policy.ModeAct:     "acts",
@@ -196,6 +213,7 @@ var (
 
 		fleet.OrderScale:  "another size",
 		fleet.OrderDelete: "the machine removed",
+		fleet.OrderHook:   "a word on a hook",
 		fleet.OrderFenced: "it taken that the host is off",
 		fleet.OrderCut:    "the host's power cut",
 		fleet.OrderUncut:  "the host given its access back",
@@ -261,6 +279,12 @@ func RepairKind(k belief.RepairKind) string { return Of(repairs, k) }
 
 // Phase says where the work on a step stands.
 func Phase(p belief.Phase) string { return Of(phases, p) }
+
+// Moment says of which time a hook is.
+func Moment(m fleet.Moment) string { return Of(moments, m) }
+
+// HookWord says what was said of a hook, as in "the hook …".
+func HookWord(w fleet.HookWord) string { return Of(hookWords, w) }
 
 // Provider says how a provider stands, as in "the provider …".
 func Provider(s fleet.ProviderStanding) string { return Of(providers, s) }

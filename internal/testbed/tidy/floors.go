@@ -37,6 +37,7 @@ var packages = []pkgRule{
 	{path: "internal/core/guard", floor: 0, step: 5},
 	{path: "internal/core/correlation", floor: 0, step: 5},
 	{path: "internal/core/leaving", floor: 0, step: 5},
+	{path: "internal/core/hooks", floor: 0, step: 5},
 	{path: "internal/core/change", floor: 0, step: 6, std: []string{"reflect"}}, // and whatever a policy does
 	{path: "internal/core/placement", floor: 0, step: 6},
 	{path: "internal/core/sizing", floor: 0, step: 5},
@@ -132,6 +133,7 @@ var packages = []pkgRule{
 	{path: "internal/engine", floor: 2, step: 4},
 	// The configuration, below the adapters: it is told which kinds there are.
 	{path: "internal/config/times", floor: 2},
+	{path: "internal/config/hooks", floor: 2},
 	{path: "internal/config/sizes", floor: 2, step: 1},
 	{path: "internal/config/fleets", floor: 2, step: 2},
 	{path: "internal/config", floor: 2, step: 3},

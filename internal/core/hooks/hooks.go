@@ -1,0 +1,172 @@
+package hooks
+
+import (
+	"time"
+
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
+
+// Task is one thing that comes before the work goes on: a hook, or a pool that is to be left.
+type Task struct {
+	ID   fleet.HookID
+	Hook policy.Hook
+	Pool policy.Pool
+}
+
+// OfPool reports whether the task is to leave a pool.
+func (t *Task) OfPool() bool { return t.ID.Moment() == fleet.MomentPool }
+
+// Next returns what comes next in the phase that the repair is in; false: all of it is over.
+func Next(spec *policy.Spec, r *belief.Repair) (Task, bool) {
+	for _, m := range moments(r) {
+		if m == fleet.MomentPool {
+			for _, p := range spec.Pools {
+				if id := m.Hook(fleet.HookName(p.Balancer)); !over(r, id) {
+					return Task{ID: id, Pool: p}, true
+				}
+			}
+		}
+		for _, h := range spec.At(m) {
+			if id := m.Hook(h.Name); !over(r, id) {
+				return Task{ID: id, Hook: h}, true
+			}
+		}
+	}
+	return Task{}, false
+}
+
+func over(r *belief.Repair, id fleet.HookID) bool {
+	_, ended := r.Hooks.Ended(id)
+	return ended
+}
+
+// moments are those of the phase that the repair is in, in their order: whoever is in a pool is out of it before
+// anything else is done for its leave.
+func moments(r *belief.Repair) []fleet.Moment {
+	var out []fleet.Moment
+	heals := r.Kind == belief.RepairHeal
+	switch r.Phase {
+	case belief.PhaseLeave:
+		if heals {
+			out = append(out, fleet.MomentBefore)
+		}
+		if leaves(r) {
+			out = append(out, fleet.MomentPool, fleet.MomentLeave)
+		}
+	case belief.PhaseProvision:
+		out = append(out, fleet.MomentProvision)
+	case belief.PhaseAfter:
+		if heals {
+			out = append(out, fleet.MomentAfter)
+		}
+	case belief.PhaseLook, belief.PhaseAct, belief.PhaseVerify, belief.PhaseCertify:
+	}
+	return out
+}
+
+// leaves reports whether the work takes the machine away from those whom it serves. What was never whole serves no
+// one.
+func leaves(r *belief.Repair) bool {
+	return (r.Target.Certified || r.Target.Adopted) &&
+		(r.Kind.Ordered() || r.Kind == belief.RepairHeal && r.Step.Interrupts())
+}
+
+// slack is how long a pool may take beyond its wait: for the order to get there, and for the next question.
+const slack = 10 * time.Second
+
+// Pool is a pool that is being left.
+type Pool struct {
+	policy.Pool
+	// Members are what the pools say of the machine, Since is since when it leaves them.
+	Members []fleet.Membership
+	Since   fleet.Instant
+	// Wanted says that a person, or an opinion, wants it gone, whoever else serves.
+	Wanted bool
+}
+
+// Left returns why the pool is waited for no more; empty: it is.
+func (p *Pool) Left(now fleet.Now) fleet.Reason {
+	late := now.Due(p.Since.Add(p.Wait + slack))
+	for _, m := range p.Members {
+		switch {
+		case m.Balancer != p.Balancer || m.Asked <= p.Since:
+		case m.State == fleet.MemberOut, m.State == fleet.MemberDrains && m.Connections == 0:
+			return fleet.ReasonOut
+		case m.Last && !p.Wanted:
+			return fleet.ReasonLastServing
+		case late:
+			return fleet.ReasonWaitOver
+		default:
+			return ""
+		}
+	}
+	if late {
+		return fleet.ReasonPoolSilent
+	}
+	return ""
+}
+
+// Lacks returns why the hook cannot be told of the instance what it is to be told, and the placeholder; empty: it can.
+func Lacks(h *policy.Hook, facts policy.Facts) (why fleet.Reason, placeholder string) {
+	if placeholder = facts.Unknown(h.Run.Texts()...); placeholder != "" {
+		return fleet.ReasonNoMetadata, placeholder
+	}
+	needs := h.Kind == policy.HookAnsible || h.Kind == policy.HookCopy || h.Run.Asks("{ip}")
+	if needs && !facts.Address.IsValid() {
+		return fleet.ReasonNoAddress, ""
+	}
+	if placeholder = facts.Unfit(h.Run.Args, h.Run.Env); placeholder != "" {
+		return fleet.ReasonUnfit, placeholder
+	}
+	return "", ""
+}
+
+// Say takes the word that a person, or a program, gives on the hook of the machine that waits for one. It returns how
+// far the hooks are then, or why not.
+func Say(m *belief.Machine, spec *policy.Spec, o *fleet.Order, now fleet.Now) (*belief.Hooking, fleet.Reason) {
+	if m.Repair == nil {
+		return nil, fleet.ReasonNotAwaited
+	}
+	h := m.Repair.Hooks
+	if why, ended := answered(h, o.Hook); ended {
+		return nil, why
+	}
+	task, some := Next(spec, m.Repair)
+	switch {
+	case !some, task.Hook.Kind != policy.HookWait, h == nil, h.At != task.ID, h.By == 0, !means(o, task.ID):
+		return nil, fleet.ReasonNotAwaited
+	case h.Word != "":
+		return nil, fleet.ReasonAnswered
+	case now.Due(h.By):
+		return nil, fleet.ReasonHookLate
+	case o.Word == fleet.HookMore:
+		return h.Due(task.ID, min(now.Mono.Add(task.Hook.Within), h.Most), h.Most), ""
+	}
+	said := *h
+	said.Word, said.Words = o.Word, o.Reason
+	return &said, ""
+}
+
+// means reports whether the order is about the hook: by its id, by its name, or since it names none.
+func means(o *fleet.Order, id fleet.HookID) bool {
+	return o.Hook == "" || o.Hook == id || fleet.HookName(o.Hook) == id.Name()
+}
+
+// answered returns why a word on the hook comes too late; false: it has not ended, or none is named.
+func answered(h *belief.Hooking, said fleet.HookID) (fleet.Reason, bool) {
+	if h == nil || said == "" {
+		return "", false
+	}
+	for _, o := range h.Over {
+		switch {
+		case said != o.Hook && fleet.HookName(said) != o.Hook.Name():
+		case o.Why == fleet.ReasonHookLate:
+			return o.Why, true
+		default:
+			return fleet.ReasonAnswered, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,60 @@
+package prose
+
+import (
+	"fmt"
+
+	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/prose/words"
+)
+
+// Hook names a hook in a sentence.
+func Hook(id fleet.HookID) string {
+	if id.Moment() == fleet.MomentPool {
+		return "pool " + string(id.Name())
+	}
+	return fmt.Sprintf("hook %s, %s", id.Name(), words.Moment(id.Moment()))
+}
+
+func hookBegun(r record.Record) string {
+	return fmt.Sprintf("%s: hale waits for a word on %s, for %s", about(r), Hook(r.Hook), Span(r.Took))
+}
+
+func hookOver(r record.Record) string {
+	if r.Reason == "" {
+		return fmt.Sprintf("%s: %s is done%s", about(r), Hook(r.Hook), after(r))
+	}
+	return Because(fmt.Sprintf("%s: %s is not done%s", about(r), Hook(r.Hook), after(r)),
+		Aside(words.Reason(r.Reason), r.Detail))
+}
+
+func hookOutcome(r record.Record) string {
+	ended := words.Outcome(r.Outcome)
+	switch r.Outcome {
+	case fleet.OutcomeUnknown:
+		ended = "it is unknown how far it came"
+	case fleet.OutcomeRetry, fleet.OutcomeNotSent:
+		ended = "it could not be run now; it is tried again"
+	case fleet.OutcomeFailed, fleet.OutcomeRefused, fleet.OutcomeUnsupported, fleet.OutcomeNotFound,
+		fleet.OutcomeConflict, fleet.OutcomeLocked:
+		ended = "it failed"
+	case fleet.OutcomeDone, fleet.OutcomeNoSecret:
+	}
+	return Aside(fmt.Sprintf("%s: %s: %s%s", about(r), Hook(r.Hook), ended, after(r)), r.Detail)
+}
+
+func hookWord(r record.Record) string {
+	which := "the hook"
+	if r.Hook != "" {
+		which = Hook(r.Hook)
+	}
+	said := fmt.Sprintf("%s: %s says that %s %s", about(r), r.By, which, words.HookWord(r.Word))
+	if r.Reason != "" {
+		return Because(said+", which is refused", words.Reason(r.Reason))
+	}
+	return Aside(said, r.Detail)
+}
+
+func poolLeft(r record.Record) string {
+	return Because(fmt.Sprintf("%s: %s is left%s", about(r), Hook(r.Hook), after(r)), words.Reason(r.Reason))
+}
