@@ -106,6 +106,14 @@ func (h *harness) Template() policy.Template {
 	}
 }
 
+// Adjusted implements providertest.Adjusted.
+func (h *harness) Adjusted() policy.Template {
+	t := h.Template()
+	t.Server = &policy.Server{Flavor: cloud.Bigger}
+	t.Metadata, t.Tags = fleet.MetadataOf(map[string]string{"tier": "gold"}), fleet.TagsOf([]string{"blue"})
+	return t
+}
+
 func (h *harness) Patience() time.Duration { return patience }
 
 // Kill lets the machine end behind Nova's back.

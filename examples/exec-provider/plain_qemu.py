@@ -13,7 +13,7 @@ Each call pays for its start: -S leaves out what Python looks for beside its lib
 import fcntl, json, os, signal, sys, time
 
 STATE = os.environ.get("STATE_DIR", "/var/lib/plain-qemu")
-ABILITIES = ["console", "disks", "keep", "rebuild", "resume", "starts", "watch"]
+ABILITIES = ["adjust", "console", "disks", "keep", "rebuild", "resume", "starts", "watch"]
 
 
 class Trouble(Exception):
@@ -88,7 +88,8 @@ def report(instance, running):
         stop = "crash"  # nobody ordered it
     address = instance["address"] if power == "running" else ""
     return {"id": instance["id"], "name": instance["name"], "power": power, "stop": stop, "address": address,
-            "network": instance["template"].get("network", ""), "metadata": instance["template"].get("metadata", {}), "mark": bears(instance)}
+            "network": instance["template"].get("network", ""), "metadata": instance["template"].get("metadata", {}), "mark": bears(instance),
+            "memory_bytes": instance["template"]["memory_bytes"], "cpus": instance["template"]["cpus"]}
 
 
 def bears(instance):
@@ -314,6 +315,19 @@ def rebuild(request):
     return {}
 
 
+def adjust(request):
+    instance, wants = mine(request), request["template"]
+    has = instance["template"]
+    size = {k: wants.get(k) or has[k] for k in ("memory_bytes", "cpus")}
+    if bears(instance) and bears(instance)["kept"]:
+        raise Trouble("conflict", "it was put aside")
+    if any(size[k] != has[k] for k in size) and power(instance) != "off":
+        raise Trouble("conflict", "its size changes while it is off, and it is " + power(instance))
+    has.update(size, metadata={**has.get("metadata", {}), **wants.get("metadata", {})})
+    write(instance)
+    return {}
+
+
 def keep(request):
     instance = mine_off(request)
     instance["name"], instance["mark"]["kept"] = f'{request["name"]}.kept.{instance["id"][:8]}', True
@@ -404,7 +418,7 @@ READS = {
 }
 CHANGES = {
     "create": create, "start": start, "reboot": reboot, "power-off": lambda request: cut(mine(request)) or {}, "delete": delete,
-    "certify": certify, "resume": resume, "rebuild": rebuild, "keep": keep, "restore": restore,
+    "certify": certify, "resume": resume, "rebuild": rebuild, "adjust": adjust, "keep": keep, "restore": restore,
     "note-start": note_start, "forget-start": forget_start,
 }
 

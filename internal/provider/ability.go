@@ -57,6 +57,7 @@ func allAbilities() []Ability {
 		ability[Rebuilder](byOrder(fleet.OpRebuild, Rebuilder.Rebuild)),
 		ability[Evacuator](byRef(fleet.OpEvacuate, Evacuator.Evacuate)),
 		ability[Migrator](byRef(fleet.OpMigrate, Migrator.Migrate)),
+		ability[Adjuster](byOrder(fleet.OpAdjust, Adjuster.Adjust)),
 		ability[Rescuer](byRef(fleet.OpRescue, Rescuer.Rescue)),
 		ability[Snapshotter](
 			by(fleet.OpSnapshot, func(p Snapshotter, ctx context.Context, c Call) (fleet.Copy, error) {

@@ -360,6 +360,7 @@ func (c *server) callOf(a situation.Action) world.Call {
 	}
 	return world.Call{
 		Asks: true, Excused: excused, Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata),
+		Tags: string(template.Tags), Size: world.Size(template.Size()),
 		Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
 		Op: world.Op(a.Intent.Op), ID: string(a.Instance), Host: string(a.Host), Name: string(a.Machine),
 		Mark: world.Mark{
@@ -377,7 +378,7 @@ func instanceOf(s world.Status) fleet.Instance {
 	return fleet.Instance{
 		ID: fleet.InstanceID(s.ID), Name: s.Name, Host: fleet.HostName(s.Host), Power: fleet.Power(s.Power),
 		Stop: fleet.Stop(s.Stop), Address: s.Address, Network: s.Network, Storage: s.Storage,
-		Metadata: fleet.Metadata(s.Metadata), Tags: fleet.Tags(s.Tags),
+		Metadata: fleet.Metadata(s.Metadata), Tags: fleet.Tags(s.Tags), Size: fleet.Size(s.Size),
 		Mark: fleet.Mark{
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation),

@@ -58,3 +58,27 @@ func (m Metadata) Value(key string) (string, bool) {
 	}
 	return "", false
 }
+
+// Covers reports whether all of the other texts stand there, as they are.
+func (m Metadata) Covers(o Metadata) bool { return m.has(o, func(a, b string) bool { return a == b }) }
+
+// HasKeys reports whether something stands under each key of the others.
+func (m Metadata) HasKeys(o Metadata) bool {
+	return m.has(o, func(string, string) bool { return true })
+}
+
+func (m Metadata) has(o Metadata, same func(a, b string) bool) bool {
+	for key, value := range o.All() {
+		if is, there := m.Value(key); !there || !same(is, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// With returns these texts with the others, which count where both have a key.
+func (m Metadata) With(o Metadata) Metadata {
+	all := maps.Collect(m.All())
+	maps.Insert(all, o.All())
+	return MetadataOf(all)
+}

@@ -81,6 +81,17 @@ type Instance struct {
 	Metadata Metadata `json:",omitempty"`
 	// Tags are those of a provider that has such.
 	Tags Tags `json:",omitempty"`
+	Size
+}
+
+// Size is what an instance has of its host: while it is on, as it runs, and else as it would start. What is zero is not
+// known.
+type Size struct {
+	Memory uint64 `json:",omitempty"` // bytes
+	CPUs   int    `json:",omitempty"`
+	// Flavor is what a cloud calls its size: the word of the template that it was built or adjusted by, as long as that
+	// is what it has.
+	Flavor string `json:",omitempty"`
 }
 
 // Sighting is what the provider last said of one instance. The zero value means that nothing is known.

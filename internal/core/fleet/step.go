@@ -132,6 +132,9 @@ const (
 	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
 	OpSnapshot     Op = "snapshot"
 	OpDropSnapshot Op = "drop-snapshot"
+	// OpAdjust changes what an instance has where it is: memory, processors or flavor while it is off, and metadata and
+	// tags.
+	OpAdjust Op = "adjust"
 	// OpFence turns the whole host of an instance off, by a power controller. No provider takes part in it.
 	OpFence Op = "fence"
 	// OpHook runs a hook of people's own, beside the work on an instance. No provider takes part in it.
@@ -158,6 +161,7 @@ var operations = map[Op]risk{
 	OpSnapshot:     {},
 	OpDropSnapshot: {rolled: true},
 	OpHook:         {},
+	OpAdjust:       {rolled: true},
 	OpFence:        {rolled: true, disruptive: true, destroys: true},
 }
 

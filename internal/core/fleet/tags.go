@@ -38,3 +38,20 @@ func (t Tags) Has(word string) bool {
 	}
 	return false
 }
+
+// All returns the words in order.
+func (t Tags) All() []string {
+	var words []string
+	for line := range strings.Lines(string(t)) {
+		words = append(words, strings.TrimSuffix(line, "\n"))
+	}
+	return words
+}
+
+// Covers reports whether all of the others are among them.
+func (t Tags) Covers(o Tags) bool {
+	return !slices.ContainsFunc(o.All(), func(word string) bool { return !t.Has(word) })
+}
+
+// With returns these words with the others.
+func (t Tags) With(o Tags) Tags { return TagsOf(append(t.All(), o.All()...)) }

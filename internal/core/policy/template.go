@@ -84,6 +84,7 @@ type Template struct {
 	Accel    Accel
 	// Metadata is what its instances bear, for the placeholders {meta.KEY}.
 	Metadata fleet.Metadata `json:",omitempty"`
+	Tags     fleet.Tags     `json:",omitempty"` // what its instances are tagged with, where the provider has such
 	Server   *Server        `json:",omitempty"` // clouds only; never changed once it is there
 	Options  []Setting      `json:",omitempty"` // sorted by name
 }

@@ -40,6 +40,7 @@ var untold = map[string]string{
 	"Usage":           "configuration: the person wrote it",
 	"OpinionKind":     "configuration: the person wrote it",
 	"LeaveRule":       "configuration: the person wrote it",
+	"Part":            "a key of the template: the person wrote it",
 	"NoConnection":    "configuration: the person wrote it",
 	"Kind":            "package prose has a sentence for each",
 }

@@ -112,6 +112,7 @@ var (
 		fleet.OpEvacuate:     "evacuate",
 		fleet.OpMigrate:      "migrate",
 		fleet.OpRescue:       "rescue",
+		fleet.OpAdjust:       "adjust",
 		fleet.OpFence:        "cut the power of the host of",
 		fleet.OpHook:         "run a hook for",
 	}

@@ -195,6 +195,7 @@ func needs() map[string]need {
 		"Keeper":       {ability: "keep"},
 		"Counted":      {ability: "usage"},
 		"Rebuilder":    {ability: "rebuild"},
+		"Adjusted":     {ability: "adjust"},
 		"Killer":       {hooks: []string{"kill"}},
 		"Pauser":       {ability: "resume", hooks: []string{"pause"}},
 		"Listener":     {ability: "soft-reboot", hooks: []string{"boot", "deafen"}},

@@ -125,6 +125,17 @@ func (h *harness) Printed(t providertest.T, ref provider.Ref) string {
 // Screened implements providertest.Viewer.
 func (h *harness) Screened() policy.Template { return h.o.Template }
 
+// Adjusted implements providertest.Adjusted.
+func (h *harness) Adjusted() policy.Template {
+	t := h.o.Template
+	t.Memory, t.CPUs = t.Memory+adjustedBy, t.CPUs+1
+	t.Metadata = t.Metadata.With(fleet.MetadataOf(map[string]string{"hale-exam": "adjusted"}))
+	return t
+}
+
+// adjustedBy is how much more memory an instance is given, in bytes.
+const adjustedBy = 64 << 20
+
 // CopiedBoots implements providertest.CopyTeller.
 func (h *harness) CopiedBoots(t providertest.T, _ fleet.SnapshotName, c fleet.Copy) int {
 	return h.number(t, "copied-boots", c.Where)

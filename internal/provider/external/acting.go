@@ -52,6 +52,11 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error 
 	return p.call(ctx, ordered(opRebuild, order), &nothing{})
 }
 
+// Adjust implements provider.Adjuster.
+func (p *Provider) Adjust(ctx context.Context, order provider.Blueprint) error {
+	return p.call(ctx, ordered(opAdjust, order), &nothing{})
+}
+
 // Keep implements provider.Keeper.
 func (p *Provider) Keep(ctx context.Context, ref provider.Ref, name string) error {
 	r := about(opKeep, ref)

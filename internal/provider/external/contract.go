@@ -40,6 +40,7 @@ const (
 	opRestore      operation = "restore"
 	opSnapshot     operation = "snapshot"
 	opDropSnapshot operation = "drop-snapshot"
+	opAdjust       operation = "adjust"
 	opPingGuest    operation = "ping-guest"
 	opUsage        operation = "usage"
 	opConsole      operation = "console"
@@ -72,6 +73,7 @@ var abilityWords = map[string]string{
 	"Rebuilder":     "rebuild",
 	"Keeper":        "keep",
 	"Snapshotter":   "snapshot",
+	"Adjuster":      "adjust",
 	"GuestPinger":   "ping-guest",
 	"UsageReader":   "usage",
 	"ConsoleReader": "console",
@@ -93,7 +95,8 @@ func Abilities() []string {
 // ability returns the word for what the operation needs, and whether there is one.
 func (o operation) ability() (string, bool) {
 	switch o {
-	case opResume, opSoftReboot, opRebuild, opKeep, opSnapshot, opPingGuest, opUsage, opConsole, opScreenshot, opWatch:
+	case opResume, opSoftReboot, opRebuild, opKeep, opSnapshot, opAdjust, opPingGuest, opUsage, opConsole, opScreenshot,
+		opWatch:
 		return string(o), true
 	case opRestore:
 		return string(opKeep), true
@@ -355,6 +358,9 @@ type instance struct {
 	Mark    *mark  `json:"mark"`
 	// Metadata are texts by their keys, from the template and from other writers.
 	Metadata map[string]string `json:"metadata"`
+	// Memory and CPUs are what it has; 0: not known.
+	Memory uint64 `json:"memory_bytes"`
+	CPUs   int    `json:"cpus"`
 }
 
 // copied is the result of snapshot.

@@ -35,6 +35,7 @@ var (
 	_ provider.Keeper       = (*Provider)(nil)
 	_ provider.Snapshotter  = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)
+	_ provider.Adjuster     = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 
 	_ provider.UsageReader   = (*Provider)(nil)

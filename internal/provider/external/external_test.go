@@ -27,7 +27,7 @@ import (
 )
 
 // said is what a program with every ability says of itself.
-const said = `{"result": {"contract": 1, "name": "t", "abilities": ["resume", "soft-reboot", "rebuild", "keep", "snapshot", "ping-guest", "usage", "console", "screenshot", "starts", "disks", "watch"]}}`
+const said = `{"result": {"contract": 1, "name": "t", "abilities": ["resume", "soft-reboot", "rebuild", "keep", "snapshot", "adjust", "ping-guest", "usage", "console", "screenshot", "starts", "disks", "watch"]}}`
 
 // script writes a program that describes itself, and runs the text for every other operation, which is in $op, with the
 // request in $request.
@@ -70,6 +70,7 @@ func changes(p *external.Provider) map[string]func(context.Context) error {
 		"resume":        func(ctx context.Context) error { return p.Resume(ctx, ref) },
 		"soft-reboot":   func(ctx context.Context) error { return p.RebootSoft(ctx, ref) },
 		"rebuild":       func(ctx context.Context) error { return p.Rebuild(ctx, order) },
+		"adjust":        func(ctx context.Context) error { return p.Adjust(ctx, order) },
 		"keep":          func(ctx context.Context) error { return p.Keep(ctx, ref, "web-1") },
 		"restore":       func(ctx context.Context) error { return p.Restore(ctx, ref, "web-1") },
 		"snapshot":      func(ctx context.Context) error { _, err := p.Snapshot(ctx, ref, name); return err },
@@ -315,7 +316,7 @@ func TestWhatAProgramDoesNotHaveItIsNotAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := open(t, external.Options{Command: plain, Env: []secret.Named{{Name: "DIR", Plain: dir}}})
-	worded := []string{"resume", "soft-reboot", "rebuild", "keep", "restore", "snapshot", "drop-snapshot"}
+	worded := []string{"resume", "soft-reboot", "rebuild", "adjust", "keep", "restore", "snapshot", "drop-snapshot"}
 	wordless := provider.Cannot(p) // the contract has no word for these
 	for _, op := range worded {
 		if slices.Contains(wordless, fleet.Op(op)) {

@@ -159,11 +159,14 @@ func (i *instance) instance() (fleet.Instance, error) {
 		Network:  i.Network,
 		Storage:  i.Storage,
 		Metadata: fleet.MetadataOf(i.Metadata),
+		Size:     fleet.Size{Memory: i.Memory, CPUs: i.CPUs},
 	}
 	var err error
 	switch {
 	case i.ID == "":
 		return out, fmt.Errorf("instance %q has no id", i.Name)
+	case i.CPUs < 0:
+		err = fmt.Errorf("it has %d processors", i.CPUs)
 	case i.Name == "":
 		err = errors.New("it has no name")
 	case !slices.Contains(powers, out.Power):

@@ -39,6 +39,7 @@ var operations = map[operation]any{
 	opRestore:      nothing{},
 	opSnapshot:     copied{},
 	opDropSnapshot: nothing{},
+	opAdjust:       nothing{},
 	opPingGuest:    nothing{},
 	opConsole:      shown{},
 	opScreenshot:   shown{},

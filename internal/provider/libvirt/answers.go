@@ -55,6 +55,8 @@ var calls = map[procedure]described{
 	{remoteProgram, 157}:             as[golibvirt.ConnectGetLibVersionRet]("ConnectGetLibVersion"),
 	{remoteProgram, 160}:             {name: "DomainAttachDeviceFlags"},
 	{remoteProgram, 161}:             {name: "DomainDetachDeviceFlags"},
+	{remoteProgram, 199}:             {name: "DomainSetVcpusFlags"},
+	{remoteProgram, 204}:             {name: "DomainSetMemoryFlags"},
 	{remoteProgram, 212}:             as[golibvirt.DomainGetStateRet]("DomainGetState"),
 	{remoteProgram, 231}:             {name: "DomainUndefineFlags"},
 	{remoteProgram, 245}:             {name: "DomainReset"},

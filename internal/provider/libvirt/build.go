@@ -383,6 +383,11 @@ func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 }
 
 func (s *session) writeMark(dom golibvirt.Domain, element string) error {
+	return s.writeElement(dom, markPrefix, markSpace, element)
+}
+
+// writeElement writes the element of a namespace into the domain's metadata, of its definition and where it runs.
+func (s *session) writeElement(dom golibvirt.Domain, prefix, space, element string) error {
 	active, err := s.DomainIsActive(dom)
 	if err != nil {
 		return s.fault(err)
@@ -393,6 +398,6 @@ func (s *session) writeMark(dom golibvirt.Domain, element string) error {
 	}
 	return s.write(func() error {
 		return s.DomainSetMetadata(dom, int32(golibvirt.DomainMetadataElement), golibvirt.OptString{element},
-			golibvirt.OptString{markPrefix}, golibvirt.OptString{markSpace}, affect)
+			golibvirt.OptString{prefix}, golibvirt.OptString{space}, affect)
 	})
 }

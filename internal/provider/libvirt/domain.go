@@ -90,7 +90,7 @@ func (b blueprint) render(ownXML string, mark fleet.Mark) (string, error) {
 	if dom.Metadata == nil {
 		dom.Metadata = &libvirtxml.DomainMetadata{}
 	}
-	texts, err := encodeMetadata(b.metadata)
+	texts, err := placeMetadata(b.metadata)
 	if err != nil {
 		return "", err
 	}

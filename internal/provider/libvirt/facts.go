@@ -21,6 +21,7 @@ type facts struct {
 	storage string // of the first disk that lies on a network; empty: none does
 	// transient: the daemon keeps no definition of it.
 	transient bool
+	size      fleet.Size
 }
 
 // nic is one interface on a libvirt network.
@@ -32,6 +33,7 @@ type nic struct {
 // parseFacts reads a domain's XML. A damaged mark is no mark, nor is one of another domain.
 func parseFacts(text string) (facts, error) {
 	var x struct {
+		sizeXML
 		UUID     string `xml:"uuid"`
 		Metadata struct {
 			Mark  *markXML     `xml:"urn:hale:mark:1 mark"`
@@ -53,7 +55,7 @@ func parseFacts(text string) (facts, error) {
 	if err := xml.Unmarshal([]byte(text), &x); err != nil {
 		return facts{}, err
 	}
-	f := facts{bears: x.Metadata.Texts.metadata()}
+	f := facts{bears: x.Metadata.Texts.metadata(), size: x.size()}
 	if x.Metadata.Mark != nil {
 		if mark, err := x.Metadata.Mark.mark(); err == nil {
 			f.mark = mark.Of(fleet.InstanceID(x.UUID))

@@ -106,6 +106,12 @@ func (b *bench) Template() policy.Template {
 	}
 }
 
+func (b *bench) Adjusted() policy.Template {
+	t := b.Template()
+	t.Memory, t.CPUs, t.Metadata = 128<<20, 2, fleet.MetadataOf(map[string]string{"tier": "gold <1>"})
+	return t
+}
+
 func (b *bench) Kill(t providertest.T, id fleet.InstanceID) {
 	t.Helper()
 	processes, err := b.Processes(t.Context())

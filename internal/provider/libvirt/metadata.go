@@ -2,6 +2,7 @@ package libvirt
 
 import (
 	"encoding/xml"
+	"strings"
 
 	"hale/internal/core/fleet"
 )
@@ -32,24 +33,30 @@ func (x *metadataXML) metadata() fleet.Metadata {
 	return fleet.MetadataOf(texts)
 }
 
-// encodeMetadata renders the texts as an element of the namespace; nothing without any.
+// encodeMetadata renders the texts as an element without a namespace, which libvirt adds.
 func encodeMetadata(m fleet.Metadata) (string, error) {
-	if m == "" {
-		return "", nil
-	}
 	type text struct {
-		XMLName xml.Name
-		Key     string `xml:"key,attr"`
-		Value   string `xml:",chardata"`
+		Key   string `xml:"key,attr"`
+		Value string `xml:",chardata"`
 	}
 	out := struct {
-		XMLName xml.Name
-		Space   string `xml:"xmlns:halemeta,attr"`
-		Texts   []text
-	}{XMLName: xml.Name{Local: metadataPrefix + ":metadata"}, Space: metadataSpace}
+		XMLName xml.Name `xml:"metadata"`
+		Texts   []text   `xml:"text"`
+	}{}
 	for key, value := range m.All() {
-		out.Texts = append(out.Texts, text{XMLName: xml.Name{Local: metadataPrefix + ":text"}, Key: key, Value: value})
+		out.Texts = append(out.Texts, text{key, value})
 	}
 	b, err := xml.Marshal(out)
 	return string(b), err
+}
+
+// placeMetadata renders them as an element of the namespace, for a definition; nothing without any.
+func placeMetadata(m fleet.Metadata) (string, error) {
+	if m == "" {
+		return "", nil
+	}
+	element, err := encodeMetadata(m)
+	return strings.NewReplacer("<metadata>", "<"+metadataPrefix+":metadata xmlns:"+metadataPrefix+`="`+
+		metadataSpace+`">`, "</metadata>", "</"+metadataPrefix+":metadata>",
+		"<text ", "<"+metadataPrefix+":text ", "</text>", "</"+metadataPrefix+":text>").Replace(element), err
 }

@@ -142,7 +142,8 @@ func (p *Provider) Get(ctx context.Context, ref provider.Ref) (fleet.Instance, e
 func (s *session) describe(dom golibvirt.Domain, f facts, leases *leases, state, reason int32) (fleet.Instance, error) {
 	power, stop := stateOf(state, reason)
 	i := fleet.Instance{ID: idOf(dom.UUID), Name: dom.Name, Host: s.host.name, Power: power, Stop: stop,
-		Network: f.network, Storage: f.storage, Mark: f.mark, Metadata: f.bears, Transient: f.transient}
+		Network: f.network, Storage: f.storage, Mark: f.mark, Metadata: f.bears, Transient: f.transient,
+		Size: f.size}
 	if power == fleet.PowerOff {
 		return i, nil // a lease outlives the machine that had it
 	}

@@ -90,13 +90,13 @@ func (c *call) plan(order provider.Blueprint) (wanted map[string]any, network st
 	}
 	metadata := maps.Collect(t.Metadata.All())
 	maps.Copy(metadata, encodeMark(order.Mark))
-	metadata[keyID], metadata[keyNetwork] = string(order.ID), t.Network
+	metadata[keyID], metadata[keyNetwork], metadata[keyFlavor] = string(order.ID), t.Network, t.Server.Flavor
 	if t.Server.KeepPort {
 		metadata[keyKeepPort] = "true"
 	}
 	wanted = map[string]any{
 		"name": order.Name, "imageRef": image, "flavorRef": flavor, "min_count": 1, "max_count": 1,
-		"metadata": metadata, "tags": []string{tagPrefix + string(order.ID)},
+		"metadata": metadata, "tags": append([]string{tagPrefix + string(order.ID)}, t.Tags.All()...),
 	}
 	if t.UserData != "" {
 		wanted["user_data"] = base64.StdEncoding.EncodeToString([]byte(t.UserData))
@@ -206,6 +206,9 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 		}
 		return err
 	}
+	if s.Metadata[keyKept] == "true" { // its port stayed for another server, which may never have come
+		c.sweep(ref.ID)
+	}
 	for _, b := range bound {
 		switch {
 		case !b.ours():
@@ -279,7 +282,11 @@ func (p *Provider) Certify(ctx context.Context, ref provider.Ref) error {
 	if s.Metadata[keyCertified] == "true" && s.Metadata[keyServer] != "" {
 		return nil
 	}
-	return c.write(s, map[string]string{keyCertified: "true", keyServer: s.ID})
+	signs := map[string]string{keyCertified: "true", keyServer: s.ID}
+	if word := s.Metadata[keyFlavor]; word != "" {
+		maps.Copy(signs, s.named(word))
+	}
+	return c.write(s, signs)
 }
 
 // write changes metadata of the server, and leaves what it does not name.

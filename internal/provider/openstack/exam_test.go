@@ -64,6 +64,13 @@ func (h harness) Template() policy.Template {
 	}
 }
 
+func (h harness) Adjusted() policy.Template {
+	t := h.Template()
+	t.Server = &policy.Server{Flavor: "84"} // the id of m1.micro
+	t.Metadata, t.Tags = fleet.MetadataOf(map[string]string{"tier": "gold"}), fleet.TagsOf([]string{"blue"})
+	return t
+}
+
 func (h harness) Noting() {}
 
 func (h harness) Patience() time.Duration { return time.Minute }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -104,7 +105,7 @@ type cloudDraft struct {
 type serverDraft struct {
 	flavor, serverGroup, keyPair, zone keys.At[string]
 	floatingIP                         keys.At[string]
-	networks, securityGroups           keys.At[[]keys.At[string]]
+	networks, securityGroups, tags     keys.At[[]keys.At[string]]
 	keepPort, configDrive              keys.At[bool]
 	bootVolume                         keys.At[bootVolumeDraft]
 	volumeZone                         keys.At[string]
@@ -159,6 +160,9 @@ func serverShape() keys.Object[serverDraft] {
 				"follows.",
 				keys.Text("a server group", "web-apart"),
 				func(s *serverDraft) *keys.At[string] { return &s.serverGroup }),
+			keys.May("tags", "The server's tags, beside hale's own.",
+				keys.List[string]{Noun: "one tag", Each: keys.Text("a tag", "blue")},
+				func(s *serverDraft) *keys.At[[]keys.At[string]] { return &s.tags }).Said("none"),
 			keys.May("keypair", "The key pair that cloud-init lets in.", keys.Text("a key pair", "operators"),
 				func(s *serverDraft) *keys.At[string] { return &s.keyPair }),
 			keys.May("zone", "The availability zone.", keys.Text("an availability zone", "nova"),
@@ -225,8 +229,33 @@ func templated(m kinds.Machine, server keys.At[serverDraft]) policy.Template {
 			m.Add(n.Spot, "is a key of hale's own", "choose another one")
 		}
 	}
-	t.Server = serverOf(server.Value)
+	judgeTags(m.Finder, server.Value.tags)
+	t.Server, t.Tags = serverOf(server.Value), fleet.TagsOf(keys.Values(server.Value.tags))
 	return t
+}
+
+// longestTag is how long a tag of Nova's is at most, and mostTags how many a server has, hale's own among them.
+const (
+	longestTag = 60
+	mostTags   = 50
+)
+
+// judgeTags reports tags that no server has, or that are hale's.
+func judgeTags(f *keys.Finder, tags keys.At[[]keys.At[string]]) {
+	if len(tags.Value) >= mostTags {
+		f.Add(tags.Spot, fmt.Sprintf("has %d tags, and a server has at most %d with hale's own", len(tags.Value),
+			mostTags), "write fewer")
+	}
+	for _, tag := range tags.Value {
+		switch word := tag.Value; {
+		case !tag.Known():
+		case strings.HasPrefix(word, tagPrefix):
+			f.Add(tag.Spot, "begins as hale's own do", "choose another one")
+		case !fleet.TagValue(word) || len(word) > longestTag || strings.ContainsAny(word, "/,"):
+			f.Add(tag.Spot, "cannot be a tag of Nova's", fmt.Sprintf("write up to %d letters, without / and ,",
+				longestTag))
+		}
+	}
 }
 
 // judgeSize reports a size that no volume has.

@@ -27,6 +27,9 @@ const (
 	// of Nova's.
 	keyServer = "hale_server"
 
+	keyFlavor     = "hale_flavor"      // the template's word for the server's flavor
+	keyFlavorName = "hale_flavor_name" // and Nova's, where that is another
+
 	keyKeepPort = "hale_keep_port" // the first interface outlives the server
 
 	tagPrefix = "hale-"

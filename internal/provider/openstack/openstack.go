@@ -28,6 +28,8 @@ var (
 	_ provider.Provider      = (*Provider)(nil)
 	_ provider.Resumer       = (*Provider)(nil)
 	_ provider.SoftRebooter  = (*Provider)(nil)
+	_ provider.Keeper        = (*Provider)(nil)
+	_ provider.Adjuster      = (*Provider)(nil)
 	_ provider.Rebuilder     = (*Provider)(nil)
 	_ provider.ConsoleReader = (*Provider)(nil)
 	_ provider.UsageReader   = (*Provider)(nil)

@@ -23,12 +23,14 @@ import (
 // machine. See DESIGN.md.
 type port struct {
 	made
-	Name     string `json:"name"`
-	Device   string `json:"device_id"`   // the server that it is bound to; empty: none
-	Claim    string `json:"description"` // the order that it is for
-	Revision int    `json:"revision_number"`
-	Updated  string `json:"updated_at"`
-	fresh    bool   // made for the order, so that it goes if nothing comes of it
+	Name     string   `json:"name"`
+	Network  string   `json:"network_id"`
+	Groups   []string `json:"security_groups"`
+	Device   string   `json:"device_id"`   // the server that it is bound to; empty: none
+	Claim    string   `json:"description"` // the order that it is for
+	Revision int      `json:"revision_number"`
+	Updated  string   `json:"updated_at"`
+	fresh    bool     // made for the order, so that it goes if nothing comes of it
 }
 
 const (
@@ -152,18 +154,18 @@ func (c *call) takeOver(order provider.Blueprint, query url.Values, wanted map[s
 		}
 		return c.makePort(order, wanted)
 	}
-	if err := c.claimable(p, now); err != nil {
+	if err := c.claimable(order, p, now); err != nil {
 		return port{}, err
 	}
 	return c.compareAndClaim(order, p)
 }
 
 // claimable refuses a port that is in use, or that another order has just claimed.
-func (c *call) claimable(p port, now time.Time) error {
+func (c *call) claimable(order provider.Blueprint, p port, now time.Time) error {
 	if p.Device != "" {
 		return c.conflictf("the machine's port %s is in use by server %s", p.ID, p.Device)
 	}
-	if !strings.HasPrefix(p.Claim, claimPrefix) {
+	if !strings.HasPrefix(p.Claim, claimPrefix) || p.Claim == claimPrefix+string(order.ID) {
 		return nil
 	}
 	claimed, err := time.Parse(time.RFC3339, p.Updated)
@@ -208,7 +210,7 @@ func (c *call) claimByName(order provider.Blueprint, network string, wanted map[
 		oldest := slices.MinFunc(found, older[port])
 		vacated, err := c.vacate(order, oldest)
 		if err == nil && !vacated {
-			err = c.claimable(oldest, now)
+			err = c.claimable(order, oldest, now)
 		}
 		if err != nil {
 			return port{}, err

@@ -14,7 +14,7 @@ import (
 // single answers for what is asked for by its id.
 func (w *twin) single() {
 	known := map[string][]string{
-		"image/v2/images": {twinImage}, "network/v2.0/networks": {twinNetwork}, "compute/v2.1/flavors": {"42"},
+		"image/v2/images": {twinImage}, "network/v2.0/networks": {twinNetwork},
 		"compute/v2.1/os-keypairs": {"ops"},
 	}
 	for path, ids := range known {

@@ -21,10 +21,8 @@ type server struct {
 	Tags      []string             `json:"tags"`
 	Addresses map[string][]address `json:"addresses"`
 	Image     imageRef             `json:"image"`
-	Flavor    struct {
-		Ephemeral int `json:"ephemeral"` // GiB of a disk that comes from no image
-	} `json:"flavor"`
-	Volumes []struct {
+	Flavor    flavor               `json:"flavor"`
+	Volumes   []struct {
 		ID   string `json:"id"`
 		Goes bool   `json:"delete_on_termination"` // with the server
 	} `json:"os-extended-volumes:volumes_attached"`
@@ -66,6 +64,7 @@ const (
 	statusError       = "ERROR"
 	statusPaused      = "PAUSED"
 	statusRescue      = "RESCUE"
+	statusResized     = "VERIFY_RESIZE" // and to be confirmed
 	statusSuspended   = "SUSPENDED"
 	statusOff         = "SHUTOFF"
 	statusSoftDeleted = "SOFT_DELETED"
@@ -104,7 +103,12 @@ func (s *server) power() fleet.Power {
 			return fleet.PowerUnknown // between two states: what would be done to it meanwhile is not what it needs
 		}
 		return fleet.PowerRunning
-	case "REBOOT", "HARD_REBOOT", "PASSWORD", "MIGRATING", "VERIFY_RESIZE":
+	case "REBOOT", "HARD_REBOOT", "PASSWORD", "MIGRATING":
+		return fleet.PowerRunning
+	case statusResized:
+		if s.Power == powerShutdown { // it is off again once that is confirmed
+			return fleet.PowerUnknown
+		}
 		return fleet.PowerRunning
 	case statusOff:
 		if s.Task == taskPoweringOn { // it was let run, and is no failure any more
@@ -182,7 +186,7 @@ func (c *call) sketch(s *server) fleet.Instance {
 	}
 	i := fleet.Instance{
 		ID: s.id(), Name: s.Name, Power: s.power(), Address: s.address(), Network: s.networkName(), Mark: mark,
-		Metadata: s.others(), Tags: fleet.TagsOf(s.otherTags()),
+		Metadata: s.others(), Tags: fleet.TagsOf(s.otherTags()), Size: s.size(),
 	}
 	if c.p.options.Hypervisors {
 		i.Host = fleet.HostName(s.Host)

@@ -55,6 +55,12 @@ type twin struct {
 	twinStorage
 }
 
+// twinFlavors are by their ids.
+var twinFlavors = map[string]struct {
+	name         string
+	cpus, memory int
+}{"42": {"m1.nano", 1, 128}, "84": {"m1.micro", 2, 192}}
+
 // effect is what becomes of a request.
 type effect struct {
 	hang   bool            // no answer, and nothing happens
@@ -84,19 +90,21 @@ type twinServer struct {
 	moving                 bool // a migration is under way
 	boots                  int  // from the disk that it has
 	volume                 bool // its disk is one
-	scratch                int  // GiB of an ephemeral disk
+	flavor, was            string
+	scratch                int // GiB of an ephemeral disk
 }
 
 type twinPort struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Network     string `json:"network_id"`
-	MAC         string `json:"mac_address"`
-	Description string `json:"description"`
-	Device      string `json:"device_id"`
-	Revision    int    `json:"revision_number"`
-	Created     string `json:"created_at"`
-	Updated     string `json:"updated_at"`
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	Network     string   `json:"network_id"`
+	MAC         string   `json:"mac_address"`
+	Description string   `json:"description"`
+	Device      string   `json:"device_id"`
+	Groups      []string `json:"security_groups"`
+	Revision    int      `json:"revision_number"`
+	Created     string   `json:"created_at"`
+	Updated     string   `json:"updated_at"`
 	n           int
 }
 
@@ -146,9 +154,7 @@ func newTwin() *twin {
 	}
 	w.serveImages()
 	w.serveFloating()
-	w.handle("GET /compute/v2.1/flavors", func(http.ResponseWriter, *http.Request) (int, any) {
-		return 200, map[string]any{"flavors": []any{map[string]any{"id": "42", "name": "m1.nano"}}}
-	})
+	w.serveFlavors()
 	w.handle("GET /network/v2.0/networks", func(http.ResponseWriter, *http.Request) (int, any) {
 		return 200, map[string]any{"networks": []any{
 			map[string]any{"id": twinNetwork, "name": "private"},
@@ -156,6 +162,7 @@ func newTwin() *twin {
 		}}
 	})
 	w.storage(w.handle)
+	w.swap()
 	w.groups()
 	w.single()
 	w.handle("GET /network/v2.0/ports", w.listPorts)
@@ -186,7 +193,54 @@ func newTwin() *twin {
 		}))
 	w.handle("POST /compute/v2.1/servers/{id}/action", w.withServer(w.act))
 	w.diagnoses()
+	w.serveInterfaces()
 	return w
+}
+
+// serveFlavors lists the flavors, and changes which words servers are tagged with.
+func (w *twin) serveFlavors() {
+	w.handle("GET /compute/v2.1/flavors", func(http.ResponseWriter, *http.Request) (int, any) {
+		all := []any{}
+		for _, id := range slices.Sorted(maps.Keys(twinFlavors)) {
+			all = append(all, map[string]any{"id": id, "name": twinFlavors[id].name})
+		}
+		return 200, map[string]any{"flavors": all}
+	})
+	w.handle("GET /compute/v2.1/flavors/{id}", func(_ http.ResponseWriter, q *http.Request) (int, any) {
+		f, there := twinFlavors[q.PathValue("id")]
+		if !there {
+			return 404, mistake("itemNotFound", 404, "Flavor "+q.PathValue("id")+" could not be found.")
+		}
+		return 200, map[string]any{"flavor": map[string]any{"id": q.PathValue("id"), "name": f.name, "vcpus": f.cpus,
+			"ram": f.memory, "OS-FLV-EXT-DATA:ephemeral": 0}}
+	})
+	w.handle("PUT /compute/v2.1/servers/{id}/tags/{tag}", func(_ http.ResponseWriter, q *http.Request) (int, any) {
+		s := w.servers[q.PathValue("id")]
+		if s == nil {
+			return 404, mistake("itemNotFound", 404, "Instance "+q.PathValue("id")+" could not be found.")
+		}
+		s.Tags, s.Updated = append(s.Tags, q.PathValue("tag")), time.Now()
+		return 201, nil
+	})
+}
+
+// serveInterfaces has servers that are there get ports, and lose them.
+func (w *twin) serveInterfaces() {
+	w.handle("POST /compute/v2.1/servers/{id}/os-interface", w.withServer(w.giveInterface))
+	w.handle("DELETE /compute/v2.1/servers/{id}/os-interface/{port}",
+		func(_ http.ResponseWriter, q *http.Request) (int, any) {
+			s, p := w.servers[q.PathValue("id")], w.ports[q.PathValue("port")]
+			if s == nil || p == nil || p.Device != s.ID {
+				return 404, mistake("itemNotFound", 404, "Port id "+q.PathValue("port")+" could not be found.")
+			}
+			time.AfterFunc(time.Second, func() {
+				w.look(func() {
+					s.Port, s.Updated = "", time.Now()
+					w.touch(p, func() { p.Device = "" })
+				})
+			})
+			return 202, nil
+		})
 }
 
 // handle answers with a status and a body; every body of a mistake is in the service's own form.
@@ -358,12 +412,13 @@ func (w *twin) render(s *twinServer) map[string]any {
 		"metadata":                             s.Metadata,
 		"image":                                w.imageOf(s),
 		"os-extended-volumes:volumes_attached": w.volumesOf(s),
-		"flavor":                               map[string]any{"ephemeral": s.scratch},
-		"OS-EXT-STS:power_state":               s.Power,
-		"addresses":                            map[string]any{},
-		"tags":                                 s.Tags,
-		"OS-EXT-STS:task_state":                nil,
-		"OS-SRV-USG:launched_at":               nil,
+		"flavor": map[string]any{"ephemeral": s.scratch, "original_name": twinFlavors[s.flavor].name,
+			"vcpus": twinFlavors[s.flavor].cpus, "ram": twinFlavors[s.flavor].memory},
+		"OS-EXT-STS:power_state": s.Power,
+		"addresses":              map[string]any{},
+		"tags":                   s.Tags,
+		"OS-EXT-STS:task_state":  nil,
+		"OS-SRV-USG:launched_at": nil,
 	}
 	if s.Task != "" {
 		out["OS-EXT-STS:task_state"] = s.Task
@@ -422,6 +477,7 @@ func (w *twin) makeServer(_ http.ResponseWriter, q *http.Request) (int, any) {
 	var body struct {
 		Server struct {
 			Name     string              `json:"name"`
+			Flavor   string              `json:"flavorRef"`
 			Metadata map[string]string   `json:"metadata"`
 			Tags     []string            `json:"tags"`
 			Networks []map[string]string `json:"networks"`
@@ -433,6 +489,7 @@ func (w *twin) makeServer(_ http.ResponseWriter, q *http.Request) (int, any) {
 	}
 	in := body.Server
 	id := w.plant(in.Name, in.Metadata, in.Tags, "")
+	w.servers[id].flavor = in.Flavor
 	if len(in.Networks) > 0 && in.Networks[0]["port"] != "" {
 		p := w.ports[in.Networks[0]["port"]]
 		switch {
@@ -464,6 +521,7 @@ func (w *twin) plant(name string, metadata map[string]string, tags []string, sta
 		Metadata: metadata,
 		Tags:     tags,
 		Created:  time.Now(),
+		flavor:   "42",
 	}
 	w.servers[s.ID] = s
 	s.record("create", "u")
@@ -539,6 +597,8 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			"os-migrateLive":      {"ACTIVE", "PAUSED"},
 			"rescue":              {"ACTIVE", "SHUTOFF", "ERROR"},
 			"unrescue":            {"RESCUE"},
+			"resize":              {"ACTIVE", "SHUTOFF"},
+			"confirmResize":       {"VERIFY_RESIZE"},
 			"createImage":         {"ACTIVE", "SHUTOFF", "PAUSED", "SUSPENDED"},
 		}[action]
 		if !slices.Contains(from, s.Status) || s.Task != "" && action != "reboot" && action != "os-getConsoleOutput" {
@@ -552,6 +612,8 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			w.deleteServer(s, nil)
 		case "rescue", "unrescue":
 			return w.rescue(s, action)
+		case "resize", "confirmResize":
+			return w.resize(s, action, kind)
 		case "createImage":
 			return w.createImage(s, kind)
 		case "evacuate":
@@ -593,6 +655,40 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 		return 202, nil
 	}
 	return 400, mistake("badRequest", 400, "There is no such action")
+}
+
+// giveInterface binds a port that is there to the server.
+func (w *twin) giveInterface(s *twinServer, body map[string]any) (int, any) {
+	wanted, _ := body["interfaceAttachment"].(map[string]any)
+	id, _ := wanted["port_id"].(string)
+	switch p := w.ports[id]; {
+	case p == nil:
+		return 400, mistake("badRequest", 400, "Port "+id+" could not be found.")
+	case p.Device != "":
+		return 409, mistake("conflictingRequest", 409, "Port "+id+" is still in use.")
+	default:
+		s.Port, s.Updated = id, time.Now()
+		w.touch(p, func() { p.Device = s.ID })
+		return 200, map[string]any{"interfaceAttachment": map[string]any{"port_id": id}}
+	}
+}
+
+// resize gives the server another flavor, on another hypervisor, or lets go of what it was before. It stays off.
+func (w *twin) resize(s *twinServer, action string, how map[string]any) (int, any) {
+	s.record(action, "u")
+	if action == "confirmResize" {
+		s.later(time.Second, "", func() { s.Status = s.was })
+		return 202, nil
+	}
+	id, _ := how["flavorRef"].(string)
+	if _, there := twinFlavors[id]; !there || id == s.flavor {
+		return 400, mistake("badRequest", 400, "When resizing, instances must change flavor!")
+	}
+	s.was, s.Status = s.Status, "RESIZE"
+	s.later(time.Second, "resize_migrating", func() {
+		s.Status, s.flavor, s.Host = "VERIFY_RESIZE", id, w.schedule(s.Host)
+	})
+	return 202, nil
 }
 
 // rescue has another system run in the server's place, or ends that.

@@ -74,6 +74,30 @@ func (w *twin) storage(handle func(string, func(http.ResponseWriter, *http.Reque
 	}))
 }
 
+// swap has servers that are there get volumes, and lose them.
+func (w *twin) swap() {
+	w.handle("POST /compute/v2.1/servers/{id}/os-volume_attachments",
+		w.withServer(func(s *twinServer, body map[string]any) (int, any) {
+			wanted, _ := body["volumeAttachment"].(map[string]any)
+			id, _ := wanted["volumeId"].(string)
+			if v := w.volumes[id]; v == nil || w.volumeStatus(v) != "available" {
+				return 400, mistake("badRequest", 400, "Invalid volume: volume "+id+" status must be 'available'.")
+			}
+			w.volumes[id].server, w.volumes[id].goes, s.Updated = s.ID, false, time.Now()
+			return 200, map[string]any{"volumeAttachment": map[string]any{"volumeId": id}}
+		}))
+	w.handle("DELETE /compute/v2.1/servers/{id}/os-volume_attachments/{volume}",
+		func(_ http.ResponseWriter, q *http.Request) (int, any) {
+			v := w.volumes[q.PathValue("volume")]
+			if v == nil || v.server != q.PathValue("id") {
+				return 404, mistake("itemNotFound", 404, "volume_id not found: "+q.PathValue("volume"))
+			}
+			v.odd = "detaching"
+			time.AfterFunc(time.Second, func() { w.look(func() { v.odd, v.server = "", "" }) })
+			return 202, nil
+		})
+}
+
 func (w *twin) withVolume(
 	do func(*twinVolume, map[string]any) (int, any),
 ) func(http.ResponseWriter, *http.Request) (int, any) {

@@ -40,6 +40,7 @@ const (
 	volumeAvailable = "available"
 	volumeCreating  = "creating"
 	volumeDetaching = "detaching"
+	volumeInUse     = "in-use"
 	volumeDeleting  = "deleting"
 	volumeError     = "error" // and what begins with it
 )

@@ -188,6 +188,8 @@ func All() []Case {
 			Needs: "soft-reboot, and a guest that shows its boots and can be deafened", asked: able[Listener]},
 		{Name: "a rebuild is the same instance on a new disk", Run: rebuiltOnANewDisk,
 			Needs: "rebuild, and a guest that counts the boots of its disk", asked: able[DiskTeller]},
+		{Name: "an instance is adjusted where it is", Run: adjustedInPlace,
+			Needs: "adjust, and a template to adjust to", asked: able[Adjusted]},
 		{Name: "a guest's agent is asked, and may be silent", Run: agentIsAsked,
 			Needs: "ping-guest, and an agent that can be muted", asked: able[Speaker]},
 		{Name: "counters tell what stands still from what idles", Run: metersTell,

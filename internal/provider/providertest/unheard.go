@@ -108,6 +108,13 @@ func deeds() []deed {
 			call:   byRef(provider.Rescuer.Rescue),
 			settle: settledRescue,
 		},
+		{
+			op:     fleet.OpAdjust,
+			method: "Adjust",
+			ready:  toBeAdjusted,
+			call:   adjusting,
+			settle: settledAdjust,
+		},
 		{op: fleet.OpKeep, method: "Keep", ready: stopped, call: byName(provider.Keeper.Keep), settle: settledKeep},
 		{
 			op:     fleet.OpRestore,
@@ -249,6 +256,12 @@ func unheardIsDoneOnce(t T, h Harness) {
 func (e *exam) lacks(op fleet.Op) bool {
 	e.Helper()
 	if slices.Contains(provider.Cannot(e.p), op) {
+		return true
+	}
+	if op == fleet.OpAdjust && !able[Adjusted](e.h) {
+		if _, selective := e.h.(Selective); !selective {
+			e.Errorf("the harness %T has nothing to adjust an instance to", e.h)
+		}
 		return true
 	}
 	if op == fleet.OpResume && !able[Pauser](e.h) {

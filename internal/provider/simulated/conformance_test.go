@@ -37,11 +37,19 @@ func (h *harness) New(t providertest.T) provider.Provider {
 	return p
 }
 
-func (h *harness) Hosts() []fleet.HostName   { return h.hosts }
-func (h *harness) Template() policy.Template { return policy.Template{Network: "exam"} }
-func (h *harness) Patience() time.Duration   { return 20 * time.Second }
-func (h *harness) Watched()                  {}
-func (h *harness) Noting()                   {}
+func (h *harness) Hosts() []fleet.HostName { return h.hosts }
+func (h *harness) Template() policy.Template {
+	return policy.Template{Network: "exam", Memory: 256 << 20, CPUs: 1}
+}
+func (h *harness) Adjusted() policy.Template {
+	t := h.Template()
+	t.Memory, t.CPUs = 512<<20, 2
+	t.Metadata, t.Tags = fleet.MetadataOf(map[string]string{"tier": "gold"}), fleet.TagsOf([]string{"blue"})
+	return t
+}
+func (h *harness) Patience() time.Duration { return 20 * time.Second }
+func (h *harness) Watched()                {}
+func (h *harness) Noting()                 {}
 
 func (h *harness) inject(t providertest.T, f simulated.Fault) func() {
 	lift, err := h.world.Inject(f)

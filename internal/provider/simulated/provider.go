@@ -35,6 +35,7 @@ var (
 	_ provider.Keeper       = (*Provider)(nil)
 	_ provider.Snapshotter  = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)
+	_ provider.Adjuster     = (*Provider)(nil)
 	_ provider.Rehearser    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 	_ provider.MeterReader  = (*Provider)(nil)
@@ -287,20 +288,30 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return p.change(ctx, fleet.OpPowerOff, ref, nil)
 }
 
-// Create implements provider.Builder. Of the template the network, the metadata and the kept disks are looked at, and
-// the image is remembered.
+// Create implements provider.Builder. Of the template the network, the size, the metadata, the tags and the kept disks
+// are looked at, and the image is remembered.
 func (p *Provider) Create(ctx context.Context, order provider.Blueprint) error {
 	order.Mark.Instance = order.ID
 	return p.change(ctx, fleet.OpCreate, order.Ref, func(c *world.Call) {
 		t := order.Template
-		c.Name, c.Made, c.Network, c.Metadata, c.Image = order.Name, order.Made, t.Network, string(t.Metadata),
-			t.Image
+		c.Name, c.Made, c.Network, c.Image = order.Name, order.Made, t.Network, t.Image
+		bears(c, &t)
 		for _, d := range t.Disks {
 			if d.Attached() {
 				c.Disks = append(c.Disks, d.Name)
 			}
 		}
 	})
+}
+
+// bears says what an instance of the template has and bears.
+func bears(c *world.Call, t *policy.Template) {
+	c.Size, c.Metadata, c.Tags = world.Size(t.Size()), string(t.Metadata), string(t.Tags)
+}
+
+// Adjust implements provider.Adjuster.
+func (p *Provider) Adjust(ctx context.Context, order provider.Blueprint) error {
+	return p.change(ctx, fleet.OpAdjust, order.Ref, func(c *world.Call) { bears(c, &order.Template) })
 }
 
 // Rebuild implements provider.Rebuilder.

@@ -295,7 +295,7 @@ func (w *World) Leave(i fleet.Instance) (left bool) {
 func statusOf(i fleet.Instance) world.Status {
 	return world.Status{
 		ID: string(i.ID), Name: i.Name, Host: string(i.Host), Network: i.Network, Mark: markOf(i.Mark),
-		Metadata: string(i.Metadata), Tags: string(i.Tags),
+		Metadata: string(i.Metadata), Tags: string(i.Tags), Size: world.Size(i.Size),
 	}
 }
 
@@ -304,7 +304,7 @@ func instanceOf(s world.Status) fleet.Instance {
 		ID: fleet.InstanceID(s.ID), Name: s.Name, Host: fleet.HostName(s.Host), Network: s.Network,
 		Power: fleet.Power(s.Power),
 		Stop:  fleet.Stop(s.Stop), Address: s.Address, Metadata: fleet.Metadata(s.Metadata),
-		Tags: fleet.Tags(s.Tags), Transient: s.Transient,
+		Tags: fleet.Tags(s.Tags), Transient: s.Transient, Size: fleet.Size(s.Size),
 	}
 	if !s.Mark.Unmarked {
 		i.Mark = fleet.Mark{

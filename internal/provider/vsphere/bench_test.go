@@ -79,6 +79,12 @@ func (b bench) Template() policy.Template {
 	}
 }
 
+func (b bench) Adjusted() policy.Template {
+	t := b.Template()
+	t.Memory, t.CPUs, t.Metadata = 128<<20, 2, fleet.MetadataOf(map[string]string{"tier": "gold"})
+	return t
+}
+
 // Counts implements providertest.Counted: a simulated vCenter counts nothing in particular.
 func (b bench) Counts() []policy.Usage { return nil }
 

@@ -23,6 +23,8 @@ var (
 		"config.changeVersion",
 		"config.template",
 		"config.files.vmPathName",
+		"config.hardware.memoryMB",
+		"config.hardware.numCPU",
 		"summary.config.instanceUuid",
 		"runtime.powerState",
 		"runtime.connectionState",

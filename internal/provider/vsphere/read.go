@@ -278,7 +278,8 @@ func hostTrouble(h mo.HostSystem) error {
 
 // describe puts an instance together. Who stopped it is left open.
 func (inv *inventory) describe(vm *mo.VirtualMachine, s signed) fleet.Instance {
-	i := fleet.Instance{ID: idOf(vm), Name: vm.Name, Power: powerOf(vm), Mark: s.mark, Metadata: s.metadata}
+	i := fleet.Instance{ID: idOf(vm), Name: vm.Name, Power: powerOf(vm), Mark: s.mark, Metadata: s.metadata,
+		Size: sizeOf(vm)}
 	if h, ok := inv.hostOf(vm); ok {
 		i.Host = fleet.HostName(h.Name)
 	}

@@ -37,6 +37,8 @@ const (
 	Migrate  Op = "migrate"
 	// Rescue starts another system in an instance's place.
 	Rescue Op = "rescue"
+	// Adjust changes what an instance has: its size while it is off, its metadata and tags in any state.
+	Adjust Op = "adjust"
 	// Fence cuts the power of the instance's whole host.
 	Fence Op = "fence"
 )
@@ -77,8 +79,10 @@ type Call struct {
 	Mark           Mark
 	// Disks are the kept ones that a created instance is to have; Made are those that there must be already.
 	Disks, Made []string
-	// Metadata is what a created instance is to bear; Network and Image are its template's.
-	Metadata, Network, Image string
+	// Metadata and Tags are what a created instance is to bear, or one that is adjusted besides what it bears; Network,
+	// Image and Size are its template's.
+	Metadata, Tags, Network, Image string
+	Size                           Size
 	// Snapshot names the copy of disks.
 	Snapshot string
 	// Try counts those of a host that is to be fenced, from 1.
@@ -316,6 +320,8 @@ func (w *World) orderOn(vm *VM, call *Call) (bool, End) {
 		return w.migrate(vm, call)
 	case Rescue:
 		return w.rescue(vm)
+	case Adjust:
+		return w.adjust(vm, call)
 	case Delete:
 		return w.deleteDefinition(vm, call)
 	default:
@@ -371,7 +377,8 @@ func (w *World) actOn(vm *VM, call *Call) (bool, End) {
 	case Keep, Restore:
 		return w.putAside(vm, call)
 	// made elsewhere
-	case Create, Delete, Run, Configure, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Fence, Get, List, Notes:
+	case Create, Delete, Run, Configure, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Adjust, Fence, Get,
+		List, Notes:
 	}
 	return true, Done
 }
@@ -492,7 +499,7 @@ func (w *World) create(call *Call) (bool, End) {
 		return false, Invalid
 	}
 	vm := w.add(Status{ID: call.ID, Name: call.Name, Host: call.Host, Mark: call.Mark, Metadata: call.Metadata,
-		Network: call.Network})
+		Tags: call.Tags, Network: call.Network, Size: call.Size})
 	vm.Image = call.Image
 	w.attach(vm, call.Disks)
 	w.spoil(vm)

@@ -62,6 +62,19 @@ type Status struct {
 	Metadata       string // what it bears beside the mark
 	Tags           string // what it is tagged with
 	Transient      bool   // nothing defines it: it is gone once it is off
+	Size           Size
+}
+
+// Size is what an instance has of its host; what is zero, nobody said.
+type Size struct {
+	Memory uint64 // bytes
+	CPUs   int
+	Flavor string
+}
+
+// with returns it with what the other says.
+func (s Size) with(o Size) Size {
+	return Size{Memory: cmp.Or(o.Memory, s.Memory), CPUs: cmp.Or(o.CPUs, s.CPUs), Flavor: cmp.Or(o.Flavor, s.Flavor)}
 }
 
 // VM is one instance as it truly is.

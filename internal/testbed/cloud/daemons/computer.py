@@ -84,6 +84,13 @@ class FakeDriver(fake.FakeDriver):
         glance.API().update(context, image_id, {'status': 'active', 'disk_format': 'raw', 'container_format': 'bare'},
                             io.BytesIO(b'boots %d\n' % boots))
 
+    def finish_migration(self, context, migration, instance, *args, power_on=True, **kwargs):
+        boots = read_disk(instance)  # a resize takes the disk along, and what was off stays off, as libvirt's driver has it
+        super().finish_migration(context, migration, instance, *args, power_on=power_on, **kwargs)
+        write_disk(instance, boots + (1 if power_on else 0))
+        if not power_on:
+            self.instances[instance.uuid].state = power_state.SHUTDOWN
+
     def reboot(self, context, instance, *args, **kwargs):
         fail_if_told(instance, 'reboot')
         return super().reboot(context, instance, *args, **kwargs)
