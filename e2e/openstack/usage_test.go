@@ -16,8 +16,8 @@ import (
 )
 
 // TestUsageIsToldByTheCloud: Nova tells an administrator what a server uses, in the words of its hypervisor (here, by
-// the fake driver, those of libvirt without a guest that reports its memory), and a member nothing. A server that is
-// off is left out, and so is one that is not there.
+// the fake driver, those of libvirt without a guest that reports its memory), and a member nothing. A server
+// that is not there is left out.
 func TestUsageIsToldByTheCloud(t *testing.T) {
 	h := newHarness(t, cloud.Shared)
 	p, err := openstack.New(openstack.Options{Cloud: cloud.Admin, CloudsFile: cloud.Running().CloudsFile()})
@@ -25,8 +25,6 @@ func TestUsageIsToldByTheCloud(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	admin := newPerson(t, cloud.Admin)
-	_ = admin
 	member := h.New(t)
 	id := fleet.InstanceID(h.person().boot(t, "busy", nil))
 	refs := []provider.Ref{{ID: id}, {ID: "00000000-0000-4000-8000-00000000beef"}}

@@ -148,8 +148,13 @@ func fill(ctx context.Context, store state.Store, believed api.State) error {
 // setAside notes which instances are adopted, and takes the repairs under way out of the beliefs: the controller goes
 // on with them, and a plan must not.
 func setAside(ctx context.Context, store state.Store, specs []policy.Spec) (outlook.Before, error) {
-	was := outlook.Before{UnderWay: map[fleet.MachineName]belief.Repair{}, Adopted: map[fleet.InstanceID]bool{}}
+	was := outlook.Before{UnderWay: map[fleet.MachineName]belief.Repair{}, Adopted: map[fleet.InstanceID]bool{},
+		Moved: map[fleet.Name]*belief.SizeState{}}
 	for _, spec := range specs {
+		var err error
+		if was.Moved[spec.Name], err = beliefs.Moved(ctx, store, spec.Name); err != nil {
+			return was, err
+		}
 		beliefs, err := beliefs.All(ctx, store, spec.Name)
 		if err != nil {
 			return was, err
@@ -173,12 +178,20 @@ func setAside(ctx context.Context, store state.Store, specs []policy.Spec) (outl
 	return was, nil
 }
 
-// watchedOnly returns the specifications with nothing allowed.
+// watchedOnly returns the specifications with nothing allowed, and metrics that are read at once.
 func watchedOnly(specs []policy.Spec) []policy.Spec {
 	out := slices.Clone(specs)
 	for i := range out {
 		out[i].Mode = policy.ModeObserve
 		out[i].Notify = policy.Notify{} // a plan sends no messages
+		if z := out[i].Sizing; z != nil {
+			soon := *z
+			soon.Metrics = slices.Clone(z.Metrics)
+			for k := range soon.Metrics {
+				soon.Metrics[k].Every = min(soon.Metrics[k].Every, time.Second)
+			}
+			out[i].Sizing = &soon
+		}
 	}
 	return out
 }
@@ -228,7 +241,8 @@ func (s *site) contemplate(ctx context.Context) (status []published.Fleet, settl
 
 // unsettled reports whether there is something that a little patience would tell.
 func unsettled(f published.Fleet) bool {
-	if f.Acting != "" || f.Provider.Standing == fleet.ProviderUnknown || len(f.Machines) < f.Spec.Size {
+	if f.Acting != "" || f.Provider.Standing == fleet.ProviderUnknown || len(f.Machines) < f.Spec.Size ||
+		slices.ContainsFunc(f.Gauges, func(g fleet.Gauge) bool { return len(g.Points) == 0 && g.Trouble == "" }) {
 		return true
 	}
 	return slices.ContainsFunc(f.Machines, func(v situation.View) bool {

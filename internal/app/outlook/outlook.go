@@ -27,12 +27,16 @@ const settledAt = fleet.Instant(1)
 type Before struct {
 	UnderWay map[fleet.MachineName]belief.Repair
 	Adopted  map[fleet.InstanceID]bool
+	// Moved are how sizes moved that have bounds.
+	Moved map[fleet.Name]*belief.SizeState
 }
 
 // Of says what would be done: what decide begins in this picture, which is not carried out, and why it holds the
 // rest.
 func Of(f published.Fleet, was Before) api.PlannedWork {
-	s := pictured(f, was.UnderWay)
+	f.Whole.Sizing = was.Moved[f.Spec.Name].SeenAt(f.Now)
+	s := booked(pictured(f, was.UnderWay))
+	f.Spec, f.Whole.Ledger, f.Machines = s.Spec, s.Whole.Ledger, s.Machines
 	d := decide.Decide(s)
 	begun := outlook{d: d, was: was, spec: &f.Spec, tally: guard.Tally{Size: f.Spec.Size, Rest: &d.Whole}}
 	for i := range d.Machines {

@@ -68,6 +68,22 @@ func (s *SizeState) Moves(from, to int, now fleet.Now) *SizeState {
 	return &next
 }
 
+// SeenAt returns the state as another clock has it, which goes by wall time alone: when the size moved, and nothing of
+// what its owner found since. There may be no state.
+func (s *SizeState) SeenAt(now fleet.Now) *SizeState {
+	if s == nil {
+		return nil
+	}
+	next := SizeState{UpAt: s.UpAt, DownAt: s.DownAt}
+	if !s.UpAt.IsZero() {
+		next.Up = max(now.At(s.UpAt), 1)
+	}
+	if !s.DownAt.IsZero() {
+		next.Down = max(now.At(s.DownAt), 1)
+	}
+	return &next
+}
+
 // SilentAt returns the index of the metric among the silent ones, or -1. There may be no state.
 func (s *SizeState) SilentAt(name fleet.MetricName) int {
 	if s == nil {

@@ -35,33 +35,37 @@ func All(ctx context.Context, s state.Store, name fleet.Name) ([]Belief, error) 
 	return out, nil
 }
 
-// InForce returns the fleet's ledger as a store has it; nil: there is none yet.
-func InForce(ctx context.Context, s state.Store, name fleet.Name) (*belief.Ledger, error) {
+// whole reads what is believed of the fleet as a whole; the zero value where nothing is yet.
+func whole(ctx context.Context, s state.Store, name fleet.Name) (w belief.Whole, err error) {
 	entry, err := s.Get(ctx, WholeKey(name))
 	if fault.Is(err, fault.NotFound) {
-		return nil, nil
+		return w, nil
 	}
-	var whole belief.Whole
 	if err == nil {
-		err = json.Unmarshal(entry.Value, &whole)
+		err = json.Unmarshal(entry.Value, &w)
 	}
 	if err != nil {
-		return nil, fault.New(fault.KindOf(err), "engine.ledger", WholeKey(name), err)
+		return w, fault.New(fault.KindOf(err), "engine.whole", WholeKey(name), err)
 	}
-	return whole.Ledger, nil
+	return w, nil
+}
+
+// InForce returns the fleet's ledger as a store has it; nil: there is none yet.
+func InForce(ctx context.Context, s state.Store, name fleet.Name) (*belief.Ledger, error) {
+	w, err := whole(ctx, s, name)
+	return w.Ledger, err
 }
 
 // Holds returns what people hold in the fleet, as its owner stored it last.
 func Holds(ctx context.Context, s state.Store, name fleet.Name) ([]belief.Hold, error) {
-	var whole belief.Whole
-	entry, err := s.Get(ctx, WholeKey(name))
-	if fault.Is(err, fault.NotFound) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(entry.Value, &whole)
-	}
-	return whole.Holds, err
+	w, err := whole(ctx, s, name)
+	return w.Holds, err
+}
+
+// Moved returns how the fleet's size moved, as its owner stored it last; nil: it never did.
+func Moved(ctx context.Context, s state.Store, name fleet.Name) (*belief.SizeState, error) {
+	w, err := whole(ctx, s, name)
+	return w.Sizing, err
 }
 
 // LookedAfter returns the fleets that the engine on the store looked after last: those that were let go since are not
