@@ -213,8 +213,9 @@ func (d *day) judge() {
 			d.Errorf("%s was struck %s after the beginning, and not healed", k.machine, k.at)
 		}
 	}
-	if last := d.seen[len(d.seen)-1]; last.tally.Answered < last.tally.Sent/2 {
-		d.Errorf("of %d requests %d were answered", last.tally.Sent, last.tally.Answered)
+	const most = 0.8 // of all requests: machines are struck, and what a guest on a busy server has no time for is late
+	if t := d.seen[len(d.seen)-1].tally; float64(t.Answered) < most*float64(t.Sent) {
+		d.Errorf("of %d requests %d were answered", t.Sent, t.Answered)
 	}
 }
 
