@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/config/times"
 	"hale/internal/core/fleet"
 	"hale/internal/core/health"
 	"hale/internal/core/policy"
@@ -110,7 +111,7 @@ func (c *compiler) check(n keys.Named[checkDraft]) policy.Check {
 	out := policy.Check{Name: fleet.CheckName(n.Name), Every: d.every.Value, Timeout: c.timeout(d)}
 	out.DownAfter, out.DownIn = c.decisive("down", d.downAfter, d.down)
 	out.UpAfter, out.UpIn = c.decisive("up", d.upAfter, d.up)
-	out.NotEvery, out.DependsOn, out.Tells = c.hours(d.notEvery.Value), c.dependsOn(d.dependsOn.Value), d.tells()
+	out.NotEvery, out.DependsOn, out.Tells = times.HoursOf(c.Finder, d.notEvery.Value), c.dependsOn(d.dependsOn.Value), d.tells()
 	if out.Tells && d.dependsOn.Written() {
 		c.Add(d.dependsOn.Spot, "is for checks by which machines are judged; this one speaks only while all of "+
 			"them are up", "take it out")

@@ -20,7 +20,6 @@ const (
 	defaultTimeout   = time.Second // or half of every, when that is shorter
 	defaultDownAfter = 3
 	defaultUpAfter   = 2
-	defaultZone      = "UTC"
 
 	defaultCallTimeout     = 30 * time.Second
 	defaultRecreateTimeout = 2 * time.Minute

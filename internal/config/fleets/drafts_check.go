@@ -3,6 +3,7 @@ package fleets
 import (
 	"time"
 
+	"hale/internal/config/times"
 	"hale/internal/keys"
 )
 
@@ -13,7 +14,7 @@ type checkDraft struct {
 	downAfter keys.At[int]
 	upAfter   keys.At[int]
 	down, up  keys.At[share]
-	notEvery  keys.At[[]keys.At[hoursDraft]]
+	notEvery  keys.At[[]keys.At[times.Hours]]
 	dependsOn keys.At[[]keys.At[string]]
 	then      keys.At[checkThen]
 }
@@ -25,10 +26,3 @@ const (
 	thenHeal checkThen = "heal"
 	thenTell checkThen = "tell"
 )
-
-// hoursDraft is a time of the day: a text, or with days and a zone.
-type hoursDraft struct {
-	times keys.At[clock]
-	days  keys.At[[]keys.At[time.Weekday]]
-	zone  keys.At[string]
-}

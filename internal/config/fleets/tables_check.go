@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/config/times"
 	"hale/internal/keys"
 	"hale/internal/kinds"
 )
@@ -34,8 +35,8 @@ func checkShape(all kinds.All) keys.Object[checkDraft] {
 				func(c *checkDraft) *keys.At[share] { return &c.up }),
 			keys.May("not_every", "Times of the day at which its failures count for nothing, as `\"02:00-04:00\"`, "+
 				"and until it had the time to speak afresh. It is asked all the same, and its success counts. What "+
-				"the provider says counts, too.", keys.List[hoursDraft]{Noun: "one time", Each: hoursShape()},
-				func(c *checkDraft) *keys.At[[]keys.At[hoursDraft]] { return &c.notEvery }),
+				"the provider says counts, too.", keys.List[times.Hours]{Noun: "one time", Each: times.HoursShape()},
+				func(c *checkDraft) *keys.At[[]keys.At[times.Hours]] { return &c.notEvery }),
 			keys.May("depends_on", "Checks that explain its failures: while one of them fails, or one on which that "+
 				"depends, this one is unknown, and only that one speaks.",
 				keys.List[string]{Noun: "one check", Each: keys.Name()},

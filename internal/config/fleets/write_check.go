@@ -3,8 +3,8 @@ package fleets
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"hale/internal/config/times"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -24,7 +24,7 @@ func WriteChecks(all []policy.Check, known kinds.All) []string {
 		p.Add("timeout", "%s", c.Timeout)
 		counted(&p, "down", c.DownAfter, c.DownIn)
 		counted(&p, "up", c.UpAfter, c.UpIn)
-		p.May("not_every", "[%s]", strings.Join(hoursOf(c.NotEvery), ", "))
+		p.May("not_every", "[%s]", strings.Join(times.WriteHours(c.NotEvery), ", "))
 		if len(c.DependsOn) > 0 {
 			p.Add("depends_on", "%s", strings.ReplaceAll(fmt.Sprint(c.DependsOn), " ", ", "))
 		}
@@ -42,28 +42,4 @@ func counted(p *keys.Pairs, key string, n, within int) {
 	} else {
 		p.Add(key+"_after", "%d", n)
 	}
-}
-
-func hoursOf(all []policy.Hours) []string {
-	out := make([]string, 0, len(all))
-	for _, h := range all {
-		var p keys.Pairs
-		var days []string
-		for d := range time.Saturday + 1 {
-			if h.Days != 0 && h.Days.Has(d) {
-				days = append(days, strings.ToLower(d.String()[:3]))
-			}
-		}
-		p.Add("at", `"%s-%s"`, oClock(h.From), oClock(h.To))
-		p.May("days", "[%s]", strings.Join(days, ", "))
-		if h.Zone != time.UTC {
-			p.Add("zone", "%s", h.Zone)
-		}
-		out = append(out, p.String())
-	}
-	return out
-}
-
-func oClock(d time.Duration) string {
-	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
 }

@@ -1,14 +1,15 @@
-// Package times reads the times of a configuration that come again and again: windows, as cron has them.
+// Package times reads the times of a configuration that come again and again: windows, as cron has them, and hours of
+// the day.
 package times
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/robfig/cron/v3"
+
 	"hale/internal/core/policy"
 	"hale/internal/keys"
-
-	"github.com/robfig/cron/v3"
 )
 
 // Draft is a window as the file says it, key by key.
@@ -26,7 +27,7 @@ func Shape() keys.Object[Draft] {
 			func(w *Draft) *keys.At[string] { return &w.at }),
 		keys.Must("for", "4h", "How long it stays open.", keys.Duration(time.Minute, 7*24*time.Hour),
 			func(w *Draft) *keys.At[time.Duration] { return &w.lasts }),
-		keys.Or("zone", "UTC", "The time zone of at, as `Europe/Berlin`; `Local` is that of hale's server.",
+		keys.Or("zone", defaultZone, "The time zone of at, as `Europe/Berlin`; `Local` is that of hale's server.",
 			keys.Text("a time zone", "Europe/Berlin"),
 			func(w *Draft) *keys.At[string] { return &w.zone }),
 	}}

@@ -1,4 +1,4 @@
-package fleets
+package times
 
 import (
 	"fmt"
@@ -9,25 +9,36 @@ import (
 	"hale/internal/keys"
 )
 
+// defaultZone is that of clocks for which the file names none.
+const defaultZone = "UTC"
+
 // clock is a time of the day with beginning and end.
 type clock struct{ from, to time.Duration }
 
-func hoursShape() keys.Shorthand[hoursDraft, clock] {
-	return keys.Shorthand[hoursDraft, clock]{
+// Hours is a time of the day: a text, or with days and a zone.
+type Hours struct {
+	times keys.At[clock]
+	days  keys.At[[]keys.At[time.Weekday]]
+	zone  keys.At[string]
+}
+
+// HoursShape is a time of the day as it is written.
+func HoursShape() keys.Shorthand[Hours, clock] {
+	return keys.Shorthand[Hours, clock]{
 		Short: clockTimes(),
-		Long: keys.Object[hoursDraft]{Fields: []keys.Field[hoursDraft]{
+		Long: keys.Object[Hours]{Fields: []keys.Field[Hours]{
 			keys.Must("at", "\"02:00-04:00\"", "From when until when, as a clock on the wall shows it. Over midnight, "+
 				"too: `\"23:00-01:00\"`.", clockTimes(),
-				func(h *hoursDraft) *keys.At[clock] { return &h.times }),
+				func(h *Hours) *keys.At[clock] { return &h.times }),
 			keys.May("days", "The days on which it begins.", keys.List[time.Weekday]{Noun: "one day", Each: weekday()},
-				func(h *hoursDraft) *keys.At[[]keys.At[time.Weekday]] { return &h.days }).Said("every day"),
+				func(h *Hours) *keys.At[[]keys.At[time.Weekday]] { return &h.days }).Said("every day"),
 			keys.Or("zone", defaultZone,
 				"The clock's zone: a name of the time zone database. Its summer time counts: an "+
 					"hour that comes twice is meant twice, and one that is left out does not come.",
-				keys.Text("a time zone", "Europe/Berlin"), func(h *hoursDraft) *keys.At[string] { return &h.zone }),
+				keys.Text("a time zone", "Europe/Berlin"), func(h *Hours) *keys.At[string] { return &h.zone }),
 		}},
-		Take: func(v keys.At[clock]) hoursDraft {
-			return hoursDraft{times: v, zone: keys.At[string]{Value: defaultZone, How: keys.Preset}}
+		Take: func(v keys.At[clock]) Hours {
+			return Hours{times: v, zone: keys.At[string]{Value: defaultZone, How: keys.Preset}}
 		},
 	}
 }
@@ -75,8 +86,8 @@ func weekday() keys.Scalar[time.Weekday] {
 	}
 }
 
-// hours judges the times of the day at which a check is not heeded.
-func (c *compiler) hours(all []keys.At[hoursDraft]) []policy.Hours {
+// HoursOf returns the times of the day as the core reads them.
+func HoursOf(f *keys.Finder, all []keys.At[Hours]) []policy.Hours {
 	var out []policy.Hours
 	for _, h := range all {
 		if h.How != keys.Given {
@@ -90,7 +101,7 @@ func (c *compiler) hours(all []keys.At[hoursDraft]) []policy.Hours {
 		if d.zone.Known() && d.zone.Value != defaultZone {
 			zone, err := time.LoadLocation(d.zone.Value)
 			if err != nil || d.zone.Value == "Local" {
-				c.Add(d.zone.Spot, fmt.Sprintf("there is no time zone %s", d.zone.Value),
+				f.Add(d.zone.Spot, fmt.Sprintf("there is no time zone %s", d.zone.Value),
 					"write for example Europe/Berlin or UTC")
 				continue
 			}
@@ -99,4 +110,29 @@ func (c *compiler) hours(all []keys.At[hoursDraft]) []policy.Hours {
 		out = append(out, hours)
 	}
 	return out
+}
+
+// WriteHours writes them as a file has them.
+func WriteHours(all []policy.Hours) []string {
+	out := make([]string, 0, len(all))
+	for _, h := range all {
+		var p keys.Pairs
+		var days []string
+		for d := range time.Saturday + 1 {
+			if h.Days != 0 && h.Days.Has(d) {
+				days = append(days, strings.ToLower(d.String()[:3]))
+			}
+		}
+		p.Add("at", `"%s-%s"`, oClock(h.From), oClock(h.To))
+		p.May("days", "[%s]", strings.Join(days, ", "))
+		if h.Zone != time.UTC {
+			p.Add("zone", "%s", h.Zone)
+		}
+		out = append(out, p.String())
+	}
+	return out
+}
+
+func oClock(d time.Duration) string {
+	return fmt.Sprintf("%02d:%02d", d/time.Hour, d%time.Hour/time.Minute)
 }
