@@ -28,3 +28,23 @@ func TestTheUsageThatAKindPromisesIsToldByItsAdapter(t *testing.T) {
 		}
 	}
 }
+
+// What a provider lacks is explained (hale provider describe).
+func TestAKindSaysWhyItLacksAnOperation(t *testing.T) {
+	t.Parallel()
+	made := map[string]provider.Provider{
+		"libvirt": &libvirt.Provider{}, "openstack": &openstack.Provider{}, "vsphere": &vsphere.Provider{},
+		"simulated": &simulated.Provider{},
+	}
+	for _, k := range adapters.All().Providers {
+		p, known := made[k.Word]
+		if !known {
+			continue
+		}
+		for _, s := range provider.Skills(p) {
+			if !s.Can && k.Remarks.Of(s) == "" {
+				t.Errorf("%s does not say why it lacks %s", k.Word, s.Op)
+			}
+		}
+	}
+}

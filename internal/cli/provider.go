@@ -27,10 +27,11 @@ import (
 
 func (c commander) providerCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "provider", Short: "Examine the program of an exec provider", Args: cobra.NoArgs,
+		Use: "provider", Short: "Say what providers can do, and examine the program of an exec provider",
+		Args: cobra.NoArgs,
 		RunE: c.Begin(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.AddCommand(c.providerTestCommand())
+	cmd.AddCommand(c.providerTestCommand(), c.providerDescribeCommand())
 	return cmd
 }
 

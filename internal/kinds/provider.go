@@ -62,6 +62,8 @@ type Provider struct {
 	Rescues bool
 	// Usages are what it counts of its instances, as their processors' load.
 	Usages []policy.Usage
+	// Remarks say of operations why it lacks them, and of others what is to know of them here.
+	Remarks Remarks
 	// KeepsNames says that a machine keeps its name and port while its host is off.
 	KeepsNames bool
 	// Simulated says that its machines exist only inside hale.

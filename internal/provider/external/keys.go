@@ -23,7 +23,25 @@ func Kind() kinds.Provider {
 		Template: keys.SectionOf("exec", templateKeys(), optioned),
 		Without:  []string{"seed", "xml", "accel"},
 		Stored:   kinds.StoredAs[Settings],
+		Remarks:  remarks(),
 	}
+}
+
+// remarks say which abilities the program lacks.
+func remarks() kinds.Remarks {
+	out := kinds.Remarks{}
+	for op, word := range map[fleet.Op]operation{
+		fleet.OpResume: opResume, fleet.OpSoftReboot: opSoftReboot, fleet.OpRebuild: opRebuild, fleet.OpAdjust: opAdjust,
+		fleet.OpKeep: opKeep, fleet.OpRestore: opRestore, fleet.OpSnapshot: opSnapshot,
+		fleet.OpDropSnapshot: opDropSnapshot,
+	} {
+		ability, _ := word.ability()
+		out[op] = kinds.Remark{Lacks: "the program does not have the ability " + ability}
+	}
+	for _, op := range []fleet.Op{fleet.OpMigrate, fleet.OpEvacuate, fleet.OpRescue} {
+		out[op] = kinds.Remark{Lacks: "the contract has no word for it"}
+	}
+	return out
 }
 
 // Settings are what the keys come to.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -20,7 +21,17 @@ func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "libvirt", Doc: "for QEMU under libvirt",
 		Usages: policy.Usages(),
-		Hosts:  true, HostURIs: true, HostAddresses: true, Single: true, Witnesses: true, Builds: true,
+		Remarks: kinds.Remarks{
+			fleet.OpAdjust: {Has: "memory and processors while it is off, from its next start; metadata at once; not of a " +
+				"template with xml of its own"},
+			fleet.OpKeep:       {Has: "its files stay, and a kept disk goes to its successor"},
+			fleet.OpSoftReboot: {Has: "by the guest's agent, or its power button"},
+			fleet.OpMigrate: {Lacks: "hosts know nothing of each other: move it with virsh migrate --undefinesource, and " +
+				"hale follows"},
+			fleet.OpEvacuate: {Lacks: "its disk lies on the host that is dead: recreate builds it elsewhere"},
+			fleet.OpRescue:   {Lacks: "libvirt has no such mode"},
+		},
+		Hosts: true, HostURIs: true, HostAddresses: true, Single: true, Witnesses: true, Builds: true,
 		Keys: keys.SectionOf("libvirt", providerKeys(), compileKeys), Stored: kinds.StoredAs[Settings], Warn: warn,
 	}
 }

@@ -31,6 +31,14 @@ func Kind() kinds.Provider {
 		Why:      "does not belong to a machine of vSphere, which is cloned from a template",
 		Instead:  "take it out, and name the template by image",
 		Stored:   kinds.StoredAs[Settings],
+		Remarks: kinds.Remarks{
+			fleet.OpAdjust:     {Has: "memory and processors while it is off; metadata at once"},
+			fleet.OpRebuild:    {Has: "where the template has one disk"},
+			fleet.OpSoftReboot: {Has: "by VMware Tools in the guest"},
+			fleet.OpMigrate:    {Lacks: "DRS moves machines, and hale follows"},
+			fleet.OpEvacuate:   {Lacks: "vSphere HA restarts machines elsewhere, and hale follows"},
+			fleet.OpRescue:     {Lacks: "vSphere has no such mode"},
+		},
 	}
 }
 
