@@ -366,6 +366,7 @@ func (c *server) callOf(a situation.Action) world.Call {
 		Mark: world.Mark{
 			Installation: string(a.Mark.Installation), Fleet: string(a.Mark.Fleet), Machine: string(a.Mark.Machine),
 			Generation: uint64(a.Mark.Generation), Certified: a.Mark.Certified, Instance: string(a.Instance),
+			Built: a.Intent.At,
 		},
 	}
 }
@@ -383,7 +384,7 @@ func instanceOf(s world.Status) fleet.Instance {
 			Installation: fleet.Installation(s.Mark.Installation), Fleet: fleet.Name(s.Mark.Fleet),
 			Machine: fleet.MachineName(s.Mark.Machine), Generation: fleet.Generation(s.Mark.Generation),
 			Certified: s.Mark.Certified,
-			Kept:      s.Mark.Kept, Instance: fleet.InstanceID(s.Mark.Instance),
+			Kept:      s.Mark.Kept, Instance: fleet.InstanceID(s.Mark.Instance), Built: s.Mark.Built,
 		}.Of(fleet.InstanceID(s.ID)),
 	}
 }

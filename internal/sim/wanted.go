@@ -44,10 +44,11 @@ func resizes(s *stage, e script.Event) (func(), error) {
 		return nil, err
 	}
 	if n := wanted.Said(); n != s.wanted.Said() && n != 0 {
-		s.judge.Resized(n)
+		s.judge.Resized(n, wanted.Sizing)
+	} else {
+		s.judge.Bounded(wanted.Sizing)
 	}
 	s.wanted = wanted
-	s.judge.Bounded(wanted.Sizing)
 	for _, c := range s.servers {
 		c.reload()
 	}

@@ -187,7 +187,7 @@ func (l *Ledger) CheckMove(m *Move) error {
 	z, o := m.Wanted.Sizing, l.Ordered
 	switch {
 	case o == nil || o.Opinion == "" || o == m.Was.Ordered:
-	case o.Size < z.Min || o.Size > max(z.Max, m.Was.Staying()): // what is there already may stay for now
+	case o.Size < z.Min || o.Size > max(z.Max, m.Was.Size): // what is there already may stay for now
 		return fmt.Errorf("%s: L13: opinion %s wants %d machines, beyond %d to %d", m.Wanted.Name, o.Opinion, o.Size,
 			z.Min, z.Max)
 	case m.Was.Ordered.Pinned(m.Now):

@@ -117,7 +117,8 @@ func (l *Ledger) Dropped(name fleet.MachineName) *Ledger {
 func (l *Ledger) Without(name fleet.MachineName, now time.Time) *Ledger {
 	lowered := l.Ordered
 	if r := l.Removal(name); r != nil && r.Lowers && lowered != nil {
-		lowered = &OrderedSize{Size: lowered.Size - 1, File: lowered.File, Order: r.Order, By: r.By, At: now}
+		lowered = &OrderedSize{Size: lowered.Size - 1, File: lowered.File, Order: r.Order, By: r.By, At: now,
+			Pin: lowered.Pin}
 	}
 	next := l.Dropped(name)
 	next.Ordered = lowered
@@ -294,7 +295,7 @@ func (l *Ledger) Order(o *OrderedSize) *Ledger {
 // place.
 func (l *Ledger) settled() *Ledger {
 	lowers := slices.ContainsFunc(l.Removals, func(r Removal) bool { return r.Lowers })
-	if o := l.Ordered; o != nil && o.Size == o.File && !lowers && !o.Within {
+	if o := l.Ordered; o != nil && o.Size == o.File && !lowers && !o.Within && !o.pins() {
 		l.Ordered = nil
 	}
 	return l

@@ -51,7 +51,7 @@ func (w *work) change() bool {
 // going by an opinion's word began since it was chosen. One that fails is not waited for.
 func (w *work) lingers(o *belief.Removal) bool {
 	s := w.Situation
-	if o.Opinion != "" && (guard.ScaleIn(s) != "" || guard.Kept(w.M, &s.Whole)) {
+	if o.Opinion != "" && (guard.ScaleIn(s) != "" || guard.Kept(w.M, &s.Whole) || guard.Thin(w.M, s)) {
 		return true
 	}
 	z := s.Spec.Sizing
@@ -65,6 +65,27 @@ func (w *work) busy() bool {
 		return r.Intent != nil
 	}
 	return !w.faulty() && w.removableStray()
+}
+
+// countWell counts the machines that are healthy and stay.
+func (r *deciding) countWell(works []*work) int {
+	n, l := 0, r.Sit.Whole.Ledger
+	if l == nil || len(l.Removals) == 0 {
+		return 0
+	}
+	count := func(m *belief.Machine, by int) {
+		if m.Health.Verdict == belief.VerdictHealthy && l.Removal(m.Name) == nil && !guard.Surplus(m, &r.S.Spec) {
+			n += by
+		}
+	}
+	for i := range r.S.Machines {
+		count(&r.S.Machines[i].Machine, 1)
+	}
+	for _, w := range works {
+		count(&w.View.Machine, -1)
+		count(w.M, 1)
+	}
+	return n
 }
 
 // ended reports whether the order came to its end on this machine, and the ledger does not know it yet.

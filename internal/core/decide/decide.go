@@ -73,7 +73,7 @@ func (r *deciding) decide() round.Decision {
 	r.Record(telling.RemindOfDoubt(&r.Sit.Whole.Doubt, &r.S)...)
 	r.shareFates(works)
 	d := round.Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
-	r.Sit.Sights = sights(r, works)
+	r.Sit.Sights, r.Sit.Well = sights(r, works), r.countWell(works)
 	r.goThrough(works, &d)
 	tellReboots(r)
 	d.Whole = r.Sit.Whole

@@ -250,12 +250,18 @@ func TestLoadMovesTheSizeUpAndDownWithinItsBounds(t *testing.T) {
 	f.is(2)
 }
 
-// What is being built may go, too: hale gives its own build up.
-func TestABuildThatIsNotWantedAnyMoreGoes(t *testing.T) {
+// Two more are ordered, and at once that they are too many: those that serve stay as long as no others do.
+func TestThoseThatServeStayWhileOthersAreBuilt(t *testing.T) {
 	t.Parallel()
 	f := newSized(t, between(2, 6), 2)
 	f.order(fleet.Order{Size: 4})
 	f.order(fleet.Order{Size: 2})
+	f.is(4)
+	if n := f.serving(); n != 2 {
+		t.Errorf("%d machines serve of two at least", n)
+	}
+	f.settled()
+	f.rounds()
 	f.is(2)
 	for i := range f.s.Machines {
 		m := &f.s.Machines[i].Machine

@@ -66,6 +66,8 @@ type Situation struct {
 	Fated bool
 	// Unasked says that machines near it are suspect or unknown, and were not asked since it failed.
 	Unasked bool
+	// Well is how many machines are healthy and are to stay, where any is to go.
+	Well int
 }
 
 // AnyCall says why the provider may not be called at all.

@@ -1,6 +1,9 @@
 package guard
 
-import "hale/internal/core/fleet"
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+)
 
 // ScaleIn says why no machine goes by an opinion's word now: while something fails as a whole, or hale does not see
 // well, what is there is kept. More machines are another matter.
@@ -28,4 +31,11 @@ func ScaleIn(s *Situation) fleet.Reason {
 		}
 	}
 	return AnyRolled(s)
+}
+
+// Thin reports whether so few healthy machines stay that no further one may go by an opinion's word: when it was chosen
+// there were more.
+func Thin(m *belief.Machine, s *Situation) bool {
+	z := s.Spec.Sizing
+	return z != nil && m.Health.Verdict == belief.VerdictHealthy && s.Well < z.Min
 }

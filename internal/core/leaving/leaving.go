@@ -23,7 +23,10 @@ type Scene struct {
 	Fit func(*belief.Machine) bool
 	// Gone reports whether the machine is to go already.
 	Gone func(*belief.Machine) bool
-	// Spare leaves each domain its last healthy machine while another one has more.
+	// Fresh reports whether what was built then is not to go yet, unless it fails; nil: nothing is kept for that.
+	Fresh func(built time.Time) bool
+	// Spare leaves the fleet as many healthy machines as it is to have at least, and each domain its last one while
+	// another one has more.
 	Spare bool
 }
 
@@ -80,6 +83,7 @@ type choice struct {
 	all      []one
 	// inDomain counts the machines that stay in each domain, and well those of them that are healthy.
 	inDomain, well map[string]int
+	healthy        int
 	busy           map[fleet.MachineName]float64
 }
 
@@ -93,11 +97,12 @@ func (c *choice) count() {
 			continue
 		}
 		o := one{m: &v.Machine, built: v.Sighting(v.Machine.Current.ID).Instance.Mark.Built, number: n,
-			domain: c.domain(&v.Machine), fit: c.Fit(&v.Machine),
-			healthy: v.Machine.Health.Verdict == belief.VerdictHealthy}
+			domain: c.domain(&v.Machine), healthy: v.Machine.Health.Verdict == belief.VerdictHealthy}
+		o.fit = c.Fit(&v.Machine) && (c.Fresh == nil || !o.healthy || !c.Fresh(o.built))
 		c.all = append(c.all, o)
 		c.inDomain[o.domain]++
 		if o.healthy {
+			c.healthy++
 			c.well[o.domain]++
 		}
 	}
@@ -150,13 +155,20 @@ func (c *choice) take(o *one) {
 	o.fit = false
 	c.inDomain[o.domain]--
 	if o.healthy {
+		c.healthy--
 		c.well[o.domain]--
 	}
 }
 
-// spared reports whether it is the last healthy machine of its domain while another domain has more.
+// spared reports whether it is one of the last healthy machines that the fleet is to have at least, or the last one of
+// its domain while another domain has more.
 func (c *choice) spared(o *one) bool {
-	if !c.Spare || !o.healthy || o.domain == "" || c.well[o.domain] > 1 {
+	switch z := c.Spec.Sizing; {
+	case !c.Spare || !o.healthy:
+		return false
+	case z != nil && c.healthy <= z.Min:
+		return true
+	case o.domain == "" || c.well[o.domain] > 1:
 		return false
 	}
 	for name, n := range c.well {

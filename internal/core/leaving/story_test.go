@@ -147,6 +147,28 @@ func TestTheLastHealthyOneOfADomainStays(t *testing.T) {
 	}
 }
 
+// A fleet of three to five has four machines, and one of them is being rebuilt: until it is back no healthy one goes.
+func TestAsManyHealthyOnesStayAsThereAreToBe(t *testing.T) {
+	t.Parallel()
+	s := scene(machines(4), policy.LeaveNewest)
+	s.Spec.Sizing.Min, s.Spare = 3, true
+	if got := goes(s, 9); got != "1 newest" {
+		t.Errorf("of four healthy ones %q goes, and three are to be there at least", got)
+	}
+	fails(&s.Machines[1])
+	s.Fit = func(m *belief.Machine) bool { return m.Name != "web-2" }
+	if got := goes(s, 1); got != "" {
+		t.Errorf("%q goes, and two healthy ones would be left", got)
+	}
+	s.Fit = func(*belief.Machine) bool { return true }
+	if got := goes(s, 1); got != "2 failing" {
+		t.Errorf("%q goes, and not what fails", got)
+	}
+	if s.Spare = false; goes(s, 2) == "2 failing" {
+		t.Error("a person's word is bound by it")
+	}
+}
+
 func TestADrawingEndsAlike(t *testing.T) {
 	t.Parallel()
 	s := scene(machines(9), policy.LeaveRandom)

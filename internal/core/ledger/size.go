@@ -3,6 +3,7 @@ package ledger
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/change"
@@ -130,7 +131,11 @@ func (w *weighing) release() {
 	}
 	next := named(l)
 	next.Removals = slices.Clone(l.Removals)
-	for _, g := range leaving.Choose(Scene(&w.Sit.State, l, w.S.Machines), n) {
+	scene := Scene(&w.Sit.State, l, w.S.Machines)
+	if o.Opinion == "" {
+		scene.Fresh = nil // who says how many are to be there does not wait
+	}
+	for _, g := range leaving.Choose(scene, n) {
 		rem := belief.Removal{Machine: g.Machine, Instance: g.Instance, Why: g.Why, Order: nameOf(next), By: o.By,
 			Opinion: o.Opinion}
 		if w.wanted.Sizing.Grace > 0 {
@@ -172,11 +177,16 @@ func (w *weighing) going(l *belief.Ledger) int {
 	return n
 }
 
-// Scene is what the choice of those that go within bounds rests on. Those that may not go are kept from it.
+// Scene is what the choice of those that go within bounds rests on. Those that may not go are kept from it, and so is
+// what was built within the window in which a size is to be stable, for a larger size or to heal a machine: healing and
+// scaling do not undo what the other one does.
 func Scene(s *situation.State, l *belief.Ledger, machines []situation.View) leaving.Scene {
 	spec := &s.Spec
 	return leaving.Scene{Spec: spec, Machines: machines, Hosts: s.Hosts, Gauges: s.Gauges, Spare: true,
 		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil },
+		Fresh: func(built time.Time) bool {
+			return s.Now.Reached(built) && !s.Now.Reached(built.Add(spec.Sizing.Down.Stabilise))
+		},
 		Fit: func(m *belief.Machine) bool {
 			n, _ := m.Name.Ordinal()
 			failed := m.Change != nil && !slices.Contains(harmless, m.Change.Ended)

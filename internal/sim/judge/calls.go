@@ -49,9 +49,6 @@ func (j *Judge) Acted(c *world.Call) {
 		return
 	}
 	j.built[c.ID] = j.built[c.ID] || c.Op == world.Create
-	if c.Op == world.Create {
-		j.adds(c)
-	}
 	if c.Op == world.Snapshot || c.Op == world.DropSnapshot {
 		j.truth.Acted(d)
 		j.copied(c)
@@ -142,6 +139,9 @@ func (j *Judge) mayDestroy(c *world.Call) {
 // Sends checks what must hold at the moment when a call leaves.
 func (j *Judge) Sends(c Server, a situation.Action) {
 	now, op := j.w.Now(), a.Intent.Op
+	if op == fleet.OpCreate {
+		j.sizes.Orders(string(a.Instance), now-c.Now.Wall.Sub(a.Intent.At))
+	}
 	if !op.Disruptive() && op != fleet.OpRun {
 		return
 	}
@@ -151,8 +151,9 @@ func (j *Judge) Sends(c Server, a situation.Action) {
 		(vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}
-	if !r.disrupted && !j.windowOpen && j.unlooked(r, a) {
-		j.Broken("L3", string(a.Machine), fmt.Sprintf("%s without a look since the last outcome", op))
+	if !r.disrupted && !j.windowOpen {
+		j.thins(a)
+		j.looked(r, a)
 	}
 	if op.Disruptive() && !j.windowOpen && !j.documented(a) {
 		j.Broken("evidence", string(a.Machine), fmt.Sprintf("%s before any evidence was gathered", op))
@@ -186,10 +187,12 @@ func (j *Judge) spares(a situation.Action) {
 	}
 }
 
-// unlooked reports whether neither a look since the last outcome nor a person's order stands behind the call.
-func (j *Judge) unlooked(r *rung, a situation.Action) bool {
-	return !j.isNamed(string(a.Machine), string(a.Instance)) && !j.swaps(string(a.Machine), string(a.Instance)) &&
-		(r.looked == 0 || r.looked < r.answered)
+// looked checks that a look since the last outcome, or a person's order, stands behind the call.
+func (j *Judge) looked(r *rung, a situation.Action) {
+	name, id := string(a.Machine), string(a.Instance)
+	if !j.isNamed(name, id) && !j.swaps(name, id) && (r.looked == 0 || r.looked < r.answered) {
+		j.Broken("L3", name, fmt.Sprintf("%s without a look since the last outcome", a.Intent.Op))
+	}
 }
 
 // documented reports whether evidence was gathered on what is healed, or tried to be.

@@ -201,10 +201,11 @@ func (j *Judge) rungOf(machine string) *rung {
 
 // CommittedWhole judges a change of what is believed of the fleet as a whole.
 func (j *Judge) CommittedWhole(before, after stored.Overall, records []record.Record) {
-	j.moves(before, after, records)
+	j.moves(before, records)
 	for _, r := range records {
 		j.Record(r)
 	}
+	j.chosen(before.Whole.Ledger, after.Whole.Ledger, after.Whole.Holds)
 	j.stays(after.Whole.Ledger)
 	j.tells(after)
 	j.obeyed(before, after, records)

@@ -21,7 +21,13 @@ func (j *Judge) Memory() Memory { return Memory{j.plans.clone(), j.sizes.Words} 
 // RolledBack takes in that the store holds again what it held when the judge knew that.
 func (j *Judge) RolledBack(then Memory) {
 	was := j.store.Overall
+	j.lasts(j.w.Now())
+	file := j.filed
 	j.plans, j.sizes.Words = then.plans.clone(), then.words
+	if file != j.filed && file != 0 { // it was edited since, which is a later word than any that the store knows
+		j.filed, j.said = file, file
+		j.sizes.Stated()
+	}
 	j.wishes.holds, j.wishes.braked = slices.Clone(was.Whole.Holds), was.Brake.By != ""
 	clear(j.steps)
 	j.tells(was)

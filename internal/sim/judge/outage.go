@@ -279,6 +279,6 @@ func (j *Judge) Finish(end time.Duration) {
 		}
 	}
 	j.inspect()
-	sc.MachineDays = float64(j.spec.Size) * (j.options.Horizon + j.options.Calm).Hours() / 24
+	j.lasts(end)
 	sc.Runs = 1
 }

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
 
@@ -20,6 +21,7 @@ type plans struct {
 	renewed map[string]string // that one replaces
 	left    map[string]bool   // machines that have gone so
 	size    int               // in force
+	filed   int               // what the configuration says; 0: nothing
 	said    int               // by the last word on it, whatever the bounds; 0: there was none
 	asked   int               // by that word, within the bounds, or as many as there are
 	most    int               // that was asked for with the orders that were taken up last, one after the other
@@ -34,7 +36,7 @@ type plans struct {
 
 func newPlans(spec *policy.Spec) plans {
 	return plans{
-		said: spec.Said(), asked: spec.Size, size: spec.Size, shown: map[fleet.OrderID]change.Plan{},
+		filed: spec.Said(), said: spec.Said(), asked: spec.Size, size: spec.Size, shown: map[fleet.OrderID]change.Plan{},
 		leaving: map[string]string{}, renewed: map[string]string{},
 		left: map[string]bool{}, unplanned: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
 	}
@@ -51,14 +53,16 @@ func (j *Judge) Mistyped(check fleet.CheckName) (corrected func()) {
 	return func() { delete(j.mistyped, check) }
 }
 
-// Resized notes that the configuration asks for another size.
-func (j *Judge) Resized(n int) {
-	j.said = n
-	j.asksFor(n)
+// Resized notes that the configuration asks for another size, within these bounds.
+func (j *Judge) Resized(n int, bounds *policy.Sizing) {
+	j.sizes.Policy, j.filed, j.said = bounds, n, n
+	j.sizes.Stated()
+	j.asksFor(bounds.Bound(n))
 }
 
 // asksFor notes how many machines are asked for from now on: more are in force at once.
 func (j *Judge) asksFor(n int) {
+	j.lasts(j.w.Now())
 	j.asked = n
 	j.stated++
 	if n > j.size {
@@ -84,7 +88,11 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		j.takesWorld(&o)
 		switch o.Kind {
 		case fleet.OrderScale:
-			j.asks(j.sizes.ByOrder(&o, j.moment(false)))
+			size, anew := j.sizes.ByOrder(&o, j.moment(false))
+			if anew {
+				j.said = size
+			}
+			j.asks(size)
 		case fleet.OrderDelete:
 			j.sentAway(string(o.Machine))
 		default:
@@ -104,7 +112,7 @@ func (j *Judge) sentAway(machine string) {
 		j.away[string(j.store.Beliefs[n-1].Current.ID)] = true
 		return
 	}
-	if j.left[machine] || j.isToGo(machine) {
+	if j.isBeyond(machine) || j.isToGo(machine) {
 		return // it was so already
 	}
 	since := settled
@@ -117,6 +125,7 @@ func (j *Judge) sentAway(machine string) {
 
 // lowers notes that a machine that a person named changes by so many how many are asked for.
 func (j *Judge) lowers(by int) {
+	j.lasts(j.w.Now())
 	j.said = cmp.Or(j.said, j.asked) + by
 	j.asked = j.sizes.Policy.Bound(j.said)
 }
@@ -198,10 +207,10 @@ func (j *Judge) grows(size int) {
 	}
 }
 
-// isNamed reports whether a confirmed plan names the instance.
+// isNamed reports whether a confirmed plan names the instance, or it is what is left of a machine that has gone.
 func (j *Judge) isNamed(machine, id string) bool {
 	_, goes := j.going[machine]
-	return id != "" && (goes || j.unplanned[machine] || j.leaving[machine] == id || j.renewed[machine] == id)
+	return id != "" && (goes || j.left[machine] && law.Remnant(j.w.VM(id), j.belief(machine)) || j.unplanned[machine] || j.leaving[machine] == id || j.renewed[machine] == id)
 }
 
 // leaves notes that an instance is gone by a person's order: with it went its machine.
@@ -238,7 +247,7 @@ func (j *Judge) changed(r record.Record) {
 	case fleet.ReasonSizeUp:
 		j.grows(r.Size)
 	case fleet.ReasonSizeDown:
-		if vm := j.w.Current(string(r.Machine)); vm != nil && vm.Power == world.Running {
+		if vm := j.w.Current(string(r.Machine)); vm != nil && vm.Power == world.Running && !law.Remnant(vm, j.belief(string(r.Machine))) {
 			j.Broken("L13", string(r.Machine), "it is said to have left, and runs")
 		}
 		j.leaves(string(r.Machine))

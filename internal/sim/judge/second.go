@@ -17,6 +17,7 @@ func (j *Judge) Second(run Run, client, installation string, store *stored.Conte
 	second.first, second.client = j, client
 	second.truth, second.copies, second.built, second.forgot = j.truth, j.copies, j.built, j.forgot
 	second.wishes.posted, second.wishes.taken = j.wishes.posted, j.wishes.taken
+	second.sizes.Policy, second.filed = j.sizes.Policy, j.filed
 	second.RolledBack(j.Memory())
 	second.domains = 1 // whether a brake is needless is for the first
 	j.second = second
@@ -32,6 +33,13 @@ func (j *Judge) eldest() *Judge {
 		return j.first
 	}
 	return j
+}
+
+// lasts counts for how long so many machines were to be there.
+func (j *Judge) lasts(until time.Duration) {
+	if j.first == nil {
+		j.score.Had(j.asked, until)
+	}
 }
 
 // of returns the judge of the hale that sent a call.

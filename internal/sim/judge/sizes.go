@@ -2,15 +2,14 @@ package judge
 
 import (
 	"fmt"
-	"slices"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/sim/law"
 	"hale/internal/sim/stored"
-	"hale/internal/sim/world"
 )
 
 // Bounded notes that the configuration has another policy of sizes.
@@ -35,18 +34,20 @@ func (j *Judge) moment(braked bool) law.Now {
 	return law.Now{At: j.w.Now(), Asked: j.asked, Braked: braked, Apart: j.eldest().apart()}
 }
 
-// moves judges a change of how many machines are asked for that no person made, and which machines go by it.
-func (j *Judge) moves(before, after stored.Overall, records []record.Record) {
+// ClockSteps notes that the clock of a server is set.
+func (j *Judge) ClockSteps() { j.sizes.Stepped(j.w.Now()) }
+
+// moves judges a change of how many machines are asked for that no person made.
+func (j *Judge) moves(before stored.Overall, records []record.Record) {
 	if j.sizes.Policy == nil {
 		return
 	}
 	for i := range records {
 		if r := &records[i]; r.Kind == record.Size && r.Reason == fleet.ReasonOpinion {
-			j.sizes.ByOpinion(r, j.moment(after.Brake.On()))
+			j.sizes.ByOpinion(r, j.moment(before.Brake.On())) // what follows while it comes on is judged as it is done
 			j.asks(r.Size)
 		}
 	}
-	j.chosen(before.Whole.Ledger, after.Whole.Ledger, after.Whole.Holds)
 }
 
 // asks notes that another size is asked for.
@@ -63,7 +64,7 @@ func (j *Judge) asks(size int) {
 // chosen judges which machines are to go now that were not to go before, and takes their instances for named: within
 // the bounds no person need be asked. The holds are those that stand beside the choice.
 func (j *Judge) chosen(before, after *belief.Ledger, holds []belief.Hold) {
-	if after == nil {
+	if after == nil || j.sizes.Policy == nil {
 		return
 	}
 	staying := after.Size - len(after.Removals)
@@ -71,29 +72,25 @@ func (j *Judge) chosen(before, after *belief.Ledger, holds []belief.Hold) {
 		r := &after.Removals[i]
 		name := string(r.Machine)
 		_, planned := j.leaving[name]
-		if isRemoved(before, r.Machine) || planned || r.Named ||
+		if was := before.Removal(r.Machine); was != nil && was.Order == r.Order || planned || r.Named ||
 			r.Opinion == "" && (after.Ordered == nil || !after.Ordered.Within) {
 			continue // a person named it, or it is for the plan that was confirmed to name it
 		}
 		j.leaving[name], j.unplanned[name] = string(r.Instance), true
-		j.sizes.Goes(r, staying, j.w.VM(string(r.Instance)), j.w.Now())
+		j.sizes.Goes(r, staying, law.Well(j.w.VM(string(r.Instance)), j.belief(name)), j.w.Now())
 		if staying < j.asked {
 			j.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and %d are asked for", staying, j.asked))
 		}
-		if n, _ := r.Machine.Ordinal(); r.Opinion != "" && covered(&j.store.Beliefs[n-1], holds) {
+		if r.Opinion != "" && covered(j.belief(name), holds) {
 			j.Broken("L10", name, "it is to go by an opinion, and a person holds it")
 		}
 	}
 }
 
-func isRemoved(l *belief.Ledger, name fleet.MachineName) bool {
-	return l != nil && slices.ContainsFunc(l.Removals, func(r belief.Removal) bool { return r.Machine == name })
-}
-
 // stays forgets, after the records were judged, which machines were to go without a plan, and are to stay again.
 func (j *Judge) stays(after *belief.Ledger) {
 	for name := range j.unplanned {
-		if isRemoved(after, fleet.MachineName(name)) {
+		if after.Removal(fleet.MachineName(name)) != nil {
 			continue
 		}
 		delete(j.unplanned, name)
@@ -107,13 +104,21 @@ func (j *Judge) stays(after *belief.Ledger) {
 	}
 }
 
-// adds notes that an instance is built for a machine that had none.
-func (j *Judge) adds(c *world.Call) {
-	n, ok := fleet.MachineName(c.Mark.Machine).Ordinal()
-	if !ok || n > len(j.store.Beliefs) {
+// thins judges the first call of a removal by an opinion: it leaves enough machines that serve, and the brake is off.
+func (j *Judge) thins(a situation.Action) {
+	name, r := string(a.Machine), j.booked.Removal(a.Machine)
+	if j.sizes.Policy == nil || r == nil || r.Opinion == "" ||
+		law.Well(j.w.VM(string(a.Instance)), j.belief(name)) == nil {
 		return
 	}
-	if r := j.store.Beliefs[n-1].Repair; r != nil && r.Kind == belief.RepairBuild {
-		j.sizes.Adds(c.ID)
+	if j.store.Overall.Brake.On() {
+		j.Broken("L6", name, "it is taken down by an opinion while the brake is on")
 	}
+	j.sizes.TakesDown(name, law.Staying(j.booked, len(j.outages), func(n int) bool {
+		if o := &j.outages[n-1]; o.open {
+			return o.unseen || j.w.Now()-o.from <= law.Detection(&j.spec, j.options.Poll)
+		}
+		vm := j.w.Current(string(j.spec.Name.Machine(n)))
+		return vm != nil && vm.Serving()
+	}))
 }

@@ -7,8 +7,10 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/sim/law"
 	"hale/internal/sim/load"
+	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
 
@@ -70,6 +72,20 @@ func sizes() []crime {
 					o.goes()
 				}
 			}},
+		{"L13", "a machine is taken down by an opinion while another one fails that is to be there, and not just failed",
+			func(o court, breaks bool) {
+				o.Bounded(bounded(2, 6))
+				o.asks(2)
+				o.goes()
+				o.booked = &belief.Ledger{Size: 3, Removals: []belief.Removal{{Machine: "web-3", Opinion: "load"}}}
+				if _, err := verbs.Play(o.w, "web-1", verbs.Hangs, ""); err != nil {
+					panic(err)
+				}
+				if breaks {
+					o.passes(5 * time.Minute)
+				}
+				o.thins(situation.Action{Machine: "web-3", Instance: "planted-3"})
+			}},
 		{"L9", "a size shrinks before its owner read for a whole window", func(o court, breaks bool) {
 			o.Bounded(bounded(1, 6))
 			o.TookOver(o.c)
@@ -113,11 +129,16 @@ func sizes() []crime {
 			o.asks(2)
 			o.goes()
 		}},
-		{"size", "a machine is added, and goes by an opinion within the window", func(o court, breaks bool) {
+	}
+}
+
+// departures are the laws of who goes when a size shrinks, and of how.
+func departures() []crime {
+	return []crime{
+		{"size", "a machine is built, and goes by an opinion within the window", func(o court, breaks bool) {
 			o.Bounded(bounded(1, 6))
 			o.passes(time.Hour)
-			o.opines(4, o.moment(false))
-			o.sizes.Adds("planted-3")
+			o.sizes.Orders("planted-3", o.w.Now())
 			window := o.sizes.Policy.Down.Stabilise
 			o.passes(map[bool]time.Duration{true: window - 1, false: window}[breaks])
 			o.asks(2)
@@ -132,6 +153,32 @@ func sizes() []crime {
 			}
 			o.Acted(&off)
 		}},
+		{"size", "what was built goes by an opinion within the window, and no clock was set meanwhile",
+			func(o court, breaks bool) {
+				o.Bounded(bounded(1, 6))
+				o.asks(2)
+				if o.sizes.Orders("planted-3", o.w.Now()); !breaks {
+					o.ClockSteps()
+				}
+				o.goes()
+			}},
+		{"L6", "a machine is taken down by an opinion while the brake is on", func(o court, breaks bool) {
+			o.Bounded(bounded(1, 6))
+			o.asks(2)
+			o.goes()
+			o.booked = &belief.Ledger{Size: 3, Removals: []belief.Removal{{Machine: "web-3", Opinion: "load"}}}
+			o.store.Overall.Brake.Engaged = breaks
+			o.thins(situation.Action{Machine: "web-3", Instance: "planted-3"})
+		}},
+		{"harm", "what is left of a machine that has gone is powered off, and it was never finished",
+			func(o court, breaks bool) {
+				off := world.Call{Op: world.PowerOff, ID: "planted-1", Effect: true, Certified: breaks, Healthy: true,
+					Mark: world.Mark{Machine: "web-1"}}
+				o.left["web-1"] = true
+				o.store.Beliefs[0].Strays = []belief.Stray{{ID: "planted-1"}}
+				o.w.VM("planted-1").Mark.Certified = breaks
+				o.Acted(&off)
+			}},
 	}
 }
 

@@ -23,16 +23,17 @@ type Sizes struct {
 	demand *load.Demand
 	tally  *SizeTally
 	// began is when the owner knew nothing of the metrics for the last time.
-	began time.Duration
-	added map[string]time.Duration // instances of machines that came with a larger size: when that was
+	began   time.Duration
+	ordered map[string]time.Duration // when instances were ordered
+	// stepped is when a server's clock was set for the last time: hale knows by its clock how old an instance is.
+	stepped time.Duration
 	Words
 }
 
 // Words are when sizes were asked for, as the store has it. They are forgotten with what a store forgets.
 type Words struct {
-	// moved and grew are when another size, and a larger one, was asked for last; stated is when a person did.
-	moved, grew, stated time.Duration
-	pinned              time.Duration // until when a person pinned the size
+	moved  time.Duration // when another size was asked for last
+	pinned time.Duration // until when a person pinned the size
 }
 
 // SizeTally counts how the size moved.
@@ -41,6 +42,10 @@ type SizeTally struct {
 	ScaledIn  int `json:"scaled_in"`
 	// ScaledInBlind is how often it shrank by an opinion while a metric said nothing: that must never be.
 	ScaledInBlind int `json:"scaled_in_blind"`
+	// BelowLeast is how often hale took a machine down by its own choice and left fewer than the fleet's least size.
+	BelowLeast int `json:"below_least"`
+	// InVain is how often a machine was to go, by an opinion, within the window in which it was built.
+	InVain int `json:"built_in_vain"`
 }
 
 // Add adds another tally.
@@ -48,11 +53,13 @@ func (t *SizeTally) Add(o SizeTally) {
 	t.ScaledOut += o.ScaledOut
 	t.ScaledIn += o.ScaledIn
 	t.ScaledInBlind += o.ScaledInBlind
+	t.BelowLeast += o.BelowLeast
+	t.InVain += o.InVain
 }
 
 // NewSizes returns a judge of sizes, who counts in the tally.
 func NewSizes(court Court, policy *policy.Sizing, demand *load.Demand, t *SizeTally) *Sizes {
-	return &Sizes{Policy: policy, court: court, demand: demand, tally: t, added: map[string]time.Duration{}}
+	return &Sizes{Policy: policy, court: court, demand: demand, tally: t, ordered: map[string]time.Duration{}}
 }
 
 // Demand has the judge look at another load.
@@ -96,13 +103,15 @@ func (s *Sizes) broken(law, format string, args ...any) {
 	s.court.Broken(law, "", fmt.Sprintf(format, args...))
 }
 
+// Stated notes that the configuration says another size: an order that pinned one is over.
+func (s *Sizes) Stated() { s.pinned = 0 }
+
 // Wants notes that another size is asked for.
 func (s *Sizes) Wants(size int, now Now) {
 	switch {
 	case size == now.Asked:
 		return
 	case size > now.Asked:
-		s.grew = now.At
 		s.tally.ScaledOut++
 	default:
 		s.tally.ScaledIn++
@@ -154,12 +163,14 @@ func (s *Sizes) blind(at time.Duration) (fleet.MetricName, time.Duration, bool) 
 	return "", 0, false
 }
 
-// ByOrder judges an order of a size as it is taken up, and returns the size that is asked for then.
-func (s *Sizes) ByOrder(o *fleet.Order, now Now) int {
+// ByOrder judges an order of a size as it is taken up, and returns the size that is asked for then. It is a word anew,
+// though it asks for what the bounds let through of another one, where it pins the size, or ends that.
+func (s *Sizes) ByOrder(o *fleet.Order, now Now) (size int, anew bool) {
 	size, p := o.Size, s.Policy
 	if p == nil {
-		return size
+		return size, false
 	}
+	anew = o.For > 0 || now.At < s.pinned
 	if o.Change != (fleet.SizeChange{}) {
 		size = o.Change.To(now.Asked)
 	}
@@ -170,19 +181,21 @@ func (s *Sizes) ByOrder(o *fleet.Order, now Now) int {
 	if o.Signal {
 		s.inTime("a signal", size, now)
 	} else {
-		s.stated, s.pinned = now.At, 0
+		s.pinned = 0
 		if o.For > 0 {
 			s.pinned = now.At + o.For
 		}
 	}
 	s.Wants(size, now)
-	return size
+	return size, anew
 }
 
-// Goes judges that a machine is to go without a plan, with its instance if it has one, so that so many stay.
+// Goes judges that a machine is to go without a plan, so that so many stay; with its instance, if that serves and
+// hale knows.
 func (s *Sizes) Goes(r *belief.Removal, staying int, vm *world.VM, now time.Duration) {
 	name, p := string(r.Machine), s.Policy
 	if staying < p.Min {
+		s.tally.BelowLeast++
 		s.court.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and there are to be %d at least",
 			staying,
 			p.Min))
@@ -193,16 +206,60 @@ func (s *Sizes) Goes(r *belief.Removal, staying int, vm *world.VM, now time.Dura
 	if n, _ := r.Machine.Ordinal(); slices.Contains(p.Stay, n) {
 		s.court.Broken("L10", name, "it is to go by an opinion, and to stay by the configuration")
 	}
-	at, added := s.added[string(r.Instance)]
-	if lived := now - at; added && vm != nil && vm.Serving() && lived < p.Down.Stabilise && at > s.stated {
-		s.court.Broken("size", name, fmt.Sprintf("it was added %s ago, and is to go within the window of %s", lived,
+	at, built := s.ordered[string(r.Instance)]
+	if lived := now - at; built && vm != nil && lived < p.Down.Stabilise && at > s.stepped {
+		s.tally.InVain++
+		s.court.Broken("size", name, fmt.Sprintf("it was built %s ago, and is to go within the window of %s", lived,
 			p.Down.Stabilise))
 	}
 }
 
-// Adds notes that an instance is built for a machine that came with a larger size.
-func (s *Sizes) Adds(instance string) {
-	if s.grew > 0 {
-		s.added[instance] = s.grew
+// Orders notes that an instance was ordered then, for a larger size or to heal a machine.
+func (s *Sizes) Orders(instance string, at time.Duration) {
+	if _, known := s.ordered[instance]; !known {
+		s.ordered[instance] = at
+	}
+}
+
+// Stepped notes that a server's clock is set.
+func (s *Sizes) Stepped(now time.Duration) { s.stepped = now }
+
+// Well returns the machine's instance, if it serves, and hale takes it for healthy; else nil.
+func Well(vm *world.VM, m *belief.Machine) *world.VM {
+	if vm != nil && vm.Serving() && m.Health.Verdict == belief.VerdictHealthy {
+		return vm
+	}
+	return nil
+}
+
+// Staying counts the machines, by their numbers up to most, that are in force, are not to go, and are as asked.
+func Staying(l *belief.Ledger, most int, as func(n int) bool) int {
+	staying := 0
+	for n := 1; n <= min(most, l.Size+len(l.Left)); n++ {
+		goes := slices.ContainsFunc(l.Removals, func(r belief.Removal) bool {
+			goes, _ := r.Machine.Ordinal()
+			return goes == n
+		})
+		if !goes && !slices.Contains(l.Left, n) && as(n) {
+			staying++
+		}
+	}
+	return staying
+}
+
+// Remnant reports whether the instance is what a build of the machine left that was never finished, and hale knows.
+func Remnant(vm *world.VM, m *belief.Machine) bool {
+	return vm != nil && !vm.Mark.Certified && (slices.ContainsFunc(m.Strays, func(s belief.Stray) bool {
+		return string(s.ID) == vm.ID
+	}) || m.Repair != nil && m.Repair.Kind == belief.RepairRemnant && string(m.Repair.Target.ID) == vm.ID)
+}
+
+// TakesDown judges that a machine that serves is taken down without a plan, while so many others serve, or failed so
+// lately that hale cannot know of it.
+func (s *Sizes) TakesDown(machine string, others int) {
+	if least := s.Policy.Min; others < least {
+		s.tally.BelowLeast++
+		s.court.Broken("L13", machine, fmt.Sprintf("it is taken down while it serves, and with it go all but %d, of %d "+
+			"at least", others, least))
 	}
 }

@@ -51,6 +51,13 @@ type Score struct {
 
 	heals []time.Duration
 	lost  time.Duration
+	had   time.Duration
+}
+
+// Had counts the time until then in which there were to be so many machines: all since it was counted last.
+func (s *Score) Had(machines int, until time.Duration) {
+	s.MachineDays += float64(machines) * (until - s.had).Hours() / 24
+	s.had = until
 }
 
 // Lost counts a time in which a machine did not serve.

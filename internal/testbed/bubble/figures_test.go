@@ -43,6 +43,8 @@ var apart = map[string]string{
 	"machine_hours_on":       "as machine_hours_lost",
 	"scaled_out":             "orders move the size, too, and the judge of sizes hears of opinions here",
 	"scaled_in":              "as scaled_out",
+	"below_least":            "as scaled_out",
+	"built_in_vain":          "as scaled_out",
 }
 
 // roughly are the figures that the bubble compares only by whether there were any: how often the same reason is given
