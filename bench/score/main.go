@@ -25,22 +25,45 @@ import (
 // dose is one part of the machine-days: fleets of a size, under a number of servers.
 type dose struct {
 	size, servers int
-	share         float64 // of the machine-days
+	share         float64 // of the machine-days, beside the other doses
 }
 
-// small are the fleets of today's plans: their policies and hosts vary with the seed.
-var small = []dose{{1, 1, 0.005}, {2, 1, 0.005}, {3, 1, 0.01}, {5, 3, 0.01}, {12, 1, 0.02}, {60, 1, 0.05},
-	{200, 3, 0.1}}
+// sort is what is particular about the fleets of a dose.
+type sort struct {
+	varied bool // policy and hosts vary with the seed
+	fenced bool // hosts have power controllers, and machines can go on elsewhere
+	sized  bool // the size moves under a load, up to the dose's, by a policy that varies with the seed
+}
 
-// mixture is what the machine-days consist of: many small fleets, where each machine counts, and few large ones.
-var mixture = []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10},
-	{1000, 1, 0.30}, {1000, 3, 0.20}}
+// part is a dose of a sort of fleets.
+type part struct {
+	dose
+	sort
+}
 
-// fenced are fleets with power controllers for their hosts, and with machines that can go on elsewhere.
-var fenced = []dose{{12, 1, 0.01}, {60, 3, 0.03}}
-
-// sized are fleets with a size that moves, under a load.
-var sized = []dose{{6, 1, 0.01}, {6, 3, 0.01}, {12, 1, 0.02}, {40, 3, 0.04}}
+// parts are what the machine-days consist of: many small fleets, where each machine counts, and few large ones; fleets
+// of today's plans; such with fences; and such with sizes that move. What is drawn for them goes by their places here.
+func parts() []part {
+	var out []part
+	for _, all := range []struct {
+		sort
+		doses []dose
+	}{
+		{sort{}, []dose{{3, 1, 0.01}, {3, 3, 0.01}, {12, 1, 0.03}, {12, 3, 0.03}, {100, 1, 0.12}, {100, 3, 0.10},
+			{1000, 1, 0.30}, {1000, 3, 0.20}}},
+		{sort{varied: true}, []dose{{1, 1, 0.005}, {2, 1, 0.005}, {3, 1, 0.01}, {5, 3, 0.01}, {12, 1, 0.02},
+			{60, 1, 0.05}, {200, 3, 0.1}}},
+		{sort{fenced: true}, []dose{{12, 1, 0.01}, {60, 3, 0.03}}},
+		{sort{varied: true, sized: true}, []dose{{3, 1, 0.001}, {6, 1, 0.004}, {6, 3, 0.004}, {12, 1, 0.01},
+			{24, 3, 0.02}, {40, 1, 0.02}, {60, 3, 0.02}}},
+		{sort{varied: true, fenced: true, sized: true}, []dose{{24, 1, 0.01}}},
+	} {
+		for _, d := range all.doses {
+			out = append(out, part{d, all.sort})
+		}
+	}
+	return out
+}
 
 // answers is the mean time after which the simulated operator comes who was paged: twenty minutes to an hour.
 const answers = 40 * time.Minute
@@ -61,9 +84,10 @@ type flags struct {
 }
 
 func main() {
-	debug.SetGCPercent(400) // what lives is a few megabytes a run, and what dies is much
+	debug.SetGCPercent(2000) // what lives is a few megabytes a run, and what dies is much
 	var f flags
-	flag.Float64Var(&f.days, "machine-days", 100_000, "how many machine-days to play, for hale and for each rival")
+	flag.Float64Var(&f.days, "machine-days", 100_000, "how many machine-days to play at least, for hale and for each "+
+		"rival: the table says how many they were")
 	flag.Uint64Var(&f.seed, "seed", 1, "the first run's seed")
 	flag.StringVar(&f.kinds, "faults", "all", "kinds of faults, as storm,partition")
 	flag.BoolVar(&f.rivals, "rivals", false, "play the naive policies, too")
@@ -139,8 +163,8 @@ func row(say func(string, ...any), name string, r survey.Reckoning) {
 		s.Repairs, s.Actions, s.Held, s.NeedlessHolds, s.Paged, s.Brakes, s.NeedlessBrakes, s.Visits)
 	if s.MachineHours > 0 {
 		say("  sizes that move: %.0f s under capacity, %.1f of %.1f machine-hours over, grew %d and shrank %d times, "+
-			"shrank on missing metrics %d\n", s.SecondsUnder, s.HoursOver, s.MachineHours, s.ScaledOut, s.ScaledIn,
-			s.ScaledInBlind)
+			"shrank on missing metrics %d, below the least %d, built in vain %d\n", s.SecondsUnder, s.HoursOver,
+			s.MachineHours, s.ScaledOut, s.ScaledIn, s.ScaledInBlind, s.BelowLeast, s.InVain)
 	}
 	nights(say, s.Nights)
 	say("  healed after %.0f s (median), %.0f s (99th percentile)\n", s.HealP50, s.HealP99)
@@ -194,50 +218,28 @@ func nights(say func(string, ...any), n score.Nights) {
 	}
 }
 
-// menu is the doses to be played: those from the index Varied on vary with the seed, those from Fenced on have fences,
-// and those from Sized on sizes that move.
-type menu struct {
-	doses                 []dose
-	varied, fenced, sized int
-}
-
-func (f flags) menu() menu {
-	m := menu{doses: slices.Concat(mixture, small, fenced, sized), varied: len(mixture)}
-	m.fenced = m.varied + len(small)
-	m.sized = m.fenced + len(fenced)
-	if f.sized {
-		m = menu{doses: sized, fenced: len(sized)}
-	}
+// menu is what to play of the parts: all, those with sizes that move, or the one size that was asked for.
+func (f flags) menu() []part {
 	if f.size > 0 {
-		m.doses, m.fenced = []dose{{f.size, f.servers, 1}}, 1
-		if f.vary {
-			m.varied = 0
-		}
+		return []part{{dose{f.size, f.servers, 1}, sort{varied: f.vary, sized: f.sized}}}
 	}
-	return m
+	return slices.DeleteFunc(parts(), func(p part) bool { return f.sized && !p.sized })
 }
 
-// survey plays the mixture, or the one size that was asked for.
+// survey plays the parts, each for its share of the machine-days, and at least one run of it.
 func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {
-	m := f.menu()
+	all, shares := f.menu(), 0.0
+	for _, p := range all {
+		shares += p.share
+	}
 	var total survey.Reckoning
-	const seedsPerDose = 1_000_000
-	for i, d := range m.doses {
-		const horizon = 10 * 24 * time.Hour
-		s := survey.Dose{
-			Spec:  func() policy.Spec { return exemplar.Defaults(d.size) },
-			Hosts: exemplar.Town(max(3, d.size/10), 5, 4), Servers: d.servers, Kinds: kinds,
-			Seed: f.seed + uint64(i)*seedsPerDose, Horizon: horizon, Gap: f.gap, Rival: rival,
-			Operator: answers, Unbrakes: true, Vary: i >= m.varied && i < m.fenced, Sized: i >= m.sized,
-		}
-		if i >= m.fenced && i < m.sized {
-			spec, hosts := script.Fenced(s.Spec(), s.Hosts)
-			s.Spec, s.Hosts = func() policy.Spec { return spec }, hosts
-		}
-		perRun := float64(d.size) * horizon.Hours() / 24
-		s.Runs = max(1, int(f.days*d.share/perRun))
+	const seedsPerPart = 1_000_000
+	for i, p := range all {
+		s := f.dose(p, kinds, rival)
+		s.Seed += uint64(i) * seedsPerPart
+		s.MachineDays = f.days * p.share / shares
 		if f.only != 0 {
-			if f.only < s.Seed || f.only-s.Seed >= seedsPerDose {
+			if f.only < s.Seed || f.only-s.Seed >= seedsPerPart {
 				continue
 			}
 			s.Seed, s.Runs = f.only, 1
@@ -258,6 +260,25 @@ func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, e
 		return total, fmt.Errorf("no run has the seed %d; they begin at %d", f.only, f.seed)
 	}
 	return total, nil
+}
+
+// dose returns the runs of the part.
+func (f flags) dose(p part, kinds []script.Kind, rival sim.Rival) survey.Dose {
+	const horizon = 10 * 24 * time.Hour
+	s := survey.Dose{
+		Spec:  func() policy.Spec { return exemplar.Defaults(p.size) },
+		Hosts: exemplar.Town(max(3, p.size/10), 5, 4), Servers: p.servers, Kinds: kinds,
+		Seed: f.seed, Horizon: horizon, Gap: f.gap, Rival: rival,
+		Operator: answers, Unbrakes: true, Vary: p.varied, Sized: p.sized,
+	}
+	if p.fenced {
+		spec, hosts := script.Fenced(s.Spec(), s.Hosts)
+		s.Spec, s.Hosts = func() policy.Spec { return spec }, hosts
+	}
+	if p.sized && f.kinds == "all" {
+		s.Kinds = append(slices.Clone(kinds), script.KindOperator)
+	}
+	return s
 }
 
 func (f flags) write(o sim.Options) error {

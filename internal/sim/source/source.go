@@ -61,14 +61,8 @@ func (s Source) Read(p *policy.Sizing, m *policy.Metric) (gauge.Reading, error) 
 	if !chosen {
 		q = Usual(p, m)
 	}
-	var serving []fleet.MachineName
-	for n := 1; n <= s.Most; n++ {
-		name := s.Fleet.Machine(n)
-		if vm := s.World.Current(string(name)); vm != nil && vm.Serving() {
-			serving = append(serving, name)
-		}
-	}
-	truth, there := s.World.Demand.Value(q, s.World.Now(), len(serving))
+	serving := s.World.Members(world.Domain{Kind: "all"}, s.isOf)
+	truth, there := s.World.Demand.Value(q, s.World.Now(), serving)
 	value, lie := s.World.Demand.Read(string(m.Name), truth)
 	switch {
 	case lie == load.SaysNothing:
@@ -81,10 +75,20 @@ func (s Source) Read(p *policy.Sizing, m *policy.Metric) (gauge.Reading, error) 
 		return gauge.Reading{}, nil
 	case apart(m) && (q == load.Busy || q == load.LoadOfEach):
 		var r gauge.Reading
-		for _, name := range serving {
-			r.Each = append(r.Each, fleet.MachineValue{Machine: name, Value: value})
+		for n := 1; n <= s.Most; n++ {
+			name := s.Fleet.Machine(n)
+			if vm := s.World.Current(string(name)); vm != nil && vm.Serving() {
+				r.Each = append(r.Each, fleet.MachineValue{Machine: name, Value: value})
+			}
 		}
 		return r, nil
 	}
 	return gauge.Reading{Whole: []float64{value}}, nil
+}
+
+// isOf reports whether the machine is one of the fleet's.
+func (s Source) isOf(machine string) bool {
+	name := fleet.MachineName(machine)
+	n, ok := name.Ordinal()
+	return ok && n <= s.Most && name.Fleet() == s.Fleet
 }

@@ -3,6 +3,7 @@ package survey
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,11 +22,13 @@ type Dose struct {
 	Servers int
 	Kinds   []script.Kind
 	Seed    uint64 // of the first run; each further one has the next
-	Runs    int
-	Horizon time.Duration // of each run
-	Gap     time.Duration // Forecast.MachineGap
-	Rate    float64       // Forecast.Gap
-	Rival   sim.Rival
+	Runs    int    // 0: as many as it takes to play MachineDays
+	// MachineDays are to be played at least, and by one run at least.
+	MachineDays float64
+	Horizon     time.Duration // of each run
+	Gap         time.Duration // Forecast.MachineGap
+	Rate        float64       // Forecast.Gap
+	Rival       sim.Rival
 	// Operator is as in Options. Default 1 h.
 	Operator time.Duration
 	// Vary gives each run another policy and another number of hosts, as Vary does by its seed.
@@ -64,7 +67,8 @@ func (s Dose) Options(i int) sim.Options {
 	burden := sim.Burden{}
 	if s.Sized {
 		spec = script.Sized(spec, seed)
-		burden = sim.Burden{Load: script.Borne(spec, seed, s.Horizon), Capacity: script.Capacity}
+		burden = sim.Burden{Load: script.Borne(spec, seed, s.Horizon), Capacity: script.Capacity,
+			Measures: script.Measures()}
 	}
 	f := script.Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return sim.Options{
@@ -76,32 +80,86 @@ func (s Dose) Options(i int) sim.Options {
 
 // Run plays the runs, several at a time; the sum does not depend on how many.
 func (s Dose) Run() (Reckoning, error) {
-	results, errs := make([]sim.Result, s.Runs), make([]error, s.Runs)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), max(s.Runs, 1)) {
-		wg.Go(func() {
-			for i := range next {
-				results[i], errs[i] = sim.Run(s.Options(i))
-			}
-		})
-	}
-	for i := range s.Runs {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	var out Reckoning
-	for i, r := range results {
-		if errs[i] != nil {
-			return out, fmt.Errorf("run with seed %d: %w", s.Seed+uint64(i), errs[i])
+	p := playing{Dose: s, done: make(chan played)}
+	for at := 0; !p.enough(); {
+		for ; p.running < runtime.GOMAXPROCS(0) && (s.Runs == 0 || at < s.Runs); at++ {
+			p.begin(at)
 		}
-		out.Score.Add(r.Score)
-		for _, v := range r.Violations {
-			if len(out.Found) < max(s.Keep, 20) {
-				out.Found = append(out.Found, Found{Seed: s.Seed + uint64(i), Violation: v})
-			}
+		p.await()
+	}
+	for p.running > 0 { // what was begun meanwhile counts for nothing
+		<-p.done
+		p.running--
+	}
+	p.runs.Wait()
+	return p.sum, p.err
+}
+
+// playing is a dose while it is played.
+type playing struct {
+	Dose
+	done    chan played
+	runs    sync.WaitGroup
+	running int
+	ahead   []played // those that ended before one with a lower seed
+	taken   int      // how many of the runs are in the sum
+	sum     Reckoning
+	err     error
+}
+
+// played is how the run with the index went.
+type played struct {
+	index  int
+	result sim.Result
+	err    error
+}
+
+// enough reports whether no further run belongs to the sum.
+func (p *playing) enough() bool {
+	switch {
+	case p.err != nil:
+		return true
+	case p.taken == 0:
+		return false
+	case p.Runs > 0:
+		return p.taken == p.Runs
+	}
+	return p.sum.Score.MachineDays >= p.MachineDays
+}
+
+func (p *playing) begin(index int) {
+	p.running++
+	p.runs.Go(func() {
+		r, err := sim.Run(p.Options(index))
+		p.done <- played{index, r, err}
+	})
+}
+
+// await waits for a run to end, and adds up those whose turn it is: they count in the order of their seeds.
+func (p *playing) await() {
+	p.ahead = append(p.ahead, <-p.done)
+	p.running--
+	for !p.enough() {
+		i := slices.IndexFunc(p.ahead, func(a played) bool { return a.index == p.taken })
+		if i < 0 {
+			return
+		}
+		p.add(p.ahead[i])
+		p.ahead = slices.Delete(p.ahead, i, i+1)
+	}
+}
+
+func (p *playing) add(a played) {
+	p.taken++
+	seed := p.Seed + uint64(max(a.index, 0))
+	if a.err != nil {
+		p.err = fmt.Errorf("run with seed %d: %w", seed, a.err)
+		return
+	}
+	p.sum.Score.Add(a.result.Score)
+	for _, v := range a.result.Violations {
+		if len(p.sum.Found) < max(p.Keep, 20) {
+			p.sum.Found = append(p.sum.Found, Found{Seed: seed, Violation: v})
 		}
 	}
-	return out, nil
 }

@@ -240,9 +240,13 @@ func Has(hosts []Host, d Domain) bool {
 // is none, and what a machine left behind is not the machine.
 func (w *World) Members(d Domain, counts func(machine string) bool) int {
 	n := 0
-	for _, vm := range w.within(d) {
-		if vm.serving && counts(vm.Machine()) && w.Current(vm.Machine()) == vm {
-			n++
+	for _, h := range w.order {
+		in := h.in(d)
+		for _, vm := range h.guests {
+			if vm.serving && (in || d.Kind == "machine" && vm.Machine() == d.Name) && counts(vm.Machine()) &&
+				w.Current(vm.Machine()) == vm {
+				n++
+			}
 		}
 	}
 	return n
