@@ -30,6 +30,7 @@ leaning() {
 with_cloud=$(
     {
         leaning hale/internal/testbed/cloud
+        leaning hale/internal/testbed/octavia
         leaning hale/internal/testbed/rabbit
     } | sort -u
 )

@@ -8,6 +8,7 @@ import (
 
 	poolprogram "hale/internal/balancer/command"
 	"hale/internal/balancer/haproxy"
+	"hale/internal/balancer/octavia"
 	poolhook "hale/internal/balancer/webhook"
 	"hale/internal/fence/agent"
 	fenceprogram "hale/internal/fence/command"
@@ -36,7 +37,7 @@ func All() kinds.All {
 		},
 		Checks:    netprobe.Checks(),
 		Fences:    slices.Concat([]kinds.Fence{redfish.Kind(), ipmi.Kind(), agent.Kind()}, fenceprogram.Kinds()),
-		Balancers: []kinds.Balancer{haproxy.Kind(), poolprogram.Kind(), poolhook.Kind()},
+		Balancers: []kinds.Balancer{haproxy.Kind(), octavia.Kind(), poolprogram.Kind(), poolhook.Kind()},
 		Targets:   []kinds.Target{mail.Kind(), webhook.Kind(), command.Kind()},
 		Outlets:   []kinds.Outlet{file.Kind(), cloudevents.Kind(), otlp.Kind()},
 		Traces:    otlp.TracesKind(),

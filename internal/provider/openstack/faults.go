@@ -16,7 +16,7 @@ import (
 )
 
 // answer is what a service says when it refuses, in any of their forms: {"itemNotFound": {"code": 404, "message": …}},
-// {"NeutronError": {"type": …, "message": …}}, {"error": {…}}.
+// {"NeutronError": {"type": …, "message": …}}, {"error": {…}}; Octavia's is flat: {"faultcode": …, "faultstring": …}.
 type answer struct {
 	key     string
 	Code    int    `json:"code"`
@@ -26,6 +26,13 @@ type answer struct {
 
 // readAnswer returns the service's own words; false: the body comes from elsewhere, such as a proxy's page.
 func readAnswer(body []byte) (answer, bool) {
+	var flat struct {
+		Code string `json:"faultcode"`
+		Text string `json:"faultstring"`
+	}
+	if json.Unmarshal(body, &flat) == nil && flat.Code != "" && flat.Text != "" {
+		return answer{key: flat.Code, Message: flat.Text}, true
+	}
 	var outer map[string]json.RawMessage
 	if json.Unmarshal(body, &outer) != nil || len(outer) != 1 {
 		return answer{}, false
@@ -106,7 +113,8 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 // kindOf is what a service's own words mean.
 func kindOf(how manner, status int, said answer) fault.Kind {
 	switch {
-	case status == http.StatusForbidden && strings.HasPrefix(said.Message, "Quota exceeded"),
+	case status == http.StatusForbidden && (strings.HasPrefix(said.Message, "Quota exceeded") ||
+		strings.HasPrefix(said.Message, "Quota has been met")), // Nova, and Octavia
 		slices.Contains(quotaTypes, said.Type):
 		return fault.Quota
 	case status == http.StatusForbidden:

@@ -91,7 +91,7 @@ func (s Settings) Connect(_ context.Context, c kinds.Connection) (kinds.Connecte
 }
 
 type ownDraft struct {
-	cloud  keys.At[cloudDraft]
+	cloud  keys.At[CloudDraft]
 	events keys.At[eventsDraft]
 }
 
@@ -99,15 +99,15 @@ func providerKeys() []keys.Field[ownDraft] {
 	return []keys.Field[ownDraft]{
 		keys.May("cloud", "openstack only, and needed there: which cloud, as clouds.yaml describes it; the "+
 			"credentials are for one project, which is the provider.",
-			cloudShape(), func(p *ownDraft) *keys.At[cloudDraft] { return &p.cloud }),
+			CloudShape(), func(p *ownDraft) *keys.At[CloudDraft] { return &p.cloud }),
 		keys.May("events", "openstack only: the cloud's message bus, on which Nova says at once what happens to "+
 			"servers. Without it, hale sees it with the next poll.",
 			eventsShape(), func(p *ownDraft) *keys.At[eventsDraft] { return &p.events }).Said("none"),
 	}
 }
 
-// cloudDraft is which cloud is meant.
-type cloudDraft struct {
+// CloudDraft is which cloud is meant.
+type CloudDraft struct {
 	name, file, region keys.At[string]
 }
 
@@ -127,20 +127,26 @@ type bootVolumeDraft struct {
 	made keys.At[string] // its type
 }
 
-func cloudShape() keys.Shorthand[cloudDraft, string] {
-	return keys.Shorthand[cloudDraft, string]{
+// Entry is the entry of clouds.yaml.
+func (c CloudDraft) Entry() Entry {
+	return Entry{Name: c.name.Value, File: keys.Path(c.file), Region: c.region.Value}
+}
+
+// CloudShape reads the name of a cloud in clouds.yaml, or a mapping with more.
+func CloudShape() keys.Shorthand[CloudDraft, string] {
+	return keys.Shorthand[CloudDraft, string]{
 		Short: keys.Text("a name in clouds.yaml", "production"),
-		Long: keys.Object[cloudDraft]{Fields: []keys.Field[cloudDraft]{
+		Long: keys.Object[CloudDraft]{Fields: []keys.Field[CloudDraft]{
 			keys.Must("name", "production", "The entry of clouds.yaml.", keys.Text("a name in clouds.yaml",
-				"production"), func(c *cloudDraft) *keys.At[string] { return &c.name }),
+				"production"), func(c *CloudDraft) *keys.At[string] { return &c.name }),
 			keys.May("file", "The file, where it is not in one of the usual places (`OS_CLIENT_CONFIG_FILE`, the "+
 				"working folder, `~/.config/openstack`, `/etc/openstack`). Relative paths begin at the folder of "+
 				"this file.",
-				keys.Text("a path", "clouds.yaml"), func(c *cloudDraft) *keys.At[string] { return &c.file }),
+				keys.Text("a path", "clouds.yaml"), func(c *CloudDraft) *keys.At[string] { return &c.file }),
 			keys.May("region", "The region, where it is not that of the entry.", keys.Text("a region",
-				"RegionOne"), func(c *cloudDraft) *keys.At[string] { return &c.region }),
+				"RegionOne"), func(c *CloudDraft) *keys.At[string] { return &c.region }),
 		}},
-		Take: func(name keys.At[string]) cloudDraft { return cloudDraft{name: name} },
+		Take: func(name keys.At[string]) CloudDraft { return CloudDraft{name: name} },
 	}
 }
 
@@ -209,7 +215,7 @@ func bootVolumeShape() keys.Shorthand[bootVolumeDraft, uint64] {
 func compileKeys(e kinds.Entry, d *ownDraft) kinds.Made {
 	s := Settings{Events: events(e.Finder, d.events)}
 	if c := d.cloud.Value; d.cloud.Written() {
-		s.Entry = Entry{Name: c.name.Value, File: keys.Path(c.file), Region: c.region.Value}
+		s.Entry = c.Entry()
 	} else {
 		e.Add(e.Spot.Under("cloud"), "is missing", "add cloud: with the name of an entry of clouds.yaml")
 	}

@@ -83,6 +83,7 @@ type Provider struct {
 	end     sync.Once
 	inits   chan struct{} // a token for the goroutine that logs in
 	traffic traffic
+	only    string // the type of the only service that is spoken to; empty: those that have servers (Service)
 
 	mu      sync.Mutex // guards what follows, and is never held during a call
 	session *session   // nil: not logged in

@@ -44,6 +44,7 @@ type session struct {
 	network *gophercloud.ServiceClient
 	image   *gophercloud.ServiceClient
 	volumes *gophercloud.ServiceClient // of Cinder, once it was needed; guarded by the provider's mu
+	other   *gophercloud.ServiceClient // the only one, of a Service
 	account
 	project string // the id
 	minor   int    // of the microversion agreed on with Nova
@@ -175,7 +176,11 @@ func (p *Provider) connect(ctx context.Context) (*session, error) {
 		s.http.Transport,
 		func(q *http.Request) *http.Request { return q.WithContext(ctx) },
 	}
-	err = s.find(ctx)
+	if p.only != "" {
+		err = s.locate(p.only)
+	} else {
+		err = s.find(ctx)
+	}
 	s.auth.HTTPClient.Transport = s.http.Transport
 	if err != nil {
 		return nil, err
@@ -322,6 +327,13 @@ func (p *Provider) way(tlsConfig *tls.Config, keystone *url.URL) *strict.Transpo
 // services are those that are spoken to, by their types in catalogues.
 var services = []string{"compute", "network", "image", "volumev3", "block-storage"}
 
+func (p *Provider) spoken() []string {
+	if p.only != "" {
+		return []string{p.only}
+	}
+	return services
+}
+
 func interfaceOf(where gophercloud.EndpointOpts) string {
 	return string(cmp.Or(where.Availability, gophercloud.AvailabilityPublic))
 }
@@ -346,7 +358,7 @@ func (p *Provider) trust(s *session, way *strict.Transport, keystone *url.URL) {
 			}
 			way.Trust(u)
 			if keystone.Scheme == "https" && u.Scheme != "https" && e.Interface == interfaceOf(s.where) &&
-				slices.Contains(services, entry.Type) {
+				slices.Contains(p.spoken(), entry.Type) {
 				p.log.Warn("tokens go in the clear: the cloud's catalogue has no https address here, and Keystone's "+
 					"is one", "service", entry.Type, "address", e.URL)
 			}

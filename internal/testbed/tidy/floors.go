@@ -163,6 +163,7 @@ var packages = []pkgRule{
 	{path: "internal/fence/command", floor: 3},
 	{path: "internal/fence/memory", floor: 3},
 	{path: "internal/balancer/haproxy", floor: 3},
+	{path: "internal/balancer/octavia", floor: 3, step: 2},
 	{path: "internal/balancer/command", floor: 3},
 	{path: "internal/balancer/webhook", floor: 3, step: 1},
 	{path: "internal/balancer/memory", floor: 3},
@@ -170,7 +171,7 @@ var packages = []pkgRule{
 	{path: "internal/gauge/command", floor: 3},
 	{path: "internal/gauge/memory", floor: 3},
 	// The list of the adapters that a configuration can name.
-	{path: "internal/adapters", floor: 3, step: 2},
+	{path: "internal/adapters", floor: 3, step: 3},
 	// The wing: a simulated world for floors 0 to 2. What is kept of a run is kept in sentences.
 	{path: "internal/sim/law", floor: 1}, // the one judge of simulator and bubble
 	{path: "internal/sim/script", floor: 1},
@@ -270,6 +271,10 @@ var packages = []pkgRule{
 	},
 	{path: "internal/testbed/vcsim", support: true},
 	{path: "internal/testbed/traffic", support: true},
+	{path: "internal/testbed/octavia", support: true,
+		also: []string{"internal/testbed/daemon", "internal/testbed/nettest", "internal/balancer",
+			"internal/balancer/octavia", "internal/core/fault", "internal/core/fleet", "internal/provider/openstack"}},
+	{path: "internal/testbed/octavia/front", support: true, also: []string{"internal/balancer/balancertest"}},
 	{path: "internal/testbed/tidy", support: true},
 	{path: "bench/mutants", support: true},
 	{path: "bench/rig", support: true},
@@ -293,7 +298,7 @@ var forTests = []string{
 	"internal/accel",
 	"internal/testbed/rabbit", "internal/testbed/vcsim", "internal/testbed/prometheus", "internal/program/programtest",
 	"internal/testbed/nettest", "internal/testbed/collector", "internal/testbed/people", "internal/testbed/haproxy",
-	"internal/testbed/traffic",
+	"internal/testbed/traffic", "internal/testbed/octavia", "internal/testbed/octavia/front",
 }
 
 // doors names, per foreign module, the packages that may import it in product code.

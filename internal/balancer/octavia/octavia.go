@@ -1,0 +1,363 @@
+// Package octavia keeps a pool of Octavia, the load balancers of OpenStack clouds, by its API.
+//
+// A machine is the member of its own name. It serves with a weight, drains with weight 0, and is out when it is deleted,
+// or disabled by hand. An address cannot be changed there, so a machine that moved is a new member, and the old one goes.
+// It promises that what it says was done is what Octavia shows afterwards, done by the load balancer and not only
+// accepted. A load balancer takes one change at a time: what comes meanwhile waits, and is told again when its time is
+// over. How many connections a member has Octavia does not tell.
+package octavia
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+
+	"hale/internal/balancer"
+	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
+	"hale/internal/provider/openstack"
+)
+
+// Options are what a Pool is made of.
+type Options struct {
+	Name string // the balancer's, for errors
+	// Pool is the pool's id, or its name.
+	Pool string
+	// Subnet is the id of the subnet from which the load balancer reaches members; empty: that of its own address.
+	Subnet string
+	// Weight is what a member gets that is to serve; one with another weight is left as it is.
+	Weight int
+}
+
+// Service is Octavia, as a cloud's credentials lead there.
+type Service interface {
+	Ask(ctx context.Context, q openstack.Query) error
+	Close()
+}
+
+// Pool is one pool.
+type Pool struct {
+	o       Options
+	service Service
+}
+
+var _ balancer.Pool = (*Pool)(nil)
+
+// New makes a pool, which closes the service. It connects to nothing yet.
+func New(o Options, s Service) *Pool { return &Pool{o, s} }
+
+// Close implements balancer.Pool.
+func (p *Pool) Close() { p.service.Close() }
+
+// member is one as Octavia has it.
+type member struct {
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	Address      string `json:"address"`
+	Port         uint16 `json:"protocol_port"`
+	Weight       int    `json:"weight"`
+	Enabled      bool   `json:"admin_state_up"`
+	Provisioning string `json:"provisioning_status"`
+	Operating    string `json:"operating_status"`
+}
+
+// Octavia's words for how far a change is, and for what it finds of a member.
+const (
+	pendingCreate = "PENDING_CREATE"
+	pendingUpdate = "PENDING_UPDATE"
+	pendingDelete = "PENDING_DELETE"
+	failed        = "ERROR" // of a change, and of a member
+	online        = "ONLINE"
+)
+
+func (m *member) at() netip.AddrPort {
+	a, err := netip.ParseAddr(m.Address)
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(a.Unmap(), m.Port)
+}
+
+// state is what Octavia was told of the member. One that is still being made gets nothing yet.
+func (m *member) state() balancer.State {
+	switch {
+	case !m.Enabled, m.Provisioning == pendingCreate, m.Provisioning == pendingDelete:
+		return balancer.Out
+	case m.Weight == 0:
+		return balancer.Draining
+	}
+	return balancer.Serving
+}
+
+// verdict is what its health monitor finds. Without one, and of a member that drains, it finds nothing out.
+func (m *member) verdict() balancer.Verdict {
+	switch m.Operating {
+	case online:
+		return balancer.Up
+	case failed:
+		return balancer.Down
+	}
+	return balancer.Unknown
+}
+
+func (m *member) pending() bool {
+	return m.Provisioning == pendingCreate || m.Provisioning == pendingUpdate || m.Provisioning == pendingDelete
+}
+
+// Members implements balancer.Pool.
+func (p *Pool) Members(ctx context.Context) ([]balancer.Member, error) {
+	const op = "octavia.members"
+	pool, err := p.find(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.list(ctx, op, pool)
+	if err != nil {
+		return nil, err
+	}
+	return joined(all), nil
+}
+
+// joined are the members by name. Those that share one, as when a move was broken off, are one that is not at any
+// single address, so that it is put right: it serves where any of them does.
+func joined(all []member) []balancer.Member {
+	var out []balancer.Member
+	for i := range all {
+		m := &all[i]
+		if m.Name == "" {
+			continue // another's
+		}
+		is := balancer.Member{Name: fleet.MachineName(m.Name), At: m.at(), State: m.state(), Verdict: m.verdict(),
+			Connections: balancer.UnknownConnections}
+		n := len(out) - 1
+		if n < 0 || out[n].Name != is.Name {
+			out = append(out, is)
+			continue
+		}
+		out[n].At, out[n].Verdict = netip.AddrPort{}, balancer.Unknown
+		if serves(is.State) > serves(out[n].State) {
+			out[n].State = is.State
+		}
+	}
+	return out
+}
+
+func serves(s balancer.State) int {
+	return slices.Index([]balancer.State{balancer.Out, balancer.Draining, balancer.Serving}, s)
+}
+
+// lookEvery is the time from one look at a change to the next.
+const lookEvery = 500 * time.Millisecond
+
+// Set implements balancer.Pool: look, do the next thing that is missing, and look again, until all is as wanted.
+func (p *Pool) Set(ctx context.Context, name fleet.MachineName, w balancer.Want) error {
+	const op = "octavia.set"
+	if err := w.Check(op, name); err != nil {
+		return err
+	}
+	pool, err := p.find(ctx, op)
+	if err != nil {
+		return err
+	}
+	told := false
+	for {
+		all, err := p.list(ctx, op, pool)
+		if err != nil {
+			return p.after(told, op, name, err)
+		}
+		next, err := p.next(all, name, w)
+		switch {
+		case err != nil:
+			return err
+		case next == nil:
+			return nil
+		case next.Method == "":
+			err = errors.New("the load balancer is still at work") // on this very member
+		default:
+			next.Op, next.Subject = op, string(name)
+			next.Path = append([]string{"lbaas", "pools", pool, "members"}, next.Path...)
+			err = p.service.Ask(ctx, *next)
+		}
+		switch {
+		case err == nil:
+			told = true
+			continue
+		case next.Method != "" && fault.Is(err, fault.NotFound):
+			continue // it went meanwhile; the list tells
+		case next.Method != "" && !fault.Is(err, fault.Conflict):
+			return p.after(told, op, name, refused(op, name, err))
+		}
+		if !pause(ctx) { // it is busy with a change
+			return p.after(told || next.Method == "", op, name, fault.New(fault.Transient, op, string(name), err))
+		}
+	}
+}
+
+// after is the error of an order, some of which was accepted before.
+func (p *Pool) after(told bool, op string, name fleet.MachineName, err error) error {
+	if !told || fault.Is(err, fault.UnknownOutcome) {
+		return err
+	}
+	return fault.New(fault.UnknownOutcome, op, string(name), errors.New("it was told, and then "+fault.Plain(err)))
+}
+
+// refused is the pool's word for what Octavia refused.
+func refused(op string, name fleet.MachineName, err error) error {
+	switch {
+	case fault.Is(err, fault.Quota):
+		return fault.New(fault.NotFound, op, string(name), err)
+	case fault.Is(err, fault.Throttled), fault.Is(err, fault.Permanent):
+		return fault.New(fault.Transient, op, string(name), err)
+	}
+	return err
+}
+
+func pause(ctx context.Context) bool {
+	t := time.NewTimer(lookEvery)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// next is what is to be done to have the member be as wanted; nil: it is; without a method: to wait.
+func (p *Pool) next(all []member, name fleet.MachineName, w balancer.Want) (*openstack.Query, error) {
+	var mine []*member
+	for i := range all {
+		m := &all[i]
+		switch {
+		case m.Name == string(name):
+			mine = append(mine, m)
+		case w.State == balancer.Serving && m.at() == w.At && m.Provisioning != pendingDelete:
+			return nil, fault.New(fault.Transient, "octavia.set", string(name),
+				fmt.Errorf("member %s has its address and port", cmp.Or(m.Name, m.ID)))
+		}
+	}
+	there := slices.IndexFunc(mine, func(m *member) bool { return m.at() == w.At && m.Provisioning != pendingDelete })
+	for i, m := range mine {
+		switch {
+		case m.pending():
+			return &openstack.Query{}, nil
+		case w.State == balancer.Out:
+			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}}, nil
+		case w.State == balancer.Draining && m.state() != balancer.Draining:
+			return change(m, 0), nil
+		case w.State == balancer.Serving && i == there && (m.state() != balancer.Serving || m.Provisioning == failed):
+			return change(m, max(m.Weight, p.o.Weight)), nil
+		}
+	}
+	if w.State != balancer.Serving {
+		return nil, nil //nolint:nilnil // nothing is to be done
+	}
+	if there < 0 {
+		return p.create(name, w.At), nil
+	}
+	for i, m := range mine {
+		if i != there { // where it was before
+			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it is as wanted
+}
+
+func change(m *member, weight int) *openstack.Query {
+	return &openstack.Query{Method: http.MethodPut, Path: []string{m.ID}, OK: []int{http.StatusOK},
+		Body: map[string]any{"member": map[string]any{"weight": weight, "admin_state_up": true}}}
+}
+
+func (p *Pool) create(name fleet.MachineName, at netip.AddrPort) *openstack.Query {
+	body := map[string]any{"name": name, "address": at.Addr().String(), "protocol_port": at.Port(),
+		"weight": p.o.Weight}
+	if p.o.Subnet != "" {
+		body["subnet_id"] = p.o.Subnet
+	}
+	return &openstack.Query{Method: http.MethodPost, OK: []int{http.StatusCreated},
+		Body: map[string]any{"member": body}}
+}
+
+// find returns the id of the pool.
+func (p *Pool) find(ctx context.Context, op string) (string, error) {
+	if openstack.IsID(p.o.Pool) {
+		return p.o.Pool, nil
+	}
+	var found struct {
+		Pools []struct {
+			ID string `json:"id"`
+		} `json:"pools"`
+	}
+	err := p.ask(ctx, op, []string{"lbaas", "pools"}, url.Values{"name": {p.o.Pool}, "fields": {"id"}}, &found)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found.Pools) == 0:
+		return "", fault.New(fault.NotFound, op, p.o.Name, fmt.Errorf("the project has no pool %s", p.o.Pool))
+	case len(found.Pools) > 1:
+		return "", fault.New(fault.Invalid, op, p.o.Name, fmt.Errorf("the project has %d pools %s: write its id",
+			len(found.Pools), p.o.Pool))
+	}
+	return found.Pools[0].ID, nil
+}
+
+// list returns the members, in the order of their names and addresses. Octavia has them all in one page, up to a limit
+// of its operators; a page that has a next one is asked for again from the last id on.
+func (p *Pool) list(ctx context.Context, op, pool string) ([]member, error) {
+	var all []member
+	for where := (url.Values{}); ; {
+		var page struct {
+			Members *[]member `json:"members"`
+			Links   []struct {
+				Rel string `json:"rel"`
+			} `json:"members_links"`
+		}
+		if err := p.ask(ctx, op, []string{"lbaas", "pools", pool, "members"}, where, &page); err != nil {
+			return nil, err
+		}
+		if page.Members == nil {
+			return nil, fault.New(fault.Transient, op, p.o.Name, errors.New("its answer has no list of members"))
+		}
+		for _, m := range *page.Members {
+			if !known(&m) {
+				return nil, fault.New(fault.Transient, op, p.o.Name, errors.New("its answer has a member without an id, "+
+					"an address or a status"))
+			}
+		}
+		all = append(all, *page.Members...)
+		more := false
+		for _, l := range page.Links {
+			more = more || l.Rel == "next"
+		}
+		if !more || len(*page.Members) == 0 {
+			break
+		}
+		where.Set("marker", all[len(all)-1].ID)
+	}
+	slices.SortFunc(all, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), a.at().Compare(b.at()), cmp.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+func known(m *member) bool { return m.ID != "" && m.at().IsValid() && m.Provisioning != "" }
+
+// ask puts a question, which is never an order.
+func (p *Pool) ask(ctx context.Context, op string, path []string, where url.Values, into any) error {
+	err := p.service.Ask(ctx, openstack.Query{Op: op, Subject: p.o.Name, Method: http.MethodGet, Path: path, Where: where,
+		Into: into, OK: []int{http.StatusOK}})
+	switch {
+	case err == nil:
+		return nil
+	case fault.Is(err, fault.Unauthorised), fault.Is(err, fault.NotFound), fault.Is(err, fault.Unsupported),
+		fault.Is(err, fault.Invalid), fault.Is(err, fault.Transient):
+		return err
+	}
+	return fault.New(fault.Transient, op, p.o.Name, err)
+}
