@@ -1,9 +1,11 @@
 package adapters_test
 
 import (
+	"slices"
 	"testing"
 
 	"hale/internal/adapters"
+	"hale/internal/core/fleet"
 	"hale/internal/provider"
 	"hale/internal/provider/external"
 	"hale/internal/provider/libvirt"
@@ -37,6 +39,11 @@ func TestAKindSaysWhyItLacksAnOperation(t *testing.T) {
 		"simulated": &simulated.Provider{},
 	}
 	for _, k := range adapters.All().Providers {
+		for op := range k.Remarks {
+			if !slices.Contains(fleet.Ops(), op) {
+				t.Errorf("%s has a remark about %s, which is no operation", k.Word, op)
+			}
+		}
 		p, known := made[k.Word]
 		if !known {
 			continue

@@ -30,16 +30,13 @@ func Kind() kinds.Provider {
 // remarks say which abilities the program lacks.
 func remarks() kinds.Remarks {
 	out := kinds.Remarks{}
-	for op, word := range map[fleet.Op]operation{
-		fleet.OpResume: opResume, fleet.OpSoftReboot: opSoftReboot, fleet.OpRebuild: opRebuild, fleet.OpAdjust: opAdjust,
-		fleet.OpKeep: opKeep, fleet.OpRestore: opRestore, fleet.OpSnapshot: opSnapshot,
-		fleet.OpDropSnapshot: opDropSnapshot,
-	} {
+	for _, word := range []operation{opResume, opSoftReboot, opRebuild, opAdjust, opKeep, opRestore, opSnapshot,
+		opDropSnapshot} {
 		ability, _ := word.ability()
-		out[op] = kinds.Remark{Lacks: "the program does not have the ability " + ability}
+		out[fleet.Op(word)] = kinds.Remark{Lacks: "the program does not have the ability " + ability}
 	}
-	for _, op := range []fleet.Op{fleet.OpMigrate, fleet.OpEvacuate, fleet.OpRescue} {
-		out[op] = kinds.Remark{Lacks: "the contract has no word for it"}
+	for _, word := range []fleet.Op{"migrate", "evacuate", "rescue"} {
+		out[word] = kinds.Remark{Lacks: "the contract has no word for it"}
 	}
 	return out
 }

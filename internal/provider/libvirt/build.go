@@ -85,7 +85,7 @@ func (p *Provider) prepare(ctx context.Context, s *session, order provider.Bluep
 	if plan.Type, err = p.domainType(s, order.Template.Accel); err != nil {
 		return b, err
 	}
-	if err := b.findFiles(s, p, &plan); err != nil {
+	if err := b.findFiles(ctx, s, p, &plan); err != nil {
 		return b, err
 	}
 	if err := p.elsewhere(ctx, &b); err != nil {
@@ -157,7 +157,7 @@ func (b build) free(s *session) error {
 }
 
 // findFiles names the instance's files and finds its base image.
-func (b *build) findFiles(s *session, p *Provider, plan *blueprint) (err error) {
+func (b *build) findFiles(ctx context.Context, s *session, p *Provider, plan *blueprint) (err error) {
 	t, dir := b.order.Template, p.stateDir
 	seeded := t.Seed || t.UserData != ""
 	b.console = fileName(b.order, consoleSuffix)
@@ -166,7 +166,7 @@ func (b *build) findFiles(s *session, p *Provider, plan *blueprint) (err error) 
 		return err
 	}
 	if t.Image != "" {
-		if b.base, err = s.image(dir, t.Image); err != nil {
+		if b.base, err = p.baseImage(ctx, s, t.Image); err != nil {
 			return err
 		}
 		suffix := overlaySuffix

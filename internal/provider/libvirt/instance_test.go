@@ -126,6 +126,7 @@ func TestInstances(t *testing.T) {
 		"a domain without a definition says so":       transientSaysSo,
 		"a mark of an older hale counts":              olderMarkCounts,
 		"a rehearsal finds what a build would lack":   rehearsalFindsWhatIsLacking,
+		"an image that the host lacks is brought":     missingImageIsBrought,
 	} {
 		t.Run(name, func(t *testing.T) { story(t, b) })
 	}

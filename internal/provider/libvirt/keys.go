@@ -2,14 +2,16 @@ package libvirt
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"net/url"
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
-	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
 	"hale/internal/kinds"
@@ -22,14 +24,14 @@ func Kind() kinds.Provider {
 		Word: "libvirt", Doc: "for QEMU under libvirt",
 		Usages: policy.Usages(),
 		Remarks: kinds.Remarks{
-			fleet.OpAdjust: {Has: "memory and processors while it is off, from its next start; metadata at once; not of a " +
+			"adjust": {Has: "memory and processors while it is off, from its next start; metadata at once; not of a " +
 				"template with xml of its own"},
-			fleet.OpKeep:       {Has: "its files stay, and a kept disk goes to its successor"},
-			fleet.OpSoftReboot: {Has: "by the guest's agent, or its power button"},
-			fleet.OpMigrate: {Lacks: "hosts know nothing of each other: move it with virsh migrate --undefinesource, and " +
+			"keep":        {Has: "its files stay, and a kept disk goes to its successor"},
+			"soft-reboot": {Has: "by the guest's agent, or its power button"},
+			"migrate": {Lacks: "hosts know nothing of each other: move it with virsh migrate --undefinesource, and " +
 				"hale follows"},
-			fleet.OpEvacuate: {Lacks: "its disk lies on the host that is dead: recreate builds it elsewhere"},
-			fleet.OpRescue:   {Lacks: "libvirt has no such mode"},
+			"evacuate": {Lacks: "its disk lies on the host that is dead: recreate builds it elsewhere"},
+			"rescue":   {Lacks: "libvirt has no such mode"},
 		},
 		Hosts: true, HostURIs: true, HostAddresses: true, Single: true, Witnesses: true, Builds: true,
 		Keys: keys.SectionOf("libvirt", providerKeys(), compileKeys), Stored: kinds.StoredAs[Settings], Warn: warn,
@@ -40,6 +42,8 @@ func Kind() kinds.Provider {
 type Settings struct {
 	// StateDir is the folder, on each host, for the disks and seeds of instances.
 	StateDir string
+	// Images says where base images come from that a host lacks.
+	Images Images `json:",omitzero"`
 	// Proof is what hale and daemons of other hosts prove to each other; nil: what libvirt's own clients have.
 	Proof *Proof `json:"-"`
 	// Insecure lets daemons of other hosts be spoken to in the clear.
@@ -67,7 +71,7 @@ func (s Settings) Secrets() []secret.Secret {
 
 // Connect implements kinds.Settings.
 func (s Settings) Connect(_ context.Context, c kinds.Connection) (kinds.Connected, error) {
-	o := Options{StateDir: s.StateDir, Logger: c.Logger, Panics: c.Panics}
+	o := Options{StateDir: s.StateDir, Images: s.Images, Logger: c.Logger, Panics: c.Panics}
 	if s.Proof != nil {
 		o.Proof = *s.Proof
 	}
@@ -87,7 +91,16 @@ type ownDraft struct {
 	ssh           keys.At[sshDraft]
 	sasl          keys.At[saslDraft]
 	insecure      keys.At[bool]
+	images        keys.At[imagesDraft]
 }
+
+type imagesDraft struct {
+	hosts  keys.At[bool]
+	files  keys.At[[]keys.Named[imageDraft]]
+	within keys.At[time.Duration]
+}
+
+type imageDraft struct{ path, sha256 keys.At[string] }
 
 type tlsDraft struct{ ca, certificate, key keys.At[string] }
 
@@ -109,6 +122,9 @@ func providerKeys() []keys.Field[ownDraft] {
 			"libvirt only: the folder, on each host, for the disks and seeds of instances.",
 			keys.Text("an absolute path", defaultStateDir),
 			func(p *ownDraft) *keys.At[string] { return &p.stateDir }),
+		keys.May("images", "libvirt only: where base images come from that a host lacks. A build then has them copied "+
+			"there first, into `state_dir`.", imagesShape(),
+			func(p *ownDraft) *keys.At[imagesDraft] { return &p.images }).Said("a build on such a host is refused"),
 		keys.May("tls", "libvirt only: the files for `qemu+tls`. They are read for each connection, so that new ones "+
 			"are taken up. Relative paths begin at the folder of this file.", tlsShape(),
 			func(p *ownDraft) *keys.At[tlsDraft] { return &p.tls }).Said("where libvirt's own clients look"),
@@ -121,6 +137,46 @@ func providerKeys() []keys.Field[ownDraft] {
 			"has no encryption and no login: anyone on the network between can read it and give orders. hale warns "+
 			"of it at each start.", keys.Boolean(), func(p *ownDraft) *keys.At[bool] { return &p.insecure }),
 	}
+}
+
+func imagesShape() keys.Object[imagesDraft] {
+	return keys.Object[imagesDraft]{Fields: []keys.Field[imagesDraft]{
+		keys.Or("hosts", false, "Copy an image from another host of the provider that has it, through hale.",
+			keys.Boolean(), func(i *imagesDraft) *keys.At[bool] { return &i.hosts }),
+		keys.May("files", "Images on hale's own machine, by the names under which templates have them.",
+			keys.Mapping[imageDraft]{Key: "IMAGE", Each: imageShape(), Names: keys.KeyForm{Noun: "the name of an image",
+				Pattern: "^[A-Za-z0-9/][A-Za-z0-9/._+-]*$"}},
+			func(i *imagesDraft) *keys.At[[]keys.Named[imageDraft]] { return &i.files }).Said("none"),
+		keys.Or("within", defaultImageWithin, "How long one copy may take. Builds that need it wait, and try again.",
+			keys.Duration(time.Minute, 24*time.Hour),
+			func(i *imagesDraft) *keys.At[time.Duration] { return &i.within }),
+	}}
+}
+
+func imageShape() keys.Object[imageDraft] {
+	return keys.Object[imageDraft]{Fields: []keys.Field[imageDraft]{
+		keys.Must("path", "/srv/images/web.qcow2", "The file. Relative paths begin at the folder of this file.",
+			keys.Text("a path", "/srv/images/web.qcow2"), func(i *imageDraft) *keys.At[string] { return &i.path }),
+		keys.May("sha256", "Its SHA-256, in hex: another file is not copied.", keys.Text("a SHA-256", "9f86d081…"),
+			func(i *imageDraft) *keys.At[string] { return &i.sha256 }).Said("whatever is there"),
+	}}
+}
+
+// images says where images come from.
+func (d *ownDraft) imagesOf(e kinds.Entry) Images {
+	i := d.images.Value
+	out := Images{Hosts: i.hosts.Value, Within: i.within.Value}
+	for _, f := range i.files.Value {
+		if out.Files == nil {
+			out.Files = map[string]ImageFile{}
+		}
+		sum := f.Value.sha256
+		if raw, err := hex.DecodeString(sum.Value); sum.Written() && (err != nil || len(raw) != sha256.Size) {
+			e.Add(sum.Spot, "is no SHA-256", "write the 64 hex digits that sha256sum prints")
+		}
+		out.Files[f.Name] = ImageFile{Path: keys.Path(f.Value.path), SHA256: sum.Value}
+	}
+	return out
 }
 
 func tlsShape() keys.Object[tlsDraft] {
@@ -162,8 +218,9 @@ func compileKeys(e kinds.Entry, d *ownDraft) kinds.Made {
 			"write for example "+defaultStateDir)
 	}
 	return kinds.Made{
-		Settings: Settings{StateDir: path.Clean(d.stateDir.Value), Proof: d.proof(e), Insecure: d.insecure.Value},
-		Hosts:    d.single(e),
+		Settings: Settings{StateDir: path.Clean(d.stateDir.Value), Images: d.imagesOf(e), Proof: d.proof(e),
+			Insecure: d.insecure.Value},
+		Hosts: d.single(e),
 	}
 }
 

@@ -52,6 +52,8 @@ type Options struct {
 	// StateDir is the folder, on each host, for the disks and seeds of instances, and the home of base images that are
 	// named without a folder. It becomes a storage pool if it is none. Default: /var/lib/libvirt/images.
 	StateDir string
+	// Images says where base images come from that a host lacks.
+	Images Images
 	// Proof is for hosts that are reached by a network.
 	Proof Proof
 	// Installation, when set, is the only installation with orders and marks that are accepted; others are
@@ -94,6 +96,8 @@ type Provider struct {
 	log          *slog.Logger
 	localAccel   func() accel.Accel
 	panics       defect.Witness
+	images       Images
+	bringing     *bringing
 }
 
 // New checks the options and makes the adapter. It connects to nothing yet.
@@ -106,6 +110,11 @@ func New(o Options) (*Provider, error) {
 		log:          o.Logger,
 		localAccel:   sync.OnceValue(accel.Detect),
 		panics:       o.Panics,
+		images:       o.Images,
+		bringing:     &bringing{jobs: map[fleet.HostName]*bringJob{}},
+	}
+	if p.images.Within <= 0 {
+		p.images.Within = defaultImageWithin
 	}
 	if o.StateDir == "" {
 		p.stateDir = defaultStateDir
@@ -146,9 +155,11 @@ func New(o Options) (*Provider, error) {
 
 // Close ends all connections; calls and watches under way end.
 func (p *Provider) Close() error {
+	p.bringing.end()
 	for _, h := range p.hosts {
 		h.close()
 	}
+	p.bringing.wait()
 	return nil
 }
 

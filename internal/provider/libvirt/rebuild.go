@@ -13,7 +13,7 @@ import (
 // definition, and with it UUID, MAC and mark, stays: so it comes back at its address. A template without an image has
 // nothing to put there.
 func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error {
-	_, s, err := p.open(ctx, "libvirt.rebuild", order.Ref)
+	ctx, s, err := p.open(ctx, "libvirt.rebuild", order.Ref)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error 
 	}
 	if order.Template.Image != "" {
 		order.ID = idOf(dom.UUID)
-		if err := s.renewOverlay(p.stateDir, order); err != nil {
+		if err := p.renewOverlay(ctx, s, order); err != nil {
 			return err
 		}
 	}
@@ -41,12 +41,12 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error 
 }
 
 // renewOverlay makes the instance's overlay anew. The image is found before anything is lost.
-func (s *session) renewOverlay(dir string, order provider.Blueprint) error {
-	pool, err := s.poolAt(dir)
+func (p *Provider) renewOverlay(ctx context.Context, s *session, order provider.Blueprint) error {
+	pool, err := s.poolAt(p.stateDir)
 	if err != nil {
 		return err
 	}
-	base, err := s.image(dir, order.Template.Image)
+	base, err := p.baseImage(ctx, s, order.Template.Image)
 	if err != nil {
 		return err
 	}

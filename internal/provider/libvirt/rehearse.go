@@ -16,7 +16,7 @@ import (
 // Rehearse implements provider.Rehearser. A folder that is no storage pool yet, which the first build makes one, is
 // looked into on this machine only.
 func (p *Provider) Rehearse(ctx context.Context, order provider.Blueprint) error {
-	_, s, err := p.open(ctx, "libvirt.rehearse", order.Ref)
+	ctx, s, err := p.open(ctx, "libvirt.rehearse", order.Ref)
 	if err != nil {
 		return err
 	}
@@ -31,8 +31,8 @@ func (p *Provider) Rehearse(ctx context.Context, order provider.Blueprint) error
 	problems := []error{build{order: order, uuid: uuid}.free(s)}
 	accel, err := p.domainType(s, order.Template.Accel)
 	problems = append(problems, err)
-	if image := order.Template.Image; image != "" {
-		problems = append(problems, s.seesImage(p.stateDir, image))
+	if order.Template.Image != "" {
+		problems = append(problems, p.canBring(ctx, s, order))
 	}
 	plan := newBlueprint(order, uuid)
 	plan.Type = accel
@@ -59,7 +59,7 @@ func (s *session) seesImage(dir, image string) error {
 		return nil // only a build lets the daemon look there
 	}
 	if _, err := os.Stat(image); err != nil {
-		return s.invalid(fmt.Errorf("there is no image %s (%w)", image, err))
+		return s.invalid(fmt.Errorf("%w %s (%w)", errNoImage, image, err))
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (s *session) image(dir, image string) (volume, error) {
 		vol, err = s.StorageVolLookupByName(pool, path.Base(image))
 	}
 	if isCode(err, golibvirt.ErrNoStorageVol) {
-		return volume{}, s.invalid(fmt.Errorf("there is no image %s", image))
+		return volume{}, s.invalid(fmt.Errorf("%w %s", errNoImage, image))
 	}
 	if err != nil {
 		return volume{}, s.fault(err)

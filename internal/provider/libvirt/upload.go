@@ -5,18 +5,23 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"math"
+	"io"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 )
 
 // upload writes data into the volume. It ends with ctx. When it returns nil, the daemon confirmed that it has all.
 func upload(ctx context.Context, a reach, vol golibvirt.StorageVol, data []byte) error {
+	return uploadFrom(ctx, a, vol, uint64(len(data)), bytes.NewReader(data))
+}
+
+// uploadFrom is upload of so many bytes that are read meanwhile.
+func uploadFrom(ctx context.Context, a reach, vol golibvirt.StorageVol, size uint64, data io.Reader) error {
 	var args bytes.Buffer
 	putVolume(&args, vol)
-	putUint(&args, 0, 0)                                // offset, a 64 bit number
-	putUint(&args, 0, uint32(len(data))&math.MaxUint32) //nolint:gosec // a seed is small
-	putUint(&args, 0)                                   // flags
+	putUint(&args, 0, 0) // offset, a 64 bit number
+	args.Write(binary.BigEndian.AppendUint64(nil, size))
+	putUint(&args, 0) // flags
 	return converse(ctx, a, func(u *speaker) error {
 		if _, err := u.call(procUpload, args.Bytes()); err != nil {
 			return err
@@ -26,14 +31,22 @@ func upload(ctx context.Context, a reach, vol golibvirt.StorageVol, data []byte)
 }
 
 // upload sends the data of the call before, and waits until the daemon has it.
-func (u *speaker) upload(data []byte) error {
+func (u *speaker) upload(data io.Reader) error {
 	h := header{remoteProgram, remoteVersion, procUpload, typeStream, u.serial, statusContinue}
-	for len(data) > 0 {
-		n := min(len(data), maxPiece)
-		if err := u.send(h, data[:n]); err != nil {
+	piece := make([]byte, maxPiece)
+	for {
+		n, err := io.ReadFull(data, piece)
+		if n > 0 {
+			if err := u.send(h, piece[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err != nil {
 			return err
 		}
-		data = data[n:]
 	}
 	h.Status = statusOK
 	if err := u.send(h, nil); err != nil {
@@ -58,7 +71,19 @@ func download(ctx context.Context, a reach, vol golibvirt.StorageVol, offset uin
 // fetch makes a call that is answered with a stream, and reads that. More than limit bytes are errTooMuch.
 func fetch(ctx context.Context, a reach, procedure uint32, args []byte, limit int) ([]byte, error) {
 	var data []byte
-	err := converse(ctx, a, func(u *speaker) error {
+	err := stream(ctx, a, procedure, args, func(piece []byte) error {
+		if len(data)+len(piece) > limit {
+			return errTooMuch
+		}
+		data = append(data, piece...)
+		return nil
+	})
+	return data, err
+}
+
+// stream makes a call that is answered with a stream, and hands on each piece of that.
+func stream(ctx context.Context, a reach, procedure uint32, args []byte, take func(piece []byte) error) error {
+	return converse(ctx, a, func(u *speaker) error {
 		if _, err := u.call(procedure, args); err != nil {
 			return err
 		}
@@ -67,13 +92,22 @@ func fetch(ctx context.Context, a reach, procedure uint32, args []byte, limit in
 			if err != nil || len(piece) == 0 {
 				return err // the daemon ends its side with the connection, too
 			}
-			if len(data)+len(piece) > limit {
-				return errTooMuch
+			if err := take(piece); err != nil {
+				return err
 			}
-			data = append(data, piece...)
 		}
 	})
-	return data, err
+}
+
+// downloadTo reads all of the volume's content.
+func downloadTo(ctx context.Context, a reach, vol golibvirt.StorageVol, w io.Writer) error {
+	var args bytes.Buffer
+	putVolume(&args, vol)
+	putUint(&args, 0, 0, 0, 0, 0) // offset and length, 64 bit numbers, and flags
+	return stream(ctx, a, procDownload, args.Bytes(), func(piece []byte) error {
+		_, err := w.Write(piece)
+		return err
+	})
 }
 
 func putVolume(b *bytes.Buffer, vol golibvirt.StorageVol) {

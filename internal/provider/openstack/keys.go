@@ -19,14 +19,14 @@ func Kind() kinds.Provider {
 		Word: "openstack", Doc: "for a project of an OpenStack cloud",
 		Usages: policy.Usages(),
 		Remarks: kinds.Remarks{
-			fleet.OpAdjust: {Has: "the flavor while it is off, by a resize that is confirmed at once; metadata and tags " +
+			"adjust": {Has: "the flavor while it is off, by a resize that is confirmed at once; metadata and tags " +
 				"at once"},
-			fleet.OpKeep:     {Has: "its port, with the addresses, and its kept volumes go to its successor"},
-			fleet.OpSnapshot: {Has: "an image; not of a server that boots from a volume"},
-			fleet.OpRebuild:  {Has: "of one that boots from a volume where Nova speaks 2.93"},
-			fleet.OpMigrate: {Has: "live, where Nova can", Lacks: "name the hypervisors in hosts, with an " +
+			"keep":     {Has: "its port, with the addresses, and its kept volumes go to its successor"},
+			"snapshot": {Has: "an image; not of a server that boots from a volume"},
+			"rebuild":  {Has: "of one that boots from a volume where Nova speaks 2.93"},
+			"migrate": {Has: "live, where Nova can", Lacks: "name the hypervisors in hosts, with an " +
 				"administrator's credentials"},
-			fleet.OpEvacuate: {Lacks: "name the hypervisors in hosts, with an administrator's credentials"},
+			"evacuate": {Lacks: "name the hypervisors in hosts, with an administrator's credentials"},
 		},
 		Hosts: true, HostAddresses: true, Central: true, Builds: true, Source: true, Volumes: true, Tags: true,
 		Moves: true, MovesIf: "name the hypervisors in hosts of the provider, with credentials that may see them",

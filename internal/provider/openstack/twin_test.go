@@ -610,10 +610,8 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			return 200, map[string]any{"output": "FAKE CONSOLE OUTPUT\nANOTHER\nLAST LINE"}
 		case "forceDelete":
 			w.deleteServer(s, nil)
-		case "rescue", "unrescue":
-			return w.rescue(s, action)
-		case "resize", "confirmResize":
-			return w.resize(s, action, kind)
+		case "rescue", "unrescue", "resize", "confirmResize":
+			return w.alter(s, action, kind)
 		case "createImage":
 			return w.createImage(s, kind)
 		case "evacuate":
@@ -689,6 +687,14 @@ func (w *twin) resize(s *twinServer, action string, how map[string]any) (int, an
 		s.Status, s.flavor, s.Host = "VERIFY_RESIZE", id, w.schedule(s.Host)
 	})
 	return 202, nil
+}
+
+// alter rescues or resizes the server, or ends that.
+func (w *twin) alter(s *twinServer, action string, how map[string]any) (int, any) {
+	if action == "resize" || action == "confirmResize" {
+		return w.resize(s, action, how)
+	}
+	return w.rescue(s, action)
 }
 
 // rescue has another system run in the server's place, or ends that.

@@ -72,7 +72,7 @@ func adjustedInPlace(t T, h Harness) {
 		e.awaitAs(order, wanted, fleet.PowerOff)
 	}
 	e.do("start", e.p.Start(e.ctx(), order.Ref))
-	seen = e.awaitAs(order, wanted, fleet.PowerRunning)
+	e.awaitAs(order, wanted, fleet.PowerRunning)
 	seen = e.awaitInstance("its address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
 	e.same("its address", before.Address, seen.Address)
 	e.untouched(order)

@@ -32,10 +32,10 @@ func (p *Provider) Adjust(ctx context.Context, order provider.Blueprint) error {
 		var spec types.VirtualMachineConfigSpec
 		has := sizeOf(&vm)
 		if t.Memory != 0 && t.Memory != has.Memory {
-			spec.MemoryMB = int64(t.Memory >> 20) //nolint:gosec // no machine has so much
+			spec.MemoryMB = int64(t.Memory >> 20)
 		}
 		if t.CPUs != 0 && t.CPUs != has.CPUs {
-			spec.NumCPUs = int32(t.CPUs) //nolint:gosec // bounded above
+			spec.NumCPUs = int32(t.CPUs)
 		}
 		signs := decodeMark(order.ID, vm.Config.ExtraConfig)
 		resized := spec.MemoryMB != 0 || spec.NumCPUs != 0

@@ -32,12 +32,12 @@ func Kind() kinds.Provider {
 		Instead:  "take it out, and name the template by image",
 		Stored:   kinds.StoredAs[Settings],
 		Remarks: kinds.Remarks{
-			fleet.OpAdjust:     {Has: "memory and processors while it is off; metadata at once"},
-			fleet.OpRebuild:    {Has: "where the template has one disk"},
-			fleet.OpSoftReboot: {Has: "by VMware Tools in the guest"},
-			fleet.OpMigrate:    {Lacks: "DRS moves machines, and hale follows"},
-			fleet.OpEvacuate:   {Lacks: "vSphere HA restarts machines elsewhere, and hale follows"},
-			fleet.OpRescue:     {Lacks: "vSphere has no such mode"},
+			"adjust":      {Has: "memory and processors while it is off; metadata at once"},
+			"rebuild":     {Has: "where the template has one disk"},
+			"soft-reboot": {Has: "by VMware Tools in the guest"},
+			"migrate":     {Lacks: "DRS moves machines, and hale follows"},
+			"evacuate":    {Lacks: "vSphere HA restarts machines elsewhere, and hale follows"},
+			"rescue":      {Lacks: "vSphere has no such mode"},
 		},
 	}
 }
