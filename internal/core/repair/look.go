@@ -27,7 +27,7 @@ func (p looking) look() onward {
 	if p.leftAlone() || p.overtaken() {
 		return over
 	}
-	if p.fated(*p.r, p.r.Step) {
+	if p.fated() {
 		return p.yield(p.r, fleet.ReasonSharedFate)
 	}
 	reason := p.HeldBack(p.r)
@@ -71,8 +71,8 @@ func (p looking) look() onward {
 }
 
 // fated reports whether a parent incident holds the step. What was fenced already goes on.
-func (w *Work) fated(r belief.Repair, step fleet.StepKind) bool {
-	return r.Kind == belief.RepairHeal && r.OffCalls == 0 && guard.SharedFate(w.M, w.Situation, step) != ""
+func (p looking) fated() bool {
+	return p.r.Kind == belief.RepairHeal && p.r.OffCalls == 0 && guard.SharedFate(p.M, p.Situation, p.r.Step) != ""
 }
 
 // outdated reports whether the rung no longer fits: the cause changed, or the ladder was edited since it was chosen.

@@ -127,11 +127,11 @@ func (c copier) failed(why fleet.Reason, detail string) onward {
 	return c.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
 }
 
-// Overdue returns the first copy of disks that was kept for its time, or given up, and that lies on no host that is
+// Overdue returns the first copy of the machine's disks that was kept for its time, or given up, and that lies on no host that is
 // held.
-func (w *Work) Overdue() (belief.DiskSnapshot, bool) {
-	for _, d := range w.M.Snapshots {
-		if d.MayGo(w.Situation.Now) && !guard.HostHeld(d.Host, w.Situation) {
+func Overdue(m *belief.Machine, s *guard.Situation) (belief.DiskSnapshot, bool) {
+	for _, d := range m.Snapshots {
+		if d.MayGo(s.Now) && !guard.HostHeld(d.Host, s) {
 			return d, true
 		}
 	}
