@@ -218,7 +218,7 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete"`
+	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete,hook"`
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every
 	// fleet.
 	Subjects []string `json:"subjects,omitempty" maxItems:"100"`
@@ -228,6 +228,9 @@ type OrderRequest struct {
 	Only     string   `json:"only,omitempty" enum:"scale-in"`              // what alone a hold forbids
 	All      bool     `json:"all,omitempty"`                               // release the holds of others, too
 	Plan     string   `json:"plan,omitempty" maxLength:"200"`              // that is confirmed
+	// Word is said of the hook of a machine that waits for one: of Hook, or of whichever does.
+	Word string `json:"word,omitempty" enum:"done,more,fail"`
+	Hook string `json:"hook,omitempty" maxLength:"200"`
 	Size     int      `json:"size,omitempty" minimum:"0" maximum:"100000"` // that the fleet is to have
 	// Change, or Percent of the size and AtLeast machines, is another size than the one that is asked for, in place of
 	// Size.

@@ -28,12 +28,15 @@ import (
 	"hale/internal/engine"
 	"hale/internal/engine/beside"
 	"hale/internal/engine/poller"
+	"hale/internal/hook"
+	"hale/internal/hook/ways"
 	"hale/internal/kinds"
 	"hale/internal/metrics"
 	"hale/internal/probe"
 	"hale/internal/probe/bulkprobe"
 	"hale/internal/probe/heartbeat"
 	"hale/internal/probe/netprobe"
+	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/provider/simulated"
 	"hale/internal/state"
@@ -301,7 +304,7 @@ func (s *site) staff(how staffing) error {
 	options := engine.Options{
 		Store: how.store, Server: how.server, Vantage: setup.Vantage, Sources: setup.Sources, Fleets: setup.Fleets,
 		Logger: how.log, Post: engine.Post{Find: s.teller.find, Words: s.teller.words.Message}, Defects: s.defects,
-		Room: roomOf(how.store), Gauges: s.gauges.Open,
+		Room: roomOf(how.store), Gauges: s.gauges.Open, Members: s.pools.Said,
 	}
 	if how.counts != nil {
 		options.Called, options.Committed = how.counts.Called, how.counts.Committed
@@ -338,7 +341,7 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []policy.Spec) 
 		a := adapterOf(adapters, p.Name)
 		setup.Sources = append(setup.Sources, poller.Source{
 			Name: p.Name, Adapter: s.how.wrap(a.Provider), Watcher: a.Watcher, Poll: p.Poll, ListWithin: p.ListWithin,
-			Runner: a.Runner, Fencer: s.fencing.Of(p.Name), Addresses: addresses(p.Hosts),
+			Runner: a.Runner, Hooks: s.hooksOf(a), Fencer: s.fencing.Of(p.Name), Addresses: addresses(p.Hosts),
 		})
 	}
 	all := watches{}
@@ -354,6 +357,14 @@ func (s *site) setup(c *config.Config, adapters []adapter, specs []policy.Spec) 
 		setup.Fleets = append(setup.Fleets, engine.Fleet{Spec: spec, Probes: w.prober})
 	}
 	return setup, all
+}
+
+// hooksOf is what runs hooks for the provider's machines: for real, unless these are simulated.
+func (s *site) hooksOf(a adapter) hook.Runner {
+	if a.Hooks != nil {
+		return a.Hooks
+	}
+	return ways.Ways{Programs: program.Here{}, Version: s.how.version}
 }
 
 // watch makes a probe engine for the fleet. Simulated machines report, and are in pools, within their world.

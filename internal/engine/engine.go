@@ -42,7 +42,9 @@ type Options struct {
 	Post    Post
 	// Gauges opens what reads the metrics of sources outside hale; nil: there are none.
 	Gauges gauge.Open
-	Logger *slog.Logger
+	// Members tells what the pools said last that the fleet's machines are in, sorted by balancer; nil: there are none.
+	Members func(fleet.Name) []Membership
+	Logger  *slog.Logger
 	// Defects is where panics are noted, also those of the parts that the engine is given; nil: in a book of its own.
 	Defects *defect.Register
 	// Room tells how much room the store has; nil: it does not say.
@@ -50,6 +52,12 @@ type Options struct {
 	// Called is told how each call to a provider went, and Committed how each write to the store did; nil: nothing is.
 	Called    func(of fleet.ProviderName, c provider.Call, took time.Duration, err error)
 	Committed func(took time.Duration, err error)
+}
+
+// Membership is what one pool said last, and when it was asked.
+type Membership struct {
+	fleet.PoolWord
+	At time.Time
 }
 
 // Setup is what an engine looks after: the part of its options that Reload can replace.

@@ -57,6 +57,8 @@ type holder struct {
 	defects      *defect.Register
 	confessed    defects.Told // which of them the journal has
 	stumbled     bool         // the last term ended by a panic
+	// members tells what the pools said last of the fleet's machines; nil: it has no pools.
+	members func(fleet.Name) []Membership
 	// drift is the clock's as last heeded, also in an earlier term: a step between two is noticed in the later one
 	// (L15). nil: there was no term yet, and what wall time says holds.
 	drift     *time.Duration
@@ -75,6 +77,7 @@ func newHolder(f Fleet, c *process.Clock, s *poller.Poller, b *process.Beginning
 		server: opts.Server, log: opts.Logger.With("fleet", f.Spec.Name), cannot: s.Source.Cannot(),
 		begun: b, tells: opts.Post, nudged: make(chan struct{}, 1), trials: make(chan trial), defects: opts.Defects,
 		gauges:    opts.Gauges,
+		members:   opts.Members,
 		confessed: defects.Told{},
 	}
 	o.told.Store(&charge{f.Spec, opts.Vantage})

@@ -387,6 +387,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	t.readMetrics(ctx, now)
 	t.own.SetTolls(t.fellows.Tolls(t.own.Spec()))
 	t.own.SetRoll(t.poller.Notes())
+	t.hearPools(now)
 	if !t.own.Due(now) {
 		return t.show(now), nil
 	}

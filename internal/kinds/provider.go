@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/defect"
+	"hale/internal/hook"
 	"hale/internal/keys"
 	"hale/internal/probe"
 	"hale/internal/program"
@@ -142,6 +143,8 @@ type Connected struct {
 	// Transport is how its machines are probed, and Runner executes commands for them.
 	Transport probe.Transport
 	Runner    program.Runner
+	// Hooks runs hooks for them; nil: they are run for real.
+	Hooks hook.Runner
 }
 
 // Entry is a provider of the file, as its type sees it.

@@ -103,7 +103,9 @@ func (k memory) note(members []balancer.Member, fleets map[fleet.Name]Fleet, now
 }
 
 // steps returns what is to be done to a pool that has the members, for all the fleets in it. Those who join come first.
-func (k memory) steps(members []balancer.Member, fleets map[fleet.Name]Fleet, now time.Time) []Step {
+// last is who serves on although it should not, since nothing else does.
+func (k memory) steps(members []balancer.Member, fleets map[fleet.Name]Fleet,
+	now time.Time) (plan []Step, last fleet.MachineName) {
 	p := planning{members: map[fleet.MachineName]balancer.Member{}, wishes: map[fleet.MachineName]Wish{}, memory: k,
 		now: now}
 	for _, f := range fleets {
@@ -122,7 +124,7 @@ func (k memory) steps(members []balancer.Member, fleets map[fleet.Name]Fleet, no
 	for _, name := range names {
 		p.leave(name, p.wishes[name])
 	}
-	return p.plan
+	return p.plan, p.last
 }
 
 // planning is a plan being made.
@@ -132,6 +134,7 @@ type planning struct {
 	memory  memory
 	now     time.Time
 	plan    []Step
+	last    fleet.MachineName
 }
 
 func (p *planning) step(name fleet.MachineName, w balancer.Want, why string) {
@@ -159,6 +162,7 @@ func (p *planning) leave(name fleet.MachineName, w Wish) {
 		return
 	}
 	if m.State == balancer.Serving && !w.Sure && m.Verdict != balancer.Down && !p.othersServe(name) {
+		p.last = name
 		return // the last one is not taken out on hale's word alone
 	}
 	if w.Heeded && w.State == balancer.Out && !w.Sure && m.State == balancer.Serving && m.Verdict == balancer.Down {

@@ -22,6 +22,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/engine"
 	"hale/internal/kinds"
 	"hale/internal/owner/published"
 )
@@ -209,7 +210,8 @@ type keeper struct {
 	mu      sync.Mutex
 	status  Status
 	reading reading
-	told    chan struct{} // closed with the next reading
+	word    engine.Membership // what the fleets' owners are told; without a Rev: nothing yet
+	told    chan struct{}     // closed with the next reading
 }
 
 func (k *keeper) stands() Status {
@@ -282,14 +284,19 @@ func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]Fleet, asked bo
 	k.memory.note(members, fleets, now)
 	var failed error
 	failures := 0
-	for _, s := range k.memory.steps(members, fleets, now) {
+	steps, last := k.memory.steps(members, fleets, now)
+	done := map[fleet.MachineName]balancer.State{}
+	for _, s := range steps {
 		if err := k.set(ctx, s); err != nil {
 			failed = err
 			if failures++; failures >= mostFailures {
 				break
 			}
+			continue
 		}
+		done[s.Member] = s.State
 	}
+	k.note(members, done, last, now)
 	k.stand(ctx, members, failed, now)
 }
 

@@ -14,6 +14,7 @@ func Commands(c *command.Call) []*cobra.Command {
 		g.holdCommand(),
 		g.releaseCommand(),
 		g.retryCommand(),
+		g.hookCommand(),
 		g.healCommand(),
 		g.undoCommand(),
 		g.brakeCommand(),

@@ -35,8 +35,33 @@ type Membership struct {
 	Connections int // or ConnectionsUnknown
 	// Asked is when the pool was asked.
 	Asked Instant
-	// Since is when the verdict came to be, as far as is known; zero: it is not.
-	Since Instant
 	// Last says that it serves although it should not, since nothing else in the pool does.
 	Last bool
+}
+
+// PoolWord is what one pool said last of all its members.
+type PoolWord struct {
+	Balancer BalancerName
+	// Rev rises with each answer.
+	Rev uint64
+	// Asked is when it was asked.
+	Asked Instant
+	// Members are those that it has, by machine.
+	Members map[MachineName]Membership
+}
+
+// Of is what the pool says of the machine. One that it does not have is out.
+func (w *PoolWord) Of(m MachineName) Membership {
+	is, there := w.Members[m]
+	if !there {
+		is = Membership{State: MemberOut, Verdict: MemberUnknown, Connections: ConnectionsUnknown}
+	}
+	is.Balancer, is.Asked = w.Balancer, w.Asked
+	return is
+}
+
+// Same reports whether the two say the same, whenever they were asked for.
+func (m Membership) Same(o Membership) bool {
+	m.Asked, o.Asked = 0, 0
+	return m == o
 }

@@ -49,6 +49,8 @@ func (c Caller) Send(ctx context.Context, a situation.Action, order provider.Blu
 	switch a.Intent.Op {
 	case fleet.OpRun:
 		return c.run(cctx, a)
+	case fleet.OpHook:
+		return c.hook(cctx, a)
 	case fleet.OpFence:
 		return c.cutPower(cctx, a)
 	default:
@@ -68,6 +70,20 @@ func (c Caller) Send(ctx context.Context, a situation.Action, order provider.Blu
 func (c Caller) run(ctx context.Context, a situation.Action) fleet.Outcome {
 	result, err := c.Poller.Source.Runner.Run(ctx, program.Job{Machine: a.Machine, Instance: a.Instance, Host: a.Host,
 		Args: a.Args, Env: a.Env})
+	return ended(a, result, err)
+}
+
+// hook runs a hook.
+func (c Caller) hook(ctx context.Context, a situation.Action) fleet.Outcome {
+	if c.Poller.Source.Hooks == nil || a.Errand == nil {
+		return fleet.Outcome{Intent: a.Intent.ID, Kind: fleet.OutcomeUnsupported, Detail: lacking(a).Error()}
+	}
+	result, err := c.Poller.Source.Hooks.Run(ctx, a.Errand)
+	return ended(a, result, err)
+}
+
+// ended is how a program, or what is like one, ended.
+func ended(a situation.Action, result program.Result, err error) fleet.Outcome {
 	o := fleet.Outcome{Intent: a.Intent.ID, Kind: outcomeOf(err), Output: result.Output}
 	switch {
 	case errors.As(err, new(program.NoSecret)):

@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/hook"
 	"hale/internal/program"
 	"hale/internal/provider"
 )
@@ -24,6 +25,7 @@ func (s Source) guarded(b *defect.Register,
 	told := b.Witness(defect.Provider, of)
 	s.Adapter, s.Watcher = provider.Guarded(s.Adapter, told), provider.GuardedWatcher(s.Watcher, told)
 	s.Runner = program.Guarded(s.Runner, b.Witness(defect.Commands, of))
+	s.Hooks = hook.Guarded(s.Hooks, b.Witness(defect.Commands, of))
 	if s.Fencer != nil {
 		s.Fencer = guardedFencer{s.Fencer, b.Witness(defect.Fence, of)}
 	}

@@ -21,6 +21,7 @@ import (
 	"hale/internal/defect"
 	"hale/internal/engine/notes"
 	"hale/internal/engine/process"
+	"hale/internal/hook"
 	"hale/internal/owner/picture"
 	"hale/internal/program"
 	"hale/internal/provider"
@@ -40,6 +41,8 @@ type Source struct {
 	// Runner executes the commands of run steps for the provider's machines; nil: there is none, and such steps are
 	// skipped.
 	Runner program.Runner
+	// Hooks runs people's hooks around the work on the provider's machines; nil: there is nothing that does.
+	Hooks hook.Runner
 	// Fencer cuts the power of the provider's hosts; nil: there is none.
 	Fencer Fencer
 	// Addresses are the hosts' own, where the operator names them.

@@ -55,6 +55,7 @@ type Picture struct {
 	providerUp    fleet.Instant          // when the provider last came up again
 	// providerPaged says that a person was told of the trouble that lasts.
 	providerPaged bool
+	poolRevs      []uint64     // of what the pools said last
 	wanted        *policy.Spec // as configured
 	installation  fleet.Installation
 	freshID       func() fleet.InstanceID

@@ -100,6 +100,7 @@ var packages = []pkgRule{
 	{path: "internal/probe/probetest", floor: 1, step: 1},
 	{path: "internal/program", floor: 1, step: 1},
 	{path: "internal/program/programtest", floor: 1},
+	{path: "internal/hook", floor: 1, step: 2},
 	{path: "internal/access", floor: 1}, // who calls the API, and what they may do
 	{path: "internal/access/token", floor: 1, step: 3},
 	{path: "internal/access/audit", floor: 1, step: 1},
@@ -167,6 +168,7 @@ var packages = []pkgRule{
 	{path: "internal/balancer/command", floor: 3},
 	{path: "internal/balancer/webhook", floor: 3, step: 1},
 	{path: "internal/balancer/memory", floor: 3},
+	{path: "internal/hook/ways", floor: 3, step: 1},
 	{path: "internal/gauge/prometheus", floor: 3},
 	{path: "internal/gauge/command", floor: 3},
 	{path: "internal/gauge/memory", floor: 3},
