@@ -106,7 +106,7 @@ type controller struct {
 func (c *controller) setup(spec policy.Spec) engine.Setup {
 	return engine.Setup{
 		Sources: []poller.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second,
-			ListWithin: c.within, Runner: c.runner, Fencer: c.fencer}},
+			ListWithin: c.within, Runner: c.runner, Hooks: c.handle.Hooks(), Fencer: c.fencer}},
 		Fleets: append([]engine.Fleet{{Spec: spec, Probes: c.probes}}, c.beside...),
 	}
 }

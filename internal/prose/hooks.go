@@ -13,7 +13,7 @@ func Hook(id fleet.HookID) string {
 	if id.Moment() == fleet.MomentPool {
 		return "pool " + string(id.Name())
 	}
-	return fmt.Sprintf("hook %s, %s", id.Name(), words.Moment(id.Moment()))
+	return fmt.Sprintf("hook %s (%s)", id.Name(), words.Moment(id.Moment()))
 }
 
 func hookBegun(r record.Record) string {

@@ -4,7 +4,8 @@
 // It promises that a pool is never changed because hale is blind, doubts what it sees, does not own the fleet, or has
 // just started; that the last member which serves is never taken out on hale's word alone; and that a balancer which
 // forgot what it was told is told again. It asks each pool before it changes anything, and keeps no state that a
-// restart would miss. It holds up no one: a repair does not wait for a pool.
+// restart would miss. What they say goes to the fleets' owners, who wait for it before they disrupt a
+// machine (Said).
 package pools
 
 import (

@@ -167,7 +167,6 @@ const (
 	ReasonShort     Reason = "short" // fewer, or more, machines than the fleet's size says
 
 	// Hooks, and pools that a machine leaves: why they are waited for, and how they end that are not simply done.
-	ReasonHook        Reason = "hook"         // a hook is run, or a word of it waited for
 	ReasonDraining    Reason = "draining"     // its connections have yet to end, as the pool says
 	ReasonHookFailed  Reason = "hook-failed"  // it said so, or could not be run
 	ReasonHookLate    Reason = "hook-late"    // it was not done in time

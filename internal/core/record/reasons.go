@@ -126,7 +126,7 @@ var held = []fleet.Reason{
 	fleet.ReasonNoHost, fleet.ReasonNoPlace,
 	fleet.ReasonDiskElsewhere, fleet.ReasonFenceDelay, fleet.ReasonFenceFailed, fleet.ReasonLocked,
 	fleet.ReasonLawBroken, fleet.ReasonAccessBack,
-	fleet.ReasonSharedToken, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonHook, fleet.ReasonDraining,
+	fleet.ReasonSharedToken, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonDraining,
 }
 
 // hooked are the ends of a hook that is not done.

@@ -163,9 +163,9 @@ func (x errands) await(task *hooks.Task) onward {
 		x.r.Hooks = h.Due(task.ID, by, x.Now().Add(max(task.Hook.Within, task.Hook.Deadline)))
 		x.Record(record.Record{Kind: record.HookBegun, Hook: task.ID, Took: task.Hook.Within,
 			Instance: x.M.Current.ID, Until: x.Situation.Now.Wall.Add(task.Hook.Within)})
-		x.Situation.Now.Due(by)
+		x.Situation.Now.Await(by)
 	}
-	x.M.Waiting = fleet.ReasonHook
+	x.M.Waiting = ""
 	return waits
 }
 

@@ -2,6 +2,7 @@ package repair_test
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 // theatre is a stage with a provider, on which calls have their effect, and machines become healthy when they were
 // mended by the operation that helps.
 type theatre struct {
+	addressed bool // its instances have an address
 	*stage
 	world map[fleet.InstanceID]fleet.Instance
 	helps fleet.Op
@@ -45,6 +47,7 @@ var effect = map[fleet.Op]func(*fleet.Instance){
 	fleet.OpKeep:     func(i *fleet.Instance) { i.Mark.Kept = true },
 	fleet.OpRestore:  func(i *fleet.Instance) { i.Mark.Kept = false },
 	fleet.OpCertify:  func(i *fleet.Instance) { i.Mark.Certified = true },
+	fleet.OpHook:     func(*fleet.Instance) {},
 }
 
 // act carries out what the last round asked for.
@@ -105,6 +108,9 @@ func (th *theatre) call(a situation.Action) {
 // judge brings the verdict up to date, as far as a repair lets it be judged.
 func (th *theatre) judge() {
 	r := th.m.Repair
+	if th.addressed {
+		th.m.Address = netip.MustParseAddr("10.0.0.1")
+	}
 	switch {
 	case r == nil || r.Phase == belief.PhaseAct:
 	case th.heals && r.Phase != belief.PhaseLook:

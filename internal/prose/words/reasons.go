@@ -169,7 +169,6 @@ var reasons = map[fleet.Reason]reason{
 		"leave its name out of what the fleet selects, and remove it at the provider"},
 	fleet.ReasonNotAwaited: {"no hook of it waits for a word", "see hale why for what hale waits for"},
 	fleet.ReasonAnswered:   {"that hook was given its word already", ""},
-	fleet.ReasonHook:       {"a hook comes first", "see hale why for which"},
 	fleet.ReasonDraining:   {"its connections have yet to end", ""},
 	fleet.ReasonHookFailed: {"the hook failed", "see what it says: hale events shows it; then hale retry the machine"},
 	fleet.ReasonHookLate:   {"the hook was not done in time", "see what became of it, then hale retry the machine"},

@@ -8,6 +8,8 @@ import (
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
+	"hale/internal/hook"
 	"hale/internal/program"
 	"hale/internal/provider"
 	"hale/internal/sim/guest"
@@ -48,4 +50,25 @@ func (c commands) Run(ctx context.Context, job program.Job) (program.Result, err
 		return true
 	})
 	return r, nil
+}
+
+// Hooks runs hooks around the work on the world's machines, none of them for real: each is done after a while, and a
+// guest that it gets to has its configuration applied again.
+func (p *Provider) Hooks() hook.Runner { return hooks{p} }
+
+type hooks struct{ p *Provider }
+
+// Run implements hook.Runner.
+func (h hooks) Run(ctx context.Context, e *situation.Errand) (program.Result, error) {
+	fail := func(err error) (program.Result, error) {
+		return program.Result{}, fault.New(fault.UnknownOutcome, "simulated.hook", string(e.Facts.Machine), err)
+	}
+	if err := h.p.wait(ctx, commandTime); err != nil {
+		return fail(err)
+	}
+	ref := provider.Ref{ID: e.Facts.Instance, Host: e.Facts.Host, Mark: fleet.Mark{Machine: e.Facts.Machine}}
+	if err := h.p.change(ctx, fleet.OpHook, ref, func(call *world.Call) { call.Op = world.Configure }); err != nil {
+		return fail(err)
+	}
+	return program.Result{}, nil
 }

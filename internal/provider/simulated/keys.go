@@ -50,7 +50,8 @@ func (s Settings) Connect(_ context.Context, c kinds.Connection) (kinds.Connecte
 	}
 	world := NewWorld(o)
 	handle := world.Open("hale")
-	return kinds.Connected{Provider: handle, Watcher: handle, Transport: world, Runner: handle.Commands()}, nil
+	return kinds.Connected{Provider: handle, Watcher: handle, Transport: world, Runner: handle.Commands(),
+		Hooks: handle.Hooks()}, nil
 }
 
 // seed gives each provider an identity of its own, the same whenever hale starts.

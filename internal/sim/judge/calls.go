@@ -210,7 +210,7 @@ func (j *Judge) Noted(c Server, a situation.Action) {
 		return
 	}
 	harmless := []fleet.Op{
-		fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume, fleet.OpRun, fleet.OpSnapshot,
+		fleet.OpStart, fleet.OpReboot, fleet.OpSoftReboot, fleet.OpResume, fleet.OpRun, fleet.OpHook, fleet.OpSnapshot,
 		fleet.OpCertify,
 	}
 	own := slices.Contains(harmless, a.Intent.Op) || j.spec.Adopt.Selects() && !j.spec.Adopt.Replaceable

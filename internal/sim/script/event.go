@@ -53,6 +53,9 @@ const (
 	Holds    Verb = "holds"
 	Releases Verb = "releases"
 	Retries  Verb = "retries"
+	SaysDone Verb = "says done of" // the hook of a machine that waits for a word
+	SaysMore Verb = "says more of"
+	SaysFail Verb = "says fail of"
 	Heals    Verb = "heals"
 	Undoes   Verb = "undoes"
 	Recovers Verb = "recovers the fleet"

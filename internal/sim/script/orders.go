@@ -19,6 +19,7 @@ import (
 func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
+		SaysDone: fleet.OrderHook, SaysMore: fleet.OrderHook, SaysFail: fleet.OrderHook,
 		Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
 		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, ScalesBy: fleet.OrderScale,
 		Signals: fleet.OrderScale,
@@ -49,6 +50,7 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	if o.Kind == fleet.OrderHold {
 		o.Reason = "planned work"
 	}
+	o.Word = map[Verb]fleet.HookWord{SaysDone: fleet.HookDone, SaysMore: fleet.HookMore, SaysFail: fleet.HookFail}[e.Verb]
 	if o.Kind == fleet.OrderFenced {
 		o.Proof, o.For, o.Reason = fleet.ProofWord, cmp.Or(e.For, time.Hour), "seen"
 	}

@@ -29,6 +29,9 @@ const (
 	Run Op = "run"
 	// Configure is the same of a caller that executes the command by itself: what comes of it when it is through.
 	Configure Op = "configure"
+	// Hook does what people want done around the work on an instance, at the caller's: it is done whatever becomes of the
+	// instance, and applies the configuration of one that it gets to.
+	Hook Op = "hook"
 	// Snapshot copies an instance's disks, and DropSnapshot removes a copy.
 	Snapshot     Op = "snapshot"
 	DropSnapshot Op = "drop-snapshot"
@@ -193,7 +196,7 @@ func (c *Client) Send(call Call, limit time.Duration, answer func(End)) (giveUp 
 	}
 	w.Watch.Sent(&call)
 	switch call.Op {
-	case Run:
+	case Run, Hook:
 		w.command(c, call, limit, answer)
 		return func() {}
 	case Fence:
@@ -377,7 +380,7 @@ func (w *World) actOn(vm *VM, call *Call) (bool, End) {
 	case Keep, Restore:
 		return w.putAside(vm, call)
 	// made elsewhere
-	case Create, Delete, Run, Configure, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Adjust, Fence, Get,
+	case Create, Delete, Run, Configure, Hook, Snapshot, DropSnapshot, Evacuate, Migrate, Rescue, Adjust, Fence, Get,
 		List, Notes:
 	}
 	return true, Done
@@ -398,6 +401,9 @@ func (w *World) command(c *Client, call Call, limit time.Duration, answer func(E
 			call.End = Permanent
 		} else {
 			call.Effect, call.End = w.configure(vm)
+		}
+		if call.Op == Hook {
+			call.End = Done
 		}
 		w.Watch.Acted(&call)
 		answer(call.End)

@@ -71,6 +71,7 @@ func (s *server) start(spec policy.Spec) {
 		return engine.Setup{
 			Sources: []poller.Source{{
 				Name: spec.Provider, Adapter: adapter, Watcher: handle, Poll: r.o.Poll, Runner: handle.Commands(),
+				Hooks:  handle.Hooks(),
 				Fencer: powers{r, s.name},
 			}},
 			Fleets: []engine.Fleet{{Spec: spec, Probes: probes}},
