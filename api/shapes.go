@@ -223,15 +223,15 @@ type OrderRequest struct {
 	// fleet.
 	Subjects []string `json:"subjects,omitempty" maxItems:"100"`
 	Reason   string   `json:"reason,omitempty" maxLength:"200"`
-	As       string   `json:"as,omitempty" maxLength:"200"`                // the user that the caller speaks for
-	For      Duration `json:"for,omitempty"`                               // how long a hold lasts, or a size is pinned
-	Only     string   `json:"only,omitempty" enum:"scale-in"`              // what alone a hold forbids
-	All      bool     `json:"all,omitempty"`                               // release the holds of others, too
-	Plan     string   `json:"plan,omitempty" maxLength:"200"`              // that is confirmed
+	As       string   `json:"as,omitempty" maxLength:"200"`   // the user that the caller speaks for
+	For      Duration `json:"for,omitempty"`                  // how long a hold lasts, or a size is pinned
+	Only     string   `json:"only,omitempty" enum:"scale-in"` // what alone a hold forbids
+	All      bool     `json:"all,omitempty"`                  // release the holds of others, too
+	Plan     string   `json:"plan,omitempty" maxLength:"200"` // that is confirmed
 	// Word is said of the hook of a machine that waits for one: of Hook, or of whichever does.
 	Word string `json:"word,omitempty" enum:"done,more,fail"`
 	Hook string `json:"hook,omitempty" maxLength:"200"`
-	Size     int      `json:"size,omitempty" minimum:"0" maximum:"100000"` // that the fleet is to have
+	Size int    `json:"size,omitempty" minimum:"0" maximum:"100000"` // that the fleet is to have
 	// Change, or Percent of the size and AtLeast machines, is another size than the one that is asked for, in place of
 	// Size.
 	Change  int `json:"change,omitempty" minimum:"-10000" maximum:"10000"`

@@ -180,7 +180,7 @@ func (x exchange) build() onward {
 	}
 	if found, ok := chart.Found(x.M, x.View, x.Installation); ok {
 		x.TakeFound(found)
-		return x.built()
+		return errands(x).built()
 	}
 	if a := x.M.Anchor; a != nil && x.Situation.Now.Due(a.Until) {
 		x.M.Anchor = nil

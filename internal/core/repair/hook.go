@@ -53,19 +53,19 @@ func (x errands) leave() onward {
 }
 
 // built goes on with an instance that was just built: what makes of it what it is to be comes before it is verified.
-func (w *Work) built() onward {
-	w.verifyFrom()
-	r, spec := w.M.Repair, &w.Situation.Spec
+func (x errands) built() onward {
+	x.verifyFrom()
+	spec := &x.Situation.Spec
 	if len(spec.Provision) == 0 {
 		return again
 	}
-	w.M.Current.Raw = true
-	r.Hooks = r.Hooks.Anew(fleet.MomentProvision)
-	w.enter(belief.PhaseProvision)
-	r.Deadline = w.Now().Add(spec.BuildWithin)
-	w.M.Health.Grace = r.Deadline
+	x.M.Current.Raw = true
+	x.r.Hooks = x.r.Hooks.Anew(fleet.MomentProvision)
+	x.enter(belief.PhaseProvision)
+	x.r.Deadline = x.Now().Add(spec.BuildWithin)
+	x.M.Health.Grace = x.r.Deadline
 	for i := range spec.Provision {
-		w.M.Health.Grace = w.M.Health.Grace.Add(max(spec.Provision[i].Within, spec.Provision[i].Deadline))
+		x.M.Health.Grace = x.M.Health.Grace.Add(max(spec.Provision[i].Within, spec.Provision[i].Deadline))
 	}
 	return again
 }

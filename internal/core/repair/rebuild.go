@@ -10,7 +10,7 @@ type rebuilding struct{ ofTheOld }
 
 func (rebuilding) ofStep() bool { return true }
 
-func (rebuilding) done(w *Work, _ *belief.Repair) onward { return w.built() }
+func (rebuilding) done(w *Work, r *belief.Repair) onward { return errands{w, r}.built() }
 
 func (rebuilding) notFound(w *Work, _ *belief.Repair, in belief.Intent) onward {
 	return w.failRung(fleet.ReasonNoInstance, string(in.Op))

@@ -14,7 +14,7 @@ func (creating) done(w *Work, r *belief.Repair) onward {
 	m.Current, r.Next = r.Next, belief.Incarnation{}
 	w.Stands()
 	m.Address = w.View.Sighting(m.Current.ID).Instance.Address
-	return w.built()
+	return errands{w, r}.built()
 }
 
 func (creating) undone(r *belief.Repair) { r.Next = belief.Incarnation{} }
