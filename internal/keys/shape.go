@@ -127,9 +127,13 @@ func Integer(low, high int) Scalar[int] {
 
 // Number is a number from low to high, with or without a fraction.
 func Number(low, high float64) Scalar[float64] {
-	bounds := Span(low, high, FormatNumber)
-	if low == -math.MaxFloat64 && high == math.MaxFloat64 {
+	bounds, choose := Span(low, high, FormatNumber), FormatNumber(low)+" to "+FormatNumber(high)
+	switch {
+	case low == -math.MaxFloat64 && high == math.MaxFloat64:
 		bounds = ""
+	case high == math.MaxFloat64:
+		choose = FormatNumber(low) + " or more"
+		bounds = choose
 	}
 	return Scalar[float64]{
 		Noun: "a number", Example: FormatNumber(max(low, min(high, 1))), Forms: []Form{FormNumber, FormText},
@@ -139,7 +143,7 @@ func Number(low, high float64) Scalar[float64] {
 			case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
 				return 0, Flawf("write for example 80 or 0.5", "%q is not a number", text)
 			case v < low || v > high:
-				return 0, Flawf("choose "+FormatNumber(low)+" to "+FormatNumber(high), "%s is out of range", text)
+				return 0, Flawf("choose "+choose, "%s is out of range", text)
 			}
 			return v, nil
 		},

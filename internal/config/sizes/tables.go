@@ -77,7 +77,8 @@ func moveKeys() []keys.Field[Draft] {
 				policy.LeaveLeastBusy, policy.LeaveHighestNumber)},
 			func(s *Draft) *keys.At[[]keys.At[policy.LeaveRule]] { return &s.leave }).
 			Said("[unhealthy, oldest-template, oldest]"),
-		keys.May("busy", "The metric that `least-busy` of leave goes by.", keys.Name(),
+		keys.May("busy", "The metric that `least-busy` of leave goes by. A plan that waits for a person's word does "+
+			"not: who is least busy changes, and it names its machines.", keys.Name(),
 			func(s *Draft) *keys.At[string] { return &s.busy }),
 		keys.May("even", "In what the numbers of machines are kept equal when one goes.",
 			keys.Choice(nil, fleet.DomainHost, fleet.DomainRack, fleet.DomainRoom, fleet.DomainZone,

@@ -79,7 +79,8 @@ func retemplated(wanted *policy.Spec, ledger *belief.Ledger) bool {
 	return !wanted.Template.Builds(ledger.Template)
 }
 
-// surplus chooses which machines go.
+// surplus chooses which machines go. How busy they are makes no difference, since that changes with each reading: the
+// plan would be another one before the person who was shown it could confirm it.
 func surplus(spec *policy.Spec, n int, machines []situation.View, hosts []fleet.Host, l *belief.Ledger) []Touched {
 	var out []Touched
 	for _, g := range leaving.Choose(leaving.Scene{Spec: spec, Machines: machines, Hosts: hosts,
