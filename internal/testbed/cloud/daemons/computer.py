@@ -84,9 +84,11 @@ class FakeDriver(fake.FakeDriver):
         glance.API().update(context, image_id, {'status': 'active', 'disk_format': 'raw', 'container_format': 'bare'},
                             io.BytesIO(b'boots %d\n' % boots))
 
-    def finish_migration(self, context, migration, instance, *args, power_on=True, **kwargs):
+    def finish_migration(self, context, migration, instance, disk_info, network_info, image_meta, resize_instance, allocations,
+                         block_device_info=None, power_on=True):
         boots = read_disk(instance)  # a resize takes the disk along, and what was off stays off, as libvirt's driver has it
-        super().finish_migration(context, migration, instance, *args, power_on=power_on, **kwargs)
+        super().finish_migration(context, migration, instance, disk_info, network_info, image_meta, resize_instance, allocations,
+                                 block_device_info, power_on)
         write_disk(instance, boots + (1 if power_on else 0))
         if not power_on:
             self.instances[instance.uuid].state = power_state.SHUTDOWN
