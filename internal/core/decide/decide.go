@@ -23,6 +23,7 @@ import (
 	"hale/internal/core/proving"
 	"hale/internal/core/record"
 	"hale/internal/core/repair"
+	"hale/internal/core/rollout"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/core/sizing"
@@ -326,7 +327,7 @@ func (r *deciding) own(w *work) {
 	w.M.CopyTo(own)
 	w.M, w.Situation, w.Installation, w.Load = own, &r.Sit, r.S.Installation, r.loader
 	w.telling = r.telling
-	w.chosen = len(r.Chosen) > 0 && ledger.IsChosen(&r.Round, own)
+	w.chosen = len(r.Chosen) > 0 && rollout.IsChosen(&r.Round, own)
 }
 
 // see lets the guard see the machine, among those that are counted.

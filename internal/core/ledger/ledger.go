@@ -5,6 +5,7 @@ import (
 	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/core/rollout"
 	"hale/internal/core/round"
 )
 
@@ -21,7 +22,7 @@ func Book(r *round.Round) {
 		l = belief.OpenLedger(wanted, standing(r))
 	}
 	if l.Changing() {
-		l = bookUpdate(r, bookChanges(r, l))
+		l = rollout.Book(r, bookChanges(r, l))
 	}
 	l = listen(r, l)
 	if asked := l.Asked(wanted); asked > l.Staying() {
@@ -128,7 +129,7 @@ func Confirm(r *round.Round, o *fleet.Order) {
 			Order: o.ID, By: o.By})
 	}
 	if p.Template {
-		next.Update = updateTo(r, l, o)
+		next.Update = rollout.New(r, l, o)
 		next.Editions = max(l.Editions, next.Update.Edition)
 	}
 	enforce(r, &next)
@@ -144,11 +145,11 @@ func OpenChanging(r *round.Round) {
 		}
 	}
 	if l.Update.Goes() {
-		chooseNext(r, l)
+		rollout.Choose(r, l)
 	}
 }
 
 // IsChanging reports whether the machine is to be changed by a person's order.
 func IsChanging(r *round.Round, m *belief.Machine) bool {
-	return r.Sit.Whole.Ledger.Changing() && (r.Sit.Whole.Ledger.Removal(m.Name) != nil || IsChosen(r, m))
+	return r.Sit.Whole.Ledger.Changing() && (r.Sit.Whole.Ledger.Removal(m.Name) != nil || rollout.IsChosen(r, m))
 }

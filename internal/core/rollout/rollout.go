@@ -1,4 +1,9 @@
-package ledger
+// Package rollout takes another template through a fleet: which machines try it first, which follow, when it is proven,
+// and when it goes no further.
+//
+// It promises that no machine is chosen beyond what the policy allows at once, and that none follows before the template
+// proved itself. It begins nothing: package decide does, as far as the guard lets it.
+package rollout
 
 import (
 	"cmp"
@@ -10,8 +15,8 @@ import (
 	"hale/internal/core/round"
 )
 
-// updateTo returns the update that a person ordered: to the template in force, which needs no trial, or to another.
-func updateTo(r *round.Round, l *belief.Ledger, o *fleet.Order) *belief.Update {
+// New returns the update that a person ordered: to the template in force, which needs no trial, or to another.
+func New(r *round.Round, l *belief.Ledger, o *fleet.Order) *belief.Update {
 	u := &belief.Update{Template: r.S.Wanted.Template, Edition: max(l.Editions, l.Edition) + 1, Order: o.ID, By: o.By}
 	if u.Template.Builds(l.Template) {
 		u.Edition, u.Proven = l.Edition, true
@@ -68,8 +73,8 @@ func (p *progress) add(m *belief.Machine, u *belief.Update) {
 // pilots returns how many machines are to try another template first.
 func pilots(r *round.Round) int { return max(1, r.S.Spec.Update.Pilots) }
 
-// bookUpdate books how far another template came: whether it is proven, has failed, or is in force everywhere.
-func bookUpdate(r *round.Round, l *belief.Ledger) *belief.Ledger {
+// Book books how far another template came: whether it is proven, has failed, or is in force everywhere.
+func Book(r *round.Round, l *belief.Ledger) *belief.Ledger {
 	if !l.Update.Goes() {
 		return l
 	}
@@ -111,10 +116,10 @@ func bookUpdate(r *round.Round, l *belief.Ledger) *belief.Ledger {
 	return l.Updated(&u)
 }
 
-// chooseNext opens the machines that are to be built from the other template next: as many as may try it first, or as
+// Choose opens the machines that are to be built from the other template next: as many as may try it first, or as
 // many as the budget has room for. One that failed on yet another template goes first, then those with the highest
 // numbers.
-func chooseNext(r *round.Round, l *belief.Ledger) {
+func Choose(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)
 	room := r.S.Spec.Places() - p.under
 	if !l.Update.Proven {
