@@ -136,6 +136,10 @@ type Fleet struct {
 	Holds   []Hold    `json:"holds"`
 	// Ordered is the size that people ordered instead of the configuration's; nil: there is no such order.
 	Ordered *OrderedSize `json:"ordered,omitempty"`
+	// Rollout says how another template goes through the fleet; empty: none does. Drifted machines differ from the one
+	// in force.
+	Rollout string `json:"rollout,omitempty"`
+	Drifted int    `json:"drifted,omitempty"`
 	// Bounds are where something moves its size; nil: it is a plain number.
 	Bounds *SizeBounds `json:"bounds,omitempty"`
 	// Plans wait for a person's word, and Kept are old instances that are kept for a while.
@@ -218,7 +222,7 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete,hook"`
+	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete,hook,rollout-pause,rollout-resume,rollout-undo,rollout-mend"`
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every
 	// fleet.
 	Subjects []string `json:"subjects,omitempty" maxItems:"100"`

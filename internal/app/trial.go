@@ -112,16 +112,17 @@ func (t *trials) fleet(ctx context.Context, f *policy.Spec) {
 
 // metrics reads each metric once that a server is asked for; programs are only looked for.
 func (t *trials) metrics(ctx context.Context, f *policy.Spec) {
-	if f.Sizing == nil {
-		return
-	}
 	sources := adapters.NewGauges("")
 	defer sources.Close()
 	var machines []gauge.Machine
-	for n := range f.Sizing.Max {
+	most := f.Size
+	if f.Sizing != nil {
+		most = f.Sizing.Max
+	}
+	for n := range most {
 		machines = append(machines, gauge.Machine{Name: f.Name.Machine(n + 1)})
 	}
-	for _, m := range f.Sizing.Metrics {
+	for _, m := range f.Metrics() {
 		subject := fmt.Sprintf("fleet %s, metric %s", f.Name, m.Name)
 		t.program(subject, m.Command.Args)
 		if m.Kind != policy.MetricPrometheus {

@@ -36,7 +36,7 @@ func (t *term) targets(index int) []probe.Target {
 		out[k] = probe.Target{
 			ID: probe.ID{Machine: name, Check: c.Name}, Instance: a.Instance, Host: a.Host, Address: a.Address,
 			Rival:    a.Rival,
-			Metadata: a.Metadata, Spec: c, Epoch: a.Epoch, Keeps: t.spec.Sizing.ReadsPage(c.Name),
+			Metadata: a.Metadata, Spec: c, Epoch: a.Epoch, Keeps: t.spec.ReadsPage(c.Name),
 		}
 	}
 	return out

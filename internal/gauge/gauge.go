@@ -106,7 +106,7 @@ func Weigh(m *policy.Metric, r Reading) (Value, error) {
 		return doubt(fault.Invalid, fleet.ReasonMetricMany, "there are %d values instead of one", len(values))
 	}
 	for _, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) || !m.Believable(v) {
+		if !m.Believable(v) {
 			return doubt(fault.Invalid, fleet.ReasonMetricAbsurd, "%v is beyond belief", v)
 		}
 	}

@@ -69,15 +69,15 @@ func giver(r record.Record) string {
 
 // wantedChange says what a person changed, and what became of it.
 func wantedChange(r record.Record) string {
+	if said := rolled(r); said != "" {
+		return said
+	}
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
 	case fleet.ReasonConfirmedPlan:
 		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+giver(
 			r)+": plan "+r.Detail, ": plan ")
-	case fleet.ReasonUpdated:
-		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) are built from it", about(r),
-			r.Size)
 	case fleet.ReasonWithdrawn:
 		if r.Machine == "" {
 			return about(r) + ": the configuration does not ask for the other template any more, so the update goes " +

@@ -295,6 +295,9 @@ func repairStarted(r record.Record) string {
 		return Because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
 			words.Reason(fleet.Reason(r.Detail)))
 	case belief.RepairUpdate:
+		if r.Detail != "" {
+			return fmt.Sprintf("%s: hale builds the machine anew from the template in force (%s)", about(r), r.Repair)
+		}
 		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
 			giver(r), r.Repair)
 	case belief.RepairTidy:

@@ -61,7 +61,7 @@ func (s *stage) scale(rule scaler.Scaler) {
 
 // measure reads the metrics that are due, and plans the next reading.
 func (c *server) measure() {
-	if c.term == 0 || c.s.wanted.Sizing == nil {
+	if c.term == 0 || len(c.s.wanted.Metrics()) == 0 {
 		return
 	}
 	now, from := c.now(), c.s.source()

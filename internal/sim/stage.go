@@ -164,7 +164,7 @@ func fits(e script.Event, o Options) error {
 	case "machine", "person":
 		return fitsMachine(e, o)
 	case "metric":
-		if name, _ := verbs.ParseMetric(e.Subject); o.Spec.Sizing.Metric(fleet.MetricName(name)) == nil {
+		if name, _ := verbs.ParseMetric(e.Subject); o.Spec.Metric(fleet.MetricName(name)) == nil {
 			return fmt.Errorf("%s: fleet %s has no metric %s", e, o.Spec.Name, name)
 		}
 	case "load":

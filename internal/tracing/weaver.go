@@ -260,7 +260,8 @@ func (i *incident) endRepair(r *record.Record) []Span {
 // mended reports whether a repair with the end did what it was for, or had nothing to do.
 func mended(end fleet.Reason) bool {
 	switch end {
-	case fleet.ReasonHealed, fleet.ReasonBuilt, fleet.ReasonUpdated, fleet.ReasonUndone, fleet.ReasonRemoved,
+	case fleet.ReasonHealed, fleet.ReasonBuilt, fleet.ReasonUpdated, fleet.ReasonInForce,
+		fleet.ReasonUndone, fleet.ReasonRemoved,
 		fleet.ReasonRefuted, fleet.ReasonVanished:
 		return true
 	default:

@@ -11,7 +11,7 @@ import (
 var methods = map[string]string{
 	"alive": "", "ready": "", "metrics": "", "discovery-prometheus": "", // for programs that know nothing of hale
 	"status": "Status", "why-machine": "Why", "why-fleet": "WhyFleet", "fleet-size": "FleetSize",
-	"evidence": "Evidence", "state": "State",
+	"fleet-rollout": "FleetRollout", "evidence": "Evidence", "state": "State",
 	"backup": "Backup", "events": "Events", "probe-log": "ProbeLog", "list-fleets": "Fleets",
 	"get-fleet": "Fleet", "list-machines": "Machines",
 	"list-machines-of-fleet": "Machines", "get-machine": "Machine", "list-instances": "Instances",

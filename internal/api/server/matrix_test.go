@@ -42,6 +42,7 @@ var matrix = map[string]row{
 	"why-machine":            {role: access.Viewer, path: "/v1/machines/web-2/why"},
 	"why-fleet":              {role: access.Viewer, path: "/v1/fleets/web/why"},
 	"fleet-size":             {role: access.Viewer, path: "/v1/fleets/web/size"},
+	"fleet-rollout":          {role: access.Viewer, path: "/v1/fleets/web/rollout"},
 	"evidence":               {role: access.Admin, path: "/v1/machines/web-2/evidence"},
 	"state":                  {role: access.Admin, whole: true},
 	"backup":                 {role: access.Admin, whole: true},

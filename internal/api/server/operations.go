@@ -49,6 +49,10 @@ func (s *Server) reading() {
 		Needs:   rest.Reads,
 		Summary: "How many machines a fleet has, how many are wanted, and why", Codes: []string{api.CodeUnknownFleet}},
 		s.fleetSize)
+	rest.Serve(s.router, rest.Call{ID: "fleet-rollout", Method: http.MethodGet, Path: "/v1/fleets/{name}/rollout",
+		Needs:   rest.Reads,
+		Summary: "How another template goes through a fleet, and which machines differ from the one in force",
+		Codes:   []string{api.CodeUnknownFleet}}, s.fleetRollout)
 	rest.Serve(s.router, rest.Call{ID: "state", Method: http.MethodGet, Path: "/v1/state", Needs: rest.Governs,
 		Summary: "What is believed, as the store has it, for a plan"}, s.state)
 	rest.Register(s.router, rest.Call{ID: "backup", Method: http.MethodGet, Path: "/v1/backup", Needs: rest.Governs,

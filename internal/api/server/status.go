@@ -144,6 +144,15 @@ func (s *Server) fleetSize(ctx context.Context, in *byName) (api.FleetSize, erro
 	return view.Size(f), nil
 }
 
+// fleetRollout says how another template goes through a fleet.
+func (s *Server) fleetRollout(ctx context.Context, in *byName) (api.Rollout, error) {
+	f, err := fleetNamed(in.Name, s.seen(ctx, access.Viewer))
+	if err != nil {
+		return api.Rollout{}, err
+	}
+	return view.Rollout(f), nil
+}
+
 // statePrefixes are the parts of the store that a plan needs. Without the starts that were noted, those of this very
 // hale would prove to it that the store is older than the world.
 var statePrefixes = []string{"installation", "fleets/", "providers/", starts.NotedPrefix}

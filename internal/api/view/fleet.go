@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/record"
+	"hale/internal/core/rollout"
 	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
@@ -49,7 +50,8 @@ func FleetAlone(s published.Fleet) api.Fleet {
 		Brake: Brake(s), Vantage: vantage(s), Parents: parents(s), Holds: holds(s),
 		Provider: Provider(s),
 		Bounds:   sizeBounds(s.Wanted.Sizing),
-		Ordered:  OrderedSize(s), Plans: []api.Waiting{}, Kept: kept(s),
+		Rollout:  rolloutLine(&s), Drifted: len(rollout.Drifts(s.Whole.Ledger, s.Machines, &s.Wanted)),
+		Ordered: OrderedSize(s), Plans: []api.Waiting{}, Kept: kept(s),
 		Hosts: make([]api.Host, 0, len(s.Hosts)),
 		Messages: api.Messages{
 			Waiting: s.Post.Waiting, Since: s.Post.Since, Dead: s.Post.Dead, Target: string(s.Post.Target),

@@ -141,6 +141,13 @@ func wantedLines(f api.Fleet, now time.Time) []string {
 	if said := sizeLine(f); said != "" {
 		lines = append(lines, said)
 	}
+	if f.Rollout != "" {
+		lines = append(lines, f.Rollout+" (hale rollout status "+f.Name+")")
+	}
+	if f.Drifted > 0 {
+		lines = append(lines, fmt.Sprintf("%s differ from the template in force (hale rollout status %s)",
+			prose.Machines(f.Drifted), f.Name))
+	}
 	for _, w := range f.Plans {
 		lines = append(lines, fmt.Sprintf("plan %s waits to be confirmed: %s (hale apply)", w.ID,
 			strings.TrimPrefix(Aim(w), w.Subject+": ")))

@@ -20,6 +20,7 @@ func Commands(c *command.Call) []*cobra.Command {
 		g.brakeCommand(),
 		g.scaleCommand(),
 		g.deleteCommand(),
+		g.rolloutCommand(),
 		g.reloadCommand(),
 		g.applyCommand(),
 		g.recoverCommand(),

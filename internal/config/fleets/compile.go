@@ -100,7 +100,7 @@ func (c *compiler) compile() policy.Spec {
 		UnhealthyWhen: unhealthy,
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
-		Update:        policy.Update{Pilots: d.update.Value.pilots.Value, Soak: d.update.Value.soak.Value},
+		Update:        c.update(slices.Concat(checks, tells)),
 		SharedFate:    c.sharedFate(loss),
 		Placement:     c.placement(),
 		Mode:          d.mode.Value,
@@ -132,6 +132,9 @@ func (c *compiler) size() int {
 func (c *compiler) aroundSize(checks []policy.Check) sizes.Around {
 	around := sizes.Around{Finder: c.Finder, Selects: c.selects(), Checks: checks,
 		Broken: c.draft.checks.How == keys.Broken || len(checks) != len(c.draft.checks.Value)}
+	if q := c.draft.update.Value.query.Value; q.metric.Known() {
+		around.Used = q.metric.Value.Name()
+	}
 	if c.known {
 		around.Kind = &c.kind
 	}

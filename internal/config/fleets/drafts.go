@@ -107,8 +107,22 @@ type evidenceDraft struct {
 }
 
 type updateDraft struct {
-	pilots keys.At[int]
-	soak   keys.At[time.Duration]
+	pilots       keys.At[int]
+	soak         keys.At[time.Duration]
+	batch        keys.At[portion]
+	pause        keys.At[time.Duration]
+	minInService keys.At[portion]
+	query        keys.At[queryDraft]
+	onFailure    keys.At[policy.OnUpdateFailure]
+	undoWithin   keys.At[time.Duration]
+	order        keys.At[policy.UpdateOrder]
+}
+
+// queryDraft is a metric that says whether another template is good.
+type queryDraft struct {
+	metric       keys.At[sizes.MetricDraft]
+	above, below keys.At[float64]
+	lasts        keys.At[time.Duration]
 }
 
 // Brake is what the file says of a brake.

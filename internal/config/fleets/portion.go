@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
@@ -12,6 +13,9 @@ type portion struct {
 	number  int
 	percent int // 0: number says it
 }
+
+// policy is the portion as a fleet's policy has it.
+func (p portion) policy() policy.Portion { return policy.Portion{Number: p.number, Percent: p.percent} }
 
 func portionShape() keys.Scalar[portion] {
 	number := keys.Integer(1, maxSize)

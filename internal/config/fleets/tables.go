@@ -210,17 +210,6 @@ func evidenceShape() keys.Object[evidenceDraft] {
 	}}
 }
 
-func updateShape() keys.Object[updateDraft] {
-	return keys.Object[updateDraft]{Fields: []keys.Field[updateDraft]{
-		keys.Or("canary", defaultPilots, "So many machines are built from it first. When one of them does not become "+
-			"healthy, the others keep theirs.",
-			keys.Integer(1, maxSize), func(u *updateDraft) *keys.At[int] { return &u.pilots }),
-		keys.Or("soak", defaultSoak, "For so long all of these must be healthy before the others follow, as many at "+
-			"once as `in_repair` allows.",
-			keys.Duration(0, 7*24*time.Hour), func(u *updateDraft) *keys.At[time.Duration] { return &u.soak }),
-	}}
-}
-
 func stopShape() keys.Shorthand[stopDraft, policy.ExternalStop] {
 	return keys.Shorthand[stopDraft, policy.ExternalStop]{
 		Short: keys.Choice(nil, policy.ExternalStopHoldThenPage, policy.ExternalStopHeal),

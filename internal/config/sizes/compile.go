@@ -22,6 +22,8 @@ type Around struct {
 	Broken bool
 	// Kind is the type of its provider; nil: that is not known.
 	Kind *kinds.Provider
+	// Used is the metric that something beside the size goes by; empty: none.
+	Used string
 }
 
 // compiler judges one fleet's size.
@@ -156,9 +158,33 @@ func (c *compiler) hasMetric(name keys.At[string], s *Draft) bool {
 	return false
 }
 
+// Name returns which of the size's metrics is meant; empty: none is.
+func (d *MetricDraft) Name() string { return d.name.Value }
+
+// CompileMetric judges a metric for something else than the size: it returns the name of one of the size's metrics, or
+// of that which is read for this alone, with it.
+func CompileMetric(d keys.At[MetricDraft], size keys.At[Draft], around Around) (fleet.MetricName, *policy.Metric) {
+	c := compiler{around}
+	switch {
+	case d.How != keys.Given:
+		return "", nil
+	case d.Value.name.Known() && size.Known() && !size.Value.moves():
+		c.Add(d.Spot, fmt.Sprintf("there is no metric %s: the size is a number, and goes by none", d.Value.name.Value),
+			"write here how it is read, as {prometheus: {url: …, query: …}}")
+		return "", nil
+	case d.Value.name.How != keys.Absent:
+		if c.hasMetric(d.Value.name, &size.Value) {
+			return fleet.MetricName(d.Value.name.Value), nil
+		}
+		return "", nil
+	}
+	own := c.metric(keys.Named[metricDraft]{Name: string(policy.OwnMetric), Spot: d.Spot, Value: d.Value.own, OK: true})
+	return own.Name, &own
+}
+
 // usedMetrics reports metrics that are read for nothing.
 func (c *compiler) usedMetrics(s *Draft) {
-	used := map[string]bool{s.busy.Value: true}
+	used := map[string]bool{s.busy.Value: true, c.Used: true}
 	for _, o := range s.opinions.Value {
 		used[o.Value.metric.Value] = true
 	}

@@ -74,6 +74,12 @@ type metricDraft struct {
 	of          keys.At[policy.Combine]
 }
 
+// MetricDraft is a metric for something else than a size: the name of one that the size goes by, or one of its own.
+type MetricDraft struct {
+	name keys.At[string]
+	own  metricDraft
+}
+
 type prometheusDraft struct {
 	url, query, label, ca keys.At[string]
 	headers               keys.At[[]keys.Named[keys.TextDraft]]

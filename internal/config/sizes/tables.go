@@ -132,6 +132,16 @@ func metricShape() keys.Object[metricDraft] {
 	}...)}
 }
 
+// MetricShape is a metric for something else than a size.
+func MetricShape() keys.Shorthand[MetricDraft, string] {
+	return keys.Shorthand[MetricDraft, string]{
+		Short: keys.Name(),
+		Long: keys.Object[MetricDraft]{Fields: keys.Within(metricShape().Fields,
+			func(d *MetricDraft) *metricDraft { return &d.own })},
+		Take: func(name keys.At[string]) MetricDraft { return MetricDraft{name: name} },
+	}
+}
+
 // metricWays are the keys of how a metric is read. It is read in one way.
 func metricWays() []keys.Field[metricDraft] {
 	return []keys.Field[metricDraft]{

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
@@ -158,4 +159,12 @@ func joinedBy[T any](all []T, write func(T) string) string {
 		out[i] = write(v)
 	}
 	return strings.Join(out, ", ")
+}
+
+// WriteMetric returns what follows a key that names a metric, or has one of its own, in one line.
+func WriteMetric(name fleet.MetricName, own *policy.Metric) string {
+	if own == nil {
+		return string(name)
+	}
+	return writeMetric(own).String()
 }

@@ -54,39 +54,6 @@ type Removal struct {
 	Lowers bool `json:",omitempty"`
 }
 
-// Update is another template on its way through the fleet.
-type Update struct {
-	Template policy.Template
-	Edition  uint64
-	Order    fleet.OrderID // the person's
-	By       string
-	// Calm is since when as many as are to try it first are built from it, and healthy; zero: they are not.
-	Calm fleet.Instant `json:",omitempty"`
-	// Proven says that these stood the time: it goes through the whole fleet.
-	Proven bool `json:",omitempty"`
-	// Stopped says why it goes no further; what was replaced stays. Empty: it goes on.
-	Stopped fleet.Reason `json:",omitempty"`
-}
-
-// Goes reports whether the update goes on. There may be none.
-func (u *Update) Goes() bool { return u != nil && u.Stopped == "" }
-
-// TemplateOf returns what instances of the edition are built from. Which disks are to be kept is for the configuration
-// to say.
-func (l *Ledger) TemplateOf(edition uint64, wanted *policy.Spec) policy.Template {
-	if l.Update != nil && l.Update.Edition == edition {
-		return l.Update.Template.Cherished(wanted.Template.Disks)
-	}
-	return l.Template.Cherished(wanted.Template.Disks)
-}
-
-// Updated returns a ledger with another state of its update.
-func (l *Ledger) Updated(u *Update) *Ledger {
-	next := *l
-	next.Update = u
-	return &next
-}
-
 // Removal returns the order by which the machine is to go, or nil.
 func (l *Ledger) Removal(name fleet.MachineName) *Removal {
 	if l == nil {
@@ -169,10 +136,7 @@ func (l *Ledger) restart(now fleet.Now) *Ledger {
 		return nil
 	}
 	next := *l
-	if next.Update != nil && next.Update.Calm != 0 {
-		u := *next.Update
-		u.Calm, next.Update = 0, &u
-	}
+	next.Update = l.Update.restart(now)
 	if next.Ordered.pins() {
 		o := *next.Ordered
 		o.Pin.restart(now)

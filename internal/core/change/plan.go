@@ -64,6 +64,9 @@ func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.Vi
 		})
 	}
 	p.Blocked = blocked(p, &spec, wanted, machines)
+	if u := ledger.Update; p.Template && u.Goes() && u.Undoes != nil {
+		p.Blocked = fleet.ReasonUpdating // first everything is as before
+	}
 	if !p.Empty() {
 		p.ID = id(p, wanted)
 	}
@@ -130,6 +133,11 @@ func blocked(p Plan, spec, wanted *policy.Spec, machines []situation.View) (bein
 		}
 	}
 	return being
+}
+
+// Unreplaceable says why the machines may not be built anew from the template in force; empty: they may.
+func Unreplaceable(all []Touched, spec *policy.Spec, machines []situation.View) fleet.Reason {
+	return blocked(Plan{Replace: all, Template: true}, spec, spec, machines)
 }
 
 // Unremovable says why the machine may not be removed; empty: it may. What is being built for it is hale's own, and may

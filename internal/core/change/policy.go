@@ -32,6 +32,16 @@ func flag(key string, is bool) part { return part{key, is, strconv.FormatBool(is
 
 func span(key string, d time.Duration) part { return part{key, d, fleet.WriteSpan(d)} }
 
+func portion(key string, p policy.Portion) part {
+	switch {
+	case p.Percent > 0:
+		return part{key, p, strconv.Itoa(p.Percent) + "%"}
+	case p.Number > 0:
+		return part{key, p, strconv.Itoa(p.Number)}
+	}
+	return part{key, p, "none"}
+}
+
 // bare is for what is too long for a line, or may be secret.
 func bare(key string, value any) part { return part{key: key, value: value} }
 
@@ -61,6 +71,10 @@ func parts(s policy.Spec) []part {
 		span("shared_fate.wait", s.SharedFate.Wait),
 		bare("unhealthy_when", s.UnhealthyWhen), bare("protect", s.Protected), bare("placement", s.Placement),
 		number("update.canary", s.Update.Pilots), span("update.soak", s.Update.Soak),
+		portion("update.batch", s.Update.Batch), span("update.pause", s.Update.Pause),
+		portion("update.min_in_service", s.Update.InService), bare("update.query", s.Update.Query),
+		word("update.on_failure", s.Update.OnFailure), span("update.undo_within", s.Update.UndoWithin),
+		word("update.order", s.Update.Order),
 		flag("adopt.replaceable", s.Adopt.Replaceable),
 		bare("select", s.Adopt.Select), number("size", s.Adopt.Expected),
 		bare("select of other fleets", s.Adopt.Rivals), bare("machines that were let go", s.Adopt.Left),

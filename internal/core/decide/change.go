@@ -20,7 +20,7 @@ func (w *work) change() bool {
 	kind, o := belief.RepairRemove, s.Whole.Ledger.Removal(m.Name)
 	if u := ledgerUpdate(s.Whole.Ledger); o == nil && w.chosen && u.Goes() {
 		kind, o = belief.RepairUpdate, &belief.Removal{Machine: m.Name, Instance: m.Current.ID, Order: u.Order,
-			By: u.By}
+			By: u.By, Why: u.Why()}
 	}
 	switch {
 	case o == nil || s.Provider.Standing == fleet.ProviderUnknown:
@@ -36,7 +36,11 @@ func (w *work) change() bool {
 	case w.busy(), w.lingers(o):
 		return false
 	}
-	if held := guard.NewChange(m, s); held != "" {
+	held := guard.NewChange(m, s)
+	if held == "" && kind == belief.RepairUpdate {
+		held = guard.InService(m, s)
+	}
+	if held != "" {
 		if m.Repair != nil {
 			return false
 		}

@@ -20,6 +20,7 @@ import (
 	"hale/internal/core/ladder"
 	"hale/internal/core/ledger"
 	"hale/internal/core/orders"
+	"hale/internal/core/policy"
 	"hale/internal/core/proving"
 	"hale/internal/core/record"
 	"hale/internal/core/repair"
@@ -93,6 +94,7 @@ func (r *deciding) decide() round.Decision {
 // goThrough takes each machine's work as far as it gets, in their order. When to look again depends on what became of
 // them.
 func (r *deciding) goThrough(works []*work, d *round.Decision) {
+	r.countServing(works)
 	for _, w := range works {
 		if r.sleepsOn(w) {
 			continue
@@ -111,6 +113,26 @@ func (r *deciding) goThrough(works []*work, d *round.Decision) {
 	for _, w := range works {
 		if w.decided && !w.Broken && !w.M.Equal(&w.View.Machine) {
 			r.lookAhead(w)
+		}
+	}
+}
+
+// countServing counts the machines that serve, where an update may not take away all of them.
+func (r *deciding) countServing(works []*work) {
+	l := r.Sit.Whole.Ledger
+	r.serving = l != nil && l.Update != nil && r.S.Spec.Update.InService != policy.Portion{}
+	if !r.serving {
+		return
+	}
+	at := 0
+	for i := range r.S.Machines {
+		m := &r.S.Machines[i].Machine
+		if at < len(works) && works[at].Index == i {
+			m = works[at].M
+			at++
+		}
+		if guard.Serves(m, &r.S.Spec) {
+			r.Sit.Serving++
 		}
 	}
 }
@@ -134,6 +156,8 @@ type deciding struct {
 	muted  uint64                        // the checks that are not heeded now
 	next   fleet.Instant                 // see Decision.Next
 	letGo  bool                          // a person took the brake off in this round
+	// serving says that it is counted how many machines serve, since an update may not take away all of them.
+	serving bool
 	memory
 }
 
@@ -352,6 +376,9 @@ func (r *deciding) proceed(w *work) {
 		r.orders.RefuseAll(&w.Chart)
 	}
 	r.Tally.Add(w.M, &r.S.Spec)
+	if r.serving && guard.Serves(&r.before, &r.S.Spec) && !guard.Serves(w.M, &r.S.Spec) {
+		r.Sit.Serving--
+	}
 	guard.TakeSlot(w.M, &r.Sit)
 	guard.CountRepair(r.before.Repair, w.M.Repair, &r.Sit)
 }

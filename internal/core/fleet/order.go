@@ -85,6 +85,11 @@ const (
 	OrderUncut  OrderKind = "uncut"
 	OrderHook   OrderKind = "hook"   // the word that a hook of the machine waits for
 	OrderDelete OrderKind = "delete" // remove this very machine, and have one less; of an adopted one: let it go
+
+	OrderRolloutPause  OrderKind = "rollout-pause"  // the update on its way begins no further machine
+	OrderRolloutResume OrderKind = "rollout-resume" // and goes on
+	OrderRolloutUndo   OrderKind = "rollout-undo"   // what it changed goes back to the template in force
+	OrderRolloutMend   OrderKind = "rollout-mend"   // build those machines anew that differ from the template in force
 )
 
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine
@@ -95,7 +100,14 @@ func (k OrderKind) ToMachine() bool {
 
 // PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken
 // up.
-func (k OrderKind) PermitsHarm() bool { return k != OrderHold && k != OrderBrakeOn && !k.Notes() }
+func (k OrderKind) PermitsHarm() bool {
+	return k != OrderHold && k != OrderBrakeOn && k != OrderRolloutPause && !k.Notes()
+}
+
+// Rollout reports whether the order is about an update.
+func (k OrderKind) Rollout() bool {
+	return k == OrderRolloutPause || k == OrderRolloutResume || k == OrderRolloutUndo || k == OrderRolloutMend
+}
 
 // Notes reports whether the order only writes down what a person had done.
 func (k OrderKind) Notes() bool { return k == OrderCut || k == OrderUncut }
@@ -181,11 +193,8 @@ func (o *Order) checkKind() error {
 		return o.checkNote("a power cut", ProofHostOff)
 	case OrderUncut:
 		return o.checkNote("the undoing of a cut", ProofAccessCut)
-	case OrderBrakeOn, OrderBrakeOff:
-		if o.Machine != "" || o.Host != "" {
-			return errors.New("a brake is a whole fleet's: hold a machine or a host instead")
-		}
-		return nil
+	case OrderRolloutPause, OrderRolloutResume, OrderRolloutUndo, OrderRolloutMend, OrderBrakeOn, OrderBrakeOff:
+		return o.checkWhole()
 	}
 	return fmt.Errorf("there is no order %q", o.Kind)
 }
@@ -198,6 +207,17 @@ func (o *Order) checkMachine() error {
 		return fmt.Errorf("of a hook %s, %s or %s is said", HookDone, HookMore, HookFail)
 	}
 	return nil
+}
+
+// checkWhole judges what is a whole fleet's.
+func (o *Order) checkWhole() error {
+	switch {
+	case o.Machine == "" && o.Host == "":
+		return nil
+	case o.Kind.Rollout():
+		return errors.New("a rollout is a whole fleet's")
+	}
+	return errors.New("a brake is a whole fleet's: hold a machine or a host instead")
 }
 
 func (o *Order) checkSize() error {

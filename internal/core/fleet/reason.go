@@ -230,10 +230,28 @@ const (
 	ReasonUpdated       Reason = "updated"        // by an instance of another template
 	// the first machines of another template stood the time: the others follow
 	ReasonProven        Reason = "proven"
+	ReasonProving       Reason = "proving"        // the first machines of another template are to stay healthy first
 	ReasonPilotFailed   Reason = "canary-failed"  // it was to try another template, and did not become healthy
 	ReasonUpdateStopped Reason = "update-stopped" // a machine of another template failed: the others keep theirs
-	ReasonSizeDown      Reason = "size-down"      // the machine has gone: Size are left of Limit
-	ReasonGivenUp       Reason = "given-up"       // the change failed, and the machine is healed as before
+	// the metric that an update goes by is beyond its bound
+	ReasonQueryBeyond    Reason = "query-beyond"
+	ReasonBatchDone      Reason = "batch-done"      // the machines of a batch are well: the next one follows after the pause
+	ReasonInService      Reason = "in-service"      // with it, fewer machines would serve than are to during an update
+	ReasonInForce        Reason = "in-force"        // by an instance of the template in force, where it was to go back to that
+	ReasonRolloutWaits   Reason = "rollout-waits"   // no further machine begins; Detail says why
+	ReasonRolloutPaused  Reason = "rollout-paused"  // a person has no further machine begin
+	ReasonRolloutResumed Reason = "rollout-resumed" // and has them begin again
+	ReasonRollsBack      Reason = "rolls-back"      // what was changed goes back to the template in force; Detail says why
+	ReasonRolledBack     Reason = "rolled-back"     // all of it has
+	ReasonUndoStopped    Reason = "undo-stopped"    // a machine that was to go back failed
+	ReasonUndoSlow       Reason = "undo-slow"       // what was changed did not go back in the time for it
+	ReasonMends          Reason = "mends"           // the machines that differ from the template in force are built anew from it
+	ReasonMended         Reason = "mended"          // none does any more
+	ReasonNoRollout      Reason = "no-rollout"      // no other template is on its way
+	ReasonNothingToUndo  Reason = "nothing-to-undo" // it goes to the template in force
+	ReasonNoDrift        Reason = "no-drift"        // all machines are as the template in force says
+	ReasonSizeDown       Reason = "size-down"       // the machine has gone: Size are left of Limit
+	ReasonGivenUp        Reason = "given-up"        // the change failed, and the machine is healed as before
 	// what waited for a person's word is not in the configuration any more
 	ReasonTakenBack    Reason = "taken-back"
 	ReasonWithdrawn    Reason = "withdrawn"     // the order was taken back

@@ -56,6 +56,8 @@ type Situation struct {
 	Tally  Tally
 	// Closed says that the policy's windows let no repair begin now.
 	Closed bool
+	// Serving is how many machines of the fleet serve, where that matters to an update.
+	Serving int
 	// View is what is known of the machine; nil: nothing but its belief.
 	View *situation.View
 	// Answering are the hosts with a machine of the fleet that is not known to fail, where that matters.

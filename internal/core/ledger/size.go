@@ -198,7 +198,8 @@ func Scene(s *situation.State, l *belief.Ledger, machines []situation.View) leav
 }
 
 // harmless are the ends of a removal after which the machine may be chosen again.
-var harmless = []fleet.Reason{fleet.ReasonRemoved, fleet.ReasonWithdrawn, fleet.ReasonStalePlan, fleet.ReasonUpdated}
+var harmless = []fleet.Reason{fleet.ReasonRemoved, fleet.ReasonWithdrawn, fleet.ReasonStalePlan, fleet.ReasonUpdated,
+	fleet.ReasonInForce}
 
 // takeBack lets the machines stay that were to go by an opinion's word, and have not begun to, where a person keeps
 // them, or what the word rested on says nothing any more.

@@ -57,7 +57,9 @@ func (w ordered) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.say(o)
 	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete,
 		fleet.OrderBrakeOn, fleet.OrderBrakeOff,
-		fleet.OrderRecover, fleet.OrderFenced, fleet.OrderCut, fleet.OrderUncut: // of the whole
+		fleet.OrderRecover, fleet.OrderFenced, fleet.OrderCut, fleet.OrderUncut,
+		fleet.OrderRolloutPause, fleet.OrderRolloutResume, fleet.OrderRolloutUndo,
+		fleet.OrderRolloutMend: // of the whole
 	}
 	return fleet.ReasonMalformed
 }

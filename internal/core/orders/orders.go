@@ -58,6 +58,8 @@ func (r *Orders) Heed() {
 			ledger.Scale(r.Round, o)
 		case o.Kind == fleet.OrderDelete:
 			ledger.Remove(r.Round, o)
+		case o.Kind.Rollout():
+			ledger.Roll(r.Round, o)
 		case o.Kind == fleet.OrderRecover && o.Believe:
 			r.believing.TakeUp(o)
 		case o.Kind == fleet.OrderRecover:

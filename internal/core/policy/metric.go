@@ -1,14 +1,18 @@
 package policy
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"hale/internal/core/fleet"
 )
 
-// Believable reports whether a value is within the metric's bounds. Without bounds (both 0) each is.
+// Believable reports whether a value is a number within the metric's bounds. Without bounds (both 0) each number is.
 func (m *Metric) Believable(value float64) bool {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		return false
+	}
 	return m.Least == 0 && m.Most == 0 || value >= m.Least && value <= m.Most
 }
 
@@ -45,8 +49,8 @@ func (c Combine) One(values []float64) float64 {
 const smoothed = 5
 
 // ReadsPage reports whether a metric is a number in the answer to the check.
-func (s *Sizing) ReadsPage(c fleet.CheckName) bool {
-	return s != nil && slices.ContainsFunc(s.Metrics, func(m Metric) bool {
+func (s *Spec) ReadsPage(c fleet.CheckName) bool {
+	return slices.ContainsFunc(s.Metrics(), func(m Metric) bool {
 		return m.Kind == MetricCheck && m.Check.Check == c && m.Check.Body != ""
 	})
 }

@@ -52,14 +52,6 @@ type Spec struct {
 	History time.Duration `json:",omitempty"`
 }
 
-// Update says how another template goes through the fleet.
-type Update struct {
-	// Pilots is how many machines are built from it first; at least one.
-	Pilots int `json:"Canary"` // as it was stored first
-	// Soak is how long these must all be healthy before the others follow.
-	Soak time.Duration
-}
-
 // Mode says whether hale acts on the fleet or only watches and records what it would do.
 type Mode string
 

@@ -48,7 +48,7 @@ var reasons = map[Kind][]fleet.Reason{
 		fleet.Reason(belief.RepairUpdate), fleet.Reason(belief.RepairUndo), fleet.Reason(belief.RepairTidy),
 		fleet.ReasonHostBack, fleet.ReasonKeepOver},
 	RepairEnded: slices.Concat(held, failures, passedOver, []fleet.Reason{fleet.ReasonHealed, fleet.ReasonBuilt,
-		fleet.ReasonUpdated,
+		fleet.ReasonUpdated, fleet.ReasonInForce,
 		fleet.ReasonUndone, fleet.ReasonRemoved, fleet.ReasonRefuted, fleet.ReasonVanished, fleet.ReasonPutOff,
 		fleet.ReasonOverruled, fleet.ReasonWithdrawn}),
 	StepChosen:  {none},
@@ -99,7 +99,9 @@ var reasons = map[Kind][]fleet.Reason{
 		fleet.ReasonSizeUp, fleet.ReasonSizeDown, fleet.ReasonLeaves, fleet.ReasonSizeOrdered, fleet.ReasonSizeFromFile,
 		fleet.ReasonAlready, fleet.ReasonNamed,
 		fleet.ReasonDisksStay, fleet.ReasonKeptStays, fleet.ReasonUpdated, fleet.ReasonProven,
-		fleet.ReasonUpdateStopped, fleet.ReasonGivenUp},
+		fleet.ReasonUpdateStopped, fleet.ReasonGivenUp, fleet.ReasonQueryBeyond, fleet.ReasonBatchDone,
+		fleet.ReasonRolloutWaits, fleet.ReasonRolloutPaused, fleet.ReasonRolloutResumed, fleet.ReasonRollsBack,
+		fleet.ReasonRolledBack, fleet.ReasonUndoStopped, fleet.ReasonMends, fleet.ReasonMended},
 	Size: slices.Concat(halts, []fleet.Reason{fleet.ReasonOpinion, fleet.ReasonForecast, fleet.ReasonCooldown,
 		fleet.ReasonPinned, fleet.ReasonBounds,
 		fleet.ReasonNoOpinion, fleet.ReasonUpdating, fleet.ReasonNoneMayGo}),
@@ -127,6 +129,7 @@ var held = []fleet.Reason{
 	fleet.ReasonDiskElsewhere, fleet.ReasonFenceDelay, fleet.ReasonFenceFailed, fleet.ReasonLocked,
 	fleet.ReasonLawBroken, fleet.ReasonAccessBack,
 	fleet.ReasonSharedToken, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonDraining,
+	fleet.ReasonInService,
 }
 
 // hooked are the ends of a hook that is not done.
@@ -177,7 +180,8 @@ var told = slices.Concat(held, failures, panicked, muteMetric, []fleet.Reason{
 	fleet.ReasonStepPage, fleet.ReasonHoldExpired, fleet.ReasonHostFenced, fleet.ReasonHostCut,
 	fleet.ReasonSnapshotStays, fleet.ReasonGivenUp,
 	fleet.ReasonNotSelected, fleet.ReasonShort, fleet.ReasonDown, fleet.ReasonStoreLow, fleet.ReasonStoreDown,
-	fleet.ReasonStoreLost, fleet.ReasonHostReboots,
+	fleet.ReasonStoreLost, fleet.ReasonHostReboots, fleet.ReasonQueryBeyond, fleet.ReasonUndoStopped,
+	fleet.ReasonUndoSlow,
 })
 
 // refusals are those for which an order is not taken up, or not followed any more.
@@ -196,6 +200,7 @@ var refusals = []fleet.Reason{
 	fleet.ReasonNotCertified, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonUnsupported,
 	fleet.ReasonLawBroken, fleet.ReasonStoppedByPerson,
 	fleet.ReasonCooldown, fleet.ReasonPinned, fleet.ReasonBounds, fleet.ReasonPlainSize, fleet.ReasonBeingBuilt,
+	fleet.ReasonUpdating, fleet.ReasonNoRollout, fleet.ReasonNotPaused, fleet.ReasonNothingToUndo, fleet.ReasonNoDrift,
 }
 
 // lettingGo are those for which an instance is taken out of hale's care.

@@ -18,7 +18,7 @@ var elsewhere = []fleet.Reason{
 	fleet.ReasonTooLate, fleet.ReasonTooLarge, fleet.ReasonNothing, fleet.ReasonNotWanted, fleet.ReasonInterrupted,
 	fleet.ReasonFailing, fleet.ReasonHighestNumber,
 	fleet.ReasonUnread, fleet.ReasonNoSay, fleet.ReasonEven, fleet.ReasonOldTemplate, fleet.ReasonOldest,
-	fleet.ReasonNewest, fleet.ReasonRandom, fleet.ReasonLeastBusy,
+	fleet.ReasonNewest, fleet.ReasonRandom, fleet.ReasonLeastBusy, fleet.ReasonProving,
 }
 
 // TestEachReasonHasItsRecords holds the table to the constants: each kind is in it, and each reason in one of its

@@ -80,7 +80,7 @@ func (w *Work) observe(r *belief.Repair, id fleet.InstanceID, host fleet.HostNam
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
 		return waits
 	}
-	if r.Intent == nil && r.Retries >= pageAfter && w.wantedIn() {
+	if r.Intent == nil && r.Retries >= pageAfter && isWantedIn(w.M.Repair) {
 		return w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
 	}
 	r.AskAt = w.Now().Add(w.patience(r))
@@ -187,7 +187,7 @@ func (w *Work) giveUp(reason fleet.Reason, detail string) onward {
 	if w.M.Repair.Kind == belief.RepairRemnant {
 		return w.failAttempt(reason, detail)
 	}
-	if w.wantedIn() {
+	if isWantedIn(w.M.Repair) {
 		return w.giveUpChange(reason, detail)
 	}
 	return w.quarantine(reason, detail)
@@ -246,7 +246,7 @@ func (w *Work) repeat(r *belief.Repair, in belief.Intent) onward {
 func (w *Work) boundTries(r *belief.Repair, in belief.Intent) onward {
 	switch {
 	case r.Retries < pageAfter:
-	case w.wantedIn():
+	case isWantedIn(w.M.Repair):
 		return w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
 	case operationOf(in.Op).ofStep():
 		return w.failRung(fleet.ReasonCallFailed, "tried in vain")

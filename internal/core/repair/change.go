@@ -54,6 +54,9 @@ func (w *Work) mayChange(r *belief.Repair) bool {
 	}
 	reason := w.HeldBack(r)
 	if reason == "" {
+		reason = needed(w, r)
+	}
+	if reason == "" {
 		if reason = w.homeless(r); reason != "" {
 			w.retry(r) // for a while; see spoilt
 		}
@@ -62,6 +65,16 @@ func (w *Work) mayChange(r *belief.Repair) bool {
 		w.wait(reason)
 	}
 	return reason == ""
+}
+
+// needed says why a machine that serves is not taken away for an update: another one may have failed since the change
+// began. Once it has begun to leave it serves no more.
+func needed(w *Work, r *belief.Repair) fleet.Reason {
+	leaves := r.Phase == belief.PhaseLeave && w.Now() != r.Since
+	if r.Kind != belief.RepairUpdate || r.Calls > 0 || r.Hooks != nil || leaves {
+		return ""
+	}
+	return guard.InService(w.M, w.Situation)
 }
 
 // giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other.
@@ -83,8 +96,8 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 	return over
 }
 
-// wantedIn reports whether the work under way is a wanted change that did not remove anything yet: it can be given up.
-func (w *Work) wantedIn() bool { return w.M.Repair.Wanted() && !w.M.Repair.Removed }
+// isWantedIn reports whether the work is a wanted change that did not remove anything yet: it can be given up.
+func isWantedIn(r *belief.Repair) bool { return r.Wanted() && !r.Removed }
 
 // orderStands reports whether the order that the work carries out is still in the ledger.
 func (w *Work) orderStands(r *belief.Repair) bool {

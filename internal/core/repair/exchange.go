@@ -108,7 +108,7 @@ func lookAgain(r *belief.Repair) onward {
 
 // giveUpFence: without proof there is no replacement (L1). A person must look.
 func (x exchange) giveUpFence(why fleet.Reason) onward {
-	if x.wantedIn() {
+	if isWantedIn(x.M.Repair) {
 		return x.giveUpChange(fleet.ReasonNoProof, string(why))
 	}
 	if x.M.Repair.Kind == belief.RepairRemnant || guard.Parent(x.M, x.Situation) != nil {
@@ -254,7 +254,7 @@ func (x exchange) setAside() onward {
 
 // keepFailed: the target is off, and nothing may take its place. A person must look.
 func (x exchange) keepFailed(detail string) onward {
-	if x.wantedIn() {
+	if isWantedIn(x.M.Repair) {
 		return x.giveUpChange(fleet.ReasonKeepFailed, detail)
 	}
 	return x.quarantine(fleet.ReasonKeepFailed, detail)
@@ -268,7 +268,7 @@ func (x exchange) deleteFailed(o fleet.Outcome) onward {
 		return x.removed() // there was nothing left but what it may have had around it
 	case x.r.Kind == belief.RepairRemnant:
 		return x.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
-	case x.wantedIn():
+	case isWantedIn(x.M.Repair):
 		return x.giveUpChange(fleet.ReasonDeleteFailed, o.Detail)
 	}
 	step := belief.CurrentStep(x.Situation.Spec, *x.r)

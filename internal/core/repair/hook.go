@@ -222,7 +222,7 @@ func (x errands) fail(id fleet.HookID, h *policy.Hook, why fleet.Reason, detail 
 	case h.OnFailure != policy.HookStop:
 	case x.r.Phase == belief.PhaseProvision:
 		return x.failRung(why, failed)
-	case x.wantedIn():
+	case isWantedIn(x.M.Repair):
 		return x.giveUpChange(why, failed)
 	default:
 		return x.quarantine(why, failed)

@@ -428,7 +428,7 @@ func (w *Work) patience(r *belief.Repair) time.Duration {
 	switch {
 	case r.Kind == belief.RepairRemnant:
 		w.PutOff(r.Target.ID, fleet.ReasonCallFailed, w.Now().Add(longestBackoff))
-	case w.wantedIn() && r.Intent == nil:
+	case isWantedIn(w.M.Repair) && r.Intent == nil:
 		return d // it will be given up
 	case w.M.Incident == nil:
 		w.OpenIncident(belief.CauseBuild)

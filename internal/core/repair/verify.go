@@ -98,6 +98,9 @@ func (v verifying) finish() onward {
 	}
 	if m.Repair.Kind == belief.RepairUpdate {
 		reason = fleet.ReasonUpdated
+		if v.Situation.Whole.Ledger.GoesBack(m.Repair.Order) {
+			reason = fleet.ReasonInForce
+		}
 		m.Attempts = nil
 	}
 	rec := record.Record{Kind: record.IncidentClosed, Reason: fleet.ReasonHealed, Step: m.Repair.Step}

@@ -1,13 +1,13 @@
 // Package rollout takes another template through a fleet: which machines try it first, which follow, when it is proven,
-// and when it goes no further.
+// when it goes no further, and how it is taken back. It builds machines anew that differ from the template in force, too.
 //
-// It promises that no machine is chosen beyond what the policy allows at once, and that none follows before the template
-// proved itself. It begins nothing: package decide does, as far as the guard lets it.
+// It promises that no machine is chosen beyond what the policy allows at once, that none follows before the template
+// proved itself, and that what cannot be known holds it. It begins nothing: package decide does, as far as the guard
+// lets it.
 package rollout
 
 import (
-	"cmp"
-	"slices"
+	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
@@ -24,141 +24,168 @@ func New(r *round.Round, l *belief.Ledger, o *fleet.Order) *belief.Update {
 	return u
 }
 
-// progressOf is how far an update came.
-type progress struct {
-	machines int // of the fleet, that stay
-	old      int // that are not built from it
-	on       int // that are, or are being
-	under    int // that are being
-	well     int // that are, and are healthy
-	failed   fleet.Reason
-	told     bool // a person, of the machine that failed
-}
-
-func progressOf(r *round.Round, l *belief.Ledger) progress {
-	var p progress
-	for i := range r.S.Machines {
-		m := &r.S.Machines[i].Machine
-		if n, ok := m.Name.Ordinal(); ok && r.S.Spec.Has(n) && l.Removal(m.Name) == nil {
-			p.add(m, l.Update)
-		}
-	}
-	return p
-}
-
-// add counts one machine.
-func (p *progress) add(m *belief.Machine, u *belief.Update) {
-	built := !m.Current.None() && m.Current.Edition == u.Edition
-	under := m.Repair != nil && m.Repair.Order == u.Order
-	count := func(n *int, is bool) {
-		if is {
-			*n++
-		}
-	}
-	count(&p.machines, true)
-	count(&p.old, !built)
-	count(&p.under, under)
-	count(&p.on, built || under)
-	count(&p.well, built && !under && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified &&
-		m.Incident == nil)
-	switch {
-	case m.Change != nil && m.Change.Order == u.Order && m.Change.Ended != fleet.ReasonUpdated &&
-		m.Change.Ended != fleet.ReasonWithdrawn:
-		p.failed, p.told = fleet.ReasonUpdateStopped, true
-	case built && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():
-		p.failed = fleet.ReasonUpdateStopped
-	}
-}
-
-// pilots returns how many machines are to try another template first.
-func pilots(r *round.Round) int { return max(1, r.S.Spec.Update.Pilots) }
-
-// Book books how far another template came: whether it is proven, has failed, or is in force everywhere.
+// Book books how far an update came: whether it is proven, has failed, or is in force everywhere.
 func Book(r *round.Round, l *belief.Ledger) *belief.Ledger {
 	if !l.Update.Goes() {
 		return l
 	}
-	u, p := *l.Update, progressOf(r, l)
-	say := func(kind record.Kind, reason fleet.Reason) {
-		r.Record(record.Record{Kind: kind, Reason: reason, Order: u.Order, By: u.By, Size: p.machines})
-	}
+	b := booking{Round: r, was: l, u: *l.Update, p: progressOf(r, l)}
+	b.q = ask(r, l, b.p.begun())
 	switch {
 	// put back, or changed once more: this one is not wanted
-	case r.S.Wanted != nil && !u.Template.Builds(r.S.Wanted.Template):
-		u.Stopped = fleet.ReasonWithdrawn
-		say(record.Change, fleet.ReasonWithdrawn)
-	case p.failed != "":
-		u.Stopped = p.failed
-		say(record.Change, p.failed)
-		if !p.told {
-			say(record.Paged, p.failed)
-		}
-	case p.old == 0 && p.well == p.machines:
-		say(record.Change, fleet.ReasonUpdated)
-		next := l.Updated(nil)
-		next.Template, next.Edition = u.Template, u.Edition
-		return next
-	case u.Proven:
-		return l
-	case p.well < min(pilots(r), p.machines) || p.well < p.on:
-		u.Calm = 0
-	case u.Calm == 0:
-		u.Calm = r.S.Now.Mono
-		r.S.Now.Await(u.Calm.Add(r.S.Spec.Update.Soak))
-	case r.S.Now.Due(u.Calm.Add(r.S.Spec.Update.Soak)):
-		u.Proven = true
-		say(record.Change, fleet.ReasonProven)
-		r.Again = true
+	case b.isOutspoken():
+		b.u.Stopped = fleet.ReasonWithdrawn
+		b.say(record.Change, fleet.ReasonWithdrawn, "")
+	case b.p.failed != "" || b.q.failed:
+		return b.fail()
+	case b.isOver():
+		return b.settle()
+	default:
+		b.prove()
+		b.goOn()
+		b.hurry()
+		b.sayWhy()
 	}
-	if u.Stopped == l.Update.Stopped && u.Calm == l.Update.Calm && u.Proven == l.Update.Proven {
+	if b.u.Equal(l.Update) {
 		return l
 	}
-	return l.Updated(&u)
+	return l.Updated(&b.u)
 }
 
-// Choose opens the machines that are to be built from the other template next: as many as may try it first, or as
-// many as the budget has room for. One that failed on yet another template goes first, then those with the highest
-// numbers.
-func Choose(r *round.Round, l *belief.Ledger) {
-	p := progressOf(r, l)
-	room := r.S.Spec.Places() - p.under
-	if !l.Update.Proven {
-		room = min(room, pilots(r)-p.on)
+// booking is the book of one update in one round.
+type booking struct {
+	*round.Round
+	was *belief.Ledger
+	u   belief.Update
+	p   progress
+	q   answer
+}
+
+func (b *booking) say(kind record.Kind, reason fleet.Reason, detail string) {
+	rec := record.Record{Kind: kind, Reason: reason, Order: b.u.Order, By: b.u.By, Size: b.p.machines, Detail: detail}
+	if b.q.holds != "" && (reason == b.q.holds || detail == string(b.q.holds)) {
+		rec.Metric, rec.Value, rec.Goal = b.q.metric, b.q.value, b.q.bound
 	}
-	var fit []int
-	for i := range r.S.Machines {
-		if fits(r, &r.S.Machines[i].Machine, l) {
-			fit = append(fit, i)
+	b.Record(rec)
+}
+
+// isOutspoken reports whether the configuration asks for another template than the one on its way. What mends or undoes
+// goes to the one in force, whatever the configuration asks for next.
+func (b *booking) isOutspoken() bool {
+	return b.u.Undoes == nil && !b.u.Mends && b.S.Wanted != nil && !b.u.Template.Builds(b.S.Wanted.Template)
+}
+
+// isOver reports whether there is no more to do. An update waits until all machines are well; what takes one back, only
+// for those that it changed.
+func (b *booking) isOver() bool {
+	if b.u.Undoes != nil {
+		return b.p.old == 0 && b.p.under == 0 && b.p.fine == b.p.changed
+	}
+	return b.p.old == 0 && b.p.well == b.p.machines
+}
+
+// settle ends the update.
+func (b *booking) settle() *belief.Ledger {
+	next := b.was.Updated(nil)
+	switch {
+	case b.u.Undoes != nil:
+		b.say(record.Change, fleet.ReasonRolledBack, string(b.u.Undoes.Why))
+	case b.u.Mends:
+		b.say(record.Change, fleet.ReasonMended, "")
+	default:
+		b.say(record.Change, fleet.ReasonUpdated, "")
+		next.Template, next.Edition = b.u.Template, b.u.Edition
+	}
+	return next
+}
+
+// prove books whether those that are to try the template first have stood the time.
+func (b *booking) prove() {
+	soak := b.S.Spec.Update.Soak
+	switch {
+	case b.u.Proven:
+	case b.p.well < min(pilots(b.Round), b.p.machines) || b.p.well < b.p.on:
+		b.u.Calm = 0
+	case b.u.Calm == 0:
+		b.u.Calm = b.S.Now.Mono
+		b.S.Now.Await(b.u.Calm.Add(soak))
+	case b.S.Now.Due(b.u.Calm.Add(soak)) && b.q.clears(b.u.Calm):
+		b.u.Proven = true
+		b.say(record.Change, fleet.ReasonProven, "")
+		b.Again = true
+	}
+}
+
+// goOn begins the next batch, when the last one is whole and its machines are well, and the pause is over.
+func (b *booking) goOn() {
+	batch, pause := batchOf(b.Round, &b.u)
+	switch {
+	case batch == 0, !b.u.Proven:
+		b.u.Upto, b.u.Rest = 0, 0
+		return
+	case b.u.Upto == 0: // those that tried it first had their time
+		b.u.Upto, b.Again = b.p.changed+batch, true
+		return
+	case b.p.changed < b.u.Upto || b.p.fine < b.p.changed:
+		b.u.Rest = 0
+		return
+	case b.u.Rest == 0:
+		b.u.Rest = b.S.Now.Mono
+		if pause > 0 {
+			b.say(record.Change, fleet.ReasonBatchDone, "")
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b int) int {
-		return cmp.Or(cmp.Compare(strayed(&r.S.Machines[b].Machine), strayed(&r.S.Machines[a].Machine)),
-			cmp.Compare(b, a))
-	})
-	for _, i := range fit[:max(0, min(room, len(fit)))] {
-		r.Chosen = append(r.Chosen, r.S.Machines[i].Machine.Name)
-		r.Open(i)
+	if at := b.u.Rest.Add(pause); b.S.Now.Due(at) {
+		b.u.Upto, b.u.Rest, b.Again = b.p.changed+batch, 0, true
+	} else {
+		b.S.Now.Await(at)
 	}
 }
 
-// strayed is 1 for a machine that failed on another template, and waits for a person's word; else 0.
-func strayed(m *belief.Machine) int {
-	if m.Quarantine != nil && m.Quarantine.Reason == fleet.ReasonPilotFailed {
-		return 1
+// batchOf returns how many machines of the update follow together, and the time between two batches. 0: one follows as
+// soon as another is done. What takes an update back does not pause.
+func batchOf(r *round.Round, u *belief.Update) (batch int, pause time.Duration) {
+	batch, pause = r.S.Spec.Update.Batch.Of(r.S.Spec.Size), r.S.Spec.Update.Pause
+	if u.Undoes != nil {
+		pause = 0
 	}
-	return 0
+	if batch == 0 && pause > 0 {
+		batch = r.S.Spec.Places()
+	}
+	return batch, pause
 }
 
-// fits reports whether the machine may be built from the other template now: it is well, or failed on another one.
-func fits(r *round.Round, m *belief.Machine, l *belief.Ledger) bool {
-	n, ok := m.Name.Ordinal()
-	if !ok || !r.S.Spec.Has(n) || l.Removal(m.Name) != nil || m.Current.None() ||
-		m.Current.Edition == l.Update.Edition || m.Repair != nil ||
-		m.Change != nil && m.Change.Order == l.Update.Order {
-		return false
+// hurry tells a person of an update that is not taken back in its time.
+func (b *booking) hurry() {
+	if b.u.Undoes == nil || b.u.Undoes.Paged || b.S.Spec.Update.UndoWithin == 0 {
+		return
 	}
-	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified
+	if at := b.u.Undoes.Since.Add(b.S.Spec.Update.UndoWithin); !b.S.Now.Due(at) {
+		b.S.Now.Await(at)
+		return
+	}
+	undoes := *b.u.Undoes
+	undoes.Paged, b.u.Undoes = true, &undoes
+	b.say(record.Paged, fleet.ReasonUndoSlow, "")
 }
 
-// IsChosen reports whether the machine is to be built from another template next.
-func IsChosen(r *round.Round, m *belief.Machine) bool { return slices.Contains(r.Chosen, m.Name) }
+// sayWhy records why no further machine begins, once for each reason.
+func (b *booking) sayWhy() {
+	why := fleet.Reason("")
+	switch {
+	case b.u.IsPaused():
+		why = fleet.ReasonRolloutPaused // it was recorded as it was ordered
+	case b.q.holds != "":
+		why = b.q.holds
+	case b.p.under == 0 && b.p.old > 0 && len(b.S.Machines) > 0 && spare(b.Round) <= 0 &&
+		(b.u.Upto == 0 || b.p.changed < b.u.Upto):
+		why = fleet.ReasonInService
+	}
+	if why != b.u.Said && why != "" && why != fleet.ReasonRolloutPaused && why != fleet.ReasonUnread {
+		b.say(record.Change, fleet.ReasonRolloutWaits, string(why))
+	}
+	b.u.Said = why
+}
+
+// pilots returns how many machines are to try another template first.
+func pilots(r *round.Round) int { return max(1, r.S.Spec.Update.Pilots) }

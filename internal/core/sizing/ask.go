@@ -42,7 +42,7 @@ func Mute(m *policy.Metric, g *fleet.Gauge, now fleet.Now) (fleet.Reason, string
 		switch p := &g.Points[i]; {
 		case !now.Within(m.Late, p.At):
 			return trouble(m, g)
-		case believed(m, p.Value):
+		case m.Believable(p.Value):
 			return "", ""
 		}
 	}
@@ -54,7 +54,7 @@ func trouble(m *policy.Metric, g *fleet.Gauge) (fleet.Reason, string) {
 	if g.Trouble != "" {
 		return g.Trouble, g.Detail
 	}
-	if n := len(g.Points); n > 0 && !believed(m, g.Points[n-1].Value) {
+	if n := len(g.Points); n > 0 && !m.Believable(g.Points[n-1].Value) {
 		return fleet.ReasonMetricAbsurd, strconv.FormatFloat(g.Points[n-1].Value, 'g', 6, 64)
 	}
 	return fleet.ReasonMetricSilent, g.Detail
@@ -112,7 +112,7 @@ func (w *window) isMean() bool { return w.o.Kind == policy.OpinionTarget && w.o.
 // take counts the reading, and returns what of the metric there is by it: of a mean for each machine, in all that
 // serve and have a value.
 func (w *window) take(p *fleet.Point) (float64, bool) {
-	if !believed(w.m, p.Value) || w.isMean() && p.Serving <= p.Missing {
+	if !w.m.Believable(p.Value) || w.isMean() && p.Serving <= p.Missing {
 		w.failed = true
 		return 0, false
 	}

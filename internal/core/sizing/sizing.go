@@ -1,7 +1,6 @@
 package sizing
 
 import (
-	"math"
 	"time"
 
 	"hale/internal/core/belief"
@@ -161,9 +160,4 @@ func later(a fleet.Instant, for1 time.Duration, b fleet.Instant, for2 time.Durat
 		end = max(end, b.Add(for2))
 	}
 	return end
-}
-
-// believed reports whether a value of the metric is believed: it is a number, and within the bounds.
-func believed(m *policy.Metric, v float64) bool {
-	return !math.IsNaN(v) && !math.IsInf(v, 0) && m.Believable(v)
 }

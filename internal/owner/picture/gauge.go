@@ -39,10 +39,7 @@ type beat struct {
 func (p *Picture) measure(now fleet.Now) {
 	was := p.gauges
 	p.gauges = gauges{told: was.told}
-	if p.is.Spec.Sizing == nil {
-		return
-	}
-	for _, m := range p.is.Spec.Sizing.Metrics {
+	for _, m := range p.is.Spec.Metrics() {
 		i := slices.IndexFunc(was.beats, func(b beat) bool { return reflect.DeepEqual(b.metric, m) })
 		g, b := fleet.Gauge{Metric: m.Name, Since: now.Mono}, beat{metric: m, next: p.firstBeat(&m, now)}
 		if i >= 0 {
@@ -117,7 +114,7 @@ func (p *Picture) TellMetric(name fleet.MetricName, asked fleet.Instant, r gauge
 	g.Trouble, g.Detail, g.Each, g.Since = "", "", v.Each, asked
 	pt := fleet.Point{At: asked, Value: v.Value, Size: p.is.Spec.Size}
 	pt.Serving, pt.Missing = p.serving(v.Each)
-	g.Points = append(kept(g.Points, p.is.Spec.Sizing.Lookback(&b.metric), asked), pt)
+	g.Points = append(kept(g.Points, p.is.Spec.Lookback(&b.metric), asked), pt)
 }
 
 // kept are the points that still count. The array behind them is never written again: who reads it may go on.

@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
+	"hale/internal/core/rollout"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
 	"hale/internal/prose/words"
@@ -57,6 +58,10 @@ func Fleet(f published.Fleet) Answer {
 		e.Now = append(e.Now, fmt.Sprintf("plan %s waits to be confirmed", p.ID))
 		e.advise("see what it would do: hale apply; have it done: hale apply --confirm " + p.ID)
 	}
+	if s, goes := rollout.Stands(&f.State, f.Machines); goes {
+		e.explainRollout(&f, &s)
+	}
+	e.explainDrifts(&f, rollout.Drifts(f.Whole.Ledger, f.Machines, &f.Wanted))
 	if o := f.Whole.Ledger.LastWord(&f.Wanted); o != nil {
 		e.Now = append(e.Now, prose.OrderedSize(o, f.Whole.Ledger.Asked(&f.Wanted), f.Now.Wall))
 	}

@@ -27,6 +27,8 @@ var untold = map[string]string{
 	"FateAnswer":      "configuration: the person wrote it",
 	"OnDeleteFailure": "configuration: the person wrote it",
 	"OnFailure":       "configuration: the person wrote it",
+	"OnUpdateFailure": "configuration: the person wrote it",
+	"UpdateOrder":     "configuration: the person wrote it",
 	"RebootMode":      "configuration: the person wrote it",
 	"HookKind":        "configuration: the person wrote it",
 	"MemberState":     "a pool's own word",

@@ -218,6 +218,11 @@ var (
 		fleet.OrderFenced: "it taken that the host is off",
 		fleet.OrderCut:    "the host's power cut",
 		fleet.OrderUncut:  "the host given its access back",
+
+		fleet.OrderRolloutPause:  "the rollout paused",
+		fleet.OrderRolloutResume: "the rollout resumed",
+		fleet.OrderRolloutUndo:   "the rollout undone",
+		fleet.OrderRolloutMend:   "what differs from the template built anew",
 	}
 	events = map[policy.NotifyEvent]string{
 		policy.NotifyPage:     "a page",

@@ -13,6 +13,7 @@ import (
 	"hale/internal/core/situation"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/law"
+	"hale/internal/sim/rollouts"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/stored"
@@ -57,7 +58,7 @@ type Judge struct {
 	seen       map[lawCase]bool
 	broke      []Violation
 	plans
-	trials   trials
+	trials   rollouts.Trials
 	copies   map[copyMade]time.Duration
 	provider bool            // a person was told that the provider does not answer
 	told     int             // how many of brake and doubt a person was told of
@@ -111,7 +112,7 @@ func New(run Run, eyes Eyes, o Options) *Judge {
 		steady: map[string]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{}, built: map[string]bool{},
 		forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{}, brakedAt: -1,
-		plans: newPlans(&o.Spec), trials: newTrials(o.Spec.Template.Image),
+		plans: newPlans(&o.Spec), trials: rollouts.New(o.Spec.Template.Image),
 	}
 	j.truth = law.New(room{j}, law.Fleet{Spec: &j.spec, Poll: o.Poll, Most: o.Most, Naive: o.Naive}, &eyes.Score.Tally)
 	j.sizes = law.NewSizes(room{j}, o.Spec.Sizing, &j.w.Demand, &eyes.Score.SizeTally)

@@ -645,7 +645,7 @@ func accounts() []crime {
 func TestTheJudgeKnowsEachLaw(t *testing.T) {
 	t.Parallel()
 	for _, c := range slices.Concat(deeds(), slights(), twofold(), rests(), belongings(), thoughts(), accounts(),
-		orderly(), sizes(), departures(), moves()) {
+		orderly(), goings(), sizes(), departures(), moves()) {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {
@@ -678,7 +678,7 @@ func TestTheJudgePatrols(t *testing.T) {
 // orderly are the laws of wanted changes, as thoughts. tries lets hale build the first machine from another template,
 // and the second one after the first has stood for the time, certified unless it failed.
 func (o court) tries(first, second string, failed bool, stands time.Duration) {
-	o.trials.shown["o"] = "another.qcow2"
+	o.trials.Shown("o", "another.qcow2")
 	for _, name := range []string{first, second} {
 		vm := o.w.Current(name)
 		m := belief.Machine{Name: fleet.MachineName(name), Repair: &belief.Repair{
@@ -693,6 +693,32 @@ func (o court) tries(first, second string, failed bool, stands time.Duration) {
 	}
 }
 
+// goings are the laws of how another template goes through the fleet, beside who tries it.
+func goings() []crime {
+	return []crime{
+		{"S39", "a machine that serves is taken away, and too few others serve", func(o court, breaks bool) {
+			o.spec.Update.InService = policy.Portion{Number: len(o.store.Beliefs) - 1}
+			for i := range o.store.Beliefs {
+				m := &o.store.Beliefs[i]
+				m.Health.Verdict, m.Current.Certified = belief.VerdictHealthy, true
+			}
+			if breaks {
+				o.store.Beliefs[0].Health.Verdict = belief.VerdictUnhealthy
+			}
+			was := o.store.Beliefs[2]
+			is := was
+			is.Repair = &belief.Repair{Kind: belief.RepairUpdate, Order: "o", Calls: 1,
+				Climb: belief.Climb{Aim: belief.AimAt(was.Current)}}
+			o.renewed[string(is.Name)] = string(was.Current.ID)
+			o.orderly(&was, &is, nil)
+		}},
+		{"L3", "an update is taken back, and nobody ordered it", func(o court, breaks bool) {
+			o.spec.Update.OnFailure = map[bool]policy.OnUpdateFailure{false: policy.UpdateUndo}[breaks]
+			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonRollsBack})
+		}},
+	}
+}
+
 func orderly() []crime {
 	return []crime{
 		{"canary", "a second machine is built from a template that the first did not prove",
@@ -703,7 +729,8 @@ func orderly() []crime {
 			o.spec.Update.Pilots = map[bool]int{true: 1, false: 2}[breaks]
 			for _, name := range []string{"web-2", "web-3"} {
 				id := o.w.Current(name).ID
-				o.trials.shown["o"], o.renewed[name] = "another.qcow2", id
+				o.trials.Shown("o", "another.qcow2")
+				o.renewed[name] = id
 				o.orderly(&belief.Machine{Name: fleet.MachineName(name)},
 					&belief.Machine{Name: fleet.MachineName(name), Repair: &belief.Repair{
 						Kind:  belief.RepairUpdate,

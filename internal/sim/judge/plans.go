@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/sim/law"
+	"hale/internal/sim/rollouts"
 	"hale/internal/sim/world"
 )
 
@@ -44,7 +45,8 @@ func newPlans(spec *policy.Spec) plans {
 
 // Shown notes what the operator was shown and confirmed by the order: a plan, and the image that it is about.
 func (j *Judge) Shown(by fleet.OrderID, p change.Plan, image string) {
-	j.shown[by], j.trials.shown[by] = p, image
+	j.shown[by] = p
+	j.trials.Shown(by, image)
 }
 
 // Mistyped notes that the check has a mistyped port until the returned function is called: it succeeds nowhere.
@@ -95,6 +97,8 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 			j.asks(size)
 		case fleet.OrderDelete:
 			j.sentAway(string(o.Machine))
+		case fleet.OrderRolloutMend:
+			j.mends()
 		default:
 		}
 	}
@@ -210,7 +214,19 @@ func (j *Judge) grows(size int) {
 // isNamed reports whether a confirmed plan names the instance, or it is what is left of a machine that has gone.
 func (j *Judge) isNamed(machine, id string) bool {
 	_, goes := j.going[machine]
-	return id != "" && (goes || j.left[machine] && law.Remnant(j.w.VM(id), j.belief(machine)) || j.unplanned[machine] || j.leaving[machine] == id || j.renewed[machine] == id)
+	remains := j.left[machine] && law.Remnant(j.w.VM(id), j.belief(machine))
+	return id != "" && (goes || remains || j.unplanned[machine] || j.leaving[machine] == id || j.renewed[machine] == id ||
+		j.trials.Goes(machine, id))
+}
+
+// mends notes that the operator wants what differs from its template built anew: whatever there is now may go.
+func (j *Judge) mends() {
+	for i := range j.outages {
+		name := string(j.spec.Name.Machine(i + 1))
+		if vm := j.w.Current(name); vm != nil {
+			j.renewed[name] = vm.ID
+		}
+	}
 }
 
 // leaves notes that an instance is gone by a person's order: with it went its machine.
@@ -243,6 +259,7 @@ func (j *Judge) unmissed(machine string) {
 
 // Changed follows what hale says became of a wanted change: a machine that stays is to be healed as before (S52).
 func (j *Judge) changed(r record.Record) {
+	j.trials.Said(rolled{j}, r.Reason)
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
 		j.grows(r.Size)
@@ -289,7 +306,8 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 			j.called(string(r.Target.ID))))
 	}
 	if r.Kind == belief.RepairUpdate {
-		j.tries(is)
+		j.trials.Tries(rolled{j}, is)
+		rollouts.Serves(rolled{j}, was, is)
 	}
 	// before that nothing was done, and what failed did so by itself
 	begun := was.Repair != nil && was.Repair.ID == r.ID

@@ -3,6 +3,7 @@ package load
 import (
 	"math"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -33,8 +34,21 @@ type spell struct {
 // silence is such a time; to is 0 while it lasts.
 type silence struct{ from, to time.Duration }
 
-// Lie is what a metric's source says instead of the truth.
+// Lie is what a metric's source says instead of the truth. A number that is none of the lies below is believed.
 type Lie string
+
+// number returns the number that is said and believed, and whether it is one.
+func (l Lie) number() (float64, bool) {
+	value, err := strconv.ParseFloat(string(l), 64)
+	return value, err == nil && !slices.Contains(Lies(), l) && !math.IsNaN(value) && !math.IsInf(value, 0)
+}
+
+// LieOf reads what a metric says instead of the truth.
+func LieOf(text string) (Lie, bool) {
+	l := Lie(text)
+	_, number := l.number()
+	return l, number || l == SaysNothing || slices.Contains(Lies(), l)
+}
 
 // The lies. What it says is the same at each reading.
 const (
@@ -128,7 +142,8 @@ func (d *Demand) Read(metric string, truth float64) (value float64, lie Lie) {
 			return 1e12, lie
 		case SaysNothing, SaysMany:
 		}
-		return 0, lie
+		value, _ = lie.number()
+		return value, lie
 	}
 	return truth, ""
 }
@@ -137,6 +152,10 @@ func (d *Demand) Read(metric string, truth float64) (value float64, lie Lie) {
 // time that is now then.
 func (d *Demand) Deceive(metric string, lie Lie, now time.Duration) (lift func(now time.Duration)) {
 	s := &spell{metric, lie}
+	if _, number := lie.number(); number {
+		d.spells = append(d.spells, s)
+		return func(time.Duration) { d.spells = slices.DeleteFunc(d.spells, func(o *spell) bool { return o == s }) }
+	}
 	if _, already := d.Silent(metric, now); !already {
 		if d.silent == nil {
 			d.silent = map[string][]silence{}
@@ -146,7 +165,10 @@ func (d *Demand) Deceive(metric string, lie Lie, now time.Duration) (lift func(n
 	d.spells = append(d.spells, s)
 	return func(now time.Duration) {
 		d.spells = slices.DeleteFunc(d.spells, func(o *spell) bool { return o == s })
-		if all := d.silent[metric]; !slices.ContainsFunc(d.spells, func(o *spell) bool { return o.metric == metric }) {
+		if all := d.silent[metric]; !slices.ContainsFunc(d.spells, func(o *spell) bool {
+			_, number := o.lie.number()
+			return o.metric == metric && !number
+		}) {
 			all[len(all)-1].to = now
 		}
 	}

@@ -66,6 +66,11 @@ const (
 	ScalesBy Verb = "scales by"
 	Deletes  Verb = "deletes"
 	Vouches  Verb = "takes for off" // a host that does not answer
+
+	PausesRollout  Verb = "pauses the rollout"
+	ResumesRollout Verb = "resumes the rollout"
+	UndoesRollout  Verb = "undoes the rollout"
+	MendsDrift     Verb = "has what differs built anew"
 )
 
 // Signals is what a program can order, which knows nothing of the fleet.
@@ -151,7 +156,8 @@ func shapes() map[Verb]shape {
 	for v := range ordered() {
 		out[v] = shape{"operator", "wanted", true}
 	}
-	for _, v := range []Verb{Brakes, Unbrakes, Recovers, Believes} {
+	for _, v := range []Verb{Brakes, Unbrakes, Recovers, Believes, PausesRollout, ResumesRollout, UndoesRollout,
+		MendsDrift} {
 		out[v] = shape{subject: "operator"}
 	}
 	out[Scales] = shape{"operator", "count", true}

@@ -25,6 +25,8 @@ func ordered() map[Verb]fleet.OrderKind {
 		Signals: fleet.OrderScale,
 		Deletes: fleet.OrderDelete,
 		Vouches: fleet.OrderFenced, Believes: fleet.OrderRecover,
+		PausesRollout: fleet.OrderRolloutPause, ResumesRollout: fleet.OrderRolloutResume,
+		UndoesRollout: fleet.OrderRolloutUndo, MendsDrift: fleet.OrderRolloutMend,
 	}
 }
 

@@ -29,6 +29,9 @@ func Usual(p *policy.Sizing, m *policy.Metric) load.Quantity {
 	if m.Kind == policy.MetricProvider {
 		return load.Busy
 	}
+	if p == nil {
+		return load.TotalLoad
+	}
 	for i := range p.Opinions {
 		switch o := &p.Opinions[i]; {
 		case o.Metric != m.Name:

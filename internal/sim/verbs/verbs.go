@@ -530,9 +530,10 @@ func ParseAmount(text string) (float64, error) {
 
 // ParseLie reads what a metric says instead of the truth.
 func ParseLie(text string) (load.Lie, error) {
-	all := append([]load.Lie{load.SaysNothing}, load.Lies()...)
-	if !slices.Contains(all, load.Lie(text)) {
-		return "", fmt.Errorf("%q is nothing that a metric says: write one of %v", text, all)
+	lie, ok := load.LieOf(text)
+	if !ok {
+		return "", fmt.Errorf("%q is nothing that a metric says: write a number, or one of %v", text,
+			append([]load.Lie{load.SaysNothing}, load.Lies()...))
 	}
-	return load.Lie(text), nil
+	return lie, nil
 }

@@ -57,7 +57,9 @@ type room struct {
 	full     atomic.Int32 // how many faults keep the store from taking writes
 	deaths   chan *server
 	arrivals chan arrival                           // of writes that were held up
-	renewed  map[fleet.InstanceID]bool              // by such a plan: these are replaced
+	renewed  map[fleet.InstanceID]fleet.MachineName // by such a plan: these are replaced
+	undoes   bool                                   // a person ordered that an update is taken back
+	mends    bool                                   // or that what differs from its template is built anew
 	swapped  map[fleet.MachineName]bool             // a person wanted the old instance back
 	leaving  map[fleet.MachineName]bool             // that a person ordered removed, whichever instance they have
 	named    map[fleet.InstanceID]fleet.MachineName // by a plan that a person confirmed: these may go
@@ -118,7 +120,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		dice:    rand.New(rand.NewPCG(o.Seed, 0x62)),
 		lifts:   map[int]func(){}, deaths: make(chan *server, 9), arrivals: make(chan arrival, 9),
 		looked: map[fleet.InstanceID]time.Duration{},
-		named:  map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]bool{},
+		named:  map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]fleet.MachineName{},
 		swapped: map[fleet.MachineName]bool{},
 		leaving: map[fleet.MachineName]bool{}, pasts: map[time.Duration]holding{},
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/sim/law"
 	"hale/internal/sim/world"
 )
@@ -87,7 +88,22 @@ func (j *judge) Called(id string) string { return id }
 // Named implements law.Court: by a plan or an order of a person's.
 func (j *judge) Named(d *law.Deed) bool {
 	id, machine := fleet.InstanceID(d.ID), fleet.MachineName(d.Machine)
-	return j.r.named[id] == machine && id != "" || j.r.renewed[id] || j.r.leaving[machine] && !j.r.spec.Adopt.Selects()
+	_, renewed := j.r.renewed[id]
+	return j.r.named[id] == machine && id != "" || renewed || j.r.mends || j.takenBack(machine) ||
+		j.r.leaving[machine] && !j.r.spec.Adopt.Selects()
+}
+
+// takenBack reports whether an update changed the machine, and may be taken back.
+func (j *judge) takenBack(machine fleet.MachineName) bool {
+	if !j.r.undoes && j.r.spec.Update.OnFailure != policy.UpdateUndo {
+		return false
+	}
+	for _, m := range j.r.renewed {
+		if m == machine {
+			return true
+		}
+	}
+	return false
 }
 
 // Swapped implements law.Court.

@@ -222,7 +222,7 @@ func confirms(r *room, _ script.Event) func() {
 		r.named[t.Instance] = t.Machine
 	}
 	for _, t := range p.Replace {
-		r.renewed[t.Instance] = true
+		r.renewed[t.Instance] = t.Machine
 	}
 	r.post(fleet.Order{Kind: fleet.OrderConfirm, Fleet: r.spec.Name, By: "operator", Plan: p.ID})
 	return nil
@@ -239,6 +239,10 @@ func orders(r *room, e script.Event) func() {
 		r.swapped[o.Machine] = true
 	case fleet.OrderDelete:
 		r.leaving[o.Machine] = true
+	case fleet.OrderRolloutUndo:
+		r.undoes = true
+	case fleet.OrderRolloutMend:
+		r.mends = true
 	case fleet.OrderFenced:
 		r.saidOff = append(r.saidOff, o.Host)
 	default:

@@ -183,6 +183,7 @@ var packages = []pkgRule{
 	{path: "internal/sim/score", floor: 1, step: 1},
 	{path: "internal/sim/exemplar", floor: 1, step: 1},
 	{path: "internal/sim/stored", floor: 1, step: 1},
+	{path: "internal/sim/rollouts", floor: 1, step: 2},
 	{path: "internal/sim/judge", floor: 1, step: 3},
 	{path: "internal/sim/source", floor: 1, step: 3},
 	{path: "internal/sim", floor: 2, step: 5},

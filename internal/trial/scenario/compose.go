@@ -158,8 +158,8 @@ func Policy(o sim.Options) []byte {
 	line(2, "grace: %s", s.Grace)
 	line(2, "build_within: %s", s.BuildWithin)
 	line(2, "blind_after: %s", s.BlindAfter)
-	if u := s.Update; u.Pilots > 0 {
-		line(2, "update: {canary: %d, soak: %s}", u.Pilots, u.Soak)
+	if s.Update.Pilots > 0 {
+		line(2, "update: %s", fleets.WriteUpdate(&s.Update))
 	}
 	if e := s.Evidence; e != (policy.Evidence{}) {
 		line(2, "evidence: {gather: %v, console: %dKiB, screenshot: %v, wait: %s}",

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -44,7 +45,14 @@ func policies(t *testing.T) []sim.Options {
 		Empty: true,
 	}
 	full.Spec.SharedFate = policy.SharedFate{Then: policy.FateEvacuate, AtLeast: 0, Wait: time.Hour}
-	full.Spec.Update = policy.Update{Pilots: 2, Soak: 3 * time.Minute}
+	below := 0.5
+	full.Spec.Update = policy.Update{Pilots: 2, Soak: 3 * time.Minute, Batch: policy.Portion{Percent: 25},
+		Pause: 10 * time.Second, InService: policy.Portion{Number: 2}, OnFailure: policy.UpdateUndo,
+		UndoWithin: 20 * time.Minute, Order: policy.UpdateOldest,
+		Query: &policy.UpdateQuery{Metric: policy.OwnMetric, Below: &below, For: 90 * time.Second,
+			Own: &policy.Metric{Name: policy.OwnMetric, Kind: policy.MetricCommand,
+				Command: policy.Command{Args: []string{"/bin/well"}}, Every: 10 * time.Second, Late: time.Minute,
+				Most: math.MaxFloat64}}}
 	full.Spec.Repair.OnExternalStop, full.Spec.Repair.ExternalStopHold = policy.ExternalStopHeal, 0
 	full.Spec.Repair.Steps[2].OnDeleteFailure = policy.DeleteFailureContinue
 	full.Spec.Repair.Steps = slices.Concat([]policy.Step{

@@ -1,0 +1,97 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/policy"
+	"hale/internal/core/round"
+)
+
+// Choose opens the machines that are to be changed next: as many as may try the template first, or as many as the batch
+// and the budget have room for. One that failed on yet another template goes first, then those that the policy names.
+func Choose(r *round.Round, l *belief.Ledger) {
+	p := progressOf(r, l)
+	if l.Update.IsPaused() || ask(r, l, p.begun()).holds != "" {
+		return
+	}
+	room := r.S.Spec.Places() - p.under
+	switch batch, _ := batchOf(r, l.Update); {
+	case !l.Update.Proven:
+		room = min(room, pilots(r)-p.on-p.goes) // one that is to go tries it until it has gone
+	case batch > 0:
+		room = min(room, l.Update.Upto-p.changed) // the first batch is booked in this round
+	}
+	var fit []int
+	for i := range r.S.Machines {
+		if fits(r, &r.S.Machines[i].Machine, l) {
+			fit = append(fit, i)
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b int) int { return compare(r, a, b) })
+	spare := spare(r)
+	for _, i := range fit {
+		m := &r.S.Machines[i].Machine
+		switch {
+		case room <= 0:
+			return
+		case !guard.Serves(m, &r.S.Spec): // nothing is lost with it
+		case spare <= 0:
+			continue
+		default:
+			spare--
+		}
+		room--
+		r.Chosen = append(r.Chosen, m.Name)
+		r.Open(i)
+	}
+}
+
+// compare orders the machines, by their index, in which they are changed.
+func compare(r *round.Round, a, b int) int {
+	m, o := &r.S.Machines[a].Machine, &r.S.Machines[b].Machine
+	if c := cmp.Compare(strayed(o), strayed(m)); c != 0 {
+		return c
+	}
+	switch r.S.Spec.Update.Order {
+	case policy.UpdateLowest:
+		return cmp.Compare(a, b)
+	case policy.UpdateOldest:
+		return cmp.Or(cmp.Compare(m.Current.Edition, o.Current.Edition), cmp.Compare(built(r, a), built(r, b)),
+			cmp.Compare(b, a))
+	case policy.UpdateHighest:
+	}
+	return cmp.Compare(b, a)
+}
+
+// built returns when the machine's instance was built, by its mark; 0: that is not known.
+func built(r *round.Round, i int) int64 {
+	v := &r.S.Machines[i]
+	if s := v.Sighting(v.Machine.Current.ID); s.Known() && !s.Instance.Mark.Built.IsZero() {
+		return s.Instance.Mark.Built.UnixNano()
+	}
+	return 0
+}
+
+// strayed is 1 for a machine that failed on another template, and waits for a person's word; else 0.
+func strayed(m *belief.Machine) int {
+	if m.Quarantine != nil && m.Quarantine.Reason == fleet.ReasonPilotFailed {
+		return 1
+	}
+	return 0
+}
+
+// fits reports whether the machine may be changed now: it is well, or failed on another template.
+func fits(r *round.Round, m *belief.Machine, l *belief.Ledger) bool {
+	if !stays(r, l, m) || m.Current.None() || l.Update.Stands(m) || m.Repair != nil ||
+		m.Change != nil && m.Change.Order == l.Update.Order {
+		return false
+	}
+	return strayed(m) > 0 || m.Incident == nil && m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified
+}
+
+// IsChosen reports whether the machine is to be changed next.
+func IsChosen(r *round.Round, m *belief.Machine) bool { return slices.Contains(r.Chosen, m.Name) }

@@ -1,0 +1,97 @@
+package rollout
+
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/change"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/round"
+)
+
+// Refuses says why a person's order about an update is not taken up; empty: it is. There may be no ledger.
+func Refuses(r *round.Round, l *belief.Ledger, o *fleet.Order) fleet.Reason {
+	if r.S.Wanted.Adopt.Selects() {
+		return fleet.ReasonSelects
+	}
+	if l == nil {
+		l = &belief.Ledger{}
+	}
+	switch o.Kind {
+	case fleet.OrderRolloutMend:
+		return refusesToMend(r, l)
+	case fleet.OrderRolloutUndo:
+		switch {
+		case l.Update == nil:
+			return fleet.ReasonNoRollout
+		case !undoable(l):
+			return fleet.ReasonNothingToUndo
+		}
+		return ""
+	case fleet.OrderRolloutResume:
+		if l.Update.Goes() && !l.Update.IsPaused() {
+			return fleet.ReasonNotPaused
+		}
+	default: // a pause
+	}
+	if !l.Update.Goes() {
+		return fleet.ReasonNoRollout
+	}
+	return ""
+}
+
+// refusesToMend says why machines that differ from the template in force are not built anew.
+func refusesToMend(r *round.Round, l *belief.Ledger) fleet.Reason {
+	if l.Update.Goes() {
+		return fleet.ReasonUpdating
+	}
+	if r.S.Spec.Mode == policy.ModeObserve {
+		return fleet.ReasonObserve
+	}
+	var touched []change.Touched
+	for i := range r.S.Machines {
+		v := &r.S.Machines[i]
+		if stays(r, l, &v.Machine) && Differs(l, v) {
+			touched = append(touched, change.Touched{Machine: v.Machine.Name, Instance: v.Machine.Current.ID})
+		}
+	}
+	if len(touched) == 0 {
+		return fleet.ReasonNoDrift
+	}
+	return change.Unreplaceable(touched, &r.S.Spec, r.S.Machines)
+}
+
+// Heed returns the ledger after an order about an update that is not refused.
+func Heed(r *round.Round, l *belief.Ledger, o *fleet.Order) *belief.Ledger {
+	say := func(reason fleet.Reason, size int) {
+		r.Record(record.Record{Kind: record.Change, Reason: reason, Order: o.ID, By: o.By, Size: size})
+	}
+	switch o.Kind {
+	case fleet.OrderRolloutUndo:
+		return takeBack(r, l, fleet.ReasonOrdered, o.ID, o.By)
+	case fleet.OrderRolloutMend:
+		u := &belief.Update{Template: l.Template, Edition: l.Edition, Order: o.ID, By: o.By, Proven: true, Mends: true}
+		n := 0
+		for i := range r.S.Machines {
+			v := &r.S.Machines[i]
+			if !stays(r, l, &v.Machine) || !Differs(l, v) {
+				continue
+			}
+			n++
+			if v.Machine.Current.Edition == l.Edition {
+				u.Drifted = append(u.Drifted, v.Machine.Current.ID)
+			}
+		}
+		say(fleet.ReasonMends, n)
+		return l.Updated(u)
+	default: // a pause, or its end
+	}
+	u := *l.Update
+	if u.Paused = (belief.Paused{}); o.Kind == fleet.OrderRolloutPause {
+		u.Paused = belief.Paused{Order: o.ID, By: o.By, Reason: o.Reason, At: r.S.Now.Wall}
+		say(fleet.ReasonRolloutPaused, 0)
+	} else {
+		say(fleet.ReasonRolloutResumed, 0)
+	}
+	return l.Updated(&u)
+}

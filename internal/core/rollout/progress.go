@@ -1,0 +1,81 @@
+package rollout
+
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
+	"hale/internal/core/round"
+)
+
+// progress is how far an update came.
+type progress struct {
+	machines int // of the fleet, that stay
+	old      int // that are not as it wants them
+	on       int // that are, or are being built
+	under    int // that are being built, or adjusted
+	well     int // that are as it wants them, and healthy
+	changed  int // that it changed, or is changing
+	fine     int // that it changed, and are healthy
+	goes     int // that are as it wants them, or are being built so, and are to go
+	failed   fleet.Reason
+	told     bool // a person, of the machine that failed
+}
+
+func progressOf(r *round.Round, l *belief.Ledger) progress {
+	var p progress
+	for i := range r.S.Machines {
+		switch m := &r.S.Machines[i].Machine; {
+		case stays(r, l, m):
+			p.add(m, l.Update)
+		case l.Update.Stands(m) || m.Repair.CarriesOut(l.Update.Order):
+			p.goes++
+		}
+	}
+	return p
+}
+
+// stays reports whether the machine is of the fleet, and is not to go.
+func stays(r *round.Round, l *belief.Ledger, m *belief.Machine) bool {
+	n, ok := m.Name.Ordinal()
+	return ok && r.S.Spec.Has(n) && l.Removal(m.Name) == nil
+}
+
+// begun reports whether the update changed any machine, or is about to.
+func (p *progress) begun() bool { return p.changed > 0 }
+
+// add counts one machine.
+func (p *progress) add(m *belief.Machine, u *belief.Update) {
+	stands := u.Stands(m)
+	under := m.Repair.CarriesOut(u.Order)
+	healthy := m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil
+	count := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
+	count(&p.machines, true)
+	count(&p.old, !stands)
+	count(&p.under, under)
+	count(&p.on, stands || under)
+	count(&p.well, stands && !under && healthy)
+	count(&p.changed, u.Did(m) || under)
+	count(&p.fine, u.Did(m) && stands && !under && healthy)
+	switch {
+	case m.Change != nil && m.Change.Order == u.Order && !m.Change.Updated() &&
+		m.Change.Ended != fleet.ReasonWithdrawn:
+		p.failed, p.told = fleet.ReasonUpdateStopped, true
+	case stands && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():
+		p.failed = fleet.ReasonUpdateStopped
+	}
+}
+
+// spare returns how many of the machines that serve may be taken away now; where no minimum is asked for, all of them.
+func spare(r *round.Round) int {
+	serving := 0
+	for i := range r.S.Machines {
+		if m := &r.S.Machines[i].Machine; guard.Serves(m, &r.S.Spec) {
+			serving++
+		}
+	}
+	return serving - r.S.Spec.Update.InService.Of(r.S.Spec.Size)
+}

@@ -1,0 +1,244 @@
+package rollout_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+	"hale/internal/core/record"
+	"hale/internal/core/rollout"
+	"hale/internal/core/round"
+	"hale/internal/core/situation"
+)
+
+// story is a fleet of so many healthy machines of edition 1, with an update to edition 2 on its way that has proven
+// itself.
+type story struct {
+	t *testing.T
+	r *round.Round
+	l *belief.Ledger
+}
+
+var begin = time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+
+func tell(t *testing.T, machines int, u policy.Update) *story {
+	t.Helper()
+	spec := policy.Spec{Name: "web", Size: machines, Update: u, Limits: policy.Limits{InRepair: machines}}
+	wanted := spec
+	wanted.Template.Image = "new"
+	l := &belief.Ledger{Size: machines, Edition: 1, Editions: 2, Template: policy.Template{Image: "old"},
+		Update: &belief.Update{Template: wanted.Template, Edition: 2, Order: "o1", By: "alice", Proven: true}}
+	s := &story{t: t, l: l, r: &round.Round{S: situation.Situation{Wanted: &wanted}}}
+	s.r.S.Spec, s.r.S.Now = spec, fleet.Now{Mono: fleet.Instant(time.Hour), Wall: begin}
+	for n := 1; n <= machines; n++ {
+		m := belief.Machine{Name: fleet.Name("web").Machine(n), Health: belief.Health{Verdict: belief.VerdictHealthy}}
+		m.Current = belief.Incarnation{ID: fleet.InstanceID(m.Name + "-vm"), Edition: 1, Certified: true}
+		s.r.S.Machines = append(s.r.S.Machines, situation.View{Machine: m})
+	}
+	return s
+}
+
+func (s *story) machine(n int) *belief.Machine { return &s.r.S.Machines[n-1].Machine }
+
+// changed has the update end on the machine.
+func (s *story) changed(n int) {
+	m := s.machine(n)
+	m.Current.Edition = s.l.Update.Edition
+	m.Change = &belief.Change{Order: s.l.Update.Order, Ended: fleet.ReasonUpdated}
+}
+
+// goes lets rounds follow until none is to follow at once, and returns the machines that are chosen then.
+func (s *story) goes(after time.Duration) []fleet.MachineName {
+	s.r.S.Now.Mono, s.r.S.Now.Wall = s.r.S.Now.Mono.Add(after), s.r.S.Now.Wall.Add(after)
+	for s.r.Again = true; s.r.Again; {
+		s.r.Again = false
+		s.l = rollout.Book(s.r, s.l)
+		s.r.Sit.Whole.Ledger = s.l
+	}
+	s.r.Chosen, s.r.S.Open = nil, nil
+	if s.l.Update.Goes() {
+		rollout.Choose(s.r, s.l)
+	}
+	slices.Sort(s.r.Chosen)
+	return s.r.Chosen
+}
+
+func (s *story) chose(after time.Duration, want ...fleet.MachineName) {
+	s.t.Helper()
+	if got := s.goes(after); !slices.Equal(got, want) {
+		s.t.Errorf("%v are changed next, want %v", got, want)
+	}
+}
+
+// said returns how often the fleet's records gave the reason.
+func (s *story) said(why fleet.Reason) int {
+	n := 0
+	for _, r := range s.r.Records {
+		if r.Kind == record.Change && r.Reason == why {
+			n++
+		}
+	}
+	return n
+}
+
+func TestTheNextBatchWaitsForTheLastOneAndThePause(t *testing.T) {
+	t.Parallel()
+	s := tell(t, 5, policy.Update{Batch: policy.Portion{Number: 2}, Pause: time.Minute})
+	s.chose(0, "web-4", "web-5")
+	s.changed(5)
+	s.chose(0, "web-4")
+	s.machine(4).Change = &belief.Change{Order: "o1", Ended: fleet.ReasonUpdated}
+	s.machine(4).Current.Edition = 2
+	s.machine(4).Health.Verdict = belief.VerdictUnhealthy
+	s.chose(10 * time.Minute)
+	s.machine(4).Health.Verdict = belief.VerdictHealthy
+	s.chose(0)
+	s.chose(59 * time.Second)
+	s.chose(time.Second, "web-2", "web-3")
+	if s.said(fleet.ReasonBatchDone) != 1 {
+		t.Error("it is not said once that a batch is well")
+	}
+}
+
+func TestNoneIsTakenWhileTooFewServe(t *testing.T) {
+	t.Parallel()
+	s := tell(t, 3, policy.Update{InService: policy.Portion{Percent: 67}})
+	s.chose(0, "web-3")
+	s.machine(1).Health.Verdict = belief.VerdictUnhealthy
+	s.chose(0)
+	if s.said(fleet.ReasonRolloutWaits) != 1 {
+		t.Error("it is not said once why it waits")
+	}
+	s.goes(0)
+	if s.said(fleet.ReasonRolloutWaits) != 1 {
+		t.Error("it is said again")
+	}
+}
+
+func TestWhichGoFirst(t *testing.T) {
+	t.Parallel()
+	for order, want := range map[policy.UpdateOrder]fleet.MachineName{"": "web-3", policy.UpdateHighest: "web-3",
+		policy.UpdateLowest: "web-1", policy.UpdateOldest: "web-2"} {
+		s := tell(t, 3, policy.Update{Batch: policy.Portion{Number: 1}, Order: order})
+		for n, built := range []time.Duration{2 * time.Hour, 0, time.Hour} {
+			v := &s.r.S.Machines[n]
+			v.Seen = []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: v.Machine.Current.ID,
+				Power: fleet.PowerRunning, Mark: fleet.Mark{Built: begin.Add(built)}}}}
+		}
+		s.chose(0, want)
+	}
+}
+
+// A metric speaks of a template only once a machine has it.
+func TestAMetricBeyondItsBound(t *testing.T) {
+	t.Parallel()
+	most := 5.0
+	u := policy.Update{OnFailure: policy.UpdateUndo, Query: &policy.UpdateQuery{Metric: "errors", Above: &most,
+		For: time.Minute, Own: &policy.Metric{Name: "errors", Every: 10 * time.Second, Late: time.Hour}}}
+	s := tell(t, 3, u)
+	reads := func(value float64) {
+		g := fleet.Gauge{Metric: "errors"}
+		if len(s.r.S.Gauges) > 0 {
+			g = s.r.S.Gauges[0]
+		}
+		g.Points = append(slices.Clone(g.Points), fleet.Point{At: s.r.S.Now.Mono, Value: value})
+		s.r.S.Gauges = []fleet.Gauge{g}
+	}
+	s.chose(0) // it was never read
+	reads(9)
+	s.chose(2 * time.Minute)
+	reads(9)
+	s.chose(0) // it says nothing about a template that no machine has
+	reads(1)
+	s.chose(0, "web-1", "web-2", "web-3")
+	s.changed(3)
+	s.goes(10 * time.Second)
+	reads(6)
+	s.chose(0)
+	s.goes(time.Minute)
+	reads(7)
+	s.chose(0, "web-3") // it goes back
+	if u := s.l.Update; u.Undoes == nil || u.Undoes.Edition != 2 || u.Edition != 1 || s.said(fleet.ReasonRollsBack) != 1 {
+		t.Errorf("the update is %+v", u)
+	}
+	if tmpl := s.l.TemplateOf(2, s.r.S.Wanted); tmpl.Image != "new" {
+		t.Errorf("what edition 2 was built from is taken to be %q", tmpl.Image)
+	}
+	s.changed(3)
+	s.goes(0)
+	if s.l.Update != nil || s.l.Edition != 1 || s.said(fleet.ReasonRolledBack) != 1 {
+		t.Errorf("it is not as before: %+v", s.l.Update)
+	}
+}
+
+func TestOrdersAboutARollout(t *testing.T) {
+	t.Parallel()
+	order := func(s *story, kind fleet.OrderKind) fleet.Reason {
+		o := &fleet.Order{ID: "o2", Kind: kind, Fleet: "web", By: "bob"}
+		refused := rollout.Refuses(s.r, s.l, o)
+		if refused == "" {
+			s.l = rollout.Heed(s.r, s.l, o)
+		}
+		return refused
+	}
+	s := tell(t, 2, policy.Update{})
+	for _, c := range []struct {
+		kind    fleet.OrderKind
+		refused fleet.Reason
+		next    []fleet.MachineName
+	}{
+		{fleet.OrderRolloutResume, fleet.ReasonNotPaused, []fleet.MachineName{"web-1", "web-2"}},
+		{fleet.OrderRolloutPause, "", nil},
+		{fleet.OrderRolloutMend, fleet.ReasonUpdating, nil},
+		{fleet.OrderRolloutResume, "", []fleet.MachineName{"web-1", "web-2"}},
+		{fleet.OrderRolloutUndo, "", nil}, // no machine was changed: everything is as before
+		{fleet.OrderRolloutUndo, fleet.ReasonNoRollout, nil},
+		{fleet.OrderRolloutPause, fleet.ReasonNoRollout, nil},
+		{fleet.OrderRolloutMend, fleet.ReasonNoDrift, nil},
+	} {
+		if got := order(s, c.kind); got != c.refused {
+			t.Errorf("%s is refused for %q, want %q", c.kind, got, c.refused)
+		}
+		s.chose(0, c.next...)
+	}
+	s.machine(2).Current.Edition = 7
+	if got := rollout.Drifts(s.l, s.r.S.Machines, &s.r.S.Spec); len(got) != 1 || got[0].Machine != "web-2" {
+		t.Errorf("%+v differ from the template", got)
+	}
+	if got := order(s, fleet.OrderRolloutMend); got != "" {
+		t.Errorf("to mend is refused for %q", got)
+	}
+	s.chose(0, "web-2")
+	s.changed(2)
+	s.goes(0)
+	if s.l.Update != nil || s.said(fleet.ReasonMended) != 1 {
+		t.Errorf("it is not over: %+v", s.l.Update)
+	}
+}
+
+// What a provider does not tell is no difference.
+func TestAMachineThatDiffersInFact(t *testing.T) {
+	t.Parallel()
+	s := tell(t, 3, policy.Update{})
+	s.l.Update, s.l.Template = nil, policy.Template{Memory: 2 << 30, CPUs: 2}
+	s.r.S.Spec.Template = s.l.Template
+	for n, size := range []fleet.Size{{}, {Memory: 1 << 30, CPUs: 2}, {Memory: 2 << 30, CPUs: 2}} {
+		v := &s.r.S.Machines[n]
+		v.Seen = []fleet.Sighting{{Asked: 1, Instance: fleet.Instance{ID: v.Machine.Current.ID,
+			Power: fleet.PowerRunning, Size: size}}}
+	}
+	got := rollout.Drifts(s.l, s.r.S.Machines, &s.r.S.Spec)
+	want := rollout.Fact{Key: "memory", Is: "1024MiB", Wanted: "2048MiB"}
+	if len(got) != 1 || got[0].Machine != "web-2" || got[0].Edition || !slices.Equal(got[0].Facts, []rollout.Fact{want}) {
+		t.Fatalf("%+v differ", got)
+	}
+	o := &fleet.Order{ID: "o2", Kind: fleet.OrderRolloutMend, Fleet: "web", By: "bob"}
+	if refused := rollout.Refuses(s.r, s.l, o); refused != "" {
+		t.Fatalf("to mend is refused for %q", refused)
+	}
+	s.l = rollout.Heed(s.r, s.l, o)
+	s.chose(0, "web-2")
+}

@@ -1,0 +1,43 @@
+package judge
+
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
+
+// rolled implements rollouts.Court.
+type rolled struct{ *Judge }
+
+// Update implements rollouts.Court.
+func (j rolled) Update() (*policy.Update, int) { return &j.spec.Update, j.size }
+
+// Left implements rollouts.Court.
+func (j rolled) Left(machine string) bool { return j.left[machine] }
+
+// Ordered implements rollouts.Court.
+func (j rolled) Ordered(kind fleet.OrderKind) bool {
+	for _, o := range j.wishes.posted {
+		if o.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// Stood implements rollouts.Court.
+func (j rolled) Stood(machine, old string) bool {
+	vm := j.w.Current(machine)
+	return vm != nil && vm.ID != old && vm.Mark.Certified && j.w.Now()-vm.Born >= j.spec.Update.Soak
+}
+
+// Others implements rollouts.Court.
+func (j rolled) Others(machine fleet.MachineName) func(yield func(*belief.Machine) bool) {
+	return func(yield func(*belief.Machine) bool) {
+		for i := range j.store.Beliefs {
+			if m := &j.store.Beliefs[i]; m.Name != machine && !j.isBeyond(string(m.Name)) && !yield(m) {
+				return
+			}
+		}
+	}
+}

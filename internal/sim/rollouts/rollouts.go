@@ -1,0 +1,142 @@
+// Package rollouts judges how other templates go through a fleet of a simulated world: who tries them, who follows, and
+// how many machines serve meanwhile.
+//
+// It promises to share no code with the judgement that it judges. What it must know of the play it asks its court for.
+package rollouts
+
+import (
+	"fmt"
+
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
+
+// Court is what is asked about the play.
+type Court interface {
+	// Broken is told of a broken law.
+	Broken(law, machine, what string)
+	// Update is how other templates are to go through the fleet, and Size how many machines it has.
+	Update() (u *policy.Update, size int)
+	// Ordered reports whether a person ever gave an order of the kind.
+	Ordered(kind fleet.OrderKind) bool
+	// Left reports whether the machine went by a person's order.
+	Left(machine string) bool
+	// Stood reports whether the machine has a certified instance, another than the old one, that is as old as templates
+	// are tried: by truth.
+	Stood(machine, old string) bool
+	// Others yields what is stored of the fleet's other machines.
+	Others(machine fleet.MachineName) func(yield func(*belief.Machine) bool)
+}
+
+// trial is one template on its way through the fleet: who tries it, and whether it proved itself.
+type trial struct {
+	image  string
+	tried  map[string]string // machines with work that began by the order, and the instance that they had
+	proven bool
+}
+
+// Trials are those of each confirmed plan, and the images that need none any more.
+type Trials struct {
+	shown   map[fleet.OrderID]string // the image that a plan is about, as it was shown
+	by      map[fleet.OrderID]*trial
+	trusted map[string]bool
+	undoes  bool // an update is taken back: what it built may go
+}
+
+// New returns the trials of a fleet that stands on the image.
+func New(image string) Trials {
+	return Trials{shown: map[fleet.OrderID]string{}, by: map[fleet.OrderID]*trial{},
+		trusted: map[string]bool{image: true}}
+}
+
+// Shown notes which image the plan is about that the operator confirmed.
+func (t *Trials) Shown(by fleet.OrderID, image string) { t.shown[by] = image }
+
+// Tries notes that hale begins to build the machine anew from another template. Beyond the number that may try it
+// first, none may follow before so many of these were certified, and stand as long as the policy says: by truth,
+// whatever hale thinks of them (S56). What goes to the template in force needs no trial.
+func (t *Trials) Tries(c Court, is *belief.Machine) {
+	name, order := string(is.Name), is.Repair.Order
+	this := t.by[order]
+	if this == nil {
+		image, planned := t.shown[order]
+		this = &trial{image: image, tried: map[string]string{}, proven: !planned}
+		t.by[order] = this
+	}
+	if _, already := this.tried[name]; already {
+		return
+	}
+	u, _ := c.Update()
+	first, under, stand := max(1, u.Pilots), 0, 0
+	for other, old := range this.tried {
+		if !c.Left(other) {
+			under++
+		}
+		if c.Stood(other, old) {
+			stand++
+		}
+	}
+	if !this.proven && !t.trusted[this.image] && under >= first {
+		if stand < first {
+			c.Broken("canary", name, fmt.Sprintf("it is built from another template, which %d machines tried before "+
+				"it and %d of these proved", len(this.tried), stand))
+		}
+		this.proven, t.trusted[this.image] = true, true
+	}
+	this.tried[name] = string(is.Repair.Target.ID)
+}
+
+// Said follows what hale says of an update, and checks that one is taken back only where the policy, or a person, says
+// so.
+func (t *Trials) Said(c Court, why fleet.Reason) {
+	if why != fleet.ReasonRollsBack && why != fleet.ReasonRolledBack {
+		return
+	}
+	t.undoes = why == fleet.ReasonRollsBack
+	u, _ := c.Update()
+	if t.undoes && u.OnFailure != policy.UpdateUndo && !c.Ordered(fleet.OrderRolloutUndo) {
+		c.Broken("L3", "", "an update is taken back, which nobody ordered")
+	}
+}
+
+// Goes reports whether the instance may go since an update is taken back: it came to the machine by a trial, or after
+// one.
+func (t *Trials) Goes(machine, id string) bool {
+	if !t.undoes {
+		return false
+	}
+	for _, this := range t.by {
+		if old, tried := this.tried[machine]; tried && old != id {
+			return true
+		}
+	}
+	return false
+}
+
+// Serves checks that a machine that serves is not taken away by an update while fewer of the others serve than the
+// policy wants: by what was stored of them (S39).
+func Serves(c Court, was, is *belief.Machine) {
+	u, size := c.Update()
+	least := u.InService.Of(size)
+	begun := func(r *belief.Repair) bool {
+		return r != nil && (r.Calls > 0 || r.Hooks != nil || r.Phase == belief.PhaseLeave)
+	}
+	first := begun(is.Repair) && !begun(was.Repair)
+	if least == 0 || !first || !isWell(was) {
+		return
+	}
+	n := 0
+	for m := range c.Others(is.Name) {
+		if m.Repair == nil && isWell(m) {
+			n++
+		}
+	}
+	if n < least {
+		c.Broken("S39", string(is.Name), fmt.Sprintf("it is taken away, and %d others serve where %d are to", n, least))
+	}
+}
+
+func isWell(m *belief.Machine) bool {
+	return m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil
+}
