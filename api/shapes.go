@@ -119,6 +119,9 @@ type Fleet struct {
 	Suspect  int    `json:"suspect"`
 	InRepair int    `json:"in_repair"`
 	InBuild  int    `json:"in_build"`
+	// Spares are the machines beyond Size, which do not serve; Ready of them are healthy. Healthy are those that serve.
+	Spares int `json:"spares,omitempty"`
+	Ready  int `json:"ready,omitempty"`
 	// Candidates are selected and not adopted yet; Shortfall says that another number than the expected one is adopted.
 	Candidates int    `json:"candidates,omitempty"`
 	Shortfall  string `json:"shortfall,omitempty"`

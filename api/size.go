@@ -10,11 +10,12 @@ import (
 type FleetSize struct {
 	Fleet string    `json:"fleet"`
 	Now   time.Time `json:"now"`
-	// Size is how many machines there are to be by now, Actual how many have an instance, and Healthy are those of them
-	// that are.
+	// Size is how many machines that serve there are to be by now, Actual how many have an instance, and Healthy are
+	// those of them that are. Spares stand by beside them.
 	Size    int `json:"size"`
 	Actual  int `json:"actual"`
 	Healthy int `json:"healthy"`
+	Spares  int `json:"spares,omitempty"`
 	// Desired is the size that is asked for, by the last word on it.
 	Desired int      `json:"desired"`
 	Word    SizeWord `json:"word"`

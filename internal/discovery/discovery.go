@@ -83,7 +83,7 @@ func served(f *published.Fleet, m *belief.Machine) bool {
 	case published.ServesYes:
 		return true
 	case published.ServesAsItDid:
-		return m.Current.Certified
+		return m.Current.Certified && !f.Whole.Ledger.IsSpare(m.Name)
 	case published.ServesNo, published.ServesEnds:
 	}
 	return false

@@ -75,6 +75,13 @@ func wantedChange(r record.Record) string {
 	switch r.Reason {
 	case fleet.ReasonSizeUp:
 		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
+	case fleet.ReasonSparesUp:
+		return fmt.Sprintf("%s is to have %s, and had %d", about(r), SparesOf(r.Size), r.Limit)
+	case fleet.ReasonTakesPlace:
+		if r.Detail == "" {
+			break
+		}
+		return fmt.Sprintf("%s, a spare, takes the place of %s, which stands by once it is well", about(r), r.Detail)
 	case fleet.ReasonConfirmedPlan:
 		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+giver(
 			r)+": plan "+r.Detail, ": plan ")

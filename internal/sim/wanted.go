@@ -17,8 +17,10 @@ func (o Options) largest() int {
 	return o.Spec.Size
 }
 
-// Most returns the largest size that the fleet is ever asked to have.
-func (o Options) Most() int {
+// Most returns how many machines the fleet is ever asked to have at most, spares included.
+func (o Options) Most() int { return o.mostServing() + o.Spec.Spares.Count }
+
+func (o Options) mostServing() int {
 	most := o.largest()
 	if o.Spec.Adopt.Selects() {
 		most += spareMachines

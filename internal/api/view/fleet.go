@@ -43,8 +43,8 @@ func Machines(s published.Fleet) iter.Seq2[int, *situation.View] {
 // FleetAlone translates a fleet's status without its machines.
 func FleetAlone(s published.Fleet) api.Fleet {
 	f := api.Fleet{
-		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size,
-		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
+		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size - s.Whole.Ledger.Idle(),
+		Spares: s.Whole.Ledger.Idle(), Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Acting: s.Acting == "", NotActing: Reason(s.Acting, s.Detail),
 		NotActingSince: s.Idle, FromMemory: s.FromMemory, AsOf: s.AsOf,
 		Brake: Brake(s), Vantage: vantage(s), Parents: parents(s), Holds: holds(s),
@@ -76,7 +76,10 @@ func FleetAlone(s published.Fleet) api.Fleet {
 		switch {
 		case v.Machine.Current.Candidate():
 			f.Candidates++
-		case v.Machine.Health.Verdict == belief.VerdictHealthy:
+		case v.Machine.Health.Verdict != belief.VerdictHealthy:
+		case s.Whole.Ledger.IsSpare(v.Machine.Name):
+			f.Ready++
+		default:
 			f.Healthy++
 		}
 	}

@@ -18,12 +18,12 @@ import (
 func Size(s published.Fleet) api.FleetSize {
 	e := explain.Size(s)
 	out := api.FleetSize{
-		Fleet: string(s.Wanted.Name), Now: s.Now.Wall, Size: s.Spec.Size, Desired: e.Asked, Word: sizeWord(&s, &e),
+		Fleet: string(s.Wanted.Name), Now: s.Now.Wall, Size: s.Spec.Size - s.Whole.Ledger.Idle(), Desired: e.Asked, Word: sizeWord(&s, &e),
 		Opinions: []api.SizeOpinion{}, Metrics: []api.SizeMetric{}, Leaving: sizeLeaving(&s),
-		Said: listed(e.Now), Person: listed(e.Person),
+		Spares: s.Whole.Ledger.Idle(), Said: listed(e.Now), Person: listed(e.Person),
 	}
 	for _, v := range Machines(s) {
-		if m := &v.Machine; !m.Current.None() {
+		if m := &v.Machine; !m.Current.None() && !s.Whole.Ledger.IsSpare(m.Name) {
 			out.Actual++
 			if m.Health.Verdict == belief.VerdictHealthy {
 				out.Healthy++

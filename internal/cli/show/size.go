@@ -24,6 +24,9 @@ func (c reader) printSize(s api.FleetSize, asJSON bool) error {
 func (p sheet) size(s api.FleetSize, now time.Time) []string {
 	lines := []string{p.Paint(paper.Strong, "fleet "+s.Fleet) + fmt.Sprintf(" has %d of %s, %d healthy", s.Actual,
 		prose.Machines(s.Size), s.Healthy)}
+	if s.Spares > 0 {
+		lines[0] += ", and " + prose.SparesOf(s.Spares)
+	}
 	opinions, metrics := make([]string, 0, len(s.Opinions)), make([]string, 0, len(s.Metrics))
 	for _, o := range s.Opinions {
 		said := o.Text

@@ -259,6 +259,13 @@ func headParts(f api.Fleet, now time.Time) []paper.Cell {
 	add := func(s paper.Style, format string, args ...any) {
 		parts = append(parts, paper.Cell{Text: fmt.Sprintf(format, args...), Style: s})
 	}
+	switch {
+	case f.Spares == 0:
+	case f.Ready < f.Spares:
+		add(paper.Yellow, "%s, %d ready", prose.SparesOf(f.Spares), f.Ready)
+	default:
+		add(paper.Plain, "%s", prose.SparesOf(f.Spares))
+	}
 	if f.Candidates > 0 {
 		add(paper.Yellow, "%s not adopted yet", paper.Count(f.Candidates, "candidate"))
 	}

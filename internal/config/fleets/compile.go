@@ -93,6 +93,7 @@ func (c *compiler) compile() policy.Spec {
 		Provider:      c.provider(),
 		Size:          c.size(),
 		Sizing:        sizes.Compile(d.size, c.aroundSize(slices.Concat(checks, tells))),
+		Spares:        c.spares(template),
 		Adopt:         adopt,
 		Template:      template,
 		Checks:        checks,

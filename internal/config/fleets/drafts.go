@@ -25,6 +25,7 @@ type Draft struct {
 	protect        keys.At[[]keys.At[string]]
 	limits         keys.At[limitsDraft]
 	update         keys.At[updateDraft]
+	spares         keys.At[sparesDraft]
 	sharedFate     keys.At[sharedFateDraft]
 	placement      keys.At[placementDraft]
 	onExternalStop keys.At[stopDraft]

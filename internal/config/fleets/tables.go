@@ -44,6 +44,7 @@ func fleetMachines(all kinds.All) []keys.Field[Draft] {
 			func(f *Draft) *keys.At[string] { return &f.provider }),
 		keys.May("size", sizes.Said, sizes.Shape(), func(f *Draft) *keys.At[sizes.Draft] { return &f.size }).
 			Said("with select: as many as there are"),
+		sparesField(),
 		keys.May("select", "Take machines that exist already instead of building some. What is selected is "+
 			"watched, and adopted as soon as it was seen healthy; nothing is written on it, and nothing done to "+
 			"it. A machine that bears the mark of another fleet or of another hale is never taken, and what two "+

@@ -187,7 +187,7 @@ func (l *Ledger) CheckMove(m *Move) error {
 	z, o := m.Wanted.Sizing, l.Ordered
 	switch {
 	case o == nil || o.Opinion == "" || o == m.Was.Ordered:
-	case o.Size < z.Min || o.Size > max(z.Max, m.Was.Size): // what is there already may stay for now
+	case o.Size < z.Min || o.Size > max(z.Max, m.Was.Posts()): // what is there already may stay for now
 		return fmt.Errorf("%s: L13: opinion %s wants %d machines, beyond %d to %d", m.Wanted.Name, o.Opinion, o.Size,
 			z.Min, z.Max)
 	case m.Was.Ordered.Pinned(m.Now):
@@ -210,8 +210,8 @@ func (l *Ledger) checkLeaving(name fleet.MachineName, m *Move) error {
 	switch {
 	case m.Missing:
 		return fmt.Errorf("%s: L9: %s goes while an opinion is missing", m.Wanted.Name, name)
-	case l.Staying() < z.Min:
-		return fmt.Errorf("%s: L13: %s goes, and %d are left of %d at least", m.Wanted.Name, name, l.Staying(), z.Min)
+	case l.Serving() < z.Min:
+		return fmt.Errorf("%s: L13: %s goes, and %d are left of %d at least", m.Wanted.Name, name, l.Serving(), z.Min)
 	case slices.Contains(z.Stay, n), slices.Contains(m.Wanted.Protected, n):
 		return fmt.Errorf("%s: L13: %s goes, which is to stay", m.Wanted.Name, name)
 	}

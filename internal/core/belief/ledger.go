@@ -13,8 +13,11 @@ import (
 // now. An edit that destroys nothing enters it at once; one that would destroy waits for a person's word. It is never
 // changed in place: whoever books something makes another one.
 type Ledger struct {
-	// Size is how many machines there are to be.
+	// Size is how many machines there are to be, spares included.
 	Size int
+	// Spares are those of the machines that do not serve, in the order of their numbers: who serves is a role, and
+	// changes hands.
+	Spares []fleet.MachineName `json:",omitempty"`
 	// Left are the numbers that machines below the highest one gave up, ascending: they have no machine any more.
 	Left []int `json:",omitempty"`
 	// Template is what an instance is built from, and Edition its number: an instance's own tells which template it was
@@ -70,7 +73,7 @@ func (l *Ledger) Removal(name fleet.MachineName) *Removal {
 // Changing reports whether any machine is to be changed by a person's order.
 func (l *Ledger) Changing() bool { return l != nil && (len(l.Removals) > 0 || l.Update != nil) }
 
-// Staying returns how many machines are left when the removals are over.
+// Staying returns how many machines are left when the removals are over, spares included.
 func (l *Ledger) Staying() int { return l.Size - len(l.Removals) }
 
 // Dropped returns a ledger without the order to remove the machine: it was given up, or taken back.
@@ -90,6 +93,7 @@ func (l *Ledger) Without(name fleet.MachineName, now time.Time) *Ledger {
 	next := l.Dropped(name)
 	next.Ordered = lowered
 	next = next.settled()
+	next.Spares = slices.DeleteFunc(slices.Clone(l.Spares), func(n fleet.MachineName) bool { return n == name })
 	n, _ := name.Ordinal()
 	next.Size--
 	next.Left = append(slices.Clone(l.Left), n)
@@ -104,7 +108,8 @@ func (l *Ledger) Without(name fleet.MachineName, now time.Time) *Ledger {
 // OpenLedger begins the book for a fleet that has machines with instances up to the number top: nothing that stands is
 // given up because the configuration speaks of fewer.
 func OpenLedger(wanted *policy.Spec, top int) *Ledger {
-	return &Ledger{Size: max(wanted.Size, top), Template: wanted.Template, Provider: wanted.Provider}
+	l := &Ledger{Size: max(wanted.Size, top), Template: wanted.Template, Provider: wanted.Provider}
+	return l.Grown(max(l.Size, wanted.Size+wanted.Spares.Count), wanted)
 }
 
 // Force returns the spec with what is in force instead of what it asks for. Without a ledger everything it asks for is.
@@ -116,13 +121,23 @@ func (l *Ledger) Force(wanted policy.Spec) policy.Spec {
 	return wanted
 }
 
-// Grown returns a ledger with so many machines: numbers that were given up are taken again first.
-func (l *Ledger) Grown(size int) *Ledger {
+// Grown returns a ledger with so many machines, spares included: numbers that were given up are taken again first. The
+// last of the new ones are spares, where there are fewer of these than there are to be.
+func (l *Ledger) Grown(size int, wanted *policy.Spec) *Ledger {
 	next := *l
 	back := min(max(size-l.Size, 0), len(l.Left))
 	next.Left = slices.Clone(l.Left[back:])
 	next.Size = size
-	return &next
+	fresh := slices.Clone(l.Left[:back])
+	for n := l.Size + len(l.Left) + 1; n <= next.Size+len(next.Left); n++ {
+		fresh = append(fresh, n)
+	}
+	spares := slices.Clone(l.Spares)
+	for len(fresh) > 0 && next.Idle() < wanted.Spares.Count {
+		spares = append(spares, wanted.Name.Machine(fresh[len(fresh)-1]))
+		next.Spares, fresh = spares, fresh[:len(fresh)-1]
+	}
+	return next.sorted()
 }
 
 // Equal reports whether the two say the same.
@@ -203,14 +218,14 @@ func (l *Ledger) LastWord(wanted *policy.Spec) *OrderedSize {
 	return l.Ordered
 }
 
-// Asked returns how many machines are asked for, within the bounds: by the last word on it, or else by the
+// Asked returns how many machines that serve are asked for, within the bounds: by the last word on it, or else by the
 // configuration, or where that says no size, as many as there are. Removals that lower it are left out of it.
 func (l *Ledger) Asked(wanted *policy.Spec) int {
 	switch {
 	case l == nil || l.Outspoken(wanted):
 		return wanted.Sizing.Bound(wanted.Size)
 	case l.Ordered == nil && wanted.Said() == 0:
-		return wanted.Sizing.Bound(l.Staying())
+		return wanted.Sizing.Bound(l.Serving())
 	case l.Ordered == nil:
 		return wanted.Sizing.Bound(wanted.Size)
 	}
@@ -234,7 +249,7 @@ func (l *Ledger) ordered() int {
 	return size
 }
 
-// Kept returns how many machines are asked for, or were when the last word was given: if the bounds leave room for
+// Kept returns how many machines that serve are asked for, or were when the last word was given: if the bounds leave room for
 // fewer since then, that is an edit, and no part of the word.
 func (l *Ledger) Kept(wanted *policy.Spec) int {
 	if l.LastWord(wanted) == nil {
@@ -269,7 +284,7 @@ func (l *Ledger) settled() *Ledger {
 // fewer are asked for already than there are, it is one of those that are too many.
 func (l *Ledger) Removing(r Removal, o *fleet.Order, wanted *policy.Spec) *Ledger {
 	next := *l
-	r.Named, r.Lowers = true, l.Asked(wanted) >= l.Staying()
+	r.Named, r.Lowers = true, !l.IsSpare(r.Machine) && l.Asked(wanted) >= l.Serving()
 	if r.Lowers && l.Ordered == nil {
 		next.Ordered = &OrderedSize{Size: l.Asked(wanted), File: wanted.Said(), Order: o.ID, By: o.By,
 			Reason: o.Reason, At: o.At}

@@ -17,7 +17,7 @@ type Plan struct {
 	// ID names exactly this plan: it is another one as soon as any machine or instance in it is.
 	ID    string
 	Fleet fleet.Name
-	// From and To are the sizes; equal: the size stays.
+	// From and To are the sizes, spares included; equal: the size stays.
 	From, To int
 	Remove   []Touched
 	// Template says that the template is another one. Replace are the machines that would be built anew from it.
@@ -49,13 +49,14 @@ func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.Vi
 		n, ok := m.Name.Ordinal()
 		return ok && spec.Has(n) && ledger.Removal(m.Name) == nil
 	}
-	stays := ledger.Staying()
+	stays, beside := ledger.Staying(), max(wanted.Spares.Count, ledger.Idle())
 	if o := ledger.LastWord(wanted); o != nil && o.Within { // what it makes too many goes without a further word
-		stays = min(stays, ledger.Kept(wanted))
+		stays = min(stays, ledger.Kept(wanted)+beside)
 	}
-	if asked := ledger.Asked(wanted); asked < stays {
-		p.From, p.To = stays, asked
-		p.Remove = surplus(&spec, p.From-p.To, machines, hosts, ledger)
+	if due := ledger.Due(wanted); due < stays {
+		p.From, p.To = stays, due
+		p.Remove = surplus(leaving.Scene{Spec: &spec, Machines: machines, Hosts: hosts, Beside: ledger.IsSpare,
+			TooMany: min(beside-wanted.Spares.Count, p.From-p.To)}, p.From-p.To, ledger)
 	}
 	if retemplated(wanted, ledger) {
 		p.Template = true
@@ -84,12 +85,11 @@ func retemplated(wanted *policy.Spec, ledger *belief.Ledger) bool {
 
 // surplus chooses which machines go. How busy they are makes no difference, since that changes with each reading: the
 // plan would be another one before the person who was shown it could confirm it.
-func surplus(spec *policy.Spec, n int, machines []situation.View, hosts []fleet.Host, l *belief.Ledger) []Touched {
+func surplus(s leaving.Scene, n int, l *belief.Ledger) []Touched {
+	s.Fit = func(*belief.Machine) bool { return true }
+	s.Gone = func(m *belief.Machine) bool { return l.Removal(m.Name) != nil }
 	var out []Touched
-	for _, g := range leaving.Choose(leaving.Scene{Spec: spec, Machines: machines, Hosts: hosts,
-		Fit:  func(*belief.Machine) bool { return true },
-		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil },
-	}, n) {
+	for _, g := range leaving.Choose(s, n) {
 		out = append(out, Touched(g))
 	}
 	return out

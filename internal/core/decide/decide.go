@@ -78,6 +78,7 @@ func (r *deciding) decide() round.Decision {
 	r.Sit.Sights, r.Sit.Well = sights(r, works), r.countWell(works)
 	r.goThrough(works, &d)
 	tellReboots(r)
+	ledger.HandOut(&r.Round, r.believed(works))
 	d.Whole = r.Sit.Whole
 	r.Record(telling.Jointly(&r.S, &d)...)
 	r.Record(telling.WarnJointly(&r.S, &d)...)
@@ -89,6 +90,16 @@ func (r *deciding) decide() round.Decision {
 		d.Next = r.S.Now.Mono + 1
 	}
 	return d
+}
+
+// believed returns what is believed of the machines, by their index, now that the round went through them.
+func (r *deciding) believed(works []*work) func(int) *belief.Machine {
+	return func(i int) *belief.Machine {
+		if at, open := slices.BinarySearchFunc(works, i, func(w *work, i int) int { return w.Index - i }); open {
+			return works[at].M
+		}
+		return &r.S.Machines[i].Machine
+	}
 }
 
 // goThrough takes each machine's work as far as it gets, in their order. When to look again depends on what became of

@@ -252,6 +252,11 @@ const (
 	ReasonNoDrift        Reason = "no-drift"        // all machines are as the template in force says
 	ReasonSizeDown       Reason = "size-down"       // the machine has gone: Size are left of Limit
 	ReasonGivenUp        Reason = "given-up"        // the change failed, and the machine is healed as before
+	// the Machine, a spare until now, serves; Detail is the one that has its place no more: it is the spare
+	ReasonTakesPlace Reason = "takes-place"
+	ReasonStandsBy   Reason = "stands-by" // it is a spare from now on: as many serve as are asked for
+	ReasonSparesUp   Reason = "spares-up" // Size spares from now on, Limit before
+	ReasonSpare      Reason = "spare"     // it is a spare, which hale would build again
 	// what waited for a person's word is not in the configuration any more
 	ReasonTakenBack    Reason = "taken-back"
 	ReasonWithdrawn    Reason = "withdrawn"     // the order was taken back
@@ -287,12 +292,13 @@ const (
 	ReasonMetricMany   Reason = "metric-many"   // it is many numbers, and none says whose
 
 	// Why a machine goes, of those that could.
-	ReasonEven        Reason = "even" // its domain has the most
-	ReasonOldTemplate Reason = "oldest-template"
-	ReasonOldest      Reason = "oldest"
-	ReasonNewest      Reason = "newest"
-	ReasonRandom      Reason = "random"
-	ReasonLeastBusy   Reason = "least-busy"
+	ReasonEven          Reason = "even" // its domain has the most
+	ReasonOldTemplate   Reason = "oldest-template"
+	ReasonOldest        Reason = "oldest"
+	ReasonNewest        Reason = "newest"
+	ReasonRandom        Reason = "random"
+	ReasonLeastBusy     Reason = "least-busy"
+	ReasonTooManySpares Reason = "too-many-spares" // it is a spare, and there are to be fewer
 
 	// What panicked.
 	ReasonProviderPanicked   Reason = "provider-panicked"   // the provider's adapter

@@ -25,6 +25,10 @@ type Scene struct {
 	Gone func(*belief.Machine) bool
 	// Fresh reports whether what was built then is not to go yet, unless it fails; nil: nothing is kept for that.
 	Fresh func(built time.Time) bool
+	// Beside reports whether the machine is a spare, which does not serve: it stays, unless it fails. Nil: none is. So
+	// many more spares than there are to be go first.
+	Beside  func(fleet.MachineName) bool
+	TooMany int
 	// Spare leaves the fleet as many healthy machines as it is to have at least, and each domain its last one while
 	// another one has more.
 	Spare bool
@@ -42,7 +46,7 @@ var plain = []policy.LeaveRule{policy.LeaveUnhealthy, policy.LeaveHighestNumber}
 
 // Choose returns as many machines as are to go, the first one first, or as many as may.
 func Choose(s Scene, n int) []Leaver {
-	c, said := choice{Scene: s}, plain
+	c, said := choice{Scene: s, excess: s.TooMany}, plain
 	if z := s.Spec.Sizing; z != nil {
 		c.even = z.Even
 		if len(z.Leave) > 0 {
@@ -74,6 +78,7 @@ type one struct {
 	domain  string
 	healthy bool
 	fit     bool
+	beside  bool // it is a spare
 }
 
 type choice struct {
@@ -81,7 +86,8 @@ type choice struct {
 	rules    []rule
 	even, by fleet.DomainKind
 	all      []one
-	// inDomain counts the machines that stay in each domain, and well those of them that are healthy.
+	excess   int // spares beyond those that there are to be
+	// inDomain counts the machines that serve and stay in each domain, and well those of them that are healthy.
 	inDomain, well map[string]int
 	healthy        int
 	busy           map[fleet.MachineName]float64
@@ -99,12 +105,9 @@ func (c *choice) count() {
 		o := one{m: &v.Machine, built: v.Sighting(v.Machine.Current.ID).Instance.Mark.Built, number: n,
 			domain: c.domain(&v.Machine), healthy: v.Machine.Health.Verdict == belief.VerdictHealthy}
 		o.fit = c.Fit(&v.Machine) && (c.Fresh == nil || !o.healthy || !c.Fresh(o.built))
+		o.beside = c.Beside != nil && c.Beside(o.m.Name)
 		c.all = append(c.all, o)
-		c.inDomain[o.domain]++
-		if o.healthy {
-			c.healthy++
-			c.well[o.domain]++
-		}
+		c.weigh(&o, 1)
 	}
 	if z := c.Spec.Sizing; z != nil {
 		if g := fleet.Gauged(c.Gauges, z.Busy); g != nil {
@@ -131,7 +134,7 @@ func (c *choice) domain(m *belief.Machine) string {
 func (c *choice) next() (*one, fleet.Reason) {
 	var could []*one
 	for i := range c.all {
-		if o := &c.all[i]; o.fit && !c.spared(o) {
+		if o := &c.all[i]; o.fit && !c.spared(o) && !c.standsBy(o) {
 			could = append(could, o)
 		}
 	}
@@ -139,7 +142,10 @@ func (c *choice) next() (*one, fleet.Reason) {
 		return nil, ""
 	}
 	best := slices.MinFunc(could, c.compare)
-	if best.m.Current.None() || burdened(best.m) {
+	switch {
+	case best.beside && c.excess > 0:
+		return best, fleet.ReasonTooManySpares
+	case best.m.Current.None() || burdened(best.m):
 		return best, fleet.ReasonFailing
 	}
 	for _, r := range c.rules {
@@ -153,18 +159,34 @@ func (c *choice) next() (*one, fleet.Reason) {
 // take counts the machine out.
 func (c *choice) take(o *one) {
 	o.fit = false
-	c.inDomain[o.domain]--
-	if o.healthy {
-		c.healthy--
-		c.well[o.domain]--
+	c.weigh(o, -1)
+	if o.beside {
+		c.excess--
 	}
+}
+
+// weigh counts so many machines more like this one in its domain, where they serve.
+func (c *choice) weigh(o *one, by int) {
+	if o.beside {
+		return
+	}
+	c.inDomain[o.domain] += by
+	if o.healthy {
+		c.healthy += by
+		c.well[o.domain] += by
+	}
+}
+
+// standsBy reports whether it is a spare that the fleet is to have, and fit to take a place.
+func (c *choice) standsBy(o *one) bool {
+	return o.beside && c.excess <= 0 && !o.m.Current.None() && !burdened(o.m)
 }
 
 // spared reports whether it is one of the last healthy machines that the fleet is to have at least, or the last one of
 // its domain while another domain has more.
 func (c *choice) spared(o *one) bool {
 	switch z := c.Spec.Sizing; {
-	case !c.Spare || !o.healthy:
+	case !c.Spare || !o.healthy || o.beside:
 		return false
 	case z != nil && c.healthy <= z.Min:
 		return true
@@ -187,7 +209,7 @@ type rule struct {
 
 // rulesOf are all rules, in their order, where the fleet says these.
 func (c *choice) rulesOf(said []policy.LeaveRule) []rule {
-	all := []rule{{c.guarded, ""}, {func(a, b *one) int { return cmp.Compare(hasInstance(a), hasInstance(b)) },
+	all := []rule{{c.guarded, ""}, {c.idle, ""}, {func(a, b *one) int { return cmp.Compare(hasInstance(a), hasInstance(b)) },
 		fleet.ReasonFailing}}
 	if said[0] == policy.LeaveUnhealthy { // what fails goes even where its domain has few
 		all, said = append(all, c.ruleOf(said[0])), said[1:]
@@ -260,6 +282,17 @@ func (c *choice) guarded(a, b *one) int {
 		return 0
 	}
 	return cmp.Compare(last(a), last(b))
+}
+
+// idle orders spares first, as long as there are more of them than there are to be.
+func (c *choice) idle(a, b *one) int {
+	first := func(o *one) int {
+		if o.beside && c.excess > 0 {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Compare(first(a), first(b))
 }
 
 func hasInstance(o *one) int {

@@ -25,8 +25,8 @@ func Book(r *round.Round) {
 		l = rollout.Book(r, bookChanges(r, l))
 	}
 	l = listen(r, l)
-	if asked := l.Asked(wanted); asked > l.Staying() {
-		l = grow(r, l, asked)
+	if due := l.Due(wanted); due > l.Staying() {
+		l = grow(r, l, due)
 	}
 	if l != was {
 		enforce(r, l)
@@ -52,8 +52,8 @@ func standing(r *round.Round) int {
 	return top
 }
 
-// grow takes removals back that made no call yet, the last ordered first, and then asks for more machines. What a
-// person named goes all the same.
+// grow takes removals back that made no call yet, the last ordered first, and then asks for more machines, until there
+// are to be as many, spares included. What a person named goes all the same.
 func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 	for i := len(l.Removals) - 1; i >= 0 && size > l.Staying(); i-- {
 		rem := l.Removals[i]
@@ -68,9 +68,10 @@ func grow(r *round.Round, l *belief.Ledger, size int) *belief.Ledger {
 		l = l.Dropped(rem.Machine)
 	}
 	if size > l.Size {
-		r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: size, Limit: l.Size})
-		remember(r, l.Size, size)
-		l, r.Again = l.Grown(size), true
+		was := l
+		l, r.Again = l.Grown(size, r.S.Wanted), true
+		recordGrowth(r, was, l)
+		remember(r, was.Posts(), l.Posts())
 	}
 	return l
 }
@@ -88,13 +89,13 @@ func bookChanges(r *round.Round, l *belief.Ledger) *belief.Ledger {
 		}
 		rec := record.Record{Kind: record.Change, Reason: fleet.ReasonGivenUp, Machine: rem.Machine,
 			Order: rem.Order, By: rem.By,
-			Detail: string(c.Ended), Limit: l.Size}
+			Detail: string(c.Ended), Limit: l.Posts()}
 		if c.Ended == fleet.ReasonRemoved {
 			l, rec.Reason, rec.Detail = l.Without(rem.Machine, r.S.Now.Wall), fleet.ReasonSizeDown, ""
 		} else {
 			l = l.Dropped(rem.Machine)
 		}
-		rec.Size = l.Size
+		rec.Size = l.Posts()
 		r.Record(rec)
 	}
 	return l

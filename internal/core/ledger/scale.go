@@ -161,7 +161,7 @@ func Remove(r *round.Round, o *fleet.Order) {
 	enforce(r, l.Removing(belief.Removal{Machine: m.Name, Instance: m.Current.ID, Why: fleet.ReasonNamed, Order: o.ID,
 		By: o.By}, o, r.S.Wanted))
 	r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonNamed, Machine: m.Name, Order: o.ID, By: o.By,
-		Instance: m.Current.ID, Size: r.Sit.Whole.Ledger.Staying(), Limit: l.Staying()})
+		Instance: m.Current.ID, Size: r.Sit.Whole.Ledger.Serving(), Limit: l.Serving()})
 	sayWhatStays(r, o, m)
 	r.Again = true
 }
@@ -190,7 +190,9 @@ func unremovable(r *round.Round, m *belief.Machine) fleet.Reason {
 		return held
 	case r.Sit.Brake.On():
 		return fleet.ReasonBrake
-	case l.Staying() <= 1:
+	case l.IsSpare(m.Name) && l.Idle() <= r.S.Wanted.Spares.Count:
+		return fleet.ReasonSpare
+	case !l.IsSpare(m.Name) && l.Serving() <= 1:
 		return fleet.ReasonLastMachine
 	}
 	return ""

@@ -104,8 +104,8 @@ func (w *weighing) move(c *sizing.Case, v *sizing.Verdict) {
 	next := l.Order(&belief.OrderedSize{Size: v.Size, File: w.wanted.Said(), By: string(by), Opinion: by, Within: true,
 		Order: nameOf(l), At: w.S.Now.Wall})
 	w.Record(opine(v, fleet.ReasonOpinion, c.Size, v.Size))
-	if v.Size > next.Staying() {
-		next = grow(w.Round, next, v.Size)
+	if due := v.Size + w.wanted.Spares.Count; due > next.Staying() {
+		next = grow(w.Round, next, due)
 	}
 	enforce(w.Round, next)
 	w.state = *w.state.Moves(c.Size, v.Size, w.S.Now)
@@ -122,7 +122,7 @@ func (w *weighing) release() {
 	if l = w.takeBack(l, o); o.Opinion != "" && w.blind {
 		return
 	}
-	n := l.Staying() - l.Kept(w.wanted)
+	n := w.serving(l) - l.Kept(w.wanted)
 	if o.Opinion != "" {
 		n = min(n, w.most()-w.going(l))
 	}
@@ -144,7 +144,7 @@ func (w *weighing) release() {
 		next.Removals = append(next.Removals, rem)
 		w.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonLeaves, Machine: g.Machine,
 			Instance: g.Instance, Order: o.Order, By: o.By, Opinion: o.Opinion, Detail: string(g.Why),
-			Took: w.wanted.Sizing.Grace, Size: next.Staying(), Limit: next.Staying() + 1})
+			Took: w.wanted.Sizing.Grace, Size: w.serving(next), Limit: w.serving(next) + 1})
 		w.Again = true
 	}
 	if len(next.Removals) > len(l.Removals) {
@@ -164,7 +164,12 @@ func nameOf(l *belief.Ledger) fleet.OrderID {
 }
 
 // most returns how many machines may be on their way out at once by opinions.
-func (w *weighing) most() int { return sizing.Most(w.wanted.Sizing.Down, w.S.Spec.Size) }
+func (w *weighing) most() int { return sizing.Most(w.wanted.Sizing.Down, w.Sit.Whole.Ledger.Posts()) }
+
+// serving returns how many machines serve when the removals are over, and as many stand by as are to.
+func (w *weighing) serving(l *belief.Ledger) int {
+	return l.Staying() - max(w.wanted.Spares.Count, l.Idle())
+}
 
 // going counts the machines that are on their way out by opinions.
 func (w *weighing) going(l *belief.Ledger) int {
@@ -183,7 +188,7 @@ func (w *weighing) going(l *belief.Ledger) int {
 func Scene(s *situation.State, l *belief.Ledger, machines []situation.View) leaving.Scene {
 	spec := &s.Spec
 	return leaving.Scene{Spec: spec, Machines: machines, Hosts: s.Hosts, Gauges: s.Gauges, Spare: true,
-		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil },
+		Gone: func(m *belief.Machine) bool { return l.Removal(m.Name) != nil }, Beside: l.IsSpare,
 		Fresh: func(built time.Time) bool {
 			return s.Now.Reached(built) && !s.Now.Reached(built.Add(spec.Sizing.Down.Stabilise))
 		},
@@ -221,7 +226,7 @@ func (w *weighing) takeBack(l *belief.Ledger, o *belief.OrderedSize) *belief.Led
 	}
 	if w.blind && o.Opinion != "" {
 		again := *o
-		again.Size = next.Staying()
+		again.Size = w.serving(l) + next.Staying() - l.Staying()
 		next = next.Order(&again)
 	}
 	enforce(w.Round, next)

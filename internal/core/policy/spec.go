@@ -11,11 +11,14 @@ import (
 type Spec struct {
 	Name     fleet.Name
 	Provider fleet.ProviderName
-	// Size is the desired number of machines; of a fleet that selects, of those that it has in its care; of one with
+	// Size is the desired number of machines that serve; with what is in force (Ledger.Force), of all, spares
+	// included; of a fleet that selects, of those that it has in its care; of one with
 	// Sizing, Sizing.Desired, or else the least.
 	Size int
 	// Sizing is what moves the size beside the configuration and people; nil: nothing does.
 	Sizing *Sizing `json:",omitempty"`
+	// Spares are machines beyond the size, which do not serve.
+	Spares Spares `json:",omitzero"`
 	// Left are the numbers below the highest that have no machine any more; Ledger.Force sets them.
 	Left     []int
 	Adopt    Adoption
@@ -51,6 +54,9 @@ type Spec struct {
 	// History is how long the fleet's records are kept, as far as there is room. Zero: as long as there is room.
 	History time.Duration `json:",omitempty"`
 }
+
+// Spares says how many machines there are beyond the size: as well as those that serve, and ready to take a place.
+type Spares struct{ Count int }
 
 // Mode says whether hale acts on the fleet or only watches and records what it would do.
 type Mode string

@@ -20,7 +20,7 @@ func CaseOf(s *situation.State, wanted *policy.Spec, machines []situation.View) 
 	for i := range machines {
 		m := &machines[i].Machine
 		n, ok := m.Name.Ordinal()
-		if ok && s.Spec.Has(n) && m.Quarantine == nil && (m.Current.None() ||
+		if ok && s.Spec.Has(n) && !s.Whole.Ledger.IsSpare(m.Name) && m.Quarantine == nil && (m.Current.None() ||
 			m.Health.Verdict == belief.VerdictStarting) {
 			c.Coming++
 		}

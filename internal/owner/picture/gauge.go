@@ -112,7 +112,7 @@ func (p *Picture) TellMetric(name fleet.MetricName, asked fleet.Instant, r gauge
 		return
 	}
 	g.Trouble, g.Detail, g.Each, g.Since = "", "", v.Each, asked
-	pt := fleet.Point{At: asked, Value: v.Value, Size: p.is.Spec.Size}
+	pt := fleet.Point{At: asked, Value: v.Value, Size: p.is.Spec.Size - p.is.Whole.Ledger.Idle()}
 	pt.Serving, pt.Missing = p.serving(v.Each)
 	g.Points = append(kept(g.Points, p.is.Spec.Lookback(&b.metric), asked), pt)
 }
@@ -126,7 +126,7 @@ func kept(points []fleet.Point, lookback time.Duration, now fleet.Instant) []fle
 	return points[old:]
 }
 
-// serving counts the machines that are healthy, and those of them without a value, where single ones have any.
+// serving counts the machines that are healthy, and no spares, and those of them without a value, where single ones have any.
 func (p *Picture) serving(each []fleet.MachineValue) (serving, missing int) {
 	heard := make(map[fleet.MachineName]bool, len(each))
 	for _, v := range each {
@@ -134,7 +134,7 @@ func (p *Picture) serving(each []fleet.MachineValue) (serving, missing int) {
 	}
 	for i := range p.views {
 		m := &p.views[i].Machine
-		if m.Health.Verdict != belief.VerdictHealthy {
+		if m.Health.Verdict != belief.VerdictHealthy || p.is.Whole.Ledger.IsSpare(m.Name) {
 			continue
 		}
 		serving++

@@ -54,7 +54,7 @@ func (s *Fleet) braked() bool {
 // service says it as far as hale sees the machine well.
 func (s *Fleet) service(m *belief.Machine) Service {
 	leaves := s.Whole.Ledger.Removal(m.Name) != nil || m.Repair != nil && m.Repair.Kind.Ordered()
-	healthy := m.Health.Verdict == belief.VerdictHealthy
+	healthy, spare := m.Health.Verdict == belief.VerdictHealthy, s.Whole.Ledger.IsSpare(m.Name)
 	switch {
 	case m.Current.None():
 		return Service{Word: ServesNo, Sure: true, Why: "it has no instance"}
@@ -62,7 +62,11 @@ func (s *Fleet) service(m *belief.Machine) Service {
 		return Service{Word: ServesEnds, Sure: true, Why: "it is about to leave"}
 	case leaves:
 		return Service{Word: ServesNo, Sure: true, Why: "it is about to leave"}
-	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled && m.Repair == nil:
+	case spare && healthy && m.Repair == nil:
+		return Service{Word: ServesEnds, Why: "it is a spare"}
+	case spare && m.Health.Verdict != belief.VerdictUnhealthy:
+		return Service{Word: ServesNo, Why: "it is a spare"}
+	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled && m.Repair == nil && !spare:
 		return Service{} // its host is to be emptied; it serves as ever
 	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled:
 		return Service{Word: ServesEnds, Why: "it leaves its host"}

@@ -62,6 +62,9 @@ func Fleet(f published.Fleet) Answer {
 		e.explainRollout(&f, &s)
 	}
 	e.explainDrifts(&f, rollout.Drifts(f.Whole.Ledger, f.Machines, &f.Wanted))
+	if f.Whole.Ledger.Idle() > 0 {
+		e.Now = append(e.Now, prose.Spares(f.Whole.Ledger.Spares))
+	}
 	if o := f.Whole.Ledger.LastWord(&f.Wanted); o != nil {
 		e.Now = append(e.Now, prose.OrderedSize(o, f.Whole.Ledger.Asked(&f.Wanted), f.Now.Wall))
 	}

@@ -327,6 +327,9 @@ func (e *explainer) explainSize(f published.Fleet, m belief.Machine) {
 	if r := l.Removal(m.Name); r != nil {
 		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, words.Reason(r.Why)))
 	}
+	if l.IsSpare(m.Name) {
+		e.Now = append(e.Now, "it is a spare: it takes the place of a machine that cannot serve")
+	}
 	for i := range m.Kept {
 		k := &m.Kept[i]
 		e.Now = append(e.Now, fmt.Sprintf("its old instance %s is kept, powered off, until %s (%s more)",

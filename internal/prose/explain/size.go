@@ -40,6 +40,9 @@ func Size(f published.Fleet) (s Sized) {
 		return s
 	}
 	e.Now = append(e.Now, word(&f, &s))
+	if l.Idle() > 0 {
+		e.Now = append(e.Now, prose.Spares(l.Spares))
+	}
 	if p := f.Pending(); p.From != p.To {
 		e.Now = append(e.Now, fmt.Sprintf("from %d to %s is a plan that waits for a person's word (%s)", p.From,
 			prose.Machines(p.To), p.ID))
@@ -54,7 +57,7 @@ func Size(f published.Fleet) (s Sized) {
 	e.explainMoves(&f, &s)
 	if l != nil {
 		if out := leaving.Choose(ledger.Scene(&f.State, l, f.Machines), 1); len(out) > 0 &&
-			l.Staying() > s.Policy.Min {
+			l.Serving() > s.Policy.Min {
 			s.Next = &out[0]
 		}
 	}

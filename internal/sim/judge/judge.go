@@ -260,12 +260,13 @@ func (j *Judge) tells(o stored.Overall) {
 // brakeLimit is the policy's arithmetic, worked out once more.
 func (j *Judge) brakeLimit() int {
 	b := j.spec.Limits.Brake
-	limit := b.Percent * j.size / 100
+	size := j.size + j.spec.Spares.Count
+	limit := b.Percent * size / 100
 	if b.AtLeast > limit {
 		limit = b.AtLeast
 	}
-	if j.size >= 3 && limit >= j.size {
-		limit = j.size - 1
+	if size >= 3 && limit >= size {
+		limit = size - 1
 	}
 	return limit
 }
@@ -423,7 +424,7 @@ func (j *Judge) begun(c Server, is *belief.Machine) {
 	}
 	// else what stands is certified, and nothing is built
 	builds := is.Repair.Kind == belief.RepairBuild && is.Current.None()
-	if n, _ := is.Name.Ordinal(); builds && (n > max(spec.Size, j.size+len(j.left)) || j.left[name]) {
+	if n, _ := is.Name.Ordinal(); builds && (n > max(spec.Size, j.size+len(j.left))+spec.Spares.Count || j.left[name]) {
 		j.Broken("L13", name, "a machine beyond the fleet's size is built")
 	}
 	if builds && spec.Adopt.Selects() {

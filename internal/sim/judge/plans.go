@@ -21,7 +21,7 @@ type plans struct {
 	leaving map[string]string // the instances that a confirmed plan removes, by machine
 	renewed map[string]string // that one replaces
 	left    map[string]bool   // machines that have gone so
-	size    int               // in force
+	size    int               // in force, of those that serve
 	filed   int               // what the configuration says; 0: nothing
 	said    int               // by the last word on it, whatever the bounds; 0: there was none
 	asked   int               // by that word, within the bounds, or as many as there are
@@ -188,10 +188,10 @@ func (j *Judge) isBeyond(machine string) bool {
 	case !ok || j.spec.Adopt.Selects():
 		return false
 	// how many there are to be is known here; which numbers they have is hale's choice
-	case l != nil && l.Size == j.size && !j.left[machine]:
+	case l != nil && l.Size == j.size+j.spec.Spares.Count && !j.left[machine]:
 		return n > l.Size+len(l.Left) || slices.Contains(l.Left, n)
 	}
-	return j.left[machine] || n > j.size+len(j.left)
+	return j.left[machine] || n > j.size+j.spec.Spares.Count+len(j.left)
 }
 
 // Asked is how many machines are asked for.
