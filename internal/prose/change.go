@@ -92,6 +92,10 @@ func wantedChange(r record.Record) string {
 		}
 		return Because(about(r), words.Reason(r.Reason))
 	case fleet.ReasonSizeDown:
+		if r.Size == r.Limit {
+			return fmt.Sprintf("%s, a spare, has left: in fleet %s %s serve as before", about(r), r.Fleet,
+				machines(r.Size))
+		}
 		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 	case fleet.ReasonSizeOrdered:
 		return fmt.Sprintf("%s is to have %s, by order of %s", about(r), machines(r.Size), giver(r)) + instead(r)

@@ -198,9 +198,10 @@ func fitsMachine(e script.Event, o Options) error {
 	if e.Verb == verbs.Copies {
 		m = fleet.MachineName(e.Arg)
 	}
-	if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > o.largest() {
+	last := o.largest() + o.Spec.Spares.Count
+	if n, ok := m.Ordinal(); !ok || m.Fleet() != o.Spec.Name || n > last {
 		return fmt.Errorf("%s: fleet %s has machines %s to %s", e, o.Spec.Name, o.Spec.Name.Machine(1),
-			o.Spec.Name.Machine(o.largest()))
+			o.Spec.Name.Machine(last))
 	}
 	named := func(c *policy.Check) bool { return string(c.Name) == e.Arg }
 	if e.Verb == verbs.FailsCheck && !slices.ContainsFunc(o.Spec.Asked(), named) {

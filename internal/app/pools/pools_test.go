@@ -295,6 +295,28 @@ func TestAMachineThatLeavesDrainsFirst(t *testing.T) {
 	})
 }
 
+// TestASpareServesOnceItTakesAPlace: until then it gets nothing, and who serves is as it was while hale is blind.
+func TestASpareServesOnceItTakesAPlace(t *testing.T) {
+	t.Parallel()
+	story(t, func(t *testing.T, w *world, p *memory.Pool) {
+		stands := func(name fleet.MachineName) func(*published.Fleet) {
+			return func(f *published.Fleet) { f.Whole.Ledger = &belief.Ledger{Spares: []fleet.MachineName{name}} }
+		}
+		w.turn(stands("web-3"))
+		expect(t, p, "SSo")
+		w.fail(belief.CauseChecks, 1)
+		w.turn(stands("web-1"))
+		expect(t, p, "oSS")
+		w.turn(func(f *published.Fleet) { f.Machines[0].Machine.Health = belief.Health{Verdict: belief.VerdictHealthy} })
+		expect(t, p, "oSS")
+		w.turn(func(f *published.Fleet) { f.Whole.Doubt.Reason = fleet.ReasonVantageIsolated })
+		w.turn(stands("web-3"))
+		expect(t, p, "oSS")
+		w.turn(func(f *published.Fleet) { f.Whole.Doubt.Reason = "" })
+		expect(t, p, "SSo")
+	})
+}
+
 // finds asks the pools what the balancer finds of web-2, by a check at its address: "up", "down", or why it does not
 // say.
 func finds(t *testing.T, p *pools.Pools, at string) string {

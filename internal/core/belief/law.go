@@ -203,6 +203,20 @@ func (l *Ledger) CheckMove(m *Move) error {
 	return nil
 }
 
+// CheckRoles verifies what handing out places made of the ledger was: the same machines are in it, no fewer of them
+// serve than are asked for, and no place is given away without need.
+func (l *Ledger) CheckRoles(was *Ledger, wanted *policy.Spec) error {
+	switch asked := l.Asked(wanted); {
+	case l.Size != was.Size || len(l.Removals) != len(was.Removals):
+		return fmt.Errorf("%s: L13: places are handed out, and the machines are others", wanted.Name)
+	case l.Serving() < asked && l.Serving() < was.Serving():
+		return fmt.Errorf("%s: L13: %d machines serve, and %d are asked for", wanted.Name, l.Serving(), asked)
+	case l.Idle() > max(was.Idle(), wanted.Spares.Count):
+		return fmt.Errorf("%s: L13: %d machines stand by, of %d", wanted.Name, l.Idle(), wanted.Spares.Count)
+	}
+	return nil
+}
+
 // checkLeaving verifies that the machine may go by an opinion's word.
 func (l *Ledger) checkLeaving(name fleet.MachineName, m *Move) error {
 	n, _ := name.Ordinal()

@@ -51,7 +51,7 @@ func TestWhatSizeIsAskedFor(t *testing.T) {
 			file(3)).Without("web-1", time.Time{}), file(3), 2, 2, true},
 		"of too many one is named, and it fails": {names(orders(book(), 2, file(3)), "web-1",
 			file(3)).Dropped("web-1"), file(3), 2, 3, true},
-		"a larger size is ordered and one is named": {names(orders(book(), 5, file(3)).Grown(5), "web-1",
+		"a larger size is ordered and one is named": {names(orders(book(), 5, file(3)).Grown(5, file(3)), "web-1",
 			file(3)).Without("web-1", time.Time{}), file(3), 4, 4, true},
 	} {
 		if asked, staying := c.ledger.Asked(c.file), c.ledger.Staying(); asked != c.asked || staying != c.staying ||

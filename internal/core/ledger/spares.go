@@ -15,13 +15,7 @@ func HandOut(r *round.Round, believed func(int) *belief.Machine) {
 	if wanted == nil || l == nil || wanted.Spares.Count == 0 && len(l.Spares) == 0 || spares.Withheld(&r.Sit) != "" {
 		return
 	}
-	var all []spares.One
-	for i := range r.S.Machines {
-		m := believed(i)
-		if n, ok := m.Name.Ordinal(); ok && r.S.Spec.Has(n) && l.Removal(m.Name) == nil {
-			all = append(all, spares.One{Machine: m.Name, Spare: l.IsSpare(m.Name), Fitness: spares.Fit(m, &r.Sit)})
-		}
-	}
+	all := candidates(r, l, believed)
 	changed := spares.Assign(all, spares.Need{Serving: l.Asked(wanted), Spares: wanted.Spares.Count})
 	if len(changed) == 0 {
 		return
@@ -37,6 +31,11 @@ func HandOut(r *round.Round, believed func(int) *belief.Machine) {
 			idle = append(idle, rem.Machine)
 		}
 	}
+	next := l.WithSpares(idle)
+	if err := next.CheckRoles(l, wanted); err != nil {
+		r.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
+		return
+	}
 	for _, h := range changed {
 		rec := record.Record{Kind: record.Change, Reason: fleet.ReasonTakesPlace, Machine: h.Serves,
 			Detail: string(h.StandsBy)}
@@ -45,7 +44,28 @@ func HandOut(r *round.Round, believed func(int) *belief.Machine) {
 		}
 		r.Record(rec)
 	}
-	enforce(r, l.WithSpares(idle))
+	enforce(r, next)
+}
+
+// candidates returns the machines that stay, in the order of their numbers. Of what was asked for in this round nothing is
+// there yet.
+func candidates(r *round.Round, l *belief.Ledger, believed func(int) *belief.Machine) []spares.One {
+	var all []spares.One
+	add := func(name fleet.MachineName, is spares.Fitness) {
+		if n, ok := name.Ordinal(); ok && r.S.Spec.Has(n) && l.Removal(name) == nil {
+			all = append(all, spares.One{Machine: name, Spare: l.IsSpare(name), Fitness: is})
+		}
+	}
+	top := 0
+	for i := range r.S.Machines {
+		m := believed(i)
+		add(m.Name, spares.Fit(m, &r.Sit))
+		top, _ = m.Name.Ordinal()
+	}
+	for n := top + 1; n <= r.S.Spec.Top(); n++ {
+		add(r.S.Spec.Name.Machine(n), spares.Lost)
+	}
+	return all
 }
 
 // recordGrowth records that there are to be more machines that serve, or more spares.

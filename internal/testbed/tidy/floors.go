@@ -38,6 +38,7 @@ var packages = []pkgRule{
 	{path: "internal/core/correlation", floor: 0, step: 5},
 	{path: "internal/core/leaving", floor: 0, step: 5},
 	{path: "internal/core/hooks", floor: 0, step: 5},
+	{path: "internal/core/spares", floor: 0, step: 6},
 	{path: "internal/core/change", floor: 0, step: 6, std: []string{"reflect"}}, // and whatever a policy does
 	{path: "internal/core/placement", floor: 0, step: 6},
 	{path: "internal/core/sizing", floor: 0, step: 5},
