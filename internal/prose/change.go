@@ -73,15 +73,8 @@ func wantedChange(r record.Record) string {
 		return said
 	}
 	switch r.Reason {
-	case fleet.ReasonSizeUp:
-		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
-	case fleet.ReasonSparesUp:
-		return fmt.Sprintf("%s is to have %s, and had %d", about(r), SparesOf(r.Size), r.Limit)
-	case fleet.ReasonTakesPlace:
-		if r.Detail == "" {
-			break
-		}
-		return fmt.Sprintf("%s, a spare, takes the place of %s, which stands by once it is well", about(r), r.Detail)
+	case fleet.ReasonSizeUp, fleet.ReasonSparesUp, fleet.ReasonTakesPlace:
+		return more(r)
 	case fleet.ReasonConfirmedPlan:
 		return strings.TrimSuffix(about(r)+": what waited is to be carried out, by order of "+giver(
 			r)+": plan "+r.Detail, ": plan ")
@@ -92,11 +85,7 @@ func wantedChange(r record.Record) string {
 		}
 		return Because(about(r), words.Reason(r.Reason))
 	case fleet.ReasonSizeDown:
-		if r.Size == r.Limit {
-			return fmt.Sprintf("%s, a spare, has left: in fleet %s %s serve as before", about(r), r.Fleet,
-				machines(r.Size))
-		}
-		return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
+		return left(r)
 	case fleet.ReasonSizeOrdered:
 		return fmt.Sprintf("%s is to have %s, by order of %s", about(r), machines(r.Size), giver(r)) + instead(r)
 	case fleet.ReasonSizeFromFile:

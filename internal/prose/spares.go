@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+	"hale/internal/prose/words"
 )
 
 // Spares says which machines do not serve, and why there are any.
@@ -25,4 +27,25 @@ func SparesOf(n int) string {
 		return "1 spare"
 	}
 	return fmt.Sprintf("%d spares", n)
+}
+
+// more says that there are to be more machines, or more spares, or that one of these takes a place.
+func more(r record.Record) string {
+	switch {
+	case r.Reason == fleet.ReasonSizeUp:
+		return fmt.Sprintf("%s grows from %d to %d machines", about(r), r.Limit, r.Size)
+	case r.Reason == fleet.ReasonSparesUp:
+		return fmt.Sprintf("%s is to have %s, and had %d", about(r), SparesOf(r.Size), r.Limit)
+	case r.Detail != "":
+		return fmt.Sprintf("%s, a spare, takes the place of %s, which stands by once it is well", about(r), r.Detail)
+	}
+	return Because(about(r), words.Reason(r.Reason))
+}
+
+// left says that a machine has left, and how many serve from then on.
+func left(r record.Record) string {
+	if r.Size == r.Limit {
+		return fmt.Sprintf("%s, a spare, has left: in fleet %s %s serve as before", about(r), r.Fleet, machines(r.Size))
+	}
+	return fmt.Sprintf("%s has left: fleet %s has %d machines, and had %d", about(r), r.Fleet, r.Size, r.Limit)
 }

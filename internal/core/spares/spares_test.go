@@ -1,7 +1,6 @@
 package spares_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -130,13 +129,4 @@ func TestRolesStayWhileHaleDoubts(t *testing.T) {
 			t.Errorf("withheld for %q, and not %q", got, want)
 		}
 	}
-}
-
-func ExampleAssign() {
-	all := []spares.One{{Machine: "web-1", Fitness: spares.Lost}, {Machine: "web-2", Fitness: spares.Ready},
-		{Machine: "web-3", Spare: true, Fitness: spares.Ready}}
-	for _, h := range spares.Assign(all, spares.Need{Serving: 2, Spares: 1}) {
-		fmt.Println(h.Serves, "takes the place of", h.StandsBy)
-	}
-	// Output: web-3 takes the place of web-1
 }

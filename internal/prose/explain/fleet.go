@@ -62,13 +62,17 @@ func Fleet(f published.Fleet) Answer {
 		e.explainRollout(&f, &s)
 	}
 	e.explainDrifts(&f, rollout.Drifts(f.Whole.Ledger, f.Machines, &f.Wanted))
-	if f.Whole.Ledger.Idle() > 0 {
-		e.Now = append(e.Now, prose.Spares(f.Whole.Ledger.Spares))
-	}
 	if o := f.Whole.Ledger.LastWord(&f.Wanted); o != nil {
 		e.Now = append(e.Now, prose.OrderedSize(o, f.Whole.Ledger.Asked(&f.Wanted), f.Now.Wall))
 	}
 	return e.Answer
+}
+
+// explainSpares says which machines stand by.
+func (e *explainer) explainSpares(f published.Fleet) {
+	if l := f.Whole.Ledger; l.Idle() > 0 {
+		e.Now = append(e.Now, prose.Spares(l.Spares))
+	}
 }
 
 // explainHeld says what of the fleet people hold, and until when.
@@ -161,6 +165,7 @@ var said = map[fleet.Reason]bool{
 
 // explainMachines counts those that wait, by what they wait for.
 func (e *explainer) explainMachines(f published.Fleet) {
+	e.explainSpares(f)
 	waiting := map[fleet.Reason]int{}
 	var order []fleet.Reason
 	for i := range f.Machines {

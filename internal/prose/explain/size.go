@@ -40,9 +40,7 @@ func Size(f published.Fleet) (s Sized) {
 		return s
 	}
 	e.Now = append(e.Now, word(&f, &s))
-	if l.Idle() > 0 {
-		e.Now = append(e.Now, prose.Spares(l.Spares))
-	}
+	e.explainSpares(f)
 	if p := f.Pending(); p.From != p.To {
 		e.Now = append(e.Now, fmt.Sprintf("from %d to %s is a plan that waits for a person's word (%s)", p.From,
 			prose.Machines(p.To), p.ID))
