@@ -163,7 +163,8 @@ func (r *room) build() {
 	r.t.Helper()
 	spec := r.spec
 	spec.Mode, spec.Limits.InBuild, spec.BuildWithin = policy.ModeAct, spec.Size, max(spec.BuildWithin, 10*time.Minute)
-	spec.Sizing = nil // it is no time for opinions
+	spec.Sizing = nil             // it is no time for opinions
+	spec.Spares = policy.Spares{} // the play's own hale builds them
 	builder := &server{room: r, name: "builder"}
 	r.began = time.Now()
 	builder.start(spec)
@@ -171,7 +172,7 @@ func (r *room) build() {
 		m := believed(builder.life, spec.Name.Machine(n))
 		return m.Health.Verdict == belief.VerdictHealthy && m.Repair == nil && m.Incident == nil && m.Current.Certified
 	}
-	r.await(time.Hour, "the fleet is built", func() bool { return r.each(stands) })
+	r.await(time.Hour, "the fleet is built", func() bool { return all(spec.Size, stands) })
 	for n := 1; n <= r.spec.Size; n++ {
 		name := r.spec.Name.Machine(n)
 		if i, _ := r.instance(name); i.Host != r.home(n) && !r.world.Migrate(i.ID, r.home(n)) {
@@ -179,7 +180,7 @@ func (r *room) build() {
 		}
 	}
 	r.await(time.Minute, "the machines are seen where they are", func() bool {
-		return r.each(func(n int) bool {
+		return all(spec.Size, func(n int) bool {
 			return stands(n) && believed(builder.life, spec.Name.Machine(n)).Current.Host == r.home(n)
 		})
 	})
@@ -317,8 +318,14 @@ func (r *room) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(r.dice.Int64N(int64(most-least)))
 }
 
-func (r *room) each(holds func(n int) bool) bool {
-	for n := 1; n <= r.spec.Size; n++ {
+// most is how many machines there are by the file, spares included.
+func (r *room) most() int { return r.spec.Size + r.spec.Spares.Count }
+
+func (r *room) each(holds func(n int) bool) bool { return all(r.most(), holds) }
+
+// all reports whether it holds of as many machines.
+func all(most int, holds func(n int) bool) bool {
+	for n := 1; n <= most; n++ {
 		if !holds(n) {
 			return false
 		}

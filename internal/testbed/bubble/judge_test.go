@@ -158,7 +158,7 @@ func (j *judge) moved(rec *record.Record, at time.Time) {
 // look judges beliefs and machines as they are, and what led to that. Nothing is in motion while it runs.
 func (j *judge) look() {
 	j.take()
-	for n := 1; n <= j.r.spec.Size; n++ {
+	for n := 1; n <= j.r.most(); n++ {
 		if m, known := j.r.machine(n); known {
 			j.truth.Believed(&m)
 		}
@@ -167,7 +167,7 @@ func (j *judge) look() {
 	var crowds []*law.Crowd
 	j.r.truth(func(t *world.World) {
 		crowds = law.Crowds(t)
-		for n := 1; n <= j.r.spec.Size; n++ {
+		for n := 1; n <= j.r.most(); n++ {
 			name := string(j.r.spec.Name.Machine(n))
 			if vm := t.Current(name); vm != nil && vm.Power == world.Running {
 				j.truth.Holds(name, law.Disks(vm))
@@ -329,7 +329,7 @@ func (j *judge) page(h hearing) {
 
 // visit lets a person mend the machine, or all of them, as far as hale left it to them.
 func (j *judge) visit(name fleet.MachineName) {
-	for n := 1; n <= j.r.spec.Size; n++ {
+	for n := 1; n <= j.r.most(); n++ {
 		m, _ := j.r.machine(n)
 		own := j.r.spec.Name.Machine(n)
 		if (name == "" || name == own) && m.Repair == nil && !j.truth.Personal(string(own)) {

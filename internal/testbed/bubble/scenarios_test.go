@@ -148,7 +148,7 @@ func (r *room) converge(within time.Duration) {
 		return
 	}
 	if !r.pass(r.now()+within, func() bool { return r.each(r.settled) }) {
-		for n := 1; n <= r.spec.Size; n++ {
+		for n := 1; n <= r.most(); n++ {
 			if m, _ := r.machine(n); !r.settled(n) {
 				r.t.Errorf("after %v %s is neither well nor in a person's hands: %s, serves %v, waiting %q, repair %+v",
 					r.now(), r.spec.Name.Machine(n), m.Health.Verdict, r.serves(n), m.Waiting, m.Repair)
