@@ -78,7 +78,8 @@ func (r *deciding) countWell(works []*work) int {
 		return 0
 	}
 	count := func(m *belief.Machine, by int) {
-		if m.Health.Verdict == belief.VerdictHealthy && l.Removal(m.Name) == nil && !guard.Surplus(m, &r.S.Spec) {
+		if m.Health.Verdict == belief.VerdictHealthy && l.Removal(m.Name) == nil && !l.IsSpare(m.Name) &&
+			!guard.Surplus(m, &r.S.Spec) {
 			n += by
 		}
 	}
