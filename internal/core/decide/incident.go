@@ -85,6 +85,15 @@ func (w *work) certify() {
 	}
 }
 
+// heal admits the repair of a machine with an incident, unless something holds it.
+func (w *work) heal() {
+	held, step := ladder.Admit(w.M, w.Situation)
+	if held == "" && w.StartsBeside() {
+		held = fleet.ReasonRival
+	}
+	w.admit(held, belief.RepairHeal, step)
+}
+
 // advance goes on with the repair under way, or admits the one that is due.
 func (w *work) advance() {
 	m, s := w.M, w.Situation
@@ -103,11 +112,7 @@ func (w *work) advance() {
 		w.certify()
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:
-		held, step := ladder.Admit(m, s)
-		if held == "" && w.StartsBeside() {
-			held = fleet.ReasonRival
-		}
-		w.admit(held, belief.RepairHeal, step)
+		w.heal()
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
 		w.Wait("", "") // it has left, or never was
 	case m.Current.None():

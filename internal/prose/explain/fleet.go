@@ -36,19 +36,7 @@ func Fleet(f published.Fleet) Answer {
 	if d := f.Whole.Doubt; d.Reason != "" {
 		e.hold(d.Reason, "for "+prose.Span(max(0, f.Now.Wall.Sub(d.Since))))
 	}
-	for _, p := range f.Whole.Parents {
-		e.Now = append(
-			e.Now,
-			fmt.Sprintf(
-				"incident %s, open for %s: %s",
-				p.ID,
-				prose.Span(max(0, f.Now.Wall.Sub(p.Opened))),
-				prose.Parent(p),
-			),
-		)
-		e.explainPolicy(f, p)
-		e.advise(words.Advice(fleet.ReasonSharedFate))
-	}
+	e.explainParents(f)
 	e.explainHeld(f)
 	e.explainMachines(f)
 	if f.Spec.Mode == policy.ModeObserve {
@@ -66,6 +54,16 @@ func Fleet(f published.Fleet) Answer {
 		e.Now = append(e.Now, prose.OrderedSize(o, f.Whole.Ledger.Asked(&f.Wanted), f.Now.Wall))
 	}
 	return e.Answer
+}
+
+// explainParents says which domains fail as a whole.
+func (e *explainer) explainParents(f published.Fleet) {
+	for _, p := range f.Whole.Parents {
+		lasts := prose.Span(max(0, f.Now.Wall.Sub(p.Opened)))
+		e.Now = append(e.Now, fmt.Sprintf("incident %s, open for %s: %s", p.ID, lasts, prose.Parent(p)))
+		e.explainPolicy(f, p)
+		e.advise(words.Advice(fleet.ReasonSharedFate))
+	}
 }
 
 // explainSpares says which machines stand by.

@@ -33,9 +33,9 @@ func as(o provider.Blueprint, t policy.Template) provider.Blueprint {
 }
 
 // awaitAs waits until the instance is as the template says, in all that can be adjusted, and has the power.
-func (e *exam) awaitAs(o provider.Blueprint, t policy.Template, p fleet.Power) fleet.Instance {
+func (e *exam) awaitAs(o provider.Blueprint, t policy.Template, p fleet.Power) {
 	e.Helper()
-	return e.awaitInstance(fmt.Sprintf("an instance of %+v that is %s", t.Size(), p), o.Ref, func(i fleet.Instance) bool {
+	e.awaitInstance(fmt.Sprintf("an instance of %+v that is %s", t.Size(), p), o.Ref, func(i fleet.Instance) bool {
 		return len(t.Drift(&i)) == 0 && i.Size != fleet.Size{} && i.Power == p
 	})
 }

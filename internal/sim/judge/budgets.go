@@ -78,6 +78,9 @@ func (j *Judge) Decided() {
 	j.crowded = j.crowded[:0]
 }
 
+// sparing are the operations that take no machine away from those that it serves.
+var sparing = []fleet.Op{fleet.OpStart, fleet.OpResume, fleet.OpHook}
+
 // revives checks that a repair which takes no place in the budgets does no more than to set going what does not run,
 // and that not too many do so at once.
 func (j *Judge) revives(is *belief.Machine) {
@@ -85,7 +88,7 @@ func (j *Judge) revives(is *belief.Machine) {
 	if r == nil || !r.Revives {
 		return
 	}
-	if in := r.Intent; in != nil && in.Op != fleet.OpStart && in.Op != fleet.OpResume {
+	if in := r.Intent; in != nil && !slices.Contains(sparing, in.Op) {
 		j.Broken("L5", string(is.Name), fmt.Sprintf("%s without a place in the budget", in.Op))
 	}
 	here, all := 1, 1

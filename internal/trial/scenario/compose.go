@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/adapters"
 	"hale/internal/config/fleets"
+	"hale/internal/config/hooks"
 	"hale/internal/config/sizes"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
@@ -158,8 +159,20 @@ func Policy(o sim.Options) []byte {
 	line(2, "grace: %s", s.Grace)
 	line(2, "build_within: %s", s.BuildWithin)
 	line(2, "blind_after: %s", s.BlindAfter)
+	changesOf(line, &s)
+	return b.Bytes()
+}
+
+// changesOf writes how machines change beside their repair, and what people are told.
+func changesOf(line func(int, string, ...any), s *policy.Spec) {
 	if s.Update.Pilots > 0 {
 		line(2, "update: %s", fleets.WriteUpdate(&s.Update))
+	}
+	if h := s.Hooks; len(h.Before)+len(h.Leave)+len(h.After) > 0 {
+		line(2, "hooks: %s", hooks.Write(&h))
+	}
+	if len(s.Provision) > 0 {
+		line(2, "provision: %s", hooks.WriteList(s.Provision))
 	}
 	if e := s.Evidence; e != (policy.Evidence{}) {
 		line(2, "evidence: {gather: %v, console: %dKiB, screenshot: %v, wait: %s}",
@@ -168,7 +181,6 @@ func Policy(o sim.Options) []byte {
 	if every := s.Notify.RemindEvery; every > 0 {
 		line(2, "notify: {remind_every: %s}", every)
 	}
-	return b.Bytes()
 }
 
 func repairOf(line func(int, string, ...any), r policy.Repair) {

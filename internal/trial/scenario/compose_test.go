@@ -161,6 +161,7 @@ func TestARunSurvivesBeingWrittenDown(t *testing.T) {
 			c.Spec.Template = policy.Template{Disks: c.Spec.Template.Disks}
 			c.Spec.Notify.To, c.Spec.History = nil, 0             // a run sends no messages, and keeps no journal
 			c.Spec.Limits.Shared, c.Spec.Limits.Brakes = nil, nil // it shares none
+			c.Spec.Pools = nil                                    // its balancer lets go at once
 			c.Servers, c.Calm, c.Poll = max(c.Servers, 1), max(c.Calm, time.Minute), max(c.Poll, sim.DefaultPoll)
 			for i := range c.Spec.Repair.Steps {
 				if c.Spec.Repair.Steps[i].Kind == fleet.StepRecreate {
@@ -181,7 +182,7 @@ func TestAFilePlaysTheRunAgainLineForLine(t *testing.T) {
 	t.Parallel()
 	for _, o := range policies(t) {
 		o.Hosts, o.Horizon, o.Calm = exemplar.Town(4, 2, 1), 2*24*time.Hour, time.Hour
-		o.Spec.Template = policy.Template{Disks: o.Spec.Template.Disks}
+		o.Spec.Template, o.Spec.Pools = policy.Template{Disks: o.Spec.Template.Disks}, nil
 		o.Plan = script.Forecast{Seed: 3, Kinds: script.FirstKinds(), Horizon: o.Horizon,
 			MachineGap: 24 * time.Hour}.Draw(o.Spec, o.Hosts, o.Servers)
 		var played bytes.Buffer

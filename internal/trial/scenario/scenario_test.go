@@ -79,7 +79,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 			"-- expect --\nrepairs\nheals 1\nrepairs >= 1\nrepairs few\nrepairs NaN\n",
 			[]string{
 				`f.txt:12: "repairs": write a figure and its value, as repairs 1, held > 0 or paged < 2`,
-				`f.txt:13: the score has no "heals"; it has actions, brake_hours, brakes,`,
+				`f.txt:13: the score has no "heals"; it has actions, below_least, brake_hours,`,
 				`f.txt:14: "repairs >= 1": write a figure`, `f.txt:15: "few" is no number`,
 				`f.txt:16: "NaN" is no number`,
 			}},

@@ -22,6 +22,7 @@ import (
 // Adopt sets a run up for the configuration's fleet with the index, on its provider.
 func Adopt(o *sim.Options, c *config.Config, index int) {
 	o.Spec = c.Fleets[index]
+	o.Spec.Pools = nil // the balancer of this world lets a machine go at once
 	if a := o.Spec.Adopt; a.Selects() {
 		o.Spec.Size = sim.Strangers(a)
 	}
