@@ -15,7 +15,7 @@ import (
 // row writes machines in short: S serves, B stands by; + is ready, ? is not known, - cannot serve.
 func row(words string) []spares.One {
 	var out []spares.One
-	for i, w := range strings.Fields(words) {
+	for i, w := range strings.Split(words, "|") {
 		out = append(out, spares.One{Machine: fleet.Name("web").Machine(i + 1), Spare: w[0] == 'B',
 			Fitness: map[byte]spares.Fitness{'+': spares.Ready, '?': spares.Unsure, '-': spares.Lost}[w[1]]})
 	}
@@ -31,7 +31,7 @@ func roles(all []spares.One) string {
 		}
 		out = append(out, role+string("-?+"[o.Fitness]))
 	}
-	return strings.Join(out, " ")
+	return strings.Join(out, "|")
 }
 
 // A place goes from a machine that cannot serve to a spare that is well, and from none other.
@@ -41,20 +41,20 @@ func TestPlacesGoToTheWell(t *testing.T) {
 		story, was, is  string
 		serving, spares int
 	}{
-		{"all are well", "S+ S+ S+ B+", "S+ S+ S+ B+", 3, 1},
-		{"one fails", "S+ S- S+ B+", "S+ B- S+ S+", 3, 1},
-		{"one may fail", "S+ S? S+ B+", "S+ S? S+ B+", 3, 1},
-		{"the spare fails, too", "S+ S- S+ B-", "S+ S- S+ B-", 3, 1},
-		{"of the spare too little is known", "S+ S- S+ B?", "S+ S- S+ B?", 3, 1},
-		{"two fail, and one stands by", "S- S- S+ B+", "S- B- S+ S+", 3, 1},
-		{"two fail, and two stand by", "S- S- S+ B+ B+", "B- B- S+ S+ S+", 3, 2},
-		{"what was repaired stands by", "S+ B+ S+ S+", "S+ B+ S+ S+", 3, 1},
-		{"the size rose, and the new one is not built yet", "S+ S+ S+ B+ S-", "S+ S+ S+ S+ B-", 4, 1},
-		{"the size rose, and there are to be no spares", "S+ S+ S+ B+", "S+ S+ S+ S+", 4, 0},
-		{"a failing spare went with a smaller size", "S+ S+ S+", "S+ S+ B+", 2, 1},
-		{"there are to be spares, of machines that are there", "S+ S? S+ S+", "S+ B? S+ S+", 3, 1},
-		{"there are to be fewer spares", "S+ S+ B+ B+", "S+ S+ B+ B+", 2, 1},
-		{"fewer are asked for, and a person has not said so yet", "S+ S+ S+ B+", "S+ S+ S+ B+", 2, 1},
+		{"all are well", "S+|S+|S+|B+", "S+|S+|S+|B+", 3, 1},
+		{"one fails", "S+|S-|S+|B+", "S+|B-|S+|S+", 3, 1},
+		{"one may fail", "S+|S?|S+|B+", "S+|S?|S+|B+", 3, 1},
+		{"the spare fails, too", "S+|S-|S+|B-", "S+|S-|S+|B-", 3, 1},
+		{"of the spare too little is known", "S+|S-|S+|B?", "S+|S-|S+|B?", 3, 1},
+		{"two fail, and one stands by", "S-|S-|S+|B+", "S-|B-|S+|S+", 3, 1},
+		{"two fail, and two stand by", "S-|S-|S+|B+|B+", "B-|B-|S+|S+|S+", 3, 2},
+		{"what was repaired stands by", "S+|B+|S+|S+", "S+|B+|S+|S+", 3, 1},
+		{"the size rose, and the new one is not built yet", "S+|S+|S+|B+|S-", "S+|S+|S+|S+|B-", 4, 1},
+		{"the size rose, and there are to be no spares", "S+|S+|S+|B+", "S+|S+|S+|S+", 4, 0},
+		{"a failing spare went with a smaller size", "S+|S+|S+", "S+|S+|B+", 2, 1},
+		{"there are to be spares, of machines that are there", "S+|S?|S+|S+", "S+|B?|S+|S+", 3, 1},
+		{"there are to be fewer spares", "S+|S+|B+|B+", "S+|S+|B+|B+", 2, 1},
+		{"fewer are asked for, and a person has not said so yet", "S+|S+|S+|B+", "S+|S+|S+|B+", 2, 1},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +73,7 @@ func TestRolesSettle(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		all := row(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"S+", "S?", "S-", "B+", "B?", "B-"}), 1, 8).
-			Draw(t, "machines"), " "))
+			Draw(t, "machines"), "|"))
 		was := append([]spares.One(nil), all...)
 		need := spares.Need{Serving: rapid.IntRange(1, 8).Draw(t, "serving"), Spares: rapid.IntRange(0, 3).Draw(t, "spares")}
 		served := 0

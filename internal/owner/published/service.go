@@ -66,17 +66,23 @@ func (s *Fleet) service(m *belief.Machine) Service {
 		return Service{Word: ServesEnds, Why: "it is a spare"}
 	case spare && m.Health.Verdict != belief.VerdictUnhealthy:
 		return Service{Word: ServesNo, Why: "it is a spare"}
-	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled && m.Repair == nil && !spare:
-		return Service{} // its host is to be emptied; it serves as ever
-	case m.Health.Verdict == belief.VerdictUnhealthy && m.Health.Cause == belief.CauseDisabled:
-		return Service{Word: ServesEnds, Why: "it leaves its host"}
 	case m.Health.Verdict == belief.VerdictUnhealthy:
-		return Service{Word: ServesNo, Sure: m.Health.Cause.Stopped(),
-			Why: "it is unhealthy: " + string(m.Health.Cause)}
+		return failing(m, spare)
 	case m.Repair.Budgeted():
 		return Service{Word: ServesNo, Why: "it is in repair"}
 	case healthy && m.Current.Certified && !m.Current.Raw && m.Address.IsValid():
 		return Service{Word: ServesYes, Why: "it is healthy"}
 	}
 	return Service{}
+}
+
+// failing says it of an unhealthy machine.
+func failing(m *belief.Machine, spare bool) Service {
+	switch {
+	case m.Health.Cause == belief.CauseDisabled && m.Repair == nil && !spare:
+		return Service{} // its host is to be emptied; it serves as ever
+	case m.Health.Cause == belief.CauseDisabled:
+		return Service{Word: ServesEnds, Why: "it leaves its host"}
+	}
+	return Service{Word: ServesNo, Sure: m.Health.Cause.Stopped(), Why: "it is unhealthy: " + string(m.Health.Cause)}
 }
