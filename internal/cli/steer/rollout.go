@@ -17,6 +17,7 @@ func (c giver) rolloutCommand() *cobra.Command {
 		Use: "rollout", Short: "See, hold, take back or begin the way of a template through a fleet",
 		Long: "Another template begins its way with 'hale apply --confirm PLAN': some machines try it first, and the\n" +
 			"others follow as the fleet's policy says (update:).",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	order := func(use, short, long string, kind fleet.OrderKind) *cobra.Command {
 		var f orderFlags

@@ -83,6 +83,10 @@ func put(client *ssh.Client, f policy.File) error {
 		return err
 	}
 	defer func() { _ = from.Close() }() // it was only read
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
 	session, err := client.NewSession()
 	if err != nil {
 		return err
@@ -90,9 +94,9 @@ func put(client *ssh.Client, f policy.File) error {
 	defer func() { _ = session.Close() }() // it says io.EOF where the command has ended
 	said := program.Head{Most: 1 << 10}
 	session.Stdin, session.Stderr = from, &said
-	to, half := quoted(f.To), quoted(f.To+".hale-new")
-	err = session.Run(fmt.Sprintf("umask 077 && cat > %[1]s && chmod %04[2]o %[1]s && mv -f -- %[1]s %[3]s", half, f.Mode,
-		to))
+	// a connection that breaks ends the input, too: then what came is not all
+	err = session.Run(fmt.Sprintf(`umask 077 && cat > %[1]s && [ "$(wc -c < %[1]s)" -eq %[4]d ] && `+
+		"chmod %04[2]o %[1]s && mv -f -- %[1]s %[3]s", quoted(f.To+".hale-new"), f.Mode, quoted(f.To), info.Size()))
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
 	}

@@ -248,7 +248,7 @@ func (p *Provider) bring(ctx context.Context, s *session, job *bringJob) (volume
 	if err != nil {
 		return volume{}, err
 	}
-	if err := s.awaitOthers(ctx, pool, full); err != nil {
+	if err := s.awaitOthers(ctx, pool, full, p.images.Within); err != nil {
 		return volume{}, err
 	}
 	if b, err := s.brought(ctx, pool, full); err != nil || b != nil {
@@ -277,6 +277,12 @@ func (p *Provider) bring(ctx context.Context, s *session, job *bringJob) (volume
 	if err == nil {
 		err = upload(ctx, s.host.addr, whole, text)
 	}
+	if there, lost := s.has(pool, b.File); err == nil {
+		err = lost
+		if lost == nil && !there {
+			err = errors.New("another hale took the copy for one that was left behind")
+		}
+	}
 	return b.volume(p.stateDir), s.imageFault(err)
 }
 
@@ -292,12 +298,16 @@ func (s *session) imageFault(err error) error {
 	return fault.New(fault.Transient, s.op, s.subject, err)
 }
 
-// awaitOthers waits until nobody else is copying the image: what does not grow any more was left behind, and goes.
-func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, image string) error {
-	type growth struct {
-		bytes uint64
-		since time.Time
-	}
+// growth is how large an unfinished copy is, and since when.
+type growth struct {
+	bytes uint64
+	since time.Time
+}
+
+// awaitOthers waits until no other hale copies the image: what does not grow any more was left behind, and goes. One
+// that has its full size is being read back, for as long as a copy may take.
+func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, image string,
+	within time.Duration) error {
 	seen := map[string]growth{}
 	for {
 		vols, err := s.volumesLike(pool, frontOf(image), imageSuffix)
@@ -309,22 +319,24 @@ func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, i
 			return err
 		}
 		for _, vol := range vols {
-			_, _, bytes, err := s.StorageVolGetInfo(vol)
+			_, size, bytes, err := s.StorageVolGetInfo(vol)
 			if _, answered := codeOf(err); answered {
 				continue // it went meanwhile
 			} else if err != nil {
 				return s.fault(err)
 			}
+			patience := imageStalls
+			if bytes >= size {
+				patience = within
+			}
 			was, known := seen[vol.Name]
 			switch {
 			case !known || was.bytes != bytes:
 				seen[vol.Name] = growth{bytes, time.Now()}
-			case time.Since(was.since) >= imageStalls:
-				if err := s.order(func() error { return s.StorageVolDelete(vol, 0) }); err != nil &&
-					!isCode(err, golibvirt.ErrNoStorageVol) {
-					return s.imageFault(err)
+			case time.Since(was.since) >= patience:
+				if err := s.dropUnfinished(ctx, pool, image, vol); err != nil {
+					return err
 				}
-				s.settled()
 			}
 		}
 		timer := time.NewTimer(imagePoll)
@@ -335,6 +347,21 @@ func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, i
 		case <-timer.C:
 		}
 	}
+}
+
+// dropUnfinished deletes a copy that was left behind. If any copy of the image is whole by now, it stays: an instance may
+// run on it.
+func (s *session) dropUnfinished(ctx context.Context, pool golibvirt.StoragePool, image string,
+	vol golibvirt.StorageVol) error {
+	if whole, err := s.brought(ctx, pool, image); err != nil || whole != nil {
+		return err
+	}
+	err := s.order(func() error { return s.StorageVolDelete(vol, 0) })
+	if err != nil && !isCode(err, golibvirt.ErrNoStorageVol) {
+		return s.imageFault(err)
+	}
+	s.settled()
+	return nil
 }
 
 // roomForImage makes an empty file of the image's size, of which the host fills only what is written.

@@ -60,7 +60,7 @@ func (c *call) act(s *server, action string, how any) error {
 		method: http.MethodPost,
 		url:    c.compute.ServiceURL("servers", s.ID, "action"),
 		body:   map[string]any{action: how},
-		ok:     []int{http.StatusOK, http.StatusAccepted},
+		ok:     []int{http.StatusOK, http.StatusAccepted, http.StatusNoContent},
 	})
 	return err
 }

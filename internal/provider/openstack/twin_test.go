@@ -676,7 +676,7 @@ func (w *twin) resize(s *twinServer, action string, how map[string]any) (int, an
 	s.record(action, "u")
 	if action == "confirmResize" {
 		s.later(time.Second, "", func() { s.Status = s.was })
-		return 202, nil
+		return 204, nil // Nova answers this action so, and no other
 	}
 	id, _ := how["flavorRef"].(string)
 	if _, there := twinFlavors[id]; !there || id == s.flavor {
