@@ -207,10 +207,10 @@ func (r *Repair) Budgeted() bool { return r != nil && r.Kind.Budgeted() && !r.Re
 // CarriesOut reports whether it carries out the order. There may be no repair.
 func (r *Repair) CarriesOut(o fleet.OrderID) bool { return r != nil && r.Order == o }
 
-// BeganRemoval reports whether it carries out the order to remove its machine, and has made a call or is done. There
-// may be no repair.
+// BeganRemoval reports whether it carries out the order to remove its machine, and has made a call to its provider or
+// is done. A machine that is still to leave its users can stay. There may be no repair.
 func (r *Repair) BeganRemoval(o fleet.OrderID) bool {
-	return r.CarriesOut(o) && r.Kind == RepairRemove && (r.Calls > 0 || r.Removed)
+	return r.CarriesOut(o) && r.Kind == RepairRemove && (r.Calls > 0 && r.Phase != PhaseLeave || r.Removed)
 }
 
 // Aside reports whether it is about something beside the machine's instance, and makes room for whatever is about that.

@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"cmp"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
@@ -54,7 +56,7 @@ func (w *Work) mayChange(r *belief.Repair) bool {
 	}
 	reason := w.HeldBack(r)
 	if reason == "" {
-		reason = needed(w, r)
+		reason = cmp.Or(needed(w, r), wantedStill(w, r))
 	}
 	if reason == "" {
 		if reason = w.homeless(r); reason != "" {
@@ -75,6 +77,21 @@ func needed(w *Work, r *belief.Repair) fleet.Reason {
 		return ""
 	}
 	return guard.InService(w.M, w.Situation)
+}
+
+// wantedStill says why a machine that goes by an opinion's word stays for now: what keeps machines from going may have
+// begun while it left its users. With the first call to its provider that is over.
+func wantedStill(w *Work, r *belief.Repair) fleet.Reason {
+	o := w.Situation.Whole.Ledger.Removal(w.M.Name)
+	switch {
+	case r.Kind != belief.RepairRemove || o == nil || o.Opinion == "" || r.OffCalls > 0:
+		return ""
+	case guard.Kept(w.M, &w.Situation.Whole):
+		return fleet.ReasonHold
+	case guard.Thin(w.M, w.Situation):
+		return fleet.ReasonInService
+	}
+	return guard.ScaleIn(w.Situation)
 }
 
 // giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other.

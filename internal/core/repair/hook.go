@@ -90,10 +90,10 @@ func (x errands) provision() onward {
 	case !some:
 		x.M.Current.Raw = false
 		return x.verifyFrom()
-	case x.M.Address.IsValid():
+	case x.M.Address.IsValid() && x.off() == "": // nothing is left out of what makes of it what it is to be
 		return x.do(&task)
 	case x.Situation.Now.Due(x.r.Deadline):
-		return x.failRung(fleet.ReasonNoAddress, "")
+		return x.failRung(cmp.Or(x.off(), fleet.ReasonNoAddress), "")
 	}
 	return waits
 }
@@ -269,6 +269,7 @@ func (hooking) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 		w.Record(record.Record{Kind: record.Outcome, Op: in.Op, Call: in.ID, Outcome: fleet.OutcomeUnknown,
 			Hook: in.Hook, Instance: in.Instance, Generation: in.Generation, Host: in.Host,
 			Detail: "it is declared idempotent"})
+		r.RetryAt = w.Now().Add(hookRetry)
 		return again
 	}
 	h, _ := w.Situation.Spec.Hook(in.Hook)

@@ -19,6 +19,7 @@ type progress struct {
 	goes     int // that are as it wants them, or are being built so, and are to go
 	failed   fleet.Reason
 	told     bool // a person, of the machine that failed
+	spoils   bool // a machine failed once it was built from the template, or while it was
 }
 
 func progressOf(r *round.Round, l *belief.Ledger) progress {
@@ -64,8 +65,9 @@ func (p *progress) add(m *belief.Machine, u *belief.Update) {
 	case m.Change != nil && m.Change.Order == u.Order && !m.Change.Updated() &&
 		m.Change.Ended != fleet.ReasonWithdrawn:
 		p.failed, p.told = fleet.ReasonUpdateStopped, true
+		p.spoils = p.spoils || stands || m.Current.None()
 	case stands && !under && !u.Proven && m.Incident != nil && !m.Incident.Blind():
-		p.failed = fleet.ReasonUpdateStopped
+		p.failed, p.spoils = fleet.ReasonUpdateStopped, true
 	}
 }
 

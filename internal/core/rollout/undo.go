@@ -10,7 +10,8 @@ import (
 	"hale/internal/core/round"
 )
 
-// fail stops the update, or takes it back where the policy says so.
+// fail stops the update, or takes it back where the policy says so: if what failed tells something of the template, and
+// no person paused it to have a look.
 func (b *booking) fail() *belief.Ledger {
 	why := b.p.failed
 	switch {
@@ -25,7 +26,8 @@ func (b *booking) fail() *belief.Ledger {
 	}
 	b.u.Stopped = why
 	stopped := b.was.Updated(&b.u)
-	if b.S.Spec.Update.OnFailure != policy.UpdateUndo || !undoable(stopped) || b.u.Undoes != nil {
+	if b.S.Spec.Update.OnFailure != policy.UpdateUndo || !undoable(stopped) || b.u.Undoes != nil ||
+		b.u.IsPaused() || !b.p.spoils && !b.q.failed {
 		return stopped
 	}
 	name := fleet.OrderID("undo-" + strconv.FormatUint(b.u.Edition, 10))

@@ -38,7 +38,11 @@ func copyFiles(ctx context.Context, e *situation.Errand) (program.Result, error)
 	defer over()
 	shaken, channels, requests, err := ssh.NewClientConn(conn, at, config)
 	if err != nil {
-		return program.Result{}, fault.New(kindOf(ctx), op, at, errors.Join(err, conn.Close()))
+		kind := fault.Transient // nothing was done; a machine that starts may not know hale's key yet
+		if errors.As(err, new(*knownhosts.KeyError)) {
+			kind = fault.Permanent
+		}
+		return program.Result{}, fault.New(kind, op, at, errors.Join(err, conn.Close()))
 	}
 	client := ssh.NewClient(shaken, channels, requests)
 	defer func() { _ = client.Close() }() // what was to be done is done by then

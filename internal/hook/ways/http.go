@@ -58,7 +58,7 @@ func (w Ways) post(ctx context.Context, e *situation.Errand) (program.Result, er
 	if end, ends := ctx.Deadline(); ends {
 		within = min(within, time.Until(end))
 	}
-	p := post.New(post.Options{Op: "hook.http", URL: to, CA: r.CA, Headers: headers,
+	p := post.New(post.Options{Op: "hook.http", URL: to, CA: r.CA, Headers: headers, Once: true,
 		Identity: post.Identity{Name: string(e.Hook.Name), Timeout: within, Version: w.Version}})
 	defer p.Close()
 	said, err := p.Send(ctx, "", http.Header{"Content-Type": {"application/json"}}, body)

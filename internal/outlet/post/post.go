@@ -36,6 +36,9 @@ type Options struct {
 	URL     secret.Value
 	CA      string // a PEM file; empty: the system's authorities
 	Headers []secret.Named
+	// Once says that it is unknown what became of the body where the receiver failed over it: it may have been taken.
+	// The answer is for people, and without the secrets.
+	Once bool
 	Identity
 }
 
@@ -84,6 +87,8 @@ func (p *Post) Send(ctx context.Context, path string, head http.Header, body []b
 	switch {
 	case answer.StatusCode/100 != 2:
 		return nil, p.refusal(answer, notify.Clean(answer.Status+" "+string(said), secrets...))
+	case p.o.Once: // a yes that is cut off is one
+		return []byte(notify.Clean(string(said), secrets...)), nil
 	case err != nil:
 		return nil, p.fail(kindOf(ctx, err), notify.Clean(inner(err).Error(), secrets...))
 	}
@@ -262,6 +267,9 @@ func (p *Post) refusal(r *http.Response, said string) error {
 			fmt.Sprintf("it redirects (%d), which hale does not follow: write the address where it leads", code))
 	case code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooEarly:
 		kind = fault.Permanent
+	}
+	if p.o.Once && kind == fault.Transient && r.StatusCode != http.StatusServiceUnavailable {
+		kind = fault.UnknownOutcome
 	}
 	err := p.fail(kind, said)
 	if after := retryAfter(r.Header.Get("Retry-After"), time.Now()); after > 0 {

@@ -347,7 +347,7 @@ var reasons = map[fleet.Reason]reason{
 		"see 'hale rollout status FLEET'; mend the template, or write the former one, reload, and confirm the plan; " +
 			"'hale rollout undo FLEET' takes back what was changed"},
 	fleet.ReasonBatchDone:      {"the machines of a batch are well", ""},
-	fleet.ReasonInService:      {"with it, fewer machines would serve than update.min_in_service asks for", ""},
+	fleet.ReasonInService:      {"with it, fewer machines would serve than are to at least", ""},
 	fleet.ReasonRolloutWaits:   {"no further machine is changed", ""},
 	fleet.ReasonRolloutPaused:  {"a person paused the rollout", "'hale rollout resume FLEET' has it go on"},
 	fleet.ReasonRolloutResumed: {"a person has the rollout go on", ""},
