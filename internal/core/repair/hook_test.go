@@ -117,3 +117,47 @@ func TestAMachineLeavesItsPoolFirst(t *testing.T) {
 	st.view.Members = []fleet.Membership{{Balancer: "edge", State: fleet.MemberOut, Asked: st.s.Now.Mono}}
 	st.want("is out", st.round(), "pool-left out; LOOK; look")
 }
+
+// A new instance whose host does not answer just then is not certified without its provisioning: it is waited for, and
+// given up when its time is over.
+func TestProvisioningIsNotLeftOut(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, steps[fleet.StepRecreate])
+	st.s.Spec.Provision = []policy.Hook{{Name: "site", Kind: policy.HookWait, Within: time.Hour}}
+	r := st.healing(fleet.StepRecreate)
+	r.Phase, r.Deadline, r.Removed, r.Proof = belief.PhaseProvision, st.s.Now.Mono.Add(5*time.Minute), true,
+		fleet.ProofDeleted
+	st.m.Repair, st.m.Current.Certified, st.m.Current.Raw = &r, false, true
+	st.m.Address = netip.MustParseAddr("10.0.0.1")
+	st.m.Health.Cause = belief.CauseOff // as a listing says that was asked for before
+	st.want("not seen since", st.round(), "provision")
+	if !st.m.Current.Raw {
+		t.Error("it is taken for provisioned")
+	}
+	st.pass(5 * time.Minute)
+	if got := st.round(); strings.Contains(got, "certify") || !strings.Contains(got, "step-failed") {
+		t.Errorf("when its time is over it is %s", got)
+	}
+}
+
+// A machine that goes by an opinion's word, and is still leaving its users, stays as soon as something keeps machines
+// from going, and can be taken back. By a person's word it goes.
+func TestAMachineThatIsStillLeavingCanStay(t *testing.T) {
+	t.Parallel()
+	for opinion, want := range map[fleet.OpinionName]string{"load": "held shared-fate; act", "": "ASK old; act"} {
+		st := leaving(t, policy.Hook{Name: "drain", Kind: policy.HookCommand, Within: time.Minute})
+		st.m.Repair.Kind, st.m.Repair.Order, st.m.Incident = belief.RepairRemove, "o1", nil
+		st.m.Repair.Step, st.m.Repair.Rung = fleet.StepRecreate, belief.NoRung
+		st.m.Repair.Calls, st.m.Health = 1, belief.Health{Verdict: belief.VerdictHealthy}
+		st.m.Repair.Hooks = st.m.Repair.Hooks.End(fleet.MomentLeave.Hook("drain"), "")
+		st.s.Whole.Ledger = &belief.Ledger{Removals: []belief.Removal{{Machine: "web-1", Order: "o1",
+			Named: opinion == "", Opinion: opinion}}}
+		if st.m.Repair.BeganRemoval("o1") {
+			t.Error("a hook is taken for the removal's begin")
+		}
+		st.s.Whole.Parents = []belief.Parent{{ID: "rack:r9/1"}} // others fail together
+		if got := st.round(); got != want {
+			t.Errorf("by opinion %q it is %s, want %s", opinion, got, want)
+		}
+	}
+}

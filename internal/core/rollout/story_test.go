@@ -242,3 +242,36 @@ func TestAMachineThatDiffersInFact(t *testing.T) {
 	s.l = rollout.Heed(s.r, s.l, o)
 	s.chose(0, "web-2")
 }
+
+// What failed before the old instance was removed tells nothing of the template: the rollout stops, and those that have
+// the new one keep it. So it does while a person has paused it. What failed with the new instance goes back.
+func TestWhatTellsNothingOfTheTemplateIsNotUndone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		edition uint64 // that the failed machine has
+		paused  bool
+		back    bool
+	}{
+		"it could not leave":    {edition: 1},
+		"the new one failed":    {edition: 2, back: true},
+		"a person looks at it":  {edition: 2, paused: true},
+		"its successor is none": {back: true},
+	} {
+		s := tell(t, 3, policy.Update{OnFailure: policy.UpdateUndo})
+		s.changed(3)
+		if c.paused {
+			u := *s.l.Update
+			u.Paused = belief.Paused{By: "bob", At: begin}
+			s.l = s.l.Updated(&u)
+		}
+		m := s.machine(2)
+		m.Change, m.Current.Edition = &belief.Change{Order: "o1", Ended: fleet.ReasonHookFailed}, c.edition
+		if c.edition == 0 {
+			m.Current = belief.Incarnation{}
+		}
+		s.goes(0)
+		if back := s.l.Update != nil && s.l.Update.Undoes != nil; back != c.back {
+			t.Errorf("%s: it goes back: %t; %+v", name, back, s.l.Update)
+		}
+	}
+}

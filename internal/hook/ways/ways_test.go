@@ -59,11 +59,14 @@ func TestACommandThatHangsIsKilled(t *testing.T) {
 	}
 }
 
-// A request says what it is about. Only a 2xx is a yes, and 503 is tried again.
+// A request says what it is about. Only a 2xx is a yes; 503 is tried again, and of another failure of the receiver it is
+// unknown what came of the request (L12).
 func TestARequestSaysWhatItIsAbout(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]fault.Kind{http.StatusNoContent: "", http.StatusServiceUnavailable: fault.Transient,
-		http.StatusTooManyRequests: fault.Throttled, http.StatusFound: fault.Transient} {
+		http.StatusTooManyRequests: fault.Throttled, http.StatusFound: fault.Transient,
+		http.StatusInternalServerError: fault.UnknownOutcome, http.StatusBadGateway: fault.UnknownOutcome,
+		http.StatusBadRequest: fault.Invalid} {
 		var got map[string]string
 		to := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
