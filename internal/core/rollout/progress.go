@@ -61,6 +61,11 @@ func (p *progress) add(m *belief.Machine, u *belief.Update) {
 	count(&p.well, stands && !under && healthy)
 	count(&p.changed, u.Did(m) || under)
 	count(&p.fine, u.Did(m) && stands && !under && healthy)
+	p.fails(m, u, stands, under)
+}
+
+// fails notes what one machine that failed tells of the update.
+func (p *progress) fails(m *belief.Machine, u *belief.Update, stands, under bool) {
 	switch {
 	case m.Change != nil && m.Change.Order == u.Order && !m.Change.Updated() &&
 		m.Change.Ended != fleet.ReasonWithdrawn:
