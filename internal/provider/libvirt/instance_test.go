@@ -436,7 +436,8 @@ func strangerIsUntouched(t *testing.T, b *bench) {
 	}
 	l, err := p.List(t.Context())
 	must(t, err)
-	want := []fleet.Instance{{ID: id, Name: "stranger", Power: fleet.PowerRunning}}
+	want := []fleet.Instance{{ID: id, Name: "stranger", Power: fleet.PowerRunning,
+		Size: fleet.Size{Memory: 96 << 20, CPUs: 1}}}
 	if diff := cmp.Diff(want, l.Instances, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
 		t.Errorf("listing (-want +got):\n%s", diff)
 	}
