@@ -76,7 +76,8 @@ func parse(args []string, complain io.Writer) (options, error) {
 		o.packages = []string{"./internal/core/guard", "./internal/core/placement", "./internal/core/chart",
 			"./internal/core/look", "./internal/core/ladder", "./internal/core/repair", "./internal/core/round",
 			"./internal/core/rollout", "./internal/core/ledger", "./internal/core/proving", "./internal/core/inference",
-			"./internal/core/telling", "./internal/core/believing", "./internal/core/adopting", "./internal/core/orders",
+			"./internal/core/telling", "./internal/core/believing", "./internal/core/adopting",
+			"./internal/core/orders",
 			"./internal/core/decide"}
 	}
 	var err error

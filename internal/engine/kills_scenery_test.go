@@ -262,7 +262,8 @@ func isLoaded(load float64) func(s *story) {
 	return func(s *story) {
 		s.yard = s.sized("load")
 		s.spec.Sizing.Down.Stabilise, s.spec.Sizing.Stay = loadWindow, []int{s.spec.Size}
-		s.spec.Sizing.Opinions = []policy.Opinion{{Name: "busy", Kind: policy.OpinionTarget, Metric: "load", Target: 10}}
+		s.spec.Sizing.Opinions = []policy.Opinion{{Name: "busy", Kind: policy.OpinionTarget, Metric: "load",
+			Target: 10}}
 		loadIs(load)(s)
 	}
 }

@@ -11,7 +11,8 @@ var synonyms = map[string][]string{
 	"replace":     {"recreate"},
 	"reprovision": {"recreate"}, "reinstall": {"rebuild"}, "notify": {"page"}, "alert": {"page"},
 	"interval": {"every"}, "replicas": {"size"},
-	"count": {"size"}, "scaling": {"size"}, "autoscaling": {"size"}, "autoscale": {"size"}, "exec": {"run"}, "command": {"run"}, "script": {"run"}, "livemigrate": {"migrate"},
+	"count": {"size"}, "scaling": {"size"}, "autoscaling": {"size"}, "autoscale": {"size"}, "exec": {"run"},
+	"command": {"run"}, "script": {"run"}, "livemigrate": {"migrate"},
 }
 
 // Nearest returns the candidate that was probably meant, and whether there is one. Case, hyphens and underscores do

@@ -23,7 +23,8 @@ var (
 
 	opinionWants = gauge("opinion_size", "The size that the opinion wants; not there while it wants none.", "fleet",
 		"opinion")
-	opinionNone = gauge("opinion_none", "Why the opinion wants no size: 1. With the reason closed it has no say now.", "fleet",
+	opinionNone = gauge("opinion_none", "Why the opinion wants no size: 1. With the reason closed it has no say now.",
+		"fleet",
 		"opinion", "reason")
 
 	metricValue = gauge("size_metric_value", "What a metric that the size goes by was read to be last.", "fleet",

@@ -66,7 +66,8 @@ func Rollout(u *belief.Update, now time.Time) string {
 	case u.Undoes != nil && u.Stopped != "":
 		return Because("the rollout was to be undone, and that stopped", words.Reason(u.Stopped))
 	case u.Undoes != nil:
-		return Because("the rollout is being undone for "+Span(max(0, now.Sub(u.Undoes.At))), words.Reason(u.Undoes.Why))
+		return Because("the rollout is being undone for "+Span(max(0, now.Sub(u.Undoes.At))),
+			words.Reason(u.Undoes.Why))
 	case u.Stopped != "":
 		return Because("the rollout stopped", words.Reason(u.Stopped))
 	case u.IsPaused():

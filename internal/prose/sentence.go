@@ -248,7 +248,8 @@ func parent(r record.Record) string {
 
 // Parent says what a parent incident is about: how much of its domain fails, and how unlikely that is by chance.
 func Parent(p belief.Parent) string {
-	return Aside(fmt.Sprintf("%d of %d machines on %s fail", p.Failing, p.Members, words.Domain(p.Domain)), odds(p.Chance))
+	return Aside(fmt.Sprintf("%d of %d machines on %s fail", p.Failing, p.Members, words.Domain(p.Domain)),
+		odds(p.Chance))
 }
 
 func parentClosed(r record.Record) string {
@@ -256,12 +257,14 @@ func parentClosed(r record.Record) string {
 	if r.Reason == fleet.ReasonSuperseded {
 		why = words.Reason(r.Reason)
 	}
-	return Because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), words.Domain(r.Domain), after(r)),
+	return Because(fmt.Sprintf("%s: incident %s on %s is closed%s", about(r), parent(r), words.Domain(r.Domain),
+		after(r)),
 		why)
 }
 
 func childJoined(r record.Record) string {
-	return fmt.Sprintf("%s shares the fate of %s: its incident belongs to %s", about(r), words.Domain(r.Domain), parent(r))
+	return fmt.Sprintf("%s shares the fate of %s: its incident belongs to %s", about(r), words.Domain(r.Domain),
+		parent(r))
 }
 
 func childReleased(r record.Record) string {

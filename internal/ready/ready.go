@@ -1,8 +1,8 @@
 // Package ready answers those who ask whether hale lives, and whether it can do all its work.
 //
 // It promises that neither answer waits for an owner, that a caller learns nothing of a fleet that it may not see, and
-// that the question whether hale lives is answered with no more than that. It judges nothing: what it says is what owners
-// and store published.
+// that the question whether hale lives is answered with no more than that. It judges nothing: what it says is what
+// owners and store published.
 package ready
 
 import (

@@ -44,8 +44,9 @@ func Machines(s published.Fleet) iter.Seq2[int, *situation.View] {
 func FleetAlone(s published.Fleet) api.Fleet {
 	f := api.Fleet{
 		Name: string(s.Spec.Name), Mode: string(s.Spec.Mode), Size: s.Spec.Size - s.Whole.Ledger.Idle(),
-		Spares: s.Whole.Ledger.Idle(), Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
-		Acting: s.Acting == "", NotActing: Reason(s.Acting, s.Detail),
+		Spares: s.Whole.Ledger.Idle(), Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair,
+		InBuild: s.Tally.InBuild,
+		Acting:  s.Acting == "", NotActing: Reason(s.Acting, s.Detail),
 		NotActingSince: s.Idle, FromMemory: s.FromMemory, AsOf: s.AsOf,
 		Brake: Brake(s), Vantage: vantage(s), Parents: parents(s), Holds: holds(s),
 		Provider: Provider(s),

@@ -18,7 +18,8 @@ import (
 // FleetSummary translates a fleet's status to one line.
 func FleetSummary(s published.Fleet) api.FleetSummary {
 	f := api.FleetSummary{
-		Name: string(s.Spec.Name), Provider: string(s.Spec.Provider), Mode: string(s.Spec.Mode), Size: s.Spec.Size - s.Whole.Ledger.Idle(),
+		Name: string(s.Spec.Name), Provider: string(s.Spec.Provider), Mode: string(s.Spec.Mode),
+		Size:    s.Spec.Size - s.Whole.Ledger.Idle(),
 		Failing: s.Tally.Failing, Suspect: s.Tally.Suspect, InRepair: s.Tally.InRepair, InBuild: s.Tally.InBuild,
 		Holds: len(s.Whole.Holds), Acting: s.Acting == "", NotActing: Reason(s.Acting, s.Detail),
 		Standing: string(s.Provider.Standing), Parents: len(s.Whole.Parents),

@@ -92,7 +92,7 @@ func TestAListHasThePermissionsOfTheFile(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFileIsLeftAlone: a link stays one, and a pipe that nobody writes to holds up nothing.
+// TestWhatIsNoFileIsLeftAlone: hale refuses to write to a link or a pipe, and does not block on a pipe without a writer.
 func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -138,7 +138,8 @@ func TestAListThatCannotBeWrittenIsATrouble(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		all := l.Troubles()
-		if len(all) != 1 || !strings.Contains(all[0].Text, "not a directory") || time.Since(all[0].Since) < 5*time.Second {
+		if len(all) != 1 || !strings.Contains(all[0].Text, "not a directory") ||
+			time.Since(all[0].Since) < 5*time.Second {
 			t.Errorf("another reason: the troubles are %+v", all)
 		}
 		if err := os.Remove(folder); err != nil {

@@ -7,11 +7,12 @@ import (
 	"hale/internal/core/situation"
 )
 
-// mostRounds bounds the rounds in which a size comes into force: it moves in one, and who goes may be chosen in another.
+// mostRounds bounds the rounds in which a size comes into force: it moves in one, and who goes may be chosen in
+// another.
 const mostRounds = 4
 
-// booked returns the situation in which the size that this one asks for is in force. An owner books it in one round, and
-// begins what follows in the next: the plan is about what follows.
+// booked returns the situation in which the size that this one asks for is in force. An owner books it in one round,
+// and begins what follows in the next: the plan is about what follows.
 func booked(s situation.Situation) situation.Situation {
 	for range mostRounds {
 		d := decide.Decide(s)

@@ -10,7 +10,7 @@ import (
 	"hale/internal/owner/published"
 )
 
-// bounded is a fleet of two machines that may be two to six, and of which a queue asks for five.
+// bounded is a fleet with two machines and bounds of 2 to 6. Its queue calls for five machines.
 func bounded() published.Fleet {
 	f := believed(2)
 	z := &policy.Sizing{Min: 2, Max: 6, Mode: policy.ModeAct,
@@ -34,10 +34,11 @@ func TestAPlanShowsWhatFollowsFromTheSize(t *testing.T) {
 		moved  time.Duration // ago; 0: the size never moved
 		builds int
 	}{
-		"an opinion wants more":      {edit: func(*published.Fleet) {}, builds: 3},
-		"it is only watched":         {edit: func(f *published.Fleet) { f.Wanted.Sizing.Mode = policy.ModeObserve }},
-		"its metric says nothing":    {edit: func(f *published.Fleet) { f.Gauges = nil }},
-		"the least is larger by now": {edit: func(f *published.Fleet) { f.Gauges, f.Wanted.Sizing.Min = nil, 4 }, builds: 2},
+		"an opinion wants more":   {edit: func(*published.Fleet) {}, builds: 3},
+		"it is only watched":      {edit: func(f *published.Fleet) { f.Wanted.Sizing.Mode = policy.ModeObserve }},
+		"its metric says nothing": {edit: func(f *published.Fleet) { f.Gauges = nil }},
+		"the least is larger by now": {edit: func(f *published.Fleet) { f.Gauges, f.Wanted.Sizing.Min = nil, 4 },
+			builds: 2},
 		"the size moved a moment ago": {edit: func(f *published.Fleet) {
 			f.Wanted.Sizing.Up.Cooldown = 5 * time.Minute
 		}, moved: time.Minute},

@@ -113,7 +113,8 @@ func downSince(m *balancer.Member) string {
 
 // deserted reports whether the pool has members to send to, and finds each of them down.
 func deserted(members []balancer.Member) bool {
-	serving := slices.DeleteFunc(slices.Clone(members), func(m balancer.Member) bool { return m.State != balancer.Serving })
+	serving := slices.DeleteFunc(slices.Clone(members),
+		func(m balancer.Member) bool { return m.State != balancer.Serving })
 	return len(serving) > 0 && !slices.ContainsFunc(serving, func(m balancer.Member) bool {
 		return m.Verdict != balancer.Down
 	})

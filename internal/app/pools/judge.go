@@ -37,9 +37,9 @@ type Fleet struct {
 	Clear bool
 }
 
-// WantedBy returns how the fleet's members of the pool are to be. False: this server says nothing, since it does not own
-// the fleet, or only observes it. While hale is not sure of what it sees, all members stay as they are: unknown is not
-// dead.
+// WantedBy returns how the fleet's members of the pool are to be. False: this server says nothing, since it does not
+// own the fleet, or only observes it. While hale is not sure of what it sees, all members stay as they are: unknown is
+// not dead.
 func WantedBy(f *published.Fleet, p config.Pool) (Fleet, bool) {
 	if f.Lease <= 0 || f.Spec.Mode != policy.ModeAct {
 		return Fleet{}, false

@@ -206,7 +206,7 @@ type keeper struct {
 	stop   context.CancelFunc
 	ended  chan struct{}
 	memory memory
-	asked  chan struct{} // somebody waits for what the pool finds
+	asked  chan struct{} // a pool check wants a fresh answer
 
 	mu      sync.Mutex
 	status  Status
@@ -271,7 +271,7 @@ func (k *keeper) wants() map[fleet.Name]Fleet {
 // mostFailures is after how many steps that failed a pass is broken off: the balancer may be frozen, or busy.
 const mostFailures = 2
 
-// pass looks at the pool once, and has it be as the fleets want it. asked: somebody waits for what it finds.
+// pass reads the pool once and sets its members as the fleets want them. asked: a pool check wants a fresh answer.
 func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]Fleet, asked bool, now time.Time) {
 	if len(fleets) == 0 && !asked {
 		return // it is other servers' business, or only observed

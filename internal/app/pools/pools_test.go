@@ -592,8 +592,8 @@ func TestARealHAProxyIsKept(t *testing.T) {
 	await(t, h.Front, "web-1 web-2 web-3")
 }
 
-// TestWhatARealHAProxyFindsIsEvidence: a machine that HAProxy finds down, though hale finds nothing wrong with it, makes
-// the check by the pool down, and is left where HAProxy goes on asking it; it comes up with HAProxy's word.
+// TestWhatARealHAProxyFindsIsEvidence: a machine that HAProxy finds down, though hale finds nothing wrong with it,
+// makes the check by the pool down, and is left where HAProxy goes on asking it; it comes up with HAProxy's word.
 func TestWhatARealHAProxyFindsIsEvidence(t *testing.T) {
 	t.Parallel()
 	h := bed.StartPool(t, 3)

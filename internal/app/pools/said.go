@@ -39,12 +39,15 @@ func (k *keeper) wordNow() engine.Membership {
 	return k.word
 }
 
-// note keeps what the owners are told: what the pool said, and what it confirmed since. A word is never changed: they read it while the next one is made.
-func (k *keeper) note(members []balancer.Member, done map[fleet.MachineName]balancer.State, last fleet.MachineName, asked time.Time) {
+// note keeps what the owners are told: what the pool said, and what it confirmed since. A word is never changed: they
+// read it while the next one is made.
+func (k *keeper) note(members []balancer.Member, done map[fleet.MachineName]balancer.State, last fleet.MachineName,
+	asked time.Time) {
 	all := make(map[fleet.MachineName]fleet.Membership, len(members))
 	for _, m := range members {
-		all[m.Name] = fleet.Membership{State: cmp.Or(done[m.Name], m.State), Verdict: m.Verdict, Connections: m.Connections,
-			Last: m.Name == last}
+		all[m.Name] = fleet.Membership{State: cmp.Or(done[m.Name], m.State), Verdict: m.Verdict,
+			Connections: m.Connections,
+			Last:        m.Name == last}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -57,13 +57,15 @@ type draft struct {
 func shape() keys.Object[draft] {
 	const heaviest = 256 // by Octavia's API
 	return keys.Object[draft]{Fields: []keys.Field[draft]{
-		keys.Must("cloud", "production", "Which cloud, as clouds.yaml describes it; the credentials are for the project "+
-			"of the load balancer.", openstack.CloudShape(),
+		keys.Must("cloud", "production",
+			"Which cloud, as clouds.yaml describes it; the credentials are for the project "+
+				"of the load balancer.", openstack.CloudShape(),
 			func(d *draft) *keys.At[openstack.CloudDraft] { return &d.cloud }),
 		keys.Must("pool", "web", "The pool, by its name or its id.", keys.Text("a pool", "web"),
 			func(d *draft) *keys.At[string] { return &d.pool }),
-		keys.May("subnet", "The id of the subnet on which the load balancer reaches the machines, where that is not the "+
-			"one of its own address.", keys.Text("a subnet's id", "5d6f0b0c-8a0e-4ad2-9c3e-3b1f4b7d2a11"),
+		keys.May("subnet",
+			"The id of the subnet on which the load balancer reaches the machines, where that is not the "+
+				"one of its own address.", keys.Text("a subnet's id", "5d6f0b0c-8a0e-4ad2-9c3e-3b1f4b7d2a11"),
 			func(d *draft) *keys.At[string] { return &d.subnet }),
 		keys.Or("weight", 1, "The weight of a member that serves. One that a person gives another weight keeps that.",
 			keys.Integer(1, heaviest), func(d *draft) *keys.At[int] { return &d.weight }),

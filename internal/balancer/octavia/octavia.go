@@ -1,10 +1,10 @@
 // Package octavia keeps a pool of Octavia, the load balancers of OpenStack clouds, by its API.
 //
-// A machine is the member of its own name. It serves with a weight, drains with weight 0, and is out when it is deleted,
-// or disabled by hand. An address cannot be changed there, so a machine that moved is a new member, and the old one goes.
-// It promises that what it says was done is what Octavia shows afterwards, done by the load balancer and not only
-// accepted. A load balancer takes one change at a time: what comes meanwhile waits, and is told again when its time is
-// over. How many connections a member has Octavia does not tell.
+// A machine is the member of its own name. It serves with a weight, drains with weight 0, and is out when it is
+// deleted, or disabled by hand. An address cannot be changed there, so a machine that moved is a new member, and the
+// old one goes. It promises that what it says was done is what Octavia shows afterwards, done by the load balancer and
+// not only accepted. A load balancer takes one change at a time: what comes meanwhile waits, and is told again when its
+// time is over. How many connections a member has Octavia does not tell.
 package octavia
 
 import (
@@ -199,7 +199,7 @@ func (p *Pool) Set(ctx context.Context, name fleet.MachineName, w balancer.Want)
 	}
 }
 
-// after is the error of an order, some of which was accepted before.
+// after returns the error of an order that failed in part: the load balancer took an earlier call of it.
 func (p *Pool) after(told bool, op string, name fleet.MachineName, err error) error {
 	if !told || fault.Is(err, fault.UnknownOutcome) {
 		return err
@@ -248,7 +248,8 @@ func (p *Pool) next(all []member, name fleet.MachineName, w balancer.Want) (*ope
 		case m.pending():
 			return &openstack.Query{}, nil
 		case w.State == balancer.Out:
-			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}}, nil
+			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}},
+				nil
 		case w.State == balancer.Draining && m.state() != balancer.Draining:
 			return change(m, 0), nil
 		case w.State == balancer.Serving && i == there && (m.state() != balancer.Serving || m.Provisioning == failed):
@@ -263,7 +264,8 @@ func (p *Pool) next(all []member, name fleet.MachineName, w balancer.Want) (*ope
 	}
 	for i, m := range mine {
 		if i != there { // where it was before
-			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}}, nil
+			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}},
+				nil
 		}
 	}
 	return nil, nil //nolint:nilnil // it is as wanted
@@ -326,8 +328,9 @@ func (p *Pool) list(ctx context.Context, op, pool string) ([]member, error) {
 		}
 		for _, m := range *page.Members {
 			if !known(&m) {
-				return nil, fault.New(fault.Transient, op, p.o.Name, errors.New("its answer has a member without an id, "+
-					"an address or a status"))
+				return nil, fault.New(fault.Transient, op, p.o.Name,
+					errors.New("its answer has a member without an id, "+
+						"an address or a status"))
 			}
 		}
 		all = append(all, *page.Members...)
@@ -350,8 +353,9 @@ func known(m *member) bool { return m.ID != "" && m.at().IsValid() && m.Provisio
 
 // ask puts a question, which is never an order.
 func (p *Pool) ask(ctx context.Context, op string, path []string, where url.Values, into any) error {
-	err := p.service.Ask(ctx, openstack.Query{Op: op, Subject: p.o.Name, Method: http.MethodGet, Path: path, Where: where,
-		Into: into, OK: []int{http.StatusOK}})
+	err := p.service.Ask(ctx, openstack.Query{Op: op, Subject: p.o.Name, Method: http.MethodGet, Path: path,
+		Where: where,
+		Into:  into, OK: []int{http.StatusOK}})
 	switch {
 	case err == nil:
 		return nil

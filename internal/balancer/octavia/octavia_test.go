@@ -242,18 +242,23 @@ func TestWhatOctaviaSaysIsRead(t *testing.T) {
 		state   balancer.State
 		verdict balancer.Verdict
 	}{
-		"it finds it up":            {map[string]any{"operating_status": "ONLINE"}, balancer.Serving, balancer.Up},
-		"it finds it down":          {map[string]any{"operating_status": "ERROR"}, balancer.Serving, balancer.Down},
-		"it has no monitor":         {map[string]any{"operating_status": "NO_MONITOR"}, balancer.Serving, balancer.Unknown},
-		"it has not asked yet":      {map[string]any{"operating_status": "OFFLINE"}, balancer.Serving, balancer.Unknown},
+		"it finds it up":   {map[string]any{"operating_status": "ONLINE"}, balancer.Serving, balancer.Up},
+		"it finds it down": {map[string]any{"operating_status": "ERROR"}, balancer.Serving, balancer.Down},
+		"it has no monitor": {map[string]any{"operating_status": "NO_MONITOR"}, balancer.Serving,
+			balancer.Unknown},
+		"it has not asked yet": {map[string]any{"operating_status": "OFFLINE"}, balancer.Serving,
+			balancer.Unknown},
 		"it says what no one knows": {map[string]any{"operating_status": "HAPPY"}, balancer.Serving, balancer.Unknown},
 		"a person's weight":         {map[string]any{"weight": 7}, balancer.Serving, balancer.Unknown},
 		"it drains": {map[string]any{"weight": 0, "operating_status": "DRAINING"}, balancer.Draining,
 			balancer.Unknown},
-		"it is off by hand":   {map[string]any{"admin_state_up": false}, balancer.Out, balancer.Unknown},
-		"it is still made":    {map[string]any{"provisioning_status": "PENDING_CREATE"}, balancer.Out, balancer.Unknown},
-		"it goes":             {map[string]any{"provisioning_status": "PENDING_DELETE"}, balancer.Out, balancer.Unknown},
-		"it is being changed": {map[string]any{"provisioning_status": "PENDING_UPDATE"}, balancer.Serving, balancer.Unknown},
+		"it is off by hand": {map[string]any{"admin_state_up": false}, balancer.Out, balancer.Unknown},
+		"it is still made": {map[string]any{"provisioning_status": "PENDING_CREATE"}, balancer.Out,
+			balancer.Unknown},
+		"it goes": {map[string]any{"provisioning_status": "PENDING_DELETE"}, balancer.Out,
+			balancer.Unknown},
+		"it is being changed": {map[string]any{"provisioning_status": "PENDING_UPDATE"}, balancer.Serving,
+			balancer.Unknown},
 		"a change of it went wrong": {map[string]any{"provisioning_status": "ERROR"}, balancer.Serving,
 			balancer.Unknown},
 	} {
@@ -342,7 +347,8 @@ func TestWhoIsNotAskedIsNotTouched(t *testing.T) {
 	}
 }
 
-// TestAPoolThatIsNotThereIsSaid, and so are two of one name, credentials that are not good any more, and good ones again.
+// TestAPoolThatIsNotThereIsSaid, and so are two of one name, credentials that are not good any more, and good ones
+// again.
 func TestAPoolThatIsNotThereIsSaid(t *testing.T) {
 	t.Parallel()
 	w, c, p := setup(t, "web")
@@ -360,7 +366,8 @@ func TestAPoolThatIsNotThereIsSaid(t *testing.T) {
 	}
 	w.turn(func() { w.pools = 1 })
 	c.Revoke("second")
-	if all, err := p.Members(t.Context()); !fault.Is(err, fault.Unauthorised) || strings.Contains(err.Error(), "first") {
+	if all, err := p.Members(t.Context()); !fault.Is(err, fault.Unauthorised) ||
+		strings.Contains(err.Error(), "first") {
 		t.Errorf("by old credentials: %v, %v", all, err)
 	}
 	if err := p.Set(t.Context(), "web-1", serving(80)); !fault.Is(err, fault.Unauthorised) {

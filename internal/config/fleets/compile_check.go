@@ -111,7 +111,8 @@ func (c *compiler) check(n keys.Named[checkDraft]) policy.Check {
 	out := policy.Check{Name: fleet.CheckName(n.Name), Every: d.every.Value, Timeout: c.timeout(d)}
 	out.DownAfter, out.DownIn = c.decisive("down", d.downAfter, d.down)
 	out.UpAfter, out.UpIn = c.decisive("up", d.upAfter, d.up)
-	out.NotEvery, out.DependsOn, out.Tells = times.HoursOf(c.Finder, d.notEvery.Value), c.dependsOn(d.dependsOn.Value), d.tells()
+	out.NotEvery, out.DependsOn, out.Tells = times.HoursOf(c.Finder, d.notEvery.Value), c.dependsOn(d.dependsOn.Value),
+		d.tells()
 	if out.Tells && d.dependsOn.Written() {
 		c.Add(d.dependsOn.Spot, "is for checks by which machines are judged; this one speaks only while all of "+
 			"them are up", "take it out")
@@ -162,7 +163,8 @@ func (c *compiler) speakWhileOut(checks []policy.Check, unhealthy policy.Conditi
 		return health.False
 	})
 	if asked && truth != health.False {
-		c.Add(c.draft.checks.Spot, "say nothing of a machine that is out of its pool, which it joins only once it is healthy",
+		c.Add(c.draft.checks.Spot,
+			"say nothing of a machine that is out of its pool, which it joins only once it is healthy",
 			"add a check that asks the machine itself, and name it in unhealthy_when where you write that")
 	}
 }

@@ -109,7 +109,8 @@ func (c Compiler) request(d request) policy.HookRequest {
 		}
 	}
 	out.Headers = kinds.Headers(c.Finder, d.headers.Value, map[string]string{
-		"Content-Type": "it is application/json", "Content-Length": "hale sets it", "Host": "it is that of the address"})
+		"Content-Type": "it is application/json", "Content-Length": "hale sets it",
+		"Host": "it is that of the address"})
 	return out
 }
 
@@ -123,7 +124,8 @@ func (c Compiler) files(d keys.At[[]keys.At[file]]) []policy.File {
 	for _, f := range d.Value {
 		to, mode := f.Value.to, f.Value.mode
 		if to.Known() && (!path.IsAbs(to.Value) || path.Clean(to.Value) != to.Value) {
-			c.Add(to.Spot, strconv.Quote(to.Value)+" is no absolute path", "write it from the root on, as /etc/app.conf")
+			c.Add(to.Spot, strconv.Quote(to.Value)+" is no absolute path",
+				"write it from the root on, as /etc/app.conf")
 		}
 		bits, err := strconv.ParseUint(strings.TrimPrefix(mode.Value, "0o"), 8, 32)
 		if mode.Known() && (err != nil || bits > 0o7777) {

@@ -48,7 +48,8 @@ func write(h *policy.Hook) keys.Pairs {
 	case policy.HookCopy:
 		var files []string
 		for _, f := range h.Copy.Files {
-			files = append(files, fmt.Sprintf(`{from: %s, to: %s, mode: "%04o"}`, keys.Quoted(f.From), keys.Quoted(f.To),
+			files = append(files, fmt.Sprintf(`{from: %s, to: %s, mode: "%04o"}`, keys.Quoted(f.From),
+				keys.Quoted(f.To),
 				f.Mode))
 		}
 		var put keys.Pairs

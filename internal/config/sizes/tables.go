@@ -25,7 +25,8 @@ func boundKeys() []keys.Field[Draft] {
 	return []keys.Field[Draft]{
 		keys.Must("min", "2", "The least number of machines. hale never goes below it by itself.",
 			keys.Integer(1, maxSize), func(s *Draft) *keys.At[int] { return &s.min }),
-		keys.Must("max", "6", "The greatest number of machines. Neither people nor opinions get more.", keys.Integer(1, maxSize),
+		keys.Must("max", "6", "The greatest number of machines. Neither people nor opinions get more.",
+			keys.Integer(1, maxSize),
 			func(s *Draft) *keys.At[int] { return &s.max }),
 		keys.May("desired", "The size that the file itself asks for. The last word counts: this one when it is "+
 			"edited, an order (`hale scale`), or an opinion.", keys.Integer(1, maxSize),

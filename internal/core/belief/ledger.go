@@ -249,8 +249,8 @@ func (l *Ledger) ordered() int {
 	return size
 }
 
-// Kept returns how many machines that serve are asked for, or were when the last word was given: if the bounds leave room for
-// fewer since then, that is an edit, and no part of the word.
+// Kept returns how many machines that serve are asked for, or were when the last word was given: if the bounds leave
+// room for fewer since then, that is an edit, and no part of the word.
 func (l *Ledger) Kept(wanted *policy.Spec) int {
 	if l.LastWord(wanted) == nil {
 		return l.Asked(wanted)

@@ -26,7 +26,7 @@ type Update struct {
 	// Rest is since when the present batch is whole, and its machines are well; zero: it is not. It restarts with a new
 	// owner (L15).
 	Rest fleet.Instant `json:",omitempty"`
-	// Paused is the word by which no further machine begins; zero: nobody gave it.
+	// Paused is the order that pauses the update: no further machine begins. Zero: it is not paused.
 	Paused Paused `json:",omitzero"`
 	// Said is why no further machine begins, as it was recorded last.
 	Said fleet.Reason `json:",omitempty"`

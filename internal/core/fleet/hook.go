@@ -12,7 +12,7 @@ type Moment string
 const (
 	// MomentBefore is before the first step of a repair that does anything.
 	MomentBefore Moment = "before_repair"
-	// MomentLeave is before the first call that takes the machine away from those whom it serves.
+	// MomentLeave is before the first call that interrupts the machine.
 	MomentLeave Moment = "leave"
 	// MomentAfter is after the machine was verified, before its repair ends.
 	MomentAfter Moment = "after_repair"

@@ -93,7 +93,8 @@ func (p *Pool) Left(now fleet.Now) fleet.Reason {
 		switch {
 		case m.Balancer != p.Balancer || m.Asked <= p.Since:
 		case m.State == fleet.MemberOut, m.State == fleet.MemberDrains && m.Connections == 0,
-			m.Verdict == fleet.MemberDown && m.Connections == 0: // it may stay there, so that the pool goes on asking it
+			m.Verdict == fleet.MemberDown &&
+				m.Connections == 0: // it may stay there, so that the pool goes on asking it
 			return fleet.ReasonOut
 		case m.Last && !p.Wanted:
 			return fleet.ReasonLastServing

@@ -28,8 +28,9 @@ func TestAPoolIsWaitedForWhileItSendsTheMachineAnything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.member.Balancer, c.member.Asked = "edge", since+1
-			p := hooks.Pool{Pool: policy.Pool{Balancer: "edge", Wait: time.Minute}, Members: []fleet.Membership{c.member},
-				Since: since}
+			p := hooks.Pool{Pool: policy.Pool{Balancer: "edge", Wait: time.Minute},
+				Members: []fleet.Membership{c.member},
+				Since:   since}
 			if got := p.Left(fleet.Now{Mono: since.Add(time.Second)}); got != c.want {
 				t.Errorf("it is left: %q, and should be %q", got, c.want)
 			}

@@ -29,17 +29,23 @@ func TestWhenAPoolIsLeft(t *testing.T) {
 		after   time.Duration
 		want    fleet.Reason
 	}{
-		"it is out":                    {said(fleet.Membership{State: fleet.MemberOut}), false, 0, fleet.ReasonOut},
-		"it drains":                    {said(fleet.Membership{State: fleet.MemberDrains, Connections: 3}), true, late - 1, ""},
-		"its connections ended":        {said(fleet.Membership{State: fleet.MemberDrains}), true, 0, fleet.ReasonOut},
-		"nobody knows of them":         {said(fleet.Membership{State: fleet.MemberDrains, Connections: -1}), true, 0, ""},
-		"its time is over":             {said(fleet.Membership{State: fleet.MemberDrains, Connections: 3}), true, late, fleet.ReasonWaitOver},
-		"the last one, which fails":    {said(fleet.Membership{State: fleet.MemberServes, Last: true}), false, 0, fleet.ReasonLastServing},
+		"it is out": {said(fleet.Membership{State: fleet.MemberOut}), false, 0, fleet.ReasonOut},
+		"it drains": {said(fleet.Membership{State: fleet.MemberDrains, Connections: 3}), true,
+			late - 1, ""},
+		"its connections ended": {said(fleet.Membership{State: fleet.MemberDrains}), true, 0, fleet.ReasonOut},
+		"nobody knows of them": {said(fleet.Membership{State: fleet.MemberDrains, Connections: -1}), true, 0,
+			""},
+		"its time is over": {said(fleet.Membership{State: fleet.MemberDrains, Connections: 3}), true, late,
+			fleet.ReasonWaitOver},
+		"the last one, which fails": {said(fleet.Membership{State: fleet.MemberServes, Last: true}), false, 0,
+			fleet.ReasonLastServing},
 		"the last one, which is to go": {said(fleet.Membership{State: fleet.MemberServes, Last: true}), true, 0, ""},
-		"the pool finds it down":       {said(fleet.Membership{State: fleet.MemberServes, Verdict: fleet.MemberDown}), false, 0, fleet.ReasonOut},
-		"the pool is silent":           {nil, false, late - 1, ""},
-		"and stays so":                 {nil, false, late, fleet.ReasonPoolSilent},
-		"what it said before counts not": {[]fleet.Membership{{Balancer: "edge", State: fleet.MemberOut, Asked: start}}, false,
+		"the pool finds it down": {said(fleet.Membership{State: fleet.MemberServes, Verdict: fleet.MemberDown}),
+			false, 0, fleet.ReasonOut},
+		"the pool is silent": {nil, false, late - 1, ""},
+		"and stays so":       {nil, false, late, fleet.ReasonPoolSilent},
+		"what it said before counts not": {[]fleet.Membership{{Balancer: "edge", State: fleet.MemberOut, Asked: start}},
+			false,
 			0, ""},
 	} {
 		p := hooks.Pool{Pool: policy.Pool{Balancer: "edge", Wait: 30 * time.Second}, Members: c.members, Since: start,
@@ -135,12 +141,14 @@ func TestHooksComeInTheirOrder(t *testing.T) {
 		return out
 	}
 	for want, got := range map[string]string{
-		"before_repair/tell pool/edge leave/b leave/a ": all(belief.RepairHeal, belief.PhaseLeave, fleet.StepReboot, true),
-		"before_repair/tell ":                           all(belief.RepairHeal, belief.PhaseLeave, fleet.StepStart, true),
-		"pool/edge leave/b leave/a ":                    all(belief.RepairRemove, belief.PhaseLeave, "", true),
-		"provision/site ":                               all(belief.RepairBuild, belief.PhaseProvision, "", false),
-		"after_repair/told ":                            all(belief.RepairHeal, belief.PhaseAfter, "", true),
-		"":                                              all(belief.RepairUpdate, belief.PhaseLeave, "", false),
+		"before_repair/tell pool/edge leave/b leave/a ": all(belief.RepairHeal, belief.PhaseLeave, fleet.StepReboot,
+			true),
+		"before_repair/tell ": all(belief.RepairHeal, belief.PhaseLeave, fleet.StepStart,
+			true),
+		"pool/edge leave/b leave/a ": all(belief.RepairRemove, belief.PhaseLeave, "", true),
+		"provision/site ":            all(belief.RepairBuild, belief.PhaseProvision, "", false),
+		"after_repair/told ":         all(belief.RepairHeal, belief.PhaseAfter, "", true),
+		"":                           all(belief.RepairUpdate, belief.PhaseLeave, "", false),
 	} {
 		if got != want {
 			t.Errorf("they are %q, and should be %q", got, want)

@@ -209,7 +209,10 @@ type rule struct {
 
 // rulesOf are all rules, in their order, where the fleet says these.
 func (c *choice) rulesOf(said []policy.LeaveRule) []rule {
-	all := []rule{{c.guarded, ""}, {c.idle, ""}, {func(a, b *one) int { return cmp.Compare(hasInstance(a), hasInstance(b)) },
+	all := []rule{{c.guarded, ""}, {c.idle, ""}, {func(a, b *one) int {
+		return cmp.Compare(hasInstance(a),
+			hasInstance(b))
+	},
 		fleet.ReasonFailing}}
 	if said[0] == policy.LeaveUnhealthy { // what fails goes even where its domain has few
 		all, said = append(all, c.ruleOf(said[0])), said[1:]

@@ -47,8 +47,8 @@ func HandOut(r *round.Round, believed func(int) *belief.Machine) {
 	enforce(r, next)
 }
 
-// candidates returns the machines that stay, in the order of their numbers. Of what was asked for in this round nothing is
-// there yet.
+// candidates returns the machines that stay, in the order of their numbers. Of what was asked for in this round nothing
+// is there yet.
 func candidates(r *round.Round, l *belief.Ledger, believed func(int) *belief.Machine) []spares.One {
 	var all []spares.One
 	add := func(name fleet.MachineName, is spares.Fitness) {

@@ -57,7 +57,8 @@ func TestASpareTakesThePlaceOfAMachineThatFails(t *testing.T) {
 			m := &r.S.Machines[1].Machine
 			m.Health.Verdict, m.Incident = belief.VerdictUnhealthy, &belief.Incident{}
 		}, "web-2"},
-		"one is suspect": {func(r *round.Round) { r.S.Machines[1].Machine.Health.Verdict = belief.VerdictSuspect }, "web-4"},
+		"one is suspect": {func(r *round.Round) { r.S.Machines[1].Machine.Health.Verdict = belief.VerdictSuspect },
+			"web-4"},
 		"one is not seen": {func(r *round.Round) {
 			m := &r.S.Machines[1].Machine
 			m.Health.Verdict, m.Incident = belief.VerdictUnknown, &belief.Incident{Cause: belief.CauseBlind}

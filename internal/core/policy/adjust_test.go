@@ -15,7 +15,8 @@ func TestSomePartsOfATemplateAreChangedOnTheInstanceItself(t *testing.T) {
 	old := policy.Template{Image: "web.qcow2", Memory: 256 << 20, CPUs: 1, Network: "default",
 		Metadata: texts(map[string]string{"role": "web", "tier": "gold"}), Tags: fleet.TagsOf([]string{"blue"}),
 		Disks: []policy.Disk{{Name: "root", Ephemeral: true}}}
-	cloud := policy.Template{Image: "web", Network: "private", Server: &policy.Server{Flavor: "m1.nano", KeepPort: true}}
+	cloud := policy.Template{Image: "web", Network: "private",
+		Server: &policy.Server{Flavor: "m1.nano", KeepPort: true}}
 	for what, c := range map[string]struct {
 		older  policy.Template
 		change func(*policy.Template)
@@ -73,12 +74,13 @@ func TestDriftIsWhatIsKnownToBeOtherwise(t *testing.T) {
 		change func(*fleet.Instance)
 		want   []policy.Part
 	}{
-		"none":                 {func(*fleet.Instance) {}, nil},
-		"a size is not told":   {func(i *fleet.Instance) { i.Size = fleet.Size{} }, nil},
-		"more memory":          {func(i *fleet.Instance) { i.Memory *= 2 }, []policy.Part{policy.PartMemory}},
-		"another flavor":       {func(i *fleet.Instance) { i.Flavor = "m1.big" }, []policy.Part{policy.PartFlavor}},
-		"a text was removed":   {func(i *fleet.Instance) { i.Metadata = "" }, []policy.Part{policy.PartMetadata}},
-		"a tag, and processor": {func(i *fleet.Instance) { i.Tags, i.CPUs = "", 1 }, []policy.Part{policy.PartCPUs, policy.PartTags}},
+		"none":               {func(*fleet.Instance) {}, nil},
+		"a size is not told": {func(i *fleet.Instance) { i.Size = fleet.Size{} }, nil},
+		"more memory":        {func(i *fleet.Instance) { i.Memory *= 2 }, []policy.Part{policy.PartMemory}},
+		"another flavor":     {func(i *fleet.Instance) { i.Flavor = "m1.big" }, []policy.Part{policy.PartFlavor}},
+		"a text was removed": {func(i *fleet.Instance) { i.Metadata = "" }, []policy.Part{policy.PartMetadata}},
+		"a tag, and processor": {func(i *fleet.Instance) { i.Tags, i.CPUs = "", 1 },
+			[]policy.Part{policy.PartCPUs, policy.PartTags}},
 	} {
 		is := as
 		c.change(&is)

@@ -84,8 +84,8 @@ type Login struct {
 	User string `json:",omitempty"`
 	Key  string `json:",omitempty"` // the file of a private key without a passphrase
 	Port int    `json:",omitempty"`
-	// KnownHosts is a file with the keys of machines; empty: that of a new machine is not known beforehand, and whatever
-	// key answers at its address is taken.
+	// KnownHosts is a file with the keys of machines; empty: that of a new machine is not known beforehand, and
+	// whatever key answers at its address is taken.
 	KnownHosts string `json:",omitempty"`
 }
 

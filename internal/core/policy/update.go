@@ -13,8 +13,8 @@ type Update struct {
 	Pilots int `json:"Canary"` // as it was stored first
 	// Soak is how long these must all be healthy before the others follow.
 	Soak time.Duration
-	// Batch is how many machines follow before it is looked whether all of them are well. The zero value: one follows as
-	// soon as another is done.
+	// Batch is how many machines follow before it is looked whether all of them are well. The zero value: one follows
+	// as soon as another is done.
 	Batch Portion `json:",omitzero"`
 	// Pause is the time between the moment at which a batch is well and the next one.
 	Pause time.Duration `json:",omitempty"`
@@ -83,7 +83,8 @@ type Portion struct {
 	Percent int `json:",omitempty"` // 1 to 100; 0: Number says it
 }
 
-// Of returns how many machines that are of a fleet of the size: one at least, unless it is none. A part is rounded down.
+// Of returns how many machines that are of a fleet of the size: one at least, unless it is none. A part is rounded
+// down.
 func (p Portion) Of(size int) int {
 	if p.Percent > 0 {
 		return max(1, p.Percent*size/100)

@@ -135,7 +135,8 @@ var held = []fleet.Reason{
 
 // hooked are the ends of a hook that is not done.
 var hooked = []fleet.Reason{
-	fleet.ReasonHookFailed, fleet.ReasonHookLate, fleet.ReasonHookUnclear, fleet.ReasonNotRunning, fleet.ReasonHostDown, fleet.ReasonNoProgram,
+	fleet.ReasonHookFailed, fleet.ReasonHookLate, fleet.ReasonHookUnclear, fleet.ReasonNotRunning, fleet.ReasonHostDown,
+	fleet.ReasonNoProgram,
 	fleet.ReasonNoSecret, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonNoAddress, fleet.ReasonUnsupported,
 	fleet.ReasonRefusedBy,
 }

@@ -104,7 +104,8 @@ func (w *Work) settleIntent(r *belief.Repair) onward {
 	in, o := *r.Intent, w.View.Outcome
 	if o != nil && o.Intent == in.ID && !in.Unknown {
 		w.Record(record.Record{Kind: record.Outcome, Op: in.Op, Call: in.ID, Outcome: o.Kind, Detail: o.Detail,
-			Hook: in.Hook, Instance: in.Instance, Generation: in.Generation, Host: in.Host, Took: w.Situation.Now.Wall.Sub(in.At),
+			Hook: in.Hook, Instance: in.Instance, Generation: in.Generation, Host: in.Host,
+			Took:  w.Situation.Now.Wall.Sub(in.At),
 			Proof: o.Proof})
 		w.RecordOutput(in, o.Output)
 		r.LastOutcome, r.RetryAt, r.AskAt = w.Now(), 0, 0

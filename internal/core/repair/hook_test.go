@@ -18,8 +18,8 @@ func hook(name fleet.HookName) []policy.Hook {
 		Idempotent: true}}
 }
 
-// L1, L8, L12: with hooks at every moment a machine is healed, once, and so it is when hale dies at any of its calls and
-// their answers are lost: the hooks before it is disrupted come before the call that does so, and after them it is
+// L1, L8, L12: with hooks at every moment a machine is healed, once, and so it is when hale dies at any of its calls
+// and their answers are lost: the hooks before it is disrupted come before the call that does so, and after them it is
 // looked at once more; a new instance is provisioned before it is certified.
 func TestHooksBearADeathAtEachCall(t *testing.T) {
 	t.Parallel()
@@ -31,7 +31,8 @@ func TestHooksBearADeathAtEachCall(t *testing.T) {
 		"reset": {fleet.StepReboot, fleet.OpReboot, []string{"hook", "hook", "reboot", "hook"}},
 		"recreate": {fleet.StepRecreate, fleet.OpCreate, []string{"hook", "hook", "power-off", "delete", "create",
 			"hook", "certify", "hook"}},
-		"rebuild": {fleet.StepRebuild, fleet.OpRebuild, []string{"hook", "hook", "power-off", "rebuild", "hook", "hook"}},
+		"rebuild": {fleet.StepRebuild, fleet.OpRebuild, []string{"hook", "hook", "power-off", "rebuild", "hook",
+			"hook"}},
 	} {
 		for lose := range len(c.want) + 1 {
 			t.Run(fmt.Sprint(name, ", lost ", lose), func(t *testing.T) {

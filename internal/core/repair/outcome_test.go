@@ -54,7 +54,8 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 		st.s.Spec.Hooks.Leave = []policy.Hook{{Name: "drain", Kind: policy.HookCommand, Within: time.Minute,
 			OnFailure: policy.HookStop}}
 		r := st.healing(fleet.StepReboot)
-		r.Phase, r.Hooks = belief.PhaseLeave, (*belief.Hooking)(nil).Due("leave/drain", hour+fleet.Instant(time.Minute), 0)
+		r.Phase, r.Hooks = belief.PhaseLeave, (*belief.Hooking)(nil).Due("leave/drain", hour+fleet.Instant(time.Minute),
+			0)
 		st.underWay(fleet.OpHook, r)
 		st.m.Repair.Intent.Hook = "leave/drain"
 		return st

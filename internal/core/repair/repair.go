@@ -384,7 +384,8 @@ func (w *Work) quarantine(reason fleet.Reason, detail string) onward {
 	if m.Incident == nil {
 		w.OpenIncident(belief.CauseBuild)
 	}
-	m.Quarantine = &belief.Quarantine{Since: w.Situation.Now.Wall, Reason: reason, Spared: ladder.Spared(m, w.Situation)}
+	m.Quarantine = &belief.Quarantine{Since: w.Situation.Now.Wall, Reason: reason,
+		Spared: ladder.Spared(m, w.Situation)}
 	m.RetryAt = 0
 	w.Record(record.Record{Kind: record.Quarantined, Reason: reason, Detail: detail, Instance: m.Current.ID,
 		Tries: len(guard.Recent(m, w.Situation))})

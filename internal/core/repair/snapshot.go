@@ -127,8 +127,8 @@ func (c copier) failed(why fleet.Reason, detail string) onward {
 	return c.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
 }
 
-// Overdue returns the first copy of the machine's disks that was kept for its time, or given up, and that lies on no host that is
-// held.
+// Overdue returns the first copy of the machine's disks that was kept for its time, or given up, and that lies on no
+// host that is held.
 func Overdue(m *belief.Machine, s *guard.Situation) (belief.DiskSnapshot, bool) {
 	for _, d := range m.Snapshots {
 		if d.MayGo(s.Now) && !guard.HostHeld(d.Host, s) {

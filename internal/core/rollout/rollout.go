@@ -1,5 +1,6 @@
 // Package rollout takes another template through a fleet: which machines try it first, which follow, when it is proven,
-// when it goes no further, and how it is taken back. It builds machines anew that differ from the template in force, too.
+// when it goes no further, and how it is taken back. It builds machines anew that differ from the template in force,
+// too.
 //
 // It promises that no machine is chosen beyond what the policy allows at once, that none follows before the template
 // proved itself, and that what cannot be known holds it. It begins nothing: package decide does, as far as the guard

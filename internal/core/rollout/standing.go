@@ -10,8 +10,8 @@ import (
 // Standing is how an update stands, for those who ask.
 type Standing struct {
 	Update *belief.Update
-	// Machines are those that stay in the fleet: Done of them are as the update wants them, Under are being changed, and
-	// Left are not begun. Well of those that are done are healthy.
+	// Machines are those that stay in the fleet: Done of them are as the update wants them, Under are being changed,
+	// and Left are not begun. Well of those that are done are healthy.
 	Machines, Done, Under, Left, Well int
 	// Batch is how many may be changed until the next look at all of them; 0: there are no batches.
 	Batch int

@@ -161,7 +161,8 @@ func TestAMetricBeyondItsBound(t *testing.T) {
 	s.goes(time.Minute)
 	reads(7)
 	s.chose(0, "web-3") // it goes back
-	if u := s.l.Update; u.Undoes == nil || u.Undoes.Edition != 2 || u.Edition != 1 || s.said(fleet.ReasonRollsBack) != 1 {
+	if u := s.l.Update; u.Undoes == nil || u.Undoes.Edition != 2 || u.Edition != 1 ||
+		s.said(fleet.ReasonRollsBack) != 1 {
 		t.Errorf("the update is %+v", u)
 	}
 	if tmpl := s.l.TemplateOf(2, s.r.S.Wanted); tmpl.Image != "new" {
@@ -232,7 +233,8 @@ func TestAMachineThatDiffersInFact(t *testing.T) {
 	}
 	got := rollout.Drifts(s.l, s.r.S.Machines, &s.r.S.Spec)
 	want := rollout.Fact{Key: "memory", Is: "1024MiB", Wanted: "2048MiB"}
-	if len(got) != 1 || got[0].Machine != "web-2" || got[0].Edition || !slices.Equal(got[0].Facts, []rollout.Fact{want}) {
+	if len(got) != 1 || got[0].Machine != "web-2" || got[0].Edition ||
+		!slices.Equal(got[0].Facts, []rollout.Fact{want}) {
 		t.Fatalf("%+v differ", got)
 	}
 	o := &fleet.Order{ID: "o2", Kind: fleet.OrderRolloutMend, Fleet: "web", By: "bob"}

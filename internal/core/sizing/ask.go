@@ -132,8 +132,8 @@ func (w *window) take(p *fleet.Point) (float64, bool) {
 	return w.mean, true
 }
 
-// most returns the greatest size that the value may ask for. Machines that serve and have no value may be busy: they are
-// no reason for more, and one against fewer.
+// most returns the greatest size that the value may ask for. Machines that serve and have no value may be busy: they
+// are no reason for more, and one against fewer.
 func (w *window) most(value float64, p *fleet.Point) int {
 	switch {
 	case p.Missing == 0:

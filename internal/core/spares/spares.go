@@ -58,7 +58,8 @@ type Need struct{ Serving, Spares int }
 // place.
 type Handover struct{ Serves, StandsBy fleet.MachineName }
 
-// Assign changes the roles of machines, in the order of their numbers, where there is need, and returns what it changed.
+// Assign changes the roles of machines, in the order of their numbers, where there is need, and returns what it
+// changed.
 func Assign(all []One, need Need) []Handover {
 	var out []Handover
 	for {

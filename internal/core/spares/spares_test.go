@@ -75,7 +75,8 @@ func TestRolesSettle(t *testing.T) {
 		all := row(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"S+", "S?", "S-", "B+", "B?", "B-"}), 1, 8).
 			Draw(t, "machines"), "|"))
 		was := append([]spares.One(nil), all...)
-		need := spares.Need{Serving: rapid.IntRange(1, 8).Draw(t, "serving"), Spares: rapid.IntRange(0, 3).Draw(t, "spares")}
+		need := spares.Need{Serving: rapid.IntRange(1, 8).Draw(t, "serving"),
+			Spares: rapid.IntRange(0, 3).Draw(t, "spares")}
 		served := 0
 		for _, o := range was {
 			if !o.Spare {

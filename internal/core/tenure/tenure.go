@@ -35,7 +35,8 @@ func Lease(spec policy.Spec) time.Duration {
 // The caller reads the lease right before sending. Calls that cannot harm need no cover. What lets an instance run
 // needs it: a late one could undo a successor's proof of off.
 func Cover(in belief.Intent, remaining time.Duration) (limit time.Duration, ok bool) {
-	if in.Op == fleet.OpRun || in.Op == fleet.OpHook { // it may take longer than any lease: an owner that loses the lease kills it
+	if in.Op == fleet.OpRun ||
+		in.Op == fleet.OpHook { // it may take longer than any lease: an owner that loses the lease kills it
 		return in.Limit, remaining > Margin
 	}
 	if !in.Op.Disruptive() && in.Op != fleet.OpStart && in.Op != fleet.OpResume {

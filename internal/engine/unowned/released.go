@@ -13,8 +13,8 @@ import (
 	"hale/internal/state/journal"
 )
 
-// NoteReleased says, once, of each fleet that is in the store and not known, since it is no longer in the configuration,
-// that it was let go: nothing of it is watched or touched any more.
+// NoteReleased says, once, of each fleet that is in the store and not known, since it is no longer in the
+// configuration, that it was let go: nothing of it is watched or touched any more.
 func (u *Instances) NoteReleased(ctx context.Context, store state.Store, known map[fleet.Name]bool, now time.Time,
 	log *slog.Logger) error {
 	entries, _, err := store.List(ctx, beliefs.FleetsPrefix)

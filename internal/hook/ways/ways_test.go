@@ -36,7 +36,8 @@ var here = ways.Ways{Programs: program.Here{}, Version: "test"}
 // A command is told which machine it is about, and what it floods is cut.
 func TestACommandIsToldAndItsFloodIsCut(t *testing.T) {
 	t.Parallel()
-	script := programtest.Script(t, "drain", `echo "$1 $2"; i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done`)
+	script := programtest.Script(t, "drain",
+		`echo "$1 $2"; i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done`)
 	r, err := here.Run(t.Context(), errand(policy.Hook{Kind: policy.HookCommand,
 		Run: policy.Command{Args: []string{script, "{name}", "{ip}"}}}))
 	if err != nil || r.Code != 0 || !strings.HasPrefix(r.Output, "web-2 127.0.0.1\n") {
@@ -59,8 +60,8 @@ func TestACommandThatHangsIsKilled(t *testing.T) {
 	}
 }
 
-// A request says what it is about. Only a 2xx is a yes; 503 is tried again, and of another failure of the receiver it is
-// unknown what came of the request (L12).
+// A request says what it is about. Only a 2xx is a yes; 503 is tried again, and of another failure of the receiver it
+// is unknown what came of the request (L12).
 func TestARequestSaysWhatItIsAbout(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]fault.Kind{http.StatusNoContent: "", http.StatusServiceUnavailable: fault.Transient,

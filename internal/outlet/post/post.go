@@ -109,7 +109,8 @@ func (p *Post) fail(kind fault.Kind, said string) error {
 }
 
 // request makes the request, and returns the secrets that are in it.
-func (p *Post) request(ctx context.Context, path string, head http.Header, body []byte) (*http.Request, []string, error) {
+func (p *Post) request(ctx context.Context, path string, head http.Header, body []byte) (*http.Request, []string,
+	error) {
 	address, secrets, err := p.o.URL.Resolve(ctx)
 	if err != nil {
 		return nil, nil, misplaced(err)
@@ -260,7 +261,8 @@ func (p *Post) refusal(r *http.Response, said string) error {
 		kind = fault.Unauthorised
 	case code == http.StatusNotFound, code == http.StatusGone, code == http.StatusMethodNotAllowed:
 		kind = fault.NotFound
-	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge, code == http.StatusUnprocessableEntity:
+	case code == http.StatusBadRequest, code == http.StatusRequestEntityTooLarge,
+		code == http.StatusUnprocessableEntity:
 		kind = fault.Invalid
 	case code >= 300 && code < 400:
 		return p.fail(fault.Permanent,

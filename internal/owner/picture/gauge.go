@@ -126,7 +126,8 @@ func kept(points []fleet.Point, lookback time.Duration, now fleet.Instant) []fle
 	return points[old:]
 }
 
-// serving counts the machines that are healthy, and no spares, and those of them without a value, where single ones have any.
+// serving counts the machines that are healthy, and no spares, and those of them without a value, where single ones
+// have any.
 func (p *Picture) serving(each []fleet.MachineValue) (serving, missing int) {
 	heard := make(map[fleet.MachineName]bool, len(each))
 	for _, v := range each {

@@ -28,8 +28,8 @@ type Options struct {
 	// Hearing is where the beats of heartbeat checks come in. Nil: they come in at the transport, as those of simulated
 	// machines do, or else the checks stay unknown.
 	Hearing probe.Hearing
-	// Pools is where load balancers say what they find. Nil: the transport knows, as that of simulated machines does, or
-	// else the checks have nothing to say.
+	// Pools is where load balancers say what they find. Nil: the transport knows, as that of simulated machines does,
+	// or else the checks have nothing to say.
 	Pools probe.Pools
 	// Panics is told of each probe that panicked, by its check's name; nil: no report.
 	Panics defect.Witness

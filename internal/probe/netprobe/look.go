@@ -15,8 +15,8 @@ const lookEvery = 250 * time.Millisecond
 // insist asks again and again until the check's timeout is over, and in vain at least as often as makes the check down;
 // the first success ends it. So a machine that comes back while it is looked at, or that loses one packet of a hundred,
 // is not taken for dead, and the time in which it could recover unseen is lookEvery instead of the whole timeout. A
-// program is run once: its cost is unknown. A heartbeat is awaited once, and so is a load balancer's next word: there is
-// nothing to ask. A check that looks back on a window is asked as often as that is long.
+// program is run once: its cost is unknown. A heartbeat is awaited once, and so is a load balancer's next word: there
+// is nothing to ask. A check that looks back on a window is asked as often as that is long.
 func (k asker) insist(parent context.Context, t probe.Target) answer {
 	switch {
 	case t.Spec.Kind == policy.CheckExec, t.Spec.Kind == policy.CheckHeartbeat:

@@ -67,7 +67,8 @@ func TestABalancersWordIsCounted(t *testing.T) {
 		look := func(want fleet.Standing, result fleet.ResultReason) {
 			t.Helper()
 			if got := e.Look(t.Context(), target); got.Standing != want || got.Result != result {
-				t.Errorf("a look finds it %s by %q, and should find it %s by %q", got.Standing, got.Result, want, result)
+				t.Errorf("a look finds it %s by %q, and should find it %s by %q", got.Standing, got.Result, want,
+					result)
 			}
 			if p.oldest > time.Second {
 				t.Errorf("a look goes by what was said %s before", p.oldest)

@@ -46,9 +46,9 @@ type ImageFile struct {
 
 func (i *Images) bring() bool { return i.Hosts || len(i.Files) > 0 }
 
-// A copy of an image consists of a file, and of one more that is written last and says that it is whole: libvirt renames
-// no files. Their names begin so, with the hash of the image's path, and end as nothing does that Delete removes. The
-// name of the file is another one with each try, so that nobody writes into another's.
+// A copy of an image consists of a file, and of one more that is written last and says that it is whole: libvirt
+// renames no files. Their names begin so, with the hash of the image's path, and end as nothing does that Delete
+// removes. The name of the file is another one with each try, so that nobody writes into another's.
 const (
 	imageFront  = "hale-image."
 	imageSuffix = ".image"
@@ -349,8 +349,8 @@ func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, i
 	}
 }
 
-// dropUnfinished deletes a copy that was left behind. If any copy of the image is whole by now, it stays: an instance may
-// run on it.
+// dropUnfinished deletes a copy that was left behind. If any copy of the image is whole by now, it stays: an instance
+// may run on it.
 func (s *session) dropUnfinished(ctx context.Context, pool golibvirt.StoragePool, image string,
 	vol golibvirt.StorageVol) error {
 	if whole, err := s.brought(ctx, pool, image); err != nil || whole != nil {

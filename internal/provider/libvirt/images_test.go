@@ -73,7 +73,8 @@ func missingImageIsBrought(t *testing.T, b *bench) {
 		}
 		go func() {
 			err := p.Create(t.Context(), o)
-			for deadline := time.Now().Add(2 * patience); fault.Is(err, fault.Transient) && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(2 * patience); fault.Is(err, fault.Transient) &&
+				time.Now().Before(deadline); {
 				err = p.Create(t.Context(), o)
 			}
 			built <- err

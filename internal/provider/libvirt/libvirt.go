@@ -4,7 +4,8 @@
 // daemon is frozen. A call with an unknown effect is fault.UnknownOutcome. An instance carries its mark from the moment
 // it exists. Each call reads the domain's mark, and acts only if it is the one that the caller named.
 //
-// It does not migrate, it does not watch guests from inside, and it makes no network. How it does what it does, and which traps it steps around, is told in DESIGN.md.
+// It does not migrate, it does not watch guests from inside, and it makes no network. How it does what it does, and
+// which traps it steps around, is told in DESIGN.md.
 package libvirt
 
 import (

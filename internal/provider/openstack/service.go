@@ -77,7 +77,8 @@ func (s *session) locate(kind string) error {
 }
 
 // furtherServices find their addresses in the catalogue.
-var furtherServices = map[string]func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient,
+var furtherServices = map[string]func(*gophercloud.ProviderClient,
+	gophercloud.EndpointOpts) (*gophercloud.ServiceClient,
 	error){Balancing: cloud.NewLoadBalancerV2}
 
 // IsID reports whether the text is an id, as OpenStack's services give them.

@@ -102,7 +102,8 @@ func TestUsageIsReadInEitherVocabulary(t *testing.T) {
 			s.p = s.New(s.T) // it agrees anew on how to speak
 			all, err := s.used()
 			of := all[s.orders[0].ID].Of
-			if got := slices.Sorted(maps.Keys(of)); err != nil || !slices.Equal(got, slices.Sorted(slices.Values(c.want))) {
+			if got := slices.Sorted(maps.Keys(of)); err != nil ||
+				!slices.Equal(got, slices.Sorted(slices.Values(c.want))) {
 				s.Errorf("%s: %v, %v", name, of, err)
 			}
 			if m := of[policy.UsageMemory]; m.Value != c.memory || m.Counts {

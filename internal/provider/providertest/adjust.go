@@ -84,7 +84,8 @@ func adjustedInPlace(t T, h Harness) {
 
 	e.off(order.Ref)
 	e.do("adjusting it back", able.Adjust(e.ctx(), as(order, was)))
-	seen = e.awaitInstance("the size that it had", order.Ref, func(i fleet.Instance) bool { return i.Size == before.Size })
+	seen = e.awaitInstance("the size that it had", order.Ref,
+		func(i fleet.Instance) bool { return i.Size == before.Size })
 	e.same("power", fleet.PowerOff, seen.Power)
 	e.same("the texts", before.Metadata.With(wanted.Metadata).With(was.Metadata), seen.Metadata)
 }

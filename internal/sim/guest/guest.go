@@ -1,5 +1,5 @@
-// Package guest is what runs inside a simulated instance: whether it has booted, what ails it, what cures that, and what
-// a probe hears of it, or of its agent, that reaches it.
+// Package guest is what runs inside a simulated instance: whether it has booted, what ails it, what cures that, and
+// what a probe hears of it, or of its agent, that reaches it.
 //
 // It knows nothing of power, hosts, networks and providers: package world does, and says when a guest boots.
 package guest

@@ -37,7 +37,8 @@ type plans struct {
 
 func newPlans(spec *policy.Spec) plans {
 	return plans{
-		filed: spec.Said(), said: spec.Said(), asked: spec.Size, size: spec.Size, shown: map[fleet.OrderID]change.Plan{},
+		filed: spec.Said(), said: spec.Said(), asked: spec.Size, size: spec.Size,
+		shown:   map[fleet.OrderID]change.Plan{},
 		leaving: map[string]string{}, renewed: map[string]string{},
 		left: map[string]bool{}, unplanned: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
 	}
@@ -215,7 +216,8 @@ func (j *Judge) grows(size int) {
 func (j *Judge) isNamed(machine, id string) bool {
 	_, goes := j.going[machine]
 	remains := j.left[machine] && law.Remnant(j.w.VM(id), j.belief(machine))
-	return id != "" && (goes || remains || j.unplanned[machine] || j.leaving[machine] == id || j.renewed[machine] == id ||
+	return id != "" && (goes || remains || j.unplanned[machine] || j.leaving[machine] == id ||
+		j.renewed[machine] == id ||
 		j.trials.Goes(machine, id))
 }
 
@@ -264,7 +266,8 @@ func (j *Judge) changed(r record.Record) {
 	case fleet.ReasonSizeUp:
 		j.grows(r.Size)
 	case fleet.ReasonSizeDown:
-		if vm := j.w.Current(string(r.Machine)); vm != nil && vm.Power == world.Running && !law.Remnant(vm, j.belief(string(r.Machine))) {
+		if vm := j.w.Current(string(r.Machine)); vm != nil && vm.Power == world.Running &&
+			!law.Remnant(vm, j.belief(string(r.Machine))) {
 			j.Broken("L13", string(r.Machine), "it is said to have left, and runs")
 		}
 		j.leaves(string(r.Machine))

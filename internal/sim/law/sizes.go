@@ -259,7 +259,8 @@ func Remnant(vm *world.VM, m *belief.Machine) bool {
 func (s *Sizes) TakesDown(machine string, others int) {
 	if least := s.Policy.Min; others < least {
 		s.tally.BelowLeast++
-		s.court.Broken("L13", machine, fmt.Sprintf("it is taken down while it serves, and with it go all but %d, of %d "+
-			"at least", others, least))
+		s.court.Broken("L13", machine,
+			fmt.Sprintf("it is taken down while it serves, and with it go all but %d, of %d "+
+				"at least", others, least))
 	}
 }

@@ -1,4 +1,5 @@
-// Package pool is the load balancer of the simulated world: one is before all machines, and has them serve all the time.
+// Package pool is the load balancer of the simulated world: one is before all machines, and has them serve all the
+// time.
 //
 // It promises to see the machines from a vantage of its own, which can be parted from them (Vantage). Whether a member
 // drains or is out it does not know: what hale does to pools is not part of that world.

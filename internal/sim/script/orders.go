@@ -52,7 +52,8 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	if o.Kind == fleet.OrderHold {
 		o.Reason = "planned work"
 	}
-	o.Word = map[Verb]fleet.HookWord{SaysDone: fleet.HookDone, SaysMore: fleet.HookMore, SaysFail: fleet.HookFail}[e.Verb]
+	o.Word = map[Verb]fleet.HookWord{SaysDone: fleet.HookDone, SaysMore: fleet.HookMore,
+		SaysFail: fleet.HookFail}[e.Verb]
 	if o.Kind == fleet.OrderFenced {
 		o.Proof, o.For, o.Reason = fleet.ProofWord, cmp.Or(e.For, time.Hour), "seen"
 	}

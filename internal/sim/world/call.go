@@ -29,8 +29,8 @@ const (
 	Run Op = "run"
 	// Configure is the same of a caller that executes the command by itself: what comes of it when it is through.
 	Configure Op = "configure"
-	// Hook does what people want done around the work on an instance, at the caller's: it is done whatever becomes of the
-	// instance, and applies the configuration of one that it gets to.
+	// Hook does what people want done around the work on an instance, at the caller's: it is done whatever becomes of
+	// the instance, and applies the configuration of one that it gets to.
 	Hook Op = "hook"
 	// Snapshot copies an instance's disks, and DropSnapshot removes a copy.
 	Snapshot     Op = "snapshot"

@@ -3,8 +3,9 @@
 // part, power that fails. It knows the truth about every machine and judges every call by it.
 //
 // It promises: one goroutine, time that only World.Step moves, and the same course of events for the same seed and the
-// same calls. It imports nothing of hale but its calendar, load and guests, so that no mistake of the judgement can hide
-// in its judge. What it calls healthy is a machine that would pass its own checks, asked from where its peers stand.
+// same calls. It imports nothing of hale but its calendar, load and guests, so that no mistake of the judgement can
+// hide in its judge. What it calls healthy is a machine that would pass its own checks, asked from where its peers
+// stand.
 //
 // It does not probe, decide or act by itself; it keeps nothing on disk.
 package world

@@ -88,7 +88,8 @@ func (o *Octavia) Pool(t testing.TB, project, name string) string {
 // Update changes a member, as a person does.
 func (o *Octavia) Update(t testing.TB, project, pool, member string, change map[string]any) {
 	t.Helper()
-	o.must(t, project, http.MethodPut, "/v2.0/lbaas/pools/"+pool+"/members/"+member, map[string]any{"member": change}, nil)
+	o.must(t, project, http.MethodPut, "/v2.0/lbaas/pools/"+pool+"/members/"+member, map[string]any{"member": change},
+		nil)
 }
 
 // Member returns the id of the member of the name.

@@ -32,7 +32,8 @@ func setup(t *testing.T, o *octavia.Octavia, byName bool) bench {
 	b.cloud = front.Start(t, b.project, o.Handler())
 	name := "pool-of-" + b.project
 	b.pool = o.Pool(t, b.project, name)
-	service, err := openstack.NewService(openstack.Options{Cloud: front.Name, CloudsFile: b.cloud.File}, openstack.Balancing)
+	service, err := openstack.NewService(openstack.Options{Cloud: front.Name, CloudsFile: b.cloud.File},
+		openstack.Balancing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func setup(t *testing.T, o *octavia.Octavia, byName bool) bench {
 		Pool: pool,
 		Put: func(m balancer.Member) {
 			o.Update(t, b.project, b.pool, o.Member(t, b.project, b.pool, string(m.Name)), map[string]any{
-				"weight": map[balancer.State]int{balancer.Serving: 1}[m.State], "admin_state_up": m.State != balancer.Out})
+				"weight":         map[balancer.State]int{balancer.Serving: 1}[m.State],
+				"admin_state_up": m.State != balancer.Out})
 		},
 		Break:  b.cloud.Break,
 		Cannot: []balancertest.Fault{balancertest.Full}, // without credentials it counts no quota
