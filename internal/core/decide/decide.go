@@ -57,7 +57,9 @@ func (r *deciding) decide() round.Decision {
 	r.hearHosts()
 	r.minuteHand()
 	ledger.Book(&r.Round)
-	ledger.Weigh(&r.Round, &r.sizes)
+	if !r.believing.Believes() { // what the provider shows is taken up first: sizes are judged from the next round on
+		ledger.Weigh(&r.Round, &r.sizes)
+	}
 	ledger.SelectAgain(&r.Round)
 	adopting.Count(&r.Round)
 	r.inference.HeedCanaries()
@@ -402,15 +404,18 @@ func (w *work) advanceSafely(r *deciding) (err error) {
 			err = fmt.Errorf("%s: a defect: %v", w.M.Name, p)
 		}
 	}()
-	if r.believing.Believes() {
+	believes := r.believing.Believes()
+	if believes {
 		r.believing.Believe(&w.Work)
 	}
 	r.orders.Obey(&w.Chart)
+	// What follows is for the next round. The brake did not count a machine that was freed (L6). What else bears the
+	// mark of a machine of which the provider's word was just taken is found only then, and it is not to leave before.
 	freed := func() bool { return r.before.Quarantine != nil && w.M.Quarantine == nil }
-	if !freed() {
+	if !believes && !freed() {
 		goOn(w)
 	}
-	r.Again = r.Again || freed() // the brake did not count it: what follows is for a round in which it does (L6)
+	r.Again = r.Again || believes || freed()
 	r.warnings.Warn(&w.Chart)
 	return w.M.Check()
 }

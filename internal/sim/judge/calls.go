@@ -30,11 +30,6 @@ func (j *Judge) Sent(c *world.Call) {
 	j.truth.Sent(d)
 }
 
-// takesAway reports whether the operation ends what runs, or its disks.
-func takesAway(op world.Op) bool {
-	return slices.Contains([]world.Op{world.PowerOff, world.Delete, world.Rebuild, world.Evacuate}, op)
-}
-
 // Acted implements world.Watcher.
 func (j *Judge) Acted(c *world.Call) {
 	if o := j.of(c.Client); o != j {
@@ -55,7 +50,7 @@ func (j *Judge) Acted(c *world.Call) {
 		return
 	}
 	j.uncopied(c)
-	if takesAway(c.Op) {
+	if law.TakesAway(c.Op) {
 		j.mayDestroy(c)
 		j.unborn(c)
 	}
@@ -147,7 +142,7 @@ func (j *Judge) Sends(c Server, a situation.Action) {
 	}
 	j.spares(a)
 	r := j.rungOf(string(a.Machine))
-	if vm := j.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff && takesAway(world.Op(op)) &&
+	if vm := j.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff && law.TakesAway(world.Op(op)) &&
 		(vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}

@@ -206,6 +206,9 @@ func (j *Judge) CommittedWhole(before, after stored.Overall, records []record.Re
 	for _, r := range records {
 		j.Record(r)
 	}
+	if n := law.TakenBack(after.Whole.Ledger, records, j.asked); n != j.asked {
+		j.asks(n)
+	}
 	j.chosen(before.Whole.Ledger, after.Whole.Ledger, after.Whole.Holds)
 	j.stays(after.Whole.Ledger)
 	j.tells(after)

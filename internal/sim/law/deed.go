@@ -103,3 +103,8 @@ func Crowds(w *world.World) []*Crowd {
 	slices.SortFunc(out, func(a, b *Crowd) int { return cmp.Compare(a.Machine, b.Machine) })
 	return out
 }
+
+// TakesAway reports whether the operation ends what runs, or its disks.
+func TakesAway(op world.Op) bool {
+	return slices.Contains([]world.Op{world.PowerOff, world.Delete, world.Rebuild, world.Evacuate}, op)
+}

@@ -163,6 +163,21 @@ func (s *Sizes) blind(at time.Duration) (fleet.MetricName, time.Duration, bool) 
 	return "", 0, false
 }
 
+// TakenBack returns how many machines are asked for after the records, of those that were: where an opinion's metric says
+// nothing, its removals that made no call are taken back, and it asks for as many more and not for one beyond.
+func TakenBack(ledger *belief.Ledger, records []record.Record, asked int) int {
+	n := 0
+	for i := range records {
+		if r := &records[i]; r.Kind == record.Change && r.Reason == fleet.ReasonWithdrawn && r.Opinion != "" {
+			n++
+		}
+	}
+	if n == 0 || ledger == nil || ledger.Ordered == nil || ledger.Ordered.Opinion == "" {
+		return asked
+	}
+	return max(asked, min(ledger.Ordered.Size, asked+n))
+}
+
 // ByOrder judges an order of a size as it is taken up, and returns the size that is asked for then. It is a word anew,
 // though it asks for what the bounds let through of another one, where it pins the size, or ends that.
 func (s *Sizes) ByOrder(o *fleet.Order, now Now) (size int, anew bool) {
