@@ -42,7 +42,7 @@ cp "$4" /run/authorized
 exec "$2" -D -e -f "$3"`
 
 // StartSSHD starts one on the lab's host, in namespaces that end with the test. The key is good for root and for Guest.
-// options are further lines of sshd_config.
+// options are further lines of sshd_config. Without a lab there is no libvirtd.
 func StartSSHD(t testing.TB, l *lab.Lab, options string) SSHD {
 	t.Helper()
 	program, err := exec.LookPath("sshd")
@@ -69,8 +69,12 @@ func StartSSHD(t testing.TB, l *lab.Lab, options string) SSHD {
 		fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile /run/authorized\n"+
 			"PermitRootLogin yes\nStrictModes no\nPasswordAuthentication no\nUsePAM no\nPidFile none\n%s\n",
 			port, filepath.Join(dir, "host"), options))
+	libvirt := t.TempDir()
+	if l != nil {
+		libvirt = filepath.Dir(l.SocketPath())
+	}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", sshdScript, "sh", passwd, program,
-		config, keys, filepath.Dir(l.SocketPath()))
+		config, keys, libvirt)
 	cmd.Stderr = t.Output()
 	cmd.SysProcAttr = &syscall.SysProcAttr{ // as the first process it takes all of its logins along when it ends
 		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL, Setpgid: true}
