@@ -206,7 +206,7 @@ func (j *Judge) CommittedWhole(before, after stored.Overall, records []record.Re
 	for _, r := range records {
 		j.Record(r)
 	}
-	if n := law.TakenBack(after.Whole.Ledger, records, j.asked); n != j.asked {
+	if n := law.TakenBack(after.Whole.Ledger, &j.spec, records, j.asked); n != j.asked {
 		j.asks(n)
 	}
 	j.chosen(before.Whole.Ledger, after.Whole.Ledger, after.Whole.Holds)
@@ -427,7 +427,7 @@ func (j *Judge) begun(c Server, is *belief.Machine) {
 	}
 	// else what stands is certified, and nothing is built
 	builds := is.Repair.Kind == belief.RepairBuild && is.Current.None()
-	if n, _ := is.Name.Ordinal(); builds && (n > max(spec.Size, j.size+len(j.left))+spec.Spares.Count || j.left[name]) {
+	if n, _ := is.Name.Ordinal(); builds && (j.left[name] || n > spec.Size+spec.Spares.Count && j.isBeyond(name)) {
 		j.Broken("L13", name, "a machine beyond the fleet's size is built")
 	}
 	if builds && spec.Adopt.Selects() {

@@ -67,7 +67,7 @@ func (j *Judge) chosen(before, after *belief.Ledger, holds []belief.Hold) {
 	if after == nil || j.sizes.Policy == nil {
 		return
 	}
-	staying := after.Staying() - max(j.spec.Spares.Count, after.Idle())
+	staying := law.Serving(after, &j.spec)
 	for i := range after.Removals {
 		r := &after.Removals[i]
 		name := string(r.Machine)

@@ -164,19 +164,19 @@ func (s *Sizes) blind(at time.Duration) (fleet.MetricName, time.Duration, bool) 
 }
 
 // TakenBack returns how many machines are asked for after the records, of those that were: where an opinion's metric says
-// nothing, its removals that made no call are taken back, and it asks for as many more and not for one beyond.
-func TakenBack(ledger *belief.Ledger, records []record.Record, asked int) int {
-	n := 0
-	for i := range records {
-		if r := &records[i]; r.Kind == record.Change && r.Reason == fleet.ReasonWithdrawn && r.Opinion != "" {
-			n++
-		}
-	}
-	if n == 0 || ledger == nil || ledger.Ordered == nil || ledger.Ordered.Opinion == "" {
+// nothing, its removals that made no call are taken back, and it asks for as many as stay.
+func TakenBack(l *belief.Ledger, spec *policy.Spec, records []record.Record, asked int) int {
+	taken := slices.ContainsFunc(records, func(r record.Record) bool {
+		return r.Kind == record.Change && r.Reason == fleet.ReasonWithdrawn && r.Opinion != ""
+	})
+	if !taken || l == nil || l.Ordered == nil || l.Ordered.Opinion == "" {
 		return asked
 	}
-	return max(asked, min(ledger.Ordered.Size, asked+n))
+	return max(asked, min(l.Ordered.Size, Serving(l, spec)))
 }
+
+// Serving is how many machines serve when all that are to go have gone, and as many stand by as are to.
+func Serving(l *belief.Ledger, spec *policy.Spec) int { return l.Staying() - max(spec.Spares.Count, l.Idle()) }
 
 // ByOrder judges an order of a size as it is taken up, and returns the size that is asked for then. It is a word anew,
 // though it asks for what the bounds let through of another one, where it pins the size, or ends that.
