@@ -176,7 +176,9 @@ func TakenBack(l *belief.Ledger, spec *policy.Spec, records []record.Record, ask
 }
 
 // Serving is how many machines serve when all that are to go have gone, and as many stand by as are to.
-func Serving(l *belief.Ledger, spec *policy.Spec) int { return l.Staying() - max(spec.Spares.Count, l.Idle()) }
+func Serving(l *belief.Ledger, spec *policy.Spec) int {
+	return l.Staying() - max(spec.Spares.Count, l.Idle())
+}
 
 // ByOrder judges an order of a size as it is taken up, and returns the size that is asked for then. It is a word anew,
 // though it asks for what the bounds let through of another one, where it pins the size, or ends that.
