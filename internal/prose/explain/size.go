@@ -54,12 +54,24 @@ func Size(f published.Fleet) (s Sized) {
 	s.Case, s.Verdict = ledger.Opine(&f.State, &f.Wanted, f.Machines)
 	e.explainMoves(&f, &s)
 	if l != nil {
-		if out := leaving.Choose(ledger.Scene(&f.State, l, f.Machines), 1); len(out) > 0 &&
-			l.Serving() > s.Policy.Min {
-			s.Next = &out[0]
-		}
+		e.explainNext(&f, &s)
 	}
 	return s
+}
+
+// explainNext finds the machine that would go if there were to be one less.
+func (e *explainer) explainNext(f *published.Fleet, s *Sized) {
+	l := f.Whole.Ledger
+	if l.Serving() <= s.Policy.Min {
+		return
+	}
+	out := leaving.Choose(ledger.Scene(&f.State, l, f.Machines), 1)
+	if len(out) == 0 {
+		e.Now = append(e.Now, "no machine may go now, should one less be wanted: each is held, is to stay, was just built, "+
+			"or is among the last that are healthy")
+		return
+	}
+	s.Next = &out[0]
 }
 
 // word says what asks for the size, and the bounds.

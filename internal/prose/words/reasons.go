@@ -382,7 +382,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonNamed:        {"a person named it", ""},
 	fleet.ReasonAlready:      {"it is so already", ""},
 	fleet.ReasonLetGo:        {"a person wants it out of hale's care", ""},
-	fleet.ReasonOverruled:    {"a person's order takes its place", ""},
+	fleet.ReasonOverruled:    {"another order takes its place", ""},
 	fleet.ReasonDisksStay:    {"its kept disks stay at the provider", ""},
 	fleet.ReasonKeptStays:    {"an old instance of it is kept for the rest of its time", ""},
 

@@ -87,8 +87,8 @@ func (o Options) Check() error {
 	return err
 }
 
-// Takes returns how much of a load a machine takes by the policy: the greatest target that an opinion has for it; zero:
-// none has.
+// Takes returns how much of a load a machine takes by the policy: the greatest target that an opinion has for it, with
+// what is tolerated above it, since no machine is added for that; zero: none has.
 func Takes(p *policy.Sizing) float64 {
 	most := 0.0
 	if p == nil {
@@ -101,7 +101,7 @@ func Takes(p *policy.Sizing) float64 {
 			continue
 		}
 		if q := source.Usual(p, m); q == load.TotalLoad || q == load.LoadOfEach {
-			most = max(most, o.Target)
+			most = max(most, o.Target*(1+o.Tolerance))
 		}
 	}
 	return most

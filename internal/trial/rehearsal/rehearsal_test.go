@@ -96,6 +96,16 @@ func TestWhatStandsAlreadyBearsTheLoad(t *testing.T) {
 	}
 }
 
+// What a policy tolerates above its target is no lack: no machine is added for that.
+func TestAMachineTakesWhatIsToleratedAboveItsTarget(t *testing.T) {
+	t.Parallel()
+	c := configtest.Parse(t, `size: {min: 1, max: 9, metrics: {requests: {prometheus: {url: http://p:9090, query: q}}},
+      opinions: {load: {metric: requests, target: 70, tolerance: 0.2}}}`, page)
+	if got := rehearsal.Takes(c.Fleets[0].Sizing); got != 84 {
+		t.Errorf("a machine takes %v, and is to take 70 and a fifth more", got)
+	}
+}
+
 // exampleTrace reads the trace that the guide points to.
 func exampleTrace(t *testing.T) rehearsal.Recorded {
 	t.Helper()
