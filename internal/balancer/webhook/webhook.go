@@ -60,5 +60,6 @@ func (p *Pool) send(ctx context.Context, q balancer.Question) ([]byte, error) {
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "webhook.send", string(q.Member), err)
 	}
-	return p.post.Send(ctx, "", http.Header{"Content-Type": {"application/json"}}, body)
+	said, err := p.post.Send(ctx, "", http.Header{"Content-Type": {"application/json"}}, body)
+	return said.Body, err
 }

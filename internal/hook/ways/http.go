@@ -63,7 +63,7 @@ func (w Ways) post(ctx context.Context, e *situation.Errand) (program.Result, er
 	defer p.Close()
 	said, err := p.Send(ctx, "", http.Header{"Content-Type": {"application/json"}}, body)
 	d := program.Digest{}
-	_, _ = d.Write(said)
+	_, _ = d.Write(said.Body)
 	return program.Result{Output: d.String()}, err
 }
 

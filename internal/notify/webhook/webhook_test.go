@@ -307,7 +307,7 @@ func TestAWebhookOverTLS(t *testing.T) {
 		t.Errorf("the configured authority: %v", err)
 	}
 	o.CA = filepath.Join(t.TempDir(), "none.pem")
-	if _, err := webhook.New(o).Send(t.Context(), notifytest.Message(1)); !fault.Is(err, fault.Invalid) {
+	if _, err := webhook.New(o).Send(t.Context(), notifytest.Message(1)); !fault.Is(err, fault.Permanent) {
 		t.Errorf("no authority: %v", err)
 	}
 }

@@ -72,7 +72,7 @@ func (c overHTTP) send(ctx context.Context, path string, q, out proto.Message) e
 		return err
 	}
 	// An answer of another form is a yes all the same, as its status says: it only cannot say what it rejected.
-	if proto.Unmarshal(said, out) != nil {
+	if proto.Unmarshal(said.Body, out) != nil {
 		proto.Reset(out)
 	}
 	return nil

@@ -1,4 +1,4 @@
-// Package post is how outlets send over HTTP.
+// Package post is how hale sends over HTTP what others wait for: outlets, messages to people, hooks, pools.
 //
 // It promises that only a 2xx answer is a yes, that an answer of any length and any slowness ends within the time, that
 // Retry-After is heeded, that headers which are secret go to the configured address only, and that neither they nor the
@@ -39,6 +39,8 @@ type Options struct {
 	// Once says that it is unknown what became of the body where the receiver failed over it: it may have been taken.
 	// The answer is for people, and without the secrets.
 	Once bool
+	// Reach says what it may reach of hale's own surroundings, by the host that it goes to. Nil: that host alone (Reach).
+	Reach func(host string) strict.Reach
 	Identity
 }
 
@@ -53,6 +55,7 @@ type Identity struct {
 // Post sends. Its methods may be called at the same time.
 type Post struct {
 	o      Options
+	proxy  func(*http.Request) (*url.URL, error)
 	mu     sync.Mutex
 	client *http.Client
 	host   string // that the client goes to
@@ -60,39 +63,50 @@ type Post struct {
 }
 
 // New makes a Post. It connects to nothing yet.
-func New(o Options) *Post { return &Post{o: o} }
+func New(o Options) *Post {
+	if o.Reach == nil {
+		o.Reach = Reach
+	}
+	return &Post{o: o, proxy: http.ProxyFromEnvironment}
+}
+
+// Answer is what a receiver said that took the body.
+type Answer struct {
+	Status string // as "204 No Content"
+	Body   []byte
+}
 
 // LongestAnswer bounds what is read of an answer, in bytes.
 const LongestAnswer = 64 << 10
 
-// Send sends the body to the address, with the path added, and returns the answer's body. Every error is a fault:
-// fault.Invalid means that this body will not be taken as it is.
-func (p *Post) Send(ctx context.Context, path string, head http.Header, body []byte) ([]byte, error) {
+// Send sends the body to the address, with the path added. Every error is a fault: fault.Invalid means that this body
+// will not be taken as it is.
+func (p *Post) Send(ctx context.Context, path string, head http.Header, body []byte) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
 	q, secrets, err := p.request(ctx, path, head, body)
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	client, err := p.to(q)
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	answer, err := client.Do(q)
 	if err != nil {
-		return nil, p.fail(kindOf(ctx, err), notify.Clean(inner(err).Error(), secrets...))
+		return Answer{}, p.fail(kindOf(ctx, err), notify.Clean(inner(err).Error(), secrets...))
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, LongestAnswer))
 	switch {
 	case answer.StatusCode/100 != 2:
-		return nil, p.refusal(answer, notify.Clean(answer.Status+" "+string(said), secrets...))
+		return Answer{}, p.refusal(answer, notify.Clean(answer.Status+" "+string(said), secrets...))
 	case p.o.Once: // a yes that is cut off is one
-		return []byte(notify.Clean(string(said), secrets...)), nil
+		return Answer{notify.Clean(answer.Status, secrets...), []byte(notify.Clean(string(said), secrets...))}, nil
 	case err != nil:
-		return nil, p.fail(kindOf(ctx, err), notify.Clean(inner(err).Error(), secrets...))
+		return Answer{}, p.fail(kindOf(ctx, err), notify.Clean(inner(err).Error(), secrets...))
 	}
-	return said, nil
+	return Answer{answer.Status, said}, nil
 }
 
 // Close lets go of the connection.
@@ -176,10 +190,10 @@ func (p *Post) to(q *http.Request) (*http.Client, error) {
 	if p.client != nil {
 		p.client.CloseIdleConnections()
 	}
-	reach := Reach(q.URL.Hostname())
+	reach := p.o.Reach(q.URL.Hostname())
 	transport := &http.Transport{ForceAttemptHTTP2: true, MaxResponseHeaderBytes: strict.MaxHead,
 		MaxIdleConns: 1, IdleConnTimeout: time.Minute, TLSClientConfig: TLS(trusts)}
-	switch proxy, err := http.ProxyFromEnvironment(q); {
+	switch proxy, err := p.proxy(q); {
 	case err != nil:
 		return nil, p.fail(fault.Permanent, "the proxy in hale's environment is no address")
 	case proxy == nil:
@@ -233,8 +247,13 @@ func TLS(trusted string) *tls.Config {
 
 // kindOf classifies a request that got no answer. Nothing of that is to blame on what was sent.
 func kindOf(ctx context.Context, err error) fault.Kind {
+	var refused *strict.RefusedError
+	var op *net.OpError
 	switch {
-	case errors.As(err, new(*tls.CertificateVerificationError)):
+	case errors.As(err, &refused) && !refused.Sent, // a name may come to another address, and a line be added
+		errors.As(err, &op) && op.Op == "dial":
+		return fault.Transient // nothing was sent
+	case errors.As(err, new(*tls.CertificateVerificationError)), refused != nil:
 		return fault.Permanent
 	case ctx.Err() != nil, errors.As(err, new(net.Error)):
 		return fault.UnknownOutcome

@@ -1,4 +1,4 @@
-package webhook
+package post
 
 import (
 	"net/http"
@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hale/internal/core/fault"
-	"hale/internal/notify"
 	"hale/internal/secret"
+	"hale/internal/strict"
 )
 
 // A proxy of the administrator's may be anywhere, and what is behind it is still kept from hale's own server.
@@ -26,9 +26,11 @@ func TestAProxyMayBeOnHalesOwnServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	send := func(to string) error {
-		target := New(Options{Name: "hook", URL: secret.Value{Plain: to}, Format: FormatHale, Timeout: time.Minute})
-		target.proxy = http.ProxyURL(proxy)
-		_, err := target.Send(t.Context(), notify.Message{Key: "k"})
+		p := New(Options{URL: secret.Value{Plain: to}, Reach: func(string) strict.Reach { return nil },
+			Identity: Identity{Name: "hook", Timeout: time.Minute}})
+		defer p.Close()
+		p.proxy = http.ProxyURL(proxy)
+		_, err := p.Send(t.Context(), "", nil, nil)
 		return err
 	}
 	if err := send("http://hook.invalid/"); err != nil {
