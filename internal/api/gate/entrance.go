@@ -14,20 +14,16 @@ import (
 	"hale/internal/doorway"
 )
 
-// retryEvery is the time from one try to listen to the next.
-const retryEvery = 2 * time.Second
-
 // entrance listens at a place that can change.
 type entrance struct {
-	log     *slog.Logger
-	panics  defect.Witness
-	conns   chan net.Conn
-	changed chan struct{}
-	closed  chan struct{}
-	close   func()
+	log    *slog.Logger
+	panics defect.Witness
+	site   *doorway.Moving[Place]
+	conns  chan net.Conn
+	closed chan struct{}
+	close  func()
 
 	at       sync.Mutex
-	place    Place
 	crowd    *doorway.Places
 	pair     *doorway.Files[*tls.Certificate] // nil: no TLS is spoken
 	address  net.Addr                         // where it listens; nil: nowhere
@@ -38,7 +34,7 @@ type entrance struct {
 func newEntrance(log *slog.Logger, panics defect.Witness) entrance {
 	closed := make(chan struct{})
 	return entrance{
-		log: log, panics: panics, conns: make(chan net.Conn), changed: make(chan struct{}, 1), closed: closed,
+		log: log, panics: panics, site: doorway.NewMoving[Place](), conns: make(chan net.Conn), closed: closed,
 		close: sync.OnceFunc(func() { close(closed) }), crowd: crowdOf(0),
 	}
 }
@@ -53,15 +49,9 @@ func crowdOf(n int) *doorway.Places {
 // move has it listen at the place.
 func (e *entrance) move(to Place, connections int) {
 	e.at.Lock()
-	moved := to != e.place || e.trouble != nil
-	e.place, e.crowd = to, crowdOf(connections)
+	e.crowd = crowdOf(connections)
 	e.at.Unlock()
-	if moved {
-		select {
-		case e.changed <- struct{}{}:
-		default: // it is told already
-		}
-	}
+	e.site.To(to)
 }
 
 func (e *entrance) places() *doorway.Places {
@@ -120,19 +110,24 @@ func (e *entrance) Addr() net.Addr {
 
 // Run listens until ctx ends. When it cannot, it tries again.
 func (e *entrance) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := e.stay(ctx)
-		e.fares(nil, err)
-		if err == nil || ctx.Err() != nil {
-			continue
-		}
-		e.log.Warn("the API does not listen on the network; hale goes on without, and tries again", "err", err)
+	here, leave := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer leave()
+	watch.Go(func() {
+		defer leave()
 		select {
-		case <-ctx.Done():
-		case <-e.changed:
-		case <-time.After(retryEvery):
+		case <-here.Done():
+		case <-e.closed:
 		}
-	}
+	})
+	e.site.Run(here, func(ctx context.Context, at Place) error {
+		err := e.stay(ctx, at)
+		e.fares(nil, err)
+		return err
+	}, func(err error) {
+		e.log.Warn("the API does not listen on the network; hale goes on without, and tries again", "err", err)
+	})
 }
 
 // fares notes where it listens, or why it does not.
@@ -146,44 +141,25 @@ func (e *entrance) fares(at net.Addr, err error) {
 	e.trouble = err
 }
 
-// stay listens at the place as it is now, until ctx ends or there is another one.
-func (e *entrance) stay(ctx context.Context) error {
-	select {
-	case <-e.changed: // it is taken up now
-	default:
-	}
+// stay listens at the place until ctx ends.
+func (e *entrance) stay(ctx context.Context, place Place) error {
 	e.at.Lock()
-	place := e.place
 	e.pair = nil
 	e.at.Unlock()
-	here, leave := context.WithCancel(ctx)
-	defer leave()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer leave()
-	wg.Go(func() {
-		defer leave()
-		select {
-		case <-here.Done():
-		case <-e.changed:
-		case <-e.closed:
-		}
-	})
 	if place.Listen == "" {
-		<-here.Done()
+		<-ctx.Done()
 		return nil
 	}
-	l, err := e.listen(here, place)
+	l, err := e.listen(ctx, place)
 	if err != nil {
 		return err
 	}
-	wg.Go(func() {
-		<-here.Done()
-		_ = l.Close()
-	})
+	over := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer over()
+	defer l.Close()
 	e.log.Info("the API listens", "address", l.Addr().String(), "tls", place.Certificate != "")
 	e.fares(l.Addr(), nil)
-	return e.receive(here, l)
+	return e.receive(ctx, l)
 }
 
 // receive hands on who comes, until ctx ends.

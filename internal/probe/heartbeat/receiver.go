@@ -16,9 +16,6 @@ import (
 	"hale/internal/probe"
 )
 
-// retryEvery is the time from one try to listen to the next.
-const retryEvery = 2 * time.Second
-
 // Place is where is listened.
 type Place struct {
 	Listen string // as net.Listen has it; empty: nowhere
@@ -33,10 +30,9 @@ type Receiver struct {
 	log       *slog.Logger
 	panics    defect.Witness
 	attention *attention
-	changed   chan struct{} // another place is to be listened at
+	site      *doorway.Moving[Place]
 
 	mu        sync.Mutex // never held across a call
-	place     Place
 	proofs    map[topic]policy.HeartbeatCheck
 	registers map[*Register]struct{}
 	complaint complaint
@@ -61,7 +57,7 @@ type topic struct {
 // panic.
 func New(log *slog.Logger, panics defect.Witness) *Receiver {
 	return &Receiver{
-		log: log, panics: panics, attention: newAttention(), changed: make(chan struct{}, 1),
+		log: log, panics: panics, attention: newAttention(), site: doorway.NewMoving[Place](),
 		proofs: map[topic]policy.HeartbeatCheck{}, registers: map[*Register]struct{}{},
 		word: &word{say: rand.Text()}, places: doorway.New(places),
 	}
@@ -78,15 +74,9 @@ func (r *Receiver) Take(place Place, fleets []policy.Spec) {
 		}
 	}
 	r.mu.Lock()
-	moved := r.place != place
-	r.place, r.proofs = place, proofs
+	r.proofs = proofs
 	r.mu.Unlock()
-	if moved {
-		select {
-		case r.changed <- struct{}{}:
-		default: // it is told already
-		}
-	}
+	r.site.To(place)
 }
 
 // Register opens a register for the fleet's probe engine, which closes it.
@@ -105,53 +95,22 @@ func (r *Receiver) Register(name fleet.Name) *Register {
 
 // Run listens until ctx ends. When it cannot, it tries again and again, and no silence counts as a failure meanwhile.
 func (r *Receiver) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := r.stay(ctx)
-		if err == nil {
-			continue
+	r.site.Run(ctx, func(ctx context.Context, at Place) error {
+		if at.Listen == "" {
+			r.attention.lose(errNotBegun)
+			<-ctx.Done()
+			return nil
 		}
+		return r.serve(ctx, at)
+	}, func(err error) {
 		r.attention.lose(fmt.Errorf("hale cannot listen for heartbeats: %w", err))
 		r.log.Warn("heartbeats are not heard", "err", err)
-		select {
-		case <-ctx.Done():
-		case <-r.changed:
-		case <-time.After(retryEvery):
-		}
-	}
+	})
 }
 
 // Trouble returns why no heartbeats are heard although they should be, and since when; no error: they are, or none are
 // expected.
 func (r *Receiver) Trouble() (since time.Time, err error) { return r.attention.trouble() }
-
-// stay listens at the place as it is now, until ctx ends or there is another one.
-func (r *Receiver) stay(ctx context.Context) error {
-	select {
-	case <-r.changed: // it is taken up now
-	default:
-	}
-	r.mu.Lock()
-	place := r.place
-	r.mu.Unlock()
-	here, leave := context.WithCancel(ctx)
-	defer leave()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer leave()
-	wg.Go(func() {
-		defer leave()
-		select {
-		case <-here.Done():
-		case <-r.changed:
-		}
-	})
-	if place.Listen == "" {
-		r.attention.lose(errNotBegun)
-		<-here.Done()
-		return nil
-	}
-	return r.serve(here, place)
-}
 
 // proofOf returns how the machines of the fleet prove for the check who they are; false: there is no such check.
 func (r *Receiver) proofOf(t topic) (policy.HeartbeatCheck, bool) {
