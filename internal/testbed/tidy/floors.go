@@ -153,7 +153,7 @@ var packages = []pkgRule{
 	{path: "internal/probe/bulkprobe", floor: 3},
 	{path: "internal/probe/heartbeat", floor: 3},
 	{path: "internal/notify/mail", floor: 3},
-	{path: "internal/notify/webhook", floor: 3},
+	{path: "internal/notify/webhook", floor: 3, step: 1},
 	{path: "internal/notify/command", floor: 3},
 	{path: "internal/notify/memory", floor: 3},
 	{path: "internal/outlet/post", floor: 3},
