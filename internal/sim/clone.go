@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"hale/internal/sim/drains"
 	"hale/internal/sim/prober"
 	"hale/internal/sim/script"
 )
@@ -32,12 +33,13 @@ func (s *stage) secondHale(e script.Event, id, name string, holds *past) (func()
 	}
 	d := &stage{
 		options: s.options, spec: s.spec, wanted: s.wanted, w: s.w, score: s.score, trace: s.trace, ways: s.ways,
-		disks: s.disks, first: s,
+		disks: s.disks, first: s, pools: s.pools,
 		installation: id,
 	}
 	d.store = newStore(len(s.store.Beliefs))
 	d.store.hold(holds)
 	d.store.posted = s.store.posted
+	d.drains = drains.New(s.w, nil, nil) // two hales contradict each other
 	d.judge = s.judge.Second(d, name, id, &d.store.Content)
 	d.servers = crew{&server{s: d, name: name}}
 	s.double = d

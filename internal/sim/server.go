@@ -55,6 +55,7 @@ type server struct {
 	// toldOfStore says that a person was told that the store takes nothing.
 	toldOfStore bool
 	neighbours  neighbours
+	keeping     keeping
 	// crashIn counts the writes until the process dies: half of the times before the write is stored. 0: never.
 	crashIn  int
 	pauseFor time.Duration // before the next call is sent, after the lease was read
@@ -182,6 +183,7 @@ func (c *server) begin(term uint64) {
 	c.listAfresh()
 	c.measureAt = 0
 	c.measure()
+	c.beginPools()
 	c.heedClock()
 	c.heat()
 }
@@ -199,6 +201,7 @@ func (c *server) watch() {
 	c.client.Noted = func() { c.readRollIn(owner.RollBeat) }
 	c.probes = prober.New(c.s.w, c.name, c.s.spec, max(c.s.spec.Size+c.s.spec.Spares.Count, len(c.s.store.Beliefs)),
 		c.hear)
+	c.probes.Behind(c.s.pools)
 	c.probes.CountEdges(&c.s.score.Edges)
 	c.probes.Edit(c.s.wanted.Checks)
 	c.neighbours.watch(c)
@@ -385,6 +388,7 @@ func (c *server) round() {
 		c.askOnDemand(i)
 	}
 	c.pollForRepairs()
+	c.heedPools()
 	if c.own.Dirty() {
 		c.heat()
 	}
@@ -508,6 +512,7 @@ func (c *server) keep(w owner.Write) {
 		m := &w.Machines[i]
 		n, _ := m.Belief.Name.Ordinal()
 		judge.Committed(by, &st.Beliefs[n-1], &m.Belief, m.Records)
+		c.s.drains.Stored(&m.Belief)
 		st.Beliefs[n-1] = m.Belief.Clone()
 		st.Names(&m.Belief)
 	}

@@ -13,8 +13,10 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/sim/chronicle"
+	"hale/internal/sim/drains"
 	"hale/internal/sim/judge"
 	"hale/internal/sim/law"
+	"hale/internal/sim/pool"
 	"hale/internal/sim/score"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
@@ -89,6 +91,8 @@ type stage struct {
 	disks        []string     // the template's kept disks that outlive instances
 	allUp        []fleet.Host // the hosts as a listing shows them when all answer
 	beside       []*world.VM  // machines of other fleets
+	pools        []*pool.Balancer
+	drains       *drains.Judge
 }
 
 // crew is the hale servers of a run.
@@ -231,11 +235,7 @@ func newStage(o Options) (*stage, error) {
 		LatencyMost: o.LatencyMost,
 		Proven:      law.Proven(&o.Spec),
 	})
-	for _, d := range o.Spec.Template.Disks {
-		if d.Attached() {
-			s.disks = append(s.disks, d.Name)
-		}
-	}
+	s.disks = attached(&o.Spec)
 	o.History.Begin(o.Spec.Name)
 	s.store = newStore(o.Most())
 	s.judge = judge.New(s, s.eyes(), judge.Options{
@@ -251,6 +251,7 @@ func newStage(o Options) (*stage, error) {
 		s.plant()
 	}
 	s.plantNeighbours()
+	s.open()
 	s.bear()
 	for i := range o.Servers {
 		s.servers = append(s.servers, &server{s: s, name: "hale-" + strconv.Itoa(i+1)})
@@ -259,6 +260,16 @@ func newStage(o Options) (*stage, error) {
 		s.schedule(o.Plan[i])
 	}
 	return s, nil
+}
+
+// attached are the template's kept disks that outlive instances.
+func attached(spec *policy.Spec) (names []string) {
+	for _, d := range spec.Template.Disks {
+		if d.Attached() {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // plant gives every machine an instance that hale built and certified long ago.

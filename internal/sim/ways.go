@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -38,6 +39,7 @@ func ways() map[script.Verb]act {
 	for _, v := range script.Orders() {
 		out[v] = orders
 	}
+	maps.Copy(out, poolTroubles())
 	out[verbs.TakesHale] = takesHale
 	return out
 }

@@ -11,7 +11,6 @@ package pools
 import (
 	"context"
 	"log/slog"
-	"net/netip"
 	"reflect"
 	"slices"
 	"sync"
@@ -19,9 +18,11 @@ import (
 
 	"hale/api"
 	"hale/internal/balancer"
+	"hale/internal/balancer/roster"
 	"hale/internal/config"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/defect"
 	"hale/internal/engine"
 	"hale/internal/kinds"
@@ -182,7 +183,7 @@ func (p *Pools) begin(ctx context.Context, w Pool) {
 	ctx, stop := context.WithCancel(ctx)
 	k := &keeper{Pool: w, fleets: p.o.Fleets, log: p.o.Log.With("balancer", w.Name), stop: stop,
 		ended: make(chan struct{}), asked: make(chan struct{}, 1), told: make(chan struct{}),
-		memory: memory{served: map[fleet.MachineName]netip.AddrPort{}, drains: map[fleet.MachineName]time.Time{}},
+		memory: roster.NewMemory(),
 		status: Status{Name: w.Name}}
 	k.pool = balancer.Guarded(w.Settings.Pool(kinds.BalancerOptions{Name: w.Name, Timeout: w.Timeout,
 		Version: p.o.Version}),
@@ -205,7 +206,7 @@ type keeper struct {
 	log    *slog.Logger
 	stop   context.CancelFunc
 	ended  chan struct{}
-	memory memory
+	memory roster.Memory
 	asked  chan struct{} // a pool check wants a fresh answer
 
 	mu      sync.Mutex
@@ -232,7 +233,7 @@ func (k *keeper) work(ctx context.Context) {
 	tick := time.NewTicker(min(heed, k.Every))
 	defer tick.Stop()
 	var last time.Time
-	var were map[fleet.Name]Fleet
+	var were map[fleet.Name]roster.Fleet
 	asked := false
 	for {
 		are := k.wants()
@@ -252,15 +253,16 @@ func (k *keeper) work(ctx context.Context) {
 }
 
 // wants returns what the fleets of the pool want now. A fleet that may not say anything is left out.
-func (k *keeper) wants() map[fleet.Name]Fleet {
-	out := map[fleet.Name]Fleet{}
+func (k *keeper) wants() map[fleet.Name]roster.Fleet {
+	out := map[fleet.Name]roster.Fleet{}
 	all := k.fleets()
 	for i := range all {
 		for _, p := range k.Fleets {
 			if p.Fleet != all[i].Spec.Name {
 				continue
 			}
-			if f, says := WantedBy(&all[i], p); says {
+			pool := policy.Pool{Balancer: fleet.BalancerName(p.Balancer), Wait: p.Wait}
+			if f, says := roster.WantedBy(&all[i], pool, p.Port); says {
 				out[p.Fleet] = f
 			}
 		}
@@ -271,8 +273,10 @@ func (k *keeper) wants() map[fleet.Name]Fleet {
 // mostFailures is after how many steps that failed a pass is broken off: the balancer may be frozen, or busy.
 const mostFailures = 2
 
-// pass reads the pool once and sets its members as the fleets want them. asked: a pool check wants a fresh answer.
-func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]Fleet, asked bool, now time.Time) {
+// pass reads the pool once and sets its members as the fleets want them. It ends after the first step that is done when
+// they want another thing by then: with a slow balancer, what was planned may be long out of date before its turn.
+// asked: a pool check wants a fresh answer.
+func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]roster.Fleet, asked bool, now time.Time) {
 	if len(fleets) == 0 && !asked {
 		return // it is other servers' business, or only observed
 	}
@@ -282,10 +286,10 @@ func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]Fleet, asked bo
 		k.stand(ctx, nil, err, now)
 		return
 	}
-	k.memory.note(members, fleets, now)
+	k.memory.Note(members, fleets, now)
 	var failed error
 	failures := 0
-	steps, last := k.memory.steps(members, fleets, now)
+	steps, last := k.memory.Steps(members, fleets, now)
 	done := map[fleet.MachineName]balancer.State{}
 	for _, s := range steps {
 		if err := k.set(ctx, s); err != nil {
@@ -295,7 +299,9 @@ func (k *keeper) pass(ctx context.Context, fleets map[fleet.Name]Fleet, asked bo
 			}
 			continue
 		}
-		done[s.Member] = s.State
+		if done[s.Member] = s.State; !reflect.DeepEqual(k.wants(), fleets) {
+			break
+		}
 	}
 	k.note(members, done, last, now)
 	k.stand(ctx, members, failed, now)
@@ -307,7 +313,7 @@ func (k *keeper) members(ctx context.Context) ([]balancer.Member, error) {
 	return k.pool.Members(ctx)
 }
 
-func (k *keeper) set(ctx context.Context, s Step) error {
+func (k *keeper) set(ctx context.Context, s roster.Step) error {
 	ctx, cancel := context.WithTimeout(ctx, k.Timeout)
 	defer cancel()
 	err := k.pool.Set(ctx, s.Member, s.Want)

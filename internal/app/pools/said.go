@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"hale/internal/balancer"
+	"hale/internal/balancer/roster"
 	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/engine"
@@ -43,14 +44,8 @@ func (k *keeper) wordNow() engine.Membership {
 // read it while the next one is made.
 func (k *keeper) note(members []balancer.Member, done map[fleet.MachineName]balancer.State, last fleet.MachineName,
 	asked time.Time) {
-	all := make(map[fleet.MachineName]fleet.Membership, len(members))
-	for _, m := range members {
-		all[m.Name] = fleet.Membership{State: cmp.Or(done[m.Name], m.State), Verdict: m.Verdict,
-			Connections: m.Connections,
-			Last:        m.Name == last}
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.word = engine.Membership{At: asked, PoolWord: fleet.PoolWord{Balancer: fleet.BalancerName(k.Name),
-		Rev: k.word.Rev + 1, Members: all}}
+		Rev: k.word.Rev + 1, Members: roster.Word(members, done, last)}}
 }

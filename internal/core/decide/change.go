@@ -38,7 +38,7 @@ func (w *work) change() bool {
 	}
 	held := guard.NewChange(m, s)
 	if held == "" && kind == belief.RepairUpdate {
-		held = guard.InService(m, s)
+		held = guard.InService(m, w.View, s)
 	}
 	if held != "" {
 		if m.Repair != nil {

@@ -144,7 +144,7 @@ func (r *deciding) countServing(works []*work) {
 			m = works[at].M
 			at++
 		}
-		if guard.Serves(m, &r.S.Spec) {
+		if guard.Served(m, &r.S.Machines[i], &r.S.Spec, l) {
 			r.Sit.Serving++
 		}
 	}
@@ -389,7 +389,7 @@ func (r *deciding) proceed(w *work) {
 		r.orders.RefuseAll(&w.Chart)
 	}
 	r.Tally.Add(w.M, &r.S.Spec)
-	if r.serving && guard.Serves(&r.before, &r.S.Spec) && !guard.Serves(w.M, &r.S.Spec) {
+	if r.serving && guard.Served(&r.before, w.View, &r.S.Spec, r.Sit.Whole.Ledger) && !guard.Serves(w.M, &r.S.Spec) {
 		r.Sit.Serving--
 	}
 	guard.TakeSlot(w.M, &r.Sit)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"hale/internal/core/fleet"
@@ -100,6 +101,11 @@ type Pool struct {
 	Balancer fleet.BalancerName
 	// Wait is how long the connections of a machine that leaves may take to end.
 	Wait time.Duration
+}
+
+// Pooled reports whether the machines are in the balancer's pool.
+func (s *Spec) Pooled(b fleet.BalancerName) bool {
+	return slices.ContainsFunc(s.Pools, func(p Pool) bool { return p.Balancer == b })
 }
 
 // At returns the hooks of the moment, in their order.

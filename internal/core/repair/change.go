@@ -76,7 +76,7 @@ func needed(w *Work, r *belief.Repair) fleet.Reason {
 	if r.Kind != belief.RepairUpdate || r.Calls > 0 || r.Hooks != nil || leaves {
 		return ""
 	}
-	return guard.InService(w.M, w.Situation)
+	return guard.InService(w.M, w.View, w.Situation)
 }
 
 // wantedStill says why a machine that goes by an opinion's word stays for now: what keeps machines from going may have

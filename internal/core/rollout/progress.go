@@ -80,7 +80,7 @@ func (p *progress) fails(m *belief.Machine, u *belief.Update, stands, under bool
 func spare(r *round.Round) int {
 	serving := 0
 	for i := range r.S.Machines {
-		if m := &r.S.Machines[i].Machine; guard.Serves(m, &r.S.Spec) {
+		if v := &r.S.Machines[i]; guard.Served(&v.Machine, v, &r.S.Spec, r.Sit.Whole.Ledger) {
 			serving++
 		}
 	}

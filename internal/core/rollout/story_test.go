@@ -118,6 +118,29 @@ func TestNoneIsTakenWhileTooFewServe(t *testing.T) {
 	}
 }
 
+// What hale just built is well before it is in its pool again: until then no further one is taken away (S39).
+func TestNoneIsTakenBeforeThePoolsSendToTheLastOne(t *testing.T) {
+	t.Parallel()
+	s := tell(t, 3, policy.Update{InService: policy.Portion{Number: 2}})
+	pools := func(balancer fleet.BalancerName, state fleet.MemberState, verdict fleet.MemberVerdict) {
+		s.r.S.Machines[2].Members = []fleet.Membership{{Balancer: balancer, State: state, Verdict: verdict}}
+	}
+	s.r.S.Spec.Pools = []policy.Pool{{Balancer: "edge"}}
+	s.changed(3)
+	pools("edge", fleet.MemberOut, fleet.MemberUnknown)
+	s.chose(0)
+	pools("edge", fleet.MemberServes, fleet.MemberDown)
+	s.chose(0)
+	pools("former", fleet.MemberOut, fleet.MemberUnknown) // the fleet has left that one
+	s.chose(0, "web-2")
+	pools("edge", fleet.MemberOut, fleet.MemberUnknown)
+	s.l.Spares = []fleet.MachineName{"web-3"} // it comes in once it takes a place
+	s.chose(0, "web-2")
+	s.l.Spares = nil
+	pools("edge", fleet.MemberServes, fleet.MemberUnknown)
+	s.chose(0, "web-2")
+}
+
 func TestWhichGoFirst(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[policy.UpdateOrder]fleet.MachineName{"": "web-3", policy.UpdateHighest: "web-3",

@@ -1,8 +1,8 @@
-// Package pool is the load balancer of the simulated world: one is before all machines, and has them serve all the
-// time.
+// Package pool is the load balancers of the simulated world. Where a run says no more of them, one is before all
+// machines, and has them serve all the time; or hale keeps their pools (Balancer).
 //
-// It promises to see the machines from a vantage of its own, which can be parted from them (Vantage). Whether a member
-// drains or is out it does not know: what hale does to pools is not part of that world.
+// It promises to see the machines from a vantage of its own, which can be parted from them (Vantage), and to draw from
+// a stream of its own how long connections last.
 package pool
 
 import (

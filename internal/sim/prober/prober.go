@@ -29,6 +29,7 @@ type Prober struct {
 	at      map[netip.Addr][]int
 	agents  bool                   // some check asks them
 	pooled  bool                   // some check goes by the word of a load balancer
+	pools   []*pool.Balancer       // those whose members are kept
 	of      map[string]int         // the machine by its instance, where agents are asked
 	heard   func(index int, r Row) // a standing changed
 	halted  bool
@@ -196,7 +197,7 @@ func (p *Prober) hear(c *policy.Check, at whom) (guest.Answer, float64) {
 		return p.w.HearAgent(p.vantage, at.instance, string(c.Name)), 0
 	}
 	if c.Kind == policy.CheckPool {
-		return pool.Finds(p.w, at.lastAddress, string(c.Name)), 0
+		return p.finds(c, at.lastAddress), 0
 	}
 	h := p.w.Hear(p.vantage, at.lastAddress)
 	said := answer(c, h)
@@ -204,6 +205,18 @@ func (p *Prober) hear(c *policy.Check, at whom) (guest.Answer, float64) {
 		said = guest.Refused // nothing listens there
 	}
 	return said, h.Loss
+}
+
+// Behind says which load balancers the machines are behind, where these have members.
+func (p *Prober) Behind(pools []*pool.Balancer) { p.pools = pools }
+
+func (p *Prober) finds(c *policy.Check, a netip.Addr) guest.Answer {
+	for _, b := range p.pools {
+		if b.Name == c.Pool.Balancer {
+			return b.Finds(a)
+		}
+	}
+	return pool.Finds(p.w, a, string(c.Name))
 }
 
 // Edit asks by the checks as they are now, those that are another begin anew.

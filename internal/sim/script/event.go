@@ -13,7 +13,7 @@ import (
 type Event struct {
 	At time.Duration
 	// Subject names what it happens to: a machine ("web-3"), a domain ("host h2", "rack r1", "all"), "provider",
-	// "template", "store", a server ("hale-1"), or the one who acts: "operator".
+	// "template", "store", "balancer", a server ("hale-1"), or the one who acts: "operator".
 	Subject string
 	Verb    Verb
 	// Arg is the verb's object, where it takes one: "hale-1", "h2", "1h", "5 %".
@@ -35,6 +35,13 @@ const (
 	IsRolledBack   Verb = "is restored from"   // what it held at a time since the start, while hale does not run
 	StartedTwice   Verb = "is started twice"   // by a copy of its store, beside itself
 	InstalledTwice Verb = "is installed twice" // with the same file and an empty store, beside itself
+)
+
+// What can happen to the load balancers that the fleet is behind.
+const (
+	FallsSilent Verb = "falls silent"          // it answers nothing, and goes on as it was told
+	ForgetsPool Verb = "forgets its members"   // in a restart
+	KeepsUsers  Verb = "keeps its connections" // none of them ends
 )
 
 // What can happen to a server.
@@ -149,6 +156,9 @@ func shapes() map[Verb]shape {
 		ClockSteps:     {"server", "duration", true},
 		LosesStore:     {subject: "server"},
 		LosesLease:     {subject: "server"},
+		FallsSilent:    {subject: "balancer"},
+		ForgetsPool:    {subject: "balancer"},
+		KeepsUsers:     {subject: "balancer"},
 	}
 	for _, r := range verbs.Rows() {
 		out[r.Verb] = shape{string(r.Of), string(r.Takes), r.Must}

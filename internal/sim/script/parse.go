@@ -24,7 +24,7 @@ type shape struct {
 func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "another": "web-1", "domain": "host h2", "provider": "provider", "template": "template",
-		"store": "store", "server": "hale-1",
+		"store": "store", "server": "hale-1", "balancer": "balancer",
 		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2",
 		"the host": "host h2", "image": "web-2.qcow2",
 		"load": "load", "metric": "metric requests", "amount": "500", "lie": "nothing",
@@ -182,7 +182,7 @@ func (e Event) checkArg(kind string) error {
 func SubjectKind(subject string) string {
 	switch {
 	case subject == "provider", subject == "template", subject == "store", subject == "operator", subject == "hale",
-		subject == "load":
+		subject == "load", subject == "balancer":
 		return subject
 	case subject == "a "+program:
 		return program

@@ -37,6 +37,8 @@ type Dose struct {
 	Unbrakes bool
 	// Sized gives each run a policy of sizes and a load, as Sized and Borne do by its seed.
 	Sized bool
+	// Pooled puts each run's machines behind a load balancer, as Pooled and PoolTroubles do by its seed.
+	Pooled bool
 	// Keep is how many violations are kept. Default 20.
 	Keep int
 }
@@ -70,11 +72,16 @@ func (s Dose) Options(i int) sim.Options {
 		burden = sim.Burden{Load: script.Borne(spec, seed, s.Horizon), Capacity: script.Capacity,
 			Measures: script.Measures()}
 	}
+	var also []script.Event
+	if s.Pooled {
+		spec = script.Pooled(spec, seed)
+		also = script.PoolTroubles(spec, seed, s.Horizon)
+	}
 	f := script.Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return sim.Options{
 		Spec: spec, Hosts: hosts, Servers: s.Servers, Seed: seed, Horizon: s.Horizon, Operator: operator,
 		Rival: s.Rival, Burden: burden,
-		Plan: f.Draw(spec, hosts, s.Servers), Unbrakes: s.Unbrakes,
+		Plan: script.Merge(f.Draw(spec, hosts, s.Servers), also), Unbrakes: s.Unbrakes,
 	}
 }
 

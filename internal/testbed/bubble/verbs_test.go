@@ -19,7 +19,10 @@ var onlySimulator = map[script.Verb]string{
 	script.Freezes: "goroutines cannot be stopped from outside: the timers of a process that stands still would go on",
 	script.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody " +
 		"was there",
+	script.FallsSilent: noPool, script.ForgetsPool: noPool, script.KeepsUsers: noPool,
 }
+
+const noPool = "its machines are behind no load balancer: that one lets a machine go when it is asked for the first time"
 
 // act makes an event happen, and returns what ends it, if anything does.
 type act func(r *room, e script.Event) (lift func())

@@ -70,6 +70,7 @@ var packages = []pkgRule{
 		also: []string{"internal/sim/calendar", "internal/sim/guest", "internal/sim/load"}},
 	{path: "internal/sim/pool", floor: 0, step: 12, leaf: true,
 		also: []string{"internal/sim/guest", "internal/sim/world"}},
+	{path: "internal/sim/drains", floor: 1, step: 1},
 	{path: "internal/sim/verbs", floor: 0, step: 12, leaf: true,
 		also: []string{"internal/sim/guest", "internal/sim/world", "internal/sim/load"}},
 	{path: "internal/sim/trace", floor: 0, step: 12, leaf: true},
@@ -120,6 +121,7 @@ var packages = []pkgRule{
 	{path: "internal/owner/picture", floor: 1, step: 1},
 	{path: "internal/owner", floor: 1, step: 2},
 	{path: "internal/owner/published", floor: 1, step: 3},
+	{path: "internal/balancer/roster", floor: 1, step: 4},
 	// Floor 2, the owners of goroutines.
 	{path: "internal/engine/steward", floor: 2},
 	{path: "internal/engine/process", floor: 2},

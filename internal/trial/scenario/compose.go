@@ -74,9 +74,7 @@ func worldOf(o sim.Options) []byte {
 		}
 		b.WriteByte('\n')
 	}
-	for i, host := range o.Homes {
-		fmt.Fprintf(&b, "home %s %s\n", o.Spec.Name.Machine(i+1), host)
-	}
+	b.WriteString(standing(o))
 	if o.Empty {
 		b.WriteString("empty\n")
 	}
@@ -98,6 +96,18 @@ func worldOf(o sim.Options) []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// standing is where the machines stand, and what they stand behind.
+func standing(o sim.Options) string {
+	var b strings.Builder
+	for i, host := range o.Homes {
+		fmt.Fprintf(&b, "home %s %s\n", o.Spec.Name.Machine(i+1), host)
+	}
+	for _, p := range o.Spec.Pools {
+		fmt.Fprintf(&b, "pool %s %s\n", p.Balancer, p.Wait)
+	}
+	return b.String()
 }
 
 func between(least, most time.Duration) string {

@@ -12,6 +12,7 @@ import (
 
 	"hale/internal/config"
 	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
 	"hale/internal/provider/simulated"
 	"hale/internal/sim"
 	"hale/internal/sim/load"
@@ -22,7 +23,7 @@ import (
 // Adopt sets a run up for the configuration's fleet with the index, on its provider.
 func Adopt(o *sim.Options, c *config.Config, index int) {
 	o.Spec = c.Fleets[index]
-	o.Spec.Pools = nil // the balancer of this world lets a machine go at once
+	o.Spec.Pools = nil // a balancer of which the file says no more lets a machine go at once
 	if a := o.Spec.Adopt; a.Selects() {
 		o.Spec.Size = sim.Strangers(a)
 	}
@@ -75,9 +76,11 @@ func (r *reader) world(_ int, text string) error {
 		return nil
 	case words[0] == "measure" && len(words) == 3:
 		return measure(o, words[1], words[2])
+	case words[0] == "pool" && len(words) == 3:
+		return pooled(o, words[1], words[2])
 	case len(words) != 2:
 		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, empty, "+
-			"measure METRIC QUANTITY, or one of %s with its value",
+			"measure METRIC QUANTITY, pool BALANCER WAIT, or one of %s with its value",
 			text, strings.Join(Settings(), ", "))
 	}
 	return setting(o, words[0], words[1])
@@ -103,6 +106,16 @@ func measure(o *sim.Options, metric, quantity string) error {
 		o.Burden.Measures = map[fleet.MetricName]load.Quantity{}
 	}
 	o.Burden.Measures[fleet.MetricName(metric)] = load.Quantity(quantity)
+	return nil
+}
+
+// pooled puts the fleet behind a load balancer with members, and connections that may take so long to end.
+func pooled(o *sim.Options, balancer, wait string) error {
+	d, err := time.ParseDuration(wait)
+	if err != nil || d < 0 {
+		return fmt.Errorf("pool %s %s: write a duration, as 30s", balancer, wait)
+	}
+	o.Spec.Pools = append(o.Spec.Pools, policy.Pool{Balancer: fleet.BalancerName(balancer), Wait: d})
 	return nil
 }
 

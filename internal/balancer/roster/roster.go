@@ -1,4 +1,9 @@
-package pools
+// Package roster says how the members of a load balancer's pool are to be, as the fleets are, and what is to be done to
+// a pool for that.
+//
+// It promises to have neither clock nor connection: what it goes by it is told. Unknown is not dead: where hale is not
+// sure of what it sees, members stay as they are, and the last one that serves does not go on hale's word alone.
+package roster
 
 import (
 	"cmp"
@@ -8,7 +13,6 @@ import (
 	"time"
 
 	"hale/internal/balancer"
-	"hale/internal/config"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/owner/published"
@@ -37,16 +41,16 @@ type Fleet struct {
 	Clear bool
 }
 
-// WantedBy returns how the fleet's members of the pool are to be. False: this server says nothing, since it does not
-// own the fleet, or only observes it. While hale is not sure of what it sees, all members stay as they are: unknown is
+// WantedBy returns how the fleet's members of the pool are to be, which serve at the port. False: this server says
+// nothing, since it does not own the fleet, or only observes it. While hale is not sure of what it sees, all members stay as they are: unknown is
 // not dead.
-func WantedBy(f *published.Fleet, p config.Pool) (Fleet, bool) {
+func WantedBy(f *published.Fleet, p policy.Pool, port uint16) (Fleet, bool) {
 	if f.Lease <= 0 || f.Spec.Mode != policy.ModeAct {
 		return Fleet{}, false
 	}
 	out := Fleet{Wishes: map[fleet.MachineName]Wish{}, Clear: !f.Blind()}
 	heeded := slices.ContainsFunc(f.Spec.Checks, func(c policy.Check) bool {
-		return c.Kind == policy.CheckPool && c.Pool.Balancer == p.Balancer
+		return c.Kind == policy.CheckPool && c.Pool.Balancer == string(p.Balancer)
 	})
 	for i := range f.Machines {
 		m := &f.Machines[i].Machine
@@ -55,7 +59,7 @@ func WantedBy(f *published.Fleet, p config.Pool) (Fleet, bool) {
 			Heeded: heeded}
 		switch is.Word {
 		case published.ServesYes:
-			w.At = netip.AddrPortFrom(m.Address, p.Port)
+			w.At = netip.AddrPortFrom(m.Address, port)
 		case published.ServesEnds:
 			w.Wait = p.Wait
 		case published.ServesNo, published.ServesAsItDid:
@@ -77,16 +81,21 @@ type Step struct {
 	Why string
 }
 
-// memory is what is known of a pool beside its members.
-type memory struct {
+// Memory is what is known of a pool beside its members.
+type Memory struct {
 	// served is where each member served last, as hale wanted it.
 	served map[fleet.MachineName]netip.AddrPort
 	// drains is when each member was first seen to drain.
 	drains map[fleet.MachineName]time.Time
 }
 
-// note takes in what the pool says.
-func (k memory) note(members []balancer.Member, fleets map[fleet.Name]Fleet, now time.Time) {
+// NewMemory knows nothing yet.
+func NewMemory() Memory {
+	return Memory{served: map[fleet.MachineName]netip.AddrPort{}, drains: map[fleet.MachineName]time.Time{}}
+}
+
+// Note takes in what the pool says.
+func (k Memory) Note(members []balancer.Member, fleets map[fleet.Name]Fleet, now time.Time) {
 	for _, m := range members {
 		if m.State != balancer.Draining {
 			delete(k.drains, m.Name)
@@ -102,9 +111,10 @@ func (k memory) note(members []balancer.Member, fleets map[fleet.Name]Fleet, now
 	}
 }
 
-// steps returns what is to be done to a pool that has the members, for all the fleets in it. Those who join come first.
-// last is who serves on although it should not, since nothing else does.
-func (k memory) steps(members []balancer.Member, fleets map[fleet.Name]Fleet,
+// Steps returns what is to be done to a pool that has the members, for all the fleets in it. What fails leaves first,
+// where others serve: a balancer may take its time with each step, and it gets requests until then. What is well leaves
+// last, once the others were told to serve. last is who serves on although it should not, since nothing else does.
+func (k Memory) Steps(members []balancer.Member, fleets map[fleet.Name]Fleet,
 	now time.Time) (plan []Step, last fleet.MachineName) {
 	p := planning{members: map[fleet.MachineName]balancer.Member{}, wishes: map[fleet.MachineName]Wish{}, memory: k,
 		now: now}
@@ -118,20 +128,39 @@ func (k memory) steps(members []balancer.Member, fleets map[fleet.Name]Fleet,
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(p.wishes), inOrder)
+	var later []fleet.MachineName
+	for _, name := range names {
+		if p.urgent(name) {
+			p.leave(name, p.wishes[name])
+		} else {
+			later = append(later, name)
+		}
+	}
 	for _, name := range names {
 		p.join(name, p.wishes[name])
 	}
-	for _, name := range names {
+	for _, name := range later {
 		p.leave(name, p.wishes[name])
 	}
 	return p.plan, p.last
+}
+
+// Word is what the fleets' owners are told of the members: what the pool said of them, and what it confirmed since.
+func Word(members []balancer.Member, done map[fleet.MachineName]balancer.State,
+	last fleet.MachineName) map[fleet.MachineName]fleet.Membership {
+	all := make(map[fleet.MachineName]fleet.Membership, len(members))
+	for _, m := range members {
+		all[m.Name] = fleet.Membership{State: cmp.Or(done[m.Name], m.State), Verdict: m.Verdict,
+			Connections: m.Connections, Last: m.Name == last}
+	}
+	return all
 }
 
 // planning is a plan being made.
 type planning struct {
 	members map[fleet.MachineName]balancer.Member
 	wishes  map[fleet.MachineName]Wish
-	memory  memory
+	memory  Memory
 	now     time.Time
 	plan    []Step
 	last    fleet.MachineName
@@ -175,6 +204,11 @@ func (p *planning) leave(name fleet.MachineName, w Wish) {
 	default:
 		p.step(name, balancer.Want{State: balancer.Out}, w.Why)
 	}
+}
+
+// urgent reports whether the member should be out already, and is not missed.
+func (p *planning) urgent(name fleet.MachineName) bool {
+	return p.wishes[name].State == balancer.Out && p.othersServe(name)
 }
 
 // waits reports whether a member that drains has connections, for which there is time yet.
