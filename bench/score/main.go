@@ -143,8 +143,9 @@ func row(say func(string, ...any), name string, r survey.Reckoning) {
 	s := r.Score
 	say("\n%s: %.0f machine-days, %d runs, %d faults, %d outages, %d edges, %d decisions\n",
 		name, s.MachineDays, s.Runs, s.Faults, s.Outages, s.Edges, s.Decisions)
-	say("  healthy destroyed %d, double instances %d, lost repairs %d, unhealed %d, laws broken %d\n",
-		s.HealthyDestroyed, s.DoubleInstances, s.LostRepairs, s.Unhealed, s.LawsBroken)
+	say("  healthy destroyed %d (%d more, unseen, by a person's order), double instances %d, lost repairs %d, "+
+		"unhealed %d, laws broken %d\n", s.HealthyDestroyed, s.HealthyByOrder, s.DoubleInstances, s.LostRepairs,
+		s.Unhealed, s.LawsBroken)
 	say("  a step could heal %d, whatever held it: healed without a page %.3f %%; "+
 		"of %d that it could within 5 min %.3f %%\n",
 		s.Curable, 100*s.CurableShare(), s.Prompt, 100*s.PromptShare())

@@ -289,6 +289,14 @@ func TestAWantedChangeInVain(t *testing.T) {
 	st.round()
 	st.ends(fleet.OutcomeRetry)
 	st.want("tried in vain", st.round(), givenUp("call-failed"))
+	st, _ = removing(t)
+	st.m.Repair.Proof, st.m.Repair.Retries = fleet.ProofConfirmedOff, 9
+	st.round()
+	st.ends(fleet.OutcomeUnknown)
+	st.want("unknown, the tenth time: first it must be known", st.round(), "ASK old; act")
+	if st.m.Incident != nil {
+		t.Errorf("a change that is wanted looks like a failure: %+v", st.m.Incident)
+	}
 	for kind, why := range map[fleet.OutcomeKind]string{fleet.OutcomeRefused: "refused", fleet.OutcomeLocked: "locked",
 		fleet.OutcomeNoSecret: "no-secret", fleet.OutcomeFailed: "delete-failed"} {
 		st, _ := removing(t)

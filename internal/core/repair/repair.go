@@ -429,8 +429,8 @@ func (w *Work) patience(r *belief.Repair) time.Duration {
 	switch {
 	case r.Kind == belief.RepairRemnant:
 		w.PutOff(r.Target.ID, fleet.ReasonCallFailed, w.Now().Add(longestBackoff))
-	case isWantedIn(w.M.Repair) && r.Intent == nil:
-		return d // it will be given up
+	case isWantedIn(w.M.Repair):
+		return d // it will be given up once it is known what became of its last call
 	case w.M.Incident == nil:
 		w.OpenIncident(belief.CauseBuild)
 	}

@@ -29,7 +29,7 @@ func (j *Judge) Ordered(o *fleet.Order) {
 	}
 	j.wishes.posted[o.ID] = *o
 	if o.Kind == fleet.OrderHeal {
-		j.truth.WantedOn(string(o.Machine))
+		j.truth.RepairOrdered(string(o.Machine), j.w.Now())
 	}
 }
 

@@ -59,6 +59,7 @@ type Judge struct {
 	// unread are machines with a stop that hale cannot read as a person's: it came so soon after a reset that the two
 	// cannot be told apart, or hale has started them since, for another reason that it was told.
 	unread   map[string]bool
+	willed   map[string]time.Duration // when a person ordered the machine's repair last
 	reset    map[string]time.Duration // when a reset took effect last, by instance
 	given    map[string]time.Duration // when a person gave a host its access back
 	told     map[string]time.Duration // when a person was last told that a second instance may write
@@ -72,6 +73,8 @@ type heldDisk struct{ machine, name string }
 // Tally counts what must never happen, and what nearly did.
 type Tally struct {
 	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to what would have passed its checks
+	// HealthyByOrder are the same of what hale did not see, and a person ordered to be repaired. They are not among those.
+	HealthyByOrder   int `json:"healthy_by_order"`
 	CaughtRecovering int `json:"caught_recovering"` // sent to one that served again, for less time than its checks need
 	WindowActs       int `json:"window_acts"`       // sent late by a process that stood still after it read its lease
 	DoubleInstances  int `json:"double_instances"`
@@ -83,6 +86,7 @@ type Tally struct {
 // Add adds another tally.
 func (t *Tally) Add(o Tally) {
 	t.HealthyDestroyed += o.HealthyDestroyed
+	t.HealthyByOrder += o.HealthyByOrder
 	t.CaughtRecovering += o.CaughtRecovering
 	t.WindowActs += o.WindowActs
 	t.DoubleInstances += o.DoubleInstances
@@ -95,7 +99,8 @@ func (t *Tally) Add(o Tally) {
 func New(court Court, f Fleet, t *Tally) *Judge {
 	return &Judge{
 		Fleet: f, court: court, tally: t, personal: map[string]bool{}, unread: map[string]bool{},
-		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
+		willed: map[string]time.Duration{},
+		reset:  map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
 	}
 }
@@ -139,6 +144,19 @@ func (j *Judge) stopped(machine, id string, now time.Duration) {
 
 // WantedOn notes that the machine is to run, whatever a person wanted before: it serves, or they said so.
 func (j *Judge) WantedOn(machine string) { delete(j.personal, machine) }
+
+// RepairOrdered notes that a person orders the machine's repair: it is to run, and where hale does not see it, the order
+// stands for a look as long as it lasts.
+func (j *Judge) RepairOrdered(machine string, now time.Duration) {
+	j.WantedOn(machine)
+	j.willed[machine] = now
+}
+
+// isWilled reports whether a person's order of the deed's machine lasts.
+func (j *Judge) isWilled(d *Deed) bool {
+	at, ever := j.willed[d.Machine]
+	return ever && d.now-at <= fleet.OrderLife
+}
 
 // Personal reports whether a person stopped the machine, and it was not started again.
 func (j *Judge) Personal(machine string) bool { return j.personal[machine] }
@@ -254,6 +272,8 @@ func (j *Judge) wronged(d *Deed) Wrong {
 	case d.Held && (d.Serving || d.Op == world.Fence && d.Healthy): // of a host: anything on it
 		j.tally.WindowActs++
 		return WrongWindow
+	case d.Healthy && j.isWilled(d):
+		j.tally.HealthyByOrder++
 	case d.Healthy:
 		j.tally.HealthyDestroyed++
 		if !j.court.Excused(d) {
