@@ -67,7 +67,8 @@ func shape() keys.Object[draft] {
 			"The id of the subnet on which the load balancer reaches the machines, where that is not the "+
 				"one of its own address.", keys.Text("a subnet's id", "5d6f0b0c-8a0e-4ad2-9c3e-3b1f4b7d2a11"),
 			func(d *draft) *keys.At[string] { return &d.subnet }),
-		keys.Or("weight", 1, "The weight of a member that serves. One that a person gives another weight keeps that.",
+		keys.Or("weight", 1, "The weight of a member that serves. One that a person gives another weight keeps "+
+			"that, and gets it back after it drained or was out, unless hale was started anew meanwhile.",
 			keys.Integer(1, heaviest), func(d *draft) *keys.At[int] { return &d.weight }),
 	}}
 }

@@ -2,7 +2,8 @@
 //
 // A machine is the member of its own name. It serves with a weight, drains with weight 0, and is out when it is
 // deleted, or disabled by hand. An address cannot be changed there, so a machine that moved is a new member, and the
-// old one goes. It promises that what it says was done is what Octavia shows afterwards, done by the load balancer and
+// old one goes. A weight that a person gave is given back to a member that serves again, as long as this Pool lives. It
+// promises that what it says was done is what Octavia shows afterwards, done by the load balancer and
 // not only accepted. A load balancer takes one change at a time: what comes meanwhile waits, and is told again when its
 // time is over. How many connections a member has Octavia does not tell.
 package octavia
@@ -16,6 +17,8 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"hale/internal/balancer"
@@ -45,12 +48,16 @@ type Service interface {
 type Pool struct {
 	o       Options
 	service Service
+
+	mu sync.Mutex
+	// weights are those that people gave, by members' names: one that drains has none, and one that is out is deleted.
+	weights map[string]int
 }
 
 var _ balancer.Pool = (*Pool)(nil)
 
 // New makes a pool, which closes the service. It connects to nothing yet.
-func New(o Options, s Service) *Pool { return &Pool{o, s} }
+func New(o Options, s Service) *Pool { return &Pool{o: o, service: s, weights: map[string]int{}} }
 
 // Close implements balancer.Pool.
 func (p *Pool) Close() { p.service.Close() }
@@ -155,7 +162,8 @@ func serves(s balancer.State) int {
 // lookEvery is the time from one look at a change to the next.
 const lookEvery = 500 * time.Millisecond
 
-// Set implements balancer.Pool: look, do the next thing that is missing, and look again, until all is as wanted.
+// Set implements balancer.Pool: look, do the next thing that is missing, and look again, until all is as wanted. What
+// did not help is not done again at once.
 func (p *Pool) Set(ctx context.Context, name fleet.MachineName, w balancer.Want) error {
 	const op = "octavia.set"
 	if err := w.Check(op, name); err != nil {
@@ -165,7 +173,7 @@ func (p *Pool) Set(ctx context.Context, name fleet.MachineName, w balancer.Want)
 	if err != nil {
 		return err
 	}
-	told := false
+	told, last := false, ""
 	for {
 		all, err := p.list(ctx, op, pool)
 		if err != nil {
@@ -184,16 +192,21 @@ func (p *Pool) Set(ctx context.Context, name fleet.MachineName, w balancer.Want)
 			next.Path = append([]string{"lbaas", "pools", pool, "members"}, next.Path...)
 			err = p.service.Ask(ctx, *next)
 		}
+		is := next.Method + " " + strings.Join(next.Path, "/")
+		again := is == last
+		last = is
 		switch {
-		case err == nil:
+		case err == nil && !again:
 			told = true
 			continue
-		case next.Method != "" && fault.Is(err, fault.NotFound):
-			continue // it went meanwhile; the list tells
-		case next.Method != "" && !fault.Is(err, fault.Conflict):
+		case err == nil: // what it was told went wrong
+			told, err = true, errors.New("the load balancer did not do it")
+		case next.Method == "", fault.Is(err, fault.Conflict): // it is busy with a change
+		case next.Method != http.MethodPost && fault.Is(err, fault.NotFound): // it went meanwhile; the list tells
+		default:
 			return p.after(told, op, name, refused(op, name, err))
 		}
-		if !pause(ctx) { // it is busy with a change
+		if !pause(ctx) {
 			return p.after(told || next.Method == "", op, name, fault.New(fault.Transient, op, string(name), err))
 		}
 	}
@@ -250,10 +263,10 @@ func (p *Pool) next(all []member, name fleet.MachineName, w balancer.Want) (*ope
 		case w.State == balancer.Out:
 			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}},
 				nil
-		case w.State == balancer.Draining && m.state() != balancer.Draining:
+		case w.State == balancer.Draining && (m.state() != balancer.Draining || m.Provisioning == failed):
 			return change(m, 0), nil
 		case w.State == balancer.Serving && i == there && (m.state() != balancer.Serving || m.Provisioning == failed):
-			return change(m, max(m.Weight, p.o.Weight)), nil
+			return change(m, cmp.Or(m.Weight, p.weightOf(m.Name))), nil
 		}
 	}
 	if w.State != balancer.Serving {
@@ -278,12 +291,34 @@ func change(m *member, weight int) *openstack.Query {
 
 func (p *Pool) create(name fleet.MachineName, at netip.AddrPort) *openstack.Query {
 	body := map[string]any{"name": name, "address": at.Addr().String(), "protocol_port": at.Port(),
-		"weight": p.o.Weight}
+		"weight": p.weightOf(string(name))}
 	if p.o.Subnet != "" {
 		body["subnet_id"] = p.o.Subnet
 	}
 	return &openstack.Query{Method: http.MethodPost, OK: []int{http.StatusCreated},
 		Body: map[string]any{"member": body}}
+}
+
+// weightOf is what the member gets that is to serve.
+func (p *Pool) weightOf(name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return cmp.Or(p.weights[name], p.o.Weight)
+}
+
+// weigh notes the weights that people gave.
+func (p *Pool) weigh(all []member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range all {
+		switch m := &all[i]; m.Weight {
+		case 0: // it drains
+		case p.o.Weight:
+			delete(p.weights, m.Name)
+		default:
+			p.weights[m.Name] = m.Weight
+		}
+	}
 }
 
 // find returns the id of the pool.
@@ -313,6 +348,7 @@ func (p *Pool) find(ctx context.Context, op string) (string, error) {
 // of its operators; a page that has a next one is asked for again from the last id on.
 func (p *Pool) list(ctx context.Context, op, pool string) ([]member, error) {
 	var all []member
+	var turned openstack.Turning
 	for where := (url.Values{}); ; {
 		var page struct {
 			Members *[]member `json:"members"`
@@ -341,8 +377,13 @@ func (p *Pool) list(ctx context.Context, op, pool string) ([]member, error) {
 		if !more || len(*page.Members) == 0 {
 			break
 		}
-		where.Set("marker", all[len(all)-1].ID)
+		marker := all[len(all)-1].ID
+		if err := turned.Over(marker); err != nil {
+			return nil, fault.New(fault.Transient, op, p.o.Name, err)
+		}
+		where.Set("marker", marker)
 	}
+	p.weigh(all)
 	slices.SortFunc(all, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.at().Compare(b.at()), cmp.Compare(a.ID, b.ID))
 	})

@@ -32,6 +32,10 @@ type twin struct {
 	busy    bool // it takes orders, and ends no change
 	full    bool
 	pools   int // of the name
+	fails   int // so many changes of a member go wrong
+	asked   int // that is no list
+	// odd answers in its place, or does not.
+	odd func(http.ResponseWriter, *http.Request) bool
 }
 
 const poolID = "7f1d3c52-0000-4000-8000-000000000001"
@@ -58,6 +62,12 @@ func newTwin() *twin {
 func (w *twin) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if r.Method != http.MethodGet {
+		w.asked++
+	}
+	if w.odd != nil && w.odd(out, r) {
+		return
+	}
 	w.mux.ServeHTTP(out, r)
 }
 
@@ -155,7 +165,10 @@ func (w *twin) update(out http.ResponseWriter, r *http.Request) {
 	for key, value := range asked.Member {
 		w.members[i][key] = value
 	}
-	w.change(w.members[i], "PENDING_UPDATE")
+	if w.change(w.members[i], "PENDING_UPDATE"); w.fails > 0 {
+		w.fails--
+		w.members[i]["provisioning_status"] = "ERROR"
+	}
 	say(out, http.StatusOK, map[string]any{"member": w.members[i]})
 }
 
@@ -375,4 +388,146 @@ func TestAPoolThatIsNotThereIsSaid(t *testing.T) {
 	}
 	c.Revoke("first")
 	set(t, p, "web-1", serving(80))
+}
+
+// within is the time that an order has which is told in vain.
+const within = 1200 * time.Millisecond
+
+// TestWhatGoesMeanwhileIsNotAskedForAllTheTime: Octavia lists a member, and says that there is none when it is to be
+// changed. It is asked again after a pause.
+func TestWhatGoesMeanwhileIsNotAskedForAllTheTime(t *testing.T) {
+	t.Parallel()
+	w, _, p := setup(t, poolID)
+	set(t, p, "web-1", serving(80))
+	w.turn(func() {
+		w.asked = 0
+		w.odd = func(out http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodPut {
+				refuse(out, http.StatusNotFound, "Member not found.")
+			}
+			return r.Method == http.MethodPut
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	if err := p.Set(ctx, "web-1", balancer.Want{State: balancer.Draining}); !fault.Is(err, fault.Transient) {
+		t.Errorf("it is told in vain: %v", err)
+	}
+	w.turn(func() {
+		if w.asked > 4 {
+			t.Errorf("it was told %d times in %v", w.asked, within)
+		}
+		w.odd = nil
+	})
+	set(t, p, "web-1", balancer.Want{State: balancer.Draining})
+}
+
+// TestAPoolThatGoesMeanwhileIsSaid: a member cannot be made in it.
+func TestAPoolThatGoesMeanwhileIsSaid(t *testing.T) {
+	t.Parallel()
+	w, _, p := setup(t, poolID)
+	w.turn(func() {
+		w.odd = func(out http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/lbaas/") {
+				refuse(out, http.StatusNotFound, "Pool not found.")
+				return true
+			}
+			return false
+		}
+	})
+	if err := p.Set(t.Context(), "web-1", serving(80)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("there is no such pool: %v", err)
+	}
+}
+
+// TestPagesThatDoNotEndAreNoList, whether they lead in a circle or on and on.
+func TestPagesThatDoNotEndAreNoList(t *testing.T) {
+	t.Parallel()
+	for name, id := range map[string]func(n int) string{
+		"in a circle": func(int) string { return "m-1" },
+		"on and on":   func(n int) string { return fmt.Sprint("m-", n) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _, p := setup(t, poolID)
+			n := 0
+			w.turn(func() {
+				w.odd = func(out http.ResponseWriter, r *http.Request) bool {
+					if !strings.HasSuffix(r.URL.Path, "/members") {
+						return false
+					}
+					n++
+					say(out, http.StatusOK, map[string]any{
+						"members": []any{map[string]any{"id": id(n), "name": "web-1", "address": "10.0.0.1",
+							"protocol_port": 80, "weight": 1, "admin_state_up": true,
+							"provisioning_status": "ACTIVE", "operating_status": "ONLINE"}},
+						"members_links": []any{map[string]any{"rel": "next", "href": "http://elsewhere"}},
+					})
+					return true
+				}
+			})
+			if all, err := p.Members(t.Context()); !fault.Is(err, fault.Transient) {
+				t.Errorf("it lists %d, %v", len(all), err)
+			}
+		})
+	}
+}
+
+// TestAPersonsWeightComesBack: a member that drained, was out, or moved has the weight again that a person gave it, and
+// the configured one where a person gave it that.
+func TestAPersonsWeightComesBack(t *testing.T) {
+	t.Parallel()
+	w, _, p := setup(t, poolID)
+	weighs := func(what string, want int) {
+		t.Helper()
+		w.turn(func() {
+			if is := fmt.Sprint(w.member("web-1")["weight"]); len(w.members) != 1 || is != fmt.Sprint(want) {
+				t.Errorf("%s it weighs %s, of %d", what, is, len(w.members))
+			}
+		})
+	}
+	set(t, p, "web-1", serving(80))
+	weighs("made", 1)
+	w.turn(func() { w.member("web-1")["weight"] = 7 })
+	set(t, p, "web-1", balancer.Want{State: balancer.Draining})
+	weighs("drained", 0)
+	set(t, p, "web-1", serving(80))
+	weighs("back again", 7)
+	set(t, p, "web-1", serving(81))
+	weighs("moved", 7)
+	set(t, p, "web-1", balancer.Want{State: balancer.Out})
+	set(t, p, "web-1", serving(81))
+	weighs("made anew", 7)
+	w.turn(func() { w.member("web-1")["weight"] = 1 })
+	only(t, p)
+	set(t, p, "web-1", balancer.Want{State: balancer.Draining})
+	set(t, p, "web-1", serving(81))
+	weighs("as the file has it", 1)
+}
+
+// TestADrainThatWentWrongIsNoDrain: it is told again, and after a pause where it goes wrong again; what is told in vain
+// is said.
+func TestADrainThatWentWrongIsNoDrain(t *testing.T) {
+	t.Parallel()
+	w, _, p := setup(t, poolID)
+	set(t, p, "web-1", serving(80))
+	w.turn(func() { w.fails = 2 })
+	set(t, p, "web-1", balancer.Want{State: balancer.Draining})
+	w.turn(func() {
+		if is := w.member("web-1")["provisioning_status"]; is != "ACTIVE" {
+			t.Errorf("it is called done, and its change is in %v", is)
+		}
+		w.fails, w.asked = 1000, 0
+		w.member("web-1")["provisioning_status"] = "ERROR"
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	if err := p.Set(ctx, "web-1", balancer.Want{State: balancer.Draining}); !fault.Is(err, fault.UnknownOutcome) {
+		t.Errorf("it never drains: %v", err)
+	}
+	w.turn(func() {
+		if w.asked > 5 {
+			t.Errorf("it was told %d times in %v", w.asked, within)
+		}
+	})
 }

@@ -220,7 +220,7 @@ func (c *call) servers(query url.Values) ([]*server, time.Time, error) {
 	query.Set("limit", fmt.Sprint(pageSize))
 	var all []*server
 	var asked time.Time
-	var turned turning
+	var turned Turning
 	for {
 		var page struct {
 			Servers *rows[*server] `json:"servers"`
@@ -260,20 +260,20 @@ func (c *call) servers(query url.Values) ([]*server, time.Time, error) {
 			return all, asked, nil
 		}
 		marker := (*page.Servers)[len(*page.Servers)-1].ID
-		if err := turned.over(marker); err != nil {
+		if err := turned.Over(marker); err != nil {
 			return nil, asked, c.fault(fault.Transient, err)
 		}
 		query.Set("marker", marker)
 	}
 }
 
-// turning is the pages of a list that were turned.
-type turning struct {
+// Turning is the pages of a list that were turned.
+type Turning struct {
 	to map[string]bool // their markers
 }
 
-// over turns to the page after the marker. Pages that lead in a circle, or never to an end, are no list.
-func (t *turning) over(marker string) error {
+// Over turns to the page after the marker. Pages that lead in a circle, or never to an end, are no list.
+func (t *Turning) Over(marker string) error {
 	switch {
 	case t.to[marker]:
 		return errors.New("the list leads in a circle: a page came twice")

@@ -97,7 +97,7 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 	}
 	query := url.Values{"metadata": {string(filter)}, "limit": {fmt.Sprint(pageSize)}}
 	var all []volume
-	var turned turning
+	var turned Turning
 	for {
 		page, err := listOf[volume](c, storage, storage.ServiceURL("volumes", "detail")+"?"+query.Encode(), "volumes")
 		if err != nil {
@@ -117,7 +117,7 @@ func (c *call) volumesWith(metadata map[string]string) ([]volume, error) {
 			return all, nil
 		}
 		marker := page.all[len(page.all)-1].ID
-		if err := turned.over(marker); err != nil {
+		if err := turned.Over(marker); err != nil {
 			return nil, c.fault(fault.Transient, err)
 		}
 		query.Set("marker", marker)
