@@ -55,9 +55,9 @@ func fleetSurroundings() []keys.Field[Draft] {
 		poolsField(),
 		keys.Part("hooks", "What is done around the work on a machine, in the order in which it is written.",
 			hooks.Shape(), func(f *Draft) *keys.At[hooks.Draft] { return &f.hooks }),
-		keys.May("provision", "What makes of a new instance what it is to be, in the order in which it is written: "+
-			"once it has an address, before it is asked for its health. Without it, it is neither certified nor served "+
-			"from.", hooks.Provision(), func(f *Draft) *keys.At[[]keys.Named[hooks.Hook]] { return &f.provision }),
+		keys.May("provision", "Steps that set up a new instance, in the order in which they are written. They run once "+
+			"the instance has an address, and before its health is checked. An instance on which they did not succeed "+
+			"is not certified and does not serve.", hooks.Provision(), func(f *Draft) *keys.At[[]keys.Named[hooks.Hook]] { return &f.provision }),
 	}
 }
 
