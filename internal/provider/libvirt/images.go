@@ -46,6 +46,9 @@ type ImageFile struct {
 
 func (i *Images) bring() bool { return i.Hosts || len(i.Files) > 0 }
 
+// sum is the SHA-256 that the image is to have; empty: whichever it has.
+func (i *Images) sum(image string) string { return strings.ToLower(i.Files[image].SHA256) }
+
 // A copy of an image consists of a file, and of one more that is written last and says that it is whole: libvirt
 // renames no files. Their names begin so, with the hash of the image's path, and end as nothing does that Delete
 // removes. The name of the file is another one with each try, so that nobody writes into another's.
@@ -97,7 +100,7 @@ func (p *Provider) baseImage(ctx context.Context, s *session, image string) (vol
 	if perr != nil {
 		return volume{}, perr
 	}
-	if b, err := s.brought(ctx, pool, full); err != nil || b != nil {
+	if b, err := s.brought(ctx, pool, full, p.images.sum(image)); err != nil || b != nil {
 		return b.volume(p.stateDir), err
 	}
 	if !p.images.bring() {
@@ -114,11 +117,31 @@ func (b *broughtImage) volume(dir string) volume {
 }
 
 // brought returns the copy of the image that is whole, the first by name where there are several; nil: there is none.
-func (s *session) brought(ctx context.Context, pool golibvirt.StoragePool, image string) (*broughtImage, error) {
+// With a SHA-256, one that has another is none: machines may be built from it still.
+func (s *session) brought(ctx context.Context, pool golibvirt.StoragePool, image, sum string) (*broughtImage, error) {
+	all, err := s.copiesOf(ctx, pool, image)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(all, having(sum))
+	if at < 0 {
+		return nil, nil //nolint:nilnil // none is an answer
+	}
+	return &all[at], nil
+}
+
+// having reports of a copy whether it has the SHA-256; empty: any will do.
+func having(sum string) func(broughtImage) bool {
+	return func(b broughtImage) bool { return sum == "" || b.SHA256 == sum }
+}
+
+// copiesOf returns the copies of the image that are whole, by name.
+func (s *session) copiesOf(ctx context.Context, pool golibvirt.StoragePool, image string) ([]broughtImage, error) {
 	vols, err := s.volumesLike(pool, frontOf(image), imageWhole)
 	if err != nil {
 		return nil, err
 	}
+	var all []broughtImage
 	for _, vol := range vols {
 		text, err := s.tail(ctx, pool, vol.Name, maxManifest)
 		if err != nil {
@@ -129,11 +152,14 @@ func (s *session) brought(ctx context.Context, pool golibvirt.StoragePool, image
 			continue // it is being written
 		}
 		there, err := s.has(pool, b.File)
-		if err != nil || there {
-			return &b, err
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			all = append(all, b)
 		}
 	}
-	return nil, nil //nolint:nilnil // none is an answer
+	return all, nil
 }
 
 // volumesLike returns the pool's files with the front and the end, by name.
@@ -243,15 +269,15 @@ func (b *bringing) run(ctx context.Context, p *Provider, h *host, job *bringJob)
 
 // bring copies the image to the session's host, unless another hale does it, or has done it meanwhile.
 func (p *Provider) bring(ctx context.Context, s *session, job *bringJob) (volume, error) {
-	full := fullPath(p.stateDir, job.image)
+	full, sum := fullPath(p.stateDir, job.image), p.images.sum(job.image)
 	pool, err := s.poolAt(p.stateDir)
 	if err != nil {
 		return volume{}, err
 	}
-	if err := s.awaitOthers(ctx, pool, full, p.images.Within); err != nil {
+	if err := s.awaitOthers(ctx, pool, full, sum, p.images.Within); err != nil {
 		return volume{}, err
 	}
-	if b, err := s.brought(ctx, pool, full); err != nil || b != nil {
+	if b, err := s.brought(ctx, pool, full, sum); err != nil || b != nil {
 		return b.volume(p.stateDir), err
 	}
 	from, err := p.imageSource(ctx, s, job.image)
@@ -305,8 +331,8 @@ type growth struct {
 }
 
 // awaitOthers waits until no other hale copies the image: what does not grow any more was left behind, and goes. One
-// that has its full size is being read back, for as long as a copy may take.
-func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, image string,
+// that has its full size is being read back, for as long as a copy may take. Whole copies with another SHA-256 stay.
+func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, image, sum string,
 	within time.Duration) error {
 	seen := map[string]growth{}
 	for {
@@ -314,9 +340,15 @@ func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, i
 		if err != nil {
 			return err
 		}
-		whole, err := s.brought(ctx, pool, image)
-		if err != nil || whole != nil || len(vols) == 0 {
+		whole, err := s.copiesOf(ctx, pool, image)
+		if err != nil {
 			return err
+		}
+		vols = slices.DeleteFunc(vols, func(v golibvirt.StorageVol) bool {
+			return slices.ContainsFunc(whole, func(b broughtImage) bool { return b.File == v.Name })
+		})
+		if len(vols) == 0 || slices.ContainsFunc(whole, having(sum)) {
+			return nil
 		}
 		for _, vol := range vols {
 			_, size, bytes, err := s.StorageVolGetInfo(vol)
@@ -334,7 +366,7 @@ func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, i
 			case !known || was.bytes != bytes:
 				seen[vol.Name] = growth{bytes, time.Now()}
 			case time.Since(was.since) >= patience:
-				if err := s.dropUnfinished(ctx, pool, image, vol); err != nil {
+				if err := s.dropUnfinished(ctx, pool, image, sum, vol); err != nil {
 					return err
 				}
 			}
@@ -349,14 +381,16 @@ func (s *session) awaitOthers(ctx context.Context, pool golibvirt.StoragePool, i
 	}
 }
 
-// dropUnfinished deletes a copy that was left behind. If any copy of the image is whole by now, it stays: an instance
-// may run on it.
-func (s *session) dropUnfinished(ctx context.Context, pool golibvirt.StoragePool, image string,
+// dropUnfinished deletes a copy that was left behind. If it is whole by now, or any that is wanted is, it stays: an
+// instance may run on it.
+func (s *session) dropUnfinished(ctx context.Context, pool golibvirt.StoragePool, image, sum string,
 	vol golibvirt.StorageVol) error {
-	if whole, err := s.brought(ctx, pool, image); err != nil || whole != nil {
+	whole, err := s.copiesOf(ctx, pool, image)
+	if err != nil || slices.ContainsFunc(whole, having(sum)) ||
+		slices.ContainsFunc(whole, func(b broughtImage) bool { return b.File == vol.Name }) {
 		return err
 	}
-	err := s.order(func() error { return s.StorageVolDelete(vol, 0) })
+	err = s.order(func() error { return s.StorageVolDelete(vol, 0) })
 	if err != nil && !isCode(err, golibvirt.ErrNoStorageVol) {
 		return s.imageFault(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,50 @@ func missingImageIsBrought(t *testing.T, b *bench) {
 			t.Errorf("%s is another one, %v", name, err)
 		}
 	}
+	otherImageIsBrought(t, b, file, open, brought)
+	awaitSeen(t, p, first.Ref, "power", func(i fleet.Instance) bool { return i.Power == fleet.PowerRunning })
 	destroyed(t, p, first.Ref)
 	destroyed(t, p, second.Ref)
+}
+
+// otherImageIsBrought: the file is another one, and the configuration says so by its SHA-256. It is brought beside the
+// older copy, from which machines run on.
+func otherImageIsBrought(t *testing.T, b *bench, file string, open func(libvirt.Images) *libvirt.Provider,
+	brought func() []string) {
+	t.Helper()
+	image, err := os.ReadFile(file)
+	must(t, err)
+	image = append(image, make([]byte, 4096)...)
+	must(t, os.WriteFile(file, image, 0o600))
+	sum := sha256.Sum256(image)
+	before := brought()
+	o := b.order("brought-3")
+	o.Mark.Machine, o.Template.Image = "web-3", "other.qcow2"
+	p := open(libvirt.Images{Files: map[string]libvirt.ImageFile{
+		"other.qcow2": {Path: file, SHA256: strings.ToUpper(hex.EncodeToString(sum[:]))},
+	}})
+	for deadline := time.Now().Add(2 * patience); ; {
+		err := p.Create(t.Context(), o)
+		if !fault.Is(err, fault.Transient) || time.Now().After(deadline) {
+			must(t, err)
+			break
+		}
+	}
+	var fresh []string
+	for _, name := range brought() {
+		if !slices.Contains(before, name) {
+			fresh = append(fresh, name)
+		}
+	}
+	if len(fresh) != 2 || len(brought()) != len(before)+2 {
+		t.Fatalf("there was %v, and there is %v", before, brought())
+	}
+	for _, name := range fresh {
+		if got, err := os.ReadFile(filepath.Join(b.state, name)); strings.HasSuffix(name, ".image") &&
+			(err != nil || sha256.Sum256(got) != sum) {
+			t.Errorf("%s is not what the configuration wants, %v", name, err)
+		}
+	}
+	awaitSeen(t, p, o.Ref, "power", func(i fleet.Instance) bool { return i.Power == fleet.PowerRunning })
+	destroyed(t, p, o.Ref)
 }
