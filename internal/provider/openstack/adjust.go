@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,11 +57,8 @@ func (p *Provider) Adjust(ctx context.Context, order provider.Blueprint) error {
 		return err
 	}
 	defer c.end()
-	if err := c.orderly(order); err != nil {
+	if err := cmp.Or(c.orderly(order), c.whole(s)); err != nil {
 		return err
-	}
-	if s.Metadata[keyKept] == "true" && s.marked() {
-		return c.conflictf("it was put aside")
 	}
 	metadata := map[string]string{}
 	if word := order.Template.Server.Flavor; word != "" {
@@ -92,11 +90,11 @@ func (c *call) resize(s *server, word string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	has := wanted.same(s.Flavor)
+	if s, err = c.confirmed(s); err != nil {
+		return nil, err
+	}
 	switch {
-	case s.Status == statusResized && has && s.Power == powerShutdown:
-		return c.confirm(s)
-	case has && s.Status != statusResized:
+	case wanted.same(s.Flavor) && s.Status != statusResized:
 		return s, nil
 	case s.power() != fleet.PowerOff:
 		return nil, c.conflictf("its status is %s, and its flavor is %s", s.Status, s.Flavor.Name)
@@ -124,6 +122,15 @@ func (c *call) resize(s *server, word string) (*server, error) {
 }
 
 var errResize = errors.New("nova could not resize it")
+
+// confirmed ends the resize of a server that is off, to whichever size, which was broken off before that: until then
+// Nova does nothing else with it.
+func (c *call) confirmed(s *server) (*server, error) {
+	if s.Status != statusResized || s.Power != powerShutdown {
+		return s, nil
+	}
+	return c.confirm(s)
+}
 
 // confirm lets go of what the server was before its resize.
 func (c *call) confirm(s *server) (*server, error) {

@@ -18,12 +18,30 @@ import (
 )
 
 // What a server that was put aside remembers, in its metadata: the volumes that it gave up, and of its port, should
-// that be gone by then, the network and the security groups.
+// that be gone by then, the network, the security groups, and the network of the machine's floating address.
 const (
-	keyShelfNetwork = "hale_shelf_network"
-	keyShelfVolume  = "hale_shelf_volume_" // and a number, from 0
-	keyShelfGroup   = "hale_shelf_group_"
+	keyShelfNetwork  = "hale_shelf_network"
+	keyShelfFloating = "hale_shelf_floating"
+	keyShelfVolume   = "hale_shelf_volume_" // and a number, from 0
+	keyShelfGroup    = "hale_shelf_group_"
 )
+
+// shelved reports whether the server was put aside, or half of that was done: it lacks its port or its volumes, or may.
+func (s *server) shelved() bool {
+	return s.marked() && (s.Metadata[keyKept] == "true" || s.Metadata[keyShelfNetwork] != "" ||
+		s.Metadata[keyShelfVolume+"0"] != "")
+}
+
+// whole refuses to let a server run that was put aside.
+func (c *call) whole(s *server) error {
+	switch {
+	case !s.shelved():
+		return nil
+	case s.Metadata[keyKept] == "true":
+		return c.conflictf("it was put aside")
+	}
+	return c.conflictf("half of it was put aside: its port and its volumes are given back first")
+}
 
 // numbered are the texts under the key's numbers.
 func (s *server) numbered(key string) []string {
@@ -45,18 +63,19 @@ func number(metadata map[string]string, key string, texts []string, had int) {
 }
 
 // Keep implements provider.Keeper. The machine's port is free then, with its addresses, for the server that takes this
-// one's place. The mark is set last: until then the same call goes on where an earlier one ended.
+// one's place. What it gives up is written down first, and the mark is set last: until then the same call goes on where
+// an earlier one ended, Restore takes it back, and nothing lets the server run.
 func (p *Provider) Keep(ctx context.Context, ref provider.Ref, name string) error {
 	return p.putAside(ctx, "openstack.keep", ref, true, func(c *call, s *server) error {
-		if err := c.rename(s, fmt.Sprintf("%s-kept-g%d", name, ref.Mark.Generation)); err != nil {
-			return err
-		}
 		bound, volumes, err := c.machines(s, ref.Mark)
 		if err != nil {
 			return err
 		}
-		if err := c.remember(s, bound, volumes); err != nil {
+		if err := c.remember(s, ref.Mark, bound, volumes); err != nil {
 			return err
+		}
+		if err := c.rename(s, fmt.Sprintf("%s-kept-g%d", name, ref.Mark.Generation)); err != nil {
+			return c.half(err)
 		}
 		for _, v := range volumes {
 			if err := c.takeVolume(s, v); err != nil {
@@ -73,7 +92,7 @@ func (p *Provider) Keep(ctx context.Context, ref provider.Ref, name string) erro
 }
 
 // Restore implements provider.Keeper. The machine's port is claimed first, as for a new server: it is what decides who
-// has the machine.
+// has the machine. A server of which half was put aside is made whole, too.
 func (p *Provider) Restore(ctx context.Context, ref provider.Ref, name string) error {
 	return p.putAside(ctx, "openstack.restore", ref, false, func(c *call, s *server) error {
 		if err := c.reclaim(s, ref, name); err != nil {
@@ -102,15 +121,27 @@ func (p *Provider) putAside(ctx context.Context, op string, ref provider.Ref, ke
 	switch {
 	case ref.Adopted:
 		return c.conflictf("an adopted instance carries no mark")
-	case (s.Metadata[keyKept] == "true") == kept:
+	case kept && s.Metadata[keyKept] == "true", !kept && !s.shelved():
 		return nil
 	case s.Status != statusOff:
 		return c.conflictf("its status is %s", s.Status)
 	}
 	if err := change(c, s); err != nil {
+		return c.ofTheServer(s, err)
+	}
+	return c.half(c.write(s, map[string]string{keyKept: strconv.FormatBool(kept)}))
+}
+
+// ofTheServer: that there is no such port, volume or group says nothing of the server. fault.Invalid: it lacks one of
+// them for good. fault.NotFound: the server itself is gone.
+func (c *call) ofTheServer(s *server, err error) error {
+	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	return c.write(s, map[string]string{keyKept: strconv.FormatBool(kept)})
+	if _, unseen := c.server(s.ID); unseen != nil {
+		return c.half(unseen)
+	}
+	return c.fault(fault.Invalid, err)
 }
 
 // half says of an error in the middle of a call that changed something already that the rest is not known.
@@ -153,7 +184,11 @@ func (c *call) machines(s *server, m fleet.Mark) (bound []port, volumes []volume
 }
 
 // remember writes down what the server is about to give up, beside what it gave up already.
-func (c *call) remember(s *server, bound []port, volumes []volume) error {
+func (c *call) remember(s *server, m fleet.Mark, bound []port, volumes []volume) error {
+	addresses, err := c.ownFloatings(m)
+	if err != nil {
+		return c.half(err)
+	}
 	metadata := map[string]string{}
 	had := s.numbered(keyShelfVolume)
 	ids := slices.Clone(had)
@@ -164,7 +199,12 @@ func (c *call) remember(s *server, bound []port, volumes []volume) error {
 	}
 	number(metadata, keyShelfVolume, ids, len(had))
 	for _, b := range bound {
-		metadata[keyShelfNetwork] = b.Network
+		metadata[keyShelfNetwork], metadata[keyShelfFloating] = b.Network, ""
+		for _, f := range addresses {
+			if f.Port == b.ID {
+				metadata[keyShelfFloating] = f.Network
+			}
+		}
 		number(metadata, keyShelfGroup, b.Groups, len(s.numbered(keyShelfGroup)))
 	}
 	return c.shelve(s, metadata)
@@ -172,7 +212,7 @@ func (c *call) remember(s *server, bound []port, volumes []volume) error {
 
 // forgetShelf clears what the server remembers: it has all of it again.
 func (c *call) forgetShelf(s *server) error {
-	metadata := map[string]string{keyShelfNetwork: ""}
+	metadata := map[string]string{keyShelfNetwork: "", keyShelfFloating: ""}
 	number(metadata, keyShelfVolume, nil, len(s.numbered(keyShelfVolume)))
 	number(metadata, keyShelfGroup, nil, len(s.numbered(keyShelfGroup)))
 	return c.shelve(s, metadata)
@@ -247,10 +287,7 @@ func (c *call) takePort(s *server, p port) error {
 		case err == nil && len(found) == 0:
 			return nil // somebody removed it
 		case err == nil && found[0].Device == "":
-			if s.Metadata[keyKeepPort] == "true" {
-				return c.half(c.inscribe(found[0], free, found[0].unchanged()))
-			}
-			return nil
+			return c.setFree(s, found[0])
 		case err != nil && !fault.Is(err, fault.Transient):
 			return err
 		}
@@ -260,15 +297,30 @@ func (c *call) takePort(s *server, p port) error {
 	}
 }
 
-// reclaim gives the machine's port back to the server.
+// setFree writes on the port, which is to outlive the server, that it is for the machine's next one.
+func (c *call) setFree(s *server, p port) error {
+	if s.Metadata[keyKeepPort] != "true" {
+		return nil
+	}
+	if err := c.inscribe(p, free, p.unchanged()); !fault.Is(err, fault.NotFound) {
+		return c.half(err)
+	}
+	return nil // somebody removed it
+}
+
+// reclaim gives the machine's port back to the server, and the machine's floating address to the port, where the server
+// was reached by one.
 func (c *call) reclaim(s *server, ref provider.Ref, name string) error {
 	bound, _, err := c.machines(s, ref.Mark)
-	if err != nil || len(bound) > 0 {
+	if err != nil {
 		return err
 	}
 	order := provider.Blueprint{Ref: ref, Name: name, Template: policy.Template{
 		Server: &policy.Server{SecurityGroups: s.numbered(keyShelfGroup)},
 	}}
+	if len(bound) > 0 {
+		return c.half(c.readdress(s, order, bound[0]))
+	}
 	claimed, err := c.claim(order, s.Metadata[keyShelfNetwork])
 	if err != nil {
 		return c.half(err)
@@ -276,6 +328,9 @@ func (c *call) reclaim(s *server, ref provider.Ref, name string) error {
 	same, err := c.named(name)
 	if err == nil && len(same) > 0 && same[0].ID != s.ID {
 		err = c.conflictf("server %s has the name", same[0].ID)
+	}
+	if err == nil {
+		err = c.readdress(s, order, claimed)
 	}
 	if err != nil {
 		c.afterwards(func(c *call) { c.relinquish(claimed) })
@@ -291,6 +346,14 @@ func (c *call) reclaim(s *server, ref provider.Ref, name string) error {
 		return c.half(err)
 	}
 	return c.half(c.inscribe(claimed, usedPrefix+string(ref.ID), nil))
+}
+
+// readdress binds the machine's floating address to the port, where the server was reached by one.
+func (c *call) readdress(s *server, order provider.Blueprint, p port) error {
+	if network := s.Metadata[keyShelfFloating]; network != "" {
+		return c.giveAddress(order, network, p)
+	}
+	return nil
 }
 
 // giveVolume attaches the volume to the server, unless it has it. fault.Conflict: another one has it.

@@ -206,7 +206,7 @@ func (p *Provider) Delete(ctx context.Context, ref provider.Ref) error {
 		}
 		return err
 	}
-	if s.Metadata[keyKept] == "true" { // its port stayed for another server, which may never have come
+	if s.shelved() { // its port stayed for another server, which may never have come
 		c.sweep(ref.ID)
 	}
 	for _, b := range bound {

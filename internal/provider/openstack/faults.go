@@ -99,7 +99,10 @@ func (c *call) answered(how manner, e gophercloud.ErrUnexpectedResponseCode) err
 		}
 		return c.fault(fault.Quota, err)
 	case http.StatusNotFound:
-		if own {
+		switch {
+		case own && slices.Contains(referredTypes, said.Type):
+			return c.fault(fault.Invalid, err)
+		case own:
 			return c.fault(fault.NotFound, err)
 		}
 		return c.fault(fault.Transient, err) // a proxy without its service behind it answers so to everything
@@ -134,6 +137,9 @@ func kindOf(how manner, status int, said answer) fault.Kind {
 	}
 	return fault.Transient
 }
+
+// referredTypes are Neutron's words for what a port is to have, and what is not there: hale never asks for it itself.
+var referredTypes = []string{"NetworkNotFound", "SecurityGroupNotFound"}
 
 // quotaTypes are Neutron's words for a limit that is reached.
 var quotaTypes = []string{"OverQuota", "QuotaExceeded", "IpAddressGenerationFailure", "ExternalIpAddressExhausted"}

@@ -31,6 +31,7 @@ type port struct {
 	Revision int      `json:"revision_number"`
 	Updated  string   `json:"updated_at"`
 	fresh    bool     // made for the order, so that it goes if nothing comes of it
+	regroups bool     // it has other security groups for the order, and gets these back if nothing comes of it
 }
 
 const (
@@ -58,7 +59,7 @@ func hardwareAddress(project, name string) net.HardwareAddr {
 func (c *call) claim(order provider.Blueprint, network string) (port, error) {
 	mac := hardwareAddress(c.project, order.Name).String()
 	wanted := map[string]any{
-		"name": order.Name, "network_id": network, "description": claimPrefix + string(order.ID), "mac_address": mac,
+		"name": order.Name, "network_id": network, keyClaim: claimPrefix + string(order.ID), "mac_address": mac,
 	}
 	if err := c.dress(wanted, order.Template.Server); err != nil {
 		return port{}, err
@@ -76,6 +77,9 @@ func (c *call) claim(order provider.Blueprint, network string) (port, error) {
 	return port{}, err
 }
 
+// keyGroups is Neutron's word for the security groups of a port.
+const keyGroups = "security_groups"
+
 // dress adds what the template says of the first interface.
 func (c *call) dress(wanted map[string]any, t *policy.Server) error {
 	if len(t.SecurityGroups) > 0 {
@@ -87,7 +91,7 @@ func (c *call) dress(wanted map[string]any, t *policy.Server) error {
 			}
 			ids = append(ids, id)
 		}
-		wanted["security_groups"] = ids
+		wanted[keyGroups] = ids
 	}
 	return nil
 }
@@ -115,9 +119,10 @@ func (c *call) makePort(order provider.Blueprint, wanted map[string]any) (port, 
 	return got.Port, c.portFault(err)
 }
 
-// portFault: what may have become of a port is nothing that must be observed.
+// portFault: what may have become of a port is nothing that must be observed, and that it is not there says nothing of
+// an instance.
 func (c *call) portFault(err error) error {
-	if fault.Is(err, fault.UnknownOutcome) {
+	if fault.Is(err, fault.UnknownOutcome) || fault.Is(err, fault.NotFound) {
 		return c.fault(fault.Transient, err)
 	}
 	return err
@@ -157,7 +162,7 @@ func (c *call) takeOver(order provider.Blueprint, query url.Values, wanted map[s
 	if err := c.claimable(order, p, now); err != nil {
 		return port{}, err
 	}
-	return c.compareAndClaim(order, p)
+	return c.compareAndClaim(order, p, wanted)
 }
 
 // claimable refuses a port that is in use, or that another order has just claimed.
@@ -175,10 +180,19 @@ func (c *call) claimable(order provider.Blueprint, p port, now time.Time) error 
 	return nil
 }
 
-// compareAndClaim writes the order's claim unless the port changed since it was read.
-func (c *call) compareAndClaim(order provider.Blueprint, p port) (port, error) {
-	err := c.inscribe(p, claimPrefix+string(order.ID), p.unchanged())
-	return p, c.portFault(err)
+// compareAndClaim writes the order's claim, and the security groups that are wanted by now, unless the port changed
+// since it was read. Where none are wanted, it keeps those that it has.
+func (c *call) compareAndClaim(order provider.Blueprint, p port, wanted map[string]any) (port, error) {
+	change := map[string]any{keyClaim: claimPrefix + string(order.ID)}
+	if groups, told := wanted[keyGroups].([]string); told && !sameWords(groups, p.Groups) {
+		change[keyGroups], p.regroups = groups, true
+	}
+	return p, c.portFault(c.changePort(p, change, p.unchanged()))
+}
+
+// sameWords compares two lists, whatever their order.
+func sameWords(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // unchanged is the header of a request that holds only for the port as it was read.
@@ -186,12 +200,19 @@ func (p port) unchanged() map[string]string {
 	return map[string]string{"If-Match": fmt.Sprintf("revision_number=%d", p.Revision)}
 }
 
+// keyClaim is where a port names its owner.
+const keyClaim = "description"
+
 // inscribe writes the port's owner into its description.
 func (c *call) inscribe(p port, words string, header map[string]string) error {
+	return c.changePort(p, map[string]any{keyClaim: words}, header)
+}
+
+func (c *call) changePort(p port, change map[string]any, header map[string]string) error {
 	_, err := c.send(c.network, request{
 		method: http.MethodPut,
 		url:    c.network.ServiceURL("ports", p.ID),
-		body:   map[string]any{"port": map[string]any{"description": words}},
+		body:   map[string]any{"port": change},
 		ok:     []int{http.StatusOK},
 		header: header,
 	})
@@ -216,7 +237,7 @@ func (c *call) claimByName(order provider.Blueprint, network string, wanted map[
 			return port{}, err
 		}
 		if !vacated {
-			return c.compareAndClaim(order, oldest)
+			return c.compareAndClaim(order, oldest, wanted)
 		}
 	}
 	made, err := c.makePort(order, wanted)
@@ -248,14 +269,17 @@ func (c *call) wait(d time.Duration) error {
 	}
 }
 
-// relinquish undoes the claim of a failed order. A port that was there before gets its former description back, since
-// it may be another order's.
+// relinquish undoes the claim of a failed order. A port that was there before gets its former description and security
+// groups back, since it may be another order's.
 func (c *call) relinquish(p port) {
-	if p.fresh {
+	switch {
+	case p.fresh:
 		c.release(p, "")
-		return
+	case p.regroups:
+		c.unreleased(p, c.changePort(p, map[string]any{keyClaim: p.Claim, keyGroups: p.Groups}, nil))
+	default:
+		c.release(p, p.Claim)
 	}
-	c.release(p, p.Claim)
 }
 
 // release gives a port up that no server has: it is deleted, or stays with these words.
@@ -270,6 +294,11 @@ func (c *call) release(p port, words string) {
 			ok:     []int{http.StatusNoContent},
 		})
 	}
+	c.unreleased(p, err)
+}
+
+// unreleased says that a port was not given up.
+func (c *call) unreleased(p port, err error) {
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		c.p.log.Warn("hale could not release a port; the machine's next instance takes it", "port", p.ID, "err", err)
 	}

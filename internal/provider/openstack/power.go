@@ -66,7 +66,7 @@ func (c *call) act(s *server, action string, how any) error {
 }
 
 // startable is open with the server of ref. It refuses an adopted server that carries a mark now, and a server that was
-// put aside.
+// put aside, or half of it.
 func (p *Provider) startable(ctx context.Context, op string, ref provider.Ref) (*call, *server, error) {
 	c, err := p.open(ctx, op, string(ref.ID))
 	if err != nil {
@@ -76,8 +76,8 @@ func (p *Provider) startable(ctx context.Context, op string, ref provider.Ref) (
 	if err == nil && ref.Adopted {
 		err = c.unmarked(ref, s)
 	}
-	if err == nil && s.Metadata[keyKept] == "true" && s.marked() {
-		err = c.conflictf("it was put aside")
+	if err == nil {
+		err = c.whole(s)
 	}
 	if err == nil {
 		s, err = c.idle(s)
@@ -125,6 +125,9 @@ func (p *Provider) Start(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer c.end()
+	if s, err = c.confirmed(s); err != nil {
+		return err
+	}
 	switch s.Status {
 	case statusOff:
 		return c.act(s, "os-start", nil)
@@ -172,13 +175,16 @@ func (c *call) goOn(s *server) error {
 	return c.conflictf("its status is %s", s.Status)
 }
 
-// Reboot resets the server hard, whatever its status is: one that is off is started.
+// Reboot resets the server hard, whatever its status is: one that is off is started, unless it was put aside.
 func (p *Provider) Reboot(ctx context.Context, ref provider.Ref) error {
 	c, s, err := p.openIdle(ctx, "openstack.reboot", ref)
 	if err != nil {
 		return err
 	}
 	defer c.end()
+	if err := c.whole(s); err != nil {
+		return err
+	}
 	return c.act(s, "reboot", map[string]string{"type": "HARD"})
 }
 
@@ -204,6 +210,9 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer c.end()
+	if s, err = c.confirmed(s); err != nil {
+		return err
+	}
 	if s.ended() { // Nova has it off as soon as it looks
 		return c.awaitOff(s)
 	}

@@ -16,6 +16,9 @@ func (p *Provider) Rescue(ctx context.Context, ref provider.Ref) error {
 		return err
 	}
 	defer c.end()
+	if err := c.whole(s); err != nil {
+		return err
+	}
 	switch s.Status {
 	case statusRescue:
 		return nil
