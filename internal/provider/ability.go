@@ -67,6 +67,9 @@ func allAbilities() []Ability {
 				return fleet.Copy{}, p.DropSnapshot(ctx, c.Snapshot)
 			}),
 		),
+		ability[Reverter](by(fleet.OpRevert, func(p Reverter, ctx context.Context, c Call) (fleet.Copy, error) {
+			return fleet.Copy{}, p.Revert(ctx, c.Ref, c.Snapshot)
+		})),
 		ability[GuestPinger](),
 		ability[MeterReader](),
 		ability[UsageReader](),

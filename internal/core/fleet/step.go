@@ -132,6 +132,8 @@ const (
 	// OpSnapshot copies an instance's disks so that the copy outlives it; OpDropSnapshot removes the copy.
 	OpSnapshot     Op = "snapshot"
 	OpDropSnapshot Op = "drop-snapshot"
+	// OpRevert gives an instance that is off the disks of a copy, and starts it.
+	OpRevert Op = "revert"
 	// OpAdjust changes what an instance has where it is: memory, processors or flavor while it is off, and metadata and
 	// tags.
 	OpAdjust Op = "adjust"
@@ -160,6 +162,7 @@ var operations = map[Op]risk{
 	OpRescue:       {rolled: true, disruptive: true},
 	OpSnapshot:     {},
 	OpDropSnapshot: {rolled: true},
+	OpRevert:       {rolled: true, disruptive: true, destroys: true},
 	OpHook:         {},
 	OpAdjust:       {rolled: true},
 	OpFence:        {rolled: true, disruptive: true, destroys: true},

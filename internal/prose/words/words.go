@@ -113,6 +113,7 @@ var (
 		fleet.OpMigrate:      "migrate",
 		fleet.OpRescue:       "rescue",
 		fleet.OpAdjust:       "adjust",
+		fleet.OpRevert:       "put a copy of its disks back",
 		fleet.OpFence:        "cut the power of the host of",
 		fleet.OpHook:         "run a hook for",
 	}

@@ -3,7 +3,6 @@ package libvirt
 import (
 	"context"
 	"encoding/xml"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -45,12 +44,8 @@ func (p *Provider) Adjust(ctx context.Context, order provider.Blueprint) error {
 		return err
 	}
 	defer s.end()
-	mark, err := s.readMark(dom)
-	if err != nil {
+	if err := s.notAside(dom); err != nil {
 		return err
-	}
-	if mark.Kept {
-		return s.conflict(errors.New("it was put aside"))
 	}
 	sizes, err := s.resizes(dom, &order.Template)
 	if err != nil {

@@ -27,6 +27,7 @@ func Kind() kinds.Provider {
 			"adjust": {Has: "memory and processors while it is off, from its next start; metadata at once; not of a " +
 				"template with xml of its own"},
 			"keep":        {Has: "its files stay, and a kept disk goes to its successor"},
+			"revert":      {Has: "where the copy lies on the host of the machine"},
 			"soft-reboot": {Has: "by the guest's agent, or its power button"},
 			"migrate": {Lacks: "hosts know nothing of each other: move it with virsh migrate --undefinesource, and " +
 				"hale follows"},

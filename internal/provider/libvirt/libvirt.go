@@ -38,6 +38,7 @@ var (
 	_ provider.MeterReader  = (*Provider)(nil)
 	_ provider.UsageReader  = (*Provider)(nil)
 	_ provider.Keeper       = (*Provider)(nil)
+	_ provider.Reverter     = (*Provider)(nil)
 	_ provider.Snapshotter  = (*Provider)(nil)
 
 	_ provider.ConsoleReader = (*Provider)(nil)

@@ -195,17 +195,13 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return s.cutPower(dom)
 }
 
-// boot starts a domain that is off, unless it was put aside: an order that comes late must not let it run beside its
+// boot starts a domain that is off, unless it was put aside, or half of it, or lacks disks: an order that comes late must not let it run beside its
 // successor. A domain that another client started meanwhile is success.
 func (s *session) boot(dom golibvirt.Domain) error {
-	mark, err := s.readMark(dom)
-	switch {
-	case err != nil:
+	if err := s.whole(dom); err != nil {
 		return err
-	case mark.Kept:
-		return s.conflict(errors.New("it was put aside"))
 	}
-	err = s.order(func() error { return s.DomainCreate(dom) })
+	err := s.order(func() error { return s.DomainCreate(dom) })
 	if isCode(err, golibvirt.ErrOperationInvalid) {
 		if power, perr := s.power(dom); perr == nil && power == fleet.PowerRunning {
 			return nil

@@ -28,6 +28,9 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error 
 	if err := s.mustBeOff(dom); err != nil {
 		return err
 	}
+	if err := s.whole(dom); err != nil {
+		return err
+	}
 	if err := p.alone(ctx, claim{op: s.op, ref: order.Ref}); err != nil {
 		return err
 	}

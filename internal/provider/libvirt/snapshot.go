@@ -44,6 +44,7 @@ type copiedDisk struct {
 	Target string `json:"target"` // as the guest's machine had it: vda
 	Source string `json:"source"`
 	File   string `json:"file"`
+	format string // of the source, as the domain has it
 }
 
 // front is how the names of a copy's files begin.
@@ -73,6 +74,9 @@ func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.Sn
 	}
 	dom, err := s.marked(ref, p.installation)
 	if err != nil {
+		return fleet.Copy{}, err
+	}
+	if err := s.notReverting(dom); err != nil {
 		return fleet.Copy{}, err
 	}
 	pool, err := s.poolAt(p.stateDir)
@@ -147,11 +151,16 @@ func (s *session) toCopy(ref provider.Ref, name fleet.SnapshotName, dir string) 
 		case isKeptDisk(path.Base(file), name):
 			continue
 		}
-		out = append(out, copiedDisk{
+		c := copiedDisk{
 			Target: d.Target.Dev,
 			Source: file,
 			File:   path.Join(dir, front(name)+d.Target.Dev+copySuffix),
-		})
+			format: "raw",
+		}
+		if d.Driver != nil && d.Driver.Type != "" {
+			c.format = d.Driver.Type
+		}
+		out = append(out, c)
 	}
 	if len(out) == 0 {
 		return nil, s.unsupported(errors.New("it has no ephemeral disk to copy"))

@@ -8,6 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/utils"
 
 	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 )
 
@@ -82,9 +83,16 @@ func (s *server) losesVolumes() bool {
 // reimageMicroversion is Cinder's, for writing an image on a volume that is there.
 const reimageMicroversion = "3.68"
 
-// rebuildable refuses a rebuild that would keep the disk's data or break the server. An older Nova does not rewrite the
-// volume that a server boots from, and with an older Cinder the server ends in ERROR.
+// rebuildable refuses a rebuild of what is not off or was put aside, and one that would keep the disk's data or break
+// the server. An older Nova does not rewrite the volume that a server boots from, and with an older Cinder the server
+// ends in ERROR.
 func (c *call) rebuildable(s *server) error {
+	if err := c.whole(s); err != nil {
+		return err
+	}
+	if power := s.power(); power != fleet.PowerOff {
+		return c.conflictf("its status is %s", s.Status)
+	}
 	if !s.onVolume() {
 		return nil
 	}

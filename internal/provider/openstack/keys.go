@@ -23,6 +23,7 @@ func Kind() kinds.Provider {
 				"at once"},
 			"keep":     {Has: "its port, with the addresses, and its kept volumes go to its successor"},
 			"snapshot": {Has: "an image; not of a server that boots from a volume"},
+			"revert":   {Has: "by a rebuild from the image of the copy"},
 			"rebuild":  {Has: "of one that boots from a volume where Nova speaks 2.93"},
 			"migrate": {Has: "live, where Nova can", Lacks: "name the hypervisors in hosts, with an " +
 				"administrator's credentials"},
@@ -167,7 +168,8 @@ func serverShape() keys.Object[serverDraft] {
 				"`keep_port`, and is released when the machine is removed from its fleet.",
 				keys.Text("an external network", "public"),
 				func(s *serverDraft) *keys.At[string] { return &s.floatingIP }).Said("none"),
-			keys.May("security_groups", "The security groups of the machine's port.",
+			keys.May("security_groups", "The security groups of the machine's port. A port that goes "+
+				"from instance to instance gets them with the next one; without the key it keeps those that it has.",
 				keys.List[string]{Noun: "one security group", Each: keys.Text("a security group",
 					"web")},
 				func(s *serverDraft) *keys.At[[]keys.At[string]] { return &s.securityGroups }).Said(

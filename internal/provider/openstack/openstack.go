@@ -29,6 +29,7 @@ var (
 	_ provider.Resumer       = (*Provider)(nil)
 	_ provider.SoftRebooter  = (*Provider)(nil)
 	_ provider.Keeper        = (*Provider)(nil)
+	_ provider.Reverter      = (*Provider)(nil)
 	_ provider.Adjuster      = (*Provider)(nil)
 	_ provider.Rebuilder     = (*Provider)(nil)
 	_ provider.ConsoleReader = (*Provider)(nil)

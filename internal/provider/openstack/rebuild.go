@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"hale/internal/core/fault"
-	"hale/internal/core/fleet"
 	"hale/internal/provider"
 )
 
@@ -19,9 +18,6 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error 
 	if err := c.orderly(order); err != nil {
 		return err
 	}
-	if power := s.power(); power != fleet.PowerOff {
-		return c.conflictf("its status is %s", s.Status)
-	}
 	if err := c.rebuildable(s); err != nil {
 		return err
 	}
@@ -29,11 +25,16 @@ func (p *Provider) Rebuild(ctx context.Context, order provider.Blueprint) error 
 	if err != nil {
 		return err
 	}
+	return c.rebuild(s, image)
+}
+
+// rebuild has Nova put the image on the disk of the server, and starts it.
+func (c *call) rebuild(s *server, image string) error {
 	if err := c.act(s, "rebuild", map[string]any{"imageRef": image}); err != nil {
 		return err
 	}
 	var last server
-	err = c.await(s.ID, func(now *server) bool {
+	err := c.await(s.ID, func(now *server) bool {
 		last = *now
 		return now.Task == "" && (now.Status == statusOff || now.Status == statusError)
 	})

@@ -76,6 +76,19 @@ func (i *twinCopy) render(project string) map[string]any {
 	return out
 }
 
+// bootsOf is how often was booted from the disk that an image is of, and whether there is such an image.
+func (w *twin) bootsOf(image any) (int, bool) {
+	id, _ := image.(string)
+	if id == twinImage {
+		return 0, true
+	}
+	i := w.copies[id]
+	if i == nil || i.status != "active" {
+		return 0, false
+	}
+	return i.boots, true
+}
+
 // createImage is Nova's: the image is there at once, and whole after a while.
 func (w *twin) createImage(s *twinServer, how map[string]any) (int, any) {
 	i := &twinCopy{

@@ -637,22 +637,32 @@ func (w *twin) act(s *twinServer, body map[string]any) (int, any) {
 			s.Status = "HARD_REBOOT"
 			s.later(time.Second, "reboot_started_hard", func() { s.Status, s.Power, s.boots = "ACTIVE", 1, s.boots+1 })
 		case "rebuild":
-			s.record("rebuild", "u")
-			s.Status = "REBUILD"
-			s.later(w.boot, "rebuild_spawning", func() {
-				s.Status = "ACTIVE" // for a moment, also when it was off; the guest does not come far
-				s.boots = 0
-				if was == "ACTIVE" {
-					s.boots = 1
-				}
-				due := s.at
-				s.later(time.Second, "", func() { s.Status = was })
-				s.at = due.Add(time.Second)
-			})
+			return w.rebuild(s, was, kind["imageRef"])
 		}
 		return 202, nil
 	}
 	return 400, mistake("badRequest", 400, "There is no such action")
+}
+
+// rebuild puts the image on the server's disk.
+func (w *twin) rebuild(s *twinServer, was string, image any) (int, any) {
+	boots, there := w.bootsOf(image)
+	if !there {
+		return 400, mistake("badRequest", 400, "Cannot find image for rebuild")
+	}
+	s.record("rebuild", "u")
+	s.Status = "REBUILD"
+	s.later(w.boot, "rebuild_spawning", func() {
+		s.Status = "ACTIVE" // for a moment, also when it was off; the guest does not come far
+		s.boots = boots
+		if was == "ACTIVE" {
+			s.boots++
+		}
+		due := s.at
+		s.later(time.Second, "", func() { s.Status = was })
+		s.at = due.Add(time.Second)
+	})
+	return 202, nil
 }
 
 // giveInterface binds a port that is there to the server.
@@ -764,6 +774,9 @@ func (w *twin) makePort(_ http.ResponseWriter, q *http.Request) (int, any) {
 		return 400, neutron("HTTPBadRequest", err.Error())
 	}
 	p := body.Port
+	if status, unknown := w.groupsOf(&p); unknown != nil {
+		return status, unknown
+	}
 	if p.MAC != "" {
 		if !w.owner {
 			return 403, neutron("PolicyNotAuthorized",
@@ -788,14 +801,16 @@ func (w *twin) changePort(_ http.ResponseWriter, q *http.Request) (int, any) {
 		return 412, neutron("RevisionNumberConstraintFailed", "Constrained to "+want)
 	}
 	var body struct {
-		Port struct {
-			Description string `json:"description"`
-		} `json:"port"`
+		Port twinPort `json:"port"`
 	}
+	body.Port = *p
 	if err := json.NewDecoder(q.Body).Decode(&body); err != nil {
 		return 400, neutron("HTTPBadRequest", err.Error())
 	}
-	w.touch(p, func() { p.Description = body.Port.Description })
+	if status, unknown := w.groupsOf(&body.Port); unknown != nil {
+		return status, unknown
+	}
+	w.touch(p, func() { p.Description, p.Groups = body.Port.Description, body.Port.Groups })
 	return 200, map[string]any{"port": p}
 }
 

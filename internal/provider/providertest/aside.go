@@ -1,11 +1,48 @@
 package providertest
 
 import (
+	"context"
+	"fmt"
+
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/provider"
 )
+
+// halfAsideIsMadeWhole: whichever order of a keep was the last one that was heard of, what is left does not run without
+// what it gave up: it is not let run, or has all of it. A restore makes it whole.
+func halfAsideIsMadeWhole(t T, h Harness) {
+	e := begin(t, h)
+	order := e.withDisk(e.order(1))
+	e.do("create", e.p.Create(e.ctx(), order))
+	whole := func(i fleet.Instance) bool {
+		return i.Power == fleet.PowerRunning && i.Name == order.Name && i.Address.IsValid()
+	}
+	was := e.awaitInstance("an address", order.Ref, whole)
+	able := has[provider.Keeper](e)
+	e.eachOrder("keep", func(after int) bool {
+		e.off(order.Ref)
+		err := e.unheard(after, func(ctx context.Context) error { return able.Keep(ctx, order.Ref, order.Name) })
+		e.uncertain("keep", after, err)
+		what := fmt.Sprintf("what was put aside as far as order %d", after+1)
+		if let := e.p.Start(e.ctx(), order.Ref); let == nil {
+			e.awaitInstance(what+", which was let run, whole", order.Ref, whole)
+			e.off(order.Ref)
+		} else {
+			e.refused("start of "+what, let, fault.Conflict)
+		}
+		e.do("restore", able.Restore(e.ctx(), order.Ref, order.Name))
+		if seen := e.get(order.Ref); seen.Name != order.Name || seen.Power != fleet.PowerOff || seen.Mark.Kept {
+			t.Errorf("brought back, %s is %+v", what, seen)
+		}
+		e.do("start", e.p.Start(e.ctx(), order.Ref))
+		seen := e.awaitInstance("an address of what was brought back", order.Ref, whole)
+		e.same("address", was.Address, seen.Address)
+		e.untouched(order)
+		return err == nil
+	})
+}
 
 // setAsideComesBack: an instance that was put aside gives up its name and its kept disk, and gets both back.
 func setAsideComesBack(t T, h Harness) {

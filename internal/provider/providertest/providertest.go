@@ -12,6 +12,7 @@ import (
 	"context"
 	"io"
 	"reflect"
+	"slices"
 	"time"
 
 	"hale/internal/core/fleet"
@@ -153,6 +154,11 @@ const freezes = "a provider that freezes"
 
 // All returns every question.
 func All() []Case {
+	return slices.Concat(ofOne(), ofCopies(), ofTrouble())
+}
+
+// ofOne are the questions about one instance at a time.
+func ofOne() []Case {
 	return []Case{
 		{Name: "identity is stable", Run: identityIsStable},
 		{Name: "what is not there is not found", Run: absentIsNotFound},
@@ -171,6 +177,9 @@ func All() []Case {
 		{Name: "a kept disk is never made anew", Run: keptDiskIsNotMadeAnew,
 			Needs: "disks that outlive their instances", asked: func(h Harness) bool { return !able[Diskless](h) }},
 		{Name: "what is put aside comes back", Run: setAsideComesBack,
+			Needs: "keep and restore, and disks that outlive their instances",
+			asked: func(h Harness) bool { return can(h, "Keeper") && !able[Diskless](h) }},
+		{Name: "what is half put aside is made whole", Run: halfAsideIsMadeWhole,
 			Needs: "keep and restore, and disks that outlive their instances",
 			asked: func(h Harness) bool { return can(h, "Keeper") && !able[Diskless](h) }},
 		{Name: "a wrong mark changes nothing", Run: wrongMarkChangesNothing},
@@ -204,10 +213,25 @@ func All() []Case {
 		{Name: "a frozen provider does not hold evidence", Run: frozenEvidence,
 			Needs: "console, screenshot, and a provider that freezes",
 			asked: func(h Harness) bool { return able[Printer](h) && able[Viewer](h) && able[Freezer](h) }},
+	}
+}
+
+// ofCopies are those about copies of disks.
+func ofCopies() []Case {
+	return []Case{
 		{Name: "disks are copied, and the copies outlive the instance", Run: disksAreCopied,
 			Needs: "snapshot, and a look into the copies", asked: able[CopyTeller]},
+		{Name: "a copy of disks is put back", Run: copyIsPutBack,
+			Needs: "revert, snapshot, and a look into the copies",
+			asked: able[CopyTeller]},
 		{Name: "a copy with a lost answer is made once", Run: frozenCopy,
 			Needs: "snapshot, a look into the copies, and a provider that freezes", asked: both[CopyTeller, Freezer]},
+	}
+}
+
+// ofTrouble are those about starts of hale's, lost answers, and several hosts.
+func ofTrouble() []Case {
+	return []Case{
 		{Name: "starts are noted, and none is lost", Run: startsAreNoted, Needs: "notes of hale's starts",
 			asked: able[Noting]},
 		{Name: "notes of starts that cannot be read are none", Run: unseenStarts,

@@ -132,6 +132,24 @@ func settledSnapshot(e *exam, o provider.Blueprint, round int) {
 	e.noCopy(name)
 }
 
+// toBePutBack is an instance that is off, with a copy that the round puts back.
+func toBePutBack(e *exam, o provider.Blueprint, round int) {
+	running(e, o, round)
+	_, err := has[provider.Snapshotter](e).Snapshot(e.ctx(), o.Ref, e.copyName(o, roundID(fleet.OpRevert, round)))
+	e.do("snapshot", err)
+	e.off(o.Ref)
+}
+
+// settledRevert: it runs by now, and then the same again is a conflict; or it is off, and the same again is due.
+func settledRevert(e *exam, o provider.Blueprint, round int) {
+	able, name := has[provider.Reverter](e), copyNamed(o, roundID(fleet.OpRevert, round))
+	e.await("the end of a revert", func() (string, bool) {
+		err := able.Revert(e.ctx(), o.Ref, name)
+		return fmt.Sprint(err), fault.Is(err, fault.Conflict) && e.get(o.Ref).Power == fleet.PowerRunning
+	})
+	e.do("removal of the copy", has[provider.Snapshotter](e).DropSnapshot(e.ctx(), name))
+}
+
 // copied makes the copy that the round removes.
 func copied(e *exam, o provider.Blueprint, round int) {
 	running(e, o, round)

@@ -87,6 +87,48 @@ func disksAreCopied(t T, h Harness) {
 	e.same("boots in the other copy", 2, disk.CopiedBoots(t, off, second))
 }
 
+// copyIsPutBack: an instance that is off gets the disks of a copy, as often as is asked, and is the same otherwise.
+func copyIsPutBack(t T, h Harness) {
+	e := begin(t, h)
+	if e.lacks(fleet.OpRevert) {
+		return
+	}
+	order, able, back := e.built(1), has[provider.Snapshotter](e), has[provider.Reverter](e)
+	disk := ability[CopyTeller](t, h)
+	disk.DiskBoots(t, order.Ref)
+	name, never := e.copyName(order, "r1"), e.copyName(order, "r2")
+	before := e.awaitInstance("an address", order.Ref, func(i fleet.Instance) bool { return i.Address.IsValid() })
+	first, err := able.Snapshot(e.ctx(), order.Ref, name)
+	e.do("a copy", err)
+	made := disk.Copies(t, name)
+	for range 2 {
+		e.do("reboot", e.p.Reboot(e.ctx(), order.Ref))
+	}
+	e.refused("revert of what runs", back.Revert(e.ctx(), order.Ref, name), fault.Conflict)
+	e.off(order.Ref)
+	wrong := order.Ref
+	wrong.Mark.Generation++
+	e.refused("revert with a wrong mark", back.Revert(e.ctx(), wrong, name), fault.Conflict)
+	e.refused("revert to what never was", back.Revert(e.ctx(), order.Ref, never), fault.Invalid)
+	e.refused("revert of an absent instance", back.Revert(e.ctx(), e.order(2).Ref, name), fault.NotFound)
+	e.same("power", fleet.PowerOff, e.get(order.Ref).Power)
+	for _, call := range []string{"revert", "revert again"} {
+		e.do(call, back.Revert(e.ctx(), order.Ref, name))
+		seen := e.awaitInstance("it to run with an address", order.Ref, func(i fleet.Instance) bool {
+			return i.Power == fleet.PowerRunning && i.Address.IsValid()
+		})
+		e.same("its address", before.Address, seen.Address)
+		e.untouched(order)
+		e.alone(order)
+		if n := disk.DiskBoots(t, order.Ref); n != 2 {
+			t.Errorf("%s: its disk was booted from %d times, and the one of the copy once before", call, n)
+		}
+		e.same("boots in the copy", 1, disk.CopiedBoots(t, name, first))
+		e.same("what there is of the copy", made, disk.Copies(t, name))
+		e.off(order.Ref)
+	}
+}
+
 // frozenCopy: the answer is lost, and the copy is made all the same, or not. The same order again leads to one that is
 // whole.
 func frozenCopy(t T, h Harness) {

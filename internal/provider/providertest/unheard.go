@@ -50,7 +50,7 @@ type deed struct {
 // deeds are all calls of the port that change an instance which is there; create and delete have questions of their
 // own.
 func deeds() []deed {
-	return []deed{
+	return append([]deed{
 		{
 			op:     fleet.OpCertify,
 			method: "Certify",
@@ -123,6 +123,12 @@ func deeds() []deed {
 			call:   byName(provider.Keeper.Restore),
 			settle: settledRestore,
 		},
+	}, copying()...)
+}
+
+// copying are those on copies of disks.
+func copying() []deed {
+	return []deed{
 		{
 			op:     fleet.OpSnapshot,
 			method: "Snapshot",
@@ -132,6 +138,14 @@ func deeds() []deed {
 					copyNamed(o, roundID(fleet.OpSnapshot, round)))
 				return err
 			}, settle: settledSnapshot,
+		},
+		{
+			op:     fleet.OpRevert,
+			method: "Revert",
+			ready:  toBePutBack,
+			call: func(ctx context.Context, e *exam, o provider.Blueprint, round int) error {
+				return has[provider.Reverter](e).Revert(ctx, o.Ref, copyNamed(o, roundID(fleet.OpRevert, round)))
+			}, settle: settledRevert,
 		},
 		{
 			op:     fleet.OpDropSnapshot,

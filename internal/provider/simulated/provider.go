@@ -36,6 +36,7 @@ var (
 	_ provider.Snapshotter  = (*Provider)(nil)
 	_ provider.Rebuilder    = (*Provider)(nil)
 	_ provider.Adjuster     = (*Provider)(nil)
+	_ provider.Reverter     = (*Provider)(nil)
 	_ provider.Rehearser    = (*Provider)(nil)
 	_ provider.GuestPinger  = (*Provider)(nil)
 	_ provider.MeterReader  = (*Provider)(nil)
@@ -385,6 +386,11 @@ func (p *Provider) Snapshot(ctx context.Context, ref provider.Ref, name fleet.Sn
 func (p *Provider) DropSnapshot(ctx context.Context, name fleet.SnapshotName) error {
 	ref := provider.Ref{ID: fleet.InstanceID(name.ID), Host: name.Host, Mark: fleet.Mark{Machine: name.Machine}}
 	return p.change(ctx, fleet.OpDropSnapshot, ref, func(c *world.Call) { c.Snapshot = snapshotID(name) })
+}
+
+// Revert implements provider.Reverter.
+func (p *Provider) Revert(ctx context.Context, ref provider.Ref, name fleet.SnapshotName) error {
+	return p.change(ctx, fleet.OpRevert, ref, func(c *world.Call) { c.Snapshot = snapshotID(name) })
 }
 
 var errNoAgent = errors.New("the guest's agent does not answer")

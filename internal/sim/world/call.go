@@ -32,9 +32,10 @@ const (
 	// Hook does what people want done around the work on an instance, at the caller's: it is done whatever becomes of
 	// the instance, and applies the configuration of one that it gets to.
 	Hook Op = "hook"
-	// Snapshot copies an instance's disks, and DropSnapshot removes a copy.
+	// Snapshot copies an instance's disks, DropSnapshot removes a copy, and Revert puts one back.
 	Snapshot     Op = "snapshot"
 	DropSnapshot Op = "drop-snapshot"
+	Revert       Op = "revert"
 	// Evacuate starts an instance on another host when its own is silent; Migrate moves one that runs.
 	Evacuate Op = "evacuate"
 	Migrate  Op = "migrate"
@@ -370,7 +371,9 @@ func (w *World) actOn(vm *VM, call *Call) (bool, End) {
 		}
 		w.setPower(vm, Off, StopExternal)
 	case Rebuild:
-		return w.rebuild(vm)
+		return w.rebuild(vm, 0)
+	case Revert:
+		return w.revert(vm, call)
 	case Certify:
 		if vm.Mark.Certified && vm.Mark.Instance == vm.ID {
 			return false, Done
@@ -436,13 +439,13 @@ const (
 	commandMost  = 20 * time.Second
 )
 
-// rebuild starts the instance with a mind as new as its disk.
-func (w *World) rebuild(vm *VM) (bool, End) {
+// rebuild starts the instance with a mind as new as its disk, which was booted from so often.
+func (w *World) rebuild(vm *VM, boots int) (bool, End) {
 	if vm.Power != Off || vm.Mark.Kept {
 		return false, Conflict
 	}
 	vm.guest.Heal()
-	vm.DiskBoots = 0
+	vm.DiskBoots = boots
 	w.spoil(vm)
 	w.setPower(vm, Running, StopUnknown)
 	return true, Done

@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -26,6 +27,15 @@ func (w *World) copyDisks(vm *VM, call *Call) (bool, End) {
 	return true, Done
 }
 
+// revert gives the instance, which is off, the disk of the copy.
+func (w *World) revert(vm *VM, call *Call) (bool, End) {
+	c, there := w.diskCopies[call.copyName()]
+	if !there {
+		return false, Invalid
+	}
+	return w.rebuild(vm, c.Boots)
+}
+
 func (w *World) dropCopy(call *Call) (bool, End) {
 	_, there := w.diskCopies[call.copyName()]
 	delete(w.diskCopies, call.copyName())
@@ -34,13 +44,7 @@ func (w *World) dropCopy(call *Call) (bool, End) {
 
 // DiskCopies returns the copies of disks that there are, by machine and name.
 func (w *World) DiskCopies() []Copy {
-	var out []Copy
-	for _, c := range w.diskCopies {
-		out = append(out, c)
-	}
-	slices.SortFunc(out, func(a, b Copy) int {
-		return cmp.Or(cmp.Compare(a.Machine, b.Machine),
-			cmp.Compare(a.ID, b.ID))
+	return slices.SortedFunc(maps.Values(w.diskCopies), func(a, b Copy) int {
+		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.ID, b.ID))
 	})
-	return out
 }
