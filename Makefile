@@ -18,7 +18,7 @@ PROBES_FLAGS ?=
 CONTROLLER_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-openstack repeat disks records show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
+.PHONY: help build test test-openstack repeat disks records pools show-sizes survive hostile ends race lint fuzz-api tidy cover fuzz bench bench-probes bench-controller bench-openstack bench-sizes mutants ssd-trace demo demo-clean clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,10 @@ records: ## what guests write on a disk shared by all their instances stays in o
 show-sizes: ## a fleet of 2 to 6 real machines follows three days of recorded load in 15 minutes; docs/img/sizes.svg shows it
 	scripts/install-deps.sh tests
 	@E2E_SIZES=$(CURDIR)/docs/img/sizes.svg scripts/ensure-go.sh go test -count=1 -timeout 60m -run TestTheSizeFollows -v ./e2e
+
+pools: ## users ask all the time, behind HAProxy, while real machines are repaired, replaced, changed and removed, and a host dies, TIMES (20) times
+	scripts/install-deps.sh tests
+	@E2E_POOLS=$(or $(TIMES),20) scripts/ensure-go.sh go test -count=1 -timeout 240m -run TestS14S39S61S62UsersNotice -v ./e2e
 
 survive: ## hale outlives an adapter, a check, a target and a fencer that panic, for FOR (10m); make test does so for 20s
 	@HALE_SURVIVE=$(or $(FOR),10m) scripts/ensure-go.sh go test -count=1 -timeout 120m -run TestHaleOutlives -v ./internal/app

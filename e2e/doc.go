@@ -10,6 +10,7 @@
 //	E2E_SEED=7 go test ./e2e                   the same victims and moments again
 //	E2E_HALE=bin/hale go test ./e2e            a hale that is built already
 //	E2E_SIZES=$PWD/sizes.svg go test -run TestTheSizeFollows ./e2e   the long dose of a load, and a drawing of it
+//	E2E_POOLS=20 go test -run UsersNotice ./e2e   the long dose of what is done to machines behind HAProxy
 //	go test -run '^$' -bench . ./e2e           what a heal costs; writes bench/out/heal.json
 //
 // The last line that a run prints has the number of scenes, the seed, and how often a scene was played again because

@@ -180,6 +180,11 @@ func (b *box) Set(to bmc.Power) error {
 	if to == bmc.On || b.off.Load() != nil {
 		return nil
 	}
+	return b.die()
+}
+
+// die ends everything on the host, as when its power fails.
+func (b *box) die() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err := b.lab.KillLibvirtd(ctx)
@@ -210,15 +215,21 @@ func (s stage) powered(b *box) (controller *bmc.Controller, fences string) {
 // spread has hale raise a fleet on both hosts. The first has a fence, with the one method given.
 func (s stage) spread(a *box, fences, repair string) {
 	s.Helper()
+	s.spanBoth(a, fences)
+	s.configure(func(set *settings) { set.fleetYAML = fmt.Sprintf(spreadFleet, repair) })
+	s.raise()
+	s.stands()
+}
+
+// spanBoth makes both hosts those of the provider. The first has a fence, with the one method given.
+func (s stage) spanBoth(a *box, fences string) {
+	s.Helper()
 	state := s.TempDir()
 	s.must(os.Chmod(state, 0o711)) // QEMU goes through it
 	method, _, _ := strings.Cut(strings.TrimSpace(fences), ":")
 	s.configure(func(set *settings) {
 		set.providerYAML = fmt.Sprintf(fencedHosts, state, a.lab.URI(), method, s.lab.URI(), fences)
-		set.fleetYAML = fmt.Sprintf(spreadFleet, repair)
 	})
-	s.raise()
-	s.stands()
 }
 
 // on returns the machine that is on the host.

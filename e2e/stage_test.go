@@ -205,11 +205,16 @@ func (s stage) after(mark int) []api.Event {
 // event awaits the first event after the mark that is meant.
 func (s stage) event(what string, mark int, m match) api.Event {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	return s.eventWithin(patience, what, mark, m)
+}
+
+func (s stage) eventWithin(d time.Duration, what string, mark int, m match) api.Event {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), d)
 	defer cancel()
 	e, err := s.journal.first(ctx, mark, m)
 	if err != nil {
-		s.Fatalf("not within %s: %s", patience, what)
+		s.Fatalf("not within %s: %s", d, what)
 	}
 	return e
 }

@@ -2,10 +2,12 @@ package haproxy
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,25 +35,36 @@ const poolConfig = `global
   stats socket %s mode 600 level admin
 defaults
   mode http
-  timeout connect 2s
   timeout client 30s
-  timeout server 30s
-  option redispatch
-  retries 3
+%s
 frontend front
   bind %s
-  default_backend %[3]s
-backend %[3]s
+  default_backend %[4]s
+backend %[4]s
   balance roundrobin
-  server-template web- %d 127.0.0.1:1 check inter 200ms fastinter 100ms fall 2 rise 1 disabled
+  server-template web- %d 127.0.0.1:1 check %s disabled
 `
 
 // StartPool starts one with so many slots, the servers web-1 and on, all in maintenance, and waits until it takes
 // commands.
 func StartPool(t testing.TB, slots int) *Pool {
 	t.Helper()
+	return startPool(t, slots, "  timeout connect 2s\n  timeout server 30s\n  option redispatch\n  retries 3",
+		"inter 200ms fastinter 100ms fall 2 rise 1")
+}
+
+// StartRetrying starts one that has another machine answer what one does not answer soon, as HAProxy can, and that
+// gets no wrong idea of machines that are busy.
+func StartRetrying(t testing.TB, slots int) *Pool {
+	t.Helper()
+	return startPool(t, slots, "  timeout connect 500ms\n  timeout server 5s\n  option redispatch 1\n"+
+		"  retry-on all-retryable-errors\n  retries 10", "inter 1s fall 3 rise 1")
+}
+
+func startPool(t testing.TB, slots int, manner, check string) *Pool {
+	t.Helper()
 	p := &Pool{t: t, dir: t.TempDir(), Socket: socket(t), Front: nettest.Free(t)}
-	text := fmt.Sprintf(poolConfig, p.Socket, p.Front, Backend, slots)
+	text := fmt.Sprintf(poolConfig, p.Socket, manner, p.Front, Backend, slots, check)
 	if err := os.WriteFile(filepath.Join(p.dir, "haproxy.cfg"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +114,25 @@ func (p *Pool) Ask(command string) string {
 	defer cancel()
 	said, _ := ask(ctx, p.Socket, command) // no answer says it
 	return said
+}
+
+// Servers says how HAProxy has its servers, by their names: "UP", "DRAIN", "MAINT", "DOWN" and the like, as its
+// statistics show it; none: it does not answer.
+func (p *Pool) Servers() map[string]string {
+	said := csv.NewReader(strings.NewReader(p.Ask("show stat " + Backend + " 4 -1")))
+	said.FieldsPerRecord = -1
+	lines, err := said.ReadAll()
+	if err != nil || len(lines) == 0 {
+		return nil
+	}
+	name, status := slices.Index(lines[0], "svname"), slices.Index(lines[0], "status")
+	out := map[string]string{}
+	for _, line := range lines[1:] {
+		if len(line) > max(name, status) && name >= 0 && status >= 0 {
+			out[line[name]] = line[status]
+		}
+	}
+	return out
 }
 
 // Kill ends it at once, as a crash does.

@@ -63,6 +63,13 @@ type Load struct {
 	Peak     float64       // the requests per second in its busiest interval
 }
 
+// Steady is a load that is the same all the time: so many requests per second.
+func Steady(perSecond float64, length time.Duration) Load {
+	var begin time.Time
+	return Load{Trace: Trace{Begin: begin, Every: time.Hour, Counts: []int{1, 1}}, From: begin,
+		To: begin.Add(2 * time.Hour), Length: length, Peak: perSecond}
+}
+
 // Moment is the time in the trace that is played after so long.
 func (l Load) Moment(after time.Duration) time.Time {
 	part := float64(after) / float64(l.Length)
@@ -149,7 +156,7 @@ func (u *Users) Play(ctx context.Context, l Load, page string) {
 			select {
 			case places <- struct{}{}:
 				under.Go(func() {
-					u.ask(ctx, page)
+					u.ask(context.WithoutCancel(ctx), page)
 					<-places
 				})
 			default:

@@ -49,6 +49,16 @@ func TestTheRateIsTheRecordings(t *testing.T) {
 	}
 }
 
+func TestASteadyLoadIsTheSameAllTheTime(t *testing.T) {
+	t.Parallel()
+	l := traffic.Steady(5, time.Minute)
+	for after := time.Duration(0); after <= l.Length; after += time.Second {
+		if r := l.Rate(after); math.Abs(r-5) > 1e-9 {
+			t.Errorf("%.2f requests per second after %s", r, after)
+		}
+	}
+}
+
 type answer func(*http.Request) (*http.Response, error)
 
 func (a answer) RoundTrip(q *http.Request) (*http.Response, error) { return a(q) }
