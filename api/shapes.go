@@ -76,6 +76,7 @@ const (
 	TroubleStream     = "stream"     // its secret cannot be read, or its receiver takes nothing
 	TroubleCheck      = "check"
 	TroubleFence      = "fence"
+	TroubleHook       = "hook" // its secret cannot be read
 	TroubleProvider   = "provider"
 	TroubleDiscovery  = "discovery" // a list of machines cannot be written
 	TroubleBalancer   = "balancer"  // its secret cannot be read, or it does not do as it is told

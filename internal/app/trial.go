@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -105,9 +107,38 @@ func (t *trials) fleet(ctx context.Context, f *policy.Spec) {
 		t.secrets(ctx, subject, troubles.SecretsOf(c))
 		t.program(subject, c.Exec.Command)
 	}
+	for id, h := range f.AllHooks() {
+		subject := fmt.Sprintf("fleet %s, hook %s", f.Name, id)
+		t.secrets(ctx, subject, troubles.SecretsOfHook(h))
+		t.hook(subject, h)
+	}
 	for i := range f.Repair.Steps {
 		t.program(fmt.Sprintf("fleet %s, step %s", f.Name, f.Repair.Steps[i].Kind), f.Repair.Steps[i].Run.Args)
 	}
+}
+
+// hook looks for what a hook needs on hale's side beside its secrets.
+func (t *trials) hook(subject string, h *policy.Hook) {
+	t.program(subject, h.Run.Args)
+	if h.Kind == policy.HookAnsible {
+		t.program(subject, []string{"ansible-playbook"})
+		t.file(subject, h.Playbook.Path)
+	}
+	for _, f := range h.Copy.Files {
+		t.file(subject, f.From)
+	}
+}
+
+// file looks whether one can be read.
+func (t *trials) file(subject, path string) {
+	file, err := os.Open(path)
+	if err == nil {
+		err = file.Close()
+	}
+	if bad := (*fs.PathError)(nil); errors.As(err, &bad) {
+		err = bad.Err
+	}
+	t.add(subject, "file "+path+" can be read", err)
 }
 
 // metrics reads each metric once that a server is asked for; programs are only looked for.

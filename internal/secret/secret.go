@@ -32,6 +32,7 @@ const Shown = "[secret]"
 const (
 	kindEnv  = "env"
 	kindFile = "file"
+	kindKey  = "key"
 )
 
 // longest is more than any password or token has, in bytes.
@@ -54,6 +55,15 @@ func File(path string) (Secret, error) {
 	return Secret{kindFile, filepath.Clean(path)}, nil
 }
 
+// Key refers to a file's content that has several lines, as a private key has.
+func Key(path string) (Secret, error) {
+	s, err := File(path)
+	if err == nil {
+		s.kind = kindKey
+	}
+	return s, err
+}
+
 // Of is what a fleet's policy refers to. The error is that of File or Env.
 func Of(s fleet.Secret) (Secret, error) {
 	switch {
@@ -72,9 +82,23 @@ func Read(ctx context.Context, s fleet.Secret) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	value, err := from.Resolve(ctx)
+	return from.told(ctx)
+}
+
+// ReadKey is the same of a private key in a file.
+func ReadKey(ctx context.Context, path string) (string, error) {
+	from, err := Key(path)
+	if err != nil {
+		return "", err
+	}
+	return from.told(ctx)
+}
+
+// told reads the secret. The error does not tell where it is kept.
+func (s Secret) told(ctx context.Context) (string, error) {
+	value, err := s.Resolve(ctx)
 	if f := (*fault.Error)(nil); errors.As(err, &f) && f.Err != nil {
-		err = f.Err // without the place
+		err = f.Err
 	}
 	return value, err
 }
@@ -106,7 +130,7 @@ func (s Secret) Resolve(ctx context.Context) (string, error) {
 	switch {
 	case value == "":
 		return "", fault.New(fault.Invalid, op, s.place(), errors.New("the secret is empty"))
-	case strings.ContainsAny(value, "\x00\r\n"):
+	case s.kind != kindKey && strings.ContainsAny(value, "\x00\r\n"):
 		return "", fault.New(fault.Invalid, op, s.place(), errors.New("the secret has more than one line"))
 	}
 	return value, nil
@@ -139,6 +163,8 @@ func (s Secret) read() (string, error) {
 	case kindFile:
 		value, err := readFile(s.where)
 		return strings.TrimSuffix(strings.TrimSuffix(value, "\n"), "\r"), err
+	case kindKey:
+		return readFile(s.where)
 	}
 	return "", errors.New("it refers to nothing")
 }
@@ -180,7 +206,7 @@ func because(err error) error {
 // Exposed says why others than those it is meant for may know the secret; empty: nothing is known against it. A file
 // that only its owner and its group can read is well kept.
 func (s Secret) Exposed() string {
-	if s.kind != kindFile {
+	if s.kind != kindFile && s.kind != kindKey {
 		return ""
 	}
 	info, err := os.Stat(s.where)

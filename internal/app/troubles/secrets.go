@@ -44,6 +44,8 @@ func (s placed) log(log *slog.Logger) *slog.Logger {
 		return log.With("target", s.Name)
 	case api.TroubleFence:
 		return log.With("method", s.Name)
+	case api.TroubleHook:
+		return log.With("fleet", s.Of, "hook", s.Name)
 	}
 	return log.With("fleet", s.Of, "check", s.Name)
 }
@@ -77,7 +79,30 @@ func secretsIn(c *config.Config) []placed {
 		for _, c := range f.Asked() {
 			add(api.TroubleCheck, string(f.Name), string(c.Name), SecretsOf(c)...)
 		}
+		for id, h := range f.AllHooks() {
+			add(api.TroubleHook, string(f.Name), string(id), SecretsOfHook(h)...)
+		}
 	}
+	return all
+}
+
+// SecretsOfHook returns what a hook needs: of a playbook, and of what is copied, the key to the machine, too.
+func SecretsOfHook(h *policy.Hook) []secret.Secret {
+	var all []secret.Secret
+	add := func(s secret.Secret, err error) {
+		if err == nil && !s.None() {
+			all = append(all, s)
+		}
+	}
+	add(secret.Of(h.Request.URL.Secret))
+	for _, header := range h.Request.Headers {
+		add(secret.Of(header.Secret))
+	}
+	for _, v := range h.Run.Env {
+		add(secret.Of(v.Secret))
+	}
+	add(secret.Key(h.Playbook.Key))
+	add(secret.Key(h.Copy.Key))
 	return all
 }
 

@@ -173,6 +173,9 @@ var waitsFor = map[string]func(api.Trouble) string{
 	api.TroubleCheck: func(t api.Trouble) string {
 		return "check " + t.Name + " of fleet " + t.Of + " is unknown: its secret cannot be read"
 	},
+	api.TroubleHook: func(t api.Trouble) string {
+		return "hook " + t.Name + " of fleet " + t.Of + " fails when its time comes: its secret cannot be read"
+	},
 	api.TroubleFence: func(t api.Trouble) string {
 		return "method " + t.Name + " cuts no power: its secret cannot be read"
 	},

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -122,6 +123,31 @@ func (s *Spec) At(m fleet.Moment) []Hook {
 	case fleet.MomentPool: // it has no hooks
 	}
 	return nil
+}
+
+// AllHooks yields all hooks with their ids.
+func (s *Spec) AllHooks() iter.Seq2[fleet.HookID, *Hook] {
+	return func(yield func(fleet.HookID, *Hook) bool) {
+		for _, m := range []fleet.Moment{fleet.MomentBefore, fleet.MomentLeave, fleet.MomentAfter,
+			fleet.MomentProvision} {
+			hooks := s.At(m)
+			for i := range hooks {
+				if !yield(m.Hook(hooks[i].Name), &hooks[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ProvisionTime is how long a new instance may take until it is what it is to be: it gets its address, and its hooks
+// are over.
+func (s *Spec) ProvisionTime() time.Duration {
+	all := s.BuildWithin
+	for i := range s.Provision {
+		all += max(s.Provision[i].Within, s.Provision[i].Deadline)
+	}
+	return all
 }
 
 // Hook returns the hook of the id; false: there is none any more.

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hale/internal/core/fault"
 	"hale/internal/core/policy"
@@ -23,6 +25,9 @@ const (
 func (w Ways) play(ctx context.Context, e *situation.Errand) (program.Result, error) {
 	const op = "hook.ansible"
 	p := e.Hook.Playbook
+	if _, err := keyOf(ctx, p.Login); p.Key != "" && err != nil {
+		return program.Result{}, err
+	}
 	if err := await(ctx, e, cmp.Or(p.Port, sshPort)); err != nil {
 		return program.Result{}, err
 	}
@@ -42,15 +47,37 @@ func (w Ways) play(ctx context.Context, e *situation.Errand) (program.Result, er
 	_, env := e.Hook.Run.Fill(e.Facts.Filler())
 	env = slices.Concat([]policy.Variable{
 		{Name: "HOME", Value: home}, {Name: "ANSIBLE_LOCAL_TEMP", Value: filepath.Join(home, "tmp")},
+		{Name: "ANSIBLE_STDOUT_CALLBACK", Value: "default"},
 		{Name: "ANSIBLE_NOCOLOR", Value: "1"}, {Name: "ANSIBLE_RETRY_FILES_ENABLED", Value: "0"},
 		{Name: "ANSIBLE_HOST_KEY_CHECKING", Value: map[bool]string{true: "1", false: "0"}[p.KnownHosts != ""]},
 		{Name: "LC_ALL", Value: "C.UTF-8"},
 	}, env)
 	args := slices.Concat([]string{"ansible-playbook", "-i", at}, p.Args, []string{p.Path})
-	return w.Programs.Run(ctx, job(e, args, env))
+	result, err := w.Programs.Run(ctx, job(e, args, env))
+	if err == nil && result.Code == 0 && !playedOn(string(e.Facts.Machine), result.Output) {
+		err = fault.New(fault.Permanent, op, string(e.Facts.Machine), errNotPlayed)
+	}
+	return result, err
 }
 
-// inventory is the one machine, as ansible wants it.
+var errNotPlayed = errors.New("no play of the playbook is about the machine: have one name its fleet, or all, as hosts")
+
+// playedOn reports whether the recap at the end of the output, if there is one, names the machine: ansible-playbook
+// ends well where none of its plays matches any host.
+func playedOn(machine, output string) bool {
+	at := strings.LastIndex(output, "PLAY RECAP")
+	if at < 0 {
+		return true // the output was asked for in another form
+	}
+	for line := range strings.Lines(output[at:]) {
+		if name, _, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == machine {
+			return true
+		}
+	}
+	return false
+}
+
+// inventory is the one machine, as ansible wants it: alone, and in a group that is named after its fleet.
 func inventory(e *situation.Errand) map[string]any {
 	p := e.Hook.Playbook
 	number, _ := e.Facts.Machine.Ordinal()
@@ -70,5 +97,10 @@ func inventory(e *situation.Errand) map[string]any {
 		known = p.KnownHosts
 	}
 	vars["ansible_ssh_common_args"] = "-o UserKnownHostsFile=" + known
-	return map[string]any{"all": map[string]any{"hosts": map[string]any{string(e.Facts.Machine): vars}}}
+	host, of := string(e.Facts.Machine), string(e.Facts.Machine.Fleet())
+	all := map[string]any{"hosts": map[string]any{host: vars}}
+	if of != "all" && of != "ungrouped" { // which ansible has by itself
+		all["children"] = map[string]any{of: map[string]any{"hosts": map[string]any{host: map[string]any{}}}}
+	}
+	return map[string]any{"all": all}
 }

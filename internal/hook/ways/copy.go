@@ -16,14 +16,18 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/situation"
 	"hale/internal/program"
+	"hale/internal/secret"
 )
 
 // copyFiles puts the files on the machine, one after the other.
 func copyFiles(ctx context.Context, e *situation.Errand) (program.Result, error) {
 	const op = "hook.copy"
 	c := e.Hook.Copy
-	config, err := loginConfig(c.Login)
-	if err != nil {
+	config, err := loginConfig(ctx, c.Login)
+	switch {
+	case errors.As(err, new(program.NoSecret)):
+		return program.Result{}, err
+	case err != nil:
 		return program.Result{}, fault.New(fault.Invalid, op, string(e.Facts.Machine), err)
 	}
 	if err := await(ctx, e, c.Port); err != nil {
@@ -62,12 +66,21 @@ func kindOf(ctx context.Context) fault.Kind {
 	return fault.Permanent
 }
 
-func loginConfig(l policy.Login) (*ssh.ClientConfig, error) {
-	private, err := os.ReadFile(l.Key)
+// keyOf reads the key to a machine. The error is a program.NoSecret.
+func keyOf(ctx context.Context, l policy.Login) (string, error) {
+	private, err := secret.ReadKey(ctx, l.Key)
 	if err != nil {
-		return nil, fmt.Errorf("hale's SSH key cannot be read: %w", err)
+		return "", program.NoSecret{Variable: "key", Err: err}
 	}
-	signer, err := ssh.ParsePrivateKey(private)
+	return private, nil
+}
+
+func loginConfig(ctx context.Context, l policy.Login) (*ssh.ClientConfig, error) {
+	private, err := keyOf(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := ssh.ParsePrivateKey([]byte(private))
 	if err != nil {
 		return nil, fmt.Errorf("%s is no private SSH key without a passphrase", l.Key)
 	}

@@ -32,15 +32,15 @@ type request struct {
 // post sends the hook. Only a 2xx is a yes.
 func (w Ways) post(ctx context.Context, e *situation.Errand) (program.Result, error) {
 	r := e.Hook.Request
-	to, err := valueOf(r.URL.Value, r.URL.Secret)
+	to, err := valueOf(ctx, "url", r.URL.Value, r.URL.Secret)
 	if err != nil {
-		return program.Result{}, program.NoSecret{Variable: "url", Err: err}
+		return program.Result{}, err
 	}
 	var headers []secret.Named
 	for _, h := range r.Headers {
-		v, err := valueOf(h.Value, h.Secret)
+		v, err := valueOf(ctx, h.Name, h.Value, h.Secret)
 		if err != nil {
-			return program.Result{}, program.NoSecret{Variable: h.Name, Err: err}
+			return program.Result{}, err
 		}
 		headers = append(headers, secret.Named{Name: h.Name, Plain: v.Plain, Secret: v.Secret})
 	}
@@ -67,9 +67,13 @@ func (w Ways) post(ctx context.Context, e *situation.Errand) (program.Result, er
 	return program.Result{Output: d.String()}, err
 }
 
-func valueOf(plain string, kept fleet.Secret) (secret.Value, error) {
+// valueOf is a value, or where it is kept, once that can be read: what lacks a secret is not begun.
+func valueOf(ctx context.Context, name, plain string, kept fleet.Secret) (secret.Value, error) {
 	if kept.None() {
 		return secret.Value{Plain: plain}, nil
+	}
+	if _, err := secret.Read(ctx, kept); err != nil {
+		return secret.Value{}, program.NoSecret{Variable: name, Err: err}
 	}
 	s, err := secret.Of(kept)
 	return secret.Value{Secret: s}, err
