@@ -29,18 +29,18 @@ func hookOver(r record.Record) string {
 }
 
 func hookOutcome(r record.Record) string {
-	ended := words.Outcome(r.Outcome)
+	ended, then := words.Outcome(r.Outcome), ""
 	switch r.Outcome {
 	case fleet.OutcomeUnknown:
 		ended = "it is unknown how far it came"
 	case fleet.OutcomeRetry, fleet.OutcomeNotSent:
-		ended = "it could not be run now; it is tried again"
+		ended, then = "it could not be run now", "; it is tried again"
 	case fleet.OutcomeFailed, fleet.OutcomeRefused, fleet.OutcomeUnsupported, fleet.OutcomeNotFound,
 		fleet.OutcomeConflict, fleet.OutcomeLocked:
 		ended = "it failed"
 	case fleet.OutcomeDone, fleet.OutcomeNoSecret:
 	}
-	return Aside(fmt.Sprintf("%s: %s: %s%s", about(r), Hook(r.Hook), ended, after(r)), r.Detail)
+	return Aside(fmt.Sprintf("%s: %s: %s%s%s", about(r), Hook(r.Hook), ended, after(r), then), r.Detail)
 }
 
 func hookWord(r record.Record) string {

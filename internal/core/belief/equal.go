@@ -20,6 +20,7 @@ func (m *Machine) sameBusiness(o *Machine) bool {
 		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) &&
 		same(m.Anchor, o.Anchor) &&
 		same(m.Change, o.Change) && m.Repair.equal(o.Repair) && m.Volumes.equal(o.Volumes) &&
+		m.Provisioned.equal(o.Provisioned) &&
 		slices.Equal(m.Kept, o.Kept) &&
 		slices.Equal(m.Snapshots, o.Snapshots) && slices.Equal(m.Left, o.Left) &&
 		same(m.Contest, o.Contest) && same(m.Elsewhere, o.Elsewhere)

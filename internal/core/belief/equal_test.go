@@ -26,10 +26,11 @@ func full() belief.Machine {
 		RetryAt: now, Kept: []belief.KeptInstance{{Leaving: belief.Leaving{RetryAt: 1}}},
 		Volumes:   &belief.Volumes{Host: "h1", Made: []string{"data"}},
 		Snapshots: []belief.DiskSnapshot{{ID: "r1"}}, Left: []belief.LeftBehind{{Proof: fleet.ProofHostOff}},
-		Contest:   &belief.Contest{Asked: now},
-		Warned:    []belief.Warned{{Check: "disk", Again: 1}},
-		Elsewhere: &fleet.Claim{By: "a", Since: 1},
-		Incidents: 1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"), Alias: "main",
+		Contest:     &belief.Contest{Asked: now},
+		Provisioned: (*belief.Hooking)(nil).End("provision/site", ""),
+		Warned:      []belief.Warned{{Check: "disk", Again: 1}},
+		Elsewhere:   &fleet.Claim{By: "a", Since: 1},
+		Incidents:   1, Repairs: 1, Address: netip.MustParseAddr("10.0.0.1"), Alias: "main",
 	}
 }
 

@@ -58,10 +58,21 @@ func (h *Hooking) End(id fleet.HookID, why fleet.Reason) *Hooking {
 
 // Anew returns the hooking without what ended at the moment, which begins anew. There may be none before.
 func (h *Hooking) Anew(m fleet.Moment) *Hooking {
+	return h.Keep(func(o HookOver) bool { return o.Hook.Moment() != m })
+}
+
+// Of returns the hooking with what ended at the moment alone. There may be none before.
+func (h *Hooking) Of(m fleet.Moment) *Hooking {
+	return h.Keep(func(o HookOver) bool { return o.Hook.Moment() == m })
+}
+
+// Keep returns the hooking with those ends alone that are to be kept, and nothing under way; nil: none is. There may be
+// none before.
+func (h *Hooking) Keep(keep func(HookOver) bool) *Hooking {
 	if h == nil {
 		return nil
 	}
-	kept := slices.DeleteFunc(slices.Clone(h.Over), func(o HookOver) bool { return o.Hook.Moment() == m })
+	kept := slices.DeleteFunc(slices.Clone(h.Over), func(o HookOver) bool { return !keep(o) })
 	if len(kept) == 0 {
 		return nil
 	}

@@ -42,6 +42,9 @@ type Machine struct {
 	// Acted is when the epoch was raised: sightings asked earlier say nothing about the machine of today.
 	Acted   fleet.Instant
 	Current Incarnation
+	// Provisioned is how those hooks ended that make of Current what it is to be, as long as it is raw; nil: none has.
+	// It is never changed in place, so that copies share it.
+	Provisioned *Hooking `json:",omitempty"`
 	// Address is the last one the provider named for Current; it stays probed when the provider names none (L8).
 	Address netip.Addr
 	// Moved is when Current was first seen on its present host, after it was on another; 0: it did not move.
@@ -104,6 +107,12 @@ type Incarnation struct {
 	Irreplaceable bool `json:"Kept,omitempty"`
 	// Raw says that it was not provisioned yet: it is not certified before it was, however well it looks.
 	Raw bool `json:",omitempty"`
+	// Spoilt says that it was not provisioned, and cannot be: what was begun on it must not be run twice. It is
+	// replaced.
+	Spoilt bool `json:",omitempty"`
+	// Served says, in a fleet with spares, that it had a place among those that serve since it was built, or last left
+	// its users.
+	Served bool `json:",omitempty"`
 	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.
 	PoweredOff bool `json:",omitempty"`
 }
@@ -199,11 +208,14 @@ func (m *Machine) WantedBack(now fleet.Now) bool {
 	return m.Wanted != nil && m.Wanted.Undo && !now.Reached(m.Wanted.Until)
 }
 
-// Quarantine is where a machine goes that hale could not heal. Nothing touches it until a person says so, or it
-// becomes healthy by itself.
+// Quarantine is where a machine goes that hale could not heal. Nothing touches it until a person says so, or, unless it
+// stays, it becomes healthy by itself.
 type Quarantine struct {
 	Since  time.Time
 	Reason fleet.Reason
+	// Stays says that the machine is healthy and is kept from its users all the same, until a person ends that: a hook
+	// after its repair failed.
+	Stays bool `json:",omitempty"`
 	// Spared are the rungs of the ladder that were not tried because they are for other checks than those that are
 	// down.
 	Spared Rungs `json:",omitempty"`
@@ -293,6 +305,7 @@ func (m Machine) Restart(now fleet.Now, spec policy.Spec) Machine {
 	}
 	if m.Repair != nil {
 		m.Repair = m.Repair.restart(now, spec)
+		m.graceForHooks(now, &spec)
 	}
 	m.Keep(&spec.Adopt)
 	return m
@@ -337,13 +350,28 @@ func (m *Machine) Afresh(now fleet.Now, spec policy.Spec) {
 	if m.Health.Grace != 0 {
 		m.Health.Grace = now.Mono.Add(spec.Grace)
 	}
-	if r := m.Repair; r != nil && r.Phase == PhaseVerify {
+	if m.Repair == nil {
+		return
+	}
+	m.graceForHooks(now, &spec)
+	if r := m.Repair; r.Phase == PhaseVerify {
 		r.Deadline = now.Mono.Add(VerifyTime(spec, *r))
 		if r.Step != fleet.StepPage { // to tell a person is no start
 			m.Health.Grace = r.Deadline
 		}
 	}
 }
+
+// graceForHooks gives a new instance that is being provisioned, and may fail meanwhile, as much time for that as when
+// it began. There is a repair.
+func (m *Machine) graceForHooks(now fleet.Now, spec *policy.Spec) {
+	if m.Repair.Phase == PhaseProvision && m.Health.Grace != 0 {
+		m.Health.Grace = now.Mono.Add(spec.ProvisionTime())
+	}
+}
+
+// Stays reports whether it is in a quarantine that its health does not end.
+func (m *Machine) Stays() bool { return m.Quarantine != nil && m.Quarantine.Stays }
 
 // Clone returns a copy that shares nothing with m.
 func (m Machine) Clone() Machine {

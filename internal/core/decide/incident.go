@@ -28,6 +28,7 @@ func (w *work) judgeIncident() {
 			w.EndIncident(fleet.ReasonRecovered)
 		}
 		w.OpenIncident(m.Health.Cause)
+	case m.Stays(): // until a person ends it
 	case m.Health.Verdict == belief.VerdictHealthy && m.Incident != nil && m.Current.Certified && !m.Current.Raw:
 		w.EndIncident(fleet.ReasonRecovered)
 	case telling.Lost(&w.Chart, telling.WithUnknown, w.telling) &&

@@ -23,7 +23,17 @@ func (w *work) judge() {
 		return
 	}
 	w.noticeStrays()
+	w.noticeUse()
 	w.judgeIncident()
+}
+
+// noticeUse notes, in a fleet with spares, that the machine has a place among those that serve: should it give its
+// place away, those whom it served may use it still.
+func (w *work) noticeUse() {
+	l := w.Situation.Whole.Ledger
+	if l != nil && len(l.Spares) > 0 && w.M.Current.Certified && !l.IsSpare(w.M.Name) {
+		w.M.Current.Served = true
+	}
 }
 
 // judgeHealth brings the verdict up to date, unless the instance is being replaced: what it looks like then is our own

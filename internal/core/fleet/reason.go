@@ -171,6 +171,8 @@ const (
 	ReasonHookFailed  Reason = "hook-failed"  // it said so, or could not be run
 	ReasonHookLate    Reason = "hook-late"    // it was not done in time
 	ReasonHookUnclear Reason = "hook-unclear" // it is unknown whether, or how far, it ran
+	ReasonHookRefused Reason = "hook-refused" // what it asks for was turned down
+	ReasonIdle        Reason = "idle"         // it is for the users of a machine that has none
 	ReasonOut         Reason = "out"          // the pool says that it is out, or has no connections
 	ReasonWaitOver    Reason = "wait-over"    // the pool's wait is over
 	ReasonPoolSilent  Reason = "pool-silent"  // the pool does not answer

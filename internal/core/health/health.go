@@ -160,6 +160,8 @@ func find(m *belief.Machine, e *Evidence) belief.Health {
 		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: cause}
 	case down == True:
 		blamed.Verdict, blamed.Cause = belief.VerdictUnhealthy, belief.CauseChecks
+	case m.Current.Spoilt: // however well it looks
+		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseBuild}
 	case down == Unknown && e.suspect(checks, culprit, word):
 		blamed.Verdict = belief.VerdictSuspect
 	case down == Unknown:

@@ -125,6 +125,30 @@ func Lacks(h *policy.Hook, facts policy.Facts) (why fleet.Reason, placeholder st
 	return "", ""
 }
 
+// Again returns which ends still count when an instance is provisioned again: of what is done, and of what must not be
+// run once more.
+func Again(spec *policy.Spec, ended *belief.Hooking) *belief.Hooking {
+	return ended.Keep(func(o belief.HookOver) bool {
+		h, _ := spec.Hook(o.Hook)
+		return o.Why == "" || Spent(&h, o.Why)
+	})
+}
+
+// Spent reports whether a hook that ended so must not be run once more: it may have begun, and does not bear that
+// (L12).
+func Spent(h *policy.Hook, why fleet.Reason) bool {
+	began := why == fleet.ReasonHookFailed || why == fleet.ReasonHookLate || why == fleet.ReasonHookUnclear
+	return began && !h.Idempotent && h.Kind != policy.HookWait
+}
+
+// Refused is why a hook failed that was refused: the program could not be started, or what it asks for was turned down.
+func Refused(h *policy.Hook) fleet.Reason {
+	if h.Kind == policy.HookCommand || h.Kind == policy.HookAnsible {
+		return fleet.ReasonNoProgram
+	}
+	return fleet.ReasonHookRefused
+}
+
 // Say takes the word that a person, or a program, gives on the hook of the machine that waits for one. It returns how
 // far the hooks are then, or why not.
 func Say(m *belief.Machine, spec *policy.Spec, o *fleet.Order, now fleet.Now) (*belief.Hooking, fleet.Reason) {

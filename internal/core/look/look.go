@@ -53,8 +53,11 @@ func (s reading) truth() health.Truth {
 		return health.True
 	}
 	truth := health.Confirm(&s.Situation.Spec, s.l)
-	if s.M.Health.Cause == belief.CauseDisabled {
+	switch {
+	case s.M.Health.Cause == belief.CauseDisabled:
 		truth = s.leavesDisabled()
+	case s.r.Target.Spoilt && s.l.Seen.Known():
+		truth = health.True // it cannot be made what it is to be
 	}
 	if truth == health.Unknown {
 		truth = s.confirmSilent()

@@ -82,6 +82,10 @@ func (w ordered) retry(o *fleet.Order) fleet.Reason {
 		return fleet.ReasonNotQuarantined
 	}
 	w.accept(o)
+	if m.Stays() && m.Health.Verdict == belief.VerdictHealthy {
+		w.EndIncident(fleet.ReasonHealed) // a person says that it may serve
+		return ""
+	}
 	m.Quarantine, m.Waiting = nil, ""
 	m.Attempts, m.RetryAt = nil, 0
 	m.Incident.Failed, m.Incident.Paged = 0, false

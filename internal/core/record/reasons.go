@@ -138,7 +138,7 @@ var hooked = []fleet.Reason{
 	fleet.ReasonHookFailed, fleet.ReasonHookLate, fleet.ReasonHookUnclear, fleet.ReasonNotRunning, fleet.ReasonHostDown,
 	fleet.ReasonNoProgram,
 	fleet.ReasonNoSecret, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonNoAddress, fleet.ReasonUnsupported,
-	fleet.ReasonRefusedBy,
+	fleet.ReasonHookRefused, fleet.ReasonIdle,
 }
 
 // halts are those for which no machine goes by an opinion, whatever it wants.
@@ -175,6 +175,7 @@ var failures = []fleet.Reason{
 	fleet.ReasonSecondRunning, fleet.ReasonNoStep,
 	fleet.ReasonExhausted, fleet.ReasonAttempts, fleet.ReasonPilotFailed, fleet.ReasonUpdateStopped,
 	fleet.ReasonStepLeave, fleet.ReasonHookFailed, fleet.ReasonHookLate, fleet.ReasonHookUnclear,
+	fleet.ReasonHookRefused,
 }
 
 // told are those for which a person must look.

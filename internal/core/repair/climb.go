@@ -91,7 +91,7 @@ func (w *Work) run(r *belief.Repair) onward {
 func (w *Work) Worsen() bool {
 	m := w.M
 	q := m.Quarantine
-	if q == nil || q.Spared == 0 || m.Incident.Worsened || m.Health.Verdict != belief.VerdictUnhealthy ||
+	if q == nil || q.Stays || q.Spared == 0 || m.Incident.Worsened || m.Health.Verdict != belief.VerdictUnhealthy ||
 		guard.LeftAlone(m.Health.Cause, &w.Situation.Spec) {
 		return false
 	}

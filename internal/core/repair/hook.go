@@ -32,6 +32,9 @@ func (x errands) leave() onward {
 		tries := x.r.Retries
 		x.enter(belief.PhaseAct)
 		x.r.Retries = tries
+		if x.M.Current.ID == x.r.Target.ID {
+			x.M.Current.Served = false // its users have left
+		}
 		return again
 	case heals && x.leftAlone():
 		return over
@@ -55,6 +58,7 @@ func (x errands) leave() onward {
 // built goes on with an instance that was just built: what makes of it what it is to be comes before it is verified.
 func (x errands) built() onward {
 	x.verifyFrom()
+	x.M.Current.Spoilt, x.M.Provisioned = false, nil
 	spec := &x.Situation.Spec
 	if len(spec.Provision) == 0 {
 		return again
@@ -63,17 +67,16 @@ func (x errands) built() onward {
 	x.r.Hooks = x.r.Hooks.Anew(fleet.MomentProvision)
 	x.enter(belief.PhaseProvision)
 	x.r.Deadline = x.Now().Add(spec.BuildWithin)
-	x.M.Health.Grace = x.r.Deadline
-	for i := range spec.Provision {
-		x.M.Health.Grace = x.M.Health.Grace.Add(max(spec.Provision[i].Within, spec.Provision[i].Deadline))
-	}
+	x.M.Health.Grace = x.Now().Add(spec.ProvisionTime())
 	return again
 }
 
 // BeginProvision opens the short work on an instance that was not made what it is to be, and looks well all the same.
+// What is done already is not done again, and what does not bear it is not run twice.
 func (w *Work) BeginProvision() {
 	w.M.Quarantine = nil
-	r := w.open(belief.Repair{Kind: belief.RepairBuild}, belief.Aim{})
+	r := w.open(belief.Repair{Kind: belief.RepairBuild,
+		Hooks: hooks.Again(&w.Situation.Spec, w.M.Provisioned)}, belief.Aim{})
 	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(belief.RepairBuild)})
 	w.M.Attempts = append(w.M.Attempts, w.Now())
 	w.enter(belief.PhaseProvision)
@@ -88,7 +91,7 @@ func (x errands) provision() onward {
 	case x.M.Health.Cause.Stopped() && x.FreshlySeen(x.r):
 		return x.failRung(fleet.ReasonNotVerified, string(x.M.Health.Cause))
 	case !some:
-		x.M.Current.Raw = false
+		x.M.Current.Raw, x.M.Provisioned = false, nil
 		return x.verifyFrom()
 	case x.M.Address.IsValid() && x.off() == "": // nothing is left out of what makes of it what it is to be
 		return x.do(&task)
@@ -120,6 +123,8 @@ func (x errands) do(task *hooks.Task) onward {
 		return x.over(task.ID, "", h.Words)
 	case h.Said(task.ID) == fleet.HookFail:
 		return x.fail(task.ID, &task.Hook, fleet.ReasonHookFailed, h.Words)
+	case x.idle(task):
+		return x.over(task.ID, fleet.ReasonIdle, "")
 	case off != "" && !task.Hook.Always:
 		return x.over(task.ID, off, "")
 	case h != nil && h.At == task.ID && h.By != 0 && x.Situation.Now.Due(h.By):
@@ -128,6 +133,13 @@ func (x errands) do(task *hooks.Task) onward {
 		return x.await(task)
 	}
 	return x.run(task)
+}
+
+// idle reports whether the task is for those whom the machine serves, and there are none: it is a spare, and served no
+// one since it was built, or last left its users.
+func (x errands) idle(task *hooks.Task) bool {
+	return task.ID.Moment() == fleet.MomentLeave && !x.r.Target.Served &&
+		x.Situation.Whole.Ledger.IsSpare(x.M.Name)
 }
 
 // off says why nothing can be done on the machine itself.
@@ -205,6 +217,9 @@ func (x errands) over(id fleet.HookID, why fleet.Reason, detail string) onward {
 	x.M.Waiting = ""
 	x.r.RetryAt = 0
 	x.r.Hooks = x.r.Hooks.End(id, why)
+	if x.r.Phase == belief.PhaseProvision {
+		x.M.Provisioned = x.r.Hooks.Of(fleet.MomentProvision)
+	}
 	x.Record(record.Record{Kind: record.HookOver, Reason: why, Hook: id, Detail: detail, Instance: x.M.Current.ID})
 	return again
 }
@@ -213,7 +228,7 @@ func (x errands) over(id fleet.HookID, why fleet.Reason, detail string) onward {
 func (x errands) fail(id fleet.HookID, h *policy.Hook, why fleet.Reason, detail string) onward {
 	x.over(id, why, detail)
 	failed := cmp.Or(detail, string(id.Name()))
-	switch {
+	switch stays := x.r.Phase == belief.PhaseAfter; {
 	case h.OnFailure == policy.HookPage && x.M.Incident == nil:
 		x.Record(record.Record{Kind: record.Paged, Reason: why, Order: x.r.Order, Hook: id, Detail: failed,
 			Instance: x.M.Current.ID})
@@ -221,11 +236,14 @@ func (x errands) fail(id fleet.HookID, h *policy.Hook, why fleet.Reason, detail 
 		x.Page(why)
 	case h.OnFailure != policy.HookStop:
 	case x.r.Phase == belief.PhaseProvision:
+		x.M.Current.Spoilt = hooks.Spent(h, why)
 		return x.failRung(why, failed)
 	case isWantedIn(x.M.Repair):
 		return x.giveUpChange(why, failed)
 	default:
-		return x.quarantine(why, failed)
+		x.quarantine(why, failed)
+		x.M.Quarantine.Stays = stays // what ends it is not its health, which it has
+		return over
 	}
 	return again
 }
@@ -239,6 +257,7 @@ type hooking struct{ nothing }
 // settle takes in how the hook ended. What did nothing is tried again as long as its time lasts.
 func (hooking) settle(w *Work, r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
 	x := errands{w, r}
+	h, _ := w.Situation.Spec.Hook(in.Hook)
 	why := fleet.ReasonHookFailed
 	switch o.Kind {
 	case fleet.OutcomeDone:
@@ -249,12 +268,11 @@ func (hooking) settle(w *Work, r *belief.Repair, in belief.Intent, o fleet.Outco
 	case fleet.OutcomeNoSecret:
 		why = fleet.ReasonNoSecret
 	case fleet.OutcomeRefused:
-		why = fleet.ReasonNoProgram
+		why = hooks.Refused(&h)
 	case fleet.OutcomeUnsupported:
 		why = fleet.ReasonUnsupported
 	case fleet.OutcomeFailed, fleet.OutcomeConflict, fleet.OutcomeLocked, fleet.OutcomeNotFound, fleet.OutcomeUnknown:
 	}
-	h, _ := w.Situation.Spec.Hook(in.Hook)
 	if by := r.Hooks.By; by != 0 && w.Situation.Now.Due(by) {
 		why = fleet.ReasonHookLate
 	}

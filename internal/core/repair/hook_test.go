@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // hook is one that may be run again.
@@ -159,6 +160,151 @@ func TestAMachineThatIsStillLeavingCanStay(t *testing.T) {
 		st.s.Whole.Parents = []belief.Parent{{ID: "rack:r9/1"}} // others fail together
 		if got := st.round(); got != want {
 			t.Errorf("by opinion %q it is %s, want %s", opinion, got, want)
+		}
+	}
+}
+
+// A hook after a repair that is to stop it keeps the healthy machine from its users until a person ends that: its
+// health does not, nor what fails on it later.
+func TestAStopAfterARepairIsAPersonsToEnd(t *testing.T) {
+	t.Parallel()
+	st := newStage(t, steps[fleet.StepReboot], steps[fleet.StepRecreate])
+	st.s.Spec.Repair.Steps[1].For = []fleet.CheckName{"disk"}
+	st.s.Spec.Hooks.After = []policy.Hook{{Name: "smoke", Kind: policy.HookCommand, Within: time.Minute,
+		OnFailure: policy.HookStop}}
+	r := st.healing(fleet.StepReboot)
+	r.Phase = belief.PhaseAfter
+	st.m.Repair, st.m.Health = &r, belief.Health{Verdict: belief.VerdictHealthy}
+	st.want("it is run", st.round(), "CALL hook old; after")
+	st.ends(fleet.OutcomeFailed)
+	st.want("it fails", st.round(),
+		"hook-over hook-failed; repair-ended hook-failed; quarantined hook-failed; paged hook-failed; over")
+	if !st.m.Stays() {
+		t.Error("its health ends the quarantine")
+	}
+	st.m.Health.Verdict, st.m.Health.Cause = belief.VerdictUnhealthy, belief.CauseChecks
+	st.view.Checks = append(st.view.Checks, fleet.CheckState{Check: "disk", Standing: fleet.StandingDown})
+	if st.play(func(w *work) { w.Worsen() }); !st.m.Stays() {
+		t.Error("what fails later ends the quarantine")
+	}
+}
+
+// provisioning is a new instance that looks well and was not provisioned: it has yet to be, by these hooks, of which
+// those ended so.
+func provisioning(t *testing.T, hooks []policy.Hook, ended ...belief.HookOver) *stage {
+	t.Helper()
+	st := newStage(t, steps[fleet.StepRecreate])
+	st.s.Spec.Provision = hooks
+	st.m.Current.Certified, st.m.Current.Raw, st.m.Address = false, true, netip.MustParseAddr("10.0.0.1")
+	st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
+	for _, o := range ended {
+		st.m.Provisioned = st.m.Provisioned.End(o.Hook, o.Why)
+	}
+	return st
+}
+
+// L12: when an instance is provisioned again, what is done is not done again, what failed is run again if it bears
+// that, and what began and does not bear it is never run twice: what its failure means holds on.
+func TestProvisioningGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	once := func(name fleet.HookName, means policy.HookFailure) policy.Hook {
+		return policy.Hook{Name: name, Kind: policy.HookCommand, Within: time.Minute, OnFailure: means}
+	}
+	again := once("again", policy.HookStop)
+	again.Idempotent = true
+	asked := policy.Hook{Name: "asked", Kind: policy.HookWait, Within: time.Minute, OnFailure: policy.HookStop}
+	for name, c := range map[string]struct {
+		hooks []policy.Hook
+		ended belief.HookOver
+		want  string
+	}{
+		"what is done": {[]policy.Hook{once("a", policy.HookStop)},
+			belief.HookOver{Hook: "provision/a"}, "verify"},
+		"what failed, and goes on": {[]policy.Hook{once("a", policy.HookGoOn)},
+			belief.HookOver{Hook: "provision/a", Why: fleet.ReasonHookUnclear}, "verify"},
+		"what never began": {[]policy.Hook{once("a", policy.HookStop)},
+			belief.HookOver{Hook: "provision/a", Why: fleet.ReasonNoSecret}, "CALL hook old; provision"},
+		"what bears it": {[]policy.Hook{again},
+			belief.HookOver{Hook: "provision/again", Why: fleet.ReasonHookFailed}, "CALL hook old; provision"},
+		"a word": {[]policy.Hook{asked},
+			belief.HookOver{Hook: "provision/asked", Why: fleet.ReasonHookLate}, "hook-begun; provision"},
+	} {
+		st := provisioning(t, c.hooks, c.ended)
+		st.want(name, st.play(func(w *work) { w.BeginProvision() }), "repair-started build; "+c.want)
+	}
+}
+
+// L12: of a hook of provisioning it is unknown how far it came, since hale was stopped meanwhile, and it does not bear
+// to be run twice. What it stops is replaced, however well it looks; what goes on goes on.
+func TestWhatMustNotBeRunTwiceIsReplaced(t *testing.T) {
+	t.Parallel()
+	for means, spoilt := range map[policy.HookFailure]bool{policy.HookStop: true, policy.HookGoOn: false} {
+		st := provisioning(t, []policy.Hook{{Name: "site", Kind: policy.HookCommand, Within: time.Minute,
+			OnFailure: means}})
+		st.m.Incident = nil
+		st.play(func(w *work) { w.BeginProvision() })
+		st.restarts()
+		if st.round(); st.m.Current.Spoilt != spoilt {
+			t.Errorf("%s: it is to be replaced: %v", means, st.m.Current.Spoilt)
+		}
+		if !spoilt {
+			st.want("it goes on", st.outline(), "hook-over hook-unclear; verify")
+			continue
+		}
+		st.m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseBuild}
+		st.want("it is healed", st.begin(), "repair-started heal; then recreate; LOOK; look")
+		st.answer(fleet.PowerRunning, fleet.StandingUp)
+		st.want("it looks well", st.round(), "look confirmed; CALL power-off old; act")
+	}
+}
+
+// What was refused is said as what it is: a program that is not there, or what a receiver, or a machine, turned down.
+func TestWhatWasRefusedIsSaid(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[policy.HookKind]string{policy.HookCommand: "no-program",
+		policy.HookAnsible: "no-program",
+		policy.HookHTTP:    "hook-refused", policy.HookCopy: "hook-refused"} {
+		st := leaving(t, policy.Hook{Name: "drain", Kind: kind, Within: time.Minute, OnFailure: policy.HookGoOn})
+		st.m.Address = netip.MustParseAddr("10.0.0.1")
+		st.round()
+		st.ends(fleet.OutcomeRefused)
+		st.want(string(kind), st.round(), "hook-over "+want+"; LOOK; look")
+		if over := st.record(record.HookOver); over.Detail == "" {
+			t.Errorf("%s: what was said is lost: %+v", kind, over)
+		}
+	}
+}
+
+// A spare has no users to leave: what is for those is skipped, and said to be. One that gave its place away a moment
+// ago has some still.
+func TestASpareHasNoUsersToLeave(t *testing.T) {
+	t.Parallel()
+	for served, want := range map[bool]string{true: "hook-begun; leave", false: "hook-over idle; "} {
+		st := leaving(t, policy.Hook{Name: "finish", Kind: policy.HookWait, Within: time.Hour})
+		st.s.Whole.Ledger = &belief.Ledger{Size: 6, Spares: []fleet.MachineName{"web-1"}}
+		st.m.Repair.Target.Served = served
+		if got := st.round(); !strings.HasPrefix(got, want) {
+			t.Errorf("it served: %v, and it is %s", served, got)
+		}
+	}
+}
+
+// While a new instance is provisioned it may fail, and so it may when hale begins afresh meanwhile.
+func TestGraceLastsAsLongAsProvisioning(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(*stage){
+		"a restart":  func(st *stage) { st.m = st.m.Restart(st.s.Now, st.s.Spec) },
+		"blind":      func(st *stage) { st.m.Afresh(st.s.Now, st.s.Spec) },
+		"clock step": func(st *stage) { st.m = st.m.ClockSet(st.s.Now, st.s.Spec) },
+	} {
+		st := provisioning(t, []policy.Hook{{Name: "site", Kind: policy.HookAnsible, Within: 20 * time.Minute,
+			Idempotent: true}})
+		r := st.healing(fleet.StepRecreate)
+		r.Phase, r.Removed, r.Proof = belief.PhaseProvision, true, fleet.ProofDeleted
+		st.m.Repair, st.m.Health = &r, belief.Health{Verdict: belief.VerdictStarting, Grace: st.s.Now.Mono + 1}
+		again(st)
+		if left := st.m.Health.Grace.Sub(st.s.Now.Mono); left < 20*time.Minute {
+			t.Errorf("%s: it may fail for %s more", name, left)
 		}
 	}
 }

@@ -12,7 +12,7 @@ var ends = map[string]string{
 	"hook no-secret":   hookFails("no-secret"),
 	"hook not-found":   hookFails("hook-failed"),
 	"hook not-sent":    "leave in 2s",
-	"hook refused":     hookFails("no-program"),
+	"hook refused":     hookFails("no-program"), // it is a command
 	"hook retry":       "leave in 2s",
 	"hook unknown":     hookFails("hook-unclear"),
 	"hook unsupported": hookFails("unsupported"),

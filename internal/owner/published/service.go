@@ -70,6 +70,8 @@ func (s *Fleet) service(m *belief.Machine) Service {
 		return failing(m, spare)
 	case m.Repair.Budgeted():
 		return Service{Word: ServesNo, Why: "it is in repair"}
+	case m.Stays():
+		return Service{Word: ServesNo, Why: "a hook after its repair failed"}
 	case healthy && m.Current.Certified && !m.Current.Raw && m.Address.IsValid():
 		return Service{Word: ServesYes, Why: "it is healthy"}
 	}

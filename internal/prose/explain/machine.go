@@ -131,6 +131,10 @@ func (e *explainer) explainWork(f published.Fleet, v situation.View) {
 			e.Now,
 			fmt.Sprintf("in quarantine for %s: %s", prose.Span(f.Now.Wall.Sub(q.Since)), words.Reason(q.Reason)),
 		)
+		if q.Stays {
+			e.Now = append(e.Now, "it is kept from its users, however healthy it is, until a person has it "+
+				"serve again: hale retry "+string(m.Name))
+		}
 		advice := cmp.Or(words.Advice(q.Reason), words.Advice(fleet.ReasonQuarantined))
 		if e.advise(advice); !strings.Contains(advice, "hale retry") {
 			e.advise("when it is mended: hale retry " + string(m.Name))

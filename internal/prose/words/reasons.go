@@ -172,9 +172,12 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonDraining:   {"its connections have yet to end", ""},
 	fleet.ReasonHookFailed: {"the hook failed", "see what it says: hale events shows it; then hale retry the machine"},
 	fleet.ReasonHookLate:   {"the hook was not done in time", "see what became of it, then hale retry the machine"},
-	fleet.ReasonHookUnclear: {"hale was stopped while the hook ran, so it is unknown how far it came",
+	fleet.ReasonHookUnclear: {"hale did not hear how the hook ended, so it is unknown how far it came",
 		"see what it left undone, then hale retry the machine; a hook that may be run again at any time can be " +
 			"declared idempotent"},
+	fleet.ReasonHookRefused: {"what the hook asks for was refused",
+		"see what it says: hale events shows it; put that right, then hale retry the machine"},
+	fleet.ReasonIdle:           {"it is a spare, and serves no one", ""},
 	fleet.ReasonOut:            {"the pool sends nothing to it any more", ""},
 	fleet.ReasonWaitOver:       {"its connections had their time", ""},
 	fleet.ReasonPoolSilent:     {"the pool does not answer", ""},
