@@ -361,7 +361,7 @@ func (c *server) callOf(a situation.Action) world.Call {
 	for i, h := range a.Excused {
 		excused[i] = string(h)
 	}
-	return world.Call{
+	call := world.Call{
 		Asks: true, Excused: excused, Adopted: a.Adopted, Disks: c.s.disks, Metadata: string(template.Metadata),
 		Tags: string(template.Tags), Size: world.Size(template.Size()),
 		Made: a.Made, Snapshot: string(a.Snapshot.ID), Try: a.Intent.Try,
@@ -372,6 +372,10 @@ func (c *server) callOf(a situation.Action) world.Call {
 			Built: a.Intent.At,
 		},
 	}
+	if e := a.Errand; e != nil {
+		call.Hook, call.Repair, call.Once = string(a.Intent.Hook), e.Repair, !e.Hook.Idempotent
+	}
+	return call
 }
 
 // instanceOf translates the provider's word, as an adapter does: a mark that was copied counts for nothing.

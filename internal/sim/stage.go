@@ -171,6 +171,10 @@ func fits(e script.Event, o Options) error {
 		if name, _ := verbs.ParseMetric(e.Subject); o.Spec.Metric(fleet.MetricName(name)) == nil {
 			return fmt.Errorf("%s: fleet %s has no metric %s", e, o.Spec.Name, name)
 		}
+	case "hook":
+		if name, _ := verbs.ParseHook(e.Subject); !hasHook(&o.Spec, fleet.HookName(name)) {
+			return fmt.Errorf("%s: fleet %s has no hook %s", e, o.Spec.Name, name)
+		}
 	case "load":
 		if o.Burden.Capacity == 0 {
 			return fmt.Errorf("%s: nothing bears a load: say how much a machine takes, as capacity 100", e)
@@ -194,6 +198,16 @@ func fits(e script.Event, o Options) error {
 		}
 	}
 	return nil
+}
+
+// hasHook reports whether the fleet has a hook of the name at any moment.
+func hasHook(spec *policy.Spec, name fleet.HookName) bool {
+	for _, h := range spec.AllHooks() {
+		if h.Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 // fitsMachine says why the event cannot happen to a machine of the fleet.

@@ -2,6 +2,7 @@ package simulated
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"hale/internal/hook"
 	"hale/internal/program"
 	"hale/internal/provider"
+	"hale/internal/sim/errand"
 	"hale/internal/sim/guest"
 	"hale/internal/sim/world"
 )
@@ -60,15 +62,34 @@ type hooks struct{ p *Provider }
 
 // Run implements hook.Runner.
 func (h hooks) Run(ctx context.Context, e *situation.Errand) (program.Result, error) {
-	fail := func(err error) (program.Result, error) {
-		return program.Result{}, fault.New(fault.UnknownOutcome, "simulated.hook", string(e.Facts.Machine), err)
+	fail := func(kind fault.Kind, err error) (program.Result, error) {
+		return program.Result{}, fault.New(kind, "simulated.hook", string(e.Facts.Machine), err)
+	}
+	id := string(e.Moment.Hook(e.Hook.Name))
+	fate := h.p.world.fate(id)
+	if fate == errand.Hangs {
+		<-ctx.Done()
+		return fail(fault.Permanent, fmt.Errorf("killed: %w", ctx.Err()))
 	}
 	if err := h.p.wait(ctx, commandTime); err != nil {
-		return fail(err)
+		return fail(fault.UnknownOutcome, err)
+	}
+	if fate != errand.Done {
+		return fail(kindOf(world.End(fate)), errIll)
 	}
 	ref := provider.Ref{ID: e.Facts.Instance, Host: e.Facts.Host, Mark: fleet.Mark{Machine: e.Facts.Machine}}
-	if err := h.p.change(ctx, fleet.OpHook, ref, func(call *world.Call) { call.Op = world.Configure }); err != nil {
-		return fail(err)
+	if err := h.p.change(ctx, fleet.OpHook, ref, func(call *world.Call) {
+		call.Op, call.Hook, call.Repair, call.Once = world.Configure, id, e.Repair, !e.Hook.Idempotent
+	}); err != nil {
+		return fail(fault.UnknownOutcome, err)
 	}
 	return program.Result{}, nil
+}
+
+var errIll = errors.New("the world has it end so")
+
+// fate is how the hook ends, which is named with its moment.
+func (w *World) fate(hook string) (is errand.Fate) {
+	w.do(func(t *world.World) { is = t.Errands.Of(hook) })
+	return is
 }

@@ -88,7 +88,7 @@ func (f Happens) strike(w *World) struck {
 		}
 		lift, err := do(verbs.Case{Domain: world.Domain{Kind: "host", Name: string(f.Host)}})
 		return struck{lift, err}
-	case verbs.OfProvider, verbs.OfTemplate, verbs.OfLoad, verbs.OfMetric:
+	case verbs.OfProvider, verbs.OfTemplate, verbs.OfLoad, verbs.OfMetric, verbs.OfHook:
 	}
 	lift, err := do(verbs.Case{})
 	return struck{lift, err}

@@ -27,6 +27,9 @@ func (j *Judge) Sent(c *world.Call) {
 	if c.Op != world.Create && !j.options.Naive {
 		d.Looked = j.rungOf(d.Machine).looked
 	}
+	if j.first != nil {
+		d.Hook = "" // of what the other hale ran, this one knows nothing
+	}
 	j.truth.Sent(d)
 }
 
@@ -40,6 +43,7 @@ func (j *Judge) Acted(c *world.Call) {
 	d := law.Saw(j.w, c)
 	d.Held = j.held[c]
 	delete(j.held, c)
+	j.truth.Ended(d)
 	if !c.Effect {
 		return
 	}
@@ -149,6 +153,7 @@ func (j *Judge) Sends(c Server, a situation.Action) {
 	if !r.disrupted && !j.windowOpen {
 		j.thins(a)
 		j.looked(r, a)
+		j.truth.Leaves(j.belief(string(a.Machine)), a.Intent.Op, a.Instance)
 	}
 	if op.Disruptive() && !j.windowOpen && !j.documented(a) {
 		j.Broken("evidence", string(a.Machine), fmt.Sprintf("%s before any evidence was gathered", op))

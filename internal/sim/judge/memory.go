@@ -41,6 +41,7 @@ func (j *Judge) RolledBack(then Memory) {
 		}
 	}
 	j.rolled = true
+	j.truth.Forgets()
 	for _, d := range j.w.DiskCopies() {
 		if m := j.belief(d.Machine); m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0 {
 			j.forgot[copyMade{d.Machine, d.ID}] = true

@@ -30,7 +30,7 @@ func (j *Judge) Strikes(e script.Event, kind verbs.Kind) func(lift func()) func(
 			}
 			return lift
 		}
-	case verbs.OfMachine, verbs.OfLoad, verbs.OfMetric:
+	case verbs.OfMachine, verbs.OfLoad, verbs.OfMetric, verbs.OfHook:
 	}
 	if e.Verb == verbs.StaysOn {
 		return j.staysOn(e)

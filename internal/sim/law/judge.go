@@ -65,6 +65,7 @@ type Judge struct {
 	told     map[string]time.Duration // when a person was last told that a second instance may write
 	shelf    map[string]time.Duration // when instances were put aside, by id
 	contents map[heldDisk]uint64      // what was first written to the disks that are kept
+	runs     runs                     // of hooks
 }
 
 // heldDisk names a kept disk of a machine.
@@ -102,6 +103,7 @@ func New(court Court, f Fleet, t *Tally) *Judge {
 		willed: map[string]time.Duration{},
 		reset:  map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
+		runs: newRuns(),
 	}
 }
 
@@ -163,6 +165,10 @@ func (j *Judge) Personal(machine string) bool { return j.personal[machine] }
 
 // Sent judges a call as it leaves its sender.
 func (j *Judge) Sent(d *Deed) {
+	if d.Op == world.Hook || d.Hook != "" { // it is run beside the instance, and not on it
+		j.runsHook(d)
+		return
+	}
 	j.strangers(d)
 	if d.Copied && d.Op != world.Create {
 		j.broken("L2", d, "which a person copied, mark and all")
@@ -269,6 +275,7 @@ const (
 func (j *Judge) wronged(d *Deed) Wrong {
 	switch {
 	case !d.Op.Disruptive() && d.Op != world.Run || d.Again, j.isOrdered(d):
+	case j.runs.raw[d.ID] && d.Op != world.Fence: // it serves no one yet
 	case d.Held && (d.Serving || d.Op == world.Fence && d.Healthy): // of a host: anything on it
 		j.tally.WindowActs++
 		return WrongWindow
@@ -402,6 +409,7 @@ func (j *Judge) gave(crowds []*Crowd, since time.Duration) {
 // Believed checks what must hold of each belief by itself.
 func (j *Judge) Believed(m *belief.Machine) {
 	name := string(m.Name)
+	j.finished(m)
 	if err := m.Check(); err != nil {
 		j.court.Broken("belief", name, err.Error())
 	}

@@ -46,6 +46,7 @@ const (
 	KindRefusal Kind = "refusal"
 	KindHouse   Kind = "house" // a host fails together with the hale server that stands on it
 	KindSize    Kind = "size"  // metrics say nothing or lie, loads jump, programs and people move a size that has bounds
+	KindHook    Kind = "hook"  // hooks fail, hang, are refused or not heard of, and people give words on them
 	// KindOperator is no kind of faults: an operator gives orders. It is drawn from a stream of its own, so that all
 	// else stays as it is.
 	KindOperator Kind = "operator"
@@ -62,7 +63,7 @@ func streams() []Kind {
 	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore,
 		KindTemplate, KindPerson,
 		KindOperator, KindDefinition, KindPast, KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine,
-		KindHands, KindRefusal, KindHouse, KindSize}
+		KindHands, KindRefusal, KindHouse, KindSize, KindHook}
 }
 
 // ParseKinds reads a list as "storm,partition"; "all" means every kind.
@@ -112,7 +113,7 @@ func rates() map[Kind]time.Duration {
 		KindOperator: day / 3, KindDefinition: 2 * day, KindPast: 4 * day,
 		KindReboot: 2 * day, KindSeveral: 5 * day, KindGateway: 3 * day, KindAgent: 3 * day, KindQuarantine: 8 * day,
 		KindHands: 2 * day, KindRefusal: 2 * day, KindHouse: 6 * day,
-		KindSize: day / 3,
+		KindSize: day / 3, KindHook: day / 3,
 	}
 }
 

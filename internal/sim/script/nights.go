@@ -15,7 +15,7 @@ import (
 // at once.
 func nightKinds() []Kind {
 	return []Kind{KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine, KindHands,
-		KindRefusal, KindHouse, KindSize}
+		KindRefusal, KindHouse, KindSize, KindHook}
 }
 
 // FirstKinds are the kinds without those: seeds that once found something still draw the same of them.
@@ -45,6 +45,8 @@ func (d *drawing) night(k Kind, at time.Duration) {
 		d.refusal(at)
 	case KindSize:
 		d.sizes(at)
+	case KindHook:
+		d.hooks(at)
 	case KindHouse:
 		d.add(at, "host "+pick(d.random, d.hosts...).Name, verbs.TakesHale, d.server(),
 			d.lasting(time.Minute, 30*time.Minute))

@@ -27,7 +27,7 @@ func examples() map[string]string {
 		"store": "store", "server": "hale-1", "balancer": "balancer",
 		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2",
 		"the host": "host h2", "image": "web-2.qcow2",
-		"load": "load", "metric": "metric requests", "amount": "500", "lie": "nothing",
+		"load": "load", "metric": "metric requests", "hook": "hook drain", "amount": "500", "lie": "nothing",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 		program: "a " + program, "change": "+1", "bounds": "3",
 	}
@@ -53,7 +53,7 @@ func verbsOf(text string) string {
 	words := strings.Fields(text)
 	kind := SubjectKind(strings.Join(words[:min(1, len(words))], " "))
 	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); slices.Contains([]string{"domain", "metric",
-		program, "person"}, both) {
+		"hook", program, "person"}, both) {
 		kind = both
 	}
 	var out []string
@@ -193,6 +193,9 @@ func SubjectKind(subject string) string {
 	}
 	if _, ok := verbs.ParseMetric(subject); ok {
 		return "metric"
+	}
+	if _, ok := verbs.ParseHook(subject); ok {
+		return "hook"
 	}
 	if _, err := verbs.ParseDomain(subject); err == nil {
 		return "domain"

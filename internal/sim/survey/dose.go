@@ -39,6 +39,8 @@ type Dose struct {
 	Sized bool
 	// Pooled puts each run's machines behind a load balancer, as Pooled and PoolTroubles do by its seed.
 	Pooled bool
+	// Hooked gives each run hooks, as Hooked does by its seed.
+	Hooked bool
 	// Keep is how many violations are kept. Default 20.
 	Keep int
 }
@@ -76,6 +78,9 @@ func (s Dose) Options(i int) sim.Options {
 	if s.Pooled {
 		spec = script.Pooled(spec, seed)
 		also = script.PoolTroubles(spec, seed, s.Horizon)
+	}
+	if s.Hooked {
+		spec = script.Hooked(spec, seed)
 	}
 	f := script.Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return sim.Options{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hale/internal/sim/errand"
 	"hale/internal/sim/guest"
 	"hale/internal/sim/load"
 	"hale/internal/sim/world"
@@ -105,6 +106,15 @@ const (
 	Says    Verb = "says"     // instead of the truth
 )
 
+// What can happen to a hook, by its name.
+const (
+	HookFails   Verb = "ends in an error" // whenever it is run
+	HookHangs   Verb = "does not end"
+	HookUnheard Verb = "loses its answer" // it is done, and it is unknown whether
+	HookNotRun  Verb = "cannot be run now"
+	HookRefused Verb = "is refused"
+)
+
 // Row is all that there is to say about a verb: this table is the only place that knows it.
 type Row struct {
 	Verb Verb
@@ -127,6 +137,7 @@ const (
 	OfTemplate Kind = "template"
 	OfLoad     Kind = "load"
 	OfMetric   Kind = "metric"
+	OfHook     Kind = "hook"
 	OfPerson   Kind = "person" // who acts on a machine, which is the object
 )
 
@@ -151,6 +162,7 @@ type Case struct {
 	VM     *world.VM
 	Domain world.Domain
 	Metric string
+	Hook   string
 	Arg    string
 	// Hale are the clients that are hale's.
 	Hale []string
@@ -159,7 +171,7 @@ type Case struct {
 // Rows is the table.
 func Rows() []Row {
 	shared := slices.Concat(of(OfDomain, domainRows()), of(OfProvider, providerRows()))
-	return slices.Concat(of(OfMachine, machineRows()), shared, loadRows(), []Row{
+	return slices.Concat(of(OfMachine, machineRows()), shared, loadRows(), hookRows(), []Row{
 		{Verb: IsBad, Of: OfTemplate, Do: anyway(func(w *world.World, _ string) func() {
 			return w.SpoilBuilds(world.Builds{}, guest.Ailment{Symptom: guest.NoBoot, Cure: guest.ByRecreate})
 		})},
@@ -207,6 +219,8 @@ func Play(w *world.World, subject string, v Verb, arg string, hale ...string) (l
 		c.Domain, err = ParseDomain(subject)
 	case OfMetric:
 		c.Metric, _ = ParseMetric(subject)
+	case OfHook:
+		c.Hook, _ = ParseHook(subject)
 	case OfProvider, OfTemplate, OfLoad:
 	}
 	if err != nil || c.VM == nil && (r.Of == OfMachine || r.Of == OfPerson) {
@@ -380,6 +394,20 @@ func loadRows() []Row {
 	}
 }
 
+// hookRows are what is wrong with a hook whenever it is run.
+func hookRows() []Row {
+	ends := func(fate errand.Fate) doing {
+		return func(w *world.World, c Case) (func(), error) { return w.Errands.Ail(c.Hook, fate), nil }
+	}
+	return of(OfHook, []Row{
+		{Verb: HookFails, Do: ends(errand.Fails)},
+		{Verb: HookHangs, Do: ends(errand.Hangs)},
+		{Verb: HookUnheard, Do: ends(errand.Unheard)},
+		{Verb: HookNotRun, Do: ends(errand.NotRun)},
+		{Verb: HookRefused, Do: ends(errand.Refused)},
+	})
+}
+
 // doing is how a row happens.
 type doing = func(w *world.World, c Case) (lift func(), err error)
 
@@ -514,9 +542,15 @@ func ParseDomain(text string) (world.Domain, error) {
 }
 
 // ParseMetric reads "metric requests".
-func ParseMetric(text string) (name string, ok bool) {
+func ParseMetric(text string) (name string, ok bool) { return named(OfMetric, text) }
+
+// ParseHook reads "hook drain".
+func ParseHook(text string) (name string, ok bool) { return named(OfHook, text) }
+
+// named reads the kind and one name.
+func named(k Kind, text string) (name string, ok bool) {
 	kind, name, ok := strings.Cut(text, " ")
-	return name, ok && kind == string(OfMetric) && name != "" && !strings.Contains(name, " ")
+	return name, ok && kind == string(k) && name != "" && !strings.Contains(name, " ")
 }
 
 // ParseAmount reads an amount of load.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"hale/internal/sim/errand"
 )
 
 // Op is a changing call's operation.
@@ -96,6 +98,10 @@ type Call struct {
 	// Asks says that the caller asks the other hosts first. It excuses some from answering.
 	Asks    bool
 	Excused []string
+	// Hook is the one that it runs, named with its moment; Repair is the work that it is part of, and Once says that it
+	// must not be run twice.
+	Hook, Repair string
+	Once         bool
 	// ForGood says of a delete that the machine is given up with its instance.
 	ForGood bool
 	// Swift says that it takes no time.
@@ -392,25 +398,35 @@ func (w *World) actOn(vm *VM, call *Call) (bool, End) {
 // command lets the caller execute a command for an instance. It goes over the network and not by the provider; one that
 // takes longer than limit is killed. It goes on when the caller dies, and its answer is lost.
 func (w *World) command(c *Client, call Call, limit time.Duration, answer func(End)) {
-	took := w.between(commandLeast, commandMost)
-	if took > limit {
-		w.After(limit, func() { answer(Permanent) })
+	took, fate := w.between(commandLeast, commandMost), w.Errands.Of(call.Hook)
+	end := func() {
+		call.At = w.Now()
+		w.Watch.Acted(&call)
+		answer(call.End)
+	}
+	if took > limit || fate == errand.Hangs {
+		call.End = Permanent
+		w.After(limit, end)
 		return
 	}
 	w.After(took, func() {
-		call.At = w.Now()
-		vm := w.vms[call.ID]
-		if vm == nil || w.cutFrom(c.Name, vm) {
-			call.End = Permanent
-		} else {
-			call.Effect, call.End = w.configure(vm)
+		if fate == errand.Done || fate == errand.Unheard {
+			call.Effect, call.End = w.apply(c, call.ID)
 		}
-		if call.Op == Hook {
-			call.End = Done
+		if call.Op == Hook { // whatever becomes of the instance
+			call.End = End(fate)
 		}
-		w.Watch.Acted(&call)
-		answer(call.End)
+		end()
 	})
+}
+
+// apply applies an instance's configuration again, where its caller gets to it.
+func (w *World) apply(c *Client, id string) (bool, End) {
+	vm := w.vms[id]
+	if vm == nil || w.cutFrom(c.Name, vm) {
+		return false, Permanent
+	}
+	return w.configure(vm)
 }
 
 // mend applies an instance's configuration again, if there is one, and reports whether that cured anything.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"hale/internal/sim/calendar"
+	"hale/internal/sim/errand"
 	"hale/internal/sim/load"
 )
 
@@ -83,6 +84,8 @@ type World struct {
 
 	// Demand is the load on its machines.
 	Demand load.Demand
+	// Errands is what is wrong with the hooks that are run for them.
+	Errands errand.Fates
 	// Watch is told of everything that the judge may want to know.
 	Watch Watcher
 }

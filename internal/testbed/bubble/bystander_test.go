@@ -61,7 +61,10 @@ func (b bystander) Sent(c *world.Call) {
 // Acted implements world.Watcher.
 func (b bystander) Acted(c *world.Call) {
 	d := b.saw(c)
-	b.note(func() { b.r.judge.truth.Acted(d) })
+	b.note(func() {
+		b.r.judge.truth.Ended(d)
+		b.r.judge.truth.Acted(d)
+	})
 }
 
 // Serving implements world.Watcher.
