@@ -53,7 +53,8 @@ func poolsField() keys.Field[Draft] {
 func fleetSurroundings() []keys.Field[Draft] {
 	return []keys.Field[Draft]{
 		poolsField(),
-		keys.Part("hooks", "What is done around the work on a machine, in the order in which it is written.",
+		keys.Part("hooks", "What hale does around the work on a machine: hooks, in the order in which they are "+
+			"written.",
 			hooks.Shape(), func(f *Draft) *keys.At[hooks.Draft] { return &f.hooks }),
 		keys.May("provision", "Steps that set up a new instance, in the order in which they are written. They run once "+
 			"the instance has an address, and before its health is checked. An instance on which they did not succeed "+
