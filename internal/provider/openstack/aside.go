@@ -318,8 +318,13 @@ func (c *call) reclaim(s *server, ref provider.Ref, name string) error {
 	order := provider.Blueprint{Ref: ref, Name: name, Template: policy.Template{
 		Server: &policy.Server{SecurityGroups: s.numbered(keyShelfGroup)},
 	}}
-	if len(bound) > 0 {
+	if len(bound) > 0 && s.Metadata[keyKept] == "true" {
 		return c.half(c.readdress(s, order, bound[0]))
+	}
+	for _, b := range bound { // an order to take it may be under way, which nothing shows: so that has an end first
+		if err := c.takePort(s, b); err != nil {
+			return err
+		}
 	}
 	claimed, err := c.claim(order, s.Metadata[keyShelfNetwork])
 	if err != nil {
@@ -368,6 +373,12 @@ func (c *call) giveVolume(s *server, id string) error {
 		return nil
 	case len(v.Attachments) > 0 && v.Attachments[0].Server != s.ID:
 		return c.conflictf("its volume %s is attached to server %s", id, v.Attachments[0].Server)
+	}
+	if v.Status == volumeDetaching { // an order to take it is under way
+		if err := c.awaitVolumeOf(id, ""); err != nil {
+			return err
+		}
+		v.Status = volumeAvailable
 	}
 	if v.Status == volumeAvailable {
 		_, err = c.send(c.compute, request{

@@ -78,7 +78,6 @@ func TestS71HalfOfItIsPutAside(t *testing.T) {
 			s.hears(orders)
 			kept := able.Keep(s.Context(), o.Ref, o.Name)
 			s.makeTrouble(nil)
-			s.pass(5 * time.Second)
 			bare := s.stored()[0].server == "" || len(s.named(o.Name)) == 0
 			for what, call := range map[string]func() error{
 				"start":   func() error { return s.p.Start(s.Context(), o.Ref) },
@@ -98,6 +97,35 @@ func TestS71HalfOfItIsPutAside(t *testing.T) {
 			if seen, err := s.p.Get(s.Context(), o.Ref); err != nil || seen.Name != o.Name || seen.Mark.Kept ||
 				seen.Power != fleet.PowerRunning || !strings.HasPrefix(seen.Address.String(), "172.24.") {
 				s.Errorf("after %d orders (%v) it is %+v, %v", orders, kept, seen, err)
+			}
+		})
+	}
+}
+
+// TestS71TakenBackWhileNovaStillTakesIt: hale ends in the moment in which it has Nova take a volume or a port, and wants
+// all of it back at once.
+func TestS71TakenBackWhileNovaStillTakesIt(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"/os-volume_attachments/", "/os-interface/"} {
+		play(t, 0, func(s *scene) {
+			o, able := stands(s), s.p.(provider.Keeper)
+			ctx, end := context.WithCancel(s.Context())
+			s.makeTrouble(func(q *http.Request) effect {
+				last := q.Method == http.MethodDelete && strings.Contains(q.URL.Path, part)
+				if last {
+					end()
+				}
+				return effect{unsaid: last}
+			})
+			s.want("keep", able.Keep(ctx, o.Ref, o.Name), fault.UnknownOutcome)
+			s.makeTrouble(nil)
+			s.must("restore", able.Restore(s.Context(), o.Ref, o.Name))
+			s.pass(5 * time.Second)
+			s.must("start", s.p.Start(s.Context(), o.Ref))
+			s.pass(5 * time.Second)
+			s.only()
+			if seen, err := s.p.Get(s.Context(), o.Ref); err != nil || !seen.Address.IsValid() {
+				s.Errorf("without %s it is %+v, %v", part, seen, err)
 			}
 		})
 	}
