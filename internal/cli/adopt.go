@@ -28,7 +28,7 @@ import (
 // adoptFlags say what is to be adopted.
 type adoptFlags struct {
 	provider, uri, name, fleet, write string
-	except, tags, checks              []string
+	except, ids, tags, checks         []string
 	metadata                          map[string]string
 	json                              bool
 }
@@ -45,7 +45,7 @@ func (c commander) adoptCommand() *cobra.Command {
 	var f adoptFlags
 	var log command.LogFlags
 	cmd := &cobra.Command{
-		Use:   "adopt [FILE|DIR] --name PATTERN",
+		Use:   "adopt [FILE|DIR] --name PATTERN | --id ID…",
 		Short: "Say which existing machines hale would look after, and write the configuration that does it",
 		Long:  adoptHelp,
 		Example: "  hale adopt --provider lab --name 'db-*'\n" +
@@ -83,9 +83,10 @@ func (c commander) adoptCommand() *cobra.Command {
 		"the provider, where the configuration has several; the name of a new one with --uri")
 	cmd.Flags().StringVar(&f.uri, "uri", "", "a libvirt daemon instead of a configuration, as qemu:///system")
 	cmd.Flags().StringVar(&f.name, "name", "",
-		"the machines' name, or a pattern: * for any characters, ? for one (default: any, where --metadata or --tag "+
-			"says which)")
+		"the machines' name, or a pattern: * for any characters, ? for one (default: any, where --id, --metadata or "+
+			"--tag says which)")
 	cmd.Flags().StringSliceVar(&f.except, "except", nil, "names or patterns that are not meant all the same")
+	cmd.Flags().StringSliceVar(&f.ids, "id", nil, "the machines' ids at their provider, and no others")
 	cmd.Flags().StringToStringVar(&f.metadata, "metadata", nil,
 		"texts that the machines bear at their provider, as role=db; all of them")
 	cmd.Flags().StringSliceVar(&f.tags, "tag", nil, "words that the machines are tagged with; all of them (OpenStack)")
@@ -105,7 +106,7 @@ func (c commander) waiting(atMost time.Duration) {
 
 // adopting returns the configuration with the new fleet, and what is to be added to the file for it.
 func (c commander) adopting(args []string, f *adoptFlags) (*config.Config, string, error) {
-	if f.name == "" && len(f.metadata)+len(f.tags) > 0 {
+	if f.name == "" && len(f.ids)+len(f.metadata)+len(f.tags) > 0 {
 		f.name = "*"
 	}
 	if f.name == "" {
@@ -200,6 +201,9 @@ func (f *adoptFlags) yaml() (string, error) {
 	if len(f.except) > 0 {
 		fmt.Fprintf(&b, ", except: [%s]", quotedAll(f.except))
 	}
+	if len(f.ids) > 0 {
+		fmt.Fprintf(&b, ", ids: [%s]", quotedAll(f.ids))
+	}
 	if len(f.metadata) > 0 {
 		var texts []string
 		for _, key := range slices.Sorted(maps.Keys(f.metadata)) {
@@ -281,6 +285,9 @@ func adoptable(p api.Preview) bool {
 // meant says which machines were asked for.
 func (f *adoptFlags) meant() string {
 	out := f.name
+	if len(f.ids) > 0 {
+		out += ", with the id " + strings.Join(f.ids, " or ")
+	}
 	for _, key := range slices.Sorted(maps.Keys(f.metadata)) {
 		out += fmt.Sprintf(", with %s=%s", key, f.metadata[key])
 	}

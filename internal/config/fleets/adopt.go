@@ -38,6 +38,11 @@ func (c *compiler) selector() policy.Selector {
 	d := c.draft.selects.Value
 	s := policy.Selector{Name: d.name.Value,
 		Except: slices.Compact(slices.Sorted(slices.Values(keys.Values(d.except))))}
+	for _, id := range keys.Values(d.ids) {
+		s.IDs = append(s.IDs, fleet.InstanceID(id))
+	}
+	slices.Sort(s.IDs)
+	s.IDs = slices.Compact(s.IDs)
 	texts := map[string]string{}
 	for _, n := range d.metadata.Value {
 		texts[n.Name] = n.Value
@@ -58,10 +63,11 @@ func (c *compiler) selector() policy.Selector {
 	}
 	switch {
 	case d.name.How != keys.Absent:
-	case s.Metadata != "" || len(s.Tags) > 0:
+	case s.Metadata != "" || len(s.Tags)+len(s.IDs) > 0:
 		s.Name = "*"
-	case d.metadata.How != keys.Broken && d.tags.How != keys.Broken && c.draft.selects.How != keys.Broken:
-		c.Add(c.draft.selects.Spot, "says of no machine that it is meant", "add name: \"db-*\", metadata or tags")
+	case d.ids.How != keys.Broken && d.metadata.How != keys.Broken && d.tags.How != keys.Broken &&
+		c.draft.selects.How != keys.Broken:
+		c.Add(c.draft.selects.Spot, "says of no machine that it is meant", "add name: \"db-*\", ids, metadata or tags")
 	}
 	return s
 }

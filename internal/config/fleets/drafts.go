@@ -47,6 +47,7 @@ type Draft struct {
 type selectDraft struct {
 	name     keys.At[string]
 	except   keys.At[[]keys.At[string]]
+	ids      keys.At[[]keys.At[string]]
 	metadata keys.At[[]keys.Named[string]]
 	tags     keys.At[[]keys.At[string]]
 }

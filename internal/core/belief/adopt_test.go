@@ -63,10 +63,13 @@ func TestASelectorMeansWhatIsBorne(t *testing.T) {
 		"a name and metadata":    {policy.Selector{Name: "d*", Metadata: db}, "db"},
 		"no part of a tag":       {policy.Selector{Name: "*", Tags: []string{"pro"}}, ""},
 		"no name, so not at all": {policy.Selector{Metadata: db}, ""},
+		"ids":                    {policy.Selector{Name: "*", IDs: []fleet.InstanceID{"i-db", "i-plain"}}, "db plain"},
+		"an id and a tag": {policy.Selector{Name: "*", Tags: []string{"db"}, IDs: []fleet.InstanceID{"i-both",
+			"i-db"}}, "both"},
 	} {
 		var means []string
 		for n, i := range all {
-			if i.Name = n; c.s.Matches(&i) {
+			if i.Name, i.ID = n, fleet.InstanceID("i-"+n); c.s.Matches(&i) {
 				means = append(means, n)
 			}
 		}
@@ -101,6 +104,13 @@ func TestASelectorWithinAnother(t *testing.T) {
 			false},
 		"more tags": {policy.Selector{Name: "*", Tags: []string{"a", "b"}},
 			policy.Selector{Name: "*", Tags: []string{"b"}}, true},
+		"one id of several": {policy.Selector{Name: "*", IDs: []fleet.InstanceID{"a"}},
+			policy.Selector{Name: "*", IDs: []fleet.InstanceID{"a", "b"}}, true},
+		"an id of any": {policy.Selector{Name: "*", IDs: []fleet.InstanceID{"a"}}, policy.Selector{Name: "*"}, true},
+		"any id of one": {policy.Selector{Name: "*"}, policy.Selector{Name: "*", IDs: []fleet.InstanceID{"a"}},
+			false},
+		"another id": {policy.Selector{Name: "*", IDs: []fleet.InstanceID{"a", "c"}},
+			policy.Selector{Name: "*", IDs: []fleet.InstanceID{"a", "b"}}, false},
 		"another tag": {policy.Selector{Name: "*", Tags: []string{"a"}},
 			policy.Selector{Name: "*", Tags: []string{"b"}}, false},
 	} {

@@ -26,13 +26,15 @@ type Rival struct {
 	Select Selector
 }
 
-// Selector says which instances are meant, by their names at the provider and by what they bear there. Whatever is said
-// must hold. The zero value: none.
+// Selector says which instances are meant, by their names and ids at the provider and by what they bear there. Whatever
+// is said must hold. The zero value: none.
 type Selector struct {
 	// Name is a pattern: * stands for any characters, also none, and ? for any one.
 	Name string
 	// Except are patterns of names that are not meant all the same, sorted.
 	Except []string
+	// IDs are those of the only instances that are meant, sorted. None: whichever id it has.
+	IDs []fleet.InstanceID `json:",omitempty"`
 	// Metadata are texts that an instance must bear under these keys, and Tags those that it must be tagged with,
 	// sorted.
 	Metadata fleet.Metadata `json:",omitempty"`
@@ -45,7 +47,7 @@ func (s *Selector) None() bool { return s.Name == "" }
 // Equal reports whether the two mean the same instances.
 func (s *Selector) Equal(o *Selector) bool {
 	return s.Name == o.Name && slices.Equal(s.Except, o.Except) && s.Metadata == o.Metadata &&
-		slices.Equal(s.Tags, o.Tags)
+		slices.Equal(s.Tags, o.Tags) && slices.Equal(s.IDs, o.IDs)
 }
 
 // Matches reports whether the instance is meant.
@@ -59,8 +61,12 @@ func (s *Selector) Means(name string) bool {
 	return !slices.ContainsFunc(s.Except, func(not string) bool { return like(name, not) })
 }
 
-// Finds reports whether the instance bears all that it must beside its name.
+// Finds reports whether the instance is one that is meant by its id, and bears all that it must beside its name.
 func (s *Selector) Finds(i *fleet.Instance) bool {
+	return (len(s.IDs) == 0 || slices.Contains(s.IDs, i.ID)) && s.bears(i)
+}
+
+func (s *Selector) bears(i *fleet.Instance) bool {
 	for key, want := range s.Metadata.All() {
 		if is, there := i.Metadata.Value(key); !there || is != want {
 			return false
@@ -75,7 +81,9 @@ func (s *Selector) Within(o *Selector) bool {
 	if single := !strings.ContainsAny(s.Name, "*?"); single && s.Means(s.Name) {
 		names = o.Means(s.Name)
 	}
-	return names && o.Finds(&fleet.Instance{Metadata: s.Metadata, Tags: fleet.TagsOf(s.Tags)})
+	ids := len(o.IDs) == 0 || len(s.IDs) > 0 &&
+		!slices.ContainsFunc(s.IDs, func(id fleet.InstanceID) bool { return !slices.Contains(o.IDs, id) })
+	return names && ids && o.bears(&fleet.Instance{Metadata: s.Metadata, Tags: fleet.TagsOf(s.Tags)})
 }
 
 // like reports whether the name fits the pattern.

@@ -357,6 +357,13 @@ func borne(s policy.Selector) string {
 		}
 		out += ", metadata: {" + strings.Join(texts, ", ") + "}"
 	}
+	if len(s.IDs) > 0 {
+		ids := make([]string, len(s.IDs))
+		for i, id := range s.IDs {
+			ids[i] = string(id)
+		}
+		out += ", ids: " + quotedList(ids)
+	}
 	if len(s.Tags) > 0 {
 		out += ", tags: " + quotedList(s.Tags)
 	}
