@@ -24,6 +24,8 @@ type GivenOrder struct {
 	By      string    `json:"by,omitempty"`
 	Reason  string    `json:"reason,omitempty"` // in that person's words
 	State   string    `json:"state"`            // one of the Order constants
+	// Open says that something of it waits, is under way or counts, so that it can perhaps be cancelled.
+	Open bool `json:"open,omitempty"`
 	// Refused says why, where it was.
 	Refused Reason `json:"refused,omitzero"`
 	// Last is the last thing that followed from it.
@@ -37,6 +39,19 @@ type GivenQuery struct {
 	Fleet   string // empty: all
 	Last    int    // only so many; 0: all that are known
 	Refused bool   // only those that were refused
+	Open    bool   // only those of which something waits, is under way or counts
+}
+
+// Cancellation takes an order back.
+type Cancellation struct {
+	Reason string   `json:"reason,omitempty" maxLength:"200"`
+	As     string   `json:"as,omitempty" maxLength:"200"` // the user that the caller speaks for
+	Wait   Duration `json:"wait,omitempty"`
+}
+
+// Cancel takes an order back, and returns what became of that.
+func (c *Client) Cancel(ctx context.Context, id string, q Cancellation) (Orders, error) {
+	return post[Orders](ctx, c, "/v1/orders/"+url.PathEscape(id)+"/cancel", q)
 }
 
 // GivenOrder returns one order, and what became of it.
@@ -56,6 +71,9 @@ func (c *Client) Given(ctx context.Context, q GivenQuery) (Given, error) {
 	}
 	if q.Refused {
 		out.Orders = slices.DeleteFunc(out.Orders, func(g GivenOrder) bool { return g.State != OrderRefused })
+	}
+	if q.Open {
+		out.Orders = slices.DeleteFunc(out.Orders, func(g GivenOrder) bool { return !g.Open })
 	}
 	if n := len(out.Orders); q.Last > 0 && n > q.Last {
 		out.Orders = out.Orders[n-q.Last:]

@@ -51,6 +51,7 @@ const (
 	CodeStore           = "store"
 	CodeConfiguration   = "configuration" // the file is wrong; Lines say what
 	CodeRefused         = "refused"
+	CodeOccupied        = "occupied"        // something else is under way there; Detail says who ordered it
 	CodePrecondition    = "precondition"    // If-Match or If-None-Match does not fit
 	CodeTarget          = "target"          // it did not take the message
 	CodeUnauthenticated = "unauthenticated" // who calls is not known
@@ -95,6 +96,7 @@ var problems = map[string]struct {
 	CodeStore:           {http.StatusServiceUnavailable, "the store does not answer"},
 	CodeConfiguration:   {http.StatusUnprocessableEntity, "the configuration is not valid"},
 	CodeRefused:         {http.StatusConflict, "it is refused as things stand"},
+	CodeOccupied:        {http.StatusConflict, "something else is under way there"},
 	CodeTarget:          {http.StatusBadGateway, "the target did not take the message"},
 	CodeUnauthenticated: {http.StatusUnauthorized, "who calls is not known"},
 	CodeForbidden:       {http.StatusForbidden, "the caller may not do that"},

@@ -226,7 +226,7 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete,hook,rollout-pause,rollout-resume,rollout-undo,rollout-mend"`
+	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete,replace,start,stop,reboot,migrate,mark,unmark,hook,rollout-pause,rollout-resume,rollout-undo,rollout-mend"`
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every
 	// fleet.
 	Subjects []string `json:"subjects,omitempty" maxItems:"100"`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"hale/internal/core/fleet"
 )
@@ -19,11 +20,12 @@ type Role int
 const (
 	None     Role = iota
 	Viewer        // reads what monitoring shows, and nothing that guests wrote
+	Holder        // places holds with names for a while, and ends its own: for tools that change what runs
 	Operator      // gives orders: hold, heal, brake, and the like
 	Admin         // everything: evidence, backups, fences, configuration, tokens
 )
 
-var roleNames = []string{None: "none", Viewer: "viewer", Operator: "operator", Admin: "admin"}
+var roleNames = []string{None: "none", Viewer: "viewer", Holder: "holder", Operator: "operator", Admin: "admin"}
 
 // String implements fmt.Stringer.
 func (r Role) String() string {
@@ -43,12 +45,15 @@ func (r *Role) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseRole reads viewer, operator or admin.
+// LongestQuiet is how long a hold lasts at most that a Holder places. It may place it anew.
+const LongestQuiet = 4 * time.Hour
+
+// ParseRole reads viewer, holder, operator or admin.
 func ParseRole(text string) (Role, error) {
 	if i := slices.Index(roleNames, text); i > int(None) {
 		return Role(i), nil
 	}
-	return None, fmt.Errorf("there is no role %q; the roles are viewer, operator and admin", text)
+	return None, fmt.Errorf("there is no role %q; the roles are viewer, holder, operator and admin", text)
 }
 
 // Grant is a role in some fleets.

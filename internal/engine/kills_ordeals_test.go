@@ -28,7 +28,7 @@ func near() simulated.Options {
 // ordeals are the kinds of steps in which hale is killed.
 func ordeals() []ordeal {
 	all := slices.Concat(gentleOrdeals(), replacements(), hostOrdeals(), personOrdeals(), orderOrdeals(),
-		wantedOrdeals(), opinionOrdeals(), otherOrdeals())
+		wantedOrdeals(), choreOrdeals(), opinionOrdeals(), otherOrdeals())
 	for i := range all {
 		hosts := all[i].world.Hosts
 		all[i].world = near()
@@ -112,6 +112,29 @@ func hostOrdeals() []ordeal {
 			begin: hostIsLost, ends: nothingLeftBehind, incidents: 1, pages: 1},
 		{step: "migrate", spec: leaves, world: two, before: standsAlone, begin: hostIsDisabled, ends: hasLeft,
 			incidents: 1},
+	}
+}
+
+// choreOrdeals are what a person has hale do with a machine that is well.
+func choreOrdeals() []ordeal {
+	two := simulated.Options{Hosts: []fleet.HostName{"h1", "h2"}}
+	data := bare(3, rung(fleet.StepRecreate))
+	data.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
+	keeping := rung(fleet.StepRecreate)
+	keeping.KeepOld = 24 * time.Hour
+	return []ordeal{
+		{step: "replace by order, kept disks", spec: data, begin: has(fleet.OrderReplace), ends: isOther,
+			after: disksAreKept},
+		{step: "replace by order, keep_old", spec: bare(3, keeping), begin: has(fleet.OrderReplace), ends: isOther,
+			kept: 1},
+		{step: "stop by order", spec: bare(3, rung(fleet.StepStart)), begin: has(fleet.OrderStop), ends: isParked},
+		{step: "start by order", spec: bare(3, rung(fleet.StepStart)), before: parks, begin: has(fleet.OrderStart),
+			ends: stands},
+		// a reset that comes after the machine was seen well makes it fail once more
+		{step: "reboot by order", spec: bare(3, rung(fleet.StepReboot)), begin: has(fleet.OrderReboot), ends: isCarriedOut,
+			incidents: anyNumber},
+		{step: "migrate by order", spec: bare(5, rung(fleet.StepReboot)), world: two, before: standsAlone,
+			begin: has(fleet.OrderMigrate), ends: hasLeft},
 	}
 }
 

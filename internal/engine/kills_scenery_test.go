@@ -58,6 +58,39 @@ func isBack(s *story) bool {
 	return s.settled(1) && s.healthy(2) && s.machine(2).Current.ID == s.before
 }
 
+// has lets a person have hale do something with web-2.
+func has(what fleet.OrderKind) func(s *story) {
+	return func(s *story) {
+		s.before = s.id(2)
+		s.named = append(s.named, s.before)
+		s.orders(fleet.Order{Kind: what, Machine: "web-2"})
+	}
+}
+
+// isOther: another instance stands in web-2's place.
+func isOther(s *story) bool {
+	m := s.machine(2)
+	return s.allHealthy() && m.Repair == nil && m.Wanted == nil && !m.Current.None() && m.Current.ID != s.before
+}
+
+// parks lets a person have hale turn web-2 off.
+func parks(s *story) {
+	has(fleet.OrderStop)(s)
+	s.await(time.Minute, "web-2 is off", func() bool { return isParked(s) })
+}
+
+func isParked(s *story) bool {
+	m := s.machine(2)
+	return m.Repair == nil && m.Health.Cause == belief.CauseParked && m.Waiting == fleet.ReasonParked
+}
+
+func isCarriedOut(s *story) bool {
+	done := func(r record.Record) bool {
+		return r.Kind == record.RepairEnded && r.Reason == fleet.ReasonCarriedOut
+	}
+	return s.allHealthy() && s.machine(2).Repair == nil && s.count(done) == 1
+}
+
 func nothingKept(s *story) bool { return len(s.machine(2).Kept) == 0 && s.allHealthy() }
 
 // disksAreKept: nobody but one instance at a time ever wrote to a machine's disk, and there is one disk of each.

@@ -361,7 +361,7 @@ func (s *story) calls(op fleet.Op, since time.Time) []simulated.Call {
 func (s *story) checkLaws() {
 	for _, c := range s.world.Harm() {
 		if (slices.Contains(s.named, c.Instance) || slices.Contains(s.leaving, c.Machine)) &&
-			(c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete) {
+			(c.Op == fleet.OpPowerOff || c.Op == fleet.OpDelete || c.Op == fleet.OpReboot) {
 			continue
 		}
 		s.t.Errorf("harm: %s of %s (%s) at %s while it was healthy", c.Op, c.Machine, c.Instance,

@@ -2,7 +2,9 @@ package prose
 
 import (
 	"fmt"
+	"time"
 
+	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
 	"hale/internal/prose/words"
@@ -26,6 +28,9 @@ func order(r record.Record) string {
 	}
 	if r.Reason == fleet.ReasonOverruled {
 		return Aside(subjectOfOrder(r)+": another order takes the place of "+wants+", ordered by "+r.By, r.Detail)
+	}
+	if r.Reason == fleet.ReasonWithdrawn {
+		return Aside(subjectOfOrder(r)+": "+wants+", which "+r.By+" ordered, is taken back", r.Detail)
 	}
 	if r.Reason != "" {
 		return Because(subjectOfOrder(r)+": "+r.By+" ordered "+wants+", which is refused", refusedFor(r)) + until(r)
@@ -73,6 +78,9 @@ func refusedFor(r record.Record) string {
 	if r.Reason == fleet.ReasonBrake && r.Braker != "" {
 		return ByHand(r.Braker, "")
 	}
+	if r.Occupied != nil {
+		return Occupied(r.Occupied, r.At)
+	}
 	return words.Reason(r.Reason)
 }
 
@@ -112,4 +120,23 @@ func ByHand(who, said string) string { return Aside(who+" put the brake on", sai
 // LetGo is what ends a brake that a person put on: no number of healthy machines does.
 func LetGo(name fleet.Name) string {
 	return fmt.Sprintf("hale brake off %s lets repairs begin again; nothing else does", name)
+}
+
+// Occupied says what a machine is occupied with, who ordered that, and for how long by then.
+func Occupied(o *belief.Occupied, then time.Time) string {
+	said := "its " + words.RepairKind(o.Repair) + " is under way"
+	switch o.Repair {
+	case belief.RepairOperate:
+		said = words.Order(o.Step.Order()) + " is under way"
+	case "":
+		said = words.Order(o.Command) + " is ordered already"
+	default:
+	}
+	if o.By != "" {
+		said += ", by order of " + o.By
+	}
+	if !o.Since.IsZero() {
+		said += ", for " + Span(then.Sub(o.Since))
+	}
+	return said
 }

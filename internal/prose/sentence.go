@@ -303,6 +303,11 @@ func repairStarted(r record.Record) string {
 		}
 		return fmt.Sprintf("%s: hale builds the machine anew from another template, by order of %s (%s)", about(r),
 			giver(r), r.Repair)
+	case belief.RepairReplace:
+		return fmt.Sprintf("%s: hale replaces %s with a new instance, by order of %s (%s)", about(r), instance(r),
+			giver(r), r.Repair)
+	case belief.RepairOperate:
+		return fmt.Sprintf("%s: hale is to %s, by order of %s (%s)", about(r), words.Step(r.Step), giver(r), r.Repair)
 	case belief.RepairTidy:
 		return fmt.Sprintf("%s: hale removes the copy %s of the disks of %s (%s)", about(r), r.Snapshot, instance(r),
 			r.Repair)

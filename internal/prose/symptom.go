@@ -89,6 +89,8 @@ func stateOf(r record.Record) (state, why string) {
 		return "off", "it was stopped from outside"
 	case belief.CauseShutdown:
 		return "off", "it shut down in order"
+	case belief.CauseParked:
+		return "off", "a person had hale turn it off"
 	case belief.CauseGone:
 		return "gone", "the provider says its instance does not exist"
 	case belief.CauseCrashed, belief.CausePanic:
@@ -115,6 +117,8 @@ func stateOf(r record.Record) (state, why string) {
 		return "out of sight", "nothing certain is known of it, neither by its checks nor by its provider"
 	case belief.CauseDisabled:
 		return "on a disabled host", ""
+	case belief.CauseMarked:
+		return "down", "a word from outside says that it fails"
 	case belief.CauseNone, belief.CauseOrdered, belief.CauseBuild:
 	}
 	return "", ""

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -17,6 +18,9 @@ func orders(s *stage, e script.Event) (func(), error) {
 	if err != nil || s.rival != nil {
 		return nil, err // a rival has no inbox
 	}
+	if o.Kind == fleet.OrderCancel {
+		o.After = s.store.last[string(o.After)]
+	}
 	s.Post(o)
 	return nil, nil
 }
@@ -31,6 +35,9 @@ func (s *stage) Post(o fleet.Order) fleet.OrderID {
 	}
 	if o.Kind.PermitsHarm() {
 		o.Expires = o.At.Add(fleet.OrderLife)
+	}
+	if o.Kind != fleet.OrderCancel {
+		s.store.last[string(cmp.Or(fleet.Name(o.Machine), o.Fleet))] = o.ID
 	}
 	s.judge.Ordered(&o)
 	s.store.Inbox = append(s.store.Inbox, o)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 	"hale/internal/sim/stored"
 )
 
@@ -13,13 +14,15 @@ type store struct {
 	owner  *server
 	term   uint64 // of the owner; each claim gets the next
 	posted int
-	pasts  map[time.Duration]*past // what it held at times that are brought back
-	full   int                     // how many faults keep it from taking writes
-	cut    map[*server]int         // how many faults keep a server from it
+	last   map[string]fleet.OrderID // the last order to a machine, or to the fleet
+	pasts  map[time.Duration]*past  // what it held at times that are brought back
+	full   int                      // how many faults keep it from taking writes
+	cut    map[*server]int          // how many faults keep a server from it
 }
 
 func newStore(machines int) *store {
-	return &store{Content: stored.New(machines), pasts: map[time.Duration]*past{}, cut: map[*server]int{}}
+	return &store{Content: stored.New(machines), pasts: map[time.Duration]*past{}, cut: map[*server]int{},
+		last: map[string]fleet.OrderID{}}
 }
 
 // commit stores what write changes, if the server still owns the fleet.

@@ -226,6 +226,7 @@ type putting struct {
 type heldSo struct {
 	Wish   wish
 	Orders []fleet.Order
+	own    bool // nobody else's hold is changed by it
 }
 
 // Put has one be so.
@@ -288,7 +289,7 @@ func (s *Holds) wishes(ctx context.Context, in *putting, before kept) (heldSo, e
 		return heldSo{}, rest.BadRequest("for: " + err.Error())
 	}
 	so := heldSo{Wish: wish{HoldWish: in.Body, Name: fleet.HoldName(in.Name), By: access.Of(ctx).Name,
-		Given: time.Now().UTC()}}
+		Given: time.Now().UTC()}, own: !before.inForce() || before.By == access.Of(ctx).Name}
 	about, err := s.Resolve(in.Body.Subject, s.Seen(ctx, access.Viewer))
 	if err != nil {
 		return so, err
@@ -325,8 +326,26 @@ func (so *heldSo) release(ctx context.Context, before kept, but map[fleet.Name]b
 	return nil
 }
 
+// may refuses what the caller may not do in the order's fleet: who is merely a holder there may place a hold for a
+// while, and end its own.
+func (so *heldSo) may(ctx context.Context, o *fleet.Order) error {
+	p := access.Of(ctx)
+	if p.May(access.Operator, o.Fleet) || !p.May(access.Holder, o.Fleet) {
+		return rest.May(ctx, access.Operator, o.Fleet)
+	}
+	switch {
+	case !so.own:
+		return api.NewProblem(api.CodeForbidden, p.Name+" is holder in fleet "+string(o.Fleet)+
+			", and hold "+string(so.Wish.Name)+" is another's")
+	case o.For > access.LongestQuiet:
+		return api.NewProblem(api.CodeForbidden, p.Name+" is holder in fleet "+string(o.Fleet)+
+			": its holds last at most "+access.LongestQuiet.String()+"; put it again before it ends")
+	}
+	return nil
+}
+
 func (so *heldSo) add(ctx context.Context, o fleet.Order) error {
-	if err := rest.May(ctx, access.Operator, o.Fleet); err != nil {
+	if err := so.may(ctx, &o); err != nil {
 		return err
 	}
 	var err error
@@ -417,6 +436,7 @@ func (s *Holds) Delete(ctx context.Context, in *deleting) (api.NamedHold, error)
 	if err != nil {
 		return api.NamedHold{}, err
 	}
+	so.own = before.By == access.Of(ctx).Name
 	so.Wish = wish{HoldWish: before.HoldWish, Name: before.Name, By: access.Of(ctx).Name, Given: time.Now().UTC()}
 	if err := so.release(ctx, before, nil); err != nil {
 		return api.NamedHold{}, err

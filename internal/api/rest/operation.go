@@ -25,6 +25,7 @@ var (
 	NothingAtAll = Need{} // anybody may
 	Reads        = Need{Role: access.Viewer}
 	Surveys      = Need{Role: access.Viewer, Whole: true}
+	Quiets       = Need{Role: access.Holder}
 	Orders       = Need{Role: access.Operator}
 	Inspects     = Need{Role: access.Admin}
 	Governs      = Need{Role: access.Admin, Whole: true}

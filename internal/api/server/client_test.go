@@ -20,7 +20,7 @@ var methods = map[string]string{
 	"list-orders": "Given",
 	"world":       "World", "take-over": "TakeOver", "reload": "Reload", "list-plans": "Plans",
 	"plan": "Plan", "list-holds": "Holds", "get-hold": "Hold", "put-hold": "PutHold", "delete-hold": "DeleteHold",
-	"confirm-plan": "Confirm", "given-order": "GivenOrder", "compare": "Compare",
+	"confirm-plan": "Confirm", "given-order": "GivenOrder", "cancel-order": "Cancel", "compare": "Compare",
 	"dead-letters": "DeadLetters", "retry-dead-letters": "Retry", "test-target": "Test",
 	"fences": "Fences", "test-fences": "TestFences", "fence-off": "FenceOff", "fence-uncut": "FenceUncut",
 	"breakages": "Breakages", "break": "Break", "list-tokens": "Tokens", "make-token": "MakeToken",

@@ -40,6 +40,9 @@ func (s *Server) given(ctx context.Context, in *ofFleet) (api.Given, error) {
 		if err != nil {
 			return out, err
 		}
+		for i := range orders {
+			orders[i].Open = orders[i].State == api.OrderPending || isOpen(&f, fleet.OrderID(orders[i].ID))
+		}
 		out.Orders = append(out.Orders, orders...)
 	}
 	slices.SortStableFunc(out.Orders, func(a, b api.GivenOrder) int { return a.At.Compare(b.At) })

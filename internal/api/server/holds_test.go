@@ -77,6 +77,34 @@ func TestAHoldOfANameIsAsItWasDeclared(t *testing.T) {
 	}
 }
 
+// A deploy tool's token quiets its own fleet for a while, and does nothing else: no other's hold is touched, none lasts
+// for long, and no order is given.
+func TestAHolderHasHoldsOfItsOwnOnly(t *testing.T) {
+	t.Parallel()
+	h, ana := furnished(t), everywhere(access.Operator)
+	tool := access.Principal{Kind: access.ByToken, Name: "bo by token abc", ID: "abc", Persons: []string{"bo"},
+		Grants: []access.Grant{{Role: access.Holder, Fleets: []fleet.Name{"web"}}}}
+	const brief = `{"subject":"web","reason":"deploy 4711","for":"30m"}`
+	asks := func(who access.Principal, method, name, body string, want int) {
+		t.Helper()
+		if w, _ := h.held(t, who, method, name, body); w.Code != want {
+			t.Errorf("%s of hold %s by %s: %d %s, want %d", method, name, who.Name, w.Code, w.Body, want)
+		}
+	}
+	asks(tool, http.MethodPut, "deploy", brief, http.StatusOK)
+	asks(tool, http.MethodPut, "long", `{"subject":"web","reason":"deploy","for":"5h"}`, http.StatusForbidden)
+	asks(tool, http.MethodPut, "other", `{"subject":"db","reason":"deploy","for":"30m"}`, http.StatusNotFound)
+	asks(ana, http.MethodPut, "power", aHold, http.StatusOK)
+	asks(tool, http.MethodPut, "power", brief, http.StatusForbidden)
+	asks(tool, http.MethodDelete, "power", "", http.StatusForbidden)
+	asks(tool, http.MethodDelete, "deploy", "", http.StatusOK)
+	for _, o := range h.ordered(t, "web") {
+		if o.Name != "deploy" && o.Name != "power" || o.Name == "power" && o.By != "ana" {
+			t.Errorf("ordered: %+v", o)
+		}
+	}
+}
+
 func TestAHoldOfANameIsGoneOnceItIsDeleted(t *testing.T) {
 	t.Parallel()
 	h, ana := furnished(t), everywhere(access.Operator)

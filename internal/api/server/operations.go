@@ -67,13 +67,17 @@ func (s *Server) reading() {
 func (s *Server) ordering() {
 	rest.Mutate(s.router, rest.Call{ID: "order", Method: http.MethodPost, Path: "/v1/orders", Needs: rest.Orders,
 		Again: rest.GoesOn, Summary: "Give an order, and learn what became of it",
-		Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused}}, s.order)
+		Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused, api.CodeOccupied}},
+		s.order)
 	rest.Serve(s.router, rest.Call{ID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Needs: rest.Reads,
 		Summary: "The orders that people gave, and what became of them", Codes: []string{api.CodeUnknownFleet}},
 		s.given)
 	rest.Serve(s.router, rest.Call{ID: "given-order", Method: http.MethodGet, Path: "/v1/orders/{id}",
 		Needs:   rest.Reads,
 		Summary: "An order, and what became of it", Codes: []string{api.CodeUnknownOrder}}, s.givenOne)
+	rest.Mutate(s.router, rest.Call{ID: "cancel-order", Method: http.MethodPost, Path: "/v1/orders/{id}/cancel",
+		Needs: rest.Orders, Again: rest.GoesOn, Summary: "Take an order back, and learn what became of that",
+		Codes: []string{api.CodeUnknownOrder, api.CodeUnknownFleet}}, s.cancel)
 	rest.Serve(s.router, rest.Call{ID: "world", Method: http.MethodGet, Path: "/v1/fleets/{name}/world",
 		Needs:   rest.Reads,
 		Summary: "What believing the world would mean for a fleet",
@@ -94,10 +98,10 @@ func (s *Server) holding() {
 		Needs:   rest.Reads,
 		Summary: "A hold that has a name", Codes: codes[:1]}, s.named.Get)
 	rest.Mutate(s.router, rest.Call{ID: "put-hold", Method: http.MethodPut, Path: "/v1/holds/{name}",
-		Needs: rest.Orders,
+		Needs: rest.Quiets,
 		Again: rest.GoesOn, Summary: "Have a hold of a name be so", Codes: codes[1:]}, s.named.Put)
 	rest.Mutate(s.router, rest.Call{ID: "delete-hold", Method: http.MethodDelete, Path: "/v1/holds/{name}",
-		Needs: rest.Orders, Again: rest.GoesOn, Summary: "Release the hold of a name", Codes: codes}, s.named.Delete)
+		Needs: rest.Quiets, Again: rest.GoesOn, Summary: "Release the hold of a name", Codes: codes}, s.named.Delete)
 }
 
 // configuring are the calls about what is wanted.

@@ -43,6 +43,9 @@ func (s *Server) order(ctx context.Context, in *rest.Asked[api.OrderRequest]) (a
 			return api.Orders{}, err
 		}
 		if !in.Dry {
+			if err := s.free(wanted); err != nil {
+				return api.Orders{}, err
+			}
 			if err := s.agreed(ctx, wanted); err != nil {
 				return api.Orders{}, err
 			}
@@ -56,7 +59,8 @@ func (s *Server) order(ctx context.Context, in *rest.Asked[api.OrderRequest]) (a
 	if err != nil {
 		return api.Orders{}, err
 	}
-	return api.Orders{Orders: s.await(ctx, wanted, revision, in.Body.Wait)}, nil
+	out := s.await(ctx, wanted, revision, in.Body.Wait)
+	return api.Orders{Orders: out}, occupied(out)
 }
 
 // risky are the orders that can take a second person.
@@ -168,6 +172,9 @@ func (s *Server) tookUp(ctx context.Context, o *fleet.Order, revision int64) (ap
 	for _, r := range records {
 		if r.Kind == record.Order && r.Reason != "" {
 			out.State, out.Refused, out.Until = api.OrderRefused, s.refusal(r.Reason, o.Fleet), r.Until
+			if r.Occupied != nil {
+				out.Refused.Text = prose.Occupied(r.Occupied, r.At)
+			}
 		}
 		out.Events = append(out.Events, view.Event(r))
 	}

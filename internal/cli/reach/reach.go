@@ -79,7 +79,7 @@ func (r reacher) makeToken() *cobra.Command {
 			"hale keeps a hash of it only. It may no more than who makes it, and does not outlive a token that made it.",
 	}
 	cmd.Flags().StringVar(&q.Name, "name", "", "what it is for (must be given)")
-	cmd.Flags().StringVar(&q.Role, "role", "", "viewer, operator or admin (must be given)")
+	cmd.Flags().StringVar(&q.Role, "role", "", "viewer, holder, operator or admin (must be given)")
 	cmd.Flags().StringVar(&lasts, "for", "", "how long it counts, as 90d (must be given)")
 	cmd.Flags().StringVar(&q.Person, "person", "", "who is to have it, as an address of mail (default: you)")
 	cmd.Flags().StringSliceVar(&q.Fleets, "fleet", nil, "in these fleets only")

@@ -41,18 +41,19 @@ func (c reader) ordersCommand() *cobra.Command {
 			case asJSON:
 				return paper.JSON(c.Out, given)
 			}
-			fmt.Fprintln(c.Out, strings.Join(c.sheet().given(given, time.Now()), "\n"))
+			fmt.Fprintln(c.Out, strings.Join(c.sheet().given(given, q.Open, time.Now()), "\n"))
 			return nil
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().IntVar(&q.Last, "last", 20, "only so many; 0: all that are known")
+	cmd.Flags().BoolVar(&q.Open, "open", false, "only those that wait, are under way or count, with their ids")
 	cmd.Flags().BoolVar(&q.Refused, "refused", false, "only those that were refused")
 	return cmd
 }
 
-// given renders a table of orders, in now's time zone.
-func (p sheet) given(given api.Given, now time.Time) []string {
+// given renders a table of orders, where ids are wanted with those, in now's time zone.
+func (p sheet) given(given api.Given, ids bool, now time.Time) []string {
 	if len(given.Orders) == 0 {
 		return []string{"no order is known"}
 	}
@@ -90,6 +91,12 @@ func (p sheet) given(given api.Given, now time.Time) []string {
 			{Text: g.Text, Style: style},
 		} {
 			columns[i].Cells = append(columns[i].Cells, x)
+		}
+	}
+	if ids {
+		columns = append(columns, paper.Column{Title: "ID", Keep: paper.KeepAlways})
+		for _, g := range given.Orders {
+			columns[6].Cells = append(columns[6].Cells, paper.Cell{Text: g.ID})
 		}
 	}
 	return p.Table(columns)

@@ -188,14 +188,16 @@ func failedTrials(all []api.Trial) error {
 
 // acts say what an action of a plan is that is no step of the ladder, as in "would …".
 var acts = map[string]string{
-	api.ActionBuild:             "build it",
-	api.ActionCertify:           "certify its instance",
-	api.ActionAdopt:             "adopt it as it is",
-	api.ActionRemnant:           "remove what an earlier build or repair left",
-	string(belief.RepairRemove): "remove the machine, as a person ordered",
-	string(belief.RepairUpdate): "build it from another template, as a person ordered",
-	string(belief.RepairUndo):   "bring its kept instance back, as a person ordered",
-	string(belief.RepairTidy):   "remove an expired copy of its disks",
+	api.ActionBuild:              "build it",
+	api.ActionCertify:            "certify its instance",
+	api.ActionAdopt:              "adopt it as it is",
+	api.ActionRemnant:            "remove what an earlier build or repair left",
+	string(belief.RepairRemove):  "remove the machine, as a person ordered",
+	string(belief.RepairUpdate):  "build it from another template, as a person ordered",
+	string(belief.RepairReplace): "replace its instance with a new one, as a person ordered",
+	string(belief.RepairOperate): "do with it what a person ordered",
+	string(belief.RepairUndo):    "bring its kept instance back, as a person ordered",
+	string(belief.RepairTidy):    "remove an expired copy of its disks",
 }
 
 // would says what would be done about one machine.

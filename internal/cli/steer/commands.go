@@ -10,13 +10,15 @@ import (
 // Commands are the commands of this package.
 func Commands(c *command.Call) []*cobra.Command {
 	g := giver{c}
-	return []*cobra.Command{
+	return append(g.choreCommands(),
 		g.holdCommand(),
 		g.releaseCommand(),
 		g.retryCommand(),
 		g.hookCommand(),
 		g.healCommand(),
 		g.undoCommand(),
+		g.markCommand(),
+		g.cancelCommand(),
 		g.brakeCommand(),
 		g.scaleCommand(),
 		g.deleteCommand(),
@@ -27,7 +29,7 @@ func Commands(c *command.Call) []*cobra.Command {
 		g.takeOverCommand(),
 		g.fenceCommand(),
 		g.notifyCommand(),
-	}
+	)
 }
 
 type giver struct{ *command.Call }

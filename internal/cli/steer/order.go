@@ -47,6 +47,14 @@ func (c giver) give(ctx context.Context, q api.OrderRequest, f orderFlags) error
 	if err != nil {
 		return err
 	}
+	if len(q.Subjects) == 0 {
+		return c.printed(out, relevant(out), f)
+	}
+	return c.printed(out, out, f)
+}
+
+// printed prints what became of orders, and judges those that matter.
+func (c giver) printed(out, matter api.Orders, f orderFlags) error {
 	if f.json {
 		if err := paper.JSON(c.Out, out); err != nil {
 			return err
@@ -54,10 +62,7 @@ func (c giver) give(ctx context.Context, q api.OrderRequest, f orderFlags) error
 	} else {
 		c.printOrders(out)
 	}
-	if len(q.Subjects) == 0 {
-		out = relevant(out)
-	}
-	return verdictOn(out)
+	return verdictOn(matter)
 }
 
 // relevant leaves out what an order to every fleet has nothing to do with: where one fleet's brake was on, it does not

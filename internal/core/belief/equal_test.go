@@ -18,7 +18,7 @@ func full() belief.Machine {
 		Waiting: fleet.ReasonBrake, Moved: now,
 		Health:   belief.Health{Verdict: belief.VerdictUnhealthy},
 		Incident: &belief.Incident{ID: "web-1/1"}, Quarantine: &belief.Quarantine{Reason: fleet.ReasonAttempts},
-		Anchor: &belief.Anchor{Host: "h1"}, Wanted: &belief.Wanted{By: "alice"},
+		Anchor: &belief.Anchor{Host: "h1"}, Wanted: &belief.Wanted{By: "alice"}, Marked: &belief.Marked{By: "bob"},
 		Change:   &belief.Change{Order: "o"},
 		Repair:   &belief.Repair{ID: "web-1/r1", Intent: &belief.Intent{ID: "web-1/r1/call1"}},
 		Attempts: []fleet.Instant{now}, Spurned: []fleet.HostName{"h2"},

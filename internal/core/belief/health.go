@@ -55,11 +55,14 @@ const (
 	// CauseShutdown is a machine that shut down in order, and it is unknown who wanted it: that is taken for
 	// a person's stop.
 	CauseShutdown Cause = "shutdown"
-	CauseGone     Cause = "gone"
-	CauseCrashed  Cause = "crashed"
-	CausePaused   Cause = "paused"   // a person ordered it, or it is unknown who did
-	CausePanic    Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
-	CauseError    Cause = "error"
+	// CauseParked is a machine that a person had hale turn off. Whatever the policy makes of other people's stops, it
+	// stays off.
+	CauseParked  Cause = "parked"
+	CauseGone    Cause = "gone"
+	CauseCrashed Cause = "crashed"
+	CausePaused  Cause = "paused"   // a person ordered it, or it is unknown who did
+	CausePanic   Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
+	CauseError   Cause = "error"
 	// CauseSuspended is a guest that suspended itself, without an order.
 	CauseSuspended Cause = "suspended"
 	// CauseRescued is an instance replaced by a rescue system for now, for a person to repair it.
@@ -72,22 +75,25 @@ const (
 	// CauseDisabled is an instance on a host that the provider's operator wants to be empty, where the policy is to
 	// follow. It may serve as ever.
 	CauseDisabled Cause = "host-disabled"
+	CauseMarked   Cause = "marked"  // a person, or a program, says that it fails, whatever its checks say
 	CauseOrdered  Cause = "ordered" // a person wants it repaired, whatever it looks like
 )
 
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {
-	case CauseOff, CauseStopped, CauseShutdown,
+	case CauseOff, CauseStopped, CauseShutdown, CauseParked,
 		CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseRescued, CauseIOError, CauseError:
 		return true
-	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered, CauseDisabled:
+	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered, CauseDisabled, CauseMarked:
 	}
 	return false
 }
 
 // Personal reports whether the cause is what a person did, or is taken for that.
-func (c Cause) Personal() bool { return c == CauseStopped || c == CauseShutdown || c == CausePaused }
+func (c Cause) Personal() bool {
+	return c == CauseStopped || c == CauseShutdown || c == CauseParked || c == CausePaused
+}
 
 // Halted reports whether the cause is that the instance stands still, or is set aside for a person, with all that it
 // has: it can go on.
@@ -97,5 +103,5 @@ func (c Cause) Halted() bool {
 
 // Off reports whether the instance is powered off, for whatever reason.
 func (c Cause) Off() bool {
-	return c == CauseOff || c == CauseStopped || c == CauseShutdown || c == CauseCrashed
+	return c == CauseOff || c == CauseStopped || c == CauseShutdown || c == CauseParked || c == CauseCrashed
 }

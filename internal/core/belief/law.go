@@ -44,8 +44,8 @@ func (m *Machine) checkRepair(r Repair) error {
 		return fmt.Errorf("%s: L3: %s is a %s, by order %q", m.Name, r.ID, r.Kind, r.Order)
 	case r.Kind == RepairUndo && !r.Back.None() && r.Back.ID == r.Target.ID:
 		return fmt.Errorf("%s: L1: %s is brought back and put aside at once", m.Name, r.Back.ID)
-	case r.Kind == RepairRemove && !r.Next.None():
-		return fmt.Errorf("%s: L13: a machine that is to go is built", m.Name)
+	case (r.Kind == RepairRemove || r.Kind == RepairOperate) && !r.Next.None():
+		return fmt.Errorf("%s: L13: a machine is built by a %s", m.Name, r.Kind)
 	}
 	if err := m.checkNext(r); err != nil || r.Intent == nil {
 		return err
@@ -99,6 +99,8 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 		return m.checkSwap(r, in)
 	case in.Op == fleet.OpCreate && in.Instance != r.Next.ID:
 		return fmt.Errorf("%s: create of %s, which is not the next instance %s", m.Name, in.Instance, r.Next.ID)
+	case in.Op == fleet.OpPowerOff && r.Kind == RepairOperate: // and it stays where it is
+		return nil
 	case in.Op.Destroys():
 		return m.checkDestruction(r, in)
 	}

@@ -51,6 +51,8 @@ type Machine struct {
 	Moved fleet.Instant `json:",omitempty"`
 	// Wanted is a person's order to repair it now, until that repair ends.
 	Wanted *Wanted `json:",omitempty"`
+	// Marked is a word from outside that it fails; nil: there is none.
+	Marked *Marked `json:",omitempty"`
 	// Alias is the name of an adopted instance at its provider.
 	Alias string `json:",omitempty"`
 	// Attempts are the starts of the repairs within the policy's window, oldest first.
@@ -115,6 +117,9 @@ type Incarnation struct {
 	Served bool `json:",omitempty"`
 	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.
 	PoweredOff bool `json:",omitempty"`
+	// Parked is the order by which a person had hale turn it off: it stays so until a person wants it on. Empty: there
+	// is none.
+	Parked fleet.OrderID `json:",omitempty"`
 }
 
 // Replaceable reports whether the instance may be destroyed at all (L2).
@@ -196,11 +201,33 @@ type Wanted struct {
 	// ordered. Without a name, as older versions stored it, it is the one that was replaced last by now.
 	Undo bool             `json:",omitempty"`
 	Back fleet.InstanceID `json:",omitempty"`
+	// Chore is what else is wanted of the machine, be it well or not; empty: nothing else.
+	Chore fleet.OrderKind `json:",omitempty"`
+	Given time.Time       `json:",omitzero"` // of an chore: when it was taken up
+}
+
+// Heals reports whether a repair is wanted, and nothing else. There may be no order.
+func (w *Wanted) Heals() bool { return w != nil && !w.Undo && w.Chore == "" }
+
+// Command returns the kind of the order.
+func (w *Wanted) Command() fleet.OrderKind {
+	switch {
+	case w.Undo:
+		return fleet.OrderUndo
+	case w.Chore != "":
+		return w.Chore
+	}
+	return fleet.OrderHeal
 }
 
 // Ordered reports whether a current order of a person wants the machine repaired.
 func (m *Machine) Ordered(now fleet.Now) bool {
-	return m.Wanted != nil && !m.Wanted.Undo && !now.Reached(m.Wanted.Until)
+	return m.Wanted.Heals() && !now.Reached(m.Wanted.Until)
+}
+
+// HasChore reports whether a current order of a person wants something done with the machine, be it well or not.
+func (m *Machine) HasChore(now fleet.Now) bool {
+	return m.Wanted != nil && m.Wanted.Chore != "" && !now.Reached(m.Wanted.Until)
 }
 
 // WantedBack reports whether a current order of a person wants the machine's old instance back.
@@ -384,7 +411,7 @@ func (m Machine) Clone() Machine {
 func (m *Machine) CopyTo(c *Machine) {
 	attempts, strays, anchor, incident, quarantine, repair, kept := c.Attempts, c.Strays, c.Anchor, c.Incident,
 		c.Quarantine, c.Repair, c.Kept
-	wanted, spurned := c.Wanted, c.Spurned
+	wanted, spurned, marked := c.Wanted, c.Spurned, c.Marked
 	change, snapshots, swings, warned := c.Change, c.Snapshots, c.Swings, c.Warned
 	var intent *Intent
 	if repair != nil {
@@ -402,6 +429,7 @@ func (m *Machine) CopyTo(c *Machine) {
 	c.Incident = copyTo(incident, m.Incident)
 	c.Quarantine = copyTo(quarantine, m.Quarantine)
 	c.Wanted = copyTo(wanted, m.Wanted)
+	c.Marked = copyTo(marked, m.Marked)
 	c.Change = copyTo(change, m.Change)
 	if c.Repair = copyTo(repair, m.Repair); c.Repair != nil {
 		c.Repair.Intent = copyTo(intent, m.Repair.Intent)
@@ -431,7 +459,7 @@ func copyTo[T any](to, from *T) *T {
 // IncidentOver forgets the incident, and all that waited because of it.
 func (m *Machine) IncidentOver() {
 	m.Incident, m.Quarantine, m.Waiting, m.RetryAt, m.Spurned = nil, nil, "", 0, nil
-	if m.Wanted != nil && !m.Wanted.Undo {
+	if m.Wanted.Heals() {
 		m.Wanted = nil
 	}
 }
@@ -441,6 +469,8 @@ func (m *Machine) IncidentOver() {
 // forgotten who did it, as after a reboot of its host.
 func (m *Machine) Blame(c Cause, by fleet.Stop) Cause {
 	switch {
+	case m.Current.Parked != "" && c.Off():
+		return CauseParked
 	case m.Current.PoweredOff && (c == CauseStopped || c == CauseShutdown):
 		return CauseOff
 	case m.Current.PoweredOff || c != CauseOff || by != fleet.StopUnknown || !m.Health.Cause.Personal():

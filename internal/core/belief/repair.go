@@ -14,8 +14,11 @@ type Repair struct {
 	ID      string
 	Kind    RepairKind
 	Started time.Time
-	// Order is the person's that it carries out; empty: it mends.
+	// Order is the person's that it carries out, and By that person; empty: it mends.
 	Order fleet.OrderID `json:",omitempty"`
+	By    string        `json:",omitempty"`
+	// Withdrawn says that the order was taken back since: as soon as the work can end in order it does.
+	Withdrawn bool `json:",omitempty"`
 	// Back is the kept instance that is brought back (RepairUndo).
 	Back Incarnation `json:",omitzero"`
 	// Drop is the copy of disks that is removed (RepairTidy).
@@ -122,10 +125,20 @@ const (
 	RepairRemove  RepairKind = "remove"  // of the machine, by a person's order
 	RepairUpdate  RepairKind = "update"  // to another template, by a person's order
 	RepairTidy    RepairKind = "tidy"    // removal of a copy of disks when its time is over
+	RepairReplace RepairKind = "replace" // by a new instance of the same template, by a person's order
+	RepairOperate RepairKind = "operate" // one step, by a person's order: Step says which
 )
 
 // Ordered reports whether work of the kind carries out a person's order, and mends nothing.
-func (k RepairKind) Ordered() bool { return k == RepairRemove || k == RepairUpdate || k == RepairUndo }
+func (k RepairKind) Ordered() bool {
+	return k == RepairRemove || k == RepairUpdate || k == RepairUndo || k == RepairReplace || k == RepairOperate
+}
+
+// Replaces reports whether work of the kind puts a new instance in the place of the one there is, as healing may.
+func (k RepairKind) Replaces() bool { return k == RepairUpdate || k == RepairReplace }
+
+// Chore reports whether work of the kind is what a person has hale do with one machine, be it well or not.
+func (k RepairKind) Chore() bool { return k == RepairReplace || k == RepairOperate }
 
 // Budgeted reports whether work of the kind takes a place in the budgets of machines in repair, the fleet's own and the
 // shared ones (L5): all that takes a machine away from those that it serves.
@@ -198,6 +211,15 @@ func (r Repair) restart(now fleet.Now, spec policy.Spec) *Repair {
 // Wanted reports whether it carries out a person's order, and mends nothing.
 func (r *Repair) Wanted() bool { return r.Order != "" }
 
+// Leaves reports whether it takes the machine away from those that it serves, by a person's order. There may be no
+// repair.
+func (r *Repair) Leaves() bool {
+	if r == nil || r.Kind != RepairOperate {
+		return r != nil && r.Kind.Ordered()
+	}
+	return (r.Phase == PhaseLeave || r.Phase == PhaseAct) && r.Step.Interrupts()
+}
+
 // Starts reports whether it takes a place among the starts.
 func (r *Repair) Starts() bool { return r != nil && r.Revives && r.Step.Revives() }
 
@@ -245,6 +267,9 @@ const NoRung = -1
 
 // CurrentStep returns the step that the repair is at.
 func CurrentStep(spec policy.Spec, r Repair) policy.Step {
+	if r.Kind == RepairOperate {
+		return spec.Doing(r.Step)
+	}
 	if step, ok := spec.Repair.Step(r.Rung); ok {
 		return step
 	}

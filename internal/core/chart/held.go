@@ -40,7 +40,7 @@ func letsFinish(reason fleet.Reason) bool {
 
 // Unrolled says why the rung, if it builds or destroys, may not.
 func (c *Chart) Unrolled(r *belief.Repair) fleet.Reason {
-	if (r.Kind == belief.RepairHeal || r.Kind == "") && !r.Step.Rolled() {
+	if (r.Kind == belief.RepairHeal || r.Kind == belief.RepairOperate || r.Kind == "") && !r.Step.Rolled() {
 		return ""
 	}
 	return guard.AnyRolled(c.Situation)

@@ -4,18 +4,24 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/orders"
 )
 
 // change goes on with what a person ordered for the machine, or begins it. It reports whether the machine is spoken
 // for: then it is not healed meanwhile (L10).
 func (w *work) change() bool {
 	m, s := w.M, w.Situation
-	if m.Repair != nil && m.Repair.Wanted() {
+	if m.Repair != nil && m.Repair.Wanted() && !w.overruled() {
 		w.Advance()
 		return m.Repair != nil || w.ended(s.Whole.Ledger.Removal(m.Name))
 	}
 	if m.WantedBack(s.Now) {
 		return w.bringBack()
+	}
+	if gone := s.Whole.Ledger.Removal(m.Name); m.HasChore(s.Now) && gone != nil {
+		orders.Unwant(&w.Chart, fleet.ReasonOverruled)
+	} else if m.HasChore(s.Now) && w.runChore() {
+		return true
 	}
 	kind, o := belief.RepairRemove, s.Whole.Ledger.Removal(m.Name)
 	if u := ledgerUpdate(s.Whole.Ledger); o == nil && w.chosen && u.Goes() {

@@ -298,7 +298,8 @@ func (r *deciding) asleep(v *situation.View) bool {
 	switch {
 	case telling.Reminds(m, &r.S.Spec, r.S.Now):
 		return false
-	case r.orders.Stirs(m), ledger.IsChanging(&r.Round, m), m.Wanted != nil, r.Afresh, r.Retested,
+	case r.orders.Stirs(m), ledger.IsChanging(&r.Round, m), m.Wanted != nil, m.Marked != nil,
+		m.Health.Cause == belief.CauseMarked, r.Afresh, r.Retested,
 		v.Due, m.Repair != nil, m.Contest != nil, len(m.Strays) > 0, m.Health.Grace != 0,
 		// what its checks said counts no more
 		r.S.Vantage.Standing == fleet.VantageIsolated && m.Health.Verdict != belief.VerdictUnknown,

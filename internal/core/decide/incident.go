@@ -23,6 +23,7 @@ func (w *work) judgeIncident() {
 	}
 	switch {
 	case !idle || m.Current.None():
+	case m.Health.Cause == belief.CauseParked: // as a person wants it
 	case m.Health.Verdict == belief.VerdictUnhealthy && (m.Incident == nil || m.Incident.Blind()):
 		if m.Incident != nil {
 			w.EndIncident(fleet.ReasonRecovered)
@@ -47,7 +48,7 @@ func (w *work) judgeIncident() {
 // judgeWanted lets an order go that could not be followed in time.
 func (w *work) judgeWanted() {
 	m, now := w.M, w.Situation.Now
-	if m.Wanted == nil || m.Repair != nil || m.Ordered(now) || m.WantedBack(now) {
+	if m.Wanted == nil || m.Repair != nil || !now.Reached(m.Wanted.Until) {
 		return
 	}
 	orders.Unwant(&w.Chart, fleet.ReasonExpired)
@@ -114,6 +115,8 @@ func (w *work) advance() {
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:
 		w.heal()
+	case m.Health.Cause == belief.CauseParked && m.Incident == nil:
+		w.Wait(fleet.ReasonParked, "")
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
 		w.Wait("", "") // it has left, or never was
 	case m.Current.None():

@@ -46,12 +46,15 @@ func (w *work) judgeHealth() bool {
 		ProviderUp: s.Provider.Standing == fleet.ProviderUp, Leave: guard.Leaves(w.View.Sighting(m.Current.ID), s),
 		Ended: w.View.Ran.Ended && w.View.Ran.Instance == m.Current.ID,
 	}
+	if !m.IsMarked(s.Now) {
+		m.Marked = nil
+	}
 	if health.StartedByOthers(m, &evidence) {
 		m.Epoch++
 		m.Health.Grace = s.Now.Mono.Add(s.Spec.Grace)
 	}
-	if m.Current.PoweredOff && (m.Repair == nil || m.Repair.Intent == nil) && health.Runs(m, &evidence) {
-		m.Current.PoweredOff = false // a stop from now on is not hale's
+	if (m.Current.PoweredOff || m.Current.Parked != "") && (m.Repair == nil || m.Repair.Intent == nil) && health.Runs(m, &evidence) {
+		m.Current.PoweredOff, m.Current.Parked = false, "" // a stop from now on is not hale's
 	}
 	if beingReplaced(m) {
 		return false

@@ -53,7 +53,7 @@ type Order struct {
 	// Word is said of the hook of the machine that waits for one: of that with the id, or of whichever does.
 	Word HookWord `json:",omitempty"`
 	Hook HookID   `json:",omitempty"`
-	// After is the order that ends with this one (OrderCut, OrderUncut). Empty: it begins.
+	// After is the order that ends with this one (OrderCut, OrderUncut; empty: it begins), or is to (OrderCancel).
 	After OrderID `json:",omitempty"`
 }
 
@@ -68,9 +68,24 @@ const (
 	OrderUndo    OrderKind = "undo"    // bring the instance back that was replaced last, and put the present one aside
 	OrderHeal    OrderKind = "heal"    // repair it now, although the policy would wait or leave it alone
 
+	// What a person has hale do with one machine, be it well or not: put a new instance in its place, turn it on, turn
+	// it off and leave it so, restart it, or move it to another host while it runs.
+	OrderReplace OrderKind = "replace"
+	OrderStart   OrderKind = "start"
+	OrderStop    OrderKind = "stop"
+	OrderReboot  OrderKind = "reboot"
+	OrderMigrate OrderKind = "migrate"
+
 	// OrderRecover brings the whole fleet to what is asked for: what fails is repaired now, what is missing built, and
 	// with a Plan, what is too many removed.
 	OrderRecover OrderKind = "recover"
+
+	// OrderMark is a word from outside that a machine fails, whatever its checks say, for a while; OrderUnmark takes it
+	// back.
+	OrderMark   OrderKind = "mark"
+	OrderUnmark OrderKind = "unmark"
+	// OrderCancel takes back another order, as far as it has not begun, or can end in order.
+	OrderCancel OrderKind = "cancel"
 
 	OrderBrakeOn  OrderKind = "brake-on"  // begin no repair until it is taken off
 	OrderBrakeOff OrderKind = "brake-off" // also when it engaged by itself
@@ -95,13 +110,18 @@ const (
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine
 // belongs to the whole: it is kept beside those of hosts and of the fleet.)
 func (k OrderKind) ToMachine() bool {
-	return k == OrderRetry || k == OrderHeal || k == OrderUndo || k == OrderHook
+	return k == OrderRetry || k == OrderHeal || k == OrderUndo || k == OrderHook || k == OrderMark || k == OrderUnmark ||
+		k.Chore()
 }
+
+// Chore reports whether a person has hale do something with one machine, be it well or not.
+func (k OrderKind) Chore() bool { return k.Step() != "" }
 
 // PermitsHarm reports whether what is ordered lets hale do more than before: such an order expires when it is not taken
 // up.
 func (k OrderKind) PermitsHarm() bool {
-	return k != OrderHold && k != OrderBrakeOn && k != OrderRolloutPause && !k.Notes()
+	return k != OrderHold && k != OrderBrakeOn && k != OrderRolloutPause && k != OrderUnmark && k != OrderCancel &&
+		!k.Notes()
 }
 
 // Rollout reports whether the order is about an update.
@@ -117,7 +137,8 @@ const (
 	// OrderLife is how long an order that permits harm may wait for an owner.
 	OrderLife    = time.Hour
 	LongestHold  = 90 * 24 * time.Hour
-	longestWords = 200 // of a reason or a name, in bytes
+	LongestMark  = 24 * time.Hour // and without a word on it, OrderLife
+	longestWords = 200            // of a reason or a name, in bytes
 )
 
 // Check says what is wrong with the order by itself. What it names may still be unknown to its fleet.
@@ -183,8 +204,14 @@ func (o *Order) checkKind() error {
 		return nil
 	case OrderScale:
 		return o.checkSize()
-	case OrderRetry, OrderHeal, OrderUndo, OrderDelete, OrderHook:
+	case OrderRetry, OrderHeal, OrderUndo, OrderDelete, OrderHook,
+		OrderReplace, OrderStart, OrderStop, OrderReboot, OrderMigrate, OrderMark, OrderUnmark:
 		return o.checkMachine()
+	case OrderCancel:
+		if o.After == "" || strings.ContainsAny(string(o.After), "/ ") || o.Machine != "" || o.Host != "" {
+			return errors.New("it is about one order, and names it")
+		}
+		return nil
 	case OrderRecover:
 		return o.checkRecovery()
 	case OrderFenced:
@@ -205,6 +232,10 @@ func (o *Order) checkMachine() error {
 		return fmt.Errorf("%s is for one machine", o.Kind)
 	case o.Kind == OrderHook && !o.Word.Known():
 		return fmt.Errorf("of a hook %s, %s or %s is said", HookDone, HookMore, HookFail)
+	case o.Kind == OrderMark && o.Reason == "":
+		return errors.New("a mark needs a reason")
+	case o.Kind == OrderMark && (o.For < 0 || o.For > LongestMark):
+		return fmt.Errorf("a mark lasts at most %d hours", int(LongestMark.Hours()))
 	}
 	return nil
 }

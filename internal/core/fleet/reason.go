@@ -26,7 +26,9 @@ const (
 	ReasonStoppedByPerson Reason = "stopped-by-person" // a stop by a person is not a failure
 	// nor is a shutdown in order, which no one else may have wanted
 	ReasonShutDown Reason = "shut-down"
-	ReasonPaused   Reason = "paused" // a pause by a person is not a failure
+	// a person had hale turn it off, and it stays so until a person wants it on
+	ReasonParked Reason = "parked"
+	ReasonPaused Reason = "paused" // a pause by a person is not a failure
 	// it suspended itself, and the ladder has no step to resume it
 	ReasonSuspended Reason = "suspended"
 	// another system runs in its place, for a person to repair it
@@ -189,6 +191,10 @@ const (
 	ReasonNotQuarantined Reason = "not-quarantined" //
 	ReasonHealthy        Reason = "healthy"         // there is nothing to heal
 	ReasonInRepair       Reason = "in-repair"       // it is being healed
+	ReasonOccupied       Reason = "occupied"        // something else is under way on it, or waits for it
+	ReasonNotMarked      Reason = "not-marked"      // unmark: no word from outside says that it fails
+	ReasonHasBegun       Reason = "has-begun"       // cancel: what it ordered cannot be taken back any more
+	ReasonNothingOfIt    Reason = "nothing-of-it"   // cancel: nothing of the order waits or is under way
 	ReasonNotBraked      Reason = "not-braked"      // the brake is not on
 	ReasonSelects        Reason = "selects"         // scale: the fleet takes machines that exist, and builds none
 	ReasonNotOlder       Reason = "not-older"       // recover: nothing shows that the store is older than the world
@@ -201,6 +207,8 @@ const (
 	ReasonHealed      Reason = "healed"       // by hale's repair
 	ReasonRecovered   Reason = "recovered"    // by itself
 	ReasonUndone      Reason = "undone"       // the old instance is back
+	ReasonReplaced    Reason = "replaced"     // by a new instance, as a person ordered
+	ReasonCarriedOut  Reason = "carried-out"  // the step that a person ordered
 	ReasonKeepOver    Reason = "keep-over"    // the time for which an old instance was kept is over
 	ReasonBuilt       Reason = "built"        //
 	ReasonRemoved     Reason = "removed"      //

@@ -28,6 +28,8 @@ const (
 	StepPage     StepKind = "page" // tell a person, and give them VerifyWithin before the next step
 	// StepQuarantine leaves it to a person.
 	StepQuarantine StepKind = "quarantine"
+	// StepStop turns the instance off, and leaves it so. It is no step of a ladder: only a person orders it.
+	StepStop StepKind = "stop"
 )
 
 // risk is what a step or an operation may take away.
@@ -40,6 +42,7 @@ type risk struct {
 	disruptive bool // can interrupt or destroy a running machine (L3, L7)
 	destroys   bool // destroys an instance, or is the first call towards that (L2)
 	interrupts bool // takes a machine that serves away from those whom it serves
+	ordered    bool // no step of a ladder: only a person orders it
 	// fenced says that the policy's proof is needed before the first call that cannot be taken back; seenOff, that the
 	// provider itself must have seen it off, which is to work on the instance.
 	fenced, seenOff bool
@@ -59,15 +62,49 @@ var steps = map[StepKind]risk{
 	StepRescue:     {interrupts: true, erases: true, rolled: true},
 	StepPage:       {gentle: true},
 	StepQuarantine: {gentle: true},
+	StepStop:       {interrupts: true, rolled: true, ordered: true},
 }
 
-// Steps returns the steps by name.
-func Steps() []StepKind { return slices.Sorted(maps.Keys(steps)) }
+// Steps returns the steps that a ladder can have, by name.
+func Steps() []StepKind {
+	all := slices.Sorted(maps.Keys(steps))
+	return slices.DeleteFunc(all, func(k StepKind) bool { return steps[k].ordered })
+}
 
 // Known reports whether there is such a step.
 func (k StepKind) Known() bool {
 	_, known := steps[k]
 	return known
+}
+
+// chores are the steps that carry out what people order to be done with one machine.
+var chores = map[OrderKind]StepKind{
+	OrderReplace: StepRecreate, OrderStart: StepStart, OrderStop: StepStop, OrderReboot: StepReboot,
+	OrderMigrate: StepMigrate,
+}
+
+// Step returns the step that carries the order out; empty: no step does.
+func (k OrderKind) Step() StepKind { return chores[k] }
+
+// Resumed returns the step that takes the place of this one on what is halted.
+func (k StepKind) Resumed() StepKind {
+	if k == StepStart {
+		return StepResume
+	}
+	return k
+}
+
+// Order returns the order that the step carries out by itself; empty: none is.
+func (k StepKind) Order() OrderKind {
+	if k == StepResume {
+		return OrderStart
+	}
+	for o, step := range chores {
+		if step == k {
+			return o
+		}
+	}
+	return ""
 }
 
 // Gentle reports whether the step takes nothing away from a machine that turns out to run.

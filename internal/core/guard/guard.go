@@ -181,9 +181,9 @@ func anyStep(m *belief.Machine, s *Situation, surplus, revives bool) fleet.Reaso
 	switch {
 	case s.Brake.On() && (s.Brake.By != "" || !revives):
 		return fleet.ReasonBrake
-	case s.Closed && !m.Ordered(s.Now):
+	case s.Closed && !m.Ordered(s.Now) && !onChore(m, s):
 		return fleet.ReasonWindow
-	case !revives:
+	case !revives && !onChore(m, s):
 		return noWitness(m, s)
 	}
 	return ""
@@ -486,6 +486,8 @@ func Surplus(m *belief.Machine, spec *policy.Spec) bool {
 // hale rescued it.
 func LeftAlone(c belief.Cause, spec *policy.Spec) bool {
 	switch c {
+	case belief.CauseParked:
+		return true
 	case belief.CauseStopped, belief.CauseShutdown:
 		return spec.Repair.OnExternalStop != policy.ExternalStopHeal
 	case belief.CausePaused:
@@ -501,6 +503,8 @@ func LeftAlone(c belief.Cause, spec *policy.Spec) bool {
 
 func whyLeftAlone(c belief.Cause) fleet.Reason {
 	switch c {
+	case belief.CauseParked:
+		return fleet.ReasonParked
 	case belief.CauseShutdown:
 		return fleet.ReasonShutDown
 	case belief.CausePaused:

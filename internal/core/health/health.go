@@ -61,7 +61,8 @@ func (e *Evidence) recall(m *belief.Machine, h *belief.Health) {
 	if last == belief.CauseShutdown && e.Ended {
 		last = belief.CauseOff
 	}
-	holds := last.Personal() && e.Spec.Repair.OnExternalStop != policy.ExternalStopHeal
+	holds := last == belief.CauseParked ||
+		last.Personal() && e.Spec.Repair.OnExternalStop != policy.ExternalStopHeal
 	switch {
 	case holds && e.silent(m) && !e.contradicted(m, h):
 		*h = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: last, Grace: h.Grace}
@@ -162,6 +163,8 @@ func find(m *belief.Machine, e *Evidence) belief.Health {
 		blamed.Verdict, blamed.Cause = belief.VerdictUnhealthy, belief.CauseChecks
 	case m.Current.Spoilt: // however well it looks
 		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseBuild}
+	case m.IsMarked(e.Now):
+		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseMarked}
 	case down == Unknown && e.suspect(checks, culprit, word):
 		blamed.Verdict = belief.VerdictSuspect
 	case down == Unknown:

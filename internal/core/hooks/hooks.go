@@ -70,7 +70,8 @@ func moments(r *belief.Repair) []fleet.Moment {
 // one.
 func leaves(r *belief.Repair) bool {
 	return (r.Target.Certified || r.Target.Adopted) &&
-		(r.Kind.Ordered() || r.Kind == belief.RepairHeal && r.Step.Interrupts())
+		(r.Kind.Ordered() && r.Kind != belief.RepairOperate || r.Step.Interrupts() &&
+			(r.Kind == belief.RepairHeal || r.Kind == belief.RepairOperate))
 }
 
 // slack is how long a pool may take beyond its wait: for the order to get there, and for the next question.

@@ -58,6 +58,8 @@ func (s reading) truth() health.Truth {
 		truth = s.leavesDisabled()
 	case s.r.Target.Spoilt && s.l.Seen.Known():
 		truth = health.True // it cannot be made what it is to be
+	case s.M.Health.Cause == belief.CauseMarked && s.l.Seen.Known():
+		truth = health.True // the word stands, whatever the checks say
 	}
 	if truth == health.Unknown {
 		truth = s.confirmSilent()

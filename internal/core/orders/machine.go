@@ -5,6 +5,7 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/chart"
+	"hale/internal/core/chore"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/hooks"
@@ -18,11 +19,17 @@ import (
 func (r *Orders) Obey(c *chart.Chart) {
 	w := ordered{c}
 	for _, o := range r.To(w.M) {
-		if refused := w.take(o); refused != "" {
+		refused := fleet.ReasonWithdrawn
+		if !r.isCancelled(o) {
+			refused = w.take(o)
+		}
+		if refused != "" {
 			w.refuse(o, refused)
 			continue
 		}
 		w.Rulings = append(w.Rulings, fleet.Ruling{Order: o.ID})
+		// it is judged by that
+		r.Again = r.Again || o.Kind == fleet.OrderMark || o.Kind == fleet.OrderUnmark || o.Kind == fleet.OrderCancel
 	}
 	if r.recovers != nil {
 		w.recover(r.recovers)
@@ -41,7 +48,11 @@ type ordered struct{ *chart.Chart }
 
 func (w ordered) refuse(o *fleet.Order, why fleet.Reason) {
 	w.Rulings = append(w.Rulings, fleet.Ruling{Order: o.ID, Refused: why})
-	w.Record(round.WithBraker(round.AboutOrder(o, why), &w.Situation.Brake))
+	rec := round.WithBraker(round.AboutOrder(o, why), &w.Situation.Brake)
+	if by, occupied := w.M.Occupied(w.Situation.Whole.Ledger); occupied && why == fleet.ReasonOccupied {
+		rec.Occupied = &by
+	}
+	w.Record(rec)
 }
 
 // take does what the order wants of the machine's belief, or says why not.
@@ -55,6 +66,14 @@ func (w ordered) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.undo(o)
 	case fleet.OrderHook:
 		return w.say(o)
+	case fleet.OrderReplace, fleet.OrderStart, fleet.OrderStop, fleet.OrderReboot, fleet.OrderMigrate:
+		return w.chore(o)
+	case fleet.OrderMark:
+		return w.mark(o)
+	case fleet.OrderUnmark:
+		return w.unmark(o)
+	case fleet.OrderCancel:
+		return w.withdraw(o)
 	case fleet.OrderHold, fleet.OrderRelease, fleet.OrderConfirm, fleet.OrderScale, fleet.OrderDelete,
 		fleet.OrderBrakeOn, fleet.OrderBrakeOff,
 		fleet.OrderRecover, fleet.OrderFenced, fleet.OrderCut, fleet.OrderUncut,
@@ -106,6 +125,18 @@ func (w ordered) heal(o *fleet.Order) fleet.Reason {
 	}
 	w.accept(o)
 	w.wantHealed(o)
+	w.M.Current.Parked = "" // it is wanted on
+	return ""
+}
+
+// chore takes up what a person has hale do with the machine. It begins as soon as nothing but patience is against it.
+func (w ordered) chore(o *fleet.Order) fleet.Reason {
+	if refused := chore.Refused(o.Kind, w.M, w.Situation); refused != "" {
+		return refused
+	}
+	w.accept(o)
+	w.want(o)
+	w.M.Wanted.Chore, w.M.Wanted.Given = o.Kind, w.Situation.Now.Wall
 	return ""
 }
 
@@ -113,6 +144,8 @@ func (w ordered) heal(o *fleet.Order) fleet.Reason {
 func (w ordered) unhealable() fleet.Reason {
 	m, s := w.M, w.Situation
 	switch {
+	case m.HasChore(s.Now):
+		return fleet.ReasonOccupied
 	case m.Quarantine != nil:
 		return fleet.ReasonQuarantined
 	case m.Repair != nil && !m.Repair.Aside():
@@ -161,11 +194,8 @@ func (w ordered) want(o *fleet.Order) {
 
 // Unwant says why the order that was taken up, and waits, is not followed any more (L12).
 func Unwant(w *chart.Chart, why fleet.Reason) {
-	o, command := w.M.Wanted, fleet.OrderHeal
-	if o.Undo {
-		command = fleet.OrderUndo
-	}
-	w.Record(record.Record{Kind: record.Order, Reason: why, Order: o.Order, Command: command, By: o.By,
+	o := w.M.Wanted
+	w.Record(record.Record{Kind: record.Order, Reason: why, Order: o.Order, Command: o.Command(), By: o.By,
 		Detail: o.Reason})
 	w.M.Wanted = nil
 }
@@ -183,6 +213,8 @@ func (w ordered) undo(o *fleet.Order) fleet.Reason {
 	switch {
 	case len(m.Kept) == 0:
 		return fleet.ReasonNothingKept
+	case m.HasChore(s.Now):
+		return fleet.ReasonOccupied
 	case m.Repair != nil && m.Repair.Wanted():
 		return fleet.ReasonInRepair
 	case s.Spec.Mode == policy.ModeObserve:

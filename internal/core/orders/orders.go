@@ -30,6 +30,9 @@ func (r *Orders) Begin(of *round.Round, b *believing.Believing) {
 		if n, ok := r.Ordered(r.S.Orders[i].Machine); ok {
 			r.Open(n)
 		}
+		if n, ok := r.about(&r.S.Orders[i]); ok {
+			r.Open(n)
+		}
 	}
 }
 
@@ -48,10 +51,14 @@ func (r *Orders) Heed() {
 			r.Rule(o, fleet.ReasonExpired)
 		case o.Machine != "" && !known, o.Host != "" && !r.knowsHost(o.Host):
 			r.Rule(o, fleet.ReasonUnknownSubject)
+		case r.isCancelled(o) && !o.Kind.ToMachine():
+			r.Rule(o, fleet.ReasonWithdrawn)
 		case o.Kind == fleet.OrderHold:
 			r.hold(o)
 		case o.Kind == fleet.OrderRelease:
 			r.release(o)
+		case o.Kind == fleet.OrderCancel:
+			r.cancel(o)
 		case o.Kind == fleet.OrderConfirm:
 			ledger.Confirm(r.Round, o)
 		case o.Kind == fleet.OrderScale:
@@ -85,14 +92,15 @@ func (r *Orders) Stirs(m *belief.Machine) bool {
 		return false
 	}
 	return r.recovers != nil || r.believing.Believes() || r.IsFreed(m) || slices.ContainsFunc(r.S.Orders,
-		func(o fleet.Order) bool { return o.Machine == m.Name })
+		func(o fleet.Order) bool { return o.Machine == m.Name || r.takesBack(&o, m.Name) })
 }
 
-// To returns those to the machine that stand.
+// To returns those to the machine that stand, and those by which one to it is taken back.
 func (r *Orders) To(m *belief.Machine) []*fleet.Order {
 	var out []*fleet.Order
 	for i := range r.S.Orders {
-		if o := &r.S.Orders[i]; o.Machine == m.Name && o.Kind.ToMachine() && !o.Due(r.S.Now) {
+		o := &r.S.Orders[i]
+		if o.Machine == m.Name && o.Kind.ToMachine() && !o.Due(r.S.Now) || r.takesBack(o, m.Name) {
 			out = append(out, o)
 		}
 	}

@@ -51,6 +51,17 @@ func (p *Repair) Building() Step {
 	return Step{Kind: fleet.StepRecreate, Timeout: BuildCallLimit, OnDeleteFailure: DeleteFailureStop}
 }
 
+// Doing returns the ladder's step of the kind, or what stands for it in a ladder without one: then the machine may take
+// as long to be healthy as a new instance.
+func (s *Spec) Doing(kind fleet.StepKind) Step {
+	for _, step := range s.Repair.Steps {
+		if step.Kind == kind {
+			return step
+		}
+	}
+	return Step{Kind: kind, Timeout: BuildCallLimit, VerifyWithin: s.BuildWithin}
+}
+
 // Repair says how a machine of the fleet is repaired.
 type Repair struct {
 	Steps []Step // the ladder, gentlest first

@@ -104,6 +104,8 @@ type Record struct {
 	Thinned uint64 `json:",omitempty"`
 	// Braker is who put the brake on for which an order is refused or a machine left as it is. Empty: no person did.
 	Braker string `json:",omitempty"`
+	// Occupied is what the machine is occupied with, for which an order to it is refused.
+	Occupied *belief.Occupied `json:",omitempty"`
 }
 
 // Joined reports whether a person is told of it by another record, together with other machines.

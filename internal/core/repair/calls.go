@@ -176,6 +176,7 @@ func (x exchange) locked(in belief.Intent, detail string) onward {
 }
 
 func (w *Work) verifyFrom() onward {
+	w.M.Marked = nil // it was said of the machine as it was
 	w.M.Epoch++
 	w.M.Acted = w.Now()
 	h := &w.M.Health

@@ -22,7 +22,7 @@ func (w *Work) BeginChange(kind belief.RepairKind, by *belief.Removal) {
 	if (by.Named || building) && !m.Current.Certified && !m.Current.Adopted {
 		m.Current.Expired = true // its build is given up
 	}
-	w.open(belief.Repair{Kind: kind, Order: by.Order}, belief.AimAt(m.Current))
+	w.open(belief.Repair{Kind: kind, Order: by.Order, By: by.By}, belief.AimAt(m.Current))
 	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
 		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
 	w.enter(belief.PhaseLeave)
@@ -35,9 +35,9 @@ func (w *Work) spoilt(r *belief.Repair) fleet.Reason {
 	switch {
 	case !r.Wanted() || r.Removed:
 		return ""
-	case !w.orderStands(r):
+	case !orderStands(w, r):
 		return fleet.ReasonWithdrawn
-	case r.Kind == belief.RepairUpdate && w.keeps(r):
+	case r.Kind.Replaces() && w.keeps(r):
 		if why := ladder.Keepable(w.M, w.Situation, belief.CurrentStep(w.Situation.Spec, *r)); why != "" {
 			return why
 		}
@@ -99,6 +99,10 @@ func wantedStill(w *Work, r *belief.Repair) fleet.Reason {
 func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 	m, r := w.M, w.M.Repair
 	order := r.Order
+	seen := w.View.Sighting(r.Target.ID).Instance.Power
+	if r.OffAccepted && m.Current.ID == r.Target.ID && seen == fleet.PowerRunning {
+		m.Current.PoweredOff, m.Acted = true, w.Now() // when it is seen off, no person did that
+	}
 	if why != fleet.ReasonWithdrawn {
 		w.Record(record.Record{Kind: record.StepFailed, Reason: why, Order: order, Detail: detail,
 			Instance: r.Target.ID})
@@ -117,10 +121,10 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 func isWantedIn(r *belief.Repair) bool { return r.Wanted() && !r.Removed }
 
 // orderStands reports whether the order that the work carries out is still in the ledger.
-func (w *Work) orderStands(r *belief.Repair) bool {
+func orderStands(w *Work, r *belief.Repair) bool {
 	l := w.Situation.Whole.Ledger
-	if r.Kind == belief.RepairUndo {
-		return true // it was taken up once and for all
+	if r.Kind == belief.RepairUndo || r.Kind.Chore() {
+		return !r.Withdrawn // it was taken up once and for all
 	}
 	if l == nil {
 		return false
@@ -136,6 +140,9 @@ func (w *Work) orderStands(r *belief.Repair) bool {
 // since it began, and what it forbids by now is not done: neither begun, nor finished. Of what is gone nothing is left
 // to spare, and what never was whole has nothing to keep.
 func (w *Work) forbidden(r *belief.Repair) fleet.Reason {
+	if r.Kind == belief.RepairOperate {
+		return ordered{w, r}.spared()
+	}
 	takes := r.Wanted() || r.Kind == belief.RepairHeal && r.Step.Builds()
 	if !takes || r.Intent != nil || r.Removed || r.Proof == fleet.ProofDeleted || !before(r) {
 		return ""

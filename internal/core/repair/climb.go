@@ -54,6 +54,10 @@ func (w *Work) act(r *belief.Repair) onward {
 		return exchange{w, r}.undo()
 	case r.Kind == belief.RepairTidy:
 		return w.call(r, fleet.OpDropSnapshot, r.Target)
+	case r.Kind == belief.RepairOperate && r.Step == fleet.StepStop:
+		return ordered{w, r}.stop()
+	case r.Kind == belief.RepairOperate && r.Step == fleet.StepMigrate && w.M.Moved > r.LastOutcome:
+		return w.verifyFrom() // a call without an answer moved it after all
 	case r.Step == fleet.StepSnapshot:
 		return copier{w, r}.order()
 	case r.Kind == belief.RepairRemnant || r.Step == fleet.StepRecreate:

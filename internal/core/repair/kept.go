@@ -13,7 +13,7 @@ func (w *Work) keeps(r *belief.Repair) bool {
 		return false
 	}
 	step := belief.CurrentStep(w.Situation.Spec, *r)
-	replaces := r.Kind == belief.RepairHeal || r.Kind == belief.RepairUpdate
+	replaces := r.Kind == belief.RepairHeal || r.Kind.Replaces()
 	return r.Kind == belief.RepairUndo || replaces && step.KeepOld > 0 && r.Target.Certified
 }
 
@@ -38,7 +38,7 @@ func (w *Work) BeginUndo(o *belief.Wanted) {
 	back := m.KeptFor(o).Incarnation
 	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0
 	r := w.open(belief.Repair{
-		Kind: belief.RepairUndo, Order: o.Order, Back: back,
+		Kind: belief.RepairUndo, Order: o.Order, By: o.By, Back: back,
 		LastOutcome: w.Now(), // what it looked like before counts for nothing
 	}, belief.AimAt(m.Current))
 	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(belief.RepairUndo), Order: o.Order,

@@ -151,7 +151,8 @@ func (p looking) askLook() {
 	p.r.Looks++
 	p.r.Look = p.r.ID + "/look" + strconv.Itoa(p.r.Looks)
 	scope := situation.LookFull
-	if p.M.Health.Cause.Stopped() || p.M.Health.Cause == belief.CauseDisabled || p.r.Kind == belief.RepairRemnant {
+	if p.M.Health.Cause.Stopped() || p.M.Health.Cause == belief.CauseDisabled ||
+		p.M.Health.Cause == belief.CauseMarked || p.r.Kind == belief.RepairRemnant {
 		scope = situation.LookProvider
 	}
 	p.Actions = append(p.Actions, situation.Action{

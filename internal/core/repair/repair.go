@@ -73,8 +73,9 @@ func (w *Work) Begin(kind belief.RepairKind) {
 		m.Repair.Aim = belief.AimAt(belief.Incarnation{ID: s.ID, Host: s.Host, Generation: seen.Mark.Generation,
 			Expired: true})
 		w.enter(belief.PhaseLook)
-	case belief.RepairRemove, belief.RepairUpdate, belief.RepairUndo, belief.RepairTidy:
-		// BeginChange, BeginUndo and BeginDrop open them
+	case belief.RepairRemove, belief.RepairUpdate, belief.RepairUndo, belief.RepairTidy, belief.RepairReplace,
+		belief.RepairOperate:
+		// BeginChange, BeginUndo, BeginDrop and BeginChore open them
 	}
 	w.Advance()
 }
@@ -278,6 +279,9 @@ func (w *Work) failRung(reason fleet.Reason, detail string) onward {
 	r := w.M.Repair
 	w.Record(record.Record{Kind: record.StepFailed, Reason: reason, Step: r.Step, Detail: detail,
 		Instance: w.M.Current.ID})
+	if r.Kind == belief.RepairOperate { // the instance is what it was, and healed from here on if it fails
+		return w.giveUpChange(reason, detail)
+	}
 	if !w.M.Current.None() && !w.M.Current.Certified {
 		w.M.Current.Expired = true
 	}
@@ -345,7 +349,7 @@ func (w *Work) places() placement.Choice {
 // there is one, and no host is fenced for it. Where the provider chooses the hypervisor, whether one has room is not
 // known beforehand.
 func (w *Work) homeless(r *belief.Repair) fleet.Reason {
-	builds := r.Kind == belief.RepairHeal && r.Step == fleet.StepRecreate || r.Kind == belief.RepairUpdate
+	builds := r.Kind == belief.RepairHeal && r.Step == fleet.StepRecreate || r.Kind.Replaces()
 	gone := r.Removed || r.Proof == fleet.ProofDeleted || w.M.Health.Cause == belief.CauseGone
 	if !builds || r.Target.None() || gone {
 		return ""

@@ -96,12 +96,17 @@ func (v verifying) finish() onward {
 		reason = fleet.ReasonBuilt
 		m.Attempts = nil // a build that succeeded is no sign of trouble
 	}
-	if m.Repair.Kind == belief.RepairUpdate {
-		reason = fleet.ReasonUpdated
+	switch m.Repair.Kind {
+	case belief.RepairUpdate:
+		reason, m.Attempts = fleet.ReasonUpdated, nil
 		if v.Situation.Whole.Ledger.GoesBack(m.Repair.Order) {
 			reason = fleet.ReasonInForce
 		}
-		m.Attempts = nil
+	case belief.RepairReplace:
+		reason, m.Attempts = fleet.ReasonReplaced, nil
+	case belief.RepairOperate:
+		reason = fleet.ReasonCarriedOut
+	default:
 	}
 	rec := record.Record{Kind: record.IncidentClosed, Reason: fleet.ReasonHealed, Step: m.Repair.Step}
 	if m.Incident != nil {

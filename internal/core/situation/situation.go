@@ -71,7 +71,7 @@ type Asked struct {
 func (v *View) Open() bool {
 	m := &v.Machine
 	return v.Due || m.Health.Verdict != belief.VerdictHealthy || m.Incident != nil || m.Repair != nil ||
-		m.Waiting != "" ||
+		m.Waiting != "" || m.Wanted != nil || m.Marked != nil ||
 		len(m.Strays) > 0 || m.Contest != nil || m.Elsewhere != nil ||
 		len(m.Kept) > 0 || len(m.Snapshots) > 0 || v.Warns()
 }

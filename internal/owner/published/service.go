@@ -53,7 +53,7 @@ func (s *Fleet) braked() bool {
 
 // service says it as far as hale sees the machine well.
 func (s *Fleet) service(m *belief.Machine) Service {
-	leaves := s.Whole.Ledger.Removal(m.Name) != nil || m.Repair != nil && m.Repair.Kind.Ordered()
+	leaves := s.Whole.Ledger.Removal(m.Name) != nil || m.Repair.Leaves()
 	healthy, spare := m.Health.Verdict == belief.VerdictHealthy, s.Whole.Ledger.IsSpare(m.Name)
 	switch {
 	case m.Current.None():

@@ -399,7 +399,7 @@ func (e *explainer) advise(what string) {
 // Work says where a repair stands.
 func Work(r belief.Repair, now fleet.Now) string {
 	said := fmt.Sprintf("%s %s, begun %s ago", words.RepairKind(r.Kind), r.ID, prose.Span(now.Wall.Sub(r.Started)))
-	if r.Kind == belief.RepairHeal {
+	if r.Kind == belief.RepairHeal || r.Kind == belief.RepairOperate {
 		said += ", step " + string(r.Step)
 	}
 	said = prose.Because(said, words.Phase(r.Phase))

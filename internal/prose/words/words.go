@@ -26,6 +26,7 @@ var (
 		belief.CauseOff:       "the provider says it is off, and not what turned it off",
 		belief.CauseStopped:   "the provider says it was stopped from outside",
 		belief.CauseShutdown:  "the provider says it shut down in order, and not who wanted that",
+		belief.CauseParked:    "a person had hale turn it off",
 		belief.CauseGone:      "the provider says its instance does not exist",
 		belief.CauseCrashed:   "the provider says it crashed",
 		belief.CausePanic:     "the provider says it crashed, and its remains are still in place",
@@ -38,6 +39,7 @@ var (
 		belief.CauseBuild:     "its new instance could not be finished",
 		belief.CauseBlind:     "nothing could be learnt about it for too long",
 		belief.CauseDisabled:  "its host is disabled",
+		belief.CauseMarked:    "a word from outside says that it fails",
 		belief.CauseOrdered:   "a person wants it repaired",
 	}
 	results = map[fleet.ResultReason]string{
@@ -153,6 +155,7 @@ var (
 		fleet.StepSnapshot:   "copy its disks",
 		fleet.StepPage:       "tell a person",
 		fleet.StepQuarantine: "leave it to a person",
+		fleet.StepStop:       "turn it off",
 	}
 	repairs = map[belief.RepairKind]string{
 		belief.RepairHeal:    "repair",
@@ -162,6 +165,8 @@ var (
 		belief.RepairUpdate:  "move to another template",
 		belief.RepairTidy:    "removal of a copy of its disks",
 		belief.RepairRemnant: "removal of what an unfinished build left",
+		belief.RepairReplace: "replacement by a new instance",
+		belief.RepairOperate: "what a person ordered",
 	}
 	moments = map[fleet.Moment]string{
 		fleet.MomentBefore:    "before the repair",
@@ -207,6 +212,14 @@ var (
 		fleet.OrderRetry:   "another try",
 		fleet.OrderUndo:    "the old instance back",
 		fleet.OrderHeal:    "a repair now",
+		fleet.OrderMark:    "it taken for unhealthy",
+		fleet.OrderUnmark:  "it judged by its checks alone again",
+		fleet.OrderCancel:  "another order taken back",
+		fleet.OrderReplace: "a new instance in its place",
+		fleet.OrderStart:   "its start",
+		fleet.OrderStop:    "its stop",
+		fleet.OrderReboot:  "its restart",
+		fleet.OrderMigrate: "its move to another host",
 		fleet.OrderRecover: "a recovery",
 
 		fleet.OrderBrakeOn:  "the brake on",

@@ -332,7 +332,7 @@ func (j *Judge) tally(m belief.Machine, by int) {
 func (j *Judge) isAlone(m *belief.Machine) bool {
 	rescued := m.Health.Cause == belief.CauseRescued && (m.Incident == nil || m.Incident.Cause == belief.CauseRescued)
 	apart := m.Repair == nil && (j.isHeld(m) || j.wishes.leaving[m.Name])
-	return j.isLeft(m.Health.Cause) || rescued || m.Quarantine != nil || apart
+	return m.Health.Cause == belief.CauseParked || j.isLeft(m.Health.Cause) || rescued || m.Quarantine != nil || apart
 }
 
 // isLeft works out once more which causes the policy leaves to a person and takes for no failure.
@@ -415,6 +415,7 @@ func (j *Judge) newRung(was, is *belief.Machine) {
 // begun checks that a repair may begin.
 func (j *Judge) begun(c Server, is *belief.Machine) {
 	name, spec := string(is.Name), j.spec
+	j.truth.Begun(is, j.wishes.posted)
 	if is.Repair.Kind == belief.RepairHeal {
 		j.score.Repairs++
 	}

@@ -30,6 +30,8 @@ func (j *Judge) Ordered(o *fleet.Order) {
 	j.wishes.posted[o.ID] = *o
 	if o.Kind == fleet.OrderHeal {
 		j.truth.RepairOrdered(string(o.Machine), j.w.Now())
+	} else if o.Kind == fleet.OrderStart {
+		j.truth.WantedOn(string(o.Machine))
 	}
 }
 

@@ -55,7 +55,9 @@ type Judge struct {
 	court Court
 	tally *Tally
 
-	personal map[string]bool // stopped by a person, and not started again
+	personal map[string]bool            // stopped by a person, and not started again
+	parked   map[string]bool            // by hale, as a person ordered: whatever the policy makes of other stops
+	chores   map[string]fleet.OrderKind // what people have hale do with machines
 	// unread are machines with a stop that hale cannot read as a person's: it came so soon after a reset that the two
 	// cannot be told apart, or hale has started them since, for another reason that it was told.
 	unread   map[string]bool
@@ -99,8 +101,8 @@ func (t *Tally) Add(o Tally) {
 // New returns a judge of the fleet, who counts in the tally.
 func New(court Court, f Fleet, t *Tally) *Judge {
 	return &Judge{
-		Fleet: f, court: court, tally: t, personal: map[string]bool{}, unread: map[string]bool{},
-		willed: map[string]time.Duration{},
+		Fleet: f, court: court, tally: t, personal: map[string]bool{}, parked: map[string]bool{},
+		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, willed: map[string]time.Duration{},
 		reset:  map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
 		runs: newRuns(),
@@ -145,7 +147,10 @@ func (j *Judge) stopped(machine, id string, now time.Duration) {
 }
 
 // WantedOn notes that the machine is to run, whatever a person wanted before: it serves, or they said so.
-func (j *Judge) WantedOn(machine string) { delete(j.personal, machine) }
+func (j *Judge) WantedOn(machine string) {
+	delete(j.personal, machine)
+	delete(j.parked, machine)
+}
 
 // RepairOrdered notes that a person orders the machine's repair: it is to run, and where hale does not see it, the order
 // stands for a look as long as it lasts.
@@ -179,7 +184,8 @@ func (j *Judge) Sent(d *Deed) {
 		return
 	}
 	j.touches(d)
-	if !j.court.Named(d) && j.personal[d.Machine] && !j.unread[d.Machine] && !j.heals() && d.current {
+	left := j.personal[d.Machine] && !j.unread[d.Machine] && !j.heals() || j.parked[d.Machine]
+	if left && d.current && !j.court.Named(d) && j.chores[d.Machine] == "" {
 		j.broken("L10", d, "which a person stopped")
 	}
 }
@@ -198,7 +204,7 @@ func (j *Judge) strangers(d *Deed) {
 		j.broken("L2", d, "before it was adopted")
 	case d.Op == world.Certify:
 		j.broken("L2", d, "a mark on what hale did not build")
-	case destroys && !j.Spec.Adopt.Replaceable:
+	case destroys && !j.Spec.Adopt.Replaceable && j.chores[d.Machine] != fleet.OrderStop:
 		j.broken("L2", d, "which existed before and is not replaceable")
 	}
 }
@@ -208,7 +214,7 @@ func (j *Judge) strangers(d *Deed) {
 // failure, and never when a write to its disk would fail again. Only an unfinished build may go.
 func (j *Judge) touches(d *Deed) {
 	if !d.there || j.Naive || !d.Status.Mark.Certified || d.Status.Power != world.Paused || j.court.Named(d) ||
-		d.halted >= d.Looked {
+		j.chores[d.Machine] != "" || d.halted >= d.Looked {
 		return
 	}
 	switch by := d.Status.Stop; {
@@ -244,6 +250,10 @@ func (j *Judge) Acted(d *Deed) Wrong {
 		j.unread[d.Machine] = true
 	case world.Reboot:
 		j.reset[d.ID] = d.now
+	case world.PowerOff:
+		if j.chores[d.Machine] == fleet.OrderStop {
+			j.personal[d.Machine], j.parked[d.Machine] = true, true
+		}
 	case world.Fence:
 		delete(j.given, d.Host)
 	case world.Snapshot:
@@ -298,7 +308,7 @@ func (j *Judge) wronged(d *Deed) Wrong {
 // back.
 func (j *Judge) isOrdered(d *Deed) bool {
 	return (d.Op == world.PowerOff || d.Op == world.Delete) && j.court.Named(d) ||
-		d.Op == world.PowerOff && j.court.Swapped(d)
+		d.Op == world.PowerOff && j.court.Swapped(d) || orderedBy(j.chores[d.Machine], d.Op)
 }
 
 // shelved checks that an instance that was put aside stays so for its whole time, unless a person wants it back.

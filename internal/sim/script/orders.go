@@ -20,6 +20,8 @@ func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
 		SaysDone: fleet.OrderHook, SaysMore: fleet.OrderHook, SaysFail: fleet.OrderHook,
+		Replaces: fleet.OrderReplace, Starts: fleet.OrderStart, Stops: fleet.OrderStop, Reboots: fleet.OrderReboot,
+		Migrates: fleet.OrderMigrate, Marks: fleet.OrderMark, Unmarks: fleet.OrderUnmark, Cancels: fleet.OrderCancel,
 		Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
 		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, ScalesBy: fleet.OrderScale,
 		Signals: fleet.OrderScale,
@@ -54,6 +56,13 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	}
 	o.Word = map[Verb]fleet.HookWord{SaysDone: fleet.HookDone, SaysMore: fleet.HookMore,
 		SaysFail: fleet.HookFail}[e.Verb]
+	if o.Kind == fleet.OrderMark {
+		o.Reason = "its users complain"
+	}
+	if o.Kind == fleet.OrderCancel {
+		o.After = fleet.OrderID(e.Arg) // what was ordered is for the caller that knows it
+		return o, nil
+	}
 	if o.Kind == fleet.OrderFenced {
 		o.Proof, o.For, o.Reason = fleet.ProofWord, cmp.Or(e.For, time.Hour), "seen"
 	}

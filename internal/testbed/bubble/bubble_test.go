@@ -61,6 +61,7 @@ type room struct {
 	undoes   bool                                   // a person ordered that an update is taken back
 	mends    bool                                   // or that what differs from its template is built anew
 	swapped  map[fleet.MachineName]bool             // a person wanted the old instance back
+	last     map[string]fleet.OrderID               // the last order to a machine, or to the fleet
 	leaving  map[fleet.MachineName]bool             // that a person ordered removed, whichever instance they have
 	named    map[fleet.InstanceID]fleet.MachineName // by a plan that a person confirmed: these may go
 }
@@ -122,6 +123,7 @@ func newRoom(t *testing.T, o sim.Options) *room {
 		looked: map[fleet.InstanceID]time.Duration{},
 		named:  map[fleet.InstanceID]fleet.MachineName{}, renewed: map[fleet.InstanceID]fleet.MachineName{},
 		swapped: map[fleet.MachineName]bool{},
+		last:    map[string]fleet.OrderID{},
 		leaving: map[fleet.MachineName]bool{}, pasts: map[time.Duration]holding{},
 	}
 	r.judge = newJudge(r)

@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -235,8 +236,14 @@ func confirms(r *room, _ script.Event) func() {
 func orders(r *room, e script.Event) func() {
 	o, err := e.Order(r.spec.Name, r.o.Hosts)
 	r.must(err)
+	if o.Kind.Chore() || o.Kind == fleet.OrderMark {
+		r.judge.truth.Has(string(o.Machine), o.Kind)
+	}
+	if o.Kind == fleet.OrderCancel {
+		o.After = r.last[string(o.After)]
+	}
 	switch o.Kind {
-	case fleet.OrderHeal:
+	case fleet.OrderHeal, fleet.OrderStart:
 		r.judge.truth.WantedOn(string(o.Machine))
 	case fleet.OrderUndo:
 		r.swapped[o.Machine] = true
@@ -258,6 +265,9 @@ func (r *room) post(o fleet.Order) {
 	var err error
 	o.ID, err = inbox.NewID()
 	r.must(err)
+	if to := string(cmp.Or(fleet.Name(o.Machine), o.Fleet)); o.Kind != fleet.OrderCancel {
+		r.last[to] = o.ID
+	}
 	o.At = time.Now().UTC()
 	if s := r.owner(); s != nil {
 		o.At = o.At.Add(s.skew) // by the clock of the server that takes it

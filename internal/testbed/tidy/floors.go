@@ -47,6 +47,7 @@ var packages = []pkgRule{
 	{path: "internal/core/round", floor: 0, step: 8},
 	{path: "internal/core/ladder", floor: 0, step: 8},
 	{path: "internal/core/repair", floor: 0, step: 9},
+	{path: "internal/core/chore", floor: 0, step: 9},
 	{path: "internal/core/telling", floor: 0, step: 9},
 	{path: "internal/core/rollout", floor: 0, step: 9},
 	{path: "internal/core/ledger", floor: 0, step: 10},
