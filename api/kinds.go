@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hale/internal/core/record"
+	"hale/internal/near"
 )
 
 // EventKinds are the kinds of event that there are, in the order of the alphabet.
@@ -20,7 +21,7 @@ func EventKinds() []string {
 // UnknownKind says that there is no such kind of event, and which there are.
 func UnknownKind(kind string) error {
 	said := "there is no kind of event " + kind
-	if meant := Near(kind, EventKinds()); len(meant) > 0 {
+	if meant := near.Names(kind, EventKinds()); len(meant) > 0 {
 		said += "; did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return errors.New(said + " The kinds are: " + strings.Join(EventKinds(), ", "))

@@ -3,6 +3,8 @@ package api
 import (
 	"net/http"
 	"strings"
+
+	"hale/internal/near"
 )
 
 // Problem is why the server did not answer, in the form of RFC 9457. It is an error.
@@ -126,7 +128,7 @@ func NewProblem(code, detail string) Problem {
 // looked for, and what names it, as in "machine web-9".
 func Unknown(code, what, name string, known []string) Problem {
 	p := NewProblem(code, "there is no "+what)
-	p.Near = Near(name, known)
+	p.Near = near.Names(name, known)
 	return p
 }
 
@@ -155,4 +157,9 @@ func (p Problem) ContentType(of string) string {
 		return "application/problem+json"
 	}
 	return of
+}
+
+// UnknownFleet says that there is no fleet of the name, and which of those that there are may be meant.
+func UnknownFleet(name string, known []string) Problem {
+	return Unknown(CodeUnknownFleet, "fleet "+name, name, known)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
@@ -103,9 +104,9 @@ func (s *street) inRepair(hosts ...fleet.HostName) int {
 }
 
 // book returns the machines in the book of slots.
-func (s *street) book() belief.Slots {
+func (s *street) book() budget.Slots {
 	s.t.Helper()
-	var book belief.Slots
+	var book budget.Slots
 	e, err := s.backing.Open(nil).Get(s.t.Context(), "slots")
 	if fault.Is(err, fault.NotFound) {
 		return nil

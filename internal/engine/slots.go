@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fault"
 	"hale/internal/owner"
 	"hale/internal/state"
@@ -13,8 +13,8 @@ import (
 )
 
 // readSlots reads the book of slots.
-func (t *term) readSlots(ctx context.Context) (belief.Slots, error) {
-	var book belief.Slots
+func (t *term) readSlots(ctx context.Context) (budget.Slots, error) {
+	var book budget.Slots
 	doc, err := t.read(ctx, beliefs.SlotsKey, &book)
 	if err == nil {
 		t.slotsDoc = doc
@@ -66,7 +66,7 @@ func (t *term) followSlots(ctx context.Context) error {
 }
 
 func (t *term) tellSlots(ctx context.Context, e state.Entry) {
-	var book belief.Slots
+	var book budget.Slots
 	rest, err := lossless.Unmarshal(e.Value, &book)
 	if err != nil || e.Key != beliefs.SlotsKey {
 		return

@@ -3,6 +3,8 @@ package keys
 import (
 	"slices"
 	"strings"
+
+	"hale/internal/near"
 )
 
 // synonyms are words that other systems have for what is meant.
@@ -25,7 +27,7 @@ func Nearest(word string, candidates []string) (string, bool) {
 	}
 	best, least := "", 1+max(1, min(3, len(word)/3))
 	for _, c := range candidates {
-		if d := distance(plain(word), plain(c)); d < least {
+		if d := near.Distance(plain(word), plain(c)); d < least {
 			best, least = c, d
 		}
 	}
@@ -34,33 +36,6 @@ func Nearest(word string, candidates []string) (string, bool) {
 
 func plain(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
-}
-
-// distance is the number of insertions, deletions, replacements and swaps of neighbours that turn a into b
-// (optimal string alignment).
-func distance(a, b string) int {
-	s, t := []rune(a), []rune(b)
-	var before []int
-	last := make([]int, len(t)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range s {
-		row := make([]int, len(t)+1)
-		row[0] = i + 1
-		for j := range t {
-			cost := 1
-			if s[i] == t[j] {
-				cost = 0
-			}
-			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && s[i] == t[j-1] && s[i-1] == t[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(t)]
 }
 
 // DidYouMean is a hint: the nearest of the known words, or all of them.

@@ -14,6 +14,7 @@ import (
 
 	"hale/internal/access"
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
@@ -51,7 +52,7 @@ func nFleets(fleets, machines int) []published.Fleet {
 				{Kind: fleet.StepRecreate}, {Kind: fleet.StepPage}}}}
 		f := published.Fleet{Wanted: spec, Lease: 8 * time.Second, Machines: make([]situation.View, machines)}
 		f.State.Spec, f.State.Now = spec, fleet.Now{Wall: dawn, Mono: 1}
-		f.State.Slots = belief.Slots{{Machine: "fleet-0-1", Provider: "lab-0"},
+		f.State.Slots = budget.Slots{{Machine: "fleet-0-1", Provider: "lab-0"},
 			{Machine: "fleet-0-2", Provider: "lab-0", Start: true},
 			{Machine: "fleet-1-1", Provider: "lab-1"}}
 		f.State.Provider.Standing = fleet.ProviderUp

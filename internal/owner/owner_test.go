@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
@@ -287,10 +288,10 @@ func TestALastPlaceThatAnotherFleetTookIsNotTakenTwice(t *testing.T) {
 	d := drive(t, func(o *owner.Options) {
 		o.Spec.Limits.Shared = []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 	})
-	var other belief.Slots
+	var other budget.Slots
 	for n := range 40 { // as many starts as there may be
 		name := fleet.Name("db").Machine(n + 1)
-		other = other.With(belief.Slot{Machine: name, Repair: string(name) + "/r1", Provider: "lab", Start: true})
+		other = other.With(budget.Slot{Machine: name, Repair: string(name) + "/r1", Provider: "lab", Start: true})
 	}
 	refused, overtaken := 0, false
 	d.taken = func(w owner.Write) bool {
@@ -333,8 +334,8 @@ func TestClaimsAreWhatIsInRepair(t *testing.T) {
 	d := drive(t, func(o *owner.Options) {
 		o.Spec.Limits.Shared = []policy.SharedLimit{{Scope: policy.ScopeInstallation, InRepair: 1}}
 	})
-	db := belief.Slot{Machine: "db-1", Repair: "db-1/r1"}
-	d.SetSlots(belief.Slots{db, {Machine: "web-1", Repair: "web-1/r7"}, {Machine: "web-9", Repair: "web-9/r1"}})
+	db := budget.Slot{Machine: "db-1", Repair: "db-1/r1"}
+	d.SetSlots(budget.Slots{db, {Machine: "web-1", Repair: "web-1/r7"}, {Machine: "web-9", Repair: "web-9/r1"}})
 	if got := d.Claims(); len(got) != 1 || got[0] != db {
 		t.Errorf("the book is to be %+v", got)
 	}

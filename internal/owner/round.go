@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/decide"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
@@ -27,7 +28,7 @@ type Write struct {
 	// Machines are the beliefs to be stored.
 	Machines []round.Decided
 	// Slots is the book of slots as it is to be, if it is not as it was read.
-	Slots *belief.Slots
+	Slots *budget.Slots
 	// Alive is a sign of life, which shows whether a full store takes anything.
 	Alive   bool
 	Records []record.Record
@@ -214,7 +215,7 @@ func (o *Owner) Stored(now fleet.Now) []Begin {
 
 // Overtaken says that the write which Ready returned is not stored, since the book of slots is another one by now: what
 // needs a place there is decided once more.
-func (o *Owner) Overtaken(book belief.Slots) {
+func (o *Owner) Overtaken(book budget.Slots) {
 	o.round.outdated = true
 	o.SetSlots(book)
 }

@@ -2,6 +2,7 @@ package owner
 
 import (
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/guard"
 	"hale/internal/core/round"
 )
@@ -11,7 +12,7 @@ import (
 // last place.
 
 // slot returns what the book is to say of the machine; nil: nothing.
-func (o *Owner) slot(m *belief.Machine) *belief.Slot {
+func (o *Owner) slot(m *belief.Machine) *budget.Slot {
 	spec := o.Spec()
 	if !guard.TakesSlot(m, spec) {
 		return nil
@@ -24,7 +25,7 @@ func (o *Owner) slot(m *belief.Machine) *belief.Slot {
 }
 
 // entered returns the book as it is to be once the belief is stored, and whether that differs from the present one.
-func (o *Owner) entered(m *belief.Machine) (book belief.Slots, differs bool) {
+func (o *Owner) entered(m *belief.Machine) (book budget.Slots, differs bool) {
 	now := o.State().Slots
 	old, has := now.Of(m.Name)
 	want := o.slot(m)
@@ -46,7 +47,7 @@ func (o *Owner) begins(m *round.Decided) bool {
 
 // Claims returns the book as it agrees with what this owner believes: repairs that ended without it, as when hale died
 // or the fleet had no owner, give their places back.
-func (o *Owner) Claims() belief.Slots {
+func (o *Owner) Claims() budget.Slots {
 	book := o.State().Slots
 	for _, s := range book {
 		if s.Machine.Fleet() != o.Wanted().Name {

@@ -18,6 +18,7 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/core/fleet"
 	"hale/internal/defect"
+	"hale/internal/near"
 	"hale/internal/owner/published"
 	"hale/internal/state"
 )
@@ -134,7 +135,7 @@ func meantHosts(subjects []string, hosts []api.FencedHost) ([]api.FencedHost, er
 		case len(found) == 0:
 			p := api.NewProblem(api.CodeUnknownHost, "no host "+name+
 				" has a method that cuts its power, and no machine of that name lies on one")
-			p.Near = api.Near(name, known)
+			p.Near = near.Names(name, known)
 			return nil, p
 		case len(found) > 1:
 			return nil, rest.BadRequest(subject +

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/near"
 )
 
 // Breaking has machines of simulated providers fail, and no others.
@@ -67,7 +68,7 @@ func (s *Server) breaks(p fleet.ProviderName, m *belief.Machine, in *rest.Asked[
 			known = append(known, b.Name)
 		}
 		p := rest.BadRequest(rest.Because(err))
-		p.Near = api.Near(in.Body.Way, known)
+		p.Near = near.Names(in.Body.Way, known)
 		return api.Broken{}, p
 	}
 	return api.Broken{}, rest.Refused(name + " " + rest.Because(err))

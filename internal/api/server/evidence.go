@@ -10,6 +10,7 @@ import (
 	"hale/internal/api/naming"
 	"hale/internal/api/view"
 	"hale/internal/core/fleet"
+	"hale/internal/near"
 	"hale/internal/owner/published"
 	"hale/internal/state/evidence"
 )
@@ -51,7 +52,7 @@ func (s *Server) evidence(ctx context.Context, in *evidenceOf) (api.Evidence, er
 	if in.Incident != "" && !slices.Contains(out.Incidents, in.Incident) {
 		p := api.NewProblem(api.CodeUnknownIncident,
 			"nothing is kept of incident "+in.Incident+" of "+string(machine))
-		p.Near = api.Near(in.Incident, out.Incidents)
+		p.Near = near.Names(in.Incident, out.Incidents)
 		return api.Evidence{}, p
 	}
 	out.Incident = cmp.Or(in.Incident, out.Incident)

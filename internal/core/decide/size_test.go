@@ -723,23 +723,23 @@ func TestTheLawsOfAMove(t *testing.T) {
 		}
 		return &l
 	}
-	if err := to(3, "web-2").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}); err != nil {
+	if err := ledger.CheckMove(to(3, "web-2"), &ledger.Move{Was: was, Wanted: wanted, Now: now}); err != nil {
 		t.Error(err)
 	}
 	pinned := *was
 	pinned.Ordered = &belief.OrderedSize{Size: 4, Pin: belief.ExpiryIn(time.Hour, now)}
 	for name, err := range map[string]error{
-		"beyond the greatest": to(7).CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
-		"below the least":     to(1).CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false, Now: now}),
-		"fewer left than may": to(2, "web-1", "web-2", "web-9").CheckMove(&belief.Move{Was: was, Wanted: wanted,
+		"beyond the greatest": ledger.CheckMove(to(7), &ledger.Move{Was: was, Wanted: wanted, Now: now}),
+		"below the least":     ledger.CheckMove(to(1), &ledger.Move{Was: was, Wanted: wanted, Now: now}),
+		"fewer left than may": ledger.CheckMove(to(2, "web-1", "web-2", "web-9"), &ledger.Move{Was: was, Wanted: wanted,
 			Missing: false, Now: now}),
-		"while one is missing": to(3, "web-2").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: true,
+		"while one is missing": ledger.CheckMove(to(3, "web-2"), &ledger.Move{Was: was, Wanted: wanted, Missing: true,
 			Now: now}),
-		"one that is to stay": to(3, "web-4").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false,
+		"one that is to stay": ledger.CheckMove(to(3, "web-4"), &ledger.Move{Was: was, Wanted: wanted, Missing: false,
 			Now: now}),
-		"one that is protected": to(3, "web-3").CheckMove(&belief.Move{Was: was, Wanted: wanted, Missing: false,
+		"one that is protected": ledger.CheckMove(to(3, "web-3"), &ledger.Move{Was: was, Wanted: wanted, Missing: false,
 			Now: now}),
-		"what was pinned just now": to(3).CheckMove(&belief.Move{Was: &pinned, Wanted: wanted, Missing: false,
+		"what was pinned just now": ledger.CheckMove(to(3), &ledger.Move{Was: &pinned, Wanted: wanted, Missing: false,
 			Now: now}),
 	} {
 		if err == nil {

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 )
 
 // elsewhere is a machine of another fleet in repair, beside web-2 or away from it.
-func elsewhere(n int, place string) belief.Slot {
-	return belief.Slot{
+func elsewhere(n int, place string) budget.Slot {
+	return budget.Slot{
 		Machine: fleet.Name("db").Machine(n), Repair: "r", Provider: fleet.ProviderName("lab" + place),
 		Host:  fleet.HostName("h" + place),
 		Place: fleet.Place{Rack: "r" + place, Room: "m" + place, Zone: "z" + place},
@@ -36,7 +37,7 @@ func TestSharedBudgetsToTheLastPlace(t *testing.T) {
 					s.Spec.Provider, m.Current.Host = "lab", "h"
 					s.Hosts = []fleet.Host{{Name: "h", Up: true, Place: fleet.Place{Rack: "r", Room: "m", Zone: "z"}}}
 					s.Spec.Limits.Shared = []policy.SharedLimit{{Scope: scope, InRepair: limit}}
-					s.Slots = s.Slots.With(belief.Slot{Machine: m.Name, Repair: "before", Provider: "lab", Host: "h"})
+					s.Slots = s.Slots.With(budget.Slot{Machine: m.Name, Repair: "before", Provider: "lab", Host: "h"})
 					for n := range taken {
 						s.Slots = s.Slots.With(elsewhere(n+1, ""))
 					}

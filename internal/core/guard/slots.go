@@ -2,13 +2,14 @@ package guard
 
 import (
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 )
 
 // SlotOf returns the slot that a repair of the machine takes.
-func SlotOf(m *belief.Machine, spec *policy.Spec, hosts []fleet.Host) belief.Slot {
-	s := belief.Slot{Machine: m.Name, Provider: spec.Provider, Host: m.Lies().Host}
+func SlotOf(m *belief.Machine, spec *policy.Spec, hosts []fleet.Host) budget.Slot {
+	s := budget.Slot{Machine: m.Name, Provider: spec.Provider, Host: m.Lies().Host}
 	if m.Repair != nil {
 		s.Repair, s.Start = m.Repair.ID, m.Repair.Starts()
 	}

@@ -252,7 +252,7 @@ func (w *weighing) say(c *sizing.Case, v *sizing.Verdict) {
 
 // settle keeps what is remembered, and holds what was decided to the laws.
 func (w *weighing) settle() {
-	if err := w.Sit.Whole.Ledger.CheckMove(&belief.Move{Was: w.was, Wanted: w.wanted, Missing: w.blind,
+	if err := CheckMove(w.Sit.Whole.Ledger, &Move{Was: w.was, Wanted: w.wanted, Missing: w.blind,
 		Now: w.S.Now}); err != nil {
 		enforce(w.Round, w.was)
 		w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})

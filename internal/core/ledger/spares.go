@@ -32,7 +32,7 @@ func HandOut(r *round.Round, believed func(int) *belief.Machine) {
 		}
 	}
 	next := l.WithSpares(idle)
-	if err := next.CheckRoles(l, wanted); err != nil {
+	if err := CheckRoles(next, l, wanted); err != nil {
 		r.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonLawBroken, Detail: err.Error()})
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
@@ -99,7 +100,7 @@ func TestWhyAMachineIsHeld(t *testing.T) {
 			record.Record{Failing: 2, Size: 5, Limit: 4}},
 		"a shared budget": {fleet.ReasonBudget, func(st *stage) {
 			st.s.Spec.Limits.Shared = []policy.SharedLimit{{Scope: policy.ScopeProvider, InRepair: 1}}
-			st.s.Slots = belief.Slots{{Machine: "db-1", Provider: "lab"}}
+			st.s.Slots = budget.Slots{{Machine: "db-1", Provider: "lab"}}
 		}, record.Record{Failing: 1, Size: 5, Limit: 1, Scope: policy.ScopeProvider, Detail: "lab"}},
 		"a shared fate": {fleet.ReasonSharedFate, func(st *stage) {
 			st.s.Whole.Parents = []belief.Parent{{ID: "web/i1", Domain: rack, Failing: 4, Members: 6}}

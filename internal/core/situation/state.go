@@ -2,6 +2,7 @@ package situation
 
 import (
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 )
@@ -36,5 +37,5 @@ type State struct {
 	Gauges []fleet.Gauge
 	// Slots are the machines in repair of all fleets, to the guard also those that this round began to repair. They
 	// count only under Spec.Limits.Shared.
-	Slots belief.Slots
+	Slots budget.Slots
 }

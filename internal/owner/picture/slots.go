@@ -1,9 +1,11 @@
 package picture
 
-import "hale/internal/core/belief"
+import (
+	"hale/internal/core/budget"
+)
 
 // SetSlots takes in which machines of all fleets are in repair. It is kept, and not to be changed any more.
-func (p *Picture) SetSlots(s belief.Slots) {
+func (p *Picture) SetSlots(s budget.Slots) {
 	p.is.Slots = s
 	p.dirty = p.dirty || len(p.is.Spec.Limits.Shared) > 0
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fleet"
 	"hale/internal/core/round"
 )
@@ -25,7 +26,7 @@ type Content struct {
 type Overall struct {
 	Brake belief.Brake
 	Whole belief.Whole
-	Slots belief.Slots
+	Slots budget.Slots
 }
 
 // Starts is what a store knows of hale's starts.

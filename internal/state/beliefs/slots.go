@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"hale/internal/core/belief"
+	"hale/internal/core/budget"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/state"
@@ -21,12 +21,12 @@ func FreeSlots(ctx context.Context, s state.Store, name fleet.Name) error {
 		if err != nil {
 			return err
 		}
-		var book belief.Slots
+		var book budget.Slots
 		rest, err := lossless.Unmarshal(e.Value, &book)
 		if err != nil {
 			return fault.New(fault.Permanent, "beliefs.free-slots", SlotsKey, err)
 		}
-		kept := slices.DeleteFunc(slices.Clone(book), func(x belief.Slot) bool { return x.Machine.Fleet() == name })
+		kept := slices.DeleteFunc(slices.Clone(book), func(x budget.Slot) bool { return x.Machine.Fleet() == name })
 		if len(kept) == len(book) {
 			return nil
 		}

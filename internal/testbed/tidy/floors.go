@@ -30,6 +30,7 @@ var packages = []pkgRule{
 	{path: "internal/core/fleet", floor: 0, step: 1},
 	{path: "internal/core/policy", floor: 0, step: 2, std: []string{"reflect"}},
 	// to compare whatever a template comes to have
+	{path: "internal/core/budget", floor: 0, step: 3},
 	{path: "internal/core/belief", floor: 0, step: 3, std: []string{"reflect"}}, // and whatever a ledger does
 	{path: "internal/core/record", floor: 0, step: 4},
 	{path: "internal/core/situation", floor: 0, step: 4},
@@ -63,6 +64,7 @@ var packages = []pkgRule{
 	{path: "internal/defect", floor: 0, step: 12, leaf: true},
 	{path: "internal/doorway", floor: 0, step: 12, leaf: true},
 	{path: "internal/strict", floor: 0, step: 12, leaf: true},
+	{path: "internal/near", floor: 0, step: 12, leaf: true},
 	{path: "internal/sim/calendar", floor: 0, step: 12, leaf: true},
 	{path: "internal/sim/load", floor: 0, step: 12, leaf: true},
 	{path: "internal/sim/scaler", floor: 0, step: 12, leaf: true},
