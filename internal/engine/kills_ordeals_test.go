@@ -131,10 +131,19 @@ func choreOrdeals() []ordeal {
 		{step: "start by order", spec: bare(3, rung(fleet.StepStart)), before: parks, begin: has(fleet.OrderStart),
 			ends: stands},
 		// a reset that comes after the machine was seen well makes it fail once more
-		{step: "reboot by order", spec: bare(3, rung(fleet.StepReboot)), begin: has(fleet.OrderReboot), ends: isCarriedOut,
-			incidents: anyNumber},
+		{step: "reboot by order", spec: bare(3, rung(fleet.StepReboot)), begin: has(fleet.OrderReboot),
+			ends: isCarriedOut, incidents: anyNumber},
 		{step: "migrate by order", spec: bare(5, rung(fleet.StepReboot)), world: two, before: standsAlone,
 			begin: has(fleet.OrderMigrate), ends: hasLeft},
+		// as with the reboot
+		{step: "reboot of what is marked", spec: bare(3, rung(fleet.StepReboot)), begin: has(fleet.OrderMark),
+			ends: isUnmarked, incidents: anyNumber},
+		{step: "order: a mark is taken back", spec: bare(3, rung(fleet.StepReboot)), before: isMarkedUnderTheBrake,
+			begin: takesBack, incidents: 1,
+			ends: func(s *story) bool { return isUnmarked(s) && s.settled(3) }},
+		// one that only turned the old instance off ends, and the machine is started; one that went further ends well
+		{step: "replace by order, taken back", spec: bare(3, rung(fleet.StepStart), rung(fleet.StepRecreate)),
+			begin: isReplacedInError, ends: isSettledEitherWay, incidents: anyNumber},
 	}
 }
 

@@ -63,8 +63,47 @@ func has(what fleet.OrderKind) func(s *story) {
 	return func(s *story) {
 		s.before = s.id(2)
 		s.named = append(s.named, s.before)
-		s.orders(fleet.Order{Kind: what, Machine: "web-2"})
+		s.orders(fleet.Order{Kind: what, Machine: "web-2", Reason: "planned work"})
 	}
+}
+
+// takesBack lets a person take back the last order that was taken up.
+func takesBack(s *story) {
+	var last fleet.OrderID
+	for _, r := range s.records() {
+		if r.Kind == record.Order {
+			last = r.Order
+		}
+	}
+	s.orders(fleet.Order{Kind: fleet.OrderCancel, After: last})
+}
+
+// isMarkedUnderTheBrake: web-2 fails by a person's word, and the brake keeps it from being healed.
+func isMarkedUnderTheBrake(s *story) {
+	isBraked(s)
+	has(fleet.OrderMark)(s)
+	s.await(time.Minute, "it fails", func() bool { return s.machine(2).Incident != nil })
+}
+
+// isUnmarked: web-2 was taken to fail by a person's word, and is well without it.
+func isUnmarked(s *story) bool {
+	m := s.machine(2)
+	return s.allHealthy() && m.Repair == nil && m.Marked == nil && s.count(kind(record.IncidentClosed)) > 0
+}
+
+// isReplacedInError lets a person have web-2 replaced, and take that back at once.
+func isReplacedInError(s *story) {
+	s.before = s.id(2)
+	s.named = append(s.named, s.before)
+	o := s.orders(fleet.Order{Kind: fleet.OrderReplace, Machine: "web-2"})
+	s.pass(75 * time.Millisecond) // its first call is under way
+	s.orders(fleet.Order{Kind: fleet.OrderCancel, After: o.ID})
+}
+
+// isSettledEitherWay: both orders were heard, nothing of them waits, and web-2 is well.
+func isSettledEitherWay(s *story) bool {
+	m := s.machine(2)
+	return s.allHealthy() && m.Repair == nil && m.Wanted == nil && s.inInbox() == 0 && s.count(kind(record.Order)) > 1
 }
 
 // isOther: another instance stands in web-2's place.
