@@ -167,7 +167,8 @@ func grantFields() []keys.Field[grantDraft] {
 	return []keys.Field[grantDraft]{
 		keys.Must("role", "viewer", "`viewer` reads, `holder` places holds with names and ends its own, `operator` "+
 			"gives orders, `admin` does everything.",
-			keys.Choice(nil, access.Viewer.String(), access.Holder.String(), access.Operator.String(), access.Admin.String()),
+			keys.Choice(nil, access.Viewer.String(), access.Holder.String(), access.Operator.String(),
+				access.Admin.String()),
 			func(g *grantDraft) *keys.At[string] { return &g.role }),
 		keys.May("fleets", "In these fleets only.", keys.List[string]{Noun: "one fleet",
 			Each: keys.Text("a fleet", "web")},

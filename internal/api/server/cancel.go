@@ -11,6 +11,7 @@ import (
 	"hale/internal/api/rest"
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/rollout"
 	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 	"hale/internal/state/once"
@@ -23,7 +24,7 @@ func isOpen(f *published.Fleet, id fleet.OrderID) bool {
 	}
 	l := f.Whole.Ledger
 	removes := func(r belief.Removal) bool { return r.Order == id }
-	if l != nil && (slices.ContainsFunc(l.Removals, removes) || l.Update.Goes() && l.Update.Order == id) ||
+	if l != nil && slices.ContainsFunc(l.Removals, removes) || rollout.Carries(l, id) ||
 		slices.ContainsFunc(f.Whole.Holds, func(h belief.Hold) bool { return h.Order == id }) {
 		return true
 	}

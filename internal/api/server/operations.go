@@ -67,8 +67,8 @@ func (s *Server) reading() {
 func (s *Server) ordering() {
 	rest.Mutate(s.router, rest.Call{ID: "order", Method: http.MethodPost, Path: "/v1/orders", Needs: rest.Orders,
 		Again: rest.GoesOn, Summary: "Give an order, and learn what became of it",
-		Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused, api.CodeOccupied}},
-		s.order)
+		Codes: []string{api.CodeUnknownFleet, api.CodeUnknownMachine, api.CodeUnknownHost, api.CodeRefused,
+			api.CodeOccupied}}, s.order)
 	rest.Serve(s.router, rest.Call{ID: "list-orders", Method: http.MethodGet, Path: "/v1/orders", Needs: rest.Reads,
 		Summary: "The orders that people gave, and what became of them", Codes: []string{api.CodeUnknownFleet}},
 		s.given)

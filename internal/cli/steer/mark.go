@@ -37,7 +37,8 @@ func (c giver) markCommand() *cobra.Command {
 			case f.reason == "":
 				return command.Usage(errors.New("say why, as --because \"wrong answers to customers\""))
 			case lasts < 0 || lasts > fleet.LongestMark:
-				return command.Usage(fmt.Errorf("--for %s is too long: a mark lasts at most %s", lasts, fleet.LongestMark))
+				return command.Usage(fmt.Errorf("--for %s is too long: a mark lasts at most %s", lasts,
+					fleet.LongestMark))
 			}
 			return c.give(cmd.Context(), q, f)
 		}),
@@ -53,10 +54,10 @@ func (c giver) cancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cancel ORDER", Short: "Take an order back, as far as it has not begun or can end in order",
 		Long: "Takes the order with the id back that 'hale orders --open' lists. What waits is taken back at once: a\n" +
-			"repair by order, a replacement, a stop, an undo, a removal or a plan that has made no call, and a mark\n" +
-			"or a hold. A replacement that has only turned the old instance off ends, and the machine is started\n" +
-			"again as any other; an update stops, and what it has replaced stays. What has gone further is refused,\n" +
-			"with the reason.",
+			"repair by order, a replacement, a stop, an undo, a removal or a plan that has made no call, and a mark,\n" +
+			"a hold or the pause of an update. A replacement that has only turned the old instance off ends, and the\n" +
+			"machine is started again as any other; an update stops, and what it has replaced stays. What has gone\n" +
+			"further is refused, with the reason.",
 		Example: "  hale orders --open\n  hale cancel 019ab2c4-5d6e-7f80-9a1b-2c3d4e5f6071",
 		Args:    cobra.ExactArgs(1),
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {

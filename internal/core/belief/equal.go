@@ -17,8 +17,8 @@ func (m *Machine) sameBusiness(o *Machine) bool {
 	return slices.Equal(m.Swings, o.Swings) && slices.EqualFunc(m.Warned, o.Warned, Warned.equal) &&
 		slices.Equal(m.Strays, o.Strays) &&
 		slices.Equal(m.Attempts, o.Attempts) && slices.Equal(m.Spurned, o.Spurned) &&
-		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) && same(m.Marked, o.Marked) &&
-		same(m.Anchor, o.Anchor) &&
+		same(m.Incident, o.Incident) && same(m.Quarantine, o.Quarantine) && same(m.Wanted, o.Wanted) &&
+		same(m.Marked, o.Marked) && same(m.Anchor, o.Anchor) &&
 		same(m.Change, o.Change) && m.Repair.equal(o.Repair) && m.Volumes.equal(o.Volumes) &&
 		m.Provisioned.equal(o.Provisioned) &&
 		slices.Equal(m.Kept, o.Kept) &&

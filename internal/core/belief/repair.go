@@ -226,6 +226,12 @@ func (r *Repair) Starts() bool { return r != nil && r.Revives && r.Step.Revives(
 // Budgeted reports whether it takes a place in the budgets of machines in repair (L5).
 func (r *Repair) Budgeted() bool { return r != nil && r.Kind.Budgeted() && !r.Revives }
 
+// Away reports whether the machine cannot serve while it goes on: it takes a place in the budgets, and is no step by a
+// person's order that takes nothing from those that the machine serves. There may be no repair.
+func (r *Repair) Away() bool {
+	return r.Budgeted() && (r.Kind != RepairOperate || r.Step.Interrupts())
+}
+
 // CarriesOut reports whether it carries out the order. There may be no repair.
 func (r *Repair) CarriesOut(o fleet.OrderID) bool { return r != nil && r.Order == o }
 

@@ -1,8 +1,8 @@
 // Package chore judges what a person has hale do with one machine, be it well or not: replace, start, stop, reboot or
 // migrate it.
 //
-// It promises that what stands against it for good is said at once, and that one thing at a time is done with a machine:
-// who has it in hand is named. When it may begin is for package guard, and how it goes for package repair.
+// It promises that what stands against it for good is said at once, and that one thing at a time is done with a
+// machine: who has it in hand is named. When it may begin is for package guard, and how it goes for package repair.
 package chore
 
 import (
@@ -74,7 +74,7 @@ func Unfit(k fleet.OrderKind, m *belief.Machine, s *guard.Situation) fleet.Reaso
 // replaceable says why nothing may take the place of the machine's instance; empty: a new one may.
 func replaceable(m *belief.Machine, s *guard.Situation) fleet.Reason {
 	step := s.Spec.Repair.Building()
-	return cmp.Or(unless(s, fleet.OpCreate), unless(s, fleet.OpDelete), ladder.Precondition(m, &s.Spec, step),
+	return cmp.Or(unless(s, ladder.OpOf(step)), unless(s, fleet.OpDelete), ladder.Precondition(m, &s.Spec, step),
 		ladder.Keepable(m, s, step))
 }
 

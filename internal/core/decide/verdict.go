@@ -53,7 +53,8 @@ func (w *work) judgeHealth() bool {
 		m.Epoch++
 		m.Health.Grace = s.Now.Mono.Add(s.Spec.Grace)
 	}
-	if (m.Current.PoweredOff || m.Current.Parked != "") && (m.Repair == nil || m.Repair.Intent == nil) && health.Runs(m, &evidence) {
+	turnedOff := m.Current.PoweredOff || m.Current.Parked != ""
+	if turnedOff && (m.Repair == nil || m.Repair.Intent == nil) && health.Runs(m, &evidence) {
 		m.Current.PoweredOff, m.Current.Parked = false, "" // a stop from now on is not hale's
 	}
 	if beingReplaced(m) {

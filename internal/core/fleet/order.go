@@ -110,8 +110,8 @@ const (
 // ToMachine reports whether the order is to one machine's belief, and not to the fleet as a whole. (A hold of a machine
 // belongs to the whole: it is kept beside those of hosts and of the fleet.)
 func (k OrderKind) ToMachine() bool {
-	return k == OrderRetry || k == OrderHeal || k == OrderUndo || k == OrderHook || k == OrderMark || k == OrderUnmark ||
-		k.Chore()
+	return k == OrderRetry || k == OrderHeal || k == OrderUndo || k == OrderHook || k == OrderMark ||
+		k == OrderUnmark || k.Chore()
 }
 
 // Chore reports whether a person has hale do something with one machine, be it well or not.

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/change"
@@ -29,6 +30,11 @@ func ready(size int) *round.Round {
 			Health:  belief.Health{Verdict: belief.VerdictHealthy}, Address: netip.MustParseAddr("10.0.0.1")}})
 	}
 	return r
+}
+
+// operated is one step by a person's order.
+func operated(by fleet.StepKind) *belief.Repair {
+	return &belief.Repair{Kind: belief.RepairOperate, Order: "o", Climb: belief.Climb{Step: by}}
 }
 
 func handOut(t *testing.T, r *round.Round) []fleet.MachineName {
@@ -69,6 +75,25 @@ func TestASpareTakesThePlaceOfAMachineThatFails(t *testing.T) {
 		"one is changed by order": {func(r *round.Round) {
 			r.S.Machines[2].Machine.Repair = &belief.Repair{Kind: belief.RepairUpdate, Order: "o"}
 		}, "web-3"},
+		"one is stopped by order": {func(r *round.Round) {
+			m := &r.S.Machines[1].Machine
+			m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseParked}
+		}, "web-2"},
+		"one is replaced by order": {func(r *round.Round) {
+			r.S.Machines[2].Machine.Repair = &belief.Repair{Kind: belief.RepairReplace, Order: "o"}
+		}, "web-3"},
+		"one is restarted by order": {func(r *round.Round) {
+			r.S.Machines[2].Machine.Repair = operated(fleet.StepReboot)
+		}, "web-3"},
+		"one is moved by order, and serves meanwhile": {func(r *round.Round) {
+			r.S.Machines[2].Machine.Repair = operated(fleet.StepMigrate)
+		}, "web-4"},
+		"one fails, and the spare is to be stopped": {func(r *round.Round) {
+			r.S.Machines[0].Machine.Quarantine = &belief.Quarantine{}
+			r.Sit.Now.Wall = time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+			r.S.Machines[3].Machine.Wanted = &belief.Wanted{Order: "o", Chore: fleet.OrderStop,
+				Until: r.Sit.Now.Wall.Add(time.Hour)}
+		}, "web-4"},
 		"one fails under the brake": {func(r *round.Round) {
 			m := &r.S.Machines[1].Machine
 			m.Health.Verdict, m.Incident = belief.VerdictUnhealthy, &belief.Incident{}

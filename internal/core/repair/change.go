@@ -108,7 +108,6 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 			Instance: r.Target.ID})
 	}
 	w.end(why)
-	m.Change = &belief.Change{Order: order, Ended: why}
 	m.Waiting = ""
 	if why != fleet.ReasonWithdrawn {
 		w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),

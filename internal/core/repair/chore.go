@@ -19,7 +19,7 @@ func BeginChore(w *Work, o *belief.Wanted, step fleet.StepKind) {
 	if o.Chore == fleet.OrderStart {
 		m.Current.Parked = ""
 	}
-	m.Waiting, m.Wanted, m.Quarantine, m.Change, m.RetryAt = "", nil, nil, nil, 0
+	m.Waiting, m.Wanted, m.Quarantine, m.RetryAt = "", nil, nil, 0
 	r := w.open(belief.Repair{Kind: kind, Order: o.Order, By: o.By, Revives: step.Revives(),
 		LastOutcome: w.Now(), // what it looked like before counts for nothing
 	}, belief.AimAt(m.Current))

@@ -263,6 +263,7 @@ func (w *Work) end(reason fleet.Reason) onward {
 	case r.Kind == belief.RepairHeal && w.M.Wanted != nil && w.M.Wanted.Undo: // that is still to be done
 	case r.Kind == belief.RepairHeal:
 		w.M.Wanted = nil // what was wanted was done, or tried
+	case r.Kind.Chore(): // the ledger does not wait for it
 	case r.Wanted():
 		w.M.Change = &belief.Change{Order: r.Order, Ended: reason}
 	}

@@ -61,6 +61,28 @@ func refusesToMend(r *round.Round, l *belief.Ledger) fleet.Reason {
 	return change.Unreplaceable(touched, &r.S.Spec, r.S.Machines)
 }
 
+// Carries reports whether an update goes, or is paused, by the order. There may be no ledger.
+func Carries(l *belief.Ledger, o fleet.OrderID) bool {
+	return l != nil && l.Update.Goes() && (l.Update.Order == o || l.Update.IsPaused() && l.Update.Paused.Order == o)
+}
+
+// Withdraw returns the ledger after a person took an order back: an update that went by it stops where it is, and one
+// that was paused by it goes on.
+func Withdraw(r *round.Round, l *belief.Ledger, o *fleet.Order) *belief.Ledger {
+	if !Carries(l, o.After) {
+		return l
+	}
+	if l.Update.Order != o.After {
+		resume := *o
+		resume.Kind = fleet.OrderRolloutResume
+		return Heed(r, l, &resume)
+	}
+	stopped := *l.Update
+	stopped.Stopped = fleet.ReasonWithdrawn
+	r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonWithdrawn, Order: l.Update.Order, By: o.By})
+	return l.Updated(&stopped)
+}
+
 // Heed returns the ledger after an order about an update that is not refused.
 func Heed(r *round.Round, l *belief.Ledger, o *fleet.Order) *belief.Ledger {
 	say := func(reason fleet.Reason, size int) {

@@ -198,6 +198,38 @@ func TestAMetricBeyondItsBound(t *testing.T) {
 	}
 }
 
+// Taken back, the order of an update stops it where it is, and the order of a pause lets it go on.
+func TestAnOrderAboutARolloutIsTakenBack(t *testing.T) {
+	t.Parallel()
+	takesBack := func(s *story, id fleet.OrderID) bool {
+		if !rollout.Carries(s.l, id) {
+			return false
+		}
+		s.l = rollout.Withdraw(s.r, s.l, &fleet.Order{ID: "o9", Kind: fleet.OrderCancel, After: id, By: "bob"})
+		return true
+	}
+	s := tell(t, 3, policy.Update{Batch: policy.Portion{Number: 1}})
+	s.l = rollout.Heed(s.r, s.l, &fleet.Order{ID: "o2", Kind: fleet.OrderRolloutPause, By: "bob"})
+	s.chose(0)
+	if takesBack(s, "o7") || !takesBack(s, "o2") || takesBack(s, "o2") {
+		t.Error("it is not the pause that is taken back, once")
+	}
+	s.chose(0, "web-3")
+	s.changed(3)
+	if !takesBack(s, "o1") || takesBack(s, "o1") {
+		t.Error("it is not the update that is taken back, once")
+	}
+	s.chose(0)
+	if u := s.l.Update; u.Stopped != fleet.ReasonWithdrawn || s.l.Edition != 1 || s.machine(3).Current.Edition != 2 {
+		t.Errorf("it is not stopped where it is: %+v", u)
+	}
+	for _, why := range []fleet.Reason{fleet.ReasonRolloutResumed, fleet.ReasonWithdrawn} {
+		if s.said(why) != 1 {
+			t.Errorf("%s is not said once", why)
+		}
+	}
+}
+
 func TestOrdersAboutARollout(t *testing.T) {
 	t.Parallel()
 	order := func(s *story, kind fleet.OrderKind) fleet.Reason {

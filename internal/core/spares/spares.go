@@ -20,11 +20,13 @@ const (
 func Fit(m *belief.Machine, s *guard.Situation) Fitness {
 	failing := m.Health.Verdict == belief.VerdictUnhealthy && m.Incident != nil && !m.Incident.Blind() &&
 		m.Health.Cause != belief.CauseDisabled // its host is to be emptied, and it serves as ever until it leaves
+	parked := m.Health.Cause == belief.CauseParked // no failure, and it serves no one
 	switch {
-	case m.Current.None(), m.Quarantine != nil, failing, m.Repair.Budgeted():
+	case m.Current.None(), m.Quarantine != nil, failing, parked, m.Repair.Away():
 		return Lost
 	case m.Health.Verdict != belief.VerdictHealthy, !m.Current.Certified, m.Current.Raw, !m.Address.IsValid(),
-		m.Repair != nil, m.Incident != nil, m.Contest != nil, m.Elsewhere != nil, guard.HoldOn(m, s) != nil:
+		m.Repair != nil, m.Incident != nil, m.Contest != nil, m.Elsewhere != nil, guard.HoldOn(m, s) != nil,
+		m.HasChore(s.Now):
 		return Unsure
 	}
 	return Ready

@@ -68,7 +68,7 @@ func (s *Fleet) service(m *belief.Machine) Service {
 		return Service{Word: ServesNo, Why: "it is a spare"}
 	case m.Health.Verdict == belief.VerdictUnhealthy:
 		return failing(m, spare)
-	case m.Repair.Budgeted():
+	case m.Repair.Away():
 		return Service{Word: ServesNo, Why: "it is in repair"}
 	case m.Stays():
 		return Service{Word: ServesNo, Why: "a hook after its repair failed"}

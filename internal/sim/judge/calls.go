@@ -190,7 +190,8 @@ func (j *Judge) spares(a situation.Action) {
 // looked checks that a look since the last outcome, or a person's order, stands behind the call.
 func (j *Judge) looked(r *rung, a situation.Action) {
 	name, id := string(a.Machine), string(a.Instance)
-	if !j.isNamed(name, id) && !j.swaps(name, id) && j.truth.Chore(name) == "" && (r.looked == 0 || r.looked < r.answered) {
+	wanted := j.isNamed(name, id) || j.swaps(name, id) || j.truth.Chore(name) != ""
+	if !wanted && (r.looked == 0 || r.looked < r.answered) {
 		j.Broken("L3", name, fmt.Sprintf("%s without a look since the last outcome", a.Intent.Op))
 	}
 }

@@ -133,8 +133,8 @@ func (j *Judge) healable(vm *world.VM, o *outage) bool {
 	if n, _ := fleet.MachineName(vm.Mark.Machine).Ordinal(); j.restsByOrder(n) {
 		return false
 	}
-	if j.inTwo(vm) || j.truth.Chore(vm.Mark.Machine) != "" || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 || j.mass ||
-		j.isNamed(vm.Mark.Machine, vm.ID) || j.truth.Personal(vm.Mark.Machine) ||
+	if j.inTwo(vm) || j.truth.Chore(vm.Mark.Machine) != "" || j.swaps(vm.Mark.Machine, vm.ID) || j.domains > 0 ||
+		j.mass || j.isNamed(vm.Mark.Machine, vm.ID) || j.truth.Personal(vm.Mark.Machine) ||
 		j.spec.Mode == policy.ModeObserve || !j.sees(vm) {
 		return false
 	}

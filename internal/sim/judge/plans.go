@@ -304,7 +304,8 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		if j.wishes.posted[r.Order].Kind != fleet.OrderUndo || j.wishes.posted[r.Order].Machine != is.Name {
 			j.Broken("L3", name, "an old instance is brought back, which nobody ordered")
 		}
-	} else if !r.Kind.Chore() && !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed && r.Calls == 0 {
+	} else if !r.Kind.Chore() && !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed &&
+		r.Calls == 0 {
 		j.Broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind,
 			j.called(string(r.Target.ID))))
 	}

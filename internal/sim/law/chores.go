@@ -12,8 +12,8 @@ func (j *Judge) Has(machine string, done fleet.OrderKind) { j.chores[machine] = 
 // Chore returns the kind of the order by which a person has the machine worked on; empty: no person has.
 func (j *Judge) Chore(machine string) fleet.OrderKind { return j.chores[machine] }
 
-// Begun judges work that begins on a machine, beside the orders that were ever given: what a person is said to have hale
-// do, one did order.
+// Begun judges work that begins on a machine, beside the orders that were ever given: what a person is said to have
+// hale do, one did order.
 func (j *Judge) Begun(is *belief.Machine, orders map[fleet.OrderID]fleet.Order) {
 	r, name := is.Repair, string(is.Name)
 	j.Has(name, "")
