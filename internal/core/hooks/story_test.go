@@ -154,4 +154,10 @@ func TestHooksComeInTheirOrder(t *testing.T) {
 			t.Errorf("they are %q, and should be %q", got, want)
 		}
 	}
+	for step, leaves := range map[fleet.StepKind]bool{fleet.StepReboot: true, fleet.StepStop: true,
+		fleet.StepStart: false, fleet.StepMigrate: false} {
+		if got := all(belief.RepairOperate, belief.PhaseLeave, step, true) != ""; got != leaves {
+			t.Errorf("%s by order has hooks before it: %v", step, got)
+		}
+	}
 }
