@@ -3,15 +3,19 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/situation"
 	"hale/internal/engine/poller"
+	"hale/internal/hook"
 	"hale/internal/notify"
 	"hale/internal/program"
 	"hale/internal/provider"
@@ -120,6 +124,58 @@ func (r fusedRunner) Run(ctx context.Context, job program.Job) (result program.R
 		late: func(ctx context.Context) { _, _ = r.late.Run(ctx, job) },
 	})
 	return result, err
+}
+
+// fusedHooks runs hooks behind a fuse.
+type fusedHooks struct {
+	hook.Runner
+	fuse *fuse
+	late hook.Runner
+}
+
+// Run implements hook.Runner.
+func (h fusedHooks) Run(ctx context.Context, e *situation.Errand) (result program.Result, err error) {
+	job := *e
+	err = h.fuse.through(ctx, sortCall, "hook "+string(job.Moment.Hook(job.Hook.Name)), deed{
+		now: func(ctx context.Context) error {
+			result, err = h.Runner.Run(ctx, &job)
+			return err
+		},
+		late: func(ctx context.Context) { _, _ = h.late.Run(ctx, &job) },
+	})
+	return result, err
+}
+
+// hookTally counts how often each hook was begun in each repair.
+type hookTally struct {
+	mu sync.Mutex
+	of map[effect]int
+}
+
+// counted returns the runner as one whose hooks are counted.
+func (t *hookTally) counted(r hook.Runner) hook.Runner { return countedHooks{r, t} }
+
+// counts returns what was counted.
+func (t *hookTally) counts() map[effect]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.of)
+}
+
+type countedHooks struct {
+	hook.Runner
+	tally *hookTally
+}
+
+// Run implements hook.Runner.
+func (h countedHooks) Run(ctx context.Context, e *situation.Errand) (program.Result, error) {
+	h.tally.mu.Lock()
+	if h.tally.of == nil {
+		h.tally.of = map[effect]int{}
+	}
+	h.tally.of[effect{fleet.OpHook, e.Facts.Instance, e.Repair + " " + string(e.Moment.Hook(e.Hook.Name))}]++
+	h.tally.mu.Unlock()
+	return h.Runner.Run(ctx, e)
 }
 
 // fusedFencer fences hosts behind a fuse.

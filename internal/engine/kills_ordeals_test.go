@@ -28,7 +28,7 @@ func near() simulated.Options {
 // ordeals are the kinds of steps in which hale is killed.
 func ordeals() []ordeal {
 	all := slices.Concat(gentleOrdeals(), replacements(), hostOrdeals(), personOrdeals(), orderOrdeals(),
-		wantedOrdeals(), choreOrdeals(), opinionOrdeals(), otherOrdeals())
+		wantedOrdeals(), rolloutOrdeals(), choreOrdeals(), aroundOrdeals(), opinionOrdeals(), otherOrdeals())
 	for i := range all {
 		hosts := all[i].world.Hosts
 		all[i].world = near()
@@ -143,7 +143,7 @@ func choreOrdeals() []ordeal {
 			ends: func(s *story) bool { return isUnmarked(s) && s.settled(3) }},
 		// one that only turned the old instance off ends, and the machine is started; one that went further ends well
 		{step: "replace by order, taken back", spec: bare(3, rung(fleet.StepStart), rung(fleet.StepRecreate)),
-			begin: isReplacedInError, ends: isSettledEitherWay, incidents: anyNumber},
+			begin: isReplacedInError, ends: isSettledEitherWay, incidents: anyNumber, mayRefuse: true},
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"hale/internal/engine/beside"
 	"hale/internal/engine/poller"
 	"hale/internal/gauge"
+	"hale/internal/hook"
 	notified "hale/internal/notify/memory"
 	"hale/internal/owner/published"
 	"hale/internal/probe"
@@ -57,6 +58,10 @@ type story struct {
 	runner program.Runner
 	// fencer cuts the power of hosts; nil: nobody does.
 	fencer poller.Fencer
+	// hooked counts the hooks that were begun.
+	hooked hookTally
+	// members tells what the pools say of machines; nil: there are no pools.
+	members func(fleet.Name) []engine.Membership
 	// engineOf is what stands before the probes of the next controller; nil: nothing.
 	engineOf func(probe.Engine) probe.Engine
 	// within is how long a listing of the next controller may take; 0: as long as is usual.
@@ -95,6 +100,7 @@ type controller struct {
 	// adapter is the handle, or what stands before it.
 	adapter provider.Provider
 	runner  program.Runner
+	hooks   hook.Runner
 	fencer  poller.Fencer
 	within  time.Duration
 	beside  []engine.Fleet
@@ -106,7 +112,7 @@ type controller struct {
 func (c *controller) setup(spec policy.Spec) engine.Setup {
 	return engine.Setup{
 		Sources: []poller.Source{{Name: spec.Provider, Adapter: c.adapter, Watcher: c.handle, Poll: 5 * time.Second,
-			ListWithin: c.within, Runner: c.runner, Hooks: c.handle.Hooks(), Fencer: c.fencer}},
+			ListWithin: c.within, Runner: c.runner, Hooks: c.hooks, Fencer: c.fencer}},
 		Fleets: append([]engine.Fleet{{Spec: spec, Probes: c.probes}}, c.beside...),
 	}
 }
@@ -138,7 +144,8 @@ func (s *story) controller(server string) *controller {
 	s.t.Helper()
 	handle := s.world.Open(server)
 	probes := netprobe.New(s.transport, netprobe.Options{Agents: handle})
-	c := &controller{probes: s.probesOf(probes), handle: handle, within: s.within, fencer: s.fencer}
+	c := &controller{probes: s.probesOf(probes), handle: handle, within: s.within, fencer: s.fencer,
+		hooks: s.hooked.counted(handle.Hooks())}
 	asked := []*netprobe.Engine{probes}
 	for _, spec := range s.beside {
 		p := netprobe.New(s.transport, netprobe.Options{Agents: handle})
@@ -156,6 +163,7 @@ func (s *story) controller(server string) *controller {
 		late := s.world.Open(server + "-late")
 		store, post.Find = fusedStore{store, s.fuse, s.backing.Open(nil)}, s.fuse.find(post.Find)
 		c.adapter, c.runner = fused(handle, late, s.fuse), fusedRunner{c.runner, s.fuse, late.Commands()}
+		c.hooks = fusedHooks{c.hooks, s.fuse, s.hooked.counted(late.Hooks())}
 		if c.fencer != nil {
 			c.fencer = fusedFencer{c.fencer, s.fuse}
 		}
@@ -165,7 +173,7 @@ func (s *story) controller(server string) *controller {
 	e, err := engine.New(engine.Options{
 		Store: store, Server: server, Logger: cmp.Or(s.log, slog.New(slog.DiscardHandler)),
 		Sources: setup.Sources, Fleets: setup.Fleets, Vantage: s.vantage, Post: post, Room: s.room,
-		Gauges: s.gauges,
+		Gauges: s.gauges, Members: s.members,
 	})
 	if err != nil {
 		s.t.Fatal(err)
