@@ -160,16 +160,21 @@ func Say(m *belief.Machine, spec *policy.Spec, o *fleet.Order, now fleet.Now) (*
 	if why, ended := answered(h, o.Hook); ended {
 		return nil, why
 	}
-	task, some := Next(spec, m.Repair)
-	switch {
-	case !some, task.Hook.Kind != policy.HookWait, h == nil, h.At != task.ID, h.By == 0, !means(o, task.ID):
+	if h == nil || !means(o, h.At) {
+		return nil, fleet.ReasonNotAwaited
+	}
+	anew := h.By == 0 // after a restart its time begins anew, and the word may be heard before that
+	switch hook, some := spec.Hook(h.At); {
+	case !some, hook.Kind != policy.HookWait:
 		return nil, fleet.ReasonNotAwaited
 	case h.Word != "":
 		return nil, fleet.ReasonAnswered
-	case now.Due(h.By):
+	case !anew && now.Due(h.By):
 		return nil, fleet.ReasonHookLate
+	case anew && o.Word == fleet.HookMore:
+		return h, ""
 	case o.Word == fleet.HookMore:
-		return h.Due(task.ID, min(now.Mono.Add(task.Hook.Within), h.Most), h.Most), ""
+		return h.Due(h.At, min(now.Mono.Add(hook.Within), h.Most), h.Most), ""
 	}
 	said := *h
 	said.Word, said.Words = o.Word, o.Reason

@@ -67,6 +67,9 @@ func waiting() (*belief.Machine, *policy.Spec) {
 	return m, spec
 }
 
+// restarted is what a restart makes of it: the time begins anew when the repair has come there again.
+func restarted(m *belief.Machine) { m.Repair.Hooks = &belief.Hooking{At: "leave/finish"} }
+
 // A word is taken once, in time, and of the hook that waits; each other one is refused, and says why.
 func TestAWordIsTakenOnceAndInTime(t *testing.T) {
 	t.Parallel()
@@ -88,6 +91,8 @@ func TestAWordIsTakenOnceAndInTime(t *testing.T) {
 			h := *m.Repair.Hooks
 			h.Word, m.Repair.Hooks = fleet.HookDone, &h
 		}, fleet.Order{Word: fleet.HookDone}, 0, fleet.ReasonAnswered},
+		"right after a restart":           {restarted, fleet.Order{Word: fleet.HookDone}, time.Hour, ""},
+		"more time right after a restart": {restarted, fleet.Order{Word: fleet.HookMore}, time.Hour, ""},
 		"after it was given up": {func(m *belief.Machine) {
 			m.Repair.Hooks = m.Repair.Hooks.End("leave/finish", fleet.ReasonHookLate)
 		}, fleet.Order{Word: fleet.HookDone, Hook: "finish"}, 0, fleet.ReasonHookLate},
