@@ -77,14 +77,15 @@ func (m *Machine) leftCut(r Repair) bool {
 }
 
 func (m *Machine) checkIntent(r Repair, in Intent) error {
+	touches := in.Op.Disruptive() || in.Op == fleet.OpRun
 	switch {
 	case in.Instance == "":
 		return fmt.Errorf("%s: L2: call %s names no instance", m.Name, in.ID)
 	case in.Limit <= 0:
 		return fmt.Errorf("%s: L7: call %s has no time limit", m.Name, in.ID)
-	case (in.Op.Disruptive() || in.Op == fleet.OpRun) && !r.Confirmed && !r.Wanted():
+	case touches && !r.Confirmed && !r.Wanted():
 		return fmt.Errorf("%s: L3: %s without a look that confirmed the failure", m.Name, in.Op)
-	case (in.Op.Disruptive() || in.Op == fleet.OpRun) && in.Instance != r.Target.ID:
+	case touches && in.Instance != r.Target.ID:
 		return fmt.Errorf("%s: L2: %s of %s, which is not the rung's target %s", m.Name, in.Op, in.Instance,
 			r.Target.ID)
 	case in.Op == fleet.OpHook:
@@ -97,8 +98,6 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 		return m.checkSwap(r, in)
 	case in.Op == fleet.OpCreate && in.Instance != r.Next.ID:
 		return fmt.Errorf("%s: create of %s, which is not the next instance %s", m.Name, in.Instance, r.Next.ID)
-	case in.Op == fleet.OpPowerOff && r.Kind == RepairOperate: // and it stays where it is
-		return nil
 	case in.Op.Destroys():
 		return m.checkDestruction(r, in)
 	}
@@ -107,6 +106,8 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 
 func (m *Machine) checkDestruction(r Repair, in Intent) error {
 	switch {
+	case in.Op == fleet.OpPowerOff && r.Kind == RepairOperate: // it stays where it is
+		return nil
 	case in.Op == fleet.OpFence && (in.Host == "" || in.Host != r.Target.Host || in.Try < 1):
 		return fmt.Errorf("%s: L2: %s of host %q, which is not the target's, %q", m.Name, in.Op, in.Host, r.Target.Host)
 	case r.Target.Irreplaceable && !in.Unknown: // what was sent while it was allowed is seen to first

@@ -18,9 +18,7 @@ func (w *work) change() bool {
 	if m.WantedBack(s.Now) {
 		return w.bringBack()
 	}
-	if gone := s.Whole.Ledger.Removal(m.Name); m.HasChore(s.Now) && gone != nil {
-		orders.Unwant(&w.Chart, fleet.ReasonOverruled)
-	} else if m.HasChore(s.Now) && w.runChore() {
+	if w.ordered() {
 		return true
 	}
 	kind, o := belief.RepairRemove, s.Whole.Ledger.Removal(m.Name)
@@ -42,11 +40,7 @@ func (w *work) change() bool {
 	case w.busy(), w.lingers(o):
 		return false
 	}
-	held := guard.NewChange(m, s)
-	if held == "" && kind == belief.RepairUpdate {
-		held = guard.InService(m, w.View, s)
-	}
-	if held != "" {
+	if held := w.held(kind); held != "" {
 		if m.Repair != nil {
 			return false
 		}
@@ -55,6 +49,27 @@ func (w *work) change() bool {
 	}
 	w.BeginChange(kind, o)
 	return true
+}
+
+// ordered goes on with what a person has hale do with the machine, unless it is to go, and reports whether that is so.
+func (w *work) ordered() bool {
+	switch m := w.M; {
+	case !m.HasChore(w.Situation.Now):
+		return false
+	case w.Situation.Whole.Ledger.Removal(m.Name) != nil:
+		orders.Unwant(&w.Chart, fleet.ReasonOverruled)
+		return false
+	}
+	return w.runChore()
+}
+
+// held says why the change may not begin now.
+func (w *work) held(kind belief.RepairKind) fleet.Reason {
+	held := guard.NewChange(w.M, w.Situation)
+	if held == "" && kind == belief.RepairUpdate {
+		held = guard.InService(w.M, w.View, w.Situation)
+	}
+	return held
 }
 
 // lingers reports whether the machine that is to go may yet stay: it has some time left, or what keeps machines from

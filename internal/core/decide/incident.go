@@ -115,7 +115,7 @@ func (w *work) advance() {
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:
 		w.heal()
-	case m.Health.Cause == belief.CauseParked && m.Incident == nil:
+	case m.Health.Cause == belief.CauseParked:
 		w.Wait(fleet.ReasonParked, "")
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
 		w.Wait("", "") // it has left, or never was

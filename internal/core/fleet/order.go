@@ -208,10 +208,7 @@ func (o *Order) checkKind() error {
 		OrderReplace, OrderStart, OrderStop, OrderReboot, OrderMigrate, OrderMark, OrderUnmark:
 		return o.checkMachine()
 	case OrderCancel:
-		if o.After == "" || strings.ContainsAny(string(o.After), "/ ") || o.Machine != "" || o.Host != "" {
-			return errors.New("it is about one order, and names it")
-		}
-		return nil
+		return o.checkCancel()
 	case OrderRecover:
 		return o.checkRecovery()
 	case OrderFenced:
@@ -224,6 +221,13 @@ func (o *Order) checkKind() error {
 		return o.checkWhole()
 	}
 	return fmt.Errorf("there is no order %q", o.Kind)
+}
+
+func (o *Order) checkCancel() error {
+	if o.After == "" || strings.ContainsAny(string(o.After), "/ ") || o.Machine != "" || o.Host != "" {
+		return errors.New("it is about one order, and names it")
+	}
+	return nil
 }
 
 func (o *Order) checkMachine() error {

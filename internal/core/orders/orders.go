@@ -45,11 +45,10 @@ func (r *Orders) Heed() {
 	r.expireHolds()
 	for i := range r.S.Orders {
 		o := &r.S.Orders[i]
-		_, known := r.Ordered(o.Machine)
 		switch {
 		case o.Due(r.S.Now):
 			r.Rule(o, fleet.ReasonExpired)
-		case o.Machine != "" && !known, o.Host != "" && !r.knowsHost(o.Host):
+		case r.aboutNone(o):
 			r.Rule(o, fleet.ReasonUnknownSubject)
 		case r.isCancelled(o) && !o.Kind.ToMachine():
 			r.Rule(o, fleet.ReasonWithdrawn)
@@ -77,6 +76,12 @@ func (r *Orders) Heed() {
 			r.note(o)
 		}
 	}
+}
+
+// aboutNone reports whether the order is about a machine or a host that the fleet does not know.
+func (r *Orders) aboutNone(o *fleet.Order) bool {
+	_, known := r.Ordered(o.Machine)
+	return o.Machine != "" && !known || o.Host != "" && !r.knowsHost(o.Host)
 }
 
 // knowsHost reports whether the fleet may have to do with the host: its provider names it, or the hosts are not known

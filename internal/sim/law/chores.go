@@ -18,13 +18,14 @@ func (j *Judge) Begun(is *belief.Machine, orders map[fleet.OrderID]fleet.Order) 
 	r, name := is.Repair, string(is.Name)
 	j.Has(name, "")
 	o := orders[r.Order]
-	if r.Kind == belief.RepairHeal && is.Health.Cause == belief.CauseMarked {
+	switch {
+	case r.Kind == belief.RepairHeal && is.Health.Cause == belief.CauseMarked:
 		if o = orders[is.Marked.Order]; o.Kind != fleet.OrderMark {
 			j.court.Broken("L4", name, "it is healed by a mark that nobody made")
 		}
-	} else if !r.Kind.Chore() {
+	case !r.Kind.Chore():
 		return
-	} else if !o.Kind.Chore() || r.Kind == belief.RepairReplace != (o.Kind == fleet.OrderReplace) {
+	case !o.Kind.Chore() || r.Kind == belief.RepairReplace != (o.Kind == fleet.OrderReplace):
 		j.court.Broken("L3", name, string(r.Kind)+", which nobody ordered")
 	}
 	if o.Machine != is.Name {
