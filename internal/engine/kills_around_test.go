@@ -34,9 +34,9 @@ func aroundOrdeals() []ordeal {
 	spared.Spares.Count = 1
 	return []ordeal{
 		{step: "hooks, idempotent", spec: hooked, begin: ails(simulated.ByRecreate), incidents: 1,
-			twice: []fleet.Op{fleet.OpHook, fleet.OpRun}},
+			twice: []fleet.Op{fleet.OpHook}},
 		{step: "hook, not idempotent", spec: once, begin: ails(simulated.ByReboot), incidents: 1, ends: healedOrLeft,
-			mayPage: true, twice: []fleet.Op{fleet.OpRun}},
+			mayPage: true},
 		{step: "order: a word on a hook", spec: waits, before: waitsForAWord, begin: given(fleet.Order{
 			Kind: fleet.OrderHook, Machine: "web-2", Word: fleet.HookDone}), incidents: 1,
 			ends: func(s *story) bool {

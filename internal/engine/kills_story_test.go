@@ -262,8 +262,9 @@ type effect struct {
 // took counts what took effect since the ordeal began.
 func (s *story) took() map[effect]int {
 	n := map[effect]int{}
+	runs := s.spec.Repair.Has(fleet.StepRun) // else it is hooks that run
 	for _, c := range s.world.Calls() {
-		if (c.Effect || c.Op == fleet.OpRun) && !c.At.Before(s.began) {
+		if (c.Effect || c.Op == fleet.OpRun && runs) && !c.At.Before(s.began) {
 			n[effect{op: c.Op, instance: c.Instance}]++
 		}
 	}
