@@ -28,11 +28,7 @@ func (j *Judge) Ordered(o *fleet.Order) {
 		j.wishes = wishes{posted: map[fleet.OrderID]fleet.Order{}, taken: map[fleet.OrderID]time.Duration{}}
 	}
 	j.wishes.posted[o.ID] = *o
-	if o.Kind == fleet.OrderHeal {
-		j.truth.RepairOrdered(string(o.Machine), j.w.Now())
-	} else if o.Kind == fleet.OrderStart {
-		j.truth.WantedOn(string(o.Machine))
-	}
+	j.truth.Ordered(o, j.w.Now())
 }
 
 // saidOff reports whether a person ever took the host for off.

@@ -152,6 +152,17 @@ func (j *Judge) WantedOn(machine string) {
 	delete(j.parked, machine)
 }
 
+// Ordered notes an order by which the machine is to run, whatever a person wanted before.
+func (j *Judge) Ordered(o *fleet.Order, now time.Duration) {
+	switch o.Kind {
+	case fleet.OrderHeal:
+		j.RepairOrdered(string(o.Machine), now)
+	case fleet.OrderStart:
+		j.WantedOn(string(o.Machine))
+	default:
+	}
+}
+
 // RepairOrdered notes that a person orders the machine's repair: it is to run, and where hale does not see it, the order
 // stands for a look as long as it lasts.
 func (j *Judge) RepairOrdered(machine string, now time.Duration) {
