@@ -42,6 +42,27 @@ type cancelling struct {
 	Body api.Cancellation
 }
 
+// cancellation is the order by which the caller takes back what they may take back.
+func (s *Server) cancellation(ctx context.Context, in *cancelling) (fleet.Order, error) {
+	of, err := s.givenOne(ctx, &byID{ID: in.ID})
+	if err == nil {
+		err = rest.May(ctx, access.Operator, fleet.Name(of.Fleet))
+	}
+	if err != nil {
+		return fleet.Order{}, err
+	}
+	o := fleet.Order{Kind: fleet.OrderCancel, Fleet: fleet.Name(of.Fleet), After: fleet.OrderID(in.ID),
+		By: rest.SpokenFor(ctx, in.Body.As), Reason: in.Body.Reason, At: time.Now().UTC()}
+	if o.ID, err = once.OrderID(ctx, "cancel"); err != nil {
+		return fleet.Order{}, err
+	}
+	if err := o.Check(); err != nil {
+		return fleet.Order{}, rest.BadRequest(err.Error())
+	}
+	audit.About(ctx, "order "+in.ID, of.Fleet, of.Machine)
+	return o, nil
+}
+
 // cancel takes an order back, as far as it has not begun or can end in order, and answers when its fleet's owner did.
 func (s *Server) cancel(ctx context.Context, in *cancelling) (api.Orders, error) {
 	orders, revision, err := posted(ctx)
@@ -49,22 +70,10 @@ func (s *Server) cancel(ctx context.Context, in *cancelling) (api.Orders, error)
 		return api.Orders{}, err
 	}
 	if revision == 0 {
-		of, err := s.givenOne(ctx, &byID{ID: in.ID})
-		if err == nil {
-			err = rest.May(ctx, access.Operator, fleet.Name(of.Fleet))
-		}
+		o, err := s.cancellation(ctx, in)
 		if err != nil {
 			return api.Orders{}, err
 		}
-		o := fleet.Order{Kind: fleet.OrderCancel, Fleet: fleet.Name(of.Fleet), After: fleet.OrderID(in.ID),
-			By: rest.SpokenFor(ctx, in.Body.As), Reason: in.Body.Reason, At: time.Now().UTC()}
-		if o.ID, err = once.OrderID(ctx, "cancel"); err != nil {
-			return api.Orders{}, err
-		}
-		if err := o.Check(); err != nil {
-			return api.Orders{}, rest.BadRequest(err.Error())
-		}
-		audit.About(ctx, "order "+in.ID, of.Fleet, of.Machine)
 		orders = []fleet.Order{o}
 		if in.Dry {
 			return api.Orders{Orders: s.try(ctx, orders)}, nil

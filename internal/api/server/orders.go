@@ -43,10 +43,7 @@ func (s *Server) order(ctx context.Context, in *rest.Asked[api.OrderRequest]) (a
 			return api.Orders{}, err
 		}
 		if !in.Dry {
-			if err := s.free(wanted); err != nil {
-				return api.Orders{}, err
-			}
-			if err := s.agreed(ctx, wanted); err != nil {
+			if err := s.admitted(ctx, wanted); err != nil {
 				return api.Orders{}, err
 			}
 		}
@@ -61,6 +58,14 @@ func (s *Server) order(ctx context.Context, in *rest.Asked[api.OrderRequest]) (a
 	}
 	out := s.await(ctx, wanted, revision, in.Body.Wait)
 	return api.Orders{Orders: out}, occupied(out)
+}
+
+// admitted refuses orders for which something is occupied, and keeps those that take a second person.
+func (s *Server) admitted(ctx context.Context, orders []fleet.Order) error {
+	if err := s.free(orders); err != nil {
+		return err
+	}
+	return s.agreed(ctx, orders)
 }
 
 // risky are the orders that can take a second person.

@@ -37,20 +37,8 @@ func Shows(c *chart.Chart, r *belief.Repair, l *fleet.Look) (health.Truth, fleet
 }
 
 func (s reading) truth() health.Truth {
-	if !s.l.Seen.Known() && s.r.Kind == belief.RepairRemnant {
-		return health.Unknown
-	}
 	if s.r.Kind == belief.RepairRemnant {
-		if s.M.KeptAt(s.r.Target.ID) >= 0 {
-			if !s.Aside(s.l.Seen.Instance) {
-				return health.False
-			}
-			return health.True
-		}
-		if s.l.Seen.Instance.Power == fleet.PowerGone || !s.IsRemnant(s.l.Seen.Instance) {
-			return health.False
-		}
-		return health.True
+		return s.ofRemnant()
 	}
 	truth := health.Confirm(&s.Situation.Spec, s.l)
 	switch {
@@ -71,6 +59,20 @@ func (s reading) truth() health.Truth {
 		return health.True // its time ran out, and the provider still knows no address of it
 	}
 	return truth
+}
+
+// ofRemnant says whether what was put aside, or left by an unfinished build, is still there as it was.
+func (s reading) ofRemnant() health.Truth {
+	is := s.l.Seen.Instance
+	switch {
+	case !s.l.Seen.Known():
+		return health.Unknown
+	case s.M.KeptAt(s.r.Target.ID) >= 0 && s.Aside(is):
+		return health.True
+	case s.M.KeptAt(s.r.Target.ID) >= 0, is.Power == fleet.PowerGone, !s.IsRemnant(is):
+		return health.False
+	}
+	return health.True
 }
 
 // contradicts reports whether the look found the instance in a state that the rung was not chosen for: it was stopped
