@@ -135,7 +135,8 @@ func badTemplate(s stage) {
 	s.must(s.initrd.yield("nohttp"))
 	was := max(s.settings.memory, lab.GuestMemoryMiB)
 	s.says("apply", "--confirm", s.plan(func(set *settings) { set.memory = was + 4 }))
-	first := s.event("the update stops", mark, because("paged", "update-stopped")).Machine
+	s.eventWithin(2*patience, "the update stops", mark, because("change", "update-stopped"))
+	first := s.event("its first machine is left to a person", mark, kind("quarantined")).Machine
 	s.must(s.initrd.yield("none"))
 	s.says("rollout", "undo", "web", "--reason", "no page comes")
 	s.eventWithin(2*patience, "it is undone", mark, because("change", "rolled-back"))

@@ -291,5 +291,9 @@ func (hooking) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 		return again
 	}
 	h, _ := w.Situation.Spec.Hook(in.Hook)
-	return errands{w, r}.fail(in.Hook, &h, fleet.ReasonHookUnclear, "")
+	why := fleet.ReasonHookUnclear
+	if by := r.Hooks.By; by != 0 && w.Situation.Now.Due(by) {
+		why = fleet.ReasonHookLate // an address that never answers
+	}
+	return errands{w, r}.fail(in.Hook, &h, why, "")
 }

@@ -81,6 +81,23 @@ func TestAHookThatNobodyAnswersIsGivenUp(t *testing.T) {
 	st.want("its time is over", st.round(), "hook-over hook-late; LOOK; look")
 }
 
+// A request that is not answered in its time is late; one whose answer is lost before is unclear.
+func TestAHookThatIsNotAnsweredIsLate(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration]string{30 * time.Second: "hook-late", 20 * time.Second: "hook-unclear"} {
+		st := leaving(t, policy.Hook{Name: "tell", Kind: policy.HookHTTP, Within: 30 * time.Second,
+			OnFailure: policy.HookGoOn})
+		if got := st.round(); !strings.Contains(got, "CALL hook") {
+			t.Fatalf("it is %s", got)
+		}
+		st.pass(after)
+		st.ends(fleet.OutcomeUnknown)
+		if got := st.round(); !strings.Contains(got, "hook-over "+want) {
+			t.Errorf("after %s: %s", after, got)
+		}
+	}
+}
+
 // A restart gives a hook that waits its whole time again (L15).
 func TestARestartGivesAWaitItsWholeTime(t *testing.T) {
 	t.Parallel()
