@@ -82,6 +82,7 @@ type flags struct {
 	vary    bool
 	sized   bool
 	pooled  bool
+	hooked  bool
 }
 
 func main() {
@@ -100,6 +101,7 @@ func main() {
 	flag.DurationVar(&f.gap, "gap", 8*24*time.Hour, "mean time between two faults of one machine")
 	flag.BoolVar(&f.why, "why", false, "say what the outages were put down to, and what the pages were about")
 	flag.BoolVar(&f.vary, "vary", false, "with -size: let policy and hosts vary with the seed")
+	flag.BoolVar(&f.hooked, "hooked", false, "fleets with hooks, which fail, too")
 	flag.BoolVar(&f.pooled, "pooled", false, "fleets behind a load balancer that fails, too")
 	flag.BoolVar(&f.sized, "sized", false, "only fleets with a size that moves, and with -size: such a fleet")
 	flag.Parse()
@@ -272,7 +274,7 @@ func (f flags) dose(p part, kinds []script.Kind, rival sim.Rival) survey.Dose {
 		Spec:  func() policy.Spec { return exemplar.Defaults(p.size) },
 		Hosts: exemplar.Town(max(3, p.size/10), 5, 4), Servers: p.servers, Kinds: kinds,
 		Seed: f.seed, Horizon: horizon, Gap: f.gap, Rival: rival,
-		Operator: answers, Unbrakes: true, Vary: p.varied, Sized: p.sized, Pooled: f.pooled,
+		Operator: answers, Unbrakes: true, Vary: p.varied, Sized: p.sized, Pooled: f.pooled, Hooked: f.hooked,
 	}
 	if p.fenced {
 		spec, hosts := script.Fenced(s.Spec(), s.Hosts)

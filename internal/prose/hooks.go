@@ -10,8 +10,11 @@ import (
 
 // Hook names a hook in a sentence.
 func Hook(id fleet.HookID) string {
-	if id.Moment() == fleet.MomentPool {
+	switch {
+	case id.Moment() == fleet.MomentPool:
 		return "pool " + string(id.Name())
+	case id.Name() == "": // a person named it, without its moment
+		return "hook " + string(id)
 	}
 	return fmt.Sprintf("hook %s (%s)", id.Name(), words.Moment(id.Moment()))
 }

@@ -261,8 +261,7 @@ func (p *Pool) next(all []member, name fleet.MachineName, w balancer.Want) (*ope
 		case m.pending():
 			return &openstack.Query{}, nil
 		case w.State == balancer.Out:
-			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}},
-				nil
+			return remove(m), nil
 		case w.State == balancer.Draining && (m.state() != balancer.Draining || m.Provisioning == failed):
 			return change(m, 0), nil
 		case w.State == balancer.Serving && i == there && (m.state() != balancer.Serving || m.Provisioning == failed):
@@ -275,13 +274,14 @@ func (p *Pool) next(all []member, name fleet.MachineName, w balancer.Want) (*ope
 	if there < 0 {
 		return p.create(name, w.At), nil
 	}
-	for i, m := range mine {
-		if i != there { // where it was before
-			return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}},
-				nil
-		}
+	if elsewhere := slices.IndexFunc(mine, func(m *member) bool { return m != mine[there] }); elsewhere >= 0 {
+		return remove(mine[elsewhere]), nil // where it was before
 	}
 	return nil, nil //nolint:nilnil // it is as wanted
+}
+
+func remove(m *member) *openstack.Query {
+	return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}}
 }
 
 func change(m *member, weight int) *openstack.Query {

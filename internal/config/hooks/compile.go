@@ -100,8 +100,10 @@ func (c Compiler) kind(n keys.Named[Hook]) policy.HookKind {
 
 func (c Compiler) request(d request) policy.HookRequest {
 	out := policy.HookRequest{CA: keys.Path(d.ca)}
-	out.URL.Value, out.URL.Secret = c.TextPlace(keys.Named[keys.TextDraft]{Spot: d.url.Spot, Name: "url",
-		Value: d.url.Value, OK: true})
+	if d.url.Given() { // else that it is missing is said already
+		out.URL.Value, out.URL.Secret = c.TextPlace(keys.Named[keys.TextDraft]{Spot: d.url.Spot, Name: "url",
+			Value: d.url.Value, OK: true})
+	}
 	if plain := d.url.Value.Plain; plain.Known() && plain.Value != "" {
 		if bad := keys.WebAddressFlaw(plain.Value, "https://deploy.example.org/hale",
 			"headers: {Authorization: {file: PATH}}"); bad != nil {

@@ -161,7 +161,7 @@ func find(m *belief.Machine, e *Evidence) belief.Health {
 		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: cause}
 	case down == True:
 		blamed.Verdict, blamed.Cause = belief.VerdictUnhealthy, belief.CauseChecks
-	case m.Current.Spoilt: // however well it looks
+	case Spoilt(&m.Current, &e.Seen.Instance): // however well it looks
 		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseBuild}
 	case m.IsMarked(e.Now):
 		return belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseMarked}
@@ -177,6 +177,12 @@ func find(m *belief.Machine, e *Evidence) belief.Health {
 		return belief.Health{Verdict: belief.VerdictHealthy}
 	}
 	return blamed
+}
+
+// Spoilt reports whether the instance cannot be made what it is to be. If its mark says that it is finished, and hale
+// does not know of that, another hale finished it.
+func Spoilt(i *belief.Incarnation, seen *fleet.Instance) bool {
+	return i.Spoilt && (i.Certified || !seen.Mark.Certified)
 }
 
 // down evaluates what makes the machine unhealthy. A check that is not heeded now is taken for muted.

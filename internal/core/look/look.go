@@ -44,7 +44,7 @@ func (s reading) truth() health.Truth {
 	switch {
 	case s.M.Health.Cause == belief.CauseDisabled:
 		truth = s.leavesDisabled()
-	case s.r.Target.Spoilt && s.l.Seen.Known():
+	case s.l.Seen.Known() && health.Spoilt(&s.r.Target, &s.l.Seen.Instance):
 		truth = health.True // it cannot be made what it is to be
 	case s.M.Health.Cause == belief.CauseMarked && s.l.Seen.Known():
 		truth = health.True // the word stands, whatever the checks say

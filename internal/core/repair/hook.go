@@ -91,7 +91,7 @@ func (x errands) provision() onward {
 	case x.M.Health.Cause.Stopped() && x.FreshlySeen(x.r):
 		return x.failRung(fleet.ReasonNotVerified, string(x.M.Health.Cause))
 	case !some:
-		x.M.Current.Raw, x.M.Provisioned = false, nil
+		x.M.Current.Raw, x.M.Current.Spoilt, x.M.Provisioned = false, false, nil
 		return x.verifyFrom()
 	case x.M.Address.IsValid() && x.off() == "": // nothing is left out of what makes of it what it is to be
 		return x.do(&task)

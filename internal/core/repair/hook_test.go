@@ -270,6 +270,18 @@ func TestWhatMustNotBeRunTwiceIsReplaced(t *testing.T) {
 		}
 		st.m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseBuild}
 		st.want("it is healed", st.begin(), "repair-started heal; then recreate; LOOK; look")
+		kept := st.m.Clone()
+		done := marked("old", "h1", fleet.PowerRunning, 1)
+		done.Mark.Certified = true
+		st.show(done, fleet.StandingUp)
+		if got := st.round(); !strings.HasPrefix(got, "look refuted; ") {
+			t.Errorf("another hale finished it, and it is %s", got)
+		}
+		st.m.Health = belief.Health{Verdict: belief.VerdictHealthy}
+		if st.play(func(w *work) { w.BeginProvision() }); st.m.Current.Spoilt {
+			t.Error("what another hale finished is still to be replaced")
+		}
+		st.m = kept
 		st.answer(fleet.PowerRunning, fleet.StandingUp)
 		st.want("it looks well", st.round(), "look confirmed; CALL power-off old; act")
 	}

@@ -27,9 +27,7 @@ func (j *Judge) Sent(c *world.Call) {
 	if c.Op != world.Create && !j.options.Naive {
 		d.Looked = j.rungOf(d.Machine).looked
 	}
-	if j.first != nil {
-		d.Hook = "" // of what the other hale ran, this one knows nothing
-	}
+	d.Second = j.first != nil
 	j.truth.Sent(d)
 }
 
@@ -41,7 +39,7 @@ func (j *Judge) Acted(c *world.Call) {
 	}
 	j.tellOdd(c)
 	d := law.Saw(j.w, c)
-	d.Held = j.held[c]
+	d.Held, d.Second = j.held[c], j.first != nil
 	delete(j.held, c)
 	j.truth.Ended(d)
 	if !c.Effect {
@@ -153,7 +151,7 @@ func (j *Judge) Sends(c Server, a situation.Action) {
 	if !r.disrupted && !j.windowOpen {
 		j.thins(a)
 		j.looked(r, a)
-		j.truth.Leaves(j.belief(string(a.Machine)), a.Intent.Op, a.Instance)
+		j.truth.Leaves(j.belief(string(a.Machine)), a.Intent.Op, a.Instance, law.Second(j.first != nil))
 	}
 	if op.Disruptive() && !j.windowOpen && !j.documented(a) {
 		j.Broken("evidence", string(a.Machine), fmt.Sprintf("%s before any evidence was gathered", op))

@@ -15,6 +15,8 @@ type Deed struct {
 	Machine string
 	// Held says that its sender stood still between the reading of its lease and the sending.
 	Held bool
+	// Second says that its sender is a second hale, which knows nothing of what the first one does.
+	Second bool
 	// Looked is when hale last began to look at the instance: what was true before, it can have known.
 	Looked time.Duration
 

@@ -7,56 +7,69 @@ import (
 	"hale/internal/sim/world"
 )
 
-// run is a hook that was run: one of provisioning for an instance, each other in one repair.
-type run struct{ hook, of string }
-
-// runOf names the run of the hook.
-func runOf(hook, repair, instance string) run {
-	if fleet.HookID(hook).Moment() == fleet.MomentProvision {
-		return run{hook, instance}
-	}
-	return run{hook, repair}
+// run is a hook that was run by a hale: one of provisioning for an instance, each other in one repair.
+type run struct {
+	hook, of string
+	second   bool
 }
 
-// runs is what was run, and whether it was done; which instances were built meanwhile; and which are new, or have a new
-// disk, and are still to be what they are to be.
+// runOf names the run of the hook.
+func runOf(d *Deed) run {
+	if fleet.HookID(d.Hook).Moment() == fleet.MomentProvision {
+		return run{d.Hook, d.ID, d.Second}
+	}
+	return run{d.Hook, d.Repair, d.Second}
+}
+
+// ending is how a run ended.
+type ending struct {
+	done      bool
+	forgotten bool // hale's store lost it since, or may have
+}
+
+// runs is what was run; which instances were built meanwhile; and which are new, or have a new disk, and are still to
+// be what they are to be.
 type runs struct {
-	done       map[run]bool
+	ended      map[run]ending
 	built, raw map[string]bool
 }
 
-func newRuns() runs { return runs{map[run]bool{}, map[string]bool{}, map[string]bool{}} }
+func newRuns() runs { return runs{map[run]ending{}, map[string]bool{}, map[string]bool{}} }
 
 // Forgets has the judge know that hale's store lost what it held: hale may do again what it does not know of.
-func (j *Judge) Forgets() { j.runs = newRuns() }
+func (j *Judge) Forgets() {
+	for key, e := range j.runs.ended {
+		j.runs.ended[key] = ending{e.done, true}
+	}
+}
 
 // runsHook judges that a hook is run: one that does not bear it is not run twice (L12).
 func (j *Judge) runsHook(d *Deed) {
 	if d.Hook == "" {
 		return
 	}
-	key := runOf(d.Hook, d.Repair, d.ID)
-	if _, before := j.runs.done[key]; before && d.Once {
+	key := runOf(d)
+	if e, before := j.runs.ended[key]; before && !e.forgotten && d.Once {
 		j.court.Broken("L12", d.Machine, "hook "+d.Hook+" is run a second time for "+j.court.Called(d.ID)+
 			", and does not bear that")
 	}
-	j.runs.done[key] = false
+	j.runs.ended[key] = ending{}
 }
 
 // Ended judges how a call ended, whether or not it changed anything.
 func (j *Judge) Ended(d *Deed) {
 	switch {
-	case d.Hook != "" && d.End == world.Transient: // nothing was done
-		delete(j.runs.done, runOf(d.Hook, d.Repair, d.ID))
+	case d.Hook != "" && (d.End == world.Transient || d.End == world.Invalid): // nothing was done
+		delete(j.runs.ended, runOf(d))
 	case d.Hook != "":
-		j.runs.done[runOf(d.Hook, d.Repair, d.ID)] = d.End == world.Done
+		j.runs.ended[runOf(d)] = ending{d.End == world.Done, j.runs.ended[runOf(d)].forgotten}
 	case d.Op == world.Create && d.Effect:
 		j.runs.built[d.ID], j.runs.raw[d.ID] = true, len(j.Spec.Provision) > 0
 	case d.Op == world.Rebuild && d.Effect: // its disk is new
 		j.runs.raw[d.ID] = len(j.Spec.Provision) > 0
-		for key := range j.runs.done {
+		for key := range j.runs.ended {
 			if key.of == d.ID {
-				delete(j.runs.done, key)
+				delete(j.runs.ended, key)
 			}
 		}
 	case d.Op == world.Certify && d.Effect:
@@ -81,15 +94,19 @@ func (j *Judge) provisioned(d *Deed) {
 	for i := range j.Spec.Provision {
 		h := &j.Spec.Provision[i]
 		hook := string(fleet.MomentProvision.Hook(h.Name))
-		if h.OnFailure == policy.HookStop && h.Kind != policy.HookWait && !j.runs.done[runOf(hook, "", d.ID)] {
+		done := j.runs.ended[run{hook, d.ID, false}].done || j.runs.ended[run{hook, d.ID, true}].done
+		if h.OnFailure == policy.HookStop && h.Kind != policy.HookWait && !done {
 			j.broken("S14", d, "for which hook "+hook+" is not done")
 		}
 	}
 }
 
+// Second says that it is the second of two hales.
+type Second bool
+
 // Leaves judges that hale sends the operation to the machine's instance, in the repair that it believes in: when that
 // takes it away, the hooks for a machine that leaves are over (S61), and those that are said to be done were run.
-func (j *Judge) Leaves(m *belief.Machine, op fleet.Op, instance fleet.InstanceID) {
+func (j *Judge) Leaves(m *belief.Machine, op fleet.Op, instance fleet.InstanceID, second Second) {
 	if m == nil || m.Repair == nil || !op.Disruptive() {
 		return
 	}
@@ -102,7 +119,7 @@ func (j *Judge) Leaves(m *belief.Machine, op fleet.Op, instance fleet.InstanceID
 		h := &j.Spec.Hooks.Leave[i]
 		id := fleet.MomentLeave.Hook(h.Name)
 		why, over := r.Hooks.Ended(id)
-		_, ran := j.runs.done[run{string(id), r.ID}]
+		_, ran := j.runs.ended[run{string(id), r.ID, bool(second)}]
 		switch {
 		case !over:
 			j.court.Broken("S61", string(m.Name), "it is interrupted before hook "+string(id)+" is over")
