@@ -38,6 +38,7 @@ func Kind() kinds.Provider {
 			"migrate":     {Lacks: "DRS moves machines, and hale follows"},
 			"evacuate":    {Lacks: "vSphere HA restarts machines elsewhere, and hale follows"},
 			"rescue":      {Lacks: "vSphere has no such mode"},
+			"revert":      {Lacks: "not built: hale does not put a copy back there"},
 		},
 	}
 }
