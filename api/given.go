@@ -39,7 +39,7 @@ type GivenQuery struct {
 	Fleet   string // empty: all
 	Last    int    // only so many; 0: all that are known
 	Refused bool   // only those that were refused
-	Open    bool   // only those of which something waits, is under way or counts
+	Open    bool   // only orders that wait, are under way, or still count
 }
 
 // Cancellation takes an order back.

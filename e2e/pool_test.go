@@ -49,7 +49,7 @@ const edge = `balancers:
 `
 
 const (
-	// leastServe is how many machines serve at least by hale's own hand: it may take none away when there are no more.
+	// leastServe is min_in_service: with as many machines in service, hale takes none away.
 	leastServe, mostServe = 2, 3
 	// templatePause is that of the key update.
 	templatePause = 3 * time.Second

@@ -65,16 +65,25 @@ func (m *Moving[P]) once(ctx context.Context, serve func(ctx context.Context, at
 	m.mu.Lock()
 	place := m.place
 	m.mu.Unlock()
-	here, leave := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	defer watch.Wait()
+	here, leave := Until(ctx, m.changed)
 	defer leave()
+	return serve(here, place)
+}
+
+// Until returns a context that ends with ctx, and when something comes from the channel, or it is closed. The caller
+// calls leave when it is done: it ends the context, and waits until nothing reads from the channel.
+func Until(ctx context.Context, over <-chan struct{}) (here context.Context, leave func()) {
+	here, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
 	watch.Go(func() {
-		defer leave()
+		defer cancel()
 		select {
 		case <-here.Done():
-		case <-m.changed:
+		case <-over:
 		}
 	})
-	return serve(here, place)
+	return here, func() {
+		cancel()
+		watch.Wait()
+	}
 }

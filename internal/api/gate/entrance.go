@@ -110,17 +110,8 @@ func (e *entrance) Addr() net.Addr {
 
 // Run listens until ctx ends. When it cannot, it tries again.
 func (e *entrance) Run(ctx context.Context) {
-	here, leave := context.WithCancel(ctx)
-	var watch sync.WaitGroup
-	defer watch.Wait()
+	here, leave := doorway.Until(ctx, e.closed)
 	defer leave()
-	watch.Go(func() {
-		defer leave()
-		select {
-		case <-here.Done():
-		case <-e.closed:
-		}
-	})
 	e.site.Run(here, func(ctx context.Context, at Place) error {
 		err := e.stay(ctx, at)
 		e.fares(nil, err)
