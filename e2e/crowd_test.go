@@ -123,8 +123,9 @@ func (c *crowd) judge(s stage, name string, before traffic.Tally, least int, too
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sent, failed := now.Sent-before.Sent, now.Failed-before.Failed
-	c.lines = append(c.lines, fmt.Sprintf("%s: %d requests, %d failed, hale left %d machines in service at least, %.0f s",
-		name, sent, failed, c.fewest, took.Seconds()))
+	c.lines = append(c.lines,
+		fmt.Sprintf("%s: %d requests, %d failed, hale left %d machines in service at least, %.0f s",
+			name, sent, failed, c.fewest, took.Seconds()))
 	if failed > 0 {
 		s.Errorf("%d of %d requests failed, the last one: %v", failed, sent, now.Last)
 	}

@@ -56,7 +56,8 @@ const (
 )
 
 // TestS14S39S61S62UsersNoticeNothing has users ask all the time, behind HAProxy, while machines are repaired, replaced
-// and removed, while another template comes, and while a host dies: no request fails that a machine could have answered.
+// and removed, while another template comes, and while a host dies: no request fails that a machine could have
+// answered.
 func TestS14S39S61S62UsersNoticeNothing(t *testing.T) {
 	t.Parallel()
 	times := rounds(t, envPools, 1)
@@ -100,7 +101,8 @@ func spoilt(s stage) {
 	s.says("hook", "done", victim)
 	story := s.healed(victim, mark)
 	s.wantCalls(story, "power-off", "delete", "create", "hook", "certify")
-	s.inOrder(story, "incident-opened", "repair-started", "look", "pool-left", "hook-begun", "hook-over", "look", "proof",
+	s.inOrder(story, "incident-opened", "repair-started", "look", "pool-left", "hook-begun", "hook-over", "look",
+		"proof",
 		"hook-over", "verified", "certified", "repair-ended", "incident-closed")
 	s.alone(victim, mark)
 }

@@ -1,5 +1,5 @@
-// Package doorway is the entrance of hale's servers: where they listen, who gets a place there, and by which certificate
-// a server is known.
+// Package doorway is the entrance of hale's servers: where they listen, who gets a place there, and by which
+// certificate a server is known.
 //
 // It promises that however many strangers come, and from however many addresses, some places are left for those who
 // showed something good from their address before; and that files which were renewed are taken up without a restart,

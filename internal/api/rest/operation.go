@@ -62,7 +62,8 @@ type Call struct {
 
 // everyCode are the codes of problems that any call can answer with.
 var everyCode = []string{
-	api.CodeBadRequest, api.CodeUnauthenticated, api.CodeForbidden, api.CodeInvalid, api.CodeMediaType, api.CodeTooLarge,
+	api.CodeBadRequest, api.CodeUnauthenticated, api.CodeForbidden, api.CodeInvalid, api.CodeMediaType,
+	api.CodeTooLarge,
 	api.CodeTooSlow, api.CodeInternal, api.CodeStore,
 }
 

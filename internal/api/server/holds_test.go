@@ -64,7 +64,8 @@ func TestAHoldOfANameIsAsItWasDeclared(t *testing.T) {
 		t.Fatalf("%d %s", first.Code, first.Body)
 	}
 	read, is := h.held(t, ana, http.MethodGet, "power", "")
-	if is.HoldWish != put.HoldWish || is.Revision != put.Revision || read.Header().Get("ETag") != `"`+put.Revision+`"` ||
+	if is.HoldWish != put.HoldWish || is.Revision != put.Revision ||
+		read.Header().Get("ETag") != `"`+put.Revision+`"` ||
 		first.Header().Get("ETag") != read.Header().Get("ETag") {
 		t.Errorf("it reads %s, with %v", read.Body, read.Header())
 	}
@@ -116,7 +117,8 @@ func TestAHoldOfANameIsGoneOnceItIsDeleted(t *testing.T) {
 		again.Code != http.StatusNotFound {
 		t.Errorf("%d %s, then %d, %d", gone.Code, gone.Body, after.Code, again.Code)
 	}
-	if orders := h.ordered(t, "web"); len(orders) != 2 || orders[1].Kind != fleet.OrderRelease || orders[1].Name != "power" {
+	if orders := h.ordered(t, "web"); len(orders) != 2 || orders[1].Kind != fleet.OrderRelease ||
+		orders[1].Name != "power" {
 		t.Errorf("ordered: %+v", orders)
 	}
 }
@@ -127,7 +129,8 @@ func TestAHoldOfANameChangesAtTheRevisionThatWasSeen(t *testing.T) {
 	_, put := h.held(t, ana, http.MethodPut, "power", aHold)
 	longer := strings.Replace(aHold, "720h", "721h", 1)
 	for _, c := range [][3]string{
-		{http.MethodPut, "If-None-Match", "*"}, {http.MethodPut, "If-Match", `"1"`}, {http.MethodDelete, "If-Match", `"1"`},
+		{http.MethodPut, "If-None-Match", "*"}, {http.MethodPut, "If-Match", `"1"`},
+		{http.MethodDelete, "If-Match", `"1"`},
 	} {
 		body := longer
 		if c[0] == http.MethodDelete {
@@ -142,7 +145,8 @@ func TestAHoldOfANameChangesAtTheRevisionThatWasSeen(t *testing.T) {
 	if said.Code != http.StatusOK || next.For != "721h" || next.Revision == put.Revision {
 		t.Errorf("%d %s", said.Code, said.Body)
 	}
-	if said, _ := h.held(t, ana, http.MethodPut, "other", aHold, "If-Match", `"7"`); said.Code != http.StatusPreconditionFailed {
+	if said, _ := h.held(t, ana, http.MethodPut, "other", aHold, "If-Match",
+		`"7"`); said.Code != http.StatusPreconditionFailed {
 		t.Errorf("one that is none is at a revision: %d %s", said.Code, said.Body)
 	}
 }

@@ -92,7 +92,8 @@ func TestAListHasThePermissionsOfTheFile(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFileIsLeftAlone: hale refuses to write to a link or a pipe, and does not block on a pipe without a writer.
+// TestWhatIsNoFileIsLeftAlone: hale refuses to write to a link or a pipe, and does not block on a pipe without a
+// writer.
 func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -202,7 +202,8 @@ func (t *Troubles) All() []api.Trouble {
 	if lack, there := t.parts.Porter.Trouble(); there {
 		out = append(out, lack)
 	}
-	return slices.Concat(out, t.parts.Streams.Troubles(time.Now()), t.parts.Pools.Troubles(time.Now()), t.parts.Lists.Troubles())
+	return slices.Concat(out, t.parts.Streams.Troubles(time.Now()), t.parts.Pools.Troubles(time.Now()),
+		t.parts.Lists.Troubles())
 }
 
 // pings reports whether hale itself pings anything by the configuration. Simulated machines are not pinged over the

@@ -42,8 +42,8 @@ type Fleet struct {
 }
 
 // WantedBy returns how the fleet's members of the pool are to be, which serve at the port. False: this server says
-// nothing, since it does not own the fleet, or only observes it. While hale is not sure of what it sees, all members stay as they are: unknown is
-// not dead.
+// nothing, since it does not own the fleet, or only observes it. While hale is not sure of what it sees, all members
+// stay as they are: unknown is not dead.
 func WantedBy(f *published.Fleet, p policy.Pool, port uint16) (Fleet, bool) {
 	if f.Lease <= 0 || f.Spec.Mode != policy.ModeAct {
 		return Fleet{}, false

@@ -187,7 +187,8 @@ func (r reacher) secondPerson() *cobra.Command {
 			fmt.Fprintf(r.Out, "    %s: %s, answered %d\n", a.Standing, a.Second.Name, a.Status)
 		}
 	}
-	list := asking(r, &cobra.Command{Use: "list", Short: "List what waits, and what did in the last week", Args: cobra.NoArgs},
+	list := asking(r, &cobra.Command{Use: "list", Short: "List what waits, and what did in the last week",
+		Args: cobra.NoArgs},
 		func(cmd *cobra.Command, client *api.Client, _ []string) (api.Acts, error) {
 			return client.Acts(cmd.Context())
 		},
@@ -317,7 +318,8 @@ func (r reacher) addContext() *cobra.Command {
 					return err
 				}
 			}
-			for of, path := range map[string]*string{named.CA: &at.CA, at.Certificate: &at.Certificate, at.Key: &at.Key} {
+			for of, path := range map[string]*string{named.CA: &at.CA, at.Certificate: &at.Certificate,
+				at.Key: &at.Key} {
 				if of == "" {
 					continue
 				}

@@ -10,7 +10,8 @@ import (
 // choreCommands are those by which a person has hale do something with one machine, be it well or not.
 func (c giver) choreCommands() []*cobra.Command {
 	const rules = "\n\nIt counts in the same budgets as repairs do, and is refused at once where something else is " +
-		"under way\non the machine, or waits for it ('hale cancel' takes that back), while the machine is held, in a fleet\n" +
+		"under way\non the machine, or waits for it ('hale cancel' takes that back), while the machine is held, in " +
+		"a fleet\n" +
 		"that is only watched, and where the provider cannot."
 	return []*cobra.Command{
 		c.choreCommand(fleet.OrderReplace, "Put a new instance in the place of a machine's, be it well or not",

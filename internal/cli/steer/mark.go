@@ -18,7 +18,8 @@ func (c giver) markCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mark MACHINE unhealthy --because TEXT | mark MACHINE clear",
 		Short: "Say that a machine fails, whatever its checks say, or take that back",
-		Long: "A mark is evidence from outside: the machine is unhealthy, with a cause of its own, and healed by its\n" +
+		Long: "A mark is evidence from outside: the machine is unhealthy, with a cause of its own, and healed by " +
+			"its\n" +
 			"ladder. All that holds a repair holds this one: the brake, which counts it, budgets, holds, windows\n" +
 			"and protection. Each step looks once more, and asks the provider alone: your word stands against\n" +
 			"what the checks say.\n\n" +
@@ -53,9 +54,12 @@ func (c giver) cancelCommand() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use: "cancel ORDER", Short: "Take an order back, as far as it has not begun or can end in order",
-		Long: "Takes the order with the id back that 'hale orders --open' lists. What waits is taken back at once: a\n" +
-			"repair by order, a replacement, a stop, an undo, a removal or a plan that has made no call, and a mark,\n" +
-			"a hold or the pause of an update. A replacement that has only turned the old instance off ends, and the\n" +
+		Long: "Takes the order with the id back that 'hale orders --open' lists. What waits is taken back at once: " +
+			"a\n" +
+			"repair by order, a replacement, a stop, an undo, a removal or a plan that has made no call, and a " +
+			"mark,\n" +
+			"a hold or the pause of an update. A replacement that has only turned the old instance off ends, and " +
+			"the\n" +
 			"machine is started again as any other; an update stops, and what it has replaced stays. What has gone\n" +
 			"further is refused, with the reason.",
 		Example: "  hale orders --open\n  hale cancel 019ab2c4-5d6e-7f80-9a1b-2c3d4e5f6071",

@@ -56,9 +56,11 @@ func fleetSurroundings() []keys.Field[Draft] {
 		keys.Part("hooks", "What hale does around the work on a machine: hooks, in the order in which they are "+
 			"written.",
 			hooks.Shape(), func(f *Draft) *keys.At[hooks.Draft] { return &f.hooks }),
-		keys.May("provision", "Steps that set up a new instance, in the order in which they are written. They run once "+
-			"the instance has an address, and before its health is checked. An instance on which they did not succeed "+
-			"is not certified and does not serve.", hooks.Provision(), func(f *Draft) *keys.At[[]keys.Named[hooks.Hook]] { return &f.provision }),
+		keys.May("provision",
+			"Steps that set up a new instance, in the order in which they are written. They run once "+
+				"the instance has an address, and before its health is checked. An instance on which they did not "+
+				"succeed is not certified and does not serve.", hooks.Provision(),
+			func(f *Draft) *keys.At[[]keys.Named[hooks.Hook]] { return &f.provision }),
 	}
 }
 

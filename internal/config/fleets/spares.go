@@ -17,8 +17,8 @@ func sparesField() keys.Field[Draft] {
 	count.Noun, count.Example = "a number", "1"
 	return keys.May("spares",
 		"Machines beyond the size, built and watched as the others, which do not serve: one takes "+
-			"the place of a machine that fails, is in repair or is changed, in the moment in which that is known, and what "+
-			"was repaired is the spare then. A number, or a mapping.",
+			"the place of a machine that fails, is in repair or is changed, in the moment in which that is known, "+
+			"and what was repaired is the spare then. A number, or a mapping.",
 		keys.Shorthand[sparesDraft, int]{
 			Short: count,
 			Long: keys.Object[sparesDraft]{Fields: []keys.Field[sparesDraft]{

@@ -148,10 +148,12 @@ func selectShape() keys.Object[selectDraft] {
 	pattern := keys.Text("a name, or a pattern", "db-*")
 	return keys.Object[selectDraft]{Fields: []keys.Field[selectDraft]{
 		keys.May("name", "The machine's name at its provider: `*` stands for any characters, also none, and `?` for "+
-			"any one. Where several of name, ids, metadata and tags are given, all must hold; one must be given.", pattern,
+			"any one. Where several of name, ids, metadata and tags are given, all must hold; one must be given.",
+			pattern,
 			func(s *selectDraft) *keys.At[string] { return &s.name }),
-		keys.May("ids", "The machines' ids at their provider, such as a domain's UUID or a server's id. A machine that is "+
-			"made anew under the same name has another id, and is not meant.",
+		keys.May("ids",
+			"The machines' ids at their provider, such as a domain's UUID or a server's id. A machine that is "+
+				"made anew under the same name has another id, and is not meant.",
 			keys.List[string]{Noun: "one id", Each: keys.Text("an id", "5d6f0b0c-8a0e-4ad2-9c3e-3b1f4b7d2a11")},
 			func(s *selectDraft) *keys.At[[]keys.At[string]] { return &s.ids }),
 		keys.May("metadata", "Texts that the machine bears at its provider, by their keys: all of them, as they are. "+

@@ -45,8 +45,9 @@ func shape(within time.Duration, onFailure policy.HookFailure) keys.Object[Hook]
 				"for the next word.", keys.Duration(time.Second, 24*time.Hour),
 			func(h *Hook) *keys.At[time.Duration] { return &h.within }),
 		keys.Or("on_failure", onFailure, "What hale does when the hook fails, or is not done in time. `go-on`: it "+
-			"records that, and goes on. `page`: it pages a person, too. `stop`: it ends a repair, and puts the machine "+
-			"into quarantine; it gives up an update or a removal; it provisions a new instance again, or replaces it.",
+			"records that, and goes on. `page`: it pages a person, too. `stop`: it ends a repair, and puts the "+
+			"machine into quarantine; it gives up an update or a removal; it provisions a new instance again, "+
+				"or replaces it.",
 			keys.Choice(nil, policy.HookGoOn, policy.HookPage, policy.HookStop),
 			func(h *Hook) *keys.At[policy.HookFailure] { return &h.onFailure }),
 		keys.May("idempotent",
@@ -78,8 +79,9 @@ func ways() []keys.Field[Hook] {
 		keys.May("ansible",
 			"Run a playbook with ansible-playbook on hale's server, on this one machine. The inventory has it "+
 				"alone, also in a group that is named after the fleet, with the variables `hale_fleet`, "+
-				"`hale_number`, `hale_instance` and `hale_host`. When no play is about the machine, the hook has failed. hale "+
-				"waits until SSH answers first.", playbookShape(), func(h *Hook) *keys.At[playbook] { return &h.ansible }),
+				"`hale_number`, `hale_instance` and `hale_host`. When no play is about the machine, the hook has "+
+				"failed. hale waits until SSH answers first.", playbookShape(),
+			func(h *Hook) *keys.At[playbook] { return &h.ansible }),
 		keys.May("copy", "Copy files to the machine over SSH. hale waits until SSH answers first.", copyShape(),
 			func(h *Hook) *keys.At[copying] { return &h.copy }),
 		keys.May("wait", "Wait for a word of a person or a program: `hale hook done MACHINE` lets hale go on, "+

@@ -1,5 +1,5 @@
-// Package budget is the book of the machines in repair of all fleets, in which the budgets that fleets share are kept (L5).
-// Who may take a place in it is for package guard.
+// Package budget is the book of the machines in repair of all fleets, in which the budgets that fleets share are kept
+// (L5). Who may take a place in it is for package guard.
 package budget
 
 import (

@@ -19,7 +19,8 @@ import (
 
 // copies is a hook that puts one file on the machine.
 func copies(s labtest.SSHD, port int, known, from, to string) policy.Hook {
-	return policy.Hook{Kind: policy.HookCopy, Copy: policy.Copying{Files: []policy.File{{From: from, To: to, Mode: 0o640}},
+	return policy.Hook{Kind: policy.HookCopy, Copy: policy.Copying{Files: []policy.File{{From: from, To: to,
+		Mode: 0o640}},
 		Login: policy.Login{User: "root", Key: s.Key, Port: port, KnownHosts: known}}}
 }
 

@@ -1,9 +1,9 @@
 // Package webhook tells people by POST requests.
 //
 // It promises that only a 2xx answer is a yes; that the secret headers go to the configured address only, and nothing
-// goes to hale's own server, its links or its cloud's metadata unless that is listed (package strict); that each request
-// bears the message's key as Idempotency-Key; that Retry-After is heeded; and that neither the address, where it is
-// secret, nor a secret header is in any answer or error. It keeps no connection open.
+// goes to hale's own server, its links or its cloud's metadata unless that is listed (package strict); that each
+// request bears the message's key as Idempotency-Key; that Retry-After is heeded; and that neither the address, where
+// it is secret, nor a secret header is in any answer or error. It keeps no connection open.
 package webhook
 
 import (

@@ -39,7 +39,8 @@ type Options struct {
 	// Once says that it is unknown what became of the body where the receiver failed over it: it may have been taken.
 	// The answer is for people, and without the secrets.
 	Once bool
-	// Reach says what it may reach of hale's own surroundings, by the host that it goes to. Nil: that host alone (Reach).
+	// Reach says what it may reach of hale's own surroundings, by the host that it goes to. Nil: that host alone
+	// (Reach).
 	Reach func(host string) strict.Reach
 	Identity
 }

@@ -12,9 +12,10 @@ import (
 type poolDraft struct{ balancer keys.At[string] }
 
 var poolKeys = kinds.CheckOf(policy.CheckPool, "balancer: edge",
-	"What a load balancer finds of the machine by checks of its own. hale takes this from the answers that it reads for "+
-		"the pool, so `every` cannot be shorter than the balancer's own `every`. While the balancer says nothing of the "+
-		"machine, for example because it drains or is out of the pool, the check does not count.", poolShape(),
+	"What a load balancer finds of the machine by checks of its own. hale takes this from the answers that it reads "+
+		"for the pool, so `every` cannot be shorter than the balancer's own `every`. While the balancer says "+
+		"nothing of the machine, for example because it drains or is out of the pool, the check does not count.",
+	poolShape(),
 	func(c kinds.Asked, d keys.At[poolDraft]) { c.Check.Pool.Balancer = d.Value.balancer.Value },
 	func(c *policy.Check, p *keys.Pairs) { p.Add("balancer", "%s", keys.Quoted(c.Pool.Balancer)) }).
 	WithTimeout(poolTimeout)

@@ -67,8 +67,9 @@ func (e *explainer) explainNext(f *published.Fleet, s *Sized) {
 	}
 	out := leaving.Choose(ledger.Scene(&f.State, l, f.Machines), 1)
 	if len(out) == 0 {
-		e.Now = append(e.Now, "no machine may go now, should one less be wanted: each is held, is to stay, was just built, "+
-			"or is among the last that are healthy")
+		e.Now = append(e.Now,
+			"no machine may go now, should one less be wanted: each is held, is to stay, was just built, "+
+				"or is among the last that are healthy")
 		return
 	}
 	s.Next = &out[0]

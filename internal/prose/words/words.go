@@ -1,8 +1,8 @@
 // Package words says what each value of hale's closed sets is called (verdicts, causes, results, outcomes …), why
 // something is done or not, by the reason, and what a person can do about it.
 //
-// It promises that every constant of these sets has words (a test reads the source of the core), each written so that it
-// fits the sentences of package prose.
+// It promises that every constant of these sets has words (a test reads the source of the core), each written so that
+// it fits the sentences of package prose.
 package words
 
 import (

@@ -195,8 +195,8 @@ func (p *Provider) PowerOff(ctx context.Context, ref provider.Ref) error {
 	return s.cutPower(dom)
 }
 
-// boot starts a domain that is off, unless it was put aside, or half of it, or lacks disks: an order that comes late must not let it run beside its
-// successor. A domain that another client started meanwhile is success.
+// boot starts a domain that is off, unless it was put aside, or half of it, or lacks disks: an order that comes late
+// must not let it run beside its successor. A domain that another client started meanwhile is success.
 func (s *session) boot(dom golibvirt.Domain) error {
 	if err := s.whole(dom); err != nil {
 		return err

@@ -94,7 +94,10 @@ func (p *Provider) toPutBack(ctx context.Context, s *session, pool golibvirt.Sto
 		return nil, err
 	}
 	for _, d := range disks {
-		if !slices.ContainsFunc(made.Disks, func(c copiedDisk) bool { return c.Target == d.Target && c.File == d.File }) ||
+		if !slices.ContainsFunc(made.Disks, func(c copiedDisk) bool {
+			return c.Target == d.Target &&
+				c.File == d.File
+		}) ||
 			len(made.Disks) != len(disks) {
 			return nil, s.invalid(fmt.Errorf("the copy is of other disks: it has %s", made.copy().Where))
 		}

@@ -102,8 +102,8 @@ func TestS71HalfOfItIsPutAside(t *testing.T) {
 	}
 }
 
-// TestS71TakenBackWhileNovaStillTakesIt: hale ends in the moment in which it has Nova take a volume or a port, and wants
-// all of it back at once.
+// TestS71TakenBackWhileNovaStillTakesIt: hale ends in the moment in which it has Nova take a volume or a port, and
+// wants all of it back at once.
 func TestS71TakenBackWhileNovaStillTakesIt(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"/os-volume_attachments/", "/os-interface/"} {

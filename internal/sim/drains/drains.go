@@ -61,11 +61,13 @@ func (j *Judge) Sends(spec *policy.Spec, client string, beliefs []belief.Machine
 		}
 		switch l, wait := j.leaves[m.Name], spec.Pools[i].Wait; {
 		case l.repair != r.ID:
-			j.broken("S61", string(m.Name), fmt.Sprintf("%s of what balancer %s has users on, and it has not begun to leave",
-				op, b.Name))
+			j.broken("S61", string(m.Name),
+				fmt.Sprintf("%s of what balancer %s has users on, and it has not begun to leave",
+					op, b.Name))
 		case j.w.Now()-l.since < wait:
-			j.broken("S61", string(m.Name), fmt.Sprintf("%s of what balancer %s has users on, %s after it began to leave",
-				op, b.Name, j.w.Now()-l.since))
+			j.broken("S61", string(m.Name),
+				fmt.Sprintf("%s of what balancer %s has users on, %s after it began to leave",
+					op, b.Name, j.w.Now()-l.since))
 		}
 	}
 }
@@ -99,6 +101,7 @@ func (j *Judge) Leaves(spec *policy.Spec, b *pool.Balancer, name fleet.MachineNa
 		}
 	}
 	if well >= least && in < least {
-		j.broken("S39", string(name), fmt.Sprintf("balancer %s sends to %d others, and to %d it should", b.Name, in, least))
+		j.broken("S39", string(name), fmt.Sprintf("balancer %s sends to %d others, and to %d it should", b.Name, in,
+			least))
 	}
 }

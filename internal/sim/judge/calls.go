@@ -144,7 +144,8 @@ func (j *Judge) Sends(c Server, a situation.Action) {
 	}
 	j.spares(a)
 	r := j.rungOf(string(a.Machine))
-	if vm := j.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff && law.TakesAway(world.Op(op)) &&
+	if vm := j.w.Definition(string(a.Instance), string(a.Host)); op != fleet.OpPowerOff &&
+		law.TakesAway(world.Op(op)) &&
 		(vm == nil || vm.Power == world.Off) {
 		return // the proof that it is off stands in for the look
 	}

@@ -76,7 +76,8 @@ type heldDisk struct{ machine, name string }
 // Tally counts what must never happen, and what nearly did.
 type Tally struct {
 	HealthyDestroyed int `json:"healthy_destroyed"` // disruptive calls sent to what would have passed its checks
-	// HealthyByOrder are the same of what hale did not see, and a person ordered to be repaired. They are not among those.
+	// HealthyByOrder are the same of what hale did not see, and a person ordered to be repaired. They are not among
+	// those.
 	HealthyByOrder   int `json:"healthy_by_order"`
 	CaughtRecovering int `json:"caught_recovering"` // sent to one that served again, for less time than its checks need
 	WindowActs       int `json:"window_acts"`       // sent late by a process that stood still after it read its lease
@@ -163,8 +164,8 @@ func (j *Judge) Ordered(o *fleet.Order, now time.Duration) {
 	}
 }
 
-// RepairOrdered notes that a person orders the machine's repair: it is to run, and where hale does not see it, the order
-// stands for a look as long as it lasts.
+// RepairOrdered notes that a person orders the machine's repair: it is to run, and where hale does not see it, the
+// order stands for a look as long as it lasts.
 func (j *Judge) RepairOrdered(machine string, now time.Duration) {
 	j.WantedOn(machine)
 	j.willed[machine] = now

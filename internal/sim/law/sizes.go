@@ -163,8 +163,8 @@ func (s *Sizes) blind(at time.Duration) (fleet.MetricName, time.Duration, bool) 
 	return "", 0, false
 }
 
-// TakenBack returns how many machines are asked for after the records, of those that were: where an opinion's metric says
-// nothing, its removals that made no call are taken back, and it asks for as many as stay.
+// TakenBack returns how many machines are asked for after the records, of those that were: where an opinion's metric
+// says nothing, its removals that made no call are taken back, and it asks for as many as stay.
 func TakenBack(l *belief.Ledger, spec *policy.Spec, records []record.Record, asked int) int {
 	taken := slices.ContainsFunc(records, func(r record.Record) bool {
 		return r.Kind == record.Change && r.Reason == fleet.ReasonWithdrawn && r.Opinion != ""

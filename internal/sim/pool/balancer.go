@@ -69,7 +69,8 @@ func (b *Balancer) Says() (all []Member, answers bool) {
 func (b *Balancer) Members() (all []Member) {
 	for _, name := range slices.Sorted(maps.Keys(b.members)) {
 		m := b.members[name]
-		all = append(all, Member{Name: name, State: m.state, At: m.at, Finds: b.finds(m), Connections: b.connections(m)})
+		all = append(all, Member{Name: name, State: m.state, At: m.at, Finds: b.finds(m),
+			Connections: b.connections(m)})
 	}
 	return all
 }

@@ -23,7 +23,7 @@ var onlySimulator = map[script.Verb]string{
 	script.FallsSilent: noPool, script.ForgetsPool: noPool, script.KeepsUsers: noPool,
 }
 
-const noPool = "its machines are behind no load balancer: that one lets a machine go when it is asked for the first time"
+const noPool = "its machines are behind no load balancer: it lets a machine go when it is asked for the first time"
 
 // act makes an event happen, and returns what ends it, if anything does.
 type act func(r *room, e script.Event) (lift func())

@@ -139,7 +139,8 @@ type traces struct {
 	c *Collector
 }
 
-func (t traces) Export(ctx context.Context, q *coltrace.ExportTraceServiceRequest) (*coltrace.ExportTraceServiceResponse,
+func (t traces) Export(ctx context.Context,
+	q *coltrace.ExportTraceServiceRequest) (*coltrace.ExportTraceServiceResponse,
 	error) {
 	heads, err := t.c.answer(ctx)
 	if err != nil {
@@ -211,7 +212,8 @@ func (c *Collector) takeLogs(q *collogs.ExportLogsServiceRequest,
 	c.took(heads)
 	out := &collogs.ExportLogsServiceResponse{}
 	if c.mood.Rejects > 0 {
-		out.PartialSuccess = &collogs.ExportLogsPartialSuccess{RejectedLogRecords: c.mood.Rejects, ErrorMessage: "too old"}
+		out.PartialSuccess = &collogs.ExportLogsPartialSuccess{RejectedLogRecords: c.mood.Rejects,
+			ErrorMessage: "too old"}
 	}
 	return out
 }
