@@ -47,7 +47,7 @@ func shape(within time.Duration, onFailure policy.HookFailure) keys.Object[Hook]
 		keys.Or("on_failure", onFailure, "What hale does when the hook fails, or is not done in time. `go-on`: it "+
 			"records that, and goes on. `page`: it pages a person, too. `stop`: it ends a repair, and puts the "+
 			"machine into quarantine; it gives up an update or a removal; it provisions a new instance again, "+
-				"or replaces it.",
+			"or replaces it.",
 			keys.Choice(nil, policy.HookGoOn, policy.HookPage, policy.HookStop),
 			func(h *Hook) *keys.At[policy.HookFailure] { return &h.onFailure }),
 		keys.May("idempotent",
