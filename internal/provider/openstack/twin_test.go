@@ -65,6 +65,7 @@ var twinFlavors = map[string]struct {
 type effect struct {
 	hang   bool            // no answer, and nothing happens
 	unsaid bool            // it happens, and there is no answer
+	then   func()          // once it has happened
 	wait   <-chan struct{} // it happens when this is closed
 	late   bool            // it happens after two seconds
 	err    error           // it does not leave
@@ -75,6 +76,7 @@ type effect struct {
 
 type twinServer struct {
 	ID, Name, Status, Task string
+	taken                  string // the port that Nova takes from it now
 	Metadata               map[string]string
 	Tags                   []string
 	Port                   string
@@ -233,9 +235,13 @@ func (w *twin) serveInterfaces() {
 			if s == nil || p == nil || p.Device != s.ID {
 				return 404, mistake("itemNotFound", 404, "Port id "+q.PathValue("port")+" could not be found.")
 			}
+			if s.taken == p.ID {
+				return 202, nil // Nova does one thing after another with a server, and finds no port then
+			}
+			s.taken = p.ID
 			time.AfterFunc(time.Second, func() {
 				w.look(func() {
-					s.Port, s.Updated = "", time.Now()
+					s.Port, s.Updated, s.taken = "", time.Now(), ""
 					w.touch(p, func() { p.Device = "" })
 				})
 			})
@@ -311,6 +317,9 @@ func (w *twin) RoundTrip(q *http.Request) (*http.Response, error) {
 		<-time.After(2 * time.Second)
 	}
 	w.mux.ServeHTTP(rec, q)
+	if e.then != nil {
+		e.then()
+	}
 	if e.unsaid {
 		<-q.Context().Done()
 		return nil, q.Context().Err()
