@@ -83,6 +83,7 @@ type flags struct {
 	sized   bool
 	pooled  bool
 	hooked  bool
+	rolled  bool
 }
 
 func main() {
@@ -104,6 +105,7 @@ func main() {
 	flag.BoolVar(&f.hooked, "hooked", false, "fleets with hooks, which fail, too")
 	flag.BoolVar(&f.pooled, "pooled", false, "fleets behind a load balancer that fails, too")
 	flag.BoolVar(&f.sized, "sized", false, "only fleets with a size that moves, and with -size: such a fleet")
+	flag.BoolVar(&f.rolled, "rolled", false, "only fleets through which other templates go, some with spares")
 	flag.Parse()
 	if err := run(f, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "score:", err)
@@ -228,8 +230,12 @@ func (f flags) menu() []part {
 	if f.size > 0 {
 		return []part{{dose{f.size, f.servers, 1}, sort{varied: f.vary, sized: f.sized}}}
 	}
-	return slices.DeleteFunc(parts(), func(p part) bool { return f.sized && !p.sized })
+	return slices.DeleteFunc(parts(), func(p part) bool { return f.sized && !p.sized || f.rolled && !p.rolls() })
 }
+
+// rolls reports whether other templates may be taken through the fleets of the part: small ones, with one owner or
+// several.
+func (p *part) rolls() bool { return !p.sized && !p.fenced && p.size <= 12 }
 
 // survey plays the parts, each for its share of the machine-days, and at least one run of it.
 func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {
@@ -275,6 +281,7 @@ func (f flags) dose(p part, kinds []script.Kind, rival sim.Rival) survey.Dose {
 		Hosts: exemplar.Town(max(3, p.size/10), 5, 4), Servers: p.servers, Kinds: kinds,
 		Seed: f.seed, Horizon: horizon, Gap: f.gap, Rival: rival,
 		Operator: answers, Unbrakes: true, Vary: p.varied, Sized: p.sized, Pooled: f.pooled, Hooked: f.hooked,
+		Rolled: f.rolled,
 	}
 	if p.fenced {
 		spec, hosts := script.Fenced(s.Spec(), s.Hosts)

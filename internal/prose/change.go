@@ -23,7 +23,7 @@ var changes = map[change.Kind]string{
 	change.PolicyChanged:       "its policy changed",
 	change.SizeUp:              "it grows from %s to %s machines",
 	change.SizeDown:            "it shrinks from %s to %s machines",
-	change.TemplateChanged:     "its template is another one, and its machines are to be built anew",
+	change.TemplateChanged:     "its template is another one, and its machines are to be changed",
 	change.ProviderChanged:     "its provider is no longer %s, but %s",
 	change.ProviderAdded:       "it is new",
 	change.ProviderRemoved:     "it is not in the configuration any more",

@@ -16,7 +16,7 @@ func rolled(r record.Record) string {
 	because := words.Reason(fleet.Reason(r.Detail))
 	switch r.Reason {
 	case fleet.ReasonUpdated:
-		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) are built from it", about(r),
+		return fmt.Sprintf("%s: the other template is in force now, and all machines (%d) have it", about(r),
 			r.Size)
 	case fleet.ReasonBatchDone:
 		return about(r) + ": the machines of this batch are well, so the next one follows after the pause"
@@ -40,7 +40,7 @@ func rolled(r record.Record) string {
 	case fleet.ReasonRolledBack:
 		return about(r) + ": everything is as before: no machine is built from the other template any more"
 	case fleet.ReasonMends:
-		return fmt.Sprintf("%s: what differs from the template in force (%s) is built anew, by order of %s", about(r),
+		return fmt.Sprintf("%s: what differs from the template in force (%s) is mended, by order of %s", about(r),
 			machines(r.Size), giver(r))
 	case fleet.ReasonMended:
 		return fmt.Sprintf("%s: all machines (%d) are as the template in force says", about(r), r.Size)
@@ -74,7 +74,7 @@ func Rollout(u *belief.Update, now time.Time) string {
 		return Aside(fmt.Sprintf("the rollout is paused by %s for %s", u.Paused.By,
 			Span(max(0, now.Sub(u.Paused.At)))), u.Paused.Reason)
 	case u.Mends:
-		return "what differs from the template in force is built anew"
+		return "what differs from the template in force is mended"
 	case !u.Proven:
 		return "another template is tried"
 	}

@@ -298,6 +298,10 @@ func repairStarted(r record.Record) string {
 		return Because(fmt.Sprintf("%s: hale removes the machine, by order of %s (%s)", about(r), giver(r), r.Repair),
 			words.Reason(fleet.Reason(r.Detail)))
 	case belief.RepairUpdate:
+		if r.Op == fleet.OpAdjust {
+			return fmt.Sprintf("%s: hale adjusts %s to the template, in place, by order of %s (%s)", about(r),
+				instance(r), giver(r), r.Repair)
+		}
 		if r.Detail != "" {
 			return fmt.Sprintf("%s: hale builds the machine anew from the template in force (%s)", about(r), r.Repair)
 		}
@@ -425,7 +429,7 @@ func paged(r record.Record) string {
 	if r.Joint != "" {
 		return pagedJointly(r, "a person must look at ")
 	}
-	if r.Reason == fleet.ReasonUnproven {
+	if r.Reason == fleet.ReasonUnproven || r.Reason == fleet.ReasonRolloutHeld {
 		return Because("a person must look at "+subjectOfPage(r), whyPaged(r))
 	}
 	detail := r.Detail
@@ -457,6 +461,8 @@ func whyPaged(r record.Record) string {
 		return silence(r)
 	case fleet.ReasonShort:
 		return shortfall(r)
+	case fleet.ReasonRolloutHeld:
+		return Because(words.Reason(r.Reason), words.Reason(fleet.Reason(r.Detail)))
 	case fleet.ReasonHostReboots:
 		return rebooted(r)
 	case fleet.ReasonTargetPanicked, fleet.ReasonCheckPanicked: // which one

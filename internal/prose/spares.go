@@ -16,9 +16,9 @@ func Spares(names []fleet.MachineName) string {
 		said[i] = string(n)
 	}
 	if len(said) == 1 {
-		return said[0] + " is a spare: it takes the place of a machine that cannot serve"
+		return said[0] + " is a spare: it serves as soon as another machine cannot"
 	}
-	return strings.Join(said, ", ") + " are spares: they take the places of machines that cannot serve"
+	return strings.Join(said, ", ") + " are spares: each serves as soon as another machine cannot"
 }
 
 // SparesOf counts spares: "1 spare", "2 spares".
@@ -37,7 +37,7 @@ func more(r record.Record) string {
 	case r.Reason == fleet.ReasonSparesUp:
 		return fmt.Sprintf("%s is to have %s, and had %d", about(r), SparesOf(r.Size), r.Limit)
 	case r.Detail != "":
-		return fmt.Sprintf("%s, a spare, takes the place of %s, which stands by once it is well", about(r), r.Detail)
+		return fmt.Sprintf("%s, a spare, takes the place of %s, which is the spare from now on", about(r), r.Detail)
 	}
 	return Because(about(r), words.Reason(r.Reason))
 }

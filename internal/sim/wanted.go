@@ -57,12 +57,12 @@ func resizes(s *stage, e script.Event) (func(), error) {
 	return nil, nil
 }
 
-// retemplates edits the image in the configuration's template, which every server reads again.
+// retemplates edits the configuration's template, which every server reads again.
 func retemplates(s *stage, e script.Event) (func(), error) {
 	if s.rival != nil {
 		return nil, nil
 	}
-	s.wanted.Template.Image = e.Image(s.spec)
+	s.wanted.Template = e.Template(s.wanted.Template)
 	for _, c := range s.servers {
 		c.reload()
 	}

@@ -30,6 +30,8 @@ func ways() map[script.Verb]act {
 		script.LosesLease:     onServer(losesLease),
 		script.Resizes:        resizes,
 		script.Retemplates:    retemplates,
+		script.Remembers:      retemplates,
+		script.Labels:         retemplates,
 		script.Confirms:       confirms,
 		script.Mistypes:       mistypes,
 	}

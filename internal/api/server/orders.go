@@ -71,7 +71,7 @@ func (s *Server) admitted(ctx context.Context, orders []fleet.Order) error {
 // risky are the orders that can take a second person.
 var risky = map[fleet.OrderKind]access.Risk{
 	fleet.OrderDelete: access.RiskDelete, fleet.OrderConfirm: access.RiskConfirm,
-	fleet.OrderBrakeOff: access.RiskBrakeOff,
+	fleet.OrderBrakeOff: access.RiskBrakeOff, fleet.OrderRolloutMend: access.RiskConfirm,
 }
 
 // agreed keeps orders that take a second person, and notes what they are about.

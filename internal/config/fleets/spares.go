@@ -16,9 +16,9 @@ func sparesField() keys.Field[Draft] {
 	count := keys.Integer(0, maxSize)
 	count.Noun, count.Example = "a number", "1"
 	return keys.May("spares",
-		"Machines beyond the size, built and watched as the others, which do not serve: one takes "+
-			"the place of a machine that fails, is in repair or is changed, in the moment in which that is known, "+
-			"and what was repaired is the spare then. A number, or a mapping.",
+		"Machines beyond the size that do not serve. They are built and checked like the others. When a machine fails, "+
+			"is repaired or is changed, a healthy spare takes its place at once, and that machine is the spare then. A "+
+			"number, or a mapping.",
 		keys.Shorthand[sparesDraft, int]{
 			Short: count,
 			Long: keys.Object[sparesDraft]{Fields: []keys.Field[sparesDraft]{
@@ -38,7 +38,7 @@ func (c *compiler) spares(t policy.Template) policy.Spares {
 	}
 	switch kept := keptDisk(t); {
 	case c.selects():
-		c.Add(d.Spot, "are built, but select takes the machines that exist: hale builds none of them",
+		c.Add(d.Spot, "are machines that hale builds, and a fleet with select has only machines that exist",
 			"take spares out, or build the fleet from a template")
 	case kept != "":
 		c.Add(d.Spot, fmt.Sprintf("cannot stand in for machines that keep disk %s: each has its own data on it", kept),

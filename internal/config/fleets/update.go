@@ -23,8 +23,8 @@ func updateShape() keys.Object[updateDraft] {
 			Said("no batches: one follows as soon as another is well, as many at once as `in_repair` allows"),
 		keys.Or("pause", 0, "The time between the moment at which a batch is well and the next one.",
 			keys.Duration(0, 7*24*time.Hour), func(u *updateDraft) *keys.At[time.Duration] { return &u.pause }),
-		keys.May("min_in_service", "So many machines serve at least whenever one that serves is taken away for it: "+
-			"they are healthy, and hale finished building them.", portionShape(),
+		keys.May("min_in_service", "So many machines must serve while one is taken away for the update. A machine "+
+			"serves when it is healthy and certified, and no spare.", portionShape(),
 			func(u *updateDraft) *keys.At[portion] { return &u.minInService }).Said("none"),
 		keys.May("query", "A metric that says whether the template is good. Beyond its bound the update fails; while "+
 			"it says nothing, no further machine is changed.", queryShape(),
@@ -65,15 +65,34 @@ func (c *compiler) update(checks []policy.Check) policy.Update {
 	out := policy.Update{Pilots: d.pilots.Value, Soak: d.soak.Value, Batch: d.batch.Value.policy(),
 		Pause: d.pause.Value, InService: d.minInService.Value.policy(), OnFailure: d.onFailure.Value,
 		UndoWithin: d.undoWithin.Value, Order: d.order.Value}
-	if least, size := d.minInService, sizes.Asked(c.draft.size); least.Known() && size.Known() && !c.selects() &&
-		least.Value.percent == 0 && least.Value.number >= size.Value {
-		c.Add(least.Spot, fmt.Sprintf("%d is not less than the size, %d: no machine could ever be changed",
-			least.Value.number, size.Value), "lower it, or have more machines")
-	}
+	c.inService(d.minInService)
 	if d.query.Known() {
 		out.Query = c.query(d.query.Value, d.query.Spot, checks)
 	}
 	return out
+}
+
+// inService judges how many machines are to serve at least: one must be free to be changed, unless a spare takes its
+// place first.
+func (c *compiler) inService(least keys.At[portion]) {
+	size, spares := sizes.Asked(c.draft.size), c.draft.spares.Value.count
+	if !least.Known() || !size.Known() || c.selects() {
+		return
+	}
+	most := size.Value - 1
+	if spares.Known() && spares.Value > 0 {
+		most = size.Value
+	}
+	n := least.Value.policy().Of(size.Value)
+	switch {
+	case n <= most:
+	case n > size.Value:
+		c.Add(least.Spot, fmt.Sprintf("%d is more than the size, %d: no machine could ever be changed", n, size.Value),
+			"lower it, or have more machines")
+	default:
+		c.Add(least.Spot, fmt.Sprintf("%d is not less than the size, %d: no machine could ever be changed", n,
+			size.Value), "lower it, have more machines, or write spares: 1: a spare then takes each machine's place first")
+	}
 }
 
 // query is a metric that says whether a template is good.

@@ -45,10 +45,27 @@ func (m *Machine) checkRepair(r Repair) error {
 	case (r.Kind == RepairRemove || r.Kind == RepairOperate) && !r.Next.None():
 		return fmt.Errorf("%s: L13: a machine is built by a %s", m.Name, r.Kind)
 	}
+	if err := m.checkInPlace(r); err != nil {
+		return err
+	}
 	if err := m.checkNext(r); err != nil || r.Intent == nil {
 		return err
 	}
 	return m.checkIntent(r, *r.Intent)
+}
+
+// checkInPlace verifies that what is to be changed where it is stays there, and that nothing else is adjusted.
+func (m *Machine) checkInPlace(r Repair) error {
+	in, stays := r.Intent, r.InPlace != nil
+	switch {
+	case stays && (r.Kind != RepairUpdate || !r.Next.None() || r.Removed):
+		return fmt.Errorf("%s: L2: %s of an instance that is to be changed where it is", m.Name, r.Kind)
+	case in == nil:
+	case in.Op == fleet.OpAdjust && (!stays || in.Instance != m.Current.ID),
+		stays && (in.Op == fleet.OpDelete || in.Op == fleet.OpKeep):
+		return fmt.Errorf("%s: L2: %s of %s, in place: %t", m.Name, in.Op, in.Instance, stays)
+	}
+	return nil
 }
 
 // checkNext verifies that the instance that is being built may be.

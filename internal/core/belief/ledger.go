@@ -281,10 +281,12 @@ func (l *Ledger) settled() *Ledger {
 }
 
 // Removing returns a ledger in which the machine that a person named is to go, and one less is asked for; but where
-// fewer are asked for already than there are, it is one of those that are too many.
+// fewer are asked for already than there are, it is one of those that are too many. So it is with a spare, unless there
+// are no more of these than there are to be: it gave its place to another, which stands by in its stead.
 func (l *Ledger) Removing(r Removal, o *fleet.Order, wanted *policy.Spec) *Ledger {
 	next := *l
-	r.Named, r.Lowers = true, !l.IsSpare(r.Machine) && l.Asked(wanted) >= l.Serving()
+	excess := l.IsSpare(r.Machine) && l.Idle() > wanted.Spares.Count
+	r.Named, r.Lowers = true, !excess && l.Asked(wanted) >= l.Serving()
 	if r.Lowers && l.Ordered == nil {
 		next.Ordered = &OrderedSize{Size: l.Asked(wanted), File: wanted.Said(), Order: o.ID, By: o.By,
 			Reason: o.Reason, At: o.At}

@@ -23,6 +23,9 @@ type Repair struct {
 	Back Incarnation `json:",omitzero"`
 	// Drop is the copy of disks that is removed (RepairTidy).
 	Drop fleet.SnapshotID `json:",omitempty"`
+	// InPlace says how an update changes the instance where it is; nil: another one is built. It is never changed in
+	// place itself, so that copies share it.
+	InPlace *Adjusting `json:",omitempty"`
 	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none
 	// in the budgets of machines in repair.
 	Revives bool `json:",omitempty"`
@@ -46,6 +49,15 @@ type Gathering struct {
 	Gather   string        `json:",omitempty"`
 	GatherBy fleet.Instant `json:",omitempty"`
 }
+
+// Adjusting is how an instance is changed where it is.
+type Adjusting struct {
+	Rest bool `json:",omitempty"` // it is off meanwhile
+	Done bool `json:",omitempty"` // it is as wanted; if it was off for that, it is to be started
+}
+
+// Interrupts reports whether the work takes the machine away from those whom it serves. There may be no repair.
+func (r *Repair) Interrupts() bool { return r != nil && (r.InPlace == nil || r.InPlace.Rest) }
 
 // Climb is the work on one rung.
 type Climb struct {
@@ -168,7 +180,7 @@ type Intent struct {
 	Instance   fleet.InstanceID
 	Generation fleet.Generation
 	Host       fleet.HostName
-	Edition    uint64        `json:",omitempty"` // OpCreate: of the template
+	Edition    uint64        `json:",omitempty"` // OpCreate, OpAdjust: of the template
 	Limit      time.Duration // the call's time limit
 	Try        int           `json:",omitempty"` // OpFence: of those that the host has, from 1
 	At         time.Time
@@ -215,7 +227,7 @@ func (r *Repair) Wanted() bool { return r.Order != "" }
 // repair.
 func (r *Repair) Leaves() bool {
 	if r == nil || r.Kind != RepairOperate {
-		return r != nil && r.Kind.Ordered()
+		return r.Interrupts() && r.Kind.Ordered()
 	}
 	return (r.Phase == PhaseLeave || r.Phase == PhaseAct) && r.Step.Interrupts()
 }
@@ -229,7 +241,7 @@ func (r *Repair) Budgeted() bool { return r != nil && r.Kind.Budgeted() && !r.Re
 // Away reports whether the machine cannot serve while it goes on: it takes a place in the budgets, and is no step by a
 // person's order that takes nothing from those that the machine serves. There may be no repair.
 func (r *Repair) Away() bool {
-	return r.Budgeted() && (r.Kind != RepairOperate || r.Step.Interrupts())
+	return r.Budgeted() && r.Interrupts() && (r.Kind != RepairOperate || r.Step.Interrupts())
 }
 
 // CarriesOut reports whether it carries out the order. There may be no repair.

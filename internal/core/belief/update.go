@@ -28,6 +28,10 @@ type Update struct {
 	Rest fleet.Instant `json:",omitempty"`
 	// Paused is the order that pauses the update: no further machine begins. Zero: it is not paused.
 	Paused Paused `json:",omitzero"`
+	// Mute is since when its metric holds it; zero: it does not. It restarts with a new owner (L15). MutePaged says that
+	// a person was told.
+	Mute      fleet.Instant `json:",omitempty"`
+	MutePaged bool          `json:",omitempty"`
 	// Said is why no further machine begins, as it was recorded last.
 	Said fleet.Reason `json:",omitempty"`
 	// Mends says that its template is in force already, and that it builds those machines anew which differ from it:
@@ -103,7 +107,7 @@ func (u *Update) restart(now fleet.Now) *Update {
 		return nil
 	}
 	next := *u
-	next.Calm, next.Rest = 0, 0
+	next.Calm, next.Rest, next.Mute = 0, 0, 0
 	if u.Undoes != nil {
 		undoes := *u.Undoes
 		undoes.Since = now.Mono
@@ -125,6 +129,12 @@ func (l *Ledger) TemplateOf(edition uint64, wanted *policy.Spec) policy.Template
 		}
 	}
 	return built.Cherished(wanted.Template.Disks)
+}
+
+// Knows reports whether it is known what instances of the edition are built from. There may be no ledger.
+func (l *Ledger) Knows(edition uint64) bool {
+	return l != nil && (edition == l.Edition || l.Update != nil && (edition == l.Update.Edition ||
+		l.Update.Undoes != nil && edition == l.Update.Undoes.Edition))
 }
 
 // GoesBack reports whether the order is that of an update to the template in force. There may be no ledger.

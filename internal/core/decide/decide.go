@@ -390,7 +390,8 @@ func (r *deciding) proceed(w *work) {
 		r.orders.RefuseAll(&w.Chart)
 	}
 	r.Tally.Add(w.M, &r.S.Spec)
-	if r.serving && guard.Served(&r.before, w.View, &r.S.Spec, r.Sit.Whole.Ledger) && !guard.Serves(w.M, &r.S.Spec) {
+	l := r.Sit.Whole.Ledger
+	if r.serving && guard.Served(&r.before, w.View, &r.S.Spec, l) && !guard.Serves(w.M, &r.S.Spec, l) {
 		r.Sit.Serving--
 	}
 	guard.TakeSlot(w.M, &r.Sit)

@@ -249,6 +249,7 @@ const (
 	ReasonInService      Reason = "in-service"      // with it, fewer machines would serve than are to during an update
 	ReasonInForce        Reason = "in-force"        // by an instance of the template in force, where it was to go back to that
 	ReasonRolloutWaits   Reason = "rollout-waits"   // no further machine begins; Detail says why
+	ReasonRolloutHeld    Reason = "rollout-held"    // its metric holds it for long; Detail says why
 	ReasonRolloutPaused  Reason = "rollout-paused"  // a person has no further machine begin
 	ReasonRolloutResumed Reason = "rollout-resumed" // and has them begin again
 	ReasonRollsBack      Reason = "rolls-back"      // what was changed goes back to the template in force; Detail says why

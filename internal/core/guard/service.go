@@ -9,33 +9,43 @@ import (
 	"hale/internal/core/situation"
 )
 
-// Serves reports whether the machine serves, as far as is known: it is healthy, hale finished building it, and nothing
-// is done to it.
-func Serves(m *belief.Machine, spec *policy.Spec) bool {
-	return m.Repair == nil && inService(m, spec)
+// Serves reports whether the machine serves, as far as is known: it is no spare, it is healthy, hale finished building
+// it, and nothing is done to it.
+func Serves(m *belief.Machine, spec *policy.Spec, l *belief.Ledger) bool {
+	return m.Repair == nil && inService(m, spec, l)
 }
 
-func inService(m *belief.Machine, spec *policy.Spec) bool {
-	return m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil && !Surplus(m, spec)
+func inService(m *belief.Machine, spec *policy.Spec, l *belief.Ledger) bool {
+	return m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil &&
+		!Surplus(m, spec) && !l.IsSpare(m.Name)
+}
+
+// LeastServing returns how many machines are to serve at least while an update takes one away.
+func LeastServing(spec *policy.Spec, l *belief.Ledger) int {
+	if l == nil {
+		return spec.Update.InService.Of(spec.Size)
+	}
+	return spec.Update.InService.Of(l.Posts())
 }
 
 // Served reports whether it serves, and its load balancers, as they said last, send it those whom it serves: a machine
-// that was just built is well before it is in its pools again. A spare is not in them until it takes a place.
+// that was just built is well before it is in its pools again.
 func Served(m *belief.Machine, v *situation.View, spec *policy.Spec, l *belief.Ledger) bool {
-	return Serves(m, spec) && (l.IsSpare(m.Name) || !slices.ContainsFunc(v.Members, func(is fleet.Membership) bool {
+	return Serves(m, spec, l) && !slices.ContainsFunc(v.Members, func(is fleet.Membership) bool {
 		return spec.Pooled(is.Balancer) && (is.State != fleet.MemberServes || is.Verdict == fleet.MemberDown)
-	}))
+	})
 }
 
 // InService says why the machine may not be taken away by an update: it serves, and with it fewer machines would than
 // are to. One that does not serve may go.
 func InService(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
-	least := s.Spec.Update.InService.Of(s.Spec.Size)
-	if least == 0 || !inService(m, &s.Spec) {
+	l := s.Whole.Ledger
+	least := LeastServing(&s.Spec, l)
+	if least == 0 || !inService(m, &s.Spec, l) {
 		return ""
 	}
 	others := s.Serving
-	if Served(m, v, &s.Spec, s.Whole.Ledger) {
+	if Served(m, v, &s.Spec, l) {
 		others--
 	}
 	if others < least {

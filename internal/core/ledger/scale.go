@@ -13,6 +13,7 @@ import (
 	"hale/internal/core/record"
 	"hale/internal/core/round"
 	"hale/internal/core/sizing"
+	"hale/internal/core/spares"
 )
 
 // opened returns what is in force, opening the book where there is none yet.
@@ -158,10 +159,11 @@ func Remove(r *round.Round, o *fleet.Order) {
 			By: o.By})
 		return
 	}
-	enforce(r, l.Removing(belief.Removal{Machine: m.Name, Instance: m.Current.ID, Why: fleet.ReasonNamed, Order: o.ID,
-		By: o.By}, o, r.S.Wanted))
+	next := l.Removing(belief.Removal{Machine: m.Name, Instance: m.Current.ID, Why: fleet.ReasonNamed, Order: o.ID,
+		By: o.By}, o, r.S.Wanted)
+	enforce(r, next)
 	r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonNamed, Machine: m.Name, Order: o.ID, By: o.By,
-		Instance: m.Current.ID, Size: r.Sit.Whole.Ledger.Serving(), Limit: l.Serving()})
+		Instance: m.Current.ID, Size: min(next.Serving(), next.Asked(r.S.Wanted)), Limit: l.Serving()})
 	sayWhatStays(r, o, m)
 	r.Again = true
 }
@@ -190,9 +192,11 @@ func unremovable(r *round.Round, m *belief.Machine) fleet.Reason {
 		return held
 	case r.Sit.Brake.On():
 		return fleet.ReasonBrake
-	case l.IsSpare(m.Name) && l.Idle() <= r.S.Wanted.Spares.Count:
+	case l.IsSpare(m.Name) && l.Idle() > r.S.Wanted.Spares.Count:
+		return ""
+	case l.IsSpare(m.Name) && spares.Fit(m, &r.Sit) != spares.Lost: // one that is lost served before
 		return fleet.ReasonSpare
-	case !l.IsSpare(m.Name) && l.Serving() <= 1:
+	case l.Serving() <= 1:
 		return fleet.ReasonLastMachine
 	}
 	return ""

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"slices"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
@@ -45,21 +47,26 @@ func HandOut(r *round.Round, believed func(int) *belief.Machine) {
 		r.Record(rec)
 	}
 	enforce(r, next)
+	r.Again = r.Again || len(r.Relieved) > 0
 }
 
 // candidates returns the machines that stay, in the order of their numbers. Of what was asked for in this round nothing
 // is there yet.
 func candidates(r *round.Round, l *belief.Ledger, believed func(int) *belief.Machine) []spares.One {
 	var all []spares.One
-	add := func(name fleet.MachineName, is spares.Fitness) {
-		if n, ok := name.Ordinal(); ok && r.S.Spec.Has(n) && l.Removal(name) == nil {
-			all = append(all, spares.One{Machine: name, Spare: l.IsSpare(name), Fitness: is})
+	add := func(name fleet.MachineName, is spares.Fitness) *spares.One {
+		if n, ok := name.Ordinal(); !ok || !r.S.Spec.Has(n) || l.Removal(name) != nil {
+			return new(spares.One)
 		}
+		all = append(all, spares.One{Machine: name, Spare: l.IsSpare(name), Fitness: is})
+		return &all[len(all)-1]
 	}
 	top := 0
 	for i := range r.S.Machines {
 		m := believed(i)
-		add(m.Name, spares.Fit(m, &r.Sit))
+		is := add(m.Name, spares.Fit(m, &r.Sit))
+		is.Relieved = slices.Contains(r.Relieved, m.Name)
+		is.Renewed = l.Update.Goes() && l.Update.Stands(m)
 		top, _ = m.Name.Ordinal()
 	}
 	for n := top + 1; n <= r.S.Spec.Top(); n++ {

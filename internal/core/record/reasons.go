@@ -186,6 +186,7 @@ var told = slices.Concat(held, failures, panicked, muteMetric, []fleet.Reason{
 	fleet.ReasonNotSelected, fleet.ReasonShort, fleet.ReasonDown, fleet.ReasonStoreLow, fleet.ReasonStoreDown,
 	fleet.ReasonStoreLost, fleet.ReasonHostReboots, fleet.ReasonQueryBeyond, fleet.ReasonUndoStopped,
 	fleet.ReasonUndoSlow,
+	fleet.ReasonRolloutHeld,
 })
 
 // refusals are those for which an order is not taken up, or not followed any more.

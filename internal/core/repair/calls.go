@@ -49,7 +49,8 @@ func (w *Work) call(r *belief.Repair, op fleet.Op, on belief.Incarnation) onward
 
 // repeatable reports whether the call may be sent again though its answer was lost.
 func repeatable(op fleet.Op, step policy.Step) bool {
-	return op == fleet.OpRun && step.Run.Idempotent || op == fleet.OpSnapshot || op == fleet.OpDropSnapshot
+	return op == fleet.OpRun && step.Run.Idempotent || op == fleet.OpSnapshot || op == fleet.OpDropSnapshot ||
+		op == fleet.OpAdjust
 }
 
 // mayCall reports whether the provider may be called at all, and says why not. Guards of new rungs come on top of it.

@@ -18,14 +18,24 @@ func (w *Work) BeginChange(kind belief.RepairKind, by *belief.Removal) {
 	if m.Repair != nil {
 		w.Overrule()
 	}
+	var adjusts *belief.Adjusting
+	if kind == belief.RepairUpdate {
+		adjusts = inPlace(w)
+	}
 	m.Waiting, m.Quarantine, m.Change = "", nil, nil
 	if (by.Named || building) && !m.Current.Certified && !m.Current.Adopted {
 		m.Current.Expired = true // its build is given up
 	}
-	w.open(belief.Repair{Kind: kind, Order: by.Order, By: by.By}, belief.AimAt(m.Current))
-	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
-		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)})
-	w.enter(belief.PhaseLeave)
+	r := w.open(belief.Repair{Kind: kind, Order: by.Order, By: by.By, InPlace: adjusts}, belief.AimAt(m.Current))
+	begun := record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(kind), Order: by.Order, By: by.By,
+		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host, Detail: string(by.Why)}
+	if adjusts != nil {
+		begun.Op = fleet.OpAdjust
+	}
+	w.Record(begun)
+	if w.enter(belief.PhaseLeave); adjusts != nil && !adjusts.Rest {
+		r.Phase = belief.PhaseAct // it serves on
+	}
 	w.Advance()
 }
 
@@ -37,7 +47,7 @@ func (w *Work) spoilt(r *belief.Repair) fleet.Reason {
 		return ""
 	case !orderStands(w, r):
 		return fleet.ReasonWithdrawn
-	case r.Kind.Replaces() && w.keeps(r):
+	case r.Kind.Replaces() && r.InPlace == nil && w.keeps(r):
 		if why := ladder.Keepable(w.M, w.Situation, belief.CurrentStep(w.Situation.Spec, *r)); why != "" {
 			return why
 		}

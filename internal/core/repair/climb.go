@@ -58,6 +58,8 @@ func (w *Work) act(r *belief.Repair) onward {
 		return ordered{w, r}.stop()
 	case r.Kind == belief.RepairOperate && r.Step == fleet.StepMigrate && w.M.Moved > r.LastOutcome:
 		return w.verifyFrom() // a call without an answer moved it after all
+	case r.InPlace != nil:
+		return exchange{w, r}.adjust()
 	case r.Step == fleet.StepSnapshot:
 		return copier{w, r}.order()
 	case r.Kind == belief.RepairRemnant || r.Step == fleet.StepRecreate:

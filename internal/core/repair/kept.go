@@ -71,8 +71,11 @@ func (x exchange) undo() onward {
 	case x.M.Current.ID != x.r.Back.ID:
 		return x.call(x.r, fleet.OpRestore, x.r.Back)
 	}
-	return x.call(x.r, fleet.OpStart, x.r.Back)
+	return x.start(x.r.Back)
 }
+
+// start has an instance run again that hale had be off.
+func (x exchange) start(i belief.Incarnation) onward { return x.call(x.r, fleet.OpStart, i) }
 
 // seeBack sees what is to be brought back.
 func (x exchange) seeBack() onward {

@@ -57,6 +57,7 @@ var operations = map[fleet.Op]operation{
 	fleet.OpDropSnapshot: dropping{},
 	fleet.OpFence:        fencing{},
 	fleet.OpHook:         hooking{},
+	fleet.OpAdjust:       adjusting{},
 }
 
 func operationOf(op fleet.Op) operation {

@@ -25,7 +25,7 @@ func TestEveryStepAndOperationIsOnTheStage(t *testing.T) {
 		}
 	}
 	for _, op := range fleet.Ops() {
-		if op == fleet.OpAdjust || op == fleet.OpRevert { // no repair makes it yet
+		if op == fleet.OpRevert { // no repair makes it yet
 			continue
 		}
 		if calling[op] == nil {
@@ -59,6 +59,14 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 		st.underWay(fleet.OpHook, r)
 		st.m.Repair.Intent.Hook = "leave/drain"
 		return st
+	},
+	fleet.OpAdjust: func(t *testing.T) *stage {
+		st := newStage(t, steps[fleet.StepPage])
+		st.adjusts(2<<30, "")
+		r := st.healing(fleet.StepRecreate)
+		r.Rung, r.Kind, r.Order, r.InPlace = belief.NoRung, belief.RepairUpdate, "o1", &belief.Adjusting{Rest: true}
+		st.underWay(fleet.OpAdjust, r)
+		return provenOff(st)
 	},
 	fleet.OpRun: func(t *testing.T) *stage { return inAct(t, fleet.OpRun, fleet.StepRun, belief.CauseChecks) },
 	fleet.OpRescue: func(t *testing.T) *stage {

@@ -350,7 +350,7 @@ func (w *Work) places() placement.Choice {
 // there is one, and no host is fenced for it. Where the provider chooses the hypervisor, whether one has room is not
 // known beforehand.
 func (w *Work) homeless(r *belief.Repair) fleet.Reason {
-	builds := r.Kind == belief.RepairHeal && r.Step == fleet.StepRecreate || r.Kind.Replaces()
+	builds := r.Kind == belief.RepairHeal && r.Step == fleet.StepRecreate || r.Kind.Replaces() && r.InPlace == nil
 	gone := r.Removed || r.Proof == fleet.ProofDeleted || w.M.Health.Cause == belief.CauseGone
 	if !builds || r.Target.None() || gone {
 		return ""

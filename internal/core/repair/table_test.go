@@ -5,6 +5,18 @@ const locked = "repair-ended locked; held locked; paged locked; over, again in 5
 
 // ends is what follows from each end of each call.
 var ends = map[string]string{
+	"adjust conflict":    "act in 500ms",
+	"adjust done":        "CALL start old; act",
+	"adjust failed":      givenUp("call-failed"),
+	"adjust locked":      givenUp("locked"),
+	"adjust no-secret":   givenUp("no-secret"),
+	"adjust not-found":   "ASK old; act",
+	"adjust not-sent":    "act in 500ms",
+	"adjust refused":     givenUp("refused"),
+	"adjust retry":       "act in 500ms",
+	"adjust unknown":     "act in 500ms",
+	"adjust unsupported": "CALL delete old; act",
+
 	"hook conflict":    hookFails("hook-failed"),
 	"hook done":        "hook-over; LOOK; look",
 	"hook failed":      hookFails("hook-failed"),
@@ -225,6 +237,9 @@ var ends = map[string]string{
 
 // inVain is what follows from the tenth end of a call that is one for a while only.
 var inVain = map[string]string{
+	"adjust conflict": givenUp("call-failed"),
+	"adjust retry":    givenUp("call-failed"),
+
 	"hook conflict": hookFails("hook-failed"),
 	"hook retry":    "leave in 2s",
 	"certify conflict": "step-failed mark-changed; repair-ended mark-changed; paged mark-changed; over, again " +
@@ -270,6 +285,13 @@ var inVain = map[string]string{
 
 // seen is what follows when an answer was lost, from what is seen of the instance then.
 var seen = map[string]string{
+	"adjust error":   "act in 500ms",
+	"adjust gone":    "act in 500ms",
+	"adjust off":     "act in 500ms",
+	"adjust paused":  "act in 500ms",
+	"adjust running": "act in 500ms",
+	"adjust unseen":  "act in 500ms",
+
 	"hook unseen":           hookFails("hook-unclear"),
 	"hook error":            hookFails("hook-unclear"),
 	"hook gone":             hookFails("hook-unclear"),

@@ -9,17 +9,20 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/round"
+	"hale/internal/core/spares"
 )
 
 // Choose opens the machines that are to be changed next: as many as may try the template first, or as many as the batch
-// and the budget have room for. One that failed on yet another template goes first, then those that the policy names.
+// and the budget have room for. One that failed on yet another template goes first, then spares, which serve no one, and
+// then those that the policy names. A machine that serves is taken only where no spare of the template can take its
+// place before.
 func Choose(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)
 	if l.Update.IsPaused() || ask(r, l, p.begun()).holds != "" {
 		return
 	}
 	room := r.S.Spec.Places() - p.under
-	switch batch, _ := batchOf(r, l.Update); {
+	switch batch, _ := batchOf(r, l); {
 	case !l.Update.Proven:
 		room = min(room, pilots(r)-p.on-p.goes) // one that is to go tries it until it has gone
 	case batch > 0:
@@ -31,18 +34,27 @@ func Choose(r *round.Round, l *belief.Ledger) {
 			fit = append(fit, i)
 		}
 	}
-	slices.SortStableFunc(fit, func(a, b int) int { return compare(r, a, b) })
-	spare := spare(r)
+	slices.SortStableFunc(fit, func(a, b int) int { return compare(r, l, a, b) })
+	free, stands, trying := dispensable(r, l), standIns(r, l), 0
+	if !l.Update.Proven {
+		trying = min(pilots(r), p.serving) - p.tries // a spare proves nothing before it serves
+	}
 	for _, i := range fit {
 		m := &r.S.Machines[i].Machine
-		switch {
+		switch serves := guard.Serves(m, &r.S.Spec, l); {
+		case serves && stands > 0 && (room > 0 || trying > 0): // first another takes its place
+			r.Relieved = append(r.Relieved, m.Name)
+			stands--
+			room--
+			trying--
+			continue
 		case room <= 0:
 			return
-		case !guard.Serves(m, &r.S.Spec): // nothing is lost with it
-		case spare <= 0:
+		case !serves: // nothing is lost with it
+		case free <= 0:
 			continue
 		default:
-			spare--
+			free--
 		}
 		room--
 		r.Chosen = append(r.Chosen, m.Name)
@@ -50,10 +62,24 @@ func Choose(r *round.Round, l *belief.Ledger) {
 	}
 }
 
+// standIns counts the spares that are as the update wants them, and can take the place of a machine that serves.
+func standIns(r *round.Round, l *belief.Ledger) int {
+	n, sit := 0, guard.Situation{State: r.S.State}
+	for _, name := range l.Spares {
+		if i, known := r.Ordered(name); known {
+			m := &r.S.Machines[i].Machine
+			if stays(r, l, m) && l.Update.Stands(m) && spares.Fit(m, &sit) == spares.Ready {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // compare orders the machines, by their index, in which they are changed.
-func compare(r *round.Round, a, b int) int {
+func compare(r *round.Round, l *belief.Ledger, a, b int) int {
 	m, o := &r.S.Machines[a].Machine, &r.S.Machines[b].Machine
-	if c := cmp.Compare(strayed(o), strayed(m)); c != 0 {
+	if c := cmp.Or(cmp.Compare(strayed(o), strayed(m)), cmp.Compare(idle(l, o), idle(l, m))); c != 0 {
 		return c
 	}
 	switch r.S.Spec.Update.Order {
@@ -79,6 +105,14 @@ func built(r *round.Round, i int) int64 {
 // strayed is 1 for a machine that failed on another template, and waits for a person's word; else 0.
 func strayed(m *belief.Machine) int {
 	if m.Quarantine != nil && m.Quarantine.Reason == fleet.ReasonPilotFailed {
+		return 1
+	}
+	return 0
+}
+
+// idle is 1 for a spare, else 0.
+func idle(l *belief.Ledger, m *belief.Machine) int {
+	if l.IsSpare(m.Name) {
 		return 1
 	}
 	return 0

@@ -1,15 +1,21 @@
 package rollout
 
 import (
+	"slices"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 )
 
 // progress is how far an update came.
 type progress struct {
 	machines int // of the fleet, that stay
+	serving  int // of these, without spares
+	tries    int // of those that serve, that are as it wants them, or are being built so
+	tried    int // of those that serve, that are as it wants them, and healthy
 	old      int // that are not as it wants them
 	on       int // that are, or are being built
 	under    int // that are being built, or adjusted
@@ -27,7 +33,7 @@ func progressOf(r *round.Round, l *belief.Ledger) progress {
 	for i := range r.S.Machines {
 		switch m := &r.S.Machines[i].Machine; {
 		case stays(r, l, m):
-			p.add(m, l.Update)
+			p.add(m, l)
 		case l.Update.Stands(m) || m.Repair.CarriesOut(l.Update.Order):
 			p.goes++
 		}
@@ -45,7 +51,8 @@ func stays(r *round.Round, l *belief.Ledger, m *belief.Machine) bool {
 func (p *progress) begun() bool { return p.changed > 0 }
 
 // add counts one machine.
-func (p *progress) add(m *belief.Machine, u *belief.Update) {
+func (p *progress) add(m *belief.Machine, l *belief.Ledger) {
+	u, serves := l.Update, !l.IsSpare(m.Name)
 	stands := u.Stands(m)
 	under := m.Repair.CarriesOut(u.Order)
 	healthy := m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil
@@ -55,6 +62,9 @@ func (p *progress) add(m *belief.Machine, u *belief.Update) {
 		}
 	}
 	count(&p.machines, true)
+	count(&p.serving, serves)
+	count(&p.tries, serves && (stands || under))
+	count(&p.tried, serves && stands && !under && healthy)
 	count(&p.old, !stands)
 	count(&p.under, under)
 	count(&p.on, stands || under)
@@ -76,13 +86,24 @@ func (p *progress) fails(m *belief.Machine, u *belief.Update, stands, under bool
 	}
 }
 
-// spare returns how many of the machines that serve may be taken away now; where no minimum is asked for, all of them.
-func spare(r *round.Round) int {
+// dispensable returns how many of the machines that serve may be taken away now; where no minimum is asked for, all of
+// them.
+func dispensable(r *round.Round, l *belief.Ledger) int {
 	serving := 0
 	for i := range r.S.Machines {
-		if v := &r.S.Machines[i]; guard.Served(&v.Machine, v, &r.S.Spec, r.Sit.Whole.Ledger) {
+		if v := &r.S.Machines[i]; guard.Served(&v.Machine, v, &r.S.Spec, l) {
 			serving++
 		}
 	}
-	return serving - r.S.Spec.Update.InService.Of(r.S.Spec.Size)
+	return serving - guard.LeastServing(&r.S.Spec, l)
+}
+
+// isShort reports whether no further machine begins only since too few would serve without it.
+func isShort(r *round.Round, l *belief.Ledger, p *progress) bool {
+	if p.under > 0 || p.old == 0 || len(r.S.Machines) == 0 || dispensable(r, l) > 0 || standIns(r, l) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(r.S.Machines, func(v situation.View) bool {
+		return fits(r, &v.Machine, l) && !guard.Serves(&v.Machine, &r.S.Spec, l)
+	})
 }

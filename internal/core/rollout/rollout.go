@@ -45,6 +45,7 @@ func Book(r *round.Round, l *belief.Ledger) *belief.Ledger {
 		b.prove()
 		b.goOn()
 		b.hurry()
+		b.alarm()
 		b.sayWhy()
 	}
 	if b.u.Equal(l.Update) {
@@ -105,7 +106,7 @@ func (b *booking) prove() {
 	soak := b.S.Spec.Update.Soak
 	switch {
 	case b.u.Proven:
-	case b.p.well < min(pilots(b.Round), b.p.machines) || b.p.well < b.p.on:
+	case b.p.tried < min(pilots(b.Round), b.p.serving) || b.p.well < b.p.on:
 		b.u.Calm = 0
 	case b.u.Calm == 0:
 		b.u.Calm = b.S.Now.Mono
@@ -119,7 +120,7 @@ func (b *booking) prove() {
 
 // goOn begins the next batch, when the last one is whole and its machines are well, and the pause is over.
 func (b *booking) goOn() {
-	batch, pause := batchOf(b.Round, &b.u)
+	batch, pause := batchOf(b.Round, b.was)
 	switch {
 	case batch == 0, !b.u.Proven:
 		b.u.Upto, b.u.Rest = 0, 0
@@ -145,9 +146,9 @@ func (b *booking) goOn() {
 
 // batchOf returns how many machines of the update follow together, and the time between two batches. 0: one follows as
 // soon as another is done. What takes an update back does not pause.
-func batchOf(r *round.Round, u *belief.Update) (batch int, pause time.Duration) {
-	batch, pause = r.S.Spec.Update.Batch.Of(r.S.Spec.Size), r.S.Spec.Update.Pause
-	if u.Undoes != nil {
+func batchOf(r *round.Round, l *belief.Ledger) (batch int, pause time.Duration) {
+	batch, pause = r.S.Spec.Update.Batch.Of(l.Posts()), r.S.Spec.Update.Pause
+	if l.Update.Undoes != nil {
 		pause = 0
 	}
 	if batch == 0 && pause > 0 {
@@ -170,6 +171,26 @@ func (b *booking) hurry() {
 	b.say(record.Paged, fleet.ReasonUndoSlow, "")
 }
 
+// alarm tells a person of a metric that has held the update for long: it says nothing, or it was beyond its bound before
+// any machine was changed.
+func (b *booking) alarm() {
+	switch {
+	case b.q.holds == "" || b.u.IsPaused():
+		b.u.Mute, b.u.MutePaged = 0, false
+		return
+	case b.u.Mute == 0:
+		b.u.Mute = b.S.Now.Mono
+	}
+	switch at := b.u.Mute.Add(b.S.Spec.BlindAfter); {
+	case b.u.MutePaged:
+	case !b.S.Now.Due(at):
+		b.S.Now.Await(at)
+	default:
+		b.u.MutePaged = true
+		b.say(record.Paged, fleet.ReasonRolloutHeld, string(b.q.holds))
+	}
+}
+
 // sayWhy records why no further machine begins, once for each reason.
 func (b *booking) sayWhy() {
 	why := fleet.Reason("")
@@ -178,8 +199,7 @@ func (b *booking) sayWhy() {
 		why = fleet.ReasonRolloutPaused // it was recorded as it was ordered
 	case b.q.holds != "":
 		why = b.q.holds
-	case b.p.under == 0 && b.p.old > 0 && len(b.S.Machines) > 0 && spare(b.Round) <= 0 &&
-		(b.u.Upto == 0 || b.p.changed < b.u.Upto):
+	case isShort(b.Round, b.was, &b.p) && (b.u.Upto == 0 || b.p.changed < b.u.Upto):
 		why = fleet.ReasonInService
 	}
 	if why != b.u.Said && why != "" && why != fleet.ReasonRolloutPaused && why != fleet.ReasonUnread {

@@ -34,7 +34,7 @@ func Stands(s *situation.State, machines []situation.View) (Standing, bool) {
 	r := &round.Round{S: situation.Situation{State: *s, Machines: machines}}
 	u, p := l.Update, progressOf(r, l)
 	q := ask(r, l, p.begun())
-	batch, pause := batchOf(r, u)
+	batch, pause := batchOf(r, l)
 	out := Standing{Update: u, Machines: p.machines, Done: p.machines - p.old, Under: p.under, Well: p.well,
 		Left: p.old, Batch: batch, Metric: q.metric, Value: q.value, Bound: q.bound, Read: q.at != 0}
 	for i := range machines {
@@ -53,7 +53,7 @@ func Stands(s *situation.State, machines []situation.View) (Standing, bool) {
 		out.Why, out.Until = fleet.ReasonProving, u.Calm.Add(s.Spec.Update.Soak)
 	case u.Rest != 0:
 		out.Why, out.Until = fleet.ReasonBatchDone, u.Rest.Add(pause)
-	case p.under == 0 && p.old > 0 && spare(r) <= 0:
+	case isShort(r, l, &p):
 		out.Why = fleet.ReasonInService
 	}
 	return out, true

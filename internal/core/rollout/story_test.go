@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"hale/internal/core/rollout"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
+	"hale/internal/core/spares"
 )
 
 // story is a fleet of so many healthy machines of edition 1, with an update to edition 2 on its way that has proven
@@ -58,7 +60,7 @@ func (s *story) goes(after time.Duration) []fleet.MachineName {
 		s.l = rollout.Book(s.r, s.l)
 		s.r.Sit.Whole.Ledger = s.l
 	}
-	s.r.Chosen, s.r.S.Open = nil, nil
+	s.r.Chosen, s.r.Relieved, s.r.S.Open = nil, nil, nil
 	if s.l.Update.Goes() {
 		rollout.Choose(s.r, s.l)
 	}
@@ -133,10 +135,6 @@ func TestNoneIsTakenBeforeThePoolsSendToTheLastOne(t *testing.T) {
 	s.chose(0)
 	pools("former", fleet.MemberOut, fleet.MemberUnknown) // the fleet has left that one
 	s.chose(0, "web-2")
-	pools("edge", fleet.MemberOut, fleet.MemberUnknown)
-	s.l.Spares = []fleet.MachineName{"web-3"} // it comes in once it takes a place
-	s.chose(0, "web-2")
-	s.l.Spares = nil
 	pools("edge", fleet.MemberServes, fleet.MemberUnknown)
 	s.chose(0, "web-2")
 }
@@ -331,4 +329,118 @@ func TestWhatTellsNothingOfTheTemplateIsNotUndone(t *testing.T) {
 			t.Errorf("%s: it goes back: %t; %+v", name, back, s.l.Update)
 		}
 	}
+}
+
+// handOut has spares take the places that they are to, and says who stands by then.
+func (s *story) handOut() []fleet.MachineName {
+	s.t.Helper()
+	var all []spares.One
+	for i := range s.r.S.Machines {
+		m := &s.r.S.Machines[i].Machine
+		all = append(all, spares.One{Machine: m.Name, Spare: s.l.IsSpare(m.Name), Fitness: spares.Ready,
+			Renewed: s.l.Update.Stands(m), Relieved: slices.Contains(s.r.Relieved, m.Name)})
+	}
+	spares.Assign(all, spares.Need{Serving: s.r.S.Wanted.Size, Spares: s.r.S.Wanted.Spares.Count})
+	var idle []fleet.MachineName
+	for _, o := range all {
+		if o.Spare {
+			idle = append(idle, o.Machine)
+		}
+	}
+	s.l = s.l.WithSpares(idle)
+	if n := s.l.Serving(); n != s.r.S.Wanted.Size {
+		s.t.Errorf("%d have a place among those that serve, and %d are to", n, s.r.S.Wanted.Size)
+	}
+	return s.l.Spares
+}
+
+// stoodBy has the last machine be a spare, and a template be tried.
+func stoodBy(t *testing.T, serving int, u policy.Update) *story {
+	t.Helper()
+	s := tell(t, serving+1, u)
+	s.r.S.Wanted.Size, s.r.S.Wanted.Spares.Count = serving, 1
+	s.l.Spares = []fleet.MachineName{s.machine(serving + 1).Name}
+	for n := range s.r.S.Machines {
+		s.machine(n + 1).Address = netip.MustParseAddr("10.0.0.1")
+	}
+	s.l.Update.Proven = false
+	return s
+}
+
+// A spare serves no one: it is changed first, but it proves nothing before it serves. From then on the other machines
+// are changed as spares, each after one of the new template took its place.
+func TestASpareTakesThePlaceOfEachMachineBeforeItIsChanged(t *testing.T) {
+	t.Parallel()
+	s := stoodBy(t, 3, policy.Update{Soak: time.Minute, InService: policy.Portion{Percent: 100}})
+	standsBy := func(want fleet.MachineName) {
+		t.Helper()
+		if got := s.handOut(); !slices.Equal(got, []fleet.MachineName{want}) {
+			t.Errorf("%v stand by, want %s", got, want)
+		}
+	}
+	s.chose(0, "web-4")
+	s.changed(4)
+	s.chose(time.Hour) // nobody was served by it
+	standsBy("web-3")
+	s.chose(0)
+	s.chose(time.Minute - 1)
+	s.chose(1, "web-3")
+	for n, next := range []fleet.MachineName{"web-2", "web-1"} {
+		s.changed(3 - n)
+		s.chose(0)
+		standsBy(next)
+		s.chose(0, next)
+	}
+	s.changed(1)
+	s.goes(0)
+	if s.l.Update != nil || s.said(fleet.ReasonRolloutWaits) > 0 {
+		t.Errorf("it is not over, or was in need of machines that serve: %+v", s.l.Update)
+	}
+}
+
+// As many serve as are to at least: a spare that is not built from the template yet counts for nothing.
+func TestASpareIsNoneThatServes(t *testing.T) {
+	t.Parallel()
+	s := stoodBy(t, 2, policy.Update{InService: policy.Portion{Number: 2}})
+	s.machine(3).Health.Verdict = belief.VerdictUnknown
+	s.chose(0)
+	if s.said(fleet.ReasonRolloutWaits) != 1 {
+		t.Error("it is not said once why it waits")
+	}
+}
+
+// A metric that holds the rollout for long is a person's business, once, and again when it falls silent again.
+func TestAMetricThatSaysNothingForLong(t *testing.T) {
+	t.Parallel()
+	most := 5.0
+	s := tell(t, 3, policy.Update{Query: &policy.UpdateQuery{Metric: "errors", Above: &most,
+		Own: &policy.Metric{Name: "errors", Every: 10 * time.Second, Late: time.Minute}}})
+	s.r.S.Spec.BlindAfter = 5 * time.Minute
+	s.r.S.Gauges = []fleet.Gauge{{Metric: "errors", Trouble: fleet.ReasonMetricSilent}}
+	pages := func(want int) {
+		t.Helper()
+		n := 0
+		for _, rec := range s.r.Records {
+			if err := rec.Valid(); err != nil {
+				t.Errorf("%+v: %v", rec, err)
+			}
+			if rec.Kind == record.Paged && rec.Reason == fleet.ReasonRolloutHeld {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d pages, want %d", n, want)
+		}
+	}
+	s.chose(0)
+	s.chose(5*time.Minute - 1)
+	pages(0)
+	s.chose(1)
+	s.chose(time.Hour)
+	pages(1)
+	s.r.S.Gauges = []fleet.Gauge{{Metric: "errors", Points: []fleet.Point{{At: s.r.S.Now.Mono, Value: 1}}}}
+	s.chose(0, "web-1", "web-2", "web-3")
+	s.chose(2 * time.Minute)
+	s.chose(5 * time.Minute)
+	pages(2)
 }

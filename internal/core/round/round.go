@@ -28,6 +28,7 @@ type Round struct {
 	Rulings  []fleet.Ruling
 	Freed    []belief.Hold       // that ended in this round
 	Chosen   []fleet.MachineName // that are to be built from another template next
+	Relieved []fleet.MachineName // of these, that a spare is to take the place of first
 	Asks     []int               // the machines that are to be asked on demand
 	Again    bool                // another round is to follow at once: what is booked in this one has consequences
 }

@@ -1,6 +1,8 @@
 package spares
 
 import (
+	"slices"
+
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
@@ -51,6 +53,9 @@ type One struct {
 	Machine fleet.MachineName
 	Spare   bool
 	Fitness Fitness
+	// Renewed says that it is as a rollout wants it, and Relieved that one that is so is to take its place, since it is
+	// to be changed next.
+	Renewed, Relieved bool
 }
 
 // Need is how many machines are to serve, and how many are to stand by.
@@ -80,13 +85,31 @@ func Assign(all []One, need Need) []Handover {
 		case serving > need.Serving && spares < need.Spares && down >= 0:
 			all[down].Spare, h.StandsBy = true, all[down].Machine
 		case up >= 0 && down >= 0 && all[up].Fitness == Ready && all[down].Fitness == Lost:
-			h = Handover{Serves: all[up].Machine, StandsBy: all[down].Machine}
-			all[up].Spare, all[down].Spare = false, true
+			h = exchange(all, up, down)
 		default:
-			return out
+			if up, down = successor(all), relieved(all); up < 0 || down < 0 {
+				return out
+			}
+			h = exchange(all, up, down)
 		}
 		out = append(out, h)
 	}
+}
+
+// exchange has the one machine serve in the place of the other.
+func exchange(all []One, up, down int) Handover {
+	all[up].Spare, all[down].Spare = false, true
+	return Handover{Serves: all[up].Machine, StandsBy: all[down].Machine}
+}
+
+// successor returns the spare that takes the place of a machine that is to be changed, and relieved that machine; -1:
+// there is none.
+func successor(all []One) int {
+	return slices.IndexFunc(all, func(o One) bool { return o.Spare && o.Renewed && o.Fitness == Ready })
+}
+
+func relieved(all []One) int {
+	return slices.IndexFunc(all, func(o One) bool { return !o.Spare && o.Relieved && !o.Renewed })
 }
 
 // fittest returns the spare that takes a place next: of the fittest the first; -1: there is none.

@@ -332,7 +332,7 @@ func (e *explainer) explainSize(f published.Fleet, m belief.Machine) {
 		e.Now = append(e.Now, fmt.Sprintf("it is to go, by order of %s: %s", r.By, words.Reason(r.Why)))
 	}
 	if l.IsSpare(m.Name) {
-		e.Now = append(e.Now, "it is a spare: it takes the place of a machine that cannot serve")
+		e.Now = append(e.Now, "it is a spare: it serves as soon as another machine cannot")
 	}
 	for i := range m.Kept {
 		k := &m.Kept[i]

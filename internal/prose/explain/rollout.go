@@ -78,7 +78,7 @@ func (e *explainer) explainDrifts(f *published.Fleet, all []rollout.Drift) {
 		e.Now = append(e.Now, prose.Drift(d.Machine, Facts(d)))
 	}
 	if len(all) > 0 && !f.Whole.Ledger.Update.Goes() {
-		e.advise("build anew what differs: hale rollout start " + string(f.Spec.Name) + " --drifted")
+		e.advise("mend what differs: hale rollout start " + string(f.Spec.Name) + " --drifted")
 	}
 }
 
@@ -86,14 +86,14 @@ func (e *explainer) explainDrifts(f *published.Fleet, all []rollout.Drift) {
 func Facts(d rollout.Drift) []string {
 	var out []string
 	if d.Edition {
-		out = append(out, "it is built from another one")
+		out = append(out, "it was built from another template")
 	}
 	for _, fact := range d.Facts {
 		if fact.Is == "" && fact.Wanted == "" {
 			out = append(out, fact.Key+" is otherwise")
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s is %s, and to be %s", fact.Key, fact.Is, fact.Wanted))
+		out = append(out, fmt.Sprintf("%s is %s, and should be %s", fact.Key, fact.Is, fact.Wanted))
 	}
 	return out
 }

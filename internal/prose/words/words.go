@@ -185,7 +185,7 @@ var (
 		belief.PhaseLook:      "waiting for one more look that confirms the failure",
 		belief.PhaseLeave:     "taking it out of use first",
 		belief.PhaseAct:       "acting",
-		belief.PhaseProvision: "making of the new instance what it is to be",
+		belief.PhaseProvision: "running the provision hooks on the new instance",
 		belief.PhaseVerify:    "waiting for it to be healthy",
 		belief.PhaseCertify:   "certifying the new instance",
 		belief.PhaseAfter:     "running the hooks after the repair",
@@ -236,7 +236,7 @@ var (
 		fleet.OrderRolloutPause:  "the rollout paused",
 		fleet.OrderRolloutResume: "the rollout resumed",
 		fleet.OrderRolloutUndo:   "the rollout undone",
-		fleet.OrderRolloutMend:   "what differs from the template built anew",
+		fleet.OrderRolloutMend:   "what differs from the template mended",
 	}
 	events = map[policy.NotifyEvent]string{
 		policy.NotifyPage:     "a page",

@@ -300,6 +300,10 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		return
 	}
 	name := string(is.Name)
+	if j.renewed[name] != "" && r.Kind == belief.RepairUpdate && j.trials.Begins(is) &&
+		j.w.VM(j.renewed[name]) == nil {
+		j.renewed[name] = string(r.Target.ID) // what the plan named is gone, and the machine was healed since
+	}
 	if r.Kind == belief.RepairUndo {
 		if j.wishes.posted[r.Order].Kind != fleet.OrderUndo || j.wishes.posted[r.Order].Machine != is.Name {
 			j.Broken("L3", name, "an old instance is brought back, which nobody ordered")

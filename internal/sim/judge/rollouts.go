@@ -31,13 +31,11 @@ func (j rolled) Stood(machine, old string) bool {
 	return vm != nil && vm.ID != old && vm.Mark.Certified && j.w.Now()-vm.Born >= j.spec.Update.Soak
 }
 
-// Others implements rollouts.Court.
-func (j rolled) Others(machine fleet.MachineName) func(yield func(*belief.Machine) bool) {
-	return func(yield func(*belief.Machine) bool) {
-		for i := range j.store.Beliefs {
-			if m := &j.store.Beliefs[i]; m.Name != machine && !j.isBeyond(string(m.Name)) && !yield(m) {
-				return
-			}
+// InService implements rollouts.Court.
+func (j rolled) InService(yield func(*belief.Machine) bool) {
+	for i := range j.store.Beliefs {
+		if m := &j.store.Beliefs[i]; !j.booked.IsSpare(m.Name) && !j.isBeyond(string(m.Name)) && !yield(m) {
+			return
 		}
 	}
 }

@@ -25,8 +25,8 @@ type Court interface {
 	// Stood reports whether the machine has a certified instance, another than the old one, that is as old as templates
 	// are tried: by truth.
 	Stood(machine, old string) bool
-	// Others yields what is stored of the fleet's other machines.
-	Others(machine fleet.MachineName) func(yield func(*belief.Machine) bool)
+	// InService yields what is stored of the fleet's machines that are no spares.
+	InService(yield func(*belief.Machine) bool)
 }
 
 // trial is one template on its way through the fleet: who tries it, and whether it proved itself.
@@ -87,6 +87,12 @@ func (t *Trials) Tries(c Court, is *belief.Machine) {
 	this.tried[name] = string(is.Repair.Target.ID)
 }
 
+// Begins reports whether the machine's work is its first by the order.
+func (t *Trials) Begins(is *belief.Machine) bool {
+	this := t.by[is.Repair.Order]
+	return this == nil || this.tried[string(is.Name)] == ""
+}
+
 // Said follows what hale says of an update, and checks that one is taken back only where the policy, or a person, says
 // so.
 func (t *Trials) Said(c Court, why fleet.Reason) {
@@ -126,13 +132,16 @@ func Serves(c Court, was, is *belief.Machine) {
 	if least == 0 || !first || !isWell(was) {
 		return
 	}
-	n := 0
-	for m := range c.Others(is.Name) {
-		if m.Repair == nil && isWell(m) {
+	n, serves := 0, false
+	for m := range c.InService {
+		switch {
+		case m.Name == is.Name:
+			serves = true
+		case m.Repair == nil && isWell(m):
 			n++
 		}
 	}
-	if n < least {
+	if serves && n < least {
 		c.Broken("S39", string(is.Name), fmt.Sprintf("it is taken away, and %d others serve where %d are to", n, least))
 	}
 }

@@ -95,6 +95,8 @@ const Signals Verb = "signals"
 const (
 	Resizes     Verb = "asks for a size of"
 	Retemplates Verb = "asks for the image"
+	Remembers   Verb = "asks for a memory of" // in MiB
+	Labels      Verb = "asks for the metadata"
 	Confirms    Verb = "confirms what waits"
 	Mistypes    Verb = "mistypes the port of check" // in the configuration; where it ends, it is put right
 )
@@ -192,6 +194,8 @@ func edits() map[Verb]shape {
 	return map[Verb]shape{
 		Resizes:     {"operator", "bounds", true},
 		Retemplates: {"operator", "image", true},
+		Remembers:   {"operator", "MiB", true},
+		Labels:      {"operator", "text", true},
 		Confirms:    {subject: "operator"},
 		Mistypes:    {"operator", "check", true},
 	}

@@ -47,6 +47,8 @@ const (
 	KindHouse   Kind = "house" // a host fails together with the hale server that stands on it
 	KindSize    Kind = "size"  // metrics say nothing or lie, loads jump, programs and people move a size that has bounds
 	KindHook    Kind = "hook"  // hooks fail, hang, are refused or not heard of, and people give words on them
+	// KindRollout has other templates go through fleets that are made for it (see Rolled).
+	KindRollout Kind = "rollout"
 	// KindOperator is no kind of faults: an operator gives orders. It is drawn from a stream of its own, so that all
 	// else stays as it is.
 	KindOperator Kind = "operator"
@@ -63,7 +65,7 @@ func streams() []Kind {
 	return []Kind{KindMachine, KindStorm, KindPartition, KindPower, KindProvider, KindController, KindClock, KindStore,
 		KindTemplate, KindPerson,
 		KindOperator, KindDefinition, KindPast, KindReboot, KindSeveral, KindGateway, KindAgent, KindQuarantine,
-		KindHands, KindRefusal, KindHouse, KindSize, KindHook}
+		KindHands, KindRefusal, KindHouse, KindSize, KindHook, KindRollout}
 }
 
 // ParseKinds reads a list as "storm,partition"; "all" means every kind.
@@ -113,7 +115,7 @@ func rates() map[Kind]time.Duration {
 		KindOperator: day / 3, KindDefinition: 2 * day, KindPast: 4 * day,
 		KindReboot: 2 * day, KindSeveral: 5 * day, KindGateway: 3 * day, KindAgent: 3 * day, KindQuarantine: 8 * day,
 		KindHands: 2 * day, KindRefusal: 2 * day, KindHouse: 6 * day,
-		KindSize: day / 3, KindHook: day / 3,
+		KindSize: day / 3, KindHook: day / 3, KindRollout: day,
 	}
 }
 
@@ -125,6 +127,7 @@ func (f Forecast) Draw(spec policy.Spec, hosts []world.Host, servers int) []Even
 	if spec.Sizing != nil {
 		spec.Size = spec.Sizing.Max // whichever of them there are then
 	}
+	spec.Size += spec.Spares.Count
 	d := drawing{Forecast: f, spec: spec, hosts: hosts, servers: max(servers, 1)}
 	for i, k := range streams() {
 		if !slices.Contains(f.Kinds, k) {

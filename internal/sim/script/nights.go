@@ -47,6 +47,8 @@ func (d *drawing) night(k Kind, at time.Duration) {
 		d.sizes(at)
 	case KindHook:
 		d.hooks(at)
+	case KindRollout:
+		d.rollouts(at)
 	case KindHouse:
 		d.add(at, "host "+pick(d.random, d.hosts...).Name, verbs.TakesHale, d.server(),
 			d.lasting(time.Minute, 30*time.Minute))

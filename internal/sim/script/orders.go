@@ -123,8 +123,20 @@ func (e Event) Of(name fleet.Name) Event {
 	return e
 }
 
-// Image returns the image that the event names, in the folder of the spec's own.
-func (e Event) Image(spec policy.Spec) string { return path.Join(path.Dir(spec.Template.Image), e.Arg) }
+// Template returns the template as the event edits it. An image lies in the folder of the one before.
+func (e Event) Template(t policy.Template) policy.Template {
+	switch e.Verb {
+	case Retemplates:
+		t.Image = path.Join(path.Dir(t.Image), e.Arg)
+	case Remembers:
+		n, _ := strconv.ParseUint(e.Arg, 10, 32) // it was checked when it was read
+		t.Memory = n << 20
+	case Labels:
+		t.Metadata = fleet.Metadata(e.Arg + "\n")
+	default:
+	}
+	return t
+}
 
 // Mistyped returns the checks with another port in the one that the event names: nothing listens there.
 func (e Event) Mistyped(checks []policy.Check) []policy.Check {

@@ -2,6 +2,7 @@ package script
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,7 +27,7 @@ func examples() map[string]string {
 		"machine": "web-2", "another": "web-1", "domain": "host h2", "provider": "provider", "template": "template",
 		"store": "store", "server": "hale-1", "balancer": "balancer",
 		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2",
-		"the host": "host h2", "image": "web-2.qcow2",
+		"the host": "host h2", "image": "web-2.qcow2", "MiB": "2048", "text": "role=web",
 		"load": "load", "metric": "metric requests", "hook": "hook drain", "amount": "500", "lie": "nothing",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
 		program: "a " + program, "change": "+1", "bounds": "3",
@@ -166,7 +167,11 @@ func (e Event) checkArg(kind string) error {
 		_, err = verbs.ParseAmount(e.Arg)
 	case "lie":
 		_, err = verbs.ParseLie(e.Arg)
-	case "count":
+	case "text":
+		if !strings.Contains(e.Arg, "=") {
+			err = errors.New("it is no key=value")
+		}
+	case "count", "MiB":
 		var n int
 		if n, err = strconv.Atoi(e.Arg); err == nil && n < 1 {
 			err = fmt.Errorf("%d is below 1", n)

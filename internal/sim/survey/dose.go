@@ -41,6 +41,8 @@ type Dose struct {
 	Pooled bool
 	// Hooked gives each run hooks, as Hooked does by its seed.
 	Hooked bool
+	// Rolled gives each run a policy of other templates, and spares, as Rolled does by its seed.
+	Rolled bool
 	// Keep is how many violations are kept. Default 20.
 	Keep int
 }
@@ -81,6 +83,9 @@ func (s Dose) Options(i int) sim.Options {
 	}
 	if s.Hooked {
 		spec = script.Hooked(spec, seed)
+	}
+	if s.Rolled {
+		spec = script.Rolled(spec, seed)
 	}
 	f := script.Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return sim.Options{

@@ -35,6 +35,7 @@ func ways() map[script.Verb]act {
 		script.StartedTwice: startsTwice, script.InstalledTwice: installsTwice,
 		script.IsFull:  fills,
 		script.Resizes: resizes, script.Retemplates: retemplates, script.Confirms: confirms, script.Mistypes: mistypes,
+		script.Remembers: retemplates, script.Labels: retemplates,
 		script.Dies: onServer(dies), script.DiesWriting: onServer(diesWriting), script.ClockSteps: onServer(clockSteps),
 		script.LosesStore: onServer(losesStore), script.FreezesCall: onServer(freezesCall),
 	}
@@ -186,7 +187,7 @@ func resizes(r *room, e script.Event) func() {
 
 // retemplates edits the image in the configuration's template.
 func retemplates(r *room, e script.Event) func() {
-	r.wanted.Template.Image = e.Image(r.spec)
+	r.wanted.Template = e.Template(r.wanted.Template)
 	r.reload()
 	return nil
 }
