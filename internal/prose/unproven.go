@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/core/tested"
 )
 
 // Unproven says that a check did not succeed since it was made or edited.
-func Unproven(t belief.Tested, now time.Time) string {
+func Unproven(t tested.Check, now time.Time) string {
 	did := "made"
 	if t.Edited {
 		did = "edited"
@@ -23,8 +23,8 @@ func Unproven(t belief.Tested, now time.Time) string {
 }
 
 // testedOf is what a page's record says of its check.
-func testedOf(r record.Record) belief.Tested {
-	return belief.Tested{Name: r.Check, Edited: r.Detail == "edited", Since: r.At.Add(-r.Took)}
+func testedOf(r record.Record) tested.Check {
+	return tested.Check{Name: r.Check, Edited: r.Detail == "edited", Since: r.At.Add(-r.Took)}
 }
 
 // checkNews is about a check after a person was told that it does not succeed.

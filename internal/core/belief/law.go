@@ -62,7 +62,7 @@ func (m *Machine) checkInPlace(r Repair) error {
 		return fmt.Errorf("%s: L2: %s of an instance that is to be changed where it is", m.Name, r.Kind)
 	case in == nil:
 	case in.Op == fleet.OpAdjust && (!stays || in.Instance != m.Current.ID),
-		stays && (in.Op == fleet.OpDelete || in.Op == fleet.OpKeep):
+		stays && in.Op.Parts():
 		return fmt.Errorf("%s: L2: %s of %s, in place: %t", m.Name, in.Op, in.Instance, stays)
 	}
 	return nil

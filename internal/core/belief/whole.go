@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/tested"
 )
 
 // Whole is what hale believes of a fleet beyond its machines one by one. It is stored beside the brake.
@@ -37,7 +38,7 @@ type Whole struct {
 	// Foreign are other installations of hale that have marked instances of this fleet's machines, as they were found.
 	Foreign []Foreign `json:",omitempty"`
 	// Book is what the checks were seen to do; nil: an older hale kept none. It is shared by copies.
-	Book *CheckHistory `json:",omitempty"`
+	Book *tested.History `json:",omitempty"`
 	// Summaries are what the recipients who want it once a day are told next of what was healed, sorted as those are.
 	Summaries []Summary `json:",omitempty"`
 	// Reboots are the hosts that took machines along of late, as their reboots were noticed.
@@ -197,7 +198,7 @@ func (w Whole) Restart(now fleet.Now) Whole {
 		w.Begun[i] = now.Mono
 	}
 	w.Doubt.CalmSince = 0
-	w.Book, w.Sizing, w.Ledger = w.Book.restart(now), w.Sizing.restart(now), w.Ledger.restart(now)
+	w.Book, w.Sizing, w.Ledger = w.Book.Restart(now), w.Sizing.restart(now), w.Ledger.restart(now)
 	if w.Older != nil {
 		o := *w.Older
 		o.SinceMono, w.Older = 0, &o

@@ -5,7 +5,6 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/orders"
-	"hale/internal/core/repair"
 )
 
 // bringBack begins the undo that a person ordered, as soon as it may. It reports whether the machine is spoken for:
@@ -63,7 +62,7 @@ func (w *work) clearsUp() bool {
 		w.BeginExpire(k)
 		return true
 	}
-	d, over := repair.Overdue(w.M, w.Situation)
+	d, over := guard.Overdue(w.M, w.Situation)
 	if over {
 		w.BeginDrop(d)
 	}

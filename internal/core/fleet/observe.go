@@ -316,3 +316,16 @@ type Ran struct {
 func (i *Instance) Marked(m MachineName, by Installation) bool {
 	return by != "" && i.Mark.Machine == m && i.Mark.Installation == by && i.Power != PowerGone
 }
+
+// Detail is what the look rests on: the check that is down, or else the first one, or what the provider says.
+func (l Look) Detail() (check CheckName, why ResultReason, said string) {
+	for _, c := range l.Checks {
+		if c.Standing == StandingDown {
+			return c.Check, c.Result, c.Detail
+		}
+	}
+	for _, c := range l.Checks {
+		return c.Check, c.Result, c.Detail
+	}
+	return "", "", string(l.Seen.Instance.Power)
+}

@@ -224,3 +224,6 @@ func (o Op) Rolled() bool {
 
 // GoesElsewhere reports whether after the step the machine is on another host than one that does not answer.
 func (k StepKind) GoesElsewhere() bool { return k == StepRecreate || k == StepEvacuate }
+
+// Parts reports whether the operation parts a machine from its instance: it goes, or is put aside.
+func (o Op) Parts() bool { return o == OpDelete || o == OpKeep }

@@ -45,3 +45,14 @@ func HostHeld(name fleet.HostName, s *Situation) bool {
 	}
 	return false
 }
+
+// Overdue returns the first copy of the machine's disks that was kept for its time, or given up, and that lies on no
+// host that is held.
+func Overdue(m *belief.Machine, s *Situation) (belief.DiskSnapshot, bool) {
+	for _, d := range m.Snapshots {
+		if d.MayGo(s.Now) && !HostHeld(d.Host, s) {
+			return d, true
+		}
+	}
+	return belief.DiskSnapshot{}, false
+}

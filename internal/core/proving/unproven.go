@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/record"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
+	"hale/internal/core/tested"
 )
 
 // Definitions are the definitions of a spec's checks, worked out once.
@@ -49,7 +50,7 @@ func TestChecks(of *round.Round, known *Definitions) {
 	if r.allProven(was) {
 		return
 	}
-	next := &belief.CheckHistory{Checks: r.tested(was)}
+	next := &tested.History{Checks: r.tested(was)}
 	for i := range next.Checks {
 		if t := &next.Checks[i]; t.Proven() || r.succeeds(t.Name) {
 			r.prove(t)
@@ -72,7 +73,7 @@ func TestChecks(of *round.Round, known *Definitions) {
 }
 
 // allProven reports whether the book has the spec's checks as they are, and there is nothing to do in it.
-func (r proving) allProven(book *belief.CheckHistory) bool {
+func (r proving) allProven(book *tested.History) bool {
 	definitions := r.definitions()
 	if book == nil || len(book.Checks) != len(definitions) {
 		return false
@@ -88,11 +89,11 @@ func (r proving) allProven(book *belief.CheckHistory) bool {
 
 // tested returns what the spec's checks were seen to do before this round. Where an older hale kept no book, and
 // certified machines of the fleet, the checks are proven: it certified, or adopted, what they showed to be healthy.
-func (r proving) tested(was *belief.CheckHistory) []belief.Tested {
-	var out []belief.Tested
+func (r proving) tested(was *tested.History) []tested.Check {
+	var out []tested.Check
 	believed := was == nil && r.certifiedAny()
 	for i, definition := range r.definitions() {
-		t := belief.Tested{Name: r.S.Spec.Checks[i].Name, Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono}
+		t := tested.Check{Name: r.S.Spec.Checks[i].Name, Since: r.S.Now.Wall, SinceMono: r.S.Now.Mono}
 		if known := was.Of(t.Name); known != nil && known.Definition == definition {
 			t = *known
 		} else if known != nil {
@@ -130,7 +131,7 @@ func standingOf(v *situation.View, name fleet.CheckName) fleet.Standing {
 }
 
 // prove books that the check succeeded, and says so where a person was told that it does not.
-func (r proving) prove(t *belief.Tested) {
+func (r proving) prove(t *tested.Check) {
 	if t.Paged != "" {
 		r.Record(record.Record{Kind: record.Check, Reason: fleet.ReasonRecovered, Check: t.Name, Paged: true})
 	}
@@ -138,7 +139,7 @@ func (r proving) prove(t *belief.Tested) {
 }
 
 // forgetChecks finds the checks that are not asked any more, and that a person was told do not succeed.
-func (r proving) forgetChecks(was, is *belief.CheckHistory) {
+func (r proving) forgetChecks(was, is *tested.History) {
 	if was == nil {
 		return
 	}
@@ -150,7 +151,7 @@ func (r proving) forgetChecks(was, is *belief.CheckHistory) {
 }
 
 // tellUnproven tells a person, once, of a check that is down where hale had the time to see it succeed (L8).
-func (r proving) tellUnproven(t *belief.Tested) {
+func (r proving) tellUnproven(t *tested.Check) {
 	due := r.S.Now.Due(t.SinceMono.Add(guard.SettleTime(r.S.Spec))) && r.S.Now.Due(r.S.SteadyAt)
 	if t.Told() || !due || r.S.Vantage.Standing == fleet.VantageIsolated || r.Sit.Whole.Doubt.Reason != "" ||
 		!slices.ContainsFunc(r.S.Machines, func(v situation.View) bool { return r.fails(&v, t.Name) }) {

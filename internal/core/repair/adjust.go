@@ -3,46 +3,11 @@ package repair
 import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
-	"hale/internal/core/policy"
 )
 
 // adjusting changes an instance where it is, so that it is as one of another template: off, where it has to be, and on
 // again. Its disks stay. It is the operation of the call, too.
 type adjusting struct{ sentAgain }
-
-// inPlace returns how the machine's instance becomes as the update wants it where it is; nil: another one has to be
-// built.
-func inPlace(w *Work) *belief.Adjusting {
-	m, l := w.M, w.Situation.Whole.Ledger
-	u := ledgerUpdate(l)
-	if u == nil || m.Current.None() || m.Current.Adopted || m.Quarantine != nil || !l.Knows(m.Current.Edition) {
-		return nil
-	}
-	wanted := l.TemplateOf(u.Edition, &w.Situation.Spec)
-	var parts []policy.Part
-	if s := w.View.Sighting(m.Current.ID); s.Known() {
-		parts = wanted.Drift(&s.Instance)
-	}
-	if m.Current.Edition != u.Edition {
-		older := l.TemplateOf(m.Current.Edition, &w.Situation.Spec)
-		more, whole := wanted.Parts(&older)
-		if !whole {
-			return nil
-		}
-		parts = append(parts, more...)
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return &belief.Adjusting{Rest: policy.NeedRest(parts)}
-}
-
-func ledgerUpdate(l *belief.Ledger) *belief.Update {
-	if l == nil {
-		return nil
-	}
-	return l.Update
-}
 
 // adjust decides the next call of work in place.
 func (x exchange) adjust() onward {

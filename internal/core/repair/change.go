@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/ladder"
 	"hale/internal/core/record"
+	"hale/internal/core/wanted"
 )
 
 // BeginChange opens the work that a person ordered, or an opinion wants, in the place of whatever is under way. The
@@ -20,7 +21,7 @@ func (w *Work) BeginChange(kind belief.RepairKind, by *belief.Removal) {
 	}
 	var adjusts *belief.Adjusting
 	if kind == belief.RepairUpdate {
-		adjusts = inPlace(w)
+		adjusts = wanted.InPlace(&w.Chart)
 	}
 	m.Waiting, m.Quarantine, m.Change = "", nil, nil
 	if (by.Named || building) && !m.Current.Certified && !m.Current.Adopted {
@@ -45,7 +46,7 @@ func (w *Work) spoilt(r *belief.Repair) fleet.Reason {
 	switch {
 	case !r.Wanted() || r.Removed:
 		return ""
-	case !orderStands(w, r):
+	case !wanted.Stands(&w.Chart, r):
 		return fleet.ReasonWithdrawn
 	case r.Kind.Replaces() && r.InPlace == nil && w.keeps(r):
 		if why := ladder.Keepable(w.M, w.Situation, belief.CurrentStep(w.Situation.Spec, *r)); why != "" {
@@ -66,7 +67,7 @@ func (w *Work) mayChange(r *belief.Repair) bool {
 	}
 	reason := w.HeldBack(r)
 	if reason == "" {
-		reason = cmp.Or(needed(w, r), wantedStill(w, r))
+		reason = cmp.Or(wanted.Needed(&w.Chart, r), wanted.Kept(&w.Chart, r))
 	}
 	if reason == "" {
 		if reason = w.homeless(r); reason != "" {
@@ -77,31 +78,6 @@ func (w *Work) mayChange(r *belief.Repair) bool {
 		w.wait(reason)
 	}
 	return reason == ""
-}
-
-// needed says why a machine that serves is not taken away for an update: another one may have failed since the change
-// began. Once it has begun to leave it serves no more.
-func needed(w *Work, r *belief.Repair) fleet.Reason {
-	leaves := r.Phase == belief.PhaseLeave && w.Now() != r.Since
-	if r.Kind != belief.RepairUpdate || r.Calls > 0 || r.Hooks != nil || leaves {
-		return ""
-	}
-	return guard.InService(w.M, w.View, w.Situation)
-}
-
-// wantedStill says why a machine that goes by an opinion's word stays for now: what keeps machines from going may have
-// begun while it left its users. With the first call to its provider that is over.
-func wantedStill(w *Work, r *belief.Repair) fleet.Reason {
-	o := w.Situation.Whole.Ledger.Removal(w.M.Name)
-	switch {
-	case r.Kind != belief.RepairRemove || o == nil || o.Opinion == "" || r.OffCalls > 0:
-		return ""
-	case guard.Kept(w.M, &w.Situation.Whole):
-		return fleet.ReasonHold
-	case guard.Thin(w.M, w.Situation):
-		return fleet.ReasonInService
-	}
-	return guard.ScaleIn(w.Situation)
 }
 
 // giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other.
@@ -128,22 +104,6 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 
 // isWantedIn reports whether the work is a wanted change that did not remove anything yet: it can be given up.
 func isWantedIn(r *belief.Repair) bool { return r.Wanted() && !r.Removed }
-
-// orderStands reports whether the order that the work carries out is still in the ledger.
-func orderStands(w *Work, r *belief.Repair) bool {
-	l := w.Situation.Whole.Ledger
-	if r.Kind == belief.RepairUndo || r.Kind.Chore() {
-		return !r.Withdrawn // it was taken up once and for all
-	}
-	if l == nil {
-		return false
-	}
-	if r.Kind == belief.RepairUpdate {
-		return l.Update.Goes() && l.Update.Order == r.Order
-	}
-	o := l.Removal(w.M.Name)
-	return o != nil && o.Order == r.Order
-}
 
 // forbidden says why the work may not go on towards taking its target away. The configuration may have been edited
 // since it began, and what it forbids by now is not done: neither begun, nor finished. Of what is gone nothing is left

@@ -53,7 +53,7 @@ func (p looking) look() onward {
 	}
 	truth, reason := look.Shows(&p.Chart, p.r, l)
 	rec := record.Record{Kind: record.Look, Reason: reason, Instance: p.r.Target.ID, Took: p.Now().Sub(l.Started)}
-	rec.Check, rec.Result, rec.Detail = lookDetail(*l)
+	rec.Check, rec.Result, rec.Detail = l.Detail()
 	p.Record(rec)
 	switch truth {
 	case health.True:
@@ -159,18 +159,6 @@ func (p looking) askLook() {
 		Kind: situation.ActionLook, Machine: p.M.Name, Look: p.r.Look, Scope: scope,
 		Instance: p.r.Target.ID, Host: p.r.Target.Host, Mark: p.Mark(p.r.Target),
 	})
-}
-
-func lookDetail(l fleet.Look) (fleet.CheckName, fleet.ResultReason, string) {
-	for _, c := range l.Checks {
-		if c.Standing == fleet.StandingDown {
-			return c.Check, c.Result, c.Detail
-		}
-	}
-	for _, c := range l.Checks {
-		return c.Check, c.Result, c.Detail
-	}
-	return "", "", string(l.Seen.Instance.Power)
 }
 
 // cameBack reports whether the rung was chosen because the host did not answer, and it does: a gentler one may do.

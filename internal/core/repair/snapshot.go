@@ -7,7 +7,6 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
-	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 )
@@ -125,17 +124,6 @@ func (c copier) failed(why fleet.Reason, detail string) onward {
 		return c.chooseRung(c.r.Rung + 1)
 	}
 	return c.quarantine(fleet.ReasonSnapshotFailed, cmp.Or(detail, string(why)))
-}
-
-// Overdue returns the first copy of the machine's disks that was kept for its time, or given up, and that lies on no
-// host that is held.
-func Overdue(m *belief.Machine, s *guard.Situation) (belief.DiskSnapshot, bool) {
-	for _, d := range m.Snapshots {
-		if d.MayGo(s.Now) && !guard.HostHeld(d.Host, s) {
-			return d, true
-		}
-	}
-	return belief.DiskSnapshot{}, false
 }
 
 // BeginDrop opens the removal of a copy of disks.

@@ -6,9 +6,9 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
-	"hale/internal/core/repair"
 )
 
 // L12: a copy that lies at the provider under its name is taken for the one that was asked for. An older store that was
@@ -193,7 +193,7 @@ func TestACopyIsRemovedWhenItsTimeIsOver(t *testing.T) {
 	d.Until, d.Ends = st.s.Now.Wall, st.s.Now.Mono
 	st.m.Snapshots = []belief.DiskSnapshot{{ID: "r0", Leaving: belief.Leaving{Expiry: belief.ExpiryIn(time.Hour,
 		st.s.Now)}}, d}
-	got, over := repair.Overdue(&st.m, &st.s)
+	got, over := guard.Overdue(&st.m, &st.s)
 	if !over || got.ID != "r1" {
 		t.Fatalf("%s is to go: %t", got.ID, over)
 	}
@@ -204,15 +204,15 @@ func TestACopyIsRemovedWhenItsTimeIsOver(t *testing.T) {
 	}
 	st.restarts()
 	st.want("hale died", st.round(), "repair-ended put-off; over")
-	if _, over := repair.Overdue(&st.m, &st.s); over {
+	if _, over := guard.Overdue(&st.m, &st.s); over {
 		t.Error("it is tried again at once")
 	}
 	st.pass(30 * time.Minute)
-	if _, over := repair.Overdue(&st.m, &st.s); !over {
+	if _, over := guard.Overdue(&st.m, &st.s); !over {
 		t.Error("it is not tried again half an hour later")
 	}
 	st.s.Whole.Holds = []belief.Hold{{Host: "h1"}}
-	if _, over := repair.Overdue(&st.m, &st.s); over {
+	if _, over := guard.Overdue(&st.m, &st.s); over {
 		t.Error("a person holds its host, and it goes all the same")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/situation"
+	"hale/internal/core/tested"
 	"hale/internal/owner/published"
 	"hale/internal/prose/explain"
 	"hale/internal/prose/words"
@@ -244,7 +245,7 @@ func TestL08ACheckThatNeverSucceededIsExplained(t *testing.T) {
 	s, v := scene()
 	v.Machine.Health = belief.Health{Verdict: belief.VerdictUnknown, Check: "page", Result: fleet.ResultUnproven}
 	v.Checks[0].Standing, v.Checks[0].Result = fleet.StandingDown, fleet.ResultRefused
-	s.Whole.Book = &belief.CheckHistory{Checks: []belief.Tested{
+	s.Whole.Book = &tested.History{Checks: []tested.Check{
 		{Name: "page", Definition: "b", Good: "a", Edited: true, Since: s.Now.Wall.Add(-time.Hour)}}}
 	want := explain.Answer{
 		Because: []string{

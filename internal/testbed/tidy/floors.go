@@ -31,6 +31,7 @@ var packages = []pkgRule{
 	{path: "internal/core/policy", floor: 0, step: 2, std: []string{"reflect"}},
 	// to compare whatever a template comes to have
 	{path: "internal/core/budget", floor: 0, step: 3},
+	{path: "internal/core/tested", floor: 0, step: 2},
 	{path: "internal/core/belief", floor: 0, step: 3, std: []string{"reflect"}}, // and whatever a ledger does
 	{path: "internal/core/record", floor: 0, step: 4},
 	{path: "internal/core/situation", floor: 0, step: 4},
@@ -47,6 +48,7 @@ var packages = []pkgRule{
 	{path: "internal/core/look", floor: 0, step: 8},
 	{path: "internal/core/round", floor: 0, step: 8},
 	{path: "internal/core/ladder", floor: 0, step: 8},
+	{path: "internal/core/wanted", floor: 0, step: 8},
 	{path: "internal/core/repair", floor: 0, step: 9},
 	{path: "internal/core/chore", floor: 0, step: 9},
 	{path: "internal/core/telling", floor: 0, step: 9},

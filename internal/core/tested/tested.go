@@ -1,4 +1,6 @@
-package belief
+// Package tested keeps what each check of a fleet was seen to do since it was made or edited: one that never succeeded as
+// it is proves nothing by its failures.
+package tested
 
 import (
 	"slices"
@@ -7,14 +9,13 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// CheckHistory is what each check of a fleet was seen to do since it was made or edited. It is never changed in place:
-// what books something makes another one.
-type CheckHistory struct {
-	Checks []Tested `json:",omitempty"` // in the order of the spec's checks
+// History is that of all checks of a fleet. It is never changed in place: what books something makes another one.
+type History struct {
+	Checks []Check `json:",omitempty"` // in the order of the spec's checks
 }
 
-// Tested is what one check was seen to do.
-type Tested struct {
+// Check is what one check was seen to do.
+type Check struct {
 	Name fleet.CheckName
 	// Definition is the check's (Check.Definition), and Good the last one by which it succeeded on a machine of the
 	// fleet; empty: it never did.
@@ -30,29 +31,29 @@ type Tested struct {
 }
 
 // Told reports whether a person was told that the check, as it is defined now, does not succeed.
-func (t *Tested) Told() bool { return t.Paged == t.Definition }
+func (t *Check) Told() bool { return t.Paged == t.Definition }
 
 // Proven reports whether the check, as it is defined now, succeeded on a machine of the fleet.
-func (t *Tested) Proven() bool { return t.Good == t.Definition }
+func (t *Check) Proven() bool { return t.Good == t.Definition }
 
 // Of returns what the check was seen to do, or nil. There may be no history.
-func (b *CheckHistory) Of(name fleet.CheckName) *Tested {
-	if b == nil {
+func (h *History) Of(name fleet.CheckName) *Check {
+	if h == nil {
 		return nil
 	}
-	i := slices.IndexFunc(b.Checks, func(t Tested) bool { return t.Name == name })
+	i := slices.IndexFunc(h.Checks, func(t Check) bool { return t.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &b.Checks[i]
+	return &h.Checks[i]
 }
 
 // Equal reports whether the two say the same.
-func (b *CheckHistory) Equal(other *CheckHistory) bool {
-	if b == nil || other == nil || b == other {
-		return b == other
+func (h *History) Equal(other *History) bool {
+	if h == nil || other == nil || h == other {
+		return h == other
 	}
-	return slices.EqualFunc(b.Checks, other.Checks, func(x, y Tested) bool {
+	return slices.EqualFunc(h.Checks, other.Checks, func(x, y Check) bool {
 		same := x.Since.Equal(y.Since)
 		x.Since = y.Since
 		return same && x == y
@@ -60,21 +61,21 @@ func (b *CheckHistory) Equal(other *CheckHistory) bool {
 }
 
 // SameProofs reports whether the two agree on which checks are proven. Either may be missing.
-func (b *CheckHistory) SameProofs(other *CheckHistory) bool {
-	if b == nil || other == nil || b == other {
-		return b == other
+func (h *History) SameProofs(other *History) bool {
+	if h == nil || other == nil || h == other {
+		return h == other
 	}
-	return slices.EqualFunc(b.Checks, other.Checks, func(x, y Tested) bool {
+	return slices.EqualFunc(h.Checks, other.Checks, func(x, y Check) bool {
 		return x.Name == y.Name && x.Proven() == y.Proven()
 	})
 }
 
-// restart makes the history good for a new owner.
-func (b *CheckHistory) restart(now fleet.Now) *CheckHistory {
-	if b == nil {
+// Restart makes the history good for a new owner.
+func (h *History) Restart(now fleet.Now) *History {
+	if h == nil {
 		return nil
 	}
-	next := &CheckHistory{Checks: slices.Clone(b.Checks)}
+	next := &History{Checks: slices.Clone(h.Checks)}
 	for i := range next.Checks {
 		next.Checks[i].SinceMono = now.Mono
 	}

@@ -1,10 +1,9 @@
-package belief_test
+package policy_test
 
 import (
 	"testing"
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 )
@@ -51,23 +50,5 @@ func TestADefinitionStaysAsItIs(t *testing.T) {
 	c := page()
 	if got := c.Definition(); got != "ba7c341bdfbf7d3a" {
 		t.Errorf("the definition is %s: checks that were proven by an older hale are not any more", got)
-	}
-}
-
-func TestAnEditThatIsTakenBackIsProven(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		tested belief.Tested
-		proven bool
-	}{
-		"never succeeded":           {belief.Tested{Definition: "a"}, false},
-		"succeeded":                 {belief.Tested{Definition: "a", Good: "a"}, true},
-		"edited":                    {belief.Tested{Definition: "b", Good: "a", Edited: true}, false},
-		"edited, and edited back":   {belief.Tested{Definition: "a", Good: "a", Edited: true}, true},
-		"a person knows, all along": {belief.Tested{Definition: "b", Good: "a", Paged: "b"}, false},
-	} {
-		if got := c.tested.Proven(); got != c.proven {
-			t.Errorf("%s: %v", name, got)
-		}
 	}
 }
