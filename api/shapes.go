@@ -226,7 +226,7 @@ type Hold struct {
 
 // OrderRequest is an order as a client gives it.
 type OrderRequest struct {
-	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete,replace,start,stop,reboot,migrate,mark,unmark,hook,rollout-pause,rollout-resume,rollout-undo,rollout-mend"`
+	Kind string `json:"kind" enum:"hold,release,retry,undo,heal,recover,brake-on,brake-off,confirm,scale,fenced,delete,replace,start,stop,reboot,migrate,revert,mark,unmark,hook,rollout-pause,rollout-resume,rollout-undo,rollout-mend"`
 	// Subjects are what it is about: a fleet (web), a machine (web-2), a host (host:h1, host:lab/h1). None: every
 	// fleet.
 	Subjects []string `json:"subjects,omitempty" maxItems:"100"`
@@ -239,6 +239,7 @@ type OrderRequest struct {
 	// Word is said of the hook of a machine that waits for one: of Hook, or of whichever does.
 	Word string `json:"word,omitempty" enum:"done,more,fail"`
 	Hook string `json:"hook,omitempty" maxLength:"200"`
+	Copy string `json:"copy,omitempty" maxLength:"200"`              // of disks, that is put back; empty: the youngest
 	Size int    `json:"size,omitempty" minimum:"0" maximum:"100000"` // that the fleet is to have
 	// Change, or Percent of the size and AtLeast machines, is another size than the one that is asked for, in place of
 	// Size.

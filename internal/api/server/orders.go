@@ -280,7 +280,7 @@ func fill(ctx context.Context, o *fleet.Order, q *api.OrderRequest, now time.Tim
 	o.For, o.All, o.Only = time.Duration(q.For), q.All, fleet.HoldScope(q.Only)
 	o.Plan, o.Size, o.Believe, o.Signal = q.Plan, q.Size, q.Believe, q.Signal
 	o.Change = fleet.SizeChange{By: q.Change, Percent: q.Percent, AtLeast: q.AtLeast}
-	o.Word, o.Hook = fleet.HookWord(q.Word), fleet.HookID(q.Hook)
+	o.Word, o.Hook, o.Copy = fleet.HookWord(q.Word), fleet.HookID(q.Hook), fleet.SnapshotID(q.Copy)
 	if o.Kind == fleet.OrderFenced {
 		o.Proof = fleet.ProofWord // a person's word is never the proof of a power controller
 	}

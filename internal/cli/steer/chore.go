@@ -39,6 +39,7 @@ func (c giver) choreCommands() []*cobra.Command {
 		c.choreCommand(fleet.OrderMigrate, "Move a machine that runs to another host",
 			"The provider chooses the host. It is refused for a machine that does not run or is protected, and\n"+
 				"while the brake is on."+rules, "  hale migrate web-2"),
+		c.revertCommand(rules),
 	}
 }
 
@@ -50,6 +51,27 @@ func (c giver) choreCommand(kind fleet.OrderKind, short, long, example string) *
 			return c.give(cmd.Context(), api.OrderRequest{Kind: string(kind), Subjects: args}, f)
 		}),
 	}
+	f.add(cmd, c)
+	return cmd
+}
+
+func (c giver) revertCommand(rules string) *cobra.Command {
+	var f orderFlags
+	var which string
+	cmd := &cobra.Command{
+		Use: "revert MACHINE", Short: "Put a copy of a machine's disks back", Args: cobra.ExactArgs(1),
+		Long: "The machine is powered off, proven off, gets the disks of a copy that the step snapshot made, and is\n" +
+			"started; what it had on them is lost. Its kept disks and the copy stay as they are. The youngest copy\n" +
+			"is meant, or the one that --copy names; 'hale evidence MACHINE' lists them. If the machine does not\n" +
+			"become healthy in time, you are paged, and it is healed as any other.\n\n" +
+			"It is refused where there is no whole copy on the host of the machine, for a machine that is protected,\n" +
+			"or was adopted and is not replaceable, and while the brake is on." + rules,
+		Example: "  hale revert web-2 --copy r1-mjuojcbt",
+		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
+			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderRevert), Subjects: args, Copy: which}, f)
+		}),
+	}
+	cmd.Flags().StringVar(&which, "copy", "", "which one (default: the youngest)")
 	f.add(cmd, c)
 	return cmd
 }

@@ -24,6 +24,12 @@ type DiskSnapshot struct {
 	Leaving
 }
 
+// IsWhole reports whether the copy is whole, and lies on the host.
+func (m *Machine) IsWhole(id fleet.SnapshotID, host fleet.HostName) bool {
+	at := m.SnapshotAt(id)
+	return at >= 0 && m.Snapshots[at].Whole && m.Snapshots[at].Host == host
+}
+
 // SnapshotAt returns the index of the copy with the id, or -1.
 func (m *Machine) SnapshotAt(id fleet.SnapshotID) int {
 	return slices.IndexFunc(m.Snapshots, func(d DiskSnapshot) bool { return d.ID == id })

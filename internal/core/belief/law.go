@@ -113,6 +113,8 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 		return m.checkCopy(r, in)
 	case in.Op == fleet.OpKeep || in.Op == fleet.OpRestore:
 		return m.checkSwap(r, in)
+	case in.Op == fleet.OpRevert && (r.Copy == "" || in.Snapshot != r.Copy || !m.IsWhole(in.Snapshot, in.Host)):
+		return fmt.Errorf("%s: L12: %s to %q, which is no whole copy of its disks", m.Name, in.Op, in.Snapshot)
 	case in.Op == fleet.OpCreate && in.Instance != r.Next.ID:
 		return fmt.Errorf("%s: create of %s, which is not the next instance %s", m.Name, in.Instance, r.Next.ID)
 	case in.Op.Destroys():

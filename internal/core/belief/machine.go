@@ -203,7 +203,9 @@ type Wanted struct {
 	Back fleet.InstanceID `json:",omitempty"`
 	// Chore is what else is wanted of the machine, be it well or not; empty: nothing else.
 	Chore fleet.OrderKind `json:",omitempty"`
-	Given time.Time       `json:",omitzero"` // of an chore: when it was taken up
+	// Copy is the copy of disks that is to be put back (fleet.OrderRevert).
+	Copy  fleet.SnapshotID `json:",omitempty"`
+	Given time.Time        `json:",omitzero"` // of an chore: when it was taken up
 }
 
 // Heals reports whether a repair is wanted, and nothing else. There may be no order.

@@ -21,6 +21,8 @@ type Repair struct {
 	Withdrawn bool `json:",omitempty"`
 	// Back is the kept instance that is brought back (RepairUndo).
 	Back Incarnation `json:",omitzero"`
+	// Copy is the copy of disks that is put back (fleet.StepRevert).
+	Copy fleet.SnapshotID `json:",omitempty"`
 	// Drop is the copy of disks that is removed (RepairTidy).
 	Drop fleet.SnapshotID `json:",omitempty"`
 	// InPlace says how an update changes the instance where it is; nil: another one is built. It is never changed in

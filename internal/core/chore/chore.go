@@ -24,6 +24,17 @@ func Step(k fleet.OrderKind, m *belief.Machine) fleet.StepKind {
 	return k.Step()
 }
 
+// Copy returns the copy of the machine's disks that the order has put back: the one that it names, or the youngest.
+// Empty: there is none that is whole, and lies on the host of the machine's instance.
+func Copy(o *fleet.Order, m *belief.Machine) fleet.SnapshotID {
+	for _, d := range slices.Backward(m.Snapshots) {
+		if (o.Copy == "" || d.ID == o.Copy) && m.IsWhole(d.ID, m.Current.Host) {
+			return d.ID
+		}
+	}
+	return ""
+}
+
 // Refused says why the order to the machine cannot be followed; empty: it can.
 func Refused(k fleet.OrderKind, m *belief.Machine, s *guard.Situation) fleet.Reason {
 	step := Step(k, m)

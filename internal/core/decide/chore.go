@@ -23,6 +23,9 @@ func (w *work) runChore() bool {
 	case m.Current.None():
 		orders.Unwant(&w.Chart, fleet.ReasonNoInstance) // it went meanwhile
 		return false
+	case m.Wanted.Chore == fleet.OrderRevert && !m.IsWhole(m.Wanted.Copy, m.Current.Host): // its time was over
+		orders.Unwant(&w.Chart, fleet.ReasonNoCopy)
+		return false
 	case why != "": // since the person ordered it
 		orders.Unwant(&w.Chart, why)
 		return false

@@ -53,6 +53,8 @@ type Order struct {
 	// Word is said of the hook of the machine that waits for one: of that with the id, or of whichever does.
 	Word HookWord `json:",omitempty"`
 	Hook HookID   `json:",omitempty"`
+	// Copy is the copy of disks that is put back (OrderRevert). Empty: the youngest.
+	Copy SnapshotID `json:",omitempty"`
 	// After is the order that ends with this one (OrderCut, OrderUncut; empty: it begins), or is to (OrderCancel).
 	After OrderID `json:",omitempty"`
 }
@@ -75,6 +77,7 @@ const (
 	OrderStop    OrderKind = "stop"
 	OrderReboot  OrderKind = "reboot"
 	OrderMigrate OrderKind = "migrate"
+	OrderRevert  OrderKind = "revert" // put a copy of its disks back
 
 	// OrderRecover brings the whole fleet to what is asked for: what fails is repaired now, what is missing built, and
 	// with a Plan, what is too many removed.
@@ -205,7 +208,7 @@ func (o *Order) checkKind() error {
 	case OrderScale:
 		return o.checkSize()
 	case OrderRetry, OrderHeal, OrderUndo, OrderDelete, OrderHook,
-		OrderReplace, OrderStart, OrderStop, OrderReboot, OrderMigrate, OrderMark, OrderUnmark:
+		OrderReplace, OrderStart, OrderStop, OrderReboot, OrderMigrate, OrderRevert, OrderMark, OrderUnmark:
 		return o.checkMachine()
 	case OrderCancel:
 		return o.checkCancel()
@@ -236,6 +239,8 @@ func (o *Order) checkMachine() error {
 		return fmt.Errorf("%s is for one machine", o.Kind)
 	case o.Kind == OrderHook && !o.Word.Known():
 		return fmt.Errorf("of a hook %s, %s or %s is said", HookDone, HookMore, HookFail)
+	case o.Kind == OrderRevert && strings.ContainsAny(string(o.Copy), "/ "):
+		return fmt.Errorf("%q names no copy of disks", o.Copy)
 	case o.Kind == OrderMark && o.Reason == "":
 		return errors.New("a mark needs a reason")
 	case o.Kind == OrderMark && (o.For < 0 || o.For > LongestMark):

@@ -192,6 +192,7 @@ const (
 	ReasonHealthy        Reason = "healthy"         // there is nothing to heal
 	ReasonInRepair       Reason = "in-repair"       // it is being healed
 	ReasonOccupied       Reason = "occupied"        // something else is under way on it, or waits for it
+	ReasonNoCopy         Reason = "no-copy"         // revert: no such copy lies where its instance is
 	ReasonNotMarked      Reason = "not-marked"      // unmark: no word from outside says that it fails
 	ReasonHasBegun       Reason = "has-begun"       // cancel: what it ordered cannot be taken back any more
 	ReasonNothingOfIt    Reason = "nothing-of-it"   // cancel: nothing of the order waits or is under way

@@ -30,6 +30,8 @@ const (
 	StepQuarantine StepKind = "quarantine"
 	// StepStop turns the instance off, and leaves it so. It is no step of a ladder: only a person orders it.
 	StepStop StepKind = "stop"
+	// StepRevert gives the same instance the disks of a copy. Only a person orders it.
+	StepRevert StepKind = "revert"
 )
 
 // risk is what a step or an operation may take away.
@@ -63,6 +65,7 @@ var steps = map[StepKind]risk{
 	StepPage:       {gentle: true},
 	StepQuarantine: {gentle: true},
 	StepStop:       {interrupts: true, rolled: true, ordered: true},
+	StepRevert:     {interrupts: true, erases: true, builds: true, rolled: true, ordered: true, seenOff: true},
 }
 
 // Steps returns the steps that a ladder can have, by name.
@@ -80,7 +83,7 @@ func (k StepKind) Known() bool {
 // chores are the steps that carry out what people order to be done with one machine.
 var chores = map[OrderKind]StepKind{
 	OrderReplace: StepRecreate, OrderStart: StepStart, OrderStop: StepStop, OrderReboot: StepReboot,
-	OrderMigrate: StepMigrate,
+	OrderMigrate: StepMigrate, OrderRevert: StepRevert,
 }
 
 // Step returns the step that carries the order out; empty: no step does.

@@ -24,6 +24,7 @@ var rungs = map[fleet.StepKind]rung{
 	fleet.StepReboot:     reboot{},
 	fleet.StepRun:        run{},
 	fleet.StepRebuild:    rebuild{},
+	fleet.StepRevert:     revert{},
 	fleet.StepRecreate:   recreate{},
 	fleet.StepEvacuate:   evacuate{},
 	fleet.StepMigrate:    migrate{},

@@ -66,7 +66,8 @@ func (w ordered) take(o *fleet.Order) (refused fleet.Reason) {
 		return w.undo(o)
 	case fleet.OrderHook:
 		return w.say(o)
-	case fleet.OrderReplace, fleet.OrderStart, fleet.OrderStop, fleet.OrderReboot, fleet.OrderMigrate:
+	case fleet.OrderReplace, fleet.OrderStart, fleet.OrderStop, fleet.OrderReboot, fleet.OrderMigrate,
+		fleet.OrderRevert:
 		return w.chore(o)
 	case fleet.OrderMark:
 		return w.mark(o)
@@ -134,8 +135,15 @@ func (w ordered) chore(o *fleet.Order) fleet.Reason {
 	if refused := chore.Refused(o.Kind, w.M, w.Situation); refused != "" {
 		return refused
 	}
+	copied := fleet.SnapshotID("")
+	if o.Kind == fleet.OrderRevert {
+		if copied = chore.Copy(o, w.M); copied == "" {
+			return fleet.ReasonNoCopy
+		}
+	}
 	w.accept(o)
 	w.want(o)
+	w.M.Wanted.Copy = copied
 	w.M.Wanted.Chore, w.M.Wanted.Given = o.Kind, w.Situation.Now.Wall
 	return ""
 }

@@ -167,6 +167,7 @@ var passedOver = []fleet.Reason{
 // failures are those for which a step, an attempt or all of them failed.
 var failures = []fleet.Reason{
 	fleet.ReasonCallFailed, fleet.ReasonLocked, fleet.ReasonRefusedBy, fleet.ReasonNotVerified, fleet.ReasonNoInstance,
+	fleet.ReasonNoCopy,
 	fleet.ReasonMarkChanged,
 	fleet.ReasonNoAddress, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonNoProgram, fleet.ReasonNoSecret,
 	fleet.ReasonRunFailed, fleet.ReasonRunUnclear,
@@ -206,7 +207,8 @@ var refusals = []fleet.Reason{
 	fleet.ReasonLawBroken, fleet.ReasonStoppedByPerson,
 	fleet.ReasonCooldown, fleet.ReasonPinned, fleet.ReasonBounds, fleet.ReasonPlainSize, fleet.ReasonBeingBuilt,
 	fleet.ReasonUpdating, fleet.ReasonNoRollout, fleet.ReasonNotPaused, fleet.ReasonNothingToUndo, fleet.ReasonNoDrift,
-	fleet.ReasonOccupied, fleet.ReasonNotMarked, fleet.ReasonHasBegun, fleet.ReasonNothingOfIt, fleet.ReasonWithdrawn,
+	fleet.ReasonOccupied, fleet.ReasonNotMarked, fleet.ReasonNoCopy, fleet.ReasonHasBegun, fleet.ReasonNothingOfIt,
+	fleet.ReasonWithdrawn,
 	fleet.ReasonHalted, fleet.ReasonNotOff, fleet.ReasonNotRunning, fleet.ReasonIOError, fleet.ReasonRescued,
 	fleet.ReasonAlready, fleet.ReasonTooManyKept, fleet.ReasonHostDown,
 }

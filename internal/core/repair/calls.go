@@ -22,7 +22,8 @@ func (w *Work) call(r *belief.Repair, op fleet.Op, on belief.Incarnation) onward
 		Snapshot: copyOf(w.M, r, op),
 	}
 	w.M.Waiting = ""
-	if on.ID == w.M.Current.ID && (op == fleet.OpPowerOff || op == fleet.OpReboot || op == fleet.OpRebuild) {
+	if on.ID == w.M.Current.ID && (op == fleet.OpPowerOff || op == fleet.OpReboot || op == fleet.OpRebuild ||
+		op == fleet.OpRevert) {
 		w.M.Current.PoweredOff = true // also when the answer is lost; see withoutEffect
 	}
 	w.Record(record.Record{Kind: record.Intent, Op: op, Call: r.Intent.ID, Instance: on.ID,

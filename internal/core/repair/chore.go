@@ -20,12 +20,12 @@ func BeginChore(w *Work, o *belief.Wanted, step fleet.StepKind) {
 		m.Current.Parked = ""
 	}
 	m.Waiting, m.Wanted, m.Quarantine, m.RetryAt = "", nil, nil, 0
-	r := w.open(belief.Repair{Kind: kind, Order: o.Order, By: o.By, Revives: step.Revives(),
+	r := w.open(belief.Repair{Kind: kind, Order: o.Order, By: o.By, Copy: o.Copy, Revives: step.Revives(),
 		LastOutcome: w.Now(), // what it looked like before counts for nothing
 	}, belief.AimAt(m.Current))
 	r.Step = step
 	w.Record(record.Record{Kind: record.RepairStarted, Reason: fleet.Reason(kind), Order: o.Order, By: o.By,
-		Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host})
+		Snapshot: r.Copy, Instance: m.Current.ID, Generation: m.Current.Generation, Host: m.Current.Host})
 	w.enter(belief.PhaseLeave)
 	w.Advance()
 }

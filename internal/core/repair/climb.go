@@ -66,6 +66,8 @@ func (w *Work) act(r *belief.Repair) onward {
 		return exchange{w, r}.replace()
 	case r.Step == fleet.StepRebuild:
 		return exchange{w, r}.rebuild()
+	case r.Step == fleet.StepRevert:
+		return exchange{w, r}.revert()
 	case r.Step == fleet.StepEvacuate:
 		return exchange{w, r}.evacuate()
 	case r.Step == fleet.StepPage:

@@ -44,6 +44,7 @@ var operations = map[fleet.Op]operation{
 	fleet.OpSoftReboot:   rebooting{},
 	fleet.OpRun:          running{},
 	fleet.OpRebuild:      rebuilding{},
+	fleet.OpRevert:       reverting{},
 	fleet.OpEvacuate:     moving{},
 	fleet.OpMigrate:      moving{},
 	fleet.OpRescue:       rescuing{},

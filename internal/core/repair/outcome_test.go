@@ -25,9 +25,6 @@ func TestEveryStepAndOperationIsOnTheStage(t *testing.T) {
 		}
 	}
 	for _, op := range fleet.Ops() {
-		if op == fleet.OpRevert { // no repair makes it yet
-			continue
-		}
 		if calling[op] == nil {
 			t.Errorf("calling lacks the operation %s", op)
 		}
@@ -79,6 +76,16 @@ var calling = map[fleet.Op]func(*testing.T) *stage{
 	},
 	fleet.OpRebuild: func(t *testing.T) *stage {
 		return provenOff(inAct(t, fleet.OpRebuild, fleet.StepRebuild, belief.CauseChecks))
+	},
+	fleet.OpRevert: func(t *testing.T) *stage {
+		st := newStage(t, steps[fleet.StepReboot])
+		st.m.Incident, st.m.Attempts = nil, nil
+		copied(st)
+		st.underWay(fleet.OpRevert, belief.Repair{ID: "web-1/r1", Kind: belief.RepairOperate, Order: "o1", Copy: "c1",
+			Climb: belief.Climb{Rung: belief.NoRung, Step: fleet.StepRevert, Aim: belief.AimAt(st.m.Current),
+				Stage: belief.Stage{Phase: belief.PhaseAct}}})
+		st.m.Repair.Intent.Snapshot = "c1"
+		return provenOff(st)
 	},
 	fleet.OpDelete: func(t *testing.T) *stage {
 		return provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, belief.CauseChecks))

@@ -56,6 +56,8 @@ func copyOf(m *belief.Machine, r *belief.Repair, op fleet.Op) fleet.SnapshotID {
 		return fleet.SnapshotID(number + "-" + strconv.FormatInt(r.Started.UnixMilli(), 36))
 	case fleet.OpDropSnapshot:
 		return r.Drop
+	case fleet.OpRevert:
+		return r.Copy
 	default:
 		return ""
 	}

@@ -163,6 +163,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonInRepair:     {"it is being repaired already", ""},
 	fleet.ReasonOccupied: {"something else is under way on it, or waits for it",
 		"wait until that is done, or take it back with hale cancel; hale delete removes the machine all the same"},
+	fleet.ReasonNoCopy: {"no such copy of its disks lies where its instance is",
+		"hale evidence lists the copies; the step snapshot makes them"},
 	fleet.ReasonNotMarked:   {"no word from outside says that it fails", ""},
 	fleet.ReasonHasBegun:    {"what it ordered has gone too far to be taken back", "hale why says how far it came"},
 	fleet.ReasonNothingOfIt: {"nothing of it waits or is under way any more", "hale orders lists what does"},

@@ -115,7 +115,7 @@ var (
 		fleet.OpMigrate:      "migrate",
 		fleet.OpRescue:       "rescue",
 		fleet.OpAdjust:       "adjust",
-		fleet.OpRevert:       "put a copy of its disks back",
+		fleet.OpRevert:       "put a copy of the disks back on",
 		fleet.OpFence:        "cut the power of the host of",
 		fleet.OpHook:         "run a hook for",
 	}
@@ -156,6 +156,7 @@ var (
 		fleet.StepPage:       "tell a person",
 		fleet.StepQuarantine: "leave it to a person",
 		fleet.StepStop:       "turn it off",
+		fleet.StepRevert:     "put a copy of its disks back",
 	}
 	repairs = map[belief.RepairKind]string{
 		belief.RepairHeal:    "repair",
@@ -220,6 +221,7 @@ var (
 		fleet.OrderStop:    "its stop",
 		fleet.OrderReboot:  "its restart",
 		fleet.OrderMigrate: "its move to another host",
+		fleet.OrderRevert:  "a copy of its disks put back",
 		fleet.OrderRecover: "a recovery",
 
 		fleet.OrderBrakeOn:  "the brake on",

@@ -41,6 +41,8 @@ func orderedBy(k fleet.OrderKind, op world.Op) bool {
 		return op == world.PowerOff || op == world.Delete
 	case fleet.OrderStop:
 		return op == world.PowerOff
+	case fleet.OrderRevert:
+		return op == world.PowerOff || op == world.Revert
 	case fleet.OrderReboot:
 		return op == world.Reboot || op == world.SoftReboot
 	case fleet.OrderMark:

@@ -108,5 +108,6 @@ func Crowds(w *world.World) []*Crowd {
 
 // TakesAway reports whether the operation ends what runs, or its disks.
 func TakesAway(op world.Op) bool {
-	return slices.Contains([]world.Op{world.PowerOff, world.Delete, world.Rebuild, world.Evacuate}, op)
+	return slices.Contains([]world.Op{world.PowerOff, world.Delete, world.Rebuild, world.Revert,
+		world.Evacuate}, op)
 }

@@ -211,7 +211,8 @@ func (j *Judge) strangers(d *Deed) {
 	if !d.unmarked || j.Naive {
 		return
 	}
-	switch destroys := d.Op == world.PowerOff || d.Op == world.Delete || d.Op == world.Rebuild; {
+	switch destroys := d.Op == world.PowerOff || d.Op == world.Delete || d.Op == world.Rebuild ||
+		d.Op == world.Revert; {
 	case !j.court.InCare(d):
 		j.broken("L2", d, "before it was adopted")
 	case d.Op == world.Certify:

@@ -70,6 +70,7 @@ const (
 	Stops    Verb = "stops"
 	Reboots  Verb = "reboots"
 	Migrates Verb = "migrates"
+	Reverts  Verb = "reverts"
 	Marks    Verb = "marks" // as unhealthy
 	Unmarks  Verb = "takes the mark off"
 	Cancels  Verb = "takes back the last order to"

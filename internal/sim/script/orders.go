@@ -21,7 +21,7 @@ func ordered() map[Verb]fleet.OrderKind {
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
 		SaysDone: fleet.OrderHook, SaysMore: fleet.OrderHook, SaysFail: fleet.OrderHook,
 		Replaces: fleet.OrderReplace, Starts: fleet.OrderStart, Stops: fleet.OrderStop, Reboots: fleet.OrderReboot,
-		Migrates: fleet.OrderMigrate, Marks: fleet.OrderMark, Unmarks: fleet.OrderUnmark, Cancels: fleet.OrderCancel,
+		Migrates: fleet.OrderMigrate, Reverts: fleet.OrderRevert, Marks: fleet.OrderMark, Unmarks: fleet.OrderUnmark, Cancels: fleet.OrderCancel,
 		Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
 		Brakes: fleet.OrderBrakeOn, Unbrakes: fleet.OrderBrakeOff, Scales: fleet.OrderScale, ScalesBy: fleet.OrderScale,
 		Signals: fleet.OrderScale,
