@@ -507,3 +507,9 @@ func (i *Incarnation) Neighbourhood() fleet.Neighbourhood {
 	}
 	return fleet.Neighbourhood{Network: i.Network}
 }
+
+// TakenAlong reports whether a start was all that the machine needed, which its host had taken along: that is no sign
+// of trouble of its own, however often the host does so.
+func (m *Machine) TakenAlong() bool {
+	return m.Repair.Revives && m.Incident != nil && m.Incident.Dark
+}

@@ -329,3 +329,11 @@ func (l Look) Detail() (check CheckName, why ResultReason, said string) {
 	}
 	return "", "", string(l.Seen.Instance.Power)
 }
+
+// Failure is the reason for which a step ends whose call ended so.
+func (o Outcome) Failure() Reason {
+	if o.Kind == OutcomeUnsupported {
+		return ReasonUnsupported
+	}
+	return ReasonCallFailed
+}

@@ -236,3 +236,16 @@ func toLeave(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reas
 	_, dead := guard.DeadHost(m.Current.Host, s)
 	return rungOf(step.Kind).leaves(m.Health.Cause == belief.CauseDisabled, dead)
 }
+
+// MakesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
+// What comes after a start in vain, the brake holds for long.
+func MakesRoom(held fleet.Reason, r *belief.Repair) bool {
+	switch held {
+	case fleet.ReasonHold, fleet.ReasonWindow, fleet.ReasonHostDown, fleet.ReasonNoWitness:
+		return true
+	case fleet.ReasonBrake:
+		return r.Revives
+	default:
+		return false
+	}
+}

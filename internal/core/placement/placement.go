@@ -162,3 +162,15 @@ func (c Choice) Spurn(host fleet.HostName) bool {
 	_, elsewhere := c.leastLoaded("", c.untried)
 	return elsewhere || slices.ContainsFunc(c.s.Hosts, func(h fleet.Host) bool { return h.Closed })
 }
+
+// InVain returns the host on which the attempt that ends built in vain, if it built.
+func InVain(m *belief.Machine, why fleet.Reason) (host fleet.HostName, vain bool) {
+	switch r := m.Repair; {
+	case !r.Step.Builds(), r.Kind != belief.RepairHeal && r.Kind != belief.RepairBuild:
+	case why == fleet.ReasonCallFailed && !r.Next.None():
+		return r.Next.Host, true
+	case why == fleet.ReasonNotVerified && m.Current.Expired:
+		return m.Current.Host, true
+	}
+	return "", false
+}

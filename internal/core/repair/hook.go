@@ -41,7 +41,7 @@ func (x errands) leave() onward {
 	}
 	if !x.r.Wanted() {
 		reason := x.HeldBack(x.r)
-		if makesRoom(reason, x.r) {
+		if ladder.MakesRoom(reason, x.r) {
 			return x.yield(x.r, reason)
 		}
 		if reason = cmp.Or(reason, x.homeless(x.r)); reason != "" {

@@ -31,7 +31,7 @@ func (p looking) look() onward {
 		return p.yield(p.r, fleet.ReasonSharedFate)
 	}
 	reason := p.HeldBack(p.r)
-	if makesRoom(reason, p.r) && p.r.Kind == belief.RepairHeal && p.r.OffCalls == 0 {
+	if ladder.MakesRoom(reason, p.r) && p.r.Kind == belief.RepairHeal && p.r.OffCalls == 0 {
 		return p.yield(p.r, reason)
 	}
 	if reason = cmp.Or(reason, p.homeless(p.r)); reason != "" {

@@ -111,14 +111,7 @@ func (onTheSpot) notFound(w *Work, _ *belief.Repair, in belief.Intent) onward {
 }
 
 func (onTheSpot) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
-	return w.failRung(failureOf(o), o.Detail)
-}
-
-func failureOf(o fleet.Outcome) fleet.Reason {
-	if o.Kind == fleet.OutcomeUnsupported {
-		return fleet.ReasonUnsupported
-	}
-	return fleet.ReasonCallFailed
+	return w.failRung(o.Failure(), o.Detail)
 }
 
 // ofTheOld is an operation that takes the old instance, or its disk, away.

@@ -17,7 +17,7 @@ func (rebuilding) notFound(w *Work, _ *belief.Repair, in belief.Intent) onward {
 }
 
 func (rebuilding) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
-	return w.failRung(failureOf(o), o.Detail)
+	return w.failRung(o.Failure(), o.Detail)
 }
 
 func (rebuilding) took(i fleet.Instance) bool { return i.Power == fleet.PowerRunning }

@@ -225,19 +225,6 @@ func (w *Work) minds(c belief.Cause) bool {
 		guard.LeftAlone(c, &w.Situation.Spec)
 }
 
-// makesRoom reports whether a repair that is held before its next step ends, since that may take as long as it likes.
-// What comes after a start in vain, the brake holds for long.
-func makesRoom(held fleet.Reason, r *belief.Repair) bool {
-	switch held {
-	case fleet.ReasonHold, fleet.ReasonWindow, fleet.ReasonHostDown, fleet.ReasonNoWitness:
-		return true
-	case fleet.ReasonBrake:
-		return r.Revives
-	default:
-		return false
-	}
-}
-
 // yield ends a repair that a parent incident, a person, the time of day or a lost host holds: waiting would keep its
 // place from others. If it tried something in vain, the next try waits, ever longer.
 func (w *Work) yield(r *belief.Repair, reason fleet.Reason) onward {
@@ -300,7 +287,7 @@ func (w *Work) failRung(reason fleet.Reason, detail string) onward {
 func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	m, policy := w.M, w.Situation.Spec.Repair
 	kind, target := m.Repair.Kind, m.Repair.Target.ID
-	host, vain := builtInVain(m, reason)
+	host, vain := placement.InVain(m, reason)
 	w.end(reason)
 	if kind == belief.RepairUpdate && !m.Current.None() {
 		return w.quarantine(fleet.ReasonPilotFailed, string(reason)) // it shows what is wrong with the template
@@ -327,18 +314,6 @@ func (w *Work) failAttempt(reason fleet.Reason, detail string) onward {
 	m.RetryAt = w.Now().Add(Backoff(policy.Backoff, m.Incident.Failed))
 	w.wait(fleet.ReasonBackoff)
 	return over
-}
-
-// builtInVain returns the host on which the attempt that ends built in vain, if it built.
-func builtInVain(m *belief.Machine, why fleet.Reason) (host fleet.HostName, vain bool) {
-	switch r := m.Repair; {
-	case !r.Step.Builds(), r.Kind != belief.RepairHeal && r.Kind != belief.RepairBuild:
-	case why == fleet.ReasonCallFailed && !r.Next.None():
-		return r.Next.Host, true
-	case why == fleet.ReasonNotVerified && m.Current.Expired:
-		return m.Current.Host, true
-	}
-	return "", false
 }
 
 // places are the hosts that the machine can be built on.

@@ -29,7 +29,7 @@ func (reverting) notFound(w *Work, _ *belief.Repair, _ belief.Intent) onward {
 }
 
 func (reverting) failed(w *Work, _ *belief.Repair, o fleet.Outcome) onward {
-	return w.giveUpChange(failureOf(o), o.Detail)
+	return w.giveUpChange(o.Failure(), o.Detail)
 }
 
 func (reverting) took(i fleet.Instance) bool { return i.Power == fleet.PowerRunning }

@@ -62,12 +62,6 @@ func (v verifying) undone() bool {
 		v.FreshlySeen(v.r) && !v.dark()
 }
 
-// takenAlong reports whether a start was all that the machine needed, which its host had taken along: that is no sign
-// of trouble of its own, however often the host does so.
-func takenAlong(m *belief.Machine) bool {
-	return m.Repair.Revives && m.Incident != nil && m.Incident.Dark
-}
-
 func (v verifying) certify() onward {
 	switch {
 	case v.M.Current.Certified:
@@ -86,7 +80,7 @@ func (v verifying) finish() onward {
 		return v.enter(belief.PhaseAfter)
 	}
 	reason := fleet.ReasonHealed
-	if v.TakenAlong = takenAlong(v.M); v.TakenAlong {
+	if v.TakenAlong = v.M.TakenAlong(); v.TakenAlong {
 		v.Uncount()
 	}
 	if m.Repair.Kind == belief.RepairUndo {
