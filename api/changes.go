@@ -52,4 +52,6 @@ type Touched struct {
 	Machine  string `json:"machine"`
 	Instance string `json:"instance,omitempty"`
 	Why      Reason `json:"why,omitzero"` // why it is this one
+	// InPlace says of a machine to be replaced that its instance is changed where it is, if its provider can do that.
+	InPlace bool `json:"in_place,omitempty"`
 }

@@ -48,6 +48,7 @@ func TestS22S24S52APersonIsToldAndObeyed(t *testing.T) {
 	})
 	s.scene("S52 a removal that fails is given up, and healing goes on", func(s stage) { removalFails(s, told) })
 	s.scene("S52 an update that fails, and one that does not", func(s stage) { updateFails(s, told) })
+	s.scene("another memory, in place", func(s stage) { sizeInPlace(s, told) })
 	s.books()
 }
 
@@ -325,7 +326,7 @@ func removalFails(s stage, told *receiver) {
 
 // updateFails brings a template from which nothing can be built at first.
 func updateFails(s stage, told *receiver) {
-	plan := s.plan(func(set *settings) { set.memory = lab.GuestMemoryMiB + 4 }, "another template",
+	plan := s.plan(func(set *settings) { set.release++ }, "another template",
 		"would replace web-1", "would replace web-2")
 	mark := s.journal.mark()
 	s.must(os.Rename(s.initrd.path, s.initrd.path+".away"))
@@ -334,13 +335,13 @@ func updateFails(s stage, told *receiver) {
 	s.event("the update stops", mark, because("change", "update-stopped"))
 	s.must(os.Rename(s.initrd.path+".away", s.initrd.path))
 	s.healed(failed, mark)
-	s.builtWith(failed, lab.GuestMemoryMiB)
+	s.isOfRelease(failed, "")
 	others := s.machines()
 	delete(others, failed)
 	for other := range others {
 		s.fault(other, lab.FaultKill)
 		s.wantCalls(s.healed(other, mark), "start") // and nothing before that: it kept its template
-		s.builtWith(other, lab.GuestMemoryMiB)
+		s.isOfRelease(other, "")
 	}
 	s.stands()
 	s.wasTold(told, failed, notify.EventPage, notify.EventHealed)
@@ -351,19 +352,46 @@ func updateFails(s stage, told *receiver) {
 	s.event("the update is over", mark, because("change", "updated"))
 	s.stands()
 	for m := range s.machines() {
-		s.builtWith(m, lab.GuestMemoryMiB+4)
+		s.isOfRelease(m, s.settings.released())
 		s.wantCalls(slices.DeleteFunc(s.after(mark), func(e api.Event) bool { return e.Machine != m }), "power-off",
 			"delete", "create", "certify")
 	}
 	told.forget()
 }
 
-// builtWith checks the memory in the machine's definition, in MiB.
-func (s stage) builtWith(machine string, memory int) {
+// isOfRelease checks the end of the command line in the machine's definition.
+func (s stage) isOfRelease(machine, release string) {
+	s.Helper()
+	s.isDefinedWith(machine, fmt.Sprintf("hale.name=%s%s</cmdline>", machine, release))
+}
+
+func (s stage) isDefinedWith(machine, want string) {
 	s.Helper()
 	definition, err := s.lab.Virsh(s.within(moment), "dumpxml", machine)
 	s.must(err)
-	if want := fmt.Sprintf("<memory unit='KiB'>%d</memory>", memory<<10); !strings.Contains(definition, want) {
+	if !strings.Contains(definition, want) {
 		s.Errorf("%s has no %s", machine, want)
 	}
+}
+
+// sizeInPlace gives each machine another memory: it is off for a moment, and stays the instance that it was.
+func sizeInPlace(s stage, told *receiver) {
+	plan := s.plan(func(set *settings) { set.memory = lab.GuestMemoryMiB + 4 }, "another template")
+	mark, before := s.journal.mark(), map[string]api.Machine{}
+	for m := range s.machines() {
+		before[m] = s.machine(m)
+	}
+	s.says("apply", "--confirm", plan)
+	s.event("the update is over", mark, because("change", "updated"))
+	s.stands()
+	for m, was := range before {
+		s.isDefinedWith(m, fmt.Sprintf("<memory unit='KiB'>%d</memory>", s.settings.memory<<10))
+		if is := s.machine(m); is.Instance != was.Instance {
+			s.Errorf("%s was %s and is %s", m, was.Instance, is.Instance)
+		}
+		s.wantCalls(slices.DeleteFunc(s.after(mark), func(e api.Event) bool { return e.Machine != m }), "power-off",
+			"adjust", "start")
+		s.noFailure(m, mark, told)
+	}
+	told.forget()
 }

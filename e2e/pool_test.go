@@ -11,7 +11,6 @@ import (
 
 	"hale/api"
 	"hale/internal/testbed/haproxy"
-	"hale/internal/testbed/lab"
 )
 
 // envPools is how often the scenes are played, for the long dose; empty: once, and without those that take long.
@@ -110,7 +109,7 @@ func spoilt(s stage) {
 // anotherTemplate goes through the fleet one machine after the other, with a pause between them.
 func anotherTemplate(s stage) {
 	mark := s.journal.mark()
-	s.says("apply", "--confirm", s.plan(func(set *settings) { set.memory = max(set.memory, lab.GuestMemoryMiB) + 4 }))
+	s.says("apply", "--confirm", s.plan(func(set *settings) { set.release++ }))
 	s.eventWithin(mostServe*patience, "the update is over", mark, because("change", "updated"))
 	var well time.Time
 	n := 0
@@ -135,8 +134,7 @@ func anotherTemplate(s stage) {
 func badTemplate(s stage) {
 	mark := s.journal.mark()
 	s.must(s.initrd.yield("nohttp"))
-	was := max(s.settings.memory, lab.GuestMemoryMiB)
-	s.says("apply", "--confirm", s.plan(func(set *settings) { set.memory = was + 4 }))
+	s.says("apply", "--confirm", s.plan(func(set *settings) { set.release++ }))
 	s.eventWithin(2*patience, "the update stops", mark, because("change", "update-stopped"))
 	first := s.event("its first machine is left to a person", mark, kind("quarantined")).Machine
 	s.must(s.initrd.yield("none"))
@@ -147,7 +145,7 @@ func badTemplate(s stage) {
 			s.Errorf("%s was taken down for a template that is bad", e.Machine)
 		}
 	}
-	s.reload(func(set *settings) { set.memory = was })
+	s.reload(func(set *settings) { set.release-- })
 }
 
 // hostDies ends everything on host a. Its machines are built on the other one; then the host is back.

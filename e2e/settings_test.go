@@ -27,8 +27,10 @@ type settings struct {
 	ladder    string // YAML of repair.steps
 	stop      string // on_external_stop; empty: hale's default
 	build     time.Duration
-	// memory of a machine, in MiB; 0: what the guest needs. Another one makes another template.
+	// memory of a machine, in MiB; 0: what the guest needs. Another one is given to a machine where it is.
 	memory int
+	// release stands on the kernel's command line unless it is 0. With another one, a machine is built anew.
+	release int
 	// state is the folder of disks and seeds; empty: the lab's.
 	state string
 	// xml is a domain of one's own, instead of the guest's kernel.
@@ -90,7 +92,7 @@ func (s settings) renderFleet(l *lab.Lab, initrd string) string {
 	} else {
 		p("      kernel: %q", l.Info().Guest.Kernel)
 		p("      initrd: %q", initrd)
-		p("      cmdline: \"%s console=ttyS0 hale.name={name}\"", lab.KernelArgs)
+		p("      cmdline: \"%s console=ttyS0 hale.name={name}%s\"", lab.KernelArgs, s.released())
 	}
 	p("      memory: %dMiB", max(s.memory, lab.GuestMemoryMiB))
 	if s.fleetYAML != "" {
@@ -108,6 +110,13 @@ func (s settings) renderFleet(l *lab.Lab, initrd string) string {
 	p("    build_within: %s", s.build)
 	p("    repair: {steps: %s, attempts: 50 in 1h, backoff: 500ms}", s.ladder)
 	return b.String()
+}
+
+func (s settings) released() string {
+	if s.release == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" hale.release=%d", s.release)
 }
 
 func (s settings) poll() string {

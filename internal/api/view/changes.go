@@ -20,7 +20,8 @@ func Waiting(p change.Plan) api.Waiting {
 func touched(all []change.Touched) []api.Touched {
 	out := make([]api.Touched, 0, len(all))
 	for _, t := range all {
-		out = append(out, api.Touched{Machine: string(t.Machine), Instance: string(t.Instance), Why: Reason(t.Why, "")})
+		out = append(out, api.Touched{Machine: string(t.Machine), Instance: string(t.Instance), Why: Reason(t.Why, ""),
+			InPlace: t.InPlace})
 	}
 	return out
 }

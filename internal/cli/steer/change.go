@@ -227,7 +227,11 @@ func unwatchedLine(u api.Unwatched) string {
 func (p sheet) touched(what string, all []api.Touched) []string {
 	lines := make([]string, 0, len(all))
 	for _, t := range all {
-		said := fmt.Sprintf("  would %s %s", what, t.Machine)
+		does := what
+		if t.InPlace {
+			does = "change in place, or replace where the provider cannot do that,"
+		}
+		said := fmt.Sprintf("  would %s %s", does, t.Machine)
 		if t.Instance != "" {
 			said += " (instance " + t.Instance + ")"
 		}

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/leaving"
 	"hale/internal/core/policy"
 	"hale/internal/core/situation"
+	"hale/internal/core/wanted"
 )
 
 // Plan is the part of an edit of one fleet that would destroy something, with all that it would touch.
@@ -20,7 +21,8 @@ type Plan struct {
 	// From and To are the sizes, spares included; equal: the size stays.
 	From, To int
 	Remove   []Touched
-	// Template says that the template is another one. Replace are the machines that would be built anew from it.
+	// Template says that the template is another one. Replace are the machines that would be built anew from it, or
+	// changed where they are.
 	Template bool
 	Replace  []Touched
 	// Blocked says why it could not be carried out even if it were confirmed; empty: it could.
@@ -33,6 +35,8 @@ type Touched struct {
 	Instance fleet.InstanceID // empty: it has none
 	// Why it is this one that is removed: it fails, or has the highest number.
 	Why fleet.Reason
+	// InPlace says that the instance becomes as the other template says where it is, if its provider can do that.
+	InPlace bool
 }
 
 // Empty reports whether nothing waits for a person's word.
@@ -63,6 +67,7 @@ func Pending(wanted *policy.Spec, ledger *belief.Ledger, machines []situation.Vi
 		p.Replace = kept(p.Remove, machines, func(m *belief.Machine) bool {
 			return staying(m) && (!wanted.Template.Builds(ledger.Template) || m.Current.Edition != ledger.Edition)
 		})
+		markInPlace(p.Replace, wanted, ledger, machines)
 	}
 	p.Blocked = blocked(p, &spec, wanted, machines)
 	if u := ledger.Update; p.Template && u.Goes() && u.Undoes != nil {
@@ -90,7 +95,7 @@ func surplus(s leaving.Scene, n int, l *belief.Ledger) []Touched {
 	s.Gone = func(m *belief.Machine) bool { return l.Removal(m.Name) != nil }
 	var out []Touched
 	for _, g := range leaving.Choose(s, n) {
-		out = append(out, Touched(g))
+		out = append(out, Touched{Machine: g.Machine, Instance: g.Instance, Why: g.Why})
 	}
 	return out
 }
@@ -108,13 +113,34 @@ func kept(removed []Touched, machines []situation.View, old func(*belief.Machine
 	return out
 }
 
+// markInPlace says of the machines to be replaced, which are in the order of all, which of them are changed where they
+// are.
+func markInPlace(touched []Touched, spec *policy.Spec, l *belief.Ledger, all []situation.View) {
+	for i := range all {
+		v := &all[i]
+		if len(touched) == 0 {
+			return
+		}
+		if touched[0].Machine == v.Machine.Name {
+			touched[0].InPlace = InPlace(v, spec, l)
+			touched = touched[1:]
+		}
+	}
+}
+
+// InPlace reports whether a machine with another template than the spec's becomes as that says where it is.
+func InPlace(v *situation.View, spec *policy.Spec, l *belief.Ledger) bool {
+	seen := v.Sighting(v.Machine.Current.ID)
+	return v.Machine.Quarantine == nil && len(wanted.Parts(&v.Machine, seen, l, spec, &spec.Template)) > 0
+}
+
 // blocked says what forbids the plan: a disk that is to be kept, or an instance that hale may not destroy, or not yet.
 func blocked(p Plan, spec, wanted *policy.Spec, machines []situation.View) (being fleet.Reason) {
 	_, loses := spec.Template.DiskLost()
 	_, would := wanted.Template.DiskLost()
 	touched := slices.Concat(p.Remove, p.Replace)
 	if (loses || p.Template && would) &&
-		slices.ContainsFunc(touched, func(t Touched) bool { return t.Instance != "" }) {
+		slices.ContainsFunc(touched, func(t Touched) bool { return t.Instance != "" && !t.InPlace }) {
 		return fleet.ReasonDiskKept
 	}
 	for i := range machines {

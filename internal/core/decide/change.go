@@ -5,6 +5,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/orders"
+	"hale/internal/core/wanted"
 )
 
 // change goes on with what a person ordered for the machine, or begins it. It reports whether the machine is spoken
@@ -31,8 +32,8 @@ func (w *work) change() bool {
 		return false
 	case w.ended(o):
 		return m.Change.Ended == fleet.ReasonRemoved // it is booked in the next round
-	case guard.Forbidden(m, &s.Spec, kind) != "": // since the person ordered it
-		w.RefuseChange(o.Order, guard.Forbidden(m, &s.Spec, kind))
+	case wanted.Forbidden(&w.Chart, kind) != "": // since the person ordered it
+		w.RefuseChange(o.Order, wanted.Forbidden(&w.Chart, kind))
 		return false
 	case m.Current.ID != o.Instance && !o.Named:
 		m.Change = &belief.Change{Order: o.Order, Ended: fleet.ReasonStalePlan} // not the one that the person was shown

@@ -116,7 +116,7 @@ func (w *Work) forbidden(r *belief.Repair) fleet.Reason {
 	if !takes || r.Intent != nil || r.Removed || r.Proof == fleet.ProofDeleted || !before(r) {
 		return ""
 	}
-	if w.keeps(r) || !r.Wanted() && r.Target.Expired {
+	if w.keeps(r) || r.InPlace != nil || !r.Wanted() && r.Target.Expired {
 		return guard.AgainstAside(w.M, &w.Situation.Spec, r.Target)
 	}
 	return guard.Against(w.M, &w.Situation.Spec, r.Target)

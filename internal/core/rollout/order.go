@@ -52,7 +52,8 @@ func refusesToMend(r *round.Round, l *belief.Ledger) fleet.Reason {
 	for i := range r.S.Machines {
 		v := &r.S.Machines[i]
 		if stays(r, l, &v.Machine) && Differs(l, v) {
-			touched = append(touched, change.Touched{Machine: v.Machine.Name, Instance: v.Machine.Current.ID})
+			touched = append(touched, change.Touched{Machine: v.Machine.Name, Instance: v.Machine.Current.ID,
+				InPlace: change.InPlace(v, &r.S.Spec, l)})
 		}
 	}
 	if len(touched) == 0 {

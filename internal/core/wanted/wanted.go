@@ -52,36 +52,48 @@ func Stands(c *chart.Chart, r *belief.Repair) bool {
 	return o != nil && o.Order == r.Order
 }
 
+// Forbidden says why the change may not begin, as the configuration stands now; empty: it may. A change in place takes
+// no disk away.
+func Forbidden(c *chart.Chart, kind belief.RepairKind) fleet.Reason {
+	if kind == belief.RepairUpdate && InPlace(c) != nil {
+		return guard.AgainstAside(c.M, &c.Situation.Spec, c.M.Current)
+	}
+	return guard.Forbidden(c.M, &c.Situation.Spec, kind)
+}
+
 // InPlace returns how the machine's instance becomes as the update wants it where it is; nil: another one has to be
 // built.
 func InPlace(c *chart.Chart) *belief.Adjusting {
-	m, l := c.M, c.Situation.Whole.Ledger
-	u := ledgerUpdate(l)
-	if u == nil || m.Current.None() || m.Current.Adopted || m.Quarantine != nil || !l.Knows(m.Current.Edition) {
+	l := c.Situation.Whole.Ledger
+	if l == nil || l.Update == nil || c.M.Quarantine != nil {
 		return nil
 	}
-	is := l.TemplateOf(u.Edition, &c.Situation.Spec)
-	var parts []policy.Part
-	if s := c.View.Sighting(m.Current.ID); s.Known() {
-		parts = is.Drift(&s.Instance)
-	}
-	if m.Current.Edition != u.Edition {
-		older := l.TemplateOf(m.Current.Edition, &c.Situation.Spec)
-		more, whole := is.Parts(&older)
-		if !whole {
-			return nil
-		}
-		parts = append(parts, more...)
-	}
+	is := l.TemplateOf(l.Update.Edition, &c.Situation.Spec)
+	parts := Parts(c.M, c.View.Sighting(c.M.Current.ID), l, &c.Situation.Spec, &is)
 	if len(parts) == 0 {
 		return nil
 	}
 	return &belief.Adjusting{Rest: policy.NeedRest(parts)}
 }
 
-func ledgerUpdate(l *belief.Ledger) *belief.Update {
-	if l == nil {
+// Parts returns the parts in which the machine's instance, as it was seen, has to be adjusted to be as one of the
+// template; none: that does not make it one, and another has to be built.
+func Parts(m *belief.Machine, seen fleet.Sighting, l *belief.Ledger, spec *policy.Spec,
+	is *policy.Template,
+) []policy.Part {
+	if m.Current.None() || m.Current.Adopted || !l.Knows(m.Current.Edition) {
 		return nil
 	}
-	return l.Update
+	var parts []policy.Part
+	if seen.Known() {
+		parts = is.Drift(&seen.Instance)
+	}
+	if older := l.TemplateOf(m.Current.Edition, spec); !is.Builds(older) {
+		more, whole := is.Parts(&older)
+		if !whole {
+			return nil
+		}
+		parts = append(parts, more...)
+	}
+	return parts
 }
