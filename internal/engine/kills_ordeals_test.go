@@ -122,6 +122,8 @@ func choreOrdeals() []ordeal {
 	data.Template.Disks = []policy.Disk{{Name: "data", Size: 1 << 30}, {Name: "root", Ephemeral: true}}
 	keeping := rung(fleet.StepRecreate)
 	keeping.KeepOld = 24 * time.Hour
+	copied := copying(3, policy.OnFailureStop)
+	copied = bare(3, copied.Repair.Steps...)
 	return []ordeal{
 		{step: "replace by order, kept disks", spec: data, begin: has(fleet.OrderReplace), ends: isOther,
 			after: disksAreKept},
@@ -135,6 +137,9 @@ func choreOrdeals() []ordeal {
 			ends: isCarriedOut, incidents: anyNumber},
 		{step: "migrate by order", spec: bare(5, rung(fleet.StepReboot)), world: two, before: standsAlone,
 			begin: has(fleet.OrderMigrate), ends: hasLeft},
+		// a call that comes late starts the machine, as anyone may have: the copy is put back once more
+		{step: "revert by order", spec: copied, before: isCopied, begin: has(fleet.OrderRevert), ends: isReverted,
+			incidents: 1, twice: []fleet.Op{fleet.OpPowerOff, fleet.OpRevert}},
 		// as with the reboot
 		{step: "reboot of what is marked", spec: bare(3, rung(fleet.StepReboot)), begin: has(fleet.OrderMark),
 			ends: isUnmarked, incidents: anyNumber},

@@ -207,3 +207,6 @@ func isCopied(s *story) {
 func nothingCopied(s *story) bool {
 	return len(s.world.Snapshots()) == 0 && len(s.machine(2).Snapshots) == 0 && s.allHealthy()
 }
+
+// isReverted: web-2 is the instance that it was, with the disks of its copy.
+func isReverted(s *story) bool { return isCarriedOut(s) && s.id(2) == s.before }

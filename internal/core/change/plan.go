@@ -10,7 +10,6 @@ import (
 	"hale/internal/core/leaving"
 	"hale/internal/core/policy"
 	"hale/internal/core/situation"
-	"hale/internal/core/wanted"
 )
 
 // Plan is the part of an edit of one fleet that would destroy something, with all that it would touch.
@@ -131,7 +130,7 @@ func markInPlace(touched []Touched, spec *policy.Spec, l *belief.Ledger, all []s
 // InPlace reports whether a machine with another template than the spec's becomes as that says where it is.
 func InPlace(v *situation.View, spec *policy.Spec, l *belief.Ledger) bool {
 	seen := v.Sighting(v.Machine.Current.ID)
-	return v.Machine.Quarantine == nil && len(wanted.Parts(&v.Machine, seen, l, spec, &spec.Template)) > 0
+	return v.Machine.Quarantine == nil && len(situation.Adjustable(&v.Machine, seen, l, spec, &spec.Template)) > 0
 }
 
 // blocked says what forbids the plan: a disk that is to be kept, or an instance that hale may not destroy, or not yet.

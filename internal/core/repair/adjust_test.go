@@ -62,6 +62,17 @@ func TestAnotherSizeInPlace(t *testing.T) {
 	st.isUpdated()
 }
 
+// L2: a disk that is to be kept is no reason against another size, but against a new instance.
+func TestAKeptDiskInPlace(t *testing.T) {
+	t.Parallel()
+	st, _ := adjusting(t, 2<<30, "")
+	st.s.Spec.Template.Disks = []policy.Disk{{Name: "data"}}
+	st.seen(marked("old", "h1", fleet.PowerOff, 1))
+	st.want("it is off", st.round(), "proven confirmed-off; CALL adjust old; act")
+	st.ends(fleet.OutcomeUnsupported)
+	st.want("its provider cannot do that", st.round(), givenUp("disk-kept"))
+}
+
 // Texts change on a machine that runs: it is not taken away from anybody.
 func TestOtherTextsInPlace(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
 
 // Needed says why a machine that serves is not taken away for an update: another one may have failed since the change
@@ -69,31 +70,9 @@ func InPlace(c *chart.Chart) *belief.Adjusting {
 		return nil
 	}
 	is := l.TemplateOf(l.Update.Edition, &c.Situation.Spec)
-	parts := Parts(c.M, c.View.Sighting(c.M.Current.ID), l, &c.Situation.Spec, &is)
+	parts := situation.Adjustable(c.M, c.View.Sighting(c.M.Current.ID), l, &c.Situation.Spec, &is)
 	if len(parts) == 0 {
 		return nil
 	}
 	return &belief.Adjusting{Rest: policy.NeedRest(parts)}
-}
-
-// Parts returns the parts in which the machine's instance, as it was seen, has to be adjusted to be as one of the
-// template; none: that does not make it one, and another has to be built.
-func Parts(m *belief.Machine, seen fleet.Sighting, l *belief.Ledger, spec *policy.Spec,
-	is *policy.Template,
-) []policy.Part {
-	if m.Current.None() || m.Current.Adopted || !l.Knows(m.Current.Edition) {
-		return nil
-	}
-	var parts []policy.Part
-	if seen.Known() {
-		parts = is.Drift(&seen.Instance)
-	}
-	if older := l.TemplateOf(m.Current.Edition, spec); !is.Builds(older) {
-		more, whole := is.Parts(&older)
-		if !whole {
-			return nil
-		}
-		parts = append(parts, more...)
-	}
-	return parts
 }
