@@ -113,7 +113,7 @@ func (m *Machine) checkIntent(r Repair, in Intent) error {
 		return m.checkCopy(r, in)
 	case in.Op == fleet.OpKeep || in.Op == fleet.OpRestore:
 		return m.checkSwap(r, in)
-	case in.Op == fleet.OpRevert && (r.Copy == "" || in.Snapshot != r.Copy || !m.IsWhole(in.Snapshot, in.Host)):
+	case !m.mayRevert(r, in):
 		return fmt.Errorf("%s: L12: %s to %q, which is no whole copy of its disks", m.Name, in.Op, in.Snapshot)
 	case in.Op == fleet.OpCreate && in.Instance != r.Next.ID:
 		return fmt.Errorf("%s: create of %s, which is not the next instance %s", m.Name, in.Instance, r.Next.ID)
@@ -166,6 +166,11 @@ func (m Machine) checkCopy(r Repair, in Intent) error {
 		return fmt.Errorf("%s: L2: %s in a %s", m.Name, in.Op, r.Kind)
 	}
 	return nil
+}
+
+// mayRevert reports whether the call puts no copy back, or the one that a person wants, and that is whole.
+func (m Machine) mayRevert(r Repair, in Intent) bool {
+	return in.Op != fleet.OpRevert || r.Copy != "" && in.Snapshot == r.Copy && m.IsWhole(in.Snapshot, in.Host)
 }
 
 // checkHook verifies that a hook is run at its moment, on behalf of the instance that the rung is about, or has built;
