@@ -63,15 +63,12 @@ func (j *Judge) Resized(n int, bounds *policy.Sizing) {
 	j.asksFor(bounds.Bound(n))
 }
 
-// asksFor notes how many machines are asked for from now on: more are in force at once.
+// asksFor notes how many machines are asked for from now on. They are in force once hale says so: of several orders
+// that are taken up together, only what the last one leaves is.
 func (j *Judge) asksFor(n int) {
 	j.lasts(j.w.Now())
 	j.asked = n
 	j.stated++
-	if n > j.size {
-		j.size = n
-		j.comeBack()
-	}
 }
 
 // Ruled notes which plans hale took up: what they name may go, and nothing else.
