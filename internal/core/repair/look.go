@@ -23,7 +23,7 @@ type looking struct {
 
 // look waits for the look that confirms the failure, having asked for it.
 func (p looking) look() onward {
-	p.takeGathered()
+	p.TakeGathered()
 	if p.leftAlone() || p.overtaken() {
 		return over
 	}
@@ -46,7 +46,7 @@ func (p looking) look() onward {
 	}
 	l := p.View.Look
 	if l == nil || p.r.Look == "" || l.ID != p.r.Look {
-		if p.gathered() {
+		if p.Gathered() {
 			p.askLook()
 		}
 		return waits
