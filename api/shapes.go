@@ -236,7 +236,8 @@ type OrderRequest struct {
 	Only     string   `json:"only,omitempty" enum:"scale-in"` // what alone a hold forbids
 	All      bool     `json:"all,omitempty"`                  // release the holds of others, too
 	Plan     string   `json:"plan,omitempty" maxLength:"200"` // that is confirmed
-	// Word is said of the hook of a machine that waits for one: of Hook, or of whichever does.
+	// Word is said of the hook of a machine that waits for one: of Hook, or of whichever does. Hook "approve/" is the
+	// step that waits to be approved (done) or denied (fail).
 	Word string `json:"word,omitempty" enum:"done,more,fail"`
 	Hook string `json:"hook,omitempty" maxLength:"200"`
 	Copy string `json:"copy,omitempty" maxLength:"200"`              // of disks, that is put back; empty: the youngest

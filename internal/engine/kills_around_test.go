@@ -28,6 +28,8 @@ func aroundOrdeals() []ordeal {
 	waits := bare(3, rung(fleet.StepReboot))
 	waits.Hooks.Leave = []policy.Hook{{Name: "backup", Kind: policy.HookWait, Within: 10 * time.Minute,
 		Deadline: time.Hour, OnFailure: policy.HookGoOn}} // in another attempt nobody says anything
+	asked := bare(3, rung(fleet.StepReboot))
+	asked.Repair.Steps[0].Approve = policy.Approval{Within: 2 * time.Minute, Otherwise: policy.UnapprovedGoOn}
 	pooled := bare(3, rung(fleet.StepReboot))
 	pooled.Pools = []policy.Pool{{Balancer: "edge", Wait: 10 * time.Second}}
 	spared := bare(2, rung(fleet.StepRecreate))
@@ -40,6 +42,12 @@ func aroundOrdeals() []ordeal {
 		{step: "order: a word on a hook", spec: waits, before: waitsForAWord, begin: given(fleet.Order{
 			Kind: fleet.OrderHook, Machine: "web-2", Word: fleet.HookDone}), incidents: 1,
 			ends: func(s *story) bool {
+				return s.allHealthy() && s.count(kind(record.IncidentClosed)) == 1 && s.settled(1)
+			}},
+		// in another attempt it goes on after its time
+		{step: "order: a step is approved", spec: asked, before: waitsForAWord, begin: given(fleet.Order{
+			Kind: fleet.OrderHook, Machine: "web-2", Word: fleet.HookDone, Hook: fleet.Approval}), incidents: 1,
+			asks: true, ends: func(s *story) bool {
 				return s.allHealthy() && s.count(kind(record.IncidentClosed)) == 1 && s.settled(1)
 			}},
 		{step: "leave of a pool", spec: pooled, early: isInAPool, begin: ails(simulated.ByReboot), incidents: 1,

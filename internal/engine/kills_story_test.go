@@ -41,6 +41,8 @@ type ordeal struct {
 	twice []fleet.Op
 	// mayPage says that a person may be told once more, who then has the machine.
 	mayPage bool
+	// asks says that each attempt asks a person, who is paged for that.
+	asks bool
 	// mayRefuse says that an order may come too late, and is put aside then.
 	mayRefuse bool
 }
@@ -340,6 +342,9 @@ func (o ordeal) checkRecords(s *story) {
 	want := o.pages
 	if o.mayPage && n[record.Quarantined] > 0 {
 		want++
+	}
+	if o.asks {
+		want = n[record.HookOver] // of each question
 	}
 	if got := n[record.Paged]; got != want {
 		s.t.Errorf("%d pages, want %d", got, want)

@@ -20,10 +20,30 @@ func Hook(id fleet.HookID) string {
 }
 
 func hookBegun(r record.Record) string {
+	if r.Hook.Moment() == fleet.MomentApprove {
+		return fmt.Sprintf("%s: hale asks whether it may %s, for %s", about(r), approved(r.Hook), Span(r.Took))
+	}
 	return fmt.Sprintf("%s: hale waits for a word on %s, for %s", about(r), Hook(r.Hook), Span(r.Took))
 }
 
+// approved is the step that a person is asked about, as in "hale may …".
+func approved(id fleet.HookID) string { return words.Step(fleet.StepKind(id.Name())) }
+
+func approvalOver(r record.Record) string {
+	switch r.Reason {
+	case fleet.ReasonDenied:
+		return Aside(fmt.Sprintf("%s: hale may not %s%s", about(r), approved(r.Hook), after(r)), r.Detail)
+	case fleet.ReasonUnapproved:
+		return fmt.Sprintf("%s: no word came on whether hale may %s%s", about(r), approved(r.Hook), after(r))
+	default:
+		return Aside(fmt.Sprintf("%s: hale may %s%s", about(r), approved(r.Hook), after(r)), r.Detail)
+	}
+}
+
 func hookOver(r record.Record) string {
+	if r.Hook.Moment() == fleet.MomentApprove {
+		return approvalOver(r)
+	}
 	if r.Reason == "" {
 		return fmt.Sprintf("%s: %s is done%s", about(r), Hook(r.Hook), after(r))
 	}
@@ -46,7 +66,22 @@ func hookOutcome(r record.Record) string {
 	return Aside(fmt.Sprintf("%s: %s: %s%s%s", about(r), Hook(r.Hook), ended, after(r), then), r.Detail)
 }
 
+// approvalWord says what a person wants of the step that hale asks about.
+func approvalWord(r record.Record) string {
+	said := fmt.Sprintf("%s: %s approves the next step", about(r), r.By)
+	if r.Word == fleet.HookFail {
+		said = fmt.Sprintf("%s: %s denies the next step", about(r), r.By)
+	}
+	if r.Reason != "" {
+		return Because(said+", which is refused", words.Reason(r.Reason))
+	}
+	return Aside(said, r.Detail)
+}
+
 func hookWord(r record.Record) string {
+	if r.Hook.Moment() == fleet.MomentApprove {
+		return approvalWord(r)
+	}
 	which := "the hook"
 	if r.Hook != "" {
 		which = Hook(r.Hook)

@@ -72,7 +72,8 @@ func sickening(r record.Record, story []record.Record) record.Record {
 var hides = map[fleet.Reason]bool{
 	fleet.ReasonHoldExpired: true, fleet.ReasonStepPage: true, fleet.ReasonStepLeave: true, fleet.ReasonExhausted: true,
 	fleet.ReasonAttempts: true, fleet.ReasonBlind: true, fleet.ReasonNotVerified: true, fleet.ReasonIOError: true,
-	fleet.ReasonNoStep: true, fleet.ReasonRunFailed: true,
+	fleet.ReasonNoStep: true, fleet.ReasonRunFailed: true, fleet.ReasonApproval: true, fleet.ReasonDenied: true,
+	fleet.ReasonUnapproved: true,
 }
 
 // ladder are those of them that name a step of the ladder, or the whole of it.

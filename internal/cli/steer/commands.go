@@ -15,6 +15,8 @@ func Commands(c *command.Call) []*cobra.Command {
 		g.releaseCommand(),
 		g.retryCommand(),
 		g.hookCommand(),
+		g.approveCommand(),
+		g.denyCommand(),
 		g.healCommand(),
 		g.undoCommand(),
 		g.markCommand(),

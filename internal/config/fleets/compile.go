@@ -279,7 +279,7 @@ func (c *compiler) steps(loss *keys.Flaw) []policy.Step {
 			OnDeleteFailure: s.Value.onDeleteFailure.Value, KeepOld: s.Value.keepOld.Value, Mode: s.Value.mode.Value,
 			For: c.onlyFor(s.Value.only),
 			Run: c.command(s.Value), Keep: s.Value.keep.Value, KeepFor: s.Value.keepFor.Value,
-			OnFailure: s.Value.onFailure.Value,
+			OnFailure: s.Value.onFailure.Value, Approve: hooks.Approval(s.Value.approve),
 		})
 		c.order(d.Value[:i], s)
 		c.unmoved(s)

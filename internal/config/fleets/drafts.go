@@ -92,6 +92,7 @@ type stepDraft struct {
 	command         keys.At[[]keys.At[string]]
 	env             keys.At[[]keys.Named[keys.TextDraft]]
 	idempotent      keys.At[bool]
+	approve         keys.At[hooks.Approve]
 }
 
 type limitsDraft struct {

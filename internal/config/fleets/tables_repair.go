@@ -3,6 +3,7 @@ package fleets
 import (
 	"time"
 
+	"hale/internal/config/hooks"
 	"hale/internal/config/times"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
@@ -118,6 +119,13 @@ func onlyFor() keys.Field[stepDraft] {
 		func(s *stepDraft) *keys.At[[]keys.At[string]] { return &s.only }).Said("whatever the fault is")
 }
 
+func approve() keys.Field[stepDraft] {
+	return keys.May("approve", "Ask a person before the step is done: a page goes out, and the step waits for `hale "+
+		"approve` or `hale deny`. One that is denied leaves the machine to a person. What has no instance any more "+
+		"is built without a word.", hooks.ApproveShape(),
+		func(s *stepDraft) *keys.At[hooks.Approve] { return &s.approve }).Said("no person is asked")
+}
+
 func runShape() keys.Shape[stepDraft] {
 	return kindOf{kind: fleet.StepRun, doc: "Run a command on hale's side, for instance a playbook that applies the " +
 		"machine's configuration again. Tried when the machine runs. " +
@@ -139,7 +147,7 @@ func runShape() keys.Shape[stepDraft] {
 		keys.Or("timeout", defaultRunTimeout, "When it is killed, and the step has failed.",
 			keys.Duration(time.Second, time.Hour),
 			func(s *stepDraft) *keys.At[time.Duration] { return &s.timeout }),
-		verifyWithin(), onlyFor(),
+		verifyWithin(), approve(), onlyFor(),
 	}}}
 }
 
@@ -179,7 +187,7 @@ func pageShape() keys.Shape[stepDraft] {
 func startShape() keys.Shape[stepDraft] {
 	return kindOf{kind: fleet.StepStart, doc: "Power it on. Tried when the provider says that it is off.",
 		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout),
-			onlyFor()}}}
+			approve(), onlyFor()}}}
 }
 
 func resumeShape() keys.Shape[stepDraft] {
@@ -188,7 +196,7 @@ func resumeShape() keys.Shape[stepDraft] {
 		"it was paused from outside. One that was paused because its disk cannot be written is left to a person in " +
 		"any case.",
 		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{verifyWithin(), callTimeout(defaultCallTimeout),
-			onlyFor()}}}
+			approve(), onlyFor()}}}
 }
 
 func rebootShape() keys.Shape[stepDraft] {
@@ -198,7 +206,7 @@ func rebootShape() keys.Shape[stepDraft] {
 				"agent, else its power button); one that does not listen is not healthy within verify_within, and "+
 				"the next step is tried.", keys.Choice(nil, policy.RebootHard, policy.RebootSoft),
 				func(s *stepDraft) *keys.At[policy.RebootMode] { return &s.mode }),
-			verifyWithin(), callTimeout(defaultCallTimeout), onlyFor(),
+			verifyWithin(), callTimeout(defaultCallTimeout), approve(), onlyFor(),
 		}}}
 }
 
@@ -206,7 +214,8 @@ func rebuildShape() keys.Shape[stepDraft] {
 	return kindOf{kind: fleet.StepRebuild, doc: "Make sure that it is off, give it a new disk from the template's " +
 		"image, and start it: the same instance, at the same address. What is on its " +
 		"disk is lost. It has the fleet's build_within to become healthy.",
-		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{callTimeout(defaultRecreateTimeout), onlyFor()}}}
+		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{callTimeout(defaultRecreateTimeout),
+			approve(), onlyFor()}}}
 }
 
 func evacuateShape() keys.Shape[stepDraft] {
@@ -214,7 +223,8 @@ func evacuateShape() keys.Shape[stepDraft] {
 		"the same address, with a new disk unless hosts share it. Tried when its host " +
 		"does not answer, after that was proven off (repair.fence). It has the fleet's build_within to become " +
 		"healthy. openstack with hosts only.",
-		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{callTimeout(defaultRecreateTimeout), onlyFor()}}}
+		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{callTimeout(defaultRecreateTimeout),
+			approve(), onlyFor()}}}
 }
 
 func migrateShape() keys.Shape[stepDraft] {
@@ -222,7 +232,7 @@ func migrateShape() keys.Shape[stepDraft] {
 		"disabled, with on_host_disabled: heal. openstack with hosts only.",
 		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{verifyWithin(),
 			callTimeout(defaultRecreateTimeout),
-			onlyFor()}}}
+			approve(), onlyFor()}}}
 }
 
 func rescueShape() keys.Shape[stepDraft] {
@@ -232,7 +242,7 @@ func rescueShape() keys.Shape[stepDraft] {
 		"can only be page and quarantine, for when it fails. openstack only.",
 		Object: keys.Object[stepDraft]{Fields: []keys.Field[stepDraft]{verifyWithin(),
 			callTimeout(defaultRecreateTimeout),
-			onlyFor()}}}
+			approve(), onlyFor()}}}
 }
 
 func recreateShape() keys.Shape[stepDraft] {
@@ -250,7 +260,7 @@ func recreateShape() keys.Shape[stepDraft] {
 					"that would be lost is then kept with it, so that the recreate is allowed.",
 					keys.Duration(time.Minute, 90*24*time.Hour),
 					func(s *stepDraft) *keys.At[time.Duration] { return &s.keepOld }),
-				callTimeout(defaultRecreateTimeout), onlyFor(),
+				callTimeout(defaultRecreateTimeout), approve(), onlyFor(),
 			},
 			Later: map[string]string{
 				"verify_within": "use the fleet's build_within",

@@ -20,6 +20,8 @@ const (
 	MomentProvision Moment = "provision"
 	// MomentPool is that of leaving the pool of a load balancer, which is waited for like a hook.
 	MomentPool Moment = "pool"
+	// MomentApprove is that of asking a person whether the step may be done, whose word is waited for like a hook's.
+	MomentApprove Moment = "approve"
 )
 
 // HookID names one hook of a fleet: its moment, and its name there.
@@ -39,6 +41,9 @@ func (id HookID) Name() HookName {
 	_, name, _ := strings.Cut(string(id), "/")
 	return HookName(name)
 }
+
+// Approval is what a word is about that approves, or denies, whichever step waits for one.
+const Approval = HookID(MomentApprove + "/")
 
 // HookWord is what is said of a hook that waits for a word.
 type HookWord string

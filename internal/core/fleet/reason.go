@@ -179,6 +179,9 @@ const (
 	ReasonWaitOver    Reason = "wait-over"    // the pool's wait is over
 	ReasonPoolSilent  Reason = "pool-silent"  // the pool does not answer
 	ReasonLastServing Reason = "last-serving" // it serves on, since nothing else in the pool does
+	ReasonApproval    Reason = "approval"     // a person is asked whether the step may be done
+	ReasonDenied      Reason = "denied"       // a person said that it may not
+	ReasonUnapproved  Reason = "unapproved"   // no person said anything in time
 
 	// Orders: why one is refused.
 	ReasonMalformed      Reason = "malformed"       // it cannot be read

@@ -15,12 +15,18 @@ type Task struct {
 	Pool policy.Pool
 }
 
+// Asks reports whether the task is to ask a person whether the step may be done.
+func (t *Task) Asks() bool { return t.ID.Moment() == fleet.MomentApprove }
+
 // OfPool reports whether the task is to leave a pool.
 func (t *Task) OfPool() bool { return t.ID.Moment() == fleet.MomentPool }
 
 // Next returns what comes next in the phase that the repair is in; false: all of it is over.
 func Next(spec *policy.Spec, r *belief.Repair) (Task, bool) {
 	for _, m := range moments(r) {
+		if t, asks := approval(spec, r, m); asks && !over(r, t.ID) {
+			return t, true
+		}
 		if m == fleet.MomentPool {
 			for _, p := range spec.Pools {
 				if id := m.Hook(fleet.HookName(p.Balancer)); !over(r, id) {
@@ -37,6 +43,15 @@ func Next(spec *policy.Spec, r *belief.Repair) (Task, bool) {
 	return Task{}, false
 }
 
+// approval returns what it is to ask a person whether the repair's step may be done, if the moment is for that and the
+// step has one who is asked. Of what never stood nothing is lost.
+func approval(spec *policy.Spec, r *belief.Repair, m fleet.Moment) (t Task, asks bool) {
+	a := belief.CurrentStep(*spec, *r).Approve
+	name := fleet.HookName(r.Step)
+	t = Task{ID: m.Hook(name), Hook: policy.Hook{Name: name, Kind: policy.HookWait, Within: a.Within}}
+	return t, m == fleet.MomentApprove && a.Within > 0 && r.Rung != belief.NoRung
+}
+
 func over(r *belief.Repair, id fleet.HookID) bool {
 	_, ended := r.Hooks.Ended(id)
 	return ended
@@ -50,7 +65,7 @@ func moments(r *belief.Repair) []fleet.Moment {
 	switch r.Phase {
 	case belief.PhaseLeave:
 		if heals {
-			out = append(out, fleet.MomentBefore)
+			out = append(out, fleet.MomentApprove, fleet.MomentBefore)
 		}
 		if leaves(r) {
 			out = append(out, fleet.MomentPool, fleet.MomentLeave)
@@ -164,7 +179,7 @@ func Say(m *belief.Machine, spec *policy.Spec, o *fleet.Order, now fleet.Now) (*
 		return nil, fleet.ReasonNotAwaited
 	}
 	anew := h.By == 0 // after a restart its time begins anew, and the word may be heard before that
-	switch hook, some := spec.Hook(h.At); {
+	switch hook, some := awaited(spec, m.Repair, h.At); {
 	case !some, hook.Kind != policy.HookWait:
 		return nil, fleet.ReasonNotAwaited
 	case h.Word != "":
@@ -181,8 +196,20 @@ func Say(m *belief.Machine, spec *policy.Spec, o *fleet.Order, now fleet.Now) (*
 	return &said, ""
 }
 
-// means reports whether the order is about the hook: by its id, by its name, or since it names none.
+// awaited returns what the repair waits with: a hook of the fleet, or the approval of its step.
+func awaited(spec *policy.Spec, r *belief.Repair, id fleet.HookID) (policy.Hook, bool) {
+	if t, asks := approval(spec, r, id.Moment()); asks && t.ID == id {
+		return t.Hook, true
+	}
+	return spec.Hook(id)
+}
+
+// means reports whether the order is about the hook: by its id, by its name, or since it names none. A step is approved
+// by a word on that alone.
 func means(o *fleet.Order, id fleet.HookID) bool {
+	if id.Moment() == fleet.MomentApprove {
+		return o.Hook == fleet.Approval || o.Hook == id
+	}
 	return o.Hook == "" || o.Hook == id || fleet.HookName(o.Hook) == id.Name()
 }
 

@@ -166,3 +166,38 @@ func TestHooksComeInTheirOrder(t *testing.T) {
 		}
 	}
 }
+
+// A step is approved by a word on that alone: the word on a hook approves nothing, and the word that approves ends no
+// hook. Another step is asked about anew.
+func TestAStepIsApprovedByAWordOnItAlone(t *testing.T) {
+	t.Parallel()
+	spec := &policy.Spec{}
+	spec.Hooks.Before = []policy.Hook{{Name: "approve", Kind: policy.HookWait, Within: time.Minute}}
+	spec.Repair.Steps = []policy.Step{{Kind: fleet.StepRecreate, Approve: policy.Approval{Within: time.Minute}}}
+	r := &belief.Repair{Kind: belief.RepairHeal}
+	r.Phase, r.Step, r.Target = belief.PhaseLeave, fleet.StepRecreate, belief.Incarnation{ID: "i-2", Certified: true}
+	m := &belief.Machine{Name: "web-2", Repair: r}
+	by := start.Add(time.Minute)
+	say := func(on fleet.HookID) fleet.Reason {
+		_, refused := hooks.Say(m, spec, &fleet.Order{Word: fleet.HookDone, Hook: on}, fleet.Now{Mono: start})
+		return refused
+	}
+	r.Hooks = r.Hooks.Due("approve/recreate", by, by)
+	if say("") != fleet.ReasonNotAwaited || say("approve") != fleet.ReasonNotAwaited {
+		t.Error("a word on a hook approves a step")
+	}
+	if why := say(fleet.Approval); why != "" {
+		t.Error(why)
+	}
+	r.Hooks = r.Hooks.End("approve/recreate", "").Due("before_repair/approve", by, by)
+	if why := say("approve"); why != "" {
+		t.Error(why)
+	}
+	if say(fleet.Approval) == "" {
+		t.Error("a step's approval ends a hook")
+	}
+	r.Hooks, r.Rung = nil, belief.NoRung
+	if task, _ := hooks.Next(spec, r); task.Asks() {
+		t.Error("a person is asked about what never stood")
+	}
+}

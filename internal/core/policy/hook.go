@@ -120,7 +120,7 @@ func (s *Spec) At(m fleet.Moment) []Hook {
 		return s.Hooks.After
 	case fleet.MomentProvision:
 		return s.Provision
-	case fleet.MomentPool: // it has no hooks
+	case fleet.MomentPool, fleet.MomentApprove: // they have no hooks
 	}
 	return nil
 }

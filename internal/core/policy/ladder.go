@@ -126,7 +126,24 @@ type Step struct {
 	// For are the checks, sorted, that the step is for: it applies while one of them is down; ProviderTerm among them
 	// stands for the provider's own word. Empty: whatever the fault is.
 	For []fleet.CheckName
+	// Approve says that a person is asked before the step's first call. The zero value: it is done unasked.
+	Approve Approval `json:",omitzero"`
 }
+
+// Approval is how long a person is asked, and what follows when none says anything by then.
+type Approval struct {
+	Within    time.Duration
+	Otherwise Unapproved
+}
+
+// Unapproved is what follows when a person who was asked says nothing.
+type Unapproved string
+
+// What follows.
+const (
+	UnapprovedHold Unapproved = "hold"  // the machine is left to a person
+	UnapprovedGoOn Unapproved = "go-on" // the step is done
+)
 
 // Command is what a run step executes on hale's side.
 type Command struct {

@@ -131,7 +131,7 @@ var held = []fleet.Reason{
 	fleet.ReasonDiskElsewhere, fleet.ReasonFenceDelay, fleet.ReasonFenceFailed, fleet.ReasonLocked,
 	fleet.ReasonLawBroken, fleet.ReasonAccessBack,
 	fleet.ReasonSharedToken, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonDraining,
-	fleet.ReasonInService,
+	fleet.ReasonInService, fleet.ReasonApproval,
 }
 
 // hooked are the ends of a hook that is not done.
@@ -140,6 +140,7 @@ var hooked = []fleet.Reason{
 	fleet.ReasonNoProgram,
 	fleet.ReasonNoSecret, fleet.ReasonNoMetadata, fleet.ReasonUnfit, fleet.ReasonNoAddress, fleet.ReasonUnsupported,
 	fleet.ReasonHookRefused, fleet.ReasonIdle,
+	fleet.ReasonDenied, fleet.ReasonUnapproved,
 }
 
 // halts are those for which no machine goes by an opinion, whatever it wants.
@@ -178,6 +179,7 @@ var failures = []fleet.Reason{
 	fleet.ReasonExhausted, fleet.ReasonAttempts, fleet.ReasonPilotFailed, fleet.ReasonUpdateStopped,
 	fleet.ReasonStepLeave, fleet.ReasonHookFailed, fleet.ReasonHookLate, fleet.ReasonHookUnclear,
 	fleet.ReasonHookRefused,
+	fleet.ReasonDenied, fleet.ReasonUnapproved,
 }
 
 // told are those for which a person must look.

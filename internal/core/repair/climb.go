@@ -38,6 +38,7 @@ func (w *Work) chooseRung(from int) onward {
 func (w *Work) takeRung(rung int, kind fleet.StepKind) onward {
 	r, target := w.M.Repair, w.M.Current
 	_, dead := w.DeadHost(target)
+	r.Hooks = r.Hooks.Anew(fleet.MomentApprove) // of another step a person is asked again
 	r.Climb = belief.Climb{Rung: rung, Step: kind, Stranded: dead, Aim: belief.AimAt(target)}
 	w.Record(record.Record{Kind: record.StepChosen, Step: kind, Cause: w.M.Health.Cause, Instance: target.ID,
 		Generation: target.Generation})

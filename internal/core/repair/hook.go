@@ -117,6 +117,8 @@ func (x errands) after() onward {
 func (x errands) do(task *hooks.Task) onward {
 	off := x.off()
 	switch h := x.r.Hooks; {
+	case task.Asks():
+		return x.ask(task)
 	case task.OfPool():
 		return x.leavePool(task, off)
 	case h.Said(task.ID) == fleet.HookDone:

@@ -206,6 +206,8 @@ func waitingFor(f published.Fleet, v situation.View) string {
 		return Lacking(&f, v)
 	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:
 		return f.Vantage.Detail
+	case fleet.ReasonApproval:
+		return asked(&f, &m)
 	case fleet.ReasonStoreOlder:
 		if o := f.Whole.Older; o != nil {
 			return prose.Older(o)
@@ -226,6 +228,20 @@ func waitingFor(f published.Fleet, v situation.View) string {
 	default:
 	}
 	return ""
+}
+
+// asked says which step a person is asked about, and what follows without a word.
+func asked(f *published.Fleet, m *belief.Machine) string {
+	r := m.Repair
+	if r == nil || r.Hooks == nil || r.Hooks.By == 0 {
+		return ""
+	}
+	then := "it is left to a person"
+	if belief.CurrentStep(f.Spec, *r).Approve.Otherwise == policy.UnapprovedGoOn {
+		then = "hale does that"
+	}
+	return fmt.Sprintf("hale would %s; without a word in %s %s", words.Step(r.Step),
+		prose.Span(max(0, r.Hooks.By.Sub(f.Now.Mono))), then)
 }
 
 // explainFate says which common cause the machine's incident hangs under.

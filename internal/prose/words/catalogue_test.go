@@ -33,6 +33,7 @@ var untold = map[string]string{
 	"HookKind":        "configuration: the person wrote it",
 	"MemberState":     "a pool's own word",
 	"MemberVerdict":   "a pool's own word",
+	"Unapproved":      "configuration: the person wrote it",
 	"HookFailure":     "configuration: the person wrote it",
 	"Accel":           "configuration: the person wrote it",
 	"Warning":         "configuration: the person wrote it",

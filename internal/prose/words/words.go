@@ -175,6 +175,7 @@ var (
 		fleet.MomentAfter:     "after the repair",
 		fleet.MomentProvision: "of provisioning",
 		fleet.MomentPool:      "pool",
+		fleet.MomentApprove:   "to be approved",
 	}
 	// hookWords are what is said of a hook that waits for a word.
 	hookWords = map[fleet.HookWord]string{

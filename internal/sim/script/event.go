@@ -63,6 +63,8 @@ const (
 	SaysDone Verb = "says done of" // the hook of a machine that waits for a word
 	SaysMore Verb = "says more of"
 	SaysFail Verb = "says fail of"
+	Approves Verb = "approves" // the step that a machine's repair asks about
+	Denies   Verb = "denies"
 	Heals    Verb = "heals"
 	Undoes   Verb = "undoes"
 	Replaces Verb = "replaces"

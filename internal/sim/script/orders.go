@@ -20,6 +20,7 @@ func ordered() map[Verb]fleet.OrderKind {
 	return map[Verb]fleet.OrderKind{
 		Holds: fleet.OrderHold, Releases: fleet.OrderRelease, Retries: fleet.OrderRetry, Heals: fleet.OrderHeal,
 		SaysDone: fleet.OrderHook, SaysMore: fleet.OrderHook, SaysFail: fleet.OrderHook,
+		Approves: fleet.OrderHook, Denies: fleet.OrderHook,
 		Replaces: fleet.OrderReplace, Starts: fleet.OrderStart, Stops: fleet.OrderStop, Reboots: fleet.OrderReboot,
 		Migrates: fleet.OrderMigrate, Reverts: fleet.OrderRevert, Marks: fleet.OrderMark, Unmarks: fleet.OrderUnmark, Cancels: fleet.OrderCancel,
 		Undoes: fleet.OrderUndo, Recovers: fleet.OrderRecover,
@@ -46,6 +47,16 @@ const Operator = "operator"
 // person is who has a hand in what the provider runs.
 const person = "a person"
 
+// word is what the event says of a hook, or of the step that a machine's repair asks about.
+func (e Event) word() (fleet.HookWord, fleet.HookID) {
+	var of fleet.HookID
+	if e.Verb == Approves || e.Verb == Denies {
+		of = fleet.Approval
+	}
+	return map[Verb]fleet.HookWord{SaysDone: fleet.HookDone, SaysMore: fleet.HookMore, SaysFail: fleet.HookFail,
+		Approves: fleet.HookDone, Denies: fleet.HookFail}[e.Verb], of
+}
+
 // Order returns the order that an operator's event gives to the fleet; its id and times are left to the caller that
 // posts it.
 func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
@@ -54,8 +65,7 @@ func (e Event) Order(name fleet.Name, hosts []world.Host) (fleet.Order, error) {
 	if o.Kind == fleet.OrderHold {
 		o.Reason = "planned work"
 	}
-	o.Word = map[Verb]fleet.HookWord{SaysDone: fleet.HookDone, SaysMore: fleet.HookMore,
-		SaysFail: fleet.HookFail}[e.Verb]
+	o.Word, o.Hook = e.word()
 	if o.Kind == fleet.OrderMark {
 		o.Reason = "its users complain"
 	}

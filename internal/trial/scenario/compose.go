@@ -276,16 +276,20 @@ func environment(vars []policy.Variable) string {
 	return "env: {" + strings.Join(out, ", ") + "}, "
 }
 
-// onlyFor is the step's last parameter, if it is for certain checks.
+// onlyFor are the step's last parameters: for which checks it is, if only for some, and how a person is asked before it.
 func onlyFor(step policy.Step) string {
+	asks := ""
+	if a := step.Approve; a != (policy.Approval{}) {
+		asks = fmt.Sprintf(", approve: {within: %s, otherwise: %s}", a.Within, a.Otherwise)
+	}
 	if len(step.For) == 0 {
-		return ""
+		return asks
 	}
 	names := make([]string, len(step.For))
 	for i, n := range step.For {
 		names[i] = string(n)
 	}
-	return ", for: [" + strings.Join(names, ", ") + "]"
+	return ", for: [" + strings.Join(names, ", ") + "]" + asks
 }
 
 func disks(t policy.Template) string {
