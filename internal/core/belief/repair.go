@@ -258,6 +258,9 @@ func (r *Repair) BeganRemoval(o fleet.OrderID) bool {
 // Aside reports whether it is about something beside the machine's instance, and makes room for whatever is about that.
 func (r *Repair) Aside() bool { return r.Kind == RepairRemnant || r.Kind == RepairTidy }
 
+// MayBeGivenUp reports whether the work is a wanted change that did not remove anything yet.
+func (r *Repair) MayBeGivenUp() bool { return r.Wanted() && !r.Removed }
+
 // LookAgain sends the rung back to its look: whatever was confirmed or proven before no longer counts.
 //
 // Of a wanted change a person's order confirms what no look could: only the proof begins anew.

@@ -191,6 +191,28 @@ func (c *Chart) FreshlySeen(r *belief.Repair) bool {
 	return c.View.Sighting(c.M.Current.ID).Asked > r.LastOutcome
 }
 
+// WithoutEffect takes back that hale powered the instance off, where its provider says for certain that nothing was
+// done: if it goes off from now on, that was not hale (L10). A call with an unknown outcome may still be carried out.
+func (c *Chart) WithoutEffect(r *belief.Repair, in belief.Intent, o fleet.Outcome) {
+	stops := in.Op.TurnsOff() || in.Op == fleet.OpReboot
+	if stops && o.Kind != fleet.OutcomeDone && in.Instance == c.M.Current.ID {
+		c.M.Current.PoweredOff = false
+	}
+	if in.Op.TurnsOff() && r.Wanted() && (o.Kind == fleet.OutcomeRetry || o.Kind == fleet.OutcomeNotSent) {
+		r.OffCalls-- // else it needs a further look
+	}
+}
+
+// belated is how long after its outcome a call to power off, which was accepted or of which nothing is known, may yet
+// be carried out. Clouds queue their work: two minutes were seen.
+const belated = 3 * time.Minute
+
+// MayGoOff reports whether a wanted change waits for what it told to power off in vain. Were it given up before, the
+// machine would serve again, and go off by a call that is still on its way.
+func (c *Chart) MayGoOff(r *belief.Repair) bool {
+	return r.Wanted() && r.OffAccepted && !c.Situation.Now.Due(r.LastOutcome.Add(belated))
+}
+
 // TurnedOff reports whether it was hale that turned the instance off, if it is off: its provider accepted an order of
 // this rung, or may have. An order that was surely not carried out turned nothing off: a person may have.
 func (c *Chart) TurnedOff() bool { return c.M.Current.PoweredOff || c.M.Repair.OffAccepted }

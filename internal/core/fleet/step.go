@@ -225,6 +225,9 @@ func (o Op) Rolled() bool {
 	return row.rolled || !known
 }
 
+// TurnsOff reports whether the operation leaves an instance off, and does no more.
+func (o Op) TurnsOff() bool { return o == OpPowerOff }
+
 // GoesElsewhere reports whether after the step the machine is on another host than one that does not answer.
 func (k StepKind) GoesElsewhere() bool { return k == StepRecreate || k == StepEvacuate }
 

@@ -82,7 +82,7 @@ func (w *Work) observe(r *belief.Repair, id fleet.InstanceID, host fleet.HostNam
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
 		return waits
 	}
-	if r.Intent == nil && r.Retries >= pageAfter && isWantedIn(w.M.Repair) {
+	if r.Intent == nil && r.Retries >= pageAfter && w.inVain(r) {
 		return w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
 	}
 	r.AskAt = w.Now().Add(w.patience(r))
@@ -125,7 +125,7 @@ func (w *Work) settleIntent(r *belief.Repair) onward {
 }
 
 func (w *Work) settle(r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
-	withoutEffect(w.M, in, o)
+	w.WithoutEffect(r, in, o)
 	if o.Kind == fleet.OutcomeLocked && r.Kind != belief.RepairTidy { // a copy is none of the instance's
 		return exchange{w, r}.locked(in, o.Detail)
 	}
@@ -156,15 +156,6 @@ func (w *Work) settle(r *belief.Repair, in belief.Intent, o fleet.Outcome) onwar
 	return again
 }
 
-// withoutEffect takes back that hale powered the instance off, where its provider says for certain that nothing was
-// done: if it goes off from now on, that was not hale (L10). A call with an unknown outcome may still be carried out.
-func withoutEffect(m *belief.Machine, in belief.Intent, o fleet.Outcome) {
-	stops := in.Op == fleet.OpPowerOff || in.Op == fleet.OpReboot
-	if stops && o.Kind != fleet.OutcomeDone && in.Instance == m.Current.ID {
-		m.Current.PoweredOff = false
-	}
-}
-
 // locked: its provider's people keep everybody from the instance. Nothing is built around it: it is tried again until
 // they unlock it.
 func (x exchange) locked(in belief.Intent, detail string) onward {
@@ -191,7 +182,7 @@ func (w *Work) giveUp(reason fleet.Reason, detail string) onward {
 	if w.M.Repair.Kind == belief.RepairRemnant {
 		return w.failAttempt(reason, detail)
 	}
-	if isWantedIn(w.M.Repair) {
+	if w.M.Repair.MayBeGivenUp() {
 		return w.giveUpChange(reason, detail)
 	}
 	return w.quarantine(reason, detail)
@@ -250,7 +241,7 @@ func (w *Work) repeat(r *belief.Repair, in belief.Intent) onward {
 func (w *Work) boundTries(r *belief.Repair, in belief.Intent) onward {
 	switch {
 	case r.Retries < pageAfter:
-	case isWantedIn(w.M.Repair):
+	case w.inVain(r):
 		return w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
 	case operationOf(in.Op).ofStep():
 		return w.failRung(fleet.ReasonCallFailed, "tried in vain")

@@ -318,11 +318,46 @@ func TestL1AWantedChangeNeedsTheProof(t *testing.T) {
 		st.want("it is said to be off", st.round(), "ASK old; act")
 	}
 	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
+	st.want("it may go off yet, by one of the calls", st.round(), "act")
+	st.pass(time.Minute)
+	st.want("it is asked for now and then", st.round(), "ASK old; act")
+	st.pass(2 * time.Minute)
+	st.seen(marked("old", "h1", fleet.PowerRunning, 1))
 	st.want("it runs on", st.round(), givenUp("no-proof"))
 	st, _ = removing(t)
 	st.m.Repair.Proof = fleet.ProofConfirmedOff
 	st.restarts()
 	st.want("a new owner", st.round(), "ASK old; act")
+}
+
+// What surely was not carried out is no call to power off: it is tried as often as any other.
+func TestL1NoProofIsMissingOfWhatWasNotToldToGoOff(t *testing.T) {
+	t.Parallel()
+	st, _ := removing(t)
+	for range 4 {
+		st.seen(marked("old", "h1", fleet.PowerRunning, 1))
+		st.want("it runs on", st.round(), "CALL power-off old; act")
+		st.ends(fleet.OutcomeRetry)
+		st.round()
+		st.due()
+	}
+}
+
+// A removal is not given up once its instance is gone: nothing is left that could be healed as before.
+func TestARemovalOfWhatIsGoneIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	st, _ := removing(t)
+	st.m.Repair.Retries = 20
+	st.seen(marked("old", "h1", fleet.PowerGone, 1))
+	st.want("it is gone", st.round(), "proven confirmed-deleted; CALL delete old; act")
+	st.ends(fleet.OutcomeRetry)
+	st.want("what it left cannot be removed now", st.round(), "act in 30s")
+	st.due()
+	st.want("it is asked for", st.round(), "ASK old; act")
+	st.seen(marked("old", "h1", fleet.PowerGone, 1))
+	st.want("it is tried again", st.round(), "proven confirmed-deleted; CALL delete old; act")
+	st.ends(fleet.OutcomeDone)
+	st.want("removed", st.round(), "repair-ended removed; over")
 }
 
 // A machine that is healed while an update goes on is built from the template in force, unless the other one proved

@@ -46,6 +46,9 @@ func (e ordered) stop() onward {
 		return e.giveUpChange(fleet.ReasonNoInstance, "")
 	case i.Power == fleet.PowerOff:
 		return e.park()
+	case e.r.OffCalls >= maxOffCalls && e.MayGoOff(e.r):
+		e.r.Retries = pageAfter - 4
+		return e.observe(e.r, e.r.Target.ID, e.r.Target.Host)
 	case e.r.OffCalls >= maxOffCalls:
 		return e.giveUpChange(fleet.ReasonStillRunning, "")
 	}

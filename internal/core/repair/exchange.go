@@ -84,6 +84,9 @@ func (x exchange) fence() onward {
 		return x.proven(fleet.ProofConfirmedOff)
 	case used:
 		return x.failAttempt(fleet.ReasonStillRunning, "") // what was put aside is in use
+	case x.r.OffCalls >= maxOffCalls && x.MayGoOff(x.r):
+		x.r.Retries = pageAfter - 4 // it is asked for twice a minute
+		return x.ask()
 	case x.r.OffCalls >= maxOffCalls:
 		return x.giveUpFence(fleet.ReasonStillRunning)
 	case !x.r.Wanted() && x.r.OffCalls != x.r.ClearedCalls:
@@ -108,7 +111,7 @@ func lookAgain(r *belief.Repair) onward {
 
 // giveUpFence: without proof there is no replacement (L1). A person must look.
 func (x exchange) giveUpFence(why fleet.Reason) onward {
-	if isWantedIn(x.M.Repair) {
+	if x.M.Repair.MayBeGivenUp() {
 		return x.giveUpChange(fleet.ReasonNoProof, string(why))
 	}
 	if x.M.Repair.Kind == belief.RepairRemnant || guard.Parent(x.M, x.Situation) != nil {
@@ -254,7 +257,7 @@ func (x exchange) setAside() onward {
 
 // keepFailed: the target is off, and nothing may take its place. A person must look.
 func (x exchange) keepFailed(detail string) onward {
-	if isWantedIn(x.M.Repair) {
+	if x.M.Repair.MayBeGivenUp() {
 		return x.giveUpChange(fleet.ReasonKeepFailed, detail)
 	}
 	return x.quarantine(fleet.ReasonKeepFailed, detail)
@@ -268,7 +271,7 @@ func (x exchange) deleteFailed(o fleet.Outcome) onward {
 		return x.removed() // there was nothing left but what it may have had around it
 	case x.r.Kind == belief.RepairRemnant:
 		return x.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
-	case isWantedIn(x.M.Repair):
+	case x.M.Repair.MayBeGivenUp():
 		return x.giveUpChange(fleet.ReasonDeleteFailed, o.Detail)
 	}
 	step := belief.CurrentStep(x.Situation.Spec, *x.r)

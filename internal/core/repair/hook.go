@@ -240,7 +240,7 @@ func (x errands) fail(id fleet.HookID, h *policy.Hook, why fleet.Reason, detail 
 	case x.r.Phase == belief.PhaseProvision:
 		x.M.Current.Spoilt = hooks.Spent(h, why)
 		return x.failRung(why, failed)
-	case isWantedIn(x.M.Repair):
+	case x.M.Repair.MayBeGivenUp():
 		return x.giveUpChange(why, failed)
 	default:
 		x.quarantine(why, failed)

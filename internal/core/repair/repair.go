@@ -409,7 +409,7 @@ func (w *Work) patience(r *belief.Repair) time.Duration {
 	switch {
 	case r.Kind == belief.RepairRemnant:
 		w.PutOff(r.Target.ID, fleet.ReasonCallFailed, w.Now().Add(longestBackoff))
-	case isWantedIn(w.M.Repair):
+	case w.M.Repair.MayBeGivenUp():
 		return d // it will be given up once it is known what became of its last call
 	case w.M.Incident == nil:
 		w.OpenIncident(belief.CauseBuild)
