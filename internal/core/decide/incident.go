@@ -110,7 +110,8 @@ func (w *work) advance() {
 	case m.Quarantine == nil && !w.faulty() && guard.ClearUp(m, s) == "" && w.clearsUp():
 	case m.Current.Candidate():
 		adopting.Adopt(&w.Work)
-	case m.Health.Verdict == belief.VerdictHealthy && (!m.Current.Certified || m.Current.Raw):
+	// what was well when its successor was refused has no instance any more, and is judged in the next round
+	case !m.Current.None() && m.Health.Verdict == belief.VerdictHealthy && (!m.Current.Certified || m.Current.Raw):
 		w.certify()
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:
