@@ -356,12 +356,16 @@ func (o ordeal) checkRecords(s *story) {
 
 // result says what came of it, in the table's words.
 func (o ordeal) result(s *story) string {
+	var twice []string
 	for what, n := range s.took() {
 		if n > 1 {
-			return string(what.op) + " twice"
+			twice = append(twice, string(what.op))
 		}
 	}
+	slices.Sort(twice)
 	switch {
+	case len(twice) > 0:
+		return strings.Join(twice, " and ") + " twice"
 	case s.ops != nil && len(s.ops.Taken()) > len(s.messages()):
 		return "told twice, under one key"
 	case s.count(kind(record.Quarantined)) > 0:
