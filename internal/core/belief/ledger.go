@@ -232,10 +232,14 @@ func (l *Ledger) Asked(wanted *policy.Spec) int {
 	return wanted.Sizing.Bound(l.ordered())
 }
 
-// Lifted reports whether the bounds ask for more machines than the last word on the size did. When they give way it
-// counts again.
+// Lifted reports whether the bounds ask for more machines than the last word on the size did, the configuration's
+// among them. When they give way it counts again.
 func (l *Ledger) Lifted(wanted *policy.Spec) bool {
-	return l.LastWord(wanted) != nil && l.ordered() < l.Asked(wanted)
+	word := wanted.Said()
+	if l.LastWord(wanted) != nil {
+		word = l.ordered()
+	}
+	return word != 0 && word < l.Asked(wanted)
 }
 
 // ordered returns the size that was ordered, without the removals that lower it.

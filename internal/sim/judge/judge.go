@@ -68,6 +68,7 @@ type Judge struct {
 	nights    []*night
 	built     map[string]bool   // the instances that a hale built, whichever
 	rolled    bool              // the store has not always held what it held a moment before
+	rolledAt  time.Duration     // since when it has
 	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
 	toldOlder bool              // a person was told that the store is older than the world
 	// toldTwo are the hosts that show the machine, as a person was told; none since hale said that it is over.

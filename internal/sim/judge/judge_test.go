@@ -231,6 +231,12 @@ func slights() []crime {
 			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
 			o.passes(o.utmost(0) + time.Minute)
 		}},
+		{"L8", "down for ever, and did not leave before the removal of another is booked", func(o court, breaks bool) {
+			o.size = 1
+			o.books(&belief.Ledger{Size: 2, Left: []int{map[bool]int{true: 3, false: 1}[breaks]}})
+			o.w.Crash(o.w.Current("web-1"), world.StopCrash)
+			o.passes(o.utmost(0) + time.Minute)
+		}},
 		{"L8", "down for ever, since it is one of the fleet again", func(o court, breaks bool) {
 			o.size = 2
 			o.books(&belief.Ledger{Size: 2, Left: []int{1}})
@@ -309,6 +315,16 @@ func twofold() []crime {
 				o.store.Name("new")
 			}
 			o.Acted(&world.Call{Op: world.Delete, ID: "new", Effect: true, Certified: true,
+				Mark: world.Mark{Machine: "web-1"}})
+		}},
+		{"L2", "what was built is destroyed by a store that was put back before", func(o court, breaks bool) {
+			o.Acted(&world.Call{Op: world.Create, ID: "new", Effect: true, Mark: world.Mark{Machine: "web-1"}})
+			sent := o.w.Now()
+			if breaks {
+				sent++
+			}
+			o.rolled, o.rolledAt = true, o.w.Now()
+			o.Acted(&world.Call{Op: world.Delete, ID: "new", Effect: true, Certified: true, Sent: sent,
 				Mark: world.Mark{Machine: "web-1"}})
 		}},
 		{"L8", "two hosts show a machine, and nobody knows", func(o court, breaks bool) {

@@ -40,7 +40,7 @@ func (j *Judge) RolledBack(then Memory) {
 			j.unmissed(name)
 		}
 	}
-	j.rolled = true
+	j.rolled, j.rolledAt = true, j.w.Now()
 	j.truth.Forgets()
 	for _, d := range j.w.DiskCopies() {
 		if m := j.belief(d.Machine); m == nil || m.SnapshotAt(fleet.SnapshotID(d.ID)) < 0 {
@@ -81,10 +81,10 @@ func (j *Judge) astray() bool {
 // unknown reports whether a hale built the instance, and the store of this one never heard of it.
 func (j *Judge) unknown(id string) bool { return j.built[id] && !j.store.Named(fleet.InstanceID(id)) }
 
-// unborn checks that nothing is taken away that was built by a hale which is another one by now: it may be the one that
-// serves, and no expired build that this one knows of (L1, L2).
+// unborn checks that nothing is taken away that was built by a hale which is another one by now: it may serve (L1, L2).
+// What was asked for before the store was put back was known then.
 func (j *Judge) unborn(c *world.Call) {
-	if !j.options.Naive && j.unknown(c.ID) {
+	if !j.options.Naive && j.unknown(c.ID) && !(j.rolled && c.Sent <= j.rolledAt) {
 		j.Broken("L2", c.Mark.Machine, string(c.Op)+" of "+string(j.called(c.ID))+", which its store does not know")
 	}
 }

@@ -55,7 +55,7 @@ func (o *outage) strike(e script.Event) { o.struck, o.struckAt = e.Verb, e.At }
 // Serving implements world.Watcher.
 func (j *Judge) Serving(vm *world.VM) {
 	n, ok := fleet.MachineName(vm.Machine()).Ordinal()
-	if !ok || n > len(j.outages) {
+	if !ok || n > len(j.outages) || j.first != nil { // the first judge alone hears of what serves again
 		return
 	}
 	defer j.Bear()

@@ -182,14 +182,17 @@ func (j *Judge) lookAround() {
 // becomes of it is for a person to say.
 func (j *Judge) isBeyond(machine string) bool {
 	n, ok := fleet.MachineName(machine).Ordinal()
-	switch l := j.booked; {
-	case !ok || j.spec.Adopt.Selects():
+	if !ok || j.spec.Adopt.Selects() {
 		return false
-	// how many there are to be is known here; which numbers they have is hale's choice
-	case l != nil && l.Size == j.size+j.spec.Spares.Count && !j.left[machine]:
-		return n > l.Size+len(l.Left) || slices.Contains(l.Left, n)
 	}
-	return j.left[machine] || n > j.size+j.spec.Spares.Count+len(j.left)
+	size, l := j.size+j.spec.Spares.Count, j.booked
+	booked := l != nil && (n > l.Size+len(l.Left) || slices.Contains(l.Left, n))
+	// how many there are to be is known here; which numbers they have is hale's choice
+	if l != nil && l.Size == size && !j.left[machine] {
+		return booked
+	}
+	// before a removal is booked, nothing that was beyond comes back by it
+	return j.left[machine] || n > size+len(j.left) || booked && l.Size > size
 }
 
 // Asked is how many machines are asked for.

@@ -61,6 +61,7 @@ type Judge struct {
 	// unread are machines with a stop that hale cannot read as a person's: it came so soon after a reset that the two
 	// cannot be told apart, or hale has started them since, for another reason that it was told.
 	unread   map[string]bool
+	unshown  map[string]bool          // machines that a person stopped while their hosts did not answer hale
 	willed   map[string]time.Duration // when a person ordered the machine's repair last
 	reset    map[string]time.Duration // when a reset took effect last, by instance
 	given    map[string]time.Duration // when a person gave a host its access back
@@ -103,7 +104,7 @@ func (t *Tally) Add(o Tally) {
 func New(court Court, f Fleet, t *Tally) *Judge {
 	return &Judge{
 		Fleet: f, court: court, tally: t, personal: map[string]bool{}, parked: map[string]bool{},
-		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, willed: map[string]time.Duration{},
+		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, unshown: map[string]bool{}, willed: map[string]time.Duration{},
 		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
 		runs: newRuns(),
@@ -117,7 +118,10 @@ func (j *Judge) Foresees(w *world.World, subject string, v verbs.Verb, later fun
 	case verbs.IsStopped, verbs.IsShutDown:
 		if vm := w.Current(subject); vm != nil && (vm.Power != world.Off || w.Reaches("", vm.Host)) {
 			j.stopped(vm.Mark.Machine, vm.ID, w.Now())
+			j.unshown[vm.Mark.Machine] = !w.Reaches("", vm.Host)
 		}
+	case verbs.LosesPower, verbs.TakesHale, verbs.TurnedOff:
+		j.hostForgets(w, subject)
 	case verbs.GivesAccess:
 		since := w.Now()
 		for _, h := range w.Hosts() {
@@ -145,6 +149,22 @@ func (j *Judge) Over(subject string, v verbs.Verb) {
 func (j *Judge) stopped(machine, id string, now time.Duration) {
 	at, reset := j.reset[id]
 	j.personal[machine], j.unread[machine] = true, reset && now-at < j.Poll
+}
+
+// hostForgets notes that what loses its power forgets who stopped its machines: where it did not answer then, nor
+// does now, hale never hears of it.
+func (j *Judge) hostForgets(w *world.World, domain string) {
+	d, err := verbs.ParseDomain(domain)
+	for _, h := range w.Hosts() {
+		if err != nil || !world.Has([]world.Host{h}, d) || w.Reaches("", h.Name) {
+			continue
+		}
+		for machine := range j.unshown {
+			if vm := w.Current(machine); vm != nil && vm.Host == h.Name && j.unshown[machine] {
+				j.unread[machine] = true
+			}
+		}
+	}
 }
 
 // WantedOn notes that the machine is to run, whatever a person wanted before: it serves, or they said so.

@@ -94,7 +94,7 @@ func (s *Sizes) ByOpinion(r *record.Record, now Now) {
 	}
 	s.inTime(who, r.Size, now)
 	if r.Size < now.Asked {
-		s.shrinks(who, r.Size, now)
+		s.shrinks(r.Opinion, r.Size, now)
 	}
 	s.Wants(r.Size, now)
 }
@@ -134,18 +134,32 @@ func (s *Sizes) inTime(who string, size int, now Now) {
 }
 
 // shrinks judges that an opinion wants fewer machines.
-func (s *Sizes) shrinks(who string, size int, now Now) {
+func (s *Sizes) shrinks(by fleet.OpinionName, size int, now Now) {
+	who := "opinion " + string(by)
 	if m, lasts, is := s.blind(now.At); is {
 		s.tally.ScaledInBlind++
 		s.broken("size", "%s shrinks the fleet to %d, and metric %s has said nothing for %s", who, size, m, lasts)
 	}
-	if stood := now.At - s.began; stood < s.Policy.Down.Stabilise {
+	if stood := now.At - s.began; stood < s.Policy.Down.Stabilise && s.reads(by) {
 		s.broken("L9", "%s shrinks the fleet %s after its owner began to read, and its window is %s", who, stood,
 			s.Policy.Down.Stabilise)
 	}
 	if now.Braked {
 		s.broken("L6", "%s shrinks the fleet while the brake is on", who)
 	}
+}
+
+// reads reports whether the size rests on readings where the opinion moves it: but for a schedule, which rests on the
+// time of day, while no opinion on a metric always has a say.
+func (s *Sizes) reads(by fleet.OpinionName) bool {
+	scheduled, read := false, false
+	for i := range s.Policy.Opinions {
+		o := &s.Policy.Opinions[i]
+		schedule := o.Kind == policy.OpinionSchedule
+		scheduled = scheduled || schedule && o.Name == by
+		read = read || !schedule && len(o.Only) == 0 && len(o.Not) == 0
+	}
+	return read || !scheduled
 }
 
 // blind returns a metric that an opinion goes by and that has said nothing for longer than it may be late.
