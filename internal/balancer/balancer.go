@@ -48,6 +48,8 @@ type Member struct {
 	State       State
 	Connections int // now; UnknownConnections: the pool does not tell
 	Verdict     Verdict
+	// Failed says that the pool was told of the state, and could not do it: it may go on as before.
+	Failed bool
 	// Since is when the verdict came to be; zero: the pool does not tell.
 	Since time.Time
 }
@@ -91,5 +93,5 @@ func (w Want) Check(op string, name fleet.MachineName) error {
 
 // Met reports whether the member, as the pool says it is, is as wanted.
 func (w Want) Met(m Member) bool {
-	return m.State == w.State && (w.State != Serving || m.At == w.At)
+	return m.State == w.State && !m.Failed && (w.State != Serving || m.At == w.At)
 }

@@ -54,11 +54,12 @@ type answer struct {
 		Connections *int              `json:"connections"`
 		Verdict     Verdict           `json:"verdict"`
 		Since       time.Time         `json:"since"`
+		Failed      bool              `json:"failed"`
 	} `json:"members"`
 }
 
 // ParseMembers reads an answer to List: {"members": [{"name": …, "address": …, "port": …, "state": …, "connections": …,
-// "verdict": …, "since": …}]}. Without connections and verdict these are unknown.
+// "verdict": …, "since": …, "failed": …}]}. Without connections and verdict these are unknown.
 func ParseMembers(data []byte) ([]Member, error) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
@@ -70,7 +71,7 @@ func ParseMembers(data []byte) ([]Member, error) {
 	out := []Member{}
 	for _, said := range *a.Members {
 		m := Member{Name: said.Name, State: said.State, Verdict: cmp.Or(said.Verdict, Unknown), Since: said.Since,
-			Connections: UnknownConnections}
+			Connections: UnknownConnections, Failed: said.Failed}
 		if said.Connections != nil {
 			m.Connections = max(UnknownConnections, *said.Connections)
 		}
@@ -112,6 +113,9 @@ func Confirm(ctx context.Context, p Pool, op string, name fleet.MachineName, w W
 		}
 		if w.Met(m) {
 			return nil
+		}
+		if m.Failed {
+			return fault.New(fault.UnknownOutcome, op, string(name), errors.New("it accepted that, and could not do it"))
 		}
 		return fault.New(fault.Transient, op, string(name), fmt.Errorf("it accepted that, and says %s", m.State))
 	}

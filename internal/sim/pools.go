@@ -150,8 +150,9 @@ func (c *server) passPool(b *pool.Balancer, index int, wants roster.Fleet) (said
 		if s.State != balancer.Serving && c.s.eldest().double == nil {
 			c.s.drains.Leaves(&c.s.spec, b, s.Member, c.s.store.Beliefs)
 		}
-		b.Set(string(s.Member), pool.State(s.State), s.At.Addr())
-		done[s.Member] = s.State
+		if b.Set(string(s.Member), pool.State(s.State), s.At.Addr()) {
+			done[s.Member] = s.State
+		}
 	}
 	k.words[index] = fleet.PoolWord{Balancer: c.s.spec.Pools[index].Balancer, Rev: k.words[index].Rev + 1, Asked: asked,
 		Members: roster.Word(members, done, last)}
@@ -168,7 +169,8 @@ func membersOf(all []pool.Member) []balancer.Member {
 	out := make([]balancer.Member, len(all))
 	for i, m := range all {
 		out[i] = balancer.Member{Name: fleet.MachineName(m.Name), State: balancer.State(m.State),
-			Verdict: balancer.Unknown, Connections: m.Connections, At: netip.AddrPortFrom(m.At, poolPort)}
+			Verdict: balancer.Unknown, Connections: m.Connections, At: netip.AddrPortFrom(m.At, poolPort),
+			Failed: m.Failed}
 		if v, known := verdicts[m.Finds]; known {
 			out[i].Verdict = v
 		}
@@ -194,6 +196,7 @@ func poolTroubles() map[script.Verb]act {
 	return map[script.Verb]act{
 		script.FallsSilent: all((*pool.Balancer).Silence),
 		script.KeepsUsers:  all((*pool.Balancer).Cling),
+		script.CannotSet:   all((*pool.Balancer).Stick),
 		script.ForgetsPool: all(func(b *pool.Balancer) func() {
 			b.Forget()
 			return func() {}

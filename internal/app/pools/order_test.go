@@ -109,6 +109,43 @@ func TestARefusedStepKeepsNoOtherFromItsTurn(t *testing.T) {
 	})
 }
 
+// TestADrainThatFailsIsToldAgain until the pool's wait is over, and said as what it is: that nothing was done is no
+// drain. What could not be drained is taken out then, and is tried for as long as that fails.
+func TestADrainThatFailsIsToldAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, d := newWorld(), &diary{Pool: memory.New()}
+		kept := w.run(t, configured(settings{d}, 30*time.Second))
+		expect(t, d.Pool, all)
+		m := d.All()["web-1"]
+		m.Connections = balancer.UnknownConnections
+		d.Put(m)
+		d.Break(memory.Faults{Fails: true})
+		d.begin(nil)
+		w.turn(func(f *published.Fleet) { f.Machines[0].Machine.Repair = &belief.Repair{Kind: belief.RepairUpdate} })
+		time.Sleep(11 * time.Second)
+		if m := kept.Said("web")[0].Members["web-1"]; m.State != balancer.Draining || !m.Failed {
+			t.Errorf("it is told of as %+v", m)
+		}
+		d.Break(memory.Faults{})
+		time.Sleep(6 * time.Second)
+		if m := kept.Said("web")[0].Members["web-1"]; m.State != balancer.Draining || m.Failed {
+			t.Errorf("it drains, and is told of as %+v", m)
+		}
+		d.Break(memory.Faults{Fails: true})
+		m = d.All()["web-1"]
+		m.Failed = true
+		d.Put(m)
+		time.Sleep(time.Minute)
+		if told := kept.Troubles(time.Now()); len(told) != 1 {
+			t.Errorf("it says %+v", told)
+		}
+		if got := d.said(); !strings.HasPrefix(got, "web-1 d, web-1 d") || !strings.HasSuffix(got, "web-1 o, web-1 o") {
+			t.Errorf("the orders were %s", got)
+		}
+	})
+}
+
 // TestWhatFailsLeavesBeforeOthersJoin where another machine serves: it gets requests until then. What is well, and the
 // only one that serves, goes once the others were told to.
 func TestWhatFailsLeavesBeforeOthersJoin(t *testing.T) {

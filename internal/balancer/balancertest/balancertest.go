@@ -28,6 +28,7 @@ const (
 	AnswerLost Fault = "does it and the answer is lost"
 	Full       Fault = "full" // no further member has room
 	Slow       Fault = "slow" // by a fraction of a second
+	Fails      Fault = "takes orders and cannot do what they say"
 )
 
 // Bench is an adapter with a balancer that can be broken. Its pool has room for at least web-1 to web-3.
@@ -65,6 +66,7 @@ func Run(t *testing.T, setup func(t *testing.T) Bench) {
 		"a lost answer is an unknown outcome":            lost,
 		"no room for a member is said":                   full,
 		"a slow balancer is waited for":                  slow,
+		"a change that it could not do is told as such":  fails,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -276,4 +278,25 @@ func slow(t *testing.T, b Bench) {
 	b.Break(Slow)
 	b.set(t, "web-1", balancer.Serving, At("127.0.0.1:8001"))
 	b.is(t, "web-1", balancer.Serving, At("127.0.0.1:8001"))
+}
+
+// fails is a drain that the balancer takes and cannot do: it goes on as before, and does not say otherwise.
+func fails(t *testing.T, b Bench) {
+	b.can(t, Fails)
+	at := At("127.0.0.1:8001")
+	b.set(t, "web-1", balancer.Serving, at)
+	b.Break(Fails)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := b.Pool.Set(ctx, "web-1", balancer.Want{State: balancer.Draining}); !fault.Is(err, fault.UnknownOutcome) {
+		t.Errorf("it could not do it, and says: %v", err)
+	}
+	if m := b.members(t)["web-1"]; m.State == balancer.Draining && !m.Failed {
+		t.Errorf("it tells of a drain: %+v", m)
+	}
+	b.Break(Works)
+	b.set(t, "web-1", balancer.Draining, at)
+	if m := b.members(t)["web-1"]; m.State != balancer.Draining || m.Failed {
+		t.Errorf("told again, it is %+v", m)
+	}
 }

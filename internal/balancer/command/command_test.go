@@ -27,11 +27,12 @@ slow) sleep 0.2;;
 esac
 if [ "$HALE_ACTION" = list ]; then
 	printf '{"members": ['
-	C=
+	C= X=
+	[ "$F" != "takes orders and cannot do what they say" ] || X=', "failed": true'
 	for f in "$D"/members/*; do
 		[ -e "$f" ] || continue
 		read -r S A P <"$f"
-		printf '%s{"name": "%s", "state": "%s", "address": "%s", "port": %s, "connections": 0, "verdict": "up"}' "$C" "${f##*/}" "$S" "$A" "$P"
+		printf '%s{"name": "%s", "state": "%s", "address": "%s", "port": %s, "connections": 0, "verdict": "up"%s}' "$C" "${f##*/}" "$S" "$A" "$P" "$X"
 		C=,
 	done
 	echo ']}'

@@ -94,6 +94,7 @@ func TestHAProxyPassesTheExam(t *testing.T) {
 		return balancertest.Bench{
 			Pool:      haproxy.New(haproxy.Options{Name: "edge", Socket: l.socket, Backend: bed.Backend}),
 			Remembers: true,
+			Cannot:    []balancertest.Fault{balancertest.Fails}, // what it takes it has done
 			Forget:    h.Reload,
 			Put: func(m balancer.Member) {
 				h.Ask(fmt.Sprintf("set server web/%s addr %s port %d", m.Name, m.At.Addr(), m.At.Port()))

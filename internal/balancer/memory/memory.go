@@ -25,6 +25,7 @@ type Faults struct {
 	Garbage    bool          // its answers cannot be read
 	AnswerLost bool          // orders take effect, and their answers are lost
 	Full       bool          // there is room for no further member
+	Fails      bool          // it takes orders, and cannot do what they say
 	Slow       time.Duration // each answer takes so long
 }
 
@@ -109,16 +110,20 @@ func (p *Pool) Set(ctx context.Context, name fleet.MachineName, w balancer.Want)
 		if !there {
 			m = balancer.Member{Name: name, Verdict: balancer.Up}
 		}
-		if m.State = w.State; w.State == balancer.Serving {
+		if m.State, m.Failed = w.State, f.Fails; w.State == balancer.Serving {
 			m.At = w.At
 		}
 		p.members[name] = m
 		p.orders++
 	}
+	failed := p.members[name].Failed
 	p.mu.Unlock()
-	if f.AnswerLost {
+	switch {
+	case f.AnswerLost:
 		<-ctx.Done()
 		return fault.New(fault.UnknownOutcome, op, string(name), ctx.Err())
+	case failed:
+		return fault.New(fault.UnknownOutcome, op, string(name), errors.New("it could not do it"))
 	}
 	return nil
 }

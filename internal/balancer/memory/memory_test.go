@@ -19,6 +19,7 @@ func TestTheTwinPassesTheExam(t *testing.T) {
 					balancertest.Works: {}, balancertest.Dead: {Dead: true}, balancertest.Frozen: {Frozen: true},
 					balancertest.Garbage: {Garbage: true}, balancertest.AnswerLost: {AnswerLost: true},
 					balancertest.Full: {Full: true}, balancertest.Slow: {Slow: 200 * time.Millisecond},
+					balancertest.Fails: {Fails: true},
 				}[f])
 			},
 			Put:    p.Put,

@@ -54,8 +54,10 @@ type draft struct {
 	weight       keys.At[int]
 }
 
+// heaviest is the greatest weight, by Octavia's API.
+const heaviest = 256
+
 func shape() keys.Object[draft] {
-	const heaviest = 256 // by Octavia's API
 	return keys.Object[draft]{Fields: []keys.Field[draft]{
 		keys.Must("cloud", "production",
 			"Which cloud, as clouds.yaml describes it; the credentials are for the project "+
@@ -68,7 +70,7 @@ func shape() keys.Object[draft] {
 				"one of its own address.", keys.Text("a subnet's id", "5d6f0b0c-8a0e-4ad2-9c3e-3b1f4b7d2a11"),
 			func(d *draft) *keys.At[string] { return &d.subnet }),
 		keys.Or("weight", 1, "The weight of a member that serves. One that a person gives another weight keeps "+
-			"that, and gets it back after it drained or was out, unless hale was started anew meanwhile.",
+			"that, and gets it back after it drained or was out: a tag of the member says it meanwhile.",
 			keys.Integer(1, heaviest), func(d *draft) *keys.At[int] { return &d.weight }),
 	}}
 }

@@ -1,11 +1,12 @@
 // Package octavia keeps a pool of Octavia, the load balancers of OpenStack clouds, by its API.
 //
 // A machine is the member of its own name. It serves with a weight, drains with weight 0, and is out when it is
-// deleted, or disabled by hand. An address cannot be changed there, so a machine that moved is a new member, and the
-// old one goes. A weight that a person gave is given back to a member that serves again, as long as this Pool lives. It
-// promises that what it says was done is what Octavia shows afterwards, done by the load balancer and
-// not only accepted. A load balancer takes one change at a time: what comes meanwhile waits, and is told again when its
-// time is over. How many connections a member has Octavia does not tell.
+// deleted, or disabled. An address cannot be changed there, so a machine that moved is a new member, and the old one
+// goes. A weight that a person gave is given back to a member that serves again: while it drains, a tag of the member
+// says the weight, and when it is out it is disabled with its tag, and not deleted. It promises that what it says was
+// done is what Octavia shows afterwards, done by the load balancer and not only accepted. A load balancer takes one
+// change at a time: what comes meanwhile waits, and is told again when its time is over. How many connections a member
+// has Octavia does not tell.
 package octavia
 
 import (
@@ -17,8 +18,8 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"hale/internal/balancer"
@@ -48,16 +49,12 @@ type Service interface {
 type Pool struct {
 	o       Options
 	service Service
-
-	mu sync.Mutex
-	// weights are those that people gave, by members' names: one that drains has none, and one that is out is deleted.
-	weights map[string]int
 }
 
 var _ balancer.Pool = (*Pool)(nil)
 
 // New makes a pool, which closes the service. It connects to nothing yet.
-func New(o Options, s Service) *Pool { return &Pool{o: o, service: s, weights: map[string]int{}} }
+func New(o Options, s Service) *Pool { return &Pool{o: o, service: s} }
 
 // Close implements balancer.Pool.
 func (p *Pool) Close() { p.service.Close() }
@@ -72,6 +69,8 @@ type member struct {
 	Enabled      bool   `json:"admin_state_up"`
 	Provisioning string `json:"provisioning_status"`
 	Operating    string `json:"operating_status"`
+	// Tags are missing where the API is older than them (2.5).
+	Tags *[]string `json:"tags"`
 }
 
 // Octavia's words for how far a change is, and for what it finds of a member.
@@ -141,13 +140,13 @@ func joined(all []member) []balancer.Member {
 			continue // another's
 		}
 		is := balancer.Member{Name: fleet.MachineName(m.Name), At: m.at(), State: m.state(), Verdict: m.verdict(),
-			Connections: balancer.UnknownConnections}
+			Connections: balancer.UnknownConnections, Failed: m.Provisioning == failed}
 		n := len(out) - 1
 		if n < 0 || out[n].Name != is.Name {
 			out = append(out, is)
 			continue
 		}
-		out[n].At, out[n].Verdict = netip.AddrPort{}, balancer.Unknown
+		out[n].At, out[n].Verdict, out[n].Failed = netip.AddrPort{}, balancer.Unknown, out[n].Failed || is.Failed
 		if serves(is.State) > serves(out[n].State) {
 			out[n].State = is.State
 		}
@@ -244,35 +243,27 @@ func pause(ctx context.Context) bool {
 
 // next is what is to be done to have the member be as wanted; nil: it is; without a method: to wait.
 func (p *Pool) next(all []member, name fleet.MachineName, w balancer.Want) (*openstack.Query, error) {
-	var mine []*member
-	for i := range all {
-		m := &all[i]
-		switch {
-		case m.Name == string(name):
-			mine = append(mine, m)
-		case w.State == balancer.Serving && m.at() == w.At && m.Provisioning != pendingDelete:
-			return nil, fault.New(fault.Transient, "octavia.set", string(name),
-				fmt.Errorf("member %s has its address and port", cmp.Or(m.Name, m.ID)))
-		}
+	mine, rival := parted(all, name, w)
+	if rival != nil {
+		return rival.givesWay(name)
 	}
 	there := slices.IndexFunc(mine, func(m *member) bool { return m.at() == w.At && m.Provisioning != pendingDelete })
 	for i, m := range mine {
 		switch {
 		case m.pending():
 			return &openstack.Query{}, nil
-		case w.State == balancer.Out:
+		case w.State == balancer.Out && (i > 0 || m.Tags == nil || p.weightOf(m) == p.o.Weight):
 			return remove(m), nil
-		case w.State == balancer.Draining && (m.state() != balancer.Draining || m.Provisioning == failed):
-			return change(m, 0), nil
-		case w.State == balancer.Serving && i == there && (m.state() != balancer.Serving || m.Provisioning == failed):
-			return change(m, cmp.Or(m.Weight, p.weightOf(m.Name))), nil
+		case w.State != balancer.Serving && (m.state() != w.State || m.Provisioning == failed),
+			w.State == balancer.Serving && i == there && (m.state() != balancer.Serving || m.Provisioning == failed):
+			return p.change(m, w.State), nil
 		}
 	}
 	if w.State != balancer.Serving {
 		return nil, nil //nolint:nilnil // nothing is to be done
 	}
 	if there < 0 {
-		return p.create(name, w.At), nil
+		return p.create(name, w.At, mine), nil
 	}
 	if elsewhere := slices.IndexFunc(mine, func(m *member) bool { return m != mine[there] }); elsewhere >= 0 {
 		return remove(mine[elsewhere]), nil // where it was before
@@ -280,18 +271,58 @@ func (p *Pool) next(all []member, name fleet.MachineName, w balancer.Want) (*ope
 	return nil, nil //nolint:nilnil // it is as wanted
 }
 
+// parted returns the members of the name, and another that has the address at which the name is to serve.
+func parted(all []member, name fleet.MachineName, w balancer.Want) (mine []*member, rival *member) {
+	for i := range all {
+		switch m := &all[i]; {
+		case m.Name == string(name):
+			mine = append(mine, m)
+		case w.State == balancer.Serving && m.at() == w.At && m.Provisioning != pendingDelete:
+			rival = m
+		}
+	}
+	return mine, rival
+}
+
+// givesWay removes the member for another machine that has its address now, if it is out.
+func (m *member) givesWay(to fleet.MachineName) (*openstack.Query, error) {
+	if !m.Enabled && m.noted() != 0 {
+		return remove(m), nil
+	}
+	return nil, fault.New(fault.Transient, "octavia.set", string(to),
+		fmt.Errorf("member %s has its address and port", cmp.Or(m.Name, m.ID)))
+}
+
 func remove(m *member) *openstack.Query {
 	return &openstack.Query{Method: http.MethodDelete, Path: []string{m.ID}, OK: []int{http.StatusNoContent}}
 }
 
-func change(m *member, weight int) *openstack.Query {
+// change has the member be so. What a person gave it is noted as long as it does not show.
+func (p *Pool) change(m *member, to balancer.State) *openstack.Query {
+	is := map[string]any{"weight": 0, "admin_state_up": to != balancer.Out}
+	note := ""
+	switch weight := p.weightOf(m); {
+	case to == balancer.Serving:
+		is["weight"] = weight
+	case weight != p.o.Weight:
+		note = weightNote + strconv.Itoa(weight)
+	}
+	if tags, news := m.tagged(note); news {
+		is["tags"] = tags
+	}
 	return &openstack.Query{Method: http.MethodPut, Path: []string{m.ID}, OK: []int{http.StatusOK},
-		Body: map[string]any{"member": map[string]any{"weight": weight, "admin_state_up": true}}}
+		Body: map[string]any{"member": is}}
 }
 
-func (p *Pool) create(name fleet.MachineName, at netip.AddrPort) *openstack.Query {
-	body := map[string]any{"name": name, "address": at.Addr().String(), "protocol_port": at.Port(),
-		"weight": p.weightOf(string(name))}
+// create makes the member, with the weight that a person gave one of those that the machine has elsewhere.
+func (p *Pool) create(name fleet.MachineName, at netip.AddrPort, mine []*member) *openstack.Query {
+	weight := p.o.Weight
+	for _, m := range mine {
+		if is := p.weightOf(m); is != p.o.Weight {
+			weight = is
+		}
+	}
+	body := map[string]any{"name": name, "address": at.Addr().String(), "protocol_port": at.Port(), "weight": weight}
 	if p.o.Subnet != "" {
 		body["subnet_id"] = p.o.Subnet
 	}
@@ -299,26 +330,37 @@ func (p *Pool) create(name fleet.MachineName, at netip.AddrPort) *openstack.Quer
 		Body: map[string]any{"member": body}}
 }
 
-// weightOf is what the member gets that is to serve.
-func (p *Pool) weightOf(name string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return cmp.Or(p.weights[name], p.o.Weight)
-}
+// weightOf is what the member has when it serves.
+func (p *Pool) weightOf(m *member) int { return cmp.Or(m.Weight, m.noted(), p.o.Weight) }
 
-// weigh notes the weights that people gave.
-func (p *Pool) weigh(all []member) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range all {
-		switch m := &all[i]; m.Weight {
-		case 0: // it drains
-		case p.o.Weight:
-			delete(p.weights, m.Name)
-		default:
-			p.weights[m.Name] = m.Weight
+// weightNote begins the tag with the weight of a member that does not show it.
+const weightNote = "hale:weight="
+
+// noted is the weight that its tag says; 0: none does.
+func (m *member) noted() int {
+	if m.Tags == nil {
+		return 0
+	}
+	for _, t := range *m.Tags {
+		if text, is := strings.CutPrefix(t, weightNote); is {
+			if n, err := strconv.Atoi(text); err == nil && 0 < n && n <= heaviest {
+				return n
+			}
 		}
 	}
+	return 0
+}
+
+// tagged returns the member's tags with the note, or with none, and whether they are others than it has.
+func (m *member) tagged(note string) (tags []string, news bool) {
+	if m.Tags == nil {
+		return nil, false
+	}
+	tags = slices.DeleteFunc(slices.Clone(*m.Tags), func(t string) bool { return strings.HasPrefix(t, weightNote) })
+	if note != "" {
+		tags = append(tags, note)
+	}
+	return append([]string{}, tags...), !slices.Equal(tags, *m.Tags)
 }
 
 // find returns the id of the pool.
@@ -383,7 +425,6 @@ func (p *Pool) list(ctx context.Context, op, pool string) ([]member, error) {
 		}
 		where.Set("marker", marker)
 	}
-	p.weigh(all)
 	slices.SortFunc(all, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.at().Compare(b.at()), cmp.Compare(a.ID, b.ID))
 	})

@@ -31,9 +31,10 @@ type twin struct {
 	made    int
 	busy    bool // it takes orders, and ends no change
 	full    bool
-	pools   int // of the name
-	fails   int // so many changes of a member go wrong
-	asked   int // that is no list
+	pools   int  // of the name
+	fails   int  // so many changes of a member go wrong
+	asked   int  // that is no list
+	old     bool // its API knows no tags
 	// odd answers in its place, or does not.
 	odd func(http.ResponseWriter, *http.Request) bool
 }
@@ -144,6 +145,9 @@ func (w *twin) create(out http.ResponseWriter, r *http.Request) {
 		refuse(out, http.StatusConflict, "Another member on this pool is already using ip on protocol_port")
 		return
 	}
+	if m["tags"] = []string{}; w.old {
+		delete(m, "tags")
+	}
 	w.made++
 	m["id"], m["admin_state_up"], m["operating_status"] = fmt.Sprint("m-", w.made), true, "NO_MONITOR"
 	w.change(m, "PENDING_CREATE")
@@ -162,6 +166,10 @@ func (w *twin) update(out http.ResponseWriter, r *http.Request) {
 	}
 	var asked struct{ Member map[string]any }
 	_ = json.NewDecoder(r.Body).Decode(&asked) // the fields tell
+	if asked.Member["tags"] != nil && w.old {
+		refuse(out, http.StatusBadRequest, "Unknown attribute for argument member_.member: tags")
+		return
+	}
 	for key, value := range asked.Member {
 		w.members[i][key] = value
 	}
@@ -213,7 +221,11 @@ func TestTheTwinPassesTheExam(t *testing.T) {
 			Pool: p,
 			Break: func(f balancertest.Fault) {
 				c.Break(f)
-				w.turn(func() { w.full = f == balancertest.Full })
+				w.turn(func() {
+					if w.full, w.fails = f == balancertest.Full, 0; f == balancertest.Fails {
+						w.fails = 1000
+					}
+				})
 			},
 			Put: func(m balancer.Member) {
 				w.turn(func() {
@@ -474,10 +486,11 @@ func TestPagesThatDoNotEndAreNoList(t *testing.T) {
 }
 
 // TestAPersonsWeightComesBack: a member that drained, was out, or moved has the weight again that a person gave it, and
-// the configured one where a person gave it that.
+// the configured one where a person gave it that; also when hale was started anew meanwhile. A person's tags stay.
 func TestAPersonsWeightComesBack(t *testing.T) {
 	t.Parallel()
-	w, _, p := setup(t, poolID)
+	w, c, p := setup(t, poolID)
+	restart := func() { p = poolOf(t, c, poolID) }
 	weighs := func(what string, want int) {
 		t.Helper()
 		w.turn(func() {
@@ -488,21 +501,71 @@ func TestAPersonsWeightComesBack(t *testing.T) {
 	}
 	set(t, p, "web-1", serving(80))
 	weighs("made", 1)
-	w.turn(func() { w.member("web-1")["weight"] = 7 })
+	w.turn(func() {
+		m := w.member("web-1")
+		m["weight"], m["tags"] = 7, []string{"shop"}
+	})
 	set(t, p, "web-1", balancer.Want{State: balancer.Draining})
 	weighs("drained", 0)
+	restart()
 	set(t, p, "web-1", serving(80))
 	weighs("back again", 7)
+	w.turn(func() {
+		if is := fmt.Sprint(w.member("web-1")["tags"]); is != "[shop]" {
+			t.Errorf("it is tagged %s", is)
+		}
+	})
 	set(t, p, "web-1", serving(81))
 	weighs("moved", 7)
-	set(t, p, "web-1", balancer.Want{State: balancer.Out})
-	set(t, p, "web-1", serving(81))
-	weighs("made anew", 7)
-	w.turn(func() { w.member("web-1")["weight"] = 1 })
-	only(t, p)
 	set(t, p, "web-1", balancer.Want{State: balancer.Draining})
-	set(t, p, "web-1", serving(81))
+	set(t, p, "web-1", balancer.Want{State: balancer.Out})
+	if m := only(t, p); m.State != balancer.Out {
+		t.Errorf("out, it is %+v", m)
+	}
+	restart()
+	set(t, p, "web-1", serving(82))
+	weighs("back elsewhere", 7)
+	w.turn(func() { w.member("web-1")["weight"] = 1 })
+	set(t, p, "web-1", balancer.Want{State: balancer.Draining})
+	set(t, p, "web-1", serving(82))
 	weighs("as the file has it", 1)
+	set(t, p, "web-1", balancer.Want{State: balancer.Out})
+	if len(w.members) != 0 {
+		t.Errorf("there is nothing to be kept of it: %+v", w.members)
+	}
+}
+
+// TestWhatIsOutGivesWay to a machine that has its address now; what a person disabled does not.
+func TestWhatIsOutGivesWay(t *testing.T) {
+	t.Parallel()
+	w, _, p := setup(t, poolID)
+	set(t, p, "web-1", serving(80))
+	w.turn(func() { w.member("web-1")["admin_state_up"] = false })
+	if err := p.Set(t.Context(), "web-2", serving(80)); !fault.Is(err, fault.Transient) {
+		t.Errorf("a person has a member at its address: %v", err)
+	}
+	set(t, p, "web-1", serving(80))
+	w.turn(func() { w.member("web-1")["weight"] = 7 })
+	set(t, p, "web-1", balancer.Want{State: balancer.Out})
+	set(t, p, "web-2", serving(80))
+	if m := only(t, p); m.Name != "web-2" || !serving(80).Met(m) {
+		t.Errorf("it is %+v", m)
+	}
+}
+
+// TestAnOctaviaWithoutTagsIsToldNone: a member drains and goes there, and has the configured weight afterwards.
+func TestAnOctaviaWithoutTagsIsToldNone(t *testing.T) {
+	t.Parallel()
+	w, _, p := setup(t, poolID)
+	w.turn(func() { w.old = true })
+	set(t, p, "web-1", serving(80))
+	w.turn(func() { w.member("web-1")["weight"] = 7 })
+	set(t, p, "web-1", balancer.Want{State: balancer.Draining})
+	set(t, p, "web-1", balancer.Want{State: balancer.Out})
+	if len(w.members) != 0 {
+		t.Errorf("it is out, and there is %+v", w.members)
+	}
+	set(t, p, "web-1", serving(80))
 }
 
 // TestADrainThatWentWrongIsNoDrain: it is told again, and after a pause where it goes wrong again; what is told in vain
@@ -524,6 +587,9 @@ func TestADrainThatWentWrongIsNoDrain(t *testing.T) {
 	defer cancel()
 	if err := p.Set(ctx, "web-1", balancer.Want{State: balancer.Draining}); !fault.Is(err, fault.UnknownOutcome) {
 		t.Errorf("it never drains: %v", err)
+	}
+	if m := only(t, p); !m.Failed || (balancer.Want{State: balancer.Draining}).Met(m) {
+		t.Errorf("it is told of as %+v", m)
 	}
 	w.turn(func() {
 		if w.asked > 5 {

@@ -151,7 +151,7 @@ func Word(members []balancer.Member, done map[fleet.MachineName]balancer.State,
 	all := make(map[fleet.MachineName]fleet.Membership, len(members))
 	for _, m := range members {
 		all[m.Name] = fleet.Membership{State: cmp.Or(done[m.Name], m.State), Verdict: m.Verdict,
-			Connections: m.Connections, Last: m.Name == last}
+			Connections: m.Connections, Last: m.Name == last, Failed: m.Failed && done[m.Name] == ""}
 	}
 	return all
 }
@@ -187,7 +187,7 @@ func (p *planning) join(name fleet.MachineName, w Wish) {
 // leave has the member drain, or be out.
 func (p *planning) leave(name fleet.MachineName, w Wish) {
 	m, there := p.members[name]
-	if !there || w.State == "" || w.State == balancer.Serving || m.State == balancer.Out {
+	if !there || w.State == "" || w.State == balancer.Serving || m.State == balancer.Out && !m.Failed {
 		return
 	}
 	if m.State == balancer.Serving && !w.Sure && m.Verdict != balancer.Down && !p.othersServe(name) {
@@ -197,12 +197,21 @@ func (p *planning) leave(name fleet.MachineName, w Wish) {
 	if w.Heeded && w.State == balancer.Out && !w.Sure && m.State == balancer.Serving && m.Verdict == balancer.Down {
 		return // it gets nothing, and of one that is out the pool would not say any more how it is
 	}
-	switch drains := w.State == balancer.Draining; {
-	case drains && m.State == balancer.Serving && w.Wait > 0:
-		p.step(name, w.Want, w.Why)
-	case drains && p.waits(m, w):
+	if w.State == balancer.Draining {
+		p.drain(m, w)
+		return
+	}
+	p.step(name, balancer.Want{State: balancer.Out}, w.Why)
+}
+
+// drain has the member drain, and be out when it has, or when its time is over.
+func (p *planning) drain(m balancer.Member, w Wish) {
+	switch waits := p.waits(m, w); {
+	case m.State == balancer.Serving && w.Wait > 0, waits && m.Failed: // one that failed may get connections as before
+		p.step(m.Name, w.Want, w.Why)
+	case waits:
 	default:
-		p.step(name, balancer.Want{State: balancer.Out}, w.Why)
+		p.step(m.Name, balancer.Want{State: balancer.Out}, w.Why)
 	}
 }
 
@@ -211,16 +220,17 @@ func (p *planning) urgent(name fleet.MachineName) bool {
 	return p.wishes[name].State == balancer.Out && p.othersServe(name)
 }
 
-// waits reports whether a member that drains has connections, for which there is time yet.
+// waits reports whether a member that drains has connections, or may get some since it could not be drained, and there
+// is time yet.
 func (p *planning) waits(m balancer.Member, w Wish) bool {
 	began, known := p.memory.drains[m.Name]
-	return m.State == balancer.Draining && m.Connections != 0 && (!known || p.now.Sub(began) < w.Wait)
+	return m.State == balancer.Draining && (m.Failed || m.Connections != 0) && (!known || p.now.Sub(began) < w.Wait)
 }
 
 // othersServe reports whether any other member serves, as the pool says, and goes on to.
 func (p *planning) othersServe(name fleet.MachineName) bool {
 	for other, m := range p.members {
-		if other == name || m.State != balancer.Serving || m.Verdict == balancer.Down {
+		if other == name || m.State != balancer.Serving || m.Failed || m.Verdict == balancer.Down {
 			continue
 		}
 		if w := p.wishes[other]; !w.Sure {

@@ -27,6 +27,7 @@ type member struct {
 	Port    uint16           `json:"port,omitempty"`
 	State   balancer.State   `json:"state"`
 	Verdict balancer.Verdict `json:"verdict"`
+	Failed  bool             `json:"failed,omitempty"`
 }
 
 // service is a receiver with a pool behind it.
@@ -61,7 +62,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		all, _ := s.pool.Members(r.Context())
 		out := []member{}
 		for _, m := range all {
-			out = append(out, member{string(m.Name), m.At.Addr().String(), m.At.Port(), m.State, m.Verdict})
+			out = append(out, member{string(m.Name), m.At.Addr().String(), m.At.Port(), m.State, m.Verdict, m.Failed})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"members": out})
 		return
@@ -72,6 +73,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err := s.pool.Set(r.Context(), q.Member, want)
 	switch {
+	case is == balancertest.Fails: // it says so when it is asked
 	case fault.Is(err, fault.NotFound):
 		http.Error(w, "no room", http.StatusNotFound)
 	case err != nil:
@@ -101,7 +103,7 @@ func TestAWebhookPassesTheExam(t *testing.T) {
 		return balancertest.Bench{Pool: p, Put: s.pool.Put, Forget: s.pool.Forget,
 			Break: func(f balancertest.Fault) {
 				s.is.Store(&f)
-				s.pool.Break(memory.Faults{Full: f == balancertest.Full})
+				s.pool.Break(memory.Faults{Full: f == balancertest.Full, Fails: f == balancertest.Fails})
 			}}
 	})
 }

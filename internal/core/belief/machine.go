@@ -513,3 +513,9 @@ func (i *Incarnation) Neighbourhood() fleet.Neighbourhood {
 func (m *Machine) TakenAlong() bool {
 	return m.Repair.Revives && m.Incident != nil && m.Incident.Dark
 }
+
+// LacksCertificate reports whether the machine is well, and its instance was not certified yet. What was well when its
+// successor was refused has no instance any more, and is judged in the next round.
+func (m *Machine) LacksCertificate() bool {
+	return !m.Current.None() && m.Health.Verdict == VerdictHealthy && (!m.Current.Certified || m.Current.Raw)
+}

@@ -110,8 +110,7 @@ func (w *work) advance() {
 	case m.Quarantine == nil && !w.faulty() && guard.ClearUp(m, s) == "" && w.clearsUp():
 	case m.Current.Candidate():
 		adopting.Adopt(&w.Work)
-	// what was well when its successor was refused has no instance any more, and is judged in the next round
-	case !m.Current.None() && m.Health.Verdict == belief.VerdictHealthy && (!m.Current.Certified || m.Current.Raw):
+	case m.LacksCertificate():
 		w.certify()
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:

@@ -37,6 +37,8 @@ type Membership struct {
 	Asked Instant
 	// Last says that it serves although it should not, since nothing else in the pool does.
 	Last bool
+	// Failed says that the pool was told of that state, and could not do it: it may send to it as before.
+	Failed bool
 }
 
 // PoolWord is what one pool said last of all its members.

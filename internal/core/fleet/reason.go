@@ -178,6 +178,7 @@ const (
 	ReasonOut         Reason = "out"          // the pool says that it is out, or has no connections
 	ReasonWaitOver    Reason = "wait-over"    // the pool's wait is over
 	ReasonPoolSilent  Reason = "pool-silent"  // the pool does not answer
+	ReasonPoolFailed  Reason = "pool-failed"  // the pool could not do what it was told: it may send to it as before
 	ReasonLastServing Reason = "last-serving" // it serves on, since nothing else in the pool does
 	ReasonApproval    Reason = "approval"     // a person is asked whether the step may be done
 	ReasonDenied      Reason = "denied"       // a person said that it may not

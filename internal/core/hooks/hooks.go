@@ -108,12 +108,14 @@ func (p *Pool) Left(now fleet.Now) fleet.Reason {
 	for _, m := range p.Members {
 		switch {
 		case m.Balancer != p.Balancer || m.Asked <= p.Since:
-		case m.State == fleet.MemberOut, m.State == fleet.MemberDrains && m.Connections == 0,
+		case !m.Failed && (m.State == fleet.MemberOut || m.State == fleet.MemberDrains && m.Connections == 0),
 			m.Verdict == fleet.MemberDown &&
 				m.Connections == 0: // it may stay there, so that the pool goes on asking it
 			return fleet.ReasonOut
 		case m.Last && !p.Wanted:
 			return fleet.ReasonLastServing
+		case late && m.Failed:
+			return fleet.ReasonPoolFailed
 		case late:
 			return fleet.ReasonWaitOver
 		default:

@@ -195,6 +195,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonOut:            {"the pool sends nothing to it any more", ""},
 	fleet.ReasonWaitOver:       {"the time for its connections to end is over", ""},
 	fleet.ReasonPoolSilent:     {"the pool does not answer", ""},
+	fleet.ReasonPoolFailed:     {"the pool could not do what it was told, and may send to it as before", ""},
 	fleet.ReasonLastServing:    {"nothing else in the pool serves, so it serves on", ""},
 	fleet.ReasonNotBraked:      {"the brake is not on", ""},
 	fleet.ReasonNothingKept:    {"no old instance of it is kept", "recreate keeps one with keep_old: 24h"},

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"maps"
 	"math/rand/v2"
 	"net/netip"
@@ -32,11 +33,13 @@ type Balancer struct {
 	members map[string]*member
 	silent  int // so many causes keep it from answering
 	clings  int // so many keep connections from ending
+	stuck   int // so many keep it from doing what it is told
 	changed func()
 }
 
 type member struct {
 	state State
+	told  State // in vain; empty: what it was told last it did
 	at    netip.Addr
 	ends  []time.Duration // of the connections, while it drains
 }
@@ -48,6 +51,7 @@ type Member struct {
 	At          netip.Addr
 	Finds       guest.Answer // Well, Critical, or Unheard
 	Connections int
+	Failed      bool // State is what it was told, and could not do
 }
 
 // New makes an empty one. How long connections last is drawn by the seed. changed is told that it would say something
@@ -69,13 +73,13 @@ func (b *Balancer) Says() (all []Member, answers bool) {
 func (b *Balancer) Members() (all []Member) {
 	for _, name := range slices.Sorted(maps.Keys(b.members)) {
 		m := b.members[name]
-		all = append(all, Member{Name: name, State: m.state, At: m.at, Finds: b.finds(m),
-			Connections: b.connections(m)})
+		all = append(all, Member{Name: name, State: cmp.Or(m.told, m.state), At: m.at, Finds: b.finds(m),
+			Connections: b.connections(m), Failed: m.told != ""})
 	}
 	return all
 }
 
-// Set has the member be so; false: it does not answer, and nothing was done.
+// Set has the member be so; false: it does not answer, or cannot do it, and nothing was done.
 func (b *Balancer) Set(name string, s State, at netip.Addr) bool {
 	if b.silent > 0 {
 		return false
@@ -88,8 +92,12 @@ func (b *Balancer) Set(name string, s State, at netip.Addr) bool {
 		m = &member{state: Out}
 		b.members[name] = m
 	}
+	if b.stuck > 0 {
+		m.told = s
+		return false
+	}
 	was := m.state
-	if m.state = s; s == Serving {
+	if m.state, m.told = s, ""; s == Serving {
 		m.at, m.ends = at, nil
 	}
 	if s == Draining && was == Serving {
@@ -161,6 +169,9 @@ func (b *Balancer) Silence() func() { return b.during(&b.silent) }
 
 // Cling keeps connections from ending, until the returned function is called.
 func (b *Balancer) Cling() func() { return b.during(&b.clings) }
+
+// Stick keeps it from doing what it is told, until the returned function is called.
+func (b *Balancer) Stick() func() { return b.during(&b.stuck) }
 
 func (b *Balancer) during(n *int) func() {
 	*n++

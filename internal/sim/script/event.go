@@ -42,6 +42,7 @@ const (
 	FallsSilent Verb = "falls silent"          // it answers nothing, and goes on as it was told
 	ForgetsPool Verb = "forgets its members"   // in a restart
 	KeepsUsers  Verb = "keeps its connections" // none of them ends
+	CannotSet   Verb = "cannot change members" // it is told to, and fails
 )
 
 // What can happen to a server.
@@ -172,6 +173,7 @@ func shapes() map[Verb]shape {
 		FallsSilent:    {subject: "balancer"},
 		ForgetsPool:    {subject: "balancer"},
 		KeepsUsers:     {subject: "balancer"},
+		CannotSet:      {subject: "balancer"},
 	}
 	for _, r := range verbs.Rows() {
 		out[r.Verb] = shape{string(r.Of), string(r.Takes), r.Must}

@@ -53,5 +53,9 @@ func PoolTroubles(spec policy.Spec, seed uint64, horizon time.Duration) []Event 
 			d.add(at+d.lasting(time.Second, 10*time.Minute), Operator, Confirms, "", 0)
 		}
 	}
-	return Merge(d.plan)
+	stuck := drawing{spec: spec, random: rand.New(rand.NewPCG(seed, 0x706f6f6c66))}
+	for at := stuck.lasting(time.Hour, 48*time.Hour); at < horizon; at += stuck.lasting(time.Hour, 48*time.Hour) {
+		stuck.add(at, "balancer", CannotSet, "", stuck.lasting(time.Second, 30*time.Minute))
+	}
+	return Merge(d.plan, stuck.plan)
 }

@@ -21,6 +21,7 @@ var onlySimulator = map[script.Verb]string{
 	script.LosesLease: "its store can drop everybody's leases only, and then no standby knows any more that somebody " +
 		"was there",
 	script.FallsSilent: noPool, script.ForgetsPool: noPool, script.KeepsUsers: noPool,
+	script.CannotSet: noPool,
 }
 
 const noPool = "its machines are behind no load balancer: it lets a machine go when it is asked for the first time"

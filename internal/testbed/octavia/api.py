@@ -1,8 +1,9 @@
 """Octavia's API on SQLite, without authentication, and with the driver that does nothing. A thread plays the amphorae: it
-ends changes, unless the file busy is there, and finds members as the file found says: {MEMBER'S ID: STATUS}."""
+ends changes, unless the file busy is there (those of a pool's members that is named in the folder fails end in ERROR), and finds members as the file found says: {MEMBER'S ID: STATUS}."""
 import json, os, sqlite3, sys, threading, time
 
 here, port = sys.argv[1], sys.argv[2]
+fails = os.path.join(here, 'fails')
 conf, base = os.path.join(here, 'octavia.conf'), os.path.join(here, 'octavia.db')
 with open(conf, 'w') as f:
     f.write(f"""[DEFAULT]
@@ -58,6 +59,9 @@ def amphorae():
                     db.execute('update member set operating_status = ? where id = ?', (status, member))
                 if os.path.exists(os.path.join(here, 'busy')):
                     continue
+                for pool in os.listdir(fails) if os.path.isdir(fails) else ():
+                    db.execute("update member set provisioning_status = 'ERROR' where pool_id = ? and "
+                               "provisioning_status like 'PENDING_%'", (pool,))
                 db.execute("delete from member where provisioning_status = 'PENDING_DELETE'")
                 for table in 'member', 'pool', 'listener', 'load_balancer':
                     db.execute(f"update {table} set provisioning_status = 'ACTIVE' where provisioning_status like 'PENDING_%'")

@@ -95,12 +95,28 @@ func (o *Octavia) Update(t testing.TB, project, pool, member string, change map[
 // Member returns the id of the member of the name.
 func (o *Octavia) Member(t testing.TB, project, pool, name string) string {
 	t.Helper()
-	var all struct{ Members []struct{ ID string } }
+	return o.member(t, project, pool, name).ID
+}
+
+// Weight returns the weight of the member of the name.
+func (o *Octavia) Weight(t testing.TB, project, pool, name string) int {
+	t.Helper()
+	return o.member(t, project, pool, name).Weight
+}
+
+type member struct {
+	ID     string
+	Weight int
+}
+
+func (o *Octavia) member(t testing.TB, project, pool, name string) member {
+	t.Helper()
+	var all struct{ Members []member }
 	o.must(t, project, http.MethodGet, "/v2.0/lbaas/pools/"+pool+"/members?name="+url.QueryEscape(name), nil, &all)
 	if len(all.Members) != 1 {
 		t.Fatalf("there are %d members %s", len(all.Members), name)
 	}
-	return all.Members[0].ID
+	return all.Members[0]
 }
 
 // Find has the load balancer find the member so, as Octavia says it: ONLINE, ERROR.
@@ -116,6 +132,20 @@ func (o *Octavia) Find(t testing.TB, member, status string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Fail has the load balancer be able to do no change of the pool's members, until the returned function is called.
+func (o *Octavia) Fail(t testing.TB, pool string) (end func()) {
+	t.Helper()
+	file := filepath.Join(o.dir, "fails", pool)
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = os.WriteFile(file, nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = os.Remove(file) }
 }
 
 // Stall has the load balancers end no change, until the returned function is called.

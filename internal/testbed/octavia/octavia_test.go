@@ -24,6 +24,20 @@ type bench struct {
 	balancertest.Bench
 	cloud         *front.Cloud
 	project, pool string
+	named         string // the pool, by its id or its name
+}
+
+// anew is the adapter of a hale that was just started.
+func (b *bench) anew(t *testing.T) balancer.Pool {
+	t.Helper()
+	service, err := openstack.NewService(openstack.Options{Cloud: front.Name, CloudsFile: b.cloud.File},
+		openstack.Balancing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := adapter.New(adapter.Options{Name: "edge", Pool: b.named, Weight: 1}, service)
+	t.Cleanup(p.Close)
+	return p
 }
 
 func setup(t *testing.T, o *octavia.Octavia, byName bool) bench {
@@ -32,25 +46,23 @@ func setup(t *testing.T, o *octavia.Octavia, byName bool) bench {
 	b.cloud = front.Start(t, b.project, o.Handler())
 	name := "pool-of-" + b.project
 	b.pool = o.Pool(t, b.project, name)
-	service, err := openstack.NewService(openstack.Options{Cloud: front.Name, CloudsFile: b.cloud.File},
-		openstack.Balancing)
-	if err != nil {
-		t.Fatal(err)
+	if b.named = b.pool; byName {
+		b.named = name
 	}
-	named := b.pool
-	if byName {
-		named = name
-	}
-	pool := adapter.New(adapter.Options{Name: "edge", Pool: named, Weight: 1}, service)
-	t.Cleanup(pool.Close)
+	able := func() {}
 	b.Bench = balancertest.Bench{
-		Pool: pool,
+		Pool: b.anew(t),
 		Put: func(m balancer.Member) {
 			o.Update(t, b.project, b.pool, o.Member(t, b.project, b.pool, string(m.Name)), map[string]any{
 				"weight":         map[balancer.State]int{balancer.Serving: 1}[m.State],
 				"admin_state_up": m.State != balancer.Out})
 		},
-		Break:  b.cloud.Break,
+		Break: func(f balancertest.Fault) {
+			b.cloud.Break(f)
+			if able(); f == balancertest.Fails {
+				able = o.Fail(t, b.pool)
+			}
+		},
 		Cannot: []balancertest.Fault{balancertest.Full}, // without credentials it counts no quota
 	}
 	return b
@@ -90,6 +102,10 @@ func TestARealOctaviaPassesTheExam(t *testing.T) {
 		if all, err := b.Pool.Members(t.Context()); err != nil || len(all) != 5 {
 			t.Errorf("it lists %v, %v", all, err)
 		}
+	})
+	t.Run("a person's weight outlasts a restart of hale", func(t *testing.T) {
+		t.Parallel()
+		weight(t, o)
 	})
 	t.Run("another's member at its address is not touched", func(t *testing.T) {
 		t.Parallel()
@@ -162,4 +178,32 @@ func finds(t *testing.T, o *octavia.Octavia) {
 			}
 		}
 	}
+}
+
+// weight has a member with a person's weight drain and be out, with hale started anew each time before it is back.
+func weight(t *testing.T, o *octavia.Octavia) {
+	t.Helper()
+	b := setup(t, o, false)
+	serves := func(port int) {
+		t.Helper()
+		set(t, b.anew(t), "web-1", balancer.Want{State: balancer.Serving,
+			At: balancertest.At(fmt.Sprint("127.0.0.1:", port))})
+	}
+	weighs := func(want int) {
+		t.Helper()
+		if is := o.Weight(t, b.project, b.pool, "web-1"); is != want {
+			t.Errorf("it weighs %d, and should %d", is, want)
+		}
+	}
+	serves(8001)
+	o.Update(t, b.project, b.pool, o.Member(t, b.project, b.pool, "web-1"),
+		map[string]any{"weight": 7, "tags": []string{"shop"}})
+	set(t, b.Pool, "web-1", balancer.Want{State: balancer.Draining})
+	weighs(0)
+	serves(8001)
+	weighs(7)
+	set(t, b.Pool, "web-1", balancer.Want{State: balancer.Draining})
+	set(t, b.Pool, "web-1", balancer.Want{State: balancer.Out})
+	serves(8002)
+	weighs(7)
 }

@@ -136,7 +136,7 @@ func (c *Cloud) spoil(w http.ResponseWriter, r *http.Request, fault balancertest
 			<-r.Context().Done()
 			return
 		}
-	case balancertest.Works, balancertest.Full:
+	case balancertest.Works, balancertest.Full, balancertest.Fails:
 	}
 	c.behind.ServeHTTP(w, r)
 }
