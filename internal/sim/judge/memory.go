@@ -84,7 +84,7 @@ func (j *Judge) unknown(id string) bool { return j.built[id] && !j.store.Named(f
 // unborn checks that nothing is taken away that was built by a hale which is another one by now: it may serve (L1, L2).
 // What was asked for before the store was put back was known then.
 func (j *Judge) unborn(c *world.Call) {
-	if !j.options.Naive && j.unknown(c.ID) && !(j.rolled && c.Sent <= j.rolledAt) {
+	if !j.options.Naive && j.unknown(c.ID) && (!j.rolled || c.Sent > j.rolledAt) {
 		j.Broken("L2", c.Mark.Machine, string(c.Op)+" of "+string(j.called(c.ID))+", which its store does not know")
 	}
 }
