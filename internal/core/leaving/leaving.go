@@ -102,9 +102,12 @@ func (c *choice) count() {
 		if !ok || !c.Spec.Has(n) || c.Gone(&v.Machine) {
 			continue
 		}
-		o := one{m: &v.Machine, built: v.Sighting(v.Machine.Current.ID).Instance.Mark.Built, number: n,
+		seen := v.Sighting(v.Machine.Current.ID)
+		o := one{m: &v.Machine, built: seen.Instance.Mark.Built, number: n,
 			domain: c.domain(&v.Machine), healthy: v.Machine.Health.Verdict == belief.VerdictHealthy}
-		o.fit = c.Fit(&v.Machine) && (c.Fresh == nil || !o.healthy || !c.Fresh(o.built))
+		// while its host does not answer, its mark cannot be read: it may have been built just now
+		fresh := c.Fresh != nil && o.healthy && (!seen.Known() || c.Fresh(o.built))
+		o.fit = c.Fit(&v.Machine) && !fresh
 		o.beside = c.Beside != nil && c.Beside(o.m.Name)
 		c.all = append(c.all, o)
 		c.weigh(&o, 1)
