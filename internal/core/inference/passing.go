@@ -13,6 +13,10 @@ import (
 // pass: it releases by itself when none comes to them.
 const brakePause = 10 * time.Minute
 
+// brakeWaits is for how long a machine that fails for itself may wait for a brake that the failures of others keep on,
+// and of which a person knows no more than those.
+const brakeWaits = time.Hour
+
 // passing reports whether the machine's failure may be over without a person: its host, or its provider, may only be
 // booting, or it is off and is being started, or will be.
 func passing(m *belief.Machine, s *guard.Situation) bool {

@@ -373,13 +373,14 @@ func (r *Inference) darkWithProvider(w *round.Member) bool {
 
 // Explained reports whether a person is told of the failures by something better than the brake: a doubt, or parent
 // incidents and a silent provider that leave no more of them than the brake allows; or that they pass without a person:
-// no more last than the brake allows once it is released, and it is still to be hoped that it will be (L8). The limit
-// is the brake's, and 0 of a brake that several fleets share: what fails in this one is explained, or not.
+// no more last than the brake allows once it is released, and it is still to be hoped that it will be (L8). Parents do
+// not explain for long that a machine waits that fails for itself. The limit is the brake's, and 0 of a brake that
+// several fleets share: what fails in this one is explained, or not.
 func (r *Inference) Explained(b *belief.Brake, members []*round.Member, limit int) bool {
 	if d := r.Sit.Whole.Doubt; d.Paged || d.Reason != "" && !r.S.Now.Reached(d.Since.Add(round.PagePause)) {
 		return true
 	}
-	lasting, shared := r.Tally.Failing, 0
+	lasting, shared, waits := r.Tally.Failing, 0, false
 	for _, w := range members {
 		switch {
 		case guard.Surplus(w.On.M, &r.S.Spec), !guard.Counts(w.On.M, &r.S.Spec):
@@ -387,10 +388,12 @@ func (r *Inference) Explained(b *belief.Brake, members []*round.Member, limit in
 			shared++
 		case passing(w.On.M, &r.Sit):
 			lasting--
+		case w.On.M.Incident != nil && !w.On.M.Incident.Paged:
+			waits = waits || r.S.Now.Reached(w.On.M.Incident.Opened.Add(brakeWaits))
 		}
 	}
 	if r.S.Now.Reached(b.Since.Add(brakePause)) {
 		limit /= 2 // at half the limit it is about to release
 	}
-	return lasting <= limit || shared > 0 && lasting-shared <= limit
+	return lasting <= limit || shared > 0 && lasting-shared <= limit && !waits
 }
