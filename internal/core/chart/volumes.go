@@ -17,13 +17,27 @@ func (c *Chart) Rivalled() bool { return c.RivalledBeside("") }
 
 // RivalledBeside is the same for a machine that is about to have the instance.
 func (c *Chart) RivalledBeside(id fleet.InstanceID) bool {
-	mayRun := func(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
 	return slices.ContainsFunc(c.M.Strays,
 		func(s belief.Stray) bool { return s.ID != id && mayRun(c.View.Sighting(s.ID).Instance.Power) }) ||
 		slices.ContainsFunc(c.View.Seen, func(s fleet.Sighting) bool {
-			return s.Instance.ID != id && !c.Away(s.Instance.ID) && mayRun(s.Instance.Power) &&
-				(IsStray(c.M, &s.Instance, c.Installation) || c.isForeign(&s.Instance))
+			return s.Instance.ID != id && c.isRival(&s.Instance)
 		})
+}
+
+// Replaced reports whether the machine's own instance is gone while another one with its mark may run, which no build of
+// hale's left unfinished.
+func (c *Chart) Replaced() bool {
+	return (c.M.Current.None() || c.M.Health.Cause == belief.CauseGone) &&
+		slices.ContainsFunc(c.View.Seen, func(s fleet.Sighting) bool {
+			return c.isRival(&s.Instance) && !c.IsRemnant(s.Instance)
+		})
+}
+
+func mayRun(p fleet.Power) bool { return p != fleet.PowerOff && p != fleet.PowerGone }
+
+// isRival reports whether the instance bears the machine's mark beside its own, and may run.
+func (c *Chart) isRival(i *fleet.Instance) bool {
+	return !c.Away(i.ID) && mayRun(i.Power) && (IsStray(c.M, i, c.Installation) || c.isForeign(i))
 }
 
 // StartsBeside reports whether the machine does not run, and another instance with its mark may: whatever sets the

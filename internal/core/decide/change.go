@@ -70,6 +70,9 @@ func (w *work) held(kind belief.RepairKind) fleet.Reason {
 	if held == "" && kind == belief.RepairUpdate {
 		held = guard.InService(w.M, w.View, w.Situation)
 	}
+	if held == "" && kind == belief.RepairRemove && w.Replaced() {
+		return fleet.ReasonRival // nothing would be removed, and the other would run on as no machine's
+	}
 	return held
 }
 

@@ -229,6 +229,40 @@ func TestL01NothingIsBuiltBesideARival(t *testing.T) {
 	}
 }
 
+// L13: a machine whose instance is gone has not left while another one bears its mark and may run: it would be no
+// machine's. What an unfinished build left is removed with the machine.
+func TestL13WhatAnotherInstanceStandsForHasNotLeft(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		certified bool
+		removed   int
+	}{
+		"a finished one":      {true, 0},
+		"an unfinished build": {false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := few(t, 10)
+			tl.mark()
+			m := &tl.s.Machines[3].Machine
+			m.Generation, m.Current.Generation = 2, 2
+			tl.s.Whole.Ledger = &belief.Ledger{Size: 10, Provider: "lab",
+				Removals: []belief.Removal{{Machine: "web-4", Order: "o", By: "ann", Named: true}}}
+			wanted := tl.s.Spec
+			wanted.Size = 9
+			tl.s.Wanted = &wanted
+			tl.sighted(3, "other", fleet.PowerRunning,
+				fleet.Mark{Installation: ours, Generation: 1, Certified: c.certified})
+			tl.power(fleet.PowerGone, 3)
+			for range 5 {
+				tl.pass(10 * time.Second)
+				tl.confirm()
+			}
+			tl.wantCount("removals", tl.count(record.RepairStarted, fleet.Reason(belief.RepairRemove)), c.removed)
+		})
+	}
+}
+
 // L10: what is ordered away is no failure: it neither engages the brake nor keeps it on.
 func TestL10WhatIsOrderedAwayDoesNotFail(t *testing.T) {
 	t.Parallel()
