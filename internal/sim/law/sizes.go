@@ -140,7 +140,7 @@ func (s *Sizes) shrinks(by fleet.OpinionName, size int, now Now) {
 		s.tally.ScaledInBlind++
 		s.broken("size", "%s shrinks the fleet to %d, and metric %s has said nothing for %s", who, size, m, lasts)
 	}
-	if stood := now.At - s.began; stood < s.Policy.Down.Stabilise && s.reads(by) {
+	if stood := now.At - s.began; stood < s.Policy.Down.Stabilise && s.reads(by, now.Asked) {
 		s.broken("L9", "%s shrinks the fleet %s after its owner began to read, and its window is %s", who, stood,
 			s.Policy.Down.Stabilise)
 	}
@@ -150,14 +150,17 @@ func (s *Sizes) shrinks(by fleet.OpinionName, size int, now Now) {
 }
 
 // reads reports whether the size rests on readings where the opinion moves it: but for a schedule, which rests on the
-// time of day, while no opinion on a metric always has a say.
-func (s *Sizes) reads(by fleet.OpinionName) bool {
+// time of day, while no opinion on a metric always has a say. Steps that never lead to fewer machines than there are
+// have none in that.
+func (s *Sizes) reads(by fleet.OpinionName, size int) bool {
 	scheduled, read := false, false
 	for i := range s.Policy.Opinions {
 		o := &s.Policy.Opinions[i]
 		schedule := o.Kind == policy.OpinionSchedule
 		scheduled = scheduled || schedule && o.Name == by
-		read = read || !schedule && len(o.Only) == 0 && len(o.Not) == 0
+		grows := o.Kind == policy.OpinionSteps && !slices.ContainsFunc(o.Steps,
+			func(step policy.SizeStep) bool { return step.Change.To(size) < size })
+		read = read || !schedule && !grows && len(o.Only) == 0 && len(o.Not) == 0
 	}
 	return read || !scheduled
 }
