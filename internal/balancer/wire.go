@@ -115,7 +115,8 @@ func Confirm(ctx context.Context, p Pool, op string, name fleet.MachineName, w W
 			return nil
 		}
 		if m.Failed {
-			return fault.New(fault.UnknownOutcome, op, string(name), errors.New("it accepted that, and could not do it"))
+			return fault.New(fault.UnknownOutcome, op, string(name),
+				errors.New("it accepted that, and could not do it"))
 		}
 		return fault.New(fault.Transient, op, string(name), fmt.Errorf("it accepted that, and says %s", m.State))
 	}

@@ -17,8 +17,8 @@ func (c giver) approveCommand() *cobra.Command {
 
 func (c giver) denyCommand() *cobra.Command {
 	return c.approvalCommand("deny", fleet.HookFail, "Forbid the step of a repair that hale asks about",
-		"The repair ends, and the machine is left to you, in quarantine. It comes out of it when it is healthy, and by\n"+
-			"'hale retry', which begins a repair anew and asks again.")
+		"The repair ends, and the machine is left to you, in quarantine. It comes out of it when it is healthy,\n"+
+			"and by 'hale retry', which begins a repair anew and asks again.")
 }
 
 func (c giver) approvalCommand(verb string, word fleet.HookWord, short, long string) *cobra.Command {

@@ -64,11 +64,12 @@ func (c giver) revertCommand(rules string) *cobra.Command {
 			"started; what it had on them is lost. Its kept disks and the copy stay as they are. The youngest copy\n" +
 			"is meant, or the one that --copy names; 'hale evidence MACHINE' lists them. If the machine does not\n" +
 			"become healthy in time, you are paged, and it is healed as any other.\n\n" +
-			"It is refused where there is no whole copy on the host of the machine, for a machine that is protected,\n" +
-			"or was adopted and is not replaceable, and while the brake is on." + rules,
+			"It is refused where there is no whole copy on the host of the machine, for a machine that is\n" +
+			"protected, or was adopted and is not replaceable, and while the brake is on." + rules,
 		Example: "  hale revert web-2 --copy r1-mjuojcbt",
 		RunE: c.Begin(func(cmd *cobra.Command, args []string) error {
-			return c.give(cmd.Context(), api.OrderRequest{Kind: string(fleet.OrderRevert), Subjects: args, Copy: which}, f)
+			order := api.OrderRequest{Kind: string(fleet.OrderRevert), Subjects: args, Copy: which}
+			return c.give(cmd.Context(), order, f)
 		}),
 	}
 	cmd.Flags().StringVar(&which, "copy", "", "which one (default: the youngest)")

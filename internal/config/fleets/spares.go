@@ -16,9 +16,9 @@ func sparesField() keys.Field[Draft] {
 	count := keys.Integer(0, maxSize)
 	count.Noun, count.Example = "a number", "1"
 	return keys.May("spares",
-		"Machines beyond the size that do not serve. They are built and checked like the others. When a machine fails, "+
-			"is repaired or is changed, a healthy spare takes its place at once, and that machine is the spare then. A "+
-			"number, or a mapping.",
+		"Machines beyond the size that do not serve. They are built and checked like the others. When a machine "+
+			"fails, is repaired or is changed, a healthy spare takes its place at once, and that machine is the "+
+			"spare then. A number, or a mapping.",
 		keys.Shorthand[sparesDraft, int]{
 			Short: count,
 			Long: keys.Object[sparesDraft]{Fields: []keys.Field[sparesDraft]{

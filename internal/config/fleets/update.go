@@ -91,7 +91,8 @@ func (c *compiler) inService(least keys.At[portion]) {
 			"lower it, or have more machines")
 	default:
 		c.Add(least.Spot, fmt.Sprintf("%d is not less than the size, %d: no machine could ever be changed", n,
-			size.Value), "lower it, have more machines, or write spares: 1: a spare then takes each machine's place first")
+			size.Value), "lower it, have more machines, or write spares: 1: a spare then takes each machine's place "+
+			"first")
 	}
 }
 

@@ -284,9 +284,10 @@ func (l *Ledger) settled() *Ledger {
 	return l
 }
 
-// Removing returns a ledger in which the machine that a person named is to go, and one less is asked for; but where
-// fewer are asked for already than there are, it is one of those that are too many. So it is with a spare, unless there
-// are no more of these than there are to be: it gave its place to another, which stands by in its stead.
+// Removing returns a ledger in which the machine that a person named is to go, and one less is asked for. Where there
+// are more machines than are asked for, it is one of those that are too many, and the number stays. A spare counts so,
+// too, where there are more spares than the file says. Where there are not, another machine took its place, and one less
+// is asked for.
 func (l *Ledger) Removing(r Removal, o *fleet.Order, wanted *policy.Spec) *Ledger {
 	next := *l
 	excess := l.IsSpare(r.Machine) && l.Idle() > wanted.Spares.Count

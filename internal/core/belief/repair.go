@@ -58,7 +58,7 @@ type Adjusting struct {
 	Done bool `json:",omitempty"` // it is as wanted; if it was off for that, it is to be started
 }
 
-// Interrupts reports whether the work takes the machine away from those whom it serves. There may be no repair.
+// Interrupts reports whether the machine stops serving its users while the work is done. There may be no repair.
 func (r *Repair) Interrupts() bool { return r != nil && (r.InPlace == nil || r.InPlace.Rest) }
 
 // Climb is the work on one rung.

@@ -28,8 +28,8 @@ type Update struct {
 	Rest fleet.Instant `json:",omitempty"`
 	// Paused is the order that pauses the update: no further machine begins. Zero: it is not paused.
 	Paused Paused `json:",omitzero"`
-	// Mute is since when its metric holds it; zero: it does not. It restarts with a new owner (L15). MutePaged says that
-	// a person was told.
+	// Mute is since when its metric holds it; zero: it does not. It restarts with a new owner (L15). MutePaged says
+	// that a person was told.
 	Mute      fleet.Instant `json:",omitempty"`
 	MutePaged bool          `json:",omitempty"`
 	// Said is why no further machine begins, as it was recorded last.

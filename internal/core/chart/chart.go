@@ -203,12 +203,12 @@ func (c *Chart) WithoutEffect(r *belief.Repair, in belief.Intent, o fleet.Outcom
 	}
 }
 
-// belated is how long after its outcome a call to power off, which was accepted or of which nothing is known, may yet
-// be carried out. Clouds queue their work: two minutes were seen.
+// belated is how long hale expects a provider to carry out a power-off late, after it accepted the call or gave no
+// answer. Clouds queue their work: the simulated one takes up to two minutes.
 const belated = 3 * time.Minute
 
-// MayGoOff reports whether a wanted change waits for what it told to power off in vain. Were it given up before, the
-// machine would serve again, and go off by a call that is still on its way.
+// MayGoOff reports whether the target of a wanted change may yet power off by a call that was sent. If the change were
+// given up before that, the machine would serve again, and then go off.
 func (c *Chart) MayGoOff(r *belief.Repair) bool {
 	return r.Wanted() && r.OffAccepted && !c.Situation.Now.Due(r.LastOutcome.Add(belated))
 }

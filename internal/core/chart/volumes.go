@@ -24,8 +24,7 @@ func (c *Chart) RivalledBeside(id fleet.InstanceID) bool {
 		})
 }
 
-// Replaced reports whether the machine's own instance is gone while another one with its mark may run, which no build of
-// hale's left unfinished.
+// Replaced reports whether the machine's own instance is gone, and another finished instance with its mark may run.
 func (c *Chart) Replaced() bool {
 	return (c.M.Current.None() || c.M.Health.Cause == belief.CauseGone) &&
 		slices.ContainsFunc(c.View.Seen, func(s fleet.Sighting) bool {

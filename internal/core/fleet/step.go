@@ -123,7 +123,7 @@ func (k StepKind) Builds() bool { return steps[k].builds }
 // Destroys reports whether the step may destroy the signs of what ails the machine.
 func (k StepKind) Destroys() bool { return steps[k].erases }
 
-// Interrupts reports whether the step takes a machine that serves away from those whom it serves.
+// Interrupts reports whether a machine stops serving its users during the step.
 func (k StepKind) Interrupts() bool { return steps[k].interrupts }
 
 // Rolled reports whether the step may build or destroy. What is no step may.
@@ -225,7 +225,7 @@ func (o Op) Rolled() bool {
 	return row.rolled || !known
 }
 
-// TurnsOff reports whether the operation leaves an instance off, and does no more.
+// TurnsOff reports whether the operation powers an instance off, and changes nothing else.
 func (o Op) TurnsOff() bool { return o == OpPowerOff }
 
 // GoesElsewhere reports whether after the step the machine is on another host than one that does not answer.

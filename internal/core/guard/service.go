@@ -32,7 +32,8 @@ func LeastServing(spec *policy.Spec, l *belief.Ledger) int {
 // that was just built is well before it is in its pools again.
 func Served(m *belief.Machine, v *situation.View, spec *policy.Spec, l *belief.Ledger) bool {
 	return Serves(m, spec, l) && !slices.ContainsFunc(v.Members, func(is fleet.Membership) bool {
-		return spec.Pooled(is.Balancer) && (is.State != fleet.MemberServes || is.Failed || is.Verdict == fleet.MemberDown)
+		gets := is.State == fleet.MemberServes && !is.Failed && is.Verdict != fleet.MemberDown
+		return spec.Pooled(is.Balancer) && !gets
 	})
 }
 

@@ -29,8 +29,9 @@ func TestWhenAPoolIsLeft(t *testing.T) {
 		after   time.Duration
 		want    fleet.Reason
 	}{
-		"it is out":               {said(fleet.Membership{State: fleet.MemberOut}), false, 0, fleet.ReasonOut},
-		"it could not be drained": {said(fleet.Membership{State: fleet.MemberDrains, Failed: true}), true, late - 1, ""},
+		"it is out": {said(fleet.Membership{State: fleet.MemberOut}), false, 0, fleet.ReasonOut},
+		"it could not be drained": {said(fleet.Membership{State: fleet.MemberDrains, Failed: true}), true, late - 1,
+			""},
 		"and still cannot": {said(fleet.Membership{State: fleet.MemberDrains, Failed: true}), true, late,
 			fleet.ReasonPoolFailed},
 		"it could not be taken out": {said(fleet.Membership{State: fleet.MemberOut, Failed: true}), true, 0, ""},

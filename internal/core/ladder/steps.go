@@ -80,21 +80,17 @@ func (rebuild) applies(m *belief.Machine, spec *policy.Spec, step policy.Step) f
 	return replaceable(m, spec, step)
 }
 
-// revert is what gives the same instance the disks of a copy, as a person orders: whatever these are lost for.
+// revert is the step that gives the same instance the disks of a copy. A person orders it.
 type revert struct{ staying }
 
 func (revert) op(policy.Step) fleet.Op { return fleet.OpRevert }
 
-func (revert) applies(m *belief.Machine, _ *policy.Spec, _ policy.Step) fleet.Reason {
-	switch {
-	case missing(m):
-		return fleet.ReasonNoInstance
-	case m.Health.Cause.Halted():
-		return fleet.ReasonHalted
-	case m.Current.Irreplaceable:
+func (revert) applies(m *belief.Machine, spec *policy.Spec, step policy.Step) fleet.Reason {
+	why := rescue{}.applies(m, spec, step)
+	if why == "" && m.Current.Irreplaceable {
 		return fleet.ReasonIrreplaceable
 	}
-	return ""
+	return why
 }
 
 // recreate is the step that builds a new instance in the place of the old one.

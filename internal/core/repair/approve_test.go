@@ -61,7 +61,8 @@ func TestWithoutAWordThePolicyDecides(t *testing.T) {
 	t.Parallel()
 	for otherwise, want := range map[policy.Unapproved]string{
 		policy.UnapprovedGoOn: "hook-over unapproved; LOOK; look",
-		policy.UnapprovedHold: "hook-over unapproved; repair-ended unapproved; quarantined unapproved; paged unapproved",
+		policy.UnapprovedHold: "hook-over unapproved; repair-ended unapproved; quarantined unapproved; " +
+			"paged unapproved",
 	} {
 		t.Run(string(otherwise), func(t *testing.T) {
 			t.Parallel()

@@ -13,8 +13,8 @@ import (
 )
 
 // Choose opens the machines that are to be changed next: as many as may try the template first, or as many as the batch
-// and the budget have room for. One that failed on yet another template goes first, then spares, which serve no one, and
-// then those that the policy names. A machine that serves is taken only where no spare of the template can take its
+// and the budget have room for. One that failed on yet another template goes first, then spares, which serve no one,
+// and then those that the policy names. A machine that serves is taken only where no spare of the template can take its
 // place before.
 func Choose(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)

@@ -171,8 +171,8 @@ func (b *booking) hurry() {
 	b.say(record.Paged, fleet.ReasonUndoSlow, "")
 }
 
-// alarm tells a person of a metric that has held the update for long: it says nothing, or it was beyond its bound before
-// any machine was changed.
+// alarm tells a person of a metric that has held the update for long: it says nothing, or it was beyond its bound
+// before any machine was changed.
 func (b *booking) alarm() {
 	switch {
 	case b.q.holds == "" || b.u.IsPaused():

@@ -1,5 +1,5 @@
-// Package tested keeps what each check of a fleet was seen to do since it was made or edited: one that never succeeded as
-// it is proves nothing by its failures.
+// Package tested keeps what each check of a fleet was seen to do since it was made or edited: one that never succeeded
+// as it is proves nothing by its failures.
 package tested
 
 import (

@@ -382,8 +382,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonMends:     {"what differs from the template in force is mended", ""},
 	fleet.ReasonMended:    {"all machines are as the template in force says", ""},
 	fleet.ReasonNoRollout: {"no other template is on its way through the fleet", ""},
-	fleet.ReasonNothingToUndo: {"the rollout only brings machines to the template in force, so there is nothing to undo",
-		"to have another template, write it, reload, and confirm the plan"},
+	fleet.ReasonNothingToUndo: {"the rollout only brings machines to the template in force, so that nothing can be " +
+		"undone", "to have another template, write it, reload, and confirm the plan"},
 	fleet.ReasonNoDrift:    {"all machines are as the template in force says", ""},
 	fleet.ReasonSizeDown:   {"the fleet shrinks", ""},
 	fleet.ReasonTakesPlace: {"a spare, it takes a place among those that serve", ""},

@@ -661,7 +661,7 @@ func accounts() []crime {
 func TestTheJudgeKnowsEachLaw(t *testing.T) {
 	t.Parallel()
 	for _, c := range slices.Concat(deeds(), slights(), twofold(), rests(), belongings(), thoughts(), accounts(),
-		orderly(), goings(), sizes(), departures(), moves()) {
+		orderly(), goings(), sizes(), words(), departures(), moves()) {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {

@@ -236,3 +236,32 @@ func moves() []crime {
 		}},
 	}
 }
+
+// words are the laws of a size that several have a say in.
+func words() []crime {
+	return []crime{
+		{"L9", "a schedule shrinks a size at once, beside steps on a metric that may want fewer, too",
+			func(o court, breaks bool) {
+				z := bounded(1, 6)
+				z.Opinions = []policy.Opinion{{Name: "load", Kind: policy.OpinionSchedule}, {Name: "busy",
+					Kind: policy.OpinionSteps, Metric: "requests", Steps: []policy.SizeStep{
+						{Change: fleet.SizeChange{By: map[bool]int{true: -1, false: 1}[breaks]}}}}}
+				o.Bounded(z)
+				o.TookOver(o.c)
+				o.shrinks()
+			}},
+		{"L13", "a machine that left is built again, and the fleet did not grow since", func(o court, breaks bool) {
+			o.Bounded(bounded(1, 6))
+			more, fewer := fleet.Order{ID: "o1", Kind: fleet.OrderScale, Size: 6}, fleet.Order{ID: "o2",
+				Kind: fleet.OrderScale, Size: 3}
+			o.Ordered(&more)
+			o.Ordered(&fewer)
+			o.Ruled([]fleet.Ruling{{Order: "o1"}, {Order: "o2"}}) // six are never in force
+			o.leaves("web-1")
+			if !breaks {
+				o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: 3})
+			}
+			o.stores(builds)
+		}},
+	}
+}

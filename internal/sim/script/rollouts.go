@@ -43,8 +43,8 @@ func Rolled(spec policy.Spec, seed uint64) policy.Spec {
 	return spec
 }
 
-// rollouts draws another template, and what befalls it on its way: it is bad, its metric tells or says nothing, a person
-// pauses it, takes it back, writes the former one, or has what differs mended.
+// rollouts draws another template, and what befalls it on its way: it is bad, its metric tells or says nothing, a
+// person pauses it, takes it back, writes the former one, or has what differs mended.
 func (d *drawing) rollouts(at time.Duration) {
 	if d.spec.Update.Batch == (policy.Portion{}) {
 		return

@@ -276,7 +276,8 @@ func environment(vars []policy.Variable) string {
 	return "env: {" + strings.Join(out, ", ") + "}, "
 }
 
-// onlyFor are the step's last parameters: for which checks it is, if only for some, and how a person is asked before it.
+// onlyFor are the step's last parameters: for which checks it is, if only for some, and how a person is asked before
+// it.
 func onlyFor(step policy.Step) string {
 	asks := ""
 	if a := step.Approve; a != (policy.Approval{}) {
