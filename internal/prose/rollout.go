@@ -39,6 +39,9 @@ func rolled(r record.Record) string {
 		return about(r) + ": what was changed goes back to the template in force, as the policy says"
 	case fleet.ReasonRolledBack:
 		return about(r) + ": everything is as before: no machine is built from the other template any more"
+	case fleet.ReasonBelieved:
+		return about(r) + ": the rollout is stopped, since the store may know it as it was long ago: confirm it anew, " +
+			"should machines still have the older template"
 	case fleet.ReasonMends:
 		return fmt.Sprintf("%s: what differs from the template in force (%s) is mended, by order of %s", about(r),
 			machines(r.Size), giver(r))

@@ -162,6 +162,20 @@ func (r *Believing) TakeUp(o *fleet.Order) {
 	r.order = o
 	r.Sit.Whole.Older, r.Sit.Whole.Foreign = nil, foreign
 	r.Record(record.Record{Kind: record.Store, Reason: fleet.ReasonBelieved, Order: o.ID, By: o.By, Paged: true})
+	r.stopUpdate(o)
+}
+
+// stopUpdate stops an update that the store holds to be under way. It may have gone through the fleet long ago, so that
+// a person has to confirm it anew (L3).
+func (r *Believing) stopUpdate(o *fleet.Order) {
+	l := r.Sit.Whole.Ledger
+	if l == nil || !l.Update.Goes() || l.Update.IsPaused() {
+		return
+	}
+	u := *l.Update
+	u.Stopped = fleet.ReasonBelieved
+	r.Sit.Whole.Ledger = l.Updated(&u)
+	r.Record(record.Record{Kind: record.Change, Reason: fleet.ReasonBelieved, Order: u.Order, By: o.By})
 }
 
 // mayBeListed reports whether an instance with the other installation's mark is listed, or was on a host that does not
