@@ -21,6 +21,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
+	"hale/internal/core/resized"
 	"hale/internal/core/situation"
 	"hale/internal/defect"
 	"hale/internal/owner/published"
@@ -149,7 +150,7 @@ func fill(ctx context.Context, store state.Store, believed api.State) error {
 // on with them, and a plan must not.
 func setAside(ctx context.Context, store state.Store, specs []policy.Spec) (outlook.Before, error) {
 	was := outlook.Before{UnderWay: map[fleet.MachineName]belief.Repair{}, Adopted: map[fleet.InstanceID]bool{},
-		Moved: map[fleet.Name]*belief.SizeState{}}
+		Moved: map[fleet.Name]*resized.State{}}
 	for _, spec := range specs {
 		var err error
 		if was.Moved[spec.Name], err = beliefs.Moved(ctx, store, spec.Name); err != nil {

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/resized"
 	"hale/internal/core/sizing"
 	"hale/internal/metrics"
 	"hale/internal/owner/published"
@@ -30,7 +31,7 @@ func bounded(f *published.Fleet) {
 	f.Gauges = []fleet.Gauge{{Metric: "load", Points: []fleet.Point{{At: f.Now.Mono.Add(-10 * time.Second), Value: 80,
 		Serving: 10}}}, {Metric: "queue", Trouble: fleet.ReasonMetricSilent}}
 	f.Whole.Ledger = belief.OpenLedger(&f.Wanted, f.Spec.Size)
-	f.Whole.Sizing = &belief.SizeState{Silent: []belief.SilentMetric{{Metric: "queue", Since: dawn.Add(-time.Hour)}}}
+	f.Whole.Sizing = &resized.State{Silent: []resized.Silent{{Metric: "queue", Since: dawn.Add(-time.Hour)}}}
 }
 
 func TestHowASizeWithBoundsStandsIsTold(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/resized"
 	"hale/internal/core/sizing"
 	"hale/internal/prose/words"
 )
@@ -50,7 +50,7 @@ func between(low, high int) string {
 }
 
 // Metric says what a metric is, and how old that is; or since when it says nothing, and why.
-func Metric(m *policy.Metric, value *float64, age time.Duration, silent *belief.SilentMetric, now time.Time) string {
+func Metric(m *policy.Metric, value *float64, age time.Duration, silent *resized.Silent, now time.Time) string {
 	of := map[policy.MetricKind]string{
 		policy.MetricPrometheus: "by Prometheus", policy.MetricCheck: "by check " + string(m.Check.Check),
 		policy.MetricProvider: "by the provider", policy.MetricCommand: "by a program",
@@ -74,7 +74,7 @@ func Metric(m *policy.Metric, value *float64, age time.Duration, silent *belief.
 }
 
 // Forecast says what history foretells for this hour, and how well it did today.
-func Forecast(h *belief.SizeHistory) string {
+func Forecast(h *resized.History) string {
 	said := "history knows nothing of this hour"
 	if h.Foretold > 0 {
 		said = "history foretells " + machines(h.Foretold) + " for this hour"

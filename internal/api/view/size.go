@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/resized"
 	"hale/internal/core/sizing"
 	"hale/internal/owner/published"
 	"hale/internal/prose"
@@ -122,7 +123,7 @@ func sizeMetric(s *published.Fleet, m *policy.Metric) api.SizeMetric {
 		}
 	}
 	out.Age = api.Duration(age.Truncate(time.Second))
-	var silent *belief.SilentMetric
+	var silent *resized.Silent
 	if state := s.Whole.Sizing; state != nil {
 		if i := state.SilentAt(m.Name); i >= 0 {
 			silent = &state.Silent[i]

@@ -14,6 +14,7 @@ import (
 	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/resized"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/owner/published"
@@ -28,7 +29,7 @@ type Before struct {
 	UnderWay map[fleet.MachineName]belief.Repair
 	Adopted  map[fleet.InstanceID]bool
 	// Moved are how sizes moved that have bounds.
-	Moved map[fleet.Name]*belief.SizeState
+	Moved map[fleet.Name]*resized.State
 }
 
 // Of says what would be done: what decide begins in this picture, which is not carried out, and why it holds the

@@ -7,6 +7,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/resized"
 	"hale/internal/owner/published"
 )
 
@@ -22,7 +23,7 @@ func bounded() published.Fleet {
 	f.Wanted.Sizing = z
 	f.Gauges = []fleet.Gauge{{Metric: "queue", Points: []fleet.Point{{At: f.Now.Mono, Value: 450, Serving: 2}}}}
 	f.Whole.Ledger = belief.OpenLedger(&f.Wanted, 2)
-	f.Whole.Sizing = &belief.SizeState{Up: f.Now.Mono, UpAt: f.Now.Wall, Would: 5} // it was watched
+	f.Whole.Sizing = &resized.State{Up: f.Now.Mono, UpAt: f.Now.Wall, Would: 5} // it was watched
 	return f
 }
 
@@ -48,9 +49,9 @@ func TestAPlanShowsWhatFollowsFromTheSize(t *testing.T) {
 	} {
 		f := bounded()
 		c.edit(&f)
-		was := Before{Moved: map[fleet.Name]*belief.SizeState{}}
+		was := Before{Moved: map[fleet.Name]*resized.State{}}
 		if c.moved > 0 {
-			was.Moved["web"] = &belief.SizeState{Up: 1, UpAt: f.Now.Wall.Add(-c.moved)} // by another clock
+			was.Moved["web"] = &resized.State{Up: 1, UpAt: f.Now.Wall.Add(-c.moved)} // by another clock
 		}
 		w := Of(f, was)
 		builds := 0

@@ -9,6 +9,7 @@ import (
 	"hale/internal/config/hooks"
 	"hale/internal/config/sizes"
 	"hale/internal/config/times"
+	"hale/internal/config/updates"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
@@ -101,7 +102,7 @@ func (c *compiler) compile() policy.Spec {
 		UnhealthyWhen: unhealthy,
 		Repair:        c.repair(loss),
 		Limits:        c.limits(),
-		Update:        c.update(slices.Concat(checks, tells)),
+		Update:        updates.Compile(&d.update.Value, c.aroundUpdates(slices.Concat(checks, tells))),
 		SharedFate:    c.sharedFate(loss),
 		Placement:     c.placement(),
 		Mode:          d.mode.Value,
@@ -132,14 +133,19 @@ func (c *compiler) size() int {
 // aroundSize is what else the configuration says, as far as it matters to the fleet's size.
 func (c *compiler) aroundSize(checks []policy.Check) sizes.Around {
 	around := sizes.Around{Finder: c.Finder, Selects: c.selects(), Checks: checks,
-		Broken: c.draft.checks.How == keys.Broken || len(checks) != len(c.draft.checks.Value)}
-	if q := c.draft.update.Value.query.Value; q.metric.Known() {
-		around.Used = q.metric.Value.Name()
-	}
+		Broken: c.draft.checks.How == keys.Broken || len(checks) != len(c.draft.checks.Value),
+		Used:   c.draft.update.Value.Metric()}
 	if c.known {
 		around.Kind = &c.kind
 	}
 	return around
+}
+
+// aroundUpdates is what else the configuration says, as far as it matters to the fleet's updates.
+func (c *compiler) aroundUpdates(checks []policy.Check) updates.Around {
+	spares := c.draft.spares.Value.count
+	return updates.Around{Around: c.aroundSize(checks), Size: c.draft.size,
+		StandsIn: spares.Known() && spares.Value > 0}
 }
 
 func (c *compiler) provider() fleet.ProviderName {
@@ -170,12 +176,12 @@ func (c *compiler) evidence() policy.Evidence {
 func (c *compiler) limits() policy.Limits {
 	d := c.draft.limits.Value
 	size := sizes.Largest(c.draft.size)
-	if n := d.inRepair.Value.number; d.inRepair.Known() && size.Known() && n > size.Value {
+	if n := d.inRepair.Value.Number; d.inRepair.Known() && size.Known() && n > size.Value {
 		c.Add(d.inRepair.Spot, fmt.Sprintf("%d is more than the size, %d", n, size.Value), "lower in_repair")
 	}
 	return policy.Limits{
-		InRepair:        d.inRepair.Value.number,
-		InRepairPercent: d.inRepair.Value.percent,
+		InRepair:        d.inRepair.Value.Number,
+		InRepairPercent: d.inRepair.Value.Percent,
 		Repairs:         d.repairs.Value.Times,
 		RepairsIn:       d.repairs.Value.Within,
 		InBuild:         d.inBuild.Value,

@@ -39,12 +39,6 @@ const (
 
 	defaultInRepair          = 1
 	defaultInBuild           = 3
-	defaultPilots            = 1
-	defaultSoak              = 2 * time.Minute
-	defaultOnUpdateFailure   = policy.UpdateStop
-	defaultUndoWithin        = time.Hour
-	defaultUpdateOrder       = policy.UpdateHighest
-	defaultQueryFor          = time.Minute
 	defaultBrakePercent      = 20
 	defaultBrakeAtLeast      = 2
 	defaultBrakeReleaseAfter = 30 * time.Second

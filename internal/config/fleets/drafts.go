@@ -6,6 +6,7 @@ import (
 	"hale/internal/config/hooks"
 	"hale/internal/config/sizes"
 	"hale/internal/config/times"
+	"hale/internal/config/updates"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
@@ -24,7 +25,7 @@ type Draft struct {
 	repair         keys.At[repairDraft]
 	protect        keys.At[[]keys.At[string]]
 	limits         keys.At[limitsDraft]
-	update         keys.At[updateDraft]
+	update         keys.At[updates.Draft]
 	spares         keys.At[sparesDraft]
 	sharedFate     keys.At[sharedFateDraft]
 	placement      keys.At[placementDraft]
@@ -96,7 +97,7 @@ type stepDraft struct {
 }
 
 type limitsDraft struct {
-	inRepair keys.At[portion]
+	inRepair keys.At[policy.Portion]
 	repairs  keys.At[keys.Rate]
 	inBuild  keys.At[int]
 	brake    keys.At[Brake]
@@ -107,25 +108,6 @@ type evidenceDraft struct {
 	gather, screenshot keys.At[bool]
 	console            keys.At[uint64]
 	wait               keys.At[time.Duration]
-}
-
-type updateDraft struct {
-	pilots       keys.At[int]
-	soak         keys.At[time.Duration]
-	batch        keys.At[portion]
-	pause        keys.At[time.Duration]
-	minInService keys.At[portion]
-	query        keys.At[queryDraft]
-	onFailure    keys.At[policy.OnUpdateFailure]
-	undoWithin   keys.At[time.Duration]
-	order        keys.At[policy.UpdateOrder]
-}
-
-// queryDraft is a metric that says whether another template is good.
-type queryDraft struct {
-	metric       keys.At[sizes.MetricDraft]
-	above, below keys.At[float64]
-	lasts        keys.At[time.Duration]
 }
 
 // Brake is what the file says of a brake.

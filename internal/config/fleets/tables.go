@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/config/sizes"
+	"hale/internal/config/updates"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
@@ -78,8 +79,8 @@ func fleetPolicies() []keys.Field[Draft] {
 			func(f *Draft) *keys.At[[]keys.At[string]] { return &f.protect }).Said("none"),
 		keys.Part("limits", "How much may be done to the fleet at once.", limitsShape(),
 			func(f *Draft) *keys.At[limitsDraft] { return &f.limits }),
-		keys.Part("update", "How another template goes through the fleet, once a person confirmed it.", updateShape(),
-			func(f *Draft) *keys.At[updateDraft] { return &f.update }),
+		keys.Part("update", "How another template goes through the fleet, once a person confirmed it.", updates.Shape(),
+			func(f *Draft) *keys.At[updates.Draft] { return &f.update }),
 		keys.Part("shared_fate", "When at least half of a domain's machines fail, and so many would hardly do so "+
 			"by chance, they share a fate: one incident, and its machines are held. Domains are hosts, what their "+
 			"labels name (rack, room, zone, storage), and networks.", sharedFateShape(),

@@ -3,16 +3,17 @@ package fleets
 import (
 	"time"
 
+	"hale/internal/config/sizes"
 	"hale/internal/core/policy"
 	"hale/internal/keys"
 )
 
 func limitsShape() keys.Object[limitsDraft] {
 	return keys.Object[limitsDraft]{Fields: []keys.Field[limitsDraft]{
-		keys.Or("in_repair", portion{number: defaultInRepair},
+		keys.Or("in_repair", policy.Portion{Number: defaultInRepair},
 			"Machines in repair at once: a number, at most the size, or a part of the "+
-				"size as `5%`, which is one machine at least.", portionShape(),
-			func(l *limitsDraft) *keys.At[portion] { return &l.inRepair }),
+				"size as `5%`, which is one machine at least.", sizes.PortionShape(),
+			func(l *limitsDraft) *keys.At[policy.Portion] { return &l.inRepair }),
 		keys.May("repairs", "So many repairs may begin within the time, beyond starts of what is off. A person is "+
 			"told of a machine that waits for that for blind_after.", keys.Attempts(),
 			func(l *limitsDraft) *keys.At[keys.Rate] { return &l.repairs }).Said("no limit"),

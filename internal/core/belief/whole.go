@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/resized"
 	"hale/internal/core/tested"
 )
 
@@ -26,7 +27,7 @@ type Whole struct {
 	// Ledger is what is in force; nil: what the configuration says. It is shared by copies.
 	Ledger *Ledger `json:",omitempty"`
 	// Sizing is what is remembered of how opinions moved the size; nil: nothing. It is shared by copies.
-	Sizing *SizeState `json:",omitempty"`
+	Sizing *resized.State `json:",omitempty"`
 	// LetGo are instances that people want out of hale's care, in the order in which they said so.
 	LetGo []LetGo `json:",omitempty"`
 	// Short is since when a fleet that selects has had another number of machines than is expected of it.
@@ -198,7 +199,7 @@ func (w Whole) Restart(now fleet.Now) Whole {
 		w.Begun[i] = now.Mono
 	}
 	w.Doubt.CalmSince = 0
-	w.Book, w.Sizing, w.Ledger = w.Book.Restart(now), w.Sizing.restart(now), w.Ledger.restart(now)
+	w.Book, w.Sizing, w.Ledger = w.Book.Restart(now), w.Sizing.Restart(now), w.Ledger.restart(now)
 	if w.Older != nil {
 		o := *w.Older
 		o.SinceMono, w.Older = 0, &o

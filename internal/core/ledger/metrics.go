@@ -3,17 +3,17 @@ package ledger
 import (
 	"slices"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/resized"
 	"hale/internal/core/round"
 	"hale/internal/core/sizing"
 )
 
 // listenToMetrics notes which metrics say nothing, and tells a person of one that has not for too long.
 func listenToMetrics(w *weighing) {
-	silent, z := make([]belief.SilentMetric, 0, len(w.state.Silent)), w.wanted.Sizing
+	silent, z := make([]resized.Silent, 0, len(w.state.Silent)), w.wanted.Sizing
 	for i := range z.Metrics {
 		m := &z.Metrics[i]
 		at := w.state.SilentAt(m.Name)
@@ -27,7 +27,7 @@ func listenToMetrics(w *weighing) {
 			w.Record(rec)
 		case at < 0:
 			w.Record(rec)
-			silent = append(silent, patience(w, belief.SilentMetric{Metric: m.Name, Why: why, Since: w.S.Now.Wall,
+			silent = append(silent, patience(w, resized.Silent{Metric: m.Name, Why: why, Since: w.S.Now.Wall,
 				SinceMono: w.S.Now.Mono}, rec))
 		default:
 			silent = append(silent, patience(w, w.state.Silent[at], rec))
@@ -55,7 +55,7 @@ func muteFor(w *weighing, m *policy.Metric) (fleet.Reason, string) {
 }
 
 // patience tells a person of a metric that says nothing, when the time for that has come, and again and again.
-func patience(w *weighing, s belief.SilentMetric, rec record.Record) belief.SilentMetric {
+func patience(w *weighing, s resized.Silent, rec record.Record) resized.Silent {
 	switch {
 	case !s.Paged && w.S.Now.Due(s.SinceMono.Add(max(w.wanted.Sizing.TellAfter, 1))):
 		s.Paged, s.Told, rec.Kind = true, w.S.Now.Wall, record.Paged

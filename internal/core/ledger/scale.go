@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/resized"
 	"hale/internal/core/round"
 	"hale/internal/core/sizing"
 	"hale/internal/core/spares"
@@ -109,7 +110,7 @@ func remember(r *round.Round, from, to int) {
 	if r.S.Wanted.Sizing == nil || from == to {
 		return
 	}
-	next := belief.SizeState{}
+	next := resized.State{}
 	if s := r.Sit.Whole.Sizing; s != nil {
 		next = *s
 	}

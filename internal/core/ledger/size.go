@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/leaving"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/resized"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
 	"hale/internal/core/sizing"
@@ -48,7 +49,7 @@ type weighing struct {
 	*round.Round
 	wanted *policy.Spec
 	was    *belief.Ledger
-	state  belief.SizeState
+	state  resized.State
 	blind  bool // an opinion has none
 }
 
@@ -235,10 +236,10 @@ func (w *weighing) takeBack(l *belief.Ledger, o *belief.OrderedSize) *belief.Led
 
 // say records what opinions want and does not happen, once for each reason.
 func (w *weighing) say(c *sizing.Case, v *sizing.Verdict) {
-	said := belief.SizeSaid{Why: v.Why, Up: v.Wants > c.Size}
+	said := resized.Said{Why: v.Why, Up: v.Wants > c.Size}
 	brief := v.Why == fleet.ReasonCooldown && v.Until.Sub(w.S.Now.Mono) <= sizing.Beat
 	if brief || v.Why == "" || v.Size != c.Size {
-		said = belief.SizeSaid{}
+		said = resized.Said{}
 	}
 	if said.Why != "" && said != w.state.Said {
 		rec := opine(v, said.Why, c.Size, v.Wants)

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/resized"
 )
 
 const (
@@ -20,10 +20,10 @@ func HourAt(t time.Time) int64 { return t.Unix() / int64(time.Hour/time.Second) 
 
 // Remember returns the history once it has taken in what is wanted in the hour; it is the same one while the hour
 // lasts, but for its peak. Nil: there was none. Where a day is over, its figures are told, and begin anew.
-func Remember(h *belief.SizeHistory, hour int64, wants int) (next, told *belief.SizeHistory) {
+func Remember(h *resized.History, hour int64, wants int) (next, told *resized.History) {
 	switch {
 	case h == nil:
-		return &belief.SizeHistory{Hour: hour, Peak: wants}, nil
+		return &resized.History{Hour: hour, Peak: wants}, nil
 	case hour <= h.Hour:
 		if wants <= h.Peak {
 			return h, nil
@@ -41,7 +41,7 @@ func Remember(h *belief.SizeHistory, hour int64, wants int) (next, told *belief.
 		}
 	}
 	if is.Hours = slices.Clone(h.Hours); len(is.Hours) == 0 {
-		is.Hours = make([]belief.HourHistory, hoursOfWeek)
+		is.Hours = make([]resized.Hour, hoursOfWeek)
 	}
 	peaks := &is.Hours[hourOfWeek(h.Hour)]
 	copy(peaks[1:], peaks[:])
@@ -56,7 +56,7 @@ func Remember(h *belief.SizeHistory, hour int64, wants int) (next, told *belief.
 
 // foretell returns the greatest size that was wanted in this hour of the week, of late; or else, in this hour of the
 // day before; 0: nothing is known of either.
-func foretell(hours []belief.HourHistory, hour int64) int {
+func foretell(hours []resized.Hour, hour int64) int {
 	peaks := hours[hourOfWeek(hour)]
 	if most := slices.Max(peaks[:]); most > 0 {
 		return int(most)

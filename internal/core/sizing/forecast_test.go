@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/belief"
+	"hale/internal/core/resized"
 	"hale/internal/core/sizing"
 )
 
@@ -20,10 +20,10 @@ func TestHistoryForetellsWhatComesBack(t *testing.T) {
 		}
 		return 2
 	}
-	var h *belief.SizeHistory
-	var told []belief.SizeHistory
+	var h *resized.History
+	var told []resized.History
 	for hour := monday; hour < monday+15*24; hour++ {
-		var said *belief.SizeHistory
+		var said *resized.History
 		h, said = sizing.Remember(h, hour, wants(hour))
 		if said != nil {
 			told = append(told, *said)
@@ -50,7 +50,7 @@ func TestHistoryForetellsWhatComesBack(t *testing.T) {
 
 func TestTheHistoryIsBoundedAndChangesOnceAnHour(t *testing.T) {
 	t.Parallel()
-	var h *belief.SizeHistory
+	var h *resized.History
 	for hour := range int64(24 * 7 * 6) {
 		h, _ = sizing.Remember(h, hour, 3)
 		if again, _ := sizing.Remember(h, hour, 2); again != h {

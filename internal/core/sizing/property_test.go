@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/resized"
 	"hale/internal/core/sizing"
 
 	"pgregory.net/rapid"
@@ -63,7 +63,7 @@ func anyCase(t *rapid.T, p *policy.Sizing) *sizing.Case {
 		ago := func(what string) fleet.Instant {
 			return began.Add(-time.Duration(rapid.IntRange(0, 600).Draw(t, what)) * time.Second)
 		}
-		c.Moved = &belief.SizeState{Up: ago("up"), Down: ago("down")}
+		c.Moved = &resized.State{Up: ago("up"), Down: ago("down")}
 	}
 	return c
 }

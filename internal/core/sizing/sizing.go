@@ -3,9 +3,9 @@ package sizing
 import (
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/resized"
 )
 
 // Beat is the least time between two moves in one direction: what Pace.Most bounds, it bounds for so long.
@@ -52,7 +52,7 @@ type Case struct {
 	Size, Coming int
 	Gauges       []fleet.Gauge
 	Now          fleet.Now
-	Moved        *belief.SizeState // nil: the size never moved
+	Moved        *resized.State // nil: the size never moved
 	// Pinned says that a person pinned the size, until Until.
 	Pinned bool
 	Until  fleet.Instant
@@ -139,7 +139,7 @@ func Most(p policy.Pace, size int) int {
 
 // Rests returns until when the size rests before it may move from one to the other; zero: it does not. After it rose
 // nothing goes before what it rose by had the whole window to show whether it is needed.
-func Rests(s *policy.Sizing, moved *belief.SizeState, from, to int) fleet.Instant {
+func Rests(s *policy.Sizing, moved *resized.State, from, to int) fleet.Instant {
 	last := moved.Moved()
 	if last == 0 {
 		return 0

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/resized"
 	"hale/internal/core/sizing"
 )
 
@@ -79,7 +79,7 @@ func (s *stage) steady(m fleet.MetricName, v float64, d time.Duration) {
 // moves has the fleet follow the verdict, as of now.
 func (s *stage) moves() {
 	size := s.judge().Size
-	next := belief.SizeState{}
+	next := resized.State{}
 	if s.Moved != nil {
 		next = *s.Moved
 	}
@@ -391,7 +391,7 @@ func TestWhatRoseStaysForAWindow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, bounded(busy()), 4)
 	s.steady("load", 10, 10*time.Minute)
-	s.Size, s.Moved = 6, &belief.SizeState{Up: s.Now.Mono}
+	s.Size, s.Moved = 6, &resized.State{Up: s.Now.Mono}
 	s.steady("load", 10, 5*time.Minute-15*time.Second)
 	s.wants(6, fleet.ReasonCooldown)
 	s.read("load", 10)

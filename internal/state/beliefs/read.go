@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fault"
 	"hale/internal/core/fleet"
+	"hale/internal/core/resized"
 	"hale/internal/state"
 	"hale/internal/state/journal"
 )
@@ -63,7 +64,7 @@ func Holds(ctx context.Context, s state.Store, name fleet.Name) ([]belief.Hold, 
 }
 
 // Moved returns how the fleet's size moved, as its owner stored it last; nil: it never did.
-func Moved(ctx context.Context, s state.Store, name fleet.Name) (*belief.SizeState, error) {
+func Moved(ctx context.Context, s state.Store, name fleet.Name) (*resized.State, error) {
 	w, err := whole(ctx, s, name)
 	return w.Sizing, err
 }

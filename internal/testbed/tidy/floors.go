@@ -32,6 +32,7 @@ var packages = []pkgRule{
 	// to compare whatever a template comes to have
 	{path: "internal/core/budget", floor: 0, step: 3},
 	{path: "internal/core/tested", floor: 0, step: 2},
+	{path: "internal/core/resized", floor: 0, step: 2},
 	{path: "internal/core/belief", floor: 0, step: 3, std: []string{"reflect"}}, // and whatever a ledger does
 	{path: "internal/core/record", floor: 0, step: 4},
 	{path: "internal/core/situation", floor: 0, step: 4},
@@ -146,8 +147,9 @@ var packages = []pkgRule{
 	{path: "internal/config/times", floor: 2},
 	{path: "internal/config/hooks", floor: 2},
 	{path: "internal/config/sizes", floor: 2, step: 1},
-	{path: "internal/config/fleets", floor: 2, step: 2},
-	{path: "internal/config", floor: 2, step: 3},
+	{path: "internal/config/updates", floor: 2, step: 2},
+	{path: "internal/config/fleets", floor: 2, step: 3},
+	{path: "internal/config", floor: 2, step: 4},
 	// Floor 3, the adapters: none knows another.
 	{path: "internal/provider/libvirt", floor: 3},
 	{path: "internal/provider/external", floor: 3},

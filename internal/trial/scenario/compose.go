@@ -14,6 +14,7 @@ import (
 	"hale/internal/config/fleets"
 	"hale/internal/config/hooks"
 	"hale/internal/config/sizes"
+	"hale/internal/config/updates"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/sim"
@@ -176,7 +177,7 @@ func Policy(o sim.Options) []byte {
 // changesOf writes how machines change beside their repair, and what people are told.
 func changesOf(line func(int, string, ...any), s *policy.Spec) {
 	if s.Update.Pilots > 0 {
-		line(2, "update: %s", fleets.WriteUpdate(&s.Update))
+		line(2, "update: %s", updates.Write(&s.Update))
 	}
 	if h := s.Hooks; len(h.Before)+len(h.Leave)+len(h.After) > 0 {
 		line(2, "hooks: %s", hooks.Write(&h))

@@ -1,4 +1,4 @@
-package fleets
+package sizes
 
 import (
 	"strconv"
@@ -8,25 +8,17 @@ import (
 	"hale/internal/keys"
 )
 
-// portion is a number of machines, or a part of a fleet's.
-type portion struct {
-	number  int
-	percent int // 0: number says it
-}
-
-// policy is the portion as a fleet's policy has it.
-func (p portion) policy() policy.Portion { return policy.Portion{Number: p.number, Percent: p.percent} }
-
-func portionShape() keys.Scalar[portion] {
+// PortionShape reads a number of machines, or a part of a fleet's.
+func PortionShape() keys.Scalar[policy.Portion] {
 	number := keys.Integer(1, maxSize)
-	return keys.Scalar[portion]{
+	return keys.Scalar[policy.Portion]{
 		Noun: "a number or a percentage", Example: "5%", Forms: []keys.Form{keys.FormText, keys.FormNumber},
 		Parse: parsePortion,
-		Format: func(s portion) any {
-			if s.percent > 0 {
-				return keys.FormatPercent(s.percent)
+		Format: func(p policy.Portion) any {
+			if p.Percent > 0 {
+				return keys.FormatPercent(p.Percent)
 			}
-			return s.number
+			return p.Number
 		},
 		JSON: keys.Schema{Type: []string{"integer", "string"}, Minimum: number.JSON.Minimum,
 			Maximum: number.JSON.Maximum,
@@ -35,14 +27,14 @@ func portionShape() keys.Scalar[portion] {
 	}
 }
 
-func parsePortion(text string) (portion, *keys.Flaw) {
+func parsePortion(text string) (policy.Portion, *keys.Flaw) {
 	if !strings.HasSuffix(text, "%") {
 		n, flaw := keys.Integer(1, maxSize).Parse(text)
-		return portion{number: n}, flaw
+		return policy.Portion{Number: n}, flaw
 	}
 	p, flaw := keys.ParsePercent(text)
 	if flaw == nil && p == 0 {
 		flaw = keys.Flawf("choose 1% to 100%", "%s is out of range", strconv.Quote(text))
 	}
-	return portion{percent: p}, flaw
+	return policy.Portion{Percent: p}, flaw
 }

@@ -1,4 +1,4 @@
-package belief
+package resized
 
 import (
 	"slices"
@@ -7,26 +7,26 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// SizeState is what is remembered of how a fleet's size moved, and of the metrics behind it. It is never changed in
+// State is what is remembered of how a fleet's size moved, and of the metrics behind it. It is never changed in
 // place.
-type SizeState struct {
+type State struct {
 	// Up and Down are the last moves in each direction, whoever asked for them; zero: there was none. They restart with
 	// a new owner (L15).
 	Up, Down fleet.Instant `json:",omitempty"`
 	// UpAt and DownAt are the same in wall time.
 	UpAt, DownAt time.Time `json:",omitzero"`
 	// Silent are the metrics that say nothing.
-	Silent []SilentMetric `json:",omitempty"` // sorted by name
+	Silent []Silent `json:",omitempty"` // sorted by name
 	// Would is the size that the fleet would have by now, where it is only watched; 0: the one that it has.
 	Would int `json:",omitempty"`
 	// Said is what was recorded last of what opinions want and does not happen.
-	Said SizeSaid `json:",omitzero"`
+	Said Said `json:",omitzero"`
 	// History is of the sizes that were wanted, for a forecast; nil: none is kept. It is shared by copies.
-	History *SizeHistory `json:",omitempty"`
+	History *History `json:",omitempty"`
 }
 
-// SilentMetric is a metric that says nothing, so that the opinions that go by it have none.
-type SilentMetric struct {
+// Silent is a metric that says nothing, so that the opinions that go by it have none.
+type Silent struct {
 	Metric fleet.MetricName
 	Why    fleet.Reason
 	Since  time.Time
@@ -37,19 +37,19 @@ type SilentMetric struct {
 	Told time.Time `json:",omitzero"`
 }
 
-func (m SilentMetric) equal(o SilentMetric) bool {
+func (m Silent) equal(o Silent) bool {
 	return m.Metric == o.Metric && m.Why == o.Why && m.Since.Equal(o.Since) && m.SinceMono == o.SinceMono &&
 		m.Paged == o.Paged && m.Told.Equal(o.Told)
 }
 
-// SizeSaid is what was recorded of a size that opinions want: why it is not in force, and whether it is a larger one.
-type SizeSaid struct {
+// Said is what was recorded of a size that opinions want: why it is not in force, and whether it is a larger one.
+type Said struct {
 	Why fleet.Reason
 	Up  bool
 }
 
 // Moved returns when the size moved last, in either direction; zero: it did not. There may be no state.
-func (s *SizeState) Moved() fleet.Instant {
+func (s *State) Moved() fleet.Instant {
 	if s == nil {
 		return 0
 	}
@@ -57,7 +57,7 @@ func (s *SizeState) Moved() fleet.Instant {
 }
 
 // Moves returns the state after a move of the size.
-func (s *SizeState) Moves(from, to int, now fleet.Now) *SizeState {
+func (s *State) Moves(from, to int, now fleet.Now) *State {
 	next := *s
 	switch {
 	case to > from:
@@ -70,11 +70,11 @@ func (s *SizeState) Moves(from, to int, now fleet.Now) *SizeState {
 
 // SeenAt returns the state as another clock has it, which goes by wall time alone: when the size moved, and nothing of
 // what its owner found since. There may be no state.
-func (s *SizeState) SeenAt(now fleet.Now) *SizeState {
+func (s *State) SeenAt(now fleet.Now) *State {
 	if s == nil {
 		return nil
 	}
-	next := SizeState{UpAt: s.UpAt, DownAt: s.DownAt}
+	next := State{UpAt: s.UpAt, DownAt: s.DownAt}
 	if !s.UpAt.IsZero() {
 		next.Up = max(now.At(s.UpAt), 1)
 	}
@@ -85,26 +85,26 @@ func (s *SizeState) SeenAt(now fleet.Now) *SizeState {
 }
 
 // SilentAt returns the index of the metric among the silent ones, or -1. There may be no state.
-func (s *SizeState) SilentAt(name fleet.MetricName) int {
+func (s *State) SilentAt(name fleet.MetricName) int {
 	if s == nil {
 		return -1
 	}
-	return slices.IndexFunc(s.Silent, func(m SilentMetric) bool { return m.Metric == name })
+	return slices.IndexFunc(s.Silent, func(m Silent) bool { return m.Metric == name })
 }
 
 // Equal reports whether the two say the same.
-func (s *SizeState) Equal(o *SizeState) bool {
+func (s *State) Equal(o *State) bool {
 	if s == nil || o == nil || s == o {
 		return s == o
 	}
 	return s.Up == o.Up && s.Down == o.Down && s.UpAt.Equal(o.UpAt) && s.DownAt.Equal(o.DownAt) && s.Said == o.Said &&
 		s.Would == o.Would &&
-		slices.EqualFunc(s.Silent, o.Silent, SilentMetric.equal) && s.History.equal(o.History)
+		slices.EqualFunc(s.Silent, o.Silent, Silent.equal) && s.History.equal(o.History)
 }
 
 // Same reports whether nothing but the peak of the hour's sizes differs: that is written down with what else is, and
 // when the hour is over.
-func (s *SizeState) Same(o *SizeState) bool {
+func (s *State) Same(o *State) bool {
 	a, b := *s, *o
 	if a.History != nil && b.History != nil && a.History.Hour == b.History.Hour {
 		a.History, b.History = nil, nil
@@ -112,8 +112,8 @@ func (s *SizeState) Same(o *SizeState) bool {
 	return a.Equal(&b)
 }
 
-// restart makes the state good for a new owner with another clock: cooldowns and silences begin anew (L15).
-func (s *SizeState) restart(now fleet.Now) *SizeState {
+// Restart makes the state good for a new owner with another clock: cooldowns and silences begin anew (L15).
+func (s *State) Restart(now fleet.Now) *State {
 	if s == nil {
 		return nil
 	}
@@ -132,10 +132,10 @@ func (s *SizeState) restart(now fleet.Now) *SizeState {
 	return &next
 }
 
-// SizeHistory is how large the fleet was wanted to be in each hour of the week, of late. It is never changed in place.
-type SizeHistory struct {
+// History is how large the fleet was wanted to be in each hour of the week, of late. It is never changed in place.
+type History struct {
 	// Hours are those of the week, from Monday's first, in UTC; at most 168.
-	Hours []HourHistory `json:",omitempty"`
+	Hours []Hour `json:",omitempty"`
 	// Hour is the hour that is being lived in, counted from the epoch, and Peak the greatest size wanted in it.
 	Hour int64
 	Peak int
@@ -146,13 +146,13 @@ type SizeHistory struct {
 	Judged, Short, Spare int `json:",omitempty"`
 }
 
-// HourHistory is the greatest size that was wanted in one hour of each of the last weeks, the newest first.
-type HourHistory [MostWeeks]uint16
+// Hour is the greatest size that was wanted in one hour of each of the last weeks, the newest first.
+type Hour [MostWeeks]uint16
 
 // MostWeeks is how many weeks of sizes are kept for a forecast.
 const MostWeeks = 4
 
-func (h *SizeHistory) equal(o *SizeHistory) bool {
+func (h *History) equal(o *History) bool {
 	if h == nil || o == nil || h == o {
 		return h == o
 	}
