@@ -78,9 +78,6 @@ func (j *Judge) Decided() {
 	j.crowded = j.crowded[:0]
 }
 
-// sparing are the operations that take no machine away from those that it serves.
-var sparing = []fleet.Op{fleet.OpStart, fleet.OpResume, fleet.OpHook}
-
 // revives checks that a repair which takes no place in the budgets does no more than to set going what does not run,
 // and that not too many do so at once.
 func (j *Judge) revives(is *belief.Machine) {

@@ -208,7 +208,8 @@ func (j *Judge) CommittedWhole(before, after stored.Overall, records []record.Re
 		j.Record(r)
 	}
 	if n := law.TakenBack(after.Whole.Ledger, &j.spec, records, j.asked); n != j.asked {
-		j.asks(n)
+		j.said = n
+		j.bind() // an edit may have cut the bounds since they were to go
 	}
 	j.chosen(before.Whole.Ledger, after.Whole.Ledger, after.Whole.Holds)
 	j.stays(after.Whole.Ledger)
@@ -261,10 +262,14 @@ func (j *Judge) tells(o stored.Overall) {
 	j.told = n
 }
 
-// brakeLimit is the policy's arithmetic, worked out once more.
+// brakeLimit is the policy's arithmetic, worked out once more. What has gone counts until hale hears of it, and books
+// it.
 func (j *Judge) brakeLimit() int {
 	b := j.spec.Limits.Brake
 	size := j.size + j.spec.Spares.Count
+	if l := j.booked; l != nil {
+		size = max(size, l.Size)
+	}
 	limit := b.Percent * size / 100
 	if b.AtLeast > limit {
 		limit = b.AtLeast

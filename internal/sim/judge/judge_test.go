@@ -548,14 +548,13 @@ func thoughts() []crime {
 				is.Repair.Rung, is.Repair.Phase = 1, belief.PhaseAct
 			})
 		}},
-		{"L6", "the brake releases while many fail", func(o court, breaks bool) {
-			o.failing = 1
-			if breaks {
-				o.failing = 2
-			}
-			on := stored.Overall{Brake: belief.Brake{Engaged: true}}
-			released := record.Record{Kind: record.Brake, Reason: fleet.ReasonReleased}
-			o.CommittedWhole(on, stored.Overall{}, []record.Record{released})
+		{"L5", "what is started is reset without a place, and does not only get its mark", func(o court, breaks bool) {
+			o.stores(func(_, is *belief.Machine) {
+				is.Repair = healing("r1")
+				is.Repair.Revives, is.Repair.Confirmed, is.Repair.Target = true, true, is.Current
+				is.Repair.Intent = &belief.Intent{ID: "c1", Instance: is.Current.ID, Limit: time.Second,
+					Op: map[bool]fleet.Op{true: fleet.OpReboot, false: fleet.OpCertify}[breaks]}
+			})
 		}},
 		{"L8", "in quarantine, and nobody knows", func(o court, breaks bool) {
 			o.stores(func(_, is *belief.Machine) {
@@ -578,6 +577,46 @@ func thoughts() []crime {
 			}
 			delete(o.afresh, "web-1")
 			o.verdicts(&was, &is, []record.Record{ended})
+		}},
+	}
+}
+
+// brakes are the laws of the brake: when it may be released, and how many may fail.
+func brakes() []crime {
+	return []crime{
+		{"L6", "the brake releases while many fail", func(o court, breaks bool) {
+			for i := range map[bool]int{true: 2, false: 1}[breaks] {
+				o.store.Beliefs[i].Health.Verdict = belief.VerdictUnhealthy
+			}
+			on := stored.Overall{Brake: belief.Brake{Engaged: true}}
+			released := record.Record{Kind: record.Brake, Reason: fleet.ReasonReleased}
+			o.CommittedWhole(on, stored.Overall{}, []record.Record{released})
+		}},
+		{"L6", "the brake releases as one more fails, and not as that one is to go", func(o court, breaks bool) {
+			o.spec.Limits.Brake.AtLeast = 2
+			for i := range o.store.Beliefs {
+				o.store.Beliefs[i].Health.Verdict = belief.VerdictUnhealthy
+			}
+			on := stored.Overall{Brake: belief.Brake{Engaged: true}}
+			on.Whole.Holds = []belief.Hold{{Order: "o1", Machine: "web-3"}}
+			o.Ordered(&fleet.Order{ID: "o1", Kind: fleet.OrderHold, Machine: "web-3"})
+			o.obeyed(stored.Overall{}, on, nil)
+			o.passes(time.Hour)
+			off := stored.Overall{}
+			if !breaks {
+				off.Whole.Ledger = &belief.Ledger{Size: 3, Removals: []belief.Removal{{Machine: "web-3", Named: true}}}
+			}
+			o.CommittedWhole(on, off, []record.Record{{Kind: record.Brake, Reason: fleet.ReasonReleased}})
+		}},
+		{"L6", "a repair begins while too many fail, as one is booked to have gone", func(o court, breaks bool) {
+			o.spec.Limits.Brake = policy.Brake{AtLeast: 1, Percent: 67}
+			o.store.Beliefs[1].Health.Verdict = belief.VerdictUnhealthy
+			o.books(&belief.Ledger{Size: 3})
+			o.leaves("web-3")
+			if breaks {
+				o.books(&belief.Ledger{Size: 2, Left: []int{3}})
+			}
+			o.stores(func(_, is *belief.Machine) { is.Repair = healing("r1") })
 		}},
 	}
 }
@@ -660,8 +699,8 @@ func accounts() []crime {
 // A judge that sees nothing would call every run lawful: each law is broken here once, and once it is not.
 func TestTheJudgeKnowsEachLaw(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(deeds(), slights(), twofold(), rests(), belongings(), thoughts(), accounts(),
-		orderly(), goings(), sizes(), words(), departures(), moves()) {
+	for _, c := range slices.Concat(deeds(), slights(), twofold(), rests(), belongings(), thoughts(), brakes(),
+		accounts(), orderly(), goings(), sizes(), words(), departures(), moves()) {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {

@@ -81,6 +81,7 @@ func (j *Judge) obeyed(before, after stored.Overall, records []record.Record) {
 	}
 	j.leave(after.Whole.Ledger)
 	j.books(after.Whole.Ledger)
+	j.recount()
 	was, is := before.Brake, after.Brake
 	if is.Excused > was.Excused && !j.tookOff(records) {
 		j.Broken("L6", "", fmt.Sprintf("%d failures are excused, and nobody took the brake off", is.Excused))
@@ -104,7 +105,6 @@ func (j *Judge) leave(l *belief.Ledger) {
 			j.wishes.leaving[l.Removals[i].Machine] = true
 		}
 	}
-	j.recount()
 }
 
 // tookOff reports whether an operator's order to take the brake off was taken up with these records.
@@ -132,7 +132,6 @@ func (j *Judge) holdsChange(before, after []belief.Hold) {
 	}
 	j.wishes.holds = slices.Clone(after)
 	j.excuse()
-	j.recount()
 }
 
 // endedByOrder reports whether a person released the hold, or gave another in its place.
@@ -156,7 +155,7 @@ func (j *Judge) excuse() {
 	}
 }
 
-// recount counts what fails anew: with a hold, what counts has changed.
+// recount counts what fails anew: with a hold, a removal or a size, what counts has changed.
 func (j *Judge) recount() {
 	failed := j.failing
 	defer func() { j.noteRise(failed) }()

@@ -155,17 +155,12 @@ func (j *Judge) comeBack() {
 	clear(j.left)
 }
 
-// books notes what hale holds to be in force.
+// books notes what hale holds to be in force, and looks after what has become one of the fleet's machines.
 func (j *Judge) books(l *belief.Ledger) {
-	if j.booked != l {
-		j.booked = l
-		j.lookAround()
+	if j.booked == l {
+		return
 	}
-}
-
-// lookAround counts what fails anew, and looks after what has become one of the fleet's machines.
-func (j *Judge) lookAround() {
-	j.recount()
+	j.booked = l
 	for i := range j.outages {
 		name := string(j.spec.Name.Machine(i + 1))
 		vm := j.w.Current(name)

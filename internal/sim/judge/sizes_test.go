@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/situation"
 	"hale/internal/sim/law"
 	"hale/internal/sim/load"
+	"hale/internal/sim/stored"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
 )
@@ -53,6 +54,18 @@ func sizes() []crime {
 				o.Bounded(bounded(1, 6)) // and the last word says three
 			}
 			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: 5})
+		}},
+		{"L13", "a fleet grows beyond bounds by what was taken back, as they stand", func(o court, breaks bool) {
+			o.Bounded(bounded(2, 2))
+			o.leaving["web-3"] = "planted-3"
+			opinion := &belief.OrderedSize{Size: 3, Opinion: "load", Within: true}
+			o.CommittedWhole(stored.Overall{}, stored.Overall{Whole: belief.Whole{
+				Ledger: &belief.Ledger{Size: 3, Ordered: opinion}}}, []record.Record{{Kind: record.Change,
+				Reason: fleet.ReasonWithdrawn, Machine: "web-3", Opinion: "load"}})
+			if !breaks {
+				o.Bounded(bounded(2, 3))
+			}
+			o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: 3})
 		}},
 		{"L13", "a machine is to go by an opinion, and is asked for", func(o court, breaks bool) {
 			o.Bounded(bounded(1, 6))
