@@ -500,7 +500,7 @@ func (c *server) keep(w owner.Write) {
 	case w.Fleet:
 		judge.Ruled(w.Rulings)
 		is := stored.Overall{Brake: w.Brake, Whole: w.Whole.Clone(), Slots: st.Overall.Slots}
-		judge.CommittedWhole(st.Overall, is, w.Records)
+		judge.CommittedWhole(by, st.Overall, is, w.Records)
 		st.Overall = is
 		st.Starts.Know(w.Believed...)
 	case len(w.Machines) == 0:

@@ -137,7 +137,7 @@ func (j *Judge) mayDestroy(c *world.Call) {
 func (j *Judge) Sends(c Server, a situation.Action) {
 	now, op := j.w.Now(), a.Intent.Op
 	if op == fleet.OpCreate {
-		j.sizes.Orders(string(a.Instance), now-c.Now.Wall.Sub(a.Intent.At))
+		j.sizes.Orders(string(a.Instance), a.Intent.At)
 	}
 	if !op.Disruptive() && op != fleet.OpRun {
 		return

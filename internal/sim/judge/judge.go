@@ -202,7 +202,8 @@ func (j *Judge) rungOf(machine string) *rung {
 }
 
 // CommittedWhole judges a change of what is believed of the fleet as a whole.
-func (j *Judge) CommittedWhole(before, after stored.Overall, records []record.Record) {
+func (j *Judge) CommittedWhole(c Server, before, after stored.Overall, records []record.Record) {
+	j.sizes.Owned(c.Now.Wall)
 	j.moves(before, records)
 	for _, r := range records {
 		j.Record(r)
@@ -338,25 +339,7 @@ func (j *Judge) tally(m belief.Machine, by int) {
 func (j *Judge) isAlone(m *belief.Machine) bool {
 	rescued := m.Health.Cause == belief.CauseRescued && (m.Incident == nil || m.Incident.Cause == belief.CauseRescued)
 	apart := m.Repair == nil && (j.isHeld(m) || j.wishes.leaving[m.Name])
-	return m.Health.Cause == belief.CauseParked || j.isLeft(m.Health.Cause) || rescued || m.Quarantine != nil || apart
-}
-
-// isLeft works out once more which causes the policy leaves to a person and takes for no failure.
-func (j *Judge) isLeft(c belief.Cause) bool {
-	heal, resumes := j.spec.Repair.OnExternalStop == policy.ExternalStopHeal, false
-	for _, step := range j.spec.Repair.Steps {
-		resumes = resumes || step.Kind == fleet.StepResume
-	}
-	switch c {
-	case belief.CausePaused:
-		return !heal || !resumes
-	case belief.CauseSuspended:
-		return !resumes
-	case belief.CauseStopped, belief.CauseShutdown:
-		return !heal
-	default:
-		return false
-	}
+	return m.Health.Cause == belief.CauseParked || law.Left(&j.spec, m.Health.Cause) || rescued || m.Quarantine != nil || apart
 }
 
 func (j *Judge) verdicts(was, is *belief.Machine, records []record.Record) {
@@ -429,7 +412,7 @@ func (j *Judge) begun(c Server, is *belief.Machine) {
 	if j.isHeld(is) || j.isHostHeld(is.Repair.Target.Host) || j.isHostHeld(is.Repair.Back.Host) {
 		j.Broken("L10", name, "a repair begins while a person holds it")
 	}
-	if is.Repair.Kind == belief.RepairHeal && is.Wanted == nil && j.outOfHours(c.Now.Wall) {
+	if is.Repair.Kind == belief.RepairHeal && is.Wanted == nil && law.OutOfHours(&j.spec.Repair, c.Now.Wall) {
 		j.Broken("windows", name, "a repair begins at a time when none may")
 	}
 	// else what stands is certified, and nothing is built

@@ -590,7 +590,7 @@ func brakes() []crime {
 			}
 			on := stored.Overall{Brake: belief.Brake{Engaged: true}}
 			released := record.Record{Kind: record.Brake, Reason: fleet.ReasonReleased}
-			o.CommittedWhole(on, stored.Overall{}, []record.Record{released})
+			o.CommittedWhole(o.c, on, stored.Overall{}, []record.Record{released})
 		}},
 		{"L6", "the brake releases as one more fails, and not as that one is to go", func(o court, breaks bool) {
 			o.spec.Limits.Brake.AtLeast = 2
@@ -606,7 +606,7 @@ func brakes() []crime {
 			if !breaks {
 				off.Whole.Ledger = &belief.Ledger{Size: 3, Removals: []belief.Removal{{Machine: "web-3", Named: true}}}
 			}
-			o.CommittedWhole(on, off, []record.Record{{Kind: record.Brake, Reason: fleet.ReasonReleased}})
+			o.CommittedWhole(o.c, on, off, []record.Record{{Kind: record.Brake, Reason: fleet.ReasonReleased}})
 		}},
 		{"L6", "a repair begins while too many fail, as one is booked to have gone", func(o court, breaks bool) {
 			o.spec.Limits.Brake = policy.Brake{AtLeast: 1, Percent: 67}
@@ -643,7 +643,7 @@ func accounts() []crime {
 			if !breaks {
 				said = append(said, record.Record{Kind: record.Brake, Reason: fleet.ReasonEngaged})
 			}
-			o.CommittedWhole(stored.Overall{}, stored.Overall{Brake: belief.Brake{Engaged: true}}, said)
+			o.CommittedWhole(o.c, stored.Overall{}, stored.Overall{Brake: belief.Brake{Engaged: true}}, said)
 		}},
 		{"L12", "a repair is lost", func(o court, breaks bool) {
 			var said []record.Kind
@@ -700,7 +700,7 @@ func accounts() []crime {
 func TestTheJudgeKnowsEachLaw(t *testing.T) {
 	t.Parallel()
 	for _, c := range slices.Concat(deeds(), slights(), twofold(), rests(), belongings(), thoughts(), brakes(),
-		accounts(), orderly(), goings(), sizes(), words(), departures(), moves()) {
+		accounts(), orderly(), ends(), goings(), sizes(), words(), departures(), moves()) {
 		t.Run(c.law+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			for _, breaks := range []bool{true, false} {
@@ -862,6 +862,44 @@ func orderly() []crime {
 			}
 			o.changed(record.Record{Kind: record.Change, Machine: "web-1", Reason: fleet.ReasonGivenUp})
 		}},
+	}
+}
+
+// ends are the laws of how removals end that a second hale has its hands in, and what is asked for meanwhile.
+func ends() []crime {
+	return []crime{
+		{"L13", "a machine is said to have left, and runs, and no other hale has only just built it",
+			func(o court, breaks bool) {
+				another := *o.w.Current("web-1")
+				another.Status.ID, another.Mark.Instance = "another", "another"
+				o.w.Vanish(o.w.Current("web-1"))
+				o.w.Plant(another.Status)
+				if o.built["another"] = true; breaks {
+					o.passes(2 * seenWithin)
+				}
+				o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeDown, Machine: "web-1"})
+			}},
+		{"L13", "a removal is given up that was carried out, and no other hale has built the machine anew",
+			func(o court, breaks bool) {
+				another := *o.w.Current("web-1")
+				another.Status.ID, another.Mark.Instance = "another", "another"
+				o.leaving["web-1"] = "planted-1"
+				o.w.Vanish(o.w.Current("web-1"))
+				if o.leaves("web-1"); !breaks {
+					o.w.Plant(another.Status)
+				}
+				o.changed(record.Record{Kind: record.Change, Machine: "web-1", Reason: fleet.ReasonGivenUp})
+			}},
+		{"L13", "a removal is given up after the fleet grew, and it was none that went on meanwhile",
+			func(o court, breaks bool) {
+				o.leaving["web-1"] = "planted-1"
+				if o.leaves("web-1"); !breaks {
+					o.books(&belief.Ledger{Size: 3, Removals: []belief.Removal{{Machine: "web-1"}}})
+				}
+				o.asks(6)
+				o.changed(record.Record{Kind: record.Change, Reason: fleet.ReasonSizeUp, Size: 6})
+				o.changed(record.Record{Kind: record.Change, Machine: "web-1", Reason: fleet.ReasonGivenUp})
+			}},
 	}
 }
 

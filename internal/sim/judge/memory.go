@@ -81,6 +81,12 @@ func (j *Judge) astray() bool {
 // unknown reports whether a hale built the instance, and the store of this one never heard of it.
 func (j *Judge) unknown(id string) bool { return j.built[id] && !j.store.Named(fleet.InstanceID(id)) }
 
+// isNews reports whether a hale with another store built the instance so lately that no listing need show it.
+func (j *Judge) isNews(vm *world.VM) bool {
+	first := j.eldest()
+	return j.unknown(vm.ID) && (first.domains > 0 || j.w.Now()-max(first.stirred, vm.Born) <= seenWithin)
+}
+
 // unborn checks that nothing is taken away that was built by a hale which is another one by now: it may serve (L1, L2).
 // What was asked for before the store was put back was known then.
 func (j *Judge) unborn(c *world.Call) {

@@ -7,7 +7,6 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
-	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/sim/stored"
 )
@@ -163,30 +162,6 @@ func (j *Judge) recount() {
 	for i := range j.store.Beliefs {
 		j.tally(j.store.Beliefs[i], 1)
 	}
-}
-
-// outOfHours reports whether the policy lets no repair begin at the time: worked out once more, from the minutes that
-// were.
-func (j *Judge) outOfHours(at time.Time) bool {
-	stands := func(windows []policy.Window) bool {
-		return slices.ContainsFunc(windows, func(w policy.Window) bool {
-			for m := at.Truncate(time.Minute); m.After(at.Add(-w.For)); m = m.Add(-time.Minute) {
-				t := m.In(w.Zone)
-				on := func(set uint64, n int) bool { return set>>n&1 == 1 }
-				date, week := on(w.Days, t.Day()), on(w.Weekdays, int(t.Weekday()))
-				days := date && week
-				if w.EitherDay {
-					days = date || week
-				}
-				if days && on(w.Minutes, t.Minute()) && on(w.Hours, t.Hour()) && on(w.Months, int(t.Month())) {
-					return true
-				}
-			}
-			return false
-		})
-	}
-	p := j.spec.Repair
-	return stands(p.NotEvery) || len(p.Windows) > 0 && !stands(p.Windows)
 }
 
 // resting returns the machines that are down, and rest by order.

@@ -147,12 +147,23 @@ func (j *Judge) staying() int {
 }
 
 // comeBack forgets which machines went: more are asked for, and their numbers are taken again. Which those are, the
-// ledger says that is booked with it.
+// ledger says that is booked with it. A removal goes on until hale has booked it, though its instance is gone.
 func (j *Judge) comeBack() {
 	for machine := range j.left {
-		delete(j.leaving, machine)
+		if j.booked.Removal(fleet.MachineName(machine)) == nil {
+			delete(j.leaving, machine)
+		}
 	}
 	clear(j.left)
+}
+
+// isBack takes in that a machine is to stay of which the instance was removed, where it has another one: a hale with
+// another store built that, and a person had this one believe what there is.
+func (j *Judge) isBack(machine string) {
+	if vm := j.w.Current(machine); j.left[machine] && vm != nil && vm.ID != j.leaving[machine] {
+		delete(j.left, machine)
+		j.size++
+	}
 }
 
 // books notes what hale holds to be in force, and looks after what has become one of the fleet's machines.
@@ -262,7 +273,7 @@ func (j *Judge) changed(r record.Record) {
 		j.grows(r.Size)
 	case fleet.ReasonSizeDown:
 		if vm := j.w.Current(string(r.Machine)); vm != nil && vm.Power == world.Running &&
-			!law.Remnant(vm, j.belief(string(r.Machine))) {
+			!law.Remnant(vm, j.belief(string(r.Machine))) && !j.isNews(vm) {
 			j.Broken("L13", string(r.Machine), "it is said to have left, and runs")
 		}
 		j.leaves(string(r.Machine))
@@ -278,6 +289,7 @@ func (j *Judge) changed(r record.Record) {
 		j.lowers(1) // no size was asked for since: it is what it was
 	}
 	delete(j.going, name)
+	j.isBack(name)
 	if _, known := j.leaving[name]; !known && !named || j.left[name] {
 		j.Broken("L13", name, "a change is given up that nobody confirmed, or that was carried out")
 		return

@@ -34,9 +34,6 @@ func (j *Judge) moment(braked bool) law.Now {
 	return law.Now{At: j.w.Now(), Asked: j.asked, Braked: braked, Apart: j.eldest().apart()}
 }
 
-// ClockSteps notes that the clock of a server is set.
-func (j *Judge) ClockSteps() { j.sizes.Stepped(j.w.Now()) }
-
 // moves judges a change of how many machines are asked for that no person made.
 func (j *Judge) moves(before stored.Overall, records []record.Record) {
 	if j.sizes.Policy == nil {
@@ -77,7 +74,7 @@ func (j *Judge) chosen(before, after *belief.Ledger, holds []belief.Hold) {
 			continue // a person named it, or it is for the plan that was confirmed to name it
 		}
 		j.leaving[name], j.unplanned[name] = string(r.Instance), true
-		j.sizes.Goes(r, staying, law.Well(j.w.VM(string(r.Instance)), j.belief(name)), j.w.Now())
+		j.sizes.Goes(r, staying, law.Well(j.w.VM(string(r.Instance)), j.belief(name)))
 		if staying < j.asked {
 			j.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and %d are asked for", staying, j.asked))
 		}

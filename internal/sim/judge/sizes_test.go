@@ -21,6 +21,12 @@ func bounded(least, most int) *policy.Sizing {
 		Metrics: []policy.Metric{{Name: "requests", Every: 15 * time.Second, Late: 45 * time.Second}}}
 }
 
+// reading has an opinion go by the metric.
+func reading(z *policy.Sizing) *policy.Sizing {
+	z.Opinions = []policy.Opinion{{Name: "load", Kind: policy.OpinionSize, Metric: z.Metrics[0].Name}}
+	return z
+}
+
 // opines has an opinion move the size.
 func (o court) opines(size int, moment law.Now) {
 	move := record.Record{Kind: record.Size, Reason: fleet.ReasonOpinion, Opinion: "load", Size: size, Limit: o.asked}
@@ -59,7 +65,7 @@ func sizes() []crime {
 			o.Bounded(bounded(2, 2))
 			o.leaving["web-3"] = "planted-3"
 			opinion := &belief.OrderedSize{Size: 3, Opinion: "load", Within: true}
-			o.CommittedWhole(stored.Overall{}, stored.Overall{Whole: belief.Whole{
+			o.CommittedWhole(o.c, stored.Overall{}, stored.Overall{Whole: belief.Whole{
 				Ledger: &belief.Ledger{Size: 3, Ordered: opinion}}}, []record.Record{{Kind: record.Change,
 				Reason: fleet.ReasonWithdrawn, Machine: "web-3", Opinion: "load"}})
 			if !breaks {
@@ -111,13 +117,6 @@ func sizes() []crime {
 			}
 			o.shrinks()
 		}},
-		{"L9", "a size shrinks after its owner read nothing for longer than a metric may be late",
-			func(o court, breaks bool) {
-				o.Bounded(bounded(1, 6))
-				o.passes(time.Hour)
-				o.WentOn(o.c, map[bool]time.Duration{true: time.Minute, false: 7 * time.Second}[breaks])
-				o.shrinks()
-			}},
 		{"L15", "an opinion moves a size that a person pinned, and whose store has not forgotten it",
 			func(o court, breaks bool) {
 				o.Bounded(bounded(1, 6))
@@ -151,9 +150,9 @@ func departures() []crime {
 		{"size", "a machine is built, and goes by an opinion within the window", func(o court, breaks bool) {
 			o.Bounded(bounded(1, 6))
 			o.passes(time.Hour)
-			o.sizes.Orders("planted-3", o.w.Now())
+			o.sizes.Orders("planted-3", o.c.Now.Wall)
 			window := o.sizes.Policy.Down.Stabilise
-			o.passes(map[bool]time.Duration{true: window - 1, false: window}[breaks])
+			o.sizes.Owned(o.c.Now.Wall.Add(map[bool]time.Duration{true: window - 1, false: window}[breaks]))
 			o.asks(2)
 			o.goes()
 		}},
@@ -166,13 +165,12 @@ func departures() []crime {
 			}
 			o.Acted(&off)
 		}},
-		{"size", "what was built goes by an opinion within the window, and no clock was set meanwhile",
+		{"size", "what was built goes by an opinion within the window, and by its owner's clock, too",
 			func(o court, breaks bool) {
 				o.Bounded(bounded(1, 6))
 				o.asks(2)
-				if o.sizes.Orders("planted-3", o.w.Now()); !breaks {
-					o.ClockSteps()
-				}
+				o.sizes.Orders("planted-3", o.c.Now.Wall)
+				o.sizes.Owned(o.c.Now.Wall.Add(map[bool]time.Duration{true: time.Minute, false: -time.Hour}[breaks]))
 				o.goes()
 			}},
 		{"L6", "a machine is taken down by an opinion while the brake is on", func(o court, breaks bool) {
@@ -261,6 +259,25 @@ func words() []crime {
 						{Change: fleet.SizeChange{By: map[bool]int{true: -1, false: 1}[breaks]}}}}}
 				o.Bounded(z)
 				o.TookOver(o.c)
+				o.shrinks()
+			}},
+		{"L9", "a size shrinks after its owner read nothing for longer than a metric may be late",
+			func(o court, breaks bool) {
+				o.Bounded(reading(bounded(1, 6)))
+				o.passes(time.Hour)
+				o.WentOn(o.c, map[bool]time.Duration{true: time.Minute, false: 7 * time.Second}[breaks])
+				o.shrinks()
+			}},
+		{"L9", "a size shrinks after a gap in a metric that may want fewer, and not in one that cannot",
+			func(o court, breaks bool) {
+				z := reading(bounded(1, 6))
+				z.Metrics = append(z.Metrics, policy.Metric{Name: "busy", Late: 20 * time.Second})
+				by := fleet.SizeChange{By: map[bool]int{true: -1, false: 1}[breaks]}
+				z.Opinions = append(z.Opinions, policy.Opinion{Name: "steps", Kind: policy.OpinionSteps,
+					Metric: "busy", Steps: []policy.SizeStep{{Change: by}}})
+				o.Bounded(z)
+				o.passes(time.Hour)
+				o.WentOn(o.c, 30*time.Second)
 				o.shrinks()
 			}},
 		{"L13", "a machine that left is built again, and the fleet did not grow since", func(o court, breaks bool) {

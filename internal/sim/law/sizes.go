@@ -24,9 +24,9 @@ type Sizes struct {
 	tally  *SizeTally
 	// began is when the owner knew nothing of the metrics for the last time.
 	began   time.Duration
-	ordered map[string]time.Duration // when instances were ordered
-	// stepped is when a server's clock was set for the last time: hale knows by its clock how old an instance is.
-	stepped time.Duration
+	gaps    map[fleet.MetricName]time.Duration // when it went on for the last time after it had not read the metric
+	ordered map[string]time.Time               // when instances were ordered, by the clock of the server that did
+	wall    time.Time                          // what time it is by the owner's clock
 	Words
 }
 
@@ -59,7 +59,8 @@ func (t *SizeTally) Add(o SizeTally) {
 
 // NewSizes returns a judge of sizes, who counts in the tally.
 func NewSizes(court Court, policy *policy.Sizing, demand *load.Demand, t *SizeTally) *Sizes {
-	return &Sizes{Policy: policy, court: court, demand: demand, tally: t, ordered: map[string]time.Duration{}}
+	return &Sizes{Policy: policy, court: court, demand: demand, tally: t, ordered: map[string]time.Time{},
+		gaps: map[fleet.MetricName]time.Duration{}}
 }
 
 // Demand has the judge look at another load.
@@ -76,10 +77,18 @@ type Now struct {
 // Afresh notes that the owner knows nothing of the metrics.
 func (s *Sizes) Afresh(now time.Duration) { s.began = now }
 
-// Stood notes that the owner read no metrics for so long: that is a gap where it is more than they may be late.
+// Owned notes what time it is by the owner's clock: by that it knows how old an instance is.
+func (s *Sizes) Owned(wall time.Time) { s.wall = wall }
+
+// Stood notes that the owner read no metrics for so long: that is a gap in those that may not be as late.
 func (s *Sizes) Stood(still, now time.Duration) {
-	if s.Policy != nil && slices.ContainsFunc(s.Policy.Metrics, func(m policy.Metric) bool { return still > m.Late }) {
-		s.Afresh(now)
+	if s.Policy == nil {
+		return
+	}
+	for i := range s.Policy.Metrics {
+		if m := &s.Policy.Metrics[i]; still > m.Late {
+			s.gaps[m.Name] = now
+		}
 	}
 }
 
@@ -140,7 +149,8 @@ func (s *Sizes) shrinks(by fleet.OpinionName, size int, now Now) {
 		s.tally.ScaledInBlind++
 		s.broken("size", "%s shrinks the fleet to %d, and metric %s has said nothing for %s", who, size, m, lasts)
 	}
-	if stood := now.At - s.began; stood < s.Policy.Down.Stabilise && s.reads(by, now.Asked) {
+	since, reads := s.reads(by, now.Asked)
+	if stood := now.At - since; stood < s.Policy.Down.Stabilise && reads {
 		s.broken("L9", "%s shrinks the fleet %s after its owner began to read, and its window is %s", who, stood,
 			s.Policy.Down.Stabilise)
 	}
@@ -149,20 +159,24 @@ func (s *Sizes) shrinks(by fleet.OpinionName, size int, now Now) {
 	}
 }
 
-// reads reports whether the size rests on readings where the opinion moves it: but for a schedule, which rests on the
-// time of day, while no opinion on a metric always has a say. Steps that never lead to fewer machines than there are
-// have none in that.
-func (s *Sizes) reads(by fleet.OpinionName, size int) bool {
+// reads reports whether the size rests on readings where the opinion moves it, and since when these have no gap: but
+// for a schedule, which rests on the time of day, while no opinion on a metric always has a say. Steps that never lead
+// to fewer machines than there are have none in that.
+func (s *Sizes) reads(by fleet.OpinionName, size int) (since time.Duration, is bool) {
 	scheduled, read := false, false
+	since = s.began
 	for i := range s.Policy.Opinions {
 		o := &s.Policy.Opinions[i]
 		schedule := o.Kind == policy.OpinionSchedule
 		scheduled = scheduled || schedule && o.Name == by
 		grows := o.Kind == policy.OpinionSteps && !slices.ContainsFunc(o.Steps,
 			func(step policy.SizeStep) bool { return step.Change.To(size) < size })
-		read = read || !schedule && !grows && len(o.Only) == 0 && len(o.Not) == 0
+		always := len(o.Only) == 0 && len(o.Not) == 0
+		if !schedule && !grows && (always || o.Name == by) {
+			read, since = read || always, max(since, s.gaps[o.Metric])
+		}
 	}
-	return read || !scheduled
+	return since, read || !scheduled
 }
 
 // blind returns a metric that an opinion goes by and that has said nothing for longer than it may be late.
@@ -226,7 +240,7 @@ func (s *Sizes) ByOrder(o *fleet.Order, now Now) (size int, anew bool) {
 
 // Goes judges that a machine is to go without a plan, so that so many stay; with its instance, if that serves and
 // hale knows.
-func (s *Sizes) Goes(r *belief.Removal, staying int, vm *world.VM, now time.Duration) {
+func (s *Sizes) Goes(r *belief.Removal, staying int, vm *world.VM) {
 	name, p := string(r.Machine), s.Policy
 	if staying < p.Min {
 		s.tally.BelowLeast++
@@ -241,22 +255,20 @@ func (s *Sizes) Goes(r *belief.Removal, staying int, vm *world.VM, now time.Dura
 		s.court.Broken("L10", name, "it is to go by an opinion, and to stay by the configuration")
 	}
 	at, built := s.ordered[string(r.Instance)]
-	if lived := now - at; built && vm != nil && lived < p.Down.Stabilise && at > s.stepped {
+	if lived := s.wall.Sub(at); built && vm != nil && lived >= 0 && lived < p.Down.Stabilise {
 		s.tally.InVain++
 		s.court.Broken("size", name, fmt.Sprintf("it was built %s ago, and is to go within the window of %s", lived,
 			p.Down.Stabilise))
 	}
 }
 
-// Orders notes that an instance was ordered then, for a larger size or to heal a machine.
-func (s *Sizes) Orders(instance string, at time.Duration) {
+// Orders notes that an instance was ordered then by the clock of the server that did, for a larger size or to heal a
+// machine.
+func (s *Sizes) Orders(instance string, at time.Time) {
 	if _, known := s.ordered[instance]; !known {
 		s.ordered[instance] = at
 	}
 }
-
-// Stepped notes that a server's clock is set.
-func (s *Sizes) Stepped(now time.Duration) { s.stepped = now }
 
 // Well returns the machine's instance, if it serves, and hale takes it for healthy; else nil.
 func Well(vm *world.VM, m *belief.Machine) *world.VM {

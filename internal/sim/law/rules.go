@@ -1,0 +1,48 @@
+package law
+
+import (
+	"slices"
+	"time"
+
+	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
+	"hale/internal/core/policy"
+)
+
+// Left works out once more which causes the policy leaves to a person and takes for no failure.
+func Left(spec *policy.Spec, c belief.Cause) bool {
+	heal, resumes := spec.Repair.OnExternalStop == policy.ExternalStopHeal, spec.Repair.Has(fleet.StepResume)
+	switch c {
+	case belief.CausePaused:
+		return !heal || !resumes
+	case belief.CauseSuspended:
+		return !resumes
+	case belief.CauseStopped, belief.CauseShutdown:
+		return !heal
+	default:
+		return false
+	}
+}
+
+// OutOfHours reports whether the policy lets no repair begin at the time: worked out once more, from the minutes that
+// were.
+func OutOfHours(p *policy.Repair, at time.Time) bool {
+	stands := func(windows []policy.Window) bool {
+		return slices.ContainsFunc(windows, func(w policy.Window) bool {
+			for m := at.Truncate(time.Minute); m.After(at.Add(-w.For)); m = m.Add(-time.Minute) {
+				t := m.In(w.Zone)
+				on := func(set uint64, n int) bool { return set>>n&1 == 1 }
+				date, week := on(w.Days, t.Day()), on(w.Weekdays, int(t.Weekday()))
+				days := date && week
+				if w.EitherDay {
+					days = date || week
+				}
+				if days && on(w.Minutes, t.Minute()) && on(w.Hours, t.Hour()) && on(w.Months, int(t.Month())) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	return stands(p.NotEvery) || len(p.Windows) > 0 && !stands(p.Windows)
+}
