@@ -230,12 +230,12 @@ func (f flags) menu() []part {
 	if f.size > 0 {
 		return []part{{dose{f.size, f.servers, 1}, sort{varied: f.vary, sized: f.sized}}}
 	}
-	return slices.DeleteFunc(parts(), func(p part) bool { return f.sized && !p.sized || f.rolled && !p.rolls() })
+	return slices.DeleteFunc(parts(), func(p part) bool { return f.sized != p.sized && (f.sized || f.rolled) || f.rolled && !p.rolls() })
 }
 
 // rolls reports whether other templates may be taken through the fleets of the part: small ones, with one owner or
 // several.
-func (p *part) rolls() bool { return !p.sized && !p.fenced && p.size <= 12 }
+func (p *part) rolls() bool { return !p.fenced && p.size <= 12 }
 
 // survey plays the parts, each for its share of the machine-days, and at least one run of it.
 func (f flags) survey(kinds []script.Kind, rival sim.Rival) (survey.Reckoning, error) {

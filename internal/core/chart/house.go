@@ -34,7 +34,7 @@ func retriedLater(m *belief.Machine, id fleet.InstanceID) bool {
 // House believes that the machine has the instance, which the store did not know.
 func (c *Chart) House(i fleet.Instance) {
 	m := c.M
-	m.Current, m.Address = c.shown(i), i.Address
+	m.Current, m.Address, m.Provisioned = c.shown(i), i.Address, nil
 	m.Epoch++
 	m.Acted = c.Now()
 	m.Health = belief.Health{Verdict: belief.VerdictUnknown, Since: c.Situation.Now.Wall, SinceMono: c.Now()}
@@ -56,7 +56,7 @@ func (c *Chart) Shelve(i fleet.Instance) {
 
 // Vacate believes that the machine does not have the instance any more that the store knew.
 func (c *Chart) Vacate() {
-	c.M.Current = belief.Incarnation{}
+	c.M.Current, c.M.Provisioned = belief.Incarnation{}, nil
 	c.M.Epoch++
 }
 

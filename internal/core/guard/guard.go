@@ -434,14 +434,13 @@ func undecided(m *belief.Machine, s *Situation) bool {
 // and it is NewRepair that is asked.
 func NewBuild(m *belief.Machine, s *Situation) fleet.Reason {
 	r := AnyStep(m, s)
-	if r == fleet.ReasonBrake && s.Brake.By != "" {
-		return r // a person put it on
-	}
 	if r != "" && r != fleet.ReasonBrake && r != fleet.ReasonWindow && (r != fleet.ReasonAmnesty ||
 		s.Provider.Standing == fleet.ProviderUnknown) {
 		return r
 	}
 	switch {
+	case s.Brake.On() && s.Brake.By != "": // a person put it on
+		return fleet.ReasonBrake
 	case AnyRolled(s) != "":
 		return AnyRolled(s)
 	case len(s.Whole.Foreign) > 0:

@@ -22,15 +22,16 @@ func ScaleIn(s *Situation) fleet.Reason {
 		return fleet.ReasonBrake
 	case len(s.Whole.Parents) > 0:
 		return fleet.ReasonSharedFate
-	case s.Whole.Ledger != nil && s.Whole.Ledger.Update.Goes():
-		return fleet.ReasonUpdating
 	}
 	for i := range s.Whole.Holds {
 		if h := &s.Whole.Holds[i]; h.Machine == "" && h.Host == "" {
 			return fleet.ReasonHold
 		}
 	}
-	return AnyRolled(s)
+	if r := AnyRolled(s); r != "" || s.Whole.Ledger == nil || !s.Whole.Ledger.Update.Goes() {
+		return r
+	}
+	return fleet.ReasonUpdating
 }
 
 // Thin reports whether so few healthy machines stay that no further one may go by an opinion's word: when it was chosen

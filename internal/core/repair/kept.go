@@ -99,7 +99,7 @@ func (x exchange) seeBack() onward {
 func (x exchange) isBack() onward {
 	m := x.M
 	m.LetGo(x.r.Back.ID)
-	m.Current = x.r.Back
+	m.Current, m.Provisioned = x.r.Back, nil
 	m.Epoch++
 	m.Acted = x.Now()
 	x.stopUpdate()

@@ -35,7 +35,10 @@ func Kept(c *chart.Chart, r *belief.Repair) fleet.Reason {
 	case guard.Thin(c.M, c.Situation):
 		return fleet.ReasonInService
 	}
-	return guard.ScaleIn(c.Situation)
+	if why := guard.ScaleIn(c.Situation); why != fleet.ReasonUpdating {
+		return why
+	}
+	return "" // the update waits until the machine has gone, and the machine does not wait for the update
 }
 
 // Stands reports whether the order that the work carries out is still in the ledger.

@@ -46,6 +46,9 @@ func (j *Judge) takesPlace(is *belief.Machine) {
 	if is.Repair.Kind == belief.RepairHeal && brake.On() && (brake.By != "" || !is.Repair.Revives) {
 		j.Broken("L6", name, "a repair begins while the brake is on")
 	}
+	if is.Repair.Kind == belief.RepairBuild && is.Current.None() && brake.On() && brake.By != "" {
+		j.Broken("L6", name, "its first instance is built while a person's brake is on")
+	}
 	if is.Repair.Revives {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/change"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
@@ -523,6 +524,13 @@ func thoughts() []crime {
 			o.store.Overall.Brake.Engaged = breaks
 			o.stores(func(_, is *belief.Machine) { is.Repair = healing("r1") })
 		}},
+		{"L6", "a first instance is built while a person's brake is on", func(o court, breaks bool) {
+			o.store.Overall.Brake.Engaged = true
+			if breaks {
+				o.store.Overall.Brake.By = "operator"
+			}
+			o.stores(builds)
+		}},
 		{"L6", "a repair begins while too many fail", func(o court, breaks bool) {
 			o.failing = 1
 			if breaks {
@@ -735,6 +743,9 @@ func TestTheJudgePatrols(t *testing.T) {
 func (o court) tries(first, second string, failed bool, stands time.Duration) {
 	o.trials.Shown("o", "another.qcow2")
 	for _, name := range []string{first, second} {
+		if name == "" {
+			continue
+		}
 		vm := o.w.Current(name)
 		m := belief.Machine{Name: fleet.MachineName(name), Repair: &belief.Repair{
 			Kind:  belief.RepairUpdate,
@@ -751,6 +762,26 @@ func (o court) tries(first, second string, failed bool, stands time.Duration) {
 // goings are the laws of how another template goes through the fleet, beside who tries it.
 func goings() []crime {
 	return []crime{
+		{"canary", "an image goes on whose trial no third machine followed, by a new order", func(o court, breaks bool) {
+			o.tries("web-2", "", breaks, o.spec.Update.Soak)
+			again := belief.Repair{Kind: belief.RepairUpdate, Order: "p"}
+			o.trials.Shown("p", "another.qcow2")
+			for _, name := range []string{"web-3", "web-1"} {
+				o.renewed[name] = o.w.Current(name).ID
+				again.Target = belief.Incarnation{ID: fleet.InstanceID(o.renewed[name])}
+				m := belief.Machine{Name: fleet.MachineName(name), Repair: &again}
+				o.orderly(&belief.Machine{Name: m.Name}, &m, nil)
+			}
+		}},
+		{"L3", "a change of the template takes a machine that it does not name", func(o court, breaks bool) {
+			if !breaks { // it had no instance yet
+				o.w.Vanish(o.w.Current("web-3"))
+			}
+			o.renews([]change.Touched{{Machine: "web-1", Instance: "planted-1"}})
+			is := belief.Machine{Name: "web-3", Repair: &belief.Repair{Kind: belief.RepairUpdate, Order: "o",
+				Climb: belief.Climb{Aim: belief.Aim{Target: belief.Incarnation{ID: "new"}}}}}
+			o.orderly(&belief.Machine{Name: "web-3"}, &is, nil)
+		}},
 		{"S39", "a machine that serves is taken away, and too few others serve", func(o court, breaks bool) {
 			o.spec.Update.InService = policy.Portion{Number: len(o.store.Beliefs) - 1}
 			for i := range o.store.Beliefs {

@@ -81,9 +81,7 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		for _, t := range j.shown[r.Order].Remove {
 			j.leaving[string(t.Machine)] = string(t.Instance)
 		}
-		for _, t := range j.shown[r.Order].Replace {
-			j.renewed[string(t.Machine)] = string(t.Instance)
-		}
+		j.renews(j.shown[r.Order].Replace)
 		o := j.wishes.posted[r.Order]
 		j.takesWorld(&o)
 		switch o.Kind {
@@ -98,6 +96,23 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		case fleet.OrderRolloutMend:
 			j.mends()
 		default:
+		}
+	}
+}
+
+// absent is the instance of a machine that had none as a change of the fleet's template was confirmed.
+const absent = "none yet"
+
+// renews notes which instances a confirmed change of the template replaces. Machines that get their first
+// instance meanwhile may get it from the former template, and then the change takes them, too.
+func (j *Judge) renews(replaced []change.Touched) {
+	for _, t := range replaced {
+		j.renewed[string(t.Machine)] = string(t.Instance)
+	}
+	for i := range j.outages {
+		name := string(j.spec.Name.Machine(i + 1))
+		if len(replaced) > 0 && (j.isBeyond(name) || j.w.Current(name) == nil) {
+			j.renewed[name] = absent
 		}
 	}
 }

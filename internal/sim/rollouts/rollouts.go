@@ -68,16 +68,13 @@ func (t *Trials) Tries(c Court, is *belief.Machine) {
 		return
 	}
 	u, _ := c.Update()
-	first, under, stand := max(1, u.Pilots), 0, 0
-	for other, old := range this.tried {
+	first, under, stand := max(1, u.Pilots), 0, this.stand(c)
+	for other := range this.tried {
 		if !c.Left(other) {
 			under++
 		}
-		if c.Stood(other, old) {
-			stand++
-		}
 	}
-	if !this.proven && !t.trusted[this.image] && under >= first {
+	if !this.proven && !t.trusts(c, this.image, first) && under >= first {
 		if stand < first {
 			c.Broken("canary", name, fmt.Sprintf("it is built from another template, which %d machines tried before "+
 				"it and %d of these proved", len(this.tried), stand))
@@ -85,6 +82,28 @@ func (t *Trials) Tries(c Court, is *belief.Machine) {
 		this.proven, t.trusted[this.image] = true, true
 	}
 	this.tried[name] = string(is.Repair.Target.ID)
+}
+
+// stand counts the machines that tried the template, and proved it.
+func (t *trial) stand(c Court) int {
+	n := 0
+	for machine, old := range t.tried {
+		if c.Stood(machine, old) {
+			n++
+		}
+	}
+	return n
+}
+
+// trusts reports whether the image needs no trial any more: so many machines proved it in an earlier one, which needed
+// no others, since these had been built from it anyway.
+func (t *Trials) trusts(c Court, image string, first int) bool {
+	for _, of := range t.by {
+		if of.image == image && of.stand(c) >= first {
+			t.trusted[image] = true
+		}
+	}
+	return t.trusted[image]
 }
 
 // Begins reports whether the machine's work is its first by the order.
