@@ -71,12 +71,14 @@ func rollsBack(r *room, e script.Event) func() {
 	return nil
 }
 
-// rolledBack forgets which repairs were under way: hale knows nothing of them any more.
+// rolledBack forgets which repairs were under way, and that hale knows which hooks were run: it knows nothing of them any
+// more.
 func (j *judge) rolledBack(braked bool) {
 	clear(j.repairs)
 	clear(j.healing)
 	clear(j.reviving)
 	j.braked = braked
+	j.truth.Forgets()
 }
 
 // startsTwice starts a second hale on a copy of the store.
