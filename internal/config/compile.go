@@ -61,6 +61,7 @@ func compile(doc document, all kinds.All, f *keys.Finder) *Config {
 	slices.SortFunc(c.Providers, func(a, b Provider) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	slices.SortFunc(c.Fleets, func(a, b policy.Spec) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	rivals(c, doc.fleets.Value, f)
+	after(c, doc.fleets.Value, f)
 	return c
 }
 

@@ -141,6 +141,7 @@ func (e *Engine) shown() iter.Seq[fellows.Shown] {
 		for _, o := range *e.owners.Load() {
 			if !yield(fellows.Shown{
 				Fleet: o.published.Load(), Told: o.told.Load().spec, Lived: fleet.Instant(o.lived.Load()),
+				Afar: o.afar.Load(),
 			}) {
 				return
 			}

@@ -129,7 +129,10 @@ func (t *term) claim(ctx context.Context) error {
 		}
 		late = true
 		t.sayWhy(err)
-		if err := t.awaitVacancy(ctx); err != nil {
+		stop := t.watchAfar(ctx)
+		err = t.awaitVacancy(ctx)
+		stop()
+		if err != nil {
 			return err
 		}
 	}
@@ -386,6 +389,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	t.lookBeside(ctx, now)
 	t.readMetrics(ctx, now)
 	t.own.SetTolls(t.fellows.Tolls(t.own.Spec()))
+	t.own.SetUnready(t.fellows.Unready(t.own.Spec().After))
 	t.own.SetRoll(t.poller.Notes())
 	t.hearPools(now)
 	if !t.own.Due(now) {

@@ -12,6 +12,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/sim/chronicle"
 	"hale/internal/sim/drains"
 	"hale/internal/sim/judge"
@@ -93,6 +94,7 @@ type stage struct {
 	beside       []*world.VM  // machines of other fleets
 	pools        []*pool.Balancer
 	drains       *drains.Judge
+	ahead        []*situation.Ahead // the fleets that come first and do not serve, once for each event
 }
 
 // crew is the hale servers of a run.
@@ -167,18 +169,8 @@ func fits(e script.Event, o Options) error {
 	switch script.SubjectKind(e.Subject) {
 	case "machine", "person":
 		return fitsMachine(e, o)
-	case "metric":
-		if name, _ := verbs.ParseMetric(e.Subject); o.Spec.Metric(fleet.MetricName(name)) == nil {
-			return fmt.Errorf("%s: fleet %s has no metric %s", e, o.Spec.Name, name)
-		}
-	case "hook":
-		if name, _ := verbs.ParseHook(e.Subject); !hasHook(&o.Spec, fleet.HookName(name)) {
-			return fmt.Errorf("%s: fleet %s has no hook %s", e, o.Spec.Name, name)
-		}
-	case "load":
-		if o.Burden.Capacity == 0 {
-			return fmt.Errorf("%s: nothing bears a load: say how much a machine takes, as capacity 100", e)
-		}
+	case "metric", "hook", "fleet", "load":
+		return fitsSpec(e, o)
 	case "server":
 		if n, ok := fleet.MachineName(e.Subject).Ordinal(); !ok || n > max(o.Servers, 1) {
 			return fmt.Errorf("%s: the servers are hale-1 to hale-%d", e, max(o.Servers, 1))
@@ -211,6 +203,30 @@ func hasHook(spec *policy.Spec, name fleet.HookName) bool {
 }
 
 // fitsMachine says why the event cannot happen to a machine of the fleet.
+// fitsSpec says what is wrong with an event about a part of the policy.
+func fitsSpec(e script.Event, o Options) error {
+	switch script.SubjectKind(e.Subject) {
+	case "metric":
+		if name, _ := verbs.ParseMetric(e.Subject); o.Spec.Metric(fleet.MetricName(name)) == nil {
+			return fmt.Errorf("%s: fleet %s has no metric %s", e, o.Spec.Name, name)
+		}
+	case "hook":
+		if name, _ := verbs.ParseHook(e.Subject); !hasHook(&o.Spec, fleet.HookName(name)) {
+			return fmt.Errorf("%s: fleet %s has no hook %s", e, o.Spec.Name, name)
+		}
+	case "fleet":
+		if name := ahead(e); !slices.Contains(o.Spec.After, name) {
+			return fmt.Errorf("%s: fleet %s does not come after fleet %s: write after %s in the world", e, o.Spec.Name,
+				name, name)
+		}
+	case "load":
+		if o.Burden.Capacity == 0 {
+			return fmt.Errorf("%s: nothing bears a load: say how much a machine takes, as capacity 100", e)
+		}
+	}
+	return nil
+}
+
 func fitsMachine(e script.Event, o Options) error {
 	m := fleet.MachineName(e.Subject)
 	if e.Verb == verbs.Copies {

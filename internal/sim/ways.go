@@ -34,6 +34,8 @@ func ways() map[script.Verb]act {
 		script.Labels:         retemplates,
 		script.Confirms:       confirms,
 		script.Mistypes:       mistypes,
+		script.ServesNot:      precedes(true),
+		script.IsUnheard:      precedes(false),
 	}
 	for _, r := range verbs.Rows() {
 		out[r.Verb] = befalls(r.Of)

@@ -42,7 +42,11 @@ type Draft struct {
 	pools          keys.At[[]keys.Named[PoolDraft]]
 	hooks          keys.At[hooks.Draft]
 	provision      keys.At[[]keys.Named[hooks.Hook]]
+	after          keys.At[[]keys.At[string]]
 }
+
+// After are the fleets that come before this one, as they are written.
+func (d *Draft) After() []keys.At[string] { return d.after.Value }
 
 // selectDraft says which machines that exist already are meant.
 type selectDraft struct {

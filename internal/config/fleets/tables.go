@@ -46,6 +46,10 @@ func fleetMachines(all kinds.All) []keys.Field[Draft] {
 		keys.May("size", sizes.Said, sizes.Shape(), func(f *Draft) *keys.At[sizes.Draft] { return &f.size }).
 			Said("with select: as many as there are"),
 		sparesField(),
+		keys.May("after", "The fleets that come first. While less than half of the machines of one of them are "+
+			"healthy, or that is not known, hale repairs and builds nothing here, and no update goes on. What people "+
+			"order is done.", keys.List[string]{Noun: "one fleet", Each: keys.Name()},
+			func(f *Draft) *keys.At[[]keys.At[string]] { return &f.after }),
 		keys.May("select", "Take machines that exist already instead of building some. What is selected is "+
 			"watched, and adopted as soon as it was seen healthy; nothing is written on it, and nothing done to "+
 			"it. A machine that bears the mark of another fleet or of another hale is never taken, and what two "+

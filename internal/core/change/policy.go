@@ -84,7 +84,7 @@ func parts(s policy.Spec) []part {
 		span("notify.remind_every", s.Notify.RemindEvery), bare("notify", s.Notify.To),
 		number("evidence.console", e.Console),
 		bare("evidence", s.Evidence), bare("template.disks", s.Template.Disks),
-		bare("hooks", s.Hooks), bare("provision", s.Provision), bare("balancers", s.Pools),
+		bare("hooks", s.Hooks), bare("provision", s.Provision), bare("balancers", s.Pools), bare("after", s.After),
 	}...)
 }
 

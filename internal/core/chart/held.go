@@ -35,7 +35,8 @@ func (c *Chart) HeldBack(r *belief.Repair) fleet.Reason {
 
 // letsFinish reports whether what holds new steps back lets one that is under way finish (L6).
 func letsFinish(reason fleet.Reason) bool {
-	return reason == fleet.ReasonBrake || reason == fleet.ReasonHold || reason == fleet.ReasonWindow
+	return reason == fleet.ReasonBrake || reason == fleet.ReasonHold || reason == fleet.ReasonWindow ||
+		reason == fleet.ReasonAfter
 }
 
 // Unrolled says why the rung, if it builds or destroys, may not.

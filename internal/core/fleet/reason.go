@@ -180,6 +180,7 @@ const (
 	ReasonPoolSilent  Reason = "pool-silent"  // the pool does not answer
 	ReasonPoolFailed  Reason = "pool-failed"  // the pool could not do what it was told: it may send to it as before
 	ReasonLastServing Reason = "last-serving" // it serves on, since nothing else in the pool does
+	ReasonAfter       Reason = "after"        // a fleet that comes first does not serve
 	ReasonApproval    Reason = "approval"     // a person is asked whether the step may be done
 	ReasonDenied      Reason = "denied"       // a person said that it may not
 	ReasonUnapproved  Reason = "unapproved"   // no person said anything in time

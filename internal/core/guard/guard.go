@@ -116,8 +116,11 @@ func anyRung(m *belief.Machine, s *Situation, revives bool) fleet.Reason {
 	if r := rivalStep(m, s, revives); r != "" {
 		return r
 	}
-	if !revives && unclear(m, s) {
+	switch {
+	case !revives && unclear(m, s):
 		return fleet.ReasonUnclear
+	case follows(m, s):
+		return fleet.ReasonAfter
 	}
 	return ""
 }
@@ -443,6 +446,8 @@ func NewBuild(m *belief.Machine, s *Situation) fleet.Reason {
 		return fleet.ReasonBrake
 	case AnyRolled(s) != "":
 		return AnyRolled(s)
+	case len(s.Unready) > 0:
+		return fleet.ReasonAfter
 	case len(s.Whole.Foreign) > 0:
 		return fleet.ReasonInstallation
 	case s.Tally.InBuild >= s.Spec.Limits.InBuild:

@@ -241,7 +241,7 @@ func toLeave(m *belief.Machine, s *guard.Situation, step policy.Step) fleet.Reas
 // What comes after a start in vain, the brake holds for long.
 func MakesRoom(held fleet.Reason, r *belief.Repair) bool {
 	switch held {
-	case fleet.ReasonHold, fleet.ReasonWindow, fleet.ReasonHostDown, fleet.ReasonNoWitness:
+	case fleet.ReasonHold, fleet.ReasonWindow, fleet.ReasonAfter, fleet.ReasonHostDown, fleet.ReasonNoWitness:
 		return true
 	case fleet.ReasonBrake:
 		return r.Revives

@@ -45,6 +45,8 @@ type Spec struct {
 	BlindAfter time.Duration
 	Notify     Notify
 	Evidence   Evidence
+	// After are the fleets that come first, as written: while one does not serve, only what people order begins here.
+	After []fleet.Name `json:",omitempty"`
 	// Hooks are what people want done around the work on a machine, and Provision what is done to a new instance
 	// before it is verified; it is not certified without.
 	Hooks     Hooks  `json:",omitzero"`

@@ -132,7 +132,7 @@ var held = []fleet.Reason{
 	fleet.ReasonDiskElsewhere, fleet.ReasonFenceDelay, fleet.ReasonFenceFailed, fleet.ReasonLocked,
 	fleet.ReasonLawBroken, fleet.ReasonAccessBack,
 	fleet.ReasonSharedToken, fleet.ReasonIrreplaceable, fleet.ReasonDiskKept, fleet.ReasonDraining,
-	fleet.ReasonInService, fleet.ReasonApproval, fleet.ReasonUpdating,
+	fleet.ReasonInService, fleet.ReasonApproval, fleet.ReasonUpdating, fleet.ReasonAfter,
 }
 
 // hooked are the ends of a hook that is not done.

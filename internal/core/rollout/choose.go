@@ -18,7 +18,7 @@ import (
 // place before.
 func Choose(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)
-	if l.Update.IsPaused() || ask(r, l, p.begun()).holds != "" {
+	if l.Update.IsPaused() || len(r.S.Unready) > 0 || ask(r, l, p.begun()).holds != "" {
 		return
 	}
 	room := r.S.Spec.Places() - p.under

@@ -197,6 +197,8 @@ func (b *booking) sayWhy() {
 	switch {
 	case b.u.IsPaused():
 		why = fleet.ReasonRolloutPaused // it was recorded as it was ordered
+	case len(b.S.Unready) > 0 && b.p.old > 0:
+		why = fleet.ReasonAfter
 	case b.q.holds != "":
 		why = b.q.holds
 	case isShort(b.Round, b.was, &b.p) && (b.u.Upto == 0 || b.p.changed < b.u.Upto):

@@ -30,6 +30,8 @@ type State struct {
 	Still []fleet.InstanceID
 	// Tolls count the other fleets, in each scope of Spec.Limits.Brakes.
 	Tolls []belief.Toll
+	// Unready are the fleets of Spec.After that do not serve, or may not.
+	Unready []Ahead
 	// Brake is the fleet's own; to the guard it is the one under which the fleet stands, its own or a shared one.
 	Brake belief.Brake
 	Whole belief.Whole
@@ -38,4 +40,12 @@ type State struct {
 	// Slots are the machines in repair of all fleets, to the guard also those that this round began to repair. They
 	// count only under Spec.Limits.Shared.
 	Slots budget.Slots
+}
+
+// Ahead is how a fleet stands that comes before this one.
+type Ahead struct {
+	Fleet fleet.Name
+	Known bool // else nothing is: it was not heard of yet
+	Size  int  // machines that are to serve
+	Well  int  // those of them that are healthy
 }

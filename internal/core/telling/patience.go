@@ -30,7 +30,11 @@ var patiences = [...]With{WithHeld, WithStopped, WithUnknown}
 // a machine for long is told of for itself: the brake, a doubt, a parent incident, the provider.
 func WithHeld(m *belief.Machine, spec *policy.Spec, now fleet.Now) (Patience, bool) {
 	i := m.Incident
-	if i == nil || i.Paged && !i.ToldOfHost() || i.Parent != "" || !unreachable(m.Waiting) {
+	if i == nil || i.Paged && !i.ToldOfHost() || !outlasts(m.Waiting) {
+		return Patience{}, false
+	}
+	// what shares a fate that is over is told of with its domain, and of another fleet that says nothing
+	if i.Parent != "" && m.Waiting != fleet.ReasonAfter {
 		return Patience{}, false
 	}
 	return Patience{m.Waiting, now.At(i.Lasts().Add(spec.BlindAfter)), spec.BlindAfter}, true
@@ -109,10 +113,11 @@ func untold(m *belief.Machine) bool {
 	return m.Incident == nil || !m.Incident.Paged && m.Incident.Parent == ""
 }
 
-// unreachable reports whether the machine is held since no host can be asked, or none be built on.
-func unreachable(held fleet.Reason) bool {
+// outlasts reports whether the machine is held by what may last: no host can be asked, or none be built on, or another
+// fleet comes first.
+func outlasts(held fleet.Reason) bool {
 	return slices.Contains([]fleet.Reason{fleet.ReasonHostDown, fleet.ReasonRepairRate, fleet.ReasonHostUnasked,
 		fleet.ReasonNoHost,
 		fleet.ReasonNoPlace, fleet.ReasonDiskElsewhere,
-		fleet.ReasonNoWitness}, held)
+		fleet.ReasonNoWitness, fleet.ReasonAfter}, held)
 }

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 	"hale/internal/owner/published"
 )
 
@@ -28,6 +29,8 @@ type Shown struct {
 	*published.Fleet
 	Told  policy.Spec
 	Lived fleet.Instant
+	// Afar is how it stands at another server, where one looks after it and that is known.
+	Afar *situation.Ahead
 }
 
 // Fleets are all that the engine looks after.

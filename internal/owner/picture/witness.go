@@ -6,6 +6,7 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
+	"hale/internal/core/situation"
 )
 
 // Silenced returns the neighbourhoods, sorted, in which machines fail by their checks, or may, or are in repair and
@@ -40,6 +41,13 @@ func (p *Picture) SetTolls(all []belief.Toll) {
 	}
 	p.is.Tolls = all
 	p.dirty = p.dirty || len(p.is.Whole.Brakes) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
+}
+
+// SetUnready takes in which fleets do not serve that come before this one. The picture keeps it.
+func (p *Picture) SetUnready(all []situation.Ahead) {
+	if !slices.Equal(p.is.Unready, all) {
+		p.is.Unready, p.dirty = all, true
+	}
 }
 
 // SetLots takes in how the machines of the other fleets on the provider fare, sorted by place. The picture keeps it.

@@ -206,6 +206,8 @@ func waitingFor(f published.Fleet, v situation.View) string {
 		return Lacking(&f, v)
 	case fleet.ReasonVantageIsolated, fleet.ReasonVantageDoubtful:
 		return f.Vantage.Detail
+	case fleet.ReasonAfter:
+		return unready(f.Unready)
 	case fleet.ReasonApproval:
 		return asked(&f, &m)
 	case fleet.ReasonStoreOlder:
@@ -228,6 +230,17 @@ func waitingFor(f published.Fleet, v situation.View) string {
 	default:
 	}
 	return ""
+}
+
+// unready says how the fleets stand that come first and do not serve.
+func unready(all []situation.Ahead) string {
+	said := make([]string, len(all))
+	for i, a := range all {
+		if said[i] = fmt.Sprintf("fleet %s: %d of %d healthy", a.Fleet, a.Well, a.Size); !a.Known {
+			said[i] = fmt.Sprintf("fleet %s: it was not heard of yet", a.Fleet)
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // asked says which step a person is asked about, and what follows without a word.

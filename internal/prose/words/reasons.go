@@ -186,6 +186,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonHookRefused: {"what the hook asks for was refused",
 		"see what it says: hale events shows it; put that right, then hale retry the machine"},
 	fleet.ReasonIdle: {"it is a spare, and serves no one", ""},
+	fleet.ReasonAfter: {"a fleet that comes first does not serve",
+		"see that fleet; hale heal heals the machine all the same; to end the waiting, take the fleet out of after"},
 	fleet.ReasonApproval: {"a person is asked whether the next step may be done",
 		"hale approve the machine, or hale deny it; hale why says which step it is, and what follows without a word"},
 	fleet.ReasonDenied: {"a person said that the step may not be done",

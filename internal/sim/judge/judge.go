@@ -63,6 +63,7 @@ type Judge struct {
 	provider bool            // a person was told that the provider does not answer
 	told     int             // how many of brake and doubt a person was told of
 	wishes   wishes          // the operator's
+	waits    int             // fleets that come first and do not serve
 	afresh   map[string]bool // machines with a verdict that was forgotten, as the owner's record says
 
 	nights    []*night
@@ -401,6 +402,9 @@ func (j *Judge) newRung(was, is *belief.Machine) {
 	}
 }
 
+// Waits notes how many fleets that come first do not serve, or may not.
+func (j *Judge) Waits(fleets int) { j.waits = fleets }
+
 // begun checks that a repair may begin.
 func (j *Judge) begun(c Server, is *belief.Machine) {
 	name, spec := string(is.Name), j.spec
@@ -417,6 +421,10 @@ func (j *Judge) begun(c Server, is *belief.Machine) {
 	}
 	// else what stands is certified, and nothing is built
 	builds := is.Repair.Kind == belief.RepairBuild && is.Current.None()
+	if heals := is.Repair.Kind == belief.RepairHeal && is.Wanted == nil; j.waits > 0 && (heals || builds ||
+		is.Repair.Kind == belief.RepairUpdate) {
+		j.Broken("after", name, string(is.Repair.Kind)+" begins while a fleet that comes first does not serve")
+	}
 	if n, _ := is.Name.Ordinal(); builds && (j.left[name] || n > spec.Size+spec.Spares.Count && j.isBeyond(name)) {
 		j.Broken("L13", name, "a machine beyond the fleet's size is built")
 	}

@@ -531,6 +531,22 @@ func thoughts() []crime {
 			}
 			o.stores(builds)
 		}},
+		{"after", "a repair begins while a fleet that comes first does not serve", func(o court, breaks bool) {
+			o.Waits(map[bool]int{true: 1}[breaks])
+			o.stores(func(_, is *belief.Machine) { is.Repair = healing("r1") })
+		}},
+		{"after", "a first instance is built while a fleet that comes first does not serve", func(o court, breaks bool) {
+			o.Waits(map[bool]int{true: 1}[breaks])
+			o.stores(builds)
+		}},
+		{"after", "a person orders a repair while a fleet that comes first does not serve", func(o court, breaks bool) {
+			o.Waits(1)
+			o.stores(func(_, is *belief.Machine) {
+				if is.Repair = healing("r1"); !breaks {
+					is.Wanted = &belief.Wanted{Order: "o"}
+				}
+			})
+		}},
 		{"L6", "a repair begins while too many fail", func(o court, breaks bool) {
 			o.failing = 1
 			if breaks {

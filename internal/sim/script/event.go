@@ -45,6 +45,15 @@ const (
 	CannotSet   Verb = "cannot change members" // it is told to, and fails
 )
 
+// OtherFleet begins the name of another fleet, which comes before this one.
+const OtherFleet = "fleet "
+
+// What can happen to a fleet that comes first.
+const (
+	ServesNot Verb = "does not serve"
+	IsUnheard Verb = "is not heard of"
+)
+
 // What can happen to a server.
 const (
 	Dies        Verb = "dies"
@@ -174,6 +183,8 @@ func shapes() map[Verb]shape {
 		ForgetsPool:    {subject: "balancer"},
 		KeepsUsers:     {subject: "balancer"},
 		CannotSet:      {subject: "balancer"},
+		ServesNot:      {subject: "fleet"},
+		IsUnheard:      {subject: "fleet"},
 	}
 	for _, r := range verbs.Rows() {
 		out[r.Verb] = shape{string(r.Of), string(r.Takes), r.Must}

@@ -26,7 +26,7 @@ func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "another": "web-1", "domain": "host h2", "provider": "provider", "template": "template",
 		"store": "store", "server": "hale-1", "balancer": "balancer",
-		"operator": "operator", "person": person, "hale": "hale", "time": "10m", "wanted": "web-2",
+		"operator": "operator", "person": person, "hale": "hale", "fleet": OtherFleet + "db", "time": "10m", "wanted": "web-2",
 		"the host": "host h2", "image": "web-2.qcow2", "MiB": "2048", "text": "role=web",
 		"load": "load", "metric": "metric requests", "hook": "hook drain", "amount": "500", "lie": "nothing",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",
@@ -54,7 +54,7 @@ func verbsOf(text string) string {
 	words := strings.Fields(text)
 	kind := SubjectKind(strings.Join(words[:min(1, len(words))], " "))
 	if both := SubjectKind(strings.Join(words[:min(2, len(words))], " ")); slices.Contains([]string{"domain", "metric",
-		"hook", program, "person"}, both) {
+		"hook", "fleet", program, "person"}, both) {
 		kind = both
 	}
 	var out []string
@@ -189,6 +189,8 @@ func SubjectKind(subject string) string {
 	case subject == "provider", subject == "template", subject == "store", subject == "operator", subject == "hale",
 		subject == "load", subject == "balancer":
 		return subject
+	case strings.HasPrefix(subject, OtherFleet):
+		return "fleet"
 	case subject == "a "+program:
 		return program
 	case subject == person:

@@ -43,6 +43,8 @@ type Dose struct {
 	Hooked bool
 	// Rolled gives each run a policy of other templates, and spares, as Rolled does by its seed.
 	Rolled bool
+	// Preceded has another fleet come before each run's, which does not always serve.
+	Preceded bool
 	// Keep is how many violations are kept. Default 20.
 	Keep int
 }
@@ -86,6 +88,10 @@ func (s Dose) Options(i int) sim.Options {
 	}
 	if s.Rolled {
 		spec = script.Rolled(spec, seed)
+	}
+	if s.Preceded {
+		spec = script.Preceded(spec)
+		also = script.Merge(also, script.PrecedingTroubles(spec, seed, s.Horizon))
 	}
 	f := script.Forecast{Seed: seed, Kinds: s.Kinds, Horizon: s.Horizon, MachineGap: s.Gap, Gap: s.Rate}
 	return sim.Options{

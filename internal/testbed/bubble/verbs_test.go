@@ -22,7 +22,10 @@ var onlySimulator = map[script.Verb]string{
 		"was there",
 	script.FallsSilent: noPool, script.ForgetsPool: noPool, script.KeepsUsers: noPool,
 	script.CannotSet: noPool,
+	script.ServesNot: oneFleet, script.IsUnheard: oneFleet,
 }
+
+const oneFleet = "it plays one fleet: two are played by the stories of the engine"
 
 const noPool = "its machines are behind no load balancer: it lets a machine go when it is asked for the first time"
 

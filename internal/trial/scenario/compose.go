@@ -105,6 +105,9 @@ func standing(o sim.Options) string {
 	for i, host := range o.Homes {
 		fmt.Fprintf(&b, "home %s %s\n", o.Spec.Name.Machine(i+1), host)
 	}
+	for _, name := range o.Spec.After {
+		fmt.Fprintf(&b, "after %s\n", name)
+	}
 	for _, p := range o.Spec.Pools {
 		fmt.Fprintf(&b, "pool %s %s\n", p.Balancer, p.Wait)
 	}

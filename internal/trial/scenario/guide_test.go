@@ -35,7 +35,7 @@ func TestTheGuideNamesEverything(t *testing.T) {
 			t.Errorf("the guide tells of %q, which cannot happen", line)
 		}
 	}
-	for _, key := range append(Settings(), "host", "home", "empty") {
+	for _, key := range append(Settings(), "host", "home", "empty", "after") {
 		if !strings.Contains(string(page), "\n| `"+key) {
 			t.Errorf("the guide does not say what %s means", key)
 		}

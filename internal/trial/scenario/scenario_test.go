@@ -63,7 +63,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 				"f.txt:16: servers 10: write a whole number from 1 to 9",
 				"f.txt:17: run -1m: write a duration, as 30s or 1h30m", "f.txt:18: boot soon: write a duration",
 				`f.txt:19: "full": write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, ` +
-					`empty, measure METRIC QUANTITY, pool BALANCER WAIT, or one of boot, calm, capacity`,
+					`empty, measure METRIC QUANTITY, pool BALANCER WAIT, after FLEET, or one of boot, calm, capacity`,
 			}},
 		"events that cannot be": {"A story.\n" + ten +
 			"-- events --\n# a comment\n1m web-9 crashes\n1m hale-2 dies\n\n1m host h9 loses power\n1m web-1 " +

@@ -78,9 +78,12 @@ func (r *reader) world(_ int, text string) error {
 		return measure(o, words[1], words[2])
 	case words[0] == "pool" && len(words) == 3:
 		return pooled(o, words[1], words[2])
+	case words[0] == "after" && len(words) == 2:
+		o.Spec.After = append(o.Spec.After, fleet.Name(words[1]))
+		return nil
 	case len(words) != 2:
 		return fmt.Errorf("%q: write host NAME rack R room M zone Z network N storage S, home MACHINE HOST, empty, "+
-			"measure METRIC QUANTITY, pool BALANCER WAIT, or one of %s with its value",
+			"measure METRIC QUANTITY, pool BALANCER WAIT, after FLEET, or one of %s with its value",
 			text, strings.Join(Settings(), ", "))
 	}
 	return setting(o, words[0], words[1])
