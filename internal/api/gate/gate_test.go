@@ -218,8 +218,12 @@ func TestATokenLetsItsBearerIn(t *testing.T) {
 	if err != nil || time.Since(listed[0].Used) > time.Hour {
 		t.Errorf("its use is noted as %+v, %v", listed, err)
 	}
+	last := "a"
+	if strings.HasSuffix(text, last) {
+		last = "b"
+	}
 	for name, edit := range map[string]func(*http.Request){
-		"another":            bearer(text[:len(text)-1] + "a"),
+		"another":            bearer(text[:len(text)-1] + last),
 		"one too many":       func(q *http.Request) { q.Header["Authorization"] = []string{"Bearer " + text, "Bearer x"} },
 		"by another scheme":  func(q *http.Request) { q.Header.Set("Authorization", "Basic "+text) },
 		"in the address":     func(q *http.Request) { q.URL.RawQuery = "access_token=" + text },

@@ -6,8 +6,8 @@ import "slices"
 func (m *Machine) Equal(o *Machine) bool {
 	return m.Name == o.Name && m.Epoch == o.Epoch && m.Waiting == o.Waiting && m.Health == o.Health &&
 		m.Current == o.Current &&
-		m.Generation == o.Generation && m.Moved == o.Moved && m.Acted == o.Acted && m.Address == o.Address &&
-		m.Alias == o.Alias &&
+		m.Generation == o.Generation && m.Moved == o.Moved && m.Acted == o.Acted && m.Cleared == o.Cleared &&
+		m.Address == o.Address && m.Alias == o.Alias &&
 		m.RetryAt == o.RetryAt &&
 		m.Incidents == o.Incidents && m.Repairs == o.Repairs && m.sameBusiness(o)
 }

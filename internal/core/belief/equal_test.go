@@ -14,7 +14,8 @@ import (
 func full() belief.Machine {
 	now := fleet.Instant(time.Minute)
 	return belief.Machine{
-		Name: "web-1", Generation: 2, Epoch: 3, Acted: now, Current: belief.Incarnation{ID: "a", Generation: 2},
+		Name: "web-1", Generation: 2, Epoch: 3, Acted: now, Cleared: now,
+		Current: belief.Incarnation{ID: "a", Generation: 2},
 		Waiting: fleet.ReasonBrake, Moved: now,
 		Health:   belief.Health{Verdict: belief.VerdictUnhealthy},
 		Incident: &belief.Incident{ID: "web-1/1"}, Quarantine: &belief.Quarantine{Reason: fleet.ReasonAttempts},

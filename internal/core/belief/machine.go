@@ -40,7 +40,10 @@ type Machine struct {
 	// Epoch rises with each act that makes earlier check results worthless; evidence of an older epoch is ignored.
 	Epoch uint64
 	// Acted is when the epoch was raised: sightings asked earlier say nothing about the machine of today.
-	Acted   fleet.Instant
+	Acted fleet.Instant
+	// Cleared is when something that lay beside Current was last removed, or found gone: sightings asked earlier may
+	// show it still.
+	Cleared fleet.Instant `json:",omitempty"`
 	Current Incarnation
 	// Provisioned is how those hooks ended that make of Current what it is to be, as long as it is raw; nil: none has.
 	// It is never changed in place, so that copies share it.
@@ -292,7 +295,7 @@ type Anchor struct {
 // Deadlines that permit harm begin anew with their full length only when the owner sets them; here they restart from
 // now. A call that was under way has an unknown outcome.
 func (m Machine) Restart(now fleet.Now, spec policy.Spec) Machine {
-	m.Acted = now.Mono
+	m.Acted, m.Cleared = now.Mono, 0
 	if m.Moved != 0 {
 		m.Moved = now.Mono
 	}

@@ -89,6 +89,13 @@ func (c *Chart) Forget(id fleet.InstanceID) {
 	c.M.Retrieve(id)
 }
 
+// Clear forgets an instance beside the machine's own that is gone, or is not what it seemed to be. A listing that was
+// asked for before shows it as it was: it is noticed again by a later one.
+func (c *Chart) Clear(id fleet.InstanceID) {
+	c.Forget(id)
+	c.M.Cleared = c.Now()
+}
+
 // IsRemnant reports whether the instance is what an own, unfinished build left behind (L2).
 func (c *Chart) IsRemnant(i fleet.Instance) bool {
 	return IsRemnant(*c.M, i, c.Installation)

@@ -383,20 +383,28 @@ func TestABuildThatWaitsHeedsAPerson(t *testing.T) {
 // A listing that was asked for before hale deleted an instance, and comes in late, is none of a second instance.
 func TestAnOldListingShowsNoSecondInstance(t *testing.T) {
 	t.Parallel()
+	acted := func(m *belief.Machine) *fleet.Instant { return &m.Acted }
+	cleared := func(m *belief.Machine) *fleet.Instant { return &m.Cleared }
 	for name, c := range map[string]struct {
+		gone  func(*belief.Machine) *fleet.Instant
 		asked time.Duration
 		pages int
-	}{"asked before": {-time.Second, 0}, "asked after": {time.Second, 1}} {
+	}{
+		"asked before":                           {acted, -time.Second, 0},
+		"asked after":                            {acted, time.Second, 1},
+		"asked before what was left was removed": {cleared, -time.Second, 0},
+		"asked after what was left was removed":  {cleared, time.Second, 1},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tl := few(t, 10)
 			m := &tl.s.Machines[3].Machine
-			m.Acted, m.Generation, m.Current.Generation = tl.s.Now.Mono, 2, 2
+			*c.gone(m), m.Generation, m.Current.Generation = tl.s.Now.Mono, 2, 2
 			tl.mark()
 			tl.sighted(3, "old", fleet.PowerOff, fleet.Mark{Installation: ours, Generation: 1, Certified: true})
 			tl.s.Now.Mono = tl.s.Now.Mono.Add(2 * time.Second)
 			s := tl.s
-			s.Machines[3].Seen[1].Asked = m.Acted.Add(c.asked)
+			s.Machines[3].Seen[1].Asked = c.gone(m).Add(c.asked)
 			pages := 0
 			for _, d := range decide.Decide(s).Machines {
 				for _, r := range d.Records {

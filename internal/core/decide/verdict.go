@@ -173,7 +173,7 @@ func (w *work) noticeStrays() {
 		}
 		at := slices.IndexFunc(m.Strays, func(s belief.Stray) bool { return s.ID == i.ID })
 		switch {
-		case at < 0 && seen.Asked <= m.Acted: // it was seen before hale removed what it had, and may be that
+		case at < 0 && seen.Asked <= max(m.Acted, m.Cleared): // it may be what hale removed since
 		case at < 0:
 			strays = append(strays, w.newStray(i))
 		default:

@@ -38,7 +38,7 @@ func (x exchange) replace() onward {
 	case !x.r.Target.None() && !x.r.Removed:
 		return x.call(x.r, fleet.OpDelete, x.r.Target) // also of one that is gone: its files may be left
 	case x.r.Kind == belief.RepairRemnant:
-		x.Forget(x.r.Target.ID)
+		x.Clear(x.r.Target.ID)
 		return x.end(fleet.ReasonRemoved)
 	case x.r.Kind == belief.RepairRemove:
 		return x.gone()

@@ -244,6 +244,9 @@ func TestL2ARemnantIsRemoved(t *testing.T) {
 	if len(st.m.Strays) != 0 || len(st.m.Attempts) != 0 || st.m.Current.ID != "old" {
 		t.Errorf("the machine itself is touched: %+v", st.m)
 	}
+	if st.m.Cleared != st.s.Now.Mono {
+		t.Errorf("a listing that is on its way shows it, and it was removed at %v: %v", st.s.Now.Mono, st.m.Cleared)
+	}
 }
 
 // L2: what turns out to be no remnant is left, and forgotten: it is noticed again.

@@ -126,7 +126,7 @@ func (p looking) refuted() onward {
 		return p.failAttempt(fleet.ReasonStillRunning, "")
 	}
 	if p.r.Kind == belief.RepairRemnant {
-		p.Forget(p.r.Target.ID)
+		p.Clear(p.r.Target.ID)
 		return p.end(fleet.ReasonVanished)
 	}
 	p.Uncount()

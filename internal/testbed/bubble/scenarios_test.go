@@ -131,7 +131,7 @@ func (r *room) playOut() {
 	r.t.Helper()
 	end := r.o.Horizon + r.o.Calm
 	r.pass(min(lastEvent(r.o), end), nil)
-	var since time.Duration
+	since := r.now()
 	r.pass(end, func() bool {
 		if !r.well() {
 			since = r.now()
