@@ -59,6 +59,8 @@ type Provider struct {
 	// MovesIf says what to do.
 	Moves   bool
 	MovesIf string
+	// Maintains says that it tells which hosts are in maintenance, although it moves no machine.
+	Maintains bool
 	// Rescues says that it can start another system in a machine's place.
 	Rescues bool
 	// Usages are what it counts of its instances, as their processors' load.

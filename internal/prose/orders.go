@@ -84,6 +84,11 @@ func refusedFor(r record.Record) string {
 	return words.Reason(r.Reason)
 }
 
+func holdBegun(r record.Record) string {
+	return Aside(fmt.Sprintf("%s: it is disabled at the provider, so hale holds it, for %s at most", subjectOfOrder(r),
+		Span(r.Took)), r.Detail)
+}
+
 func holdEnded(r record.Record) string {
 	which := "a hold" + alone(r.Only)
 	if r.By != "" {

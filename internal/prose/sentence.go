@@ -65,6 +65,7 @@ var sentences = map[record.Kind]func(record.Record) string{
 	record.Owner:          owner,
 	record.Order:          order,
 	record.Found:          found,
+	record.HoldBegun:      holdBegun,
 	record.HoldEnded:      holdEnded,
 	record.Adoption:       adoption,
 	record.Change:         wantedChange,

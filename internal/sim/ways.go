@@ -67,6 +67,9 @@ func befalls(kind verbs.Kind) act {
 			lift = func() {
 				ends()
 				s.judge.Over(e)
+				if e.Verb == verbs.IsDisabled {
+					s.pollSoon()
+				}
 			}
 		}
 		if kind == verbs.OfDomain || kind == verbs.OfProvider {

@@ -212,6 +212,7 @@ func (c *compiler) recreates(loss *keys.Flaw) bool {
 func (c *compiler) repair(loss *keys.Flaw) policy.Repair {
 	d := c.draft.repair.Value
 	stop, hold := c.externalStop()
+	disabled, longest := c.hostDisabled()
 	return policy.Repair{
 		Steps:            c.steps(loss),
 		Fence:            c.fence(d.fence.Value),
@@ -219,7 +220,8 @@ func (c *compiler) repair(loss *keys.Flaw) policy.Repair {
 		AttemptsIn:       d.attempts.Value.Within,
 		Backoff:          d.backoff.Value,
 		OnExternalStop:   stop,
-		OnHostDisabled:   c.hostDisabled(),
+		OnHostDisabled:   disabled,
+		DisabledHold:     longest,
 		Silence:          c.silence(),
 		ExternalStopHold: hold,
 		Windows:          times.Windows(c.Finder, d.windows),
@@ -235,23 +237,30 @@ func (c *compiler) silence() policy.Silence {
 	return ""
 }
 
-// hostDisabled returns what a disabled host means. What can follow from it is for the ladder: without a step that
-// leaves the host, only a person could.
-func (c *compiler) hostDisabled() policy.HostDisabled {
+// hostDisabled returns what a disabled host means, and for how long one is held at most. To heal is for the ladder:
+// without a step that leaves the host, only a person could.
+func (c *compiler) hostDisabled() (policy.HostDisabled, time.Duration) {
 	d := c.draft.onHostDisabled
-	if d.Value != policy.HostDisabledHeal {
-		return "" // as when nothing was written
+	word, longest := d.Value.word.Value, time.Duration(0)
+	switch {
+	case d.Value.hold.Given():
+		word, longest = policy.HostDisabledHold, d.Value.hold.Value
+	case word == policy.HostDisabledHold:
+		longest = defaultDisabledHold
+	case word != policy.HostDisabledHeal:
+		return "", 0 // as when nothing was written
 	}
 	leaves := func(s keys.At[stepDraft]) bool {
 		return s.Value.kind == fleet.StepMigrate || s.Value.kind == fleet.StepRecreate
 	}
-	if hint := c.unseen(); hint != "" {
+	if hint := c.unseen(); hint != "" && (word != policy.HostDisabledHold || !c.kind.Maintains) {
 		c.Add(d.Spot, "has no effect: hale does not see the hosts of this provider", hint)
 	}
-	if steps := c.draft.repair.Value.steps; steps.How != keys.Absent && !slices.ContainsFunc(steps.Value, leaves) {
+	if steps := c.draft.repair.Value.steps; word == policy.HostDisabledHeal && steps.How != keys.Absent &&
+		!slices.ContainsFunc(steps.Value, leaves) {
 		c.Add(d.Spot, "no step leaves a host that is disabled", "add migrate or recreate to repair.steps")
 	}
-	return d.Value
+	return word, longest
 }
 
 func (c *compiler) externalStop() (policy.ExternalStop, time.Duration) {

@@ -36,6 +36,8 @@ const (
 	defaultProof    = fleet.ProofConfirmedOff
 	defaultBackoff  = 10 * time.Second
 	defaultStopHold = 15 * time.Minute
+	// defaultDisabledHold is longer than most maintenance takes, and shorter than it is forgotten.
+	defaultDisabledHold = 24 * time.Hour
 
 	defaultInRepair          = 1
 	defaultInBuild           = 3

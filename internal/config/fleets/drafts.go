@@ -30,7 +30,7 @@ type Draft struct {
 	sharedFate     keys.At[sharedFateDraft]
 	placement      keys.At[placementDraft]
 	onExternalStop keys.At[stopDraft]
-	onHostDisabled keys.At[policy.HostDisabled]
+	onHostDisabled keys.At[disabledDraft]
 	silence        keys.At[policy.Silence]
 	mode           keys.At[policy.Mode]
 	grace          keys.At[time.Duration]
@@ -125,6 +125,12 @@ type sharedFateDraft struct {
 	then    keys.At[policy.FateAnswer]
 	atLeast keys.At[int]
 	wait    keys.At[time.Duration]
+}
+
+// disabledDraft is what a disabled host means: a word, or for how long to hold at most.
+type disabledDraft struct {
+	word keys.At[policy.HostDisabled]
+	hold keys.At[time.Duration]
 }
 
 // stopDraft is what a stop from outside means: a word, or for how long to hold.

@@ -107,11 +107,12 @@ func fleetMeanings() []keys.Field[Draft] {
 			"30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
 			func(f *Draft) *keys.At[stopDraft] { return &f.onExternalStop }).Said(
 			"hold for " + keys.FormatDuration(defaultStopHold)),
-		keys.Or("on_host_disabled", policy.HostDisabledIgnore, "What it means for a machine that somebody "+
-			"disabled its host, or has it in maintenance (openstack with hosts). `ignore`: nothing, it runs on. "+
-			"`heal`: treat it like a failure, which only the steps migrate and recreate mend.",
-			keys.Choice(nil, policy.HostDisabledIgnore, policy.HostDisabledHeal),
-			func(f *Draft) *keys.At[policy.HostDisabled] { return &f.onHostDisabled }),
+		keys.May("on_host_disabled", "What it means for a machine that somebody "+
+			"disabled its host, or has it in maintenance (openstack with hosts, vsphere). `ignore`: nothing, it runs on. "+
+			"`heal`: treat it like a failure, which only the steps migrate and recreate mend. `hold`: leave its "+
+			"machines alone until the host is in use again, as under `hale hold host:NAME`, and then look at them at "+
+			"once; `{hold: 8h}` says for how long at most.", disabledShape(),
+			func(f *Draft) *keys.At[disabledDraft] { return &f.onHostDisabled }).Said(string(policy.HostDisabledIgnore)),
 		keys.Or("silence", policy.SilenceHolds, "What it means that a machine does not answer, while its provider "+
 			"says that it runs, and nothing bears witness that hale would hear it: no other machine on its "+
 			"host, not the host's own address, not its guest's agent. `hold`: only the way there may be broken, "+
@@ -220,6 +221,19 @@ func evidenceShape() keys.Object[evidenceDraft] {
 			keys.Duration(time.Second, 30*time.Second),
 			func(e *evidenceDraft) *keys.At[time.Duration] { return &e.wait }),
 	}}
+}
+
+func disabledShape() keys.Shorthand[disabledDraft, policy.HostDisabled] {
+	return keys.Shorthand[disabledDraft, policy.HostDisabled]{
+		Short: keys.Choice(nil, policy.HostDisabledIgnore, policy.HostDisabledHeal, policy.HostDisabledHold),
+		Long: keys.Object[disabledDraft]{Fields: []keys.Field[disabledDraft]{
+			keys.Must("hold", keys.FormatDuration(defaultDisabledHold),
+				"For how long a disabled host is held at most. After that its machines are healed as any others.",
+				keys.Duration(time.Minute, 30*24*time.Hour),
+				func(d *disabledDraft) *keys.At[time.Duration] { return &d.hold }),
+		}},
+		Take: func(word keys.At[policy.HostDisabled]) disabledDraft { return disabledDraft{word: word} },
+	}
 }
 
 func stopShape() keys.Shorthand[stopDraft, policy.ExternalStop] {

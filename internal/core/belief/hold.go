@@ -31,6 +31,18 @@ func HoldOf(o *fleet.Order, now fleet.Now) Hold {
 	}
 }
 
+// provider is the owner of the holds that follow from the provider's maintenance of a host.
+const provider = "the provider"
+
+// HoldByProvider returns the hold of a host that the provider's people want to be empty, for so long.
+func HoldByProvider(host fleet.HostName, reason string, lasts time.Duration, now fleet.Now) Hold {
+	return Hold{Order: fleet.OrderID("maintenance-" + host), Host: host, By: provider, Reason: reason, Given: now.Wall,
+		Expiry: ExpiryIn(lasts, now)}
+}
+
+// ByProvider reports whether the hold follows from the provider's maintenance.
+func (h *Hold) ByProvider() bool { return h.By == provider }
+
 // Covers reports whether nothing disruptive is to begin on the machine.
 func (h *Hold) Covers(m *Machine) bool { return h.Only == "" && h.Keeps(m) }
 

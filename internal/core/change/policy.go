@@ -55,7 +55,8 @@ func parts(s policy.Spec) []part {
 			strconv.Itoa(r.Attempts) + " in " + fleet.WriteSpan(r.AttemptsIn)},
 		span("repair.backoff", r.Backoff), bare("repair.windows", r.Windows), bare("repair.not_every", r.NotEvery),
 		word("on_external_stop", r.OnExternalStop), span("on_external_stop.hold", r.ExternalStopHold),
-		word("on_host_disabled", r.OnHostDisabled), word("silence", r.Silence),
+		word("on_host_disabled", r.OnHostDisabled), span("on_host_disabled.hold", r.DisabledHold),
+		word("silence", r.Silence),
 		number("limits.in_repair", l.InRepair),
 		{"limits.in_repair", l.InRepairPercent, strconv.Itoa(l.InRepairPercent) + "%"},
 		{"limits.repairs", [2]any{l.Repairs, l.RepairsIn}, strconv.Itoa(l.Repairs) + " in " +

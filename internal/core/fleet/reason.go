@@ -224,6 +224,7 @@ const (
 	ReasonPutOff      Reason = "put-off"      // the remnant waits while the machine itself is healed
 	ReasonEngaged     Reason = "engaged"      //
 	ReasonReleased    Reason = "released"     //
+	ReasonInUse       Reason = "in-use"       // the provider has the host in use again
 	ReasonSuperseded  Reason = "superseded"   // a wider domain's parent took its place
 	ReasonUp          Reason = "up"           //
 	ReasonDown        Reason = "down"         //

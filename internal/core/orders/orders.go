@@ -39,7 +39,8 @@ func (r *Orders) Begin(of *round.Round, b *believing.Believing) {
 // Heed takes up the orders that are to the fleet as a whole, and refuses those to an unknown subject. First the holds
 // end that are over.
 func (r *Orders) Heed() {
-	if len(r.S.Orders) == 0 && len(r.S.Whole.Holds) == 0 {
+	r.maintain()
+	if len(r.S.Orders) == 0 && len(r.Sit.Whole.Holds) == 0 {
 		return
 	}
 	r.expireHolds()

@@ -79,6 +79,8 @@ type Repair struct {
 	ExternalStopHold time.Duration
 	// OnHostDisabled says what it means that the provider's operator wants a host to be empty. Zero: nothing.
 	OnHostDisabled HostDisabled `json:",omitempty"`
+	// DisabledHold is for how long such a host is held at most (HostDisabledHold).
+	DisabledHold time.Duration `json:",omitempty"`
 	// Silence says what it means that a machine is silent and nothing bears witness. Zero: only the way there may be
 	// broken.
 	Silence Silence `json:",omitempty"`
@@ -91,6 +93,7 @@ type HostDisabled string
 const (
 	HostDisabledIgnore HostDisabled = "ignore" // they stay
 	HostDisabledHeal   HostDisabled = "heal"   // treat it like a failure of each
+	HostDisabledHold   HostDisabled = "hold"   // as under a person's hold of the host
 )
 
 // ExternalStop is the meaning of a stop that hale did not order.

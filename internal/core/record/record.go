@@ -211,7 +211,9 @@ const (
 	Found Kind = "found"
 	// Reason: candidate, adopted, renamed, contested, claimed-elsewhere, claim-over, short, or why one was let go
 	Adoption  Kind = "adoption"
-	HoldEnded Kind = "hold-ended" // Reason: expired, released or superseded
+	HoldEnded Kind = "hold-ended" // Reason: expired, released, superseded or in-use
+	// the provider's people want the Host to be empty, so it is held, for Took at most
+	HoldBegun Kind = "hold-begun"
 	// what is known of a host that does not answer; with a Reason: it counts no more
 	HostProof Kind = "host-proof"
 	// how it ended that a person had a host's power cut; Proof says what is known. No proof for later

@@ -341,6 +341,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonPutOff:     {"put off, the machine itself comes first", ""},
 	fleet.ReasonEngaged:    {"the brake engages", "look for one cause behind all of the failures"},
 	fleet.ReasonReleased:   {"what was held is released", ""},
+	fleet.ReasonInUse:      {"the host is in use again", ""},
 	fleet.ReasonSuperseded: {"more fails than that, so a wider incident takes its place", ""},
 	fleet.ReasonUp:         {"it answers again", ""},
 	fleet.ReasonDown:       {"it does not answer", "bring it back; until then its machines are only probed"},

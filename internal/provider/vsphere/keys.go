@@ -23,7 +23,7 @@ import (
 func Kind() kinds.Provider {
 	return kinds.Provider{
 		Word: "vsphere", Doc: "for a datacenter of VMware vCenter", Central: true, Builds: true,
-		Usages: []policy.Usage{policy.UsageCPU, policy.UsageMemory},
+		Maintains: true, Usages: []policy.Usage{policy.UsageCPU, policy.UsageMemory},
 		Keys: keys.Under("vcenter", "vsphere only, and needed there: which vCenter, and where in it.", vcenterShape(),
 			compileKeys),
 		Template: keys.SectionOf("vsphere", nil, cloned),

@@ -62,6 +62,7 @@ func (p *Provider) List(ctx context.Context) (provider.Listing, error) {
 		if c.conn.hosted(h) && inv.offered(h) {
 			l.Hosts = append(l.Hosts, provider.HostAnswer{
 				Name: fleet.HostName(h.Name), Place: p.place(inv, h), Err: hostTrouble(h), Address: ownAddress(h),
+				Disabled: h.Runtime.InMaintenanceMode,
 			})
 		}
 	}

@@ -325,6 +325,9 @@ func TestAHostInMaintenanceIsNoPlace(t *testing.T) {
 	var names []fleet.HostName
 	for _, h := range l.Hosts {
 		names = append(names, h.Name)
+		if h.Disabled != (h.Name == o.Host) {
+			t.Errorf("host %s is in maintenance: %t", h.Name, h.Disabled)
+		}
 	}
 	if slices.Contains(names, fleet.HostName(empty)) || !slices.Contains(names, o.Host) {
 		t.Errorf("the hosts are %v", names)

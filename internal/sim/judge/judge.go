@@ -114,7 +114,8 @@ func New(run Run, eyes Eyes, o Options) *Judge {
 		steady: map[string]time.Duration{}, held: map[*world.Call]bool{}, seen: map[lawCase]bool{},
 		afresh: map[string]bool{}, copies: map[copyMade]time.Duration{}, built: map[string]bool{},
 		forgot: map[copyMade]bool{}, toldTwo: map[string]string{}, mistyped: map[fleet.CheckName]bool{}, brakedAt: -1,
-		plans: newPlans(&o.Spec), trials: rollouts.New(o.Spec.Template.Image),
+		wishes: wishes{posted: map[fleet.OrderID]fleet.Order{}, taken: map[fleet.OrderID]time.Duration{}},
+		plans:  newPlans(&o.Spec), trials: rollouts.New(o.Spec.Template.Image),
 	}
 	j.truth = law.New(room{j}, law.Fleet{Spec: &j.spec, Poll: o.Poll, Most: o.Most, Naive: o.Naive}, &eyes.Score.Tally)
 	j.sizes = law.NewSizes(room{j}, o.Spec.Sizing, &j.w.Demand, &eyes.Score.SizeTally)

@@ -778,6 +778,16 @@ func (o court) tries(first, second string, failed bool, stands time.Duration) {
 // goings are the laws of how another template goes through the fleet, beside who tries it.
 func goings() []crime {
 	return []crime{
+		{"L15", "the hold of a host in maintenance ends before its time", func(o court, breaks bool) {
+			o.spec.Repair.DisabledHold = time.Hour
+			held := belief.HoldByProvider("h1", "maintenance", time.Hour, fleet.Now{})
+			o.w.Disable(world.Domain{Kind: "host", Name: "h1"})
+			o.holdsChange(nil, []belief.Hold{held})
+			if o.passes(time.Minute); !breaks {
+				o.passes(time.Hour)
+			}
+			o.holdsChange([]belief.Hold{held}, nil)
+		}},
 		{"canary", "an image goes on whose trial no third machine followed, by a new order", func(o court, breaks bool) {
 			o.tries("web-2", "", breaks, o.spec.Update.Soak)
 			again := belief.Repair{Kind: belief.RepairUpdate, Order: "p"}

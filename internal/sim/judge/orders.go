@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/sim/law"
 	"hale/internal/sim/stored"
 )
 
@@ -23,9 +24,6 @@ type wishes struct {
 
 // Ordered notes that the operator gave an order. To have a stopped machine healed is to want it to run.
 func (j *Judge) Ordered(o *fleet.Order) {
-	if j.wishes.posted == nil {
-		j.wishes = wishes{posted: map[fleet.OrderID]fleet.Order{}, taken: map[fleet.OrderID]time.Duration{}}
-	}
 	j.wishes.posted[o.ID] = *o
 	j.truth.Ordered(o, j.w.Now())
 }
@@ -41,22 +39,7 @@ func (j *Judge) saidOff(host string) bool {
 }
 
 // isHeld reports whether a hold in force covers the machine.
-func (j *Judge) isHeld(m *belief.Machine) bool { return covered(m, j.wishes.holds) }
-
-// covered reports whether one of the holds covers the machine.
-func covered(m *belief.Machine, holds []belief.Hold) bool {
-	lies := m.Current.Host
-	if m.Current.None() && m.Repair != nil {
-		lies = m.Repair.Target.Host
-	}
-	for i := range holds {
-		h := &holds[i]
-		if h.Only == "" && (h.Machine == m.Name || h.Machine == "" && (h.Host == "" || h.Host == lies)) {
-			return true
-		}
-	}
-	return false
-}
+func (j *Judge) isHeld(m *belief.Machine) bool { return law.Covered(m, j.wishes.holds) }
 
 // isHostHeld reports whether a hold in force is on the host.
 func (j *Judge) isHostHeld(name fleet.HostName) bool {
@@ -116,15 +99,22 @@ func (j *Judge) tookOff(records []record.Record) bool {
 // holdsChange notes new holds, and sees that none ends before its whole time but by order (L15).
 func (j *Judge) holdsChange(before, after []belief.Hold) {
 	now := j.w.Now()
-	for _, h := range after {
-		if _, known := j.wishes.taken[h.Order]; !known {
+	among := func(holds []belief.Hold, h *belief.Hold) bool {
+		return slices.ContainsFunc(holds, func(o belief.Hold) bool { return o.Order == h.Order })
+	}
+	for i := range after {
+		h := &after[i]
+		if _, known := j.wishes.taken[h.Order]; !known || h.ByProvider() && !among(before, h) {
 			j.wishes.taken[h.Order] = now
 		}
 	}
-	for _, h := range before {
-		o, stays := j.wishes.posted[h.Order], slices.ContainsFunc(after,
-			func(a belief.Hold) bool { return a.Order == h.Order })
-		if lasted := now - j.wishes.taken[h.Order]; !stays && lasted < o.For-j.eldest().apart() &&
+	for i := range before {
+		h := &before[i]
+		o := j.wishes.posted[h.Order]
+		if h.ByProvider() && j.w.Disabled(string(h.Host)) {
+			o = fleet.Order{Host: h.Host, For: j.spec.Repair.DisabledHold}
+		}
+		if lasted := now - j.wishes.taken[h.Order]; !among(after, h) && lasted < o.For-j.eldest().apart() &&
 			!j.endedByOrder(&o) {
 			j.Broken("L15", string(h.Machine), fmt.Sprintf("a hold for %s ended after %s", o.For, lasted))
 		}

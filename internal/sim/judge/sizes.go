@@ -78,7 +78,7 @@ func (j *Judge) chosen(before, after *belief.Ledger, holds []belief.Hold) {
 		if staying < j.asked {
 			j.Broken("L13", name, fmt.Sprintf("it is to go, so that %d stay, and %d are asked for", staying, j.asked))
 		}
-		if r.Opinion != "" && covered(j.belief(name), holds) {
+		if r.Opinion != "" && law.Covered(j.belief(name), holds) {
 			j.Broken("L10", name, "it is to go by an opinion, and a person holds it")
 		}
 	}

@@ -46,3 +46,18 @@ func OutOfHours(p *policy.Repair, at time.Time) bool {
 	}
 	return stands(p.NotEvery) || len(p.Windows) > 0 && !stands(p.Windows)
 }
+
+// Covered reports whether one of the holds covers the machine.
+func Covered(m *belief.Machine, holds []belief.Hold) bool {
+	lies := m.Current.Host
+	if m.Current.None() && m.Repair != nil {
+		lies = m.Repair.Target.Host
+	}
+	for i := range holds {
+		h := &holds[i]
+		if h.Only == "" && (h.Machine == m.Name || h.Machine == "" && (h.Host == "" || h.Host == lies)) {
+			return true
+		}
+	}
+	return false
+}

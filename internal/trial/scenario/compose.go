@@ -197,6 +197,14 @@ func changesOf(line func(int, string, ...any), s *policy.Spec) {
 	}
 }
 
+// disabled is what a disabled host means; empty: nothing.
+func disabled(r *policy.Repair) string {
+	if r.OnHostDisabled == policy.HostDisabledHold {
+		return fmt.Sprintf("{hold: %s}", r.DisabledHold)
+	}
+	return string(r.OnHostDisabled)
+}
+
 func repairOf(line func(int, string, ...any), r policy.Repair) {
 	line(2, "repair:")
 	line(3, "steps:")
@@ -235,8 +243,8 @@ func repairOf(line func(int, string, ...any), r policy.Repair) {
 	line(3, "fence: {proof: %s%s}", r.Fence.Proof, fencing(r.Fence))
 	line(3, "attempts: %d in %s", r.Attempts, r.AttemptsIn)
 	line(3, "backoff: %s", r.Backoff)
-	if r.OnHostDisabled != "" {
-		line(2, "on_host_disabled: %s", r.OnHostDisabled)
+	if word := disabled(&r); word != "" {
+		line(2, "on_host_disabled: %s", word)
 	}
 	if r.Silence != "" {
 		line(2, "silence: %s", r.Silence)
