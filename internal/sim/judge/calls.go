@@ -27,7 +27,7 @@ func (j *Judge) Sent(c *world.Call) {
 	if c.Op != world.Create && !j.options.Naive {
 		d.Looked = j.rungOf(d.Machine).looked
 	}
-	d.Second = j.first != nil
+	d.Second = j.isSecond(c)
 	j.truth.Sent(d)
 }
 
@@ -39,7 +39,7 @@ func (j *Judge) Acted(c *world.Call) {
 	}
 	j.tellOdd(c)
 	d := law.Saw(j.w, c)
-	d.Held, d.Second = j.held[c], j.first != nil
+	d.Held, d.Second = j.held[c], j.isSecond(c)
 	delete(j.held, c)
 	j.truth.Ended(d)
 	if !c.Effect {

@@ -905,6 +905,13 @@ func orderly() []crime {
 			}
 			o.stores(func(was, is *belief.Machine) { was.Repair, is.Repair = removal("a"), removal("a") }, said)
 		}},
+		{"L10", "an update looks like a failure, and is not yet a build that fails", func(o court, breaks bool) {
+			o.renewed["web-1"] = "planted-1"
+			update := removal("planted-1")
+			update.Kind, update.Removed = belief.RepairUpdate, !breaks
+			o.trials.Tries(rolled{o.Judge}, &belief.Machine{Name: "web-1", Repair: update})
+			o.stores(func(was, is *belief.Machine) { was.Repair, is.Repair = update, update }, record.IncidentOpen)
+		}},
 		{"L10", "a machine fails while it is removed, and not before", func(o court, breaks bool) {
 			o.leaving["web-1"] = "a"
 			o.stores(func(was, is *belief.Machine) {

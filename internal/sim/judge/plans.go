@@ -339,9 +339,9 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		j.trials.Tries(rolled{j}, is)
 		rollouts.Serves(rolled{j}, was, is)
 	}
-	// before that nothing was done, and what failed did so by itself
+	// before that nothing was done, and what failed did so by itself; once the old one is removed, a build may fail
 	begun := was.Repair != nil && was.Repair.ID == r.ID
-	if begun && has(records, record.IncidentOpen) {
+	if begun && !(r.Kind.Replaces() && r.Removed) && has(records, record.IncidentOpen) {
 		j.Broken("L10", name, "a wanted change looks like a failure")
 	}
 }

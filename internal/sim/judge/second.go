@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"hale/internal/sim/stored"
+	"hale/internal/sim/world"
 )
 
 // Second returns the judge of a second hale, which is called so and has a store of its own: it knows its beliefs, and
@@ -24,8 +25,13 @@ func (j *Judge) Second(run Run, client, installation string, store *stored.Conte
 	return second
 }
 
-// Alone notes that there is no second hale any more.
-func (j *Judge) Alone() { j.second = nil }
+// Alone notes that there is no second hale any more. What it had sent may still be carried out.
+func (j *Judge) Alone() { j.late, j.second = j.second.client, nil }
+
+// isSecond reports whether a second hale sent the call, be it the one that there is or one that has ended.
+func (j *Judge) isSecond(c *world.Call) bool {
+	return j.first != nil || j.late != "" && c.Client == j.late
+}
 
 // eldest returns the judge of the truth.
 func (j *Judge) eldest() *Judge {
