@@ -344,6 +344,9 @@ func believed(m *belief.Machine, out []belief.Incarnation) []belief.Incarnation 
 			add(belief.Incarnation{ID: in.Instance, Host: in.Host})
 		}
 	}
+	for _, s := range m.Strays {
+		add(belief.Incarnation{ID: s.ID, Host: s.Host})
+	}
 	return out
 }
 

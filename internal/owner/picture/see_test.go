@@ -124,6 +124,42 @@ func TestStrangersWithTheMarkAreSeen(t *testing.T) {
 	}
 }
 
+// L13, L1: what bears a machine's mark beside its own instance is known to hale, and a listing that lacks it may lack
+// everything. What lies on a silent host is not known.
+func TestAStrayThatIsNotListedIsNotGone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		silent bool
+		asked  int
+		power  fleet.Power
+	}{
+		"its host answers":  {false, 1, fleet.PowerRunning},
+		"its host does not": {true, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := shown(t)
+			stray := a.list[0]
+			stray.ID, stray.Host = "id-0", "b"
+			a.list = append(a.list, stray)
+			a.see(2 * time.Second)
+			m := a.View(0).Machine.Clone()
+			m.Strays = []belief.Stray{{ID: "id-0", Host: "b"}}
+			a.Adopt(round.Decided{Index: 0, Belief: m})
+			a.list = a.list[:3]
+			if c.silent {
+				a.hosts[1].Up, a.list = false, slices.Delete(a.list, 1, 2)
+			}
+			if doubts := a.see(3 * time.Second); len(doubts) != c.asked || c.asked > 0 && doubts[0].Instance.ID != "id-0" {
+				t.Errorf("in doubt are %+v", doubts)
+			}
+			if s := a.View(0).Sighting("id-0"); s.Instance.Power != c.power {
+				t.Errorf("it is %+v", s)
+			}
+		})
+	}
+}
+
 func TestEveryInstanceOfARepairIsAskedFor(t *testing.T) {
 	t.Parallel()
 	a := shown(t)
