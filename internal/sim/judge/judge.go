@@ -73,6 +73,7 @@ type Judge struct {
 	rolledAt  time.Duration     // since when it has
 	forgot    map[copyMade]bool // copies of disks that are not in the store any more through no fault of hale's
 	toldOlder bool              // a person was told that the store is older than the world
+	recovered time.Duration     // when a person said what is
 	// toldTwo are the hosts that show the machine, as a person was told; none since hale said that it is over.
 	toldTwo  map[string]string
 	struck   string // the plan's last event

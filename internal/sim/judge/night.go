@@ -128,7 +128,9 @@ func (j *Judge) takesWorld(o *fleet.Order) {
 	if !believes(o) {
 		return
 	}
-	j.toldOlder = false
+	if j.toldOlder {
+		j.toldOlder, j.recovered = false, j.w.Now()
+	}
 	for i := range j.store.Beliefs {
 		for _, vm := range j.w.All(string(j.spec.Name.Machine(i + 1))) {
 			j.store.Name(fleet.InstanceID(vm.ID))

@@ -221,7 +221,7 @@ func (j *Judge) expect(n int, from time.Duration) {
 	}
 	begun := j.w.Now()
 	j.w.At(max(from, begun)+j.utmost(o.queue), func() {
-		if o.open && o.from == from && (j.restsByOrder(n) || o.freed > begun) {
+		if o.open && o.from == from && (j.restsByOrder(n) || max(o.freed, j.recovered) > begun) {
 			j.expect(n, from) // it is not missed now, or was not a while ago
 			return
 		}
