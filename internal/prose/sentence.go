@@ -462,6 +462,8 @@ func whyPaged(r record.Record) string {
 		return silence(r)
 	case fleet.ReasonShort:
 		return shortfall(r)
+	case fleet.ReasonRestStays:
+		return Because(words.Reason(r.Reason), instance(r))
 	case fleet.ReasonRolloutHeld:
 		return Because(words.Reason(r.Reason), words.Reason(fleet.Reason(r.Detail)))
 	case fleet.ReasonHostReboots:

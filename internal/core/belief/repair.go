@@ -31,6 +31,8 @@ type Repair struct {
 	// Revives says that so far it only sets going what does not run. It takes a place among the starts then, and none
 	// in the budgets of machines in repair.
 	Revives bool `json:",omitempty"`
+	// RestTold says that a person was told that the target is gone, and the rest of it cannot be removed.
+	RestTold bool `json:",omitempty"`
 	// Struck says that a call to fence the target's host ended unheard, and may have been carried out.
 	Struck bool `json:",omitempty"`
 	// Intent is the call under way, or one with an unknown outcome.

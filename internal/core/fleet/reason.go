@@ -289,6 +289,7 @@ const (
 	ReasonOverruled    Reason = "overruled"  // a person's order took its place
 	ReasonDisksStay    Reason = "disks-stay" // its kept disks stay at the provider
 	ReasonKeptStays    Reason = "kept-stays" // its kept old instance stays for the rest of its time
+	ReasonRestStays    Reason = "rest-stays" // its instance is gone, and the rest of that cannot be removed
 
 	// Sizes by opinion.
 	ReasonOpinion   Reason = "opinion"     // an opinion wants it

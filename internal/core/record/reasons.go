@@ -187,7 +187,7 @@ var failures = []fleet.Reason{
 // told are those for which a person must look.
 var told = slices.Concat(held, failures, panicked, muteMetric, []fleet.Reason{
 	fleet.ReasonStepPage, fleet.ReasonHoldExpired, fleet.ReasonHostFenced, fleet.ReasonHostCut,
-	fleet.ReasonSnapshotStays, fleet.ReasonGivenUp,
+	fleet.ReasonSnapshotStays, fleet.ReasonGivenUp, fleet.ReasonRestStays,
 	fleet.ReasonNotSelected, fleet.ReasonShort, fleet.ReasonDown, fleet.ReasonStoreLow, fleet.ReasonStoreDown,
 	fleet.ReasonStoreLost, fleet.ReasonHostReboots, fleet.ReasonQueryBeyond, fleet.ReasonUndoStopped,
 	fleet.ReasonUndoSlow,

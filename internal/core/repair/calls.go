@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/situation"
+	"hale/internal/core/wanted"
 )
 
 // call stores an intent and asks for the call to be sent.
@@ -82,7 +83,7 @@ func (w *Work) observe(r *belief.Repair, id fleet.InstanceID, host fleet.HostNam
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
 		return waits
 	}
-	if r.Intent == nil && r.Retries >= pageAfter && w.inVain(r) {
+	if r.Intent == nil && r.Retries >= pageAfter && wanted.InVain(&w.Chart, r) {
 		return w.giveUpChange(fleet.ReasonCallFailed, "asked in vain")
 	}
 	r.AskAt = w.Now().Add(w.patience(r))
@@ -241,7 +242,7 @@ func (w *Work) repeat(r *belief.Repair, in belief.Intent) onward {
 func (w *Work) boundTries(r *belief.Repair, in belief.Intent) onward {
 	switch {
 	case r.Retries < pageAfter:
-	case w.inVain(r):
+	case wanted.InVain(&w.Chart, r):
 		return w.giveUpChange(fleet.ReasonCallFailed, "tried in vain")
 	case operationOf(in.Op).ofStep():
 		return w.failRung(fleet.ReasonCallFailed, "tried in vain")
@@ -253,7 +254,7 @@ func (w *Work) boundTries(r *belief.Repair, in belief.Intent) onward {
 // failed for a while, as under a provider that throttles, is tried on: a person was told.
 func (w *Work) boundConflicts(r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
 	switch {
-	case r.Retries < pageAfter:
+	case r.Retries < pageAfter, wanted.GoesOn(&w.Chart, r):
 		return again
 	case in.Op == fleet.OpKeep:
 		return exchange{w, r}.keepFailed(o.Detail)

@@ -102,12 +102,6 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 	return over
 }
 
-// inVain reports whether the work is a wanted change that is given up after so many tries. One whose instance is gone
-// goes on: nothing is left to be healed as before.
-func (w *Work) inVain(r *belief.Repair) bool {
-	return r.MayBeGivenUp() && w.View.Sighting(r.Target.ID).Instance.Power != fleet.PowerGone
-}
-
 // forbidden says why the work may not go on towards taking its target away. The configuration may have been edited
 // since it began, and what it forbids by now is not done: neither begun, nor finished. Of what is gone nothing is left
 // to spare, and what never was whole has nothing to keep.

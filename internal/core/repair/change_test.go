@@ -1,6 +1,7 @@
 package repair_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -358,6 +359,51 @@ func TestARemovalOfWhatIsGoneIsNotGivenUp(t *testing.T) {
 	st.want("it is tried again", st.round(), "proven confirmed-deleted; CALL delete old; act")
 	st.ends(fleet.OutcomeDone)
 	st.want("removed", st.round(), "repair-ended removed; over")
+}
+
+// What is left of an instance that is gone may be something that no try removes: a person is told once, with what the
+// provider said, when that has lasted.
+func TestOfWhatStaysOfARemovalAPersonIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []fleet.OutcomeKind{fleet.OutcomeRetry, fleet.OutcomeConflict} {
+		st, _ := removing(t)
+		began, told := st.s.Now.Mono, fleet.Instant(0)
+		for range 25 {
+			st.seen(marked("old", "h1", fleet.PowerGone, 1))
+			st.want("it is gone", st.round(), "proven confirmed-deleted; CALL delete old; act")
+			st.ends(kind)
+			switch said := st.round(); {
+			case strings.HasPrefix(said, "paged rest-stays; "):
+				if rec := st.record(record.Paged); told != 0 || rec.Instance != "old" || rec.Detail != "so it was said" {
+					t.Errorf("%s: a person is told, before at %v: %+v", kind, told, rec)
+				}
+				told = st.s.Now.Mono
+			default:
+				st.want("it is tried again", said[:len("act in")], "act in")
+			}
+			st.due()
+			st.want("it is asked for", st.round(), "ASK old; act")
+		}
+		if least := began.Add(st.s.Spec.BlindAfter); told < least || told > least.Add(time.Minute) {
+			t.Errorf("%s: a person was told at %v, and is to be by %v", kind, told, least)
+		}
+		st.seen(marked("old", "h1", fleet.PowerGone, 1))
+		st.round()
+		st.ends(fleet.OutcomeDone)
+		st.want("the rest is removed", st.round(), "repair-ended removed; over")
+	}
+}
+
+// What no try can remove stays: the machine has left, and a person is told at once.
+func TestWhatSurelyStaysOfARemovalIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []fleet.OutcomeKind{fleet.OutcomeFailed, fleet.OutcomeRefused, fleet.OutcomeUnsupported} {
+		st, _ := removing(t)
+		st.seen(marked("old", "h1", fleet.PowerGone, 1))
+		st.round()
+		st.ends(kind)
+		st.want(string(kind), st.round(), "paged rest-stays; repair-ended removed; over")
+	}
 }
 
 // A machine that is healed while an update goes on is built from the template in force, unless the other one proved

@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/placement"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/wanted"
 )
 
 // exchange takes the old instance away, with proof, and puts its successor in its place.
@@ -268,6 +269,7 @@ func (x exchange) keepFailed(detail string) onward {
 func (x exchange) deleteFailed(o fleet.Outcome) onward {
 	switch {
 	case x.r.Proof == fleet.ProofDeleted:
+		wanted.TellOfRest(&x.Chart, x.r, o.Detail)
 		return x.removed() // there was nothing left but what it may have had around it
 	case x.r.Kind == belief.RepairRemnant:
 		return x.failAttempt(fleet.ReasonDeleteFailed, o.Detail)

@@ -74,6 +74,14 @@ func (deleting) failed(w *Work, r *belief.Repair, o fleet.Outcome) onward {
 	return exchange{w, r}.deleteFailed(o)
 }
 
+// refused: what a person, or an opinion, wanted gone is gone, though its provider lets hale remove no more of it.
+func (d deleting) refused(w *Work, detail string) onward {
+	if r := w.M.Repair; r.Wanted() && r.Proof == fleet.ProofDeleted {
+		return exchange{w, r}.deleteFailed(fleet.Outcome{Detail: detail})
+	}
+	return d.ofTheOld.refused(w, detail)
+}
+
 // resolve: that the instance is gone does not show that its files went, too. A delete finds those that are left, so it
 // is sent once more.
 func (deleting) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {

@@ -18,6 +18,7 @@ import (
 	"hale/internal/core/ladder"
 	"hale/internal/core/placement"
 	"hale/internal/core/record"
+	"hale/internal/core/wanted"
 )
 
 // Limits of patience within one repair.
@@ -410,7 +411,8 @@ func (w *Work) patience(r *belief.Repair) time.Duration {
 	case r.Kind == belief.RepairRemnant:
 		w.PutOff(r.Target.ID, fleet.ReasonCallFailed, w.Now().Add(longestBackoff))
 	case w.M.Repair.MayBeGivenUp():
-		return d // it will be given up once it is known what became of its last call
+		wanted.AwaitRest(&w.Chart, r)
+		return d // it will be given up once it is known what became of its last call, unless it goes on
 	case w.M.Incident == nil:
 		w.OpenIncident(belief.CauseBuild)
 	}

@@ -1,7 +1,7 @@
 // Package wanted judges the changes of a machine that a person, or an opinion on the size, wants: removals and updates.
 //
-// It says whether such a change may be done where the instance is, and whether its order stands: it does nothing
-// itself.
+// It says whether such a change may be done where the instance is, whether its order stands, and when a person is told
+// of what it leaves: it does nothing itself.
 package wanted
 
 import (

@@ -410,6 +410,8 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonOverruled:    {"another order takes its place", ""},
 	fleet.ReasonDisksStay:    {"its kept disks stay at the provider", ""},
 	fleet.ReasonKeptStays:    {"an old instance of it is kept for the rest of its time", ""},
+	fleet.ReasonRestStays: {"its instance is gone, and what that left at the provider cannot be removed",
+		"read the provider's message, and remove disks and files of that instance at the provider"},
 
 	fleet.ReasonOpinion:  {"an opinion on the size wants it", ""},
 	fleet.ReasonForecast: {"so history foretold it", ""},

@@ -1,0 +1,37 @@
+package wanted
+
+import (
+	"hale/internal/core/belief"
+	"hale/internal/core/chart"
+	"hale/internal/core/fleet"
+	"hale/internal/core/record"
+)
+
+// InVain reports whether the work is a wanted change that is given up after so many tries. One whose instance is gone
+// goes on: nothing is left to be healed as before.
+func InVain(c *chart.Chart, r *belief.Repair) bool { return r.MayBeGivenUp() && !gone(c, r) }
+
+// GoesOn reports whether the work is a wanted change that is carried out, however often the rest cannot be removed.
+func GoesOn(c *chart.Chart, r *belief.Repair) bool { return r.MayBeGivenUp() && gone(c, r) }
+
+func gone(c *chart.Chart, r *belief.Repair) bool {
+	return c.View.Sighting(r.Target.ID).Instance.Power == fleet.PowerGone
+}
+
+// AwaitRest tells a person of a wanted change that goes on for as long as a machine may stay unknown.
+func AwaitRest(c *chart.Chart, r *belief.Repair) {
+	o := c.View.Outcome
+	if o != nil && GoesOn(c, r) && c.Situation.Now.Due(r.Since.Add(c.Situation.Spec.BlindAfter)) {
+		TellOfRest(c, r, o.Detail)
+	}
+}
+
+// TellOfRest tells a person, once, that the target of a wanted change is gone, that the rest of it cannot be removed,
+// and what the provider said.
+func TellOfRest(c *chart.Chart, r *belief.Repair, said string) {
+	if r.Wanted() && !r.RestTold {
+		r.RestTold = true
+		c.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonRestStays, Order: r.Order,
+			Instance: r.Target.ID, Host: r.Target.Host, Detail: said})
+	}
+}
