@@ -29,11 +29,21 @@ func LeastServing(spec *policy.Spec, l *belief.Ledger) int {
 }
 
 // Served reports whether it serves, and its load balancers, as they said last, send it those whom it serves: a machine
-// that was just built is well before it is in its pools again.
+// that was just built is well before it is in its pools again. What one said before that is of another instance.
 func Served(m *belief.Machine, v *situation.View, spec *policy.Spec, l *belief.Ledger) bool {
-	return Serves(m, spec, l) && !slices.ContainsFunc(v.Members, func(is fleet.Membership) bool {
-		gets := is.State == fleet.MemberServes && !is.Failed && is.Verdict != fleet.MemberDown
-		return spec.Pooled(is.Balancer) && !gets
+	return Serves(m, spec, l) && Heard(v, spec, m.Acted) &&
+		!slices.ContainsFunc(v.Members, func(is fleet.Membership) bool {
+			gets := is.State == fleet.MemberServes && !is.Failed && is.Verdict != fleet.MemberDown
+			return spec.Pooled(is.Balancer) && !gets
+		})
+}
+
+// Heard reports whether each pool of the fleet said something of the machine since the instant.
+func Heard(v *situation.View, spec *policy.Spec, since fleet.Instant) bool {
+	return !slices.ContainsFunc(spec.Pools, func(p policy.Pool) bool {
+		return !slices.ContainsFunc(v.Members, func(is fleet.Membership) bool {
+			return is.Balancer == p.Balancer && is.Asked > since
+		})
 	})
 }
 

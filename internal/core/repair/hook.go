@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
 	"hale/internal/core/situation"
+	"hale/internal/core/wanted"
 )
 
 // errands takes the machine through the hooks of a phase, and out of its pools.
@@ -49,6 +50,8 @@ func (x errands) leave() onward {
 		}
 	} else if why := x.spoilt(x.r); why != "" {
 		return x.giveUpChange(why, "")
+	} else if why := wanted.Needed(&x.Chart, x.r); why != "" && x.Now() != x.r.Since {
+		return x.putOff(why)
 	} else if !x.mayChange(x.r) {
 		return waits
 	}

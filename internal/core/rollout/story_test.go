@@ -124,19 +124,26 @@ func TestNoneIsTakenWhileTooFewServe(t *testing.T) {
 func TestNoneIsTakenBeforeThePoolsSendToTheLastOne(t *testing.T) {
 	t.Parallel()
 	s := tell(t, 3, policy.Update{InService: policy.Portion{Number: 2}})
-	pools := func(balancer fleet.BalancerName, state fleet.MemberState, verdict fleet.MemberVerdict) {
-		s.r.S.Machines[2].Members = []fleet.Membership{{Balancer: balancer, State: state, Verdict: verdict}}
-	}
+	serves := fleet.Membership{Balancer: "edge", State: fleet.MemberServes, Asked: 2}
+	pools := func(said ...fleet.Membership) { s.r.S.Machines[2].Members = said }
 	s.r.S.Spec.Pools = []policy.Pool{{Balancer: "edge"}}
+	for i := range s.r.S.Machines {
+		s.r.S.Machines[i].Members = []fleet.Membership{serves}
+	}
 	s.changed(3)
-	pools("edge", fleet.MemberOut, fleet.MemberUnknown)
+	s.machine(3).Acted = 1
+	pools(fleet.Membership{Balancer: "edge", State: fleet.MemberOut, Asked: 2})
 	s.chose(0)
-	pools("edge", fleet.MemberServes, fleet.MemberDown)
+	pools(fleet.Membership{Balancer: "edge", State: fleet.MemberServes, Verdict: fleet.MemberDown, Asked: 2})
 	s.chose(0)
-	pools("former", fleet.MemberOut, fleet.MemberUnknown) // the fleet has left that one
+	pools(serves, fleet.Membership{Balancer: "former", State: fleet.MemberOut, Asked: 2}) // the fleet has left that one
 	s.chose(0, "web-2")
-	pools("edge", fleet.MemberServes, fleet.MemberUnknown)
+	pools(serves)
 	s.chose(0, "web-2")
+	s.machine(3).Acted = 2 // it was built after the balancer said that, which says nothing since
+	s.chose(0)
+	pools()
+	s.chose(0)
 }
 
 func TestWhichGoFirst(t *testing.T) {

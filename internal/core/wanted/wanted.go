@@ -14,9 +14,10 @@ import (
 )
 
 // Needed says why a machine that serves is not taken away for an update: another one may have failed since the change
-// began. Once it has begun to leave it serves no more.
+// began. Once its pools know that it leaves it serves no more.
 func Needed(c *chart.Chart, r *belief.Repair) fleet.Reason {
-	leaves := r.Phase == belief.PhaseLeave && c.Now() != r.Since
+	leaves := r.Phase == belief.PhaseLeave && c.Now() != r.Since &&
+		guard.Heard(c.View, &c.Situation.Spec, r.Since)
 	if r.Kind != belief.RepairUpdate || r.Calls > 0 || r.Hooks != nil || leaves {
 		return ""
 	}

@@ -150,7 +150,8 @@ func TestAStrayThatIsNotListedIsNotGone(t *testing.T) {
 			if c.silent {
 				a.hosts[1].Up, a.list = false, slices.Delete(a.list, 1, 2)
 			}
-			if doubts := a.see(3 * time.Second); len(doubts) != c.asked || c.asked > 0 && doubts[0].Instance.ID != "id-0" {
+			doubts := a.see(3 * time.Second)
+			if len(doubts) != c.asked || c.asked > 0 && doubts[0].Instance.ID != "id-0" {
 				t.Errorf("in doubt are %+v", doubts)
 			}
 			if s := a.View(0).Sighting("id-0"); s.Instance.Power != c.power {
