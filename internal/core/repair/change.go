@@ -80,13 +80,6 @@ func (w *Work) mayChange(r *belief.Repair) bool {
 	return reason == ""
 }
 
-// putOff ends a wanted change of which nothing was done yet: its turn comes anew, and others have its place until then.
-func (w *Work) putOff(why fleet.Reason) onward {
-	w.end(why)
-	w.M.Change = nil
-	return w.wait(why)
-}
-
 // giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other.
 // Of a failure a person is told.
 func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {

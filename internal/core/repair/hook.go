@@ -51,7 +51,9 @@ func (x errands) leave() onward {
 	} else if why := x.spoilt(x.r); why != "" {
 		return x.giveUpChange(why, "")
 	} else if why := wanted.Needed(&x.Chart, x.r); why != "" && x.Now() != x.r.Since {
-		return x.putOff(why)
+		x.end(why)
+		x.M.Change = nil // its turn comes anew, and others have its place until then
+		return x.wait(why)
 	} else if !x.mayChange(x.r) {
 		return waits
 	}

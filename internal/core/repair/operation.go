@@ -146,3 +146,8 @@ func (fencing) settle(w *Work, r *belief.Repair, _ belief.Intent, o fleet.Outcom
 func (f fencing) resolve(w *Work, r *belief.Repair, in belief.Intent) onward {
 	return f.settle(w, r, in, f.resolved(w, r, in))
 }
+
+// starting is the operation of the steps start and resume.
+type starting struct{ onTheSpot }
+
+func (starting) took(i fleet.Instance) bool { return i.Power == fleet.PowerRunning }
