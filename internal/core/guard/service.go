@@ -12,12 +12,20 @@ import (
 // Serves reports whether the machine serves, as far as is known: it is no spare, it is healthy, hale finished building
 // it, and nothing is done to it.
 func Serves(m *belief.Machine, spec *policy.Spec, l *belief.Ledger) bool {
-	return m.Repair == nil && inService(m, spec, l)
+	return m.Repair == nil && well(m, spec) && !l.IsSpare(m.Name)
 }
 
-func inService(m *belief.Machine, spec *policy.Spec, l *belief.Ledger) bool {
-	return m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil &&
-		!Surplus(m, spec) && !l.IsSpare(m.Name)
+func well(m *belief.Machine, spec *policy.Spec) bool {
+	return m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil && !Surplus(m, spec)
+}
+
+// isOut reports whether each pool of the fleet says that it does not send to the machine.
+func isOut(v *situation.View, spec *policy.Spec) bool {
+	return !slices.ContainsFunc(spec.Pools, func(p policy.Pool) bool {
+		return !slices.ContainsFunc(v.Members, func(is fleet.Membership) bool {
+			return is.Balancer == p.Balancer && is.State != fleet.MemberServes && !is.Failed
+		})
+	})
 }
 
 // LeastServing returns how many machines are to serve at least while an update takes one away.
@@ -48,11 +56,12 @@ func Heard(v *situation.View, spec *policy.Spec, since fleet.Instant) bool {
 }
 
 // InService says why the machine may not be taken away by an update: it serves, and with it fewer machines would than
-// are to. One that does not serve may go.
+// are to. One that does not serve may go, and so may a spare once no pool sends to it: whose place it gave up a moment
+// ago may not be in the pools yet.
 func InService(m *belief.Machine, v *situation.View, s *Situation) fleet.Reason {
 	l := s.Whole.Ledger
 	least := LeastServing(&s.Spec, l)
-	if least == 0 || !inService(m, &s.Spec, l) {
+	if least == 0 || !well(m, &s.Spec) || l.IsSpare(m.Name) && isOut(v, &s.Spec) {
 		return ""
 	}
 	others := s.Serving
