@@ -7,6 +7,7 @@ import (
 
 	"hale/internal/core/fleet"
 	"hale/internal/core/record"
+	"hale/internal/sim/law"
 	"hale/internal/sim/script"
 	"hale/internal/sim/verbs"
 	"hale/internal/sim/world"
@@ -90,23 +91,17 @@ func (j *Judge) each(machine string, do func(*night)) {
 	}
 }
 
-// ofTwo are the reasons for which a person is told of what can make two of one.
-func ofTwo(r fleet.Reason) bool {
-	return slices.Contains([]fleet.Reason{fleet.ReasonTwoHosts, fleet.ReasonStoreOlder, fleet.ReasonInstallation,
-		fleet.ReasonSecondRunning}, r)
-}
-
 // warned takes in that a person was told, and sends the operator where two are, or may come to be.
 func (j *Judge) warned(r record.Record) {
 	first := j.eldest()
 	for _, n := range first.nights {
-		if n.machine == "" && ofTwo(r.Reason) || n.machine != "" && (n.machine == string(r.Machine) ||
-			r.Machine == "" && ofTwo(r.Reason)) {
+		if n.machine == "" && law.OfTwo(r.Reason) || n.machine != "" && (n.machine == string(r.Machine) ||
+			r.Machine == "" && law.OfTwo(r.Reason)) {
 			n.paged = true
 		}
 	}
 	switch {
-	case !ofTwo(r.Reason):
+	case !law.OfTwo(r.Reason):
 		return
 	case r.Reason == fleet.ReasonTwoHosts:
 		if vm := first.w.Current(string(r.Machine)); vm != nil {
@@ -120,12 +115,9 @@ func (j *Judge) warned(r record.Record) {
 	}
 }
 
-// believes reports whether the order has hale take the world for what is.
-func believes(o *fleet.Order) bool { return o.Kind == fleet.OrderRecover && o.Believe }
-
 // takesWorld takes in that hale takes the world for what is, as a person wants it.
 func (j *Judge) takesWorld(o *fleet.Order) {
-	if !believes(o) {
+	if !law.Believes(o) {
 		return
 	}
 	if j.toldOlder {

@@ -103,16 +103,21 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 // absent is the instance of a machine that had none as a change of the fleet's template was confirmed.
 const absent = "none yet"
 
-// renews notes which instances a confirmed change of the template replaces. Machines that get their first
-// instance meanwhile may get it from the former template, and then the change takes them, too.
+// renews notes which instances a confirmed change of the template replaces. Machines that get their first instance
+// meanwhile may get it from the former template, and then the change takes them, too; and those that are to go, if they
+// stay after all.
 func (j *Judge) renews(replaced []change.Touched) {
 	for _, t := range replaced {
 		j.renewed[string(t.Machine)] = string(t.Instance)
 	}
 	for i := range j.outages {
 		name := string(j.spec.Name.Machine(i + 1))
-		if len(replaced) > 0 && (j.isBeyond(name) || j.w.Current(name) == nil) {
+		switch vm := j.w.Current(name); {
+		case len(replaced) == 0:
+		case vm == nil, j.isBeyond(name):
 			j.renewed[name] = absent
+		case j.isToGo(name):
+			j.renewed[name] = vm.ID
 		}
 	}
 }
@@ -339,9 +344,7 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		j.trials.Tries(rolled{j}, is)
 		rollouts.Serves(rolled{j}, was, is)
 	}
-	// before that nothing was done, and what failed did so by itself; once the old one is removed, a build may fail
-	begun := was.Repair != nil && was.Repair.ID == r.ID
-	if begun && !(r.Kind.Replaces() && r.Removed) && has(records, record.IncidentOpen) {
+	if law.UnderWay(was, r) && has(records, record.IncidentOpen) {
 		j.Broken("L10", name, "a wanted change looks like a failure")
 	}
 }

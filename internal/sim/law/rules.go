@@ -61,3 +61,18 @@ func Covered(m *belief.Machine, holds []belief.Hold) bool {
 	}
 	return false
 }
+
+// OfTwo are the reasons for which a person is told of what can make two of one.
+func OfTwo(r fleet.Reason) bool {
+	return slices.Contains([]fleet.Reason{fleet.ReasonTwoHosts, fleet.ReasonStoreOlder, fleet.ReasonInstallation,
+		fleet.ReasonSecondRunning}, r)
+}
+
+// Believes reports whether the order has hale take the world for what is.
+func Believes(o *fleet.Order) bool { return o.Kind == fleet.OrderRecover && o.Believe }
+
+// UnderWay reports whether the wanted change had begun, so that what becomes of the machine is wanted: before that
+// nothing was done, and what failed did so by itself. Once the old instance is removed for a new one, its build may fail.
+func UnderWay(was *belief.Machine, is *belief.Repair) bool {
+	return was.Repair != nil && was.Repair.ID == is.ID && (!is.Kind.Replaces() || !is.Removed)
+}
