@@ -68,7 +68,7 @@ func standIns(r *round.Round, l *belief.Ledger) int {
 	for _, name := range l.Spares {
 		if i, known := r.Ordered(name); known {
 			m := &r.S.Machines[i].Machine
-			if stays(r, l, m) && l.Update.Stands(m) && spares.Fit(m, &sit) == spares.Ready {
+			if stays(l, m) && l.Update.Stands(m) && spares.Fit(m, &sit) == spares.Ready {
 				n++
 			}
 		}
@@ -120,7 +120,7 @@ func idle(l *belief.Ledger, m *belief.Machine) int {
 
 // fits reports whether the machine may be changed now: it is well, or failed on another template.
 func fits(r *round.Round, m *belief.Machine, l *belief.Ledger) bool {
-	if !stays(r, l, m) || m.Current.None() || l.Update.Stands(m) || m.Repair != nil ||
+	if !stays(l, m) || m.Current.None() || l.Update.Stands(m) || m.Repair != nil ||
 		m.Change != nil && m.Change.Order == l.Update.Order {
 		return false
 	}

@@ -51,7 +51,7 @@ func refusesToMend(r *round.Round, l *belief.Ledger) fleet.Reason {
 	var touched []change.Touched
 	for i := range r.S.Machines {
 		v := &r.S.Machines[i]
-		if stays(r, l, &v.Machine) && Differs(l, v) {
+		if stays(l, &v.Machine) && Differs(l, v) {
 			touched = append(touched, change.Touched{Machine: v.Machine.Name, Instance: v.Machine.Current.ID,
 				InPlace: change.InPlace(v, &r.S.Spec, l)})
 		}
@@ -97,7 +97,7 @@ func Heed(r *round.Round, l *belief.Ledger, o *fleet.Order) *belief.Ledger {
 		n := 0
 		for i := range r.S.Machines {
 			v := &r.S.Machines[i]
-			if !stays(r, l, &v.Machine) || !Differs(l, v) {
+			if !stays(l, &v.Machine) || !Differs(l, v) {
 				continue
 			}
 			n++

@@ -6,6 +6,7 @@ import (
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
+	"hale/internal/core/policy"
 	"hale/internal/core/round"
 	"hale/internal/core/situation"
 )
@@ -32,7 +33,7 @@ func progressOf(r *round.Round, l *belief.Ledger) progress {
 	var p progress
 	for i := range r.S.Machines {
 		switch m := &r.S.Machines[i].Machine; {
-		case stays(r, l, m):
+		case stays(l, m):
 			p.add(m, l)
 		case l.Update.Stands(m) || m.Repair.CarriesOut(l.Update.Order):
 			p.goes++
@@ -41,10 +42,11 @@ func progressOf(r *round.Round, l *belief.Ledger) progress {
 	return p
 }
 
-// stays reports whether the machine is of the fleet, and is not to go.
-func stays(r *round.Round, l *belief.Ledger, m *belief.Machine) bool {
+// stays reports whether the machine is of the fleet, and is not to go: by what is booked in this round.
+func stays(l *belief.Ledger, m *belief.Machine) bool {
 	n, ok := m.Name.Ordinal()
-	return ok && r.S.Spec.Has(n) && l.Removal(m.Name) == nil
+	booked := policy.Spec{Size: l.Size, Left: l.Left}
+	return ok && booked.Has(n) && l.Removal(m.Name) == nil
 }
 
 // begun reports whether the update changed any machine, or is about to.
@@ -55,6 +57,8 @@ func (p *progress) add(m *belief.Machine, l *belief.Ledger) {
 	u, serves := l.Update, !l.IsSpare(m.Name)
 	stands := u.Stands(m)
 	under := m.Repair.CarriesOut(u.Order)
+	again := m.Repair != nil && m.Repair.Kind.Chore() && !m.Repair.Target.None() &&
+		m.Repair.Target.Edition == u.Edition // a person has it replaced, and it will be so again
 	healthy := m.Health.Verdict == belief.VerdictHealthy && m.Current.Certified && m.Incident == nil
 	count := func(n *int, is bool) {
 		if is {
@@ -67,7 +71,7 @@ func (p *progress) add(m *belief.Machine, l *belief.Ledger) {
 	count(&p.tried, serves && stands && !under && healthy)
 	count(&p.old, !stands)
 	count(&p.under, under)
-	count(&p.on, stands || under)
+	count(&p.on, stands || under || again)
 	count(&p.well, stands && !under && healthy)
 	count(&p.changed, u.Did(m) || under)
 	count(&p.fine, u.Did(m) && stands && !under && healthy)

@@ -38,7 +38,7 @@ func Stands(s *situation.State, machines []situation.View) (Standing, bool) {
 	out := Standing{Update: u, Machines: p.machines, Done: p.machines - p.old, Under: p.under, Well: p.well,
 		Left: p.old, Batch: batch, Metric: q.metric, Value: q.value, Bound: q.bound, Read: q.at != 0}
 	for i := range machines {
-		if m := &machines[i].Machine; stays(r, l, m) && m.Repair.CarriesOut(u.Order) && !u.Stands(m) {
+		if m := &machines[i].Machine; stays(l, m) && m.Repair.CarriesOut(u.Order) && !u.Stands(m) {
 			out.Left--
 		}
 	}
