@@ -232,7 +232,9 @@ func (f flags) menu() []part {
 	if f.size > 0 {
 		return []part{{dose{f.size, f.servers, 1}, sort{varied: f.vary, sized: f.sized}}}
 	}
-	return slices.DeleteFunc(parts(), func(p part) bool { return f.sized != p.sized && (f.sized || f.rolled) || f.rolled && !p.rolls() })
+	return slices.DeleteFunc(parts(), func(p part) bool {
+		return f.sized != p.sized && (f.sized || f.rolled) || f.rolled && !p.rolls()
+	})
 }
 
 // rolls reports whether other templates may be taken through the fleets of the part: small ones, with one owner or

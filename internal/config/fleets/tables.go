@@ -107,12 +107,13 @@ func fleetMeanings() []keys.Field[Draft] {
 			"30m}` says for how long. `heal`: treat it like a failure.", stopShape(),
 			func(f *Draft) *keys.At[stopDraft] { return &f.onExternalStop }).Said(
 			"hold for " + keys.FormatDuration(defaultStopHold)),
-		keys.May("on_host_disabled", "What it means for a machine that somebody "+
-			"disabled its host, or has it in maintenance (openstack with hosts, vsphere). `ignore`: nothing, it runs on. "+
-			"`heal`: treat it like a failure, which only the steps migrate and recreate mend. `hold`: leave its "+
-			"machines alone until the host is in use again, as under `hale hold host:NAME`, and then look at them at "+
-			"once; `{hold: 8h}` says for how long at most.", disabledShape(),
-			func(f *Draft) *keys.At[disabledDraft] { return &f.onHostDisabled }).Said(string(policy.HostDisabledIgnore)),
+		keys.May("on_host_disabled", "What it means for a machine that its host is disabled at the provider, or in "+
+			"maintenance (openstack with hosts, vsphere). `ignore`: nothing, it runs on. `heal`: treat it like a "+
+			"failure, which only the steps migrate and recreate mend. `hold`: leave its machines alone until the host "+
+			"is in use again, as under `hale hold host:NAME`, and then look at them at once; `{hold: 8h}` says for how "+
+			"long at most.", disabledShape(),
+			func(f *Draft) *keys.At[disabledDraft] { return &f.onHostDisabled }).
+			Said(string(policy.HostDisabledIgnore)),
 		keys.Or("silence", policy.SilenceHolds, "What it means that a machine does not answer, while its provider "+
 			"says that it runs, and nothing bears witness that hale would hear it: no other machine on its "+
 			"host, not the host's own address, not its guest's agent. `hold`: only the way there may be broken, "+

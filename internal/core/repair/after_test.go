@@ -9,8 +9,8 @@ import (
 	"hale/internal/core/situation"
 )
 
-// What the web's checks say of its database, they say a moment before those of the database do: a repair that has begun,
-// and has done nothing yet, makes room. What is under way is finished, and what a person orders is done.
+// What the web's checks say of its database, they say a moment before those of the database do: a repair that has
+// begun, and has done nothing yet, makes room. What is under way is finished, and what a person orders is done.
 func TestARepairMakesRoomForTheFleetThatComesFirst(t *testing.T) {
 	t.Parallel()
 	stage := func() *stage {

@@ -374,7 +374,8 @@ func TestOfWhatStaysOfARemovalAPersonIsToldOnce(t *testing.T) {
 			st.ends(kind)
 			switch said := st.round(); {
 			case strings.HasPrefix(said, "paged rest-stays; "):
-				if rec := st.record(record.Paged); told != 0 || rec.Instance != "old" || rec.Detail != "so it was said" {
+				if rec := st.record(record.Paged); told != 0 || rec.Instance != "old" ||
+					rec.Detail != "so it was said" {
 					t.Errorf("%s: a person is told, before at %v: %+v", kind, told, rec)
 				}
 				told = st.s.Now.Mono

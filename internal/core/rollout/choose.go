@@ -30,7 +30,7 @@ func Choose(r *round.Round, l *belief.Ledger) {
 	}
 	var fit []int
 	for i := range r.S.Machines {
-		if fits(r, &r.S.Machines[i].Machine, l) {
+		if fits(&r.S.Machines[i].Machine, l) {
 			fit = append(fit, i)
 		}
 	}
@@ -119,7 +119,7 @@ func idle(l *belief.Ledger, m *belief.Machine) int {
 }
 
 // fits reports whether the machine may be changed now: it is well, or failed on another template.
-func fits(r *round.Round, m *belief.Machine, l *belief.Ledger) bool {
+func fits(m *belief.Machine, l *belief.Ledger) bool {
 	if !stays(l, m) || m.Current.None() || l.Update.Stands(m) || m.Repair != nil ||
 		m.Change != nil && m.Change.Order == l.Update.Order {
 		return false

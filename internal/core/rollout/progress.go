@@ -108,6 +108,6 @@ func isShort(r *round.Round, l *belief.Ledger, p *progress) bool {
 		return false
 	}
 	return !slices.ContainsFunc(r.S.Machines, func(v situation.View) bool {
-		return fits(r, &v.Machine, l) && !guard.Serves(&v.Machine, &r.S.Spec, l)
+		return fits(&v.Machine, l) && !guard.Serves(&v.Machine, &r.S.Spec, l)
 	})
 }

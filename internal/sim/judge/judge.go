@@ -343,7 +343,8 @@ func (j *Judge) tally(m belief.Machine, by int) {
 func (j *Judge) isAlone(m *belief.Machine) bool {
 	rescued := m.Health.Cause == belief.CauseRescued && (m.Incident == nil || m.Incident.Cause == belief.CauseRescued)
 	apart := m.Repair == nil && (j.isHeld(m) || j.wishes.leaving[m.Name])
-	return m.Health.Cause == belief.CauseParked || law.Left(&j.spec, m.Health.Cause) || rescued || m.Quarantine != nil || apart
+	return m.Health.Cause == belief.CauseParked || law.Left(&j.spec, m.Health.Cause) || rescued ||
+		m.Quarantine != nil || apart
 }
 
 func (j *Judge) verdicts(was, is *belief.Machine, records []record.Record) {

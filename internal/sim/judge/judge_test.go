@@ -535,10 +535,11 @@ func thoughts() []crime {
 			o.Waits(map[bool]int{true: 1}[breaks])
 			o.stores(func(_, is *belief.Machine) { is.Repair = healing("r1") })
 		}},
-		{"after", "a first instance is built while a fleet that comes first does not serve", func(o court, breaks bool) {
-			o.Waits(map[bool]int{true: 1}[breaks])
-			o.stores(builds)
-		}},
+		{"after", "a first instance is built while a fleet that comes first does not serve",
+			func(o court, breaks bool) {
+				o.Waits(map[bool]int{true: 1}[breaks])
+				o.stores(builds)
+			}},
 		{"after", "a person orders a repair while a fleet that comes first does not serve", func(o court, breaks bool) {
 			o.Waits(1)
 			o.stores(func(_, is *belief.Machine) {
@@ -788,17 +789,18 @@ func goings() []crime {
 			}
 			o.holdsChange([]belief.Hold{held}, nil)
 		}},
-		{"canary", "an image goes on whose trial no third machine followed, by a new order", func(o court, breaks bool) {
-			o.tries("web-2", "", breaks, o.spec.Update.Soak)
-			again := belief.Repair{Kind: belief.RepairUpdate, Order: "p"}
-			o.trials.Shown("p", "another.qcow2")
-			for _, name := range []string{"web-3", "web-1"} {
-				o.renewed[name] = o.w.Current(name).ID
-				again.Target = belief.Incarnation{ID: fleet.InstanceID(o.renewed[name])}
-				m := belief.Machine{Name: fleet.MachineName(name), Repair: &again}
-				o.orderly(&belief.Machine{Name: m.Name}, &m, nil)
-			}
-		}},
+		{"canary", "an image goes on whose trial no third machine followed, by a new order",
+			func(o court, breaks bool) {
+				o.tries("web-2", "", breaks, o.spec.Update.Soak)
+				again := belief.Repair{Kind: belief.RepairUpdate, Order: "p"}
+				o.trials.Shown("p", "another.qcow2")
+				for _, name := range []string{"web-3", "web-1"} {
+					o.renewed[name] = o.w.Current(name).ID
+					again.Target = belief.Incarnation{ID: fleet.InstanceID(o.renewed[name])}
+					m := belief.Machine{Name: fleet.MachineName(name), Repair: &again}
+					o.orderly(&belief.Machine{Name: m.Name}, &m, nil)
+				}
+			}},
 		{"L3", "a change of the template takes a machine that it does not name", func(o court, breaks bool) {
 			if !breaks { // it had no instance yet
 				o.w.Vanish(o.w.Current("web-3"))

@@ -72,7 +72,8 @@ func OfTwo(r fleet.Reason) bool {
 func Believes(o *fleet.Order) bool { return o.Kind == fleet.OrderRecover && o.Believe }
 
 // UnderWay reports whether the wanted change had begun, so that what becomes of the machine is wanted: before that
-// nothing was done, and what failed did so by itself. Once the old instance is removed for a new one, its build may fail.
+// nothing was done, and what failed did so by itself. Once the old instance is removed for a new one, its build may
+// fail.
 func UnderWay(was *belief.Machine, is *belief.Repair) bool {
 	return was.Repair != nil && was.Repair.ID == is.ID && (!is.Kind.Replaces() || !is.Removed)
 }

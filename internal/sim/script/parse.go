@@ -26,7 +26,8 @@ func examples() map[string]string {
 	return map[string]string{
 		"machine": "web-2", "another": "web-1", "domain": "host h2", "provider": "provider", "template": "template",
 		"store": "store", "server": "hale-1", "balancer": "balancer",
-		"operator": "operator", "person": person, "hale": "hale", "fleet": OtherFleet + "db", "time": "10m", "wanted": "web-2",
+		"operator": "operator", "person": person, "hale": "hale", "fleet": OtherFleet + "db", "time": "10m",
+		"wanted":   "web-2",
 		"the host": "host h2", "image": "web-2.qcow2", "MiB": "2048", "text": "role=web",
 		"load": "load", "metric": "metric requests", "hook": "hook drain", "amount": "500", "lie": "nothing",
 		"share": "50%", "host": "h1", "duration": "2m", "count": "3", "check": "page",

@@ -71,8 +71,8 @@ func rollsBack(r *room, e script.Event) func() {
 	return nil
 }
 
-// rolledBack forgets which repairs were under way, and that hale knows which hooks were run: it knows nothing of them any
-// more.
+// rolledBack forgets which repairs were under way, and that hale knows which hooks were run: it knows nothing of them
+// any more.
 func (j *judge) rolledBack(braked bool) {
 	clear(j.repairs)
 	clear(j.healing)
