@@ -77,13 +77,35 @@ func watchTells(t T, h Harness) {
 	e.awaitPower(order.Ref, fleet.PowerRunning)
 	step("power off", func() error { return e.p.PowerOff(e.ctx(), order.Ref) })
 	e.awaitPower(order.Ref, fleet.PowerOff)
-	step("start", func() error { return e.p.Start(e.ctx(), order.Ref) })
-	e.awaitPower(order.Ref, fleet.PowerRunning)
+	start := func() {
+		step("start", func() error { return e.p.Start(e.ctx(), order.Ref) })
+		e.awaitPower(order.Ref, fleet.PowerRunning)
+	}
+	start()
 	if killer, ok := h.(Killer); ok {
-		step("a crash", func() error { killer.Kill(t, order.ID); return nil })
+		e.crashIsTold(heard, order.ID, start, func() { killer.Kill(t, order.ID) })
 	}
 	e.off(order.Ref)
 	step("delete", func() error { return e.p.Delete(e.ctx(), order.Ref) })
+}
+
+// crashIsTold kills the running instance until an event follows. A watch that looks now and then may see nothing of an
+// instance that runs for less than that, so it gets several.
+func (e *exam) crashIsTold(heard *ears, id fleet.InstanceID, start, kill func()) {
+	e.Helper()
+	before, killed := heard.count(id), time.Now()
+	kill()
+	e.await("an event of a crash", func() (string, bool) {
+		if heard.count(id) > before {
+			return "one", true
+		}
+		if time.Since(killed) > e.h.Patience()/5 {
+			start()
+			before, killed = heard.count(id), time.Now()
+			kill()
+		}
+		return "none", false
+	})
 }
 
 func cutProviderComesBack(t T, h Harness) {
