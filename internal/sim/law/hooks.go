@@ -78,10 +78,18 @@ func (j *Judge) Ended(d *Deed) {
 	}
 }
 
-// finished notes that hale believes the machine's instance to be what it is to be: from then on it serves.
+// finished notes that hale believes the machine's instance to be what it is to be: from then on it serves. It does not
+// know that any more once its store lost how the hooks ended.
 func (j *Judge) finished(m *belief.Machine) {
+	id := string(m.Current.ID)
 	if !m.Current.Raw {
-		delete(j.runs.raw, string(m.Current.ID))
+		delete(j.runs.raw, id)
+		return
+	}
+	for key, e := range j.runs.ended {
+		if key.of == id && e.forgotten {
+			j.runs.raw[id] = true
+		}
 	}
 }
 
