@@ -144,8 +144,9 @@ func field(events []api.Event, m match, of func(api.Event) string) []string {
 	return out
 }
 
-// calls lists what was asked of the provider, but what hale held back by itself: the claim on an adopted machine must
-// have stood for a while first.
+// calls lists what was asked of the provider, but what was surely not done: what hale held back by itself, since the
+// claim on an adopted machine must have stood for a while first; and what the provider put off, as a libvirt whose tap
+// device another daemon took at the same moment.
 func calls(events []api.Event) []string {
 	var out []string
 	under := map[string]int{} // the machine's last call, by its place in the list
@@ -154,7 +155,7 @@ func calls(events []api.Event) []string {
 		case e.Kind == "intent":
 			under[e.Machine] = len(out)
 			out = append(out, e.Op)
-		case e.Kind == "outcome" && e.Outcome == "not-sent" && asked:
+		case e.Kind == "outcome" && (e.Outcome == "not-sent" || e.Outcome == "retry") && asked:
 			out[at] = ""
 			delete(under, e.Machine)
 		}
