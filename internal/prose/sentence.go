@@ -158,6 +158,9 @@ func Finding(name fleet.CheckName, result fleet.ResultReason, detail string) str
 }
 
 func verdict(r record.Record) string {
+	if r.Cause.Parked() {
+		return Because(about(r)+" is off", words.Cause(r.Cause))
+	}
 	said := about(r) + " is " + words.Verdict(r.Verdict)
 	finding := Finding(r.Check, r.Result, r.Detail)
 	switch r.Verdict {
@@ -312,6 +315,12 @@ func repairStarted(r record.Record) string {
 		return fmt.Sprintf("%s: hale replaces %s with a new instance, by order of %s (%s)", about(r), instance(r),
 			giver(r), r.Repair)
 	case belief.RepairOperate:
+		switch {
+		case r.Order.OfSpare() && r.Step == fleet.StepStop:
+			return fmt.Sprintf("%s: hale turns the spare off until it is needed (%s)", about(r), r.Repair)
+		case r.Order.OfSpare():
+			return fmt.Sprintf("%s: hale starts it, as it is needed (%s)", about(r), r.Repair)
+		}
 		return fmt.Sprintf("%s: hale is to %s, by order of %s (%s)", about(r), words.Step(r.Step), giver(r), r.Repair)
 	case belief.RepairTidy:
 		return fmt.Sprintf("%s: hale removes the copy %s of the disks of %s (%s)", about(r), r.Snapshot, instance(r),

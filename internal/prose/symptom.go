@@ -92,6 +92,8 @@ func stateOf(r record.Record) (state, why string) {
 		return "off", "it shut down in order"
 	case belief.CauseParked:
 		return "off", "a person had hale turn it off"
+	case belief.CauseSpareOff:
+		return "off", "it stands by as a spare"
 	case belief.CauseGone:
 		return "gone", "the provider says its instance does not exist"
 	case belief.CauseCrashed, belief.CausePanic:

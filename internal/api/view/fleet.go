@@ -77,6 +77,8 @@ func FleetAlone(s published.Fleet) api.Fleet {
 		switch {
 		case v.Machine.Current.Candidate():
 			f.Candidates++
+		case v.Machine.Health.Cause == belief.CauseSpareOff && s.Whole.Ledger.IsSpare(v.Machine.Name):
+			f.Ready++ // it is started when it is needed
 		case v.Machine.Health.Verdict != belief.VerdictHealthy:
 		case s.Whole.Ledger.IsSpare(v.Machine.Name):
 			f.Ready++

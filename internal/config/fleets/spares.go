@@ -9,7 +9,18 @@ import (
 )
 
 // sparesDraft is what the file says of machines that stand by.
-type sparesDraft struct{ count keys.At[int] }
+type sparesDraft struct {
+	count keys.At[int]
+	keep  keys.At[kept]
+}
+
+// kept is how spares are kept.
+type kept string
+
+const (
+	keptRunning kept = "running"
+	keptOff     kept = "off"
+)
 
 // sparesField is the key of a fleet's spares.
 func sparesField() keys.Field[Draft] {
@@ -24,6 +35,12 @@ func sparesField() keys.Field[Draft] {
 			Long: keys.Object[sparesDraft]{Fields: []keys.Field[sparesDraft]{
 				keys.Must("count", "1", "How many machines stand by.", count,
 					func(s *sparesDraft) *keys.At[int] { return &s.count }),
+				keys.May("keep",
+					"`running`: spares run, and take a place at once. `off`: hale turns them off once all machines have "+
+						"been healthy for five minutes, and starts one as soon as a machine cannot serve; it takes the "+
+						"place when it is healthy.",
+					keys.Choice(nil, keptRunning, keptOff),
+					func(s *sparesDraft) *keys.At[kept] { return &s.keep }).Said("running"),
 			}},
 			Take: func(n keys.At[int]) sparesDraft { return sparesDraft{count: n} },
 		}, func(f *Draft) *keys.At[sparesDraft] { return &f.spares }).Said("none")
@@ -47,7 +64,7 @@ func (c *compiler) spares(t policy.Template) policy.Spares {
 		c.Add(d.Spot, fmt.Sprintf("make %d machines, with those that serve", size.Value+count.Value),
 			fmt.Sprintf("lower one of the two: a fleet has at most %d machines", maxSize))
 	}
-	return policy.Spares{Count: count.Value}
+	return policy.Spares{Count: count.Value, Off: d.Value.keep.Value == keptOff}
 }
 
 // keptDisk names a disk with data that no other machine has; empty: there is none.

@@ -57,12 +57,14 @@ const (
 	CauseShutdown Cause = "shutdown"
 	// CauseParked is a machine that a person had hale turn off. Whatever the policy makes of other people's stops, it
 	// stays off.
-	CauseParked  Cause = "parked"
-	CauseGone    Cause = "gone"
-	CauseCrashed Cause = "crashed"
-	CausePaused  Cause = "paused"   // a person ordered it, or it is unknown who did
-	CausePanic   Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
-	CauseError   Cause = "error"
+	CauseParked Cause = "parked"
+	// CauseSpareOff is a spare that hale turned off until it is needed.
+	CauseSpareOff Cause = "spare-off"
+	CauseGone     Cause = "gone"
+	CauseCrashed  Cause = "crashed"
+	CausePaused   Cause = "paused"   // a person ordered it, or it is unknown who did
+	CausePanic    Cause = "panicked" // it died, and its remains are still in place: it can be reset, not started
+	CauseError    Cause = "error"
 	// CauseSuspended is a guest that suspended itself, without an order.
 	CauseSuspended Cause = "suspended"
 	// CauseRescued is an instance replaced by a rescue system for now, for a person to repair it.
@@ -82,7 +84,7 @@ const (
 // Stopped reports whether the cause is the provider's word that the instance does not run.
 func (c Cause) Stopped() bool {
 	switch c {
-	case CauseOff, CauseStopped, CauseShutdown, CauseParked,
+	case CauseOff, CauseStopped, CauseShutdown, CauseParked, CauseSpareOff,
 		CauseGone, CauseCrashed, CausePanic, CausePaused, CauseSuspended, CauseRescued, CauseIOError, CauseError:
 		return true
 	case CauseNone, CauseMissing, CauseChecks, CauseBuild, CauseBlind, CauseOrdered, CauseDisabled, CauseMarked:
@@ -103,5 +105,9 @@ func (c Cause) Halted() bool {
 
 // Off reports whether the instance is powered off, for whatever reason.
 func (c Cause) Off() bool {
-	return c == CauseOff || c == CauseStopped || c == CauseShutdown || c == CauseParked || c == CauseCrashed
+	return c == CauseOff || c == CauseStopped || c == CauseShutdown || c.Parked() || c == CauseCrashed
 }
+
+// Parked reports whether hale turned the machine off as it was wanted off: by a person, or as a spare. That is no
+// failure.
+func (c Cause) Parked() bool { return c == CauseParked || c == CauseSpareOff }

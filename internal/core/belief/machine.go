@@ -120,8 +120,8 @@ type Incarnation struct {
 	Served bool `json:",omitempty"`
 	// PoweredOff says that hale ordered what powers it off, and has not seen it run since: no person stopped it.
 	PoweredOff bool `json:",omitempty"`
-	// Parked is the order by which a person had hale turn it off: it stays so until a person wants it on. Empty: there
-	// is none.
+	// Parked is the order by which hale turned it off: a person's, until a person wants it on, or hale's own, of a spare,
+	// until it is needed. Empty: there is none.
 	Parked fleet.OrderID `json:",omitempty"`
 }
 
@@ -474,6 +474,8 @@ func (m *Machine) IncidentOver() {
 // forgotten who did it, as after a reboot of its host.
 func (m *Machine) Blame(c Cause, by fleet.Stop) Cause {
 	switch {
+	case m.Current.Parked.OfSpare() && c.Off():
+		return CauseSpareOff
 	case m.Current.Parked != "" && c.Off():
 		return CauseParked
 	case m.Current.PoweredOff && (c == CauseStopped || c == CauseShutdown):

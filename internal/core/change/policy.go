@@ -71,7 +71,7 @@ func parts(s policy.Spec) []part {
 		word("shared_fate.then", s.SharedFate.Then), number("shared_fate.at_least", s.SharedFate.AtLeast),
 		span("shared_fate.wait", s.SharedFate.Wait),
 		bare("unhealthy_when", s.UnhealthyWhen), bare("protect", s.Protected), bare("placement", s.Placement),
-		number("spares", s.Spares.Count),
+		number("spares", s.Spares.Count), flag("spares.keep: off", s.Spares.Off),
 		number("update.canary", s.Update.Pilots), span("update.soak", s.Update.Soak),
 		portion("update.batch", s.Update.Batch), span("update.pause", s.Update.Pause),
 		portion("update.min_in_service", s.Update.InService), bare("update.query", s.Update.Query),

@@ -82,6 +82,11 @@ func Unfit(k fleet.OrderKind, m *belief.Machine, s *guard.Situation) fleet.Reaso
 	return unless(s, ladder.OpOf(does))
 }
 
+// Restarts reports whether what is turned off can be started again.
+func Restarts(s *guard.Situation) bool {
+	return unless(s, ladder.OpOf(s.Spec.Doing(fleet.StepStart))) == ""
+}
+
 // replaceable says why nothing may take the place of the machine's instance; empty: a new one may.
 func replaceable(m *belief.Machine, s *guard.Situation) fleet.Reason {
 	step := s.Spec.Repair.Building()

@@ -19,7 +19,7 @@ func (w *work) change() bool {
 	if m.WantedBack(s.Now) {
 		return w.bringBack()
 	}
-	if w.ordered() {
+	if w.ordered() || w.standBy() {
 		return true
 	}
 	kind, o := belief.RepairRemove, s.Whole.Ledger.Removal(m.Name)

@@ -61,6 +61,7 @@ func (r *deciding) decide() round.Decision {
 		ledger.Weigh(&r.Round, &r.sizes)
 	}
 	ledger.SelectAgain(&r.Round)
+	ledger.StandBy(&r.Round)
 	adopting.Count(&r.Round)
 	r.inference.HeedCanaries()
 	proving.TestChecks(&r.Round, &r.defined)
@@ -235,9 +236,10 @@ func (r *deciding) end() {
 type work struct {
 	repair.Work
 	round.Member
-	decided bool           // its belief is in the decision
-	chosen  bool           // it is to be built from another template now
-	telling []fleet.Reason // the round's
+	decided bool            // its belief is in the decision
+	chosen  bool            // it is to be built from another template now
+	power   fleet.OrderKind // what is to be done with a spare's
+	telling []fleet.Reason  // the round's
 }
 
 // nothingFollows reports whether the machine was looked at for nothing: no evidence waits to be taken note of, and all
@@ -366,6 +368,7 @@ func (r *deciding) own(w *work) {
 	w.M, w.Situation, w.Installation, w.Load = own, &r.Sit, r.S.Installation, r.loader
 	w.telling = r.telling
 	w.chosen = len(r.Chosen) > 0 && rollout.IsChosen(&r.Round, own)
+	w.power = r.power(own)
 }
 
 // see lets the guard see the machine, among those that are counted.

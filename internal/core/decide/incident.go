@@ -23,7 +23,7 @@ func (w *work) judgeIncident() {
 	}
 	switch {
 	case !idle || m.Current.None():
-	case m.Health.Cause == belief.CauseParked: // as a person wants it
+	case m.Health.Cause.Parked(): // as it is wanted
 	case m.Health.Verdict == belief.VerdictUnhealthy && (m.Incident == nil || m.Incident.Blind()):
 		if m.Incident != nil {
 			w.EndIncident(fleet.ReasonRecovered)
@@ -115,8 +115,8 @@ func (w *work) advance() {
 	case m.Incident != nil && w.Worsen(): // first it is counted again
 	case m.Incident != nil:
 		w.heal()
-	case m.Health.Cause == belief.CauseParked:
-		w.Wait(fleet.ReasonParked, "")
+	case m.Health.Cause.Parked():
+		w.Wait(guard.WhyLeftAlone(m.Health.Cause), "")
 	case m.Current.None() && guard.Surplus(m, &s.Spec):
 		w.Wait("", "") // it has left, or never was
 	case m.Current.None():

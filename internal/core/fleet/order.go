@@ -13,6 +13,17 @@ import (
 // OrderID names an order. Ids sort by the time at which the orders were given.
 type OrderID string
 
+// ofSpare begins the ids of hale's own orders to a spare.
+const ofSpare = "spare-"
+
+// SpareOrder is hale's own order to turn a spare off, or on, at that time.
+func SpareOrder(m MachineName, at time.Time) OrderID {
+	return OrderID(ofSpare + string(m) + "-" + strconv.FormatInt(at.UnixMilli(), 10))
+}
+
+// OfSpare reports whether it is hale's own order to turn a spare off, or on.
+func (o OrderID) OfSpare() bool { return strings.HasPrefix(string(o), ofSpare) }
+
 // Order is what a person wants of one fleet. It waits in the fleet's inbox until its owner takes it up, or refuses it.
 type Order struct {
 	ID   OrderID

@@ -28,7 +28,9 @@ const (
 	ReasonShutDown Reason = "shut-down"
 	// a person had hale turn it off, and it stays so until a person wants it on
 	ReasonParked Reason = "parked"
-	ReasonPaused Reason = "paused" // a pause by a person is not a failure
+	// ReasonSpareOff: the machine is a spare, and hale turned it off until it is needed.
+	ReasonSpareOff Reason = "spare-off"
+	ReasonPaused   Reason = "paused" // a pause by a person is not a failure
 	// it suspended itself, and the ladder has no step to resume it
 	ReasonSuspended Reason = "suspended"
 	// another system runs in its place, for a person to repair it

@@ -345,7 +345,7 @@ func notToHeal(m *belief.Machine, s *Situation, revives bool) fleet.Reason {
 	case m.Incident.Blind():
 		return fleet.ReasonBlind
 	case !ordered && LeftAlone(m.Health.Cause, &s.Spec):
-		return whyLeftAlone(m.Health.Cause)
+		return WhyLeftAlone(m.Health.Cause)
 	case Sightless(s) && (!revives || cutOff(s)):
 		return s.Whole.Doubt.Reason
 	case ordered:
@@ -490,7 +490,7 @@ func Surplus(m *belief.Machine, spec *policy.Spec) bool {
 // hale rescued it.
 func LeftAlone(c belief.Cause, spec *policy.Spec) bool {
 	switch c {
-	case belief.CauseParked:
+	case belief.CauseParked, belief.CauseSpareOff:
 		return true
 	case belief.CauseStopped, belief.CauseShutdown:
 		return spec.Repair.OnExternalStop != policy.ExternalStopHeal
@@ -505,10 +505,13 @@ func LeftAlone(c belief.Cause, spec *policy.Spec) bool {
 	}
 }
 
-func whyLeftAlone(c belief.Cause) fleet.Reason {
+// WhyLeftAlone is the reason for which a machine waits that fails for the cause, and is left alone.
+func WhyLeftAlone(c belief.Cause) fleet.Reason {
 	switch c {
 	case belief.CauseParked:
 		return fleet.ReasonParked
+	case belief.CauseSpareOff:
+		return fleet.ReasonSpareOff
 	case belief.CauseShutdown:
 		return fleet.ReasonShutDown
 	case belief.CausePaused:

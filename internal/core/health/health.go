@@ -61,7 +61,7 @@ func (e *Evidence) recall(m *belief.Machine, h *belief.Health) {
 	if last == belief.CauseShutdown && e.Ended {
 		last = belief.CauseOff
 	}
-	holds := last == belief.CauseParked ||
+	holds := last.Parked() ||
 		last.Personal() && e.Spec.Repair.OnExternalStop != policy.ExternalStopHeal
 	switch {
 	case holds && e.silent(m) && !e.contradicted(m, h):

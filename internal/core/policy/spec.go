@@ -58,7 +58,11 @@ type Spec struct {
 }
 
 // Spares says how many machines there are beyond the size: as well as those that serve, and ready to take a place.
-type Spares struct{ Count int }
+type Spares struct {
+	Count int
+	// Off says that they are turned off while none of them is needed.
+	Off bool `json:",omitempty"`
+}
 
 // Mode says whether hale acts on the fleet or only watches and records what it would do.
 type Mode string

@@ -9,6 +9,7 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 	"hale/internal/core/spares"
 )
 
@@ -20,6 +21,9 @@ func Choose(r *round.Round, l *belief.Ledger) {
 	p := progressOf(r, l)
 	if l.Update.IsPaused() || len(r.S.Unready) > 0 || ask(r, l, p.begun()).holds != "" {
 		return
+	}
+	if anyRests(r, l) {
+		return // spares are changed first, and these are being turned on
 	}
 	room := r.S.Spec.Places() - p.under
 	switch batch, _ := batchOf(r, l); {
@@ -60,6 +64,14 @@ func Choose(r *round.Round, l *belief.Ledger) {
 		r.Chosen = append(r.Chosen, m.Name)
 		r.Open(i)
 	}
+}
+
+// anyRests reports whether a spare that is to be changed is turned off.
+func anyRests(r *round.Round, l *belief.Ledger) bool {
+	return slices.ContainsFunc(r.S.Machines, func(v situation.View) bool {
+		m := &v.Machine
+		return m.Health.Cause == belief.CauseSpareOff && stays(l, m) && !l.Update.Stands(m)
+	})
 }
 
 // standIns counts the spares that are as the update wants them, and can take the place of a machine that serves.

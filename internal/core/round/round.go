@@ -30,6 +30,8 @@ type Round struct {
 	Chosen   []fleet.MachineName // that are to be built from another template next
 	Relieved []fleet.MachineName // of these, that a spare is to take the place of first
 	Asks     []int               // the machines that are to be asked on demand
+	Rests    []fleet.MachineName // spares that are to be turned off
+	Rises    []fleet.MachineName // spares, and machines that were, that are to be turned on
 	Again    bool                // another round is to follow at once: what is booked in this one has consequences
 }
 

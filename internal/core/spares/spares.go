@@ -13,9 +13,10 @@ type Fitness int
 
 // The degrees.
 const (
-	Lost   Fitness = iota // it cannot serve
-	Unsure                // it may
-	Ready                 // it is known to be well
+	Lost    Fitness = iota // it cannot serve
+	Resting                // hale turned it off, and it can serve once it is started
+	Unsure                 // it may
+	Ready                  // it is known to be well
 )
 
 // Fit returns how fit the machine is to serve.
@@ -23,9 +24,12 @@ func Fit(m *belief.Machine, s *guard.Situation) Fitness {
 	failing := m.Health.Verdict == belief.VerdictUnhealthy && m.Incident != nil && !m.Incident.Blind() &&
 		m.Health.Cause != belief.CauseDisabled // its host is to be emptied, and it serves as ever until it leaves
 	parked := m.Health.Cause == belief.CauseParked // no failure, and it serves no one
+	rests := m.Health.Cause == belief.CauseSpareOff
 	switch {
 	case m.Current.None(), m.Quarantine != nil, failing, parked, m.Repair.Away():
 		return Lost
+	case rests && m.Repair == nil && m.Incident == nil:
+		return Resting
 	case m.Health.Verdict != belief.VerdictHealthy, !m.Current.Certified, m.Current.Raw, !m.Address.IsValid(),
 		m.Repair != nil, m.Incident != nil, m.Contest != nil, m.Elsewhere != nil, guard.HoldOn(m, s) != nil,
 		m.HasChore(s.Now):

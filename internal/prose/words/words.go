@@ -27,6 +27,7 @@ var (
 		belief.CauseStopped:   "the provider says it was stopped from outside",
 		belief.CauseShutdown:  "the provider says it shut down in order, and not who wanted that",
 		belief.CauseParked:    "a person had hale turn it off",
+		belief.CauseSpareOff:  "it stands by as a spare",
 		belief.CauseGone:      "the provider says its instance does not exist",
 		belief.CauseCrashed:   "the provider says it crashed",
 		belief.CausePanic:     "the provider says it crashed, and its remains are still in place",

@@ -343,7 +343,7 @@ func (j *Judge) tally(m belief.Machine, by int) {
 func (j *Judge) isAlone(m *belief.Machine) bool {
 	rescued := m.Health.Cause == belief.CauseRescued && (m.Incident == nil || m.Incident.Cause == belief.CauseRescued)
 	apart := m.Repair == nil && (j.isHeld(m) || j.wishes.leaving[m.Name])
-	return m.Health.Cause == belief.CauseParked || law.Left(&j.spec, m.Health.Cause) || rescued ||
+	return m.Health.Cause.Parked() || law.Left(&j.spec, m.Health.Cause) || rescued ||
 		m.Quarantine != nil || apart
 }
 
@@ -412,7 +412,11 @@ func (j *Judge) Waits(fleets int) { j.waits = fleets }
 // begun checks that a repair may begin.
 func (j *Judge) begun(c Server, is *belief.Machine) {
 	name, spec := string(is.Name), j.spec
-	j.truth.Begun(is, j.wishes.posted)
+	if is.Repair.Order.OfSpare() {
+		j.truth.StandsBy(is, j.booked, j.store.Beliefs)
+	} else {
+		j.truth.Begun(is, j.wishes.posted)
+	}
 	if is.Repair.Kind == belief.RepairHeal {
 		j.score.Repairs++
 	}

@@ -99,7 +99,7 @@ func (i *Incident) verb() script.Verb {
 	case belief.CausePanic, belief.CauseError:
 		return verbs.Panics
 	case belief.CauseNone, belief.CauseChecks, belief.CauseMissing, belief.CauseBuild, belief.CauseBlind,
-		belief.CauseOrdered, belief.CauseDisabled, belief.CauseParked, belief.CauseMarked:
+		belief.CauseOrdered, belief.CauseDisabled, belief.CauseParked, belief.CauseSpareOff, belief.CauseMarked:
 	}
 	if slices.Contains(i.failed, fleet.StepReboot) || slices.Contains(i.failed, fleet.StepRecreate) {
 		return verbs.LosesDisk // a reset did not help
