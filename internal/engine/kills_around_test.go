@@ -34,6 +34,8 @@ func aroundOrdeals() []ordeal {
 	pooled.Pools = []policy.Pool{{Balancer: "edge", Wait: 10 * time.Second}}
 	spared := bare(2, rung(fleet.StepRecreate))
 	spared.Spares.Count = 1
+	cold := bare(2, rung(fleet.StepRecreate))
+	cold.Spares = policy.Spares{Count: 1, Off: true}
 	return []ordeal{
 		{step: "hooks, idempotent", spec: hooked, begin: ails(simulated.ByRecreate), incidents: 1,
 			twice: []fleet.Op{fleet.OpHook}},
@@ -56,6 +58,10 @@ func aroundOrdeals() []ordeal {
 			incidents: 1, ends: isHealedAsSpare, after: tookThePlaceOnce},
 		{step: "spare takes the place of what is replaced by order", spec: spared, before: standsByAsThird,
 			begin: has(fleet.OrderReplace), ends: isHealedAsSpare, after: tookThePlaceOnce},
+		{step: "spare is turned off", spec: cold, before: standsByAsThird, begin: isCalm, ends: restsAsThird,
+			after: isNoFailure},
+		{step: "spare is started, and takes a place", spec: cold, before: restsLong, begin: ails(simulated.ByRecreate),
+			incidents: 1, ends: isHealedAsSpare, after: tookThePlaceOnce},
 	}
 }
 
@@ -105,5 +111,29 @@ func tookThePlaceOnce(s *story) {
 	s.t.Helper()
 	if n := s.count(because(record.Change, fleet.ReasonTakesPlace)); n != 1 {
 		s.t.Errorf("a spare took a place %d times", n)
+	}
+}
+
+// isCalm: all have been well for almost as long as it takes until the spare is turned off.
+func isCalm(s *story) { s.pass(4*time.Minute + 30*time.Second) }
+
+// restsAsThird: two machines are well, and the third, which serves no one, is off.
+func restsAsThird(s *story) bool {
+	m := s.machine(3)
+	return s.healthy(2) && m.Repair == nil && m.Health.Cause == belief.CauseSpareOff &&
+		m.Waiting == fleet.ReasonSpareOff
+}
+
+// restsLong: the third machine stands by, and is off.
+func restsLong(s *story) {
+	standsByAsThird(s)
+	s.await(10*time.Minute, "web-3 is off", func() bool { return restsAsThird(s) })
+}
+
+// isNoFailure: of what was turned off no person was told, and nothing was repaired.
+func isNoFailure(s *story) {
+	s.t.Helper()
+	if n := s.count(kind(record.IncidentOpen)); n != 0 {
+		s.t.Errorf("%d incidents", n)
 	}
 }

@@ -61,7 +61,6 @@ func (r *deciding) decide() round.Decision {
 		ledger.Weigh(&r.Round, &r.sizes)
 	}
 	ledger.SelectAgain(&r.Round)
-	ledger.StandBy(&r.Round)
 	adopting.Count(&r.Round)
 	r.inference.HeedCanaries()
 	proving.TestChecks(&r.Round, &r.defined)
@@ -77,6 +76,7 @@ func (r *deciding) decide() round.Decision {
 	}
 	r.Record(telling.RemindOfDoubt(&r.Sit.Whole.Doubt, &r.S)...)
 	r.shareFates(works)
+	ledger.StandBy(&r.Round, r.believed(works))
 	d := round.Decision{Brake: r.brake(works), Machines: slices.Grow(r.decided, awake(works))}
 	r.Sit.Sights, r.Sit.Well = sights(r, works), r.countWell(works)
 	r.goThrough(works, &d)
@@ -209,6 +209,7 @@ func (r *deciding) begin(s situation.Situation) {
 	if s.Whole.Ledger.Changing() {
 		ledger.OpenChanging(&r.Round)
 	}
+	ledger.OpenSpares(&r.Round)
 	s = r.S
 	n := len(s.Open) // pointers into works and owned must stand
 	r.works, r.owned, r.order = slices.Grow(r.works, n), slices.Grow(r.owned, n), slices.Grow(r.order, n)
@@ -368,7 +369,6 @@ func (r *deciding) own(w *work) {
 	w.M, w.Situation, w.Installation, w.Load = own, &r.Sit, r.S.Installation, r.loader
 	w.telling = r.telling
 	w.chosen = len(r.Chosen) > 0 && rollout.IsChosen(&r.Round, own)
-	w.power = r.power(own)
 }
 
 // see lets the guard see the machine, among those that are counted.
@@ -383,6 +383,7 @@ func (r *deciding) proceed(w *work) {
 		return
 	}
 	w.M.CopyTo(&r.before)
+	w.power = r.power(w.M)
 	judged := len(w.Records)
 	r.see(w, r.Tally) // the machine itself, too
 	r.Tally.Remove(w.M, &r.S.Spec)

@@ -188,3 +188,113 @@ func TestASmallerSizeLeavesTheSpare(t *testing.T) {
 		t.Errorf("with a spare that fails, what waits is %+v", p)
 	}
 }
+
+// resting is a round as ready's, of a fleet whose spare is to be off, an hour after all became well; the spare is off.
+func resting(size int) *round.Round {
+	r := ready(size)
+	wanted := *r.S.Wanted
+	wanted.Spares.Off = true
+	r.S.Wanted = &wanted
+	r.S.Now.Mono = fleet.Instant(time.Hour)
+	r.Sit.Now.Mono = r.S.Now.Mono
+	m := &r.S.Machines[size].Machine
+	m.Health = belief.Health{Verdict: belief.VerdictUnhealthy, Cause: belief.CauseSpareOff}
+	r.S.Open = []int{size} // as everything that is not well
+	return r
+}
+
+// lost has the machine fail.
+func lost(m *belief.Machine) {
+	m.Health.Verdict, m.Incident = belief.VerdictUnhealthy, &belief.Incident{}
+}
+
+func TestASpareIsOffWhileNoneIsNeeded(t *testing.T) {
+	t.Parallel()
+	well := func(r *round.Round) *belief.Machine {
+		m := &r.S.Machines[3].Machine
+		m.Health = belief.Health{Verdict: belief.VerdictHealthy}
+		return m
+	}
+	for story, c := range map[string]struct {
+		happens    func(r *round.Round)
+		rest, rise string
+	}{
+		"all are well":                {func(r *round.Round) { well(r) }, "web-4", ""},
+		"all are well, and it is off": {func(*round.Round) {}, "", ""},
+		"it was healed just now": {func(r *round.Round) {
+			well(r).Health.SinceMono = r.S.Now.Mono.Add(-time.Minute)
+		}, "", ""},
+		"a machine that serves was healed just now": {func(r *round.Round) {
+			well(r)
+			r.S.Machines[1].Machine.Health.SinceMono = r.S.Now.Mono.Add(-time.Minute)
+		}, "", ""},
+		"a machine that serves is suspect": {func(r *round.Round) {
+			well(r)
+			r.S.Machines[1].Machine.Health.Verdict = belief.VerdictSuspect
+		}, "", ""},
+		"one fails while it is off": {func(r *round.Round) { lost(&r.S.Machines[1].Machine) }, "", "web-4"},
+		"one fails while hale doubts its sight": {func(r *round.Round) {
+			lost(&r.S.Machines[1].Machine)
+			r.Sit.Whole.Doubt.Reason = fleet.ReasonVantageDoubtful
+		}, "", ""},
+		"it serves by now": {func(r *round.Round) {
+			l := *r.Sit.Whole.Ledger
+			l.Spares = []fleet.MachineName{"web-1"}
+			r.Sit.Whole.Ledger = &l
+		}, "", "web-4"},
+		"another template goes through the fleet": {func(r *round.Round) {
+			l := *r.Sit.Whole.Ledger
+			l.Update = &belief.Update{Order: "o", Edition: 2}
+			r.Sit.Whole.Ledger = &l
+		}, "", "web-4"},
+		"another template goes, and it is on": {func(r *round.Round) {
+			well(r)
+			l := *r.Sit.Whole.Ledger
+			l.Update = &belief.Update{Order: "o", Edition: 2}
+			r.Sit.Whole.Ledger = &l
+		}, "", ""},
+		"spares are to run again": {func(r *round.Round) {
+			wanted := *r.S.Wanted
+			wanted.Spares.Off = false
+			r.S.Wanted = &wanted
+		}, "", "web-4"},
+		"a person had hale turn it off": {func(r *round.Round) {
+			r.S.Machines[3].Machine.Health.Cause = belief.CauseParked
+			lost(&r.S.Machines[1].Machine)
+		}, "", ""},
+	} {
+		t.Run(story, func(t *testing.T) {
+			t.Parallel()
+			r := resting(3)
+			c.happens(r)
+			ledger.StandBy(r, func(i int) *belief.Machine { return &r.S.Machines[i].Machine })
+			if rest, rise := names(r.Rests), names(r.Rises); rest != c.rest || rise != c.rise {
+				t.Errorf("%q is to be turned off, and %q on", rest, rise)
+			}
+		})
+	}
+}
+
+// As many spares are started as machines fail, and those count that are on already.
+func TestOnlyAsManySparesAreStartedAsMachinesFail(t *testing.T) {
+	t.Parallel()
+	r := resting(4)
+	l := *r.Sit.Whole.Ledger
+	l.Spares = []fleet.MachineName{"web-3", "web-4", "web-5"}
+	r.Sit.Whole.Ledger = &l
+	r.S.Machines[3].Machine.Health = r.S.Machines[4].Machine.Health
+	lost(&r.S.Machines[0].Machine)
+	lost(&r.S.Machines[1].Machine)
+	ledger.StandBy(r, func(i int) *belief.Machine { return &r.S.Machines[i].Machine })
+	if got := names(r.Rises); got != "web-4" { // web-3 runs
+		t.Errorf("%q are to be started", got)
+	}
+}
+
+func names(all []fleet.MachineName) string {
+	said := ""
+	for _, n := range all {
+		said += string(n)
+	}
+	return said
+}

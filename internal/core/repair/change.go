@@ -81,7 +81,7 @@ func (w *Work) mayChange(r *belief.Repair) bool {
 }
 
 // giveUpChange ends a wanted change that failed, or is wanted no more: from here on the machine is healed as any other.
-// Of a failure a person is told.
+// Of a failure a person is told, unless it is of a spare that hale turned off or on of its own accord.
 func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 	m, r := w.M, w.M.Repair
 	order := r.Order
@@ -90,12 +90,15 @@ func (w *Work) giveUpChange(why fleet.Reason, detail string) onward {
 		m.Current.PoweredOff, m.Acted = true, w.Now() // when it is seen off, no person did that
 	}
 	if why != fleet.ReasonWithdrawn {
-		w.Record(record.Record{Kind: record.StepFailed, Reason: why, Order: order, Detail: detail,
-			Instance: r.Target.ID})
+		failed := record.Record{Kind: record.StepFailed, Reason: why, Order: order, Detail: detail, Instance: r.Target.ID}
+		if r.Kind == belief.RepairOperate {
+			failed.Step = r.Step
+		}
+		w.Record(failed)
 	}
 	w.end(why)
 	m.Waiting = ""
-	if why != fleet.ReasonWithdrawn {
+	if why != fleet.ReasonWithdrawn && !order.OfSpare() {
 		w.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonGivenUp, Order: order, Detail: string(why),
 			Instance: m.Current.ID})
 	}

@@ -266,11 +266,11 @@ func (w *Work) end(reason fleet.Reason) onward {
 // failRung goes on to the next rung, or gives the attempt up.
 func (w *Work) failRung(reason fleet.Reason, detail string) onward {
 	r := w.M.Repair
-	w.Record(record.Record{Kind: record.StepFailed, Reason: reason, Step: r.Step, Detail: detail,
-		Instance: w.M.Current.ID})
 	if r.Kind == belief.RepairOperate { // the instance is what it was, and healed from here on if it fails
 		return w.giveUpChange(reason, detail)
 	}
+	w.Record(record.Record{Kind: record.StepFailed, Reason: reason, Step: r.Step, Detail: detail,
+		Instance: w.M.Current.ID})
 	if !w.M.Current.None() && !w.M.Current.Certified {
 		w.M.Current.Expired = true
 	}

@@ -9,7 +9,6 @@ import (
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
 	"hale/internal/core/round"
-	"hale/internal/core/situation"
 	"hale/internal/core/spares"
 )
 
@@ -66,11 +65,16 @@ func Choose(r *round.Round, l *belief.Ledger) {
 	}
 }
 
-// anyRests reports whether a spare that is to be changed is turned off.
+// anyRests reports whether a spare that is to be changed is turned off, or is just being turned off or on.
 func anyRests(r *round.Round, l *belief.Ledger) bool {
-	return slices.ContainsFunc(r.S.Machines, func(v situation.View) bool {
-		m := &v.Machine
-		return m.Health.Cause == belief.CauseSpareOff && stays(l, m) && !l.Update.Stands(m)
+	return slices.ContainsFunc(l.Spares, func(name fleet.MachineName) bool {
+		i, known := r.Ordered(name)
+		if !known {
+			return false
+		}
+		m := &r.S.Machines[i].Machine
+		rests := m.Health.Cause == belief.CauseSpareOff || m.Repair != nil && m.Repair.Order.OfSpare()
+		return rests && stays(l, m) && !l.Update.Stands(m)
 	})
 }
 

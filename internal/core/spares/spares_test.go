@@ -12,12 +12,13 @@ import (
 	"hale/internal/core/spares"
 )
 
-// row writes machines in short: S serves, B stands by; + is ready, ? is not known, - cannot serve.
+// row writes machines in short: S serves, B stands by; + is ready, ? is not known, o is off, - cannot serve.
 func row(words string) []spares.One {
 	var out []spares.One
 	for i, w := range strings.Split(words, "|") {
 		out = append(out, spares.One{Machine: fleet.Name("web").Machine(i + 1), Spare: w[0] == 'B',
-			Fitness: map[byte]spares.Fitness{'+': spares.Ready, '?': spares.Unsure, '-': spares.Lost}[w[1]]})
+			Fitness: map[byte]spares.Fitness{'+': spares.Ready, '?': spares.Unsure, 'o': spares.Resting,
+				'-': spares.Lost}[w[1]]})
 	}
 	return out
 }
@@ -29,7 +30,7 @@ func roles(all []spares.One) string {
 		if o.Spare {
 			role = "B"
 		}
-		out = append(out, role+string("-?+"[o.Fitness]))
+		out = append(out, role+string("-o?+"[o.Fitness]))
 	}
 	return strings.Join(out, "|")
 }
@@ -44,6 +45,8 @@ func TestPlacesGoToTheWell(t *testing.T) {
 		{"all are well", "S+|S+|S+|B+", "S+|S+|S+|B+", 3, 1},
 		{"one fails", "S+|S-|S+|B+", "S+|B-|S+|S+", 3, 1},
 		{"one may fail", "S+|S?|S+|B+", "S+|S?|S+|B+", 3, 1},
+		{"one fails, and the spare is off", "S+|S-|S+|Bo", "S+|S-|S+|Bo", 3, 1},
+		{"the size rose, and the spares are off, or fail", "S+|S+|S+|B-|Bo", "S+|S+|S+|B-|So", 4, 1},
 		{"the spare fails, too", "S+|S-|S+|B-", "S+|S-|S+|B-", 3, 1},
 		{"of the spare too little is known", "S+|S-|S+|B?", "S+|S-|S+|B?", 3, 1},
 		{"two fail, and one stands by", "S-|S-|S+|B+", "S-|B-|S+|S+", 3, 1},
@@ -72,7 +75,7 @@ func TestPlacesGoToTheWell(t *testing.T) {
 func TestRolesSettle(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		all := row(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"S+", "S?", "S-", "B+", "B?", "B-"}), 1, 8).
+		all := row(strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"S+", "S?", "So", "S-", "B+", "B?", "Bo", "B-"}), 1, 8).
 			Draw(t, "machines"), "|"))
 		was := append([]spares.One(nil), all...)
 		need := spares.Need{Serving: rapid.IntRange(1, 8).Draw(t, "serving"),

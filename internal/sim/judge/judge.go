@@ -454,9 +454,7 @@ func (j *Judge) patience(c Server, was *belief.Machine, records []record.Record)
 		}
 		least := j.spec.BuildWithin
 		if !w.Step.Builds() {
-			if step, ok := j.spec.Repair.Step(w.Rung); ok {
-				least = step.VerifyWithin
-			}
+			least = belief.CurrentStep(j.spec, *w).VerifyWithin
 		}
 		if waited := c.Now.Mono.Sub(w.Since); waited < least {
 			j.Broken("L15", string(was.Name), fmt.Sprintf("given up %s after the step, and %s was allowed", waited,

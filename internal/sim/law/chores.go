@@ -32,6 +32,7 @@ func (j *Judge) Begun(is *belief.Machine, orders map[fleet.OrderID]fleet.Order) 
 		j.court.Broken("L3", name, string(r.Kind)+", which was ordered for another machine")
 	}
 	j.Has(name, o.Kind)
+	delete(j.rests, name) // it is as a person wants it
 }
 
 // orderedBy reports whether who has a machine worked on so wants the call. (One that may come late is no other.)

@@ -58,7 +58,7 @@ type Judge struct {
 	personal map[string]bool            // stopped by a person, and not started again
 	parked   map[string]bool            // by hale, as a person ordered: whatever the policy makes of other stops
 	chores   map[string]fleet.OrderKind // what people have hale do with machines
-	rests    map[string]bool            // turned off as spares
+	rests    map[string]bool            // turned off as spares, and by no person since
 	// unread are machines with a stop that hale cannot read as a person's: it came so soon after a reset that the two
 	// cannot be told apart, or hale has started them since, for another reason that it was told.
 	unread   map[string]bool
@@ -107,7 +107,7 @@ func New(court Court, f Fleet, t *Tally) *Judge {
 		Fleet: f, court: court, tally: t, personal: map[string]bool{}, parked: map[string]bool{},
 		chores: map[string]fleet.OrderKind{}, unread: map[string]bool{}, unshown: map[string]bool{},
 		willed: map[string]time.Duration{}, rests: map[string]bool{},
-		reset:  map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
+		reset: map[string]time.Duration{}, given: map[string]time.Duration{}, told: map[string]time.Duration{},
 		shelf: map[string]time.Duration{}, contents: map[heldDisk]uint64{},
 		runs: newRuns(),
 	}
@@ -219,7 +219,7 @@ func (j *Judge) Sent(d *Deed) {
 	}
 	j.touches(d)
 	left := j.personal[d.Machine] && !j.unread[d.Machine] && !j.heals() || j.parked[d.Machine]
-	if left && d.current && !j.court.Named(d) && j.chores[d.Machine] == "" {
+	if left && !j.rests[d.Machine] && d.current && !j.court.Named(d) && j.chores[d.Machine] == "" {
 		j.broken("L10", d, "which a person stopped")
 	}
 }

@@ -25,6 +25,7 @@ func (j *Judge) StandsBy(is *belief.Machine, l *belief.Ledger, all []belief.Mach
 			j.court.Broken("S67", name, "it is turned off while a machine that serves fails")
 		}
 		j.Has(name, fleet.OrderStop)
+		j.rests[name] = true
 	case fleet.StepStart:
 		if !j.rests[name] {
 			j.court.Broken("L10", name, "it is started as a spare, and was not turned off as one")
@@ -34,5 +35,4 @@ func (j *Judge) StandsBy(is *belief.Machine, l *belief.Ledger, all []belief.Mach
 	default:
 		j.court.Broken("L3", name, string(is.Repair.Step)+", which nothing calls for")
 	}
-	j.rests[name] = is.Repair.Step == fleet.StepStop
 }

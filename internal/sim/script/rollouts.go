@@ -20,6 +20,8 @@ func Rolled(spec policy.Spec, seed uint64) policy.Spec {
 	most := 5.0
 	if _, kept := spec.Template.DiskLost(); !kept && spec.Sizing == nil && !spec.Adopt.Selects() {
 		spec.Spares.Count = max(0, r.IntN(4)-1)
+		off := rand.New(rand.NewPCG(seed, 0x6f6666)) // of its own, so that what else is drawn stays
+		spec.Spares.Off = spec.Spares.Count > 0 && off.IntN(2) == 0
 	}
 	least := max(1, spec.Size-1-r.IntN(3))
 	if spec.Spares.Count > 0 && r.IntN(2) == 0 {
