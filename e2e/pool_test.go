@@ -74,6 +74,7 @@ func TestS14S39S61S62UsersNoticeNothing(t *testing.T) {
 	c := s.crowd(proxy)
 	for n := range times {
 		c.scene("S14, S62 a machine serves while its check fails", leastServe, spoilt)
+		c.scene("S61 one is replaced by order", leastServe, replaced)
 		c.scene("S39 another template", leastServe, anotherTemplate)
 		if times > 1 {
 			c.scene("S39 a bad template, and back", leastServe, badTemplate)
@@ -104,6 +105,19 @@ func spoilt(s stage) {
 		"proof",
 		"hook-over", "verified", "certified", "repair-ended", "incident-closed")
 	s.alone(victim, mark)
+}
+
+// replaced: a person has a healthy machine replaced. It leaves HAProxy before anything is done to it, and its successor
+// serves once it is configured and healthy.
+func replaced(s stage) {
+	victim := s.pick()
+	mark := s.journal.mark()
+	s.says("replace", victim, "--reason", "planned work")
+	s.eventWithin(patience, "it is replaced", mark, of(victim, because("repair-ended", "replaced")))
+	own := slices.DeleteFunc(s.after(mark), func(e api.Event) bool { return e.Machine != victim })
+	s.wantCalls(own, "power-off", "delete", "create", "hook", "certify")
+	s.inOrder(own, "repair-started", "pool-left", "hook-begun", "hook-over", "proof", "hook-over", "verified",
+		"certified", "repair-ended")
 }
 
 // anotherTemplate goes through the fleet one machine after the other, with a pause between them.
