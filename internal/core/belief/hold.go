@@ -45,7 +45,9 @@ func HoldByProvider(host fleet.HostName, reason string, lasts time.Duration, now
 }
 
 // ByProvider reports whether the hold follows from the provider's maintenance of the host.
-func (h *Hold) ByProvider(host fleet.HostName) bool { return h.Host == host && h.Order == maintenanceOf(host) }
+func (h *Hold) ByProvider(host fleet.HostName) bool {
+	return h.Host == host && h.Order == maintenanceOf(host)
+}
 
 // Maintenance is a host that the provider's people want to be empty, and that was held for that. It lasts until the
 // host is in use again, also when its hold was released, or is over.
