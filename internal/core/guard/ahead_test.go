@@ -28,10 +28,14 @@ func TestL04AFleetThatSelectsMayNotHaveFoundItsMachines(t *testing.T) {
 		"none was found":            {},
 		"one was found of one":      {serves: true, machines: []*belief.Machine{machine(1, well, true)}},
 		"one was found of three":    {expected: 3, machines: []*belief.Machine{machine(1, well, true)}},
-		"two were found of three":   {expected: 3, serves: true, machines: []*belief.Machine{machine(1, well, true), machine(2, well, true)}},
-		"one is well, two are not":  {machines: []*belief.Machine{machine(1, well, true), machine(2, ill, true), machine(3, ill, true)}},
-		"two are not adopted":       {machines: []*belief.Machine{machine(1, well, true), machine(2, ill, false), machine(3, ill, false)}},
-		"those not adopted do well": {serves: true, machines: []*belief.Machine{machine(1, ill, true), machine(2, well, false)}},
+		"two were found of three": {expected: 3, serves: true, machines: []*belief.Machine{
+			machine(1, well, true), machine(2, well, true)}},
+		"one is well, two are not": {machines: []*belief.Machine{
+			machine(1, well, true), machine(2, ill, true), machine(3, ill, true)}},
+		"two are not adopted": {machines: []*belief.Machine{
+			machine(1, well, true), machine(2, ill, false), machine(3, ill, false)}},
+		"those not adopted do well": {serves: true, machines: []*belief.Machine{
+			machine(1, ill, true), machine(2, well, false)}},
 		"one has left":              {serves: true, machines: []*belief.Machine{machine(1, well, true), {Name: "db-2"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
