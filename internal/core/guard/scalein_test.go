@@ -19,7 +19,7 @@ func TestL04NoneGoesByAnOpinionBehindAFleetThatDoesNotServe(t *testing.T) {
 		brake   bool
 		want    fleet.Reason
 	}{
-		"all that come first serve":         {want: ""},
+		"all that come first serve": {want: ""},
 		"one does not": {unready: []situation.Ahead{{Fleet: "db", Known: true, Size: 2}},
 			want: fleet.ReasonAfter},
 		"one is not heard of": {unready: []situation.Ahead{{Fleet: "db"}}, want: fleet.ReasonAfter},
