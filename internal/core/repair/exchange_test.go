@@ -373,6 +373,9 @@ func TestL8WhatStaysOfTheOldOneKeepsNoSuccessorAway(t *testing.T) {
 			if rec := st.record(record.Paged); rec.Instance != "old" || rec.Detail != "so it was said" {
 				t.Errorf("%s, %s: a person is told %+v", name, kind, rec)
 			}
+			if n := st.m.Repair.Retries; n != 0 {
+				t.Errorf("%s, %s: the successor has had %d tries", name, kind, n)
+			}
 			if tries < least || tries > max(10, least) || least == 1 && tries > 1 {
 				t.Errorf("%s, %s: %d tries", name, kind, tries)
 			}
