@@ -177,8 +177,8 @@ func (j *Judge) comeBack() {
 	clear(j.left)
 }
 
-// isBack takes in that a machine is to stay of which the instance was removed, where it has another one: a hale with
-// another store built that, and a person had this one believe what there is.
+// isBack counts a machine again whose instance was removed, where it has another one by now: a hale with another store
+// built that, and a person had this hale believe what there is.
 func (j *Judge) isBack(machine string) {
 	if vm := j.w.Current(machine); j.left[machine] && vm != nil && vm.ID != j.leaving[machine] {
 		delete(j.left, machine)
