@@ -157,7 +157,7 @@ func (c *server) ask(index int, id fleet.InstanceID, host fleet.HostName, then f
 		c.enter(life, func() {
 			switch end {
 			case world.Done:
-				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked}, true)
+				then(fleet.Sighting{Instance: instanceOf(s), Asked: asked, Alone: true}, true)
 			case world.NotFound:
 				c.find(index, id, host, then)
 			default:
