@@ -73,9 +73,9 @@ func TestS43Hypervisors(t *testing.T) {
 	s.build()
 	first := s.seen.Host
 
-	s.able(first, services.ServiceDisabled)
+	admin.able(t, first, services.ServiceDisabled)
 	// not before: the fake driver does not forget what left it, and takes nothing of the name again
-	t.Cleanup(func() { s.able(first, services.ServiceEnabled) })
+	t.Cleanup(func() { admin.able(t, first, services.ServiceEnabled) })
 	s.await("a disabled hypervisor", func() (string, bool) {
 		a := s.answer(first)
 		return fmt.Sprint(a), a.Disabled && a.Err == nil
@@ -224,16 +224,16 @@ func (s *mover) answer(host fleet.HostName) provider.HostAnswer {
 }
 
 // able disables a hypervisor, or enables it.
-func (s *mover) able(host fleet.HostName, status services.ServiceStatus) {
-	s.Helper()
-	ctx := context.WithoutCancel(s.Context())
-	service := only(within{s.T, ctx},
-		services.List(s.admin.compute, services.ListOpts{Binary: "nova-compute", Host: string(host)}),
+func (p *person) able(t *testing.T, host fleet.HostName, status services.ServiceStatus) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	service := only(within{t, ctx},
+		services.List(p.compute, services.ListOpts{Binary: "nova-compute", Host: string(host)}),
 		services.ExtractServices)
-	if _, err := services.Update(ctx, s.admin.compute, service.ID, services.UpdateOpts{
+	if _, err := services.Update(ctx, p.compute, service.ID, services.UpdateOpts{
 		Status: status,
 	}).Extract(); err != nil {
-		s.Fatal(err)
+		t.Fatal(err)
 	}
 }
 

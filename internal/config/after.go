@@ -25,11 +25,11 @@ func after(c *Config, drafts []keys.Named[fleets.Draft], f *keys.Finder) {
 		d := &drafts[i]
 		at := slices.IndexFunc(c.Fleets, func(s policy.Spec) bool { return string(s.Name) == d.Name })
 		for _, name := range d.Value.After() {
-			switch round := wait(first, name.Value, d.Name, []string{d.Name}); {
+			switch round := wait(first, name.Value, d.Name); {
 			case !slices.Contains(known, name.Value):
 				f.Add(name.Spot, "there is no fleet "+name.Value, keys.DidYouMean(name.Value, known))
 			case round != nil:
-				f.Add(name.Spot, fmt.Sprintf("fleet %s would wait for itself: %s", d.Name,
+				f.Add(name.Spot, fmt.Sprintf("fleet %s would wait for itself: %s after %s", d.Name, d.Name,
 					strings.Join(round, " after ")), "take one of these out")
 			case at >= 0:
 				c.Fleets[at].After = append(c.Fleets[at].After, fleet.Name(name.Value))
@@ -38,18 +38,31 @@ func after(c *Config, drafts []keys.Named[fleets.Draft], f *keys.Finder) {
 	}
 }
 
-// wait returns the way by which the fleet waits for the last one; nil: it does not.
-func wait(first map[string][]string, name, last string, way []string) []string {
-	if slices.Contains(way[1:], name) {
-		return nil
-	}
-	if way = append(slices.Clone(way), name); name == last {
-		return way
-	}
-	for _, next := range first[name] {
-		if round := wait(first, next, last, way); round != nil {
-			return round
+// wait returns the shortest way by which the fleet waits for the last one; nil: it does not. It looks at each fleet once,
+// however many ways lead there.
+func wait(first map[string][]string, name, last string) []string {
+	from := map[string]string{name: ""}
+	for next := []string{name}; len(next) > 0; next = next[1:] {
+		at := next[0]
+		if at == last {
+			return walked(from, at)
+		}
+		for _, before := range first[at] {
+			if _, seen := from[before]; !seen {
+				from[before] = at
+				next = append(next, before)
+			}
 		}
 	}
 	return nil
+}
+
+// walked returns the way that leads to the fleet, by where each one was reached from.
+func walked(from map[string]string, to string) []string {
+	var way []string
+	for ; to != ""; to = from[to] {
+		way = append(way, to)
+	}
+	slices.Reverse(way)
+	return way
 }

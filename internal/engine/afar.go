@@ -8,6 +8,7 @@ import (
 
 	"hale/internal/core/belief"
 	"hale/internal/core/guard"
+	"hale/internal/engine/fellows"
 	"hale/internal/engine/process"
 	"hale/internal/state/beliefs"
 )
@@ -42,6 +43,7 @@ func (o *holder) lookAfar(ctx context.Context) error {
 		o.afar.Store(nil)
 		return nil
 	}
+	asked := o.clock.Now().Mono
 	l, err := beliefs.InForce(ctx, o.store, o.name)
 	if err != nil {
 		return err
@@ -55,7 +57,6 @@ func (o *holder) lookAfar(ctx context.Context) error {
 		machines[i] = &all[i].Machine
 	}
 	spec := l.Force(o.told.Load().spec)
-	a := guard.Ahead(&spec, l, slices.Values(machines))
-	o.afar.Store(&a)
+	o.afar.Store(&fellows.Afar{Ahead: guard.Ahead(&spec, l, slices.Values(machines)), At: asked})
 	return nil
 }

@@ -64,8 +64,8 @@ type holder struct {
 	drift     *time.Duration
 	published atomic.Pointer[published.Fleet]
 	lease     atomic.Pointer[state.Lease] // of the term; nil: there is none
-	// afar is how the fleet stands at the other server that looks after it; nil: that is not known.
-	afar atomic.Pointer[situation.Ahead]
+	// afar is how the fleet stood at the other server that looks after it; nil: that is not known.
+	afar atomic.Pointer[fellows.Afar]
 	// turn is when the turn of its loop began that is under way, a fleet.Instant; 0: it waits for something to hear.
 	turn atomic.Int64
 	// lived is when the last turn began, a fleet.Instant.

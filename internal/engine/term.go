@@ -389,7 +389,7 @@ func (t *term) round(ctx context.Context) (fleet.Instant, error) {
 	t.lookBeside(ctx, now)
 	t.readMetrics(ctx, now)
 	t.own.SetTolls(t.fellows.Tolls(t.own.Spec()))
-	t.own.SetUnready(t.fellows.Unready(t.own.Spec().After))
+	t.own.SetUnready(t.fellows.Unready(t.own.Spec().After), now)
 	t.own.SetRoll(t.poller.Notes())
 	t.hearPools(now)
 	if !t.own.Due(now) {

@@ -24,8 +24,8 @@ func (c *server) lookBeside() {
 	slices.Sort(answers)
 	c.own.SetAnswers(answers)
 	c.neighbours.show(c, silenced)
-	c.own.SetUnready(c.s.eldest().unready())
 	now := c.now()
+	c.own.SetUnready(c.s.eldest().unready(), now)
 	for _, i := range c.own.Meters(now) {
 		c.own.TellMeter(i.ID, now.Mono, c.meter(i.ID), nil, now)
 	}

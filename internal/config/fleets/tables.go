@@ -110,8 +110,8 @@ func fleetMeanings() []keys.Field[Draft] {
 		keys.May("on_host_disabled", "What it means for a machine that its host is disabled at the provider, or in "+
 			"maintenance (openstack with hosts, vsphere). `ignore`: nothing, it runs on. `heal`: treat it like a "+
 			"failure, which only the steps migrate and recreate mend. `hold`: leave its machines alone until the host "+
-			"is in use again, as under `hale hold host:NAME`, and then look at them at once; `{hold: 8h}` says for how "+
-			"long at most.", disabledShape(),
+			"has been in use again for a minute, as under `hale hold host:NAME`, and then look at them at once; "+
+			"`{hold: 8h}` says for how long at most.", disabledShape(),
 			func(f *Draft) *keys.At[disabledDraft] { return &f.onHostDisabled }).
 			Said(string(policy.HostDisabledIgnore)),
 		keys.Or("silence", policy.SilenceHolds, "What it means that a machine does not answer, while its provider "+

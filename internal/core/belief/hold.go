@@ -34,14 +34,28 @@ func HoldOf(o *fleet.Order, now fleet.Now) Hold {
 // provider is the owner of the holds that follow from the provider's maintenance of a host.
 const provider = "the provider"
 
+// maintenanceOf names, in place of an order, what the provider's maintenance of the host places. No person's order has
+// such a name.
+func maintenanceOf(host fleet.HostName) fleet.OrderID { return fleet.OrderID("maintenance-" + host) }
+
 // HoldByProvider returns the hold of a host that the provider's people want to be empty, for so long.
 func HoldByProvider(host fleet.HostName, reason string, lasts time.Duration, now fleet.Now) Hold {
-	return Hold{Order: fleet.OrderID("maintenance-" + host), Host: host, By: provider, Reason: reason, Given: now.Wall,
+	return Hold{Order: maintenanceOf(host), Host: host, By: provider, Reason: reason, Given: now.Wall,
 		Expiry: ExpiryIn(lasts, now)}
 }
 
-// ByProvider reports whether the hold follows from the provider's maintenance.
-func (h *Hold) ByProvider() bool { return h.By == provider }
+// ByProvider reports whether the hold follows from the provider's maintenance of the host.
+func (h *Hold) ByProvider(host fleet.HostName) bool {
+	return h.Host == host && h.Order == maintenanceOf(host)
+}
+
+// Maintenance is a host that the provider's people want to be empty, and that was held for that. It lasts until the
+// host is in use again, also when its hold was released, or is over.
+type Maintenance struct {
+	Host fleet.HostName
+	// InUse is since when the provider has had the host in use again, without interruption; zero: it has not.
+	InUse fleet.Instant `json:",omitempty"`
+}
 
 // Covers reports whether nothing disruptive is to begin on the machine.
 func (h *Hold) Covers(m *Machine) bool { return h.Only == "" && h.Keeps(m) }
@@ -64,7 +78,7 @@ func (h *Hold) GivesWay(o *fleet.Order) bool {
 	if o.Name != "" || h.Name != "" {
 		return h.Name == o.Name
 	}
-	return h.Same(o.Machine, o.Host) && h.By == o.By && h.Only == o.Only
+	return h.Same(o.Machine, o.Host) && h.isOf(o.By) && h.Only == o.Only
 }
 
 // EndsBy reports whether the order, which is a release, ends the hold.
@@ -72,8 +86,11 @@ func (h *Hold) EndsBy(o *fleet.Order) bool {
 	if o.Name != "" {
 		return h.Name == o.Name
 	}
-	return h.Same(o.Machine, o.Host) && (o.All || h.By == o.By)
+	return h.Same(o.Machine, o.Host) && (o.All || h.isOf(o.By))
 }
+
+// isOf reports whether the hold is the person's. The provider's is no person's, whatever one is called.
+func (h *Hold) isOf(person string) bool { return h.By == person && !h.ByProvider(h.Host) }
 
 // Same reports whether the two hold the same subject.
 func (h *Hold) Same(machine fleet.MachineName, host fleet.HostName) bool {

@@ -24,8 +24,8 @@ type Whole struct {
 	Begun []fleet.Instant `json:",omitempty"`
 	// Holds are what people hold now, in the order in which they were placed.
 	Holds []Hold `json:",omitempty"`
-	// Maintained are the hosts that the provider's people want to be empty, and that were held for that.
-	Maintained []fleet.HostName `json:",omitempty"`
+	// Maintenance are the hosts that the provider's people want to be empty.
+	Maintenance []Maintenance `json:",omitempty"`
 	// Ledger is what is in force; nil: what the configuration says. It is shared by copies.
 	Ledger *Ledger `json:",omitempty"`
 	// Sizing is what is remembered of how opinions moved the size; nil: nothing. It is shared by copies.
@@ -171,7 +171,7 @@ func (w Whole) Equal(other Whole) bool {
 	return w.Opened == other.Opened && w.Doubt == other.Doubt &&
 		slices.EqualFunc(w.Parents, other.Parents, Parent.equal) &&
 		slices.Equal(w.Brakes, other.Brakes) && slices.Equal(w.Begun, other.Begun) &&
-		slices.Equal(w.Holds, other.Holds) && slices.Equal(w.Maintained, other.Maintained) &&
+		slices.Equal(w.Holds, other.Holds) && slices.Equal(w.Maintenance, other.Maintenance) &&
 		w.Ledger.Equal(other.Ledger) && w.Short == other.Short && slices.EqualFunc(w.LetGo, other.LetGo, LetGo.Equal) &&
 		slices.Equal(w.Fenced, other.Fenced) && w.Older.equal(other.Older) && slices.Equal(w.Foreign, other.Foreign) &&
 		w.Book.Equal(other.Book) && w.Sizing.Equal(other.Sizing) &&
@@ -184,7 +184,7 @@ func (w Whole) Clone() Whole {
 	w.Parents, w.Holds, w.LetGo = slices.Clone(w.Parents), slices.Clone(w.Holds), slices.Clone(w.LetGo)
 	w.Fenced, w.Foreign, w.Brakes = slices.Clone(w.Fenced), slices.Clone(w.Foreign), slices.Clone(w.Brakes)
 	w.Begun, w.Summaries = slices.Clone(w.Begun), slices.Clone(w.Summaries)
-	w.Reboots, w.Maintained = slices.Clone(w.Reboots), slices.Clone(w.Maintained)
+	w.Reboots, w.Maintenance = slices.Clone(w.Reboots), slices.Clone(w.Maintenance)
 	return w
 }
 
@@ -211,6 +211,9 @@ func (w Whole) Restart(now fleet.Now) Whole {
 	}
 	for i := range w.Holds {
 		w.Holds[i].restart(now)
+	}
+	for i := range w.Maintenance {
+		w.Maintenance[i].InUse = 0
 	}
 	for i := range w.Fenced {
 		w.Fenced[i].Ends = now.Mono.Add(max(0, w.Fenced[i].Until.Sub(now.Wall)))

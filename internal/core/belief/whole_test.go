@@ -105,6 +105,36 @@ func TestWhatProvesAnOlderStoreIsComparedWhole(t *testing.T) {
 	}
 }
 
+// That a host is in use again ends a hold, so for how long it has been so is stored, and is not counted on by another
+// owner, whose clock is another (L15).
+func TestAHostsMaintenanceIsComparedWhole(t *testing.T) {
+	t.Parallel()
+	whole := belief.Whole{Maintenance: []belief.Maintenance{{Host: "h1", InUse: 5}}}
+	for _, other := range []belief.Maintenance{{Host: "h2", InUse: 5}, {Host: "h1"}} {
+		if whole.Equal(belief.Whole{Maintenance: []belief.Maintenance{other}}) {
+			t.Errorf("it equals %+v", other)
+		}
+	}
+	is := whole.Restart(fleet.Now{Mono: 100})
+	if m := is.Maintenance[0]; m.Host != "h1" || m.InUse != 0 || whole.Maintenance[0].InUse != 5 {
+		t.Errorf("after the restart %+v, and %+v before", m, whole.Maintenance)
+	}
+	copied := whole.Clone()
+	if copied.Maintenance[0].InUse = 7; !whole.Clone().Equal(whole) || whole.Equal(copied) {
+		t.Error("a copy shares its hosts")
+	}
+}
+
+// The name of what placed it says whether a hold is the provider's, and of which host, whatever its owner is called.
+func TestAHoldOfTheProvidersIsKnownByWhatPlacedIt(t *testing.T) {
+	t.Parallel()
+	h := belief.HoldByProvider("h1", "maintenance", time.Hour, fleet.Now{})
+	persons := belief.HoldOf(&fleet.Order{ID: "o", Host: "h1", By: h.By}, fleet.Now{})
+	if !h.ByProvider("h1") || h.ByProvider("h2") || h.ByProvider("") || persons.ByProvider("h1") {
+		t.Errorf("%+v, %+v", h, persons)
+	}
+}
+
 func TestAMachineLiesWhereItWasLast(t *testing.T) {
 	t.Parallel()
 	old := belief.Incarnation{ID: "a", Host: "h1"}

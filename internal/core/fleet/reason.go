@@ -61,7 +61,7 @@ const (
 	ReasonNoStep     Reason = "no-step"     // no rung of the ladder applies
 	ReasonLeaseShort Reason = "lease-short" // the remaining lease does not cover the call
 	ReasonNotOwner   Reason = "not-owner"   // the lease is lost
-	ReasonHold       Reason = "hold"        // a person holds it
+	ReasonHold       Reason = "hold"        // a hold covers it
 	// a call to build it went without an answer, and may yet be carried out
 	ReasonLateCall  Reason = "late-order"
 	ReasonWindow    Reason = "window"     // repairs begin at other times

@@ -11,6 +11,41 @@ import (
 	"hale/internal/core/situation"
 )
 
+// L4: a fleet that selects has as many machines as are found, or as are expected of it. One of which none was found yet
+// is not known to serve, and what is not adopted yet counts as well as what is.
+func TestL04AFleetThatSelectsMayNotHaveFoundItsMachines(t *testing.T) {
+	t.Parallel()
+	machine := func(n int, v belief.Verdict, certified bool) *belief.Machine {
+		return &belief.Machine{Name: fleet.Name("db").Machine(n), Health: belief.Health{Verdict: v},
+			Current: belief.Incarnation{ID: "i", Adopted: true, Certified: certified}}
+	}
+	well, ill := belief.VerdictHealthy, belief.VerdictUnhealthy
+	for name, c := range map[string]struct {
+		expected int
+		machines []*belief.Machine
+		serves   bool
+	}{
+		"none was found":            {},
+		"one was found of one":      {serves: true, machines: []*belief.Machine{machine(1, well, true)}},
+		"one was found of three":    {expected: 3, machines: []*belief.Machine{machine(1, well, true)}},
+		"two were found of three":   {expected: 3, serves: true, machines: []*belief.Machine{machine(1, well, true), machine(2, well, true)}},
+		"one is well, two are not":  {machines: []*belief.Machine{machine(1, well, true), machine(2, ill, true), machine(3, ill, true)}},
+		"two are not adopted":       {machines: []*belief.Machine{machine(1, well, true), machine(2, ill, false), machine(3, ill, false)}},
+		"those not adopted do well": {serves: true, machines: []*belief.Machine{machine(1, ill, true), machine(2, well, false)}},
+		"one has left":              {serves: true, machines: []*belief.Machine{machine(1, well, true), {Name: "db-2"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec := policy.Spec{Name: "db", Size: len(c.machines)}
+			spec.Adopt.Select, spec.Adopt.Expected = policy.Selector{Name: "db-*"}, c.expected
+			a := guard.Ahead(&spec, nil, slices.Values(c.machines))
+			if got := guard.Ready(a); got != c.serves {
+				t.Errorf("it serves: %t, with %d of %d", got, a.Well, a.Size)
+			}
+		})
+	}
+}
+
 // L4: a fleet that comes first serves with half of its machines healthy. Spares and what is beyond the size are none of
 // them, what was not built yet is, and a fleet that was not heard of may be down.
 func TestWhoComesFirstServesWithHalfOfItsMachines(t *testing.T) {

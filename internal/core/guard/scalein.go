@@ -22,6 +22,8 @@ func ScaleIn(s *Situation) fleet.Reason {
 		return fleet.ReasonBrake
 	case len(s.Whole.Parents) > 0:
 		return fleet.ReasonSharedFate
+	case len(s.Unready) > 0: // what is asked of this fleet may have fallen for that alone
+		return fleet.ReasonAfter
 	}
 	for i := range s.Whole.Holds {
 		if h := &s.Whole.Holds[i]; h.Machine == "" && h.Host == "" {

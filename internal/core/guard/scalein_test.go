@@ -4,9 +4,33 @@ import (
 	"testing"
 
 	"hale/internal/core/belief"
+	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/policy"
+	"hale/internal/core/situation"
 )
+
+// L4: while a fleet that comes first does not serve, or is not heard of, less is asked of this one for that alone: no
+// machine goes by an opinion's word. Nothing that holds longer is called that.
+func TestL04NoneGoesByAnOpinionBehindAFleetThatDoesNotServe(t *testing.T) {
+	t.Parallel()
+	for story, c := range map[string]struct {
+		unready []situation.Ahead
+		brake   bool
+		want    fleet.Reason
+	}{
+		"all that come first serve":         {want: ""},
+		"one does not":                      {unready: []situation.Ahead{{Fleet: "db", Known: true, Size: 2}}, want: fleet.ReasonAfter},
+		"one is not heard of":               {unready: []situation.Ahead{{Fleet: "db"}}, want: fleet.ReasonAfter},
+		"one does not, and the brake is on": {unready: []situation.Ahead{{Fleet: "db"}}, brake: true, want: fleet.ReasonBrake},
+	} {
+		s := quiet()
+		s.Unready, s.Brake.Engaged = c.unready, c.brake
+		if got := guard.ScaleIn(&s); got != c.want {
+			t.Errorf("%s: held for %q, want %q", story, got, c.want)
+		}
+	}
+}
 
 // L9: what goes by an opinion's word stays as soon as fewer healthy machines than the fleet's min would be left. What
 // fails is none of them, and a fleet without bounds has no min.

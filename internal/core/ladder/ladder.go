@@ -173,7 +173,7 @@ func Admit(m *belief.Machine, s *guard.Situation) (held fleet.Reason, step fleet
 	}
 	switch held {
 	case "", fleet.ReasonBrake, fleet.ReasonUnclear, fleet.ReasonUndecided, fleet.ReasonBackoff, fleet.ReasonBudget,
-		fleet.ReasonStarts, fleet.ReasonNoWitness, fleet.ReasonRepairRate:
+		fleet.ReasonStarts, fleet.ReasonNoWitness, fleet.ReasonRepairRate, fleet.ReasonAfter:
 		r := guard.SharedFate(m, s, step)
 		if r != "" && guard.Evacuating(m, guard.Parent(m, s), s) && guard.Hearsay(m, s) {
 			r = fleet.ReasonSharedToken

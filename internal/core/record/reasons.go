@@ -108,7 +108,7 @@ var reasons = map[Kind][]fleet.Reason{
 		fleet.ReasonBelieved},
 	Size: slices.Concat(halts, []fleet.Reason{fleet.ReasonOpinion, fleet.ReasonForecast, fleet.ReasonCooldown,
 		fleet.ReasonPinned, fleet.ReasonBounds,
-		fleet.ReasonNoOpinion, fleet.ReasonUpdating, fleet.ReasonNoneMayGo}),
+		fleet.ReasonNoOpinion, fleet.ReasonUpdating, fleet.ReasonNoneMayGo, fleet.ReasonAfter}),
 	Metric:     append([]fleet.Reason{fleet.ReasonUp, fleet.ReasonRemoved}, muteMetric...),
 	Defect:     panicked,
 	DefectOver: panicked,

@@ -11,6 +11,7 @@ import (
 	"hale/internal/core/ladder"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/core/situation"
 )
 
 // L2: a step is taken only where it fits what ails the machine; what stands still with its memory is never reset or
@@ -249,7 +250,11 @@ func TestL6WhatHoldsARepairBack(t *testing.T) {
 		held fleet.Reason
 		step fleet.StepKind
 	}{
-		"nothing":                 {nil, "", fleet.StepReboot},
+		"nothing":                                {nil, "", fleet.StepReboot},
+		"a fleet that comes first":               {[]func(*stage){behind}, fleet.ReasonAfter, fleet.StepReboot},
+		"a parent, and a fleet that comes first": {[]func(*stage){parent, behind}, fleet.ReasonSharedFate, fleet.StepReboot},
+		"a parent that lets it start, and a fleet that comes first": {[]func(*stage){parent, behind, stopped},
+			fleet.ReasonAfter, fleet.StepStart},
 		"the brake":               {[]func(*stage){braked}, fleet.ReasonBrake, fleet.StepReboot},
 		"a parent":                {[]func(*stage){parent}, fleet.ReasonSharedFate, fleet.StepReboot},
 		"a parent, and the brake": {[]func(*stage){parent, braked}, fleet.ReasonSharedFate, fleet.StepReboot},
@@ -285,6 +290,15 @@ func TestL6WhatHoldsARepairBack(t *testing.T) {
 }
 
 func braked(st *stage) { st.s.Brake.Engaged = true }
+
+// behind has a fleet that comes first not serve.
+func behind(st *stage) { st.s.Unready = []situation.Ahead{{Fleet: "db"}} }
+
+// stopped has the machine be off, which the ladder can start.
+func stopped(st *stage) {
+	st.m.Health.Cause = belief.CauseOff
+	st.s.Spec.Repair.Steps = []policy.Step{steps[fleet.StepStart]}
+}
 
 // A person is told by a step of the ladder, and gets their time before the next one, in which the machine is not judged
 // to be starting.

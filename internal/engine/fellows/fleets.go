@@ -29,8 +29,14 @@ type Shown struct {
 	*published.Fleet
 	Told  policy.Spec
 	Lived fleet.Instant
-	// Afar is how it stands at another server, where one looks after it and that is known.
-	Afar *situation.Ahead
+	// Afar is how it stood at another server, where one looks after it and that is known.
+	Afar *Afar
+}
+
+// Afar is how a fleet stood that another server looks after, when the store was asked for it last.
+type Afar struct {
+	situation.Ahead
+	At fleet.Instant
 }
 
 // Fleets are all that the engine looks after.

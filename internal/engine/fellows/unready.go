@@ -3,12 +3,16 @@ package fellows
 import (
 	"iter"
 	"slices"
+	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/guard"
 	"hale/internal/core/situation"
 )
+
+// aheadWithin is for how long it counts how a fleet stood at another server. The store is asked three times in it.
+const aheadWithin = 30 * time.Second
 
 // Unready returns how those of the fleets stand that do not serve, or may not.
 func (f *Fleets) Unready(names []fleet.Name) (out []situation.Ahead) {
@@ -34,8 +38,8 @@ func (f *Fleets) Unready(names []fleet.Name) (out []situation.Ahead) {
 // it last. Of what is neither, or is old, nothing is known.
 func (f *Fleets) ahead(s *Shown) situation.Ahead {
 	switch {
-	case s.Acting == fleet.ReasonNotOwner && s.Afar != nil:
-		return *s.Afar
+	case s.Acting == fleet.ReasonNotOwner && s.Afar != nil && f.now().Within(aheadWithin, s.Afar.At):
+		return s.Afar.Ahead
 	case s.Acting == fleet.ReasonNotOwner, !s.AsOf.IsZero(), f.now().Mono.Sub(s.Lived) > Late:
 		return situation.Ahead{}
 	}

@@ -10,6 +10,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/round"
+	"hale/internal/core/situation"
 	"hale/internal/gauge"
 	"hale/internal/owner/picture"
 )
@@ -228,6 +229,32 @@ func TestL09WhatWasReadIsForgottenWhenTheClockIsSet(t *testing.T) {
 	a.TellMetric("busy", at(d+beat), gauge.Reading{Whole: []float64{1}}, nil, noon(d+beat+2)) // asked before
 	if g := a.gauge(); len(g.Points) > 0 || g.Since != at(d+beat+1) {
 		t.Errorf("%+v", g)
+	}
+}
+
+// L4: what metrics were read to be while a fleet that comes first did not serve says nothing of what is needed when it
+// serves again: the windows begin anew then, and not before.
+func TestL04ReadingsOfATimeWithoutTheDatabaseAreForgotten(t *testing.T) {
+	t.Parallel()
+	a := sized(t, busy())
+	d := a.first()
+	a.read(d, 40)
+	away := []situation.Ahead{{Fleet: "db", Known: true, Size: 2}}
+	a.SetUnready(away, noon(d+1))
+	a.read(d+beat, 2)
+	a.SetUnready([]situation.Ahead{{Fleet: "db", Known: true, Size: 2, Well: 0}}, noon(d+beat+1)) // as before
+	if g := a.gauge(); len(g.Points) != 2 {
+		t.Fatalf("while it does not serve: %+v", g)
+	}
+	a.SetUnready(nil, noon(d+beat+2))
+	if g := a.gauge(); len(g.Points) != 0 || g.Since != at(d+beat+2) {
+		t.Errorf("when it serves again: %+v", g)
+	}
+	next := time.Duration(a.NextMetric() - at(0))
+	a.read(next, 40)
+	a.SetUnready(nil, noon(next+1)) // and goes on to serve
+	if g := a.gauge(); len(g.Points) != 1 {
+		t.Errorf("a moment later: %+v", g)
 	}
 }
 

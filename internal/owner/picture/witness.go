@@ -43,10 +43,15 @@ func (p *Picture) SetTolls(all []belief.Toll) {
 	p.dirty = p.dirty || len(p.is.Whole.Brakes) > 0 || len(p.Open()) > 0 // else nothing waits that could begin
 }
 
-// SetUnready takes in which fleets do not serve that come before this one. The picture keeps it.
-func (p *Picture) SetUnready(all []situation.Ahead) {
-	if !slices.Equal(p.is.Unready, all) {
-		p.is.Unready, p.dirty = all, true
+// SetUnready takes in which fleets do not serve that come before this one. The picture keeps it. When they all serve
+// again, what metrics were read to be meanwhile is forgotten: it says nothing of what is needed from now on.
+func (p *Picture) SetUnready(all []situation.Ahead, now fleet.Now) {
+	if slices.Equal(p.is.Unready, all) {
+		return
+	}
+	p.is.Unready, p.dirty = all, true
+	if len(all) == 0 {
+		p.measureAnew(now)
 	}
 }
 

@@ -109,7 +109,7 @@ var reasons = map[fleet.Reason]reason{
 	fleet.ReasonLeaseShort: {"the time left as owner would not surely cover the call", ""},
 	fleet.ReasonNotOwner: {"this server does not own the fleet now",
 		"see whether another hale server looks after it"},
-	fleet.ReasonHold: {"a person holds it",
+	fleet.ReasonHold: {"a hold covers it",
 		"hale goes on by itself when the hold is over; hale release ends it now, hale holds lists all of them"},
 	fleet.ReasonWindow: {"repairs begin at other times (repair.windows, repair.not_every)",
 		"wait, or repair it now with hale heal"},

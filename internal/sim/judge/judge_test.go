@@ -789,6 +789,18 @@ func goings() []crime {
 			}
 			o.holdsChange([]belief.Hold{held}, nil)
 		}},
+		{"L15", "the hold of a host ends as soon as its provider says that it is in use", func(o court, breaks bool) {
+			o.spec.Repair.DisabledHold = time.Hour
+			held := belief.HoldByProvider("h1", "maintenance", time.Hour, fleet.Now{})
+			lift := o.w.Disable(world.Domain{Kind: "host", Name: "h1"})
+			o.holdsChange(nil, []belief.Hold{held})
+			o.passes(time.Minute)
+			lift()
+			if o.passes(30 * time.Second); !breaks {
+				o.passes(30 * time.Second)
+			}
+			o.holdsChange([]belief.Hold{held}, nil)
+		}},
 		{"canary", "an image goes on whose trial no third machine followed, by a new order",
 			func(o court, breaks bool) {
 				o.tries("web-2", "", breaks, o.spec.Update.Soak)

@@ -104,14 +104,14 @@ func (j *Judge) holdsChange(before, after []belief.Hold) {
 	}
 	for i := range after {
 		h := &after[i]
-		if _, known := j.wishes.taken[h.Order]; !known || h.ByProvider() && !among(before, h) {
+		if _, known := j.wishes.taken[h.Order]; !known || h.ByProvider(h.Host) && !among(before, h) {
 			j.wishes.taken[h.Order] = now
 		}
 	}
 	for i := range before {
 		h := &before[i]
 		o := j.wishes.posted[h.Order]
-		if h.ByProvider() && j.w.Disabled(string(h.Host)) {
+		if h.ByProvider(h.Host) && j.w.Emptied(string(h.Host), law.InUse-j.eldest().apart(), 2*j.options.Poll) {
 			o = fleet.Order{Host: h.Host, For: j.spec.Repair.DisabledHold}
 		}
 		if lasted := now - j.wishes.taken[h.Order]; !among(after, h) && lasted < o.For-j.eldest().apart() &&

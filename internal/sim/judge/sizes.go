@@ -81,6 +81,9 @@ func (j *Judge) chosen(before, after *belief.Ledger, holds []belief.Hold) {
 		if r.Opinion != "" && law.Covered(j.belief(name), holds) {
 			j.Broken("L10", name, "it is to go by an opinion, and a person holds it")
 		}
+		if r.Opinion != "" && j.waits > 0 {
+			j.Broken("after", name, "it is to go by an opinion while a fleet that comes first does not serve")
+		}
 	}
 }
 

@@ -91,6 +91,13 @@ func sizes() []crime {
 					o.goes()
 				}
 			}},
+		{"after", "a machine is to go by an opinion while a fleet that comes first does not serve",
+			func(o court, breaks bool) {
+				o.Bounded(bounded(1, 6))
+				o.asks(2)
+				o.Waits(map[bool]int{true: 1}[breaks])
+				o.goes()
+			}},
 		{"L13", "a machine is taken down by an opinion while another one fails that is to be there, and not just failed",
 			func(o court, breaks bool) {
 				o.Bounded(bounded(2, 6))

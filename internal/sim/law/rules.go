@@ -47,6 +47,9 @@ func OutOfHours(p *policy.Repair, at time.Time) bool {
 	return stands(p.NotEvery) || len(p.Windows) > 0 && !stands(p.Windows)
 }
 
+// InUse is for how long a host must be in use again before a hold ends that its provider's maintenance placed.
+const InUse = time.Minute
+
 // Covered reports whether one of the holds covers the machine.
 func Covered(m *belief.Machine, holds []belief.Hold) bool {
 	lies := m.Current.Host

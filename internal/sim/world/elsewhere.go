@@ -1,17 +1,31 @@
 package world
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Disable has the provider's people want the domain's hosts to be empty. What is there runs on.
 func (w *World) Disable(d Domain) (lift func()) {
 	return w.controllers(d, func(h *host, by int) {
-		h.disabled += by
+		switch h.disabled += by; {
+		case h.disabled == 0:
+			h.used = w.Now()
+		case h.disabled == by:
+			h.emptied = w.Now()
+		}
 		w.Watch.Host(h.Name, "")
 	})
 }
 
 // Disabled reports whether the host is to be empty.
 func (w *World) Disabled(name string) bool { return w.hosts[name] != nil && w.hosts[name].disabled > 0 }
+
+// Emptied reports whether the host is to be empty, or was, until less than that ago, for longer than a blink.
+func (w *World) Emptied(name string, ago, blink time.Duration) bool {
+	h := w.hosts[name]
+	return w.Disabled(name) || h != nil && h.used > 0 && w.Now()-h.used < ago && h.used-h.emptied > blink
+}
 
 // AnyDisabled reports whether any host is.
 func (w *World) AnyDisabled() bool {

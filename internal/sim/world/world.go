@@ -150,10 +150,12 @@ type host struct {
 	deadFirst  int            // and the first of them alone
 	mute       int            // how many lose what that answers
 	disabled   int            // how many want it to be empty
-	cut        bool           // its power was cut, and not turned on again
-	deaf       int            // how many faults silence the methods that cut its access
-	apart      bool           // its access to storage and network was cut, and not given back
-	guests     []*VM
+	// emptied and used are when it was last wanted to be empty, and ceased to be.
+	emptied, used time.Duration
+	cut           bool // its power was cut, and not turned on again
+	deaf          int  // how many faults silence the methods that cut its access
+	apart         bool // its access to storage and network was cut, and not given back
+	guests        []*VM
 }
 
 // Complete returns the options with the defaults of what is zero.
