@@ -233,7 +233,13 @@ func (f flags) menu() []part {
 		return []part{{dose{f.size, f.servers, 1}, sort{varied: f.vary, sized: f.sized}}}
 	}
 	return slices.DeleteFunc(parts(), func(p part) bool {
-		return f.sized != p.sized && (f.sized || f.rolled) || f.rolled && !p.rolls()
+		switch {
+		case f.rolled && !p.rolls():
+			return true
+		case f.sized || f.rolled:
+			return p.sized != f.sized
+		}
+		return false
 	})
 }
 

@@ -20,12 +20,14 @@ type plans struct {
 	shown   map[fleet.OrderID]change.Plan
 	leaving map[string]string // the instances that a confirmed plan removes, by machine
 	renewed map[string]string // that one replaces
-	left    map[string]bool   // machines that have gone so
-	size    int               // in force, of those that serve
-	filed   int               // what the configuration says; 0: nothing
-	said    int               // by the last word on it, whatever the bounds; 0: there was none
-	asked   int               // by that word, within the bounds, or as many as there are
-	most    int               // that was asked for with the orders that were taken up last, one after the other
+	// renewing is which plan it was: what that names may be gone when its turn comes
+	renewing map[string]fleet.OrderID
+	left     map[string]bool // machines that have gone so
+	size     int             // in force, of those that serve
+	filed    int             // what the configuration says; 0: nothing
+	said     int             // by the last word on it, whatever the bounds; 0: there was none
+	asked    int             // by that word, within the bounds, or as many as there are
+	most     int             // that was asked for with the orders that were taken up last, one after the other
 	// machines that the operator named, and asked as it was stated then: they go, whichever instance they have
 	going  map[string]int
 	stated int             // how often a size was stated
@@ -39,7 +41,7 @@ func newPlans(spec *policy.Spec) plans {
 	return plans{
 		filed: spec.Said(), said: spec.Said(), asked: spec.Size, size: spec.Size,
 		shown:   map[fleet.OrderID]change.Plan{},
-		leaving: map[string]string{}, renewed: map[string]string{},
+		leaving: map[string]string{}, renewed: map[string]string{}, renewing: map[string]fleet.OrderID{},
 		left: map[string]bool{}, unplanned: map[string]bool{}, going: map[string]int{}, away: map[string]bool{},
 	}
 }
@@ -81,8 +83,9 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		for _, t := range j.shown[r.Order].Remove {
 			j.leaving[string(t.Machine)] = string(t.Instance)
 		}
-		j.renews(j.shown[r.Order].Replace)
+		j.renews(r.Order, j.shown[r.Order].Replace)
 		o := j.wishes.posted[r.Order]
+		j.holds.Obeyed(r.Order)
 		j.takesWorld(&o)
 		switch o.Kind {
 		case fleet.OrderScale:
@@ -94,7 +97,7 @@ func (j *Judge) Ruled(rulings []fleet.Ruling) {
 		case fleet.OrderDelete:
 			j.sentAway(string(o.Machine))
 		case fleet.OrderRolloutMend:
-			j.mends()
+			j.mends(r.Order)
 		default:
 		}
 	}
@@ -106,18 +109,20 @@ const absent = "none yet"
 // renews notes which instances a confirmed change of the template replaces. Machines that get their first instance
 // meanwhile may get it from the former template, and then the change takes them, too; and those that are to go, if they
 // stay after all.
-func (j *Judge) renews(replaced []change.Touched) {
+func (j *Judge) renews(by fleet.OrderID, replaced []change.Touched) {
+	if len(replaced) == 0 {
+		return
+	}
 	for _, t := range replaced {
-		j.renewed[string(t.Machine)] = string(t.Instance)
+		j.renewed[string(t.Machine)], j.renewing[string(t.Machine)] = string(t.Instance), by
 	}
 	for i := range j.outages {
 		name := string(j.spec.Name.Machine(i + 1))
 		switch vm := j.w.Current(name); {
-		case len(replaced) == 0:
 		case vm == nil, j.isBeyond(name):
-			j.renewed[name] = absent
+			j.renewed[name], j.renewing[name] = absent, by
 		case j.isToGo(name):
-			j.renewed[name] = vm.ID
+			j.renewed[name], j.renewing[name] = vm.ID, by
 		}
 	}
 }
@@ -178,9 +183,9 @@ func (j *Judge) comeBack() {
 }
 
 // isBack takes in that a machine is to stay of which the instance was removed, where it has another one: a hale with
-// another store built that, and a person had this one believe what there is.
+// another store built that, and this one did not know it until a person had it believe what there is.
 func (j *Judge) isBack(machine string) {
-	if vm := j.w.Current(machine); j.left[machine] && vm != nil && vm.ID != j.leaving[machine] {
+	if vm := j.w.Current(machine); j.left[machine] && vm != nil && j.found[vm.ID] {
 		delete(j.left, machine)
 		j.size++
 	}
@@ -248,11 +253,11 @@ func (j *Judge) isNamed(machine, id string) bool {
 }
 
 // mends notes that the operator wants what differs from its template built anew: whatever there is now may go.
-func (j *Judge) mends() {
+func (j *Judge) mends(by fleet.OrderID) {
 	for i := range j.outages {
 		name := string(j.spec.Name.Machine(i + 1))
 		if vm := j.w.Current(name); vm != nil {
-			j.renewed[name] = vm.ID
+			j.renewed[name], j.renewing[name] = vm.ID, by
 		}
 	}
 }
@@ -327,9 +332,10 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		return
 	}
 	name := string(is.Name)
-	if j.renewed[name] != "" && r.Kind == belief.RepairUpdate && j.trials.Begins(is) &&
+	if j.renewing[name] == r.Order && r.Kind == belief.RepairUpdate && j.trials.Begins(is) &&
 		j.w.VM(j.renewed[name]) == nil {
 		j.renewed[name] = string(r.Target.ID) // what the plan named is gone, and the machine was healed since
+		delete(j.renewing, name)
 	}
 	if r.Kind == belief.RepairUndo {
 		if j.wishes.posted[r.Order].Kind != fleet.OrderUndo || j.wishes.posted[r.Order].Machine != is.Name {
@@ -344,7 +350,7 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		j.trials.Tries(rolled{j}, is)
 		rollouts.Serves(rolled{j}, was, is)
 	}
-	if law.UnderWay(was, r) && has(records, record.IncidentOpen) {
+	if law.Fails(was, r, records) {
 		j.Broken("L10", name, "a wanted change looks like a failure")
 	}
 }

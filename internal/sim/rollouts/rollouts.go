@@ -22,9 +22,9 @@ type Court interface {
 	Ordered(kind fleet.OrderKind) bool
 	// Left reports whether the machine went by a person's order.
 	Left(machine string) bool
-	// Stood reports whether the machine has a certified instance, another than the old one, that is as old as templates
-	// are tried: by truth.
-	Stood(machine, old string) bool
+	// Stood reports whether the machine has a certified instance from the image, another than the old one, that is as
+	// old as templates are tried: by truth.
+	Stood(machine, old, image string) bool
 	// InService yields what is stored of the fleet's machines that are no spares.
 	InService(yield func(*belief.Machine) bool)
 }
@@ -88,7 +88,7 @@ func (t *Trials) Tries(c Court, is *belief.Machine) {
 func (t *trial) stand(c Court) int {
 	n := 0
 	for machine, old := range t.tried {
-		if c.Stood(machine, old) {
+		if c.Stood(machine, old, t.image) {
 			n++
 		}
 	}

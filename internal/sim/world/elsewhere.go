@@ -27,6 +27,12 @@ func (w *World) Emptied(name string, ago, blink time.Duration) bool {
 	return w.Disabled(name) || h != nil && h.used > 0 && w.Now()-h.used < ago && h.used-h.emptied > blink
 }
 
+// EmptiedAt is when the host was last wanted to be empty, and was not before; 0: never.
+func (w *World) EmptiedAt(name string) time.Duration { return w.hosts[name].emptied }
+
+// UsedAt is when the host was last in use again; 0: never.
+func (w *World) UsedAt(name string) time.Duration { return w.hosts[name].used }
+
 // AnyDisabled reports whether any host is.
 func (w *World) AnyDisabled() bool {
 	return slices.ContainsFunc(w.order, func(h *host) bool { return h.disabled > 0 })
