@@ -129,6 +129,13 @@ func excuses() []crime {
 				o.updates("web-3", "p", "newer")
 			}
 		}},
+		{"L3", "an update is taken back, and with it what has the template in force", func(o court, breaks bool) {
+			o.books(&belief.Ledger{Size: 3, Template: policy.Template{Image: "former.qcow2"}, Update: &belief.Update{
+				Order: "undo-2", Undoes: &belief.Undone{Template: policy.Template{Image: "another.qcow2"}}}})
+			o.renewed["web-3"] = "planted-3"
+			o.w.Current("web-3").Image = map[bool]string{true: "former.qcow2", false: "another.qcow2"}[breaks]
+			o.updates("web-3", "undo-2", "planted-3")
+		}},
 		{"L10", "an update looks like a failure, and nothing is wrong with what it builds", func(o court, breaks bool) {
 			update := removal("planted-1")
 			update.Kind, update.Removed = belief.RepairUpdate, true

@@ -332,6 +332,7 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		return
 	}
 	name := string(is.Name)
+	begins := !r.Removed && (r.Calls == 0 || was.Repair == nil || was.Repair.ID != r.ID)
 	if j.renewing[name] == r.Order && r.Kind == belief.RepairUpdate && j.trials.Begins(is) &&
 		j.w.VM(j.renewed[name]) == nil {
 		j.renewed[name] = string(r.Target.ID) // what the plan named is gone, and the machine was healed since
@@ -341,14 +342,16 @@ func (j *Judge) orderly(was, is *belief.Machine, records []record.Record) {
 		if j.wishes.posted[r.Order].Kind != fleet.OrderUndo || j.wishes.posted[r.Order].Machine != is.Name {
 			j.Broken("L3", name, "an old instance is brought back, which nobody ordered")
 		}
-	} else if !r.Kind.Chore() && !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() && !r.Removed &&
-		r.Calls == 0 {
+	} else if begins && !r.Kind.Chore() && !j.isNamed(name, string(r.Target.ID)) && !r.Target.None() {
 		j.Broken("L3", name, fmt.Sprintf("%s of %s, which no confirmed plan names", r.Kind,
 			j.called(string(r.Target.ID))))
 	}
 	if r.Kind == belief.RepairUpdate {
 		j.trials.Tries(rolled{j}, is)
 		rollouts.Serves(rolled{j}, was, is)
+		if begins {
+			rollouts.TakesBack(rolled{j}, is, j.booked, j.w.VM(string(r.Target.ID)))
+		}
 	}
 	if law.Fails(was, r, records) {
 		j.Broken("L10", name, "a wanted change looks like a failure")

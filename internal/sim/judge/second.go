@@ -21,7 +21,7 @@ func (j *Judge) Second(run Run, client, installation string, store *stored.Conte
 	second.holds.Of(room{second}, j.holds)
 	second.sizes.Policy, second.filed = j.sizes.Policy, j.filed
 	second.RolledBack(j.Memory())
-	second.waits = j.waits
+	second.waits, second.trials = j.waits, j.trials.Clone()
 	second.domains = 1 // whether a brake is needless is for the first
 	j.second = second
 	return second

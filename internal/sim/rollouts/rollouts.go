@@ -6,10 +6,12 @@ package rollouts
 
 import (
 	"fmt"
+	"maps"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/sim/world"
 )
 
 // Court is what is asked about the play.
@@ -48,6 +50,16 @@ type Trials struct {
 func New(image string) Trials {
 	return Trials{shown: map[fleet.OrderID]string{}, by: map[fleet.OrderID]*trial{},
 		trusted: map[string]bool{image: true}}
+}
+
+// Clone returns the trials as a copy of the store has them.
+func (t *Trials) Clone() Trials {
+	c := *t
+	c.shown, c.by, c.trusted = maps.Clone(t.shown), map[fleet.OrderID]*trial{}, maps.Clone(t.trusted)
+	for order, of := range t.by {
+		c.by[order] = &trial{of.image, maps.Clone(of.tried), of.proven}
+	}
+	return c
 }
 
 // Shown notes which image the plan is about that the operator confirmed.
@@ -162,6 +174,16 @@ func Serves(c Court, was, is *belief.Machine) {
 	}
 	if serves && n < least {
 		c.Broken("S39", string(is.Name), fmt.Sprintf("it is taken away, and %d others serve where %d are to", n, least))
+	}
+}
+
+// TakesBack checks that what takes an update to another image back leaves alone what has the one in force (L3).
+func TakesBack(c Court, is *belief.Machine, l *belief.Ledger, has *world.VM) {
+	if l == nil || l.Update == nil || l.Update.Undoes == nil || l.Update.Order != is.Repair.Order || has == nil {
+		return
+	}
+	if has.Image == l.Template.Image && l.Update.Undoes.Template.Image != has.Image {
+		c.Broken("L3", string(is.Name), "it is built anew since an update is taken back, and it has the template in force")
 	}
 }
 
