@@ -13,10 +13,11 @@ import (
 type Memory struct {
 	plans
 	words law.Words
+	kept  law.Kept
 }
 
 // Memory returns what it knows now.
-func (j *Judge) Memory() Memory { return Memory{j.plans.clone(), j.sizes.Words} }
+func (j *Judge) Memory() Memory { return Memory{j.plans.clone(), j.sizes.Words, j.holds.Kept()} }
 
 // RolledBack takes in that the store holds again what it held when the judge knew that.
 func (j *Judge) RolledBack(then Memory) {
@@ -28,7 +29,7 @@ func (j *Judge) RolledBack(then Memory) {
 		j.filed, j.said = file, file
 		j.sizes.Stated()
 	}
-	j.holds.RolledBack(was.Whole.Holds)
+	j.holds.RolledBack(was.Whole.Holds, then.kept)
 	j.wishes.braked = was.Brake.By != ""
 	clear(j.steps)
 	j.tells(was)

@@ -23,32 +23,33 @@ type Holds struct {
 	posted map[fleet.OrderID]fleet.Order // that were ever given
 	// taken is when a hold was taken up that a person ordered, and obeyed when any order was; by the world's clock.
 	taken, obeyed map[fleet.OrderID]time.Duration
-	// kept is when hosts were last held for their provider's maintenance, as long as the store knows of it.
-	kept map[fleet.HostName]time.Duration
+	kept          Kept
 }
+
+// Kept is when hosts were last held for their provider's maintenance, as the store has it.
+type Kept map[fleet.HostName]time.Duration
 
 // NewHolds returns a judge of the holds that follow from the orders.
 func NewHolds(court Court, w *world.World, f Fleet, posted map[fleet.OrderID]fleet.Order) *Holds {
 	return &Holds{court: court, w: w, spec: f.Spec, poll: f.Poll, posted: posted,
 		taken: map[fleet.OrderID]time.Duration{}, obeyed: map[fleet.OrderID]time.Duration{},
-		kept: map[fleet.HostName]time.Duration{}}
+		kept: Kept{}}
 }
 
 // Of returns a judge of the same holds in a copy of the store, which another hale has.
 func (h *Holds) Of(court Court, copied *Holds) {
 	h.court, h.posted, h.taken, h.obeyed = court, copied.posted, copied.taken, copied.obeyed
-	h.kept = maps.Clone(copied.kept)
 }
 
 // Obeyed notes that hale took up the order.
 func (h *Holds) Obeyed(order fleet.OrderID) { h.obeyed[order] = h.w.Now() }
 
-// RolledBack takes in which holds the store has again.
-func (h *Holds) RolledBack(stand []belief.Hold) {
-	h.Stand = slices.Clone(stand)
-	maps.DeleteFunc(h.kept, func(host fleet.HostName, _ time.Duration) bool {
-		return !slices.ContainsFunc(stand, func(s belief.Hold) bool { return s.ByProvider(host) })
-	})
+// Kept is when hosts were held, as the store has it now.
+func (h *Holds) Kept() Kept { return maps.Clone(h.kept) }
+
+// RolledBack takes in which holds the store has again, and since when hosts were held, as it has that.
+func (h *Holds) RolledBack(stand []belief.Hold, kept Kept) {
+	h.Stand, h.kept = slices.Clone(stand), maps.Clone(kept)
 }
 
 // Sight is how hale sees the hosts.
