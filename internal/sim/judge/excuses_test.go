@@ -193,6 +193,12 @@ func excuses() []crime {
 				o.WentOn(o.c, 30*time.Second)
 				o.shrinks()
 			}},
+	}
+}
+
+// ahead are the laws of fleets that come first.
+func ahead() []crime {
+	return []crime{
 		{"after", "a further rung is acted on while a fleet that comes first does not serve", func(o court, breaks bool) {
 			o.Waits(map[bool]int{true: 1}[breaks])
 			o.stores(func(was, is *belief.Machine) {

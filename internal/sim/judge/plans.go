@@ -248,8 +248,7 @@ func (j *Judge) isNamed(machine, id string) bool {
 	_, goes := j.going[machine]
 	remains := j.left[machine] && law.Remnant(j.w.VM(id), j.belief(machine))
 	return id != "" && (goes || remains || j.unplanned[machine] || j.leaving[machine] == id ||
-		j.renewed[machine] == id ||
-		j.trials.Goes(machine, id))
+		j.renewed[machine] == id || j.trials.Goes(machine, id) || rollouts.Came(j.booked, j.w.VM(id)))
 }
 
 // mends notes that the operator wants what differs from its template built anew: whatever there is now may go.

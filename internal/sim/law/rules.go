@@ -8,6 +8,7 @@ import (
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
 	"hale/internal/core/record"
+	"hale/internal/sim/world"
 )
 
 // Left works out once more which causes the policy leaves to a person and takes for no failure.
@@ -91,5 +92,6 @@ func Fails(was *belief.Machine, is *belief.Repair, records []record.Record) bool
 // Sparing reports whether the operation takes no machine away from those that it serves: with such ones a repair needs
 // no place. A build that was not finished gets its mark once a start made it healthy.
 func Sparing(op fleet.Op) bool {
-	return op == fleet.OpStart || op == fleet.OpResume || op == fleet.OpHook || op == fleet.OpCertify
+	is := world.Op(op)
+	return is == world.Start || is == world.Resume || is == world.Hook || is == world.Certify
 }

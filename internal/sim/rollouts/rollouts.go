@@ -177,14 +177,24 @@ func Serves(c Court, was, is *belief.Machine) {
 	}
 }
 
-// TakesBack checks that what takes an update to another image back leaves alone what has the one in force (L3).
+// Came reports whether an update is taken back, and the instance is not as the template in force says: it may go. There
+// may be no ledger.
+func Came(l *belief.Ledger, has *world.VM) bool {
+	return l != nil && l.Update != nil && l.Update.Undoes != nil && has != nil && !stands(&l.Template, has)
+}
+
+// TakesBack checks that what takes an update back leaves alone what is as the template in force says (L3).
 func TakesBack(c Court, is *belief.Machine, l *belief.Ledger, has *world.VM) {
-	if l == nil || l.Update == nil || l.Update.Undoes == nil || l.Update.Order != is.Repair.Order || has == nil {
-		return
-	}
-	if has.Image == l.Template.Image && l.Update.Undoes.Template.Image != has.Image {
+	undoes := l != nil && l.Update != nil && l.Update.Undoes != nil && l.Update.Order == is.Repair.Order
+	if undoes && has != nil && stands(&l.Template, has) {
 		c.Broken("L3", string(is.Name), "it is built anew since an update is taken back, and it has the template in force")
 	}
+}
+
+// stands reports whether the instance is as the template says, by truth. Without a size it has the template's.
+func stands(t *policy.Template, has *world.VM) bool {
+	sized := has.Size == world.Size{} || has.Size == world.Size(t.Size())
+	return has.Image == t.Image && has.Metadata == string(t.Metadata) && has.Tags == string(t.Tags) && sized
 }
 
 func isWell(m *belief.Machine) bool {
