@@ -100,7 +100,7 @@ func (h *house) client(socket string) *api.Client {
 	return c
 }
 
-// await polls the status until it is as wanted.
+// await polls the status until the fleet, of several the last one, is as wanted.
 func (h *house) await(what string, wanted func(api.Fleet) bool) api.Fleet {
 	h.t.Helper()
 	client := api.Dial(h.socket)
@@ -111,8 +111,8 @@ func (h *house) await(what string, wanted func(api.Fleet) bool) api.Fleet {
 	defer tick.Stop()
 	for {
 		s, err := client.Status(ctx)
-		if err == nil && len(s.Fleets) == 1 && wanted(s.Fleets[0]) {
-			return s.Fleets[0]
+		if n := len(h.config.Fleets); err == nil && len(s.Fleets) == n && wanted(s.Fleets[n-1]) {
+			return s.Fleets[n-1]
 		}
 		select {
 		case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 	"hale/api"
 	"hale/internal/app"
 	"hale/internal/core/fault"
+	"hale/internal/core/fleet"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -135,4 +136,47 @@ func TestS73APlanSaysThatItAskedWhereAProviderWas(t *testing.T) {
 	if len(w) != 1 || !strings.HasPrefix(w[0], "provider lab has another address in this configuration: ") {
 		t.Errorf("got %q", w)
 	}
+}
+
+// What is held, and what is done, goes by how the fleets that come first stand at the end of the look.
+func TestS73APlanKnowsHowTheFleetsStandThatComeFirst(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, ordered(2))
+	stop := h.run()
+	h.await("built", allWell)
+	stop()
+	h.config = newHouse(t, ordered(3)).config
+	for range 5 {
+		p, _ := h.plan()
+		var said []string
+		for _, m := range p.Fleets[1].Machines {
+			said = append(said, m.Machine+": "+m.Action+" "+m.Held.Code)
+		}
+		if diff := cmp.Diff([]string{"web-1: none ", "web-2: none ", "web-3: build "}, said); diff != "" {
+			t.Errorf("its database serves: %s", diff)
+		}
+	}
+	h = newHouse(t, ordered(2))
+	if p, _ := h.plan(); p.Fleets[1].Machines[0].Held.Code != string(fleet.ReasonAfter) {
+		t.Errorf("its database is not there: %+v", p.Fleets[1].Machines)
+	}
+}
+
+// ordered is a web of so many machines behind a database.
+func ordered(size int) string {
+	return fmt.Sprintf(`
+providers: {lab: {type: simulated, boot: 100ms, poll: 500ms}}
+fleets:
+  db:
+    provider: lab
+    size: 1
+    template: {image: db.qcow2, disks: {root: ephemeral}}
+    checks: {page: {http: {port: 8080}, every: 200ms, timeout: 100ms, down_after: 2, up_after: 1}}
+  web:
+    provider: lab
+    size: %d
+    after: [db]
+    template: {image: web.qcow2, disks: {root: ephemeral}}
+    checks: {page: {http: {port: 8080}, every: 200ms, timeout: 100ms, down_after: 2, up_after: 1}}
+`, size)
 }

@@ -38,8 +38,8 @@ func after(c *Config, drafts []keys.Named[fleets.Draft], f *keys.Finder) {
 	}
 }
 
-// wait returns the shortest way by which the fleet waits for the last one; nil: it does not. It looks at each fleet once,
-// however many ways lead there.
+// wait returns the shortest way by which the fleet waits for the last one; nil: it does not. It looks at each fleet
+// once, however many ways lead there.
 func wait(first map[string][]string, name, last string) []string {
 	from := map[string]string{name: ""}
 	for next := []string{name}; len(next) > 0; next = next[1:] {

@@ -10,7 +10,8 @@ import (
 	"hale/internal/provider/simulated"
 )
 
-// after is the web, which comes after its database, and that one, of which the brake leaves two failures to people.
+// after returns two fleets: a web, and the database that comes first. Two failures of the database's three machines are
+// too many for its brake, so that hale leaves them to people.
 func after() (web3, db policy.Spec) {
 	web3, db = web(3), web(3)
 	web3.After = []fleet.Name{"db"}

@@ -9,7 +9,7 @@ import (
 	"hale/internal/sim/script"
 )
 
-// precedes has a fleet that comes before this one serve no more, or not be heard of.
+// precedes plays that a fleet which comes first does not serve. Where it is not known, hale does not hear of it.
 func precedes(known bool) act {
 	return func(s *stage, e script.Event) (func(), error) {
 		a := &situation.Ahead{Fleet: ahead(e), Known: known, Size: s.spec.Size}

@@ -6,8 +6,8 @@ import (
 	"hale/internal/core/fleet"
 )
 
-// Hold is a person's wish that nothing is begun on a machine, on a host's machines, or on the whole fleet, until its
-// time is over. Watching and recording go on, and a step under way finishes.
+// Hold is a person's wish, or that of a provider's people, that nothing is begun on a machine, on a host's machines, or
+// on the whole fleet, until its time is over. Watching and recording go on, and a step under way finishes.
 type Hold struct {
 	Order fleet.OrderID  // that placed it
 	Name  fleet.HoldName `json:",omitempty"` // empty: its owner gave it none

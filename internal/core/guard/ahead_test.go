@@ -3,6 +3,7 @@ package guard_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
@@ -25,14 +26,18 @@ func TestL04AFleetThatSelectsMayNotHaveFoundItsMachines(t *testing.T) {
 		machines []*belief.Machine
 		serves   bool
 	}{
-		"none was found":            {},
-		"one was found of one":      {serves: true, machines: []*belief.Machine{machine(1, well, true)}},
-		"one was found of three":    {expected: 3, machines: []*belief.Machine{machine(1, well, true)}},
-		"two were found of three":   {expected: 3, serves: true, machines: []*belief.Machine{machine(1, well, true), machine(2, well, true)}},
-		"one is well, two are not":  {machines: []*belief.Machine{machine(1, well, true), machine(2, ill, true), machine(3, ill, true)}},
-		"two are not adopted":       {machines: []*belief.Machine{machine(1, well, true), machine(2, ill, false), machine(3, ill, false)}},
-		"those not adopted do well": {serves: true, machines: []*belief.Machine{machine(1, ill, true), machine(2, well, false)}},
-		"one has left":              {serves: true, machines: []*belief.Machine{machine(1, well, true), {Name: "db-2"}}},
+		"none was found":         {},
+		"one was found of one":   {serves: true, machines: []*belief.Machine{machine(1, well, true)}},
+		"one was found of three": {expected: 3, machines: []*belief.Machine{machine(1, well, true)}},
+		"two were found of three": {expected: 3, serves: true, machines: []*belief.Machine{
+			machine(1, well, true), machine(2, well, true)}},
+		"one is well, two are not": {machines: []*belief.Machine{
+			machine(1, well, true), machine(2, ill, true), machine(3, ill, true)}},
+		"two are not adopted": {machines: []*belief.Machine{
+			machine(1, well, true), machine(2, ill, false), machine(3, ill, false)}},
+		"those not adopted do well": {serves: true, machines: []*belief.Machine{
+			machine(1, ill, true), machine(2, well, false)}},
+		"one has left": {serves: true, machines: []*belief.Machine{machine(1, well, true), {Name: "db-2"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,6 +48,28 @@ func TestL04AFleetThatSelectsMayNotHaveFoundItsMachines(t *testing.T) {
 				t.Errorf("it serves: %t, with %d of %d", got, a.Well, a.Size)
 			}
 		})
+	}
+}
+
+// Neither a first build nor a repair begins while a fleet that comes first does not serve. What a person orders does.
+func TestNothingBeginsBehindAFleetThatDoesNotServe(t *testing.T) {
+	t.Parallel()
+	m, s := sick(), quiet()
+	fresh := belief.Machine{Name: "web-2"}
+	s.Tally = guard.Tally{Size: 10}
+	if why := guard.NewBuild(&fresh, &s); why != "" {
+		t.Fatalf("a first build is held for %q", why)
+	}
+	s.Unready = []situation.Ahead{{Fleet: "db"}}
+	if why := guard.NewBuild(&fresh, &s); why != fleet.ReasonAfter {
+		t.Errorf("a first build is held for %q", why)
+	}
+	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != fleet.ReasonAfter {
+		t.Errorf("a repair is held for %q", why)
+	}
+	m.Wanted = &belief.Wanted{Order: "o", Until: s.Now.Wall.Add(time.Hour)}
+	if why := guard.NewRepair(&m, &s, fleet.StepReboot); why != "" {
+		t.Errorf("what a person orders is held for %q", why)
 	}
 }
 

@@ -42,3 +42,39 @@ func TestABalancersWordIsNoSilence(t *testing.T) {
 		})
 	}
 }
+
+// A spare may be changed once each pool says that it sends nothing there. A pool that was told so, and could not do it,
+// sends there as before; and what one pool says counts for no other.
+func TestASpareGoesOnceNoPoolSendsThere(t *testing.T) {
+	t.Parallel()
+	says := func(b fleet.BalancerName, is fleet.MemberState) fleet.Membership {
+		return fleet.Membership{Balancer: b, State: is}
+	}
+	out, failed := says("b", fleet.MemberOut), says("b", fleet.MemberOut)
+	failed.Failed = true
+	for name, c := range map[string]struct {
+		b    []fleet.Membership // what is said beside the pool a, where it is out
+		goes bool
+	}{
+		"both say that it is out":      {[]fleet.Membership{out}, true},
+		"one still sends there":        {[]fleet.Membership{says("b", fleet.MemberServes)}, false},
+		"one could not take it out":    {[]fleet.Membership{failed}, false},
+		"one says nothing":             {nil, false},
+		"one sends nobody new":         {[]fleet.Membership{says("b", fleet.MemberDrains)}, true},
+		"one that the fleet left says": {[]fleet.Membership{says("c", fleet.MemberOut)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := belief.Machine{Name: "web-2", Health: belief.Health{Verdict: belief.VerdictHealthy},
+				Current: belief.Incarnation{ID: "i", Certified: true}}
+			s := quiet()
+			s.Spec.Pools = []policy.Pool{{Balancer: "a"}, {Balancer: "b"}}
+			s.Spec.Update.InService = policy.Portion{Number: 1}
+			s.Whole.Ledger = &belief.Ledger{Size: 10, Spares: []fleet.MachineName{"web-2"}}
+			v := situation.View{Machine: m, Members: append(c.b, says("a", fleet.MemberOut))}
+			if why := guard.InService(&m, &v, &s); (why == "") != c.goes {
+				t.Errorf("it is held for %q", why)
+			}
+		})
+	}
+}

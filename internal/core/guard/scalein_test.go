@@ -19,10 +19,12 @@ func TestL04NoneGoesByAnOpinionBehindAFleetThatDoesNotServe(t *testing.T) {
 		brake   bool
 		want    fleet.Reason
 	}{
-		"all that come first serve":         {want: ""},
-		"one does not":                      {unready: []situation.Ahead{{Fleet: "db", Known: true, Size: 2}}, want: fleet.ReasonAfter},
-		"one is not heard of":               {unready: []situation.Ahead{{Fleet: "db"}}, want: fleet.ReasonAfter},
-		"one does not, and the brake is on": {unready: []situation.Ahead{{Fleet: "db"}}, brake: true, want: fleet.ReasonBrake},
+		"all that come first serve": {want: ""},
+		"one does not": {unready: []situation.Ahead{{Fleet: "db", Known: true, Size: 2}},
+			want: fleet.ReasonAfter},
+		"one is not heard of": {unready: []situation.Ahead{{Fleet: "db"}}, want: fleet.ReasonAfter},
+		"one does not, and the brake is on": {unready: []situation.Ahead{{Fleet: "db"}}, brake: true,
+			want: fleet.ReasonBrake},
 	} {
 		s := quiet()
 		s.Unready, s.Brake.Engaged = c.unready, c.brake

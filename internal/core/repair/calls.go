@@ -77,8 +77,7 @@ func (w *Work) mayAct() bool {
 	return held == ""
 }
 
-// observe asks the provider for one instance. Unanswered, it is asked again after a while; a wanted change that only
-// asks in vain is given up.
+// observe asks the provider for one instance, again and again. A wanted change that only asks in vain is given up.
 func (w *Work) observe(r *belief.Repair, id fleet.InstanceID, host fleet.HostName) onward {
 	if r.AskAt != 0 && !w.Situation.Now.Due(r.AskAt) {
 		return waits
@@ -137,6 +136,9 @@ func (w *Work) settle(r *belief.Repair, in belief.Intent, o fleet.Outcome) onwar
 	if in.Op == fleet.OpCreate && o.Kind != fleet.OutcomeDone {
 		w.Unbind()
 	}
+	if r.Retries+1 >= pageAfter && wanted.IsLeft(r, o.Kind) {
+		return exchange{w, r}.deleteFailed(o)
+	}
 	switch o.Kind {
 	case fleet.OutcomeDone:
 		return op.done(w, r)
@@ -157,8 +159,7 @@ func (w *Work) settle(r *belief.Repair, in belief.Intent, o fleet.Outcome) onwar
 	return again
 }
 
-// locked: its provider's people keep everybody from the instance. Nothing is built around it: it is tried again until
-// they unlock it.
+// locked: its provider's people lock the instance. Nothing is built around it: it is tried until they unlock it.
 func (x exchange) locked(in belief.Intent, detail string) onward {
 	switch {
 	case in.Op == fleet.OpCertify:
@@ -250,8 +251,7 @@ func (w *Work) boundTries(r *belief.Repair, in belief.Intent) onward {
 	return again
 }
 
-// boundConflicts gives a change of the old instance up that the provider's truth stood against too often. What only
-// failed for a while, as under a provider that throttles, is tried on: a person was told.
+// boundConflicts gives a change of the old instance up that the provider's truth stood against too often.
 func (w *Work) boundConflicts(r *belief.Repair, in belief.Intent, o fleet.Outcome) onward {
 	switch {
 	case r.Retries < pageAfter, wanted.GoesOn(&w.Chart, r):

@@ -280,7 +280,8 @@ func (x exchange) deleteFailed(o fleet.Outcome) onward {
 	switch {
 	case x.r.Proof == fleet.ProofDeleted:
 		wanted.TellOfRest(&x.Chart, x.r, o.Detail)
-		return x.removed() // there was nothing left but what it may have had around it
+		x.r.Retries = 0 // a successor gets tries of its own
+		return x.removed()
 	case x.r.Kind == belief.RepairRemnant:
 		return x.failAttempt(fleet.ReasonDeleteFailed, o.Detail)
 	case x.M.Repair.MayBeGivenUp():

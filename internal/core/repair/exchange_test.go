@@ -1,12 +1,14 @@
 package repair_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"hale/internal/core/belief"
 	"hale/internal/core/fleet"
 	"hale/internal/core/policy"
+	"hale/internal/core/record"
 )
 
 // L1: an instance that was told to power off and runs on may have been mended by a person: each further call needs a
@@ -95,7 +97,7 @@ func TestWhatWillNotGo(t *testing.T) {
 			toPerson("delete-failed")},
 		"it is gone: there were only its files": {func(st *stage) {
 			st.m.Repair.Proof, st.s.Spec.Repair.Steps[0].OnDeleteFailure = fleet.ProofDeleted, policy.DeleteFailureStop
-		}, "CALL create new; act"},
+		}, "paged rest-stays; CALL create new; act"},
 	} {
 		st := provenOff(inAct(t, fleet.OpDelete, fleet.StepRecreate, belief.CauseChecks))
 		st.s.Spec.Repair.Steps[0].OnDeleteFailure = policy.DeleteFailureContinue
@@ -330,4 +332,65 @@ func TestWhatNeedsNoPlace(t *testing.T) {
 	st, _ := removing(t)
 	st.m.Repair.Proof, st.s.Hosts = fleet.ProofConfirmedOff, nil
 	st.want("it is removed", st.round(), "CALL delete old; act")
+}
+
+// L8: the old instance is gone, and what it left at the provider cannot be removed, be it in a repair or for a person
+// who wants another template. Ten tries are enough, or a word that forbids it: the successor is built without, and a
+// person is told once of what stays.
+func TestL8WhatStaysOfTheOldOneKeepsNoSuccessorAway(t *testing.T) {
+	t.Parallel()
+	gone := marked("old", "h1", fleet.PowerGone, 1)
+	for name, begin := range map[string]func() *stage{
+		"a repair": func() *stage {
+			st := looked(t, fleet.StepRecreate, belief.CauseGone)
+			st.answer(fleet.PowerGone, fleet.StandingDown)
+			return st
+		},
+		"an update": func() *stage {
+			st, _ := updating(t, 0)
+			st.seen(gone)
+			return st
+		},
+	} {
+		for kind, least := range map[fleet.OutcomeKind]int{fleet.OutcomeRetry: 5, fleet.OutcomeConflict: 5,
+			fleet.OutcomeRefused: 1, fleet.OutcomeFailed: 1, fleet.OutcomeUnsupported: 1} { // questions are tries, too
+			st := begin()
+			said, tries := st.round(), 0
+			for ; strings.HasSuffix(said, "CALL delete old; act"); said = st.round() {
+				tries++
+				st.ends(kind)
+				if said = st.round(); strings.HasPrefix(said, "paged") {
+					break
+				}
+				st.due()
+				if st.round(); st.m.Repair.Phase == belief.PhaseLook {
+					st.answer(fleet.PowerGone, fleet.StandingDown)
+				} else {
+					st.seen(gone)
+				}
+			}
+			st.want(name+", "+string(kind), said, "paged rest-stays; CALL create new; act")
+			if rec := st.record(record.Paged); rec.Instance != "old" || rec.Detail != "so it was said" {
+				t.Errorf("%s, %s: a person is told %+v", name, kind, rec)
+			}
+			if n := st.m.Repair.Retries; n != 0 {
+				t.Errorf("%s, %s: the successor has had %d tries", name, kind, n)
+			}
+			if tries < least || tries > max(10, least) || least == 1 && tries > 1 {
+				t.Errorf("%s, %s: %d tries", name, kind, tries)
+			}
+		}
+	}
+}
+
+// What an unfinished build left has no successor: it is tried on.
+func TestTheRestOfARemnantIsTriedOn(t *testing.T) {
+	t.Parallel()
+	st := inAct(t, fleet.OpDelete, fleet.StepRecreate, belief.CauseChecks)
+	r := st.m.Repair
+	r.Kind, r.Proof, r.Retries = belief.RepairRemnant, fleet.ProofDeleted, 20
+	st.ends(fleet.OutcomeRetry)
+	if said := st.round(); strings.Contains(said, "rest-stays") || st.m.Repair.Removed {
+		t.Errorf("%s: %+v", said, st.m.Repair)
+	}
 }

@@ -95,7 +95,7 @@ func (x exchange) seeBack() onward {
 	return again
 }
 
-// isBack: the old instance has its name again. Whatever was known of the machine is of the other one.
+// isBack: the old instance has its name again, and is the machine's. What was known of the other one counts no more.
 func (x exchange) isBack() onward {
 	m := x.M
 	m.LetGo(x.r.Back.ID)

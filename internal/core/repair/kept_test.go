@@ -193,8 +193,12 @@ func TestAnUndo(t *testing.T) {
 		t.Errorf("it is kept as %+v", k)
 	}
 	epoch := st.m.Epoch
+	st.m.Provisioned = (*belief.Hooking)(nil).End("provision/site", "")
 	st.ends(fleet.OutcomeDone)
 	st.want("the old one is back", st.round(), "CALL start old; act")
+	if st.m.Provisioned != nil {
+		t.Error("what was done to the other one counts for it")
+	}
 	if st.m.Current.ID != "old" || st.m.KeptAt("old") >= 0 || st.m.Epoch == epoch || st.m.Acted != st.s.Now.Mono {
 		t.Errorf("it is not the machine's: %+v", st.m)
 	}

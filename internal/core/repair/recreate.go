@@ -74,9 +74,9 @@ func (deleting) failed(w *Work, r *belief.Repair, o fleet.Outcome) onward {
 	return exchange{w, r}.deleteFailed(o)
 }
 
-// refused: what a person, or an opinion, wanted gone is gone, though its provider lets hale remove no more of it.
+// refused: what was to go is gone, though its provider lets hale remove no more of it.
 func (d deleting) refused(w *Work, detail string) onward {
-	if r := w.M.Repair; r.Wanted() && r.Proof == fleet.ProofDeleted {
+	if r := w.M.Repair; r.Proof == fleet.ProofDeleted {
 		return exchange{w, r}.deleteFailed(fleet.Outcome{Detail: detail})
 	}
 	return d.ofTheOld.refused(w, detail)

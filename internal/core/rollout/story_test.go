@@ -146,6 +146,20 @@ func TestNoneIsTakenBeforeThePoolsSendToTheLastOne(t *testing.T) {
 	s.chose(0)
 }
 
+// While a fleet that comes first does not serve, or is not heard of, no further machine is taken, and that is said once.
+func TestNoneIsTakenBeforeAFleetThatComesFirstServes(t *testing.T) {
+	t.Parallel()
+	s := tell(t, 3, policy.Update{Batch: policy.Portion{Number: 1}})
+	s.r.S.Unready = []situation.Ahead{{Fleet: "db"}}
+	s.chose(0)
+	s.chose(time.Minute)
+	if n := s.said(fleet.ReasonRolloutWaits); n != 1 || s.r.Records[0].Detail != string(fleet.ReasonAfter) {
+		t.Errorf("it is said %d times what it waits for: %+v", n, s.r.Records)
+	}
+	s.r.S.Unready = nil
+	s.chose(0, "web-3")
+}
+
 func TestWhichGoFirst(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[policy.UpdateOrder]fleet.MachineName{"": "web-3", policy.UpdateHighest: "web-3",

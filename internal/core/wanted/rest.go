@@ -18,6 +18,14 @@ func gone(c *chart.Chart, r *belief.Repair) bool {
 	return c.View.Sighting(r.Target.ID).Instance.Power == fleet.PowerGone
 }
 
+// IsLeft reports whether what the target left at the provider, which is gone, is left there once this call came to
+// nothing as well: then a successor is built without. A machine that is to go has none, and its rest is tried on.
+func IsLeft(r *belief.Repair, came fleet.OutcomeKind) bool {
+	again := came == fleet.OutcomeRetry || came == fleet.OutcomeConflict
+	return again && !r.Removed && r.Proof == fleet.ProofDeleted && r.Kind != belief.RepairRemove &&
+		r.Kind != belief.RepairRemnant
+}
+
 // AwaitRest tells a person of a wanted change that goes on for as long as a machine may stay unknown.
 func AwaitRest(c *chart.Chart, r *belief.Repair) {
 	o := c.View.Outcome
@@ -26,10 +34,10 @@ func AwaitRest(c *chart.Chart, r *belief.Repair) {
 	}
 }
 
-// TellOfRest tells a person, once, that the target of a wanted change is gone, that the rest of it cannot be removed,
-// and what the provider said.
+// TellOfRest tells a person, once, that the target is gone, that the rest of it cannot be removed, and what the provider
+// said. Of what an unfinished build left no person had heard.
 func TellOfRest(c *chart.Chart, r *belief.Repair, said string) {
-	if r.Wanted() && !r.RestTold {
+	if r.Kind != belief.RepairRemnant && !r.RestTold {
 		r.RestTold = true
 		c.Record(record.Record{Kind: record.Paged, Reason: fleet.ReasonRestStays, Order: r.Order,
 			Instance: r.Target.ID, Host: r.Target.Host, Detail: said})

@@ -182,8 +182,8 @@ func (j *Judge) comeBack() {
 	clear(j.left)
 }
 
-// isBack takes in that a machine is to stay of which the instance was removed, where it has another one: a hale with
-// another store built that, and this one did not know it until a person had it believe what there is.
+// isBack counts a machine again whose instance was removed, where it has another one by now: a hale with another store
+// built that, and this one did not know it until a person had it believe what there is.
 func (j *Judge) isBack(machine string) {
 	if vm := j.w.Current(machine); j.left[machine] && vm != nil && j.found[vm.ID] {
 		delete(j.left, machine)

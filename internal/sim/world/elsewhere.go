@@ -8,10 +8,10 @@ import (
 // Disable has the provider's people want the domain's hosts to be empty. What is there runs on.
 func (w *World) Disable(d Domain) (lift func()) {
 	return w.controllers(d, func(h *host, by int) {
-		switch h.disabled += by; {
-		case h.disabled == 0:
+		was := h.disabled
+		if h.disabled += by; h.disabled == 0 {
 			h.used = w.Now()
-		case h.disabled == by:
+		} else if was == 0 {
 			h.emptied = w.Now()
 		}
 		w.Watch.Host(h.Name, "")
